@@ -1,0 +1,1 @@
+"""plugjax on IREE."""

@@ -1,0 +1,131 @@
+"""StableHLO text to IREE bytecode: which flags, in which order, and in which process.
+
+No one set of flags compiles everything well. Data tiling makes contractions two to three times
+faster, O2 makes softmax and reductions four times faster and fails on some contractions. So a
+module starts with the flags that suit it, and every refusal steps down: tuned, plain, unoptimised.
+"""
+
+import hashlib
+import platform
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
+from importlib import metadata
+from pathlib import Path
+
+from plugjax_iree.invocation import (
+    CompileError,
+    Diagnostic,
+    compile_apart,
+    compile_here,
+    must_run_apart,
+)
+from plugjax_iree.target import CompileTarget
+
+__all__ = [
+    "CompileError",
+    "CompileTarget",
+    "Diagnostic",
+    "compile_stablehlo",
+    "compiler_fingerprint",
+]
+
+# float64 stays float64: the compiler's default would change the types of the exported functions.
+_ALWAYS = ("--iree-input-type=stablehlo", "--iree-input-demote-f64-to-f32=false")
+_DATA_TILING = "--iree-global-opt-data-tiling"
+_O2 = "--iree-opt-level=O2"
+_O0 = "--iree-opt-level=O0"
+# The embedded linker knows no libm, so float64 sin, tanh, fmod ... stay undefined; the host's
+# linker finds them.
+_HOST_LINKER = "--iree-llvmcpu-link-embedded=false"
+
+# Targets outside the tables of `target` that have compiled something, in a process of their own.
+_tried: set[CompileTarget] = set()
+
+
+def compile_stablehlo(
+    text: str,
+    target: CompileTarget,
+    *,
+    has_contraction: bool,
+    f64: bool,
+    subprocess: bool = False,
+) -> bytes:
+    """Compiles a StableHLO module to an IREE module (the bytes of a ``.vmfb``).
+
+    Safe to call from several threads; the interpreter is free while the compiler works. In a
+    process forked after the compiler was loaded, each run goes to a process of its own, because the
+    compiler would hang here. So does the first run for a target that could end the process.
+
+    Args:
+        text: the module, in the generic or the pretty form.
+        target: what to compile for.
+        has_contraction: whether the module has a ``dot_general`` or ``convolution``.
+        f64: whether the module computes in float64 or complex128, and may thus need the C library's
+            mathematics.
+        subprocess: always compile in a fresh process (about one second more); a compiler that
+            aborts is then a `CompileError` of stage ``"crash"``, and the next set of flags gets its
+            turn.
+
+    Raises:
+        CompileError: no set of flags compiled the module; of the first attempt, with a note on the
+            others.
+    """
+    compile_with = _road(target, apart=subprocess)
+    first_error: CompileError | None = None
+    for tuning in _ladder(target, has_contraction=has_contraction, f64=f64):
+        try:
+            vmfb = compile_with(text, (*_ALWAYS, *target.flags(), *tuning))
+        except CompileError as error:
+            if error.stage in ("flags", "parse"):
+                raise  # Other flags read the same text in the same way.
+            if first_error is None:
+                first_error = error
+            else:
+                first_error.add_note(f"Nor with {' '.join(tuning) or 'default flags'}.")
+        else:
+            _tried.add(target)
+            return vmfb
+    assert first_error is not None
+    raise first_error
+
+
+def _road(target: CompileTarget, *, apart: bool) -> Callable[[str, Sequence[str]], bytes]:
+    unknown = not target.proven and target not in _tried
+    return compile_apart if apart or unknown or must_run_apart() else compile_here
+
+
+def _ladder(
+    target: CompileTarget, *, has_contraction: bool, f64: bool
+) -> Iterator[tuple[str, ...]]:
+    tuned: tuple[str, ...] = ()
+    if target.driver == "local":
+        tuned = (_DATA_TILING,) if has_contraction else (_O2,)
+        yield tuned
+        if f64 and target.arch == "host":
+            yield (*tuned, _HOST_LINKER)
+    yield ()
+    yield (_O0,)
+
+
+@cache
+def compiler_fingerprint() -> tuple[str, ...]:
+    """What, besides text and flags, decides the bytes that come out; for cache keys.
+
+    Versions of compiler and runtime, the machine, and a hash of the CPU's model and features, which
+    ``host`` stands for. The compiler is not loaded.
+    """
+    versions = (f"{name}=={metadata.version(name)}" for name in _DISTRIBUTIONS)
+    return (*versions, platform.system(), platform.machine(), _cpu_hash())
+
+
+_DISTRIBUTIONS = ("iree-base-compiler", "iree-base-runtime")
+
+
+def _cpu_hash() -> str:
+    described = platform.processor()
+    cpuinfo = Path("/proc/cpuinfo")
+    if cpuinfo.exists():
+        first_core = cpuinfo.read_text().split("\n\n", 1)[0].splitlines()
+        telling = ("vendor_id", "cpu family", "model", "stepping", "flags", "Features", "CPU ")
+        described = "\n".join(line for line in first_core if line.startswith(telling))
+    return hashlib.sha256(described.encode()).hexdigest()[:16]

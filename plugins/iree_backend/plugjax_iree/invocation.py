@@ -1,0 +1,197 @@
+"""One run of the compiler: text and flags in, bytecode or diagnostics out.
+
+`compile_here` calls the library in this process. `compile_apart` does the same in a fresh Python
+process, so that a compiler that aborts, or cannot run at all (its thread pool does not survive a
+fork), costs an exception and no more.
+"""
+
+import ctypes
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+from plugjax_iree import native
+
+SEVERITIES = ("note", "warning", "error", "remark")
+_LOCATION = re.compile(r"source\.mlir:(\d+):(\d+)")
+_LONGEST_EXCERPT = 300
+_FORKED = {"after_compiler": False}
+
+
+class Diagnostic(NamedTuple):
+    """One message of the compiler; `severity` is one of `SEVERITIES`."""
+
+    severity: str
+    message: str
+
+
+class CompileError(RuntimeError):
+    """IREE did not compile a module.
+
+    Attributes:
+        stage: ``"flags"``, ``"parse"``, ``"compile"``, ``"output"``, or ``"crash"`` when the
+            compiling process died.
+        diagnostics: all messages of the compiler, in order.
+    """
+
+    def __init__(self, stage: str, diagnostics: Sequence[Diagnostic], text: str = "") -> None:
+        self.stage = stage
+        self.diagnostics = tuple(diagnostics)
+        super().__init__(f"IREE could not compile the module (stage: {stage}).\n" + self._say(text))
+
+    def __reduce__(self) -> tuple[Callable[..., "CompileError"], tuple[object, ...]]:
+        return _rebuild, (str(self), self.stage, self.diagnostics)
+
+    def _say(self, text: str) -> str:
+        errors = [d.message for d in self.diagnostics if d.severity == "error"]
+        if not errors:
+            return "The compiler gave no reason."
+        first = errors[0].strip().splitlines()[0]
+        found = _LOCATION.search(errors[0])
+        lines = text.splitlines()
+        if not found or int(found[1]) > len(lines):
+            return _shorten(first)
+        number = int(found[1])
+        return f"{_shorten(first)}\n{number:>6} | {_shorten(lines[number - 1].strip())}"
+
+
+def _rebuild(message: str, stage: str, diagnostics: tuple[Diagnostic, ...]) -> CompileError:
+    error = CompileError(stage, diagnostics)
+    error.args = (message,)
+    return error
+
+
+def _shorten(line: str) -> str:
+    return line if len(line) <= _LONGEST_EXCERPT else line[: _LONGEST_EXCERPT - 4] + " ..."
+
+
+def must_run_apart() -> bool:
+    """Whether compiling here would hang: a fork of a process that had the compiler loaded."""
+    return _FORKED["after_compiler"]
+
+
+def _note_fork() -> None:
+    if _library.cache_info().currsize:
+        _FORKED["after_compiler"] = True
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_note_fork)
+
+
+# void callback(severity, message, length, user_data)
+_DiagnosticCallback = ctypes.CFUNCTYPE(
+    None, ctypes.c_int, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p
+)
+
+
+@cache
+def _library() -> Callable[..., None]:
+    """Loads the compiler; returns the C function that installs a diagnostic callback.
+
+    The Python binding only offers to print diagnostics; the C interface hands them over.
+    """
+    enable = native.compiler()._dylib.ireeCompilerInvocationEnableCallbackDiagnostics
+    enable.argtypes = [ctypes.c_void_p, ctypes.c_int, _DiagnosticCallback, ctypes.c_void_p]
+    enable.restype = None
+    return enable  # type: ignore[no-any-return]
+
+
+def compile_here(text: str, flags: Sequence[str]) -> bytes:
+    """Compiles `text` in this process; several threads may do so at once.
+
+    Raises:
+        CompileError: the compiler refused the flags or the module.
+    """
+    enable_diagnostics = _library()
+    api = native.compiler()
+    diagnostics: list[Diagnostic] = []
+
+    def collect(severity: int, message: int, length: int, _user_data: object) -> None:
+        said = ctypes.string_at(message, length).decode("utf-8", "replace")
+        diagnostics.append(Diagnostic(SEVERITIES[severity], said))
+
+    callback = _DiagnosticCallback(collect)
+    session = api.Session()
+    try:
+        try:
+            session.set_flags(*flags)
+        except ValueError as error:
+            raise CompileError("flags", [Diagnostic("error", _one_line(error))]) from None
+        invocation = session.invocation()
+        enable_diagnostics(invocation._inv_p, 0, callback, None)
+        source = api.Source.wrap_buffer(session, text.encode() + b"\0")
+        if not invocation.parse_source(source):
+            raise CompileError("parse", diagnostics, text)
+        if not invocation.execute():
+            raise CompileError("compile", diagnostics, text)
+        output = api.Output.open_membuffer()
+        try:
+            invocation.output_vm_bytecode(output)
+        except ValueError as error:
+            diagnostics.append(Diagnostic("error", _one_line(error)))
+            raise CompileError("output", diagnostics, text) from None
+        return bytes(output.map_memory())
+    finally:
+        session.close()
+
+
+def _one_line(error: Exception) -> str:
+    return " ".join(str(error).split())
+
+
+def compile_apart(text: str, flags: Sequence[str]) -> bytes:
+    """Compiles `text` in a fresh Python process.
+
+    Raises:
+        CompileError: as `compile_here`; the stage is ``"crash"`` if the process died.
+    """
+    with tempfile.TemporaryDirectory(prefix="plugjax-iree-") as folder:
+        answer = Path(folder, "answer")
+        worker = subprocess.run(
+            [sys.executable, "-P", __file__, str(answer)],
+            input=json.dumps({"text": text, "flags": list(flags)}).encode(),
+            capture_output=True,
+            check=False,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)},
+        )
+        status, _, content = (answer.read_bytes() if answer.exists() else b"").partition(b"\n")
+    if status == b"bytecode":
+        return content
+    if status == b"error":
+        found = json.loads(content)
+        raise CompileError(found["stage"], [Diagnostic(*d) for d in found["diagnostics"]], text)
+    raise CompileError("crash", [Diagnostic("error", _last_words(worker))])
+
+
+def _last_words(worker: subprocess.CompletedProcess[bytes]) -> str:
+    code = worker.returncode
+    known = {int(s): s.name for s in signal.Signals}
+    end = f"died of {known.get(-code, -code)}" if code < 0 else f"exited with status {code}"
+    said = worker.stderr.decode("utf-8", "replace").strip().splitlines()
+    # A crash ends in a stack dump; the reason stands before it.
+    reasons = [line for line in said if line.strip() and not line.startswith(("Stack dump", " #"))]
+    return f"the compiling process {end}" + (f": {reasons[0]}" if reasons else "")
+
+
+def _worker(answer: Path) -> None:
+    """What the fresh process does: one request from standard input, one answer in a file."""
+    request = json.load(sys.stdin)
+    try:
+        result = b"bytecode\n" + compile_here(request["text"], request["flags"])
+    except CompileError as error:
+        found = {"stage": error.stage, "diagnostics": error.diagnostics}
+        result = b"error\n" + json.dumps(found).encode()
+    answer.write_bytes(result)
+
+
+if __name__ == "__main__":
+    _worker(Path(sys.argv[1]))

@@ -1,0 +1,98 @@
+"""What to compile for: a name that the compiler is known to accept, and its flags.
+
+The compiler answers some misspelt names with a diagnostic and others by ending the process (an
+unknown backend aborts, an unknown CPU exits, an unknown Vulkan target segfaults). Names are
+therefore checked before the compiler sees them, and a target outside the tables below is tried in a
+process of its own first (`CompileTarget.proven`).
+"""
+
+import re
+from dataclasses import dataclass
+
+LOCAL_BACKENDS = ("llvm-cpu", "vmvx")
+
+# Only Pascal to Ada and consumer Blackwell are in the compiler's table. Its PTX for sm_89 is
+# translated by the driver of every later card, so the missing names stand for it.
+_CUDA_STAND_INS = dict.fromkeys(("sm_90", "sm_90a", "sm_100", "sm_100a", "sm_103"), "sm_89")
+
+_PROVEN_ARCHS = {
+    "local": {"host", "generic", "vmvx"},
+    "vulkan": {
+        "", "adreno", "ampere", "rdna3", "sm_80", "valhall", "vp_android_baseline_2022",
+    },
+    "cuda": {
+        "", "sm_60", "sm_70", "sm_75", "sm_80", "sm_86", "sm_87", "sm_89", "sm_120", "sm_121",
+        *_CUDA_STAND_INS,
+    },
+    "hip": {"gfx90a", "gfx942", "gfx1100"},
+}  # fmt: skip
+
+_ARCH_FLAG = {
+    "local": "--iree-llvmcpu-target-cpu=",
+    "vulkan": "--iree-vulkan-target=",
+    "cuda": "--iree-cuda-target=",
+    "hip": "--iree-rocm-target=",
+}
+
+DRIVERS = tuple(_ARCH_FLAG)
+
+
+@dataclass(frozen=True, slots=True)
+class CompileTarget:
+    """A device family, an architecture in it, and extra compiler flags; hashable, for cache keys.
+
+    Attributes:
+        driver: ``"local"``, ``"vulkan"``, ``"cuda"`` or ``"hip"``.
+        arch: for ``local`` a CPU name, ``"host"`` (the default), ``"generic"``, or ``"vmvx"`` for
+            the portable bytecode interpreter; for the others a GPU name as ``sm_80``, ``gfx942``,
+            ``ampere``. Empty: the compiler's default, which ``hip`` does not have.
+        extra: further session flags, ``--name=value`` each.
+
+    Raises:
+        ValueError: a name that the compiler cannot take.
+    """
+
+    driver: str = "local"
+    arch: str = ""
+    extra: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.driver not in DRIVERS:
+            raise ValueError(
+                f"CompileTarget: unknown driver {self.driver!r}; known: {', '.join(DRIVERS)}."
+            )
+        if self.driver == "local" and not self.arch:
+            object.__setattr__(self, "arch", "host")
+        if self.driver == "hip" and not self.arch:
+            raise ValueError("CompileTarget: hip needs an arch, for example 'gfx942'.")
+        if not re.fullmatch(r"[\w.+-]*", self.arch):
+            raise ValueError(f"CompileTarget: {self.arch!r} is not the name of an architecture.")
+        object.__setattr__(self, "extra", tuple(self.extra))
+        for flag in self.extra:
+            _check_flag(flag)
+
+    @property
+    def proven(self) -> bool:
+        """Whether this very target is known not to end the compiling process."""
+        return not self.extra and self.arch in _PROVEN_ARCHS[self.driver]
+
+    def flags(self) -> tuple[str, ...]:
+        """The session flags that select this target."""
+        chosen = [f"--iree-hal-target-device={self.driver}"]
+        if self.driver == "local":
+            backend = "vmvx" if self.arch == "vmvx" else "llvm-cpu"
+            chosen.append(f"--iree-hal-local-target-device-backends={backend}")
+        if self.arch not in ("", "vmvx"):
+            chosen.append(_ARCH_FLAG[self.driver] + _CUDA_STAND_INS.get(self.arch, self.arch))
+        return (*chosen, *self.extra)
+
+
+def _check_flag(flag: str) -> None:
+    """Refuses the flags whose value the compiler answers by aborting."""
+    name, _, value = flag.partition("=")
+    if not name.startswith("--"):
+        raise ValueError(f"CompileTarget: {flag!r} is not a flag of the form --name=value.")
+    if name == "--iree-hal-local-target-device-backends" and value not in LOCAL_BACKENDS:
+        raise ValueError(
+            f"CompileTarget: unknown local backend {value!r}; one of {', '.join(LOCAL_BACKENDS)}."
+        )

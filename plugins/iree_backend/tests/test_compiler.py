@@ -1,0 +1,207 @@
+import os
+import pickle
+import subprocess
+import sys
+import textwrap
+
+import numpy as np
+import pytest
+
+from plugjax_iree.compiler import (
+    CompileError,
+    CompileTarget,
+    compile_stablehlo,
+    compiler_fingerprint,
+)
+from plugjax_iree.runtime import open_device
+
+UNKNOWN_OP = """module @m {
+  func.func public @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+    %0 = stablehlo.ad %x, %x : tensor<4xf32>
+    return %0 : tensor<4xf32>
+  }
+}"""
+NO_LOWERING = """module @m {
+  func.func public @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+    %0 = stablehlo.custom_call @foo(%x) : (tensor<4xf32>) -> tensor<4xf32>
+    return %0 : tensor<4xf32>
+  }
+}"""
+CRASHES = """module @m {
+  func.func public @main(%x: tensor<4x0xf32>, %y: tensor<0x4xf32>) -> tensor<4x4xf32> {
+    %0 = stablehlo.dot_general %x, %y, contracting_dims = [1] x [0]
+      : (tensor<4x0xf32>, tensor<0x4xf32>) -> tensor<4x4xf32>
+    return %0 : tensor<4x4xf32>
+  }
+}"""
+MATMUL = """module @m {
+  func.func public @main(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
+    %0 = stablehlo.dot_general %x, %x, contracting_dims = [1] x [0]
+      : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+    return %0 : tensor<4x4xf32>
+  }
+}"""
+NEGATE = """module @m {
+  func.func public @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+    %0 = "stablehlo.negate"(%x) : (tensor<4xf32>) -> tensor<4xf32>
+    return %0 : tensor<4xf32>
+  }
+}"""
+SINE_F64 = """module @m {
+  func.func public @main(%x: tensor<3xf64>) -> tensor<3xf64> {
+    %0 = stablehlo.sine %x : tensor<3xf64>
+    return %0 : tensor<3xf64>
+  }
+}"""
+
+
+def attempt(text: str, target: CompileTarget | None = None, **options: bool) -> bytes:
+    settings = {"has_contraction": False, "f64": False, **options}
+    return compile_stablehlo(text, target or CompileTarget(), **settings)
+
+
+def run(vmfb: bytes, *arrays: np.ndarray) -> np.ndarray:
+    device = open_device("local-sync")
+    (result,) = device.load(vmfb).function("main")([device.put(a) for a in arrays])
+    return device.get(result, arrays[0].dtype, arrays[0].shape)
+
+
+def test_compiles_and_runs_a_contraction(compiled):
+    x = np.arange(16, dtype=np.float32).reshape(4, 4)
+    np.testing.assert_array_equal(run(compiled(MATMUL, has_contraction=True), x), x @ x)
+
+
+def test_f64_transcendental_stays_f64(compiled):
+    x = np.array([0.5, 1.0, 1e3])
+    np.testing.assert_allclose(run(compiled(SINE_F64, f64=True), x), np.sin(x), rtol=1e-14)
+
+
+@pytest.mark.parametrize("subprocess_mode", [False, True])
+def test_parse_error_shows_the_source_line(subprocess_mode):
+    with pytest.raises(CompileError) as caught:
+        attempt(UNKNOWN_OP, subprocess=subprocess_mode)
+    assert caught.value.stage == "parse"
+    assert "stablehlo.ad' is unknown" in str(caught.value)
+    assert "3 | %0 = stablehlo.ad %x, %x" in str(caught.value)
+    assert caught.value.diagnostics[0].severity == "error"
+
+
+def test_every_set_of_flags_is_tried_and_the_first_error_raised():
+    with pytest.raises(CompileError) as caught:
+        attempt(NO_LOWERING)
+    assert caught.value.stage == "compile"
+    assert "custom_call" in str(caught.value)
+    assert caught.value.__notes__ == ["Nor with default flags.", "Nor with --iree-opt-level=O0."]
+
+
+def test_compile_error_survives_pickling():
+    with pytest.raises(CompileError) as caught:
+        attempt(UNKNOWN_OP)
+    copy = pickle.loads(pickle.dumps(caught.value))
+    assert str(copy) == str(caught.value)
+    assert copy.diagnostics == caught.value.diagnostics
+
+
+def test_a_crash_of_the_compiler_is_a_compile_error_in_subprocess_mode():
+    with pytest.raises(CompileError) as caught:
+        attempt(CRASHES, CompileTarget("local", "vmvx"), has_contraction=True, subprocess=True)
+    assert caught.value.stage == "crash"
+    assert "SIGFPE" in str(caught.value)
+
+
+def test_subprocess_mode_gives_a_module_that_runs():
+    x = np.arange(4, dtype=np.float32)
+    np.testing.assert_array_equal(run(attempt(NEGATE, subprocess=True), x), -x)
+
+
+def test_unknown_cpu_does_not_end_the_process():
+    with pytest.raises(CompileError) as caught:
+        attempt(NEGATE, CompileTarget("local", "pentium-99"))
+    assert caught.value.stage == "crash"
+
+
+def test_unknown_flag():
+    with pytest.raises(CompileError, match="option not found: no-such-flag") as caught:
+        attempt(NEGATE, CompileTarget(extra=("--no-such-flag=1",)))
+    assert caught.value.stage == "flags"
+
+
+@pytest.mark.parametrize(
+    ("driver", "arch", "extra", "message"),
+    [
+        ("metal", "", (), "unknown driver 'metal'"),
+        ("hip", "", (), "hip needs an arch"),
+        ("cuda", "sm 80", (), "not the name of an architecture"),
+        ("local", "", ("--iree-hal-local-target-device-backends=bogus",), "local backend 'bogus'"),
+        ("local", "", ("-O3",), "not a flag"),
+    ],
+)
+def test_impossible_targets_are_refused_at_once(driver, arch, extra, message):
+    with pytest.raises(ValueError, match=message):
+        CompileTarget(driver, arch, extra)
+
+
+def test_targets_are_hashable_and_say_their_flags():
+    assert hash(CompileTarget()) == hash(CompileTarget("local", "host"))
+    assert "--iree-llvmcpu-target-cpu=host" in CompileTarget().flags()
+    assert "--iree-cuda-target=sm_89" in CompileTarget("cuda", "sm_90").flags()
+    assert CompileTarget("vulkan").flags() == ("--iree-hal-target-device=vulkan",)
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        CompileTarget("cuda", "sm_90"),
+        CompileTarget("vulkan", "ampere"),
+        CompileTarget("hip", "gfx942"),
+        CompileTarget("local", "vmvx"),
+    ],
+    ids=str,
+)
+def test_other_targets_compile(target):
+    assert len(attempt(NEGATE, target)) > 1000
+
+
+def in_new_process(program: str) -> subprocess.CompletedProcess[str]:
+    folder = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    return subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(program)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        env={**os.environ, "PYTHONPATH": folder},
+        check=False,
+    )
+
+
+def test_compiling_in_a_forked_child_does_not_hang():
+    done = in_new_process(f"""
+        import os, signal
+        from plugjax_iree.compiler import CompileTarget, compile_stablehlo
+        def compile():
+            options = {{"has_contraction": False, "f64": False}}
+            return compile_stablehlo({NEGATE!r}, CompileTarget(), **options)
+        compile()
+        child = os.fork()
+        if child == 0:
+            signal.alarm(40)
+            os._exit(len(compile()) < 1000)
+        print(os.waitpid(child, 0)[1])
+    """)
+    assert done.stdout.split() == ["0"], done.stderr
+
+
+def test_importing_and_fingerprinting_loads_no_native_library():
+    done = in_new_process("""
+        import sys
+        import plugjax_iree.compiler, plugjax_iree.runtime, plugjax_iree.parameters
+        print(plugjax_iree.compiler.compiler_fingerprint())
+        print([m for m in sys.modules if m.startswith("iree")])
+    """)
+    assert done.stdout.splitlines() == [str(compiler_fingerprint()), "[]"], done.stderr
+
+
+def test_fingerprint_names_both_libraries():
+    compiler, runtime, *_ = compiler_fingerprint()
+    assert compiler.startswith("iree-base-compiler==3.")
+    assert runtime.startswith("iree-base-runtime==3.")

@@ -1,0 +1,70 @@
+"""The NumPy backend: host memory is device memory, and every primitive is a host kernel."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from plugjax.core import Backend, ClosedJaxpr, Device, Executable, ShapedArray
+from plugjax.core.host_math import QUIET, enter, leave
+from plugjax.core.source_info import register_internal
+from plugjax_numpy.codegen import generate
+
+register_internal(os.path.dirname(__file__))
+
+
+class HostProgram(Executable):
+    """A generated Python function."""
+
+    host = True
+
+    def __init__(self, jaxpr: ClosedJaxpr) -> None:
+        generated = generate(jaxpr)
+        self._function = generated.function
+        self._source = generated.source
+
+    def run(self, values: Sequence[Any]) -> Sequence[Any]:
+        """Run on NumPy values."""
+        token = enter(QUIET)
+        try:
+            return self._function(*values)  # type: ignore[no-any-return]  # generated: a tuple
+        finally:
+            leave(token)
+
+    def as_text(self) -> str:
+        """The generated source."""
+        return self._source
+
+
+class NumpyBackend(Backend):
+    """Runs every primitive on NumPy, one call each; the oracle for the other backends."""
+
+    name = "numpy"
+
+    def __init__(self) -> None:
+        self._devices = (Device(self, "", 0, "NumPy on the host"),)
+
+    def devices(self) -> Sequence[Device]:
+        """The host, once."""
+        return self._devices
+
+    def put(self, value: np.ndarray[Any, Any], device: Device) -> Any:
+        """The array itself."""
+        return value
+
+    def get(self, buffer: Any, aval: ShapedArray) -> np.ndarray[Any, Any]:
+        """The array itself."""
+        return buffer  # type: ignore[no-any-return]  # what put() was given
+
+    def compile(
+        self, jaxpr: ClosedJaxpr, device: Device, options: Mapping[str, Any]
+    ) -> Executable:
+        """Generate a Python function."""
+        return HostProgram(jaxpr)
+
+    def lower(self, jaxpr: ClosedJaxpr, options: Mapping[str, Any]) -> str:
+        """The source of the generated function."""
+        return generate(jaxpr).source

@@ -1,0 +1,81 @@
+"""Kernels of the arithmetic primitives."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from plugjax.core import RuleSet, impl
+from plugjax.core.vocabulary import add_any_p
+from plugjax.lax import arithmetic as lax
+from plugjax_numpy.kernels import Value, define_ufunc
+
+rules = RuleSet(__name__)
+
+define_ufunc(rules, lax.neg_p, np.negative)
+define_ufunc(rules, lax.add_p, np.add)
+define_ufunc(rules, add_any_p, np.add)
+define_ufunc(rules, lax.sub_p, np.subtract)
+define_ufunc(rules, lax.mul_p, np.multiply)
+define_ufunc(rules, lax.max_p, np.maximum)
+define_ufunc(rules, lax.min_p, np.minimum)
+define_ufunc(rules, lax.abs_p, np.absolute)
+define_ufunc(rules, lax.floor_p, np.floor)
+define_ufunc(rules, lax.ceil_p, np.ceil)
+define_ufunc(rules, lax.nextafter_p, np.nextafter)
+define_ufunc(rules, lax.square_p, np.square)
+
+
+@rules.define(impl, lax.sign_p)
+def _sign(x: Value) -> Value:
+    return np.sign(x)
+
+
+@rules.define(impl, lax.div_p)
+def _div(x: Value, y: Value) -> Value:
+    if x.dtype.kind not in "iu":
+        return np.divide(x, y)
+    # Towards zero; a quotient by zero is all ones, and the quotient that overflows is the dividend.
+    zero = np.equal(y, 0)
+    safe = np.where(zero, np.ones_like(y), y)
+    if x.dtype.kind == "u":
+        quotient = np.floor_divide(x, safe)
+    else:
+        overflow = np.logical_and(np.equal(safe, -1), np.equal(x, np.iinfo(x.dtype).min))
+        safe = np.where(overflow, np.ones_like(y), safe)
+        quotient = np.floor_divide(x, safe)
+        inexact = np.not_equal(quotient * safe, x)
+        quotient = quotient + np.logical_and(inexact, np.less(np.bitwise_xor(x, safe), 0)).astype(x.dtype)
+    return np.where(zero, np.array(-1).astype(x.dtype), quotient)
+
+
+@rules.define(impl, lax.rem_p)
+def _rem(x: Value, y: Value) -> Value:
+    if x.dtype.kind not in "iu":
+        return np.fmod(x, y)
+    zero = np.equal(y, 0)
+    return np.where(zero, x, np.fmod(x, np.where(zero, np.ones_like(y), y)))
+
+
+@rules.define(impl, lax.integer_pow_p)
+def _integer_pow(x: Value, *, y: int) -> Value:
+    # Repeated squaring: NumPy's power is twenty times slower, and rounds through pow().
+    if y == 0:
+        return np.ones_like(x)
+    result = None
+    base, exponent = x, abs(y)
+    while exponent:
+        if exponent & 1:
+            result = base if result is None else np.multiply(result, base)
+        exponent >>= 1
+        if exponent:
+            base = np.multiply(base, base)
+    return np.divide(x.dtype.type(1), result) if y < 0 else result
+
+
+@rules.define(impl, lax.round_p)
+def _round(x: Value, *, rounding_method: int) -> Value:
+    if rounding_method == 1:
+        return np.rint(x)
+    rounded = np.trunc(x)
+    half = np.greater_equal(np.absolute(np.subtract(x, rounded)), x.dtype.type(0.5))
+    return np.where(half, np.add(rounded, np.copysign(x.dtype.type(1), x)), rounded)

@@ -1,0 +1,36 @@
+"""Kernels of exponentials, logarithms, powers and roots."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from plugjax.core import RuleSet, impl
+from plugjax.lax import exponential as lax
+from plugjax_numpy.kernels import Value, define_ufunc
+
+rules = RuleSet(__name__)
+
+define_ufunc(rules, lax.exp_p, np.exp)
+define_ufunc(rules, lax.exp2_p, np.exp2)
+define_ufunc(rules, lax.expm1_p, np.expm1)
+define_ufunc(rules, lax.log_p, np.log)
+define_ufunc(rules, lax.log1p_p, np.log1p)
+define_ufunc(rules, lax.sqrt_p, np.sqrt)
+define_ufunc(rules, lax.cbrt_p, np.cbrt)
+define_ufunc(rules, lax.pow_p, np.power)
+
+
+@rules.define(impl, lax.rsqrt_p)
+def _rsqrt(x: Value) -> Value:
+    return np.divide(x.dtype.type(1), np.sqrt(x))
+
+
+@rules.define(impl, lax.logistic_p)
+def _logistic(x: Value) -> Value:
+    if x.dtype.kind == "c":
+        return np.divide(x.dtype.type(1), np.add(x.dtype.type(1), np.exp(np.negative(x))))
+    # exp of a value not above 0 only: large |x| gives 0 or 1 without overflow.
+    one = x.dtype.type(1)
+    small = np.exp(np.negative(np.absolute(x)))
+    positive = np.divide(one, np.add(one, small))
+    return np.where(np.less(x, x.dtype.type(0)), np.multiply(small, positive), positive)

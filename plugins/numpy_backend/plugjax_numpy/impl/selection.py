@@ -1,0 +1,27 @@
+"""Kernels of ``select_n`` and ``clamp``."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from plugjax.core import RuleSet, impl
+from plugjax.core.vocabulary import select_n_p
+from plugjax.lax import selection as lax
+from plugjax_numpy.kernels import Value
+
+rules = RuleSet(__name__)
+
+
+@rules.define(impl, select_n_p)
+def _select_n(which: Value, *cases: Value) -> Value:
+    if len(cases) == 2:
+        on_false, on_true = cases
+        return np.where(which, on_true, on_false)
+    if len(cases) == 1:
+        return cases[0]
+    return np.choose(np.clip(which, 0, len(cases) - 1), cases)
+
+
+@rules.define(impl, lax.clamp_p)
+def _clamp(low: Value, x: Value, high: Value) -> Value:
+    return np.minimum(np.maximum(x, low), high)

@@ -1,0 +1,37 @@
+"""The NumPy backend as a plugin."""
+
+from __future__ import annotations
+
+import importlib
+
+from plugjax.core import BackendSpec, LazyRules, PluginInfo, RuleSet, hookimpl
+from plugjax.core.backend import Backend
+
+plugjax_plugin = PluginInfo(
+    "numpy", provides=("backend numpy", "host kernels (impl) of all primitives")
+)
+
+_FAMILIES = (
+    "arithmetic", "comparison", "complex", "control_flow", "conversion", "dot", "exponential", "random", "reduction",
+    "selection", "shape", "slicing", "sorting", "special", "trigonometric",
+)  # fmt: skip
+
+
+def _load_rules() -> list[RuleSet]:
+    return [importlib.import_module(f"plugjax_numpy.impl.{name}").rules for name in _FAMILIES]
+
+
+def _load_backend() -> Backend:
+    return importlib.import_module("plugjax_numpy.backend").NumpyBackend()
+
+
+@hookimpl
+def plugjax_rules() -> list[LazyRules]:
+    """Host kernels; loaded when the first primitive runs."""
+    return [LazyRules(kinds=("impl", "ufunc"), load=_load_rules)]
+
+
+@hookimpl
+def plugjax_backends() -> list[BackendSpec]:
+    """The backend ``numpy``."""
+    return [BackendSpec("numpy", _load_backend, priority=0)]

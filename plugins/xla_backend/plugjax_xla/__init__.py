@@ -1,0 +1,1 @@
+"""XLA as a plugin of plugjax; jaxlib loads on first use."""

@@ -1,0 +1,122 @@
+"""jaxlib, loaded on first use, with the differences between its versions resolved.
+
+Nothing here or above it causes ``import jax``. Some C++ functions do, when jax happens to be
+installed: ``LoadedExecutable.execute``, ``unsafe_buffer_pointer`` of a buffer that was put,
+``dlpack_managed_tensor_to_buffer``, ``_single_device_array_to_np_array_did_copy``. Refusing that
+import would be worse: C++ remembers the failure and breaks a later, real ``import jax``.
+"""
+
+import dataclasses
+import functools
+import importlib
+import os
+import threading
+from collections.abc import Mapping
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+OLDEST_JAXLIB = (0, 10, 2)
+FIRST_UNSUPPORTED_JAXLIB = (0, 13)
+
+
+class ClientUnavailable(RuntimeError):  # noqa: N818  (named for the state it reports)
+    """The runtime that was asked for is not installed, or finds no device."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Jaxlib:
+    """jaxlib, loaded, with the version differences resolved."""
+
+    version: str
+    extension: ModuleType
+    xla_client: ModuleType
+    sharding: type
+    result_handler_options: Mapping[str, Any]
+    gpu_to_numpy: str
+
+
+_lock = threading.Lock()
+
+
+def jaxlib() -> Jaxlib:
+    """The library.
+
+    Raises:
+        ClientUnavailable: it is missing, or of an unsupported version.
+    """
+    with _lock:
+        return _load()
+
+
+@functools.cache
+def _load() -> Jaxlib:
+    # Read once, when the C++ library loads; otherwise each client logs a paragraph to stderr.
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")
+    try:
+        version: str = importlib.import_module("jaxlib.version").__version__
+    except ImportError as error:
+        raise ClientUnavailable(
+            "XLA needs jaxlib, which is not installed. pip install 'jaxlib>=0.10.2,<0.13'"
+        ) from error
+    numbers = _version_numbers(version)
+    if not OLDEST_JAXLIB <= numbers < FIRST_UNSUPPORTED_JAXLIB:
+        raise ClientUnavailable(
+            f"found jaxlib {version}, XLA needs >=0.10.2,<0.13. pip install 'jaxlib>=0.10.2,<0.13'"
+        )
+    extension = importlib.import_module("jaxlib._jax")
+    xla_client = importlib.import_module("jaxlib.xla_client")
+    before_0_11 = numbers < (0, 11)
+    return Jaxlib(
+        version=version,
+        extension=extension,
+        xla_client=xla_client,
+        sharding=_make_sharding_class(extension, xla_client),
+        result_handler_options={"_skip_checks": True} if before_0_11 else {},
+        gpu_to_numpy=(
+            "_single_device_array_to_np_array_did_copy" if before_0_11 else "_to_np_array_did_copy"
+        ),
+    )
+
+
+def _version_numbers(version: str) -> tuple[int, ...]:
+    parts = []
+    for part in version.split("."):
+        if not part.isdigit():
+            break
+        parts.append(int(part))
+    return tuple(parts)
+
+
+def _make_sharding_class(extension: ModuleType, xla_client: ModuleType) -> type:
+    replicated = xla_client.HloSharding.replicate()
+
+    class DeviceSharding(extension.SingleDeviceSharding):  # type: ignore[misc, name-defined]
+        """Everything on one device; compared by identity, one object per device.
+
+        The two members are looked up by C++ before jaxlib 0.11.
+        """
+
+        __slots__ = ()
+        __hash__ = object.__hash__
+        memory_kind = None
+
+        def __eq__(self, other: object) -> bool:
+            return self is other
+
+        def _to_xla_hlo_sharding(self, _ndim: int) -> Any:
+            return replicated
+
+    return DeviceSharding
+
+
+class Aval:
+    """The attributes that C++ reads of an abstract value."""
+
+    __slots__ = ("dtype", "shape", "weak_type")
+
+    def __init__(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
+        self.shape = shape
+        self.dtype = dtype
+        self.weak_type = False

@@ -1,0 +1,392 @@
+"""The machine: clients, devices, buffers and executables of XLA, through jaxlib alone.
+
+This module and `jaxlib_shim` hold every private name of jaxlib; they know nothing of plugjax.
+
+A *buffer* is jaxlib's array object. It never reaches a user: jax, when loaded, patches its class.
+"""
+
+import os
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from plugjax_xla.cuda_plugin import cuda_data_folder, make_cuda_client
+from plugjax_xla.fingerprint import cpu_fingerprint
+from plugjax_xla.host_callbacks import ArraySpec, HostArray, HostCallback, raise_original
+from plugjax_xla.host_views import PACKED_BITS, unpacked, viewed
+from plugjax_xla.jaxlib_shim import Aval, ClientUnavailable, jaxlib
+from plugjax_xla.mlir import parse_module, with_donated_parameters
+
+__all__ = [
+    "Buffer", "ClientUnavailable", "Option", "PjrtClient", "PjrtDevice", "PjrtExecutable",
+    "block_until_ready", "cpu_client", "cuda_client", "delete", "is_deleted", "is_ready",
+    "to_dlpack",
+]  # fmt: skip
+
+Buffer = Any
+Option = str | bool | int
+
+_NUMPY_OWN = 1  # np.dtype.isbuiltin of native-endian types that NumPy itself defines
+
+
+class PjrtClient:
+    """One runtime with its devices. Made by `cpu_client` and `cuda_client`."""
+
+    def __init__(self, raw: Any) -> None:
+        self.raw = raw
+        self.platform: str = "cuda" if raw.platform in ("cuda", "gpu") else raw.platform
+        # XLA parses the variable once per process; what it is set to later has no effect.
+        self.xla_flags = os.environ.get("XLA_FLAGS", "")
+        self.devices = tuple(PjrtDevice(self, device) for device in raw.local_devices())
+
+
+_lock = threading.Lock()
+_clients: dict[tuple[str, int], PjrtClient] = {}
+
+
+def cpu_client(num_devices: int = 1) -> PjrtClient:
+    """The client for this machine's processor; the same object for the same arguments.
+
+    Raises:
+        ClientUnavailable: no supported jaxlib is installed.
+    """
+    return _interned(
+        ("cpu", num_devices),
+        lambda: jaxlib().xla_client.make_cpu_client(num_devices=num_devices),
+    )
+
+
+def cuda_client() -> PjrtClient:
+    """The client for the NVIDIA GPUs; the same object every time.
+
+    It does not reserve the memory of the device up front, so that it can live beside others;
+    ``XLA_PYTHON_CLIENT_PREALLOCATE`` overrides that.
+
+    Raises:
+        ClientUnavailable: a package is missing or of another version, or there is no GPU.
+    """
+    return _interned(("cuda", 0), make_cuda_client)
+
+
+def _interned(key: tuple[str, int], make: Callable[[], Any]) -> PjrtClient:
+    with _lock:
+        client = _clients.get(key)
+        if client is None:
+            client = _clients[key] = PjrtClient(make())
+        return client
+
+
+class PjrtDevice:
+    """One device: moves values and compiles for it. Compared by identity."""
+
+    __slots__ = (
+        "_borrow", "_copy", "_list", "_put", "_sharding", "client", "host_memory", "id", "kind",
+        "platform", "raw",
+    )  # fmt: skip
+
+    def __init__(self, client: PjrtClient, raw: Any) -> None:
+        library = jaxlib()
+        semantics = library.extension.HostBufferSemantics
+        self.client = client
+        self.raw = raw
+        self.id: int = raw.id
+        self.kind: str = raw.device_kind
+        self.platform = client.platform
+        self.host_memory = client.platform == "cpu"
+        self._list = [raw]
+        self._sharding = library.sharding(raw)
+        self._put = library.extension.batched_device_put
+        self._copy = semantics.IMMUTABLE_ONLY_DURING_CALL
+        self._borrow = semantics.ZERO_COPY
+
+    def __repr__(self) -> str:
+        return f"PjrtDevice({self.platform}:{self.id})"
+
+    @property
+    def callback_target(self) -> str:
+        """The custom call that runs a host callback; ``backend_config = {index = N : ui64}``."""
+        return f"xla_ffi_python_{'cpu' if self.host_memory else 'gpu'}_callback"
+
+    def put(self, array: HostArray | np.generic, *, owned: bool = False) -> Buffer:
+        """Moves a host array to the device.
+
+        Args:
+            array: any strides, any byte order.
+            owned: nobody will ever write to ``array`` again. Its memory is then used as it is
+                where the alignment allows; otherwise it is copied before this returns.
+
+        Raises:
+            TypeError: XLA has no such dtype.
+        """
+        dtype = array.dtype
+        # C++ misreads foreign byte orders silently. Their isbuiltin is 0, that of ml_dtypes 2.
+        if dtype.isbuiltin != _NUMPY_OWN:
+            if not dtype.isnative:
+                return self.put(array.astype(dtype.newbyteorder("=")), owned=True)
+            if dtype in PACKED_BITS:
+                return self._put_packed(array)
+        return self._put_any(array, owned)
+
+    def _put_any(self, array: HostArray | np.generic, owned: bool) -> Buffer:
+        try:
+            return self._put(
+                Aval(array.shape, array.dtype),
+                self._sharding,
+                [array],
+                self._list,
+                True,  # committed
+                False,  # force_copy
+                self._borrow if owned else self._copy,
+                True,  # enable_x64: C++ otherwise asks a global that jax owns, and raises
+            )
+        except RuntimeError as error:
+            if "Unknown NumPy dtype" in str(error):
+                raise TypeError(f"XLA has no dtype {array.dtype}.") from error
+            raise
+
+    def _put_packed(self, array: HostArray | np.generic) -> Buffer:
+        buffer = self._put_any(array, owned=False)
+        # There is no way back to the host before jaxlib 0.11 that does not import jax.
+        host = np.array(array)
+        host.flags.writeable = False
+        buffer.plugjax_host_value = host
+        return buffer
+
+    def get(self, buffer: Buffer, shape: tuple[int, ...], dtype: np.dtype[Any]) -> HostArray:
+        """The value as a read-only host array, without a copy where memory is shared.
+
+        Waits for the value. A view keeps the memory alive and unchanged, even if the buffer is
+        deleted or donated afterwards.
+
+        Raises:
+            Exception: whatever a host callback raised while the value was computed.
+        """
+        try:
+            buffer.block_until_ready()
+        except RuntimeError as error:
+            raise_original(error)
+        if not self.host_memory:
+            value: HostArray = getattr(buffer, jaxlib().gpu_to_numpy)()[0]
+            return value
+        if dtype.isbuiltin == _NUMPY_OWN:
+            return np.asarray(buffer)
+        if 0 in shape:
+            value = np.empty(shape, dtype)
+            value.flags.writeable = False
+            return value
+        if dtype in PACKED_BITS:
+            host: HostArray | None = getattr(buffer, "plugjax_host_value", None)
+            # Of a result, unlike of a buffer that was put, the pointer is there without jax.
+            return unpacked(buffer.unsafe_buffer_pointer(), shape, dtype) if host is None else host
+        return viewed(to_dlpack(buffer), shape, dtype)
+
+    def compile(
+        self,
+        module: Any,
+        out_specs: Sequence[tuple[Sequence[int], Any]],
+        *,
+        donated: Sequence[int] = (),
+        host_callbacks: Sequence[HostCallback] = (),
+        options: Mapping[str, Option] | None = None,
+    ) -> "PjrtExecutable":
+        """Compiles the function ``main`` of a module for this device.
+
+        Args:
+            module: an ``ir.Module`` of any context, or MLIR text or bytecode.
+            out_specs: shape and dtype of every result, as XLA would not tell.
+            donated: parameters whose memory XLA may use for results. (``tf.aliasing_output``
+                in the module says the same with a fixed result.)
+            host_callbacks: what ``index`` of the custom calls to `callback_target` refers to.
+            options: XLA debug flags by name, for this executable only.
+
+        Raises:
+            RuntimeError: XLA refuses the module or an option.
+        """
+        library = jaxlib()
+        if isinstance(module, bytes | str):
+            module = parse_module(module)
+        if donated:
+            module = with_donated_parameters(module, donated)
+        raw = self.client.raw.compile_and_load(
+            module,
+            executable_devices=library.extension.DeviceList((self.raw,)),
+            compile_options=self._compile_options(self.id, options or {}),
+            host_callbacks=list(host_callbacks),
+        )
+        return PjrtExecutable(self, raw, out_specs, has_host_callbacks=bool(host_callbacks))
+
+    def deserialize(
+        self, blob: bytes, out_specs: Sequence[tuple[Sequence[int], Any]]
+    ) -> "PjrtExecutable":
+        """Loads what `PjrtExecutable.serialize` wrote.
+
+        The bytes are machine code: they must come from a place that only this user can write.
+
+        Raises:
+            ValueError: the bytes are no executable of this version of XLA.
+        """
+        devices = jaxlib().extension.DeviceList((self.raw,))
+        options = self._compile_options(self.id, {})
+        try:
+            raw = self.client.raw.deserialize_executable(blob, devices, options)
+        except RuntimeError as error:
+            raise ValueError(f"not a loadable XLA executable: {error}") from error
+        return PjrtExecutable(self, raw, out_specs, has_host_callbacks=False)
+
+    def compile_options_fingerprint(self, options: Mapping[str, Option] | None = None) -> bytes:
+        """All that the compiler is told besides the module, equal for equal devices."""
+        serialized: bytes = self._compile_options(0, options or {}).SerializeAsString()
+        return serialized
+
+    def runtime_fingerprint(self) -> tuple[str, ...]:
+        """All that decides what the compiler makes of a module and its options."""
+        return (
+            f"jaxlib {jaxlib().version}",
+            f"platform {self.platform} {self.client.raw.platform_version}",
+            f"device {self.kind}",
+            f"cpu {cpu_fingerprint()}",
+            f"XLA_FLAGS {self.client.xla_flags}",
+        )
+
+    def result_handler(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
+        """What `ExecuteResults.consume_with_handlers` turns one result into a buffer with."""
+        library = jaxlib()
+        return library.extension.array_result_handler(
+            Aval(shape, dtype), self._sharding, committed=True, **library.result_handler_options
+        )
+
+    def _compile_options(self, device_id: int, options: Mapping[str, Option]) -> Any:
+        xla_client = jaxlib().xla_client
+        compile_options = xla_client.CompileOptions()
+        compile_options.num_replicas = 1
+        compile_options.num_partitions = 1
+        compile_options.device_assignment = xla_client.DeviceAssignment.create(
+            np.array([[device_id]])
+        )
+        compile_options.env_option_overrides = sorted(options.items())
+        if self.platform == "cuda" and (folder := cuda_data_folder()) is not None:
+            debug_options = compile_options.executable_build_options.debug_options
+            debug_options.xla_gpu_cuda_data_dir = str(folder)
+        return compile_options
+
+
+class PjrtExecutable:
+    """A compiled function. Calling it is the hot path: nothing is checked here.
+
+    XLA compares the sizes of the arguments with the parameters, not their shapes or dtypes; the
+    caller vouches for those. Without host callbacks, a call is the same as
+    ``executable.execute(buffers).consume_with_handlers(executable.handlers)``.
+    """
+
+    __slots__ = ("device", "execute", "handlers", "has_host_callbacks", "out_specs", "raw")
+
+    def __init__(
+        self,
+        device: PjrtDevice,
+        raw: Any,
+        out_specs: Sequence[tuple[Sequence[int], Any]],
+        *,
+        has_host_callbacks: bool,
+    ) -> None:
+        self.device = device
+        self.raw = raw
+        self.out_specs: tuple[ArraySpec, ...] = tuple(
+            (tuple(shape), np.dtype(dtype)) for shape, dtype in out_specs
+        )
+        self.has_host_callbacks = has_host_callbacks
+        self.execute = raw.execute_sharded
+        self.handlers = [device.result_handler(*spec) for spec in self.out_specs]
+
+    def __call__(self, buffers: Sequence[Buffer]) -> list[Buffer]:
+        """Starts the function and returns buffers of its results, which may not be ready yet.
+
+        Raises:
+            Exception: whatever a host callback raised, if it ran already; otherwise `get` and
+                `block_until_ready` of the results raise it.
+        """
+        try:
+            return self.execute(buffers).consume_with_handlers(self.handlers)  # type: ignore[no-any-return]
+        except RuntimeError as error:
+            raise_original(error)
+
+    def call_with_token(self, buffers: Sequence[Buffer]) -> tuple[list[Buffer], Any]:
+        """Like a call; the token is ready when the effects are done, results or not.
+
+        `block_until_ready` accepts the token.
+        """
+        try:
+            results = self.execute(buffers, with_tokens=True)
+            token = results.consume_token()
+            return results.consume_with_handlers(self.handlers), token
+        except RuntimeError as error:
+            raise_original(error)
+
+    def serialize(self) -> bytes:
+        """The machine code, for `PjrtDevice.deserialize` in this or another process.
+
+        Raises:
+            ValueError: it calls back into Python objects, which live here only.
+        """
+        if self.has_host_callbacks:
+            raise ValueError("an executable with host callbacks cannot be serialized.")
+        blob: bytes = self.device.client.raw.serialize_executable(self.raw)
+        return blob
+
+    def cost_analysis(self) -> dict[str, float]:
+        """XLA's estimate: "flops", "bytes accessed", "transcendentals" and parts of these."""
+        costs = self.raw.cost_analysis()
+        return dict(costs[0] if isinstance(costs, list) else costs)
+
+    def memory_analysis(self) -> dict[str, int]:
+        """Sizes in bytes of code, arguments, results, aliases and temporaries."""
+        stats = self.raw.get_compiled_memory_stats()
+        fields = {name: getattr(stats, name) for name in dir(stats) if name.endswith("_in_bytes")}
+        return {name: value for name, value in fields.items() if isinstance(value, int)}
+
+    def hlo_text(self) -> str:
+        """The optimised program, as HLO text."""
+        return "\n\n".join(module.to_string() for module in self.raw.hlo_modules())
+
+
+def block_until_ready(buffers: Sequence[Any]) -> None:
+    """Waits for buffers and tokens.
+
+    Raises:
+        Exception: whatever a host callback raised while one of them was computed.
+    """
+    try:
+        for buffer in buffers:
+            buffer.block_until_ready()
+    except RuntimeError as error:
+        raise_original(error)
+
+
+def is_ready(buffer: Buffer) -> bool:
+    """Whether the value is computed; false also for an error that is still to come."""
+    ready: bool = buffer.is_ready()
+    return ready
+
+
+def is_deleted(buffer: Buffer) -> bool:
+    """Whether `delete` was called or the buffer was donated and its memory taken."""
+    return getattr(buffer, "plugjax_deleted", False) or buffer.is_deleted()
+
+
+def delete(buffer: Buffer) -> None:
+    """Gives the memory back now, or when the last view of it dies.
+
+    C++ aborts the process on deleting a buffer while an exported dlpack capsule is alive, so a
+    buffer that was ever exported is only marked, and dies with its last reference.
+    """
+    if not getattr(buffer, "plugjax_exported", False):
+        buffer.delete()
+    buffer.plugjax_deleted = True
+    buffer.plugjax_host_value = None
+
+
+def to_dlpack(buffer: Buffer) -> Any:
+    """A dlpack capsule that shares the memory of the buffer."""
+    buffer.plugjax_exported = True
+    return jaxlib().extension.buffer_to_dlpack_managed_tensor(buffer)

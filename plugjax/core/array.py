@@ -1,0 +1,413 @@
+"""The array: an aval, a placement, and a value held as host memory, as a backend's buffer, or as both.
+
+On a device whose memory the host sees, an array keeps what a host kernel gave until compiled code asks for a buffer, and
+keeps a buffer until a host kernel asks for memory. Values are immutable; NumPy views of them are read-only.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from plugjax.core import dtypes, pytree
+from plugjax.core.aval import ShapedArray, aval_of_value, physical_aval
+from plugjax.core.backend import as_device, default_device
+from plugjax.core.config import config
+from plugjax.core.device import Device, Placement, SingleDeviceSharding
+from plugjax.core.errors import UnexpectedTracerError
+from plugjax.core.operators import ArrayOperators
+from plugjax.core.trace import Tracer
+
+
+class _ArrayType(type):
+    """Makes ``isinstance(tracer, Array)`` true, as JAX does: user code asks "is it an array?"."""
+
+    def __instancecheck__(cls, instance: object) -> bool:
+        return type(instance) is cls or isinstance(instance, Tracer)
+
+
+class Array(ArrayOperators, metaclass=_ArrayType):
+    """An array on a device. Made by ``plugjax.numpy`` functions, never called directly.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.arange(3) * 2
+        Array([0, 2, 4], dtype=int32)
+    """
+
+    __slots__ = ("_buffer", "_host", "_placement", "aval")
+
+    aval: ShapedArray
+
+    def __init__(self, aval: ShapedArray, placement: Placement, host: Any, buffer: Any = None) -> None:
+        self.aval = aval
+        self._placement = placement
+        self._host = host
+        self._buffer = buffer
+
+    def _fetch(self) -> Any:
+        """The host value; fetched from the buffer if need be, and kept where the host sees the memory."""
+        host = self._host
+        if host is None:
+            buffer = self._buffer
+            if buffer is None:
+                raise RuntimeError(
+                    f"Array has been deleted with shape={self.aval.str_short()}: it was donated to a compiled "
+                    "function, or .delete() was called."
+                )
+            backend = self._placement.backend
+            host = backend.get(buffer, physical_aval(self.aval))
+            if backend.host_visible:
+                self._host = host
+        return host
+
+    def _resident(self) -> Any:
+        """The backend's buffer; put there if need be."""
+        buffer = self._buffer
+        if buffer is None:
+            placement = self._placement
+            buffer = self._buffer = placement.backend.put(np.asarray(self._fetch()), placement.device)
+        return buffer
+
+    @property
+    def device(self) -> Device:
+        """The device that holds the array."""
+        return self._placement.device
+
+    @property
+    def sharding(self) -> SingleDeviceSharding:
+        """How the array is spread over devices."""
+        return self._placement.sharding
+
+    @property
+    def committed(self) -> bool:
+        """Whether the user chose the device; operands that are not committed follow those that are."""
+        return self._placement.committed
+
+    _committed = committed
+
+    def devices(self) -> set[Device]:
+        """The devices that hold the array."""
+        return {self._placement.device}
+
+    def to_device(self, device: Any, *, stream: Any = None) -> Array:
+        """The array on another device (array API)."""
+        return device_put(self, device)
+
+    def block_until_ready(self) -> Array:
+        """Wait until the values are there; returns the array."""
+        if self._buffer is not None:
+            self._placement.backend.block_until_ready(self._buffer)
+        return self
+
+    def delete(self) -> None:
+        """Give up the memory. Using the array afterwards raises ``RuntimeError``."""
+        buffer, self._buffer, self._host = self._buffer, None, None
+        if buffer is not None:
+            self._placement.backend.delete(buffer)
+
+    def is_deleted(self) -> bool:
+        """Whether the memory was given up or donated."""
+        return self._host is None and self._buffer is None
+
+    @property
+    def is_fully_addressable(self) -> bool:
+        """Whether this process holds all of the array."""
+        return True
+
+    @property
+    def is_fully_replicated(self) -> bool:
+        """Whether every device holds all of the array."""
+        return True
+
+    def addressable_data(self, index: int) -> Array:
+        """The part on the ``index``-th device of this process."""
+        if index:
+            raise IndexError(f"the array is on one device; got index {index}")
+        return self
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+        host = self._host
+        if host is None:
+            host = self._fetch()
+        if isinstance(self.aval.dtype, dtypes.ExtendedDType):
+            raise TypeError(
+                f"JAX array with extended dtype {self.aval.dtype} cannot be converted to NumPy; use key_data."
+            )
+        if dtype is not None and np.dtype(dtype) != self.aval.dtype:
+            if copy is False:
+                raise ValueError(f"converting {self.aval.dtype} to {dtype} needs a copy")
+            return np.asarray(host).astype(dtype)
+        if copy:
+            return np.array(host)
+        view = np.asarray(host).view()
+        view.flags.writeable = False
+        return view
+
+    def item(self, *index: int) -> Any:
+        """One element as a Python scalar."""
+        host = self._host
+        return (host if host is not None else self._fetch()).item(*index)
+
+    def tolist(self) -> Any:
+        """The values as nested lists of Python scalars."""
+        return self._fetch().tolist()
+
+    def tobytes(self, order: Any = "C") -> bytes:
+        """The values as bytes."""
+        return np.asarray(self).tobytes(order)
+
+    def _scalar(self, kind: str) -> Any:
+        if self.aval.shape and self.aval.size != 1:
+            raise TypeError(
+                f"Only scalar arrays can be converted to Python scalars; {kind}() got an array with shape "
+                f"{self.aval.str_short()}"
+            )
+        if self.aval.shape and kind != "bool":
+            raise TypeError(
+                f"Only scalar arrays can be converted to Python scalars; {kind}() got an array with "
+                f"{self.aval.ndim} dimensions: index it or use .item()."
+            )
+        return self._fetch().item()
+
+    def __bool__(self) -> bool:
+        if self.aval.size != 1:
+            raise ValueError(
+                f"The truth value of an array with shape {self.aval.str_short()} is ambiguous. Use a.any() or a.all()"
+            )
+        return bool(self._fetch().item())
+
+    def __int__(self) -> int:
+        return int(self._scalar("int"))
+
+    def __float__(self) -> float:
+        return float(self._scalar("float"))
+
+    def __complex__(self) -> complex:
+        return complex(self._scalar("complex"))
+
+    def __index__(self) -> int:
+        if self.aval.shape or not dtypes.is_integer(self.aval.dtype):
+            raise TypeError(f"only integer scalar arrays can be converted to a scalar index, got {self.aval.str_short()}")
+        return int(self._fetch())
+
+    def __format__(self, spec: str) -> str:
+        if not self.aval.shape and not isinstance(self.aval.dtype, dtypes.ExtendedDType):
+            return format(np.asarray(self._fetch())[()], spec)
+        return format(repr(self), spec)
+
+    def __repr__(self) -> str:
+        if self.is_deleted():
+            return f"Array(deleted, {self.aval.str_short()})"
+        dtype = self.aval.dtype
+        if isinstance(dtype, dtypes.ExtendedDType):
+            stored = np.asarray(self._fetch())
+            return f"Array({self.aval.shape}, dtype={dtype.name}) overlaying:\n{stored}"
+        value = np.asarray(self._fetch())
+        tail = f"dtype={dtype.name}{', weak_type=True' if self.aval.weak_type else ''})"
+        body = np.array2string(value, separator=", ", prefix="Array(", suffix=f", {tail}")
+        if value.size == 0:
+            body = f"[], shape={value.shape}"
+        return f"Array({body}, {tail}"
+
+    def __str__(self) -> str:
+        if isinstance(self.aval.dtype, dtypes.ExtendedDType):
+            return repr(self)
+        return str(np.asarray(self._fetch()))
+
+    def __dlpack__(self, **kwargs: Any) -> Any:
+        host = np.asarray(self._fetch())
+        kwargs.pop("stream", None)
+        return host.__dlpack__(**kwargs)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return (1, 0)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _rebuild, (np.asarray(self), self.aval.weak_type)
+
+    def __copy__(self) -> Array:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Array:
+        return Array(self.aval, self._placement, np.array(self._fetch()))
+
+
+def _rebuild(value: np.ndarray[Any, Any], weak_type: bool) -> Array:
+    return from_host(value, weak_type=weak_type)
+
+
+def default_placement() -> Placement:
+    """Where uncommitted arrays are made."""
+    return default_device().uncommitted
+
+
+def from_host(
+    value: Any, *, weak_type: bool = False, placement: Placement | None = None
+) -> Array:
+    """An array over a NumPy value that nobody else writes to; dtype is taken as it is."""
+    aval = aval_of_value(value.shape, value.dtype)
+    if weak_type:
+        aval = ShapedArray(aval.shape, aval.dtype, True)
+    return Array(aval, placement or default_placement(), value)
+
+
+_PYTHON_SCALARS = (bool, int, float, complex)
+
+
+def as_array(value: Any, who: str = "plugjax") -> Any:
+    """An Array (or tracer) from what users pass for one: Python and NumPy scalars, NumPy arrays, ``__jax_array__``.
+
+    Raises:
+        TypeError: ``value`` is not array-like.
+        OverflowError: a Python integer does not fit its dtype.
+    """
+    kind = type(value)
+    if kind is Array or isinstance(value, Tracer):
+        return value
+    if kind in _PYTHON_SCALARS:
+        return Array(scalar_aval(value), default_placement(), scalar_value(value))
+    if isinstance(value, (np.ndarray, np.generic)):
+        dtype = dtypes.canonicalize(value.dtype)
+        if dtype.kind not in "biufcV" or (dtype.kind == "V" and dtype not in _STORED):
+            raise TypeError(f"{who}: dtype {value.dtype} is not a valid JAX array type.")
+        # A copy: the caller may write to the array later.
+        return from_host(np.array(value, dtype, order="C"))
+    convert = getattr(value, "__jax_array__", None)
+    if convert is not None:
+        return as_array(convert(), who)
+    if isinstance(value, _PYTHON_SCALARS):
+        return as_array(_plain_scalar(value), who)
+    raise TypeError(f"{who}: value {value!r} of type {type(value)} is not a valid JAX type.")
+
+
+_STORED = dtypes.CUSTOM_FLOATS | {*dtypes.SIGNED_SMALL, *dtypes.UNSIGNED_SMALL, dtypes.float0}
+
+
+def _plain_scalar(value: Any) -> Any:
+    for kind in _PYTHON_SCALARS:
+        if isinstance(value, kind):
+            return kind(value)
+    raise TypeError(f"{value!r} is not a scalar")
+
+
+def scalar_aval(value: Any) -> ShapedArray:
+    """The aval of a Python scalar: rank 0, weak unless bool."""
+    kind = type(value)
+    found = _SCALAR_AVALS[config.enable_x64].get(kind)
+    return found if found is not None else ShapedArray((), dtypes.scalar_dtype(value), True)
+
+
+_SCALAR_AVALS: dict[bool, dict[type, ShapedArray]] = {
+    False: {
+        bool: ShapedArray((), np.bool_),
+        int: ShapedArray((), np.int32, True),
+        float: ShapedArray((), np.float32, True),
+        complex: ShapedArray((), np.complex64, True),
+    },
+    True: {
+        bool: ShapedArray((), np.bool_),
+        int: ShapedArray((), np.int64, True),
+        float: ShapedArray((), np.float64, True),
+        complex: ShapedArray((), np.complex128, True),
+    },
+}
+
+
+def scalar_value(value: Any) -> Any:
+    """A Python scalar as a NumPy scalar of its aval's dtype.
+
+    Raises:
+        OverflowError: an integer that does not fit.
+    """
+    dtype = scalar_aval(value).dtype
+    try:
+        with np.errstate(over="ignore"):
+            return dtype.type(value)
+    except OverflowError:
+        raise OverflowError(f"Python integer {value} does not fit {dtype}; set jax_enable_x64") from None
+
+
+def aval_of(value: Any, who: str = "plugjax") -> ShapedArray:
+    """The aval of an argument: an array, tracer, scalar, NumPy array, or a struct with shape and dtype."""
+    kind = type(value)
+    if kind in _PYTHON_SCALARS:
+        return scalar_aval(value)
+    aval = getattr(value, "aval", None)
+    if isinstance(aval, ShapedArray):
+        return aval
+    if isinstance(value, (np.ndarray, np.generic)):
+        return aval_of_value(value.shape, dtypes.canonicalize(value.dtype))
+    if isinstance(value, ShapedArray):
+        return value
+    if hasattr(value, "shape") and hasattr(value, "dtype"):
+        return ShapedArray(
+            tuple(value.shape), dtypes.canonicalize(value.dtype), getattr(value, "weak_type", False)
+        )
+    array: Any = as_array(value, who)
+    found: ShapedArray = array.aval
+    return found
+
+
+def concrete(value: Any) -> Array:
+    """An Array, or the error that a tracer which has leaked deserves."""
+    if isinstance(value, Tracer):
+        raise UnexpectedTracerError(value)
+    found: Array = as_array(value)
+    return found
+
+
+def device_put(x: Any, device: Any = None) -> Any:
+    """Move a pytree of arrays to a device.
+
+    Args:
+        x: pytree of array-likes.
+        device: a Device, a sharding, or a name such as ``"iree:local:0"``; ``None`` leaves placement to defaults.
+
+    Returns:
+        The pytree with Arrays committed to the device.
+
+    Example:
+        >>> import plugjax
+        >>> plugjax.device_put(1.5, "numpy").device
+        Device(numpy:0)
+    """
+    target = as_device(device) if device is not None else None
+
+    def move(leaf: Any) -> Any:
+        array = as_array(leaf, "device_put")
+        if isinstance(array, Tracer) or target is None:
+            return array
+        return transfer(array, target.committed)
+
+    return pytree.tree_map(move, x)
+
+
+def transfer(array: Array, placement: Placement) -> Array:
+    """The array at another placement: memory is shared where both backends see host memory."""
+    if array._placement is placement:
+        return array
+    if array._placement.device is placement.device:
+        return Array(array.aval, placement, array._host, array._buffer)
+    return Array(array.aval, placement, array._fetch())
+
+
+def device_get(x: Any) -> Any:
+    """A pytree with NumPy arrays for arrays.
+
+    Example:
+        >>> import plugjax, plugjax.numpy as jnp
+        >>> plugjax.device_get({"a": jnp.ones(2)})
+        {'a': array([1., 1.], dtype=float32)}
+    """
+    return pytree.tree_map(lambda leaf: np.asarray(leaf) if type(leaf) is Array else leaf, x)
+
+
+def block_until_ready(x: Any) -> Any:
+    """Wait for all arrays in a pytree; returns the pytree."""
+    for leaf in pytree.leaves(x):
+        wait = getattr(leaf, "block_until_ready", None)
+        if wait is not None:
+            wait()
+    return x

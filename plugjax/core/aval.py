@@ -1,0 +1,169 @@
+"""Abstract values: shape, dtype and weak type of an array, interned.
+
+Two equal avals are one object, so hot paths compare and hash by identity. Dimensions are compared and hashed only here;
+a symbolic dimension would be taught to this module alone.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from plugjax.core import dtypes
+from plugjax.core.dtypes import DType, DTypeLike, ExtendedDType
+
+Shape: TypeAlias = tuple[int, ...]
+
+
+class ShapedArray:
+    """Shape, dtype and weak type of an array.
+
+    Args:
+        shape: sizes of the axes.
+        dtype: a NumPy, ml_dtypes or extended dtype.
+        weak_type: whether the dtype gives way in promotion, as a Python scalar's does.
+
+    Example:
+        >>> from plugjax.core import ShapedArray
+        >>> ShapedArray((2, 3), "float32")
+        ShapedArray(float32[2,3])
+    """
+
+    __slots__ = ("__weakref__", "_tangent", "dtype", "ndim", "shape", "size", "weak_type")
+
+    shape: Shape
+    dtype: DType
+    weak_type: bool
+    ndim: int
+    size: int
+    _tangent: ShapedArray | None
+
+    def __new__(cls, shape: Sequence[int], dtype: DTypeLike, weak_type: bool = False) -> ShapedArray:
+        """Return the interned aval."""
+        if not isinstance(dtype, (np.dtype, ExtendedDType)):
+            dtype = np.dtype(dtype)
+        key = (tuple(shape), dtype, weak_type)
+        found = _interned.get(key)
+        if found is None:
+            found = object.__new__(cls)
+            found.shape = tuple(int(d) for d in shape)
+            found.dtype = dtype  # type: ignore[assignment]  # extended dtypes stand beside NumPy's
+            found.weak_type = bool(weak_type)
+            found.ndim = len(found.shape)
+            found.size = math.prod(found.shape)
+            found._tangent = None
+            found = _interned.setdefault(key, found)
+        return found
+
+    def update(self, **changes: Any) -> ShapedArray:
+        """The aval with some of ``shape``, ``dtype``, ``weak_type`` replaced."""
+        return ShapedArray(
+            changes.get("shape", self.shape),
+            changes.get("dtype", self.dtype),
+            changes.get("weak_type", self.weak_type),
+        )
+
+    def strip_weak_type(self) -> ShapedArray:
+        """The same aval, not weak."""
+        return ShapedArray(self.shape, self.dtype) if self.weak_type else self
+
+    def to_tangent_aval(self) -> ShapedArray:
+        """The aval of tangents: the same for inexact dtypes, ``float0`` for others."""
+        tangent = self._tangent
+        if tangent is None:
+            dtype = dtypes.tangent_dtype(self.dtype)
+            tangent = self if dtype == self.dtype else ShapedArray(self.shape, dtype)
+            self._tangent = tangent
+        return tangent
+
+    def str_short(self, short_dtypes: bool = False) -> str:
+        """``float32[2,3]``, or ``f32[2,3]`` as jaxprs print it."""
+        name = dtypes.short_name(self.dtype) if short_dtypes else self.dtype.name
+        return f"{name}[{','.join(str(d) for d in self.shape)}]"
+
+    def __repr__(self) -> str:
+        return f"ShapedArray({self.str_short()}{', weak_type=True' if self.weak_type else ''})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return ShapedArray, (self.shape, self.dtype, self.weak_type)
+
+
+_interned: dict[tuple[Shape, Any, bool], ShapedArray] = {}
+
+
+def aval_of_value(shape: Shape, dtype: DType) -> ShapedArray:
+    """The strong aval of a NumPy array: a dict lookup when the shape was seen before."""
+    found = _interned.get((shape, dtype, False))
+    return found if found is not None else ShapedArray(shape, dtype)
+
+
+def physical_aval(aval: ShapedArray) -> ShapedArray:
+    """The aval that a value is stored as."""
+    dtype: Any = aval.dtype
+    if isinstance(dtype, ExtendedDType):
+        return ShapedArray((*aval.shape, *dtype.storage_shape), dtype.storage_dtype)
+    return aval
+
+
+class ShapeDtypeStruct:
+    """Shape and dtype without values, for ``eval_shape`` and ``jit(f).lower``.
+
+    Args:
+        shape: sizes of the axes.
+        dtype: dtype, canonicalised as array creation does.
+        sharding: where the array would live.
+        weak_type: whether the dtype is weak.
+
+    Example:
+        >>> import plugjax
+        >>> plugjax.ShapeDtypeStruct((2, 3), "float32")
+        ShapeDtypeStruct(shape=(2, 3), dtype=float32)
+    """
+
+    __slots__ = ("dtype", "shape", "sharding", "weak_type")
+
+    def __init__(
+        self,
+        shape: Sequence[int],
+        dtype: DTypeLike,
+        *,
+        sharding: Any = None,
+        weak_type: bool = False,
+    ) -> None:
+        if dtype is None:
+            raise ValueError("ShapeDtypeStruct: dtype must be specified.")
+        self.shape = tuple(int(d) for d in shape)
+        self.dtype = dtype if isinstance(dtype, ExtendedDType) else np.dtype(dtype)
+        self.sharding = sharding
+        self.weak_type = weak_type
+
+    @property
+    def ndim(self) -> int:
+        """Number of axes."""
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        """Number of elements."""
+        return math.prod(self.shape)
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError("len() of unsized object")
+        return self.shape[0]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ShapeDtypeStruct) and self._key() == other._key()
+
+    def __hash__(self) -> int:
+        return hash(self._key())
+
+    def _key(self) -> tuple[Any, ...]:
+        return self.shape, self.dtype, self.sharding, self.weak_type
+
+    def __repr__(self) -> str:
+        weak = ", weak_type=True" if self.weak_type else ""
+        return f"ShapeDtypeStruct(shape={self.shape}, dtype={self.dtype.name}{weak})"

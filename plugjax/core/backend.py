@@ -1,0 +1,233 @@
+"""Backends: the machines behind devices, chosen per device.
+
+Required of a backend: ``devices``, ``put``, ``get``, ``compile``. The front end settles shapes, dtypes, broadcasting and
+promotion; a backend gets output avals and does not guess. A backend that only compiles is complete: eager evaluation
+then compiles single equations. Where the host sees a device's memory, host kernels (``impl`` rules) run eager primitives.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from plugjax.core import registry
+from plugjax.core.aval import ShapedArray
+from plugjax.core.config import config
+from plugjax.core.device import Device
+from plugjax.core.errors import UnknownBackendError
+from plugjax.core.jaxpr import ClosedJaxpr
+from plugjax.core.primitive import Primitive
+
+
+class Executable:
+    """A compiled program.
+
+    Attributes:
+        host: whether ``run`` takes and gives NumPy arrays instead of the backend's buffers.
+        donated: indices of arguments whose memory the program takes over.
+    """
+
+    host: bool = False
+    donated: frozenset[int] = frozenset()
+
+    def run(self, buffers: Sequence[Any]) -> Sequence[Any]:
+        """Run on buffers, one per argument; give one buffer per result."""
+        raise TypeError(f"{type(self).__name__} cannot run")
+
+    def as_text(self) -> str:
+        """The program as the backend's compiler left it."""
+        return ""
+
+    def cost_analysis(self) -> Mapping[str, float]:
+        """Estimated cost, in the backend's own terms (``flops``, ``bytes accessed`` ...)."""
+        return {}
+
+    def memory_analysis(self) -> Any:
+        """Sizes in bytes of arguments, results and temporaries, if the backend tells."""
+        return None
+
+
+class Backend:
+    """What a machine has to offer; subclass it and describe it to the hook ``plugjax_backends``.
+
+    Attributes:
+        name: platform name: of devices, of lowering rules, in ``PLUGJAX_BACKEND``.
+        host_visible: whether NumPy can look at the memory of all its devices.
+        eager_limit: number of elements above which an eager primitive is compiled instead of run by its host kernel.
+    """
+
+    name: str
+    host_visible: bool = True
+    eager_limit: float = float("inf")
+
+    def devices(self) -> Sequence[Device]:
+        """The devices, the default one first. Cheap: opens no hardware that is not asked for."""
+        raise TypeError(f"backend {self.name}: devices() is required")
+
+    def put(self, value: np.ndarray[Any, Any], device: Device) -> Any:
+        """Copy or share a NumPy array into a buffer. The array is never written to again."""
+        raise TypeError(f"backend {self.name}: put() is required")
+
+    def get(self, buffer: Any, aval: ShapedArray) -> np.ndarray[Any, Any]:
+        """The values of a buffer, sharing memory where that is possible."""
+        raise TypeError(f"backend {self.name}: get() is required")
+
+    def compile(
+        self, jaxpr: ClosedJaxpr, device: Device, options: Mapping[str, Any]
+    ) -> Executable:
+        """Compile a checked program for a device.
+
+        Args:
+            jaxpr: the program; ``jaxpr.consts`` are embedded.
+            device: where it will run.
+            options: ``name``, ``donated`` (argument indices), and the backend's own.
+        """
+        raise TypeError(f"backend {self.name}: compile() is required")
+
+    def lower(self, jaxpr: ClosedJaxpr, options: Mapping[str, Any]) -> str:
+        """The program in the form that the compiler takes, as text."""
+        raise TypeError(f"backend {self.name} has no textual form")
+
+    def delete(self, buffer: Any) -> None:
+        """Give up a buffer's memory now."""
+
+    def block_until_ready(self, buffer: Any) -> None:
+        """Wait until a buffer's values are there."""
+
+    def runs_on_host(
+        self, primitive: Primitive, in_avals: Sequence[ShapedArray], out_avals: Sequence[ShapedArray]
+    ) -> bool:
+        """Whether an eager primitive should run by its host kernel rather than be compiled."""
+        if not self.host_visible:
+            return False
+        mode = config.read("eager")
+        if mode == "host":
+            return True
+        if mode == "compile" or primitive.structured:
+            return False
+        return sum(aval.size for aval in (*in_avals, *out_avals)) <= self.eager_limit
+
+    def __repr__(self) -> str:
+        return f"Backend({self.name})"
+
+
+@dataclass(frozen=True)
+class BackendSpec:
+    """A backend described before it is loaded.
+
+    Attributes:
+        name: its name.
+        load: imports and makes it; may raise, which makes the backend unavailable with that reason.
+        priority: the default backend is the available one with the highest.
+        needs: modules that must be importable for it to count as installed.
+    """
+
+    name: str
+    load: Callable[[], Backend]
+    priority: int = 0
+    needs: Sequence[str] = ()
+
+
+_loaded: dict[tuple[int, str], Backend] = {}
+_lock = threading.RLock()
+_INSTALL = {"numpy": "plugjax-numpy", "xla": "plugjax-xla", "iree": "plugjax-iree"}
+
+
+def get_backend(name: str | None = None) -> Backend:
+    """The backend called ``name``, or the default one.
+
+    Raises:
+        UnknownBackendError: no plugin provides it, or it could not be loaded.
+    """
+    if not name:
+        name = default_backend()
+    specs = registry.active().backends()
+    spec = specs.get(name)
+    if spec is None:
+        known = ", ".join(sorted(specs)) or "none"
+        hint = f" Install it: pip install {_INSTALL[name]}." if name in _INSTALL else ""
+        raise UnknownBackendError(
+            f"Unknown backend {name!r}. Installed backends: {known}.{hint} "
+            "`plugjax doctor` lists what is missing."
+        )
+    key = (id(spec), name)
+    found = _loaded.get(key)
+    if found is None:
+        with _lock:
+            found = _loaded.get(key)
+            if found is None:
+                try:
+                    found = spec.load()
+                except Exception as error:
+                    raise UnknownBackendError(
+                        f"Unable to initialize backend {name!r}: {type(error).__name__}: {error}. "
+                        "`plugjax doctor` says what is missing."
+                    ) from error
+                _loaded[key] = found
+    return found
+
+
+def default_backend() -> str:
+    """Name of the backend of uncommitted arrays: ``PLUGJAX_BACKEND``, else the best that is installed."""
+    name = os.environ.get("PLUGJAX_BACKEND") or config.read("backend")
+    if name:
+        return str(name)
+    specs = registry.active().backends()
+    if not specs:
+        raise UnknownBackendError(
+            "No backend is installed. Install one: pip install plugjax-numpy (or plugjax-xla, plugjax-iree)."
+        )
+    return str(max(specs.values(), key=lambda spec: spec.priority).name)
+
+
+def devices(backend: str | None = None) -> list[Device]:
+    """Devices of one backend; the default backend's if it is not named.
+
+    Example:
+        >>> import plugjax
+        >>> plugjax.devices("numpy")
+        [Device(numpy:0)]
+    """
+    return list(get_backend(backend).devices())
+
+
+def device(name: str) -> Device:
+    """The device with a given name, such as ``"iree:local:0"``; ``"iree"`` is the backend's first one.
+
+    Raises:
+        UnknownBackendError: no such backend.
+        ValueError: the backend has no such device.
+    """
+    owner = get_backend(name.split(":")[0])
+    found = owner.devices()
+    if ":" not in name:
+        return found[0]
+    for candidate in found:
+        if str(candidate) == name:
+            return candidate
+    raise ValueError(
+        f"device {name!r} does not exist. Devices of {owner.name}: {', '.join(str(d) for d in found)}"
+    )
+
+
+def as_device(target: Any) -> Device:
+    """The device that a user's argument means: a Device, a sharding, or a name."""
+    if isinstance(target, Device):
+        return target
+    if isinstance(target, str):
+        return device(target)
+    single = getattr(target, "device", None)
+    if isinstance(single, Device):
+        return single
+    raise ValueError(f"expected a Device, a sharding on one device, or a device name; got {target!r}")
+
+
+def default_device() -> Device:
+    """The device of uncommitted arrays."""
+    chosen = config.read("default_device")
+    return as_device(chosen) if chosen is not None else get_backend().devices()[0]

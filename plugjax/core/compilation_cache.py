@@ -1,0 +1,288 @@
+"""Compiled code that outlives the process.
+
+A directory of small files, one per entry, named by the hash of everything that decided its
+content. Nothing in it is trusted: each file carries a checksum and is read as bytes, never
+unpickled. A file that does not check out is deleted and counts as a miss, and no failure of the
+file system reaches the program; the worst case is to compile again.
+
+Any number of processes share a directory without coordination. A write goes to a temporary file
+that then takes its final name, so a reader sees a whole entry or none; two writers of one key
+write the same thing. Only eviction takes a lock, to keep processes from all deleting at once.
+The time of last use is the modification time of the file, refreshed by every hit.
+"""
+
+import contextlib
+import hashlib
+import importlib
+import os
+import threading
+import time
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+DEFAULT_MAX_BYTES = 1 << 30
+
+_MAGIC = b"plugjaxC"
+_FORMAT = (1).to_bytes(2, "little")
+_HEADER_BYTES = len(_MAGIC) + len(_FORMAT) + hashlib.sha256().digest_size
+
+_SUFFIX = ".entry"
+_TEMPORARY_SUFFIX = ".tmp"
+
+# A writer that died leaves its temporary file; no writer takes this long.
+_ABANDONED_SECONDS = 3600
+
+# Eviction goes below the limit, so that the next write does not have to evict again.
+_EVICT_TO = 0.9
+
+_OFF = {"", "0", "off"}
+
+_BINARY = getattr(os, "O_BINARY", 0)  # Windows would translate line ends
+
+
+class Entry(NamedTuple):
+    """One entry as `CompilationCache.entries` lists it."""
+
+    key: str
+    bytes: int
+    last_used: float
+
+
+class CacheStats(NamedTuple):
+    """What this process saw of the cache; damaged entries are among the misses."""
+
+    hits: int
+    misses: int
+    damaged: int
+    writes: int
+
+
+class CompilationCache:
+    """A bounded, persistent mapping from keys to bytes.
+
+    Args:
+        directory: created on the first write, readable by its owner only. The entries are
+            machine code, so nobody else may be able to write there.
+        max_bytes: the least recently used entries are deleted beyond this; a payload larger than
+            this is not stored.
+    """
+
+    def __init__(self, directory: Path, max_bytes: int = DEFAULT_MAX_BYTES) -> None:
+        self.directory = Path(directory)
+        self.max_bytes = max_bytes
+        self._lock = threading.Lock()
+        self._writable = True
+        self._estimated_size: int | None = None
+        self._hits = self._misses = self._damaged = self._writes = 0
+
+    @staticmethod
+    def key(*parts: bytes | str) -> str:
+        """The key of these parts, in this order.
+
+        Each part is hashed with its length and kind, so ``("ab", "c")``, ``("a", "bc")`` and
+        ``(b"ab", "c")`` differ.
+        """
+        hashed = hashlib.sha256()
+        for part in parts:
+            kind, data = (b"s", part.encode()) if isinstance(part, str) else (b"b", part)
+            hashed.update(kind + len(data).to_bytes(8, "little"))
+            hashed.update(data)
+        return hashed.hexdigest()
+
+    def get(self, key: str) -> bytes | None:
+        """The payload stored under ``key``, or ``None``."""
+        path = self._path(key)
+        try:
+            content = path.read_bytes()
+        except OSError:
+            self._count_miss()
+            return None
+        payload = _checked_payload(content)
+        if payload is None:
+            with contextlib.suppress(OSError):
+                path.unlink()
+            self._count_miss(damaged=True)
+            return None
+        # Not allowed in somebody else's directory; the entry then only looks older than it is.
+        with contextlib.suppress(OSError):
+            os.utime(path)
+        with self._lock:
+            self._hits += 1
+        return payload
+
+    def put(self, key: str, payload: bytes) -> None:
+        """Stores ``payload`` under ``key``, if that is possible."""
+        path = self._path(key)
+        size = _HEADER_BYTES + len(payload)
+        if not self._writable or size > self.max_bytes:
+            return
+        try:
+            self.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+            _write_atomically(path, _MAGIC + _FORMAT + _digest(payload) + payload)
+        except OSError as error:
+            # Windows does not replace a file while somebody reads it; its content is the same.
+            if not path.is_file():
+                self._stop_writing(error)
+            return
+        with self._lock:
+            self._writes += 1
+        self._bound(size)
+
+    def entries(self) -> list[Entry]:
+        """All entries, the least recently used first."""
+        found = []
+        for path in self._files(_SUFFIX):
+            with contextlib.suppress(OSError):
+                status = path.stat()
+                found.append(Entry(path.stem, status.st_size, status.st_mtime))
+        return sorted(found, key=lambda entry: (entry.last_used, entry.key))
+
+    def size(self) -> int:
+        """Bytes that the entries take, headers included."""
+        return sum(entry.bytes for entry in self.entries())
+
+    def clear(self) -> None:
+        """Deletes every entry, and temporary files of writers that died."""
+        for path in [*self._files(_SUFFIX), *self._files(_TEMPORARY_SUFFIX)]:
+            with contextlib.suppress(OSError):
+                path.unlink()
+        with self._lock:
+            self._estimated_size = None
+
+    def stats(self) -> CacheStats:
+        """Hits, misses, damaged entries and writes of this process."""
+        with self._lock:
+            return CacheStats(self._hits, self._misses, self._damaged, self._writes)
+
+    def _path(self, key: str) -> Path:
+        if not key.isalnum() or not key.isascii():
+            raise ValueError(f"compilation cache: {key!r} is no key. Make one by key(*parts).")
+        return self.directory / (key + _SUFFIX)
+
+    def _files(self, suffix: str) -> Iterator[Path]:
+        try:
+            names = os.listdir(self.directory)
+        except OSError:
+            return
+        for name in names:
+            if name.endswith(suffix):
+                yield self.directory / name
+
+    def _count_miss(self, *, damaged: bool = False) -> None:
+        with self._lock:
+            self._misses += 1
+            self._damaged += damaged
+
+    def _stop_writing(self, error: OSError) -> None:
+        with self._lock:
+            first, self._writable = self._writable, False
+        if first:
+            warnings.warn(
+                f"compilation cache: cannot write to {self.directory}: {error}. This process "
+                "goes on without storing compiled code. Set PLUGJAX_CACHE_DIR to a writable "
+                "directory, or to 'off'.",
+                RuntimeWarning,
+                stacklevel=3,
+            )
+
+    def _bound(self, written: int) -> None:
+        """Evicts if the directory outgrew its limit, as far as this process can tell.
+
+        Listing the directory at each write would cost more than the write. Between listings only
+        our own writes are counted, so other processes' writes are seen at their own evictions.
+        """
+        with self._lock:
+            if self._estimated_size is not None:
+                self._estimated_size += written
+            estimate = self._estimated_size
+        if estimate is None or estimate > self.max_bytes:
+            size = self.size()
+            if size > self.max_bytes:
+                size = self._evict(size)
+            with self._lock:
+                self._estimated_size = size
+
+    def _evict(self, size: int) -> int:
+        filelock: Any = importlib.import_module("filelock")
+        try:
+            with filelock.FileLock(str(self.directory / "evict.lock"), timeout=0):
+                return self._evict_locked()
+        except (OSError, NotImplementedError):
+            # Another process evicts at this moment, for us too, or there are no locks here.
+            return size
+
+    def _evict_locked(self) -> int:
+        entries = self.entries()
+        size = sum(entry.bytes for entry in entries)
+        # The last one was used a moment ago, most likely written just now.
+        for entry in entries[:-1]:
+            if size <= self.max_bytes * _EVICT_TO:
+                break
+            with contextlib.suppress(OSError):
+                self._path(entry.key).unlink()
+                size -= entry.bytes
+        self._remove_abandoned()
+        return size
+
+    def _remove_abandoned(self) -> None:
+        oldest = time.time() - _ABANDONED_SECONDS
+        for path in self._files(_TEMPORARY_SUFFIX):
+            with contextlib.suppress(OSError):
+                if path.stat().st_mtime < oldest:
+                    path.unlink()
+
+
+def default_cache() -> CompilationCache | None:
+    """The cache that the environment asks for; ``None`` if it asks for none.
+
+    ``PLUGJAX_CACHE_DIR`` names the directory (``off``, ``0`` or empty: no cache; unset: the
+    user's cache folder). ``PLUGJAX_CACHE_MAX_BYTES`` bounds it, 1 GiB by default.
+
+    Raises:
+        ValueError: ``PLUGJAX_CACHE_MAX_BYTES`` is no count of bytes.
+    """
+    directory = os.environ.get("PLUGJAX_CACHE_DIR")
+    if directory is not None and directory.strip().lower() in _OFF:
+        return None
+    if directory is None:
+        platformdirs: Any = importlib.import_module("platformdirs")
+        directory = platformdirs.user_cache_dir("plugjax", appauthor=False)
+    return CompilationCache(Path(directory).expanduser(), _max_bytes_from_environment())
+
+
+def _max_bytes_from_environment() -> int:
+    text = os.environ.get("PLUGJAX_CACHE_MAX_BYTES", str(DEFAULT_MAX_BYTES))
+    if not text.strip().isdecimal():
+        raise ValueError(
+            f"PLUGJAX_CACHE_MAX_BYTES: got {text!r}, needs a whole number of bytes, "
+            f"such as {DEFAULT_MAX_BYTES}."
+        )
+    return int(text)
+
+
+def _digest(payload: bytes) -> bytes:
+    return hashlib.sha256(payload).digest()
+
+
+def _checked_payload(content: bytes) -> bytes | None:
+    """The payload of a whole, undamaged file of this format; ``None`` for anything else."""
+    start = _MAGIC + _FORMAT
+    header, payload = content[:_HEADER_BYTES], content[_HEADER_BYTES:]
+    return payload if header == start + _digest(payload) else None
+
+
+def _write_atomically(path: Path, content: bytes) -> None:
+    # In the same directory, as a rename across file systems is a copy; with a random name, as
+    # process numbers repeat among machines that share a file system.
+    temporary = path.with_name(f"{path.stem}-{os.urandom(8).hex()}{_TEMPORARY_SUFFIX}")
+    try:
+        handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _BINARY, 0o600)
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+        os.replace(temporary, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        raise

@@ -1,0 +1,203 @@
+"""Configuration: JAX's option names, thread-local overrides, and one fingerprint for cache keys.
+
+``config.update("jax_enable_x64", True)`` sets a value for all threads; ``with enable_x64(): ...`` overrides it in one
+thread. Options that change what a program means or how it is compiled belong to ``config.fingerprint``, an interned
+tuple that every compilation key holds: switching back and forth finds the old entries again. Environment variables are
+``PLUGJAX_*``: ``PLUGJAX_ENABLE_X64=1``.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+
+def _boolean(text: str) -> bool:
+    lowered = text.strip().lower()
+    if lowered in ("1", "true", "yes", "on"):
+        return True
+    if lowered in ("0", "false", "no", "off", ""):
+        return False
+    raise ValueError(f"expected a boolean such as 1, 0, true or false, got {text!r}")
+
+
+@dataclass(frozen=True)
+class Option:
+    """One option: its name, default, accepted values, and whether compilation keys depend on it."""
+
+    name: str
+    default: Any
+    parse: Callable[[str], Any] = str
+    choices: tuple[Any, ...] = ()
+    in_key: bool = False
+    help: str = ""
+
+    def check(self, value: Any) -> Any:
+        """Return ``value``, or raise ``ValueError`` naming what is accepted."""
+        if isinstance(self.default, bool) and not isinstance(value, bool):
+            raise ValueError(f"config {self.name}: expected True or False, got {value!r}")
+        if self.choices and value not in self.choices:
+            raise ValueError(f"config {self.name}: expected one of {self.choices}, got {value!r}")
+        return value
+
+
+OPTIONS = {
+    option.name: option
+    for option in (
+        Option("enable_x64", False, _boolean, in_key=True, help="keep 64-bit dtypes"),
+        Option("disable_jit", False, _boolean, help="run jit and control flow as plain Python"),
+        Option("debug_nans", False, _boolean, in_key=True, help="raise where a NaN first appears"),
+        Option("debug_infs", False, _boolean, in_key=True, help="raise where an Inf first appears"),
+        Option("check_tracer_leaks", False, _boolean, help="raise when a tracer outlives its trace"),
+        Option(
+            "numpy_dtype_promotion", "standard", choices=("standard", "strict"), in_key=True,
+            help="implicit promotion between dtypes",
+        ),
+        Option(
+            "numpy_rank_promotion", "allow", choices=("allow", "warn", "raise"), in_key=True,
+            help="implicit promotion between ranks",
+        ),
+        Option(
+            "default_matmul_precision", None, in_key=True, help="precision of dot and convolution"
+        ),
+        Option("numerics", "default", choices=("strict", "default", "fast"), in_key=True),
+        Option("eager", "auto", choices=("host", "compile", "auto"), in_key=True),
+        Option("fallback", "warn", choices=("error", "warn", "silent"), in_key=True),
+        Option("default_device", None, in_key=True, help="device of uncommitted arrays"),
+        Option("backend", "", help="backend of the default device"),
+        Option("traceback_filtering", "auto", choices=("auto", "off")),
+        Option("enable_checks", False, _boolean, help="check jaxprs after every pass"),
+        Option("threefry_partitionable", True, _boolean, in_key=True),
+        Option("default_prng_impl", "threefry2x32", in_key=True),
+        Option("enable_custom_prng", False, _boolean, in_key=True),
+        Option("use_compilation_cache", True, _boolean, help="the persistent cache"),
+    )
+}  # fmt: skip
+
+
+def _option(name: str) -> Option:
+    option = OPTIONS.get(name.removeprefix("jax_"))
+    if option is None:
+        raise AttributeError(f"Unrecognized config option: {name}. Known: {', '.join(OPTIONS)}")
+    return option
+
+
+class _Local(threading.local):
+    """A thread's overrides and its fingerprint; ``seen`` is the global version that it was computed from."""
+
+    def __init__(self) -> None:
+        self.overrides: dict[str, Any] = {}
+        self.seen = -1
+        self.values: dict[str, Any] = {}
+        self.fingerprint: tuple[Any, ...] = ()
+
+
+class Config:
+    """The configuration in force in this thread; see the module's docstring.
+
+    Example:
+        >>> import plugjax
+        >>> plugjax.config.jax_enable_x64
+        False
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._version = 0
+        self._global = {name: option.default for name, option in OPTIONS.items()}
+        self._local = _Local()
+        self._interned: dict[tuple[Any, ...], tuple[Any, ...]] = {}
+        # Called in a thread after an override there begins or ends, or after it changed a global value.
+        self.listeners: list[Callable[[], None]] = []
+        for name, option in OPTIONS.items():
+            text = os.environ.get(f"PLUGJAX_{name.upper()}")
+            if text is not None:
+                try:
+                    self._global[name] = option.check(option.parse(text))
+                except ValueError as error:
+                    raise ValueError(f"environment variable PLUGJAX_{name.upper()}: {error}") from None
+
+    def _refresh(self) -> _Local:
+        local = self._local
+        with self._lock:
+            local.seen = self._version
+            local.values = {**self._global, **local.overrides}
+            key = tuple(local.values[name] for name, option in OPTIONS.items() if option.in_key)
+            local.fingerprint = self._interned.setdefault(key, key)
+        return local
+
+    def _current(self) -> _Local:
+        local = self._local
+        return local if local.seen == self._version else self._refresh()
+
+    @property
+    def fingerprint(self) -> tuple[Any, ...]:
+        """The options that compilation depends on, as one interned tuple."""
+        local = self._local
+        return local.fingerprint if local.seen == self._version else self._refresh().fingerprint
+
+    @property
+    def enable_x64(self) -> bool:
+        """Whether 64-bit dtypes are kept."""
+        local = self._local
+        values = local.values if local.seen == self._version else self._refresh().values
+        return bool(values["enable_x64"])
+
+    def update(self, name: str, value: Any) -> None:
+        """Set an option for all threads.
+
+        Args:
+            name: JAX's name of the option, with or without ``jax_``.
+            value: the new value.
+
+        Raises:
+            AttributeError: no such option.
+            ValueError: the value is not one that the option accepts.
+        """
+        option = _option(name)
+        option.check(value)
+        with self._lock:
+            self._global[option.name] = value
+            self._version += 1
+        self._notify()
+
+    def _notify(self) -> None:
+        for listener in self.listeners:
+            listener()
+
+    def read(self, name: str) -> Any:
+        """The value of an option in this thread."""
+        return self._current().values[_option(name).name]
+
+    @contextmanager
+    def override(self, name: str, value: Any) -> Iterator[None]:
+        """Override an option in this thread, within a ``with`` block."""
+        option = _option(name)
+        option.check(value)
+        local = self._local
+        missing = object()
+        previous = local.overrides.get(option.name, missing)
+        local.overrides[option.name] = value
+        local.seen = -1
+        self._notify()
+        try:
+            yield
+        finally:
+            if previous is missing:
+                local.overrides.pop(option.name, None)
+            else:
+                local.overrides[option.name] = previous
+            local.seen = -1
+            self._notify()
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return self._current().values[_option(name).name]
+
+
+config = Config()

@@ -1,0 +1,240 @@
+"""Dtypes, weak types and promotion.
+
+Promotion is the join in a lattice whose nodes are dtypes and three weak ones (int, float and complex as Python scalars
+have them): the least node that both operands can reach. The lattice is that of JAX 0.10.2; the table below gives its edges.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cache
+from typing import Any, TypeAlias
+
+import ml_dtypes
+import numpy as np
+
+from plugjax.core.config import config
+from plugjax.core.errors import TypePromotionError
+
+DType: TypeAlias = np.dtype[Any]
+DTypeLike: TypeAlias = Any
+
+bfloat16 = np.dtype(ml_dtypes.bfloat16)
+float0 = np.dtype([("float0", np.void, 0)])
+
+FLOAT8_NAMES = (
+    "float8_e3m4", "float8_e4m3", "float8_e4m3b11fnuz", "float8_e4m3fn", "float8_e4m3fnuz",
+    "float8_e5m2", "float8_e5m2fnuz", "float8_e8m0fnu",
+)  # fmt: skip
+FLOAT8 = tuple(np.dtype(getattr(ml_dtypes, name)) for name in FLOAT8_NAMES)
+FLOAT4 = (np.dtype(ml_dtypes.float4_e2m1fn),)
+SIGNED_SMALL = (np.dtype(ml_dtypes.int2), np.dtype(ml_dtypes.int4))
+UNSIGNED_SMALL = (np.dtype(ml_dtypes.uint2), np.dtype(ml_dtypes.uint4))
+CUSTOM_FLOATS = frozenset((bfloat16, *FLOAT8, *FLOAT4))
+
+BOOL = np.dtype(np.bool_)
+INT32, INT64 = np.dtype(np.int32), np.dtype(np.int64)
+FLOAT32, FLOAT64 = np.dtype(np.float32), np.dtype(np.float64)
+COMPLEX64, COMPLEX128 = np.dtype(np.complex64), np.dtype(np.complex128)
+
+# Interned once: `np.dtype(...)` returns the same object for builtin dtypes, so identity works on hot paths.
+_NARROW = {
+    np.dtype(np.int64): np.dtype(np.int32),
+    np.dtype(np.uint64): np.dtype(np.uint32),
+    np.dtype(np.float64): np.dtype(np.float32),
+    np.dtype(np.complex128): np.dtype(np.complex64),
+}
+
+
+class ExtendedDType:
+    """A dtype that exists only in avals, and is stored as an array of a plain dtype with extra trailing axes.
+
+    Random keys are the example: an array of keys ``[...]`` is stored as ``uint32[..., 2]``. Interpreters see the
+    logical shape; the pass ``core.physical`` rewrites a program to the stored one before any backend sees it.
+    """
+
+    name: str
+    storage_dtype: DType
+    storage_shape: tuple[int, ...]
+    kind = "V"
+    itemsize = 0
+
+
+def is_extended(dtype: Any) -> bool:
+    """Whether ``dtype`` is an extended one."""
+    return isinstance(dtype, ExtendedDType)
+
+
+def canonicalize(dtype: DTypeLike) -> DType:
+    """The dtype that JAX would use: 64-bit types become 32-bit ones unless ``jax_enable_x64`` is set."""
+    if isinstance(dtype, ExtendedDType):
+        return dtype  # type: ignore[return-value]  # extended dtypes stand beside NumPy's in avals
+    if dtype is int:
+        resolved = INT64
+    elif dtype is float:
+        resolved = FLOAT64
+    elif dtype is complex:
+        resolved = COMPLEX128
+    else:
+        resolved = np.dtype(dtype)
+        if not resolved.isnative:
+            resolved = resolved.newbyteorder("=")
+    return resolved if config.enable_x64 else _NARROW.get(resolved, resolved)
+
+
+def scalar_dtype(value: bool | int | float | complex) -> DType:
+    """The dtype of a Python scalar: bool, or the default width of its kind."""
+    kind = type(value)
+    if kind is bool:
+        return BOOL
+    wide = config.enable_x64
+    if isinstance(value, int):
+        return INT64 if wide else INT32
+    if isinstance(value, float):
+        return FLOAT64 if wide else FLOAT32
+    return COMPLEX128 if wide else COMPLEX64
+
+
+# Lattice: every node lists what it promotes to in one step. Nodes are dtype names; "i*", "f*", "c*" are weak.
+_EDGES: dict[str, tuple[str, ...]] = {
+    "bool": ("i*",),
+    "i*": ("uint8", "int8", "uint4", "int4", "uint2", "int2"),
+    "uint8": ("int16", "uint16"),
+    "uint16": ("int32", "uint32"),
+    "uint32": ("int64", "uint64"),
+    "uint64": ("f*",),
+    "int8": ("int16",),
+    "int16": ("int32",),
+    "int32": ("int64",),
+    "int64": ("f*",),
+    "f*": ("c*", "bfloat16", "float16", *FLOAT8_NAMES, "float4_e2m1fn"),
+    "bfloat16": ("float32",),
+    "float16": ("float32",),
+    "float32": ("float64", "complex64"),
+    "float64": ("complex128",),
+    "c*": ("complex64",),
+    "complex64": ("complex128",),
+}
+
+
+@cache
+def _reachable(node: str) -> frozenset[str]:
+    seen = {node}
+    for successor in _EDGES.get(node, ()):
+        seen |= _reachable(successor)
+    return frozenset(seen)
+
+
+def _node(dtype: DType, weak_type: bool) -> str:
+    if weak_type:
+        if is_float(dtype):
+            return "f*"
+        if dtype.kind == "c":
+            return "c*"
+        if is_integer(dtype):
+            return "i*"
+    return dtype.name
+
+
+@cache
+def _join(nodes: frozenset[str]) -> str:
+    common = frozenset.intersection(*(_reachable(node) for node in nodes))
+    least = [node for node in common if common <= _reachable(node)]
+    if len(least) != 1:
+        raise TypePromotionError(
+            f"Input dtypes {tuple(sorted(nodes))} have no available implicit dtype promotion path. "
+            "Convert one of them with .astype(...)."
+        )
+    return least[0]
+
+
+@cache
+def _promote(pairs: tuple[tuple[DType, bool], ...], x64: bool, mode: str) -> tuple[DType, bool]:
+    extended = [d for d, _ in pairs if isinstance(d, ExtendedDType)]
+    if extended:
+        if all(d == extended[0] for d, _ in pairs):
+            return extended[0], False  # type: ignore[return-value]  # as in canonicalize
+        raise TypePromotionError(f"{extended[0]} does not promote with other dtypes.")
+    if mode == "strict":
+        strong = {d for d, weak in pairs if not weak}
+        if len(strong) > 1:
+            raise TypePromotionError(
+                f"Input dtypes {tuple(sorted(d.name for d in strong))} have no available implicit dtype promotion "
+                "path when jax_numpy_dtype_promotion=strict. Convert explicitly with .astype(...)."
+            )
+    node = _join(frozenset(_node(d, weak) for d, weak in pairs))
+    if node.endswith("*"):
+        # All operands are weak or lower: the result is the weak default of its kind. An operand of the kind itself
+        # keeps its dtype (a weak bfloat16 stays bfloat16).
+        kinds = {"i*": is_integer, "f*": is_float, "c*": lambda d: d.kind == "c"}[node]
+        own = [d for d, weak in pairs if weak and kinds(d)]
+        default = {"i*": INT64, "f*": FLOAT64, "c*": COMPLEX128}[node]
+        dtype = default if x64 else _NARROW[default]
+        if own and all(d == own[0] for d in own) and len(own) == len(pairs):
+            dtype = own[0]
+        return dtype, all(weak for _, weak in pairs)
+    dtype = _named(node)
+    if not x64:
+        dtype = _NARROW.get(dtype, dtype)
+    return dtype, False
+
+
+@cache
+def _named(name: str) -> DType:
+    return np.dtype(getattr(ml_dtypes, name)) if hasattr(ml_dtypes, name) else np.dtype(name)
+
+
+def promote(pairs: Iterable[tuple[DType, bool]]) -> tuple[DType, bool]:
+    """Join of ``(dtype, weak_type)`` pairs: the dtype and weak type of a result that all of them convert to."""
+    key = tuple(pairs)
+    first = key[0]
+    for pair in key:
+        if pair != first:
+            return _promote(key, config.enable_x64, config.numpy_dtype_promotion)
+    return first
+
+
+def is_float(dtype: DType) -> bool:
+    """Whether ``dtype`` is a real floating one, the small ones included."""
+    return dtype.kind == "f" or dtype in CUSTOM_FLOATS
+
+
+def is_inexact(dtype: DType) -> bool:
+    """Whether ``dtype`` is floating or complex."""
+    return dtype.kind in "fc" or dtype in CUSTOM_FLOATS
+
+
+def is_integer(dtype: DType) -> bool:
+    """Whether ``dtype`` is a signed or unsigned integer, bool excluded."""
+    return dtype.kind in "iu" or dtype in SIGNED_SMALL or dtype in UNSIGNED_SMALL
+
+
+@cache
+def to_inexact(dtype: DType) -> DType:
+    """The floating dtype that an operation such as ``sin`` computes in when it gets ``dtype``."""
+    if is_inexact(dtype):
+        return dtype
+    return FLOAT64 if dtype in (INT64, np.dtype(np.uint64)) else FLOAT32
+
+
+@cache
+def tangent_dtype(dtype: DType) -> DType:
+    """The dtype of tangents: ``dtype`` itself when inexact, else ``float0``."""
+    if isinstance(dtype, ExtendedDType) or not is_inexact(dtype):
+        return float0
+    return dtype
+
+
+_SHORT = {"float": "f", "bfloat": "bf", "int": "i", "uint": "u", "complex": "c"}
+
+
+@cache
+def short_name(dtype: DType) -> str:
+    """Name as jaxprs print it: ``f32``, ``i32``, ``bool``, ``bf16`` ..."""
+    name: str = dtype.name
+    if dtype == float0:
+        return "float0"
+    if name.startswith("float8") or name.startswith("float4"):
+        return name.replace("float", "f")
+    stem = name.rstrip("0123456789")
+    return _SHORT[stem] + name[len(stem) :] if stem in _SHORT else name

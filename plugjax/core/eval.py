@@ -1,0 +1,195 @@
+"""The evaluator: the outermost trace, which runs primitives on arrays.
+
+The hot path is one dict look-up and one call. The key holds the primitive, where its operands live, their avals and the
+parameters; the entry is a closure made on first use, which knows the kernel and the output avals.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+
+
+from plugjax.core import caches, registry
+from plugjax.core import compile as compilation
+from plugjax.core.array import Array, concrete, default_placement, transfer
+from plugjax.core.aval import ShapedArray
+from plugjax.core.config import config
+from plugjax.core.device import Placement, common_placement
+from plugjax.core.dtypes import ExtendedDType
+from plugjax.core.host_math import QUIET, enter, leave
+from plugjax.core.jaxpr import ClosedJaxpr, Jaxpr, Var, new_eqn, subjaxprs
+from plugjax.core.primitive import Primitive
+from plugjax.core.rules import abstract_eval, impl
+from plugjax.core.trace import Trace, set_base, state
+
+
+class EvalTrace(Trace):
+    """Runs primitives at once."""
+
+    __slots__ = ("entries",)
+
+    def __init__(self) -> None:
+        super().__init__("the evaluator")
+        self.entries = caches.new_cache()
+
+    def process(self, primitive: Primitive, args: Sequence[Any], params: dict[str, Any]) -> Any:
+        """Run ``primitive`` on arrays."""
+        try:
+            if len(args) == 1:
+                x = args[0]
+                key: Any = (primitive, x._placement, x.aval)
+            elif len(args) == 2:
+                x, y = args
+                key = (primitive, x._placement, x.aval, y._placement, y.aval)
+            else:
+                key = (primitive, *[(x._placement, x.aval) for x in args])
+            if params:
+                key = (key, *params.items())
+            entry = self.entries[key]
+        except (AttributeError, KeyError):
+            return self._prepare(primitive, args, params)
+        return entry(args)
+
+    def _prepare(self, primitive: Primitive, args: Sequence[Any], params: dict[str, Any]) -> Any:
+        arrays = [x if type(x) is Array else concrete(x) for x in args]
+        chosen = common_placement([x._placement for x in arrays], primitive.name)
+        if chosen is None:
+            chosen = default_placement()
+        if any(x._placement is not chosen for x in arrays):
+            return self.process(primitive, [transfer(x, chosen) for x in arrays], params)
+        if self is not (current := evaluator()):
+            # The configuration was changed by another thread since this thread last looked.
+            state.trace = current
+            return current._prepare(primitive, arrays, params)
+        if primitive.structured:
+            program = next(subjaxprs(params))
+            key = (EvalTrace, self, self._key(primitive, arrays, params, chosen))
+            entries = program.memo
+        else:
+            key = self._key(primitive, arrays, params, chosen)
+            entries = self.entries
+        entry = entries.get(key)
+        if entry is None:
+            entry = entries[key] = make_entry(primitive, [x.aval for x in arrays], params, chosen)
+        return entry(arrays)
+
+    def _key(
+        self, primitive: Primitive, arrays: list[Array], params: dict[str, Any], chosen: Placement
+    ) -> Any:
+        key: Any
+        if len(arrays) == 1:
+            key = (primitive, chosen, arrays[0].aval)
+        elif len(arrays) == 2:
+            key = (primitive, chosen, arrays[0].aval, chosen, arrays[1].aval)
+        elif arrays:
+            key = (primitive, *[(chosen, x.aval) for x in arrays])
+        else:
+            # Nothing in the key says where the result goes, so default placement must.
+            key = (primitive, chosen)
+        return (key, *params.items()) if params else key
+
+
+def output_avals(
+    primitive: Primitive, avals: Sequence[ShapedArray], params: dict[str, Any]
+) -> list[ShapedArray]:
+    """Avals of the results, as the primitive's abstract evaluation says."""
+    result = registry.table(abstract_eval)[primitive](*avals, **params)
+    return list(result) if primitive.multiple_results else [result]
+
+
+Entry = Callable[[Sequence[Array]], Any]
+
+
+def make_entry(
+    primitive: Primitive, avals: list[ShapedArray], params: dict[str, Any], placement: Placement
+) -> Entry:
+    """A closure that runs a primitive on arrays of given avals at a placement."""
+    out_avals = output_avals(primitive, avals, params)
+    backend = placement.backend
+    extended = any(isinstance(a.dtype, ExtendedDType) for a in (*avals, *out_avals))
+    if not extended and backend.runs_on_host(primitive, avals, out_avals):
+        rule = registry.table(impl).find(primitive)
+        if rule is not None:
+            return host_entry(rule, params, out_avals, placement, primitive.multiple_results)
+    run = compilation.compiled_call(
+        single_equation(primitive, avals, params, out_avals), placement, {"name": primitive.name}
+    )
+    if primitive.multiple_results:
+        return run
+    return lambda arrays: run(arrays)[0]
+
+
+def host_entry(
+    kernel: Callable[..., Any],
+    params: dict[str, Any],
+    out_avals: list[ShapedArray],
+    placement: Placement,
+    multiple_results: bool,
+) -> Entry:
+    """A closure around a host kernel."""
+    if params:
+        bare, fixed = kernel, dict(params)
+
+        def kernel(*operands: Any) -> Any:
+            return bare(*operands, **fixed)
+
+    if multiple_results:
+
+        def run_many(arrays: Sequence[Array]) -> Any:
+            operands = [x._host if x._host is not None else x._fetch() for x in arrays]
+            token = enter(QUIET)
+            try:
+                values = kernel(*operands)
+            finally:
+                leave(token)
+            return [Array(a, placement, v) for a, v in zip(out_avals, values, strict=True)]
+
+        return run_many
+    (aval,) = out_avals
+
+    def run(arrays: Sequence[Array]) -> Array:
+        operands = [x._host if x._host is not None else x._fetch() for x in arrays]
+        token = enter(QUIET)
+        try:
+            return Array(aval, placement, kernel(*operands))
+        finally:
+            leave(token)
+
+    return run
+
+
+def single_equation(
+    primitive: Primitive,
+    avals: list[ShapedArray],
+    params: dict[str, Any],
+    out_avals: list[ShapedArray],
+) -> ClosedJaxpr:
+    """The program that consists of one equation."""
+    invars = [Var(aval) for aval in avals]
+    outvars = [Var(aval) for aval in out_avals]
+    eqn = new_eqn(list(invars), outvars, primitive, params)
+    return ClosedJaxpr(Jaxpr([], invars, outvars, [eqn], primitive.name))
+
+
+_evaluators: dict[Any, EvalTrace] = {}
+
+
+def evaluator() -> EvalTrace:
+    """The evaluator for the configuration in force: options that change what an entry does have one each."""
+    key = config.fingerprint
+    found = _evaluators.get(key)
+    if found is None:
+        found = _evaluators.setdefault(key, EvalTrace())
+    return found
+
+
+def _follow_config() -> None:
+    if isinstance(state.trace, EvalTrace):
+        state.trace = evaluator()
+
+
+config.listeners.append(_follow_config)
+set_base(evaluator)
+

@@ -1,0 +1,88 @@
+"""THE map of extension points: everything that a plugin can add, one pluggy hook each.
+
+A plugin is a module, or any object, with some of these functions decorated by :data:`hookimpl`, named by an entry point
+in the group ``plugjax``. A module may say ``plugjax_plugin = PluginInfo(...)`` to describe itself. pluggy runs when
+plugins load, when a rule is missing, and once per compilation; never in ``bind``, per equation or per execution.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import pluggy
+
+if TYPE_CHECKING:
+    from plugjax.core.backend import BackendSpec, Executable
+    from plugjax.core.config import Config
+    from plugjax.core.jaxpr import ClosedJaxpr
+    from plugjax.core.primitive import Primitive
+    from plugjax.core.registry import Registry
+    from plugjax.core.rules import LazyRules, RuleKind, RuleSet
+
+API_VERSION = 1
+
+hookspec = pluggy.HookspecMarker("plugjax")
+hookimpl = pluggy.HookimplMarker("plugjax")
+
+
+@dataclass(frozen=True)
+class PluginInfo:
+    """What a plugin says of itself.
+
+    Attributes:
+        name: the name that ``PLUGJAX_PLUGINS`` and ``PLUGJAX_NO_PLUGINS`` use.
+        api_version: the plugin interface that it was written for; another than ours, and it is skipped.
+        provides: what it brings, in words, for ``plugjax plugins``.
+    """
+
+    name: str
+    api_version: int = API_VERSION
+    provides: Sequence[str] = ()
+
+
+@hookspec
+def plugjax_rules() -> Sequence[RuleSet | LazyRules]:  # type: ignore[empty-body]  # a specification
+    """Rule sets that the plugin fills cells with; ``LazyRules`` for those in modules that are costly to import."""
+
+
+@hookspec
+def plugjax_backends() -> Sequence[BackendSpec]:  # type: ignore[empty-body]  # a specification
+    """Backends, as descriptions that load the real thing on first use."""
+
+
+@hookspec
+def plugjax_array_methods() -> Mapping[str, Callable[..., Any]]:  # type: ignore[empty-body]  # a specification
+    """Functions behind operators and methods of arrays and tracers, by name (``add``, ``sum``, ``reshape`` ...)."""
+
+
+@hookspec(firstresult=True)
+def plugjax_missing_rule(
+    registry: Registry, kind: RuleKind[Any], primitive: Primitive, platform: str | None
+) -> Callable[..., Any] | None:
+    """Derive a rule for an empty cell from others, or return ``None``. The answer is memoised."""
+
+
+@hookspec
+def plugjax_jaxpr_passes(
+    platform: str,
+) -> Sequence[Callable[[ClosedJaxpr], ClosedJaxpr]]:  # type: ignore[empty-body]  # a specification
+    """Passes over a whole program before it is compiled for ``platform``, in order."""
+
+
+@hookspec(firstresult=True)
+def plugjax_compile(
+    jaxpr: ClosedJaxpr, device: Any, options: Mapping[str, Any]
+) -> Executable | None:
+    """Compile a program. Wrap it (``hookimpl(wrapper=True)``) to dump, time or replace compilations."""
+
+
+@hookspec(firstresult=True)
+def plugjax_fallback_policy(primitive: Primitive, platform: str) -> str | None:
+    """``"error"``, ``"warn"`` or ``"silent"`` for a primitive that ``platform`` cannot lower; ``None`` leaves it to the config."""
+
+
+@hookspec
+def plugjax_configure(config: Config) -> None:
+    """Called once, after all plugins are loaded: set options, check the environment."""

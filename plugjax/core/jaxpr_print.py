@@ -1,0 +1,106 @@
+"""Printing of jaxprs, in JAX's form.
+
+A program that appears several times as a parameter is printed once, as ``let name = {...} in``, when it has more than a few
+equations; small ones are printed where they stand.
+"""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+
+from plugjax.core.jaxpr import Atom, ClosedJaxpr, DropVar, Jaxpr, JaxprEqn, Literal, Var
+
+_WIDTH = 80
+
+
+class _Names:
+    """Names variables ``a``, ``b`` ... ``z``, ``ba`` ... in the order in which they are met."""
+
+    def __init__(self) -> None:
+        self.names: dict[Var, str] = {}
+        self.counter = itertools.count()
+
+    def __call__(self, var: Var) -> str:
+        if isinstance(var, DropVar):
+            return "_"
+        name = self.names.get(var)
+        if name is None:
+            number = next(self.counter)
+            name = ""
+            while True:
+                number, digit = divmod(number, 26)
+                name = chr(ord("a") + digit) + name
+                if not number:
+                    break
+            self.names[var] = name
+        return name
+
+
+def print_jaxpr(jaxpr: Jaxpr) -> str:
+    """The program as text."""
+    return _jaxpr(jaxpr, _Names(), 0, top=True)
+
+
+def _binders(variables: list[Var], names: _Names) -> str:
+    return " ".join(f"{names(v)}:{v.aval.str_short(True)}" for v in variables)
+
+
+def _atom(atom: Atom, names: _Names) -> str:
+    if isinstance(atom, Literal):
+        return f"{_scalar(atom.val)}:{atom.aval.str_short(True)}"
+    return names(atom)
+
+
+def _scalar(value: Any) -> str:
+    array = np.asarray(value)
+    return str(array.item()) if array.dtype.kind in "biufc" else str(value)
+
+
+def _jaxpr(jaxpr: Jaxpr, names: _Names, indent: int, *, top: bool = False) -> str:
+    pad = " " * indent
+    consts = _binders(jaxpr.constvars, names)
+    head = f"{{ lambda {consts}{';' if consts else ';'} {_binders(jaxpr.invars, names)}. let"
+    eqns = [_eqn(eqn, names, indent + 4) for eqn in jaxpr.eqns]
+    outs = ", ".join(_atom(v, names) for v in jaxpr.outvars)
+    tail = f"in ({outs}{',' if len(jaxpr.outvars) == 1 else ''}) }}"
+    flat = f"{head} {' '.join(e.strip() for e in eqns)} {tail}"
+    if len(eqns) <= 1 and "\n" not in flat and len(flat) + indent <= _WIDTH:
+        return flat
+    body = "".join(f"\n{pad}    {eqn.strip()}" for eqn in eqns)
+    return f"{head}{body}\n{pad}  {tail}"
+
+
+def _eqn(eqn: JaxprEqn, names: _Names, indent: int) -> str:
+    params = _params(eqn.params, names, indent)
+    operands = "".join(f" {_atom(v, names)}" for v in eqn.invars)
+    left = " ".join(f"{names(v)}:{v.aval.str_short(True)}" for v in eqn.outvars)
+    return f"{left} = {eqn.primitive.name}{params}{operands}"
+
+
+def _params(params: dict[str, Any], names: _Names, indent: int) -> str:
+    shown = {k: v for k, v in sorted(params.items()) if v is not None}
+    if not shown:
+        return ""
+    texts = [f"{key}={_value(value, names, indent + 2)}" for key, value in shown.items()]
+    flat = f"[{' '.join(texts)}]"
+    if "\n" not in flat and len(flat) + indent <= _WIDTH:
+        return flat
+    pad = " " * indent
+    return "[" + "".join(f"\n{pad}  {text}" for text in texts) + f"\n{pad}]"
+
+
+def _value(value: Any, names: _Names, indent: int) -> str:
+    if isinstance(value, ClosedJaxpr):
+        return _jaxpr(value.jaxpr, names, indent)
+    if isinstance(value, Jaxpr):
+        return _jaxpr(value, names, indent)
+    if isinstance(value, tuple) and any(isinstance(v, ClosedJaxpr) for v in value):
+        pad = " " * indent
+        inner = "".join(f"\n{pad}  {_value(v, names, indent + 2)}" for v in value)
+        return f"({inner}\n{pad})"
+    if isinstance(value, np.dtype):
+        return str(value.name)
+    return str(value)

@@ -1,0 +1,15 @@
+"""The core as a plugin: the rules of the call primitive ``jit``."""
+
+from __future__ import annotations
+
+from plugjax.core.hookspecs import PluginInfo, hookimpl
+from plugjax.core.rules import RuleSet
+from plugjax.core.transforms import jit
+
+plugjax_plugin = PluginInfo("core", provides=("primitive jit",))
+
+
+@hookimpl
+def plugjax_rules() -> list[RuleSet]:
+    """Rules of ``jit``."""
+    return [jit.rules]

@@ -1,0 +1,80 @@
+"""Pytrees: nested containers, flattened to leaves and rebuilt. On optree, with a namespace of our own.
+
+As in JAX, ``None`` is a container without leaves, and dicts are ordered by key.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, TypeAlias
+
+import optree
+
+NAMESPACE = "plugjax"
+PyTreeDef: TypeAlias = optree.PyTreeSpec
+
+
+def flatten(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> tuple[list[Any], PyTreeDef]:
+    """Leaves of a tree from left to right, and its structure."""
+    leaves, treedef = optree.tree_flatten(tree, is_leaf, namespace=NAMESPACE)
+    return leaves, treedef
+
+
+def unflatten(treedef: PyTreeDef, leaves: Iterable[Any]) -> Any:
+    """The tree with that structure and those leaves."""
+    return treedef.unflatten(leaves)
+
+
+def leaves(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> list[Any]:
+    """Leaves of a tree from left to right."""
+    return optree.tree_leaves(tree, is_leaf, namespace=NAMESPACE)
+
+
+def structure(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> PyTreeDef:
+    """Structure of a tree."""
+    return optree.tree_structure(tree, is_leaf, namespace=NAMESPACE)
+
+
+def tree_map(
+    function: Callable[..., Any],
+    tree: Any,
+    *rest: Any,
+    is_leaf: Callable[[Any], bool] | None = None,
+) -> Any:
+    """Apply ``function`` to corresponding leaves.
+
+    Raises:
+        ValueError: the trees differ in structure.
+    """
+    return optree.tree_map(function, tree, *rest, is_leaf=is_leaf, namespace=NAMESPACE)
+
+
+def broadcast_prefix(
+    prefix: Any, full: Any, is_leaf: Callable[[Any], bool] | None = None
+) -> list[Any]:
+    """One leaf of ``prefix`` for each leaf of ``full``, of which it is a prefix.
+
+    Raises:
+        ValueError: ``prefix`` is no prefix of ``full``.
+    """
+    return optree.broadcast_prefix(prefix, full, is_leaf, namespace=NAMESPACE)
+
+
+def paths(tree: Any) -> list[str]:
+    """The path of each leaf, as Python writes it: ``['w'][0]``."""
+    found: list[str] = []
+    for accessor in optree.tree_accessors(tree, namespace=NAMESPACE):
+        found.append(accessor.codify(""))
+    return found
+
+
+def first_difference(a: PyTreeDef, b: PyTreeDef) -> str:
+    """Words for where two structures differ."""
+    return f"expected {_plain(a)}, got {_plain(b)}"
+
+
+def _plain(treedef: PyTreeDef) -> str:
+    text = str(treedef)
+    return text.removeprefix("PyTreeSpec").replace(f", namespace='{NAMESPACE}'", "")
+
+

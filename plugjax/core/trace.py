@@ -1,0 +1,147 @@
+"""Traces and tracers: who interprets a primitive.
+
+One thread-local *current trace*. ``Primitive.bind`` asks it. A trace that gets no tracer of its own hands the primitive
+to its parent, with the parent as the current trace; there are no levels to compare and no arguments to scan. The
+outermost parent is the evaluator (``core.eval``), which runs primitives on arrays.
+
+Invariant: while a rule of a trace runs, the current trace is that trace's parent.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from plugjax.core.aval import ShapedArray
+from plugjax.core.errors import (
+    TracerArrayConversionError,
+    TracerBoolConversionError,
+    TracerIntegerConversionError,
+    ConcretizationTypeError,
+)
+from plugjax.core.operators import ArrayOperators
+
+if TYPE_CHECKING:
+    from plugjax.core.primitive import Primitive
+
+
+class Trace:
+    """An interpreter of primitives; subclasses say what their tracers mean."""
+
+    __slots__ = ("alive", "origin")
+
+    alive: bool
+    origin: str
+
+    def __init__(self, origin: str = "") -> None:
+        self.alive = True
+        self.origin = origin
+
+    def process(self, primitive: Primitive, args: Sequence[Any], params: dict[str, Any]) -> Any:
+        """Interpret ``primitive`` on ``args``."""
+        raise TypeError(f"{type(self).__name__} does not interpret primitives")
+
+    def finish(self) -> None:
+        """Mark the trace as over: its tracers have leaked if they are met again."""
+        self.alive = False
+
+
+class Tracer(ArrayOperators):
+    """A value under a transformation. Behaves as an array whose values are not to be seen."""
+
+    __slots__ = ("_trace", "aval")
+
+    _trace: Trace
+    aval: ShapedArray
+
+    def _origin(self) -> str:
+        """Where the tracer comes from, for messages."""
+        return f"The tracer was made by {self._trace.origin or type(self._trace).__name__}."
+
+    def _concrete(self) -> Any:
+        """The array behind the tracer, if it is known, else ``None``."""
+        return None
+
+    def __bool__(self) -> bool:
+        value = self._concrete()
+        if value is None:
+            raise TracerBoolConversionError(self)
+        return bool(value)
+
+    def __index__(self) -> int:
+        value = self._concrete()
+        if value is None:
+            raise TracerIntegerConversionError(self)
+        return value.__index__()  # type: ignore[no-any-return]  # of an Array
+
+    def __int__(self) -> int:
+        return int(self._known("The problem arose with the `int` function."))
+
+    def __float__(self) -> float:
+        return float(self._known("The problem arose with the `float` function."))
+
+    def __complex__(self) -> complex:
+        return complex(self._known("The problem arose with the `complex` function."))
+
+    def _known(self, context: str) -> Any:
+        value = self._concrete()
+        if value is None:
+            raise ConcretizationTypeError(self, context)
+        return value
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        value = self._concrete()
+        if value is None:
+            raise TracerArrayConversionError(self)
+        return value.__array__(dtype, copy)
+
+    def item(self, *args: int) -> Any:
+        """The value as a Python scalar; an error, since a tracer has none."""
+        return self._known("The problem arose with the `item` method.").item(*args)
+
+    def tolist(self) -> Any:
+        """The values as nested lists; an error, since a tracer has none."""
+        return self._known("The problem arose with the `tolist` method.").tolist()
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}<{self.aval.str_short()}>"
+
+    def __format__(self, spec: str) -> str:
+        return repr(self) if not spec else format(self._known("The problem arose with format()."), spec)
+
+
+class _State(threading.local):
+    """What a thread is tracing with; ``base`` makes the evaluator of a new thread."""
+
+    base: Callable[[], Trace] = Trace
+
+    def __init__(self) -> None:
+        self.trace: Trace = _State.base()
+        self.axes: tuple[Any, ...] = ()
+
+
+state = _State()
+
+
+def set_base(factory: Callable[[], Trace]) -> None:
+    """Install the evaluator: called once, by ``core.eval``."""
+    _State.base = staticmethod(factory)
+    state.trace = factory()
+
+
+class current:
+    """Context manager: make ``trace`` the current one."""
+
+    __slots__ = ("previous", "trace")
+
+    def __init__(self, trace: Trace) -> None:
+        self.trace = trace
+
+    def __enter__(self) -> Trace:
+        self.previous = state.trace
+        state.trace = self.trace
+        return self.trace
+
+    def __exit__(self, *exc: object) -> None:
+        state.trace = self.previous

@@ -1,0 +1,351 @@
+"""Vectorization: one program for a whole axis of inputs.
+
+Every value is an array and the place of its batch axis, or an array without one. A primitive's rule computes all
+instances at once and says where the batch axis of the result is. Invariant: a tracer of this trace has a batch axis; a
+value without one is no tracer, and operations on such values alone are done by the parent, once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from plugjax.core import pytree, registry
+from plugjax.core.array import Array, as_array, aval_of
+from plugjax.core.aval import ShapedArray
+from plugjax.core.jaxpr import ClosedJaxpr, eval_closed, memoise
+from plugjax.core.primitive import Primitive
+from plugjax.core.rules import RuleKind
+from plugjax.core.trace import Trace, Tracer, state
+from plugjax.core.transforms.staging import stage
+from plugjax.core.vocabulary import broadcast_axis, moveaxis
+
+BatchingFn = Callable[..., tuple[Any, Any]]
+batching_rule: RuleKind[BatchingFn] = RuleKind(
+    "batching",
+    "(axis, args, dims, **params) -> (out, out_dim); axis.size and axis.name describe the batch axis, a dim is None for "
+    "an operand without one",
+)
+
+
+class Axis:
+    """The axis that a ``vmap`` maps over."""
+
+    __slots__ = ("name", "size")
+
+    def __init__(self, size: int, name: Any = None) -> None:
+        self.size = size
+        self.name = name
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Axis) and (self.size, self.name) == (other.size, other.name)
+
+    def __hash__(self) -> int:
+        return hash((self.size, self.name))
+
+
+class BatchTracer(Tracer):
+    """An array with a batch axis, which the user does not see."""
+
+    __slots__ = ("bdim", "val")
+
+    def __init__(self, trace: Trace, val: Any, bdim: int) -> None:
+        self._trace = trace
+        self.val = val
+        self.bdim = bdim
+        full = aval_of(val)
+        shape = full.shape
+        self.aval = ShapedArray(shape[:bdim] + shape[bdim + 1 :], full.dtype, full.weak_type)
+
+    def __repr__(self) -> str:
+        return f"BatchTracer<{self.aval.str_short()}, batch axis {self.bdim}>: {self.val!r}"
+
+
+class BatchTrace(Trace):
+    """Computes all instances at once."""
+
+    __slots__ = ("axis", "parent", "rules")
+
+    def __init__(self, parent: Trace, axis: Axis) -> None:
+        super().__init__("vmap")
+        self.parent = parent
+        self.axis = axis
+        self.rules = registry.table(batching_rule)
+
+    def process(self, primitive: Primitive, args: Sequence[Any], params: dict[str, Any]) -> Any:
+        """Apply the primitive's batching rule, in the parent."""
+        values: list[Any] = []
+        dims: list[int | None] = []
+        batched = False
+        for x in args:
+            if type(x) is BatchTracer and x._trace is self:
+                values.append(x.val)
+                dims.append(x.bdim)
+                batched = True
+            else:
+                values.append(x)
+                dims.append(None)
+        previous = state.trace
+        state.trace = self.parent
+        try:
+            if not batched:
+                return self.parent.process(primitive, values, params)
+            out, out_dim = self.rules[primitive](self.axis, values, dims, **params)
+        finally:
+            state.trace = previous
+        if primitive.multiple_results:
+            return [self.wrap(y, d) for y, d in zip(out, out_dim, strict=True)]
+        return self.wrap(out, out_dim)
+
+    def wrap(self, value: Any, bdim: int | None) -> Any:
+        """A tracer, or the value itself if it has no batch axis."""
+        return value if bdim is None else BatchTracer(self, value, bdim)
+
+    def unwrap(self, x: Any) -> tuple[Any, int | None]:
+        """Value and batch axis."""
+        if type(x) is BatchTracer and x._trace is self:
+            return x.val, x.bdim
+        return x, None
+
+
+def materialize(x: Any, bdim: int | None, axis: Axis, destination: int = 0) -> Any:
+    """``x`` with its batch axis at ``destination``, repeated along it if it has none."""
+    if bdim is None:
+        return broadcast_axis(x, axis.size, destination, aval_of(x).shape)
+    return moveaxis(x if hasattr(x, "ndim") else as_array(x), bdim, destination)
+
+
+def batch_flat(
+    function: Callable[..., Sequence[Any]],
+    axis: Axis,
+    values: Sequence[Any],
+    dims: Sequence[int | None],
+) -> tuple[list[Any], list[int | None]]:
+    """Run a function of flat sequences with batch axes at ``dims``."""
+    trace = BatchTrace(state.trace, axis)
+    args = [trace.wrap(x, d) for x, d in zip(values, dims, strict=True)]
+    previous, axes = state.trace, state.axes
+    state.trace = trace
+    if axis.name is not None:
+        state.axes = (*axes, (axis, trace))
+    try:
+        pairs = [trace.unwrap(y) for y in function(*args)]
+    finally:
+        state.trace = previous
+        state.axes = axes
+        trace.finish()
+    return [v for v, _ in pairs], [d for _, d in pairs]
+
+
+def batch_jaxpr(
+    jaxpr: ClosedJaxpr,
+    axis: Axis,
+    in_batched: Sequence[bool],
+    force_out: bool | Sequence[bool] = False,
+) -> tuple[ClosedJaxpr, list[bool]]:
+    """A program for a whole axis, batch axes in front; memoised.
+
+    Args:
+        jaxpr: the program.
+        axis: the batch axis.
+        in_batched: which inputs have it, as axis 0.
+        force_out: which outputs must have it.
+
+    Returns:
+        The program and which outputs have the axis, as axis 0.
+    """
+    forced = (
+        (force_out,) * len(jaxpr.out_avals) if isinstance(force_out, bool) else tuple(force_out)
+    )
+
+    def make() -> tuple[ClosedJaxpr, list[bool]]:
+        batched_out: list[bool] = []
+
+        def batched(*args: Any) -> list[Any]:
+            dims = [0 if b else None for b in in_batched]
+            outs, out_dims = batch_flat(lambda *xs: eval_closed(jaxpr, *xs), axis, args, dims)
+            batched_out[:] = [
+                f or d is not None for f, d in zip(forced, out_dims, strict=True)
+            ]
+            return [
+                materialize(y, d, axis) if b else y
+                for y, d, b in zip(outs, out_dims, batched_out, strict=True)
+            ]
+
+        avals = [
+            a.update(shape=(axis.size, *a.shape)) if b else a
+            for a, b in zip(jaxpr.in_avals, in_batched, strict=True)
+        ]
+        return stage(batched, avals, f"vmap({jaxpr.jaxpr.debug_name})"), batched_out
+
+    key = ("batch", axis, tuple(in_batched), forced)
+    found: tuple[ClosedJaxpr, list[bool]] = memoise(jaxpr, key, make)
+    return found
+
+
+def vmap(
+    fun: Callable[..., Any],
+    in_axes: Any = 0,
+    out_axes: Any = 0,
+    axis_name: Any = None,
+    axis_size: int | None = None,
+    spmd_axis_name: Any = None,
+) -> Callable[..., Any]:
+    """Map a function over an axis of its arguments, all instances at once.
+
+    Args:
+        fun: the function of one instance.
+        in_axes: which axis of each positional argument to map over: an int, ``None`` for all instances sharing the
+            argument, or a tuple of them, or of pytree prefixes of the arguments. Keyword arguments map over axis 0.
+        out_axes: where the axis goes in each output: an int, or a pytree prefix of the output.
+        axis_name: name of the axis, for collectives.
+        axis_size: size of the axis, needed only if no argument has it.
+        spmd_axis_name: accepted as in JAX; sharding over several devices is not there yet.
+
+    Returns:
+        The vectorized function.
+
+    Raises:
+        TypeError: ``in_axes`` has another type than int, None, tuple or list.
+        ValueError: sizes differ between arguments, an axis is out of range, or nothing is mapped.
+
+    Example:
+        >>> import plugjax, plugjax.numpy as jnp
+        >>> plugjax.vmap(lambda x, y: x * y, in_axes=(0, None))(jnp.arange(3), 2)
+        Array([0, 2, 4], dtype=int32)
+    """
+    if isinstance(in_axes, list):
+        in_axes = tuple(in_axes)
+    if not (in_axes is None or isinstance(in_axes, (int, tuple, dict))):
+        raise TypeError(
+            f"vmap in_axes must be an int, None, or a tuple of entries corresponding to the positional arguments, but "
+            f"got {in_axes}."
+        )
+    if not all(_is_axis(leaf) for leaf in pytree.leaves(in_axes, is_leaf=lambda x: x is None)):
+        raise TypeError(
+            f"vmap in_axes must be an int, None, or (nested) container with those types as leaves, but got {in_axes}."
+        )
+    name = getattr(fun, "__name__", repr(fun))
+
+    def vectorized(*args: Any, **kwargs: Any) -> Any:
+        if isinstance(in_axes, tuple) and len(in_axes) != len(args):
+            raise ValueError(
+                f"vmap in_axes must be an int, None, or a tuple of entries corresponding to the positional arguments "
+                f"passed to the function, but got {len(in_axes)=}, {len(args)=}"
+            )
+        leaves, in_tree = pytree.flatten((args, kwargs))
+        values = [x if type(x) is Array else as_array(x, "vmap") for x in leaves]
+        dims = _flat_axes(in_axes, args, kwargs, values)
+        axis = Axis(_axis_size(name, args, kwargs, values, dims, axis_size), axis_name)
+        out_tree: Any = None
+
+        def flat(*xs: Any) -> list[Any]:
+            nonlocal out_tree
+            flat_args, flat_kwargs = pytree.unflatten(in_tree, xs)
+            outs, out_tree = pytree.flatten(fun(*flat_args, **flat_kwargs))
+            return outs
+
+        outs, out_dims = batch_flat(flat, axis, values, dims)
+        result_tree = pytree.unflatten(out_tree, outs)
+        try:
+            targets = pytree.broadcast_prefix(
+                out_axes, result_tree, is_leaf=lambda x: x is None or x is out_axes
+            )
+        except ValueError:
+            raise ValueError(
+                f"vmap out_axes specification must be a tree prefix of the corresponding value, got specification "
+                f"{out_axes} for value tree {out_tree}"
+            ) from None
+        moved = [
+            _to_out_axis(y, d, target, axis)
+            for y, d, target in zip(outs, out_dims, targets, strict=True)
+        ]
+        return pytree.unflatten(out_tree, moved)
+
+    vectorized.__name__ = name
+    vectorized.__doc__ = getattr(fun, "__doc__", None)
+    vectorized.__wrapped__ = fun  # type: ignore[attr-defined]  # as functools.wraps sets it
+    return vectorized
+
+
+def _is_axis(leaf: Any) -> bool:
+    return leaf is None or (isinstance(leaf, int) and not isinstance(leaf, bool))
+
+
+def _flat_axes(
+    in_axes: Any, args: tuple[Any, ...], kwargs: dict[str, Any], values: list[Any]
+) -> list[int | None]:
+    if isinstance(in_axes, int):
+        axes: list[Any] = [in_axes] * len(pytree.leaves(args))
+    elif in_axes is None:
+        axes = [None] * len(pytree.leaves(args))
+    else:
+        axes = []
+        for spec, arg in zip(in_axes, args, strict=True):
+            if spec is None or isinstance(spec, int):
+                axes.extend([spec] * len(pytree.leaves(arg)))
+                continue
+            try:
+                axes.extend(pytree.broadcast_prefix(spec, arg, is_leaf=lambda x: x is None))
+            except ValueError:
+                raise ValueError(
+                    f"vmap in_axes specification must be a tree prefix of the corresponding value, got specification "
+                    f"{spec} for value tree {pytree.structure(arg)}."
+                ) from None
+    axes.extend([0] * len(pytree.leaves(kwargs)))
+    dims: list[int | None] = []
+    for axis, value in zip(axes, values, strict=True):
+        if axis is None:
+            dims.append(None)
+            continue
+        ndim = value.aval.ndim
+        if not -ndim <= axis < ndim:
+            raise ValueError(
+                f"vmap was requested to map its argument along axis {axis}, which implies that its rank should be at "
+                f"least {axis + 1 if axis >= 0 else -axis}, but is only {ndim} (its shape is {value.aval.shape})"
+            )
+        dims.append(axis % ndim)
+    return dims
+
+
+def _axis_size(
+    name: str,
+    args: Any,
+    kwargs: Any,
+    values: list[Any],
+    dims: list[int | None],
+    given: int | None,
+) -> int:
+    sizes = [None if d is None else v.aval.shape[d] for v, d in zip(values, dims, strict=True)]
+    found = {s for s in sizes if s is not None}
+    if given is not None:
+        found.add(given)
+    if len(found) == 1:
+        return found.pop()
+    if not found:
+        raise ValueError(
+            f"vmap of {name} must have at least one non-None value in in_axes, or axis_size"
+        )
+    paths = pytree.paths(args) + [f"kwargs{p}" for p in pytree.paths(kwargs)]
+    described = "\n".join(
+        f"  * args{path} has shape {v.aval.str_short()}, axis {d} of it has size {s}"
+        for path, v, d, s in zip(paths, values, dims, sizes, strict=True)
+        if s is not None
+    )
+    raise ValueError(
+        f"vmap of {name} got inconsistent sizes for array axes to be mapped:\n{described}"
+        + (f"\n  * axis_size is {given}" if given is not None else "")
+    )
+
+
+def _to_out_axis(y: Any, bdim: int | None, target: int | None, axis: Axis) -> Any:
+    ndim = aval_of(y).ndim + (bdim is None)
+    if target is None:
+        if bdim is not None:
+            raise ValueError(
+                "vmap has mapped output but out_axes is None: the output depends on the mapped argument."
+            )
+        return y
+    if not -ndim <= target < ndim:
+        raise ValueError(f"vmap out_axes entry {target} is out of bounds for an output of rank {ndim}")
+    return materialize(y, bdim, axis, target % ndim)

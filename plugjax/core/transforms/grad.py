@@ -1,0 +1,482 @@
+"""Derivatives of Python functions: the user's side of jvp, linearize and transpose.
+
+``grad`` is the transpose of the derivative at a point, applied to one. ``jacfwd`` pushes a basis of the inputs forward,
+``jacrev`` pulls a basis of the outputs back, both through ``vmap``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from plugjax.core import dtypes, pytree
+from plugjax.core.array import Array, as_array, aval_of
+from plugjax.core.jaxpr import ClosedJaxpr, eval_closed
+from plugjax.core.trace import Tracer
+from plugjax.core.transforms.batching import vmap
+from plugjax.core.transforms.jvp import jvp_flat
+from plugjax.core.transforms.linearize import Linearized, linearize_flat, tape_jaxpr
+from plugjax.core.transforms.transpose import backward, transpose_flat, UndefinedPrimal
+from plugjax.core.vocabulary import Zero, instantiate, zeros
+
+
+def _value(x: Any, who: str) -> Any:
+    return x if type(x) is Array or isinstance(x, Tracer) else as_array(x, who)
+
+
+def _flatten_call(
+    fun: Callable[..., Any], trees: tuple[Any, ...], who: str, has_aux: bool = False
+) -> tuple[list[Any], Any, Callable[..., list[Any]], list[Any]]:
+    """Leaves, their structure, the function on leaves, and a list that will hold (out_tree, aux)."""
+    leaves, in_tree = pytree.flatten(trees)
+    values = [_value(x, who) for x in leaves]
+    box: list[Any] = []
+
+    def flat(*xs: Any) -> list[Any]:
+        result = fun(*pytree.unflatten(in_tree, xs))
+        aux = None
+        if has_aux:
+            if not isinstance(result, tuple) or len(result) != 2:
+                raise TypeError(
+                    f"expected function with aux output to return a two-element tuple, but got type {type(result)}"
+                )
+            result, aux = result
+        outs, out_tree = pytree.flatten(result)
+        box[:] = [out_tree, aux]
+        return [_value(y, who) for y in outs]
+
+    return values, in_tree, flat, box
+
+
+def _strip(aux: Any, found: Linearized) -> Any:
+    """Auxiliary outputs carry no tangents: tracers of the transformation give their primals."""
+
+    def primal(x: Any) -> Any:
+        while isinstance(x, Tracer) and not x._trace.alive and hasattr(x, "primal"):
+            x = x.primal
+        return x
+
+    return pytree.tree_map(primal, aux)
+
+
+def jvp(
+    fun: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any], has_aux: bool = False
+) -> Any:
+    """Value and directional derivative.
+
+    Args:
+        fun: function of ``len(primals)`` pytrees.
+        primals: tuple or list: the point.
+        tangents: tuple or list: the direction; same structure, shapes and tangent dtypes as ``primals``.
+        has_aux: whether ``fun`` gives a pair of which only the first is differentiated.
+
+    Returns:
+        ``(out, out_tangent)``, with ``aux`` as third if ``has_aux``.
+
+    Raises:
+        TypeError: ``primals`` is no tuple or list, or structures, shapes or dtypes differ.
+
+    Example:
+        >>> import plugjax, plugjax.numpy as jnp
+        >>> plugjax.jvp(lambda x: x ** 2, (3.0,), (1.0,))
+        (Array(9., dtype=float32, weak_type=True), Array(6., dtype=float32, weak_type=True))
+    """
+    if not isinstance(primals, (tuple, list)) or not isinstance(tangents, (tuple, list)):
+        raise TypeError(
+            "primal and tangent arguments to jax.jvp must be tuples or lists; "
+            f"found {type(primals).__name__} and {type(tangents).__name__}."
+        )
+    values, in_tree, flat, box = _flatten_call(fun, tuple(primals), "jvp", has_aux)
+    tangent_leaves, tangent_tree = pytree.flatten(tuple(tangents))
+    if tangent_tree != in_tree:
+        raise TypeError(
+            "primal and tangent arguments to jax.jvp must have the same tree structure; "
+            + pytree.first_difference(in_tree, tangent_tree)
+        )
+    directions = [
+        _tangent(x, t, path)
+        for x, t, path in zip(values, tangent_leaves, pytree.paths(tuple(primals)), strict=True)
+    ]
+    aux: Any = None
+
+    def flat_and_strip(*xs: Any) -> list[Any]:
+        return flat(*xs)
+
+    outs, outs_dot = jvp_flat(flat_and_strip, values, directions)
+    out = pytree.unflatten(box[0], outs)
+    out_dot = pytree.unflatten(box[0], [instantiate(t) for t in outs_dot])
+    if has_aux:
+        aux = _strip(box[1], None)  # type: ignore[arg-type]  # only the aux is read
+        return out, out_dot, aux
+    return out, out_dot
+
+
+def _tangent(primal: Any, tangent: Any, path: str) -> Any:
+    expected = aval_of(primal).to_tangent_aval()
+    if isinstance(tangent, np.ndarray) and tangent.dtype == dtypes.float0:
+        if expected.dtype == dtypes.float0:
+            return Zero(expected)
+    elif type(tangent) is Zero:
+        return tangent
+    found = aval_of(tangent)
+    if expected.dtype == dtypes.float0 or found.dtype != expected.dtype:
+        raise TypeError(
+            "primal and tangent arguments to jax.jvp do not match; dtypes must be equal, or in case of int/bool primal "
+            f"dtype the tangent dtype must be float0. Got primal dtype {aval_of(primal).dtype} and so expected tangent "
+            f"dtype {expected.dtype.name if expected.dtype != dtypes.float0 else 'float0'}, but got tangent dtype "
+            f"{found.dtype} instead, at argument {path}."
+        )
+    if found.shape != expected.shape:
+        raise ValueError(
+            f"jvp called with different primal and tangent shapes; got primal shape {expected.shape} and tangent shape "
+            f"{found.shape} at argument {path}"
+        )
+    return _value(tangent, "jvp")
+
+
+class VJP:
+    """The pullback at a point: cotangents of the output in, cotangents of the inputs out. Callable many times."""
+
+    __slots__ = ("_found", "_in_tree", "_out_tree")
+
+    def __init__(self, found: Linearized, in_tree: Any, out_tree: Any) -> None:
+        self._found = found
+        self._in_tree = in_tree
+        self._out_tree = out_tree
+
+    def __call__(self, cotangent: Any) -> Any:
+        """Pull ``cotangent``, of the output's structure, back."""
+        leaves, tree = pytree.flatten(cotangent)
+        if tree != self._out_tree:
+            raise ValueError(
+                "unexpected tree structure of argument to vjp function: "
+                + pytree.first_difference(self._out_tree, tree)
+            )
+        bars = [
+            _cotangent(y, bar, path)
+            for y, bar, path in zip(
+                self._found.outs, leaves, pytree.paths(cotangent), strict=True
+            )
+        ]
+        return pytree.unflatten(self._in_tree, self._pull(bars))
+
+    def _pull(self, bars: Sequence[Any]) -> list[Any]:
+        found = self._found
+        results = backward(found.tape, found.inputs, found.out_tangents, bars)
+        return [instantiate(bar) for bar in results]
+
+
+def _cotangent(out: Any, bar: Any, path: str) -> Any:
+    expected = aval_of(out).to_tangent_aval()
+    if expected.dtype == dtypes.float0:
+        return Zero(expected)
+    found = aval_of(bar)
+    if found.dtype != expected.dtype and not found.weak_type:
+        raise ValueError(
+            f"unexpected JAX type (e.g. shape/dtype) for argument to vjp function: got {found.str_short()}, but "
+            f"expected {expected.str_short()} because the corresponding output of the function had JAX type "
+            f"{aval_of(out).str_short()}{f', at {path}' if path else ''}"
+        )
+    if found.shape != expected.shape:
+        raise ValueError(
+            f"unexpected JAX type (e.g. shape/dtype) for argument to vjp function: got {found.str_short()}, but "
+            f"expected {expected.str_short()}{f', at {path}' if path else ''}"
+        )
+    if found.dtype != expected.dtype:
+        bar = expected.dtype.type(bar) if isinstance(bar, (int, float, complex)) else bar
+    return _value(bar, "vjp")
+
+
+def vjp(
+    fun: Callable[..., Any], *primals: Any, has_aux: bool = False, reduce_axes: Sequence[Any] = ()
+) -> Any:
+    """Value and pullback.
+
+    Args:
+        fun: function of ``len(primals)`` pytrees.
+        *primals: the point.
+        has_aux: whether ``fun`` gives a pair of which only the first is differentiated.
+        reduce_axes: accepted as in JAX, must be empty.
+
+    Returns:
+        ``(out, vjp_fun)``, with ``aux`` as third if ``has_aux``; ``vjp_fun(cotangent)`` gives a tuple of cotangents.
+
+    Example:
+        >>> import plugjax
+        >>> y, pull = plugjax.vjp(lambda x, y: x * y, 2.0, 3.0)
+        >>> pull(1.0)
+        (Array(3., dtype=float32, weak_type=True), Array(2., dtype=float32, weak_type=True))
+    """
+    if reduce_axes:
+        raise NotImplementedError("reduce_axes argument to vjp is deprecated")
+    values, in_tree, flat, box = _flatten_call(fun, primals, "vjp", has_aux)
+    found = linearize_flat(flat, values, [_differentiable(x) for x in values])
+    _fill_inputs(found, values)
+    out = pytree.unflatten(box[0], found.outs)
+    pullback = VJP(found, in_tree, box[0])
+    return (out, pullback, _strip(box[1], found)) if has_aux else (out, pullback)
+
+
+def _differentiable(x: Any) -> bool:
+    return aval_of(x).to_tangent_aval().dtype != dtypes.float0
+
+
+class _Float0Input:
+    """Stands for an input without tangents; its cotangent is a float0 zero."""
+
+
+def _fill_inputs(found: Linearized, values: Sequence[Any]) -> None:
+    """Give inputs without tangents a tape tracer that nothing reads: their cotangents are zeros of float0."""
+    from plugjax.core.transforms.linearize import TapeTracer  # noqa: PLC0415
+
+    found.inputs = [
+        TapeTracer(found.tape, aval_of(x).to_tangent_aval()) if t is None else t
+        for x, t in zip(values, found.inputs, strict=True)
+    ]
+
+
+def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
+    """Value and derivative at a point, as a linear function that does not evaluate ``fun`` again.
+
+    Returns:
+        ``(out, jvp_fun)``, with ``aux`` as third if ``has_aux``; ``jvp_fun(*tangents)`` gives the tangent of the output.
+
+    Example:
+        >>> import plugjax, plugjax.numpy as jnp
+        >>> y, push = plugjax.linearize(lambda x: x ** 2, 3.0)
+        >>> push(1.0)
+        Array(6., dtype=float32, weak_type=True)
+    """
+    values, in_tree, flat, box = _flatten_call(fun, primals, "linearize", has_aux)
+    differentiate = [_differentiable(x) for x in values]
+    found = linearize_flat(flat, values, differentiate)
+    program, residuals = tape_jaxpr(found)
+    out_tree = box[0]
+    out_avals = [aval_of(y).to_tangent_aval() for y in found.outs]
+    has_tangent = [type(t) is not Zero for t in found.out_tangents]
+    paths = pytree.paths(primals)
+
+    def push(*tangents: Any) -> Any:
+        leaves, tree = pytree.flatten(tangents)
+        if tree != in_tree:
+            raise TypeError(
+                "linearized function called with different tree structure: "
+                + pytree.first_difference(in_tree, tree)
+            )
+        given = [_tangent(x, t, p) for x, t, p in zip(values, leaves, paths, strict=True)]
+        flat_in = [instantiate(t) for t, d in zip(given, differentiate, strict=True) if d]
+        results = iter(eval_closed(program, *residuals, *flat_in))
+        outs = [
+            next(results) if h else zeros(a) for h, a in zip(has_tangent, out_avals, strict=True)
+        ]
+        return pytree.unflatten(out_tree, outs)
+
+    out = pytree.unflatten(out_tree, found.outs)
+    return (out, push, _strip(box[1], found)) if has_aux else (out, push)
+
+
+def linear_transpose(
+    fun: Callable[..., Any], *primals: Any, reduce_axes: Sequence[Any] = ()
+) -> Callable[[Any], Any]:
+    """The transpose of a linear function.
+
+    Args:
+        fun: a linear function of pytrees.
+        *primals: arrays or ``ShapeDtypeStruct`` that give the shapes of its inputs.
+        reduce_axes: accepted as in JAX, must be empty.
+
+    Returns:
+        ``cotangent of the output -> tuple of cotangents of the inputs``.
+
+    Raises:
+        TypeError: inputs and outputs are not of one inexact or integer kind, or ``fun`` is not linear.
+
+    Example:
+        >>> import plugjax, plugjax.numpy as jnp
+        >>> plugjax.linear_transpose(lambda x: 3.0 * x, 1.0)(2.0)
+        (Array(6., dtype=float32, weak_type=True),)
+    """
+    if reduce_axes:
+        raise NotImplementedError("reduce_axes argument to linear_transpose is deprecated")
+    leaves, in_tree = pytree.flatten(primals)
+    avals = [aval_of(x) for x in leaves]
+    from plugjax.core.transforms.staging import stage  # noqa: PLC0415
+
+    box: list[Any] = []
+
+    def flat(*xs: Any) -> list[Any]:
+        outs, out_tree = pytree.flatten(fun(*pytree.unflatten(in_tree, xs)))
+        box[:] = [out_tree]
+        return [_value(y, "linear_transpose") for y in outs]
+
+    program: ClosedJaxpr = stage(flat, avals, getattr(fun, "__name__", "function"))
+    out_tree = box[0]
+
+    def transposed(cotangent: Any) -> Any:
+        bars, tree = pytree.flatten(cotangent)
+        if tree != out_tree:
+            raise TypeError(
+                "cotangent tree does not match function output: " + pytree.first_difference(out_tree, tree)
+            )
+        for bar, aval in zip(bars, program.out_avals, strict=True):
+            found = aval_of(bar)
+            if found.shape != aval.shape or (found.dtype != aval.dtype and not found.weak_type):
+                raise TypeError(
+                    "cotangent type does not match function output, expected "
+                    f"{aval.str_short()} and got {found.str_short()}"
+                )
+        operands = [UndefinedPrimal(aval) for aval in avals]
+        found_bars = transpose_flat(
+            lambda *xs: eval_closed(program, *xs), operands, [_value(b, "vjp") for b in bars]
+        )
+        return pytree.unflatten(in_tree, [instantiate(b) for b in found_bars])
+
+    return transposed
+
+
+def value_and_grad(
+    fun: Callable[..., Any],
+    argnums: int | Sequence[int] = 0,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+    allow_int: bool = False,
+    reduce_axes: Sequence[Any] = (),
+) -> Callable[..., Any]:
+    """A function that gives the value of ``fun`` and its gradient.
+
+    Args:
+        fun: function with a scalar result.
+        argnums: positional argument, or arguments, to differentiate with respect to.
+        has_aux: whether ``fun`` gives a pair ``(value, aux)``.
+        holomorphic: whether ``fun`` is to be taken as complex-differentiable.
+        allow_int: whether integer arguments are allowed; their gradients have dtype ``float0``.
+        reduce_axes: accepted as in JAX, must be empty.
+
+    Returns:
+        A function with the arguments of ``fun`` that gives ``(value, gradient)``, or ``((value, aux), gradient)``; the
+        gradient is a tuple if ``argnums`` is a sequence.
+
+    Raises:
+        TypeError: the result is no real scalar, or an argument is not floating.
+
+    Example:
+        >>> import plugjax
+        >>> plugjax.value_and_grad(lambda x: x ** 2)(3.0)
+        (Array(9., dtype=float32, weak_type=True), Array(6., dtype=float32, weak_type=True))
+    """
+    if reduce_axes:
+        raise NotImplementedError("reduce_axes argument to grad is deprecated")
+    single = isinstance(argnums, int)
+    nums: tuple[int, ...] = (argnums,) if isinstance(argnums, int) else tuple(argnums)
+    name = getattr(fun, "__name__", "function")
+
+    def value_and_gradient(*args: Any, **kwargs: Any) -> Any:
+        for n in nums:
+            if not -len(args) <= n < len(args):
+                raise TypeError(
+                    f"differentiating with respect to argnums={argnums} requires at least "
+                    f"{n + 1 if n >= 0 else -n} positional arguments to be passed by the caller, but got only "
+                    f"{len(args)} positional arguments."
+                )
+        places = [n % len(args) for n in nums]
+
+        def partial(*chosen: Any) -> Any:
+            full = list(args)
+            for place, x in zip(places, chosen, strict=True):
+                full[place] = x
+            return fun(*full, **kwargs)
+
+        point = tuple(args[place] for place in places)
+        values, in_tree, flat, box = _flatten_call(partial, point, "grad", has_aux)
+        for i, x in enumerate(values):
+            _check_input(x, holomorphic, allow_int, lambda i=i: pytree.paths(point)[i])
+        found = linearize_flat(flat, values, [_differentiable(x) for x in values])
+        if allow_int:
+            _fill_inputs(found, values)
+        (value,) = found.outs if len(found.outs) == 1 else (None,)
+        _check_output(found.outs, box[0], holomorphic, name)
+        aval = aval_of(value)
+        one = as_array(aval.dtype.type(1))
+        bars = backward(found.tape, found.inputs, found.out_tangents, [one])
+        gradient = pytree.unflatten(in_tree, [instantiate(b) for b in bars])
+        if single:
+            (gradient,) = gradient
+        result = pytree.unflatten(box[0], found.outs)
+        return ((result, _strip(box[1], found)), gradient) if has_aux else (result, gradient)
+
+    value_and_gradient.__name__ = name
+    value_and_gradient.__doc__ = f"Value and gradient of {name} with respect to argument(s) {argnums}."
+    value_and_gradient.__wrapped__ = fun  # type: ignore[attr-defined]  # as functools.wraps sets it
+    return value_and_gradient
+
+
+def _check_input(x: Any, holomorphic: bool, allow_int: bool, path: Callable[[], str]) -> None:
+    dtype = aval_of(x).dtype
+    if dtypes.is_extended(dtype) or dtypes.is_integer(dtype) or dtype == dtypes.BOOL:
+        if not allow_int:
+            raise TypeError(
+                f"grad requires real- or complex-valued inputs (input dtype that is a sub-dtype of np.inexact), but got "
+                f"{dtype.name} at argument {path()}. If you want to use Boolean- or integer-valued inputs, use vjp or set "
+                f"allow_int to True."
+            )
+    elif holomorphic:
+        if dtype.kind != "c":
+            raise TypeError(
+                f"grad with holomorphic=True requires inputs with complex dtype, but got {dtype.name} at {path()}."
+            )
+    elif dtype.kind == "c":
+        return
+
+
+def _check_output(outs: list[Any], out_tree: Any, holomorphic: bool, name: str) -> None:
+    if len(outs) != 1 or not out_tree.is_leaf():
+        raise TypeError(
+            f"Gradient only defined for scalar-output functions. Output of {name} was: "
+            f"{pytree.unflatten(out_tree, [aval_of(y).str_short() for y in outs])}."
+        )
+    aval = aval_of(outs[0])
+    if aval.shape:
+        raise TypeError(
+            f"Gradient only defined for scalar-output functions. Output of {name} had shape: {aval.shape}. Reduce it, "
+            "for example with .sum(), or use jacrev."
+        )
+    if holomorphic:
+        if aval.dtype.kind != "c":
+            raise TypeError(
+                f"grad with holomorphic=True requires outputs with complex dtype, but got {aval.dtype.name}."
+            )
+    elif not dtypes.is_float(aval.dtype):
+        raise TypeError(
+            "grad requires real-valued outputs (output dtype that is a sub-dtype of np.floating), but got "
+            f"{aval.dtype.name}. For holomorphic differentiation, pass holomorphic=True. For differentiation of "
+            "functions with integer outputs, use jax.vjp directly."
+        )
+
+
+def grad(
+    fun: Callable[..., Any],
+    argnums: int | Sequence[int] = 0,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+    allow_int: bool = False,
+    reduce_axes: Sequence[Any] = (),
+) -> Callable[..., Any]:
+    """A function that gives the gradient of ``fun``; arguments as of :func:`value_and_grad`.
+
+    Example:
+        >>> import plugjax, plugjax.numpy as jnp
+        >>> plugjax.grad(lambda x: jnp.sum(x ** 2))(jnp.arange(3.0))
+        Array([0., 2., 4.], dtype=float32)
+    """
+    both = value_and_grad(fun, argnums, has_aux, holomorphic, allow_int, reduce_axes)
+
+    def gradient(*args: Any, **kwargs: Any) -> Any:
+        value, result = both(*args, **kwargs)
+        return (result, value[1]) if has_aux else result
+
+    gradient.__name__ = getattr(fun, "__name__", "function")
+    gradient.__doc__ = f"Gradient of {gradient.__name__} with respect to argument(s) {argnums}."
+    gradient.__wrapped__ = fun  # type: ignore[attr-defined]  # as functools.wraps sets it
+    return gradient

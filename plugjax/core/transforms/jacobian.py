@@ -1,0 +1,174 @@
+"""Jacobians and Hessians: derivatives along a whole basis, by ``vmap``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from plugjax.core import dtypes, pytree
+from plugjax.core.array import as_array, aval_of
+from plugjax.core.operators import methods
+from plugjax.core.transforms.batching import vmap
+from plugjax.core.transforms.grad import jvp, vjp
+
+
+def _basis(tree: Any) -> Any:
+    """The standard basis of a pytree's space: each leaf gets a leading axis over all elements of all leaves."""
+    leaves, treedef = pytree.flatten(tree)
+    avals = [aval_of(x) for x in leaves]
+    total = sum(a.size for a in avals)
+    parts, start = [], 0
+    for aval in avals:
+        block = np.zeros((total, aval.size), aval.dtype)
+        block[np.arange(start, start + aval.size), np.arange(aval.size)] = 1
+        parts.append(as_array(block.reshape(total, *aval.shape)))
+        start += aval.size
+    return pytree.unflatten(treedef, parts)
+
+
+def _unravel(matrix: Any, tree: Any, axis: int) -> Any:
+    """Split one axis of ``matrix`` over the leaves of ``tree``, in their shapes."""
+    leaves, treedef = pytree.flatten(tree)
+    parts, start = [], 0
+    for leaf in leaves:
+        aval = aval_of(leaf)
+        index = (slice(None),) * axis + (slice(start, start + aval.size),)
+        part = matrix[index]
+        shape = (*matrix.shape[:axis], *aval.shape, *matrix.shape[axis + 1 :])
+        parts.append(methods.reshape(part, shape))
+        start += aval.size
+    return pytree.unflatten(treedef, parts)
+
+
+def _select(
+    fun: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], argnums: Any
+) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+    nums = (argnums,) if isinstance(argnums, int) else tuple(argnums)
+    places = [n % len(args) for n in nums]
+
+    def partial(*chosen: Any) -> Any:
+        full = list(args)
+        for place, x in zip(places, chosen, strict=True):
+            full[place] = x
+        return fun(*full, **kwargs)
+
+    return partial, tuple(args[p] for p in places)
+
+
+def _check(tree: Any, who: str, what: str, holomorphic: bool, allow_int: bool = False) -> None:
+    for leaf in pytree.leaves(tree):
+        dtype = aval_of(leaf).dtype
+        if holomorphic and dtype.kind != "c":
+            raise TypeError(
+                f"{who} with holomorphic=True requires {what}s with complex dtype, but got {dtype.name}."
+            )
+        if not holomorphic and not dtypes.is_float(dtype) and not (allow_int or dtype.kind == "c"):
+            raise TypeError(
+                f"{who} requires real-valued {what}s ({what} dtype that is a sub-dtype of np.floating), but got "
+                f"{dtype.name}."
+            )
+
+
+def jacfwd(
+    fun: Callable[..., Any],
+    argnums: int | Sequence[int] = 0,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+) -> Callable[..., Any]:
+    """Jacobian by forward mode: one pass per element of the input, all at once.
+
+    Returns:
+        A function that gives, for outputs ``[*out]`` and an input ``[*in]``, an array ``[*out, *in]``, in the structure
+        of the output with the structure of the input at each leaf.
+
+    Example:
+        >>> import plugjax, plugjax.numpy as jnp
+        >>> plugjax.jacfwd(lambda x: x ** 2)(jnp.array([1.0, 2.0]))
+        Array([[2., 0.],
+               [0., 4.]], dtype=float32)
+    """
+
+    def jacobian_of(*args: Any, **kwargs: Any) -> Any:
+        partial, point = _select(fun, args, kwargs, argnums)
+        _check(point, "jacfwd", "input", holomorphic)
+        point_for = point[0] if isinstance(argnums, int) else point
+
+        def push(direction: Any) -> Any:
+            tangents = (direction,) if isinstance(argnums, int) else direction
+            return jvp(partial, point, tangents, has_aux=has_aux)
+
+        results = vmap(push, out_axes=(None, -1, None) if has_aux else (None, -1))(
+            _basis(point_for)
+        )
+        out, columns = results[0], results[1]
+        _check(out, "jacfwd", "output", holomorphic)
+        jac = pytree.tree_map(
+            lambda y, column: _unravel(column, point_for, aval_of(y).ndim), out, columns
+        )
+        return (jac, results[2]) if has_aux else jac
+
+    jacobian_of.__name__ = getattr(fun, "__name__", "function")
+    jacobian_of.__wrapped__ = fun  # type: ignore[attr-defined]  # as functools.wraps sets it
+    return jacobian_of
+
+
+def jacrev(
+    fun: Callable[..., Any],
+    argnums: int | Sequence[int] = 0,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+    allow_int: bool = False,
+) -> Callable[..., Any]:
+    """Jacobian by reverse mode: one pass per element of the output, all at once; results as of :func:`jacfwd`.
+
+    Example:
+        >>> import plugjax, plugjax.numpy as jnp
+        >>> plugjax.jacrev(lambda x: x ** 2)(jnp.array([1.0, 2.0]))
+        Array([[2., 0.],
+               [0., 4.]], dtype=float32)
+    """
+
+    def jacobian_of(*args: Any, **kwargs: Any) -> Any:
+        partial, point = _select(fun, args, kwargs, argnums)
+        _check(point, "jacrev", "input", holomorphic, allow_int)
+        results = vjp(partial, *point, has_aux=has_aux)
+        out, pull = results[0], results[1]
+        _check(out, "jacrev", "output", holomorphic)
+        rows = vmap(pull)(_basis(out))
+        single = rows[0] if isinstance(argnums, int) else rows
+        leaves, treedef = pytree.flatten(single)
+        per_leaf = [_unravel(leaf, out, 0) for leaf in leaves]
+        out_leaves, out_tree = pytree.flatten(out)
+        split = [pytree.leaves(tree) for tree in per_leaf]
+        jac = pytree.unflatten(
+            out_tree,
+            [
+                pytree.unflatten(treedef, [parts[i] for parts in split])
+                for i in range(len(out_leaves))
+            ],
+        )
+        return (jac, results[2]) if has_aux else jac
+
+    jacobian_of.__name__ = getattr(fun, "__name__", "function")
+    jacobian_of.__wrapped__ = fun  # type: ignore[attr-defined]  # as functools.wraps sets it
+    return jacobian_of
+
+
+def hessian(
+    fun: Callable[..., Any],
+    argnums: int | Sequence[int] = 0,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+) -> Callable[..., Any]:
+    """Hessian: the forward-mode Jacobian of the reverse-mode one.
+
+    Example:
+        >>> import plugjax, plugjax.numpy as jnp
+        >>> plugjax.hessian(lambda x: jnp.sum(x ** 3))(jnp.array([1.0, 2.0]))
+        Array([[ 6.,  0.],
+               [ 0., 12.]], dtype=float32)
+    """
+    inner = jacrev(fun, argnums, has_aux=has_aux, holomorphic=holomorphic)
+    return jacfwd(inner, argnums, has_aux=has_aux, holomorphic=holomorphic)

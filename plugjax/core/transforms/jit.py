@@ -1,0 +1,696 @@
+"""Staging out: trace a function once per signature, compile it, and run the compiled program from then on.
+
+Warm: flatten, key (structure, avals, placements, statics, configuration), dict look-up, run, wrap. Cold: trace to a jaxpr
+(kept per avals), compile for the placement. Under another transformation the call becomes one equation ``jit`` that holds
+the program, so transformations work on the program and backends still compile it as one.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from plugjax.core import caches, pytree
+from plugjax.core.array import Array, as_array, aval_of, concrete, default_placement, transfer
+from plugjax.core.aval import ShapeDtypeStruct, ShapedArray
+from plugjax.core.backend import as_device, get_backend
+from plugjax.core.compile import Compiled, lowered_text
+from plugjax.core.config import config
+from plugjax.core.device import Device, Placement, common_placement
+from plugjax.core.jaxpr import ClosedJaxpr, JaxprEqn, eval_closed
+from plugjax.core.primitive import Primitive
+from plugjax.core.rules import RuleSet, abstract_eval
+from plugjax.core.trace import Tracer, state
+from plugjax.core.transforms import staging
+from plugjax.core.transforms.batching import Axis, batch_jaxpr, batching_rule, materialize
+from plugjax.core.transforms.dce import dce_rule, prune_closed
+from plugjax.core.transforms.jvp import jvp_jaxpr, jvp_rule
+from plugjax.core.transforms.linearize import linearize_jaxpr, linearize_rule
+from plugjax.core.transforms.simplify import inline_rule
+from plugjax.core.transforms.transpose import (
+    is_undefined_primal,
+    transpose_jaxpr,
+    transpose_rule,
+)
+from plugjax.core.vocabulary import Zero
+
+rules = RuleSet(__name__)
+
+jit_p = Primitive("jit", multiple_results=True, structured=True)
+
+
+@rules.define(abstract_eval, jit_p)
+def _jit_avals(*avals: ShapedArray, jaxpr: ClosedJaxpr, **_: Any) -> list[ShapedArray]:
+    return jaxpr.out_avals
+
+
+@rules.define(jvp_rule, jit_p)
+def _jit_jvp(
+    primals: Sequence[Any], tangents: Sequence[Any], *, jaxpr: ClosedJaxpr, name: str
+) -> tuple[list[Any], list[Any]]:
+    nonzeros = [type(t) is not Zero for t in tangents]
+    derivative, nonzero_out = jvp_jaxpr(jaxpr, nonzeros)
+    given = [t for t in tangents if type(t) is not Zero]
+    results = jit_p.bind(*primals, *given, jaxpr=derivative, name=f"jvp({name})")
+    count = len(jaxpr.out_avals)
+    found = iter(results[count:])
+    outs_dot = [
+        next(found) if nz else Zero(aval.to_tangent_aval())
+        for nz, aval in zip(nonzero_out, jaxpr.out_avals, strict=True)
+    ]
+    return results[:count], outs_dot
+
+
+@rules.define(linearize_rule, jit_p)
+def _jit_linearize(
+    primals: Sequence[Any], tangents: Sequence[Any], *, jaxpr: ClosedJaxpr, name: str
+) -> tuple[list[Any], list[Any]]:
+    split = linearize_jaxpr(jaxpr, [type(t) is not Zero for t in tangents])
+    results = jit_p.bind(*primals, jaxpr=split.primal, name=name)
+    count = len(jaxpr.out_avals)
+    residuals = split.residuals(primals, results[count:])
+    given = [t for t in tangents if type(t) is not Zero]
+    found = jit_p.bind(*residuals, *given, jaxpr=split.linear, name=f"linear({name})")
+    return results[:count], split.tangents(found)
+
+
+@rules.define(transpose_rule, jit_p)
+def _jit_transpose(
+    cotangents: Sequence[Any], *operands: Any, jaxpr: ClosedJaxpr, name: str
+) -> list[Any]:
+    linear = [is_undefined_primal(x) for x in operands]
+    nonzero = [type(bar) is not Zero for bar in cotangents]
+    program, nonzero_in = transpose_jaxpr(jaxpr, linear, nonzero)
+    values = [x for x in operands if not is_undefined_primal(x)]
+    given = [bar for bar in cotangents if type(bar) is not Zero]
+    found = iter(jit_p.bind(*values, *given, jaxpr=program, name=f"transpose({name})"))
+    wanted = iter(nonzero_in)
+    return [
+        (next(found) if next(wanted) else Zero(x.aval)) if is_linear else None
+        for x, is_linear in zip(operands, linear, strict=True)
+    ]
+
+
+@rules.define(batching_rule, jit_p)
+def _jit_batching(
+    axis: Axis,
+    args: Sequence[Any],
+    dims: Sequence[int | None],
+    *,
+    jaxpr: ClosedJaxpr,
+    name: str,
+) -> tuple[list[Any], list[int | None]]:
+    batched = [d is not None for d in dims]
+    program, batched_out = batch_jaxpr(jaxpr, axis, batched)
+    moved = [x if d is None else materialize(x, d, axis) for x, d in zip(args, dims, strict=True)]
+    outs = jit_p.bind(*moved, jaxpr=program, name=f"vmap({name})")
+    return outs, [0 if b else None for b in batched_out]
+
+
+@rules.define(dce_rule, jit_p)
+def _jit_dce(used: Sequence[bool], eqn: JaxprEqn) -> tuple[Sequence[bool], JaxprEqn | None]:
+    program, needed = prune_closed(eqn.params["jaxpr"], tuple(used))
+    invars = [v for v, n in zip(eqn.invars, needed, strict=True) if n]
+    outvars = [v for v, u in zip(eqn.outvars, used, strict=True) if u]
+    return needed, eqn.replace(
+        invars=invars, outvars=outvars, params={**eqn.params, "jaxpr": program}
+    )
+
+
+@rules.define(inline_rule, jit_p)
+def _jit_inline(eqn: JaxprEqn) -> ClosedJaxpr:
+    found: ClosedJaxpr = eqn.params["jaxpr"]
+    return found
+
+
+def _as_tuple(value: Any, what: str, kind: type) -> tuple[Any, ...]:
+    if value is None:
+        return ()
+    if isinstance(value, kind):
+        return (value,)
+    if isinstance(value, Iterable) and all(isinstance(v, kind) for v in value):
+        return tuple(value)
+    raise TypeError(f"jit: {what} must be {kind.__name__}s or a sequence of them, got {value!r}")
+
+
+class _Traced:
+    """A program with the structure of its results."""
+
+    __slots__ = ("jaxpr", "out_tree")
+
+    def __init__(self, jaxpr: ClosedJaxpr, out_tree: Any) -> None:
+        self.jaxpr = jaxpr
+        self.out_tree = out_tree
+
+
+class _Entry:
+    """What a warm call needs."""
+
+    __slots__ = ("call", "compiled", "donated", "out_tree", "single")
+
+    def __init__(self, compiled: Compiled, out_tree: Any, donated: Sequence[int]) -> None:
+        self.compiled = compiled
+        self.call = compiled.call
+        self.out_tree = out_tree
+        self.single = out_tree == _LEAF
+        self.donated = tuple(donated)
+
+
+_LEAF = pytree.structure(0)
+
+
+class JitFunction:
+    """What :func:`jit` returns: a function that traces and compiles on first use of a signature."""
+
+    def __init__(
+        self,
+        fun: Callable[..., Any],
+        *,
+        static_argnums: Any,
+        static_argnames: Any,
+        donate_argnums: Any,
+        donate_argnames: Any,
+        keep_unused: bool,
+        device: Any,
+        inline: bool,
+        compiler_options: Any,
+    ) -> None:
+        if not callable(fun):
+            raise TypeError(f"Expected a callable value, got {fun!r}")
+        self.__wrapped__ = fun
+        self.__name__ = getattr(fun, "__name__", type(fun).__name__)
+        self.__doc__ = getattr(fun, "__doc__", None)
+        self._fun = fun
+        self._keep_unused = keep_unused
+        self._inline = inline
+        self._options = dict(compiler_options or {})
+        self._target: Device | None = as_device(device) if device is not None else None
+        self._static_nums, self._static_names = _resolve_names(
+            fun,
+            _as_tuple(static_argnums, "static_argnums", int),
+            _as_tuple(static_argnames, "static_argnames", str),
+        )
+        self._donate_nums, self._donate_names = _resolve_names(
+            fun,
+            _as_tuple(donate_argnums, "donate_argnums", int),
+            _as_tuple(donate_argnames, "donate_argnames", str),
+        )
+        self._plain = not (self._static_nums or self._static_names)
+        self._entries = caches.new_cache()
+        self._traces = caches.new_cache()
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Run the function, compiled."""
+        if self._plain and not kwargs:
+            try:
+                key = (config.fingerprint, *[(x.aval, x._placement) for x in args])
+                entry = self._entries[key]
+                if type(state.trace) is not _evaluator_type:
+                    raise KeyError
+            except (AttributeError, KeyError):
+                return self._call(args, kwargs)
+            outs = entry.call(args)
+            if entry.donated:
+                for i in entry.donated:
+                    args[i].delete()
+            return outs[0] if entry.single else entry.out_tree.unflatten(outs)
+        return self._call(args, kwargs)
+
+    def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if config.read("disable_jit"):
+            return self._fun(*args, **kwargs)
+        statics, dyn_args, dyn_kwargs = self._split(args, kwargs)
+        leaves, in_tree = pytree.flatten((dyn_args, dyn_kwargs))
+        if type(state.trace) is not _evaluator_type:
+            return self._bind(leaves, in_tree, statics)
+        try:
+            placements = [x._placement for x in leaves]
+            avals = [x.aval for x in leaves]
+        except AttributeError:
+            leaves = self._arrays(leaves, in_tree)
+            placements = [x._placement for x in leaves]
+            avals = [x.aval for x in leaves]
+        key = (config.fingerprint, in_tree, statics, *avals, *placements)
+        if not placements:
+            key = (*key, default_placement())
+        entry = self._entries.get(key)
+        if entry is None or self._target is not None or entry.compiled.placement not in placements:
+            chosen = self._placement(placements)
+            leaves = [transfer(x, chosen) for x in leaves]
+            key = (config.fingerprint, in_tree, statics, *avals, chosen)
+            entry = self._entries.get(key)
+            if entry is None:
+                entry = self._compile(in_tree, statics, avals, chosen)
+                self._entries[key] = entry
+            if all(p is chosen for p in placements):
+                self._entries[config.fingerprint, in_tree, statics, *avals, *placements] = entry
+                if self._plain and not kwargs and len(leaves) == len(args):
+                    fast = (config.fingerprint, *zip(avals, placements, strict=True))
+                    if all(a is b for a, b in zip(args, leaves, strict=True)):
+                        self._entries[fast] = entry
+        elif any(p is not entry.compiled.placement for p in placements):
+            leaves = [transfer(x, entry.compiled.placement) for x in leaves]
+        outs = entry.call(leaves)
+        for i in entry.donated:
+            leaves[i].delete()
+        return entry.out_tree.unflatten(outs)
+
+    def _placement(self, placements: list[Placement]) -> Placement:
+        if self._target is not None:
+            return self._target.committed
+        return common_placement(placements, f"jit({self.__name__})") or default_placement()
+
+    def _arrays(self, leaves: list[Any], in_tree: Any) -> list[Array]:
+        found = []
+        for i, x in enumerate(leaves):
+            try:
+                found.append(x if type(x) is Array else concrete(as_array(x)))
+            except TypeError as error:
+                if isinstance(x, Tracer):
+                    raise
+                path = pytree.paths(pytree.unflatten(in_tree, leaves))[i]
+                raise TypeError(
+                    f"Error interpreting argument to {self._fun} as an abstract array. The problematic value is of type "
+                    f"{type(x)} and was passed to jit({self.__name__}) at path {path}. Pass it with static_argnums if it "
+                    f"is not an array."
+                ) from error
+        return found
+
+    def _split(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
+        """Take the static arguments out; returns them as a hashable key, and the rest."""
+        if self._plain:
+            return (), args, kwargs
+        nums = {n % len(args) for n in self._static_nums if -len(args) <= n < len(args)}
+        statics = []
+        for n in sorted(nums):
+            statics.append((n, _hashable(args[n], self.__name__, f"position {n}")))
+        for name in sorted(kwargs):
+            if name in self._static_names:
+                statics.append((name, _hashable(kwargs[name], self.__name__, f"name {name!r}")))
+        dyn_args = tuple(x for n, x in enumerate(args) if n not in nums)
+        dyn_kwargs = {k: v for k, v in kwargs.items() if k not in self._static_names}
+        return tuple(statics), dyn_args, dyn_kwargs
+
+    def _join(
+        self, statics: Any, dyn_args: tuple[Any, ...], dyn_kwargs: dict[str, Any]
+    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        if not statics:
+            return dyn_args, dyn_kwargs
+        by_position = {n: v.value for n, v in statics if isinstance(n, int)}
+        by_name = {n: v.value for n, v in statics if isinstance(n, str)}
+        rest = iter(dyn_args)
+        count = len(dyn_args) + len(by_position)
+        args = tuple(by_position[n] if n in by_position else next(rest) for n in range(count))
+        return args, {**dyn_kwargs, **by_name}
+
+    def _trace(self, in_tree: Any, statics: Any, avals: Sequence[ShapedArray]) -> _Traced:
+        key = (config.fingerprint, in_tree, statics, tuple(avals), state.axes)
+        found = self._traces.get(key)
+        if found is not None:
+            return found  # type: ignore[no-any-return]  # of a cache
+        out_tree: Any = None
+
+        def flat(*tracers: Any) -> list[Any]:
+            nonlocal out_tree
+            dyn_args, dyn_kwargs = pytree.unflatten(in_tree, tracers)
+            args, kwargs = self._join(statics, dyn_args, dyn_kwargs)
+            outs, out_tree = pytree.flatten(self._fun(*args, **kwargs))
+            return _check_outputs(outs, out_tree, self.__name__)
+
+        paths = pytree.paths(pytree.unflatten(in_tree, avals))
+        program = staging.stage(flat, avals, self.__name__, paths)
+        traced = _Traced(program, out_tree)
+        if not staging.has_tracers(program):
+            self._traces[key] = traced
+        return traced
+
+    def _bind(self, leaves: list[Any], in_tree: Any, statics: Any) -> Any:
+        """The call as an equation of an enclosing transformation."""
+        args = [x if isinstance(x, (Array, Tracer)) else as_array(x) for x in leaves]
+        traced = self._trace(in_tree, statics, [x.aval for x in args])
+        program, constants = traced.jaxpr, []
+        if program.consts:
+            program, constants = staging.open_constants(program)
+        if self._inline:
+            outs = eval_closed(program, *constants, *args)
+        else:
+            outs = jit_p.bind(*constants, *args, jaxpr=program, name=self.__name__)
+        return traced.out_tree.unflatten(outs)
+
+    def _compile(
+        self, in_tree: Any, statics: Any, avals: list[ShapedArray], placement: Placement
+    ) -> _Entry:
+        traced = self._trace(in_tree, statics, avals)
+        donated = self._donated(in_tree, statics)
+        options = {"name": self.__name__, "donated": donated, **self._options}
+        return _Entry(Compiled(traced.jaxpr, placement, options), traced.out_tree, donated)
+
+    def _donated(self, in_tree: Any, statics: Any) -> tuple[int, ...]:
+        if not (self._donate_nums or self._donate_names):
+            return ()
+        marks = pytree.unflatten(in_tree, range(in_tree.num_leaves))
+        args, kwargs = self._join(statics, *marks)
+        chosen = [args[n] for n in self._donate_nums if -len(args) <= n < len(args)]
+        chosen += [kwargs[n] for n in self._donate_names if n in kwargs]
+        return tuple(sorted(leaf for leaf in pytree.leaves(chosen) if isinstance(leaf, int)))
+
+    def trace(self, *args: Any, **kwargs: Any) -> Traced:
+        """Trace for given arguments, arrays or ``ShapeDtypeStruct``, without compiling."""
+        statics, dyn_args, dyn_kwargs = self._split(args, kwargs)
+        leaves, in_tree = pytree.flatten((dyn_args, dyn_kwargs))
+        avals = [aval_of(x) for x in leaves]
+        traced = self._trace(in_tree, statics, avals)
+        placements = [x._placement for x in leaves if type(x) is Array]
+        return Traced(self, traced.jaxpr, in_tree, traced.out_tree, statics, placements)
+
+    def lower(self, *args: Any, **kwargs: Any) -> Lowered:
+        """Trace and lower for given arguments, arrays or ``ShapeDtypeStruct``."""
+        return self.trace(*args, **kwargs).lower()
+
+    def eval_shape(self, *args: Any, **kwargs: Any) -> Any:
+        """Shapes and dtypes of the results."""
+        return self.trace(*args, **kwargs).out_info
+
+    def clear_cache(self) -> None:
+        """Forget all traces and compiled programs of this function."""
+        self._entries.clear()
+        self._traces.clear()
+
+    def _cache_size(self) -> int:
+        return len({id(entry) for entry in self._entries.values()})
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        return self if instance is None else functools.partial(self, instance)
+
+    def __repr__(self) -> str:
+        return f"<jit of {self._fun!r}>"
+
+
+class _Static:
+    """A static argument: hashed and compared by value and type, so that 1, 1.0 and True differ."""
+
+    __slots__ = ("key", "value")
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+        self.key = (type(value), value)
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Static) and self.key == other.key
+
+
+def _hashable(value: Any, name: str, where: str) -> _Static:
+    try:
+        hash(value)
+    except TypeError:
+        raise ValueError(
+            f"Non-hashable static arguments are not supported: jit({name}) got {value!r} of type {type(value)} at "
+            f"{where}. Use a tuple or another hashable type, or pass it as an array."
+        ) from None
+    return _Static(value)
+
+
+def _resolve_names(
+    fun: Callable[..., Any], nums: tuple[int, ...], names: tuple[str, ...]
+) -> tuple[tuple[int, ...], frozenset[str]]:
+    """Positions and names of the same parameters, whichever of them the user gave."""
+    if not (nums or names):
+        return (), frozenset()
+    try:
+        parameters = list(inspect.signature(fun).parameters.values())
+    except (TypeError, ValueError):
+        return nums, frozenset(names)
+    positional = [
+        p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
+    ]
+    variadic = any(p.kind is p.VAR_POSITIONAL for p in parameters)
+    for n in nums:
+        if not variadic and not -len(positional) <= n < len(positional):
+            raise ValueError(
+                f"jitted function has static_argnums={nums}, donate_argnums or the like, but only accepts "
+                f"{len(positional)} positional arguments."
+            )
+    known = {p.name for p in parameters}
+    keywords = any(p.kind is p.VAR_KEYWORD for p in parameters)
+    for name in names:
+        if name not in known and not keywords:
+            raise ValueError(
+                f"jitted function has invalid argnames {{{name!r}}} in static_argnames or donate_argnames. Function "
+                f"does not take these args."
+            )
+    resolved = list(nums) + [positional.index(n) for n in names if n in positional]
+    resolved_names = set(names) | {
+        positional[n] for n in nums if -len(positional) <= n < len(positional)
+    }
+    return tuple(dict.fromkeys(resolved)), frozenset(resolved_names)
+
+
+def _check_outputs(outs: list[Any], out_tree: Any, name: str) -> list[Any]:
+    checked = []
+    for i, y in enumerate(outs):
+        try:
+            checked.append(y if isinstance(y, (Array, Tracer)) else as_array(y))
+        except TypeError as error:
+            path = pytree.paths(pytree.unflatten(out_tree, outs))[i]
+            raise TypeError(
+                f"{name} must return JAX types, but its output at {path or 'the top'} has type {type(y)}: {y!r}"
+            ) from error
+    return checked
+
+
+class Traced:
+    """A traced function: its jaxpr and shapes, ready to be lowered."""
+
+    def __init__(
+        self,
+        function: JitFunction,
+        jaxpr: ClosedJaxpr,
+        in_tree: Any,
+        out_tree: Any,
+        statics: Any,
+        placements: list[Placement],
+    ) -> None:
+        self.jaxpr = jaxpr
+        self.in_tree = in_tree
+        self.out_tree = out_tree
+        self.fun_name = function.__name__
+        self._function = function
+        self._statics = statics
+        self._placements = placements
+
+    @property
+    def out_info(self) -> Any:
+        """Results as a pytree of ShapeDtypeStruct."""
+        structs = [
+            ShapeDtypeStruct(a.shape, a.dtype, weak_type=a.weak_type) for a in self.jaxpr.out_avals
+        ]
+        return pytree.unflatten(self.out_tree, structs)
+
+    def lower(self) -> Lowered:
+        """Settle the device."""
+        return Lowered(self, self._function._placement(self._placements))
+
+
+class Lowered:
+    """A traced function and the device that it will be compiled for."""
+
+    def __init__(self, traced: Traced, placement: Placement) -> None:
+        self._traced = traced
+        self._placement = placement
+        self.in_tree = traced.in_tree
+        self.out_tree = traced.out_tree
+        self.out_info = traced.out_info
+
+    def _options(self) -> dict[str, Any]:
+        function = self._traced._function
+        donated = function._donated(self.in_tree, self._traced._statics)
+        return {"name": function.__name__, "donated": donated, **function._options}
+
+    def as_text(self, dialect: str | None = None) -> str:
+        """The program in the form that the backend's compiler takes: StableHLO text, or generated Python for NumPy."""
+        backend = self._placement.backend
+        if dialect == "stablehlo" and backend.name == "numpy":
+            backend = get_backend("xla")
+        return lowered_text(self._traced.jaxpr, backend, self._options())
+
+    def compile(self) -> CompiledFunction:
+        """Compile; the result takes the same arguments, without the static ones."""
+        compiled = Compiled(self._traced.jaxpr, self._placement, self._options())
+        return CompiledFunction(self, compiled)
+
+
+class CompiledFunction:
+    """A function compiled ahead of time for one signature."""
+
+    def __init__(self, lowered: Lowered, compiled: Compiled) -> None:
+        self._lowered = lowered
+        self._compiled = compiled
+        self.in_tree = lowered.in_tree
+        self.out_tree = lowered.out_tree
+        self._donated = lowered._options()["donated"]
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Run.
+
+        Raises:
+            TypeError: structure or avals differ from those it was compiled for.
+        """
+        leaves, in_tree = pytree.flatten((args, kwargs))
+        if in_tree != self.in_tree:
+            raise TypeError(
+                "Function compiled with input pytree does not match the input pytree it was called with: "
+                + pytree.first_difference(self.in_tree, in_tree)
+            )
+        placement = self._compiled.placement
+        arrays = [transfer(concrete(as_array(x)), placement) for x in leaves]
+        expected = self._lowered._traced.jaxpr.in_avals
+        for i, (x, aval) in enumerate(zip(arrays, expected, strict=True)):
+            if (x.aval.shape, x.aval.dtype) != (aval.shape, aval.dtype):
+                path = pytree.paths((args, kwargs))[i]
+                raise TypeError(
+                    f"Argument types differ from the types for which this computation was compiled: argument {path} was "
+                    f"compiled with {aval.str_short()} and called with {x.aval.str_short()}"
+                )
+        outs = self._compiled.call(arrays)
+        for i in self._donated:
+            arrays[i].delete()
+        return pytree.unflatten(self.out_tree, outs)
+
+    def as_text(self) -> str:
+        """The program as the backend's compiler left it."""
+        return self._compiled.executable.as_text()
+
+    def cost_analysis(self) -> Any:
+        """The backend's estimate of the cost."""
+        return self._compiled.executable.cost_analysis()
+
+    def memory_analysis(self) -> Any:
+        """Sizes of arguments, results and temporaries, if the backend tells."""
+        return self._compiled.executable.memory_analysis()
+
+
+class _NotSpecified:
+    """Tells ``jit(static_argnums=0)`` from ``jit(None)``."""
+
+
+_not_specified = _NotSpecified()
+
+
+def jit(
+    fun: Any = _not_specified,
+    /,
+    *,
+    static_argnums: int | Sequence[int] | None = None,
+    static_argnames: str | Iterable[str] | None = None,
+    donate_argnums: int | Sequence[int] | None = None,
+    donate_argnames: str | Iterable[str] | None = None,
+    keep_unused: bool = False,
+    device: Any = None,
+    backend: str | None = None,
+    inline: bool = False,
+    compiler_options: dict[str, Any] | None = None,
+) -> Any:
+    """Compile a function on first use of each signature.
+
+    Args:
+        fun: the function, of pytrees of arrays. Left out, a decorator is returned.
+        static_argnums: positions of arguments that are part of the signature by value; they must be hashable.
+        static_argnames: names of such arguments.
+        donate_argnums: positions of arguments whose memory may be taken over; they are deleted by the call.
+        donate_argnames: names of such arguments.
+        keep_unused: accepted as in JAX; arguments that nothing reads are never moved to the device.
+        device: where to run: a Device or a name such as ``"iree:local:0"``. Results are committed there.
+        backend: name of the backend whose first device to run on.
+        inline: under another transformation, put the equations in place of the call.
+        compiler_options: the backend's own options.
+
+    Raises:
+        TypeError: ``fun`` is not callable, or gives something that is not an array.
+        ValueError: a static argument is not hashable.
+
+    Example:
+        >>> import plugjax, plugjax.numpy as jnp
+        >>> plugjax.jit(lambda x: x + 1)(jnp.arange(3))
+        Array([1, 2, 3], dtype=int32)
+    """
+    options: dict[str, Any] = {
+        "static_argnums": static_argnums,
+        "static_argnames": static_argnames,
+        "donate_argnums": donate_argnums,
+        "donate_argnames": donate_argnames,
+        "keep_unused": keep_unused,
+        "device": device if device is not None else (get_backend(backend).devices()[0] if backend else None),
+        "inline": inline,
+        "compiler_options": compiler_options,
+    }
+    if isinstance(fun, _NotSpecified):
+        return lambda function: JitFunction(function, **options)
+    return JitFunction(fun, **options)
+
+
+def make_jaxpr(
+    fun: Callable[..., Any],
+    static_argnums: int | Sequence[int] = (),
+    axis_env: Sequence[tuple[Any, int]] | None = None,
+    return_shape: bool = False,
+) -> Callable[..., Any]:
+    """A function that gives the jaxpr of ``fun`` for its arguments.
+
+    Example:
+        >>> import plugjax
+        >>> plugjax.make_jaxpr(lambda x: x * 2.0)(3.0)
+        { lambda ; a:f32[]. let b:f32[] = mul a 2.0:f32[] in (b,) }
+    """
+    traced = JitFunction(
+        fun,
+        static_argnums=static_argnums,
+        static_argnames=None,
+        donate_argnums=None,
+        donate_argnames=None,
+        keep_unused=True,
+        device=None,
+        inline=False,
+        compiler_options=None,
+    )
+
+    def jaxpr_of(*args: Any, **kwargs: Any) -> Any:
+        found = traced.trace(*args, **kwargs)
+        return (found.jaxpr, found.out_info) if return_shape else found.jaxpr
+
+    jaxpr_of.__name__ = f"make_jaxpr({traced.__name__})"
+    return jaxpr_of
+
+
+def eval_shape(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """Shapes and dtypes of ``fun(*args, **kwargs)``, computing nothing.
+
+    Example:
+        >>> import plugjax, plugjax.numpy as jnp
+        >>> plugjax.eval_shape(jnp.sin, plugjax.ShapeDtypeStruct((2,), "float32"))
+        ShapeDtypeStruct(shape=(2,), dtype=float32)
+    """
+    _, shapes = make_jaxpr(fun, return_shape=True)(*args, **kwargs)
+    return shapes
+
+
+def clear_caches() -> None:
+    """Forget all traces and compiled programs of this process; those on disk stay."""
+    caches.clear_all()
+
+
+_evaluator_type: type = type(None)
+
+
+def set_evaluator_type(kind: type) -> None:
+    """Tell the hot path which trace is the evaluator: called once, by ``core``."""
+    global _evaluator_type
+    _evaluator_type = kind
+
+

@@ -1,0 +1,103 @@
+"""Passes that make programs smaller without changing what they compute.
+
+Inlining puts the equations of a call where the call stands, when the call is small or is made once. Common subexpressions
+are computed once: two equations with the same primitive, operands and parameters, and no effect, are one. Equations that
+copy their operand (a conversion to the dtype it has) are dropped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from plugjax.core import registry
+from plugjax.core.jaxpr import ClosedJaxpr, DropVar, Jaxpr, JaxprEqn, Literal, Var
+from plugjax.core.rules import RuleKind
+from plugjax.core.vocabulary import convert_element_type_p
+
+INLINE_LIMIT = 8  # equations; a call of a larger program is kept, so that backends compile the program once
+
+# Which program an equation calls, if it does nothing else: `jit` and calls of custom rules declare it.
+inline_rule: RuleKind[Callable[[JaxprEqn], ClosedJaxpr]] = RuleKind("inline", "(eqn) -> jaxpr")
+
+
+def simplify(jaxpr: ClosedJaxpr) -> ClosedJaxpr:
+    """Inline trivial calls, drop copies, merge common subexpressions."""
+    inner = jaxpr.jaxpr
+    constants: list[tuple[Var, Any]] = list(zip(inner.constvars, jaxpr.consts, strict=True))
+    writer = _Writer(registry.table(inline_rule), constants)
+    env: dict[Var, Any] = {}
+    writer.write(inner, env)
+    outvars = [writer.read(v, env) for v in inner.outvars]
+    result = Jaxpr(
+        [v for v, _ in constants], inner.invars, outvars, writer.eqns, inner.debug_name
+    )
+    return ClosedJaxpr(result, [value for _, value in constants])
+
+
+class _Writer:
+    """Writes simplified equations."""
+
+    def __init__(self, inlining: Any, constants: list[tuple[Var, Any]]) -> None:
+        self.inlining = inlining
+        self.constants = constants
+        self.eqns: list[JaxprEqn] = []
+        self.seen: dict[Any, list[Var]] = {}
+
+    @staticmethod
+    def read(atom: Any, env: dict[Var, Any]) -> Any:
+        return atom if type(atom) is Literal else env.get(atom, atom)
+
+    def write(self, jaxpr: Jaxpr, env: dict[Var, Any]) -> None:
+        for eqn in jaxpr.eqns:
+            operands = [self.read(v, env) for v in eqn.invars]
+            rule = self.inlining.get(eqn.primitive)
+            if rule is not None:
+                called = rule(eqn)
+                if len(called.jaxpr.eqns) <= INLINE_LIMIT:
+                    self._inline(called, operands, eqn, env)
+                    continue
+            if eqn.primitive is convert_element_type_p and _is_copy(operands[0], eqn):
+                env[eqn.outvars[0]] = operands[0]
+                continue
+            key = None if eqn.effects else self._key(eqn, operands)
+            earlier = self.seen.get(key) if key is not None else None
+            if earlier is not None:
+                for var, value in zip(eqn.outvars, earlier, strict=True):
+                    if type(value) is DropVar:
+                        break
+                    env[var] = value
+                else:
+                    continue
+            # Fresh variables: a program that is inlined twice binds its own twice.
+            outvars = [type(v)(v.aval) for v in eqn.outvars]
+            env.update(zip(eqn.outvars, outvars, strict=True))
+            self.eqns.append(eqn.replace(invars=operands, outvars=outvars))
+            if key is not None:
+                self.seen[key] = outvars
+
+    def _inline(
+        self, called: ClosedJaxpr, operands: list[Any], eqn: JaxprEqn, env: dict[Var, Any]
+    ) -> None:
+        inner_env: dict[Var, Any] = dict(zip(called.jaxpr.invars, operands, strict=True))
+        for var, value in zip(called.jaxpr.constvars, called.consts, strict=True):
+            fresh = Var(var.aval)
+            self.constants.append((fresh, value))
+            inner_env[var] = fresh
+        self.write(called.jaxpr, inner_env)
+        results = [self.read(v, inner_env) for v in called.jaxpr.outvars]
+        env.update(zip(eqn.outvars, results, strict=True))
+
+    @staticmethod
+    def _key(eqn: JaxprEqn, operands: list[Any]) -> Any:
+        atoms = tuple(
+            (v.aval, np.asarray(v.val).tobytes()) if type(v) is Literal else v for v in operands
+        )
+        return (eqn.primitive, atoms, tuple(sorted(eqn.params.items(), key=lambda item: item[0])))
+
+
+def _is_copy(operand: Any, eqn: JaxprEqn) -> bool:
+    out = eqn.outvars[0].aval
+    return bool(operand.aval.shape == out.shape and operand.aval.dtype == out.dtype)

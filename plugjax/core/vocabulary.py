@@ -1,0 +1,78 @@
+"""The primitives that transformations themselves are written in.
+
+Transformations add cotangents, make zeros, multiply tangents by partial derivatives, move batch axes and sum over them,
+and convert dtypes. These few primitives are declared here so that the core, and the families that rules are made with, can
+bind them; their rules, like all rules, are a plugin's (``plugjax.lax``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from plugjax.core import dtypes
+from plugjax.core.aval import ShapedArray
+from plugjax.core.primitive import Primitive
+
+add_any_p = Primitive("add_any")
+broadcast_in_dim_p = Primitive("broadcast_in_dim")
+convert_element_type_p = Primitive("convert_element_type")
+transpose_p = Primitive("transpose")
+reshape_p = Primitive("reshape")
+reduce_sum_p = Primitive("reduce_sum")
+mul_p = Primitive("mul")
+select_n_p = Primitive("select_n")
+
+
+class Zero:
+    """A symbolic zero tangent or cotangent of an aval: nothing is computed with it."""
+
+    __slots__ = ("aval",)
+
+    def __init__(self, aval: ShapedArray) -> None:
+        self.aval = aval
+
+    def __repr__(self) -> str:
+        return f"Zero({self.aval.str_short()})"
+
+
+def zeros(aval: ShapedArray) -> Any:
+    """An array of zeros."""
+    if aval.dtype == dtypes.float0:
+        return np.zeros(aval.shape, dtypes.float0)
+    zero = aval.dtype.type(0)
+    if not aval.shape:
+        return zero
+    return broadcast_in_dim_p.bind(zero, shape=aval.shape, broadcast_dimensions=())
+
+
+def instantiate(value: Any) -> Any:
+    """``value``, with a symbolic zero made into an array of zeros."""
+    return zeros(value.aval) if type(value) is Zero else value
+
+
+def add_any(x: Any, y: Any) -> Any:
+    """Sum of two tangents or cotangents, either of which may be a symbolic zero."""
+    if type(x) is Zero:
+        return y
+    if type(y) is Zero:
+        return x
+    return add_any_p.bind(x, y)
+
+
+def moveaxis(x: Any, source: int, destination: int) -> Any:
+    """Move one axis; the others keep their order."""
+    if source == destination:
+        return x
+    order = [axis for axis in range(x.ndim) if axis != source]
+    order.insert(destination, source)
+    return transpose_p.bind(x, permutation=tuple(order))
+
+
+def broadcast_axis(x: Any, size: int, axis: int, shape: Sequence[int]) -> Any:
+    """Repeat ``x`` of shape ``shape`` along a new axis."""
+    target = (*shape[:axis], size, *shape[axis:])
+    dims = tuple(i for i in range(len(target)) if i != axis)
+    return broadcast_in_dim_p.bind(x, shape=target, broadcast_dimensions=dims)

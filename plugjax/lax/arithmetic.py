@@ -1,0 +1,278 @@
+"""Arithmetic primitives: sums, products, quotients, powers, signs, extrema and rounding."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from plugjax.core import dtypes
+from plugjax.core.array import aval_of
+from plugjax.core.aval import ShapedArray
+from plugjax.core.primitive import Primitive
+from plugjax.core.rules import RuleSet
+from plugjax.core.transforms.jvp import jvp_rule
+from plugjax.core.transforms.transpose import is_undefined_primal, transpose_rule
+from plugjax.core.vocabulary import Zero, add_any, add_any_p, mul_p
+from plugjax.lax import comparison
+from plugjax.lax.complex import conj, real
+from plugjax.lax.families import (
+    FLOAT,
+    NUMBER,
+    REAL,
+    REAL_OR_BOOL,
+    elementwise,
+    linear,
+    partials,
+    scalar,
+    stretch,
+    unbroadcast,
+)
+from plugjax.lax.selection import select
+
+rules = RuleSet(__name__)
+
+neg_p = Primitive("neg")
+add_p = Primitive("add")
+sub_p = Primitive("sub")
+div_p = Primitive("div")
+rem_p = Primitive("rem")
+integer_pow_p = Primitive("integer_pow")
+square_p = Primitive("square")
+max_p = Primitive("max")
+min_p = Primitive("min")
+abs_p = Primitive("abs")
+sign_p = Primitive("sign")
+floor_p = Primitive("floor")
+ceil_p = Primitive("ceil")
+round_p = Primitive("round")
+nextafter_p = Primitive("nextafter")
+
+_REAL_PART = {dtypes.COMPLEX64: dtypes.FLOAT32, dtypes.COMPLEX128: dtypes.FLOAT64}
+
+for _p in (neg_p, add_p, sub_p, mul_p, div_p, integer_pow_p, square_p, add_any_p):
+    elementwise(rules, _p, accepts=NUMBER)
+elementwise(rules, rem_p, accepts=REAL)
+for _p in (max_p, min_p):
+    elementwise(rules, _p, accepts=REAL_OR_BOOL)
+elementwise(rules, abs_p, accepts=NUMBER, result=lambda d: _REAL_PART.get(d, d))
+elementwise(rules, sign_p, accepts=NUMBER, differentiable=False)
+for _p in (floor_p, ceil_p, round_p, nextafter_p):
+    elementwise(rules, _p, accepts=FLOAT, differentiable=False)
+
+
+def neg(x: Any, /) -> Any:
+    """Elementwise negation, ``-x``.
+
+    Shapes:
+        x: ``[...]``, numeric -> ``[...]``, same dtype.
+    """
+    return neg_p.bind(x)
+
+
+def add(x: Any, y: Any, /) -> Any:
+    """Elementwise sum. Operands have one dtype and one rank; axes of size 1 and scalars stretch."""
+    return add_p.bind(x, y)
+
+
+def sub(x: Any, y: Any, /) -> Any:
+    """Elementwise difference; shapes as of :func:`add`."""
+    return sub_p.bind(x, y)
+
+
+def mul(x: Any, y: Any, /) -> Any:
+    """Elementwise product; shapes as of :func:`add`."""
+    return mul_p.bind(x, y)
+
+
+def div(x: Any, y: Any, /) -> Any:
+    """Elementwise quotient; integers round towards zero. ``x / 0`` is -1 for integers, inf or nan for others."""
+    return div_p.bind(x, y)
+
+
+def rem(x: Any, y: Any, /) -> Any:
+    """Elementwise remainder with the sign of ``x``; shapes as of :func:`add`."""
+    return rem_p.bind(x, y)
+
+
+def integer_pow(x: Any, y: int, /) -> Any:
+    """Elementwise power with a static integer exponent.
+
+    Raises:
+        TypeError: a negative exponent with integer ``x``.
+    """
+    if y < 0 and dtypes.is_integer(aval_of(x).dtype):
+        raise TypeError(f"integer_pow: integers cannot be raised to negative powers, got x ** {y}")
+    if y == 1:
+        return x
+    return integer_pow_p.bind(x, y=int(y))
+
+
+def square(x: Any, /) -> Any:
+    """Elementwise square."""
+    return square_p.bind(x)
+
+
+def max(x: Any, y: Any, /) -> Any:
+    """Elementwise maximum; nan if either is nan. The derivative at a tie is one half for each."""
+    return max_p.bind(x, y)
+
+
+def min(x: Any, y: Any, /) -> Any:
+    """Elementwise minimum; nan if either is nan. The derivative at a tie is one half for each."""
+    return min_p.bind(x, y)
+
+
+def abs(x: Any, /) -> Any:
+    """Elementwise absolute value; real for complex ``x``."""
+    return abs_p.bind(x)
+
+
+def sign(x: Any, /) -> Any:
+    """Elementwise sign: -1, 0, 1, or nan; ``x / |x|`` for complex ``x``."""
+    return sign_p.bind(x)
+
+
+def floor(x: Any, /) -> Any:
+    """Elementwise largest integer not above ``x``, as a float."""
+    return floor_p.bind(x)
+
+
+def ceil(x: Any, /) -> Any:
+    """Elementwise smallest integer not below ``x``, as a float."""
+    return ceil_p.bind(x)
+
+
+def round(x: Any, /, rounding_method: int = 0) -> Any:
+    """Elementwise rounding: method 0 moves halves away from zero, method 1 to the even neighbour."""
+    return round_p.bind(x, rounding_method=int(rounding_method))
+
+
+def nextafter(x: Any, y: Any, /) -> Any:
+    """Elementwise next representable value after ``x`` towards ``y``."""
+    return nextafter_p.bind(x, y)
+
+
+@linear(rules, neg_p)
+def _neg_transpose(y_bar: Any, x: Any) -> tuple[Any]:
+    return (neg(y_bar),)
+
+
+def _linear_in_both(
+    primitive: Primitive, second: Any
+) -> None:
+    """Derivative of ``x + y`` and ``x - y``: the tangents, combined alike."""
+
+    @rules.define(jvp_rule, primitive)
+    def _jvp(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
+        (x, y), (x_dot, y_dot) = primals, tangents
+        z = primitive.bind(x, y)
+        aval = aval_of(z)
+        if type(x_dot) is Zero and type(y_dot) is Zero:
+            return z, Zero(aval.to_tangent_aval())
+        if type(y_dot) is Zero:
+            return z, stretch(x_dot, aval)
+        if type(x_dot) is Zero:
+            return z, stretch(second(y_dot), aval)
+        return z, primitive.bind(x_dot, y_dot)
+
+    @rules.define(transpose_rule, primitive)
+    def _transpose(z_bar: Any, x: Any, y: Any) -> tuple[Any, Any]:
+        return (
+            unbroadcast(z_bar, x.aval) if is_undefined_primal(x) else None,
+            unbroadcast(second(z_bar), y.aval) if is_undefined_primal(y) else None,
+        )
+
+
+_linear_in_both(add_p, lambda t: t)
+_linear_in_both(sub_p, neg)
+_linear_in_both(add_any_p, lambda t: t)
+
+
+@rules.define(jvp_rule, mul_p)
+def _mul_jvp(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
+    (x, y), (x_dot, y_dot) = primals, tangents
+    z = mul(x, y)
+    aval = aval_of(z)
+    z_dot: Any = Zero(aval.to_tangent_aval())
+    if type(x_dot) is not Zero:
+        z_dot = stretch(mul(x_dot, y), aval)
+    if type(y_dot) is not Zero:
+        z_dot = add_any(z_dot, stretch(mul(x, y_dot), aval))
+    return z, z_dot
+
+
+@rules.define(transpose_rule, mul_p)
+def _mul_transpose(z_bar: Any, x: Any, y: Any) -> tuple[Any, Any]:
+    if is_undefined_primal(x):
+        return unbroadcast(mul(z_bar, y), x.aval), None
+    return None, unbroadcast(mul(x, z_bar), y.aval)
+
+
+@rules.define(jvp_rule, div_p)
+def _div_jvp(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
+    (x, y), (x_dot, y_dot) = primals, tangents
+    z = div(x, y)
+    aval = aval_of(z)
+    z_dot: Any = Zero(aval.to_tangent_aval())
+    if type(x_dot) is not Zero:
+        z_dot = stretch(div(x_dot, y), aval)
+    if type(y_dot) is not Zero:
+        z_dot = add_any(z_dot, stretch(mul(y_dot, neg(div(z, y))), aval))
+    return z, z_dot
+
+
+@rules.define(transpose_rule, div_p)
+def _div_transpose(z_bar: Any, x: Any, y: Any) -> tuple[Any, Any]:
+    return unbroadcast(div(z_bar, y), x.aval), None
+
+
+@partials(rules, integer_pow_p)
+def _integer_pow_partials(z: Any, x: Any, *, y: int) -> tuple[Any]:
+    if y == 0:
+        return (None,)
+    return (lambda: mul(scalar(y, x), integer_pow(x, y - 1)) if y != 2 else mul(scalar(2, x), x),)
+
+
+@partials(rules, square_p)
+def _square_partials(y: Any, x: Any) -> tuple[Any]:
+    return (lambda: mul(scalar(2, x), x),)
+
+
+@partials(rules, rem_p)
+def _rem_partials(z: Any, x: Any, y: Any) -> tuple[Any, Any]:
+    def by_y() -> Any:
+        quotient = div(x, y)
+        truncated = mul(sign(quotient), floor(abs(quotient)))
+        return neg(truncated)
+
+    aval = aval_of(z)
+    return lambda: stretch(scalar(1, x), ShapedArray(aval.shape, aval.dtype)), by_y
+
+
+def _extremum_partials(primitive: Primitive, wins: Callable[[Any, Any], Any]) -> None:
+    @partials(rules, primitive)
+    def _partials(z: Any, x: Any, y: Any) -> tuple[Any, Any]:
+        def weight(own: Any, other: Any) -> Any:
+            aval = aval_of(z)
+            one, half, zero = (stretch(scalar(v, z), aval) for v in (1, 0.5, 0))
+            better = wins(own, other)
+            return select(
+                stretch(comparison.eq(own, other), aval_of(better)), half, select(better, one, zero)
+            )
+
+        return lambda: weight(x, y), lambda: weight(y, x)
+
+
+_extremum_partials(max_p, comparison.gt)
+_extremum_partials(min_p, comparison.lt)
+
+
+@rules.define(jvp_rule, abs_p)
+def _abs_jvp(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
+    (x,), (x_dot,) = primals, tangents
+    y = abs(x)
+    if type(x_dot) is Zero:
+        return y, Zero(aval_of(y).to_tangent_aval())
+    if aval_of(x).dtype.kind == "c":
+        return y, real(mul(x_dot, conj(sign(x))))
+    return y, mul(x_dot, sign(x))

@@ -1,0 +1,81 @@
+"""Axes and static shapes as users give them: checked, and made into tuples of non-negative integers."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+from plugjax.core.aval import ShapedArray
+from plugjax.core.errors import ShapeError
+
+
+def static_sizes(who: str, sizes: Any) -> tuple[int, ...]:
+    """Sizes of axes as a tuple of integers.
+
+    Raises:
+        TypeError: a size is a tracer, is no integer, or is negative.
+    """
+    try:
+        found = tuple(operator.index(size) for size in sizes)
+    except TypeError as error:
+        if hasattr(sizes, "aval") or any(hasattr(size, "aval") for size in sizes):
+            raise
+        raise ShapeError(
+            f"lax.{who}: shapes must be sequences of concrete integers, got {sizes!r}."
+        ) from error
+    if any(size < 0 for size in found):
+        raise ShapeError(f"lax.{who}: sizes of axes must not be negative, got {found}.")
+    return found
+
+
+def static_ints(who: str, what: str, values: Any) -> tuple[int, ...]:
+    """Static integers, such as axes or strides, as a tuple.
+
+    Raises:
+        TypeError: one is a tracer or no integer.
+    """
+    try:
+        return tuple(operator.index(value) for value in values)
+    except TypeError as error:
+        if any(hasattr(value, "aval") for value in values):
+            raise
+        raise ShapeError(f"lax.{who}: {what} must be integers, got {values!r}.") from error
+
+
+def canonical_axis(axis: Any, rank: int) -> int:
+    """An axis counted from the front; negative ones count from the end.
+
+    Raises:
+        ValueError: there is no such axis.
+    """
+    found = operator.index(axis)
+    if not -rank <= found < rank:
+        raise ValueError(f"axis {found} is out of bounds for array of dimension {rank}")
+    return found % rank
+
+
+def canonical_axes(axes: Sequence[Any], rank: int) -> tuple[int, ...]:
+    """Axes counted from the front, in the order given."""
+    return tuple(canonical_axis(axis, rank) for axis in axes)
+
+
+def check_axes(who: str, what: str, axes: Sequence[int], aval: ShapedArray) -> None:
+    """Raise unless ``axes`` are distinct axes of ``aval``, counted from the front."""
+    if any(not 0 <= axis < aval.ndim for axis in axes):
+        raise ShapeError(
+            f"lax.{who}: {what} {tuple(axes)} out of range for {aval.str_short()}; "
+            f"axes count from 0 to {aval.ndim - 1}."
+        )
+    if len(set(axes)) != len(axes):
+        raise ShapeError(f"lax.{who}: {what} must be unique, got {tuple(axes)}.")
+
+
+def past(axes: Sequence[int], bdim: int) -> tuple[int, ...]:
+    """Where ``axes`` are once a batch axis stands at ``bdim``."""
+    return tuple(axis + (axis >= bdim) for axis in axes)
+
+
+def inserted(values: Sequence[Any], position: int, value: Any) -> tuple[Any, ...]:
+    """``values`` with one more at ``position``."""
+    return (*values[:position], value, *values[position:])

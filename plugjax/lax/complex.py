@@ -1,0 +1,83 @@
+"""Complex numbers: parts, conjugate, and putting them together."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from plugjax.core import dtypes
+from plugjax.core.array import aval_of
+from plugjax.core.primitive import Primitive
+from plugjax.core.rules import RuleSet
+from plugjax.core.transforms.jvp import jvp_rule
+from plugjax.core.transforms.transpose import is_undefined_primal, transpose_rule
+from plugjax.core.vocabulary import Zero, instantiate
+from plugjax.lax.families import COMPLEX, FLOAT, elementwise, linear, scalar
+
+rules = RuleSet(__name__)
+
+real_p = Primitive("real")
+imag_p = Primitive("imag")
+conj_p = Primitive("conj")
+complex_p = Primitive("complex")
+
+_REAL = {dtypes.COMPLEX64: dtypes.FLOAT32, dtypes.COMPLEX128: dtypes.FLOAT64}
+_COMPLEX = {real: whole for whole, real in _REAL.items()}
+
+elementwise(rules, real_p, accepts=COMPLEX, result=lambda d: _REAL[d])
+elementwise(rules, imag_p, accepts=COMPLEX, result=lambda d: _REAL[d])
+elementwise(rules, conj_p, accepts=COMPLEX)
+elementwise(rules, complex_p, accepts=FLOAT, result=lambda d: _COMPLEX[d])
+
+
+def real(x: Any, /) -> Any:
+    """Elementwise real part of a complex array."""
+    return real_p.bind(x)
+
+
+def imag(x: Any, /) -> Any:
+    """Elementwise imaginary part of a complex array."""
+    return imag_p.bind(x)
+
+
+def conj(x: Any, /) -> Any:
+    """Elementwise conjugate; a real operand becomes complex, as in JAX."""
+    if aval_of(x).dtype.kind != "c":
+        x = complex(x, scalar(0, x))
+    return conj_p.bind(x)
+
+
+def complex(x: Any, y: Any, /) -> Any:
+    """Elementwise ``x + iy`` of real operands of one dtype, float32 or float64."""
+    return complex_p.bind(x, y)
+
+
+@linear(rules, real_p)
+def _real_transpose(y_bar: Any, x: Any) -> tuple[Any]:
+    return (complex(y_bar, scalar(0, y_bar)),)
+
+
+@linear(rules, imag_p)
+def _imag_transpose(y_bar: Any, x: Any) -> tuple[Any]:
+    # Cotangents pair without conjugation: <y_bar, Im x> = Re(-i y_bar x).
+    return (complex(scalar(0, y_bar), -y_bar),)
+
+
+@linear(rules, conj_p)
+def _conj_transpose(y_bar: Any, x: Any) -> tuple[Any]:
+    return (conj(y_bar),)
+
+
+@rules.define(jvp_rule, complex_p)
+def _complex_jvp(primals: Any, tangents: Any) -> tuple[Any, Any]:
+    z = complex(*primals)
+    if all(type(t) is Zero for t in tangents):
+        return z, Zero(aval_of(z).to_tangent_aval())
+    return z, complex(*[instantiate(t) for t in tangents])
+
+
+@rules.define(transpose_rule, complex_p)
+def _complex_transpose(z_bar: Any, x: Any, y: Any) -> tuple[Any, Any]:
+    return (
+        real(z_bar) if is_undefined_primal(x) else None,
+        -imag(z_bar) if is_undefined_primal(y) else None,
+    )

@@ -1,0 +1,90 @@
+"""What control-flow functions share: tracing of the user's functions, and comparison of carries."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from plugjax.core import pytree
+from plugjax.core.array import Array, as_array
+from plugjax.core.aval import ShapedArray
+from plugjax.core.config import config
+from plugjax.core.jaxpr import ClosedJaxpr
+from plugjax.core.trace import Tracer
+from plugjax.core.transforms.staging import open_constants, stage
+from plugjax.core.vocabulary import convert_element_type_p
+
+
+def value(x: Any, who: str) -> Any:
+    """An array or tracer from an array-like."""
+    return x if type(x) is Array or isinstance(x, Tracer) else as_array(x, who)
+
+
+def trace_body(
+    fun: Callable[..., Any], in_tree: Any, avals: Sequence[ShapedArray], who: str
+) -> tuple[ClosedJaxpr, list[Any], Any]:
+    """Trace a function of pytrees.
+
+    Returns:
+        The program with its constants as leading inputs, their values, and the structure of its result.
+    """
+    out_tree: Any = None
+
+    def flat(*xs: Any) -> list[Any]:
+        nonlocal out_tree
+        outs, out_tree = pytree.flatten(fun(*pytree.unflatten(in_tree, xs)))
+        return [value(y, who) for y in outs]
+
+    program = stage(flat, avals, f"{who} of {getattr(fun, '__name__', 'a function')}")
+    opened, constants = open_constants(program)
+    return opened, constants, out_tree
+
+
+def runs_as_python() -> bool:
+    """Whether control flow runs as Python loops on concrete arrays: ``disable_jit``, outside of staging."""
+    return bool(config.read("disable_jit"))
+
+
+def unify_weak_types(
+    carry: Sequence[Any], found: Sequence[ShapedArray]
+) -> tuple[list[Any], bool]:
+    """Make initial carries not weak where the body gives a value that is not.
+
+    Returns:
+        The carries, and whether any changed: the body must then be traced again.
+    """
+    changed = False
+    result = []
+    for x, aval in zip(carry, found, strict=True):
+        own = x.aval
+        if own.weak_type and not aval.weak_type and own.shape == aval.shape:
+            x = convert_element_type_p.bind(x, new_dtype=aval.dtype, weak_type=False)
+            changed = True
+        result.append(x)
+    return result, changed
+
+
+def check_carry(
+    who: str,
+    in_tree: Any,
+    out_tree: Any,
+    expected: Sequence[ShapedArray],
+    found: Sequence[ShapedArray],
+    paths: Sequence[str],
+) -> None:
+    """Raise ``TypeError`` unless a body gives what it takes."""
+    if in_tree != out_tree:
+        raise TypeError(
+            f"{who} function carry input and carry output must have the same pytree structure, but they differ:\n"
+            f"{pytree.first_difference(in_tree, out_tree)}"
+        )
+    wrong = [
+        f"  * carry{path} has type {a.str_short()} but the corresponding output has type {b.str_short()}"
+        for path, a, b in zip(paths, expected, found, strict=True)
+        if (a.shape, a.dtype) != (b.shape, b.dtype)
+    ]
+    if wrong:
+        raise TypeError(
+            f"{who} function carry input and carry output must have equal types (e.g. shapes and dtypes of arrays), "
+            "but they differ:\n" + "\n".join(wrong) + "\nRevise the function so that all output types match the inputs."
+        )

@@ -1,0 +1,373 @@
+"""Branches: ``cond`` and ``switch``.
+
+The index chooses one of several programs with equal types. Derivatives differentiate every branch; a branch that stores
+fewer residuals than another fills in zeros. Under ``vmap`` an index that is batched turns into a selection between the
+results of all branches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from plugjax.core import dtypes, pytree
+from plugjax.core.array import aval_of
+from plugjax.core.aval import ShapedArray
+from plugjax.core.jaxpr import ClosedJaxpr, JaxprEqn, eval_closed, memoise
+from plugjax.core.primitive import Primitive
+from plugjax.core.rules import RuleSet, abstract_eval
+from plugjax.core.transforms.batching import Axis, batch_jaxpr, batching_rule, materialize
+from plugjax.core.transforms.dce import dce_rule, prune_closed
+from plugjax.core.transforms.jvp import jvp_jaxpr, jvp_rule
+from plugjax.core.transforms.linearize import linearize_jaxpr, linearize_rule
+from plugjax.core.transforms.staging import stage
+from plugjax.core.transforms.transpose import (
+    is_undefined_primal,
+    transpose_jaxpr,
+    transpose_rule,
+)
+from plugjax.core.vocabulary import Zero, broadcast_in_dim_p, convert_element_type_p, zeros
+from plugjax.lax.comparison import ne
+from plugjax.lax.control_flow.bodies import runs_as_python, trace_body, value
+from plugjax.lax.selection import clamp, select_n
+
+rules = RuleSet(__name__)
+
+cond_p = Primitive("cond", multiple_results=True, structured=True)
+
+
+def cond(
+    pred: Any, true_fun: Callable[..., Any], false_fun: Callable[..., Any], *operands: Any
+) -> Any:
+    """Apply one of two functions, by a condition that may be traced.
+
+    Args:
+        pred: scalar; numbers are true if not 0.
+        true_fun: applied to ``operands`` if ``pred``.
+        false_fun: applied to ``operands`` otherwise; its result has the same structure, shapes and dtypes.
+        *operands: pytrees.
+
+    Raises:
+        TypeError: ``pred`` is no scalar, a function is not callable, or results differ in type.
+
+    Example:
+        >>> from plugjax import lax
+        >>> lax.cond(True, lambda x: x + 1, lambda x: x - 1, 3)
+        Array(4, dtype=int32, weak_type=True)
+    """
+    if not (callable(true_fun) and callable(false_fun)):
+        raise TypeError("lax.cond: true_fun and false_fun arguments should be callable.")
+    pred = _predicate(pred)
+    if runs_as_python():
+        return true_fun(*operands) if bool(pred) else false_fun(*operands)
+    aval = pred.aval
+    if aval.dtype != dtypes.BOOL:
+        pred = ne(pred, aval.dtype.type(0))
+    index = convert_element_type_p.bind(pred, new_dtype=dtypes.INT32, weak_type=False)
+    return _branch(index, (false_fun, true_fun), operands, ("false_fun", "true_fun"), "cond")
+
+
+def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any) -> Any:
+    """Apply one of several functions, by an index that may be traced and is clamped into range.
+
+    Example:
+        >>> from plugjax import lax
+        >>> lax.switch(1, [lambda x: x, lambda x: -x], 3)
+        Array(-3, dtype=int32, weak_type=True)
+    """
+    if not all(callable(branch) for branch in branches):
+        raise TypeError("lax.switch: branches argument should be a sequence of callables.")
+    if not branches:
+        raise ValueError("Empty branch sequence")
+    index = value(index, "switch")
+    if index.aval.shape:
+        raise TypeError(
+            f"Branch index must be scalar, got {index.aval.str_short()} of shape {index.aval.shape}."
+        )
+    if not dtypes.is_integer(index.aval.dtype):
+        raise TypeError(f"Index type must be an integer, got {index.aval.dtype.name}.")
+    if runs_as_python():
+        return branches[min(max(int(index), 0), len(branches) - 1)](*operands)
+    if len(branches) == 1:
+        return branches[0](*operands)
+    index = convert_element_type_p.bind(index, new_dtype=dtypes.INT32, weak_type=False)
+    index = clamp(np.int32(0), index, np.int32(len(branches) - 1))
+    names = tuple(f"branch {i}" for i in range(len(branches)))
+    return _branch(index, tuple(branches), operands, names, "switch")
+
+
+def _predicate(pred: Any) -> Any:
+    try:
+        pred = value(pred, "cond")
+    except TypeError:
+        raise TypeError(f"Pred type must be either boolean or number, got {pred}.") from None
+    if pred.aval.shape:
+        raise TypeError(
+            f"Pred must be a scalar, got {pred!r} of shape {pred.aval.shape}. Reduce it, for example with .all()."
+        )
+    return pred
+
+
+def _branch(
+    index: Any,
+    functions: tuple[Callable[..., Any], ...],
+    operands: tuple[Any, ...],
+    names: tuple[str, ...],
+    who: str,
+) -> Any:
+    leaves, in_tree = pytree.flatten(operands)
+    args = [value(x, who) for x in leaves]
+    traced = [trace_body(f, in_tree, [x.aval for x in args], who) for f in functions]
+    _, _, tree = traced[0]
+    for name, (_, _, other) in zip(names, traced, strict=True):
+        if other != tree:
+            raise TypeError(
+                f"{who}: {names[0]} and {name} output must have the same type structure, but they differ: "
+                + pytree.first_difference(tree, other)
+            )
+    programs = _with_common_constants(traced, len(args))
+    constants = [c for _, found, _ in traced for c in found]
+    programs = _with_common_types(programs, names, who, pytree.unflatten(tree, range(tree.num_leaves)))
+    outs = cond_p.bind(index, *constants, *args, branches=programs)
+    return pytree.unflatten(tree, outs)
+
+
+def _with_common_constants(
+    traced: Sequence[tuple[ClosedJaxpr, list[Any], Any]], arity: int
+) -> list[ClosedJaxpr]:
+    """Give every branch the constants of all, so that they take the same operands."""
+    total = sum(len(found) for _, found, _ in traced)
+    if not total:
+        return [program for program, _, _ in traced]
+    avals = [aval_of(c) for _, found, _ in traced for c in found]
+    programs, start = [], 0
+    for program, found, _ in traced:
+        stop = start + len(found)
+        args_avals = program.in_avals[len(found) :]
+
+        def call(*xs: Any, p: ClosedJaxpr = program, a: int = start, b: int = stop) -> list[Any]:
+            return eval_closed(p, *xs[a:b], *xs[total:])
+
+        programs.append(stage(call, [*avals, *args_avals], program.jaxpr.debug_name))
+        start = stop
+    return programs
+
+
+def _with_common_types(
+    programs: list[ClosedJaxpr], names: tuple[str, ...], who: str, tree: Any
+) -> tuple[ClosedJaxpr, ...]:
+    first = programs[0].out_avals
+    paths = pytree.paths(tree)
+    for name, program in zip(names, programs, strict=True):
+        wrong = [
+            f"  * output{path} of {names[0]} has type {a.str_short()} but that of {name} has type {b.str_short()}"
+            for path, a, b in zip(paths, first, program.out_avals, strict=True)
+            if (a.shape, a.dtype) != (b.shape, b.dtype)
+        ]
+        if wrong:
+            raise TypeError(
+                f"{who} branches must have equal output types but they differ:\n" + "\n".join(wrong)
+            )
+    weak = [
+        all(p.out_avals[i].weak_type for p in programs) for i in range(len(first))
+    ]
+    return tuple(_weaken(program, weak) for program in programs)
+
+
+def _weaken(program: ClosedJaxpr, weak: Sequence[bool]) -> ClosedJaxpr:
+    if all(a.weak_type == w for a, w in zip(program.out_avals, weak, strict=True)):
+        return program
+
+    def call(*xs: Any) -> list[Any]:
+        return [
+            y
+            if aval_of(y).weak_type == w
+            else convert_element_type_p.bind(y, new_dtype=aval_of(y).dtype, weak_type=w)
+            for y, w in zip(eval_closed(program, *xs), weak, strict=True)
+        ]
+
+    return stage(call, program.in_avals, program.jaxpr.debug_name)
+
+
+@rules.define(abstract_eval, cond_p)
+def _cond_avals(
+    index: ShapedArray, *operands: ShapedArray, branches: tuple[ClosedJaxpr, ...]
+) -> list[ShapedArray]:
+    return branches[0].out_avals
+
+
+@rules.define(jvp_rule, cond_p)
+def _cond_jvp(
+    primals: Sequence[Any], tangents: Sequence[Any], *, branches: tuple[ClosedJaxpr, ...]
+) -> tuple[list[Any], list[Any]]:
+    index, *operands = primals
+    nonzeros = [type(t) is not Zero for t in tangents[1:]]
+    forced = _union(jvp_jaxpr(b, nonzeros)[1] for b in branches)
+    programs = tuple(jvp_jaxpr(b, nonzeros, forced)[0] for b in branches)
+    given = [t for t in tangents[1:] if type(t) is not Zero]
+    results = cond_p.bind(index, *operands, *given, branches=programs)
+    return _split_tangents(results, branches[0].out_avals, forced)
+
+
+def _union(flags: Any) -> list[bool]:
+    return [any(column) for column in zip(*flags, strict=True)]
+
+
+def _split_tangents(
+    results: Sequence[Any], avals: Sequence[ShapedArray], nonzero: Sequence[bool]
+) -> tuple[list[Any], list[Any]]:
+    count = len(avals)
+    found = iter(results[count:])
+    return list(results[:count]), [
+        next(found) if nz else Zero(a.to_tangent_aval())
+        for a, nz in zip(avals, nonzero, strict=True)
+    ]
+
+
+@rules.define(linearize_rule, cond_p)
+def _cond_linearize(
+    primals: Sequence[Any], tangents: Sequence[Any], *, branches: tuple[ClosedJaxpr, ...]
+) -> tuple[list[Any], list[Any]]:
+    index, *operands = primals
+    nonzeros = [type(t) is not Zero for t in tangents[1:]]
+    forced = _union(linearize_jaxpr(b, nonzeros).nonzero_out for b in branches)
+    splits = [linearize_jaxpr(b, nonzeros, forced) for b in branches]
+    count = len(branches[0].out_avals)
+    stored = [s.primal.out_avals[count:] for s in splits]
+    forward = tuple(_forward(s.primal, stored, i, count) for i, s in enumerate(splits))
+    results = cond_p.bind(index, *operands, branches=forward)
+    residuals = results[count:]
+    given = [t for t in tangents[1:] if type(t) is not Zero]
+    backward = tuple(
+        _linear_branch(s, stored, i, branches[0].in_avals, [aval_of(t) for t in given])
+        for i, s in enumerate(splits)
+    )
+    found = cond_p.bind(index, *residuals, *operands, *given, branches=backward)
+    outs_dot = iter(found)
+    return results[:count], [
+        next(outs_dot) if nz else Zero(a.to_tangent_aval())
+        for a, nz in zip(branches[0].out_avals, forced, strict=True)
+    ]
+
+
+def _forward(
+    primal: ClosedJaxpr, stored: Sequence[Sequence[ShapedArray]], own: int, count: int
+) -> ClosedJaxpr:
+    """A branch that gives its residuals, and zeros in place of those of other branches."""
+
+    def call(*xs: Any) -> list[Any]:
+        results = eval_closed(primal, *xs)
+        filled: list[Any] = results[:count]
+        for i, avals in enumerate(stored):
+            filled.extend(results[count:] if i == own else [zeros(a) for a in avals])
+        return filled
+
+    key = ("cond forward", own, tuple(tuple(avals) for avals in stored))
+    made: ClosedJaxpr = memoise(
+        primal, key, lambda: stage(call, primal.in_avals, primal.jaxpr.debug_name)
+    )
+    return made
+
+
+def _linear_branch(
+    split: Any,
+    stored: Sequence[Sequence[ShapedArray]],
+    own: int,
+    operand_avals: Sequence[ShapedArray],
+    tangent_avals: Sequence[ShapedArray],
+) -> ClosedJaxpr:
+    """The derivative of a branch, taking the residuals of all, the operands and the tangents."""
+    flat = [a for avals in stored for a in avals]
+    start = sum(len(avals) for avals in stored[:own])
+    stop = start + len(stored[own])
+    arity = len(operand_avals)
+
+    def call(*xs: Any) -> list[Any]:
+        operands = xs[len(flat) : len(flat) + arity]
+        residuals = split.residuals(operands, xs[start:stop])
+        return eval_closed(split.linear, *residuals, *xs[len(flat) + arity :])
+
+    key = ("cond linear", own, tuple(tuple(avals) for avals in stored), arity)
+    made: ClosedJaxpr = memoise(
+        split.linear,
+        key,
+        lambda: stage(call, [*flat, *operand_avals, *tangent_avals], "linear branch"),
+    )
+    return made
+
+
+@rules.define(transpose_rule, cond_p)
+def _cond_transpose(
+    cotangents: Sequence[Any], index: Any, *operands: Any, branches: tuple[ClosedJaxpr, ...]
+) -> list[Any]:
+    linear = [is_undefined_primal(x) for x in operands]
+    nonzero = [type(bar) is not Zero for bar in cotangents]
+    programs = tuple(transpose_jaxpr(b, linear, nonzero, True)[0] for b in branches)
+    values = [x for x in operands if not is_undefined_primal(x)]
+    given = [bar for bar in cotangents if type(bar) is not Zero]
+    found = iter(cond_p.bind(index, *values, *given, branches=programs))
+    return [None, *(next(found) if is_linear else None for is_linear in linear)]
+
+
+@rules.define(batching_rule, cond_p)
+def _cond_batching(
+    axis: Axis,
+    args: Sequence[Any],
+    dims: Sequence[int | None],
+    *,
+    branches: tuple[ClosedJaxpr, ...],
+) -> tuple[list[Any], list[int | None]]:
+    (index, *operands), (index_dim, *operand_dims) = args, dims
+    batched = [d is not None for d in operand_dims]
+    moved = [
+        x if d is None else materialize(x, d, axis)
+        for x, d in zip(operands, operand_dims, strict=True)
+    ]
+    if index_dim is None:
+        forced = _union(batch_jaxpr(b, axis, batched)[1] for b in branches)
+        programs = tuple(batch_jaxpr(b, axis, batched, forced)[0] for b in branches)
+        outs = cond_p.bind(index, *moved, branches=programs)
+        return outs, [0 if b else None for b in forced]
+    index = materialize(index, index_dim, axis)
+    results = [eval_closed(batch_jaxpr(b, axis, batched, True)[0], *moved) for b in branches]
+    return [
+        select_n(_stretched(index, aval_of(cases[0]).shape, len(branches)), *cases)
+        for cases in zip(*results, strict=True)
+    ], [0] * len(results[0])
+
+
+def _stretched(index: Any, shape: tuple[int, ...], count: int) -> Any:
+    if count == 2:
+        index = ne(index, np.int32(0))
+    if len(shape) == 1:
+        return index
+    return broadcast_in_dim_p.bind(index, shape=shape, broadcast_dimensions=(0,))
+
+
+@rules.define(dce_rule, cond_p)
+def _cond_dce(used: Sequence[bool], eqn: JaxprEqn) -> tuple[Sequence[bool], JaxprEqn | None]:
+    branches = eqn.params["branches"]
+    pruned = [prune_closed(b, tuple(used)) for b in branches]
+    needed = _union(n for _, n in pruned)
+    programs = tuple(_take(b, p, n, needed) for b, (p, n) in zip(branches, pruned, strict=True))
+    invars = [eqn.invars[0], *(v for v, n in zip(eqn.invars[1:], needed, strict=True) if n)]
+    outvars = [v for v, u in zip(eqn.outvars, used, strict=True) if u]
+    params = {**eqn.params, "branches": programs}
+    return [True, *needed], eqn.replace(invars=invars, outvars=outvars, params=params)
+
+
+def _take(
+    whole: ClosedJaxpr, pruned: ClosedJaxpr, own: Sequence[bool], needed: Sequence[bool]
+) -> ClosedJaxpr:
+    """A pruned branch that takes all operands that any branch needs."""
+    if list(own) == list(needed):
+        return pruned
+    avals = [a for a, n in zip(whole.in_avals, needed, strict=True) if n]
+    positions = [o for o, n in zip(own, needed, strict=True) if n]
+
+    def call(*xs: Any) -> list[Any]:
+        return eval_closed(pruned, *(x for x, o in zip(xs, positions, strict=True) if o))
+
+    return stage(call, avals, whole.jaxpr.debug_name)

@@ -1,0 +1,97 @@
+"""Counted loops: a ``scan`` when the number of steps is known, so that reverse mode works, else a ``while_loop``."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+from plugjax.core import dtypes, pytree
+from plugjax.core.trace import Tracer
+from plugjax.core.vocabulary import convert_element_type_p
+from plugjax.lax.arithmetic import add
+from plugjax.lax.comparison import lt
+from plugjax.lax.control_flow.bodies import runs_as_python, value
+from plugjax.lax.control_flow.scan import scan
+from plugjax.lax.control_flow.while_loop import while_loop
+
+
+def _known(bound: Any) -> int | None:
+    if isinstance(bound, Tracer):
+        bound = bound._concrete()
+        if bound is None:
+            return None
+    return operator.index(bound)
+
+
+def fori_loop(
+    lower: Any,
+    upper: Any,
+    body_fun: Callable[[Any, Any], Any],
+    init_val: Any,
+    *,
+    unroll: int | bool | None = None,
+) -> Any:
+    """Repeat ``val = body_fun(i, val)`` for ``i`` from ``lower`` to below ``upper``.
+
+    Args:
+        lower: integer scalar: the first index.
+        upper: integer scalar: the index to stop before.
+        body_fun: ``(i, val) -> val``, keeping structure, shapes and dtypes.
+        init_val: pytree: the first value.
+        unroll: steps per iteration of the compiled loop; needs bounds that are known.
+
+    Returns:
+        The last value. Reverse-mode differentiable if both bounds are known when the function is traced.
+
+    Raises:
+        TypeError: bounds are not integers of one dtype, or the body changes the type of the carry.
+
+    Example:
+        >>> from plugjax import lax
+        >>> lax.fori_loop(0, 5, lambda i, x: x + i, 0)
+        Array(10, dtype=int32, weak_type=True)
+    """
+    if not callable(body_fun):
+        raise TypeError("lax.fori_loop: body_fun argument should be callable.")
+    first, last = value(lower, "fori_loop"), value(upper, "fori_loop")
+    for bound in (first, last):
+        if bound.aval.shape or not dtypes.is_integer(bound.aval.dtype):
+            raise TypeError(
+                f"lower and upper arguments to fori_loop must be integer scalars, got {bound.aval.str_short()}."
+            )
+    dtype, weak = dtypes.promote(
+        [(b.aval.dtype, b.aval.weak_type) for b in (first, last)]
+    )
+    start, stop = _known(lower), _known(upper)
+    if start is not None and stop is not None:
+        if runs_as_python():
+            carry = init_val
+            for i in range(start, stop):
+                carry = body_fun(value(dtype.type(i), "fori_loop"), carry)
+            return pytree.tree_map(lambda x: value(x, "fori_loop"), carry)
+
+        def step(carry: tuple[Any, Any], _: Any) -> tuple[tuple[Any, Any], None]:
+            i, x = carry
+            return (add(i, dtype.type(1)), body_fun(i, x)), None
+
+        index = _as(first, dtype, weak)
+        (_, result), _ = scan(
+            step, (index, init_val), None, length=max(stop - start, 0), unroll=unroll or 1
+        )
+        return result
+    if unroll is not None:
+        raise ValueError("Can only use `unroll` in `fori_loop` if the loop bounds are statically known.")
+    limit = _as(last, dtype, weak)
+    _, result, _ = while_loop(
+        lambda state: lt(state[0], state[2]),
+        lambda state: (add(state[0], dtype.type(1)), body_fun(state[0], state[1]), state[2]),
+        (_as(first, dtype, weak), init_val, limit),
+    )
+    return result
+
+
+def _as(x: Any, dtype: Any, weak: bool) -> Any:
+    if x.aval.dtype == dtype and x.aval.weak_type == weak:
+        return x
+    return convert_element_type_p.bind(x, new_dtype=dtype, weak_type=weak)

@@ -1,0 +1,604 @@
+"""Loops over the leading axis of arrays: ``scan`` and ``map``.
+
+``carry, y = f(carry, x)`` for each slice x of xs; the y are stacked. The derivative of a scan is a scan: forward mode
+carries tangents along, and reverse mode runs the linear part backwards over residuals that the forward scan stacked. What
+does not change from step to step (constants, and residuals that are constants) is not stacked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from plugjax.core import pytree
+from plugjax.core.array import aval_of
+from plugjax.core.aval import ShapedArray
+from plugjax.core.jaxpr import ClosedJaxpr, JaxprEqn, eval_closed, memoise
+from plugjax.core.primitive import Primitive
+from plugjax.core.rules import RuleSet, abstract_eval
+from plugjax.core.transforms.batching import Axis, batch_jaxpr, batching_rule, materialize, vmap
+from plugjax.core.transforms.dce import dce_rule, prune_closed
+from plugjax.core.transforms.jvp import jvp_jaxpr, jvp_rule
+from plugjax.core.transforms.linearize import linearize_jaxpr, linearize_rule
+from plugjax.core.transforms.staging import stage
+from plugjax.core.transforms.transpose import (
+    UndefinedPrimal,
+    is_undefined_primal,
+    transpose_flat,
+    transpose_rule,
+)
+from plugjax.core.vocabulary import Zero, add_any, instantiate, moveaxis, zeros
+from plugjax.lax.control_flow.bodies import (
+    check_carry,
+    runs_as_python,
+    trace_body,
+    unify_weak_types,
+    value,
+)
+from plugjax.lax.control_flow.while_loop import _fixpoint
+from plugjax.lax.shape import concatenate, expand_dims, reshape
+from plugjax.lax.slicing import index_in_dim, slice_in_dim
+
+rules = RuleSet(__name__)
+
+scan_p = Primitive("scan", multiple_results=True, structured=True)
+
+
+def scan(
+    f: Callable[[Any, Any], tuple[Any, Any]],
+    init: Any,
+    xs: Any = None,
+    length: int | None = None,
+    reverse: bool = False,
+    unroll: int | bool = 1,
+    _split_transpose: bool = False,
+) -> tuple[Any, Any]:
+    """Carry a value along the leading axis of ``xs``, and stack what each step gives.
+
+    Args:
+        f: ``(carry, x) -> (carry, y)``; carries keep structure, shapes and dtypes.
+        init: pytree: the first carry.
+        xs: pytree of arrays ``[length, ...]``, or ``None``.
+        length: number of steps; needed if ``xs`` has no leaves.
+        reverse: whether to go from the last slice to the first; ``y`` keep the places of their ``x``.
+        unroll: steps per iteration of the compiled loop; ``True`` for all.
+
+    Returns:
+        ``(last carry, ys)`` with ``ys`` a pytree of arrays ``[length, ...]``.
+
+    Raises:
+        TypeError: ``f`` is not callable, gives no pair, or changes the type of the carry.
+        ValueError: leading axes differ in size, or ``length`` is missing or disagrees.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> from plugjax import lax
+        >>> lax.scan(lambda c, x: (c + x, c), 0.0, jnp.arange(3.0))
+        (Array(3., dtype=float32), Array([0., 0., 1.], dtype=float32))
+    """
+    if not callable(f):
+        raise TypeError("lax.scan: f argument should be a callable.")
+    xs_leaves, xs_tree = pytree.flatten(xs)
+    xs_values = [value(x, "scan") for x in xs_leaves]
+    steps = _length(xs_values, length, xs)
+    if runs_as_python():
+        return _python_scan(f, init, xs_values, xs_tree, steps, reverse)
+    init_leaves, carry_tree = pytree.flatten(init)
+    carry = [value(x, "scan") for x in init_leaves]
+    x_avals = [x.aval.update(shape=x.aval.shape[1:]) for x in xs_values]
+    in_tree = pytree.structure((init, pytree.unflatten(xs_tree, xs_values)))
+    while True:
+        carry_avals = [x.aval for x in carry]
+        program, consts, out_tree = trace_body(f, in_tree, [*carry_avals, *x_avals], "scan")
+        found_tree, y_tree = _split_outputs(out_tree)
+        if found_tree != carry_tree:
+            break
+        carry, changed = unify_weak_types(carry, program.out_avals[: len(carry)])
+        if not changed:
+            break
+    check_carry(
+        "scan body",
+        carry_tree,
+        found_tree,
+        carry_avals,
+        program.out_avals[: found_tree.num_leaves],
+        pytree.paths(init),
+    )
+    outs = scan_p.bind(
+        *consts,
+        *carry,
+        *xs_values,
+        jaxpr=program,
+        length=steps,
+        reverse=bool(reverse),
+        unroll=_unroll(unroll, steps),
+        num_consts=len(consts),
+        num_carry=len(carry),
+    )
+    count = len(carry)
+    return pytree.unflatten(carry_tree, outs[:count]), pytree.unflatten(y_tree, outs[count:])
+
+
+def _unroll(unroll: int | bool, length: int) -> int:
+    if isinstance(unroll, bool):
+        return max(length, 1) if unroll else 1
+    if unroll < 1:
+        raise ValueError("`unroll` must be a `bool` or a positive `int`.")
+    return int(unroll)
+
+
+def _length(xs: Sequence[Any], length: int | None, tree: Any) -> int:
+    for x, path in zip(xs, pytree.paths(tree), strict=True):
+        if not x.aval.shape:
+            raise ValueError(
+                f"scan got value with no leading axis to scan over: xs{path} has type {x.aval.str_short()}."
+            )
+    sizes = {x.aval.shape[0] for x in xs}
+    if length is not None:
+        length = int(length)
+        if sizes - {length}:
+            raise ValueError(
+                f"scan got `length` argument of {length} which disagrees with leading axis sizes {sorted(sizes)}."
+            )
+        return length
+    if len(sizes) > 1:
+        described = ", ".join(
+            f"xs{path}: {x.aval.str_short()}" for x, path in zip(xs, pytree.paths(tree), strict=True)
+        )
+        raise ValueError(f"scan got values with different leading axis sizes: {described}.")
+    if not sizes:
+        raise ValueError("scan got no values to scan over and `length` not provided.")
+    return sizes.pop()
+
+
+def _split_outputs(out_tree: Any) -> tuple[Any, Any]:
+    children = out_tree.children()
+    if out_tree.type is not tuple or len(children) != 2:
+        raise TypeError(
+            "scan body output must be a pair (carry, y), got structure " + str(out_tree)
+        )
+    return children[0], children[1]
+
+
+def _python_scan(
+    f: Callable[..., Any], carry: Any, xs: list[Any], xs_tree: Any, length: int, reverse: bool
+) -> tuple[Any, Any]:
+    """The loop in Python, on concrete arrays: what a debugger can step through."""
+    if length == 0:
+        raise ValueError("zero-length scan is not supported in disable_jit() mode because the output type is unknown.")
+    ys: list[Any] = []
+    order = range(length - 1, -1, -1) if reverse else range(length)
+    for i in order:
+        x = pytree.unflatten(xs_tree, [index_in_dim(v, i, 0, keepdims=False) for v in xs])
+        carry, y = f(carry, x)
+        ys.append(y)
+    if reverse:
+        ys.reverse()
+    carry = pytree.tree_map(lambda v: value(v, "scan"), carry)
+    return carry, pytree.tree_map(
+        lambda *slices: concatenate([expand_dims(value(s, "scan"), (0,)) for s in slices], 0), *ys
+    )
+
+
+@rules.define(abstract_eval, scan_p)
+def _scan_avals(
+    *avals: ShapedArray, jaxpr: ClosedJaxpr, length: int, num_carry: int, **_: Any
+) -> list[ShapedArray]:
+    outs = jaxpr.out_avals
+    return [
+        *outs[:num_carry],
+        *(y.update(shape=(length, *y.shape), weak_type=False) for y in outs[num_carry:]),
+    ]
+
+
+def _parts(values: Sequence[Any], num_consts: int, num_carry: int) -> tuple[Any, Any, Any]:
+    split = num_consts + num_carry
+    return values[:num_consts], values[num_consts:split], values[split:]
+
+
+def _giving_inputs(program: ClosedJaxpr, indices: tuple[int, ...]) -> ClosedJaxpr:
+    """The program with some of its inputs as further outputs; memoised."""
+    if not indices:
+        return program
+
+    def give(*args: Any) -> list[Any]:
+        return [*eval_closed(program, *args), *(args[i] for i in indices)]
+
+    made: ClosedJaxpr = memoise(
+        program,
+        ("giving inputs", indices),
+        lambda: stage(give, program.in_avals, program.jaxpr.debug_name),
+    )
+    return made
+
+
+def _stage_reordered(
+    key: Any,
+    program: ClosedJaxpr,
+    order: Callable[[Sequence[Any]], Sequence[Any]],
+    avals: Sequence[ShapedArray],
+    outputs: Callable[[list[Any]], list[Any]] = list,
+) -> ClosedJaxpr:
+    """A program whose inputs, and outputs, stand in another order; memoised under ``key``."""
+    made: ClosedJaxpr = memoise(
+        program,
+        ("reordered", key),
+        lambda: stage(
+            lambda *xs: outputs(eval_closed(program, *order(xs))), avals, program.jaxpr.debug_name
+        ),
+    )
+    return made
+
+
+@rules.define(jvp_rule, scan_p)
+def _scan_jvp(
+    primals: Sequence[Any],
+    tangents: Sequence[Any],
+    *,
+    jaxpr: ClosedJaxpr,
+    num_consts: int,
+    num_carry: int,
+    **params: Any,
+) -> tuple[list[Any], list[Any]]:
+    nonzeros = [type(t) is not Zero for t in tangents]
+    consts_nz, init_nz, xs_nz = _parts(nonzeros, num_consts, num_carry)
+    ys = len(jaxpr.out_avals) - num_carry
+
+    def forced(carry: Sequence[bool]) -> list[bool]:
+        return [*carry, *(False,) * ys]
+
+    carry_nz = _fixpoint(
+        init_nz,
+        lambda nz: jvp_jaxpr(jaxpr, [*consts_nz, *nz, *xs_nz], forced(nz))[1][:num_carry],
+    )
+    body, out_nz = jvp_jaxpr(jaxpr, [*consts_nz, *carry_nz, *xs_nz], forced(carry_nz))
+    consts, init, xs = _parts(primals, num_consts, num_carry)
+    consts_t, init_t, xs_t = _parts(tangents, num_consts, num_carry)
+    consts_dot = [t for t in consts_t if type(t) is not Zero]
+    init_dot = [instantiate(t) for t, nz in zip(init_t, carry_nz, strict=True) if nz]
+    xs_dot = [t for t in xs_t if type(t) is not Zero]
+    sizes = [len(consts), len(consts_dot), len(init), len(init_dot), len(xs), len(xs_dot)]
+
+    def order(args: Sequence[Any]) -> list[Any]:
+        groups, start = [], 0
+        for size in sizes:
+            groups.append(args[start : start + size])
+            start += size
+        return [*groups[0], *groups[2], *groups[4], *groups[1], *groups[3], *groups[5]]
+
+    count, y_nz = len(jaxpr.out_avals), out_nz[num_carry:]
+
+    def outputs(found: list[Any]) -> list[Any]:
+        carry, y = found[:num_carry], found[num_carry:count]
+        dots = found[count:]
+        return [*carry, *dots[: len(init_dot)], *y, *dots[len(init_dot) :]]
+
+    positions = order(range(sum(sizes)))
+    avals: list[Any] = [None] * sum(sizes)
+    for position, aval in zip(positions, body.in_avals, strict=True):
+        avals[position] = aval
+    results = scan_p.bind(
+        *consts, *consts_dot, *init, *init_dot, *xs, *xs_dot,
+        jaxpr=_stage_reordered((*sizes,), body, order, avals, outputs),
+        num_consts=len(consts) + len(consts_dot),
+        num_carry=len(init) + len(init_dot),
+        **params,
+    )  # fmt: skip
+    split = num_carry + len(init_dot)
+    carry_out, carry_dot = results[:num_carry], iter(results[num_carry:split])
+    y_out, y_dot = results[split : split + ys], iter(results[split + ys :])
+    avals_out = jaxpr.out_avals
+    dots = [
+        next(carry_dot) if nz else Zero(a.to_tangent_aval())
+        for a, nz in zip(avals_out[:num_carry], carry_nz, strict=True)
+    ]
+    dots += [
+        next(y_dot) if nz else Zero(aval_of(y).to_tangent_aval())
+        for y, nz in zip(y_out, y_nz, strict=True)
+    ]
+    return [*carry_out, *y_out], dots
+
+
+@rules.define(linearize_rule, scan_p)
+def _scan_linearize(
+    primals: Sequence[Any],
+    tangents: Sequence[Any],
+    *,
+    jaxpr: ClosedJaxpr,
+    num_consts: int,
+    num_carry: int,
+    **params: Any,
+) -> tuple[list[Any], list[Any]]:
+    nonzeros = [type(t) is not Zero for t in tangents]
+    consts_nz, init_nz, xs_nz = _parts(nonzeros, num_consts, num_carry)
+    ys = len(jaxpr.out_avals) - num_carry
+
+    def forced(carry: Sequence[bool]) -> list[bool]:
+        return [*carry, *(False,) * ys]
+
+    carry_nz = _fixpoint(
+        init_nz,
+        lambda nz: linearize_jaxpr(
+            jaxpr, [*consts_nz, *nz, *xs_nz], forced(nz)
+        ).nonzero_out[:num_carry],
+    )
+    split = linearize_jaxpr(jaxpr, [*consts_nz, *carry_nz, *xs_nz], forced(carry_nz))
+    # A residual is a constant of the loop, a slice of xs, or something the forward loop stacks. A carry that is needed as it
+    # enters a step is stacked too: the loop body then gives it back.
+    carried = sorted(
+        {s for s in split.sources if s is not None and num_consts <= s < num_consts + num_carry}
+    )
+    forward = _giving_inputs(split.primal, tuple(carried))
+    results = scan_p.bind(
+        *primals, jaxpr=forward, num_consts=num_consts, num_carry=num_carry, **params
+    )
+    count, extra = len(jaxpr.out_avals), len(split.primal.out_avals)
+    outs, stacked = results[:count], results[count:extra]
+    entering = dict(zip(carried, results[extra:], strict=True))
+    consts, _, xs = _parts(primals, num_consts, num_carry)
+    fixed: list[Any] = []
+    per_step: list[Any] = []
+    places: list[tuple[bool, int]] = []
+    given = iter(stacked)
+    for source in split.sources:
+        if source is not None and source < num_consts:
+            places.append((True, len(fixed)))
+            fixed.append(consts[source])
+            continue
+        places.append((False, len(per_step)))
+        if source is None:
+            per_step.append(next(given))
+        elif source in entering:
+            per_step.append(entering[source])
+        else:
+            per_step.append(xs[source - num_consts - num_carry])
+    consts_t, init_t, xs_t = _parts(tangents, num_consts, num_carry)
+    consts_dot = [t for t in consts_t if type(t) is not Zero]
+    init_dot = [instantiate(t) for t, nz in zip(init_t, carry_nz, strict=True) if nz]
+    xs_dot = [t for t in xs_t if type(t) is not Zero]
+    n_fixed, n_step = len(fixed), len(per_step)
+    n_consts, n_carry = len(consts_dot), len(init_dot)
+
+    def order(args: Sequence[Any]) -> list[Any]:
+        fixed_args = args[:n_fixed]
+        dots = args[n_fixed : n_fixed + n_consts]
+        carry = args[n_fixed + n_consts : n_fixed + n_consts + n_carry]
+        rest = args[n_fixed + n_consts + n_carry :]
+        step_args, x_dots = rest[:n_step], rest[n_step:]
+        residuals = [fixed_args[i] if is_fixed else step_args[i] for is_fixed, i in places]
+        return [*residuals, *dots, *carry, *x_dots]
+
+    total = n_fixed + n_consts + n_carry + n_step + len(xs_dot)
+    avals: list[Any] = [None] * total
+    for position, aval in zip(order(range(total)), split.linear.in_avals, strict=True):
+        avals[position] = aval
+    found = scan_p.bind(
+        *fixed, *consts_dot, *init_dot, *per_step, *xs_dot,
+        jaxpr=_stage_reordered((*places, n_consts, n_carry), split.linear, order, avals),
+        num_consts=n_fixed + n_consts,
+        num_carry=n_carry,
+        **params,
+    )  # fmt: skip
+    dots = iter(found)
+    outs_dot = [
+        next(dots) if nz else Zero(aval_of(y).to_tangent_aval())
+        for y, nz in zip(outs, split.nonzero_out, strict=True)
+    ]
+    return list(outs), outs_dot
+
+
+@rules.define(transpose_rule, scan_p)
+def _scan_transpose(
+    cotangents: Sequence[Any],
+    *operands: Any,
+    jaxpr: ClosedJaxpr,
+    length: int,
+    reverse: bool,
+    unroll: int,
+    num_consts: int,
+    num_carry: int,
+) -> list[Any]:
+    # Linear in (some constants, all carries, some xs). Going backwards, the cotangent of the carry is the new carry, the
+    # cotangents of the constants are summed along the way, and those of the xs are stacked.
+    linear = [is_undefined_primal(x) for x in operands]
+    consts_lin, init_lin, xs_lin = _parts(linear, num_consts, num_carry)
+    if not all(init_lin):
+        raise ValueError("scan: the transpose of a scan that is not linear in its carry is not defined.")
+    consts, _, xs = _parts(operands, num_consts, num_carry)
+    body_avals = jaxpr.in_avals
+    const_avals, carry_avals, x_avals = _parts(body_avals, num_consts, num_carry)
+    fixed = [c for c, lin in zip(consts, consts_lin, strict=True) if not lin]
+    steps = [x for x, lin in zip(xs, xs_lin, strict=True) if not lin]
+    carry_bar = [instantiate(bar) for bar in cotangents[:num_carry]]
+    y_nz = [type(bar) is not Zero for bar in cotangents[num_carry:]]
+    y_bar = [bar for bar in cotangents[num_carry:] if type(bar) is not Zero]
+    lin_const_avals = [a for a, lin in zip(const_avals, consts_lin, strict=True) if lin]
+    n_fixed, n_lin = len(fixed), len(lin_const_avals)
+
+    def pull(*args: Any) -> list[Any]:
+        fixed_args = iter(args[:n_fixed])
+        sums = args[n_fixed : n_fixed + n_lin]
+        bars = args[n_fixed + n_lin : n_fixed + n_lin + num_carry]
+        rest = args[n_fixed + n_lin + num_carry :]
+        step_args, y_bars = iter(rest[: len(steps)]), iter(rest[len(steps) :])
+        inner = [
+            *(
+                UndefinedPrimal(a) if lin else next(fixed_args)
+                for a, lin in zip(const_avals, consts_lin, strict=True)
+            ),
+            *(UndefinedPrimal(a) for a in carry_avals),
+            *(
+                UndefinedPrimal(a) if lin else next(step_args)
+                for a, lin in zip(x_avals, xs_lin, strict=True)
+            ),
+        ]
+        incoming = [
+            *bars,
+            *(
+                next(y_bars) if nz else Zero(a.to_tangent_aval())
+                for a, nz in zip(jaxpr.out_avals[num_carry:], y_nz, strict=True)
+            ),
+        ]
+        found = transpose_flat(lambda *zs: eval_closed(jaxpr, *zs), inner, incoming)
+        found_consts, found_carry, found_xs = _parts(found, num_consts, num_carry)
+        new_consts = [b for b, lin in zip(found_consts, consts_lin, strict=True) if lin]
+        new_xs = [b for b, lin in zip(found_xs, xs_lin, strict=True) if lin]
+        return [
+            *(instantiate(add_any(s, b)) for s, b in zip(sums, new_consts, strict=True)),
+            *(instantiate(b) for b in found_carry),
+            *(instantiate(b) for b in new_xs),
+        ]
+
+    avals = [
+        *(aval_of(c) for c in fixed),
+        *lin_const_avals,
+        *carry_avals,
+        *(a for a, lin in zip(x_avals, xs_lin, strict=True) if not lin),
+        *(a for a, nz in zip(jaxpr.out_avals[num_carry:], y_nz, strict=True) if nz),
+    ]
+    program = memoise(
+        jaxpr,
+        ("scan transpose", tuple(linear), tuple(y_nz)),
+        lambda: stage(pull, avals, f"transpose({jaxpr.jaxpr.debug_name})"),
+    )
+    results = scan_p.bind(
+        *fixed, *(zeros(a) for a in lin_const_avals), *carry_bar, *steps, *y_bar,
+        jaxpr=program,
+        length=length,
+        reverse=not reverse,
+        unroll=unroll,
+        num_consts=n_fixed,
+        num_carry=n_lin + num_carry,
+    )  # fmt: skip
+    const_bars = iter(results[:n_lin])
+    carry_bars = results[n_lin : n_lin + num_carry]
+    x_bars = iter(results[n_lin + num_carry :])
+    return [
+        *(next(const_bars) if lin else None for lin in consts_lin),
+        *carry_bars,
+        *(next(x_bars) if lin else None for lin in xs_lin),
+    ]
+
+
+@rules.define(batching_rule, scan_p)
+def _scan_batching(
+    axis: Axis,
+    args: Sequence[Any],
+    dims: Sequence[int | None],
+    *,
+    jaxpr: ClosedJaxpr,
+    num_consts: int,
+    num_carry: int,
+    **params: Any,
+) -> tuple[list[Any], list[int | None]]:
+    consts_b, init_b, xs_b = _parts([d is not None for d in dims], num_consts, num_carry)
+    ys = len(jaxpr.out_avals) - num_carry
+
+    def batched(carry: Sequence[bool]) -> tuple[ClosedJaxpr, list[bool]]:
+        return batch_jaxpr(
+            jaxpr, axis, [*consts_b, *carry, *xs_b], [*carry, *(False,) * ys]
+        )
+
+    carry_b = _fixpoint(init_b, lambda b: batched(b)[1][:num_carry])
+    program, out_b = batched(carry_b)
+    consts, init, xs = _parts(args, num_consts, num_carry)
+    consts_d, init_d, xs_d = _parts(dims, num_consts, num_carry)
+    moved = [
+        *(x if d is None else moveaxis(x, d, 0) for x, d in zip(consts, consts_d, strict=True)),
+        *(
+            materialize(x, d, axis) if b else x
+            for x, d, b in zip(init, init_d, carry_b, strict=True)
+        ),
+        # Axis 0 of xs is the loop's; each slice has its batch axis in front.
+        *(x if d is None else moveaxis(x, d, 1) for x, d in zip(xs, xs_d, strict=True)),
+    ]
+    outs = scan_p.bind(
+        *moved, jaxpr=program, num_consts=num_consts, num_carry=num_carry, **params
+    )
+    return outs, [
+        *(0 if b else None for b in out_b[:num_carry]),
+        *(1 if b else None for b in out_b[num_carry:]),
+    ]
+
+
+@rules.define(dce_rule, scan_p)
+def _scan_dce(used: Sequence[bool], eqn: JaxprEqn) -> tuple[Sequence[bool], JaxprEqn | None]:
+    jaxpr: ClosedJaxpr = eqn.params["jaxpr"]
+    num_consts, num_carry = eqn.params["num_consts"], eqn.params["num_carry"]
+    carry_used = list(used[:num_carry])
+    while True:
+        program, needed = prune_closed(jaxpr, (*carry_used, *used[num_carry:]))
+        carry_needed = needed[num_consts : num_consts + num_carry]
+        grown = [a or b for a, b in zip(carry_used, carry_needed, strict=True)]
+        if grown == carry_used:
+            break
+        carry_used = grown
+    # A carry that is used but not read must stay an input of the body.
+    keep = [
+        *needed[:num_consts],
+        *carry_used,
+        *needed[num_consts + num_carry :],
+    ]
+    if keep != list(needed):
+        flags = [n for n, k in zip(needed, keep, strict=True) if k]
+        avals = [a for a, k in zip(jaxpr.in_avals, keep, strict=True) if k]
+        inner = program
+        program = stage(
+            lambda *xs: eval_closed(inner, *(x for x, f in zip(xs, flags, strict=True) if f)),
+            avals,
+            jaxpr.jaxpr.debug_name,
+        )
+    invars = [v for v, k in zip(eqn.invars, keep, strict=True) if k]
+    outvars = [
+        v
+        for v, u in zip(eqn.outvars, [*carry_used, *used[num_carry:]], strict=True)
+        if u
+    ]
+    params = {
+        **eqn.params,
+        "jaxpr": program,
+        "num_consts": sum(needed[:num_consts]),
+        "num_carry": sum(carry_used),
+    }
+    return keep, eqn.replace(invars=invars, outvars=outvars, params=params)
+
+
+def map(f: Callable[[Any], Any], xs: Any, *, batch_size: int | None = None) -> Any:
+    """Apply ``f`` to each slice of ``xs`` along the leading axis, one after the other, and stack the results.
+
+    Args:
+        f: function of a slice.
+        xs: pytree of arrays ``[length, ...]``.
+        batch_size: number of slices that are computed at once by ``vmap``.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> from plugjax import lax
+        >>> lax.map(lambda x: x * x, jnp.arange(3))
+        Array([0, 1, 4], dtype=int32)
+    """
+    if batch_size is None:
+        _, ys = scan(lambda _, x: ((), f(x)), (), xs)
+        return ys
+    leaves, tree = pytree.flatten(xs)
+    values = [value(x, "map") for x in leaves]
+    length = _length(values, None, xs)
+    blocks, rest = divmod(length, batch_size)
+    parts = []
+    if blocks:
+        head = [
+            reshape(
+                slice_in_dim(x, 0, blocks * batch_size), (blocks, batch_size, *x.aval.shape[1:])
+            )
+            for x in values
+        ]
+        _, ys = scan(lambda _, x: ((), vmap(f)(x)), (), pytree.unflatten(tree, head))
+        parts.append(
+            pytree.tree_map(lambda y: reshape(y, (blocks * batch_size, *y.aval.shape[2:])), ys)
+        )
+    if rest or not blocks:
+        tail = [slice_in_dim(x, blocks * batch_size, length) for x in values]
+        parts.append(vmap(f)(pytree.unflatten(tree, tail)))
+    if len(parts) == 1:
+        return parts[0]
+    return pytree.tree_map(lambda a, b: concatenate([a, b], 0), *parts)

@@ -1,0 +1,278 @@
+"""Loops with a condition: ``while_loop``.
+
+The carry is updated while a condition holds. Forward derivatives carry tangents along; a reverse derivative would need the
+carries of an unknown number of iterations, and is refused. Under ``vmap`` a batched condition lets instances that are done
+keep their carry until all are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from plugjax.core import dtypes, pytree
+from plugjax.core.array import aval_of
+from plugjax.core.aval import ShapedArray
+from plugjax.core.jaxpr import ClosedJaxpr, eval_closed, memoise
+from plugjax.core.primitive import Primitive
+from plugjax.core.rules import RuleSet, abstract_eval
+from plugjax.core.transforms.batching import Axis, batch_jaxpr, batching_rule, materialize
+from plugjax.core.transforms.jvp import jvp_jaxpr, jvp_rule
+from plugjax.core.transforms.linearize import linearize_rule
+from plugjax.core.transforms.staging import stage
+from plugjax.core.transforms.transpose import transpose_rule
+from plugjax.core.vocabulary import Zero, broadcast_in_dim_p, instantiate
+from plugjax.lax.control_flow.bodies import (
+    check_carry,
+    runs_as_python,
+    trace_body,
+    unify_weak_types,
+    value,
+)
+from plugjax.lax.reduction import reduce_or
+from plugjax.lax.selection import select
+
+rules = RuleSet(__name__)
+
+while_p = Primitive("while", multiple_results=True, structured=True)
+
+
+def while_loop(
+    cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], init_val: Any
+) -> Any:
+    """Repeat ``val = body_fun(val)`` while ``cond_fun(val)``.
+
+    Args:
+        cond_fun: gives a bool scalar.
+        body_fun: gives a value of the structure, shapes and dtypes that it takes.
+        init_val: pytree: the first value.
+
+    Returns:
+        The last value.
+
+    Raises:
+        TypeError: the condition is no bool scalar, or the body changes the type of the carry.
+
+    Example:
+        >>> from plugjax import lax
+        >>> lax.while_loop(lambda x: x < 10, lambda x: x * 2, 1)
+        Array(16, dtype=int32, weak_type=True)
+    """
+    if not (callable(body_fun) and callable(cond_fun)):
+        raise TypeError("lax.while_loop: body_fun and cond_fun arguments should be callable.")
+    if runs_as_python():
+        result = init_val
+        while bool(cond_fun(result)):
+            result = body_fun(result)
+        return pytree.tree_map(lambda x: value(x, "while_loop"), result)
+    leaves, tree = pytree.flatten(init_val)
+    init = [value(x, "while_loop") for x in leaves]
+    in_tree = pytree.structure((init_val,))
+    while True:
+        avals = [x.aval for x in init]
+        body, body_consts, out_tree = trace_body(body_fun, in_tree, avals, "while_loop body")
+        if out_tree != tree:
+            break
+        init, changed = unify_weak_types(init, body.out_avals)
+        if not changed:
+            break
+    check_carry("while_loop body", tree, out_tree, avals, body.out_avals, pytree.paths(init_val))
+    cond, cond_consts, cond_tree = trace_body(cond_fun, in_tree, avals, "while_loop condition")
+    if not cond_tree.is_leaf() or cond.out_avals[0].shape or cond.out_avals[0].dtype != dtypes.BOOL:
+        found = ", ".join(a.str_short() for a in cond.out_avals)
+        raise TypeError(f"cond_fun must return a boolean scalar, but got pytree or type(s) {found}.")
+    outs = while_p.bind(
+        *cond_consts,
+        *body_consts,
+        *init,
+        cond_jaxpr=cond,
+        body_jaxpr=body,
+        cond_nconsts=len(cond_consts),
+        body_nconsts=len(body_consts),
+    )
+    return pytree.unflatten(tree, outs)
+
+
+@rules.define(abstract_eval, while_p)
+def _while_avals(*avals: ShapedArray, body_jaxpr: ClosedJaxpr, **_: Any) -> list[ShapedArray]:
+    return body_jaxpr.out_avals
+
+
+def _fixpoint(
+    start: Sequence[bool], step: Callable[[Sequence[bool]], Sequence[bool]]
+) -> list[bool]:
+    """The least flags above ``start`` that a loop body keeps."""
+    flags = list(start)
+    while True:
+        found = [a or b for a, b in zip(flags, step(flags), strict=True)]
+        if found == flags:
+            return flags
+        flags = found
+
+
+@rules.define(jvp_rule, while_p)
+def _while_jvp(
+    primals: Sequence[Any],
+    tangents: Sequence[Any],
+    *,
+    cond_jaxpr: ClosedJaxpr,
+    body_jaxpr: ClosedJaxpr,
+    cond_nconsts: int,
+    body_nconsts: int,
+) -> tuple[list[Any], list[Any]]:
+    split = cond_nconsts + body_nconsts
+    cond_consts, body_consts, init = (
+        primals[:cond_nconsts],
+        primals[cond_nconsts:split],
+        primals[split:],
+    )
+    consts_dot, init_dot = tangents[cond_nconsts:split], tangents[split:]
+    consts_nz = [type(t) is not Zero for t in consts_dot]
+    carry_nz = _fixpoint(
+        [type(t) is not Zero for t in init_dot],
+        lambda nz: jvp_jaxpr(body_jaxpr, [*consts_nz, *nz], nz)[1],
+    )
+    derivative, _ = jvp_jaxpr(body_jaxpr, [*consts_nz, *carry_nz], carry_nz)
+    count = len(init)
+    consts_given = [t for t in consts_dot if type(t) is not Zero]
+    carry_given = [instantiate(t) for t, nz in zip(init_dot, carry_nz, strict=True) if nz]
+    n_consts, n_dots = len(body_consts), len(consts_given)
+
+    # The derivative takes (consts, carry, consts_dot, carry_dot); a loop body takes constants first.
+    def body(*xs: Any) -> list[Any]:
+        consts, dots, rest = xs[:n_consts], xs[n_consts : n_consts + n_dots], xs[n_consts + n_dots :]
+        return eval_closed(derivative, *consts, *rest[:count], *dots, *rest[count:])
+
+    def cond(*xs: Any) -> list[Any]:
+        return eval_closed(cond_jaxpr, *xs[: cond_nconsts + count])
+
+    given_avals = [aval_of(t) for t in consts_given]
+    carry_avals = [*body_jaxpr.in_avals[n_consts:], *(aval_of(t) for t in carry_given)]
+    body_avals = [*body_jaxpr.in_avals[:n_consts], *given_avals, *carry_avals]
+    cond_avals = [*cond_jaxpr.in_avals[:cond_nconsts], *carry_avals]
+    key = ("while jvp", n_consts, n_dots, *carry_avals)
+    body_program = memoise(derivative, key, lambda: stage(body, body_avals, "jvp(while_loop)"))
+    cond_program = memoise(cond_jaxpr, key, lambda: stage(cond, cond_avals, "jvp(while_loop)"))
+    results = while_p.bind(
+        *cond_consts,
+        *body_consts,
+        *consts_given,
+        *init,
+        *carry_given,
+        cond_jaxpr=cond_program,
+        body_jaxpr=body_program,
+        cond_nconsts=cond_nconsts,
+        body_nconsts=n_consts + n_dots,
+    )
+    found = iter(results[count:])
+    return results[:count], [
+        next(found) if nz else Zero(a.to_tangent_aval())
+        for a, nz in zip(body_jaxpr.out_avals, carry_nz, strict=True)
+    ]
+
+
+@rules.define(linearize_rule, while_p)
+def _while_linearize(
+    primals: Sequence[Any], tangents: Sequence[Any], **params: Any
+) -> tuple[list[Any], list[Any]]:
+    # Values by the loop itself; tangents by the loop that carries both, written on the tape as a whole.
+    outs = while_p.bind(*primals, **params)
+    _, outs_dot = _while_jvp(primals, tangents, **params)
+    return outs, outs_dot
+
+
+@rules.define(transpose_rule, while_p)
+def _while_transpose(cotangents: Sequence[Any], *operands: Any, **params: Any) -> list[Any]:
+    raise ValueError(
+        "Reverse-mode differentiation does not work for lax.while_loop or lax.fori_loop with dynamic start/stop values. "
+        "Try using lax.scan, or using fori_loop with static start/stop."
+    )
+
+
+@rules.define(batching_rule, while_p)
+def _while_batching(
+    axis: Axis,
+    args: Sequence[Any],
+    dims: Sequence[int | None],
+    *,
+    cond_jaxpr: ClosedJaxpr,
+    body_jaxpr: ClosedJaxpr,
+    cond_nconsts: int,
+    body_nconsts: int,
+) -> tuple[list[Any], list[int | None]]:
+    split = cond_nconsts + body_nconsts
+    batched = [d is not None for d in dims]
+    cond_b, consts_b, init_b = batched[:cond_nconsts], batched[cond_nconsts:split], batched[split:]
+
+    def pred_batched(carry: Sequence[bool]) -> bool:
+        return batch_jaxpr(cond_jaxpr, axis, [*cond_b, *carry])[1][0]
+
+    def step(carry: Sequence[bool]) -> Sequence[bool]:
+        if pred_batched(carry):
+            return [True] * len(carry)
+        return batch_jaxpr(body_jaxpr, axis, [*consts_b, *carry], carry)[1]
+
+    carry_b = _fixpoint(init_b, step)
+    cond, _ = batch_jaxpr(cond_jaxpr, axis, [*cond_b, *carry_b])
+    body, _ = batch_jaxpr(body_jaxpr, axis, [*consts_b, *carry_b], carry_b)
+    moved = [
+        x if d is None else materialize(x, d, axis)
+        for x, d in zip(args[:split], dims[:split], strict=True)
+    ]
+    init = [
+        materialize(x, d, axis) if b else x
+        for x, d, b in zip(args[split:], dims[split:], carry_b, strict=True)
+    ]
+    if pred_batched(carry_b):
+        cond, body, moved = _with_batched_predicate(cond, body, moved, cond_nconsts, body_nconsts)
+        body_nconsts = split
+    outs = while_p.bind(
+        *moved,
+        *init,
+        cond_jaxpr=cond,
+        body_jaxpr=body,
+        cond_nconsts=cond_nconsts,
+        body_nconsts=body_nconsts,
+    )
+    return outs, [0 if b else None for b in carry_b]
+
+
+def _with_batched_predicate(
+    cond: ClosedJaxpr,
+    body: ClosedJaxpr,
+    consts: list[Any],
+    cond_nconsts: int,
+    body_nconsts: int,
+) -> tuple[ClosedJaxpr, ClosedJaxpr, list[Any]]:
+    """Go on while any instance must; an instance that is done keeps its carry."""
+
+    def any_left(*xs: Any) -> list[Any]:
+        (pred,) = eval_closed(cond, *xs)
+        return [reduce_or(pred, (0,))]
+
+    def guarded(*xs: Any) -> list[Any]:
+        cond_consts, body_consts, carry = (
+            xs[:cond_nconsts],
+            xs[cond_nconsts : cond_nconsts + body_nconsts],
+            xs[cond_nconsts + body_nconsts :],
+        )
+        (pred,) = eval_closed(cond, *cond_consts, *carry)
+        updated = eval_closed(body, *body_consts, *carry)
+        return [
+            select(_like(pred, aval_of(new).shape), new, old)
+            for new, old in zip(updated, carry, strict=True)
+        ]
+
+    avals = [*cond.in_avals[:cond_nconsts], *body.in_avals]
+    guarded_program = memoise(
+        body, ("guarded", cond), lambda: stage(guarded, avals, "vmap(while_loop)")
+    )
+    any_program = memoise(cond, "any", lambda: stage(any_left, cond.in_avals, "vmap(while_loop)"))
+    # The body now needs the condition's constants too: they come first among its own.
+    return any_program, guarded_program, [*consts[:cond_nconsts], *consts]
+
+
+def _like(pred: Any, shape: tuple[int, ...]) -> Any:
+    if len(shape) == 1:
+        return pred
+    return broadcast_in_dim_p.bind(pred, shape=shape, broadcast_dimensions=(0,))

@@ -1,0 +1,143 @@
+"""Exponential, logarithmic and power primitives, and roots."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from plugjax.core.array import aval_of
+from plugjax.core.primitive import Primitive
+from plugjax.core.rules import RuleSet
+from plugjax.lax.arithmetic import add, div, mul, sub
+from plugjax.lax.comparison import eq
+from plugjax.lax.families import FLOAT, INEXACT, elementwise, partials, scalar, stretch
+from plugjax.lax.selection import select
+
+rules = RuleSet(__name__)
+
+exp_p = Primitive("exp")
+exp2_p = Primitive("exp2")
+expm1_p = Primitive("expm1")
+log_p = Primitive("log")
+log1p_p = Primitive("log1p")
+sqrt_p = Primitive("sqrt")
+rsqrt_p = Primitive("rsqrt")
+cbrt_p = Primitive("cbrt")
+logistic_p = Primitive("logistic")
+pow_p = Primitive("pow")
+
+for _p in (exp_p, exp2_p, expm1_p, log_p, log1p_p, sqrt_p, rsqrt_p, logistic_p, pow_p):
+    elementwise(rules, _p, accepts=INEXACT)
+elementwise(rules, cbrt_p, accepts=FLOAT)
+
+
+def exp(x: Any, /) -> Any:
+    """Elementwise ``e ** x``."""
+    return exp_p.bind(x)
+
+
+def exp2(x: Any, /) -> Any:
+    """Elementwise ``2 ** x``."""
+    return exp2_p.bind(x)
+
+
+def expm1(x: Any, /) -> Any:
+    """Elementwise ``e ** x - 1``, accurate near 0."""
+    return expm1_p.bind(x)
+
+
+def log(x: Any, /) -> Any:
+    """Elementwise natural logarithm, in nats."""
+    return log_p.bind(x)
+
+
+def log1p(x: Any, /) -> Any:
+    """Elementwise ``log(1 + x)``, accurate near 0."""
+    return log1p_p.bind(x)
+
+
+def sqrt(x: Any, /) -> Any:
+    """Elementwise square root; nan for negative reals."""
+    return sqrt_p.bind(x)
+
+
+def rsqrt(x: Any, /) -> Any:
+    """Elementwise reciprocal of the square root."""
+    return rsqrt_p.bind(x)
+
+
+def cbrt(x: Any, /) -> Any:
+    """Elementwise real cube root."""
+    return cbrt_p.bind(x)
+
+
+def logistic(x: Any, /) -> Any:
+    """Elementwise logistic function, ``1 / (1 + exp(-x))``."""
+    return logistic_p.bind(x)
+
+
+def pow(x: Any, y: Any, /) -> Any:
+    """Elementwise power ``x ** y`` of inexact operands."""
+    return pow_p.bind(x, y)
+
+
+@partials(rules, exp_p)
+def _exp_partials(y: Any, x: Any) -> tuple[Any]:
+    return (y,)
+
+
+@partials(rules, exp2_p)
+def _exp2_partials(y: Any, x: Any) -> tuple[Any]:
+    return (lambda: mul(scalar(0.6931471805599453, y), y),)
+
+
+@partials(rules, expm1_p)
+def _expm1_partials(y: Any, x: Any) -> tuple[Any]:
+    return (lambda: add(y, scalar(1, y)),)
+
+
+@partials(rules, log_p)
+def _log_partials(y: Any, x: Any) -> tuple[Any]:
+    return (lambda: div(scalar(1, x), x),)
+
+
+@partials(rules, log1p_p)
+def _log1p_partials(y: Any, x: Any) -> tuple[Any]:
+    return (lambda: div(scalar(1, x), add(x, scalar(1, x))),)
+
+
+@partials(rules, sqrt_p)
+def _sqrt_partials(y: Any, x: Any) -> tuple[Any]:
+    return (lambda: div(scalar(0.5, y), y),)
+
+
+@partials(rules, rsqrt_p)
+def _rsqrt_partials(y: Any, x: Any) -> tuple[Any]:
+    return (lambda: mul(scalar(-0.5, y), div(y, x)),)
+
+
+@partials(rules, cbrt_p)
+def _cbrt_partials(y: Any, x: Any) -> tuple[Any]:
+    return (lambda: mul(scalar(1 / 3, y), div(y, x)),)
+
+
+@partials(rules, logistic_p)
+def _logistic_partials(y: Any, x: Any) -> tuple[Any]:
+    # In terms of y: nothing is exponentiated twice, and large |x| gives 0 rather than nan.
+    return (lambda: mul(y, sub(scalar(1, y), y)),)
+
+
+@partials(rules, pow_p)
+def _pow_partials(z: Any, x: Any, y: Any) -> tuple[Any, Any]:
+    def by_x() -> Any:
+        # At y == 0 the formula y * x ** (y - 1) would be 0 * inf for x == 0; the derivative is 0.
+        aval = aval_of(y)
+        one = stretch(scalar(1, y), aval)
+        safe = select(eq(y, scalar(0, y)), one, sub(y, one))
+        return mul(y, pow(x, safe))
+
+    def by_y() -> Any:
+        # At x == 0 the formula x ** y * log x would be 0 * -inf; the derivative is 0.
+        one = stretch(scalar(1, x), aval_of(x))
+        return mul(z, log(select(eq(x, scalar(0, x)), one, x)))
+
+    return by_x, by_y

@@ -1,0 +1,178 @@
+"""Choosing between values: ``select_n`` and ``clamp``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from plugjax.core import dtypes
+from plugjax.core.array import aval_of
+from plugjax.core.aval import ShapedArray
+from plugjax.core.errors import DtypeError, ShapeError
+from plugjax.core.physical import physical_rule
+from plugjax.core.primitive import Primitive
+from plugjax.core.rules import RuleSet, abstract_eval
+from plugjax.core.transforms.batching import Axis, batching_rule, materialize
+from plugjax.core.transforms.jvp import jvp_rule
+from plugjax.core.transforms.transpose import is_undefined_primal, transpose_rule
+from plugjax.core.vocabulary import (
+    Zero,
+    broadcast_in_dim_p,
+    instantiate,
+    moveaxis,
+    select_n_p,
+    zeros,
+)
+from plugjax.lax.comparison import bitwise_and, ge, le
+from plugjax.lax.families import check_same_dtypes, stretch
+
+rules = RuleSet(__name__)
+
+clamp_p = Primitive("clamp")
+
+
+def select_n(which: Any, /, *cases: Any) -> Any:
+    """Choose elementwise between cases.
+
+    Shapes:
+        which: ``[]`` or ``[...]``, bool for two cases, else int32.
+        cases: ``[...]``, one shape and dtype -> ``[...]``.
+    """
+    if not cases:
+        raise ValueError("select_n() must have at least one case")
+    return select_n_p.bind(which, *cases)
+
+
+def select(pred: Any, on_true: Any, on_false: Any, /) -> Any:
+    """Choose elementwise ``on_true`` where ``pred``, else ``on_false``; shapes as of :func:`select_n`."""
+    return select_n_p.bind(pred, on_false, on_true)
+
+
+def clamp(min: Any, x: Any, max: Any, /) -> Any:
+    """Elementwise ``x`` moved into the interval; bounds are scalars or have the shape of ``x``."""
+    return clamp_p.bind(min, x, max)
+
+
+@rules.define(abstract_eval, select_n_p)
+def _select_n_aval(which: ShapedArray, *cases: ShapedArray) -> ShapedArray:
+    first = cases[0]
+    if any(c.shape != first.shape for c in cases):
+        raise ShapeError(
+            f"select cases must have the same shapes, got [{', '.join(c.str_short() for c in cases)}]."
+        )
+    check_same_dtypes("select_n", cases)
+    if which.shape and which.shape != first.shape:
+        raise ShapeError(
+            "select `which` must be scalar or have the same shape as cases, got `which` shape "
+            f"{which.str_short()} but case shape {first.str_short()}."
+        )
+    if which.dtype == dtypes.BOOL:
+        if len(cases) > 2:
+            raise DtypeError(f"select with boolean `which` cannot have > 2 cases, got {len(cases)}")
+    elif which.dtype != dtypes.INT32:
+        raise DtypeError(f"select `which` must be boolean or int32 type, got {which.dtype.name}.")
+    return ShapedArray(first.shape, first.dtype, all(c.weak_type for c in cases))
+
+
+@rules.define(jvp_rule, select_n_p)
+def _select_n_jvp(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
+    which, *cases = primals
+    out = select_n(which, *cases)
+    if all(type(t) is Zero for t in tangents[1:]):
+        return out, Zero(aval_of(out).to_tangent_aval())
+    return out, select_n(which, *[instantiate(t) for t in tangents[1:]])
+
+
+@rules.define(transpose_rule, select_n_p)
+def _select_n_transpose(bar: Any, which: Any, *cases: Any) -> list[Any]:
+    zero = zeros(aval_of(bar))
+    return [
+        None,
+        *(
+            select_n(which, *[bar if i == j else zero for j in range(len(cases))])
+            if is_undefined_primal(case)
+            else None
+            for i, case in enumerate(cases)
+        ),
+    ]
+
+
+@rules.define(batching_rule, select_n_p)
+def _select_n_batching(
+    axis: Axis, args: Sequence[Any], dims: Sequence[int | None]
+) -> tuple[Any, int]:
+    (which, *cases), (which_dim, *case_dims) = args, dims
+    if which_dim is None and not aval_of(which).shape:
+        return select_n(
+            which, *[materialize(c, d, axis) for c, d in zip(cases, case_dims, strict=True)]
+        ), 0
+    moved = [materialize(c, d, axis) for c, d in zip(cases, case_dims, strict=True)]
+    full = aval_of(moved[0]).shape
+    which = materialize(which, which_dim, axis)
+    if aval_of(which).shape != full:
+        which = broadcast_in_dim_p.bind(which, shape=full, broadcast_dimensions=(0,))
+    return select_n(which, *moved), 0
+
+
+@rules.define(physical_rule, select_n_p)
+def _select_n_physical(
+    in_avals: Sequence[ShapedArray], out_avals: Sequence[ShapedArray], which: Any, *cases: Any
+) -> Any:
+    full = aval_of(cases[0]).shape
+    rank = in_avals[0].ndim
+    if rank:
+        which = broadcast_in_dim_p.bind(which, shape=full, broadcast_dimensions=tuple(range(rank)))
+    return select_n(which, *cases)
+
+
+@rules.define(abstract_eval, clamp_p)
+def _clamp_aval(low: ShapedArray, x: ShapedArray, high: ShapedArray) -> ShapedArray:
+    check_same_dtypes("clamp", (low, x, high))
+    for name, bound in (("min", low), ("max", high)):
+        if bound.shape and bound.shape != x.shape:
+            raise ShapeError(
+                f"clamp requires {name}.shape == operand.shape or {name}.shape == (), got {name}.shape={bound.shape}, "
+                f"operand.shape={x.shape}."
+            )
+    return x
+
+
+@rules.define(jvp_rule, clamp_p)
+def _clamp_jvp(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
+    low, x, high = primals
+    y = clamp(low, x, high)
+    aval = aval_of(y)
+    if all(type(t) is Zero for t in tangents):
+        return y, Zero(aval.to_tangent_aval())
+    zero = zeros(aval.to_tangent_aval())
+
+    def given(t: Any) -> Any:
+        return zero if type(t) is Zero else stretch(t, aval)
+
+    inside = bitwise_and(ge(x, low), le(x, high))
+    bound = select(ge(x, high), given(tangents[2]), given(tangents[0]))
+    return y, select(inside, given(tangents[1]), bound)
+
+
+@rules.define(batching_rule, clamp_p)
+def _clamp_batching(
+    axis: Axis, args: Sequence[Any], dims: Sequence[int | None]
+) -> tuple[Any, int]:
+    if dims[0] is None and dims[2] is None and not (aval_of(args[0]).shape or aval_of(args[2]).shape):
+        return clamp(*args), dims[1]  # type: ignore[return-value]  # the operand is batched
+    x = materialize(args[1], dims[1], axis)
+    full = aval_of(x).shape
+
+    def bound(value: Any, dim: int | None) -> Any:
+        if dim is None and not aval_of(value).shape:
+            return _fill(value, full)
+        value = moveaxis(value, dim, 0) if dim is not None else materialize(value, None, axis)
+        if aval_of(value).ndim < len(full):
+            return broadcast_in_dim_p.bind(value, shape=full, broadcast_dimensions=(0,))
+        return value
+
+    return clamp(bound(args[0], dims[0]), x, bound(args[2], dims[2])), 0
+
+
+def _fill(value: Any, shape: tuple[int, ...]) -> Any:
+    return broadcast_in_dim_p.bind(value, shape=shape, broadcast_dimensions=())

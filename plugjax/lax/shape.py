@@ -1,0 +1,477 @@
+"""Primitives that rearrange elements: shapes, axes, joining, cutting apart and padding; and iota."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from plugjax.core import dtypes
+from plugjax.core.array import as_array, aval_of
+from plugjax.core.aval import ShapedArray
+from plugjax.core.dtypes import DType, DTypeLike
+from plugjax.core.errors import DtypeError, ShapeError
+from plugjax.core.physical import physical_rule
+from plugjax.core.primitive import Primitive
+from plugjax.core.rules import RuleSet, abstract_eval
+from plugjax.core.transforms.batching import Axis, batching_rule, materialize
+from plugjax.core.transforms.jvp import jvp_rule
+from plugjax.core.transforms.transpose import is_undefined_primal, transpose_rule
+from plugjax.core.vocabulary import (
+    Zero,
+    broadcast_in_dim_p,
+    convert_element_type_p,
+    instantiate,
+    moveaxis,
+    reduce_sum_p,
+    reshape_p,
+    select_n_p,
+    transpose_p,
+    zeros,
+)
+from plugjax.lax.axes import (
+    canonical_axes,
+    canonical_axis,
+    check_axes,
+    inserted,
+    past,
+    static_ints,
+    static_sizes,
+)
+from plugjax.lax.families import check_same_dtypes, linear, scalar, zero_derivative
+
+rules = RuleSet(__name__)
+
+squeeze_p = Primitive("squeeze")
+rev_p = Primitive("rev")
+concatenate_p = Primitive("concatenate")
+pad_p = Primitive("pad")
+iota_p = Primitive("iota")
+split_p = Primitive("split", multiple_results=True)
+
+PaddingConfig = tuple[tuple[int, int, int], ...]
+
+
+def reshape(
+    operand: Any, new_sizes: Sequence[int], dimensions: Sequence[int] | None = None
+) -> Any:
+    """The elements in row-major order, in another shape.
+
+    Shapes:
+        operand: ``[...]`` -> ``new_sizes``, of the same number of elements.
+
+    Args:
+        operand: the array.
+        new_sizes: the shape; ``-1`` is left to ``plugjax.numpy.reshape``.
+        dimensions: order in which the axes are read, outermost first.
+    """
+    sizes = static_sizes("reshape", new_sizes)
+    if dimensions is not None:
+        order = static_ints("reshape", "dimensions", dimensions)
+        if order != tuple(range(aval_of(operand).ndim)):
+            operand = transpose(operand, order)
+    if hasattr(operand, "aval") and operand.aval.shape == sizes:
+        return operand
+    return reshape_p.bind(operand, new_sizes=sizes)
+
+
+def broadcast(operand: Any, sizes: Sequence[int]) -> Any:
+    """``operand`` repeated along new leading axes: ``[...] -> [*sizes, ...]``."""
+    new = static_sizes("broadcast", sizes)
+    shape = aval_of(operand).shape
+    return broadcast_in_dim(
+        operand, (*new, *shape), range(len(new), len(new) + len(shape))
+    )
+
+
+def broadcast_in_dim(
+    operand: Any, shape: Sequence[int], broadcast_dimensions: Sequence[int]
+) -> Any:
+    """``operand`` repeated along axes that it lacks, and along its axes of size 1.
+
+    Shapes:
+        operand: ``[...]`` -> ``shape``.
+
+    Args:
+        operand: the array.
+        shape: shape of the result.
+        broadcast_dimensions: for each axis of ``operand``, its place in ``shape``; increasing.
+    """
+    target = static_sizes("broadcast_in_dim", shape)
+    dims = static_ints("broadcast_in_dim", "broadcast_dimensions", broadcast_dimensions)
+    if hasattr(operand, "aval") and operand.aval.shape == target and len(dims) == len(target):
+        return operand
+    return broadcast_in_dim_p.bind(operand, shape=target, broadcast_dimensions=dims)
+
+
+def broadcast_to_rank(x: Any, rank: int) -> Any:
+    """``x`` with leading axes of size 1, so many that its rank is ``rank``."""
+    missing = rank - aval_of(x).ndim
+    if missing < 0:
+        raise TypeError(
+            f"lax.broadcast_to_rank: {aval_of(x).str_short()} has more axes than rank {rank}."
+        )
+    return expand_dims(x, range(missing))
+
+
+def iota(dtype: DTypeLike, size: int) -> Any:
+    """``0, 1, ..., size - 1``."""
+    return broadcasted_iota(dtype, (size,), 0)
+
+
+def broadcasted_iota(dtype: DTypeLike, shape: Sequence[int], dimension: int) -> Any:
+    """Each element's index along one axis.
+
+    Shapes:
+        -> ``shape``, of ``dtype``.
+    """
+    return iota_p.bind(
+        dtype=dtypes.canonicalize(dtype),
+        shape=static_sizes("iota", shape),
+        dimension=int(dimension),
+    )
+
+
+def expand_dims(array: Any, dimensions: Sequence[int]) -> Any:
+    """``array`` with axes of size 1 at ``dimensions`` of the result."""
+    aval = aval_of(array)
+    if len(set(dimensions)) != len(dimensions):
+        raise ValueError(f"repeated axis in lax.expand_dims: {tuple(dimensions)}")
+    new = set(canonical_axes(tuple(dimensions), aval.ndim + len(dimensions)))
+    if len(new) != len(dimensions):
+        raise ValueError(f"repeated axis in lax.expand_dims: {tuple(dimensions)}")
+    kept = iter(aval.shape)
+    rank = aval.ndim + len(new)
+    shape = tuple(1 if i in new else next(kept) for i in range(rank))
+    return broadcast_in_dim(array, shape, tuple(i for i in range(rank) if i not in new))
+
+
+def squeeze(array: Any, dimensions: Sequence[int]) -> Any:
+    """``array`` without some of its axes of size 1.
+
+    Raises:
+        ValueError: an axis does not exist, or has another size.
+    """
+    rank = aval_of(array).ndim
+    dims = canonical_axes(tuple(dimensions), rank)
+    if not dims and hasattr(array, "aval"):
+        return array
+    return squeeze_p.bind(array, dimensions=tuple(sorted(dims)))
+
+
+def rev(operand: Any, dimensions: Sequence[int]) -> Any:
+    """``operand`` with the order of elements reversed along ``dimensions``."""
+    return rev_p.bind(operand, dimensions=static_ints("rev", "dimensions", dimensions))
+
+
+def transpose(operand: Any, permutation: Sequence[int] | np.ndarray[Any, Any]) -> Any:
+    """``operand`` with axis ``permutation[i]`` at place ``i``."""
+    order = static_ints("transpose", "permutation", permutation)
+    if hasattr(operand, "aval") and order == tuple(range(operand.aval.ndim)):
+        return operand
+    return transpose_p.bind(operand, permutation=order)
+
+
+def concatenate(operands: Any, dimension: int) -> Any:
+    """Arrays joined along an axis that they have.
+
+    Shapes:
+        operands: one dtype and, but for ``dimension``, one shape.
+
+    Raises:
+        ValueError: there is no operand.
+    """
+    arrays = list(operands)
+    if not arrays:
+        raise ValueError("concatenate requires a non-empty sequences of arrays")
+    if len(arrays) == 1 and hasattr(arrays[0], "aval"):
+        check_axes("concatenate", "dimension", (dimension,), arrays[0].aval)
+        return arrays[0]
+    return concatenate_p.bind(*arrays, dimension=int(dimension))
+
+
+def pad(operand: Any, padding_value: Any, padding_config: Sequence[tuple[int, int, int]]) -> Any:
+    """``operand`` with a scalar before, after and between its elements.
+
+    Args:
+        operand: the array.
+        padding_value: scalar of the same dtype.
+        padding_config: for each axis ``(low, high, interior)``; negative ``low`` and ``high`` cut elements off.
+    """
+    config = tuple(static_ints("pad", "padding_config", entry) for entry in padding_config)
+    return pad_p.bind(operand, padding_value, padding_config=config)
+
+
+def split(operand: Any, sizes: Sequence[int], axis: int = 0) -> list[Any]:
+    """Parts of ``sizes`` along ``axis``, which add up to its size."""
+    position = canonical_axis(axis, aval_of(operand).ndim)
+    found: list[Any] = split_p.bind(
+        operand, sizes=static_sizes("split", sizes), axis=position
+    )
+    return found
+
+
+def full(shape: Sequence[int], fill_value: Any, dtype: DTypeLike | None = None) -> Any:
+    """An array of one value; weak if ``dtype`` is not given and the value is a Python scalar."""
+    target = static_sizes("full", shape)
+    aval = aval_of(fill_value)
+    if aval.shape:
+        raise TypeError(f"lax.full must be called with scalar fill_value; got {aval.str_short()}.")
+    weak = dtype is None and aval.weak_type
+    wanted = aval.dtype if dtype is None else dtypes.canonicalize(dtype)
+    if aval.dtype != wanted or aval.weak_type != weak:
+        fill_value = convert_element_type_p.bind(fill_value, new_dtype=wanted, weak_type=weak)
+    return broadcast(fill_value, target) if target else as_array(fill_value, "full")
+
+
+def full_like(
+    x: Any, fill_value: Any, dtype: DTypeLike | None = None, shape: Sequence[int] | None = None
+) -> Any:
+    """An array of one value, with the shape and dtype of ``x`` where none is given."""
+    aval = aval_of(x)
+    wanted = aval.dtype if dtype is None else dtypes.canonicalize(dtype)
+    weak = dtype is None and aval.weak_type
+    value = convert_element_type_p.bind(fill_value, new_dtype=wanted, weak_type=weak)
+    return broadcast(value, aval.shape if shape is None else shape)
+
+
+def zeros_like_array(x: Any) -> Any:
+    """Zeros with the shape and dtype of ``x``."""
+    return full_like(x, 0)
+
+
+def collapse(operand: Any, start_dimension: int, stop_dimension: int | None = None) -> Any:
+    """``operand`` with the axes from ``start_dimension`` up to ``stop_dimension`` merged into one."""
+    shape = aval_of(operand).shape
+    low, high, _ = np.s_[start_dimension:stop_dimension].indices(len(shape))
+    return reshape(operand, (*shape[:low], math.prod(shape[low:high]), *shape[high:]))
+
+
+# Rules that the primitives share ------------------------------------------------------------------
+
+
+def _on_stored(primitive: Primitive) -> None:
+    """The physical rule of a primitive whose parameters name axes: the stored ones come after them."""
+
+    @rules.define(physical_rule, primitive)
+    def _physical(in_avals: Any, out_avals: Any, *stored: Any, **params: Any) -> Any:
+        return primitive.bind(*stored, **params)
+
+
+for _p in (squeeze_p, rev_p, concatenate_p, split_p):
+    _on_stored(_p)
+
+
+def _storage(avals: Sequence[ShapedArray]) -> tuple[int, ...]:
+    dtype: Any = avals[0].dtype
+    shape: tuple[int, ...] = dtype.storage_shape
+    return shape
+
+
+def _preserving(function: Callable[..., tuple[int, ...]]) -> Callable[..., ShapedArray]:
+    """Abstract evaluation from the shape of the result: dtype and weak type are the operand's."""
+
+    def rule(x: ShapedArray, **params: Any) -> ShapedArray:
+        return ShapedArray(function(x, **params), x.dtype, x.weak_type)
+
+    return rule
+
+
+# reshape ------------------------------------------------------------------------------------------
+
+
+@rules.define(abstract_eval, reshape_p)
+@_preserving
+def _reshape_shape(x: ShapedArray, *, new_sizes: tuple[int, ...]) -> tuple[int, ...]:
+    if any(size < 0 for size in new_sizes):
+        raise ShapeError(f"reshape new_sizes must all be positive, got {new_sizes}.")
+    if math.prod(new_sizes) != x.size:
+        raise ShapeError(
+            f"reshape total size must be unchanged, got new_sizes {new_sizes} (total size "
+            f"{math.prod(new_sizes)}) for {x.str_short()} (total size {x.size})."
+        )
+    return new_sizes
+
+
+@linear(rules, reshape_p)
+def _reshape_transpose(y_bar: Any, x: Any, *, new_sizes: tuple[int, ...]) -> tuple[Any]:
+    return (reshape(y_bar, x.aval.shape),)
+
+
+@rules.define(batching_rule, reshape_p)
+def _reshape_batching(
+    axis: Axis, args: Sequence[Any], dims: Sequence[int], *, new_sizes: tuple[int, ...]
+) -> tuple[Any, int]:
+    return reshape(moveaxis(args[0], dims[0], 0), (axis.size, *new_sizes)), 0
+
+
+@rules.define(physical_rule, reshape_p)
+def _reshape_physical(in_avals: Any, out_avals: Any, x: Any, *, new_sizes: tuple[int, ...]) -> Any:
+    return reshape(x, (*new_sizes, *_storage(in_avals)))
+
+
+# broadcast_in_dim ---------------------------------------------------------------------------------
+
+
+@rules.define(abstract_eval, broadcast_in_dim_p)
+@_preserving
+def _broadcast_in_dim_shape(
+    x: ShapedArray, *, shape: tuple[int, ...], broadcast_dimensions: tuple[int, ...]
+) -> tuple[int, ...]:
+    if len(broadcast_dimensions) != x.ndim:
+        raise ShapeError(
+            "broadcast_in_dim broadcast_dimensions must have length equal to operand ndim; got "
+            f"broadcast_dimensions {broadcast_dimensions} for operand {x.str_short()}."
+        )
+    if any(not 0 <= d < len(shape) for d in broadcast_dimensions):
+        raise ShapeError(
+            "broadcast_in_dim broadcast_dimensions must be a subset of output dimensions, got "
+            f"{broadcast_dimensions} for operand {x.str_short()} and shape {shape}."
+        )
+    if any(a >= b for a, b in zip(broadcast_dimensions, broadcast_dimensions[1:], strict=False)):
+        raise ShapeError(
+            "broadcast_in_dim broadcast_dimensions must be strictly increasing; got "
+            f"{broadcast_dimensions}. Transpose the operand first."
+        )
+    if any(
+        size not in (1, shape[d]) for size, d in zip(x.shape, broadcast_dimensions, strict=True)
+    ):
+        raise ShapeError(
+            "broadcast_in_dim operand dimension sizes must either be 1, or be equal to their "
+            f"corresponding dimensions in the target broadcast shape; got operand {x.str_short()}, "
+            f"target broadcast shape {shape}, broadcast_dimensions {broadcast_dimensions}."
+        )
+    return shape
+
+
+@linear(rules, broadcast_in_dim_p)
+def _broadcast_in_dim_transpose(
+    y_bar: Any, x: Any, *, shape: tuple[int, ...], broadcast_dimensions: tuple[int, ...]
+) -> tuple[Any]:
+    operand = x.aval.shape
+    kept = {d: size for size, d in zip(operand, broadcast_dimensions, strict=True)}
+    # Stretched axes of size 1 are summed like new ones, and come back by the reshape.
+    axes = tuple(d for d, size in enumerate(shape) if kept.get(d) != size or d not in kept)
+    return (reshape(reduce_sum_p.bind(y_bar, axes=axes) if axes else y_bar, operand),)
+
+
+@rules.define(batching_rule, broadcast_in_dim_p)
+def _broadcast_in_dim_batching(
+    axis: Axis,
+    args: Sequence[Any],
+    dims: Sequence[int],
+    *,
+    shape: tuple[int, ...],
+    broadcast_dimensions: tuple[int, ...],
+) -> tuple[Any, int]:
+    return broadcast_in_dim_p.bind(
+        moveaxis(args[0], dims[0], 0),
+        shape=(axis.size, *shape),
+        broadcast_dimensions=(0, *past(broadcast_dimensions, 0)),
+    ), 0
+
+
+@rules.define(physical_rule, broadcast_in_dim_p)
+def _broadcast_in_dim_physical(
+    in_avals: Any,
+    out_avals: Any,
+    x: Any,
+    *,
+    shape: tuple[int, ...],
+    broadcast_dimensions: tuple[int, ...],
+) -> Any:
+    full_shape = (*shape, *_storage(in_avals))
+    dims = (*broadcast_dimensions, *range(len(shape), len(full_shape)))
+    return broadcast_in_dim_p.bind(x, shape=full_shape, broadcast_dimensions=dims)
+
+
+# transpose ----------------------------------------------------------------------------------------
+
+
+@rules.define(abstract_eval, transpose_p)
+@_preserving
+def _transpose_shape(x: ShapedArray, *, permutation: tuple[int, ...]) -> tuple[int, ...]:
+    if sorted(permutation) != list(range(x.ndim)):
+        raise ShapeError(
+            "transpose permutation isn't a permutation of operand dimensions, got permutation "
+            f"{permutation} for operand {x.str_short()}."
+        )
+    return tuple(x.shape[axis] for axis in permutation)
+
+
+@linear(rules, transpose_p)
+def _transpose_transpose(y_bar: Any, x: Any, *, permutation: tuple[int, ...]) -> tuple[Any]:
+    inverse = sorted(range(len(permutation)), key=permutation.__getitem__)
+    return (transpose_p.bind(y_bar, permutation=tuple(inverse)),)
+
+
+@rules.define(batching_rule, transpose_p)
+def _transpose_batching(
+    axis: Axis, args: Sequence[Any], dims: Sequence[int], *, permutation: tuple[int, ...]
+) -> tuple[Any, int]:
+    (bdim,) = dims
+    return transpose_p.bind(args[0], permutation=(bdim, *past(permutation, bdim))), 0
+
+
+@rules.define(physical_rule, transpose_p)
+def _transpose_physical(
+    in_avals: Any, out_avals: Any, x: Any, *, permutation: tuple[int, ...]
+) -> Any:
+    rank = len(permutation)
+    trailing = range(rank, rank + len(_storage(in_avals)))
+    return transpose_p.bind(x, permutation=(*permutation, *trailing))
+
+
+# squeeze ------------------------------------------------------------------------------------------
+
+
+@rules.define(abstract_eval, squeeze_p)
+@_preserving
+def _squeeze_shape(x: ShapedArray, *, dimensions: tuple[int, ...]) -> tuple[int, ...]:
+    if len(set(dimensions)) != len(dimensions):
+        raise ValueError(f"dimensions are not unique: {dimensions}")
+    if any(x.shape[d] != 1 for d in dimensions):
+        raise ValueError(
+            "cannot select an axis to squeeze out which has size not equal to one, got "
+            f"{x.str_short()} and dimensions={dimensions}"
+        )
+    return tuple(size for d, size in enumerate(x.shape) if d not in dimensions)
+
+
+@linear(rules, squeeze_p)
+def _squeeze_transpose(y_bar: Any, x: Any, *, dimensions: tuple[int, ...]) -> tuple[Any]:
+    return (reshape(y_bar, x.aval.shape),)
+
+
+@rules.define(batching_rule, squeeze_p)
+def _squeeze_batching(
+    axis: Axis, args: Sequence[Any], dims: Sequence[int], *, dimensions: tuple[int, ...]
+) -> tuple[Any, int]:
+    (bdim,) = dims
+    moved = past(dimensions, bdim)
+    return squeeze_p.bind(args[0], dimensions=moved), bdim - sum(d < bdim for d in moved)
+
+
+# rev ----------------------------------------------------------------------------------------------
+
+
+@rules.define(abstract_eval, rev_p)
+@_preserving
+def _rev_shape(x: ShapedArray, *, dimensions: tuple[int, ...]) -> tuple[int, ...]:
+    check_axes("rev", "dimensions", dimensions, x)
+    return x.shape
+
+
+@linear(rules, rev_p)
+def _rev_transpose(y_bar: Any, x: Any, *, dimensions: tuple[int, ...]) -> tuple[Any]:
+    return (rev_p.bind(y_bar, dimensions=dimensions),)
+
+
+@rules.define(batching_rule, rev_p)
+def _rev_batching(
+    axis: Axis, args: Sequence[Any], dims: Sequence[int], *, dimensions: tuple[int, ...]
+) -> tuple[Any, int]:
+    (bdim,) = dims
+    return rev_p.bind(args[0], dimensions=past(dimensions, bdim)), bdim

@@ -1,0 +1,170 @@
+"""Trigonometric and hyperbolic primitives, and their inverses. Angles are in radians."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from plugjax.core.primitive import Primitive
+from plugjax.core.rules import RuleSet
+from plugjax.lax.arithmetic import add, div, mul, neg, square, sub
+from plugjax.lax.exponential import rsqrt
+from plugjax.lax.families import FLOAT, INEXACT, elementwise, partials, scalar
+
+rules = RuleSet(__name__)
+
+sin_p = Primitive("sin")
+cos_p = Primitive("cos")
+tan_p = Primitive("tan")
+asin_p = Primitive("asin")
+acos_p = Primitive("acos")
+atan_p = Primitive("atan")
+atan2_p = Primitive("atan2")
+sinh_p = Primitive("sinh")
+cosh_p = Primitive("cosh")
+tanh_p = Primitive("tanh")
+asinh_p = Primitive("asinh")
+acosh_p = Primitive("acosh")
+atanh_p = Primitive("atanh")
+
+for _p in (
+    sin_p, cos_p, tan_p, asin_p, acos_p, atan_p, sinh_p, cosh_p, tanh_p, asinh_p, acosh_p, atanh_p,
+):  # fmt: skip
+    elementwise(rules, _p, accepts=INEXACT)
+elementwise(rules, atan2_p, accepts=FLOAT)
+
+
+def sin(x: Any, /) -> Any:
+    """Elementwise sine."""
+    return sin_p.bind(x)
+
+
+def cos(x: Any, /) -> Any:
+    """Elementwise cosine."""
+    return cos_p.bind(x)
+
+
+def tan(x: Any, /) -> Any:
+    """Elementwise tangent."""
+    return tan_p.bind(x)
+
+
+def asin(x: Any, /) -> Any:
+    """Elementwise inverse sine, in [-pi/2, pi/2]."""
+    return asin_p.bind(x)
+
+
+def acos(x: Any, /) -> Any:
+    """Elementwise inverse cosine, in [0, pi]."""
+    return acos_p.bind(x)
+
+
+def atan(x: Any, /) -> Any:
+    """Elementwise inverse tangent, in [-pi/2, pi/2]."""
+    return atan_p.bind(x)
+
+
+def atan2(x: Any, y: Any, /) -> Any:
+    """Elementwise angle of the point ``(y, x)``, in [-pi, pi]: the inverse tangent of ``x / y`` in its quadrant."""
+    return atan2_p.bind(x, y)
+
+
+def sinh(x: Any, /) -> Any:
+    """Elementwise hyperbolic sine."""
+    return sinh_p.bind(x)
+
+
+def cosh(x: Any, /) -> Any:
+    """Elementwise hyperbolic cosine."""
+    return cosh_p.bind(x)
+
+
+def tanh(x: Any, /) -> Any:
+    """Elementwise hyperbolic tangent."""
+    return tanh_p.bind(x)
+
+
+def asinh(x: Any, /) -> Any:
+    """Elementwise inverse hyperbolic sine."""
+    return asinh_p.bind(x)
+
+
+def acosh(x: Any, /) -> Any:
+    """Elementwise inverse hyperbolic cosine, of values not below 1."""
+    return acosh_p.bind(x)
+
+
+def atanh(x: Any, /) -> Any:
+    """Elementwise inverse hyperbolic tangent, of values in [-1, 1]."""
+    return atanh_p.bind(x)
+
+
+@partials(rules, sin_p)
+def _sin_partials(y: Any, x: Any) -> tuple[Any]:
+    return (lambda: cos(x),)
+
+
+@partials(rules, cos_p)
+def _cos_partials(y: Any, x: Any) -> tuple[Any]:
+    return (lambda: neg(sin(x)),)
+
+
+@partials(rules, tan_p)
+def _tan_partials(y: Any, x: Any) -> tuple[Any]:
+    return (lambda: add(scalar(1, y), square(y)),)
+
+
+@partials(rules, asin_p)
+def _asin_partials(y: Any, x: Any) -> tuple[Any]:
+    return (lambda: rsqrt(sub(scalar(1, x), square(x))),)
+
+
+@partials(rules, acos_p)
+def _acos_partials(y: Any, x: Any) -> tuple[Any]:
+    return (lambda: neg(rsqrt(sub(scalar(1, x), square(x)))),)
+
+
+@partials(rules, atan_p)
+def _atan_partials(y: Any, x: Any) -> tuple[Any]:
+    return (lambda: div(scalar(1, x), add(scalar(1, x), square(x))),)
+
+
+@partials(rules, atan2_p)
+def _atan2_partials(z: Any, x: Any, y: Any) -> tuple[Any, Any]:
+    def by_x() -> Any:
+        return div(y, add(square(x), square(y)))
+
+    def by_y() -> Any:
+        return neg(div(x, add(square(x), square(y))))
+
+    return by_x, by_y
+
+
+@partials(rules, sinh_p)
+def _sinh_partials(y: Any, x: Any) -> tuple[Any]:
+    return (lambda: cosh(x),)
+
+
+@partials(rules, cosh_p)
+def _cosh_partials(y: Any, x: Any) -> tuple[Any]:
+    return (lambda: sinh(x),)
+
+
+@partials(rules, tanh_p)
+def _tanh_partials(y: Any, x: Any) -> tuple[Any]:
+    # (1 - y)(1 + y): near |y| = 1 it keeps the digits that 1 - y**2 loses.
+    return (lambda: mul(sub(scalar(1, y), y), add(scalar(1, y), y)),)
+
+
+@partials(rules, asinh_p)
+def _asinh_partials(y: Any, x: Any) -> tuple[Any]:
+    return (lambda: rsqrt(add(square(x), scalar(1, x))),)
+
+
+@partials(rules, acosh_p)
+def _acosh_partials(y: Any, x: Any) -> tuple[Any]:
+    return (lambda: mul(rsqrt(sub(x, scalar(1, x))), rsqrt(add(x, scalar(1, x)))),)
+
+
+@partials(rules, atanh_p)
+def _atanh_partials(y: Any, x: Any) -> tuple[Any]:
+    return (lambda: div(scalar(1, x), mul(sub(scalar(1, x), x), add(scalar(1, x), x))),)

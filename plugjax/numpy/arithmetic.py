@@ -1,0 +1,358 @@
+"""Sums, products, quotients, powers, extrema and complex parts, element by element."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from plugjax import lax
+from plugjax.core import dtypes
+from plugjax.core.array import Array
+from plugjax.core.dtypes import BOOL, DType
+from plugjax.lax.families import scalar
+from plugjax.numpy.promotion import (
+    ArrayLike,
+    as_operand,
+    broadcast_together,
+    check_arraylike,
+    converted,
+    pick,
+    promote_args,
+    promote_inexact,
+    promote_numeric,
+    to_inexact,
+)
+from plugjax.numpy.rounding import signbit
+
+__all__ = [
+    "abs", "absolute", "add", "angle", "conj", "conjugate", "divide", "divmod", "fabs", "float_power",
+    "floor_divide", "fmax", "fmin", "fmod", "heaviside", "hypot", "imag", "maximum", "minimum", "mod",
+    "multiply", "negative", "positive", "pow", "power", "real", "reciprocal", "remainder", "sign", "sqrt",
+    "square", "subtract", "true_divide",
+]  # fmt: skip
+
+
+def add(x: ArrayLike, y: ArrayLike, /) -> Array:
+    """Sum, ``x + y``; for bools the disjunction.
+
+    Shapes:
+        x, y: broadcast together -> ``[...]``.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.add(jnp.arange(3), 0.5)
+        Array([0.5, 1.5, 2.5], dtype=float32, weak_type=True)
+    """
+    x, y = promote_args("add", x, y)
+    return lax.bitwise_or(x, y) if x.dtype is BOOL else lax.add(x, y)
+
+
+def subtract(x: ArrayLike, y: ArrayLike, /) -> Array:
+    """Difference, ``x - y``.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.subtract(jnp.arange(3), 1)
+        Array([-1,  0,  1], dtype=int32)
+    """
+    x, y = promote_args("subtract", x, y)
+    return lax.sub(x, y)
+
+
+def multiply(x: ArrayLike, y: ArrayLike, /) -> Array:
+    """Product, ``x * y``; for bools the conjunction.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.multiply(jnp.arange(3), 2)
+        Array([0, 2, 4], dtype=int32)
+    """
+    x, y = promote_args("multiply", x, y)
+    return lax.bitwise_and(x, y) if x.dtype is BOOL else lax.mul(x, y)
+
+
+def true_divide(x: ArrayLike, y: ArrayLike, /) -> Array:
+    """Quotient, ``x / y``, inexact.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.true_divide(jnp.arange(3), 2)
+        Array([0. , 0.5, 1. ], dtype=float32)
+    """
+    x, y = promote_inexact("true_divide", x, y)
+    return lax.div(x, y)
+
+
+divide = true_divide
+
+
+def floor_divide(x: ArrayLike, y: ArrayLike, /) -> Array:
+    """Quotient rounded down, ``x // y``.
+
+    Differs from NumPy:
+        An integer divided by zero is -1, without a warning.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.floor_divide(jnp.array([7, -7]), 2)
+        Array([ 3, -4], dtype=int32)
+    """
+    x, y = promote_numeric("floor_divide", x, y)
+    kind = x.dtype.kind
+    if kind == "u":
+        return lax.div(x, y)
+    if kind == "i":
+        quotient = lax.div(x, y)
+        uneven = lax.bitwise_and(lax.ne(lax.sign(x), lax.sign(y)), lax.ne(lax.rem(x, y), scalar(0, x)))
+        return pick(uneven, lax.sub(quotient, scalar(1, x)), quotient)
+    if kind == "c":
+        raise TypeError("floor_divide does not support complex-valued inputs")
+    return _float_divmod(x, y)[0]
+
+
+def remainder(x: ArrayLike, y: ArrayLike, /) -> Array:
+    """Remainder of :func:`floor_divide`, with the sign of ``y``.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.remainder(jnp.array([7, -7]), 3)
+        Array([1, 2], dtype=int32)
+    """
+    x, y = promote_numeric("remainder", x, y)
+    zero = scalar(0, x)
+    if x.dtype.kind in "iu":
+        y = pick(lax.eq(y, zero), scalar(1, x), y)
+    trunc_mod = lax.rem(x, y)
+    adjust = lax.bitwise_and(
+        lax.ne(lax.lt(trunc_mod, zero), lax.lt(y, zero)), lax.ne(trunc_mod, zero)
+    )
+    return pick(adjust, lax.add(trunc_mod, y), trunc_mod)
+
+
+mod = remainder
+
+
+def fmod(x: ArrayLike, y: ArrayLike, /) -> Array:
+    """Remainder with the sign of ``x``, as in C.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.fmod(jnp.array([7, -7]), 3)
+        Array([ 1, -1], dtype=int32)
+    """
+    x, y = promote_numeric("fmod", x, y)
+    if x.dtype.kind in "iu":
+        y = pick(lax.eq(y, scalar(0, x)), scalar(1, x), y)
+    return lax.rem(x, y)
+
+
+def divmod(x: ArrayLike, y: ArrayLike, /) -> tuple[Array, Array]:
+    """Quotient rounded down, and the remainder.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.divmod(jnp.array([7]), 2)
+        (Array([3], dtype=int32), Array([1], dtype=int32))
+    """
+    x, y = promote_numeric("divmod", x, y)
+    if x.dtype.kind in "iu":
+        return floor_divide(x, y), remainder(x, y)
+    return _float_divmod(x, y)
+
+
+def _float_divmod(x: Array, y: Array) -> tuple[Array, Array]:
+    # As Python's float.__divmod__: the quotient is computed from what the remainder leaves.
+    zero = scalar(0, x)
+    mod = lax.rem(x, y)
+    quotient = lax.div(pick(lax.eq(y, zero), x, lax.sub(x, mod)), y)
+    adjust = lax.bitwise_and(lax.ne(mod, zero), lax.ne(lax.sign(y), lax.sign(mod)))
+    mod = pick(adjust, lax.add(mod, y), mod)
+    quotient = pick(adjust, lax.sub(quotient, scalar(1, x)), quotient)
+    return lax.round(quotient), mod
+
+
+def power(x: ArrayLike, y: ArrayLike, /) -> Array:
+    """``x ** y``. A Python integer as exponent multiplies instead of taking logarithms.
+
+    Raises:
+        TypeError: an integer to a negative Python integer.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.power(jnp.arange(4), 2)
+        Array([0, 1, 4, 9], dtype=int32)
+    """
+    if type(y) is int:
+        x = as_operand("power", x)
+        return lax.integer_pow(converted(x, _number(x)), y) if y != 1 else x
+    check_arraylike("power", x, y)
+    x, y = promote_args("power", x, y)
+    if x.dtype is BOOL:
+        return lax.bitwise_or(x, lax.bitwise_not(y))
+    if x.dtype.kind in "iu":
+        return _integer_power(x, y)
+    return lax.pow(x, y)
+
+
+pow = power
+
+
+def _number(x: Array) -> DType:
+    return dtypes.INT32 if x.dtype is BOOL else x.dtype
+
+
+def _integer_power(x: Array, y: Array) -> Array:
+    # Repeated squaring over the bits of the exponent; negative exponents give 0, but 1 and -1 keep their powers.
+    one, zero = scalar(1, x), scalar(0, x)
+    x, y = broadcast_together(x, y)
+    result = lax.full_like(x, 1)
+    base, rest = x, y
+    bits = x.dtype.itemsize * 8 - (x.dtype.kind == "i")
+    for _ in range(bits):
+        odd = lax.ne(lax.bitwise_and(rest, one), zero)
+        result = pick(odd, lax.mul(result, base), result)
+        base = lax.mul(base, base)
+        rest = lax.shift_right_logical(rest, one)
+    if x.dtype.kind == "i":
+        unit = pick(lax.eq(x, one), one, pick(lax.eq(x, scalar(-1, x)), result, zero))
+        result = pick(lax.lt(y, zero), unit, result)
+    return result
+
+
+def float_power(x: ArrayLike, y: ArrayLike, /) -> Array:
+    """``x ** y``, inexact."""
+    x, y = promote_inexact("float_power", x, y)
+    return lax.pow(x, y)
+
+
+def square(x: ArrayLike, /) -> Array:
+    """Square, ``x * x``."""
+    x = as_operand("square", x)
+    return lax.square(converted(x, _number(x)))
+
+
+def sqrt(x: ArrayLike, /) -> Array:
+    """Square root; nan for negative reals."""
+    return lax.sqrt(to_inexact("sqrt", x))
+
+
+def reciprocal(x: ArrayLike, /) -> Array:
+    """``1 / x``, inexact."""
+    x = to_inexact("reciprocal", x)
+    return lax.div(scalar(1, x), x) if not x.weak_type else lax.integer_pow(x, -1)
+
+
+def negative(x: ArrayLike, /) -> Array:
+    """``-x``."""
+    return lax.neg(as_operand("negative", x))
+
+
+def positive(x: ArrayLike, /) -> Array:
+    """``x`` itself."""
+    return as_operand("positive", x)  # type: ignore[no-any-return]  # an array
+
+
+def abs(x: ArrayLike, /) -> Array:
+    """Absolute value; real for complex ``x``.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.abs(jnp.array([-1.0, 2.0]))
+        Array([1., 2.], dtype=float32)
+    """
+    x = as_operand("abs", x)
+    return x if x.dtype.kind in "ub" else lax.abs(x)
+
+
+absolute = abs
+
+
+def fabs(x: ArrayLike, /) -> Array:
+    """Absolute value of real numbers, inexact."""
+    return lax.abs(to_inexact("fabs", x))
+
+
+def sign(x: ArrayLike, /) -> Array:
+    """-1, 0 or 1; ``x / |x|`` for complex ``x``."""
+    return lax.sign(as_operand("sign", x))
+
+
+def heaviside(x: ArrayLike, y: ArrayLike, /) -> Array:
+    """0 below zero, ``y`` at zero, 1 above."""
+    x, y = promote_inexact("heaviside", x, y)
+    zero = scalar(0, x)
+    step = pick(lax.lt(x, zero), zero, pick(lax.gt(x, zero), scalar(1, x), y))
+    return pick(lax.ne(x, x), x, step)
+
+
+def hypot(x: ArrayLike, y: ArrayLike, /) -> Array:
+    """``sqrt(x**2 + y**2)`` without overflow."""
+    x, y = promote_inexact("hypot", x, y)
+    x, y = lax.abs(x), lax.abs(y)
+    larger, smaller = lax.max(x, y), lax.min(x, y)
+    zero = scalar(0, larger)
+    at_zero = lax.eq(larger, zero)
+    ratio = lax.div(smaller, pick(at_zero, scalar(1, larger), larger))
+    length = lax.mul(larger, lax.sqrt(lax.add(lax.square(ratio), scalar(1, larger))))
+    infinite = lax.bitwise_or(lax.eq(x, scalar(np.inf, x)), lax.eq(y, scalar(np.inf, y)))
+    return pick(infinite, scalar(np.inf, larger), pick(at_zero, zero, length))
+
+
+def maximum(x: ArrayLike, y: ArrayLike, /) -> Array:
+    """The larger of two; nan if either is nan.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.maximum(jnp.array([-1.0, 2.0]), 0)
+        Array([0., 2.], dtype=float32)
+    """
+    x, y = promote_args("maximum", x, y)
+    return lax.max(x, y)
+
+
+def minimum(x: ArrayLike, y: ArrayLike, /) -> Array:
+    """The smaller of two; nan if either is nan."""
+    x, y = promote_args("minimum", x, y)
+    return lax.min(x, y)
+
+
+def fmax(x: ArrayLike, y: ArrayLike) -> Array:
+    """The larger of two; the other one if one is nan."""
+    x, y = promote_args("fmax", x, y)
+    return pick(lax.bitwise_or(lax.gt(x, y), lax.ne(y, y)), x, y)
+
+
+def fmin(x: ArrayLike, y: ArrayLike) -> Array:
+    """The smaller of two; the other one if one is nan."""
+    x, y = promote_args("fmin", x, y)
+    return pick(lax.bitwise_or(lax.lt(x, y), lax.ne(y, y)), x, y)
+
+
+def real(val: ArrayLike, /) -> Array:
+    """Real part."""
+    x = as_operand("real", val)
+    return lax.real(x) if x.dtype.kind == "c" else x
+
+
+def imag(val: ArrayLike, /) -> Array:
+    """Imaginary part; zeros for real numbers."""
+    x = as_operand("imag", val)
+    return lax.imag(x) if x.dtype.kind == "c" else lax.full_like(x, 0)
+
+
+def conjugate(x: ArrayLike, /) -> Array:
+    """Complex conjugate; real numbers stay what they are."""
+    x = as_operand("conjugate", x)
+    return lax.conj(x) if x.dtype.kind == "c" else x
+
+
+conj = conjugate
+
+
+def angle(z: ArrayLike, deg: bool = False) -> Array:
+    """Argument of a complex number, in radians; in degrees if ``deg``."""
+    z = to_inexact("angle", z)
+    if z.dtype.kind == "c":
+        phase = lax.atan2(lax.imag(z), lax.real(z))
+    else:
+        phase = lax.atan2(lax.full_like(z, 0), z)
+    return lax.mul(phase, scalar(180 / np.pi, phase)) if deg else phase

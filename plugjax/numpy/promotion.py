@@ -1,0 +1,352 @@
+"""Coercion and promotion: what an argument of a function of ``plugjax.numpy`` becomes before lax sees it.
+
+Operands get one dtype (the join of theirs, where Python scalars are weak) and one rank. A Python scalar beside an array
+becomes a NumPy scalar, or a rank-0 array where the other operand lives, so that staging writes it as a literal.
+"""
+
+from __future__ import annotations
+
+import itertools
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from plugjax.core import dtypes
+from plugjax.core.array import Array, as_array, aval_of, default_placement
+from plugjax.core.aval import Shape, ShapedArray
+from plugjax.core.config import config
+from plugjax.core.dtypes import BOOL, DType, DTypeLike
+from plugjax.core.trace import Tracer
+from plugjax.core.vocabulary import broadcast_in_dim_p, convert_element_type_p, select_n_p
+
+__all__ = [
+    "ArrayLike", "Operand", "as_operand", "as_operands", "broadcast_ranks", "broadcast_shape",
+    "broadcast_to_shape", "broadcast_together", "canonical_dtype", "check_arraylike", "convert", "converted",
+    "join_dtypes", "pick", "promote_args", "promote_inexact", "promote_many", "promote_numeric",
+    "promote_shapes", "reject_out", "to_inexact",
+]  # fmt: skip
+
+ArrayLike: TypeAlias = Any  # an Array, a tracer, a NumPy array or scalar, a Python scalar, or `__jax_array__`
+Operand: TypeAlias = Any  # what a primitive takes: an Array, a tracer, or a NumPy scalar
+
+_PYTHON = (bool, int, float, complex)
+
+# A Python scalar of the type beside a strong dtype of these kinds takes on that dtype, whatever the configuration.
+_ABSORBED = {int: "iufc", float: "fc", complex: "c"}
+
+
+def check_arraylike(who: str, *args: Any) -> None:
+    """Raise unless all arguments are arrays or scalars.
+
+    Raises:
+        TypeError: a list, ``None`` or another object that is not array-like.
+    """
+    for position, x in enumerate(args):
+        if not _is_arraylike(x):
+            raise TypeError(
+                f"{who} requires ndarray or scalar arguments, got {type(x)} at position {position}. "
+                "Convert it with plugjax.numpy.asarray."
+            )
+
+
+def _is_arraylike(x: Any) -> bool:
+    return (
+        type(x) is Array
+        or isinstance(x, (Tracer, np.ndarray, np.generic, *_PYTHON))
+        or hasattr(x, "__jax_array__")
+    )
+
+
+def as_operand(who: str, x: ArrayLike, position: int = 0) -> Operand:
+    """``x`` as an Array or tracer; lists and ``None`` are rejected."""
+    if type(x) is Array:
+        return x
+    if not _is_arraylike(x):
+        raise TypeError(
+            f"{who} requires ndarray or scalar arguments, got {type(x)} at position {position}. "
+            "Convert it with plugjax.numpy.asarray."
+        )
+    return as_array(x, who)
+
+
+def as_operands(who: str, *args: ArrayLike) -> list[Operand]:
+    """Each argument as an Array or tracer."""
+    return [as_operand(who, x, i) for i, x in enumerate(args)]
+
+
+def canonical_dtype(who: str, dtype: DTypeLike) -> DType:
+    """A ``dtype=`` argument as the dtype in force: 64-bit ones are narrowed, with a warning, unless x64 is on.
+
+    Raises:
+        TypeError: not a dtype that arrays can have.
+    """
+    if dtype is None:
+        return dtypes.canonicalize(float)
+    scalar = getattr(dtype, "dtype", None)
+    if isinstance(scalar, (np.dtype, dtypes.ExtendedDType)):
+        dtype = scalar
+    found = dtypes.canonicalize(dtype)
+    if isinstance(found, np.dtype):
+        if found.kind not in "biufcV" or (found.kind == "V" and not _is_custom(found)):
+            raise TypeError(f"{who}: dtype {dtype!r} is not a valid JAX array type. Only arrays of numbers and bools are.")
+        if isinstance(dtype, (str, np.dtype, type)) and dtype not in _PYTHON and np.dtype(dtype).itemsize > found.itemsize:
+            warnings.warn(
+                f"Explicitly requested dtype {np.dtype(dtype).name} is not available, and will be truncated to dtype "
+                f"{found.name}. To enable more dtypes, set the jax_enable_x64 configuration option.",
+                stacklevel=3,
+            )
+    return found
+
+
+def _is_custom(dtype: DType) -> bool:
+    return (
+        dtype in dtypes.CUSTOM_FLOATS
+        or dtype in dtypes.SIGNED_SMALL
+        or dtype in dtypes.UNSIGNED_SMALL
+        or dtype == dtypes.float0
+    )
+
+
+def convert(x: Operand, dtype: DType, weak_type: bool = False) -> Operand:
+    """``x`` with another dtype and weak type; itself if it has them."""
+    aval = x.aval
+    if aval.dtype == dtype and aval.weak_type == weak_type:
+        return x
+    return convert_element_type_p.bind(x, new_dtype=dtype, weak_type=weak_type)
+
+
+def converted(x: Operand, dtype: DType) -> Operand:
+    """``x`` with another dtype; itself, weak or not, if it has it."""
+    aval = x.aval
+    if aval.dtype == dtype:
+        return x
+    return convert_element_type_p.bind(x, new_dtype=dtype, weak_type=False)
+
+
+def join_dtypes(*args: ArrayLike) -> tuple[DType, bool]:
+    """Dtype and weak type that all the arguments convert to."""
+    avals = [aval_of(x) for x in args]
+    return dtypes.promote((a.dtype, a.weak_type) for a in avals)
+
+
+def _scalar(value: Any, dtype: DType, weak_type: bool, beside: Operand) -> Operand:
+    """A Python scalar as an operand of a dtype, placed where its partner is."""
+    try:
+        number = dtype.type(value)
+    except OverflowError:
+        # Wraps around, as the conversion of an array would; integers beyond the default width raise.
+        wide = dtypes.scalar_dtype(value)
+        try:
+            number = np.asarray(value, wide).astype(dtype)[()]
+        except OverflowError:
+            raise OverflowError(f"Python integer {value} does not fit {wide}; set jax_enable_x64") from None
+    if type(beside) is Array:
+        return Array(_scalar_aval(dtype, weak_type), beside._placement, number)
+    if weak_type:
+        return Array(_scalar_aval(dtype, True), default_placement(), number)
+    return number
+
+
+_scalar_avals: tuple[dict[DType, ShapedArray], dict[DType, ShapedArray]] = ({}, {})
+
+
+def _scalar_aval(dtype: DType, weak_type: bool) -> ShapedArray:
+    known = _scalar_avals[weak_type]
+    found = known.get(dtype)
+    if found is None:
+        found = known[dtype] = ShapedArray((), dtype, weak_type)
+    return found
+
+
+def promote_args(who: str, x: ArrayLike, y: ArrayLike) -> tuple[Operand, Operand]:
+    """Two operands with one dtype, and ranks that lax accepts.
+
+    Raises:
+        TypeError: an argument is not array-like, or the shapes do not broadcast.
+        TypePromotionError: the dtypes have no join, or strict promotion forbids it.
+    """
+    if type(x) is Array or isinstance(x, Tracer):
+        a = x.aval
+        if type(y) is Array or isinstance(y, Tracer):
+            b = y.aval
+            if a is b:
+                return x, y
+            if a.dtype is b.dtype and a.weak_type is b.weak_type and (
+                a.ndim == b.ndim or not a.ndim or not b.ndim
+            ):
+                return x, y
+        else:
+            kinds = _ABSORBED.get(type(y))
+            if kinds is not None and not a.weak_type and a.dtype.kind in kinds:
+                return x, _scalar(y, a.dtype, False, x)
+    elif type(y) is Array or isinstance(y, Tracer):
+        b = y.aval
+        kinds = _ABSORBED.get(type(x))
+        if kinds is not None and not b.weak_type and b.dtype.kind in kinds:
+            return _scalar(x, b.dtype, False, y), y
+    first, second = _promoted(who, (x, y), None)
+    return first, second
+
+
+def promote_many(who: str, *args: ArrayLike) -> list[Operand]:
+    """Any number of operands with one dtype, and ranks that lax accepts."""
+    return _promoted(who, args, None)
+
+
+def promote_inexact(who: str, x: ArrayLike, y: ArrayLike) -> tuple[Operand, Operand]:
+    """As :func:`promote_args`, with integers and bools made floating."""
+    if type(x) is Array and type(y) is Array:
+        if x.aval is y.aval and x.aval.dtype.kind in "fc":
+            return x, y
+    elif type(x) is Array and type(y) is float and x.aval.dtype.kind in "fc" and not x.aval.weak_type:
+        return x, _scalar(y, x.aval.dtype, False, x)
+    first, second = _promoted(who, (x, y), dtypes.to_inexact)
+    return first, second
+
+
+def _to_numeric(dtype: DType) -> DType:
+    return dtypes.canonicalize(int) if dtype == BOOL else dtype
+
+
+def promote_numeric(who: str, x: ArrayLike, y: ArrayLike) -> tuple[Operand, Operand]:
+    """As :func:`promote_args`, with bools made integers of default width."""
+    first, second = _promoted(who, (x, y), _to_numeric)
+    return first, second
+
+
+def to_inexact(who: str, x: ArrayLike) -> Operand:
+    """One operand, floating or complex: integers and bools are converted."""
+    if type(x) is Array and x.aval.dtype.kind in "fc":
+        return x
+    x = as_operand(who, x)
+    aval = x.aval
+    if dtypes.is_extended(aval.dtype):
+        raise TypeError(f"{who} does not accept dtype {aval.dtype.name}. Accepted dtypes are numeric.")
+    dtype = dtypes.to_inexact(aval.dtype)
+    if dtype == aval.dtype:
+        return x
+    return convert_element_type_p.bind(x, new_dtype=dtype, weak_type=aval.weak_type)
+
+
+def _promoted(
+    who: str, args: Sequence[ArrayLike], widen: Callable[[DType], DType] | None
+) -> list[Operand]:
+    for position, x in enumerate(args):
+        if not _is_arraylike(x):
+            raise TypeError(
+                f"{who} requires ndarray or scalar arguments, got {type(x)} at position {position}. "
+                "Convert it with plugjax.numpy.asarray."
+            )
+    values = [x if type(x) in _PYTHON else as_array(x, who) for x in args]
+    dtype, weak_type = dtypes.promote(
+        (aval.dtype, aval.weak_type) for aval in [aval_of(x) for x in values]
+    )
+    if widen is not None:
+        dtype = dtypes.canonicalize(widen(dtype))
+    beside = next((x for x in values if type(x) not in _PYTHON), None)
+    operands = []
+    for x in values:
+        if type(x) not in _PYTHON:
+            operands.append(convert(x, dtype, weak_type))
+        elif beside is None:
+            operands.append(convert(as_array(x, who), dtype, weak_type))
+        else:
+            operands.append(_scalar(x, dtype, weak_type, beside))
+    return broadcast_ranks(who, operands)
+
+
+def broadcast_ranks(who: str, operands: list[Operand]) -> list[Operand]:
+    """Operands with leading axes of size 1, so that all but scalars have one rank."""
+    ranks = {x.ndim for x in operands if x.ndim}
+    if len(ranks) < 2:
+        return operands
+    mode = config.read("numpy_rank_promotion")
+    if mode != "allow":
+        shapes = " ".join(str(x.shape) for x in operands)
+        message = (
+            f"Operands could not be broadcast together for {who} on shapes {shapes} and with the config option "
+            "jax_numpy_rank_promotion='raise'. Reshape or broadcast one of them."
+        )
+        if mode == "raise":
+            raise ValueError(message)
+        warnings.warn(
+            f"Following NumPy automatic rank promotion for {who} on shapes {shapes}. Set the jax_numpy_rank_promotion "
+            "config option to 'allow' to disable this warning.",
+            stacklevel=4,
+        )
+    broadcast_shape(who, *[x.shape for x in operands])
+    rank = max(ranks)
+    return [promote_shapes(x, rank) if x.ndim else x for x in operands]
+
+
+def promote_shapes(x: Operand, rank: int) -> Operand:
+    """``x`` with leading axes of size 1, ``rank`` axes in all."""
+    missing = rank - x.ndim
+    if missing <= 0:
+        return x
+    return broadcast_in_dim_p.bind(
+        x, shape=(*(1,) * missing, *x.shape), broadcast_dimensions=tuple(range(missing, rank))
+    )
+
+
+def broadcast_to_shape(who: str, x: Operand, shape: Shape) -> Operand:
+    """``x`` broadcast to ``shape`` by NumPy's rules.
+
+    Raises:
+        ValueError: it does not broadcast.
+    """
+    own = x.shape
+    if own == shape:
+        return x
+    lead = len(shape) - len(own)
+    if lead < 0 or any(a not in (1, b) for a, b in zip(own, shape[lead:], strict=True)):
+        raise ValueError(
+            f"Incompatible shapes for broadcasting: {who} got an array of shape {own} and the requested shape {shape}."
+        )
+    return broadcast_in_dim_p.bind(
+        x, shape=shape, broadcast_dimensions=tuple(range(lead, len(shape)))
+    )
+
+
+def broadcast_shape(who: str, *shapes: Shape) -> Shape:
+    """The shape that arrays of the given shapes broadcast to.
+
+    Raises:
+        ValueError: they do not.
+    """
+    result: list[int] = []
+    for sizes in itertools.zip_longest(*[reversed(s) for s in shapes], fillvalue=1):
+        stretched = {size for size in sizes if size != 1}
+        if len(stretched) > 1:
+            raise ValueError(f"Incompatible shapes for broadcasting: {who} got shapes={list(shapes)}")
+        result.append(stretched.pop() if stretched else 1)
+    return tuple(reversed(result))
+
+
+def broadcast_together(*operands: Operand) -> list[Operand]:
+    """Operands broadcast to one shape; NumPy scalars beside arrays become arrays."""
+    shape = broadcast_shape("broadcast", *[x.shape for x in operands])
+    return [
+        x if x.shape == shape else broadcast_to_shape("broadcast", x, shape) for x in operands
+    ]
+
+
+def pick(which: Operand, on_true: Operand, on_false: Operand) -> Operand:
+    """Choose between two operands of one dtype; all three broadcast together."""
+    if which.shape:
+        which, on_true, on_false = broadcast_together(which, on_true, on_false)
+    else:
+        on_true, on_false = broadcast_together(on_true, on_false)
+    return select_n_p.bind(which, on_false, on_true)
+
+
+def reject_out(who: str, out: Any) -> None:
+    """Raise unless ``out`` is ``None``: arrays are immutable.
+
+    Raises:
+        NotImplementedError: ``out`` was given.
+    """
+    if out is not None:
+        raise NotImplementedError(f"The 'out' argument to jnp.{who} is not supported. Use the result instead.")

@@ -1,0 +1,164 @@
+"""Rounding, and the parts of floating-point numbers."""
+
+from __future__ import annotations
+
+import ml_dtypes
+import numpy as np
+
+from plugjax import lax
+from plugjax.core import dtypes
+from plugjax.core.array import Array
+from plugjax.core.dtypes import BOOL
+from plugjax.lax.families import scalar
+from plugjax.numpy.promotion import (
+    ArrayLike,
+    as_operand,
+    broadcast_together,
+    converted,
+    pick,
+    promote_inexact,
+    reject_out,
+    to_inexact,
+)
+
+__all__ = [
+    "around", "ceil", "copysign", "fix", "floor", "frexp", "ldexp", "modf", "nextafter", "rint", "round",
+    "signbit", "spacing", "trunc",
+]  # fmt: skip
+
+
+def signbit(x: ArrayLike, /) -> Array:
+    """Whether the sign bit is set; true for -0.0."""
+    x = as_operand("signbit", x)
+    if x.dtype.kind in "ub":
+        return lax.full_like(x, False, dtype=BOOL)
+    if x.dtype.kind == "i":
+        return lax.lt(x, scalar(0, x))
+    signed = np.dtype(f"int{x.dtype.itemsize * 8}")
+    bits = lax.bitcast_convert_type(x, signed)
+    return lax.lt(bits, signed.type(0))
+
+
+def copysign(x: ArrayLike, y: ArrayLike, /) -> Array:
+    """``|x|`` with the sign of ``y``."""
+    x, y = promote_inexact("copysign", x, y)
+    return pick(signbit(y), lax.neg(lax.abs(x)), lax.abs(x))
+
+
+def floor(x: ArrayLike, /) -> Array:
+    """Largest integer not above ``x``; integers keep their dtype."""
+    x = as_operand("floor", x)
+    return x if x.dtype.kind in "iub" else lax.floor(x)
+
+
+def ceil(x: ArrayLike, /) -> Array:
+    """Smallest integer not below ``x``; integers keep their dtype."""
+    x = as_operand("ceil", x)
+    return x if x.dtype.kind in "iub" else lax.ceil(x)
+
+
+def trunc(x: ArrayLike, /) -> Array:
+    """``x`` rounded towards zero."""
+    x = as_operand("trunc", x)
+    if x.dtype.kind in "iub":
+        return x
+    return pick(lax.lt(x, scalar(0, x)), lax.ceil(x), lax.floor(x))
+
+
+def fix(x: ArrayLike) -> Array:
+    """``x`` rounded towards zero."""
+    return trunc(x)
+
+
+def rint(x: ArrayLike, /) -> Array:
+    """Nearest integer, halves to the even one."""
+    x = to_inexact("rint", x)
+    if x.dtype.kind == "c":
+        return lax.complex(rint(lax.real(x)), rint(lax.imag(x)))
+    return lax.round(x, 1)
+
+
+def round(a: ArrayLike, decimals: int = 0, out: None = None) -> Array:
+    """``a`` rounded to a number of decimals, halves to even.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.round(jnp.array([0.5, 1.5, 1.26]), 1)
+        Array([0.5      , 1.5      , 1.3000001], dtype=float32)
+    """
+    reject_out("round", out)
+    x = as_operand("round", a)
+    if x.dtype.kind in "iub":
+        if decimals < 0:
+            raise NotImplementedError("integer np.round not implemented for decimals < 0")
+        return x
+    if x.dtype.kind == "c":
+        return lax.complex(round(lax.real(x), decimals), round(lax.imag(x), decimals))
+    if decimals == 0:
+        return lax.round(x, 1)
+    narrow = x.dtype
+    wide = converted(x, dtypes.FLOAT32) if narrow.itemsize < 4 else x
+    factor = scalar(10.0**decimals, wide)
+    return converted(lax.div(lax.round(lax.mul(wide, factor), 1), factor), narrow)
+
+
+around = round
+
+
+def nextafter(x: ArrayLike, y: ArrayLike, /) -> Array:
+    """The next representable number after ``x`` towards ``y``."""
+    x, y = promote_inexact("nextafter", x, y)
+    return lax.nextafter(*broadcast_together(x, y))
+
+
+def spacing(x: ArrayLike, /) -> Array:
+    """Distance from ``x`` to the next representable number away from zero."""
+    x = to_inexact("spacing", x)
+    away = pick(signbit(x), scalar(-np.inf, x), scalar(np.inf, x))
+    return lax.sub(lax.nextafter(x, away), x)
+
+
+
+def modf(x: ArrayLike, /, out: None = None) -> tuple[Array, Array]:
+    """Fractional and integral part, both with the sign of ``x``."""
+    reject_out("modf", out)
+    x = to_inexact("modf", x)
+    whole = trunc(x)
+    fraction = pick(lax.eq(lax.abs(x), scalar(np.inf, x)), copysign(scalar(0, x), x), lax.sub(x, whole))
+    return fraction, whole
+
+
+def ldexp(x1: ArrayLike, x2: ArrayLike, /) -> Array:
+    """``x1 * 2**x2``."""
+    exponent = as_operand("ldexp", x2)
+    if exponent.dtype.kind not in "iu":
+        raise ValueError(f"ldexp not supported for input types {(x1, exponent.dtype)}")
+    mantissa, exponent = broadcast_together(to_inexact("ldexp", x1), exponent)
+    # Two steps: the power alone may overflow or underflow where the product does not.
+    first = lax.div(exponent, scalar(2, exponent))
+    second = lax.sub(exponent, first)
+    for part in (first, second):
+        mantissa = lax.mul(mantissa, lax.exp2(converted(part, mantissa.dtype)))
+    return mantissa
+
+
+def frexp(x: ArrayLike, /) -> tuple[Array, Array]:
+    """Mantissa in [0.5, 1) and exponent of 2, with ``x = mantissa * 2**exponent``."""
+    x = to_inexact("frexp", x)
+    info = ml_dtypes.finfo(x.dtype)
+    width = x.dtype.itemsize * 8
+    unsigned = np.dtype(f"uint{width}")
+    tiny = lax.lt(lax.abs(x), scalar(info.tiny, x))
+    scaled = pick(tiny, lax.mul(x, scalar(2.0**info.nmant, x)), x)
+    bits = lax.bitcast_convert_type(scaled, unsigned)
+    field = unsigned.type((1 << info.nexp) - 1)
+    exponent = converted(
+        lax.bitwise_and(lax.shift_right_logical(bits, unsigned.type(info.nmant)), field), dtypes.INT32
+    )
+    bias = np.int32((1 << (info.nexp - 1)) - 2)
+    exponent = lax.sub(exponent, pick(tiny, np.int32(bias + info.nmant), np.int32(bias)))
+    keep = unsigned.type(~(int(field) << info.nmant) & ((1 << width) - 1))
+    half = unsigned.type(int(bias) << info.nmant)
+    mantissa = lax.bitcast_convert_type(lax.bitwise_or(lax.bitwise_and(bits, keep), half), x.dtype)
+    plain = lax.bitwise_or(lax.bitwise_not(lax.is_finite(x)), lax.eq(x, scalar(0, x)))
+    return pick(plain, x, mantissa), pick(plain, np.int32(0), exponent)

@@ -1,0 +1,198 @@
+"""What a lowering rule is given: the module that is being built, and the equation at hand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from plugjax.core import registry
+from plugjax.core.aval import ShapedArray
+from plugjax.core.dtypes import DType
+from plugjax.core.errors import LoweringError
+from plugjax.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var
+from plugjax.core.primitive import Primitive
+from plugjax.core.rules import lowering
+from plugjax.stablehlo import mlir
+from plugjax.stablehlo.host_call import HostCall, described, host_call
+from plugjax.stablehlo.mlir import Module, Value
+
+# (ctx, index, host_call, operands) -> values: the operation by which a backend's programs call Python.
+EmitHostCall = Callable[["EqnContext", int, HostCall, Sequence[Value]], Sequence[Value]]
+
+
+class ModuleContext:
+    """A module that is being built.
+
+    Attributes:
+        platform: whose lowering rules are used.
+        module: the ``ir.Module``.
+        host_calls: what the module calls in Python, in the order of their indices.
+    """
+
+    __slots__ = ("_names", "emit_host_call", "functions", "host_calls", "module", "platform", "rules")
+
+    def __init__(self, module: Module, platform: str, emit_host_call: EmitHostCall | None) -> None:
+        self.module = module
+        self.platform = platform
+        self.emit_host_call = emit_host_call
+        self.host_calls: list[HostCall] = []
+        self.rules = registry.table(lowering, platform)
+        # Keyed by the program itself, which compares by identity: one function per program.
+        self.functions: dict[ClosedJaxpr, str] = {}
+        self._names: dict[str, int] = {"main": 1}
+
+    def unique_name(self, name: str) -> str:
+        """``name``, or with a number if a function has it already."""
+        count = self._names.get(name, 0)
+        self._names[name] = count + 1
+        return f"{name}_{count}" if count else name
+
+    def function(self, jaxpr: ClosedJaxpr, name: str) -> str:
+        """The name of the private function that computes ``jaxpr``; written on first use."""
+        found = self.functions.get(jaxpr)
+        if found is None:
+            found = self.functions[jaxpr] = self.unique_name(name)
+            self.write_function(jaxpr, found, public=False)
+        return found
+
+    def write_function(self, jaxpr: ClosedJaxpr, name: str, *, public: bool) -> Any:
+        """Write a function that computes ``jaxpr``; returns the operation."""
+        types = mlir.type_of
+        function, block = mlir.add_function(
+            self.module,
+            name,
+            [types(v.aval) for v in jaxpr.jaxpr.invars],
+            [types(v.aval) for v in jaxpr.jaxpr.outvars],
+            public=public,
+        )
+        with mlir.at_end(block):
+            mlir.op("func.return", [], self.inline(jaxpr, block.arguments))
+        return function
+
+    def inline(self, jaxpr: ClosedJaxpr, operands: Sequence[Value]) -> list[Value]:
+        """Write the equations of a program at the insertion point; returns the values of its outputs."""
+        return _Writer(self).write(jaxpr.jaxpr, jaxpr.consts, operands)
+
+
+class _Writer:
+    """Writes the equations of one program into one block."""
+
+    __slots__ = ("literals", "module")
+
+    def __init__(self, module: ModuleContext) -> None:
+        self.module = module
+        # Of this block only: an operation in a region should not use constants from outside of it.
+        self.literals: dict[Any, Value] = {}
+
+    def write(self, jaxpr: Jaxpr, consts: Sequence[Any], operands: Sequence[Value]) -> list[Value]:
+        env: dict[Var, Value] = dict(zip(jaxpr.invars, operands, strict=True))
+        for var, constant in zip(jaxpr.constvars, consts, strict=True):
+            env[var] = mlir.constant(_host_value(constant, var.aval))
+        module = self.module
+        rules = module.rules
+        literal = self.literal
+        for eqn in jaxpr.eqns:
+            values = [literal(v) if type(v) is Literal else env[v] for v in eqn.invars]
+            rule = rules.get(eqn.primitive)
+            ctx = EqnContext(module, eqn)
+            if rule is None:
+                rule = rules.find(eqn.primitive) or _call_host
+            result = rule(ctx, *values, **eqn.params)
+            if type(result) is list or type(result) is tuple:
+                env.update(zip(eqn.outvars, result, strict=True))
+            else:
+                env[eqn.outvars[0]] = result
+        return [literal(v) if type(v) is Literal else env[v] for v in jaxpr.outvars]
+
+    def literal(self, atom: Literal) -> Value:
+        array = np.asarray(atom.val, atom.aval.dtype)
+        key = (array.dtype, array.tobytes(), atom.aval.shape)
+        found = self.literals.get(key)
+        if found is None:
+            found = self.literals[key] = mlir.constant(array)
+        return found
+
+
+class EqnContext:
+    """An equation that is being lowered.
+
+    Attributes:
+        module: the module that it becomes part of.
+        eqn: the equation.
+    """
+
+    __slots__ = ("eqn", "module")
+
+    def __init__(self, module: ModuleContext, eqn: JaxprEqn) -> None:
+        self.module = module
+        self.eqn = eqn
+
+    @property
+    def primitive(self) -> Primitive:
+        """The primitive."""
+        return self.eqn.primitive
+
+    @property
+    def platform(self) -> str:
+        """The platform that the module is for."""
+        return self.module.platform
+
+    @property
+    def avals_in(self) -> list[ShapedArray]:
+        """Avals of the operands."""
+        return [v.aval for v in self.eqn.invars]
+
+    @property
+    def avals_out(self) -> list[ShapedArray]:
+        """Avals of the results."""
+        return [v.aval for v in self.eqn.outvars]
+
+    def constant(self, value: Any, aval: ShapedArray) -> Value:
+        """A number, repeated in the shape and dtype of ``aval``."""
+        return mlir.constant(np.asarray(value, aval.dtype), aval.shape)
+
+    def scalar(self, value: Any, dtype: DType) -> Value:
+        """A number of rank 0."""
+        return mlir.constant(np.asarray(value, dtype))
+
+    def broadcast(self, value: Value, aval_from: ShapedArray, aval_to: ShapedArray) -> Value:
+        """Stretch a scalar, or the axes of size 1 of an operand of equal rank."""
+        return mlir.broadcast(value, aval_from, aval_to)
+
+    def call(self, jaxpr: ClosedJaxpr, operands: Sequence[Value], name: str = "") -> list[Value]:
+        """Call a program: each distinct one is written once per module, as a private function."""
+        function = self.module.function(jaxpr, name or jaxpr.jaxpr.debug_name or self.primitive.name)
+        types = [mlir.type_of(v.aval) for v in jaxpr.jaxpr.outvars]
+        call = mlir.op("func.call", types, operands, {"callee": mlir.symbol(function)})
+        return list(call.results)
+
+    def inline(self, jaxpr: ClosedJaxpr, operands: Sequence[Value]) -> list[Value]:
+        """Write the equations of a program here, as the bodies of loops and branches are."""
+        return self.module.inline(jaxpr, operands)
+
+    def host_call(self, call: HostCall, operands: Sequence[Value]) -> list[Value]:
+        """Call Python, by the means of the backend.
+
+        Raises:
+            LoweringError: the backend has none.
+        """
+        module = self.module
+        if module.emit_host_call is None:
+            raise LoweringError(
+                f"primitive '{call.name}' ({described(call.in_avals)}) needs a call to Python, which a program for "
+                f"platform '{module.platform}' cannot contain here."
+            )
+        index = len(module.host_calls)
+        module.host_calls.append(call)
+        return list(module.emit_host_call(self, index, call, operands))
+
+
+def _call_host(ctx: EqnContext, *operands: Value, **_: Any) -> list[Value]:
+    return ctx.host_call(host_call(ctx.eqn, ctx.platform), operands)
+
+
+def _host_value(constant: Any, aval: ShapedArray) -> np.ndarray[Any, Any]:
+    """A constant of a program as a NumPy array of its aval's dtype."""
+    return np.asarray(constant).astype(aval.dtype, copy=False)

@@ -1,0 +1,114 @@
+"""Primitives that a platform cannot lower: their host kernel is called from compiled code.
+
+What happens is decided by the hook ``plugjax_fallback_policy``, else by ``config.fallback``. The backend says how a call to
+Python looks in its programs; it gets the operands and a :class:`HostCall`, and keeps the latter with the executable.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from plugjax.core import registry
+from plugjax.core.aval import ShapedArray
+from plugjax.core.config import config
+from plugjax.core.errors import FallbackWarning, LoweringError
+from plugjax.core.jaxpr import JaxprEqn
+from plugjax.core.primitive import Primitive
+from plugjax.core.rules import impl
+
+_ADVICE = """\
+  * supply a lowering: @rules.define(lowering, {name}_p) over a function (ctx, *mlir_values, **params) -> MLIR value;
+  * run it elsewhere: jit(..., device="numpy");
+  * {last}."""
+_ALLOW = (
+    'let its host kernel run: plugjax.config.update("fallback", "warn"), or the hook plugjax_fallback_policy'
+)
+_KERNEL = "supply a host kernel: @rules.define(impl, {name}_p) over a function of NumPy arrays"
+
+
+@dataclass(frozen=True, eq=False)
+class HostCall:
+    """A Python function that compiled code calls.
+
+    Attributes:
+        kernel: takes NumPy arrays, gives a tuple of NumPy arrays.
+        in_avals: what it takes.
+        out_avals: what it must give, exactly.
+        name: for messages.
+        effectful: whether it does more than compute its results, so that it must run even if nobody uses them.
+    """
+
+    kernel: Callable[..., tuple[np.ndarray[Any, Any], ...]]
+    in_avals: tuple[ShapedArray, ...]
+    out_avals: tuple[ShapedArray, ...]
+    name: str
+    effectful: bool = False
+
+
+def host_call(eqn: JaxprEqn, platform: str) -> HostCall:
+    """The host call for an equation without a lowering, if there is a kernel and the policy allows it.
+
+    Raises:
+        LoweringError: there is no kernel, or the policy is ``"error"``.
+    """
+    primitive = eqn.primitive
+    kernel = registry.table(impl).find(primitive)
+    if kernel is None:
+        raise LoweringError(_message(primitive, platform, "and no host kernel", _KERNEL))
+    policy = fallback_policy(primitive, platform)
+    if policy == "error":
+        raise LoweringError(_message(primitive, platform, "and the fallback policy is 'error'", _ALLOW))
+    if policy == "warn":
+        _warn_once(primitive, platform)
+    return HostCall(
+        _adapted(kernel, eqn),
+        tuple(v.aval for v in eqn.invars),
+        tuple(v.aval for v in eqn.outvars),
+        primitive.name,
+        bool(eqn.effects),
+    )
+
+
+def fallback_policy(primitive: Primitive, platform: str) -> str:
+    """``"error"``, ``"warn"`` or ``"silent"``: what happens to a primitive that a platform cannot lower."""
+    chosen = registry.active().hook.plugjax_fallback_policy(primitive=primitive, platform=platform)
+    return str(chosen or config.read("fallback"))
+
+
+def _adapted(
+    kernel: Callable[..., Any], eqn: JaxprEqn
+) -> Callable[..., tuple[np.ndarray[Any, Any], ...]]:
+    """A kernel as a function of arrays to a tuple of arrays: kernels may give NumPy scalars, and lists."""
+    params = eqn.params
+    if eqn.primitive.multiple_results:
+        return lambda *arrays: tuple(np.asarray(y) for y in kernel(*arrays, **params))
+    return lambda *arrays: (np.asarray(kernel(*arrays, **params)),)
+
+
+_warned: set[tuple[Primitive, str]] = set()
+
+
+def _warn_once(primitive: Primitive, platform: str) -> None:
+    if (primitive, platform) not in _warned:
+        _warned.add((primitive, platform))
+        warnings.warn(
+            f"primitive '{primitive.name}' has no lowering on platform '{platform}': compiled code calls its host "
+            f'kernel. Silence this with plugjax.config.update("fallback", "silent").',
+            FallbackWarning,
+            stacklevel=2,
+        )
+
+
+def _message(primitive: Primitive, platform: str, why: str, last: str) -> str:
+    advice = _ADVICE.format(name=primitive.name, last=last.format(name=primitive.name))
+    return f"primitive '{primitive.name}' has no lowering on platform '{platform}', {why}. One of:\n{advice}"
+
+
+def described(avals: Sequence[ShapedArray]) -> str:
+    """Avals for a message."""
+    return ", ".join(aval.str_short() for aval in avals)

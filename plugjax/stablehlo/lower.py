@@ -1,0 +1,80 @@
+"""From a jaxpr to a StableHLO module."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from plugjax.core.aval import ShapedArray
+from plugjax.core.jaxpr import ClosedJaxpr
+from plugjax.stablehlo import mlir
+from plugjax.stablehlo.context import EmitHostCall, ModuleContext
+from plugjax.stablehlo.host_call import HostCall
+from plugjax.stablehlo.mlir import Module
+
+
+@dataclass(frozen=True, eq=False)
+class LoweredModule:
+    """A program as StableHLO.
+
+    Attributes:
+        module: the ``ir.Module``; its public function is ``main``.
+        host_calls: what it calls in Python, by the indices that the backend's ``emit_host_call`` was given.
+    """
+
+    module: Module
+    host_calls: tuple[HostCall, ...]
+
+    def as_text(self, *, generic: bool = False) -> str:
+        """The module as text; ``generic`` is the form that does not depend on the version of the dialects' syntax."""
+        return str(self.module.operation.get_asm(print_generic_op_form=generic))
+
+    def bytecode(self) -> bytes:
+        """The module as MLIR bytecode. There are no locations in it: equal programs give equal bytes."""
+        stream = io.BytesIO()
+        self.module.operation.write_bytecode(stream)
+        return stream.getvalue()
+
+
+def lower_module(
+    jaxpr: ClosedJaxpr,
+    platform: str,
+    *,
+    name: str,
+    emit_host_call: EmitHostCall | None = None,
+    donated: Sequence[int] = (),
+) -> LoweredModule:
+    """Lower a program.
+
+    Args:
+        jaxpr: the program, without extended dtypes; its constants are embedded.
+        platform: whose lowering rules to use, where it has its own.
+        name: name of the module.
+        emit_host_call: writes the backend's call to Python; without it, primitives without a lowering are errors.
+        donated: indices of arguments whose memory the results may use.
+
+    Raises:
+        LoweringError: a primitive can neither be lowered nor be run by its host kernel.
+    """
+    with mlir.new_module(name) as module:
+        context = ModuleContext(module, platform, emit_host_call)
+        main = context.write_function(jaxpr, "main", public=True)
+        if donated:
+            _mark_donated(main, jaxpr, donated)
+    return LoweredModule(module, tuple(context.host_calls))
+
+
+def _mark_donated(main: mlir.Operation, jaxpr: ClosedJaxpr, donated: Sequence[int]) -> None:
+    """Give each donated argument to a result of its type, or leave the choice to the compiler if there is none."""
+    free: dict[ShapedArray, list[int]] = {}
+    for index, aval in enumerate(jaxpr.out_avals):
+        free.setdefault(aval.strip_weak_type(), []).append(index)
+    marks: list[dict[str, mlir.Attribute]] = [{} for _ in jaxpr.in_avals]
+    for argument in donated:
+        results = free.get(jaxpr.in_avals[argument].strip_weak_type())
+        if results:
+            marks[argument] = {"tf.aliasing_output": mlir.attribute(f"{results.pop(0)} : i32")}
+        else:
+            marks[argument] = {"jax.buffer_donor": mlir.boolean(True)}
+    main.attributes["arg_attrs"] = mlir.array([mlir.dictionary(mark) for mark in marks])

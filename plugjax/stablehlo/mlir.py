@@ -1,0 +1,294 @@
+"""MLIR as lowering rules see it: contexts, types, attributes, constants and operations.
+
+The one module here that imports jaxlib's bindings. Operations are made by ``ir.Operation.create``: the generated builders
+cost two to three times as much. Types and attributes are made once per context; a context belongs to one thread, serves
+many modules, and is replaced when the constants in it, which live as long as it does, add up.
+
+While a module is lowered, its context, an unknown location and an insertion point are current in jaxlib's own sense, so a
+rule may use the builders in ``jaxlib.mlir.dialects`` as well.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, TypeAlias
+
+# Before `ir`: the package patches the classes of `ir` while it loads, and jax, if another thread loads it at that moment,
+# would subclass the unpatched ones.
+import jaxlib.mlir._mlir_libs  # noqa: F401  # for its effect on what is imported below
+import numpy as np
+from jaxlib.mlir import ir
+from jaxlib.mlir._mlir_libs import _jax_mlir_ext
+from jaxlib.mlir.dialects import chlo, sdy, stablehlo
+
+from plugjax.core.aval import ShapedArray
+from plugjax.core.dtypes import DType
+
+# jaxlib ships no types.
+Value: TypeAlias = Any
+Type: TypeAlias = Any
+Attribute: TypeAlias = Any
+Operation: TypeAlias = Any
+Block: TypeAlias = Any
+Module: TypeAlias = Any
+
+_CONSTANT_BYTES = 32 << 20
+_MODULES = 1000
+
+_dialects = ir.DialectRegistry()
+_jax_mlir_ext.register_dialects(_dialects)
+
+_FLOATS = {"bfloat16": "bf16", "complex64": "complex<f32>", "complex128": "complex<f64>"}
+
+
+class Session:
+    """A context, with the types and attributes made in it."""
+
+    __slots__ = (
+        "attributes", "constant_bytes", "context", "location", "modules", "scalars", "tensors", "texts",
+    )  # fmt: skip
+
+    def __init__(self) -> None:
+        self.context = ir.Context()
+        self.context.append_dialect_registry(_dialects)
+        for dialect in (stablehlo, chlo, sdy):
+            dialect.register_dialect(self.context)
+        # A module is built by one thread; a pool of threads per context would only wait.
+        self.context.enable_multithreading(False)
+        self.location = ir.Location.unknown(self.context)
+        self.tensors: dict[ShapedArray, Type] = {}
+        self.scalars: dict[DType, Type] = {}
+        self.attributes: dict[Any, Attribute] = {}
+        self.texts: dict[str, Attribute] = {}
+        self.constant_bytes = 0
+        self.modules = 0
+
+
+class _Local(threading.local):
+    session: Session | None = None
+
+
+_local = _Local()
+
+
+@contextmanager
+def new_module(name: str) -> Iterator[Module]:
+    """A module that operations may be added to within the ``with`` block."""
+    current = _local.session
+    if current is None or current.constant_bytes > _CONSTANT_BYTES or current.modules >= _MODULES:
+        current = _local.session = Session()
+    current.modules += 1
+    with current.context, current.location:
+        module = ir.Module.create()
+        module.operation.attributes["sym_name"] = string(name)
+        yield module
+
+
+def session() -> Session:
+    """The session of the module that this thread is building."""
+    found = _local.session
+    if found is None:
+        raise RuntimeError("plugjax.stablehlo: MLIR is made only while a module is being lowered")
+    return found
+
+
+def at_end(block: Block) -> Any:
+    """Context manager: operations go to the end of ``block``."""
+    return ir.InsertionPoint(block)
+
+
+def op(
+    name: str,
+    result_types: Sequence[Type],
+    operands: Sequence[Value],
+    attributes: dict[str, Attribute] | None = None,
+    regions: int = 0,
+) -> Operation:
+    """An operation at the current insertion point, of any registered dialect.
+
+    Args:
+        name: such as ``"stablehlo.add"``.
+        result_types: one type per result.
+        operands: values.
+        attributes: by name.
+        regions: number of regions, empty at first; :func:`add_block` fills them.
+    """
+    return ir.Operation.create(name, result_types, operands, attributes, None, regions)
+
+
+def value(
+    name: str, aval: ShapedArray, operands: Sequence[Value], attributes: dict[str, Attribute] | None = None
+) -> Value:
+    """The result of an operation that has one, of type ``aval``."""
+    return ir.Operation.create(name, [type_of(aval)], operands, attributes).result
+
+
+def add_block(region: Any, types: Sequence[Type]) -> Block:
+    """A new block at the end of a region, with one argument per type."""
+    return region.blocks.append(*types, arg_locs=[session().location] * len(types))
+
+
+def fill_region(
+    region: Any, types: Sequence[Type], body: Callable[..., Sequence[Value]]
+) -> None:
+    """Write a region of one block: ``body`` maps its arguments to the values that it returns."""
+    block = add_block(region, types)
+    with ir.InsertionPoint(block):
+        op("stablehlo.return", [], body(*block.arguments))
+
+
+def element_type(dtype: DType) -> Type:
+    """The type of one element."""
+    types = session().scalars
+    found = types.get(dtype)
+    if found is None:
+        found = types[dtype] = ir.Type.parse(_element_text(dtype))
+    return found
+
+
+def _element_text(dtype: DType) -> str:
+    name = str(dtype.name)
+    if name == "bool":
+        return "i1"
+    if name in _FLOATS:
+        return _FLOATS[name]
+    for prefix in ("float8_", "float4_"):
+        if name.startswith(prefix):
+            return f"f{prefix[5]}{name.removeprefix(prefix).upper()}"
+    for long, short in (("float", "f"), ("uint", "ui"), ("int", "i")):
+        if name.startswith(long):
+            return short + name.removeprefix(long)
+    raise TypeError(f"StableHLO has no element type for dtype {name}.")
+
+
+def type_of(aval: ShapedArray) -> Type:
+    """The tensor type of an aval."""
+    types = session().tensors
+    found = types.get(aval)
+    if found is None:
+        found = types[aval] = ir.RankedTensorType.get(list(aval.shape), element_type(aval.dtype))
+    return found
+
+
+def tensor(shape: Sequence[int], dtype: DType) -> Type:
+    """The tensor type of a shape and dtype."""
+    return type_of(ShapedArray(shape, dtype))
+
+
+def constant(array: np.ndarray[Any, Any] | np.generic, shape: Sequence[int] | None = None) -> Value:
+    """A constant; ``shape`` repeats a scalar. Arrays of one value throughout are stored as that value."""
+    attribute = elements(array, shape)
+    return ir.Operation.create("stablehlo.constant", [attribute.type], [], {"value": attribute}).result
+
+
+def broadcast(operand: Value, aval_from: ShapedArray, aval_to: ShapedArray) -> Value:
+    """Stretch a scalar, or the axes of size 1 of an operand of equal rank, to the shape of ``aval_to``."""
+    if aval_from.shape == aval_to.shape:
+        return operand
+    dims = i64s(range(aval_to.ndim) if aval_from.shape else ())
+    result = tensor(aval_to.shape, aval_from.dtype)
+    return op("stablehlo.broadcast_in_dim", [result], [operand], {"broadcast_dimensions": dims}).result
+
+
+def elements(array: np.ndarray[Any, Any] | np.generic, shape: Sequence[int] | None = None) -> Attribute:
+    """The attribute that holds the elements of an array."""
+    array = np.asarray(array)
+    if shape is None:
+        shape = array.shape
+        if array.size > 1 and _is_uniform(array):
+            array = array.reshape(-1)[:1]
+    found = session()
+    if array.size == 1:
+        key = (array.dtype, array.tobytes(), tuple(shape))
+        attribute = found.attributes.get(key)
+        if attribute is None:
+            attribute = found.attributes[key] = _dense(array, shape)
+        return attribute
+    found.constant_bytes += array.nbytes
+    return _dense(array, shape)
+
+
+def _dense(array: np.ndarray[Any, Any], shape: Sequence[int]) -> Attribute:
+    # MLIR takes raw bytes and reads one element as all of them; NumPy describes dtypes of ml_dtypes as void.
+    raw = np.ascontiguousarray(array)
+    if raw.dtype.kind not in "iufc":
+        raw = raw.view(f"u{raw.dtype.itemsize}")
+    return ir.DenseElementsAttr.get(raw, type=element_type(array.dtype), shape=list(shape))
+
+
+def _is_uniform(array: np.ndarray[Any, Any]) -> bool:
+    # Bits rather than values: 0.0 and -0.0 are equal, and nan is not.
+    flat = np.ascontiguousarray(array).reshape(-1)
+    bits = flat.view(np.uint8).reshape(flat.size, -1)
+    return bool((bits == bits[0]).all())
+
+
+def attribute(text: str) -> Attribute:
+    """An attribute from its text, such as ``"#stablehlo<comparison_direction LT>"``."""
+    texts = session().texts
+    found = texts.get(text)
+    if found is None:
+        found = texts[text] = ir.Attribute.parse(text)
+    return found
+
+
+def i64(number: int) -> Attribute:
+    """A 64-bit integer attribute."""
+    return attribute(f"{number} : i64")
+
+
+def i64s(numbers: Sequence[int]) -> Attribute:
+    """An attribute that is an array of 64-bit integers."""
+    key = (i64s, *numbers)
+    found = session().attributes.get(key)
+    if found is None:
+        found = session().attributes[key] = ir.DenseI64ArrayAttr.get([int(n) for n in numbers])
+    return found
+
+
+def pairs(numbers: Sequence[Sequence[int]]) -> Attribute:
+    """An attribute that is a matrix of 64-bit integers with two columns, as paddings are."""
+    return elements(np.asarray(numbers, np.int64).reshape(-1, 2))
+
+
+def boolean(flag: bool) -> Attribute:
+    """A boolean attribute."""
+    return attribute("true" if flag else "false")
+
+
+def string(text: str) -> Attribute:
+    """A string attribute."""
+    return ir.StringAttr.get(text)
+
+
+def symbol(name: str) -> Attribute:
+    """A reference to a function."""
+    return ir.FlatSymbolRefAttr.get(name)
+
+
+def array(items: Sequence[Attribute]) -> Attribute:
+    """An attribute that is an array of attributes."""
+    return ir.ArrayAttr.get(list(items))
+
+
+def dictionary(items: dict[str, Attribute]) -> Attribute:
+    """An attribute that is a dictionary of attributes."""
+    return ir.DictAttr.get(items)
+
+
+def add_function(
+    module: Module, name: str, argument_types: Sequence[Type], result_types: Sequence[Type], *, public: bool
+) -> tuple[Operation, Block]:
+    """A function at the end of a module; returns the operation and its empty body."""
+    function_type = ir.TypeAttr.get(ir.FunctionType.get(list(argument_types), list(result_types)))
+    attributes = {
+        "sym_name": string(name),
+        "function_type": function_type,
+        "sym_visibility": string("public" if public else "private"),
+    }
+    with ir.InsertionPoint(module.body):
+        function = op("func.func", [], [], attributes, 1)
+    return function, add_block(function.regions[0], argument_types)
+
