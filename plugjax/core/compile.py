@@ -104,9 +104,15 @@ def _make_call(
 
         return call_host
     resident = [x._resident() for x in leading]
+    donated = sorted(i - len(resident) for i in executable.donated)
 
     def call(arrays: Sequence[Array]) -> list[Array]:
         buffers = [x._buffer if x._buffer is not None else x._resident() for x in arrays]
+        for i in donated:
+            # Memory that NumPy sees, in a view that a user may hold, must not be written over.
+            if arrays[i]._host is not None:
+                fresh = np.array(arrays[i]._host)
+                buffers[i] = placement.backend.put(fresh, placement.device)
         results = run(resident + buffers if resident else buffers)
         return [Array(a, placement, None, b) for a, b in zip(out_avals, results, strict=True)]
 

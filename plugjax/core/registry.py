@@ -196,12 +196,11 @@ class Registry:
 
     def _load_lazy(self, kind: RuleKind[Any]) -> None:
         for item in [item for item in self._lazy if kind.name in item[1].kinds]:
-            self._lazy.remove(item)
             name, lazy = item
-            if any(importlib.util.find_spec(module) is None for module in lazy.needs):
-                continue
-            for rule_set in lazy.load():
-                self._add(rule_set, name)
+            if all(map(_importable, lazy.needs)):
+                for rule_set in lazy.load():
+                    self._add(rule_set, name)
+            self._lazy.remove(item)
 
     def table(self, kind: RuleKind[Any], platform: str | None = None) -> RuleTable:
         """The table of ``kind``; on a platform, its own rules shadow the defaults."""
@@ -274,9 +273,17 @@ class Registry:
                 found = {}
                 for specs in reversed(self.hook.plugjax_backends()):
                     for spec in specs:
-                        found.setdefault(spec.name, spec)
+                        if all(map(_importable, spec.needs)):
+                            found.setdefault(spec.name, spec)
                 self._backends = found
         return found
+
+
+def _importable(module: str) -> bool:
+    try:
+        return importlib.util.find_spec(module) is not None
+    except ModuleNotFoundError:  # the parent package is missing
+        return False
 
 
 def _names(variable: str) -> set[str] | None:

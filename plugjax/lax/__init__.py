@@ -87,6 +87,17 @@ from plugjax.lax.complex import (
     real,
     real_p,
 )
+from plugjax.lax.control_flow import (
+    cond,
+    cond_p,
+    fori_loop,
+    map,
+    scan,
+    scan_p,
+    switch,
+    while_loop,
+    while_p,
+)
 from plugjax.lax.conversion import (
     bitcast_convert_type,
     bitcast_convert_type_p,
@@ -94,6 +105,19 @@ from plugjax.lax.conversion import (
     copy_p,
     stop_gradient,
     stop_gradient_p,
+)
+from plugjax.lax.dimension_numbers import (
+    GatherDimensionNumbers,
+    GatherScatterMode,
+    ScatterDimensionNumbers,
+)
+from plugjax.lax.dot import (
+    Precision,
+    PrecisionLike,
+    batch_matmul,
+    dot,
+    dot_general,
+    dot_general_p,
 )
 from plugjax.lax.exponential import (
     cbrt,
@@ -117,7 +141,99 @@ from plugjax.lax.exponential import (
     sqrt,
     sqrt_p,
 )
+from plugjax.lax.gather_scatter import (
+    gather,
+    gather_p,
+    scatter,
+    scatter_add,
+    scatter_add_p,
+    scatter_max,
+    scatter_max_p,
+    scatter_min,
+    scatter_min_p,
+    scatter_mul,
+    scatter_mul_p,
+    scatter_p,
+    scatter_sub,
+)
+from plugjax.lax.joining import (
+    concatenate,
+    concatenate_p,
+    pad,
+    pad_p,
+    slice_p,
+    split,
+    split_p,
+)
+from plugjax.lax.reduction import (
+    argmax,
+    argmax_p,
+    argmin,
+    argmin_p,
+    cumlogsumexp,
+    cumlogsumexp_p,
+    cummax,
+    cummax_p,
+    cummin,
+    cummin_p,
+    cumprod,
+    cumprod_p,
+    cumsum,
+    cumsum_p,
+    reduce_and,
+    reduce_and_p,
+    reduce_max,
+    reduce_max_p,
+    reduce_min,
+    reduce_min_p,
+    reduce_or,
+    reduce_or_p,
+    reduce_prod,
+    reduce_prod_p,
+    reduce_sum,
+    reduce_xor,
+    reduce_xor_p,
+)
 from plugjax.lax.selection import clamp, clamp_p, select, select_n
+from plugjax.lax.shape import (
+    broadcast,
+    broadcast_in_dim,
+    broadcast_to_rank,
+    broadcasted_iota,
+    collapse,
+    expand_dims,
+    full,
+    full_like,
+    iota,
+    iota_p,
+    reshape,
+    rev,
+    rev_p,
+    squeeze,
+    squeeze_p,
+    transpose,
+    zeros_like_array,
+)
+from plugjax.lax.slicing import (
+    dynamic_index_in_dim,
+    dynamic_slice,
+    dynamic_slice_in_dim,
+    dynamic_slice_p,
+    dynamic_update_index_in_dim,
+    dynamic_update_slice,
+    dynamic_update_slice_in_dim,
+    dynamic_update_slice_p,
+    index_in_dim,
+    slice,
+    slice_in_dim,
+)
+from plugjax.lax.sorting import (
+    sort,
+    sort_key_val,
+    sort_p,
+    top_k,
+    top_k_p,
+)
 from plugjax.lax.special import erf, erf_inv, erf_inv_p, erf_p, erfc, erfc_p
 from plugjax.lax.trigonometric import (
     acos,

@@ -2,18 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 from plugjax.core.hookspecs import PluginInfo, hookimpl
-from plugjax.core.rules import RuleSet
-from plugjax.lax import (
-    arithmetic,
-    comparison,
-    complex,
-    conversion,
-    exponential,
-    selection,
-    special,
-    trigonometric,
-)
+from plugjax.core.primitive import Primitive
+from plugjax.core.registry import Registry
+from plugjax.core.rules import RuleKind, RuleSet
+from plugjax.lax.arithmetic import rules as arithmetic_rules
+from plugjax.lax.comparison import rules as comparison_rules
+from plugjax.lax.complex import rules as complex_rules
+from plugjax.lax.control_flow import rule_sets as control_flow_rules
+from plugjax.lax.conversion import rules as conversion_rules
+from plugjax.lax.derived import derive
+from plugjax.lax.dot import rules as dot_rules
+from plugjax.lax.dynamic_slicing import rules as dynamic_slicing_rules
+from plugjax.lax.exponential import rules as exponential_rules
+from plugjax.lax.gather_scatter import rules as gather_scatter_rules
+from plugjax.lax.joining import rules as joining_rules
+from plugjax.lax.reduction import rules as reduction_rules
+from plugjax.lax.scattering import rules as scattering_rules
+from plugjax.lax.selection import rules as selection_rules
+from plugjax.lax.shape import rules as shape_rules
+from plugjax.lax.slicing import rules as slicing_rules
+from plugjax.lax.sorting import rules as sorting_rules
+from plugjax.lax.special import rules as special_rules
+from plugjax.lax.trigonometric import rules as trigonometric_rules
 
 plugjax_plugin = PluginInfo("lax", provides=("primitives of jax.lax and their mathematics",))
 
@@ -22,15 +36,30 @@ plugjax_plugin = PluginInfo("lax", provides=("primitives of jax.lax and their ma
 def plugjax_rules() -> list[RuleSet]:
     """Abstract evaluation, derivatives and batching of the lax primitives."""
     return [
-        module.rules
-        for module in (
-            arithmetic,
-            comparison,
-            complex,
-            conversion,
-            exponential,
-            selection,
-            special,
-            trigonometric,
-        )
+        arithmetic_rules,
+        comparison_rules,
+        complex_rules,
+        conversion_rules,
+        dot_rules,
+        dynamic_slicing_rules,
+        exponential_rules,
+        gather_scatter_rules,
+        joining_rules,
+        reduction_rules,
+        scattering_rules,
+        selection_rules,
+        shape_rules,
+        slicing_rules,
+        sorting_rules,
+        special_rules,
+        trigonometric_rules,
+        *control_flow_rules,
     ]
+
+
+@hookimpl(trylast=True)
+def plugjax_missing_rule(
+    registry: Registry, kind: RuleKind[Any], primitive: Primitive, platform: str | None
+) -> Callable[..., Any] | None:
+    """Batching by a loop, abstract evaluation by a sample."""
+    return derive(registry, kind, primitive, platform)

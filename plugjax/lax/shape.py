@@ -1,4 +1,4 @@
-"""Primitives that rearrange elements: shapes, axes, joining, cutting apart and padding; and iota."""
+"""Primitives that rearrange elements: shapes, the order of axes, broadcasting; and iota."""
 
 from __future__ import annotations
 
@@ -16,42 +16,35 @@ from plugjax.core.errors import DtypeError, ShapeError
 from plugjax.core.physical import physical_rule
 from plugjax.core.primitive import Primitive
 from plugjax.core.rules import RuleSet, abstract_eval
-from plugjax.core.transforms.batching import Axis, batching_rule, materialize
-from plugjax.core.transforms.jvp import jvp_rule
-from plugjax.core.transforms.transpose import is_undefined_primal, transpose_rule
+from plugjax.core.transforms.batching import Axis, batching_rule
 from plugjax.core.vocabulary import (
-    Zero,
     broadcast_in_dim_p,
     convert_element_type_p,
-    instantiate,
     moveaxis,
     reduce_sum_p,
     reshape_p,
-    select_n_p,
     transpose_p,
-    zeros,
 )
 from plugjax.lax.axes import (
     canonical_axes,
-    canonical_axis,
     check_axes,
-    inserted,
     past,
     static_ints,
     static_sizes,
 )
-from plugjax.lax.families import check_same_dtypes, linear, scalar, zero_derivative
+from plugjax.lax.families import linear
+from plugjax.lax.joining import concatenate as concatenate
+from plugjax.lax.joining import concatenate_p as concatenate_p
+from plugjax.lax.joining import pad as pad
+from plugjax.lax.joining import pad_p as pad_p
+from plugjax.lax.joining import split as split
+from plugjax.lax.joining import split_p as split_p
 
 rules = RuleSet(__name__)
 
 squeeze_p = Primitive("squeeze")
 rev_p = Primitive("rev")
-concatenate_p = Primitive("concatenate")
-pad_p = Primitive("pad")
 iota_p = Primitive("iota")
-split_p = Primitive("split", multiple_results=True)
-
-PaddingConfig = tuple[tuple[int, int, int], ...]
 
 
 def reshape(
@@ -101,7 +94,7 @@ def broadcast_in_dim(
     """
     target = static_sizes("broadcast_in_dim", shape)
     dims = static_ints("broadcast_in_dim", "broadcast_dimensions", broadcast_dimensions)
-    if hasattr(operand, "aval") and operand.aval.shape == target and len(dims) == len(target):
+    if hasattr(operand, "aval") and operand.aval.shape == target and dims == tuple(range(len(dims))):
         return operand
     return broadcast_in_dim_p.bind(operand, shape=target, broadcast_dimensions=dims)
 
@@ -174,45 +167,6 @@ def transpose(operand: Any, permutation: Sequence[int] | np.ndarray[Any, Any]) -
     return transpose_p.bind(operand, permutation=order)
 
 
-def concatenate(operands: Any, dimension: int) -> Any:
-    """Arrays joined along an axis that they have.
-
-    Shapes:
-        operands: one dtype and, but for ``dimension``, one shape.
-
-    Raises:
-        ValueError: there is no operand.
-    """
-    arrays = list(operands)
-    if not arrays:
-        raise ValueError("concatenate requires a non-empty sequences of arrays")
-    if len(arrays) == 1 and hasattr(arrays[0], "aval"):
-        check_axes("concatenate", "dimension", (dimension,), arrays[0].aval)
-        return arrays[0]
-    return concatenate_p.bind(*arrays, dimension=int(dimension))
-
-
-def pad(operand: Any, padding_value: Any, padding_config: Sequence[tuple[int, int, int]]) -> Any:
-    """``operand`` with a scalar before, after and between its elements.
-
-    Args:
-        operand: the array.
-        padding_value: scalar of the same dtype.
-        padding_config: for each axis ``(low, high, interior)``; negative ``low`` and ``high`` cut elements off.
-    """
-    config = tuple(static_ints("pad", "padding_config", entry) for entry in padding_config)
-    return pad_p.bind(operand, padding_value, padding_config=config)
-
-
-def split(operand: Any, sizes: Sequence[int], axis: int = 0) -> list[Any]:
-    """Parts of ``sizes`` along ``axis``, which add up to its size."""
-    position = canonical_axis(axis, aval_of(operand).ndim)
-    found: list[Any] = split_p.bind(
-        operand, sizes=static_sizes("split", sizes), axis=position
-    )
-    return found
-
-
 def full(shape: Sequence[int], fill_value: Any, dtype: DTypeLike | None = None) -> Any:
     """An array of one value; weak if ``dtype`` is not given and the value is a Python scalar."""
     target = static_sizes("full", shape)
@@ -260,8 +214,8 @@ def _on_stored(primitive: Primitive) -> None:
         return primitive.bind(*stored, **params)
 
 
-for _p in (squeeze_p, rev_p, concatenate_p, split_p):
-    _on_stored(_p)
+_on_stored(squeeze_p)
+_on_stored(rev_p)
 
 
 def _storage(avals: Sequence[ShapedArray]) -> tuple[int, ...]:
@@ -475,3 +429,19 @@ def _rev_batching(
 ) -> tuple[Any, int]:
     (bdim,) = dims
     return rev_p.bind(args[0], dimensions=past(dimensions, bdim)), bdim
+
+
+# iota ---------------------------------------------------------------------------------------------
+
+
+@rules.define(abstract_eval, iota_p)
+def _iota_aval(*, dtype: DType, shape: tuple[int, ...], dimension: int) -> ShapedArray:
+    if dtypes.is_extended(dtype) or not (dtypes.is_integer(dtype) or dtypes.is_inexact(dtype)):
+        raise DtypeError(
+            f"iota does not accept dtype {dtype.name}. Accepted dtypes are integer, floating, complex."
+        )
+    if not 0 <= dimension < len(shape):
+        raise ValueError(
+            f"iota dimension must be between 0 and len(shape), got {dimension=} for {shape=}"
+        )
+    return ShapedArray(shape, dtype)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -44,7 +45,8 @@ class ModuleContext:
         self._names: dict[str, int] = {"main": 1}
 
     def unique_name(self, name: str) -> str:
-        """``name``, or with a number if a function has it already."""
+        """A symbol made from ``name``, with a number if a function has it already."""
+        name = as_symbol(name)
         count = self._names.get(name, 0)
         self._names[name] = count + 1
         return f"{name}_{count}" if count else name
@@ -74,6 +76,11 @@ class ModuleContext:
     def inline(self, jaxpr: ClosedJaxpr, operands: Sequence[Value]) -> list[Value]:
         """Write the equations of a program at the insertion point; returns the values of its outputs."""
         return _Writer(self).write(jaxpr.jaxpr, jaxpr.consts, operands)
+
+
+def as_symbol(name: str) -> str:
+    """A name as a symbol that needs no quotes."""
+    return re.sub(r"\W+", "_", name).strip("_") or "f"
 
 
 class _Writer:

@@ -64,7 +64,7 @@ def host_call(eqn: JaxprEqn, platform: str) -> HostCall:
     if policy == "error":
         raise LoweringError(_message(primitive, platform, "and the fallback policy is 'error'", _ALLOW))
     if policy == "warn":
-        _warn_once(primitive, platform)
+        _warn_once(eqn, platform)
     return HostCall(
         _adapted(kernel, eqn),
         tuple(v.aval for v in eqn.invars),
@@ -84,21 +84,28 @@ def _adapted(
     kernel: Callable[..., Any], eqn: JaxprEqn
 ) -> Callable[..., tuple[np.ndarray[Any, Any], ...]]:
     """A kernel as a function of arrays to a tuple of arrays: kernels may give NumPy scalars, and lists."""
-    params = eqn.params
-    if eqn.primitive.multiple_results:
-        return lambda *arrays: tuple(np.asarray(y) for y in kernel(*arrays, **params))
-    return lambda *arrays: (np.asarray(kernel(*arrays, **params)),)
+    params, many = eqn.params, eqn.primitive.multiple_results
+
+    def call(*arrays: np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any], ...]:
+        # Overflow and the like are values here; NumPy's setting is per thread, and this one is the runtime's.
+        with np.errstate(all="ignore"):
+            results = kernel(*arrays, **params)
+        return tuple(np.asarray(y) for y in (results if many else (results,)))
+
+    return call
 
 
 _warned: set[tuple[Primitive, str]] = set()
 
 
-def _warn_once(primitive: Primitive, platform: str) -> None:
-    if (primitive, platform) not in _warned:
-        _warned.add((primitive, platform))
+def _warn_once(eqn: JaxprEqn, platform: str) -> None:
+    name = eqn.primitive.name
+    if (eqn.primitive, platform) not in _warned:
+        _warned.add((eqn.primitive, platform))
+        place = f" (at {eqn.source})" if eqn.source else ""
         warnings.warn(
-            f"primitive '{primitive.name}' has no lowering on platform '{platform}': compiled code calls its host "
-            f'kernel. Silence this with plugjax.config.update("fallback", "silent").',
+            f"primitive '{name}'{place} has no lowering on platform '{platform}': compiled code calls its host "
+            'kernel. Silence this with plugjax.config.update("fallback", "silent").',
             FallbackWarning,
             stacklevel=2,
         )

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from plugjax.core.aval import ShapedArray
 from plugjax.core.jaxpr import ClosedJaxpr
 from plugjax.stablehlo import mlir
-from plugjax.stablehlo.context import EmitHostCall, ModuleContext
+from plugjax.stablehlo.context import EmitHostCall, ModuleContext, as_symbol
 from plugjax.stablehlo.host_call import HostCall
 from plugjax.stablehlo.mlir import Module
 
@@ -57,7 +57,7 @@ def lower_module(
     Raises:
         LoweringError: a primitive can neither be lowered nor be run by its host kernel.
     """
-    with mlir.new_module(name) as module:
+    with mlir.new_module(as_symbol(name)) as module:
         context = ModuleContext(module, platform, emit_host_call)
         main = context.write_function(jaxpr, "main", public=True)
         if donated:
@@ -78,3 +78,20 @@ def _mark_donated(main: mlir.Operation, jaxpr: ClosedJaxpr, donated: Sequence[in
         else:
             marks[argument] = {"jax.buffer_donor": mlir.boolean(True)}
     main.attributes["arg_attrs"] = mlir.array([mlir.dictionary(mark) for mark in marks])
+
+
+def lower_functions(
+    programs: Mapping[str, ClosedJaxpr], platform: str, *, name: str
+) -> LoweredModule:
+    """Lower several programs to private functions of one module; calls to Python are errors.
+
+    Args:
+        programs: by the names that the functions get.
+        platform: whose lowering rules to use.
+        name: name of the module.
+    """
+    with mlir.new_module(as_symbol(name)) as module:
+        context = ModuleContext(module, platform, None)
+        for function, jaxpr in programs.items():
+            context.write_function(jaxpr, context.unique_name(function), public=False)
+    return LoweredModule(module, ())

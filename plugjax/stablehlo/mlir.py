@@ -10,10 +10,14 @@ rule may use the builders in ``jaxlib.mlir.dialects`` as well.
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeAlias
+
+# Read once, when the C++ library loads; otherwise each client logs a paragraph to stderr.
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")
 
 # Before `ir`: the package patches the classes of `ir` while it loads, and jax, if another thread loads it at that moment,
 # would subclass the unpatched ones.
@@ -55,6 +59,7 @@ class Session:
         self.context.append_dialect_registry(_dialects)
         for dialect in (stablehlo, chlo, sdy):
             dialect.register_dialect(self.context)
+        _ = self.context.dialects["func"]  # loads it
         # A module is built by one thread; a pool of threads per context would only wait.
         self.context.enable_multithreading(False)
         self.location = ir.Location.unknown(self.context)
@@ -192,6 +197,22 @@ def broadcast(operand: Value, aval_from: ShapedArray, aval_to: ShapedArray) -> V
     return op("stablehlo.broadcast_in_dim", [result], [operand], {"broadcast_dimensions": dims}).result
 
 
+def static_slice(
+    operand: Value,
+    aval_out: ShapedArray,
+    start: Sequence[int],
+    limit: Sequence[int],
+    strides: Sequence[int] | None = None,
+) -> Value:
+    """The elements of an operand between constant bounds."""
+    attributes = {
+        "start_indices": i64s(start),
+        "limit_indices": i64s(limit),
+        "strides": i64s(strides or (1,) * len(start)),
+    }
+    return value("stablehlo.slice", aval_out, [operand], attributes)
+
+
 def elements(array: np.ndarray[Any, Any] | np.generic, shape: Sequence[int] | None = None) -> Attribute:
     """The attribute that holds the elements of an array."""
     array = np.asarray(array)
@@ -292,3 +313,17 @@ def add_function(
         function = op("func.func", [], [], attributes, 1)
     return function, add_block(function.regions[0], argument_types)
 
+
+
+def declare_function(
+    module: Module, name: str, argument_types: Sequence[Type], result_types: Sequence[Type]
+) -> None:
+    """A function without a body, which whoever loads the module supplies."""
+    function_type = ir.TypeAttr.get(ir.FunctionType.get(list(argument_types), list(result_types)))
+    attributes = {
+        "sym_name": string(name),
+        "function_type": function_type,
+        "sym_visibility": string("private"),
+    }
+    with ir.InsertionPoint(module.body):
+        op("func.func", [], [], attributes, 1)

@@ -119,7 +119,7 @@ def generate(jaxpr: ClosedJaxpr) -> Generated:
             lines.append(f"del {', '.join(writer.name(v) for v in dropped)}")
     results = "".join(f"{writer.atom(v)}, " for v in inner.outvars)
     lines.append(f"return ({results})")
-    stem = _identifier(inner.debug_name or "program")
+    stem = f"run_{_identifier(inner.debug_name)}"
     body = "\n".join(f"    {line}" for line in lines)
     source = f"def {stem}({arguments}):\n{body}\n"
     exec(compile(source, f"<plugjax numpy {stem}>", "exec"), writer.namespace)

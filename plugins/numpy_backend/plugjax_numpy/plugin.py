@@ -12,8 +12,8 @@ plugjax_plugin = PluginInfo(
 )
 
 _FAMILIES = (
-    "arithmetic", "comparison", "complex", "control_flow", "conversion", "dot", "exponential", "random", "reduction",
-    "selection", "shape", "slicing", "sorting", "special", "trigonometric",
+    "arithmetic", "comparison", "complex", "control_flow", "conversion", "dot", "exponential", "gather_scatter",
+    "joining", "random", "reduction", "selection", "shape", "slicing", "sorting", "special", "trigonometric",
 )  # fmt: skip
 
 

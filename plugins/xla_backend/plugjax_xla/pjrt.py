@@ -154,6 +154,10 @@ class PjrtDevice:
         buffer.plugjax_host_value = host
         return buffer
 
+    def holds(self, buffer: Buffer) -> bool:
+        """Whether a buffer lives here."""
+        return buffer._sharding is self._sharding
+
     def get(self, buffer: Buffer, shape: tuple[int, ...], dtype: np.dtype[Any]) -> HostArray:
         """The value as a read-only host array, without a copy where memory is shared.
 

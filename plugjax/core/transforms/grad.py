@@ -15,10 +15,10 @@ from plugjax.core import dtypes, pytree
 from plugjax.core.array import Array, as_array, aval_of
 from plugjax.core.jaxpr import ClosedJaxpr, eval_closed
 from plugjax.core.trace import Tracer
-from plugjax.core.transforms.batching import vmap
 from plugjax.core.transforms.jvp import jvp_flat
-from plugjax.core.transforms.linearize import Linearized, linearize_flat, tape_jaxpr
-from plugjax.core.transforms.transpose import backward, transpose_flat, UndefinedPrimal
+from plugjax.core.transforms.linearize import Linearized, TapeTracer, linearize_flat, tape_jaxpr
+from plugjax.core.transforms.staging import stage
+from plugjax.core.transforms.transpose import UndefinedPrimal, backward, transpose_flat
 from plugjax.core.vocabulary import Zero, instantiate, zeros
 
 
@@ -50,7 +50,7 @@ def _flatten_call(
     return values, in_tree, flat, box
 
 
-def _strip(aux: Any, found: Linearized) -> Any:
+def _strip(aux: Any) -> Any:
     """Auxiliary outputs carry no tangents: tracers of the transformation give their primals."""
 
     def primal(x: Any) -> Any:
@@ -99,17 +99,11 @@ def jvp(
         _tangent(x, t, path)
         for x, t, path in zip(values, tangent_leaves, pytree.paths(tuple(primals)), strict=True)
     ]
-    aux: Any = None
-
-    def flat_and_strip(*xs: Any) -> list[Any]:
-        return flat(*xs)
-
-    outs, outs_dot = jvp_flat(flat_and_strip, values, directions)
+    outs, outs_dot = jvp_flat(flat, values, directions)
     out = pytree.unflatten(box[0], outs)
     out_dot = pytree.unflatten(box[0], [instantiate(t) for t in outs_dot])
     if has_aux:
-        aux = _strip(box[1], None)  # type: ignore[arg-type]  # only the aux is read
-        return out, out_dot, aux
+        return out, out_dot, _strip(box[1])
     return out, out_dot
 
 
@@ -216,21 +210,15 @@ def vjp(
     _fill_inputs(found, values)
     out = pytree.unflatten(box[0], found.outs)
     pullback = VJP(found, in_tree, box[0])
-    return (out, pullback, _strip(box[1], found)) if has_aux else (out, pullback)
+    return (out, pullback, _strip(box[1])) if has_aux else (out, pullback)
 
 
 def _differentiable(x: Any) -> bool:
     return aval_of(x).to_tangent_aval().dtype != dtypes.float0
 
 
-class _Float0Input:
-    """Stands for an input without tangents; its cotangent is a float0 zero."""
-
-
 def _fill_inputs(found: Linearized, values: Sequence[Any]) -> None:
     """Give inputs without tangents a tape tracer that nothing reads: their cotangents are zeros of float0."""
-    from plugjax.core.transforms.linearize import TapeTracer  # noqa: PLC0415
-
     found.inputs = [
         TapeTracer(found.tape, aval_of(x).to_tangent_aval()) if t is None else t
         for x, t in zip(values, found.inputs, strict=True)
@@ -274,7 +262,7 @@ def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> 
         return pytree.unflatten(out_tree, outs)
 
     out = pytree.unflatten(out_tree, found.outs)
-    return (out, push, _strip(box[1], found)) if has_aux else (out, push)
+    return (out, push, _strip(box[1])) if has_aux else (out, push)
 
 
 def linear_transpose(
@@ -302,8 +290,6 @@ def linear_transpose(
         raise NotImplementedError("reduce_axes argument to linear_transpose is deprecated")
     leaves, in_tree = pytree.flatten(primals)
     avals = [aval_of(x) for x in leaves]
-    from plugjax.core.transforms.staging import stage  # noqa: PLC0415
-
     box: list[Any] = []
 
     def flat(*xs: Any) -> list[Any]:
@@ -404,7 +390,7 @@ def value_and_grad(
         if single:
             (gradient,) = gradient
         result = pytree.unflatten(box[0], found.outs)
-        return ((result, _strip(box[1], found)), gradient) if has_aux else (result, gradient)
+        return ((result, _strip(box[1])), gradient) if has_aux else (result, gradient)
 
     value_and_gradient.__name__ = name
     value_and_gradient.__doc__ = f"Value and gradient of {name} with respect to argument(s) {argnums}."
@@ -421,13 +407,10 @@ def _check_input(x: Any, holomorphic: bool, allow_int: bool, path: Callable[[], 
                 f"{dtype.name} at argument {path()}. If you want to use Boolean- or integer-valued inputs, use vjp or set "
                 f"allow_int to True."
             )
-    elif holomorphic:
-        if dtype.kind != "c":
-            raise TypeError(
-                f"grad with holomorphic=True requires inputs with complex dtype, but got {dtype.name} at {path()}."
-            )
-    elif dtype.kind == "c":
-        return
+    elif holomorphic and dtype.kind != "c":
+        raise TypeError(
+            f"grad with holomorphic=True requires inputs with complex dtype, but got {dtype.name} at {path()}."
+        )
 
 
 def _check_output(outs: list[Any], out_tree: Any, holomorphic: bool, name: str) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from plugjax.core import pytree
+from plugjax.core import dtypes, pytree
 from plugjax.core.array import aval_of
 from plugjax.core.aval import ShapedArray
 from plugjax.core.jaxpr import ClosedJaxpr, JaxprEqn, eval_closed, memoise
@@ -36,7 +36,8 @@ from plugjax.lax.control_flow.bodies import (
     value,
 )
 from plugjax.lax.control_flow.while_loop import _fixpoint
-from plugjax.lax.shape import concatenate, expand_dims, reshape
+from plugjax.lax.joining import concatenate
+from plugjax.lax.shape import expand_dims, reshape
 from plugjax.lax.slicing import index_in_dim, slice_in_dim
 
 rules = RuleSet(__name__)
@@ -402,9 +403,13 @@ def _scan_transpose(
     # cotangents of the constants are summed along the way, and those of the xs are stacked.
     linear = [is_undefined_primal(x) for x in operands]
     consts_lin, init_lin, xs_lin = _parts(linear, num_consts, num_carry)
-    if not all(init_lin):
-        raise ValueError("scan: the transpose of a scan that is not linear in its carry is not defined.")
-    consts, _, xs = _parts(operands, num_consts, num_carry)
+    consts, init, xs = _parts(operands, num_consts, num_carry)
+    for x, lin in zip(init, init_lin, strict=True):
+        # A carry that comes as a value is a tangent that starts at zero; a counter would be neither.
+        if not lin and not dtypes.is_inexact(aval_of(x).dtype):
+            raise NotImplementedError(
+                "scan: the transpose of a scan with an integer carry is not defined; give the integers as xs."
+            )
     body_avals = jaxpr.in_avals
     const_avals, carry_avals, x_avals = _parts(body_avals, num_consts, num_carry)
     fixed = [c for c, lin in zip(consts, consts_lin, strict=True) if not lin]
@@ -475,7 +480,7 @@ def _scan_transpose(
     x_bars = iter(results[n_lin + num_carry :])
     return [
         *(next(const_bars) if lin else None for lin in consts_lin),
-        *carry_bars,
+        *(bar if lin else None for bar, lin in zip(carry_bars, init_lin, strict=True)),
         *(next(x_bars) if lin else None for lin in xs_lin),
     ]
 

@@ -1,0 +1,34 @@
+"""The IREE backend as a plugin. Light: neither IREE nor jaxlib is imported before a device or a rule is asked for."""
+
+from __future__ import annotations
+
+import importlib
+
+from plugjax.core import BackendSpec, LazyRules, PluginInfo, RuleSet, hookimpl
+from plugjax.core.backend import Backend
+
+plugjax_plugin = PluginInfo("iree", provides=("backend iree", "lowerings for platform iree"))
+
+_NEEDS = ("iree.compiler", "iree.runtime", "jaxlib")
+
+
+def _load_rules() -> list[RuleSet]:
+    rules: list[RuleSet] = importlib.import_module("plugjax_iree.lowering").RULE_SETS
+    return rules
+
+
+def _load_backend() -> Backend:
+    backend: Backend = importlib.import_module("plugjax_iree.backend").IreeBackend()
+    return backend
+
+
+@hookimpl
+def plugjax_rules() -> list[LazyRules]:
+    """What IREE needs said differently."""
+    return [LazyRules(kinds=("lowering",), load=_load_rules, needs=("jaxlib",))]
+
+
+@hookimpl
+def plugjax_backends() -> list[BackendSpec]:
+    """The backend ``iree``."""
+    return [BackendSpec("iree", _load_backend, priority=5, needs=_NEEDS)]

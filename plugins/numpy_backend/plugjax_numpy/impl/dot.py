@@ -1,0 +1,72 @@
+"""Kernel of dot products: BLAS, reached through transposes and reshapes."""
+
+from __future__ import annotations
+
+import math
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from plugjax.core import RuleSet, dtypes, impl
+from plugjax.lax.dot import DotDimensionNumbers, dot_general_p, free_axes
+from plugjax_numpy.kernels import Value
+
+rules = RuleSet(__name__)
+
+
+@cache
+def _plan(numbers: DotDimensionNumbers, lhs_rank: int, rhs_rank: int) -> tuple[Any, ...]:
+    """Orders of axes that bring batch, free and contracting axes together, and how many of each there are."""
+    (lhs_contracting, rhs_contracting), (lhs_batch, rhs_batch) = numbers
+    lhs_free = free_axes(lhs_rank, lhs_contracting, lhs_batch)
+    rhs_free = free_axes(rhs_rank, rhs_contracting, rhs_batch)
+    lhs_order = (*lhs_batch, *lhs_free, *lhs_contracting)
+    rhs_order = (*rhs_batch, *rhs_contracting, *rhs_free)
+    return lhs_order, rhs_order, len(lhs_batch), len(lhs_free), len(rhs_contracting)
+
+
+@cache
+def _dtypes(lhs: Any, rhs: Any, preferred: Any) -> tuple[Any, Any]:
+    """The dtype to multiply and add in, and that of the result."""
+    result = lhs if lhs == rhs else dtypes.promote(((lhs, False), (rhs, False)))[0]
+    computed = result
+    if preferred is not None and preferred != result:
+        result = preferred
+        computed, _ = dtypes.promote(((computed, False), (preferred, False)))
+    if computed == np.float16 or computed in dtypes.CUSTOM_FLOATS:
+        computed = dtypes.FLOAT32
+    elif computed in dtypes.SIGNED_SMALL or computed in dtypes.UNSIGNED_SMALL:
+        computed = dtypes.INT32
+    return computed, result
+
+
+@rules.define(impl, dot_general_p)
+def _dot_general(
+    x: Value,
+    y: Value,
+    *,
+    dimension_numbers: DotDimensionNumbers,
+    precision: Any,
+    preferred_element_type: Any,
+) -> Value:
+    computed, result = _dtypes(x.dtype, y.dtype, preferred_element_type)
+    if x.dtype != computed:
+        x = x.astype(computed)
+    if y.dtype != computed:
+        y = y.astype(computed)
+    z = _contract(x, y, dimension_numbers)
+    return z if computed == result else z.astype(result)
+
+
+def _contract(x: Value, y: Value, numbers: DotDimensionNumbers) -> Value:
+    if numbers == (((x.ndim - 1,), (0,)), ((), ())) and x.ndim <= 2 >= y.ndim:
+        return np.dot(x, y)
+    lhs_order, rhs_order, batch, free, contracting = _plan(numbers, x.ndim, y.ndim)
+    x, y = np.asarray(x).transpose(lhs_order), np.asarray(y).transpose(rhs_order)
+    batch_shape = x.shape[:batch]
+    rows, columns = x.shape[batch : batch + free], y.shape[batch + contracting :]
+    inner = math.prod(y.shape[batch : batch + contracting])
+    m, n = math.prod(rows), math.prod(columns)
+    product = np.matmul(x.reshape(*batch_shape, m, inner), y.reshape(*batch_shape, inner, n))
+    return product.reshape(*batch_shape, *rows, *columns)

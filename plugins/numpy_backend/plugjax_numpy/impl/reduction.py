@@ -1,0 +1,135 @@
+"""Kernels of reductions. Sums and products of 16-bit and smaller floats are computed in float32, as XLA does."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from plugjax.core import RuleSet, dtypes, impl
+from plugjax.core.vocabulary import reduce_sum_p
+from plugjax.lax import reduction as lax
+from plugjax_numpy.kernels import Value
+
+rules = RuleSet(__name__)
+
+_SMALL_INTEGERS = (*dtypes.SIGNED_SMALL, *dtypes.UNSIGNED_SMALL)
+
+
+def _wide(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """The dtype to accumulate in."""
+    if dtype == np.float16 or dtype in dtypes.CUSTOM_FLOATS:
+        return dtypes.FLOAT32
+    return dtypes.INT32 if dtype in _SMALL_INTEGERS else dtype
+
+
+def _define(primitive: Any, ufunc: Any) -> None:
+    @rules.define(impl, primitive)
+    def _reduce(x: Value, *, axes: tuple[int, ...]) -> Value:
+        dtype = x.dtype
+        wide = _wide(dtype)
+        if wide is dtype:
+            return ufunc.reduce(x, axis=axes, dtype=dtype)
+        return ufunc.reduce(x.astype(wide), axis=axes).astype(dtype)
+
+
+_define(reduce_sum_p, np.add)
+_define(lax.reduce_prod_p, np.multiply)
+
+
+def _define_extremum(primitive: Any, ufunc: Any, lowest: bool) -> None:
+    @rules.define(impl, primitive)
+    def _reduce(x: Value, *, axes: tuple[int, ...]) -> Value:
+        if x.size:
+            return ufunc.reduce(x, axis=axes)
+        shape = tuple(size for d, size in enumerate(x.shape) if d not in axes)
+        return np.full(shape, _limit(x.dtype, lowest), x.dtype)
+
+
+def _limit(dtype: np.dtype[Any], lowest: bool) -> Any:
+    """The extremum of nothing."""
+    if dtype.kind == "b":
+        return not lowest
+    if dtypes.is_inexact(dtype):
+        return -np.inf if lowest else np.inf
+    if dtype in _SMALL_INTEGERS:
+        import ml_dtypes  # noqa: PLC0415
+
+        limits: Any = ml_dtypes.iinfo(dtype)
+    else:
+        limits = np.iinfo(dtype)
+    return limits.min if lowest else limits.max
+
+
+_define_extremum(lax.reduce_max_p, np.maximum, True)
+_define_extremum(lax.reduce_min_p, np.minimum, False)
+
+
+def _define_bits(primitive: Any, ufunc: Any, logical: Any) -> None:
+    @rules.define(impl, primitive)
+    def _reduce(x: Value, *, axes: tuple[int, ...]) -> Value:
+        if x.dtype.kind == "b":
+            return logical.reduce(x, axis=axes)
+        return ufunc.reduce(x, axis=axes, dtype=x.dtype)
+
+
+_define_bits(lax.reduce_and_p, np.bitwise_and, np.logical_and)
+_define_bits(lax.reduce_or_p, np.bitwise_or, np.logical_or)
+_define_bits(lax.reduce_xor_p, np.bitwise_xor, np.logical_xor)
+
+
+def _define_place(primitive: Any, function: Any) -> None:
+    @rules.define(impl, primitive)
+    def _place(x: Value, *, axes: tuple[int, ...], index_dtype: np.dtype[Any]) -> Value:
+        wide = _wide(x.dtype)
+        if wide is not x.dtype:
+            x = x.astype(wide)
+        return function(x, axes[0]).astype(index_dtype)
+
+
+# NumPy, too, gives the place of the first nan.
+_define_place(lax.argmax_p, np.argmax)
+_define_place(lax.argmin_p, np.argmin)
+
+
+def _define_cumulative(primitive: Any, ufunc: Any) -> None:
+    @rules.define(impl, primitive)
+    def _accumulate(x: Value, *, axis: int, reverse: bool) -> Value:
+        dtype = x.dtype
+        wide = _wide(dtype)
+        if wide is not dtype:
+            x = x.astype(wide)
+        if reverse:
+            x = np.flip(x, axis)
+        y = ufunc.accumulate(x, axis=axis, dtype=wide)
+        if reverse:
+            y = np.flip(y, axis)
+        return y if wide is dtype else y.astype(dtype)
+
+
+_define_cumulative(lax.cumsum_p, np.add)
+_define_cumulative(lax.cumprod_p, np.multiply)
+_define_cumulative(lax.cummax_p, np.maximum)
+_define_cumulative(lax.cummin_p, np.minimum)
+
+
+@rules.define(impl, lax.cumlogsumexp_p)
+def _cumlogsumexp(x: Value, *, axis: int, reverse: bool) -> Value:
+    dtype = x.dtype
+    wide = x.astype(_wide(dtype))
+    lines = np.moveaxis(np.flip(wide, axis) if reverse else wide, axis, 0)
+    out = np.empty_like(lines)
+    total: Any = None
+    for i, line in enumerate(lines):
+        total = line if total is None else _log_add_exp(total, line)
+        out[i] = total
+    y = np.moveaxis(out, 0, axis)
+    return (np.flip(y, axis) if reverse else y).astype(dtype)
+
+
+def _log_add_exp(x: Value, y: Value) -> Value:
+    if x.dtype.kind != "c":
+        return np.logaddexp(x, y)
+    # The greater real part in front: the exponential of the difference cannot overflow.
+    greater, lesser = np.where(x.real >= y.real, x, y), np.where(x.real >= y.real, y, x)
+    return greater + np.log1p(np.exp(lesser - greater))

@@ -1,0 +1,51 @@
+"""Kernels of sorting."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from plugjax.core import RuleSet, dtypes, impl
+from plugjax.lax import sorting as lax
+from plugjax_numpy.kernels import Value
+
+rules = RuleSet(__name__)
+
+
+def _key(x: Value) -> Value:
+    """What NumPy orders in the same way: the small dtypes of ml_dtypes as wider ones."""
+    if x.dtype in dtypes.CUSTOM_FLOATS:
+        return x.astype(np.float32)
+    if x.dtype in dtypes.SIGNED_SMALL or x.dtype in dtypes.UNSIGNED_SMALL:
+        return x.astype(np.int8)
+    return x
+
+
+@rules.define(impl, lax.sort_p)
+def _sort(*operands: Value, dimension: int, is_stable: bool, num_keys: int) -> list[Value]:
+    keys = [_key(x) for x in operands[:num_keys]]
+    if len(operands) == 1 and keys[0] is operands[0]:
+        # Equal integers are not to be told apart, so they need no stable sort.
+        stable = is_stable and operands[0].dtype.kind not in "biu"
+        return [np.sort(operands[0], dimension, "stable" if stable else None)]
+    if num_keys == 1:
+        order = np.argsort(keys[0], dimension, "stable" if is_stable else None)
+    else:
+        order = np.lexsort(keys[::-1], dimension)
+    return [np.take_along_axis(x, order, dimension) for x in operands]
+
+
+@rules.define(impl, lax.top_k_p)
+def _top_k(x: Value, *, k: int) -> list[Value]:
+    size = x.shape[-1]
+    # Backwards twice: descending, and of equal elements the first one first.
+    ascending = np.argsort(_total_order(_key(x))[..., ::-1], -1, "stable")
+    order = size - 1 - ascending[..., : -k - 1 if k < size else None : -1]
+    return [np.take_along_axis(x, order, -1), order.astype(np.int32)]
+
+
+def _total_order(x: Value) -> Value:
+    """Integers that are ordered as XLA orders floats: negative nan, numbers with -0.0 below 0.0, positive nan."""
+    if x.dtype.kind != "f":
+        return x
+    bits = np.ascontiguousarray(x).view(f"i{x.dtype.itemsize}")
+    return np.where(bits < 0, np.iinfo(bits.dtype).max ^ bits, bits)

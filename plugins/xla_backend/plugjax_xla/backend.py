@@ -1,0 +1,306 @@
+"""XLA as a backend: devices, buffers, and the compilation of programs."""
+
+from __future__ import annotations
+
+import functools
+import importlib.metadata
+import os
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NoReturn
+
+import numpy as np
+
+from plugjax.core.aval import ShapedArray
+from plugjax.core.backend import Backend, Executable
+from plugjax.core.compilation_cache import CompilationCache, default_cache
+from plugjax.core.config import config
+from plugjax.core.device import Device
+from plugjax.core.dtypes import float0
+from plugjax.core.errors import JaxRuntimeError
+from plugjax.core.jaxpr import ClosedJaxpr
+from plugjax.stablehlo import mlir
+from plugjax.stablehlo.context import EqnContext
+from plugjax.stablehlo.host_call import HostCall
+from plugjax.stablehlo.lower import LoweredModule, lower_module
+from plugjax.stablehlo.mlir import Value
+from plugjax_xla import pjrt
+from plugjax_xla.cuda_plugin import find_cuda_plugin
+from plugjax_xla.host_callbacks import HostCallback, raise_original
+from plugjax_xla.pjrt import Buffer, Option, PjrtDevice, PjrtExecutable
+
+HostArray = np.ndarray[Any, Any]
+
+# Options of `jit` that are ours; the others are XLA's debug flags.
+_OWN_OPTIONS = frozenset({"name", "donated"})
+
+_NUMERICS: dict[str, dict[str, Option]] = {
+    "strict": {"xla_allow_excess_precision": False},
+    "default": {},
+    "fast": {"xla_cpu_enable_fast_math": True},
+}
+
+_CALLBACK_TARGETS = {"cpu": "xla_ffi_python_cpu_callback", "cuda": "xla_ffi_python_gpu_callback"}
+
+# The driver's device file: without it there is no GPU to look for.
+_NVIDIA_DRIVER = Path("/dev/nvidiactl")
+
+
+class XlaBackend(Backend):
+    """Compiles programs with XLA, for the processor and for NVIDIA GPUs.
+
+    The runtime starts when the first buffer is put or the first program is compiled.
+    """
+
+    name = "xla"
+    # Elements of operands and results together, where compiled elementwise operations overtake NumPy's: measured on
+    # float32 and two cores, for exp and tanh at 2**18 per array and for add and mul at 2**20; sin and pow never do.
+    eager_limit = 1 << 19
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._runtime: dict[Device, PjrtDevice] = {}
+        gpus = self._find_gpus()
+        self._devices = [*gpus, Device(self, "cpu", 0, "CPU")]
+        # Eager primitives would fetch their operands from a GPU, one by one.
+        self.host_visible = not gpus
+
+    def devices(self) -> Sequence[Device]:
+        """GPUs, if there are any and the CUDA plugin is installed, then the processor."""
+        return self._devices
+
+    def _find_gpus(self) -> list[Device]:
+        if not _NVIDIA_DRIVER.exists() or find_cuda_plugin() is None:
+            return []
+        try:
+            found = pjrt.cuda_client().devices
+        except pjrt.ClientUnavailable:
+            return []
+        devices = [Device(self, "cuda", each.id, each.kind) for each in found]
+        self._runtime.update(zip(devices, found, strict=True))
+        return devices
+
+    def runtime_device(self, device: Device) -> PjrtDevice:
+        """The device as the runtime knows it."""
+        found = self._runtime.get(device)
+        if found is None:
+            with self._lock:
+                found = self._runtime[device] = pjrt.cpu_client().devices[device.id]
+        return found
+
+    def put(self, value: HostArray, device: Device) -> Buffer:
+        """A buffer with the values of an array, in the array's own memory where the alignment allows."""
+        if value.dtype == float0:
+            value = np.zeros(value.shape, np.bool_)
+        runtime = self._runtime.get(device) or self.runtime_device(device)
+        return runtime.put(value, owned=True)
+
+    def get(self, buffer: Buffer, aval: ShapedArray) -> HostArray:
+        """The values as a read-only array, in the buffer's own memory on a processor."""
+        if aval.dtype == float0:
+            return np.zeros(aval.shape, float0)
+        runtime = next(each for each in self._runtime.values() if each.holds(buffer))
+        try:
+            return runtime.get(buffer, aval.shape, aval.dtype)
+        except RuntimeError as error:
+            _raise_as_ours(error)
+
+    def delete(self, buffer: Buffer) -> None:
+        """Give the memory back, or let it go with its last view."""
+        pjrt.delete(buffer)
+
+    def block_until_ready(self, buffer: Buffer) -> None:
+        """Wait until the values are computed; raises what went wrong in computing them."""
+        try:
+            pjrt.block_until_ready([buffer])
+        except RuntimeError as error:
+            _raise_as_ours(error)
+
+    def lower(self, jaxpr: ClosedJaxpr, options: Mapping[str, Any]) -> str:
+        """The program as StableHLO text."""
+        return _lower(jaxpr, self._devices[0], options).as_text()
+
+    def compile(
+        self, jaxpr: ClosedJaxpr, device: Device, options: Mapping[str, Any]
+    ) -> XlaExecutable:
+        """Lower and compile, or load what this or another process has compiled before.
+
+        Args:
+            jaxpr: the program.
+            device: one of `devices`.
+            options: ``name``, ``donated``, and debug flags of XLA by name.
+
+        Raises:
+            LoweringError: a primitive has no lowering, and its host kernel may not run.
+            JaxRuntimeError: XLA refuses the program or an option.
+        """
+        lowered = _lower(jaxpr, device, options)
+        runtime = self.runtime_device(device)
+        flags = {
+            **_NUMERICS[config.read("numerics")],
+            **{name: value for name, value in options.items() if name not in _OWN_OPTIONS},
+        }
+        specs = [
+            (aval.shape, np.dtype(np.bool_) if aval.dtype == float0 else aval.dtype)
+            for aval in jaxpr.out_avals
+        ]
+        try:
+            if lowered.host_calls:
+                callbacks = [_callback(call) for call in lowered.host_calls]
+                compiled = runtime.compile(
+                    lowered.module, specs, host_callbacks=callbacks, options=flags
+                )
+            else:
+                compiled = _compile_or_load(runtime, lowered, specs, flags)
+        except RuntimeError as error:
+            _raise_as_ours(error)
+        effectful = any(call.effectful for call in lowered.host_calls)
+        return XlaExecutable(compiled, options.get("donated", ()), effectful=effectful)
+
+
+class XlaExecutable(Executable):
+    """A program compiled by XLA.
+
+    Args:
+        compiled: the runtime's executable.
+        donated: indices of donated arguments.
+        effectful: whether it calls Python for more than results; ``run`` then waits for these calls.
+    """
+
+    def __init__(
+        self, compiled: PjrtExecutable, donated: Sequence[int], *, effectful: bool
+    ) -> None:
+        self._compiled = compiled
+        self.donated = frozenset(donated)
+        # The hot path: an attribute of the instance, so that a call is one Python frame.
+        self.run = _effectful_runner(compiled) if effectful else _runner(compiled)  # type: ignore[method-assign]
+
+    def as_text(self) -> str:
+        """The optimised program, as HLO text."""
+        return self._compiled.hlo_text()
+
+    def cost_analysis(self) -> Mapping[str, float]:
+        """XLA's estimates."""
+        return self._compiled.cost_analysis()
+
+    def memory_analysis(self) -> Mapping[str, int]:
+        """Sizes in bytes."""
+        return self._compiled.memory_analysis()
+
+
+Run = Callable[[Sequence[Buffer]], Sequence[Buffer]]
+
+
+def _runner(compiled: PjrtExecutable) -> Run:
+    execute, handlers = compiled.execute, compiled.handlers
+
+    def run(buffers: Sequence[Buffer]) -> Sequence[Buffer]:
+        try:
+            return execute(buffers).consume_with_handlers(handlers)  # type: ignore[no-any-return]  # of jaxlib
+        except RuntimeError as error:
+            _raise_as_ours(error)
+
+    return run
+
+
+def _effectful_runner(compiled: PjrtExecutable) -> Run:
+    def run(buffers: Sequence[Buffer]) -> Sequence[Buffer]:
+        try:
+            results, token = compiled.call_with_token(buffers)
+            pjrt.block_until_ready([token])
+        except RuntimeError as error:
+            _raise_as_ours(error)
+        return results
+
+    return run
+
+
+def _raise_as_ours(error: RuntimeError) -> NoReturn:
+    """Raise a failure of XLA as ``JaxRuntimeError``, and what a host call raised as it was."""
+    if not type(error).__module__.startswith("jaxlib"):
+        raise error
+    try:
+        raise_original(error)
+    except RuntimeError as found:
+        if found is not error:
+            raise
+    raise JaxRuntimeError(str(error)) from error
+
+
+def _lower(jaxpr: ClosedJaxpr, device: Device, options: Mapping[str, Any]) -> LoweredModule:
+    return lower_module(
+        jaxpr,
+        device.platform,
+        name=f"jit_{options.get('name', 'f')}",
+        emit_host_call=functools.partial(_emit_host_call, _CALLBACK_TARGETS[device.kind]),
+        donated=options.get("donated", ()),
+    )
+
+
+def _emit_host_call(
+    target: str, ctx: EqnContext, index: int, call: HostCall, operands: Sequence[Value]
+) -> list[Value]:
+    attributes = {
+        "call_target_name": mlir.string(target),
+        "api_version": mlir.attribute("4 : i32"),
+        "backend_config": mlir.attribute(f"{{index = {index} : ui64}}"),
+        "has_side_effect": mlir.boolean(call.effectful),
+    }
+    types = [mlir.type_of(aval) for aval in call.out_avals]
+    return list(mlir.op("stablehlo.custom_call", types, operands, attributes).results)
+
+
+def _callback(call: HostCall) -> HostCallback:
+    return HostCallback(
+        call.kernel, [(a.shape, a.dtype) for a in call.out_avals], name=f"host kernel of {call.name}"
+    )
+
+
+def _compile_or_load(
+    runtime: PjrtDevice,
+    lowered: LoweredModule,
+    specs: Sequence[tuple[Sequence[int], Any]],
+    flags: Mapping[str, Option],
+) -> PjrtExecutable:
+    cache = _cache()
+    if cache is None:
+        return runtime.compile(lowered.module, specs, options=flags)
+    key = cache.key(
+        lowered.bytecode(),
+        runtime.compile_options_fingerprint(flags),
+        *runtime.runtime_fingerprint(),
+        _own_version(),
+    )
+    blob = cache.get(key)
+    if blob is not None:
+        try:
+            return runtime.deserialize(blob, specs)
+        except ValueError:
+            # Whole, as its checksum says, but of no use to this runtime; the result below replaces it.
+            pass
+    compiled = runtime.compile(lowered.module, specs, options=flags)
+    cache.put(key, compiled.serialize())
+    return compiled
+
+
+def _cache() -> CompilationCache | None:
+    if not config.read("use_compilation_cache"):
+        return None
+    return _cache_of(
+        os.environ.get("PLUGJAX_CACHE_DIR"), os.environ.get("PLUGJAX_CACHE_MAX_BYTES")
+    )
+
+
+@functools.cache
+def _cache_of(_directory: str | None, _max_bytes: str | None) -> CompilationCache | None:
+    # One object per setting of the environment: it counts what it wrote.
+    return default_cache()
+
+
+@functools.cache
+def _own_version() -> str:
+    try:
+        return importlib.metadata.version("plugjax-xla")
+    except importlib.metadata.PackageNotFoundError:
+        return "not installed"

@@ -1,0 +1,21 @@
+"""The XLA backend as a plugin. Loading it imports nothing of jaxlib."""
+
+from __future__ import annotations
+
+import importlib
+
+from plugjax.core import BackendSpec, PluginInfo, hookimpl
+from plugjax.core.backend import Backend
+
+plugjax_plugin = PluginInfo("xla", provides=("backend xla",))
+
+
+def _load_backend() -> Backend:
+    backend: Backend = importlib.import_module("plugjax_xla.backend").XlaBackend()
+    return backend
+
+
+@hookimpl
+def plugjax_backends() -> list[BackendSpec]:
+    """The backend ``xla``, the default one where jaxlib is installed."""
+    return [BackendSpec("xla", _load_backend, priority=10, needs=("jaxlib",))]

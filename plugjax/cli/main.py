@@ -1,0 +1,157 @@
+"""Commands of ``plugjax``; each is a few lines over a module of the same name."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+import plugjax
+from plugjax.cli import check as check_module
+from plugjax.cli import demo as demo_module
+from plugjax.cli import doctor as doctor_module
+from plugjax.cli import export as export_module
+from plugjax.core import registry
+from plugjax.core.backend import get_backend
+from plugjax.core.compilation_cache import default_cache
+from plugjax.core.errors import UnknownBackendError
+
+app = typer.Typer(
+    help="plugjax: a JAX-compatible array framework whose every part is a plugin.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+cache_app = typer.Typer(help="The persistent compilation cache.", no_args_is_help=True)
+app.add_typer(cache_app, name="cache")
+console = Console()
+
+
+@app.command()
+def demo(
+    backend: Annotated[str | None, typer.Option(help="Train on this backend only.")] = None,
+    epochs: Annotated[int, typer.Option(min=1, help="Passes over the training images.")] = 30,
+    output: Annotated[
+        Path | None, typer.Option(help="Folder for the exported model; a temporary one if left out.")
+    ] = None,
+) -> None:
+    """Train a classifier of handwritten digits on every backend, export it, and run it without Python."""
+    demo_module.run(console, backend, epochs, output)
+
+
+@app.command()
+def devices() -> None:
+    """List the devices of all installed backends."""
+    table = Table("device", "backend", "description")
+    for name in sorted(registry.active().backends()):
+        try:
+            for device in get_backend(name).devices():
+                table.add_row(str(device), name, device.description)
+        except UnknownBackendError as error:
+            table.add_row("-", name, str(error))
+    console.print(table)
+
+
+@app.command()
+def plugins() -> None:
+    """List plugins: where they come from, what they provide, and what went wrong."""
+    table = Table("plugin", "distribution", "provides", "state")
+    for plugin in registry.active().plugins:
+        state = "loaded"
+        if plugin.blocked:
+            state = "blocked by the environment"
+        elif plugin.error is not None:
+            state = f"skipped: {type(plugin.error).__name__}: {plugin.error}"
+        source = f"{plugin.distribution} {plugin.version}".strip()
+        table.add_row(plugin.name, source, ", ".join(plugin.provides), state)
+    console.print(table)
+
+
+@app.command()
+def doctor() -> None:
+    """Say what is installed, what is missing, and the command that mends it."""
+    if not doctor_module.run(console):
+        raise typer.Exit(1)
+
+
+@app.command()
+def check(
+    target: Annotated[str, typer.Argument(help="FILE.py or package.module")],
+    entry: Annotated[list[str], typer.Option(help="FUNCTION=f32[1,64],i32[8] ...")],
+    backend: Annotated[str, typer.Option(help="Backend to check for.")] = "iree",
+) -> None:
+    """Report, before anything is compiled, which primitives of a program a backend would run on the host."""
+    if not check_module.run(console, target, entry, backend):
+        raise typer.Exit(1)
+
+
+@app.command()
+def export(
+    target: Annotated[str, typer.Argument(help="FILE.py or package.module")],
+    entry: Annotated[
+        list[str], typer.Option(help="NAME=FUNCTION:f32[1,64],i32[8] (or FUNCTION:...), repeatable.")
+    ],
+    output: Annotated[Path, typer.Option("--output", "-o", help="The .vmfb file to write.")],
+    parameters: Annotated[
+        str | None, typer.Option(help="Name of a pytree in TARGET that every function takes first.")
+    ] = None,
+    irpa: Annotated[
+        Path | None, typer.Option(help="Write the parameters to this file instead of the module.")
+    ] = None,
+    compile_for: Annotated[
+        str, typer.Option("--compile-for", help="IREE target, such as host or generic.")
+    ] = "host",
+) -> None:
+    """Compile functions to one IREE module with named entry points."""
+    export_module.run(console, target, entry, output, parameters, irpa, compile_for)
+
+
+@cache_app.command("list")
+def cache_list() -> None:
+    """List cached programs, least recently used first."""
+    cache = default_cache()
+    if cache is None:
+        console.print("The cache is off (PLUGJAX_CACHE_DIR).")
+        return
+    table = Table("key", "bytes", "last used")
+    for item in cache.entries():
+        table.add_row(item.key[:16], f"{item.bytes:,}", item.last_used.isoformat(sep=" ", timespec="seconds") if hasattr(item.last_used, "isoformat") else f"{item.last_used:.0f}")
+    console.print(table)
+
+
+@cache_app.command("size")
+def cache_size() -> None:
+    """Print the number of cached programs, their size, and where they are."""
+    cache = default_cache()
+    if cache is None:
+        console.print("The cache is off (PLUGJAX_CACHE_DIR).")
+        return
+    console.print(f"{len(cache.entries())} entries, {cache.size():,} bytes in {cache.directory}")
+
+
+@cache_app.command("clear")
+def cache_clear() -> None:
+    """Delete all cached programs."""
+    cache = default_cache()
+    if cache is not None:
+        cache.clear()
+        console.print(f"cleared {cache.directory}")
+
+
+@app.command()
+def version() -> None:
+    """Print the version."""
+    console.print(plugjax.__version__)
+
+
+def main() -> None:
+    """Entry point of the console script."""
+    try:
+        app()
+    except (UnknownBackendError, ValueError, TypeError, FileNotFoundError) as error:
+        Console(stderr=True).print(f"[red]plugjax:[/red] {error}", markup=True, highlight=False)
+        sys.exit(2)

@@ -1,0 +1,6 @@
+"""Programs that leave Python: IREE modules with named entry points and parameters."""
+
+from plugjax.export.entry import Entry
+from plugjax.export.iree import Exported, to_iree, to_stablehlo
+
+__all__ = ["Entry", "Exported", "to_iree", "to_stablehlo"]

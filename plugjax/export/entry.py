@@ -1,0 +1,117 @@
+"""Entry points: what an exported module offers, traced and flattened."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from plugjax.core import pytree
+from plugjax.core.array import aval_of
+from plugjax.core.aval import ShapedArray
+from plugjax.core.compile import run_passes
+from plugjax.core.errors import LoweringError
+from plugjax.core.jaxpr import ClosedJaxpr
+from plugjax.core.transforms.jit import JitFunction, jit
+
+
+class Entry(NamedTuple):
+    """One entry point.
+
+    Attributes:
+        function: takes pytrees of arrays; if the module has parameters, these come first.
+        args: arrays or ``ShapeDtypeStruct``: what it is called with, without the parameters.
+        updates: whether it gives ``(new parameters, result)``, or new parameters alone: the module then keeps them as its
+            state.
+    """
+
+    function: Callable[..., Any]
+    args: Sequence[Any] = ()
+    updates: bool = False
+
+
+class TracedEntry(NamedTuple):
+    """An entry point as a program.
+
+    Attributes:
+        name: name in the module.
+        program: takes the parameters' leaves, then the arguments' leaves.
+        in_avals: the arguments.
+        out_avals: the results that the caller sees.
+        state_outputs: number of leading results that are new parameters.
+        in_paths: where each argument stands in the Python arguments.
+        out_tree: structure of the visible result.
+    """
+
+    name: str
+    program: ClosedJaxpr
+    in_avals: list[ShapedArray]
+    out_avals: list[ShapedArray]
+    state_outputs: int
+    in_paths: list[str]
+    out_tree: Any
+
+
+def trace_entries(
+    entries: Mapping[str, Entry | tuple[Any, ...]], parameters: Any, platform: str
+) -> list[TracedEntry]:
+    """Trace every entry point.
+
+    Raises:
+        ValueError: a name is no identifier, or there are no entries.
+        TypeError: an entry that updates does not give new parameters of the same structure and avals.
+    """
+    if not entries:
+        raise ValueError("export: at least one entry point is needed, such as {'predict': (predict, (x,))}")
+    return [
+        _trace(name, Entry(*entry) if not isinstance(entry, Entry) else entry, parameters, platform)
+        for name, entry in entries.items()
+    ]
+
+
+def _trace(name: str, entry: Entry, parameters: Any, platform: str) -> TracedEntry:
+    if not name.isidentifier() or name.startswith("__"):
+        raise ValueError(f"export: entry point {name!r} is not an identifier")
+    if not callable(entry.function):
+        raise TypeError(f"export: entry point {name!r} needs a function, got {entry.function!r}")
+    given = () if parameters is None else (parameters,)
+    function = entry.function if isinstance(entry.function, JitFunction) else jit(entry.function)
+    traced = function.trace(*given, *entry.args)
+    leaves, tree = pytree.flatten(parameters) if given else ([], None)
+    out_tree, state_outputs = traced.out_tree, 0
+    if entry.updates:
+        state_outputs, out_tree = _updated(name, traced, leaves, tree)
+    program = run_passes(traced.jaxpr, platform)
+    if program.effects:
+        raise LoweringError(f"export: entry point {name!r} has effects {set(program.effects)}")
+    return TracedEntry(
+        name,
+        program,
+        program.in_avals[len(leaves) :],
+        program.out_avals[state_outputs:],
+        state_outputs,
+        pytree.paths(tuple(entry.args)),
+        out_tree,
+    )
+
+
+def _updated(name: str, traced: Any, leaves: list[Any], tree: Any) -> tuple[int, Any]:
+    if not leaves:
+        raise TypeError(f"export: entry point {name!r} updates parameters, but none were given")
+    out_tree = traced.out_tree
+    if out_tree == tree:
+        new, rest = tree, None
+    else:
+        children = out_tree.children()
+        if out_tree.type is not tuple or len(children) != 2 or children[0] != tree:
+            raise TypeError(
+                f"export: entry point {name!r} updates parameters, so it must give new parameters or (new parameters, "
+                f"result); expected parameters {tree}, got {out_tree}"
+            )
+        new, rest = children
+    for i, leaf in enumerate(leaves):
+        a, b = aval_of(leaf), traced.jaxpr.out_avals[i]
+        if (a.shape, a.dtype) != (b.shape, b.dtype):
+            raise TypeError(
+                f"export: entry point {name!r} changes parameter {i} from {a.str_short()} to {b.str_short()}"
+            )
+    return new.num_leaves, rest

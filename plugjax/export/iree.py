@@ -1,0 +1,204 @@
+"""Export to IREE: one module with several entry points, for runtimes without Python.
+
+Parameters live in the module as globals, with their values inside or in an ``.irpa`` file that is loaded beside it. Entry
+points that update parameters store the new values in the globals: a module can be trained where it runs. A primitive
+without a lowering is refused by name, since there would be no host to run it.
+"""
+
+from __future__ import annotations
+
+import importlib
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from plugjax.core import pytree
+from plugjax.core.array import as_array
+from plugjax.core.aval import ShapedArray
+from plugjax.core.errors import LoweringError, UnknownBackendError
+from plugjax.export.entry import Entry, TracedEntry, trace_entries
+
+SCOPE = "model"
+
+
+@dataclass(frozen=True)
+class Exported:
+    """What an export wrote.
+
+    Attributes:
+        path: the ``.vmfb`` file.
+        parameters_path: the ``.irpa`` file, or ``None`` if parameters are inside.
+        signatures: per entry point, its arguments and results as IREE writes them, such as ``64x10xf32``.
+    """
+
+    path: Path
+    parameters_path: Path | None
+    signatures: Mapping[str, tuple[Sequence[str], Sequence[str]]]
+
+
+def to_iree(
+    entries: Mapping[str, Entry | tuple[Any, ...]],
+    path: str | Path,
+    *,
+    parameters: Any = None,
+    parameters_path: str | Path | None = None,
+    target: Any = None,
+) -> Exported:
+    """Compile functions to one IREE module.
+
+    Args:
+        entries: name to ``(function, args)`` or :class:`Entry`; ``args`` are arrays or ``ShapeDtypeStruct``.
+        path: the ``.vmfb`` file to write.
+        parameters: pytree of arrays that every function takes as its first argument.
+        parameters_path: where to write the parameters, as ``.irpa``; left out, they are inside the module.
+        target: what to compile for: a CPU name such as ``"host"`` (the default) or ``"generic"``, or a
+            ``plugjax_iree.compiler.CompileTarget``.
+
+    Returns:
+        Paths and signatures.
+
+    Raises:
+        LoweringError: a primitive has no lowering; there is no host to fall back to.
+        UnknownBackendError: the IREE backend is not installed.
+        ValueError: a name is no identifier, or parameters cannot be put where they should.
+
+    Example:
+        >>> import plugjax, tempfile, pathlib
+        >>> from plugjax.export import to_iree
+        >>> x = plugjax.ShapeDtypeStruct((4,), "float32")
+        >>> folder = pathlib.Path(tempfile.mkdtemp())
+        >>> done = to_iree({"double": (lambda x: x * 2.0, (x,))}, folder / "m.vmfb")
+        >>> done.signatures["double"]
+        (['4xf32'], ['4xf32'])
+    """
+    if parameters_path is not None and parameters is None:
+        raise ValueError("to_iree: parameters_path needs parameters")
+    text, traced, values = _module_text(entries, parameters, external=parameters_path is not None)
+    compiler = _iree("compiler")
+    if target is None or isinstance(target, str):
+        target = compiler.CompileTarget("local", target or "host")
+    vmfb = compiler.compile_stablehlo(
+        text,
+        target,
+        has_contraction="dot_general" in text or "stablehlo.convolution" in text,
+        f64="f64" in text,
+    )
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if parameters_path is not None:
+        parameters_path = Path(parameters_path)
+        _iree("parameters").write_archive(parameters_path, values)
+    path.write_bytes(vmfb)
+    return Exported(path, parameters_path, {t.name: _signature(t) for t in traced})
+
+
+def to_stablehlo(
+    entries: Mapping[str, Entry | tuple[Any, ...]],
+    *,
+    parameters: Any = None,
+    external: bool = False,
+) -> str:
+    """The text of the module that :func:`to_iree` compiles.
+
+    Args:
+        entries: as of :func:`to_iree`.
+        parameters: as of :func:`to_iree`.
+        external: whether parameter values come from a file.
+    """
+    return _module_text(entries, parameters, external=external)[0]
+
+
+def _iree(module: str) -> Any:
+    try:
+        return importlib.import_module(f"plugjax_iree.{module}")
+    except ImportError as error:
+        raise UnknownBackendError(
+            f"export to IREE needs the distribution plugjax-iree ({error}). Install it: pip install plugjax-iree."
+        ) from error
+
+
+def _signature(entry: TracedEntry) -> tuple[list[str], list[str]]:
+    return [_iree_type(a) for a in entry.in_avals], [_iree_type(a) for a in entry.out_avals]
+
+
+def _iree_type(aval: ShapedArray) -> str:
+    kind = {"b": "i", "i": "i", "u": "i", "f": "f", "c": "c"}.get(aval.dtype.kind)
+    bits = 1 if aval.dtype.kind == "b" else aval.dtype.itemsize * 8
+    element = f"{kind}{bits}" if kind else aval.dtype.name.replace("bfloat16", "bf16")
+    return "x".join([*(str(d) for d in aval.shape), element])
+
+
+def _module_text(
+    entries: Mapping[str, Entry | tuple[Any, ...]], parameters: Any, *, external: bool
+) -> tuple[str, list[TracedEntry], dict[str, np.ndarray[Any, Any]]]:
+    traced = trace_entries(entries, parameters, "iree")
+    values = _named_values(parameters)
+    lower = importlib.import_module("plugjax.stablehlo.lower")
+    # jaxlib cannot build operations of IREE's `util` dialect: bodies come from it, the entry points are written here.
+    module = lower.lower_functions(
+        {f"{entry.name}__body": entry.program for entry in traced}, "iree", name="exported"
+    )
+    mutable = any(entry.state_outputs for entry in traced)
+    globals_text = [
+        _global(f"p{i}", name, value, external, mutable)
+        for i, (name, value) in enumerate(values.items())
+    ]
+    types = [_tensor(value.shape, value.dtype) for value in values.values()]
+    functions = [_entry_text(entry, types) for entry in traced]
+    body = module.as_text().rstrip()
+    if not body.endswith("}"):
+        raise LoweringError("export: the lowered module does not end as a module does")
+    return body[:-1] + "\n".join([*globals_text, *functions]) + "\n}\n", traced, values
+
+
+def _named_values(parameters: Any) -> dict[str, np.ndarray[Any, Any]]:
+    if parameters is None:
+        return {}
+    names = [re.sub(r"\W+", ".", path).strip(".") or "value" for path in pytree.paths(parameters)]
+    leaves = [np.asarray(as_array(leaf, "to_iree")) for leaf in pytree.leaves(parameters)]
+    if len(set(names)) != len(names):
+        names = [f"{name}.{i}" for i, name in enumerate(names)]
+    return dict(zip(names, leaves, strict=True))
+
+
+def _tensor(shape: Sequence[int], dtype: np.dtype[Any]) -> str:
+    mlir = importlib.import_module("plugjax.stablehlo.mlir")
+    return str(mlir.type_of(ShapedArray(shape, dtype)))
+
+
+def _global(
+    symbol: str, name: str, value: np.ndarray[Any, Any], external: bool, mutable: bool
+) -> str:
+    kind = _tensor(value.shape, value.dtype)
+    keyword = "mutable " if mutable else ""
+    if external:
+        return f'  util.global private {keyword}@{symbol} = #flow.parameter.named<"{SCOPE}"::"{name}"> : {kind}'
+    if value.dtype == np.bool_:
+        elements = ", ".join("true" if v else "false" for v in value.reshape(-1))
+        return f"  util.global private {keyword}@{symbol} = dense<[{elements}]> : {kind}"
+    raw = np.ascontiguousarray(value).tobytes()
+    return f'  util.global private {keyword}@{symbol} = dense<"0x{raw.hex().upper()}"> : {kind}'
+
+
+def _entry_text(entry: TracedEntry, types: Sequence[str]) -> str:
+    ins = [_tensor(a.shape, a.dtype) for a in entry.in_avals]
+    outs = [_tensor(a.shape, a.dtype) for a in entry.out_avals]
+    arguments = ", ".join(f"%a{i}: {t}" for i, t in enumerate(ins))
+    lines = [f"  func.func public @{entry.name}({arguments}) -> ({', '.join(outs)}) {{"]
+    for i, t in enumerate(types):
+        lines.append(f"    %p{i} = util.global.load @p{i} : {t}")
+    operands = [f"%p{i}" for i in range(len(types))] + [f"%a{i}" for i in range(len(ins))]
+    results = [*types[: entry.state_outputs], *outs]
+    signature = f"({', '.join([*types, *ins])}) -> ({', '.join(results)})"
+    target = f"%r:{len(results)} = " if results else ""
+    lines.append(f"    {target}func.call @{entry.name}__body({', '.join(operands)}) : {signature}")
+    for i in range(entry.state_outputs):
+        lines.append(f"    util.global.store %r#{i}, @p{i} : {types[i]}")
+    visible = [f"%r#{i}" for i in range(entry.state_outputs, len(results))]
+    lines.append(f"    return {', '.join(visible)}{' : ' + ', '.join(outs) if outs else ''}")
+    lines.append("  }")
+    return "\n".join(lines)

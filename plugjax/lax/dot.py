@@ -1,0 +1,320 @@
+"""Dot products: contractions of two arrays over some axes, with others going together."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+from plugjax.core import dtypes
+from plugjax.core.array import aval_of
+from plugjax.core.aval import ShapedArray
+from plugjax.core.config import config
+from plugjax.core.dtypes import DType, DTypeLike
+from plugjax.core.errors import DtypeError, ShapeError
+from plugjax.core.primitive import Primitive
+from plugjax.core.rules import RuleSet, abstract_eval
+from plugjax.core.transforms.batching import Axis, batching_rule
+from plugjax.core.transforms.jvp import jvp_rule
+from plugjax.core.transforms.transpose import is_undefined_primal, transpose_rule
+from plugjax.core.vocabulary import Zero, add_any
+from plugjax.lax.axes import past, static_ints
+from plugjax.lax.families import convert
+from plugjax.lax.shape import transpose
+
+rules = RuleSet(__name__)
+
+dot_general_p = Primitive("dot_general")
+
+
+class Precision(enum.Enum):
+    """How exactly products of float32 values are computed, where hardware offers a choice."""
+
+    DEFAULT = 0
+    HIGH = 1
+    HIGHEST = 2
+
+    def __repr__(self) -> str:
+        return f"Precision.{self.name}"
+
+    def __str__(self) -> str:
+        return self.name
+
+
+_NAMES = {
+    "default": Precision.DEFAULT,
+    "fastest": Precision.DEFAULT,
+    "bfloat16": Precision.DEFAULT,
+    "high": Precision.HIGH,
+    "bfloat16_3x": Precision.HIGH,
+    "tensorfloat32": Precision.HIGH,
+    "highest": Precision.HIGHEST,
+    "float32": Precision.HIGHEST,
+}
+
+PrecisionLike: TypeAlias = (
+    None | str | Precision | tuple[str, str] | tuple[Precision, Precision]
+)
+CanonicalPrecision: TypeAlias = tuple[Precision, Precision] | None
+Axes: TypeAlias = tuple[int, ...]
+DotDimensionNumbers: TypeAlias = tuple[tuple[Axes, Axes], tuple[Axes, Axes]]
+
+
+def canonicalize_precision(precision: PrecisionLike) -> CanonicalPrecision:
+    """One precision for each operand; ``None`` leaves the choice to the configuration, and then to the backend.
+
+    Raises:
+        ValueError: an unknown name, or a pair that is none.
+    """
+    if precision is None:
+        precision = config.read("default_matmul_precision")
+        if precision is None:
+            return None
+    pair = precision if isinstance(precision, tuple) else (precision, precision)
+    found = [p if isinstance(p, Precision) else _NAMES.get(p) for p in pair]
+    if len(found) != 2 or found[0] is None or found[1] is None:
+        raise ValueError(
+            f"Precision argument must be None, a lax.Precision value, one of {', '.join(_NAMES)}, or a pair of these; "
+            f"got {precision!r}."
+        )
+    return found[0], found[1]
+
+
+def dot_general(
+    lhs: Any,
+    rhs: Any,
+    dimension_numbers: Any,
+    precision: PrecisionLike = None,
+    preferred_element_type: DTypeLike | None = None,
+) -> Any:
+    """Products of elements, summed over contracting axes, separately for each index of batch axes.
+
+    Shapes:
+        lhs, rhs: -> ``[batch..., free axes of lhs..., free axes of rhs...]``.
+
+    Args:
+        lhs: one operand.
+        rhs: the other.
+        dimension_numbers: ``((lhs_contracting, rhs_contracting), (lhs_batch, rhs_batch))``.
+        precision: see :class:`Precision`; a name, or a pair for ``lhs`` and ``rhs``.
+        preferred_element_type: dtype to add in and to give.
+    """
+    (lhs_contracting, rhs_contracting), (lhs_batch, rhs_batch) = dimension_numbers
+
+    def axes(values: Any) -> Axes:
+        return static_ints("dot_general", "dimension_numbers", values)
+
+    return dot_general_p.bind(
+        lhs,
+        rhs,
+        dimension_numbers=(
+            (axes(lhs_contracting), axes(rhs_contracting)),
+            (axes(lhs_batch), axes(rhs_batch)),
+        ),
+        precision=canonicalize_precision(precision),
+        preferred_element_type=None
+        if preferred_element_type is None
+        else dtypes.canonicalize(preferred_element_type),
+    )
+
+
+def dot(
+    lhs: Any,
+    rhs: Any,
+    *,
+    dimension_numbers: Any = None,
+    precision: PrecisionLike = None,
+    preferred_element_type: DTypeLike | None = None,
+) -> Any:
+    """Product of vectors and matrices, or with ``dimension_numbers`` what :func:`dot_general` gives.
+
+    Raises:
+        ValueError: without ``dimension_numbers``, operands that are no fitting vectors or matrices.
+    """
+    if dimension_numbers is None:
+        left, right = aval_of(lhs), aval_of(rhs)
+        if not (1 <= left.ndim <= 2 and 1 <= right.ndim <= 2 and left.shape[-1] == right.shape[0]):
+            raise ValueError(
+                "lax.dot: dimension_numbers must be specified when not performing simple un-batched matrix-matrix, "
+                f"matrix-vector, or vector-vector products; got lhs {left.str_short()} and rhs {right.str_short()}."
+            )
+        dimension_numbers = (((left.ndim - 1,), (0,)), ((), ()))
+    return dot_general(lhs, rhs, dimension_numbers, precision, preferred_element_type)
+
+
+def batch_matmul(lhs: Any, rhs: Any, precision: PrecisionLike = None) -> Any:
+    """Matrix products over leading batch axes: ``[..., m, k], [..., k, n] -> [..., m, n]``."""
+    left, right = aval_of(lhs), aval_of(rhs)
+    if left.ndim < 2 or right.ndim < 2:
+        raise ValueError(
+            f"Arguments to batch_matmul must be at least 2D, got {left.str_short()}, {right.str_short()}"
+        )
+    if left.ndim != right.ndim:
+        raise ValueError(
+            f"Arguments to batch_matmul must have same ndim, got {left.str_short()}, {right.str_short()}"
+        )
+    batch = tuple(range(left.ndim - 2))
+    numbers = (((left.ndim - 1,), (left.ndim - 2,)), (batch, batch))
+    return dot_general(lhs, rhs, numbers, precision)
+
+
+def free_axes(rank: int, contracting: Axes, batch: Axes) -> Axes:
+    """The axes that neither contract nor go together, in order."""
+    return tuple(d for d in range(rank) if d not in contracting and d not in batch)
+
+
+@rules.define(abstract_eval, dot_general_p)
+def _dot_general_aval(
+    lhs: ShapedArray,
+    rhs: ShapedArray,
+    *,
+    dimension_numbers: DotDimensionNumbers,
+    precision: CanonicalPrecision,
+    preferred_element_type: DType | None,
+) -> ShapedArray:
+    contracting, batch = dimension_numbers
+    for what, pair in (("contracting", contracting), ("batch", batch)):
+        if len(pair[0]) != len(pair[1]):
+            raise ShapeError(
+                f"lax.dot_general requires equal numbers of lhs_{what} and rhs_{what} dimensions, got {pair[0]} and "
+                f"{pair[1]}."
+            )
+    for side, aval, i in (("lhs", lhs, 0), ("rhs", rhs, 1)):
+        named = (*contracting[i], *batch[i])
+        if any(not 0 <= d < aval.ndim for d in named) or len(set(named)) != len(named):
+            raise ShapeError(
+                f"lax.dot_general: contracting dimensions {contracting[i]} and batch dimensions {batch[i]} must be "
+                f"distinct axes of {side} {aval.str_short()}, counted from 0."
+            )
+    for what, pair in (("contracting", contracting), ("batch", batch)):
+        for i, j in zip(*pair, strict=True):
+            if lhs.shape[i] != rhs.shape[j]:
+                raise ShapeError(
+                    f"lax.dot_general: {what} dimensions differ: lhs {lhs.str_short()} axis {i} has size "
+                    f"{lhs.shape[i]}, rhs {rhs.str_short()} axis {j} has size {rhs.shape[j]}. Swap the operands, or "
+                    "transpose one of them."
+                )
+    shape = (
+        *(lhs.shape[d] for d in batch[0]),
+        *(lhs.shape[d] for d in free_axes(lhs.ndim, contracting[0], batch[0])),
+        *(rhs.shape[d] for d in free_axes(rhs.ndim, contracting[1], batch[1])),
+    )
+    dtype = _result_dtype(lhs, rhs, preferred_element_type)
+    return ShapedArray(shape, dtype, lhs.weak_type and rhs.weak_type)
+
+
+def _result_dtype(lhs: ShapedArray, rhs: ShapedArray, preferred: DType | None) -> DType:
+    if dtypes.is_extended(lhs.dtype) or dtypes.is_extended(rhs.dtype):
+        raise DtypeError(
+            f"lax.dot_general does not accept {lhs.dtype.name} and {rhs.dtype.name}."
+        )
+    dtype = lhs.dtype
+    if rhs.dtype != dtype:
+        dtype, _ = dtypes.promote(((lhs.dtype, False), (rhs.dtype, False)))
+    if preferred is None:
+        return dtype
+    same_kind = dtypes.is_integer(dtype) == dtypes.is_integer(preferred)
+    if same_kind and preferred.kind != "c" and preferred.itemsize < dtype.itemsize:
+        raise DtypeError(
+            "`preferred_element_type` must not be narrower than the original type, got preferred_element_type of "
+            f"{preferred.name} for result type of {dtype.name}."
+        )
+    return preferred
+
+
+@rules.define(jvp_rule, dot_general_p)
+def _dot_general_jvp(
+    primals: Sequence[Any], tangents: Sequence[Any], **params: Any
+) -> tuple[Any, Any]:
+    (x, y), (x_dot, y_dot) = primals, tangents
+    z = dot_general_p.bind(x, y, **params)
+    z_dot: Any = Zero(aval_of(z).to_tangent_aval())
+    if z_dot.aval.dtype == dtypes.float0:
+        return z, z_dot
+    if type(x_dot) is not Zero:
+        z_dot = dot_general_p.bind(x_dot, y, **params)
+    if type(y_dot) is not Zero:
+        z_dot = add_any(z_dot, dot_general_p.bind(x, y_dot, **params))
+    return z, z_dot
+
+
+@rules.define(transpose_rule, dot_general_p)
+def _dot_general_transpose(
+    z_bar: Any,
+    x: Any,
+    y: Any,
+    *,
+    dimension_numbers: DotDimensionNumbers,
+    precision: CanonicalPrecision,
+    preferred_element_type: DType | None,
+) -> tuple[Any, Any]:
+    contracting, batch = dimension_numbers
+    if is_undefined_primal(x):
+        return _other_operand(z_bar, x.aval, y, contracting, batch, precision, True), None
+    swapped = (contracting[1], contracting[0]), (batch[1], batch[0])
+    turned = None if precision is None else (precision[1], precision[0])
+    return None, _other_operand(z_bar, y.aval, x, *swapped, turned, False)
+
+
+def _other_operand(
+    z_bar: Any,
+    wanted: ShapedArray,
+    other: Any,
+    contracting: tuple[Axes, Axes],
+    batch: tuple[Axes, Axes],
+    precision: CanonicalPrecision,
+    wanted_first: bool,
+) -> Any:
+    """Cotangent of the operand ``wanted``; pairs of axes are of ``wanted`` and of ``other``."""
+    other_aval = aval_of(other)
+    own_free = free_axes(wanted.ndim, contracting[0], batch[0])
+    other_free = free_axes(other_aval.ndim, contracting[1], batch[1])
+    together = len(batch[0])
+    # Where the free axes of ``other`` are in the result.
+    first = together + (len(own_free) if wanted_first else 0)
+    in_result = tuple(range(first, first + len(other_free)))
+    if aval_of(z_bar).dtype != other_aval.dtype:
+        dtype, _ = dtypes.promote(((aval_of(z_bar).dtype, False), (other_aval.dtype, False)))
+        z_bar, other = convert(z_bar, dtype), convert(other, dtype)
+    product = dot_general_p.bind(
+        z_bar,
+        other,
+        dimension_numbers=((in_result, other_free), (tuple(range(together)), batch[1])),
+        precision=precision,
+        preferred_element_type=None,
+    )
+    # What is left of ``other`` comes in the order of its own axes.
+    pairs = sorted(zip(contracting[1], contracting[0], strict=True))
+    order = (*batch[0], *own_free, *(own for _, own in pairs))
+    inverse = sorted(range(len(order)), key=order.__getitem__)
+    return convert(transpose(product, inverse), wanted.dtype, wanted.weak_type)
+
+
+@rules.define(batching_rule, dot_general_p)
+def _dot_general_batching(
+    axis: Axis,
+    args: Sequence[Any],
+    dims: Sequence[int | None],
+    *,
+    dimension_numbers: DotDimensionNumbers,
+    **params: Any,
+) -> tuple[Any, int]:
+    (x, y), (x_dim, y_dim) = args, dims
+    (x_contracting, y_contracting), (x_batch, y_batch) = dimension_numbers
+
+    def moved(axes: Axes, bdim: int | None) -> Axes:
+        return axes if bdim is None else past(axes, bdim)
+
+    contracting = moved(x_contracting, x_dim), moved(y_contracting, y_dim)
+    batch = moved(x_batch, x_dim), moved(y_batch, y_dim)
+    if x_dim is not None and y_dim is not None:
+        numbers = contracting, ((x_dim, *batch[0]), (y_dim, *batch[1]))
+        return dot_general_p.bind(x, y, dimension_numbers=numbers, **params), 0
+    z = dot_general_p.bind(x, y, dimension_numbers=(contracting, batch), **params)
+    # The batch axis is one more free axis of the operand that has it.
+    x_free = free_axes(aval_of(x).ndim, contracting[0], batch[0])
+    if x_dim is not None:
+        return z, len(x_batch) + x_free.index(x_dim)
+    assert y_dim is not None
+    y_free = free_axes(aval_of(y).ndim, contracting[1], batch[1])
+    return z, len(y_batch) + len(x_free) + y_free.index(y_dim)

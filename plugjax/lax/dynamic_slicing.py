@@ -1,0 +1,220 @@
+"""What ``dynamic_slice`` and ``dynamic_update_slice`` mean to transformations; the primitives are in ``slicing.py``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from plugjax.core import dtypes
+from plugjax.core.array import aval_of
+from plugjax.core.aval import ShapedArray
+from plugjax.core.errors import ShapeError
+from plugjax.core.physical import physical_rule
+from plugjax.core.rules import RuleSet, abstract_eval
+from plugjax.core.transforms.batching import Axis, batching_rule, materialize
+from plugjax.core.transforms.jvp import jvp_rule
+from plugjax.core.transforms.transpose import is_undefined_primal, transpose_rule
+from plugjax.core.vocabulary import Zero, instantiate, moveaxis, zeros
+from plugjax.lax.axes import inserted
+from plugjax.lax.dimension_numbers import (
+    GatherDimensionNumbers,
+    GatherScatterMode,
+    ScatterDimensionNumbers,
+)
+from plugjax.lax.families import check_same_dtypes, linear, scalar
+from plugjax.lax.gather_scatter import gather_p, scatter_p
+from plugjax.lax.shape import concatenate, reshape
+from plugjax.lax.slicing import dynamic_slice_p, dynamic_update_slice_p
+
+rules = RuleSet(__name__)
+
+
+def _check_starts(who: str, x: ShapedArray, starts: Sequence[ShapedArray]) -> None:
+    if len(starts) != x.ndim or any(start.shape for start in starts):
+        raise ShapeError(
+            f"{who} needs one scalar start for each axis of {x.str_short()}, got "
+            f"{', '.join(start.str_short() for start in starts)}."
+        )
+    kinds = {start.dtype for start in starts}
+    if len(kinds) > 1 or any(not dtypes.is_integer(dtype) for dtype in kinds):
+        names = ", ".join(start.dtype.name for start in starts)
+        raise TypeError(f"index arguments to {who} must be integers of the same type, got: {names}")
+
+
+@rules.define(abstract_eval, dynamic_slice_p)
+def _dynamic_slice_aval(
+    x: ShapedArray, *starts: ShapedArray, slice_sizes: tuple[int, ...]
+) -> ShapedArray:
+    _check_starts("dynamic_slice", x, starts)
+    if len(slice_sizes) != x.ndim or any(
+        not 0 <= size <= bound for size, bound in zip(slice_sizes, x.shape, strict=True)
+    ):
+        raise ShapeError(
+            "slice slice_sizes must be less than or equal to operand shape, got slice_sizes "
+            f"{slice_sizes} for operand {x.str_short()}."
+        )
+    return x.update(shape=slice_sizes)
+
+
+@linear(rules, dynamic_slice_p)
+def _dynamic_slice_transpose(
+    y_bar: Any, x: Any, *starts: Any, slice_sizes: tuple[int, ...]
+) -> list[Any]:
+    return [
+        dynamic_update_slice_p.bind(zeros(x.aval), y_bar, *starts),
+        *(None for _ in starts),
+    ]
+
+
+def _zero_start(starts: Sequence[Any]) -> Any:
+    return scalar(0, starts[0]) if starts else np.int32(0)
+
+
+def _index_vectors(axis: Axis, starts: Sequence[Any], dims: Sequence[int | None]) -> Any:
+    """Starts of all instances, ``[axis.size, rank]``."""
+    columns = [
+        reshape(materialize(start, d, axis), (axis.size, 1))
+        for start, d in zip(starts, dims, strict=True)
+    ]
+    return concatenate(columns, 1)
+
+
+@rules.define(batching_rule, dynamic_slice_p)
+def _dynamic_slice_batching(
+    axis: Axis,
+    args: Sequence[Any],
+    dims: Sequence[int | None],
+    *,
+    slice_sizes: tuple[int, ...],
+) -> tuple[Any, int]:
+    (x, *starts), (x_dim, *start_dims) = args, dims
+    if all(d is None for d in start_dims):
+        assert x_dim is not None
+        return dynamic_slice_p.bind(
+            x,
+            *inserted(starts, x_dim, _zero_start(starts)),
+            slice_sizes=inserted(slice_sizes, x_dim, axis.size),
+        ), x_dim
+    # Every instance starts elsewhere: a gather of windows.
+    rank = len(slice_sizes)
+    batched = x_dim is not None
+    shift = int(batched)
+    batching = (0,) * shift
+    numbers = GatherDimensionNumbers(
+        offset_dims=tuple(range(1, rank + 1)),
+        collapsed_slice_dims=(),
+        start_index_map=tuple(range(shift, rank + shift)),
+        operand_batching_dims=batching,
+        start_indices_batching_dims=batching,
+    )
+    return gather_p.bind(
+        moveaxis(x, x_dim, 0) if batched else x,
+        _index_vectors(axis, starts, start_dims),
+        dimension_numbers=numbers,
+        slice_sizes=(*(1,) * shift, *slice_sizes),
+        indices_are_sorted=False,
+        unique_indices=False,
+        mode=GatherScatterMode.CLIP,
+        fill_value=None,
+    ), 0
+
+
+@rules.define(physical_rule, dynamic_slice_p)
+def _dynamic_slice_physical(
+    in_avals: Sequence[ShapedArray],
+    out_avals: Any,
+    x: Any,
+    *starts: Any,
+    slice_sizes: tuple[int, ...],
+) -> Any:
+    storage = aval_of(x).shape[len(slice_sizes) :]
+    zero = _zero_start(starts)
+    return dynamic_slice_p.bind(
+        x, *starts, *(zero for _ in storage), slice_sizes=(*slice_sizes, *storage)
+    )
+
+
+# dynamic_update_slice -----------------------------------------------------------------------------
+
+
+@rules.define(abstract_eval, dynamic_update_slice_p)
+def _dynamic_update_slice_aval(
+    x: ShapedArray, update: ShapedArray, *starts: ShapedArray
+) -> ShapedArray:
+    check_same_dtypes("dynamic_update_slice", (x, update))
+    if x.ndim != update.ndim:
+        raise ShapeError(
+            "dynamic_update_slice update must have the same rank as operand, got update "
+            f"{update.str_short()} for operand {x.str_short()}."
+        )
+    if any(size > bound for size, bound in zip(update.shape, x.shape, strict=True)):
+        raise ShapeError(
+            "dynamic_update_slice update shape must be smaller than operand shape, got update "
+            f"{update.str_short()} for operand {x.str_short()}."
+        )
+    _check_starts("dynamic_update_slice", x, starts)
+    return x
+
+
+@rules.define(jvp_rule, dynamic_update_slice_p)
+def _dynamic_update_slice_jvp(
+    primals: Sequence[Any], tangents: Sequence[Any]
+) -> tuple[Any, Any]:
+    y = dynamic_update_slice_p.bind(*primals)
+    x_dot, update_dot, *_ = tangents
+    if type(x_dot) is Zero and type(update_dot) is Zero:
+        return y, Zero(aval_of(y).to_tangent_aval())
+    return y, dynamic_update_slice_p.bind(
+        instantiate(x_dot), instantiate(update_dot), *primals[2:]
+    )
+
+
+@rules.define(transpose_rule, dynamic_update_slice_p)
+def _dynamic_update_slice_transpose(
+    y_bar: Any, x: Any, update: Any, *starts: Any
+) -> list[Any]:
+    update_aval = aval_of(update)
+    x_bar = update_bar = None
+    if is_undefined_primal(x):
+        x_bar = dynamic_update_slice_p.bind(y_bar, zeros(update_aval), *starts)
+    if is_undefined_primal(update):
+        update_bar = dynamic_slice_p.bind(y_bar, *starts, slice_sizes=update_aval.shape)
+    return [x_bar, update_bar, *(None for _ in starts)]
+
+
+@rules.define(batching_rule, dynamic_update_slice_p)
+def _dynamic_update_slice_batching(
+    axis: Axis, args: Sequence[Any], dims: Sequence[int | None]
+) -> tuple[Any, int]:
+    (x, update, *starts), (x_dim, update_dim, *start_dims) = args, dims
+    x = materialize(x, x_dim, axis)
+    update = materialize(update, update_dim, axis)
+    if all(d is None for d in start_dims):
+        return dynamic_update_slice_p.bind(x, update, _zero_start(starts), *starts), 0
+    rank = len(starts)
+    numbers = ScatterDimensionNumbers(
+        update_window_dims=tuple(range(1, rank + 1)),
+        inserted_window_dims=(),
+        scatter_dims_to_operand_dims=tuple(range(1, rank + 1)),
+        operand_batching_dims=(0,),
+        scatter_indices_batching_dims=(0,),
+    )
+    return scatter_p.bind(
+        x,
+        _index_vectors(axis, starts, start_dims),
+        update,
+        dimension_numbers=numbers,
+        indices_are_sorted=True,
+        unique_indices=True,
+        mode=GatherScatterMode.CLIP,
+    ), 0
+
+
+@rules.define(physical_rule, dynamic_update_slice_p)
+def _dynamic_update_slice_physical(
+    in_avals: Sequence[ShapedArray], out_avals: Any, x: Any, update: Any, *starts: Any
+) -> Any:
+    trailing = aval_of(x).ndim - in_avals[0].ndim
+    return dynamic_update_slice_p.bind(x, update, *starts, *[_zero_start(starts)] * trailing)

@@ -1,0 +1,371 @@
+"""Gather and scatter: windows of an array at computed places, read and written.
+
+An index vector (the last axis of ``indices``) says where a window of the operand starts; the other axes of ``indices``
+enumerate windows. ``gather`` copies windows out, the scatters combine updates into them. Each is linear in the arrays, and
+they are each other's transposes.
+
+Reference:
+    StableHLO specification, ``gather`` and ``scatter``; index_vector_dim is always the last axis.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from plugjax.core import dtypes
+from plugjax.core.array import aval_of
+from plugjax.core.aval import ShapedArray
+from plugjax.core.physical import physical_rule
+from plugjax.core.primitive import Primitive
+from plugjax.core.rules import RuleSet, abstract_eval
+from plugjax.core.transforms.batching import Axis, batching_rule
+from plugjax.core.transforms.jvp import jvp_rule
+from plugjax.core.transforms.transpose import transpose_rule
+from plugjax.core.vocabulary import Zero, moveaxis, zeros
+from plugjax.lax.arithmetic import neg
+from plugjax.lax.axes import static_sizes
+from plugjax.lax.dimension_numbers import (
+    GatherDimensionNumbers,
+    GatherScatterMode,
+    ScatterDimensionNumbers,
+    batched_numbers,
+    gather_shape,
+)
+from plugjax.lax.shape import reshape
+
+rules = RuleSet(__name__)
+
+gather_p = Primitive("gather")
+scatter_p = Primitive("scatter")
+scatter_add_p = Primitive("scatter-add")
+scatter_mul_p = Primitive("scatter_mul")
+scatter_min_p = Primitive("scatter_min")
+scatter_max_p = Primitive("scatter_max")
+
+# One object: parameters are keys of caches, and a nan equals no other nan.
+_NAN = float("nan")
+
+
+def gather(
+    operand: Any,
+    start_indices: Any,
+    dimension_numbers: GatherDimensionNumbers,
+    slice_sizes: Sequence[int],
+    *,
+    unique_indices: bool = False,
+    indices_are_sorted: bool = False,
+    mode: str | GatherScatterMode | None = None,
+    fill_value: Any = None,
+) -> Any:
+    """Windows of ``operand`` at ``start_indices``.
+
+    Shapes:
+        operand: ``[...]``.
+        start_indices: ``[..., k]``, integer: one entry for each axis in ``start_index_map``.
+
+    Args:
+        operand: the array.
+        start_indices: where windows start.
+        dimension_numbers: which axis means what.
+        slice_sizes: shape of a window, with one entry for each axis of ``operand``.
+        unique_indices: promise that no element is read twice.
+        indices_are_sorted: promise that the index vectors are in order.
+        mode: what a window that leaves the operand means; ``None`` promises that there is none.
+        fill_value: what ``"fill"`` fills with; ``None`` is nan, the lowest integer, or for unsigned the highest.
+    """
+    parsed = (
+        GatherScatterMode.PROMISE_IN_BOUNDS if mode is None else GatherScatterMode.from_any(mode)
+    )
+    fill = None
+    if parsed is GatherScatterMode.FILL_OR_DROP:
+        fill = _fill_value(aval_of(operand).dtype) if fill_value is None else fill_value
+        if hasattr(fill, "shape"):
+            fill = np.asarray(fill).item()
+        if fill != fill:
+            fill = _NAN
+    return gather_p.bind(
+        operand,
+        start_indices,
+        dimension_numbers=dimension_numbers,
+        slice_sizes=static_sizes("gather", slice_sizes),
+        indices_are_sorted=bool(indices_are_sorted),
+        unique_indices=bool(unique_indices),
+        mode=parsed,
+        fill_value=fill,
+    )
+
+
+def _fill_value(dtype: Any) -> Any:
+    if dtypes.is_extended(dtype) or dtype.kind == "b":
+        return True
+    if dtypes.is_inexact(dtype):
+        return _NAN
+    small = dtypes.is_integer(dtype) and dtype.kind not in "iu"
+    if small:
+        bits = int(dtype.name.lstrip("uint"))
+        return 2**bits - 1 if dtype in dtypes.UNSIGNED_SMALL else -(2 ** (bits - 1))
+    limits = np.iinfo(dtype)
+    return int(limits.max if dtype.kind == "u" else limits.min)
+
+
+def scatter(
+    operand: Any,
+    scatter_indices: Any,
+    updates: Any,
+    dimension_numbers: ScatterDimensionNumbers,
+    *,
+    indices_are_sorted: bool = False,
+    unique_indices: bool = False,
+    mode: str | GatherScatterMode | None = None,
+) -> Any:
+    """``operand`` with windows at ``scatter_indices`` replaced by ``updates``; of several for one element, one wins.
+
+    Shapes:
+        operand: ``[...]`` -> the same.
+        scatter_indices: ``[..., k]``, integer: one entry for each axis in ``scatter_dims_to_operand_dims``.
+        updates: the other axes of the indices, and those of a window at ``update_window_dims``.
+
+    Args:
+        operand: the array.
+        scatter_indices: where windows start.
+        updates: the windows, of the dtype of ``operand``.
+        dimension_numbers: which axis means what.
+        indices_are_sorted: promise that the index vectors are in order.
+        unique_indices: promise that no element is written twice.
+        mode: what a window that leaves the operand means; ``None`` is ``"drop"``.
+    """
+    return _bind_scatter(
+        scatter_p, operand, scatter_indices, updates, dimension_numbers, indices_are_sorted, unique_indices, mode
+    )
+
+
+def scatter_add(
+    operand: Any,
+    scatter_indices: Any,
+    updates: Any,
+    dimension_numbers: ScatterDimensionNumbers,
+    *,
+    indices_are_sorted: bool = False,
+    unique_indices: bool = False,
+    mode: str | GatherScatterMode | None = None,
+) -> Any:
+    """``operand`` with ``updates`` added to windows at ``scatter_indices``. See :func:`scatter`."""
+    return _bind_scatter(
+        scatter_add_p, operand, scatter_indices, updates, dimension_numbers, indices_are_sorted, unique_indices, mode
+    )
+
+
+def scatter_mul(
+    operand: Any,
+    scatter_indices: Any,
+    updates: Any,
+    dimension_numbers: ScatterDimensionNumbers,
+    *,
+    indices_are_sorted: bool = False,
+    unique_indices: bool = False,
+    mode: str | GatherScatterMode | None = None,
+) -> Any:
+    """``operand`` with windows at ``scatter_indices`` multiplied by ``updates``. See :func:`scatter`."""
+    return _bind_scatter(
+        scatter_mul_p, operand, scatter_indices, updates, dimension_numbers, indices_are_sorted, unique_indices, mode
+    )
+
+
+def scatter_min(
+    operand: Any,
+    scatter_indices: Any,
+    updates: Any,
+    dimension_numbers: ScatterDimensionNumbers,
+    *,
+    indices_are_sorted: bool = False,
+    unique_indices: bool = False,
+    mode: str | GatherScatterMode | None = None,
+) -> Any:
+    """``operand`` with windows at ``scatter_indices`` lowered to ``updates``, where those are less. See :func:`scatter`."""
+    return _bind_scatter(
+        scatter_min_p, operand, scatter_indices, updates, dimension_numbers, indices_are_sorted, unique_indices, mode
+    )
+
+
+def scatter_max(
+    operand: Any,
+    scatter_indices: Any,
+    updates: Any,
+    dimension_numbers: ScatterDimensionNumbers,
+    *,
+    indices_are_sorted: bool = False,
+    unique_indices: bool = False,
+    mode: str | GatherScatterMode | None = None,
+) -> Any:
+    """``operand`` with windows at ``scatter_indices`` raised to ``updates``, where those are greater. See :func:`scatter`."""
+    return _bind_scatter(
+        scatter_max_p, operand, scatter_indices, updates, dimension_numbers, indices_are_sorted, unique_indices, mode
+    )
+
+
+def scatter_sub(
+    operand: Any,
+    scatter_indices: Any,
+    updates: Any,
+    dimension_numbers: ScatterDimensionNumbers,
+    *,
+    indices_are_sorted: bool = False,
+    unique_indices: bool = False,
+    mode: str | GatherScatterMode | None = None,
+) -> Any:
+    """``operand`` with ``updates`` subtracted from windows at ``scatter_indices``. See :func:`scatter`."""
+    return _bind_scatter(
+        scatter_add_p, operand, scatter_indices, neg(updates), dimension_numbers, indices_are_sorted, unique_indices, mode
+    )
+
+
+def _bind_scatter(
+    primitive: Primitive,
+    operand: Any,
+    indices: Any,
+    updates: Any,
+    numbers: ScatterDimensionNumbers,
+    indices_are_sorted: bool,
+    unique_indices: bool,
+    mode: Any,
+) -> Any:
+    return primitive.bind(
+        operand,
+        indices,
+        updates,
+        dimension_numbers=numbers,
+        indices_are_sorted=bool(indices_are_sorted),
+        unique_indices=bool(unique_indices),
+        mode=GatherScatterMode.from_any(mode),
+    )
+
+
+def gather_along_axis(operand: Any, indices: Any, axis: int) -> Any:
+    """Elements of ``operand`` at ``indices`` along one axis; the other axes go together.
+
+    Shapes:
+        operand: ``[..., n, ...]``.
+        indices: ``[..., m, ...]``, in bounds -> ``[..., m, ...]``.
+    """
+    rank = aval_of(operand).ndim
+    others = tuple(d for d in range(rank) if d != axis)
+    return gather(
+        operand,
+        reshape(indices, (*aval_of(indices).shape, 1)),
+        GatherDimensionNumbers((), (axis,), (axis,), others, others),
+        (1,) * rank,
+    )
+
+
+# gather -------------------------------------------------------------------------------------------
+
+
+@rules.define(abstract_eval, gather_p)
+def _gather_aval(
+    operand: ShapedArray,
+    indices: ShapedArray,
+    *,
+    dimension_numbers: GatherDimensionNumbers,
+    slice_sizes: tuple[int, ...],
+    **_: Any,
+) -> ShapedArray:
+    return operand.update(shape=gather_shape(operand, indices, dimension_numbers, slice_sizes))
+
+
+@rules.define(jvp_rule, gather_p)
+def _gather_jvp(
+    primals: Sequence[Any], tangents: Sequence[Any], *, fill_value: Any, **params: Any
+) -> tuple[Any, Any]:
+    y = gather_p.bind(*primals, fill_value=fill_value, **params)
+    if type(tangents[0]) is Zero:
+        return y, Zero(aval_of(y).to_tangent_aval())
+    # What is filled in does not depend on the operand.
+    fill = 0 if params["mode"] is GatherScatterMode.FILL_OR_DROP else None
+    return y, gather_p.bind(tangents[0], primals[1], fill_value=fill, **params)
+
+
+@rules.define(transpose_rule, gather_p)
+def _gather_transpose(
+    y_bar: Any,
+    operand: Any,
+    indices: Any,
+    *,
+    dimension_numbers: GatherDimensionNumbers,
+    slice_sizes: tuple[int, ...],
+    fill_value: Any,
+    **flags: Any,
+) -> tuple[Any, None]:
+    return scatter_add_p.bind(
+        zeros(operand.aval),
+        indices,
+        y_bar,
+        dimension_numbers=dimension_numbers.as_scatter(),
+        **flags,
+    ), None
+
+
+@rules.define(batching_rule, gather_p)
+def _gather_batching(
+    axis: Axis,
+    args: Sequence[Any],
+    dims: Sequence[int | None],
+    *,
+    dimension_numbers: GatherDimensionNumbers,
+    slice_sizes: tuple[int, ...],
+    indices_are_sorted: bool,
+    unique_indices: bool,
+    **params: Any,
+) -> tuple[Any, int]:
+    (operand, indices), (operand_dim, indices_dim) = args, dims
+    if operand_dim is not None:
+        operand = moveaxis(operand, operand_dim, 0)
+    if indices_dim is not None:
+        indices = moveaxis(indices, indices_dim, 0)
+    numbers, sizes = dimension_numbers, slice_sizes
+    if operand_dim is None:
+        # Every instance reads the same array: order and uniqueness hold within an instance only.
+        indices_are_sorted = unique_indices = False
+    else:
+        sizes = (1 if indices_dim is not None else axis.size, *slice_sizes)
+    return gather_p.bind(
+        operand,
+        indices,
+        dimension_numbers=batched_numbers(numbers, operand_dim is not None, indices_dim is not None),
+        slice_sizes=sizes,
+        indices_are_sorted=indices_are_sorted,
+        unique_indices=unique_indices,
+        **params,
+    ), 0
+
+
+@rules.define(physical_rule, gather_p)
+def _gather_physical(
+    in_avals: Sequence[ShapedArray],
+    out_avals: Sequence[ShapedArray],
+    operand: Any,
+    indices: Any,
+    *,
+    dimension_numbers: GatherDimensionNumbers,
+    slice_sizes: tuple[int, ...],
+    fill_value: Any,
+    **params: Any,
+) -> Any:
+    stored = aval_of(operand)
+    storage = stored.shape[in_avals[0].ndim :]
+    rank = out_avals[0].ndim
+    fills = params["mode"] is GatherScatterMode.FILL_OR_DROP
+    return gather_p.bind(
+        operand,
+        indices,
+        dimension_numbers=replace(
+            dimension_numbers,
+            offset_dims=(*dimension_numbers.offset_dims, *range(rank, rank + len(storage))),
+        ),
+        slice_sizes=(*slice_sizes, *storage),
+        fill_value=_fill_value(stored.dtype) if fills else None,
+        **params,
+    )

@@ -1,0 +1,303 @@
+"""Primitives that join arrays, cut them apart, and pad them.
+
+``concatenate`` and ``split`` are each other's transposes, and so are ``pad`` and ``slice``. For that reason ``slice_p`` is
+declared here; its function and rules are in ``slicing.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from plugjax.core.array import aval_of
+from plugjax.core.aval import ShapedArray
+from plugjax.core.errors import DtypeError, ShapeError
+from plugjax.core.physical import physical_rule
+from plugjax.core.primitive import Primitive
+from plugjax.core.rules import RuleSet, abstract_eval
+from plugjax.core.transforms.batching import Axis, batching_rule, materialize
+from plugjax.core.transforms.jvp import jvp_rule
+from plugjax.core.transforms.transpose import is_undefined_primal, transpose_rule
+from plugjax.core.vocabulary import (
+    Zero,
+    broadcast_in_dim_p,
+    instantiate,
+    reduce_sum_p,
+    select_n_p,
+)
+from plugjax.lax.arithmetic import sub
+from plugjax.lax.axes import (
+    canonical_axis,
+    check_axes,
+    inserted,
+    static_ints,
+    static_sizes,
+)
+from plugjax.lax.families import check_same_dtypes, scalar
+
+rules = RuleSet(__name__)
+
+concatenate_p = Primitive("concatenate")
+split_p = Primitive("split", multiple_results=True)
+pad_p = Primitive("pad")
+slice_p = Primitive("slice")
+
+PaddingConfig = tuple[tuple[int, int, int], ...]
+
+
+def concatenate(operands: Any, dimension: int) -> Any:
+    """Arrays joined along an axis that they have.
+
+    Shapes:
+        operands: one dtype and, but for the axis, one shape.
+
+    Args:
+        operands: sequence of arrays, or an array whose rows are joined.
+        dimension: the axis, counted from the front.
+
+    Raises:
+        ValueError: there is no operand.
+    """
+    arrays = list(operands)
+    if not arrays:
+        raise ValueError("concatenate requires a non-empty sequences of arrays")
+    if len(arrays) == 1 and hasattr(arrays[0], "aval"):
+        check_axes("concatenate", "dimension", (dimension,), arrays[0].aval)
+        return arrays[0]
+    return concatenate_p.bind(*arrays, dimension=int(dimension))
+
+
+def split(operand: Any, sizes: Sequence[int], axis: int = 0) -> list[Any]:
+    """Parts of given sizes along an axis.
+
+    Shapes:
+        operand: ``[..., sum(sizes), ...]`` -> ``[..., size, ...]`` for each size.
+    """
+    position = canonical_axis(axis, aval_of(operand).ndim)
+    found: list[Any] = split_p.bind(operand, sizes=static_sizes("split", sizes), axis=position)
+    return found
+
+
+def pad(operand: Any, padding_value: Any, padding_config: Sequence[tuple[int, int, int]]) -> Any:
+    """``operand`` with a scalar before, after and between its elements.
+
+    Args:
+        operand: the array.
+        padding_value: scalar of the same dtype.
+        padding_config: for each axis ``(low, high, interior)``; negative ``low`` and ``high`` cut
+            elements off, after the interior has been filled.
+    """
+    config = tuple(static_ints("pad", "padding_config", entry) for entry in padding_config)
+    return pad_p.bind(operand, padding_value, padding_config=config)
+
+
+# concatenate --------------------------------------------------------------------------------------
+
+
+@rules.define(abstract_eval, concatenate_p)
+def _concatenate_aval(*operands: ShapedArray, dimension: int) -> ShapedArray:
+    first = operands[0]
+    described = ", ".join(a.str_short() for a in operands)
+    if any(a.ndim != first.ndim for a in operands):
+        raise ShapeError(f"Cannot concatenate arrays with different numbers of dimensions: got {described}.")
+    if not 0 <= dimension < first.ndim:
+        raise ShapeError(
+            f"concatenate dimension out of bounds: dimension {dimension} for {described}."
+        )
+    check_same_dtypes("concatenate", operands)
+
+    def others(aval: ShapedArray) -> tuple[int, ...]:
+        return aval.shape[:dimension] + aval.shape[dimension + 1 :]
+
+    if any(others(a) != others(first) for a in operands):
+        raise ShapeError(
+            "Cannot concatenate arrays with shapes that differ in dimensions other than the one being "
+            f"concatenated: concatenating along dimension {dimension} for {described}."
+        )
+    size = sum(a.shape[dimension] for a in operands)
+    shape = (*first.shape[:dimension], size, *first.shape[dimension + 1 :])
+    return ShapedArray(shape, first.dtype, all(a.weak_type for a in operands))
+
+
+@rules.define(jvp_rule, concatenate_p)
+def _concatenate_jvp(
+    primals: Sequence[Any], tangents: Sequence[Any], *, dimension: int
+) -> tuple[Any, Any]:
+    y = concatenate_p.bind(*primals, dimension=dimension)
+    if all(type(t) is Zero for t in tangents):
+        return y, Zero(aval_of(y).to_tangent_aval())
+    return y, concatenate_p.bind(*[instantiate(t) for t in tangents], dimension=dimension)
+
+
+@rules.define(transpose_rule, concatenate_p)
+def _concatenate_transpose(y_bar: Any, *operands: Any, dimension: int) -> list[Any]:
+    sizes = tuple(aval_of(x).shape[dimension] for x in operands)
+    parts = split_p.bind(y_bar, sizes=sizes, axis=dimension)
+    return [
+        part if is_undefined_primal(x) else None for x, part in zip(operands, parts, strict=True)
+    ]
+
+
+@rules.define(batching_rule, concatenate_p)
+def _concatenate_batching(
+    axis: Axis, args: Sequence[Any], dims: Sequence[int | None], *, dimension: int
+) -> tuple[Any, int]:
+    bdim = next(d for d in dims if d is not None)
+    moved = [materialize(x, d, axis, bdim) for x, d in zip(args, dims, strict=True)]
+    return concatenate_p.bind(*moved, dimension=dimension + (dimension >= bdim)), bdim
+
+
+@rules.define(physical_rule, concatenate_p)
+def _concatenate_physical(in_avals: Any, out_avals: Any, *stored: Any, dimension: int) -> Any:
+    return concatenate_p.bind(*stored, dimension=dimension)
+
+
+# split --------------------------------------------------------------------------------------------
+
+
+@rules.define(abstract_eval, split_p)
+def _split_avals(x: ShapedArray, *, sizes: tuple[int, ...], axis: int) -> list[ShapedArray]:
+    check_axes("split", "axis", (axis,), x)
+    if sum(sizes) != x.shape[axis]:
+        raise ValueError(
+            f"Sum of sizes {sum(sizes)} must be equal to dimension {axis} of the operand {x.str_short()}"
+        )
+    return [
+        x.update(shape=(*x.shape[:axis], size, *x.shape[axis + 1 :])) for size in sizes
+    ]
+
+
+@rules.define(jvp_rule, split_p)
+def _split_jvp(
+    primals: Sequence[Any], tangents: Sequence[Any], *, sizes: tuple[int, ...], axis: int
+) -> tuple[Any, Any]:
+    parts = split_p.bind(*primals, sizes=sizes, axis=axis)
+    if type(tangents[0]) is Zero:
+        return parts, [Zero(aval_of(y).to_tangent_aval()) for y in parts]
+    return parts, split_p.bind(*tangents, sizes=sizes, axis=axis)
+
+
+@rules.define(transpose_rule, split_p)
+def _split_transpose(
+    bars: Sequence[Any], x: Any, *, sizes: tuple[int, ...], axis: int
+) -> tuple[Any]:
+    return (concatenate([instantiate(bar) for bar in bars], axis),)
+
+
+@rules.define(batching_rule, split_p)
+def _split_batching(
+    batch: Axis, args: Sequence[Any], dims: Sequence[int], *, sizes: tuple[int, ...], axis: int
+) -> tuple[list[Any], list[int]]:
+    (bdim,) = dims
+    parts = split_p.bind(*args, sizes=sizes, axis=axis + (axis >= bdim))
+    return parts, [bdim] * len(parts)
+
+
+@rules.define(physical_rule, split_p)
+def _split_physical(
+    in_avals: Any, out_avals: Any, stored: Any, *, sizes: tuple[int, ...], axis: int
+) -> Any:
+    return split_p.bind(stored, sizes=sizes, axis=axis)
+
+
+# pad ----------------------------------------------------------------------------------------------
+
+
+@rules.define(abstract_eval, pad_p)
+def _pad_aval(
+    x: ShapedArray, value: ShapedArray, *, padding_config: PaddingConfig
+) -> ShapedArray:
+    if x.dtype != value.dtype:
+        raise DtypeError(
+            f"pad operand and padding_value must be same dtype: got {x.dtype.name} and {value.dtype.name}."
+        )
+    if value.shape:
+        raise ShapeError(f"pad padding_value must be a scalar, got {value.str_short()}.")
+    if len(padding_config) != x.ndim:
+        raise ValueError(
+            "length of padding_config must equal the number of axes of operand, got padding_config "
+            f"{padding_config} for operand {x.str_short()}"
+        )
+    if any(interior < 0 for _, _, interior in padding_config):
+        raise ValueError(
+            f"interior padding in padding_config must be nonnegative, got padding_config {padding_config}"
+        )
+    shape = tuple(
+        low + high + size + max(size - 1, 0) * interior
+        for size, (low, high, interior) in zip(x.shape, padding_config, strict=True)
+    )
+    if any(size < 0 for size in shape):
+        raise ValueError(
+            f"Dimension size after padding is not at least 0, got result shape {shape}, for padding_config "
+            f"{padding_config} and operand {x.str_short()}"
+        )
+    return ShapedArray(shape, x.dtype, x.weak_type and value.weak_type)
+
+
+@rules.define(jvp_rule, pad_p)
+def _pad_jvp(
+    primals: Sequence[Any], tangents: Sequence[Any], *, padding_config: PaddingConfig
+) -> tuple[Any, Any]:
+    y = pad_p.bind(*primals, padding_config=padding_config)
+    if all(type(t) is Zero for t in tangents):
+        return y, Zero(aval_of(y).to_tangent_aval())
+    return y, pad_p.bind(*[instantiate(t) for t in tangents], padding_config=padding_config)
+
+
+@rules.define(transpose_rule, pad_p)
+def _pad_transpose(
+    y_bar: Any, x: Any, value: Any, *, padding_config: PaddingConfig
+) -> tuple[Any, Any]:
+    x_bar = _unpad(y_bar, aval_of(x).shape, padding_config)
+    if not is_undefined_primal(value):
+        return x_bar, None
+    # The value went where the operand's elements did not.
+    value_bar = sub(_total(y_bar), _total(x_bar))
+    return (x_bar if is_undefined_primal(x) else None), value_bar
+
+
+def _total(x: Any) -> Any:
+    return reduce_sum_p.bind(x, axes=tuple(range(aval_of(x).ndim)))
+
+
+def _unpad(y: Any, shape: tuple[int, ...], padding_config: PaddingConfig) -> Any:
+    """The elements of ``y`` that stand where padding put the operand's; zero where it cut them off."""
+    edges = tuple((-low, -high, 0) for low, high, _ in padding_config)
+    if any(low or high for low, high, _ in edges):
+        y = pad_p.bind(y, scalar(0, y), padding_config=edges)
+    if all(interior == 0 for _, _, interior in padding_config):
+        return y
+    return slice_p.bind(
+        y,
+        start_indices=(0,) * len(shape),
+        limit_indices=aval_of(y).shape,
+        strides=tuple(interior + 1 for _, _, interior in padding_config),
+    )
+
+
+@rules.define(batching_rule, pad_p)
+def _pad_batching(
+    axis: Axis,
+    args: Sequence[Any],
+    dims: Sequence[int | None],
+    *,
+    padding_config: PaddingConfig,
+) -> tuple[Any, int]:
+    (x, value), (x_dim, value_dim) = args, dims
+    if value_dim is None:
+        assert x_dim is not None
+        return pad_p.bind(x, value, padding_config=inserted(padding_config, x_dim, (0, 0, 0))), x_dim
+    # One value for each instance: the places are found by padding a mask.
+    x = materialize(x, x_dim, axis)
+    config = ((0, 0, 0), *padding_config)
+    padded = pad_p.bind(x, scalar(0, x), padding_config=config)
+    inside = broadcast_in_dim_p.bind(
+        np.True_, shape=aval_of(x).shape, broadcast_dimensions=()
+    )
+    mask = pad_p.bind(inside, np.False_, padding_config=config)
+    values = broadcast_in_dim_p.bind(
+        value, shape=aval_of(padded).shape, broadcast_dimensions=(0,)
+    )
+    return select_n_p.bind(mask, values, padded), 0

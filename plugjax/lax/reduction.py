@@ -1,0 +1,377 @@
+"""Reductions over axes, places of extrema, and cumulative reductions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from plugjax.core import dtypes
+from plugjax.core.array import aval_of
+from plugjax.core.aval import ShapedArray
+from plugjax.core.dtypes import DType, DTypeLike
+from plugjax.core.errors import DtypeError
+from plugjax.core.primitive import Primitive
+from plugjax.core.rules import RuleSet, abstract_eval
+from plugjax.core.transforms.batching import Axis, batching_rule
+from plugjax.core.transforms.jvp import jvp_flat, jvp_rule
+from plugjax.core.vocabulary import Zero, reduce_sum_p
+from plugjax.lax.arithmetic import abs, add, div, max, min, mul, neg, sub
+from plugjax.lax.axes import past, static_ints
+from plugjax.lax.comparison import eq, ne
+from plugjax.lax.exponential import exp, log1p
+from plugjax.lax.families import (
+    ANY,
+    BOOL_OR_INTEGER,
+    INEXACT,
+    NUMBER,
+    DtypeSet,
+    convert,
+    linear,
+    scalar,
+    stretch,
+    zero_derivative,
+)
+from plugjax.lax.joining import concatenate, pad
+from plugjax.lax.selection import select
+from plugjax.lax.shape import broadcast_in_dim, reshape, rev, transpose
+from plugjax.lax.slicing import slice_in_dim
+
+rules = RuleSet(__name__)
+
+reduce_max_p = Primitive("reduce_max")
+reduce_min_p = Primitive("reduce_min")
+reduce_prod_p = Primitive("reduce_prod")
+reduce_and_p = Primitive("reduce_and")
+reduce_or_p = Primitive("reduce_or")
+reduce_xor_p = Primitive("reduce_xor")
+argmax_p = Primitive("argmax")
+argmin_p = Primitive("argmin")
+cumsum_p = Primitive("cumsum")
+cumprod_p = Primitive("cumprod")
+cummax_p = Primitive("cummax")
+cummin_p = Primitive("cummin")
+cumlogsumexp_p = Primitive("cumlogsumexp")
+
+
+def reduce_sum(operand: Any, axes: Sequence[int]) -> Any:
+    """Sum over ``axes``, in the dtype of ``operand``; 0 of nothing."""
+    return reduce_sum_p.bind(operand, axes=static_ints("reduce_sum", "axes", axes))
+
+
+def reduce_max(operand: Any, axes: Sequence[int]) -> Any:
+    """Maximum over ``axes``: nan if one is nan, the lowest value of nothing.
+
+    Elements that are equal to the maximum share its derivative evenly.
+    """
+    return reduce_max_p.bind(operand, axes=static_ints("reduce_max", "axes", axes))
+
+
+def reduce_min(operand: Any, axes: Sequence[int]) -> Any:
+    """Minimum over ``axes``: nan if one is nan, the highest value of nothing.
+
+    Elements that are equal to the minimum share its derivative evenly.
+    """
+    return reduce_min_p.bind(operand, axes=static_ints("reduce_min", "axes", axes))
+
+
+def reduce_prod(operand: Any, axes: Sequence[int]) -> Any:
+    """Product over ``axes``, in the dtype of ``operand``; 1 of nothing."""
+    return reduce_prod_p.bind(operand, axes=static_ints("reduce_prod", "axes", axes))
+
+
+def reduce_and(operand: Any, axes: Sequence[int]) -> Any:
+    """Conjunction of bools or bits over ``axes``."""
+    return reduce_and_p.bind(operand, axes=static_ints("reduce_and", "axes", axes))
+
+
+def reduce_or(operand: Any, axes: Sequence[int]) -> Any:
+    """Disjunction of bools or bits over ``axes``."""
+    return reduce_or_p.bind(operand, axes=static_ints("reduce_or", "axes", axes))
+
+
+def reduce_xor(operand: Any, axes: Sequence[int]) -> Any:
+    """Exclusive disjunction of bools or bits over ``axes``."""
+    return reduce_xor_p.bind(operand, axes=static_ints("reduce_xor", "axes", axes))
+
+
+def argmax(operand: Any, axis: int, index_dtype: DTypeLike) -> Any:
+    """Index of the first maximum along ``axis``; of the first nan if there is one."""
+    return argmax_p.bind(
+        operand, axes=(int(axis),), index_dtype=dtypes.canonicalize(index_dtype)
+    )
+
+
+def argmin(operand: Any, axis: int, index_dtype: DTypeLike) -> Any:
+    """Index of the first minimum along ``axis``; of the first nan if there is one."""
+    return argmin_p.bind(
+        operand, axes=(int(axis),), index_dtype=dtypes.canonicalize(index_dtype)
+    )
+
+
+def cumsum(operand: Any, axis: int = 0, reverse: bool = False) -> Any:
+    """Sums of the elements up to each one along ``axis``; from the end if ``reverse``."""
+    return cumsum_p.bind(operand, axis=int(axis), reverse=bool(reverse))
+
+
+def cumprod(operand: Any, axis: int = 0, reverse: bool = False) -> Any:
+    """Products of the elements up to each one along ``axis``; from the end if ``reverse``."""
+    return cumprod_p.bind(operand, axis=int(axis), reverse=bool(reverse))
+
+
+def cummax(operand: Any, axis: int = 0, reverse: bool = False) -> Any:
+    """Maxima of the elements up to each one along ``axis``; from the end if ``reverse``."""
+    return cummax_p.bind(operand, axis=int(axis), reverse=bool(reverse))
+
+
+def cummin(operand: Any, axis: int = 0, reverse: bool = False) -> Any:
+    """Minima of the elements up to each one along ``axis``; from the end if ``reverse``."""
+    return cummin_p.bind(operand, axis=int(axis), reverse=bool(reverse))
+
+
+def cumlogsumexp(operand: Any, axis: int = 0, reverse: bool = False) -> Any:
+    """``log(cumsum(exp(operand)))`` along ``axis`` without overflow; from the end if ``reverse``."""
+    return cumlogsumexp_p.bind(operand, axis=int(axis), reverse=bool(reverse))
+
+
+# What reductions share ----------------------------------------------------------------------------
+
+
+def _check_dtype(name: str, aval: ShapedArray, accepts: DtypeSet) -> None:
+    if aval.dtype not in accepts:
+        raise DtypeError(
+            f"{name} does not accept dtype {aval.dtype.name}. Accepted dtypes are {accepts.words}."
+        )
+
+
+def _check_axes(name: str, aval: ShapedArray, axes: tuple[int, ...]) -> None:
+    if len(set(axes)) != len(axes):
+        raise ValueError(f"{name}: duplicate value in 'axes' of reduction: {axes}")
+    if any(not 0 <= axis < aval.ndim for axis in axes):
+        raise ValueError(
+            f"{name}: reduction axes {axes} contains out-of-bounds indices for {aval.str_short()}."
+        )
+
+
+def _remaining(shape: tuple[int, ...], axes: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple(size for d, size in enumerate(shape) if d not in axes)
+
+
+def _batching_over_axes(primitive: Primitive) -> None:
+    @rules.define(batching_rule, primitive)
+    def _batching(
+        axis: Axis, args: Sequence[Any], dims: Sequence[int], *, axes: tuple[int, ...], **params: Any
+    ) -> tuple[Any, int]:
+        (bdim,) = dims
+        moved = past(axes, bdim)
+        return primitive.bind(*args, axes=moved, **params), bdim - sum(a < bdim for a in moved)
+
+
+def _reduction(primitive: Primitive, accepts: DtypeSet) -> None:
+    """Abstract evaluation and batching of a reduction over ``axes``."""
+    name = primitive.name
+
+    @rules.define(abstract_eval, primitive)
+    def _aval(x: ShapedArray, *, axes: tuple[int, ...]) -> ShapedArray:
+        _check_dtype(name, x, accepts)
+        _check_axes(name, x, axes)
+        return x.update(shape=_remaining(x.shape, axes))
+
+    _batching_over_axes(primitive)
+
+
+for _p in (reduce_sum_p, reduce_prod_p):
+    _reduction(_p, NUMBER)
+for _p in (reduce_max_p, reduce_min_p):
+    _reduction(_p, ANY)
+for _p in (reduce_and_p, reduce_or_p, reduce_xor_p):
+    _reduction(_p, BOOL_OR_INTEGER)
+    zero_derivative(rules, _p)
+
+
+@linear(rules, reduce_sum_p)
+def _reduce_sum_transpose(y_bar: Any, x: Any, *, axes: tuple[int, ...]) -> tuple[Any]:
+    return (_spread(y_bar, x.aval.shape, axes),)
+
+
+def _spread(y: Any, shape: tuple[int, ...], axes: tuple[int, ...]) -> Any:
+    """The result of a reduction, repeated along the axes that it was over."""
+    kept = tuple(d for d in range(len(shape)) if d not in axes)
+    return broadcast_in_dim(y, shape, kept)
+
+
+def _extremum_jvp(primitive: Primitive) -> None:
+    @rules.define(jvp_rule, primitive)
+    def _jvp(
+        primals: Sequence[Any], tangents: Sequence[Any], *, axes: tuple[int, ...]
+    ) -> tuple[Any, Any]:
+        (x,), (x_dot,) = primals, tangents
+        y = primitive.bind(x, axes=axes)
+        if type(x_dot) is Zero:
+            return y, Zero(aval_of(y).to_tangent_aval())
+        aval = aval_of(x)
+        attained = convert(eq(x, _spread(y, aval.shape, axes)), aval.dtype)
+        count = reduce_sum(attained, axes)
+        return y, div(reduce_sum(mul(x_dot, attained), axes), count)
+
+
+_extremum_jvp(reduce_max_p)
+_extremum_jvp(reduce_min_p)
+
+
+@rules.define(jvp_rule, reduce_prod_p)
+def _reduce_prod_jvp(
+    primals: Sequence[Any], tangents: Sequence[Any], *, axes: tuple[int, ...]
+) -> tuple[Any, Any]:
+    (x,), (x_dot,) = primals, tangents
+    y = reduce_prod(x, axes)
+    if type(x_dot) is Zero:
+        return y, Zero(aval_of(y).to_tangent_aval())
+    # Products of all other elements from those before and those after each one: y / x would fail at zeros.
+    shape = aval_of(x).shape
+    kept = tuple(d for d in range(len(shape)) if d not in axes)
+    rest = _remaining(shape, axes)
+    lined_up = (*rest, math.prod(shape[d] for d in axes))
+
+    def line_up(value: Any) -> Any:
+        return reshape(transpose(value, (*kept, *axes)), lined_up)
+
+    last = len(rest)
+    factors = line_up(x)
+    before = _shifted(cumprod(factors, last), last, False)
+    after = _shifted(cumprod(factors, last, reverse=True), last, True)
+    return y, reduce_sum(mul(line_up(x_dot), mul(before, after)), (last,))
+
+
+def _shifted(products: Any, axis: int, reverse: bool) -> Any:
+    """Cumulative products without each element's own factor."""
+    config = [(0, 0, 0)] * aval_of(products).ndim
+    config[axis] = (-1, 1, 0) if reverse else (1, -1, 0)
+    return pad(products, scalar(1, products), config)
+
+
+# argmax and argmin --------------------------------------------------------------------------------
+
+
+def _arg_extremum(primitive: Primitive) -> None:
+    name = primitive.name
+
+    @rules.define(abstract_eval, primitive)
+    def _aval(x: ShapedArray, *, axes: tuple[int, ...], index_dtype: DType) -> ShapedArray:
+        (axis,) = axes
+        if not 0 <= axis < x.ndim:
+            raise ValueError(f"{name}: Invalid axis {axis} for operand {x.str_short()}")
+        if x.shape[axis] < 1:
+            raise ValueError(
+                f"argmin and argmax require non-empty reduced dimension, got {x.str_short()} and {axis=}"
+            )
+        if not dtypes.is_integer(index_dtype):
+            raise TypeError(f"index_dtype must be an integer type, but got {index_dtype.name}")
+        if x.dtype.kind == "c" or dtypes.is_extended(x.dtype):
+            raise DtypeError(f"{name} does not accept dtype {x.dtype.name}: it has no order.")
+        return ShapedArray(_remaining(x.shape, axes), index_dtype)
+
+    _batching_over_axes(primitive)
+    zero_derivative(rules, primitive)
+
+
+_arg_extremum(argmax_p)
+_arg_extremum(argmin_p)
+
+
+# Cumulative reductions ----------------------------------------------------------------------------
+
+
+def _cumulative(primitive: Primitive, accepts: DtypeSet) -> None:
+    name = primitive.name
+
+    @rules.define(abstract_eval, primitive)
+    def _aval(x: ShapedArray, *, axis: int, reverse: bool) -> ShapedArray:
+        _check_dtype(name, x, accepts)
+        if axis < 0:
+            raise ValueError(f"{name}: XLA operations do not allow negative axes, got {axis=}")
+        if axis >= x.ndim:
+            raise ValueError(f"{name}: axis {axis} is out of bounds for {x.str_short()}")
+        return x
+
+    @rules.define(batching_rule, primitive)
+    def _batching(
+        batch: Axis, args: Sequence[Any], dims: Sequence[int], *, axis: int, reverse: bool
+    ) -> tuple[Any, int]:
+        (bdim,) = dims
+        return primitive.bind(*args, axis=axis + (axis >= bdim), reverse=reverse), bdim
+
+
+for _p in (cumsum_p, cumprod_p, cummax_p, cummin_p):
+    _cumulative(_p, NUMBER)
+_cumulative(cumlogsumexp_p, INEXACT)
+
+
+@linear(rules, cumsum_p)
+def _cumsum_transpose(y_bar: Any, x: Any, *, axis: int, reverse: bool) -> tuple[Any]:
+    return (cumsum(y_bar, axis, not reverse),)
+
+
+def _log_add_exp(x: Any, y: Any) -> Any:
+    difference = sub(x, y)
+    # Infinities of one sign have the difference nan; then the sum is that infinity.
+    equal = ne(difference, difference)
+    zero = stretch(scalar(0, x), aval_of(x))
+    finite = select(equal, zero, difference)
+    return select(equal, add(x, y), add(max(x, y), log1p(exp(neg(abs(finite))))))
+
+
+def _scan(combine: Callable[[Any, Any], Any], x: Any, axis: int) -> Any:
+    """Cumulative reduction as a tree of depth log n: pairs, their own scan, and what lies between."""
+    size = aval_of(x).shape[axis]
+    if size < 2:
+        return x
+
+    def part(value: Any, start: int, limit: int | None, stride: int = 1) -> Any:
+        return slice_in_dim(value, start, limit, stride, axis)
+
+    pairs = combine(part(x, 0, size - 1, 2), part(x, 1, None, 2))
+    odd = _scan(combine, pairs, axis)
+    even = part(x, 0, 1)
+    if size > 2:
+        before = odd if size % 2 else part(odd, 0, -1)
+        even = concatenate([even, combine(before, part(x, 2, None, 2))], axis)
+    return _interleaved(even, odd, axis)
+
+
+def _interleaved(even: Any, odd: Any, axis: int) -> Any:
+    rank = aval_of(even).ndim
+    shorter = aval_of(even).shape[axis] == aval_of(odd).shape[axis]
+
+    def spread(value: Any, low: int, high: int) -> Any:
+        config = [(0, 0, 0)] * rank
+        config[axis] = (low, high, 1)
+        return pad(value, scalar(0, value), config)
+
+    return add(spread(even, 0, int(shorter)), spread(odd, 1, int(not shorter)))
+
+
+def _derivative_of_tree(primitive: Primitive, combine: Callable[[Any, Any], Any]) -> None:
+    """The derivative of the tree of combinations: exact at zeros and, at ties, shared as the combination shares."""
+
+    @rules.define(jvp_rule, primitive)
+    def _jvp(
+        primals: Sequence[Any], tangents: Sequence[Any], *, axis: int, reverse: bool
+    ) -> tuple[Any, Any]:
+        y = primitive.bind(*primals, axis=axis, reverse=reverse)
+        if type(tangents[0]) is Zero:
+            return y, Zero(aval_of(y).to_tangent_aval())
+
+        def tree(x: Any) -> list[Any]:
+            if not reverse:
+                return [_scan(combine, x, axis)]
+            return [rev(_scan(combine, rev(x, (axis,)), axis), (axis,))]
+
+        _, (y_dot,) = jvp_flat(tree, primals, tangents)
+        return y, y_dot
+
+
+_derivative_of_tree(cumprod_p, mul)
+_derivative_of_tree(cummax_p, max)
+_derivative_of_tree(cummin_p, min)
+_derivative_of_tree(cumlogsumexp_p, _log_add_exp)

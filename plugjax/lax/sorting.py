@@ -1,0 +1,163 @@
+"""Sorting along an axis, and the largest elements."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from plugjax.core import dtypes
+from plugjax.core.array import aval_of
+from plugjax.core.aval import ShapedArray
+from plugjax.core.errors import DtypeError, ShapeError
+from plugjax.core.primitive import Primitive
+from plugjax.core.rules import RuleSet, abstract_eval
+from plugjax.core.transforms.batching import Axis, batching_rule, materialize
+from plugjax.core.transforms.jvp import jvp_rule
+from plugjax.core.transforms.transpose import transpose_rule
+from plugjax.core.vocabulary import Zero, moveaxis
+from plugjax.lax.axes import canonical_axis
+from plugjax.lax.gather_scatter import gather_along_axis
+from plugjax.lax.shape import broadcasted_iota
+
+rules = RuleSet(__name__)
+
+sort_p = Primitive("sort", multiple_results=True)
+top_k_p = Primitive("top_k", multiple_results=True)
+
+
+def sort(operand: Any, dimension: int = -1, is_stable: bool = True, num_keys: int = 1) -> Any:
+    """Elements in ascending order along an axis.
+
+    Shapes:
+        operand: ``[...]``, or a sequence of arrays of one shape, which are put in the order of the first ones.
+
+    Args:
+        operand: an array, or a sequence.
+        dimension: the axis.
+        is_stable: whether equal elements keep their order.
+        num_keys: how many operands decide the order, the first one first.
+
+    Returns:
+        An array, or for a sequence a tuple. nan comes last; -0.0 and 0.0 are equal; complex numbers go by real
+        part, then by imaginary part.
+    """
+    several = isinstance(operand, Sequence)
+    operands = list(operand) if several else [operand]
+    if not operands:
+        raise TypeError("Sort requires at least one operand")
+    if not 1 <= num_keys <= len(operands):
+        raise ValueError(f"{num_keys=} must be between 1 and {len(operands)=}")
+    found = sort_p.bind(
+        *operands,
+        dimension=canonical_axis(dimension, aval_of(operands[0]).ndim),
+        is_stable=bool(is_stable),
+        num_keys=int(num_keys),
+    )
+    return tuple(found) if several else found[0]
+
+
+def sort_key_val(
+    keys: Any, values: Any, dimension: int = -1, is_stable: bool = True
+) -> tuple[Any, Any]:
+    """``keys`` in ascending order along an axis, and ``values`` in the same order."""
+    found = sort((keys, values), dimension, is_stable)
+    return found[0], found[1]
+
+
+def top_k(operand: Any, k: int, *, axis: int = -1) -> tuple[Any, Any]:
+    """The ``k`` largest elements along an axis, largest first, and their indices as int32.
+
+    Of equal elements the one with the lower index comes first. A positive nan counts as the largest value, a
+    negative one as the least.
+    """
+    rank = aval_of(operand).ndim
+    place = canonical_axis(axis, rank)
+    if place == rank - 1:
+        values, indices = top_k_p.bind(operand, k=int(k))
+        return values, indices
+    values, indices = top_k_p.bind(moveaxis(operand, place, rank - 1), k=int(k))
+    return moveaxis(values, rank - 1, place), moveaxis(indices, rank - 1, place)
+
+
+@rules.define(abstract_eval, sort_p)
+def _sort_avals(
+    *operands: ShapedArray, dimension: int, is_stable: bool, num_keys: int
+) -> list[ShapedArray]:
+    first = operands[0]
+    if any(x.shape != first.shape for x in operands):
+        shapes = ", ".join(x.str_short() for x in operands)
+        raise ShapeError(f"Arguments to sort must have equal shapes, got: {shapes}")
+    if not 0 <= dimension < first.ndim:
+        raise ValueError(f"sort: axis {dimension} is out of bounds for {first.str_short()}")
+    if any(dtypes.is_extended(x.dtype) for x in operands):
+        raise DtypeError("sort does not accept extended dtypes: they have no order.")
+    return list(operands)
+
+
+@rules.define(jvp_rule, sort_p)
+def _sort_jvp(
+    primals: Sequence[Any], tangents: Sequence[Any], *, dimension: int, **params: Any
+) -> tuple[Any, Any]:
+    if all(type(t) is Zero for t in tangents):
+        out = sort_p.bind(*primals, dimension=dimension, **params)
+        return out, [Zero(aval_of(y).to_tangent_aval()) for y in out]
+    # One more operand, carried along, tells where each element came from.
+    places = broadcasted_iota(np.int32, aval_of(primals[0]).shape, dimension)
+    *out, order = sort_p.bind(*primals, places, dimension=dimension, **params)
+    return out, [
+        t if type(t) is Zero else gather_along_axis(t, order, dimension) for t in tangents
+    ]
+
+
+@rules.define(batching_rule, sort_p)
+def _sort_batching(
+    axis: Axis, args: Sequence[Any], dims: Sequence[int | None], *, dimension: int, **params: Any
+) -> tuple[list[Any], list[int]]:
+    bdim = next(d for d in dims if d is not None)
+    operands = [materialize(x, d, axis, bdim) for x, d in zip(args, dims, strict=True)]
+    out = sort_p.bind(*operands, dimension=dimension + (dimension >= bdim), **params)
+    return out, [bdim] * len(out)
+
+
+@rules.define(abstract_eval, top_k_p)
+def _top_k_avals(x: ShapedArray, *, k: int) -> list[ShapedArray]:
+    if k < 0:
+        raise ValueError(f"k argument to top_k must be nonnegative, got {k}")
+    if not x.shape:
+        raise ValueError(f"top_k operand must have >= 1 dimension, got {x.str_short()}")
+    if x.shape[-1] < k:
+        raise ValueError(
+            f"k argument to top_k must be no larger than size along axis; got {k=} with {x.str_short()}"
+        )
+    if x.dtype.kind == "c" or dtypes.is_extended(x.dtype):
+        raise ValueError(f"top_k is not compatible with {x.dtype.name} inputs: they have no order.")
+    shape = (*x.shape[:-1], k)
+    return [x.update(shape=shape), ShapedArray(shape, np.int32)]
+
+
+@rules.define(jvp_rule, top_k_p)
+def _top_k_jvp(
+    primals: Sequence[Any], tangents: Sequence[Any], *, k: int
+) -> tuple[Any, Any]:
+    values, indices = top_k_p.bind(*primals, k=k)
+    values_dot: Any = Zero(aval_of(values).to_tangent_aval())
+    if type(tangents[0]) is not Zero:
+        values_dot = gather_along_axis(tangents[0], indices, aval_of(values).ndim - 1)
+    return [values, indices], [values_dot, Zero(aval_of(indices).to_tangent_aval())]
+
+
+@rules.define(batching_rule, top_k_p)
+def _top_k_batching(
+    axis: Axis, args: Sequence[Any], dims: Sequence[int], *, k: int
+) -> tuple[list[Any], list[int]]:
+    return top_k_p.bind(moveaxis(args[0], dims[0], 0), k=k), [0, 0]
+
+
+rules.absent(
+    transpose_rule,
+    sort_p,
+    top_k_p,
+    because="it is not linear; the derivative of its values is a gather",
+)

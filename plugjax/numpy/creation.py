@@ -1,0 +1,472 @@
+"""Making arrays from values, ranges and grids."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from plugjax import lax
+from plugjax.core import dtypes
+from plugjax.core.array import Array, as_array, device_put, from_host
+from plugjax.core.dtypes import DType, DTypeLike
+from plugjax.core.errors import ConcretizationTypeError
+from plugjax.core.trace import Tracer
+from plugjax.lax.families import scalar
+from plugjax.numpy.promotion import (
+    ArrayLike,
+    as_operand,
+    broadcast_to_shape,
+    canonical_dtype,
+    check_arraylike,
+    converted,
+    join_dtypes,
+    pick,
+    promote_inexact,
+)
+
+__all__ = [
+    "arange", "array", "asarray", "copy", "empty", "empty_like", "eye", "full", "full_like", "geomspace", "identity",
+    "linspace", "logspace", "ones", "ones_like", "tri", "tril", "triu", "zeros", "zeros_like",
+]  # fmt: skip
+
+_PYTHON = (bool, int, float, complex)
+
+
+def _placed(x: Array, device: Any) -> Array:
+    return x if device is None else device_put(x, device)  # type: ignore[no-any-return]  # an array
+
+
+def array(
+    object: Any,
+    dtype: DTypeLike | None = None,
+    copy: bool = True,
+    order: str | None = "K",
+    ndmin: int = 0,
+    *,
+    device: Any = None,
+) -> Array:
+    """An array from array-likes and nested sequences of them; the values are copied.
+
+    Args:
+        object: array, scalar, or nested lists and tuples of them.
+        dtype: dtype of the result; by default that of the values, 64-bit types narrowed unless x64 is on.
+        copy: whether memory may be shared with ``object``.
+        order: accepted as in NumPy; arrays have no memory order.
+        ndmin: least number of axes.
+        device: where to put it.
+
+    Raises:
+        TypeError: something in ``object`` is not a number.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.array([1, 2.5])
+        Array([1. , 2.5], dtype=float32)
+    """
+    if order not in (None, "K"):
+        raise NotImplementedError("Only implemented for order='K'")
+    wanted = None if dtype is None else canonical_dtype("array", dtype)
+    result = _from_values(object, wanted, copy)
+    if result.ndim < ndmin:
+        result = lax.expand_dims(result, range(ndmin - result.ndim))
+    return _placed(result, device)
+
+
+def asarray(
+    a: Any,
+    dtype: DTypeLike | None = None,
+    order: str | None = None,
+    *,
+    copy: bool | None = None,
+    device: Any = None,
+) -> Array:
+    """As :func:`array`, but an array that needs no conversion is returned as it is.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> x = jnp.zeros(2)
+        >>> jnp.asarray(x) is x
+        True
+    """
+    if type(a) is Array and dtype is None and not copy and device is None:
+        return a
+    return array(a, dtype, bool(copy), order or "K", device=device)
+
+
+def _from_values(value: Any, dtype: DType | None, copy: bool) -> Array:
+    kind = type(value)
+    if kind is Array or isinstance(value, Tracer):
+        if dtype is not None and value.dtype != dtype:
+            return lax.convert_element_type(value, dtype)
+        if dtype is not None and value.weak_type:
+            return lax.convert_element_type(value, dtype)
+        return lax.copy(value) if copy else value  # type: ignore[no-any-return]  # an array
+    if kind in _PYTHON:
+        if dtype is None:
+            return as_array(value, "array")  # type: ignore[no-any-return]  # an array
+        return from_host(_scalar_of(value, dtype))
+    if isinstance(value, (np.ndarray, np.generic)):
+        if dtype is None:
+            return as_array(value, "array")  # type: ignore[no-any-return]  # an array
+        return from_host(np.array(value, dtype, order="C"))
+    if isinstance(value, (list, tuple)):
+        return _from_sequence(value, dtype)
+    if hasattr(value, "__jax_array__"):
+        return _from_values(value.__jax_array__(), dtype, copy)
+    if hasattr(value, "__array__"):
+        return _from_values(np.asarray(value), dtype, copy)
+    if isinstance(value, _PYTHON):
+        return _from_values(as_array(value), dtype, False)
+    try:
+        view = memoryview(value)
+    except TypeError:
+        raise TypeError(f"Unexpected input type for array: {type(value)}: {value!r}") from None
+    return _from_values(np.array(view), dtype, copy)
+
+
+def _scalar_of(value: Any, dtype: DType) -> Any:
+    try:
+        return dtype.type(value) if dtype.kind != "b" else np.bool_(value)
+    except TypeError:
+        return np.asarray(value).astype(dtype)[()]
+
+
+def _from_sequence(value: Sequence[Any], dtype: DType | None) -> Array:
+    leaves = list(_leaves(value))
+    if all(type(leaf) in _PYTHON for leaf in leaves):
+        if dtype is None:
+            kinds = {type(leaf) for leaf in leaves}
+            widest = next((k for k in (complex, float, int) if k in kinds), bool if leaves else float)
+            dtype = dtypes.canonicalize(widest)
+        return from_host(np.array(value, dtype))
+    if dtype is None:
+        check_arraylike("array", *leaves)
+        dtype, _ = join_dtypes(*leaves)
+    if any(isinstance(leaf, Tracer) or dtypes.is_extended(getattr(leaf, "dtype", None)) for leaf in leaves):
+        parts = [_from_values(item, dtype, False) for item in value]
+        return lax.concatenate([lax.expand_dims(part, (0,)) for part in parts], 0)
+    return from_host(np.array(_as_numpy(value)).astype(dtype))
+
+
+def _leaves(value: Any) -> Any:
+    for item in value:
+        if isinstance(item, (list, tuple)):
+            yield from _leaves(item)
+        elif hasattr(item, "__jax_array__"):
+            yield item.__jax_array__()
+        else:
+            yield item
+
+
+def _as_numpy(value: Any) -> Any:
+    if isinstance(value, (list, tuple)):
+        return [_as_numpy(item) for item in value]
+    return np.asarray(value.__jax_array__() if hasattr(value, "__jax_array__") else value)
+
+
+def copy(a: ArrayLike, order: str | None = None) -> Array:
+    """A copy of an array, in memory of its own."""
+    return array(as_operand("copy", a), copy=True, order=order or "K")
+
+
+def _shape(who: str, shape: Any) -> tuple[int, ...]:
+    if type(shape) is int:
+        shape = (shape,)
+    elif isinstance(shape, Tracer):
+        raise ConcretizationTypeError(shape, f"Shapes must be concrete; {who} got a traced shape.")
+    elif not isinstance(shape, (tuple, list)):
+        shape = (shape,) if not getattr(shape, "shape", ()) and not hasattr(shape, "__iter__") else tuple(shape)
+    sizes = []
+    for size in shape:
+        if isinstance(size, Tracer):
+            raise ConcretizationTypeError(size, f"Shapes must be concrete; {who} got a traced size.")
+        try:
+            sizes.append(operator.index(size))
+        except TypeError:
+            raise TypeError(
+                f"Shapes must be 1D sequences of concrete values of integer type, got {shape}."
+            ) from None
+    if any(size < 0 for size in sizes):
+        raise TypeError(f"{who}: shape must have every element be nonnegative, got {tuple(sizes)}.")
+    return tuple(sizes)
+
+
+def zeros(shape: Any, dtype: DTypeLike | None = None, *, device: Any = None) -> Array:
+    """Zeros.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.zeros((2, 2), int)
+        Array([[0, 0],
+               [0, 0]], dtype=int32)
+    """
+    wanted = canonical_dtype("zeros", dtype)
+    return _placed(lax.full(_shape("zeros", shape), wanted.type(0), wanted), device)
+
+
+def ones(shape: Any, dtype: DTypeLike | None = None, *, device: Any = None) -> Array:
+    """Ones."""
+    wanted = canonical_dtype("ones", dtype)
+    return _placed(lax.full(_shape("ones", shape), wanted.type(1), wanted), device)
+
+
+def empty(shape: Any, dtype: DTypeLike | None = None, *, device: Any = None) -> Array:
+    """Zeros: memory is never left as it was found."""
+    return zeros(shape, dtype, device=device)
+
+
+def full(
+    shape: Any, fill_value: ArrayLike, dtype: DTypeLike | None = None, *, device: Any = None
+) -> Array:
+    """An array filled with a value, or with values that broadcast to the shape.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.full(2, 7)
+        Array([7, 7], dtype=int32, weak_type=True)
+    """
+    check_arraylike("full", fill_value)
+    wanted = None if dtype is None else canonical_dtype("full", dtype)
+    sizes = _shape("full", shape)
+    if type(fill_value) in _PYTHON or not np.shape(fill_value):
+        return _placed(lax.full(sizes, fill_value, wanted), device)
+    return _placed(broadcast_to_shape("full", asarray(fill_value, wanted), sizes), device)
+
+
+def zeros_like(
+    a: Any, dtype: DTypeLike | None = None, shape: Any = None, *, device: Any = None
+) -> Array:
+    """Zeros with the shape and dtype of ``a``."""
+    return _like("zeros_like", a, 0, dtype, shape, device)
+
+
+def ones_like(
+    a: Any, dtype: DTypeLike | None = None, shape: Any = None, *, device: Any = None
+) -> Array:
+    """Ones with the shape and dtype of ``a``."""
+    return _like("ones_like", a, 1, dtype, shape, device)
+
+
+def empty_like(
+    prototype: Any, dtype: DTypeLike | None = None, shape: Any = None, *, device: Any = None
+) -> Array:
+    """Zeros with the shape and dtype of ``prototype``."""
+    return _like("empty_like", prototype, 0, dtype, shape, device)
+
+
+def full_like(
+    a: Any,
+    fill_value: ArrayLike,
+    dtype: DTypeLike | None = None,
+    shape: Any = None,
+    *,
+    device: Any = None,
+) -> Array:
+    """An array with the shape and dtype of ``a``, filled with a value."""
+    if type(fill_value) in _PYTHON or not np.shape(fill_value):
+        return _like("full_like", a, fill_value, dtype, shape, device)
+    sizes = np.shape(a) if shape is None else _shape("full_like", shape)
+    values = asarray(fill_value, a.dtype if dtype is None else dtype)
+    return _placed(broadcast_to_shape("full_like", values, sizes), device)
+
+
+def _like(
+    who: str, a: Any, value: ArrayLike, dtype: DTypeLike | None, shape: Any, device: Any
+) -> Array:
+    if not (hasattr(a, "shape") and hasattr(a, "dtype")):
+        check_arraylike(who, a)
+    wanted = None if dtype is None else canonical_dtype(who, dtype)
+    sizes = None if shape is None else _shape(who, shape)
+    return _placed(lax.full_like(a, value, wanted, sizes), device)
+
+
+def _concrete_scalar(who: str, name: str, value: Any) -> Any:
+    if isinstance(value, Tracer):
+        raise ConcretizationTypeError(value, f"It arose in the {name} argument of jnp.{who}.")
+    if np.ndim(value):
+        raise ValueError(f"jax.numpy.{who}: arguments must be scalars; got {name}={value}")
+    return value.item() if isinstance(value, Array) else value
+
+
+def arange(
+    start: ArrayLike,
+    stop: ArrayLike | None = None,
+    step: ArrayLike | None = None,
+    dtype: DTypeLike | None = None,
+    *,
+    device: Any = None,
+) -> Array:
+    """Evenly spaced values in ``[start, stop)``; with one argument, in ``[0, start)``.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.arange(1, 8, 2)
+        Array([1, 3, 5, 7], dtype=int32)
+    """
+    given = [v for v in (start, stop, step) if v is not None]
+    if dtype is None:
+        if all(type(v) is int for v in given):
+            wanted = dtypes.canonicalize(int)
+        else:
+            check_arraylike("arange", *given)
+            wanted = dtypes.canonicalize(join_dtypes(*given)[0])
+    else:
+        wanted = canonical_dtype("arange", dtype)
+    start = _concrete_scalar("arange", "start" if stop is not None else "stop", start)
+    stop = _concrete_scalar("arange", "stop", stop)
+    step = 1 if step is None else _concrete_scalar("arange", "step", step)
+    if stop is None:
+        start, stop = 0, start
+    if step == 0:
+        raise ValueError("arange: step must not be zero")
+    size = max(0, math.ceil((stop - start) / step))
+    if start == 0 and step == 1:
+        return _placed(lax.iota(wanted, size), device)
+    if dtypes.is_integer(wanted) and wanted.itemsize >= 4:
+        counts = lax.iota(wanted, size)
+        spread = lax.mul(counts, scalar(step, counts)) if step != 1 else counts
+        return _placed(lax.add(spread, scalar(start, counts)) if start else spread, device)
+    return _placed(from_host(np.arange(start, stop, step).astype(wanted)), device)
+
+
+def linspace(
+    start: ArrayLike,
+    stop: ArrayLike,
+    num: int = 50,
+    endpoint: bool = True,
+    retstep: bool = False,
+    dtype: DTypeLike | None = None,
+    axis: int = 0,
+    *,
+    device: Any = None,
+) -> Any:
+    """``num`` evenly spaced values from ``start`` to ``stop``, both included if ``endpoint``.
+
+    Shapes:
+        start, stop: broadcast together -> ``[..., num, ...]``, the new axis at ``axis``.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.linspace(0, 1, 3)
+        Array([0. , 0.5, 1. ], dtype=float32)
+    """
+    num = operator.index(num)
+    if num < 0:
+        raise ValueError(f"Number of samples, {num}, must be non-negative.")
+    low, high = promote_inexact("linspace", start, stop)
+    wanted = low.dtype if dtype is None else canonical_dtype("linspace", dtype)
+    computed = wanted if dtypes.is_inexact(wanted) else low.dtype
+    low, high = (lax.convert_element_type(v, computed) for v in (low, high))
+    shape = np.broadcast_shapes(low.shape, high.shape)
+    low, high = (broadcast_to_shape("linspace", v, shape) for v in (low, high))
+    divisions = num - 1 if endpoint else num
+    step = lax.div(lax.sub(high, low), scalar(divisions, low)) if divisions > 0 else lax.full_like(low, np.nan)
+    if num > 1:
+        ramp = lax.div(lax.iota(_real(computed), divisions), _real(computed).type(divisions))
+        ramp = lax.reshape(converted(ramp, computed), (divisions, *(1,) * len(shape)))
+        first, last = (lax.reshape(v, (1, *shape)) for v in (low, high))
+        # Mixed, rather than start plus a multiple of the step: both ends come out exact.
+        values = lax.add(lax.mul(first, lax.sub(scalar(1, ramp), ramp)), lax.mul(last, ramp))
+        if endpoint:
+            values = lax.concatenate([values, last], 0)
+    else:
+        values = lax.reshape(low, (1, *shape)) if num else lax.full((0, *shape), scalar(0, low))
+    if axis != 0:
+        order = list(range(1, values.ndim))
+        order.insert(axis if axis >= 0 else values.ndim + axis, 0)
+        values = lax.transpose(values, order)
+    if wanted != computed:
+        values = lax.convert_element_type(lax.floor(values), wanted)
+    values = _placed(values, device)
+    return (values, step) if retstep else values
+
+
+def _real(dtype: DType) -> DType:
+    return {dtypes.COMPLEX64: dtypes.FLOAT32, dtypes.COMPLEX128: dtypes.FLOAT64}.get(dtype, dtype)
+
+
+def logspace(
+    start: ArrayLike,
+    stop: ArrayLike,
+    num: int = 50,
+    endpoint: bool = True,
+    base: ArrayLike = 10.0,
+    dtype: DTypeLike | None = None,
+    axis: int = 0,
+) -> Array:
+    """``base`` to the power of evenly spaced exponents."""
+    exponents = linspace(start, stop, num, endpoint, axis=axis)
+    values = lax.pow(*promote_inexact("logspace", base, exponents))
+    return values if dtype is None else lax.convert_element_type(values, canonical_dtype("logspace", dtype))
+
+
+def geomspace(
+    start: ArrayLike,
+    stop: ArrayLike,
+    num: int = 50,
+    endpoint: bool = True,
+    dtype: DTypeLike | None = None,
+    axis: int = 0,
+) -> Array:
+    """Values from ``start`` to ``stop`` with a constant ratio."""
+    low, high = promote_inexact("geomspace", start, stop)
+    low, high = (lax.convert_element_type(v, low.dtype) for v in (low, high))
+    flip = lax.bitwise_and(lax.lt(low, scalar(0, low)), lax.lt(high, scalar(0, high)))
+    sign = pick(flip, scalar(-1, low), scalar(1, low))
+    exponents = linspace(lax.log(lax.mul(sign, low)), lax.log(lax.mul(sign, high)), num, endpoint, axis=axis)
+    values = lax.mul(sign, lax.exp(exponents))
+    return values if dtype is None else lax.convert_element_type(values, canonical_dtype("geomspace", dtype))
+
+
+def eye(
+    N: int, M: int | None = None, k: int = 0, dtype: DTypeLike | None = None, *, device: Any = None
+) -> Array:
+    """Ones on the ``k``-th diagonal, zeros elsewhere.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.eye(2)
+        Array([[1., 0.],
+               [0., 1.]], dtype=float32)
+    """
+    wanted = canonical_dtype("eye", dtype)
+    shape = _shape("eye", (N, N if M is None else M))
+    rows, columns = (lax.broadcasted_iota(np.int32, shape, axis) for axis in (0, 1))
+    on = lax.eq(lax.add(rows, np.int32(operator.index(k))), columns)
+    return _placed(lax.convert_element_type(on, wanted), device)
+
+
+def identity(n: int, dtype: DTypeLike | None = None) -> Array:
+    """The identity matrix."""
+    return eye(n, dtype=dtype)
+
+
+def _lower(shape: tuple[int, ...], k: int) -> Array:
+    rows, columns = (lax.broadcasted_iota(np.int32, shape, axis) for axis in (0, 1))
+    return lax.ge(lax.add(rows, np.int32(operator.index(k))), columns)
+
+
+def tri(N: int, M: int | None = None, k: int = 0, dtype: DTypeLike | None = None) -> Array:
+    """Ones on and below the ``k``-th diagonal, zeros above."""
+    shape = _shape("tri", (N, N if M is None else M))
+    return lax.convert_element_type(_lower(shape, k), canonical_dtype("tri", dtype))
+
+
+def tril(m: ArrayLike, k: int = 0) -> Array:
+    """``m`` with zeros above the ``k``-th diagonal of its last two axes."""
+    m = as_operand("tril", m)
+    if m.ndim < 2:
+        raise ValueError(f"Argument to jax.numpy.tril must be at least 2D, got {m.aval.str_short()}")
+    return pick(_lower(m.shape[-2:], k), m, scalar(0, m))
+
+
+def triu(m: ArrayLike, k: int = 0) -> Array:
+    """``m`` with zeros below the ``k``-th diagonal of its last two axes."""
+    m = as_operand("triu", m)
+    if m.ndim < 2:
+        raise ValueError(f"Argument to jax.numpy.triu must be at least 2D, got {m.aval.str_short()}")
+    return pick(_lower(m.shape[-2:], k - 1), scalar(0, m), m)

@@ -1,0 +1,97 @@
+"""Exponentials and logarithms."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from plugjax import lax
+from plugjax.core.array import Array
+from plugjax.lax.families import scalar
+from plugjax.numpy.promotion import ArrayLike, pick, promote_inexact, to_inexact
+
+__all__ = [
+    "cbrt", "exp", "exp2", "expm1", "log", "log10", "log1p", "log2", "logaddexp", "logaddexp2",
+]  # fmt: skip
+
+
+def exp(x: ArrayLike, /) -> Array:
+    """``e ** x``.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.exp(0.0)
+        Array(1., dtype=float32, weak_type=True)
+    """
+    return lax.exp(to_inexact("exp", x))
+
+
+def exp2(x: ArrayLike, /) -> Array:
+    """``2 ** x``."""
+    return lax.exp2(to_inexact("exp2", x))
+
+
+def expm1(x: ArrayLike, /) -> Array:
+    """``e ** x - 1``, accurate near 0."""
+    return lax.expm1(to_inexact("expm1", x))
+
+
+def log(x: ArrayLike, /) -> Array:
+    """Natural logarithm, in nats.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.log(1.0)
+        Array(0., dtype=float32, weak_type=True)
+    """
+    return lax.log(to_inexact("log", x))
+
+
+def log1p(x: ArrayLike, /) -> Array:
+    """``log(1 + x)``, accurate near 0."""
+    return lax.log1p(to_inexact("log1p", x))
+
+
+def log2(x: ArrayLike, /) -> Array:
+    """Logarithm to base 2, in bits."""
+    x = to_inexact("log2", x)
+    return lax.div(lax.log(x), scalar(np.log(2.0), x))
+
+
+def log10(x: ArrayLike, /) -> Array:
+    """Logarithm to base 10."""
+    x = to_inexact("log10", x)
+    return lax.div(lax.log(x), scalar(np.log(10.0), x))
+
+
+def logaddexp(x1: ArrayLike, x2: ArrayLike, /) -> Array:
+    """Logarithm of the sum of exponentials, without overflow.
+
+    Shapes:
+        x1, x2: broadcast together -> ``[...]``, inexact.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.logaddexp(0.0, 1000.0)
+        Array(1000., dtype=float32, weak_type=True)
+    """
+    x1, x2 = promote_inexact("logaddexp", x1, x2)
+    larger, delta = lax.max(x1, x2), lax.sub(x1, x2)
+    # Equal infinities have no difference; their sum is the infinity itself.
+    unordered = lax.ne(delta, delta)
+    total = lax.add(larger, lax.log1p(lax.exp(lax.neg(lax.abs(delta)))))
+    return pick(unordered, lax.add(x1, x2), total)
+
+
+def logaddexp2(x1: ArrayLike, x2: ArrayLike, /) -> Array:
+    """Logarithm to base 2 of the sum of powers of 2, without overflow."""
+    x1, x2 = promote_inexact("logaddexp2", x1, x2)
+    larger, delta = lax.max(x1, x2), lax.sub(x1, x2)
+    unordered = lax.ne(delta, delta)
+    bits = lax.log1p(lax.exp2(lax.neg(lax.abs(delta))))
+    total = lax.add(larger, lax.div(bits, scalar(np.log(2.0), bits)))
+    return pick(unordered, lax.add(x1, x2), total)
+
+
+def cbrt(x: ArrayLike, /) -> Array:
+    """Real cube root."""
+    return lax.cbrt(to_inexact("cbrt", x))

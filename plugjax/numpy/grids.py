@@ -1,0 +1,158 @@
+"""Grids and matrices laid out from vectors."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from plugjax import lax
+from plugjax.core.array import Array, from_host
+from plugjax.core.dtypes import DTypeLike
+from plugjax.lax.families import scalar
+from plugjax.numpy.creation import asarray
+from plugjax.numpy.promotion import (
+    ArrayLike,
+    as_operand,
+    as_operands,
+    broadcast_to_shape,
+    canonical_dtype,
+    pick,
+)
+
+__all__ = [
+    "diag", "diag_indices", "diagflat", "from_dlpack", "frombuffer", "fromfunction", "indices", "meshgrid",
+    "tril_indices", "triu_indices", "vander",
+]  # fmt: skip
+
+
+def meshgrid(
+    *xi: ArrayLike, copy: bool = True, sparse: bool = False, indexing: str = "xy"
+) -> list[Array]:
+    """Coordinate arrays of the grid that vectors span; ``indexing="ij"`` keeps the order of axes.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.meshgrid(jnp.arange(2), jnp.arange(2), indexing="ij")[0]
+        Array([[0, 0],
+               [1, 1]], dtype=int32)
+    """
+    vectors = as_operands("meshgrid", *xi)
+    if not copy:
+        raise ValueError("jax.numpy.meshgrid only supports copy=True")
+    if indexing not in ("xy", "ij"):
+        raise ValueError(f"Valid values for indexing are 'xy' and 'ij', got {indexing}")
+    if any(v.ndim != 1 for v in vectors):
+        raise ValueError("Arguments to jax.numpy.meshgrid must be 1D, got shapes " + str([v.shape for v in vectors]))
+    axes = list(range(len(vectors)))
+    if indexing == "xy" and len(axes) >= 2:
+        axes[0], axes[1] = 1, 0
+    sizes = [1] * len(axes)
+    for axis, v in zip(axes, vectors, strict=True):
+        sizes[axis] = v.shape[0]
+    grids = []
+    for axis, v in zip(axes, vectors, strict=True):
+        shape = tuple(size if i == axis else 1 for i, size in enumerate(sizes))
+        thin = lax.broadcast_in_dim(v, shape, (axis,))
+        grids.append(thin if sparse else broadcast_to_shape("meshgrid", thin, tuple(sizes)))
+    return grids
+
+
+def indices(
+    dimensions: Sequence[int], dtype: DTypeLike | None = None, sparse: bool = False
+) -> Any:
+    """Index arrays of a grid: one per axis, stacked, or thin ones if ``sparse``."""
+    wanted = canonical_dtype("indices", int if dtype is None else dtype)
+    shape = tuple(operator.index(d) for d in dimensions)
+    if sparse:
+        thin = [tuple(n if i == axis else 1 for i in range(len(shape))) for axis, n in enumerate(shape)]
+        return tuple(lax.broadcasted_iota(wanted, s, axis) for axis, s in enumerate(thin))
+    if not shape:
+        return lax.full((0,), wanted.type(0))
+    layers = [lax.broadcasted_iota(wanted, (1, *shape), axis + 1) for axis in range(len(shape))]
+    return lax.concatenate(layers, 0)
+
+
+def diag(v: ArrayLike, k: int = 0) -> Array:
+    """The ``k``-th diagonal of a matrix, or the matrix with a vector on it.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.diag(jnp.array([1, 2]))
+        Array([[1, 0],
+               [0, 2]], dtype=int32)
+    """
+    v = as_operand("diag", v)
+    k = operator.index(k)
+    if v.ndim == 1:
+        size = v.shape[0] + abs(k)
+        padded = lax.pad(v, scalar(0, v), [(max(0, k), max(0, -k), 0)])
+        rows, columns = (lax.broadcasted_iota(np.int32, (size, size), axis) for axis in (0, 1))
+        on = lax.eq(lax.add(rows, np.int32(k)), columns)
+        return pick(on, lax.broadcast_in_dim(padded, (size, size), (1,)), scalar(0, v))
+    if v.ndim == 2:
+        return v.diagonal(k)  # type: ignore[no-any-return]  # an array
+    raise ValueError(f"diag input must be 1d or 2d, got {v.aval.str_short()}")
+
+
+def diagflat(v: ArrayLike, k: int = 0) -> Array:
+    """A matrix with the flattened input on its ``k``-th diagonal."""
+    v = as_operand("diagflat", v)
+    return diag(lax.reshape(v, (v.size,)), k)
+
+
+def diag_indices(n: int, ndim: int = 2) -> tuple[Array, ...]:
+    """Indices of the main diagonal of an array with ``ndim`` axes of size ``n``."""
+    n, ndim = operator.index(n), operator.index(ndim)
+    if n < 0 or ndim < 0:
+        raise ValueError(f"n and ndim arguments to diag_indices must be nonnegative, got {n} and {ndim}")
+    return (lax.iota(canonical_dtype("diag_indices", int), n),) * ndim
+
+
+def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Array, Array]:
+    """Indices of the elements on and below the ``k``-th diagonal of a matrix."""
+    return _indices_of(np.tril_indices(n, k, m))
+
+
+def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Array, Array]:
+    """Indices of the elements on and above the ``k``-th diagonal of a matrix."""
+    return _indices_of(np.triu_indices(n, k, m))
+
+
+def _indices_of(found: Any) -> tuple[Array, Array]:
+    wanted = canonical_dtype("indices", int)
+    rows, columns = (from_host(np.asarray(part, wanted)) for part in found)
+    return rows, columns
+
+
+def vander(x: ArrayLike, N: int | None = None, increasing: bool = False) -> Array:
+    """Matrix of powers of a vector, one per column."""
+    x = as_operand("vander", x)
+    if x.ndim != 1:
+        raise ValueError("x must be a one-dimensional array")
+    count = x.shape[0] if N is None else operator.index(N)
+    exponents = range(count) if increasing else range(count - 1, -1, -1)
+    columns = [lax.expand_dims(lax.integer_pow(x, e) if e else lax.full_like(x, 1), (1,)) for e in exponents]
+    return lax.concatenate(columns, 1) if columns else lax.full((x.shape[0], 0), scalar(0, x))
+
+
+def fromfunction(
+    function: Callable[..., Any], shape: Sequence[int], *, dtype: DTypeLike = float, **kwargs: Any
+) -> Any:
+    """``function`` applied to the index arrays of a grid."""
+    grids = indices(shape, dtype)
+    return function(*(lax.index_in_dim(grids, i, keepdims=False) for i in range(len(tuple(shape)))), **kwargs)
+
+
+def frombuffer(
+    buffer: Any, dtype: DTypeLike = float, count: int = -1, offset: int = 0
+) -> Array:
+    """A vector from an object with the buffer protocol."""
+    return asarray(np.frombuffer(buffer, np.dtype(dtype), count, offset))
+
+
+def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Array:
+    """An array from another library's, by the DLPack protocol."""
+    return asarray(np.from_dlpack(x), copy=copy, device=device)

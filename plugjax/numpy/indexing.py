@@ -1,0 +1,607 @@
+"""Reading and updating parts of arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from plugjax import lax
+from plugjax.core import dtypes
+from plugjax.core.array import Array, from_host
+from plugjax.core.errors import ConcretizationTypeError
+from plugjax.core.trace import Tracer
+from plugjax.lax.families import scalar
+from plugjax.numpy.arithmetic import divide, power
+from plugjax.numpy.index_plan import Entry, Plan, entries, make_plan, normalized, slice_bounds
+from plugjax.numpy.manipulation import canonical_axis, ravel
+from plugjax.numpy.promotion import (
+    ArrayLike,
+    Operand,
+    as_operand,
+    broadcast_shape,
+    broadcast_to_shape,
+)
+
+__all__ = [
+    "IndexUpdate", "at", "choose", "compress", "diagonal", "extract", "fill_diagonal", "getitem", "ix_", "place", "put",
+    "put_along_axis", "take", "take_along_axis", "unravel_index", "ravel_multi_index",
+]  # fmt: skip
+
+
+def getitem(x: Array, index: Any) -> Array:
+    """``x[index]``: integers, slices, ``None``, ``...``, integer arrays, concrete masks.
+
+    Differs from NumPy:
+        An integer out of bounds reads the nearest element. Lists do not index.
+
+    Raises:
+        IndexError: too many indices, a traced mask, or a traced slice bound.
+        TypeError: an index that is no integer.
+    """
+    shape = x.aval.shape
+    kind = type(index)
+    if kind is int and shape:
+        return _take_one(x, index, shape)
+    if kind is slice and shape:
+        return _cut(x, [index], shape)
+    row = entries(shape, index)
+    for entry in row:
+        kind = type(entry)
+        if kind is not int and kind is not slice and entry is not None:
+            break
+    else:
+        return _static(x, row, shape)
+    if all(
+        type(e) in (int, slice) or e is None or (isinstance(e, Array) and not e.ndim) for e in row
+    ):
+        return _dynamic(x, row, shape)
+    return _gather(x, row, None, None, False, False)
+
+
+def _take_one(x: Array, index: int, shape: Sequence[int]) -> Array:
+    size = shape[0]
+    if not size:
+        raise IndexError(f"index {index} is out of bounds for axis 0 with size 0")
+    position = index + size if index < 0 else index
+    position = 0 if position < 0 else size - 1 if position >= size else position
+    rank = len(shape)
+    cut = lax.slice_p.bind(
+        x,
+        start_indices=(position, *(0,) * (rank - 1)),
+        limit_indices=(position + 1, *shape[1:]),
+        strides=None,
+    )
+    return lax.squeeze_p.bind(cut, dimensions=(0,))  # type: ignore[no-any-return]  # an array
+
+
+def _cut(x: Array, slices: Sequence[slice], shape: Sequence[int]) -> Array:
+    """``x`` cut by slices along its first axes."""
+    starts, limits, strides, reverse = [], [], [], []
+    whole = True
+    for axis, entry in enumerate(slices):
+        size = shape[axis]
+        start, count, step = slice_bounds(entry, size)
+        if step < 0:
+            start += (count - 1) * step if count else -start
+            step = -step
+            reverse.append(axis)
+        if not count:
+            start = 0
+        limit = start + (count - 1) * step + 1 if count else start
+        starts.append(start)
+        limits.append(limit)
+        strides.append(step)
+        whole = whole and count == size
+    if not whole:
+        rest = shape[len(starts) :]
+        plain = all(s == 1 for s in strides)
+        x = lax.slice_p.bind(
+            x,
+            start_indices=(*starts, *(0,) * len(rest)),
+            limit_indices=(*limits, *rest),
+            strides=None if plain else (*strides, *(1,) * len(rest)),
+        )
+    return lax.rev(x, tuple(reverse)) if reverse else x
+
+
+def _static(x: Array, row: Sequence[Entry], shape: Sequence[int]) -> Array:
+    slices: list[slice] = []
+    single: list[int] = []
+    new: list[int] = []
+    rank = 0
+    for entry in row:
+        if entry is None:
+            new.append(rank)
+            rank += 1
+        elif type(entry) is int:
+            size = shape[len(slices)]
+            if not size:
+                raise IndexError(f"index {entry} is out of bounds for axis {len(slices)} with size 0")
+            position = min(max(entry + size if entry < 0 else entry, 0), size - 1)
+            single.append(len(slices))
+            slices.append(slice(position, position + 1))
+        else:
+            slices.append(entry)
+            rank += 1
+    x = _cut(x, slices, shape)
+    if single:
+        x = lax.squeeze_p.bind(x, dimensions=tuple(single))
+    return lax.expand_dims(x, tuple(new)) if new else x
+
+
+def _dynamic(x: Array, row: Sequence[Entry], shape: Sequence[int]) -> Array:
+    """Scalars, some of them traced, beside slices: one dynamic slice."""
+    consuming = [e for e in row if e is not None]
+    static = [e if type(e) is slice else slice(None) for e in consuming]
+    x = _cut(x, static, shape)
+    starts: list[Any] = []
+    sizes: list[int] = []
+    for entry, size in zip(consuming, x.shape, strict=True):
+        if type(entry) is slice:
+            starts.append(np.int32(0))
+            sizes.append(size)
+        else:
+            starts.append(np.int32(entry + size if entry < 0 else entry) if type(entry) is int else normalized(entry, size))
+            sizes.append(1)
+    x = lax.dynamic_slice(x, starts, sizes)
+    x = lax.squeeze(x, tuple(i for i, e in enumerate(consuming) if type(e) is not slice))
+    new: list[int] = []
+    rank = 0
+    for entry in row:
+        if entry is None:
+            new.append(rank)
+        rank += entry is None or type(entry) is slice
+    return lax.expand_dims(x, tuple(new)) if new else x
+
+
+def _index_array(plan: Plan) -> Operand:
+    return from_host(plan.indices) if isinstance(plan.indices, np.ndarray) else plan.indices
+
+
+def _gather(
+    x: Array,
+    row: Sequence[Entry],
+    mode: Any,
+    fill_value: Any,
+    indices_are_sorted: bool,
+    unique_indices: bool,
+) -> Array:
+    plan = make_plan(x.aval.shape, row)
+    if not plan.numbers.start_index_map:
+        result = x
+    else:
+        result = lax.gather(
+            x,
+            _index_array(plan),
+            plan.numbers,
+            plan.slice_sizes,
+            unique_indices=unique_indices or plan.ordered,
+            indices_are_sorted=indices_are_sorted or plan.ordered,
+            mode="promise_in_bounds" if mode is None and fill_value is None else mode,
+            fill_value=fill_value,
+        )
+    return lax.expand_dims(result, plan.new_axes) if plan.new_axes else result
+
+
+class IndexUpdate:
+    """``x.at``: functional updates, ``x.at[index].set(y)`` and its like.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.zeros(3).at[1].set(5)
+        Array([0., 5., 0.], dtype=float32)
+    """
+
+    __slots__ = ("array",)
+
+    def __init__(self, array: Array) -> None:
+        self.array = array
+
+    def __getitem__(self, index: Any) -> IndexedUpdate:
+        return IndexedUpdate(self.array, index)
+
+    def __repr__(self) -> str:
+        return f"_IndexUpdateHelper({self.array!r})"
+
+
+class IndexedUpdate:
+    """``x.at[index]``. Every method returns a new array.
+
+    ``mode`` says what becomes of indices out of bounds: ``"drop"`` (the default; ``"fill"`` is the same) leaves them out,
+    ``"clip"`` moves them in, ``"promise_in_bounds"`` says that there are none.
+    """
+
+    __slots__ = ("array", "index")
+
+    def __init__(self, array: Array, index: Any) -> None:
+        self.array = array
+        self.index = index
+
+    def __repr__(self) -> str:
+        return f"_IndexUpdateRef({self.array!r}, {self.index!r})"
+
+    def get(
+        self,
+        *,
+        indices_are_sorted: bool = False,
+        unique_indices: bool = False,
+        mode: Any = None,
+        fill_value: Any = None,
+        wrap_negative_indices: bool = True,
+    ) -> Array:
+        """``x[index]``; with mode ``"fill"``, elements out of bounds are ``fill_value`` (nan by default)."""
+        if mode is None and fill_value is None:
+            return getitem(self.array, self.index)
+        row = entries(self.array.shape, self.index)
+        return _gather(self.array, row, mode, fill_value, indices_are_sorted, unique_indices)
+
+    def _scatter(self, operation: Callable[..., Any], values: ArrayLike, x: Array | None, **options: Any) -> Array:
+        operand = self.array if x is None else x
+        return _scatter(operation, operand, self.index, values, **options)
+
+    def set(self, values: ArrayLike, **options: Any) -> Array:
+        """``x`` with ``values`` at the index."""
+        return self._scatter(lax.scatter, values, None, **options)
+
+    def add(self, values: ArrayLike, **options: Any) -> Array:
+        """``x`` with ``values`` added at the index, once for each time that an element is named."""
+        return self._scatter(lax.scatter_add, values, None, **options)
+
+    def subtract(self, values: ArrayLike, **options: Any) -> Array:
+        """``x`` with ``values`` subtracted at the index."""
+        return self._scatter(lax.scatter_sub, values, None, **options)
+
+    def multiply(self, values: ArrayLike, **options: Any) -> Array:
+        """``x`` multiplied by ``values`` at the index."""
+        return self._scatter(lax.scatter_mul, values, None, **options)
+
+    mul = multiply
+
+    def divide(self, values: ArrayLike, **options: Any) -> Array:
+        """``x`` divided by ``values`` at the index."""
+        return divide(self.array, self._scatter(lax.scatter_mul, values, lax.full_like(self.array, 1), **options))
+
+    def power(self, values: ArrayLike, **options: Any) -> Array:
+        """``x`` to the power of ``values`` at the index."""
+        return power(self.array, self._scatter(lax.scatter_mul, values, lax.full_like(self.array, 1), **options))
+
+    def min(self, values: ArrayLike, **options: Any) -> Array:
+        """The smaller of ``x`` and ``values`` at the index."""
+        return self._scatter(lax.scatter_min, values, None, **options)
+
+    def max(self, values: ArrayLike, **options: Any) -> Array:
+        """The larger of ``x`` and ``values`` at the index."""
+        return self._scatter(lax.scatter_max, values, None, **options)
+
+    def apply(self, func: Callable[[Array], Array], **options: Any) -> Array:
+        """``x`` with ``func`` applied at the index.
+
+        Differs from JAX:
+            An element that is named twice is changed once.
+        """
+        return self.set(func(self.get()), **options)
+
+
+def _scatter(
+    operation: Callable[..., Any],
+    x: Array,
+    index: Any,
+    values: ArrayLike,
+    *,
+    indices_are_sorted: bool = False,
+    unique_indices: bool = False,
+    mode: Any = None,
+    wrap_negative_indices: bool = True,
+) -> Array:
+    plan = make_plan(x.aval.shape, entries(x.aval.shape, index))
+    y = as_operand("scatter", values)
+    if y.dtype != x.dtype or y.weak_type != x.weak_type:
+        y = lax.convert_element_type(y, x.dtype)
+    full = list(plan.shape)
+    for axis in plan.new_axes:
+        full.insert(axis, 1)
+    if y.ndim > len(full) and all(n == 1 for n in y.shape[: y.ndim - len(full)]):
+        y = lax.squeeze(y, tuple(range(y.ndim - len(full))))
+    y = broadcast_to_shape("scatter", y, tuple(full))
+    if plan.new_axes:
+        y = lax.squeeze(y, plan.new_axes)
+    if 0 in y.shape:
+        return x
+    numbers = lax.ScatterDimensionNumbers(
+        update_window_dims=plan.numbers.offset_dims,
+        inserted_window_dims=plan.numbers.collapsed_slice_dims,
+        scatter_dims_to_operand_dims=plan.numbers.start_index_map,
+    )
+    return operation(  # type: ignore[no-any-return]  # an array
+        x,
+        _index_array(plan),
+        y,
+        numbers,
+        indices_are_sorted=indices_are_sorted or plan.ordered,
+        unique_indices=unique_indices or plan.ordered,
+        mode=mode,
+    )
+
+
+def at(x: Array) -> IndexUpdate:
+    """The value of ``x.at``."""
+    return IndexUpdate(x)
+
+
+def _integers(who: str, indices: ArrayLike) -> Operand:
+    found = as_operand(who, indices)
+    if not dtypes.is_integer(found.dtype):
+        raise TypeError(f"{who} requires integer indices, got {found.aval.str_short()}; convert them with .astype(int).")
+    return found
+
+
+def take(
+    a: ArrayLike,
+    indices: ArrayLike,
+    axis: int | None = None,
+    out: None = None,
+    mode: str | None = None,
+    unique_indices: bool = False,
+    indices_are_sorted: bool = False,
+    fill_value: Any = None,
+) -> Array:
+    """Elements of ``a`` along an axis; of the flattened array if ``axis`` is ``None``.
+
+    Differs from NumPy:
+        Out of bounds, ``mode`` ``"fill"`` (the default) gives nan (for integers the smallest, or largest unsigned, number),
+        ``"clip"`` the nearest element, ``"wrap"`` counts on from the other end.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.take(jnp.array([10.0, 20.0]), jnp.array([1, 5]))
+        Array([20., nan], dtype=float32)
+    """
+    if out is not None:
+        raise NotImplementedError("The 'out' argument to jnp.take is not supported.")
+    x = as_operand("take", a)
+    chosen = _integers("take", indices)
+    if axis is None:
+        x, axis = ravel(x), 0
+    axis = canonical_axis(axis, x.ndim)
+    size = x.shape[axis]
+    if mode == "raise":
+        raise NotImplementedError("The 'raise' mode to jnp.take is not supported.")
+    if not size and chosen.size:
+        raise IndexError("take: cannot take elements from an empty axis")
+    if mode == "wrap":
+        n = scalar(size, chosen)
+        rest = lax.rem(chosen, n)
+        chosen, mode = lax.select(lax.lt(rest, scalar(0, rest)), lax.add(rest, n), rest), "promise_in_bounds"
+    elif mode == "clip":
+        # Negative indices are clipped, not counted from the end.
+        chosen = lax.clamp(scalar(0, chosen), chosen, scalar(max(size - 1, 0), chosen))
+        mode = "promise_in_bounds"
+    row = [slice(None)] * x.ndim
+    entry = np.asarray(chosen) if type(chosen) is Array and chosen._placement.backend.host_visible else chosen
+    row[axis] = entry  # type: ignore[call-overload]  # a row holds slices and arrays
+    return _gather(x, row, mode or "fill", fill_value, indices_are_sorted, unique_indices)
+
+
+def take_along_axis(
+    arr: ArrayLike,
+    indices: ArrayLike,
+    axis: int | None = -1,
+    mode: Any = None,
+    fill_value: Any = None,
+) -> Array:
+    """Elements along an axis, at indices that differ from row to row.
+
+    Shapes:
+        arr: ``[..., n, ...]``.
+        indices: ``[..., m, ...]``, the other axes broadcast with those of ``arr`` -> ``[..., m, ...]``.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> x = jnp.array([[1, 2], [3, 4]])
+        >>> jnp.take_along_axis(x, jnp.array([[1], [0]]), 1)
+        Array([[2],
+               [3]], dtype=int32)
+    """
+    x, chosen, axis = _along_axis("take_along_axis", arr, indices, axis)
+    batch = tuple(i for i in range(x.ndim) if i != axis)
+    numbers = lax.GatherDimensionNumbers(
+        offset_dims=(),
+        collapsed_slice_dims=(axis,),
+        start_index_map=(axis,),
+        operand_batching_dims=batch,
+        start_indices_batching_dims=batch,
+    )
+    return lax.gather(
+        x, lax.expand_dims(chosen, (x.ndim,)), numbers, (1,) * x.ndim, mode=mode or "fill", fill_value=fill_value
+    )
+
+
+def _along_axis(
+    who: str, arr: ArrayLike, indices: ArrayLike, axis: int | None
+) -> tuple[Array, Operand, int]:
+    x, chosen = as_operand(who, arr), _integers(who, indices)
+    if axis is None:
+        if chosen.ndim != 1:
+            raise ValueError(f"{who} indices must be 1D if axis=None, got shape {chosen.shape}")
+        x, axis = ravel(x), 0
+    if x.ndim != chosen.ndim:
+        raise ValueError(
+            f"indices and arr must have the same number of dimensions; {chosen.ndim} vs. {x.ndim}"
+        )
+    axis = canonical_axis(axis, x.ndim)
+    chosen = normalized(chosen, x.shape[axis])
+    common = broadcast_shape(who, *[(*s[:axis], 1, *s[axis + 1 :]) for s in (x.shape, chosen.shape)])
+
+    def spread(value: Operand) -> Operand:
+        return broadcast_to_shape(who, value, (*common[:axis], value.shape[axis], *common[axis + 1 :]))
+
+    return spread(x), spread(chosen), axis
+
+
+def put_along_axis(
+    arr: ArrayLike,
+    indices: ArrayLike,
+    values: ArrayLike,
+    axis: int | None,
+    inplace: bool = True,
+    *,
+    mode: str | None = None,
+) -> Array:
+    """``arr`` with values set along an axis, at indices that differ from row to row; needs ``inplace=False``."""
+    if inplace:
+        raise ValueError("jnp.put_along_axis cannot modify arrays in-place, because JAX arrays are immutable. Pass inplace=False.")
+    x = as_operand("put_along_axis", arr)
+    flat, chosen, position = _along_axis("put_along_axis", x, indices, axis)
+    grids = tuple(
+        chosen if i == position else lax.broadcasted_iota(np.int32, chosen.shape, i) for i in range(flat.ndim)
+    )
+    return lax.reshape(IndexUpdate(flat)[grids].set(values, mode=mode), x.shape)
+
+
+def put(
+    a: ArrayLike, ind: ArrayLike, v: ArrayLike, mode: str | None = None, *, inplace: bool = True
+) -> Array:
+    """The flattened array with values set at indices; needs ``inplace=False``."""
+    if inplace:
+        raise ValueError("jnp.put cannot modify arrays in-place, because JAX arrays are immutable. Pass inplace=False.")
+    x, chosen, values = as_operand("put", a), ravel(_integers("put", ind)), ravel(as_operand("put", v))
+    if not chosen.size or not values.size:
+        return x
+    repeats = -(-chosen.size // values.size)
+    values = lax.slice_in_dim(lax.concatenate([values] * repeats, 0), 0, chosen.size)
+    if mode == "wrap":
+        chosen, mode = lax.rem(chosen, scalar(x.size, chosen)), None
+    elif mode == "clip":
+        chosen = lax.clamp(scalar(0, chosen), chosen, scalar(x.size - 1, chosen))
+    return lax.reshape(IndexUpdate(ravel(x))[chosen].set(values, mode=mode), x.shape)
+
+
+def diagonal(a: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Array:
+    """The diagonal of two axes, as the last axis."""
+    x = as_operand("diagonal", a)
+    if x.ndim < 2:
+        raise ValueError("diagonal requires an array of at least two dimensions.")
+    first, second = canonical_axis(axis1, x.ndim), canonical_axis(axis2, x.ndim)
+    rest = [i for i in range(x.ndim) if i not in (first, second)]
+    x = lax.transpose(x, (first, second, *rest))
+    rows, columns = x.shape[:2]
+    size = max(0, min(rows + min(offset, 0), columns - max(offset, 0)))
+    steps = np.arange(size, dtype=np.int32)
+    found = getitem(x, (steps - min(offset, 0), steps + max(offset, 0)))
+    return lax.transpose(found, (*range(1, found.ndim), 0))
+
+
+def fill_diagonal(a: ArrayLike, val: ArrayLike, wrap: bool = False, *, inplace: bool = True) -> Array:
+    """``a`` with its main diagonal set; needs ``inplace=False``."""
+    if inplace:
+        raise NotImplementedError("JAX arrays are immutable, must use inplace=False")
+    if wrap:
+        raise NotImplementedError("wrap=True is not implemented, must use wrap=False")
+    x = as_operand("fill_diagonal", a)
+    steps = np.arange(min(x.shape), dtype=np.int32)
+    return IndexUpdate(x)[(steps,) * x.ndim].set(val)
+
+
+def compress(
+    condition: ArrayLike,
+    a: ArrayLike,
+    axis: int | None = None,
+    *,
+    size: int | None = None,
+    fill_value: Any = 0,
+    out: None = None,
+) -> Array:
+    """Slices along an axis where a condition holds; the condition must be concrete, or ``size`` given."""
+    x = as_operand("compress", a)
+    if axis is None:
+        x, axis = ravel(x), 0
+    axis = canonical_axis(axis, x.ndim)
+    mask = as_operand("compress", condition)
+    if isinstance(mask, Tracer) and size is None:
+        raise ConcretizationTypeError(mask, "jnp.compress under a transformation needs a static size.")
+    if isinstance(mask, Tracer):
+        found = mask.nonzero(size=size, fill_value=x.shape[axis])[0]
+        return take(x, found, axis, mode="fill", fill_value=fill_value)
+    chosen = np.nonzero(np.asarray(mask))[0].astype(np.int32)
+    if size is not None:
+        chosen = np.concatenate([chosen, np.full(max(0, size - len(chosen)), x.shape[axis], np.int32)])[:size]
+    return take(x, from_host(chosen), axis, mode="fill", fill_value=fill_value)
+
+
+def extract(condition: ArrayLike, arr: ArrayLike, *, size: int | None = None, fill_value: Any = 0) -> Array:
+    """Elements of the flattened array where a condition holds."""
+    return compress(ravel(condition), arr, size=size, fill_value=fill_value)
+
+
+def ix_(*args: ArrayLike) -> tuple[Array, ...]:
+    """Index arrays whose broadcast is the grid of the given vectors."""
+    vectors = [as_operand("ix_", a) for a in args]
+    found = []
+    for i, v in enumerate(vectors):
+        if v.ndim != 1:
+            raise ValueError(f"Arguments to jax.numpy.ix_ must be 1-dimensional, got shape {v.shape}")
+        if v.dtype.kind == "b":
+            raise NotImplementedError("Boolean arguments to jax.numpy.ix_ are not implemented")
+        shape = tuple(v.shape[0] if i == j else 1 for j in range(len(vectors)))
+        found.append(lax.reshape(v, shape))
+    return tuple(found)
+
+
+def choose(a: ArrayLike, choices: Sequence[ArrayLike], out: None = None, mode: str = "raise") -> Array:
+    """For each element of ``a``, the element of the choice with that number; mode ``"wrap"`` or ``"clip"``."""
+    which = _integers("choose", a)
+    count = len(choices)
+    if mode == "raise":
+        if isinstance(which, Tracer):
+            raise ConcretizationTypeError(which, "jnp.choose with mode='raise' needs concrete indices; use 'wrap' or 'clip'.")
+        values = np.asarray(which)
+        if np.any((values < 0) | (values >= count)):
+            raise ValueError("invalid entry in choice array")
+    shape = broadcast_shape("choose", which.shape, *[np.shape(c) for c in choices])
+    options = [broadcast_to_shape("choose", as_operand("choose", c), shape) for c in choices]
+    stacked = lax.concatenate([lax.expand_dims(o, (0,)) for o in options], 0)
+    index = lax.expand_dims(broadcast_to_shape("choose", which, shape), (0,))
+    if mode == "wrap":
+        index = index % count
+    index = lax.clamp(scalar(0, index), index, scalar(count - 1, index))
+    return lax.squeeze(take_along_axis(stacked, index, 0), (0,))
+
+
+def unravel_index(indices: ArrayLike, shape: int | Sequence[int]) -> tuple[Array, ...]:
+    """Flat indices as one index per axis, clipped to the array."""
+    found = _integers("unravel_index", indices)
+    sizes = (shape,) if isinstance(shape, int) else tuple(int(n) for n in shape)
+    total = int(np.prod(sizes))
+    low = scalar(0, found)
+    flat = lax.select(lax.lt(found, low), lax.add(found, scalar(total, found)), found)
+    flat = lax.clamp(low, flat, scalar(max(total - 1, 0), found))
+    parts = []
+    for size in reversed(sizes):
+        n = scalar(size, flat)
+        parts.append(lax.rem(flat, n))
+        flat = lax.div(flat, n)
+    return tuple(reversed(parts))
+
+
+def ravel_multi_index(
+    multi_index: Sequence[ArrayLike], dims: Sequence[int], mode: str = "raise", order: str = "C"
+) -> Array:
+    """One index per axis as flat indices; mode ``"wrap"`` or ``"clip"`` under a transformation."""
+    parts = [_integers("ravel_multi_index", i) for i in multi_index]
+    if mode == "raise":
+        if any(isinstance(p, Tracer) for p in parts):
+            raise ConcretizationTypeError("ravel_multi_index with mode='raise' needs concrete indices; use 'wrap' or 'clip'.")
+        if any(np.any((np.asarray(p) < 0) | (np.asarray(p) >= n)) for p, n in zip(parts, dims, strict=True)):
+            raise ValueError("invalid entry in coordinates array")
+    elif mode == "wrap":
+        parts = [p % n for p, n in zip(parts, dims, strict=True)]
+    else:
+        parts = [lax.clamp(scalar(0, p), p, scalar(n - 1, p)) for p, n in zip(parts, dims, strict=True)]
+    strides = np.cumprod([1, *(dims[:0:-1] if order == "C" else dims[:-1])])
+    strides = strides[::-1] if order == "C" else strides
+    total = parts[0] * int(strides[0])
+    for part, stride in zip(parts[1:], strides[1:], strict=True):
+        total = total + part * int(stride)
+    return total  # type: ignore[no-any-return]  # an array

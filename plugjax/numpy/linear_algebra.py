@@ -1,0 +1,306 @@
+"""Products of vectors, matrices and tensors."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+
+from plugjax import lax
+from plugjax.core.array import Array
+from plugjax.core.dtypes import DTypeLike
+from plugjax.numpy.indexing import diagonal
+from plugjax.numpy.manipulation import canonical_axis, moveaxis, ravel
+from plugjax.numpy.promotion import (
+    ArrayLike,
+    Operand,
+    as_operand,
+    as_operands,
+    broadcast_shape,
+    broadcast_to_shape,
+    canonical_dtype,
+    converted,
+    join_dtypes,
+    reject_out,
+)
+from plugjax.numpy.reductions import sum as sum_
+
+__all__ = [
+    "cross", "dot", "inner", "kron", "matmul", "matvec", "outer", "tensordot", "trace", "vdot", "vecdot", "vecmat",
+]  # fmt: skip
+
+
+def product_operands(
+    who: str, preferred: DTypeLike | None, *args: ArrayLike
+) -> tuple[list[Operand], Any, bool]:
+    """Operands of one dtype, the dtype to accumulate in, and whether the result is weak."""
+    operands = as_operands(who, *args)
+    dtype, weak = join_dtypes(*operands)
+    wanted = dtype if preferred is None else canonical_dtype(who, preferred)
+    return [converted(x, dtype) for x in operands], wanted, weak and preferred is None
+
+
+def _product(
+    x: Operand, y: Operand, numbers: Any, precision: Any, wanted: Any, weak: bool
+) -> Array:
+    result = lax.dot_general(x, y, numbers, precision=precision, preferred_element_type=wanted)
+    if result.weak_type != weak:
+        return lax.convert_element_type_p.bind(result, new_dtype=result.dtype, weak_type=weak)  # type: ignore[no-any-return]
+    return result  # type: ignore[no-any-return]  # an array
+
+
+def dot(
+    a: ArrayLike,
+    b: ArrayLike,
+    *,
+    precision: Any = None,
+    preferred_element_type: DTypeLike | None = None,
+) -> Array:
+    """Sum over the last axis of ``a`` and the last but one of ``b``; a plain product if one is a scalar.
+
+    Shapes:
+        a: ``[..., n]``; b: ``[n]`` or ``[..., n, m]`` -> axes of ``a``, then of ``b``, without those of size n.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.dot(jnp.arange(3.0), jnp.arange(3.0))
+        Array(5., dtype=float32)
+    """
+    (x, y), wanted, weak = product_operands("dot", preferred_element_type, a, b)
+    if not x.ndim or not y.ndim:
+        numbers: Any = (((), ()), ((), ()))
+    else:
+        numbers = (((x.ndim - 1,), (max(0, y.ndim - 2),)), ((), ()))
+    return _product(x, y, numbers, precision, wanted, weak)
+
+
+def matmul(
+    a: ArrayLike,
+    b: ArrayLike,
+    *,
+    precision: Any = None,
+    preferred_element_type: DTypeLike | None = None,
+) -> Array:
+    """Matrix product; leading axes are batches, and broadcast.
+
+    Shapes:
+        a: ``[n]`` or ``[..., m, n]``.
+        b: ``[n]`` or ``[..., n, k]`` -> ``[..., m, k]``, without the axes that vectors lack.
+
+    Raises:
+        ValueError: a scalar.
+        TypeError: shapes do not fit.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.matmul(jnp.eye(2), jnp.arange(2.0))
+        Array([0., 1.], dtype=float32)
+    """
+    if type(a) is Array and type(b) is Array and a.aval.dtype is b.aval.dtype and preferred_element_type is None and not a.aval.weak_type and not b.aval.weak_type:
+        x, y, wanted, weak = a, b, a.aval.dtype, False
+    else:
+        (x, y), wanted, weak = product_operands("matmul", preferred_element_type, a, b)
+    x_rank, y_rank = x.ndim, y.ndim
+    if not x_rank or not y_rank:
+        which = 0 if not x_rank else 1
+        raise ValueError(f"matmul input operand {which} must have ndim at least 1, but it has ndim 0")
+    if x_rank <= 2 and y_rank <= 2:
+        return _product(x, y, (((x_rank - 1,), (max(0, y_rank - 2),)), ((), ())), precision, wanted, weak)
+    if y_rank == 1:
+        return _product(x, y, (((x_rank - 1,), (0,)), ((), ())), precision, wanted, weak)
+    if x_rank == 1:
+        return _product(x, y, (((0,), (y_rank - 2,)), ((), ())), precision, wanted, weak)
+    return _batched(x, y, precision, wanted, weak)
+
+
+def _batched(x: Operand, y: Operand, precision: Any, wanted: Any, weak: bool) -> Array:
+    """Matrices with leading axes. Axes of size 1 that would stretch are left out of the product, and come back after it."""
+    rank = max(x.ndim, y.ndim) - 2
+    batch = broadcast_shape("matmul", x.shape[:-2], y.shape[:-2])
+    x_batch, y_batch = ((1,) * (rank - v.ndim + 2) + v.shape[:-2] for v in (x, y))
+    shared = [i for i in range(rank) if x_batch[i] == y_batch[i] == batch[i]]
+    x_own = [i for i in range(rank) if i not in shared and x_batch[i] != 1]
+    y_own = [i for i in range(rank) if i not in shared and y_batch[i] != 1]
+
+    def squeezed(value: Operand, sizes: tuple[int, ...], own: list[int]) -> Operand:
+        kept = sorted(shared + own)
+        target = (*(sizes[i] for i in kept), *value.shape[-2:])
+        return lax.reshape(value, target) if value.shape != target else value
+
+    x, y = squeezed(x, x_batch, x_own), squeezed(y, y_batch, y_own)
+    x_axes, y_axes = sorted(shared + x_own), sorted(shared + y_own)
+    numbers = (
+        ((x.ndim - 1,), (y.ndim - 2,)),
+        (tuple(x_axes.index(i) for i in shared), tuple(y_axes.index(i) for i in shared)),
+    )
+    found = _product(x, y, numbers, precision, wanted, weak)
+    order = {axis: k for k, axis in enumerate([*shared, *x_own])}
+    row = len(order)
+    order |= {axis: row + 1 + k for k, axis in enumerate(y_own)}
+    axes = [order[i] for i in range(rank) if i in order]
+    found = lax.transpose(found, (*axes, row, found.ndim - 1))
+    target = (*batch, x.shape[-2], y.shape[-1])
+    return found if found.shape == target else lax.reshape(found, target)
+
+
+def matvec(x1: ArrayLike, x2: ArrayLike, /) -> Array:
+    """Products of matrices and vectors, ``[..., m, n]`` and ``[..., n]`` -> ``[..., m]``."""
+    matrix, vector = as_operands("matvec", x1, x2)
+    return lax.squeeze(matmul(matrix, lax.expand_dims(vector, (vector.ndim,))), (-1,))
+
+
+def vecmat(x1: ArrayLike, x2: ArrayLike, /) -> Array:
+    """Products of conjugated vectors and matrices, ``[..., n]`` and ``[..., n, k]`` -> ``[..., k]``."""
+    vector, matrix = as_operands("vecmat", x1, x2)
+    return lax.squeeze(matmul(lax.expand_dims(_conjugated(vector), (vector.ndim - 1,)), matrix), (-2,))
+
+
+def _conjugated(x: Operand) -> Operand:
+    return lax.conj(x) if x.dtype.kind == "c" else x
+
+
+def vecdot(
+    x1: ArrayLike,
+    x2: ArrayLike,
+    /,
+    *,
+    axis: int = -1,
+    precision: Any = None,
+    preferred_element_type: DTypeLike | None = None,
+) -> Array:
+    """Dot products along an axis, the first operand conjugated; the other axes broadcast."""
+    (x, y), wanted, weak = product_operands("vecdot", preferred_element_type, x1, x2)
+    if not x.ndim or not y.ndim:
+        raise ValueError(f"vecdot requires arrays with at least one axis, got shapes {x.shape} and {y.shape}")
+    x, y = moveaxis(x, axis, -1), moveaxis(y, axis, -1)
+    if x.shape[-1] != y.shape[-1]:
+        raise ValueError(f"vecdot requires axes of one size, got shapes {x.shape} and {y.shape}")
+    shape = broadcast_shape("vecdot", x.shape, y.shape)
+    x, y = (broadcast_to_shape("vecdot", v, shape) for v in (_conjugated(x), y))
+    batch = tuple(range(len(shape) - 1))
+    return _product(x, y, (((len(batch),), (len(batch),)), (batch, batch)), precision, wanted, weak)
+
+
+def vdot(
+    a: ArrayLike,
+    b: ArrayLike,
+    *,
+    precision: Any = None,
+    preferred_element_type: DTypeLike | None = None,
+) -> Array:
+    """Dot product of the flattened arrays, the first conjugated."""
+    x, y = as_operands("vdot", a, b)
+    return dot(
+        ravel(_conjugated(x)), ravel(y), precision=precision, preferred_element_type=preferred_element_type
+    )
+
+
+def inner(
+    a: ArrayLike,
+    b: ArrayLike,
+    *,
+    precision: Any = None,
+    preferred_element_type: DTypeLike | None = None,
+) -> Array:
+    """Sum over the last axis of both."""
+    x, y = as_operands("inner", a, b)
+    axes = ((-1,), (-1,)) if x.ndim and y.ndim else ((), ())
+    return tensordot(x, y, axes, precision=precision, preferred_element_type=preferred_element_type)
+
+
+def outer(a: ArrayLike, b: ArrayLike, out: None = None) -> Array:
+    """Products of all pairs of elements of two flattened arrays."""
+    reject_out("outer", out)
+    x, y = as_operands("outer", a, b)
+    return lax.expand_dims(ravel(x), (1,)) * lax.expand_dims(ravel(y), (0,))  # type: ignore[no-any-return]
+
+
+def kron(a: ArrayLike, b: ArrayLike) -> Array:
+    """Kronecker product."""
+    x, y = as_operands("kron", a, b)
+    rank = max(x.ndim, y.ndim)
+    x, y = (lax.expand_dims(v, tuple(range(rank - v.ndim))) for v in (x, y))
+    shape = tuple(m * n for m, n in zip(x.shape, y.shape, strict=True))
+    x = lax.expand_dims(x, tuple(range(1, 2 * rank, 2)))
+    y = lax.expand_dims(y, tuple(range(0, 2 * rank, 2)))
+    return lax.reshape(x * y, shape)
+
+
+def tensordot(
+    a: ArrayLike,
+    b: ArrayLike,
+    axes: int | Sequence[int] | Sequence[Sequence[int]] = 2,
+    *,
+    precision: Any = None,
+    preferred_element_type: DTypeLike | None = None,
+) -> Array:
+    """Sum over pairs of axes: the last of ``a`` with the first of ``b``, or those that are named.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.tensordot(jnp.ones((2, 3)), jnp.ones((3, 2)), 1)
+        Array([[3., 3.],
+               [3., 3.]], dtype=float32)
+    """
+    (x, y), wanted, weak = product_operands("tensordot", preferred_element_type, a, b)
+    if isinstance(axes, (tuple, list)):
+        if len(axes) != 2:
+            raise ValueError(f"tensordot axes must be an integer or a pair, got {axes!r}")
+        first, second = (v if isinstance(v, (tuple, list)) else (v,) for v in axes)
+        x_axes = tuple(canonical_axis(i, x.ndim) for i in first)
+        y_axes = tuple(canonical_axis(i, y.ndim) for i in second)
+        if len(x_axes) != len(y_axes):
+            raise TypeError(f"tensordot: axes must have equal numbers, got {axes!r}")
+    else:
+        count = operator.index(axes)  # type: ignore[arg-type]  # sequences were dealt with
+        if count > min(x.ndim, y.ndim):
+            raise TypeError(f"Number of tensordot axes (axes {count}) exceeds input ranks ({x.shape} and {y.shape})")
+        x_axes, y_axes = tuple(range(x.ndim - count, x.ndim)), tuple(range(count))
+    return _product(x, y, ((x_axes, y_axes), ((), ())), precision, wanted, weak)
+
+
+def trace(
+    a: ArrayLike,
+    offset: int = 0,
+    axis1: int = 0,
+    axis2: int = 1,
+    dtype: DTypeLike | None = None,
+    out: None = None,
+) -> Array:
+    """Sum of a diagonal.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.trace(jnp.eye(3))
+        Array(3., dtype=float32)
+    """
+    reject_out("trace", out)
+    return sum_(diagonal(a, offset, axis1, axis2), -1, dtype)
+
+
+def cross(
+    a: ArrayLike,
+    b: ArrayLike,
+    axisa: int = -1,
+    axisb: int = -1,
+    axisc: int = -1,
+    axis: int | None = None,
+) -> Array:
+    """Vector product of vectors with 3 components; of vectors with 2, the third component of it."""
+    if axis is not None:
+        axisa = axisb = axisc = axis
+    x, y = moveaxis(as_operand("cross", a), axisa, -1), moveaxis(as_operand("cross", b), axisb, -1)
+    if x.shape[-1] not in (2, 3) or y.shape[-1] not in (2, 3):
+        raise ValueError("Dimension must be either 2 or 3 for cross product")
+    if x.shape[-1] == y.shape[-1] == 2:
+        return x[..., 0] * y[..., 1] - x[..., 1] * y[..., 0]  # type: ignore[no-any-return]
+
+    def widened(v: Array) -> Array:
+        return v if v.shape[-1] == 3 else lax.pad(v, v.dtype.type(0), [(0, 0, 0)] * (v.ndim - 1) + [(0, 1, 0)])
+
+    x, y = widened(x), widened(y)
+    turn = [lax.index_in_dim(v, i, v.ndim - 1, keepdims=False) for v in (x, y) for i in range(3)]
+    x0, x1, x2, y0, y1, y2 = turn
+    parts = [x1 * y2 - x2 * y1, x2 * y0 - x0 * y2, x0 * y1 - x1 * y0]
+    return moveaxis(lax.concatenate([lax.expand_dims(p, (p.ndim,)) for p in parts], parts[0].ndim), -1, axisc)

@@ -1,0 +1,489 @@
+"""Changing shapes: reshaping, reordering and adding axes, joining and splitting."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from plugjax import lax
+from plugjax.core.array import Array
+from plugjax.core.dtypes import DTypeLike
+from plugjax.core.trace import Tracer
+from plugjax.numpy.creation import array
+from plugjax.numpy.promotion import (
+    ArrayLike,
+    as_operand,
+    as_operands,
+    broadcast_shape,
+    broadcast_to_shape,
+    canonical_dtype,
+    join_dtypes,
+)
+
+__all__ = [
+    "append", "array_split", "astype", "atleast_1d", "atleast_2d", "atleast_3d", "block", "broadcast_arrays",
+    "broadcast_shapes", "broadcast_to", "column_stack", "concat", "concatenate", "dsplit", "dstack", "expand_dims",
+    "flip", "fliplr", "flipud", "hsplit", "hstack", "matrix_transpose", "moveaxis", "permute_dims", "ravel", "reshape",
+    "rollaxis", "rot90", "split", "squeeze", "stack", "swapaxes", "transpose", "unstack", "vsplit", "vstack",
+]  # fmt: skip
+
+
+def canonical_axis(axis: int, rank: int) -> int:
+    """``axis`` counted from the front.
+
+    Raises:
+        ValueError: there is no such axis.
+    """
+    found = operator.index(axis)
+    if not -rank <= found < rank:
+        raise ValueError(f"axis {found} is out of bounds for array of dimension {rank}")
+    return found + rank if found < 0 else found
+
+
+def canonical_axes(axis: int | Sequence[int], rank: int) -> tuple[int, ...]:
+    """One axis or several, counted from the front.
+
+    Raises:
+        ValueError: an axis does not exist, or comes twice.
+    """
+    axes = (axis,) if not isinstance(axis, (tuple, list, range)) else axis
+    found = tuple(canonical_axis(a, rank) for a in axes)
+    if len(set(found)) != len(found):
+        raise ValueError(f"repeated axis: {tuple(axes)}")
+    return found
+
+
+def _sizes(x: Array, newshape: Any) -> tuple[int, ...]:
+    if isinstance(newshape, (int, np.integer)) or not hasattr(newshape, "__iter__"):
+        newshape = (newshape,)
+    sizes = tuple(operator.index(n) for n in newshape)
+    if -1 not in sizes:
+        if math.prod(sizes) != x.size:
+            raise TypeError(
+                f"cannot reshape array of shape {x.shape} (size {x.size}) into shape {sizes} (size {math.prod(sizes)})"
+            )
+        return sizes
+    known = -math.prod(sizes)
+    if sizes.count(-1) > 1 or any(n < -1 for n in sizes):
+        raise ValueError(f"can only specify one unknown axis size with a `-1` value, got {sizes}")
+    if known == 0 or x.size % known:
+        raise TypeError(
+            f"cannot reshape array of shape {x.shape} (size {x.size}) into shape {sizes} because the product of "
+            f"specified axis sizes ({known}) does not evenly divide {x.size}"
+        )
+    return tuple(x.size // known if n == -1 else n for n in sizes)
+
+
+def reshape(a: ArrayLike, shape: Any, order: str = "C", *, copy: bool | None = None) -> Array:
+    """The same elements in another shape; one size may be -1.
+
+    Raises:
+        TypeError: the sizes do not fit.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.reshape(jnp.arange(4), (2, -1))
+        Array([[0, 1],
+               [2, 3]], dtype=int32)
+    """
+    x = as_operand("reshape", a)
+    sizes = _sizes(x, shape)
+    if order == "C":
+        return lax.reshape(x, sizes) if sizes != x.shape else x
+    if order == "F":
+        flipped = lax.reshape(transpose(x), sizes[::-1])
+        return transpose(flipped)
+    raise ValueError(f"Unexpected value for 'order' argument: {order}.")
+
+
+def ravel(a: ArrayLike, order: str = "C") -> Array:
+    """All elements in one axis."""
+    x = as_operand("ravel", a)
+    if order == "K":
+        raise NotImplementedError("Ravel not implemented for order='K'.")
+    return reshape(x, (x.size,), order)
+
+
+def transpose(a: ArrayLike, axes: Sequence[int] | None = None) -> Array:
+    """Axes in another order; reversed by default.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.transpose(jnp.zeros((2, 3))).shape
+        (3, 2)
+    """
+    x = as_operand("transpose", a)
+    if axes is None:
+        return lax.transpose(x, tuple(range(x.ndim - 1, -1, -1)))
+    order = tuple(canonical_axis(axis, x.ndim) for axis in axes)
+    if sorted(order) != list(range(x.ndim)):
+        raise ValueError(f"axes don't match array: got {tuple(axes)} for shape {x.shape}")
+    return lax.transpose(x, order)
+
+
+permute_dims = transpose
+
+
+def matrix_transpose(x: ArrayLike, /) -> Array:
+    """The last two axes exchanged."""
+    x = as_operand("matrix_transpose", x)
+    if x.ndim < 2:
+        raise ValueError(f"x must be at least two-dimensional for matrix_transpose; got ndim={x.ndim}")
+    return swapaxes(x, -1, -2)
+
+
+def moveaxis(
+    a: ArrayLike, source: int | Sequence[int], destination: int | Sequence[int]
+) -> Array:
+    """Axes moved to other positions; the others keep their order.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.moveaxis(jnp.zeros((2, 3, 4)), 0, -1).shape
+        (3, 4, 2)
+    """
+    x = as_operand("moveaxis", a)
+    moved, targets = canonical_axes(source, x.ndim), canonical_axes(destination, x.ndim)
+    if len(moved) != len(targets):
+        raise ValueError(f"Inconsistent number of elements: {len(moved)} vs {len(targets)}")
+    order = [axis for axis in range(x.ndim) if axis not in moved]
+    for target, axis in sorted(zip(targets, moved, strict=True)):
+        order.insert(target, axis)
+    return lax.transpose(x, tuple(order))
+
+
+def rollaxis(a: ArrayLike, axis: int, start: int = 0) -> Array:
+    """One axis moved before position ``start``."""
+    x = as_operand("rollaxis", a)
+    axis = canonical_axis(axis, x.ndim)
+    if not -x.ndim <= start <= x.ndim:
+        raise ValueError(f"start={start} must satisfy {-x.ndim}<=start<={x.ndim}")
+    start = start + x.ndim if start < 0 else start
+    return moveaxis(x, axis, start - 1 if start > axis else start)
+
+
+def swapaxes(a: ArrayLike, axis1: int, axis2: int) -> Array:
+    """Two axes exchanged."""
+    x = as_operand("swapaxes", a)
+    order = list(range(x.ndim))
+    i, j = canonical_axis(axis1, x.ndim), canonical_axis(axis2, x.ndim)
+    order[i], order[j] = order[j], order[i]
+    return lax.transpose(x, tuple(order))
+
+
+def expand_dims(a: ArrayLike, axis: int | Sequence[int]) -> Array:
+    """New axes of size 1 at the given positions of the result.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.expand_dims(jnp.zeros(3), 0).shape
+        (1, 3)
+    """
+    x = as_operand("expand_dims", a)
+    return lax.expand_dims(x, axis if isinstance(axis, (tuple, list, range)) else (axis,))
+
+
+def squeeze(a: ArrayLike, axis: int | Sequence[int] | None = None) -> Array:
+    """Without the given axes of size 1; by default without all of them.
+
+    Raises:
+        ValueError: a given axis has another size.
+    """
+    x = as_operand("squeeze", a)
+    if axis is None:
+        axes = tuple(i for i, n in enumerate(x.shape) if n == 1)
+    else:
+        axes = canonical_axes(axis, x.ndim)
+        if any(x.shape[i] != 1 for i in axes):
+            raise ValueError(
+                "cannot select an axis to squeeze out which has size not equal to one, "
+                f"got shape={x.shape} and dimensions={axes}"
+            )
+    return lax.squeeze(x, axes) if axes else x
+
+
+def broadcast_to(array: ArrayLike, shape: int | Sequence[int]) -> Array:
+    """The array repeated along new axes and axes of size 1.
+
+    Raises:
+        ValueError: it does not broadcast to ``shape``.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.broadcast_to(jnp.arange(2), (2, 2))
+        Array([[0, 1],
+               [0, 1]], dtype=int32)
+    """
+    x = as_operand("broadcast_to", array)
+    sizes = (shape,) if not hasattr(shape, "__iter__") else shape
+    return broadcast_to_shape("broadcast_to", x, tuple(operator.index(n) for n in sizes))  # type: ignore[union-attr]
+
+
+def broadcast_arrays(*args: ArrayLike) -> list[Array]:
+    """Arrays broadcast to one shape."""
+    operands = as_operands("broadcast_arrays", *args)
+    shape = broadcast_shape("broadcast_arrays", *[x.shape for x in operands])
+    return [broadcast_to_shape("broadcast_arrays", x, shape) for x in operands]
+
+
+def broadcast_shapes(*shapes: int | Sequence[int]) -> tuple[int, ...]:
+    """The shape that arrays of the given shapes broadcast to."""
+    sizes = [(s,) if isinstance(s, int) else tuple(s) for s in shapes]
+    return broadcast_shape("broadcast_shapes", *sizes)
+
+
+def atleast_1d(*arys: ArrayLike) -> Any:
+    """Arrays with one axis or more."""
+    return _at_least("atleast_1d", arys, lambda x: lax.reshape(x, (1,)) if not x.ndim else x)
+
+
+def atleast_2d(*arys: ArrayLike) -> Any:
+    """Arrays with two axes or more; new ones come first."""
+    return _at_least(
+        "atleast_2d", arys, lambda x: lax.expand_dims(x, tuple(range(2 - x.ndim))) if x.ndim < 2 else x
+    )
+
+
+def atleast_3d(*arys: ArrayLike) -> Any:
+    """Arrays with three axes or more; a vector becomes ``[1, n, 1]``, a matrix ``[m, n, 1]``."""
+    new: dict[int, tuple[int, ...]] = {0: (0, 1, 2), 1: (0, 2), 2: (2,)}
+    return _at_least("atleast_3d", arys, lambda x: lax.expand_dims(x, new[x.ndim]) if x.ndim < 3 else x)
+
+
+def _at_least(who: str, arys: Sequence[ArrayLike], widen: Any) -> Any:
+    found = [widen(x) for x in as_operands(who, *arys)]
+    return found[0] if len(found) == 1 else found
+
+
+def _joined(who: str, arrays: Any, dtype: DTypeLike | None) -> list[Array]:
+    if isinstance(arrays, (Array, Tracer, np.ndarray)):
+        if not arrays.ndim:
+            raise TypeError(f"{who}: need a sequence of arrays, got a scalar")
+        operands = list(as_operand(who, arrays))
+    else:
+        operands = as_operands(who, *arrays)
+    if not operands:
+        raise ValueError(f"Need at least one array to {'stack' if 'stack' in who else 'concatenate'}.")
+    if dtype is not None:
+        wanted = canonical_dtype(who, dtype)
+    else:
+        first = operands[0].aval
+        if all(x.aval.dtype is first.dtype and not x.aval.weak_type for x in operands):
+            return operands
+        wanted, weak = join_dtypes(*operands)
+        if weak and all(x.dtype == wanted for x in operands):
+            return operands
+    return [lax.convert_element_type(x, wanted) for x in operands]
+
+
+def concatenate(
+    arrays: Any, axis: int | None = 0, dtype: DTypeLike | None = None
+) -> Array:
+    """Arrays joined along an axis that they have; ``axis=None`` joins them flattened.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.concatenate([jnp.arange(2), jnp.arange(2)])
+        Array([0, 1, 0, 1], dtype=int32)
+    """
+    operands = _joined("concatenate", arrays, dtype)
+    if axis is None:
+        operands = [ravel(x) for x in operands]
+        axis = 0
+    if not operands[0].ndim:
+        raise ValueError("Zero-dimensional arrays cannot be concatenated.")
+    position = canonical_axis(axis, operands[0].ndim)
+    return operands[0] if len(operands) == 1 else lax.concatenate(operands, position)
+
+
+def concat(arrays: Any, /, *, axis: int | None = 0) -> Array:
+    """As :func:`concatenate` (array API)."""
+    return concatenate(arrays, axis)
+
+
+def stack(
+    arrays: Any, axis: int = 0, out: None = None, dtype: DTypeLike | None = None
+) -> Array:
+    """Arrays of one shape joined along a new axis.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.stack([jnp.arange(2), jnp.arange(2)])
+        Array([[0, 1],
+               [0, 1]], dtype=int32)
+    """
+    if out is not None:
+        raise NotImplementedError("The 'out' argument to jnp.stack is not supported.")
+    operands = _joined("stack", arrays, dtype)
+    shape = operands[0].shape
+    if any(x.shape != shape for x in operands):
+        raise ValueError("All input arrays must have the same shape.")
+    position = canonical_axis(axis, len(shape) + 1)
+    return lax.concatenate([lax.expand_dims(x, (position,)) for x in operands], position)
+
+
+def unstack(x: ArrayLike, /, *, axis: int = 0) -> tuple[Array, ...]:
+    """The slices along an axis, without it."""
+    x = as_operand("unstack", x)
+    if not x.ndim:
+        raise ValueError("Unstack requires arrays with rank > 0, however a scalar array was passed.")
+    position = canonical_axis(axis, x.ndim)
+    return tuple(lax.index_in_dim(x, i, position, keepdims=False) for i in range(x.shape[position]))
+
+
+def vstack(tup: Any, dtype: DTypeLike | None = None) -> Array:
+    """Arrays joined as rows."""
+    return concatenate([atleast_2d(x) for x in tup], 0, dtype)
+
+
+def hstack(tup: Any, dtype: DTypeLike | None = None) -> Array:
+    """Arrays joined as columns; vectors end to end."""
+    parts = [atleast_1d(x) for x in tup]
+    return concatenate(parts, 0 if parts and parts[0].ndim == 1 else 1, dtype)
+
+
+def dstack(tup: Any, dtype: DTypeLike | None = None) -> Array:
+    """Arrays joined along the third axis."""
+    return concatenate([atleast_3d(x) for x in tup], 2, dtype)
+
+
+def column_stack(tup: Any) -> Array:
+    """Vectors joined as columns of a matrix."""
+    parts = as_operands("column_stack", *tup)
+    return concatenate([x if x.ndim > 1 else transpose(atleast_2d(x)) for x in parts], 1)
+
+
+def append(arr: ArrayLike, values: ArrayLike, axis: int | None = None) -> Array:
+    """``values`` joined to the end of ``arr``; both flattened if ``axis`` is ``None``."""
+    return concatenate(as_operands("append", arr, values), axis)
+
+
+def block(arrays: Any) -> Array:
+    """Nested lists of blocks joined to one array: the innermost along the last axis.
+
+    Raises:
+        ValueError: lists nested to different depths.
+    """
+    joined, _ = _block(arrays)
+    return joined
+
+
+def _block(arrays: Any) -> tuple[Array, int]:
+    if isinstance(arrays, tuple):
+        raise TypeError("Only lists can be used to arrange blocks, and np.block does not allow implicit conversion.")
+    if not isinstance(arrays, list):
+        return as_operand("block", arrays), 1
+    parts, depths = zip(*[_block(a) for a in arrays], strict=True)
+    if len(set(depths)) > 1:
+        raise ValueError(f"Mismatched list depths in jnp.block: {depths}")
+    depth = depths[0]
+    rank = max(depth, *(x.ndim for x in parts))
+    padded = [lax.expand_dims(x, tuple(range(rank - x.ndim))) if x.ndim < rank else x for x in parts]
+    return concatenate(padded, -depth), depth + 1
+
+
+def split(ary: ArrayLike, indices_or_sections: Any, axis: int = 0) -> list[Array]:
+    """The array cut into equal sections, or before the given indices.
+
+    Raises:
+        ValueError: the sections are not equal.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.split(jnp.arange(4), 2)
+        [Array([0, 1], dtype=int32), Array([2, 3], dtype=int32)]
+    """
+    return _split("split", ary, indices_or_sections, axis)
+
+
+def array_split(ary: ArrayLike, indices_or_sections: Any, axis: int = 0) -> list[Array]:
+    """As :func:`split`; sections may differ by one element."""
+    return _split("array_split", ary, indices_or_sections, axis)
+
+
+def vsplit(ary: ArrayLike, indices_or_sections: Any) -> list[Array]:
+    """:func:`split` along the first axis."""
+    return _split("vsplit", ary, indices_or_sections, 0)
+
+
+def hsplit(ary: ArrayLike, indices_or_sections: Any) -> list[Array]:
+    """:func:`split` along the second axis; a vector's first."""
+    x = as_operand("hsplit", ary)
+    return _split("hsplit", x, indices_or_sections, 0 if x.ndim == 1 else 1)
+
+
+def dsplit(ary: ArrayLike, indices_or_sections: Any) -> list[Array]:
+    """:func:`split` along the third axis."""
+    return _split("dsplit", ary, indices_or_sections, 2)
+
+
+def _split(who: str, ary: ArrayLike, sections: Any, axis: int) -> list[Array]:
+    x = as_operand(who, ary)
+    axis = canonical_axis(axis, x.ndim)
+    size = x.shape[axis]
+    if isinstance(sections, (tuple, list)) or getattr(sections, "ndim", 0) > 0:
+        cuts = [0, *(operator.index(i) for i in sections), size]
+        cuts = [min(max(i + size if i < 0 else i, 0), size) for i in cuts[:-1]] + [size]
+    else:
+        count = operator.index(sections)
+        part, rest = divmod(size, count)
+        if rest and who != "array_split":
+            raise ValueError(f"array split does not result in an equal division: rest is {rest}")
+        cuts = [i * part + min(i, rest) for i in range(count + 1)]
+    return [
+        lax.slice_in_dim(x, low, max(low, high), axis=axis)
+        for low, high in zip(cuts[:-1], cuts[1:], strict=True)
+    ]
+
+
+def flip(m: ArrayLike, axis: int | Sequence[int] | None = None) -> Array:
+    """Elements in reverse order along axes; along all of them by default."""
+    x = as_operand("flip", m)
+    return lax.rev(x, tuple(range(x.ndim)) if axis is None else canonical_axes(axis, x.ndim))
+
+
+def flipud(m: ArrayLike) -> Array:
+    """Reversed along the first axis."""
+    return flip(m, 0)
+
+
+def fliplr(m: ArrayLike) -> Array:
+    """Reversed along the second axis."""
+    return flip(m, 1)
+
+
+def rot90(m: ArrayLike, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Array:
+    """Turned by ``k`` quarter turns in the plane of two axes."""
+    x = as_operand("rot90", m)
+    first, second = canonical_axes(axes, x.ndim)
+    turns = k % 4
+    if turns == 0:
+        return x
+    if turns == 2:
+        return flip(x, (first, second))
+    if turns == 1:
+        return swapaxes(flip(x, second), first, second)
+    return flip(swapaxes(x, first, second), second)
+
+
+def astype(
+    x: ArrayLike, dtype: DTypeLike | None, /, *, copy: bool = False, device: Any = None
+) -> Array:
+    """The array with another dtype.
+
+    Differs from NumPy:
+        A complex array loses its imaginary part silently; floats beyond an integer's range become its limits.
+    """
+    x = as_operand("astype", x)
+    wanted = canonical_dtype("astype", dtype)
+    if x.dtype == wanted and not x.weak_type:
+        found = array(x) if copy else x
+    elif wanted.kind == "b" and x.dtype.kind != "b":
+        found = lax.ne(x, x.dtype.type(0))
+    else:
+        found = lax.convert_element_type_p.bind(x, new_dtype=wanted, weak_type=False)
+    return found if device is None else found.to_device(device)

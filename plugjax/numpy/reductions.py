@@ -1,0 +1,556 @@
+"""Sums, products, extrema and truth along axes."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from plugjax import lax
+from plugjax.core import dtypes
+from plugjax.core.array import Array
+from plugjax.core.dtypes import BOOL, DType, DTypeLike
+from plugjax.lax.families import scalar
+from plugjax.numpy.manipulation import canonical_axes, canonical_axis, ravel
+from plugjax.numpy.promotion import (
+    ArrayLike,
+    as_operand,
+    broadcast_to_shape,
+    canonical_dtype,
+    converted,
+    pick,
+    promote_args,
+    promote_inexact,
+    reject_out,
+    to_inexact,
+)
+
+__all__ = [
+    "all", "amax", "amin", "any", "argmax", "argmin", "average", "count_nonzero", "cumprod", "cumsum", "cumulative_prod",
+    "cumulative_sum", "max", "mean", "min", "prod", "ptp", "std", "sum", "var",
+]  # fmt: skip
+
+AxisArg: TypeAlias = int | Sequence[int] | None
+
+
+def reduced_axes(axis: AxisArg, rank: int) -> tuple[int, ...]:
+    """The axes that an ``axis=`` argument names; all for ``None``."""
+    if axis is None:
+        return tuple(range(rank))
+    if type(axis) is int and 0 <= axis < rank:
+        return (axis,)
+    return canonical_axes(axis, rank)
+
+
+def _kept(result: Array, axes: tuple[int, ...], keepdims: bool) -> Array:
+    return lax.expand_dims(result, axes) if keepdims else result
+
+
+def _masked(who: str, x: Array, where: ArrayLike, neutral: Any) -> Array:
+    mask = as_operand(who, where)
+    return pick(broadcast_to_shape(who, mask, x.shape), x, scalar(neutral, x))
+
+
+def _wide_integer(dtype: DType) -> DType:
+    """The dtype that integers are summed in: at least the default width, as NumPy does."""
+    default = dtypes.canonicalize(int)
+    if dtype is BOOL:
+        return default
+    if dtypes.is_integer(dtype) and dtype.itemsize < default.itemsize:
+        return np.dtype(f"uint{default.itemsize * 8}") if dtype.name.startswith("u") else default
+    return dtype
+
+
+def _accumulate(
+    who: str,
+    reduce: Callable[..., Array],
+    a: ArrayLike,
+    axis: AxisArg,
+    dtype: DTypeLike | None,
+    keepdims: bool,
+    initial: ArrayLike | None,
+    where: ArrayLike | None,
+    neutral: int,
+    combine: Callable[[Array, Array], Array],
+    promote_integers: bool = True,
+) -> Array:
+    x = as_operand(who, a)
+    if dtype is not None:
+        result = canonical_dtype(who, dtype)
+    else:
+        result = _wide_integer(x.dtype) if promote_integers else x.dtype
+    if result is BOOL:
+        result = dtypes.canonicalize(int)
+    # Halves are summed in float32: their 11 bits would be lost after a thousand terms.
+    computed = dtypes.FLOAT32 if dtypes.is_float(result) and result.itemsize < 4 else result
+    axes = reduced_axes(axis, x.aval.ndim)
+    x = converted(x, computed)
+    if where is not None:
+        x = _masked(who, x, where, neutral)
+    total = reduce(x, axes)
+    if initial is not None:
+        total = combine(converted(as_operand(who, initial), computed), total)
+    return _kept(converted(total, result), axes, keepdims)
+
+
+def sum(
+    a: ArrayLike,
+    axis: AxisArg = None,
+    dtype: DTypeLike | None = None,
+    out: None = None,
+    keepdims: bool = False,
+    initial: ArrayLike | None = None,
+    where: ArrayLike | None = None,
+    promote_integers: bool = True,
+) -> Array:
+    """Sum along axes.
+
+    Args:
+        a: array.
+        axis: axis or axes; all by default.
+        dtype: dtype of the result.
+        out: not supported.
+        keepdims: whether the axes stay, with size 1.
+        initial: a value to start from.
+        where: mask of the elements to take in; broadcasts with ``a``.
+        promote_integers: whether small integers are summed in the default width.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.sum(jnp.arange(4).reshape(2, 2), axis=0)
+        Array([2, 4], dtype=int32)
+    """
+    if (
+        type(a) is Array and a.aval.dtype is dtypes.FLOAT32
+        and dtype is None and initial is None and where is None and not keepdims and out is None
+    ):  # fmt: skip
+        return lax.reduce_sum(a, reduced_axes(axis, a.aval.ndim))
+    reject_out("sum", out)
+    return _accumulate(
+        "sum", lax.reduce_sum, a, axis, dtype, keepdims, initial, where, 0, lax.add, promote_integers
+    )
+
+
+def prod(
+    a: ArrayLike,
+    axis: AxisArg = None,
+    dtype: DTypeLike | None = None,
+    out: None = None,
+    keepdims: bool = False,
+    initial: ArrayLike | None = None,
+    where: ArrayLike | None = None,
+    promote_integers: bool = True,
+) -> Array:
+    """Product along axes; arguments as of :func:`sum`."""
+    reject_out("prod", out)
+    return _accumulate(
+        "prod", lax.reduce_prod, a, axis, dtype, keepdims, initial, where, 1, lax.mul, promote_integers
+    )
+
+
+def _extremum(
+    who: str,
+    reduce: Callable[..., Array],
+    combine: Callable[[Array, Array], Array],
+    a: ArrayLike,
+    axis: AxisArg,
+    keepdims: bool,
+    initial: ArrayLike | None,
+    where: ArrayLike | None,
+    largest: bool,
+) -> Array:
+    x = as_operand(who, a)
+    if x.dtype.kind == "c":
+        raise TypeError(f"{who} of complex numbers is not defined; take abs, real or imag first.")
+    axes = reduced_axes(axis, x.aval.ndim)
+    if where is not None and initial is None:
+        raise ValueError(f"reduction operation {who} does not have an identity, so to use a where mask one has to specify 'initial'")
+    if initial is None and not math.prod([x.shape[i] for i in axes]):
+        raise ValueError(f"zero-size array to reduction operation {who} which has no identity")
+    if where is not None:
+        x = _masked(who, x, where, _limit(x.dtype, not largest))
+    found = reduce(x, axes)
+    if initial is not None:
+        first, found = promote_args(who, initial, found)
+        found = combine(first, found)
+    return _kept(found, axes, keepdims)
+
+
+def _limit(dtype: DType, largest: bool) -> Any:
+    if dtype is BOOL:
+        return largest
+    if dtypes.is_float(dtype):
+        return np.inf if largest else -np.inf
+    info = np.iinfo(dtype)
+    return info.max if largest else info.min
+
+
+def max(
+    a: ArrayLike,
+    axis: AxisArg = None,
+    out: None = None,
+    keepdims: bool = False,
+    initial: ArrayLike | None = None,
+    where: ArrayLike | None = None,
+) -> Array:
+    """Largest element along axes; nan if there is one.
+
+    Raises:
+        ValueError: nothing to choose from, and no ``initial``.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.max(jnp.array([1.0, 3.0, 2.0]))
+        Array(3., dtype=float32)
+    """
+    reject_out("max", out)
+    return _extremum("max", lax.reduce_max, lax.max, a, axis, keepdims, initial, where, True)
+
+
+def min(
+    a: ArrayLike,
+    axis: AxisArg = None,
+    out: None = None,
+    keepdims: bool = False,
+    initial: ArrayLike | None = None,
+    where: ArrayLike | None = None,
+) -> Array:
+    """Smallest element along axes; nan if there is one. Arguments as of :func:`max`."""
+    reject_out("min", out)
+    return _extremum("min", lax.reduce_min, lax.min, a, axis, keepdims, initial, where, False)
+
+
+amax = max
+amin = min
+
+
+def ptp(a: ArrayLike, axis: AxisArg = None, out: None = None, keepdims: bool = False) -> Array:
+    """Largest minus smallest element along axes."""
+    reject_out("ptp", out)
+    x = as_operand("ptp", a)
+    return lax.sub(max(x, axis, keepdims=keepdims), min(x, axis, keepdims=keepdims))
+
+
+def _truth(
+    who: str,
+    reduce: Callable[..., Array],
+    a: ArrayLike,
+    axis: AxisArg,
+    out: None,
+    keepdims: bool,
+    where: ArrayLike | None,
+    neutral: bool,
+) -> Array:
+    reject_out(who, out)
+    x = as_operand(who, a)
+    if x.dtype is not BOOL:
+        x = lax.ne(x, scalar(0, x))
+    if where is not None:
+        x = _masked(who, x, where, neutral)
+    axes = reduced_axes(axis, x.aval.ndim)
+    return _kept(reduce(x, axes), axes, keepdims)
+
+
+def all(
+    a: ArrayLike,
+    axis: AxisArg = None,
+    out: None = None,
+    keepdims: bool = False,
+    *,
+    where: ArrayLike | None = None,
+) -> Array:
+    """Whether all elements along axes are true."""
+    return _truth("all", lax.reduce_and, a, axis, out, keepdims, where, True)
+
+
+def any(
+    a: ArrayLike,
+    axis: AxisArg = None,
+    out: None = None,
+    keepdims: bool = False,
+    *,
+    where: ArrayLike | None = None,
+) -> Array:
+    """Whether any element along axes is true."""
+    return _truth("any", lax.reduce_or, a, axis, out, keepdims, where, False)
+
+
+def count_nonzero(a: ArrayLike, axis: AxisArg = None, keepdims: bool = False) -> Array:
+    """Number of elements along axes that are not 0."""
+    x = as_operand("count_nonzero", a)
+    return sum(lax.ne(x, scalar(0, x)), axis, dtypes.canonicalize(int), keepdims=keepdims)
+
+
+def _mean_dtype(who: str, x: Array, dtype: DTypeLike | None) -> tuple[DType, DType]:
+    """Dtype of the result, and the one to compute in."""
+    result = dtypes.to_inexact(x.dtype) if dtype is None else canonical_dtype(who, dtype)
+    if dtype is None:
+        result = dtypes.canonicalize(result)
+    computed = dtypes.to_inexact(result)
+    if dtypes.is_float(computed) and computed.itemsize < 4:
+        computed = dtypes.FLOAT32
+    return result, dtypes.canonicalize(computed)
+
+
+def _count(who: str, x: Array, axes: tuple[int, ...], where: ArrayLike | None, dtype: DType, keepdims: bool) -> Any:
+    real = {dtypes.COMPLEX64: dtypes.FLOAT32, dtypes.COMPLEX128: dtypes.FLOAT64}.get(dtype, dtype)
+    if where is None:
+        return real.type(math.prod([x.shape[i] for i in axes]))
+    mask = broadcast_to_shape(who, as_operand(who, where), x.shape)
+    return sum(mask, axes, real, keepdims=keepdims)
+
+
+def _divided(total: Array, count: Any) -> Array:
+    return lax.div(total, scalar(count, total) if isinstance(count, np.generic) else converted(count, total.dtype))
+
+
+def mean(
+    a: ArrayLike,
+    axis: AxisArg = None,
+    dtype: DTypeLike | None = None,
+    out: None = None,
+    keepdims: bool = False,
+    *,
+    where: ArrayLike | None = None,
+) -> Array:
+    """Arithmetic mean along axes; arguments as of :func:`sum`.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.mean(jnp.arange(4))
+        Array(1.5, dtype=float32)
+    """
+    reject_out("mean", out)
+    x = as_operand("mean", a)
+    axes = reduced_axes(axis, x.aval.ndim)
+    result, computed = _mean_dtype("mean", x, dtype)
+    total = sum(x, axes, computed, keepdims=keepdims, where=where)
+    return converted(_divided(total, _count("mean", x, axes, where, computed, keepdims)), result)
+
+
+def var(
+    a: ArrayLike,
+    axis: AxisArg = None,
+    dtype: DTypeLike | None = None,
+    out: None = None,
+    ddof: int = 0,
+    keepdims: bool = False,
+    *,
+    where: ArrayLike | None = None,
+    correction: int | float | None = None,
+    mean: ArrayLike | None = None,
+) -> Array:
+    """Variance along axes; the sum of squares is divided by the number of elements less ``ddof``.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.var(jnp.arange(4))
+        Array(1.25, dtype=float32)
+    """
+    reject_out("var", out)
+    if correction is not None:
+        if ddof:
+            raise ValueError("ddof and correction can't be provided simultaneously.")
+        ddof = correction  # type: ignore[assignment]  # the array API's name, which allows fractions
+    x = as_operand("var", a)
+    axes = reduced_axes(axis, x.aval.ndim)
+    result, computed = _mean_dtype("var", x, dtype)
+    if dtype is None and result.kind == "c":
+        result = np.dtype(f"float{result.itemsize * 4}")
+    if result.kind != "c" and x.dtype.kind == "c" and dtype is not None:
+        raise ValueError("var: dtype must be complex for a complex array")
+    if x.dtype.kind == "c" and computed.kind != "c":
+        computed = x.dtype
+    values = converted(x, computed)
+    if mean is None:
+        total = sum(values, axes, computed, keepdims=True, where=where)
+        centre = _divided(total, _count("var", x, axes, where, computed, True))
+    else:
+        centre = converted(as_operand("var", mean), computed)
+    deviation = lax.sub(values, centre)
+    if deviation.dtype.kind == "c":
+        squares = lax.real(lax.mul(deviation, lax.conj(deviation)))
+    else:
+        squares = lax.square(deviation)
+    total = sum(squares, axes, squares.dtype, keepdims=keepdims, where=where)
+    count = _count("var", x, axes, where, squares.dtype, keepdims)
+    if isinstance(count, np.generic):
+        degrees = count - ddof
+        spread = lax.div(total, scalar(degrees, total)) if degrees > 0 else lax.full_like(total, np.nan)
+    else:
+        degrees = lax.sub(count, scalar(ddof, count))
+        spread = pick(lax.gt(degrees, scalar(0, degrees)), lax.div(total, degrees), scalar(np.nan, total))
+    return converted(spread, result)
+
+
+def std(
+    a: ArrayLike,
+    axis: AxisArg = None,
+    dtype: DTypeLike | None = None,
+    out: None = None,
+    ddof: int = 0,
+    keepdims: bool = False,
+    *,
+    where: ArrayLike | None = None,
+    correction: int | float | None = None,
+    mean: ArrayLike | None = None,
+) -> Array:
+    """Standard deviation along axes; arguments as of :func:`var`."""
+    reject_out("std", out)
+    return lax.sqrt(
+        var(a, axis, dtype, None, ddof, keepdims, where=where, correction=correction, mean=mean)
+    )
+
+
+def average(
+    a: ArrayLike,
+    axis: AxisArg = None,
+    weights: ArrayLike | None = None,
+    returned: bool = False,
+    keepdims: bool = False,
+) -> Any:
+    """Weighted mean along axes; with ``returned``, also the sum of the weights."""
+    if weights is None:
+        x = to_inexact("average", a)
+        found = mean(x, axis, keepdims=keepdims)
+        axes = reduced_axes(axis, x.aval.ndim)
+        total = lax.full_like(found, math.prod([x.shape[i] for i in axes]))
+        return (found, total) if returned else found
+    x, w = as_operand("average", a), as_operand("average", weights)
+    if x.shape != w.shape:
+        if axis is None or not isinstance(axis, int):
+            raise ValueError("Axis must be specified when shapes of a and weights differ.")
+        position = canonical_axis(axis, x.ndim)
+        if w.ndim != 1 or w.shape[0] != x.shape[position]:
+            raise ValueError("Length of weights not compatible with specified axis.")
+        w = lax.broadcast_in_dim(w, x.shape, (position,))
+    x, w = promote_inexact("average", x, w)
+    total = sum(w, axis, keepdims=keepdims)
+    found = lax.div(sum(lax.mul(x, w), axis, keepdims=keepdims), total)
+    return (found, total) if returned else found
+
+
+def _arg_extremum(
+    who: str, find: Callable[..., Array], a: ArrayLike, axis: int | None, out: None, keepdims: bool | None
+) -> Array:
+    reject_out(who, out)
+    x = as_operand(who, a)
+    rank = x.ndim
+    if axis is None:
+        x = ravel(x)
+        position = 0
+        kept = tuple(range(rank))
+    else:
+        position = canonical_axis(operator.index(axis), rank)
+        kept = (position,)
+    if not x.shape[position]:
+        raise ValueError(f"attempt to get {who} of an empty sequence")
+    found = find(x, position, dtypes.canonicalize(int))
+    return _kept(found, kept, bool(keepdims))
+
+
+def argmax(
+    a: ArrayLike, axis: int | None = None, out: None = None, keepdims: bool | None = None
+) -> Array:
+    """Index of the first largest element along an axis; of the flattened array by default.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.argmax(jnp.array([1, 3, 2]))
+        Array(1, dtype=int32)
+    """
+    return _arg_extremum("argmax", lax.argmax, a, axis, out, keepdims)
+
+
+def argmin(
+    a: ArrayLike, axis: int | None = None, out: None = None, keepdims: bool | None = None
+) -> Array:
+    """Index of the first smallest element along an axis; of the flattened array by default."""
+    return _arg_extremum("argmin", lax.argmin, a, axis, out, keepdims)
+
+
+def _cumulative(
+    who: str,
+    scan: Callable[..., Array],
+    a: ArrayLike,
+    axis: int | None,
+    dtype: DTypeLike | None,
+    out: None,
+    promote_integers: bool = False,
+) -> Array:
+    reject_out(who, out)
+    x = as_operand(who, a)
+    if axis is None:
+        x, axis = ravel(x), 0
+    position = canonical_axis(axis, x.ndim)
+    if dtype is not None:
+        wanted = canonical_dtype(who, dtype)
+    else:
+        wanted = _wide_integer(x.dtype) if promote_integers or x.dtype is BOOL else x.dtype
+    if wanted is BOOL:
+        wanted = dtypes.canonicalize(int)
+        return converted(scan(converted(x, wanted), position), BOOL)
+    return scan(converted(x, wanted), position)
+
+
+def cumsum(
+    a: ArrayLike, axis: int | None = None, dtype: DTypeLike | None = None, out: None = None
+) -> Array:
+    """Sums of the elements so far, along an axis.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.cumsum(jnp.arange(4))
+        Array([0, 1, 3, 6], dtype=int32)
+    """
+    return _cumulative("cumsum", lax.cumsum, a, axis, dtype, out)
+
+
+def cumprod(
+    a: ArrayLike, axis: int | None = None, dtype: DTypeLike | None = None, out: None = None
+) -> Array:
+    """Products of the elements so far, along an axis."""
+    return _cumulative("cumprod", lax.cumprod, a, axis, dtype, out)
+
+
+def _cumulative_api(
+    who: str, scan: Callable[..., Array], x: ArrayLike, axis: int | None, dtype: DTypeLike | None, initial: int | None
+) -> Array:
+    x = as_operand(who, x)
+    if axis is None:
+        if x.ndim != 1:
+            raise ValueError(f"The input array has rank {x.ndim}, however the axis argument is required")
+        axis = 0
+    position = canonical_axis(axis, x.ndim)
+    found = _cumulative(who, scan, x, position, dtype, None, promote_integers=True)
+    if initial is not None:
+        first = lax.full((*x.shape[:position], 1, *x.shape[position + 1 :]), scalar(initial, found))
+        found = lax.concatenate([first, found], position)
+    return found
+
+
+def cumulative_sum(
+    x: ArrayLike,
+    /,
+    *,
+    axis: int | None = None,
+    dtype: DTypeLike | None = None,
+    include_initial: bool = False,
+) -> Array:
+    """Sums of the elements so far (array API); with ``include_initial``, a 0 in front."""
+    return _cumulative_api("cumulative_sum", lax.cumsum, x, axis, dtype, 0 if include_initial else None)
+
+
+def cumulative_prod(
+    x: ArrayLike,
+    /,
+    *,
+    axis: int | None = None,
+    dtype: DTypeLike | None = None,
+    include_initial: bool = False,
+) -> Array:
+    """Products of the elements so far (array API); with ``include_initial``, a 1 in front."""
+    return _cumulative_api("cumulative_prod", lax.cumprod, x, axis, dtype, 1 if include_initial else None)

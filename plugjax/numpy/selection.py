@@ -1,0 +1,128 @@
+"""Choosing between values."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from plugjax import lax
+from plugjax.core import dtypes
+from plugjax.core.array import Array
+from plugjax.core.dtypes import BOOL
+from plugjax.lax.families import scalar
+from plugjax.numpy.arithmetic import maximum, minimum
+from plugjax.numpy.promotion import (
+    ArrayLike,
+    as_operand,
+    check_arraylike,
+    converted,
+    pick,
+    promote_args,
+    promote_many,
+)
+from plugjax.numpy.sorting_searching import nonzero
+
+__all__ = [
+    "clip", "nan_to_num", "select", "where",
+]  # fmt: skip
+
+
+def clip(
+    arr: ArrayLike, /, min: ArrayLike | None = None, max: ArrayLike | None = None
+) -> Array:
+    """``arr`` moved into the interval from ``min`` to ``max``; a bound that is ``None`` does not bound.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.clip(jnp.arange(5), 1, 3)
+        Array([1, 1, 2, 3, 3], dtype=int32)
+    """
+    x = as_operand("clip", arr)
+    if any(getattr(v, "dtype", None) is not None and v.dtype.kind == "c" for v in (x, min, max)):
+        raise ValueError("Clip received a complex value either through the input or the min/max keywords.")
+    if min is not None:
+        x = maximum(min, x)
+    if max is not None:
+        x = minimum(max, x)
+    return x  # type: ignore[no-any-return]  # an array
+
+
+def nan_to_num(
+    x: ArrayLike,
+    copy: bool = True,
+    nan: ArrayLike = 0.0,
+    posinf: ArrayLike | None = None,
+    neginf: ArrayLike | None = None,
+) -> Array:
+    """``x`` with nan and infinities replaced, by default by zero and the largest finite numbers."""
+    x = as_operand("nan_to_num", x)
+    if not dtypes.is_inexact(x.dtype):
+        return x
+    if x.dtype.kind == "c":
+        return lax.complex(
+            nan_to_num(lax.real(x), copy, nan, posinf, neginf),
+            nan_to_num(lax.imag(x), copy, nan, posinf, neginf),
+        )
+    limits = ml_dtypes.finfo(x.dtype)
+    high = limits.max if posinf is None else posinf
+    low = limits.min if neginf is None else neginf
+    x = pick(lax.ne(x, x), _as_dtype_of(nan, x), x)
+    x = pick(lax.eq(x, scalar(np.inf, x)), _as_dtype_of(high, x), x)
+    return pick(lax.eq(x, scalar(-np.inf, x)), _as_dtype_of(low, x), x)
+
+
+def _as_dtype_of(value: ArrayLike, x: Array) -> Array:
+    return converted(as_operand("nan_to_num", value), x.dtype)
+
+
+def where(
+    condition: ArrayLike,
+    x: ArrayLike | None = None,
+    y: ArrayLike | None = None,
+    /,
+    *,
+    size: int | None = None,
+    fill_value: ArrayLike | tuple[ArrayLike, ...] | None = None,
+) -> Any:
+    """Choose elementwise between ``x`` and ``y``; with one argument, where it is true (see ``nonzero``).
+
+    Shapes:
+        condition, x, y: broadcast together -> ``[...]``.
+
+    Differs from NumPy:
+        ``size`` and ``fill_value`` make the shape of the one-argument form static.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.where(jnp.arange(3) > 1, 10, 20)
+        Array([20, 20, 10], dtype=int32, weak_type=True)
+    """
+    if x is None and y is None:
+        return nonzero(as_operand("where", condition), size=size, fill_value=fill_value)
+    if size is not None or fill_value is not None:
+        raise ValueError("size and fill_value arguments cannot be used in three-term where function.")
+    check_arraylike("where", condition, x, y)
+    which = as_operand("where", condition)
+    if which.dtype is not BOOL:
+        which = lax.ne(which, scalar(0, which))
+    on_true, on_false = promote_args("where", x, y)
+    if type(on_true) is Array and on_true.aval is on_false.aval and which.shape == on_true.shape:
+        return lax.select(which, on_true, on_false)
+    return pick(which, on_true, on_false)
+
+
+def select(
+    condlist: Sequence[ArrayLike], choicelist: Sequence[ArrayLike], default: ArrayLike = 0
+) -> Array:
+    """For each element, the choice whose condition is the first that holds."""
+    if len(condlist) != len(choicelist):
+        raise ValueError(f"condlist must have length equal to choicelist ({len(condlist)} vs {len(choicelist)})")
+    if not condlist:
+        raise ValueError("condlist must be non-empty")
+    *choices, result = promote_many("select", *choicelist, default)
+    for condition, choice in zip(reversed(condlist), reversed(choices), strict=True):
+        result = pick(as_operand("select", condition), choice, result)
+    return result

@@ -1,0 +1,407 @@
+"""Sorting, searching, counting, and sets."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from plugjax import lax
+from plugjax.core import dtypes
+from plugjax.core.array import Array, from_host
+from plugjax.core.dtypes import BOOL, DType
+from plugjax.core.errors import ConcretizationTypeError
+from plugjax.core.trace import Tracer
+from plugjax.lax.families import scalar
+from plugjax.numpy.manipulation import canonical_axis, concatenate, ravel
+from plugjax.numpy.promotion import (
+    ArrayLike,
+    Operand,
+    as_operand,
+    as_operands,
+    converted,
+    pick,
+    promote_args,
+)
+
+__all__ = [
+    "argsort", "argwhere", "bincount", "digitize", "flatnonzero", "isin", "lexsort", "nonzero", "partition", "searchsorted",
+    "setdiff1d", "sort", "union1d", "unique",
+]  # fmt: skip
+
+
+def _index_dtype() -> DType:
+    return dtypes.canonicalize(int)
+
+
+def sort(
+    a: ArrayLike,
+    axis: int | None = -1,
+    *,
+    kind: None = None,
+    order: None = None,
+    stable: bool = True,
+    descending: bool = False,
+) -> Array:
+    """Elements in ascending order along an axis; nan comes last.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.sort(jnp.array([3, 1, 2]))
+        Array([1, 2, 3], dtype=int32)
+    """
+    if kind is not None or order is not None:
+        raise ValueError("'kind' and 'order' arguments are not supported for sort. Use stable=True or stable=False.")
+    x = as_operand("sort", a)
+    if axis is None:
+        x, axis = ravel(x), 0
+    position = canonical_axis(axis, x.ndim)
+    found = lax.sort(x, dimension=position, is_stable=stable)
+    return lax.rev(found, (position,)) if descending else found
+
+
+def argsort(
+    a: ArrayLike,
+    axis: int | None = -1,
+    *,
+    kind: None = None,
+    order: None = None,
+    stable: bool = True,
+    descending: bool = False,
+) -> Array:
+    """Indices that sort an axis.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.argsort(jnp.array([3, 1, 2]))
+        Array([1, 2, 0], dtype=int32)
+    """
+    if kind is not None or order is not None:
+        raise ValueError("'kind' and 'order' arguments are not supported for argsort. Use stable=True or stable=False.")
+    x = as_operand("argsort", a)
+    if axis is None:
+        x, axis = ravel(x), 0
+    position = canonical_axis(axis, x.ndim)
+    if descending:
+        # Equal elements keep their order: the reversed array is sorted, and its indices counted from the end.
+        x = lax.rev(x, (position,))
+    counts = lax.broadcasted_iota(_index_dtype(), x.shape, position)
+    _, found = lax.sort((x, counts), dimension=position, is_stable=stable, num_keys=1)
+    if descending:
+        found = lax.rev(lax.sub(scalar(x.shape[position] - 1, found), found), (position,))
+    return found  # type: ignore[no-any-return]  # an array
+
+
+def lexsort(keys: Any, axis: int = -1) -> Array:
+    """Indices that sort by several keys, the last one first."""
+    operands = as_operands("lexsort", *keys)
+    if not operands:
+        raise TypeError("need sequence of keys with len > 0 in lexsort")
+    if not operands[0].ndim:
+        return lax.full((), 0, _index_dtype())
+    position = canonical_axis(axis, operands[0].ndim)
+    counts = lax.broadcasted_iota(_index_dtype(), operands[0].shape, position)
+    *_, found = lax.sort((*reversed(operands), counts), dimension=position, num_keys=len(operands))
+    return found  # type: ignore[no-any-return]  # an array
+
+
+def partition(a: ArrayLike, kth: int, axis: int = -1) -> Array:
+    """The ``kth`` smallest element in its place, smaller ones before it; they come out sorted."""
+    x = as_operand("partition", a)
+    size = x.shape[canonical_axis(axis, x.ndim)]
+    if not -size <= kth < size:
+        raise ValueError(f"kth(={kth}) out of bounds ({size})")
+    return sort(x, axis)
+
+
+def searchsorted(
+    a: ArrayLike,
+    v: ArrayLike,
+    side: str = "left",
+    sorter: ArrayLike | None = None,
+    *,
+    method: str = "scan",
+) -> Array:
+    """Where elements of ``v`` belong in a sorted vector: before equal ones, or after with ``side="right"``.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.searchsorted(jnp.array([1, 3, 5]), 3)
+        Array(1, dtype=int32)
+    """
+    if side not in ("left", "right"):
+        raise ValueError(f"{side!r} is an invalid value for keyword 'side'. Expected one of ['left', 'right'].")
+    if method not in ("scan", "scan_unrolled", "sort", "compare_all"):
+        raise ValueError(
+            f"{method!r} is an invalid value for keyword 'method'. Expected one of ['sort', 'scan', 'scan_unrolled', 'compare_all']."
+        )
+    row, query = as_operands("searchsorted", a, v)
+    if row.ndim != 1:
+        raise ValueError(f"a should be 1-dimensional, got {row.aval.str_short()}")
+    if sorter is not None:
+        row = row[as_operand("searchsorted", sorter)]
+    shape = query.shape
+    row, query = promote_args("searchsorted", row, ravel(query))
+    query = lax.reshape(query, shape)
+    # Bisection: after k steps the answer is known up to 2**-k of the length.
+    size = row.shape[0]
+    low = lax.full(shape, np.int32(0))
+    high = lax.full(shape, np.int32(size))
+    for _ in range(size.bit_length()):
+        middle = lax.add(low, lax.shift_right_logical(lax.sub(high, low), np.int32(1)))
+        probe = row.at[middle].get(mode="clip") if size else row
+        before = _sorts_before(probe, query) if side == "left" else lax.bitwise_not(_sorts_before(query, probe))
+        open_ = lax.lt(low, high)
+        low, high = (
+            lax.select(lax.bitwise_and(open_, before), lax.add(middle, np.int32(1)), low),
+            lax.select(lax.bitwise_and(open_, lax.bitwise_not(before)), middle, high),
+        )
+    return converted(low, _index_dtype())
+
+
+def _sorts_before(x: Operand, y: Operand) -> Operand:
+    """``x < y`` in the order of sorting, where nan is the largest."""
+    if not dtypes.is_inexact(x.dtype):
+        return lax.lt(x, y)
+    return lax.bitwise_or(lax.lt(x, y), lax.bitwise_and(lax.ne(y, y), lax.eq(x, x)))
+
+
+def digitize(x: ArrayLike, bins: ArrayLike, right: bool = False, *, method: str | None = None) -> Array:
+    """The number of the bin that each element falls in."""
+    values, edges = as_operands("digitize", x, bins)
+    if edges.ndim != 1:
+        raise ValueError(f"digitize: bins must be a 1-dimensional array; got bins={edges}")
+    if not edges.shape[0]:
+        return lax.full(values.shape, 0, np.int32)
+    side = "left" if right else "right"
+    rising = searchsorted(edges, values, side)
+    falling = lax.sub(scalar(edges.shape[0], rising), searchsorted(lax.rev(edges, (0,)), values, "right" if right else "left"))
+    return pick(lax.ge(edges[-1], edges[0]), rising, falling)
+
+
+def _mask(who: str, a: ArrayLike) -> Operand:
+    x = as_operand(who, a)
+    return x if x.dtype is BOOL else lax.ne(x, scalar(0, x))
+
+
+def nonzero(
+    a: ArrayLike, *, size: int | None = None, fill_value: Any = None
+) -> tuple[Array, ...]:
+    """Indices of the elements that are not 0, one array per axis.
+
+    Differs from NumPy:
+        ``size`` makes the number of results static: surplus ones are cut, missing ones are ``fill_value`` (0 by default).
+
+    Raises:
+        ConcretizationTypeError: a traced array, and no ``size``.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.nonzero(jnp.array([0, 5, 0, 7]))
+        (Array([1, 3], dtype=int32),)
+    """
+    mask = _mask("nonzero", a)
+    if not mask.ndim:
+        raise ValueError("Calling nonzero on 0d arrays is not allowed. Use jnp.atleast_1d(scalar).nonzero() instead.")
+    dtype = _index_dtype()
+    if isinstance(mask, Tracer):
+        if size is None:
+            raise ConcretizationTypeError(mask, "The size argument of jnp.nonzero must be statically specified to use it within transformations.")
+        return _nonzero_of_size(mask, size, fill_value)
+    found = tuple(part.astype(dtype) for part in np.nonzero(np.asarray(mask)))
+    if size is not None:
+        fills = fill_value if isinstance(fill_value, tuple) else (fill_value or 0,) * mask.ndim
+        fills = tuple(int(f) for f in fills)
+        found = tuple(
+            np.concatenate([part, np.full(max(0, size - len(part)), f, dtype)])[:size]
+            for part, f in zip(found, fills, strict=True)
+        )
+    return tuple(from_host(part) for part in found)
+
+
+def _nonzero_of_size(mask: Operand, size: int, fill_value: Any) -> tuple[Array, ...]:
+    dtype = _index_dtype()
+    flat = converted(ravel(mask), dtype)
+    total = flat.shape[0]
+    if not total or not size:
+        return (lax.full((size,), 0, dtype),) * mask.ndim
+    # The k-th result is the number of positions whose count of elements so far does not exceed k.
+    counts = lax.cumsum(flat, 0)
+    positions = lax.full((size + 1,), 0, dtype)
+    bins = lax.clamp(dtype.type(0), counts, dtype.type(size))
+    histogram = positions.at[bins].add(lax.full((total,), 1, dtype), mode="drop")
+    flat_index = lax.slice_in_dim(lax.cumsum(histogram, 0), 0, size)
+    parts = []
+    rest = flat_index
+    for n in reversed(mask.shape):
+        parts.append(lax.rem(rest, dtype.type(n)))
+        rest = lax.div(rest, dtype.type(n))
+    missing = lax.ge(lax.iota(dtype, size), lax.broadcast_in_dim(counts[-1], (size,), ()))
+    fills = fill_value if isinstance(fill_value, tuple) else (fill_value if fill_value is not None else 0,) * mask.ndim
+    return tuple(
+        pick(missing, converted(as_operand("nonzero", f), dtype), part)
+        for f, part in zip(fills, reversed(parts), strict=True)
+    )
+
+
+def flatnonzero(a: ArrayLike, *, size: int | None = None, fill_value: Any = None) -> Array:
+    """Indices into the flattened array of the elements that are not 0."""
+    return nonzero(ravel(a), size=size, fill_value=fill_value)[0]
+
+
+def argwhere(a: ArrayLike, *, size: int | None = None, fill_value: Any = None) -> Array:
+    """Indices of the elements that are not 0, one row each."""
+    x = as_operand("argwhere", a)
+    if not x.ndim:
+        count = int(bool(x)) if size is None else size
+        return lax.full((count, 0), 0, _index_dtype())
+    parts = nonzero(x, size=size, fill_value=fill_value)
+    return lax.concatenate([lax.expand_dims(p, (1,)) for p in parts], 1)
+
+
+def bincount(
+    x: ArrayLike, weights: ArrayLike | None = None, minlength: int = 0, *, length: int | None = None
+) -> Array:
+    """How often each integer occurs.
+
+    Differs from NumPy:
+        ``length`` makes the size static; numbers beyond it are left out. Negative numbers count as 0.
+    """
+    values = as_operand("bincount", x)
+    if not (dtypes.is_integer(values.dtype) or values.dtype is BOOL):
+        raise TypeError(f"x argument to bincount must have an integer type; got {values.dtype.name}")
+    if values.ndim != 1:
+        raise ValueError("only 1-dimensional input supported.")
+    values = converted(values, dtypes.INT32)
+    if length is None:
+        if isinstance(values, Tracer):
+            raise ConcretizationTypeError(values, "The error occurred because of argument 'x' of jnp.bincount: give a static length.")
+        length = max(minlength, int(np.max(np.asarray(values), initial=-1)) + 1)
+    counted = lax.full(values.shape, 1, _index_dtype()) if weights is None else as_operand("bincount", weights)
+    if values.shape != counted.shape:
+        raise ValueError("shape of weights must match shape of x.")
+    start = lax.full((length,), 0, counted.dtype)
+    return start.at[lax.max(values, np.int32(0))].add(counted, mode="drop")  # type: ignore[no-any-return]
+
+
+def unique(
+    ar: ArrayLike,
+    return_index: bool = False,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    axis: int | None = None,
+    *,
+    equal_nan: bool = True,
+    size: int | None = None,
+    fill_value: Any = None,
+    sorted: bool = True,
+) -> Any:
+    """Sorted distinct elements, and on request first indices, indices of each element among them, and counts.
+
+    Differs from NumPy:
+        ``size`` makes the number of results static: missing ones are ``fill_value`` (the smallest element by default).
+
+    Raises:
+        ConcretizationTypeError: a traced array, and no ``size``.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.unique(jnp.array([3, 1, 3]))
+        Array([1, 3], dtype=int32)
+    """
+    x = as_operand("unique", ar)
+    wanted = (True, return_index, return_inverse, return_counts)
+    if isinstance(x, Tracer):
+        if size is None:
+            raise ConcretizationTypeError(x, "The size argument of jnp.unique must be statically specified to use it within transformations.")
+        if axis is not None:
+            raise NotImplementedError("jnp.unique of a traced array with an axis is not implemented.")
+        parts = _unique_of_size(x, size, fill_value)
+    else:
+        parts = _unique_concrete(np.asarray(x), axis, equal_nan, size, fill_value)
+    found = tuple(part for part, take in zip(parts, wanted, strict=True) if take)
+    return found[0] if len(found) == 1 else found
+
+
+def _unique_concrete(x: Any, axis: int | None, equal_nan: bool, size: int | None, fill_value: Any) -> tuple[Array, ...]:
+    values, first, inverse, counts = np.unique(
+        x, return_index=True, return_inverse=True, return_counts=True, axis=axis, equal_nan=equal_nan
+    )
+    position = 0 if axis is None else axis
+    if size is not None:
+        missing = size - values.shape[position]
+        if missing > 0:
+            smallest = values.take([0], position) if fill_value is None and values.size else (fill_value or 0)
+            shape = [missing if i == position % values.ndim else n for i, n in enumerate(values.shape)]
+            values = np.concatenate([values, np.broadcast_to(np.asarray(smallest, values.dtype), shape)], position)
+            first = np.concatenate([first, np.full(missing, first[0] if len(first) else 0)])
+            counts = np.concatenate([counts, np.zeros(missing, counts.dtype)])
+        else:
+            values = values.take(range(size), position)
+            first, counts = first[:size], counts[:size]
+            inverse = np.minimum(inverse, size - 1)
+    dtype = _index_dtype()
+    indices = (np.asarray(part).astype(dtype) for part in (first, inverse, counts))
+    return from_host(np.ascontiguousarray(values)), *[from_host(part) for part in indices]
+
+
+def _unique_of_size(x: Operand, size: int, fill_value: Any) -> tuple[Array, ...]:
+    dtype = _index_dtype()
+    flat = ravel(x)
+    total = flat.shape[0]
+    ordered, order = lax.sort((flat, lax.iota(dtype, total)), dimension=0, num_keys=1)
+    is_new = lax.ne(lax.slice_in_dim(ordered, 1, total), lax.slice_in_dim(ordered, 0, total - 1))
+    if dtypes.is_inexact(flat.dtype):
+        nan = lax.ne(ordered, ordered)
+        both = lax.bitwise_and(lax.slice_in_dim(nan, 1, total), lax.slice_in_dim(nan, 0, total - 1))
+        is_new = lax.bitwise_and(is_new, lax.bitwise_not(both))
+    starts = lax.concatenate([lax.full((1,), True), is_new], 0)
+    rank = lax.sub(lax.cumsum(converted(starts, dtype), 0), dtype.type(1))
+    (heads,) = _nonzero_of_size(starts, size, total)
+    present = lax.lt(heads, dtype.type(total))
+    values = ordered.at[heads].get(mode="clip")
+    filler = ordered[0] if fill_value is None else converted(as_operand("unique", fill_value), flat.dtype)
+    values = pick(present, values, filler)
+    first = pick(present, order.at[heads].get(mode="clip"), order[0])
+    inverse = lax.full((total,), 0, dtype).at[order].set(rank)
+    counts = lax.full((size,), 0, dtype).at[rank].add(lax.full((total,), 1, dtype), mode="drop")
+    return values, first, lax.reshape(inverse, x.shape), counts
+
+
+def isin(
+    element: ArrayLike, test_elements: ArrayLike, assume_unique: bool = False, invert: bool = False
+) -> Array:
+    """For each element, whether it is among ``test_elements``."""
+    x, tests = as_operands("isin", element, test_elements)
+    shape = x.shape
+    x, tests = promote_args("isin", ravel(x), ravel(tests))
+    both = (x.shape[0], tests.shape[0])
+    same = lax.eq(lax.broadcast_in_dim(x, both, (0,)), lax.broadcast_in_dim(tests, both, (1,)))
+    found = lax.reshape(lax.reduce_or(same, (1,)), shape)
+    return lax.bitwise_not(found) if invert else found
+
+
+def setdiff1d(
+    ar1: ArrayLike,
+    ar2: ArrayLike,
+    assume_unique: bool = False,
+    *,
+    size: int | None = None,
+    fill_value: Any = None,
+) -> Array:
+    """Sorted distinct elements of ``ar1`` that are not in ``ar2``; the arrays must be concrete."""
+    x, y = as_operands("setdiff1d", ar1, ar2)
+    found = np.setdiff1d(np.asarray(x), np.asarray(y), assume_unique)
+    if size is not None:
+        filler = np.full(max(0, size - len(found)), 0 if fill_value is None else fill_value, found.dtype)
+        found = np.concatenate([found, filler])[:size]
+    return from_host(found)
+
+
+def union1d(
+    ar1: ArrayLike, ar2: ArrayLike, *, size: int | None = None, fill_value: Any = None
+) -> Array:
+    """Sorted distinct elements of two arrays."""
+    parts: Sequence[Array] = [ravel(x) for x in as_operands("union1d", ar1, ar2)]
+    return unique(concatenate(parts), size=size, fill_value=fill_value)  # type: ignore[no-any-return]

@@ -1,0 +1,437 @@
+"""Order statistics, correlation, histograms, and reductions that skip nan."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from plugjax import lax
+from plugjax.core import dtypes
+from plugjax.core.array import Array
+from plugjax.core.dtypes import DTypeLike
+from plugjax.lax.families import scalar
+from plugjax.numpy import reductions
+from plugjax.numpy.creation import linspace
+from plugjax.numpy.linear_algebra import dot
+from plugjax.numpy.logic import isnan
+from plugjax.numpy.manipulation import concatenate, ravel
+from plugjax.numpy.promotion import (
+    ArrayLike,
+    as_operand,
+    converted,
+    pick,
+    promote_inexact,
+    reject_out,
+    to_inexact,
+)
+from plugjax.numpy.reductions import AxisArg, reduced_axes
+from plugjax.numpy.sorting_searching import searchsorted, sort
+
+__all__ = [
+    "corrcoef", "cov", "histogram", "histogram_bin_edges", "median", "nanargmax", "nanargmin", "nancumprod", "nancumsum",
+    "nanmax", "nanmean", "nanmedian", "nanmin", "nanpercentile", "nanprod", "nanquantile", "nanstd", "nansum", "nanvar",
+    "percentile", "quantile",
+]  # fmt: skip
+
+
+def quantile(
+    a: ArrayLike,
+    q: ArrayLike,
+    axis: AxisArg = None,
+    out: None = None,
+    overwrite_input: bool = False,
+    method: str = "linear",
+    keepdims: bool = False,
+) -> Array:
+    """Values below which fractions ``q`` of the elements lie, along axes.
+
+    Shapes:
+        a: ``[...]``; q: ``[...]`` in [0, 1] -> axes of ``q``, then those of ``a`` that are left.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.quantile(jnp.arange(5.0), 0.5)
+        Array(2., dtype=float32)
+    """
+    return _quantile("quantile", a, q, axis, out, overwrite_input, method, keepdims, False)
+
+
+def percentile(
+    a: ArrayLike,
+    q: ArrayLike,
+    axis: AxisArg = None,
+    out: None = None,
+    overwrite_input: bool = False,
+    method: str = "linear",
+    keepdims: bool = False,
+) -> Array:
+    """As :func:`quantile`, with ``q`` in percent."""
+    share = lax.div(to_inexact("percentile", q), scalar(100, to_inexact("percentile", q)))
+    return _quantile("percentile", a, share, axis, out, overwrite_input, method, keepdims, False)
+
+
+def nanquantile(
+    a: ArrayLike,
+    q: ArrayLike,
+    axis: AxisArg = None,
+    out: None = None,
+    overwrite_input: bool = False,
+    method: str = "linear",
+    keepdims: bool = False,
+) -> Array:
+    """As :func:`quantile`, over the elements that are not nan."""
+    return _quantile("nanquantile", a, q, axis, out, overwrite_input, method, keepdims, True)
+
+
+def nanpercentile(
+    a: ArrayLike,
+    q: ArrayLike,
+    axis: AxisArg = None,
+    out: None = None,
+    overwrite_input: bool = False,
+    method: str = "linear",
+    keepdims: bool = False,
+) -> Array:
+    """As :func:`percentile`, over the elements that are not nan."""
+    share = lax.div(to_inexact("nanpercentile", q), scalar(100, to_inexact("nanpercentile", q)))
+    return _quantile("nanpercentile", a, share, axis, out, overwrite_input, method, keepdims, True)
+
+
+def _quantile(
+    who: str,
+    a: ArrayLike,
+    q: ArrayLike,
+    axis: AxisArg,
+    out: None,
+    overwrite_input: bool,
+    method: str,
+    keepdims: bool,
+    skip_nan: bool,
+) -> Array:
+    reject_out(who, out)
+    if overwrite_input:
+        raise ValueError(f"jax.numpy.{who} does not support overwrite_input=True")
+    if method not in ("linear", "lower", "higher", "midpoint", "nearest"):
+        raise ValueError(f"{who}: method can only be 'linear', 'lower', 'higher', 'midpoint', or 'nearest', got {method!r}")
+    x, q = promote_inexact(who, a, q) if np.ndim(q) == 0 or np.ndim(a) == 0 else (to_inexact(who, a), to_inexact(who, q))
+    q = converted(q, x.dtype)
+    if q.ndim > 1:
+        raise ValueError(f"q must be have rank <= 1, got shape {q.shape}")
+    axes = reduced_axes(axis, x.ndim)
+    rest = [i for i in range(x.ndim) if i not in axes]
+    shape = tuple(1 if i in axes else n for i, n in enumerate(x.shape))
+    x = lax.transpose(x, (*rest, *axes))
+    x = lax.reshape(x, (*x.shape[: len(rest)], int(np.prod(x.shape[len(rest) :]))))
+    size = x.shape[-1]
+    is_nan = lax.ne(x, x)
+    x = sort(x, -1)
+    rows = q.shape + (1,) * len(rest)
+    fraction = lax.reshape(q, rows)
+    if skip_nan:
+        count = reductions.sum(lax.bitwise_not(is_nan), -1, x.dtype)
+    else:
+        count = lax.full(x.shape[:-1], scalar(size, x))
+    full = (*q.shape, *x.shape[:-1])
+    fraction = lax.broadcast_in_dim(fraction, full, tuple(range(len(full))))
+    count = lax.broadcast_in_dim(count, full, tuple(range(q.ndim, len(full))))
+    last = lax.max(lax.sub(count, scalar(1, x)), scalar(0, x))
+    place = lax.mul(fraction, lax.sub(count, scalar(1, x)))
+    low = lax.clamp(scalar(0, x), lax.floor(place), last) if not full else lax.max(lax.min(lax.floor(place), last), scalar(0, x))
+    high = lax.max(lax.min(lax.ceil(place), last), scalar(0, x))
+    upper = lax.sub(place, lax.floor(place))
+    below, above = (_at_last_axis(x, converted(i, dtypes.INT32), q.ndim) for i in (low, high))
+    if method == "lower":
+        found = below
+    elif method == "higher":
+        found = above
+    elif method == "midpoint":
+        found = lax.mul(lax.add(below, above), scalar(0.5, x))
+    elif method == "nearest":
+        found = pick(lax.le(upper, scalar(0.5, x)), below, above)
+    else:
+        found = lax.add(lax.mul(below, lax.sub(scalar(1, x), upper)), lax.mul(above, upper))
+    if skip_nan:
+        undefined = lax.eq(count, scalar(0, x))
+    else:
+        any_nan = reductions.any(is_nan, -1)
+        undefined = lax.broadcast_in_dim(any_nan, full, tuple(range(q.ndim, len(full))))
+    found = pick(undefined, scalar(np.nan, x), found)
+    return lax.reshape(found, (*q.shape, *shape)) if keepdims else found
+
+
+def _at_last_axis(x: Array, index: Array, extra: int) -> Array:
+    rank = x.ndim - 1
+    grids = tuple(
+        lax.broadcasted_iota(np.int32, index.shape, extra + i) for i in range(rank)
+    )
+    return x[(*grids, index)]
+
+
+def median(
+    a: ArrayLike,
+    axis: AxisArg = None,
+    out: None = None,
+    overwrite_input: bool = False,
+    keepdims: bool = False,
+) -> Array:
+    """Middle value along axes; the mean of the middle two if there are two."""
+    return quantile(a, 0.5, axis, out, overwrite_input, "midpoint", keepdims)
+
+
+def nanmedian(
+    a: ArrayLike,
+    axis: AxisArg = None,
+    out: None = None,
+    overwrite_input: bool = False,
+    keepdims: bool = False,
+) -> Array:
+    """As :func:`median`, over the elements that are not nan."""
+    return nanquantile(a, 0.5, axis, out, overwrite_input, "midpoint", keepdims)
+
+
+def _without_nan(who: str, a: ArrayLike, value: Any) -> tuple[Array, Array]:
+    """The array with nan replaced, and where nan was."""
+    x = as_operand(who, a)
+    missing = isnan(x)
+    return (pick(missing, scalar(value, x), x) if dtypes.is_inexact(x.dtype) else x), missing
+
+
+def nansum(
+    a: ArrayLike,
+    axis: AxisArg = None,
+    dtype: DTypeLike | None = None,
+    out: None = None,
+    keepdims: bool = False,
+    initial: ArrayLike | None = None,
+    where: ArrayLike | None = None,
+) -> Array:
+    """Sum of the elements that are not nan."""
+    return reductions.sum(_without_nan("nansum", a, 0)[0], axis, dtype, out, keepdims, initial, where)
+
+
+def nanprod(
+    a: ArrayLike,
+    axis: AxisArg = None,
+    dtype: DTypeLike | None = None,
+    out: None = None,
+    keepdims: bool = False,
+    initial: ArrayLike | None = None,
+    where: ArrayLike | None = None,
+) -> Array:
+    """Product of the elements that are not nan."""
+    return reductions.prod(_without_nan("nanprod", a, 1)[0], axis, dtype, out, keepdims, initial, where)
+
+
+def _nan_extremum(
+    who: str, reduce: Callable[..., Array], a: ArrayLike, neutral: float, axis: AxisArg, keepdims: bool, **kwargs: Any
+) -> Array:
+    x, missing = _without_nan(who, a, neutral)
+    found = reduce(x, axis, keepdims=keepdims, **kwargs)
+    if not dtypes.is_inexact(x.dtype):
+        return found
+    return pick(reductions.all(missing, axis, keepdims=keepdims), scalar(np.nan, found), found)
+
+
+def nanmax(
+    a: ArrayLike,
+    axis: AxisArg = None,
+    out: None = None,
+    keepdims: bool = False,
+    initial: ArrayLike | None = None,
+    where: ArrayLike | None = None,
+) -> Array:
+    """Largest element that is not nan; nan if all are."""
+    reject_out("nanmax", out)
+    return _nan_extremum("nanmax", reductions.max, a, -np.inf, axis, keepdims, initial=initial, where=where)
+
+
+def nanmin(
+    a: ArrayLike,
+    axis: AxisArg = None,
+    out: None = None,
+    keepdims: bool = False,
+    initial: ArrayLike | None = None,
+    where: ArrayLike | None = None,
+) -> Array:
+    """Smallest element that is not nan; nan if all are."""
+    reject_out("nanmin", out)
+    return _nan_extremum("nanmin", reductions.min, a, np.inf, axis, keepdims, initial=initial, where=where)
+
+
+def nanmean(
+    a: ArrayLike,
+    axis: AxisArg = None,
+    dtype: DTypeLike | None = None,
+    out: None = None,
+    keepdims: bool = False,
+    where: ArrayLike | None = None,
+) -> Array:
+    """Mean of the elements that are not nan."""
+    x = as_operand("nanmean", a)
+    return reductions.mean(x, axis, dtype, out, keepdims, where=_present(x, where))
+
+
+def _present(x: Array, where: ArrayLike | None) -> Array:
+    present = lax.bitwise_not(isnan(x))
+    return present if where is None else present & as_operand("where", where)
+
+
+def nanvar(
+    a: ArrayLike,
+    axis: AxisArg = None,
+    dtype: DTypeLike | None = None,
+    out: None = None,
+    ddof: int = 0,
+    keepdims: bool = False,
+    where: ArrayLike | None = None,
+    mean: ArrayLike | None = None,
+) -> Array:
+    """Variance of the elements that are not nan."""
+    x = as_operand("nanvar", a)
+    return reductions.var(x, axis, dtype, out, ddof, keepdims, where=_present(x, where), mean=mean)
+
+
+def nanstd(
+    a: ArrayLike,
+    axis: AxisArg = None,
+    dtype: DTypeLike | None = None,
+    out: None = None,
+    ddof: int = 0,
+    keepdims: bool = False,
+    where: ArrayLike | None = None,
+    mean: ArrayLike | None = None,
+) -> Array:
+    """Standard deviation of the elements that are not nan."""
+    return lax.sqrt(nanvar(a, axis, dtype, out, ddof, keepdims, where, mean))
+
+
+def nancumsum(
+    a: ArrayLike, axis: int | None = None, dtype: DTypeLike | None = None, out: None = None
+) -> Array:
+    """Sums so far, nan counted as 0."""
+    return reductions.cumsum(_without_nan("nancumsum", a, 0)[0], axis, dtype, out)
+
+
+def nancumprod(
+    a: ArrayLike, axis: int | None = None, dtype: DTypeLike | None = None, out: None = None
+) -> Array:
+    """Products so far, nan counted as 1."""
+    return reductions.cumprod(_without_nan("nancumprod", a, 1)[0], axis, dtype, out)
+
+
+def nanargmax(
+    a: ArrayLike, axis: int | None = None, out: None = None, keepdims: bool | None = None
+) -> Array:
+    """Index of the largest element that is not nan; -1 if all are."""
+    return _nan_index("nanargmax", reductions.argmax, a, -np.inf, axis, out, keepdims)
+
+
+def nanargmin(
+    a: ArrayLike, axis: int | None = None, out: None = None, keepdims: bool | None = None
+) -> Array:
+    """Index of the smallest element that is not nan; -1 if all are."""
+    return _nan_index("nanargmin", reductions.argmin, a, np.inf, axis, out, keepdims)
+
+
+def _nan_index(
+    who: str, find: Callable[..., Array], a: ArrayLike, neutral: float, axis: int | None, out: None, keepdims: bool | None
+) -> Array:
+    x, missing = _without_nan(who, a, neutral)
+    found = find(x, axis, out, keepdims)
+    return pick(reductions.all(missing, axis, keepdims=bool(keepdims)), scalar(-1, found), found)
+
+
+def cov(
+    m: ArrayLike,
+    y: ArrayLike | None = None,
+    rowvar: bool = True,
+    bias: bool = False,
+    ddof: int | None = None,
+    fweights: ArrayLike | None = None,
+    aweights: ArrayLike | None = None,
+) -> Array:
+    """Covariance matrix of variables in rows, observations in columns.
+
+    Shapes:
+        m: ``[n, observations]`` -> ``[n, n]``; a single variable gives a scalar.
+    """
+    if fweights is not None or aweights is not None:
+        raise NotImplementedError("jnp.cov with weights is not implemented.")
+    x = _variables("cov", m, rowvar)
+    if y is not None:
+        x = concatenate([x, _variables("cov", y, rowvar)], 0)
+    lost = (0 if bias else 1) if ddof is None else ddof
+    deviation = lax.sub(x, reductions.mean(x, 1, keepdims=True))
+    conjugate = lax.conj(deviation) if x.dtype.kind == "c" else deviation
+    product = dot(deviation, lax.transpose(conjugate, (1, 0)))
+    found = lax.div(product, scalar(x.shape[1] - lost, product))
+    return lax.squeeze(found, tuple(i for i, n in enumerate(found.shape) if n == 1)) if found.size == 1 else found
+
+
+def _variables(who: str, m: ArrayLike, rowvar: bool) -> Array:
+    x = to_inexact(who, m)
+    if x.ndim > 2:
+        raise ValueError(f"{who}: m has more than 2 dimensions")
+    x = lax.expand_dims(x, tuple(range(2 - x.ndim))) if x.ndim < 2 else x
+    return lax.transpose(x, (1, 0)) if not rowvar and x.shape[0] != 1 else x
+
+
+def corrcoef(x: ArrayLike, y: ArrayLike | None = None, rowvar: bool = True) -> Array:
+    """Matrix of correlation coefficients; arguments as of :func:`cov`."""
+    c = cov(x, y, rowvar)
+    if not c.ndim:
+        return lax.div(c, c)
+    spread = lax.sqrt(lax.real(c.diagonal()) if c.dtype.kind == "c" else c.diagonal())
+    scale = converted(spread, c.dtype)
+    c = lax.div(lax.div(c, lax.expand_dims(scale, (1,))), lax.expand_dims(scale, (0,)))
+    if c.dtype.kind == "c":
+        one = np.float64(1).astype(spread.dtype)
+        return lax.complex(lax.max(lax.min(lax.real(c), one), -one), lax.max(lax.min(lax.imag(c), one), -one))
+    return lax.max(lax.min(c, scalar(1, c)), scalar(-1, c))
+
+
+def histogram_bin_edges(
+    a: ArrayLike, bins: ArrayLike = 10, range: Any = None, weights: ArrayLike | None = None
+) -> Array:
+    """Edges of bins of one width over the range of the elements."""
+    if isinstance(bins, str):
+        raise NotImplementedError("string values for `bins` not implemented.")
+    x = to_inexact("histogram_bin_edges", a)
+    if np.ndim(bins) == 1:
+        return converted(as_operand("histogram_bin_edges", bins), x.dtype)
+    if range is None:
+        low, high = reductions.min(x, initial=np.inf), reductions.max(x, initial=-np.inf)
+        if not x.size:
+            low, high = scalar(0, x), scalar(1, x)
+    else:
+        low, high = (converted(as_operand("histogram_bin_edges", v), x.dtype) for v in range)
+    flat = lax.eq(low, high)
+    half = scalar(0.5, x)
+    low, high = pick(flat, lax.sub(low, half), low), pick(flat, lax.add(high, half), high)
+    return linspace(low, high, int(bins) + 1, dtype=x.dtype)  # type: ignore[no-any-return]
+
+
+def histogram(
+    a: ArrayLike,
+    bins: ArrayLike = 10,
+    range: Any = None,
+    weights: ArrayLike | None = None,
+    density: bool | None = None,
+) -> tuple[Array, Array]:
+    """Counts of elements in bins, and the edges of the bins; the last bin includes its upper edge."""
+    x = ravel(to_inexact("histogram", a))
+    counted = lax.full_like(x, 1) if weights is None else ravel(as_operand("histogram", weights))
+    if counted.shape != x.shape:
+        raise ValueError("weights should have the same shape as a.")
+    edges = histogram_bin_edges(x, bins, range)
+    place = searchsorted(edges, x, "right")
+    last = edges.shape[0] - 1
+    place = pick(lax.eq(x, edges[-1]), scalar(last, place), place)
+    counts = lax.full((edges.shape[0] + 1,), scalar(0, counted)).at[place].add(counted)
+    counts = lax.slice_in_dim(counts, 1, last + 1)
+    if density:
+        width = lax.sub(lax.slice_in_dim(edges, 1, last + 1), lax.slice_in_dim(edges, 0, last))
+        counts = lax.div(lax.div(counts, converted(width, counts.dtype)), reductions.sum(counts))
+    return counts, edges

@@ -1,0 +1,311 @@
+"""Repeating, shifting and padding."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from plugjax import lax
+from plugjax.core.array import Array
+from plugjax.core.errors import ConcretizationTypeError
+from plugjax.core.trace import Tracer
+from plugjax.numpy.creation import asarray, linspace
+from plugjax.numpy.indexing import take
+from plugjax.numpy.manipulation import canonical_axes, canonical_axis, concatenate, ravel
+from plugjax.numpy.promotion import ArrayLike, as_operand, converted
+
+__all__ = ["diff", "ediff1d", "pad", "repeat", "resize", "roll", "tile"]
+
+
+def tile(A: ArrayLike, reps: Any) -> Array:
+    """The array repeated as a whole along each axis.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.tile(jnp.arange(2), 2)
+        Array([0, 1, 0, 1], dtype=int32)
+    """
+    x = as_operand("tile", A)
+    counts = tuple(operator.index(r) for r in (reps if hasattr(reps, "__iter__") else (reps,)))
+    counts = (*(1,) * (x.ndim - len(counts)), *counts)
+    shape = (*(1,) * (len(counts) - x.ndim), *x.shape)
+    blocks = tuple(n for pair in zip(counts, shape, strict=True) for n in pair)
+    spread = lax.broadcast_in_dim(lax.reshape(x, shape), blocks, tuple(range(1, 2 * len(shape), 2)))
+    return lax.reshape(spread, tuple(r * n for r, n in zip(counts, shape, strict=True)))
+
+
+def repeat(
+    a: ArrayLike,
+    repeats: ArrayLike,
+    axis: int | None = None,
+    *,
+    total_repeat_length: int | None = None,
+) -> Array:
+    """Each element repeated.
+
+    Differs from NumPy:
+        ``total_repeat_length`` makes the size static: the last element fills up, surplus is cut.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.repeat(jnp.arange(2), 2)
+        Array([0, 0, 1, 1], dtype=int32)
+    """
+    x = as_operand("repeat", a)
+    if axis is None:
+        x, axis = ravel(x), 0
+    axis = canonical_axis(axis, x.ndim)
+    if isinstance(repeats, Tracer):
+        if total_repeat_length is None:
+            raise ConcretizationTypeError(
+                repeats, "When jit-compiling jnp.repeat, the total number of repeats must be static: give total_repeat_length."
+            )
+        return _repeat_to_length(x, repeats, axis, total_repeat_length)
+    counts = np.asarray(repeats)
+    size = x.shape[axis]
+    if counts.size == 1 and total_repeat_length is None:
+        n = int(counts.reshape(()))
+        shape = (*x.shape[: axis + 1], n, *x.shape[axis + 1 :])
+        dims = tuple(i for i in range(x.ndim + 1) if i != axis + 1)
+        merged = (*x.shape[:axis], size * n, *x.shape[axis + 1 :])
+        return lax.reshape(lax.broadcast_in_dim(x, shape, dims), merged)
+    counts = np.broadcast_to(np.atleast_1d(counts), (size,))
+    chosen = np.repeat(np.arange(size), counts)
+    if total_repeat_length is not None:
+        fill = max(0, total_repeat_length - len(chosen))
+        chosen = np.concatenate([chosen, np.full(fill, max(size - 1, 0))])[:total_repeat_length]
+    return take(x, asarray(chosen.astype(np.int32)), axis, mode="clip")
+
+
+def _repeat_to_length(x: Array, repeats: Array, axis: int, length: int) -> Array:
+    size = x.shape[axis]
+    counts = lax.broadcast_in_dim(repeats, (size,), (0,) if repeats.ndim else ())
+    ends = lax.cumsum(counts, 0)
+    positions = lax.broadcasted_iota(ends.dtype, (length, size), 0)
+    passed = lax.ge(positions, lax.broadcast_in_dim(ends, (length, size), (1,)))
+    source = lax.reduce_sum(converted(passed, np.dtype(np.int32)), (1,))
+    return take(x, source, axis, mode="clip")
+
+
+def roll(
+    a: ArrayLike, shift: ArrayLike | Sequence[int], axis: int | Sequence[int] | None = None
+) -> Array:
+    """Elements shifted along axes; those that leave at one end come in at the other.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.roll(jnp.arange(4), 1)
+        Array([3, 0, 1, 2], dtype=int32)
+    """
+    x = as_operand("roll", a)
+    if axis is None:
+        return lax.reshape(roll(ravel(x), shift, 0), x.shape)
+    axes = tuple(axis) if isinstance(axis, (tuple, list)) else (axis,)
+    amounts: list[Any]
+    if isinstance(shift, (tuple, list)):
+        amounts = list(shift)
+    else:
+        amounts = list(shift) if getattr(shift, "ndim", 0) else [shift]
+    if len(amounts) == 1:
+        amounts *= len(axes)
+    if len(axes) == 1:
+        axes *= len(amounts)
+    if len(amounts) != len(axes):
+        raise ValueError(f"Mismatch between lengths of shift ({len(amounts)}) and axis ({len(axes)})")
+    for amount, i in zip(amounts, axes, strict=True):
+        i = canonical_axis(i, x.ndim)
+        size = x.shape[i]
+        if not size:
+            continue
+        if isinstance(amount, Tracer):
+            offset = lax.rem(lax.add(lax.rem(amount, amount.dtype.type(size)), amount.dtype.type(size)), amount.dtype.type(size))
+            start = lax.sub(amount.dtype.type(size), offset)
+            x = lax.dynamic_slice_in_dim(lax.concatenate([x, x], i), start, size, i)
+        elif cut := -int(amount) % size:
+            x = lax.concatenate(
+                [lax.slice_in_dim(x, cut, size, axis=i), lax.slice_in_dim(x, 0, cut, axis=i)], i
+            )
+    return x  # type: ignore[no-any-return]  # an array
+
+
+def resize(a: ArrayLike, new_shape: int | Sequence[int]) -> Array:
+    """The elements, repeated as often as it takes to fill another shape."""
+    x = ravel(a)
+    shape = (new_shape,) if isinstance(new_shape, int) else tuple(new_shape)
+    size = int(np.prod(shape))
+    if any(n < 0 for n in shape):
+        raise ValueError("all elements of `new_shape` must be non-negative")
+    if not size or not x.size:
+        return lax.full(shape, x.dtype.type(0))
+    return lax.reshape(lax.slice_in_dim(tile(x, -(-size // x.size)), 0, size), shape)
+
+
+def diff(
+    a: ArrayLike,
+    n: int = 1,
+    axis: int = -1,
+    prepend: ArrayLike | None = None,
+    append: ArrayLike | None = None,
+) -> Array:
+    """``n``-th differences of neighbours along an axis."""
+    x = as_operand("diff", a)
+    if n < 0:
+        raise ValueError(f"order must be non-negative but got {n}")
+    if not x.ndim:
+        raise ValueError("diff requires input that is at least one dimensional; got a scalar")
+    if n == 0:
+        return x
+    axis = canonical_axis(axis, x.ndim)
+    edge = (*x.shape[:axis], 1, *x.shape[axis + 1 :])
+    parts = [x]
+    for extra, position in ((prepend, 0), (append, len(parts) + 1)):
+        if extra is not None:
+            extra = as_operand("diff", extra)
+            parts.insert(position, extra if extra.ndim else lax.broadcast_in_dim(extra, edge, ()))
+    x = concatenate(parts, axis) if len(parts) > 1 else x
+    subtract = lax.ne if x.dtype.kind == "b" else lax.sub
+    for _ in range(n):
+        size = x.shape[axis]
+        x = subtract(
+            lax.slice_in_dim(x, min(1, size), size, axis=axis),
+            lax.slice_in_dim(x, 0, max(size - 1, 0), axis=axis),
+        )
+    return x  # type: ignore[no-any-return]  # an array
+
+
+def ediff1d(
+    ary: ArrayLike, to_end: ArrayLike | None = None, to_begin: ArrayLike | None = None
+) -> Array:
+    """Differences of neighbours of the flattened array, with values put before and after."""
+    x = ravel(ary)
+    parts = [diff(x)]
+    if to_begin is not None:
+        parts.insert(0, converted(ravel(to_begin), x.dtype))
+    if to_end is not None:
+        parts.append(converted(ravel(to_end), x.dtype))
+    return concatenate(parts)
+
+
+def pad(array: ArrayLike, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> Array:
+    """The array with values around it.
+
+    Args:
+        array: the array.
+        pad_width: one number, a pair, or a pair for each axis.
+        mode: ``constant``, ``edge``, ``reflect``, ``symmetric``, ``wrap``, ``empty``, ``linear_ramp``, ``mean``, ``maximum``,
+            ``minimum``, or a function as in NumPy's manual.
+        **kwargs: ``constant_values``, ``end_values``, ``reflect_type`` ("even" or "odd").
+
+    Raises:
+        NotImplementedError: no such mode.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.pad(jnp.arange(2), 1)
+        Array([0, 0, 1, 0], dtype=int32)
+    """
+    x = as_operand("pad", array)
+    widths = _pairs(x.ndim, pad_width)
+    if any(w < 0 for pair in widths for w in pair):
+        raise ValueError("index can't contain negative values")
+    if mode in ("constant", "empty"):
+        return _pad_constant(x, widths, kwargs.get("constant_values", 0))
+    if mode in ("edge", "reflect", "symmetric", "wrap"):
+        if mode == "reflect" and kwargs.get("reflect_type", "even") == "odd":
+            return _pad_odd(x, widths)
+        for axis, (low, high) in enumerate(widths):
+            if low or high:
+                source = np.pad(np.arange(x.shape[axis], dtype=np.int32), (low, high), mode)
+                x = take(x, asarray(source), axis, mode="clip")
+        return x  # type: ignore[no-any-return]  # an array
+    if mode in ("mean", "maximum", "minimum"):
+        return _pad_statistic(x, widths, mode)
+    if mode == "linear_ramp":
+        return _pad_ramp(x, widths, _pairs(x.ndim, kwargs.get("end_values", 0)))
+    raise NotImplementedError(f"jnp.pad: mode {mode!r} is not implemented.")
+
+
+def _pairs(rank: int, given: Any) -> list[tuple[Any, Any]]:
+    if isinstance(given, dict):
+        full = [(0, 0)] * rank
+        for axis, width in given.items():
+            full[canonical_axes(axis, rank)[0]] = tuple(width) if hasattr(width, "__iter__") else (width, width)
+        return full
+    if not hasattr(given, "__iter__"):
+        return [(given, given)] * rank
+    entries = [tuple(e) if hasattr(e, "__iter__") else e for e in given]
+    if all(not isinstance(e, tuple) for e in entries):
+        pair = (entries[0], entries[-1])
+        if len(entries) > 2:
+            raise ValueError(f"pad_width: cannot read {given!r} as a pair for each of {rank} axes")
+        return [pair] * rank
+    pairs = [(e[0], e[-1]) for e in entries if isinstance(e, tuple)]
+    if len(pairs) == 1:
+        pairs *= rank
+    if len(pairs) != rank:
+        raise ValueError(f"pad_width: got {len(pairs)} pairs for an array with {rank} axes")
+    return pairs
+
+
+def _pad_constant(x: Array, widths: list[tuple[int, int]], values: Any) -> Array:
+    fills = _pairs(x.ndim, values)
+    flat = [f for pair in fills for f in pair]
+    if not x.ndim:
+        return x
+    if all(f is flat[0] for f in flat):
+        fill = converted(as_operand("pad", flat[0]), x.dtype)
+        return lax.pad(x, fill, [(low, high, 0) for low, high in widths])
+    for axis, ((low, high), pair) in enumerate(zip(widths, fills, strict=True)):
+        for width, fill, front in ((low, pair[0], True), (high, pair[1], False)):
+            config = [(0, 0, 0)] * x.ndim
+            config[axis] = (width, 0, 0) if front else (0, width, 0)
+            x = lax.pad(x, converted(as_operand("pad", fill), x.dtype), config)
+    return x
+
+
+def _pad_odd(x: Array, widths: list[tuple[int, int]]) -> Array:
+    for axis, (low, high) in enumerate(widths):
+        size = x.shape[axis]
+        if max(low, high) >= size:
+            raise NotImplementedError("jnp.pad: odd reflection wider than the array is not implemented.")
+        first, last = lax.slice_in_dim(x, 0, 1, axis=axis), lax.slice_in_dim(x, size - 1, size, axis=axis)
+        two = x.dtype.type(2)
+        before = lax.rev(lax.slice_in_dim(x, 1, 1 + low, axis=axis), (axis,))
+        after = lax.rev(lax.slice_in_dim(x, size - 1 - high, size - 1, axis=axis), (axis,))
+        x = lax.concatenate(
+            [lax.sub(lax.mul(two, first), before), x, lax.sub(lax.mul(two, last), after)], axis
+        )
+    return x
+
+
+def _pad_statistic(x: Array, widths: list[tuple[int, int]], mode: str) -> Array:
+    for axis, (low, high) in enumerate(widths):
+        if mode == "mean":
+            value = x.mean(axis, keepdims=True)
+            value = value.round() if x.dtype.kind in "iu" else value
+        else:
+            value = (x.max if mode == "maximum" else x.min)(axis, keepdims=True)
+        value = converted(value, x.dtype)
+        edges = [
+            lax.broadcast_in_dim(value, (*x.shape[:axis], n, *x.shape[axis + 1 :]), tuple(range(x.ndim)))
+            for n in (low, high)
+        ]
+        x = lax.concatenate([edges[0], x, edges[1]], axis)
+    return x
+
+
+def _pad_ramp(x: Array, widths: list[tuple[int, int]], ends: list[tuple[Any, Any]]) -> Array:
+    for axis, ((low, high), pair) in enumerate(zip(widths, ends, strict=True)):
+        size = x.shape[axis]
+        first, last = lax.slice_in_dim(x, 0, 1, axis=axis), lax.slice_in_dim(x, size - 1, size, axis=axis)
+        before, after = (
+            converted(
+                linspace(end, lax.squeeze(edge, (axis,)), n, endpoint=False, dtype=x.dtype, axis=axis), x.dtype
+            )
+            for end, edge, n in ((pair[0], first, low), (pair[1], last, high))
+        )
+        x = lax.concatenate([before, x, lax.rev(after, (axis,))], axis)
+    return x

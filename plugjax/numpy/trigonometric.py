@@ -1,0 +1,135 @@
+"""Trigonometric and hyperbolic functions; angles in radians."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from plugjax import lax
+from plugjax.core.array import Array
+from plugjax.lax.families import scalar
+from plugjax.numpy.promotion import ArrayLike, pick, promote_inexact, to_inexact
+
+__all__ = [
+    "acos", "acosh", "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctan2", "arctanh", "asin", "asinh",
+    "atan", "atan2", "atanh", "cos", "cosh", "deg2rad", "degrees", "rad2deg", "radians", "sin", "sinc", "sinh",
+    "tan", "tanh",
+]  # fmt: skip
+
+
+def sin(x: ArrayLike, /) -> Array:
+    """Sine of an angle in radians.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.sin(0.0)
+        Array(0., dtype=float32, weak_type=True)
+    """
+    return lax.sin(to_inexact("sin", x))
+
+
+def cos(x: ArrayLike, /) -> Array:
+    """Cosine of an angle in radians.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.cos(0.0)
+        Array(1., dtype=float32, weak_type=True)
+    """
+    return lax.cos(to_inexact("cos", x))
+
+
+def tan(x: ArrayLike, /) -> Array:
+    """Tangent of an angle in radians."""
+    return lax.tan(to_inexact("tan", x))
+
+
+def arcsin(x: ArrayLike, /) -> Array:
+    """Inverse sine, in radians in [-pi/2, pi/2]; nan outside [-1, 1]."""
+    return lax.asin(to_inexact("arcsin", x))
+
+
+def arccos(x: ArrayLike, /) -> Array:
+    """Inverse cosine, in radians in [0, pi]; nan outside [-1, 1]."""
+    return lax.acos(to_inexact("arccos", x))
+
+
+def arctan(x: ArrayLike, /) -> Array:
+    """Inverse tangent, in radians in [-pi/2, pi/2]."""
+    return lax.atan(to_inexact("arctan", x))
+
+
+def arctan2(x1: ArrayLike, x2: ArrayLike, /) -> Array:
+    """Angle of the point ``(x2, x1)``, in radians in [-pi, pi]."""
+    x1, x2 = promote_inexact("arctan2", x1, x2)
+    return lax.atan2(x1, x2)
+
+
+def sinh(x: ArrayLike, /) -> Array:
+    """Hyperbolic sine."""
+    return lax.sinh(to_inexact("sinh", x))
+
+
+def cosh(x: ArrayLike, /) -> Array:
+    """Hyperbolic cosine."""
+    return lax.cosh(to_inexact("cosh", x))
+
+
+def tanh(x: ArrayLike, /) -> Array:
+    """Hyperbolic tangent.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.tanh(0.0)
+        Array(0., dtype=float32, weak_type=True)
+    """
+    return lax.tanh(to_inexact("tanh", x))
+
+
+def arcsinh(x: ArrayLike, /) -> Array:
+    """Inverse hyperbolic sine."""
+    return lax.asinh(to_inexact("arcsinh", x))
+
+
+def arccosh(x: ArrayLike, /) -> Array:
+    """Inverse hyperbolic cosine; nan below 1."""
+    return lax.acosh(to_inexact("arccosh", x))
+
+
+def arctanh(x: ArrayLike, /) -> Array:
+    """Inverse hyperbolic tangent; nan outside [-1, 1]."""
+    return lax.atanh(to_inexact("arctanh", x))
+
+
+acos = arccos
+acosh = arccosh
+asin = arcsin
+asinh = arcsinh
+atan = arctan
+atan2 = arctan2
+atanh = arctanh
+
+
+def degrees(x: ArrayLike, /) -> Array:
+    """An angle in radians as degrees."""
+    x = to_inexact("degrees", x)
+    return lax.mul(x, scalar(180 / np.pi, x))
+
+
+def radians(x: ArrayLike, /) -> Array:
+    """An angle in degrees as radians."""
+    x = to_inexact("radians", x)
+    return lax.mul(x, scalar(np.pi / 180, x))
+
+
+deg2rad = radians
+rad2deg = degrees
+
+
+def sinc(x: ArrayLike, /) -> Array:
+    """Normalised sinc, ``sin(pi x) / (pi x)``, 1 at 0."""
+    x = to_inexact("sinc", x)
+    at_zero = lax.eq(x, scalar(0, x))
+    angle = pick(at_zero, scalar(1, x), lax.mul(scalar(np.pi, x), x))
+    # Near 0 the derivative is taken of the series; the quotient's would be 0 / 0.
+    series = lax.sub(scalar(1, x), lax.mul(scalar(np.pi**2 / 6, x), lax.square(x)))
+    return pick(at_zero, series, lax.div(lax.sin(angle), angle))

@@ -1,0 +1,237 @@
+"""Lowerings of calls, branches and loops.
+
+Bodies of branches and loops are written in place; programs that are called, and bodies that a scan repeats, are functions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from plugjax.core.aval import ShapedArray
+from plugjax.core.dtypes import INT32
+from plugjax.core.jaxpr import ClosedJaxpr
+from plugjax.core.rules import RuleSet, lowering
+from plugjax.core.transforms.jit import jit_p
+from plugjax.lax.control_flow import cond_p, scan_p, while_p
+from plugjax.stablehlo import mlir
+from plugjax.stablehlo.comparison import compare
+from plugjax.stablehlo.context import EqnContext
+from plugjax.stablehlo.mlir import Value
+
+rules = RuleSet(__name__)
+
+_COUNTER = ShapedArray((), INT32)
+
+
+@rules.define(lowering, jit_p)
+def _jit(ctx: EqnContext, *operands: Value, jaxpr: ClosedJaxpr, name: str) -> list[Value]:
+    return ctx.call(jaxpr, operands, name)
+
+
+@rules.define(lowering, cond_p)
+def _cond(
+    ctx: EqnContext, index: Value, *operands: Value, branches: tuple[ClosedJaxpr, ...]
+) -> list[Value]:
+    types = [mlir.type_of(aval) for aval in ctx.avals_out]
+    case = mlir.op("stablehlo.case", types, [index], None, len(branches))
+    for region, branch in zip(case.regions, branches, strict=True):
+        # A branch takes no arguments: it sees the values around it.
+        mlir.fill_region(region, [], lambda branch=branch: ctx.inline(branch, operands))
+    return list(case.results)
+
+
+@rules.define(lowering, while_p)
+def _while(
+    ctx: EqnContext,
+    *operands: Value,
+    cond_jaxpr: ClosedJaxpr,
+    body_jaxpr: ClosedJaxpr,
+    cond_nconsts: int,
+    body_nconsts: int,
+) -> list[Value]:
+    split = cond_nconsts + body_nconsts
+    types = [mlir.type_of(aval) for aval in ctx.avals_in]
+
+    def condition(*args: Value) -> list[Value]:
+        return ctx.inline(cond_jaxpr, [*args[:cond_nconsts], *args[split:]])
+
+    def body(*args: Value) -> list[Value]:
+        return [*args[:split], *ctx.inline(body_jaxpr, args[cond_nconsts:])]
+
+    return list(_write_while(types, operands, condition, body)[split:])
+
+
+def _write_while(types: Sequence[Any], operands: Sequence[Value], condition: Any, body: Any) -> Any:
+    loop = mlir.op("stablehlo.while", types, operands, None, 2)
+    mlir.fill_region(loop.regions[0], types, condition)
+    mlir.fill_region(loop.regions[1], types, body)
+    return loop.results
+
+
+class _Scan:
+    """One scan: what does not change from step to step, and how a step is written."""
+
+    def __init__(
+        self,
+        ctx: EqnContext,
+        jaxpr: ClosedJaxpr,
+        length: int,
+        reverse: bool,
+        num_consts: int,
+        num_carry: int,
+        copies: int,
+    ) -> None:
+        self.ctx = ctx
+        self.jaxpr = jaxpr
+        self.length = length
+        self.reverse = reverse
+        self.num_consts = num_consts
+        self.num_carry = num_carry
+        self.x_avals = jaxpr.in_avals[num_consts + num_carry :]
+        self.y_avals = jaxpr.out_avals[num_carry:]
+        self.copies = copies
+
+    def step(
+        self, consts: Sequence[Value], carry: Sequence[Value], xs: Sequence[Value]
+    ) -> tuple[list[Value], list[Value]]:
+        """The carry and the outputs of one step, from slices."""
+        operands = [*consts, *carry, *xs]
+        if self.copies == 1:
+            results = self.ctx.inline(self.jaxpr, operands)
+        else:
+            results = self.ctx.call(self.jaxpr, operands, "scan_body")
+        return results[: self.num_carry], results[self.num_carry :]
+
+    def sliced(self, xs: Sequence[Value], index: Value) -> list[Value]:
+        """The slices of a step, at a position that is computed."""
+        return [
+            self._reshaped(_dynamic_slice(x, a, index), a)
+            for x, a in zip(xs, self.x_avals, strict=True)
+        ]
+
+    def sliced_at(self, xs: Sequence[Value], index: int) -> list[Value]:
+        """The slices of a step, at a position that is known."""
+        found = []
+        for x, aval in zip(xs, self.x_avals, strict=True):
+            start, limit = [index] + [0] * aval.ndim, [index + 1, *aval.shape]
+            found.append(self._reshaped(mlir.static_slice(x, _row(aval), start, limit), aval))
+        return found
+
+    @staticmethod
+    def _reshaped(row: Value, aval: ShapedArray) -> Value:
+        return mlir.value("stablehlo.reshape", aval, [row])
+
+    def stored(self, ys: Sequence[Value], new: Sequence[Value], index: Value) -> list[Value]:
+        """The stacked outputs with those of a step put in their place."""
+        found = []
+        for stack, y, aval in zip(ys, new, self.y_avals, strict=True):
+            row = mlir.value("stablehlo.reshape", _row(aval), [y])
+            operands = [stack, row, *_corner(aval, index)]
+            found.append(mlir.op("stablehlo.dynamic_update_slice", [stack.type], operands).result)
+        return found
+
+    def position(self, index: Value) -> Value:
+        """Which slice the ``index``-th step works on."""
+        if not self.reverse:
+            return index
+        last = mlir.constant(np.int32(self.length - 1))
+        return mlir.value("stablehlo.subtract", _COUNTER, [last, index])
+
+    def straight(
+        self, consts: Sequence[Value], carry: Sequence[Value], xs: Sequence[Value]
+    ) -> list[Value]:
+        """All steps, one after the other, without a loop."""
+        rows: list[list[Value]] = [[] for _ in self.y_avals]
+        for step in range(self.length):
+            index = self.length - 1 - step if self.reverse else step
+            carry, ys = self.step(consts, carry, self.sliced_at(xs, index))
+            for found, y, aval in zip(rows, ys, self.y_avals, strict=True):
+                found.append(mlir.value("stablehlo.reshape", _row(aval), [y]))
+        return [*carry, *map(self._stacked, rows, self.y_avals)]
+
+    def _stacked(self, rows: list[Value], aval: ShapedArray) -> Value:
+        stack = _stack(aval, self.length)
+        if not rows:
+            return self.ctx.constant(0, stack)
+        if self.reverse:
+            rows = rows[::-1]
+        return mlir.value("stablehlo.concatenate", stack, rows, {"dimension": mlir.i64(0)})
+
+    def loop(
+        self, consts: Sequence[Value], carry: Sequence[Value], xs: Sequence[Value], unroll: int
+    ) -> list[Value]:
+        """A loop with ``unroll`` steps per iteration; steps that are left over follow it."""
+        fixed = [*consts, *xs]
+        stacks = [self.ctx.constant(0, _stack(a, self.length)) for a in self.y_avals]
+        operands = [mlir.constant(np.int32(0)), *fixed, *carry, *stacks]
+        first_carry = 1 + len(fixed)
+        first_stack = first_carry + len(carry)
+        looped = self.length - self.length % unroll
+
+        def condition(*args: Value) -> list[Value]:
+            return [compare("LT", _COUNTER, args[0], mlir.constant(np.int32(looped)))]
+
+        def advance(*args: Value) -> list[Value]:
+            index, inner_fixed = args[0], args[1:first_carry]
+            inner_consts, inner_xs = inner_fixed[: len(consts)], inner_fixed[len(consts) :]
+            position = self.position(index)
+            inner_carry, ys = self.step(
+                inner_consts, args[first_carry:first_stack], self.sliced(inner_xs, position)
+            )
+            filled = self.stored(args[first_stack:], ys, position)
+            one = mlir.constant(np.int32(1))
+            following = mlir.value("stablehlo.add", _COUNTER, [index, one])
+            return [following, *inner_fixed, *inner_carry, *filled]
+
+        def body(*args: Value) -> Sequence[Value]:
+            for _ in range(unroll):
+                args = tuple(advance(*args))
+            return args
+
+        results = tuple(_write_while([x.type for x in operands], operands, condition, body))
+        for _ in range(self.length - looped):
+            results = tuple(advance(*results))
+        return list(results[first_carry:])
+
+
+def _row(aval: ShapedArray) -> ShapedArray:
+    return ShapedArray((1, *aval.shape), aval.dtype)
+
+
+def _stack(aval: ShapedArray, length: int) -> ShapedArray:
+    return ShapedArray((length, *aval.shape), aval.dtype)
+
+
+def _corner(aval: ShapedArray, index: Value) -> list[Value]:
+    """Where a slice starts: at ``index`` on the leading axis, at 0 on the others."""
+    return [index, *[mlir.constant(np.int32(0))] * aval.ndim] if aval.ndim else [index]
+
+
+def _dynamic_slice(x: Value, aval: ShapedArray, index: Value) -> Value:
+    row = _row(aval)
+    attributes = {"slice_sizes": mlir.i64s(row.shape)}
+    return mlir.value("stablehlo.dynamic_slice", row, [x, *_corner(aval, index)], attributes)
+
+
+@rules.define(lowering, scan_p)
+def _scan(
+    ctx: EqnContext,
+    *operands: Value,
+    jaxpr: ClosedJaxpr,
+    length: int,
+    reverse: bool,
+    unroll: int,
+    num_consts: int,
+    num_carry: int,
+) -> list[Value]:
+    split = num_consts + num_carry
+    consts, carry, xs = operands[:num_consts], operands[num_consts:split], operands[split:]
+    unroll = min(unroll, length)
+    copies = length if unroll == length else unroll + length % unroll
+    scan = _Scan(ctx, jaxpr, length, reverse, num_consts, num_carry, copies)
+    if unroll == length:
+        return scan.straight(consts, carry, xs)
+    return scan.loop(consts, carry, xs, unroll)

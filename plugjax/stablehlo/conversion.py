@@ -1,0 +1,46 @@
+"""Lowerings of dtype conversions and copies."""
+
+from __future__ import annotations
+
+from plugjax.core.aval import ShapedArray
+from plugjax.core.dtypes import BOOL, DType
+from plugjax.core.rules import RuleSet, lowering
+from plugjax.core.vocabulary import convert_element_type_p
+from plugjax.lax import conversion as lax
+from plugjax.stablehlo import mlir
+from plugjax.stablehlo.comparison import compare
+from plugjax.stablehlo.complex import real_aval
+from plugjax.stablehlo.context import EqnContext
+from plugjax.stablehlo.mlir import Value
+
+rules = RuleSet(__name__)
+
+
+def convert(x: Value, aval: ShapedArray, dtype: DType) -> Value:
+    """A value of type ``aval`` in another dtype."""
+    if aval.dtype == dtype:
+        return x
+    if dtype == BOOL:
+        zero = mlir.constant(aval.dtype.type(0), aval.shape)
+        return compare("NE", aval, x, zero)
+    if aval.dtype.kind == "c" and dtype.kind != "c":
+        aval = real_aval(aval)
+        x = mlir.value("stablehlo.real", aval, [x])
+        if aval.dtype == dtype:
+            return x
+    return mlir.op("stablehlo.convert", [mlir.tensor(aval.shape, dtype)], [x]).result
+
+
+@rules.define(lowering, convert_element_type_p)
+def _convert(ctx: EqnContext, x: Value, *, new_dtype: DType, weak_type: bool) -> Value:
+    return convert(x, ctx.avals_in[0], new_dtype)
+
+
+@rules.define(lowering, lax.bitcast_convert_type_p)
+def _bitcast(ctx: EqnContext, x: Value, *, new_dtype: DType) -> Value:
+    return mlir.value("stablehlo.bitcast_convert", ctx.avals_out[0], [x])
+
+
+@rules.define(lowering, lax.stop_gradient_p, lax.copy_p)
+def _identity(ctx: EqnContext, x: Value) -> Value:
+    return x

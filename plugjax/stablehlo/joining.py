@@ -1,0 +1,54 @@
+"""Lowerings of primitives that join arrays, cut them apart and pad them."""
+
+from __future__ import annotations
+
+from itertools import accumulate
+
+from plugjax.core.rules import RuleSet, lowering
+from plugjax.lax import joining as lax
+from plugjax.stablehlo import mlir
+from plugjax.stablehlo.context import EqnContext
+from plugjax.stablehlo.mlir import Value
+
+rules = RuleSet(__name__)
+
+
+@rules.define(lowering, lax.concatenate_p)
+def _concatenate(ctx: EqnContext, *operands: Value, dimension: int) -> Value:
+    attributes = {"dimension": mlir.i64(dimension)}
+    return mlir.value("stablehlo.concatenate", ctx.avals_out[0], operands, attributes)
+
+
+@rules.define(lowering, lax.pad_p)
+def _pad(
+    ctx: EqnContext, x: Value, padding_value: Value, *, padding_config: tuple[tuple[int, int, int], ...]
+) -> Value:
+    attributes = {
+        "edge_padding_low": mlir.i64s([low for low, _, _ in padding_config]),
+        "edge_padding_high": mlir.i64s([high for _, high, _ in padding_config]),
+        "interior_padding": mlir.i64s([interior for _, _, interior in padding_config]),
+    }
+    return mlir.value("stablehlo.pad", ctx.avals_out[0], [x, padding_value], attributes)
+
+
+@rules.define(lowering, lax.split_p)
+def _split(ctx: EqnContext, x: Value, *, sizes: tuple[int, ...], axis: int) -> list[Value]:
+    (aval,) = ctx.avals_in
+    parts = []
+    for stop, out in zip(accumulate(sizes), ctx.avals_out, strict=True):
+        start, limit = [0] * aval.ndim, list(aval.shape)
+        start[axis], limit[axis] = stop - out.shape[axis], stop
+        parts.append(mlir.static_slice(x, out, start, limit))
+    return parts
+
+
+@rules.define(lowering, lax.slice_p)
+def _slice(
+    ctx: EqnContext,
+    x: Value,
+    *,
+    start_indices: tuple[int, ...],
+    limit_indices: tuple[int, ...],
+    strides: tuple[int, ...] | None,
+) -> Value:
+    return mlir.static_slice(x, ctx.avals_out[0], start_indices, limit_indices, strides)

@@ -1,0 +1,26 @@
+"""Lowering to StableHLO as a plugin."""
+
+from __future__ import annotations
+
+import importlib
+
+from plugjax.core.hookspecs import PluginInfo, hookimpl
+from plugjax.core.rules import LazyRules, RuleSet
+
+plugjax_plugin = PluginInfo("stablehlo", provides=("lowering of the lax primitives to StableHLO",))
+
+_FAMILIES = (
+    "arithmetic", "comparison", "complex", "control_flow", "conversion", "convolution", "dot", "exponential",
+    "gather_scatter", "joining", "random", "reduction", "selection", "shape", "slicing", "sorting", "special",
+    "trigonometric", "windowed",
+)  # fmt: skip
+
+
+def _load_rules() -> list[RuleSet]:
+    return [importlib.import_module(f"plugjax.stablehlo.{name}").rules for name in _FAMILIES]
+
+
+@hookimpl
+def plugjax_rules() -> list[LazyRules]:
+    """Lowering rules; loaded when the first program is lowered, and left out without jaxlib."""
+    return [LazyRules(kinds=("lowering",), load=_load_rules, needs=("jaxlib",))]

@@ -1,0 +1,190 @@
+"""The checks that follow from a row of the op table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+import plugjax
+from plugjax.core import pytree
+from plugjax.core.array import as_array, aval_of
+from plugjax.testing.ops import Op
+
+SEED = 7
+
+
+def operands(op: Op) -> list[Any]:
+    """The row's sample operands, as NumPy arrays."""
+    return list(op.sample(np.random.default_rng(SEED)))
+
+
+def _arrays(values: Sequence[Any]) -> list[Any]:
+    return [as_array(v) for v in values]
+
+
+def _leaves(result: Any) -> list[np.ndarray[Any, Any]]:
+    return [np.asarray(y) for y in pytree.leaves(result)]
+
+
+def _close(found: Any, expected: Any, rtol: float, what: str) -> None:
+    for a, b in zip(_leaves(found), [np.asarray(y) for y in pytree.leaves(expected)], strict=True):
+        if a.shape != b.shape:
+            raise AssertionError(f"{what}: shape {a.shape}, expected {b.shape}")
+        wide = np.complex128 if b.dtype.kind == "c" else np.float64
+        np.testing.assert_allclose(
+            a.astype(wide), b.astype(wide), rtol=rtol, atol=max(rtol, 1e-30), err_msg=what
+        )
+
+
+def check_value(op: Op) -> None:
+    """Eager values against the oracle."""
+    values = operands(op)
+    _close(op.function(*_arrays(values)), op.oracle(*values), op.rtol, f"{op.name}: value")
+
+
+def check_abstract(op: Op) -> None:
+    """Abstract evaluation against what the kernel gives."""
+    values = _arrays(operands(op))
+    found = pytree.leaves(op.function(*values))
+    expected = pytree.leaves(plugjax.eval_shape(op.function, *values))
+    for y, e in zip(found, expected, strict=True):
+        host = np.asarray(y)
+        if (host.shape, host.dtype) != (e.shape, e.dtype) or y.aval != aval_of(e):
+            raise AssertionError(f"{op.name}: kernel gives {host.dtype}{host.shape}, rule says {e}")
+
+
+def check_jit(op: Op, rtol: float = 2e-6) -> None:
+    """Compiled against eager, on the default device."""
+    values = _arrays(operands(op))
+    compiled = plugjax.jit(op.function)(*values)
+    _close(compiled, op.function(*values), max(rtol, op.rtol), f"{op.name}: jit against eager")
+
+
+def _wrt(op: Op, values: Sequence[Any]) -> tuple[int, ...]:
+    if op.wrt is not None:
+        return op.wrt
+    return tuple(i for i, v in enumerate(values) if np.asarray(v).dtype.kind == "f")
+
+
+def _scalar_functions(op: Op, values: list[Any]) -> tuple[Any, list[Any]]:
+    """The row as a function of the operands it is differentiated by."""
+    places = _wrt(op, values)
+
+    def function(*chosen: Any) -> Any:
+        full = list(values)
+        for place, x in zip(places, chosen, strict=True):
+            full[place] = x
+        return op.function(*full)
+
+    return function, [values[p] for p in places]
+
+
+def check_jvp(op: Op) -> None:
+    """Forward derivatives against central differences in float64."""
+    with plugjax.enable_x64(True):
+        rng = np.random.default_rng(SEED + 1)
+        values = [_wide(v) for v in operands(op)]
+        function, point = _scalar_functions(op, values)
+        direction = [rng.uniform(-1, 1, np.shape(x)) for x in point]
+        for _ in range(op.order):
+            _, found = plugjax.jvp(function, tuple(_arrays(point)), tuple(_arrays(direction)))
+            h = 1e-5
+            plus = function(*_arrays([x + h * d for x, d in zip(point, direction, strict=True)]))
+            minus = function(*_arrays([x - h * d for x, d in zip(point, direction, strict=True)]))
+            expected = [
+                (np.asarray(p) - np.asarray(m)) / (2 * h)
+                for p, m in zip(pytree.leaves(plus), pytree.leaves(minus), strict=True)
+                if np.asarray(p).dtype.kind in "fc"
+            ]
+            tangents = [y for y in _leaves(found) if y.dtype.kind in "fc"]
+            _close(tangents, expected, 1e-6, f"{op.name}: jvp against differences")
+            function = _directional(function, tuple(_arrays(direction)))
+
+
+def _directional(function: Any, direction: tuple[Any, ...]) -> Any:
+    def derivative(*xs: Any) -> Any:
+        _, found = plugjax.jvp(function, xs, direction)
+        return found
+
+    return derivative
+
+
+def _wide(value: Any) -> Any:
+    array = np.asarray(value)
+    return array.astype(np.float64) if array.dtype == np.float32 else array
+
+
+def check_vjp(op: Op) -> None:
+    """Reverse against forward derivatives: <y_bar, J x_dot> = <J^T y_bar, x_dot>."""
+    if not op.order:
+        return
+    rng = np.random.default_rng(SEED + 2)
+    values = operands(op)
+    function, point = _scalar_functions(op, values)
+    x_dot = [rng.uniform(-1, 1, np.shape(x)).astype(np.float32) for x in point]
+    out, pull = plugjax.vjp(function, *_arrays(point))
+    _, y_dot = plugjax.jvp(function, tuple(_arrays(point)), tuple(_arrays(x_dot)))
+    y_bar = pytree.tree_map(
+        lambda y: as_array(rng.uniform(-1, 1, y.shape).astype(np.float32))
+        if y.dtype.kind == "f"
+        else np.zeros(y.shape, plugjax.core.dtypes.float0),
+        out,
+    )
+    x_bar = pull(y_bar)
+    forward = sum(
+        float(np.vdot(np.asarray(b, np.float64), np.asarray(d, np.float64)))
+        for b, d in zip(pytree.leaves(y_bar), pytree.leaves(y_dot), strict=True)
+        if np.asarray(d).dtype.kind == "f"
+    )
+    backward = sum(
+        float(np.vdot(np.asarray(b, np.float64), np.asarray(d, np.float64)))
+        for b, d in zip(x_bar, x_dot, strict=True)
+    )
+    np.testing.assert_allclose(forward, backward, rtol=2e-4, atol=2e-4, err_msg=op.name)
+
+
+def check_vmap(op: Op, size: int = 3) -> None:
+    """A batch at once against a loop, for every choice of batched operands."""
+    values = operands(op)
+    allowed = op.batch if op.batch is not None else tuple(range(len(values)))
+    for chosen in range(1, 1 << len(allowed)):
+        batched = {p for i, p in enumerate(allowed) if chosen >> i & 1}
+        for place in (0, -1):
+            _check_batch(op, values, batched, place, size)
+
+
+def _check_batch(op: Op, values: list[Any], batched: set[int], place: int, size: int) -> None:
+    rng = np.random.default_rng(SEED)
+    draws = [op.sample(rng) for _ in range(size)]
+    full = [
+        np.stack([d[i] for d in draws], axis=place) if i in batched else v
+        for i, v in enumerate(values)
+    ]
+    axes = tuple(place if i in batched else None for i in range(len(values)))
+    found = plugjax.vmap(op.function, in_axes=axes)(*_arrays(full))
+    singles = [
+        op.function(*_arrays([d[i] if i in batched else v for i, v in enumerate(values)]))
+        for d in draws
+    ]
+    expected = [
+        np.stack(parts) for parts in zip(*[_leaves(s) for s in singles], strict=True)
+    ]
+    _close(found, expected, max(op.rtol, 1e-5), f"{op.name}: vmap over {sorted(batched)} at {place}")
+
+
+def check_backend(ops: Sequence[Op], backend: str, rtol: float = 1e-5) -> None:
+    """Values of several rows in one compiled program on a backend, against eager NumPy."""
+    samples = [operands(op) for op in ops]
+
+    def program(all_values: list[list[Any]]) -> list[Any]:
+        return [op.function(*xs) for op, xs in zip(ops, all_values, strict=True)]
+
+    with plugjax.default_device(backend):
+        found = plugjax.jit(program)([_arrays(s) for s in samples])
+        found = [_leaves(f) for f in found]
+    with plugjax.default_device("numpy"):
+        for op, f, s in zip(ops, found, samples, strict=True):
+            expected = op.function(*_arrays(s))
+            _close(f, _leaves(expected), max(rtol, op.rtol), f"{op.name} on {backend}")

@@ -1,0 +1,40 @@
+"""Options and fixtures of the test suite."""
+
+import os
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")
+os.environ.setdefault("JAX_PLATFORMS", "cpu")
+os.environ.setdefault("PLUGJAX_BACKEND", "numpy")
+
+import pytest
+
+import plugjax
+
+BACKENDS = ("numpy", "xla", "iree")
+
+
+def pytest_addoption(parser):
+    parser.addoption(
+        "--plugjax-backend",
+        action="append",
+        default=None,
+        help="run the rows of the op table on this backend (repeatable; default: all of ours)",
+    )
+
+
+def pytest_generate_tests(metafunc):
+    if "backend" in metafunc.fixturenames:
+        chosen = metafunc.config.getoption("--plugjax-backend") or BACKENDS
+        metafunc.parametrize("backend", chosen)
+
+
+@pytest.fixture
+def on_backend(backend):
+    with plugjax.default_device(backend):
+        yield backend
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _private_cache(tmp_path_factory):
+    """The user's compilation cache is neither used nor filled."""
+    os.environ["PLUGJAX_CACHE_DIR"] = str(tmp_path_factory.mktemp("cache"))

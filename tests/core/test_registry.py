@@ -1,0 +1,233 @@
+"""Plugins, rule tables, conflicts, missing rules, discovery."""
+
+import importlib.metadata
+import os
+import subprocess
+import sys
+import types
+
+import numpy as np
+import pytest
+
+import plugjax
+from plugjax.core import (
+    LazyRules,
+    PluginInfo,
+    Primitive,
+    Registry,
+    RuleKind,
+    RuleSet,
+    abstract_eval,
+    hookimpl,
+    impl,
+    jvp_rule,
+    registry,
+)
+from plugjax.core.errors import (
+    MissingRuleError,
+    PluginWarning,
+    RuleAbsentError,
+    RuleConflictError,
+)
+
+
+def plugin(*rule_sets, name="a plugin"):
+    module = types.SimpleNamespace(plugjax_plugin=PluginInfo(name))
+    module.plugjax_rules = hookimpl(lambda: list(rule_sets))
+    return module
+
+
+def rule_set(kind, primitive, function=lambda x: x, **options):
+    rules = RuleSet("tests")
+    rules.define(kind, primitive, **options)(function)
+    return rules
+
+
+def test_importing_a_rule_set_changes_nothing():
+    twice_p = Primitive("twice")
+    rule_set(impl, twice_p)
+    assert twice_p not in registry.table(impl)
+
+
+def test_a_table_holds_the_rules_of_loaded_plugins():
+    twice_p = Primitive("twice")
+    built = Registry().load(plugin(rule_set(impl, twice_p, lambda x: x + x)))
+    assert built.table(impl)[twice_p](2) == 4
+    assert built.where(impl, twice_p).startswith("a plugin: tests:")
+
+
+def test_two_rules_for_one_cell_name_both_providers():
+    p = Primitive("contested")
+    first, second = plugin(rule_set(impl, p), name="first"), plugin(rule_set(impl, p), name="second")
+    built = Registry().load(first)
+    with pytest.raises(RuleConflictError, match=r"contested.*'first'.*'second'"):
+        built.load(second)
+    # Nothing is half-done: the first rule is still there, and the second plugin is not.
+    assert built.where(impl, p).startswith("first")
+
+
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+def test_a_rule_may_be_declared_to_replace_another(order):
+    p = Primitive("replaced")
+    plain = plugin(rule_set(impl, p, lambda x: "plain"), name="plain")
+    better = plugin(rule_set(impl, p, lambda x: "better", replace=True), name="better")
+    both = (plain, better)
+    built = Registry().load(*(both[i] for i in order))
+    assert built.table(impl)[p](0) == "better"
+
+
+def test_a_missing_rule_says_kind_primitive_signature_and_the_line_to_write():
+    p = Primitive("lonely")
+    with pytest.raises(MissingRuleError) as caught:
+        Registry().table(jvp_rule)[p]
+    message = str(caught.value)
+    assert "no jvp rule for primitive 'lonely'" in message
+    assert "@rules.define(jvp, lonely_p)" in message
+    assert jvp_rule.signature in message
+
+
+def test_an_absent_rule_gives_its_reason():
+    p, rules = Primitive("floorish"), RuleSet("tests")
+    rules.absent(jvp_rule, p, because="integers have no tangent")
+    with pytest.raises(RuleAbsentError, match="integers have no tangent"):
+        Registry().load(plugin(rules)).table(jvp_rule)[p]()
+
+
+def test_platform_rules_shadow_the_default():
+    p, rules = Primitive("both"), RuleSet("tests")
+    kind = RuleKind("code", "() -> text")
+    rules.define(kind, p)(lambda: "default")
+    rules.define(kind, p, platform="moon")(lambda: "moon")
+    built = Registry().load(plugin(rules))
+    assert built.table(kind)[p]() == "default"
+    assert built.table(kind, "moon")[p]() == "moon"
+    assert built.table(kind, "mars")[p]() == "default"
+
+
+def test_lazy_rules_are_loaded_when_their_kind_is_first_needed():
+    p, loads = Primitive("lazy"), []
+
+    def load():
+        loads.append(1)
+        return [rule_set(impl, p, lambda: "here")]
+
+    source = types.SimpleNamespace()
+    source.plugjax_rules = hookimpl(lambda: [LazyRules(kinds=("impl",), load=load)])
+    built = Registry().load(source)
+    built.table(jvp_rule)
+    assert not loads
+    assert built.table(impl)[p]() == "here"
+    built.table(impl)
+    assert len(loads) == 1
+
+
+def test_lazy_rules_without_what_they_need_are_left_out():
+    source = types.SimpleNamespace()
+    lazy = LazyRules(kinds=("impl",), load=lambda: 1 / 0, needs=("no_such_module",))
+    source.plugjax_rules = hookimpl(lambda: [lazy])
+    assert not Registry().load(source).table(impl)
+
+
+def test_loading_a_plugin_changes_the_generation_and_the_tables():
+    p = Primitive("late")
+    built = Registry()
+    table, generation = built.table(impl), built.generation
+    built.load(plugin(rule_set(impl, p)))
+    assert built.generation > generation
+    assert p in table
+
+
+def test_a_third_kind_of_rule_from_outside():
+    """Transformations declare kinds of their own."""
+    flops = RuleKind("flops", "(*avals, **params) -> int")
+    rules = RuleSet("tests")
+    from plugjax.lax import sin_p
+
+    rules.define(flops, sin_p)(lambda x: 10 * x.size)
+    built = Registry().load(plugin(rules))
+    assert built.table(flops)[sin_p](plugjax.typeof(np.ones(3))) == 30
+
+
+class TestDiscovery:
+    """Entry points, by installing a fake distribution into a folder."""
+
+    @pytest.fixture
+    def site(self, tmp_path):
+        def write(name, source, entry=None):
+            tmp_path.joinpath(f"{name}.py").write_text(source)
+            info = tmp_path / f"{name}-1.2.dist-info"
+            info.mkdir()
+            info.joinpath("METADATA").write_text(f"Metadata-Version: 2.1\nName: dist-{name}\nVersion: 1.2\n")
+            info.joinpath("entry_points.txt").write_text(f"[plugjax]\n{entry or name} = {name}\n")
+            return tmp_path
+
+        return write
+
+    @staticmethod
+    def run(site, code, **environment):
+        path = os.pathsep.join([str(site), os.environ.get("PYTHONPATH", "")])
+        done = subprocess.run(
+            [sys.executable, "-c", code],
+            env={**os.environ, "PYTHONPATH": path, **environment},
+            capture_output=True, text=True, timeout=120,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        return done.stdout, done.stderr
+
+    def test_a_broken_plugin_is_named_and_skipped(self, site):
+        folder = site("broken_one", "raise RuntimeError('oh no')")
+        code = "import plugjax.numpy as jnp; print(float(jnp.sin(0.0) + 1))"
+        out, err = self.run(folder, code, PLUGJAX_BACKEND="numpy")
+        assert out.strip() == "1.0"
+        assert "broken_one" in err
+        assert "dist-broken_one 1.2" in err
+        assert "oh no" in err
+        assert PluginWarning.__name__ in err
+
+    def test_another_api_version_is_skipped(self, site):
+        source = (
+            "from plugjax.core import PluginInfo\n"
+            "plugjax_plugin = PluginInfo('old', api_version=0)\n"
+        )
+        folder = site("old_one", source)
+        code = "from plugjax.core import registry; print([p.name for p in registry.active().plugins if p.error])"
+        out, err = self.run(folder, code)
+        assert out.strip() == "['old_one']"
+        assert "plugin API 0" in err
+
+    def test_a_blocked_plugin_is_never_imported(self, site):
+        folder = site("blocked_one", "raise SystemExit('imported')")
+        code = "from plugjax.core import registry; print([p.name for p in registry.active().plugins if p.blocked])"
+        out, err = self.run(folder, code, PLUGJAX_NO_PLUGINS="blocked_one")
+        assert out.strip() == "['blocked_one']"
+        assert not err
+
+    def test_only_chosen_plugins(self, site):
+        folder = site("other_one", "raise SystemExit('imported')")
+        code = "from plugjax.core import registry; print(sorted(p.name for p in registry.active().plugins if not p.blocked))"
+        out, _ = self.run(folder, code, PLUGJAX_PLUGINS="lax,numpy")
+        assert out.strip() == "['core', 'lax', 'numpy']"
+
+    def test_our_own_plugins_come_by_entry_points(self):
+        names = {e.name for e in importlib.metadata.entry_points(group="plugjax")}
+        assert {"core", "lax", "numpy_api", "random", "stablehlo", "numpy", "xla", "iree"} <= names
+
+
+def test_generation_changes_compiled_programs():
+    """A rule that is replaced at run time is used by functions that were compiled before."""
+    from plugjax.lax import sin_p
+
+    f = plugjax.jit(lambda x: sin_p.bind(x))
+    with plugjax.default_device("numpy"):
+        before = float(f(np.float32(1.0)))
+        active = registry.active()
+        rules = rule_set(impl, sin_p, lambda x: x * 0 + 42, replace=True)
+        built = Registry()
+        for name, loaded in active._manager.list_name_plugin():
+            if name != "compile-by-backend":
+                built.load(loaded)
+        built.load(plugin(rules, name="replacement"))
+        with registry.use(built):
+            assert float(f(np.float32(1.0))) == 42
+        assert float(f(np.float32(1.0))) == before
+    assert abstract_eval

@@ -1,0 +1,448 @@
+"""Structural primitives against JAX: values, dtypes, weak types, derivatives and batching, row by row."""
+
+import itertools
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, Callable
+
+import jax
+import ml_dtypes
+import numpy as np
+import plugjax_numpy.plugin as numpy_plugin
+import pytest
+from jax import lax as jlax
+
+from plugjax import lax
+from plugjax.core import Registry, aval_of
+from plugjax.core import plugin as core_plugin
+from plugjax.core.registry import use
+from plugjax.core.transforms.batching import vmap
+from plugjax.core.transforms.grad import jvp, vjp
+from plugjax.lax import plugin as lax_plugin
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _registry():
+    with use(Registry().load(core_plugin, lax_plugin, numpy_plugin)):
+        yield
+
+
+RNG = np.random.default_rng(0)
+
+
+def f32(*shape):
+    return RNG.normal(size=shape).astype(np.float32)
+
+
+def i32(*shape, low=-5, high=6):
+    return RNG.integers(low, high, shape).astype(np.int32)
+
+
+def tied(*shape):
+    return RNG.integers(-2, 3, shape).astype(np.float32)
+
+
+@dataclass
+class Row:
+    """A function of ``lax`` (looked up by name in both packages), operands, and what else to call it with."""
+
+    name: str
+    operands: tuple[Any, ...]
+    kwargs: dict[str, Any] = field(default_factory=dict)
+    differentiable: bool = True
+    tolerance: float = 1e-5
+    call: Callable[..., Any] | None = None
+    batched: bool = True
+
+    def __str__(self):
+        shapes = ",".join(str(np.asarray(x).dtype) + str(np.shape(x)).replace(" ", "") for x in self.operands)
+        return f"{self.name}-{shapes}-{self.kwargs}".replace(" ", "")[:150]
+
+    def function(self, module):
+        if self.call is not None:
+            return partial(self.call, module)
+        return partial(getattr(module, self.name), **self.kwargs)
+
+
+def R(name, *operands, **options):  # noqa: N802  # reads as a table
+    own = {k: options.pop(k) for k in ("differentiable", "tolerance", "call", "batched") if k in options}
+    return Row(name, operands, options, **own)
+
+
+def starts(function):
+    """dynamic slices take their starts as one argument."""
+    return function
+
+
+def gather_numbers(module, *numbers):
+    return module.GatherDimensionNumbers(*numbers)
+
+
+def gather_row(operand, indices, numbers, sizes, mode=None, **kwargs):
+    def call(module, x, i):
+        return module.gather(
+            x, i, module.GatherDimensionNumbers(*numbers), sizes, mode=mode, **kwargs
+        )
+
+    return Row("gather", (operand, indices), {"n": numbers, "mode": mode}, call=call)
+
+
+def scatter_row(name, operand, indices, updates, numbers, mode=None, unique=False, **options):
+    def call(module, x, i, u):
+        return getattr(module, name)(
+            x, i, u, module.ScatterDimensionNumbers(*numbers), mode=mode, unique_indices=unique
+        )
+
+    return Row(name, (operand, indices, updates), {"n": numbers, "mode": mode}, call=call, **options)
+
+
+PAD = ((1, 2, 0), (0, 1, 2)), ((-1, 2, 1), (1, -2, 0)), ((-2, -1, 1), (3, -1, 2)), ((0, 0, 0), (0, 0, 1))
+
+SHAPE = [
+    R("reshape", f32(2, 3), new_sizes=(3, 2)),
+    R("reshape", f32(2, 3), new_sizes=(6,)),
+    R("reshape", f32(2, 3), new_sizes=(3, 2), dimensions=(1, 0)),
+    R("reshape", f32(0, 3), new_sizes=(3, 0, 2)),
+    R("reshape", f32(), new_sizes=(1, 1)),
+    R("broadcast", f32(2, 3), sizes=(4, 1)),
+    R("broadcast_in_dim", f32(3), shape=(2, 3, 4), broadcast_dimensions=(1,)),
+    R("broadcast_in_dim", f32(2, 1), shape=(2, 3, 4), broadcast_dimensions=(0, 2)),
+    R("broadcast_in_dim", f32(1, 1), shape=(1, 3), broadcast_dimensions=(0, 1)),
+    R("broadcast_in_dim", f32(1), shape=(0, 3), broadcast_dimensions=(0,)),
+    R("broadcast_to_rank", f32(2, 3), rank=4),
+    R("expand_dims", f32(2, 3), dimensions=(0, -1)),
+    R("expand_dims", f32(2, 3), dimensions=(1,)),
+    R("squeeze", f32(1, 2, 1, 3), dimensions=(0, -2)),
+    R("squeeze", f32(1, 2, 1), dimensions=(2,)),
+    R("rev", f32(2, 3, 2), dimensions=(0, 2)),
+    R("transpose", f32(2, 3, 4), permutation=(2, 0, 1)),
+    R("collapse", f32(2, 3, 4), start_dimension=1),
+    R("collapse", f32(2, 3, 4), start_dimension=0, stop_dimension=2),
+    R("collapse", f32(2, 3, 4), start_dimension=-2),
+    R("concatenate", f32(2, 3), f32(2, 1), f32(2, 2), call=lambda m, *xs: m.concatenate(xs, 1)),
+    R("concatenate", f32(2, 3), call=lambda m, *xs: m.concatenate(xs, 1)),
+    R("concatenate", f32(2, 3), f32(0, 3), call=lambda m, *xs: m.concatenate(xs, 0)),
+    R("split", f32(2, 5), sizes=(1, 4, 0), axis=-1),
+    R("split", f32(4, 2), sizes=(1, 3)),
+    *[R("pad", f32(3, 4), np.float32(0.5), padding_config=config) for config in PAD],
+    R("pad", f32(), np.float32(0.5), padding_config=()),
+    R("pad", f32(0, 2), np.float32(0.5), padding_config=((1, 1, 3), (0, 0, 0))),
+    R("full_like", f32(2, 3), fill_value=2, differentiable=False),
+]
+
+SLICING = [
+    R("slice", f32(4, 6), start_indices=(1, 2), limit_indices=(3, 6)),
+    R("slice", f32(4, 6), start_indices=(1, 0), limit_indices=(4, 6), strides=(2, 4)),
+    R("slice", f32(4, 7), start_indices=(1, 0), limit_indices=(4, 6), strides=(5, 3)),
+    R("slice", f32(4, 6), start_indices=(3, 2), limit_indices=(3, 6), strides=(2, 1)),
+    R("slice", f32(), start_indices=(), limit_indices=()),
+    R("slice_in_dim", f32(4, 6), start_index=-3, limit_index=None, stride=2, axis=1),
+    R("slice_in_dim", f32(4, 6), start_index=None, limit_index=-1, axis=-2),
+    R("index_in_dim", f32(4, 6), index=-1, axis=1, keepdims=False),
+    R("index_in_dim", f32(4, 6), index=2),
+    *[
+        R("dynamic_slice", f32(4, 6), np.int32(a), np.int32(b),
+          call=lambda m, x, a, b: m.dynamic_slice(x, (a, b), (2, 3)))
+        for a, b in [(0, 0), (1, 2), (-1, 5), (7, -20)]
+    ],
+    R("dynamic_slice", f32(4, 6), i32(2), call=lambda m, x, i: m.dynamic_slice(x, i, (2, 6))),
+    R("dynamic_slice", f32(4, 6), np.uint8(3), call=lambda m, x, i: m.dynamic_slice(x, (i, i), (2, 6))),
+    R("dynamic_slice", f32(4, 300), np.int8(-3), call=lambda m, x, i: m.dynamic_slice(x, (i, i), (2, 6))),
+    R("dynamic_slice", f32(), call=lambda m, x: m.dynamic_slice(x, (), ())),
+    R("dynamic_slice", f32(4), np.int32(-1),
+      call=lambda m, x, i: m.dynamic_slice(x, (i,), (2,), allow_negative_indices=False)),
+    R("dynamic_slice_in_dim", f32(4, 6), np.int32(3), slice_size=2, axis=1),
+    R("dynamic_index_in_dim", f32(4, 6), np.int32(-3), axis=1, keepdims=False),
+    *[
+        R("dynamic_update_slice", f32(4, 6), f32(2, 3), np.int32(a), np.int32(b),
+          call=lambda m, x, u, a, b: m.dynamic_update_slice(x, u, (a, b)))
+        for a, b in [(0, 0), (1, 2), (-1, 5), (7, -20)]
+    ],
+    R("dynamic_update_slice", f32(), f32(), call=lambda m, x, u: m.dynamic_update_slice(x, u, ())),
+    R("dynamic_update_slice_in_dim", f32(4, 6), f32(4, 2), np.int32(3), axis=1),
+    R("dynamic_update_index_in_dim", f32(4, 6), f32(4), np.int32(3), axis=1),
+    R("dynamic_update_index_in_dim", f32(4, 6), f32(4, 1), np.int32(3), axis=1),
+]  # fmt: skip
+
+X345 = f32(3, 4, 5)
+GATHER_CASES = [
+    # rows, columns, points, windows, batching axes, scalars
+    (f32(4, 3), i32(5, 1), ((1,), (0,), (0,)), (1, 3)),
+    (f32(4, 3), i32(2, 5, 1), ((2,), (0,), (0,)), (1, 3)),
+    (f32(4, 3), i32(5, 1), ((0,), (1,), (1,)), (4, 1)),
+    (f32(4, 3), i32(5, 2), ((), (0, 1), (0, 1)), (1, 1)),
+    (f32(4, 3), i32(5, 2), ((), (0, 1), (1, 0)), (1, 1)),
+    (f32(4, 3), i32(5, 2), ((1, 2), (), (0, 1)), (2, 2)),
+    (f32(4, 3), i32(2, 5, 2), ((0, 2), (), (0, 1)), (2, 3)),
+    (X345, i32(2, 2), ((0,), (0, 2), (2, 0)), (1, 4, 1)),
+    (X345, i32(2, 2), ((0, 2), (2,), (2, 0)), (2, 3, 1)),
+    (X345, i32(2, 1), ((1, 2), (1,), (1,)), (3, 1, 2)),
+    (X345, i32(3, 2, 1), ((1,), (1,), (1,), (0,), (0,)), (1, 1, 5)),
+    (X345, i32(2, 3, 1), ((), (1,), (1,), (2, 0), (0, 1))[:0] or ((2,), (1,), (1,), (0,), (1,)), (1, 1, 5)),
+    (X345, i32(3, 5, 1), ((1,), (), (1,), (0, 2), (0, 1)), (1, 2, 1)),
+    (f32(4), i32(1), ((), (0,), (0,)), (1,)),
+    (f32(4), i32(1), ((0,), (), (0,)), (3,)),
+    (f32(4, 3), i32(2, 0), ((1, 2), (), ()), (4, 3)),
+    (f32(4, 3), i32(2, 0), ((1, 2), (), ()), (2, 3)),
+    (f32(4, 3), i32(0, 1), ((1,), (0,), (0,)), (1, 3)),
+    (f32(4, 0), i32(2, 1), ((1,), (0,), (0,)), (1, 0)),
+    (f32(1, 3), i32(5, 1), ((1,), (0,), (0,)), (1, 3)),
+    (i32(4, 3), i32(5, 1), ((1,), (0,), (0,)), (1, 3)),
+    (f32(4, 3) > 0, i32(5, 1), ((1,), (0,), (0,)), (1, 3)),
+    (f32(4, 3).astype(ml_dtypes.bfloat16), i32(5, 1), ((1,), (0,), (0,)), (1, 3)),
+]
+GATHER = [
+    gather_row(*case, mode=mode) for case in GATHER_CASES for mode in ("clip", "fill")
+] + [gather_row(*GATHER_CASES[0], mode="fill", fill_value=7)]
+
+
+def in_bounds(case):
+    operand, indices, numbers, sizes = case
+    limits = [operand.shape[d] - sizes[d] + 1 for d in numbers[2]]
+    safe = np.stack([indices[..., k] % n for k, n in enumerate(limits)], -1) if limits else indices
+    return operand, safe.astype(indices.dtype), numbers, sizes
+
+
+def updates_like(case):
+    operand, indices, numbers, sizes = case
+    shape = jax.eval_shape(
+        lambda x, i: jlax.gather(x, i, jlax.GatherDimensionNumbers(*numbers), sizes), operand, indices
+    ).shape
+    return f32(*shape).astype(operand.dtype)
+
+
+SCATTER = [
+    scatter_row(name, case[0], case[1], updates_like(case), case[2], mode, tolerance=2e-2 if case[0].dtype.itemsize == 2 else 1e-5)
+    for case in GATHER_CASES
+    for mode in ("clip", None)
+    for name in ("scatter", "scatter_add", "scatter_max", "scatter_min", "scatter_mul", "scatter_sub")
+    if not (case[0].dtype == bool and name not in ("scatter", "scatter_max", "scatter_min"))
+    # Which of several updates wins is unspecified in XLA for bool windows and rounding order for bfloat16.
+]
+UNIQUE = np.array([[2], [0], [7]], np.int32)
+SCATTER += [
+    scatter_row(name, f32(5, 3), UNIQUE, f32(3, 3), ((1,), (0,), (0,)), None, True)
+    for name in ("scatter", "scatter_add", "scatter_mul", "scatter_max")
+]
+SCATTER += [
+    scatter_row(name, tied(3, 2), np.array([[0], [0], [2], [2]], np.int32), tied(4, 2), ((1,), (0,), (0,)))
+    for name in ("scatter_max", "scatter_min", "scatter")
+]
+
+NAN = np.array([[1, np.nan, 3, np.nan], [np.inf, -np.inf, 0.0, -0.0]], np.float32)
+ZEROS = np.array([[0, 2, 3, 1], [0, 2, 0, 4], [1, 2, 3, 4]], np.float32)
+REDUCTION = [
+    *[
+        R(name, x, axes=axes, tolerance=2e-2 if x.dtype.itemsize == 2 else 1e-5)
+        for name in ("reduce_sum", "reduce_max", "reduce_min", "reduce_prod")
+        for axes in ((), (0,), (1,), (0, 1), (1, 0))
+        for x in (f32(3, 4), tied(3, 4), ZEROS, i32(3, 4), i32(3, 4).astype(np.int8), f32(3, 4).astype(np.float16),
+                  f32(3, 4).astype(ml_dtypes.bfloat16), (f32(3, 4) + 1j * f32(3, 4)).astype(np.complex64))
+        if not (x.dtype.kind == "c" and name in ("reduce_max", "reduce_min"))
+    ],
+    R("reduce_max", NAN, axes=(1,), differentiable=False),
+    R("reduce_min", NAN, axes=(1,), differentiable=False),
+    R("reduce_max", f32(3, 4) + 1j * f32(3, 4).astype(np.complex64), axes=(1,), differentiable=False),
+    *[R(name, f32(0, 2), axes=(0,)) for name in ("reduce_sum", "reduce_max", "reduce_min", "reduce_prod")],
+    *[R(name, i32(0, 2), axes=(0,)) for name in ("reduce_sum", "reduce_max", "reduce_min", "reduce_prod")],
+    *[R(name, i32(0, 2).astype(np.uint8), axes=(0,)) for name in ("reduce_max", "reduce_min")],
+    *[R(name, f32(0, 2) > 0, axes=(0,)) for name in ("reduce_max", "reduce_min", "reduce_and", "reduce_or", "reduce_xor")],
+    *[
+        R(name, x, axes=axes)
+        for name in ("reduce_and", "reduce_or", "reduce_xor")
+        for axes in ((), (0,), (0, 1))
+        for x in (f32(3, 4) > 0, i32(3, 4), i32(3, 4).astype(np.uint8))
+    ],
+    *[
+        R(name, x, axis=axis, index_dtype=dtype)
+        for name in ("argmax", "argmin")
+        for axis, dtype in ((0, np.int32), (1, np.int8))
+        for x in (f32(2, 4), tied(2, 4), NAN, NAN.astype(ml_dtypes.bfloat16), i32(2, 4), f32(2, 4) > 0)
+    ],
+    *[
+        R(name, x, axis=axis, reverse=reverse, tolerance=tolerance)
+        for name in ("cumsum", "cumprod", "cummax", "cummin", "cumlogsumexp")
+        for axis in (0, 1)
+        for reverse in (False, True)
+        for x, tolerance in ((f32(3, 5), 1e-5), (tied(4, 6), 1e-5), (ZEROS, 1e-5), (f32(1, 2), 1e-5), (f32(0, 3), 1e-5),
+                             (f32(3, 7).astype(np.float16), 1e-2))
+    ],
+    *[R(name, i32(3, 5), axis=1) for name in ("cumsum", "cumprod", "cummax", "cummin")],
+    R("cumsum", i32(3, 500, low=0, high=120).astype(np.int8), axis=1),
+    R("cumsum", (f32(3, 5) + 1j * f32(3, 5)).astype(np.complex64), axis=1),
+    R("cumlogsumexp", np.array([-np.inf, -np.inf, 1.0, np.inf], np.float32), axis=0, differentiable=False),
+    R("cumlogsumexp", (f32(3, 5) + 1j * f32(3, 5)).astype(np.complex64), axis=1, differentiable=False),
+]  # fmt: skip
+
+
+def dot_row(x, y, numbers, **kwargs):
+    wide = x.dtype.itemsize >= 4 and y.dtype.itemsize >= 4
+    return Row("dot_general", (x, y), {"dimension_numbers": numbers, **kwargs}, tolerance=1e-5 if wide else 3e-2)
+
+
+MATRIX = (((1,), (0,)), ((), ()))
+DOT = [
+    dot_row(f32(3, 4), f32(4, 2), MATRIX),
+    dot_row(f32(4), f32(4), (((0,), (0,)), ((), ()))),
+    dot_row(f32(3, 4), f32(4), MATRIX),
+    dot_row(f32(4), f32(4, 3), (((0,), (0,)), ((), ()))),
+    dot_row(f32(4), f32(3, 4), (((0,), (1,)), ((), ()))),
+    dot_row(f32(4), f32(3), (((), ()), ((), ()))),
+    dot_row(f32(), f32(2, 3), (((), ()), ((), ()))),
+    dot_row(f32(4), f32(4), (((), ()), ((0,), (0,)))),
+    dot_row(f32(2, 3, 4), f32(2, 4, 5), (((2,), (1,)), ((0,), (0,)))),
+    dot_row(f32(3, 2, 4), f32(4, 5, 2), (((2,), (0,)), ((1,), (2,)))),
+    dot_row(f32(2, 3, 4, 5), f32(5, 2, 6, 3), (((1, 3), (3, 0)), ((0,), (1,)))),
+    dot_row(f32(2, 3, 4, 5), f32(3, 5, 6), (((3, 1), (1, 0)), ((), ()))),
+    dot_row(f32(2, 3, 4), f32(3, 2), (((), ()), ((0, 1), (1, 0)))),
+    dot_row(f32(2, 3, 4), f32(4, 5), (((2,), (0,)), ((), ()))),
+    dot_row(f32(3, 0), f32(0, 2), MATRIX),
+    dot_row(f32(0, 3), f32(3, 2), MATRIX),
+    dot_row(i32(3, 4), i32(4, 2), MATRIX),
+    dot_row(i32(3, 4), f32(4, 2), MATRIX),
+    dot_row(i32(3, 4).astype(np.int8), i32(4, 2).astype(np.int8), MATRIX, preferred_element_type=np.int32),
+    dot_row(f32(3, 4) > 0, f32(4, 2) > 0, MATRIX),
+    dot_row(*[(f32(4, 4) + 1j * f32(4, 4)).astype(np.complex64) for _ in range(2)], MATRIX),
+    dot_row(f32(3, 4).astype(np.float16), f32(4, 2).astype(np.float16), MATRIX),
+    dot_row(f32(3, 4).astype(ml_dtypes.bfloat16), f32(4, 2).astype(ml_dtypes.bfloat16), MATRIX),
+    dot_row(f32(3, 4).astype(ml_dtypes.bfloat16), f32(4, 2).astype(ml_dtypes.bfloat16), MATRIX,
+            preferred_element_type=np.float32),
+    dot_row(f32(3, 4).astype(ml_dtypes.bfloat16), f32(4, 2), MATRIX),
+    dot_row(f32(3, 4), f32(4, 2), MATRIX, precision="high"),
+    R("dot", f32(3, 4), f32(4, 2)),
+    R("batch_matmul", f32(2, 3, 4), f32(2, 4, 5)),
+]  # fmt: skip
+
+SORTING = [
+    *[
+        R("sort", x, dimension=d)
+        for d in (0, -1)
+        for x in (f32(4, 5), tied(4, 5), i32(4, 5), f32(4, 5) > 0, f32(4, 5).astype(np.float16),
+                  f32(4, 5).astype(ml_dtypes.bfloat16), f32(0, 5))
+    ],
+    *[R("sort", NAN.astype(t), differentiable=False) for t in (np.float32, np.float16, ml_dtypes.bfloat16)],
+    R("sort", (tied(3, 9) + 1j * tied(3, 9)).astype(np.complex64), differentiable=False),
+    R("sort", tied(3, 7), f32(3, 7), call=lambda m, *xs: m.sort(xs, 1)),
+    R("sort", tied(3, 7), tied(3, 7), f32(3, 7), call=lambda m, *xs: m.sort(xs, 0, num_keys=2)),
+    R("sort", tied(3, 7), f32(3, 7), i32(3, 7), call=lambda m, *xs: m.sort(xs, 1, num_keys=2)),
+    R("sort_key_val", tied(3, 7), i32(3, 7)),
+    R("sort_key_val", NAN, f32(2, 4), differentiable=False),
+    *[R("top_k", x, k=3) for x in (f32(4, 5), tied(4, 5), i32(4, 5), tied(7).astype(ml_dtypes.bfloat16), f32(4, 5) > 0)],
+    R("top_k", f32(4, 5), k=5),
+    R("top_k", f32(4, 5), k=0),
+    R("top_k", f32(4, 5), k=2, axis=0),
+    R("top_k", NAN, k=4, differentiable=False),
+    R("top_k", -NAN, k=3, differentiable=False),
+]  # fmt: skip
+
+ROWS = [*SHAPE, *SLICING, *GATHER, *SCATTER, *REDUCTION, *DOT, *SORTING]
+
+
+def leaves(tree):
+    return list(tree) if isinstance(tree, (list, tuple)) else [tree]
+
+
+def assert_same(found, expected, tolerance=1e-5, weak=True):
+    found, expected = leaves(found), leaves(expected)
+    assert len(found) == len(expected)
+    for y, z in zip(found, expected, strict=True):
+        assert y.shape == z.shape
+        if z.dtype == jax.dtypes.float0:
+            assert y.dtype.names == ("float0",)
+            continue
+        assert y.dtype == z.dtype
+        if weak and hasattr(z, "weak_type"):
+            assert aval_of(y).weak_type == z.weak_type
+        a, b = np.asarray(y), np.asarray(z)
+        assert a.shape == b.shape
+        assert a.dtype == b.dtype
+        if a.dtype.kind in "fcV":
+            wide = np.complex128 if a.dtype.kind == "c" else np.float64
+            np.testing.assert_allclose(a.astype(wide), b.astype(wide), rtol=tolerance, atol=tolerance)
+        else:
+            np.testing.assert_array_equal(a, b)
+
+
+def differentiable(row):
+    return row.differentiable and any(np.asarray(x).dtype.kind in "fcV" for x in row.operands)
+
+
+def tangent(x):
+    x = np.asarray(x)
+    if x.dtype.kind not in "fcV":
+        return np.zeros(x.shape, jax.dtypes.float0)
+    return RNG.normal(size=x.shape).astype(x.dtype)
+
+
+@pytest.mark.parametrize("row", ROWS, ids=str)
+def test_values(row):
+    before = [np.array(x) for x in row.operands]
+    assert_same(row.function(lax)(*row.operands), row.function(jlax)(*row.operands), row.tolerance)
+    for x, y in zip(row.operands, before, strict=True):
+        np.testing.assert_array_equal(np.asarray(x), y)
+
+
+@pytest.mark.parametrize("row", [r for r in ROWS if differentiable(r)], ids=str)
+def test_derivatives(row):
+    if row.name == "scatter_mul":
+        # JAX, too, has this derivative by the updates for unique indices only.
+        ours, theirs = ((lambda m: lambda x: row.function(m)(x, *row.operands[1:]))(m) for m in (lax, jlax))
+        operands = row.operands[:1]
+    else:
+        ours, theirs = row.function(lax), row.function(jlax)
+        operands = row.operands
+    tangents = [tangent(x) for x in operands]
+    expected = jax.jvp(theirs, operands, tangents)
+    found = jvp(ours, operands, tangents)
+    assert_same(found[0], expected[0], row.tolerance)
+    assert_same(found[1], expected[1], row.tolerance, weak=False)
+    out, pull = jax.vjp(theirs, *operands)
+    bars = jax.tree.map(tangent, out)
+    _, our_pull = vjp(ours, *operands)
+    assert_same(our_pull(bars), pull(bars), row.tolerance, weak=False)
+
+
+@pytest.mark.parametrize("row", [r for r in ROWS if r.operands], ids=str)
+def test_batching(row):
+    ranks = [np.ndim(x) for x in row.operands]
+    choices = [(None, 0) if rank == 0 else (None, 0, rank) for rank in ranks]
+    combinations = [c for c in itertools.product(*choices) if any(d is not None for d in c)]
+    if len(combinations) > 8:
+        combinations = [combinations[i] for i in RNG.choice(len(combinations), 8, replace=False)]
+    for axes in combinations:
+        operands = []
+        for x, d in zip(row.operands, axes, strict=True):
+            stacked = [x, np.roll(x, 1, 0) if np.ndim(x) else np.asarray(x + np.asarray(x).dtype.type(1))]
+            operands.append(x if d is None else np.stack(stacked, d))
+        found = vmap(row.function(lax), in_axes=axes)(*operands)
+        instances = [
+            leaves(
+                row.function(lax)(
+                    *[x if d is None else np.take(x, i, d) for x, d in zip(operands, axes, strict=True)]
+                )
+            )
+            for i in range(2)
+        ]
+        expected = [np.stack([np.asarray(y) for y in ys]) for ys in zip(*instances, strict=True)]
+        assert_same(found, expected, row.tolerance, weak=False)
+
+
+@pytest.mark.parametrize("row", [r for r in ROWS if differentiable(r)][::3], ids=str)
+def test_batched_derivatives(row):
+    """vmap of vjp: the rules that transposes are written in are batched, too."""
+    (position, x), *_ = [
+        (i, x) for i, x in enumerate(row.operands) if np.asarray(x).dtype.kind in "fcV"
+    ]
+
+    def gradient(module, pullback, x, bars):
+        def along(value):
+            return row.function(module)(*row.operands[:position], value, *row.operands[position + 1 :])
+
+        return pullback(along, x)[1](bars)[0]
+
+    out = jax.eval_shape(row.function(jlax), *row.operands)
+    bars = jax.tree.map(lambda y: np.stack([tangent(np.zeros(y.shape, y.dtype)) for _ in range(3)]), out)
+    stacked = np.stack([np.asarray(x)] * 3)
+    found = vmap(partial(gradient, lax, vjp))(stacked, bars)
+    expected = jax.vmap(partial(gradient, jlax, jax.vjp))(stacked, bars)
+    assert_same(found, expected, 3 * row.tolerance, weak=False)
