@@ -20,6 +20,7 @@ from plugjax.lax.dynamic_slicing import rules as dynamic_slicing_rules
 from plugjax.lax.exponential import rules as exponential_rules
 from plugjax.lax.gather_scatter import rules as gather_scatter_rules
 from plugjax.lax.joining import rules as joining_rules
+from plugjax.lax.random_bits import rules as random_bits_rules
 from plugjax.lax.reduction import rules as reduction_rules
 from plugjax.lax.scattering import rules as scattering_rules
 from plugjax.lax.selection import rules as selection_rules
@@ -45,6 +46,7 @@ def plugjax_rules() -> list[RuleSet]:
         exponential_rules,
         gather_scatter_rules,
         joining_rules,
+        random_bits_rules,
         reduction_rules,
         scattering_rules,
         selection_rules,

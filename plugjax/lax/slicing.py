@@ -227,6 +227,11 @@ def _starts(
         raise ValueError(
             f"Length of allow_negative_indices must match number of operand dimensions ({len(wraps)} vs {operand.shape})"
         )
+    for start, size, wrap in zip(starts, operand.shape, wraps, strict=True):
+        if not wrap and isinstance(start, np.generic) and start < 0:
+            raise ValueError(
+                f"lax.{who}: index {start} is out of bounds for dimension {size} if allow_negative_indices=False"
+            )
     return [
         _from_end(start, size) if wrap else start
         for start, size, wrap in zip(starts, operand.shape, wraps, strict=True)

@@ -66,7 +66,7 @@ def sort_key_val(
     return found[0], found[1]
 
 
-def top_k(operand: Any, k: int, *, axis: int = -1) -> tuple[Any, Any]:
+def top_k(operand: Any, k: int, *, axis: int = -1) -> list[Any]:
     """The ``k`` largest elements along an axis, largest first, and their indices as int32.
 
     Of equal elements the one with the lower index comes first. A positive nan counts as the largest value, a
@@ -75,10 +75,10 @@ def top_k(operand: Any, k: int, *, axis: int = -1) -> tuple[Any, Any]:
     rank = aval_of(operand).ndim
     place = canonical_axis(axis, rank)
     if place == rank - 1:
-        values, indices = top_k_p.bind(operand, k=int(k))
-        return values, indices
-    values, indices = top_k_p.bind(moveaxis(operand, place, rank - 1), k=int(k))
-    return moveaxis(values, rank - 1, place), moveaxis(indices, rank - 1, place)
+        found: list[Any] = top_k_p.bind(operand, k=int(k))
+        return found
+    found = top_k_p.bind(moveaxis(operand, place, rank - 1), k=int(k))
+    return [moveaxis(x, rank - 1, place) for x in found]
 
 
 @rules.define(abstract_eval, sort_p)

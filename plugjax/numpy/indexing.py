@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,6 @@ from plugjax.core.array import Array, from_host
 from plugjax.core.errors import ConcretizationTypeError
 from plugjax.core.trace import Tracer
 from plugjax.lax.families import scalar
-from plugjax.numpy.arithmetic import divide, power
 from plugjax.numpy.index_plan import Entry, Plan, entries, make_plan, normalized, slice_bounds
 from plugjax.numpy.manipulation import canonical_axis, ravel
 from plugjax.numpy.promotion import (
@@ -25,8 +24,8 @@ from plugjax.numpy.promotion import (
 )
 
 __all__ = [
-    "IndexUpdate", "at", "choose", "compress", "diagonal", "extract", "fill_diagonal", "getitem", "ix_", "place", "put",
-    "put_along_axis", "take", "take_along_axis", "unravel_index", "ravel_multi_index",
+    "choose", "compress", "diagonal", "extract", "getitem", "ix_", "ravel_multi_index", "take", "take_along_axis",
+    "unravel_index",
 ]  # fmt: skip
 
 
@@ -57,7 +56,7 @@ def getitem(x: Array, index: Any) -> Array:
         type(e) in (int, slice) or e is None or (isinstance(e, Array) and not e.ndim) for e in row
     ):
         return _dynamic(x, row, shape)
-    return _gather(x, row, None, None, False, False)
+    return gather(x, row, None, None, False, False)
 
 
 def _take_one(x: Array, index: int, shape: Sequence[int]) -> Array:
@@ -156,11 +155,11 @@ def _dynamic(x: Array, row: Sequence[Entry], shape: Sequence[int]) -> Array:
     return lax.expand_dims(x, tuple(new)) if new else x
 
 
-def _index_array(plan: Plan) -> Operand:
+def index_array(plan: Plan) -> Operand:
     return from_host(plan.indices) if isinstance(plan.indices, np.ndarray) else plan.indices
 
 
-def _gather(
+def gather(
     x: Array,
     row: Sequence[Entry],
     mode: Any,
@@ -174,7 +173,7 @@ def _gather(
     else:
         result = lax.gather(
             x,
-            _index_array(plan),
+            index_array(plan),
             plan.numbers,
             plan.slice_sizes,
             unique_indices=unique_indices or plan.ordered,
@@ -185,152 +184,7 @@ def _gather(
     return lax.expand_dims(result, plan.new_axes) if plan.new_axes else result
 
 
-class IndexUpdate:
-    """``x.at``: functional updates, ``x.at[index].set(y)`` and its like.
-
-    Example:
-        >>> import plugjax.numpy as jnp
-        >>> jnp.zeros(3).at[1].set(5)
-        Array([0., 5., 0.], dtype=float32)
-    """
-
-    __slots__ = ("array",)
-
-    def __init__(self, array: Array) -> None:
-        self.array = array
-
-    def __getitem__(self, index: Any) -> IndexedUpdate:
-        return IndexedUpdate(self.array, index)
-
-    def __repr__(self) -> str:
-        return f"_IndexUpdateHelper({self.array!r})"
-
-
-class IndexedUpdate:
-    """``x.at[index]``. Every method returns a new array.
-
-    ``mode`` says what becomes of indices out of bounds: ``"drop"`` (the default; ``"fill"`` is the same) leaves them out,
-    ``"clip"`` moves them in, ``"promise_in_bounds"`` says that there are none.
-    """
-
-    __slots__ = ("array", "index")
-
-    def __init__(self, array: Array, index: Any) -> None:
-        self.array = array
-        self.index = index
-
-    def __repr__(self) -> str:
-        return f"_IndexUpdateRef({self.array!r}, {self.index!r})"
-
-    def get(
-        self,
-        *,
-        indices_are_sorted: bool = False,
-        unique_indices: bool = False,
-        mode: Any = None,
-        fill_value: Any = None,
-        wrap_negative_indices: bool = True,
-    ) -> Array:
-        """``x[index]``; with mode ``"fill"``, elements out of bounds are ``fill_value`` (nan by default)."""
-        if mode is None and fill_value is None:
-            return getitem(self.array, self.index)
-        row = entries(self.array.shape, self.index)
-        return _gather(self.array, row, mode, fill_value, indices_are_sorted, unique_indices)
-
-    def _scatter(self, operation: Callable[..., Any], values: ArrayLike, x: Array | None, **options: Any) -> Array:
-        operand = self.array if x is None else x
-        return _scatter(operation, operand, self.index, values, **options)
-
-    def set(self, values: ArrayLike, **options: Any) -> Array:
-        """``x`` with ``values`` at the index."""
-        return self._scatter(lax.scatter, values, None, **options)
-
-    def add(self, values: ArrayLike, **options: Any) -> Array:
-        """``x`` with ``values`` added at the index, once for each time that an element is named."""
-        return self._scatter(lax.scatter_add, values, None, **options)
-
-    def subtract(self, values: ArrayLike, **options: Any) -> Array:
-        """``x`` with ``values`` subtracted at the index."""
-        return self._scatter(lax.scatter_sub, values, None, **options)
-
-    def multiply(self, values: ArrayLike, **options: Any) -> Array:
-        """``x`` multiplied by ``values`` at the index."""
-        return self._scatter(lax.scatter_mul, values, None, **options)
-
-    mul = multiply
-
-    def divide(self, values: ArrayLike, **options: Any) -> Array:
-        """``x`` divided by ``values`` at the index."""
-        return divide(self.array, self._scatter(lax.scatter_mul, values, lax.full_like(self.array, 1), **options))
-
-    def power(self, values: ArrayLike, **options: Any) -> Array:
-        """``x`` to the power of ``values`` at the index."""
-        return power(self.array, self._scatter(lax.scatter_mul, values, lax.full_like(self.array, 1), **options))
-
-    def min(self, values: ArrayLike, **options: Any) -> Array:
-        """The smaller of ``x`` and ``values`` at the index."""
-        return self._scatter(lax.scatter_min, values, None, **options)
-
-    def max(self, values: ArrayLike, **options: Any) -> Array:
-        """The larger of ``x`` and ``values`` at the index."""
-        return self._scatter(lax.scatter_max, values, None, **options)
-
-    def apply(self, func: Callable[[Array], Array], **options: Any) -> Array:
-        """``x`` with ``func`` applied at the index.
-
-        Differs from JAX:
-            An element that is named twice is changed once.
-        """
-        return self.set(func(self.get()), **options)
-
-
-def _scatter(
-    operation: Callable[..., Any],
-    x: Array,
-    index: Any,
-    values: ArrayLike,
-    *,
-    indices_are_sorted: bool = False,
-    unique_indices: bool = False,
-    mode: Any = None,
-    wrap_negative_indices: bool = True,
-) -> Array:
-    plan = make_plan(x.aval.shape, entries(x.aval.shape, index))
-    y = as_operand("scatter", values)
-    if y.dtype != x.dtype or y.weak_type != x.weak_type:
-        y = lax.convert_element_type(y, x.dtype)
-    full = list(plan.shape)
-    for axis in plan.new_axes:
-        full.insert(axis, 1)
-    if y.ndim > len(full) and all(n == 1 for n in y.shape[: y.ndim - len(full)]):
-        y = lax.squeeze(y, tuple(range(y.ndim - len(full))))
-    y = broadcast_to_shape("scatter", y, tuple(full))
-    if plan.new_axes:
-        y = lax.squeeze(y, plan.new_axes)
-    if 0 in y.shape:
-        return x
-    numbers = lax.ScatterDimensionNumbers(
-        update_window_dims=plan.numbers.offset_dims,
-        inserted_window_dims=plan.numbers.collapsed_slice_dims,
-        scatter_dims_to_operand_dims=plan.numbers.start_index_map,
-    )
-    return operation(  # type: ignore[no-any-return]  # an array
-        x,
-        _index_array(plan),
-        y,
-        numbers,
-        indices_are_sorted=indices_are_sorted or plan.ordered,
-        unique_indices=unique_indices or plan.ordered,
-        mode=mode,
-    )
-
-
-def at(x: Array) -> IndexUpdate:
-    """The value of ``x.at``."""
-    return IndexUpdate(x)
-
-
-def _integers(who: str, indices: ArrayLike) -> Operand:
+def integers(who: str, indices: ArrayLike) -> Operand:
     found = as_operand(who, indices)
     if not dtypes.is_integer(found.dtype):
         raise TypeError(f"{who} requires integer indices, got {found.aval.str_short()}; convert them with .astype(int).")
@@ -361,7 +215,7 @@ def take(
     if out is not None:
         raise NotImplementedError("The 'out' argument to jnp.take is not supported.")
     x = as_operand("take", a)
-    chosen = _integers("take", indices)
+    chosen = integers("take", indices)
     if axis is None:
         x, axis = ravel(x), 0
     axis = canonical_axis(axis, x.ndim)
@@ -381,7 +235,7 @@ def take(
     row = [slice(None)] * x.ndim
     entry = np.asarray(chosen) if type(chosen) is Array and chosen._placement.backend.host_visible else chosen
     row[axis] = entry  # type: ignore[call-overload]  # a row holds slices and arrays
-    return _gather(x, row, mode or "fill", fill_value, indices_are_sorted, unique_indices)
+    return gather(x, row, mode or "fill", fill_value, indices_are_sorted, unique_indices)
 
 
 def take_along_axis(
@@ -404,7 +258,7 @@ def take_along_axis(
         Array([[2],
                [3]], dtype=int32)
     """
-    x, chosen, axis = _along_axis("take_along_axis", arr, indices, axis)
+    x, chosen, axis = along_axis("take_along_axis", arr, indices, axis)
     batch = tuple(i for i in range(x.ndim) if i != axis)
     numbers = lax.GatherDimensionNumbers(
         offset_dims=(),
@@ -418,10 +272,10 @@ def take_along_axis(
     )
 
 
-def _along_axis(
+def along_axis(
     who: str, arr: ArrayLike, indices: ArrayLike, axis: int | None
 ) -> tuple[Array, Operand, int]:
-    x, chosen = as_operand(who, arr), _integers(who, indices)
+    x, chosen = as_operand(who, arr), integers(who, indices)
     if axis is None:
         if chosen.ndim != 1:
             raise ValueError(f"{who} indices must be 1D if axis=None, got shape {chosen.shape}")
@@ -440,44 +294,6 @@ def _along_axis(
     return spread(x), spread(chosen), axis
 
 
-def put_along_axis(
-    arr: ArrayLike,
-    indices: ArrayLike,
-    values: ArrayLike,
-    axis: int | None,
-    inplace: bool = True,
-    *,
-    mode: str | None = None,
-) -> Array:
-    """``arr`` with values set along an axis, at indices that differ from row to row; needs ``inplace=False``."""
-    if inplace:
-        raise ValueError("jnp.put_along_axis cannot modify arrays in-place, because JAX arrays are immutable. Pass inplace=False.")
-    x = as_operand("put_along_axis", arr)
-    flat, chosen, position = _along_axis("put_along_axis", x, indices, axis)
-    grids = tuple(
-        chosen if i == position else lax.broadcasted_iota(np.int32, chosen.shape, i) for i in range(flat.ndim)
-    )
-    return lax.reshape(IndexUpdate(flat)[grids].set(values, mode=mode), x.shape)
-
-
-def put(
-    a: ArrayLike, ind: ArrayLike, v: ArrayLike, mode: str | None = None, *, inplace: bool = True
-) -> Array:
-    """The flattened array with values set at indices; needs ``inplace=False``."""
-    if inplace:
-        raise ValueError("jnp.put cannot modify arrays in-place, because JAX arrays are immutable. Pass inplace=False.")
-    x, chosen, values = as_operand("put", a), ravel(_integers("put", ind)), ravel(as_operand("put", v))
-    if not chosen.size or not values.size:
-        return x
-    repeats = -(-chosen.size // values.size)
-    values = lax.slice_in_dim(lax.concatenate([values] * repeats, 0), 0, chosen.size)
-    if mode == "wrap":
-        chosen, mode = lax.rem(chosen, scalar(x.size, chosen)), None
-    elif mode == "clip":
-        chosen = lax.clamp(scalar(0, chosen), chosen, scalar(x.size - 1, chosen))
-    return lax.reshape(IndexUpdate(ravel(x))[chosen].set(values, mode=mode), x.shape)
-
-
 def diagonal(a: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Array:
     """The diagonal of two axes, as the last axis."""
     x = as_operand("diagonal", a)
@@ -491,17 +307,6 @@ def diagonal(a: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> A
     steps = np.arange(size, dtype=np.int32)
     found = getitem(x, (steps - min(offset, 0), steps + max(offset, 0)))
     return lax.transpose(found, (*range(1, found.ndim), 0))
-
-
-def fill_diagonal(a: ArrayLike, val: ArrayLike, wrap: bool = False, *, inplace: bool = True) -> Array:
-    """``a`` with its main diagonal set; needs ``inplace=False``."""
-    if inplace:
-        raise NotImplementedError("JAX arrays are immutable, must use inplace=False")
-    if wrap:
-        raise NotImplementedError("wrap=True is not implemented, must use wrap=False")
-    x = as_operand("fill_diagonal", a)
-    steps = np.arange(min(x.shape), dtype=np.int32)
-    return IndexUpdate(x)[(steps,) * x.ndim].set(val)
 
 
 def compress(
@@ -551,7 +356,7 @@ def ix_(*args: ArrayLike) -> tuple[Array, ...]:
 
 def choose(a: ArrayLike, choices: Sequence[ArrayLike], out: None = None, mode: str = "raise") -> Array:
     """For each element of ``a``, the element of the choice with that number; mode ``"wrap"`` or ``"clip"``."""
-    which = _integers("choose", a)
+    which = integers("choose", a)
     count = len(choices)
     if mode == "raise":
         if isinstance(which, Tracer):
@@ -571,7 +376,7 @@ def choose(a: ArrayLike, choices: Sequence[ArrayLike], out: None = None, mode: s
 
 def unravel_index(indices: ArrayLike, shape: int | Sequence[int]) -> tuple[Array, ...]:
     """Flat indices as one index per axis, clipped to the array."""
-    found = _integers("unravel_index", indices)
+    found = integers("unravel_index", indices)
     sizes = (shape,) if isinstance(shape, int) else tuple(int(n) for n in shape)
     total = int(np.prod(sizes))
     low = scalar(0, found)
@@ -589,7 +394,7 @@ def ravel_multi_index(
     multi_index: Sequence[ArrayLike], dims: Sequence[int], mode: str = "raise", order: str = "C"
 ) -> Array:
     """One index per axis as flat indices; mode ``"wrap"`` or ``"clip"`` under a transformation."""
-    parts = [_integers("ravel_multi_index", i) for i in multi_index]
+    parts = [integers("ravel_multi_index", i) for i in multi_index]
     if mode == "raise":
         if any(isinstance(p, Tracer) for p in parts):
             raise ConcretizationTypeError("ravel_multi_index with mode='raise' needs concrete indices; use 'wrap' or 'clip'.")

@@ -29,8 +29,7 @@ from plugjax.numpy.promotion import (
 )
 
 __all__ = [
-    "all", "amax", "amin", "any", "argmax", "argmin", "average", "count_nonzero", "cumprod", "cumsum", "cumulative_prod",
-    "cumulative_sum", "max", "mean", "min", "prod", "ptp", "std", "sum", "var",
+    "all", "amax", "amin", "any", "argmax", "argmin", "average", "count_nonzero", "max", "mean", "min", "prod", "ptp", "std", "sum", "var",
 ]  # fmt: skip
 
 AxisArg: TypeAlias = int | Sequence[int] | None
@@ -54,7 +53,7 @@ def _masked(who: str, x: Array, where: ArrayLike, neutral: Any) -> Array:
     return pick(broadcast_to_shape(who, mask, x.shape), x, scalar(neutral, x))
 
 
-def _wide_integer(dtype: DType) -> DType:
+def wide_integer(dtype: DType) -> DType:
     """The dtype that integers are summed in: at least the default width, as NumPy does."""
     default = dtypes.canonicalize(int)
     if dtype is BOOL:
@@ -81,7 +80,7 @@ def _accumulate(
     if dtype is not None:
         result = canonical_dtype(who, dtype)
     else:
-        result = _wide_integer(x.dtype) if promote_integers else x.dtype
+        result = wide_integer(x.dtype) if promote_integers else x.dtype
     if result is BOOL:
         result = dtypes.canonicalize(int)
     # Halves are summed in float32: their 11 bits would be lost after a thousand terms.
@@ -470,87 +469,3 @@ def argmin(
 ) -> Array:
     """Index of the first smallest element along an axis; of the flattened array by default."""
     return _arg_extremum("argmin", lax.argmin, a, axis, out, keepdims)
-
-
-def _cumulative(
-    who: str,
-    scan: Callable[..., Array],
-    a: ArrayLike,
-    axis: int | None,
-    dtype: DTypeLike | None,
-    out: None,
-    promote_integers: bool = False,
-) -> Array:
-    reject_out(who, out)
-    x = as_operand(who, a)
-    if axis is None:
-        x, axis = ravel(x), 0
-    position = canonical_axis(axis, x.ndim)
-    if dtype is not None:
-        wanted = canonical_dtype(who, dtype)
-    else:
-        wanted = _wide_integer(x.dtype) if promote_integers or x.dtype is BOOL else x.dtype
-    if wanted is BOOL:
-        wanted = dtypes.canonicalize(int)
-        return converted(scan(converted(x, wanted), position), BOOL)
-    return scan(converted(x, wanted), position)
-
-
-def cumsum(
-    a: ArrayLike, axis: int | None = None, dtype: DTypeLike | None = None, out: None = None
-) -> Array:
-    """Sums of the elements so far, along an axis.
-
-    Example:
-        >>> import plugjax.numpy as jnp
-        >>> jnp.cumsum(jnp.arange(4))
-        Array([0, 1, 3, 6], dtype=int32)
-    """
-    return _cumulative("cumsum", lax.cumsum, a, axis, dtype, out)
-
-
-def cumprod(
-    a: ArrayLike, axis: int | None = None, dtype: DTypeLike | None = None, out: None = None
-) -> Array:
-    """Products of the elements so far, along an axis."""
-    return _cumulative("cumprod", lax.cumprod, a, axis, dtype, out)
-
-
-def _cumulative_api(
-    who: str, scan: Callable[..., Array], x: ArrayLike, axis: int | None, dtype: DTypeLike | None, initial: int | None
-) -> Array:
-    x = as_operand(who, x)
-    if axis is None:
-        if x.ndim != 1:
-            raise ValueError(f"The input array has rank {x.ndim}, however the axis argument is required")
-        axis = 0
-    position = canonical_axis(axis, x.ndim)
-    found = _cumulative(who, scan, x, position, dtype, None, promote_integers=True)
-    if initial is not None:
-        first = lax.full((*x.shape[:position], 1, *x.shape[position + 1 :]), scalar(initial, found))
-        found = lax.concatenate([first, found], position)
-    return found
-
-
-def cumulative_sum(
-    x: ArrayLike,
-    /,
-    *,
-    axis: int | None = None,
-    dtype: DTypeLike | None = None,
-    include_initial: bool = False,
-) -> Array:
-    """Sums of the elements so far (array API); with ``include_initial``, a 0 in front."""
-    return _cumulative_api("cumulative_sum", lax.cumsum, x, axis, dtype, 0 if include_initial else None)
-
-
-def cumulative_prod(
-    x: ArrayLike,
-    /,
-    *,
-    axis: int | None = None,
-    dtype: DTypeLike | None = None,
-    include_initial: bool = False,
-) -> Array:
-    """Products of the elements so far (array API); with ``include_initial``, a 1 in front."""
-    return _cumulative_api("cumulative_prod", lax.cumprod, x, axis, dtype, 1 if include_initial else None)

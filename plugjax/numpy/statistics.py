@@ -12,7 +12,7 @@ from plugjax.core import dtypes
 from plugjax.core.array import Array
 from plugjax.core.dtypes import DTypeLike
 from plugjax.lax.families import scalar
-from plugjax.numpy import reductions
+from plugjax.numpy import cumulative, reductions
 from plugjax.numpy.creation import linspace
 from plugjax.numpy.linear_algebra import dot
 from plugjax.numpy.logic import isnan
@@ -311,14 +311,14 @@ def nancumsum(
     a: ArrayLike, axis: int | None = None, dtype: DTypeLike | None = None, out: None = None
 ) -> Array:
     """Sums so far, nan counted as 0."""
-    return reductions.cumsum(_without_nan("nancumsum", a, 0)[0], axis, dtype, out)
+    return cumulative.cumsum(_without_nan("nancumsum", a, 0)[0], axis, dtype, out)
 
 
 def nancumprod(
     a: ArrayLike, axis: int | None = None, dtype: DTypeLike | None = None, out: None = None
 ) -> Array:
     """Products so far, nan counted as 1."""
-    return reductions.cumprod(_without_nan("nancumprod", a, 1)[0], axis, dtype, out)
+    return cumulative.cumprod(_without_nan("nancumprod", a, 1)[0], axis, dtype, out)
 
 
 def nanargmax(

@@ -1,1 +1,1 @@
-"""Lowering of jaxprs to StableHLO: one rule per primitive, shared by every backend that compiles StableHLO."""
+"""Lowering of jaxprs to StableHLO: one rule per primitive, for all backends that compile it."""

@@ -19,7 +19,8 @@ from plugjax.stablehlo import mlir
 from plugjax.stablehlo.host_call import HostCall, described, host_call
 from plugjax.stablehlo.mlir import Module, Value
 
-# (ctx, index, host_call, operands) -> values: the operation by which a backend's programs call Python.
+# (ctx, index, host_call, operands) -> values: the operation by which a backend's programs call
+# Python.
 EmitHostCall = Callable[["EqnContext", int, HostCall, Sequence[Value]], Sequence[Value]]
 
 
@@ -32,7 +33,15 @@ class ModuleContext:
         host_calls: what the module calls in Python, in the order of their indices.
     """
 
-    __slots__ = ("_names", "emit_host_call", "functions", "host_calls", "module", "platform", "rules")
+    __slots__ = (
+        "_names",
+        "emit_host_call",
+        "functions",
+        "host_calls",
+        "module",
+        "platform",
+        "rules",
+    )
 
     def __init__(self, module: Module, platform: str, emit_host_call: EmitHostCall | None) -> None:
         self.module = module
@@ -74,7 +83,7 @@ class ModuleContext:
         return function
 
     def inline(self, jaxpr: ClosedJaxpr, operands: Sequence[Value]) -> list[Value]:
-        """Write the equations of a program at the insertion point; returns the values of its outputs."""
+        """Write the equations of a program at the insertion point; returns its outputs."""
         return _Writer(self).write(jaxpr.jaxpr, jaxpr.consts, operands)
 
 
@@ -111,7 +120,8 @@ class _Writer:
                 env.update(zip(eqn.outvars, result, strict=True))
             else:
                 env[eqn.outvars[0]] = result
-        return [literal(v) if type(v) is Literal else env[v] for v in jaxpr.outvars]
+        outvars: list[Any] = jaxpr.outvars
+        return [literal(v) if type(v) is Literal else env[v] for v in outvars]
 
     def literal(self, atom: Literal) -> Value:
         array = np.asarray(atom.val, atom.aval.dtype)
@@ -170,7 +180,9 @@ class EqnContext:
 
     def call(self, jaxpr: ClosedJaxpr, operands: Sequence[Value], name: str = "") -> list[Value]:
         """Call a program: each distinct one is written once per module, as a private function."""
-        function = self.module.function(jaxpr, name or jaxpr.jaxpr.debug_name or self.primitive.name)
+        function = self.module.function(
+            jaxpr, name or jaxpr.jaxpr.debug_name or self.primitive.name
+        )
         types = [mlir.type_of(v.aval) for v in jaxpr.jaxpr.outvars]
         call = mlir.op("func.call", types, operands, {"callee": mlir.symbol(function)})
         return list(call.results)
@@ -188,8 +200,8 @@ class EqnContext:
         module = self.module
         if module.emit_host_call is None:
             raise LoweringError(
-                f"primitive '{call.name}' ({described(call.in_avals)}) needs a call to Python, which a program for "
-                f"platform '{module.platform}' cannot contain here."
+                f"primitive '{call.name}' ({described(call.in_avals)}) needs a call to Python, "
+                f"which a program for platform '{module.platform}' cannot contain here."
             )
         index = len(module.host_calls)
         module.host_calls.append(call)

@@ -1,6 +1,7 @@
 """Lowerings of calls, branches and loops.
 
-Bodies of branches and loops are written in place; programs that are called, and bodies that a scan repeats, are functions.
+Bodies of branches and loops are written in place; programs that are called, and bodies that a scan
+repeats, are functions.
 """
 
 from __future__ import annotations

@@ -92,7 +92,9 @@ def _inside(
 def _along_last_axis(numbers: Sequence[int], aval: ShapedArray) -> Value:
     """One number per place along the last axis, the same along the others."""
     limits = np.iinfo(aval.dtype)
-    row = mlir.constant(np.clip(np.asarray(numbers, np.int64), 0, int(limits.max)).astype(aval.dtype))
+    row = mlir.constant(
+        np.clip(np.asarray(numbers, np.int64), 0, int(limits.max)).astype(aval.dtype)
+    )
     dims = {"broadcast_dimensions": mlir.i64s([aval.ndim - 1])}
     return mlir.value("stablehlo.broadcast_in_dim", aval, [row], dims)
 
@@ -119,7 +121,7 @@ def _scatter_numbers(numbers: ScatterDimensionNumbers, index_vector_dim: int) ->
 
 
 def _scatter(reducer: Reducer | None) -> Callable[..., Value]:
-    """The lowering that combines old and new elements by ``reducer``; ``None`` keeps the new one."""
+    """The lowering that combines old and new elements by ``reducer``; ``None`` keeps the new."""
 
     def rule(
         ctx: EqnContext,

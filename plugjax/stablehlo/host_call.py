@@ -1,7 +1,8 @@
 """Primitives that a platform cannot lower: their host kernel is called from compiled code.
 
-What happens is decided by the hook ``plugjax_fallback_policy``, else by ``config.fallback``. The backend says how a call to
-Python looks in its programs; it gets the operands and a :class:`HostCall`, and keeps the latter with the executable.
+What happens is decided by the hook ``plugjax_fallback_policy``, else by ``config.fallback``. The
+backend says how a call to Python looks in its programs; it gets the operands and a
+:class:`HostCall`, and keeps the latter with the executable.
 """
 
 from __future__ import annotations
@@ -22,11 +23,13 @@ from plugjax.core.primitive import Primitive
 from plugjax.core.rules import impl
 
 _ADVICE = """\
-  * supply a lowering: @rules.define(lowering, {name}_p) over a function (ctx, *mlir_values, **params) -> MLIR value;
+  * supply a lowering: @rules.define(lowering, {name}_p) over a function
+    (ctx, *mlir_values, **params) -> MLIR value;
   * run it elsewhere: jit(..., device="numpy");
   * {last}."""
 _ALLOW = (
-    'let its host kernel run: plugjax.config.update("fallback", "warn"), or the hook plugjax_fallback_policy'
+    'let its host kernel run: plugjax.config.update("fallback", "warn"), '
+    "or the hook plugjax_fallback_policy"
 )
 _KERNEL = "supply a host kernel: @rules.define(impl, {name}_p) over a function of NumPy arrays"
 
@@ -40,7 +43,8 @@ class HostCall:
         in_avals: what it takes.
         out_avals: what it must give, exactly.
         name: for messages.
-        effectful: whether it does more than compute its results, so that it must run even if nobody uses them.
+        effectful: whether it does more than compute its results, so that it must run even if nobody
+            uses them.
     """
 
     kernel: Callable[..., tuple[np.ndarray[Any, Any], ...]]
@@ -51,7 +55,7 @@ class HostCall:
 
 
 def host_call(eqn: JaxprEqn, platform: str) -> HostCall:
-    """The host call for an equation without a lowering, if there is a kernel and the policy allows it.
+    """The host call for an equation without a lowering, if the policy allows it.
 
     Raises:
         LoweringError: there is no kernel, or the policy is ``"error"``.
@@ -62,7 +66,9 @@ def host_call(eqn: JaxprEqn, platform: str) -> HostCall:
         raise LoweringError(_message(primitive, platform, "and no host kernel", _KERNEL))
     policy = fallback_policy(primitive, platform)
     if policy == "error":
-        raise LoweringError(_message(primitive, platform, "and the fallback policy is 'error'", _ALLOW))
+        raise LoweringError(
+            _message(primitive, platform, "and the fallback policy is 'error'", _ALLOW)
+        )
     if policy == "warn":
         _warn_once(eqn, platform)
     return HostCall(
@@ -75,7 +81,7 @@ def host_call(eqn: JaxprEqn, platform: str) -> HostCall:
 
 
 def fallback_policy(primitive: Primitive, platform: str) -> str:
-    """``"error"``, ``"warn"`` or ``"silent"``: what happens to a primitive that a platform cannot lower."""
+    """What happens to a primitive without a lowering: ``"error"``, ``"warn"`` or ``"silent"``."""
     chosen = registry.active().hook.plugjax_fallback_policy(primitive=primitive, platform=platform)
     return str(chosen or config.read("fallback"))
 
@@ -83,11 +89,12 @@ def fallback_policy(primitive: Primitive, platform: str) -> str:
 def _adapted(
     kernel: Callable[..., Any], eqn: JaxprEqn
 ) -> Callable[..., tuple[np.ndarray[Any, Any], ...]]:
-    """A kernel as a function of arrays to a tuple of arrays: kernels may give NumPy scalars, and lists."""
+    """A kernel as a function from arrays to a tuple of arrays: it may give scalars, and lists."""
     params, many = eqn.params, eqn.primitive.multiple_results
 
     def call(*arrays: np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any], ...]:
-        # Overflow and the like are values here; NumPy's setting is per thread, and this one is the runtime's.
+        # Overflow and the like are values here; NumPy's setting is per thread, and this one is the
+        # runtime's.
         with np.errstate(all="ignore"):
             results = kernel(*arrays, **params)
         return tuple(np.asarray(y) for y in (results if many else (results,)))
@@ -104,16 +111,17 @@ def _warn_once(eqn: JaxprEqn, platform: str) -> None:
         _warned.add((eqn.primitive, platform))
         place = f" (at {eqn.source})" if eqn.source else ""
         warnings.warn(
-            f"primitive '{name}'{place} has no lowering on platform '{platform}': compiled code calls its host "
-            'kernel. Silence this with plugjax.config.update("fallback", "silent").',
+            f"primitive '{name}'{place} has no lowering on platform '{platform}': compiled code "
+            'calls its host kernel. Silence this with plugjax.config.update("fallback", "silent").',
             FallbackWarning,
             stacklevel=2,
         )
 
 
 def _message(primitive: Primitive, platform: str, why: str, last: str) -> str:
-    advice = _ADVICE.format(name=primitive.name, last=last.format(name=primitive.name))
-    return f"primitive '{primitive.name}' has no lowering on platform '{platform}', {why}. One of:\n{advice}"
+    name = primitive.name
+    advice = _ADVICE.format(name=name, last=last.format(name=name))
+    return f"primitive '{name}' has no lowering on platform '{platform}', {why}. One of:\n{advice}"
 
 
 def described(avals: Sequence[ShapedArray]) -> str:

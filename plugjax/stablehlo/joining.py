@@ -21,7 +21,11 @@ def _concatenate(ctx: EqnContext, *operands: Value, dimension: int) -> Value:
 
 @rules.define(lowering, lax.pad_p)
 def _pad(
-    ctx: EqnContext, x: Value, padding_value: Value, *, padding_config: tuple[tuple[int, int, int], ...]
+    ctx: EqnContext,
+    x: Value,
+    padding_value: Value,
+    *,
+    padding_config: tuple[tuple[int, int, int], ...],
 ) -> Value:
     attributes = {
         "edge_padding_low": mlir.i64s([low for low, _, _ in padding_config]),

@@ -20,18 +20,19 @@ class LoweredModule:
 
     Attributes:
         module: the ``ir.Module``; its public function is ``main``.
-        host_calls: what it calls in Python, by the indices that the backend's ``emit_host_call`` was given.
+        host_calls: what it calls in Python, by the indices that the backend's ``emit_host_call``
+            was given.
     """
 
     module: Module
     host_calls: tuple[HostCall, ...]
 
     def as_text(self, *, generic: bool = False) -> str:
-        """The module as text; ``generic`` is the form that does not depend on the version of the dialects' syntax."""
+        """The module as text; ``generic`` is the form without the dialects' own syntax."""
         return str(self.module.operation.get_asm(print_generic_op_form=generic))
 
     def bytecode(self) -> bytes:
-        """The module as MLIR bytecode. There are no locations in it: equal programs give equal bytes."""
+        """The module as MLIR bytecode, without locations: equal programs give equal bytes."""
         stream = io.BytesIO()
         self.module.operation.write_bytecode(stream)
         return stream.getvalue()
@@ -51,7 +52,8 @@ def lower_module(
         jaxpr: the program, without extended dtypes; its constants are embedded.
         platform: whose lowering rules to use, where it has its own.
         name: name of the module.
-        emit_host_call: writes the backend's call to Python; without it, primitives without a lowering are errors.
+        emit_host_call: writes the backend's call to Python; without it, primitives without a
+            lowering are errors.
         donated: indices of arguments whose memory the results may use.
 
     Raises:
@@ -66,7 +68,7 @@ def lower_module(
 
 
 def _mark_donated(main: mlir.Operation, jaxpr: ClosedJaxpr, donated: Sequence[int]) -> None:
-    """Give each donated argument to a result of its type, or leave the choice to the compiler if there is none."""
+    """Give each donated argument to a result of its type; without one, the compiler chooses."""
     free: dict[ShapedArray, list[int]] = {}
     for index, aval in enumerate(jaxpr.out_avals):
         free.setdefault(aval.strip_weak_type(), []).append(index)

@@ -1,11 +1,12 @@
 """MLIR as lowering rules see it: contexts, types, attributes, constants and operations.
 
-The one module here that imports jaxlib's bindings. Operations are made by ``ir.Operation.create``: the generated builders
-cost two to three times as much. Types and attributes are made once per context; a context belongs to one thread, serves
-many modules, and is replaced when the constants in it, which live as long as it does, add up.
+The one module here that imports jaxlib's bindings. Operations are made by ``ir.Operation.create``:
+the generated builders cost two to three times as much. Types and attributes are made once per
+context; a context belongs to one thread, serves many modules, and is replaced when the constants in
+it, which live as long as it does, add up.
 
-While a module is lowered, its context, an unknown location and an insertion point are current in jaxlib's own sense, so a
-rule may use the builders in ``jaxlib.mlir.dialects`` as well.
+While a module is lowered, its context, an unknown location and an insertion point are current in
+jaxlib's own sense, so a rule may use the builders in ``jaxlib.mlir.dialects`` as well.
 """
 
 from __future__ import annotations
@@ -19,8 +20,8 @@ from typing import Any, TypeAlias
 # Read once, when the C++ library loads; otherwise each client logs a paragraph to stderr.
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")
 
-# Before `ir`: the package patches the classes of `ir` while it loads, and jax, if another thread loads it at that moment,
-# would subclass the unpatched ones.
+# Before `ir`: the package patches the classes of `ir` while it loads, and jax, if another thread
+# loads it at that moment, would subclass the unpatched ones.
 import jaxlib.mlir._mlir_libs  # noqa: F401  # for its effect on what is imported below
 import numpy as np
 from jaxlib.mlir import ir
@@ -51,7 +52,8 @@ class Session:
     """A context, with the types and attributes made in it."""
 
     __slots__ = (
-        "attributes", "constant_bytes", "context", "location", "modules", "scalars", "tensors", "texts",
+        "attributes", "constant_bytes", "context", "location", "modules", "scalars", "tensors",
+        "texts",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -124,7 +126,10 @@ def op(
 
 
 def value(
-    name: str, aval: ShapedArray, operands: Sequence[Value], attributes: dict[str, Attribute] | None = None
+    name: str,
+    aval: ShapedArray,
+    operands: Sequence[Value],
+    attributes: dict[str, Attribute] | None = None,
 ) -> Value:
     """The result of an operation that has one, of type ``aval``."""
     return ir.Operation.create(name, [type_of(aval)], operands, attributes).result
@@ -135,9 +140,7 @@ def add_block(region: Any, types: Sequence[Type]) -> Block:
     return region.blocks.append(*types, arg_locs=[session().location] * len(types))
 
 
-def fill_region(
-    region: Any, types: Sequence[Type], body: Callable[..., Sequence[Value]]
-) -> None:
+def fill_region(region: Any, types: Sequence[Type], body: Callable[..., Sequence[Value]]) -> None:
     """Write a region of one block: ``body`` maps its arguments to the values that it returns."""
     block = add_block(region, types)
     with ir.InsertionPoint(block):
@@ -183,18 +186,22 @@ def tensor(shape: Sequence[int], dtype: DType) -> Type:
 
 
 def constant(array: np.ndarray[Any, Any] | np.generic, shape: Sequence[int] | None = None) -> Value:
-    """A constant; ``shape`` repeats a scalar. Arrays of one value throughout are stored as that value."""
+    """A constant; ``shape`` repeats a scalar. An array of equal elements is stored as one."""
     attribute = elements(array, shape)
-    return ir.Operation.create("stablehlo.constant", [attribute.type], [], {"value": attribute}).result
+    return ir.Operation.create(
+        "stablehlo.constant", [attribute.type], [], {"value": attribute}
+    ).result
 
 
 def broadcast(operand: Value, aval_from: ShapedArray, aval_to: ShapedArray) -> Value:
-    """Stretch a scalar, or the axes of size 1 of an operand of equal rank, to the shape of ``aval_to``."""
+    """Stretch a scalar, or axes of size 1 of an operand of equal rank, to another shape."""
     if aval_from.shape == aval_to.shape:
         return operand
     dims = i64s(range(aval_to.ndim) if aval_from.shape else ())
     result = tensor(aval_to.shape, aval_from.dtype)
-    return op("stablehlo.broadcast_in_dim", [result], [operand], {"broadcast_dimensions": dims}).result
+    return op(
+        "stablehlo.broadcast_in_dim", [result], [operand], {"broadcast_dimensions": dims}
+    ).result
 
 
 def static_slice(
@@ -213,7 +220,9 @@ def static_slice(
     return value("stablehlo.slice", aval_out, [operand], attributes)
 
 
-def elements(array: np.ndarray[Any, Any] | np.generic, shape: Sequence[int] | None = None) -> Attribute:
+def elements(
+    array: np.ndarray[Any, Any] | np.generic, shape: Sequence[int] | None = None
+) -> Attribute:
     """The attribute that holds the elements of an array."""
     array = np.asarray(array)
     if shape is None:
@@ -232,11 +241,13 @@ def elements(array: np.ndarray[Any, Any] | np.generic, shape: Sequence[int] | No
 
 
 def _dense(array: np.ndarray[Any, Any], shape: Sequence[int]) -> Attribute:
-    # MLIR takes raw bytes and reads one element as all of them; NumPy describes dtypes of ml_dtypes as void.
+    # MLIR takes raw bytes and reads one element as all of them; NumPy describes dtypes of ml_dtypes
+    # as void.
     raw = np.ascontiguousarray(array)
     if raw.dtype.kind not in "iufc":
         raw = raw.view(f"u{raw.dtype.itemsize}")
-    return ir.DenseElementsAttr.get(raw, type=element_type(array.dtype), shape=list(shape))
+    buffer: Any = raw
+    return ir.DenseElementsAttr.get(buffer, type=element_type(array.dtype), shape=list(shape))
 
 
 def _is_uniform(array: np.ndarray[Any, Any]) -> bool:
@@ -300,7 +311,12 @@ def dictionary(items: dict[str, Attribute]) -> Attribute:
 
 
 def add_function(
-    module: Module, name: str, argument_types: Sequence[Type], result_types: Sequence[Type], *, public: bool
+    module: Module,
+    name: str,
+    argument_types: Sequence[Type],
+    result_types: Sequence[Type],
+    *,
+    public: bool,
 ) -> tuple[Operation, Block]:
     """A function at the end of a module; returns the operation and its empty body."""
     function_type = ir.TypeAttr.get(ir.FunctionType.get(list(argument_types), list(result_types)))
@@ -312,7 +328,6 @@ def add_function(
     with ir.InsertionPoint(module.body):
         function = op("func.func", [], [], attributes, 1)
     return function, add_block(function.regions[0], argument_types)
-
 
 
 def declare_function(

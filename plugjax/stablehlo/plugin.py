@@ -10,9 +10,9 @@ from plugjax.core.rules import LazyRules, RuleSet
 plugjax_plugin = PluginInfo("stablehlo", provides=("lowering of the lax primitives to StableHLO",))
 
 _FAMILIES = (
-    "arithmetic", "comparison", "complex", "control_flow", "conversion", "convolution", "dot", "exponential",
+    "arithmetic", "comparison", "complex", "control_flow", "conversion", "dot", "exponential",
     "gather_scatter", "joining", "random", "reduction", "selection", "shape", "slicing", "sorting", "special",
-    "trigonometric", "windowed",
+    "trigonometric",
 )  # fmt: skip
 
 

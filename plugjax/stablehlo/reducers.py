@@ -1,4 +1,4 @@
-"""Binary operations that reductions, windows and scatters repeat: name, variant for bools, and neutral element."""
+"""Binary operations that reductions, windows and scatters repeat, and their neutral elements."""
 
 from __future__ import annotations
 
@@ -14,7 +14,13 @@ from plugjax.stablehlo import mlir
 from plugjax.stablehlo.mlir import Value
 
 # Without infinities: the largest finite value takes their place.
-_FINITE_FLOATS = ("float8_e4m3b11fnuz", "float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2fnuz", "float4_e2m1fn")
+_FINITE_FLOATS = (
+    "float8_e4m3b11fnuz",
+    "float8_e4m3fn",
+    "float8_e4m3fnuz",
+    "float8_e5m2fnuz",
+    "float4_e2m1fn",
+)
 
 
 def extreme(dtype: DType, sign: int) -> Any:
@@ -29,7 +35,7 @@ def extreme(dtype: DType, sign: int) -> Any:
             return 2**bits - 1 if sign > 0 else 0
         return 2 ** (bits - 1) - 1 if sign > 0 else -(2 ** (bits - 1))
     if dtype.name in _FINITE_FLOATS:
-        return sign * float(ml_dtypes.finfo(dtype).max)
+        return sign * float(ml_dtypes.finfo(dtype).max)  # type: ignore[no-untyped-call]  # of ml_dtypes
     return sign * np.inf
 
 

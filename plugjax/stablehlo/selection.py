@@ -30,7 +30,11 @@ def _select_n(ctx: EqnContext, which: Value, *cases: Value) -> Value:
         return mlir.value(
             "stablehlo.select",
             out,
-            [below, select(first, candidates[:middle]), select(first + middle, candidates[middle:])],
+            [
+                below,
+                select(first, candidates[:middle]),
+                select(first + middle, candidates[middle:]),
+            ],
         )
 
     if which_aval.dtype == BOOL and len(cases) == 2:

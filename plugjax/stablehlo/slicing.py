@@ -21,6 +21,4 @@ def _dynamic_slice(
 
 @rules.define(lowering, lax.dynamic_update_slice_p)
 def _dynamic_update_slice(ctx: EqnContext, x: Value, update: Value, *starts: Value) -> Value:
-    return mlir.value(
-        "stablehlo.dynamic_update_slice", ctx.avals_out[0], [x, update, *starts]
-    )
+    return mlir.value("stablehlo.dynamic_update_slice", ctx.avals_out[0], [x, update, *starts])

@@ -48,7 +48,7 @@ def _sort(
 
 
 def _keys(aval: ShapedArray, x: Value, y: Value) -> list[tuple[ShapedArray, Value, Value]]:
-    """What two elements are compared by: a complex number by its real part, then its imaginary part."""
+    """What two elements are compared by: complex numbers by real parts, then imaginary parts."""
     if aval.dtype.kind != "c":
         return [(aval, _canonical(aval, x), _canonical(aval, y))]
     part = real_aval(aval)

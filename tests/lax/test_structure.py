@@ -69,15 +69,6 @@ def R(name, *operands, **options):  # noqa: N802  # reads as a table
     return Row(name, operands, options, **own)
 
 
-def starts(function):
-    """dynamic slices take their starts as one argument."""
-    return function
-
-
-def gather_numbers(module, *numbers):
-    return module.GatherDimensionNumbers(*numbers)
-
-
 def gather_row(operand, indices, numbers, sizes, mode=None, **kwargs):
     def call(module, x, i):
         return module.gather(
@@ -147,9 +138,8 @@ SLICING = [
     ],
     R("dynamic_slice", f32(4, 6), i32(2), call=lambda m, x, i: m.dynamic_slice(x, i, (2, 6))),
     R("dynamic_slice", f32(4, 6), np.uint8(3), call=lambda m, x, i: m.dynamic_slice(x, (i, i), (2, 6))),
-    R("dynamic_slice", f32(4, 300), np.int8(-3), call=lambda m, x, i: m.dynamic_slice(x, (i, i), (2, 6))),
     R("dynamic_slice", f32(), call=lambda m, x: m.dynamic_slice(x, (), ())),
-    R("dynamic_slice", f32(4), np.int32(-1),
+    R("dynamic_slice", f32(4), np.int32(3),
       call=lambda m, x, i: m.dynamic_slice(x, (i,), (2,), allow_negative_indices=False)),
     R("dynamic_slice_in_dim", f32(4, 6), np.int32(3), slice_size=2, axis=1),
     R("dynamic_index_in_dim", f32(4, 6), np.int32(-3), axis=1, keepdims=False),
@@ -178,7 +168,7 @@ GATHER_CASES = [
     (X345, i32(2, 2), ((0, 2), (2,), (2, 0)), (2, 3, 1)),
     (X345, i32(2, 1), ((1, 2), (1,), (1,)), (3, 1, 2)),
     (X345, i32(3, 2, 1), ((1,), (1,), (1,), (0,), (0,)), (1, 1, 5)),
-    (X345, i32(2, 3, 1), ((), (1,), (1,), (2, 0), (0, 1))[:0] or ((2,), (1,), (1,), (0,), (1,)), (1, 1, 5)),
+    (X345, i32(2, 3, 1), ((2,), (1,), (1,), (0,), (1,)), (1, 1, 5)),
     (X345, i32(3, 5, 1), ((1,), (), (1,), (0, 2), (0, 1)), (1, 2, 1)),
     (f32(4), i32(1), ((), (0,), (0,)), (1,)),
     (f32(4), i32(1), ((0,), (), (0,)), (3,)),
@@ -212,13 +202,17 @@ def updates_like(case):
 
 
 SCATTER = [
-    scatter_row(name, case[0], case[1], updates_like(case), case[2], mode, tolerance=2e-2 if case[0].dtype.itemsize == 2 else 1e-5)
+    scatter_row(
+        name, case[0], case[1], updates_like(case), case[2], mode,
+        tolerance=2e-2 if case[0].dtype.itemsize == 2 else 1e-5,
+        # JAX 0.10.2 gives inf here: it divides by counts that it reads without clipping.
+        differentiable=not (mode == "clip" and name in ("scatter_max", "scatter_min")),
+    )
     for case in GATHER_CASES
     for mode in ("clip", None)
     for name in ("scatter", "scatter_add", "scatter_max", "scatter_min", "scatter_mul", "scatter_sub")
     if not (case[0].dtype == bool and name not in ("scatter", "scatter_max", "scatter_min"))
-    # Which of several updates wins is unspecified in XLA for bool windows and rounding order for bfloat16.
-]
+]  # fmt: skip
 UNIQUE = np.array([[2], [0], [7]], np.int32)
 SCATTER += [
     scatter_row(name, f32(5, 3), UNIQUE, f32(3, 3), ((1,), (0,), (0,)), None, True)
@@ -379,7 +373,7 @@ def test_values(row):
     before = [np.array(x) for x in row.operands]
     assert_same(row.function(lax)(*row.operands), row.function(jlax)(*row.operands), row.tolerance)
     for x, y in zip(row.operands, before, strict=True):
-        np.testing.assert_array_equal(np.asarray(x), y)
+        assert np.asarray(x).tobytes() == y.tobytes()
 
 
 @pytest.mark.parametrize("row", [r for r in ROWS if differentiable(r)], ids=str)
@@ -391,7 +385,7 @@ def test_derivatives(row):
     else:
         ours, theirs = row.function(lax), row.function(jlax)
         operands = row.operands
-    tangents = [tangent(x) for x in operands]
+    tangents = tuple(tangent(x) for x in operands)
     expected = jax.jvp(theirs, operands, tangents)
     found = jvp(ours, operands, tangents)
     assert_same(found[0], expected[0], row.tolerance)
@@ -446,3 +440,24 @@ def test_batched_derivatives(row):
     found = vmap(partial(gradient, lax, vjp))(stacked, bars)
     expected = jax.vmap(partial(gradient, jlax, jax.vjp))(stacked, bars)
     assert_same(found, expected, 3 * row.tolerance, weak=False)
+
+
+def test_starts_of_narrow_dtypes_count_from_the_end_of_long_axes():
+    x = f32(300)
+    np.testing.assert_array_equal(lax.dynamic_slice(x, (np.int8(-3),), (2,)), x[297:299])
+
+
+def test_negative_start_where_none_is_allowed():
+    with pytest.raises(ValueError, match="out of bounds"):
+        lax.dynamic_slice(f32(4), (-1,), (2,), allow_negative_indices=False)
+
+
+def test_derivative_of_clipped_scatter_max():
+    numbers = lax.ScatterDimensionNumbers((), (0,), (0,))
+    x, u = np.array([1, 2, 3], np.float32), np.array([4, 5], np.float32)
+
+    def scatter_max(index, x, u):
+        return lax.scatter_max(x, np.array([[0], [index]], np.int32), u, numbers, mode="clip")
+
+    bar = np.array([1, 10, 100], np.float32)
+    assert_same(vjp(partial(scatter_max, 7), x, u)[1](bar), vjp(partial(scatter_max, 2), x, u)[1](bar))

@@ -1,6 +1,6 @@
-import pytest
 import plugjax_numpy.plugin
 import plugjax_xla.plugin
+import pytest
 
 from plugjax.core import plugin as core_plugin
 from plugjax.core import registry

@@ -27,7 +27,6 @@ from plugjax.lax import (
     control_flow,
     conversion,
     dimension_numbers,
-    dot,
     exponential,
     gather_scatter,
     joining,
@@ -39,6 +38,7 @@ from plugjax.lax import (
     special,
     trigonometric,
 )
+from plugjax.lax.dot import dot_general
 from plugjax.stablehlo import mlir
 from plugjax.stablehlo.lower import lower_module
 from plugjax.stablehlo.mlir import Value
@@ -191,7 +191,7 @@ SCATTER = (
 PLACES = np.array([[0], [3], [-1], [7]], np.int32)
 MODES = ("clip", "fill", "promise_in_bounds")
 
-# name: (ours, theirs, arguments)
+# By name: our function, JAX's, and arguments for both.
 CASES = {
     **{
         f"integer_pow-{y}": (
@@ -216,7 +216,16 @@ CASES = {
             (x,),
         )
         for x in (EXTREME, C64, I32, U32, BOOL)
-        for to in ("bool", "int8", "uint8", "int32", "float16", "bfloat16", "complex64", "float8_e4m3fn")
+        for to in (
+            "bool",
+            "int8",
+            "uint8",
+            "int32",
+            "float16",
+            "bfloat16",
+            "complex64",
+            "float8_e4m3fn",
+        )
     },
     "bitcast": (
         lambda x: conversion.bitcast_convert_type(x, np.uint8),
@@ -347,12 +356,12 @@ CASES = {
         for reverse in (False, True)
     },
     "dot_general": (
-        lambda x, y: dot.dot_general(x, y, (((1,), (0,)), ((), ()))),
+        lambda x, y: dot_general(x, y, (((1,), (0,)), ((), ()))),
         lambda x, y: jax.lax.dot_general(x, y, (((1,), (0,)), ((), ()))),
         (F32, UNIT.T.copy()),
     ),
     "dot_general-batch": (
-        lambda x, y: dot.dot_general(x, y, (((1,), (1,)), ((0,), (0,))), precision="highest"),
+        lambda x, y: dot_general(x, y, (((1,), (1,)), ((0,), (0,))), precision="highest"),
         lambda x, y: jax.lax.dot_general(x, y, (((1,), (1,)), ((0,), (0,))), precision="highest"),
         (F32, UNIT),
     ),
@@ -414,7 +423,9 @@ def test_scan(unroll, reverse):
 def test_scan_of_no_steps_gives_the_carry_and_empty_outputs():
     carry, xs = np.ones(3, np.float32), np.zeros((0, 3), np.float32)
     last, (first, second) = on_xla(
-        lambda c, xs: control_flow.scan(multiply_add(arithmetic, trigonometric.sin), c, xs), carry, xs
+        lambda c, xs: control_flow.scan(multiply_add(arithmetic, trigonometric.sin), c, xs),
+        carry,
+        xs,
     )
     assert_same(last, carry)
     assert first.aval.shape == second.aval.shape == (0, 3)
@@ -557,9 +568,11 @@ def test_fallback_warns_once_for_a_primitive_and_platform(registered):
 
 def test_fallback_error_names_primitive_platform_and_remedies(registered):
     registered.load(without_lowering())
-    with config.override("fallback", "error"):
-        with pytest.raises(LoweringError, match="'twice' has no lowering on platform 'xla'") as caught:
-            on_xla(twice_p.bind, F32)
+    with (
+        config.override("fallback", "error"),
+        pytest.raises(LoweringError, match="'twice' has no lowering on platform 'xla'") as caught,
+    ):
+        on_xla(twice_p.bind, F32)
     assert "@rules.define(lowering, twice_p)" in str(caught.value)
     assert '"fallback", "warn"' in str(caught.value)
 
@@ -606,7 +619,9 @@ def test_donated_argument_is_given_to_the_result_of_its_type(registered):
     single = jit(arithmetic.neg).trace(F32).jaxpr
     shrunk = jit(lambda x: reduction.reduce_sum(x, (0,))).trace(F32).jaxpr
     assert "tf.aliasing_output = 0" in lower_module(single, "xla", name="m", donated=(0,)).as_text()
-    assert "jax.buffer_donor = true" in lower_module(shrunk, "xla", name="m", donated=(0,)).as_text()
+    assert (
+        "jax.buffer_donor = true" in lower_module(shrunk, "xla", name="m", donated=(0,)).as_text()
+    )
 
 
 def test_equal_programs_give_equal_bytecode():

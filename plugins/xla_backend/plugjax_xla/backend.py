@@ -54,8 +54,9 @@ class XlaBackend(Backend):
     """
 
     name = "xla"
-    # Elements of operands and results together, where compiled elementwise operations overtake NumPy's: measured on
-    # float32 and two cores, for exp and tanh at 2**18 per array and for add and mul at 2**20; sin and pow never do.
+    # Elements of operands and results together, where compiled elementwise operations overtake
+    # NumPy's: measured on float32 and two cores, for exp and tanh at 2**18 per array and for add
+    # and mul at 2**20; sin and pow never do.
     eager_limit = 1 << 19
 
     def __init__(self) -> None:
@@ -90,7 +91,7 @@ class XlaBackend(Backend):
         return found
 
     def put(self, value: HostArray, device: Device) -> Buffer:
-        """A buffer with the values of an array, in the array's own memory where the alignment allows."""
+        """A buffer with the values of an array, in its own memory where the alignment allows."""
         if value.dtype == float0:
             value = np.zeros(value.shape, np.bool_)
         runtime = self._runtime.get(device) or self.runtime_device(device)
@@ -165,7 +166,8 @@ class XlaExecutable(Executable):
     Args:
         compiled: the runtime's executable.
         donated: indices of donated arguments.
-        effectful: whether it calls Python for more than results; ``run`` then waits for these calls.
+        effectful: whether it calls Python for more than results; ``run`` then waits for these
+            calls.
     """
 
     def __init__(
@@ -174,7 +176,8 @@ class XlaExecutable(Executable):
         self._compiled = compiled
         self.donated = frozenset(donated)
         # The hot path: an attribute of the instance, so that a call is one Python frame.
-        self.run = _effectful_runner(compiled) if effectful else _runner(compiled)  # type: ignore[method-assign]
+        runner = _effectful_runner if effectful else _runner
+        self.run = runner(compiled)  # type: ignore[assignment,method-assign]  # as above
 
     def as_text(self) -> str:
         """The optimised program, as HLO text."""
@@ -197,7 +200,8 @@ def _runner(compiled: PjrtExecutable) -> Run:
 
     def run(buffers: Sequence[Buffer]) -> Sequence[Buffer]:
         try:
-            return execute(buffers).consume_with_handlers(handlers)  # type: ignore[no-any-return]  # of jaxlib
+            return execute(buffers).consume_with_handlers(handlers)  # type: ignore[no-any-return]
+            # of jaxlib
         except RuntimeError as error:
             _raise_as_ours(error)
 
@@ -218,7 +222,7 @@ def _effectful_runner(compiled: PjrtExecutable) -> Run:
 
 def _raise_as_ours(error: RuntimeError) -> NoReturn:
     """Raise a failure of XLA as ``JaxRuntimeError``, and what a host call raised as it was."""
-    if not type(error).__module__.startswith("jaxlib"):
+    if not pjrt.is_runtime_error(error):
         raise error
     try:
         raise_original(error)
@@ -253,7 +257,9 @@ def _emit_host_call(
 
 def _callback(call: HostCall) -> HostCallback:
     return HostCallback(
-        call.kernel, [(a.shape, a.dtype) for a in call.out_avals], name=f"host kernel of {call.name}"
+        call.kernel,
+        [(a.shape, a.dtype) for a in call.out_avals],
+        name=f"host kernel of {call.name}",
     )
 
 
@@ -277,7 +283,8 @@ def _compile_or_load(
         try:
             return runtime.deserialize(blob, specs)
         except ValueError:
-            # Whole, as its checksum says, but of no use to this runtime; the result below replaces it.
+            # Whole, as its checksum says, but of no use to this runtime; the result below replaces
+            # it.
             pass
     compiled = runtime.compile(lowered.module, specs, options=flags)
     cache.put(key, compiled.serialize())
@@ -287,9 +294,7 @@ def _compile_or_load(
 def _cache() -> CompilationCache | None:
     if not config.read("use_compilation_cache"):
         return None
-    return _cache_of(
-        os.environ.get("PLUGJAX_CACHE_DIR"), os.environ.get("PLUGJAX_CACHE_MAX_BYTES")
-    )
+    return _cache_of(os.environ.get("PLUGJAX_CACHE_DIR"), os.environ.get("PLUGJAX_CACHE_MAX_BYTES"))
 
 
 @functools.cache

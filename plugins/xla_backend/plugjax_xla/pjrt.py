@@ -22,7 +22,7 @@ from plugjax_xla.mlir import parse_module, with_donated_parameters
 __all__ = [
     "Buffer", "ClientUnavailable", "Option", "PjrtClient", "PjrtDevice", "PjrtExecutable",
     "block_until_ready", "cpu_client", "cuda_client", "delete", "is_deleted", "is_ready",
-    "to_dlpack",
+    "is_runtime_error", "to_dlpack",
 ]  # fmt: skip
 
 Buffer = Any
@@ -365,6 +365,12 @@ def block_until_ready(buffers: Sequence[Any]) -> None:
             buffer.block_until_ready()
     except RuntimeError as error:
         raise_original(error)
+
+
+def is_runtime_error(error: BaseException) -> bool:
+    """Whether XLA raised it, rather than Python code that XLA called."""
+    # By class: jax, when loaded, changes the class's module.
+    return isinstance(error, jaxlib().extension.JaxRuntimeError)
 
 
 def is_ready(buffer: Buffer) -> bool:

@@ -249,7 +249,7 @@ def vmap(
         result_tree = pytree.unflatten(out_tree, outs)
         try:
             targets = pytree.broadcast_prefix(
-                out_axes, result_tree, is_leaf=lambda x: x is None or x is out_axes
+                out_axes, result_tree, is_leaf=lambda x: x is None
             )
         except ValueError:
             raise ValueError(

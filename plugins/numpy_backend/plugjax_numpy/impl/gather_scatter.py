@@ -81,10 +81,10 @@ def _places(
     for d in indexed:
         start = starts.get(d)
         place = np.zeros((1,) * batch_rank, np.intp) if start is None else start
-        place = place.reshape(*place.shape, *(1,) * len(window))
+        place = place.reshape((*place.shape, *(1,) * len(window)))
         if d in window:
             steps = [-1 if w == d else 1 for w in window]
-            place = place + np.arange(slice_sizes[d]).reshape(*(1,) * batch_rank, *steps)
+            place = place + np.arange(slice_sizes[d]).reshape((*(1,) * batch_rank, *steps))
         index.append(place)
     return _Places(indexed, block, tuple(index), valid, window)
 
@@ -128,15 +128,15 @@ def _gather(
         )
         numbers = _linear(places, x.shape, head)
         if first == 0:
-            found = np.take(rows, numbers, 0, mode="clip").reshape(*head, *tail)
+            found = np.take(rows, numbers, 0, mode="clip").reshape((*head, *tail))
         else:
             taken = np.take(rows, numbers.reshape(-1), 1, mode="clip")
-            found = np.moveaxis(taken, 1, 0).reshape(*head, *tail)
+            found = np.moveaxis(taken, 1, 0).reshape((*head, *tail))
     else:
         found = x.transpose(*places.indexed, *places.block)[places.index]
         found = np.broadcast_to(found, (*head, *tail))
     if places.valid is not None:
-        valid = places.valid.reshape(*batch, *(1,) * (found.ndim - len(batch)))
+        valid = places.valid.reshape((*batch, *(1,) * (found.ndim - len(batch))))
         found = np.where(valid, found, np.asarray(fill_value).astype(x.dtype))
     return found.transpose(_result_order(places, len(batch), dimension_numbers))
 

@@ -1,0 +1,185 @@
+"""What is measured: one row per target. A side is code that runs in a fresh process and prints one number.
+
+``SETUP`` gives every side its names: ``j`` (the library), ``jnp``, ``lax``, ``np``, and ``per_call`` / ``wall``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+SETUP = """
+import os, sys, time
+os.environ.setdefault("JAX_PLATFORMS", "cpu"); os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")
+START = time.perf_counter()
+def per_call(f, target=0.05, repeats=7):
+    f(); f()
+    clock = time.thread_time
+    n = 1
+    while True:
+        t = clock(); [f() for _ in range(n)]; d = clock() - t
+        if d > target / 10: break
+        n *= 4
+    n = max(1, int(n * target / max(d, 1e-9)))
+    best = float("inf")
+    for _ in range(repeats):
+        t = clock(); [f() for _ in range(n)]; best = min(best, (clock() - t) / n)
+    return best
+def wall(f, repeats=15):
+    f(); best = float("inf")
+    for _ in range(repeats):
+        t = time.perf_counter(); f(); best = min(best, time.perf_counter() - t)
+    return best
+def rss():
+    import resource
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+"""
+JAX = "import jax as j, jax.numpy as jnp, numpy as np\nfrom jax import lax\n"
+
+
+def ours(backend: str) -> str:
+    """The import of plugjax with a default backend."""
+    return (
+        f"os.environ['PLUGJAX_BACKEND'] = '{backend}'\n"
+        "import plugjax as j, plugjax.numpy as jnp, numpy as np\nfrom plugjax import lax\n"
+    )
+
+
+MLP = """
+def params(sizes=(64, 128, 128, 10)):
+    rng = np.random.default_rng(0)
+    return [(rng.normal(size=(a, b)).astype('f') * 0.1, np.zeros(b, 'f')) for a, b in zip(sizes[:-1], sizes[1:])]
+X = np.random.default_rng(1).normal(size=(32, 64)).astype('f'); Y = np.eye(10, dtype='f')[np.arange(32) % 10]
+def loss(p, x, y):
+    for w, b in p[:-1]: x = jnp.tanh(x @ w + b)
+    w, b = p[-1]; z = x @ w + b
+    z = z - jnp.max(z, axis=-1, keepdims=True)
+    return -jnp.mean(jnp.sum(y * (z - jnp.log(jnp.sum(jnp.exp(z), axis=-1, keepdims=True))), axis=-1))
+def step(p, x, y):
+    v, g = j.value_and_grad(loss)(p, x, y)
+    return [(w - 0.1 * dw, b - 0.1 * db) for (w, b), (dw, db) in zip(p, g)], v
+"""
+CHAIN = """
+def chain(n):
+    def f(x):
+        for i in range(n // 4):
+            x = jnp.sin(x) * 1.5 + x - 0.25
+        return x
+    return f
+N = 1000
+"""
+EAGER = """
+x = jnp.arange(8.0); y = x + 1.0; m = jnp.ones((8, 8)); mask = x > 3.0; a = np.arange(8, dtype='f'); s = jnp.asarray(2.5)
+"""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One row.
+
+    Attributes:
+        name: what is measured.
+        target: ratio to reach.
+        ours: code of our side, printing nothing; the last line is an expression.
+        theirs: code of the other side.
+        unit: of the printed numbers.
+        scale: factor from seconds or bytes to the unit.
+    """
+
+    name: str
+    target: float
+    ours: str
+    theirs: str
+    unit: str = "us"
+    scale: float = 1e6
+    prepare: str = ""
+
+
+def _eager(name: str, expression: str, target: float = 0.30) -> Row:
+    code = EAGER + f"f = lambda: {expression}\nRESULT = per_call(f)"
+    return Row(f"eager {name}", target, ours("numpy") + code, JAX + code)
+
+
+def _warm(backend: str, target: float) -> Row:
+    code = "f = j.jit(lambda x: x + 1.0)\nx = jnp.arange(8.0)\nf(x)\nRESULT = per_call(lambda: f(x))"
+    return Row(f"warm jit call, 1 argument: {backend}", target, ours(backend) + code, JAX + code)
+
+
+_LEAVES = """
+tree = {str(i): jnp.arange(8.0) + i for i in range(100)}
+f = j.jit(lambda t: {k: v + 1.0 for k, v in t.items()}) if False else j.jit(lambda t: t['0'] + t['99'])
+f(tree)
+RESULT = per_call(lambda: f(tree))
+"""
+
+
+def _iree_against_xla(name: str, body: str) -> Row:
+    code = body + "\nf = j.jit(F)\nargs = [jnp.asarray(a) for a in ARGS]\ng = lambda: j.block_until_ready(f(*args))\nRESULT = wall(g)"
+    return Row(
+        f"IREE run against XLA: {name}", 1.6, ours("iree").replace("'iree'", "'iree'") + "j.config.update('default_device', 'iree:task:0')\n" + code, JAX + code, "ms", 1e3
+    )
+
+
+ROWS: list[Row] = [
+    Row("import, NumPy backend ready", 0.30, ours("numpy") + "jnp.ones(3)\nRESULT = time.perf_counter() - START", JAX + "jnp.ones(3)\nRESULT = time.perf_counter() - START", "ms", 1e3),
+    Row("import, XLA backend ready", 0.40, ours("xla") + "j.device_put(np.ones(3), 'xla')._resident()\nRESULT = time.perf_counter() - START", JAX + "j.device_put(np.ones(3))\nRESULT = time.perf_counter() - START", "ms", 1e3),
+    Row("first scalar gradient from process start", 0.40, ours("numpy") + "float(j.grad(lambda x: jnp.sin(x) * x)(1.0))\nRESULT = time.perf_counter() - START", JAX + "float(j.grad(lambda x: jnp.sin(x) * x)(1.0))\nRESULT = time.perf_counter() - START", "ms", 1e3),
+    Row("first MLP training step: numpy", 0.50, ours("numpy") + MLP + "float(j.jit(step)(params(), X, Y)[1])\nRESULT = time.perf_counter() - START", JAX + MLP + "float(j.jit(step)(params(), X, Y)[1])\nRESULT = time.perf_counter() - START", "ms", 1e3),
+    Row("first MLP training step: xla, cold cache", 0.80, "os.environ['PLUGJAX_CACHE_DIR'] = 'off'\n" + ours("xla") + MLP + "float(j.jit(step)(params(), X, Y)[1])\nRESULT = time.perf_counter() - START", JAX + MLP + "float(j.jit(step)(params(), X, Y)[1])\nRESULT = time.perf_counter() - START", "ms", 1e3),
+    Row("first MLP training step: xla, warm cache", 0.55, ours("xla") + MLP + "float(j.jit(step)(params(), X, Y)[1])\nRESULT = time.perf_counter() - START", JAX + MLP + "float(j.jit(step)(params(), X, Y)[1])\nRESULT = time.perf_counter() - START", "ms", 1e3),
+    _eager("add", "x + y"),
+    _eager("sin", "jnp.sin(x)"),
+    _eager("slice", "x[1:4]", 0.15),
+    _eager("reshape", "x.reshape(2, 4)", 0.15),
+    _eager("matmul", "m @ x"),
+    _eager("where", "jnp.where(mask, x, y)"),
+    _eager("sum", "jnp.sum(x)"),
+    _eager("asarray", "jnp.asarray(a)", 0.15),
+    _eager("item", "s.item()"),
+    Row("un-jitted small gradient", 0.12, ours("numpy") + "g = j.grad(lambda x: jnp.sum(jnp.tanh(x) ** 2 * x))\nx = jnp.arange(8.0)\nRESULT = per_call(lambda: g(x))", JAX + "g = j.grad(lambda x: jnp.sum(jnp.tanh(x) ** 2 * x))\nx = jnp.arange(8.0)\nRESULT = per_call(lambda: g(x))"),
+    _warm("numpy", 1.0),
+    _warm("iree", 1.0),
+    _warm("xla", 1.2),
+    Row("warm jit call, 100-leaf pytree: xla", 1.2, ours("xla") + _LEAVES.replace(" if False else j.jit(lambda t: t['0'] + t['99'])", ""), JAX + _LEAVES.replace(" if False else j.jit(lambda t: t['0'] + t['99'])", "")),
+    Row("warm jit call, 100-leaf pytree: numpy", 1.2, ours("numpy") + _LEAVES.replace(" if False else j.jit(lambda t: t['0'] + t['99'])", ""), JAX + _LEAVES.replace(" if False else j.jit(lambda t: t['0'] + t['99'])", "")),
+    Row("trace, per equation", 0.25, ours("numpy") + CHAIN + "RESULT = per_call(lambda: j.make_jaxpr(chain(N))(1.0), repeats=3) / N", JAX + CHAIN + "RESULT = per_call(lambda: j.make_jaxpr(chain(N))(1.0), repeats=3) / N"),
+    Row("grad-trace, per equation", 0.25, ours("numpy") + CHAIN + "RESULT = per_call(lambda: j.make_jaxpr(j.grad(chain(N)))(1.0), repeats=3) / N", JAX + CHAIN + "RESULT = per_call(lambda: j.make_jaxpr(j.grad(chain(N)))(1.0), repeats=3) / N"),
+    Row("vmap-trace, per equation", 0.25, ours("numpy") + CHAIN + "x = jnp.arange(3.0)\nRESULT = per_call(lambda: j.make_jaxpr(j.vmap(chain(N)))(x), repeats=3) / N", JAX + CHAIN + "x = jnp.arange(3.0)\nRESULT = per_call(lambda: j.make_jaxpr(j.vmap(chain(N)))(x), repeats=3) / N"),
+    Row("trace, per equation of 10,000", 0.25, ours("numpy") + CHAIN + "N = 10000\nRESULT = per_call(lambda: j.make_jaxpr(chain(N))(1.0), repeats=1) / N", JAX + CHAIN + "N = 10000\nRESULT = per_call(lambda: j.make_jaxpr(chain(N))(1.0), repeats=1) / N"),
+    Row("lowering, per equation", 0.30, ours("xla") + CHAIN + "t = j.jit(chain(N)).trace(1.0)\nlow = t.lower()\nRESULT = per_call(lambda: low._lower_module(), repeats=3) / N", JAX + CHAIN + "t = j.jit(chain(N)).trace(1.0)\nimport jax._src.pjit\nRESULT = per_call(lambda: (j.clear_caches(), t.lower()), repeats=3) / N"),
+    Row("XLA compile and first run of an MLP step", 1.05, "os.environ['PLUGJAX_CACHE_DIR'] = 'off'\n" + ours("xla") + MLP + "low = j.jit(step).lower(params(), X, Y)\nt = time.perf_counter(); c = low.compile(); float(c(params(), X, Y)[1])\nRESULT = time.perf_counter() - t", JAX + MLP + "low = j.jit(step).lower(params(), X, Y)\nt = time.perf_counter(); c = low.compile(); float(c(params(), X, Y)[1])\nRESULT = time.perf_counter() - t", "ms", 1e3),
+    Row("XLA run of an MLP step", 1.05, ours("xla") + MLP + "f = j.jit(step); p = j.device_put(params(), 'xla'); x, y = jnp.asarray(X), jnp.asarray(Y)\nRESULT = wall(lambda: j.block_until_ready(f(p, x, y)), 200)", JAX + MLP + "f = j.jit(step); p = j.device_put(params()); x, y = jnp.asarray(X), jnp.asarray(Y)\nRESULT = wall(lambda: j.block_until_ready(f(p, x, y)), 200)", "us", 1e6),
+    _iree_against_xla("elementwise", "F = lambda x: jnp.where(x > 0, 1.05 * x, 1.67 * (jnp.exp(x) - 1))\nARGS = [np.random.default_rng(0).normal(size=1 << 20).astype('f')]"),
+    _iree_against_xla("softmax", "F = lambda x: jnp.exp(x - jnp.max(x, -1, keepdims=True)) / jnp.sum(jnp.exp(x - jnp.max(x, -1, keepdims=True)), -1, keepdims=True)\nARGS = [np.random.default_rng(0).normal(size=(1024, 1024)).astype('f')]"),
+    Row("IREE run against XLA: MLP step", 1.6, ours("iree") + MLP + "f = j.jit(step); p = j.device_put(params(), 'iree'); x, y = jnp.asarray(X), jnp.asarray(Y)\nRESULT = wall(lambda: j.block_until_ready(f(p, x, y)), 100)", JAX + MLP + "f = j.jit(step); p = j.device_put(params()); x, y = jnp.asarray(X), jnp.asarray(Y)\nRESULT = wall(lambda: j.block_until_ready(f(p, x, y)), 100)", "us", 1e6),
+    Row("scan of 1000 steps under disable_jit, against a NumPy loop", 3.0, ours("numpy") + "x = jnp.arange(1000.0)\ndef run():\n    with j.disable_jit():\n        return lax.scan(lambda c, a: (c * 0.5 + a, c), 0.0, x)\nRESULT = per_call(run, repeats=3)", "import numpy as np\nx = np.arange(1000, dtype='f')\ndef run():\n    c = np.float32(0); ys = []\n    for a in x:\n        ys.append(c); c = c * np.float32(0.5) + a\n    return c, np.stack(ys)\nRESULT = per_call(run, repeats=3)", "us", 1e6),
+    Row("resident memory after import: numpy ready", 0.30, ours("numpy") + "jnp.ones(3)\nRESULT = rss()", JAX + "jnp.ones(3)\nRESULT = rss()", "MB", 1e-6),
+    Row("resident memory after import: xla ready", 0.80, ours("xla") + "j.device_put(np.ones(3), 'xla')._resident()\nRESULT = rss()", JAX + "j.device_put(np.ones(3))\nRESULT = rss()", "MB", 1e-6),
+    Row("peak memory of a NumPy-jit MLP step, against NumPy by hand", 1.2, ours("numpy") + MLP + """
+import tracemalloc
+big = params((512, 1024, 1024, 10)); X = np.ones((1024, 512), 'f'); Y = np.ones((1024, 10), 'f')
+f = j.jit(step); f(big, X, Y)
+tracemalloc.start(); f(big, X, Y); RESULT = tracemalloc.get_traced_memory()[1]
+""", """
+import numpy as np, tracemalloc
+rng = np.random.default_rng(0); sizes = (512, 1024, 1024, 10)
+p = [(rng.normal(size=(a, b)).astype('f') * 0.1, np.zeros(b, 'f')) for a, b in zip(sizes[:-1], sizes[1:])]
+X = np.ones((1024, 512), 'f'); Y = np.ones((1024, 10), 'f')
+def step():
+    (w1, b1), (w2, b2), (w3, b3) = p
+    h1 = X @ w1; h1 += b1; np.tanh(h1, out=h1)
+    h2 = h1 @ w2; h2 += b2; np.tanh(h2, out=h2)
+    z = h2 @ w3; z += b3; z -= z.max(-1, keepdims=True)
+    e = np.exp(z); s = e.sum(-1, keepdims=True)
+    v = -np.mean(np.sum(Y * (z - np.log(s)), -1)); e /= s
+    dz = (e * Y.sum(-1, keepdims=True) - Y) / np.float32(len(X))
+    out = [None] * 3
+    d = dz @ w3.T; out[2] = (w3 - np.float32(.1) * (h2.T @ dz), b3 - np.float32(.1) * dz.sum(0))
+    d *= 1 - h2 * h2
+    out[1] = (w2 - np.float32(.1) * (h1.T @ d), b2 - np.float32(.1) * d.sum(0))
+    d = d @ w2.T; d *= 1 - h1 * h1
+    out[0] = (w1 - np.float32(.1) * (X.T @ d), b1 - np.float32(.1) * d.sum(0))
+    return out, v
+step()
+tracemalloc.start(); step(); RESULT = tracemalloc.get_traced_memory()[1]
+""", "MB", 1e-6),
+]  # fmt: skip

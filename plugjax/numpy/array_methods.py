@@ -1,0 +1,222 @@
+"""The functions behind operators, methods and NumPy protocols of arrays and tracers."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from plugjax import lax
+from plugjax.core.array import Array
+from plugjax.core.dtypes import DTypeLike
+from plugjax.core.trace import Tracer
+from plugjax.numpy import (
+    arithmetic,
+    bitwise,
+    creation,
+    cumulative,
+    indexing,
+    linear_algebra,
+    logic,
+    manipulation,
+    reductions,
+    rounding,
+    selection,
+    sorting_searching,
+    tiling,
+    updates,
+)
+from plugjax.numpy.promotion import canonical_dtype
+
+__all__ = ["METHODS"]
+
+
+def _reshape(x: Array, *args: Any, order: str = "C", copy: bool | None = None) -> Array:
+    shape = args[0] if len(args) == 1 else args
+    return manipulation.reshape(x, shape, order)
+
+
+def _transpose(x: Array, *args: Any) -> Array:
+    axes = args[0] if len(args) == 1 and (args[0] is None or hasattr(args[0], "__iter__")) else args or None
+    return manipulation.transpose(x, axes)
+
+
+def _T(x: Array) -> Array:
+    return manipulation.transpose(x)
+
+
+def _flatten(x: Array, order: str = "C") -> Array:
+    return manipulation.ravel(x, order)
+
+
+def _flat(x: Array) -> Any:
+    raise NotImplementedError("Array.flat is not supported; use x.ravel().")
+
+
+def _copy(x: Array) -> Array:
+    return creation.array(x, copy=True)
+
+
+def _view(x: Array, dtype: DTypeLike | None = None, type: None = None) -> Array:
+    """The bits as another dtype; a narrower or wider one changes the last axis."""
+    if type is not None:
+        raise NotImplementedError("`type` argument of array.view() is not supported.")
+    wanted = canonical_dtype("view", dtype)
+    if x.dtype == wanted:
+        return x
+    if x.dtype.kind == "b" or wanted.kind == "b":
+        if x.dtype.kind == "b":
+            x = lax.convert_element_type(x, np.uint8)
+            return _view(x, wanted)
+        return lax.ne(_view(x, np.uint8), np.uint8(0))
+    old, new = x.dtype.itemsize, wanted.itemsize
+    if old == new:
+        return lax.bitcast_convert_type(x, wanted)
+    if not x.ndim:
+        raise ValueError("Changing the dtype of a 0d array is only supported if the itemsize is unchanged.")
+    if old > new:
+        return lax.collapse(lax.bitcast_convert_type(x, wanted), x.ndim - 1)
+    if x.shape[-1] * old % new:
+        raise ValueError("When changing to a larger dtype, its size must be a divisor of the total size in bytes of the last axis.")
+    grouped = lax.reshape(x, (*x.shape[:-1], x.shape[-1] * old // new, new // old))
+    return lax.bitcast_convert_type(grouped, wanted)
+
+
+def _unstack(x: Array) -> tuple[Array, ...]:
+    return manipulation.unstack(x)
+
+
+def _clip(x: Array, min: Any = None, max: Any = None) -> Array:
+    return selection.clip(x, min, max)
+
+
+def _compress(x: Array, condition: Any, axis: int | None = None, **kwargs: Any) -> Array:
+    return indexing.compress(condition, x, axis, **kwargs)
+
+
+def _namespace(api_version: str | None = None) -> Any:
+    if api_version is not None and api_version not in ("2021.12", "2022.12", "2023.12", "2024.12"):
+        raise ValueError(f"__array_namespace__: unsupported api_version {api_version!r}; 2024.12 is the newest.")
+    return sys.modules["plugjax.numpy"]
+
+
+def _any_tracer(value: Any) -> bool:
+    if isinstance(value, (tuple, list)):
+        return any(_any_tracer(v) for v in value)
+    return isinstance(value, Tracer)
+
+
+def _to_numpy(value: Any) -> Any:
+    if isinstance(value, (tuple, list)):
+        return type(value)(_to_numpy(v) for v in value)
+    return np.asarray(value) if isinstance(value, Array) else value
+
+
+def _array_ufunc(ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+    # NumPy's binary operators arrive here too, and `ndarray + Array` is an Array.
+    namespace = sys.modules["plugjax.numpy"]
+    traced = _any_tracer(inputs)
+    if method == "__call__" and not kwargs and (traced or len(inputs) == 2):
+        function = getattr(namespace, ufunc.__name__, None)
+        if function is not None:
+            return function(*inputs)
+    if method == "reduce" and traced and ufunc.__name__ in _REDUCTIONS:
+        kwargs.setdefault("axis", 0)
+        return getattr(namespace, _REDUCTIONS[ufunc.__name__])(*inputs, **kwargs)
+    return getattr(ufunc, method)(*_to_numpy(inputs), **{k: _to_numpy(v) for k, v in kwargs.items()})
+
+
+_REDUCTIONS = {
+    "add": "sum",
+    "multiply": "prod",
+    "maximum": "max",
+    "minimum": "min",
+    "logical_and": "all",
+    "logical_or": "any",
+}
+
+
+def _array_function(function: Any, args: Any, kwargs: Any) -> Any:
+    if _any_tracer(list(args)) or _any_tracer(list(kwargs.values())):
+        own = getattr(sys.modules["plugjax.numpy"], function.__name__, None)
+        if own is not None:
+            return own(*args, **kwargs)
+    return function(*_to_numpy(tuple(args)), **{k: _to_numpy(v) for k, v in kwargs.items()})
+
+
+METHODS: dict[str, Callable[..., Any]] = {
+    "T": _T,
+    "abs": arithmetic.abs,
+    "add": arithmetic.add,
+    "all": reductions.all,
+    "any": reductions.any,
+    "argmax": reductions.argmax,
+    "argmin": reductions.argmin,
+    "argsort": sorting_searching.argsort,
+    "array_function": _array_function,
+    "array_namespace": _namespace,
+    "array_ufunc": _array_ufunc,
+    "astype": manipulation.astype,
+    "at": updates.at,
+    "bitwise_and": bitwise.bitwise_and,
+    "bitwise_not": bitwise.bitwise_not,
+    "bitwise_or": bitwise.bitwise_or,
+    "bitwise_xor": bitwise.bitwise_xor,
+    "clip": _clip,
+    "compress": _compress,
+    "conj": arithmetic.conj,
+    "conjugate": arithmetic.conjugate,
+    "copy": _copy,
+    "cumprod": cumulative.cumprod,
+    "cumsum": cumulative.cumsum,
+    "diagonal": indexing.diagonal,
+    "divmod": arithmetic.divmod,
+    "dot": linear_algebra.dot,
+    "equal": logic.equal,
+    "flat": _flat,
+    "flatten": _flatten,
+    "floor_divide": arithmetic.floor_divide,
+    "getitem": indexing.getitem,
+    "greater": logic.greater,
+    "greater_equal": logic.greater_equal,
+    "imag": arithmetic.imag,
+    "left_shift": bitwise.left_shift,
+    "less": logic.less,
+    "less_equal": logic.less_equal,
+    "mT": manipulation.matrix_transpose,
+    "matmul": linear_algebra.matmul,
+    "max": reductions.max,
+    "mean": reductions.mean,
+    "min": reductions.min,
+    "multiply": arithmetic.multiply,
+    "negative": arithmetic.negative,
+    "nonzero": sorting_searching.nonzero,
+    "not_equal": logic.not_equal,
+    "positive": arithmetic.positive,
+    "power": arithmetic.power,
+    "prod": reductions.prod,
+    "ptp": reductions.ptp,
+    "ravel": manipulation.ravel,
+    "real": arithmetic.real,
+    "remainder": arithmetic.remainder,
+    "repeat": tiling.repeat,
+    "reshape": _reshape,
+    "right_shift": bitwise.right_shift,
+    "round": rounding.round,
+    "searchsorted": sorting_searching.searchsorted,
+    "sort": sorting_searching.sort,
+    "squeeze": manipulation.squeeze,
+    "std": reductions.std,
+    "subtract": arithmetic.subtract,
+    "sum": reductions.sum,
+    "swapaxes": manipulation.swapaxes,
+    "take": indexing.take,
+    "trace": linear_algebra.trace,
+    "transpose": _transpose,
+    "true_divide": arithmetic.true_divide,
+    "unstack": _unstack,
+    "var": reductions.var,
+    "view": _view,
+}

@@ -1,0 +1,106 @@
+"""Sums and products of the elements so far."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from plugjax import lax
+from plugjax.core import dtypes
+from plugjax.core.array import Array
+from plugjax.core.dtypes import BOOL, DTypeLike
+from plugjax.lax.families import scalar
+from plugjax.numpy.manipulation import canonical_axis, ravel
+from plugjax.numpy.promotion import (
+    ArrayLike,
+    as_operand,
+    canonical_dtype,
+    converted,
+    reject_out,
+)
+from plugjax.numpy.reductions import wide_integer
+
+__all__ = ["cumprod", "cumsum", "cumulative_prod", "cumulative_sum"]
+
+
+def _cumulative(
+    who: str,
+    scan: Callable[..., Array],
+    a: ArrayLike,
+    axis: int | None,
+    dtype: DTypeLike | None,
+    out: None,
+    promote_integers: bool = False,
+) -> Array:
+    reject_out(who, out)
+    x = as_operand(who, a)
+    if axis is None:
+        x, axis = ravel(x), 0
+    position = canonical_axis(axis, x.ndim)
+    if dtype is not None:
+        wanted = canonical_dtype(who, dtype)
+    else:
+        wanted = wide_integer(x.dtype) if promote_integers or x.dtype is BOOL else x.dtype
+    if wanted is BOOL:
+        wanted = dtypes.canonicalize(int)
+        return converted(scan(converted(x, wanted), position), BOOL)
+    return scan(converted(x, wanted), position)
+
+
+def cumsum(
+    a: ArrayLike, axis: int | None = None, dtype: DTypeLike | None = None, out: None = None
+) -> Array:
+    """Sums of the elements so far, along an axis.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.cumsum(jnp.arange(4))
+        Array([0, 1, 3, 6], dtype=int32)
+    """
+    return _cumulative("cumsum", lax.cumsum, a, axis, dtype, out)
+
+
+def cumprod(
+    a: ArrayLike, axis: int | None = None, dtype: DTypeLike | None = None, out: None = None
+) -> Array:
+    """Products of the elements so far, along an axis."""
+    return _cumulative("cumprod", lax.cumprod, a, axis, dtype, out)
+
+
+def _cumulative_api(
+    who: str, scan: Callable[..., Array], x: ArrayLike, axis: int | None, dtype: DTypeLike | None, initial: int | None
+) -> Array:
+    x = as_operand(who, x)
+    if axis is None:
+        if x.ndim != 1:
+            raise ValueError(f"The input array has rank {x.ndim}, however the axis argument is required")
+        axis = 0
+    position = canonical_axis(axis, x.ndim)
+    found = _cumulative(who, scan, x, position, dtype, None, promote_integers=True)
+    if initial is not None:
+        first = lax.full((*x.shape[:position], 1, *x.shape[position + 1 :]), scalar(initial, found))
+        found = lax.concatenate([first, found], position)
+    return found
+
+
+def cumulative_sum(
+    x: ArrayLike,
+    /,
+    *,
+    axis: int | None = None,
+    dtype: DTypeLike | None = None,
+    include_initial: bool = False,
+) -> Array:
+    """Sums of the elements so far (array API); with ``include_initial``, a 0 in front."""
+    return _cumulative_api("cumulative_sum", lax.cumsum, x, axis, dtype, 0 if include_initial else None)
+
+
+def cumulative_prod(
+    x: ArrayLike,
+    /,
+    *,
+    axis: int | None = None,
+    dtype: DTypeLike | None = None,
+    include_initial: bool = False,
+) -> Array:
+    """Products of the elements so far (array API); with ``include_initial``, a 1 in front."""
+    return _cumulative_api("cumulative_prod", lax.cumprod, x, axis, dtype, 1 if include_initial else None)

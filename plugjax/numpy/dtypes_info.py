@@ -1,0 +1,237 @@
+"""Dtypes by name, their limits, and how they promote."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from plugjax.core import dtypes
+from plugjax.core.array import Array, aval_of
+from plugjax.core.dtypes import DType, DTypeLike
+from plugjax.numpy.creation import asarray
+
+__all__ = [
+    "ScalarType", "bfloat16", "bool_", "can_cast", "cdouble", "character", "complex128", "complex64", "complex_",
+    "complexfloating", "csingle", "double", "dtype", "finfo", "flexible", "float16", "float32", "float4_e2m1fn", "float64",
+    "float8_e3m4", "float8_e4m3", "float8_e4m3b11fnuz", "float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2",
+    "float8_e5m2fnuz", "float8_e8m0fnu", "float_", "floating", "generic", "iinfo", "inexact", "int16", "int2", "int32",
+    "int4", "int64", "int8", "int_", "integer", "isdtype", "iscomplexobj", "isrealobj", "isscalar", "issubdtype",
+    "ndarray", "number", "object_", "promote_types", "result_type", "signedinteger", "single", "uint", "uint16", "uint2",
+    "uint32", "uint4", "uint64", "uint8", "unsignedinteger",
+]  # fmt: skip
+
+ndarray = Array
+dtype = np.dtype
+generic, number, inexact = np.generic, np.number, np.inexact
+integer, signedinteger, unsignedinteger = np.integer, np.signedinteger, np.unsignedinteger
+floating, complexfloating = np.floating, np.complexfloating
+flexible, character, object_ = np.flexible, np.character, np.object_
+
+
+class ScalarType(type):
+    """The type of ``jnp.float32`` and its like: a name for a dtype, and a function that makes arrays of it.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.float32(3)
+        Array(3., dtype=float32)
+        >>> jnp.zeros(2).dtype == jnp.float32
+        True
+    """
+
+    dtype: DType
+
+    def __hash__(cls) -> int:
+        return hash(cls.dtype.type)
+
+    def __eq__(cls, other: object) -> bool:
+        return cls is other or cls.dtype.type == other or (
+            isinstance(other, ScalarType) and other.dtype == cls.dtype
+        )
+
+    def __ne__(cls, other: object) -> bool:
+        return not cls == other
+
+    def __call__(cls, x: Any = 0) -> Array:
+        return asarray(x, cls.dtype)
+
+    def __instancecheck__(cls, instance: object) -> bool:
+        return isinstance(instance, cls.dtype.type)
+
+    def __repr__(cls) -> str:
+        return f"<class 'plugjax.numpy.{cls.__name__}'>"
+
+
+def _scalar_type(name: str, scalar: Any) -> Any:
+    return ScalarType(name, (object,), {"dtype": np.dtype(scalar), "__doc__": f"The dtype ``{name}``."})
+
+
+bool_ = _scalar_type("bool_", np.bool_)
+int2 = _scalar_type("int2", ml_dtypes.int2)
+int4 = _scalar_type("int4", ml_dtypes.int4)
+int8 = _scalar_type("int8", np.int8)
+int16 = _scalar_type("int16", np.int16)
+int32 = _scalar_type("int32", np.int32)
+int64 = _scalar_type("int64", np.int64)
+uint2 = _scalar_type("uint2", ml_dtypes.uint2)
+uint4 = _scalar_type("uint4", ml_dtypes.uint4)
+uint8 = _scalar_type("uint8", np.uint8)
+uint16 = _scalar_type("uint16", np.uint16)
+uint32 = _scalar_type("uint32", np.uint32)
+uint64 = _scalar_type("uint64", np.uint64)
+float4_e2m1fn = _scalar_type("float4_e2m1fn", ml_dtypes.float4_e2m1fn)
+float8_e3m4 = _scalar_type("float8_e3m4", ml_dtypes.float8_e3m4)
+float8_e4m3 = _scalar_type("float8_e4m3", ml_dtypes.float8_e4m3)
+float8_e4m3b11fnuz = _scalar_type("float8_e4m3b11fnuz", ml_dtypes.float8_e4m3b11fnuz)
+float8_e4m3fn = _scalar_type("float8_e4m3fn", ml_dtypes.float8_e4m3fn)
+float8_e4m3fnuz = _scalar_type("float8_e4m3fnuz", ml_dtypes.float8_e4m3fnuz)
+float8_e5m2 = _scalar_type("float8_e5m2", ml_dtypes.float8_e5m2)
+float8_e5m2fnuz = _scalar_type("float8_e5m2fnuz", ml_dtypes.float8_e5m2fnuz)
+float8_e8m0fnu = _scalar_type("float8_e8m0fnu", ml_dtypes.float8_e8m0fnu)
+float16 = _scalar_type("float16", np.float16)
+bfloat16 = _scalar_type("bfloat16", ml_dtypes.bfloat16)
+float32 = single = _scalar_type("float32", np.float32)
+float64 = double = _scalar_type("float64", np.float64)
+complex64 = csingle = _scalar_type("complex64", np.complex64)
+complex128 = cdouble = _scalar_type("complex128", np.complex128)
+int_, uint, float_, complex_ = int64, uint64, float64, complex128
+
+
+def _as_dtype(value: Any) -> DType:
+    found = getattr(value, "dtype", None)
+    if isinstance(found, (np.dtype, dtypes.ExtendedDType)):
+        return found  # type: ignore[return-value]  # extended dtypes stand beside NumPy's
+    return value if isinstance(value, dtypes.ExtendedDType) else np.dtype(value)  # type: ignore[return-value]
+
+
+def finfo(dtype: DTypeLike) -> Any:
+    """Limits of a floating dtype: ``eps``, ``max``, ``tiny``, ``bits`` ...
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> float(jnp.finfo(jnp.float16).max)
+        65504.0
+    """
+    return ml_dtypes.finfo(_as_dtype(dtype))
+
+
+def iinfo(int_type: Any) -> Any:
+    """Limits of an integer dtype: ``min``, ``max``, ``bits``."""
+    return ml_dtypes.iinfo(_as_dtype(int_type))
+
+
+_PYTHON = (bool, int, float, complex)
+
+
+def _pair(value: Any) -> tuple[DType, bool]:
+    if any(value is kind for kind in _PYTHON):
+        return dtypes.canonicalize(np.dtype(value)), value is not bool
+    if isinstance(value, (type, str, np.dtype, dtypes.ExtendedDType, ScalarType)):
+        return dtypes.canonicalize(_as_dtype(value)), False
+    aval = aval_of(value, "result_type")
+    return aval.dtype, aval.weak_type
+
+
+def result_type(*args: Any, return_weak_type_flag: bool = False) -> Any:
+    """The dtype that arrays, scalars and dtypes promote to.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.result_type(jnp.int32, 1.0)
+        dtype('float32')
+    """
+    if not args:
+        raise ValueError("at least one array or dtype is required")
+    found, weak = dtypes.promote([_pair(a) for a in args])
+    found = dtypes.canonicalize(found)
+    return (found, weak) if return_weak_type_flag else found
+
+
+def promote_types(a: DTypeLike, b: DTypeLike) -> DType:
+    """The dtype that two dtypes promote to."""
+
+    def wide(value: Any) -> tuple[DType, bool]:
+        weak = any(value is kind for kind in _PYTHON[1:])
+        return (np.dtype(value) if weak else _as_dtype(value)), weak
+
+    pairs = [wide(a), wide(b)]
+    return dtypes.promote(pairs)[0]
+
+
+_KINDS: dict[type, Any] = {
+    np.floating: dtypes.is_float,
+    np.inexact: dtypes.is_inexact,
+    np.number: lambda d: dtypes.is_inexact(d) or dtypes.is_integer(d),
+    np.integer: dtypes.is_integer,
+    np.signedinteger: lambda d: d.kind == "i" or d in dtypes.SIGNED_SMALL,
+    np.unsignedinteger: lambda d: d.kind == "u" or d in dtypes.UNSIGNED_SMALL,
+    np.generic: lambda d: True,
+}
+
+
+def issubdtype(arg1: Any, arg2: Any) -> bool:
+    """Whether one dtype, or kind of dtypes, belongs to another.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.issubdtype(jnp.bfloat16, jnp.floating)
+        True
+    """
+    contains = getattr(arg2, "contains_dtype", None)
+    if contains is not None:
+        return bool(contains(getattr(arg1, "dtype", arg1)))
+    if isinstance(arg1, type) and issubclass(arg1, np.generic) and arg1 in _KINDS:
+        return isinstance(arg2, type) and issubclass(arg2, np.generic) and issubclass(arg1, arg2)
+    first = _as_dtype(arg1)
+    if isinstance(first, dtypes.ExtendedDType):
+        return first is arg2 or arg2 is np.generic
+    test = _KINDS.get(arg2) if isinstance(arg2, type) and not isinstance(arg2, ScalarType) else None
+    if test is not None:
+        return bool(test(first))
+    if isinstance(arg2, type) and not isinstance(arg2, ScalarType) and issubclass(arg2, np.generic):
+        return bool(np.issubdtype(first, arg2))
+    return first == _as_dtype(arg2)
+
+
+def isdtype(dtype: DTypeLike, kind: Any) -> bool:
+    """Whether a dtype is of a kind: a dtype, a name such as ``"real floating"``, or a tuple of them (array API)."""
+    if isinstance(kind, tuple):
+        return any(isdtype(dtype, k) for k in kind)
+    found = _as_dtype(dtype)
+    if isinstance(kind, str) and kind in _NAMED_KINDS:
+        return bool(_NAMED_KINDS[kind](found))
+    return found == _as_dtype(kind)
+
+
+_NAMED_KINDS: dict[str, Any] = {
+    "bool": lambda d: d.kind == "b",
+    "signed integer": _KINDS[np.signedinteger],
+    "unsigned integer": _KINDS[np.unsignedinteger],
+    "integral": dtypes.is_integer,
+    "real floating": dtypes.is_float,
+    "complex floating": lambda d: d.kind == "c",
+    "numeric": _KINDS[np.number],
+}
+
+
+def can_cast(from_: DTypeLike, to: DTypeLike, casting: str = "safe") -> bool:
+    """Whether a cast is allowed under a casting rule of NumPy's."""
+    return bool(np.can_cast(_as_dtype(from_), _as_dtype(to), casting))  # type: ignore[arg-type]
+
+
+def iscomplexobj(x: Any) -> bool:
+    """Whether the dtype of an array or scalar is complex."""
+    found = getattr(x, "dtype", None)
+    return found.kind == "c" if found is not None else bool(np.iscomplexobj(x))
+
+
+def isrealobj(x: Any) -> bool:
+    """Whether the dtype of an array or scalar is not complex."""
+    return not iscomplexobj(x)
+
+
+def isscalar(element: Any) -> bool:
+    """Whether a Python or NumPy scalar, or an array without axes."""
+    return bool(np.isscalar(element)) or getattr(element, "shape", None) == ()

@@ -1,0 +1,213 @@
+"""Updating parts of arrays: ``x.at[index].set(y)`` and its like."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from plugjax import lax
+from plugjax.core.array import Array
+from plugjax.lax.families import scalar
+from plugjax.numpy.arithmetic import divide, power
+from plugjax.numpy.index_plan import entries, make_plan
+from plugjax.numpy.indexing import along_axis, gather, getitem, index_array, integers
+from plugjax.numpy.manipulation import ravel
+from plugjax.numpy.promotion import ArrayLike, as_operand, broadcast_to_shape
+
+__all__ = ["IndexUpdate", "IndexedUpdate", "at", "fill_diagonal", "put", "put_along_axis"]
+
+
+class IndexUpdate:
+    """``x.at``: functional updates, ``x.at[index].set(y)`` and its like.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.zeros(3).at[1].set(5)
+        Array([0., 5., 0.], dtype=float32)
+    """
+
+    __slots__ = ("array",)
+
+    def __init__(self, array: Array) -> None:
+        self.array = array
+
+    def __getitem__(self, index: Any) -> IndexedUpdate:
+        return IndexedUpdate(self.array, index)
+
+    def __repr__(self) -> str:
+        return f"_IndexUpdateHelper({self.array!r})"
+
+
+class IndexedUpdate:
+    """``x.at[index]``. Every method returns a new array.
+
+    ``mode`` says what becomes of indices out of bounds: ``"drop"`` (the default; ``"fill"`` is the same) leaves them out,
+    ``"clip"`` moves them in, ``"promise_in_bounds"`` says that there are none.
+    """
+
+    __slots__ = ("array", "index")
+
+    def __init__(self, array: Array, index: Any) -> None:
+        self.array = array
+        self.index = index
+
+    def __repr__(self) -> str:
+        return f"_IndexUpdateRef({self.array!r}, {self.index!r})"
+
+    def get(
+        self,
+        *,
+        indices_are_sorted: bool = False,
+        unique_indices: bool = False,
+        mode: Any = None,
+        fill_value: Any = None,
+        wrap_negative_indices: bool = True,
+    ) -> Array:
+        """``x[index]``; with mode ``"fill"``, elements out of bounds are ``fill_value`` (nan by default)."""
+        if mode is None and fill_value is None:
+            return getitem(self.array, self.index)
+        row = entries(self.array.shape, self.index)
+        return gather(self.array, row, mode, fill_value, indices_are_sorted, unique_indices)
+
+    def _scatter(self, operation: Callable[..., Any], values: ArrayLike, x: Array | None, **options: Any) -> Array:
+        operand = self.array if x is None else x
+        return _scatter(operation, operand, self.index, values, **options)
+
+    def set(self, values: ArrayLike, **options: Any) -> Array:
+        """``x`` with ``values`` at the index."""
+        return self._scatter(lax.scatter, values, None, **options)
+
+    def add(self, values: ArrayLike, **options: Any) -> Array:
+        """``x`` with ``values`` added at the index, once for each time that an element is named."""
+        return self._scatter(lax.scatter_add, values, None, **options)
+
+    def subtract(self, values: ArrayLike, **options: Any) -> Array:
+        """``x`` with ``values`` subtracted at the index."""
+        return self._scatter(lax.scatter_sub, values, None, **options)
+
+    def multiply(self, values: ArrayLike, **options: Any) -> Array:
+        """``x`` multiplied by ``values`` at the index."""
+        return self._scatter(lax.scatter_mul, values, None, **options)
+
+    mul = multiply
+
+    def divide(self, values: ArrayLike, **options: Any) -> Array:
+        """``x`` divided by ``values`` at the index."""
+        return divide(self.array, self._scatter(lax.scatter_mul, values, lax.full_like(self.array, 1), **options))
+
+    def power(self, values: ArrayLike, **options: Any) -> Array:
+        """``x`` to the power of ``values`` at the index."""
+        return power(self.array, self._scatter(lax.scatter_mul, values, lax.full_like(self.array, 1), **options))
+
+    def min(self, values: ArrayLike, **options: Any) -> Array:
+        """The smaller of ``x`` and ``values`` at the index."""
+        return self._scatter(lax.scatter_min, values, None, **options)
+
+    def max(self, values: ArrayLike, **options: Any) -> Array:
+        """The larger of ``x`` and ``values`` at the index."""
+        return self._scatter(lax.scatter_max, values, None, **options)
+
+    def apply(self, func: Callable[[Array], Array], **options: Any) -> Array:
+        """``x`` with ``func`` applied at the index.
+
+        Differs from JAX:
+            An element that is named twice is changed once.
+        """
+        return self.set(func(self.get()), **options)
+
+
+def _scatter(
+    operation: Callable[..., Any],
+    x: Array,
+    index: Any,
+    values: ArrayLike,
+    *,
+    indices_are_sorted: bool = False,
+    unique_indices: bool = False,
+    mode: Any = None,
+    wrap_negative_indices: bool = True,
+) -> Array:
+    plan = make_plan(x.aval.shape, entries(x.aval.shape, index))
+    y = as_operand("scatter", values)
+    if y.dtype != x.dtype or y.weak_type != x.weak_type:
+        y = lax.convert_element_type(y, x.dtype)
+    full = list(plan.shape)
+    for axis in plan.new_axes:
+        full.insert(axis, 1)
+    if y.ndim > len(full) and all(n == 1 for n in y.shape[: y.ndim - len(full)]):
+        y = lax.squeeze(y, tuple(range(y.ndim - len(full))))
+    y = broadcast_to_shape("scatter", y, tuple(full))
+    if plan.new_axes:
+        y = lax.squeeze(y, plan.new_axes)
+    if 0 in y.shape:
+        return x
+    numbers = lax.ScatterDimensionNumbers(
+        update_window_dims=plan.numbers.offset_dims,
+        inserted_window_dims=plan.numbers.collapsed_slice_dims,
+        scatter_dims_to_operand_dims=plan.numbers.start_index_map,
+    )
+    return operation(  # type: ignore[no-any-return]  # an array
+        x,
+        index_array(plan),
+        y,
+        numbers,
+        indices_are_sorted=indices_are_sorted or plan.ordered,
+        unique_indices=unique_indices or plan.ordered,
+        mode=mode,
+    )
+
+
+def at(x: Array) -> IndexUpdate:
+    """The value of ``x.at``."""
+    return IndexUpdate(x)
+
+
+def put_along_axis(
+    arr: ArrayLike,
+    indices: ArrayLike,
+    values: ArrayLike,
+    axis: int | None,
+    inplace: bool = True,
+    *,
+    mode: str | None = None,
+) -> Array:
+    """``arr`` with values set along an axis, at indices that differ from row to row; needs ``inplace=False``."""
+    if inplace:
+        raise ValueError("jnp.put_along_axis cannot modify arrays in-place, because JAX arrays are immutable. Pass inplace=False.")
+    x = as_operand("put_along_axis", arr)
+    flat, chosen, position = along_axis("put_along_axis", x, indices, axis)
+    grids = tuple(
+        chosen if i == position else lax.broadcasted_iota(np.int32, chosen.shape, i) for i in range(flat.ndim)
+    )
+    return lax.reshape(IndexUpdate(flat)[grids].set(values, mode=mode), x.shape)
+
+
+def put(
+    a: ArrayLike, ind: ArrayLike, v: ArrayLike, mode: str | None = None, *, inplace: bool = True
+) -> Array:
+    """The flattened array with values set at indices; needs ``inplace=False``."""
+    if inplace:
+        raise ValueError("jnp.put cannot modify arrays in-place, because JAX arrays are immutable. Pass inplace=False.")
+    x, chosen, values = as_operand("put", a), ravel(integers("put", ind)), ravel(as_operand("put", v))
+    if not chosen.size or not values.size:
+        return x
+    repeats = -(-chosen.size // values.size)
+    values = lax.slice_in_dim(lax.concatenate([values] * repeats, 0), 0, chosen.size)
+    if mode == "wrap":
+        chosen, mode = lax.rem(chosen, scalar(x.size, chosen)), None
+    elif mode == "clip":
+        chosen = lax.clamp(scalar(0, chosen), chosen, scalar(x.size - 1, chosen))
+    return lax.reshape(IndexUpdate(ravel(x))[chosen].set(values, mode=mode), x.shape)
+
+
+def fill_diagonal(a: ArrayLike, val: ArrayLike, wrap: bool = False, *, inplace: bool = True) -> Array:
+    """``a`` with its main diagonal set; needs ``inplace=False``."""
+    if inplace:
+        raise NotImplementedError("JAX arrays are immutable, must use inplace=False")
+    if wrap:
+        raise NotImplementedError("wrap=True is not implemented, must use wrap=False")
+    x = as_operand("fill_diagonal", a)
+    steps = np.arange(min(x.shape), dtype=np.int32)
+    return IndexUpdate(x)[(steps,) * x.ndim].set(val)

@@ -1,0 +1,196 @@
+"""Keys: the state that random numbers are functions of.
+
+A key is used once. ``split`` makes new ones of it, ``fold_in`` makes one for a number. Typed keys have the extended dtype
+``key<fry>``; raw keys are their storage, ``uint32[..., 2]``.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from plugjax import lax
+from plugjax.core.array import Array, as_array
+from plugjax.core.config import config
+from plugjax.core.trace import Tracer
+from plugjax.random.primitives import (
+    KeyDType,
+    random_fold_in_p,
+    random_seed_p,
+    random_split_p,
+    random_unwrap_p,
+    random_wrap_p,
+    resolve_impl,
+)
+
+__all__ = [
+    "PRNGKey", "clone", "fold_in", "key", "key_data", "key_impl", "prng_key", "split", "wrap_key_data",
+]  # fmt: skip
+
+
+class _KeyKind(type):
+    def contains_dtype(cls, dtype: Any) -> bool:
+        """Whether a dtype is one of keys."""
+        return isinstance(dtype, KeyDType)
+
+
+class prng_key(metaclass=_KeyKind):
+    """The kind of all key dtypes: ``jnp.issubdtype(k.dtype, prng_key)``."""
+
+
+def _seeds(seed: Any, who: str) -> Any:
+    if isinstance(seed, (bool, float, complex)):
+        raise TypeError(f"PRNG key seed must be an integer; got {seed!r}")
+    if type(seed) is int:
+        # Wrapped to 64 bits, and to 32 without x64, as a hash that is given as a seed needs.
+        wrapped = np.array(seed & 0xFFFFFFFFFFFFFFFF, np.uint64).astype(np.int64)
+        return as_array(wrapped[()], who)
+    found = as_array(seed, who)
+    if found.dtype.kind not in "iu":
+        raise TypeError(f"PRNG key seed must be an integer; got {found.aval.str_short()}")
+    if found.ndim:
+        raise TypeError(f"{who} accepts a scalar seed, but was given an array of shape {found.shape}. Use vmap for batching.")
+    return found
+
+
+def key(seed: Any, *, impl: Any = None) -> Array:
+    """A typed key made from an integer.
+
+    Args:
+        seed: integer, or array of no axes.
+        impl: name of the generator; ``"threefry2x32"`` is the default and the only one built in.
+
+    Example:
+        >>> from plugjax import random
+        >>> random.key(0)
+        Array((), dtype=key<fry>) overlaying:
+        [0 0]
+    """
+    generator = resolve_impl(impl if impl is not None else config.read("default_prng_impl"))
+    return random_seed_p.bind(_seeds(seed, "key"), impl=generator)  # type: ignore[no-any-return]
+
+
+def PRNGKey(seed: Any, *, impl: Any = None) -> Array:
+    """A raw key made from an integer: ``uint32[2]``.
+
+    Example:
+        >>> from plugjax import random
+        >>> random.PRNGKey(42)
+        Array([ 0, 42], dtype=uint32)
+    """
+    return random_unwrap_p.bind(key(seed, impl=impl))  # type: ignore[no-any-return]  # an array
+
+
+def is_key_array(x: Any) -> bool:
+    """Whether ``x`` is an array of typed keys."""
+    return isinstance(getattr(x, "dtype", None), KeyDType)
+
+
+def typed(who: str, keys: Any) -> tuple[Array, bool]:
+    """Keys as typed ones, and whether they were.
+
+    Raises:
+        TypeError: neither typed keys nor ``uint32[..., 2]``.
+    """
+    if is_key_array(keys):
+        return keys, True
+    if isinstance(keys, (Array, Tracer, np.ndarray)):
+        if keys.dtype != np.uint32 or not keys.ndim:
+            raise TypeError(
+                f"{who} expected a key: an array of dtype key<fry>, or raw uint32[..., 2]; got "
+                f"{keys.dtype}{list(keys.shape)}. Make one with random.key(seed)."
+            )
+        return random_wrap_p.bind(keys, impl=resolve_impl(config.read("default_prng_impl"))), False
+    raise TypeError(f"unexpected PRNG key type {type(keys)}; make one with random.key(seed).")
+
+
+def single_key(who: str, k: Any) -> Array:
+    """One typed key.
+
+    Raises:
+        ValueError: an array of keys.
+    """
+    found, _ = typed(who, k)
+    if found.ndim:
+        raise ValueError(
+            f"{who} accepts a single key, but was given a key array of shape {k.shape} != (). Use plugjax.vmap for batching."
+        )
+    return found
+
+
+def _as_given(keys: Array, was_typed: bool) -> Array:
+    return keys if was_typed else random_unwrap_p.bind(keys)  # type: ignore[no-any-return]
+
+
+def split(key: Any, num: int | Sequence[int] = 2) -> Array:
+    """New keys, independent of each other; ``key`` must not be used any more.
+
+    Shapes:
+        key: ``[]`` -> ``[num]``, or ``num`` itself if it is a shape.
+
+    Example:
+        >>> from plugjax import random
+        >>> k1, k2 = random.split(random.key(0))
+        >>> k1
+        Array((), dtype=key<fry>) overlaying:
+        [1797259609 2579123966]
+    """
+    found, was_typed = typed("split", key)
+    if found.ndim:
+        raise ValueError(
+            f"split accepts a single key, but was given a key array of shape {key.shape} != (). Use plugjax.vmap for batching."
+        )
+    shape = tuple(operator.index(n) for n in num) if isinstance(num, (tuple, list)) else (operator.index(num),)  # type: ignore[arg-type]
+    return _as_given(random_split_p.bind(found, shape=shape), was_typed)
+
+
+def fold_in(key: Any, data: Any) -> Array:
+    """A new key for a number: for each step of a loop, each layer of a network.
+
+    Args:
+        key: a key; it may be used with other numbers.
+        data: integer, wrapped to 32 bits.
+    """
+    found, was_typed = typed("fold_in", key)
+    if found.ndim:
+        raise ValueError(
+            f"fold_in accepts a single key, but was given a key array of shape {key.shape} != (). Use plugjax.vmap for batching."
+        )
+    if type(data) is int:
+        number: Any = np.uint32(data & 0xFFFFFFFF)
+    else:
+        number = as_array(data, "fold_in")
+        if number.ndim:
+            raise TypeError(f"fold_in accepts a scalar, but was given an array of shape {number.shape}. Use vmap for batching.")
+        number = lax.convert_element_type(number, np.uint32)
+    return _as_given(random_fold_in_p.bind(found, number), was_typed)
+
+
+def key_data(keys: Any) -> Array:
+    """The words of keys: ``[...]`` -> ``uint32[..., 2]``."""
+    if is_key_array(keys):
+        return random_unwrap_p.bind(keys)  # type: ignore[no-any-return]  # an array
+    typed("key_data", keys)
+    return keys  # type: ignore[no-any-return]  # raw keys are their own words
+
+
+def wrap_key_data(key_bits_array: Any, *, impl: Any = None) -> Array:
+    """Words as typed keys: ``uint32[..., 2]`` -> ``[...]``."""
+    generator = resolve_impl(impl if impl is not None else config.read("default_prng_impl"))
+    return random_wrap_p.bind(as_array(key_bits_array, "wrap_key_data"), impl=generator)  # type: ignore[no-any-return]
+
+
+def key_impl(keys: Any) -> str:
+    """Name of the generator that keys are for."""
+    found, _ = typed("key_impl", keys)
+    dtype: Any = found.dtype
+    return dtype.impl.name  # type: ignore[no-any-return]  # a string
+
+
+def clone(key: Any) -> Array:
+    """The same key, as one that may be used once more."""
+    found, was_typed = typed("clone", key)
+    return key if was_typed else _as_given(found, False)  # type: ignore[no-any-return]

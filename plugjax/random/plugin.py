@@ -1,0 +1,15 @@
+"""Random keys as a plugin: their primitives."""
+
+from __future__ import annotations
+
+from plugjax.core.hookspecs import PluginInfo, hookimpl
+from plugjax.core.rules import RuleSet
+from plugjax.random import primitives
+
+plugjax_plugin = PluginInfo("random", provides=("random keys and their primitives",))
+
+
+@hookimpl
+def plugjax_rules() -> list[RuleSet]:
+    """Abstract evaluation, batching and storage of random keys."""
+    return [primitives.rules]

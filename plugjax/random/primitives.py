@@ -1,0 +1,266 @@
+"""The primitives of random keys.
+
+They work on keys as values of an extended dtype; their ``physical`` rules say what happens to the stored words, in terms of
+the Threefry hash. A counter is the position of a number in its array, as 64 bits: so the numbers of a part of an array
+are a part of the numbers.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from plugjax import lax
+from plugjax.core.aval import Shape, ShapedArray
+from plugjax.core.dtypes import ExtendedDType
+from plugjax.core.physical import physical_rule
+from plugjax.core.primitive import Primitive
+from plugjax.core.rules import RuleSet, abstract_eval
+from plugjax.core.transforms.batching import Axis, batching_rule
+from plugjax.core.vocabulary import broadcast_in_dim_p, moveaxis
+from plugjax.lax.families import broadcast_shapes_strict, elementwise_batching, zero_derivative
+from plugjax.lax.random_bits import threefry2x32
+
+rules = RuleSet(__name__)
+
+random_seed_p = Primitive("random_seed")
+random_wrap_p = Primitive("random_wrap")
+random_unwrap_p = Primitive("random_unwrap")
+random_bits_p = Primitive("random_bits")
+random_split_p = Primitive("random_split")
+random_fold_in_p = Primitive("random_fold_in")
+
+for _p in (random_seed_p, random_wrap_p, random_unwrap_p, random_bits_p, random_split_p, random_fold_in_p):
+    zero_derivative(rules, _p)
+
+
+class PRNGImpl:
+    """A generator: its name, the tag in its keys' dtype, and the shape of a stored key.
+
+    Attributes:
+        name: as in ``key(0, impl=name)``.
+        tag: short name, in the dtype ``key<tag>`` and in jaxprs.
+        key_shape: shape of a stored key, in words of 32 bits.
+        dtype: dtype of its keys.
+    """
+
+    __slots__ = ("dtype", "key_shape", "name", "tag")
+
+    def __init__(self, name: str, tag: str, key_shape: Shape) -> None:
+        self.name = name
+        self.tag = tag
+        self.key_shape = key_shape
+        self.dtype = KeyDType(self)
+
+    def __repr__(self) -> str:
+        return self.tag
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _impl_by_name, (self.name,)
+
+
+class KeyDType(ExtendedDType):
+    """The dtype of keys of one generator."""
+
+    def __init__(self, impl: PRNGImpl) -> None:
+        self.impl = impl
+        self.name = f"key<{impl.tag}>"
+        self.storage_dtype = np.dtype(np.uint32)
+        self.storage_shape = impl.key_shape
+        self.itemsize = 4 * math.prod(impl.key_shape)
+
+    def __repr__(self) -> str:
+        return self.name
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _dtype_by_name, (self.impl.name,)
+
+
+threefry = PRNGImpl("threefry2x32", "fry", (2,))
+_IMPLS = {threefry.name: threefry, threefry.tag: threefry}
+
+
+def _impl_by_name(name: str) -> PRNGImpl:
+    return _IMPLS[name]
+
+
+def _dtype_by_name(name: str) -> KeyDType:
+    return _IMPLS[name].dtype
+
+
+def resolve_impl(impl: Any) -> PRNGImpl:
+    """The generator that an ``impl=`` argument names.
+
+    Raises:
+        ValueError: there is none of that name.
+    """
+    if isinstance(impl, PRNGImpl):
+        return impl
+    if isinstance(impl, KeyDType):
+        return impl.impl
+    found = _IMPLS.get(impl)
+    if found is None:
+        raise ValueError(f"unrecognized PRNG implementation {impl!r}. Did you mean one of: {sorted({i.name for i in _IMPLS.values()})}?")
+    return found
+
+
+def _impl_of(keys: ShapedArray) -> PRNGImpl:
+    dtype: Any = keys.dtype
+    if not isinstance(dtype, KeyDType):
+        raise TypeError(f"expected an array of keys, got {keys.str_short()}; wrap raw keys with random.wrap_key_data.")
+    return dtype.impl
+
+
+@rules.define(abstract_eval, random_seed_p)
+def _seed_aval(seeds: ShapedArray, *, impl: PRNGImpl) -> ShapedArray:
+    return ShapedArray(seeds.shape, impl.dtype)
+
+
+@rules.define(abstract_eval, random_wrap_p)
+def _wrap_aval(words: ShapedArray, *, impl: PRNGImpl) -> ShapedArray:
+    rank = len(impl.key_shape)
+    if words.dtype != np.uint32 or words.shape[words.ndim - rank :] != impl.key_shape:
+        raise TypeError(
+            f"key data of {impl.name} must be uint32 with trailing shape {impl.key_shape}, got {words.str_short()}."
+        )
+    return ShapedArray(words.shape[: words.ndim - rank], impl.dtype)
+
+
+@rules.define(abstract_eval, random_unwrap_p)
+def _unwrap_aval(keys: ShapedArray) -> ShapedArray:
+    return ShapedArray((*keys.shape, *_impl_of(keys).key_shape), np.uint32)
+
+
+@rules.define(abstract_eval, random_bits_p)
+def _bits_aval(keys: ShapedArray, *, bit_width: int, shape: Shape) -> ShapedArray:
+    _impl_of(keys)
+    return ShapedArray((*keys.shape, *shape), np.dtype(f"uint{bit_width}"))
+
+
+@rules.define(abstract_eval, random_split_p)
+def _split_aval(keys: ShapedArray, *, shape: Shape) -> ShapedArray:
+    return ShapedArray((*keys.shape, *shape), _impl_of(keys).dtype)
+
+
+@rules.define(abstract_eval, random_fold_in_p)
+def _fold_in_aval(keys: ShapedArray, data: ShapedArray) -> ShapedArray:
+    shape = broadcast_shapes_strict("random_fold_in", (keys, data))
+    return ShapedArray(shape, _impl_of(keys).dtype)
+
+
+@rules.define(batching_rule, random_seed_p)
+def _seed_batching(axis: Axis, args: Sequence[Any], dims: Sequence[Any], *, impl: PRNGImpl) -> tuple[Any, int]:
+    return random_seed_p.bind(*args, impl=impl), dims[0]
+
+
+@rules.define(batching_rule, random_wrap_p)
+def _wrap_batching(axis: Axis, args: Sequence[Any], dims: Sequence[Any], *, impl: PRNGImpl) -> tuple[Any, int]:
+    return random_wrap_p.bind(moveaxis(args[0], dims[0], 0), impl=impl), 0
+
+
+@rules.define(batching_rule, random_unwrap_p)
+def _unwrap_batching(axis: Axis, args: Sequence[Any], dims: Sequence[Any]) -> tuple[Any, int]:
+    return random_unwrap_p.bind(moveaxis(args[0], dims[0], 0)), 0
+
+
+@rules.define(batching_rule, random_bits_p)
+def _bits_batching(axis: Axis, args: Sequence[Any], dims: Sequence[Any], **params: Any) -> tuple[Any, int]:
+    return random_bits_p.bind(moveaxis(args[0], dims[0], 0), **params), 0
+
+
+@rules.define(batching_rule, random_split_p)
+def _split_batching(axis: Axis, args: Sequence[Any], dims: Sequence[Any], **params: Any) -> tuple[Any, int]:
+    return random_split_p.bind(moveaxis(args[0], dims[0], 0), **params), 0
+
+
+rules.define(batching_rule, random_fold_in_p)(elementwise_batching(random_fold_in_p))
+
+
+@rules.define(physical_rule, random_seed_p)
+def _seed_physical(in_avals: Any, out_avals: Any, seeds: Any, *, impl: PRNGImpl) -> Any:
+    return _seed_words(seeds, in_avals[0])
+
+
+def _seed_words(seeds: Any, aval: ShapedArray) -> Any:
+    """A number as a key: its upper and lower 32 bits."""
+    if aval.dtype.itemsize == 8:
+        shift = aval.dtype.type(32)
+        high = lax.convert_element_type(lax.shift_right_logical(seeds, shift), np.uint32)
+        low = lax.convert_element_type(
+            lax.bitwise_and(seeds, aval.dtype.type(0xFFFFFFFF)), np.uint32
+        )
+    else:
+        low = lax.convert_element_type(seeds, np.uint32)
+        high = lax.full(aval.shape, np.uint32(0))
+    return _side_by_side(high, low, aval.ndim)
+
+
+def _side_by_side(first: Any, second: Any, rank: int) -> Any:
+    return lax.concatenate([lax.expand_dims(v, (rank,)) for v in (first, second)], rank)
+
+
+@rules.define(physical_rule, random_wrap_p, random_unwrap_p)
+def _same_words(in_avals: Any, out_avals: Any, words: Any, **params: Any) -> Any:
+    return words
+
+
+def _words(keys: Any, aval: ShapedArray, extra: int) -> list[Any]:
+    """The two words of stored keys, with ``extra`` trailing axes of size 1 if the keys have axes."""
+    rank = aval.ndim
+    found = []
+    for i in range(2):
+        word = lax.squeeze(lax.slice_in_dim(keys, i, i + 1, axis=rank), (rank,))
+        if rank and extra:
+            word = broadcast_in_dim_p.bind(
+                word, shape=(*aval.shape, *(1,) * extra), broadcast_dimensions=tuple(range(rank))
+            )
+        found.append(word)
+    return found
+
+
+def _hashed_positions(keys: Any, aval: ShapedArray, shape: Shape) -> list[Any]:
+    """Two words for each position in an array of ``shape``."""
+    size = math.prod(shape)
+    if size >= 1 << 32:
+        raise NotImplementedError(f"random numbers for 2**32 positions or more: got shape {shape}. Split the key.")
+    counts = lax.reshape(lax.iota(np.uint32, size), shape)
+    high = lax.full(shape, np.uint32(0))
+    if aval.ndim:
+        counts, high = (lax.expand_dims(v, tuple(range(aval.ndim))) for v in (counts, high))
+    return threefry2x32(*_words(keys, aval, len(shape)), high, counts)
+
+
+@rules.define(physical_rule, random_bits_p)
+def _bits_physical(
+    in_avals: Sequence[ShapedArray], out_avals: Any, keys: Any, *, bit_width: int, shape: Shape
+) -> Any:
+    high, low = _hashed_positions(keys, in_avals[0], shape)
+    if bit_width == 64:
+        wide = np.dtype(np.uint64)
+        upper = lax.shift_left(lax.convert_element_type(high, wide), wide.type(32))
+        return lax.bitwise_or(upper, lax.convert_element_type(low, wide))
+    mixed = lax.bitwise_xor(high, low)
+    return mixed if bit_width == 32 else lax.convert_element_type(mixed, np.dtype(f"uint{bit_width}"))
+
+
+@rules.define(physical_rule, random_split_p)
+def _split_physical(
+    in_avals: Sequence[ShapedArray], out_avals: Sequence[ShapedArray], keys: Any, *, shape: Shape
+) -> Any:
+    high, low = _hashed_positions(keys, in_avals[0], shape)
+    return _side_by_side(high, low, out_avals[0].ndim)
+
+
+@rules.define(physical_rule, random_fold_in_p)
+def _fold_in_physical(
+    in_avals: Sequence[ShapedArray], out_avals: Sequence[ShapedArray], keys: Any, data: Any
+) -> Any:
+    key_aval, data_aval = in_avals
+    rank = out_avals[0].ndim
+    words = _words(keys, key_aval, 0)
+    counts = lax.convert_element_type(data, np.uint32)
+    high = lax.full(data_aval.shape, np.uint32(0))
+    return _side_by_side(*threefry2x32(*words, high, counts), rank)
