@@ -1,4 +1,4 @@
-"""Axes and static shapes as users give them: checked, and made into tuples of non-negative integers."""
+"""Axes and static shapes as users give them: checked, and made into tuples of integers."""
 
 from __future__ import annotations
 

@@ -19,8 +19,8 @@ from plugjax.lax.axes import past
 class GatherScatterMode(enum.Enum):
     """What happens to a window that leaves the operand.
 
-    ``CLIP`` moves it back in; ``FILL_OR_DROP`` fills it when it is read and drops it when it is written;
-    ``PROMISE_IN_BOUNDS`` says that there is none.
+    ``CLIP`` moves it back in; ``FILL_OR_DROP`` fills it when it is read and drops it when it is
+    written; ``PROMISE_IN_BOUNDS`` says that there is none.
     """
 
     CLIP = 1
@@ -61,9 +61,12 @@ class GatherDimensionNumbers:
 
     Attributes:
         offset_dims: axes of the result that run within a window.
-        collapsed_slice_dims: axes of the operand along which windows have size 1, and which the result lacks.
-        start_index_map: for each entry of an index vector, the axis of the operand that it is an index of.
-        operand_batching_dims: axes of the operand that go together with ``start_indices_batching_dims``.
+        collapsed_slice_dims: axes of the operand along which windows have size 1, and which the
+            result lacks.
+        start_index_map: for each entry of an index vector, the axis of the operand that it is an
+            index of.
+        operand_batching_dims: axes of the operand that go together with
+            ``start_indices_batching_dims``.
         start_indices_batching_dims: axes of the indices.
     """
 
@@ -90,9 +93,11 @@ class ScatterDimensionNumbers:
 
     Attributes:
         update_window_dims: axes of the updates that run within a window.
-        inserted_window_dims: axes of the operand along which windows have size 1, and which the updates lack.
+        inserted_window_dims: axes of the operand along which windows have size 1, and which the
+            updates lack.
         scatter_dims_to_operand_dims: for each entry of an index vector, the axis of the operand.
-        operand_batching_dims: axes of the operand that go together with ``scatter_indices_batching_dims``.
+        operand_batching_dims: axes of the operand that go together with
+            ``scatter_indices_batching_dims``.
         scatter_indices_batching_dims: axes of the indices.
     """
 
@@ -147,7 +152,8 @@ def gather_shape(
     batching = [indices.shape[d] for d in numbers.start_indices_batching_dims]
     if [operand.shape[d] for d in numbers.operand_batching_dims] != batching:
         raise ShapeError(
-            f"{who}: batching dims of operand {operand.str_short()} and indices {indices.str_short()} "
+            f"{who}: batching dims of operand {operand.str_short()} and indices "
+            f"{indices.str_short()} "
             f"have different sizes: {numbers}."
         )
     _check_slice_sizes(who, operand, numbers, slice_sizes)
@@ -155,7 +161,8 @@ def gather_shape(
     rank = len(window) + indices.ndim - 1
     if len(numbers.offset_dims) != len(window):
         raise ShapeError(
-            f"{who}: windows have {len(window)} axes that are neither collapsed nor batching, but offset_dims "
+            f"{who}: windows have {len(window)} axes that are neither collapsed nor batching, but "
+            "offset_dims "
             f"{numbers.offset_dims} name {len(numbers.offset_dims)}."
         )
     _check_sorted(who, "offset_dims", numbers.offset_dims, rank)
@@ -168,7 +175,8 @@ def _check_slice_sizes(
 ) -> None:
     if len(slice_sizes) != operand.ndim:
         raise ShapeError(
-            f"{who}: there must be one slice size for every axis of operand {operand.str_short()}, got "
+            f"{who}: there must be one slice size for every axis of operand {operand.str_short()}, "
+            "got "
             f"{tuple(slice_sizes)}."
         )
     for d, (size, bound) in enumerate(zip(slice_sizes, operand.shape, strict=True)):
@@ -204,17 +212,22 @@ def scatter_slice_sizes(
     dropped = (*numbers.inserted_window_dims, *numbers.operand_batching_dims)
     if len(numbers.update_window_dims) + len(set(dropped)) != operand.ndim:
         raise ShapeError(
-            f"scatter: every axis of operand {operand.str_short()} must be inserted, batching, or one of "
+            f"scatter: every axis of operand {operand.str_short()} must be inserted, batching, or "
+            "one of "
             f"update_window_dims: {numbers}."
         )
     _check_sorted("scatter", "update_window_dims", numbers.update_window_dims, updates.ndim)
     window = iter(numbers.update_window_dims)
-    sizes = tuple(1 if d in dropped else updates.shape[next(window)] for d in range(operand.ndim))
+    # An axis of size 0 has no place for an inserted window: then nothing is written.
+    sizes = tuple(
+        min(1, bound) if d in dropped else updates.shape[next(window)]
+        for d, bound in enumerate(operand.shape)
+    )
     for d, (size, bound) in enumerate(zip(sizes, operand.shape, strict=True)):
-        # An axis of size 0 has no place for an inserted window; then nothing is written.
-        if size > bound and d not in dropped:
+        if size > bound:
             raise ShapeError(
-                f"scatter: windows of updates {updates.str_short()} have size {size} along axis {d} of operand "
+                f"scatter: windows of updates {updates.str_short()} have size {size} along axis "
+                f"{d} of operand "
                 f"{operand.str_short()}."
             )
     return sizes
@@ -223,7 +236,7 @@ def scatter_slice_sizes(
 def batched_numbers(
     numbers: GatherDimensionNumbers, operand: bool, indices: bool
 ) -> GatherDimensionNumbers:
-    """The numbers with a batch axis in front of the result, and of the operand or the indices or both."""
+    """The numbers with a batch axis in front of the result, and of the operands that have it."""
 
     def of_operand(axes: tuple[int, ...]) -> tuple[int, ...]:
         return past(axes, 0) if operand else axes

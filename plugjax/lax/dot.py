@@ -52,16 +52,14 @@ _NAMES = {
     "float32": Precision.HIGHEST,
 }
 
-PrecisionLike: TypeAlias = (
-    None | str | Precision | tuple[str, str] | tuple[Precision, Precision]
-)
+PrecisionLike: TypeAlias = str | Precision | tuple[str, str] | tuple[Precision, Precision] | None
 CanonicalPrecision: TypeAlias = tuple[Precision, Precision] | None
 Axes: TypeAlias = tuple[int, ...]
 DotDimensionNumbers: TypeAlias = tuple[tuple[Axes, Axes], tuple[Axes, Axes]]
 
 
 def canonicalize_precision(precision: PrecisionLike) -> CanonicalPrecision:
-    """One precision for each operand; ``None`` leaves the choice to the configuration, and then to the backend.
+    """One precision for each operand; ``None`` leaves it to the configuration, then the backend.
 
     Raises:
         ValueError: an unknown name, or a pair that is none.
@@ -74,7 +72,8 @@ def canonicalize_precision(precision: PrecisionLike) -> CanonicalPrecision:
     found = [p if isinstance(p, Precision) else _NAMES.get(p) for p in pair]
     if len(found) != 2 or found[0] is None or found[1] is None:
         raise ValueError(
-            f"Precision argument must be None, a lax.Precision value, one of {', '.join(_NAMES)}, or a pair of these; "
+            f"Precision argument must be None, a lax.Precision value, one of {', '.join(_NAMES)}, "
+            "or a pair of these; "
             f"got {precision!r}."
         )
     return found[0], found[1]
@@ -126,7 +125,7 @@ def dot(
     precision: PrecisionLike = None,
     preferred_element_type: DTypeLike | None = None,
 ) -> Any:
-    """Product of vectors and matrices, or with ``dimension_numbers`` what :func:`dot_general` gives.
+    """Product of vectors and matrices; with ``dimension_numbers``, as :func:`dot_general`.
 
     Raises:
         ValueError: without ``dimension_numbers``, operands that are no fitting vectors or matrices.
@@ -135,8 +134,10 @@ def dot(
         left, right = aval_of(lhs), aval_of(rhs)
         if not (1 <= left.ndim <= 2 and 1 <= right.ndim <= 2 and left.shape[-1] == right.shape[0]):
             raise ValueError(
-                "lax.dot: dimension_numbers must be specified when not performing simple un-batched matrix-matrix, "
-                f"matrix-vector, or vector-vector products; got lhs {left.str_short()} and rhs {right.str_short()}."
+                "lax.dot: dimension_numbers must be specified when not performing simple "
+                "un-batched matrix-matrix, "
+                f"matrix-vector, or vector-vector products; got lhs {left.str_short()} and rhs "
+                f"{right.str_short()}."
             )
         dimension_numbers = (((left.ndim - 1,), (0,)), ((), ()))
     return dot_general(lhs, rhs, dimension_numbers, precision, preferred_element_type)
@@ -147,11 +148,13 @@ def batch_matmul(lhs: Any, rhs: Any, precision: PrecisionLike = None) -> Any:
     left, right = aval_of(lhs), aval_of(rhs)
     if left.ndim < 2 or right.ndim < 2:
         raise ValueError(
-            f"Arguments to batch_matmul must be at least 2D, got {left.str_short()}, {right.str_short()}"
+            f"Arguments to batch_matmul must be at least 2D, got {left.str_short()}, "
+            f"{right.str_short()}"
         )
     if left.ndim != right.ndim:
         raise ValueError(
-            f"Arguments to batch_matmul must have same ndim, got {left.str_short()}, {right.str_short()}"
+            f"Arguments to batch_matmul must have same ndim, got {left.str_short()}, "
+            f"{right.str_short()}"
         )
     batch = tuple(range(left.ndim - 2))
     numbers = (((left.ndim - 1,), (left.ndim - 2,)), (batch, batch))
@@ -176,22 +179,26 @@ def _dot_general_aval(
     for what, pair in (("contracting", contracting), ("batch", batch)):
         if len(pair[0]) != len(pair[1]):
             raise ShapeError(
-                f"lax.dot_general requires equal numbers of lhs_{what} and rhs_{what} dimensions, got {pair[0]} and "
+                f"lax.dot_general requires equal numbers of lhs_{what} and rhs_{what} dimensions, "
+                f"got {pair[0]} and "
                 f"{pair[1]}."
             )
     for side, aval, i in (("lhs", lhs, 0), ("rhs", rhs, 1)):
         named = (*contracting[i], *batch[i])
         if any(not 0 <= d < aval.ndim for d in named) or len(set(named)) != len(named):
             raise ShapeError(
-                f"lax.dot_general: contracting dimensions {contracting[i]} and batch dimensions {batch[i]} must be "
+                f"lax.dot_general: contracting dimensions {contracting[i]} and batch dimensions "
+                f"{batch[i]} must be "
                 f"distinct axes of {side} {aval.str_short()}, counted from 0."
             )
     for what, pair in (("contracting", contracting), ("batch", batch)):
         for i, j in zip(*pair, strict=True):
             if lhs.shape[i] != rhs.shape[j]:
                 raise ShapeError(
-                    f"lax.dot_general: {what} dimensions differ: lhs {lhs.str_short()} axis {i} has size "
-                    f"{lhs.shape[i]}, rhs {rhs.str_short()} axis {j} has size {rhs.shape[j]}. Swap the operands, or "
+                    f"lax.dot_general: {what} dimensions differ: lhs {lhs.str_short()} axis {i} "
+                    "has size "
+                    f"{lhs.shape[i]}, rhs {rhs.str_short()} axis {j} has size {rhs.shape[j]}. Swap "
+                    "the operands, or "
                     "transpose one of them."
                 )
     shape = (
@@ -205,9 +212,7 @@ def _dot_general_aval(
 
 def _result_dtype(lhs: ShapedArray, rhs: ShapedArray, preferred: DType | None) -> DType:
     if dtypes.is_extended(lhs.dtype) or dtypes.is_extended(rhs.dtype):
-        raise DtypeError(
-            f"lax.dot_general does not accept {lhs.dtype.name} and {rhs.dtype.name}."
-        )
+        raise DtypeError(f"lax.dot_general does not accept {lhs.dtype.name} and {rhs.dtype.name}.")
     dtype = lhs.dtype
     if rhs.dtype != dtype:
         dtype, _ = dtypes.promote(((lhs.dtype, False), (rhs.dtype, False)))
@@ -216,7 +221,8 @@ def _result_dtype(lhs: ShapedArray, rhs: ShapedArray, preferred: DType | None) -
     same_kind = dtypes.is_integer(dtype) == dtypes.is_integer(preferred)
     if same_kind and preferred.kind != "c" and preferred.itemsize < dtype.itemsize:
         raise DtypeError(
-            "`preferred_element_type` must not be narrower than the original type, got preferred_element_type of "
+            "`preferred_element_type` must not be narrower than the original type, got "
+            "preferred_element_type of "
             f"{preferred.name} for result type of {dtype.name}."
         )
     return preferred

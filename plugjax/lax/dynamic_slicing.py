@@ -1,4 +1,4 @@
-"""What ``dynamic_slice`` and ``dynamic_update_slice`` mean to transformations; the primitives are in ``slicing.py``."""
+"""Rules of ``dynamic_slice`` and ``dynamic_update_slice``, which ``slicing.py`` declares."""
 
 from __future__ import annotations
 
@@ -99,8 +99,7 @@ def _dynamic_slice_batching(
         ), x_dim
     # Every instance starts elsewhere: a gather of windows.
     rank = len(slice_sizes)
-    batched = x_dim is not None
-    shift = int(batched)
+    shift = 0 if x_dim is None else 1
     batching = (0,) * shift
     numbers = GatherDimensionNumbers(
         offset_dims=tuple(range(1, rank + 1)),
@@ -110,7 +109,7 @@ def _dynamic_slice_batching(
         start_indices_batching_dims=batching,
     )
     return gather_p.bind(
-        moveaxis(x, x_dim, 0) if batched else x,
+        x if x_dim is None else moveaxis(x, x_dim, 0),
         _index_vectors(axis, starts, start_dims),
         dimension_numbers=numbers,
         slice_sizes=(*(1,) * shift, *slice_sizes),
@@ -159,22 +158,16 @@ def _dynamic_update_slice_aval(
 
 
 @rules.define(jvp_rule, dynamic_update_slice_p)
-def _dynamic_update_slice_jvp(
-    primals: Sequence[Any], tangents: Sequence[Any]
-) -> tuple[Any, Any]:
+def _dynamic_update_slice_jvp(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
     y = dynamic_update_slice_p.bind(*primals)
     x_dot, update_dot, *_ = tangents
     if type(x_dot) is Zero and type(update_dot) is Zero:
         return y, Zero(aval_of(y).to_tangent_aval())
-    return y, dynamic_update_slice_p.bind(
-        instantiate(x_dot), instantiate(update_dot), *primals[2:]
-    )
+    return y, dynamic_update_slice_p.bind(instantiate(x_dot), instantiate(update_dot), *primals[2:])
 
 
 @rules.define(transpose_rule, dynamic_update_slice_p)
-def _dynamic_update_slice_transpose(
-    y_bar: Any, x: Any, update: Any, *starts: Any
-) -> list[Any]:
+def _dynamic_update_slice_transpose(y_bar: Any, x: Any, update: Any, *starts: Any) -> list[Any]:
     update_aval = aval_of(update)
     x_bar = update_bar = None
     if is_undefined_primal(x):

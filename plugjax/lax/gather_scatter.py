@@ -1,8 +1,8 @@
 """Gather and scatter: windows of an array at computed places, read and written.
 
-An index vector (the last axis of ``indices``) says where a window of the operand starts; the other axes of ``indices``
-enumerate windows. ``gather`` copies windows out, the scatters combine updates into them. Each is linear in the arrays, and
-they are each other's transposes.
+An index vector (the last axis of ``indices``) says where a window of the operand starts; the other
+axes of ``indices`` enumerate windows. ``gather`` copies windows out, the scatters combine updates
+into them. ``gather`` and ``scatter_add`` are each other's transposes.
 
 Reference:
     StableHLO specification, ``gather`` and ``scatter``; index_vector_dim is always the last axis.
@@ -75,7 +75,8 @@ def gather(
         unique_indices: promise that no element is read twice.
         indices_are_sorted: promise that the index vectors are in order.
         mode: what a window that leaves the operand means; ``None`` promises that there is none.
-        fill_value: what ``"fill"`` fills with; ``None`` is nan, the lowest integer, or for unsigned the highest.
+        fill_value: what ``"fill"`` fills with; ``None`` is nan, the lowest integer, or for
+            unsigned the highest.
     """
     parsed = (
         GatherScatterMode.PROMISE_IN_BOUNDS if mode is None else GatherScatterMode.from_any(mode)
@@ -122,11 +123,14 @@ def scatter(
     unique_indices: bool = False,
     mode: str | GatherScatterMode | None = None,
 ) -> Any:
-    """``operand`` with windows at ``scatter_indices`` replaced by ``updates``; of several for one element, one wins.
+    """``operand`` with windows at ``scatter_indices`` replaced by ``updates``.
+
+    Of several updates of one element, one wins.
 
     Shapes:
         operand: ``[...]`` -> the same.
-        scatter_indices: ``[..., k]``, integer: one entry for each axis in ``scatter_dims_to_operand_dims``.
+        scatter_indices: ``[..., k]``, integer: one entry for each axis in
+            ``scatter_dims_to_operand_dims``.
         updates: the other axes of the indices, and those of a window at ``update_window_dims``.
 
     Args:
@@ -139,7 +143,14 @@ def scatter(
         mode: what a window that leaves the operand means; ``None`` is ``"drop"``.
     """
     return _bind_scatter(
-        scatter_p, operand, scatter_indices, updates, dimension_numbers, indices_are_sorted, unique_indices, mode
+        scatter_p,
+        operand,
+        scatter_indices,
+        updates,
+        dimension_numbers,
+        indices_are_sorted,
+        unique_indices,
+        mode,
     )
 
 
@@ -155,7 +166,14 @@ def scatter_add(
 ) -> Any:
     """``operand`` with ``updates`` added to windows at ``scatter_indices``. See :func:`scatter`."""
     return _bind_scatter(
-        scatter_add_p, operand, scatter_indices, updates, dimension_numbers, indices_are_sorted, unique_indices, mode
+        scatter_add_p,
+        operand,
+        scatter_indices,
+        updates,
+        dimension_numbers,
+        indices_are_sorted,
+        unique_indices,
+        mode,
     )
 
 
@@ -169,9 +187,16 @@ def scatter_mul(
     unique_indices: bool = False,
     mode: str | GatherScatterMode | None = None,
 ) -> Any:
-    """``operand`` with windows at ``scatter_indices`` multiplied by ``updates``. See :func:`scatter`."""
+    """``operand`` with windows multiplied by ``updates``. See :func:`scatter`."""
     return _bind_scatter(
-        scatter_mul_p, operand, scatter_indices, updates, dimension_numbers, indices_are_sorted, unique_indices, mode
+        scatter_mul_p,
+        operand,
+        scatter_indices,
+        updates,
+        dimension_numbers,
+        indices_are_sorted,
+        unique_indices,
+        mode,
     )
 
 
@@ -185,9 +210,16 @@ def scatter_min(
     unique_indices: bool = False,
     mode: str | GatherScatterMode | None = None,
 ) -> Any:
-    """``operand`` with windows at ``scatter_indices`` lowered to ``updates``, where those are less. See :func:`scatter`."""
+    """``operand`` with windows lowered to ``updates`` where those are less. See :func:`scatter`."""
     return _bind_scatter(
-        scatter_min_p, operand, scatter_indices, updates, dimension_numbers, indices_are_sorted, unique_indices, mode
+        scatter_min_p,
+        operand,
+        scatter_indices,
+        updates,
+        dimension_numbers,
+        indices_are_sorted,
+        unique_indices,
+        mode,
     )
 
 
@@ -201,9 +233,16 @@ def scatter_max(
     unique_indices: bool = False,
     mode: str | GatherScatterMode | None = None,
 ) -> Any:
-    """``operand`` with windows at ``scatter_indices`` raised to ``updates``, where those are greater. See :func:`scatter`."""
+    """``operand`` with windows raised to ``updates`` where those are more. See :func:`scatter`."""
     return _bind_scatter(
-        scatter_max_p, operand, scatter_indices, updates, dimension_numbers, indices_are_sorted, unique_indices, mode
+        scatter_max_p,
+        operand,
+        scatter_indices,
+        updates,
+        dimension_numbers,
+        indices_are_sorted,
+        unique_indices,
+        mode,
     )
 
 
@@ -217,9 +256,16 @@ def scatter_sub(
     unique_indices: bool = False,
     mode: str | GatherScatterMode | None = None,
 ) -> Any:
-    """``operand`` with ``updates`` subtracted from windows at ``scatter_indices``. See :func:`scatter`."""
+    """``operand`` with ``updates`` subtracted from windows. See :func:`scatter`."""
     return _bind_scatter(
-        scatter_add_p, operand, scatter_indices, neg(updates), dimension_numbers, indices_are_sorted, unique_indices, mode
+        scatter_add_p,
+        operand,
+        scatter_indices,
+        neg(updates),
+        dimension_numbers,
+        indices_are_sorted,
+        unique_indices,
+        mode,
     )
 
 
@@ -251,13 +297,13 @@ def gather_along_axis(operand: Any, indices: Any, axis: int) -> Any:
         operand: ``[..., n, ...]``.
         indices: ``[..., m, ...]``, in bounds -> ``[..., m, ...]``.
     """
-    rank = aval_of(operand).ndim
-    others = tuple(d for d in range(rank) if d != axis)
+    shape = aval_of(operand).shape
+    others = tuple(d for d in range(len(shape)) if d != axis)
     return gather(
         operand,
         reshape(indices, (*aval_of(indices).shape, 1)),
         GatherDimensionNumbers((), (axis,), (axis,), others, others),
-        (1,) * rank,
+        [1 if size else 0 for size in shape],
     )
 
 
@@ -334,7 +380,9 @@ def _gather_batching(
     return gather_p.bind(
         operand,
         indices,
-        dimension_numbers=batched_numbers(numbers, operand_dim is not None, indices_dim is not None),
+        dimension_numbers=batched_numbers(
+            numbers, operand_dim is not None, indices_dim is not None
+        ),
         slice_sizes=sizes,
         indices_are_sorted=indices_are_sorted,
         unique_indices=unique_indices,

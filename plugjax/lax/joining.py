@@ -1,7 +1,7 @@
 """Primitives that join arrays, cut them apart, and pad them.
 
-``concatenate`` and ``split`` are each other's transposes, and so are ``pad`` and ``slice``. For that reason ``slice_p`` is
-declared here; its function and rules are in ``slicing.py``.
+``concatenate`` and ``split`` are each other's transposes, and so are ``pad`` and ``slice``. For
+that reason ``slice_p`` is declared here; its function and rules are in ``slicing.py``.
 """
 
 from __future__ import annotations
@@ -101,7 +101,9 @@ def _concatenate_aval(*operands: ShapedArray, dimension: int) -> ShapedArray:
     first = operands[0]
     described = ", ".join(a.str_short() for a in operands)
     if any(a.ndim != first.ndim for a in operands):
-        raise ShapeError(f"Cannot concatenate arrays with different numbers of dimensions: got {described}.")
+        raise ShapeError(
+            f"Cannot concatenate arrays with different numbers of dimensions: got {described}."
+        )
     if not 0 <= dimension < first.ndim:
         raise ShapeError(
             f"concatenate dimension out of bounds: dimension {dimension} for {described}."
@@ -113,7 +115,8 @@ def _concatenate_aval(*operands: ShapedArray, dimension: int) -> ShapedArray:
 
     if any(others(a) != others(first) for a in operands):
         raise ShapeError(
-            "Cannot concatenate arrays with shapes that differ in dimensions other than the one being "
+            "Cannot concatenate arrays with shapes that differ in dimensions other than the one "
+            "being "
             f"concatenated: concatenating along dimension {dimension} for {described}."
         )
     size = sum(a.shape[dimension] for a in operands)
@@ -162,11 +165,10 @@ def _split_avals(x: ShapedArray, *, sizes: tuple[int, ...], axis: int) -> list[S
     check_axes("split", "axis", (axis,), x)
     if sum(sizes) != x.shape[axis]:
         raise ValueError(
-            f"Sum of sizes {sum(sizes)} must be equal to dimension {axis} of the operand {x.str_short()}"
+            f"Sum of sizes {sum(sizes)} must be equal to dimension {axis} of the operand "
+            f"{x.str_short()}"
         )
-    return [
-        x.update(shape=(*x.shape[:axis], size, *x.shape[axis + 1 :])) for size in sizes
-    ]
+    return [x.update(shape=(*x.shape[:axis], size, *x.shape[axis + 1 :])) for size in sizes]
 
 
 @rules.define(jvp_rule, split_p)
@@ -206,12 +208,11 @@ def _split_physical(
 
 
 @rules.define(abstract_eval, pad_p)
-def _pad_aval(
-    x: ShapedArray, value: ShapedArray, *, padding_config: PaddingConfig
-) -> ShapedArray:
+def _pad_aval(x: ShapedArray, value: ShapedArray, *, padding_config: PaddingConfig) -> ShapedArray:
     if x.dtype != value.dtype:
         raise DtypeError(
-            f"pad operand and padding_value must be same dtype: got {x.dtype.name} and {value.dtype.name}."
+            f"pad operand and padding_value must be same dtype: got {x.dtype.name} and "
+            f"{value.dtype.name}."
         )
     if value.shape:
         raise ShapeError(f"pad padding_value must be a scalar, got {value.str_short()}.")
@@ -222,7 +223,8 @@ def _pad_aval(
         )
     if any(interior < 0 for _, _, interior in padding_config):
         raise ValueError(
-            f"interior padding in padding_config must be nonnegative, got padding_config {padding_config}"
+            "interior padding in padding_config must be nonnegative, got padding_config "
+            f"{padding_config}"
         )
     shape = tuple(
         low + high + size + max(size - 1, 0) * interior
@@ -230,7 +232,8 @@ def _pad_aval(
     )
     if any(size < 0 for size in shape):
         raise ValueError(
-            f"Dimension size after padding is not at least 0, got result shape {shape}, for padding_config "
+            f"Dimension size after padding is not at least 0, got result shape {shape}, for "
+            "padding_config "
             f"{padding_config} and operand {x.str_short()}"
         )
     return ShapedArray(shape, x.dtype, x.weak_type and value.weak_type)
@@ -263,7 +266,7 @@ def _total(x: Any) -> Any:
 
 
 def _unpad(y: Any, shape: tuple[int, ...], padding_config: PaddingConfig) -> Any:
-    """The elements of ``y`` that stand where padding put the operand's; zero where it cut them off."""
+    """What stands in ``y`` where padding put the operand's elements; 0 for those it cut off."""
     edges = tuple((-low, -high, 0) for low, high, _ in padding_config)
     if any(low or high for low, high, _ in edges):
         y = pad_p.bind(y, scalar(0, y), padding_config=edges)
@@ -288,16 +291,14 @@ def _pad_batching(
     (x, value), (x_dim, value_dim) = args, dims
     if value_dim is None:
         assert x_dim is not None
-        return pad_p.bind(x, value, padding_config=inserted(padding_config, x_dim, (0, 0, 0))), x_dim
+        return pad_p.bind(
+            x, value, padding_config=inserted(padding_config, x_dim, (0, 0, 0))
+        ), x_dim
     # One value for each instance: the places are found by padding a mask.
     x = materialize(x, x_dim, axis)
     config = ((0, 0, 0), *padding_config)
     padded = pad_p.bind(x, scalar(0, x), padding_config=config)
-    inside = broadcast_in_dim_p.bind(
-        np.True_, shape=aval_of(x).shape, broadcast_dimensions=()
-    )
+    inside = broadcast_in_dim_p.bind(np.True_, shape=aval_of(x).shape, broadcast_dimensions=())
     mask = pad_p.bind(inside, np.False_, padding_config=config)
-    values = broadcast_in_dim_p.bind(
-        value, shape=aval_of(padded).shape, broadcast_dimensions=(0,)
-    )
+    values = broadcast_in_dim_p.bind(value, shape=aval_of(padded).shape, broadcast_dimensions=(0,))
     return select_n_p.bind(mask, values, padded), 0

@@ -97,16 +97,12 @@ def reduce_xor(operand: Any, axes: Sequence[int]) -> Any:
 
 def argmax(operand: Any, axis: int, index_dtype: DTypeLike) -> Any:
     """Index of the first maximum along ``axis``; of the first nan if there is one."""
-    return argmax_p.bind(
-        operand, axes=(int(axis),), index_dtype=dtypes.canonicalize(index_dtype)
-    )
+    return argmax_p.bind(operand, axes=(int(axis),), index_dtype=dtypes.canonicalize(index_dtype))
 
 
 def argmin(operand: Any, axis: int, index_dtype: DTypeLike) -> Any:
     """Index of the first minimum along ``axis``; of the first nan if there is one."""
-    return argmin_p.bind(
-        operand, axes=(int(axis),), index_dtype=dtypes.canonicalize(index_dtype)
-    )
+    return argmin_p.bind(operand, axes=(int(axis),), index_dtype=dtypes.canonicalize(index_dtype))
 
 
 def cumsum(operand: Any, axis: int = 0, reverse: bool = False) -> Any:
@@ -130,7 +126,7 @@ def cummin(operand: Any, axis: int = 0, reverse: bool = False) -> Any:
 
 
 def cumlogsumexp(operand: Any, axis: int = 0, reverse: bool = False) -> Any:
-    """``log(cumsum(exp(operand)))`` along ``axis`` without overflow; from the end if ``reverse``."""
+    """``log(cumsum(exp(operand)))`` along ``axis``, no overflow; from the end if ``reverse``."""
     return cumlogsumexp_p.bind(operand, axis=int(axis), reverse=bool(reverse))
 
 
@@ -160,7 +156,12 @@ def _remaining(shape: tuple[int, ...], axes: tuple[int, ...]) -> tuple[int, ...]
 def _batching_over_axes(primitive: Primitive) -> None:
     @rules.define(batching_rule, primitive)
     def _batching(
-        axis: Axis, args: Sequence[Any], dims: Sequence[int], *, axes: tuple[int, ...], **params: Any
+        axis: Axis,
+        args: Sequence[Any],
+        dims: Sequence[int],
+        *,
+        axes: tuple[int, ...],
+        **params: Any,
     ) -> tuple[Any, int]:
         (bdim,) = dims
         moved = past(axes, bdim)
@@ -227,7 +228,8 @@ def _reduce_prod_jvp(
     y = reduce_prod(x, axes)
     if type(x_dot) is Zero:
         return y, Zero(aval_of(y).to_tangent_aval())
-    # Products of all other elements from those before and those after each one: y / x would fail at zeros.
+    # Products of all other elements from those before and those after each one: y / x would fail
+    # at zeros.
     shape = aval_of(x).shape
     kept = tuple(d for d in range(len(shape)) if d not in axes)
     rest = _remaining(shape, axes)
@@ -263,7 +265,8 @@ def _arg_extremum(primitive: Primitive) -> None:
             raise ValueError(f"{name}: Invalid axis {axis} for operand {x.str_short()}")
         if x.shape[axis] < 1:
             raise ValueError(
-                f"argmin and argmax require non-empty reduced dimension, got {x.str_short()} and {axis=}"
+                f"argmin and argmax require non-empty reduced dimension, got {x.str_short()} and "
+                f"{axis=}"
             )
         if not dtypes.is_integer(index_dtype):
             raise TypeError(f"index_dtype must be an integer type, but got {index_dtype.name}")
@@ -322,7 +325,7 @@ def _log_add_exp(x: Any, y: Any) -> Any:
 
 
 def _scan(combine: Callable[[Any, Any], Any], x: Any, axis: int) -> Any:
-    """Cumulative reduction as a tree of depth log n: pairs, their own scan, and what lies between."""
+    """Cumulative reduction as a tree of depth log n: pairs, their scan, and what lies between."""
     size = aval_of(x).shape[axis]
     if size < 2:
         return x
@@ -352,7 +355,7 @@ def _interleaved(even: Any, odd: Any, axis: int) -> Any:
 
 
 def _derivative_of_tree(primitive: Primitive, combine: Callable[[Any, Any], Any]) -> None:
-    """The derivative of the tree of combinations: exact at zeros and, at ties, shared as the combination shares."""
+    """The derivative of a tree of combinations: exact at zeros; ties share as in a combination."""
 
     @rules.define(jvp_rule, primitive)
     def _jvp(

@@ -1,4 +1,4 @@
-"""What the scatters mean to transformations; the primitives are in ``gather_scatter.py``."""
+"""Rules of the scatters, which ``gather_scatter.py`` declares."""
 
 from __future__ import annotations
 
@@ -55,7 +55,8 @@ def _scatter_aval(
     fitting = gather_shape(operand, indices, dimension_numbers.as_gather(), sizes, "scatter")
     if updates.shape != fitting:
         raise ShapeError(
-            f"scatter: indices {indices.str_short()} and {dimension_numbers} need updates of shape {fitting}, got "
+            f"scatter: indices {indices.str_short()} and {dimension_numbers} need updates of shape "
+            f"{fitting}, got "
             f"{updates.str_short()}."
         )
     return operand
@@ -65,11 +66,12 @@ def _scatter_aval(
 def _scatter_numeric_aval(operand: ShapedArray, *others: ShapedArray, **params: Any) -> ShapedArray:
     if operand.dtype not in NUMBER:
         raise DtypeError(f"scatter: {operand.dtype.name} values have no sum or product.")
-    return _scatter_aval(operand, *others, **params)
+    found: ShapedArray = _scatter_aval(operand, *others, **params)
+    return found
 
 
 def _read(source: Any, indices: Any, updates: Any, params: dict[str, Any]) -> Any:
-    """The windows of ``source`` that a scatter with ``params`` writes; 0 for windows that it drops."""
+    """The windows of ``source`` that a scatter with ``params`` writes; 0 for those it drops."""
     numbers = params["dimension_numbers"]
     fills = params["mode"] is GatherScatterMode.FILL_OR_DROP
     return gather_p.bind(
@@ -114,9 +116,7 @@ def _scatter_add_transpose(
 
 
 @rules.define(jvp_rule, scatter_p)
-def _scatter_jvp(
-    primals: Sequence[Any], tangents: Sequence[Any], **params: Any
-) -> tuple[Any, Any]:
+def _scatter_jvp(primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> tuple[Any, Any]:
     operand, indices, updates = primals
     y = scatter_p.bind(*primals, **params)
     zero = _zero_derivative(y, tangents)
@@ -125,8 +125,8 @@ def _scatter_jvp(
     x_dot, u_dot = instantiate(tangents[0]), instantiate(tangents[2])
     if params["unique_indices"]:
         return y, scatter_p.bind(x_dot, indices, u_dot, **params)
-    # Of several updates of an element one has won. Scattering their numbers tells which: only it keeps its tangent,
-    # and only elements that none has written keep theirs.
+    # Of several updates of an element one has won. Scattering their numbers tells which: only it
+    # keeps its tangent, and only elements that none has written keep theirs.
     numbers = _window_numbers(aval_of(updates), params["dimension_numbers"])
     none = full(aval_of(operand).shape, 0, np.int32)
     winners = scatter_p.bind(none, indices, numbers, **params)
@@ -193,9 +193,7 @@ def _scatter_mul_transpose(
 
 def _extremum_jvp(primitive: Primitive) -> None:
     @rules.define(jvp_rule, primitive)
-    def _jvp(
-        primals: Sequence[Any], tangents: Sequence[Any], **params: Any
-    ) -> tuple[Any, Any]:
+    def _jvp(primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> tuple[Any, Any]:
         operand, indices, updates = primals
         y = primitive.bind(*primals, **params)
         zero = _zero_derivative(y, tangents)
@@ -231,7 +229,9 @@ def _scatter_batching(primitive: Primitive) -> None:
         operand = materialize(args[0], dims[0], axis)
         updates = materialize(args[2], dims[2], axis)
         indices = args[1] if dims[1] is None else moveaxis(args[1], dims[1], 0)
-        numbers = batched_numbers(dimension_numbers.as_gather(), True, dims[1] is not None).as_scatter()
+        numbers = batched_numbers(
+            dimension_numbers.as_gather(), True, dims[1] is not None
+        ).as_scatter()
         return primitive.bind(operand, indices, updates, dimension_numbers=numbers, **params), 0
 
 

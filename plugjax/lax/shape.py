@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -47,9 +48,7 @@ rev_p = Primitive("rev")
 iota_p = Primitive("iota")
 
 
-def reshape(
-    operand: Any, new_sizes: Sequence[int], dimensions: Sequence[int] | None = None
-) -> Any:
+def reshape(operand: Any, new_sizes: Sequence[int], dimensions: Sequence[int] | None = None) -> Any:
     """The elements in row-major order, in another shape.
 
     Shapes:
@@ -74,9 +73,7 @@ def broadcast(operand: Any, sizes: Sequence[int]) -> Any:
     """``operand`` repeated along new leading axes: ``[...] -> [*sizes, ...]``."""
     new = static_sizes("broadcast", sizes)
     shape = aval_of(operand).shape
-    return broadcast_in_dim(
-        operand, (*new, *shape), range(len(new), len(new) + len(shape))
-    )
+    return broadcast_in_dim(operand, (*new, *shape), range(len(new), len(new) + len(shape)))
 
 
 def broadcast_in_dim(
@@ -94,7 +91,11 @@ def broadcast_in_dim(
     """
     target = static_sizes("broadcast_in_dim", shape)
     dims = static_ints("broadcast_in_dim", "broadcast_dimensions", broadcast_dimensions)
-    if hasattr(operand, "aval") and operand.aval.shape == target and dims == tuple(range(len(dims))):
+    if (
+        hasattr(operand, "aval")
+        and operand.aval.shape == target
+        and dims == tuple(range(len(dims)))
+    ):
         return operand
     return broadcast_in_dim_p.bind(operand, shape=target, broadcast_dimensions=dims)
 
@@ -197,7 +198,7 @@ def zeros_like_array(x: Any) -> Any:
 
 
 def collapse(operand: Any, start_dimension: int, stop_dimension: int | None = None) -> Any:
-    """``operand`` with the axes from ``start_dimension`` up to ``stop_dimension`` merged into one."""
+    """``operand`` with axes ``start_dimension`` up to ``stop_dimension`` merged into one."""
     shape = aval_of(operand).shape
     low, high, _ = np.s_[start_dimension:stop_dimension].indices(len(shape))
     return reshape(operand, (*shape[:low], math.prod(shape[low:high]), *shape[high:]))
@@ -207,7 +208,7 @@ def collapse(operand: Any, start_dimension: int, stop_dimension: int | None = No
 
 
 def _on_stored(primitive: Primitive) -> None:
-    """The physical rule of a primitive whose parameters name axes: the stored ones come after them."""
+    """The physical rule of a primitive whose parameters name axes: stored ones come after."""
 
     @rules.define(physical_rule, primitive)
     def _physical(in_avals: Any, out_avals: Any, *stored: Any, **params: Any) -> Any:
@@ -284,7 +285,7 @@ def _broadcast_in_dim_shape(
             "broadcast_in_dim broadcast_dimensions must be a subset of output dimensions, got "
             f"{broadcast_dimensions} for operand {x.str_short()} and shape {shape}."
         )
-    if any(a >= b for a, b in zip(broadcast_dimensions, broadcast_dimensions[1:], strict=False)):
+    if any(a >= b for a, b in itertools.pairwise(broadcast_dimensions)):
         raise ShapeError(
             "broadcast_in_dim broadcast_dimensions must be strictly increasing; got "
             f"{broadcast_dimensions}. Transpose the operand first."
@@ -438,7 +439,8 @@ def _rev_batching(
 def _iota_aval(*, dtype: DType, shape: tuple[int, ...], dimension: int) -> ShapedArray:
     if dtypes.is_extended(dtype) or not (dtypes.is_integer(dtype) or dtypes.is_inexact(dtype)):
         raise DtypeError(
-            f"iota does not accept dtype {dtype.name}. Accepted dtypes are integer, floating, complex."
+            f"iota does not accept dtype {dtype.name}. Accepted dtypes are integer, floating, "
+            "complex."
         )
     if not 0 <= dimension < len(shape):
         raise ValueError(

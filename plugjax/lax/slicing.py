@@ -67,7 +67,7 @@ def slice_in_dim(
     stride: int = 1,
     axis: int = 0,
 ) -> Any:
-    """Part of an array along one axis; negative bounds count from the end, ``None`` is the end itself."""
+    """Part of an array along one axis; negative bounds count from the end, ``None`` is an end."""
     shape = aval_of(operand).shape
     axis = canonical_axis(axis, len(shape))
     size = shape[axis]
@@ -121,7 +121,8 @@ def dynamic_slice(
         operand: the array.
         start_indices: where the window starts.
         slice_sizes: its shape.
-        allow_negative_indices: whether negative starts count from the end; a bool, or one for each axis.
+        allow_negative_indices: whether negative starts count from the end; a bool, or one for each
+            axis.
     """
     sizes = static_sizes("dynamic_slice", slice_sizes)
     starts = _starts("dynamic_slice", aval_of(operand), start_indices, allow_negative_indices)
@@ -178,7 +179,9 @@ def dynamic_update_slice(
         update: of the same rank, and no larger.
         start_indices: as in :func:`dynamic_slice`.
     """
-    starts = _starts("dynamic_update_slice", aval_of(operand), start_indices, allow_negative_indices)
+    starts = _starts(
+        "dynamic_update_slice", aval_of(operand), start_indices, allow_negative_indices
+    )
     return dynamic_update_slice_p.bind(operand, update, *starts)
 
 
@@ -225,12 +228,14 @@ def _starts(
     wraps = [allow_negative] * rank if isinstance(allow_negative, bool) else list(allow_negative)
     if len(wraps) != rank:
         raise ValueError(
-            f"Length of allow_negative_indices must match number of operand dimensions ({len(wraps)} vs {operand.shape})"
+            "Length of allow_negative_indices must match number of operand dimensions "
+            f"({len(wraps)} vs {operand.shape})"
         )
     for start, size, wrap in zip(starts, operand.shape, wraps, strict=True):
-        if not wrap and isinstance(start, np.generic) and start < 0:
+        if not wrap and isinstance(start, np.integer) and start < 0:
             raise ValueError(
-                f"lax.{who}: index {start} is out of bounds for dimension {size} if allow_negative_indices=False"
+                f"lax.{who}: index {start} is out of bounds for dimension {size} if "
+                "allow_negative_indices=False"
             )
     return [
         _from_end(start, size) if wrap else start
@@ -248,15 +253,14 @@ def _scalars(who: str, operand: ShapedArray, start_indices: Any) -> list[Any]:
             )
         count = start_indices.shape[0]
         if count == rank and isinstance(start_indices, Tracer):
-            return [
-                squeeze(slice(start_indices, (i,), (i + 1,)), (0,)) for i in range(count)
-            ]
+            return [squeeze(slice(start_indices, (i,), (i + 1,)), (0,)) for i in range(count)]
         starts = list(np.asarray(start_indices)) if count == rank else [0] * count
     else:
         starts = list(start_indices)
     if len(starts) != rank:
         raise ValueError(
-            f"Length of slice indices must match number of operand dimensions ({len(starts)} vs {operand.shape})"
+            f"Length of slice indices must match number of operand dimensions ({len(starts)} vs "
+            f"{operand.shape})"
         )
     avals = [aval_of(start) for start in starts]
     strong = {aval.dtype for aval in avals if not aval.weak_type}
@@ -266,7 +270,8 @@ def _scalars(who: str, operand: ShapedArray, start_indices: Any) -> list[Any]:
     # Python integers, which are weak, take the dtype of the others.
     dtype = strong.pop() if strong else dtypes.scalar_dtype(0)
     if dtype.itemsize < 4:
-        # A start of a narrow dtype may be in bounds where the size of the axis does not fit that dtype.
+        # A start of a narrow dtype may be in bounds where the size of the axis does not fit that
+        # dtype.
         dtype = dtypes.INT32
     return [
         start
@@ -279,7 +284,7 @@ def _scalars(who: str, operand: ShapedArray, start_indices: Any) -> list[Any]:
 
 
 def _from_end(start: Any, size: int) -> Any:
-    if isinstance(start, np.generic):
+    if isinstance(start, np.integer):
         return start + start.dtype.type(size) if start < 0 else start
     if aval_of(start).dtype.kind == "u":
         return start
@@ -301,7 +306,8 @@ def _slice_aval(
     if not len(start_indices) == len(limit_indices) == len(steps) == x.ndim:
         raise ShapeError(
             "slice needs one start, limit and stride for each axis; got start_indices "
-            f"{start_indices}, limit_indices {limit_indices}, strides {strides} for {x.str_short()}."
+            f"{start_indices}, limit_indices {limit_indices}, strides {strides} for "
+            f"{x.str_short()}."
         )
     bounds = zip(start_indices, limit_indices, x.shape, strict=True)
     if any(not 0 <= low <= high <= size for low, high, size in bounds):

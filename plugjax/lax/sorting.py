@@ -31,7 +31,8 @@ def sort(operand: Any, dimension: int = -1, is_stable: bool = True, num_keys: in
     """Elements in ascending order along an axis.
 
     Shapes:
-        operand: ``[...]``, or a sequence of arrays of one shape, which are put in the order of the first ones.
+        operand: ``[...]``, or a sequence of arrays of one shape, which are put in the order of the
+            first ones.
 
     Args:
         operand: an array, or a sequence.
@@ -40,8 +41,8 @@ def sort(operand: Any, dimension: int = -1, is_stable: bool = True, num_keys: in
         num_keys: how many operands decide the order, the first one first.
 
     Returns:
-        An array, or for a sequence a tuple. nan comes last; -0.0 and 0.0 are equal; complex numbers go by real
-        part, then by imaginary part.
+        An array, or for a sequence a tuple. nan comes last; -0.0 and 0.0 are equal; complex
+        numbers go by real part, then by imaginary part.
     """
     several = isinstance(operand, Sequence)
     operands = list(operand) if several else [operand]
@@ -69,8 +70,8 @@ def sort_key_val(
 def top_k(operand: Any, k: int, *, axis: int = -1) -> list[Any]:
     """The ``k`` largest elements along an axis, largest first, and their indices as int32.
 
-    Of equal elements the one with the lower index comes first. A positive nan counts as the largest value, a
-    negative one as the least.
+    Of equal elements the one with the lower index comes first. A positive nan counts as the
+    largest value, a negative one as the least.
     """
     rank = aval_of(operand).ndim
     place = canonical_axis(axis, rank)
@@ -106,9 +107,7 @@ def _sort_jvp(
     # One more operand, carried along, tells where each element came from.
     places = broadcasted_iota(np.int32, aval_of(primals[0]).shape, dimension)
     *out, order = sort_p.bind(*primals, places, dimension=dimension, **params)
-    return out, [
-        t if type(t) is Zero else gather_along_axis(t, order, dimension) for t in tangents
-    ]
+    return out, [t if type(t) is Zero else gather_along_axis(t, order, dimension) for t in tangents]
 
 
 @rules.define(batching_rule, sort_p)
@@ -129,7 +128,8 @@ def _top_k_avals(x: ShapedArray, *, k: int) -> list[ShapedArray]:
         raise ValueError(f"top_k operand must have >= 1 dimension, got {x.str_short()}")
     if x.shape[-1] < k:
         raise ValueError(
-            f"k argument to top_k must be no larger than size along axis; got {k=} with {x.str_short()}"
+            f"k argument to top_k must be no larger than size along axis; got {k=} with "
+            f"{x.str_short()}"
         )
     if x.dtype.kind == "c" or dtypes.is_extended(x.dtype):
         raise ValueError(f"top_k is not compatible with {x.dtype.name} inputs: they have no order.")
@@ -138,9 +138,7 @@ def _top_k_avals(x: ShapedArray, *, k: int) -> list[ShapedArray]:
 
 
 @rules.define(jvp_rule, top_k_p)
-def _top_k_jvp(
-    primals: Sequence[Any], tangents: Sequence[Any], *, k: int
-) -> tuple[Any, Any]:
+def _top_k_jvp(primals: Sequence[Any], tangents: Sequence[Any], *, k: int) -> tuple[Any, Any]:
     values, indices = top_k_p.bind(*primals, k=k)
     values_dot: Any = Zero(aval_of(values).to_tangent_aval())
     if type(tangents[0]) is not Zero:

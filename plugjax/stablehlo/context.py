@@ -199,16 +199,22 @@ class EqnContext:
         """
         module = self.module
         if module.emit_host_call is None:
-            raise LoweringError(
-                f"primitive '{call.name}' ({described(call.in_avals)}) needs a call to Python, "
-                f"which a program for platform '{module.platform}' cannot contain here."
-            )
+            raise _no_python(call.name, call.in_avals, module.platform)
         index = len(module.host_calls)
         module.host_calls.append(call)
         return list(module.emit_host_call(self, index, call, operands))
 
 
+def _no_python(name: str, avals: Sequence[ShapedArray], platform: str) -> LoweringError:
+    return LoweringError(
+        f"primitive '{name}' ({described(avals)}) has no lowering on platform '{platform}' and needs a call to Python, "
+        f"which the program cannot contain here. Supply a lowering: @rules.define(lowering, {name}_p)."
+    )
+
+
 def _call_host(ctx: EqnContext, *operands: Value, **_: Any) -> list[Value]:
+    if ctx.module.emit_host_call is None:
+        raise _no_python(ctx.primitive.name, ctx.avals_in, ctx.platform)
     return ctx.host_call(host_call(ctx.eqn, ctx.platform), operands)
 
 

@@ -29,7 +29,7 @@ from jaxlib.mlir._mlir_libs import _jax_mlir_ext
 from jaxlib.mlir.dialects import chlo, sdy, stablehlo
 
 from plugjax.core.aval import ShapedArray
-from plugjax.core.dtypes import DType
+from plugjax.core.dtypes import DType, float0
 
 # jaxlib ships no types.
 Value: TypeAlias = Any
@@ -158,7 +158,8 @@ def element_type(dtype: DType) -> Type:
 
 def _element_text(dtype: DType) -> str:
     name = str(dtype.name)
-    if name == "bool":
+    if name == "bool" or dtype == float0:
+        # Tangents of integers carry nothing, but have a shape.
         return "i1"
     if name in _FLOATS:
         return _FLOATS[name]
@@ -225,6 +226,8 @@ def elements(
 ) -> Attribute:
     """The attribute that holds the elements of an array."""
     array = np.asarray(array)
+    if array.dtype == float0:
+        array = np.zeros(array.shape, np.bool_)
     if shape is None:
         shape = array.shape
         if array.size > 1 and _is_uniform(array):

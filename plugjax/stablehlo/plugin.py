@@ -11,8 +11,8 @@ plugjax_plugin = PluginInfo("stablehlo", provides=("lowering of the lax primitiv
 
 _FAMILIES = (
     "arithmetic", "comparison", "complex", "control_flow", "conversion", "dot", "exponential",
-    "gather_scatter", "joining", "random", "reduction", "selection", "shape", "slicing", "sorting", "special",
-    "trigonometric",
+    "gather_scatter", "joining", "random", "reduction", "selection", "shape", "slicing", "sorting",
+    "special", "trigonometric",
 )  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""Lowering of the random bit generator, Threefry-2x32 with 20 rounds.
+"""Lowering of the arithmetic of random numbers: Threefry-2x32 with 20 rounds, and a * b + c.
 
 Reference:
     Salmon, Moraes, Dror, Shaw: Parallel random numbers: as easy as 1, 2, 3. SC 2011.
@@ -10,9 +10,10 @@ import numpy as np
 
 from plugjax.core.aval import ShapedArray
 from plugjax.core.rules import RuleSet, lowering
-from plugjax.lax.random_bits import threefry2x32_p
+from plugjax.lax.random_bits import multiply_add_p, threefry2x32_p
 from plugjax.stablehlo import mlir
 from plugjax.stablehlo.context import EqnContext
+from plugjax.stablehlo.elementwise import stretched
 from plugjax.stablehlo.mlir import Value
 
 rules = RuleSet(__name__)
@@ -58,3 +59,11 @@ def _threefry2x32(ctx: EqnContext, key0: Value, key1: Value, x0: Value, x1: Valu
         injected = words.apply("add", keys[(group + 2) % 3], words.number(group + 1))
         x1 = words.apply("add", x1, injected)
     return [x0, x1]
+
+
+@rules.define(lowering, multiply_add_p)
+def _multiply_add(ctx: EqnContext, a: Value, b: Value, c: Value) -> Value:
+    # Compilers contract the two where the machine can.
+    (out,) = ctx.avals_out
+    a, b, c = stretched(ctx, (a, b, c))
+    return mlir.value("stablehlo.add", out, [mlir.value("stablehlo.multiply", out, [a, b]), c])

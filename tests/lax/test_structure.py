@@ -55,7 +55,9 @@ class Row:
     batched: bool = True
 
     def __str__(self):
-        shapes = ",".join(str(np.asarray(x).dtype) + str(np.shape(x)).replace(" ", "") for x in self.operands)
+        shapes = ",".join(
+            str(np.asarray(x).dtype) + str(np.shape(x)).replace(" ", "") for x in self.operands
+        )
         return f"{self.name}-{shapes}-{self.kwargs}".replace(" ", "")[:150]
 
     def function(self, module):
@@ -65,7 +67,11 @@ class Row:
 
 
 def R(name, *operands, **options):  # noqa: N802  # reads as a table
-    own = {k: options.pop(k) for k in ("differentiable", "tolerance", "call", "batched") if k in options}
+    own = {
+        k: options.pop(k)
+        for k in ("differentiable", "tolerance", "call", "batched")
+        if k in options
+    }
     return Row(name, operands, options, **own)
 
 
@@ -84,10 +90,17 @@ def scatter_row(name, operand, indices, updates, numbers, mode=None, unique=Fals
             x, i, u, module.ScatterDimensionNumbers(*numbers), mode=mode, unique_indices=unique
         )
 
-    return Row(name, (operand, indices, updates), {"n": numbers, "mode": mode}, call=call, **options)
+    return Row(
+        name, (operand, indices, updates), {"n": numbers, "mode": mode}, call=call, **options
+    )
 
 
-PAD = ((1, 2, 0), (0, 1, 2)), ((-1, 2, 1), (1, -2, 0)), ((-2, -1, 1), (3, -1, 2)), ((0, 0, 0), (0, 0, 1))
+PAD = (
+    ((1, 2, 0), (0, 1, 2)),
+    ((-1, 2, 1), (1, -2, 0)),
+    ((-2, -1, 1), (3, -1, 2)),
+    ((0, 0, 0), (0, 0, 1)),
+)
 
 SHAPE = [
     R("reshape", f32(2, 3), new_sizes=(3, 2)),
@@ -137,7 +150,8 @@ SLICING = [
         for a, b in [(0, 0), (1, 2), (-1, 5), (7, -20)]
     ],
     R("dynamic_slice", f32(4, 6), i32(2), call=lambda m, x, i: m.dynamic_slice(x, i, (2, 6))),
-    R("dynamic_slice", f32(4, 6), np.uint8(3), call=lambda m, x, i: m.dynamic_slice(x, (i, i), (2, 6))),
+    R("dynamic_slice", f32(4, 6), np.uint8(3), call=lambda m, x, i: m.dynamic_slice(x, (i, i), (2,
+    6))),
     R("dynamic_slice", f32(), call=lambda m, x: m.dynamic_slice(x, (), ())),
     R("dynamic_slice", f32(4), np.int32(3),
       call=lambda m, x, i: m.dynamic_slice(x, (i,), (2,), allow_negative_indices=False)),
@@ -181,9 +195,9 @@ GATHER_CASES = [
     (f32(4, 3) > 0, i32(5, 1), ((1,), (0,), (0,)), (1, 3)),
     (f32(4, 3).astype(ml_dtypes.bfloat16), i32(5, 1), ((1,), (0,), (0,)), (1, 3)),
 ]
-GATHER = [
-    gather_row(*case, mode=mode) for case in GATHER_CASES for mode in ("clip", "fill")
-] + [gather_row(*GATHER_CASES[0], mode="fill", fill_value=7)]
+GATHER = [gather_row(*case, mode=mode) for case in GATHER_CASES for mode in ("clip", "fill")] + [
+    gather_row(*GATHER_CASES[0], mode="fill", fill_value=7)
+]
 
 
 def in_bounds(case):
@@ -196,7 +210,9 @@ def in_bounds(case):
 def updates_like(case):
     operand, indices, numbers, sizes = case
     shape = jax.eval_shape(
-        lambda x, i: jlax.gather(x, i, jlax.GatherDimensionNumbers(*numbers), sizes), operand, indices
+        lambda x, i: jlax.gather(x, i, jlax.GatherDimensionNumbers(*numbers), sizes),
+        operand,
+        indices,
     ).shape
     return f32(*shape).astype(operand.dtype)
 
@@ -210,7 +226,8 @@ SCATTER = [
     )
     for case in GATHER_CASES
     for mode in ("clip", None)
-    for name in ("scatter", "scatter_add", "scatter_max", "scatter_min", "scatter_mul", "scatter_sub")
+    for name in ("scatter", "scatter_add", "scatter_max", "scatter_min", "scatter_mul",
+    "scatter_sub")
     if not (case[0].dtype == bool and name not in ("scatter", "scatter_max", "scatter_min"))
 ]  # fmt: skip
 UNIQUE = np.array([[2], [0], [7]], np.int32)
@@ -219,7 +236,9 @@ SCATTER += [
     for name in ("scatter", "scatter_add", "scatter_mul", "scatter_max")
 ]
 SCATTER += [
-    scatter_row(name, tied(3, 2), np.array([[0], [0], [2], [2]], np.int32), tied(4, 2), ((1,), (0,), (0,)))
+    scatter_row(
+        name, tied(3, 2), np.array([[0], [0], [2], [2]], np.int32), tied(4, 2), ((1,), (0,), (0,))
+    )
     for name in ("scatter_max", "scatter_min", "scatter")
 ]
 
@@ -230,13 +249,16 @@ REDUCTION = [
         R(name, x, axes=axes, tolerance=2e-2 if x.dtype.itemsize == 2 else 1e-5)
         for name in ("reduce_sum", "reduce_max", "reduce_min", "reduce_prod")
         for axes in ((), (0,), (1,), (0, 1), (1, 0))
-        for x in (f32(3, 4), tied(3, 4), ZEROS, i32(3, 4), i32(3, 4).astype(np.int8), f32(3, 4).astype(np.float16),
-                  f32(3, 4).astype(ml_dtypes.bfloat16), (f32(3, 4) + 1j * f32(3, 4)).astype(np.complex64))
+        for x in (f32(3, 4), tied(3, 4), ZEROS, i32(3, 4), i32(3, 4).astype(np.int8), f32(3,
+        4).astype(np.float16),
+                  f32(3, 4).astype(ml_dtypes.bfloat16), (f32(3, 4) + 1j * f32(3,
+                  4)).astype(np.complex64))
         if not (x.dtype.kind == "c" and name in ("reduce_max", "reduce_min"))
     ],
     R("reduce_max", NAN, axes=(1,), differentiable=False),
     R("reduce_min", NAN, axes=(1,), differentiable=False),
-    R("reduce_max", f32(3, 4) + 1j * f32(3, 4).astype(np.complex64), axes=(1,), differentiable=False),
+    R("reduce_max", f32(3, 4) + 1j * f32(3, 4).astype(np.complex64), axes=(1,),
+    differentiable=False),
     *[R(name, f32(0, 2), axes=(0,)) for name in ("reduce_sum", "reduce_max", "reduce_min", "reduce_prod")],
     *[R(name, i32(0, 2), axes=(0,)) for name in ("reduce_sum", "reduce_max", "reduce_min", "reduce_prod")],
     *[R(name, i32(0, 2).astype(np.uint8), axes=(0,)) for name in ("reduce_max", "reduce_min")],
@@ -251,27 +273,36 @@ REDUCTION = [
         R(name, x, axis=axis, index_dtype=dtype)
         for name in ("argmax", "argmin")
         for axis, dtype in ((0, np.int32), (1, np.int8))
-        for x in (f32(2, 4), tied(2, 4), NAN, NAN.astype(ml_dtypes.bfloat16), i32(2, 4), f32(2, 4) > 0)
+        for x in (f32(2, 4), tied(2, 4), NAN, NAN.astype(ml_dtypes.bfloat16), i32(2, 4), f32(2, 4)
+        > 0)
     ],
     *[
         R(name, x, axis=axis, reverse=reverse, tolerance=tolerance)
         for name in ("cumsum", "cumprod", "cummax", "cummin", "cumlogsumexp")
         for axis in (0, 1)
         for reverse in (False, True)
-        for x, tolerance in ((f32(3, 5), 1e-5), (tied(4, 6), 1e-5), (ZEROS, 1e-5), (f32(1, 2), 1e-5), (f32(0, 3), 1e-5),
+        for x, tolerance in ((f32(3, 5), 1e-5), (tied(4, 6), 1e-5), (ZEROS, 1e-5), (f32(1, 2),
+        1e-5), (f32(0, 3), 1e-5),
                              (f32(3, 7).astype(np.float16), 1e-2))
     ],
     *[R(name, i32(3, 5), axis=1) for name in ("cumsum", "cumprod", "cummax", "cummin")],
     R("cumsum", i32(3, 500, low=0, high=120).astype(np.int8), axis=1),
     R("cumsum", (f32(3, 5) + 1j * f32(3, 5)).astype(np.complex64), axis=1),
-    R("cumlogsumexp", np.array([-np.inf, -np.inf, 1.0, np.inf], np.float32), axis=0, differentiable=False),
-    R("cumlogsumexp", (f32(3, 5) + 1j * f32(3, 5)).astype(np.complex64), axis=1, differentiable=False),
+    R("cumlogsumexp", np.array([-np.inf, -np.inf, 1.0, np.inf], np.float32), axis=0,
+    differentiable=False),
+    R("cumlogsumexp", (f32(3, 5) + 1j * f32(3, 5)).astype(np.complex64), axis=1,
+    differentiable=False),
 ]  # fmt: skip
 
 
 def dot_row(x, y, numbers, **kwargs):
     wide = x.dtype.itemsize >= 4 and y.dtype.itemsize >= 4
-    return Row("dot_general", (x, y), {"dimension_numbers": numbers, **kwargs}, tolerance=1e-5 if wide else 3e-2)
+    return Row(
+        "dot_general",
+        (x, y),
+        {"dimension_numbers": numbers, **kwargs},
+        tolerance=1e-5 if wide else 3e-2,
+    )
 
 
 MATRIX = (((1,), (0,)), ((), ()))
@@ -294,7 +325,8 @@ DOT = [
     dot_row(f32(0, 3), f32(3, 2), MATRIX),
     dot_row(i32(3, 4), i32(4, 2), MATRIX),
     dot_row(i32(3, 4), f32(4, 2), MATRIX),
-    dot_row(i32(3, 4).astype(np.int8), i32(4, 2).astype(np.int8), MATRIX, preferred_element_type=np.int32),
+    dot_row(i32(3, 4).astype(np.int8), i32(4, 2).astype(np.int8), MATRIX,
+    preferred_element_type=np.int32),
     dot_row(f32(3, 4) > 0, f32(4, 2) > 0, MATRIX),
     dot_row(*[(f32(4, 4) + 1j * f32(4, 4)).astype(np.complex64) for _ in range(2)], MATRIX),
     dot_row(f32(3, 4).astype(np.float16), f32(4, 2).astype(np.float16), MATRIX),
@@ -352,7 +384,9 @@ def assert_same(found, expected, tolerance=1e-5, weak=True):
         assert a.dtype == b.dtype
         if a.dtype.kind in "fcV":
             wide = np.complex128 if a.dtype.kind == "c" else np.float64
-            np.testing.assert_allclose(a.astype(wide), b.astype(wide), rtol=tolerance, atol=tolerance)
+            np.testing.assert_allclose(
+                a.astype(wide), b.astype(wide), rtol=tolerance, atol=tolerance
+            )
         else:
             np.testing.assert_array_equal(a, b)
 
@@ -380,7 +414,9 @@ def test_values(row):
 def test_derivatives(row):
     if row.name == "scatter_mul":
         # JAX, too, has this derivative by the updates for unique indices only.
-        ours, theirs = ((lambda m: lambda x: row.function(m)(x, *row.operands[1:]))(m) for m in (lax, jlax))
+        ours, theirs = (
+            (lambda m: lambda x: row.function(m)(x, *row.operands[1:]))(m) for m in (lax, jlax)
+        )
         operands = row.operands[:1]
     else:
         ours, theirs = row.function(lax), row.function(jlax)
@@ -406,13 +442,19 @@ def test_batching(row):
     for axes in combinations:
         operands = []
         for x, d in zip(row.operands, axes, strict=True):
-            stacked = [x, np.roll(x, 1, 0) if np.ndim(x) else np.asarray(x + np.asarray(x).dtype.type(1))]
+            stacked = [
+                x,
+                np.roll(x, 1, 0) if np.ndim(x) else np.asarray(x + np.asarray(x).dtype.type(1)),
+            ]
             operands.append(x if d is None else np.stack(stacked, d))
         found = vmap(row.function(lax), in_axes=axes)(*operands)
         instances = [
             leaves(
                 row.function(lax)(
-                    *[x if d is None else np.take(x, i, d) for x, d in zip(operands, axes, strict=True)]
+                    *[
+                        x if d is None else np.take(x, i, d)
+                        for x, d in zip(operands, axes, strict=True)
+                    ]
                 )
             )
             for i in range(2)
@@ -430,12 +472,16 @@ def test_batched_derivatives(row):
 
     def gradient(module, pullback, x, bars):
         def along(value):
-            return row.function(module)(*row.operands[:position], value, *row.operands[position + 1 :])
+            return row.function(module)(
+                *row.operands[:position], value, *row.operands[position + 1 :]
+            )
 
         return pullback(along, x)[1](bars)[0]
 
     out = jax.eval_shape(row.function(jlax), *row.operands)
-    bars = jax.tree.map(lambda y: np.stack([tangent(np.zeros(y.shape, y.dtype)) for _ in range(3)]), out)
+    bars = jax.tree.map(
+        lambda y: np.stack([tangent(np.zeros(y.shape, y.dtype)) for _ in range(3)]), out
+    )
     stacked = np.stack([np.asarray(x)] * 3)
     found = vmap(partial(gradient, lax, vjp))(stacked, bars)
     expected = jax.vmap(partial(gradient, jlax, jax.vjp))(stacked, bars)
@@ -460,4 +506,6 @@ def test_derivative_of_clipped_scatter_max():
         return lax.scatter_max(x, np.array([[0], [index]], np.int32), u, numbers, mode="clip")
 
     bar = np.array([1, 10, 100], np.float32)
-    assert_same(vjp(partial(scatter_max, 7), x, u)[1](bar), vjp(partial(scatter_max, 2), x, u)[1](bar))
+    assert_same(
+        vjp(partial(scatter_max, 7), x, u)[1](bar), vjp(partial(scatter_max, 2), x, u)[1](bar)
+    )

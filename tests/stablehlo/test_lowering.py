@@ -3,6 +3,7 @@
 import warnings
 
 import jax
+import jax.extend.random
 import ml_dtypes
 import numpy as np
 import pytest
@@ -19,6 +20,7 @@ from plugjax.core import (
     registry,
 )
 from plugjax.core.config import config
+from plugjax.core.dtypes import float0
 from plugjax.core.errors import FallbackWarning, LoweringError
 from plugjax.core.transforms.jit import jit
 from plugjax.lax import (
@@ -39,6 +41,7 @@ from plugjax.lax import (
     trigonometric,
 )
 from plugjax.lax.dot import dot_general
+from plugjax.lax.random_bits import multiply_add, threefry2x32
 from plugjax.stablehlo import mlir
 from plugjax.stablehlo.lower import lower_module
 from plugjax.stablehlo.mlir import Value
@@ -106,8 +109,8 @@ UNARY = {
     },
     special: {"erf": (EXTREME,), "erfc": (EXTREME,), "erf_inv": (UNIT,)},
     trigonometric: {
-        "sin": (F32,),
-        "cos": (F32,),
+        "sin": (F32, C64),
+        "cos": (F32, C64),
         "tan": (F32, C64),
         "asin": (UNIT, C64),
         "acos": (UNIT, C64),
@@ -378,6 +381,12 @@ CASES = {
         lambda *x: jax.lax.sort(x, dimension=1, num_keys=2),
         (I32 % np.int32(2), EXTREME[:5] * np.ones((4, 1), np.float32), F32),
     ),
+    "threefry2x32": (
+        threefry2x32,
+        jax.extend.random.threefry2x32_p.bind,
+        (U32[0, 0], U32[0, 1], U32, U32[::-1]),
+    ),
+    "multiply_add": (multiply_add, lambda a, b, c: a * b + c, (F32, ROW * np.ones_like(F32), UNIT)),
     "top_k": (lambda x: sorting.top_k(x, 3), lambda x: jax.lax.top_k(x, 3), (F32,)),
 }
 
@@ -489,6 +498,7 @@ def test_equal_literals_are_written_once_in_a_block():
         np.array([1 + 2j, 3 - 4j], np.complex64),
         np.zeros((0, 3), np.int32),
         np.uint8(200),
+        np.zeros(2, float0),
     ],
     ids=lambda v: f"{v.dtype}{list(v.shape)}",
 )

@@ -17,7 +17,7 @@ rules = RuleSet(__name__)
 
 @cache
 def _plan(numbers: DotDimensionNumbers, lhs_rank: int, rhs_rank: int) -> tuple[Any, ...]:
-    """Orders of axes that bring batch, free and contracting axes together, and how many of each there are."""
+    """Orders that bring batch, free and contracting axes together, and how many of each there are."""
     (lhs_contracting, rhs_contracting), (lhs_batch, rhs_batch) = numbers
     lhs_free = free_axes(lhs_rank, lhs_contracting, lhs_batch)
     rhs_free = free_axes(rhs_rank, rhs_contracting, rhs_batch)
@@ -69,4 +69,4 @@ def _contract(x: Value, y: Value, numbers: DotDimensionNumbers) -> Value:
     inner = math.prod(y.shape[batch : batch + contracting])
     m, n = math.prod(rows), math.prod(columns)
     product = np.matmul(x.reshape(*batch_shape, m, inner), y.reshape(*batch_shape, inner, n))
-    return product.reshape(*batch_shape, *rows, *columns)
+    return product.reshape((*batch_shape, *rows, *columns))

@@ -1,6 +1,7 @@
 """Kernels of gather and of the scatters.
 
-The axes of the operand are of two kinds: *block* axes, along which every window is the whole axis, and *indexed* ones. A
+The axes of the operand are of two kinds: *block* axes, along which every window is the whole axis,
+and *indexed* ones. A
 window is then a set of places along the indexed axes, and at each place there is a block.
 """
 
@@ -32,8 +33,10 @@ class _Places:
     Attributes:
         indexed: indexed axes of the operand.
         block: block axes of the operand.
-        index: along each indexed axis, integers ``[batch..., window axes that are indexed...]``, broadcast together.
-        valid: for each window whether it lies within the operand, ``[batch...]``; ``None`` if all do.
+        index: along each indexed axis, integers ``[batch..., window axes that are indexed...]``,
+            broadcast together.
+        valid: for each window whether it lies within the operand, ``[batch...]``; ``None`` if all
+            do.
         window: indexed axes that windows keep.
     """
 
@@ -58,7 +61,8 @@ def _places(
     indices = indices.astype(np.intp, copy=False)
     batch_rank = indices.ndim - 1
     dropped = (*numbers.collapsed_slice_dims, *numbers.operand_batching_dims)
-    indexed, block = [], []
+    indexed: list[int] = []
+    block: list[int] = []
     for d, (size, bound) in enumerate(zip(slice_sizes, shape, strict=True)):
         whole = size == bound and d not in dropped
         (block if whole else indexed).append(d)
@@ -123,8 +127,10 @@ def _gather(
     elif places.indexed == list(range(first, first + len(places.indexed))):
         # Neighbouring axes count as one, which np.take is fastest at.
         lead = x.shape[:first]
-        rows = x.reshape(*lead, count, -1) if first == 0 else x.reshape(
-            math.prod(lead), count, *x.shape[first + len(places.indexed) :]
+        rows = (
+            x.reshape(*lead, count, -1)
+            if first == 0
+            else x.reshape(math.prod(lead), count, *x.shape[first + len(places.indexed) :])
         )
         numbers = _linear(places, x.shape, head)
         if first == 0:
@@ -144,7 +150,7 @@ def _gather(
 def _result_order(
     places: _Places, batch_rank: int, numbers: GatherDimensionNumbers
 ) -> tuple[int, ...]:
-    """The permutation from ``[batch, indexed window axes, block axes]`` to the axes of a result or of updates."""
+    """The permutation from ``[batch, indexed window axes, block axes]`` to those of a result."""
     source = {d: batch_rank + i for i, d in enumerate((*places.window, *places.block))}
     offsets = iter(source[d] for d in sorted(source))
     batch = iter(range(batch_rank))

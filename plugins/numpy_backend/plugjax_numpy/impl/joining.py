@@ -34,13 +34,18 @@ def _pad(x: Value, value: Value, *, padding_config: lax.PaddingConfig) -> Value:
     for size, (low, high, interior) in zip(x.shape, padding_config, strict=True):
         step = interior + 1
         total = low + high + size + max(size - 1, 0) * interior
-        # Elements whose places, low + i * step, are within the result; negative padding cuts the others off.
+        # Elements whose places, low + i * step, are within the result; negative padding cuts the
+        # others off.
         first = min(size, -(low // step)) if low < 0 else 0
         last = min(size, max(first, -((low - total) // step)))
         shape.append(total)
         source.append(slice(first, last))
         start = low + first * step
-        target.append(slice(start, start + (last - first - 1) * step + 1, step) if last > first else slice(0, 0))
+        target.append(
+            slice(start, start + (last - first - 1) * step + 1, step)
+            if last > first
+            else slice(0, 0)
+        )
     out = np.full(shape, value, x.dtype)
     out[tuple(target)] = x[tuple(source)]
     return out

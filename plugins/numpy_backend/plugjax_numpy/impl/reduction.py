@@ -1,9 +1,10 @@
-"""Kernels of reductions. Sums and products of 16-bit and smaller floats are computed in float32, as XLA does."""
+"""Kernels of reductions. Small floats are added and multiplied in float32, as XLA does."""
 
 from __future__ import annotations
 
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 
 from plugjax.core import RuleSet, dtypes, impl
@@ -53,9 +54,7 @@ def _limit(dtype: np.dtype[Any], lowest: bool) -> Any:
     if dtypes.is_inexact(dtype):
         return -np.inf if lowest else np.inf
     if dtype in _SMALL_INTEGERS:
-        import ml_dtypes  # noqa: PLC0415
-
-        limits: Any = ml_dtypes.iinfo(dtype)
+        limits: Any = ml_dtypes.iinfo(dtype)  # type: ignore[no-untyped-call]  # no stubs
     else:
         limits = np.iinfo(dtype)
     return limits.min if lowest else limits.max
@@ -116,14 +115,14 @@ _define_cumulative(lax.cummin_p, np.minimum)
 @rules.define(impl, lax.cumlogsumexp_p)
 def _cumlogsumexp(x: Value, *, axis: int, reverse: bool) -> Value:
     dtype = x.dtype
-    wide = x.astype(_wide(dtype))
+    wide: Value = x.astype(_wide(dtype))
     lines = np.moveaxis(np.flip(wide, axis) if reverse else wide, axis, 0)
     out = np.empty_like(lines)
     total: Any = None
     for i, line in enumerate(lines):
         total = line if total is None else _log_add_exp(total, line)
         out[i] = total
-    y = np.moveaxis(out, 0, axis)
+    y: Value = np.moveaxis(out, 0, axis)
     return (np.flip(y, axis) if reverse else y).astype(dtype)
 
 
@@ -131,5 +130,7 @@ def _log_add_exp(x: Value, y: Value) -> Value:
     if x.dtype.kind != "c":
         return np.logaddexp(x, y)
     # The greater real part in front: the exponential of the difference cannot overflow.
-    greater, lesser = np.where(x.real >= y.real, x, y), np.where(x.real >= y.real, y, x)
+    first = np.greater_equal(x.real, y.real)
+    greater: Value = np.where(first, x, y)
+    lesser: Value = np.where(first, y, x)
     return greater + np.log1p(np.exp(lesser - greater))

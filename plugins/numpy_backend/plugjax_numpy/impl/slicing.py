@@ -25,7 +25,9 @@ def _slice(
     return x[tuple(map(slice, start_indices, limit_indices, strides))]
 
 
-def _window(shape: tuple[int, ...], starts: tuple[Value, ...], sizes: tuple[int, ...]) -> tuple[slice, ...]:
+def _window(
+    shape: tuple[int, ...], starts: tuple[Value, ...], sizes: tuple[int, ...]
+) -> tuple[slice, ...]:
     """The window that starts at ``starts``, moved into the array."""
     window = []
     for bound, start, size in zip(shape, starts, sizes, strict=True):

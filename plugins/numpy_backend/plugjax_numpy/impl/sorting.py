@@ -44,7 +44,7 @@ def _top_k(x: Value, *, k: int) -> list[Value]:
 
 
 def _total_order(x: Value) -> Value:
-    """Integers that are ordered as XLA orders floats: negative nan, numbers with -0.0 below 0.0, positive nan."""
+    """Integers in XLA's order of floats: negative nan, numbers (-0.0 below 0.0), positive nan."""
     if x.dtype.kind != "f":
         return x
     bits = np.ascontiguousarray(x).view(f"i{x.dtype.itemsize}")

@@ -1,0 +1,233 @@
+"""Random bits, and what is made of them alone: uniform numbers, integers, permutations."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from plugjax import lax
+from plugjax.core import dtypes
+from plugjax.core.array import Array
+from plugjax.core.dtypes import DType, DTypeLike
+from plugjax.lax.random_bits import multiply_add
+from plugjax.numpy.promotion import (
+    ArrayLike,
+    as_operand,
+    broadcast_shape,
+    broadcast_to_shape,
+    canonical_dtype,
+    converted,
+    pick,
+    promote_shapes,
+)
+from plugjax.random.keys import single_key, split
+from plugjax.random.primitives import random_bits_p
+
+__all__ = ["bits", "permutation", "randint", "uniform"]
+
+
+def as_shape(who: str, shape: Any) -> tuple[int, ...]:
+    """A ``shape=`` argument as a tuple.
+
+    Raises:
+        TypeError: not a sequence of integers.
+    """
+    try:
+        sizes = (shape,) if not hasattr(shape, "__iter__") else shape
+        return tuple(operator.index(n) for n in sizes)
+    except TypeError as error:
+        raise TypeError(f"{who}: shape must be a sequence of static integers, got {shape!r}.") from error
+
+
+def float_dtype(who: str, dtype: DTypeLike | None) -> DType:
+    """A ``dtype=`` argument that must be floating.
+
+    Raises:
+        ValueError: it is not.
+    """
+    found = canonical_dtype(who, float if dtype is None else dtype)
+    if not dtypes.is_float(found):
+        raise ValueError(f"dtype argument to `{who}` must be a float dtype, got {found.name}")
+    return found
+
+
+def result_shape(who: str, shape: Any, *parameters: Any) -> tuple[int, ...]:
+    """The shape that was asked for, or that of the parameters.
+
+    Raises:
+        ValueError: parameters do not broadcast to the shape.
+    """
+    natural = broadcast_shape(who, *[np.shape(p) for p in parameters])
+    if shape is None:
+        return natural
+    wanted = as_shape(who, shape)
+    if broadcast_shape(who, natural, wanted) != wanted:
+        raise ValueError(f"{who} parameter shapes must be broadcast-compatible with shape argument, and the result must be {wanted}.")
+    return wanted
+
+
+def random_bits(key: Array, width: int, shape: Sequence[int]) -> Array:
+    """Unsigned integers of ``width`` random bits; ``key`` is a typed key."""
+    return random_bits_p.bind(key, bit_width=width, shape=tuple(shape))  # type: ignore[no-any-return]
+
+
+def bits(key: Any, shape: Any = (), dtype: DTypeLike | None = None) -> Array:
+    """Random bits, as unsigned integers.
+
+    Example:
+        >>> from plugjax import random
+        >>> random.bits(random.key(0), (2,))
+        Array([1797259609,  928981903], dtype=uint32)
+    """
+    k = single_key("bits", key)
+    wanted = canonical_dtype("bits", np.uint64 if dtype is None and _wide() else (dtype or np.uint32))
+    if wanted.kind != "u":
+        raise ValueError(f"dtype argument to `bits` must be an unsigned int dtype, got {wanted.name}")
+    return random_bits(k, wanted.itemsize * 8, as_shape("bits", shape))
+
+
+def _wide() -> bool:
+    return dtypes.canonicalize(int).itemsize == 8
+
+
+def uniform(
+    key: Any,
+    shape: Any = (),
+    dtype: DTypeLike | None = None,
+    minval: ArrayLike = 0.0,
+    maxval: ArrayLike = 1.0,
+) -> Array:
+    """Uniform numbers in ``[minval, maxval)``.
+
+    Shapes:
+        minval, maxval: broadcast to ``shape``.
+
+    Example:
+        >>> from plugjax import random
+        >>> random.uniform(random.key(0))
+        Array(0.41845703, dtype=float32)
+    """
+    wanted = float_dtype("uniform", dtype)
+    sizes = as_shape("uniform", shape)
+    k = single_key("uniform", key)
+    low, high = (_bound(v, wanted, len(sizes)) for v in (minval, maxval))
+    info = ml_dtypes.finfo(wanted)
+    # A random mantissa under the exponent of 1 gives a number in [1, 2).
+    drawn = max(info.bits, 8) if info.nmant >= 8 else 8
+    unsigned = np.dtype(f"uint{info.bits}")
+    mantissa = converted(random_bits(k, drawn, sizes), unsigned)
+    one = np.ones((), wanted).view(unsigned)[()]
+    mantissa = lax.shift_right_logical(mantissa, unsigned.type(drawn - info.nmant))
+    fraction = lax.sub(
+        lax.bitcast_convert_type(lax.bitwise_or(mantissa, one), wanted), wanted.type(1)
+    )
+    return lax.max(low, multiply_add(fraction, lax.sub(high, low), low))  # type: ignore[no-any-return]
+
+
+def _bound(value: ArrayLike, dtype: DType, rank: int) -> Any:
+    if type(value) in (int, float):
+        return dtype.type(value)
+    bound = lax.convert_element_type(as_operand("uniform", value), dtype)
+    return promote_shapes(bound, rank) if bound.ndim else bound
+
+
+def randint(
+    key: Any, shape: Any, minval: ArrayLike, maxval: ArrayLike, dtype: DTypeLike | None = None
+) -> Array:
+    """Uniform integers in ``[minval, maxval)``.
+
+    Shapes:
+        minval, maxval: integers, broadcast to ``shape``.
+
+    Example:
+        >>> from plugjax import random
+        >>> random.randint(random.key(0), (3,), 0, 10)
+        Array([2, 5, 9], dtype=int32)
+    """
+    k = single_key("randint", key)
+    wanted = canonical_dtype("randint", int if dtype is None else dtype)
+    if not dtypes.is_integer(wanted):
+        raise TypeError(f"randint only accepts integer dtypes, got {wanted.name}")
+    sizes = as_shape("randint", shape)
+    low, high = as_operand("randint", minval), as_operand("randint", maxval)
+    if not (dtypes.is_integer(low.dtype) and dtypes.is_integer(high.dtype)):
+        raise TypeError(
+            f"minval and maxval passed to randint must be integers, got {low.dtype.name} and {high.dtype.name}"
+        )
+    info = np.iinfo(wanted)
+    beyond = _exceeds(high, info.max)
+    low, high = (_clamped(v, wanted) for v in (low, high))
+    width = wanted.itemsize * 8
+    unsigned = np.dtype(f"uint{width}")
+    first, second = split(k)
+    upper, lower = random_bits(first, width, sizes), random_bits(second, width, sizes)
+
+    full = broadcast_shape("randint", low.shape, high.shape)
+    low, high = (v if v.shape == full else broadcast_to_shape("randint", v, full) for v in (low, high))
+    some = lax.gt(high, low)
+    # An empty interval gives minval; a maximum that the dtype lacks makes the interval one longer, 0 meaning all integers.
+    span = pick(some, lax.convert_element_type(lax.sub(high, low), unsigned), unsigned.type(1))
+    span = pick(lax.bitwise_and(broadcast_to_shape("randint", beyond, full), some), lax.add(span, unsigned.type(1)), span)
+    # A number of twice the width is reduced: (upper * 2**width + lower) mod span. The bias is small then.
+    half = lax.rem(broadcast_to_shape("randint", lax.full((), unsigned.type(1 << (width // 2))), full), span)
+    weight = lax.rem(lax.mul(half, half), span)
+    span, weight, low = (promote_shapes(v, len(sizes)) if v.ndim else v for v in (span, weight, low))
+    spans, weights, lows = (broadcast_to_shape("randint", v, sizes) for v in (span, weight, low))
+    offset = lax.add(lax.mul(lax.rem(upper, spans), weights), lax.rem(lower, spans))
+    return lax.add(lows, lax.convert_element_type(lax.rem(offset, spans), wanted))
+
+
+def _exceeds(value: Any, limit: int) -> Any:
+    own = np.iinfo(value.dtype)
+    return lax.gt(value, value.dtype.type(limit)) if limit < own.max else lax.full(value.shape, False)
+
+
+def _clamped(value: Any, dtype: DType) -> Any:
+    own, info = np.iinfo(value.dtype), np.iinfo(dtype)
+    low, high = max(own.min, info.min), min(own.max, info.max)
+    value = lax.clamp(value.dtype.type(low), value, value.dtype.type(high))
+    return lax.convert_element_type(value, dtype)
+
+
+def permutation(key: Any, x: Any, axis: int = 0, independent: bool = False) -> Array:
+    """The elements along an axis in random order; for an integer, those of ``arange``.
+
+    Args:
+        key: a key.
+        x: array or integer.
+        axis: the axis.
+        independent: whether every row along the axis gets an order of its own.
+
+    Example:
+        >>> from plugjax import random
+        >>> sorted(random.permutation(random.key(0), 4).tolist())
+        [0, 1, 2, 3]
+    """
+    k = single_key("permutation", key)
+    if not np.ndim(x):
+        if not dtypes.is_integer(as_operand("permutation", x).dtype):
+            raise TypeError("x must be an integer or at least 1-dimensional")
+        return shuffled(k, lax.iota(dtypes.canonicalize(int), int(x)), 0)
+    values = as_operand("permutation", x)
+    axis = axis + values.ndim if axis < 0 else axis
+    if not 0 <= axis < values.ndim:
+        raise ValueError(f"axis {axis} is out of bounds for array of dimension {values.ndim}")
+    if independent or values.ndim == 1:
+        return shuffled(k, values, axis)
+    order = shuffled(k, lax.iota(dtypes.canonicalize(int), values.shape[axis]), 0)
+    return values.take(order, axis, mode="clip")  # type: ignore[no-any-return]  # an array
+
+
+def shuffled(key: Array, x: Array, axis: int) -> Array:
+    """Elements sorted by random numbers, as often as ties between 32-bit numbers ask for."""
+    rounds = math.ceil(3 * math.log(max(1, x.size)) / math.log(0xFFFFFFFF))
+    for _ in range(rounds):
+        key, subkey = split(key)
+        order = random_bits(subkey, 32, x.shape)
+        _, x = lax.sort((order, x), dimension=axis, num_keys=1)
+    return x
