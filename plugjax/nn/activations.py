@@ -1,186 +1,186 @@
-"""Activation functions, element by element. Where a function has a corner, the derivative there is stated."""
+"""Activation functions."""
 
 from __future__ import annotations
 
-from typing import Any
+import math
 
-import numpy as np
 
-import plugjax.numpy as jnp
 from plugjax import lax
+from plugjax.core.array import Array
+from plugjax.lax.families import scalar
+from plugjax.numpy.arithmetic import maximum, minimum
+from plugjax.numpy.exponential import logaddexp
+from plugjax.numpy.manipulation import canonical_axis
+from plugjax.numpy.promotion import ArrayLike, as_operand, pick, promote_inexact, to_inexact
+from plugjax.numpy.selection import where
+
+__all__ = [
+    "celu", "elu", "gelu", "glu", "hard_sigmoid", "hard_silu", "hard_swish", "hard_tanh", "identity", "leaky_relu",
+    "log1mexp", "log_sigmoid", "mish", "relu6", "selu", "sigmoid", "silu", "soft_sign", "softplus", "sparse_plus",
+    "sparse_sigmoid", "squareplus", "swish", "tanh",
+]  # fmt: skip
 
 
-def relu(x: Any) -> Any:
-    """Rectified linear unit, ``max(x, 0)``; its derivative at 0 is 0.
+def identity(x: ArrayLike) -> Array:
+    """``x`` itself."""
+    return as_operand("identity", x)  # type: ignore[no-any-return]  # an array
+
+
+def relu6(x: ArrayLike) -> Array:
+    """``min(max(x, 0), 6)``."""
+    return minimum(maximum(x, 0), 6.0)
+
+
+def sigmoid(x: ArrayLike) -> Array:
+    """``1 / (1 + exp(-x))``.
 
     Example:
         >>> from plugjax import nn
-        >>> nn.relu(-2.0)
-        Array(0., dtype=float32, weak_type=True)
+        >>> nn.sigmoid(0.0)
+        Array(0.5, dtype=float32, weak_type=True)
     """
-    x = jnp.asarray(x)
-    # A selection, unlike a maximum, has derivative 0 at 0; a nan stays.
-    return jnp.where(x <= 0, jnp.zeros_like(x), x)
+    return lax.logistic(to_inexact("sigmoid", x))
 
 
-def relu6(x: Any) -> Any:
-    """``min(max(x, 0), 6)``; its derivative at 0 and 6 is 0."""
-    x = jnp.asarray(x)
-    return jnp.where(x >= 6, jnp.full_like(x, 6), relu(x))
+def softplus(x: ArrayLike) -> Array:
+    """``log(1 + exp(x))``."""
+    return logaddexp(x, 0)
 
 
-def sigmoid(x: Any) -> Any:
-    """Logistic function, ``1 / (1 + exp(-x))``."""
-    return lax.logistic(_inexact(x))
-
-
-def softplus(x: Any) -> Any:
-    """``log(1 + exp(x))``, without overflow."""
-    return jnp.logaddexp(x, 0.0)
-
-
-def sparse_plus(x: Any) -> Any:
+def sparse_plus(x: ArrayLike) -> Array:
     """0 below -1, ``(x + 1)**2 / 4`` up to 1, ``x`` above."""
-    x = jnp.asarray(x)
-    return jnp.where(x <= -1.0, 0.0, jnp.where(x >= 1.0, x, (x + 1.0) ** 2 / 4))
+    x = to_inexact("sparse_plus", x)
+    curve = lax.mul(lax.square(lax.add(x, scalar(1, x))), scalar(0.25, x))
+    return where(x <= -1.0, 0.0, where(x >= 1.0, x, curve))  # type: ignore[no-any-return]
 
 
-def sparse_sigmoid(x: Any) -> Any:
-    """The line ``(x + 1) / 2``, clipped to [0, 1]."""
-    return 0.5 * jnp.clip(x + 1.0, 0.0, 2.0)
+def sparse_sigmoid(x: ArrayLike) -> Array:
+    """``(x + 1) / 2``, cut off at 0 and 1: the derivative of :func:`sparse_plus`."""
+    x = to_inexact("sparse_sigmoid", x)
+    middle = lax.clamp(scalar(-1, x), x, scalar(1, x))
+    return lax.mul(scalar(0.5, x), lax.add(middle, scalar(1, x)))
 
 
-def soft_sign(x: Any) -> Any:
-    """``x / (1 + |x|)``."""
-    x = jnp.asarray(x)
-    return x / (jnp.abs(x) + 1)
+def soft_sign(x: ArrayLike) -> Array:
+    """``x / (|x| + 1)``."""
+    x = to_inexact("soft_sign", x)
+    return lax.div(x, lax.add(lax.abs(x), scalar(1, x)))
 
 
-def silu(x: Any) -> Any:
-    """Sigmoid-weighted linear unit, ``x * sigmoid(x)``."""
-    x = jnp.asarray(x)
-    return x * sigmoid(x)
+def silu(x: ArrayLike) -> Array:
+    """``x * sigmoid(x)``, also called swish."""
+    x = to_inexact("silu", x)
+    return lax.mul(x, lax.logistic(x))
 
 
 swish = silu
 
 
-def mish(x: Any) -> Any:
+def mish(x: ArrayLike) -> Array:
     """``x * tanh(softplus(x))``."""
-    x = jnp.asarray(x)
-    return x * jnp.tanh(softplus(x))
+    x = to_inexact("mish", x)
+    return lax.mul(x, lax.tanh(softplus(x)))
 
 
-def log_sigmoid(x: Any) -> Any:
-    """``log(sigmoid(x))``, without underflow."""
-    return -softplus(-jnp.asarray(x))
+def log_sigmoid(x: ArrayLike) -> Array:
+    """Logarithm of :func:`sigmoid`, without underflow."""
+    x = to_inexact("log_sigmoid", x)
+    return lax.neg(softplus(lax.neg(x)))
 
 
-def leaky_relu(x: Any, negative_slope: Any = 1e-2) -> Any:
-    """``x`` from 0 on, ``negative_slope * x`` below."""
-    x = jnp.asarray(x)
-    return jnp.where(x >= 0, x, negative_slope * x)
+def elu(x: ArrayLike, alpha: ArrayLike = 1.0) -> Array:
+    """``x`` above 0, ``alpha * (exp(x) - 1)`` below."""
+    x = as_operand("elu", x)
+    positive = x > 0
+    # The branch not taken is given 0, where its derivative is finite.
+    bounded = where(positive, 0.0, x)
+    return where(positive, x, alpha * lax.expm1(to_inexact("elu", bounded)))  # type: ignore[no-any-return]
 
 
-def hard_tanh(x: Any) -> Any:
-    """``x`` clipped to [-1, 1]."""
-    x = jnp.asarray(x)
-    return jnp.where(x > 1, 1, jnp.where(x < -1, -1, x))
+def leaky_relu(x: ArrayLike, negative_slope: ArrayLike = 1e-2) -> Array:
+    """``x`` above 0, ``negative_slope * x`` below."""
+    x = as_operand("leaky_relu", x)
+    return where(x >= 0, x, negative_slope * x)  # type: ignore[no-any-return]
 
 
-def hard_sigmoid(x: Any) -> Any:
+def hard_tanh(x: ArrayLike) -> Array:
+    """``x`` cut off at -1 and 1."""
+    x = as_operand("hard_tanh", x)
+    return where(x > 1, 1, where(x < -1, -1, x))  # type: ignore[no-any-return]
+
+
+def celu(x: ArrayLike, alpha: ArrayLike = 1.0) -> Array:
+    """``x`` above 0, ``alpha * (exp(x / alpha) - 1)`` below."""
+    return maximum(x, 0.0) + alpha * lax.expm1(to_inexact("celu", minimum(x, 0.0) / alpha))  # type: ignore[no-any-return]
+
+
+def selu(x: ArrayLike) -> Array:
+    """:func:`elu` scaled so that layers keep mean 0 and variance 1."""
+    return 1.0507009873554804934193349852946 * elu(x, 1.6732632423543772848170429916717)  # type: ignore[no-any-return]
+
+
+def gelu(x: ArrayLike, approximate: bool = True) -> Array:
+    """``x`` times the normal distribution function; ``approximate`` writes that with tanh."""
+    x = to_inexact("gelu", x)
+    if approximate:
+        root = math.sqrt(2 / math.pi)
+        cube = lax.mul(scalar(0.044715, x), lax.integer_pow(x, 3))
+        inner = lax.mul(scalar(root, x), lax.add(x, cube))
+        return lax.mul(x, lax.mul(scalar(0.5, x), lax.add(scalar(1, x), lax.tanh(inner))))
+    return lax.mul(
+        lax.mul(scalar(0.5, x), x), lax.erfc(lax.mul(lax.neg(x), scalar(math.sqrt(0.5), x)))
+    )
+
+
+def glu(x: ArrayLike, axis: int = -1) -> Array:
+    """The first half along an axis, times the sigmoid of the second.
+
+    Raises:
+        ValueError: the axis has an odd size.
+    """
+    x = to_inexact("glu", x)
+    axis = canonical_axis(axis, x.ndim)
+    size = x.shape[axis]
+    if size % 2:
+        raise ValueError(f"glu: axis size must be divisible by 2, got {size} for {x.aval.str_short()}")
+    first = lax.slice_in_dim(x, 0, size // 2, axis=axis)
+    return lax.mul(first, lax.logistic(lax.slice_in_dim(x, size // 2, size, axis=axis)))
+
+
+def hard_sigmoid(x: ArrayLike) -> Array:
     """``relu6(x + 3) / 6``."""
-    return relu6(jnp.asarray(x) + 3.0) / 6.0
+    return relu6(as_operand("hard_sigmoid", x) + 3.0) / 6.0  # type: ignore[no-any-return]
 
 
-def hard_silu(x: Any) -> Any:
+def hard_silu(x: ArrayLike) -> Array:
     """``x * hard_sigmoid(x)``."""
-    x = jnp.asarray(x)
-    return x * hard_sigmoid(x)
+    x = to_inexact("hard_silu", x)
+    return x * hard_sigmoid(x)  # type: ignore[no-any-return]
 
 
 hard_swish = hard_silu
 
 
-def elu(x: Any, alpha: Any = 1.0) -> Any:
-    """``x`` above 0, ``alpha * (exp(x) - 1)`` below."""
-    x = jnp.asarray(x)
-    # The exponential sees no positive value: an overflow there would spoil the derivative.
-    return jnp.where(x > 0, x, alpha * jnp.expm1(jnp.where(x > 0, 0.0, x)))
-
-
-def celu(x: Any, alpha: Any = 1.0) -> Any:
-    """``x`` above 0, ``alpha * (exp(x / alpha) - 1)`` below."""
-    return jnp.maximum(x, 0.0) + alpha * jnp.expm1(jnp.minimum(x, 0.0) / alpha)
-
-
-def selu(x: Any) -> Any:
-    """Scaled exponential linear unit.
-
-    Reference:
-        G. Klambauer et al., "Self-Normalizing Neural Networks", 2017.
-    """
-    return 1.0507009873554805 * elu(x, 1.6732632423543772)
-
-
-def gelu(x: Any, approximate: bool = True) -> Any:
-    """Gaussian error linear unit, ``x * Phi(x)``.
-
-    Args:
-        x: array.
-        approximate: whether to use the approximation by tanh instead of the error function.
-
-    Reference:
-        D. Hendrycks and K. Gimpel, "Gaussian Error Linear Units", 2016.
-    """
-    x = _inexact(x)
-    if approximate:
-        c = float(np.sqrt(2 / np.pi))
-        return x * (0.5 * (1.0 + jnp.tanh(c * (x + 0.044715 * (x * x * x)))))
-    return 0.5 * x * lax.erfc(-x * float(np.sqrt(0.5)))
-
-
-def glu(x: Any, axis: int = -1) -> Any:
-    """Gated linear unit: the first half along ``axis`` times the sigmoid of the second.
-
-    Raises:
-        ValueError: the axis has odd size.
-    """
-    x = jnp.asarray(x)
-    size = x.shape[axis]
-    if size % 2:
-        raise ValueError(f"glu: axis {axis} must have even size, got {x.aval.str_short()}")
-    first, second = jnp.split(x, 2, axis=axis)
-    return first * sigmoid(second)
-
-
-def squareplus(x: Any, b: Any = 4) -> Any:
-    """``(x + sqrt(x**2 + b)) / 2``."""
-    x = jnp.asarray(x)
-    return (x + jnp.sqrt(jnp.square(x) + b)) / 2
-
-
-def log1mexp(x: Any) -> Any:
-    """``log(1 - exp(-x))`` for positive ``x``, without cancellation.
-
-    Reference:
-        M. Maechler, "Accurately Computing log(1 - exp(-|a|))", 2012.
-    """
-    x = _inexact(x)
-    c = float(np.log(2))
-    return jnp.where(x < c, jnp.log(-jnp.expm1(-x)), jnp.log1p(-jnp.exp(-x)))
-
-
-def identity(x: Any) -> Any:
-    """``x``."""
-    return jnp.asarray(x)
-
-
-def tanh(x: Any) -> Any:
+def tanh(x: ArrayLike, /) -> Array:
     """Hyperbolic tangent."""
-    return jnp.tanh(x)
+    return lax.tanh(to_inexact("tanh", x))
 
 
-def _inexact(x: Any) -> Any:
-    x = jnp.asarray(x)
-    return x if jnp.issubdtype(x.dtype, jnp.inexact) else x * 1.0
+def squareplus(x: ArrayLike, b: ArrayLike = 4) -> Array:
+    """``(x + sqrt(x**2 + b)) / 2``, a :func:`softplus` without exponentials."""
+    x, b = promote_inexact("squareplus", x, b)
+    return lax.div(lax.add(x, lax.sqrt(lax.add(lax.square(x), b))), scalar(2, x))
+
+
+def log1mexp(x: ArrayLike) -> Array:
+    """``log(1 - exp(-x))`` of positive ``x``, accurate near 0 and far from it."""
+    x = to_inexact("log1mexp", x)
+    near = lax.lt(x, scalar(math.log(2), x))
+    one = scalar(1, x)
+    # Each branch is given an argument that is harmless where it is not taken.
+    small, large = pick(near, x, one), pick(near, one, x)
+    return pick(
+        near,
+        lax.log(lax.neg(lax.expm1(lax.neg(small)))),
+        lax.log1p(lax.neg(lax.exp(lax.neg(large)))),
+    )

@@ -1,142 +1,226 @@
-"""Initial values of weights: functions ``(key, shape, dtype) -> array``."""
+"""Initial values of parameters.
+
+An initializer is a function ``(key, shape, dtype) -> array``.
+
+Reference:
+    X. Glorot, Y. Bengio, "Understanding the difficulty of training deep feedforward neural networks", 2010.
+    K. He et al., "Delving deep into rectifiers", 2015.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import numpy as np
+
+from plugjax import lax, random
+from plugjax.core.array import Array
+from plugjax.core.dtypes import DTypeLike
+from plugjax.numpy.creation import full
+from plugjax.numpy.creation import ones as ones_array
+from plugjax.numpy.creation import zeros as zeros_array
+from plugjax.numpy.promotion import ArrayLike, canonical_dtype
+
+__all__ = [
+    "Initializer", "constant", "glorot_normal", "glorot_uniform", "he_normal", "he_uniform", "kaiming_normal",
+    "kaiming_uniform", "lecun_normal", "lecun_uniform", "normal", "ones", "truncated_normal", "uniform",
+    "variance_scaling", "xavier_normal", "xavier_uniform", "zeros",
+]  # fmt: skip
 
 
-import plugjax.numpy as jnp
-from plugjax import random
+class Initializer(Protocol):
+    """A function that makes initial values."""
 
-Initializer = Callable[..., Any]
-
-
-def zeros(key: Any, shape: Sequence[int], dtype: Any = None, out_sharding: Any = None) -> Any:
-    """All zeros."""
-    return jnp.zeros(shape, dtype or jnp.float_)
+    def __call__(self, key: Array, shape: Sequence[int], dtype: DTypeLike = ...) -> Array:
+        """Initial values of a shape."""
 
 
-def ones(key: Any, shape: Sequence[int], dtype: Any = None, out_sharding: Any = None) -> Any:
-    """All ones."""
-    return jnp.ones(shape, dtype or jnp.float_)
+def zeros(key: Any, shape: Sequence[int], dtype: DTypeLike = None) -> Array:
+    """Zeros; the key is not used."""
+    return zeros_array(shape, dtype)
 
 
-def constant(value: Any, dtype: Any = None) -> Initializer:
-    """All of one value."""
+def ones(key: Any, shape: Sequence[int], dtype: DTypeLike = None) -> Array:
+    """Ones; the key is not used."""
+    return ones_array(shape, dtype)
 
-    def init(key: Any, shape: Sequence[int], dtype: Any = dtype, out_sharding: Any = None) -> Any:
-        return jnp.full(shape, value, dtype or jnp.float_)
+
+def _dtype(who: str, dtype: DTypeLike) -> Any:
+    return canonical_dtype(who, float if dtype is None else dtype)
+
+
+def constant(value: ArrayLike, dtype: DTypeLike = None) -> Initializer:
+    """One value everywhere."""
+
+    def init(key: Any, shape: Sequence[int], dtype: DTypeLike = dtype) -> Array:
+        return full(shape, value, _dtype("constant", dtype))
 
     return init
 
 
-def uniform(scale: Any = 1e-2, dtype: Any = None) -> Initializer:
-    """Uniform in ``[0, scale)``."""
+def uniform(scale: Any = 1e-2, dtype: DTypeLike = None) -> Initializer:
+    """Uniform numbers in ``[0, scale)``."""
 
-    def init(key: Any, shape: Sequence[int], dtype: Any = dtype, out_sharding: Any = None) -> Any:
-        kind = jnp.dtype(dtype or jnp.float_)
-        return random.uniform(key, shape, kind) * jnp.asarray(scale, kind)
+    def init(key: Any, shape: Sequence[int], dtype: DTypeLike = dtype) -> Array:
+        wanted = _dtype("uniform", dtype)
+        return random.uniform(key, shape, wanted) * wanted.type(scale)  # type: ignore[no-any-return]
 
     return init
 
 
-def normal(stddev: Any = 1e-2, dtype: Any = None) -> Initializer:
-    """Normal with mean 0."""
+def normal(stddev: Any = 1e-2, dtype: DTypeLike = None) -> Initializer:
+    """Normal numbers of a standard deviation."""
 
-    def init(key: Any, shape: Sequence[int], dtype: Any = dtype, out_sharding: Any = None) -> Any:
-        kind = jnp.dtype(dtype or jnp.float_)
-        return random.normal(key, shape, kind) * jnp.asarray(stddev, kind)
+    def init(key: Any, shape: Sequence[int], dtype: DTypeLike = dtype) -> Array:
+        wanted = _dtype("normal", dtype)
+        return random.normal(key, shape, wanted) * wanted.type(stddev)  # type: ignore[no-any-return]
 
     return init
 
 
 def truncated_normal(
-    stddev: Any = 1e-2, dtype: Any = None, lower: Any = -2.0, upper: Any = 2.0
+    stddev: Any = 1e-2, dtype: DTypeLike = None, lower: float = -2.0, upper: float = 2.0
 ) -> Initializer:
-    """Normal with mean 0, restricted to ``[lower, upper]`` standard deviations."""
+    """Normal numbers between ``lower`` and ``upper`` standard deviations."""
 
-    def init(key: Any, shape: Sequence[int], dtype: Any = dtype, out_sharding: Any = None) -> Any:
-        kind = jnp.dtype(dtype or jnp.float_)
-        return random.truncated_normal(key, lower, upper, shape, kind) * jnp.asarray(stddev, kind)
+    def init(key: Any, shape: Sequence[int], dtype: DTypeLike = dtype) -> Array:
+        wanted = _dtype("truncated_normal", dtype)
+        drawn = random.truncated_normal(key, lower, upper, shape, wanted)
+        return drawn * wanted.type(stddev)  # type: ignore[no-any-return]
 
     return init
 
 
+def _product(shape: Sequence[int], axes: int | Sequence[int]) -> int:
+    return math.prod(shape[i] for i in ((axes,) if isinstance(axes, int) else axes))
+
+
 def _fans(
-    shape: Sequence[int], in_axis: Any, out_axis: Any, batch_axis: Any
+    shape: Sequence[int], in_axis: int | Sequence[int], out_axis: int | Sequence[int], batch_axis: int | Sequence[int]
 ) -> tuple[float, float]:
-    if len(shape) < 2 and isinstance(in_axis, int) and isinstance(out_axis, int):
-        raise ValueError(
-            f"Can't compute input and output sizes of a {len(shape)}-dimensional weights tensor. Must be at least 2D."
-        )
-
-    def size(axes: Any) -> int:
-        return math.prod(shape[a] for a in ((axes,) if isinstance(axes, int) else axes))
-
-    receptive = math.prod(shape) / (size(in_axis) * size(out_axis) * size(batch_axis))
-    return size(in_axis) * receptive, size(out_axis) * receptive
+    """Numbers of inputs and outputs of a unit; the axes that are neither are a receptive field."""
+    if len(shape) <= 1:
+        raise ValueError(f"Can't compute input and output sizes of a {len(shape)}-dimensional weights tensor. Must be at least 2D.")
+    inputs, outputs = _product(shape, in_axis), _product(shape, out_axis)
+    field = math.prod(shape) / inputs / outputs / _product(shape, batch_axis)
+    return inputs * field, outputs * field
 
 
 def variance_scaling(
     scale: Any,
     mode: str,
     distribution: str,
-    in_axis: Any = -2,
-    out_axis: Any = -1,
-    batch_axis: Any = (),
-    dtype: Any = None,
+    in_axis: int | Sequence[int] = -2,
+    out_axis: int | Sequence[int] = -1,
+    batch_axis: Sequence[int] = (),
+    dtype: DTypeLike = None,
 ) -> Initializer:
-    """Values whose variance is ``scale`` over the number of inputs, outputs, or their mean.
+    """Numbers of variance ``scale / n``, where ``n`` counts inputs, outputs or their mean.
 
     Args:
-        scale: positive factor.
-        mode: ``"fan_in"``, ``"fan_out"`` or ``"fan_avg"``.
+        scale: factor.
+        mode: ``"fan_in"``, ``"fan_out"``, ``"fan_avg"`` or ``"fan_geo_avg"``: what ``n`` is.
         distribution: ``"truncated_normal"``, ``"normal"`` or ``"uniform"``.
-        in_axis: axis or axes of the inputs.
-        out_axis: axis or axes of the outputs.
-        batch_axis: axis or axes that count for neither.
-        dtype: dtype of the values.
+        in_axis: axes of inputs.
+        out_axis: axes of outputs.
+        batch_axis: axes that are neither inputs nor outputs.
+        dtype: default dtype.
 
     Raises:
-        ValueError: another mode or distribution.
+        ValueError: an unknown mode or distribution, or a shape with less than two axes.
     """
 
-    def init(key: Any, shape: Sequence[int], dtype: Any = dtype, out_sharding: Any = None) -> Any:
-        kind = jnp.dtype(dtype or jnp.float_)
+    def init(key: Any, shape: Sequence[int], dtype: DTypeLike = dtype) -> Array:
+        wanted = _dtype("variance_scaling", dtype)
         fan_in, fan_out = _fans(shape, in_axis, out_axis, batch_axis)
-        denominators = {"fan_in": fan_in, "fan_out": fan_out, "fan_avg": (fan_in + fan_out) / 2}
-        if mode not in denominators:
+        counts = {
+            "fan_in": fan_in,
+            "fan_out": fan_out,
+            "fan_avg": (fan_in + fan_out) / 2,
+            "fan_geo_avg": (fan_in * fan_out) ** 0.5,
+        }
+        if mode not in counts:
             raise ValueError(f"invalid mode for variance scaling initializer: {mode}")
-        variance = jnp.asarray(scale / denominators[mode], kind)
+        real = np.dtype(f"float{wanted.itemsize * 4}") if wanted.kind == "c" else wanted
+        variance = real.type(scale / counts[mode])
         if distribution == "normal":
-            return random.normal(key, shape, kind) * jnp.sqrt(variance)
-        if distribution == "uniform":
-            return random.uniform(key, shape, kind, -1) * jnp.sqrt(3 * variance)
-        if distribution == "truncated_normal":
-            # The factor undoes what cutting at two standard deviations takes from the variance.
-            stddev = jnp.sqrt(variance) / jnp.asarray(0.87962566103423978, kind)
-            return random.truncated_normal(key, -2, 2, shape, kind) * stddev
-        raise ValueError(f"invalid distribution for variance scaling initializer: {distribution}")
+            drawn = random.normal(key, shape, wanted)
+        elif distribution == "uniform" and wanted.kind != "c":
+            return random.uniform(key, shape, wanted, -1) * np.sqrt(wanted.type(3) * variance)  # type: ignore[no-any-return]
+        elif distribution == "truncated_normal" and wanted.kind != "c":
+            # The standard deviation of a standard normal that is cut off at -2 and 2.
+            stddev = np.sqrt(variance) / wanted.type(0.87962566103423978)
+            return random.truncated_normal(key, -2, 2, shape, wanted) * stddev  # type: ignore[no-any-return]
+        else:
+            raise ValueError(f"invalid distribution for variance scaling initializer: {distribution} of {wanted.name}")
+        return lax.mul(drawn, wanted.type(np.sqrt(variance)))
 
     return init
 
 
-def _scaled(scale: float, mode: str, distribution: str, name: str, words: str) -> Any:
-    def make(in_axis: Any = -2, out_axis: Any = -1, batch_axis: Any = (), dtype: Any = None) -> Initializer:
-        return variance_scaling(scale, mode, distribution, in_axis, out_axis, batch_axis, dtype)
+def glorot_uniform(
+    in_axis: int | Sequence[int] = -2,
+    out_axis: int | Sequence[int] = -1,
+    batch_axis: Sequence[int] = (),
+    dtype: DTypeLike = None,
+) -> Initializer:
+    """Uniform numbers of variance 2 / (inputs + outputs)."""
+    return variance_scaling(1.0, "fan_avg", "uniform", in_axis, out_axis, batch_axis, dtype)
 
-    make.__name__ = name
-    make.__doc__ = f"{words}: :func:`variance_scaling` with scale {scale}, {mode}, {distribution}."
-    return make
+
+def glorot_normal(
+    in_axis: int | Sequence[int] = -2,
+    out_axis: int | Sequence[int] = -1,
+    batch_axis: Sequence[int] = (),
+    dtype: DTypeLike = None,
+) -> Initializer:
+    """Truncated normal numbers of variance 2 / (inputs + outputs)."""
+    return variance_scaling(1.0, "fan_avg", "truncated_normal", in_axis, out_axis, batch_axis, dtype)
 
 
-glorot_uniform = _scaled(1.0, "fan_avg", "uniform", "glorot_uniform", "Glorot (Xavier)")
-glorot_normal = _scaled(1.0, "fan_avg", "truncated_normal", "glorot_normal", "Glorot (Xavier)")
-lecun_uniform = _scaled(1.0, "fan_in", "uniform", "lecun_uniform", "LeCun")
-lecun_normal = _scaled(1.0, "fan_in", "truncated_normal", "lecun_normal", "LeCun")
-he_uniform = _scaled(2.0, "fan_in", "uniform", "he_uniform", "He (Kaiming)")
-he_normal = _scaled(2.0, "fan_in", "truncated_normal", "he_normal", "He (Kaiming)")
-xavier_uniform, xavier_normal = glorot_uniform, glorot_normal
-kaiming_uniform, kaiming_normal = he_uniform, he_normal
+def lecun_uniform(
+    in_axis: int | Sequence[int] = -2,
+    out_axis: int | Sequence[int] = -1,
+    batch_axis: Sequence[int] = (),
+    dtype: DTypeLike = None,
+) -> Initializer:
+    """Uniform numbers of variance 1 / inputs."""
+    return variance_scaling(1.0, "fan_in", "uniform", in_axis, out_axis, batch_axis, dtype)
+
+
+def lecun_normal(
+    in_axis: int | Sequence[int] = -2,
+    out_axis: int | Sequence[int] = -1,
+    batch_axis: Sequence[int] = (),
+    dtype: DTypeLike = None,
+) -> Initializer:
+    """Truncated normal numbers of variance 1 / inputs."""
+    return variance_scaling(1.0, "fan_in", "truncated_normal", in_axis, out_axis, batch_axis, dtype)
+
+
+def he_uniform(
+    in_axis: int | Sequence[int] = -2,
+    out_axis: int | Sequence[int] = -1,
+    batch_axis: Sequence[int] = (),
+    dtype: DTypeLike = None,
+) -> Initializer:
+    """Uniform numbers of variance 2 / inputs."""
+    return variance_scaling(2.0, "fan_in", "uniform", in_axis, out_axis, batch_axis, dtype)
+
+
+def he_normal(
+    in_axis: int | Sequence[int] = -2,
+    out_axis: int | Sequence[int] = -1,
+    batch_axis: Sequence[int] = (),
+    dtype: DTypeLike = None,
+) -> Initializer:
+    """Truncated normal numbers of variance 2 / inputs."""
+    return variance_scaling(2.0, "fan_in", "truncated_normal", in_axis, out_axis, batch_axis, dtype)
+
+
+xavier_uniform = glorot_uniform
+xavier_normal = glorot_normal
+kaiming_uniform = he_uniform
+kaiming_normal = he_normal

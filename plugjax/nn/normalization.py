@@ -1,146 +1,173 @@
-"""Normalization over axes: softmax and its relatives, standardization, one-hot encoding."""
+"""Normalised exponentials, standardisation and one-hot codes."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-import plugjax.numpy as jnp
 from plugjax import lax
+from plugjax.core import dtypes
+from plugjax.core.array import Array
+from plugjax.core.dtypes import DTypeLike
+from plugjax.lax.families import scalar
+from plugjax.numpy import reductions
+from plugjax.numpy.manipulation import canonical_axis
+from plugjax.numpy.promotion import (
+    ArrayLike,
+    as_operand,
+    broadcast_to_shape,
+    canonical_dtype,
+    pick,
+    promote_inexact,
+    to_inexact,
+)
+from plugjax.numpy.reductions import AxisArg
 
-Axis = int | Sequence[int] | None
-
-
-def _shift(x: Any, axis: Any, where: Any) -> Any:
-    """The maximum over ``axis``, as a constant to differentiation; 0 where that is not finite."""
-    peak = jnp.max(x, axis, where=where, initial=-np.inf, keepdims=True)
-    return lax.stop_gradient(jnp.where(jnp.isfinite(peak), peak, 0.0))
-
-
-def logsumexp(
-    a: Any,
-    axis: Axis = None,
-    b: Any = None,
-    keepdims: bool = False,
-    return_sign: bool = False,
-    where: Any = None,
-) -> Any:
-    """``log(sum(b * exp(a)))`` over ``axis``, without overflow.
-
-    Args:
-        a: real array.
-        axis: axes to sum over; all if left out.
-        b: factors, broadcast against ``a``.
-        keepdims: whether summed axes stay, with size 1.
-        return_sign: whether to return the sign of the sum too, which may then be negative.
-        where: which elements to include.
-
-    Example:
-        >>> import plugjax.numpy as jnp
-        >>> from plugjax import nn
-        >>> nn.logsumexp(jnp.array([1000.0, 1000.0]))
-        Array(1000.6931, dtype=float32)
-    """
-    a = jnp.asarray(a)
-    a = a if jnp.issubdtype(a.dtype, jnp.inexact) else a * 1.0
-    if b is not None:
-        a, b = jnp.broadcast_arrays(a, jnp.asarray(b, a.dtype))
-        a = jnp.where(b != 0, a, -np.inf)
-    shift = _shift(a, axis, where)
-    terms = jnp.exp(a - shift)
-    if b is not None:
-        terms = b * terms
-    total = jnp.sum(terms, axis, keepdims=True, where=where)
-    sign = jnp.sign(total)
-    if return_sign or b is not None:
-        total = jnp.abs(total)
-    out = jnp.log(total) + shift
-    if b is not None and not return_sign:
-        out = jnp.where(sign < 0, np.nan, out)
-    if not keepdims:
-        out = jnp.squeeze(out, axis)
-        sign = jnp.squeeze(sign, axis)
-    return (out, sign) if return_sign else out
+__all__ = ["log_softmax", "logmeanexp", "logsumexp", "one_hot", "softmax", "standardize"]
 
 
-def softmax(x: Any, axis: Any = -1, where: Any = None) -> Any:
-    """``exp(x) / sum(exp(x))`` over ``axis``: weights that sum to one.
+def _mask(who: str, x: Array, where: ArrayLike | None) -> Array | None:
+    return None if where is None else broadcast_to_shape(who, as_operand(who, where), x.shape)
 
-    Args:
-        x: array of scores, in nats.
-        axis: axes to normalize over.
-        where: which elements to include; the others get 0.
+
+def _shift(x: Array, axis: AxisArg, mask: Array | None) -> Array:
+    """The maximum, as a constant to differentiation; 0 where it is infinite."""
+    top = reductions.max(x, axis, keepdims=True, initial=-np.inf if mask is not None or not x.size else None, where=mask)
+    top = lax.stop_gradient(top)
+    return top
+
+
+def softmax(
+    x: ArrayLike, axis: AxisArg = -1, where: ArrayLike | None = None, initial: Any = None
+) -> Array:
+    """``exp(x) / sum(exp(x))`` along axes; 0 where ``where`` is false.
+
+    Units:
+        x: logits in nats.
 
     Example:
-        >>> import plugjax.numpy as jnp
-        >>> from plugjax import nn
+        >>> from plugjax import nn, numpy as jnp
         >>> nn.softmax(jnp.zeros(2))
         Array([0.5, 0.5], dtype=float32)
     """
-    x = jnp.asarray(x)
-    terms = jnp.exp(x - _peak(x, axis, where))
-    if where is not None:
-        terms = jnp.where(where, terms, 0.0)
-    return terms / jnp.sum(terms, axis, keepdims=True)
+    x = to_inexact("softmax", x)
+    mask = _mask("softmax", x, where)
+    unnormalized = lax.exp(lax.sub(x, _shift(x, axis, mask)))
+    total = reductions.sum(unnormalized, axis, keepdims=True, where=mask)
+    result = lax.div(unnormalized, total)
+    return result if mask is None else pick(mask, result, scalar(0, result))
 
 
-def log_softmax(x: Any, axis: Any = -1, where: Any = None) -> Any:
-    """Logarithm of :func:`softmax`, without underflow.
+def log_softmax(x: ArrayLike, axis: AxisArg = -1, where: ArrayLike | None = None) -> Array:
+    """Logarithm of :func:`softmax`; -inf where ``where`` is false."""
+    x = to_inexact("log_softmax", x)
+    mask = _mask("log_softmax", x, where)
+    shifted = lax.sub(x, _shift(x, axis, mask))
+    total = reductions.sum(lax.exp(shifted), axis, keepdims=True, where=mask)
+    result = lax.sub(shifted, lax.log(total))
+    return result if mask is None else pick(mask, result, scalar(-np.inf, result))
+
+
+def logsumexp(
+    a: ArrayLike,
+    axis: AxisArg = None,
+    b: ArrayLike | None = None,
+    keepdims: bool = False,
+    return_sign: bool = False,
+    where: ArrayLike | None = None,
+) -> Any:
+    """Logarithm of the sum of exponentials, ``log(sum(b * exp(a)))``, without overflow.
+
+    Args:
+        a: array.
+        axis: axis or axes; all by default.
+        b: factors.
+        keepdims: whether the axes stay, with size 1.
+        return_sign: whether to give the sign of the sum as well; without it a negative sum is nan.
+        where: mask of the elements to take in.
 
     Example:
-        >>> import plugjax.numpy as jnp
-        >>> from plugjax import nn
-        >>> nn.log_softmax(jnp.zeros(2))
-        Array([-0.6931472, -0.6931472], dtype=float32)
+        >>> from plugjax import nn, numpy as jnp
+        >>> nn.logsumexp(jnp.array([1000.0, -jnp.inf]))
+        Array(1000., dtype=float32)
     """
-    x = jnp.asarray(x)
-    shifted = x - _peak(x, axis, where)
-    total = jnp.sum(jnp.exp(shifted), axis, keepdims=True, where=where)
-    result = shifted - jnp.log(total)
-    return result if where is None else jnp.where(where, result, -np.inf)
+    if b is not None:
+        x, factor = promote_inexact("logsumexp", a, b)
+        shape = np.broadcast_shapes(x.shape, factor.shape)
+        x, factor = (broadcast_to_shape("logsumexp", v, shape) for v in (x, factor))
+        x = pick(lax.ne(factor, scalar(0, factor)), x, scalar(-np.inf, x))
+    else:
+        x, factor = to_inexact("logsumexp", a), None
+    mask = _mask("logsumexp", x, where)
+    real = lax.real(x) if x.dtype.kind == "c" else x
+    top = reductions.max(real, axis, keepdims=True, initial=-np.inf, where=mask)
+    top = lax.stop_gradient(pick(lax.is_finite(top), top, scalar(0, top)))
+    shift = lax.convert_element_type(top, x.dtype) if x.dtype.kind == "c" else top
+    terms = lax.exp(lax.sub(x, shift))
+    if factor is not None:
+        terms = lax.mul(terms, factor)
+    total = reductions.sum(terms, axis, keepdims=keepdims, where=mask)
+    sign = lax.sign(total)
+    top = lax.reshape(shift, total.shape)
+    if return_sign or b is None or x.dtype.kind == "c":
+        magnitude = lax.abs(total) if (return_sign or b is not None) and x.dtype.kind != "c" else total
+        result = lax.add(lax.log(magnitude), top)
+    else:
+        result = lax.add(lax.log(total), top)
+    return (result, sign) if return_sign else result
 
 
-def _peak(x: Any, axis: Any, where: Any) -> Any:
-    if where is None:
-        return lax.stop_gradient(jnp.max(x, axis, keepdims=True))
-    return lax.stop_gradient(jnp.max(x, axis, where=where, initial=-np.inf, keepdims=True))
+def logmeanexp(
+    x: ArrayLike, axis: AxisArg = None, where: ArrayLike | None = None, keepdims: bool = False
+) -> Array:
+    """Logarithm of the mean of exponentials."""
+    total = logsumexp(x, axis, keepdims=keepdims, where=where)
+    values = as_operand("logmeanexp", x)
+    mask = lax.full(values.shape, True) if where is None else broadcast_to_shape("logmeanexp", as_operand("logmeanexp", where), values.shape)
+    count = reductions.sum(mask, axis, total.dtype, keepdims=keepdims)
+    return lax.sub(total, lax.log(count))
 
 
 def standardize(
-    x: Any,
-    axis: Any = -1,
-    mean: Any = None,
-    variance: Any = None,
-    epsilon: Any = 1e-5,
-    where: Any = None,
-) -> Any:
-    """``(x - mean) / sqrt(variance + epsilon)`` over ``axis``."""
-    x = jnp.asarray(x)
+    x: ArrayLike,
+    axis: AxisArg = -1,
+    mean: ArrayLike | None = None,
+    variance: ArrayLike | None = None,
+    epsilon: ArrayLike = 1e-5,
+    where: ArrayLike | None = None,
+) -> Array:
+    """``(x - mean) / sqrt(variance + epsilon)``; moments along axes unless they are given."""
+    x = to_inexact("standardize", x)
     if mean is None:
-        mean = jnp.mean(x, axis, keepdims=True, where=where)
+        mean = reductions.mean(x, axis, keepdims=True, where=where)
     if variance is None:
-        variance = jnp.mean(jnp.square(x), axis, keepdims=True, where=where) - jnp.square(mean)
-    return jnp.subtract(x, mean) * lax.rsqrt(jnp.asarray(variance + epsilon))
+        squares = reductions.mean(lax.square(x), axis, keepdims=True, where=where)
+        variance = squares - lax.square(as_operand("standardize", mean))
+    spread = as_operand("standardize", variance) + epsilon
+    return (x - mean) * lax.rsqrt(spread)  # type: ignore[no-any-return]  # an array
 
 
-def one_hot(x: Any, num_classes: int, *, dtype: Any = None, axis: int = -1) -> Any:
-    """Vectors that are 1 at the place ``x`` and 0 elsewhere; all 0 where ``x`` is out of range.
+def one_hot(
+    x: ArrayLike, num_classes: int, *, dtype: DTypeLike | None = None, axis: int = -1
+) -> Array:
+    """Vectors with 1 at an index and 0 elsewhere; all 0 for an index out of bounds.
 
     Shapes:
-        x: ``[...]``, integer -> ``[..., num_classes]``, with the new axis at ``axis``.
+        x: ``[...]``, integer -> ``[..., num_classes]``, or with the new axis at ``axis``.
 
     Example:
-        >>> import plugjax.numpy as jnp
-        >>> from plugjax import nn
+        >>> from plugjax import nn, numpy as jnp
         >>> nn.one_hot(jnp.array([0, 2]), 3)
         Array([[1., 0., 0.],
                [0., 0., 1.]], dtype=float32)
     """
-    x = jnp.asarray(x)
-    rank = x.ndim + 1
-    place = axis % rank
-    classes = jnp.arange(num_classes, dtype=x.dtype)
-    classes = jnp.reshape(classes, (1,) * place + (num_classes,) + (1,) * (rank - place - 1))
-    return jnp.equal(jnp.expand_dims(x, place), classes).astype(dtype or jnp.float_)
+    x = as_operand("one_hot", x)
+    wanted = canonical_dtype("one_hot", float if dtype is None else dtype)
+    position = canonical_axis(axis, x.ndim + 1)
+    shape = (*x.shape[:position], num_classes, *x.shape[position:])
+    if dtypes.is_inexact(x.dtype):
+        x = lax.convert_element_type(x, dtypes.INT32)
+    classes = lax.broadcasted_iota(x.dtype, shape, position)
+    given = lax.broadcast_in_dim(x, shape, tuple(i for i in range(len(shape)) if i != position))
+    return lax.convert_element_type(lax.eq(given, classes), wanted)

@@ -160,7 +160,17 @@ def randint(
             f"minval and maxval passed to randint must be integers, got {low.dtype.name} and {high.dtype.name}"
         )
     info = np.iinfo(wanted)
-    beyond = _exceeds(high, info.max)
+    if wanted.itemsize < 4:
+        # Drawn as int32, where the bound beyond the largest number is one as well.
+        low, high = _clamped(low, dtypes.INT32), _clamped(high, dtypes.INT32)
+        low = lax.clamp(np.int32(info.min), low, np.int32(info.max))
+        high = lax.clamp(np.int32(info.min), high, np.int32(info.max + 1))
+        return lax.convert_element_type(_randint(k, sizes, low, high, dtypes.INT32), wanted)
+    return _randint(k, sizes, low, high, wanted)
+
+
+def _randint(k: Array, sizes: tuple[int, ...], low: Any, high: Any, wanted: DType) -> Array:
+    beyond = _exceeds(high, np.iinfo(wanted).max)
     low, high = (_clamped(v, wanted) for v in (low, high))
     width = wanted.itemsize * 8
     unsigned = np.dtype(f"uint{width}")

@@ -410,7 +410,8 @@ def geometric(
     u = uniform(k, sizes, chance.dtype)
     failure = lax.log1p(lax.neg(chance))
     failure = promote_shapes(failure, len(sizes)) if failure.ndim else failure
-    trials = lax.floor(lax.add(lax.div(lax.log1p(lax.neg(u)), failure), scalar(1, u)))
+    u = pick(lax.eq(u, scalar(0, u)), scalar(1, u), u)
+    trials = lax.add(lax.floor(lax.div(lax.log(u), failure)), scalar(1, u))
     return lax.convert_element_type(trials, wanted)
 
 
