@@ -100,7 +100,9 @@ def _eager(name: str, expression: str, target: float = 0.30) -> Row:
 
 
 def _warm(backend: str, target: float) -> Row:
-    code = "f = j.jit(lambda x: x + 1.0)\nx = jnp.arange(8.0)\nf(x)\nRESULT = per_call(lambda: f(x))"
+    code = (
+        "f = j.jit(lambda x: x + 1.0)\nx = jnp.arange(8.0)\nf(x)\nRESULT = per_call(lambda: f(x))"
+    )
     return Row(f"warm jit call, 1 argument: {backend}", target, ours(backend) + code, JAX + code)
 
 
@@ -113,9 +115,19 @@ RESULT = per_call(lambda: f(tree))
 
 
 def _iree_against_xla(name: str, body: str) -> Row:
-    code = body + "\nf = j.jit(F)\nargs = [jnp.asarray(a) for a in ARGS]\ng = lambda: j.block_until_ready(f(*args))\nRESULT = wall(g)"
+    code = (
+        body
+        + "\nf = j.jit(F)\nargs = [jnp.asarray(a) for a in ARGS]\ng = lambda: j.block_until_ready(f(*args))\nRESULT = wall(g)"
+    )
     return Row(
-        f"IREE run against XLA: {name}", 1.6, ours("iree").replace("'iree'", "'iree'") + "j.config.update('default_device', 'iree:task:0')\n" + code, JAX + code, "ms", 1e3
+        f"IREE run against XLA: {name}",
+        1.6,
+        ours("iree").replace("'iree'", "'iree'")
+        + "j.config.update('default_device', 'iree:task:0')\n"
+        + code,
+        JAX + code,
+        "ms",
+        1e3,
     )
 
 

@@ -67,7 +67,9 @@ def main() -> None:
             console.print(f"{row.name}: {error}", markup=False)
             continue
         ratio = a / b
-        results.append({"row": row.name, "plugjax": a, "other": b, "ratio": ratio, "target": row.target})
+        results.append(
+            {"row": row.name, "plugjax": a, "other": b, "ratio": ratio, "target": row.target}
+        )
         table.add_row(
             row.name,
             f"{a * row.scale:.2f} {row.unit}",
@@ -80,7 +82,14 @@ def main() -> None:
     eager = [r["ratio"] for r in results if str(r["row"]).startswith(EAGER)]
     if eager:
         mean = math.exp(sum(math.log(r) for r in eager) / len(eager))
-        table.add_row("eager operations, geometric mean", "", "", f"{mean:.2f}", "0.30", "yes" if mean <= 0.3 else "no")
+        table.add_row(
+            "eager operations, geometric mean",
+            "",
+            "",
+            f"{mean:.2f}",
+            "0.30",
+            "yes" if mean <= 0.3 else "no",
+        )
     console.print(table)
     facts = {
         "date": datetime.now(UTC).isoformat(timespec="seconds"),

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -33,7 +34,7 @@ RATE = 2e-3
 def init(key: Any) -> list[tuple[Any, Any]]:
     """Weights ``[n_in, n_out]`` (He) and biases of a multilayer perceptron."""
     layers = []
-    for n_in, n_out in zip(SIZES[:-1], SIZES[1:], strict=True):
+    for n_in, n_out in pairwise(SIZES):
         key, subkey = random.split(key)
         weights = random.normal(subkey, (n_in, n_out)) * np.float32((2 / n_in) ** 0.5)
         layers.append((weights, jnp.zeros(n_out)))
@@ -166,7 +167,9 @@ def _print_table(console: Console, results: dict[str, Result], data: digits.Spli
                 init(random.key(0)), data.train_images[:BATCH], data.train_labels[:BATCH]
             )
         reference = [np.asarray(g) for g in plugjax.tree.leaves(found)]
-    table = Table("backend", "test accuracy", "step", "compile", "gradient: largest difference from NumPy")
+    table = Table(
+        "backend", "test accuracy", "step", "compile", "gradient: largest difference from NumPy"
+    )
     for name, result in results.items():
         difference = max(
             float(np.max(np.abs(a - b))) for a, b in zip(result.gradient, reference, strict=True)

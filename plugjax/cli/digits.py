@@ -25,6 +25,4 @@ def load(test_size: int = 360, seed: int = 0) -> Split:
         labels = stored["labels"].astype(np.int32)
     order = np.random.default_rng(seed).permutation(len(labels))
     images, labels = images[order], labels[order]
-    return Split(
-        images[test_size:], labels[test_size:], images[:test_size], labels[:test_size]
-    )
+    return Split(images[test_size:], labels[test_size:], images[:test_size], labels[:test_size])

@@ -20,7 +20,11 @@ _WANTED = (
     ("optree", "pytrees", "pip install optree"),
     ("pluggy", "plugins", "pip install pluggy"),
     ("ml_dtypes", "bfloat16 and other small dtypes", "pip install ml_dtypes"),
-    ("plugjax-numpy", "the NumPy backend and all host kernels", "pip install ./plugins/numpy_backend"),
+    (
+        "plugjax-numpy",
+        "the NumPy backend and all host kernels",
+        "pip install ./plugins/numpy_backend",
+    ),
     ("scipy", "special functions of the host kernels", "pip install scipy"),
     ("plugjax-xla", "the XLA backend", "pip install ./plugins/xla_backend"),
     ("jaxlib", "XLA, and StableHLO for IREE too", "pip install 'jaxlib>=0.10.2,<0.13'"),
@@ -47,7 +51,9 @@ def run(console: Console) -> bool:
     for plugin in registry.active().plugins:
         if plugin.error is not None:
             healthy = False
-            console.print(f"[red]plugin {plugin.name}[/red] of {plugin.distribution}: {plugin.error}")
+            console.print(
+                f"[red]plugin {plugin.name}[/red] of {plugin.distribution}: {plugin.error}"
+            )
             mend.append(f"pip install --force-reinstall {plugin.distribution}")
     states = Table("backend", "devices")
     for name in sorted(registry.active().backends()):
@@ -63,7 +69,9 @@ def run(console: Console) -> bool:
         console.print(f"[red]{error}[/red]")
         healthy = False
     cache = default_cache()
-    console.print("compilation cache: " + (f"{cache.directory}, {cache.size():,} bytes" if cache else "off"))
+    console.print(
+        "compilation cache: " + (f"{cache.directory}, {cache.size():,} bytes" if cache else "off")
+    )
     for command in mend:
         console.print(f"to mend: [bold]{command}[/bold]", highlight=False)
     if healthy:

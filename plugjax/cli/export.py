@@ -28,9 +28,7 @@ def run(
         function, _, shapes = rest.partition(":")
         chosen[name or function] = Entry(lookup(module, function), tuple(parse_shapes(shapes)))
     values = lookup(module, parameters) if parameters is not None else None
-    done = to_iree(
-        chosen, output, parameters=values, parameters_path=irpa, target=compile_for
-    )
+    done = to_iree(chosen, output, parameters=values, parameters_path=irpa, target=compile_for)
     table = Table("entry point", "arguments", "results")
     for name, (ins, outs) in done.signatures.items():
         table.add_row(name, ", ".join(ins), ", ".join(outs))

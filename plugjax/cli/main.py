@@ -36,7 +36,8 @@ def demo(
     backend: Annotated[str | None, typer.Option(help="Train on this backend only.")] = None,
     epochs: Annotated[int, typer.Option(min=1, help="Passes over the training images.")] = 30,
     output: Annotated[
-        Path | None, typer.Option(help="Folder for the exported model; a temporary one if left out.")
+        Path | None,
+        typer.Option(help="Folder for the exported model; a temporary one if left out."),
     ] = None,
 ) -> None:
     """Train a classifier of handwritten digits on every backend, export it, and run it without Python."""
@@ -93,7 +94,8 @@ def check(
 def export(
     target: Annotated[str, typer.Argument(help="FILE.py or package.module")],
     entry: Annotated[
-        list[str], typer.Option(help="NAME=FUNCTION:f32[1,64],i32[8] (or FUNCTION:...), repeatable.")
+        list[str],
+        typer.Option(help="NAME=FUNCTION:f32[1,64],i32[8] (or FUNCTION:...), repeatable."),
     ],
     output: Annotated[Path, typer.Option("--output", "-o", help="The .vmfb file to write.")],
     parameters: Annotated[
@@ -119,7 +121,13 @@ def cache_list() -> None:
         return
     table = Table("key", "bytes", "last used")
     for item in cache.entries():
-        table.add_row(item.key[:16], f"{item.bytes:,}", item.last_used.isoformat(sep=" ", timespec="seconds") if hasattr(item.last_used, "isoformat") else f"{item.last_used:.0f}")
+        table.add_row(
+            item.key[:16],
+            f"{item.bytes:,}",
+            item.last_used.isoformat(sep=" ", timespec="seconds")
+            if hasattr(item.last_used, "isoformat")
+            else f"{item.last_used:.0f}",
+        )
     console.print(table)
 
 

@@ -40,7 +40,9 @@ class Array(ArrayOperators, metaclass=_ArrayType):
 
     aval: ShapedArray
 
-    def __init__(self, aval: ShapedArray, placement: Placement, host: Any, buffer: Any = None) -> None:
+    def __init__(
+        self, aval: ShapedArray, placement: Placement, host: Any, buffer: Any = None
+    ) -> None:
         self.aval = aval
         self._placement = placement
         self._host = host
@@ -67,7 +69,9 @@ class Array(ArrayOperators, metaclass=_ArrayType):
         buffer = self._buffer
         if buffer is None:
             placement = self._placement
-            buffer = self._buffer = placement.backend.put(np.asarray(self._fetch()), placement.device)
+            buffer = self._buffer = placement.backend.put(
+                np.asarray(self._fetch()), placement.device
+            )
         return buffer
 
     @property
@@ -93,7 +97,8 @@ class Array(ArrayOperators, metaclass=_ArrayType):
 
     def to_device(self, device: Any, *, stream: Any = None) -> Array:
         """The array on another device (array API)."""
-        return device_put(self, device)
+        moved: Array = device_put(self, device)
+        return moved
 
     def block_until_ready(self) -> Array:
         """Wait until the values are there; returns the array."""
@@ -189,7 +194,9 @@ class Array(ArrayOperators, metaclass=_ArrayType):
 
     def __index__(self) -> int:
         if self.aval.shape or not dtypes.is_integer(self.aval.dtype):
-            raise TypeError(f"only integer scalar arrays can be converted to a scalar index, got {self.aval.str_short()}")
+            raise TypeError(
+                f"only integer scalar arrays can be converted to a scalar index, got {self.aval.str_short()}"
+            )
         return int(self._fetch())
 
     def __format__(self, spec: str) -> str:
@@ -243,9 +250,7 @@ def default_placement() -> Placement:
     return default_device().uncommitted
 
 
-def from_host(
-    value: Any, *, weak_type: bool = False, placement: Placement | None = None
-) -> Array:
+def from_host(value: Any, *, weak_type: bool = False, placement: Placement | None = None) -> Array:
     """An array over a NumPy value that nobody else writes to; dtype is taken as it is."""
     aval = aval_of_value(value.shape, value.dtype)
     if weak_type:
@@ -286,6 +291,7 @@ _STORED = dtypes.CUSTOM_FLOATS | {*dtypes.SIGNED_SMALL, *dtypes.UNSIGNED_SMALL, 
 
 
 def _plain_scalar(value: Any) -> Any:
+    kind: Any
     for kind in _PYTHON_SCALARS:
         if isinstance(value, kind):
             return kind(value)
@@ -326,7 +332,9 @@ def scalar_value(value: Any) -> Any:
         with np.errstate(over="ignore"):
             return dtype.type(value)
     except OverflowError:
-        raise OverflowError(f"Python integer {value} does not fit {dtype}; set jax_enable_x64") from None
+        raise OverflowError(
+            f"Python integer {value} does not fit {dtype}; set jax_enable_x64"
+        ) from None
 
 
 def aval_of(value: Any, who: str = "plugjax") -> ShapedArray:

@@ -41,7 +41,9 @@ class ShapedArray:
     size: int
     _tangent: ShapedArray | None
 
-    def __new__(cls, shape: Sequence[int], dtype: DTypeLike, weak_type: bool = False) -> ShapedArray:
+    def __new__(
+        cls, shape: Sequence[int], dtype: DTypeLike, weak_type: bool = False
+    ) -> ShapedArray:
         """Return the interned aval."""
         if not isinstance(dtype, (np.dtype, ExtendedDType)):
             dtype = np.dtype(dtype)
@@ -50,7 +52,7 @@ class ShapedArray:
         if found is None:
             found = object.__new__(cls)
             found.shape = tuple(int(d) for d in shape)
-            found.dtype = dtype  # type: ignore[assignment]  # extended dtypes stand beside NumPy's
+            found.dtype = dtype
             found.weak_type = bool(weak_type)
             found.ndim = len(found.shape)
             found.size = math.prod(found.shape)

@@ -77,9 +77,7 @@ class Backend:
         """The values of a buffer, sharing memory where that is possible."""
         raise TypeError(f"backend {self.name}: get() is required")
 
-    def compile(
-        self, jaxpr: ClosedJaxpr, device: Device, options: Mapping[str, Any]
-    ) -> Executable:
+    def compile(self, jaxpr: ClosedJaxpr, device: Device, options: Mapping[str, Any]) -> Executable:
         """Compile a checked program for a device.
 
         Args:
@@ -100,7 +98,10 @@ class Backend:
         """Wait until a buffer's values are there."""
 
     def runs_on_host(
-        self, primitive: Primitive, in_avals: Sequence[ShapedArray], out_avals: Sequence[ShapedArray]
+        self,
+        primitive: Primitive,
+        in_avals: Sequence[ShapedArray],
+        out_avals: Sequence[ShapedArray],
     ) -> bool:
         """Whether an eager primitive should run by its host kernel rather than be compiled."""
         if not self.host_visible:
@@ -224,7 +225,9 @@ def as_device(target: Any) -> Device:
     single = getattr(target, "device", None)
     if isinstance(single, Device):
         return single
-    raise ValueError(f"expected a Device, a sharding on one device, or a device name; got {target!r}")
+    raise ValueError(
+        f"expected a Device, a sharding on one device, or a device name; got {target!r}"
+    )
 
 
 def default_device() -> Device:

@@ -6,7 +6,6 @@ import weakref
 from typing import Any
 
 
-
 class Cache(dict[Any, Any]):
     """A dict that :func:`clear_all` empties."""
 

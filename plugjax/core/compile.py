@@ -12,7 +12,7 @@ from plugjax.core.array import Array, from_host, transfer
 from plugjax.core.backend import Backend, Executable
 from plugjax.core.config import config
 from plugjax.core.device import Placement
-from plugjax.core.jaxpr import ClosedJaxpr, Jaxpr
+from plugjax.core.jaxpr import ClosedJaxpr, Jaxpr, Var
 from plugjax.core.jaxpr_check import check_jaxpr
 from plugjax.core.transforms.dce import dce
 from plugjax.core.transforms.simplify import simplify
@@ -37,7 +37,8 @@ def run_passes(jaxpr: ClosedJaxpr, platform: str) -> ClosedJaxpr:
 def hoist_constants(jaxpr: ClosedJaxpr) -> tuple[ClosedJaxpr, list[Any]]:
     """Make large constants leading arguments; returns the program and their values."""
     inner = jaxpr.jaxpr
-    hoisted, kept = [], []
+    hoisted: list[tuple[Var, Any]] = []
+    kept: list[tuple[Var, Any]] = []
     for var, value in zip(inner.constvars, jaxpr.consts, strict=True):
         small = var.aval.size * var.aval.dtype.itemsize <= EMBED_LIMIT
         (kept if small else hoisted).append((var, value))
@@ -67,7 +68,9 @@ class Compiled:
 
     __slots__ = ("call", "executable", "jaxpr", "placement")
 
-    def __init__(self, jaxpr: ClosedJaxpr, placement: Placement, options: Mapping[str, Any]) -> None:
+    def __init__(
+        self, jaxpr: ClosedJaxpr, placement: Placement, options: Mapping[str, Any]
+    ) -> None:
         self.placement = placement
         out_avals = jaxpr.out_avals
         program = run_passes(jaxpr, placement.device.platform)

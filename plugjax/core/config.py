@@ -119,7 +119,9 @@ class Config:
                 try:
                     self._global[name] = option.check(option.parse(text))
                 except ValueError as error:
-                    raise ValueError(f"environment variable PLUGJAX_{name.upper()}: {error}") from None
+                    raise ValueError(
+                        f"environment variable PLUGJAX_{name.upper()}: {error}"
+                    ) from None
 
     def _refresh(self) -> _Local:
         local = self._local

@@ -32,17 +32,20 @@ SIGNED_SMALL = (np.dtype(ml_dtypes.int2), np.dtype(ml_dtypes.int4))
 UNSIGNED_SMALL = (np.dtype(ml_dtypes.uint2), np.dtype(ml_dtypes.uint4))
 CUSTOM_FLOATS = frozenset((bfloat16, *FLOAT8, *FLOAT4))
 
-BOOL = np.dtype(np.bool_)
-INT32, INT64 = np.dtype(np.int32), np.dtype(np.int64)
-FLOAT32, FLOAT64 = np.dtype(np.float32), np.dtype(np.float64)
-COMPLEX64, COMPLEX128 = np.dtype(np.complex64), np.dtype(np.complex128)
+BOOL: DType = np.dtype(np.bool_)
+INT32: DType = np.dtype(np.int32)
+INT64: DType = np.dtype(np.int64)
+FLOAT32: DType = np.dtype(np.float32)
+FLOAT64: DType = np.dtype(np.float64)
+COMPLEX64: DType = np.dtype(np.complex64)
+COMPLEX128: DType = np.dtype(np.complex128)
 
 # Interned once: `np.dtype(...)` returns the same object for builtin dtypes, so identity works on hot paths.
-_NARROW = {
-    np.dtype(np.int64): np.dtype(np.int32),
+_NARROW: dict[DType, DType] = {
+    INT64: INT32,
     np.dtype(np.uint64): np.dtype(np.uint32),
-    np.dtype(np.float64): np.dtype(np.float32),
-    np.dtype(np.complex128): np.dtype(np.complex64),
+    FLOAT64: FLOAT32,
+    COMPLEX128: COMPLEX64,
 }
 
 
@@ -69,6 +72,7 @@ def canonicalize(dtype: DTypeLike) -> DType:
     """The dtype that JAX would use: 64-bit types become 32-bit ones unless ``jax_enable_x64`` is set."""
     if isinstance(dtype, ExtendedDType):
         return dtype  # type: ignore[return-value]  # extended dtypes stand beside NumPy's in avals
+    resolved: DType
     if dtype is int:
         resolved = INT64
     elif dtype is float:
@@ -153,7 +157,7 @@ def _promote(pairs: tuple[tuple[DType, bool], ...], x64: bool, mode: str) -> tup
     extended = [d for d, _ in pairs if isinstance(d, ExtendedDType)]
     if extended:
         if all(d == extended[0] for d, _ in pairs):
-            return extended[0], False  # type: ignore[return-value]  # as in canonicalize
+            return extended[0], False
         raise TypePromotionError(f"{extended[0]} does not promote with other dtypes.")
     if mode == "strict":
         strong = {d for d, weak in pairs if not weak}
@@ -166,8 +170,7 @@ def _promote(pairs: tuple[tuple[DType, bool], ...], x64: bool, mode: str) -> tup
     if node.endswith("*"):
         # All operands are weak or lower: the result is the weak default of its kind. An operand of the kind itself
         # keeps its dtype (a weak bfloat16 stays bfloat16).
-        kinds = {"i*": is_integer, "f*": is_float, "c*": lambda d: d.kind == "c"}[node]
-        own = [d for d, weak in pairs if weak and kinds(d)]
+        own = [d for d, weak in pairs if weak and _node(d, True) == node]
         default = {"i*": INT64, "f*": FLOAT64, "c*": COMPLEX128}[node]
         dtype = default if x64 else _NARROW[default]
         if own and all(d == own[0] for d in own) and len(own) == len(pairs):
@@ -234,7 +237,7 @@ def short_name(dtype: DType) -> str:
     name: str = dtype.name
     if dtype == float0:
         return "float0"
-    if name.startswith("float8") or name.startswith("float4"):
+    if name.startswith(("float8", "float4")):
         return name.replace("float", "f")
     stem = name.rstrip("0123456789")
     return _SHORT[stem] + name[len(stem) :] if stem in _SHORT else name

@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-
-
 from plugjax.core import caches, registry
 from plugjax.core import compile as compilation
 from plugjax.core.array import Array, concrete, default_placement, transfer
@@ -192,4 +190,3 @@ def _follow_config() -> None:
 
 config.listeners.append(_follow_config)
 set_base(evaluator)
-

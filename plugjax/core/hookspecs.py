@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from plugjax.core.rules import LazyRules, RuleKind, RuleSet
 
 API_VERSION = 1
+SPECIFICATION = "a hook specification is not called; pluggy calls its implementations"
 
 hookspec = pluggy.HookspecMarker("plugjax")
 hookimpl = pluggy.HookimplMarker("plugjax")
@@ -43,18 +44,21 @@ class PluginInfo:
 
 
 @hookspec
-def plugjax_rules() -> Sequence[RuleSet | LazyRules]:  # type: ignore[empty-body]  # a specification
+def plugjax_rules() -> Sequence[RuleSet | LazyRules]:
     """Rule sets that the plugin fills cells with; ``LazyRules`` for those in modules that are costly to import."""
+    raise NotImplementedError(SPECIFICATION)
 
 
 @hookspec
-def plugjax_backends() -> Sequence[BackendSpec]:  # type: ignore[empty-body]  # a specification
+def plugjax_backends() -> Sequence[BackendSpec]:
     """Backends, as descriptions that load the real thing on first use."""
+    raise NotImplementedError(SPECIFICATION)
 
 
 @hookspec
-def plugjax_array_methods() -> Mapping[str, Callable[..., Any]]:  # type: ignore[empty-body]  # a specification
+def plugjax_array_methods() -> Mapping[str, Callable[..., Any]]:
     """Functions behind operators and methods of arrays and tracers, by name (``add``, ``sum``, ``reshape`` ...)."""
+    raise NotImplementedError(SPECIFICATION)
 
 
 @hookspec(firstresult=True)
@@ -67,8 +71,9 @@ def plugjax_missing_rule(
 @hookspec
 def plugjax_jaxpr_passes(
     platform: str,
-) -> Sequence[Callable[[ClosedJaxpr], ClosedJaxpr]]:  # type: ignore[empty-body]  # a specification
+) -> Sequence[Callable[[ClosedJaxpr], ClosedJaxpr]]:
     """Passes over a whole program before it is compiled for ``platform``, in order."""
+    raise NotImplementedError(SPECIFICATION)
 
 
 @hookspec(firstresult=True)

@@ -62,4 +62,6 @@ def _check_eqn(eqn: JaxprEqn, avals: list[ShapedArray], where: str) -> None:
     expected = list(result) if eqn.primitive.multiple_results else [result]
     found = [v.aval for v in eqn.outvars]
     if [(a.shape, a.dtype) for a in expected] != [(a.shape, a.dtype) for a in found]:
-        raise JaxprTypeError(f"{where}: outputs are {found}, the abstract evaluation says {expected}")
+        raise JaxprTypeError(
+            f"{where}: outputs are {found}, the abstract evaluation says {expected}"
+        )

@@ -62,7 +62,7 @@ def _scalar(value: Any) -> str:
 def _jaxpr(jaxpr: Jaxpr, names: _Names, indent: int, *, top: bool = False) -> str:
     pad = " " * indent
     consts = _binders(jaxpr.constvars, names)
-    head = f"{{ lambda {consts}{';' if consts else ';'} {_binders(jaxpr.invars, names)}. let"
+    head = f"{{ lambda {consts}; {_binders(jaxpr.invars, names)}. let"
     eqns = [_eqn(eqn, names, indent + 4) for eqn in jaxpr.eqns]
     outs = ", ".join(_atom(v, names) for v in jaxpr.outvars)
     tail = f"in ({outs}{',' if len(jaxpr.outvars) == 1 else ''}) }}"

@@ -208,10 +208,10 @@ class ArrayOperators:
     def __rrshift__(self, other: Any) -> Any:
         return methods.right_shift(other, self) if _accepts(other) else NotImplemented
 
-    def __eq__(self, other: Any) -> Any:  # type: ignore[override]  # elementwise
+    def __eq__(self, other: Any) -> Any:
         return methods.equal(self, other) if _accepts(other) else NotImplemented
 
-    def __ne__(self, other: Any) -> Any:  # type: ignore[override]  # elementwise
+    def __ne__(self, other: Any) -> Any:
         return methods.not_equal(self, other) if _accepts(other) else NotImplemented
 
     def __lt__(self, other: Any) -> Any:

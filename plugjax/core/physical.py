@@ -15,8 +15,8 @@ from plugjax.core.aval import ShapedArray, physical_aval
 from plugjax.core.dtypes import ExtendedDType
 from plugjax.core.jaxpr import ClosedJaxpr, Jaxpr, Literal, memoise, subjaxprs
 from plugjax.core.rules import RuleKind
-from plugjax.core.transforms.staging import stage
 from plugjax.core.trace import state
+from plugjax.core.transforms.staging import stage
 
 physical_rule: RuleKind[Callable[..., Any]] = RuleKind(
     "physical", "(in_avals, out_avals, *stored_args, **params) -> stored result, or a list of them"
@@ -87,5 +87,3 @@ def stored_value(value: Any) -> Any:
     if aval is not None and _is_extended(aval):
         return value._fetch()
     return value
-
-

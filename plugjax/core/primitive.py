@@ -24,7 +24,9 @@ class Primitive:
 
     __slots__ = ("__weakref__", "multiple_results", "name", "structured")
 
-    def __init__(self, name: str, *, multiple_results: bool = False, structured: bool = False) -> None:
+    def __init__(
+        self, name: str, *, multiple_results: bool = False, structured: bool = False
+    ) -> None:
         self.name = name
         self.multiple_results = multiple_results
         self.structured = structured

@@ -62,10 +62,8 @@ def broadcast_prefix(
 
 def paths(tree: Any) -> list[str]:
     """The path of each leaf, as Python writes it: ``['w'][0]``."""
-    found: list[str] = []
-    for accessor in optree.tree_accessors(tree, namespace=NAMESPACE):
-        found.append(accessor.codify(""))
-    return found
+    accessors = optree.tree_accessors(tree, namespace=NAMESPACE)
+    return [accessor.codify("") for accessor in accessors]
 
 
 def first_difference(a: PyTreeDef, b: PyTreeDef) -> str:
@@ -76,5 +74,3 @@ def first_difference(a: PyTreeDef, b: PyTreeDef) -> str:
 def _plain(treedef: PyTreeDef) -> str:
     text = str(treedef)
     return text.removeprefix("PyTreeSpec").replace(f", namespace='{NAMESPACE}'", "")
-
-

@@ -56,7 +56,9 @@ class RuleTable(dict[Primitive, Callable[..., Any]]):
     def __missing__(self, primitive: Primitive) -> Callable[..., Any]:
         rule = self.registry._derive(self.kind, primitive, self.platform)
         if rule is None:
-            raise MissingRuleError(self.registry._missing_message(self.kind, primitive, self.platform))
+            raise MissingRuleError(
+                self.registry._missing_message(self.kind, primitive, self.platform)
+            )
         self[primitive] = rule
         return rule
 
@@ -96,7 +98,7 @@ class Registry:
 
     @property
     def hook(self) -> Any:
-        """pluggy's relay: ``registry.hook.plugjax_compile(...)``."""
+        """The relay of pluggy: ``registry.hook.plugjax_compile(...)``."""
         return self._manager.hook
 
     def load(self, *plugins: Any) -> Registry:
@@ -121,7 +123,9 @@ class Registry:
         for entry in sorted(importlib.metadata.entry_points(group=GROUP), key=_load_order):
             distribution = entry.dist
             source = (distribution.name, distribution.version) if distribution else ("?", "?")
-            if entry.name in blocked or (wanted is not None and entry.name not in wanted | {"core"}):
+            if entry.name in blocked or (
+                wanted is not None and entry.name not in wanted | {"core"}
+            ):
                 self.plugins.append(LoadedPlugin(entry.name, *source, (), blocked=True))
                 continue
             if any(p.name == entry.name and not p.error for p in self.plugins):
@@ -148,7 +152,9 @@ class Registry:
                 )
             self.plugins.append(LoadedPlugin(entry.name, *source, provides, error))
             if tracing:
-                warnings.warn(f"plugin {entry.name}: {error or 'loaded'}", PluginWarning, stacklevel=2)
+                warnings.warn(
+                    f"plugin {entry.name}: {error or 'loaded'}", PluginWarning, stacklevel=2
+                )
         self.hook.plugjax_configure(config=config)
         return self
 
@@ -248,7 +254,9 @@ class Registry:
     ) -> Rule | None:
         """The declared rule in a cell, with its provenance, or ``None``."""
         self.table(kind, platform)
-        return self._rules.get((kind, primitive, platform)) or self._rules.get((kind, primitive, None))
+        return self._rules.get((kind, primitive, platform)) or self._rules.get(
+            (kind, primitive, None)
+        )
 
     def rules(self) -> list[Rule]:
         """All declared rules, those of lazy sources that have been loaded included."""

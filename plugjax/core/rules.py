@@ -124,7 +124,9 @@ class RuleSet:
             code = getattr(function, "__code__", None)
             line = code.co_firstlineno if code else sys._getframe(1).f_lineno
             for primitive in primitives:
-                self.rules.append(Rule(kind, primitive, function, platform, replace, self.module, line))
+                self.rules.append(
+                    Rule(kind, primitive, function, platform, replace, self.module, line)
+                )
             return function
 
         return register

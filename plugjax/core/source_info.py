@@ -26,10 +26,12 @@ def is_internal(code: CodeType) -> bool:
     known = _internal.get(code)
     if known is None:
         name = code.co_filename
-        known = name.startswith("<plugjax") or name.startswith("<frozen")
+        known = name.startswith(("<plugjax", "<frozen"))
         if not known:
             known = any(name.startswith(root) for root in _internal_roots)
-            known = known or f"{os.sep}optree{os.sep}" in name or name.endswith(f"{os.sep}functools.py")
+            known = (
+                known or f"{os.sep}optree{os.sep}" in name or name.endswith(f"{os.sep}functools.py")
+            )
         _internal[code] = known
     return known
 

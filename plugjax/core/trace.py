@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any
 
 from plugjax.core.aval import ShapedArray
 from plugjax.core.errors import (
+    ConcretizationTypeError,
     TracerArrayConversionError,
     TracerBoolConversionError,
     TracerIntegerConversionError,
-    ConcretizationTypeError,
 )
 from plugjax.core.operators import ArrayOperators
 
@@ -108,7 +108,11 @@ class Tracer(ArrayOperators):
         return f"{type(self).__name__}<{self.aval.str_short()}>"
 
     def __format__(self, spec: str) -> str:
-        return repr(self) if not spec else format(self._known("The problem arose with format()."), spec)
+        return (
+            repr(self)
+            if not spec
+            else format(self._known("The problem arose with format()."), spec)
+        )
 
 
 class _State(threading.local):
@@ -128,20 +132,3 @@ def set_base(factory: Callable[[], Trace]) -> None:
     """Install the evaluator: called once, by ``core.eval``."""
     _State.base = staticmethod(factory)
     state.trace = factory()
-
-
-class current:
-    """Context manager: make ``trace`` the current one."""
-
-    __slots__ = ("previous", "trace")
-
-    def __init__(self, trace: Trace) -> None:
-        self.trace = trace
-
-    def __enter__(self) -> Trace:
-        self.previous = state.trace
-        state.trace = self.trace
-        return self.trace
-
-    def __exit__(self, *exc: object) -> None:
-        state.trace = self.previous

@@ -61,7 +61,9 @@ def trace_entries(
         TypeError: an entry that updates does not give new parameters of the same structure and avals.
     """
     if not entries:
-        raise ValueError("export: at least one entry point is needed, such as {'predict': (predict, (x,))}")
+        raise ValueError(
+            "export: at least one entry point is needed, such as {'predict': (predict, (x,))}"
+        )
     return [
         _trace(name, Entry(*entry) if not isinstance(entry, Entry) else entry, parameters, platform)
         for name, entry in entries.items()

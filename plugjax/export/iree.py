@@ -189,15 +189,15 @@ def _entry_text(entry: TracedEntry, types: Sequence[str]) -> str:
     outs = [_tensor(a.shape, a.dtype) for a in entry.out_avals]
     arguments = ", ".join(f"%a{i}: {t}" for i, t in enumerate(ins))
     lines = [f"  func.func public @{entry.name}({arguments}) -> ({', '.join(outs)}) {{"]
-    for i, t in enumerate(types):
-        lines.append(f"    %p{i} = util.global.load @p{i} : {t}")
+    lines += [f"    %p{i} = util.global.load @p{i} : {t}" for i, t in enumerate(types)]
     operands = [f"%p{i}" for i in range(len(types))] + [f"%a{i}" for i in range(len(ins))]
     results = [*types[: entry.state_outputs], *outs]
     signature = f"({', '.join([*types, *ins])}) -> ({', '.join(results)})"
     target = f"%r:{len(results)} = " if results else ""
     lines.append(f"    {target}func.call @{entry.name}__body({', '.join(operands)}) : {signature}")
-    for i in range(entry.state_outputs):
-        lines.append(f"    util.global.store %r#{i}, @p{i} : {types[i]}")
+    lines += [
+        f"    util.global.store %r#{i}, @p{i} : {types[i]}" for i in range(entry.state_outputs)
+    ]
     visible = [f"%r#{i}" for i in range(entry.state_outputs, len(results))]
     lines.append(f"    return {', '.join(visible)}{' : ' + ', '.join(outs) if outs else ''}")
     lines.append("  }")

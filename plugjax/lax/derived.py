@@ -1,7 +1,6 @@
-"""Rules derived from other rules, for primitives that bring few: a primitive with a host kernel and an abstract evaluation
-can be batched, and one with a host kernel alone can be evaluated abstractly.
+"""Rules derived from other rules, for primitives that bring few.
 
-The batching rule is a loop over the instances (``scan``), so it is right on every backend, though not fast.
+A primitive with a host kernel alone can be evaluated abstractly; one with an abstract evaluation can be batched. The batching rule is a loop over the instances (``scan``), so it is right on every backend, though not fast.
 """
 
 from __future__ import annotations

@@ -18,6 +18,7 @@ from plugjax.core.physical import physical_rule
 from plugjax.core.primitive import Primitive
 from plugjax.core.rules import RuleSet, abstract_eval
 from plugjax.core.transforms.batching import Axis, batching_rule
+from plugjax.core.transforms.jvp import jvp_rule
 from plugjax.core.vocabulary import (
     broadcast_in_dim_p,
     convert_element_type_p,
@@ -447,3 +448,7 @@ def _iota_aval(*, dtype: DType, shape: tuple[int, ...], dimension: int) -> Shape
             f"iota dimension must be between 0 and len(shape), got {dimension=} for {shape=}"
         )
     return ShapedArray(shape, dtype)
+
+
+rules.absent(jvp_rule, iota_p, because="it has no operands to differentiate by")
+rules.absent(batching_rule, iota_p, because="it has no operands that could have a batch axis")

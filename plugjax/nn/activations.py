@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 
-
 from plugjax import lax
 from plugjax.core.array import Array
 from plugjax.lax.families import scalar
@@ -16,7 +15,7 @@ from plugjax.numpy.selection import where
 
 __all__ = [
     "celu", "elu", "gelu", "glu", "hard_sigmoid", "hard_silu", "hard_swish", "hard_tanh", "identity", "leaky_relu",
-    "log1mexp", "log_sigmoid", "mish", "relu6", "selu", "sigmoid", "silu", "soft_sign", "softplus", "sparse_plus",
+    "log1mexp", "log_sigmoid", "mish", "relu", "relu6", "selu", "sigmoid", "silu", "soft_sign", "softplus", "sparse_plus",
     "sparse_sigmoid", "squareplus", "swish", "tanh",
 ]  # fmt: skip
 
@@ -26,9 +25,25 @@ def identity(x: ArrayLike) -> Array:
     return as_operand("identity", x)  # type: ignore[no-any-return]  # an array
 
 
+def relu(x: ArrayLike, /) -> Array:
+    """``max(x, 0)``, with derivative 0 at 0.
+
+    Example:
+        >>> from plugjax import nn, numpy as jnp
+        >>> nn.relu(jnp.array([-1.0, 2.0]))
+        Array([0., 2.], dtype=float32)
+    """
+    x = as_operand("relu", x)
+    # Asked this way round, nan passes.
+    zero = scalar(0, x)
+    return pick(lax.le(x, zero), zero, x)
+
+
 def relu6(x: ArrayLike) -> Array:
-    """``min(max(x, 0), 6)``."""
-    return minimum(maximum(x, 0), 6.0)
+    """``min(max(x, 0), 6)``, with derivative 0 at 0 and at 6."""
+    x = relu(to_inexact("relu6", x))
+    six = scalar(6, x)
+    return pick(lax.ge(x, six), six, x)
 
 
 def sigmoid(x: ArrayLike) -> Array:
@@ -142,7 +157,9 @@ def glu(x: ArrayLike, axis: int = -1) -> Array:
     axis = canonical_axis(axis, x.ndim)
     size = x.shape[axis]
     if size % 2:
-        raise ValueError(f"glu: axis size must be divisible by 2, got {size} for {x.aval.str_short()}")
+        raise ValueError(
+            f"glu: axis size must be divisible by 2, got {size} for {x.aval.str_short()}"
+        )
     first = lax.slice_in_dim(x, 0, size // 2, axis=axis)
     return lax.mul(first, lax.logistic(lax.slice_in_dim(x, size // 2, size, axis=axis)))
 

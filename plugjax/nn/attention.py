@@ -83,7 +83,9 @@ def dot_product_attention(
     if bias is not None:
         added = converted(_to_rank(as_operand("dot_product_attention", bias), 4), logits.dtype)
         logits = lax.add(logits, broadcast_to_shape("dot_product_attention", added, full))
-    allowed = _allowed(full, mask, is_causal, query_seq_lengths, key_value_seq_lengths, local_window_size)
+    allowed = _allowed(
+        full, mask, is_causal, query_seq_lengths, key_value_seq_lengths, local_window_size
+    )
     if allowed is not None:
         # Large, not infinite: a target that sees nothing gets equal weights rather than nan.
         logits = pick(allowed, logits, scalar(-0.7 * float(np.finfo(logits.dtype).max), logits))
@@ -92,23 +94,33 @@ def dot_product_attention(
     if query_seq_lengths is not None:
         lengths = as_operand("dot_product_attention", query_seq_lengths)
         positions = lax.broadcasted_iota(np.int32, found.shape, 1)
-        valid = lax.lt(positions, lax.broadcast_in_dim(converted(lengths, dtypes.INT32), found.shape, (0,)))
+        valid = lax.lt(
+            positions, lax.broadcast_in_dim(converted(lengths, dtypes.INT32), found.shape, (0,))
+        )
         found = pick(valid, found, scalar(0, found))
     return lax.reshape(found, (*shape[:-1], v.shape[-1]))
 
 
 def _check(q: Operand, k: Operand, v: Operand) -> None:
     if q.ndim != 4 or k.ndim != 4 or v.ndim != 4 or k.shape[:3] != v.shape[:3]:
-        raise ValueError(f"dot_product_attention: shapes of query {q.shape}, key {k.shape} and value {v.shape} do not fit.")
+        raise ValueError(
+            f"dot_product_attention: shapes of query {q.shape}, key {k.shape} and value {v.shape} do not fit."
+        )
     if q.shape[0] != k.shape[0] or q.shape[3] != k.shape[3]:
-        raise ValueError(f"dot_product_attention: batch and size of query {q.shape} and key {k.shape} differ.")
+        raise ValueError(
+            f"dot_product_attention: batch and size of query {q.shape} and key {k.shape} differ."
+        )
     if q.shape[2] % k.shape[2]:
-        raise ValueError(f"dot_product_attention: {q.shape[2]} heads of the query are no multiple of {k.shape[2]} heads of the key.")
+        raise ValueError(
+            f"dot_product_attention: {q.shape[2]} heads of the query are no multiple of {k.shape[2]} heads of the key."
+        )
 
 
 def _spread_heads(x: Operand, times: int) -> Operand:
     b, s, n, h = x.shape
-    return lax.reshape(lax.broadcast_in_dim(x, (b, s, n, times, h), (0, 1, 2, 4)), (b, s, n * times, h))
+    return lax.reshape(
+        lax.broadcast_in_dim(x, (b, s, n, times, h), (0, 1, 2, 4)), (b, s, n * times, h)
+    )
 
 
 def _to_rank(x: Operand, rank: int) -> Operand:
@@ -129,7 +141,9 @@ def _allowed(
     if mask is not None:
         given = as_operand("dot_product_attention", mask)
         if given.dtype != dtypes.BOOL:
-            raise ValueError(f"dot_product_attention: mask must be bool, got {given.aval.str_short()}.")
+            raise ValueError(
+                f"dot_product_attention: mask must be bool, got {given.aval.str_short()}."
+            )
         conditions.append(broadcast_to_shape("dot_product_attention", _to_rank(given, 4), full))
     if is_causal:
         conditions.append(lax.ge(target, source))

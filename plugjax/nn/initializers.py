@@ -98,11 +98,16 @@ def _product(shape: Sequence[int], axes: int | Sequence[int]) -> int:
 
 
 def _fans(
-    shape: Sequence[int], in_axis: int | Sequence[int], out_axis: int | Sequence[int], batch_axis: int | Sequence[int]
+    shape: Sequence[int],
+    in_axis: int | Sequence[int],
+    out_axis: int | Sequence[int],
+    batch_axis: int | Sequence[int],
 ) -> tuple[float, float]:
     """Numbers of inputs and outputs of a unit; the axes that are neither are a receptive field."""
     if len(shape) <= 1:
-        raise ValueError(f"Can't compute input and output sizes of a {len(shape)}-dimensional weights tensor. Must be at least 2D.")
+        raise ValueError(
+            f"Can't compute input and output sizes of a {len(shape)}-dimensional weights tensor. Must be at least 2D."
+        )
     inputs, outputs = _product(shape, in_axis), _product(shape, out_axis)
     field = math.prod(shape) / inputs / outputs / _product(shape, batch_axis)
     return inputs * field, outputs * field
@@ -154,7 +159,9 @@ def variance_scaling(
             stddev = np.sqrt(variance) / wanted.type(0.87962566103423978)
             return random.truncated_normal(key, -2, 2, shape, wanted) * stddev  # type: ignore[no-any-return]
         else:
-            raise ValueError(f"invalid distribution for variance scaling initializer: {distribution} of {wanted.name}")
+            raise ValueError(
+                f"invalid distribution for variance scaling initializer: {distribution} of {wanted.name}"
+            )
         return lax.mul(drawn, wanted.type(np.sqrt(variance)))
 
     return init
@@ -177,7 +184,9 @@ def glorot_normal(
     dtype: DTypeLike = None,
 ) -> Initializer:
     """Truncated normal numbers of variance 2 / (inputs + outputs)."""
-    return variance_scaling(1.0, "fan_avg", "truncated_normal", in_axis, out_axis, batch_axis, dtype)
+    return variance_scaling(
+        1.0, "fan_avg", "truncated_normal", in_axis, out_axis, batch_axis, dtype
+    )
 
 
 def lecun_uniform(

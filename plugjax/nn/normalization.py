@@ -33,7 +33,13 @@ def _mask(who: str, x: Array, where: ArrayLike | None) -> Array | None:
 
 def _shift(x: Array, axis: AxisArg, mask: Array | None) -> Array:
     """The maximum, as a constant to differentiation; 0 where it is infinite."""
-    top = reductions.max(x, axis, keepdims=True, initial=-np.inf if mask is not None or not x.size else None, where=mask)
+    top = reductions.max(
+        x,
+        axis,
+        keepdims=True,
+        initial=-np.inf if mask is not None or not x.size else None,
+        where=mask,
+    )
     top = lax.stop_gradient(top)
     return top
 
@@ -111,7 +117,9 @@ def logsumexp(
     sign = lax.sign(total)
     top = lax.reshape(shift, total.shape)
     if return_sign or b is None or x.dtype.kind == "c":
-        magnitude = lax.abs(total) if (return_sign or b is not None) and x.dtype.kind != "c" else total
+        magnitude = (
+            lax.abs(total) if (return_sign or b is not None) and x.dtype.kind != "c" else total
+        )
         result = lax.add(lax.log(magnitude), top)
     else:
         result = lax.add(lax.log(total), top)
@@ -124,7 +132,11 @@ def logmeanexp(
     """Logarithm of the mean of exponentials."""
     total = logsumexp(x, axis, keepdims=keepdims, where=where)
     values = as_operand("logmeanexp", x)
-    mask = lax.full(values.shape, True) if where is None else broadcast_to_shape("logmeanexp", as_operand("logmeanexp", where), values.shape)
+    mask = (
+        lax.full(values.shape, True)
+        if where is None
+        else broadcast_to_shape("logmeanexp", as_operand("logmeanexp", where), values.shape)
+    )
     count = reductions.sum(mask, axis, total.dtype, keepdims=keepdims)
     return lax.sub(total, lax.log(count))
 

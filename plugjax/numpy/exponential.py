@@ -10,7 +10,16 @@ from plugjax.lax.families import scalar
 from plugjax.numpy.promotion import ArrayLike, pick, promote_inexact, to_inexact
 
 __all__ = [
-    "cbrt", "exp", "exp2", "expm1", "log", "log10", "log1p", "log2", "logaddexp", "logaddexp2",
+    "cbrt",
+    "exp",
+    "exp2",
+    "expm1",
+    "log",
+    "log1p",
+    "log2",
+    "log10",
+    "logaddexp",
+    "logaddexp2",
 ]  # fmt: skip
 
 

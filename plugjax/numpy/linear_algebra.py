@@ -6,7 +6,6 @@ import operator
 from collections.abc import Sequence
 from typing import Any
 
-
 from plugjax import lax
 from plugjax.core.array import Array
 from plugjax.core.dtypes import DTypeLike

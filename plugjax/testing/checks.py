@@ -127,9 +127,11 @@ def check_vjp(op: Op) -> None:
     out, pull = plugjax.vjp(function, *_arrays(point))
     _, y_dot = plugjax.jvp(function, tuple(_arrays(point)), tuple(_arrays(x_dot)))
     y_bar = pytree.tree_map(
-        lambda y: as_array(rng.uniform(-1, 1, y.shape).astype(np.float32))
-        if y.dtype.kind == "f"
-        else np.zeros(y.shape, plugjax.core.dtypes.float0),
+        lambda y: (
+            as_array(rng.uniform(-1, 1, y.shape).astype(np.float32))
+            if y.dtype.kind == "f"
+            else np.zeros(y.shape, plugjax.core.dtypes.float0)
+        ),
         out,
     )
     x_bar = pull(y_bar)
@@ -168,10 +170,10 @@ def _check_batch(op: Op, values: list[Any], batched: set[int], place: int, size:
         op.function(*_arrays([d[i] if i in batched else v for i, v in enumerate(values)]))
         for d in draws
     ]
-    expected = [
-        np.stack(parts) for parts in zip(*[_leaves(s) for s in singles], strict=True)
-    ]
-    _close(found, expected, max(op.rtol, 1e-5), f"{op.name}: vmap over {sorted(batched)} at {place}")
+    expected = [np.stack(parts) for parts in zip(*[_leaves(s) for s in singles], strict=True)]
+    _close(
+        found, expected, max(op.rtol, 1e-5), f"{op.name}: vmap over {sorted(batched)} at {place}"
+    )
 
 
 def check_backend(ops: Sequence[Op], backend: str, rtol: float = 1e-5) -> None:

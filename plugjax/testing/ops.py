@@ -182,7 +182,7 @@ ELEMENTWISE: Sequence[Op] = (
     Op("complex", lax.complex_p, lax.complex, lambda x, y: x + 1j * y, real(-2, 2, *_PAIR)),
     Op("select_n", select_n_p, lax.select_n, lambda w, a, b: np.where(w, b, a), both(booleans(_M), real(-2, 2, *_PAIR)), 2),
     Op("select_n of three", select_n_p, lax.select_n, lambda w, *c: np.choose(w, c), both(integers(0, 3), real(-2, 2, *_PAIR, _M)), 2),
-    Op("clamp", lax.clamp_p, lambda x: lax.clamp(np.float32(-1), x, np.float32(1)), lambda x: np.clip(x, -1, 1), real(-2, 2), 1),
+    Op("clamp", lax.clamp_p, lambda x: lax.clamp(x.dtype.type(-1), x, x.dtype.type(1)), lambda x: np.clip(x, -1, 1), real(-2, 2), 1),
     Op("convert_element_type", convert_element_type_p, lambda x: lax.convert_element_type(x, np.float16), lambda x: x.astype(np.float16), real(-2, 2), rtol=0),
     Op("convert float to int", convert_element_type_p, lambda x: lax.convert_element_type(x, np.int32), lambda x: x.astype(np.int32), real(-9, 9)),
     Op("bitcast_convert_type", lax.bitcast_convert_type_p, lambda x: lax.bitcast_convert_type(x, np.int32), lambda x: x.view(np.int32), real(-2, 2), rtol=0),

@@ -58,7 +58,10 @@ def test_a_table_holds_the_rules_of_loaded_plugins():
 
 def test_two_rules_for_one_cell_name_both_providers():
     p = Primitive("contested")
-    first, second = plugin(rule_set(impl, p), name="first"), plugin(rule_set(impl, p), name="second")
+    first, second = (
+        plugin(rule_set(impl, p), name="first"),
+        plugin(rule_set(impl, p), name="second"),
+    )
     built = Registry().load(first)
     with pytest.raises(RuleConflictError, match=r"contested.*'first'.*'second'"):
         built.load(second)
@@ -157,7 +160,9 @@ class TestDiscovery:
             tmp_path.joinpath(f"{name}.py").write_text(source)
             info = tmp_path / f"{name}-1.2.dist-info"
             info.mkdir()
-            info.joinpath("METADATA").write_text(f"Metadata-Version: 2.1\nName: dist-{name}\nVersion: 1.2\n")
+            info.joinpath("METADATA").write_text(
+                f"Metadata-Version: 2.1\nName: dist-{name}\nVersion: 1.2\n"
+            )
             info.joinpath("entry_points.txt").write_text(f"[plugjax]\n{entry or name} = {name}\n")
             return tmp_path
 

@@ -1,5 +1,7 @@
 """Programs under transformations and their compositions, with JAX as the oracle, on every backend."""
 
+from itertools import pairwise
+
 import jax
 import jax.numpy as jax_jnp
 import numpy as np
@@ -40,7 +42,9 @@ def perceptron(j, np_, lax_):
 
 
 def indexing(j, np_, lax_):
-    return lambda x: x[0] * x[-1] + np_.sum(x[1:3] ** 2) + np_.sum(x[::2]) + np_.sum(x[np.array([0, 0, 2])] ** 2)
+    return lambda x: (
+        x[0] * x[-1] + np_.sum(x[1:3] ** 2) + np_.sum(x[::2]) + np_.sum(x[np.array([0, 0, 2])] ** 2)
+    )
 
 
 def updates(j, np_, lax_):
@@ -174,7 +178,9 @@ def power(j, np_, lax_):
 
 
 def normalised(j, np_, lax_):
-    return lambda x: np_.sum((x - np_.mean(x)) / np_.sqrt(np_.var(x) + 1e-3) * np.arange(5, dtype=np.float32))
+    return lambda x: np_.sum(
+        (x - np_.mean(x)) / np_.sqrt(np_.var(x) + 1e-3) * np.arange(5, dtype=np.float32)
+    )
 
 
 def einsum(j, np_, lax_):
@@ -245,7 +251,9 @@ def test_compositions_on_compiling_backends(composition, backend):
     chunk = 7
     for start in range(0, len(SCALAR_PROGRAMS), chunk):
         programs = SCALAR_PROGRAMS[start : start + chunk]
-        expected = [transform(jax, p(jax, jax_jnp, jax.lax))(jax_jnp.asarray(VECTOR)) for p in programs]
+        expected = [
+            transform(jax, p(jax, jax_jnp, jax.lax))(jax_jnp.asarray(VECTOR)) for p in programs
+        ]
         with plugjax.default_device(backend):
             together = plugjax.jit(
                 lambda x, ps=programs: [transform(plugjax, p(plugjax, jnp, lax))(x) for p in ps]
@@ -256,7 +264,9 @@ def test_compositions_on_compiling_backends(composition, backend):
 def test_recurrent_network_on_every_backend(on_backend):
     x = normal(7, 4)
     expected = jax.jit(jax.value_and_grad(recurrent_network(jax, jax_jnp, jax.lax)))(x)
-    found = plugjax.jit(plugjax.value_and_grad(recurrent_network(plugjax, jnp, lax)))(jnp.asarray(x))
+    found = plugjax.jit(plugjax.value_and_grad(recurrent_network(plugjax, jnp, lax)))(
+        jnp.asarray(x)
+    )
     compare(found, expected)
     batched = plugjax.jit(plugjax.vmap(plugjax.grad(recurrent_network(plugjax, jnp, lax))))
     compare(
@@ -402,7 +412,9 @@ def test_three_backends_in_one_program():
     y = plugjax.jit(jnp.sin, device="xla")(x)
     z = plugjax.jit(lambda a: a * 2)(plugjax.device_put(y, "iree"))
     assert [str(a.device) for a in (x, y, z)] == ["numpy:0", "xla:cpu:0", "iree:local:0"]
-    np.testing.assert_allclose(plugjax.device_put(z, "numpy") + x, 2 * np.sin(np.arange(4)) + np.arange(4), rtol=1e-5)
+    np.testing.assert_allclose(
+        plugjax.device_put(z, "numpy") + x, 2 * np.sin(np.arange(4)) + np.arange(4), rtol=1e-5
+    )
 
 
 def test_uncommitted_arrays_follow_committed_ones():
@@ -441,12 +453,12 @@ def test_integer_arguments():
         return jnp.sum(x) * n
 
     value, pull = plugjax.vjp(f, jnp.ones(3), 2)
+    assert float(value) == 6
     x_bar, n_bar = pull(np.float32(1))
     assert n_bar.dtype == plugjax.core.dtypes.float0
     np.testing.assert_allclose(x_bar, [2, 2, 2])
     gradient = plugjax.grad(lambda n, x: x * n, allow_int=True)(3, 2.0)
     assert gradient.dtype == plugjax.core.dtypes.float0
-    assert float(value) == 6
 
 
 def test_cost_of_nested_scan_gradients_is_linear_in_depth():
@@ -467,5 +479,5 @@ def test_cost_of_nested_scan_gradients_is_linear_in_depth():
         return sum(1 + sum(count(s.jaxpr) for s in subjaxprs(e.params)) for e in jaxpr.eqns)
 
     sizes = [count(plugjax.make_jaxpr(plugjax.grad(nest(d)))(1.0).jaxpr) for d in (1, 2, 3, 4)]
-    steps = [b - a for a, b in zip(sizes, sizes[1:], strict=False)]
+    steps = [b - a for a, b in pairwise(sizes)]
     assert max(steps) <= 2 * min(steps) + 10, sizes

@@ -17,7 +17,9 @@ def installed(tmp_path_factory):
     """A folder into which pip installed the package."""
     target = tmp_path_factory.mktemp("site")
     source = tmp_path_factory.mktemp("source") / "package"
-    subprocess.run(["cp", "-r", str(ROOT / "examples/third_party_primitive"), str(source)], check=True)
+    subprocess.run(
+        ["cp", "-r", str(ROOT / "examples/third_party_primitive"), str(source)], check=True
+    )
     command = [
         sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-build-isolation",
         "--disable-pip-version-check", "--target", str(target), str(source),

@@ -106,16 +106,25 @@ def test_a_module_trains_where_it_runs(tmp_path):
         parameters_path=tmp_path / "train.irpa",
     )
     device = open_device("local-sync")
-    module = device.load(done.path.read_bytes(), parameters=load_parameters({"model": done.parameters_path}))
+    module = device.load(
+        done.path.read_bytes(), parameters=load_parameters({"model": done.parameters_path})
+    )
     x, y = device.put(X), device.put(target)
-    losses = [float(device.get(module.function("train_step")([x, y])[0], np.dtype("f4"), ())) for _ in range(20)]
+    losses = [
+        float(device.get(module.function("train_step")([x, y])[0], np.dtype("f4"), ()))
+        for _ in range(20)
+    ]
     expected, p = [], params
     for _ in range(20):
         p, value = train_step(p, X, target)
         expected.append(float(value))
     np.testing.assert_allclose(losses, expected, rtol=1e-4)
     (found,) = module.function("predict")([x])
-    np.testing.assert_allclose(device.get(found, np.dtype("f4"), (2, 3)), X @ np.asarray(p["w"]) + np.asarray(p["b"]), rtol=1e-4)
+    np.testing.assert_allclose(
+        device.get(found, np.dtype("f4"), (2, 3)),
+        X @ np.asarray(p["w"]) + np.asarray(p["b"]),
+        rtol=1e-4,
+    )
     module.function("init")([])
     (found,) = module.function("predict")([x])
     np.testing.assert_array_equal(device.get(found, np.dtype("f4"), (2, 3)), np.zeros((2, 3)))
@@ -156,7 +165,9 @@ def test_the_text_shows_globals_and_entry_points():
 
 def test_the_command_line_exports(tmp_path):
     program = tmp_path / "program.py"
-    program.write_text("import plugjax.numpy as jnp\nweights = {'w': jnp.ones((3, 2))}\ndef f(p, x): return x @ p['w']\n")
+    program.write_text(
+        "import plugjax.numpy as jnp\nweights = {'w': jnp.ones((3, 2))}\ndef f(p, x): return x @ p['w']\n"
+    )
     out = tmp_path / "m.vmfb"
     command = [
         sys.executable, "-m", "plugjax", "export", str(program), "--entry", "predict=f:f32[4,3]", "-o", str(out),

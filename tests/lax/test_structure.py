@@ -1,23 +1,29 @@
 """Structural primitives against JAX: values, dtypes, weak types, derivatives and batching, row by row."""
 
 import itertools
+from collections.abc import Callable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Callable
+from typing import Any
 
 import jax
 import ml_dtypes
 import numpy as np
-import plugjax_numpy.plugin as numpy_plugin
 import pytest
 from jax import lax as jlax
 
+import plugjax_numpy.plugin as numpy_plugin
 from plugjax import lax
-from plugjax.core import Registry, aval_of
+from plugjax.core import Registry, ShapedArray, aval_of
 from plugjax.core import plugin as core_plugin
+from plugjax.core.dtypes import ExtendedDType
+from plugjax.core.jaxpr import eval_closed
+from plugjax.core.physical import physicalize
 from plugjax.core.registry import use
 from plugjax.core.transforms.batching import vmap
 from plugjax.core.transforms.grad import jvp, vjp
+from plugjax.core.transforms.staging import stage
 from plugjax.lax import plugin as lax_plugin
 
 
@@ -509,3 +515,107 @@ def test_derivative_of_clipped_scatter_max():
     assert_same(
         vjp(partial(scatter_max, 7), x, u)[1](bar), vjp(partial(scatter_max, 2), x, u)[1](bar)
     )
+
+
+class Pair(ExtendedDType):
+    """Two uint32, as a random key is stored."""
+
+    name = "pair"
+    storage_dtype = np.dtype(np.uint32)
+    storage_shape = (2,)
+
+
+PAIR = Pair()
+ROWS_OF_PAIRS = ((1,), (0,), (0,))
+ON_PAIRS = {
+    "reshape": lambda m, x: m.reshape(x, (4, 3)),
+    "broadcast_in_dim": lambda m, x: m.broadcast_in_dim(x, (2, 3, 4), (1, 2)),
+    "transpose": lambda m, x: m.transpose(x, (1, 0)),
+    "squeeze": lambda m, x: m.squeeze(m.slice(x, (1, 0), (2, 4)), (0,)),
+    "rev": lambda m, x: m.rev(x, (1,)),
+    "concatenate": lambda m, x: m.concatenate([x, x], 1),
+    "split": lambda m, x: m.split(x, (1, 3), 1)[1],
+    "slice": lambda m, x: m.slice(x, (0, 1), (3, 4), (2, 1)),
+    "dynamic_slice": lambda m, x: m.dynamic_slice(x, (np.int32(1), np.int32(3)), (2, 2)),
+    "dynamic_update_slice": lambda m, x: m.dynamic_update_slice(
+        x, m.slice(x, (0, 0), (1, 4)), (np.int32(2), np.int32(0))
+    ),
+    "gather": lambda m, x: m.gather(
+        x, np.array([[2], [0]], np.int32), m.GatherDimensionNumbers(*ROWS_OF_PAIRS), (1, 4)
+    ),
+    "gather columns": lambda m, x: m.gather(
+        x, np.array([[2], [0]], np.int32), m.GatherDimensionNumbers((0,), (1,), (1,)), (3, 1)
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ON_PAIRS)
+def test_extended_dtypes(name):
+    """On stored values an operation does to each of the two numbers what it does to plain arrays."""
+    stored = RNG.integers(0, 100, (3, 4, 2)).astype(np.uint32)
+    program = physicalize(
+        stage(lambda x: [ON_PAIRS[name](lax, x)], [ShapedArray((3, 4), PAIR)], name)
+    )
+    (found,) = eval_closed(program, stored)
+    expected = np.stack([np.asarray(ON_PAIRS[name](jlax, stored[..., i])) for i in range(2)], -1)
+    np.testing.assert_array_equal(np.asarray(found), expected)
+
+
+Y = f32(2, 3)
+ERRORS = [
+    (TypeError, "total size", lambda m: m.reshape(Y, (7,))),
+    (TypeError, "positive|negative", lambda m: m.reshape(Y, (-1,))),
+    (ValueError, "not equal to one", lambda m: m.squeeze(Y, (0,))),
+    (ValueError, "out of bounds", lambda m: m.squeeze(Y, (5,))),
+    (TypeError, "out of range|nonnegative", lambda m: m.rev(Y, (-1,))),
+    (TypeError, "unique", lambda m: m.rev(Y, (0, 0))),
+    (TypeError, "permutation", lambda m: m.transpose(Y, (0,))),
+    (TypeError, "out of bounds", lambda m: m.concatenate([Y, Y], 2)),
+    (ValueError, "non-empty", lambda m: m.concatenate([], 0)),
+    (TypeError, "dtypes", lambda m: m.concatenate([Y, i32(2, 3)], 0)),
+    (TypeError, "same dtype", lambda m: m.pad(Y, 1, [(0, 0, 0)] * 2)),
+    (ValueError, "length of padding_config", lambda m: m.pad(Y, 1.0, [(0, 0, 0)])),
+    (ValueError, "at least 0", lambda m: m.pad(Y, 1.0, [(-5, 0, 0), (0, 0, 0)])),
+    (ValueError, "nonnegative", lambda m: m.pad(Y, 1.0, [(0, 0, -1), (0, 0, 0)])),
+    (ValueError, "Sum of sizes", lambda m: m.split(Y, (1, 3), 1)),
+    (TypeError, "iota does not accept", lambda m: m.iota(bool, 3)),
+    (ValueError, "dimension", lambda m: m.broadcasted_iota(np.int32, (2, 3), 5)),
+    (TypeError, "slice", lambda m: m.slice(Y, (0, 0), (3, 3))),
+    (TypeError, "slice", lambda m: m.slice(Y, (0, 2), (2, 1))),
+    (IndexError, "out of bounds", lambda m: m.index_in_dim(Y, 4)),
+    (TypeError, "integers", lambda m: m.dynamic_slice(Y, (0.0, 0), (2, 1))),
+    (ValueError, "Length", lambda m: m.dynamic_slice(Y, (0,), (2, 1))),
+    (TypeError, "slice_sizes", lambda m: m.dynamic_slice(Y, (0, 0), (3, 1))),
+    (TypeError, "smaller", lambda m: m.dynamic_update_slice(Y, f32(3, 1), (0, 0))),
+    (TypeError, "rank", lambda m: m.dynamic_update_slice(Y, f32(1), (0, 0))),
+    (ValueError, "out-of-bounds", lambda m: m.reduce_sum(Y, (-1,))),
+    (ValueError, "duplicate", lambda m: m.reduce_sum(Y, (0, 0))),
+    (TypeError, "dtype", lambda m: m.reduce_sum(Y > 0, (0,))),
+    (TypeError, "bool or int|dtype", lambda m: m.reduce_and(Y, (0,))),
+    (ValueError, "Invalid axis", lambda m: m.argmax(Y, 2, np.int32)),
+    (TypeError, "integer", lambda m: m.argmax(Y, 1, np.float32)),
+    (ValueError, "non-empty", lambda m: m.argmax(f32(0, 2), 0, np.int32)),
+    (ValueError, "negative axes", lambda m: m.cumsum(Y, -1)),
+    (ValueError, "out of bounds", lambda m: m.cumsum(Y, 2)),
+    (TypeError, "contracting dimensions", lambda m: m.dot_general(Y, Y, (((1,), (0,)), ((), ())))),
+    (TypeError, "equal numbers", lambda m: m.dot_general(Y, Y, (((1,), (1,)), ((0,), ())))),
+    (TypeError, "distinct|nonnegative", lambda m: m.dot_general(Y, Y, (((-1,), (-1,)), ((), ())))),
+    (ValueError, "Precision", lambda m: m.dot(Y, f32(3), precision="bogus")),
+    (ValueError, "dimension_numbers", lambda m: m.dot(Y, Y)),
+    (ValueError, "no larger", lambda m: m.top_k(Y, 5)),
+    (ValueError, "nonnegative", lambda m: m.top_k(Y, -1)),
+    (TypeError, "equal shapes", lambda m: m.sort((Y, Y[0]))),
+    (ValueError, "num_keys", lambda m: m.sort((Y, Y), num_keys=3)),
+    (ValueError, "out of bounds", lambda m: m.sort(Y, 2)),
+    (ValueError, "gather mode", lambda m: m.GatherScatterMode.from_any("wrap")),
+]
+
+
+@pytest.mark.parametrize("error, words, call", ERRORS, ids=range(len(ERRORS)))
+def test_errors_have_the_types_of_jax(error, words, call):
+    with pytest.raises(error, match=words):
+        call(lax)
+    # JAX gives reshape's error when it lowers, as another type.
+    if words != "total size":
+        with pytest.raises(error):
+            call(jlax)

@@ -1,7 +1,7 @@
-import plugjax_numpy.plugin
-import plugjax_xla.plugin
 import pytest
 
+import plugjax_numpy.plugin
+import plugjax_xla.plugin
 from plugjax.core import plugin as core_plugin
 from plugjax.core import registry
 from plugjax.core.registry import Registry

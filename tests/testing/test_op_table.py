@@ -4,8 +4,15 @@ import warnings
 
 import pytest
 
-from plugjax.core import abstract_eval, batching_rule, impl, jvp_rule, lowering, registry
-from plugjax.core import transpose_rule
+from plugjax.core import (
+    abstract_eval,
+    batching_rule,
+    impl,
+    jvp_rule,
+    lowering,
+    registry,
+    transpose_rule,
+)
 from plugjax.core.errors import FallbackWarning
 from plugjax.testing import (
     OPS,

@@ -122,11 +122,14 @@ class RuntimeDevice:
         return self._allocate_copy(self._memory_type, self._usage, self.hal, array, element_type)
 
     def _take_over(self, array: np.ndarray, element_type: Any) -> "HalBufferView":
-        library = native.runtime()
-        memory = library.MemoryType
-        memory_type = int(memory.HOST_LOCAL) | int(memory.DEVICE_VISIBLE)
-        buffer = self._allocator.import_host_allocation(array, memory_type, self._usage)
-        view: HalBufferView = library.HalBufferView(buffer, array.shape, int(element_type))
+        # Through dlpack, whose capsule holds a reference to the array until the buffer is gone;
+        # `import_host_allocation` takes the bare address, and a result may be its argument's buffer.
+        # As bytes, since NumPy exports no bfloat16.
+        capsule = array.reshape(-1).view(np.uint8).__dlpack__()
+        buffer = self.hal.from_dlpack_capsule(capsule).get_buffer()
+        view: HalBufferView = native.runtime().HalBufferView(
+            buffer, array.shape, int(element_type)
+        )
         return view
 
     def get(

@@ -320,3 +320,15 @@ def test_a_dropped_module_is_freed_with_its_last_function(device, add_module):
     assert len(main([x, x])) == 1
     del main
     assert gone() is None
+
+
+def test_a_buffer_keeps_the_memory_that_it_took_over():
+    device = open_device("local-sync")
+    array = aligned_empty((1 << 16,), np.float32)
+    array[:] = 7
+    view = device.put(array, owned=True)
+    assert device.get(view, array.dtype, array.shape).ctypes.data == array.ctypes.data
+    del array
+    junk = [np.full(1 << 16, i, np.float32) for i in range(50)]
+    np.testing.assert_array_equal(device.get(view, np.dtype("f4"), (1 << 16,)), np.full(1 << 16, 7))
+    assert len(junk) == 50

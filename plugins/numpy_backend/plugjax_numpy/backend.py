@@ -59,9 +59,7 @@ class NumpyBackend(Backend):
         """The array itself."""
         return buffer  # type: ignore[no-any-return]  # what put() was given
 
-    def compile(
-        self, jaxpr: ClosedJaxpr, device: Device, options: Mapping[str, Any]
-    ) -> Executable:
+    def compile(self, jaxpr: ClosedJaxpr, device: Device, options: Mapping[str, Any]) -> Executable:
         """Generate a Python function."""
         return HostProgram(jaxpr)
 

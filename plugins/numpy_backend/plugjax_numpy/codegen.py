@@ -33,7 +33,9 @@ class Generated:
 def host_function(jaxpr: ClosedJaxpr) -> Callable[..., tuple[Any, ...]]:
     """A function of NumPy values that runs a program; for programs inside other ones. Memoised."""
     made: Generated = memoise(
-        jaxpr, ("host function", registry.active().generation), lambda: generate(run_passes(jaxpr, "numpy"))
+        jaxpr,
+        ("host function", registry.active().generation),
+        lambda: generate(run_passes(jaxpr, "numpy")),
     )
     return made.function
 
@@ -101,7 +103,9 @@ def generate(jaxpr: ClosedJaxpr) -> Generated:
             (out,) = eqn.outvars
             reused = next((v for v in dying if v in owned and _fits(v, out)), None)
             if reused is not None:
-                lines.append(f"{writer.name(out)} = {function}({operands}, out={writer.name(reused)})")
+                lines.append(
+                    f"{writer.name(out)} = {function}({operands}, out={writer.name(reused)})"
+                )
             else:
                 lines.append(f"{writer.name(out)} = {function}({operands})")
             if out.aval.shape:
@@ -112,7 +116,9 @@ def generate(jaxpr: ClosedJaxpr) -> Generated:
             targets = "".join(f"{writer.name(v)}, " for v in eqn.outvars)
             if not eqn.primitive.multiple_results:
                 targets = targets.removesuffix(", ")
-            lines.append(f"{targets}= {function}({operands})" if targets else f"{function}({operands})")
+            lines.append(
+                f"{targets}= {function}({operands})" if targets else f"{function}({operands})"
+            )
         unread = [v for v in eqn.outvars if v not in last_use]
         dropped = [v for v in (*dying, *unread) if v in writer.names and v not in inner.constvars]
         if dropped:

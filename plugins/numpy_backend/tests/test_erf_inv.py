@@ -9,6 +9,7 @@ from fractions import Fraction
 import ml_dtypes
 import numpy as np
 import pytest
+
 from plugjax_numpy.impl.erf_inv import erf_inv, fused_multiply_add
 
 jax = pytest.importorskip("jax")

@@ -7,10 +7,9 @@ import textwrap
 
 import ml_dtypes
 import numpy as np
-import plugjax_numpy.plugin
 import pytest
-from plugjax_xla import plugin as xla_plugin
 
+import plugjax_numpy.plugin
 from plugjax.core import (
     Primitive,
     RuleSet,
@@ -33,6 +32,7 @@ from plugjax.core.transforms.jit import jit
 from plugjax.lax import arithmetic, trigonometric
 from plugjax.lax import plugin as lax_plugin
 from plugjax.stablehlo import plugin as stablehlo_plugin
+from plugjax_xla import plugin as xla_plugin
 
 PLUGINS = (core_plugin, lax_plugin, plugjax_numpy.plugin, stablehlo_plugin, xla_plugin)
 X = np.arange(6, dtype=np.float32)

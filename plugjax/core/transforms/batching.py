@@ -164,9 +164,7 @@ def batch_jaxpr(
         def batched(*args: Any) -> list[Any]:
             dims = [0 if b else None for b in in_batched]
             outs, out_dims = batch_flat(lambda *xs: eval_closed(jaxpr, *xs), axis, args, dims)
-            batched_out[:] = [
-                f or d is not None for f, d in zip(forced, out_dims, strict=True)
-            ]
+            batched_out[:] = [f or d is not None for f, d in zip(forced, out_dims, strict=True)]
             return [
                 materialize(y, d, axis) if b else y
                 for y, d, b in zip(outs, out_dims, batched_out, strict=True)
@@ -248,9 +246,7 @@ def vmap(
         outs, out_dims = batch_flat(flat, axis, values, dims)
         result_tree = pytree.unflatten(out_tree, outs)
         try:
-            targets = pytree.broadcast_prefix(
-                out_axes, result_tree, is_leaf=lambda x: x is None
-            )
+            targets = pytree.broadcast_prefix(out_axes, result_tree, is_leaf=lambda x: x is None)
         except ValueError:
             raise ValueError(
                 f"vmap out_axes specification must be a tree prefix of the corresponding value, got specification "
@@ -317,7 +313,7 @@ def _axis_size(
     given: int | None,
 ) -> int:
     sizes = [None if d is None else v.aval.shape[d] for v, d in zip(values, dims, strict=True)]
-    found = {s for s in sizes if s is not None}
+    found: set[int] = {s for s in sizes if s is not None}
     if given is not None:
         found.add(given)
     if len(found) == 1:
@@ -347,5 +343,7 @@ def _to_out_axis(y: Any, bdim: int | None, target: int | None, axis: Axis) -> An
             )
         return y
     if not -ndim <= target < ndim:
-        raise ValueError(f"vmap out_axes entry {target} is out of bounds for an output of rank {ndim}")
+        raise ValueError(
+            f"vmap out_axes entry {target} is out of bounds for an output of rank {ndim}"
+        )
     return materialize(y, bdim, axis, target % ndim)

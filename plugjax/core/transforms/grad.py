@@ -150,9 +150,7 @@ class VJP:
             )
         bars = [
             _cotangent(y, bar, path)
-            for y, bar, path in zip(
-                self._found.outs, leaves, pytree.paths(cotangent), strict=True
-            )
+            for y, bar, path in zip(self._found.outs, leaves, pytree.paths(cotangent), strict=True)
         ]
         return pytree.unflatten(self._in_tree, self._pull(bars))
 
@@ -304,7 +302,8 @@ def linear_transpose(
         bars, tree = pytree.flatten(cotangent)
         if tree != out_tree:
             raise TypeError(
-                "cotangent tree does not match function output: " + pytree.first_difference(out_tree, tree)
+                "cotangent tree does not match function output: "
+                + pytree.first_difference(out_tree, tree)
             )
         for bar, aval in zip(bars, program.out_avals, strict=True):
             found = aval_of(bar)
@@ -377,7 +376,7 @@ def value_and_grad(
         point = tuple(args[place] for place in places)
         values, in_tree, flat, box = _flatten_call(partial, point, "grad", has_aux)
         for i, x in enumerate(values):
-            _check_input(x, holomorphic, allow_int, lambda i=i: pytree.paths(point)[i])
+            _check_input(x, holomorphic, allow_int, point, i)
         found = linearize_flat(flat, values, [_differentiable(x) for x in values])
         if allow_int:
             _fill_inputs(found, values)
@@ -393,23 +392,27 @@ def value_and_grad(
         return ((result, _strip(box[1])), gradient) if has_aux else (result, gradient)
 
     value_and_gradient.__name__ = name
-    value_and_gradient.__doc__ = f"Value and gradient of {name} with respect to argument(s) {argnums}."
+    value_and_gradient.__doc__ = (
+        f"Value and gradient of {name} with respect to argument(s) {argnums}."
+    )
     value_and_gradient.__wrapped__ = fun  # type: ignore[attr-defined]  # as functools.wraps sets it
     return value_and_gradient
 
 
-def _check_input(x: Any, holomorphic: bool, allow_int: bool, path: Callable[[], str]) -> None:
+def _check_input(
+    x: Any, holomorphic: bool, allow_int: bool, point: tuple[Any, ...], index: int
+) -> None:
     dtype = aval_of(x).dtype
     if dtypes.is_extended(dtype) or dtypes.is_integer(dtype) or dtype == dtypes.BOOL:
         if not allow_int:
             raise TypeError(
                 f"grad requires real- or complex-valued inputs (input dtype that is a sub-dtype of np.inexact), but got "
-                f"{dtype.name} at argument {path()}. If you want to use Boolean- or integer-valued inputs, use vjp or set "
+                f"{dtype.name} at argument {pytree.paths(point)[index]}. If you want to use Boolean- or integer-valued inputs, use vjp or set "
                 f"allow_int to True."
             )
     elif holomorphic and dtype.kind != "c":
         raise TypeError(
-            f"grad with holomorphic=True requires inputs with complex dtype, but got {dtype.name} at {path()}."
+            f"grad with holomorphic=True requires inputs with complex dtype, but got {dtype.name} at {pytree.paths(point)[index]}."
         )
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from plugjax.core import caches, pytree
 from plugjax.core.array import Array, as_array, aval_of, concrete, default_placement, transfer
-from plugjax.core.aval import ShapeDtypeStruct, ShapedArray
+from plugjax.core.aval import ShapedArray, ShapeDtypeStruct
 from plugjax.core.backend import as_device, get_backend
 from plugjax.core.compile import Compiled, lowered_text
 from plugjax.core.config import config
@@ -285,12 +285,10 @@ class JitFunction:
         if self._plain:
             return (), args, kwargs
         nums = {n % len(args) for n in self._static_nums if -len(args) <= n < len(args)}
-        statics = []
-        for n in sorted(nums):
-            statics.append((n, _hashable(args[n], self.__name__, f"position {n}")))
-        for name in sorted(kwargs):
-            if name in self._static_names:
-                statics.append((name, _hashable(kwargs[name], self.__name__, f"name {name!r}")))
+        who = self.__name__
+        statics: list[Any] = [(n, _hashable(args[n], who, f"position {n}")) for n in sorted(nums)]
+        names = sorted(name for name in kwargs if name in self._static_names)
+        statics += [(name, _hashable(kwargs[name], who, f"name {name!r}")) for name in names]
         dyn_args = tuple(x for n, x in enumerate(args) if n not in nums)
         dyn_kwargs = {k: v for k, v in kwargs.items() if k not in self._static_names}
         return tuple(statics), dyn_args, dyn_kwargs
@@ -332,7 +330,8 @@ class JitFunction:
         """The call as an equation of an enclosing transformation."""
         args = [x if isinstance(x, (Array, Tracer)) else as_array(x) for x in leaves]
         traced = self._trace(in_tree, statics, [x.aval for x in args])
-        program, constants = traced.jaxpr, []
+        program = traced.jaxpr
+        constants: list[Any] = []
         if program.consts:
             program, constants = staging.open_constants(program)
         if self._inline:
@@ -626,7 +625,9 @@ def jit(
         "donate_argnums": donate_argnums,
         "donate_argnames": donate_argnames,
         "keep_unused": keep_unused,
-        "device": device if device is not None else (get_backend(backend).devices()[0] if backend else None),
+        "device": device
+        if device is not None
+        else (get_backend(backend).devices()[0] if backend else None),
         "inline": inline,
         "compiler_options": compiler_options,
     }
@@ -692,5 +693,3 @@ def set_evaluator_type(kind: type) -> None:
     """Tell the hot path which trace is the evaluator: called once, by ``core``."""
     global _evaluator_type
     _evaluator_type = kind
-
-

@@ -309,7 +309,9 @@ def linearize_jaxpr(
         nonzeros: which inputs have a tangent.
         instantiate_out: which outputs must have a tangent even if it is zero.
     """
-    forced = tuple(instantiate_out) if instantiate_out is not None else (False,) * len(jaxpr.out_avals)
+    forced = (
+        tuple(instantiate_out) if instantiate_out is not None else (False,) * len(jaxpr.out_avals)
+    )
 
     def make() -> LinearizedJaxpr:
         trace = StagingTrace(jaxpr.jaxpr.debug_name)
@@ -325,7 +327,7 @@ def linearize_jaxpr(
                 nonzero_out = [f or nz for f, nz in zip(forced, nonzero_out, strict=True)]
             positions = {v: i for i, v in enumerate(trace.invars)}
             sources = [
-                positions.get(x.var) if type(x) is StagingTracer and x._trace is trace else None
+                positions.get(x._var) if type(x) is StagingTracer and x._trace is trace else None
                 for x in values
             ]
             extra = [x for x, s in zip(values, sources, strict=True) if s is None]

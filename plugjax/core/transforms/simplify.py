@@ -17,7 +17,9 @@ from plugjax.core.jaxpr import ClosedJaxpr, DropVar, Jaxpr, JaxprEqn, Literal, V
 from plugjax.core.rules import RuleKind
 from plugjax.core.vocabulary import convert_element_type_p
 
-INLINE_LIMIT = 8  # equations; a call of a larger program is kept, so that backends compile the program once
+INLINE_LIMIT = (
+    8  # equations; a call of a larger program is kept, so that backends compile the program once
+)
 
 # Which program an equation calls, if it does nothing else: `jit` and calls of custom rules declare it.
 inline_rule: RuleKind[Callable[[JaxprEqn], ClosedJaxpr]] = RuleKind("inline", "(eqn) -> jaxpr")
@@ -31,9 +33,7 @@ def simplify(jaxpr: ClosedJaxpr) -> ClosedJaxpr:
     env: dict[Var, Any] = {}
     writer.write(inner, env)
     outvars = [writer.read(v, env) for v in inner.outvars]
-    result = Jaxpr(
-        [v for v, _ in constants], inner.invars, outvars, writer.eqns, inner.debug_name
-    )
+    result = Jaxpr([v for v, _ in constants], inner.invars, outvars, writer.eqns, inner.debug_name)
     return ClosedJaxpr(result, [value for _, value in constants])
 
 

@@ -28,24 +28,24 @@ from plugjax.core.trace import Trace, Tracer, state
 class StagingTracer(Tracer):
     """A variable of the program being written."""
 
-    __slots__ = ("var",)
+    __slots__ = ("_var",)
 
     def __init__(self, trace: StagingTrace, var: Var) -> None:
         self._trace = trace
         self.aval = var.aval
-        self.var = var
+        self._var = var
 
     def _origin(self) -> str:
         trace = self._trace
         if isinstance(trace, StagingTrace):
             for eqn in trace.eqns:
-                if self.var in eqn.outvars:
+                if self._var in eqn.outvars:
                     return (
                         f"The tracer was made by primitive '{eqn.primitive.name}' at {eqn.source}, "
                         f"while tracing {trace.origin}."
                     )
             for path, var in zip(trace.paths, trace.invars, strict=False):
-                if var is self.var:
+                if var is self._var:
                     return f"The tracer is the argument {path} of {trace.origin}."
         return f"The tracer was made while tracing {trace.origin}."
 
@@ -77,7 +77,7 @@ class StagingTrace(Trace):
     def atom(self, x: Any) -> Atom:
         """What stands in an equation for an operand."""
         if type(x) is StagingTracer and x._trace is self:
-            return x.var
+            return x._var
         if type(x) is not Array:
             if isinstance(x, np.generic):
                 return Literal(x, ShapedArray((), x.dtype))
@@ -90,7 +90,11 @@ class StagingTrace(Trace):
             return Literal(np.asarray(x._fetch())[()], x.aval)
         found = self.constants.get(id(x))
         if found is None:
-            if type(x) is Array and not x.aval.shape and not isinstance(x.aval.dtype, ExtendedDType):
+            if (
+                type(x) is Array
+                and not x.aval.shape
+                and not isinstance(x.aval.dtype, ExtendedDType)
+            ):
                 return Literal(np.asarray(x._fetch())[()], x.aval)
             found = self.constants[id(x)] = (Var(x.aval), x)
         return found[0]
@@ -100,7 +104,7 @@ class StagingTrace(Trace):
         invars: list[Any] = []
         for x in args:
             if type(x) is StagingTracer and x._trace is self:
-                invars.append(x.var)
+                invars.append(x._var)
             else:
                 invars.append(self.atom(x))
         multiple = primitive.multiple_results
@@ -117,10 +121,7 @@ class StagingTrace(Trace):
         effect = self.effects.get(primitive)
         if effect is not None:
             found |= effect(**params)
-        if multiple:
-            outvars = [Var(aval) for aval in result]
-        else:
-            outvars = [Var(result)]
+        outvars = [Var(aval) for aval in result] if multiple else [Var(result)]
         self.eqns.append(JaxprEqn(invars, outvars, primitive, params, found, user_source(2)))
         if multiple:
             return [StagingTracer(self, v) for v in outvars]

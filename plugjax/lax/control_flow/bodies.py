@@ -45,9 +45,7 @@ def runs_as_python() -> bool:
     return bool(config.read("disable_jit"))
 
 
-def unify_weak_types(
-    carry: Sequence[Any], found: Sequence[ShapedArray]
-) -> tuple[list[Any], bool]:
+def unify_weak_types(carry: Sequence[Any], found: Sequence[ShapedArray]) -> tuple[list[Any], bool]:
     """Make initial carries not weak where the body gives a value that is not.
 
     Returns:
@@ -86,5 +84,7 @@ def check_carry(
     if wrong:
         raise TypeError(
             f"{who} function carry input and carry output must have equal types (e.g. shapes and dtypes of arrays), "
-            "but they differ:\n" + "\n".join(wrong) + "\nRevise the function so that all output types match the inputs."
+            "but they differ:\n"
+            + "\n".join(wrong)
+            + "\nRevise the function so that all output types match the inputs."
         )

@@ -129,7 +129,9 @@ def _branch(
             )
     programs = _with_common_constants(traced, len(args))
     constants = [c for _, found, _ in traced for c in found]
-    programs = _with_common_types(programs, names, who, pytree.unflatten(tree, range(tree.num_leaves)))
+    programs = _with_common_types(
+        programs, names, who, pytree.unflatten(tree, range(tree.num_leaves))
+    )
     outs = cond_p.bind(index, *constants, *args, branches=programs)
     return pytree.unflatten(tree, outs)
 
@@ -170,9 +172,7 @@ def _with_common_types(
             raise TypeError(
                 f"{who} branches must have equal output types but they differ:\n" + "\n".join(wrong)
             )
-    weak = [
-        all(p.out_avals[i].weak_type for p in programs) for i in range(len(first))
-    ]
+    weak = [all(p.out_avals[i].weak_type for p in programs) for i in range(len(first))]
     return tuple(_weaken(program, weak) for program in programs)
 
 

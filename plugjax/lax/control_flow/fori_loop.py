@@ -60,9 +60,7 @@ def fori_loop(
             raise TypeError(
                 f"lower and upper arguments to fori_loop must be integer scalars, got {bound.aval.str_short()}."
             )
-    dtype, weak = dtypes.promote(
-        [(b.aval.dtype, b.aval.weak_type) for b in (first, last)]
-    )
+    dtype, weak = dtypes.promote([(b.aval.dtype, b.aval.weak_type) for b in (first, last)])
     start, stop = _known(lower), _known(upper)
     if start is not None and stop is not None:
         if runs_as_python():
@@ -81,7 +79,9 @@ def fori_loop(
         )
         return result
     if unroll is not None:
-        raise ValueError("Can only use `unroll` in `fori_loop` if the loop bounds are statically known.")
+        raise ValueError(
+            "Can only use `unroll` in `fori_loop` if the loop bounds are statically known."
+        )
     limit = _as(last, dtype, weak)
     _, result, _ = while_loop(
         lambda state: lt(state[0], state[2]),

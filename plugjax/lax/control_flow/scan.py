@@ -144,7 +144,8 @@ def _length(xs: Sequence[Any], length: int | None, tree: Any) -> int:
         return length
     if len(sizes) > 1:
         described = ", ".join(
-            f"xs{path}: {x.aval.str_short()}" for x, path in zip(xs, pytree.paths(tree), strict=True)
+            f"xs{path}: {x.aval.str_short()}"
+            for x, path in zip(xs, pytree.paths(tree), strict=True)
         )
         raise ValueError(f"scan got values with different leading axis sizes: {described}.")
     if not sizes:
@@ -166,7 +167,9 @@ def _python_scan(
 ) -> tuple[Any, Any]:
     """The loop in Python, on concrete arrays: what a debugger can step through."""
     if length == 0:
-        raise ValueError("zero-length scan is not supported in disable_jit() mode because the output type is unknown.")
+        raise ValueError(
+            "zero-length scan is not supported in disable_jit() mode because the output type is unknown."
+        )
     ys: list[Any] = []
     order = range(length - 1, -1, -1) if reverse else range(length)
     for i in order:
@@ -319,9 +322,9 @@ def _scan_linearize(
 
     carry_nz = _fixpoint(
         init_nz,
-        lambda nz: linearize_jaxpr(
-            jaxpr, [*consts_nz, *nz, *xs_nz], forced(nz)
-        ).nonzero_out[:num_carry],
+        lambda nz: linearize_jaxpr(jaxpr, [*consts_nz, *nz, *xs_nz], forced(nz)).nonzero_out[
+            :num_carry
+        ],
     )
     split = linearize_jaxpr(jaxpr, [*consts_nz, *carry_nz, *xs_nz], forced(carry_nz))
     # A residual is a constant of the loop, a slice of xs, or something the forward loop stacks. A carry that is needed as it
@@ -500,9 +503,7 @@ def _scan_batching(
     ys = len(jaxpr.out_avals) - num_carry
 
     def batched(carry: Sequence[bool]) -> tuple[ClosedJaxpr, list[bool]]:
-        return batch_jaxpr(
-            jaxpr, axis, [*consts_b, *carry, *xs_b], [*carry, *(False,) * ys]
-        )
+        return batch_jaxpr(jaxpr, axis, [*consts_b, *carry, *xs_b], [*carry, *(False,) * ys])
 
     carry_b = _fixpoint(init_b, lambda b: batched(b)[1][:num_carry])
     program, out_b = batched(carry_b)
@@ -517,9 +518,7 @@ def _scan_batching(
         # Axis 0 of xs is the loop's; each slice has its batch axis in front.
         *(x if d is None else moveaxis(x, d, 1) for x, d in zip(xs, xs_d, strict=True)),
     ]
-    outs = scan_p.bind(
-        *moved, jaxpr=program, num_consts=num_consts, num_carry=num_carry, **params
-    )
+    outs = scan_p.bind(*moved, jaxpr=program, num_consts=num_consts, num_carry=num_carry, **params)
     return outs, [
         *(0 if b else None for b in out_b[:num_carry]),
         *(1 if b else None for b in out_b[num_carry:]),
@@ -554,11 +553,7 @@ def _scan_dce(used: Sequence[bool], eqn: JaxprEqn) -> tuple[Sequence[bool], Jaxp
             jaxpr.jaxpr.debug_name,
         )
     invars = [v for v, k in zip(eqn.invars, keep, strict=True) if k]
-    outvars = [
-        v
-        for v, u in zip(eqn.outvars, [*carry_used, *used[num_carry:]], strict=True)
-        if u
-    ]
+    outvars = [v for v, u in zip(eqn.outvars, [*carry_used, *used[num_carry:]], strict=True) if u]
     params = {
         **eqn.params,
         "jaxpr": program,

@@ -80,7 +80,9 @@ def while_loop(
     cond, cond_consts, cond_tree = trace_body(cond_fun, in_tree, avals, "while_loop condition")
     if not cond_tree.is_leaf() or cond.out_avals[0].shape or cond.out_avals[0].dtype != dtypes.BOOL:
         found = ", ".join(a.str_short() for a in cond.out_avals)
-        raise TypeError(f"cond_fun must return a boolean scalar, but got pytree or type(s) {found}.")
+        raise TypeError(
+            f"cond_fun must return a boolean scalar, but got pytree or type(s) {found}."
+        )
     outs = while_p.bind(
         *cond_consts,
         *body_consts,
@@ -140,7 +142,11 @@ def _while_jvp(
 
     # The derivative takes (consts, carry, consts_dot, carry_dot); a loop body takes constants first.
     def body(*xs: Any) -> list[Any]:
-        consts, dots, rest = xs[:n_consts], xs[n_consts : n_consts + n_dots], xs[n_consts + n_dots :]
+        consts, dots, rest = (
+            xs[:n_consts],
+            xs[n_consts : n_consts + n_dots],
+            xs[n_consts + n_dots :],
+        )
         return eval_closed(derivative, *consts, *rest[:count], *dots, *rest[count:])
 
     def cond(*xs: Any) -> list[Any]:

@@ -17,7 +17,7 @@ rules = RuleSet(__name__)
 
 @cache
 def _plan(numbers: DotDimensionNumbers, lhs_rank: int, rhs_rank: int) -> tuple[Any, ...]:
-    """Orders that bring batch, free and contracting axes together, and how many of each there are."""
+    """Orders that bring batch, free and contracting axes together, and the number of each."""
     (lhs_contracting, rhs_contracting), (lhs_batch, rhs_batch) = numbers
     lhs_free = free_axes(lhs_rank, lhs_contracting, lhs_batch)
     rhs_free = free_axes(rhs_rank, rhs_contracting, rhs_batch)
