@@ -54,10 +54,22 @@ def broadcast_prefix(
 ) -> list[Any]:
     """One leaf of ``prefix`` for each leaf of ``full``, of which it is a prefix.
 
+    Args:
+        prefix: the prefix.
+        full: the tree.
+        is_leaf: which nodes of the prefix, beside leaves, stand for themselves, such as ``None``.
+
     Raises:
         ValueError: ``prefix`` is no prefix of ``full``.
     """
-    return optree.broadcast_prefix(prefix, full, is_leaf, namespace=NAMESPACE)
+    found, treedef = flatten(prefix, is_leaf)
+    if treedef.is_leaf():
+        return found * len(leaves(full))
+    return [
+        leaf
+        for leaf, subtree in zip(found, treedef.flatten_up_to(full), strict=True)
+        for _ in leaves(subtree)
+    ]
 
 
 def paths(tree: Any) -> list[str]:

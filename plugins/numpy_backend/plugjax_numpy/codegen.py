@@ -97,6 +97,8 @@ def generate(jaxpr: ClosedJaxpr) -> Generated:
             if last_use.get(v) == number
         ]
         in_place = ufuncs.get(eqn.primitive) if not eqn.params else None
+        if in_place is not kernels.get(eqn.primitive):
+            in_place = None  # another plugin has replaced the kernel
         operands = ", ".join(writer.atom(v) for v in eqn.invars)
         if in_place is not None:
             function = writer.kernel(eqn.primitive, in_place, eqn.primitive.name)
