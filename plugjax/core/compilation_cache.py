@@ -249,7 +249,15 @@ def default_cache() -> CompilationCache | None:
     if directory is None:
         platformdirs: Any = importlib.import_module("platformdirs")
         directory = platformdirs.user_cache_dir("plugjax", appauthor=False)
-    return CompilationCache(Path(directory).expanduser(), _max_bytes_from_environment())
+    key = (directory, _max_bytes_from_environment())
+    found = _opened.get(key)
+    if found is None:
+        found = _opened.setdefault(key, CompilationCache(Path(directory).expanduser(), key[1]))
+    return found
+
+
+# One object per directory and limit: its counters then tell what the process saw.
+_opened: dict[tuple[str, int], CompilationCache] = {}
 
 
 def _max_bytes_from_environment() -> int:

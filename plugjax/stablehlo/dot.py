@@ -22,7 +22,7 @@ def precision_config(precision: CanonicalPrecision) -> Attribute:
 
 
 @rules.define(lowering, dot_general_p)
-def _dot_general(
+def dot_general(
     ctx: EqnContext,
     lhs: Value,
     rhs: Value,
@@ -31,6 +31,7 @@ def _dot_general(
     precision: CanonicalPrecision,
     preferred_element_type: DType | None,
 ) -> Value:
+    """The dot product, as ``lax.dot_general``."""
     (lhs_aval, rhs_aval), (out,) = ctx.avals_in, ctx.avals_out
     if lhs_aval.dtype != rhs_aval.dtype and not (
         lhs_aval.dtype in FLOAT8 and rhs_aval.dtype in FLOAT8

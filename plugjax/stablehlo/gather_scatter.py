@@ -29,7 +29,7 @@ rules = RuleSet(__name__)
 
 
 @rules.define(lowering, lax.gather_p)
-def _gather(
+def gather(
     ctx: EqnContext,
     operand: Value,
     indices: Value,
@@ -41,6 +41,7 @@ def _gather(
     fill_value: Any,
     **_: Any,
 ) -> Value:
+    """Windows of an array, as ``lax.gather``."""
     operand_aval, indices_aval = ctx.avals_in
     (out,) = ctx.avals_out
     if 0 in out.shape:
@@ -57,7 +58,25 @@ def _gather(
     if mode is not GatherScatterMode.FILL_OR_DROP:
         # A window that leaves the operand is moved back in: StableHLO's own rule is CLIP.
         return windows
-    inside = _inside(operand_aval, indices, indices_aval, dimension_numbers, slice_sizes)
+    return fill_outside(
+        ctx, windows, indices, dimension_numbers=dimension_numbers, slice_sizes=slice_sizes,
+        fill_value=fill_value,
+    )  # fmt: skip
+
+
+def fill_outside(
+    ctx: EqnContext,
+    windows: Value,
+    indices: Value,
+    *,
+    dimension_numbers: GatherDimensionNumbers,
+    slice_sizes: tuple[int, ...],
+    fill_value: Any,
+) -> Value:
+    """The result of a gather, with ``fill_value`` for windows that do not lie within the operand."""
+    operand_aval, indices_aval = ctx.avals_in
+    (out,) = ctx.avals_out
+    inside = windows_inside(operand_aval, indices, indices_aval, dimension_numbers, slice_sizes)
     batch_dims = [d for d in range(out.ndim) if d not in dimension_numbers.offset_dims]
     mask = mlir.op(
         "stablehlo.broadcast_in_dim",
@@ -68,7 +87,7 @@ def _gather(
     return mlir.value("stablehlo.select", out, [mask, windows, ctx.constant(fill_value, out)])
 
 
-def _inside(
+def windows_inside(
     operand: ShapedArray,
     indices: Value,
     indices_aval: ShapedArray,
@@ -83,13 +102,13 @@ def _inside(
     last = [operand.shape[d] - slice_sizes[d] for d in numbers.start_index_map]
     lowest = mlir.constant(dtype.type(0), signed.shape)
     not_below = compare("GE", signed, indices, lowest)
-    not_above = compare("LE", signed, indices, _along_last_axis(last, signed))
+    not_above = compare("LE", signed, indices, along_last_axis(last, signed))
     mask_aval = ShapedArray(signed.shape, BOOL)
     mask = mlir.value("stablehlo.and", mask_aval, [not_below, not_above])
     return reduce(AND, mask, mask_aval, (signed.ndim - 1,))
 
 
-def _along_last_axis(numbers: Sequence[int], aval: ShapedArray) -> Value:
+def along_last_axis(numbers: Sequence[int], aval: ShapedArray) -> Value:
     """One number per place along the last axis, the same along the others."""
     limits = np.iinfo(aval.dtype)
     row = mlir.constant(
@@ -141,7 +160,7 @@ def _scatter(reducer: Reducer | None) -> Callable[..., Value]:
         if mode is GatherScatterMode.CLIP:
             sizes = scatter_slice_sizes(operand_aval, updates_aval, dimension_numbers)
             axes = dimension_numbers.scatter_dims_to_operand_dims
-            last = _along_last_axis([operand_aval.shape[d] - sizes[d] for d in axes], indices_aval)
+            last = along_last_axis([operand_aval.shape[d] - sizes[d] for d in axes], indices_aval)
             zero = ctx.constant(0, indices_aval)
             indices = mlir.value("stablehlo.clamp", indices_aval, [zero, indices, last])
         attributes = {

@@ -43,7 +43,6 @@ def test_plugjax_does_not_know_it():
     assert importlib.util.find_spec("plugjax_lambertw") is None
 
 
-@pytest.mark.parametrize("backend", ["numpy", "xla", "iree"])
 def test_under_jit_vmap_grad_on_every_backend(installed, backend):
     run(
         installed,

@@ -3,6 +3,6 @@
 The reasons are measured ones: operations that IREE 3.13 refuses, computes wrongly, or computes slowly.
 """
 
-from plugjax_iree.lowering import special
+from plugjax_iree.lowering import dot, gather_scatter, special
 
-RULE_SETS = [special.rules]
+RULE_SETS = [dot.rules, gather_scatter.rules, special.rules]
