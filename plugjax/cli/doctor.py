@@ -64,7 +64,7 @@ def run(console: Console) -> bool:
         states.add_row(name, found)
     console.print(states)
     try:
-        console.print(f"default backend: {default_backend()}")
+        console.print(f"default backend: {get_backend(default_backend()).name}")
     except UnknownBackendError as error:
         console.print(f"[red]{error}[/red]")
         healthy = False

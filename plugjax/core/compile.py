@@ -96,6 +96,7 @@ def _as_array(value: Any, placement: Placement) -> Array:
 def _make_call(
     executable: Executable, leading: list[Array], out_avals: list[Any], placement: Placement
 ) -> Call:
+    """The hot path of compiled code: unwrap, run, wrap; small cases are written out."""
     run = executable.run
     if executable.host:
         fixed = [x._fetch() for x in leading]
@@ -108,6 +109,18 @@ def _make_call(
         return call_host
     resident = [x._resident() for x in leading]
     donated = sorted(i - len(resident) for i in executable.donated)
+    if len(out_avals) == 1 and not resident and not donated:
+        (out_aval,) = out_avals
+
+        def call_one(arrays: Sequence[Array]) -> list[Array]:
+            if len(arrays) == 1:
+                buffer = arrays[0]._buffer
+                buffers = [buffer if buffer is not None else arrays[0]._resident()]
+            else:
+                buffers = [x._buffer if x._buffer is not None else x._resident() for x in arrays]
+            return [Array(out_aval, placement, None, run(buffers)[0])]
+
+        return call_one
 
     def call(arrays: Sequence[Array]) -> list[Array]:
         buffers = [x._buffer if x._buffer is not None else x._resident() for x in arrays]

@@ -175,7 +175,7 @@ def _promote(pairs: tuple[tuple[DType, bool], ...], x64: bool, mode: str) -> tup
         dtype = default if x64 else _NARROW[default]
         if own and all(d == own[0] for d in own) and len(own) == len(pairs):
             dtype = own[0]
-        return dtype, all(weak for _, weak in pairs)
+        return dtype, True
     dtype = _named(node)
     if not x64:
         dtype = _NARROW.get(dtype, dtype)

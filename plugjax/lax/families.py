@@ -138,7 +138,7 @@ def elementwise(
         shape = avals[0].shape if len(avals) == 1 else broadcast_shapes_strict(name, avals)
         dtype = avals[0].dtype
         if gives is not None:
-            return ShapedArray(shape, gives)
+            return ShapedArray(shape, gives, all(a.weak_type for a in avals))
         if result is not None:
             dtype = result(dtype)
         return ShapedArray(shape, dtype, all(a.weak_type for a in avals))

@@ -6,11 +6,10 @@ import math
 
 from plugjax import lax
 from plugjax.core.array import Array
-from plugjax.lax.families import scalar
 from plugjax.numpy.arithmetic import maximum, minimum
 from plugjax.numpy.exponential import logaddexp
 from plugjax.numpy.manipulation import canonical_axis
-from plugjax.numpy.promotion import ArrayLike, as_operand, pick, promote_inexact, to_inexact
+from plugjax.numpy.promotion import ArrayLike, as_operand, pick, promote_inexact, scalar, to_inexact
 from plugjax.numpy.selection import where
 
 __all__ = [

@@ -10,7 +10,6 @@ import numpy as np
 from plugjax import lax
 from plugjax.core import dtypes
 from plugjax.core.array import Array
-from plugjax.lax.families import scalar
 from plugjax.nn.normalization import softmax
 from plugjax.numpy.einsum import einsum
 from plugjax.numpy.promotion import (
@@ -21,6 +20,7 @@ from plugjax.numpy.promotion import (
     broadcast_to_shape,
     converted,
     pick,
+    scalar,
 )
 
 __all__ = ["dot_product_attention"]

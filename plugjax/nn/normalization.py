@@ -10,7 +10,6 @@ from plugjax import lax
 from plugjax.core import dtypes
 from plugjax.core.array import Array
 from plugjax.core.dtypes import DTypeLike
-from plugjax.lax.families import scalar
 from plugjax.numpy import reductions
 from plugjax.numpy.manipulation import canonical_axis
 from plugjax.numpy.promotion import (
@@ -20,6 +19,7 @@ from plugjax.numpy.promotion import (
     canonical_dtype,
     pick,
     promote_inexact,
+    scalar,
     to_inexact,
 )
 from plugjax.numpy.reductions import AxisArg

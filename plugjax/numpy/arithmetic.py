@@ -8,17 +8,18 @@ from plugjax import lax
 from plugjax.core import dtypes
 from plugjax.core.array import Array
 from plugjax.core.dtypes import BOOL, DType
-from plugjax.lax.families import scalar
 from plugjax.numpy.promotion import (
     ArrayLike,
     as_operand,
     broadcast_together,
     check_arraylike,
+    convert,
     converted,
     pick,
     promote_args,
     promote_inexact,
     promote_numeric,
+    scalar,
     to_inexact,
 )
 from plugjax.numpy.rounding import signbit
@@ -185,9 +186,7 @@ def power(x: ArrayLike, y: ArrayLike, /) -> Array:
         x = as_operand("power", x)
         return lax.integer_pow(converted(x, _number(x)), y) if y != 1 else x
     check_arraylike("power", x, y)
-    x, y = promote_args("power", x, y)
-    if x.dtype is BOOL:
-        return lax.bitwise_or(x, lax.bitwise_not(y))
+    x, y = promote_numeric("power", x, y)
     if x.dtype.kind in "iu":
         return _integer_power(x, y)
     return lax.pow(x, y)
@@ -287,6 +286,8 @@ def heaviside(x: ArrayLike, y: ArrayLike, /) -> Array:
 def hypot(x: ArrayLike, y: ArrayLike, /) -> Array:
     """``sqrt(x**2 + y**2)`` without overflow."""
     x, y = promote_inexact("hypot", x, y)
+    if x.dtype.kind == "c":
+        raise ValueError("jnp.hypot is not well defined for complex-valued inputs; take real or imag first.")
     x, y = lax.abs(x), lax.abs(y)
     larger, smaller = lax.max(x, y), lax.min(x, y)
     zero = scalar(0, larger)
@@ -355,4 +356,5 @@ def angle(z: ArrayLike, deg: bool = False) -> Array:
         phase = lax.atan2(lax.imag(z), lax.real(z))
     else:
         phase = lax.atan2(lax.full_like(z, 0), z)
+    phase = convert(phase, phase.dtype)
     return lax.mul(phase, scalar(180 / np.pi, phase)) if deg else phase

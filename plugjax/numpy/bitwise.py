@@ -67,5 +67,7 @@ bitwise_right_shift = right_shift
 def bitwise_count(x: ArrayLike, /) -> Array:
     """Number of bits that are set in ``|x|``, as uint8."""
     x = as_operand("bitwise_count", x)
+    if x.dtype.kind == "b":
+        return lax.convert_element_type(x, np.uint8)
     magnitude = x if x.dtype.kind == "u" else lax.abs(x)
     return lax.convert_element_type(lax.population_count(magnitude), np.uint8)

@@ -15,7 +15,6 @@ from plugjax.core.array import Array, as_array, device_put, from_host
 from plugjax.core.dtypes import DType, DTypeLike
 from plugjax.core.errors import ConcretizationTypeError
 from plugjax.core.trace import Tracer
-from plugjax.lax.families import scalar
 from plugjax.numpy.promotion import (
     ArrayLike,
     as_operand,
@@ -26,6 +25,7 @@ from plugjax.numpy.promotion import (
     join_dtypes,
     pick,
     promote_inexact,
+    scalar,
 )
 
 __all__ = [
@@ -104,7 +104,7 @@ def _from_values(value: Any, dtype: DType | None, copy: bool) -> Array:
             return lax.convert_element_type(value, dtype)
         if dtype is not None and value.weak_type:
             return lax.convert_element_type(value, dtype)
-        return lax.copy(value) if copy else value  # type: ignore[no-any-return]  # an array
+        return lax.copy_p.bind(value) if copy else value  # type: ignore[no-any-return]  # an array
     if kind in _PYTHON:
         if dtype is None:
             return as_array(value, "array")  # type: ignore[no-any-return]  # an array

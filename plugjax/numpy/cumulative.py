@@ -8,14 +8,15 @@ from plugjax import lax
 from plugjax.core import dtypes
 from plugjax.core.array import Array
 from plugjax.core.dtypes import BOOL, DTypeLike
-from plugjax.lax.families import scalar
 from plugjax.numpy.manipulation import canonical_axis, ravel
 from plugjax.numpy.promotion import (
     ArrayLike,
     as_operand,
     canonical_dtype,
+    convert,
     converted,
     reject_out,
+    scalar,
 )
 from plugjax.numpy.reductions import wide_integer
 
@@ -43,7 +44,7 @@ def _cumulative(
     if wanted is BOOL:
         wanted = dtypes.canonicalize(int)
         return converted(scan(converted(x, wanted), position), BOOL)
-    return scan(converted(x, wanted), position)
+    return scan(convert(x, wanted), position)
 
 
 def cumsum(

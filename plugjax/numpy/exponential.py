@@ -6,8 +6,14 @@ import numpy as np
 
 from plugjax import lax
 from plugjax.core.array import Array
-from plugjax.lax.families import scalar
-from plugjax.numpy.promotion import ArrayLike, pick, promote_inexact, to_inexact
+from plugjax.numpy.promotion import (
+    ArrayLike,
+    convert,
+    pick,
+    promote_inexact,
+    scalar,
+    to_inexact,
+)
 
 __all__ = [
     "cbrt",
@@ -63,13 +69,13 @@ def log1p(x: ArrayLike, /) -> Array:
 def log2(x: ArrayLike, /) -> Array:
     """Logarithm to base 2, in bits."""
     x = to_inexact("log2", x)
-    return lax.div(lax.log(x), scalar(np.log(2.0), x))
+    return convert(lax.div(lax.log(x), scalar(np.log(2.0), x)), x.dtype)
 
 
 def log10(x: ArrayLike, /) -> Array:
     """Logarithm to base 10."""
     x = to_inexact("log10", x)
-    return lax.div(lax.log(x), scalar(np.log(10.0), x))
+    return convert(lax.div(lax.log(x), scalar(np.log(10.0), x)), x.dtype)
 
 
 def logaddexp(x1: ArrayLike, x2: ArrayLike, /) -> Array:

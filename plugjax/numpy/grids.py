@@ -11,7 +11,6 @@ import numpy as np
 from plugjax import lax
 from plugjax.core.array import Array, from_host
 from plugjax.core.dtypes import DTypeLike
-from plugjax.lax.families import scalar
 from plugjax.numpy.creation import asarray
 from plugjax.numpy.promotion import (
     ArrayLike,
@@ -20,6 +19,7 @@ from plugjax.numpy.promotion import (
     broadcast_to_shape,
     canonical_dtype,
     pick,
+    scalar,
 )
 
 __all__ = [

@@ -12,7 +12,6 @@ from plugjax.core import dtypes
 from plugjax.core.array import Array, from_host
 from plugjax.core.errors import ConcretizationTypeError
 from plugjax.core.trace import Tracer
-from plugjax.lax.families import scalar
 from plugjax.numpy.index_plan import Entry, Plan, entries, make_plan, normalized, slice_bounds
 from plugjax.numpy.manipulation import canonical_axis, ravel
 from plugjax.numpy.promotion import (
@@ -21,6 +20,7 @@ from plugjax.numpy.promotion import (
     as_operand,
     broadcast_shape,
     broadcast_to_shape,
+    scalar,
 )
 
 __all__ = [

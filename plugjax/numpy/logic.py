@@ -10,15 +10,16 @@ from plugjax import lax
 from plugjax.core import dtypes
 from plugjax.core.array import Array
 from plugjax.core.dtypes import BOOL
-from plugjax.lax.families import scalar
 from plugjax.numpy.promotion import (
     ArrayLike,
     as_operand,
     as_operands,
+    convert,
     converted,
     pick,
     promote_args,
     reject_out,
+    scalar,
 )
 
 __all__ = [
@@ -185,7 +186,7 @@ def isclose(
     close = pick(finite, lax.le(distance, bound), lax.eq(a, b))
     if equal_nan:
         close = lax.bitwise_or(close, lax.bitwise_and(lax.ne(a, a), lax.ne(b, b)))
-    return close
+    return convert(close, BOOL)
 
 
 def allclose(
@@ -221,7 +222,7 @@ def array_equiv(a1: ArrayLike, a2: ArrayLike) -> Array:
 
 
 def _all(truth: Array) -> Array:
-    return lax.reduce_and(truth, tuple(range(truth.ndim)))
+    return convert(lax.reduce_and(truth, tuple(range(truth.ndim))), BOOL)
 
 
 def iscomplex(x: ArrayLike) -> Array:

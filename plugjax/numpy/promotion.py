@@ -25,7 +25,7 @@ __all__ = [
     "ArrayLike", "Operand", "as_operand", "as_operands", "broadcast_ranks", "broadcast_shape",
     "broadcast_to_shape", "broadcast_together", "canonical_dtype", "check_arraylike", "convert", "converted",
     "join_dtypes", "pick", "promote_args", "promote_inexact", "promote_many", "promote_numeric",
-    "promote_shapes", "reject_out", "to_inexact",
+    "promote_shapes", "reject_out", "scalar", "to_inexact",
 ]  # fmt: skip
 
 ArrayLike: TypeAlias = Any  # an Array, a tracer, a NumPy array or scalar, a Python scalar, or `__jax_array__`
@@ -158,6 +158,18 @@ def _scalar_aval(dtype: DType, weak_type: bool) -> ShapedArray:
     if found is None:
         found = known[dtype] = ShapedArray((), dtype, weak_type)
     return found
+
+
+def scalar(value: Any, like: Operand) -> Operand:
+    """A number as an operand beside ``like``: of its dtype, where it is, and weak if it is."""
+    if type(like) is Array:
+        aval = like.aval
+        return Array(_scalar_aval(aval.dtype, aval.weak_type), like._placement, aval.dtype.type(value))
+    aval = aval_of(like)
+    number = aval.dtype.type(value)
+    if not aval.weak_type:
+        return number
+    return Array(_scalar_aval(aval.dtype, True), default_placement(), number)
 
 
 def promote_args(who: str, x: ArrayLike, y: ArrayLike) -> tuple[Operand, Operand]:

@@ -13,18 +13,19 @@ from plugjax import lax
 from plugjax.core import dtypes
 from plugjax.core.array import Array
 from plugjax.core.dtypes import BOOL, DType, DTypeLike
-from plugjax.lax.families import scalar
 from plugjax.numpy.manipulation import canonical_axes, canonical_axis, ravel
 from plugjax.numpy.promotion import (
     ArrayLike,
     as_operand,
     broadcast_to_shape,
     canonical_dtype,
+    convert,
     converted,
     pick,
     promote_args,
     promote_inexact,
     reject_out,
+    scalar,
     to_inexact,
 )
 
@@ -45,6 +46,7 @@ def reduced_axes(axis: AxisArg, rank: int) -> tuple[int, ...]:
 
 
 def _kept(result: Array, axes: tuple[int, ...], keepdims: bool) -> Array:
+    result = convert(result, result.aval.dtype)
     return lax.expand_dims(result, axes) if keepdims else result
 
 
@@ -92,7 +94,7 @@ def _accumulate(
     total = reduce(x, axes)
     if initial is not None:
         total = combine(converted(as_operand(who, initial), computed), total)
-    return _kept(converted(total, result), axes, keepdims)
+    return _kept(convert(total, result), axes, keepdims)
 
 
 def sum(
@@ -327,7 +329,7 @@ def mean(
     axes = reduced_axes(axis, x.aval.ndim)
     result, computed = _mean_dtype("mean", x, dtype)
     total = sum(x, axes, computed, keepdims=keepdims, where=where)
-    return converted(_divided(total, _count("mean", x, axes, where, computed, keepdims)), result)
+    return convert(_divided(total, _count("mean", x, axes, where, computed, keepdims)), result)
 
 
 def var(
@@ -382,7 +384,7 @@ def var(
     else:
         degrees = lax.sub(count, scalar(ddof, count))
         spread = pick(lax.gt(degrees, scalar(0, degrees)), lax.div(total, degrees), scalar(np.nan, total))
-    return converted(spread, result)
+    return convert(spread, result)
 
 
 def std(

@@ -9,7 +9,6 @@ from plugjax import lax
 from plugjax.core import dtypes
 from plugjax.core.array import Array
 from plugjax.core.dtypes import BOOL
-from plugjax.lax.families import scalar
 from plugjax.numpy.promotion import (
     ArrayLike,
     as_operand,
@@ -18,11 +17,12 @@ from plugjax.numpy.promotion import (
     pick,
     promote_inexact,
     reject_out,
+    scalar,
     to_inexact,
 )
 
 __all__ = [
-    "around", "ceil", "copysign", "fix", "floor", "frexp", "ldexp", "modf", "nextafter", "rint", "round",
+    "around", "ceil", "copysign", "floor", "frexp", "ldexp", "modf", "nextafter", "rint", "round",
     "signbit", "spacing", "trunc",
 ]  # fmt: skip
 
@@ -63,11 +63,6 @@ def trunc(x: ArrayLike, /) -> Array:
     if x.dtype.kind in "iub":
         return x
     return pick(lax.lt(x, scalar(0, x)), lax.ceil(x), lax.floor(x))
-
-
-def fix(x: ArrayLike) -> Array:
-    """``x`` rounded towards zero."""
-    return trunc(x)
 
 
 def rint(x: ArrayLike, /) -> Array:
@@ -131,6 +126,8 @@ def modf(x: ArrayLike, /, out: None = None) -> tuple[Array, Array]:
 def ldexp(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     """``x1 * 2**x2``."""
     exponent = as_operand("ldexp", x2)
+    if exponent.dtype is BOOL:
+        exponent = converted(exponent, dtypes.INT32)
     if exponent.dtype.kind not in "iu":
         raise ValueError(f"ldexp not supported for input types {(x1, exponent.dtype)}")
     mantissa, exponent = broadcast_together(to_inexact("ldexp", x1), exponent)

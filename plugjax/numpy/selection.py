@@ -12,7 +12,6 @@ from plugjax import lax
 from plugjax.core import dtypes
 from plugjax.core.array import Array
 from plugjax.core.dtypes import BOOL
-from plugjax.lax.families import scalar
 from plugjax.numpy.arithmetic import maximum, minimum
 from plugjax.numpy.promotion import (
     ArrayLike,
@@ -22,6 +21,7 @@ from plugjax.numpy.promotion import (
     pick,
     promote_args,
     promote_many,
+    scalar,
 )
 from plugjax.numpy.sorting_searching import nonzero
 

@@ -13,7 +13,6 @@ from plugjax.core.array import Array, from_host
 from plugjax.core.dtypes import BOOL, DType
 from plugjax.core.errors import ConcretizationTypeError
 from plugjax.core.trace import Tracer
-from plugjax.lax.families import scalar
 from plugjax.numpy.manipulation import canonical_axis, concatenate, ravel
 from plugjax.numpy.promotion import (
     ArrayLike,
@@ -23,6 +22,7 @@ from plugjax.numpy.promotion import (
     converted,
     pick,
     promote_args,
+    scalar,
 )
 
 __all__ = [

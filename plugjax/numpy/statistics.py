@@ -11,7 +11,6 @@ from plugjax import lax
 from plugjax.core import dtypes
 from plugjax.core.array import Array
 from plugjax.core.dtypes import DTypeLike
-from plugjax.lax.families import scalar
 from plugjax.numpy import cumulative, reductions
 from plugjax.numpy.creation import linspace
 from plugjax.numpy.linear_algebra import dot
@@ -20,10 +19,12 @@ from plugjax.numpy.manipulation import concatenate, ravel
 from plugjax.numpy.promotion import (
     ArrayLike,
     as_operand,
+    convert,
     converted,
     pick,
     promote_inexact,
     reject_out,
+    scalar,
     to_inexact,
 )
 from plugjax.numpy.reductions import AxisArg, reduced_axes
@@ -157,7 +158,7 @@ def _quantile(
     else:
         any_nan = reductions.any(is_nan, -1)
         undefined = lax.broadcast_in_dim(any_nan, full, tuple(range(q.ndim, len(full))))
-    found = pick(undefined, scalar(np.nan, x), found)
+    found = convert(pick(undefined, scalar(np.nan, x), found), x.dtype)
     return lax.reshape(found, (*q.shape, *shape)) if keepdims else found
 
 

@@ -6,8 +6,7 @@ import numpy as np
 
 from plugjax import lax
 from plugjax.core.array import Array
-from plugjax.lax.families import scalar
-from plugjax.numpy.promotion import ArrayLike, pick, promote_inexact, to_inexact
+from plugjax.numpy.promotion import ArrayLike, pick, promote_inexact, scalar, to_inexact
 
 __all__ = [
     "acos", "acosh", "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctan2", "arctanh", "asin", "asinh",

@@ -9,12 +9,11 @@ import numpy as np
 
 from plugjax import lax
 from plugjax.core.array import Array
-from plugjax.lax.families import scalar
 from plugjax.numpy.arithmetic import divide, power
 from plugjax.numpy.index_plan import entries, make_plan
 from plugjax.numpy.indexing import along_axis, gather, getitem, index_array, integers
 from plugjax.numpy.manipulation import ravel
-from plugjax.numpy.promotion import ArrayLike, as_operand, broadcast_to_shape
+from plugjax.numpy.promotion import ArrayLike, as_operand, broadcast_to_shape, scalar
 
 __all__ = ["IndexUpdate", "IndexedUpdate", "at", "fill_diagonal", "put", "put_along_axis"]
 

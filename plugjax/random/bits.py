@@ -24,6 +24,7 @@ from plugjax.numpy.promotion import (
     converted,
     pick,
     promote_shapes,
+    scalar,
 )
 from plugjax.random.keys import single_key, split
 from plugjax.random.primitives import random_bits_p
@@ -122,15 +123,15 @@ def uniform(
     unsigned = np.dtype(f"uint{info.bits}")
     mantissa = converted(random_bits(k, drawn, sizes), unsigned)
     one = np.ones((), wanted).view(unsigned)[()]
-    mantissa = lax.shift_right_logical(mantissa, unsigned.type(drawn - info.nmant))
-    fraction = lax.sub(
-        lax.bitcast_convert_type(lax.bitwise_or(mantissa, one), wanted), wanted.type(1)
-    )
+    mantissa = lax.shift_right_logical(mantissa, scalar(drawn - info.nmant, mantissa))
+    above_one = lax.bitcast_convert_type(lax.bitwise_or(mantissa, scalar(one, mantissa)), wanted)
+    fraction = lax.sub(above_one, scalar(1, above_one))
+    low, high = (scalar(v, fraction) if isinstance(v, np.generic) else v for v in (low, high))
     return lax.max(low, multiply_add(fraction, lax.sub(high, low), low))  # type: ignore[no-any-return]
 
 
 def _bound(value: ArrayLike, dtype: DType, rank: int) -> Any:
-    if type(value) in (int, float):
+    if type(value) in (int, float) or isinstance(value, np.generic):
         return dtype.type(value)
     bound = lax.convert_element_type(as_operand("uniform", value), dtype)
     return promote_shapes(bound, rank) if bound.ndim else bound

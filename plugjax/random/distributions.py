@@ -12,7 +12,6 @@ from plugjax import lax
 from plugjax.core import dtypes
 from plugjax.core.array import Array
 from plugjax.core.dtypes import DType, DTypeLike
-from plugjax.lax.families import scalar
 from plugjax.numpy.arithmetic import multiply
 from plugjax.numpy.cumulative import cumsum
 from plugjax.numpy.manipulation import canonical_axis
@@ -25,6 +24,7 @@ from plugjax.numpy.promotion import (
     converted,
     pick,
     promote_shapes,
+    scalar,
     to_inexact,
 )
 from plugjax.numpy.sorting_searching import searchsorted
@@ -82,8 +82,8 @@ def normal(key: Any, shape: Any = (), dtype: DTypeLike | None = None) -> Array:
 
 def _normal(key: Array, shape: tuple[int, ...], dtype: DType) -> Array:
     low = np.nextafter(dtype.type(-1), dtype.type(0))
-    u = uniform(key, shape, dtype, lax.full((), low), dtype.type(1))
-    return lax.mul(dtype.type(np.sqrt(2)), lax.erf_inv(u))
+    deviate = lax.erf_inv(uniform(key, shape, dtype, low, 1.0))
+    return lax.mul(scalar(np.sqrt(2), deviate), deviate)
 
 
 def truncated_normal(
@@ -175,7 +175,7 @@ def gumbel(
         # log1p needs the finer number only where 1 - x keeps its digits.
         x = lax.select(lax.ge(high, wanted.type(0.5)), high, fine)
         return lax.neg(lax.log(lax.neg(lax.log1p(lax.neg(x)))))
-    u = uniform(k, sizes, wanted, lax.full((), tiny), 1.0)
+    u = uniform(k, sizes, wanted, tiny, 1.0)
     return lax.neg(lax.log(lax.neg(lax.log(u))))
 
 
@@ -283,7 +283,7 @@ def laplace(key: Any, shape: Any = (), dtype: DTypeLike | None = None) -> Array:
     k = single_key("laplace", key)
     wanted = float_dtype("laplace", dtype)
     low = wanted.type(-1 + ml_dtypes.finfo(wanted).epsneg)
-    u = uniform(k, shape, wanted, lax.full((), low), 1.0)
+    u = uniform(k, shape, wanted, low, 1.0)
     return lax.mul(lax.sign(u), lax.log1p(lax.neg(lax.abs(u))))
 
 
@@ -291,7 +291,7 @@ def logistic(key: Any, shape: Any = (), dtype: DTypeLike | None = None) -> Array
     """Standard logistic numbers."""
     k = single_key("logistic", key)
     wanted = float_dtype("logistic", dtype)
-    u = uniform(k, shape, wanted, lax.full((), wanted.type(ml_dtypes.finfo(wanted).tiny)), 1.0)
+    u = uniform(k, shape, wanted, wanted.type(ml_dtypes.finfo(wanted).tiny), 1.0)
     return lax.sub(lax.log(u), lax.log1p(lax.neg(u)))
 
 
@@ -299,7 +299,7 @@ def cauchy(key: Any, shape: Any = (), dtype: DTypeLike | None = None) -> Array:
     """Standard Cauchy numbers."""
     k = single_key("cauchy", key)
     wanted = float_dtype("cauchy", dtype)
-    u = uniform(k, shape, wanted, lax.full((), wanted.type(ml_dtypes.finfo(wanted).eps)), 1.0)
+    u = uniform(k, shape, wanted, wanted.type(ml_dtypes.finfo(wanted).eps), 1.0)
     return lax.tan(lax.mul(scalar(np.pi, u), lax.sub(u, scalar(0.5, u))))
 
 

@@ -71,11 +71,16 @@ def host_call(eqn: JaxprEqn, platform: str) -> HostCall:
         )
     if policy == "warn":
         _warn_once(eqn, platform)
+    return kernel_call(eqn, kernel)
+
+
+def kernel_call(eqn: JaxprEqn, kernel: Callable[..., Any]) -> HostCall:
+    """The call of a host kernel for an equation, with nothing asked."""
     return HostCall(
         _adapted(kernel, eqn),
         tuple(v.aval for v in eqn.invars),
         tuple(v.aval for v in eqn.outvars),
-        primitive.name,
+        eqn.primitive.name,
         bool(eqn.effects),
     )
 

@@ -62,8 +62,8 @@ def _threefry2x32(ctx: EqnContext, key0: Value, key1: Value, x0: Value, x1: Valu
 
 
 @rules.define(lowering, multiply_add_p)
-def _multiply_add(ctx: EqnContext, a: Value, b: Value, c: Value) -> Value:
-    # Compilers contract the two where the machine can.
+def multiply_add(ctx: EqnContext, a: Value, b: Value, c: Value) -> Value:
+    """``a * b + c``; compilers contract the two where the machine can."""
     (out,) = ctx.avals_out
     a, b, c = stretched(ctx, (a, b, c))
     return mlir.value("stablehlo.add", out, [mlir.value("stablehlo.multiply", out, [a, b]), c])

@@ -83,5 +83,5 @@ def _sine(operation: str, on_complex: Callable[[_ComplexSine], Value]) -> Callab
     return rule
 
 
-rules.define(lowering, lax.sin_p)(_sine("stablehlo.sine", _ComplexSine.sin))
-rules.define(lowering, lax.cos_p)(_sine("stablehlo.cosine", _ComplexSine.cos))
+sin = rules.define(lowering, lax.sin_p)(_sine("stablehlo.sine", _ComplexSine.sin))
+cos = rules.define(lowering, lax.cos_p)(_sine("stablehlo.cosine", _ComplexSine.cos))

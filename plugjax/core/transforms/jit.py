@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Iterable, Sequence
+from operator import attrgetter
 from typing import Any
 
 from plugjax.core import caches, pytree
@@ -148,9 +149,12 @@ class _Traced:
 class _Entry:
     """What a warm call needs."""
 
-    __slots__ = ("call", "compiled", "donated", "out_tree", "single")
+    __slots__ = ("call", "compiled", "donated", "moves", "out_tree", "single")
 
-    def __init__(self, compiled: Compiled, out_tree: Any, donated: Sequence[int]) -> None:
+    def __init__(
+        self, compiled: Compiled, out_tree: Any, donated: Sequence[int], moves: bool
+    ) -> None:
+        self.moves = moves
         self.compiled = compiled
         self.call = compiled.call
         self.out_tree = out_tree
@@ -159,6 +163,7 @@ class _Entry:
 
 
 _LEAF = pytree.structure(0)
+_get_aval, _get_placement = attrgetter("aval"), attrgetter("_placement")
 
 
 class JitFunction:
@@ -199,23 +204,29 @@ class JitFunction:
         )
         self._plain = not (self._static_nums or self._static_names)
         self._entries = caches.new_cache()
+        self._compiled = caches.new_cache()
         self._traces = caches.new_cache()
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run the function, compiled."""
         if self._plain and not kwargs:
+            # Warm, with Arrays for arguments: their avals and placements are the key.
             try:
-                key = (config.fingerprint, *[(x.aval, x._placement) for x in args])
-                entry = self._entries[key]
-                if type(state.trace) is not _evaluator_type:
-                    raise KeyError
+                if len(args) == 1:
+                    x = args[0]
+                    entry = self._entries[config.fingerprint, x.aval, x._placement]
+                else:
+                    entry = self._entries[
+                        (config.fingerprint, *map(_get_aval, args), *map(_get_placement, args))
+                    ]
             except (AttributeError, KeyError):
                 return self._call(args, kwargs)
-            outs = entry.call(args)
-            if entry.donated:
-                for i in entry.donated:
-                    args[i].delete()
-            return outs[0] if entry.single else entry.out_tree.unflatten(outs)
+            if type(state.trace) is _evaluator_type:
+                outs = entry.call(args)
+                if entry.donated:
+                    for i in entry.donated:
+                        args[i].delete()
+                return outs[0] if entry.single else entry.out_tree.unflatten(outs)
         return self._call(args, kwargs)
 
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -226,36 +237,43 @@ class JitFunction:
         if type(state.trace) is not _evaluator_type:
             return self._bind(leaves, in_tree, statics)
         try:
-            placements = [x._placement for x in leaves]
-            avals = [x.aval for x in leaves]
+            placements = tuple(map(_get_placement, leaves))
+            avals = tuple(map(_get_aval, leaves))
         except AttributeError:
             leaves = self._arrays(leaves, in_tree)
-            placements = [x._placement for x in leaves]
-            avals = [x.aval for x in leaves]
-        key = (config.fingerprint, in_tree, statics, *avals, *placements)
-        if not placements:
-            key = (*key, default_placement())
+            placements = tuple(map(_get_placement, leaves))
+            avals = tuple(map(_get_aval, leaves))
+        key = (config.fingerprint, in_tree, statics, avals, placements or default_placement())
         entry = self._entries.get(key)
-        if entry is None or self._target is not None or entry.compiled.placement not in placements:
-            chosen = self._placement(placements)
-            leaves = [transfer(x, chosen) for x in leaves]
-            key = (config.fingerprint, in_tree, statics, *avals, chosen)
-            entry = self._entries.get(key)
-            if entry is None:
-                entry = self._compile(in_tree, statics, avals, chosen)
-                self._entries[key] = entry
-            if all(p is chosen for p in placements):
-                self._entries[config.fingerprint, in_tree, statics, *avals, *placements] = entry
-                if self._plain and not kwargs and len(leaves) == len(args):
-                    fast = (config.fingerprint, *zip(avals, placements, strict=True))
-                    if all(a is b for a, b in zip(args, leaves, strict=True)):
-                        self._entries[fast] = entry
-        elif any(p is not entry.compiled.placement for p in placements):
+        if entry is None:
+            entry = self._resolve(in_tree, statics, avals, placements)
+            self._entries[key] = entry
+            flat = self._plain and not kwargs and not entry.moves and len(leaves) == len(args)
+            if flat and all(a is b for a, b in zip(args, leaves, strict=True)):
+                self._entries[(config.fingerprint, *avals, *placements)] = entry
+        if entry.moves:
             leaves = [transfer(x, entry.compiled.placement) for x in leaves]
         outs = entry.call(leaves)
         for i in entry.donated:
             leaves[i].delete()
         return entry.out_tree.unflatten(outs)
+
+    def _resolve(
+        self,
+        in_tree: Any,
+        statics: Any,
+        avals: tuple[ShapedArray, ...],
+        placements: tuple[Placement, ...],
+    ) -> _Entry:
+        """The entry for a signature: compiled now, or compiled before for arguments that were placed otherwise."""
+        chosen = self._placement(list(placements))
+        moves = any(p is not chosen for p in placements)
+        key = (config.fingerprint, in_tree, statics, avals, chosen)
+        made = self._compiled.get(key)
+        if made is None:
+            made = self._compiled[key] = self._compile(in_tree, statics, list(avals), chosen)
+        compiled, out_tree, donated = made
+        return _Entry(compiled, out_tree, donated, moves)
 
     def _placement(self, placements: list[Placement]) -> Placement:
         if self._target is not None:
@@ -341,12 +359,16 @@ class JitFunction:
         return traced.out_tree.unflatten(outs)
 
     def _compile(
-        self, in_tree: Any, statics: Any, avals: list[ShapedArray], placement: Placement
-    ) -> _Entry:
+        self,
+        in_tree: Any,
+        statics: Any,
+        avals: list[ShapedArray],
+        placement: Placement,
+    ) -> tuple[Compiled, Any, Sequence[int]]:
         traced = self._trace(in_tree, statics, avals)
         donated = self._donated(in_tree, statics)
         options = {"name": self.__name__, "donated": donated, **self._options}
-        return _Entry(Compiled(traced.jaxpr, placement, options), traced.out_tree, donated)
+        return Compiled(traced.jaxpr, placement, options), traced.out_tree, donated
 
     def _donated(self, in_tree: Any, statics: Any) -> tuple[int, ...]:
         if not (self._donate_nums or self._donate_names):
@@ -377,10 +399,11 @@ class JitFunction:
     def clear_cache(self) -> None:
         """Forget all traces and compiled programs of this function."""
         self._entries.clear()
+        self._compiled.clear()
         self._traces.clear()
 
     def _cache_size(self) -> int:
-        return len({id(entry) for entry in self._entries.values()})
+        return len(self._compiled)
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         return self if instance is None else functools.partial(self, instance)

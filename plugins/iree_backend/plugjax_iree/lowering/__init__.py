@@ -3,6 +3,22 @@
 The reasons are measured ones: operations that IREE 3.13 refuses, computes wrongly, or computes slowly.
 """
 
-from plugjax_iree.lowering import dot, gather_scatter, special
+from plugjax_iree.lowering import (
+    conversion,
+    dot,
+    gather_scatter,
+    random_bits,
+    sorting,
+    special,
+    trigonometric,
+)
 
-RULE_SETS = [dot.rules, gather_scatter.rules, special.rules]
+RULE_SETS = [
+    conversion.rules,
+    dot.rules,
+    gather_scatter.rules,
+    random_bits.rules,
+    sorting.rules,
+    special.rules,
+    trigonometric.rules,
+]

@@ -18,15 +18,15 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from plugjax.core import RuleSet, ShapedArray, lowering
-from plugjax.core.dtypes import BOOL, INT8, INT32, is_float
+from plugjax.core import RuleSet, ShapedArray, impl, lowering, registry
+from plugjax.core.dtypes import BOOL, INT32, is_float
 from plugjax.lax import sorting as lax
 from plugjax.stablehlo import mlir
 from plugjax.stablehlo.comparison import compare
 from plugjax.stablehlo.complex import real_aval
 from plugjax.stablehlo.context import EqnContext
 from plugjax.stablehlo.conversion import convert
-from plugjax.stablehlo.host_call import host_call
+from plugjax.stablehlo.host_call import fallback_policy, kernel_call
 from plugjax.stablehlo.mlir import Value
 
 rules = RuleSet(__name__)
@@ -45,14 +45,21 @@ def _sort(
     size = aval.shape[dimension]
     if 0 in aval.shape or size == 1:
         return operands
-    if size > _FEW and ctx.module.emit_host_call is not None:
-        return ctx.host_call(host_call(ctx.eqn, ctx.platform), operands)
+    kernel = registry.table(impl).find(ctx.primitive)
+    if size > _FEW and kernel is not None and _may_call_python(ctx):
+        return ctx.host_call(kernel_call(ctx.eqn, kernel), operands)
     keys: list[tuple[Value, ShapedArray]] = []
     for x, x_aval in zip(operands[:num_keys], ctx.avals_in, strict=False):
         keys.extend(_ordered(x, x_aval))
     if size <= _FEW:
         return _few(ctx, operands, keys, dimension)
     return _Network(ctx, dimension).sort(operands, keys)
+
+
+def _may_call_python(ctx: EqnContext) -> bool:
+    if ctx.module.emit_host_call is None:
+        return False
+    return fallback_policy(ctx.primitive, ctx.platform) != "error"
 
 
 def _ordered(x: Value, aval: ShapedArray) -> list[tuple[Value, ShapedArray]]:
@@ -62,7 +69,7 @@ def _ordered(x: Value, aval: ShapedArray) -> list[tuple[Value, ShapedArray]]:
         parts = [mlir.value(f"stablehlo.{name}", part, [x]) for name in ("real", "imag")]
         return [key for p in parts for key in _ordered(p, part)]
     if aval.dtype == BOOL:
-        return [(convert(x, aval, INT8), ShapedArray(aval.shape, INT8))]
+        return [(convert(x, aval, INT32), ShapedArray(aval.shape, INT32))]
     if not is_float(aval.dtype):
         return [(x, aval)]
     dtype = np.dtype(f"int{8 * aval.dtype.itemsize}")

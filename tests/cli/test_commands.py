@@ -1,0 +1,132 @@
+"""The command line, as a user types it."""
+
+import os
+import re
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from rich.console import Console
+
+from plugjax.cli import digits, doctor
+from plugjax.cli.targets import parse_shapes
+
+
+def plugjax(*arguments, code=0, **environment):
+    done = subprocess.run(
+        [sys.executable, "-m", "plugjax", *arguments],
+        env={**os.environ, "COLUMNS": "200", "TERM": "dumb", **environment},
+        capture_output=True, text=True, timeout=280, check=False,
+    )  # fmt: skip
+    assert done.returncode == code, done.stdout + done.stderr
+    return done.stdout + done.stderr
+
+
+def test_devices_of_all_backends():
+    out = plugjax("devices")
+    for name in ("numpy:0", "xla:cpu:0", "iree:local:0", "iree:task:0"):
+        assert name in out
+
+
+def test_plugins_and_their_state():
+    out = plugjax("plugins", PLUGJAX_NO_PLUGINS="iree")
+    assert "plugjax-numpy 0.1.0" in out
+    assert "blocked by the environment" in out
+    assert "primitives of jax.lax" in out
+
+
+def test_doctor_is_content():
+    out = plugjax("doctor")
+    assert "all is well" in out
+    assert "jaxlib" in out
+
+
+def test_doctor_names_what_is_missing_and_the_command():
+    out = plugjax("doctor", code=1, PLUGJAX_BACKEND="abacus")
+    assert "Unknown backend 'abacus'" in out
+
+
+def test_doctor_gives_the_command_for_a_missing_distribution(monkeypatch):
+    wanted = (*doctor._WANTED, ("plugjax-abacus", "counting", "pip install plugjax-abacus"))
+    monkeypatch.setattr(doctor, "_WANTED", wanted)
+    console = Console(record=True, width=160)
+    assert not doctor.run(console)
+    text = console.export_text()
+    assert "missing" in text
+    assert "to mend: pip install plugjax-abacus" in text
+
+
+def test_an_error_is_one_line():
+    out = plugjax("export", "nowhere.py", "--entry", "f:f32[1]", "-o", "x.vmfb", code=2)
+    assert "nowhere.py does not exist" in out
+    assert "Traceback" not in out
+
+
+def test_check_reports_before_compiling(tmp_path):
+    program = tmp_path / "program.py"
+    program.write_text(
+        "import plugjax.numpy as jnp\n"
+        "from plugjax.core import Primitive, RuleSet, abstract_eval, hookimpl, impl, registry\n"
+        "odd_p, rules = Primitive('odd'), RuleSet('program')\n"
+        "rules.define(impl, odd_p)(lambda x: x)\n"
+        "rules.define(abstract_eval, odd_p)(lambda x: x)\n"
+        "plugin = type('P', (), {'plugjax_rules': staticmethod(hookimpl(lambda: [rules]))})\n"
+        "registry.active().load(plugin)\n"
+        "def fine(x): return jnp.sin(x)\n"
+        "def lacking(x): return odd_p.bind(jnp.sin(x))\n"
+    )
+    out = plugjax("check", str(program), "--entry", "fine=f32[3]")
+    assert "every primitive has a lowering" in out
+    out = plugjax("check", str(program), "--entry", "lacking=f32[3]", "--backend", "xla", code=1)
+    assert re.search(r"lacking.*odd.*1", out)
+
+
+def test_cache_list_size_clear(tmp_path):
+    environment = {"PLUGJAX_CACHE_DIR": str(tmp_path / "cache"), "PLUGJAX_BACKEND": "xla"}
+    code = "import plugjax, plugjax.numpy as jnp; plugjax.jit(lambda x: jnp.sin(x) * 3)(jnp.arange(5.0))"
+    subprocess.run([sys.executable, "-c", code], env={**os.environ, **environment}, check=True)
+    assert re.search(r"[1-9]\d* entries", plugjax("cache", "size", **environment))
+    assert re.search(r"[0-9a-f]{16}", plugjax("cache", "list", **environment))
+    plugjax("cache", "clear", **environment)
+    assert "0 entries" in plugjax("cache", "size", **environment)
+    assert "off" in plugjax("cache", "size", PLUGJAX_CACHE_DIR="off")
+
+
+def test_demo_twice_trains_compares_exports_and_finds_its_programs_in_the_cache(tmp_path):
+    environment = {"PLUGJAX_CACHE_DIR": str(tmp_path / "cache")}
+    first = plugjax("demo", "--epochs", "12", "--output", str(tmp_path / "out"), **environment)
+    accuracies = [float(a) for a in re.findall(r"(\d+\.\d+) %", first)]
+    assert len(accuracies) == 4
+    assert min(accuracies) > 95
+    differences = [float(d) for d in re.findall(r"\d\.\de[+-]\d\d", first)]
+    assert len(differences) == 3
+    assert max(differences) < 1e-6
+    assert "360 of 360 test images" in first
+    assert re.search(r"0 programs found, [1-9]\d* written", first)
+    assert (tmp_path / "out" / "digits.vmfb").exists()
+    second = plugjax("demo", "--epochs", "1", **environment)
+    assert re.search(r"[1-9]\d* programs found, 0 written", second)
+
+
+def test_digits_are_real_and_split():
+    data = digits.load()
+    assert data.train_images.shape == (1437, 64)
+    assert data.test_images.shape == (360, 64)
+    assert set(np.unique(data.test_labels)) == set(range(10))
+    assert data.train_images.max() == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [("f32[1,64]", [((1, 64), "float32")]), ("i32[], bf16[3]", [((), "int32"), ((3,), "bfloat16")])],
+)
+def test_shapes_on_the_command_line(text, expected):
+    assert [(s.shape, s.dtype.name) for s in parse_shapes(text)] == expected
+
+
+@pytest.mark.parametrize("text", ["f33[1]", "f32", "f32[1]x", "f32[a]"])
+def test_unreadable_shapes_say_where(text):
+    with pytest.raises(ValueError, match="cannot read|comma"):
+        parse_shapes(text)
