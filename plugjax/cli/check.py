@@ -9,9 +9,9 @@ from rich.table import Table
 
 from plugjax.cli.targets import load, lookup, parse_shapes
 from plugjax.core import registry
-from plugjax.core.compile import run_passes
 from plugjax.core.jaxpr import Jaxpr, subjaxprs
 from plugjax.core.rules import impl, lowering
+from plugjax.core.transforms.compile import run_passes
 from plugjax.core.transforms.jit import make_jaxpr
 
 

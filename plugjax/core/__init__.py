@@ -7,7 +7,6 @@ from plugjax.core import dtypes, errors, hookspecs, registry
 from plugjax.core.array import Array, as_array, aval_of, device_get, device_put
 from plugjax.core.aval import ShapedArray, ShapeDtypeStruct
 from plugjax.core.backend import Backend, BackendSpec, Executable
-from plugjax.core.compile import Compiled
 from plugjax.core.config import config
 from plugjax.core.device import Device, Placement, SingleDeviceSharding
 from plugjax.core.eval import EvalTrace
@@ -20,19 +19,22 @@ from plugjax.core.jaxpr import (
     Var,
     eval_jaxpr,
     jaxpr_as_fun,
+    set_printer,
     subjaxprs,
 )
+from plugjax.core.jaxpr_print import print_jaxpr
 from plugjax.core.operators import methods
-from plugjax.core.physical import physical_rule
 from plugjax.core.primitive import Primitive
 from plugjax.core.registry import Registry
 from plugjax.core.rules import LazyRules, RuleKind, RuleSet, abstract_eval, impl, lowering
 from plugjax.core.trace import Trace, Tracer, state
 from plugjax.core.transforms.batching import Axis, batching_rule
+from plugjax.core.transforms.compile import Compiled
 from plugjax.core.transforms.dce import dce_rule
 from plugjax.core.transforms.jit import set_evaluator_type
 from plugjax.core.transforms.jvp import jvp_rule
 from plugjax.core.transforms.linearize import linearize_rule
+from plugjax.core.transforms.physical import physical_rule
 from plugjax.core.transforms.transpose import (
     UndefinedPrimal,
     is_undefined_primal,
@@ -45,6 +47,7 @@ jvp = jvp_rule
 transpose = transpose_rule
 
 set_evaluator_type(EvalTrace)
+set_printer(print_jaxpr)
 
 
 def _array_methods() -> dict[str, object]:

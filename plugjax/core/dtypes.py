@@ -53,7 +53,7 @@ class ExtendedDType:
     """A dtype that exists only in avals, and is stored as an array of a plain dtype with extra trailing axes.
 
     Random keys are the example: an array of keys ``[...]`` is stored as ``uint32[..., 2]``. Interpreters see the
-    logical shape; the pass ``core.physical`` rewrites a program to the stored one before any backend sees it.
+    logical shape; the pass ``core.transforms.physical`` rewrites a program to the stored one before any backend sees it.
     """
 
     name: str

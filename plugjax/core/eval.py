@@ -10,7 +10,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from plugjax.core import caches, registry
-from plugjax.core import compile as compilation
 from plugjax.core.array import Array, concrete, default_placement, transfer
 from plugjax.core.aval import ShapedArray
 from plugjax.core.config import config
@@ -21,6 +20,7 @@ from plugjax.core.jaxpr import ClosedJaxpr, Jaxpr, Var, new_eqn, subjaxprs
 from plugjax.core.primitive import Primitive
 from plugjax.core.rules import abstract_eval, impl
 from plugjax.core.trace import Trace, set_base, state
+from plugjax.core.transforms.compile import compiled_call
 
 
 class EvalTrace(Trace):
@@ -111,7 +111,7 @@ def make_entry(
         rule = registry.table(impl).find(primitive)
         if rule is not None:
             return host_entry(rule, params, out_avals, placement, primitive.multiple_results)
-    run = compilation.compiled_call(
+    run = compiled_call(
         single_equation(primitive, avals, params, out_avals), placement, {"name": primitive.name}
     )
     if primitive.multiple_results:

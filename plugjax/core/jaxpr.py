@@ -51,6 +51,19 @@ class Literal:
 Atom: TypeAlias = Var | Literal
 
 
+def _plain_text(jaxpr: Jaxpr) -> str:
+    return f"Jaxpr({len(jaxpr.eqns)} equations)"
+
+
+_printer: Callable[[Jaxpr], str] = _plain_text
+
+
+def set_printer(printer: Callable[[Jaxpr], str]) -> None:
+    """Install what ``str(jaxpr)`` calls: once, by ``core``."""
+    global _printer
+    _printer = printer
+
+
 class JaxprEqn:
     """One equation: ``outvars = primitive[params] invars``."""
 
@@ -108,9 +121,7 @@ class Jaxpr:
         self.debug_name = debug_name
 
     def __str__(self) -> str:
-        from plugjax.core.jaxpr_print import print_jaxpr  # noqa: PLC0415  # printing is loaded when asked for
-
-        return print_jaxpr(self)
+        return _printer(self)
 
     __repr__ = __str__
 

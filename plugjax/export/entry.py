@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 from plugjax.core import pytree
 from plugjax.core.array import aval_of
 from plugjax.core.aval import ShapedArray
-from plugjax.core.compile import run_passes
 from plugjax.core.errors import LoweringError
 from plugjax.core.jaxpr import ClosedJaxpr
+from plugjax.core.transforms.compile import run_passes
 from plugjax.core.transforms.jit import JitFunction, jit
 
 

@@ -12,11 +12,11 @@ from plugjax.core.array import aval_of
 from plugjax.core.aval import ShapedArray
 from plugjax.core.dtypes import DType, DTypeLike
 from plugjax.core.errors import DtypeError
-from plugjax.core.physical import physical_rule
 from plugjax.core.primitive import Primitive
 from plugjax.core.rules import RuleSet, abstract_eval
 from plugjax.core.transforms.batching import batching_rule
 from plugjax.core.transforms.jvp import jvp_rule
+from plugjax.core.transforms.physical import physical_rule
 from plugjax.core.transforms.transpose import transpose_rule
 from plugjax.core.vocabulary import Zero, convert_element_type_p, moveaxis
 from plugjax.lax.families import ANY, elementwise, elementwise_batching, linear, zero_derivative
@@ -37,8 +37,9 @@ def convert_element_type(operand: Any, new_dtype: DTypeLike) -> Any:
     Differs from NumPy:
         A complex operand loses its imaginary part without a warning; bool from float is ``x != 0``.
     """
-    if new_dtype in (int, float, complex, bool):
-        weak, dtype = new_dtype is not bool, dtypes.canonicalize(new_dtype)
+    # By identity: a NumPy dtype equals the Python type of its kind.
+    if any(new_dtype is kind for kind in (int, float, complex)):
+        weak, dtype = True, dtypes.canonicalize(new_dtype)
     else:
         weak, dtype = False, dtypes.canonicalize(new_dtype)
     aval = aval_of(operand)

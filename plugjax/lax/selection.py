@@ -9,11 +9,11 @@ from plugjax.core import dtypes
 from plugjax.core.array import aval_of
 from plugjax.core.aval import ShapedArray
 from plugjax.core.errors import DtypeError, ShapeError
-from plugjax.core.physical import physical_rule
 from plugjax.core.primitive import Primitive
 from plugjax.core.rules import RuleSet, abstract_eval
 from plugjax.core.transforms.batching import Axis, batching_rule, materialize
 from plugjax.core.transforms.jvp import jvp_rule
+from plugjax.core.transforms.physical import physical_rule
 from plugjax.core.transforms.transpose import is_undefined_primal, transpose_rule
 from plugjax.core.vocabulary import (
     Zero,

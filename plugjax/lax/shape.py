@@ -14,11 +14,11 @@ from plugjax.core.array import as_array, aval_of
 from plugjax.core.aval import ShapedArray
 from plugjax.core.dtypes import DType, DTypeLike
 from plugjax.core.errors import DtypeError, ShapeError
-from plugjax.core.physical import physical_rule
 from plugjax.core.primitive import Primitive
 from plugjax.core.rules import RuleSet, abstract_eval
 from plugjax.core.transforms.batching import Axis, batching_rule
 from plugjax.core.transforms.jvp import jvp_rule
+from plugjax.core.transforms.physical import physical_rule
 from plugjax.core.vocabulary import (
     broadcast_in_dim_p,
     convert_element_type_p,

@@ -12,11 +12,11 @@ from plugjax.core import dtypes
 from plugjax.core.array import aval_of
 from plugjax.core.aval import ShapedArray
 from plugjax.core.errors import ShapeError
-from plugjax.core.physical import physical_rule
 from plugjax.core.primitive import Primitive
 from plugjax.core.rules import RuleSet, abstract_eval
 from plugjax.core.trace import Tracer
 from plugjax.core.transforms.batching import Axis, batching_rule
+from plugjax.core.transforms.physical import physical_rule
 from plugjax.lax.arithmetic import add
 from plugjax.lax.axes import canonical_axis, inserted, static_ints, static_sizes
 from plugjax.lax.comparison import lt

@@ -78,18 +78,15 @@ from plugjax.numpy.dtypes_info import (
     can_cast,
     cdouble,
     character,
-    complex128,
     complex64,
+    complex128,
     complexfloating,
     csingle,
     double,
     dtype,
     finfo,
     flexible,
-    float16,
-    float32,
     float4_e2m1fn,
-    float64,
     float8_e3m4,
     float8_e4m3,
     float8_e4m3b11fnuz,
@@ -98,16 +95,19 @@ from plugjax.numpy.dtypes_info import (
     float8_e5m2,
     float8_e5m2fnuz,
     float8_e8m0fnu,
+    float16,
+    float32,
+    float64,
     floating,
     generic,
     iinfo,
     inexact,
-    int16,
     int2,
-    int32,
     int4,
-    int64,
     int8,
+    int16,
+    int32,
+    int64,
     int_,
     integer,
     iscomplexobj,
@@ -123,12 +123,12 @@ from plugjax.numpy.dtypes_info import (
     signedinteger,
     single,
     uint,
-    uint16,
     uint2,
-    uint32,
     uint4,
-    uint64,
     uint8,
+    uint16,
+    uint32,
+    uint64,
     unsignedinteger,
 )
 from plugjax.numpy.einsum import einsum, einsum_path
@@ -138,9 +138,9 @@ from plugjax.numpy.exponential import (
     exp2,
     expm1,
     log,
-    log10,
     log1p,
     log2,
+    log10,
     logaddexp,
     logaddexp2,
 )
@@ -277,6 +277,7 @@ from plugjax.numpy.rounding import (
     trunc,
 )
 from plugjax.numpy.selection import clip, nan_to_num, select, where
+from plugjax.numpy.shape_info import ndim, shape, size
 from plugjax.numpy.sorting_searching import (
     argsort,
     argwhere,
@@ -345,7 +346,6 @@ from plugjax.numpy.trigonometric import (
     tanh,
 )
 from plugjax.numpy.updates import fill_diagonal, put, put_along_axis
-from plugjax.numpy.shape_info import ndim, shape, size
 
 bool = bool_
 

@@ -69,6 +69,8 @@ def array(
     """
     if order not in (None, "K"):
         raise NotImplementedError("Only implemented for order='K'")
+    if object is None:
+        raise ValueError("None is not a valid value for jnp.array")
     wanted = None if dtype is None else canonical_dtype("array", dtype)
     result = _from_values(object, wanted, copy)
     if result.ndim < ndmin:
@@ -113,7 +115,7 @@ def _from_values(value: Any, dtype: DType | None, copy: bool) -> Array:
         if dtype is None:
             return as_array(value, "array")  # type: ignore[no-any-return]  # an array
         return from_host(np.array(value, dtype, order="C"))
-    if isinstance(value, (list, tuple)):
+    if isinstance(value, (list, tuple, range)):
         return _from_sequence(value, dtype)
     if hasattr(value, "__jax_array__"):
         return _from_values(value.__jax_array__(), dtype, copy)

@@ -187,7 +187,7 @@ def gather(
 def integers(who: str, indices: ArrayLike) -> Operand:
     found = as_operand(who, indices)
     if not dtypes.is_integer(found.dtype):
-        raise TypeError(f"{who} requires integer indices, got {found.aval.str_short()}; convert them with .astype(int).")
+        raise ValueError(f"{who} requires integer indices, got {found.aval.str_short()}; convert them with .astype(int).")
     return found
 
 

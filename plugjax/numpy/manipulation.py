@@ -69,7 +69,7 @@ def _sizes(x: Array, newshape: Any) -> tuple[int, ...]:
         return sizes
     known = -math.prod(sizes)
     if sizes.count(-1) > 1 or any(n < -1 for n in sizes):
-        raise ValueError(f"can only specify one unknown axis size with a `-1` value, got {sizes}")
+        raise TypeError(f"can only specify one unknown axis size with a `-1` value, got {sizes}")
     if known == 0 or x.size % known:
         raise TypeError(
             f"cannot reshape array of shape {x.shape} (size {x.size}) into shape {sizes} because the product of "

@@ -16,10 +16,10 @@ import numpy as np
 from plugjax import lax
 from plugjax.core.aval import Shape, ShapedArray
 from plugjax.core.dtypes import ExtendedDType
-from plugjax.core.physical import physical_rule
 from plugjax.core.primitive import Primitive
 from plugjax.core.rules import RuleSet, abstract_eval
 from plugjax.core.transforms.batching import Axis, batching_rule
+from plugjax.core.transforms.physical import physical_rule
 from plugjax.core.vocabulary import broadcast_in_dim_p, moveaxis
 from plugjax.lax.families import broadcast_shapes_strict, elementwise_batching, zero_derivative
 from plugjax.lax.random_bits import threefry2x32

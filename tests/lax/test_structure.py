@@ -2,7 +2,7 @@
 
 import itertools
 from collections.abc import Callable
-from collections.abc import Callable
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -19,7 +19,7 @@ from plugjax.core import Registry, ShapedArray, aval_of
 from plugjax.core import plugin as core_plugin
 from plugjax.core.dtypes import ExtendedDType
 from plugjax.core.jaxpr import eval_closed
-from plugjax.core.physical import physicalize
+from plugjax.core.transforms.physical import physicalize
 from plugjax.core.registry import use
 from plugjax.core.transforms.batching import vmap
 from plugjax.core.transforms.grad import jvp, vjp
@@ -368,6 +368,37 @@ SORTING = [
 ]  # fmt: skip
 
 ROWS = [*SHAPE, *SLICING, *GATHER, *SCATTER, *REDUCTION, *DOT, *SORTING]
+CHUNK = 20
+
+
+def chunks(rows):
+    """JAX compiles the rows of a chunk at once, which takes little longer than one row by itself."""
+    rows = list(rows)
+    parts = [rows[i : i + CHUNK] for i in range(0, len(rows), CHUNK)]
+    ids = [f"{part[0].name}..{part[-1].name}-{i}" for i, part in enumerate(parts)]
+    return pytest.mark.parametrize("part", parts, ids=ids)
+
+
+@contextmanager
+def named(row):
+    """An error says which row of a chunk it comes from."""
+    try:
+        yield
+    except Exception as error:
+        error.add_note(f"in the row: {row}")
+        raise
+
+
+# The oracle's values matter, not its speed.
+UNOPTIMISED = {"xla_backend_optimization_level": 0, "xla_llvm_disable_expensive_passes": True}
+
+
+def oracle(calls):
+    """Results of several calls ``(function, *args)`` of JAX, compiled as one program."""
+    functions = [function for function, *_ in calls]
+    args = [tuple(args) for _, *args in calls]
+    together = jax.jit(lambda args: [f(*xs) for f, xs in zip(functions, args, strict=True)])
+    return together.lower(args).compile(compiler_options=UNOPTIMISED)(args)
 
 
 def leaves(tree):
@@ -408,38 +439,58 @@ def tangent(x):
     return RNG.normal(size=x.shape).astype(x.dtype)
 
 
-@pytest.mark.parametrize("row", ROWS, ids=str)
-def test_values(row):
-    before = [np.array(x) for x in row.operands]
-    assert_same(row.function(lax)(*row.operands), row.function(jlax)(*row.operands), row.tolerance)
-    for x, y in zip(row.operands, before, strict=True):
-        assert np.asarray(x).tobytes() == y.tobytes()
+@chunks(ROWS)
+def test_values(part):
+    everything = oracle([(row.function(jlax), *row.operands) for row in part])
+    for row, expected in zip(part, everything, strict=True):
+        with named(row):
+            before = [np.array(x) for x in row.operands]
+            assert_same(row.function(lax)(*row.operands), expected, row.tolerance)
+            for x, y in zip(row.operands, before, strict=True):
+                assert np.asarray(x).tobytes() == y.tobytes()
 
 
-@pytest.mark.parametrize("row", [r for r in ROWS if differentiable(r)], ids=str)
-def test_derivatives(row):
+def variable(row, module):
+    """The row as a function of what it is differentiated by, and the point."""
+    function = row.function(module)
     if row.name == "scatter_mul":
         # JAX, too, has this derivative by the updates for unique indices only.
-        ours, theirs = (
-            (lambda m: lambda x: row.function(m)(x, *row.operands[1:]))(m) for m in (lax, jlax)
-        )
-        operands = row.operands[:1]
-    else:
-        ours, theirs = row.function(lax), row.function(jlax)
-        operands = row.operands
-    tangents = tuple(tangent(x) for x in operands)
-    expected = jax.jvp(theirs, operands, tangents)
-    found = jvp(ours, operands, tangents)
-    assert_same(found[0], expected[0], row.tolerance)
-    assert_same(found[1], expected[1], row.tolerance, weak=False)
-    out, pull = jax.vjp(theirs, *operands)
-    bars = jax.tree.map(tangent, out)
-    _, our_pull = vjp(ours, *operands)
-    assert_same(our_pull(bars), pull(bars), row.tolerance, weak=False)
+        return (lambda x: function(x, *row.operands[1:])), row.operands[:1]
+    return function, row.operands
 
 
-@pytest.mark.parametrize("row", [r for r in ROWS if r.operands], ids=str)
-def test_batching(row):
+def derivatives(jvp, vjp, function, point, tangents, bars):
+    return jvp(function, point, tangents), vjp(function, *point)[1](bars)
+
+
+@chunks(r for r in ROWS if differentiable(r))
+def test_derivatives(part):
+    calls = []
+    for row in part:
+        with named(row):
+            function, point = variable(row, lax)
+            tangents = tuple(tangent(x) for x in point)
+            bars = jax.tree.map(tangent, function(*point))
+            theirs = partial(derivatives, jax.jvp, jax.vjp, variable(row, jlax)[0])
+            calls.append((theirs, point, tangents, bars))
+    everything = oracle(calls)
+    for row, (_, *call), ((value, value_dot), x_bars) in zip(part, calls, everything, strict=True):
+        with named(row):
+            found, our_bars = derivatives(jvp, vjp, variable(row, lax)[0], *call)
+            assert_same(found[0], value, row.tolerance)
+            assert_same(found[1], value_dot, row.tolerance, weak=False)
+            assert_same(our_bars, x_bars, row.tolerance, weak=False)
+
+
+@chunks(r for r in ROWS if r.operands)
+def test_batching(part):
+    for row in part:
+        with named(row):
+            check_batching(row)
+
+
+def check_batching(row):
+    function = row.function(lax)
     ranks = [np.ndim(x) for x in row.operands]
     choices = [(None, 0) if rank == 0 else (None, 0, rank) for rank in ranks]
     combinations = [c for c in itertools.product(*choices) if any(d is not None for d in c)]
@@ -453,10 +504,10 @@ def test_batching(row):
                 np.roll(x, 1, 0) if np.ndim(x) else np.asarray(x + np.asarray(x).dtype.type(1)),
             ]
             operands.append(x if d is None else np.stack(stacked, d))
-        found = vmap(row.function(lax), in_axes=axes)(*operands)
+        found = vmap(function, in_axes=axes)(*operands)
         instances = [
             leaves(
-                row.function(lax)(
+                function(
                     *[
                         x if d is None else np.take(x, i, d)
                         for x, d in zip(operands, axes, strict=True)
@@ -469,29 +520,39 @@ def test_batching(row):
         assert_same(found, expected, row.tolerance, weak=False)
 
 
-@pytest.mark.parametrize("row", [r for r in ROWS if differentiable(r)][::3], ids=str)
-def test_batched_derivatives(row):
-    """vmap of vjp: the rules that transposes are written in are batched, too."""
-    (position, x), *_ = [
-        (i, x) for i, x in enumerate(row.operands) if np.asarray(x).dtype.kind in "fcV"
-    ]
+def gradients(vmap, vjp, row, module, stacked, bars):
+    """vmap of vjp, by the first operand that has a derivative."""
+    position = first_inexact(row)
+    function = row.function(module)
 
-    def gradient(module, pullback, x, bars):
+    def gradient(x, bar):
         def along(value):
-            return row.function(module)(
-                *row.operands[:position], value, *row.operands[position + 1 :]
-            )
+            return function(*row.operands[:position], value, *row.operands[position + 1 :])
 
-        return pullback(along, x)[1](bars)[0]
+        return vjp(along, x)[1](bar)[0]
 
-    out = jax.eval_shape(row.function(jlax), *row.operands)
-    bars = jax.tree.map(
-        lambda y: np.stack([tangent(np.zeros(y.shape, y.dtype)) for _ in range(3)]), out
-    )
-    stacked = np.stack([np.asarray(x)] * 3)
-    found = vmap(partial(gradient, lax, vjp))(stacked, bars)
-    expected = jax.vmap(partial(gradient, jlax, jax.vjp))(stacked, bars)
-    assert_same(found, expected, 3 * row.tolerance, weak=False)
+    return vmap(gradient)(stacked, bars)
+
+
+def first_inexact(row):
+    return next(i for i, x in enumerate(row.operands) if np.asarray(x).dtype.kind in "fcV")
+
+
+@chunks([r for r in ROWS if differentiable(r)][::3])
+def test_batched_derivatives(part):
+    """vmap of vjp: the rules that transposes are written in are batched, too."""
+    calls = []
+    for row in part:
+        out = row.function(lax)(*row.operands)
+        bars = jax.tree.map(
+            lambda y: np.stack([tangent(np.zeros(y.shape, y.dtype)) for _ in range(3)]), out
+        )
+        stacked = np.stack([np.asarray(row.operands[first_inexact(row)])] * 3)
+        calls.append((partial(gradients, jax.vmap, jax.vjp, row, jlax), stacked, bars))
+    for row, (_, *call), expected in zip(part, calls, oracle(calls), strict=True):
+        with named(row):
+            found = gradients(vmap, vjp, row, lax, *call)
+            assert_same(found, expected, 3 * row.tolerance, weak=False)
 
 
 def test_starts_of_narrow_dtypes_count_from_the_end_of_long_axes():

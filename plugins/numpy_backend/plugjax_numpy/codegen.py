@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from plugjax.core import ClosedJaxpr, Literal, impl, registry
-from plugjax.core.compile import run_passes
 from plugjax.core.errors import MissingRuleError
 from plugjax.core.jaxpr import JaxprEqn, Var, memoise
+from plugjax.core.transforms.compile import run_passes
 from plugjax_numpy.kernels import ufunc
 
 

@@ -17,7 +17,6 @@ from plugjax.core import caches, pytree
 from plugjax.core.array import Array, as_array, aval_of, concrete, default_placement, transfer
 from plugjax.core.aval import ShapedArray, ShapeDtypeStruct
 from plugjax.core.backend import as_device, get_backend
-from plugjax.core.compile import Compiled, lowered_text
 from plugjax.core.config import config
 from plugjax.core.device import Device, Placement, common_placement
 from plugjax.core.jaxpr import ClosedJaxpr, JaxprEqn, eval_closed
@@ -26,6 +25,7 @@ from plugjax.core.rules import RuleSet, abstract_eval
 from plugjax.core.trace import Tracer, state
 from plugjax.core.transforms import staging
 from plugjax.core.transforms.batching import Axis, batch_jaxpr, batching_rule, materialize
+from plugjax.core.transforms.compile import Compiled, lowered_text
 from plugjax.core.transforms.dce import dce_rule, prune_closed
 from plugjax.core.transforms.jvp import jvp_jaxpr, jvp_rule
 from plugjax.core.transforms.linearize import linearize_jaxpr, linearize_rule

@@ -16,7 +16,6 @@ import numpy as np
 
 from plugjax.core import RuleSet, ShapedArray, lowering
 from plugjax.core.dtypes import BOOL, INT32, DType
-
 from plugjax.lax import gather_scatter as lax
 from plugjax.lax.dimension_numbers import (
     GatherDimensionNumbers,

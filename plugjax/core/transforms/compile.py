@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from plugjax.core import physical, registry
+from plugjax.core import registry
 from plugjax.core.array import Array, from_host, transfer
 from plugjax.core.backend import Backend, Executable
 from plugjax.core.config import config
@@ -15,6 +15,7 @@ from plugjax.core.device import Placement
 from plugjax.core.jaxpr import ClosedJaxpr, Jaxpr, Var
 from plugjax.core.jaxpr_check import check_jaxpr
 from plugjax.core.transforms.dce import dce
+from plugjax.core.transforms.physical import physicalize
 from plugjax.core.transforms.simplify import simplify
 
 # Constants above this number of bytes are passed as arguments: as literals they would be printed, parsed and hashed.
@@ -24,7 +25,7 @@ EMBED_LIMIT = 256
 def run_passes(jaxpr: ClosedJaxpr, platform: str) -> ClosedJaxpr:
     """The program after physical rewriting, the standard passes, and those of plugins."""
     checking = config.read("enable_checks")
-    passes: list[Callable[[ClosedJaxpr], ClosedJaxpr]] = [physical.physicalize, simplify, dce]
+    passes: list[Callable[[ClosedJaxpr], ClosedJaxpr]] = [physicalize, simplify, dce]
     for extra in registry.active().hook.plugjax_jaxpr_passes(platform=platform):
         passes.extend(extra)
     for each in passes:
