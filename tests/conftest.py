@@ -1,11 +1,5 @@
 """Options and fixtures of the test suite."""
 
-import os
-
-os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")
-os.environ.setdefault("JAX_PLATFORMS", "cpu")
-os.environ.setdefault("PLUGJAX_BACKEND", "numpy")
-
 import pytest
 
 import plugjax
@@ -32,9 +26,3 @@ def pytest_generate_tests(metafunc):
 def on_backend(backend):
     with plugjax.default_device(backend):
         yield backend
-
-
-@pytest.fixture(scope="session", autouse=True)
-def _private_cache(tmp_path_factory):
-    """The user's compilation cache is neither used nor filled."""
-    os.environ["PLUGJAX_CACHE_DIR"] = str(tmp_path_factory.mktemp("cache"))

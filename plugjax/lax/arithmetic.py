@@ -157,9 +157,7 @@ def _neg_transpose(y_bar: Any, x: Any) -> tuple[Any]:
     return (neg(y_bar),)
 
 
-def _linear_in_both(
-    primitive: Primitive, second: Any
-) -> None:
+def _linear_in_both(primitive: Primitive, second: Any) -> None:
     """Derivative of ``x + y`` and ``x - y``: the tangents, combined alike."""
 
     @rules.define(jvp_rule, primitive)

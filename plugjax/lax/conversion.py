@@ -86,9 +86,7 @@ def _convert_jvp(
 
 @rules.define(transpose_rule, convert_element_type_p)
 def _convert_transpose(y_bar: Any, x: Any, *, new_dtype: DType, weak_type: bool) -> tuple[Any]:
-    return (
-        convert_element_type_p.bind(y_bar, new_dtype=x.aval.dtype, weak_type=x.aval.weak_type),
-    )
+    return (convert_element_type_p.bind(y_bar, new_dtype=x.aval.dtype, weak_type=x.aval.weak_type),)
 
 
 rules.define(batching_rule, convert_element_type_p)(elementwise_batching(convert_element_type_p))

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from plugjax.core import dtypes
-from plugjax.core.array import aval_of
+from plugjax.core.array import Array, aval_of, from_host
 from plugjax.core.aval import ShapedArray
 from plugjax.core.dtypes import DType
 from plugjax.core.errors import DtypeError, ShapeError
@@ -179,7 +179,9 @@ def elementwise_batching(primitive: Primitive) -> Callable[..., tuple[Any, Any]]
             if d is None:
                 if aval.shape:
                     x = broadcast_in_dim_p.bind(
-                        x, shape=(1, *aval.shape), broadcast_dimensions=tuple(range(1, aval.ndim + 1))
+                        x,
+                        shape=(1, *aval.shape),
+                        broadcast_dimensions=tuple(range(1, aval.ndim + 1)),
                     )
             else:
                 x = moveaxis(x, d, 0)
@@ -204,9 +206,7 @@ def unbroadcast(bar: Any, aval: ShapedArray) -> Any:
         return bar
     if not aval.shape:
         return reduce_sum_p.bind(bar, axes=tuple(range(found.ndim)))
-    axes = tuple(
-        i for i, (a, b) in enumerate(zip(found.shape, aval.shape, strict=True)) if a != b
-    )
+    axes = tuple(i for i, (a, b) in enumerate(zip(found.shape, aval.shape, strict=True)) if a != b)
     return reshape_p.bind(reduce_sum_p.bind(bar, axes=axes), new_sizes=aval.shape)
 
 
@@ -225,6 +225,7 @@ def partials(rules: RuleSet, primitive: Primitive) -> Callable[[Any], Any]:
     An entry is the partial derivative of the result by the operand; ``None`` where it is zero. The entries are computed
     only for operands that have a tangent if the function returns callables.
     """
+
     def register(function: Callable[..., Sequence[Any]]) -> Callable[..., Sequence[Any]]:
         @rules.define(jvp_rule, primitive)
         def _jvp(primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> tuple[Any, Any]:
@@ -279,6 +280,11 @@ def convert(x: Any, dtype: DType, weak_type: bool = False) -> Any:
 
 
 def scalar(value: Any, like: Any) -> Any:
-    """A scalar of the dtype of ``like``, for use in a formula."""
-    dtype = aval_of(like).dtype
-    return np.asarray(value, dtype)[()] if dtype in dtypes.CUSTOM_FLOATS else dtype.type(value)
+    """A scalar of the dtype of ``like``, and weak if ``like`` is, for use in a formula."""
+    aval = aval_of(like)
+    dtype = aval.dtype
+    number = np.asarray(value, dtype)[()] if dtype in dtypes.CUSTOM_FLOATS else dtype.type(value)
+    if not aval.weak_type:
+        return number
+    placement = like._placement if type(like) is Array else None
+    return from_host(number, weak_type=True, placement=placement)

@@ -155,10 +155,12 @@ def _clamp_jvp(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, An
 
 
 @rules.define(batching_rule, clamp_p)
-def _clamp_batching(
-    axis: Axis, args: Sequence[Any], dims: Sequence[int | None]
-) -> tuple[Any, int]:
-    if dims[0] is None and dims[2] is None and not (aval_of(args[0]).shape or aval_of(args[2]).shape):
+def _clamp_batching(axis: Axis, args: Sequence[Any], dims: Sequence[int | None]) -> tuple[Any, int]:
+    if (
+        dims[0] is None
+        and dims[2] is None
+        and not (aval_of(args[0]).shape or aval_of(args[2]).shape)
+    ):
         return clamp(*args), dims[1]  # type: ignore[return-value]  # the operand is batched
     x = materialize(args[1], dims[1], axis)
     full = aval_of(x).shape

@@ -103,7 +103,9 @@ def floor_divide(x: ArrayLike, y: ArrayLike, /) -> Array:
         return lax.div(x, y)
     if kind == "i":
         quotient = lax.div(x, y)
-        uneven = lax.bitwise_and(lax.ne(lax.sign(x), lax.sign(y)), lax.ne(lax.rem(x, y), scalar(0, x)))
+        uneven = lax.bitwise_and(
+            lax.ne(lax.sign(x), lax.sign(y)), lax.ne(lax.rem(x, y), scalar(0, x))
+        )
         return pick(uneven, lax.sub(quotient, scalar(1, x)), quotient)
     if kind == "c":
         raise TypeError("floor_divide does not support complex-valued inputs")
@@ -287,7 +289,9 @@ def hypot(x: ArrayLike, y: ArrayLike, /) -> Array:
     """``sqrt(x**2 + y**2)`` without overflow."""
     x, y = promote_inexact("hypot", x, y)
     if x.dtype.kind == "c":
-        raise ValueError("jnp.hypot is not well defined for complex-valued inputs; take real or imag first.")
+        raise ValueError(
+            "jnp.hypot is not well defined for complex-valued inputs; take real or imag first."
+        )
     x, y = lax.abs(x), lax.abs(y)
     larger, smaller = lax.max(x, y), lax.min(x, y)
     zero = scalar(0, larger)

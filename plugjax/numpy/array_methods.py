@@ -39,7 +39,11 @@ def _reshape(x: Array, *args: Any, order: str = "C", copy: bool | None = None) -
 
 
 def _transpose(x: Array, *args: Any) -> Array:
-    axes = args[0] if len(args) == 1 and (args[0] is None or hasattr(args[0], "__iter__")) else args or None
+    axes = (
+        args[0]
+        if len(args) == 1 and (args[0] is None or hasattr(args[0], "__iter__"))
+        else args or None
+    )
     return manipulation.transpose(x, axes)
 
 
@@ -75,11 +79,15 @@ def _view(x: Array, dtype: DTypeLike | None = None, type: None = None) -> Array:
     if old == new:
         return lax.bitcast_convert_type(x, wanted)
     if not x.ndim:
-        raise ValueError("Changing the dtype of a 0d array is only supported if the itemsize is unchanged.")
+        raise ValueError(
+            "Changing the dtype of a 0d array is only supported if the itemsize is unchanged."
+        )
     if old > new:
         return lax.collapse(lax.bitcast_convert_type(x, wanted), x.ndim - 1)
     if x.shape[-1] * old % new:
-        raise ValueError("When changing to a larger dtype, its size must be a divisor of the total size in bytes of the last axis.")
+        raise ValueError(
+            "When changing to a larger dtype, its size must be a divisor of the total size in bytes of the last axis."
+        )
     grouped = lax.reshape(x, (*x.shape[:-1], x.shape[-1] * old // new, new // old))
     return lax.bitcast_convert_type(grouped, wanted)
 
@@ -98,7 +106,9 @@ def _compress(x: Array, condition: Any, axis: int | None = None, **kwargs: Any) 
 
 def _namespace(api_version: str | None = None) -> Any:
     if api_version is not None and api_version not in ("2021.12", "2022.12", "2023.12", "2024.12"):
-        raise ValueError(f"__array_namespace__: unsupported api_version {api_version!r}; 2024.12 is the newest.")
+        raise ValueError(
+            f"__array_namespace__: unsupported api_version {api_version!r}; 2024.12 is the newest."
+        )
     return sys.modules["plugjax.numpy"]
 
 
@@ -125,7 +135,9 @@ def _array_ufunc(ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
     if method == "reduce" and traced and ufunc.__name__ in _REDUCTIONS:
         kwargs.setdefault("axis", 0)
         return getattr(namespace, _REDUCTIONS[ufunc.__name__])(*inputs, **kwargs)
-    return getattr(ufunc, method)(*_to_numpy(inputs), **{k: _to_numpy(v) for k, v in kwargs.items()})
+    return getattr(ufunc, method)(
+        *_to_numpy(inputs), **{k: _to_numpy(v) for k, v in kwargs.items()}
+    )
 
 
 _REDUCTIONS = {

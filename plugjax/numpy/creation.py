@@ -142,13 +142,18 @@ def _from_sequence(value: Sequence[Any], dtype: DType | None) -> Array:
     if all(type(leaf) in _PYTHON for leaf in leaves):
         if dtype is None:
             kinds = {type(leaf) for leaf in leaves}
-            widest = next((k for k in (complex, float, int) if k in kinds), bool if leaves else float)
+            widest = next(
+                (k for k in (complex, float, int) if k in kinds), bool if leaves else float
+            )
             dtype = dtypes.canonicalize(widest)
         return from_host(np.array(value, dtype))
     if dtype is None:
         check_arraylike("array", *leaves)
         dtype, _ = join_dtypes(*leaves)
-    if any(isinstance(leaf, Tracer) or dtypes.is_extended(getattr(leaf, "dtype", None)) for leaf in leaves):
+    if any(
+        isinstance(leaf, Tracer) or dtypes.is_extended(getattr(leaf, "dtype", None))
+        for leaf in leaves
+    ):
         parts = [_from_values(item, dtype, False) for item in value]
         return lax.concatenate([lax.expand_dims(part, (0,)) for part in parts], 0)
     return from_host(np.array(_as_numpy(value)).astype(dtype))
@@ -181,11 +186,17 @@ def _shape(who: str, shape: Any) -> tuple[int, ...]:
     elif isinstance(shape, Tracer):
         raise ConcretizationTypeError(shape, f"Shapes must be concrete; {who} got a traced shape.")
     elif not isinstance(shape, (tuple, list)):
-        shape = (shape,) if not getattr(shape, "shape", ()) and not hasattr(shape, "__iter__") else tuple(shape)
+        shape = (
+            (shape,)
+            if not getattr(shape, "shape", ()) and not hasattr(shape, "__iter__")
+            else tuple(shape)
+        )
     sizes = []
     for size in shape:
         if isinstance(size, Tracer):
-            raise ConcretizationTypeError(size, f"Shapes must be concrete; {who} got a traced size.")
+            raise ConcretizationTypeError(
+                size, f"Shapes must be concrete; {who} got a traced size."
+            )
         try:
             sizes.append(operator.index(size))
         except TypeError:
@@ -366,7 +377,11 @@ def linspace(
     shape = np.broadcast_shapes(low.shape, high.shape)
     low, high = (broadcast_to_shape("linspace", v, shape) for v in (low, high))
     divisions = num - 1 if endpoint else num
-    step = lax.div(lax.sub(high, low), scalar(divisions, low)) if divisions > 0 else lax.full_like(low, np.nan)
+    step = (
+        lax.div(lax.sub(high, low), scalar(divisions, low))
+        if divisions > 0
+        else lax.full_like(low, np.nan)
+    )
     if num > 1:
         ramp = lax.div(lax.iota(_real(computed), divisions), _real(computed).type(divisions))
         ramp = lax.reshape(converted(ramp, computed), (divisions, *(1,) * len(shape)))
@@ -403,7 +418,11 @@ def logspace(
     """``base`` to the power of evenly spaced exponents."""
     exponents = linspace(start, stop, num, endpoint, axis=axis)
     values = lax.pow(*promote_inexact("logspace", base, exponents))
-    return values if dtype is None else lax.convert_element_type(values, canonical_dtype("logspace", dtype))
+    return (
+        values
+        if dtype is None
+        else lax.convert_element_type(values, canonical_dtype("logspace", dtype))
+    )
 
 
 def geomspace(
@@ -419,9 +438,15 @@ def geomspace(
     low, high = (lax.convert_element_type(v, low.dtype) for v in (low, high))
     flip = lax.bitwise_and(lax.lt(low, scalar(0, low)), lax.lt(high, scalar(0, high)))
     sign = pick(flip, scalar(-1, low), scalar(1, low))
-    exponents = linspace(lax.log(lax.mul(sign, low)), lax.log(lax.mul(sign, high)), num, endpoint, axis=axis)
+    exponents = linspace(
+        lax.log(lax.mul(sign, low)), lax.log(lax.mul(sign, high)), num, endpoint, axis=axis
+    )
     values = lax.mul(sign, lax.exp(exponents))
-    return values if dtype is None else lax.convert_element_type(values, canonical_dtype("geomspace", dtype))
+    return (
+        values
+        if dtype is None
+        else lax.convert_element_type(values, canonical_dtype("geomspace", dtype))
+    )
 
 
 def eye(
@@ -462,7 +487,9 @@ def tril(m: ArrayLike, k: int = 0) -> Array:
     """``m`` with zeros above the ``k``-th diagonal of its last two axes."""
     m = as_operand("tril", m)
     if m.ndim < 2:
-        raise ValueError(f"Argument to jax.numpy.tril must be at least 2D, got {m.aval.str_short()}")
+        raise ValueError(
+            f"Argument to jax.numpy.tril must be at least 2D, got {m.aval.str_short()}"
+        )
     return pick(_lower(m.shape[-2:], k), m, scalar(0, m))
 
 
@@ -470,5 +497,7 @@ def triu(m: ArrayLike, k: int = 0) -> Array:
     """``m`` with zeros below the ``k``-th diagonal of its last two axes."""
     m = as_operand("triu", m)
     if m.ndim < 2:
-        raise ValueError(f"Argument to jax.numpy.triu must be at least 2D, got {m.aval.str_short()}")
+        raise ValueError(
+            f"Argument to jax.numpy.triu must be at least 2D, got {m.aval.str_short()}"
+        )
     return pick(_lower(m.shape[-2:], k - 1), scalar(0, m), m)

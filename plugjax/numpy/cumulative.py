@@ -68,12 +68,19 @@ def cumprod(
 
 
 def _cumulative_api(
-    who: str, scan: Callable[..., Array], x: ArrayLike, axis: int | None, dtype: DTypeLike | None, initial: int | None
+    who: str,
+    scan: Callable[..., Array],
+    x: ArrayLike,
+    axis: int | None,
+    dtype: DTypeLike | None,
+    initial: int | None,
 ) -> Array:
     x = as_operand(who, x)
     if axis is None:
         if x.ndim != 1:
-            raise ValueError(f"The input array has rank {x.ndim}, however the axis argument is required")
+            raise ValueError(
+                f"The input array has rank {x.ndim}, however the axis argument is required"
+            )
         axis = 0
     position = canonical_axis(axis, x.ndim)
     found = _cumulative(who, scan, x, position, dtype, None, promote_integers=True)
@@ -92,7 +99,9 @@ def cumulative_sum(
     include_initial: bool = False,
 ) -> Array:
     """Sums of the elements so far (array API); with ``include_initial``, a 0 in front."""
-    return _cumulative_api("cumulative_sum", lax.cumsum, x, axis, dtype, 0 if include_initial else None)
+    return _cumulative_api(
+        "cumulative_sum", lax.cumsum, x, axis, dtype, 0 if include_initial else None
+    )
 
 
 def cumulative_prod(
@@ -104,4 +113,6 @@ def cumulative_prod(
     include_initial: bool = False,
 ) -> Array:
     """Products of the elements so far (array API); with ``include_initial``, a 1 in front."""
-    return _cumulative_api("cumulative_prod", lax.cumprod, x, axis, dtype, 1 if include_initial else None)
+    return _cumulative_api(
+        "cumulative_prod", lax.cumprod, x, axis, dtype, 1 if include_initial else None
+    )

@@ -100,8 +100,10 @@ class ScalarType(type):
         return hash(cls.dtype.type)
 
     def __eq__(cls, other: object) -> bool:
-        return cls is other or cls.dtype.type == other or (
-            isinstance(other, ScalarType) and other.dtype == cls.dtype
+        return (
+            cls is other
+            or cls.dtype.type == other
+            or (isinstance(other, ScalarType) and other.dtype == cls.dtype)
         )
 
     def __ne__(cls, other: object) -> bool:
@@ -118,7 +120,9 @@ class ScalarType(type):
 
 
 def _scalar_type(name: str, scalar: Any) -> Any:
-    return ScalarType(name, (object,), {"dtype": np.dtype(scalar), "__doc__": f"The dtype ``{name}``."})
+    return ScalarType(
+        name, (object,), {"dtype": np.dtype(scalar), "__doc__": f"The dtype ``{name}``."}
+    )
 
 
 bool_ = _scalar_type("bool_", np.bool_)

@@ -50,7 +50,9 @@ def einsum(
         raise NotImplementedError("The 'out' argument to jnp.einsum is not supported.")
     if isinstance(subscripts, str):
         check_arraylike("einsum", *operands)
-    (parsed_in, parsed_out, arrays) = _opt_einsum().parser.parse_einsum_input((subscripts, *operands))
+    (parsed_in, parsed_out, arrays) = _opt_einsum().parser.parse_einsum_input(
+        (subscripts, *operands)
+    )
     values, wanted, weak = product_operands("einsum", preferred_element_type, *arrays)
     names = parsed_in.split(",")
     for name, value in zip(names, values, strict=True):
@@ -65,7 +67,9 @@ def einsum(
             if known == 1:
                 sizes[letter] = size
             elif size not in (1, known):
-                raise ValueError(f"Size of label {letter!r} for einsum operands does not match: {known} and {size}.")
+                raise ValueError(
+                    f"Size of label {letter!r} for einsum operands does not match: {known} and {size}."
+                )
     path = _path(parsed_in, parsed_out, values, optimize)
     terms = [_simplified(v, n, sizes) for v, n in zip(values, names, strict=True)]
     for chosen in path:
@@ -120,7 +124,11 @@ def _summed(x: Operand, name: str, needed: set[str]) -> tuple[Operand, str]:
 
 
 def _contracted(
-    left: tuple[Operand, str], right: tuple[Operand, str], needed: set[str], precision: Any, wanted: Any
+    left: tuple[Operand, str],
+    right: tuple[Operand, str],
+    needed: set[str],
+    precision: Any,
+    wanted: Any,
 ) -> tuple[Operand, str]:
     (x, x_name), (y, y_name) = left, right
     x, x_name = _summed(x, x_name, needed | set(y_name))
@@ -135,7 +143,9 @@ def _contracted(
     if x.dtype != y.dtype:
         x, y = converted(x, wanted), converted(y, wanted)
     product = lax.dot_general(x, y, numbers, precision=precision, preferred_element_type=wanted)
-    rest = "".join(c for c in x_name if c not in shared) + "".join(c for c in y_name if c not in shared)
+    rest = "".join(c for c in x_name if c not in shared) + "".join(
+        c for c in y_name if c not in shared
+    )
     return product, "".join(batch) + rest
 
 
@@ -148,7 +158,9 @@ def _arranged(x: Operand, name: str, output: str, sizes: dict[str, int]) -> Oper
     return lax.broadcast_in_dim(x, shape, tuple(i for i, c in enumerate(output) if c in name))
 
 
-def einsum_path(subscripts: Any, /, *operands: Any, optimize: Any = "greedy") -> tuple[list[Any], Any]:
+def einsum_path(
+    subscripts: Any, /, *operands: Any, optimize: Any = "greedy"
+) -> tuple[list[Any], Any]:
     """The order of contractions that :func:`einsum` would take, and a description of it."""
     strategy = "optimal" if optimize is True else ("auto" if optimize is False else optimize)
     path, info = _opt_einsum().contract_path(subscripts, *operands, optimize=strategy)

@@ -45,7 +45,10 @@ def meshgrid(
     if indexing not in ("xy", "ij"):
         raise ValueError(f"Valid values for indexing are 'xy' and 'ij', got {indexing}")
     if any(v.ndim != 1 for v in vectors):
-        raise ValueError("Arguments to jax.numpy.meshgrid must be 1D, got shapes " + str([v.shape for v in vectors]))
+        raise ValueError(
+            "Arguments to jax.numpy.meshgrid must be 1D, got shapes "
+            + str([v.shape for v in vectors])
+        )
     axes = list(range(len(vectors)))
     if indexing == "xy" and len(axes) >= 2:
         axes[0], axes[1] = 1, 0
@@ -60,14 +63,14 @@ def meshgrid(
     return grids
 
 
-def indices(
-    dimensions: Sequence[int], dtype: DTypeLike | None = None, sparse: bool = False
-) -> Any:
+def indices(dimensions: Sequence[int], dtype: DTypeLike | None = None, sparse: bool = False) -> Any:
     """Index arrays of a grid: one per axis, stacked, or thin ones if ``sparse``."""
     wanted = canonical_dtype("indices", int if dtype is None else dtype)
     shape = tuple(operator.index(d) for d in dimensions)
     if sparse:
-        thin = [tuple(n if i == axis else 1 for i in range(len(shape))) for axis, n in enumerate(shape)]
+        thin = [
+            tuple(n if i == axis else 1 for i in range(len(shape))) for axis, n in enumerate(shape)
+        ]
         return tuple(lax.broadcasted_iota(wanted, s, axis) for axis, s in enumerate(thin))
     if not shape:
         return lax.full((0,), wanted.type(0))
@@ -107,7 +110,9 @@ def diag_indices(n: int, ndim: int = 2) -> tuple[Array, ...]:
     """Indices of the main diagonal of an array with ``ndim`` axes of size ``n``."""
     n, ndim = operator.index(n), operator.index(ndim)
     if n < 0 or ndim < 0:
-        raise ValueError(f"n and ndim arguments to diag_indices must be nonnegative, got {n} and {ndim}")
+        raise ValueError(
+            f"n and ndim arguments to diag_indices must be nonnegative, got {n} and {ndim}"
+        )
     return (lax.iota(canonical_dtype("diag_indices", int), n),) * ndim
 
 
@@ -134,7 +139,10 @@ def vander(x: ArrayLike, N: int | None = None, increasing: bool = False) -> Arra
         raise ValueError("x must be a one-dimensional array")
     count = x.shape[0] if N is None else operator.index(N)
     exponents = range(count) if increasing else range(count - 1, -1, -1)
-    columns = [lax.expand_dims(lax.integer_pow(x, e) if e else lax.full_like(x, 1), (1,)) for e in exponents]
+    columns = [
+        lax.expand_dims(lax.integer_pow(x, e) if e else lax.full_like(x, 1), (1,))
+        for e in exponents
+    ]
     return lax.concatenate(columns, 1) if columns else lax.full((x.shape[0], 0), scalar(0, x))
 
 
@@ -143,12 +151,12 @@ def fromfunction(
 ) -> Any:
     """``function`` applied to the index arrays of a grid."""
     grids = indices(shape, dtype)
-    return function(*(lax.index_in_dim(grids, i, keepdims=False) for i in range(len(tuple(shape)))), **kwargs)
+    return function(
+        *(lax.index_in_dim(grids, i, keepdims=False) for i in range(len(tuple(shape)))), **kwargs
+    )
 
 
-def frombuffer(
-    buffer: Any, dtype: DTypeLike = float, count: int = -1, offset: int = 0
-) -> Array:
+def frombuffer(buffer: Any, dtype: DTypeLike = float, count: int = -1, offset: int = 0) -> Array:
     """A vector from an object with the buffer protocol."""
     return asarray(np.frombuffer(buffer, np.dtype(dtype), count, offset))
 

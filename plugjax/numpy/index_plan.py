@@ -56,7 +56,9 @@ def entries(shape: Shape, index: Any) -> list[Entry]:
             consumed += item is not None
     missing = len(shape) - consumed
     if missing < 0:
-        raise IndexError(f"Too many indices: array is {len(shape)}-dimensional, but {consumed} were indexed")
+        raise IndexError(
+            f"Too many indices: array is {len(shape)}-dimensional, but {consumed} were indexed"
+        )
     position = len(found) if ellipsis is None else ellipsis
     found[position:position] = [slice(None)] * missing
     return found
@@ -65,7 +67,9 @@ def entries(shape: Shape, index: Any) -> list[Entry]:
 def _from_scalar_mask(keep: bool) -> Sequence[Entry]:
     """A rank-0 bool adds an axis: of size 1 if it is true."""
     if not keep:
-        raise NotImplementedError("indexing with False, which gives an empty axis, is not implemented; use x[None][:0].")
+        raise NotImplementedError(
+            "indexing with False, which gives an empty axis, is not implemented; use x[None][:0]."
+        )
     return (None,)
 
 
@@ -93,7 +97,9 @@ def _entry(entry: Any, shape: Shape, axis: int, after_ellipsis: bool) -> Sequenc
                 raise NonConcreteBooleanIndexError(entry)
             return _from_mask(np.asarray(entry), shape, None if after_ellipsis else axis)
         if not dtypes.is_integer(dtype):
-            raise TypeError(f"Indexer must have integer or boolean type, got indexer with type {dtype.name}")
+            raise TypeError(
+                f"Indexer must have integer or boolean type, got indexer with type {dtype.name}"
+            )
         if not entry.shape and not isinstance(entry, Array):
             return (int(entry),)
         return (entry,)
@@ -101,7 +107,9 @@ def _entry(entry: Any, shape: Shape, axis: int, after_ellipsis: bool) -> Sequenc
         return (operator.index(entry),)
     found = getattr(entry, "dtype", None)
     described = found if found is not None else type(entry)
-    raise TypeError(f"Indexer must have integer or boolean type, got indexer with type {described} at position {axis}.")
+    raise TypeError(
+        f"Indexer must have integer or boolean type, got indexer with type {described} at position {axis}."
+    )
 
 
 def _from_mask(mask: Any, shape: Shape, axis: int | None) -> Sequence[Entry]:
@@ -175,7 +183,9 @@ def make_plan(shape: Shape, row: Sequence[Entry]) -> Plan:
     windows: list[int] = []  # axes of the result, new axes not counted
     batch_sizes: list[int] = []
     batch_home = 0
-    starts: list[tuple[int, Any, int | None]] = []  # axis, values, position of a batch axis of their own
+    starts: list[
+        tuple[int, Any, int | None]
+    ] = []  # axis, values, position of a batch axis of their own
     slice_sizes: list[int] = []
     collapsed: list[int] = []
     plain = 0
@@ -216,7 +226,11 @@ def make_plan(shape: Shape, row: Sequence[Entry]) -> Plan:
         else:
             if not size and (type(entry) is int or 0 not in batch_shape):
                 raise IndexError(f"index is out of bounds for axis {axis} with size 0")
-            values = np.asarray(entry + size if entry < 0 else entry, np.int32) if type(entry) is int else normalized(entry, size)
+            values = (
+                np.asarray(entry + size if entry < 0 else entry, np.int32)
+                if type(entry) is int
+                else normalized(entry, size)
+            )
             starts.append((axis, values, -1))
             slice_sizes.append(1)
             collapsed.append(axis)

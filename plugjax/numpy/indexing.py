@@ -117,7 +117,9 @@ def _static(x: Array, row: Sequence[Entry], shape: Sequence[int]) -> Array:
         elif type(entry) is int:
             size = shape[len(slices)]
             if not size:
-                raise IndexError(f"index {entry} is out of bounds for axis {len(slices)} with size 0")
+                raise IndexError(
+                    f"index {entry} is out of bounds for axis {len(slices)} with size 0"
+                )
             position = min(max(entry + size if entry < 0 else entry, 0), size - 1)
             single.append(len(slices))
             slices.append(slice(position, position + 1))
@@ -142,7 +144,11 @@ def _dynamic(x: Array, row: Sequence[Entry], shape: Sequence[int]) -> Array:
             starts.append(np.int32(0))
             sizes.append(size)
         else:
-            starts.append(np.int32(entry + size if entry < 0 else entry) if type(entry) is int else normalized(entry, size))
+            starts.append(
+                np.int32(entry + size if entry < 0 else entry)
+                if type(entry) is int
+                else normalized(entry, size)
+            )
             sizes.append(1)
     x = lax.dynamic_slice(x, starts, sizes)
     x = lax.squeeze(x, tuple(i for i, e in enumerate(consuming) if type(e) is not slice))
@@ -187,7 +193,9 @@ def gather(
 def integers(who: str, indices: ArrayLike) -> Operand:
     found = as_operand(who, indices)
     if not dtypes.is_integer(found.dtype):
-        raise ValueError(f"{who} requires integer indices, got {found.aval.str_short()}; convert them with .astype(int).")
+        raise ValueError(
+            f"{who} requires integer indices, got {found.aval.str_short()}; convert them with .astype(int)."
+        )
     return found
 
 
@@ -227,13 +235,20 @@ def take(
     if mode == "wrap":
         n = scalar(size, chosen)
         rest = lax.rem(chosen, n)
-        chosen, mode = lax.select(lax.lt(rest, scalar(0, rest)), lax.add(rest, n), rest), "promise_in_bounds"
+        chosen, mode = (
+            lax.select(lax.lt(rest, scalar(0, rest)), lax.add(rest, n), rest),
+            "promise_in_bounds",
+        )
     elif mode == "clip":
         # Negative indices are clipped, not counted from the end.
         chosen = lax.clamp(scalar(0, chosen), chosen, scalar(max(size - 1, 0), chosen))
         mode = "promise_in_bounds"
     row = [slice(None)] * x.ndim
-    entry = np.asarray(chosen) if type(chosen) is Array and chosen._placement.backend.host_visible else chosen
+    entry = (
+        np.asarray(chosen)
+        if type(chosen) is Array and chosen._placement.backend.host_visible
+        else chosen
+    )
     row[axis] = entry  # type: ignore[call-overload]  # a row holds slices and arrays
     return gather(x, row, mode or "fill", fill_value, indices_are_sorted, unique_indices)
 
@@ -268,7 +283,12 @@ def take_along_axis(
         start_indices_batching_dims=batch,
     )
     return lax.gather(
-        x, lax.expand_dims(chosen, (x.ndim,)), numbers, (1,) * x.ndim, mode=mode or "fill", fill_value=fill_value
+        x,
+        lax.expand_dims(chosen, (x.ndim,)),
+        numbers,
+        (1,) * x.ndim,
+        mode=mode or "fill",
+        fill_value=fill_value,
     )
 
 
@@ -286,10 +306,14 @@ def along_axis(
         )
     axis = canonical_axis(axis, x.ndim)
     chosen = normalized(chosen, x.shape[axis])
-    common = broadcast_shape(who, *[(*s[:axis], 1, *s[axis + 1 :]) for s in (x.shape, chosen.shape)])
+    common = broadcast_shape(
+        who, *[(*s[:axis], 1, *s[axis + 1 :]) for s in (x.shape, chosen.shape)]
+    )
 
     def spread(value: Operand) -> Operand:
-        return broadcast_to_shape(who, value, (*common[:axis], value.shape[axis], *common[axis + 1 :]))
+        return broadcast_to_shape(
+            who, value, (*common[:axis], value.shape[axis], *common[axis + 1 :])
+        )
 
     return spread(x), spread(chosen), axis
 
@@ -325,17 +349,23 @@ def compress(
     axis = canonical_axis(axis, x.ndim)
     mask = as_operand("compress", condition)
     if isinstance(mask, Tracer) and size is None:
-        raise ConcretizationTypeError(mask, "jnp.compress under a transformation needs a static size.")
+        raise ConcretizationTypeError(
+            mask, "jnp.compress under a transformation needs a static size."
+        )
     if isinstance(mask, Tracer):
         found = mask.nonzero(size=size, fill_value=x.shape[axis])[0]
         return take(x, found, axis, mode="fill", fill_value=fill_value)
     chosen = np.nonzero(np.asarray(mask))[0].astype(np.int32)
     if size is not None:
-        chosen = np.concatenate([chosen, np.full(max(0, size - len(chosen)), x.shape[axis], np.int32)])[:size]
+        chosen = np.concatenate(
+            [chosen, np.full(max(0, size - len(chosen)), x.shape[axis], np.int32)]
+        )[:size]
     return take(x, from_host(chosen), axis, mode="fill", fill_value=fill_value)
 
 
-def extract(condition: ArrayLike, arr: ArrayLike, *, size: int | None = None, fill_value: Any = 0) -> Array:
+def extract(
+    condition: ArrayLike, arr: ArrayLike, *, size: int | None = None, fill_value: Any = 0
+) -> Array:
     """Elements of the flattened array where a condition holds."""
     return compress(ravel(condition), arr, size=size, fill_value=fill_value)
 
@@ -346,7 +376,9 @@ def ix_(*args: ArrayLike) -> tuple[Array, ...]:
     found = []
     for i, v in enumerate(vectors):
         if v.ndim != 1:
-            raise ValueError(f"Arguments to jax.numpy.ix_ must be 1-dimensional, got shape {v.shape}")
+            raise ValueError(
+                f"Arguments to jax.numpy.ix_ must be 1-dimensional, got shape {v.shape}"
+            )
         if v.dtype.kind == "b":
             raise NotImplementedError("Boolean arguments to jax.numpy.ix_ are not implemented")
         shape = tuple(v.shape[0] if i == j else 1 for j in range(len(vectors)))
@@ -354,13 +386,17 @@ def ix_(*args: ArrayLike) -> tuple[Array, ...]:
     return tuple(found)
 
 
-def choose(a: ArrayLike, choices: Sequence[ArrayLike], out: None = None, mode: str = "raise") -> Array:
+def choose(
+    a: ArrayLike, choices: Sequence[ArrayLike], out: None = None, mode: str = "raise"
+) -> Array:
     """For each element of ``a``, the element of the choice with that number; mode ``"wrap"`` or ``"clip"``."""
     which = integers("choose", a)
     count = len(choices)
     if mode == "raise":
         if isinstance(which, Tracer):
-            raise ConcretizationTypeError(which, "jnp.choose with mode='raise' needs concrete indices; use 'wrap' or 'clip'.")
+            raise ConcretizationTypeError(
+                which, "jnp.choose with mode='raise' needs concrete indices; use 'wrap' or 'clip'."
+            )
         values = np.asarray(which)
         if np.any((values < 0) | (values >= count)):
             raise ValueError("invalid entry in choice array")
@@ -397,13 +433,20 @@ def ravel_multi_index(
     parts = [integers("ravel_multi_index", i) for i in multi_index]
     if mode == "raise":
         if any(isinstance(p, Tracer) for p in parts):
-            raise ConcretizationTypeError("ravel_multi_index with mode='raise' needs concrete indices; use 'wrap' or 'clip'.")
-        if any(np.any((np.asarray(p) < 0) | (np.asarray(p) >= n)) for p, n in zip(parts, dims, strict=True)):
+            raise ConcretizationTypeError(
+                "ravel_multi_index with mode='raise' needs concrete indices; use 'wrap' or 'clip'."
+            )
+        if any(
+            np.any((np.asarray(p) < 0) | (np.asarray(p) >= n))
+            for p, n in zip(parts, dims, strict=True)
+        ):
             raise ValueError("invalid entry in coordinates array")
     elif mode == "wrap":
         parts = [p % n for p, n in zip(parts, dims, strict=True)]
     else:
-        parts = [lax.clamp(scalar(0, p), p, scalar(n - 1, p)) for p, n in zip(parts, dims, strict=True)]
+        parts = [
+            lax.clamp(scalar(0, p), p, scalar(n - 1, p)) for p, n in zip(parts, dims, strict=True)
+        ]
     strides = np.cumprod([1, *(dims[:0:-1] if order == "C" else dims[:-1])])
     strides = strides[::-1] if order == "C" else strides
     total = parts[0] * int(strides[0])

@@ -96,16 +96,27 @@ def matmul(
         >>> jnp.matmul(jnp.eye(2), jnp.arange(2.0))
         Array([0., 1.], dtype=float32)
     """
-    if type(a) is Array and type(b) is Array and a.aval.dtype is b.aval.dtype and preferred_element_type is None and not a.aval.weak_type and not b.aval.weak_type:
+    if (
+        type(a) is Array
+        and type(b) is Array
+        and a.aval.dtype is b.aval.dtype
+        and preferred_element_type is None
+        and not a.aval.weak_type
+        and not b.aval.weak_type
+    ):
         x, y, wanted, weak = a, b, a.aval.dtype, False
     else:
         (x, y), wanted, weak = product_operands("matmul", preferred_element_type, a, b)
     x_rank, y_rank = x.ndim, y.ndim
     if not x_rank or not y_rank:
         which = 0 if not x_rank else 1
-        raise ValueError(f"matmul input operand {which} must have ndim at least 1, but it has ndim 0")
+        raise ValueError(
+            f"matmul input operand {which} must have ndim at least 1, but it has ndim 0"
+        )
     if x_rank <= 2 and y_rank <= 2:
-        return _product(x, y, (((x_rank - 1,), (max(0, y_rank - 2),)), ((), ())), precision, wanted, weak)
+        return _product(
+            x, y, (((x_rank - 1,), (max(0, y_rank - 2),)), ((), ())), precision, wanted, weak
+        )
     if y_rank == 1:
         return _product(x, y, (((x_rank - 1,), (0,)), ((), ())), precision, wanted, weak)
     if x_rank == 1:
@@ -152,7 +163,9 @@ def matvec(x1: ArrayLike, x2: ArrayLike, /) -> Array:
 def vecmat(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     """Products of conjugated vectors and matrices, ``[..., n]`` and ``[..., n, k]`` -> ``[..., k]``."""
     vector, matrix = as_operands("vecmat", x1, x2)
-    return lax.squeeze(matmul(lax.expand_dims(_conjugated(vector), (vector.ndim - 1,)), matrix), (-2,))
+    return lax.squeeze(
+        matmul(lax.expand_dims(_conjugated(vector), (vector.ndim - 1,)), matrix), (-2,)
+    )
 
 
 def _conjugated(x: Operand) -> Operand:
@@ -171,7 +184,9 @@ def vecdot(
     """Dot products along an axis, the first operand conjugated; the other axes broadcast."""
     (x, y), wanted, weak = product_operands("vecdot", preferred_element_type, x1, x2)
     if not x.ndim or not y.ndim:
-        raise ValueError(f"vecdot requires arrays with at least one axis, got shapes {x.shape} and {y.shape}")
+        raise ValueError(
+            f"vecdot requires arrays with at least one axis, got shapes {x.shape} and {y.shape}"
+        )
     x, y = moveaxis(x, axis, -1), moveaxis(y, axis, -1)
     if x.shape[-1] != y.shape[-1]:
         raise ValueError(f"vecdot requires axes of one size, got shapes {x.shape} and {y.shape}")
@@ -191,7 +206,10 @@ def vdot(
     """Dot product of the flattened arrays, the first conjugated."""
     x, y = as_operands("vdot", a, b)
     return dot(
-        ravel(_conjugated(x)), ravel(y), precision=precision, preferred_element_type=preferred_element_type
+        ravel(_conjugated(x)),
+        ravel(y),
+        precision=precision,
+        preferred_element_type=preferred_element_type,
     )
 
 
@@ -254,7 +272,9 @@ def tensordot(
     else:
         count = operator.index(axes)  # type: ignore[arg-type]  # sequences were dealt with
         if count > min(x.ndim, y.ndim):
-            raise TypeError(f"Number of tensordot axes (axes {count}) exceeds input ranks ({x.shape} and {y.shape})")
+            raise TypeError(
+                f"Number of tensordot axes (axes {count}) exceeds input ranks ({x.shape} and {y.shape})"
+            )
         x_axes, y_axes = tuple(range(x.ndim - count, x.ndim)), tuple(range(count))
     return _product(x, y, ((x_axes, y_axes), ((), ())), precision, wanted, weak)
 
@@ -296,10 +316,16 @@ def cross(
         return x[..., 0] * y[..., 1] - x[..., 1] * y[..., 0]  # type: ignore[no-any-return]
 
     def widened(v: Array) -> Array:
-        return v if v.shape[-1] == 3 else lax.pad(v, v.dtype.type(0), [(0, 0, 0)] * (v.ndim - 1) + [(0, 1, 0)])
+        return (
+            v
+            if v.shape[-1] == 3
+            else lax.pad(v, v.dtype.type(0), [(0, 0, 0)] * (v.ndim - 1) + [(0, 1, 0)])
+        )
 
     x, y = widened(x), widened(y)
     turn = [lax.index_in_dim(v, i, v.ndim - 1, keepdims=False) for v in (x, y) for i in range(3)]
     x0, x1, x2, y0, y1, y2 = turn
     parts = [x1 * y2 - x2 * y1, x2 * y0 - x0 * y2, x0 * y1 - x1 * y0]
-    return moveaxis(lax.concatenate([lax.expand_dims(p, (p.ndim,)) for p in parts], parts[0].ndim), -1, axisc)
+    return moveaxis(
+        lax.concatenate([lax.expand_dims(p, (p.ndim,)) for p in parts], parts[0].ndim), -1, axisc
+    )

@@ -81,9 +81,7 @@ def greater_equal(x: ArrayLike, y: ArrayLike, /) -> Array:
 
 def _lexicographic(x: Array, y: Array, compare: Callable[..., Array]) -> Array:
     x_real, y_real = lax.real(x), lax.real(y)
-    return pick(
-        lax.eq(x_real, y_real), compare(lax.imag(x), lax.imag(y)), compare(x_real, y_real)
-    )
+    return pick(lax.eq(x_real, y_real), compare(lax.imag(x), lax.imag(y)), compare(x_real, y_real))
 
 
 def _truth(who: str, x: ArrayLike) -> Array:

@@ -132,13 +132,13 @@ def matrix_transpose(x: ArrayLike, /) -> Array:
     """The last two axes exchanged."""
     x = as_operand("matrix_transpose", x)
     if x.ndim < 2:
-        raise ValueError(f"x must be at least two-dimensional for matrix_transpose; got ndim={x.ndim}")
+        raise ValueError(
+            f"x must be at least two-dimensional for matrix_transpose; got ndim={x.ndim}"
+        )
     return swapaxes(x, -1, -2)
 
 
-def moveaxis(
-    a: ArrayLike, source: int | Sequence[int], destination: int | Sequence[int]
-) -> Array:
+def moveaxis(a: ArrayLike, source: int | Sequence[int], destination: int | Sequence[int]) -> Array:
     """Axes moved to other positions; the others keep their order.
 
     Example:
@@ -244,14 +244,18 @@ def atleast_1d(*arys: ArrayLike) -> Any:
 def atleast_2d(*arys: ArrayLike) -> Any:
     """Arrays with two axes or more; new ones come first."""
     return _at_least(
-        "atleast_2d", arys, lambda x: lax.expand_dims(x, tuple(range(2 - x.ndim))) if x.ndim < 2 else x
+        "atleast_2d",
+        arys,
+        lambda x: lax.expand_dims(x, tuple(range(2 - x.ndim))) if x.ndim < 2 else x,
     )
 
 
 def atleast_3d(*arys: ArrayLike) -> Any:
     """Arrays with three axes or more; a vector becomes ``[1, n, 1]``, a matrix ``[m, n, 1]``."""
     new: dict[int, tuple[int, ...]] = {0: (0, 1, 2), 1: (0, 2), 2: (2,)}
-    return _at_least("atleast_3d", arys, lambda x: lax.expand_dims(x, new[x.ndim]) if x.ndim < 3 else x)
+    return _at_least(
+        "atleast_3d", arys, lambda x: lax.expand_dims(x, new[x.ndim]) if x.ndim < 3 else x
+    )
 
 
 def _at_least(who: str, arys: Sequence[ArrayLike], widen: Any) -> Any:
@@ -267,7 +271,9 @@ def _joined(who: str, arrays: Any, dtype: DTypeLike | None) -> list[Array]:
     else:
         operands = as_operands(who, *arrays)
     if not operands:
-        raise ValueError(f"Need at least one array to {'stack' if 'stack' in who else 'concatenate'}.")
+        raise ValueError(
+            f"Need at least one array to {'stack' if 'stack' in who else 'concatenate'}."
+        )
     if dtype is not None:
         wanted = canonical_dtype(who, dtype)
     else:
@@ -280,9 +286,7 @@ def _joined(who: str, arrays: Any, dtype: DTypeLike | None) -> list[Array]:
     return [lax.convert_element_type(x, wanted) for x in operands]
 
 
-def concatenate(
-    arrays: Any, axis: int | None = 0, dtype: DTypeLike | None = None
-) -> Array:
+def concatenate(arrays: Any, axis: int | None = 0, dtype: DTypeLike | None = None) -> Array:
     """Arrays joined along an axis that they have; ``axis=None`` joins them flattened.
 
     Example:
@@ -305,9 +309,7 @@ def concat(arrays: Any, /, *, axis: int | None = 0) -> Array:
     return concatenate(arrays, axis)
 
 
-def stack(
-    arrays: Any, axis: int = 0, out: None = None, dtype: DTypeLike | None = None
-) -> Array:
+def stack(arrays: Any, axis: int = 0, out: None = None, dtype: DTypeLike | None = None) -> Array:
     """Arrays of one shape joined along a new axis.
 
     Example:
@@ -330,7 +332,9 @@ def unstack(x: ArrayLike, /, *, axis: int = 0) -> tuple[Array, ...]:
     """The slices along an axis, without it."""
     x = as_operand("unstack", x)
     if not x.ndim:
-        raise ValueError("Unstack requires arrays with rank > 0, however a scalar array was passed.")
+        raise ValueError(
+            "Unstack requires arrays with rank > 0, however a scalar array was passed."
+        )
     position = canonical_axis(axis, x.ndim)
     return tuple(lax.index_in_dim(x, i, position, keepdims=False) for i in range(x.shape[position]))
 
@@ -374,7 +378,9 @@ def block(arrays: Any) -> Array:
 
 def _block(arrays: Any) -> tuple[Array, int]:
     if isinstance(arrays, tuple):
-        raise TypeError("Only lists can be used to arrange blocks, and np.block does not allow implicit conversion.")
+        raise TypeError(
+            "Only lists can be used to arrange blocks, and np.block does not allow implicit conversion."
+        )
     if not isinstance(arrays, list):
         return as_operand("block", arrays), 1
     parts, depths = zip(*[_block(a) for a in arrays], strict=True)
@@ -382,7 +388,9 @@ def _block(arrays: Any) -> tuple[Array, int]:
         raise ValueError(f"Mismatched list depths in jnp.block: {depths}")
     depth = depths[0]
     rank = max(depth, *(x.ndim for x in parts))
-    padded = [lax.expand_dims(x, tuple(range(rank - x.ndim))) if x.ndim < rank else x for x in parts]
+    padded = [
+        lax.expand_dims(x, tuple(range(rank - x.ndim))) if x.ndim < rank else x for x in parts
+    ]
     return concatenate(padded, -depth), depth + 1
 
 

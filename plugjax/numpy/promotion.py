@@ -28,7 +28,9 @@ __all__ = [
     "promote_shapes", "reject_out", "scalar", "to_inexact",
 ]  # fmt: skip
 
-ArrayLike: TypeAlias = Any  # an Array, a tracer, a NumPy array or scalar, a Python scalar, or `__jax_array__`
+ArrayLike: TypeAlias = (
+    Any  # an Array, a tracer, a NumPy array or scalar, a Python scalar, or `__jax_array__`
+)
 Operand: TypeAlias = Any  # what a primitive takes: an Array, a tracer, or a NumPy scalar
 
 _PYTHON = (bool, int, float, complex)
@@ -90,8 +92,14 @@ def canonical_dtype(who: str, dtype: DTypeLike) -> DType:
     found = dtypes.canonicalize(dtype)
     if isinstance(found, np.dtype):
         if found.kind not in "biufcV" or (found.kind == "V" and not _is_custom(found)):
-            raise TypeError(f"{who}: dtype {dtype!r} is not a valid JAX array type. Only arrays of numbers and bools are.")
-        if isinstance(dtype, (str, np.dtype, type)) and dtype not in _PYTHON and np.dtype(dtype).itemsize > found.itemsize:
+            raise TypeError(
+                f"{who}: dtype {dtype!r} is not a valid JAX array type. Only arrays of numbers and bools are."
+            )
+        if (
+            isinstance(dtype, (str, np.dtype, type))
+            and dtype not in _PYTHON
+            and np.dtype(dtype).itemsize > found.itemsize
+        ):
             warnings.warn(
                 f"Explicitly requested dtype {np.dtype(dtype).name} is not available, and will be truncated to dtype "
                 f"{found.name}. To enable more dtypes, set the jax_enable_x64 configuration option.",
@@ -141,7 +149,9 @@ def _scalar(value: Any, dtype: DType, weak_type: bool, beside: Operand) -> Opera
         try:
             number = np.asarray(value, wide).astype(dtype)[()]
         except OverflowError:
-            raise OverflowError(f"Python integer {value} does not fit {wide}; set jax_enable_x64") from None
+            raise OverflowError(
+                f"Python integer {value} does not fit {wide}; set jax_enable_x64"
+            ) from None
     if type(beside) is Array:
         return Array(_scalar_aval(dtype, weak_type), beside._placement, number)
     if weak_type:
@@ -164,7 +174,9 @@ def scalar(value: Any, like: Operand) -> Operand:
     """A number as an operand beside ``like``: of its dtype, where it is, and weak if it is."""
     if type(like) is Array:
         aval = like.aval
-        return Array(_scalar_aval(aval.dtype, aval.weak_type), like._placement, aval.dtype.type(value))
+        return Array(
+            _scalar_aval(aval.dtype, aval.weak_type), like._placement, aval.dtype.type(value)
+        )
     aval = aval_of(like)
     number = aval.dtype.type(value)
     if not aval.weak_type:
@@ -185,8 +197,10 @@ def promote_args(who: str, x: ArrayLike, y: ArrayLike) -> tuple[Operand, Operand
             b = y.aval
             if a is b:
                 return x, y
-            if a.dtype is b.dtype and a.weak_type is b.weak_type and (
-                a.ndim == b.ndim or not a.ndim or not b.ndim
+            if (
+                a.dtype is b.dtype
+                and a.weak_type is b.weak_type
+                and (a.ndim == b.ndim or not a.ndim or not b.ndim)
             ):
                 return x, y
         else:
@@ -212,7 +226,9 @@ def promote_inexact(who: str, x: ArrayLike, y: ArrayLike) -> tuple[Operand, Oper
     if type(x) is Array and type(y) is Array:
         if x.aval is y.aval and x.aval.dtype.kind in "fc":
             return x, y
-    elif type(x) is Array and type(y) is float and x.aval.dtype.kind in "fc" and not x.aval.weak_type:
+    elif (
+        type(x) is Array and type(y) is float and x.aval.dtype.kind in "fc" and not x.aval.weak_type
+    ):
         return x, _scalar(y, x.aval.dtype, False, x)
     first, second = _promoted(who, (x, y), dtypes.to_inexact)
     return first, second
@@ -235,7 +251,9 @@ def to_inexact(who: str, x: ArrayLike) -> Operand:
     x = as_operand(who, x)
     aval = x.aval
     if dtypes.is_extended(aval.dtype):
-        raise TypeError(f"{who} does not accept dtype {aval.dtype.name}. Accepted dtypes are numeric.")
+        raise TypeError(
+            f"{who} does not accept dtype {aval.dtype.name}. Accepted dtypes are numeric."
+        )
     dtype = dtypes.to_inexact(aval.dtype)
     if dtype == aval.dtype:
         return x
@@ -332,7 +350,9 @@ def broadcast_shape(who: str, *shapes: Shape) -> Shape:
     for sizes in itertools.zip_longest(*[reversed(s) for s in shapes], fillvalue=1):
         stretched = {size for size in sizes if size != 1}
         if len(stretched) > 1:
-            raise ValueError(f"Incompatible shapes for broadcasting: {who} got shapes={list(shapes)}")
+            raise ValueError(
+                f"Incompatible shapes for broadcasting: {who} got shapes={list(shapes)}"
+            )
         result.append(stretched.pop() if stretched else 1)
     return tuple(reversed(result))
 
@@ -340,9 +360,7 @@ def broadcast_shape(who: str, *shapes: Shape) -> Shape:
 def broadcast_together(*operands: Operand) -> list[Operand]:
     """Operands broadcast to one shape; NumPy scalars beside arrays become arrays."""
     shape = broadcast_shape("broadcast", *[x.shape for x in operands])
-    return [
-        x if x.shape == shape else broadcast_to_shape("broadcast", x, shape) for x in operands
-    ]
+    return [x if x.shape == shape else broadcast_to_shape("broadcast", x, shape) for x in operands]
 
 
 def pick(which: Operand, on_true: Operand, on_false: Operand) -> Operand:
@@ -361,4 +379,6 @@ def reject_out(who: str, out: Any) -> None:
         NotImplementedError: ``out`` was given.
     """
     if out is not None:
-        raise NotImplementedError(f"The 'out' argument to jnp.{who} is not supported. Use the result instead.")
+        raise NotImplementedError(
+            f"The 'out' argument to jnp.{who} is not supported. Use the result instead."
+        )

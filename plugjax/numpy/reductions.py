@@ -131,7 +131,17 @@ def sum(
         return lax.reduce_sum(a, reduced_axes(axis, a.aval.ndim))
     reject_out("sum", out)
     return _accumulate(
-        "sum", lax.reduce_sum, a, axis, dtype, keepdims, initial, where, 0, lax.add, promote_integers
+        "sum",
+        lax.reduce_sum,
+        a,
+        axis,
+        dtype,
+        keepdims,
+        initial,
+        where,
+        0,
+        lax.add,
+        promote_integers,
     )
 
 
@@ -148,7 +158,17 @@ def prod(
     """Product along axes; arguments as of :func:`sum`."""
     reject_out("prod", out)
     return _accumulate(
-        "prod", lax.reduce_prod, a, axis, dtype, keepdims, initial, where, 1, lax.mul, promote_integers
+        "prod",
+        lax.reduce_prod,
+        a,
+        axis,
+        dtype,
+        keepdims,
+        initial,
+        where,
+        1,
+        lax.mul,
+        promote_integers,
     )
 
 
@@ -168,7 +188,9 @@ def _extremum(
         raise TypeError(f"{who} of complex numbers is not defined; take abs, real or imag first.")
     axes = reduced_axes(axis, x.aval.ndim)
     if where is not None and initial is None:
-        raise ValueError(f"reduction operation {who} does not have an identity, so to use a where mask one has to specify 'initial'")
+        raise ValueError(
+            f"reduction operation {who} does not have an identity, so to use a where mask one has to specify 'initial'"
+        )
     if initial is None and not math.prod([x.shape[i] for i in axes]):
         raise ValueError(f"zero-size array to reduction operation {who} which has no identity")
     if where is not None:
@@ -296,7 +318,9 @@ def _mean_dtype(who: str, x: Array, dtype: DTypeLike | None) -> tuple[DType, DTy
     return result, dtypes.canonicalize(computed)
 
 
-def _count(who: str, x: Array, axes: tuple[int, ...], where: ArrayLike | None, dtype: DType, keepdims: bool) -> Any:
+def _count(
+    who: str, x: Array, axes: tuple[int, ...], where: ArrayLike | None, dtype: DType, keepdims: bool
+) -> Any:
     real = {dtypes.COMPLEX64: dtypes.FLOAT32, dtypes.COMPLEX128: dtypes.FLOAT64}.get(dtype, dtype)
     if where is None:
         return real.type(math.prod([x.shape[i] for i in axes]))
@@ -305,7 +329,10 @@ def _count(who: str, x: Array, axes: tuple[int, ...], where: ArrayLike | None, d
 
 
 def _divided(total: Array, count: Any) -> Array:
-    return lax.div(total, scalar(count, total) if isinstance(count, np.generic) else converted(count, total.dtype))
+    return lax.div(
+        total,
+        scalar(count, total) if isinstance(count, np.generic) else converted(count, total.dtype),
+    )
 
 
 def mean(
@@ -380,10 +407,14 @@ def var(
     count = _count("var", x, axes, where, squares.dtype, keepdims)
     if isinstance(count, np.generic):
         degrees = count - ddof
-        spread = lax.div(total, scalar(degrees, total)) if degrees > 0 else lax.full_like(total, np.nan)
+        spread = (
+            lax.div(total, scalar(degrees, total)) if degrees > 0 else lax.full_like(total, np.nan)
+        )
     else:
         degrees = lax.sub(count, scalar(ddof, count))
-        spread = pick(lax.gt(degrees, scalar(0, degrees)), lax.div(total, degrees), scalar(np.nan, total))
+        spread = pick(
+            lax.gt(degrees, scalar(0, degrees)), lax.div(total, degrees), scalar(np.nan, total)
+        )
     return convert(spread, result)
 
 
@@ -435,7 +466,12 @@ def average(
 
 
 def _arg_extremum(
-    who: str, find: Callable[..., Array], a: ArrayLike, axis: int | None, out: None, keepdims: bool | None
+    who: str,
+    find: Callable[..., Array],
+    a: ArrayLike,
+    axis: int | None,
+    out: None,
+    keepdims: bool | None,
 ) -> Array:
     reject_out(who, out)
     x = as_operand(who, a)

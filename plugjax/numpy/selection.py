@@ -30,9 +30,7 @@ __all__ = [
 ]  # fmt: skip
 
 
-def clip(
-    arr: ArrayLike, /, min: ArrayLike | None = None, max: ArrayLike | None = None
-) -> Array:
+def clip(arr: ArrayLike, /, min: ArrayLike | None = None, max: ArrayLike | None = None) -> Array:
     """``arr`` moved into the interval from ``min`` to ``max``; a bound that is ``None`` does not bound.
 
     Example:
@@ -42,7 +40,9 @@ def clip(
     """
     x = as_operand("clip", arr)
     if any(getattr(v, "dtype", None) is not None and v.dtype.kind == "c" for v in (x, min, max)):
-        raise ValueError("Clip received a complex value either through the input or the min/max keywords.")
+        raise ValueError(
+            "Clip received a complex value either through the input or the min/max keywords."
+        )
     if min is not None:
         x = maximum(min, x)
     if max is not None:
@@ -103,7 +103,9 @@ def where(
     if x is None and y is None:
         return nonzero(as_operand("where", condition), size=size, fill_value=fill_value)
     if size is not None or fill_value is not None:
-        raise ValueError("size and fill_value arguments cannot be used in three-term where function.")
+        raise ValueError(
+            "size and fill_value arguments cannot be used in three-term where function."
+        )
     check_arraylike("where", condition, x, y)
     which = as_operand("where", condition)
     if which.dtype is not BOOL:
@@ -119,7 +121,9 @@ def select(
 ) -> Array:
     """For each element, the choice whose condition is the first that holds."""
     if len(condlist) != len(choicelist):
-        raise ValueError(f"condlist must have length equal to choicelist ({len(condlist)} vs {len(choicelist)})")
+        raise ValueError(
+            f"condlist must have length equal to choicelist ({len(condlist)} vs {len(choicelist)})"
+        )
     if not condlist:
         raise ValueError("condlist must be non-empty")
     *choices, result = promote_many("select", *choicelist, default)

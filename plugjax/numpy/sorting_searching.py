@@ -52,7 +52,9 @@ def sort(
         Array([1, 2, 3], dtype=int32)
     """
     if kind is not None or order is not None:
-        raise ValueError("'kind' and 'order' arguments are not supported for sort. Use stable=True or stable=False.")
+        raise ValueError(
+            "'kind' and 'order' arguments are not supported for sort. Use stable=True or stable=False."
+        )
     x = as_operand("sort", a)
     if axis is None:
         x, axis = ravel(x), 0
@@ -78,7 +80,9 @@ def argsort(
         Array([1, 2, 0], dtype=int32)
     """
     if kind is not None or order is not None:
-        raise ValueError("'kind' and 'order' arguments are not supported for argsort. Use stable=True or stable=False.")
+        raise ValueError(
+            "'kind' and 'order' arguments are not supported for argsort. Use stable=True or stable=False."
+        )
     x = as_operand("argsort", a)
     if axis is None:
         x, axis = ravel(x), 0
@@ -131,7 +135,9 @@ def searchsorted(
         Array(1, dtype=int32)
     """
     if side not in ("left", "right"):
-        raise ValueError(f"{side!r} is an invalid value for keyword 'side'. Expected one of ['left', 'right'].")
+        raise ValueError(
+            f"{side!r} is an invalid value for keyword 'side'. Expected one of ['left', 'right']."
+        )
     if method not in ("scan", "scan_unrolled", "sort", "compare_all"):
         raise ValueError(
             f"{method!r} is an invalid value for keyword 'method'. Expected one of ['sort', 'scan', 'scan_unrolled', 'compare_all']."
@@ -151,7 +157,11 @@ def searchsorted(
     for _ in range(size.bit_length()):
         middle = lax.add(low, lax.shift_right_logical(lax.sub(high, low), np.int32(1)))
         probe = row.at[middle].get(mode="clip") if size else row
-        before = _sorts_before(probe, query) if side == "left" else lax.bitwise_not(_sorts_before(query, probe))
+        before = (
+            _sorts_before(probe, query)
+            if side == "left"
+            else lax.bitwise_not(_sorts_before(query, probe))
+        )
         open_ = lax.lt(low, high)
         low, high = (
             lax.select(lax.bitwise_and(open_, before), lax.add(middle, np.int32(1)), low),
@@ -167,7 +177,9 @@ def _sorts_before(x: Operand, y: Operand) -> Operand:
     return lax.bitwise_or(lax.lt(x, y), lax.bitwise_and(lax.ne(y, y), lax.eq(x, x)))
 
 
-def digitize(x: ArrayLike, bins: ArrayLike, right: bool = False, *, method: str | None = None) -> Array:
+def digitize(
+    x: ArrayLike, bins: ArrayLike, right: bool = False, *, method: str | None = None
+) -> Array:
     """The number of the bin that each element falls in."""
     values, edges = as_operands("digitize", x, bins)
     if edges.ndim != 1:
@@ -176,7 +188,10 @@ def digitize(x: ArrayLike, bins: ArrayLike, right: bool = False, *, method: str 
         return lax.full(values.shape, 0, np.int32)
     side = "left" if right else "right"
     rising = searchsorted(edges, values, side)
-    falling = lax.sub(scalar(edges.shape[0], rising), searchsorted(lax.rev(edges, (0,)), values, "right" if right else "left"))
+    falling = lax.sub(
+        scalar(edges.shape[0], rising),
+        searchsorted(lax.rev(edges, (0,)), values, "right" if right else "left"),
+    )
     return pick(lax.ge(edges[-1], edges[0]), rising, falling)
 
 
@@ -185,9 +200,7 @@ def _mask(who: str, a: ArrayLike) -> Operand:
     return x if x.dtype is BOOL else lax.ne(x, scalar(0, x))
 
 
-def nonzero(
-    a: ArrayLike, *, size: int | None = None, fill_value: Any = None
-) -> tuple[Array, ...]:
+def nonzero(a: ArrayLike, *, size: int | None = None, fill_value: Any = None) -> tuple[Array, ...]:
     """Indices of the elements that are not 0, one array per axis.
 
     Differs from NumPy:
@@ -203,11 +216,16 @@ def nonzero(
     """
     mask = _mask("nonzero", a)
     if not mask.ndim:
-        raise ValueError("Calling nonzero on 0d arrays is not allowed. Use jnp.atleast_1d(scalar).nonzero() instead.")
+        raise ValueError(
+            "Calling nonzero on 0d arrays is not allowed. Use jnp.atleast_1d(scalar).nonzero() instead."
+        )
     dtype = _index_dtype()
     if isinstance(mask, Tracer):
         if size is None:
-            raise ConcretizationTypeError(mask, "The size argument of jnp.nonzero must be statically specified to use it within transformations.")
+            raise ConcretizationTypeError(
+                mask,
+                "The size argument of jnp.nonzero must be statically specified to use it within transformations.",
+            )
         return _nonzero_of_size(mask, size, fill_value)
     found = tuple(part.astype(dtype) for part in np.nonzero(np.asarray(mask)))
     if size is not None:
@@ -238,7 +256,11 @@ def _nonzero_of_size(mask: Operand, size: int, fill_value: Any) -> tuple[Array, 
         parts.append(lax.rem(rest, dtype.type(n)))
         rest = lax.div(rest, dtype.type(n))
     missing = lax.ge(lax.iota(dtype, size), lax.broadcast_in_dim(counts[-1], (size,), ()))
-    fills = fill_value if isinstance(fill_value, tuple) else (fill_value if fill_value is not None else 0,) * mask.ndim
+    fills = (
+        fill_value
+        if isinstance(fill_value, tuple)
+        else (fill_value if fill_value is not None else 0,) * mask.ndim
+    )
     return tuple(
         pick(missing, converted(as_operand("nonzero", f), dtype), part)
         for f, part in zip(fills, reversed(parts), strict=True)
@@ -270,15 +292,24 @@ def bincount(
     """
     values = as_operand("bincount", x)
     if not (dtypes.is_integer(values.dtype) or values.dtype is BOOL):
-        raise TypeError(f"x argument to bincount must have an integer type; got {values.dtype.name}")
+        raise TypeError(
+            f"x argument to bincount must have an integer type; got {values.dtype.name}"
+        )
     if values.ndim != 1:
         raise ValueError("only 1-dimensional input supported.")
     values = converted(values, dtypes.INT32)
     if length is None:
         if isinstance(values, Tracer):
-            raise ConcretizationTypeError(values, "The error occurred because of argument 'x' of jnp.bincount: give a static length.")
+            raise ConcretizationTypeError(
+                values,
+                "The error occurred because of argument 'x' of jnp.bincount: give a static length.",
+            )
         length = max(minlength, int(np.max(np.asarray(values), initial=-1)) + 1)
-    counted = lax.full(values.shape, 1, _index_dtype()) if weights is None else as_operand("bincount", weights)
+    counted = (
+        lax.full(values.shape, 1, _index_dtype())
+        if weights is None
+        else as_operand("bincount", weights)
+    )
     if values.shape != counted.shape:
         raise ValueError("shape of weights must match shape of x.")
     start = lax.full((length,), 0, counted.dtype)
@@ -314,9 +345,14 @@ def unique(
     wanted = (True, return_index, return_inverse, return_counts)
     if isinstance(x, Tracer):
         if size is None:
-            raise ConcretizationTypeError(x, "The size argument of jnp.unique must be statically specified to use it within transformations.")
+            raise ConcretizationTypeError(
+                x,
+                "The size argument of jnp.unique must be statically specified to use it within transformations.",
+            )
         if axis is not None:
-            raise NotImplementedError("jnp.unique of a traced array with an axis is not implemented.")
+            raise NotImplementedError(
+                "jnp.unique of a traced array with an axis is not implemented."
+            )
         parts = _unique_of_size(x, size, fill_value)
     else:
         parts = _unique_concrete(np.asarray(x), axis, equal_nan, size, fill_value)
@@ -324,17 +360,32 @@ def unique(
     return found[0] if len(found) == 1 else found
 
 
-def _unique_concrete(x: Any, axis: int | None, equal_nan: bool, size: int | None, fill_value: Any) -> tuple[Array, ...]:
+def _unique_concrete(
+    x: Any, axis: int | None, equal_nan: bool, size: int | None, fill_value: Any
+) -> tuple[Array, ...]:
     values, first, inverse, counts = np.unique(
-        x, return_index=True, return_inverse=True, return_counts=True, axis=axis, equal_nan=equal_nan
+        x,
+        return_index=True,
+        return_inverse=True,
+        return_counts=True,
+        axis=axis,
+        equal_nan=equal_nan,
     )
     position = 0 if axis is None else axis
     if size is not None:
         missing = size - values.shape[position]
         if missing > 0:
-            smallest = values.take([0], position) if fill_value is None and values.size else (fill_value or 0)
-            shape = [missing if i == position % values.ndim else n for i, n in enumerate(values.shape)]
-            values = np.concatenate([values, np.broadcast_to(np.asarray(smallest, values.dtype), shape)], position)
+            smallest = (
+                values.take([0], position)
+                if fill_value is None and values.size
+                else (fill_value or 0)
+            )
+            shape = [
+                missing if i == position % values.ndim else n for i, n in enumerate(values.shape)
+            ]
+            values = np.concatenate(
+                [values, np.broadcast_to(np.asarray(smallest, values.dtype), shape)], position
+            )
             first = np.concatenate([first, np.full(missing, first[0] if len(first) else 0)])
             counts = np.concatenate([counts, np.zeros(missing, counts.dtype)])
         else:
@@ -361,7 +412,11 @@ def _unique_of_size(x: Operand, size: int, fill_value: Any) -> tuple[Array, ...]
     (heads,) = _nonzero_of_size(starts, size, total)
     present = lax.lt(heads, dtype.type(total))
     values = ordered.at[heads].get(mode="clip")
-    filler = ordered[0] if fill_value is None else converted(as_operand("unique", fill_value), flat.dtype)
+    filler = (
+        ordered[0]
+        if fill_value is None
+        else converted(as_operand("unique", fill_value), flat.dtype)
+    )
     values = pick(present, values, filler)
     first = pick(present, order.at[heads].get(mode="clip"), order[0])
     inverse = lax.full((total,), 0, dtype).at[order].set(rank)
@@ -394,7 +449,9 @@ def setdiff1d(
     x, y = as_operands("setdiff1d", ar1, ar2)
     found = np.setdiff1d(np.asarray(x), np.asarray(y), assume_unique)
     if size is not None:
-        filler = np.full(max(0, size - len(found)), 0 if fill_value is None else fill_value, found.dtype)
+        filler = np.full(
+            max(0, size - len(found)), 0 if fill_value is None else fill_value, found.dtype
+        )
         found = np.concatenate([found, filler])[:size]
     return from_host(found)
 

@@ -115,8 +115,14 @@ def _quantile(
     if overwrite_input:
         raise ValueError(f"jax.numpy.{who} does not support overwrite_input=True")
     if method not in ("linear", "lower", "higher", "midpoint", "nearest"):
-        raise ValueError(f"{who}: method can only be 'linear', 'lower', 'higher', 'midpoint', or 'nearest', got {method!r}")
-    x, q = promote_inexact(who, a, q) if np.ndim(q) == 0 or np.ndim(a) == 0 else (to_inexact(who, a), to_inexact(who, q))
+        raise ValueError(
+            f"{who}: method can only be 'linear', 'lower', 'higher', 'midpoint', or 'nearest', got {method!r}"
+        )
+    x, q = (
+        promote_inexact(who, a, q)
+        if np.ndim(q) == 0 or np.ndim(a) == 0
+        else (to_inexact(who, a), to_inexact(who, q))
+    )
     q = converted(q, x.dtype)
     if q.ndim > 1:
         raise ValueError(f"q must be have rank <= 1, got shape {q.shape}")
@@ -139,7 +145,11 @@ def _quantile(
     count = lax.broadcast_in_dim(count, full, tuple(range(q.ndim, len(full))))
     last = lax.max(lax.sub(count, scalar(1, x)), scalar(0, x))
     place = lax.mul(fraction, lax.sub(count, scalar(1, x)))
-    low = lax.clamp(scalar(0, x), lax.floor(place), last) if not full else lax.max(lax.min(lax.floor(place), last), scalar(0, x))
+    low = (
+        lax.clamp(scalar(0, x), lax.floor(place), last)
+        if not full
+        else lax.max(lax.min(lax.floor(place), last), scalar(0, x))
+    )
     high = lax.max(lax.min(lax.ceil(place), last), scalar(0, x))
     upper = lax.sub(place, lax.floor(place))
     below, above = (_at_last_axis(x, converted(i, dtypes.INT32), q.ndim) for i in (low, high))
@@ -164,9 +174,7 @@ def _quantile(
 
 def _at_last_axis(x: Array, index: Array, extra: int) -> Array:
     rank = x.ndim - 1
-    grids = tuple(
-        lax.broadcasted_iota(np.int32, index.shape, extra + i) for i in range(rank)
-    )
+    grids = tuple(lax.broadcasted_iota(np.int32, index.shape, extra + i) for i in range(rank))
     return x[(*grids, index)]
 
 
@@ -209,7 +217,9 @@ def nansum(
     where: ArrayLike | None = None,
 ) -> Array:
     """Sum of the elements that are not nan."""
-    return reductions.sum(_without_nan("nansum", a, 0)[0], axis, dtype, out, keepdims, initial, where)
+    return reductions.sum(
+        _without_nan("nansum", a, 0)[0], axis, dtype, out, keepdims, initial, where
+    )
 
 
 def nanprod(
@@ -222,11 +232,19 @@ def nanprod(
     where: ArrayLike | None = None,
 ) -> Array:
     """Product of the elements that are not nan."""
-    return reductions.prod(_without_nan("nanprod", a, 1)[0], axis, dtype, out, keepdims, initial, where)
+    return reductions.prod(
+        _without_nan("nanprod", a, 1)[0], axis, dtype, out, keepdims, initial, where
+    )
 
 
 def _nan_extremum(
-    who: str, reduce: Callable[..., Array], a: ArrayLike, neutral: float, axis: AxisArg, keepdims: bool, **kwargs: Any
+    who: str,
+    reduce: Callable[..., Array],
+    a: ArrayLike,
+    neutral: float,
+    axis: AxisArg,
+    keepdims: bool,
+    **kwargs: Any,
 ) -> Array:
     x, missing = _without_nan(who, a, neutral)
     found = reduce(x, axis, keepdims=keepdims, **kwargs)
@@ -245,7 +263,9 @@ def nanmax(
 ) -> Array:
     """Largest element that is not nan; nan if all are."""
     reject_out("nanmax", out)
-    return _nan_extremum("nanmax", reductions.max, a, -np.inf, axis, keepdims, initial=initial, where=where)
+    return _nan_extremum(
+        "nanmax", reductions.max, a, -np.inf, axis, keepdims, initial=initial, where=where
+    )
 
 
 def nanmin(
@@ -258,7 +278,9 @@ def nanmin(
 ) -> Array:
     """Smallest element that is not nan; nan if all are."""
     reject_out("nanmin", out)
-    return _nan_extremum("nanmin", reductions.min, a, np.inf, axis, keepdims, initial=initial, where=where)
+    return _nan_extremum(
+        "nanmin", reductions.min, a, np.inf, axis, keepdims, initial=initial, where=where
+    )
 
 
 def nanmean(
@@ -337,7 +359,13 @@ def nanargmin(
 
 
 def _nan_index(
-    who: str, find: Callable[..., Array], a: ArrayLike, neutral: float, axis: int | None, out: None, keepdims: bool | None
+    who: str,
+    find: Callable[..., Array],
+    a: ArrayLike,
+    neutral: float,
+    axis: int | None,
+    out: None,
+    keepdims: bool | None,
 ) -> Array:
     x, missing = _without_nan(who, a, neutral)
     found = find(x, axis, out, keepdims)
@@ -368,7 +396,11 @@ def cov(
     conjugate = lax.conj(deviation) if x.dtype.kind == "c" else deviation
     product = dot(deviation, lax.transpose(conjugate, (1, 0)))
     found = lax.div(product, scalar(x.shape[1] - lost, product))
-    return lax.squeeze(found, tuple(i for i, n in enumerate(found.shape) if n == 1)) if found.size == 1 else found
+    return (
+        lax.squeeze(found, tuple(i for i, n in enumerate(found.shape) if n == 1))
+        if found.size == 1
+        else found
+    )
 
 
 def _variables(who: str, m: ArrayLike, rowvar: bool) -> Array:
@@ -389,7 +421,9 @@ def corrcoef(x: ArrayLike, y: ArrayLike | None = None, rowvar: bool = True) -> A
     c = lax.div(lax.div(c, lax.expand_dims(scale, (1,))), lax.expand_dims(scale, (0,)))
     if c.dtype.kind == "c":
         one = np.float64(1).astype(spread.dtype)
-        return lax.complex(lax.max(lax.min(lax.real(c), one), -one), lax.max(lax.min(lax.imag(c), one), -one))
+        return lax.complex(
+            lax.max(lax.min(lax.real(c), one), -one), lax.max(lax.min(lax.imag(c), one), -one)
+        )
     return lax.max(lax.min(c, scalar(1, c)), scalar(-1, c))
 
 

@@ -61,7 +61,8 @@ def repeat(
     if isinstance(repeats, Tracer):
         if total_repeat_length is None:
             raise ConcretizationTypeError(
-                repeats, "When jit-compiling jnp.repeat, the total number of repeats must be static: give total_repeat_length."
+                repeats,
+                "When jit-compiling jnp.repeat, the total number of repeats must be static: give total_repeat_length.",
             )
         return _repeat_to_length(x, repeats, axis, total_repeat_length)
     counts = np.asarray(repeats)
@@ -114,14 +115,19 @@ def roll(
     if len(axes) == 1:
         axes *= len(amounts)
     if len(amounts) != len(axes):
-        raise ValueError(f"Mismatch between lengths of shift ({len(amounts)}) and axis ({len(axes)})")
+        raise ValueError(
+            f"Mismatch between lengths of shift ({len(amounts)}) and axis ({len(axes)})"
+        )
     for amount, i in zip(amounts, axes, strict=True):
         i = canonical_axis(i, x.ndim)
         size = x.shape[i]
         if not size:
             continue
         if isinstance(amount, Tracer):
-            offset = lax.rem(lax.add(lax.rem(amount, amount.dtype.type(size)), amount.dtype.type(size)), amount.dtype.type(size))
+            offset = lax.rem(
+                lax.add(lax.rem(amount, amount.dtype.type(size)), amount.dtype.type(size)),
+                amount.dtype.type(size),
+            )
             start = lax.sub(amount.dtype.type(size), offset)
             x = lax.dynamic_slice_in_dim(lax.concatenate([x, x], i), start, size, i)
         elif cut := -int(amount) % size:
@@ -232,7 +238,9 @@ def _pairs(rank: int, given: Any) -> list[tuple[Any, Any]]:
     if isinstance(given, dict):
         full = [(0, 0)] * rank
         for axis, width in given.items():
-            full[canonical_axes(axis, rank)[0]] = tuple(width) if hasattr(width, "__iter__") else (width, width)
+            full[canonical_axes(axis, rank)[0]] = (
+                tuple(width) if hasattr(width, "__iter__") else (width, width)
+            )
         return full
     if not hasattr(given, "__iter__"):
         return [(given, given)] * rank
@@ -270,8 +278,13 @@ def _pad_odd(x: Array, widths: list[tuple[int, int]]) -> Array:
     for axis, (low, high) in enumerate(widths):
         size = x.shape[axis]
         if max(low, high) >= size:
-            raise NotImplementedError("jnp.pad: odd reflection wider than the array is not implemented.")
-        first, last = lax.slice_in_dim(x, 0, 1, axis=axis), lax.slice_in_dim(x, size - 1, size, axis=axis)
+            raise NotImplementedError(
+                "jnp.pad: odd reflection wider than the array is not implemented."
+            )
+        first, last = (
+            lax.slice_in_dim(x, 0, 1, axis=axis),
+            lax.slice_in_dim(x, size - 1, size, axis=axis),
+        )
         two = x.dtype.type(2)
         before = lax.rev(lax.slice_in_dim(x, 1, 1 + low, axis=axis), (axis,))
         after = lax.rev(lax.slice_in_dim(x, size - 1 - high, size - 1, axis=axis), (axis,))
@@ -290,7 +303,9 @@ def _pad_statistic(x: Array, widths: list[tuple[int, int]], mode: str) -> Array:
             value = (x.max if mode == "maximum" else x.min)(axis, keepdims=True)
         value = converted(value, x.dtype)
         edges = [
-            lax.broadcast_in_dim(value, (*x.shape[:axis], n, *x.shape[axis + 1 :]), tuple(range(x.ndim)))
+            lax.broadcast_in_dim(
+                value, (*x.shape[:axis], n, *x.shape[axis + 1 :]), tuple(range(x.ndim))
+            )
             for n in (low, high)
         ]
         x = lax.concatenate([edges[0], x, edges[1]], axis)
@@ -300,10 +315,16 @@ def _pad_statistic(x: Array, widths: list[tuple[int, int]], mode: str) -> Array:
 def _pad_ramp(x: Array, widths: list[tuple[int, int]], ends: list[tuple[Any, Any]]) -> Array:
     for axis, ((low, high), pair) in enumerate(zip(widths, ends, strict=True)):
         size = x.shape[axis]
-        first, last = lax.slice_in_dim(x, 0, 1, axis=axis), lax.slice_in_dim(x, size - 1, size, axis=axis)
+        first, last = (
+            lax.slice_in_dim(x, 0, 1, axis=axis),
+            lax.slice_in_dim(x, size - 1, size, axis=axis),
+        )
         before, after = (
             converted(
-                linspace(end, lax.squeeze(edge, (axis,)), n, endpoint=False, dtype=x.dtype, axis=axis), x.dtype
+                linspace(
+                    end, lax.squeeze(edge, (axis,)), n, endpoint=False, dtype=x.dtype, axis=axis
+                ),
+                x.dtype,
             )
             for end, edge, n in ((pair[0], first, low), (pair[1], last, high))
         )

@@ -70,7 +70,9 @@ class IndexedUpdate:
         row = entries(self.array.shape, self.index)
         return gather(self.array, row, mode, fill_value, indices_are_sorted, unique_indices)
 
-    def _scatter(self, operation: Callable[..., Any], values: ArrayLike, x: Array | None, **options: Any) -> Array:
+    def _scatter(
+        self, operation: Callable[..., Any], values: ArrayLike, x: Array | None, **options: Any
+    ) -> Array:
         operand = self.array if x is None else x
         return _scatter(operation, operand, self.index, values, **options)
 
@@ -94,11 +96,17 @@ class IndexedUpdate:
 
     def divide(self, values: ArrayLike, **options: Any) -> Array:
         """``x`` divided by ``values`` at the index."""
-        return divide(self.array, self._scatter(lax.scatter_mul, values, lax.full_like(self.array, 1), **options))
+        return divide(
+            self.array,
+            self._scatter(lax.scatter_mul, values, lax.full_like(self.array, 1), **options),
+        )
 
     def power(self, values: ArrayLike, **options: Any) -> Array:
         """``x`` to the power of ``values`` at the index."""
-        return power(self.array, self._scatter(lax.scatter_mul, values, lax.full_like(self.array, 1), **options))
+        return power(
+            self.array,
+            self._scatter(lax.scatter_mul, values, lax.full_like(self.array, 1), **options),
+        )
 
     def min(self, values: ArrayLike, **options: Any) -> Array:
         """The smaller of ``x`` and ``values`` at the index."""
@@ -174,11 +182,14 @@ def put_along_axis(
 ) -> Array:
     """``arr`` with values set along an axis, at indices that differ from row to row; needs ``inplace=False``."""
     if inplace:
-        raise ValueError("jnp.put_along_axis cannot modify arrays in-place, because JAX arrays are immutable. Pass inplace=False.")
+        raise ValueError(
+            "jnp.put_along_axis cannot modify arrays in-place, because JAX arrays are immutable. Pass inplace=False."
+        )
     x = as_operand("put_along_axis", arr)
     flat, chosen, position = along_axis("put_along_axis", x, indices, axis)
     grids = tuple(
-        chosen if i == position else lax.broadcasted_iota(np.int32, chosen.shape, i) for i in range(flat.ndim)
+        chosen if i == position else lax.broadcasted_iota(np.int32, chosen.shape, i)
+        for i in range(flat.ndim)
     )
     return lax.reshape(IndexUpdate(flat)[grids].set(values, mode=mode), x.shape)
 
@@ -188,8 +199,14 @@ def put(
 ) -> Array:
     """The flattened array with values set at indices; needs ``inplace=False``."""
     if inplace:
-        raise ValueError("jnp.put cannot modify arrays in-place, because JAX arrays are immutable. Pass inplace=False.")
-    x, chosen, values = as_operand("put", a), ravel(integers("put", ind)), ravel(as_operand("put", v))
+        raise ValueError(
+            "jnp.put cannot modify arrays in-place, because JAX arrays are immutable. Pass inplace=False."
+        )
+    x, chosen, values = (
+        as_operand("put", a),
+        ravel(integers("put", ind)),
+        ravel(as_operand("put", v)),
+    )
     if not chosen.size or not values.size:
         return x
     repeats = -(-chosen.size // values.size)
@@ -201,7 +218,9 @@ def put(
     return lax.reshape(IndexUpdate(ravel(x))[chosen].set(values, mode=mode), x.shape)
 
 
-def fill_diagonal(a: ArrayLike, val: ArrayLike, wrap: bool = False, *, inplace: bool = True) -> Array:
+def fill_diagonal(
+    a: ArrayLike, val: ArrayLike, wrap: bool = False, *, inplace: bool = True
+) -> Array:
     """``a`` with its main diagonal set; needs ``inplace=False``."""
     if inplace:
         raise NotImplementedError("JAX arrays are immutable, must use inplace=False")

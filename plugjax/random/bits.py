@@ -42,7 +42,9 @@ def as_shape(who: str, shape: Any) -> tuple[int, ...]:
         sizes = (shape,) if not hasattr(shape, "__iter__") else shape
         return tuple(operator.index(n) for n in sizes)
     except TypeError as error:
-        raise TypeError(f"{who}: shape must be a sequence of static integers, got {shape!r}.") from error
+        raise TypeError(
+            f"{who}: shape must be a sequence of static integers, got {shape!r}."
+        ) from error
 
 
 def float_dtype(who: str, dtype: DTypeLike | None) -> DType:
@@ -68,7 +70,9 @@ def result_shape(who: str, shape: Any, *parameters: Any) -> tuple[int, ...]:
         return natural
     wanted = as_shape(who, shape)
     if broadcast_shape(who, natural, wanted) != wanted:
-        raise ValueError(f"{who} parameter shapes must be broadcast-compatible with shape argument, and the result must be {wanted}.")
+        raise ValueError(
+            f"{who} parameter shapes must be broadcast-compatible with shape argument, and the result must be {wanted}."
+        )
     return wanted
 
 
@@ -86,9 +90,13 @@ def bits(key: Any, shape: Any = (), dtype: DTypeLike | None = None) -> Array:
         Array([1797259609,  928981903], dtype=uint32)
     """
     k = single_key("bits", key)
-    wanted = canonical_dtype("bits", np.uint64 if dtype is None and _wide() else (dtype or np.uint32))
+    wanted = canonical_dtype(
+        "bits", np.uint64 if dtype is None and _wide() else (dtype or np.uint32)
+    )
     if wanted.kind != "u":
-        raise ValueError(f"dtype argument to `bits` must be an unsigned int dtype, got {wanted.name}")
+        raise ValueError(
+            f"dtype argument to `bits` must be an unsigned int dtype, got {wanted.name}"
+        )
     return random_bits(k, wanted.itemsize * 8, as_shape("bits", shape))
 
 
@@ -179,15 +187,25 @@ def _randint(k: Array, sizes: tuple[int, ...], low: Any, high: Any, wanted: DTyp
     upper, lower = random_bits(first, width, sizes), random_bits(second, width, sizes)
 
     full = broadcast_shape("randint", low.shape, high.shape)
-    low, high = (v if v.shape == full else broadcast_to_shape("randint", v, full) for v in (low, high))
+    low, high = (
+        v if v.shape == full else broadcast_to_shape("randint", v, full) for v in (low, high)
+    )
     some = lax.gt(high, low)
     # An empty interval gives minval; a maximum that the dtype lacks makes the interval one longer, 0 meaning all integers.
     span = pick(some, lax.convert_element_type(lax.sub(high, low), unsigned), unsigned.type(1))
-    span = pick(lax.bitwise_and(broadcast_to_shape("randint", beyond, full), some), lax.add(span, unsigned.type(1)), span)
+    span = pick(
+        lax.bitwise_and(broadcast_to_shape("randint", beyond, full), some),
+        lax.add(span, unsigned.type(1)),
+        span,
+    )
     # A number of twice the width is reduced: (upper * 2**width + lower) mod span. The bias is small then.
-    half = lax.rem(broadcast_to_shape("randint", lax.full((), unsigned.type(1 << (width // 2))), full), span)
+    half = lax.rem(
+        broadcast_to_shape("randint", lax.full((), unsigned.type(1 << (width // 2))), full), span
+    )
     weight = lax.rem(lax.mul(half, half), span)
-    span, weight, low = (promote_shapes(v, len(sizes)) if v.ndim else v for v in (span, weight, low))
+    span, weight, low = (
+        promote_shapes(v, len(sizes)) if v.ndim else v for v in (span, weight, low)
+    )
     spans, weights, lows = (broadcast_to_shape("randint", v, sizes) for v in (span, weight, low))
     offset = lax.add(lax.mul(lax.rem(upper, spans), weights), lax.rem(lower, spans))
     return lax.add(lows, lax.convert_element_type(lax.rem(offset, spans), wanted))
@@ -195,7 +213,9 @@ def _randint(k: Array, sizes: tuple[int, ...], low: Any, high: Any, wanted: DTyp
 
 def _exceeds(value: Any, limit: int) -> Any:
     own = np.iinfo(value.dtype)
-    return lax.gt(value, value.dtype.type(limit)) if limit < own.max else lax.full(value.shape, False)
+    return (
+        lax.gt(value, value.dtype.type(limit)) if limit < own.max else lax.full(value.shape, False)
+    )
 
 
 def _clamped(value: Any, dtype: DType) -> Any:

@@ -72,11 +72,15 @@ def normal(key: Any, shape: Any = (), dtype: DTypeLike | None = None) -> Array:
     if wanted.kind == "c":
         real = np.dtype(f"float{wanted.itemsize * 4}")
         first, second = split(k)
-        parts = [lax.convert_element_type(_normal(part, sizes, real), wanted) for part in (first, second)]
+        parts = [
+            lax.convert_element_type(_normal(part, sizes, real), wanted) for part in (first, second)
+        ]
         z = lax.add(parts[0], lax.mul(wanted.type(1j), parts[1]))
         return lax.div(z, wanted.type(real.type(np.sqrt(2))))
     if not dtypes.is_float(wanted):
-        raise ValueError(f"dtype argument to `normal` must be a float or complex dtype, got {wanted.name}")
+        raise ValueError(
+            f"dtype argument to `normal` must be a float or complex dtype, got {wanted.name}"
+        )
     return _normal(k, sizes, wanted)
 
 
@@ -112,9 +116,7 @@ def truncated_normal(
     return lax.min(most, lax.max(least, found))
 
 
-def bernoulli(
-    key: Any, p: ArrayLike = 0.5, shape: Any = None, mode: str | None = None
-) -> Array:
+def bernoulli(key: Any, p: ArrayLike = 0.5, shape: Any = None, mode: str | None = None) -> Array:
     """True with probability ``p``.
 
     Args:
@@ -213,11 +215,15 @@ def categorical(
         return lax.argmax(total, axis + total.ndim, index)
     count = math.prod(lead)
     if count > scores.shape[axis]:
-        raise ValueError(f"Number of samples without replacement ({count}) cannot exceed number of categories ({scores.shape[axis]}).")
+        raise ValueError(
+            f"Number of samples without replacement ({count}) cannot exceed number of categories ({scores.shape[axis]})."
+        )
     total = lax.add(gumbel(k, scores.shape, scores.dtype, mode), scores)
     chosen = (-total).argsort(axis)
     chosen = lax.slice_in_dim(chosen, 0, count, axis=axis + total.ndim)
-    chosen = lax.transpose(chosen, (axis + total.ndim, *(i for i in range(total.ndim) if i != axis + total.ndim)))
+    chosen = lax.transpose(
+        chosen, (axis + total.ndim, *(i for i in range(total.ndim) if i != axis + total.ndim))
+    )
     return lax.reshape(chosen, sizes)
 
 
@@ -254,7 +260,9 @@ def choice(
     if count <= 0 and draws:
         raise ValueError("a must be greater than 0 unless no samples are taken")
     if not replace and draws > count:
-        raise ValueError(f"Cannot take a larger sample (size {draws}) than population (size {count}) when 'replace=False'")
+        raise ValueError(
+            f"Cannot take a larger sample (size {draws}) than population (size {count}) when 'replace=False'"
+        )
 
     def chosen(index: Array) -> Array:
         return index if whole else values.take(index, axis, mode="clip")
@@ -267,7 +275,9 @@ def choice(
         return lax.reshape(drawn, (*drawn.shape[:axis], *sizes, *drawn.shape[axis + 1 :]))
     chances = to_inexact("choice", p)
     if chances.shape != (count,):
-        raise ValueError(f"p must be None or a 1D vector with the same size as a.shape[axis]. p has shape {chances.shape} and a.shape[axis] is {count}.")
+        raise ValueError(
+            f"p must be None or a 1D vector with the same size as a.shape[axis]. p has shape {chances.shape} and a.shape[axis] is {count}."
+        )
     if replace:
         total = cumsum(chances)
         u = uniform(k, sizes, total.dtype)
@@ -314,14 +324,14 @@ def lognormal(
     return lax.exp(lax.mul(normal(k, sizes, wanted), scale))
 
 
-def pareto(
-    key: Any, b: ArrayLike, shape: Any = None, dtype: DTypeLike | None = None
-) -> Array:
+def pareto(key: Any, b: ArrayLike, shape: Any = None, dtype: DTypeLike | None = None) -> Array:
     """Pareto numbers of shape ``b`` and scale 1."""
     k = single_key("pareto", key)
     wanted = float_dtype("pareto", dtype)
     sizes = result_shape("pareto", shape, b)
-    return lax.exp(lax.div(exponential(k, sizes, wanted), _operand("pareto", b, wanted, len(sizes))))
+    return lax.exp(
+        lax.div(exponential(k, sizes, wanted), _operand("pareto", b, wanted, len(sizes)))
+    )
 
 
 def rayleigh(
@@ -395,13 +405,13 @@ def double_sided_maxwell(
     first, second = split(k)
     length = maxwell(first, sizes, wanted)
     side = rademacher(second, sizes, wanted)
-    signed = lax.mul(lax.mul(length, side), _operand("double_sided_maxwell", scale, wanted, len(sizes)))
+    signed = lax.mul(
+        lax.mul(length, side), _operand("double_sided_maxwell", scale, wanted, len(sizes))
+    )
     return lax.add(signed, _operand("double_sided_maxwell", loc, wanted, len(sizes)))
 
 
-def geometric(
-    key: Any, p: ArrayLike, shape: Any = None, dtype: DTypeLike | None = None
-) -> Array:
+def geometric(key: Any, p: ArrayLike, shape: Any = None, dtype: DTypeLike | None = None) -> Array:
     """Number of trials until the first success, each of probability ``p``."""
     k = single_key("geometric", key)
     wanted = canonical_dtype("geometric", int if dtype is None else dtype)
@@ -415,9 +425,7 @@ def geometric(
     return lax.convert_element_type(trials, wanted)
 
 
-def wald(
-    key: Any, mean: ArrayLike, shape: Any = None, dtype: DTypeLike | None = None
-) -> Array:
+def wald(key: Any, mean: ArrayLike, shape: Any = None, dtype: DTypeLike | None = None) -> Array:
     """Inverse Gaussian numbers of a mean, with scale 1."""
     k = single_key("wald", key)
     wanted = float_dtype("wald", dtype)
@@ -430,7 +438,5 @@ def wald(
     y_sq, mu_sq = lax.square(y), lax.square(mu)
     two, four = scalar(2, mu), scalar(4, mu)
     root = lax.sqrt(lax.add(lax.mul(lax.mul(four, mu), y), lax.mul(mu_sq, y_sq)))
-    x = lax.sub(
-        lax.add(mu, lax.div(lax.mul(mu_sq, y), two)), lax.mul(lax.div(mu, two), root)
-    )
+    x = lax.sub(lax.add(mu, lax.div(lax.mul(mu_sq, y), two)), lax.mul(lax.div(mu, two), root))
     return pick(lax.le(z, lax.div(mu, lax.add(mu, x))), x, lax.div(mu_sq, x))

@@ -52,7 +52,9 @@ def _seeds(seed: Any, who: str) -> Any:
     if found.dtype.kind not in "iu":
         raise TypeError(f"PRNG key seed must be an integer; got {found.aval.str_short()}")
     if found.ndim:
-        raise TypeError(f"{who} accepts a scalar seed, but was given an array of shape {found.shape}. Use vmap for batching.")
+        raise TypeError(
+            f"{who} accepts a scalar seed, but was given an array of shape {found.shape}. Use vmap for batching."
+        )
     return found
 
 
@@ -143,7 +145,11 @@ def split(key: Any, num: int | Sequence[int] = 2) -> Array:
         raise ValueError(
             f"split accepts a single key, but was given a key array of shape {key.shape} != (). Use plugjax.vmap for batching."
         )
-    shape = tuple(operator.index(n) for n in num) if isinstance(num, (tuple, list)) else (operator.index(num),)  # type: ignore[arg-type]
+    shape = (
+        tuple(operator.index(n) for n in num)
+        if isinstance(num, (tuple, list))
+        else (operator.index(num),)
+    )  # type: ignore[arg-type]
     return _as_given(random_split_p.bind(found, shape=shape), was_typed)
 
 
@@ -164,7 +170,9 @@ def fold_in(key: Any, data: Any) -> Array:
     else:
         number = as_array(data, "fold_in")
         if number.ndim:
-            raise TypeError(f"fold_in accepts a scalar, but was given an array of shape {number.shape}. Use vmap for batching.")
+            raise TypeError(
+                f"fold_in accepts a scalar, but was given an array of shape {number.shape}. Use vmap for batching."
+            )
         number = lax.convert_element_type(number, np.uint32)
     return _as_given(random_fold_in_p.bind(found, number), was_typed)
 

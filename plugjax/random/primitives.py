@@ -33,7 +33,14 @@ random_bits_p = Primitive("random_bits")
 random_split_p = Primitive("random_split")
 random_fold_in_p = Primitive("random_fold_in")
 
-for _p in (random_seed_p, random_wrap_p, random_unwrap_p, random_bits_p, random_split_p, random_fold_in_p):
+for _p in (
+    random_seed_p,
+    random_wrap_p,
+    random_unwrap_p,
+    random_bits_p,
+    random_split_p,
+    random_fold_in_p,
+):
     zero_derivative(rules, _p)
 
 
@@ -103,14 +110,18 @@ def resolve_impl(impl: Any) -> PRNGImpl:
         return impl.impl
     found = _IMPLS.get(impl)
     if found is None:
-        raise ValueError(f"unrecognized PRNG implementation {impl!r}. Did you mean one of: {sorted({i.name for i in _IMPLS.values()})}?")
+        raise ValueError(
+            f"unrecognized PRNG implementation {impl!r}. Did you mean one of: {sorted({i.name for i in _IMPLS.values()})}?"
+        )
     return found
 
 
 def _impl_of(keys: ShapedArray) -> PRNGImpl:
     dtype: Any = keys.dtype
     if not isinstance(dtype, KeyDType):
-        raise TypeError(f"expected an array of keys, got {keys.str_short()}; wrap raw keys with random.wrap_key_data.")
+        raise TypeError(
+            f"expected an array of keys, got {keys.str_short()}; wrap raw keys with random.wrap_key_data."
+        )
     return dtype.impl
 
 
@@ -152,12 +163,16 @@ def _fold_in_aval(keys: ShapedArray, data: ShapedArray) -> ShapedArray:
 
 
 @rules.define(batching_rule, random_seed_p)
-def _seed_batching(axis: Axis, args: Sequence[Any], dims: Sequence[Any], *, impl: PRNGImpl) -> tuple[Any, int]:
+def _seed_batching(
+    axis: Axis, args: Sequence[Any], dims: Sequence[Any], *, impl: PRNGImpl
+) -> tuple[Any, int]:
     return random_seed_p.bind(*args, impl=impl), dims[0]
 
 
 @rules.define(batching_rule, random_wrap_p)
-def _wrap_batching(axis: Axis, args: Sequence[Any], dims: Sequence[Any], *, impl: PRNGImpl) -> tuple[Any, int]:
+def _wrap_batching(
+    axis: Axis, args: Sequence[Any], dims: Sequence[Any], *, impl: PRNGImpl
+) -> tuple[Any, int]:
     return random_wrap_p.bind(moveaxis(args[0], dims[0], 0), impl=impl), 0
 
 
@@ -167,12 +182,16 @@ def _unwrap_batching(axis: Axis, args: Sequence[Any], dims: Sequence[Any]) -> tu
 
 
 @rules.define(batching_rule, random_bits_p)
-def _bits_batching(axis: Axis, args: Sequence[Any], dims: Sequence[Any], **params: Any) -> tuple[Any, int]:
+def _bits_batching(
+    axis: Axis, args: Sequence[Any], dims: Sequence[Any], **params: Any
+) -> tuple[Any, int]:
     return random_bits_p.bind(moveaxis(args[0], dims[0], 0), **params), 0
 
 
 @rules.define(batching_rule, random_split_p)
-def _split_batching(axis: Axis, args: Sequence[Any], dims: Sequence[Any], **params: Any) -> tuple[Any, int]:
+def _split_batching(
+    axis: Axis, args: Sequence[Any], dims: Sequence[Any], **params: Any
+) -> tuple[Any, int]:
     return random_split_p.bind(moveaxis(args[0], dims[0], 0), **params), 0
 
 
@@ -225,7 +244,9 @@ def _hashed_positions(keys: Any, aval: ShapedArray, shape: Shape) -> list[Any]:
     """Two words for each position in an array of ``shape``."""
     size = math.prod(shape)
     if size >= 1 << 32:
-        raise NotImplementedError(f"random numbers for 2**32 positions or more: got shape {shape}. Split the key.")
+        raise NotImplementedError(
+            f"random numbers for 2**32 positions or more: got shape {shape}. Split the key."
+        )
     counts = lax.reshape(lax.iota(np.uint32, size), shape)
     high = lax.full(shape, np.uint32(0))
     if aval.ndim:
@@ -243,7 +264,9 @@ def _bits_physical(
         upper = lax.shift_left(lax.convert_element_type(high, wide), wide.type(32))
         return lax.bitwise_or(upper, lax.convert_element_type(low, wide))
     mixed = lax.bitwise_xor(high, low)
-    return mixed if bit_width == 32 else lax.convert_element_type(mixed, np.dtype(f"uint{bit_width}"))
+    return (
+        mixed if bit_width == 32 else lax.convert_element_type(mixed, np.dtype(f"uint{bit_width}"))
+    )
 
 
 @rules.define(physical_rule, random_split_p)

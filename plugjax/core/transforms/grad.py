@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from plugjax.core import dtypes, pytree
-from plugjax.core.array import Array, as_array, aval_of
+from plugjax.core.array import Array, as_array, aval_of, from_host
 from plugjax.core.jaxpr import ClosedJaxpr, eval_closed
 from plugjax.core.trace import Tracer
 from plugjax.core.transforms.jvp import jvp_flat
@@ -383,7 +383,7 @@ def value_and_grad(
         (value,) = found.outs if len(found.outs) == 1 else (None,)
         _check_output(found.outs, box[0], holomorphic, name)
         aval = aval_of(value)
-        one = as_array(aval.dtype.type(1))
+        one = from_host(aval.dtype.type(1), weak_type=aval.weak_type)
         bars = backward(found.tape, found.inputs, found.out_tangents, [one])
         gradient = pytree.unflatten(in_tree, [instantiate(b) for b in bars])
         if single:

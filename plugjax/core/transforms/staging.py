@@ -86,16 +86,11 @@ class StagingTrace(Trace):
                     raise UnexpectedTracerError(x)
             else:
                 x = as_array(x)
-        elif not x.aval.shape and not isinstance(x.aval.dtype, ExtendedDType):
-            return Literal(np.asarray(x._fetch())[()], x.aval)
+        if type(x) is Array and not x.aval.shape and not isinstance(x.aval.dtype, ExtendedDType):
+            # A weak scalar stays an Array: a NumPy scalar could not say that it is weak.
+            return Literal(x if x.aval.weak_type else np.asarray(x._fetch())[()], x.aval)
         found = self.constants.get(id(x))
         if found is None:
-            if (
-                type(x) is Array
-                and not x.aval.shape
-                and not isinstance(x.aval.dtype, ExtendedDType)
-            ):
-                return Literal(np.asarray(x._fetch())[()], x.aval)
             found = self.constants[id(x)] = (Var(x.aval), x)
         return found[0]
 

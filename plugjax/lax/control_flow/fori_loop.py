@@ -14,6 +14,7 @@ from plugjax.lax.comparison import lt
 from plugjax.lax.control_flow.bodies import runs_as_python, value
 from plugjax.lax.control_flow.scan import scan
 from plugjax.lax.control_flow.while_loop import while_loop
+from plugjax.lax.families import scalar
 
 
 def _known(bound: Any) -> int | None:
@@ -71,7 +72,7 @@ def fori_loop(
 
         def step(carry: tuple[Any, Any], _: Any) -> tuple[tuple[Any, Any], None]:
             i, x = carry
-            return (add(i, dtype.type(1)), body_fun(i, x)), None
+            return (add(i, scalar(1, i)), body_fun(i, x)), None
 
         index = _as(first, dtype, weak)
         (_, result), _ = scan(
@@ -85,7 +86,11 @@ def fori_loop(
     limit = _as(last, dtype, weak)
     _, result, _ = while_loop(
         lambda state: lt(state[0], state[2]),
-        lambda state: (add(state[0], dtype.type(1)), body_fun(state[0], state[1]), state[2]),
+        lambda state: (
+            add(state[0], scalar(1, state[0])),
+            body_fun(state[0], state[1]),
+            state[2],
+        ),
         (_as(first, dtype, weak), init_val, limit),
     )
     return result

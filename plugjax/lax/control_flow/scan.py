@@ -191,7 +191,7 @@ def _scan_avals(
     outs = jaxpr.out_avals
     return [
         *outs[:num_carry],
-        *(y.update(shape=(length, *y.shape), weak_type=False) for y in outs[num_carry:]),
+        *(y.update(shape=(length, *y.shape)) for y in outs[num_carry:]),
     ]
 
 

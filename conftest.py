@@ -1,0 +1,15 @@
+"""What all tests and doctests share: the environment that they run in."""
+
+import os
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")
+os.environ.setdefault("JAX_PLATFORMS", "cpu")
+os.environ.setdefault("PLUGJAX_BACKEND", "numpy")
+
+import pytest
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _private_cache(tmp_path_factory):
+    """The user's compilation cache is neither used nor filled."""
+    os.environ["PLUGJAX_CACHE_DIR"] = str(tmp_path_factory.mktemp("cache"))

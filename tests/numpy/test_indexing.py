@@ -1,0 +1,89 @@
+"""Reading and updating by index against JAX."""
+
+import numpy as onp
+import pytest
+
+import plugjax
+import plugjax.numpy as jnp
+from plugjax.core.errors import NonConcreteBooleanIndexError
+
+_rng = onp.random.RandomState(0)
+F = _rng.randn(3, 4).astype(onp.float32)
+V = _rng.randn(4).astype(onp.float32)
+T = _rng.randn(2, 3, 4).astype(onp.float32)
+I = _rng.randint(-5, 6, (3, 4)).astype(onp.int32)  # noqa: E741  # integers
+U = _rng.randint(0, 9, (3, 4)).astype(onp.uint8)
+B = _rng.rand(3, 4) > 0.5
+
+a, b = onp.array([0, 2]), onp.array([1, -1])
+full = slice(None)
+INDICES = [
+    0, -1, 7, -9, slice(1, None), slice(None, None, 2), slice(None, None, -1), slice(2, 0, -1), slice(1, 1), None, ..., (0, 1),
+    (full, 1), (1, slice(0, 3, 2)), (None, ..., None), (full, None, slice(None, None, -2)), a, (a, b), (full, a), (a, 0),
+    (a[:, None], b), (0, a), (slice(1, 3), a), (a, slice(None, None, -1)), B, B[:, 0], (full, B[0]), (None, a), (a, None, b),
+    onp.array(1), onp.array([5, -7]), onp.uint8([1, 2]), True, (0, 0, 0), "x", 1.5, [0, 1], (..., ...), B[:2],
+]  # fmt: skip
+DEEP = [(0, full, a), (a, full, a), (full, a, b), (slice(0, 1), None, a), (slice(None, None, 2), full, a), (None, 0, full, a)]
+
+
+@pytest.mark.parametrize("index", INDICES, ids=repr)
+def test_get_and_set(agree, index):
+    agree(lambda np: np.asarray(F)[index])
+    agree(lambda np: np.asarray(F).at[index].set(2.0))
+    agree(lambda np: np.asarray(F).at[index].get(mode="fill", fill_value=-1))
+
+
+@pytest.mark.parametrize("index", DEEP, ids=repr)
+def test_deep(agree, index):
+    agree(lambda np: np.asarray(T)[index])
+    agree(lambda np: np.asarray(T).at[index].set(np.asarray(T)[index] * 2 + 1))
+
+
+@pytest.mark.parametrize("name", ["add", "subtract", "multiply", "divide", "power", "min", "max"])
+def test_updates(agree, name):
+    agree(lambda np: getattr(np.asarray(F).at[a, 1], name)(2.0))
+
+
+@pytest.mark.parametrize("mode", [None, "fill", "clip", "wrap"])
+def test_take(agree, mode):
+    agree(lambda np: np.take(F, onp.array([0, -1, 7, -9]), axis=1, mode=mode))
+    agree(lambda np: np.take(I, onp.array([0, 17]), mode=mode))
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        lambda np: np.take(U, onp.array([99])),
+        lambda np: np.take_along_axis(F, onp.argsort(F, 0), 0),
+        lambda np: np.take_along_axis(F, onp.array([[0, 1]]), 1),
+        lambda np: np.asarray(F).at[onp.array([0, 9])].set(1.0, mode="clip"),
+        lambda np: np.asarray(F).at[onp.array([0, 0])].add(1.0),
+        lambda np: np.asarray(F).at[0].set(V[:3]),
+        lambda np: np.asarray(I).at[1].set(2.7),
+        lambda np: np.nonzero(B, size=3),
+        lambda np: np.where(B, size=20, fill_value=7),
+        lambda np: np.diagonal(T, 1, 1, 2),
+        lambda np: np.unravel_index(onp.array([5, 11, -1]), (3, 4)),
+        lambda np: np.put_along_axis(F, onp.array([[0], [1], [2]]), 9.0, 1, inplace=False),
+    ],
+)
+def test_cases(agree, expression):
+    agree(expression)
+
+
+def test_traced_mask_raises():
+    with pytest.raises(NonConcreteBooleanIndexError):
+        plugjax.jit(lambda x: x[x > 0])(jnp.ones(3))
+
+
+def test_traced_integer_reads_and_wraps():
+    take = plugjax.jit(lambda x, i: (x[i], x[i, 1:], x[None, i]))
+    for i in (0, -1, 2, 9):
+        for ours, theirs in zip(take(jnp.asarray(F), i), (F[min(i, 2)], F[min(i, 2), 1:], F[None, min(i, 2)]), strict=True):
+            onp.testing.assert_array_equal(ours, theirs)
+
+
+def test_static_index_is_a_slice():
+    text = str(plugjax.make_jaxpr(lambda x: x[1:])(jnp.ones(4)))
+    assert "slice" in text
+    assert "gather" not in text

@@ -1,0 +1,61 @@
+"""Reductions, statistics, sorting and searching against JAX."""
+
+import numpy as onp
+import pytest
+
+_rng = onp.random.RandomState(0)
+F = _rng.randn(3, 4).astype(onp.float32)
+G = _rng.randn(3, 4).astype(onp.float32)
+V = _rng.randn(4).astype(onp.float32)
+T = _rng.randn(2, 3, 4).astype(onp.float32)
+I = _rng.randint(-5, 6, (3, 4)).astype(onp.int32)  # noqa: E741  # integers
+U = _rng.randint(0, 9, (3, 4)).astype(onp.uint8)
+B = _rng.rand(3, 4) > 0.5
+H = F.astype(onp.float16)
+P = onp.abs(F) + onp.float32(0.1)
+N = onp.where(B, F, onp.float32(onp.nan))
+
+
+@pytest.mark.parametrize("name", ["sum", "prod", "mean", "var", "std", "max", "min", "all", "any", "median", "ptp", "nanmean"])
+@pytest.mark.parametrize("axis", [0, -1, (0, 1), None, 5], ids=str)
+@pytest.mark.parametrize("x", [F, I, H, U], ids="FIHU")
+def test_reduction(agree, name, axis, x):
+    agree(lambda np: getattr(np, name)(x, axis=axis))
+
+
+@pytest.mark.parametrize("name", ["argmax", "argmin", "cumsum", "cumprod", "sort", "argsort"])
+@pytest.mark.parametrize("axis", [0, -1, None, 5], ids=str)
+@pytest.mark.parametrize("x", [F, I, B], ids="FIB")
+def test_along_axis(agree, name, axis, x):
+    agree(lambda np: getattr(np, name)(x, axis=axis))
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        lambda np: np.sum(T, axis=1, keepdims=True),
+        lambda np: np.mean(F, axis=0, where=B),
+        lambda np: np.max(F, axis=0, initial=0.5, where=B),
+        lambda np: np.max(F, where=B),
+        lambda np: np.max(onp.zeros(0)),
+        lambda np: np.sum([1, 2]),
+        lambda np: np.var(F, axis=0, ddof=9),
+        lambda np: np.average(F, axis=0, weights=P),
+        lambda np: np.quantile(F, onp.float32([0.1, 0.5]), axis=0),
+        lambda np: np.nanquantile(N, 0.4, axis=1),
+        lambda np: np.percentile(T, 30.0, axis=(0, 2), method="nearest", keepdims=True),
+        lambda np: np.nanmax(N, axis=0),
+        lambda np: np.cov(F, rowvar=False),
+        lambda np: np.corrcoef(F),
+        lambda np: np.histogram(F, bins=4, density=True),
+        lambda np: np.searchsorted(onp.sort(F.ravel()), G, side="right"),
+        lambda np: np.unique(I, True, True, True),
+        lambda np: np.unique(I, size=15),
+        lambda np: np.bincount(U.ravel(), length=4),
+        lambda np: np.digitize(F, onp.float32([-1, 0, 1])),
+        lambda np: np.lexsort((I[0], I[1])),
+        lambda np: np.cumulative_sum(V, include_initial=True),
+    ],
+)
+def test_cases(agree, expression):
+    agree(expression)
