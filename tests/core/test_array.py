@@ -1,0 +1,138 @@
+"""Arrays and tracers as values: NumPy protocols, immutability, pickling, threads, configuration."""
+
+import copy
+import pickle
+import threading
+
+import jax
+import numpy as np
+import pytest
+
+import plugjax
+import plugjax.numpy as jnp
+from plugjax import lax
+
+
+def test_numpy_sees_the_memory_and_cannot_write_to_it(on_backend):
+    x = plugjax.jit(lambda a: a * 2.0)(np.arange(4, dtype=np.float32))
+    first, second = np.asarray(x), np.asarray(x)
+    assert first.ctypes.data == second.ctypes.data
+    with pytest.raises(ValueError, match="read-only"):
+        first[0] = 1
+
+
+def test_the_users_array_is_copied(on_backend):
+    mine = np.zeros(3, np.float32)
+    x = jnp.asarray(mine)
+    y = plugjax.jit(lambda a: a)(mine)
+    mine[:] = 7
+    np.testing.assert_array_equal(x, np.zeros(3))
+    np.testing.assert_array_equal(y, np.zeros(3))
+
+
+def test_numpy_functions_give_arrays_under_every_transformation():
+    def f(x):
+        return np.sum(np.sin(x) * np.concatenate([x[:1], x[1:]]))
+
+    x = np.linspace(0, 1, 5, dtype=np.float32)
+    gradient = plugjax.grad(f)(jnp.asarray(x))
+    np.testing.assert_allclose(gradient, np.cos(x) * x + np.sin(x), rtol=1e-5)
+    assert isinstance(plugjax.jit(f)(x), plugjax.Array)
+    assert plugjax.vmap(np.sin)(jnp.asarray(x)).shape == (5,)
+
+
+def test_isinstance_of_array_holds_for_tracers():
+    seen = []
+    plugjax.jit(lambda x: seen.append(isinstance(x, plugjax.Array)) or x)(1.0)
+    plugjax.vmap(lambda x: seen.append(isinstance(x, plugjax.Array)) or x)(jnp.ones(2))
+    plugjax.grad(lambda x: seen.append(isinstance(x, plugjax.Array)) or x)(1.0)
+    assert seen == [True, True, True]
+    assert not isinstance(np.ones(2), plugjax.Array)
+
+
+def test_pickle_copy_and_dlpack():
+    x = jnp.arange(6.0).reshape(2, 3)
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(x)), x)
+    assert copy.copy(x) is x
+    np.testing.assert_array_equal(copy.deepcopy(x), x)
+    np.testing.assert_array_equal(np.from_dlpack(x), x)
+
+
+@pytest.mark.parametrize(
+    "value", [1.5, 2, True, 1 + 2j, np.arange(3), np.ones((2, 2), np.float16), np.float32(3), [], np.zeros((0, 2))]
+)
+def test_repr_is_that_of_jax(value):
+    assert repr(jnp.asarray(value)) == repr(jax.numpy.asarray(value))
+    assert str(jnp.asarray(value)) == str(jax.numpy.asarray(value))
+
+
+def test_python_scalars_are_weak():
+    for value in (1, 1.0, 1j, True):
+        ours, theirs = jnp.asarray(value), jax.numpy.asarray(value)
+        assert (ours.dtype, ours.weak_type) == (theirs.dtype, theirs.weak_type)
+
+
+def test_x64():
+    with plugjax.enable_x64(True):
+        x = jnp.arange(3.0)
+        assert x.dtype == np.float64
+        assert plugjax.jit(lambda a: a * 2)(x).dtype == np.float64
+        assert plugjax.grad(lambda a: jnp.sum(a**2))(x).dtype == np.float64
+    assert jnp.arange(3.0).dtype == np.float32
+
+
+def test_configuration_is_per_thread_within_a_with_block():
+    seen = {}
+
+    def look(name):
+        seen[name] = jnp.asarray(1.0).dtype
+
+    with plugjax.enable_x64(True):
+        thread = threading.Thread(target=look, args=("other",))
+        thread.start()
+        thread.join()
+        look("this")
+    assert seen == {"other": np.dtype(np.float32), "this": np.dtype(np.float64)}
+
+
+def test_threads_trace_and_run_at_once():
+    results, errors = {}, []
+
+    def work(i):
+        try:
+            f = plugjax.jit(lambda x: lax.scan(lambda c, a: (c * a + i, c), 1.0, x)[0])
+            g = plugjax.vmap(plugjax.grad(lambda x: jnp.sum(jnp.sin(x) * i)))
+            for _ in range(5):
+                results[i] = (float(f(jnp.arange(4.0))), float(g(jnp.ones((2, 3)))[0, 0]))
+        except Exception as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(6)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert not errors
+    for i in range(6):
+        c = 1.0
+        for a in range(4):
+            c = c * a + i
+        assert results[i] == pytest.approx((c, np.cos(1) * i), rel=1e-5)
+
+
+def test_no_warning_of_floating_point_events_and_the_users_numpy_is_untouched():
+    before = np.geterr()
+    y = jnp.asarray([1.0, -1.0]) / 0.0
+    np.testing.assert_array_equal(y, [np.inf, -np.inf])
+    assert np.isnan(plugjax.jit(lambda x: jnp.log(x))(-1.0))
+    assert np.geterr() == before
+
+
+def test_iteration_length_and_indexing_of_arrays():
+    x = jnp.arange(6).reshape(3, 2)
+    assert [row.tolist() for row in x] == [[0, 1], [2, 3], [4, 5]]
+    assert len(x) == 3
+    with pytest.raises(TypeError, match="0-d"):
+        iter(jnp.asarray(1))
+    with pytest.raises(TypeError, match=r"x\.at\[idx\]\.set"):
+        x[0] = 1
