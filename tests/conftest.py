@@ -1,5 +1,11 @@
 """Options and fixtures of the test suite."""
 
+import os
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")
+os.environ.setdefault("JAX_PLATFORMS", "cpu")
+os.environ.setdefault("PLUGJAX_BACKEND", "numpy")
+
 import pytest
 
 import plugjax
@@ -12,7 +18,14 @@ def pytest_addoption(parser):
         "--plugjax-backend",
         action="append",
         default=None,
-        help="run the rows of the op table on this backend (repeatable; default: all of ours)",
+        metavar="NAME",
+        help="run the rows of the op table on this backend, and nothing else (repeatable)",
+    )
+
+
+def pytest_configure(config):
+    config.addinivalue_line(
+        "markers", "backend_rows: what a backend must pass; all that --plugjax-backend runs"
     )
 
 
@@ -22,7 +35,21 @@ def pytest_generate_tests(metafunc):
         metafunc.parametrize("backend", chosen)
 
 
+def pytest_collection_modifyitems(config, items):
+    if not config.getoption("--plugjax-backend"):
+        return
+    wanted = [item for item in items if item.get_closest_marker("backend_rows")]
+    config.hook.pytest_deselected(items=[item for item in items if item not in set(wanted)])
+    items[:] = wanted
+
+
 @pytest.fixture
 def on_backend(backend):
     with plugjax.default_device(backend):
         yield backend
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _private_cache(tmp_path_factory):
+    """The user's compilation cache is neither used nor filled."""
+    os.environ["PLUGJAX_CACHE_DIR"] = str(tmp_path_factory.mktemp("cache"))

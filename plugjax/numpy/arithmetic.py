@@ -176,6 +176,9 @@ def _float_divmod(x: Array, y: Array) -> tuple[Array, Array]:
 def power(x: ArrayLike, y: ArrayLike, /) -> Array:
     """``x ** y``. A Python integer as exponent multiplies instead of taking logarithms.
 
+    Differs from NumPy:
+        Exponents of integers that are arrays count modulo 64.
+
     Raises:
         TypeError: an integer to a negative Python integer.
 
@@ -202,20 +205,16 @@ def _number(x: Array) -> DType:
 
 
 def _integer_power(x: Array, y: Array) -> Array:
-    # Repeated squaring over the bits of the exponent; negative exponents give 0, but 1 and -1 keep their powers.
+    # Repeated squaring over six bits, as JAX has it: exponents count modulo 64, which negative ones show.
     one, zero = scalar(1, x), scalar(0, x)
     x, y = broadcast_together(x, y)
     result = lax.full_like(x, 1)
     base, rest = x, y
-    bits = x.dtype.itemsize * 8 - (x.dtype.kind == "i")
-    for _ in range(bits):
+    for _ in range(6):
         odd = lax.ne(lax.bitwise_and(rest, one), zero)
         result = pick(odd, lax.mul(result, base), result)
         base = lax.mul(base, base)
         rest = lax.shift_right_logical(rest, one)
-    if x.dtype.kind == "i":
-        unit = pick(lax.eq(x, one), one, pick(lax.eq(x, scalar(-1, x)), result, zero))
-        result = pick(lax.lt(y, zero), unit, result)
     return result
 
 

@@ -40,7 +40,8 @@ def canonical_axis(axis: int, rank: int) -> int:
     """
     found = operator.index(axis)
     if not -rank <= found < rank:
-        raise ValueError(f"axis {found} is out of bounds for array of dimension {rank}")
+        # A ValueError and an IndexError at once, as in NumPy.
+        raise np.exceptions.AxisError(found, rank)
     return found + rank if found < 0 else found
 
 

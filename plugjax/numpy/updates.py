@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -13,7 +14,12 @@ from plugjax.numpy.arithmetic import divide, power
 from plugjax.numpy.index_plan import entries, make_plan
 from plugjax.numpy.indexing import along_axis, gather, getitem, index_array, integers
 from plugjax.numpy.manipulation import ravel
-from plugjax.numpy.promotion import ArrayLike, as_operand, broadcast_to_shape, scalar
+from plugjax.numpy.promotion import (
+    ArrayLike,
+    as_operand,
+    broadcast_to_shape,
+    join_dtypes,
+), scalar
 
 __all__ = ["IndexUpdate", "IndexedUpdate", "at", "fill_diagonal", "put", "put_along_axis"]
 
@@ -138,6 +144,13 @@ def _scatter(
 ) -> Array:
     plan = make_plan(x.aval.shape, entries(x.aval.shape, index))
     y = as_operand("scatter", values)
+    if y.dtype != x.dtype and join_dtypes(x, y)[0] != x.dtype:
+        warnings.warn(
+            f"scatter inputs have incompatible types: cannot safely cast value from dtype={y.dtype.name} to "
+            f"dtype={x.dtype.name}. Convert the values with .astype first; this will be an error.",
+            FutureWarning,
+            stacklevel=4,
+        )
     if y.dtype != x.dtype or y.weak_type != x.weak_type:
         y = lax.convert_element_type(y, x.dtype)
     full = list(plan.shape)

@@ -1,24 +1,49 @@
-"""Tests as data: one row per primitive, and the checks that follow from a row. For backends from outside too."""
+"""Tests as data: rows, one or more per primitive, and the checks that follow from a row. For backends from outside too."""
 
 from plugjax.testing.checks import (
     check_abstract,
-    check_backend,
+    check_compiled,
+    check_eager,
     check_jit,
     check_jvp,
     check_value,
     check_vjp,
     check_vmap,
+    operands,
+    tape_primitives,
 )
-from plugjax.testing.ops import OPS, Op
+from plugjax.testing.ops import OPS
+from plugjax.testing.row import (
+    Op,
+    Sampler,
+    booleans,
+    both,
+    complexes,
+    distinct,
+    in_float64,
+    integers,
+    real,
+)
 
 __all__ = [
     "OPS",
     "Op",
+    "Sampler",
+    "booleans",
+    "both",
     "check_abstract",
-    "check_backend",
+    "check_compiled",
+    "check_eager",
     "check_jit",
     "check_jvp",
     "check_value",
     "check_vjp",
     "check_vmap",
+    "complexes",
+    "distinct",
+    "in_float64",
+    "integers",
+    "operands",
+    "real",
+    "tape_primitives",
 ]

@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 
 import plugjax
-from plugjax.core import pytree
+from plugjax.core import Primitive, dtypes, pytree
 from plugjax.core.array import as_array, aval_of
-from plugjax.testing.ops import Op
+from plugjax.core.jaxpr import ClosedJaxpr, subjaxprs
+from plugjax.core.transforms.linearize import linearize_flat
+from plugjax.testing.row import Op
 
 SEED = 7
 
@@ -118,7 +120,7 @@ def _wide(value: Any) -> Any:
 
 def check_vjp(op: Op) -> None:
     """Reverse against forward derivatives: <y_bar, J x_dot> = <J^T y_bar, x_dot>."""
-    if not op.order:
+    if not (op.order and op.reverse):
         return
     rng = np.random.default_rng(SEED + 2)
     values = operands(op)
@@ -130,7 +132,7 @@ def check_vjp(op: Op) -> None:
         lambda y: (
             as_array(rng.uniform(-1, 1, y.shape).astype(np.float32))
             if y.dtype.kind == "f"
-            else np.zeros(y.shape, plugjax.core.dtypes.float0)
+            else np.zeros(y.shape, dtypes.float0)
         ),
         out,
     )
@@ -176,7 +178,7 @@ def _check_batch(op: Op, values: list[Any], batched: set[int], place: int, size:
     )
 
 
-def check_backend(ops: Sequence[Op], backend: str, rtol: float = 1e-5) -> None:
+def check_compiled(ops: Sequence[Op], backend: str, rtol: float = 1e-5) -> None:
     """Values of several rows in one compiled program on a backend, against eager NumPy."""
     samples = [operands(op) for op in ops]
 
@@ -186,7 +188,67 @@ def check_backend(ops: Sequence[Op], backend: str, rtol: float = 1e-5) -> None:
     with plugjax.default_device(backend):
         found = plugjax.jit(program)([_arrays(s) for s in samples])
         found = [_leaves(f) for f in found]
+    for op, f, s in zip(ops, found, samples, strict=True):
+        _close(f, _on_numpy(op, s), max(rtol, op.rtol), f"{op.name} compiled for {backend}")
+
+
+def check_eager(op: Op, backend: str, rtol: float = 1e-5) -> None:
+    """Values of a row on a backend, without ``jit``, against eager NumPy."""
+    values = operands(op)
+    with plugjax.default_device(backend):
+        found = op.function(*_arrays(values))
+        platforms = {y.device.platform for y in pytree.leaves(found)}
+        if platforms != {plugjax.devices(backend)[0].platform}:
+            raise AssertionError(f"{op.name} on {backend}: the result is on {platforms}")
+        found = _leaves(found)
+    _close(found, _on_numpy(op, values), max(rtol, op.rtol), f"{op.name} on {backend}")
+
+
+def _on_numpy(op: Op, values: Sequence[Any]) -> list[Any]:
     with plugjax.default_device("numpy"):
-        for op, f, s in zip(ops, found, samples, strict=True):
-            expected = op.function(*_arrays(s))
-            _close(f, _leaves(expected), max(rtol, op.rtol), f"{op.name} on {backend}")
+        return _leaves(op.function(*_arrays(values)))
+
+
+def tape_primitives(op: Op) -> set[Primitive]:
+    """The primitives that derivatives of the row are written in, and which must have a transpose rule."""
+    values = operands(op)
+    if op.order:
+        function, point = _scalar_functions(op, values)
+    else:
+        function, point = op.function, values
+    chosen = [dtypes.is_inexact(aval_of(x).dtype) for x in point]
+    programs = [function]
+    if op.order > 1 and op.reverse:
+        programs.append(_pullback(function))
+    found: set[Primitive] = set()
+    for program in programs:
+        linearized = linearize_flat(
+            lambda *xs, f=program: pytree.leaves(f(*xs)), _arrays(point), chosen
+        )
+        for eqn in linearized.tape.eqns:
+            found.add(eqn.primitive)
+            if op.reverse:
+                for inner in subjaxprs(eqn.params):
+                    found |= _primitives(inner)
+    return found
+
+
+def _pullback(function: Any) -> Any:
+    def pulled(*xs: Any) -> Any:
+        out, pull = plugjax.vjp(function, *xs)
+        return pull(pytree.tree_map(_ones, out))
+
+    return pulled
+
+
+def _ones(y: Any) -> Any:
+    dtype = y.dtype if y.dtype.kind in "fc" else dtypes.float0
+    return np.ones(y.shape, dtype) if dtype != dtypes.float0 else np.zeros(y.shape, dtype)
+
+
+def _primitives(program: ClosedJaxpr) -> set[Primitive]:
+    found = {eqn.primitive for eqn in program.jaxpr.eqns}
+    for eqn in program.jaxpr.eqns:
+        for inner in subjaxprs(eqn.params):
+            found |= _primitives(inner)
+    return found

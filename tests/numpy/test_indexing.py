@@ -59,7 +59,7 @@ def test_take(agree, mode):
         lambda np: np.asarray(F).at[onp.array([0, 9])].set(1.0, mode="clip"),
         lambda np: np.asarray(F).at[onp.array([0, 0])].add(1.0),
         lambda np: np.asarray(F).at[0].set(V[:3]),
-        lambda np: np.asarray(I).at[1].set(2.7),
+        lambda np: np.asarray(I).at[1].set(2),
         lambda np: np.nonzero(B, size=3),
         lambda np: np.where(B, size=20, fill_value=7),
         lambda np: np.diagonal(T, 1, 1, 2),
@@ -87,3 +87,9 @@ def test_static_index_is_a_slice():
     text = str(plugjax.make_jaxpr(lambda x: x[1:])(jnp.ones(4)))
     assert "slice" in text
     assert "gather" not in text
+
+
+def test_update_that_loses_digits_warns():
+    with pytest.warns(FutureWarning, match="incompatible types"):
+        updated = jnp.asarray(I).at[1].set(2.7)
+    assert updated.dtype == onp.int32

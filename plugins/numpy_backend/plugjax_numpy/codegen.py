@@ -2,7 +2,7 @@
 
 Each equation is one statement, a call of its kernel. A liveness plan drops values after their last use, and lets a ufunc
 write into the memory of an operand that dies there, so that a program needs no more memory than one written by hand. A value
-may be written over only if a ufunc made it here and no other kernel has seen it since: other kernels may give views.
+may be written over only if a kernel that never gives views made it here, and no kernel that may has seen it since.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from plugjax.core import ClosedJaxpr, Literal, impl, registry
 from plugjax.core.errors import MissingRuleError
 from plugjax.core.jaxpr import JaxprEqn, Var, memoise
 from plugjax.core.transforms.compile import run_passes
-from plugjax_numpy.kernels import ufunc
+from plugjax_numpy.kernels import fresh, ufunc
 
 
 class Generated:
@@ -84,6 +84,7 @@ def generate(jaxpr: ClosedJaxpr) -> Generated:
     inner = jaxpr.jaxpr
     writer = _Writer()
     kernels, ufuncs = registry.table(impl), registry.table(ufunc)
+    marks = registry.table(fresh)
     for var, value in zip(inner.constvars, jaxpr.consts, strict=True):
         writer.names[var] = writer.bind("c", _host(value))
     arguments = ", ".join(writer.name(v) for v in inner.invars)
@@ -113,14 +114,16 @@ def generate(jaxpr: ClosedJaxpr) -> Generated:
             if out.aval.shape:
                 owned.add(out)
         else:
-            owned.difference_update(v for v in eqn.invars if isinstance(v, Var))
+            if eqn.primitive not in marks:
+                owned.difference_update(v for v in eqn.invars if isinstance(v, Var))
+            elif eqn.outvars[0].aval.shape:
+                owned.add(eqn.outvars[0])
             function = _kernel(writer, eqn, kernels.find(eqn.primitive))
-            targets = "".join(f"{writer.name(v)}, " for v in eqn.outvars)
-            if not eqn.primitive.multiple_results:
-                targets = targets.removesuffix(", ")
-            lines.append(
-                f"{targets}= {function}({operands})" if targets else f"{function}({operands})"
-            )
+            targets = ", ".join(writer.name(v) for v in eqn.outvars)
+            if eqn.primitive.multiple_results and len(eqn.outvars) == 1:
+                targets += ","
+            call = f"{function}({operands})"
+            lines.append(f"{targets} = {call}" if targets else call)
         unread = [v for v in eqn.outvars if v not in last_use]
         dropped = [v for v in (*dying, *unread) if v in writer.names and v not in inner.constvars]
         if dropped:

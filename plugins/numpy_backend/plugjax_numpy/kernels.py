@@ -1,4 +1,4 @@
-"""What kernels share: the rule kind for kernels that can write into given memory."""
+"""What kernels share: rule kinds that say what memory a kernel gives."""
 
 from __future__ import annotations
 
@@ -10,7 +10,19 @@ from plugjax.core import RuleKind, RuleSet, impl
 # A ufunc: the kernel takes ``out=``, gives fresh memory without it, and has no parameters.
 ufunc: RuleKind[Callable[..., Any]] = RuleKind("ufunc", "(*arrays, out=array) -> array")
 
+# The kernel always gives fresh memory, which a later ufunc may write over. The rule is a mark; it is not called.
+fresh: RuleKind[Callable[[], bool]] = RuleKind("fresh", "() -> True")
+
 Value = Any  # a NumPy array, or the NumPy scalar that stands for a rank-0 one
+
+
+def mark_fresh(rules: RuleSet, *primitives: Any) -> None:
+    """The kernels of these primitives never give a view of an operand."""
+    rules.define(fresh, *primitives)(_always)
+
+
+def _always() -> bool:
+    return True
 
 
 def define_ufunc(rules: RuleSet, primitive: Any, function: Any) -> None:

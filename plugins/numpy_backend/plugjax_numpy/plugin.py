@@ -28,7 +28,7 @@ def _load_backend() -> Backend:
 @hookimpl
 def plugjax_rules() -> list[LazyRules]:
     """Host kernels; loaded when the first primitive runs."""
-    return [LazyRules(kinds=("impl", "ufunc"), load=_load_rules)]
+    return [LazyRules(kinds=("impl", "ufunc", "fresh"), load=_load_rules)]
 
 
 @hookimpl

@@ -15,11 +15,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import TypeAlias
 
 import numpy as np
 
 from plugjax.core import RuleSet, ShapedArray, impl, lowering, registry
-from plugjax.core.dtypes import BOOL, INT32, is_float
+from plugjax.core.dtypes import BOOL, INT32, DType, is_float
 from plugjax.lax import sorting as lax
 from plugjax.stablehlo import mlir
 from plugjax.stablehlo.comparison import compare
@@ -31,10 +32,12 @@ from plugjax.stablehlo.mlir import Value
 
 rules = RuleSet(__name__)
 
-_FEW = 64
+_FEW = 128
 """Up to here IREE's sort is faster than a call to Python or a network."""
 
 _SCALAR = ShapedArray((), INT32)
+
+Key: TypeAlias = tuple[Value, ShapedArray]
 
 
 @rules.define(lowering, lax.sort_p, platform="iree")
@@ -48,12 +51,13 @@ def _sort(
     kernel = registry.table(impl).find(ctx.primitive)
     if size > _FEW and kernel is not None and _may_call_python(ctx):
         return ctx.host_call(kernel_call(ctx.eqn, kernel), operands)
-    keys: list[tuple[Value, ShapedArray]] = []
+    keys: list[Key] = []
     for x, x_aval in zip(operands[:num_keys], ctx.avals_in, strict=False):
         keys.extend(_ordered(x, x_aval))
-    if size <= _FEW:
-        return _few(ctx, operands, keys, dimension)
-    return _Network(ctx, dimension).sort(operands, keys)
+    rows = _Rows(aval.shape, dimension)
+    keys = [(rows.of(x, a), rows.aval(a.dtype)) for x, a in keys]
+    order = _few(rows, keys) if size <= _FEW else _Network(rows).order(keys)
+    return [rows.taken(x, a, order) for x, a in zip(operands, ctx.avals_in, strict=True)]
 
 
 def _may_call_python(ctx: EqnContext) -> bool:
@@ -62,7 +66,7 @@ def _may_call_python(ctx: EqnContext) -> bool:
     return fallback_policy(ctx.primitive, ctx.platform) != "error"
 
 
-def _ordered(x: Value, aval: ShapedArray) -> list[tuple[Value, ShapedArray]]:
+def _ordered(x: Value, aval: ShapedArray) -> list[Key]:
     """Integers that are ordered as the elements are: one nan, after all, and one zero."""
     if aval.dtype.kind == "c":
         part = real_aval(aval)
@@ -89,31 +93,6 @@ def _ordered(x: Value, aval: ShapedArray) -> list[tuple[Value, ShapedArray]]:
     return [(mlir.value("stablehlo.select", out, [undefined, number(greatest), key]), out)]
 
 
-def _few(
-    ctx: EqnContext,
-    operands: Sequence[Value],
-    keys: Sequence[tuple[Value, ShapedArray]],
-    dimension: int,
-) -> list[Value]:
-    """IREE's sort, with the keys and the place as operands in front."""
-    places = ShapedArray(ctx.avals_in[0].shape, INT32)
-    iota = mlir.value("stablehlo.iota", places, [], {"iota_dimension": mlir.i64(dimension)})
-    full = [*keys, (iota, places)]
-    scalars = [ShapedArray((), aval.dtype) for _, aval in full]
-    types = [mlir.type_of(aval) for _, aval in full] + [mlir.type_of(a) for a in ctx.avals_out]
-    attributes = {"dimension": mlir.i64(dimension), "is_stable": mlir.boolean(False)}
-    values = [*(key for key, _ in full), *operands]
-    sort = mlir.op("stablehlo.sort", types, values, attributes, 1)
-
-    def less(*pairs: Value) -> list[Value]:
-        chosen = [(a, pairs[2 * i], pairs[2 * i + 1]) for i, a in enumerate(scalars)]
-        return [_less(chosen)]
-
-    elements = [mlir.tensor((), a.dtype) for a in (*scalars, *ctx.avals_in) for _ in range(2)]
-    mlir.fill_region(sort.regions[0], elements, less)
-    return list(sort.results)[len(full) :]
-
-
 def _less(keys: Sequence[tuple[ShapedArray, Value, Value]]) -> Value:
     """Lexicographic comparison."""
     (aval, x, y), *more_significant = reversed(keys)
@@ -125,34 +104,79 @@ def _less(keys: Sequence[tuple[ShapedArray, Value, Value]]) -> Value:
     return result
 
 
+class _Rows:
+    """An operand with the sorted axis last, and the others in one.
+
+    IREE's sort of several operands along another axis does not compile.
+    """
+
+    def __init__(self, shape: tuple[int, ...], dimension: int) -> None:
+        self.shape = shape
+        self.size = shape[dimension]
+        self.count = math.prod(shape) // self.size
+        self.axes = [*(d for d in range(len(shape)) if d != dimension), dimension]
+
+    def aval(self, dtype: DType) -> ShapedArray:
+        return ShapedArray((self.count, self.size), dtype)
+
+    def of(self, x: Value, aval: ShapedArray) -> Value:
+        """An operand as rows."""
+        moved = ShapedArray([self.shape[d] for d in self.axes], aval.dtype)
+        x = mlir.value("stablehlo.transpose", moved, [x], {"permutation": mlir.i64s(self.axes)})
+        return mlir.value("stablehlo.reshape", self.aval(aval.dtype), [x])
+
+    def taken(self, x: Value, aval: ShapedArray, order: Value) -> Value:
+        """The elements of each row in the given order, in the operand's own shape."""
+        attributes = {
+            "dimension_numbers": mlir.attribute(
+                "#stablehlo.gather<collapsed_slice_dims = [1], operand_batching_dims = [0], "
+                "start_indices_batching_dims = [0], start_index_map = [1], index_vector_dim = 2>"
+            ),
+            "slice_sizes": mlir.i64s([1, 1]),
+            "indices_are_sorted": mlir.boolean(False),
+        }
+        found = mlir.value(
+            "stablehlo.gather", self.aval(aval.dtype), [self.of(x, aval), order], attributes
+        )
+        moved = ShapedArray([self.shape[d] for d in self.axes], aval.dtype)
+        found = mlir.value("stablehlo.reshape", moved, [found])
+        back = sorted(range(aval.ndim), key=self.axes.__getitem__)
+        return mlir.value("stablehlo.transpose", aval, [found], {"permutation": mlir.i64s(back)})
+
+
+def _few(rows: _Rows, keys: Sequence[Key]) -> Value:
+    """The order of the keys by IREE's sort."""
+    places = rows.aval(INT32)
+    iota = mlir.value("stablehlo.iota", places, [], {"iota_dimension": mlir.i64(1)})
+    full = [*keys, (iota, places)]
+    attributes = {"dimension": mlir.i64(1), "is_stable": mlir.boolean(False)}
+    types = [mlir.type_of(aval) for _, aval in full]
+    sort = mlir.op("stablehlo.sort", types, [key for key, _ in full], attributes, 1)
+    scalars = [ShapedArray((), aval.dtype) for _, aval in full]
+
+    def less(*pairs: Value) -> list[Value]:
+        return [_less([(a, pairs[2 * i], pairs[2 * i + 1]) for i, a in enumerate(scalars)])]
+
+    elements = [mlir.type_of(aval) for aval in scalars for _ in range(2)]
+    mlir.fill_region(sort.regions[0], elements, less)
+    return sort.results[len(full) - 1]
+
+
 class _Network:
     """A bitonic sorting network over rows, as a loop whose body is one layer."""
 
-    def __init__(self, ctx: EqnContext, dimension: int) -> None:
-        self.ctx = ctx
-        shape = ctx.avals_in[0].shape
-        self.dimension = dimension
-        self.size = shape[dimension]
-        self.rows = math.prod(shape) // self.size
+    def __init__(self, rows: _Rows) -> None:
+        self.rows, self.size = rows.count, rows.size
         self.padded = 1 << (self.size - 1).bit_length()
         self.places = ShapedArray((self.rows, self.padded), INT32)
 
-    def sort(
-        self, operands: Sequence[Value], keys: Sequence[tuple[Value, ShapedArray]]
-    ) -> list[Value]:
-        """The operands in the order of the keys."""
-        rows = [self._padded(x, aval) for x, aval in keys]
-        order = self._order(rows)
-        return [self._taken(x, a, order) for x, a in zip(operands, self.ctx.avals_in, strict=True)]
+    def order(self, keys: Sequence[Key]) -> Value:
+        """For each place in sorted rows, where its element comes from."""
+        order = self._order([self._padded(x, aval) for x, aval in keys])
+        found = ShapedArray((self.rows, self.size), INT32)
+        return mlir.static_slice(order, found, [0, 0], [self.rows, self.size])
 
-    def _as_rows(self, x: Value, aval: ShapedArray) -> Value:
-        """An operand with the sorted axis last, and the others in one."""
-        permutation = [d for d in range(aval.ndim) if d != self.dimension] + [self.dimension]
-        moved = ShapedArray([aval.shape[d] for d in permutation], aval.dtype)
-        x = mlir.value("stablehlo.transpose", moved, [x], {"permutation": mlir.i64s(permutation)})
-        return mlir.value("stablehlo.reshape", ShapedArray((self.rows, self.size), aval.dtype), [x])
-
-    def _padded(self, x: Value, aval: ShapedArray) -> tuple[Value, ShapedArray]:
+    def _padded(self, x: Value, aval: ShapedArray) -> Key:
         out = ShapedArray((self.rows, self.padded), aval.dtype)
         greatest = mlir.constant(np.asarray(np.iinfo(aval.dtype).max, aval.dtype))
         attributes = {
@@ -161,10 +185,10 @@ class _Network:
             "interior_padding": mlir.i64s([0, 0]),
         }
         # After every element: no key is greater, and of equal ones the place decides.
-        return mlir.value("stablehlo.pad", out, [self._as_rows(x, aval), greatest], attributes), out
+        return mlir.value("stablehlo.pad", out, [x, greatest], attributes), out
 
-    def _order(self, keys: Sequence[tuple[Value, ShapedArray]]) -> Value:
-        """For each place in sorted rows, where its element comes from."""
+    def _order(self, keys: Sequence[Key]) -> Value:
+        """The places of padded rows, in the order of their elements."""
         places = mlir.value("stablehlo.iota", self.places, [], {"iota_dimension": mlir.i64(1)})
         avals = [*(aval for _, aval in keys), self.places]
         # Runs of length `run` become sorted by exchanges at a distance that halves from layer to layer.
@@ -227,25 +251,3 @@ class _Network:
             "indices_are_sorted": mlir.boolean(False),
         }
         return mlir.value("stablehlo.gather", aval, [x, columns], attributes)
-
-    def _taken(self, x: Value, aval: ShapedArray, order: Value) -> Value:
-        """The elements of each row in the given order, in the operand's own shape."""
-        cut_aval = ShapedArray((self.rows, self.size), INT32)
-        cut = mlir.static_slice(order, cut_aval, [0, 0], [self.rows, self.size])
-        attributes = {
-            "dimension_numbers": mlir.attribute(
-                "#stablehlo.gather<collapsed_slice_dims = [1], operand_batching_dims = [0], "
-                "start_indices_batching_dims = [0], start_index_map = [1], index_vector_dim = 2>"
-            ),
-            "slice_sizes": mlir.i64s([1, 1]),
-            "indices_are_sorted": mlir.boolean(False),
-        }
-        out = ShapedArray((self.rows, self.size), aval.dtype)
-        found = mlir.value("stablehlo.gather", out, [self._as_rows(x, aval), cut], attributes)
-        others = [n for d, n in enumerate(aval.shape) if d != self.dimension]
-        found = mlir.value(
-            "stablehlo.reshape", ShapedArray((*others, self.size), aval.dtype), [found]
-        )
-        axes = list(range(aval.ndim - 1))
-        back = [*axes[: self.dimension], aval.ndim - 1, *axes[self.dimension :]]
-        return mlir.value("stablehlo.transpose", aval, [found], {"permutation": mlir.i64s(back)})

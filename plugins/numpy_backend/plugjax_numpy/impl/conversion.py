@@ -9,9 +9,10 @@ import numpy as np
 from plugjax.core import RuleSet, impl
 from plugjax.core.vocabulary import convert_element_type_p
 from plugjax.lax import conversion as lax
-from plugjax_numpy.kernels import Value
+from plugjax_numpy.kernels import Value, mark_fresh
 
 rules = RuleSet(__name__)
+mark_fresh(rules, convert_element_type_p)
 
 
 @rules.define(impl, convert_element_type_p)

@@ -10,9 +10,10 @@ import numpy as np
 
 from plugjax.core import RuleSet, dtypes, impl
 from plugjax.lax.dot import DotDimensionNumbers, dot_general_p, free_axes
-from plugjax_numpy.kernels import Value
+from plugjax_numpy.kernels import Value, mark_fresh
 
 rules = RuleSet(__name__)
+mark_fresh(rules, dot_general_p)
 
 
 @cache

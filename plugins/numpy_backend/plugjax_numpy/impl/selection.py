@@ -7,9 +7,10 @@ import numpy as np
 from plugjax.core import RuleSet, impl
 from plugjax.core.vocabulary import select_n_p
 from plugjax.lax import selection as lax
-from plugjax_numpy.kernels import Value
+from plugjax_numpy.kernels import Value, mark_fresh
 
 rules = RuleSet(__name__)
+mark_fresh(rules, select_n_p)
 
 
 @rules.define(impl, select_n_p)
@@ -18,7 +19,7 @@ def _select_n(which: Value, *cases: Value) -> Value:
         on_false, on_true = cases
         return np.where(which, on_true, on_false)
     if len(cases) == 1:
-        return cases[0]
+        return np.array(cases[0])
     return np.choose(np.clip(which, 0, len(cases) - 1), cases)
 
 

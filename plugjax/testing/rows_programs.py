@@ -1,0 +1,144 @@
+"""Rows of the primitives that hold programs, and of random numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+import plugjax
+from plugjax import lax
+from plugjax.core.transforms.jit import jit_p
+from plugjax.random import primitives as random
+from plugjax.testing.row import Op, Sampler, both, in_float64, integers, real
+
+
+def _loop(n: Any, x: Any) -> Any:
+    for _ in range(int(n)):
+        x = np.sin(x) * 2
+    return x
+
+
+def _steps(c: Any, xs: Any, reverse: bool = False) -> list[Any]:
+    found = []
+    for a in xs[::-1] if reverse else xs:
+        found.append(c * a)
+        c = np.sin(c) * a
+    return [c, np.stack(found[::-1] if reverse else found)]
+
+
+def _scan(lax: Any, c: Any, xs: Any, reverse: bool = False) -> Any:
+    return lax.scan(lambda c, a: (lax.sin(c) * a, c * a), c, xs, reverse=reverse)
+
+
+def _while(lax: Any, n: Any, x: Any) -> Any:
+    def body(state: Any) -> Any:
+        return state[0] + 1, lax.sin(state[1]) * 2
+
+    return lax.while_loop(lambda state: state[0] < n, body, (0, x))[1]
+
+
+def _growing(lax: Any, x: Any) -> Any:
+    return lax.while_loop(lambda y: y < 40, lambda y: y * 3 + 1, x)
+
+
+def _grown(x: Any) -> Any:
+    while x < 40:
+        x = x * 3 + 1
+    return x
+
+
+CONTROL_FLOW: Sequence[Op] = (
+    Op("cond", lax.cond_p,
+       lambda lax, p, x: lax.cond(p > 0, lambda a: lax.sin(a), lambda a: a * a * a, x),
+       in_float64(lambda p, x: np.sin(x) if p > 0 else x**3), real(-1, 1, (), (3,)), 2, wrt=(1,),
+       rtol=1e-5),
+    Op("cond of three", lax.cond_p,
+       lambda lax, i, x: lax.switch(i, (lax.sin, lambda a: a * 5, lax.cos), x),
+       in_float64(lambda i, x: (np.sin, lambda a: a * 5, np.cos)[np.clip(i, 0, 2)](x)),
+       both(integers(-1, 4, ()), real(-1, 1, (3,))), 2, rtol=1e-5),
+    Op("while", lax.while_p, _while, in_float64(_loop), both(integers(1, 5, ()), real(-1, 1, (3,))),
+       2, rtol=1e-5, reverse=False),
+    Op("while by value", lax.while_p, _growing, in_float64(_grown), real(0.5, 9, ()), 2, rtol=1e-5,
+       reverse=False),
+    Op("scan", lax.scan_p, _scan, in_float64(_steps), real(-1, 1, (3,), (4, 3)), 2, rtol=1e-5),
+    Op("scan reverse", lax.scan_p, partial(_scan, reverse=True),
+       in_float64(partial(_steps, reverse=True)), real(-1, 1, (), (5,)), 2, rtol=1e-5),
+    Op("jit", jit_p, lambda lax, x, y: plugjax.jit(lambda a, b: (lax.sin(a) * b, b))(x, y),
+       in_float64(lambda x, y: [np.sin(x) * y, y]), real(-1, 1, (3,), (3,)), 2, rtol=1e-5,
+       without_jax="jit is no function of jax.lax"),
+)  # fmt: skip
+
+_ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
+_PARITY = np.uint32(0x1BD11BDA)
+_WORDS = ((), (), (3, 4), (3, 4))
+
+
+def threefry(key: tuple[Any, Any], x0: Any, x1: Any) -> list[Any]:
+    """The Threefry-2x32 hash with 20 rounds."""
+    keys = [*(np.asarray(k, np.uint32) for k in key)]
+    keys.append(keys[0] ^ keys[1] ^ _PARITY)
+    with np.errstate(over="ignore"):
+        x0, x1 = x0 + keys[0], x1 + keys[1]
+        for group in range(5):
+            for rotation in _ROTATIONS[group % 2]:
+                x0 = x0 + x1
+                x1 = x0 ^ ((x1 << np.uint32(rotation)) | (x1 >> np.uint32(32 - rotation)))
+            x0 = x0 + keys[(group + 1) % 3]
+            x1 = x1 + keys[(group + 2) % 3] + np.uint32(group + 1)
+    return [x0, x1]
+
+
+def _wrapped(words: Any) -> Any:
+    return random.random_wrap_p.bind(words, impl=random.threefry)
+
+
+def _unwrapped(keys: Any) -> Any:
+    return random.random_unwrap_p.bind(keys)
+
+
+def _hashed(words: Any, shape: tuple[int, ...]) -> list[Any]:
+    counts = np.arange(np.prod(shape), dtype=np.uint32).reshape(shape)
+    return threefry((words[0], words[1]), np.zeros_like(counts), counts)
+
+
+def _words(*shapes: tuple[int, ...]) -> Sampler:
+    return integers(0, 2**32, *shapes, dtype=np.uint32)
+
+
+_STREAMS = "JAX keeps this primitive to itself; tests/random compares the numbers"
+
+RANDOM: Sequence[Op] = (
+    Op("threefry2x32", lax.threefry2x32_p, lambda _, *xs: lax.threefry2x32(*xs),
+       lambda a, b, c, d: threefry((a, b), c, d), _words(*_WORDS), without_jax=_STREAMS),
+    Op("multiply_add", lax.multiply_add_p, lambda _, *xs: lax.multiply_add(*xs),
+       in_float64(lambda a, b, c: a * b + c), real(-2, 2, (3, 4), (3, 4), (3, 4)), 2,
+       without_jax="JAX has no such primitive"),
+    Op("multiply_add scalars", lax.multiply_add_p, lambda _, *xs: lax.multiply_add(*xs),
+       in_float64(lambda a, b, c: a * b + c), real(-2, 2, (3, 4), (), ()), 2,
+       without_jax="JAX has no such primitive"),
+    Op("random_seed", random.random_seed_p,
+       lambda _, seed: _unwrapped(random.random_seed_p.bind(seed, impl=random.threefry)),
+       lambda seed: np.stack([np.zeros_like(seed), seed], -1).astype(np.uint32),
+       integers(-9, 9, (3,)), without_jax=_STREAMS),
+    Op("random_wrap", random.random_wrap_p, lambda lax, x: _unwrapped(lax.rev(_wrapped(x), (0,))),
+       lambda x: x[::-1], _words((3, 2)), without_jax=_STREAMS),
+    Op("random_unwrap", random.random_unwrap_p, lambda _, x: _unwrapped(_wrapped(x)), lambda x: x,
+       _words((2,)), without_jax=_STREAMS),
+    Op("random_bits", random.random_bits_p,
+       lambda _, x: random.random_bits_p.bind(_wrapped(x), bit_width=32, shape=(3, 4)),
+       lambda x: np.bitwise_xor(*_hashed(x, (3, 4))), _words((2,)), without_jax=_STREAMS),
+    Op("random_bits of a byte", random.random_bits_p,
+       lambda _, x: random.random_bits_p.bind(_wrapped(x), bit_width=8, shape=(5,)),
+       lambda x: np.bitwise_xor(*_hashed(x, (5,))).astype(np.uint8), _words((2,)),
+       without_jax=_STREAMS),
+    Op("random_split", random.random_split_p,
+       lambda _, x: _unwrapped(random.random_split_p.bind(_wrapped(x), shape=(3,))),
+       lambda x: np.stack(_hashed(x, (3,)), -1), _words((2,)), without_jax=_STREAMS),
+    Op("random_fold_in", random.random_fold_in_p,
+       lambda _, x, n: _unwrapped(random.random_fold_in_p.bind(_wrapped(x), n)),
+       lambda x, n: np.stack(threefry((x[0], x[1]), np.zeros_like(n), n), -1), _words((2,), ()),
+       without_jax=_STREAMS),
+)  # fmt: skip
