@@ -32,14 +32,23 @@ _generations = itertools.count(1)
 
 @dataclass(frozen=True)
 class LoadedPlugin:
-    """A plugin as found: its name, distribution and version, and the error if it could not be loaded."""
+    """A plugin as found: its name, what it provides, and the error if it could not be loaded."""
 
     name: str
-    distribution: str
-    version: str
-    provides: tuple[str, ...]
+    provides: tuple[str, ...] = ()
     error: BaseException | None = None
     blocked: bool = False
+    source: Any = None
+
+    @property
+    def distribution(self) -> str:
+        """Name of the distribution that brings it; read when asked for, since it means parsing a file."""
+        return str(self.source.name) if self.source is not None else ""
+
+    @property
+    def version(self) -> str:
+        """Version of that distribution."""
+        return str(self.source.version) if self.source is not None else ""
 
 
 class RuleTable(dict[Primitive, Callable[..., Any]]):
@@ -112,7 +121,7 @@ class Registry:
             name = info.name if info else getattr(plugin, "__name__", type(plugin).__name__)
             provides = tuple(info.provides) if info else ()
             self._register(plugin, name)
-            self.plugins.append(LoadedPlugin(name, "", "", provides))
+            self.plugins.append(LoadedPlugin(name, provides))
         return self
 
     def discover(self) -> Registry:
@@ -121,12 +130,10 @@ class Registry:
         blocked = _names("PLUGJAX_NO_PLUGINS") or set()
         tracing = os.environ.get("PLUGJAX_TRACE_PLUGINS", "") not in ("", "0")
         for entry in sorted(importlib.metadata.entry_points(group=GROUP), key=_load_order):
-            distribution = entry.dist
-            source = (distribution.name, distribution.version) if distribution else ("?", "?")
             if entry.name in blocked or (
                 wanted is not None and entry.name not in wanted | {"core"}
             ):
-                self.plugins.append(LoadedPlugin(entry.name, *source, (), blocked=True))
+                self.plugins.append(LoadedPlugin(entry.name, blocked=True, source=entry.dist))
                 continue
             if any(p.name == entry.name and not p.error for p in self.plugins):
                 continue
@@ -145,12 +152,12 @@ class Registry:
             except Exception as caught:  # a broken plugin must not take start-up down
                 error = caught
                 warnings.warn(
-                    f"plugjax plugin '{entry.name}' of distribution {source[0]} {source[1]} was skipped: "
+                    f"plugjax plugin '{entry.name}' of distribution {_described(entry.dist)} was skipped: "
                     f"{type(caught).__name__}: {caught}. Set PLUGJAX_NO_PLUGINS={entry.name} to silence this.",
                     PluginWarning,
                     stacklevel=2,
                 )
-            self.plugins.append(LoadedPlugin(entry.name, *source, provides, error))
+            self.plugins.append(LoadedPlugin(entry.name, provides, error, source=entry.dist))
             if tracing:
                 warnings.warn(
                     f"plugin {entry.name}: {error or 'loaded'}", PluginWarning, stacklevel=2
@@ -303,7 +310,11 @@ def _names(variable: str) -> set[str] | None:
 
 def _load_order(entry: importlib.metadata.EntryPoint) -> tuple[bool, str]:
     """Our own distribution first, then by name, so that loading does not depend on the file system."""
-    return (entry.dist is None or entry.dist.name != "plugjax", entry.name)
+    return (not entry.value.startswith("plugjax."), entry.name)
+
+
+def _described(distribution: importlib.metadata.Distribution | None) -> str:
+    return f"{distribution.name} {distribution.version}" if distribution is not None else "?"
 
 
 _active: Registry | None = None

@@ -14,12 +14,13 @@ from plugjax.core.transforms.jvp import jvp_rule
 from plugjax.core.transforms.transpose import is_undefined_primal, transpose_rule
 from plugjax.core.vocabulary import Zero, add_any, add_any_p, mul_p
 from plugjax.lax import comparison
-from plugjax.lax.complex import conj, real
+from plugjax.lax.complex import complex, conj, real
 from plugjax.lax.families import (
     FLOAT,
     NUMBER,
     REAL,
     REAL_OR_BOOL,
+    convert,
     elementwise,
     linear,
     partials,
@@ -272,5 +273,7 @@ def _abs_jvp(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]
     if type(x_dot) is Zero:
         return y, Zero(aval_of(y).to_tangent_aval())
     if aval_of(x).dtype.kind == "c":
-        return y, real(mul(x_dot, conj(sign(x))))
+        # Not by sign(x), whose own derivative counts as zero. At 0 the numerator is 0 already.
+        length = add(y, convert(comparison.eq(y, scalar(0, y)), aval_of(y).dtype))
+        return y, real(mul(x_dot, div(conj(x), complex(length, scalar(0, y)))))
     return y, mul(x_dot, sign(x))

@@ -11,7 +11,7 @@ from plugjax.core.rules import RuleSet
 from plugjax.core.transforms.jvp import jvp_rule
 from plugjax.core.transforms.transpose import is_undefined_primal, transpose_rule
 from plugjax.core.vocabulary import Zero, instantiate
-from plugjax.lax.families import COMPLEX, FLOAT, elementwise, linear, scalar
+from plugjax.lax.families import COMPLEX, DtypeSet, elementwise, linear, scalar
 
 rules = RuleSet(__name__)
 
@@ -22,11 +22,12 @@ complex_p = Primitive("complex")
 
 _REAL = {dtypes.COMPLEX64: dtypes.FLOAT32, dtypes.COMPLEX128: dtypes.FLOAT64}
 _COMPLEX = {real: whole for whole, real in _REAL.items()}
+PART = DtypeSet("float32 and float64", lambda d: d in _COMPLEX)
 
 elementwise(rules, real_p, accepts=COMPLEX, result=lambda d: _REAL[d])
 elementwise(rules, imag_p, accepts=COMPLEX, result=lambda d: _REAL[d])
 elementwise(rules, conj_p, accepts=COMPLEX)
-elementwise(rules, complex_p, accepts=FLOAT, result=lambda d: _COMPLEX[d])
+elementwise(rules, complex_p, accepts=PART, result=lambda d: _COMPLEX[d])
 
 
 def real(x: Any, /) -> Any:

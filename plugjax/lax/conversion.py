@@ -37,15 +37,11 @@ def convert_element_type(operand: Any, new_dtype: DTypeLike) -> Any:
     Differs from NumPy:
         A complex operand loses its imaginary part without a warning; bool from float is ``x != 0``.
     """
-    # By identity: a NumPy dtype equals the Python type of its kind.
-    if any(new_dtype is kind for kind in (int, float, complex)):
-        weak, dtype = True, dtypes.canonicalize(new_dtype)
-    else:
-        weak, dtype = False, dtypes.canonicalize(new_dtype)
+    dtype = dtypes.canonicalize(new_dtype)
     aval = aval_of(operand)
-    if aval.dtype == dtype and aval.weak_type == weak and hasattr(operand, "aval"):
+    if aval.dtype == dtype and not aval.weak_type and hasattr(operand, "aval"):
         return operand
-    return convert_element_type_p.bind(operand, new_dtype=dtype, weak_type=weak)
+    return convert_element_type_p.bind(operand, new_dtype=dtype, weak_type=False)
 
 
 def bitcast_convert_type(operand: Any, new_dtype: DTypeLike) -> Any:

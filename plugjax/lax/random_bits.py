@@ -43,7 +43,7 @@ def threefry2x32(key0: Any, key1: Any, x0: Any, x1: Any, /) -> list[Any]:
     Shapes:
         key0, key1, x0, x1: uint32, of one rank or scalar, broadcast together -> two of ``[...]``, uint32.
     """
-    return threefry2x32_p.bind(key0, key1, x0, x1)  # type: ignore[no-any-return]  # two arrays
+    return threefry2x32_p.bind(key0, key1, x0, x1)
 
 
 def multiply_add(a: Any, b: Any, c: Any, /) -> Any:

@@ -21,7 +21,7 @@ __all__ = [
 
 def identity(x: ArrayLike) -> Array:
     """``x`` itself."""
-    return as_operand("identity", x)  # type: ignore[no-any-return]  # an array
+    return as_operand("identity", x)
 
 
 def relu(x: ArrayLike, /) -> Array:
@@ -65,7 +65,7 @@ def sparse_plus(x: ArrayLike) -> Array:
     """0 below -1, ``(x + 1)**2 / 4`` up to 1, ``x`` above."""
     x = to_inexact("sparse_plus", x)
     curve = lax.mul(lax.square(lax.add(x, scalar(1, x))), scalar(0.25, x))
-    return where(x <= -1.0, 0.0, where(x >= 1.0, x, curve))  # type: ignore[no-any-return]
+    return where(x <= -1.0, 0.0, where(x >= 1.0, x, curve))
 
 
 def sparse_sigmoid(x: ArrayLike) -> Array:
@@ -108,29 +108,29 @@ def elu(x: ArrayLike, alpha: ArrayLike = 1.0) -> Array:
     positive = x > 0
     # The branch not taken is given 0, where its derivative is finite.
     bounded = where(positive, 0.0, x)
-    return where(positive, x, alpha * lax.expm1(to_inexact("elu", bounded)))  # type: ignore[no-any-return]
+    return where(positive, x, alpha * lax.expm1(to_inexact("elu", bounded)))
 
 
 def leaky_relu(x: ArrayLike, negative_slope: ArrayLike = 1e-2) -> Array:
     """``x`` above 0, ``negative_slope * x`` below."""
     x = as_operand("leaky_relu", x)
-    return where(x >= 0, x, negative_slope * x)  # type: ignore[no-any-return]
+    return where(x >= 0, x, negative_slope * x)
 
 
 def hard_tanh(x: ArrayLike) -> Array:
     """``x`` cut off at -1 and 1."""
     x = as_operand("hard_tanh", x)
-    return where(x > 1, 1, where(x < -1, -1, x))  # type: ignore[no-any-return]
+    return where(x > 1, 1, where(x < -1, -1, x))
 
 
 def celu(x: ArrayLike, alpha: ArrayLike = 1.0) -> Array:
     """``x`` above 0, ``alpha * (exp(x / alpha) - 1)`` below."""
-    return maximum(x, 0.0) + alpha * lax.expm1(to_inexact("celu", minimum(x, 0.0) / alpha))  # type: ignore[no-any-return]
+    return maximum(x, 0.0) + alpha * lax.expm1(to_inexact("celu", minimum(x, 0.0) / alpha))
 
 
 def selu(x: ArrayLike) -> Array:
     """:func:`elu` scaled so that layers keep mean 0 and variance 1."""
-    return 1.0507009873554804934193349852946 * elu(x, 1.6732632423543772848170429916717)  # type: ignore[no-any-return]
+    return 1.0507009873554804934193349852946 * elu(x, 1.6732632423543772848170429916717)
 
 
 def gelu(x: ArrayLike, approximate: bool = True) -> Array:
@@ -165,13 +165,13 @@ def glu(x: ArrayLike, axis: int = -1) -> Array:
 
 def hard_sigmoid(x: ArrayLike) -> Array:
     """``relu6(x + 3) / 6``."""
-    return relu6(as_operand("hard_sigmoid", x) + 3.0) / 6.0  # type: ignore[no-any-return]
+    return relu6(as_operand("hard_sigmoid", x) + 3.0) / 6.0
 
 
 def hard_silu(x: ArrayLike) -> Array:
     """``x * hard_sigmoid(x)``."""
     x = to_inexact("hard_silu", x)
-    return x * hard_sigmoid(x)  # type: ignore[no-any-return]
+    return x * hard_sigmoid(x)
 
 
 hard_swish = hard_silu

@@ -65,7 +65,7 @@ def uniform(scale: Any = 1e-2, dtype: DTypeLike = None) -> Initializer:
 
     def init(key: Any, shape: Sequence[int], dtype: DTypeLike = dtype) -> Array:
         wanted = _dtype("uniform", dtype)
-        return random.uniform(key, shape, wanted) * wanted.type(scale)  # type: ignore[no-any-return]
+        return random.uniform(key, shape, wanted) * wanted.type(scale)
 
     return init
 
@@ -75,7 +75,7 @@ def normal(stddev: Any = 1e-2, dtype: DTypeLike = None) -> Initializer:
 
     def init(key: Any, shape: Sequence[int], dtype: DTypeLike = dtype) -> Array:
         wanted = _dtype("normal", dtype)
-        return random.normal(key, shape, wanted) * wanted.type(stddev)  # type: ignore[no-any-return]
+        return random.normal(key, shape, wanted) * wanted.type(stddev)
 
     return init
 
@@ -88,7 +88,7 @@ def truncated_normal(
     def init(key: Any, shape: Sequence[int], dtype: DTypeLike = dtype) -> Array:
         wanted = _dtype("truncated_normal", dtype)
         drawn = random.truncated_normal(key, lower, upper, shape, wanted)
-        return drawn * wanted.type(stddev)  # type: ignore[no-any-return]
+        return drawn * wanted.type(stddev)
 
     return init
 
@@ -153,11 +153,11 @@ def variance_scaling(
         if distribution == "normal":
             drawn = random.normal(key, shape, wanted)
         elif distribution == "uniform" and wanted.kind != "c":
-            return random.uniform(key, shape, wanted, -1) * np.sqrt(wanted.type(3) * variance)  # type: ignore[no-any-return]
+            return random.uniform(key, shape, wanted, -1) * np.sqrt(wanted.type(3) * variance)
         elif distribution == "truncated_normal" and wanted.kind != "c":
             # The standard deviation of a standard normal that is cut off at -2 and 2.
             stddev = np.sqrt(variance) / wanted.type(0.87962566103423978)
-            return random.truncated_normal(key, -2, 2, shape, wanted) * stddev  # type: ignore[no-any-return]
+            return random.truncated_normal(key, -2, 2, shape, wanted) * stddev
         else:
             raise ValueError(
                 f"invalid distribution for variance scaling initializer: {distribution} of {wanted.name}"

@@ -40,8 +40,7 @@ def _shift(x: Array, axis: AxisArg, mask: Array | None) -> Array:
         initial=-np.inf if mask is not None or not x.size else None,
         where=mask,
     )
-    top = lax.stop_gradient(top)
-    return top
+    return lax.stop_gradient(top)
 
 
 def softmax(
@@ -157,7 +156,7 @@ def standardize(
         squares = reductions.mean(lax.square(x), axis, keepdims=True, where=where)
         variance = squares - lax.square(as_operand("standardize", mean))
     spread = as_operand("standardize", variance) + epsilon
-    return (x - mean) * lax.rsqrt(spread)  # type: ignore[no-any-return]  # an array
+    return (x - mean) * lax.rsqrt(spread)
 
 
 def one_hot(

@@ -22,7 +22,6 @@ from plugjax.numpy.promotion import (
     scalar,
     to_inexact,
 )
-from plugjax.numpy.rounding import signbit
 
 __all__ = [
     "abs", "absolute", "add", "angle", "conj", "conjugate", "divide", "divmod", "fabs", "float_power",
@@ -248,7 +247,7 @@ def negative(x: ArrayLike, /) -> Array:
 
 def positive(x: ArrayLike, /) -> Array:
     """``x`` itself."""
-    return as_operand("positive", x)  # type: ignore[no-any-return]  # an array
+    return as_operand("positive", x)
 
 
 def abs(x: ArrayLike, /) -> Array:
@@ -298,7 +297,7 @@ def hypot(x: ArrayLike, y: ArrayLike, /) -> Array:
     ratio = lax.div(smaller, pick(at_zero, scalar(1, larger), larger))
     length = lax.mul(larger, lax.sqrt(lax.add(lax.square(ratio), scalar(1, larger))))
     infinite = lax.bitwise_or(lax.eq(x, scalar(np.inf, x)), lax.eq(y, scalar(np.inf, y)))
-    return pick(infinite, scalar(np.inf, larger), pick(at_zero, zero, length))
+    return convert(pick(infinite, scalar(np.inf, larger), pick(at_zero, zero, length)), x.dtype)
 
 
 def maximum(x: ArrayLike, y: ArrayLike, /) -> Array:

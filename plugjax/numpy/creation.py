@@ -29,15 +29,15 @@ from plugjax.numpy.promotion import (
 )
 
 __all__ = [
-    "arange", "array", "asarray", "copy", "empty", "empty_like", "eye", "full", "full_like", "geomspace", "identity",
-    "linspace", "logspace", "ones", "ones_like", "tri", "tril", "triu", "zeros", "zeros_like",
+    "arange", "array", "asarray", "copy", "empty", "empty_like", "eye", "full", "full_like", "identity",
+    "linspace", "ones", "ones_like", "tri", "tril", "triu", "zeros", "zeros_like",
 ]  # fmt: skip
 
 _PYTHON = (bool, int, float, complex)
 
 
 def _placed(x: Array, device: Any) -> Array:
-    return x if device is None else device_put(x, device)  # type: ignore[no-any-return]  # an array
+    return x if device is None else device_put(x, device)
 
 
 def array(
@@ -106,14 +106,14 @@ def _from_values(value: Any, dtype: DType | None, copy: bool) -> Array:
             return lax.convert_element_type(value, dtype)
         if dtype is not None and value.weak_type:
             return lax.convert_element_type(value, dtype)
-        return lax.copy_p.bind(value) if copy else value  # type: ignore[no-any-return]  # an array
+        return lax.copy_p.bind(value) if copy else value
     if kind in _PYTHON:
         if dtype is None:
-            return as_array(value, "array")  # type: ignore[no-any-return]  # an array
+            return as_array(value, "array")
         return from_host(_scalar_of(value, dtype))
     if isinstance(value, (np.ndarray, np.generic)):
         if dtype is None:
-            return as_array(value, "array")  # type: ignore[no-any-return]  # an array
+            return as_array(value, "array")
         return from_host(np.array(value, dtype, order="C"))
     if isinstance(value, (list, tuple, range)):
         return _from_sequence(value, dtype)
@@ -404,49 +404,6 @@ def linspace(
 
 def _real(dtype: DType) -> DType:
     return {dtypes.COMPLEX64: dtypes.FLOAT32, dtypes.COMPLEX128: dtypes.FLOAT64}.get(dtype, dtype)
-
-
-def logspace(
-    start: ArrayLike,
-    stop: ArrayLike,
-    num: int = 50,
-    endpoint: bool = True,
-    base: ArrayLike = 10.0,
-    dtype: DTypeLike | None = None,
-    axis: int = 0,
-) -> Array:
-    """``base`` to the power of evenly spaced exponents."""
-    exponents = linspace(start, stop, num, endpoint, axis=axis)
-    values = lax.pow(*promote_inexact("logspace", base, exponents))
-    return (
-        values
-        if dtype is None
-        else lax.convert_element_type(values, canonical_dtype("logspace", dtype))
-    )
-
-
-def geomspace(
-    start: ArrayLike,
-    stop: ArrayLike,
-    num: int = 50,
-    endpoint: bool = True,
-    dtype: DTypeLike | None = None,
-    axis: int = 0,
-) -> Array:
-    """Values from ``start`` to ``stop`` with a constant ratio."""
-    low, high = promote_inexact("geomspace", start, stop)
-    low, high = (lax.convert_element_type(v, low.dtype) for v in (low, high))
-    flip = lax.bitwise_and(lax.lt(low, scalar(0, low)), lax.lt(high, scalar(0, high)))
-    sign = pick(flip, scalar(-1, low), scalar(1, low))
-    exponents = linspace(
-        lax.log(lax.mul(sign, low)), lax.log(lax.mul(sign, high)), num, endpoint, axis=axis
-    )
-    values = lax.mul(sign, lax.exp(exponents))
-    return (
-        values
-        if dtype is None
-        else lax.convert_element_type(values, canonical_dtype("geomspace", dtype))
-    )
 
 
 def eye(

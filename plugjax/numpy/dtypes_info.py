@@ -11,6 +11,7 @@ from plugjax.core import dtypes
 from plugjax.core.array import Array, aval_of
 from plugjax.core.dtypes import DType, DTypeLike
 from plugjax.numpy.creation import asarray
+from plugjax.numpy.promotion import limits
 
 __all__ = [
     "ScalarType",
@@ -110,6 +111,7 @@ class ScalarType(type):
         return not cls == other
 
     def __call__(cls, x: Any = 0) -> Array:
+        """``x`` as an array of the dtype."""
         return asarray(x, cls.dtype)
 
     def __instancecheck__(cls, instance: object) -> bool:
@@ -171,12 +173,12 @@ def finfo(dtype: DTypeLike) -> Any:
         >>> float(jnp.finfo(jnp.float16).max)
         65504.0
     """
-    return ml_dtypes.finfo(_as_dtype(dtype))
+    return limits(_as_dtype(dtype))
 
 
 def iinfo(int_type: Any) -> Any:
     """Limits of an integer dtype: ``min``, ``max``, ``bits``."""
-    return ml_dtypes.iinfo(_as_dtype(int_type))
+    return ml_dtypes.iinfo(_as_dtype(int_type))  # type: ignore[no-untyped-call]  # ml_dtypes is annotated in part
 
 
 _PYTHON = (bool, int, float, complex)

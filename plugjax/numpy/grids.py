@@ -11,7 +11,7 @@ import numpy as np
 from plugjax import lax
 from plugjax.core.array import Array, from_host
 from plugjax.core.dtypes import DTypeLike
-from plugjax.numpy.creation import asarray
+from plugjax.numpy.creation import asarray, linspace
 from plugjax.numpy.promotion import (
     ArrayLike,
     as_operand,
@@ -19,13 +19,57 @@ from plugjax.numpy.promotion import (
     broadcast_to_shape,
     canonical_dtype,
     pick,
+    promote_inexact,
     scalar,
 )
 
 __all__ = [
-    "diag", "diag_indices", "diagflat", "from_dlpack", "frombuffer", "fromfunction", "indices", "meshgrid",
+    "diag", "diag_indices", "diagflat", "from_dlpack", "frombuffer", "fromfunction", "geomspace", "indices", "logspace", "meshgrid",
     "tril_indices", "triu_indices", "vander",
 ]  # fmt: skip
+
+
+def logspace(
+    start: ArrayLike,
+    stop: ArrayLike,
+    num: int = 50,
+    endpoint: bool = True,
+    base: ArrayLike = 10.0,
+    dtype: DTypeLike | None = None,
+    axis: int = 0,
+) -> Array:
+    """``base`` to the power of evenly spaced exponents."""
+    exponents = linspace(start, stop, num, endpoint, axis=axis)
+    values = lax.pow(*promote_inexact("logspace", base, exponents))
+    return (
+        values
+        if dtype is None
+        else lax.convert_element_type(values, canonical_dtype("logspace", dtype))
+    )
+
+
+def geomspace(
+    start: ArrayLike,
+    stop: ArrayLike,
+    num: int = 50,
+    endpoint: bool = True,
+    dtype: DTypeLike | None = None,
+    axis: int = 0,
+) -> Array:
+    """Values from ``start`` to ``stop`` with a constant ratio."""
+    low, high = promote_inexact("geomspace", start, stop)
+    low, high = (lax.convert_element_type(v, low.dtype) for v in (low, high))
+    flip = lax.bitwise_and(lax.lt(low, scalar(0, low)), lax.lt(high, scalar(0, high)))
+    sign = pick(flip, scalar(-1, low), scalar(1, low))
+    exponents = linspace(
+        lax.log(lax.mul(sign, low)), lax.log(lax.mul(sign, high)), num, endpoint, axis=axis
+    )
+    values = lax.mul(sign, lax.exp(exponents))
+    return (
+        values
+        if dtype is None
+        else lax.convert_element_type(values, canonical_dtype("geomspace", dtype))
+    )
 
 
 def meshgrid(
@@ -96,7 +140,7 @@ def diag(v: ArrayLike, k: int = 0) -> Array:
         on = lax.eq(lax.add(rows, np.int32(k)), columns)
         return pick(on, lax.broadcast_in_dim(padded, (size, size), (1,)), scalar(0, v))
     if v.ndim == 2:
-        return v.diagonal(k)  # type: ignore[no-any-return]  # an array
+        return v.diagonal(k)
     raise ValueError(f"diag input must be 1d or 2d, got {v.aval.str_short()}")
 
 

@@ -90,7 +90,7 @@ def _entry(entry: Any, shape: Shape, axis: int, after_ellipsis: bool) -> Sequenc
         entry = entry.__jax_array__()
     if type(entry) is Array and entry._placement.backend.host_visible:
         entry = np.asarray(entry)
-    if isinstance(entry, (np.integer, np.ndarray)) or isinstance(entry, Array):
+    if isinstance(entry, (np.integer, np.ndarray, Array)):
         dtype = entry.dtype
         if dtype.kind == "b":
             if isinstance(entry, Tracer):

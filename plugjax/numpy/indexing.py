@@ -72,7 +72,7 @@ def _take_one(x: Array, index: int, shape: Sequence[int]) -> Array:
         limit_indices=(position + 1, *shape[1:]),
         strides=None,
     )
-    return lax.squeeze_p.bind(cut, dimensions=(0,))  # type: ignore[no-any-return]  # an array
+    return lax.squeeze_p.bind(cut, dimensions=(0,))
 
 
 def _cut(x: Array, slices: Sequence[slice], shape: Sequence[int]) -> Array:
@@ -243,13 +243,13 @@ def take(
         # Negative indices are clipped, not counted from the end.
         chosen = lax.clamp(scalar(0, chosen), chosen, scalar(max(size - 1, 0), chosen))
         mode = "promise_in_bounds"
-    row = [slice(None)] * x.ndim
+    row: list[Entry] = [slice(None)] * x.ndim
     entry = (
         np.asarray(chosen)
         if type(chosen) is Array and chosen._placement.backend.host_visible
         else chosen
     )
-    row[axis] = entry  # type: ignore[call-overload]  # a row holds slices and arrays
+    row[axis] = entry
     return gather(x, row, mode or "fill", fill_value, indices_are_sorted, unique_indices)
 
 
@@ -452,4 +452,4 @@ def ravel_multi_index(
     total = parts[0] * int(strides[0])
     for part, stride in zip(parts[1:], strides[1:], strict=True):
         total = total + part * int(stride)
-    return total  # type: ignore[no-any-return]  # an array
+    return total

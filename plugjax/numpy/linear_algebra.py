@@ -45,8 +45,8 @@ def _product(
 ) -> Array:
     result = lax.dot_general(x, y, numbers, precision=precision, preferred_element_type=wanted)
     if result.weak_type != weak:
-        return lax.convert_element_type_p.bind(result, new_dtype=result.dtype, weak_type=weak)  # type: ignore[no-any-return]
-    return result  # type: ignore[no-any-return]  # an array
+        return lax.convert_element_type_p.bind(result, new_dtype=result.dtype, weak_type=weak)
+    return result
 
 
 def dot(
@@ -230,7 +230,7 @@ def outer(a: ArrayLike, b: ArrayLike, out: None = None) -> Array:
     """Products of all pairs of elements of two flattened arrays."""
     reject_out("outer", out)
     x, y = as_operands("outer", a, b)
-    return lax.expand_dims(ravel(x), (1,)) * lax.expand_dims(ravel(y), (0,))  # type: ignore[no-any-return]
+    return lax.expand_dims(ravel(x), (1,)) * lax.expand_dims(ravel(y), (0,))
 
 
 def kron(a: ArrayLike, b: ArrayLike) -> Array:
@@ -313,7 +313,7 @@ def cross(
     if x.shape[-1] not in (2, 3) or y.shape[-1] not in (2, 3):
         raise ValueError("Dimension must be either 2 or 3 for cross product")
     if x.shape[-1] == y.shape[-1] == 2:
-        return x[..., 0] * y[..., 1] - x[..., 1] * y[..., 0]  # type: ignore[no-any-return]
+        return x[..., 0] * y[..., 1] - x[..., 1] * y[..., 0]
 
     def widened(v: Array) -> Array:
         return (

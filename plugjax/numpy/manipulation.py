@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import operator
 from collections.abc import Sequence
@@ -221,7 +222,7 @@ def broadcast_to(array: ArrayLike, shape: int | Sequence[int]) -> Array:
     """
     x = as_operand("broadcast_to", array)
     sizes = (shape,) if not hasattr(shape, "__iter__") else shape
-    return broadcast_to_shape("broadcast_to", x, tuple(operator.index(n) for n in sizes))  # type: ignore[union-attr]
+    return broadcast_to_shape("broadcast_to", x, tuple(operator.index(n) for n in sizes))
 
 
 def broadcast_arrays(*args: ArrayLike) -> list[Array]:
@@ -445,7 +446,7 @@ def _split(who: str, ary: ArrayLike, sections: Any, axis: int) -> list[Array]:
         cuts = [i * part + min(i, rest) for i in range(count + 1)]
     return [
         lax.slice_in_dim(x, low, max(low, high), axis=axis)
-        for low, high in zip(cuts[:-1], cuts[1:], strict=True)
+        for low, high in itertools.pairwise(cuts)
     ]
 
 

@@ -11,6 +11,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
+import ml_dtypes
 import numpy as np
 
 from plugjax.core import dtypes
@@ -22,10 +23,29 @@ from plugjax.core.trace import Tracer
 from plugjax.core.vocabulary import broadcast_in_dim_p, convert_element_type_p, select_n_p
 
 __all__ = [
-    "ArrayLike", "Operand", "as_operand", "as_operands", "broadcast_ranks", "broadcast_shape",
-    "broadcast_to_shape", "broadcast_together", "canonical_dtype", "check_arraylike", "convert", "converted",
-    "join_dtypes", "pick", "promote_args", "promote_inexact", "promote_many", "promote_numeric",
-    "promote_shapes", "reject_out", "scalar", "to_inexact",
+    "ArrayLike",
+    "Operand",
+    "as_operand",
+    "as_operands",
+    "broadcast_ranks",
+    "broadcast_shape",
+    "broadcast_to_shape",
+    "broadcast_together",
+    "canonical_dtype",
+    "check_arraylike",
+    "convert",
+    "converted",
+    "join_dtypes",
+    "limits",
+    "pick",
+    "promote_args",
+    "promote_inexact",
+    "promote_many",
+    "promote_numeric",
+    "promote_shapes",
+    "reject_out",
+    "scalar",
+    "to_inexact",
 ]  # fmt: skip
 
 ArrayLike: TypeAlias = (
@@ -370,6 +390,11 @@ def pick(which: Operand, on_true: Operand, on_false: Operand) -> Operand:
     else:
         on_true, on_false = broadcast_together(on_true, on_false)
     return select_n_p.bind(which, on_false, on_true)
+
+
+def limits(dtype: DType) -> Any:
+    """Limits of a floating dtype, the small ones included."""
+    return ml_dtypes.finfo(dtype)  # type: ignore[no-untyped-call]  # ml_dtypes is annotated in part
 
 
 def reject_out(who: str, out: Any) -> None:

@@ -23,14 +23,12 @@ from plugjax.numpy.promotion import (
     converted,
     pick,
     promote_args,
-    promote_inexact,
     reject_out,
     scalar,
-    to_inexact,
 )
 
 __all__ = [
-    "all", "amax", "amin", "any", "argmax", "argmin", "average", "count_nonzero", "max", "mean", "min", "prod", "ptp", "std", "sum", "var",
+    "all", "amax", "amin", "any", "argmax", "argmin", "count_nonzero", "max", "mean", "min", "prod", "ptp", "std", "sum", "var",
 ]  # fmt: skip
 
 AxisArg: TypeAlias = int | Sequence[int] | None
@@ -406,7 +404,7 @@ def var(
     total = sum(squares, axes, squares.dtype, keepdims=keepdims, where=where)
     count = _count("var", x, axes, where, squares.dtype, keepdims)
     if isinstance(count, np.generic):
-        degrees = count - ddof
+        degrees = float(count) - ddof
         spread = (
             lax.div(total, scalar(degrees, total)) if degrees > 0 else lax.full_like(total, np.nan)
         )
@@ -435,34 +433,6 @@ def std(
     return lax.sqrt(
         var(a, axis, dtype, None, ddof, keepdims, where=where, correction=correction, mean=mean)
     )
-
-
-def average(
-    a: ArrayLike,
-    axis: AxisArg = None,
-    weights: ArrayLike | None = None,
-    returned: bool = False,
-    keepdims: bool = False,
-) -> Any:
-    """Weighted mean along axes; with ``returned``, also the sum of the weights."""
-    if weights is None:
-        x = to_inexact("average", a)
-        found = mean(x, axis, keepdims=keepdims)
-        axes = reduced_axes(axis, x.aval.ndim)
-        total = lax.full_like(found, math.prod([x.shape[i] for i in axes]))
-        return (found, total) if returned else found
-    x, w = as_operand("average", a), as_operand("average", weights)
-    if x.shape != w.shape:
-        if axis is None or not isinstance(axis, int):
-            raise ValueError("Axis must be specified when shapes of a and weights differ.")
-        position = canonical_axis(axis, x.ndim)
-        if w.ndim != 1 or w.shape[0] != x.shape[position]:
-            raise ValueError("Length of weights not compatible with specified axis.")
-        w = lax.broadcast_in_dim(w, x.shape, (position,))
-    x, w = promote_inexact("average", x, w)
-    total = sum(w, axis, keepdims=keepdims)
-    found = lax.div(sum(lax.mul(x, w), axis, keepdims=keepdims), total)
-    return (found, total) if returned else found
 
 
 def _arg_extremum(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ml_dtypes
 import numpy as np
 
 from plugjax import lax
@@ -14,6 +13,7 @@ from plugjax.numpy.promotion import (
     as_operand,
     broadcast_together,
     converted,
+    limits,
     pick,
     promote_inexact,
     reject_out,
@@ -143,7 +143,7 @@ def ldexp(x1: ArrayLike, x2: ArrayLike, /) -> Array:
 def frexp(x: ArrayLike, /) -> tuple[Array, Array]:
     """Mantissa in [0.5, 1) and exponent of 2, with ``x = mantissa * 2**exponent``."""
     x = to_inexact("frexp", x)
-    info = ml_dtypes.finfo(x.dtype)
+    info = limits(x.dtype)
     width = x.dtype.itemsize * 8
     unsigned = np.dtype(f"uint{width}")
     tiny = lax.lt(lax.abs(x), scalar(info.tiny, x))

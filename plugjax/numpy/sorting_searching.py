@@ -94,7 +94,7 @@ def argsort(
     _, found = lax.sort((x, counts), dimension=position, is_stable=stable, num_keys=1)
     if descending:
         found = lax.rev(lax.sub(scalar(x.shape[position] - 1, found), found), (position,))
-    return found  # type: ignore[no-any-return]  # an array
+    return found
 
 
 def lexsort(keys: Any, axis: int = -1) -> Array:
@@ -107,7 +107,7 @@ def lexsort(keys: Any, axis: int = -1) -> Array:
     position = canonical_axis(axis, operands[0].ndim)
     counts = lax.broadcasted_iota(_index_dtype(), operands[0].shape, position)
     *_, found = lax.sort((*reversed(operands), counts), dimension=position, num_keys=len(operands))
-    return found  # type: ignore[no-any-return]  # an array
+    return found
 
 
 def partition(a: ArrayLike, kth: int, axis: int = -1) -> Array:
@@ -313,7 +313,7 @@ def bincount(
     if values.shape != counted.shape:
         raise ValueError("shape of weights must match shape of x.")
     start = lax.full((length,), 0, counted.dtype)
-    return start.at[lax.max(values, np.int32(0))].add(counted, mode="drop")  # type: ignore[no-any-return]
+    return start.at[lax.max(values, np.int32(0))].add(counted, mode="drop")
 
 
 def unique(
@@ -461,4 +461,4 @@ def union1d(
 ) -> Array:
     """Sorted distinct elements of two arrays."""
     parts: Sequence[Array] = [ravel(x) for x in as_operands("union1d", ar1, ar2)]
-    return unique(concatenate(parts), size=size, fill_value=fill_value)  # type: ignore[no-any-return]
+    return unique(concatenate(parts), size=size, fill_value=fill_value)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -15,7 +16,7 @@ from plugjax.numpy import cumulative, reductions
 from plugjax.numpy.creation import linspace
 from plugjax.numpy.linear_algebra import dot
 from plugjax.numpy.logic import isnan
-from plugjax.numpy.manipulation import concatenate, ravel
+from plugjax.numpy.manipulation import canonical_axis, concatenate, ravel
 from plugjax.numpy.promotion import (
     ArrayLike,
     as_operand,
@@ -31,7 +32,7 @@ from plugjax.numpy.reductions import AxisArg, reduced_axes
 from plugjax.numpy.sorting_searching import searchsorted, sort
 
 __all__ = [
-    "corrcoef", "cov", "histogram", "histogram_bin_edges", "median", "nanargmax", "nanargmin", "nancumprod", "nancumsum",
+    "average", "corrcoef", "cov", "histogram", "histogram_bin_edges", "median", "nanargmax", "nanargmin", "nancumprod", "nancumsum",
     "nanmax", "nanmean", "nanmedian", "nanmin", "nanpercentile", "nanprod", "nanquantile", "nanstd", "nansum", "nanvar",
     "percentile", "quantile",
 ]  # fmt: skip
@@ -372,6 +373,34 @@ def _nan_index(
     return pick(reductions.all(missing, axis, keepdims=bool(keepdims)), scalar(-1, found), found)
 
 
+def average(
+    a: ArrayLike,
+    axis: AxisArg = None,
+    weights: ArrayLike | None = None,
+    returned: bool = False,
+    keepdims: bool = False,
+) -> Any:
+    """Weighted mean along axes; with ``returned``, also the sum of the weights."""
+    if weights is None:
+        x = to_inexact("average", a)
+        found = reductions.mean(x, axis, keepdims=keepdims)
+        axes = reduced_axes(axis, x.aval.ndim)
+        total = lax.full_like(found, math.prod([x.shape[i] for i in axes]))
+        return (found, total) if returned else found
+    x, w = as_operand("average", a), as_operand("average", weights)
+    if x.shape != w.shape:
+        if axis is None or not isinstance(axis, int):
+            raise ValueError("Axis must be specified when shapes of a and weights differ.")
+        position = canonical_axis(axis, x.ndim)
+        if w.ndim != 1 or w.shape[0] != x.shape[position]:
+            raise ValueError("Length of weights not compatible with specified axis.")
+        w = lax.broadcast_in_dim(w, x.shape, (position,))
+    x, w = promote_inexact("average", x, w)
+    total = reductions.sum(w, axis, keepdims=keepdims)
+    found = lax.div(reductions.sum(lax.mul(x, w), axis, keepdims=keepdims), total)
+    return (found, total) if returned else found
+
+
 def cov(
     m: ArrayLike,
     y: ArrayLike | None = None,
@@ -445,7 +474,7 @@ def histogram_bin_edges(
     flat = lax.eq(low, high)
     half = scalar(0.5, x)
     low, high = pick(flat, lax.sub(low, half), low), pick(flat, lax.add(high, half), high)
-    return linspace(low, high, int(bins) + 1, dtype=x.dtype)  # type: ignore[no-any-return]
+    return linspace(low, high, int(bins) + 1, dtype=x.dtype)
 
 
 def histogram(

@@ -15,7 +15,7 @@ from plugjax.core.trace import Tracer
 from plugjax.numpy.creation import asarray, linspace
 from plugjax.numpy.indexing import take
 from plugjax.numpy.manipulation import canonical_axes, canonical_axis, concatenate, ravel
-from plugjax.numpy.promotion import ArrayLike, as_operand, converted
+from plugjax.numpy.promotion import ArrayLike, Operand, as_operand, converted
 
 __all__ = ["diff", "ediff1d", "pad", "repeat", "resize", "roll", "tile"]
 
@@ -81,7 +81,7 @@ def repeat(
     return take(x, asarray(chosen.astype(np.int32)), axis, mode="clip")
 
 
-def _repeat_to_length(x: Array, repeats: Array, axis: int, length: int) -> Array:
+def _repeat_to_length(x: Array, repeats: Operand, axis: int, length: int) -> Array:
     size = x.shape[axis]
     counts = lax.broadcast_in_dim(repeats, (size,), (0,) if repeats.ndim else ())
     ends = lax.cumsum(counts, 0)
@@ -134,7 +134,7 @@ def roll(
             x = lax.concatenate(
                 [lax.slice_in_dim(x, cut, size, axis=i), lax.slice_in_dim(x, 0, cut, axis=i)], i
             )
-    return x  # type: ignore[no-any-return]  # an array
+    return x
 
 
 def resize(a: ArrayLike, new_shape: int | Sequence[int]) -> Array:
@@ -179,7 +179,7 @@ def diff(
             lax.slice_in_dim(x, min(1, size), size, axis=axis),
             lax.slice_in_dim(x, 0, max(size - 1, 0), axis=axis),
         )
-    return x  # type: ignore[no-any-return]  # an array
+    return x
 
 
 def ediff1d(
@@ -226,7 +226,7 @@ def pad(array: ArrayLike, pad_width: Any, mode: Any = "constant", **kwargs: Any)
             if low or high:
                 source = np.pad(np.arange(x.shape[axis], dtype=np.int32), (low, high), mode)
                 x = take(x, asarray(source), axis, mode="clip")
-        return x  # type: ignore[no-any-return]  # an array
+        return x
     if mode in ("mean", "maximum", "minimum"):
         return _pad_statistic(x, widths, mode)
     if mode == "linear_ramp":

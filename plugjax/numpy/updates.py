@@ -19,7 +19,8 @@ from plugjax.numpy.promotion import (
     as_operand,
     broadcast_to_shape,
     join_dtypes,
-), scalar
+    scalar,
+)
 
 __all__ = ["IndexUpdate", "IndexedUpdate", "at", "fill_diagonal", "put", "put_along_axis"]
 
@@ -168,7 +169,7 @@ def _scatter(
         inserted_window_dims=plan.numbers.collapsed_slice_dims,
         scatter_dims_to_operand_dims=plan.numbers.start_index_map,
     )
-    return operation(  # type: ignore[no-any-return]  # an array
+    return operation(
         x,
         index_array(plan),
         y,

@@ -7,7 +7,6 @@ import operator
 from collections.abc import Sequence
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 
 from plugjax import lax
@@ -22,6 +21,7 @@ from plugjax.numpy.promotion import (
     broadcast_to_shape,
     canonical_dtype,
     converted,
+    limits,
     pick,
     promote_shapes,
     scalar,
@@ -78,7 +78,7 @@ def result_shape(who: str, shape: Any, *parameters: Any) -> tuple[int, ...]:
 
 def random_bits(key: Array, width: int, shape: Sequence[int]) -> Array:
     """Unsigned integers of ``width`` random bits; ``key`` is a typed key."""
-    return random_bits_p.bind(key, bit_width=width, shape=tuple(shape))  # type: ignore[no-any-return]
+    return random_bits_p.bind(key, bit_width=width, shape=tuple(shape))
 
 
 def bits(key: Any, shape: Any = (), dtype: DTypeLike | None = None) -> Array:
@@ -125,7 +125,7 @@ def uniform(
     sizes = as_shape("uniform", shape)
     k = single_key("uniform", key)
     low, high = (_bound(v, wanted, len(sizes)) for v in (minval, maxval))
-    info = ml_dtypes.finfo(wanted)
+    info = limits(wanted)
     # A random mantissa under the exponent of 1 gives a number in [1, 2).
     drawn = max(info.bits, 8) if info.nmant >= 8 else 8
     unsigned = np.dtype(f"uint{info.bits}")
@@ -135,7 +135,7 @@ def uniform(
     above_one = lax.bitcast_convert_type(lax.bitwise_or(mantissa, scalar(one, mantissa)), wanted)
     fraction = lax.sub(above_one, scalar(1, above_one))
     low, high = (scalar(v, fraction) if isinstance(v, np.generic) else v for v in (low, high))
-    return lax.max(low, multiply_add(fraction, lax.sub(high, low), low))  # type: ignore[no-any-return]
+    return lax.max(low, multiply_add(fraction, lax.sub(high, low), low))
 
 
 def _bound(value: ArrayLike, dtype: DType, rank: int) -> Any:
@@ -251,7 +251,7 @@ def permutation(key: Any, x: Any, axis: int = 0, independent: bool = False) -> A
     if independent or values.ndim == 1:
         return shuffled(k, values, axis)
     order = shuffled(k, lax.iota(dtypes.canonicalize(int), values.shape[axis]), 0)
-    return values.take(order, axis, mode="clip")  # type: ignore[no-any-return]  # an array
+    return values.take(order, axis, mode="clip")
 
 
 def shuffled(key: Array, x: Array, axis: int) -> Array:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 
 from plugjax import lax
@@ -22,6 +21,7 @@ from plugjax.numpy.promotion import (
     broadcast_to_shape,
     canonical_dtype,
     converted,
+    limits,
     pick,
     promote_shapes,
     scalar,
@@ -139,7 +139,7 @@ def bernoulli(key: Any, p: ArrayLike = 0.5, shape: Any = None, mode: str | None 
     if mode == "high":
         drawn = uniform(k, (2, *sizes), chance.dtype)
         first, second = (lax.index_in_dim(drawn, i, 0, keepdims=False) for i in range(2))
-        info = ml_dtypes.finfo(chance.dtype)
+        info = limits(chance.dtype)
         second = lax.mul(second, scalar(2.0**-info.nmant, second))
         return lax.lt(second, lax.sub(chance, first))
     return lax.lt(uniform(k, sizes, chance.dtype), chance)
@@ -168,7 +168,7 @@ def gumbel(
     wanted = float_dtype("gumbel", dtype)
     sizes = as_shape("gumbel", shape)
     _no_mode("gumbel", mode, ("high", "low"))
-    info = ml_dtypes.finfo(wanted)
+    info = limits(wanted)
     tiny = wanted.type(info.tiny)
     if mode == "high":
         drawn = uniform(k, (2, *sizes), wanted)
@@ -292,7 +292,7 @@ def laplace(key: Any, shape: Any = (), dtype: DTypeLike | None = None) -> Array:
     """Standard Laplace numbers."""
     k = single_key("laplace", key)
     wanted = float_dtype("laplace", dtype)
-    low = wanted.type(-1 + ml_dtypes.finfo(wanted).epsneg)
+    low = wanted.type(-1 + limits(wanted).epsneg)
     u = uniform(k, shape, wanted, low, 1.0)
     return lax.mul(lax.sign(u), lax.log1p(lax.neg(lax.abs(u))))
 
@@ -301,7 +301,7 @@ def logistic(key: Any, shape: Any = (), dtype: DTypeLike | None = None) -> Array
     """Standard logistic numbers."""
     k = single_key("logistic", key)
     wanted = float_dtype("logistic", dtype)
-    u = uniform(k, shape, wanted, wanted.type(ml_dtypes.finfo(wanted).tiny), 1.0)
+    u = uniform(k, shape, wanted, wanted.type(limits(wanted).tiny), 1.0)
     return lax.sub(lax.log(u), lax.log1p(lax.neg(u)))
 
 
@@ -309,7 +309,7 @@ def cauchy(key: Any, shape: Any = (), dtype: DTypeLike | None = None) -> Array:
     """Standard Cauchy numbers."""
     k = single_key("cauchy", key)
     wanted = float_dtype("cauchy", dtype)
-    u = uniform(k, shape, wanted, wanted.type(ml_dtypes.finfo(wanted).eps), 1.0)
+    u = uniform(k, shape, wanted, wanted.type(limits(wanted).eps), 1.0)
     return lax.tan(lax.mul(scalar(np.pi, u), lax.sub(u, scalar(0.5, u))))
 
 

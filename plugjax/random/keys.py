@@ -72,7 +72,7 @@ def key(seed: Any, *, impl: Any = None) -> Array:
         [0 0]
     """
     generator = resolve_impl(impl if impl is not None else config.read("default_prng_impl"))
-    return random_seed_p.bind(_seeds(seed, "key"), impl=generator)  # type: ignore[no-any-return]
+    return random_seed_p.bind(_seeds(seed, "key"), impl=generator)
 
 
 def PRNGKey(seed: Any, *, impl: Any = None) -> Array:
@@ -83,7 +83,7 @@ def PRNGKey(seed: Any, *, impl: Any = None) -> Array:
         >>> random.PRNGKey(42)
         Array([ 0, 42], dtype=uint32)
     """
-    return random_unwrap_p.bind(key(seed, impl=impl))  # type: ignore[no-any-return]  # an array
+    return random_unwrap_p.bind(key(seed, impl=impl))
 
 
 def is_key_array(x: Any) -> bool:
@@ -124,7 +124,7 @@ def single_key(who: str, k: Any) -> Array:
 
 
 def _as_given(keys: Array, was_typed: bool) -> Array:
-    return keys if was_typed else random_unwrap_p.bind(keys)  # type: ignore[no-any-return]
+    return keys if was_typed else random_unwrap_p.bind(keys)
 
 
 def split(key: Any, num: int | Sequence[int] = 2) -> Array:
@@ -145,11 +145,8 @@ def split(key: Any, num: int | Sequence[int] = 2) -> Array:
         raise ValueError(
             f"split accepts a single key, but was given a key array of shape {key.shape} != (). Use plugjax.vmap for batching."
         )
-    shape = (
-        tuple(operator.index(n) for n in num)
-        if isinstance(num, (tuple, list))
-        else (operator.index(num),)
-    )  # type: ignore[arg-type]
+    sizes: Any = num if isinstance(num, (tuple, list)) else (num,)
+    shape = tuple(operator.index(n) for n in sizes)
     return _as_given(random_split_p.bind(found, shape=shape), was_typed)
 
 
@@ -180,25 +177,25 @@ def fold_in(key: Any, data: Any) -> Array:
 def key_data(keys: Any) -> Array:
     """The words of keys: ``[...]`` -> ``uint32[..., 2]``."""
     if is_key_array(keys):
-        return random_unwrap_p.bind(keys)  # type: ignore[no-any-return]  # an array
+        return random_unwrap_p.bind(keys)
     typed("key_data", keys)
-    return keys  # type: ignore[no-any-return]  # raw keys are their own words
+    return keys
 
 
 def wrap_key_data(key_bits_array: Any, *, impl: Any = None) -> Array:
     """Words as typed keys: ``uint32[..., 2]`` -> ``[...]``."""
     generator = resolve_impl(impl if impl is not None else config.read("default_prng_impl"))
-    return random_wrap_p.bind(as_array(key_bits_array, "wrap_key_data"), impl=generator)  # type: ignore[no-any-return]
+    return random_wrap_p.bind(as_array(key_bits_array, "wrap_key_data"), impl=generator)
 
 
 def key_impl(keys: Any) -> str:
     """Name of the generator that keys are for."""
     found, _ = typed("key_impl", keys)
     dtype: Any = found.dtype
-    return dtype.impl.name  # type: ignore[no-any-return]  # a string
+    return dtype.impl.name
 
 
 def clone(key: Any) -> Array:
     """The same key, as one that may be used once more."""
     found, was_typed = typed("clone", key)
-    return key if was_typed else _as_given(found, False)  # type: ignore[no-any-return]
+    return key if was_typed else _as_given(found, False)

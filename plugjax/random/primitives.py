@@ -251,7 +251,8 @@ def _hashed_positions(keys: Any, aval: ShapedArray, shape: Shape) -> list[Any]:
     high = lax.full(shape, np.uint32(0))
     if aval.ndim:
         counts, high = (lax.expand_dims(v, tuple(range(aval.ndim))) for v in (counts, high))
-    return threefry2x32(*_words(keys, aval, len(shape)), high, counts)
+    key0, key1 = _words(keys, aval, len(shape))
+    return threefry2x32(key0, key1, high, counts)
 
 
 @rules.define(physical_rule, random_bits_p)
@@ -283,7 +284,8 @@ def _fold_in_physical(
 ) -> Any:
     key_aval, data_aval = in_avals
     rank = out_avals[0].ndim
-    words = _words(keys, key_aval, 0)
+    key0, key1 = _words(keys, key_aval, 0)
     counts = lax.convert_element_type(data, np.uint32)
     high = lax.full(data_aval.shape, np.uint32(0))
-    return _side_by_side(*threefry2x32(*words, high, counts), rank)
+    first, second = threefry2x32(key0, key1, high, counts)
+    return _side_by_side(first, second, rank)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from plugjax.core.aval import ShapedArray
 from plugjax.core.dtypes import FLOAT8, DType
 from plugjax.core.rules import RuleSet, lowering
 from plugjax.lax.dot import CanonicalPrecision, DotDimensionNumbers, dot_general_p
@@ -37,6 +38,17 @@ def dot_general(
         lhs_aval.dtype in FLOAT8 and rhs_aval.dtype in FLOAT8
     ):
         lhs, rhs = convert(lhs, lhs_aval, out.dtype), convert(rhs, rhs_aval, out.dtype)
+    return dot(lhs, rhs, out, dimension_numbers, precision)
+
+
+def dot(
+    lhs: Value,
+    rhs: Value,
+    out: ShapedArray,
+    dimension_numbers: DotDimensionNumbers,
+    precision: CanonicalPrecision,
+) -> Value:
+    """The dot product as a value of type ``out``."""
     (lhs_contracting, rhs_contracting), (lhs_batch, rhs_batch) = dimension_numbers
     numbers = mlir.attribute(
         f"#stablehlo.dot<lhs_batching_dimensions = {list(lhs_batch)}, "

@@ -11,6 +11,12 @@ import numpy as np
 import plugjax
 from plugjax import lax
 from plugjax.core.transforms.jit import jit_p
+from plugjax.lax.random_bits import (
+    multiply_add,
+    multiply_add_p,
+    threefry2x32,
+    threefry2x32_p,
+)
 from plugjax.random import primitives as random
 from plugjax.testing.row import Op, Sampler, both, in_float64, integers, real
 
@@ -111,12 +117,12 @@ def _words(*shapes: tuple[int, ...]) -> Sampler:
 _STREAMS = "JAX keeps this primitive to itself; tests/random compares the numbers"
 
 RANDOM: Sequence[Op] = (
-    Op("threefry2x32", lax.threefry2x32_p, lambda _, *xs: lax.threefry2x32(*xs),
+    Op("threefry2x32", threefry2x32_p, lambda _, *xs: threefry2x32(*xs),
        lambda a, b, c, d: threefry((a, b), c, d), _words(*_WORDS), without_jax=_STREAMS),
-    Op("multiply_add", lax.multiply_add_p, lambda _, *xs: lax.multiply_add(*xs),
+    Op("multiply_add", multiply_add_p, lambda _, *xs: multiply_add(*xs),
        in_float64(lambda a, b, c: a * b + c), real(-2, 2, (3, 4), (3, 4), (3, 4)), 2,
        without_jax="JAX has no such primitive"),
-    Op("multiply_add scalars", lax.multiply_add_p, lambda _, *xs: lax.multiply_add(*xs),
+    Op("multiply_add scalars", multiply_add_p, lambda _, *xs: multiply_add(*xs),
        in_float64(lambda a, b, c: a * b + c), real(-2, 2, (3, 4), (), ()), 2,
        without_jax="JAX has no such primitive"),
     Op("random_seed", random.random_seed_p,

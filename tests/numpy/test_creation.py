@@ -10,7 +10,7 @@ V = _rng.randn(4).astype(onp.float32)
 T = _rng.randn(2, 3, 4).astype(onp.float32)
 
 VALUES = [
-    1, 1.5, True, 1j, [1, 2], [1.0, 2], [], [[1, 2], [3, 4]], [True, False], [onp.float32(1), 2], onp.arange(3), "a", ["a"],
+    1, 1.5, True, 1j, [1, 2], [1.0, 2], [], [[1, 2], [3, 4]], [True, False], [onp.float32(1), 2], onp.arange(3), "text", ["text"],
     [[1], [2, 3]], 2**40, [2**40], onp.float64(3), range(3),
 ]  # fmt: skip
 DTYPES = [None, "float32", "int32", "bool", "complex64", "bfloat16", "uint8", int, float, bool]

@@ -11,7 +11,7 @@ _rng = onp.random.RandomState(0)
 F = _rng.randn(3, 4).astype(onp.float32)
 V = _rng.randn(4).astype(onp.float32)
 T = _rng.randn(2, 3, 4).astype(onp.float32)
-I = _rng.randint(-5, 6, (3, 4)).astype(onp.int32)  # noqa: E741  # integers
+I = _rng.randint(-5, 6, (3, 4)).astype(onp.int32)  # integers
 U = _rng.randint(0, 9, (3, 4)).astype(onp.uint8)
 B = _rng.rand(3, 4) > 0.5
 
