@@ -64,7 +64,7 @@ def normal(key: Any, shape: Any = (), dtype: DTypeLike | None = None) -> Array:
     Example:
         >>> from plugjax import random
         >>> random.normal(random.key(0), (2,))
-        Array([1.6226422 , 2.0252647], dtype=float32)
+        Array([1.6226422, 2.0252647], dtype=float32)
     """
     k = single_key("normal", key)
     wanted = canonical_dtype("normal", float if dtype is None else dtype)

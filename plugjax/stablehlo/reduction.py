@@ -169,19 +169,23 @@ def reduce_window(
     return found.result
 
 
+def cumulative(reducer: Reducer, x: Value, aval: ShapedArray, *, axis: int, reverse: bool) -> Value:
+    """Combine each element with all before it along an axis, or with all after it."""
+    if 0 in aval.shape:
+        return x
+    # A window as long as the axis, which compilers recognise and rewrite.
+    size = aval.shape[axis]
+    window = [1] * aval.ndim
+    window[axis] = size
+    padding = [(0, 0)] * aval.ndim
+    padding[axis] = (0, size - 1) if reverse else (size - 1, 0)
+    initial = reducer.initial(aval.dtype)
+    return reduce_window(reducer, x, initial, aval, aval, window=window, padding=padding)
+
+
 def _cumulative(reducer: Reducer) -> Callable[..., Value]:
-    # A window as long as the axis, which XLA rewrites to a tree of short ones.
     def rule(ctx: EqnContext, x: Value, *, axis: int, reverse: bool) -> Value:
-        (aval,) = ctx.avals_in
-        size = aval.shape[axis]
-        if 0 in aval.shape:
-            return x
-        window = [1] * aval.ndim
-        window[axis] = size
-        padding = [(0, 0)] * aval.ndim
-        padding[axis] = (0, size - 1) if reverse else (size - 1, 0)
-        initial = reducer.initial(aval.dtype)
-        return reduce_window(reducer, x, initial, aval, aval, window=window, padding=padding)
+        return cumulative(reducer, x, ctx.avals_in[0], axis=axis, reverse=reverse)
 
     return rule
 

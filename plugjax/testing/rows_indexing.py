@@ -11,7 +11,6 @@ from plugjax import lax
 from plugjax.core import Primitive
 from plugjax.testing.row import Op, Sampler, both, distinct, integers, real
 
-
 _ROWS = ((1,), (0,), (0,))
 _POINTS = ((), (0, 1), (0, 1))
 _WINDOWS = ((1, 2), (), (0, 1))

@@ -7,7 +7,6 @@ import sys
 
 import numpy as np
 import pytest
-
 from rich.console import Console
 
 from plugjax.cli import digits, doctor
@@ -128,5 +127,5 @@ def test_shapes_on_the_command_line(text, expected):
 
 @pytest.mark.parametrize("text", ["f33[1]", "f32", "f32[1]x", "f32[a]"])
 def test_unreadable_shapes_say_where(text):
-    with pytest.raises(ValueError, match="cannot read|comma"):
+    with pytest.raises(ValueError, match=r"cannot read|comma"):
         parse_shapes(text)

@@ -9,7 +9,16 @@ import pytest
 import plugjax
 import plugjax.numpy as jnp
 from plugjax import lax
-from plugjax.core import Primitive, Registry, RuleSet, abstract_eval, hookimpl, impl, jvp_rule, registry
+from plugjax.core import (
+    Primitive,
+    Registry,
+    RuleSet,
+    abstract_eval,
+    hookimpl,
+    impl,
+    jvp_rule,
+    registry,
+)
 from plugjax.core.errors import FallbackWarning, LoweringError
 
 cube_p = Primitive("cube_on_the_host")
@@ -127,18 +136,18 @@ def test_it_can_be_an_error(name):
 
 @pytest.mark.parametrize("name", ["xla", "iree"])
 def test_an_exception_in_the_kernel_arrives_as_it_is(name):
-    class Mine(Exception):
+    class MineError(Exception):
         pass
 
     def fail(x):
-        raise Mine("from the kernel")
+        raise MineError("from the kernel")
 
     failing = Primitive(f"failing_{name}")
     more = RuleSet(__name__)
     more.define(impl, failing)(fail)
     more.define(abstract_eval, failing)(lambda x: x)
     registry.active().load(types.SimpleNamespace(plugjax_rules=hookimpl(lambda: [more]), __name__=f"more {name}"))
-    with pytest.raises(Mine, match="from the kernel"):
+    with pytest.raises(MineError, match="from the kernel"):
         np.asarray(plugjax.jit(failing.bind, device=name)(X))
 
 

@@ -305,7 +305,12 @@ WHILE = {
 @cache
 def _while_oracle(name):
     f = WHILE[name](jax, jax_jnp, jax.lax)
-    functions = (f, lambda x: jax.jvp(f, (x,), (x,)), lambda x: jax.vmap(f)(_many(jax_jnp, x)), jax.jacfwd(f))
+    functions = (
+        f,
+        lambda x: jax.jvp(f, (x,), (x,)),
+        lambda x: jax.vmap(f)(_many(jax_jnp, x)),
+        jax.jacfwd(f),
+    )
     return oracle(functions, WHILE_INPUT)
 
 
@@ -358,7 +363,7 @@ def test_pytrees_everywhere():
 
     params = {"w": jnp.asarray(normal(3)), "b": [jnp.zeros(()), None]}
     batch = (jnp.asarray(normal(4, 3)), jnp.asarray(normal(4)))
-    (value, aux), gradient = plugjax.jit(plugjax.value_and_grad(loss, has_aux=True))(params, batch)
+    (_, aux), gradient = plugjax.jit(plugjax.value_and_grad(loss, has_aux=True))(params, batch)
     assert set(gradient) == {"w", "b"}
     assert gradient["b"][1] is None
     assert aux["aux"].shape == (4, 3)

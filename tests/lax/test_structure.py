@@ -19,10 +19,10 @@ from plugjax.core import Registry, ShapedArray, aval_of
 from plugjax.core import plugin as core_plugin
 from plugjax.core.dtypes import ExtendedDType
 from plugjax.core.jaxpr import eval_closed
-from plugjax.core.transforms.physical import physicalize
 from plugjax.core.registry import use
 from plugjax.core.transforms.batching import vmap
 from plugjax.core.transforms.grad import jvp, vjp
+from plugjax.core.transforms.physical import physicalize
 from plugjax.core.transforms.staging import stage
 from plugjax.lax import plugin as lax_plugin
 
@@ -672,7 +672,7 @@ ERRORS = [
 ]
 
 
-@pytest.mark.parametrize("error, words, call", ERRORS, ids=range(len(ERRORS)))
+@pytest.mark.parametrize(("error", "words", "call"), ERRORS, ids=range(len(ERRORS)))
 def test_errors_have_the_types_of_jax(error, words, call):
     with pytest.raises(error, match=words):
         call(lax)

@@ -1,7 +1,8 @@
-"""Conversion of floats to integers.
+"""Conversion between floats and integers.
 
 IREE 3.13 leaves nan, and what the integer cannot hold, to the machine (measured: 300.0 as int8 is 44, -1.0 as uint8 is 255).
-Here they become 0 and the nearest limit, as on XLA.
+Here they become 0 and the nearest limit, as on XLA. Integers become bfloat16 by way of the bits of a
+float32: LLVM makes the conversion a call to a function that the linker does not find, also where it is written in two steps.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from plugjax.core import RuleSet, ShapedArray, lowering
-from plugjax.core.dtypes import BOOL, FLOAT32, DType
+from plugjax.core.dtypes import BOOL, FLOAT32, DType, bfloat16
 from plugjax.core.vocabulary import convert_element_type_p
 from plugjax.stablehlo import mlir
 from plugjax.stablehlo.comparison import compare
@@ -24,6 +25,8 @@ rules = RuleSet(__name__)
 @rules.define(lowering, convert_element_type_p, platform="iree")
 def _convert(ctx: EqnContext, x: Value, *, new_dtype: DType, weak_type: bool) -> Value:
     (aval,) = ctx.avals_in
+    if new_dtype == bfloat16 and aval.dtype.kind in "iub":
+        return _upper_half(ctx, convert(x, aval, FLOAT32), aval.shape)
     # Kind V: bfloat16 and the other floats of ml_dtypes, and its small integers, which have no iinfo.
     if new_dtype.kind not in "iu" or aval.dtype.kind not in "fcV":
         return convert(x, aval, new_dtype)
@@ -52,3 +55,18 @@ def _saturated(ctx: EqnContext, x: Value, aval: ShapedArray, dtype: DType) -> Va
     result = mlir.op("stablehlo.convert", [mlir.type_of(out)], [inside]).result
     result = select(too_low, ctx.constant(limits.min, out), result, out)
     return select(too_high, ctx.constant(limits.max, out), result, out)
+
+
+def _upper_half(ctx: EqnContext, x: Value, shape: tuple[int, ...]) -> Value:
+    """A finite float32, rounded to even, as bfloat16."""
+    word, half = ShapedArray(shape, np.dtype(np.uint32)), ShapedArray(shape, np.dtype(np.uint16))
+
+    def op(name: str, *operands: Value) -> Value:
+        return mlir.value(f"stablehlo.{name}", word, operands)
+
+    bits = op("bitcast_convert", x)
+    sixteen = ctx.constant(16, word)
+    odd = op("and", op("shift_right_logical", bits, sixteen), ctx.constant(1, word))
+    rounded = op("add", bits, op("add", odd, ctx.constant(0x7FFF, word)))
+    upper = convert(op("shift_right_logical", rounded, sixteen), word, half.dtype)
+    return mlir.value("stablehlo.bitcast_convert", ShapedArray(shape, bfloat16), [upper])

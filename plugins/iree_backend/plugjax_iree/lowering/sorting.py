@@ -48,30 +48,66 @@ def _sort(
     size = aval.shape[dimension]
     if 0 in aval.shape or size == 1:
         return operands
-    kernel = registry.table(impl).find(ctx.primitive)
-    if size > _FEW and kernel is not None and _may_call_python(ctx):
-        return ctx.host_call(kernel_call(ctx.eqn, kernel), operands)
+    found = _by_python(ctx, size, operands)
+    if found is not None:
+        return found
     keys: list[Key] = []
     for x, x_aval in zip(operands[:num_keys], ctx.avals_in, strict=False):
-        keys.extend(_ordered(x, x_aval))
+        keys.extend(_ordered(x, x_aval, one_nan=True))
     rows = _Rows(aval.shape, dimension)
+    order = _order(rows, keys)
+    avals = ctx.avals_in
+    return [rows.taken(x, a, order, size) for x, a in zip(operands, avals, strict=True)]
+
+
+@rules.define(lowering, lax.top_k_p, platform="iree")
+def _top_k(ctx: EqnContext, x: Value, *, k: int) -> Sequence[Value]:
+    # IREE's own takes no nan for the greatest, and mixes up equal integers.
+    (aval,) = ctx.avals_in
+    if 0 in ctx.avals_out[0].shape:
+        return [ctx.constant(0, out) for out in ctx.avals_out]
+    found = _by_python(ctx, aval.shape[-1], [x])
+    if found is not None:
+        return found
+    ((key, key_aval),) = _ordered(x, aval, one_nan=False)
+    rows = _Rows(aval.shape, aval.ndim - 1)
+    # The complement descends as the key ascends, for signed and unsigned ones.
+    order = _order(rows, [(mlir.value("stablehlo.not", key_aval, [key]), key_aval)])
+    first = ShapedArray((rows.count, k), INT32)
+    order = mlir.static_slice(order, first, [0, 0], first.shape)
+    places = mlir.value("stablehlo.reshape", ctx.avals_out[1], [order])
+    return [rows.taken(x, aval, order, k), places]
+
+
+def _by_python(ctx: EqnContext, size: int, operands: Sequence[Value]) -> Sequence[Value] | None:
+    """The results of the host's kernel, if it is worth a call and may be called."""
+    kernel = registry.table(impl).find(ctx.primitive)
+    if size <= _FEW or kernel is None or ctx.module.emit_host_call is None:
+        return None
+    if fallback_policy(ctx.primitive, ctx.platform) == "error":
+        return None
+    return ctx.host_call(kernel_call(ctx.eqn, kernel), operands)
+
+
+def _order(rows: _Rows, keys: Sequence[Key]) -> Value:
+    """For each place in sorted rows, where its element comes from."""
     keys = [(rows.of(x, a), rows.aval(a.dtype)) for x, a in keys]
-    order = _few(rows, keys) if size <= _FEW else _Network(rows).order(keys)
-    return [rows.taken(x, a, order) for x, a in zip(operands, ctx.avals_in, strict=True)]
+    return _few(rows, keys) if rows.size <= _FEW else _Network(rows).order(keys)
 
 
-def _may_call_python(ctx: EqnContext) -> bool:
-    if ctx.module.emit_host_call is None:
-        return False
-    return fallback_policy(ctx.primitive, ctx.platform) != "error"
+def _ordered(x: Value, aval: ShapedArray, *, one_nan: bool) -> list[Key]:
+    """Integers that are ordered as the elements are.
 
-
-def _ordered(x: Value, aval: ShapedArray) -> list[Key]:
-    """Integers that are ordered as the elements are: one nan, after all, and one zero."""
+    Args:
+        x: the elements.
+        aval: their type.
+        one_nan: there is one nan, after all, and one zero; otherwise floats are in the order of
+            their bits, from negative nan over -0.0 and 0.0 to positive nan.
+    """
     if aval.dtype.kind == "c":
         part = real_aval(aval)
         parts = [mlir.value(f"stablehlo.{name}", part, [x]) for name in ("real", "imag")]
-        return [key for p in parts for key in _ordered(p, part)]
+        return [key for p in parts for key in _ordered(p, part, one_nan=one_nan)]
     if aval.dtype == BOOL:
         return [(convert(x, aval, INT32), ShapedArray(aval.shape, INT32))]
     if not is_float(aval.dtype):
@@ -82,15 +118,19 @@ def _ordered(x: Value, aval: ShapedArray) -> list[Key]:
     def number(value: int) -> Value:
         return mlir.constant(dtype.type(value), aval.shape)
 
-    greatest = np.iinfo(dtype).max
+    greatest = int(np.iinfo(dtype).max)
     bits = mlir.value("stablehlo.bitcast_convert", out, [x])
-    # Negative floats descend as their bits ascend. -0.0 is the least integer: flipped it would be -1.
+    # Negative floats descend as their bits ascend.
     flipped = mlir.value("stablehlo.xor", out, [bits, number(greatest)])
-    flipped = mlir.value("stablehlo.add", out, [flipped, number(1)])
+    if one_nan:
+        # From -1 to 0, which is that of 0.0.
+        flipped = mlir.value("stablehlo.add", out, [flipped, number(1)])
     negative = compare("LT", out, bits, number(0))
     key = mlir.value("stablehlo.select", out, [negative, flipped, bits])
-    undefined = compare("NE", aval, x, x)
-    return [(mlir.value("stablehlo.select", out, [undefined, number(greatest), key]), out)]
+    if one_nan:
+        undefined = compare("NE", aval, x, x)
+        key = mlir.value("stablehlo.select", out, [undefined, number(greatest), key])
+    return [(key, out)]
 
 
 def _less(keys: Sequence[tuple[ShapedArray, Value, Value]]) -> Value:
@@ -125,8 +165,8 @@ class _Rows:
         x = mlir.value("stablehlo.transpose", moved, [x], {"permutation": mlir.i64s(self.axes)})
         return mlir.value("stablehlo.reshape", self.aval(aval.dtype), [x])
 
-    def taken(self, x: Value, aval: ShapedArray, order: Value) -> Value:
-        """The elements of each row in the given order, in the operand's own shape."""
+    def taken(self, x: Value, aval: ShapedArray, order: Value, size: int) -> Value:
+        """The first ``size`` elements of each row in the given order, the axes as in the operand."""
         attributes = {
             "dimension_numbers": mlir.attribute(
                 "#stablehlo.gather<collapsed_slice_dims = [1], operand_batching_dims = [0], "
@@ -135,13 +175,14 @@ class _Rows:
             "slice_sizes": mlir.i64s([1, 1]),
             "indices_are_sorted": mlir.boolean(False),
         }
-        found = mlir.value(
-            "stablehlo.gather", self.aval(aval.dtype), [self.of(x, aval), order], attributes
-        )
-        moved = ShapedArray([self.shape[d] for d in self.axes], aval.dtype)
+        taken = ShapedArray((self.count, size), aval.dtype)
+        found = mlir.value("stablehlo.gather", taken, [self.of(x, aval), order], attributes)
+        lengths = [self.shape[d] for d in self.axes[:-1]]
+        moved = ShapedArray((*lengths, size), aval.dtype)
         found = mlir.value("stablehlo.reshape", moved, [found])
         back = sorted(range(aval.ndim), key=self.axes.__getitem__)
-        return mlir.value("stablehlo.transpose", aval, [found], {"permutation": mlir.i64s(back)})
+        out = ShapedArray([moved.shape[d] for d in back], aval.dtype)
+        return mlir.value("stablehlo.transpose", out, [found], {"permutation": mlir.i64s(back)})
 
 
 def _few(rows: _Rows, keys: Sequence[Key]) -> Value:

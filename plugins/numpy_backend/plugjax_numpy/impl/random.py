@@ -30,7 +30,7 @@ def _threefry2x32(key0: Value, key1: Value, x0: Value, x1: Value) -> list[Value]
     shape = np.broadcast_shapes(key0.shape, key1.shape, x0.shape, x1.shape)
     size = int(np.prod(shape))
     if size <= _FEW:
-        operands = [np.broadcast_to(v, shape).ravel().tolist() for v in (key0, key1, x0, x1)]
+        operands = [_as_integers(v, shape, size) for v in (key0, key1, x0, x1)]
         pairs = [_hash_word(*words) for words in zip(*operands, strict=True)]
         found = np.array(pairs, np.uint32).reshape(size, 2)
         return [found[:, 0].reshape(shape), found[:, 1].reshape(shape)]
@@ -47,6 +47,15 @@ def _threefry2x32(key0: Value, key1: Value, x0: Value, x1: Value) -> list[Value]
     np.copyto(y1, x1)
     _hash_in_place(key0, key1, y0, y1)
     return [y0, y1]
+
+
+def _as_integers(words: Value, shape: tuple[int, ...], size: int) -> list[int]:
+    if np.size(words) == 1:
+        return [words.item()] * size
+    if words.shape != shape:
+        words = np.broadcast_to(words, shape)
+    found: list[int] = words.ravel().tolist()
+    return found
 
 
 def _hash_word(key0: int, key1: int, x0: int, x1: int) -> tuple[int, int]:

@@ -1,0 +1,43 @@
+"""Cumulative operations on unsigned integers, which IREE 3.13 does not compile: they are done on signed ones."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from plugjax.core import Primitive, RuleSet, ShapedArray, lowering
+from plugjax.lax import reduction as lax
+from plugjax.stablehlo import mlir
+from plugjax.stablehlo.context import EqnContext
+from plugjax.stablehlo.mlir import Value
+from plugjax.stablehlo.reducers import MAXIMUM, MINIMUM, PRODUCT, SUM, Reducer
+from plugjax.stablehlo.reduction import cumulative
+
+rules = RuleSet(__name__)
+
+
+def _define(primitive: Primitive, reducer: Reducer) -> None:
+    ordered = reducer in (MAXIMUM, MINIMUM)
+
+    @rules.define(lowering, primitive, platform="iree")
+    def rule(ctx: EqnContext, x: Value, *, axis: int, reverse: bool) -> Value:
+        (aval,) = ctx.avals_in
+        if aval.dtype.kind != "u":
+            return cumulative(reducer, x, aval, axis=axis, reverse=reverse)
+        signed = ShapedArray(aval.shape, np.dtype(f"int{8 * aval.dtype.itemsize}"))
+        lowest = ctx.constant(np.iinfo(signed.dtype).min, signed)
+
+        def shifted(v: Any) -> Value:
+            # Sums and products have the same bits; the order begins half the range lower.
+            return mlir.value("stablehlo.xor", signed, [v, lowest]) if ordered else v
+
+        y = shifted(mlir.value("stablehlo.bitcast_convert", signed, [x]))
+        y = shifted(cumulative(reducer, y, signed, axis=axis, reverse=reverse))
+        return mlir.value("stablehlo.bitcast_convert", aval, [y])
+
+
+_define(lax.cumsum_p, SUM)
+_define(lax.cumprod_p, PRODUCT)
+_define(lax.cummax_p, MAXIMUM)
+_define(lax.cummin_p, MINIMUM)
