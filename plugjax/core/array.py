@@ -366,6 +366,13 @@ def concrete(value: Any) -> Array:
     return found
 
 
+def constant(value: Any, placement: Placement) -> Array:
+    """An operand that is no Array, at the placement of those that are."""
+    if isinstance(value, np.generic) and dtypes.canonicalize(value.dtype) is value.dtype:
+        return Array(aval_of_value((), value.dtype), placement, value)
+    return transfer(concrete(value), placement)
+
+
 def device_put(x: Any, device: Any = None) -> Any:
     """Move a pytree of arrays to a device.
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from plugjax.core import registry
+from plugjax.core import caches, registry
 from plugjax.core.aval import ShapedArray
 from plugjax.core.config import config
 from plugjax.core.device import Device
@@ -230,7 +230,15 @@ def as_device(target: Any) -> Device:
     )
 
 
+_defaults = caches.new_cache()
+
+
 def default_device() -> Device:
-    """The device of uncommitted arrays."""
-    chosen = config.read("default_device")
-    return as_device(chosen) if chosen is not None else get_backend().devices()[0]
+    """The device of uncommitted arrays; ``PLUGJAX_BACKEND`` counts as it is on first use."""
+    key = config.fingerprint
+    found: Device | None = _defaults.get(key)
+    if found is None:
+        chosen = config.read("default_device")
+        found = as_device(chosen) if chosen is not None else get_backend().devices()[0]
+        _defaults[key] = found
+    return found

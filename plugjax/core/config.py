@@ -68,7 +68,7 @@ OPTIONS = {
         Option("eager", "auto", choices=("host", "compile", "auto"), in_key=True),
         Option("fallback", "warn", choices=("error", "warn", "silent"), in_key=True),
         Option("default_device", None, in_key=True, help="device of uncommitted arrays"),
-        Option("backend", "", help="backend of the default device"),
+        Option("backend", "", in_key=True, help="backend of the default device"),
         Option("traceback_filtering", "auto", choices=("auto", "off")),
         Option("enable_checks", False, _boolean, help="check jaxprs after every pass"),
         Option("threefry_partitionable", True, _boolean, in_key=True),

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from plugjax.core import caches, registry
-from plugjax.core.array import Array, concrete, default_placement, transfer
+from plugjax.core.array import Array, constant, default_placement, transfer
 from plugjax.core.aval import ShapedArray
 from plugjax.core.config import config
 from plugjax.core.device import Placement, common_placement
@@ -51,10 +51,9 @@ class EvalTrace(Trace):
         return entry(args)
 
     def _prepare(self, primitive: Primitive, args: Sequence[Any], params: dict[str, Any]) -> Any:
-        arrays = [x if type(x) is Array else concrete(x) for x in args]
-        chosen = common_placement([x._placement for x in arrays], primitive.name)
-        if chosen is None:
-            chosen = default_placement()
+        given = [x._placement for x in args if type(x) is Array]
+        chosen = common_placement(given, primitive.name) or default_placement()
+        arrays = [x if type(x) is Array else constant(x, chosen) for x in args]
         if any(x._placement is not chosen for x in arrays):
             return self.process(primitive, [transfer(x, chosen) for x in arrays], params)
         if self is not (current := evaluator()):

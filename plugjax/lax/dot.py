@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any, TypeAlias
 
 from plugjax.core import dtypes
@@ -79,6 +80,19 @@ def canonicalize_precision(precision: PrecisionLike) -> CanonicalPrecision:
     return found[0], found[1]
 
 
+@lru_cache(maxsize=1024)
+def _canonical_numbers(dimension_numbers: Any) -> DotDimensionNumbers:
+    (lhs_contracting, rhs_contracting), (lhs_batch, rhs_batch) = dimension_numbers
+
+    def axes(values: Any) -> Axes:
+        return static_ints("dot_general", "dimension_numbers", values)
+
+    return (
+        (axes(lhs_contracting), axes(rhs_contracting)),
+        (axes(lhs_batch), axes(rhs_batch)),
+    )
+
+
 def dot_general(
     lhs: Any,
     rhs: Any,
@@ -98,18 +112,14 @@ def dot_general(
         precision: see :class:`Precision`; a name, or a pair for ``lhs`` and ``rhs``.
         preferred_element_type: dtype to add in and to give.
     """
-    (lhs_contracting, rhs_contracting), (lhs_batch, rhs_batch) = dimension_numbers
-
-    def axes(values: Any) -> Axes:
-        return static_ints("dot_general", "dimension_numbers", values)
-
+    try:
+        numbers = _canonical_numbers(dimension_numbers)
+    except TypeError:  # lists cannot be looked up
+        numbers = _canonical_numbers.__wrapped__(dimension_numbers)
     return dot_general_p.bind(
         lhs,
         rhs,
-        dimension_numbers=(
-            (axes(lhs_contracting), axes(rhs_contracting)),
-            (axes(lhs_batch), axes(rhs_batch)),
-        ),
+        dimension_numbers=numbers,
         precision=canonicalize_precision(precision),
         preferred_element_type=None
         if preferred_element_type is None
