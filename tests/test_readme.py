@@ -15,7 +15,9 @@ BLOCKS = re.findall(r"## ([^\n]+)\n+```python\n(.*?)```", README.read_text(), re
 def test_block(title, code, tmp_path):
     lines = [line for line in code.splitlines() if line.strip()]
     assert len(lines) <= 12
-    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=200)
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=200
+    )
     assert done.returncode == 0, done.stderr
 
 
@@ -28,5 +30,7 @@ def test_all_four_examples_are_there():
 def test_the_two_commands_are_found_by_ci():
     script = README.parent / ".ci" / "readme_command.py"
     for name in ("demo", "tests"):
-        done = subprocess.run([sys.executable, str(script), name], check=True, capture_output=True, text=True)
+        done = subprocess.run(
+            [sys.executable, str(script), name], check=True, capture_output=True, text=True
+        )
         assert done.stdout.startswith("python3.11 -m venv .venv && .venv/bin/pip install")

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import accumulate
+from typing import TypeAlias
 
+from plugjax.core.aval import ShapedArray
 from plugjax.core.rules import RuleSet, lowering
 from plugjax.lax import joining as lax
 from plugjax.stablehlo import mlir
@@ -12,6 +15,8 @@ from plugjax.stablehlo.mlir import Value
 
 rules = RuleSet(__name__)
 
+PaddingConfig: TypeAlias = Sequence[tuple[int, int, int]]
+
 
 @rules.define(lowering, lax.concatenate_p)
 def _concatenate(ctx: EqnContext, *operands: Value, dimension: int) -> Value:
@@ -19,20 +24,21 @@ def _concatenate(ctx: EqnContext, *operands: Value, dimension: int) -> Value:
     return mlir.value("stablehlo.concatenate", ctx.avals_out[0], operands, attributes)
 
 
+def padded(x: Value, padding_value: Value, out: ShapedArray, config: PaddingConfig) -> Value:
+    """An array as a value of type ``out``, with (before, after, between) elements along each axis."""
+    attributes = {
+        "edge_padding_low": mlir.i64s([low for low, _, _ in config]),
+        "edge_padding_high": mlir.i64s([high for _, high, _ in config]),
+        "interior_padding": mlir.i64s([interior for _, _, interior in config]),
+    }
+    return mlir.value("stablehlo.pad", out, [x, padding_value], attributes)
+
+
 @rules.define(lowering, lax.pad_p)
 def _pad(
-    ctx: EqnContext,
-    x: Value,
-    padding_value: Value,
-    *,
-    padding_config: tuple[tuple[int, int, int], ...],
+    ctx: EqnContext, x: Value, padding_value: Value, *, padding_config: PaddingConfig
 ) -> Value:
-    attributes = {
-        "edge_padding_low": mlir.i64s([low for low, _, _ in padding_config]),
-        "edge_padding_high": mlir.i64s([high for _, high, _ in padding_config]),
-        "interior_padding": mlir.i64s([interior for _, _, interior in padding_config]),
-    }
-    return mlir.value("stablehlo.pad", ctx.avals_out[0], [x, padding_value], attributes)
+    return padded(x, padding_value, ctx.avals_out[0], padding_config)
 
 
 @rules.define(lowering, lax.split_p)

@@ -119,7 +119,10 @@ def test_digits_are_real_and_split():
 
 @pytest.mark.parametrize(
     ("text", "expected"),
-    [("f32[1,64]", [((1, 64), "float32")]), ("i32[], bf16[3]", [((), "int32"), ((3,), "bfloat16")])],
+    [
+        ("f32[1,64]", [((1, 64), "float32")]),
+        ("i32[], bf16[3]", [((), "int32"), ((3,), "bfloat16")]),
+    ],
 )
 def test_shapes_on_the_command_line(text, expected):
     assert [(s.shape, s.dtype.name) for s in parse_shapes(text)] == expected

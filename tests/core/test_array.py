@@ -59,7 +59,18 @@ def test_pickle_copy_and_dlpack():
 
 
 @pytest.mark.parametrize(
-    "value", [1.5, 2, True, 1 + 2j, np.arange(3), np.ones((2, 2), np.float16), np.float32(3), [], np.zeros((0, 2))]
+    "value",
+    [
+        1.5,
+        2,
+        True,
+        1 + 2j,
+        np.arange(3),
+        np.ones((2, 2), np.float16),
+        np.float32(3),
+        [],
+        np.zeros((0, 2)),
+    ],
 )
 def test_repr_is_that_of_jax(value):
     assert repr(jnp.asarray(value)) == repr(jax.numpy.asarray(value))

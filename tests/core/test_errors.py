@@ -205,7 +205,11 @@ def _builtin(error):
 @pytest.mark.parametrize(
     ("program", "kind", "words"),
     [
-        (python_if, errors.TracerBoolConversionError, ["bool[]", "'gt'", "test_errors.py", "lax.cond"]),
+        (
+            python_if,
+            errors.TracerBoolConversionError,
+            ["bool[]", "'gt'", "test_errors.py", "lax.cond"],
+        ),
         (python_int, errors.TracerIntegerConversionError, ["int32[]", "static_argnums"]),
         (to_numpy, errors.TracerArrayConversionError, ["float32[2]", "plugjax.numpy"]),
         (boolean_mask, errors.NonConcreteBooleanIndexError, ["bool[3]", "jnp.where"]),

@@ -117,7 +117,9 @@ def test_it_says_so_once_per_primitive_and_backend(name):
     more = RuleSet(__name__)
     more.define(impl, loud)(lambda x: x)
     more.define(abstract_eval, loud)(lambda x: x)
-    registry.active().load(types.SimpleNamespace(plugjax_rules=hookimpl(lambda: [more]), __name__=f"more {name}"))
+    registry.active().load(
+        types.SimpleNamespace(plugjax_rules=hookimpl(lambda: [more]), __name__=f"more {name}")
+    )
     with plugjax.default_device(name), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         plugjax.jit(lambda x: loud.bind(loud.bind(x)))(X)
@@ -130,7 +132,10 @@ def test_it_says_so_once_per_primitive_and_backend(name):
 
 @pytest.mark.parametrize("name", ["xla", "iree"])
 def test_it_can_be_an_error(name):
-    with plugjax.config.override("fallback", "error"), pytest.raises(LoweringError, match="cube_on_the_host"):
+    with (
+        plugjax.config.override("fallback", "error"),
+        pytest.raises(LoweringError, match="cube_on_the_host"),
+    ):
         plugjax.jit(cube_p.bind, device=name)(X)
 
 
@@ -146,7 +151,9 @@ def test_an_exception_in_the_kernel_arrives_as_it_is(name):
     more = RuleSet(__name__)
     more.define(impl, failing)(fail)
     more.define(abstract_eval, failing)(lambda x: x)
-    registry.active().load(types.SimpleNamespace(plugjax_rules=hookimpl(lambda: [more]), __name__=f"more {name}"))
+    registry.active().load(
+        types.SimpleNamespace(plugjax_rules=hookimpl(lambda: [more]), __name__=f"more {name}")
+    )
     with pytest.raises(MineError, match="from the kernel"):
         np.asarray(plugjax.jit(failing.bind, device=name)(X))
 
@@ -157,6 +164,8 @@ def test_a_kernel_that_gives_another_shape_is_refused(name):
     more = RuleSet(__name__)
     more.define(impl, wrong)(lambda x: np.zeros(7, np.float32))
     more.define(abstract_eval, wrong)(lambda x: x)
-    registry.active().load(types.SimpleNamespace(plugjax_rules=hookimpl(lambda: [more]), __name__=f"more {name}"))
+    registry.active().load(
+        types.SimpleNamespace(plugjax_rules=hookimpl(lambda: [more]), __name__=f"more {name}")
+    )
     with pytest.raises(Exception, match=r"7"):
         np.asarray(plugjax.jit(wrong.bind, device=name)(X))

@@ -13,11 +13,42 @@ _rng = np.random.RandomState(0)
 X = (_rng.randn(3, 4) * 3).astype(np.float32)
 X[0, 0] = 0.0
 MASK = _rng.rand(3, 4) > 0.3
-ACTIVATIONS = ["relu", "relu6", "sigmoid", "softplus", "soft_sign", "silu", "log_sigmoid", "leaky_relu", "hard_sigmoid", "hard_silu", "hard_tanh", "elu", "celu", "selu", "gelu", "glu", "tanh", "identity", "sparse_plus", "sparse_sigmoid", "squareplus", "mish", "softmax", "log_softmax", "logsumexp", "standardize"]
+ACTIVATIONS = [
+    "relu",
+    "relu6",
+    "sigmoid",
+    "softplus",
+    "soft_sign",
+    "silu",
+    "log_sigmoid",
+    "leaky_relu",
+    "hard_sigmoid",
+    "hard_silu",
+    "hard_tanh",
+    "elu",
+    "celu",
+    "selu",
+    "gelu",
+    "glu",
+    "tanh",
+    "identity",
+    "sparse_plus",
+    "sparse_sigmoid",
+    "squareplus",
+    "mish",
+    "softmax",
+    "log_softmax",
+    "logsumexp",
+    "standardize",
+]
 
 
 def _same(ours, theirs, tolerance=2e-5):
-    assert (str(ours.dtype), ours.shape, ours.weak_type) == (str(theirs.dtype), theirs.shape, theirs.weak_type)
+    assert (str(ours.dtype), ours.shape, ours.weak_type) == (
+        str(theirs.dtype),
+        theirs.shape,
+        theirs.weak_type,
+    )
     np.testing.assert_allclose(
         np.asarray(ours, np.float64), np.asarray(theirs, np.float64), rtol=tolerance, atol=tolerance
     )
@@ -56,7 +87,16 @@ def test_relu_has_no_slope_at_zero():
 
 
 @pytest.mark.parametrize(
-    "name", ["uniform", "normal", "truncated_normal", "glorot_normal", "glorot_uniform", "he_normal", "lecun_uniform"]
+    "name",
+    [
+        "uniform",
+        "normal",
+        "truncated_normal",
+        "glorot_normal",
+        "glorot_uniform",
+        "he_normal",
+        "lecun_uniform",
+    ],
 )
 def test_initializers(name):
     ours = getattr(nn.initializers, name)()(random.key(3), (30, 40))
@@ -78,13 +118,19 @@ def test_initializer_of_a_vector_raises():
         {"local_window_size": (1, 0)},
         {"bias": _rng.randn(2, 4, 5, 6).astype(np.float32)},
         {"mask": _rng.rand(2, 1, 5, 6) > 0.3},
-        {"query_seq_lengths": np.array([3, 5], np.int32), "key_value_seq_lengths": np.array([4, 6], np.int32)},
+        {
+            "query_seq_lengths": np.array([3, 5], np.int32),
+            "key_value_seq_lengths": np.array([4, 6], np.int32),
+        },
     ],
     ids=lambda o: "-".join(o) or "plain",
 )
 def test_attention(options):
     q, k, v = (_rng.randn(2, n, h, 8).astype(np.float32) for n, h in ((5, 4), (6, 2), (6, 2)))
-    theirs = {name: jax.numpy.asarray(x) if isinstance(x, np.ndarray) else x for name, x in options.items()}
+    theirs = {
+        name: jax.numpy.asarray(x) if isinstance(x, np.ndarray) else x
+        for name, x in options.items()
+    }
     _same(
         nn.dot_product_attention(q, k, v, **options),
         jax.nn.dot_product_attention(*map(jax.numpy.asarray, (q, k, v)), **theirs),

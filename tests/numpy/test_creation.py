@@ -30,7 +30,9 @@ def test_dtypes(agree, dtype):
     agree(lambda np: np.asarray(F * 10).astype(dtype))
 
 
-@pytest.mark.parametrize("args", [(5,), (1, 5), (0, 10, 3), (5, 0, -1), (0.0, 1.0, 0.25), (3.5,), (5, 1)])
+@pytest.mark.parametrize(
+    "args", [(5,), (1, 5), (0, 10, 3), (5, 0, -1), (0.0, 1.0, 0.25), (3.5,), (5, 1)]
+)
 def test_arange(agree, args):
     agree(lambda np: np.arange(*args))
 

@@ -18,8 +18,68 @@ H = F.astype(onp.float16)
 P = onp.abs(F) + onp.float32(0.1)
 N = onp.where(B, F, onp.float32(onp.nan))
 
-UNARY = ["abs", "arcsin", "arcsinh", "arctan", "bitwise_count", "cbrt", "ceil", "conj", "cos", "deg2rad", "exp", "expm1", "floor", "imag", "isfinite", "isinf", "isnan", "log1p", "log2", "logical_not", "nan_to_num", "negative", "real", "reciprocal", "rint", "sign", "sin", "sinc", "sinh", "sqrt", "square", "tan", "tanh", "trunc"]
-BINARY = ["add", "arctan2", "copysign", "divide", "divmod", "equal", "float_power", "floor_divide", "fmax", "fmin", "fmod", "greater", "hypot", "less", "logaddexp", "logical_and", "logical_xor", "maximum", "minimum", "multiply", "not_equal", "power", "remainder", "subtract"]
+UNARY = [
+    "abs",
+    "arcsin",
+    "arcsinh",
+    "arctan",
+    "bitwise_count",
+    "cbrt",
+    "ceil",
+    "conj",
+    "cos",
+    "deg2rad",
+    "exp",
+    "expm1",
+    "floor",
+    "imag",
+    "isfinite",
+    "isinf",
+    "isnan",
+    "log1p",
+    "log2",
+    "logical_not",
+    "nan_to_num",
+    "negative",
+    "real",
+    "reciprocal",
+    "rint",
+    "sign",
+    "sin",
+    "sinc",
+    "sinh",
+    "sqrt",
+    "square",
+    "tan",
+    "tanh",
+    "trunc",
+]
+BINARY = [
+    "add",
+    "arctan2",
+    "copysign",
+    "divide",
+    "divmod",
+    "equal",
+    "float_power",
+    "floor_divide",
+    "fmax",
+    "fmin",
+    "fmod",
+    "greater",
+    "hypot",
+    "less",
+    "logaddexp",
+    "logical_and",
+    "logical_xor",
+    "maximum",
+    "minimum",
+    "multiply",
+    "not_equal",
+    "power",
+    "remainder",
+    "subtract",
+]
 BITS = ["bitwise_and", "bitwise_or", "bitwise_xor", "left_shift", "right_shift"]
 
 
@@ -30,7 +90,9 @@ def test_unary(agree, name, x):
 
 
 @pytest.mark.parametrize("name", BINARY)
-@pytest.mark.parametrize("pair", [(F, G), (F, I), (I, 2.5), (F, V), (3, F), (I, U), (H, F)], ids=str)
+@pytest.mark.parametrize(
+    "pair", [(F, G), (F, I), (I, 2.5), (F, V), (3, F), (I, U), (H, F)], ids=str
+)
 def test_binary(agree, name, pair):
     agree(lambda np: getattr(np, name)(*pair))
 

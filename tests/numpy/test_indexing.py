@@ -23,7 +23,14 @@ INDICES = [
     (a[:, None], b), (0, a), (slice(1, 3), a), (a, slice(None, None, -1)), B, B[:, 0], (full, B[0]), (None, a), (a, None, b),
     onp.array(1), onp.array([5, -7]), onp.uint8([1, 2]), True, (0, 0, 0), "x", 1.5, [0, 1], (..., ...), B[:2],
 ]  # fmt: skip
-DEEP = [(0, full, a), (a, full, a), (full, a, b), (slice(0, 1), None, a), (slice(None, None, 2), full, a), (None, 0, full, a)]
+DEEP = [
+    (0, full, a),
+    (a, full, a),
+    (full, a, b),
+    (slice(0, 1), None, a),
+    (slice(None, None, 2), full, a),
+    (None, 0, full, a),
+]
 
 
 @pytest.mark.parametrize("index", INDICES, ids=repr)
@@ -79,7 +86,11 @@ def test_traced_mask_raises():
 def test_traced_integer_reads_and_wraps():
     take = plugjax.jit(lambda x, i: (x[i], x[i, 1:], x[None, i]))
     for i in (0, -1, 2, 9):
-        for ours, theirs in zip(take(jnp.asarray(F), i), (F[min(i, 2)], F[min(i, 2), 1:], F[None, min(i, 2)]), strict=True):
+        for ours, theirs in zip(
+            take(jnp.asarray(F), i),
+            (F[min(i, 2)], F[min(i, 2), 1:], F[None, min(i, 2)]),
+            strict=True,
+        ):
             onp.testing.assert_array_equal(ours, theirs)
 
 

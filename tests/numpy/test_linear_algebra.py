@@ -15,7 +15,22 @@ _rng = onp.random.RandomState(1)
 M = _rng.randn(2, 3, 4).astype(onp.float32)
 W = _rng.randn(4, 5).astype(onp.float32)
 Q = _rng.randn(5, 1, 4, 2).astype(onp.float32)
-PAIRS = [(F, F.T), (F, V), (V, F.T), (M, W), (M, Q), (V, V), (M, V), (V, Q), (I, I.T), (H, H.T), (C, F.T), (F, F), (2.0, F), (M[:1], Q)]
+PAIRS = [
+    (F, F.T),
+    (F, V),
+    (V, F.T),
+    (M, W),
+    (M, Q),
+    (V, V),
+    (M, V),
+    (V, Q),
+    (I, I.T),
+    (H, H.T),
+    (C, F.T),
+    (F, F),
+    (2.0, F),
+    (M[:1], Q),
+]
 SUMS = [
     ("ij,jk->ik", (F, F.T)), ("ij->ji", (F,)), ("ii", (F[:, :3],)), ("ii->i", (F[:, :3],)), ("ij,ij->i", (F, G)),
     ("bij,jk->bik", (M, W)), ("bij,bkj->bik", (M, M)), ("...ij,jk->...ik", (M, W)), ("ij,jk,kl->il", (F, F.T, F)),

@@ -16,14 +16,27 @@ def test_reshape(agree, shape):
     agree(lambda np: np.asarray(F).reshape(shape))
 
 
-@pytest.mark.parametrize("name", ["concatenate", "stack", "vstack", "hstack", "dstack", "column_stack"])
+@pytest.mark.parametrize(
+    "name", ["concatenate", "stack", "vstack", "hstack", "dstack", "column_stack"]
+)
 @pytest.mark.parametrize("arrays", [[F, G], [F, I], [V, V]], ids=["same", "mixed", "vectors"])
 def test_joining(agree, name, arrays):
     agree(lambda np: getattr(np, name)(arrays))
 
 
 @pytest.mark.parametrize(
-    "mode", ["constant", "edge", "reflect", "symmetric", "wrap", "mean", "maximum", "minimum", "linear_ramp"]
+    "mode",
+    [
+        "constant",
+        "edge",
+        "reflect",
+        "symmetric",
+        "wrap",
+        "mean",
+        "maximum",
+        "minimum",
+        "linear_ramp",
+    ],
 )
 @pytest.mark.parametrize("width", [1, (1, 2), ((1, 0), (0, 2))], ids=str)
 def test_pad(agree, mode, width):

@@ -16,7 +16,10 @@ P = onp.abs(F) + onp.float32(0.1)
 N = onp.where(B, F, onp.float32(onp.nan))
 
 
-@pytest.mark.parametrize("name", ["sum", "prod", "mean", "var", "std", "max", "min", "all", "any", "median", "ptp", "nanmean"])
+@pytest.mark.parametrize(
+    "name",
+    ["sum", "prod", "mean", "var", "std", "max", "min", "all", "any", "median", "ptp", "nanmean"],
+)
 @pytest.mark.parametrize("axis", [0, -1, (0, 1), None, 5], ids=str)
 @pytest.mark.parametrize("x", [F, I, H, U], ids="FIHU")
 def test_reduction(agree, name, axis, x):

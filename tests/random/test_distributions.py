@@ -13,15 +13,23 @@ P = np.float32([0.1, 0.2, 0.3, 0.4])
 SEEDS = [0, 123456789]
 FLOATS = [np.float32, np.float16, ml_dtypes.bfloat16]
 EXACT = {
-    **{f"bits {t.__name__}": (lambda r, k, t=t: r.bits(k, (100, 7), t)) for t in (np.uint8, np.uint16, np.uint32)},
-    **{f"uniform {t.__name__}": (lambda r, k, t=t: r.uniform(k, (500,), t, -3.0, 2.5)) for t in FLOATS},
+    **{
+        f"bits {t.__name__}": (lambda r, k, t=t: r.bits(k, (100, 7), t))
+        for t in (np.uint8, np.uint16, np.uint32)
+    },
+    **{
+        f"uniform {t.__name__}": (lambda r, k, t=t: r.uniform(k, (500,), t, -3.0, 2.5))
+        for t in FLOATS
+    },
     **{f"normal {t.__name__}": (lambda r, k, t=t: r.normal(k, (500,), t)) for t in FLOATS},
     **{
         f"randint {t.__name__}": (lambda r, k, t=t: r.randint(k, (500,), 0, 100, t))
         for t in (np.int8, np.uint8, np.int16, np.int32, np.uint32)
     },
     "uniform of a large shape": lambda r, k: r.uniform(k, (33, 1000)),
-    "uniform of arrays": lambda r, k: r.uniform(k, (4, 3), minval=np.arange(3, dtype=np.float32), maxval=9.0),
+    "uniform of arrays": lambda r, k: r.uniform(
+        k, (4, 3), minval=np.arange(3, dtype=np.float32), maxval=9.0
+    ),
     "randint beyond the dtype": lambda r, k: r.randint(k, (500,), 3, 2**31 - 1, np.int8),
     "randint of an empty interval": lambda r, k: r.randint(k, (5,), 5, 5),
     "randint of arrays": lambda r, k: r.randint(k, (4, 3), np.arange(3), np.arange(4)[:, None] + 7),
@@ -35,8 +43,12 @@ EXACT = {
     "choice of weights": lambda r, k: r.choice(k, 4, (50,), p=P),
     "choice of weights without replacement": lambda r, k: r.choice(k, 4, (3,), replace=False, p=P),
     "categorical": lambda r, k: r.categorical(k, np.log(P), shape=(100,)),
-    "categorical along axis 0": lambda r, k: r.categorical(k, np.log(np.stack([P, P[::-1]], 1)), axis=0),
-    "categorical without replacement": lambda r, k: r.categorical(k, np.log(P), shape=(3,), replace=False),
+    "categorical along axis 0": lambda r, k: r.categorical(
+        k, np.log(np.stack([P, P[::-1]], 1)), axis=0
+    ),
+    "categorical without replacement": lambda r, k: r.categorical(
+        k, np.log(P), shape=(3,), replace=False
+    ),
     "rademacher": lambda r, k: r.rademacher(k, (100,)),
 }
 CLOSE = {

@@ -118,7 +118,9 @@ class IreeBackend(Backend):
         extra = {k: str(v) for k, v in options.items() if k not in ("name", "donated")}
         cache = default_cache() if config.read("use_compilation_cache") else None
         key = ""
-        if cache is not None and not lowered.host_calls:
+        if cache is not None:
+            # Calls to Python included: the text has their names and types, and whoever loads the module
+            # supplies the functions.
             parts = (text, *target.flags(), *compiler_fingerprint(), repr(sorted(extra.items())))
             key = cache.key("iree", *parts)
             stored = cache.get(key)

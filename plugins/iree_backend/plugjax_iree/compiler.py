@@ -7,6 +7,7 @@ module starts with the flags that suit it, and every refusal steps down: tuned, 
 
 import hashlib
 import platform
+import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from importlib import metadata
@@ -37,6 +38,9 @@ _O0 = "--iree-opt-level=O0"
 # The embedded linker knows no libm, so float64 sin, tanh, fmod ... stay undefined; the host's
 # linker finds them.
 _HOST_LINKER = "--iree-llvmcpu-link-embedded=false"
+_LIBM = re.compile(
+    r"stablehlo\.(sine|cosine|tan|tanh|atan2|cbrt|remainder|power)\b|chlo\.(?!top_k|next_after)"
+)
 
 # Targets outside the tables of `target` that have compiled something, in a process of their own.
 _tried: set[CompileTarget] = set()
@@ -72,7 +76,8 @@ def compile_stablehlo(
     """
     compile_with = _road(target, apart=subprocess)
     first_error: CompileError | None = None
-    for tuning in _ladder(target, has_contraction=has_contraction, f64=f64):
+    libm = f64 and _LIBM.search(text) is not None
+    for tuning in _ladder(target, has_contraction=has_contraction, f64=f64, libm=libm):
         try:
             vmfb = compile_with(text, (*_ALWAYS, *target.flags(), *tuning))
         except CompileError as error:
@@ -95,14 +100,16 @@ def _road(target: CompileTarget, *, apart: bool) -> Callable[[str, Sequence[str]
 
 
 def _ladder(
-    target: CompileTarget, *, has_contraction: bool, f64: bool
+    target: CompileTarget, *, has_contraction: bool, f64: bool, libm: bool = False
 ) -> Iterator[tuple[str, ...]]:
-    tuned: tuple[str, ...] = ()
     if target.driver == "local":
         tuned = (_DATA_TILING,) if has_contraction else (_O2,)
-        yield tuned
+        steps = [tuned]
         if f64 and target.arch == "host":
-            yield (*tuned, _HOST_LINKER)
+            # First where it will be needed: the other linker costs a compilation, and complains on
+            # standard error.
+            steps.insert(0 if libm else 1, (*tuned, _HOST_LINKER))
+        yield from steps
     yield ()
     yield (_O0,)
 

@@ -7,27 +7,20 @@ others (measured: wrong values, then a segfault). So starts are clamped here; ``
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
-from plugjax.core import RuleSet, ShapedArray, lowering
-from plugjax.core.dtypes import BOOL, INT32, DType
+from plugjax.core import RuleSet, lowering
 from plugjax.lax import gather_scatter as lax
 from plugjax.lax.dimension_numbers import (
     GatherDimensionNumbers,
     GatherScatterMode,
     ScatterDimensionNumbers,
-    scatter_slice_sizes,
 )
 from plugjax.stablehlo import gather_scatter as stablehlo
-from plugjax.stablehlo.comparison import compare
 from plugjax.stablehlo.context import EqnContext
-from plugjax.stablehlo.conversion import convert
 from plugjax.stablehlo.mlir import Value
 from plugjax.stablehlo.reducers import MAXIMUM, MINIMUM, PRODUCT, SUM, Reducer
-from plugjax.stablehlo.reduction import reduce
 
 rules = RuleSet(__name__)
 

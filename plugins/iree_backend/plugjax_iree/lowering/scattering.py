@@ -80,9 +80,7 @@ class Scatter:
         place = self.numbers.start_index_map.index(axis)
         start = [0] * len(self.batch) + [place]
         limit = [*self.batch, place + 1]
-        cut = mlir.static_slice(
-            self.starts, self.aval(*self.batch, 1, dtype=INT32), start, limit
-        )
+        cut = mlir.static_slice(self.starts, self.aval(*self.batch, 1, dtype=INT32), start, limit)
         return mlir.value("stablehlo.reshape", self.aval(*self.batch, dtype=INT32), [cut])
 
     def one_window(self, operand: Value, updates: Value) -> Value:
@@ -118,9 +116,7 @@ class Scatter:
         count, rows = math.prod(head), math.prod(shape[d] for d in leading)
 
         # Where the axes of the updates are: those of the batch, then of the window, in order.
-        offsets = dict(
-            zip(sorted((*window, *trailing)), self.numbers.offset_dims, strict=True)
-        )
+        offsets = dict(zip(sorted((*window, *trailing)), self.numbers.offset_dims, strict=True))
         batch_axes = [d for d in range(self.updates.ndim) if d not in self.numbers.offset_dims]
         order = [*batch_axes, *(offsets[d] for d in (*window, *trailing))]
         given = _transposed(updates, self.updates, order)
@@ -189,7 +185,9 @@ class Scatter:
         mask_aval = self.aval(count, *block, dtype=BOOL)
         mask = mlir.value("stablehlo.broadcast_in_dim", mask_aval, [valid], along)
         if self.reducer is not None:
-            neutral = mlir.constant(np.asarray(_neutral(self.reducer, self.dtype)), given_aval.shape)
+            neutral = mlir.constant(
+                np.asarray(_neutral(self.reducer, self.dtype)), given_aval.shape
+            )
             return places, mlir.value("stablehlo.select", given_aval, [mask, given, neutral])
         # There is no update that leaves an element as it is: these repeat the last valid one,
         # which stays the last of all; and without any, the first row is given its own elements.

@@ -124,10 +124,8 @@ class _Angle:
         return self.odd(self.op("divide", above, below))
 
     def defined(self, y: Value) -> Value:
-        """nan for what is not finite, which has no angle."""
-        finite = self.op(
-            "is_finite", self.x, aval=ShapedArray(self.wide.shape, BOOL)
-        )
+        """Nan for what is not finite, which has no angle."""
+        finite = self.op("is_finite", self.x, aval=ShapedArray(self.wide.shape, BOOL))
         return self.op("select", finite, y, self.number(math.nan))
 
 
@@ -140,9 +138,9 @@ def _define(
         if aval.dtype.kind == "c" or aval.dtype == FLOAT64:
             return default(ctx, x)
         angle = _Angle(ctx, x, aval)
-        y = mlir.value("stablehlo.convert", ShapedArray(aval.shape, FLOAT32), [
-            angle.defined(function(angle))
-        ])
+        y = mlir.value(
+            "stablehlo.convert", ShapedArray(aval.shape, FLOAT32), [angle.defined(function(angle))]
+        )
         return convert(y, ShapedArray(aval.shape, FLOAT32), aval.dtype)
 
 

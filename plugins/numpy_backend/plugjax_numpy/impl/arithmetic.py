@@ -44,7 +44,9 @@ def _div(x: Value, y: Value) -> Value:
         safe = np.where(overflow, np.ones_like(y), safe)
         quotient = np.floor_divide(x, safe)
         inexact = np.not_equal(quotient * safe, x)
-        quotient = quotient + np.logical_and(inexact, np.less(np.bitwise_xor(x, safe), 0)).astype(x.dtype)
+        quotient = quotient + np.logical_and(inexact, np.less(np.bitwise_xor(x, safe), 0)).astype(
+            x.dtype
+        )
     return np.where(zero, np.array(-1).astype(x.dtype), quotient)
 
 
