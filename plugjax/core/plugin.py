@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from plugjax.core.hookspecs import PluginInfo, hookimpl
 from plugjax.core.rules import RuleSet
-from plugjax.core.transforms import jit
+from plugjax.core.transforms import call
 
 plugjax_plugin = PluginInfo("core", provides=("primitive jit",))
 
@@ -12,4 +12,4 @@ plugjax_plugin = PluginInfo("core", provides=("primitive jit",))
 @hookimpl
 def plugjax_rules() -> list[RuleSet]:
     """Rules of ``jit``."""
-    return [jit.rules]
+    return [call.rules]

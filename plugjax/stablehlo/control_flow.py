@@ -15,7 +15,7 @@ from plugjax.core.aval import ShapedArray
 from plugjax.core.dtypes import INT32
 from plugjax.core.jaxpr import ClosedJaxpr
 from plugjax.core.rules import RuleSet, lowering
-from plugjax.core.transforms.jit import jit_p
+from plugjax.core.transforms.call import jit_p
 from plugjax.lax.control_flow import cond_p, scan_p, while_p
 from plugjax.stablehlo import mlir
 from plugjax.stablehlo.comparison import compare

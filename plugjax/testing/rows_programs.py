@@ -10,7 +10,7 @@ import numpy as np
 
 import plugjax
 from plugjax import lax
-from plugjax.core.transforms.jit import jit_p
+from plugjax.core.transforms.call import jit_p
 from plugjax.lax.random_bits import (
     multiply_add,
     multiply_add_p,

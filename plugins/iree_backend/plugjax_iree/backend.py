@@ -84,9 +84,7 @@ class IreeBackend(Backend):
         """The values, without a copy where the memory can be mapped."""
         return _any_local_device().get(buffer, aval.dtype, aval.shape)
 
-    def compile(
-        self, jaxpr: ClosedJaxpr, device: Device, options: Mapping[str, Any]
-    ) -> Executable:
+    def compile(self, jaxpr: ClosedJaxpr, device: Device, options: Mapping[str, Any]) -> Executable:
         """Lower, compile or find in the cache, and load."""
         donated = tuple(options.get("donated", ()))
         lowered = self._lower(jaxpr, options)
@@ -135,7 +133,9 @@ class IreeBackend(Backend):
                 subprocess=bool(options.get("subprocess", False)),
             )
         except CompileError as error:
-            raise JaxRuntimeError(f"IREE could not compile '{options.get('name')}': {error}") from error
+            raise JaxRuntimeError(
+                f"IREE could not compile '{options.get('name')}': {error}"
+            ) from error
         if key and cache is not None:
             cache.put(key, vmfb)
         return vmfb

@@ -38,8 +38,9 @@ _O0 = "--iree-opt-level=O0"
 # The embedded linker knows no libm, so float64 sin, tanh, fmod ... stay undefined; the host's
 # linker finds them.
 _HOST_LINKER = "--iree-llvmcpu-link-embedded=false"
+# Operations on float64 that become calls of it. Those on float32 are expanded in place.
 _LIBM = re.compile(
-    r"stablehlo\.(sine|cosine|tan|tanh|atan2|cbrt|remainder|power)\b|chlo\.(?!top_k|next_after)"
+    r"(stablehlo\.(sine|cosine|tan|tanh|atan2|cbrt|remainder|power)|chlo\.(?!top_k|next_after)\w+)\b.*f64"
 )
 
 # Targets outside the tables of `target` that have compiled something, in a process of their own.

@@ -15,115 +15,16 @@ from typing import Any
 
 from plugjax.core import caches, pytree
 from plugjax.core.array import Array, as_array, aval_of, concrete, default_placement, transfer
-from plugjax.core.aval import ShapedArray, ShapeDtypeStruct
+from plugjax.core.aval import ShapedArray
 from plugjax.core.backend import as_device, get_backend
 from plugjax.core.config import config
 from plugjax.core.device import Device, Placement, common_placement
-from plugjax.core.jaxpr import ClosedJaxpr, JaxprEqn, eval_closed
-from plugjax.core.primitive import Primitive
-from plugjax.core.rules import RuleSet, abstract_eval
+from plugjax.core.jaxpr import ClosedJaxpr, eval_closed
 from plugjax.core.trace import Tracer, state
 from plugjax.core.transforms import staging
-from plugjax.core.transforms.batching import Axis, batch_jaxpr, batching_rule, materialize
-from plugjax.core.transforms.compile import Compiled, lowered_text
-from plugjax.core.transforms.dce import dce_rule, prune_closed
-from plugjax.core.transforms.jvp import jvp_jaxpr, jvp_rule
-from plugjax.core.transforms.linearize import linearize_jaxpr, linearize_rule
-from plugjax.core.transforms.simplify import inline_rule
-from plugjax.core.transforms.transpose import (
-    is_undefined_primal,
-    transpose_jaxpr,
-    transpose_rule,
-)
-from plugjax.core.vocabulary import Zero
-
-rules = RuleSet(__name__)
-
-jit_p = Primitive("jit", multiple_results=True, structured=True)
-
-
-@rules.define(abstract_eval, jit_p)
-def _jit_avals(*avals: ShapedArray, jaxpr: ClosedJaxpr, **_: Any) -> list[ShapedArray]:
-    return jaxpr.out_avals
-
-
-@rules.define(jvp_rule, jit_p)
-def _jit_jvp(
-    primals: Sequence[Any], tangents: Sequence[Any], *, jaxpr: ClosedJaxpr, name: str
-) -> tuple[list[Any], list[Any]]:
-    nonzeros = [type(t) is not Zero for t in tangents]
-    derivative, nonzero_out = jvp_jaxpr(jaxpr, nonzeros)
-    given = [t for t in tangents if type(t) is not Zero]
-    results = jit_p.bind(*primals, *given, jaxpr=derivative, name=f"jvp({name})")
-    count = len(jaxpr.out_avals)
-    found = iter(results[count:])
-    outs_dot = [
-        next(found) if nz else Zero(aval.to_tangent_aval())
-        for nz, aval in zip(nonzero_out, jaxpr.out_avals, strict=True)
-    ]
-    return results[:count], outs_dot
-
-
-@rules.define(linearize_rule, jit_p)
-def _jit_linearize(
-    primals: Sequence[Any], tangents: Sequence[Any], *, jaxpr: ClosedJaxpr, name: str
-) -> tuple[list[Any], list[Any]]:
-    split = linearize_jaxpr(jaxpr, [type(t) is not Zero for t in tangents])
-    results = jit_p.bind(*primals, jaxpr=split.primal, name=name)
-    count = len(jaxpr.out_avals)
-    residuals = split.residuals(primals, results[count:])
-    given = [t for t in tangents if type(t) is not Zero]
-    found = jit_p.bind(*residuals, *given, jaxpr=split.linear, name=f"linear({name})")
-    return results[:count], split.tangents(found)
-
-
-@rules.define(transpose_rule, jit_p)
-def _jit_transpose(
-    cotangents: Sequence[Any], *operands: Any, jaxpr: ClosedJaxpr, name: str
-) -> list[Any]:
-    linear = [is_undefined_primal(x) for x in operands]
-    nonzero = [type(bar) is not Zero for bar in cotangents]
-    program, nonzero_in = transpose_jaxpr(jaxpr, linear, nonzero)
-    values = [x for x in operands if not is_undefined_primal(x)]
-    given = [bar for bar in cotangents if type(bar) is not Zero]
-    found = iter(jit_p.bind(*values, *given, jaxpr=program, name=f"transpose({name})"))
-    wanted = iter(nonzero_in)
-    return [
-        (next(found) if next(wanted) else Zero(x.aval)) if is_linear else None
-        for x, is_linear in zip(operands, linear, strict=True)
-    ]
-
-
-@rules.define(batching_rule, jit_p)
-def _jit_batching(
-    axis: Axis,
-    args: Sequence[Any],
-    dims: Sequence[int | None],
-    *,
-    jaxpr: ClosedJaxpr,
-    name: str,
-) -> tuple[list[Any], list[int | None]]:
-    batched = [d is not None for d in dims]
-    program, batched_out = batch_jaxpr(jaxpr, axis, batched)
-    moved = [x if d is None else materialize(x, d, axis) for x, d in zip(args, dims, strict=True)]
-    outs = jit_p.bind(*moved, jaxpr=program, name=f"vmap({name})")
-    return outs, [0 if b else None for b in batched_out]
-
-
-@rules.define(dce_rule, jit_p)
-def _jit_dce(used: Sequence[bool], eqn: JaxprEqn) -> tuple[Sequence[bool], JaxprEqn | None]:
-    program, needed = prune_closed(eqn.params["jaxpr"], tuple(used))
-    invars = [v for v, n in zip(eqn.invars, needed, strict=True) if n]
-    outvars = [v for v, u in zip(eqn.outvars, used, strict=True) if u]
-    return needed, eqn.replace(
-        invars=invars, outvars=outvars, params={**eqn.params, "jaxpr": program}
-    )
-
-
-@rules.define(inline_rule, jit_p)
-def _jit_inline(eqn: JaxprEqn) -> ClosedJaxpr:
-    found: ClosedJaxpr = eqn.params["jaxpr"]
-    return found
+from plugjax.core.transforms.call import jit_p
+from plugjax.core.transforms.compile import Compiled
+from plugjax.core.transforms.stages import Lowered, Traced
 
 
 def _as_tuple(value: Any, what: str, kind: type) -> tuple[Any, ...]:
@@ -485,117 +386,6 @@ def _check_outputs(outs: list[Any], out_tree: Any, name: str) -> list[Any]:
                 f"{name} must return JAX types, but its output at {path or 'the top'} has type {type(y)}: {y!r}"
             ) from error
     return checked
-
-
-class Traced:
-    """A traced function: its jaxpr and shapes, ready to be lowered."""
-
-    def __init__(
-        self,
-        function: JitFunction,
-        jaxpr: ClosedJaxpr,
-        in_tree: Any,
-        out_tree: Any,
-        statics: Any,
-        placements: list[Placement],
-    ) -> None:
-        self.jaxpr = jaxpr
-        self.in_tree = in_tree
-        self.out_tree = out_tree
-        self.fun_name = function.__name__
-        self._function = function
-        self._statics = statics
-        self._placements = placements
-
-    @property
-    def out_info(self) -> Any:
-        """Results as a pytree of ShapeDtypeStruct."""
-        structs = [
-            ShapeDtypeStruct(a.shape, a.dtype, weak_type=a.weak_type) for a in self.jaxpr.out_avals
-        ]
-        return pytree.unflatten(self.out_tree, structs)
-
-    def lower(self) -> Lowered:
-        """Settle the device."""
-        return Lowered(self, self._function._placement(self._placements))
-
-
-class Lowered:
-    """A traced function and the device that it will be compiled for."""
-
-    def __init__(self, traced: Traced, placement: Placement) -> None:
-        self._traced = traced
-        self._placement = placement
-        self.in_tree = traced.in_tree
-        self.out_tree = traced.out_tree
-        self.out_info = traced.out_info
-
-    def _options(self) -> dict[str, Any]:
-        function = self._traced._function
-        donated = function._donated(self.in_tree, self._traced._statics)
-        return {"name": function.__name__, "donated": donated, **function._options}
-
-    def as_text(self, dialect: str | None = None) -> str:
-        """The program in the form that the backend's compiler takes: StableHLO text, or generated Python for NumPy."""
-        backend = self._placement.backend
-        if dialect == "stablehlo" and backend.name == "numpy":
-            backend = get_backend("xla")
-        return lowered_text(self._traced.jaxpr, backend, self._options())
-
-    def compile(self) -> CompiledFunction:
-        """Compile; the result takes the same arguments, without the static ones."""
-        compiled = Compiled(self._traced.jaxpr, self._placement, self._options())
-        return CompiledFunction(self, compiled)
-
-
-class CompiledFunction:
-    """A function compiled ahead of time for one signature."""
-
-    def __init__(self, lowered: Lowered, compiled: Compiled) -> None:
-        self._lowered = lowered
-        self._compiled = compiled
-        self.in_tree = lowered.in_tree
-        self.out_tree = lowered.out_tree
-        self._donated = lowered._options()["donated"]
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Run.
-
-        Raises:
-            TypeError: structure or avals differ from those it was compiled for.
-        """
-        leaves, in_tree = pytree.flatten((args, kwargs))
-        if in_tree != self.in_tree:
-            raise TypeError(
-                "Function compiled with input pytree does not match the input pytree it was called with: "
-                + pytree.first_difference(self.in_tree, in_tree)
-            )
-        placement = self._compiled.placement
-        arrays = [transfer(concrete(as_array(x)), placement) for x in leaves]
-        expected = self._lowered._traced.jaxpr.in_avals
-        for i, (x, aval) in enumerate(zip(arrays, expected, strict=True)):
-            if (x.aval.shape, x.aval.dtype) != (aval.shape, aval.dtype):
-                path = pytree.paths((args, kwargs))[i]
-                raise TypeError(
-                    f"Argument types differ from the types for which this computation was compiled: argument {path} was "
-                    f"compiled with {aval.str_short()} and called with {x.aval.str_short()}"
-                )
-        outs = self._compiled.call(arrays)
-        for i in self._donated:
-            arrays[i].delete()
-        return pytree.unflatten(self.out_tree, outs)
-
-    def as_text(self) -> str:
-        """The program as the backend's compiler left it."""
-        return self._compiled.executable.as_text()
-
-    def cost_analysis(self) -> Any:
-        """The backend's estimate of the cost."""
-        return self._compiled.executable.cost_analysis()
-
-    def memory_analysis(self) -> Any:
-        """Sizes of arguments, results and temporaries, if the backend tells."""
-        return self._compiled.executable.memory_analysis()
 
 
 class _NotSpecified:

@@ -21,6 +21,7 @@ from plugjax.stablehlo import gather_scatter as stablehlo
 from plugjax.stablehlo.context import EqnContext
 from plugjax.stablehlo.mlir import Value
 from plugjax.stablehlo.reducers import MAXIMUM, MINIMUM, PRODUCT, SUM, Reducer
+from plugjax_iree.lowering.scattering import Scatter, clamped
 
 rules = RuleSet(__name__)
 

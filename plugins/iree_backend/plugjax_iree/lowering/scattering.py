@@ -48,7 +48,17 @@ def clamped(
 
 
 class Scatter:
-    """One scatter, in either of its two forms."""
+    """One scatter, in either of its two forms.
+
+    Attributes:
+        operand: type of what is written to.
+        indices: type of the index vectors.
+        updates: type of what is written.
+        numbers: which axis means what, as of the gather that reads the same windows.
+        sizes: shape of a window.
+        starts: where windows start, moved to lie within the operand.
+        valid: for each index vector, whether it did so before; ``None`` if nobody asks.
+    """
 
     def __init__(
         self,
@@ -73,6 +83,7 @@ class Scatter:
             )
 
     def aval(self, *shape: int, dtype: DType | None = None) -> ShapedArray:
+        """A type, of the operand's dtype if none is given."""
         return ShapedArray(shape, dtype or self.dtype)
 
     def column(self, axis: int) -> Value:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from plugjax.core import ClosedJaxpr, RuleSet, impl
-from plugjax.core.transforms.jit import jit_p
+from plugjax.core.transforms.call import jit_p
 from plugjax.lax.control_flow import cond_p, scan_p, while_p
 from plugjax_numpy.codegen import host_function
 from plugjax_numpy.kernels import Value

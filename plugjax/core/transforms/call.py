@@ -1,0 +1,114 @@
+"""The call primitive ``jit``: a program as one equation.
+
+Transformations work on the program and keep it one equation, so that backends compile it as one; derived programs are kept
+with their source.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from plugjax.core.aval import ShapedArray
+from plugjax.core.jaxpr import ClosedJaxpr, JaxprEqn
+from plugjax.core.primitive import Primitive
+from plugjax.core.rules import RuleSet, abstract_eval
+from plugjax.core.transforms.batching import Axis, batch_jaxpr, batching_rule, materialize
+from plugjax.core.transforms.dce import dce_rule, prune_closed
+from plugjax.core.transforms.jvp import jvp_jaxpr, jvp_rule
+from plugjax.core.transforms.linearize import linearize_jaxpr, linearize_rule
+from plugjax.core.transforms.simplify import inline_rule
+from plugjax.core.transforms.transpose import (
+    is_undefined_primal,
+    transpose_jaxpr,
+    transpose_rule,
+)
+from plugjax.core.vocabulary import Zero
+
+rules = RuleSet(__name__)
+
+jit_p = Primitive("jit", multiple_results=True, structured=True)
+
+
+@rules.define(abstract_eval, jit_p)
+def _jit_avals(*avals: ShapedArray, jaxpr: ClosedJaxpr, **_: Any) -> list[ShapedArray]:
+    return jaxpr.out_avals
+
+
+@rules.define(jvp_rule, jit_p)
+def _jit_jvp(
+    primals: Sequence[Any], tangents: Sequence[Any], *, jaxpr: ClosedJaxpr, name: str
+) -> tuple[list[Any], list[Any]]:
+    nonzeros = [type(t) is not Zero for t in tangents]
+    derivative, nonzero_out = jvp_jaxpr(jaxpr, nonzeros)
+    given = [t for t in tangents if type(t) is not Zero]
+    results = jit_p.bind(*primals, *given, jaxpr=derivative, name=f"jvp({name})")
+    count = len(jaxpr.out_avals)
+    found = iter(results[count:])
+    outs_dot = [
+        next(found) if nz else Zero(aval.to_tangent_aval())
+        for nz, aval in zip(nonzero_out, jaxpr.out_avals, strict=True)
+    ]
+    return results[:count], outs_dot
+
+
+@rules.define(linearize_rule, jit_p)
+def _jit_linearize(
+    primals: Sequence[Any], tangents: Sequence[Any], *, jaxpr: ClosedJaxpr, name: str
+) -> tuple[list[Any], list[Any]]:
+    split = linearize_jaxpr(jaxpr, [type(t) is not Zero for t in tangents])
+    results = jit_p.bind(*primals, jaxpr=split.primal, name=name)
+    count = len(jaxpr.out_avals)
+    residuals = split.residuals(primals, results[count:])
+    given = [t for t in tangents if type(t) is not Zero]
+    found = jit_p.bind(*residuals, *given, jaxpr=split.linear, name=f"linear({name})")
+    return results[:count], split.tangents(found)
+
+
+@rules.define(transpose_rule, jit_p)
+def _jit_transpose(
+    cotangents: Sequence[Any], *operands: Any, jaxpr: ClosedJaxpr, name: str
+) -> list[Any]:
+    linear = [is_undefined_primal(x) for x in operands]
+    nonzero = [type(bar) is not Zero for bar in cotangents]
+    program, nonzero_in = transpose_jaxpr(jaxpr, linear, nonzero)
+    values = [x for x in operands if not is_undefined_primal(x)]
+    given = [bar for bar in cotangents if type(bar) is not Zero]
+    found = iter(jit_p.bind(*values, *given, jaxpr=program, name=f"transpose({name})"))
+    wanted = iter(nonzero_in)
+    return [
+        (next(found) if next(wanted) else Zero(x.aval)) if is_linear else None
+        for x, is_linear in zip(operands, linear, strict=True)
+    ]
+
+
+@rules.define(batching_rule, jit_p)
+def _jit_batching(
+    axis: Axis,
+    args: Sequence[Any],
+    dims: Sequence[int | None],
+    *,
+    jaxpr: ClosedJaxpr,
+    name: str,
+) -> tuple[list[Any], list[int | None]]:
+    batched = [d is not None for d in dims]
+    program, batched_out = batch_jaxpr(jaxpr, axis, batched)
+    moved = [x if d is None else materialize(x, d, axis) for x, d in zip(args, dims, strict=True)]
+    outs = jit_p.bind(*moved, jaxpr=program, name=f"vmap({name})")
+    return outs, [0 if b else None for b in batched_out]
+
+
+@rules.define(dce_rule, jit_p)
+def _jit_dce(used: Sequence[bool], eqn: JaxprEqn) -> tuple[Sequence[bool], JaxprEqn | None]:
+    program, needed = prune_closed(eqn.params["jaxpr"], tuple(used))
+    invars = [v for v, n in zip(eqn.invars, needed, strict=True) if n]
+    outvars = [v for v, u in zip(eqn.outvars, used, strict=True) if u]
+    return needed, eqn.replace(
+        invars=invars, outvars=outvars, params={**eqn.params, "jaxpr": program}
+    )
+
+
+@rules.define(inline_rule, jit_p)
+def _jit_inline(eqn: JaxprEqn) -> ClosedJaxpr:
+    found: ClosedJaxpr = eqn.params["jaxpr"]
+    return found
