@@ -283,3 +283,27 @@ def test_an_unknown_option_lists_the_known_ones():
         plugjax.config.update("jax_enable_x46", True)
     with pytest.raises(ValueError, match="True or False"):
         plugjax.config.update("jax_enable_x64", 3)
+
+
+def _frames(error):
+    found, traceback = [], error.__traceback__
+    while traceback is not None:
+        found.append(traceback.tb_frame.f_code.co_filename)
+        traceback = traceback.tb_next
+    return found
+
+
+def test_tracebacks_show_the_users_program():
+    def broken(x):
+        return jnp.ones((3, 4)) @ x
+
+    program = plugjax.jit(plugjax.vmap(plugjax.grad(lambda x: jnp.sum(broken(x)))))
+    with pytest.raises(TypeError) as caught:
+        program(np.ones((2, 5), np.float32))
+    frames = _frames(caught.value)
+    users = [f for f in frames if f == __file__]
+    assert len(users) == 3  # this call, the lambda, and the broken line
+    assert len(frames) <= 5
+    with plugjax.config.override("traceback_filtering", "off"), pytest.raises(TypeError) as caught:
+        program(np.ones((2, 5), np.float32))
+    assert len(_frames(caught.value)) > 10

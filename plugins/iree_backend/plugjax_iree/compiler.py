@@ -105,7 +105,7 @@ def _ladder(
 ) -> Iterator[tuple[str, ...]]:
     if target.driver == "local":
         tuned = (_DATA_TILING,) if has_contraction else (_O2,)
-        steps = [tuned]
+        steps: list[tuple[str, ...]] = [tuned]
         if f64 and target.arch == "host":
             # First where it will be needed: the other linker costs a compilation, and complains on
             # standard error.

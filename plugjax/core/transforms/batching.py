@@ -17,6 +17,7 @@ from plugjax.core.jaxpr import ClosedJaxpr, eval_closed, memoise
 from plugjax.core.primitive import Primitive
 from plugjax.core.rules import RuleKind
 from plugjax.core.trace import Trace, Tracer, state
+from plugjax.core.tracebacks import api_boundary
 from plugjax.core.transforms.staging import stage
 from plugjax.core.vocabulary import broadcast_axis, moveaxis
 
@@ -225,6 +226,7 @@ def vmap(
         )
     name = getattr(fun, "__name__", repr(fun))
 
+    @api_boundary
     def vectorized(*args: Any, **kwargs: Any) -> Any:
         if isinstance(in_axes, tuple) and len(in_axes) != len(args):
             raise ValueError(

@@ -15,6 +15,7 @@ from plugjax.core import dtypes, pytree
 from plugjax.core.array import Array, as_array, aval_of, from_host
 from plugjax.core.jaxpr import ClosedJaxpr, eval_closed
 from plugjax.core.trace import Tracer
+from plugjax.core.tracebacks import api_boundary
 from plugjax.core.transforms.jvp import jvp_flat
 from plugjax.core.transforms.linearize import Linearized, TapeTracer, linearize_flat, tape_jaxpr
 from plugjax.core.transforms.staging import stage
@@ -61,6 +62,7 @@ def _strip(aux: Any) -> Any:
     return pytree.tree_map(primal, aux)
 
 
+@api_boundary
 def jvp(
     fun: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any], has_aux: bool = False
 ) -> Any:
@@ -181,6 +183,7 @@ def _cotangent(out: Any, bar: Any, path: str) -> Any:
     return _value(bar, "vjp")
 
 
+@api_boundary
 def vjp(
     fun: Callable[..., Any], *primals: Any, has_aux: bool = False, reduce_axes: Sequence[Any] = ()
 ) -> Any:
@@ -223,6 +226,7 @@ def _fill_inputs(found: Linearized, values: Sequence[Any]) -> None:
     ]
 
 
+@api_boundary
 def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     """Value and derivative at a point, as a linear function that does not evaluate ``fun`` again.
 
@@ -357,6 +361,7 @@ def value_and_grad(
     nums: tuple[int, ...] = (argnums,) if isinstance(argnums, int) else tuple(argnums)
     name = getattr(fun, "__name__", "function")
 
+    @api_boundary
     def value_and_gradient(*args: Any, **kwargs: Any) -> Any:
         for n in nums:
             if not -len(args) <= n < len(args):

@@ -21,6 +21,7 @@ from plugjax.core.config import config
 from plugjax.core.device import Device, Placement, common_placement
 from plugjax.core.jaxpr import ClosedJaxpr, eval_closed
 from plugjax.core.trace import Tracer, state
+from plugjax.core.tracebacks import api_boundary
 from plugjax.core.transforms import staging
 from plugjax.core.transforms.call import jit_p
 from plugjax.core.transforms.compile import Compiled
@@ -130,6 +131,7 @@ class JitFunction:
                 return outs[0] if entry.single else entry.out_tree.unflatten(outs)
         return self._call(args, kwargs)
 
+    @api_boundary
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if config.read("disable_jit"):
             return self._fun(*args, **kwargs)

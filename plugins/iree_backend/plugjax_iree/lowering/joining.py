@@ -23,9 +23,9 @@ def _pad(
     half = ShapedArray(out.shape, FLOAT64)
     halves = []
     for name in ("stablehlo.real", "stablehlo.imag"):
-        operands = (
+        part, fill = (
             mlir.value(name, ShapedArray(aval.shape, FLOAT64), [value])
             for value, aval in zip((x, padding_value), ctx.avals_in, strict=True)
         )
-        halves.append(padded(*operands, half, padding_config))
+        halves.append(padded(part, fill, half, padding_config))
     return mlir.value("stablehlo.complex", out, halves)
