@@ -6,6 +6,7 @@ The reasons are measured ones: operations that IREE 3.13 refuses, computes wrong
 from plugjax_iree.lowering import (
     conversion,
     dot,
+    exponential,
     gather_scatter,
     joining,
     random_bits,
@@ -19,6 +20,7 @@ from plugjax_iree.lowering import (
 RULE_SETS = [
     conversion.rules,
     dot.rules,
+    exponential.rules,
     gather_scatter.rules,
     joining.rules,
     random_bits.rules,
