@@ -79,38 +79,17 @@ def test_jit_against_eager(op):
     check_jit(op)
 
 
-# Each is also run by itself and must fail, so that an entry which is no longer true is noticed.
-KNOWN_FAILURES = {
-    ("iree", "top_k with ties"): "indices of equal integers are not in order",
-    ("iree", "random_wrap"): "IREE does not compile stablehlo.reverse of unsigned integers",
-}
-
-
 @pytest.mark.backend_rows
 @chunks(OPS)
 def test_compiled_for_a_backend(chunk, backend):
-    good = [op for op in chunk if (backend, op.name) not in KNOWN_FAILURES]
     with warnings.catch_warnings():
         warnings.simplefilter("error", FallbackWarning)
-        check_compiled(good, backend)
-
-
-@pytest.mark.parametrize(
-    ("name", "row"),
-    [
-        pytest.param(*key, marks=pytest.mark.xfail(reason=reason))
-        for key, reason in KNOWN_FAILURES.items()
-    ],
-)
-def test_known_failures_of_compiled_rows(name, row):
-    check_compiled([op for op in OPS if op.name == row], name)
+        check_compiled(chunk, backend)
 
 
 @pytest.mark.backend_rows
 @rows
 def test_eager_on_a_backend(op, backend):
-    if op.name.startswith("random_") and (backend, op.name) in KNOWN_FAILURES:
-        pytest.skip(KNOWN_FAILURES[backend, op.name])  # stored keys are compiled in eager mode, too
     check_eager(op, backend)
 
 

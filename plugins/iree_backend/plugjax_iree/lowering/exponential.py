@@ -22,15 +22,22 @@ def _cbrt(ctx: EqnContext, x: Value) -> Value:
     def op(name: str, *operands: Value) -> Value:
         return mlir.value(f"stablehlo.{name}", aval, operands)
 
-    three, magnitude = ctx.constant(3.0, aval), op("abs", x)
+    def number(value: float) -> Value:
+        return ctx.constant(value, aval)
+
+    three, magnitude = number(3.0), op("abs", x)
+    # IREE's logarithm of a subnormal number is nan.
+    tiny = compare("LT", aval, magnitude, number(2.0**-1022))
+    magnitude = op("select", tiny, op("multiply", magnitude, number(2.0**54)), magnitude)
     y = op("exponential", op("divide", op("log", magnitude), three))
     # One step of Newton's method takes away what rounding the logarithm left. Divided first, no
     # cube can overflow.
     error = op("subtract", y, op("divide", op("divide", magnitude, y), y))
     y = op("subtract", y, op("divide", error, three))
+    y = op("select", tiny, op("multiply", y, number(2.0**-18)), y)
     y = op("multiply", op("sign", x), y)
     flags = ShapedArray(aval.shape, BOOL)
     infinite = mlir.value("stablehlo.not", flags, [mlir.value("stablehlo.is_finite", flags, [x])])
-    zero = compare("EQ", aval, x, ctx.constant(0.0, aval))
+    zero = compare("EQ", aval, x, number(0.0))
     itself = mlir.value("stablehlo.or", flags, [infinite, zero])
     return op("select", itself, x, y)

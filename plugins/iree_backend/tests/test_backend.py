@@ -1,0 +1,190 @@
+"""The backend as plugjax sees it: values, control flow, calls to Python, donation, the cache, errors."""
+
+import os
+import subprocess
+import sys
+import textwrap
+import threading
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import plugjax
+import plugjax.numpy as jnp
+from plugjax import lax
+from plugjax.core import Primitive, RuleSet, abstract_eval, hookimpl, impl, registry
+from plugjax.core.array import aval_of
+from plugjax.core.backend import get_backend
+from plugjax.core.errors import JaxRuntimeError
+
+X = np.arange(6, dtype=np.float32)
+
+
+@pytest.fixture(params=["iree:local:0", "iree:task:0"])
+def on_device(request):
+    with plugjax.default_device(request.param):
+        yield request.param
+
+
+@pytest.fixture
+def on_iree():
+    with plugjax.default_device("iree"):
+        yield
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        X,
+        np.float32(1.5),
+        np.zeros((0, 3), np.int32),
+        np.asfortranarray(X.reshape(2, 3)),
+        np.array([True, False]),
+        np.array([1 + 2j], np.complex64),
+        X.astype(ml_dtypes.bfloat16),
+        X.astype(np.float16),
+        np.array([255, 0], np.uint8),
+        X.astype(ml_dtypes.float8_e4m3fn),
+    ],
+    ids=lambda v: f"{v.dtype.name}{list(np.shape(v))}",
+)
+def test_values_come_back_as_they_were_put(value):
+    backend = get_backend("iree")
+    for target in backend.devices()[:2]:
+        value = np.asarray(value)
+        aval = aval_of(value)
+        found = backend.get(backend.put(value, target), aval)
+        assert (found.shape, found.dtype) == (value.shape, value.dtype)
+        assert found.tobytes() == value.tobytes()
+
+
+def test_control_flow(on_device):
+    @plugjax.jit
+    def program(x):
+        total, steps = lax.scan(lambda c, v: (c + v, c * v), np.float32(0), x)
+        doubled = lax.while_loop(lambda c: c[0] < 100, lambda c: (c[0] * 2, c[1] + 1), (total, 0))
+        chosen = lax.cond(total > 3, lambda v: v + 1, lambda v: v - 1, x)
+        backwards, _ = lax.scan(lambda c, v: (c * 2 + v, None), np.float32(0), x, reverse=True)
+        return total, steps, doubled, chosen, backwards, plugjax.jit(lambda v: v * 3)(x)
+
+    total, steps, (value, count), chosen, backwards, nested = program(X)
+    assert float(total) == 15
+    np.testing.assert_array_equal(steps, np.concatenate([[0], np.cumsum(X)[:-1]]) * X)
+    assert (float(value), int(count)) == (120, 3)
+    np.testing.assert_array_equal(chosen, X + 1)
+    assert float(backwards) == sum(2**i * v for i, v in enumerate(X))
+    np.testing.assert_array_equal(nested, X * 3)
+
+
+def test_gradient_of_a_scan(on_iree):
+    def loss(w):
+        carry, _ = lax.scan(lambda c, v: (jnp.tanh(c * w + v), None), np.float32(0), X / 6)
+        return carry
+
+    found = plugjax.jit(plugjax.grad(loss))(np.float32(0.5))
+    with plugjax.default_device("numpy"):
+        np.testing.assert_allclose(found, plugjax.grad(loss)(np.float32(0.5)), rtol=1e-5)
+
+
+def test_results_that_are_arguments_constants_and_one_another(on_device):
+    empty = np.zeros((0, 2), np.float32)
+    f = plugjax.jit(lambda x, e: (x, x, np.float32(7), e, jnp.concatenate([e, e]), x + 1))
+    a, b, c, d, e, y = f(X, empty)
+    for found, expected in ((a, X), (b, X), (c, 7), (d, empty), (e, empty), (y, X + 1)):
+        np.testing.assert_array_equal(found, expected)
+
+
+@pytest.fixture
+def host_only():
+    """A primitive with a kernel and no lowering."""
+    rules = RuleSet(__name__)
+    primitive = Primitive("host_only")
+    calls = []
+
+    @rules.define(abstract_eval, primitive)
+    def _aval(x):
+        return x
+
+    @rules.define(impl, primitive)
+    def _kernel(x):
+        calls.append(threading.get_ident())
+        return np.asarray(x) * 2
+
+    class Plugin:
+        @hookimpl
+        def plugjax_rules(self):
+            return [rules]
+
+    with registry.use(registry.Registry().discover().load(Plugin())):
+        yield primitive, calls
+
+
+def test_call_to_python_in_a_loop(host_only, on_device):
+    primitive, calls = host_only
+    with pytest.warns(plugjax.errors.FallbackWarning, match="host_only"):
+        found = plugjax.jit(lambda x: lax.fori_loop(0, 5, lambda i, x: primitive.bind(x), x))(X)
+    np.testing.assert_array_equal(found, X * 32)
+    assert len(calls) == 5
+
+
+def test_donated_argument_is_gone_and_reused(on_device):
+    x = jnp.asarray(X) + 1
+    found = plugjax.jit(lambda x: x * 2, donate_argnums=0)(x)
+    np.testing.assert_array_equal(found, (X + 1) * 2)
+    assert x.is_deleted()
+
+
+def test_calls_from_threads(on_iree):
+    f = plugjax.jit(lambda x, y: jnp.sort(x * y)[::-1])
+    f(X, X)
+    found = {}
+
+    def work(seed):
+        scale = np.float32(seed)
+        for _ in range(50):
+            found[seed] = np.asarray(f(X, scale * X))
+
+    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(1, 5)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for seed, y in found.items():
+        np.testing.assert_array_equal(y, seed * (X * X)[::-1])
+
+
+def test_module_that_does_not_compile_is_a_runtime_error(on_iree):
+    refused = plugjax.jit(lambda: jnp.zeros((3, 3), np.complex128))
+    with plugjax.enable_x64(True), pytest.raises(JaxRuntimeError, match="IREE could not compile"):
+        refused()
+
+
+PROGRAM = """
+    import numpy as np, plugjax, plugjax.numpy as jnp
+    from plugjax_iree import backend
+    compiled = []
+    original = backend.compile_stablehlo
+    backend.compile_stablehlo = lambda *a, **k: compiled.append(1) or original(*a, **k)
+    with plugjax.default_device("iree"):
+        x = np.arange(200, dtype=np.float32)
+        y = plugjax.jit(lambda x: jnp.sort(jnp.sin(x)))(x)
+        print(len(compiled), float(y[0]))
+"""
+
+
+def test_second_process_finds_the_module(tmp_path):
+    """Also one that calls Python, as a long sort does."""
+    environment = {**os.environ, "PLUGJAX_CACHE_DIR": str(tmp_path)}
+    lines = [
+        subprocess.run(
+            [sys.executable, "-c", textwrap.dedent(PROGRAM)],
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout.split()
+        for _ in range(2)
+    ]
+    assert [count for count, _ in lines] == ["1", "0"]
+    assert lines[0][1] == lines[1][1]
