@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from plugjax.core import RuleSet, ShapedArray, lowering
 from plugjax.core.dtypes import BOOL, FLOAT64
 from plugjax.lax.exponential import cbrt_p
@@ -22,22 +24,16 @@ def _cbrt(ctx: EqnContext, x: Value) -> Value:
     def op(name: str, *operands: Value) -> Value:
         return mlir.value(f"stablehlo.{name}", aval, operands)
 
-    def number(value: float) -> Value:
-        return ctx.constant(value, aval)
-
-    three, magnitude = number(3.0), op("abs", x)
-    # IREE's logarithm of a subnormal number is nan.
-    tiny = compare("LT", aval, magnitude, number(2.0**-1022))
-    magnitude = op("select", tiny, op("multiply", magnitude, number(2.0**54)), magnitude)
+    three, magnitude = ctx.constant(3.0, aval), op("abs", x)
     y = op("exponential", op("divide", op("log", magnitude), three))
     # One step of Newton's method takes away what rounding the logarithm left. Divided first, no
     # cube can overflow.
     error = op("subtract", y, op("divide", op("divide", magnitude, y), y))
     y = op("subtract", y, op("divide", error, three))
-    y = op("select", tiny, op("multiply", y, number(2.0**-18)), y)
     y = op("multiply", op("sign", x), y)
     flags = ShapedArray(aval.shape, BOOL)
     infinite = mlir.value("stablehlo.not", flags, [mlir.value("stablehlo.is_finite", flags, [x])])
-    zero = compare("EQ", aval, x, number(0.0))
+    # Zeros, and the subnormal numbers, with which IREE computes as with zeros.
+    zero = compare("LT", aval, magnitude, ctx.constant(np.finfo(FLOAT64).tiny, aval))
     itself = mlir.value("stablehlo.or", flags, [infinite, zero])
     return op("select", itself, x, y)
