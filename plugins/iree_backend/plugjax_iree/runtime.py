@@ -127,9 +127,7 @@ class RuntimeDevice:
         # As bytes, since NumPy exports no bfloat16.
         capsule = array.reshape(-1).view(np.uint8).__dlpack__()
         buffer = self.hal.from_dlpack_capsule(capsule).get_buffer()
-        view: HalBufferView = native.runtime().HalBufferView(
-            buffer, array.shape, int(element_type)
-        )
+        view: HalBufferView = native.runtime().HalBufferView(buffer, array.shape, int(element_type))
         return view
 
     def get(
