@@ -9,6 +9,7 @@ import argparse
 import fnmatch
 import json
 import math
+import os
 import platform
 import subprocess
 import sys
@@ -26,8 +27,11 @@ EAGER = "eager "
 
 def measure(code: str) -> float:
     """Run one side in a fresh process; returns its number, in seconds or bytes."""
+    # Modules are byte-compiled once, as pip leaves them, whatever this shell asks for.
+    environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
     done = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", SETUP + code + "\nprint('RESULT', RESULT)"],
+        env=environment,
         capture_output=True,
         text=True,
         timeout=600,

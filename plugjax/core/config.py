@@ -149,6 +149,13 @@ class Config:
         values = local.values if local.seen == self._version else self._refresh().values
         return bool(values["enable_x64"])
 
+    @property
+    def disable_jit(self) -> bool:
+        """Whether ``jit`` and control flow run as plain Python."""
+        local = self._local
+        values = local.values if local.seen == self._version else self._refresh().values
+        return bool(values["disable_jit"])
+
     def update(self, name: str, value: Any) -> None:
         """Set an option for all threads.
 

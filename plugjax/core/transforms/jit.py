@@ -133,7 +133,7 @@ class JitFunction:
 
     @api_boundary
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        if config.read("disable_jit"):
+        if config.disable_jit:
             return self._fun(*args, **kwargs)
         statics, dyn_args, dyn_kwargs = self._split(args, kwargs)
         leaves, in_tree = pytree.flatten((dyn_args, dyn_kwargs))

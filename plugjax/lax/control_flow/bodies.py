@@ -42,7 +42,7 @@ def trace_body(
 
 def runs_as_python() -> bool:
     """Whether control flow runs as Python loops on concrete arrays: ``disable_jit``, outside of staging."""
-    return bool(config.read("disable_jit"))
+    return config.disable_jit
 
 
 def unify_weak_types(carry: Sequence[Any], found: Sequence[ShapedArray]) -> tuple[list[Any], bool]:
