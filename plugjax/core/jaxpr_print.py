@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from plugjax.core.jaxpr import Atom, ClosedJaxpr, DropVar, Jaxpr, JaxprEqn, Literal, Var
+from plugjax.core.vocabulary import broadcast_in_dim_p
 
 _WIDTH = 80
 
@@ -74,17 +75,28 @@ def _jaxpr(jaxpr: Jaxpr, names: _Names, indent: int, *, top: bool = False) -> st
 
 
 def _eqn(eqn: JaxprEqn, names: _Names, indent: int) -> str:
-    params = _params(eqn.params, names, indent)
-    operands = "".join(f" {_atom(v, names)}" for v in eqn.invars)
     left = " ".join(f"{names(v)}:{v.aval.str_short(True)}" for v in eqn.outvars)
+    params = _params(eqn, names, indent)
+    operands = "".join(f" {_atom(v, names)}" for v in eqn.invars)
     return f"{left} = {eqn.primitive.name}{params}{operands}"
 
 
-def _params(params: dict[str, Any], names: _Names, indent: int) -> str:
-    shown = {k: v for k, v in sorted(params.items()) if v is not None}
-    if not shown:
+def _shown(eqn: JaxprEqn) -> dict[str, Any]:
+    """The parameters that are printed, in order: a shape that stands in the result's type is not said twice."""
+    params = dict(sorted(eqn.params.items()))
+    if eqn.primitive is broadcast_in_dim_p:
+        del params["shape"]
+        if not params["broadcast_dimensions"]:
+            del params["broadcast_dimensions"]
+    if "name" in params:
+        params = {"name": params.pop("name"), **params}
+    return params
+
+
+def _params(eqn: JaxprEqn, names: _Names, indent: int) -> str:
+    texts = [f"{key}={_value(value, names, indent + 2)}" for key, value in _shown(eqn).items()]
+    if not texts:
         return ""
-    texts = [f"{key}={_value(value, names, indent + 2)}" for key, value in shown.items()]
     flat = f"[{' '.join(texts)}]"
     if "\n" not in flat and len(flat) + indent <= _WIDTH:
         return flat

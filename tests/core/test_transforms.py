@@ -348,12 +348,23 @@ def test_jaxprs_have_the_equations_of_jax(make):
     assert [a.str_short() for a in ours.out_avals] == [a.str_short() for a in theirs.out_avals]
 
 
-def test_jaxprs_print_as_in_jax():
-    def make(np_):
-        return lambda x: np_.sin(x) * 2.0 + np_.cos(x)
-
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda np_, lax_: lambda x: np_.sin(x) * 2.0 + np_.zeros(3),
+        lambda np_, lax_: (
+            lambda x: (x[1:], x[0], x.astype(np.int32), x**2, np_.concatenate([x, x]))
+        ),
+        lambda np_, lax_: lambda x: lax_.while_loop(lambda c: c[0] < 1, lambda c: c + 1, x),
+        lambda np_, lax_: lambda x: lax_.cond(x[0] > 1, lambda y: y, lambda y: y * 2, x),
+        lambda np_, lax_: lambda x: lax_.scan(lambda c, a: (c + a, c * a), np.float32(0), x),
+    ],
+    ids=["elementwise", "structural", "while", "cond", "scan"],
+)
+def test_jaxprs_print_as_in_jax(make):
     x = np.ones(3, np.float32)
-    assert str(plugjax.make_jaxpr(make(jnp))(x)) == str(jax.make_jaxpr(make(jax_jnp))(x))
+    ours = plugjax.make_jaxpr(make(jnp, lax))(x)
+    assert str(ours) == str(jax.make_jaxpr(make(jax_jnp, jax.lax))(x))
 
 
 def test_pytrees_everywhere():
