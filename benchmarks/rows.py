@@ -163,6 +163,28 @@ ROWS: list[Row] = [
     _iree_against_xla("elementwise", "F = lambda x: jnp.where(x > 0, 1.05 * x, 1.67 * (jnp.exp(x) - 1))\nARGS = [np.random.default_rng(0).normal(size=1 << 20).astype('f')]"),
     _iree_against_xla("softmax", "F = lambda x: jnp.exp(x - jnp.max(x, -1, keepdims=True)) / jnp.sum(jnp.exp(x - jnp.max(x, -1, keepdims=True)), -1, keepdims=True)\nARGS = [np.random.default_rng(0).normal(size=(1024, 1024)).astype('f')]"),
     Row("IREE run against XLA: MLP step", 1.6, ours("iree") + MLP + "f = j.jit(step); p = j.device_put(params(), 'iree'); x, y = jnp.asarray(X), jnp.asarray(Y)\nRESULT = wall(lambda: j.block_until_ready(f(p, x, y)), 100)", JAX + MLP + "f = j.jit(step); p = j.device_put(params()); x, y = jnp.asarray(X), jnp.asarray(Y)\nRESULT = wall(lambda: j.block_until_ready(f(p, x, y)), 100)", "us", 1e6),
+    _iree_against_xla(
+        "transformer block, forward and backward",
+        """
+rng = np.random.default_rng(0)
+B, T, D, H = 4, 64, 128, 4
+def w(*s): return (rng.normal(size=s) / np.sqrt(s[0])).astype('f')
+P = [w(D, 3 * D), w(D, D), w(D, 4 * D), w(4 * D, D)]
+def norm(x):
+    m = jnp.mean(x, -1, keepdims=True)
+    return (x - m) / jnp.sqrt(jnp.mean((x - m) ** 2, -1, keepdims=True) + 1e-5)
+def block(p, x):
+    qkv = (norm(x) @ p[0]).reshape(B, T, 3, H, D // H)
+    q, k, v = qkv[:, :, 0], qkv[:, :, 1], qkv[:, :, 2]
+    s = jnp.einsum('bthd,bshd->bhts', q, k) / np.float32(np.sqrt(D // H))
+    e = jnp.exp(s - jnp.max(s, -1, keepdims=True))
+    a = jnp.einsum('bhts,bshd->bthd', e / jnp.sum(e, -1, keepdims=True), v).reshape(B, T, D)
+    x = x + a @ p[1]
+    return x + jnp.tanh(norm(x) @ p[2]) @ p[3]
+F = lambda a, b, c, d, x: j.grad(lambda p: jnp.sum(block(p, x) ** 2))([a, b, c, d])
+ARGS = [*P, rng.normal(size=(B, T, D)).astype('f')]
+""",
+    ),
     Row("scan of 1000 steps under disable_jit, against a NumPy loop", 3.0, ours("numpy") + "x = jnp.arange(1000.0)\ndef run():\n    with j.disable_jit():\n        return lax.scan(lambda c, a: (c * 0.5 + a, c), 0.0, x)\nRESULT = per_call(run, repeats=3)", "import numpy as np\nx = np.arange(1000, dtype='f')\ndef run():\n    c = np.float32(0); ys = []\n    for a in x:\n        ys.append(c); c = c * np.float32(0.5) + a\n    return c, np.stack(ys)\nRESULT = per_call(run, repeats=3)", "us", 1e6),
     Row("resident memory after import: numpy ready", 0.30, ours("numpy") + "jnp.ones(3)\nRESULT = rss()", JAX + "jnp.ones(3)\nRESULT = rss()", "MB", 1e-6),
     Row("resident memory after import: xla ready", 0.80, ours("xla") + "j.device_put(np.ones(3), 'xla')._resident()\nRESULT = rss()", JAX + "j.device_put(np.ones(3))\nRESULT = rss()", "MB", 1e-6),
