@@ -18,6 +18,7 @@ from plugjax.lax.derived import derive
 from plugjax.lax.dot import rules as dot_rules
 from plugjax.lax.dynamic_slicing import rules as dynamic_slicing_rules
 from plugjax.lax.exponential import rules as exponential_rules
+from plugjax.lax.folding import rules as folding_rules
 from plugjax.lax.gather_scatter import rules as gather_scatter_rules
 from plugjax.lax.joining import rules as joining_rules
 from plugjax.lax.random_bits import rules as random_bits_rules
@@ -55,6 +56,7 @@ def plugjax_rules() -> list[RuleSet]:
         sorting_rules,
         special_rules,
         trigonometric_rules,
+        folding_rules,
         *control_flow_rules,
     ]
 

@@ -11,6 +11,7 @@ import pytest
 import plugjax
 import plugjax.numpy as jnp
 from plugjax import lax
+from plugjax.core.transforms.simplify import simplify
 
 RNG = np.random.default_rng(3)
 
@@ -527,3 +528,13 @@ def test_cost_of_nested_scan_gradients_is_linear_in_depth():
     sizes = [count(plugjax.make_jaxpr(plugjax.grad(nest(d)))(1.0).jaxpr) for d in (1, 2, 3, 4)]
     steps = [b - a for a, b in pairwise(sizes)]
     assert max(steps) <= 2 * min(steps) + 10, sizes
+
+
+def test_constants_are_folded_where_every_backend_agrees():
+    program = plugjax.make_jaxpr(lambda x: x * (jnp.float32(2) + 3.0) + jnp.sin(jnp.float32(1)))(
+        1.0
+    )
+    simple = simplify(program)
+    assert [e.primitive.name for e in simple.eqns] == ["mul", "sin", "add"]
+    assert float(plugjax.jit(lambda x: x * (jnp.float32(2) + 3.0))(2.0)) == 10
+    assert float(plugjax.jit(lambda: jnp.float32(2) * 4.0)()) == 8

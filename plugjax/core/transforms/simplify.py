@@ -1,6 +1,6 @@
 """Passes that make programs smaller without changing what they compute.
 
-Inlining puts the equations of a call where the call stands, when the call is small or is made once. Common subexpressions
+Constant folding computes an equation on scalar literals at once, if its primitive has a ``fold`` rule. Inlining puts the equations of a call where the call stands, when the call is small or is made once. Common subexpressions
 are computed once: two equations with the same primitive, operands and parameters, and no effect, are one. Equations that
 copy their operand (a conversion to the dtype it has) are dropped.
 """
@@ -24,12 +24,15 @@ INLINE_LIMIT = (
 # Which program an equation calls, if it does nothing else: `jit` and calls of custom rules declare it.
 inline_rule: RuleKind[Callable[[JaxprEqn], ClosedJaxpr]] = RuleKind("inline", "(eqn) -> jaxpr")
 
+# The value of an equation on scalar literals, or None to leave it; only for primitives whose result is exact everywhere.
+fold_rule: RuleKind[Callable[..., Any]] = RuleKind("fold", "(*scalars, **params) -> scalar or None")
+
 
 def simplify(jaxpr: ClosedJaxpr) -> ClosedJaxpr:
-    """Inline trivial calls, drop copies, merge common subexpressions."""
+    """Inline trivial calls, fold constants, drop copies, merge common subexpressions."""
     inner = jaxpr.jaxpr
     constants: list[tuple[Var, Any]] = list(zip(inner.constvars, jaxpr.consts, strict=True))
-    writer = _Writer(registry.table(inline_rule), constants)
+    writer = _Writer(registry.table(inline_rule), registry.table(fold_rule), constants)
     env: dict[Var, Any] = {}
     writer.write(inner, env)
     outvars = [writer.read(v, env) for v in inner.outvars]
@@ -40,8 +43,9 @@ def simplify(jaxpr: ClosedJaxpr) -> ClosedJaxpr:
 class _Writer:
     """Writes simplified equations."""
 
-    def __init__(self, inlining: Any, constants: list[tuple[Var, Any]]) -> None:
+    def __init__(self, inlining: Any, folding: Any, constants: list[tuple[Var, Any]]) -> None:
         self.inlining = inlining
+        self.folding = folding
         self.constants = constants
         self.eqns: list[JaxprEqn] = []
         self.seen: dict[Any, list[Var]] = {}
@@ -61,6 +65,10 @@ class _Writer:
                     continue
             if eqn.primitive is convert_element_type_p and _is_copy(operands[0], eqn):
                 env[eqn.outvars[0]] = operands[0]
+                continue
+            folded = self._fold(eqn, operands)
+            if folded is not None:
+                env[eqn.outvars[0]] = folded
                 continue
             key = None if eqn.effects else self._key(eqn, operands)
             earlier = self.seen.get(key) if key is not None else None
@@ -89,6 +97,14 @@ class _Writer:
         self.write(called.jaxpr, inner_env)
         results = [self.read(v, inner_env) for v in called.jaxpr.outvars]
         env.update(zip(eqn.outvars, results, strict=True))
+
+    def _fold(self, eqn: JaxprEqn, operands: list[Any]) -> Literal | None:
+        rule = self.folding.get(eqn.primitive)
+        if rule is None or not all(type(v) is Literal for v in operands):
+            return None
+        with np.errstate(all="ignore"):
+            value = rule(*[np.asarray(v.val, v.aval.dtype)[()] for v in operands], **eqn.params)
+        return None if value is None else Literal(value, eqn.outvars[0].aval)
 
     @staticmethod
     def _key(eqn: JaxprEqn, operands: list[Any]) -> Any:

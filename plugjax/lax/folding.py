@@ -1,0 +1,59 @@
+"""Constant folding: values of equations on scalar literals, where every backend would compute the same bits.
+
+IEEE arithmetic, comparisons and logic are exact everywhere; transcendental functions are not, and stay equations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from plugjax.core.dtypes import DType
+from plugjax.core.primitive import Primitive
+from plugjax.core.rules import RuleSet
+from plugjax.core.transforms.simplify import fold_rule
+from plugjax.core.vocabulary import convert_element_type_p
+from plugjax.lax.arithmetic import add_p, mul_p, neg_p, sub_p
+from plugjax.lax.comparison import and_p, eq_p, ge_p, gt_p, le_p, lt_p, ne_p, not_p, or_p
+
+rules = RuleSet(__name__)
+
+# Small floats are left to the backends: where they round is theirs to say.
+_EXACT = frozenset(np.dtype(t) for t in ("bool", "int32", "int64", "uint32", "float32", "float64"))
+
+
+def _define(primitive: Primitive, ufunc: Callable[..., Any]) -> None:
+    @rules.define(fold_rule, primitive)
+    def _fold(*scalars: Any) -> Any:
+        if any(x.dtype not in _EXACT for x in scalars):
+            return None
+        return ufunc(*scalars)
+
+
+for _primitive, _ufunc in (
+    (add_p, np.add),
+    (sub_p, np.subtract),
+    (mul_p, np.multiply),
+    (neg_p, np.negative),
+    (eq_p, np.equal),
+    (ne_p, np.not_equal),
+    (lt_p, np.less),
+    (le_p, np.less_equal),
+    (gt_p, np.greater),
+    (ge_p, np.greater_equal),
+    (and_p, np.bitwise_and),
+    (or_p, np.bitwise_or),
+    (not_p, np.bitwise_not),
+):
+    _define(_primitive, _ufunc)
+
+
+@rules.define(fold_rule, convert_element_type_p)
+def _fold_conversion(x: Any, *, new_dtype: DType, weak_type: bool) -> Any:
+    if x.dtype not in _EXACT or new_dtype not in _EXACT:
+        return None
+    converted = x.astype(new_dtype)
+    # Values that the new dtype does not have are left to the backends, which saturate.
+    return converted if converted == x else None
