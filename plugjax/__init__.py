@@ -14,9 +14,6 @@ from plugjax.core.aval import ShapeDtypeStruct
 from plugjax.core.backend import default_backend, devices
 from plugjax.core.config import config
 from plugjax.core.contexts import (
-    checking_leaks,
-    debug_infs,
-    debug_nans,
     default_device,
     default_matmul_precision,
     device_count,
@@ -63,8 +60,8 @@ def __dir__() -> list[str]:
 
 
 __all__ = [
-    "Array", "Device", "ShapeDtypeStruct", "block_until_ready", "checking_leaks", "clear_caches", "config", "debug_infs",
-    "debug_nans", "default_backend", "default_device", "default_matmul_precision", "device_count", "device_get",
+    "Array", "Device", "ShapeDtypeStruct", "block_until_ready", "clear_caches", "config",
+    "default_backend", "default_device", "default_matmul_precision", "device_count", "device_get",
     "device_put", "devices", "disable_jit", "enable_x64", "errors", "eval_shape", "grad", "hessian", "jacfwd", "jacobian",
     "jacrev", "jit", "jvp", "linear_transpose", "linearize", "local_device_count", "local_devices", "make_jaxpr",
     "numpy_dtype_promotion", "numpy_rank_promotion", "typeof", "value_and_grad", "vjp", "vmap",

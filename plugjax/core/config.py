@@ -50,9 +50,6 @@ OPTIONS = {
     for option in (
         Option("enable_x64", False, _boolean, in_key=True, help="keep 64-bit dtypes"),
         Option("disable_jit", False, _boolean, help="run jit and control flow as plain Python"),
-        Option("debug_nans", False, _boolean, in_key=True, help="raise where a NaN first appears"),
-        Option("debug_infs", False, _boolean, in_key=True, help="raise where an Inf first appears"),
-        Option("check_tracer_leaks", False, _boolean, help="raise when a tracer outlives its trace"),
         Option(
             "numpy_dtype_promotion", "standard", choices=("standard", "strict"), in_key=True,
             help="implicit promotion between dtypes",

@@ -34,21 +34,6 @@ def enable_x64(new_val: bool = True) -> AbstractContextManager[None]:
     return config.override("enable_x64", new_val)
 
 
-def debug_nans(new_val: bool = True) -> AbstractContextManager[None]:
-    """Within the block, a NaN in a result raises."""
-    return config.override("debug_nans", new_val)
-
-
-def debug_infs(new_val: bool = True) -> AbstractContextManager[None]:
-    """Within the block, an Inf in a result raises."""
-    return config.override("debug_infs", new_val)
-
-
-def checking_leaks() -> AbstractContextManager[None]:
-    """Within the block, a tracer that outlives its trace raises at once."""
-    return config.override("check_tracer_leaks", True)
-
-
 def numpy_dtype_promotion(new_val: str) -> AbstractContextManager[None]:
     """Within the block, implicit dtype promotion is ``"standard"`` or ``"strict"``."""
     return config.override("numpy_dtype_promotion", new_val)
