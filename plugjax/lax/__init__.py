@@ -98,6 +98,22 @@ from plugjax.lax.control_flow import (
     while_loop,
     while_p,
 )
+from plugjax.lax.conv_forms import (
+    conv,
+    conv_general_dilated_local,
+    conv_general_dilated_patches,
+    conv_transpose,
+    conv_with_general_padding,
+)
+from plugjax.lax.conv_shape import (
+    ConvDimensionNumbers,
+    conv_dimension_numbers,
+    conv_general_permutations,
+    conv_general_shape_tuple,
+    conv_shape_tuple,
+    conv_transpose_shape_tuple,
+    padtype_to_pads,
+)
 from plugjax.lax.conversion import (
     bitcast_convert_type,
     bitcast_convert_type_p,
@@ -106,6 +122,7 @@ from plugjax.lax.conversion import (
     stop_gradient,
     stop_gradient_p,
 )
+from plugjax.lax.convolution import conv_general_dilated, conv_general_dilated_p
 from plugjax.lax.dimension_numbers import (
     GatherDimensionNumbers,
     GatherScatterMode,
@@ -265,6 +282,20 @@ from plugjax.lax.trigonometric import (
 )
 
 __all__ = [
+    "conv",
+    "conv_general_dilated_local",
+    "conv_general_dilated_patches",
+    "conv_transpose",
+    "conv_with_general_padding",
+    "ConvDimensionNumbers",
+    "conv_dimension_numbers",
+    "conv_general_permutations",
+    "conv_general_shape_tuple",
+    "conv_shape_tuple",
+    "conv_transpose_shape_tuple",
+    "padtype_to_pads",
+    "conv_general_dilated",
+    "conv_general_dilated_p",
     "GatherDimensionNumbers", "GatherScatterMode", "Precision", "PrecisionLike",
     "ScatterDimensionNumbers", "abs", "abs_p", "acos", "acos_p", "acosh", "acosh_p", "add",
     "add_any_p", "add_p", "and_p", "argmax", "argmax_p", "argmin", "argmin_p", "asin", "asin_p",

@@ -15,6 +15,7 @@ from plugjax.lax.complex import rules as complex_rules
 from plugjax.lax.control_flow import rule_sets as control_flow_rules
 from plugjax.lax.conversion import rules as conversion_rules
 from plugjax.lax.derived import derive
+from plugjax.lax.convolution import rules as convolution_rules
 from plugjax.lax.dot import rules as dot_rules
 from plugjax.lax.dynamic_slicing import rules as dynamic_slicing_rules
 from plugjax.lax.exponential import rules as exponential_rules
@@ -42,6 +43,7 @@ def plugjax_rules() -> list[RuleSet]:
         comparison_rules,
         complex_rules,
         conversion_rules,
+        convolution_rules,
         dot_rules,
         dynamic_slicing_rules,
         exponential_rules,

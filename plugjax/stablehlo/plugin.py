@@ -10,7 +10,7 @@ from plugjax.core.rules import LazyRules, RuleSet
 plugjax_plugin = PluginInfo("stablehlo", provides=("lowering of the lax primitives to StableHLO",))
 
 _FAMILIES = (
-    "arithmetic", "comparison", "complex", "control_flow", "conversion", "dot", "exponential",
+    "arithmetic", "comparison", "complex", "control_flow", "conversion", "convolution", "dot", "exponential",
     "gather_scatter", "joining", "random", "reduction", "selection", "shape", "slicing", "sorting",
     "special", "trigonometric",
 )  # fmt: skip

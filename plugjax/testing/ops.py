@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from plugjax.testing.row import Op
+from plugjax.testing.rows_collectives import COLLECTIVES
 from plugjax.testing.rows_elementwise import ELEMENTWISE
 from plugjax.testing.rows_indexing import INDEXING
 from plugjax.testing.rows_programs import CONTROL_FLOW, RANDOM
 from plugjax.testing.rows_reductions import REDUCTIONS
 from plugjax.testing.rows_structural import STRUCTURAL
+from plugjax.testing.rows_windowed import WINDOWED
 
 OPS: list[Op] = [
     *ELEMENTWISE,
     *STRUCTURAL,
     *INDEXING,
     *REDUCTIONS,
+    *WINDOWED,
     *CONTROL_FLOW,
+    *COLLECTIVES,
     *RANDOM,
 ]

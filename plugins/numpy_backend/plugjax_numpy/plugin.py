@@ -12,7 +12,7 @@ plugjax_plugin = PluginInfo(
 )
 
 _FAMILIES = (
-    "arithmetic", "comparison", "complex", "control_flow", "conversion", "dot", "exponential", "gather_scatter",
+    "arithmetic", "comparison", "complex", "control_flow", "conversion", "convolution", "dot", "exponential", "gather_scatter",
     "joining", "random", "reduction", "selection", "shape", "slicing", "sorting", "special", "trigonometric",
 )  # fmt: skip
 

@@ -5,6 +5,7 @@ The reasons are measured ones: operations that IREE 3.13 refuses, computes wrong
 
 from plugjax_iree.lowering import (
     conversion,
+    convolution,
     dot,
     exponential,
     gather_scatter,
@@ -19,6 +20,7 @@ from plugjax_iree.lowering import (
 
 RULE_SETS = [
     conversion.rules,
+    convolution.rules,
     dot.rules,
     exponential.rules,
     gather_scatter.rules,

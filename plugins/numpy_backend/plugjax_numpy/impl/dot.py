@@ -28,7 +28,7 @@ def _plan(numbers: DotDimensionNumbers, lhs_rank: int, rhs_rank: int) -> tuple[A
 
 
 @cache
-def _dtypes(lhs: Any, rhs: Any, preferred: Any) -> tuple[Any, Any]:
+def product_dtypes(lhs: Any, rhs: Any, preferred: Any) -> tuple[Any, Any]:
     """The dtype to multiply and add in, and that of the result."""
     result = lhs if lhs == rhs else dtypes.promote(((lhs, False), (rhs, False)))[0]
     computed = result
@@ -51,7 +51,7 @@ def _dot_general(
     precision: Any,
     preferred_element_type: Any,
 ) -> Value:
-    computed, result = _dtypes(x.dtype, y.dtype, preferred_element_type)
+    computed, result = product_dtypes(x.dtype, y.dtype, preferred_element_type)
     if x.dtype != computed:
         x = x.astype(computed)
     if y.dtype != computed:

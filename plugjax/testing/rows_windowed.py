@@ -1,0 +1,95 @@
+"""Rows of convolutions and of reductions over windows."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from plugjax import lax
+from plugjax.testing.row import Op, complexes, integers, real
+
+
+def convolved(
+    x: Any,
+    k: Any,
+    strides: Sequence[int],
+    pads: Sequence[tuple[int, int]],
+    feature_groups: int = 1,
+    batch_groups: int = 1,
+) -> Any:
+    """Convolution by its definition, one window at a time; axes as ``NC...``, ``OI...``, ``NC...``."""
+    wide = {"i": np.int64, "c": np.complex128}.get(x.dtype.kind, np.float64)
+    x = np.pad(x.astype(wide), ((0, 0), (0, 0), *pads))
+    k = k.astype(wide)
+    window = k.shape[2:]
+    counts = [(n - w) // s + 1 for n, w, s in zip(x.shape[2:], window, strides, strict=True)]
+    batch, each = x.shape[0] // batch_groups, k.shape[0] // (feature_groups * batch_groups)
+    out = np.zeros((batch, k.shape[0], *counts), wide)
+    for o in range(k.shape[0]):
+        group, inputs = o // each, k.shape[1]
+        part = x[group * batch : (group + 1) * batch] if batch_groups > 1 else x
+        if feature_groups > 1:
+            part = part[:, group * inputs : (group + 1) * inputs]
+        for place in itertools.product(*map(range, counts)):
+            at = tuple(
+                slice(p * s, p * s + w) for p, s, w in zip(place, strides, window, strict=True)
+            )
+            seen = part[(slice(None), slice(None), *at)]
+            out[(slice(None), o, *place)] = np.tensordot(seen, k[o], x.ndim - 1)
+    return out
+
+
+def _spread(x: Any, dilation: Sequence[int]) -> Any:
+    shape = (*x.shape[:2], *((n - 1) * d + 1 for n, d in zip(x.shape[2:], dilation, strict=True)))
+    out = np.zeros(shape, x.dtype)
+    out[(slice(None), slice(None), *(slice(None, None, d) for d in dilation))] = x
+    return out
+
+
+def _conv(lax: Any, x: Any, k: Any, *args: Any, **options: Any) -> Any:
+    return lax.conv_general_dilated(x, k, *args, **options)
+
+
+_NHWC = ("NHWC", "HWIO", "NHWC")
+
+WINDOWED: Sequence[Op] = (
+    Op("conv_general_dilated", lax.conv_general_dilated_p,
+       lambda lax, x, k: _conv(lax, x, k, (1, 2), ((1, 1), (0, 2))),
+       lambda x, k: convolved(x, k, (1, 2), ((1, 1), (0, 2))),
+       real(-1, 1, (2, 3, 5, 6), (4, 3, 3, 2)), 2, rtol=1e-5),
+    Op("conv_general_dilated in one dimension", lax.conv_general_dilated_p,
+       lambda lax, x, k: _conv(lax, x, k, (1,), "SAME"),
+       lambda x, k: convolved(x, k, (1,), ((1, 1),)), real(-1, 1, (2, 3, 5), (4, 3, 3)), 2,
+       rtol=1e-5),
+    Op("conv_general_dilated features last", lax.conv_general_dilated_p,
+       lambda lax, x, k: _conv(lax, x, k, (1, 1), "VALID", dimension_numbers=_NHWC),
+       lambda x, k: convolved(x.transpose(0, 3, 1, 2), k.transpose(3, 2, 0, 1), (1, 1),
+                              ((0, 0), (0, 0))).transpose(0, 2, 3, 1),
+       real(-1, 1, (2, 5, 6, 3), (3, 2, 3, 4)), 2, rtol=1e-5),
+    Op("conv_general_dilated with dilations", lax.conv_general_dilated_p,
+       lambda lax, x, k: _conv(lax, x, k, (2, 1), ((1, 0), (2, 2)), (2, 1), (1, 2)),
+       lambda x, k: convolved(_spread(x, (2, 1)), _spread(k, (1, 2)), (2, 1), ((1, 0), (2, 2))),
+       real(-1, 1, (2, 3, 4, 5), (4, 3, 3, 2)), 2, rtol=1e-5),
+    Op("conv_general_dilated with groups of features", lax.conv_general_dilated_p,
+       lambda lax, x, k: _conv(lax, x, k, (1, 1), "VALID", feature_group_count=2),
+       lambda x, k: convolved(x, k, (1, 1), ((0, 0), (0, 0)), 2),
+       real(-1, 1, (2, 4, 4, 5), (6, 2, 3, 2)), 2, rtol=1e-5),
+    Op("conv_general_dilated with groups of the batch", lax.conv_general_dilated_p,
+       lambda lax, x, k: _conv(lax, x, k, (1,), "VALID", batch_group_count=2),
+       lambda x, k: convolved(x, k, (1,), ((0, 0),), 1, 2), real(-1, 1, (4, 3, 5), (6, 3, 2)), 2,
+       rtol=1e-5),
+    Op("conv_general_dilated cut off", lax.conv_general_dilated_p,
+       lambda lax, x, k: _conv(lax, x, k, (2,), ((-1, -2),)),
+       lambda x, k: convolved(x[:, :, 1:-2], k, (2,), ((0, 0),)),
+       real(-1, 1, (2, 3, 9), (4, 3, 3)), 2, rtol=1e-5),
+    Op("conv_general_dilated integers", lax.conv_general_dilated_p,
+       lambda lax, x, k: _conv(lax, x, k, (1,), "VALID"),
+       lambda x, k: convolved(x, k, (1,), ((0, 0),)), integers(-9, 9, (2, 3, 5), (4, 3, 2))),
+    Op("conv_general_dilated complex", lax.conv_general_dilated_p,
+       lambda lax, x, k: _conv(lax, x, k, (1,), "VALID"),
+       lambda x, k: convolved(x, k, (1,), ((0, 0),)), complexes((2, 3, 5), (4, 3, 2)),
+       rtol=1e-5),
+)  # fmt: skip
