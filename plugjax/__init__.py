@@ -14,11 +14,16 @@ from plugjax.core.aval import ShapeDtypeStruct
 from plugjax.core.backend import default_backend, devices
 from plugjax.core.config import config
 from plugjax.core.contexts import (
+    check_tracer_leaks,
+    checking_leaks,
+    debug_infs,
+    debug_nans,
     default_device,
     default_matmul_precision,
     device_count,
     disable_jit,
     enable_x64,
+    explain_cache_misses,
     local_device_count,
     local_devices,
     numpy_dtype_promotion,
@@ -27,6 +32,10 @@ from plugjax.core.contexts import (
 )
 from plugjax.core.device import Device
 from plugjax.core.transforms.batching import vmap
+from plugjax.core.transforms.checkpoint import checkpoint
+from plugjax.core.transforms.closures import closure_convert, custom_gradient
+from plugjax.core.transforms.custom_jvp import custom_jvp
+from plugjax.core.transforms.custom_vjp import custom_vjp
 from plugjax.core.transforms.grad import (
     grad,
     jvp,
@@ -42,27 +51,75 @@ __version__ = "0.1.0"
 __version_info__ = (0, 1, 0)
 
 jacobian = jacrev
+remat = checkpoint
 
 # Loaded when first asked for, so that `import plugjax` costs what a program uses.
 _SUBMODULES = (
-    "cli", "core", "export", "lax", "nn", "numpy", "random", "stablehlo", "testing", "tree", "tree_util",
+    "ad_checkpoint", "checkpoint_policies", "custom_batching", "custom_derivatives",
+    "cli", "core", "debug", "experimental", "export", "lax", "nn", "numpy", "random", "stablehlo", "test_util", "testing", "tree", "tree_util",
 )  # fmt: skip
+_LATE = {"effects_barrier": "plugjax.lax.effects", "pure_callback": "plugjax.lax.callback"}
 
 
 def __getattr__(name: str) -> Any:
     if name in _SUBMODULES:
         return importlib.import_module(f"plugjax.{name}")
+    if name in _LATE:
+        return getattr(importlib.import_module(_LATE[name]), name)
     raise AttributeError(f"module 'plugjax' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_SUBMODULES})
+    return sorted({*globals(), *_SUBMODULES, *_LATE})
 
 
 __all__ = [
-    "Array", "Device", "ShapeDtypeStruct", "block_until_ready", "clear_caches", "config",
-    "default_backend", "default_device", "default_matmul_precision", "device_count", "device_get",
-    "device_put", "devices", "disable_jit", "enable_x64", "errors", "eval_shape", "grad", "hessian", "jacfwd", "jacobian",
-    "jacrev", "jit", "jvp", "linear_transpose", "linearize", "local_device_count", "local_devices", "make_jaxpr",
-    "numpy_dtype_promotion", "numpy_rank_promotion", "typeof", "value_and_grad", "vjp", "vmap",
+    "Array",
+    "Device",
+    "ShapeDtypeStruct",
+    "block_until_ready",
+    "check_tracer_leaks",
+    "checking_leaks",
+    "checkpoint",
+    "clear_caches",
+    "closure_convert",
+    "config",
+    "custom_gradient",
+    "custom_jvp",
+    "custom_vjp",
+    "debug_infs",
+    "debug_nans",
+    "default_backend",
+    "default_device",
+    "default_matmul_precision",
+    "device_count",
+    "device_get",
+    "device_put",
+    "devices",
+    "disable_jit",
+    "effects_barrier",
+    "enable_x64",
+    "errors",
+    "eval_shape",
+    "explain_cache_misses",
+    "grad",
+    "hessian",
+    "jacfwd",
+    "jacobian",
+    "jacrev",
+    "jit",
+    "jvp",
+    "linear_transpose",
+    "linearize",
+    "local_device_count",
+    "local_devices",
+    "make_jaxpr",
+    "numpy_dtype_promotion",
+    "numpy_rank_promotion",
+    "pure_callback",
+    "remat",
+    "typeof",
+    "value_and_grad",
+    "vjp",
+    "vmap",
 ]  # fmt: skip

@@ -19,6 +19,7 @@ from plugjax.core.jaxpr import (
     Var,
     eval_jaxpr,
     jaxpr_as_fun,
+    memoise,
     set_printer,
     subjaxprs,
 )
@@ -29,12 +30,14 @@ from plugjax.core.registry import Registry
 from plugjax.core.rules import LazyRules, RuleKind, RuleSet, abstract_eval, impl, lowering
 from plugjax.core.trace import Trace, Tracer, state
 from plugjax.core.transforms.batching import Axis, batching_rule
+from plugjax.core.transforms.call import jit_p
 from plugjax.core.transforms.compile import Compiled
 from plugjax.core.transforms.dce import dce_rule
 from plugjax.core.transforms.jit import set_evaluator_type
 from plugjax.core.transforms.jvp import jvp_rule
 from plugjax.core.transforms.linearize import linearize_rule
 from plugjax.core.transforms.physical import physical_rule
+from plugjax.core.transforms.staging import stage
 from plugjax.core.transforms.transpose import (
     UndefinedPrimal,
     is_undefined_primal,
@@ -65,6 +68,6 @@ __all__ = [
     "ShapeDtypeStruct", "ShapedArray", "SingleDeviceSharding", "Trace", "Tracer", "UndefinedPrimal", "Var", "Zero",
     "abstract_eval", "add_any", "as_array", "aval_of", "batching", "batching_rule", "config", "dce_rule", "device_get",
     "device_put", "dtypes", "errors", "eval_jaxpr", "hookimpl", "hookspecs", "impl", "instantiate",
-    "is_undefined_primal", "jaxpr_as_fun", "jvp", "jvp_rule", "linearize_rule", "lowering", "methods", "physical_rule",
-    "registry", "state", "subjaxprs", "transpose", "transpose_rule",
+    "is_undefined_primal", "jaxpr_as_fun", "jit_p", "jvp", "jvp_rule", "linearize_rule", "lowering", "memoise", "methods",
+    "physical_rule", "registry", "stage", "state", "subjaxprs", "transpose", "transpose_rule",
 ]  # fmt: skip

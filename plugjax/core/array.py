@@ -15,8 +15,8 @@ from plugjax.core.aval import ShapedArray, aval_of_value, physical_aval
 from plugjax.core.backend import as_device, default_device
 from plugjax.core.config import config
 from plugjax.core.device import Device, Placement, SingleDeviceSharding
+from plugjax.core.eager_operators import EagerOperators
 from plugjax.core.errors import UnexpectedTracerError
-from plugjax.core.operators import ArrayOperators
 from plugjax.core.trace import Tracer
 
 
@@ -27,7 +27,7 @@ class _ArrayType(type):
         return type(instance) is cls or isinstance(instance, Tracer)
 
 
-class Array(ArrayOperators, metaclass=_ArrayType):
+class Array(EagerOperators, metaclass=_ArrayType):
     """An array on a device. Made by ``plugjax.numpy`` functions, never called directly.
 
     Example:
@@ -177,6 +177,8 @@ class Array(ArrayOperators, metaclass=_ArrayType):
         return self._fetch().item()
 
     def __bool__(self) -> bool:
+        if self._host is not None and not self.aval.shape:
+            return bool(self._host)
         if self.aval.size != 1:
             raise ValueError(
                 f"The truth value of an array with shape {self.aval.str_short()} is ambiguous. Use a.any() or a.all()"
@@ -200,9 +202,10 @@ class Array(ArrayOperators, metaclass=_ArrayType):
         return int(self._fetch())
 
     def __format__(self, spec: str) -> str:
-        if not self.aval.shape and not isinstance(self.aval.dtype, dtypes.ExtendedDType):
-            return format(np.asarray(self._fetch())[()], spec)
-        return format(repr(self), spec)
+        if isinstance(self.aval.dtype, dtypes.ExtendedDType):
+            return format(repr(self), spec)
+        # A scalar is formatted as one.
+        return format(np.asarray(self._fetch())[()], spec)
 
     def __repr__(self) -> str:
         if self.is_deleted():

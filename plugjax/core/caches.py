@@ -1,4 +1,4 @@
-"""Caches that can be cleared together: by ``plugjax.clear_caches`` and whenever the registry or the configuration changes."""
+"""Caches that ``plugjax.clear_caches`` empties together. Their keys hold ``config.fingerprint``."""
 
 from __future__ import annotations
 

@@ -2,8 +2,8 @@
 
 ``config.update("jax_enable_x64", True)`` sets a value for all threads; ``with enable_x64(): ...`` overrides it in one
 thread. Options that change what a program means or how it is compiled belong to ``config.fingerprint``, an interned
-tuple that every compilation key holds: switching back and forth finds the old entries again. Environment variables are
-``PLUGJAX_*``: ``PLUGJAX_ENABLE_X64=1``.
+tuple that every cache key holds, together with the generation of the rules in force: switching back and forth finds the
+old entries again. Environment variables are ``PLUGJAX_*``: ``PLUGJAX_ENABLE_X64=1``.
 """
 
 from __future__ import annotations
@@ -49,6 +49,10 @@ OPTIONS = {
     option.name: option
     for option in (
         Option("enable_x64", False, _boolean, in_key=True, help="keep 64-bit dtypes"),
+        Option("debug_nans", False, _boolean, in_key=True, help="raise where a nan appears"),
+        Option("debug_infs", False, _boolean, in_key=True, help="raise where an inf appears"),
+        Option("check_tracer_leaks", False, _boolean, help="raise if a tracer outlives its trace"),
+        Option("explain_cache_misses", False, _boolean, help="log why jit traces a function again"),
         Option("disable_jit", False, _boolean, help="run jit and control flow as plain Python"),
         Option(
             "numpy_dtype_promotion", "standard", choices=("standard", "strict"), in_key=True,
@@ -105,6 +109,7 @@ class Config:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._version = 0
+        self._generation = 0
         self._global = {name: option.default for name, option in OPTIONS.items()}
         self._local = _Local()
         self._interned: dict[tuple[Any, ...], tuple[Any, ...]] = {}
@@ -125,7 +130,8 @@ class Config:
         with self._lock:
             local.seen = self._version
             local.values = {**self._global, **local.overrides}
-            key = tuple(local.values[name] for name, option in OPTIONS.items() if option.in_key)
+            options = (local.values[name] for name, option in OPTIONS.items() if option.in_key)
+            key = (self._generation, *options)
             local.fingerprint = self._interned.setdefault(key, key)
         return local
 
@@ -135,7 +141,7 @@ class Config:
 
     @property
     def fingerprint(self) -> tuple[Any, ...]:
-        """The options that compilation depends on, as one interned tuple."""
+        """The rules' generation and the options that compilation depends on, as one interned tuple."""
         local = self._local
         return local.fingerprint if local.seen == self._version else self._refresh().fingerprint
 
@@ -168,6 +174,13 @@ class Config:
         option.check(value)
         with self._lock:
             self._global[option.name] = value
+            self._version += 1
+        self._notify()
+
+    def use_generation(self, generation: int) -> None:
+        """Make the registry's ``generation`` part of the fingerprint, and so of every cache key."""
+        with self._lock:
+            self._generation = generation
             self._version += 1
         self._notify()
 

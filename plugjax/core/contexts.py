@@ -29,6 +29,61 @@ def disable_jit(disable: bool = True) -> AbstractContextManager[None]:
     return config.override("disable_jit", disable)
 
 
+def debug_nans(new_val: bool = True) -> AbstractContextManager[None]:
+    """Within the block, an operation or compiled function that gives a nan raises ``FloatingPointError``.
+
+    The error names the primitive, the user's line, the calls, iterations and branches around it, the index, and the ranges of
+    the operands. As in JAX only outputs are looked at: a nan that a compiled function masks away is not reported. Once an output
+    holds one, the first equation that gives one is.
+
+    Example:
+        >>> import plugjax, plugjax.numpy as jnp
+        >>> with plugjax.debug_nans(True):
+        ...     jnp.log(-1.0)
+        Traceback (most recent call last):
+        FloatingPointError: invalid value (nan) encountered in log: ...
+    """
+    return config.override("debug_nans", new_val)
+
+
+def debug_infs(new_val: bool = True) -> AbstractContextManager[None]:
+    """Within the block, an operation or compiled function that gives an inf raises ``FloatingPointError``: see :func:`debug_nans`."""
+    return config.override("debug_infs", new_val)
+
+
+def checking_leaks() -> AbstractContextManager[None]:
+    """Within the block, a tracer that outlives its transformation raises an error that says who holds it.
+
+    Raises:
+        LeakedTracerError: as the transformation ends.
+
+    Differs from JAX:
+        Tracers of ``grad`` and ``jvp`` are looked at too.
+
+    Example:
+        >>> import plugjax
+        >>> kept = []
+        >>> with plugjax.checking_leaks():
+        ...     plugjax.jit(lambda x: kept.append(x))(1.0)
+        Traceback (most recent call last):
+        plugjax.core.errors.LeakedTracerError: Leaked trace StagingTrace (<lambda>). ...
+    """
+    return config.override("check_tracer_leaks", True)
+
+
+def check_tracer_leaks(new_val: bool = True) -> AbstractContextManager[None]:
+    """As :func:`checking_leaks`, switched on or off."""
+    return config.override("check_tracer_leaks", new_val)
+
+
+def explain_cache_misses(new_val: bool = True) -> AbstractContextManager[None]:
+    """Within the block, ``jit`` logs in words why it traces or compiles a function again.
+
+    The logger is that of ``plugjax.core.transforms.cache_misses``, the level ``WARNING``.
+    """
+    return config.override("explain_cache_misses", new_val)
+
+
 def enable_x64(new_val: bool = True) -> AbstractContextManager[None]:
     """Within the block, 64-bit dtypes are kept."""
     return config.override("enable_x64", new_val)

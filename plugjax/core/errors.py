@@ -84,12 +84,39 @@ class NonConcreteBooleanIndexError(IndexError):
 class UnexpectedTracerError(TypeError):
     """A tracer was used after its transformation had finished."""
 
-    def __init__(self, tracer: Tracer) -> None:
+    def __init__(self, tracer: Tracer, message: str = "") -> None:
         super().__init__(
-            f"Encountered an unexpected tracer: {tracer!r} has leaked from a transformation that is over, "
+            f"{message}\n{tracer._origin()}"
+            if message
+            else f"Encountered an unexpected tracer: {tracer!r} has leaked from a transformation that is over, "
             f"through a global, an attribute or a closure.\n{tracer._origin()}\n"
             "Return the value from the transformed function instead of storing it."
         )
+
+
+class CustomJVPException(Exception):  # noqa: N818  # JAX's name
+    """A ``custom_jvp`` function was differentiated with respect to a value that it closes over."""
+
+    def __init__(self, name: str = "") -> None:
+        super().__init__(
+            f"Detected differentiation of the custom_jvp function {name or '<traced>'} with respect to a closed-over value. "
+            "The custom rule says how to differentiate with respect to explicit arguments only: pass the value as one."
+        )
+
+
+class CustomVJPException(Exception):  # noqa: N818  # JAX's name
+    """A ``custom_vjp`` function was differentiated with respect to a value that it closes over."""
+
+    def __init__(self, name: str = "") -> None:
+        super().__init__(
+            f"Detected differentiation of the custom_vjp function {name or '<traced>'} with respect to a closed-over value. "
+            "The custom rule says how to differentiate with respect to explicit arguments only: pass the value as one, or "
+            "use plugjax.closure_convert."
+        )
+
+
+class LeakedTracerError(Exception):
+    """A tracer is still held when its transformation is over, and ``jax_check_tracer_leaks`` is on."""
 
 
 class JaxRuntimeError(RuntimeError):

@@ -14,23 +14,26 @@ from plugjax.core.array import Array, constant, default_placement, transfer
 from plugjax.core.aval import ShapedArray
 from plugjax.core.config import config
 from plugjax.core.device import Placement, common_placement
-from plugjax.core.dtypes import ExtendedDType
-from plugjax.core.host_math import QUIET, enter, leave
+from plugjax.core.enclosing import is_checking
+from plugjax.core.host_kernels import Entry, host_entry, host_kernel, output_avals
 from plugjax.core.jaxpr import ClosedJaxpr, Jaxpr, Var, new_eqn, subjaxprs
+from plugjax.core.operator_programs import NotingTrace, can_note
 from plugjax.core.primitive import Primitive
-from plugjax.core.rules import abstract_eval, impl
+from plugjax.core.rules import unfold_rule
 from plugjax.core.trace import Trace, set_base, state
 from plugjax.core.transforms.compile import compiled_call
+from plugjax.core.transforms.nonfinite import checked
 
 
 class EvalTrace(Trace):
     """Runs primitives at once."""
 
-    __slots__ = ("entries",)
+    __slots__ = ("entries", "operators")
 
     def __init__(self) -> None:
         super().__init__("the evaluator")
         self.entries = caches.new_cache()
+        self.operators: caches.Cache = caches.new_cache()
 
     def process(self, primitive: Primitive, args: Sequence[Any], params: dict[str, Any]) -> Any:
         """Run ``primitive`` on arrays."""
@@ -50,7 +53,24 @@ class EvalTrace(Trace):
             return self._prepare(primitive, args, params)
         return entry(args)
 
+    def operate(self, key: Any, general: Callable[..., Any], *operands: Any) -> Any:
+        """Run an operator, and remember what it does with operands like these."""
+        if not can_note(operands) or is_checking():
+            return general(*operands)
+        noting = NotingTrace(self, operands)
+        state.trace = noting
+        try:
+            result = general(*operands)
+        finally:
+            state.trace = self
+        self.operators[key] = noting.program(general, result)
+        return result
+
     def _prepare(self, primitive: Primitive, args: Sequence[Any], params: dict[str, Any]) -> Any:
+        if primitive.structured:
+            unfold = registry.table(unfold_rule).get(primitive)
+            if unfold is not None:
+                return unfold(*args, **params)
         given = [x._placement for x in args if type(x) is Array]
         chosen = common_placement(given, primitive.name) or default_placement()
         arrays = [x if type(x) is Array else constant(x, chosen) for x in args]
@@ -60,8 +80,8 @@ class EvalTrace(Trace):
             # The configuration was changed by another thread since this thread last looked.
             state.trace = current
             return current._prepare(primitive, arrays, params)
-        if primitive.structured:
-            program = next(subjaxprs(params))
+        program = next(subjaxprs(params), None) if primitive.structured else None
+        if program is not None:
             key = (EvalTrace, self, self._key(primitive, arrays, params, chosen))
             entries = program.memo
         else:
@@ -88,73 +108,23 @@ class EvalTrace(Trace):
         return (key, *params.items()) if params else key
 
 
-def output_avals(
-    primitive: Primitive, avals: Sequence[ShapedArray], params: dict[str, Any]
-) -> list[ShapedArray]:
-    """Avals of the results, as the primitive's abstract evaluation says."""
-    result = registry.table(abstract_eval)[primitive](*avals, **params)
-    return list(result) if primitive.multiple_results else [result]
-
-
-Entry = Callable[[Sequence[Array]], Any]
-
-
 def make_entry(
     primitive: Primitive, avals: list[ShapedArray], params: dict[str, Any], placement: Placement
 ) -> Entry:
     """A closure that runs a primitive on arrays of given avals at a placement."""
     out_avals = output_avals(primitive, avals, params)
-    backend = placement.backend
-    extended = any(isinstance(a.dtype, ExtendedDType) for a in (*avals, *out_avals))
-    if not extended and backend.runs_on_host(primitive, avals, out_avals):
-        rule = registry.table(impl).find(primitive)
-        if rule is not None:
-            return host_entry(rule, params, out_avals, placement, primitive.multiple_results)
+    kernel = host_kernel(primitive, avals, out_avals, params, placement)
+    if kernel is not None:
+        entry = host_entry(kernel, out_avals, placement, primitive.multiple_results, len(avals))
+        if not is_checking():
+            return entry
+        return checked(entry, lambda: single_equation(primitive, avals, params, out_avals))
     run = compiled_call(
         single_equation(primitive, avals, params, out_avals), placement, {"name": primitive.name}
     )
     if primitive.multiple_results:
         return run
     return lambda arrays: run(arrays)[0]
-
-
-def host_entry(
-    kernel: Callable[..., Any],
-    params: dict[str, Any],
-    out_avals: list[ShapedArray],
-    placement: Placement,
-    multiple_results: bool,
-) -> Entry:
-    """A closure around a host kernel."""
-    if params:
-        bare, fixed = kernel, dict(params)
-
-        def kernel(*operands: Any) -> Any:
-            return bare(*operands, **fixed)
-
-    if multiple_results:
-
-        def run_many(arrays: Sequence[Array]) -> Any:
-            operands = [x._host if x._host is not None else x._fetch() for x in arrays]
-            token = enter(QUIET)
-            try:
-                values = kernel(*operands)
-            finally:
-                leave(token)
-            return [Array(a, placement, v) for a, v in zip(out_avals, values, strict=True)]
-
-        return run_many
-    (aval,) = out_avals
-
-    def run(arrays: Sequence[Array]) -> Array:
-        operands = [x._host if x._host is not None else x._fetch() for x in arrays]
-        token = enter(QUIET)
-        try:
-            return Array(aval, placement, kernel(*operands))
-        finally:
-            leave(token)
-
-    return run
 
 
 def single_equation(

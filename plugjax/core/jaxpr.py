@@ -10,7 +10,9 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeAlias
 
 from plugjax.core import effects as effects_module
+from plugjax.core import registry
 from plugjax.core.aval import ShapedArray
+from plugjax.core.config import config
 from plugjax.core.effects import Effects, no_effects
 from plugjax.core.primitive import Primitive
 from plugjax.core.source_info import Source
@@ -169,7 +171,11 @@ class ClosedJaxpr:
 
 
 def memoise(jaxpr: ClosedJaxpr, key: Any, make: Callable[[], Any]) -> Any:
-    """``make()``, kept with the program: derived programs live as long as their source."""
+    """``make()``, kept with the program: derived programs live as long as their source.
+
+    The key is completed by the configuration and the rules in force, on which what is derived depends.
+    """
+    key = (config.fingerprint, key)
     found = jaxpr.memo.get(key)
     if found is None:
         found = jaxpr.memo.setdefault(key, make())
@@ -198,13 +204,18 @@ def eval_jaxpr(jaxpr: Jaxpr, consts: Sequence[Any], *args: Any) -> list[Any]:
     env: dict[Any, Any] = dict(zip(jaxpr.constvars, consts, strict=True))
     env.update(zip(jaxpr.invars, args, strict=True))
     process = state.trace.process
-    for eqn in jaxpr.eqns:
-        operands = [v.val if type(v) is Literal else env[v] for v in eqn.invars]
-        result = process(eqn.primitive, operands, eqn.params)
-        if eqn.primitive.multiple_results:
-            env.update(zip(eqn.outvars, result, strict=True))
-        else:
-            env[eqn.outvars[0]] = result
+    outer = state.source
+    try:
+        for eqn in jaxpr.eqns:
+            operands = [v.val if type(v) is Literal else env[v] for v in eqn.invars]
+            state.source = eqn.source or outer
+            result = process(eqn.primitive, operands, eqn.params)
+            if eqn.primitive.multiple_results:
+                env.update(zip(eqn.outvars, result, strict=True))
+            else:
+                env[eqn.outvars[0]] = result
+    finally:
+        state.source = outer
     return [v.val if type(v) is Literal else env[v] for v in jaxpr.outvars]
 
 
@@ -227,4 +238,7 @@ def new_eqn(
 ) -> JaxprEqn:
     """An equation with its effects worked out from its parameters."""
     found = effects_module.jaxpr_effects(params) if primitive.structured else no_effects
+    effect = registry.table(effects_module.effects_rule).get(primitive)
+    if effect is not None:
+        found |= effect(**params)
     return JaxprEqn(invars, outvars, primitive, params, found, source)

@@ -78,7 +78,7 @@ def _eqn(eqn: JaxprEqn, names: _Names, indent: int) -> str:
     left = " ".join(f"{names(v)}:{v.aval.str_short(True)}" for v in eqn.outvars)
     params = _params(eqn, names, indent)
     operands = "".join(f" {_atom(v, names)}" for v in eqn.invars)
-    return f"{left} = {eqn.primitive.name}{params}{operands}"
+    return f"{left}{' = ' if left else ''}{eqn.primitive.name}{params}{operands}"
 
 
 def _shown(eqn: JaxprEqn) -> dict[str, Any]:

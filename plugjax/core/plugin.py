@@ -1,15 +1,17 @@
-"""The core as a plugin: the rules of the call primitive ``jit``."""
+"""The core as a plugin: the rules of calls."""
 
 from __future__ import annotations
 
 from plugjax.core.hookspecs import PluginInfo, hookimpl
 from plugjax.core.rules import RuleSet
-from plugjax.core.transforms import call
+from plugjax.core.transforms import call, checkpoint, custom_jvp, custom_vjp, custom_vmap
 
-plugjax_plugin = PluginInfo("core", provides=("primitive jit",))
+plugjax_plugin = PluginInfo(
+    "core", provides=("primitives of calls: jit, checkpoint, custom_jvp, custom_vjp, custom_vmap",)
+)
 
 
 @hookimpl
 def plugjax_rules() -> list[RuleSet]:
-    """Rules of ``jit``."""
-    return [call.rules]
+    """Rules of ``jit`` and of calls with rules of the user's own."""
+    return [call.rules, checkpoint.rules, custom_jvp.rules, custom_vjp.rules, custom_vmap.rules]

@@ -72,6 +72,21 @@ def broadcast_prefix(
     ]
 
 
+def register(
+    kind: type[Any],
+    flatten_node: Callable[[Any], tuple[Iterable[Any], Any]],
+    unflatten_node: Callable[[Any, Iterable[Any]], Any],
+) -> None:
+    """Make a class a container.
+
+    Args:
+        kind: the class.
+        flatten_node: gives its children, and what of it is no child: hashable and comparable.
+        unflatten_node: the container from the latter and children.
+    """
+    optree.register_pytree_node(kind, flatten_node, unflatten_node, namespace=NAMESPACE)
+
+
 def paths(tree: Any) -> list[str]:
     """The path of each leaf, as Python writes it: ``['w'][0]``."""
     accessors = optree.tree_accessors(tree, namespace=NAMESPACE)
@@ -79,8 +94,28 @@ def paths(tree: Any) -> list[str]:
 
 
 def first_difference(a: PyTreeDef, b: PyTreeDef) -> str:
-    """Words for where two structures differ."""
-    return f"expected {_plain(a)}, got {_plain(b)}"
+    """Words for two structures that differ, and for the first place where they do."""
+    return f"expected {_plain(a)}, got {_plain(b)}; {_difference(a, b, '')}"
+
+
+def _difference(a: PyTreeDef, b: PyTreeDef, path: str) -> str:
+    place = f"at {path}" if path else "at the top"
+    if a.type is not b.type or a.entries() != b.entries():
+        return f"{place} the former has {_node(a)}, the latter {_node(b)}"
+    steps = a.one_level().accessors() if a.num_children else ()
+    for step, child, other in zip(steps, a.children(), b.children(), strict=True):
+        if child != other:
+            return _difference(child, other, path + step.codify(""))
+    return f"{place} the metadata of {_node(a)} differ"
+
+
+def _node(treedef: PyTreeDef) -> str:
+    if treedef.is_leaf():
+        return "a leaf"
+    if treedef.type is type(None):
+        return "None"
+    words = f"a {treedef.type.__name__} of {treedef.num_children}"
+    return f"{words} with keys {treedef.entries()}" if issubclass(treedef.type, dict) else words
 
 
 def _plain(treedef: PyTreeDef) -> str:

@@ -188,7 +188,8 @@ class Registry:
             table.clear()
             self._fill(table)
         self.generation = next(_generations)
-        caches.clear_all()
+        if self is _active:
+            _rules_changed(self)
 
     def _add(self, rule_set: RuleSet, plugin: str) -> None:
         for rule in rule_set.rules:
@@ -332,7 +333,14 @@ def _discover() -> Registry:
     with _active_lock:
         if _active is None:
             _active = Registry().discover()
+            _rules_changed(_active)
         return _active
+
+
+def _rules_changed(registry: Registry | None) -> None:
+    """Other rules are in force: no cache key is as before, so what was cached is of no use."""
+    config.use_generation(registry.generation if registry is not None else 0)
+    caches.clear_all()
 
 
 @contextmanager
@@ -341,12 +349,12 @@ def use(registry: Registry) -> Iterator[Registry]:
     global _active
     previous = _active
     _active = registry
-    caches.clear_all()
+    _rules_changed(registry)
     try:
         yield registry
     finally:
         _active = previous
-        caches.clear_all()
+        _rules_changed(previous)
 
 
 def table(kind: RuleKind[Any], platform: str | None = None) -> RuleTable:

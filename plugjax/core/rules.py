@@ -158,11 +158,19 @@ class LazyRules:
 
 
 # The kinds that evaluation and staging read; transformations declare theirs in their own modules.
+unfold_rule: RuleKind[Callable[..., Any]] = RuleKind(
+    "unfold",
+    "(*args, **params) -> list: bind, under the current trace, what a call with a rule of its own stands for",
+)
 abstract_eval: RuleKind[Callable[..., Any]] = RuleKind(
     "abstract_eval", "(*avals, **params) -> aval, or a list of avals"
 )
 impl: RuleKind[Callable[..., Any]] = RuleKind(
     "impl", "(*numpy_arrays, **params) -> numpy array, or a list of them"
+)
+scalar_impl: RuleKind[Callable[..., Any]] = RuleKind(
+    "scalar_impl",
+    "(*numpy_scalars) -> numpy scalar: `impl` for operands of rank 0 and no parameters",
 )
 lowering: RuleKind[Callable[..., Any]] = RuleKind(
     "lowering", "(ctx, *mlir_values, **params) -> MLIR value, or a list of them"

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import sys
 from types import CodeType, FrameType
+from typing import Any
 
 _ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 # Packages whose frames are not the user's: plugjax, and what it calls back through.
@@ -37,13 +38,14 @@ def is_internal(code: CodeType) -> bool:
 
 
 class Source:
-    """A place in the user's program: a code object and an instruction."""
+    """A place in the user's program: a code object and an instruction; ``within`` are transformations around it, if noted."""
 
-    __slots__ = ("code", "instruction")
+    __slots__ = ("code", "instruction", "within")
 
-    def __init__(self, code: CodeType, instruction: int) -> None:
+    def __init__(self, code: CodeType, instruction: int, within: tuple[Any, ...] = ()) -> None:
         self.code = code
         self.instruction = instruction
+        self.within = within
 
     @property
     def file(self) -> str:

@@ -10,10 +10,11 @@ Invariant: while a rule of a trace runs, the current trace is that trace's paren
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from plugjax.core.aval import ShapedArray
+from plugjax.core.config import config
 from plugjax.core.errors import (
     ConcretizationTypeError,
     TracerArrayConversionError,
@@ -21,6 +22,7 @@ from plugjax.core.errors import (
     TracerIntegerConversionError,
 )
 from plugjax.core.operators import ArrayOperators
+from plugjax.core.source_info import Source
 
 if TYPE_CHECKING:
     from plugjax.core.primitive import Primitive
@@ -33,6 +35,8 @@ class Trace:
 
     alive: bool
     origin: str
+    # What operators of arrays do under this trace, by name and operands: only the evaluator remembers.
+    operators: Mapping[Any, Callable[..., Any]] = {}
 
     def __init__(self, origin: str = "") -> None:
         self.alive = True
@@ -42,9 +46,15 @@ class Trace:
         """Interpret ``primitive`` on ``args``."""
         raise TypeError(f"{type(self).__name__} does not interpret primitives")
 
+    def operate(self, key: Any, general: Callable[..., Any], *operands: Any) -> Any:
+        """Run an operator of arrays that ``operators`` holds nothing for."""
+        return general(*operands)
+
     def finish(self) -> None:
         """Mark the trace as over: its tracers have leaked if they are met again."""
         self.alive = False
+        if config.read("check_tracer_leaks"):
+            state.ended.append(self)
 
 
 class Tracer(ArrayOperators):
@@ -123,6 +133,10 @@ class _State(threading.local):
     def __init__(self) -> None:
         self.trace: Trace = _State.base()
         self.axes: tuple[Any, ...] = ()
+        # The user's line that is being interpreted, while a program is: it goes on to what is derived from it.
+        self.source: Source | None = None
+        # Traces that are over and have not been looked at for leaks: see core.leaks.
+        self.ended: list[Trace] = []
 
 
 state = _State()

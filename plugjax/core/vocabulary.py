@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from plugjax.core import dtypes
+from plugjax.core.array import aval_of
 from plugjax.core.aval import ShapedArray
 from plugjax.core.primitive import Primitive
 
@@ -24,15 +25,45 @@ reshape_p = Primitive("reshape")
 reduce_sum_p = Primitive("reduce_sum")
 mul_p = Primitive("mul")
 select_n_p = Primitive("select_n")
+stop_gradient_p = Primitive("stop_gradient")
+optimization_barrier_p = Primitive("optimization_barrier", multiple_results=True)
 
 
 class Zero:
-    """A symbolic zero tangent or cotangent of an aval: nothing is computed with it."""
+    """A symbolic zero tangent or cotangent of an aval: nothing is computed with it.
+
+    Rules of custom derivatives that ask for symbolic zeros are given it under the name ``SymbolicZero``.
+    """
 
     __slots__ = ("aval",)
 
     def __init__(self, aval: ShapedArray) -> None:
         self.aval = aval
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Sizes of the axes."""
+        return self.aval.shape
+
+    @property
+    def dtype(self) -> Any:
+        """Dtype of the elements."""
+        return self.aval.dtype
+
+    @property
+    def ndim(self) -> int:
+        """Number of axes."""
+        return self.aval.ndim
+
+    @property
+    def size(self) -> int:
+        """Number of elements."""
+        return self.aval.size
+
+    @staticmethod
+    def from_primal_value(value: Any) -> Zero:
+        """The zero in the tangent space of an array."""
+        return Zero(aval_of(value).to_tangent_aval())
 
     def __repr__(self) -> str:
         return f"Zero({self.aval.str_short()})"

@@ -9,7 +9,7 @@ from plugjax.core import pytree
 from plugjax.core.array import aval_of
 from plugjax.core.aval import ShapedArray
 from plugjax.core.errors import LoweringError
-from plugjax.core.jaxpr import ClosedJaxpr
+from plugjax.core.jaxpr import ClosedJaxpr, subjaxprs
 from plugjax.core.transforms.compile import run_passes
 from plugjax.core.transforms.jit import JitFunction, jit
 
@@ -84,7 +84,11 @@ def _trace(name: str, entry: Entry, parameters: Any, platform: str) -> TracedEnt
         state_outputs, out_tree = _updated(name, traced, leaves, tree)
     program = run_passes(traced.jaxpr, platform)
     if program.effects:
-        raise LoweringError(f"export: entry point {name!r} has effects {set(program.effects)}")
+        calls = ", ".join(sorted(_effectful(program)))
+        raise LoweringError(
+            f"export: entry point {name!r} has effects {set(program.effects)}, and there is no Python where it runs: {calls}. "
+            "Leave these calls out of what is exported."
+        )
     return TracedEntry(
         name,
         program,
@@ -94,6 +98,18 @@ def _trace(name: str, entry: Entry, parameters: Any, platform: str) -> TracedEnt
         pytree.paths(tuple(entry.args)),
         out_tree,
     )
+
+
+def _effectful(program: ClosedJaxpr) -> set[str]:
+    """Names of the primitives that have effects, with the functions that they call."""
+    found: set[str] = set()
+    for eqn in program.eqns:
+        if eqn.effects and not eqn.primitive.structured:
+            called = getattr(eqn.params.get("callback"), "name", None)
+            found.add(eqn.primitive.name + (f" of {called!r}" if called else ""))
+        for inner in subjaxprs(eqn.params):
+            found |= _effectful(inner)
+    return found
 
 
 def _updated(name: str, traced: Any, leaves: list[Any], tree: Any) -> tuple[int, Any]:

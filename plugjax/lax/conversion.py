@@ -18,13 +18,12 @@ from plugjax.core.transforms.batching import batching_rule
 from plugjax.core.transforms.jvp import jvp_rule
 from plugjax.core.transforms.physical import physical_rule
 from plugjax.core.transforms.transpose import transpose_rule
-from plugjax.core.vocabulary import Zero, convert_element_type_p, moveaxis
+from plugjax.core.vocabulary import Zero, convert_element_type_p, moveaxis, stop_gradient_p
 from plugjax.lax.families import ANY, elementwise, elementwise_batching, linear, zero_derivative
 
 rules = RuleSet(__name__)
 
 bitcast_convert_type_p = Primitive("bitcast_convert_type")
-stop_gradient_p = Primitive("stop_gradient")
 copy_p = Primitive("copy")
 
 elementwise(rules, stop_gradient_p, accepts=ANY, differentiable=False)

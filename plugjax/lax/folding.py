@@ -17,6 +17,7 @@ from plugjax.core.transforms.simplify import fold_rule
 from plugjax.core.vocabulary import convert_element_type_p
 from plugjax.lax.arithmetic import add_p, mul_p, neg_p, sub_p
 from plugjax.lax.comparison import and_p, eq_p, ge_p, gt_p, le_p, lt_p, ne_p, not_p, or_p
+from plugjax.lax.selection import clamp_p
 
 rules = RuleSet(__name__)
 
@@ -57,3 +58,8 @@ def _fold_conversion(x: Any, *, new_dtype: DType, weak_type: bool) -> Any:
     converted = x.astype(new_dtype)
     # Values that the new dtype does not have are left to the backends, which saturate.
     return converted if converted == x else None
+
+
+@rules.define(fold_rule, clamp_p)
+def _fold_clamp(low: Any, x: Any, high: Any) -> Any:
+    return np.minimum(np.maximum(x, low), high) if x.dtype.kind in "iu" else None

@@ -10,12 +10,16 @@ from plugjax.core.primitive import Primitive
 from plugjax.core.registry import Registry
 from plugjax.core.rules import RuleKind, RuleSet
 from plugjax.lax.arithmetic import rules as arithmetic_rules
+from plugjax.lax.barrier import rules as barrier_rules
+from plugjax.lax.callback import rules as callback_rules
+from plugjax.lax.collectives import rules as collectives_rules
 from plugjax.lax.comparison import rules as comparison_rules
 from plugjax.lax.complex import rules as complex_rules
 from plugjax.lax.control_flow import rule_sets as control_flow_rules
 from plugjax.lax.conversion import rules as conversion_rules
-from plugjax.lax.derived import derive
 from plugjax.lax.convolution import rules as convolution_rules
+from plugjax.lax.debug_callback import rules as debug_callback_rules
+from plugjax.lax.derived import derive
 from plugjax.lax.dot import rules as dot_rules
 from plugjax.lax.dynamic_slicing import rules as dynamic_slicing_rules
 from plugjax.lax.exponential import rules as exponential_rules
@@ -40,6 +44,10 @@ def plugjax_rules() -> list[RuleSet]:
     """Abstract evaluation, derivatives and batching of the lax primitives."""
     return [
         arithmetic_rules,
+        barrier_rules,
+        callback_rules,
+        debug_callback_rules,
+        collectives_rules,
         comparison_rules,
         complex_rules,
         conversion_rules,

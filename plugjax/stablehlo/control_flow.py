@@ -13,7 +13,7 @@ import numpy as np
 
 from plugjax.core.aval import ShapedArray
 from plugjax.core.dtypes import INT32
-from plugjax.core.jaxpr import ClosedJaxpr
+from plugjax.core.jaxpr import ClosedJaxpr, Literal
 from plugjax.core.rules import RuleSet, lowering
 from plugjax.core.transforms.call import jit_p
 from plugjax.lax.control_flow import cond_p, scan_p, while_p
@@ -36,6 +36,10 @@ def _jit(ctx: EqnContext, *operands: Value, jaxpr: ClosedJaxpr, name: str) -> li
 def _cond(
     ctx: EqnContext, index: Value, *operands: Value, branches: tuple[ClosedJaxpr, ...]
 ) -> list[Value]:
+    known = ctx.eqn.invars[0]
+    if isinstance(known, Literal):
+        # IREE 3.13 loses results of a branch that a constant chooses, if another one calls Python.
+        return ctx.inline(branches[min(max(int(known.val), 0), len(branches) - 1)], operands)
     types = [mlir.type_of(aval) for aval in ctx.avals_out]
     case = mlir.op("stablehlo.case", types, [index], None, len(branches))
     for region, branch in zip(case.regions, branches, strict=True):

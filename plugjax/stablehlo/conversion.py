@@ -5,7 +5,7 @@ from __future__ import annotations
 from plugjax.core.aval import ShapedArray
 from plugjax.core.dtypes import BOOL, DType
 from plugjax.core.rules import RuleSet, lowering
-from plugjax.core.vocabulary import convert_element_type_p
+from plugjax.core.vocabulary import convert_element_type_p, stop_gradient_p
 from plugjax.lax import conversion as lax
 from plugjax.stablehlo import mlir
 from plugjax.stablehlo.comparison import compare
@@ -41,6 +41,6 @@ def _bitcast(ctx: EqnContext, x: Value, *, new_dtype: DType) -> Value:
     return mlir.value("stablehlo.bitcast_convert", ctx.avals_out[0], [x])
 
 
-@rules.define(lowering, lax.stop_gradient_p, lax.copy_p)
+@rules.define(lowering, stop_gradient_p, lax.copy_p)
 def _identity(ctx: EqnContext, x: Value) -> Value:
     return x

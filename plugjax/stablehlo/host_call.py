@@ -18,7 +18,7 @@ from plugjax.core import registry
 from plugjax.core.aval import ShapedArray
 from plugjax.core.config import config
 from plugjax.core.errors import FallbackWarning, LoweringError
-from plugjax.core.jaxpr import JaxprEqn
+from plugjax.core.jaxpr import JaxprEqn, Var
 from plugjax.core.primitive import Primitive
 from plugjax.core.rules import impl
 
@@ -45,6 +45,8 @@ class HostCall:
         name: for messages.
         effectful: whether it does more than compute its results, so that it must run even if nobody
             uses them.
+        cacheable: whether another process can make the same call: a program that calls functions of
+            this one alone is not kept.
     """
 
     kernel: Callable[..., tuple[np.ndarray[Any, Any], ...]]
@@ -52,6 +54,16 @@ class HostCall:
     out_avals: tuple[ShapedArray, ...]
     name: str
     effectful: bool = False
+    cacheable: bool = True
+
+
+class Token(Var):
+    """A variable that puts effects in order, first among operands and results of ordered calls.
+
+    Made by ``plugjax.stablehlo.ordering``.
+    """
+
+    __slots__ = ()
 
 
 def host_call(eqn: JaxprEqn, platform: str) -> HostCall:
@@ -76,13 +88,37 @@ def host_call(eqn: JaxprEqn, platform: str) -> HostCall:
 
 def kernel_call(eqn: JaxprEqn, kernel: Callable[..., Any]) -> HostCall:
     """The call of a host kernel for an equation, with nothing asked."""
+    return called_from(eqn, _adapted(kernel, eqn))
+
+
+def called_from(
+    eqn: JaxprEqn,
+    kernel: Callable[..., tuple[np.ndarray[Any, Any], ...]],
+    *,
+    cacheable: bool = True,
+) -> HostCall:
+    """The call of a function that does an equation; a token goes past the function."""
+    if eqn.outvars and type(eqn.outvars[0]) is Token:
+        kernel = _past_token(kernel)
     return HostCall(
-        _adapted(kernel, eqn),
+        kernel,
         tuple(v.aval for v in eqn.invars),
         tuple(v.aval for v in eqn.outvars),
         eqn.primitive.name,
         bool(eqn.effects),
+        cacheable,
     )
+
+
+def _past_token(
+    kernel: Callable[..., tuple[np.ndarray[Any, Any], ...]],
+) -> Callable[..., tuple[np.ndarray[Any, Any], ...]]:
+    def call(
+        token: np.ndarray[Any, Any], *arrays: np.ndarray[Any, Any]
+    ) -> tuple[np.ndarray[Any, Any], ...]:
+        return (np.array(token), *kernel(*arrays))
+
+    return call
 
 
 def fallback_policy(primitive: Primitive, platform: str) -> str:

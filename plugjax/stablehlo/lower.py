@@ -12,6 +12,7 @@ from plugjax.stablehlo import mlir
 from plugjax.stablehlo.context import EmitHostCall, ModuleContext, as_symbol
 from plugjax.stablehlo.host_call import HostCall
 from plugjax.stablehlo.mlir import Module
+from plugjax.stablehlo.ordering import with_order
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +62,7 @@ def lower_module(
     """
     with mlir.new_module(as_symbol(name)) as module:
         context = ModuleContext(module, platform, emit_host_call)
-        main = context.write_function(jaxpr, "main", public=True)
+        main = context.write_function(with_order(jaxpr), "main", public=True)
         if donated:
             _mark_donated(main, jaxpr, donated)
     return LoweredModule(module, tuple(context.host_calls))

@@ -10,8 +10,8 @@ from plugjax.core.rules import LazyRules, RuleSet
 plugjax_plugin = PluginInfo("stablehlo", provides=("lowering of the lax primitives to StableHLO",))
 
 _FAMILIES = (
-    "arithmetic", "comparison", "complex", "control_flow", "conversion", "convolution", "dot", "exponential",
-    "gather_scatter", "joining", "random", "reduction", "selection", "shape", "slicing", "sorting",
+    "arithmetic", "barrier", "callback", "comparison", "complex", "control_flow", "conversion", "convolution", "dot", "exponential",
+    "gather_scatter", "joining", "ordering", "random", "reduction", "selection", "shape", "slicing", "sorting",
     "special", "trigonometric",
 )  # fmt: skip
 
@@ -23,4 +23,4 @@ def _load_rules() -> list[RuleSet]:
 @hookimpl
 def plugjax_rules() -> list[LazyRules]:
     """Lowering rules; loaded when the first program is lowered, and left out without jaxlib."""
-    return [LazyRules(kinds=("lowering",), load=_load_rules, needs=("jaxlib",))]
+    return [LazyRules(kinds=("lowering", "ordering"), load=_load_rules, needs=("jaxlib",))]

@@ -10,8 +10,8 @@ import numpy as np
 import plugjax
 from plugjax.core import Primitive, dtypes, pytree
 from plugjax.core.array import as_array, aval_of
-from plugjax.core.jaxpr import ClosedJaxpr, subjaxprs
-from plugjax.core.transforms.linearize import linearize_flat
+from plugjax.core.jaxpr import ClosedJaxpr, Var, subjaxprs
+from plugjax.core.transforms.linearize import TapeTracer, linearize_flat
 from plugjax.testing.row import Op
 
 SEED = 7
@@ -228,8 +228,9 @@ def tape_primitives(op: Op) -> set[Primitive]:
         for eqn in linearized.tape.eqns:
             found.add(eqn.primitive)
             if op.reverse:
+                linear = [type(x) is TapeTracer for x in eqn.operands]
                 for inner in subjaxprs(eqn.params):
-                    found |= _primitives(inner)
+                    found |= _on_tangents(inner, linear)
     return found
 
 
@@ -246,9 +247,19 @@ def _ones(y: Any) -> Any:
     return np.ones(y.shape, dtype) if dtype != dtypes.float0 else np.zeros(y.shape, dtype)
 
 
-def _primitives(program: ClosedJaxpr) -> set[Primitive]:
-    found = {eqn.primitive for eqn in program.jaxpr.eqns}
-    for eqn in program.jaxpr.eqns:
-        for inner in subjaxprs(eqn.params):
-            found |= _primitives(inner)
+def _on_tangents(jaxpr: ClosedJaxpr, linear: Sequence[bool]) -> set[Primitive]:
+    """Primitives of a program that work on what comes from tangents; others compute residuals again.
+
+    The inputs of the program are the last operands of the equation that holds it.
+    """
+    invars = jaxpr.jaxpr.invars
+    live = {v for v, t in zip(invars, linear[len(linear) - len(invars) :], strict=True) if t}
+    found: set[Primitive] = set()
+    for eqn in jaxpr.eqns:
+        flags = [type(v) is Var and v in live for v in eqn.invars]
+        if any(flags):
+            live.update(eqn.outvars)
+            found.add(eqn.primitive)
+            for inner in subjaxprs(eqn.params):
+                found |= _on_tangents(inner, flags)
     return found

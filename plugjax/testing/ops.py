@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from plugjax.testing.row import Op
+from plugjax.testing.rows_callbacks import CALLBACKS
+from plugjax.testing.rows_calls import CALLS
 from plugjax.testing.rows_collectives import COLLECTIVES
 from plugjax.testing.rows_elementwise import ELEMENTWISE
 from plugjax.testing.rows_indexing import INDEXING
@@ -17,7 +19,9 @@ OPS: list[Op] = [
     *INDEXING,
     *REDUCTIONS,
     *WINDOWED,
+    *CALLS,
     *CONTROL_FLOW,
     *COLLECTIVES,
+    *CALLBACKS,
     *RANDOM,
 ]

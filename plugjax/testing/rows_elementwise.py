@@ -10,7 +10,13 @@ import scipy.special
 
 from plugjax import lax
 from plugjax.core import Primitive
-from plugjax.core.vocabulary import add_any_p, convert_element_type_p, mul_p, select_n_p
+from plugjax.core.vocabulary import (
+    add_any_p,
+    convert_element_type_p,
+    mul_p,
+    select_n_p,
+    stop_gradient_p,
+)
 from plugjax.testing.row import (
     Op,
     Sampler,
@@ -153,6 +159,6 @@ ELEMENTWISE: Sequence[Op] = (
     Op("bitcast_convert_type", lax.bitcast_convert_type_p,
        lambda lax, x: lax.bitcast_convert_type(x, np.int32), lambda x: x.view(np.int32),
        real(-2, 2), rtol=0),
-    unary(lax.stop_gradient_p, "stop_gradient", lambda x: x, real(-2, 2), 0),
+    unary(stop_gradient_p, "stop_gradient", lambda x: x, real(-2, 2), 0),
     unary(lax.copy_p, lambda lax, x: lax.copy_p.bind(x), lambda x: x, real(-2, 2)),
 )  # fmt: skip

@@ -17,7 +17,6 @@ from plugjax.core import (
     Registry,
     RuleKind,
     RuleSet,
-    abstract_eval,
     hookimpl,
     impl,
     jvp_rule,
@@ -232,7 +231,39 @@ def test_generation_changes_compiled_programs():
             if name != "compile-by-backend":
                 built.load(loaded)
         built.load(plugin(rules, name="replacement"))
+        key = plugjax.config.fingerprint
         with registry.use(built):
             assert float(f(np.float32(1.0))) == 42
+            # The generation is in the fingerprint, which every key holds.
+            assert plugjax.config.fingerprint == (built.generation, *key[1:]) != key
+        assert plugjax.config.fingerprint is key
         assert float(f(np.float32(1.0))) == before
-    assert abstract_eval
+
+
+def test_generation_changes_derived_programs_and_eager_entries():
+    """What was derived from a program, or kept for an eager operation, under other rules is not used."""
+    from plugjax.core import batching_rule
+    from plugjax.lax import sin_p
+
+    x = np.ones(3, np.float32)
+    program = plugjax.jit(lambda x: sin_p.bind(x))
+    traced = plugjax.make_jaxpr(program)(np.float32(1))
+    mapped = plugjax.vmap(plugjax.core.jaxpr_as_fun(traced))
+    with plugjax.default_device("numpy"):
+        (before,) = mapped(x)
+        eager = float(sin_p.bind(np.float32(1.0)))
+        built = Registry()
+        for name, loaded in registry.active()._manager.list_name_plugin():
+            if name != "compile-by-backend":
+                built.load(loaded)
+
+        def negated(axis, args, dims):
+            return sin_p.bind(args[0] * -1), dims[0]
+
+        built.load(plugin(rule_set(batching_rule, sin_p, negated, replace=True), name="negated"))
+        built.load(plugin(rule_set(impl, sin_p, lambda x: x + 2, replace=True), name="plus"))
+        with registry.use(built):
+            assert float(sin_p.bind(np.float32(1.0))) == 3.0
+            np.testing.assert_array_equal(mapped(x)[0], np.ones(3))
+        np.testing.assert_array_equal(mapped(x)[0], before)
+        assert float(sin_p.bind(np.float32(1.0))) == eager

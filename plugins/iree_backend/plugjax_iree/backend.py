@@ -114,11 +114,12 @@ class IreeBackend(Backend):
     ) -> bytes:
         text = lowered.as_text(generic=True)
         extra = {k: str(v) for k, v in options.items() if k not in ("name", "donated")}
-        cache = default_cache() if config.read("use_compilation_cache") else None
+        keep = config.read("use_compilation_cache") and all(c.cacheable for c in lowered.host_calls)
+        cache = default_cache() if keep else None
         key = ""
         if cache is not None:
-            # Calls to Python included: the text has their names and types, and whoever loads the module
-            # supplies the functions.
+            # Calls of host kernels included: the text has their names and types, and whoever loads the
+            # module supplies the functions.
             parts = (text, *target.flags(), *compiler_fingerprint(), repr(sorted(extra.items())))
             key = cache.key("iree", *parts)
             stored = cache.get(key)

@@ -15,6 +15,7 @@ import numpy as np
 
 from plugjax.core import ClosedJaxpr, Literal, impl, registry
 from plugjax.core.errors import MissingRuleError
+from plugjax.core.host_kernels import scalar_kernel
 from plugjax.core.jaxpr import JaxprEqn, Var, memoise
 from plugjax.core.transforms.compile import run_passes
 from plugjax_numpy.kernels import fresh, ufunc
@@ -101,7 +102,13 @@ def generate(jaxpr: ClosedJaxpr) -> Generated:
         if in_place is not kernels.get(eqn.primitive):
             in_place = None  # another plugin has replaced the kernel
         operands = ", ".join(writer.atom(v) for v in eqn.invars)
-        if in_place is not None:
+        scalar = None
+        if in_place is not None and not eqn.outvars[0].aval.shape:
+            scalar = scalar_kernel(eqn.primitive)
+        if scalar is not None:
+            function = writer.kernel(("scalar", eqn.primitive), scalar, eqn.primitive.name)
+            lines.append(f"{writer.name(eqn.outvars[0])} = {function}({operands})")
+        elif in_place is not None:
             function = writer.kernel(eqn.primitive, in_place, eqn.primitive.name)
             (out,) = eqn.outvars
             reused = next((v for v in dying if v in owned and _fits(v, out)), None)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from plugjax.core import RuleKind, RuleSet, impl
+from plugjax.core.rules import scalar_impl
 
 # A ufunc: the kernel takes ``out=``, gives fresh memory without it, and has no parameters.
 ufunc: RuleKind[Callable[..., Any]] = RuleKind("ufunc", "(*arrays, out=array) -> array")
@@ -25,7 +26,9 @@ def _always() -> bool:
     return True
 
 
-def define_ufunc(rules: RuleSet, primitive: Any, function: Any) -> None:
-    """The kernel of a primitive is a NumPy ufunc."""
+def define_ufunc(rules: RuleSet, primitive: Any, function: Any, scalar: Any = None) -> None:
+    """The kernel of a primitive is a NumPy ufunc; ``scalar`` is the same function of NumPy scalars, faster."""
     rules.define(impl, primitive)(function)
     rules.define(ufunc, primitive)(function)
+    if scalar is not None:
+        rules.define(scalar_impl, primitive)(scalar)

@@ -12,7 +12,7 @@ plugjax_plugin = PluginInfo(
 )
 
 _FAMILIES = (
-    "arithmetic", "comparison", "complex", "control_flow", "conversion", "convolution", "dot", "exponential", "gather_scatter",
+    "arithmetic", "barrier", "callback", "comparison", "complex", "control_flow", "conversion", "convolution", "dot", "exponential", "gather_scatter",
     "joining", "random", "reduction", "selection", "shape", "slicing", "sorting", "special", "trigonometric",
 )  # fmt: skip
 
@@ -28,7 +28,7 @@ def _load_backend() -> Backend:
 @hookimpl
 def plugjax_rules() -> list[LazyRules]:
     """Host kernels; loaded when the first primitive runs."""
-    return [LazyRules(kinds=("impl", "ufunc", "fresh"), load=_load_rules)]
+    return [LazyRules(kinds=("impl", "scalar_impl", "ufunc", "fresh"), load=_load_rules)]
 
 
 @hookimpl

@@ -2,7 +2,8 @@
 
 Every value is an array and the place of its batch axis, or an array without one. A primitive's rule computes all
 instances at once and says where the batch axis of the result is. Invariant: a tracer of this trace has a batch axis; a
-value without one is no tracer, and operations on such values alone are done by the parent, once.
+value without one is no tracer, and operations on such values alone are done by the parent, once, unless they work along
+the axis by its name.
 """
 
 from __future__ import annotations
@@ -14,6 +15,9 @@ from plugjax.core import pytree, registry
 from plugjax.core.array import Array, as_array, aval_of
 from plugjax.core.aval import ShapedArray
 from plugjax.core.jaxpr import ClosedJaxpr, eval_closed, memoise
+from plugjax.core.leaks import ends_trace
+from plugjax.core.named_axes import Axis as Axis
+from plugjax.core.named_axes import uses_axis
 from plugjax.core.primitive import Primitive
 from plugjax.core.rules import RuleKind
 from plugjax.core.trace import Trace, Tracer, state
@@ -27,22 +31,6 @@ batching_rule: RuleKind[BatchingFn] = RuleKind(
     "(axis, args, dims, **params) -> (out, out_dim); axis.size and axis.name describe the batch axis, a dim is None for "
     "an operand without one",
 )
-
-
-class Axis:
-    """The axis that a ``vmap`` maps over."""
-
-    __slots__ = ("name", "size")
-
-    def __init__(self, size: int, name: Any = None) -> None:
-        self.size = size
-        self.name = name
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Axis) and (self.size, self.name) == (other.size, other.name)
-
-    def __hash__(self) -> int:
-        return hash((self.size, self.name))
 
 
 class BatchTracer(Tracer):
@@ -59,7 +47,12 @@ class BatchTracer(Tracer):
         self.aval = ShapedArray(shape[:bdim] + shape[bdim + 1 :], full.dtype, full.weak_type)
 
     def __repr__(self) -> str:
-        return f"BatchTracer<{self.aval.str_short()}, batch axis {self.bdim}>: {self.val!r}"
+        trace = self._trace
+        axis = trace.axis if isinstance(trace, BatchTrace) else None
+        words = f" of size {axis.size}" if axis is not None else ""
+        if axis is not None and axis.name is not None:
+            words += f", name {axis.name!r}"
+        return f"BatchTracer<{self.aval.str_short()}, batch axis {self.bdim}{words}>: {self.val!r}"
 
 
 class BatchTrace(Trace):
@@ -90,7 +83,9 @@ class BatchTrace(Trace):
         state.trace = self.parent
         try:
             if not batched:
-                return self.parent.process(primitive, values, params)
+                name = self.axis.name
+                if name is None or not uses_axis(name, primitive, params):
+                    return self.parent.process(primitive, values, params)
             out, out_dim = self.rules[primitive](self.axis, values, dims, **params)
         finally:
             state.trace = previous
@@ -116,6 +111,7 @@ def materialize(x: Any, bdim: int | None, axis: Axis, destination: int = 0) -> A
     return moveaxis(x if hasattr(x, "ndim") else as_array(x), bdim, destination)
 
 
+@ends_trace
 def batch_flat(
     function: Callable[..., Sequence[Any]],
     axis: Axis,
@@ -128,7 +124,7 @@ def batch_flat(
     previous, axes = state.trace, state.axes
     state.trace = trace
     if axis.name is not None:
-        state.axes = (*axes, (axis, trace))
+        state.axes = (*axes, axis)
     try:
         pairs = [trace.unwrap(y) for y in function(*args)]
     finally:

@@ -1,4 +1,4 @@
-"""The call primitive ``jit``: a program as one equation.
+"""Calls: a program as one equation, and the primitive ``jit``.
 
 Transformations work on the program and keep it one equation, so that backends compile it as one; derived programs are kept
 with their source.
@@ -6,7 +6,7 @@ with their source.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from plugjax.core.aval import ShapedArray
@@ -29,27 +29,82 @@ rules = RuleSet(__name__)
 
 jit_p = Primitive("jit", multiple_results=True, structured=True)
 
-
-@rules.define(abstract_eval, jit_p)
-def _jit_avals(*avals: ShapedArray, jaxpr: ClosedJaxpr, **_: Any) -> list[ShapedArray]:
-    return jaxpr.out_avals
+Derived = Callable[[str, dict[str, Any]], dict[str, Any]]
 
 
-@rules.define(jvp_rule, jit_p)
-def _jit_jvp(
-    primals: Sequence[Any], tangents: Sequence[Any], *, jaxpr: ClosedJaxpr, name: str
-) -> tuple[list[Any], list[Any]]:
-    nonzeros = [type(t) is not Zero for t in tangents]
-    derivative, nonzero_out = jvp_jaxpr(jaxpr, nonzeros)
-    given = [t for t in tangents if type(t) is not Zero]
-    results = jit_p.bind(*primals, *given, jaxpr=derivative, name=f"jvp({name})")
-    count = len(jaxpr.out_avals)
-    found = iter(results[count:])
-    outs_dot = [
-        next(found) if nz else Zero(aval.to_tangent_aval())
-        for nz, aval in zip(nonzero_out, jaxpr.out_avals, strict=True)
-    ]
-    return results[:count], outs_dot
+def define_call(rules: RuleSet, primitive: Primitive, derived: Derived) -> None:
+    """Rules of a primitive that computes the program in its parameter ``jaxpr``, save that for linearization.
+
+    Args:
+        rules: where to put them.
+        primitive: the primitive.
+        derived: the other parameters of the call of a program that was derived by a transformation, from the name of
+            the transformation and the parameters of the original call.
+    """
+
+    @rules.define(abstract_eval, primitive)
+    def _avals(*avals: ShapedArray, jaxpr: ClosedJaxpr, **_: Any) -> list[ShapedArray]:
+        return jaxpr.out_avals
+
+    @rules.define(jvp_rule, primitive)
+    def _jvp(
+        primals: Sequence[Any], tangents: Sequence[Any], *, jaxpr: ClosedJaxpr, **params: Any
+    ) -> tuple[list[Any], list[Any]]:
+        nonzeros = [type(t) is not Zero for t in tangents]
+        derivative, nonzero_out = jvp_jaxpr(jaxpr, nonzeros)
+        given = [t for t in tangents if type(t) is not Zero]
+        results = primitive.bind(*primals, *given, jaxpr=derivative, **derived("jvp", params))
+        count = len(jaxpr.out_avals)
+        found = iter(results[count:])
+        outs_dot = [
+            next(found) if nz else Zero(aval.to_tangent_aval())
+            for nz, aval in zip(nonzero_out, jaxpr.out_avals, strict=True)
+        ]
+        return results[:count], outs_dot
+
+    @rules.define(transpose_rule, primitive)
+    def _transpose(
+        cotangents: Sequence[Any], *operands: Any, jaxpr: ClosedJaxpr, **params: Any
+    ) -> list[Any]:
+        linear = [is_undefined_primal(x) for x in operands]
+        nonzero = [type(bar) is not Zero for bar in cotangents]
+        program, nonzero_in = transpose_jaxpr(jaxpr, linear, nonzero)
+        values = [x for x in operands if not is_undefined_primal(x)]
+        given = [bar for bar in cotangents if type(bar) is not Zero]
+        results = primitive.bind(*values, *given, jaxpr=program, **derived("transpose", params))
+        found, wanted = iter(results), iter(nonzero_in)
+        return [
+            (next(found) if next(wanted) else Zero(x.aval)) if is_linear else None
+            for x, is_linear in zip(operands, linear, strict=True)
+        ]
+
+    @rules.define(batching_rule, primitive)
+    def _batching(
+        axis: Axis,
+        args: Sequence[Any],
+        dims: Sequence[int | None],
+        *,
+        jaxpr: ClosedJaxpr,
+        **params: Any,
+    ) -> tuple[list[Any], list[int | None]]:
+        program, batched_out = batch_jaxpr(jaxpr, axis, [d is not None for d in dims])
+        moved = [
+            x if d is None else materialize(x, d, axis) for x, d in zip(args, dims, strict=True)
+        ]
+        outs = primitive.bind(*moved, jaxpr=program, **derived("vmap", params))
+        return outs, [0 if b else None for b in batched_out]
+
+    @rules.define(dce_rule, primitive)
+    def _dce(used: Sequence[bool], eqn: JaxprEqn) -> tuple[Sequence[bool], JaxprEqn | None]:
+        program, needed = prune_closed(eqn.params["jaxpr"], tuple(used))
+        invars = [v for v, n in zip(eqn.invars, needed, strict=True) if n]
+        outvars = [v for v, u in zip(eqn.outvars, used, strict=True) if u]
+        return needed, eqn.replace(
+            invars=invars, outvars=outvars, params={**eqn.params, "jaxpr": program}
+        )
+
+
+define_call(rules, jit_p, lambda prefix, params: {**params, "name": f"{prefix}({params['name']})"})
 
 
 @rules.define(linearize_rule, jit_p)
@@ -63,49 +118,6 @@ def _jit_linearize(
     given = [t for t in tangents if type(t) is not Zero]
     found = jit_p.bind(*residuals, *given, jaxpr=split.linear, name=f"linear({name})")
     return results[:count], split.tangents(found)
-
-
-@rules.define(transpose_rule, jit_p)
-def _jit_transpose(
-    cotangents: Sequence[Any], *operands: Any, jaxpr: ClosedJaxpr, name: str
-) -> list[Any]:
-    linear = [is_undefined_primal(x) for x in operands]
-    nonzero = [type(bar) is not Zero for bar in cotangents]
-    program, nonzero_in = transpose_jaxpr(jaxpr, linear, nonzero)
-    values = [x for x in operands if not is_undefined_primal(x)]
-    given = [bar for bar in cotangents if type(bar) is not Zero]
-    found = iter(jit_p.bind(*values, *given, jaxpr=program, name=f"transpose({name})"))
-    wanted = iter(nonzero_in)
-    return [
-        (next(found) if next(wanted) else Zero(x.aval)) if is_linear else None
-        for x, is_linear in zip(operands, linear, strict=True)
-    ]
-
-
-@rules.define(batching_rule, jit_p)
-def _jit_batching(
-    axis: Axis,
-    args: Sequence[Any],
-    dims: Sequence[int | None],
-    *,
-    jaxpr: ClosedJaxpr,
-    name: str,
-) -> tuple[list[Any], list[int | None]]:
-    batched = [d is not None for d in dims]
-    program, batched_out = batch_jaxpr(jaxpr, axis, batched)
-    moved = [x if d is None else materialize(x, d, axis) for x, d in zip(args, dims, strict=True)]
-    outs = jit_p.bind(*moved, jaxpr=program, name=f"vmap({name})")
-    return outs, [0 if b else None for b in batched_out]
-
-
-@rules.define(dce_rule, jit_p)
-def _jit_dce(used: Sequence[bool], eqn: JaxprEqn) -> tuple[Sequence[bool], JaxprEqn | None]:
-    program, needed = prune_closed(eqn.params["jaxpr"], tuple(used))
-    invars = [v for v, n in zip(eqn.invars, needed, strict=True) if n]
-    outvars = [v for v, u in zip(eqn.outvars, used, strict=True) if u]
-    return needed, eqn.replace(
-        invars=invars, outvars=outvars, params={**eqn.params, "jaxpr": program}
-    )
 
 
 @rules.define(inline_rule, jit_p)

@@ -12,9 +12,11 @@ from plugjax.core.array import Array, from_host, transfer
 from plugjax.core.backend import Backend, Executable
 from plugjax.core.config import config
 from plugjax.core.device import Placement
+from plugjax.core.enclosing import is_checking
 from plugjax.core.jaxpr import ClosedJaxpr, Jaxpr, Var
 from plugjax.core.jaxpr_check import check_jaxpr
 from plugjax.core.transforms.dce import dce
+from plugjax.core.transforms.nonfinite import checked
 from plugjax.core.transforms.physical import physicalize
 from plugjax.core.transforms.simplify import simplify
 
@@ -85,6 +87,8 @@ class Compiled:
         self.executable = executable
         leading = [transfer(_as_array(value, placement), placement) for value in constants]
         self.call = _make_call(executable, leading, out_avals, placement)
+        if is_checking():
+            self.call = checked(self.call, lambda: jaxpr)
 
 
 def _as_array(value: Any, placement: Placement) -> Array:

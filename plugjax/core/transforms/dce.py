@@ -73,6 +73,17 @@ def prune_closed(
     return found
 
 
+def prune_outputs(jaxpr: ClosedJaxpr, used_outputs: tuple[bool, ...]) -> ClosedJaxpr:
+    """As :func:`prune_closed`, with all inputs kept; memoised."""
+
+    def make() -> ClosedJaxpr:
+        pruned, _ = prune(jaxpr.jaxpr, used_outputs, keep_inputs=True)
+        return ClosedJaxpr(pruned, _constants(jaxpr, pruned))
+
+    found: ClosedJaxpr = memoise(jaxpr, ("prune outputs", used_outputs), make)
+    return found
+
+
 def _constants(jaxpr: ClosedJaxpr, pruned: Jaxpr) -> list[Any]:
     values = dict(zip(jaxpr.jaxpr.constvars, jaxpr.consts, strict=True))
     return [values[v] for v in pruned.constvars]

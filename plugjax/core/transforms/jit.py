@@ -19,10 +19,13 @@ from plugjax.core.aval import ShapedArray
 from plugjax.core.backend import as_device, get_backend
 from plugjax.core.config import config
 from plugjax.core.device import Device, Placement, common_placement
+from plugjax.core.enclosing import is_checking
 from plugjax.core.jaxpr import ClosedJaxpr, eval_closed
+from plugjax.core.named_axes import Axis, bound_axes
 from plugjax.core.trace import Tracer, state
 from plugjax.core.tracebacks import api_boundary
 from plugjax.core.transforms import staging
+from plugjax.core.transforms.cache_misses import explain_compilation, explain_trace
 from plugjax.core.transforms.call import jit_p
 from plugjax.core.transforms.compile import Compiled
 from plugjax.core.transforms.stages import Lowered, Traced
@@ -174,6 +177,10 @@ class JitFunction:
         key = (config.fingerprint, in_tree, statics, avals, chosen)
         made = self._compiled.get(key)
         if made is None:
+            if config.read("explain_cache_misses"):
+                before = [k[-1] for k in self._compiled if k[:-1] == key[:-1]]
+                if before:
+                    explain_compilation(self.__name__, chosen, before)
             made = self._compiled[key] = self._compile(in_tree, statics, list(avals), chosen)
         compiled, out_tree, donated = made
         return _Entry(compiled, out_tree, donated, moves)
@@ -231,6 +238,8 @@ class JitFunction:
         found = self._traces.get(key)
         if found is not None:
             return found  # type: ignore[no-any-return]  # of a cache
+        if config.read("explain_cache_misses"):
+            explain_trace(self._fun, key, self._traces)
         out_tree: Any = None
 
         def flat(*tracers: Any) -> list[Any]:
@@ -274,7 +283,7 @@ class JitFunction:
         return Compiled(traced.jaxpr, placement, options), traced.out_tree, donated
 
     def _donated(self, in_tree: Any, statics: Any) -> tuple[int, ...]:
-        if not (self._donate_nums or self._donate_names):
+        if not (self._donate_nums or self._donate_names) or is_checking():
             return ()
         marks = pytree.unflatten(in_tree, range(in_tree.num_leaves))
         args, kwargs = self._join(statics, *marks)
@@ -459,6 +468,12 @@ def make_jaxpr(
 ) -> Callable[..., Any]:
     """A function that gives the jaxpr of ``fun`` for its arguments.
 
+    Args:
+        fun: the function.
+        static_argnums: positions of arguments that are part of the signature by value.
+        axis_env: pairs of name and size: axes that ``fun`` may use as under ``vmap(axis_name=...)``.
+        return_shape: whether to give shapes and dtypes of the results too.
+
     Example:
         >>> import plugjax
         >>> plugjax.make_jaxpr(lambda x: x * 2.0)(3.0)
@@ -476,8 +491,11 @@ def make_jaxpr(
         compiler_options=None,
     )
 
+    axes = [Axis(size, axis) for axis, size in axis_env or ()]
+
     def jaxpr_of(*args: Any, **kwargs: Any) -> Any:
-        found = traced.trace(*args, **kwargs)
+        with bound_axes(axes):
+            found = traced.trace(*args, **kwargs)
         return (found.jaxpr, found.out_info) if return_shape else found.jaxpr
 
     jaxpr_of.__name__ = f"make_jaxpr({traced.__name__})"

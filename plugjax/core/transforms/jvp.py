@@ -13,6 +13,7 @@ from typing import Any
 from plugjax.core import registry
 from plugjax.core.array import aval_of
 from plugjax.core.jaxpr import ClosedJaxpr, eval_closed, memoise
+from plugjax.core.leaks import ends_trace
 from plugjax.core.primitive import Primitive
 from plugjax.core.rules import RuleKind
 from plugjax.core.trace import Trace, Tracer, state
@@ -96,6 +97,7 @@ class JVPTrace(Trace):
         return x, zero_tangent(x)
 
 
+@ends_trace
 def jvp_flat(
     function: Callable[..., Sequence[Any]], primals: Sequence[Any], tangents: Sequence[Any]
 ) -> tuple[list[Any], list[Any]]:

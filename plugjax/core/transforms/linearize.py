@@ -15,21 +15,33 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from plugjax.core import caches, registry
+from plugjax.core import registry
 from plugjax.core.array import aval_of
 from plugjax.core.aval import ShapedArray
+from plugjax.core.effects import effects_rule, jaxpr_effects
+from plugjax.core.enclosing import is_checking
 from plugjax.core.jaxpr import ClosedJaxpr, Jaxpr, Var, eval_closed, memoise, new_eqn
+from plugjax.core.leaks import ends_trace
 from plugjax.core.primitive import Primitive
-from plugjax.core.rules import RuleKind, abstract_eval
+from plugjax.core.rules import RuleKind, abstract_eval, unfold_rule
+from plugjax.core.source_info import Source, user_source
 from plugjax.core.trace import Trace, Tracer, state
 from plugjax.core.transforms.jvp import JvpFn, jvp_rule, zero_tangent
-from plugjax.core.transforms.staging import StagingTrace, StagingTracer
+from plugjax.core.transforms.staging import StagingTrace, StagingTracer, known_avals
 from plugjax.core.vocabulary import Zero, zeros
 
 linearize_rule: RuleKind[JvpFn] = RuleKind(
     "linearize",
     "(primals, tangents, **params) -> (primal, tangent), binding no primitive on primals and tangents together "
     "that is not linear in the tangents",
+)
+
+
+TransposeFn = Callable[..., Sequence[Any]]
+transpose_rule: RuleKind[TransposeFn] = RuleKind(
+    "transpose",
+    "(cotangent or list of them, *operands, **params) -> one cotangent or None per operand; "
+    "operands that the primitive is linear in come as UndefinedPrimal",
 )
 
 
@@ -48,7 +60,7 @@ class TapeTracer(Tracer):
 class TapeEqn:
     """One linear operation on the tape; operands are tape tracers or residual values."""
 
-    __slots__ = ("operands", "outs", "params", "primitive")
+    __slots__ = ("operands", "outs", "params", "primitive", "source")
 
     def __init__(
         self,
@@ -56,27 +68,39 @@ class TapeEqn:
         operands: Sequence[Any],
         params: dict[str, Any],
         outs: list[TapeTracer],
+        source: Source | None,
     ) -> None:
+        self.source = source
         self.primitive = primitive
         self.operands = operands
         self.params = params
         self.outs = outs
 
 
-_avals = caches.new_cache()
-
-
 class TapeTrace(Trace):
     """Writes operations on tangents down; hands all others to the parent."""
 
-    __slots__ = ("eqns", "parent", "rules", "slots")
+    __slots__ = ("avals", "eqns", "locating", "parent", "rules", "slots", "transposes", "unfolds")
 
     def __init__(self, parent: Trace) -> None:
         super().__init__("linearize")
         self.parent = parent
         self.eqns: list[TapeEqn] = []
         self.slots = 0
+        # Walking the stack for each equation is for those who ask where a nan came from.
+        self.locating = is_checking()
         self.rules = registry.table(abstract_eval)
+        self.unfolds = registry.table(unfold_rule)
+        self.transposes = registry.table(transpose_rule)
+        self.avals = known_avals()
+
+    def finish(self) -> None:
+        """Mark the tape as over; that it is kept, to be replayed or transposed, is no leak."""
+        self.alive = False
+
+    def source(self) -> Source | None:
+        """The user's line whose derivative is being written down, if it is known."""
+        return state.source or (user_source(3) if self.locating else None)
 
     def process(self, primitive: Primitive, args: Sequence[Any], params: dict[str, Any]) -> Any:
         """Write the operation down if it involves a tangent."""
@@ -89,20 +113,24 @@ class TapeTrace(Trace):
                 return self.parent.process(primitive, args, params)
             finally:
                 state.trace = self
+        if primitive.structured:
+            unfold = self.unfolds.get(primitive)
+            if unfold is not None and primitive not in self.transposes:
+                return unfold(*args, **params)
         avals = [x.aval if isinstance(x, Tracer) else aval_of(x) for x in args]
         if primitive.structured:
             result = self.rules[primitive](*avals, **params)
         else:
             key = (primitive, *avals, *params.items())
-            result = _avals.get(key)
+            result = self.avals.get(key)
             if result is None:
-                result = _avals[key] = self.rules[primitive](*avals, **params)
+                result = self.avals[key] = self.rules[primitive](*avals, **params)
         if primitive.multiple_results:
             outs = [TapeTracer(self, aval) for aval in result]
-            self.eqns.append(TapeEqn(primitive, args, params, outs))
+            self.eqns.append(TapeEqn(primitive, args, params, outs, self.source()))
             return outs
         out = TapeTracer(self, result)
-        self.eqns.append(TapeEqn(primitive, args, params, [out]))
+        self.eqns.append(TapeEqn(primitive, args, params, [out], self.source()))
         return out
 
 
@@ -198,6 +226,7 @@ class Linearized:
     out_tangents: list[Any]
 
 
+@ends_trace
 def linearize_flat(
     function: Callable[..., Sequence[Any]], primals: Sequence[Any], differentiate: Sequence[bool]
 ) -> Linearized:
@@ -228,6 +257,24 @@ def linearize_flat(
     return Linearized([p for p, _ in pairs], trace.tape, inputs, [t for _, t in pairs])
 
 
+def linearize_on_tape(
+    function: Callable[..., Sequence[Any]], primals: Sequence[Any], tangents: Sequence[Any]
+) -> tuple[list[Any], list[Any]]:
+    """Within a linearize rule: values and tangents of a function, its derivative written on the current tape."""
+    tape = state.trace
+    assert isinstance(tape, TapeTrace)
+    trace = LinearizeTrace(tape.parent)
+    trace.tape = tape
+    args = [trace.pair(x, t) for x, t in zip(primals, tangents, strict=True)]
+    state.trace = trace
+    try:
+        pairs = [trace.unpair(y) for y in function(*args)]
+    finally:
+        state.trace = tape
+        trace.finish()
+    return [p for p, _ in pairs], [t for _, t in pairs]
+
+
 def tape_jaxpr(linearized: Linearized) -> tuple[ClosedJaxpr, list[Any]]:
     """The tape as a program ``(residuals, tangents) -> tangents of the outputs that have one``.
 
@@ -240,7 +287,7 @@ def tape_jaxpr(linearized: Linearized) -> tuple[ClosedJaxpr, list[Any]]:
     live = {t.slot for t in outs}
     kept: list[TapeEqn] = []
     for eqn in reversed(tape.eqns):
-        if any(o.slot in live for o in eqn.outs):
+        if any(o.slot in live for o in eqn.outs) or _has_effects(eqn):
             kept.append(eqn)
             live.update(x.slot for x in eqn.operands if _on(tape, x))
     constants = StagingTrace("linearize")
@@ -257,11 +304,18 @@ def tape_jaxpr(linearized: Linearized) -> tuple[ClosedJaxpr, list[Any]]:
         ]
         outvars = [Var(o.aval) for o in eqn.outs]
         variables.update((o.slot, v) for o, v in zip(eqn.outs, outvars, strict=True))
-        eqns.append(new_eqn(invars, outvars, eqn.primitive, eqn.params))
+        eqns.append(new_eqn(invars, outvars, eqn.primitive, eqn.params, eqn.source))
     residuals = list(constants.constants.values())
     invars = [*(v for v, _ in residuals), *tangents]
     jaxpr = Jaxpr([], invars, [variables[t.slot] for t in outs], eqns, "linear")
     return ClosedJaxpr(jaxpr), [value for _, value in residuals]
+
+
+def _has_effects(eqn: TapeEqn) -> bool:
+    if eqn.primitive.structured:
+        return bool(jaxpr_effects(eqn.params))
+    rule = registry.table(effects_rule).get(eqn.primitive)
+    return rule is not None and bool(rule(**eqn.params))
 
 
 def _on(tape: TapeTrace, x: Any) -> bool:

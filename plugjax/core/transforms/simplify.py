@@ -1,7 +1,8 @@
 """Passes that make programs smaller without changing what they compute.
 
-Constant folding computes an equation on scalar literals at once, if its primitive has a ``fold`` rule. Inlining puts the equations of a call where the call stands, when the call is small or is made once. Common subexpressions
-are computed once: two equations with the same primitive, operands and parameters, and no effect, are one. Equations that
+Constant folding computes an equation on scalar literals at once, if its primitive has a ``fold`` rule. Inlining puts the
+equations of a call where the call stands, when the call is small, or stood only for a rule that a transformation might
+have wanted. Common subexpressions are computed once: two equations with the same primitive, operands and parameters, and no effect, are one. Equations that
 copy their operand (a conversion to the dtype it has) are dropped.
 """
 
@@ -13,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from plugjax.core import registry
-from plugjax.core.jaxpr import ClosedJaxpr, DropVar, Jaxpr, JaxprEqn, Literal, Var
+from plugjax.core.jaxpr import ClosedJaxpr, DropVar, Jaxpr, JaxprEqn, Literal, Var, memoise
 from plugjax.core.rules import RuleKind
 from plugjax.core.vocabulary import convert_element_type_p
 
@@ -24,15 +25,23 @@ INLINE_LIMIT = (
 # Which program an equation calls, if it does nothing else: `jit` and calls of custom rules declare it.
 inline_rule: RuleKind[Callable[[JaxprEqn], ClosedJaxpr]] = RuleKind("inline", "(eqn) -> jaxpr")
 
+# What a call with a rule of its own computes, once no transformation will see it: such calls are always inlined.
+erase_rule: RuleKind[Callable[[JaxprEqn], ClosedJaxpr]] = RuleKind("erase", "(eqn) -> jaxpr")
+
 # The value of an equation on scalar literals, or None to leave it; only for primitives whose result is exact everywhere.
 fold_rule: RuleKind[Callable[..., Any]] = RuleKind("fold", "(*scalars, **params) -> scalar or None")
 
 
 def simplify(jaxpr: ClosedJaxpr) -> ClosedJaxpr:
-    """Inline trivial calls, fold constants, drop copies, merge common subexpressions."""
+    """Inline trivial calls, fold constants, drop copies, merge common subexpressions; in bodies too. Memoised."""
+    found: ClosedJaxpr = memoise(jaxpr, "simplify", lambda: _simplify(jaxpr))
+    return found
+
+
+def _simplify(jaxpr: ClosedJaxpr) -> ClosedJaxpr:
     inner = jaxpr.jaxpr
     constants: list[tuple[Var, Any]] = list(zip(inner.constvars, jaxpr.consts, strict=True))
-    writer = _Writer(registry.table(inline_rule), registry.table(fold_rule), constants)
+    writer = _Writer(constants)
     env: dict[Var, Any] = {}
     writer.write(inner, env)
     outvars = [writer.read(v, env) for v in inner.outvars]
@@ -43,9 +52,10 @@ def simplify(jaxpr: ClosedJaxpr) -> ClosedJaxpr:
 class _Writer:
     """Writes simplified equations."""
 
-    def __init__(self, inlining: Any, folding: Any, constants: list[tuple[Var, Any]]) -> None:
-        self.inlining = inlining
-        self.folding = folding
+    def __init__(self, constants: list[tuple[Var, Any]]) -> None:
+        self.erasing = registry.table(erase_rule)
+        self.inlining = registry.table(inline_rule)
+        self.folding = registry.table(fold_rule)
         self.constants = constants
         self.eqns: list[JaxprEqn] = []
         self.seen: dict[Any, list[Var]] = {}
@@ -57,6 +67,12 @@ class _Writer:
     def write(self, jaxpr: Jaxpr, env: dict[Var, Any]) -> None:
         for eqn in jaxpr.eqns:
             operands = [self.read(v, env) for v in eqn.invars]
+            if eqn.primitive.structured:
+                erase = self.erasing.get(eqn.primitive)
+                if erase is not None:
+                    self._inline(erase(eqn), operands, eqn, env)
+                    continue
+                eqn = eqn.replace(params={k: _simplified(v) for k, v in eqn.params.items()})
             rule = self.inlining.get(eqn.primitive)
             if rule is not None:
                 called = rule(eqn)
@@ -112,6 +128,15 @@ class _Writer:
             (v.aval, np.asarray(v.val).tobytes()) if type(v) is Literal else v for v in operands
         )
         return (eqn.primitive, atoms, tuple(sorted(eqn.params.items(), key=lambda item: item[0])))
+
+
+def _simplified(param: Any) -> Any:
+    """A parameter with the programs in it simplified."""
+    if isinstance(param, ClosedJaxpr):
+        return simplify(param)
+    if isinstance(param, tuple) and any(isinstance(v, ClosedJaxpr) for v in param):
+        return tuple(_simplified(v) for v in param)
+    return param
 
 
 def _is_copy(operand: Any, eqn: JaxprEqn) -> bool:

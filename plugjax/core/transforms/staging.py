@@ -15,14 +15,24 @@ import numpy as np
 from plugjax.core import caches, registry
 from plugjax.core.array import Array, as_array
 from plugjax.core.aval import ShapedArray
+from plugjax.core.config import config
 from plugjax.core.dtypes import ExtendedDType
 from plugjax.core.effects import effects_rule, jaxpr_effects, no_effects
+from plugjax.core.enclosing import is_checking, noted_source
 from plugjax.core.errors import UnexpectedTracerError
 from plugjax.core.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var
+from plugjax.core.leaks import ends_trace
 from plugjax.core.primitive import Primitive
-from plugjax.core.rules import abstract_eval
+from plugjax.core.rules import RuleKind, abstract_eval
 from plugjax.core.source_info import user_source
 from plugjax.core.trace import Trace, Tracer, state
+
+stage_rule: RuleKind[
+    Callable[[Sequence[Any], dict[str, Any]], tuple[Sequence[Any], dict[str, Any]]]
+] = RuleKind(
+    "stage",
+    "(args, params) -> (args, params): what a call is written down with, Python functions made programs",
+)
 
 
 class StagingTracer(Tracer):
@@ -53,10 +63,26 @@ class StagingTracer(Tracer):
 _avals = caches.new_cache()
 
 
+def known_avals() -> dict[Any, Any]:
+    """Results of abstract evaluation by primitive, operands and parameters, under the configuration and rules in force."""
+    found: dict[Any, Any] = _avals.setdefault(config.fingerprint, {})
+    return found
+
+
 class StagingTrace(Trace):
     """Writes equations."""
 
-    __slots__ = ("constants", "effects", "eqns", "invars", "paths", "rules")
+    __slots__ = (
+        "avals",
+        "constants",
+        "effects",
+        "eqns",
+        "invars",
+        "locating",
+        "paths",
+        "rules",
+        "stagers",
+    )
 
     def __init__(self, origin: str) -> None:
         super().__init__(origin)
@@ -66,7 +92,10 @@ class StagingTrace(Trace):
         # id of the value -> (variable, value); holding the value keeps the id from being used again.
         self.constants: dict[int, tuple[Var, Any]] = {}
         self.rules = registry.table(abstract_eval)
+        self.avals = known_avals()
+        self.locating = is_checking()
         self.effects = registry.table(effects_rule)
+        self.stagers = registry.table(stage_rule)
 
     def new_input(self, aval: ShapedArray) -> StagingTracer:
         """A tracer for one more input of the program."""
@@ -96,6 +125,10 @@ class StagingTrace(Trace):
 
     def process(self, primitive: Primitive, args: Sequence[Any], params: dict[str, Any]) -> Any:
         """Write an equation."""
+        if primitive.structured:
+            stager = self.stagers.get(primitive)
+            if stager is not None:
+                args, params = stager(args, params)
         invars: list[Any] = []
         for x in args:
             if type(x) is StagingTracer and x._trace is self:
@@ -108,16 +141,19 @@ class StagingTrace(Trace):
             found = jaxpr_effects(params)
         else:
             key = (primitive, *[v.aval for v in invars], *params.items())
-            result = _avals.get(key)
+            result = self.avals.get(key)
             if result is None:
                 result = self.rules[primitive](*[v.aval for v in invars], **params)
-                _avals[key] = result
+                self.avals[key] = result
             found = no_effects
         effect = self.effects.get(primitive)
         if effect is not None:
             found |= effect(**params)
         outvars = [Var(aval) for aval in result] if multiple else [Var(result)]
-        self.eqns.append(JaxprEqn(invars, outvars, primitive, params, found, user_source(2)))
+        source = state.source or user_source(2)
+        if self.locating:
+            source = noted_source(source, _stage_code)
+        self.eqns.append(JaxprEqn(invars, outvars, primitive, params, found, source))
         if multiple:
             return [StagingTracer(self, v) for v in outvars]
         return StagingTracer(self, outvars[0])
@@ -130,6 +166,7 @@ class StagingTrace(Trace):
         return ClosedJaxpr(jaxpr, [value for _, value in constants])
 
 
+@ends_trace
 def stage(
     function: Callable[..., Sequence[Any]],
     in_avals: Sequence[ShapedArray],
@@ -150,14 +187,17 @@ def stage(
     trace = StagingTrace(origin)
     trace.paths = paths
     tracers = [trace.new_input(aval) for aval in in_avals]
-    previous = state.trace
-    state.trace = trace
+    previous, source = state.trace, state.source
+    state.trace, state.source = trace, None
     try:
         outputs = function(*tracers)
         return trace.close(outputs)
     finally:
-        state.trace = previous
+        state.trace, state.source = previous, source
         trace.finish()
+
+
+_stage_code = stage.__wrapped__.__code__  # type: ignore[attr-defined]  # functools.wraps sets it
 
 
 def has_tracers(jaxpr: ClosedJaxpr) -> bool:

@@ -11,19 +11,13 @@ from typing import Any
 
 from plugjax.core import registry
 from plugjax.core.aval import ShapedArray
+from plugjax.core.enclosing import describe_frames
 from plugjax.core.jaxpr import ClosedJaxpr, eval_closed, memoise
-from plugjax.core.rules import RuleKind
 from plugjax.core.trace import state
 from plugjax.core.transforms.linearize import TapeTrace, TapeTracer
+from plugjax.core.transforms.linearize import transpose_rule as transpose_rule
 from plugjax.core.transforms.staging import stage
 from plugjax.core.vocabulary import Zero, add_any, instantiate
-
-TransposeFn = Callable[..., Sequence[Any]]
-transpose_rule: RuleKind[TransposeFn] = RuleKind(
-    "transpose",
-    "(cotangent or list of them, *operands, **params) -> one cotangent or None per operand; "
-    "operands that the primitive is linear in come as UndefinedPrimal",
-)
 
 
 class UndefinedPrimal:
@@ -65,33 +59,41 @@ def backward(
     for out, bar in zip(outputs, cotangents, strict=True):
         if type(out) is TapeTracer and type(bar) is not Zero:
             _accumulate(bars, out.slot, bar)
-    for eqn in reversed(tape.eqns):
-        outs = eqn.outs
-        if eqn.primitive.multiple_results:
-            found = [bars[o.slot] for o in outs]
-            if all(bar is None for bar in found):
-                continue
-            incoming: Any = [
-                Zero(o.aval) if bar is None else bar for bar, o in zip(found, outs, strict=True)
+    outer = state.source
+    try:
+        for eqn in reversed(tape.eqns):
+            outs = eqn.outs
+            state.source = eqn.source or outer
+            if eqn.primitive.multiple_results:
+                found = [bars[o.slot] for o in outs]
+                if all(bar is None for bar in found):
+                    continue
+                incoming: Any = [
+                    Zero(o.aval) if bar is None else bar for bar, o in zip(found, outs, strict=True)
+                ]
+            else:
+                incoming = bars[outs[0].slot]
+                if incoming is None:
+                    continue
+            operands = [
+                UndefinedPrimal(x.aval) if type(x) is TapeTracer and x._trace is tape else x
+                for x in eqn.operands
             ]
-        else:
-            incoming = bars[outs[0].slot]
-            if incoming is None:
-                continue
-        operands = [
-            UndefinedPrimal(x.aval) if type(x) is TapeTracer and x._trace is tape else x
-            for x in eqn.operands
-        ]
-        results = table[eqn.primitive](incoming, *operands, **eqn.params)
-        for x, bar in zip(eqn.operands, results, strict=True):
-            if bar is not None and type(bar) is not Zero and type(x) is TapeTracer:
-                _accumulate(bars, x.slot, bar)
-        for o in outs:
-            bars[o.slot] = None
+            results = table[eqn.primitive](incoming, *operands, **eqn.params)
+            for x, bar in zip(eqn.operands, results, strict=True):
+                if bar is not None and type(bar) is not Zero and type(x) is TapeTracer:
+                    _accumulate(bars, x.slot, bar)
+            for o in outs:
+                bars[o.slot] = None
+    finally:
+        state.source = outer
     return [
         None if t is None else (Zero(t.aval) if bars[t.slot] is None else bars[t.slot])
         for t in inputs
     ]
+
+
+describe_frames(backward, lambda local: f"transpose of {local['eqn'].primitive.name}")
 
 
 def _accumulate(bars: list[Any], slot: int, bar: Any) -> None:

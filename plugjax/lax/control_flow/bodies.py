@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from plugjax.core import pytree
+from plugjax.core import dtypes, pytree
 from plugjax.core.array import Array, as_array
 from plugjax.core.aval import ShapedArray
 from plugjax.core.config import config
@@ -40,13 +40,23 @@ def trace_body(
     return opened, constants, out_tree
 
 
+def is_concrete(x: Any) -> bool:
+    """Whether Python can see the value: an array, or a tracer that knows its own."""
+    return not isinstance(x, Tracer) or x._concrete() is not None
+
+
 def runs_as_python() -> bool:
     """Whether control flow runs as Python loops on concrete arrays: ``disable_jit``, outside of staging."""
     return config.disable_jit
 
 
-def unify_weak_types(carry: Sequence[Any], found: Sequence[ShapedArray]) -> tuple[list[Any], bool]:
-    """Make initial carries not weak where the body gives a value that is not.
+def promote_weak_carry(
+    carry: Sequence[Any], found: Sequence[ShapedArray]
+) -> tuple[list[Any], bool]:
+    """Promote initial carries of weak type where the body gives another dtype.
+
+    Carries that differ in weakness only stay: tracing the body again for them would double the work at every level of nested
+    loops.
 
     Returns:
         The carries, and whether any changed: the body must then be traced again.
@@ -55,9 +65,11 @@ def unify_weak_types(carry: Sequence[Any], found: Sequence[ShapedArray]) -> tupl
     result = []
     for x, aval in zip(carry, found, strict=True):
         own = x.aval
-        if own.weak_type and not aval.weak_type and own.shape == aval.shape:
-            x = convert_element_type_p.bind(x, new_dtype=aval.dtype, weak_type=False)
-            changed = True
+        if own.weak_type and own.shape == aval.shape and own.dtype != aval.dtype:
+            dtype, _ = dtypes.promote([(own.dtype, True), (aval.dtype, aval.weak_type)])
+            if dtype != own.dtype:
+                x = convert_element_type_p.bind(x, new_dtype=dtype, weak_type=False)
+                changed = True
         result.append(x)
     return result, changed
 
@@ -74,7 +86,8 @@ def check_carry(
     if in_tree != out_tree:
         raise TypeError(
             f"{who} function carry input and carry output must have the same pytree structure, but they differ:\n"
-            f"{pytree.first_difference(in_tree, out_tree)}"
+            f"{pytree.first_difference(in_tree, out_tree)}.\n"
+            "Revise the function so that the carry output has the same pytree structure as the carry input."
         )
     wrong = [
         f"  * carry{path} has type {a.str_short()} but the corresponding output has type {b.str_short()}"

@@ -31,6 +31,7 @@ from plugjax.core.transforms.transpose import (
 from plugjax.core.vocabulary import Zero, broadcast_in_dim_p, convert_element_type_p, zeros
 from plugjax.lax.comparison import ne
 from plugjax.lax.control_flow.bodies import runs_as_python, trace_body, value
+from plugjax.lax.effects import any_has, io_effect, ordered_io_effect
 from plugjax.lax.selection import clamp, select_n
 
 rules = RuleSet(__name__)
@@ -319,6 +320,10 @@ def _cond_batching(
     *,
     branches: tuple[ClosedJaxpr, ...],
 ) -> tuple[list[Any], list[int | None]]:
+    if any_has(branches, io_effect, ordered_io_effect):
+        raise NotImplementedError(
+            "IO effect not supported in vmap-of-cond: instances may take different branches, and all of them would be run."
+        )
     (index, *operands), (index_dim, *operand_dims) = args, dims
     batched = [d is not None for d in operand_dims]
     moved = [

@@ -6,12 +6,14 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-from plugjax.core import dtypes, pytree
+from plugjax.core import dtypes
+from plugjax.core.aval import ShapedArray
 from plugjax.core.trace import Tracer
 from plugjax.core.vocabulary import convert_element_type_p
 from plugjax.lax.arithmetic import add
 from plugjax.lax.comparison import lt
 from plugjax.lax.control_flow.bodies import runs_as_python, value
+from plugjax.lax.control_flow.python_loops import python_fori
 from plugjax.lax.control_flow.scan import scan
 from plugjax.lax.control_flow.while_loop import while_loop
 from plugjax.lax.families import scalar
@@ -65,10 +67,7 @@ def fori_loop(
     start, stop = _known(lower), _known(upper)
     if start is not None and stop is not None:
         if runs_as_python():
-            carry = init_val
-            for i in range(start, stop):
-                carry = body_fun(value(dtype.type(i), "fori_loop"), carry)
-            return pytree.tree_map(lambda x: value(x, "fori_loop"), carry)
+            return python_fori(start, stop, ShapedArray((), dtype, weak), body_fun, init_val)
 
         def step(carry: tuple[Any, Any], _: Any) -> tuple[tuple[Any, Any], None]:
             i, x = carry

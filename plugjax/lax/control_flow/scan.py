@@ -13,9 +13,11 @@ from typing import Any
 from plugjax.core import dtypes, pytree
 from plugjax.core.array import aval_of
 from plugjax.core.aval import ShapedArray
+from plugjax.core.errors import ConcretizationTypeError
 from plugjax.core.jaxpr import ClosedJaxpr, JaxprEqn, eval_closed, memoise
 from plugjax.core.primitive import Primitive
 from plugjax.core.rules import RuleSet, abstract_eval
+from plugjax.core.trace import Tracer
 from plugjax.core.transforms.batching import Axis, batch_jaxpr, batching_rule, materialize, vmap
 from plugjax.core.transforms.dce import dce_rule, prune_closed
 from plugjax.core.transforms.jvp import jvp_jaxpr, jvp_rule
@@ -32,17 +34,23 @@ from plugjax.lax.control_flow.bodies import (
     check_carry,
     runs_as_python,
     trace_body,
-    unify_weak_types,
+    promote_weak_carry,
     value,
 )
+from plugjax.lax.control_flow.python_loops import python_scan
 from plugjax.lax.control_flow.while_loop import _fixpoint
 from plugjax.lax.joining import concatenate
-from plugjax.lax.shape import expand_dims, reshape
-from plugjax.lax.slicing import index_in_dim, slice_in_dim
+from plugjax.lax.shape import reshape
+from plugjax.lax.slicing import slice_in_dim
 
 rules = RuleSet(__name__)
 
 scan_p = Primitive("scan", multiple_results=True, structured=True)
+
+_DYNAMIC_LENGTH = (
+    "The `length` argument to `scan` expects a concrete `int` value. For scan-like iteration with a dynamic length, use "
+    "`while_loop` or `fori_loop`."
+)
 
 
 def scan(
@@ -62,7 +70,8 @@ def scan(
         xs: pytree of arrays ``[length, ...]``, or ``None``.
         length: number of steps; needed if ``xs`` has no leaves.
         reverse: whether to go from the last slice to the first; ``y`` keep the places of their ``x``.
-        unroll: steps per iteration of the compiled loop; ``True`` for all.
+        unroll: steps per iteration of the compiled loop; ``True`` or 0 for all.
+        _split_transpose: accepted as in JAX; the derivative's loops are split as their residuals need in any case.
 
     Returns:
         ``(last carry, ys)`` with ``ys`` a pytree of arrays ``[length, ...]``.
@@ -83,7 +92,7 @@ def scan(
     xs_values = [value(x, "scan") for x in xs_leaves]
     steps = _length(xs_values, length, xs)
     if runs_as_python():
-        return _python_scan(f, init, xs_values, xs_tree, steps, reverse)
+        return python_scan(f, init, xs_values, xs_tree, steps, reverse)
     init_leaves, carry_tree = pytree.flatten(init)
     carry = [value(x, "scan") for x in init_leaves]
     x_avals = [x.aval.update(shape=x.aval.shape[1:]) for x in xs_values]
@@ -94,7 +103,7 @@ def scan(
         found_tree, y_tree = _split_outputs(out_tree)
         if found_tree != carry_tree:
             break
-        carry, changed = unify_weak_types(carry, program.out_avals[: len(carry)])
+        carry, changed = promote_weak_carry(carry, program.out_avals[: len(carry)])
         if not changed:
             break
     check_carry(
@@ -123,9 +132,9 @@ def scan(
 def _unroll(unroll: int | bool, length: int) -> int:
     if isinstance(unroll, bool):
         return max(length, 1) if unroll else 1
-    if unroll < 1:
-        raise ValueError("`unroll` must be a `bool` or a positive `int`.")
-    return int(unroll)
+    if unroll < 0:
+        raise ValueError("`unroll` must be a `bool` or a non-negative `int`.")
+    return int(unroll) or max(length, 1)
 
 
 def _length(xs: Sequence[Any], length: int | None, tree: Any) -> int:
@@ -136,6 +145,8 @@ def _length(xs: Sequence[Any], length: int | None, tree: Any) -> int:
             )
     sizes = {x.aval.shape[0] for x in xs}
     if length is not None:
+        if isinstance(length, Tracer) and length._concrete() is None:
+            raise ConcretizationTypeError(length, _DYNAMIC_LENGTH)
         length = int(length)
         if sizes - {length}:
             raise ValueError(
@@ -155,33 +166,9 @@ def _length(xs: Sequence[Any], length: int | None, tree: Any) -> int:
 
 def _split_outputs(out_tree: Any) -> tuple[Any, Any]:
     children = out_tree.children()
-    if out_tree.type is not tuple or len(children) != 2:
-        raise TypeError(
-            "scan body output must be a pair (carry, y), got structure " + str(out_tree)
-        )
+    if len(children) != 2:
+        raise TypeError(f"scan body output must be a pair (carry, y), got structure {out_tree}")
     return children[0], children[1]
-
-
-def _python_scan(
-    f: Callable[..., Any], carry: Any, xs: list[Any], xs_tree: Any, length: int, reverse: bool
-) -> tuple[Any, Any]:
-    """The loop in Python, on concrete arrays: what a debugger can step through."""
-    if length == 0:
-        raise ValueError(
-            "zero-length scan is not supported in disable_jit() mode because the output type is unknown."
-        )
-    ys: list[Any] = []
-    order = range(length - 1, -1, -1) if reverse else range(length)
-    for i in order:
-        x = pytree.unflatten(xs_tree, [index_in_dim(v, i, 0, keepdims=False) for v in xs])
-        carry, y = f(carry, x)
-        ys.append(y)
-    if reverse:
-        ys.reverse()
-    carry = pytree.tree_map(lambda v: value(v, "scan"), carry)
-    return carry, pytree.tree_map(
-        lambda *slices: concatenate([expand_dims(value(s, "scan"), (0,)) for s in slices], 0), *ys
-    )
 
 
 @rules.define(abstract_eval, scan_p)

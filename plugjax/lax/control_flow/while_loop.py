@@ -13,6 +13,7 @@ from typing import Any
 from plugjax.core import dtypes, pytree
 from plugjax.core.array import aval_of
 from plugjax.core.aval import ShapedArray
+from plugjax.core.errors import ConcretizationTypeError
 from plugjax.core.jaxpr import ClosedJaxpr, eval_closed, memoise
 from plugjax.core.primitive import Primitive
 from plugjax.core.rules import RuleSet, abstract_eval
@@ -26,9 +27,11 @@ from plugjax.lax.control_flow.bodies import (
     check_carry,
     runs_as_python,
     trace_body,
-    unify_weak_types,
+    promote_weak_carry,
     value,
 )
+from plugjax.lax.control_flow.python_loops import python_while
+from plugjax.lax.effects import any_has, io_effect, ordered_io_effect
 from plugjax.lax.reduction import reduce_or
 from plugjax.lax.selection import select
 
@@ -61,10 +64,11 @@ def while_loop(
     if not (callable(body_fun) and callable(cond_fun)):
         raise TypeError("lax.while_loop: body_fun and cond_fun arguments should be callable.")
     if runs_as_python():
-        result = init_val
-        while bool(cond_fun(result)):
-            result = body_fun(result)
-        return pytree.tree_map(lambda x: value(x, "while_loop"), result)
+        try:
+            return python_while(cond_fun, body_fun, init_val)
+        except ConcretizationTypeError:
+            # A transformation hides the condition's value: the loop is one primitive then.
+            pass
     leaves, tree = pytree.flatten(init_val)
     init = [value(x, "while_loop") for x in leaves]
     in_tree = pytree.structure((init_val,))
@@ -73,7 +77,7 @@ def while_loop(
         body, body_consts, out_tree = trace_body(body_fun, in_tree, avals, "while_loop body")
         if out_tree != tree:
             break
-        init, changed = unify_weak_types(init, body.out_avals)
+        init, changed = promote_weak_carry(init, body.out_avals)
         if not changed:
             break
     check_carry("while_loop body", tree, out_tree, avals, body.out_avals, pytree.paths(init_val))
@@ -206,6 +210,8 @@ def _while_batching(
     cond_nconsts: int,
     body_nconsts: int,
 ) -> tuple[list[Any], list[int | None]]:
+    if any_has((cond_jaxpr, body_jaxpr), ordered_io_effect):
+        raise ValueError("Ordered IO effects not supported in vmap.")
     split = cond_nconsts + body_nconsts
     batched = [d is not None for d in dims]
     cond_b, consts_b, init_b = batched[:cond_nconsts], batched[cond_nconsts:split], batched[split:]
@@ -230,6 +236,11 @@ def _while_batching(
         for x, d, b in zip(args[split:], dims[split:], carry_b, strict=True)
     ]
     if pred_batched(carry_b):
+        if any_has((cond, body), io_effect):
+            raise NotImplementedError(
+                "Unordered IO effects not supported in while_loop with batched predicate: instances that are done would go "
+                "on calling."
+            )
         cond, body, moved = _with_batched_predicate(cond, body, moved, cond_nconsts, body_nconsts)
         body_nconsts = split
     outs = while_p.bind(

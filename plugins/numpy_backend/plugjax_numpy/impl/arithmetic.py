@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import operator
+
 import numpy as np
 
 from plugjax.core import RuleSet, impl
@@ -11,14 +13,14 @@ from plugjax_numpy.kernels import Value, define_ufunc
 
 rules = RuleSet(__name__)
 
-define_ufunc(rules, lax.neg_p, np.negative)
-define_ufunc(rules, lax.add_p, np.add)
-define_ufunc(rules, add_any_p, np.add)
-define_ufunc(rules, lax.sub_p, np.subtract)
-define_ufunc(rules, lax.mul_p, np.multiply)
+define_ufunc(rules, lax.neg_p, np.negative, operator.neg)
+define_ufunc(rules, lax.add_p, np.add, operator.add)
+define_ufunc(rules, add_any_p, np.add, operator.add)
+define_ufunc(rules, lax.sub_p, np.subtract, operator.sub)
+define_ufunc(rules, lax.mul_p, np.multiply, operator.mul)
 define_ufunc(rules, lax.max_p, np.maximum)
 define_ufunc(rules, lax.min_p, np.minimum)
-define_ufunc(rules, lax.abs_p, np.absolute)
+define_ufunc(rules, lax.abs_p, np.absolute, operator.abs)
 define_ufunc(rules, lax.floor_p, np.floor)
 define_ufunc(rules, lax.ceil_p, np.ceil)
 define_ufunc(rules, lax.nextafter_p, np.nextafter)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import operator
+
 import numpy as np
 
 from plugjax.core import RuleSet, impl
@@ -10,17 +12,17 @@ from plugjax_numpy.kernels import Value, define_ufunc
 
 rules = RuleSet(__name__)
 
-define_ufunc(rules, lax.eq_p, np.equal)
-define_ufunc(rules, lax.ne_p, np.not_equal)
-define_ufunc(rules, lax.ge_p, np.greater_equal)
-define_ufunc(rules, lax.gt_p, np.greater)
-define_ufunc(rules, lax.le_p, np.less_equal)
-define_ufunc(rules, lax.lt_p, np.less)
+define_ufunc(rules, lax.eq_p, np.equal, operator.eq)
+define_ufunc(rules, lax.ne_p, np.not_equal, operator.ne)
+define_ufunc(rules, lax.ge_p, np.greater_equal, operator.ge)
+define_ufunc(rules, lax.gt_p, np.greater, operator.gt)
+define_ufunc(rules, lax.le_p, np.less_equal, operator.le)
+define_ufunc(rules, lax.lt_p, np.less, operator.lt)
 define_ufunc(rules, lax.is_finite_p, np.isfinite)
 define_ufunc(rules, lax.not_p, np.bitwise_not)
-define_ufunc(rules, lax.and_p, np.bitwise_and)
-define_ufunc(rules, lax.or_p, np.bitwise_or)
-define_ufunc(rules, lax.xor_p, np.bitwise_xor)
+define_ufunc(rules, lax.and_p, np.bitwise_and, operator.and_)
+define_ufunc(rules, lax.or_p, np.bitwise_or, operator.or_)
+define_ufunc(rules, lax.xor_p, np.bitwise_xor, operator.xor)
 
 
 def _bits(x: Value) -> int:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from plugjax.core import RuleSet, impl
-from plugjax.core.vocabulary import convert_element_type_p
+from plugjax.core.vocabulary import convert_element_type_p, stop_gradient_p
 from plugjax.lax import conversion as lax
 from plugjax_numpy.kernels import Value, mark_fresh
 
@@ -51,7 +51,7 @@ def _bitcast(x: Value, *, new_dtype: np.dtype[Any]) -> Value:
     return np.ascontiguousarray(x).view(new_dtype)[..., 0]
 
 
-@rules.define(impl, lax.stop_gradient_p)
+@rules.define(impl, stop_gradient_p)
 def _stop_gradient(x: Value) -> Value:
     return x
 

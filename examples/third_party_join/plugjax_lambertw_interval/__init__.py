@@ -1,0 +1,1 @@
+"""The interval rule of the Lambert W function."""

@@ -1,0 +1,120 @@
+"""Policies of ``plugjax.checkpoint``: which values of a forward pass may be kept; the names of ``jax.checkpoint_policies``.
+
+A policy is asked about each equation, ``(primitive, *avals, **params)``, and gives ``True`` if its results may be kept. Where
+JAX would move a value to the memory of the host, it is kept where it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from plugjax.core import Primitive
+from plugjax.lax.barrier import name_p
+from plugjax.lax.convolution import conv_general_dilated_p
+from plugjax.lax.dot import dot_general_p
+
+Policy = Callable[..., bool]
+
+
+def everything_saveable(primitive: Primitive, *_: Any, **__: Any) -> bool:
+    """Keep all: as without ``checkpoint``."""
+    return True
+
+
+def nothing_saveable(primitive: Primitive, *_: Any, **__: Any) -> bool:
+    """Keep the inputs only; the default."""
+    return False
+
+
+def dots_saveable(primitive: Primitive, *_: Any, **__: Any) -> bool:
+    """Keep results of dot products and convolutions, which cost most to compute again."""
+    return primitive in (dot_general_p, conv_general_dilated_p)
+
+
+checkpoint_dots = dots_saveable
+
+
+def dots_with_no_batch_dims_saveable(primitive: Primitive, *_: Any, **params: Any) -> bool:
+    """Keep results of dot products without batch axes: of layers, not of attention."""
+    if primitive is not dot_general_p:
+        return False
+    _, (lhs_batch, rhs_batch) = params["dimension_numbers"]
+    return not lhs_batch and not rhs_batch
+
+
+checkpoint_dots_with_no_batch_dims = dots_with_no_batch_dims_saveable
+
+
+def offload_dot_with_no_batch_dims(offload_src: str, offload_dst: str) -> Policy:
+    """As :func:`dots_with_no_batch_dims_saveable`; the values stay where they are."""
+    return dots_with_no_batch_dims_saveable
+
+
+class _ByName:
+    """A policy that asks for names given by ``checkpoint_name``; equal policies compare equal."""
+
+    def __init__(self, kind: str, names: Iterable[str]) -> None:
+        self.kind = kind
+        self.names = frozenset(names)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _ByName) and (self.kind, self.names) == (other.kind, other.names)
+
+    def __hash__(self) -> int:
+        return hash((self.kind, self.names))
+
+    def __repr__(self) -> str:
+        return f"{self.kind}({', '.join(map(repr, sorted(self.names)))})"
+
+    def __call__(self, primitive: Primitive, *_: Any, **params: Any) -> bool:
+        named = primitive is name_p
+        if self.kind == "save_only_these_names":
+            return named and params["name"] in self.names
+        if self.kind == "save_any_names_but_these":
+            return named and params["name"] not in self.names
+        return not (named and params["name"] in self.names)
+
+
+def save_anything_except_these_names(*names_not_to_save: str) -> Policy:
+    """Keep every value except those of these names."""
+    return _ByName("save_anything_except_these_names", names_not_to_save)
+
+
+def save_any_names_but_these(*names_not_to_save: str) -> Policy:
+    """Keep values that have a name, except these."""
+    return _ByName("save_any_names_but_these", names_not_to_save)
+
+
+def save_only_these_names(*names_which_can_be_saved: str) -> Policy:
+    """Keep values of these names.
+
+    Example:
+        >>> from plugjax import checkpoint_policies
+        >>> checkpoint_policies.save_only_these_names("hidden")
+        save_only_these_names('hidden')
+    """
+    return _ByName("save_only_these_names", names_which_can_be_saved)
+
+
+def save_and_offload_only_these_names(
+    *,
+    names_which_can_be_saved: Iterable[str],
+    names_which_can_be_offloaded: Iterable[str],
+    offload_src: str,
+    offload_dst: str,
+) -> Policy:
+    """Keep values of these names; those to be offloaded stay where they are."""
+    names = (*names_which_can_be_saved, *names_which_can_be_offloaded)
+    return _ByName("save_only_these_names", names)
+
+
+def save_from_both_policies(policy_1: Policy, policy_2: Policy) -> Policy:
+    """Keep what either policy keeps."""
+
+    def either(primitive: Primitive, *args: Any, **params: Any) -> bool:
+        return policy_1(primitive, *args, **params) is True or (
+            policy_2(primitive, *args, **params) is True
+        )
+
+    return either

@@ -1,0 +1,64 @@
+"""What is around a primitive that is being bound: transformations, and loops that run as plain Python.
+
+Nobody keeps a list of them. Whoever wants to know walks the Python stack, where every transformation has a frame; so it costs
+nothing until it is asked.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from types import CodeType, FrameType
+from typing import Any
+
+from plugjax.core.config import config
+from plugjax.core.source_info import Source
+from plugjax.core.trace import Trace
+
+CHECKS = ("debug_nans", "debug_infs")
+
+# What to say, from a frame's local variables, about code that is around the user's.
+frame_words: dict[CodeType, Callable[[dict[str, Any]], str]] = {}
+
+
+def describe_frames(function: Any, words: Callable[[dict[str, Any]], str]) -> None:
+    """Have calls of ``function`` described, by its local variables, in errors about what it runs."""
+    frame_words[function.__code__] = words
+
+
+def enclosing(until: CodeType | None = None) -> tuple[Any, ...]:
+    """The steps around the caller, outermost first.
+
+    Args:
+        until: the walk outwards stops at a frame of this code.
+
+    Returns:
+        Words, or the named or unnamed ``Axis`` that a ``vmap`` maps over.
+    """
+    found: list[Any] = []
+    seen: set[int] = set()
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and frame.f_code is not until:
+        words = frame_words.get(frame.f_code)
+        if words is not None:
+            found.append(words(frame.f_locals))
+        elif frame.f_code.co_name == "process":
+            trace = frame.f_locals.get("self")
+            # The evaluator and staging traces have no parent: they are no transformation.
+            if isinstance(trace, Trace) and hasattr(trace, "parent") and id(trace) not in seen:
+                seen.add(id(trace))
+                found.append(getattr(trace, "axis", trace.origin))
+        frame = frame.f_back
+    return tuple(reversed(found))
+
+
+def noted_source(source: Source | None, until: CodeType) -> Source | None:
+    """The source of an equation with the transformations around it noted, those inside a frame of ``until``."""
+    if source is None:
+        return None
+    return Source(source.code, source.instruction, (*enclosing(until), *source.within))
+
+
+def is_checking() -> bool:
+    """Whether outputs are looked at for nans or infs, so that what is around an equation must be known."""
+    return any(config.read(option) for option in CHECKS)

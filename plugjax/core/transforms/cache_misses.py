@@ -1,0 +1,163 @@
+"""Why was that traced again: ``jax_explain_cache_misses``.
+
+A key of ``jit``'s cache of traces is compared, part by part, with those that the function has seen, and the closest one is
+reported in words. Asked only after a miss.
+"""
+
+from __future__ import annotations
+
+import inspect
+import logging
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from plugjax.core import pytree
+from plugjax.core.aval import ShapedArray
+from plugjax.core.config import OPTIONS
+from plugjax.core.device import Placement
+from plugjax.core.source_info import user_source
+
+logger = logging.getLogger(__name__)
+
+# (file, line) of functions that were traced: one that is made again at each call is never found in a cache.
+_seen_lines: set[tuple[str, int]] = set()
+
+TraceKey = tuple[Any, Any, Any, tuple[ShapedArray, ...], Any]
+
+
+def explain_trace(fun: Callable[..., Any], key: TraceKey, known: Iterable[TraceKey]) -> None:
+    """Log why ``fun`` is traced for ``key``, when it was traced for ``known`` before.
+
+    Args:
+        fun: the user's function.
+        key: fingerprint of the configuration, structure of the arguments, static arguments, avals, named axes.
+        known: such keys.
+    """
+    lines = [f"TRACING CACHE MISS at {user_source(2)}:"]
+    code = getattr(inspect.unwrap(fun), "__code__", None)
+    name = getattr(fun, "__name__", type(fun).__name__)
+    defined = f" defined at {code.co_filename}:{code.co_firstlineno}" if code is not None else ""
+    known = list(known)
+    if not known:
+        lines.append(f"  never seen function:\n    {name} id={id(fun)}{defined}")
+        if code is not None:
+            line = (code.co_filename, code.co_firstlineno)
+            if line in _seen_lines:
+                lines.append(
+                    "  but seen another function defined on the same line; maybe the function is being re-defined "
+                    "repeatedly, preventing caching? Call jit once, outside of the loop."
+                )
+            _seen_lines.add(line)
+    else:
+        closest = _differences(fun, key, min(known, key=lambda other: _distance(fun, key, other)))
+        lines.append(f"  for {name}{defined}")
+        lines.append("  all previously seen cache keys differ. For the closest previous key:")
+        lines.extend(f"  {line}" for line in closest)
+    logger.warning("\n".join(lines))
+
+
+def explain_compilation(name: str, chosen: Placement, known: Iterable[Placement]) -> None:
+    """Log that a function that has been traced is compiled for another device."""
+    seen = ", ".join(sorted({str(p.device) for p in known}))
+    logger.warning(
+        f"COMPILATION CACHE MISS at {user_source(2)}:\n  for {name}: different device: now {_where(chosen)}, before {seen}"
+    )
+
+
+def _where(placement: Placement) -> str:
+    return f"{placement.device} ({'committed' if placement.committed else 'not committed'})"
+
+
+def _differences(fun: Callable[..., Any], new: TraceKey, old: TraceKey) -> list[str]:
+    """What differs, a line each; the fewer, the closer the keys."""
+    fingerprint, in_tree, statics, avals, axes = new
+    old_fingerprint, old_tree, old_statics, old_avals, old_axes = old
+    found = []
+    if fingerprint != old_fingerprint:
+        found += _configuration(fingerprint, old_fingerprint)
+    if statics != old_statics:
+        found += _static(statics, old_statics)
+    if in_tree != old_tree:
+        found.append("different input pytree:")
+        now, before = (_argument_names(fun, tree, statics) for tree in (in_tree, old_tree))
+        found += [f"  * {name} was not there before" for name in now if name not in before]
+        found += [f"  * {name} is not there any more" for name in before if name not in now]
+        if set(now) == set(before):
+            found.append(f"  * containers differ: {pytree.first_difference(old_tree, in_tree)}")
+    elif avals != old_avals:
+        found += _types(_argument_names(fun, in_tree, statics), avals, old_avals)
+    if axes != old_axes:
+        found.append("different named axes of enclosing vmaps:")
+        found.append(f"  * now {_axes(axes)}, before {_axes(old_axes)}")
+    return found
+
+
+def _distance(fun: Callable[..., Any], new: TraceKey, old: TraceKey) -> tuple[int, int]:
+    shapes = ([(a.shape, a.dtype) for a in avals] for avals in (new[3], old[3]))
+    return len(_differences(fun, new, old)), sum(a != b for a, b in zip(*shapes, strict=False))
+
+
+def _axes(axes: Sequence[Any]) -> str:
+    return ", ".join(f"{axis.name}:{axis.size}" for axis in axes) or "none"
+
+
+def _configuration(new: Sequence[Any], old: Sequence[Any]) -> list[str]:
+    names = ("", *(name for name, option in OPTIONS.items() if option.in_key))
+    found = []
+    if new[0] != old[0]:
+        found.append("the registry has changed: plugins or rules were loaded in between.")
+    changed = [
+        f"  * jax_{name}: now {a!r}, before {b!r}"
+        for name, a, b in zip(names[1:], new[1:], old[1:], strict=True)
+        if a != b
+    ]
+    return [*found, "different configuration:", *changed] if changed else found
+
+
+def _static(new: Sequence[Any], old: Sequence[Any]) -> list[str]:
+    now, before = dict(new), dict(old)
+    lines = ["different static arguments:"]
+    for where in dict.fromkeys((*now, *before)):
+        a, b = now.get(where), before.get(where)
+        if a != b:
+            shown = [repr(v.value) if v is not None else "not given" for v in (a, b)]
+            at = f"position {where}" if isinstance(where, int) else f"name {where!r}"
+            lines.append(f"  * at {at}: now {shown[0]}, before {shown[1]}")
+    return lines
+
+
+def _types(
+    names: Sequence[str], new: Sequence[ShapedArray], old: Sequence[ShapedArray]
+) -> list[str]:
+    lines = ["different input types:"]
+    for name, a, b in zip(names, new, old, strict=True):
+        if a is not b:
+            shown = [aval.str_short() for aval in (a, b)]
+            if a.weak_type != b.weak_type:
+                shown = [
+                    f"{s}{{weak_type={v.weak_type}}}" for s, v in zip(shown, (a, b), strict=True)
+                ]
+            lines.append(f"  * at {name}: now {shown[0]}, before {shown[1]}")
+    return lines
+
+
+def _argument_names(fun: Callable[..., Any], in_tree: Any, statics: Sequence[Any]) -> list[str]:
+    """The name of each leaf of ``(args, kwargs)``, by the function's own parameters where they are known."""
+    args, kwargs = pytree.unflatten(in_tree, range(in_tree.num_leaves))
+    try:
+        parameters = list(inspect.signature(fun).parameters.values())
+    except (TypeError, ValueError):
+        parameters = []
+    fixed = {where for where, _ in statics if isinstance(where, int)}
+    positions = [n for n in range(len(args) + len(fixed)) if n not in fixed]
+    names = []
+    for position, arg in zip(positions, args, strict=True):
+        known = position < len(parameters) and parameters[position].kind in (
+            inspect.Parameter.POSITIONAL_ONLY,
+            inspect.Parameter.POSITIONAL_OR_KEYWORD,
+        )
+        stem = parameters[position].name if known else f"args[{position}]"
+        names += [f"{stem}{path}" for path in pytree.paths(arg)]
+    for name in sorted(kwargs):
+        names += [f"{name}{path}" for path in pytree.paths(kwargs[name])]
+    return names

@@ -1,0 +1,246 @@
+"""Rematerialization: what the derivative needs is computed again instead of kept.
+
+Reverse mode keeps residuals of the forward pass. A checkpointed call keeps its inputs, and of the values in between those
+that a policy allows; the linear part of the derivative begins by computing the rest again. With the split
+
+    f linearized:   x -> (y, r),   (r, x_dot) -> y_dot,
+    r computed as   (x, s) -> r    from the inputs and the values s that may be saved,
+
+the tape holds the one operation (x, s, x_dot) -> y_dot, whose transpose computes r again before it goes backwards. So that
+no compiler finds out that r was computed before and keeps it after all, the inputs of such an operation pass a barrier.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from plugjax.core import pytree
+from plugjax.core.array import aval_of
+from plugjax.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Var, eval_closed, memoise
+from plugjax.core.primitive import Primitive
+from plugjax.core.rules import RuleSet, impl, lowering, unfold_rule
+from plugjax.core.tracebacks import api_boundary
+from plugjax.core.transforms.call import define_call
+from plugjax.core.transforms.dce import prune_closed, prune_outputs
+from plugjax.core.transforms.linearize import LinearizedJaxpr, linearize_jaxpr, linearize_rule
+from plugjax.core.transforms.python_calls import (
+    Structure,
+    flat_call,
+    leaf_value,
+    name_of,
+    positions,
+)
+from plugjax.core.transforms.simplify import erase_rule, simplify
+from plugjax.core.transforms.staging import open_constants, stage
+from plugjax.core.vocabulary import Zero, optimization_barrier_p
+
+rules = RuleSet(__name__)
+
+checkpoint_p = Primitive("checkpoint", multiple_results=True, structured=True)
+
+# (primitive, *avals, **params) -> whether the results of the equation may be kept.
+Policy = Callable[..., Any]
+
+
+def checkpoint(
+    fun: Callable[..., Any],
+    *,
+    prevent_cse: bool = True,
+    policy: Policy | None = None,
+    static_argnums: int | Sequence[int] = (),
+    static_argnames: str | Iterable[str] = (),
+) -> Callable[..., Any]:
+    """``fun``, such that reverse mode computes its intermediate values again instead of keeping them.
+
+    Args:
+        fun: the function; it is traced.
+        prevent_cse: whether compilers are kept from merging the second computation with the first. Within ``scan``
+            they cannot, so there ``False`` saves the barrier.
+        policy: says which values may be kept all the same; see ``plugjax.checkpoint_policies``. ``None`` keeps none.
+        static_argnums: positions of arguments that are constants of the trace.
+        static_argnames: the same by name.
+
+    Returns:
+        A function with the arguments and results of ``fun``.
+
+    Differs from JAX:
+        A policy sees the equations of the function and of calls in it; what happens within a ``scan``, ``while_loop`` or
+        ``cond`` is kept or computed again as a whole.
+
+    Example:
+        >>> import plugjax, plugjax.numpy as jnp
+        >>> plugjax.grad(plugjax.checkpoint(lambda x: jnp.sin(jnp.sin(x))))(0.0)
+        Array(1., dtype=float32, weak_type=True)
+    """
+    if not callable(fun):
+        raise TypeError(f"Expected a callable value, got {fun!r}")
+    name = name_of(fun)
+
+    @functools.wraps(fun)
+    @api_boundary
+    def checkpointed(*args: Any, **kwargs: Any) -> Any:
+        names = (static_argnames,) if isinstance(static_argnames, str) else tuple(static_argnames)
+        nums = (static_argnums,) if isinstance(static_argnums, int) else tuple(static_argnums)
+        places = {n % len(args) for n in nums} if args else set()
+        if names:
+            places |= {p for p in positions(fun, (), names) if p < len(args)}
+        fixed = {i: args[i] for i in places}
+        fixed_names = {k: v for k, v in kwargs.items() if k in names}
+        dynamic = tuple(x for i, x in enumerate(args) if i not in fixed)
+        dynamic_kwargs = {k: v for k, v in kwargs.items() if k not in fixed_names}
+        leaves, in_tree = pytree.flatten((dynamic, dynamic_kwargs))
+        operands = [leaf_value(x, "checkpoint") for x in leaves]
+        out = Structure()
+
+        def call(positional: tuple[Any, ...], named: dict[str, Any]) -> Any:
+            given = iter(positional)
+            full = [fixed[i] if i in fixed else next(given) for i in range(len(args))]
+            return fun(*full, **named, **fixed_names)
+
+        traced = stage(
+            flat_call(call, in_tree, out, "checkpoint"), [aval_of(x) for x in operands], name
+        )
+        program, consts = open_constants(traced)
+        outs = checkpoint_p.bind(
+            *consts,
+            *operands,
+            jaxpr=program,
+            prevent_cse=prevent_cse,
+            differentiated=False,
+            policy=policy,
+        )
+        return pytree.unflatten(out.tree, outs)
+
+    return checkpointed
+
+
+define_call(rules, checkpoint_p, lambda prefix, params: params)
+
+
+@rules.define(unfold_rule, checkpoint_p)
+def _unfold(*args: Any, jaxpr: ClosedJaxpr, **_: Any) -> list[Any]:
+    return eval_closed(jaxpr, *args)
+
+
+@rules.define(erase_rule, checkpoint_p)
+def _erase(eqn: JaxprEqn) -> ClosedJaxpr:
+    program: ClosedJaxpr = eqn.params["jaxpr"]
+    if not (eqn.params["differentiated"] and eqn.params["prevent_cse"]):
+        return program
+
+    def behind_barrier(*args: Any) -> list[Any]:
+        return eval_closed(program, *optimization_barrier_p.bind(*args))
+
+    found: ClosedJaxpr = memoise(
+        program,
+        "behind barrier",
+        lambda: stage(behind_barrier, program.in_avals, program.jaxpr.debug_name),
+    )
+    return found
+
+
+for _kind in (impl, lowering):
+    rules.absent(
+        _kind, checkpoint_p, because="programs are compiled with what it computes in its place"
+    )
+
+
+@rules.define(linearize_rule, checkpoint_p)
+def _linearize(
+    primals: Sequence[Any],
+    tangents: Sequence[Any],
+    *,
+    jaxpr: ClosedJaxpr,
+    policy: Policy | None,
+    **params: Any,
+) -> tuple[list[Any], list[Any]]:
+    split = linearize_jaxpr(jaxpr, [type(t) is not Zero for t in tangents])
+    forward, linear = _remembering(split, len(jaxpr.out_avals), policy)
+    results = checkpoint_p.bind(*primals, jaxpr=forward, policy=policy, **params)
+    count = len(jaxpr.out_avals)
+    given = [t for t in tangents if type(t) is not Zero]
+    found = checkpoint_p.bind(
+        *primals,
+        *results[count:],
+        *given,
+        jaxpr=linear,
+        policy=policy,
+        **{**params, "differentiated": True},
+    )
+    return results[:count], split.tangents(found)
+
+
+def _remembering(
+    split: LinearizedJaxpr, count: int, policy: Policy | None
+) -> tuple[ClosedJaxpr, ClosedJaxpr]:
+    """The programs ``x -> (y, saved)`` and ``(x, saved, x_dot) -> y_dot``; memoised."""
+
+    def make() -> tuple[ClosedJaxpr, ClosedJaxpr]:
+        forward, again, saved = _split_by_policy(split.primal, count, policy)
+        inputs = len(split.primal.in_avals)
+
+        def linear(*args: Any) -> list[Any]:
+            primals, rest = args[:inputs], args[inputs:]
+            extra = eval_closed(again, *primals, *rest[:saved])
+            return eval_closed(split.linear, *split.residuals(primals, extra), *rest[saved:])
+
+        residuals = len(split.sources)
+        avals = [*again.in_avals, *split.linear.in_avals[residuals:]]
+        return forward, stage(linear, avals, f"rematerialized({split.primal.jaxpr.debug_name})")
+
+    found: tuple[ClosedJaxpr, ClosedJaxpr] = memoise(split.primal, ("remembering", policy), make)
+    return found
+
+
+def _split_by_policy(
+    program: ClosedJaxpr, count: int, policy: Policy | None
+) -> tuple[ClosedJaxpr, ClosedJaxpr, int]:
+    """Split ``x -> (y, r)`` into ``x -> (y, s)`` and ``(x, s) -> r`` for the values s that the policy saves.
+
+    Returns:
+        Both programs, and the number of values saved.
+    """
+    if policy is not None:
+        program = simplify(program)  # the policy sees through calls
+    inner = program.jaxpr
+    allowed: list[Var] = []
+    if policy is not None:
+        for eqn in inner.eqns:
+            if policy(eqn.primitive, *[v.aval for v in eqn.invars], **eqn.params) is True:
+                allowed.extend(eqn.outvars)
+    cut = set(allowed)
+    # What is saved need not be computed again.
+    again = Jaxpr(
+        inner.constvars,
+        [*inner.invars, *allowed],
+        inner.outvars[count:],
+        [e for e in inner.eqns if not (e.outvars and all(v in cut for v in e.outvars))],
+        inner.debug_name,
+    )
+    replay, needed = prune_closed(ClosedJaxpr(again, program.consts), (True,) * len(again.outvars))
+    keep = needed[len(inner.invars) :]
+    saved = [v for v, k in zip(allowed, keep, strict=True) if k]
+    again = Jaxpr(
+        replay.jaxpr.constvars,
+        [*inner.invars, *saved],
+        replay.jaxpr.outvars,
+        replay.eqns,
+        inner.debug_name,
+    )
+    forward = ClosedJaxpr(
+        Jaxpr(
+            inner.constvars,
+            inner.invars,
+            [*inner.outvars[:count], *saved],
+            inner.eqns,
+            inner.debug_name,
+        ),
+        program.consts,
+    )
+    return (
+        prune_outputs(forward, (True,) * (count + len(saved))),
+        ClosedJaxpr(again, replay.consts),
+        len(saved),
+    )

@@ -1,0 +1,296 @@
+"""Functions with a batching rule of the user's own.
+
+``vmap`` asks the rule, which is given all instances at once. Forward mode differentiates the rule along with the function,
+so the rule counts under ``vmap(jvp)`` too; where tangents have a batch axis that their primals lack (or the other way
+round), the derivative of the rule is itself mapped over it. Reverse mode differentiates the function, whose operations
+are then batched as they are.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from plugjax.core import pytree
+from plugjax.core.array import aval_of
+from plugjax.core.aval import ShapedArray
+from plugjax.core.errors import CustomJVPException
+from plugjax.core.jaxpr import ClosedJaxpr, JaxprEqn
+from plugjax.core.named_axes import axis_names_rule
+from plugjax.core.primitive import Primitive
+from plugjax.core.rules import RuleSet, abstract_eval, impl, lowering, unfold_rule
+from plugjax.core.tracebacks import api_boundary
+from plugjax.core.transforms.batching import Axis, batch_flat, batching_rule, materialize
+from plugjax.core.transforms.custom_jvp import as_tangents, name_of_callee
+from plugjax.core.transforms.jvp import jvp_flat, jvp_rule, zero_tangent
+from plugjax.core.transforms.linearize import linearize_on_tape, linearize_rule
+from plugjax.core.transforms.python_calls import (
+    Callee,
+    PythonCall,
+    Structure,
+    axis_names,
+    flat_call,
+    leaf_value,
+    name_of,
+    resolve_keywords,
+    run,
+    staged,
+    unfold,
+)
+from plugjax.core.transforms.simplify import erase_rule
+from plugjax.core.transforms.staging import stage, stage_rule
+from plugjax.core.vocabulary import Zero, instantiate
+
+rules = RuleSet(__name__)
+
+custom_vmap_call_p = Primitive("custom_vmap_call", multiple_results=True, structured=True)
+
+Flags = Sequence[bool]
+
+
+class FlatRule:
+    """A user's rule on flat sequences: ``(axis size, batched, values) -> (outs, batched)``, batch axes in front."""
+
+    __slots__ = ("name", "run")
+
+    def __init__(
+        self, run: Callable[[int, Flags, Sequence[Any]], tuple[list[Any], list[bool]]], name: str
+    ) -> None:
+        self.run = run
+        self.name = name
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+class custom_vmap:  # noqa: N801  # JAX's name
+    """A function whose ``vmap`` is what :meth:`def_vmap` says.
+
+    Args:
+        fun: the function, of positional pytrees.
+
+    Raises:
+        AttributeError: when called without a rule.
+        TypeError: when called with arguments that cannot be resolved to positions.
+        ValueError: the rule's result does not fit.
+
+    Example:
+        >>> import plugjax, plugjax.numpy as jnp
+        >>> from plugjax.custom_batching import custom_vmap
+        >>> @custom_vmap
+        ... def f(x):
+        ...     return x + 1
+        >>> @f.def_vmap
+        ... def f_rule(axis_size, in_batched, xs):
+        ...     return xs * 100, in_batched[0]
+        >>> plugjax.vmap(f)(jnp.arange(3))
+        Array([  0, 100, 200], dtype=int32)
+    """
+
+    def __init__(self, fun: Callable[..., Any]) -> None:
+        functools.update_wrapper(self, fun)
+        self.fun = fun
+        self.vmap_rule: Callable[..., tuple[Any, Any]] | None = None
+
+    def __getattr__(self, name: str) -> Any:
+        if name in ("fun", "__wrapped__"):
+            raise AttributeError(name)
+        return getattr(self.fun, name)
+
+    def def_vmap(self, vmap_rule: Callable[..., tuple[Any, Any]]) -> Callable[..., tuple[Any, Any]]:
+        """State how the function is mapped.
+
+        Args:
+            vmap_rule: ``(axis size, list of pytrees of flags, *args) -> (out, pytree of flags)``: the flags say which
+                arrays have a batch axis, which is axis 0.
+
+        Returns:
+            ``vmap_rule``, so that this can be a decorator.
+        """
+        self.vmap_rule = vmap_rule
+        return vmap_rule
+
+    @api_boundary
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Run the function."""
+        name = name_of(self.fun)
+        values = resolve_keywords(self.fun, args, kwargs, "custom_vmap")
+        if self.vmap_rule is None:
+            raise AttributeError(
+                f"No batching rule defined for custom_vmap function {name} using def_vmap."
+            )
+        leaves, in_tree = pytree.flatten(values)
+        out = Structure()
+
+        def rule(size: int, batched: Flags, xs: Sequence[Any]) -> tuple[list[Any], list[bool]]:
+            assert self.vmap_rule is not None
+            flags = list(pytree.unflatten(in_tree, batched))
+            result = self.vmap_rule(size, flags, *pytree.unflatten(in_tree, xs))
+            return _checked(result, name_of(self.vmap_rule), name, out)
+
+        outs = custom_vmap_call_p.bind(
+            *[leaf_value(x, "custom_vmap") for x in leaves],
+            call_jaxpr=PythonCall(flat_call(self.fun, in_tree, out, "custom_vmap"), name),
+            rule=FlatRule(rule, name_of(self.vmap_rule)),
+            num_consts=0,
+        )
+        return pytree.unflatten(out.tree, outs)
+
+
+def _checked(result: Any, rule: str, name: str, out: Structure) -> tuple[list[Any], list[bool]]:
+    """Leaves of what a user's rule gave."""
+    if not isinstance(result, tuple) or len(result) != 2:
+        raise TypeError(
+            f"custom vmap rule ({rule}) must return a pair of output and batching specification, got {result!r}."
+        )
+    outs, tree = pytree.flatten(result[0])
+    flags, flags_tree = pytree.flatten(result[1])
+    if tree != flags_tree:
+        raise ValueError(
+            f"structure of output value and output batching specification returned by custom vmap rule ({rule}) do not "
+            f"match.\nOutput values: {tree}\nBatching spec: {flags_tree}"
+        )
+    if out.tree is not None and out.tree != tree:
+        raise ValueError(
+            f"structure of output returned by custom vmap rule ({rule}) does not match that of original custom-vmapped "
+            f"function {name}: {pytree.first_difference(out.tree, tree)}."
+        )
+    out.tree = tree
+    return [leaf_value(y, rule) for y in outs], [bool(f) for f in flags]
+
+
+@rules.define(abstract_eval, custom_vmap_call_p)
+def _avals(*avals: ShapedArray, call_jaxpr: ClosedJaxpr, **_: Any) -> list[ShapedArray]:
+    return call_jaxpr.out_avals
+
+
+rules.define(unfold_rule, custom_vmap_call_p)(unfold)
+rules.define(stage_rule, custom_vmap_call_p)(staged)
+rules.define(axis_names_rule, custom_vmap_call_p)(axis_names)
+
+
+@rules.define(erase_rule, custom_vmap_call_p)
+def _erase(eqn: JaxprEqn) -> ClosedJaxpr:
+    found: ClosedJaxpr = eqn.params["call_jaxpr"]
+    return found
+
+
+for _kind in (impl, lowering):
+    rules.absent(
+        _kind,
+        custom_vmap_call_p,
+        because="programs are compiled with what it computes in its place",
+    )
+
+
+@rules.define(batching_rule, custom_vmap_call_p)
+def _batching(
+    axis: Axis,
+    args: Sequence[Any],
+    dims: Sequence[int | None],
+    *,
+    call_jaxpr: Callee,
+    rule: FlatRule,
+    num_consts: int,
+) -> tuple[list[Any], list[int | None]]:
+    if any(d is not None for d in dims[:num_consts]):
+        raise ValueError(
+            f"custom_vmap function {name_of_callee(call_jaxpr)} closes over a value with a batch axis: its rule sees "
+            "arguments only, so pass the value as one."
+        )
+    own, places = args[num_consts:], dims[num_consts:]
+    if isinstance(call_jaxpr, PythonCall):
+        # Tracing the function tells the structure that the rule's result must have.
+        stage(call_jaxpr.run, [_instance(x, d) for x, d in zip(args, dims, strict=True)])
+    values = [x if d is None else materialize(x, d, axis) for x, d in zip(own, places, strict=True)]
+    outs, flags = rule.run(axis.size, [d is not None for d in places], values)
+    return outs, [0 if f else None for f in flags]
+
+
+def _instance(x: Any, dim: int | None) -> ShapedArray:
+    """The aval of one instance."""
+    aval = aval_of(x)
+    if dim is None:
+        return aval
+    return aval.update(shape=aval.shape[:dim] + aval.shape[dim + 1 :])
+
+
+@rules.define(linearize_rule, custom_vmap_call_p)
+def _linearize(
+    primals: Sequence[Any], tangents: Sequence[Any], *, call_jaxpr: Callee, **_: Any
+) -> tuple[list[Any], list[Any]]:
+    return linearize_on_tape(lambda *xs: run(call_jaxpr, xs), primals, tangents)
+
+
+@rules.define(jvp_rule, custom_vmap_call_p)
+def _jvp(
+    primals: Sequence[Any],
+    tangents: Sequence[Any],
+    *,
+    call_jaxpr: Callee,
+    rule: FlatRule,
+    num_consts: int,
+) -> tuple[list[Any], list[Any]]:
+    count = len(primals)
+    kept = [i for i, t in enumerate(tangents) if type(t) is not Zero]
+    if kept and kept[0] < num_consts:
+        raise CustomJVPException(name_of_callee(call_jaxpr))
+
+    def derivative(*args: Any) -> list[Any]:
+        directions: list[Any] = [zero_tangent(x) for x in args[:count]]
+        for i, t in zip(kept, args[count:], strict=True):
+            directions[i] = t
+        outs, dots = jvp_flat(lambda *xs: run(call_jaxpr, xs), args[:count], directions)
+        return [*outs, *map(instantiate, dots)]
+
+    def derived(size: int, batched: Flags, values: Sequence[Any]) -> tuple[list[Any], list[bool]]:
+        places = [i - num_consts for i in kept]
+        return _derivative_of_rule(rule, Axis(size), batched, values, places, count - num_consts)
+
+    results = custom_vmap_call_p.bind(
+        *primals,
+        *(tangents[i] for i in kept),
+        call_jaxpr=PythonCall(derivative, f"jvp({name_of_callee(call_jaxpr)})"),
+        rule=FlatRule(derived, f"jvp({rule})"),
+        num_consts=num_consts,
+    )
+    half = len(results) // 2
+    return results[:half], as_tangents(results[half:])
+
+
+def _derivative_of_rule(
+    rule: FlatRule,
+    axis: Axis,
+    batched: Flags,
+    values: Sequence[Any],
+    kept: Sequence[int],
+    count: int,
+) -> tuple[list[Any], list[bool]]:
+    """Values and tangents of a rule at primals ``values[:count]``, with tangents for the arguments ``kept``.
+
+    The rule is told of the batch axes that a primal and its tangent share; over all others its derivative is mapped.
+    """
+    shared = list(batched[:count])
+    for i, flag in zip(kept, batched[count:], strict=True):
+        shared[i] = shared[i] and flag
+    extra = [f and not s for f, s in zip(batched[:count], shared, strict=True)]
+    extra += [f and not shared[i] for i, f in zip(kept, batched[count:], strict=True)]
+    rule_flags: list[bool] = []
+
+    def ruled(*primals: Any) -> list[Any]:
+        outs, flags = rule.run(axis.size, shared, primals)
+        rule_flags[:] = flags
+        return outs
+
+    def both(*xs: Any) -> list[Any]:
+        directions: list[Any] = [zero_tangent(x) for x in xs[:count]]
+        for i, t in zip(kept, xs[count:], strict=True):
+            directions[i] = t
+        outs, dots = jvp_flat(ruled, xs[:count], directions)
+        return [*outs, *map(instantiate, dots)]
+
+    found, dims = batch_flat(both, axis, values, [0 if e else None for e in extra])
+    moved = [y if d is None else materialize(y, d, axis) for y, d in zip(found, dims, strict=True)]
+    flags = [f or d is not None for f, d in zip(rule_flags * 2, dims, strict=True)]
+    return moved, flags

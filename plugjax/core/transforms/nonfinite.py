@@ -1,0 +1,148 @@
+"""Where did the nan come from: ``jax_debug_nans`` and ``jax_debug_infs``.
+
+While one of the options is on, what the evaluator and ``jit`` call is wrapped: outputs are looked at, and a program whose
+output holds a nan (or inf) is replayed equation by equation to find the first that gives one. The options are part of
+``config.fingerprint``, so wrapped and bare callables live under different keys, and nothing is asked while they are off.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from typing import Any
+
+import numpy as np
+
+from plugjax.core import dtypes
+from plugjax.core.array import Array
+from plugjax.core.config import config
+from plugjax.core.enclosing import CHECKS, enclosing
+from plugjax.core.jaxpr import ClosedJaxpr, JaxprEqn
+from plugjax.core.source_info import user_source
+from plugjax.core.trace import state
+from plugjax.core.transforms.replay import replay
+
+
+def checked(
+    call: Callable[[Sequence[Array]], Any], program: Callable[[], ClosedJaxpr]
+) -> Callable[[Sequence[Array]], Any]:
+    """``call`` with its outputs looked at.
+
+    Args:
+        call: runs something on arrays; gives an array or a list of them.
+        program: makes the program that ``call`` runs, to be replayed.
+
+    Returns:
+        A function that raises ``FloatingPointError`` where an output is not as the configuration at this time demands.
+    """
+    bad = _Criterion(config.read("debug_nans"), config.read("debug_infs"))
+
+    def run(arrays: Sequence[Array]) -> Any:
+        outs = call(arrays)
+        found = outs if isinstance(outs, list) else [outs]
+        if any(bad(out) is not None for out in found):
+            jaxpr = program()
+            with ExitStack() as stack:
+                for option in CHECKS:
+                    stack.enter_context(config.override(option, False))
+                _find(jaxpr, arrays, bad)
+            raise FloatingPointError(
+                f"invalid value encountered in {jaxpr.jaxpr.debug_name}, but not when it was run again equation by "
+                "equation: the compiled program differs, for example by fused or reordered operations."
+            )
+        return outs
+
+    return run
+
+
+class _Criterion:
+    """Which elements of an array are bad; ``None`` where there are none."""
+
+    def __init__(self, nans: bool, infs: bool) -> None:
+        self.nans = nans
+        self.infs = infs
+
+    def __call__(self, x: Any) -> np.ndarray[Any, Any] | None:
+        dtype = x.dtype
+        if dtypes.is_extended(dtype) or not dtypes.is_inexact(dtype):
+            return None
+        host = np.asarray(x)
+        if self.nans and self.infs:
+            mask = ~np.isfinite(host)
+        else:
+            mask = np.isnan(host) if self.nans else np.isinf(host)
+        return mask if mask.any() else None
+
+
+def _find(jaxpr: ClosedJaxpr, args: Sequence[Array], bad: _Criterion) -> None:
+    around = enclosing()
+
+    def watch(
+        eqn: JaxprEqn, operands: list[Any], results: list[Any], within: tuple[str, ...]
+    ) -> None:
+        for result in results:
+            mask = bad(result)
+            if mask is not None:
+                raise FloatingPointError(_words(eqn, operands, result, mask, around, within, bad))
+
+    # A call of a program is named by it; a single eager primitive needs no name beside its own.
+    eqns = jaxpr.jaxpr.eqns
+    alone = len(eqns) == 1 and eqns[0].primitive.name == jaxpr.jaxpr.debug_name
+    replay(jaxpr, args, watch, () if alone else (f"jit({jaxpr.jaxpr.debug_name})",))
+
+
+def _words(
+    eqn: JaxprEqn,
+    operands: list[Any],
+    result: Any,
+    mask: np.ndarray[Any, Any],
+    around: tuple[Any, ...],
+    within: tuple[str, ...],
+    bad: _Criterion,
+) -> str:
+    host = np.asarray(result)
+    index = tuple(int(i) for i in np.argwhere(mask)[0])
+    kind = "nan" if np.isnan(host[index]) else "inf"
+    place = f", the first at index {index}" if index else ""
+    lines = [
+        f"invalid value ({kind}) encountered in {eqn.primitive.name}: {int(mask.sum())} of {mask.size} elements of "
+        f"{result.aval.str_short()} are {kind}{place}."
+    ]
+    source = eqn.source or state.source or user_source()
+    if source is not None:
+        lines.append(f"  at: {source}")
+    steps = [*around, *within, *(source.within if source is not None else ())]
+    if steps:
+        words = (s if isinstance(s, str) else _batch_words(s.size, result, index) for s in steps)
+        lines.append(f"  within: {' > '.join(words)}")
+    already = []
+    for number, x in enumerate(operands):
+        lines.append(f"  operand {number}: {_range(x)}")
+        if bad(x if type(x) is Array else np.asarray(x)) is not None:
+            already.append(str(number))
+    if already:
+        lines.append(f"  Not made here: operand {', '.join(already)} held such values already.")
+    return "\n".join(lines)
+
+
+def _batch_words(size: int, result: Any, index: tuple[int, ...]) -> str:
+    # The rule that is running has not said yet where it leaves the batch axis: the first one of its size is taken for it.
+    axes = [i for i, d in enumerate(result.shape) if d == size]
+    return f"vmap, batch index {index[axes[0]]} of {size}" if axes else f"vmap of {size}"
+
+
+def _range(x: Any) -> str:
+    host = np.asarray(x) if type(x) is not Array or not dtypes.is_extended(x.dtype) else None
+    name = x.aval.str_short() if type(x) is Array else f"{host.dtype.name}[]"  # type: ignore[union-attr]  # a scalar
+    if host is None or host.dtype.kind == "b" or not host.size:
+        return name
+    if not dtypes.is_inexact(host.dtype):
+        return f"{name}, min {host.min()}, max {host.max()}"
+    finite = host[np.isfinite(host)]
+    count = host.size - finite.size
+    if not finite.size:
+        return f"{name}, none of {host.size} elements finite"
+    if finite.dtype.kind == "c":
+        finite = np.abs(finite)
+        name += ", absolute values"
+    return f"{name}, min {finite.min()}, max {finite.max()}, {count} not finite"

@@ -1,0 +1,149 @@
+"""Equations that stand for Python functions: calls with a rule of the user's own for some transformation.
+
+Such a primitive (``custom_jvp_call``, ``custom_vjp_call``, ``custom_vmap_call``, ``checkpoint``) holds what it computes as
+a program, or as a Python function as long as nobody has written it down. A transformation that the user's rule is about
+asks for the rule. Every other interpreter computes what the equation stands for: the evaluator and the tape by the rule
+kind ``unfold``, staging by ``stage``, which makes the function a program, and compilation by ``erase``, since behind it no
+transformation comes that could want the rule.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, TypeAlias
+
+from plugjax.core import pytree
+from plugjax.core.array import Array, as_array, aval_of
+from plugjax.core.jaxpr import ClosedJaxpr, eval_closed
+from plugjax.core.named_axes import free_axes
+from plugjax.core.trace import Tracer, state
+from plugjax.core.transforms.staging import open_constants, stage
+
+
+class PythonCall:
+    """A function of flat sequences, as a parameter of an equation; compared by identity.
+
+    Attributes:
+        run: takes one value per operand, gives a sequence of values.
+        name: of the user's function.
+    """
+
+    __slots__ = ("name", "run")
+
+    def __init__(self, run: Callable[..., Sequence[Any]], name: str) -> None:
+        self.run = run
+        self.name = name
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+Callee: TypeAlias = PythonCall | ClosedJaxpr
+
+
+def run(callee: Callee, args: Sequence[Any]) -> list[Any]:
+    """Compute what a call stands for, under the current trace."""
+    if isinstance(callee, ClosedJaxpr):
+        return eval_closed(callee, *args)
+    return list(callee.run(*args))
+
+
+def unfold(*args: Any, call_jaxpr: Callee, **_: Any) -> list[Any]:
+    """The rule ``unfold`` of calls."""
+    return run(call_jaxpr, args)
+
+
+def staged(args: Sequence[Any], params: dict[str, Any]) -> tuple[Sequence[Any], dict[str, Any]]:
+    """The rule ``stage`` of calls: the function as a program, and what it closes over as leading operands."""
+    callee: Callee = params["call_jaxpr"]
+    if isinstance(callee, ClosedJaxpr):
+        return args, params
+    traced = stage(callee.run, [aval_of(x) for x in args], callee.name)
+    program, consts = open_constants(traced)
+    count = params["num_consts"] + len(consts)
+    return [*consts, *args], {**params, "call_jaxpr": program, "num_consts": count}
+
+
+def axis_names(*, call_jaxpr: Callee, **_: Any) -> Iterable[Any]:
+    """The rule ``axis_names`` of calls: a function that nobody has traced may use any name."""
+    if isinstance(call_jaxpr, ClosedJaxpr):
+        return free_axes(call_jaxpr)
+    return [axis.name for axis in state.axes]
+
+
+def name_of(fun: Callable[..., Any]) -> str:
+    """A function's name, for messages and jaxprs."""
+    return str(getattr(fun, "__name__", None) or type(fun).__name__)
+
+
+def leaf_value(x: Any, who: str) -> Any:
+    """An array or tracer from a leaf of a pytree."""
+    return x if type(x) is Array or isinstance(x, Tracer) else as_array(x, who)
+
+
+class Structure:
+    """The structure of a result, known once the function has run."""
+
+    __slots__ = ("tree",)
+
+    def __init__(self) -> None:
+        self.tree: Any = None
+
+
+def flat_call(
+    fun: Callable[..., Any], in_tree: Any, out: Structure, who: str
+) -> Callable[..., list[Any]]:
+    """``fun`` of a tuple of arguments as a function of leaves; the structure of its result is put into ``out``."""
+
+    def call(*leaves: Any) -> list[Any]:
+        found, out.tree = pytree.flatten(fun(*pytree.unflatten(in_tree, leaves)))
+        return [leaf_value(y, who) for y in found]
+
+    return call
+
+
+def resolve_keywords(
+    fun: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any], who: str
+) -> tuple[Any, ...]:
+    """All arguments by position, defaults filled in.
+
+    Raises:
+        TypeError: the arguments do not fit the signature, or some can be given by name only.
+    """
+    try:
+        signature = inspect.signature(fun)
+    except (TypeError, ValueError):  # a builtin without signature
+        if kwargs:
+            raise TypeError(
+                f"{who}: {fun!r} has no signature, pass arguments by position"
+            ) from None
+        return tuple(args)
+    try:
+        bound = signature.bind(*args, **kwargs)
+        bound.apply_defaults()
+        if bound.kwargs:
+            raise TypeError(f"keyword arguments could not be resolved to positions: {bound.kwargs}")
+    except TypeError as error:
+        raise TypeError(
+            f"The input arguments to the {who}-decorated function {name_of(fun)} could not be resolved to positional-only "
+            f"arguments. Binding failed with the error:\n{error}"
+        ) from error
+    return bound.args
+
+
+def positions(
+    fun: Callable[..., Any], nums: Sequence[int], names: str | Sequence[str]
+) -> tuple[int, ...]:
+    """Sorted positions of the arguments that are given by position or by name."""
+    chosen = {int(n) for n in ((nums,) if isinstance(nums, int) else nums)}
+    wanted = (names,) if isinstance(names, str) else tuple(names)
+    if wanted:
+        parameters = list(inspect.signature(fun).parameters)
+        missing = [n for n in wanted if n not in parameters]
+        if missing:
+            raise ValueError(
+                f"{name_of(fun)} has no arguments named {', '.join(missing)}; it has {', '.join(parameters)}."
+            )
+        chosen.update(parameters.index(n) for n in wanted)
+    return tuple(sorted(chosen))

@@ -1,0 +1,66 @@
+"""``debug.callback``: a Python function that a program calls, for what it shows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from plugjax.lax.debug_callback import bind_debug_callback, split_arguments
+
+
+def callback(
+    callback: Callable[..., None] | None = None,
+    *args: Any,
+    ordered: bool = False,
+    partitioned: bool = False,
+    **kwargs: Any,
+) -> Callable[..., None] | None:
+    """Call a Python function from a program; it sees values and gives none.
+
+    The call follows the transformations of the program: under ``vmap`` it happens once per instance, derivatives make it
+    once with the primal values, and a loop makes it in every step. Options can be given in a call of their own:
+    ``debug.callback(ordered=True)(function, x)``.
+
+    Args:
+        callback: takes ``args`` and ``kwargs`` with arrays as leaves; what it gives is ignored.
+        *args: pytrees; leaves that are no arrays are passed as they are.
+        ordered: whether it runs in program order with other ordered callbacks.
+        partitioned: accepted as in JAX; arrays are on one device.
+        **kwargs: pytrees, as ``args``.
+
+    Raises:
+        TypeError: ``callback`` is not callable, or arguments without a function.
+
+    Differs from JAX:
+        What the function raises arrives as it is, not as the text of a ``JaxRuntimeError``, and at the call itself.
+
+    Example:
+        >>> import plugjax
+        >>> seen = []
+        >>> def f(x):
+        ...     plugjax.debug.callback(lambda y: seen.append(float(y)), x)
+        ...     return x * x
+        >>> plugjax.jit(plugjax.grad(f))(3.0)
+        Array(6., dtype=float32, weak_type=True)
+        >>> seen
+        [3.0]
+    """
+
+    def call(callback: Callable[..., None], *args: Any, **kwargs: Any) -> None:
+        if not callable(callback):
+            raise TypeError(
+                f"first argument to debug.callback must be callable, but got an object of type {type(callback)}"
+            )
+        in_tree, arrays, static = split_arguments(args, kwargs)
+        bind_debug_callback(
+            callback, in_tree, arrays, static, ordered=ordered, partitioned=partitioned
+        )
+
+    if callback is not None:
+        call(callback, *args, **kwargs)
+        return None
+    if args or kwargs:
+        raise TypeError(
+            f"debug.callback received unexpected arguments in the two-call form: args={args} kwargs={kwargs}"
+        )
+    return call

@@ -1,0 +1,70 @@
+"""Barriers and names: identities that compilers, and policies of rematerialization, see.
+
+``optimization_barrier`` keeps compilers from moving computation across it: each result waits for all operands. ``name``
+gives a value a name that a checkpoint policy can ask for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from plugjax.core import pytree
+from plugjax.core.array import as_array
+from plugjax.core.aval import ShapedArray
+from plugjax.core.primitive import Primitive
+from plugjax.core.rules import RuleSet, abstract_eval
+from plugjax.core.transforms.batching import Axis, batching_rule
+from plugjax.core.transforms.jvp import jvp_rule
+from plugjax.core.transforms.transpose import transpose_rule
+from plugjax.core.vocabulary import Zero, instantiate, optimization_barrier_p
+from plugjax.lax.families import ANY, elementwise, linear
+
+rules = RuleSet(__name__)
+
+name_p = Primitive("name")
+elementwise(rules, name_p, accepts=ANY)
+
+
+def optimization_barrier(operand: Any, /) -> Any:
+    """The pytree unchanged; compilers compute none of its leaves after, and nothing from them before, the others are there.
+
+    Example:
+        >>> from plugjax import lax
+        >>> lax.optimization_barrier((1.0, 2.0))
+        (Array(1., dtype=float32, weak_type=True), Array(2., dtype=float32, weak_type=True))
+    """
+    leaves, tree = pytree.flatten(operand)
+    values = [x if hasattr(x, "aval") else as_array(x, "optimization_barrier") for x in leaves]
+    return pytree.unflatten(tree, optimization_barrier_p.bind(*values))
+
+
+@rules.define(abstract_eval, optimization_barrier_p)
+def _barrier_avals(*avals: ShapedArray) -> list[ShapedArray]:
+    return list(avals)
+
+
+@rules.define(batching_rule, optimization_barrier_p)
+def _barrier_batching(
+    axis: Axis, args: Sequence[Any], dims: Sequence[int | None]
+) -> tuple[Any, Sequence[int | None]]:
+    return optimization_barrier_p.bind(*args), dims
+
+
+@rules.define(jvp_rule, optimization_barrier_p)
+def _barrier_jvp(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, list[Any]]:
+    kept = [t for t in tangents if type(t) is not Zero]
+    found = iter(optimization_barrier_p.bind(*kept)) if kept else iter(())
+    return optimization_barrier_p.bind(*primals), [
+        t if type(t) is Zero else next(found) for t in tangents
+    ]
+
+
+@rules.define(transpose_rule, optimization_barrier_p)
+def _barrier_transpose(cotangents: Sequence[Any], *operands: Any) -> Any:
+    return optimization_barrier_p.bind(*map(instantiate, cotangents))
+
+
+@linear(rules, name_p)
+def _name_transpose(y_bar: Any, x: Any, *, name: str) -> tuple[Any]:
+    return (y_bar,)

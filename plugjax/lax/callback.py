@@ -1,0 +1,451 @@
+"""Calls of Python functions from programs: ``pure_callback`` and ``io_callback``.
+
+The equation holds the function and the structure of its arguments (:class:`FlatCallback`, hashable), and the avals of the
+results, since nobody can know what a Python function gives. What it gives when it runs is checked against these before
+compiled code sees it. There is no derivative. Under ``vmap`` a pure callback does what its ``vmap_method`` says; a callback
+with IO is called once per instance, unless its order matters, which a batch cannot keep.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from typing import Any, NoReturn
+
+import numpy as np
+
+from plugjax.core import dtypes, pytree, registry
+from plugjax.core.array import Array, as_array
+from plugjax.core.aval import ShapedArray
+from plugjax.core.backend import default_device as current_device
+from plugjax.core.backend import get_backend
+from plugjax.core.config import config
+from plugjax.core.contexts import default_device, enable_x64
+from plugjax.core.device import Device, Sharding
+from plugjax.core.effects import Effects, effects_rule
+from plugjax.core.errors import JaxRuntimeError, UnknownBackendError
+from plugjax.core.primitive import Primitive
+from plugjax.core.rules import RuleSet, abstract_eval
+from plugjax.core.trace import Tracer
+from plugjax.core.transforms.batching import Axis, batching_rule
+from plugjax.core.transforms.jvp import jvp_rule
+from plugjax.core.transforms.physical import physical_rule
+from plugjax.core.transforms.transpose import transpose_rule
+from plugjax.core.vocabulary import broadcast_axis, moveaxis
+from plugjax.lax.control_flow import map as lax_map
+from plugjax.lax.control_flow import scan
+from plugjax.lax.effects import io_effect, ordered_io_effect
+
+rules = RuleSet(__name__)
+
+pure_callback_p = Primitive("pure_callback", multiple_results=True)
+io_callback_p = Primitive("io_callback", multiple_results=True)
+
+_VMAP_METHODS = (
+    "sequential", "sequential_unrolled", "expand_dims", "broadcast_all", "legacy_vectorized", None,
+)  # fmt: skip
+
+
+class Opaque:
+    """Any object as a hashable part of a parameter: compared by value if it can be hashed, else by identity."""
+
+    __slots__ = ("_key", "value")
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+        try:
+            hash(value)
+            self._key: Any = (type(value), value)
+        except TypeError:
+            self._key = id(value)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Opaque) and self._key == other._key
+
+    def __hash__(self) -> int:
+        return hash(self._key)
+
+    def __repr__(self) -> str:
+        return repr(self.value)
+
+
+@dataclass(frozen=True, slots=True)
+class FlatCallback:
+    """A Python function of pytrees as a function of arrays; the parameter ``callback`` of callback primitives.
+
+    Two of them are equal if they call the same function with the same structure of arguments.
+
+    Attributes:
+        function: the user's.
+        in_tree: structure of ``(args, kwargs)``.
+        static: leaves of the arguments that are no arrays, with their positions.
+        out_tree: structure of the results, for messages.
+        x64: whether 64-bit dtypes are kept in the function; the thread that runs it has a configuration of its own.
+        avals: of the arguments, if they differ from those of the arrays that the function is run on.
+    """
+
+    function: Opaque
+    in_tree: Any
+    static: tuple[tuple[int, Opaque], ...] = ()
+    out_tree: Any = None
+    x64: bool = False
+    avals: tuple[ShapedArray, ...] | None = None
+
+    @property
+    def name(self) -> str:
+        """What messages call the function."""
+        function = self.function.value
+        return str(getattr(function, "__qualname__", None) or repr(function))
+
+    def run(self, values: Sequence[Any]) -> Any:
+        """Call the function on host values, which become arrays on a device whose memory the host sees."""
+        device = _host_device()
+        placement = device.uncommitted
+        if self.avals is None:
+            leaves: list[Any] = [Array(ShapedArray(x.shape, x.dtype), placement, x) for x in values]
+        else:
+            leaves = [Array(a, placement, x) for a, x in zip(self.avals, values, strict=True)]
+        return self.call(leaves, device)
+
+    def call(self, leaves: Sequence[Any], device: Device | None = None) -> Any:
+        """Call the function on arrays, with ``device`` for what it makes itself."""
+        full = list(leaves)
+        for position, value in self.static:
+            full.insert(position, value.value)
+        args, kwargs = pytree.unflatten(self.in_tree, full)
+        with ExitStack() as stack:
+            # Kernels run with NumPy's warnings off; the user's own NumPy code does not.
+            stack.enter_context(np.errstate(all="warn", under="ignore"))
+            if config.enable_x64 != self.x64:
+                stack.enter_context(enable_x64(self.x64))
+            if device is not None and device is not current_device():
+                stack.enter_context(default_device(device))
+            return self.function.value(*args, **kwargs)
+
+    def results(
+        self, values: Sequence[Any], avals: Sequence[ShapedArray]
+    ) -> list[np.ndarray[Any, Any]]:
+        """Call the function on host values; what it gives, as NumPy arrays of exactly these avals.
+
+        Raises:
+            JaxRuntimeError: number, shape or dtype of the results differ from ``avals``.
+        """
+        returned = self.run(values)
+        leaves = pytree.leaves(returned)
+        if len(leaves) != len(avals):
+            came = pytree.first_difference(self.out_tree, pytree.structure(returned))
+            raise JaxRuntimeError(
+                f"Mismatched number of outputs from callback {self.name!r}. Expected: {len(avals)}, Actual: "
+                f"{len(leaves)}; {came}. Return one array per leaf of result_shape_dtypes."
+            )
+        return [self._checked(i, y, a) for i, (y, a) in enumerate(zip(leaves, avals, strict=True))]
+
+    def _checked(self, index: int, leaf: Any, aval: ShapedArray) -> np.ndarray[Any, Any]:
+        value = np.asarray(leaf)
+        dtype = value.dtype
+        if not self.x64:
+            dtype = _NARROW.get(dtype, dtype)
+        if value.shape != aval.shape:
+            self._refuse("shape", index, leaf, value, aval)
+        if dtype != aval.dtype:
+            self._refuse("dtype", index, leaf, value, aval)
+        return value.astype(dtype, copy=False)
+
+    def _refuse(
+        self, what: str, index: int, leaf: Any, value: np.ndarray[Any, Any], aval: ShapedArray
+    ) -> NoReturn:
+        path = pytree.paths(pytree.unflatten(self.out_tree, range(self.out_tree.num_leaves)))[index]
+        came = f"{value.dtype.name}[{','.join(map(str, value.shape))}]"
+        if value.dtype.kind == "O":
+            came = f"{leaf!r} of type {type(leaf).__name__}"
+        raise JaxRuntimeError(
+            f"Incorrect output {what} for return value #{index} of callback {self.name!r} (output{path}): "
+            f"Expected: {aval.str_short()}, Actual: {came}. Return what result_shape_dtypes declares."
+        )
+
+    def __repr__(self) -> str:
+        return f"FlatCallback(function={self.function!r}, in_tree={self.in_tree})"
+
+
+_NARROW = {
+    np.dtype(wide): np.dtype(narrow)
+    for wide, narrow in (
+        (np.float64, np.float32),
+        (np.int64, np.int32),
+        (np.uint64, np.uint32),
+        (np.complex128, np.complex64),
+    )
+}
+
+
+def _host_device() -> Device:
+    """The default device if the host sees its memory, else one that it does: callbacks must not wait for an accelerator."""
+    device = current_device()
+    if device.backend.host_visible:
+        return device
+    for name in registry.active().backends():
+        try:
+            backend = get_backend(name)
+        except UnknownBackendError:
+            continue
+        if backend.host_visible:
+            return backend.devices()[0]
+    return device
+
+
+def pure_callback(
+    callback: Callable[..., Any],
+    result_shape_dtypes: Any,
+    *args: Any,
+    sharding: Sharding | None = None,
+    vmap_method: str | None = None,
+    **kwargs: Any,
+) -> Any:
+    """Call a Python function without side effects from a program.
+
+    It may be called several times, once for equal arguments, or not at all if nobody needs its results. It has no
+    derivative; give it one with ``custom_jvp`` or ``custom_vjp``.
+
+    Args:
+        callback: takes ``args`` and ``kwargs`` with arrays as leaves, gives a pytree of arrays.
+        result_shape_dtypes: pytree of objects with ``shape`` and ``dtype``, such as ``ShapeDtypeStruct``.
+        *args: pytrees of arrays.
+        sharding: the device to call it from; there is one host.
+        vmap_method: what happens under ``vmap``. ``"sequential"`` calls it once per instance in a loop,
+            ``"sequential_unrolled"`` without a loop; ``"expand_dims"`` calls it once with a batch axis in front of every
+            argument, of size 1 where there is none, ``"broadcast_all"`` with all of them repeated, and
+            ``"legacy_vectorized"`` leaves arguments without a batch axis as they are. ``None`` refuses.
+        **kwargs: pytrees of arrays.
+
+    Returns:
+        A pytree of arrays as ``result_shape_dtypes`` says.
+
+    Raises:
+        ValueError: an unknown ``vmap_method``, 64-bit results without ``jax_enable_x64``, or differentiation.
+        TypeError: an argument is no array.
+        JaxRuntimeError: the function gives something else than ``result_shape_dtypes``.
+
+    Differs from JAX:
+        What the function raises arrives as it is, not as the text of a ``JaxRuntimeError``.
+
+    Example:
+        >>> import numpy as np
+        >>> import plugjax, plugjax.numpy as jnp
+        >>> shape = plugjax.ShapeDtypeStruct((2,), "float32")
+        >>> plugjax.jit(lambda x: plugjax.pure_callback(np.sort, shape, x))(jnp.array([2.0, 1.0]))
+        Array([1., 2.], dtype=float32)
+    """
+    if vmap_method not in _VMAP_METHODS:
+        raise ValueError(
+            f"pure_callback: vmap_method must be one of {list(_VMAP_METHODS)}, but got: {vmap_method}"
+        )
+    leaves, flat, avals = _flat("pure_callback", callback, result_shape_dtypes, args, kwargs)
+    outs = pure_callback_p.bind(
+        *leaves, callback=flat, result_avals=avals, sharding=sharding, vmap_method=vmap_method
+    )
+    return pytree.unflatten(flat.out_tree, outs)
+
+
+def io_callback(
+    callback: Callable[..., Any],
+    result_shape_dtypes: Any,
+    *args: Any,
+    sharding: Sharding | None = None,
+    ordered: bool = False,
+    **kwargs: Any,
+) -> Any:
+    """Call a Python function with side effects from a program.
+
+    It is called exactly as often as the program says, whether its results are used or not.
+
+    Args:
+        callback: takes ``args`` and ``kwargs`` with arrays as leaves, gives a pytree of arrays.
+        result_shape_dtypes: pytree of objects with ``shape`` and ``dtype``; ``None`` if there are no results.
+        *args: pytrees of arrays.
+        sharding: the device to call it from; there is one host.
+        ordered: whether it runs in program order with other ordered callbacks.
+        **kwargs: pytrees of arrays.
+
+    Returns:
+        A pytree of arrays as ``result_shape_dtypes`` says.
+
+    Raises:
+        ValueError: ``vmap`` of an ordered callback, 64-bit results without ``jax_enable_x64``, or differentiation.
+        TypeError: an argument is no array.
+        JaxRuntimeError: the function gives something else than ``result_shape_dtypes``.
+
+    Differs from JAX:
+        What the function raises arrives as it is, not as the text of a ``JaxRuntimeError``.
+
+    Example:
+        >>> import plugjax, plugjax.numpy as jnp
+        >>> from plugjax.experimental import io_callback
+        >>> seen = []
+        >>> plugjax.jit(lambda x: io_callback(lambda y: seen.append(float(y)), None, x, ordered=True))(2.0)
+        >>> seen
+        [2.0]
+    """
+    leaves, flat, avals = _flat("io_callback", callback, result_shape_dtypes, args, kwargs)
+    outs = io_callback_p.bind(
+        *leaves, callback=flat, result_avals=avals, sharding=sharding, ordered=ordered
+    )
+    return pytree.unflatten(flat.out_tree, outs)
+
+
+def _flat(
+    who: str,
+    callback: Callable[..., Any],
+    result_shape_dtypes: Any,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+) -> tuple[list[Any], FlatCallback, tuple[ShapedArray, ...]]:
+    """Arguments as arrays, the callback that takes them, and the avals of its results."""
+    if not callable(callback):
+        raise TypeError(f"{who}: callback must be callable, got {callback!r}")
+    results, out_tree = pytree.flatten(result_shape_dtypes)
+    avals = tuple(_result_aval(r) for r in results)
+    values, in_tree = pytree.flatten((args, kwargs))
+    leaves = []
+    for position, x in enumerate(values):
+        try:
+            leaves.append(x if isinstance(x, (Array, Tracer)) else as_array(x, who))
+        except TypeError as error:
+            path = pytree.paths((args, kwargs))[position]
+            raise TypeError(
+                f"Error interpreting argument to {who} as a JAX value. The problematic value is of type {type(x)}, at "
+                f"{path} of (args, kwargs)."
+            ) from error
+    flat = FlatCallback(Opaque(callback), in_tree, out_tree=out_tree, x64=config.enable_x64)
+    return leaves, flat, avals
+
+
+def _result_aval(struct: Any) -> ShapedArray:
+    dtype = np.dtype(struct.dtype)
+    if dtypes.canonicalize(dtype) != dtype:
+        raise ValueError(
+            "result_shape_dtypes cannot specify 64-bit types when `jax_enable_x64` is disabled"
+        )
+    return ShapedArray(tuple(struct.shape), dtype)
+
+
+@rules.define(abstract_eval, pure_callback_p, io_callback_p)
+def _callback_avals(
+    *avals: ShapedArray, result_avals: tuple[ShapedArray, ...], **_: Any
+) -> list[ShapedArray]:
+    return list(result_avals)
+
+
+@rules.define(effects_rule, io_callback_p)
+def _io_effects(*, ordered: bool, **_: Any) -> Effects:
+    return frozenset({ordered_io_effect if ordered else io_effect})
+
+
+@rules.define(jvp_rule, pure_callback_p)
+def _pure_jvp(primals: Sequence[Any], tangents: Sequence[Any], **_: Any) -> tuple[Any, Any]:
+    raise ValueError(
+        "Pure callbacks do not support JVP. Please use `plugjax.custom_jvp` to use callbacks while taking gradients."
+    )
+
+
+@rules.define(transpose_rule, pure_callback_p)
+def _pure_transpose(cotangents: Sequence[Any], *operands: Any, **_: Any) -> list[Any]:
+    raise ValueError(
+        "Pure callbacks do not support transpose. Please use `plugjax.custom_vjp` to use callbacks while taking gradients."
+    )
+
+
+@rules.define(jvp_rule, io_callback_p)
+def _io_jvp(primals: Sequence[Any], tangents: Sequence[Any], **_: Any) -> tuple[Any, Any]:
+    raise ValueError("IO callbacks do not support JVP.")
+
+
+@rules.define(transpose_rule, io_callback_p)
+def _io_transpose(cotangents: Sequence[Any], *operands: Any, **_: Any) -> list[Any]:
+    raise ValueError("IO callbacks do not support transpose.")
+
+
+@rules.define(batching_rule, pure_callback_p)
+def _pure_batching(
+    axis: Axis,
+    args: Sequence[Any],
+    dims: Sequence[int | None],
+    *,
+    result_avals: tuple[ShapedArray, ...],
+    vmap_method: str | None,
+    **params: Any,
+) -> tuple[list[Any], list[int]]:
+    if vmap_method is None:
+        raise NotImplementedError(
+            "vmap is only supported for the pure_callback primitive when vmap_method is one of 'sequential', "
+            "'sequential_unrolled', 'expand_dims', 'broadcast_all', or 'legacy_vectorized'. Got vmap_method=None."
+        )
+    moved = [x if d is None else moveaxis(x, d, 0) for x, d in zip(args, dims, strict=True)]
+    zeros = [0] * len(result_avals)
+    if vmap_method.startswith("sequential"):
+
+        def call(*xs: Any) -> Any:
+            return pure_callback_p.bind(
+                *xs, result_avals=result_avals, vmap_method=vmap_method, **params
+            )
+
+        mapped, merge = _mapped(moved, dims)
+        unroll = vmap_method == "sequential_unrolled"
+        _, outs = scan(lambda _, xs: ((), call(*merge(xs))), (), mapped, unroll=unroll)
+        return outs, zeros
+    if vmap_method != "legacy_vectorized":
+        size = axis.size if vmap_method == "broadcast_all" else 1
+        moved = [
+            broadcast_axis(x, size, 0, x.aval.shape) if d is None else x
+            for x, d in zip(map(_as_value, moved), dims, strict=True)
+        ]
+    batched = tuple(a.update(shape=(axis.size, *a.shape)) for a in result_avals)
+    outs = pure_callback_p.bind(*moved, result_avals=batched, vmap_method=vmap_method, **params)
+    return outs, zeros
+
+
+@rules.define(batching_rule, io_callback_p)
+def _io_batching(
+    axis: Axis, args: Sequence[Any], dims: Sequence[int | None], *, ordered: bool, **params: Any
+) -> tuple[list[Any], list[int]]:
+    if ordered:
+        raise ValueError("Cannot `vmap` ordered IO callback.")
+    moved = [x if d is None else moveaxis(x, d, 0) for x, d in zip(args, dims, strict=True)]
+    mapped, merge = _mapped(moved, dims)
+    outs = lax_map(lambda xs: io_callback_p.bind(*merge(xs), ordered=False, **params), mapped)
+    return outs, [0] * len(outs)
+
+
+def _as_value(x: Any) -> Any:
+    return x if isinstance(x, (Array, Tracer)) else as_array(x)
+
+
+def _mapped(
+    args: Sequence[Any], dims: Sequence[int | None]
+) -> tuple[list[Any], Callable[[Sequence[Any]], list[Any]]]:
+    """The arguments with a batch axis, and how all arguments of an instance are made from slices of these."""
+
+    def merge(slices: Sequence[Any]) -> list[Any]:
+        given = iter(slices)
+        return [x if d is None else next(given) for x, d in zip(args, dims, strict=True)]
+
+    return [x for x, d in zip(args, dims, strict=True) if d is not None], merge
+
+
+@rules.define(physical_rule, pure_callback_p)
+def _pure_physical(
+    in_avals: Sequence[ShapedArray], out_avals: Sequence[ShapedArray], *stored: Any, **params: Any
+) -> list[Any]:
+    return pure_callback_p.bind(*stored, **with_avals(params, in_avals))  # type: ignore[no-any-return]  # a list, as it has many results
+
+
+@rules.define(physical_rule, io_callback_p)
+def _io_physical(
+    in_avals: Sequence[ShapedArray], out_avals: Sequence[ShapedArray], *stored: Any, **params: Any
+) -> list[Any]:
+    return io_callback_p.bind(*stored, **with_avals(params, in_avals))  # type: ignore[no-any-return]  # as above
+
+
+def with_avals(params: dict[str, Any], avals: Sequence[ShapedArray]) -> dict[str, Any]:
+    """Parameters of a callback that makes arrays of ``avals`` from what they are stored as."""
+    return {**params, "callback": replace(params["callback"], avals=tuple(avals))}

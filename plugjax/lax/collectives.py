@@ -1,0 +1,368 @@
+"""The collective primitives: operations along the axis that a ``vmap`` has named.
+
+Inside ``vmap(f, axis_name='i')`` a value x stands for instances x_0 ... x_{n-1}. A collective computes each instance of its
+result from all instances of its operand:
+
+    psum            y_k = sum_j x_j                        pmax, pmin likewise
+    ppermute        y_k = x_j for each pair (j, k), else 0
+    all_gather      y_k = [x_0, ..., x_{n-1}]
+    reduce_scatter  y_k = block k of sum_j x_j
+    all_to_all      y_k = [block k of x_0, ..., block k of x_{n-1}]
+    axis_index      y_k = k
+
+All but ``pmax``, ``pmin`` and ``axis_index`` are linear in the family (x_j); transposition turns the sum over j around: psum
+stays psum, ``ppermute`` inverts its pairs, ``all_gather`` and ``reduce_scatter`` are one another's transpose, ``all_to_all``
+swaps its two axes. The batching rule of the axis by that name does the work with ordinary operations, and no collective is
+left. The rule of another axis moves the positional axes out of its way.
+
+A primitive works along one name, reductions along several. The functions in ``parallel`` that take several names combine them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from plugjax.core import dtypes
+from plugjax.core.array import aval_of
+from plugjax.core.aval import ShapedArray
+from plugjax.core.named_axes import axis_names_rule, named_axis_size
+from plugjax.core.primitive import Primitive
+from plugjax.core.rules import RuleSet, abstract_eval, impl, lowering
+from plugjax.core.transforms.batching import Axis, batching_rule, materialize
+from plugjax.core.transforms.jvp import jvp_rule
+from plugjax.core.vocabulary import Zero
+from plugjax.lax.arithmetic import div, mul
+from plugjax.lax.comparison import eq
+from plugjax.lax.dimension_numbers import GatherDimensionNumbers, GatherScatterMode
+from plugjax.lax.families import convert, linear, scalar, zero_derivative
+from plugjax.lax.gather_scatter import gather
+from plugjax.lax.reduction import reduce_max, reduce_min, reduce_sum
+from plugjax.lax.shape import iota, reshape, transpose
+
+rules = RuleSet(__name__)
+
+psum_p = Primitive("psum")
+pmax_p = Primitive("pmax")
+pmin_p = Primitive("pmin")
+ppermute_p = Primitive("ppermute")
+all_gather_p = Primitive("all_gather")
+reduce_scatter_p = Primitive("reduce_scatter")
+all_to_all_p = Primitive("all_to_all")
+axis_index_p = Primitive("axis_index")
+
+# What the primitives share ------------------------------------------------------------------------
+
+_REDUCTIONS = (psum_p, pmax_p, pmin_p)
+_ALONG_ONE = (ppermute_p, all_gather_p, reduce_scatter_p, all_to_all_p, axis_index_p)
+
+
+@rules.define(axis_names_rule, *_REDUCTIONS)
+def _reduction_names(*, axes: tuple[Any, ...], **_: Any) -> tuple[Any, ...]:
+    return axes
+
+
+@rules.define(axis_names_rule, *_ALONG_ONE)
+def _names_along_one(*, axis_name: Any, **_: Any) -> tuple[Any, ...]:
+    return axis_name if isinstance(axis_name, tuple) else (axis_name,)
+
+
+for _kind in (impl, lowering):
+    rules.absent(
+        _kind,
+        *_REDUCTIONS,
+        *_ALONG_ONE,
+        because="an axis name means the instances of a vmap, and the vmap does away with it",
+    )
+
+
+def refuse_groups(groups: Any) -> None:
+    """Raise unless there are no groups."""
+    if groups is not None:
+        raise NotImplementedError(
+            "axis_index_groups is not supported under vmap. Split the axis into two, and map over both by name."
+        )
+
+
+def _after(axis: int, bdim: int) -> int:
+    """Where an axis is once a batch axis stands at ``bdim``."""
+    return axis + (bdim <= axis)
+
+
+# Reductions ---------------------------------------------------------------------------------------
+
+
+@rules.define(abstract_eval, *_REDUCTIONS)
+def _reduction_aval(
+    x: ShapedArray, *, axes: tuple[Any, ...], axis_index_groups: Any
+) -> ShapedArray:
+    for name in axes:
+        named_axis_size(name)
+    return ShapedArray(x.shape, x.dtype)
+
+
+def _reduction_batching(primitive: Primitive, reducer: Callable[..., Any]) -> None:
+    @rules.define(batching_rule, primitive)
+    def _batching(
+        axis: Axis,
+        args: Sequence[Any],
+        dims: Sequence[int | None],
+        *,
+        axes: tuple[Any, ...],
+        axis_index_groups: Any,
+    ) -> tuple[Any, int | None]:
+        (x,), (bdim,) = args, dims
+        params = {"axes": axes, "axis_index_groups": axis_index_groups}
+        if axis.name not in axes:
+            return primitive.bind(x, **params), bdim
+        refuse_groups(axis_index_groups)
+        if bdim is not None:
+            x = reducer(x, (bdim,))
+        elif primitive is psum_p:
+            x = mul(x, scalar(axis.size, x))
+        left = tuple(name for name in axes if name != axis.name)
+        return (primitive.bind(x, **{**params, "axes": left}) if left else x), None
+
+
+_reduction_batching(psum_p, reduce_sum)
+_reduction_batching(pmax_p, reduce_max)
+_reduction_batching(pmin_p, reduce_min)
+
+
+@linear(rules, psum_p)
+def _psum_transpose(bar: Any, x: Any, **params: Any) -> tuple[Any]:
+    return (psum_p.bind(bar, **params),)
+
+
+def _extremum_derivative(primitive: Primitive) -> None:
+    @rules.define(jvp_rule, primitive)
+    def _jvp(primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> tuple[Any, Any]:
+        (x,), (x_dot,) = primals, tangents
+        y = primitive.bind(x, **params)
+        if type(x_dot) is Zero:
+            return y, x_dot
+        chosen = convert(eq(x, y), aval_of(x).dtype)
+        count = psum_p.bind(chosen, **params)
+        return y, div(psum_p.bind(mul(x_dot, chosen), **params), count)
+
+
+_extremum_derivative(pmax_p)
+_extremum_derivative(pmin_p)
+
+
+# Permutation --------------------------------------------------------------------------------------
+
+
+@rules.define(abstract_eval, ppermute_p)
+def _ppermute_aval(x: ShapedArray, *, axis_name: tuple[Any, ...], perm: Any) -> ShapedArray:
+    named_axis_size(axis_name[0])
+    return x
+
+
+@linear(rules, ppermute_p)
+def _ppermute_transpose(
+    bar: Any, x: Any, *, axis_name: tuple[Any, ...], perm: tuple[tuple[int, int], ...]
+) -> tuple[Any]:
+    inverse = tuple((destination, source) for source, destination in perm)
+    return (ppermute_p.bind(bar, axis_name=axis_name, perm=inverse),)
+
+
+@rules.define(batching_rule, ppermute_p)
+def _ppermute_batching(
+    axis: Axis,
+    args: Sequence[Any],
+    dims: Sequence[int | None],
+    *,
+    axis_name: tuple[Any, ...],
+    perm: tuple[tuple[int, int], ...],
+) -> tuple[Any, int | None]:
+    (x,), (bdim,) = args, dims
+    if axis.name not in axis_name:
+        return ppermute_p.bind(x, axis_name=axis_name, perm=perm), bdim
+    if bdim is None and len(perm) == axis.size:
+        return x, None
+    x = materialize(x, bdim, axis)
+    # A destination without a source reads out of bounds, and gets zeros.
+    sources = np.full((axis.size, 1), axis.size, np.int32)
+    for source, destination in perm:
+        sources[destination] = source
+    shape = aval_of(x).shape
+    numbers = GatherDimensionNumbers(tuple(range(1, len(shape))), (0,), (0,))
+    mode = GatherScatterMode.FILL_OR_DROP
+    return gather(x, sources, numbers, (1, *shape[1:]), mode=mode, fill_value=0), 0
+
+
+# Gathering and scattering -------------------------------------------------------------------------
+
+
+@rules.define(abstract_eval, all_gather_p)
+def _all_gather_aval(
+    x: ShapedArray,
+    *,
+    all_gather_dimension: int,
+    axis_name: tuple[Any, ...],
+    axis_size: int,
+    tiled: bool,
+    **_: Any,
+) -> ShapedArray:
+    named_axis_size(axis_name[0])
+    shape, place = x.shape, all_gather_dimension
+    if tiled:
+        return x.update(shape=(*shape[:place], shape[place] * axis_size, *shape[place + 1 :]))
+    return x.update(shape=(*shape[:place], axis_size, *shape[place:]))
+
+
+@rules.define(abstract_eval, reduce_scatter_p)
+def _reduce_scatter_aval(
+    x: ShapedArray,
+    *,
+    scatter_dimension: int,
+    axis_name: tuple[Any, ...],
+    axis_size: int,
+    tiled: bool,
+    **_: Any,
+) -> ShapedArray:
+    named_axis_size(axis_name[0])
+    shape, place = x.shape, scatter_dimension
+    left = (shape[place] // axis_size,) if tiled else ()
+    return x.update(shape=(*shape[:place], *left, *shape[place + 1 :]))
+
+
+@linear(rules, all_gather_p)
+def _all_gather_transpose(
+    bar: Any, x: Any, *, all_gather_dimension: int, **params: Any
+) -> tuple[Any]:
+    return (reduce_scatter_p.bind(bar, scatter_dimension=all_gather_dimension, **params),)
+
+
+@linear(rules, reduce_scatter_p)
+def _reduce_scatter_transpose(
+    bar: Any, x: Any, *, scatter_dimension: int, **params: Any
+) -> tuple[Any]:
+    return (all_gather_p.bind(bar, all_gather_dimension=scatter_dimension, **params),)
+
+
+@rules.define(batching_rule, all_gather_p)
+def _all_gather_batching(
+    axis: Axis,
+    args: Sequence[Any],
+    dims: Sequence[int | None],
+    *,
+    all_gather_dimension: int,
+    axis_name: tuple[Any, ...],
+    tiled: bool,
+    **params: Any,
+) -> tuple[Any, int | None]:
+    (x,), (bdim,), place = args, dims, all_gather_dimension
+    if axis.name in axis_name:
+        x = materialize(x, bdim, axis, place)
+        if tiled:
+            shape = aval_of(x).shape
+            x = reshape(x, (*shape[:place], axis.size * shape[place + 1], *shape[place + 2 :]))
+        return x, None
+    if bdim is not None:
+        place = _after(place, bdim)
+        bdim += place <= bdim and not tiled
+    params = {**params, "axis_name": axis_name, "tiled": tiled}
+    return all_gather_p.bind(x, all_gather_dimension=place, **params), bdim
+
+
+@rules.define(batching_rule, reduce_scatter_p)
+def _reduce_scatter_batching(
+    axis: Axis,
+    args: Sequence[Any],
+    dims: Sequence[int | None],
+    *,
+    scatter_dimension: int,
+    axis_name: tuple[Any, ...],
+    tiled: bool,
+    **params: Any,
+) -> tuple[Any, int | None]:
+    (x,), (bdim,), place = args, dims, scatter_dimension
+    if axis.name in axis_name:
+        x = mul(x, scalar(axis.size, x)) if bdim is None else reduce_sum(x, (bdim,))
+        if tiled:
+            shape = aval_of(x).shape
+            blocks = (axis.size, shape[place] // axis.size)
+            x = reshape(x, (*shape[:place], *blocks, *shape[place + 1 :]))
+        return x, place
+    if bdim is not None:
+        place = _after(place, bdim)
+        bdim -= place < bdim and not tiled
+    params = {**params, "axis_name": axis_name, "tiled": tiled}
+    return reduce_scatter_p.bind(x, scatter_dimension=place, **params), bdim
+
+
+# Exchange -----------------------------------------------------------------------------------------
+
+
+@rules.define(abstract_eval, all_to_all_p)
+def _all_to_all_aval(
+    x: ShapedArray, *, axis_name: Any, axis_size: int, concat_axis: int, split_axis: int, **_: Any
+) -> ShapedArray:
+    named_axis_size(axis_name)
+    shape = list(x.shape)
+    shape[split_axis] //= axis_size
+    shape[concat_axis] *= axis_size
+    return ShapedArray(tuple(shape), x.dtype)
+
+
+@linear(rules, all_to_all_p)
+def _all_to_all_transpose(
+    bar: Any, x: Any, *, concat_axis: int, split_axis: int, **params: Any
+) -> tuple[Any]:
+    return (all_to_all_p.bind(bar, concat_axis=split_axis, split_axis=concat_axis, **params),)
+
+
+@rules.define(batching_rule, all_to_all_p)
+def _all_to_all_batching(
+    axis: Axis,
+    args: Sequence[Any],
+    dims: Sequence[int | None],
+    *,
+    axis_name: Any,
+    concat_axis: int,
+    split_axis: int,
+    **params: Any,
+) -> tuple[Any, int | None]:
+    (x,), (bdim,) = args, dims
+    if axis.name != axis_name:
+        if bdim is not None:
+            split_axis, concat_axis = _after(split_axis, bdim), _after(concat_axis, bdim)
+        params = {**params, "concat_axis": concat_axis, "split_axis": split_axis}
+        return all_to_all_p.bind(x, axis_name=axis_name, **params), bdim
+    x = materialize(x, bdim, axis)
+    source, *shape = aval_of(x).shape
+    blocks = (axis.size, shape[split_axis] // axis.size)
+    x = reshape(x, (source, *shape[:split_axis], *blocks, *shape[split_axis + 1 :]))
+    # Axes are now source, shape[:split], destination, shape[split:]: the destination becomes the batch axis, and the
+    # source goes in front of the axis to concatenate along.
+    destination = split_axis + 1
+    kept = [i for i in range(1, len(shape) + 2) if i != destination]
+    x = transpose(x, (destination, *kept[:concat_axis], 0, *kept[concat_axis:]))
+    shape[split_axis] //= axis.size
+    shape[concat_axis] *= axis.size
+    return reshape(x, (axis.size, *shape)), 0
+
+
+# Index --------------------------------------------------------------------------------------------
+
+
+@rules.define(abstract_eval, axis_index_p)
+def _axis_index_aval(*, axis_name: Any) -> ShapedArray:
+    named_axis_size(axis_name)
+    return ShapedArray((), dtypes.INT32)
+
+
+zero_derivative(rules, axis_index_p)
+
+
+@rules.define(batching_rule, axis_index_p)
+def _axis_index_batching(
+    axis: Axis, args: Sequence[Any], dims: Sequence[int | None], *, axis_name: Any
+) -> tuple[Any, int | None]:
+    if axis.name != axis_name:
+        return axis_index_p.bind(axis_name=axis_name), None
+    return iota(np.int32, axis.size), 0

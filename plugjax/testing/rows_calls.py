@@ -1,0 +1,79 @@
+"""Rows of calls with rules of the user's own, and of the identities that compilers and policies see."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+import plugjax
+from plugjax.core.transforms.checkpoint import checkpoint_p
+from plugjax.core.transforms.custom_jvp import custom_jvp_call_p
+from plugjax.core.transforms.custom_vjp import custom_lin_p, custom_vjp_call_p
+from plugjax.core.transforms.custom_vmap import custom_vmap, custom_vmap_call_p
+from plugjax.lax.barrier import name_p, optimization_barrier_p
+from plugjax.testing.row import Op, in_float64, real
+
+_ELSEWHERE = "JAX has it outside of jax.lax; tests/core/test_custom_derivatives.py compares"
+
+
+def _with_jvp(lax: Any, x: Any, y: Any) -> Any:
+    f = plugjax.custom_jvp(lambda x, y: lax.sin(x) * y)
+
+    @f.defjvp
+    def _(primals: Any, tangents: Any) -> Any:
+        (x, y), (x_dot, y_dot) = primals, tangents
+        return f(x, y), lax.cos(x) * y * x_dot + lax.sin(x) * y_dot
+
+    return f(x, y)
+
+
+def _with_vjp(lax: Any) -> Callable[..., Any]:
+    f = plugjax.custom_vjp(lambda x, y: lax.sin(x) * y)
+    f.defvjp(
+        lambda x, y: (f(x, y), (x, y)),
+        lambda res, g: (g * lax.cos(res[0]) * res[1], g * lax.sin(res[0])),
+    )
+    return f
+
+
+def _pulled_back(lax: Any, x: Any, y: Any, g: Any) -> Any:
+    return plugjax.vjp(_with_vjp(lax), x, y)[1](g)
+
+
+def _with_vmap(lax: Any, x: Any, y: Any) -> Any:
+    f = custom_vmap(lambda x, y: lax.sin(x) * y)
+
+    @f.def_vmap
+    def _(axis_size: int, in_batched: Any, x: Any, y: Any) -> Any:
+        return plugjax.vmap(lambda x, y: lax.sin(x) * y, [0 if b else None for b in in_batched])(
+            x, y
+        ), True
+
+    return f(x, y)
+
+
+_SINE = in_float64(lambda x, y: np.sin(x) * y)
+_TWO = ((3,), (3,))
+
+CALLS: Sequence[Op] = (
+    Op("custom_jvp_call", custom_jvp_call_p, _with_jvp, _SINE, real(-1, 1, *_TWO), 2, rtol=1e-5,
+       without_jax=_ELSEWHERE),
+    Op("custom_vjp_call", custom_vjp_call_p, lambda lax, x, y: _with_vjp(lax)(x, y), _SINE,
+       real(-1, 1, *_TWO), rtol=1e-5, without_jax=_ELSEWHERE),
+    Op("custom_lin", custom_lin_p, _pulled_back,
+       in_float64(lambda x, y, g: [g * np.cos(x) * y, g * np.sin(x)]),
+       real(-1, 1, *_TWO, (3,)), rtol=1e-5, without_jax=_ELSEWHERE),
+    Op("custom_vmap_call", custom_vmap_call_p, _with_vmap, _SINE, real(-1, 1, *_TWO), 2, rtol=1e-5,
+       without_jax=_ELSEWHERE),
+    Op("checkpoint", checkpoint_p,
+       lambda lax, x, y: plugjax.checkpoint(lambda a, b: lax.sin(lax.sin(a)) * b)(x, y),
+       in_float64(lambda x, y: np.sin(np.sin(x)) * y), real(-1, 1, *_TWO), 2, rtol=1e-5,
+       without_jax="JAX has it outside of jax.lax; tests/core/test_checkpoint.py compares"),
+    Op("optimization_barrier", optimization_barrier_p,
+       lambda lax, x, y: lax.optimization_barrier((x, y)), lambda x, y: [x, y],
+       real(-1, 1, (3,), (2, 2)), 2),
+    Op("name", name_p, lambda _, x: name_p.bind(x, name="x"), lambda x: x, real(-1, 1), 2,
+       without_jax="JAX has it outside of jax.lax"),
+)  # fmt: skip

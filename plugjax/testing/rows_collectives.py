@@ -1,0 +1,50 @@
+"""Rows of the collectives, each inside the ``vmap`` that names its axis: axis 0 of the operands."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from plugjax import lax
+from plugjax.core import Primitive
+from plugjax.core.transforms.batching import vmap
+from plugjax.testing.row import Op, real
+
+
+def _row(
+    primitive: Primitive,
+    call: Callable[[Any, Any], Any],
+    oracle: Callable[[Any], Any],
+) -> Op:
+    return Op(
+        primitive.name,
+        primitive,
+        lambda lax, x: vmap(lambda y: call(lax, y), axis_name="i")(x),
+        oracle,
+        real(-2, 2, (3, 6)),
+        2,
+        without_jax="vmap is no function of jax.lax",
+    )
+
+
+def _everywhere(reduce: Callable[..., Any]) -> Callable[[Any], Any]:
+    return lambda x: np.broadcast_to(reduce(x, axis=0), x.shape)
+
+
+COLLECTIVES: Sequence[Op] = (
+    _row(lax.psum_p, lambda lax, y: lax.psum(y, "i"), _everywhere(np.sum)),
+    _row(lax.pmax_p, lambda lax, y: lax.pmax(y, "i"), _everywhere(np.max)),
+    _row(lax.pmin_p, lambda lax, y: lax.pmin(y, "i"), _everywhere(np.min)),
+    _row(lax.ppermute_p, lambda lax, y: lax.ppermute(y, "i", [(0, 2), (2, 0)]),
+         lambda x: np.stack([x[2], 0 * x[1], x[0]])),
+    _row(lax.all_gather_p, lambda lax, y: lax.all_gather(y, "i", axis=1),
+         lambda x: np.stack([x.T] * 3)),
+    _row(lax.reduce_scatter_p, lambda lax, y: lax.psum_scatter(y, "i", tiled=True),
+         lambda x: x.sum(0).reshape(3, 2)),
+    _row(lax.all_to_all_p, lambda lax, y: lax.all_to_all(y, "i", 0, 0, tiled=True),
+         lambda x: x.reshape(3, 3, 2).swapaxes(0, 1).reshape(3, 6)),
+    _row(lax.axis_index_p, lambda lax, y: y * lax.axis_index("i"),
+         lambda x: x * np.arange(3)[:, None]),
+)  # fmt: skip

@@ -1,0 +1,162 @@
+"""Rematerialization against JAX: values, derivatives, what is saved, what is computed twice."""
+
+import jax
+import jax.ad_checkpoint
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import plugjax
+import plugjax.ad_checkpoint
+import plugjax.checkpoint_policies
+import plugjax.numpy as pnp
+
+W = np.random.default_rng(0).normal(size=(3, 4, 4)).astype(np.float32) / 2
+X = np.linspace(-1, 1, 8).reshape(2, 4).astype(np.float32)
+
+POLICIES = {
+    "none": lambda j: None,
+    "everything": lambda j: j.checkpoint_policies.everything_saveable,
+    "nothing": lambda j: j.checkpoint_policies.nothing_saveable,
+    "dots": lambda j: j.checkpoint_policies.dots_saveable,
+    "dots without batch": lambda j: j.checkpoint_policies.dots_with_no_batch_dims_saveable,
+    "name": lambda j: j.checkpoint_policies.save_only_these_names("hidden"),
+    "other names": lambda j: j.checkpoint_policies.save_any_names_but_these("hidden"),
+    "all but a name": lambda j: j.checkpoint_policies.save_anything_except_these_names("hidden"),
+    "both": lambda j: j.checkpoint_policies.save_from_both_policies(
+        j.checkpoint_policies.dots_saveable, j.checkpoint_policies.save_only_these_names("hidden")
+    ),
+}
+
+
+def layer(j, np_):
+    def apply(w, x):
+        hidden = j.ad_checkpoint.checkpoint_name(np_.tanh(x @ w), "hidden")
+        return np_.sin(hidden) * j.jit(np_.cos)(hidden)
+
+    return apply
+
+
+def network(j, np_, policy):
+    step = j.checkpoint(layer(j, np_), policy=POLICIES[policy](j))
+
+    def loss(w, x):
+        for i in range(3):
+            x = step(w[i], x)
+        return (x**2).sum()
+
+    return loss
+
+
+COMPOSITIONS = {
+    "value": lambda j, f: f(W, X),
+    "grad": lambda j, f: j.grad(f, (0, 1))(W, X),
+    "jit grad": lambda j, f: j.jit(j.grad(f, (0, 1)))(W, X),
+    "grad jit": lambda j, f: j.grad(j.jit(f), (0, 1))(W, X),
+    "jvp": lambda j, f: j.jvp(f, (W, X), (W, X)),
+    "linearize": lambda j, f: j.linearize(f, W, X)[1](W, X),
+    "vmap grad": lambda j, f: j.vmap(j.grad(f), (None, 0))(W, np.stack([X, 2 * X])),
+    "grad of grad": lambda j, f: j.grad(lambda x: (j.grad(f, 1)(W, x) ** 2).sum())(X),
+    "jvp of grad": lambda j, f: j.jvp(lambda x: j.grad(f)(W, x), (X,), (X,)),
+    "hessian": lambda j, f: j.hessian(lambda s: f(W, s * X))(1.0),
+}
+
+
+def close(found, wanted):
+    found, wanted = (jax.tree.leaves(v) for v in (found, wanted))
+    assert len(found) == len(wanted)
+    for a, b in zip(found, wanted, strict=True):
+        assert a.shape == b.shape
+        np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("composition", COMPOSITIONS)
+@pytest.mark.parametrize("policy", ["none", "dots", "name", "everything"])
+def test_against_jax(policy, composition):
+    with plugjax.default_device("numpy"):
+        found = COMPOSITIONS[composition](plugjax, network(plugjax, pnp, policy))
+    close(found, COMPOSITIONS[composition](jax, network(jax, jnp, policy)))
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_compiled_against_jax(policy, backend):
+    found = COMPOSITIONS["jit grad"](plugjax, network(plugjax, pnp, policy))
+    close(found, COMPOSITIONS["jit grad"](jax, network(jax, jnp, policy)))
+
+
+def in_scan(j, np_):
+    body = j.checkpoint(layer(j, np_), prevent_cse=False)
+
+    def loss(w, x):
+        return (j.lax.scan(lambda c, wi: (body(wi, c), None), x, w)[0] ** 2).sum()
+
+    return loss
+
+
+def test_in_scan(backend):
+    found = COMPOSITIONS["jit grad"](plugjax, in_scan(plugjax, pnp))
+    close(found, COMPOSITIONS["jit grad"](jax, in_scan(jax, jnp)))
+
+
+def computed(jaxpr, name):
+    """How many equations of that primitive a program has, programs in it included."""
+    own = sum(e.primitive.name == name for e in jaxpr.eqns)
+    inner = plugjax.core.subjaxprs
+    return own + sum(computed(sub, name) for e in jaxpr.eqns for sub in inner(e.params))
+
+
+@pytest.mark.parametrize(
+    ("policy", "tanhs", "products"),
+    [
+        # Each of three layers: once forwards, once again; three products per layer in the transposes.
+        ("none", 6, 3 + 3 + 6),
+        ("dots", 6, 3 + 6),
+        # The derivative of tanh is in terms of its result as it was before it got a name, as in JAX.
+        ("name", 6, 3 + 3 + 6),
+        ("everything", 3, 3 + 6),
+    ],
+)
+def test_what_is_computed_twice(policy, tanhs, products):
+    from plugjax.core.transforms.compile import run_passes
+
+    traced = plugjax.make_jaxpr(plugjax.grad(network(plugjax, pnp, policy), (0, 1)))(W, X)
+    program = run_passes(traced, "numpy")
+    assert computed(program, "tanh") == tanhs
+    assert computed(program, "dot_general") == products
+    assert computed(program, "optimization_barrier") >= 1
+
+
+def test_residuals_are_the_inputs_and_what_the_policy_saves():
+    """The forward pass gives the backward pass no array that the policy does not allow."""
+
+    def forward_outputs(policy):
+        f = plugjax.checkpoint(layer(plugjax, pnp), policy=POLICIES[policy](plugjax))
+        jaxpr = plugjax.make_jaxpr(lambda w, x: plugjax.vjp(f, w, x)[0])(W[0], X)
+        (call,) = (e for e in jaxpr.eqns if not e.params["differentiated"])
+        return len(call.outvars)
+
+    assert forward_outputs("none") == 1
+    assert forward_outputs("dots") == 2
+    assert forward_outputs("name") == 2
+
+
+def test_jaxpr_is_that_of_jax():
+    def shape(j, np_):
+        jaxpr = j.make_jaxpr(j.checkpoint(lambda x: np_.sin(np_.sin(x))))(1.0)
+        (call,) = jaxpr.jaxpr.eqns
+        inner = call.params["jaxpr"]
+        return [e.primitive.name for e in inner.eqns], {
+            k: v for k, v in call.params.items() if k != "jaxpr"
+        }
+
+    assert shape(plugjax, pnp) == shape(jax, jnp)
+
+
+def test_static_arguments():
+    def of(j):
+        f = j.checkpoint(lambda x, flag: x**2 if flag else x, static_argnums=(1,))
+        return float(j.grad(f)(3.0, True)), float(j.grad(f)(3.0, False))
+
+    assert of(plugjax) == of(jax)
+    with pytest.raises(plugjax.errors.TracerBoolConversionError):
+        plugjax.checkpoint(lambda x: x if x > 0 else -x)(1.0)
