@@ -26,6 +26,7 @@ from plugjax.core.transforms.call import define_call
 from plugjax.core.transforms.dce import prune_closed, prune_outputs
 from plugjax.core.transforms.linearize import LinearizedJaxpr, linearize_jaxpr, linearize_rule
 from plugjax.core.transforms.python_calls import (
+    ERASED,
     Structure,
     flat_call,
     leaf_value,
@@ -142,9 +143,7 @@ def _erase(eqn: JaxprEqn) -> ClosedJaxpr:
 
 
 for _kind in (impl, lowering):
-    rules.absent(
-        _kind, checkpoint_p, because="programs are compiled with what it computes in its place"
-    )
+    rules.absent(_kind, checkpoint_p, because=ERASED)
 
 
 @rules.define(linearize_rule, checkpoint_p)

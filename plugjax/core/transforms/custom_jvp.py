@@ -13,12 +13,10 @@ from typing import Any
 
 from plugjax.core import dtypes, pytree
 from plugjax.core.array import aval_of
-from plugjax.core.aval import ShapedArray
 from plugjax.core.errors import CustomJVPException
-from plugjax.core.jaxpr import ClosedJaxpr, JaxprEqn
-from plugjax.core.named_axes import axis_names_rule
+from plugjax.core.jaxpr import JaxprEqn
 from plugjax.core.primitive import Primitive
-from plugjax.core.rules import RuleSet, abstract_eval, impl, lowering, unfold_rule
+from plugjax.core.rules import RuleSet
 from plugjax.core.tracebacks import api_boundary
 from plugjax.core.transforms.batching import Axis, batch_flat, batching_rule, materialize
 from plugjax.core.transforms.dce import dce_rule, prune_outputs
@@ -27,18 +25,14 @@ from plugjax.core.transforms.python_calls import (
     Callee,
     PythonCall,
     Structure,
-    axis_names,
+    define_python_call,
     flat_call,
     leaf_value,
     name_of,
     positions,
     resolve_keywords,
     run,
-    staged,
-    unfold,
 )
-from plugjax.core.transforms.simplify import erase_rule
-from plugjax.core.transforms.staging import stage_rule
 from plugjax.core.vocabulary import Zero, add_any, instantiate, stop_gradient_p, zeros
 
 rules = RuleSet(__name__)
@@ -228,26 +222,7 @@ def as_tangents(tangents: Sequence[Any]) -> list[Any]:
     ]
 
 
-@rules.define(abstract_eval, custom_jvp_call_p)
-def _avals(*avals: ShapedArray, call_jaxpr: ClosedJaxpr, **_: Any) -> list[ShapedArray]:
-    return call_jaxpr.out_avals
-
-
-rules.define(unfold_rule, custom_jvp_call_p)(unfold)
-rules.define(stage_rule, custom_jvp_call_p)(staged)
-rules.define(axis_names_rule, custom_jvp_call_p)(axis_names)
-
-
-@rules.define(erase_rule, custom_jvp_call_p)
-def _erase(eqn: JaxprEqn) -> ClosedJaxpr:
-    found: ClosedJaxpr = eqn.params["call_jaxpr"]
-    return found
-
-
-for _kind in (impl, lowering):
-    rules.absent(
-        _kind, custom_jvp_call_p, because="programs are compiled with what it computes in its place"
-    )
+define_python_call(rules, custom_jvp_call_p)
 
 
 @rules.define(jvp_rule, custom_jvp_call_p)

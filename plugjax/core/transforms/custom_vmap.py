@@ -16,10 +16,8 @@ from plugjax.core import pytree
 from plugjax.core.array import aval_of
 from plugjax.core.aval import ShapedArray
 from plugjax.core.errors import CustomJVPException
-from plugjax.core.jaxpr import ClosedJaxpr, JaxprEqn
-from plugjax.core.named_axes import axis_names_rule
 from plugjax.core.primitive import Primitive
-from plugjax.core.rules import RuleSet, abstract_eval, impl, lowering, unfold_rule
+from plugjax.core.rules import RuleSet
 from plugjax.core.tracebacks import api_boundary
 from plugjax.core.transforms.batching import Axis, batch_flat, batching_rule, materialize
 from plugjax.core.transforms.custom_jvp import as_tangents, name_of_callee
@@ -29,17 +27,14 @@ from plugjax.core.transforms.python_calls import (
     Callee,
     PythonCall,
     Structure,
-    axis_names,
+    define_python_call,
     flat_call,
     leaf_value,
     name_of,
     resolve_keywords,
     run,
-    staged,
-    unfold,
 )
-from plugjax.core.transforms.simplify import erase_rule
-from plugjax.core.transforms.staging import stage, stage_rule
+from plugjax.core.transforms.staging import stage
 from plugjax.core.vocabulary import Zero, instantiate
 
 rules = RuleSet(__name__)
@@ -160,28 +155,7 @@ def _checked(result: Any, rule: str, name: str, out: Structure) -> tuple[list[An
     return [leaf_value(y, rule) for y in outs], [bool(f) for f in flags]
 
 
-@rules.define(abstract_eval, custom_vmap_call_p)
-def _avals(*avals: ShapedArray, call_jaxpr: ClosedJaxpr, **_: Any) -> list[ShapedArray]:
-    return call_jaxpr.out_avals
-
-
-rules.define(unfold_rule, custom_vmap_call_p)(unfold)
-rules.define(stage_rule, custom_vmap_call_p)(staged)
-rules.define(axis_names_rule, custom_vmap_call_p)(axis_names)
-
-
-@rules.define(erase_rule, custom_vmap_call_p)
-def _erase(eqn: JaxprEqn) -> ClosedJaxpr:
-    found: ClosedJaxpr = eqn.params["call_jaxpr"]
-    return found
-
-
-for _kind in (impl, lowering):
-    rules.absent(
-        _kind,
-        custom_vmap_call_p,
-        because="programs are compiled with what it computes in its place",
-    )
+define_python_call(rules, custom_vmap_call_p)
 
 
 @rules.define(batching_rule, custom_vmap_call_p)

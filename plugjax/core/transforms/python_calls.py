@@ -15,10 +15,14 @@ from typing import Any, TypeAlias
 
 from plugjax.core import pytree
 from plugjax.core.array import Array, as_array, aval_of
-from plugjax.core.jaxpr import ClosedJaxpr, eval_closed
-from plugjax.core.named_axes import free_axes
+from plugjax.core.aval import ShapedArray
+from plugjax.core.jaxpr import ClosedJaxpr, JaxprEqn, eval_closed
+from plugjax.core.named_axes import axis_names_rule, free_axes
+from plugjax.core.primitive import Primitive
+from plugjax.core.rules import RuleSet, abstract_eval, impl, lowering, unfold_rule
 from plugjax.core.trace import Tracer, state
-from plugjax.core.transforms.staging import open_constants, stage
+from plugjax.core.transforms.simplify import erase_rule
+from plugjax.core.transforms.staging import open_constants, stage, stage_rule
 
 
 class PythonCall:
@@ -41,6 +45,8 @@ class PythonCall:
 
 Callee: TypeAlias = PythonCall | ClosedJaxpr
 
+ERASED = "programs are compiled with what it computes in its place"
+
 
 def run(callee: Callee, args: Sequence[Any]) -> list[Any]:
     """Compute what a call stands for, under the current trace."""
@@ -49,27 +55,45 @@ def run(callee: Callee, args: Sequence[Any]) -> list[Any]:
     return list(callee.run(*args))
 
 
-def unfold(*args: Any, call_jaxpr: Callee, **_: Any) -> list[Any]:
-    """The rule ``unfold`` of calls."""
-    return run(call_jaxpr, args)
+def define_python_call(rules: RuleSet, primitive: Primitive) -> None:
+    """Rules of a primitive that stands for the function in its parameter ``call_jaxpr``.
 
+    Those of the transformation that the user's rule is about are left to be written. The first ``num_consts`` operands are
+    what the function closes over.
+    """
 
-def staged(args: Sequence[Any], params: dict[str, Any]) -> tuple[Sequence[Any], dict[str, Any]]:
-    """The rule ``stage`` of calls: the function as a program, and what it closes over as leading operands."""
-    callee: Callee = params["call_jaxpr"]
-    if isinstance(callee, ClosedJaxpr):
-        return args, params
-    traced = stage(callee.run, [aval_of(x) for x in args], callee.name)
-    program, consts = open_constants(traced)
-    count = params["num_consts"] + len(consts)
-    return [*consts, *args], {**params, "call_jaxpr": program, "num_consts": count}
+    @rules.define(abstract_eval, primitive)
+    def _avals(*avals: ShapedArray, call_jaxpr: ClosedJaxpr, **_: Any) -> list[ShapedArray]:
+        return call_jaxpr.out_avals
 
+    @rules.define(unfold_rule, primitive)
+    def _unfold(*args: Any, call_jaxpr: Callee, **_: Any) -> list[Any]:
+        return run(call_jaxpr, args)
 
-def axis_names(*, call_jaxpr: Callee, **_: Any) -> Iterable[Any]:
-    """The rule ``axis_names`` of calls: a function that nobody has traced may use any name."""
-    if isinstance(call_jaxpr, ClosedJaxpr):
-        return free_axes(call_jaxpr)
-    return [axis.name for axis in state.axes]
+    @rules.define(stage_rule, primitive)
+    def _stage(args: Sequence[Any], params: dict[str, Any]) -> tuple[Sequence[Any], dict[str, Any]]:
+        callee: Callee = params["call_jaxpr"]
+        if isinstance(callee, ClosedJaxpr):
+            return args, params
+        traced = stage(callee.run, [aval_of(x) for x in args], callee.name)
+        program, consts = open_constants(traced)
+        count = params["num_consts"] + len(consts)
+        return [*consts, *args], {**params, "call_jaxpr": program, "num_consts": count}
+
+    @rules.define(axis_names_rule, primitive)
+    def _axis_names(*, call_jaxpr: Callee, **_: Any) -> Iterable[Any]:
+        if isinstance(call_jaxpr, ClosedJaxpr):
+            return free_axes(call_jaxpr)
+        # A function that nobody has traced may use any name.
+        return [axis.name for axis in state.axes]
+
+    @rules.define(erase_rule, primitive)
+    def _erase(eqn: JaxprEqn) -> ClosedJaxpr:
+        found: ClosedJaxpr = eqn.params["call_jaxpr"]
+        return found
+
+    for kind in (impl, lowering):
+        rules.absent(kind, primitive, because=ERASED)
 
 
 def name_of(fun: Callable[..., Any]) -> str:
