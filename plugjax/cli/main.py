@@ -15,6 +15,7 @@ from plugjax.cli import check as check_module
 from plugjax.cli import demo as demo_module
 from plugjax.cli import doctor as doctor_module
 from plugjax.cli import export as export_module
+from plugjax.cli import parity as parity_module
 from plugjax.core import registry
 from plugjax.core.backend import get_backend
 from plugjax.core.compilation_cache import default_cache
@@ -77,6 +78,14 @@ def doctor() -> None:
     """Say what is installed, what is missing, and the command that mends it."""
     if not doctor_module.run(console):
         raise typer.Exit(1)
+
+
+@app.command()
+def parity(
+    missing: Annotated[bool, typer.Option(help="List the missing names too.")] = True,
+) -> None:
+    """Count the public names of JAX that exist here, per namespace, and list those that do not."""
+    parity_module.run(console, missing)
 
 
 @app.command()

@@ -1,0 +1,57 @@
+"""``plugjax parity``: the list of names is JAX's, and stubs do not count."""
+
+import importlib.util
+import json
+from pathlib import Path
+
+import jax
+
+from plugjax.cli import parity
+
+_PATH = Path(__file__).with_name("jax_names.py")
+
+
+def jax_names():
+    spec = importlib.util.spec_from_file_location("jax_names", _PATH)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_list_is_that_of_the_installed_jax():
+    names = jax_names()
+    assert jax.__version__ == "0.10.2"
+    assert json.loads(names.FILE.read_text()) == names.table()
+
+
+def stub(x):
+    """Does nothing."""
+    raise NotImplementedError("not yet")
+
+
+def checked(x):
+    if x:
+        raise ValueError(x)
+    return x
+
+
+def test_a_function_that_only_raises_is_a_stub():
+    assert parity.is_stub(stub)
+    assert not parity.is_stub(checked)
+    assert not parity.is_stub(lambda x: x)
+    assert not parity.is_stub(dict)
+
+
+def test_the_namespaces_that_are_whole_stay_whole():
+    absent = parity.missing()
+    assert absent["tree"] == []
+    assert absent["tree_util"] == []
+
+
+def test_the_command(capsys):
+    from rich.console import Console
+
+    parity.run(Console(width=200), every_name=False)
+    out = capsys.readouterr().out
+    assert "numpy.linalg" in out
+    assert "all" in out
