@@ -13,6 +13,7 @@ from plugjax.core.array import Array, block_until_ready, device_get, device_put
 from plugjax.core.aval import ShapeDtypeStruct
 from plugjax.core.backend import default_backend, devices
 from plugjax.core.config import config
+from plugjax.core.compile_time import ensure_compile_time_eval
 from plugjax.core.contexts import (
     check_tracer_leaks,
     checking_leaks,
@@ -26,6 +27,8 @@ from plugjax.core.contexts import (
     explain_cache_misses,
     local_device_count,
     local_devices,
+    named_call,
+    named_scope,
     numpy_dtype_promotion,
     numpy_rank_promotion,
     typeof,
@@ -56,7 +59,7 @@ remat = checkpoint
 # Loaded when first asked for, so that `import plugjax` costs what a program uses.
 _SUBMODULES = (
     "ad_checkpoint", "checkpoint_policies", "custom_batching", "custom_derivatives",
-    "cli", "core", "debug", "experimental", "export", "lax", "nn", "numpy", "random", "stablehlo", "test_util", "testing", "tree", "tree_util",
+    "cli", "core", "debug", "dtypes", "experimental", "export", "flatten_util", "lax", "nn", "numpy", "ops", "random", "stablehlo", "test_util", "testing", "tree", "tree_util",
 )  # fmt: skip
 _LATE = {"effects_barrier": "plugjax.lax.effects", "pure_callback": "plugjax.lax.callback"}
 
@@ -99,6 +102,7 @@ __all__ = [
     "disable_jit",
     "effects_barrier",
     "enable_x64",
+    "ensure_compile_time_eval",
     "errors",
     "eval_shape",
     "explain_cache_misses",
@@ -114,6 +118,8 @@ __all__ = [
     "local_device_count",
     "local_devices",
     "make_jaxpr",
+    "named_call",
+    "named_scope",
     "numpy_dtype_promotion",
     "numpy_rank_promotion",
     "pure_callback",

@@ -138,11 +138,11 @@ def slice_bounds(entry: slice, size: int) -> tuple[int, int, int]:
     return start, len(range(start, stop, step)), step
 
 
-def normalized(index: Any, size: int) -> Operand:
-    """Index values with negative ones counted from the end, as int32."""
+def normalized(index: Any, size: int, wrap: bool = True) -> Operand:
+    """Index values as int32, negative ones counted from the end if ``wrap``."""
     if isinstance(index, np.ndarray):
-        return np.where(index < 0, index + size, index).astype(np.int32)
-    if index.dtype.kind == "u":
+        return (np.where(index < 0, index + size, index) if wrap else index).astype(np.int32)
+    if index.dtype.kind == "u" or not wrap:
         return converted(index, dtypes.INT32)
     wide = converted(index, dtypes.INT32)
     shift = lax.add(wide, np.int32(size))
@@ -170,7 +170,7 @@ class Plan:
     ordered: bool
 
 
-def make_plan(shape: Shape, row: Sequence[Entry]) -> Plan:
+def make_plan(shape: Shape, row: Sequence[Entry], wrap: bool = True) -> Plan:
     """The plan of an index into an array of ``shape``."""
     has_arrays = any(_is_array(e) and e.ndim for e in row)
     advanced = [i for i, e in enumerate(row) if _is_array(e) or (has_arrays and type(e) is int)]
@@ -227,9 +227,9 @@ def make_plan(shape: Shape, row: Sequence[Entry]) -> Plan:
             if not size and (type(entry) is int or 0 not in batch_shape):
                 raise IndexError(f"index is out of bounds for axis {axis} with size 0")
             values = (
-                np.asarray(entry + size if entry < 0 else entry, np.int32)
+                np.asarray(entry + size if wrap and entry < 0 else entry, np.int32)
                 if type(entry) is int
-                else normalized(entry, size)
+                else normalized(entry, size, wrap)
             )
             starts.append((axis, values, -1))
             slice_sizes.append(1)

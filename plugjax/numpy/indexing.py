@@ -172,8 +172,9 @@ def gather(
     fill_value: Any,
     indices_are_sorted: bool,
     unique_indices: bool,
+    wrap: bool = True,
 ) -> Array:
-    plan = make_plan(x.aval.shape, row)
+    plan = make_plan(x.aval.shape, row, wrap)
     if not plan.numbers.start_index_map:
         result = x
     else:

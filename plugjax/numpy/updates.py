@@ -72,10 +72,18 @@ class IndexedUpdate:
         wrap_negative_indices: bool = True,
     ) -> Array:
         """``x[index]``; with mode ``"fill"``, elements out of bounds are ``fill_value`` (nan by default)."""
-        if mode is None and fill_value is None:
+        if mode is None and fill_value is None and wrap_negative_indices:
             return getitem(self.array, self.index)
         row = entries(self.array.shape, self.index)
-        return gather(self.array, row, mode, fill_value, indices_are_sorted, unique_indices)
+        return gather(
+            self.array,
+            row,
+            mode,
+            fill_value,
+            indices_are_sorted,
+            unique_indices,
+            wrap_negative_indices,
+        )
 
     def _scatter(
         self, operation: Callable[..., Any], values: ArrayLike, x: Array | None, **options: Any
@@ -143,7 +151,7 @@ def _scatter(
     mode: Any = None,
     wrap_negative_indices: bool = True,
 ) -> Array:
-    plan = make_plan(x.aval.shape, entries(x.aval.shape, index))
+    plan = make_plan(x.aval.shape, entries(x.aval.shape, index), wrap_negative_indices)
     y = as_operand("scatter", values)
     if y.dtype != x.dtype and join_dtypes(x, y)[0] != x.dtype:
         warnings.warn(

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from plugjax import lax
+from plugjax.core import dtypes
 from plugjax.core.array import Array, as_array
 from plugjax.core.config import config
 from plugjax.core.trace import Tracer
@@ -31,13 +32,23 @@ __all__ = [
 ]  # fmt: skip
 
 
-class _KeyKind(type):
+class _ExtendedKind(type):
+    def contains_dtype(cls, dtype: Any) -> bool:
+        """Whether a dtype is none of NumPy's."""
+        return dtypes.is_extended(dtype)
+
+
+class extended(metaclass=_ExtendedKind):
+    """The kind of all dtypes that are none of NumPy's: ``jnp.issubdtype(x.dtype, extended)``."""
+
+
+class _KeyKind(_ExtendedKind):
     def contains_dtype(cls, dtype: Any) -> bool:
         """Whether a dtype is one of keys."""
         return isinstance(dtype, KeyDType)
 
 
-class prng_key(metaclass=_KeyKind):
+class prng_key(extended, metaclass=_KeyKind):
     """The kind of all key dtypes: ``jnp.issubdtype(k.dtype, prng_key)``."""
 
 

@@ -26,9 +26,8 @@ def namespaces() -> list[str]:
     """The namespaces of the parity goal; those below ``scipy`` are found by looking."""
     found = [name for name in ROOTS if name != "scipy"]
     scipy = importlib.import_module("jax.scipy")
-    for module in pkgutil.walk_packages(scipy.__path__, "jax.scipy."):
-        if "._" not in module.name:
-            found.append(module.name.removeprefix("jax."))
+    below = (m.name for m in pkgutil.walk_packages(scipy.__path__, "jax.scipy."))
+    found += [name.removeprefix("jax.") for name in below if "._" not in name]
     return sorted(found)
 
 

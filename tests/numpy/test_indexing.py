@@ -1,5 +1,6 @@
 """Reading and updating by index against JAX."""
 
+import jax.numpy as jax_numpy
 import numpy as onp
 import pytest
 
@@ -104,3 +105,17 @@ def test_update_that_loses_digits_warns():
     with pytest.warns(FutureWarning, match="incompatible types"):
         updated = jnp.asarray(I).at[1].set(2.7)
     assert updated.dtype == onp.int32
+
+
+@pytest.mark.parametrize("mode", [None, "fill", "clip", "drop"])
+@pytest.mark.parametrize("index", [onp.array([-1, 1, 7, -9]), -1])
+def test_negative_indices_need_not_wrap(index, mode):
+    x = onp.arange(4, dtype=onp.float32)
+
+    def of(np_):
+        at = np_.asarray(x).at[index]
+        options = {"mode": mode, "wrap_negative_indices": False}
+        return [at.add(10, **options), at.get(**options)]
+
+    for found, wanted in zip(of(jnp), of(jax_numpy), strict=True):
+        onp.testing.assert_array_equal(found, wanted)

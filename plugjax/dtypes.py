@@ -1,0 +1,77 @@
+"""Dtypes: the names of ``jax.dtypes``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from plugjax.core import dtypes as core
+from plugjax.core.dtypes import DType, DTypeLike
+from plugjax.core.dtypes import bfloat16 as _bfloat16
+from plugjax.core.dtypes import float0 as float0
+from plugjax.core.errors import TypePromotionError
+from plugjax.numpy.dtypes_info import finfo, iinfo, issubdtype, result_type
+from plugjax.random.keys import extended, prng_key
+
+bfloat16 = _bfloat16.type
+
+
+def canonicalize_dtype(dtype: Any, allow_extended_dtype: bool = False) -> Any:
+    """The dtype that arrays of ``dtype`` have: of 32 bits instead of 64 unless x64 is enabled.
+
+    Raises:
+        ValueError: an extended dtype, unless they are allowed.
+    """
+    if core.is_extended(dtype) and not allow_extended_dtype:
+        raise ValueError(f"Internal: canonicalize_dtype called on extended dtype {dtype}")
+    return core.canonicalize(dtype)
+
+
+def itemsize_bits(dtype: DTypeLike | None) -> int:
+    """Bits of one element; those of dtypes below a byte are counted.
+
+    Raises:
+        ValueError: no number of bits.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> itemsize_bits(jnp.int4), itemsize_bits(jnp.complex64)
+        (4, 64)
+    """
+    if dtype is None:
+        raise ValueError("dtype cannot be None.")
+    found = core.canonicalize(dtype) if core.is_extended(dtype) else np.dtype(dtype)
+    if found == core.BOOL:
+        return 8
+    if core.is_integer(found):
+        return int(iinfo(found).bits)
+    if core.is_float(found):
+        return int(finfo(found).bits)
+    if found.kind == "c":
+        return 2 * int(finfo(found).bits)
+    raise ValueError(f"unexpected input: {dtype=}")
+
+
+def scalar_type_of(x: Any) -> type:
+    """The Python type of one element of an array: bool, int, float or complex.
+
+    Raises:
+        TypeError: an element is no number.
+    """
+    dtype: DType = x.dtype if hasattr(x, "dtype") else np.asarray(x).dtype
+    if dtype == core.BOOL:
+        return bool
+    if core.is_integer(dtype):
+        return int
+    if core.is_float(dtype):
+        return float
+    if dtype.kind == "c":
+        return complex
+    raise TypeError(f"Invalid scalar value {x}")
+
+
+__all__ = [
+    "TypePromotionError", "bfloat16", "canonicalize_dtype", "extended", "finfo", "float0", "iinfo", "issubdtype",
+    "itemsize_bits", "prng_key", "result_type", "scalar_type_of",
+]  # fmt: skip

@@ -1,0 +1,78 @@
+"""Pytrees as vectors: the names of ``jax.flatten_util``."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import plugjax.numpy as jnp
+from plugjax import lax
+from plugjax.core import pytree
+from plugjax.core.array import aval_of
+
+
+class _Unravel:
+    """From a vector to the tree; equal structures, shapes and dtypes compare equal, so that it can be a static argument."""
+
+    def __init__(self, treedef: Any, shapes: Any, dtypes: Any, dtype: Any) -> None:
+        self._key = (treedef, shapes, dtypes, dtype)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Unravel) and self._key == other._key
+
+    def __hash__(self) -> int:
+        return hash(self._key)
+
+    def __call__(self, flat: Any) -> Any:
+        treedef, shapes, dtypes, dtype = self._key
+        vector = jnp.asarray(flat)
+        total = sum(math.prod(s) for s in shapes)
+        if vector.shape != (total,):
+            raise ValueError(
+                f"unravel function expected a vector of shape {(total,)}, got an array of shape {vector.shape}."
+            )
+        if dtype is not None and vector.dtype != dtype:
+            raise TypeError(
+                f"unravel function given array of dtype {vector.dtype}, but expected dtype {dtype}."
+            )
+        leaves, start = [], 0
+        for shape, own in zip(shapes, dtypes or (None,) * len(shapes), strict=True):
+            size = math.prod(shape)
+            leaf = lax.reshape(lax.slice(vector, (start,), (start + size,)), shape)
+            leaves.append(leaf if own is None else lax.convert_element_type(leaf, own))
+            start += size
+        return pytree.unflatten(treedef, leaves)
+
+
+def ravel_pytree(tree: Any) -> tuple[Any, Callable[[Any], Any]]:
+    """All leaves of a tree in one vector, and the function that undoes it.
+
+    Args:
+        tree: pytree of arrays and scalars.
+
+    Returns:
+        A vector of the dtype that the leaves promote to (float32 if there are none), and the function from such vectors to
+        trees. If all leaves have one dtype, it takes vectors of any dtype.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> flat, unravel = ravel_pytree({"a": jnp.ones((2, 1)), "b": 3.0})
+        >>> flat
+        Array([1., 1., 3.], dtype=float32)
+        >>> unravel(flat)["b"]
+        Array(3., dtype=float32)
+    """
+    leaves, treedef = pytree.flatten(tree)
+    shapes = tuple(aval_of(x).shape for x in leaves)
+    if not leaves:
+        return lax.full((0,), 0, "float32"), _Unravel(treedef, (), None, None)
+    own = tuple(aval_of(x).dtype for x in leaves)
+    dtype = jnp.result_type(*own)
+    same = all(d == dtype for d in own)
+    parts = [lax.convert_element_type(jnp.ravel(x), dtype) for x in leaves]
+    unravel = _Unravel(treedef, shapes, None if same else own, None if same else dtype)
+    return lax.concatenate(parts, 0), unravel
+
+
+__all__ = ["ravel_pytree"]

@@ -1,0 +1,153 @@
+"""Reductions of segments: the names of ``jax.ops``."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import plugjax.numpy as jnp
+from plugjax.core import dtypes
+from plugjax.core.errors import ConcretizationTypeError
+from plugjax.core.trace import Tracer
+
+
+def segment_sum(
+    data: Any,
+    segment_ids: Any,
+    num_segments: int | None = None,
+    indices_are_sorted: bool = False,
+    unique_indices: bool = False,
+    bucket_size: int | None = None,
+    mode: Any = None,
+    out_sharding: Any = None,
+) -> Any:
+    """Sums of the rows that belong to each segment.
+
+    Shapes:
+        data: ``[n, ...]``; segment_ids: ``[n]`` -> ``[num_segments, ...]``.
+
+    Args:
+        data: the rows.
+        segment_ids: integers: to which segment each row belongs. Rows of others than ``0 <= id < num_segments`` are dropped.
+        num_segments: how many segments; by default as many as the ids name, which must then be concrete.
+        indices_are_sorted: whether ids are known to be sorted.
+        unique_indices: whether ids are known to be distinct.
+        bucket_size: rows that are added up one after the other, before sums of buckets are: for accuracy.
+        mode: what becomes of ids out of bounds; see ``plugjax.lax.GatherScatterMode``.
+        out_sharding: only ``None``.
+
+    Raises:
+        ValueError: ``num_segments`` is negative.
+        ConcretizationTypeError: ``num_segments`` is not known while tracing.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> segment_sum(jnp.arange(5), jnp.array([0, 0, 1, 1, 2]))
+        Array([1, 5, 4], dtype=int32)
+    """
+    options = _options(indices_are_sorted, unique_indices, mode)
+    return _segments("add", data, segment_ids, num_segments, bucket_size, options, jnp.sum)
+
+
+def segment_prod(
+    data: Any,
+    segment_ids: Any,
+    num_segments: int | None = None,
+    indices_are_sorted: bool = False,
+    unique_indices: bool = False,
+    bucket_size: int | None = None,
+    mode: Any = None,
+    out_sharding: Any = None,
+) -> Any:
+    """Products of the rows of each segment; arguments as of :func:`segment_sum`. Empty segments give 1."""
+    options = _options(indices_are_sorted, unique_indices, mode)
+    return _segments("multiply", data, segment_ids, num_segments, bucket_size, options, jnp.prod)
+
+
+def segment_max(
+    data: Any,
+    segment_ids: Any,
+    num_segments: int | None = None,
+    indices_are_sorted: bool = False,
+    unique_indices: bool = False,
+    bucket_size: int | None = None,
+    mode: Any = None,
+    out_sharding: Any = None,
+) -> Any:
+    """Largest rows of each segment; arguments as of :func:`segment_sum`. Empty segments give the lowest value."""
+    options = _options(indices_are_sorted, unique_indices, mode)
+    return _segments("max", data, segment_ids, num_segments, bucket_size, options, jnp.max)
+
+
+def segment_min(
+    data: Any,
+    segment_ids: Any,
+    num_segments: int | None = None,
+    indices_are_sorted: bool = False,
+    unique_indices: bool = False,
+    bucket_size: int | None = None,
+    mode: Any = None,
+    out_sharding: Any = None,
+) -> Any:
+    """Smallest rows of each segment; arguments as of :func:`segment_sum`. Empty segments give the highest value."""
+    options = _options(indices_are_sorted, unique_indices, mode)
+    return _segments("min", data, segment_ids, num_segments, bucket_size, options, jnp.min)
+
+
+def _options(indices_are_sorted: bool, unique_indices: bool, mode: Any) -> dict[str, Any]:
+    return {
+        "indices_are_sorted": indices_are_sorted,
+        "unique_indices": unique_indices,
+        "mode": "drop" if mode is None else mode,
+        "wrap_negative_indices": False,
+    }
+
+
+def _segments(
+    method: str,
+    data: Any,
+    segment_ids: Any,
+    num_segments: int | None,
+    bucket_size: int | None,
+    options: dict[str, Any],
+    reduce: Callable[..., Any],
+) -> Any:
+    rows, ids = jnp.asarray(data), jnp.asarray(segment_ids)
+    if num_segments is None:
+        if isinstance(ids, Tracer) and ids._concrete() is None:
+            raise ConcretizationTypeError(
+                ids,
+                f"segment ids say how many segments there are: pass num_segments to segment_{method}.",
+            )
+        num_segments = int(np.max(np.asarray(ids))) + 1
+    count = operator.index(num_segments)
+    if count < 0:
+        raise ValueError("num_segments must be non-negative.")
+    start = _identity(method, rows.dtype)
+    if bucket_size is None or not count:
+        out = jnp.full((count, *rows.shape[1:]), start, rows.dtype)
+        if not out.size:
+            return out
+        return getattr(out.at[ids], method)(rows, **options)
+    buckets = -(-ids.size // bucket_size)
+    out = jnp.full((buckets, count, *rows.shape[1:]), start, rows.dtype)
+    places = (jnp.arange(ids.shape[0]) // bucket_size, ids)
+    found = getattr(out.at[places], method)(rows, **{**options, "indices_are_sorted": False})
+    return reduce(found, axis=0).astype(rows.dtype)
+
+
+def _identity(method: str, dtype: Any) -> Any:
+    if method in ("add", "multiply"):
+        return int(method == "multiply")
+    if dtype == dtypes.BOOL:
+        return method == "min"
+    if dtypes.is_integer(dtype):
+        info = jnp.iinfo(dtype)
+        return info.min if method == "max" else info.max
+    return -np.inf if method == "max" else np.inf
+
+
+__all__ = ["segment_max", "segment_min", "segment_prod", "segment_sum"]
