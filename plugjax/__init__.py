@@ -12,8 +12,8 @@ from plugjax.core import errors
 from plugjax.core.array import Array, block_until_ready, device_get, device_put
 from plugjax.core.aval import ShapeDtypeStruct
 from plugjax.core.backend import default_backend, devices
-from plugjax.core.config import config
 from plugjax.core.compile_time import ensure_compile_time_eval
+from plugjax.core.config import config
 from plugjax.core.contexts import (
     check_tracer_leaks,
     checking_leaks,

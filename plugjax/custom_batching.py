@@ -28,9 +28,11 @@ def sequential_vmap(f: Callable[..., Any]) -> custom_vmap:
 
         def one(varying: Sequence[Any]) -> Any:
             given = iter(varying)
-            return mapped(*pytree.unflatten(
-                tree, [next(given) if b else x for x, b in zip(leaves, flags, strict=True)]
-            ))
+            return mapped(
+                *pytree.unflatten(
+                    tree, [next(given) if b else x for x, b in zip(leaves, flags, strict=True)]
+                )
+            )
 
         out = lax_map(one, varying)
         return out, pytree.tree_map(lambda _: True, out)

@@ -54,15 +54,18 @@ class Array(EagerOperators, metaclass=_ArrayType):
         if host is None:
             buffer = self._buffer
             if buffer is None:
-                raise RuntimeError(
-                    f"Array has been deleted with shape={self.aval.str_short()}: it was donated to a compiled "
-                    "function, or .delete() was called."
-                )
+                raise self._deleted()
             backend = self._placement.backend
             host = backend.get(buffer, physical_aval(self.aval))
             if backend.host_visible:
                 self._host = host
         return host
+
+    def _deleted(self) -> RuntimeError:
+        return RuntimeError(
+            f"Array has been deleted with shape={self.aval.str_short()}: it was donated to a compiled function, or .delete() "
+            "was called."
+        )
 
     def _resident(self) -> Any:
         """The backend's buffer; put there if need be."""
@@ -104,6 +107,8 @@ class Array(EagerOperators, metaclass=_ArrayType):
         """Wait until the values are there; returns the array."""
         if self._buffer is not None:
             self._placement.backend.block_until_ready(self._buffer)
+        elif self._host is None:
+            raise self._deleted()
         return self
 
     def delete(self) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
+import functools
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 from plugjax.core.array import aval_of
@@ -82,6 +84,38 @@ def explain_cache_misses(new_val: bool = True) -> AbstractContextManager[None]:
     The logger is that of ``plugjax.core.transforms.cache_misses``, the level ``WARNING``.
     """
     return config.override("explain_cache_misses", new_val)
+
+
+@contextmanager
+def named_scope(name: str) -> Iterator[None]:
+    """A name for the operations within the block; also a decorator.
+
+    Raises:
+        TypeError: ``name`` is no string.
+
+    Differs from JAX:
+        Programs are lowered without locations, so the name is seen by readers of the source only.
+    """
+    if not isinstance(name, str):
+        raise TypeError("named_scope name argument must be a string.")
+    yield
+
+
+def named_call(fun: Callable[..., Any], *, name: str | None = None) -> Callable[..., Any]:
+    """The function, under a name: see :func:`named_scope`.
+
+    Args:
+        fun: the function.
+        name: the name; its own by default.
+    """
+    chosen = getattr(fun, "__name__", "a function") if name is None else name
+
+    @functools.wraps(fun)
+    def named(*args: Any, **kwargs: Any) -> Any:
+        with named_scope(chosen):
+            return fun(*args, **kwargs)
+
+    return named
 
 
 def enable_x64(new_val: bool = True) -> AbstractContextManager[None]:

@@ -95,7 +95,8 @@ def keyed_children(tree: Any) -> list[tuple[Any, Any]]:
     if optree.is_namedtuple_class(kind):
         return list(zip(map(GetAttrKey, kind._fields), children, strict=True))
     if isinstance(tree, dict):
-        entries = optree.tree_flatten_one_level(tree, namespace=pytree.NAMESPACE).entries
+        level: Any = tree
+        entries = optree.tree_flatten_one_level(level, namespace=pytree.NAMESPACE).entries
         return list(zip(map(DictKey, entries), children, strict=True))
     numbered = SequenceKey if isinstance(tree, (list, tuple)) else FlattenedIndexKey
     return list(zip(map(numbered, range(len(children))), children, strict=True))

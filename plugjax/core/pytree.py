@@ -102,7 +102,8 @@ def _difference(a: PyTreeDef, b: PyTreeDef, path: str) -> str:
     place = f"at {path}" if path else "at the top"
     if a.type is not b.type or a.entries() != b.entries():
         return f"{place} the former has {_node(a)}, the latter {_node(b)}"
-    steps = a.one_level().accessors() if a.num_children else ()
+    level = a.one_level()
+    steps = [] if level is None else level.accessors()
     for step, child, other in zip(steps, a.children(), b.children(), strict=True):
         if child != other:
             return _difference(child, other, path + step.codify(""))
@@ -110,12 +111,13 @@ def _difference(a: PyTreeDef, b: PyTreeDef, path: str) -> str:
 
 
 def _node(treedef: PyTreeDef) -> str:
-    if treedef.is_leaf():
+    kind = treedef.type
+    if kind is None:
         return "a leaf"
-    if treedef.type is type(None):
+    if kind is type(None):
         return "None"
-    words = f"a {treedef.type.__name__} of {treedef.num_children}"
-    return f"{words} with keys {treedef.entries()}" if issubclass(treedef.type, dict) else words
+    words = f"a {kind.__name__} of {treedef.num_children}"
+    return f"{words} with keys {treedef.entries()}" if issubclass(kind, dict) else words
 
 
 def _plain(treedef: PyTreeDef) -> str:

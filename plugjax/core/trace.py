@@ -88,11 +88,13 @@ class Tracer(ArrayOperators):
     def __int__(self) -> int:
         return int(self._known("The problem arose with the `int` function."))
 
+    # What would take a value out of a derivative, and its tangent with it, is refused even if the value is known.
+
     def __float__(self) -> float:
-        return float(self._known("The problem arose with the `float` function."))
+        raise ConcretizationTypeError(self, "The problem arose with the `float` function.")
 
     def __complex__(self) -> complex:
-        return complex(self._known("The problem arose with the `complex` function."))
+        raise ConcretizationTypeError(self, "The problem arose with the `complex` function.")
 
     def _known(self, context: str) -> Any:
         value = self._concrete()
@@ -101,10 +103,7 @@ class Tracer(ArrayOperators):
         return value
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
-        value = self._concrete()
-        if value is None:
-            raise TracerArrayConversionError(self)
-        return value.__array__(dtype, copy)
+        raise TracerArrayConversionError(self)
 
     def item(self, *args: int) -> Any:
         """The value as a Python scalar; an error, since a tracer has none."""
@@ -112,17 +111,15 @@ class Tracer(ArrayOperators):
 
     def tolist(self) -> Any:
         """The values as nested lists; an error, since a tracer has none."""
-        return self._known("The problem arose with the `tolist` method.").tolist()
+        raise ConcretizationTypeError(self, "The problem arose with the `tolist` method.")
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}<{self.aval.str_short()}>"
 
     def __format__(self, spec: str) -> str:
-        return (
-            repr(self)
-            if not spec
-            else format(self._known("The problem arose with format()."), spec)
-        )
+        if spec:
+            raise ConcretizationTypeError(self, "The problem arose with format().")
+        return repr(self)
 
 
 class _State(threading.local):

@@ -1,5 +1,8 @@
 """Operations with strict types: the names of ``jax.lax``."""
 
+import importlib
+from typing import Any
+
 from plugjax.core.vocabulary import (
     add_any_p,
     broadcast_in_dim_p,
@@ -101,9 +104,13 @@ from plugjax.lax.complex import (
     real_p,
 )
 from plugjax.lax.control_flow import (
+    associative_scan,
     cond,
     cond_p,
+    custom_linear_solve,
+    custom_root,
     fori_loop,
+    linear_solve_p,
     map,
     scan,
     scan_p,
@@ -170,6 +177,7 @@ from plugjax.lax.exponential import (
     sqrt,
     sqrt_p,
 )
+from plugjax.lax.folds import reduce, reduce_p
 from plugjax.lax.gather_scatter import (
     gather,
     gather_p,
@@ -306,6 +314,28 @@ from plugjax.lax.trigonometric import (
     tanh,
     tanh_p,
 )
+from plugjax.lax.windowed import (
+    reduce_window,
+    reduce_window_max_p,
+    reduce_window_min_p,
+    reduce_window_p,
+    reduce_window_shape_tuple,
+    reduce_window_sum_p,
+)
+
+# Loaded when first asked for: programs without linear algebra do not pay for it.
+_SUBMODULES = ("linalg",)
+
+
+def __getattr__(name: str) -> Any:
+    if name in _SUBMODULES:
+        return importlib.import_module(f"plugjax.lax.{name}")
+    raise AttributeError(f"module 'plugjax.lax' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_SUBMODULES})
+
 
 __all__ = [
     "ConvDimensionNumbers",
@@ -336,6 +366,7 @@ __all__ = [
     "asin_p",
     "asinh",
     "asinh_p",
+    "associative_scan",
     "atan",
     "atan2",
     "atan2_p",
@@ -403,6 +434,8 @@ __all__ = [
     "cumprod_p",
     "cumsum",
     "cumsum_p",
+    "custom_linear_solve",
+    "custom_root",
     "div",
     "div_p",
     "dot",
@@ -453,6 +486,7 @@ __all__ = [
     "is_finite_p",
     "le",
     "le_p",
+    "linear_solve_p",
     "log",
     "log1p",
     "log1p_p",
@@ -499,6 +533,7 @@ __all__ = [
     "pswapaxes",
     "real",
     "real_p",
+    "reduce",
     "reduce_and",
     "reduce_and_p",
     "reduce_max",
@@ -507,11 +542,18 @@ __all__ = [
     "reduce_min_p",
     "reduce_or",
     "reduce_or_p",
+    "reduce_p",
     "reduce_prod",
     "reduce_prod_p",
     "reduce_scatter_p",
     "reduce_sum",
     "reduce_sum_p",
+    "reduce_window",
+    "reduce_window_max_p",
+    "reduce_window_min_p",
+    "reduce_window_p",
+    "reduce_window_shape_tuple",
+    "reduce_window_sum_p",
     "reduce_xor",
     "reduce_xor_p",
     "rem",

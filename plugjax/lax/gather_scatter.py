@@ -42,9 +42,9 @@ rules = RuleSet(__name__)
 gather_p = Primitive("gather")
 scatter_p = Primitive("scatter")
 scatter_add_p = Primitive("scatter-add")
-scatter_mul_p = Primitive("scatter_mul")
-scatter_min_p = Primitive("scatter_min")
-scatter_max_p = Primitive("scatter_max")
+scatter_mul_p = Primitive("scatter-mul")
+scatter_min_p = Primitive("scatter-min")
+scatter_max_p = Primitive("scatter-max")
 
 # One object: parameters are keys of caches, and a nan equals no other nan.
 _NAN = float("nan")

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable
 from typing import Any
 
 from plugjax.core.hookspecs import PluginInfo, hookimpl
 from plugjax.core.primitive import Primitive
 from plugjax.core.registry import Registry
-from plugjax.core.rules import RuleKind, RuleSet
+from plugjax.core.rules import LazyRules, RuleKind, RuleSet
 from plugjax.lax.arithmetic import rules as arithmetic_rules
 from plugjax.lax.barrier import rules as barrier_rules
 from plugjax.lax.callback import rules as callback_rules
@@ -24,6 +25,7 @@ from plugjax.lax.dot import rules as dot_rules
 from plugjax.lax.dynamic_slicing import rules as dynamic_slicing_rules
 from plugjax.lax.exponential import rules as exponential_rules
 from plugjax.lax.folding import rules as folding_rules
+from plugjax.lax.folds import rules as folds_rules
 from plugjax.lax.gather_scatter import rules as gather_scatter_rules
 from plugjax.lax.joining import rules as joining_rules
 from plugjax.lax.random_bits import rules as random_bits_rules
@@ -35,12 +37,18 @@ from plugjax.lax.slicing import rules as slicing_rules
 from plugjax.lax.sorting import rules as sorting_rules
 from plugjax.lax.special import rules as special_rules
 from plugjax.lax.trigonometric import rules as trigonometric_rules
+from plugjax.lax.windowed import rules as windowed_rules
 
 plugjax_plugin = PluginInfo("lax", provides=("primitives of jax.lax and their mathematics",))
 
 
+def _load_linalg() -> list[RuleSet]:
+    found: list[RuleSet] = importlib.import_module("plugjax.lax.linalg").rule_sets
+    return found
+
+
 @hookimpl
-def plugjax_rules() -> list[RuleSet]:
+def plugjax_rules() -> list[RuleSet | LazyRules]:
     """Abstract evaluation, derivatives and batching of the lax primitives."""
     return [
         arithmetic_rules,
@@ -67,7 +75,10 @@ def plugjax_rules() -> list[RuleSet]:
         special_rules,
         trigonometric_rules,
         folding_rules,
+        folds_rules,
+        windowed_rules,
         *control_flow_rules,
+        LazyRules(kinds=("abstract_eval", "jvp", "batching", "transpose"), load=_load_linalg),
     ]
 
 

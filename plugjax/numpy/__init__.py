@@ -1,5 +1,8 @@
 """NumPy's functions on arrays that can be differentiated, batched and compiled: the names of ``jax.numpy``."""
 
+import importlib
+from typing import Any
+
 from plugjax.numpy.arithmetic import (
     abs,
     absolute,
@@ -348,6 +351,20 @@ from plugjax.numpy.trigonometric import (
 from plugjax.numpy.updates import fill_diagonal, put, put_along_axis
 
 bool = bool_
+
+# Loaded when first asked for: programs without linear algebra do not pay for it.
+_SUBMODULES = ("linalg",)
+
+
+def __getattr__(name: str) -> Any:
+    if name in _SUBMODULES:
+        return importlib.import_module(f"plugjax.numpy.{name}")
+    raise AttributeError(f"module 'plugjax.numpy' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_SUBMODULES})
+
 
 __all__ = [
     "abs",

@@ -186,11 +186,8 @@ def _shape(who: str, shape: Any) -> tuple[int, ...]:
     elif isinstance(shape, Tracer):
         raise ConcretizationTypeError(shape, f"Shapes must be concrete; {who} got a traced shape.")
     elif not isinstance(shape, (tuple, list)):
-        shape = (
-            (shape,)
-            if not getattr(shape, "shape", ()) and not hasattr(shape, "__iter__")
-            else tuple(shape)
-        )
+        scalar = getattr(shape, "ndim", None) == 0 or not hasattr(shape, "__iter__")
+        shape = (shape,) if scalar else tuple(shape)
     sizes = []
     for size in shape:
         if isinstance(size, Tracer):

@@ -11,8 +11,8 @@ plugjax_plugin = PluginInfo("stablehlo", provides=("lowering of the lax primitiv
 
 _FAMILIES = (
     "arithmetic", "barrier", "callback", "comparison", "complex", "control_flow", "conversion", "convolution", "dot", "exponential",
-    "gather_scatter", "joining", "ordering", "random", "reduction", "selection", "shape", "slicing", "sorting",
-    "special", "trigonometric",
+    "gather_scatter", "joining", "linalg", "ordering", "random", "reduction", "selection", "shape", "slicing", "sorting",
+    "special", "trigonometric", "windowed",
 )  # fmt: skip
 
 

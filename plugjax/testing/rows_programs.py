@@ -46,6 +46,15 @@ def _while(lax: Any, n: Any, x: Any) -> Any:
     return lax.while_loop(lambda state: state[0] < n, body, (0, x))[1]
 
 
+def _solve(lax: Any, a: Any, b: Any) -> Any:
+    diagonal = lax.add(lax.mul(a, a), lax.full_like(a, 2))
+
+    def solve(apply: Any, right: Any) -> Any:
+        return lax.div(right, diagonal)
+
+    return lax.custom_linear_solve(lambda x: lax.mul(diagonal, x), b, solve, symmetric=True)
+
+
 def _growing(lax: Any, x: Any) -> Any:
     return lax.while_loop(lambda y: y < 40, lambda y: y * 3 + 1, x)
 
@@ -72,6 +81,8 @@ CONTROL_FLOW: Sequence[Op] = (
     Op("scan", lax.scan_p, _scan, in_float64(_steps), real(-1, 1, (3,), (4, 3)), 2, rtol=1e-5),
     Op("scan reverse", lax.scan_p, partial(_scan, reverse=True),
        in_float64(partial(_steps, reverse=True)), real(-1, 1, (), (5,)), 2, rtol=1e-5),
+    Op("custom_linear_solve", lax.linear_solve_p, _solve, in_float64(lambda a, b: b / (2 + a * a)),
+       real(-1, 1, (3,), (3,)), 2, rtol=1e-5),
     Op("jit", jit_p, lambda lax, x, y: plugjax.jit(lambda a, b: (lax.sin(a) * b, b))(x, y),
        in_float64(lambda x, y: [np.sin(x) * y, y]), real(-1, 1, (3,), (3,)), 2, rtol=1e-5,
        without_jax="jit is no function of jax.lax"),

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from plugjax import lax
-from plugjax.testing.row import Op, complexes, integers, real
+from plugjax.testing.row import Op, complexes, in_float64, integers, real
 
 
 def convolved(
@@ -53,9 +53,43 @@ def _conv(lax: Any, x: Any, k: Any, *args: Any, **options: Any) -> Any:
     return lax.conv_general_dilated(x, k, *args, **options)
 
 
+def boxed(x: Any, ufunc: Any, neutral: Any, pads: Any, window: Any, strides: Any) -> Any:
+    """Windows by their definition: a box of the padded array at every stride."""
+    x = np.pad(x, pads, constant_values=neutral)
+    counts = [(n - w) // s + 1 for n, w, s in zip(x.shape, window, strides, strict=True)]
+    out = np.empty(counts, x.dtype)
+    for place in itertools.product(*map(range, counts)):
+        at = tuple(slice(p * s, p * s + w) for p, s, w in zip(place, strides, window, strict=True))
+        out[place] = ufunc.reduce(x[at], axis=None)
+    return out
+
+
+_BOX: tuple[Any, ...] = (((1, 0), (0, 2)), (2, 3), (1, 2))
+
+
+def _over_boxes(name: str, neutral: Any) -> Any:
+    pads, window, strides = _BOX
+    return lambda lax, x: lax.reduce_window(x, neutral, getattr(lax, name), window, strides, pads)
+
+
+def _multiplied(lax: Any, x: Any) -> Any:
+    return lax.reduce_window(x, 1.0, lambda a, b: a * b, (2, 3), (1, 2), "VALID")
+
+
 _NHWC = ("NHWC", "HWIO", "NHWC")
 
 WINDOWED: Sequence[Op] = (
+    Op("reduce_window_sum", lax.reduce_window_sum_p, _over_boxes("add", 0.0),
+       in_float64(lambda x: boxed(x, np.add, 0, *_BOX)), real(-2, 2, (4, 5)), 2, rtol=1e-5),
+    Op("reduce_window_max", lax.reduce_window_max_p, _over_boxes("max", -np.inf),
+       in_float64(lambda x: boxed(x, np.maximum, -np.inf, *_BOX)), real(-2, 2, (4, 5)), 1),
+    Op("reduce_window_min", lax.reduce_window_min_p, _over_boxes("min", np.inf),
+       in_float64(lambda x: boxed(x, np.minimum, np.inf, *_BOX)), real(-2, 2, (4, 5)), 1),
+    Op("reduce_window", lax.reduce_window_p, _multiplied,
+       in_float64(lambda x: boxed(x, np.multiply, 1, ((0, 0), (0, 0)), *_BOX[1:])),
+       real(0.5, 2, (4, 5)), 2, rtol=1e-5),
+    Op("reduce", lax.reduce_p, lambda lax, x: lax.reduce(x, 1.0, lambda a, b: a * b, (1,)),
+       in_float64(lambda x: x.prod(1)), real(0.5, 2, (4, 5)), 2, rtol=1e-5),
     Op("conv_general_dilated", lax.conv_general_dilated_p,
        lambda lax, x, k: _conv(lax, x, k, (1, 2), ((1, 1), (0, 2))),
        lambda x, k: convolved(x, k, (1, 2), ((1, 1), (0, 2))),

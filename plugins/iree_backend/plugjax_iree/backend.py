@@ -7,6 +7,7 @@ persistent cache, since a compilation takes 0.3 s to seconds.
 
 from __future__ import annotations
 
+import dataclasses
 import os
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -19,6 +20,7 @@ from plugjax.core.config import config
 from plugjax.core.errors import JaxRuntimeError
 from plugjax.core.source_info import register_internal
 from plugjax.stablehlo.lower import LoweredModule, lower_module
+from plugjax_iree.aliasing import shared_results, unshared
 from plugjax_iree.compiler import (
     CompileError,
     CompileTarget,
@@ -88,9 +90,35 @@ class IreeBackend(Backend):
         """Lower, compile or find in the cache, and load."""
         donated = tuple(options.get("donated", ()))
         lowered = self._lower(jaxpr, options)
-        vmfb = self._vmfb(lowered, self.target(device), options)
-        loaded = self.runtime(device).load(vmfb, host_functions(lowered.host_calls))
-        return IreeProgram(loaded.function("main"), vmfb, donated)
+        vmfb = self._vmfb(lowered, self._target(device, options), options)
+        runtime = self.runtime(device)
+        function = runtime.load(vmfb, host_functions(lowered.host_calls)).function("main")
+        results = shared_results(jaxpr)
+        if results:
+            avals = jaxpr.out_avals
+
+            def copy(buffer: Any, index: int) -> Any:
+                return runtime.put(np.array(self.get(buffer, avals[index])), owned=True)
+
+            function = unshared(function, results, donated, copy)
+        return IreeProgram(function, vmfb, donated)
+
+    def _target(self, device: Device, options: Mapping[str, Any]) -> CompileTarget:
+        """What the compiler compiles for, with the user's flags."""
+        flags = {k: v for k, v in options.items() if k not in ("name", "donated", "subprocess")}
+        unknown = [k for k in flags if not k.startswith("iree-")]
+        if unknown:
+            raise JaxRuntimeError(
+                f"INVALID_ARGUMENT: No such compile option: {', '.join(map(repr, unknown))}. IREE takes flags of its compiler "
+                "by name ('iree-opt-level': 'O2'), and 'subprocess'."
+            )
+        extra = tuple(
+            f"--{k}={str(v).lower() if isinstance(v, bool) else v}"
+            for k, v in sorted(flags.items())
+        )
+        return (
+            dataclasses.replace(self.target(device), extra=extra) if extra else self.target(device)
+        )
 
     def target(self, device: Device) -> CompileTarget:
         """What the compiler compiles for."""

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from plugjax.core import Backend, ClosedJaxpr, Device, Executable, ShapedArray
+from plugjax.core.errors import JaxRuntimeError
 from plugjax.core.host_math import QUIET, enter, leave
 from plugjax.core.source_info import register_internal
 from plugjax_numpy.codegen import generate
@@ -60,7 +61,16 @@ class NumpyBackend(Backend):
         return buffer  # type: ignore[no-any-return]  # what put() was given
 
     def compile(self, jaxpr: ClosedJaxpr, device: Device, options: Mapping[str, Any]) -> Executable:
-        """Generate a Python function."""
+        """Generate a Python function.
+
+        Raises:
+            JaxRuntimeError: there is an option of a compiler.
+        """
+        unknown = set(options) - {"name", "donated"}
+        if unknown:
+            raise JaxRuntimeError(
+                f"INVALID_ARGUMENT: No such compile option: {', '.join(map(repr, sorted(unknown)))}. NumPy has none."
+            )
         return HostProgram(jaxpr)
 
     def lower(self, jaxpr: ClosedJaxpr, options: Mapping[str, Any]) -> str:

@@ -13,7 +13,7 @@ plugjax_plugin = PluginInfo(
 
 _FAMILIES = (
     "arithmetic", "barrier", "callback", "comparison", "complex", "control_flow", "conversion", "convolution", "dot", "exponential", "gather_scatter",
-    "joining", "random", "reduction", "selection", "shape", "slicing", "sorting", "special", "trigonometric",
+    "joining", "linalg_eigen", "linalg_qr", "linalg_systems", "random", "reduction", "selection", "shape", "slicing", "sorting", "special", "trigonometric", "windowed",
 )  # fmt: skip
 
 

@@ -132,6 +132,16 @@ def _tangent(primal: Any, tangent: Any, path: str) -> Any:
     return _value(tangent, "jvp")
 
 
+def _check_consistent(primal: Any, tangent: Any, path: str) -> None:
+    """Refuse a tangent of another type than that at which a function was linearized."""
+    expected, found = aval_of(primal).to_tangent_aval(), aval_of(tangent)
+    if (found.shape, found.dtype) != (expected.shape, expected.dtype):
+        raise ValueError(
+            "linearized function called on tangent values inconsistent with the original primal values: expected "
+            f"{expected.str_short()}, got {found.str_short()} at argument {path}."
+        )
+
+
 class VJP:
     """The pullback at a point: cotangents of the output in, cotangents of the inputs out. Callable many times."""
 
@@ -255,6 +265,8 @@ def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> 
                 "linearized function called with different tree structure: "
                 + pytree.first_difference(in_tree, tree)
             )
+        for x, t, p in zip(values, leaves, paths, strict=True):
+            _check_consistent(x, t, p)
         given = [_tangent(x, t, p) for x, t, p in zip(values, leaves, paths, strict=True)]
         flat_in = [instantiate(t) for t, d in zip(given, differentiate, strict=True) if d]
         results = iter(eval_closed(program, *residuals, *flat_in))

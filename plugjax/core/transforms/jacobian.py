@@ -46,6 +46,12 @@ def _select(
     fun: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], argnums: Any
 ) -> tuple[Callable[..., Any], tuple[Any, ...]]:
     nums = (argnums,) if isinstance(argnums, int) else tuple(argnums)
+    for n in nums:
+        if not -len(args) <= n < len(args):
+            raise ValueError(
+                f"Positional argument indices must have value greater than or equal to -{len(args)} and less than "
+                f"{len(args)}, the number of positional arguments, but got {n}."
+            )
     places = [n % len(args) for n in nums]
 
     def partial(*chosen: Any) -> Any:
@@ -57,18 +63,31 @@ def _select(
     return partial, tuple(args[p] for p in places)
 
 
-def _check(tree: Any, who: str, what: str, holomorphic: bool, allow_int: bool = False) -> None:
+def _check(
+    tree: Any, who: str, what: str, holomorphic: bool, accepts: Callable[[Any], bool]
+) -> None:
     for leaf in pytree.leaves(tree):
         dtype = aval_of(leaf).dtype
         if holomorphic and dtype.kind != "c":
             raise TypeError(
                 f"{who} with holomorphic=True requires {what}s with complex dtype, but got {dtype.name}."
             )
-        if not holomorphic and not dtypes.is_float(dtype) and not (allow_int or dtype.kind == "c"):
+        if not holomorphic and not accepts(dtype):
             raise TypeError(
                 f"{who} requires real-valued {what}s ({what} dtype that is a sub-dtype of np.floating), but got "
-                f"{dtype.name}."
+                f"{dtype.name}. Pass holomorphic=True if the function is, else use plugjax.jvp or plugjax.vjp."
             )
+
+
+def _anything(dtype: Any) -> bool:
+    return True
+
+
+def _along_basis(derivatives: Any, primal: Any) -> Any:
+    """The derivatives of one leaf; where they are trivial (``float0``), zeros of its own dtype, as in JAX."""
+    if derivatives.dtype != dtypes.float0:
+        return derivatives
+    return as_array(np.zeros(derivatives.shape, aval_of(primal).dtype))
 
 
 def jacfwd(
@@ -83,6 +102,10 @@ def jacfwd(
         A function that gives, for outputs ``[*out]`` and an input ``[*in]``, an array ``[*out, *in]``, in the structure
         of the output with the structure of the input at each leaf.
 
+    Raises:
+        TypeError: an input is not real (not complex, if ``holomorphic``).
+        ValueError: there is no such argument.
+
     Example:
         >>> import plugjax, plugjax.numpy as jnp
         >>> plugjax.jacfwd(lambda x: x ** 2)(jnp.array([1.0, 2.0]))
@@ -92,7 +115,7 @@ def jacfwd(
 
     def jacobian_of(*args: Any, **kwargs: Any) -> Any:
         partial, point = _select(fun, args, kwargs, argnums)
-        _check(point, "jacfwd", "input", holomorphic)
+        _check(point, "jacfwd", "input", holomorphic, dtypes.is_float)
         point_for = point[0] if isinstance(argnums, int) else point
 
         def push(direction: Any) -> Any:
@@ -103,9 +126,11 @@ def jacfwd(
             _basis(point_for)
         )
         out, columns = results[0], results[1]
-        _check(out, "jacfwd", "output", holomorphic)
+        _check(out, "jacfwd", "output", holomorphic, _anything)
         jac = pytree.tree_map(
-            lambda y, column: _unravel(column, point_for, aval_of(y).ndim), out, columns
+            lambda y, column: _unravel(_along_basis(column, y), point_for, aval_of(y).ndim),
+            out,
+            columns,
         )
         return (jac, results[2]) if has_aux else jac
 
@@ -123,6 +148,11 @@ def jacrev(
 ) -> Callable[..., Any]:
     """Jacobian by reverse mode: one pass per element of the output, all at once; results as of :func:`jacfwd`.
 
+    Raises:
+        TypeError: an input is an integer and ``allow_int`` is not set, or an output is not real (not complex, if
+            ``holomorphic``).
+        ValueError: there is no such argument.
+
     Example:
         >>> import plugjax, plugjax.numpy as jnp
         >>> plugjax.jacrev(lambda x: x ** 2)(jnp.array([1.0, 2.0]))
@@ -132,14 +162,17 @@ def jacrev(
 
     def jacobian_of(*args: Any, **kwargs: Any) -> Any:
         partial, point = _select(fun, args, kwargs, argnums)
-        _check(point, "jacrev", "input", holomorphic, allow_int)
+        _check(point, "jacrev", "input", holomorphic, _anything if allow_int else dtypes.is_inexact)
         results = vjp(partial, *point, has_aux=has_aux)
         out, pull = results[0], results[1]
-        _check(out, "jacrev", "output", holomorphic)
+        _check(out, "jacrev", "output", holomorphic, dtypes.is_float)
         rows = vmap(pull)(_basis(out))
         single = rows[0] if isinstance(argnums, int) else rows
         leaves, treedef = pytree.flatten(single)
-        per_leaf = [_unravel(leaf, out, 0) for leaf in leaves]
+        per_leaf = [
+            _unravel(_along_basis(leaf, x), out, 0)
+            for leaf, x in zip(leaves, pytree.leaves(point), strict=True)
+        ]
         out_leaves, out_tree = pytree.flatten(out)
         split = [pytree.leaves(tree) for tree in per_leaf]
         jac = pytree.unflatten(

@@ -25,6 +25,7 @@ from plugjax.core.named_axes import Axis, bound_axes
 from plugjax.core.trace import Tracer, state
 from plugjax.core.tracebacks import api_boundary
 from plugjax.core.transforms import staging
+from plugjax.core.transforms.arguments import plan_arguments
 from plugjax.core.transforms.cache_misses import explain_compilation, explain_trace
 from plugjax.core.transforms.call import jit_p
 from plugjax.core.transforms.compile import Compiled
@@ -51,20 +52,30 @@ class _Traced:
         self.out_tree = out_tree
 
 
+class _Compiled:
+    """A compiled program as a function of all arguments: it ends those in ``donated``."""
+
+    __slots__ = ("call", "donated", "out_tree", "placement")
+
+    def __init__(self, call: Any, placement: Placement, out_tree: Any, donated: Any) -> None:
+        self.call = call
+        self.placement = placement
+        self.out_tree = out_tree
+        self.donated = donated
+
+
 class _Entry:
     """What a warm call needs."""
 
-    __slots__ = ("call", "compiled", "donated", "moves", "out_tree", "single")
+    __slots__ = ("call", "donated", "moves", "out_tree", "placement", "single")
 
-    def __init__(
-        self, compiled: Compiled, out_tree: Any, donated: Sequence[int], moves: bool
-    ) -> None:
+    def __init__(self, made: _Compiled, moves: bool) -> None:
         self.moves = moves
-        self.compiled = compiled
-        self.call = compiled.call
-        self.out_tree = out_tree
-        self.single = out_tree == _LEAF
-        self.donated = tuple(donated)
+        self.placement = made.placement
+        self.call = made.call
+        self.out_tree = made.out_tree
+        self.single = made.out_tree == _LEAF
+        self.donated = made.donated
 
 
 _LEAF = pytree.structure(0)
@@ -107,6 +118,8 @@ class JitFunction:
             _as_tuple(donate_argnums, "donate_argnums", int),
             _as_tuple(donate_argnames, "donate_argnames", str),
         )
+        _check_disjoint(self._static_names, self._donate_names, "argnames", "Argument names")
+        _check_disjoint(self._static_nums, self._donate_nums, "argnums", "Argument numbers")
         self._plain = not (self._static_nums or self._static_names)
         self._entries = caches.new_cache()
         self._compiled = caches.new_cache()
@@ -128,9 +141,6 @@ class JitFunction:
                 return self._call(args, kwargs)
             if type(state.trace) is _evaluator_type:
                 outs = entry.call(args)
-                if entry.donated:
-                    for i in entry.donated:
-                        args[i].delete()
                 return outs[0] if entry.single else entry.out_tree.unflatten(outs)
         return self._call(args, kwargs)
 
@@ -157,11 +167,10 @@ class JitFunction:
             flat = self._plain and not kwargs and not entry.moves and len(leaves) == len(args)
             if flat and all(a is b for a, b in zip(args, leaves, strict=True)):
                 self._entries[(config.fingerprint, *avals, *placements)] = entry
+        outs = entry.call([transfer(x, entry.placement) for x in leaves] if entry.moves else leaves)
         if entry.moves:
-            leaves = [transfer(x, entry.compiled.placement) for x in leaves]
-        outs = entry.call(leaves)
-        for i in entry.donated:
-            leaves[i].delete()
+            for i in entry.donated:
+                leaves[i].delete()
         return entry.out_tree.unflatten(outs)
 
     def _resolve(
@@ -182,8 +191,7 @@ class JitFunction:
                 if before:
                     explain_compilation(self.__name__, chosen, before)
             made = self._compiled[key] = self._compile(in_tree, statics, list(avals), chosen)
-        compiled, out_tree, donated = made
-        return _Entry(compiled, out_tree, donated, moves)
+        return _Entry(made, moves)
 
     def _placement(self, placements: list[Placement]) -> Placement:
         if self._target is not None:
@@ -276,11 +284,13 @@ class JitFunction:
         statics: Any,
         avals: list[ShapedArray],
         placement: Placement,
-    ) -> tuple[Compiled, Any, Sequence[int]]:
+    ) -> _Compiled:
         traced = self._trace(in_tree, statics, avals)
-        donated = self._donated(in_tree, statics)
-        options = {"name": self.__name__, "donated": donated, **self._options}
-        return Compiled(traced.jaxpr, placement, options), traced.out_tree, donated
+        plan = plan_arguments(traced.jaxpr, self._donated(in_tree, statics), self._keep_unused)
+        plan.warn()
+        options = {"name": self.__name__, "donated": plan.donated_inputs, **self._options}
+        compiled = Compiled(plan.program, placement, options)
+        return _Compiled(plan.call(compiled.call), placement, traced.out_tree, plan.donated)
 
     def _donated(self, in_tree: Any, statics: Any) -> tuple[int, ...]:
         if not (self._donate_nums or self._donate_names) or is_checking():
@@ -386,6 +396,22 @@ def _resolve_names(
     return tuple(dict.fromkeys(resolved)), frozenset(resolved_names)
 
 
+def _check_disjoint(statics: Iterable[Any], donated: Iterable[Any], what: str, words: str) -> None:
+    both = set(statics) & set(donated)
+    if both:
+        raise ValueError(
+            f"static_{what} and donate_{what} cannot intersect. {words} {both} appear in both."
+        )
+
+
+def _device_of(shardings: Sequence[Any]) -> Any:
+    """The one device that shardings name, ``None`` if they leave it open."""
+    found = {as_device(s) for s in pytree.leaves(shardings)}
+    if len(found) > 1:
+        raise ValueError(f"jit: in_shardings and out_shardings name several devices: {found}.")
+    return found.pop() if found else None
+
+
 def _check_outputs(outs: list[Any], out_tree: Any, name: str) -> list[Any]:
     checked = []
     for i, y in enumerate(outs):
@@ -410,6 +436,8 @@ def jit(
     fun: Any = _not_specified,
     /,
     *,
+    in_shardings: Any = None,
+    out_shardings: Any = None,
     static_argnums: int | Sequence[int] | None = None,
     static_argnames: str | Iterable[str] | None = None,
     donate_argnums: int | Sequence[int] | None = None,
@@ -424,11 +452,13 @@ def jit(
 
     Args:
         fun: the function, of pytrees of arrays. Left out, a decorator is returned.
+        in_shardings: ``None``, or shardings on one device (in any structure): where to run.
+        out_shardings: as ``in_shardings``.
         static_argnums: positions of arguments that are part of the signature by value; they must be hashable.
         static_argnames: names of such arguments.
         donate_argnums: positions of arguments whose memory may be taken over; they are deleted by the call.
         donate_argnames: names of such arguments.
-        keep_unused: accepted as in JAX; arguments that nothing reads are never moved to the device.
+        keep_unused: whether the compiled program takes arguments that nothing reads.
         device: where to run: a Device or a name such as ``"iree:local:0"``. Results are committed there.
         backend: name of the backend whose first device to run on.
         inline: under another transformation, put the equations in place of the call.
@@ -436,7 +466,11 @@ def jit(
 
     Raises:
         TypeError: ``fun`` is not callable, or gives something that is not an array.
-        ValueError: a static argument is not hashable.
+        ValueError: a static argument is not hashable, or is to be donated; shardings name several devices.
+        RuntimeError: an array is donated and passed once more in the same call.
+
+    Warns:
+        UserWarning: a donated argument has the shape and dtype of no result; it is left alone.
 
     Example:
         >>> import plugjax, plugjax.numpy as jnp
@@ -451,7 +485,9 @@ def jit(
         "keep_unused": keep_unused,
         "device": device
         if device is not None
-        else (get_backend(backend).devices()[0] if backend else None),
+        else get_backend(backend).devices()[0]
+        if backend
+        else _device_of([in_shardings, out_shardings]),
         "inline": inline,
         "compiler_options": compiler_options,
     }

@@ -2,22 +2,72 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from plugjax.core import pytree
-from plugjax.core.array import as_array, concrete, transfer
-from plugjax.core.aval import ShapeDtypeStruct
+from plugjax.core.array import as_array, transfer
+from plugjax.core.aval import ShapedArray, ShapeDtypeStruct
 from plugjax.core.backend import get_backend
 from plugjax.core.device import Placement
 from plugjax.core.jaxpr import ClosedJaxpr
+from plugjax.core.trace import Tracer
+from plugjax.core.transforms.arguments import plan_arguments
 from plugjax.core.transforms.compile import Compiled, lowered_text
 
 if TYPE_CHECKING:
     from plugjax.core.transforms.jit import JitFunction
 
 
+@dataclass(frozen=True)
+class ArgInfo:
+    """What is known of an argument before it is there.
+
+    Attributes:
+        donated: whether its memory may be taken over.
+    """
+
+    _aval: ShapedArray
+    donated: bool
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Sizes of the axes."""
+        return self._aval.shape
+
+    @property
+    def dtype(self) -> Any:
+        """The dtype."""
+        return self._aval.dtype
+
+
+class MemoryStats(dict[str, int]):
+    """Sizes in bytes by name; the names are attributes too, as in JAX."""
+
+    def __getattr__(self, name: str) -> int:
+        try:
+            return self[name]
+        except KeyError:
+            raise AttributeError(name) from None
+
+
+def _described(avals: Sequence[ShapedArray], sharding: Any = None) -> list[ShapeDtypeStruct]:
+    return [
+        ShapeDtypeStruct(a.shape, a.dtype, weak_type=a.weak_type, sharding=sharding) for a in avals
+    ]
+
+
 class Traced:
-    """A traced function: its jaxpr and shapes, ready to be lowered."""
+    """A traced function: its jaxpr and shapes, ready to be lowered.
+
+    Attributes:
+        jaxpr: the program.
+        fun_name: name of the function.
+        in_tree: structure of ``(args, kwargs)``, without static arguments.
+        out_tree: structure of the result.
+        args_info: an ``ArgInfo`` per argument, in that structure.
+    """
 
     def __init__(
         self,
@@ -33,16 +83,21 @@ class Traced:
         self.out_tree = out_tree
         self.fun_name = function.__name__
         self._function = function
-        self._statics = statics
         self._placements = placements
+        self._donated = function._donated(in_tree, statics)
+        self.args_info = pytree.unflatten(
+            in_tree, [ArgInfo(a, i in self._donated) for i, a in enumerate(jaxpr.in_avals)]
+        )
+
+    @property
+    def in_avals(self) -> Any:
+        """Avals of the arguments, in their structure."""
+        return pytree.unflatten(self.in_tree, self.jaxpr.in_avals)
 
     @property
     def out_info(self) -> Any:
         """Results as a pytree of ShapeDtypeStruct."""
-        structs = [
-            ShapeDtypeStruct(a.shape, a.dtype, weak_type=a.weak_type) for a in self.jaxpr.out_avals
-        ]
-        return pytree.unflatten(self.out_tree, structs)
+        return pytree.unflatten(self.out_tree, _described(self.jaxpr.out_avals))
 
     def lower(self) -> Lowered:
         """Settle the device."""
@@ -50,48 +105,92 @@ class Traced:
 
 
 class Lowered:
-    """A traced function and the device that it will be compiled for."""
+    """A traced function and the device that it will be compiled for.
+
+    Attributes:
+        in_tree, out_tree, args_info: as in :class:`Traced`.
+    """
 
     def __init__(self, traced: Traced, placement: Placement) -> None:
+        function = traced._function
         self._traced = traced
         self._placement = placement
+        self._plan = plan_arguments(traced.jaxpr, traced._donated, function._keep_unused)
+        self._plan.warn()
+        self._options: dict[str, Any] = {
+            "name": function.__name__,
+            "donated": self._plan.donated_inputs,
+            **function._options,
+        }
         self.in_tree = traced.in_tree
         self.out_tree = traced.out_tree
-        self.out_info = traced.out_info
+        self.args_info = traced.args_info
 
-    def _options(self) -> dict[str, Any]:
-        function = self._traced._function
-        donated = function._donated(self.in_tree, self._traced._statics)
-        return {"name": function.__name__, "donated": donated, **function._options}
+    @property
+    def in_avals(self) -> Any:
+        """Avals of the arguments, in their structure."""
+        return self._traced.in_avals
 
-    def as_text(self, dialect: str | None = None) -> str:
-        """The program in the form that the backend's compiler takes: StableHLO text, or generated Python for NumPy."""
+    @property
+    def out_info(self) -> Any:
+        """Results as a pytree of ShapeDtypeStruct."""
+        return self._traced.out_info
+
+    def as_text(self, dialect: str | None = None, *, debug_info: bool = False) -> str:
+        """The program in the form that the backend's compiler takes: StableHLO text, or generated Python for NumPy.
+
+        Args:
+            dialect: ``"stablehlo"``, for which XLA stands in for NumPy, or ``None``.
+            debug_info: accepted as in JAX; programs are lowered without locations.
+
+        Raises:
+            ValueError: another dialect.
+        """
+        if dialect not in (None, "stablehlo"):
+            raise ValueError(f"unknown dialect: {dialect}")
         backend = self._placement.backend
         if dialect == "stablehlo" and backend.name == "numpy":
             backend = get_backend("xla")
-        return lowered_text(self._traced.jaxpr, backend, self._options())
+        return lowered_text(self._plan.program, backend, self._options)
 
-    def compile(self) -> CompiledFunction:
-        """Compile; the result takes the same arguments, without the static ones."""
-        compiled = Compiled(self._traced.jaxpr, self._placement, self._options())
-        return CompiledFunction(self, compiled)
+    def compiler_ir(self, dialect: str | None = None) -> Any:
+        """The text of the program: see :meth:`as_text`."""
+        return self.as_text(dialect)
+
+    def cost_analysis(self) -> Any:
+        """The backend's estimate of the cost, after compilation; ``None`` if it makes none."""
+        return self.compile().cost_analysis()
+
+    def compile(self, compiler_options: Mapping[str, Any] | None = None) -> CompiledFunction:
+        """Compile; the result takes the same arguments, without the static ones.
+
+        Args:
+            compiler_options: the backend's own options, beside those of ``jit``.
+        """
+        options = {**self._options, **(compiler_options or {})}
+        return CompiledFunction(self, Compiled(self._plan.program, self._placement, options))
 
 
 class CompiledFunction:
-    """A function compiled ahead of time for one signature."""
+    """A function compiled ahead of time for one signature.
+
+    Attributes:
+        in_tree, out_tree, args_info: as in :class:`Traced`.
+    """
 
     def __init__(self, lowered: Lowered, compiled: Compiled) -> None:
         self._lowered = lowered
         self._compiled = compiled
+        self._run = lowered._plan.call(compiled.call)
         self.in_tree = lowered.in_tree
         self.out_tree = lowered.out_tree
-        self._donated = lowered._options()["donated"]
+        self.args_info = lowered.args_info
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run.
 
         Raises:
-            TypeError: structure or avals differ from those it was compiled for.
+            TypeError: structure or avals differ from those it was compiled for, or an argument is a tracer.
         """
         leaves, in_tree = pytree.flatten((args, kwargs))
         if in_tree != self.in_tree:
@@ -99,8 +198,14 @@ class CompiledFunction:
                 "Function compiled with input pytree does not match the input pytree it was called with: "
                 + pytree.first_difference(self.in_tree, in_tree)
             )
+        for x in leaves:
+            if isinstance(x, Tracer):
+                raise TypeError(
+                    "Cannot apply JAX transformations to a function lowered and compiled for a particular signature. "
+                    f"Detected argument of Tracer type {type(x)}."
+                )
         placement = self._compiled.placement
-        arrays = [transfer(concrete(as_array(x)), placement) for x in leaves]
+        arrays = [transfer(as_array(x), placement) for x in leaves]
         expected = self._lowered._traced.jaxpr.in_avals
         for i, (x, aval) in enumerate(zip(arrays, expected, strict=True)):
             if (x.aval.shape, x.aval.dtype) != (aval.shape, aval.dtype):
@@ -109,19 +214,50 @@ class CompiledFunction:
                     f"Argument types differ from the types for which this computation was compiled: argument {path} was "
                     f"compiled with {aval.str_short()} and called with {x.aval.str_short()}"
                 )
-        outs = self._compiled.call(arrays)
-        for i in self._donated:
-            arrays[i].delete()
+        outs = self._run(arrays)
+        for i in self._lowered._plan.donated:
+            # A Python value, or an array that was elsewhere, gave a copy of its own away.
+            if arrays[i] is not leaves[i] and hasattr(leaves[i], "delete"):
+                leaves[i].delete()
         return pytree.unflatten(self.out_tree, outs)
+
+    @property
+    def in_avals(self) -> Any:
+        """Avals of the arguments, in their structure."""
+        return self._lowered.in_avals
+
+    @property
+    def out_info(self) -> Any:
+        """Results as a pytree of ShapeDtypeStruct with their shardings."""
+        found = _described(self._lowered._traced.jaxpr.out_avals, self._compiled.placement.sharding)
+        return pytree.unflatten(self.out_tree, found)
+
+    @property
+    def input_shardings(self) -> Any:
+        """Where each argument is wanted, ``None`` for those that nothing reads: ``(args, kwargs)``."""
+        kept, sharding = self._lowered._plan.kept, self._compiled.placement.sharding
+        flat = [sharding if i in kept else None for i in range(self.in_tree.num_leaves)]
+        return pytree.unflatten(self.in_tree, flat)
+
+    @property
+    def output_shardings(self) -> Any:
+        """Where each result is."""
+        flat = [self._compiled.placement.sharding] * self.out_tree.num_leaves
+        return pytree.unflatten(self.out_tree, flat)
 
     def as_text(self) -> str:
         """The program as the backend's compiler left it."""
         return self._compiled.executable.as_text()
 
-    def cost_analysis(self) -> Any:
-        """The backend's estimate of the cost."""
-        return self._compiled.executable.cost_analysis()
+    def runtime_executable(self) -> Any:
+        """The backend's executable."""
+        return self._compiled.executable
 
-    def memory_analysis(self) -> Any:
-        """Sizes of arguments, results and temporaries, if the backend tells."""
-        return self._compiled.executable.memory_analysis()
+    def cost_analysis(self) -> Any:
+        """The backend's estimate of the cost, by name; ``None`` if it makes none."""
+        return self._compiled.executable.cost_analysis() or None
+
+    def memory_analysis(self) -> MemoryStats | None:
+        """Sizes of arguments, results and temporaries in bytes, ``None`` if the backend does not tell."""
+        found = self._compiled.executable.memory_analysis()
+        return None if found is None else MemoryStats(found)

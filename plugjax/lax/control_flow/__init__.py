@@ -1,20 +1,29 @@
 """Control flow as primitives: programs as parameters, so that every transformation works on them."""
 
+from plugjax.lax.control_flow.associative_scan import associative_scan
 from plugjax.lax.control_flow.cond import cond, cond_p, switch
 from plugjax.lax.control_flow.cond import rules as _cond_rules
+from plugjax.lax.control_flow.custom_linear_solve import custom_linear_solve, linear_solve_p
+from plugjax.lax.control_flow.custom_linear_solve import rules as _solve_rules
+from plugjax.lax.control_flow.custom_root import custom_root
 from plugjax.lax.control_flow.fori_loop import fori_loop
+from plugjax.lax.control_flow.mapping import map
 from plugjax.lax.control_flow.replaying import rules as _replay_rules
-from plugjax.lax.control_flow.scan import map, scan, scan_p
 from plugjax.lax.control_flow.scan import rules as _scan_rules
+from plugjax.lax.control_flow.scan import scan, scan_p
 from plugjax.lax.control_flow.while_loop import rules as _while_rules
 from plugjax.lax.control_flow.while_loop import while_loop, while_p
 
-rule_sets = [_cond_rules, _scan_rules, _while_rules, _replay_rules]
+rule_sets = [_cond_rules, _scan_rules, _while_rules, _replay_rules, _solve_rules]
 
 __all__ = [
+    "associative_scan",
     "cond",
     "cond_p",
+    "custom_linear_solve",
+    "custom_root",
     "fori_loop",
+    "linear_solve_p",
     "map",
     "rule_sets",
     "scan",

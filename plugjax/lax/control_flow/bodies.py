@@ -101,3 +101,24 @@ def check_carry(
             + "\n".join(wrong)
             + "\nRevise the function so that all output types match the inputs."
         )
+
+
+def check_tree(who: str, like: str, found: Any, expected: Any, has_aux: bool) -> None:
+    """Raise unless a user's function gives the structure of something else, paired with anything if ``has_aux``.
+
+    Raises:
+        TypeError: the structure differs.
+        ValueError: it gives no pair.
+    """
+    if has_aux:
+        children = found.children()
+        if len(children) != 2:
+            raise ValueError(
+                f"{who}() produced a pytree with structure {found}, but a pytree tuple with auxiliary output was expected "
+                "because has_aux was set to True."
+            )
+        found = children[0]
+    if found != expected:
+        raise TypeError(
+            f"{who}() output pytree structure must match {like}: {pytree.first_difference(expected, found)}."
+        )

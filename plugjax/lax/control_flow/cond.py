@@ -30,7 +30,7 @@ from plugjax.core.transforms.transpose import (
 )
 from plugjax.core.vocabulary import Zero, broadcast_in_dim_p, convert_element_type_p, zeros
 from plugjax.lax.comparison import ne
-from plugjax.lax.control_flow.bodies import runs_as_python, trace_body, value
+from plugjax.lax.control_flow.bodies import is_concrete, runs_as_python, trace_body, value
 from plugjax.lax.effects import any_has, io_effect, ordered_io_effect
 from plugjax.lax.selection import clamp, select_n
 
@@ -39,8 +39,16 @@ rules = RuleSet(__name__)
 cond_p = Primitive("cond", multiple_results=True, structured=True)
 
 
+# Tells ``operand=None`` from no operand.
+_NO_OPERAND = object()
+
+
 def cond(
-    pred: Any, true_fun: Callable[..., Any], false_fun: Callable[..., Any], *operands: Any
+    pred: Any,
+    true_fun: Callable[..., Any],
+    false_fun: Callable[..., Any],
+    *operands: Any,
+    operand: Any = _NO_OPERAND,
 ) -> Any:
     """Apply one of two functions, by a condition that may be traced.
 
@@ -49,6 +57,9 @@ def cond(
         true_fun: applied to ``operands`` if ``pred``.
         false_fun: applied to ``operands`` otherwise; its result has the same structure, shapes and dtypes.
         *operands: pytrees.
+        operand: the only operand, by name.
+
+    An older form with an operand per function, ``cond(pred, true_operand, true_fun, false_operand, false_fun)``, is accepted.
 
     Raises:
         TypeError: ``pred`` is no scalar, a function is not callable, or results differ in type.
@@ -59,9 +70,19 @@ def cond(
         Array(4, dtype=int32, weak_type=True)
     """
     if not (callable(true_fun) and callable(false_fun)):
+        if callable(false_fun) and len(operands) == 2 and callable(operands[1]):
+            (true_operand, when_true), (false_operand, when_false) = (true_fun, false_fun), operands
+            return cond(
+                pred,
+                lambda x, _: when_true(x),
+                lambda _, x: when_false(x),
+                true_operand,
+                false_operand,
+            )
         raise TypeError("lax.cond: true_fun and false_fun arguments should be callable.")
+    operands = _operands(operands, operand)
     pred = _predicate(pred)
-    if runs_as_python():
+    if runs_as_python() and is_concrete(pred):
         return true_fun(*operands) if bool(pred) else false_fun(*operands)
     aval = pred.aval
     if aval.dtype != dtypes.BOOL:
@@ -70,36 +91,71 @@ def cond(
     return _branch(index, (false_fun, true_fun), operands, ("false_fun", "true_fun"), "cond")
 
 
-def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any) -> Any:
+def switch(
+    index: Any,
+    branches: Sequence[Callable[..., Any]],
+    *operands: Any,
+    operand: Any = _NO_OPERAND,
+) -> Any:
     """Apply one of several functions, by an index that may be traced and is clamped into range.
+
+    Args:
+        index: integer scalar.
+        branches: functions of ``operands``; their results have the same structure, shapes and dtypes.
+        *operands: pytrees.
+        operand: the only operand, by name.
+
+    Raises:
+        TypeError: ``index`` is no integer scalar, a branch is not callable, or results differ in type.
+        ValueError: there are no branches.
 
     Example:
         >>> from plugjax import lax
         >>> lax.switch(1, [lambda x: x, lambda x: -x], 3)
         Array(-3, dtype=int32, weak_type=True)
     """
+    branches = tuple(branches)
     if not all(callable(branch) for branch in branches):
         raise TypeError("lax.switch: branches argument should be a sequence of callables.")
-    if not branches:
-        raise ValueError("Empty branch sequence")
-    index = value(index, "switch")
+    operands = _operands(operands, operand)
+    try:
+        index = value(index, "switch")
+    except TypeError:
+        raise TypeError(f"Index type must be an integer, got {index}.") from None
     if index.aval.shape:
         raise TypeError(
             f"Branch index must be scalar, got {index.aval.str_short()} of shape {index.aval.shape}."
         )
-    if not dtypes.is_integer(index.aval.dtype):
+    if index.aval.dtype.kind not in "iu":
         raise TypeError(f"Index type must be an integer, got {index.aval.dtype.name}.")
-    if runs_as_python():
-        return branches[min(max(int(index), 0), len(branches) - 1)](*operands)
+    if not branches:
+        raise ValueError("Empty branch sequence")
     if len(branches) == 1:
         return branches[0](*operands)
+    if runs_as_python() and is_concrete(index):
+        return branches[min(max(int(index), 0), len(branches) - 1)](*operands)
     index = convert_element_type_p.bind(index, new_dtype=dtypes.INT32, weak_type=False)
     index = clamp(np.int32(0), index, np.int32(len(branches) - 1))
     names = tuple(f"branch {i}" for i in range(len(branches)))
-    return _branch(index, tuple(branches), operands, names, "switch")
+    return _branch(index, branches, operands, names, "switch")
+
+
+def _operands(operands: tuple[Any, ...], operand: Any) -> tuple[Any, ...]:
+    if operand is _NO_OPERAND:
+        return operands
+    if operands:
+        raise TypeError(
+            f"if 'operand' keyword is passed then no positional operands can be passed, got {operand=} and positional "
+            f"operands {operands}"
+        )
+    return (operand,)
 
 
 def _predicate(pred: Any) -> Any:
+    if pred is None:
+        raise TypeError("cond predicate is None")
+    if isinstance(pred, (list, tuple)):
+        raise TypeError(f"Pred must be a scalar, got {pred} of type {type(pred)}.")
     try:
         pred = value(pred, "cond")
     except TypeError:
@@ -108,6 +164,8 @@ def _predicate(pred: Any) -> Any:
         raise TypeError(
             f"Pred must be a scalar, got {pred!r} of shape {pred.aval.shape}. Reduce it, for example with .all()."
         )
+    if pred.aval.dtype.kind not in "biuf":
+        raise TypeError(f"Pred type must be either boolean or number, got {pred.aval.dtype.name}.")
     return pred
 
 
@@ -125,8 +183,9 @@ def _branch(
     for name, (_, _, other) in zip(names, traced, strict=True):
         if other != tree:
             raise TypeError(
-                f"{who}: {names[0]} and {name} output must have the same type structure, but they differ: "
-                + pytree.first_difference(tree, other)
+                f"{who} branch outputs must have the same pytree structure, but those of {names[0]} and {name} differ:\n"
+                f"{pytree.first_difference(tree, other)}.\n"
+                "Revise the functions so that their results have the same pytree structure."
             )
     programs = _with_common_constants(traced, len(args))
     constants = [c for _, found, _ in traced for c in found]

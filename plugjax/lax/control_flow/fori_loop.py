@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable
 from typing import Any
 
-from plugjax.core import dtypes
+from plugjax.core.array import scalar_aval
 from plugjax.core.aval import ShapedArray
 from plugjax.core.trace import Tracer
 from plugjax.core.vocabulary import convert_element_type_p
@@ -24,7 +23,24 @@ def _known(bound: Any) -> int | None:
         bound = bound._concrete()
         if bound is None:
             return None
-    return operator.index(bound)
+    return int(bound)
+
+
+def _common_type(lower: ShapedArray, upper: ShapedArray) -> tuple[Any, bool]:
+    """Dtype and weakness of an index; a weak integer follows another signed one."""
+    for bound in (lower, upper):
+        if bound.shape:
+            raise TypeError(
+                f"lower and upper arguments to fori_loop must be integer scalars, got {bound.str_short()}."
+            )
+    if lower.dtype == upper.dtype:
+        return lower.dtype, lower.weak_type and upper.weak_type
+    signed = lower.dtype.kind == upper.dtype.kind == "i"
+    if not signed or lower.weak_type == upper.weak_type:
+        raise TypeError(
+            f"lower and upper arguments to fori_loop must have equal types, got {lower.dtype.name} and {upper.dtype.name}"
+        )
+    return (upper if lower.weak_type else lower).dtype, False
 
 
 def fori_loop(
@@ -38,7 +54,7 @@ def fori_loop(
     """Repeat ``val = body_fun(i, val)`` for ``i`` from ``lower`` to below ``upper``.
 
     Args:
-        lower: integer scalar: the first index.
+        lower: integer scalar: the first index. Indices of a loop with known bounds are weak ``int``, as in JAX.
         upper: integer scalar: the index to stop before.
         body_fun: ``(i, val) -> val``, keeping structure, shapes and dtypes.
         init_val: pytree: the first value.
@@ -48,7 +64,7 @@ def fori_loop(
         The last value. Reverse-mode differentiable if both bounds are known when the function is traced.
 
     Raises:
-        TypeError: bounds are not integers of one dtype, or the body changes the type of the carry.
+        TypeError: bounds are not scalars of one dtype, or the body changes the type of the carry.
 
     Example:
         >>> from plugjax import lax
@@ -58,27 +74,22 @@ def fori_loop(
     if not callable(body_fun):
         raise TypeError("lax.fori_loop: body_fun argument should be callable.")
     first, last = value(lower, "fori_loop"), value(upper, "fori_loop")
-    for bound in (first, last):
-        if bound.aval.shape or not dtypes.is_integer(bound.aval.dtype):
-            raise TypeError(
-                f"lower and upper arguments to fori_loop must be integer scalars, got {bound.aval.str_short()}."
-            )
-    dtype, weak = dtypes.promote([(b.aval.dtype, b.aval.weak_type) for b in (first, last)])
+    dtype, weak = _common_type(first.aval, last.aval)
     start, stop = _known(lower), _known(upper)
     if start is not None and stop is not None:
+        length = max(stop - start, 0)
         if runs_as_python():
-            return python_fori(start, stop, ShapedArray((), dtype, weak), body_fun, init_val)
+            return python_fori(start, stop, scalar_aval(start), body_fun, init_val)
 
         def step(carry: tuple[Any, Any], _: Any) -> tuple[tuple[Any, Any], None]:
             i, x = carry
             return (add(i, scalar(1, i)), body_fun(i, x)), None
 
-        index = _as(first, dtype, weak)
         (_, result), _ = scan(
-            step, (index, init_val), None, length=max(stop - start, 0), unroll=unroll or 1
+            step, (start, init_val), None, length=length, unroll=False if unroll is None else unroll
         )
         return result
-    if unroll is not None:
+    if unroll not in (None, False, 1):
         raise ValueError(
             "Can only use `unroll` in `fori_loop` if the loop bounds are statically known."
         )

@@ -1,4 +1,4 @@
-"""Loops over the leading axis of arrays: ``scan`` and ``map``.
+"""Loops over the leading axis of arrays: ``scan``.
 
 ``carry, y = f(carry, x)`` for each slice x of xs; the y are stacked. The derivative of a scan is a scan: forward mode
 carries tangents along, and reverse mode runs the linear part backwards over residuals that the forward scan stacked. What
@@ -8,18 +8,19 @@ does not change from step to step (constants, and residuals that are constants) 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from plugjax.core import dtypes, pytree
 from plugjax.core.array import aval_of
 from plugjax.core.aval import ShapedArray
 from plugjax.core.errors import ConcretizationTypeError
-from plugjax.core.jaxpr import ClosedJaxpr, JaxprEqn, eval_closed, memoise
+from plugjax.core.jaxpr import ClosedJaxpr, JaxprEqn, Literal, eval_closed, memoise
 from plugjax.core.primitive import Primitive
 from plugjax.core.rules import RuleSet, abstract_eval
 from plugjax.core.trace import Tracer
-from plugjax.core.transforms.batching import Axis, batch_jaxpr, batching_rule, materialize, vmap
-from plugjax.core.transforms.dce import dce_rule, prune_closed
+from plugjax.core.transforms.batching import Axis, batch_jaxpr, batching_rule, materialize
+from plugjax.core.transforms.dce import dce_rule, prune_closed, prune_outputs
 from plugjax.core.transforms.jvp import jvp_jaxpr, jvp_rule
 from plugjax.core.transforms.linearize import linearize_jaxpr, linearize_rule
 from plugjax.core.transforms.staging import stage
@@ -32,16 +33,13 @@ from plugjax.core.transforms.transpose import (
 from plugjax.core.vocabulary import Zero, add_any, instantiate, moveaxis, zeros
 from plugjax.lax.control_flow.bodies import (
     check_carry,
+    promote_weak_carry,
     runs_as_python,
     trace_body,
-    promote_weak_carry,
     value,
 )
 from plugjax.lax.control_flow.python_loops import python_scan
 from plugjax.lax.control_flow.while_loop import _fixpoint
-from plugjax.lax.joining import concatenate
-from plugjax.lax.shape import reshape
-from plugjax.lax.slicing import slice_in_dim
 
 rules = RuleSet(__name__)
 
@@ -84,13 +82,13 @@ def scan(
         >>> import plugjax.numpy as jnp
         >>> from plugjax import lax
         >>> lax.scan(lambda c, x: (c + x, c), 0.0, jnp.arange(3.0))
-        (Array(3., dtype=float32), Array([0., 0., 1.], dtype=float32))
+        (Array(3., dtype=float32), Array([0., 0., 1.], dtype=float32, weak_type=True))
     """
     if not callable(f):
         raise TypeError("lax.scan: f argument should be a callable.")
     xs_leaves, xs_tree = pytree.flatten(xs)
     xs_values = [value(x, "scan") for x in xs_leaves]
-    steps = _length(xs_values, length, xs)
+    steps = leading_size(xs_values, length, xs)
     if runs_as_python():
         return python_scan(f, init, xs_values, xs_tree, steps, reverse)
     init_leaves, carry_tree = pytree.flatten(init)
@@ -137,7 +135,8 @@ def _unroll(unroll: int | bool, length: int) -> int:
     return int(unroll) or max(length, 1)
 
 
-def _length(xs: Sequence[Any], length: int | None, tree: Any) -> int:
+def leading_size(xs: Sequence[Any], length: int | None, tree: Any) -> int:
+    """The number of steps: what the leading axes of ``xs``, the leaves of ``tree``, and ``length`` agree on."""
     for x, path in zip(xs, pytree.paths(tree), strict=True):
         if not x.aval.shape:
             raise ValueError(
@@ -290,6 +289,56 @@ def _scan_jvp(
     return [*carry_out, *y_out], dots
 
 
+@dataclass(slots=True)
+class _ResidualPlaces:
+    """Where the residuals that a loop body computes are kept.
+
+    Attributes:
+        hoisted: a program of constants: the residuals that are the same in every step.
+        needed: which inputs of the body ``hoisted`` takes.
+        forward: the body, with the residuals to be stacked as further outputs.
+        places: for each residual ``("hoisted", i)``, ``("y", i)`` if output i is the residual, or ``("stacked", i)``.
+    """
+
+    hoisted: ClosedJaxpr
+    needed: list[bool]
+    forward: ClosedJaxpr
+    places: list[tuple[str, int]]
+
+
+def _residual_places(
+    primal: ClosedJaxpr, num_consts: int, num_carry: int, count: int
+) -> _ResidualPlaces:
+    """Sort the outputs of a body after the first ``count``; memoised."""
+
+    def make() -> _ResidualPlaces:
+        inner = primal.jaxpr
+        constant: set[Any] = {*inner.constvars, *inner.invars[:num_consts]}
+        if not inner.effects:
+            for eqn in inner.eqns:
+                if all(type(v) is Literal or v in constant for v in eqn.invars):
+                    constant.update(eqn.outvars)
+        ys = {v: i for i, v in enumerate(inner.outvars[:count]) if i >= num_carry}
+        places: list[tuple[str, int]] = []
+        counts = {"hoisted": 0, "stacked": 0}
+        for v in inner.outvars[count:]:
+            if v in ys:
+                places.append(("y", ys[v]))
+                continue
+            kind = "hoisted" if v in constant and not inner.effects else "stacked"
+            places.append((kind, counts[kind]))
+            counts[kind] += 1
+        own = [False] * count
+        hoisted, needed = prune_closed(primal, (*own, *(k == "hoisted" for k, _ in places)))
+        forward = prune_outputs(
+            primal, (*(not f for f in own), *(k == "stacked" for k, _ in places))
+        )
+        return _ResidualPlaces(hoisted, needed, forward, places)
+
+    found: _ResidualPlaces = memoise(primal, ("residual places", num_consts, count), make)
+    return found
+
+
 @rules.define(linearize_rule, scan_p)
 def _scan_linearize(
     primals: Sequence[Any],
@@ -314,31 +363,45 @@ def _scan_linearize(
         ],
     )
     split = linearize_jaxpr(jaxpr, [*consts_nz, *carry_nz, *xs_nz], forced(carry_nz))
-    # A residual is a constant of the loop, a slice of xs, or something the forward loop stacks. A carry that is needed as it
-    # enters a step is stacked too: the loop body then gives it back.
+    # A residual is a constant of the loop or comes of constants alone, or is a slice of xs or of ys, or something that the
+    # forward loop stacks. A carry that is needed as it enters a step is stacked too: the loop body then gives it back.
     carried = sorted(
         {s for s in split.sources if s is not None and num_consts <= s < num_consts + num_carry}
     )
-    forward = _giving_inputs(split.primal, tuple(carried))
+    count = len(jaxpr.out_avals)
+    kept = _residual_places(split.primal, num_consts, num_carry, count)
     results = scan_p.bind(
-        *primals, jaxpr=forward, num_consts=num_consts, num_carry=num_carry, **params
+        *primals,
+        jaxpr=_giving_inputs(kept.forward, tuple(carried)),
+        num_consts=num_consts,
+        num_carry=num_carry,
+        **params,
     )
-    count, extra = len(jaxpr.out_avals), len(split.primal.out_avals)
+    extra = len(kept.forward.out_avals)
     outs, stacked = results[:count], results[count:extra]
     entering = dict(zip(carried, results[extra:], strict=True))
     consts, _, xs = _parts(primals, num_consts, num_carry)
+    hoisted = eval_closed(
+        kept.hoisted, *(c for c, n in zip(primals, kept.needed, strict=True) if n)
+    )
     fixed: list[Any] = []
     per_step: list[Any] = []
     places: list[tuple[bool, int]] = []
-    given = iter(stacked)
+    found_places = iter(kept.places)
     for source in split.sources:
-        if source is not None and source < num_consts:
+        if source is None:
+            kind, index = next(found_places)
+            if kind == "hoisted":
+                places.append((True, len(fixed)))
+                fixed.append(hoisted[index])
+                continue
+        elif source < num_consts:
             places.append((True, len(fixed)))
             fixed.append(consts[source])
             continue
         places.append((False, len(per_step)))
         if source is None:
-            per_step.append(next(given))
+            per_step.append(outs[index] if kind == "y" else stacked[index])
         elif source in entering:
             per_step.append(entering[source])
         else:
@@ -548,44 +611,3 @@ def _scan_dce(used: Sequence[bool], eqn: JaxprEqn) -> tuple[Sequence[bool], Jaxp
         "num_carry": sum(carry_used),
     }
     return keep, eqn.replace(invars=invars, outvars=outvars, params=params)
-
-
-def map(f: Callable[[Any], Any], xs: Any, *, batch_size: int | None = None) -> Any:
-    """Apply ``f`` to each slice of ``xs`` along the leading axis, one after the other, and stack the results.
-
-    Args:
-        f: function of a slice.
-        xs: pytree of arrays ``[length, ...]``.
-        batch_size: number of slices that are computed at once by ``vmap``.
-
-    Example:
-        >>> import plugjax.numpy as jnp
-        >>> from plugjax import lax
-        >>> lax.map(lambda x: x * x, jnp.arange(3))
-        Array([0, 1, 4], dtype=int32)
-    """
-    if batch_size is None:
-        _, ys = scan(lambda _, x: ((), f(x)), (), xs)
-        return ys
-    leaves, tree = pytree.flatten(xs)
-    values = [value(x, "map") for x in leaves]
-    length = _length(values, None, xs)
-    blocks, rest = divmod(length, batch_size)
-    parts = []
-    if blocks:
-        head = [
-            reshape(
-                slice_in_dim(x, 0, blocks * batch_size), (blocks, batch_size, *x.aval.shape[1:])
-            )
-            for x in values
-        ]
-        _, ys = scan(lambda _, x: ((), vmap(f)(x)), (), pytree.unflatten(tree, head))
-        parts.append(
-            pytree.tree_map(lambda y: reshape(y, (blocks * batch_size, *y.aval.shape[2:])), ys)
-        )
-    if rest or not blocks:
-        tail = [slice_in_dim(x, blocks * batch_size, length) for x in values]
-        parts.append(vmap(f)(pytree.unflatten(tree, tail)))
-    if len(parts) == 1:
-        return parts[0]
-    return pytree.tree_map(lambda a, b: concatenate([a, b], 0), *parts)

@@ -25,9 +25,9 @@ from plugjax.core.transforms.transpose import transpose_rule
 from plugjax.core.vocabulary import Zero, broadcast_in_dim_p, instantiate
 from plugjax.lax.control_flow.bodies import (
     check_carry,
+    promote_weak_carry,
     runs_as_python,
     trace_body,
-    promote_weak_carry,
     value,
 )
 from plugjax.lax.control_flow.python_loops import python_while

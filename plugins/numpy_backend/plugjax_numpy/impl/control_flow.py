@@ -9,7 +9,7 @@ import numpy as np
 
 from plugjax.core import ClosedJaxpr, RuleSet, impl
 from plugjax.core.transforms.call import jit_p
-from plugjax.lax.control_flow import cond_p, scan_p, while_p
+from plugjax.lax.control_flow import cond_p, linear_solve_p, scan_p, while_p
 from plugjax_numpy.codegen import host_function
 from plugjax_numpy.kernels import Value
 
@@ -67,3 +67,13 @@ def _scan(
         for y, value in zip(stacked, outs[num_carry:], strict=True):
             y[i] = value
     return [*carry, *stacked]
+
+
+@rules.define(impl, linear_solve_p)
+def _linear_solve(
+    *args: Value, const_lengths: tuple[int, ...], jaxprs: tuple[ClosedJaxpr, ...]
+) -> Sequence[Value]:
+    matvec, vecmat, solve, transpose_solve = const_lengths
+    start = matvec + vecmat
+    operands = (*args[start : start + solve], *args[start + solve + transpose_solve :])
+    return host_function(jaxprs[2])(*operands)

@@ -1,0 +1,12 @@
+"""Cholesky factors and triangular systems, for which StableHLO has operations that IREE has not."""
+
+from __future__ import annotations
+
+from plugjax.core import RuleSet, lowering
+from plugjax.lax.linalg.cholesky import cholesky_p
+from plugjax.lax.linalg.triangular_solve import triangular_solve_p
+from plugjax.stablehlo.linalg import by_host_or_program
+
+rules = RuleSet(__name__)
+
+rules.define(lowering, cholesky_p, triangular_solve_p, platform="iree")(by_host_or_program)

@@ -1,0 +1,67 @@
+"""LAPACK and BLAS through SciPy, matrix by matrix; and what its dtypes ask of operands.
+
+Routines want columns next to each other (Fortran order) and work on one matrix; leading axes are a loop here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from plugjax_numpy.kernels import Value
+
+_LETTERS = {"float32": "s", "float64": "d", "complex64": "c", "complex128": "z"}
+
+
+@cache
+def _scipy_linalg() -> Any:
+    import scipy.linalg  # noqa: PLC0415  # a named lazy-loading point: SciPy takes 0.2 s to import
+
+    return scipy.linalg
+
+
+@cache
+def routine(name: str, dtype: np.dtype[Any]) -> Callable[..., Any]:
+    """The routine for a dtype.
+
+    Args:
+        name: without the letter of the dtype, such as ``"getrf"``; real and complex names, such as ``"orgqr ungqr"``,
+            if they differ.
+        dtype: of LAPACK.
+    """
+    real, *rest = name.split()
+    chosen = _LETTERS[dtype.name] + (rest[0] if rest and dtype.kind == "c" else real)
+    scipy = _scipy_linalg()
+    found = getattr(scipy.lapack, chosen, None) or getattr(scipy.blas, chosen)
+    called: Callable[..., Any] = found
+    return called
+
+
+def wide(x: Value) -> Value:
+    """An operand in a dtype that LAPACK has: small floats as float32."""
+    return x if x.dtype.name in _LETTERS else np.asarray(x, np.float32)
+
+
+def each(
+    function: Callable[..., Any], batch: tuple[int, ...], outs: list[Value], *operands: Value
+) -> list[Value]:
+    """Fill results from a function of single matrices.
+
+    Args:
+        function: takes one matrix or vector of every operand, gives a tuple of results.
+        batch: the leading axes, of operands and results.
+        outs: arrays to fill.
+        *operands: arrays.
+    """
+    for index in np.ndindex(*batch):
+        for out, result in zip(outs, function(*(x[index] for x in operands)), strict=True):
+            out[index] = result
+    return outs
+
+
+def failed(outs: tuple[Value, ...]) -> tuple[Value, ...]:
+    """Results of a factorization that did not succeed: nan, in place of the arrays given."""
+    return tuple(np.full(x.shape, np.nan, x.dtype) for x in outs)

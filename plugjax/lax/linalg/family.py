@@ -1,0 +1,128 @@
+"""What primitives of matrices share: operands with leading axes that go together, and batching along one more.
+
+A rule of a single primitive says what the last axes of its results are; ranks, dtypes and leading axes are checked here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from plugjax.core.array import aval_of
+from plugjax.core.aval import ShapedArray
+from plugjax.core.dtypes import DType
+from plugjax.core.errors import DtypeError, ShapeError
+from plugjax.core.primitive import Primitive
+from plugjax.core.rules import RuleSet, abstract_eval
+from plugjax.core.transforms.batching import Axis, batching_rule, materialize
+from plugjax.core.transforms.jvp import jvp_rule
+from plugjax.core.transforms.transpose import transpose_rule
+from plugjax.lax.families import INEXACT, DtypeSet, check_same_dtypes
+
+Shapes = Sequence[tuple[int, ...]]
+
+
+def matrix_primitive(
+    rules: RuleSet,
+    primitive: Primitive,
+    ranks: Sequence[int],
+    shapes: Callable[..., Shapes],
+    *,
+    dtypes: Callable[..., Sequence[DType]] | None = None,
+    accepts: Sequence[DtypeSet] | None = None,
+    batched: bool = True,
+    own_batching: bool = False,
+) -> None:
+    """Abstract evaluation and batching of a primitive of matrices.
+
+    Args:
+        rules: where to put them.
+        primitive: its operands have equal numbers of leading axes.
+        ranks: of the operands, without leading axes.
+        shapes: from the operands' last axes and the parameters, the results' last axes.
+        dtypes: from the first operand's dtype and the parameters, the results' dtypes; left out, they are the operand's.
+        accepts: dtypes of the operands; left out, all are floating or complex, and equal.
+        batched: whether operands may have leading axes.
+        own_batching: whether the primitive's file says how it is batched.
+    """
+    name = primitive.name
+
+    @rules.define(abstract_eval, primitive)
+    def _avals(*avals: ShapedArray, **params: Any) -> Any:
+        if accepts is None or len(set(accepts)) == 1:
+            check_same_dtypes(name, avals)
+        for aval, accepted in zip(avals, accepts or [INEXACT] * len(avals), strict=True):
+            if aval.dtype not in accepted:
+                raise DtypeError(
+                    f"{name} does not accept dtype {aval.dtype.name}. Accepted dtypes are {accepted.words}."
+                )
+        batch = _leading_axes(name, avals, ranks, batched)
+        found = shapes(
+            *(a.shape[a.ndim - r :] for a, r in zip(avals, ranks, strict=True)), **params
+        )
+        kinds = dtypes(avals[0].dtype, **params) if dtypes else [avals[0].dtype] * len(found)
+        weak = all(a.weak_type for a in avals)
+        outs = [
+            ShapedArray((*batch, *shape), dtype, weak)
+            for shape, dtype in zip(found, kinds, strict=True)
+        ]
+        return outs if primitive.multiple_results else outs[0]
+
+    if batched and not own_batching:
+        rules.define(batching_rule, primitive)(_batching(primitive))
+
+
+def _leading_axes(
+    name: str, avals: Sequence[ShapedArray], ranks: Sequence[int], batched: bool
+) -> tuple[int, ...]:
+    leads = []
+    for position, (aval, rank) in enumerate(zip(avals, ranks, strict=True)):
+        if aval.ndim < rank or (aval.ndim > rank and not batched):
+            which = "at least" if batched else "exactly"
+            raise ShapeError(
+                f"Input {position} to {name} must have rank {which} {rank}, but got {aval.str_short()}"
+            )
+        leads.append(aval.shape[: aval.ndim - rank])
+    if any(lead != leads[0] for lead in leads):
+        described = ", ".join(a.str_short() for a in avals)
+        raise ShapeError(f"All inputs to {name} must have the same leading axes, got {described}")
+    return leads[0]
+
+
+def _batching(primitive: Primitive) -> Callable[..., tuple[Any, Any]]:
+    def rule(
+        axis: Axis, args: Sequence[Any], dims: Sequence[int | None], **params: Any
+    ) -> tuple[Any, Any]:
+        operands = [materialize(x, d, axis) for x, d in zip(args, dims, strict=True)]
+        out = primitive.bind(*operands, **params)
+        return out, ([0] * len(out) if primitive.multiple_results else 0)
+
+    return rule
+
+
+def check_square(what: str, shape: tuple[int, ...]) -> None:
+    """Raise unless a matrix is square.
+
+    Raises:
+        ValueError: it is not.
+    """
+    if shape[0] != shape[1]:
+        raise ValueError(f"{what} must be a square matrix. Got shape {shape}.")
+
+
+def not_linear(rules: RuleSet, *primitives: Primitive) -> None:
+    """No transpose: the derivative is written in other primitives."""
+    rules.absent(
+        transpose_rule, *primitives, because="it is not linear; its derivative is written in others"
+    )
+
+
+def no_derivative(rules: RuleSet, *primitives: Primitive) -> None:
+    """No derivative, as in JAX."""
+    for kind in (jvp_rule, transpose_rule):
+        rules.absent(kind, *primitives, because="no derivative is known for it, as in JAX")
+
+
+def core_shape(x: Any) -> tuple[int, ...]:
+    """The sizes of the last two axes."""
+    return aval_of(x).shape[-2:]

@@ -1,0 +1,99 @@
+"""Unitary similarity: Schur form A = Q T Q^H, T (block) upper triangular, and Hessenberg form, zero below the subdiagonal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from plugjax.core.array import as_array
+from plugjax.core.primitive import Primitive
+from plugjax.core.rules import RuleSet
+from plugjax.lax.linalg.family import check_square, matrix_primitive, no_derivative
+
+rules = RuleSet(__name__)
+
+schur_p = Primitive("schur", multiple_results=True)
+hessenberg_p = Primitive("hessenberg", multiple_results=True)
+
+
+def schur(
+    x: Any,
+    *,
+    compute_schur_vectors: bool = True,
+    sort_eig_vals: bool = False,
+    select_callable: Callable[..., Any] | None = None,
+) -> list[Any]:
+    """Schur form; of a real matrix the real form, with blocks of 2 for pairs of complex eigenvalues.
+
+    Shapes:
+        x: ``[..., n, n]``, floating or complex.
+
+    Args:
+        x: the matrices.
+        compute_schur_vectors: whether to give Q.
+        sort_eig_vals: must be false, as in JAX.
+        select_callable: accepted as in JAX; not used.
+
+    Returns:
+        ``[T, Q]``, or ``[T]``.
+
+    Raises:
+        ValueError: the matrices are not square.
+        NotImplementedError: ``sort_eig_vals``.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> from plugjax.lax.linalg import schur
+        >>> t, q = schur(jnp.array([[1.0, 2.0], [0.0, 3.0]]))
+        >>> jnp.diagonal(t)
+        Array([1., 3.], dtype=float32)
+    """
+    if sort_eig_vals:
+        raise NotImplementedError(
+            "The sort feature of LAPACK's gees routine is not implemented. Leave sort_eig_vals out."
+        )
+    del select_callable
+    found: list[Any] = schur_p.bind(
+        as_array(x, "schur"), compute_schur_vectors=bool(compute_schur_vectors)
+    )
+    return found
+
+
+def hessenberg(a: Any) -> tuple[Any, Any]:
+    """Hessenberg form as LAPACK stores it.
+
+    Shapes:
+        a: ``[..., n, n]``, floating or complex.
+
+    Returns:
+        The form in the upper triangle and the subdiagonal, reflections below them, ``[..., n, n]``; their factors tau,
+        ``[..., n - 1]``.
+
+    Raises:
+        ValueError: the matrices are not square.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> from plugjax.lax.linalg import hessenberg
+        >>> hessenberg(jnp.eye(2))[1]
+        Array([0.], dtype=float32)
+    """
+    packed, taus = hessenberg_p.bind(as_array(a, "hessenberg"))
+    return packed, taus
+
+
+def _schur_shapes(
+    shape: tuple[int, ...], *, compute_schur_vectors: bool
+) -> Sequence[tuple[int, ...]]:
+    check_square("The input to schur", shape)
+    return [shape, shape] if compute_schur_vectors else [shape]
+
+
+def _hessenberg_shapes(shape: tuple[int, ...]) -> Sequence[tuple[int, ...]]:
+    check_square("The argument to Hessenberg reduction", shape)
+    return [shape, (max(shape[0] - 1, 0),)]
+
+
+matrix_primitive(rules, schur_p, (2,), _schur_shapes)
+matrix_primitive(rules, hessenberg_p, (2,), _hessenberg_shapes)
+no_derivative(rules, schur_p, hessenberg_p)

@@ -1,0 +1,57 @@
+"""Condition number: how much a linear system magnifies errors."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from plugjax.core.array import Array
+from plugjax.numpy.linalg.factorizations import svdvals
+from plugjax.numpy.linalg.norms import Order, norm
+from plugjax.numpy.linalg.systems import inv
+from plugjax.numpy.logic import isnan
+from plugjax.numpy.promotion import ArrayLike, as_operand
+from plugjax.numpy.reductions import any as any_
+from plugjax.numpy.selection import where
+
+
+def cond(x: ArrayLike, p: Order = None) -> Array:
+    """Condition number of matrices.
+
+    Shapes:
+        x: ``[..., m, n]``, square unless p is ``None``, 2 or -2 -> ``[...]``.
+
+    Args:
+        x: the matrices.
+        p: order of the norm; ``None`` and 2 are the ratio of the largest and the least singular value.
+
+    Raises:
+        ValueError: not a matrix, an empty or, for other orders, not a square one.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.linalg.cond(jnp.array([[2.0, 0.0], [0.0, 1.0]]))
+        Array(2., dtype=float32)
+    """
+    value = as_operand("linalg.cond", x)
+    if value.ndim < 2:
+        raise ValueError(
+            f"jnp.linalg.cond: input array must be at least 2D; got arr.shape={value.shape}"
+        )
+    if 0 in value.shape[-2:]:
+        raise ValueError(
+            f"jnp.linalg.cond: input array must not be empty; got arr.shape={value.shape}"
+        )
+    if p is None or p == 2:
+        s = svdvals(value)
+        return s[..., 0] / s[..., -1]
+    if p == -2:
+        s = svdvals(value)
+        found = s[..., -1] / s[..., 0]
+    else:
+        if value.shape[-2] != value.shape[-1]:
+            raise ValueError(
+                f"jnp.linalg.cond: for p={p!r}, array must be square; got arr.shape={value.shape}"
+            )
+        found = norm(value, p, (-2, -1)) * norm(inv(value), p, (-2, -1))
+    singular = isnan(found) & ~any_(isnan(value), axis=(-2, -1))
+    return where(singular, np.inf, found)

@@ -1,0 +1,145 @@
+"""Products of vectors, matrices and tensors, as the array API names them; and parts of matrices."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from plugjax.core.array import Array
+from plugjax.core.dtypes import DTypeLike
+from plugjax.numpy import indexing, linear_algebra, manipulation
+from plugjax.numpy.einsum import einsum
+from plugjax.numpy.promotion import ArrayLike, as_operand, as_operands
+
+
+def cross(x1: ArrayLike, x2: ArrayLike, /, *, axis: int = -1) -> Array:
+    """Vector product of vectors with 3 components along an axis; the other axes broadcast.
+
+    Raises:
+        ValueError: another number of components.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.linalg.cross(jnp.array([1.0, 0.0, 0.0]), jnp.array([0.0, 1.0, 0.0]))
+        Array([0., 0., 1.], dtype=float32)
+    """
+    x, y = as_operands("linalg.cross", x1, x2)
+    if x.shape[axis] != 3 or y.shape[axis] != 3:
+        raise ValueError(
+            "Both input arrays must be (arrays of) 3-dimensional vectors, but they have "
+            f"x1.shape[axis]={x.shape[axis]} and x2.shape[axis]={y.shape[axis]}"
+        )
+    return linear_algebra.cross(x, y, axis=axis)
+
+
+def outer(x1: ArrayLike, x2: ArrayLike, /) -> Array:
+    """Products of all pairs of elements of two vectors, ``[m]`` and ``[n]`` -> ``[m, n]``.
+
+    Raises:
+        ValueError: not vectors.
+    """
+    x, y = as_operands("linalg.outer", x1, x2)
+    if x.ndim != 1 or y.ndim != 1:
+        raise ValueError(
+            f"Input arrays must be one-dimensional, but they are x1.ndim={x.ndim} x2.ndim={y.ndim}"
+        )
+    return x[:, None] * y[None, :]
+
+
+def matrix_transpose(x: ArrayLike, /) -> Array:
+    """The last two axes exchanged.
+
+    Raises:
+        ValueError: less than two axes.
+    """
+    return manipulation.matrix_transpose(as_operand("linalg.matrix_transpose", x))
+
+
+def vecdot(
+    x1: ArrayLike,
+    x2: ArrayLike,
+    /,
+    *,
+    axis: int = -1,
+    precision: Any = None,
+    preferred_element_type: DTypeLike | None = None,
+) -> Array:
+    """Dot products along an axis, the first operand conjugated; see :func:`plugjax.numpy.vecdot`."""
+    return linear_algebra.vecdot(
+        x1, x2, axis=axis, precision=precision, preferred_element_type=preferred_element_type
+    )
+
+
+def matmul(
+    x1: ArrayLike,
+    x2: ArrayLike,
+    /,
+    *,
+    precision: Any = None,
+    preferred_element_type: DTypeLike | None = None,
+) -> Array:
+    """Matrix product; see :func:`plugjax.numpy.matmul`."""
+    return linear_algebra.matmul(
+        x1, x2, precision=precision, preferred_element_type=preferred_element_type
+    )
+
+
+def tensordot(
+    x1: ArrayLike,
+    x2: ArrayLike,
+    /,
+    *,
+    axes: int | Sequence[Sequence[int]] = 2,
+    precision: Any = None,
+    preferred_element_type: DTypeLike | None = None,
+) -> Array:
+    """Sum over pairs of axes; see :func:`plugjax.numpy.tensordot`."""
+    return linear_algebra.tensordot(
+        x1, x2, axes, precision=precision, preferred_element_type=preferred_element_type
+    )
+
+
+def diagonal(x: ArrayLike, /, *, offset: int = 0) -> Array:
+    """Diagonals of the matrices in the last two axes."""
+    return indexing.diagonal(x, offset=offset, axis1=-2, axis2=-1)
+
+
+def trace(x: ArrayLike, /, *, offset: int = 0, dtype: DTypeLike | None = None) -> Array:
+    """Sums of the diagonals of the matrices in the last two axes."""
+    return linear_algebra.trace(x, offset=offset, axis1=-2, axis2=-1, dtype=dtype)
+
+
+def multi_dot(arrays: Sequence[ArrayLike], *, precision: Any = None) -> Array:
+    """Product of matrices, in the order that costs least; the first and the last may be vectors.
+
+    Raises:
+        ValueError: less than two arrays, or shapes that do not fit.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.linalg.multi_dot([jnp.ones((2, 3)), jnp.ones((3, 4)), jnp.ones(4)])
+        Array([12., 12.], dtype=float32)
+    """
+    operands = as_operands("linalg.multi_dot", *arrays)
+    shapes = [x.shape for x in operands]
+    if len(operands) < 2:
+        raise ValueError(f"multi_dot requires at least two arrays; got len(arrays)={len(operands)}")
+    ends = all(len(shape) in (1, 2) for shape in (shapes[0], shapes[-1]))
+    if not ends or any(len(shape) != 2 for shape in shapes[1:-1]):
+        raise ValueError(
+            "multi_dot: input arrays must all be two-dimensional, except for the first and last array which may be 1 or 2 "
+            f"dimensional. Got array shapes {shapes}"
+        )
+    if any(x[-1] != y[0] for x, y in zip(shapes[:-1], shapes[1:], strict=True)):
+        raise ValueError(
+            "multi_dot: last dimension of each array must match first dimension of following array. Got array shapes "
+            f"{shapes}"
+        )
+    axes = [(i, i + 1) for i in range(len(operands))]
+    named: list[Any] = [list(pair) for pair in axes]
+    if len(shapes[0]) == 1:
+        named[0] = named[0][1:]
+    if len(shapes[-1]) == 1:
+        named[-1] = named[-1][:1]
+    pairs = [item for x, own in zip(operands, named, strict=True) for item in (x, own)]
+    return einsum(*pairs, optimize="auto", precision=precision)
