@@ -147,7 +147,9 @@ def _dynamic(x: Array, row: Sequence[Entry], shape: Sequence[int]) -> Array:
             starts.append(
                 np.int32(entry + size if entry < 0 else entry)
                 if type(entry) is int
-                else normalized(entry, size)
+                else normalized(
+                    entry, size, wrap=False
+                )  # dynamic_slice counts negative ones from the end
             )
             sizes.append(1)
     x = lax.dynamic_slice(x, starts, sizes)

@@ -407,3 +407,14 @@ def test_clear_caches_traces_again():
     plugjax.clear_caches()
     f(1.0)
     assert len(calls) == 2
+
+
+def test_donation_leaves_other_holders_of_the_buffer_alone(on_compiler):
+    """``device_put`` to the device where an array is gives another array with the same buffer."""
+    x = plugjax.jit(lambda x: x + 1)(V4)
+    before = np.array(x)
+    y = plugjax.device_put(x, x.device)
+    plugjax.jit(lambda x: x * 100, donate_argnums=0)(y)
+    assert y.is_deleted() or y is x
+    if y is not x:
+        np.testing.assert_array_equal(x, before)

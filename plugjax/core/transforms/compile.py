@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -130,9 +131,10 @@ def _make_call(
     def call(arrays: Sequence[Array]) -> list[Array]:
         buffers = [x._buffer if x._buffer is not None else x._resident() for x in arrays]
         for i in donated:
-            # Memory that NumPy sees, in a view that a user may hold, must not be written over.
-            if arrays[i]._host is not None:
-                fresh = np.array(arrays[i]._host)
+            # Memory that somebody else may read must not be written over: a NumPy view that a user holds, or the
+            # buffer of another array (made by `device_put`). The array, this list and the call hold it three times.
+            if arrays[i]._host is not None or sys.getrefcount(buffers[i]) > 3:
+                fresh = np.array(arrays[i]._fetch())
                 buffers[i] = placement.backend.put(fresh, placement.device)
         results = run(resident + buffers if resident else buffers)
         return [Array(a, placement, None, b) for a, b in zip(out_avals, results, strict=True)]
