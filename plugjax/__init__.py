@@ -59,7 +59,7 @@ remat = checkpoint
 # Loaded when first asked for, so that `import plugjax` costs what a program uses.
 _SUBMODULES = (
     "ad_checkpoint", "checkpoint_policies", "custom_batching", "custom_derivatives",
-    "cli", "core", "debug", "dtypes", "experimental", "export", "flatten_util", "lax", "nn", "numpy", "ops", "random", "stablehlo", "test_util", "testing", "tree", "tree_util",
+    "cli", "core", "debug", "dtypes", "experimental", "export", "flatten_util", "image", "lax", "nn", "numpy", "ops", "random", "scipy", "stablehlo", "test_util", "testing", "tree", "tree_util",
 )  # fmt: skip
 _LATE = {"effects_barrier": "plugjax.lax.effects", "pure_callback": "plugjax.lax.callback"}
 

@@ -49,6 +49,7 @@ from plugjax.lax.arithmetic import (
     sub_p,
 )
 from plugjax.lax.barrier import optimization_barrier
+from plugjax.lax.bessel import bessel_i0e, bessel_i0e_p, bessel_i1e, bessel_i1e_p
 from plugjax.lax.collectives import (
     all_gather_p,
     all_to_all_p,
@@ -177,6 +178,7 @@ from plugjax.lax.exponential import (
     sqrt,
     sqrt_p,
 )
+from plugjax.lax.fft import FftType, fft, fft_p
 from plugjax.lax.folds import reduce, reduce_p
 from plugjax.lax.gather_scatter import (
     gather,
@@ -192,6 +194,16 @@ from plugjax.lax.gather_scatter import (
     scatter_mul_p,
     scatter_p,
     scatter_sub,
+)
+from plugjax.lax.incomplete_beta import betainc, regularized_incomplete_beta_p
+from plugjax.lax.incomplete_gamma import (
+    igamma,
+    igamma_grad_a,
+    igamma_grad_a_p,
+    igamma_p,
+    igammac,
+    igammac_p,
+    random_gamma_grad,
 )
 from plugjax.lax.joining import (
     concatenate,
@@ -285,7 +297,22 @@ from plugjax.lax.sorting import (
     top_k,
     top_k_p,
 )
-from plugjax.lax.special import erf, erf_inv, erf_inv_p, erf_p, erfc, erfc_p
+from plugjax.lax.special import (
+    digamma,
+    digamma_p,
+    erf,
+    erf_inv,
+    erf_inv_p,
+    erf_p,
+    erfc,
+    erfc_p,
+    lgamma,
+    lgamma_p,
+    polygamma,
+    polygamma_p,
+    zeta,
+    zeta_p,
+)
 from plugjax.lax.trigonometric import (
     acos,
     acos_p,
@@ -339,6 +366,7 @@ def __dir__() -> list[str]:
 
 __all__ = [
     "ConvDimensionNumbers",
+    "FftType",
     "GatherDimensionNumbers",
     "GatherScatterMode",
     "Precision",
@@ -377,6 +405,11 @@ __all__ = [
     "axis_index_p",
     "axis_size",
     "batch_matmul",
+    "bessel_i0e",
+    "bessel_i0e_p",
+    "bessel_i1e",
+    "bessel_i1e_p",
+    "betainc",
     "bitcast_convert_type",
     "bitcast_convert_type_p",
     "bitwise_and",
@@ -436,6 +469,8 @@ __all__ = [
     "cumsum_p",
     "custom_linear_solve",
     "custom_root",
+    "digamma",
+    "digamma_p",
     "div",
     "div_p",
     "dot",
@@ -464,6 +499,8 @@ __all__ = [
     "expand_dims",
     "expm1",
     "expm1_p",
+    "fft",
+    "fft_p",
     "floor",
     "floor_p",
     "fori_loop",
@@ -475,6 +512,12 @@ __all__ = [
     "ge_p",
     "gt",
     "gt_p",
+    "igamma",
+    "igamma_grad_a",
+    "igamma_grad_a_p",
+    "igamma_p",
+    "igammac",
+    "igammac_p",
     "imag",
     "imag_p",
     "index_in_dim",
@@ -486,6 +529,8 @@ __all__ = [
     "is_finite_p",
     "le",
     "le_p",
+    "lgamma",
+    "lgamma_p",
     "linear_solve_p",
     "log",
     "log1p",
@@ -520,6 +565,8 @@ __all__ = [
     "pmean",
     "pmin",
     "pmin_p",
+    "polygamma",
+    "polygamma_p",
     "population_count",
     "population_count_p",
     "pow",
@@ -531,6 +578,7 @@ __all__ = [
     "psum_p",
     "psum_scatter",
     "pswapaxes",
+    "random_gamma_grad",
     "real",
     "real_p",
     "reduce",
@@ -556,6 +604,7 @@ __all__ = [
     "reduce_window_sum_p",
     "reduce_xor",
     "reduce_xor_p",
+    "regularized_incomplete_beta_p",
     "rem",
     "rem_p",
     "reshape",
@@ -625,4 +674,6 @@ __all__ = [
     "while_p",
     "xor_p",
     "zeros_like_array",
+    "zeta",
+    "zeta_p",
 ]  # fmt: skip

@@ -12,6 +12,7 @@ from plugjax.core.registry import Registry
 from plugjax.core.rules import LazyRules, RuleKind, RuleSet
 from plugjax.lax.arithmetic import rules as arithmetic_rules
 from plugjax.lax.barrier import rules as barrier_rules
+from plugjax.lax.bessel import rules as bessel_rules
 from plugjax.lax.callback import rules as callback_rules
 from plugjax.lax.collectives import rules as collectives_rules
 from plugjax.lax.comparison import rules as comparison_rules
@@ -24,9 +25,12 @@ from plugjax.lax.derived import derive
 from plugjax.lax.dot import rules as dot_rules
 from plugjax.lax.dynamic_slicing import rules as dynamic_slicing_rules
 from plugjax.lax.exponential import rules as exponential_rules
+from plugjax.lax.fft import rules as fft_rules
 from plugjax.lax.folding import rules as folding_rules
 from plugjax.lax.folds import rules as folds_rules
 from plugjax.lax.gather_scatter import rules as gather_scatter_rules
+from plugjax.lax.incomplete_beta import rules as incomplete_beta_rules
+from plugjax.lax.incomplete_gamma import rules as incomplete_gamma_rules
 from plugjax.lax.joining import rules as joining_rules
 from plugjax.lax.random_bits import rules as random_bits_rules
 from plugjax.lax.reduction import rules as reduction_rules
@@ -53,6 +57,7 @@ def plugjax_rules() -> list[RuleSet | LazyRules]:
     return [
         arithmetic_rules,
         barrier_rules,
+        bessel_rules,
         callback_rules,
         debug_callback_rules,
         collectives_rules,
@@ -63,7 +68,10 @@ def plugjax_rules() -> list[RuleSet | LazyRules]:
         dot_rules,
         dynamic_slicing_rules,
         exponential_rules,
+        fft_rules,
         gather_scatter_rules,
+        incomplete_beta_rules,
+        incomplete_gamma_rules,
         joining_rules,
         random_bits_rules,
         reduction_rules,

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NoReturn
 
 from plugjax.core.primitive import Primitive
 from plugjax.core.rules import RuleSet
-from plugjax.lax.arithmetic import mul, neg, square
+from plugjax.core.transforms.jvp import jvp_rule
+from plugjax.lax.arithmetic import add, mul, neg, square
 from plugjax.lax.exponential import exp
 from plugjax.lax.families import FLOAT, elementwise, partials, scalar
 
@@ -16,8 +17,15 @@ erf_p = Primitive("erf")
 erfc_p = Primitive("erfc")
 erf_inv_p = Primitive("erf_inv")
 
-for _p in (erf_p, erfc_p, erf_inv_p):
+lgamma_p = Primitive("lgamma")
+digamma_p = Primitive("digamma")
+polygamma_p = Primitive("polygamma")
+zeta_p = Primitive("zeta")
+
+for _p in (erf_p, erfc_p, erf_inv_p, lgamma_p, digamma_p, polygamma_p, zeta_p):
     elementwise(rules, _p, accepts=FLOAT)
+
+rules.absent(jvp_rule, zeta_p, because="its derivatives are not written, as in JAX")
 
 _TWO_OVER_SQRT_PI = 1.1283791670955126
 _HALF_SQRT_PI = 0.8862269254527580
@@ -38,6 +46,36 @@ def erf_inv(x: Any, /) -> Any:
     return erf_inv_p.bind(x)
 
 
+def lgamma(x: Any) -> Any:
+    """Elementwise logarithm of ``abs(gamma(x))``.
+
+    Example:
+        >>> from plugjax import lax
+        >>> lax.lgamma(4.0)
+        Array(1.7917595, dtype=float32, weak_type=True)
+    """
+    return lgamma_p.bind(x)
+
+
+def digamma(x: Any) -> Any:
+    """Elementwise derivative of :func:`lgamma`; nan at its poles."""
+    return digamma_p.bind(x)
+
+
+def polygamma(m: Any, x: Any) -> Any:
+    """Elementwise derivative of :func:`digamma` of order ``m``, a whole number of the dtype of ``x``.
+
+    Raises:
+        ValueError: it is differentiated by ``m``.
+    """
+    return polygamma_p.bind(m, x)
+
+
+def zeta(x: Any, q: Any) -> Any:
+    """Elementwise Hurwitz zeta function: the sum of ``(n + q) ** -x`` over n = 0, 1, 2, ..."""
+    return zeta_p.bind(x, q)
+
+
 @partials(rules, erf_p)
 def _erf_partials(y: Any, x: Any) -> tuple[Any]:
     return (lambda: mul(scalar(_TWO_OVER_SQRT_PI, x), exp(neg(square(x)))),)
@@ -51,3 +89,23 @@ def _erfc_partials(y: Any, x: Any) -> tuple[Any]:
 @partials(rules, erf_inv_p)
 def _erf_inv_partials(y: Any, x: Any) -> tuple[Any]:
     return (lambda: mul(scalar(_HALF_SQRT_PI, y), exp(square(y))),)
+
+
+@partials(rules, lgamma_p)
+def _lgamma_partials(y: Any, x: Any) -> tuple[Any]:
+    return (lambda: digamma(x),)
+
+
+@partials(rules, digamma_p)
+def _digamma_partials(y: Any, x: Any) -> tuple[Any]:
+    return (lambda: polygamma(scalar(1, x), x),)
+
+
+@partials(rules, polygamma_p)
+def _polygamma_partials(y: Any, m: Any, x: Any) -> tuple[Any, Any]:
+    def refuse() -> NoReturn:
+        raise ValueError(
+            "polygamma gradient with respect to m is not supported. Stop it with lax.stop_gradient."
+        )
+
+    return refuse, lambda: polygamma(add(m, scalar(1, m)), x)

@@ -18,14 +18,15 @@ import numpy as np
 from plugjax import lax, random
 from plugjax.core.array import Array
 from plugjax.core.dtypes import DTypeLike
-from plugjax.numpy.creation import full
+from plugjax.numpy.creation import array, full
 from plugjax.numpy.creation import ones as ones_array
 from plugjax.numpy.creation import zeros as zeros_array
+from plugjax.numpy.manipulation import moveaxis
 from plugjax.numpy.promotion import ArrayLike, canonical_dtype
 
 __all__ = [
-    "Initializer", "constant", "glorot_normal", "glorot_uniform", "he_normal", "he_uniform", "kaiming_normal",
-    "kaiming_uniform", "lecun_normal", "lecun_uniform", "normal", "ones", "truncated_normal", "uniform",
+    "Initializer", "constant", "delta_orthogonal", "glorot_normal", "glorot_uniform", "he_normal", "he_uniform", "kaiming_normal",
+    "kaiming_uniform", "lecun_normal", "lecun_uniform", "normal", "ones", "orthogonal", "truncated_normal", "uniform",
     "variance_scaling", "xavier_normal", "xavier_uniform", "zeros",
 ]  # fmt: skip
 
@@ -233,3 +234,56 @@ xavier_uniform = glorot_uniform
 xavier_normal = glorot_normal
 kaiming_uniform = he_uniform
 kaiming_normal = he_normal
+
+
+def orthogonal(
+    scale: ArrayLike = 1.0, column_axis: int = -1, dtype: DTypeLike = None
+) -> Initializer:
+    """Matrices with orthonormal columns, or rows where there are fewer of them, uniform among all such; times ``scale``.
+
+    Args:
+        scale: factor.
+        column_axis: the axis of the columns; the others together are that of the rows.
+        dtype: default dtype of the values.
+    """
+
+    def init(key: Any, shape: Sequence[int], dtype: DTypeLike = dtype) -> Array:
+        wanted = _dtype("orthogonal", dtype)
+        if len(shape) < 2:
+            raise ValueError("orthogonal initializer requires at least a 2D shape")
+        if 0 in shape:
+            return zeros_array(shape, wanted)
+        columns = shape[column_axis]
+        rest = [n for i, n in enumerate(shape) if i != column_axis % len(shape)]
+        q = random.orthogonal(key, math.prod(rest), (), wanted, columns)
+        q = moveaxis(lax.reshape(q, (*rest, columns)), -1, column_axis)
+        return array(scale, wanted) * q
+
+    return init
+
+
+def delta_orthogonal(
+    scale: ArrayLike = 1.0, column_axis: int = -1, dtype: DTypeLike = None
+) -> Initializer:
+    """Kernels of convolutions that are an orthogonal matrix in the middle, and zero elsewhere.
+
+    Args:
+        scale: factor.
+        column_axis: the axis of the columns.
+        dtype: default dtype of the values.
+
+    Reference:
+        L. Xiao et al., "Dynamical isometry and a mean field theory of CNNs", 2018.
+    """
+    matrix = orthogonal(scale, column_axis, dtype)
+
+    def init(key: Any, shape: Sequence[int], dtype: DTypeLike = dtype) -> Array:
+        if len(shape) not in (3, 4, 5):
+            raise ValueError("Delta orthogonal initializer requires a 3D, 4D or 5D shape.")
+        if shape[-1] < shape[-2]:
+            raise ValueError("`fan_in` must be less or equal than `fan_out`. ")
+        middle = tuple((n - 1) // 2 for n in shape[:-2])
+        wanted = _dtype("delta_orthogonal", dtype)
+        return zeros_array(shape, wanted).at[middle].set(matrix(key, shape[-2:], wanted))
+
+    return init

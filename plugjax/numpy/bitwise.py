@@ -6,11 +6,19 @@ import numpy as np
 
 from plugjax import lax
 from plugjax.core.array import Array
-from plugjax.numpy.promotion import ArrayLike, as_operand, promote_args, promote_numeric
+from plugjax.numpy.manipulation import canonical_axis, moveaxis, ravel
+from plugjax.numpy.promotion import (
+    ArrayLike,
+    Operand,
+    as_operand,
+    converted,
+    promote_args,
+    promote_numeric,
+)
 
 __all__ = [
     "bitwise_and", "bitwise_count", "bitwise_invert", "bitwise_left_shift", "bitwise_not", "bitwise_or",
-    "bitwise_right_shift", "bitwise_xor", "invert", "left_shift", "right_shift",
+    "bitwise_right_shift", "bitwise_xor", "invert", "left_shift", "packbits", "right_shift", "unpackbits",
 ]  # fmt: skip
 
 
@@ -71,3 +79,73 @@ def bitwise_count(x: ArrayLike, /) -> Array:
         return lax.convert_element_type(x, np.uint8)
     magnitude = x if x.dtype.kind == "u" else lax.abs(x)
     return lax.convert_element_type(lax.population_count(magnitude), np.uint8)
+
+
+def _weights(bitorder: str) -> np.ndarray:
+    """Place of each bit of a byte in the order that is asked for."""
+    if bitorder not in ("little", "big"):
+        raise ValueError("'order' must be either 'little' or 'big'")
+    places = np.arange(8, dtype=np.uint8)
+    return places[::-1] if bitorder == "big" else places
+
+
+def packbits(a: ArrayLike, axis: int | None = None, bitorder: str = "big") -> Array:
+    """Bools, or integers that are 0 or not, as bits of bytes along an axis; the last byte is filled with zeros.
+
+    Args:
+        a: the bits.
+        axis: along which; ``None`` flattens.
+        bitorder: ``"big"``, the first bit is the highest, or ``"little"``.
+
+    Raises:
+        TypeError: neither bools nor integers.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.packbits(jnp.array([1, 0, 1]))
+        Array([160], dtype=uint8)
+    """
+    x = as_operand("packbits", a)
+    if x.dtype.kind not in "biu":
+        raise TypeError("Expected an input array of integer or boolean data type")
+    places = _weights(bitorder)
+    if axis is None:
+        x, axis = ravel(x), 0
+    axis = canonical_axis(axis, x.ndim)
+    bits = converted(x != 0, np.dtype(np.uint8))
+    bits = moveaxis(bits, axis, -1)
+    lead, size = bits.shape[:-1], bits.shape[-1]
+    bits = lax.pad(bits, np.uint8(0), [*[(0, 0, 0)] * len(lead), (0, -size % 8, 0)])
+    bits = lax.reshape(bits, (*lead, -(-size // 8), 8))
+    return moveaxis((bits << places).sum(-1, dtype=np.uint8), -1, axis)
+
+
+def unpackbits(
+    a: ArrayLike, axis: int | None = None, count: int | None = None, bitorder: str = "big"
+) -> Array:
+    """The bits of bytes along an axis, as bytes 0 and 1. Arguments as of :func:`packbits`; ``count`` says how many to give.
+
+    Raises:
+        TypeError: the dtype is not uint8.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.unpackbits(jnp.array([160], jnp.uint8), count=3)
+        Array([1, 0, 1], dtype=uint8)
+    """
+    x = as_operand("unpackbits", a)
+    if x.dtype != np.uint8:
+        raise TypeError("Expected an input array of unsigned byte data type")
+    places = _weights(bitorder)
+    if axis is None:
+        x, axis = ravel(x), 0
+    axis = canonical_axis(axis, x.ndim)
+    x = moveaxis(x, axis, -1)
+    bits: Operand = (lax.expand_dims(x, (x.ndim,)) >> places) & np.uint8(1)
+    bits = lax.reshape(bits, (*x.shape[:-1], 8 * x.shape[-1]))
+    if count is not None:
+        if count < 0:
+            count = max(0, bits.shape[-1] + count)
+        surplus = count - bits.shape[-1]
+        bits = lax.pad(bits, np.uint8(0), [*[(0, 0, 0)] * (bits.ndim - 1), (0, surplus, 0)])
+    return moveaxis(bits, -1, axis)

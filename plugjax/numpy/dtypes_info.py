@@ -14,6 +14,7 @@ from plugjax.numpy.creation import asarray
 from plugjax.numpy.promotion import limits
 
 __all__ = [
+    "ComplexWarning",
     "ScalarType",
     "bfloat16",
     "bool_",
@@ -30,6 +31,8 @@ __all__ = [
     "finfo",
     "flexible",
     "float4_e2m1fn",
+    "float6_e2m3fn",
+    "float6_e3m2fn",
     "float8_e3m4",
     "float8_e4m3",
     "float8_e4m3b11fnuz",
@@ -46,6 +49,7 @@ __all__ = [
     "generic",
     "iinfo",
     "inexact",
+    "int1",
     "int2",
     "int4",
     "int8",
@@ -67,6 +71,7 @@ __all__ = [
     "signedinteger",
     "single",
     "uint",
+    "uint1",
     "uint2",
     "uint4",
     "uint8",
@@ -82,6 +87,7 @@ generic, number, inexact = np.generic, np.number, np.inexact
 integer, signedinteger, unsignedinteger = np.integer, np.signedinteger, np.unsignedinteger
 floating, complexfloating = np.floating, np.complexfloating
 flexible, character, object_ = np.flexible, np.character, np.object_
+ComplexWarning = np.exceptions.ComplexWarning
 
 
 class ScalarType(type):
@@ -128,12 +134,14 @@ def _scalar_type(name: str, scalar: Any) -> Any:
 
 
 bool_ = _scalar_type("bool_", np.bool_)
+int1 = _scalar_type("int1", ml_dtypes.int1)
 int2 = _scalar_type("int2", ml_dtypes.int2)
 int4 = _scalar_type("int4", ml_dtypes.int4)
 int8 = _scalar_type("int8", np.int8)
 int16 = _scalar_type("int16", np.int16)
 int32 = _scalar_type("int32", np.int32)
 int64 = _scalar_type("int64", np.int64)
+uint1 = _scalar_type("uint1", ml_dtypes.uint1)
 uint2 = _scalar_type("uint2", ml_dtypes.uint2)
 uint4 = _scalar_type("uint4", ml_dtypes.uint4)
 uint8 = _scalar_type("uint8", np.uint8)
@@ -141,6 +149,8 @@ uint16 = _scalar_type("uint16", np.uint16)
 uint32 = _scalar_type("uint32", np.uint32)
 uint64 = _scalar_type("uint64", np.uint64)
 float4_e2m1fn = _scalar_type("float4_e2m1fn", ml_dtypes.float4_e2m1fn)
+float6_e2m3fn = _scalar_type("float6_e2m3fn", ml_dtypes.float6_e2m3fn)
+float6_e3m2fn = _scalar_type("float6_e3m2fn", ml_dtypes.float6_e3m2fn)
 float8_e3m4 = _scalar_type("float8_e3m4", ml_dtypes.float8_e3m4)
 float8_e4m3 = _scalar_type("float8_e4m3", ml_dtypes.float8_e4m3)
 float8_e4m3b11fnuz = _scalar_type("float8_e4m3b11fnuz", ml_dtypes.float8_e4m3b11fnuz)

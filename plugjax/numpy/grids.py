@@ -11,7 +11,7 @@ import numpy as np
 from plugjax import lax
 from plugjax.core.array import Array, from_host
 from plugjax.core.dtypes import DTypeLike
-from plugjax.numpy.creation import asarray, linspace
+from plugjax.numpy.creation import asarray, linspace, ones
 from plugjax.numpy.promotion import (
     ArrayLike,
     as_operand,
@@ -24,8 +24,8 @@ from plugjax.numpy.promotion import (
 )
 
 __all__ = [
-    "diag", "diag_indices", "diagflat", "from_dlpack", "frombuffer", "fromfunction", "geomspace", "indices", "logspace", "meshgrid",
-    "tril_indices", "triu_indices", "vander",
+    "diag", "diag_indices", "diag_indices_from", "diagflat", "from_dlpack", "frombuffer", "fromfunction", "geomspace", "indices",
+    "logspace", "mask_indices", "meshgrid", "tril_indices", "tril_indices_from", "triu_indices", "triu_indices_from", "vander",
 ]  # fmt: skip
 
 
@@ -168,6 +168,46 @@ def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Array, Array
 def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Array, Array]:
     """Indices of the elements on and above the ``k``-th diagonal of a matrix."""
     return _indices_of(np.triu_indices(n, k, m))
+
+
+def diag_indices_from(arr: ArrayLike) -> tuple[Array, ...]:
+    """Indices of the main diagonal of an array whose axes all have one size.
+
+    Raises:
+        ValueError: fewer than two axes, or axes of different sizes.
+    """
+    shape = np.shape(arr)
+    if len(shape) < 2:
+        raise ValueError("input array must be at least 2-d")
+    if len(set(shape)) != 1:
+        raise ValueError("All dimensions of input must be of equal length")
+    return diag_indices(shape[0], len(shape))
+
+
+def _matrix_shape(arr: Any) -> tuple[int, int]:
+    rows_columns = tuple(arr.shape) if hasattr(arr, "shape") else np.shape(arr)
+    if len(rows_columns) != 2:
+        raise ValueError("Only 2-D inputs are accepted")
+    return rows_columns
+
+
+def tril_indices_from(arr: ArrayLike, k: int = 0) -> tuple[Array, Array]:
+    """Indices of the elements on and below the ``k``-th diagonal of a given matrix."""
+    rows, columns = _matrix_shape(arr)
+    return tril_indices(rows, k, columns)
+
+
+def triu_indices_from(arr: ArrayLike, k: int = 0) -> tuple[Array, Array]:
+    """Indices of the elements on and above the ``k``-th diagonal of a given matrix."""
+    rows, columns = _matrix_shape(arr)
+    return triu_indices(rows, k, columns)
+
+
+def mask_indices(
+    n: int, mask_func: Callable[..., Any], k: int = 0, *, size: int | None = None
+) -> tuple[Array, Array]:
+    """Where ``mask_func(ones((n, n)), k)`` is not zero; ``size`` makes the number of indices static."""
+    return mask_func(ones((n, n)), k).nonzero(size=size)  # type: ignore[no-any-return]  # indices of a matrix
 
 
 def _indices_of(found: Any) -> tuple[Array, Array]:

@@ -331,6 +331,8 @@ def diagonal(a: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> A
     x = lax.transpose(x, (first, second, *rest))
     rows, columns = x.shape[:2]
     size = max(0, min(rows + min(offset, 0), columns - max(offset, 0)))
+    if not size:
+        return lax.full((*x.shape[2:], 0), 0, x.dtype)
     steps = np.arange(size, dtype=np.int32)
     found = getitem(x, (steps - min(offset, 0), steps + max(offset, 0)))
     return lax.transpose(found, (*range(1, found.ndim), 0))

@@ -22,6 +22,7 @@ from plugjax.numpy.promotion import (
     broadcast_shape,
     broadcast_to_shape,
     canonical_dtype,
+    convert,
     join_dtypes,
 )
 
@@ -277,15 +278,13 @@ def _joined(who: str, arrays: Any, dtype: DTypeLike | None) -> list[Array]:
             f"Need at least one array to {'stack' if 'stack' in who else 'concatenate'}."
         )
     if dtype is not None:
-        wanted = canonical_dtype(who, dtype)
+        wanted, weak = canonical_dtype(who, dtype), False
     else:
         first = operands[0].aval
         if all(x.aval.dtype is first.dtype and not x.aval.weak_type for x in operands):
             return operands
         wanted, weak = join_dtypes(*operands)
-        if weak and all(x.dtype == wanted for x in operands):
-            return operands
-    return [lax.convert_element_type(x, wanted) for x in operands]
+    return [convert(x, wanted, weak) for x in operands]
 
 
 def concatenate(arrays: Any, axis: int | None = 0, dtype: DTypeLike | None = None) -> Array:

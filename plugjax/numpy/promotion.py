@@ -44,6 +44,7 @@ __all__ = [
     "promote_numeric",
     "promote_shapes",
     "reject_out",
+    "same_dtype",
     "scalar",
     "to_inexact",
 ]  # fmt: skip
@@ -329,6 +330,15 @@ def broadcast_ranks(who: str, operands: list[Operand]) -> list[Operand]:
     broadcast_shape(who, *[x.shape for x in operands])
     rank = max(ranks)
     return [promote_shapes(x, rank) if x.ndim else x for x in operands]
+
+
+def same_dtype(who: str, *args: ArrayLike, inexact: bool = False) -> list[Operand]:
+    """Operands with one dtype, floating or complex if ``inexact``, and their shapes as they are."""
+    operands = as_operands(who, *args)
+    dtype, weak_type = join_dtypes(*operands)
+    if inexact:
+        dtype = dtypes.canonicalize(dtypes.to_inexact(dtype))
+    return [convert(x, dtype, weak_type) for x in operands]
 
 
 def promote_shapes(x: Operand, rank: int) -> Operand:

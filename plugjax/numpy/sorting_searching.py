@@ -1,8 +1,7 @@
-"""Sorting, searching, counting, and sets."""
+"""Sorting, searching and counting."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,7 @@ from plugjax.core.array import Array, from_host
 from plugjax.core.dtypes import BOOL, DType
 from plugjax.core.errors import ConcretizationTypeError
 from plugjax.core.trace import Tracer
-from plugjax.numpy.manipulation import canonical_axis, concatenate, ravel
+from plugjax.numpy.manipulation import canonical_axis, ravel
 from plugjax.numpy.promotion import (
     ArrayLike,
     Operand,
@@ -26,12 +25,13 @@ from plugjax.numpy.promotion import (
 )
 
 __all__ = [
-    "argsort", "argwhere", "bincount", "digitize", "flatnonzero", "isin", "lexsort", "nonzero", "partition", "searchsorted",
-    "setdiff1d", "sort", "union1d", "unique",
+    "argpartition", "argsort", "argwhere", "bincount", "digitize", "flatnonzero", "index_dtype", "lexsort", "nonzero", "partition",
+    "searchsorted", "sort", "sort_complex",
 ]  # fmt: skip
 
 
-def _index_dtype() -> DType:
+def index_dtype() -> DType:
+    """The dtype of indices."""
     return dtypes.canonicalize(int)
 
 
@@ -90,7 +90,7 @@ def argsort(
     if descending:
         # Equal elements keep their order: the reversed array is sorted, and its indices counted from the end.
         x = lax.rev(x, (position,))
-    counts = lax.broadcasted_iota(_index_dtype(), x.shape, position)
+    counts = lax.broadcasted_iota(index_dtype(), x.shape, position)
     _, found = lax.sort((x, counts), dimension=position, is_stable=stable, num_keys=1)
     if descending:
         found = lax.rev(lax.sub(scalar(x.shape[position] - 1, found), found), (position,))
@@ -103,20 +103,54 @@ def lexsort(keys: Any, axis: int = -1) -> Array:
     if not operands:
         raise TypeError("need sequence of keys with len > 0 in lexsort")
     if not operands[0].ndim:
-        return lax.full((), 0, _index_dtype())
+        return lax.full((), 0, index_dtype())
     position = canonical_axis(axis, operands[0].ndim)
-    counts = lax.broadcasted_iota(_index_dtype(), operands[0].shape, position)
+    counts = lax.broadcasted_iota(index_dtype(), operands[0].shape, position)
     *_, found = lax.sort((*reversed(operands), counts), dimension=position, num_keys=len(operands))
     return found
 
 
-def partition(a: ArrayLike, kth: int, axis: int = -1) -> Array:
-    """The ``kth`` smallest element in its place, smaller ones before it; they come out sorted."""
-    x = as_operand("partition", a)
-    size = x.shape[canonical_axis(axis, x.ndim)]
+def _partitioned(who: str, a: ArrayLike, kth: int, axis: int) -> tuple[Operand, int, int]:
+    x = as_operand(who, a)
+    if x.dtype.kind == "c":
+        raise NotImplementedError(f"jnp.{who} for complex dtype is not implemented.")
+    axis = canonical_axis(axis, x.ndim)
+    size = x.shape[axis]
     if not -size <= kth < size:
         raise ValueError(f"kth(={kth}) out of bounds ({size})")
-    return sort(x, axis)
+    return x, kth % size + 1, axis
+
+
+def partition(a: ArrayLike, kth: int, axis: int = -1) -> Array:
+    """The ``kth`` smallest element in its place, smaller ones before it, larger ones after it."""
+    x, split, axis = _partitioned("partition", a, kth, axis)
+    ordered = sort(x, axis)
+    low, high = (lax.slice_in_dim(ordered, i, j, axis=axis) for i, j in ((0, split), (split, None)))
+    return lax.concatenate([low, lax.rev(high, (axis,))], axis)
+
+
+def argpartition(a: ArrayLike, kth: int, axis: int = -1) -> Array:
+    """Indices that put the ``kth`` smallest element in its place, smaller ones before it.
+
+    Raises:
+        ValueError: there is no ``kth`` element.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.argpartition(jnp.array([3, 1, 2]), 0)
+        Array([1, 0, 2], dtype=int32)
+    """
+    x, split, axis = _partitioned("argpartition", a, kth, axis)
+    order = converted(argsort(x, axis), dtypes.INT32)
+    low, high = (lax.slice_in_dim(order, i, j, axis=axis) for i, j in ((0, split), (split, None)))
+    return lax.concatenate([low, sort(high, axis)], axis)
+
+
+def sort_complex(a: ArrayLike) -> Array:
+    """Elements sorted along the last axis, as complex numbers."""
+    x = lax.sort(as_operand("sort_complex", a))
+    dtype, _ = dtypes.promote([(x.dtype, False), (dtypes.COMPLEX64, False)])
+    return converted(x, dtype)
 
 
 def searchsorted(
@@ -167,7 +201,7 @@ def searchsorted(
             lax.select(lax.bitwise_and(open_, before), lax.add(middle, np.int32(1)), low),
             lax.select(lax.bitwise_and(open_, lax.bitwise_not(before)), middle, high),
         )
-    return converted(low, _index_dtype())
+    return converted(low, index_dtype())
 
 
 def _sorts_before(x: Operand, y: Operand) -> Operand:
@@ -219,7 +253,7 @@ def nonzero(a: ArrayLike, *, size: int | None = None, fill_value: Any = None) ->
         raise ValueError(
             "Calling nonzero on 0d arrays is not allowed. Use jnp.atleast_1d(scalar).nonzero() instead."
         )
-    dtype = _index_dtype()
+    dtype = index_dtype()
     if isinstance(mask, Tracer):
         if size is None:
             raise ConcretizationTypeError(
@@ -239,7 +273,7 @@ def nonzero(a: ArrayLike, *, size: int | None = None, fill_value: Any = None) ->
 
 
 def _nonzero_of_size(mask: Operand, size: int, fill_value: Any) -> tuple[Array, ...]:
-    dtype = _index_dtype()
+    dtype = index_dtype()
     flat = converted(ravel(mask), dtype)
     total = flat.shape[0]
     if not total or not size:
@@ -277,7 +311,7 @@ def argwhere(a: ArrayLike, *, size: int | None = None, fill_value: Any = None) -
     x = as_operand("argwhere", a)
     if not x.ndim:
         count = int(bool(x)) if size is None else size
-        return lax.full((count, 0), 0, _index_dtype())
+        return lax.full((count, 0), 0, index_dtype())
     parts = nonzero(x, size=size, fill_value=fill_value)
     return lax.concatenate([lax.expand_dims(p, (1,)) for p in parts], 1)
 
@@ -306,7 +340,7 @@ def bincount(
             )
         length = max(minlength, int(np.max(np.asarray(values), initial=-1)) + 1)
     counted = (
-        lax.full(values.shape, 1, _index_dtype())
+        lax.full(values.shape, 1, index_dtype())
         if weights is None
         else as_operand("bincount", weights)
     )
@@ -314,151 +348,3 @@ def bincount(
         raise ValueError("shape of weights must match shape of x.")
     start = lax.full((length,), 0, counted.dtype)
     return start.at[lax.max(values, np.int32(0))].add(counted, mode="drop")
-
-
-def unique(
-    ar: ArrayLike,
-    return_index: bool = False,
-    return_inverse: bool = False,
-    return_counts: bool = False,
-    axis: int | None = None,
-    *,
-    equal_nan: bool = True,
-    size: int | None = None,
-    fill_value: Any = None,
-    sorted: bool = True,
-) -> Any:
-    """Sorted distinct elements, and on request first indices, indices of each element among them, and counts.
-
-    Differs from NumPy:
-        ``size`` makes the number of results static: missing ones are ``fill_value`` (the smallest element by default).
-
-    Raises:
-        ConcretizationTypeError: a traced array, and no ``size``.
-
-    Example:
-        >>> import plugjax.numpy as jnp
-        >>> jnp.unique(jnp.array([3, 1, 3]))
-        Array([1, 3], dtype=int32)
-    """
-    x = as_operand("unique", ar)
-    wanted = (True, return_index, return_inverse, return_counts)
-    if isinstance(x, Tracer):
-        if size is None:
-            raise ConcretizationTypeError(
-                x,
-                "The size argument of jnp.unique must be statically specified to use it within transformations.",
-            )
-        if axis is not None:
-            raise NotImplementedError(
-                "jnp.unique of a traced array with an axis is not implemented."
-            )
-        parts = _unique_of_size(x, size, fill_value)
-    else:
-        parts = _unique_concrete(np.asarray(x), axis, equal_nan, size, fill_value)
-    found = tuple(part for part, take in zip(parts, wanted, strict=True) if take)
-    return found[0] if len(found) == 1 else found
-
-
-def _unique_concrete(
-    x: Any, axis: int | None, equal_nan: bool, size: int | None, fill_value: Any
-) -> tuple[Array, ...]:
-    values, first, inverse, counts = np.unique(
-        x,
-        return_index=True,
-        return_inverse=True,
-        return_counts=True,
-        axis=axis,
-        equal_nan=equal_nan,
-    )
-    position = 0 if axis is None else axis
-    if size is not None:
-        missing = size - values.shape[position]
-        if missing > 0:
-            smallest = (
-                values.take([0], position)
-                if fill_value is None and values.size
-                else (fill_value or 0)
-            )
-            shape = [
-                missing if i == position % values.ndim else n for i, n in enumerate(values.shape)
-            ]
-            values = np.concatenate(
-                [values, np.broadcast_to(np.asarray(smallest, values.dtype), shape)], position
-            )
-            first = np.concatenate([first, np.full(missing, first[0] if len(first) else 0)])
-            counts = np.concatenate([counts, np.zeros(missing, counts.dtype)])
-        else:
-            values = values.take(range(size), position)
-            first, counts = first[:size], counts[:size]
-            inverse = np.minimum(inverse, size - 1)
-    dtype = _index_dtype()
-    indices = (np.asarray(part).astype(dtype) for part in (first, inverse, counts))
-    return from_host(np.ascontiguousarray(values)), *[from_host(part) for part in indices]
-
-
-def _unique_of_size(x: Operand, size: int, fill_value: Any) -> tuple[Array, ...]:
-    dtype = _index_dtype()
-    flat = ravel(x)
-    total = flat.shape[0]
-    ordered, order = lax.sort((flat, lax.iota(dtype, total)), dimension=0, num_keys=1)
-    is_new = lax.ne(lax.slice_in_dim(ordered, 1, total), lax.slice_in_dim(ordered, 0, total - 1))
-    if dtypes.is_inexact(flat.dtype):
-        nan = lax.ne(ordered, ordered)
-        both = lax.bitwise_and(lax.slice_in_dim(nan, 1, total), lax.slice_in_dim(nan, 0, total - 1))
-        is_new = lax.bitwise_and(is_new, lax.bitwise_not(both))
-    starts = lax.concatenate([lax.full((1,), True), is_new], 0)
-    rank = lax.sub(lax.cumsum(converted(starts, dtype), 0), dtype.type(1))
-    (heads,) = _nonzero_of_size(starts, size, total)
-    present = lax.lt(heads, dtype.type(total))
-    values = ordered.at[heads].get(mode="clip")
-    filler = (
-        ordered[0]
-        if fill_value is None
-        else converted(as_operand("unique", fill_value), flat.dtype)
-    )
-    values = pick(present, values, filler)
-    first = pick(present, order.at[heads].get(mode="clip"), order[0])
-    inverse = lax.full((total,), 0, dtype).at[order].set(rank)
-    counts = lax.full((size,), 0, dtype).at[rank].add(lax.full((total,), 1, dtype), mode="drop")
-    return values, first, lax.reshape(inverse, x.shape), counts
-
-
-def isin(
-    element: ArrayLike, test_elements: ArrayLike, assume_unique: bool = False, invert: bool = False
-) -> Array:
-    """For each element, whether it is among ``test_elements``."""
-    x, tests = as_operands("isin", element, test_elements)
-    shape = x.shape
-    x, tests = promote_args("isin", ravel(x), ravel(tests))
-    both = (x.shape[0], tests.shape[0])
-    same = lax.eq(lax.broadcast_in_dim(x, both, (0,)), lax.broadcast_in_dim(tests, both, (1,)))
-    found = lax.reshape(lax.reduce_or(same, (1,)), shape)
-    return lax.bitwise_not(found) if invert else found
-
-
-def setdiff1d(
-    ar1: ArrayLike,
-    ar2: ArrayLike,
-    assume_unique: bool = False,
-    *,
-    size: int | None = None,
-    fill_value: Any = None,
-) -> Array:
-    """Sorted distinct elements of ``ar1`` that are not in ``ar2``; the arrays must be concrete."""
-    x, y = as_operands("setdiff1d", ar1, ar2)
-    found = np.setdiff1d(np.asarray(x), np.asarray(y), assume_unique)
-    if size is not None:
-        filler = np.full(
-            max(0, size - len(found)), 0 if fill_value is None else fill_value, found.dtype
-        )
-        found = np.concatenate([found, filler])[:size]
-    return from_host(found)
-
-
-def union1d(
-    ar1: ArrayLike, ar2: ArrayLike, *, size: int | None = None, fill_value: Any = None
-) -> Array:
-    """Sorted distinct elements of two arrays."""
-    parts: Sequence[Array] = [ravel(x) for x in as_operands("union1d", ar1, ar2)]
-    return unique(concatenate(parts), size=size, fill_value=fill_value)

@@ -1,4 +1,4 @@
-"""Order statistics, correlation, histograms, and reductions that skip nan."""
+"""Order statistics, correlation, and reductions that skip nan."""
 
 from __future__ import annotations
 
@@ -13,26 +13,28 @@ from plugjax.core import dtypes
 from plugjax.core.array import Array
 from plugjax.core.dtypes import DTypeLike
 from plugjax.numpy import cumulative, reductions
-from plugjax.numpy.creation import linspace
 from plugjax.numpy.linear_algebra import dot
 from plugjax.numpy.logic import isnan
-from plugjax.numpy.manipulation import canonical_axis, concatenate, ravel
+from plugjax.numpy.manipulation import canonical_axis, concatenate
 from plugjax.numpy.promotion import (
     ArrayLike,
+    Operand,
     as_operand,
+    canonical_dtype,
     convert,
     converted,
     pick,
     promote_inexact,
     reject_out,
+    same_dtype,
     scalar,
     to_inexact,
 )
 from plugjax.numpy.reductions import AxisArg, reduced_axes
-from plugjax.numpy.sorting_searching import searchsorted, sort
+from plugjax.numpy.sorting_searching import sort
 
 __all__ = [
-    "average", "corrcoef", "cov", "histogram", "histogram_bin_edges", "median", "nanargmax", "nanargmin", "nancumprod", "nancumsum",
+    "average", "corrcoef", "cov", "median", "nanargmax", "nanargmin", "nancumprod", "nancumsum",
     "nanmax", "nanmean", "nanmedian", "nanmin", "nanpercentile", "nanprod", "nanquantile", "nanstd", "nansum", "nanvar",
     "percentile", "quantile",
 ]  # fmt: skip
@@ -409,27 +411,71 @@ def cov(
     ddof: int | None = None,
     fweights: ArrayLike | None = None,
     aweights: ArrayLike | None = None,
+    dtype: DTypeLike | None = None,
 ) -> Array:
     """Covariance matrix of variables in rows, observations in columns.
 
     Shapes:
         m: ``[n, observations]`` -> ``[n, n]``; a single variable gives a scalar.
+
+    Args:
+        m: observations.
+        y: more variables.
+        rowvar: variables are in rows; else in columns.
+        bias: divide by the number of observations rather than by one less.
+        ddof: what to subtract from the number of observations instead.
+        fweights: ``[observations]``, integers: how often each was made.
+        aweights: ``[observations]``: how much each counts.
+        dtype: to compute in.
+
+    Raises:
+        ValueError: more than two axes, or a dtype that is not floating or complex.
+        RuntimeError: weights that do not fit.
     """
-    if fweights is not None or aweights is not None:
-        raise NotImplementedError("jnp.cov with weights is not implemented.")
-    x = _variables("cov", m, rowvar)
-    if y is not None:
-        x = concatenate([x, _variables("cov", y, rowvar)], 0)
+    if dtype is not None and not dtypes.is_inexact(canonical_dtype("cov", dtype)):
+        raise ValueError(f"cov: dtype must be a subclass of float or complex; got dtype={dtype!r}")
+    parts = same_dtype("cov", m, *(() if y is None else (y,)), inexact=True)
+    x = concatenate([_variables("cov", part, rowvar) for part in parts], 0)
+    if not x.shape[0]:
+        return lax.full((0, 0), 0, x.dtype)
+    weights = _weights(x.shape[1], fweights, aweights)
+    if dtype is not None:
+        x = converted(x, canonical_dtype("cov", dtype))
     lost = (0 if bias else 1) if ddof is None else ddof
-    deviation = lax.sub(x, reductions.mean(x, 1, keepdims=True))
-    conjugate = lax.conj(deviation) if x.dtype.kind == "c" else deviation
-    product = dot(deviation, lax.transpose(conjugate, (1, 0)))
-    found = lax.div(product, scalar(x.shape[1] - lost, product))
-    return (
-        lax.squeeze(found, tuple(i for i, n in enumerate(found.shape) if n == 1))
-        if found.size == 1
-        else found
-    )
+    total: Any = x.shape[1] - lost
+    if weights is None:
+        deviation = scaled = lax.sub(x, reductions.mean(x, 1, keepdims=True))
+    else:
+        weights = converted(weights, x.dtype)
+        mass = reductions.sum(weights)
+        deviation = x - (reductions.sum(x * weights, 1) / mass)[:, None]
+        scaled = deviation * weights
+        total = mass
+        if lost and aweights is None:
+            total = mass - lost
+        elif lost:
+            share = converted(to_inexact("cov", aweights), x.dtype)
+            total = mass - lost * reductions.sum(weights * abs(share)) / mass
+    conjugate = lax.conj(scaled) if x.dtype.kind == "c" else scaled
+    found = dot(deviation, lax.transpose(conjugate, (1, 0))) / total
+    return lax.reshape(found, ()) if found.size == 1 else found
+
+
+def _weights(count: int, fweights: ArrayLike | None, aweights: ArrayLike | None) -> Operand | None:
+    """Product of both kinds of weights."""
+    found = None
+    for name, given in (("fweights", fweights), ("aweights", aweights)):
+        if given is None:
+            continue
+        w = as_operand("cov", given)
+        if w.ndim > 1:
+            raise RuntimeError(f"cannot handle multidimensional {name}")
+        if w.shape != (count,):
+            raise RuntimeError(f"incompatible numbers of samples and {name}")
+        if name == "fweights" and not dtypes.is_integer(w.dtype):
+            raise TypeError("fweights must be integer.")
+        found = abs(w) if found is None else found * abs(w)
+    return found
 
 
 def _variables(who: str, m: ArrayLike, rowvar: bool) -> Array:
@@ -454,48 +500,3 @@ def corrcoef(x: ArrayLike, y: ArrayLike | None = None, rowvar: bool = True) -> A
             lax.max(lax.min(lax.real(c), one), -one), lax.max(lax.min(lax.imag(c), one), -one)
         )
     return lax.max(lax.min(c, scalar(1, c)), scalar(-1, c))
-
-
-def histogram_bin_edges(
-    a: ArrayLike, bins: ArrayLike = 10, range: Any = None, weights: ArrayLike | None = None
-) -> Array:
-    """Edges of bins of one width over the range of the elements."""
-    if isinstance(bins, str):
-        raise NotImplementedError("string values for `bins` not implemented.")
-    x = to_inexact("histogram_bin_edges", a)
-    if np.ndim(bins) == 1:
-        return converted(as_operand("histogram_bin_edges", bins), x.dtype)
-    if range is None:
-        low, high = reductions.min(x, initial=np.inf), reductions.max(x, initial=-np.inf)
-        if not x.size:
-            low, high = scalar(0, x), scalar(1, x)
-    else:
-        low, high = (converted(as_operand("histogram_bin_edges", v), x.dtype) for v in range)
-    flat = lax.eq(low, high)
-    half = scalar(0.5, x)
-    low, high = pick(flat, lax.sub(low, half), low), pick(flat, lax.add(high, half), high)
-    return linspace(low, high, int(bins) + 1, dtype=x.dtype)
-
-
-def histogram(
-    a: ArrayLike,
-    bins: ArrayLike = 10,
-    range: Any = None,
-    weights: ArrayLike | None = None,
-    density: bool | None = None,
-) -> tuple[Array, Array]:
-    """Counts of elements in bins, and the edges of the bins; the last bin includes its upper edge."""
-    x = ravel(to_inexact("histogram", a))
-    counted = lax.full_like(x, 1) if weights is None else ravel(as_operand("histogram", weights))
-    if counted.shape != x.shape:
-        raise ValueError("weights should have the same shape as a.")
-    edges = histogram_bin_edges(x, bins, range)
-    place = searchsorted(edges, x, "right")
-    last = edges.shape[0] - 1
-    place = pick(lax.eq(x, edges[-1]), scalar(last, place), place)
-    counts = lax.full((edges.shape[0] + 1,), scalar(0, counted)).at[place].add(counted)
-    counts = lax.slice_in_dim(counts, 1, last + 1)
-    if density:
-        width = lax.sub(lax.slice_in_dim(edges, 1, last + 1), lax.slice_in_dim(edges, 0, last))
-        counts = lax.div(lax.div(counts, converted(width, counts.dtype)), reductions.sum(counts))
-    return counts, edges

@@ -22,7 +22,7 @@ from plugjax.numpy.promotion import (
     scalar,
 )
 
-__all__ = ["IndexUpdate", "IndexedUpdate", "at", "fill_diagonal", "put", "put_along_axis"]
+__all__ = ["IndexUpdate", "IndexedUpdate", "at", "fill_diagonal", "place", "put", "put_along_axis"]
 
 
 class IndexUpdate:
@@ -238,6 +238,30 @@ def put(
     elif mode == "clip":
         chosen = lax.clamp(scalar(0, chosen), chosen, scalar(x.size - 1, chosen))
     return lax.reshape(IndexUpdate(ravel(x))[chosen].set(values, mode=mode), x.shape)
+
+
+def place(arr: ArrayLike, mask: ArrayLike, vals: ArrayLike, *, inplace: bool = True) -> Array:
+    """``arr`` with values put where a mask holds, one after the other, again and again; needs ``inplace=False``.
+
+    Raises:
+        ValueError: ``inplace``, a mask of another size, or no values.
+    """
+    if inplace:
+        raise ValueError(
+            "jnp.place cannot modify arrays in-place, because JAX arrays are immutable. Pass inplace=False."
+        )
+    x, where, values = (as_operand("place", v) for v in (arr, mask, vals))
+    if x.size != where.size:
+        raise ValueError("place: arr and mask must be the same size")
+    if not values.size:
+        raise ValueError("Cannot place values from an empty array")
+    if not x.size:
+        return x
+    (places,) = ravel(where).nonzero(size=x.size, fill_value=x.size)
+    values = ravel(values)
+    repeats = -(-x.size // values.size)
+    values = lax.slice_in_dim(lax.concatenate([values] * repeats, 0), 0, x.size)
+    return lax.reshape(IndexUpdate(ravel(x))[places].set(values, mode="drop"), x.shape)
 
 
 def fill_diagonal(

@@ -1,6 +1,13 @@
 """Random numbers as functions of keys: the names of ``jax.random``, and its numbers, bit for bit."""
 
 from plugjax.random.bits import bits, permutation, randint, uniform
+from plugjax.random.counts import binomial, multinomial, poisson
+from plugjax.random.directions import (
+    ball,
+    generalized_normal,
+    multivariate_normal,
+    orthogonal,
+)
 from plugjax.random.distributions import (
     bernoulli,
     categorical,
@@ -23,12 +30,23 @@ from plugjax.random.distributions import (
     wald,
     weibull_min,
 )
+from plugjax.random.gamma import (
+    beta,
+    chisquare,
+    dirichlet,
+    f,
+    gamma,
+    loggamma,
+    random_gamma_p,
+    t,
+)
 from plugjax.random.keys import (
     PRNGKey,
     clone,
     fold_in,
     key,
     key_data,
+    key_dtype,
     key_impl,
     prng_key,
     split,
@@ -36,8 +54,10 @@ from plugjax.random.keys import (
 )
 
 __all__ = [
-    "PRNGKey", "bernoulli", "bits", "categorical", "cauchy", "choice", "clone", "double_sided_maxwell", "exponential",
-    "fold_in", "geometric", "gumbel", "key", "key_data", "key_impl", "laplace", "logistic", "lognormal", "maxwell",
-    "normal", "pareto", "permutation", "prng_key", "rademacher", "randint", "rayleigh", "split", "triangular",
-    "truncated_normal", "uniform", "wald", "weibull_min", "wrap_key_data",
+    "PRNGKey", "ball", "bernoulli", "beta", "binomial", "bits", "categorical", "cauchy", "chisquare", "choice",
+    "clone", "dirichlet", "double_sided_maxwell", "exponential", "f", "fold_in", "gamma", "generalized_normal",
+    "geometric", "gumbel", "key", "key_data", "key_dtype", "key_impl", "laplace", "loggamma", "logistic",
+    "lognormal", "maxwell", "multinomial", "multivariate_normal", "normal", "orthogonal", "pareto",
+    "permutation", "poisson", "prng_key", "rademacher", "randint", "random_gamma_p", "rayleigh", "split", "t",
+    "triangular", "truncated_normal", "uniform", "wald", "weibull_min", "wrap_key_data",
 ]  # fmt: skip

@@ -28,7 +28,7 @@ from plugjax.random.primitives import (
 )
 
 __all__ = [
-    "PRNGKey", "clone", "fold_in", "key", "key_data", "key_impl", "prng_key", "split", "wrap_key_data",
+    "PRNGKey", "clone", "fold_in", "key", "key_data", "key_dtype", "key_impl", "prng_key", "split", "wrap_key_data",
 ]  # fmt: skip
 
 
@@ -84,6 +84,18 @@ def key(seed: Any, *, impl: Any = None) -> Array:
     """
     generator = resolve_impl(impl if impl is not None else config.read("default_prng_impl"))
     return random_seed_p.bind(_seeds(seed, "key"), impl=generator)
+
+
+def key_dtype(impl_spec: Any = None) -> KeyDType:
+    """The dtype of the keys of a generator, of the default one if none is named.
+
+    Example:
+        >>> from plugjax import random
+        >>> random.key_dtype("threefry2x32")
+        key<fry>
+    """
+    name = impl_spec if impl_spec is not None else config.read("default_prng_impl")
+    return resolve_impl(name).dtype
 
 
 def PRNGKey(seed: Any, *, impl: Any = None) -> Array:

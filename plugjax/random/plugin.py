@@ -5,6 +5,7 @@ from __future__ import annotations
 from plugjax.core.hookspecs import PluginInfo, hookimpl
 from plugjax.core.rules import RuleSet
 from plugjax.random import primitives
+from plugjax.random.gamma import rules as gamma_rules
 
 plugjax_plugin = PluginInfo("random", provides=("random keys and their primitives",))
 
@@ -12,4 +13,4 @@ plugjax_plugin = PluginInfo("random", provides=("random keys and their primitive
 @hookimpl
 def plugjax_rules() -> list[RuleSet]:
     """Abstract evaluation, batching and storage of random keys."""
-    return [primitives.rules]
+    return [primitives.rules, gamma_rules]

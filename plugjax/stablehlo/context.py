@@ -29,12 +29,14 @@ class ModuleContext:
 
     Attributes:
         platform: whose lowering rules are used.
+        device_kind: the kind of the platform's device that it is for, if that is known.
         module: the ``ir.Module``.
         host_calls: what the module calls in Python, in the order of their indices.
     """
 
     __slots__ = (
         "_names",
+        "device_kind",
         "emit_host_call",
         "functions",
         "host_calls",
@@ -43,9 +45,16 @@ class ModuleContext:
         "rules",
     )
 
-    def __init__(self, module: Module, platform: str, emit_host_call: EmitHostCall | None) -> None:
+    def __init__(
+        self,
+        module: Module,
+        platform: str,
+        emit_host_call: EmitHostCall | None,
+        device_kind: str = "",
+    ) -> None:
         self.module = module
         self.platform = platform
+        self.device_kind = device_kind
         self.emit_host_call = emit_host_call
         self.host_calls: list[HostCall] = []
         self.rules = registry.table(lowering, platform)

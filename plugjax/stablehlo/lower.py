@@ -46,6 +46,7 @@ def lower_module(
     name: str,
     emit_host_call: EmitHostCall | None = None,
     donated: Sequence[int] = (),
+    device_kind: str = "",
 ) -> LoweredModule:
     """Lower a program.
 
@@ -56,12 +57,13 @@ def lower_module(
         emit_host_call: writes the backend's call to Python; without it, primitives without a
             lowering are errors.
         donated: indices of arguments whose memory the results may use.
+        device_kind: the kind of the platform's device, for rules that differ between them.
 
     Raises:
         LoweringError: a primitive can neither be lowered nor be run by its host kernel.
     """
     with mlir.new_module(as_symbol(name)) as module:
-        context = ModuleContext(module, platform, emit_host_call)
+        context = ModuleContext(module, platform, emit_host_call, device_kind)
         main = context.write_function(with_order(jaxpr), "main", public=True)
         if donated:
             _mark_donated(main, jaxpr, donated)

@@ -10,7 +10,7 @@ from plugjax.core.rules import LazyRules, RuleSet
 plugjax_plugin = PluginInfo("stablehlo", provides=("lowering of the lax primitives to StableHLO",))
 
 _FAMILIES = (
-    "arithmetic", "barrier", "callback", "comparison", "complex", "control_flow", "conversion", "convolution", "dot", "exponential",
+    "arithmetic", "barrier", "callback", "comparison", "complex", "control_flow", "conversion", "convolution", "dot", "exponential", "fft",
     "gather_scatter", "joining", "linalg", "ordering", "random", "reduction", "selection", "shape", "slicing", "sorting",
     "special", "trigonometric", "windowed",
 )  # fmt: skip

@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+import scipy.special
 
 import plugjax
 from plugjax import lax
@@ -18,6 +19,7 @@ from plugjax.lax.random_bits import (
     threefry2x32_p,
 )
 from plugjax.random import primitives as random
+from plugjax.random.gamma import random_gamma_p
 from plugjax.testing.row import Op, Sampler, both, in_float64, integers, real
 
 
@@ -127,6 +129,37 @@ def _words(*shapes: tuple[int, ...]) -> Sampler:
 
 _STREAMS = "JAX keeps this primitive to itself; tests/random compares the numbers"
 
+
+def _uniform(key: Any) -> float:
+    bits = np.bitwise_xor(*_hashed(key, ()))
+    return (np.uint32(bits >> 9 | 0x3F800000).view(np.float32) - np.float32(1)).item()
+
+
+def _split_key(key: Any, count: int) -> Any:
+    return np.stack(_hashed(key, (count,)), -1)
+
+
+def _gamma_sample(key: Any, a: float) -> float:
+    """Marsaglia and Tsang's method, for a >= 1."""
+    d = a - 1 / 3
+    key, _ = _split_key(key, 2)
+    while True:
+        key, proposal, acceptance = _split_key(key, 3)
+        v = -1.0
+        while v <= 0:
+            proposal, subkey = _split_key(proposal, 2)
+            z = np.sqrt(2) * scipy.special.erfinv(2 * _uniform(subkey) - 1)
+            v = 1 + z / (3 * np.sqrt(d))
+        if np.log(_uniform(acceptance)) < z * z / 2 + d * (1 - v**3 + 3 * np.log(v)):
+            return d * v**3
+
+
+def _gamma_samples(words: Any, a: Any) -> Any:
+    keys = _split_key(words, a.size)
+    found = [_gamma_sample(k, alpha) for k, alpha in zip(keys, a.ravel().tolist(), strict=True)]
+    return np.reshape(found, a.shape).astype(np.float32)
+
+
 RANDOM: Sequence[Op] = (
     Op("threefry2x32", threefry2x32_p, lambda _, *xs: threefry2x32(*xs),
        lambda a, b, c, d: threefry((a, b), c, d), _words(*_WORDS), without_jax=_STREAMS),
@@ -154,6 +187,9 @@ RANDOM: Sequence[Op] = (
     Op("random_split", random.random_split_p,
        lambda _, x: _unwrapped(random.random_split_p.bind(_wrapped(x), shape=(3,))),
        lambda x: np.stack(_hashed(x, (3,)), -1), _words((2,)), without_jax=_STREAMS),
+    Op("random_gamma", random_gamma_p,
+       lambda _, x, a: random_gamma_p.bind(_wrapped(x), a, log_space=False), _gamma_samples,
+       both(_words((2,)), real(1, 5)), rtol=1e-5, without_jax=_STREAMS),
     Op("random_fold_in", random.random_fold_in_p,
        lambda _, x, n: _unwrapped(random.random_fold_in_p.bind(_wrapped(x), n)),
        lambda x, n: np.stack(threefry((x[0], x[1]), np.zeros_like(n), n), -1), _words((2,), ()),

@@ -104,6 +104,32 @@ def test_initializers(name):
     np.testing.assert_allclose(ours, theirs, rtol=1e-6)
 
 
+@pytest.mark.parametrize(
+    ("name", "shape"),
+    [
+        ("orthogonal", (5, 3)),
+        ("orthogonal", (2, 3, 8)),
+        ("delta_orthogonal", (3, 4, 5)),
+        ("delta_orthogonal", (3, 2, 4, 4)),
+    ],
+)
+def test_orthogonal_initializers(name, shape):
+    ours = getattr(nn.initializers, name)(2.0)(random.key(3), shape)
+    theirs = getattr(jax.nn.initializers, name)(2.0)(jax.random.key(3), shape)
+    np.testing.assert_allclose(ours, theirs, rtol=1e-4, atol=1e-5)
+
+
+def test_orthogonal_initializers_of_wrong_shapes_raise():
+    for init, shape in (
+        (nn.initializers.orthogonal(), (3,)),
+        (nn.initializers.delta_orthogonal(), (3, 4)),
+    ):
+        with pytest.raises(ValueError, match="requires"):
+            init(random.key(0), shape)
+    with pytest.raises(ValueError, match="fan_in"):
+        nn.initializers.delta_orthogonal()(random.key(0), (3, 5, 4))
+
+
 def test_initializer_of_a_vector_raises():
     with pytest.raises(ValueError, match="at least 2D"):
         nn.initializers.he_normal()(random.key(0), (3,))

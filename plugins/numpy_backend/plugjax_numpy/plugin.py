@@ -12,8 +12,8 @@ plugjax_plugin = PluginInfo(
 )
 
 _FAMILIES = (
-    "arithmetic", "barrier", "callback", "comparison", "complex", "control_flow", "conversion", "convolution", "dot", "exponential", "gather_scatter",
-    "joining", "linalg_eigen", "linalg_qr", "linalg_systems", "random", "reduction", "selection", "shape", "slicing", "sorting", "special", "trigonometric", "windowed",
+    "arithmetic", "barrier", "bessel", "callback", "comparison", "complex", "control_flow", "conversion", "convolution", "dot", "exponential", "fft", "gather_scatter",
+    "incomplete_beta", "incomplete_gamma", "joining", "linalg_eigen", "linalg_qr", "linalg_systems", "random", "reduction", "selection", "shape", "slicing", "sorting", "special", "trigonometric", "windowed",
 )  # fmt: skip
 
 

@@ -8,8 +8,10 @@ from typing import Any
 from plugjax.core.array import as_array
 from plugjax.core.primitive import Primitive
 from plugjax.core.rules import RuleSet
+from plugjax.core.transforms.batching import batching_rule
 from plugjax.core.transforms.jvp import jvp_rule
 from plugjax.lax.arithmetic import add, div
+from plugjax.lax.derived import batching_by_loop
 from plugjax.lax.families import FLOAT
 from plugjax.lax.linalg.family import (
     check_square,
@@ -111,5 +113,6 @@ def _cholesky_jvp(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any,
     return factor, matmul(factor, div(tril(inner), halves))
 
 
+rules.define(batching_rule, cholesky_update_p)(batching_by_loop(cholesky_update_p))
 not_linear(rules, cholesky_p)
 no_derivative(rules, cholesky_update_p)

@@ -63,9 +63,9 @@ def householder_product(a: Any, taus: Any) -> Any:
     Example:
         >>> import plugjax.numpy as jnp
         >>> from plugjax.lax.linalg import householder_product
-        >>> householder_product(jnp.zeros((2, 2)), jnp.array([2.0]))
-        Array([[-1.,  0.],
-               [ 0.,  1.]], dtype=float32)
+        >>> householder_product(jnp.zeros((2, 1)), jnp.array([2.0])) + 0.0
+        Array([[-1.],
+               [ 0.]], dtype=float32)
     """
     return householder_product_p.bind(
         as_array(a, "householder_product"), as_array(taus, "householder_product")

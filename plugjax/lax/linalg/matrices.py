@@ -13,12 +13,12 @@ import numpy as np
 from plugjax.core.array import aval_of
 from plugjax.core.dtypes import COMPLEX64, COMPLEX128, FLOAT32, FLOAT64, DType
 from plugjax.core.vocabulary import broadcast_in_dim_p
-from plugjax.lax.arithmetic import add, div, mul
+from plugjax.lax.arithmetic import add, mul
 from plugjax.lax.comparison import eq, ge
 from plugjax.lax.complex import conj, real
 from plugjax.lax.dimension_numbers import GatherDimensionNumbers
 from plugjax.lax.dot import Precision, dot_general
-from plugjax.lax.families import convert, scalar
+from plugjax.lax.families import convert
 from plugjax.lax.gather_scatter import gather
 from plugjax.lax.reduction import reduce_sum
 from plugjax.lax.selection import select_n
@@ -84,8 +84,8 @@ def adjoint(x: Any) -> Any:
 
 def symmetrized(x: Any) -> Any:
     """The Hermitian part, ``(x + x^H) / 2``."""
-    total = add(x, adjoint(x))
-    return div(total, scalar(2, total))
+    # An operator: integers become floating, as in JAX.
+    return (x + adjoint(x)) / 2
 
 
 def _on_or_below(shape: tuple[int, ...], k: int) -> Any:

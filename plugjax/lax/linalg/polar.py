@@ -128,7 +128,8 @@ def _scale(x: Any) -> Any:
 @lru_cache(maxsize=64)
 def _weights(eps: float, limit: int) -> tuple[tuple[float, float, float], ...]:
     """The weights for singular values in [eps, 1]."""
-    least, found = eps, []
+    least = eps
+    found: list[tuple[float, float, float]] = []
     while least + 5.0 * eps < 1 and len(found) < limit:
         square = least * least
         d = (4 * (1 / square - 1) / square) ** (1 / 3)

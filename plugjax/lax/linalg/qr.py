@@ -129,8 +129,9 @@ def _reordered(x: Any, order: Any) -> Any:
 
 
 def _thin(q: Any, r: Any, x_dot: Any) -> tuple[Any, Any]:
-    """For m >= n: with ``M = Q^H X_dot R^-1`` and the anti-Hermitian W that has M's strict lower triangle,
-    ``Q_dot = Q (W - M) + X_dot R^-1`` and ``R_dot = (M - W) R``.
+    """For m >= n: ``Q_dot = Q (W - M) + X_dot R^-1`` and ``R_dot = (M - W) R`` with ``M = Q^H X_dot R^-1``.
+
+    W is the anti-Hermitian matrix that has M's strict lower triangle.
 
     Reference:
         Walter, Lehmann, Lamour, "On evaluating higher-order derivatives of the QR decomposition", 2012.

@@ -128,7 +128,9 @@ def _svd_jvp(
     compute_uv: bool,
     **params: Any,
 ) -> tuple[list[Any], list[Any]]:
-    """With ``M = U^H A_dot V``: ``s_dot = Re diag(M)``, ``U_dot = U (F * (M S + S M^H) + D) + (1 - U U^H) A_dot V / S``
+    """The derivative, in terms of ``M = U^H A_dot V``.
+
+    ``s_dot = Re diag(M)``, ``U_dot = U (F * (M S + S M^H) + D) + (1 - U U^H) A_dot V / S``
     and ``V_dot = V (F * (S M + M^H S)) + (1 - V V^H) A_dot^H U / S``, where ``F_ij = 1 / (s_j^2 - s_i^2)`` off the
     diagonal, and D is the anti-Hermitian part of ``diag(M) / S``.
 

@@ -139,7 +139,7 @@ def _batching(
     place = rank - 1 if params["left_side"] else rank - 2
     b = moveaxis(b, b_dim, place)
     shape = aval_of(b).shape
-    at = place - 1 if params["left_side"] else place
+    at = place - 1
     merged = (*shape[:at], shape[at] * shape[at + 1], *shape[at + 2 :])
     x = triangular_solve_p.bind(a, reshape(b, merged), **params)
     return reshape(x, shape), place

@@ -43,7 +43,8 @@ def cond(x: ArrayLike, p: Order = None) -> Array:
         )
     if p is None or p == 2:
         s = svdvals(value)
-        return s[..., 0] / s[..., -1]
+        ratio: Array = s[..., 0] / s[..., -1]
+        return ratio
     if p == -2:
         s = svdvals(value)
         found = s[..., -1] / s[..., 0]
@@ -54,4 +55,5 @@ def cond(x: ArrayLike, p: Order = None) -> Array:
             )
         found = norm(value, p, (-2, -1)) * norm(inv(value), p, (-2, -1))
     singular = isnan(found) & ~any_(isnan(value), axis=(-2, -1))
-    return where(singular, np.inf, found)
+    result: Array = where(singular, np.inf, found)
+    return result

@@ -24,10 +24,7 @@ Order = int | float | str | None
 
 def _length(x: Array, axis: Any, keepdims: bool) -> Array:
     """Square root of the sum of squares."""
-    if x.dtype.kind == "c":
-        squares = lax.real(x * lax.conj(x))
-    else:
-        squares = x * x
+    squares = lax.real(x * lax.conj(x)) if x.dtype.kind == "c" else x * x
     return sqrt(sum_(squares, axis=axis, keepdims=keepdims))
 
 
@@ -116,6 +113,7 @@ def vector_norm(
 
     Raises:
         ValueError: a name.
+        TypeError: a negative order for integers.
 
     Example:
         >>> import plugjax.numpy as jnp
@@ -138,6 +136,8 @@ def vector_norm(
     sizes = abs_(value)
     if ord == 1:
         return sum_(sizes, axis=axis, keepdims=keepdims)
+    if sizes.dtype.kind in "iu" and ord < 0:
+        raise TypeError(f"Integers cannot be raised to negative powers, got order {ord}")
     exponent = scalar(ord, sizes)
     total = sum_(power(sizes, exponent), axis=axis, keepdims=keepdims)
     return power(total, scalar(1.0 / ord, sizes))
@@ -180,7 +180,8 @@ def matrix_rank(
         rtol = tol
     (x,) = inexact("linalg.matrix_rank", M)
     if x.ndim < 2:
-        return any_(x != 0).astype(np.int32)
+        nonzero: Array = any_(x != 0).astype(np.int32)
+        return nonzero
     s = svd(x, full_matrices=False, compute_uv=False, hermitian=hermitian)
     if rtol is None:
         largest = max_(s, axis=-1)

@@ -26,7 +26,8 @@ def inexact(who: str, *args: ArrayLike) -> list[Operand]:
 def adjoint(x: Array) -> Array:
     """Conjugate transpose of the matrices in the last two axes."""
     found: Any = matrix_transpose(x)
-    return lax.conj(found) if found.dtype.kind == "c" else found
+    result: Array = lax.conj(found) if found.dtype.kind == "c" else found
+    return result
 
 
 def square_sizes(who: str, x: Array) -> None:

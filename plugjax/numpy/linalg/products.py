@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 from plugjax.core.array import Array
@@ -43,7 +44,8 @@ def outer(x1: ArrayLike, x2: ArrayLike, /) -> Array:
         raise ValueError(
             f"Input arrays must be one-dimensional, but they are x1.ndim={x.ndim} x2.ndim={y.ndim}"
         )
-    return x[:, None] * y[None, :]
+    result: Array = x[:, None] * y[None, :]
+    return result
 
 
 def matrix_transpose(x: ArrayLike, /) -> Array:
@@ -130,7 +132,7 @@ def multi_dot(arrays: Sequence[ArrayLike], *, precision: Any = None) -> Array:
             "multi_dot: input arrays must all be two-dimensional, except for the first and last array which may be 1 or 2 "
             f"dimensional. Got array shapes {shapes}"
         )
-    if any(x[-1] != y[0] for x, y in zip(shapes[:-1], shapes[1:], strict=True)):
+    if any(x[-1] != y[0] for x, y in pairwise(shapes)):
         raise ValueError(
             "multi_dot: last dimension of each array must match first dimension of following array. Got array shapes "
             f"{shapes}"

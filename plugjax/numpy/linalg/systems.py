@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from plugjax import lax
+from plugjax.core import dtypes
 from plugjax.core.array import Array
 from plugjax.core.transforms.custom_jvp import custom_jvp
 from plugjax.lax.linalg.matrices import identity_like, matmul, symmetrized, transposed
@@ -103,14 +104,14 @@ def matrix_power(a: ArrayLike, n: int) -> Array:
     if power < 0:
         x, power = inv(x), -power
     # Squares of squares, and the product of those that the binary digits of the power name.
-    result: Any = None
-    while True:
+    product: Array | None = None
+    while power:
         power, digit = divmod(power, 2)
         if digit:
-            result = x if result is None else result @ x
-        if not power:
-            return result
-        x = x @ x
+            product = x if product is None else product @ x
+        x = x @ x if power else x
+    assert product is not None
+    return product
 
 
 def pinv(
@@ -251,7 +252,7 @@ def lstsq(
         inverse = where(kept, 1 / where(kept, s, 1), 0).astype(x.dtype)
         solution = matmul(adjoint(vh), inverse[:, None] * matmul(adjoint(u), y))
     if numpy_resid and (rows <= columns or int(rank) < columns):
-        residuals = asarray(np.zeros(0), x.dtype)
+        residuals = asarray(np.zeros(0, dtypes.canonicalize(float)))
     else:
         residuals = norm(y - matmul(x, solution), axis=0) ** 2
     return (solution.ravel() if vector else solution), residuals, rank, s
@@ -278,7 +279,8 @@ def tensorinv(a: ArrayLike, ind: int = 2) -> Array:
             "tensorinv is only possible when the product of the first `ind` dimensions equals that of the remaining "
             f"dimensions. got arr.shape={x.shape} with ind={count}."
         )
-    return inv(x.reshape(math.prod(first), math.prod(last))).reshape(*last, *first)
+    result: Array = inv(x.reshape(math.prod(first), math.prod(last))).reshape(*last, *first)
+    return result
 
 
 def tensorsolve(a: ArrayLike, b: ArrayLike, axes: tuple[int, ...] | None = None) -> Array:
@@ -311,4 +313,5 @@ def tensorsolve(a: ArrayLike, b: ArrayLike, axes: tuple[int, ...] | None = None)
             "Input arrays must have prod(a.shape[:b.ndim]) == prod(a.shape[b.ndim:]); got "
             f"a.shape={x.shape}, b.ndim={y.ndim}."
         )
-    return solve(x.reshape(y.size, math.prod(shape)), y.ravel()).reshape(shape)
+    result: Array = solve(x.reshape(y.size, math.prod(shape)), y.ravel()).reshape(shape)
+    return result

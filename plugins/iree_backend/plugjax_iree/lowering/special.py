@@ -1,4 +1,4 @@
-"""``erf_inv`` with the bits of XLA, on which ``random.normal`` rests.
+"""``erf_inv`` with the bits of XLA, on which ``random.normal`` rests; and ``digamma`` at its pole 0.
 
 IREE's own expansion of ``chlo.erf_inv`` differs from XLA's in 1.95 % of the arguments that ``random.normal`` uses, by up to
 2 ulp, because LLVM decides by itself where to contract a product and a sum. Here every fused step is spelled out in float64,
@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from plugjax.core import RuleSet, ShapedArray, lowering
-from plugjax.lax.special import erf_inv_p
+from plugjax.lax.special import digamma_p, erf_inv_p
 from plugjax.stablehlo import mlir
 from plugjax.stablehlo.context import EqnContext
 from plugjax.stablehlo.mlir import Value
@@ -153,3 +153,17 @@ def _erf_inv(ctx: EqnContext, x: Value) -> Value:
         return _erf_inv_float32(f, x)
     narrow = _erf_inv_float32(f, mlir.value("stablehlo.convert", f.narrow, [x]))
     return mlir.value("stablehlo.convert", aval, [narrow])
+
+
+@rules.define(lowering, digamma_p, platform="iree")
+def _digamma(ctx: EqnContext, x: Value) -> Value:
+    # IREE's expansion gives -inf at 0; XLA gives nan, as at the other poles.
+    (aval,) = ctx.avals_out
+    found = mlir.value("chlo.digamma", aval, [x])
+    boolean = ShapedArray(aval.shape, np.bool_)
+    attributes = {
+        "comparison_direction": mlir.attribute("#stablehlo<comparison_direction EQ>"),
+        "compare_type": mlir.attribute("#stablehlo<comparison_type FLOAT>"),
+    }
+    at_zero = mlir.value("stablehlo.compare", boolean, [x, ctx.constant(0, aval)], attributes)
+    return mlir.value("stablehlo.select", aval, [at_zero, ctx.constant(np.nan, aval), found])

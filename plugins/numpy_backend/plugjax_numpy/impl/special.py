@@ -16,30 +16,60 @@ rules = RuleSet(__name__)
 
 
 @cache
-def _scipy_special() -> Any:
+def scipy_special() -> Any:
+    """The module ``scipy.special``."""
     import scipy.special  # noqa: PLC0415  # a named lazy-loading point: SciPy takes 0.2 s to import
 
     return scipy.special
 
 
-def _in_float32(name: str, x: Value) -> Value:
-    function = getattr(_scipy_special(), name)
-    if x.dtype in (np.float32, np.float64):
-        return function(x)
-    return function(np.asarray(x, np.float32)).astype(x.dtype)
+def by_scipy(name: str, *operands: Value) -> Value:
+    """A ufunc of ``scipy.special``; narrower dtypes than float32 are computed in it."""
+    function = getattr(scipy_special(), name)
+    dtype = operands[0].dtype
+    if dtype in (np.float32, np.float64):
+        return function(*operands)
+    return function(*(np.asarray(x, np.float32) for x in operands)).astype(dtype)
 
 
 @rules.define(impl, lax.erf_p)
 def _erf(x: Value) -> Value:
-    return _in_float32("erf", x)
+    return by_scipy("erf", x)
 
 
 @rules.define(impl, lax.erfc_p)
 def _erfc(x: Value) -> Value:
-    return _in_float32("erfc", x)
+    return by_scipy("erfc", x)
 
 
 @rules.define(impl, lax.erf_inv_p)
 def _erf_inv(x: Value) -> Value:
     # XLA's evaluation, bit for bit: random.normal is built on it.
     return erf_inv(np.asarray(x))
+
+
+@rules.define(impl, lax.lgamma_p)
+def _lgamma(x: Value) -> Value:
+    return by_scipy("gammaln", x)
+
+
+@rules.define(impl, lax.digamma_p)
+def _digamma(x: Value) -> Value:
+    # SciPy gives the limit from one side at 0.
+    return np.where(x == 0, x.dtype.type(np.nan), by_scipy("psi", x))[()]
+
+
+@rules.define(impl, lax.zeta_p)
+def _zeta(x: Value, q: Value) -> Value:
+    return by_scipy("zeta", x, q)
+
+
+@rules.define(impl, lax.polygamma_p)
+def _polygamma(m: Value, x: Value) -> Value:
+    order, at = (np.asarray(v, np.float64) for v in (m, x))
+    special = scipy_special()
+    sign = np.where(order % 2 == 0, -1.0, 1.0)
+    found = sign * special.gamma(order + 1) * special.zeta(order + 1, at)
+    found = np.where(order == 0, special.psi(at), found)
+    whole = (order >= 0) & (order == np.floor(order))
+    return np.where(whole, found, np.nan).astype(x.dtype)[()]

@@ -27,7 +27,6 @@ from plugjax.lax.linalg.matrices import (
     adjoint,
     conjugate,
     diagonal,
-    matmul,
     real_part,
     symmetrized,
     tril,
@@ -86,6 +85,18 @@ def _tolerance(x: Any) -> Any:
     return aval_of(x).dtype.type(np.finfo(aval_of(x).dtype).eps)
 
 
+def _counted(count: Any, again: Any) -> Any:
+    """The number of sweeps so far; all of them if none is needed any more.
+
+    The condition of the loop reads this alone: IREE 3.13 refuses some programs with several loops that end by a float.
+    """
+    return where(again, count + np.int32(1), np.int32(_SWEEPS))
+
+
+def _goes_on(state: tuple[Any, ...]) -> Any:
+    return state[0] < _SWEEPS
+
+
 def _eigh(
     x: Any,
     *,
@@ -120,16 +131,12 @@ def _eigh(
     def sweep(state: tuple[Any, Any, Any]) -> tuple[Any, Any, Any]:
         count, a, v = state
         a, v = fori_loop(0, 2 * half - 1, turn, (a, v))
-        return count + np.int32(1), a, v
-
-    def goes_on(state: tuple[Any, Any, Any]) -> Any:
-        count, a, _ = state
         squares = real_part(a * conjugate(a))
         off = reduce_sum(tril(squares, -1), (0, 1))
         scale = reduce_sum(squares, (0, 1)) * _tolerance(squares) * _tolerance(squares)
-        return (count < _SWEEPS) & (off > scale)
+        return _counted(count, off > scale), a, v
 
-    _, a, v = while_loop(goes_on, sweep, (np.int32(0), a, v))
+    _, a, v = while_loop(_goes_on, sweep, (np.int32(0), a, v))
     a, v = (slice_in_dim(y, 0, size, axis=1) for y in (a, v))
     values = slice_in_dim(diagonal(real_part(a)), 0, size)
     keys, vectors = _sorted(values, slice_in_dim(v, 0, size, axis=0))
@@ -213,19 +220,15 @@ def _orthogonal_columns(x: Any) -> tuple[Any, Any]:
         worst = max_(worst, reduce_max(cosine, (0,)))
         return _moved(_rotated(w, c, s), 1), _moved(_rotated(v, c, s), 1), worst
 
-    def sweep(state: tuple[Any, Any, Any, Any]) -> tuple[Any, Any, Any, Any]:
-        count, w, v, worst = state
-        w, v, worst = fori_loop(0, 2 * half - 1, turn, (w, v, zeros_like(worst)))
-        return count + np.int32(1), w, v, worst
-
+    start = zeros_like(reduce_sum(real_part(w), (0, 1)))
     limit = np.sqrt(aval_of(x).shape[0])
 
-    def goes_on(state: tuple[Any, Any, Any, Any]) -> Any:
-        count, _, _, worst = state
-        return (count < _SWEEPS) & (worst > limit * _tolerance(worst))
+    def sweep(state: tuple[Any, Any, Any]) -> tuple[Any, Any, Any]:
+        count, w, v = state
+        w, v, worst = fori_loop(0, 2 * half - 1, turn, (w, v, start))
+        return _counted(count, worst > limit * _tolerance(worst)), w, v
 
-    start = full_like(reduce_sum(real_part(w), (0, 1)), 1)
-    _, w, v, _ = while_loop(goes_on, sweep, (np.int32(0), w, v, start))
+    _, w, v = while_loop(_goes_on, sweep, (np.int32(0), w, v))
     return slice_in_dim(w, 0, columns, axis=1), slice_in_dim(v, 0, columns, axis=1)
 
 

@@ -77,7 +77,8 @@ def _factor(x: Any, pivoting: bool) -> tuple[Any, Any, Any]:
         packed = where(columns == k, done, packed)
         return packed, where(column_numbers(taus) == k, tau, taus), order
 
-    return fori_loop(0, count, step, (x, taus, order))
+    result: tuple[Any, Any, Any] = fori_loop(0, count, step, (x, taus, order))
+    return result
 
 
 def _largest_first(packed: Any, order: Any, k: Any) -> tuple[Any, Any]:

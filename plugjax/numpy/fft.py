@@ -1,0 +1,324 @@
+"""Discrete Fourier transforms: the names of ``jax.numpy.fft``.
+
+Transforms of reals keep one of each pair of conjugate values. ``norm`` says which direction is divided by the size: ``"backward"``
+(the default) the inverse, ``"forward"`` the other, ``"ortho"`` each by its root.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from plugjax import lax
+from plugjax.core import dtypes
+from plugjax.core.array import Array
+from plugjax.core.dtypes import DTypeLike
+from plugjax.numpy.creation import arange, array
+from plugjax.numpy.manipulation import moveaxis
+from plugjax.numpy.promotion import ArrayLike, as_operand, canonical_dtype, scalar, to_inexact
+from plugjax.numpy.tiling import roll
+
+__all__ = [
+    "fft", "fft2", "fftfreq", "fftn", "fftshift", "hfft", "ifft", "ifft2", "ifftn", "ifftshift", "ihfft", "irfft", "irfft2", "irfftn",
+    "rfft", "rfft2", "rfftfreq", "rfftn",
+]  # fmt: skip
+
+_FFT, _IFFT, _RFFT, _IRFFT = lax.FftType
+
+
+def _transform(
+    name: str,
+    kind: lax.FftType,
+    a: ArrayLike,
+    s: Sequence[int] | None,
+    axes: Sequence[int] | None,
+    norm: str | None,
+) -> Array:
+    x = as_operand(f"jax.numpy.fft.{name}", a)
+    if s is not None:
+        s = tuple(operator.index(n) for n in s)
+        if any(n <= 0 for n in s):
+            raise ValueError("Shape should be positive.")
+        if axes is not None and len(s) != len(axes):
+            raise ValueError("Shape and axes have different lengths.")
+    rank = x.ndim if axes is None and s is None else len(s if axes is None else axes)  # type: ignore[arg-type]  # one is given
+    chosen = tuple(range(x.ndim - rank, x.ndim)) if axes is None else tuple(axes)
+    if len(set(chosen)) != len(chosen):
+        raise ValueError(f"jax.numpy.fft.{name} does not support repeated axes. Got axes {chosen}.")
+    last = tuple(range(x.ndim - rank, x.ndim))
+    x = moveaxis(x, chosen, last)
+    if s is None:
+        s = x.shape[x.ndim - rank :]
+        if kind is _IRFFT and s:
+            s = (*s[:-1], max(0, 2 * (s[-1] - 1)))
+    else:
+        held = (*s[:-1], s[-1] // 2 + 1) if kind is _IRFFT and s else s
+        # Cut, or filled with zeros.
+        widths = [
+            (0, new - old, 0) for new, old in zip(held, x.shape[x.ndim - rank :], strict=True)
+        ]
+        x = lax.pad(x, scalar(0, x), [(0, 0, 0)] * (x.ndim - rank) + widths)
+    found = _over_axes(x, kind, s)
+    if norm is not None:
+        found = _normalized(found, math.prod(s), norm, inverse=kind in (_IFFT, _IRFFT))
+    return moveaxis(found, last, chosen)
+
+
+def _over_axes(x: Array, kind: lax.FftType, s: tuple[int, ...]) -> Array:
+    """A transform over the last axes, three at a time."""
+    if len(s) <= 3:
+        return lax.fft(x, kind, s)  # type: ignore[no-any-return]  # an array
+    ahead = tuple(range(x.ndim - len(s), x.ndim - 3))
+    behind = tuple(range(x.ndim - len(s) + 3, x.ndim))
+    if kind in (_FFT, _RFFT):
+        x = lax.fft(x, kind, s[-3:])
+        return moveaxis(_over_axes(moveaxis(x, ahead, behind), _FFT, s[:-3]), behind, ahead)
+    x = moveaxis(_over_axes(moveaxis(x, ahead, behind), _IFFT, s[:-3]), behind, ahead)
+    return lax.fft(x, kind, s[-3:])  # type: ignore[no-any-return]  # an array
+
+
+def _normalized(x: Array, size: int, norm: str, *, inverse: bool) -> Array:
+    if norm == "backward":
+        return x
+    if norm not in ("ortho", "forward"):
+        raise ValueError(f'Invalid norm value {norm}; should be "backward","ortho" or "forward".')
+    factor = math.sqrt(size) if norm == "ortho" else float(size)
+    return x * scalar(factor if inverse else 1 / factor, x)
+
+
+def _check_axis(name: str, axis: Any) -> None:
+    if isinstance(axis, (list, tuple)):
+        raise ValueError(
+            f"jax.numpy.fft.{name} does not support multiple axes. Please use jax.numpy.fft.{name}n. Got axis = {axis!r}."
+        )
+
+
+def _one_axis(
+    name: str, kind: lax.FftType, a: ArrayLike, n: int | None, axis: Any, norm: str | None
+) -> Array:
+    _check_axis(name, axis)
+    return _transform(
+        name, kind, a, None if n is None else [n], None if axis is None else [axis], norm
+    )
+
+
+def _two_axes(
+    name: str, kind: lax.FftType, a: ArrayLike, s: Any, axes: Sequence[int], norm: str | None
+) -> Array:
+    if len(axes) != 2:
+        raise ValueError(f"jax.numpy.fft.{name} only supports 2 axes. Got axes = {axes!r}.")
+    return _transform(name, kind, a, s, axes, norm)
+
+
+def fft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: str | None = None) -> Array:
+    """Fourier transform along an axis.
+
+    Args:
+        a: the array.
+        n: size along the axis to transform at: the array is cut, or filled with zeros.
+        axis: along which.
+        norm: ``"backward"``, ``"ortho"`` or ``"forward"``.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.fft.fft(jnp.array([1.0, 0.0, 0.0, 0.0]))
+        Array([1.+0.j, 1.+0.j, 1.+0.j, 1.+0.j], dtype=complex64)
+    """
+    return _one_axis("fft", _FFT, a, n, axis, norm)
+
+
+def ifft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: str | None = None) -> Array:
+    """Inverse of :func:`fft`."""
+    return _one_axis("ifft", _IFFT, a, n, axis, norm)
+
+
+def rfft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: str | None = None) -> Array:
+    """Fourier transform of a real array along an axis: the first half of it.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.fft.rfft(jnp.ones(4))
+        Array([4.+0.j, 0.+0.j, 0.+0.j], dtype=complex64)
+    """
+    return _one_axis("rfft", _RFFT, a, n, axis, norm)
+
+
+def irfft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: str | None = None) -> Array:
+    """Inverse of :func:`rfft`; ``n`` is the size of the result, an even one by default."""
+    return _one_axis("irfft", _IRFFT, a, n, axis, norm)
+
+
+def hfft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: str | None = None) -> Array:
+    """Fourier transform, which is real, of an array of which the first half is given, as the rest mirrors it conjugate."""
+    _check_axis("hfft", axis)
+    x = lax.conj(to_inexact("hfft", a))
+    size = (x.shape[axis] - 1) * 2 if n is None else n
+    return _one_axis("hfft", _IRFFT, x, n, axis, norm) * size
+
+
+def ihfft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: str | None = None) -> Array:
+    """Inverse of :func:`hfft`."""
+    _check_axis("ihfft", axis)
+    x = as_operand("ihfft", a)
+    size = x.shape[axis] if n is None else n
+    return lax.conj(_one_axis("ihfft", _RFFT, x, n, axis, norm)) * (1 / size)
+
+
+def fft2(
+    a: ArrayLike,
+    s: Sequence[int] | None = None,
+    axes: Sequence[int] = (-2, -1),
+    norm: str | None = None,
+) -> Array:
+    """Fourier transform along two axes; arguments as of :func:`fftn`."""
+    return _two_axes("fft2", _FFT, a, s, axes, norm)
+
+
+def ifft2(
+    a: ArrayLike,
+    s: Sequence[int] | None = None,
+    axes: Sequence[int] = (-2, -1),
+    norm: str | None = None,
+) -> Array:
+    """Inverse of :func:`fft2`."""
+    return _two_axes("ifft2", _IFFT, a, s, axes, norm)
+
+
+def rfft2(
+    a: ArrayLike,
+    s: Sequence[int] | None = None,
+    axes: Sequence[int] = (-2, -1),
+    norm: str | None = None,
+) -> Array:
+    """Fourier transform of a real array along two axes: half of it along the last."""
+    return _two_axes("rfft2", _RFFT, a, s, axes, norm)
+
+
+def irfft2(
+    a: ArrayLike,
+    s: Sequence[int] | None = None,
+    axes: Sequence[int] = (-2, -1),
+    norm: str | None = None,
+) -> Array:
+    """Inverse of :func:`rfft2`; ``s`` are sizes of the result."""
+    return _two_axes("irfft2", _IRFFT, a, s, axes, norm)
+
+
+def fftn(
+    a: ArrayLike,
+    s: Sequence[int] | None = None,
+    axes: Sequence[int] | None = None,
+    norm: str | None = None,
+) -> Array:
+    """Fourier transform along several axes.
+
+    Args:
+        a: the array.
+        s: sizes along the axes to transform at: the array is cut, or filled with zeros.
+        axes: along which; by default all, or as many of the last as ``s`` says.
+        norm: ``"backward"``, ``"ortho"`` or ``"forward"``.
+
+    Raises:
+        ValueError: sizes that are not positive, axes that repeat, or as many of one as not of the other.
+    """
+    return _transform("fftn", _FFT, a, s, axes, norm)
+
+
+def ifftn(
+    a: ArrayLike,
+    s: Sequence[int] | None = None,
+    axes: Sequence[int] | None = None,
+    norm: str | None = None,
+) -> Array:
+    """Inverse of :func:`fftn`."""
+    return _transform("ifftn", _IFFT, a, s, axes, norm)
+
+
+def rfftn(
+    a: ArrayLike,
+    s: Sequence[int] | None = None,
+    axes: Sequence[int] | None = None,
+    norm: str | None = None,
+) -> Array:
+    """Fourier transform of a real array along several axes: half of it along the last."""
+    return _transform("rfftn", _RFFT, a, s, axes, norm)
+
+
+def irfftn(
+    a: ArrayLike,
+    s: Sequence[int] | None = None,
+    axes: Sequence[int] | None = None,
+    norm: str | None = None,
+) -> Array:
+    """Inverse of :func:`rfftn`; ``s`` are sizes of the result."""
+    return _transform("irfftn", _IRFFT, a, s, axes, norm)
+
+
+def _check_frequencies(name: str, n: Any, d: Any) -> None:
+    if isinstance(n, (list, tuple)):
+        raise ValueError(f"The n argument of jax.numpy.fft.{name} only takes an int. Got n = {n}.")
+    if isinstance(d, (list, tuple)):
+        raise ValueError(
+            f"The d argument of jax.numpy.fft.{name} only takes a single value. Got d = {d}."
+        )
+
+
+def fftfreq(
+    n: int, d: ArrayLike = 1.0, *, dtype: DTypeLike | None = None, device: Any = None
+) -> Array:
+    """Frequencies of the values of :func:`fft`.
+
+    Units:
+        d: time between samples; the result is in cycles per unit of it.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.fft.fftfreq(4)
+        Array([ 0.  ,  0.25, -0.5 , -0.25], dtype=float32)
+    """
+    _check_frequencies("fftfreq", n, d)
+    wanted = canonical_dtype("fftfreq", float if dtype is None else dtype)
+    part = np.zeros((), dtypes.to_inexact(wanted)).real.dtype
+    numbers = (np.arange(n) + n // 2) % n - n // 2
+    found = array(numbers, dtype=part, device=device) / array(d * n, dtype=part, device=device)
+    return found.astype(wanted)
+
+
+def rfftfreq(
+    n: int, d: ArrayLike = 1.0, *, dtype: DTypeLike | None = None, device: Any = None
+) -> Array:
+    """Frequencies of the values of :func:`rfft`."""
+    _check_frequencies("rfftfreq", n, d)
+    wanted = canonical_dtype("rfftfreq", float if dtype is None else dtype)
+    numbers = arange(n // 2 + 1, dtype=wanted, device=device)
+    return numbers / array(d * n, dtype=wanted, device=device)
+
+
+def _shifted(who: str, x: ArrayLike, axes: Any, sign: int) -> Array:
+    x = as_operand(who, x)
+    if axes is None:
+        axes = tuple(range(x.ndim))
+    elif isinstance(axes, int):
+        axes = (axes,)
+    # Rolls one way by half, rounded down, and back by as much.
+    return roll(x, [sign * (x.shape[i] // 2) for i in axes], tuple(axes))
+
+
+def fftshift(x: ArrayLike, axes: int | Sequence[int] | None = None) -> Array:
+    """Frequency 0 moved to the middle of axes.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.fft.fftshift(jnp.fft.fftfreq(4))
+        Array([-0.5 , -0.25,  0.  ,  0.25], dtype=float32)
+    """
+    return _shifted("fftshift", x, axes, 1)
+
+
+def ifftshift(x: ArrayLike, axes: int | Sequence[int] | None = None) -> Array:
+    """Inverse of :func:`fftshift`."""
+    return _shifted("ifftshift", x, axes, -1)

@@ -1,0 +1,292 @@
+"""Functions made from functions: vectorized, along axes, in pieces.
+
+``vectorize`` is ``vmap`` once for every loop axis. An argument whose loop axis has size 1 is not mapped but passed as it is, so
+that nothing is broadcast before a batching rule asks for it.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+import warnings
+from collections.abc import Callable, Collection, Sequence
+from typing import Any
+
+import numpy as np
+
+from plugjax import lax
+from plugjax.core.array import Array
+from plugjax.core.config import config
+from plugjax.core.transforms.batching import vmap
+from plugjax.numpy.creation import array, asarray
+from plugjax.numpy.manipulation import canonical_axis, expand_dims, squeeze
+from plugjax.numpy.promotion import ArrayLike, as_operand, broadcast_shape, check_arraylike
+from plugjax.numpy.reductions import argmax
+
+__all__ = ["apply_along_axis", "apply_over_axes", "piecewise", "vectorize"]
+
+Dims = tuple[str, ...]
+
+
+def _parsed(signature: str) -> tuple[list[Dims], list[Dims]]:
+    """Names of the core axes of arguments and results: ``"(m,n),(n)->(m)"``."""
+    name = r"\w+"
+    group = rf"\((?:{name}(?:,{name})*)?\)"
+    groups = rf"{group}(?:,{group})*"
+    if not re.fullmatch(rf"{groups}->{groups}", signature):
+        raise ValueError(f"not a valid gufunc signature: {signature}")
+    sides = [
+        [tuple(re.findall(name, part)) for part in re.findall(group, side)]
+        for side in signature.split("->")
+    ]
+    return sides[0], sides[1]
+
+
+def _note_sizes(sizes: dict[str, int], shape: tuple[int, ...], dims: Dims, where: str) -> None:
+    for dim, size in zip(dims, shape[len(shape) - len(dims) :], strict=True):
+        if sizes.setdefault(dim, size) != size:
+            raise ValueError(
+                f"inconsistent size for core dimension {dim!r}: {size} vs {sizes[dim]} {where}"
+            )
+
+
+def _checked(
+    function: Callable[..., Any], sizes: dict[str, int], dims: list[Dims], where: str
+) -> Callable[..., Any]:
+    """The function, whose results must have the core axes that the signature says."""
+
+    def call(*args: Any) -> Any:
+        out = function(*args)
+        if len(dims) > 1 and not isinstance(out, tuple):
+            raise TypeError(
+                f"output must be a tuple when multiple outputs are expected, got: {out!r}\n{where}"
+            )
+        outs = out if isinstance(out, tuple) else (out,)
+        if len(outs) != len(dims):
+            raise TypeError(
+                f"wrong number of output arguments: expected {len(dims)}, got {len(outs)} {where}"
+            )
+        known = dict(sizes)
+        for y, names in zip(outs, dims, strict=True):
+            shape = np.shape(y)
+            if len(shape) != len(names):
+                raise ValueError(
+                    f"output shape {shape} does not match core dimensions {names} {where}"
+                )
+            _note_sizes(known, shape, names, where)
+        return out
+
+    return call
+
+
+def _without(
+    function: Callable[..., Any],
+    fixed: Collection[int | str],
+    args: Sequence[Any],
+    kwargs: dict[str, Any],
+) -> tuple[Callable[..., Any], list[Any]]:
+    """The function of the arguments that are not fixed, and those arguments; keywords are bound."""
+    places = [i for i in range(len(args)) if i not in fixed]
+
+    def call(*given: Any) -> Any:
+        full = list(args)
+        for i, value in zip(places, given, strict=True):
+            full[i] = value
+        return function(*full, **kwargs)
+
+    return call, [args[i] for i in places]
+
+
+def vectorize(
+    pyfunc: Callable[..., Any],
+    *,
+    excluded: Collection[int | str] = frozenset(),
+    signature: str | None = None,
+) -> Callable[..., Any]:
+    """A function of arrays from one of scalars, or of smaller arrays: arguments broadcast against each other.
+
+    Args:
+        pyfunc: the function.
+        excluded: positions and keywords of arguments that are passed as they are.
+        signature: core axes of arguments and results, such as ``"(m,n),(n)->(m)"``; scalars without it.
+
+    Raises:
+        TypeError: arguments or results of another number than the signature says.
+        ValueError: no valid signature, or shapes that contradict it.
+
+    Differs from JAX:
+        Keyword arguments that are not excluded are passed as they are too: JAX does the same, as keywords are never mapped.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> f = jnp.vectorize(jnp.vdot, signature="(n),(n)->()")
+        >>> f(jnp.ones((2, 3)), jnp.ones(3))
+        Array([3., 3.], dtype=float32)
+    """
+    if any(not isinstance(e, (str, int)) for e in excluded):
+        raise TypeError(
+            f"jax.numpy.vectorize can only exclude integer or string arguments, but excluded={excluded!r}"
+        )
+    if any(isinstance(e, int) and e < 0 for e in excluded):
+        raise ValueError(f"excluded={excluded!r} contains negative numbers")
+    where = f"on vectorized function with excluded={excluded!r} and signature={signature!r}"
+
+    @functools.wraps(pyfunc)
+    def vectorized(*args: Any, **kwargs: Any) -> Any:
+        function, mapped = _without(pyfunc, excluded, args, kwargs)
+        core_in: list[Dims] = [()] * len(mapped)
+        core_out: list[Dims] | None = None
+        if signature is not None:
+            core_in, core_out = _parsed(signature)
+        if len(mapped) != len(core_in):
+            raise TypeError(
+                f"wrong number of positional arguments: expected {len(core_in)}, got {len(mapped)} {where}"
+            )
+        absent = {i for i, x in enumerate(mapped) if x is None}
+        if any(core_in[i] for i in absent):
+            raise ValueError(f"Cannot pass None at locations {absent} with {signature=}")
+        function, given = _without(function, absent, mapped, {})
+        core_in = [dims for i, dims in enumerate(core_in) if i not in absent]
+        return _mapped(function, [asarray(x) for x in given], core_in, core_out, where)
+
+    return vectorized
+
+
+def _mapped(
+    function: Callable[..., Any],
+    arrays: list[Any],
+    core_in: list[Dims],
+    core_out: list[Dims] | None,
+    where: str,
+) -> Any:
+    sizes: dict[str, int] = {}
+    for x, dims in zip(arrays, core_in, strict=True):
+        if x.ndim < len(dims):
+            raise ValueError(
+                f"input with shape {x.shape} does not have enough dimensions for all core dimensions {dims} {where}"
+            )
+        _note_sizes(sizes, x.shape, dims, where)
+    if core_out is not None:
+        function = _checked(function, sizes, core_out, where)
+    loops = [x.shape[: x.ndim - len(dims)] for x, dims in zip(arrays, core_in, strict=True)]
+    _check_ranks({len(s) for s, x in zip(loops, arrays, strict=True) if x.ndim}, where)
+    rank = len(broadcast_shape("vectorize", *loops))
+    padded = [(1,) * (rank - len(s)) + s for s in loops]
+    thin = [
+        squeeze(x, tuple(i for i, n in enumerate(s) if n == 1))
+        for x, s in zip(arrays, loops, strict=True)
+    ]
+    new_axes = []
+    # The innermost loop axis is mapped first, so that the outermost vmap takes the first axis.
+    for axis in reversed(range(rank)):
+        in_axes = tuple(None if s[axis] == 1 else 0 for s in padded)
+        if all(a is None for a in in_axes):
+            new_axes.append(axis)
+        else:
+            function = vmap(function, in_axes)
+    out = function(*thin)
+    if not new_axes:
+        return out
+    if isinstance(out, tuple):
+        return tuple(expand_dims(y, new_axes) for y in out)
+    return expand_dims(out, new_axes)
+
+
+def _check_ranks(ranks: set[int], where: str) -> None:
+    mode = config.read("numpy_rank_promotion")
+    if mode == "allow" or len(ranks) < 2:
+        return
+    message = (
+        f"operands require rank promotion {where}. Set the jax_numpy_rank_promotion config option to 'allow' to "
+        "disable this message."
+    )
+    if mode == "raise":
+        raise ValueError(message)
+    warnings.warn(message, stacklevel=4)
+
+
+def apply_along_axis(
+    func1d: Callable[..., Any], axis: int, arr: ArrayLike, *args: Any, **kwargs: Any
+) -> Any:
+    """A function of vectors applied to all vectors along an axis; the axes of its result come in the axis' place.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.apply_along_axis(jnp.sum, 0, jnp.ones((3, 2)))
+        Array([3., 3.], dtype=float32)
+    """
+    x = as_operand("apply_along_axis", arr)
+    axis = canonical_axis(axis, x.ndim)
+
+    def function(v: Any) -> Any:
+        return func1d(v, *args, **kwargs)
+
+    for i in range(1, x.ndim - axis):
+        function = vmap(function, in_axes=i, out_axes=-1)
+    for _ in range(axis):
+        function = vmap(function)
+    return function(x)
+
+
+def apply_over_axes(func: Callable[..., Any], a: ArrayLike, axes: Sequence[int]) -> Array:
+    """``func(a, axis)`` for one axis after the other; axes that it removes are kept with size 1."""
+    x = as_operand("apply_over_axes", a)
+    for axis in axes:
+        y = func(x, axis)
+        if y.ndim == x.ndim:
+            x = y
+        elif y.ndim == x.ndim - 1:
+            x = expand_dims(y, axis)
+        else:
+            raise ValueError("function is not returning an array of the correct shape")
+    return x
+
+
+def piecewise(
+    x: ArrayLike,
+    condlist: Any,
+    funclist: Sequence[Any],
+    *args: Any,
+    **kw: Any,
+) -> Array:
+    """A function given in pieces: where a condition holds, the value of its function.
+
+    Args:
+        x: where.
+        condlist: conditions; the last that holds counts.
+        funclist: functions, or values, one per condition; one more at the end for where no condition holds (0 otherwise).
+        *args: passed on to the functions.
+        **kw: passed on to the functions.
+
+    Differs from NumPy:
+        Functions get single elements, and must be traceable.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> x = jnp.array([-1.0, 2.0])
+        >>> jnp.piecewise(x, [x < 0], [lambda v: -v, 7])
+        Array([1., 7.], dtype=float32)
+    """
+    at = as_operand("piecewise", x)
+    count, pieces = len(condlist), list(funclist)
+    if len(pieces) == count + 1:
+        pieces = [pieces[-1], *pieces[:-1]]
+    elif len(pieces) == count:
+        pieces = [0, *pieces]
+    else:
+        raise ValueError(
+            f"with {count} condition(s), either {count} or {count + 1} functions are expected; got {len(pieces)}"
+        )
+    conditions = asarray(condlist, dtype=bool)
+    none = lax.full((1, *conditions.shape[1:]), False)
+    # Counts so far have their first maximum at the last condition that holds; at 0 if there is none.
+    last = argmax(lax.concatenate([none, conditions], 0).astype(np.int32).cumsum(0), 0)
+
+    def branch(piece: Any) -> Callable[[Any], Any]:
+        if callable(piece):
+            return lambda v: asarray(piece(v, *args, **kw)).astype(at.dtype)
+        check_arraylike("piecewise", piece)
+        return lambda v: array(piece, dtype=at.dtype)
+
+    branches = [branch(p) for p in pieces]
+    return vectorize(lambda i, v: lax.switch(i, branches, v))(last, at)  # type: ignore[no-any-return]  # one result

@@ -1,0 +1,154 @@
+"""Histograms: elements counted in bins."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from plugjax import lax
+from plugjax.core.array import Array
+from plugjax.numpy import reductions
+from plugjax.numpy.creation import asarray, linspace
+from plugjax.numpy.indexing import ix_, ravel_multi_index
+from plugjax.numpy.manipulation import ravel, stack
+from plugjax.numpy.promotion import (
+    ArrayLike,
+    as_operand,
+    converted,
+    pick,
+    same_dtype,
+    scalar,
+    to_inexact,
+)
+from plugjax.numpy.sorting_searching import bincount, searchsorted
+from plugjax.numpy.tiling import diff
+
+__all__ = ["histogram", "histogram2d", "histogram_bin_edges", "histogramdd"]
+
+
+def histogram_bin_edges(
+    a: ArrayLike, bins: ArrayLike = 10, range: Any = None, weights: ArrayLike | None = None
+) -> Array:
+    """Edges of bins of one width over the range of the elements."""
+    if isinstance(bins, str):
+        raise NotImplementedError("string values for `bins` not implemented.")
+    x = to_inexact("histogram_bin_edges", a)
+    if np.ndim(bins) == 1:
+        return converted(as_operand("histogram_bin_edges", bins), x.dtype)
+    if range is None:
+        low, high = reductions.min(x, initial=np.inf), reductions.max(x, initial=-np.inf)
+        if not x.size:
+            low, high = scalar(0, x), scalar(1, x)
+    else:
+        low, high = (converted(as_operand("histogram_bin_edges", v), x.dtype) for v in range)
+    flat = lax.eq(low, high)
+    half = scalar(0.5, x)
+    low, high = pick(flat, lax.sub(low, half), low), pick(flat, lax.add(high, half), high)
+    return linspace(low, high, int(bins) + 1, dtype=x.dtype)
+
+
+def histogram(
+    a: ArrayLike,
+    bins: ArrayLike = 10,
+    range: Any = None,
+    weights: ArrayLike | None = None,
+    density: bool | None = None,
+) -> tuple[Array, Array]:
+    """Counts of elements in bins, and the edges of the bins; the last bin includes its upper edge."""
+    x = ravel(to_inexact("histogram", a))
+    counted = lax.full_like(x, 1) if weights is None else ravel(as_operand("histogram", weights))
+    if counted.shape != x.shape:
+        raise ValueError("weights should have the same shape as a.")
+    edges = histogram_bin_edges(x, bins, range)
+    place = searchsorted(edges, x, "right")
+    last = edges.shape[0] - 1
+    place = pick(lax.eq(x, edges[-1]), scalar(last, place), place)
+    counts = lax.full((edges.shape[0] + 1,), scalar(0, counted)).at[place].add(counted)
+    counts = lax.slice_in_dim(counts, 1, last + 1)
+    if density:
+        width = lax.sub(lax.slice_in_dim(edges, 1, last + 1), lax.slice_in_dim(edges, 0, last))
+        counts = lax.div(lax.div(counts, converted(width, counts.dtype)), reductions.sum(counts))
+    return counts, edges
+
+
+def histogram2d(
+    x: ArrayLike,
+    y: ArrayLike,
+    bins: Any = 10,
+    range: Sequence[Any] | None = None,
+    weights: ArrayLike | None = None,
+    density: bool | None = None,
+) -> tuple[Array, Array, Array]:
+    """Counts of points in a grid of bins, and the edges along both axes.
+
+    Args:
+        x: ``[n]``, first coordinates.
+        y: ``[n]``, second coordinates.
+        bins: number of bins or edges, for both axes, or a pair of these.
+        range: for each axis the first and the last edge, or ``None``.
+        weights: ``[n]``.
+        density: give a probability density instead of counts.
+    """
+    points = stack([as_operand("histogram2d", x), as_operand("histogram2d", y)], 1)
+    if hasattr(bins, "__len__") and len(bins) not in (1, 2):
+        bins = [asarray(bins)] * 2
+    counts, (first, second) = histogramdd(points, bins, range, weights, density)
+    return counts, first, second
+
+
+def histogramdd(
+    sample: ArrayLike,
+    bins: Any = 10,
+    range: Sequence[Any] | None = None,
+    weights: ArrayLike | None = None,
+    density: bool | None = None,
+) -> tuple[Array, list[Array]]:
+    """Counts of points in a grid of bins, and the edges along each axis.
+
+    Args:
+        sample: ``[n, d]``, the points.
+        bins: number of bins for all axes, or for each axis its number or edges.
+        range: for each axis the first and the last edge, or ``None``.
+        weights: ``[n]``.
+        density: give a probability density instead of counts.
+
+    Raises:
+        ValueError: ``bins``, ``range`` or ``weights`` do not fit the points.
+    """
+    if weights is None:
+        points = to_inexact("histogramdd", sample)
+    else:
+        if np.shape(weights) != np.shape(sample)[:1]:
+            raise ValueError("should have one weight for each sample.")
+        points, weights = same_dtype("histogramdd", sample, weights, inexact=True)
+    count, rank = points.shape
+    if range is not None and (
+        len(range) != rank or any(r is not None and np.shape(r)[0] != 2 for r in range)
+    ):
+        raise ValueError(
+            f"For sample.shape={(count, rank)}, range must be a sequence of {rank} pairs or Nones; got range={range}"
+        )
+    each = list(bins) if hasattr(bins, "__iter__") else [bins] * rank
+    if len(each) != rank:
+        raise ValueError("should be a bin for each dimension.")
+    ranges = [None] * rank if range is None else range
+    places, edges = [], []
+    for x, b, r in zip(points.T, each, ranges, strict=True):
+        edge = histogram_bin_edges(x, b, r, weights)
+        place = searchsorted(edge, x, "right")
+        places.append(pick(lax.eq(x, edge[-1]), place - 1, place))
+        edges.append(edge)
+    # One bin more at either end, for what lies outside.
+    shape = tuple(e.shape[0] + 1 for e in edges)
+    flat = ravel_multi_index(tuple(places), shape, mode="clip")
+    counts = lax.reshape(bincount(flat, weights, length=math.prod(shape)), shape)
+    counts = counts[(slice(1, -1),) * rank]
+    if density:
+        counts = converted(counts, points.dtype)
+        counts = counts / reductions.sum(counts)
+        for widths in ix_(*[diff(e) for e in edges]):
+            counts = counts / widths
+    return counts, edges

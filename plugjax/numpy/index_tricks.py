@@ -1,0 +1,121 @@
+"""Arrays written as slices: ``mgrid``, ``ogrid``, ``r_``, ``c_``; and indices written as such: ``s_``, ``index_exp``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from plugjax import lax
+from plugjax.core.array import Array
+from plugjax.core.errors import ConcretizationTypeError
+from plugjax.core.trace import Tracer
+from plugjax.numpy.creation import arange, array, linspace
+from plugjax.numpy.grids import meshgrid
+from plugjax.numpy.manipulation import concatenate, expand_dims, stack, transpose
+from plugjax.numpy.promotion import convert, join_dtypes
+
+__all__ = ["c_", "index_exp", "mgrid", "ogrid", "r_", "s_"]
+
+
+def _range(who: str, key: slice) -> Array:
+    """``start:stop:step`` as an array; an imaginary step counts the values, and includes the last."""
+    parts = (key.start, key.stop, key.step)
+    for part in parts:
+        if isinstance(part, Tracer):
+            raise ConcretizationTypeError(part, f"slice of jnp.{who} must be concrete.")
+    start, stop, step = key.start or 0, key.stop, key.step or 1
+    if np.iscomplexobj(step):
+        return linspace(start, stop, int(abs(step)))
+    return arange(start, stop, step)
+
+
+class Grid:
+    """``grid[slice, slice, ...]``: coordinate arrays of the grid that ranges span, one per axis."""
+
+    __slots__ = ("_name", "_sparse")
+
+    def __init__(self, name: str, sparse: bool) -> None:
+        self._name = name
+        self._sparse = sparse
+
+    def __getitem__(self, key: slice | tuple[slice, ...]) -> Any:
+        if isinstance(key, slice):
+            return _range(self._name, key)
+        ranges = [_range(self._name, k) for k in key]
+        if ranges:
+            dtype, weak_type = join_dtypes(*ranges)
+            ranges = [convert(r, dtype, weak_type) for r in ranges]
+        grids = meshgrid(*ranges, indexing="ij", sparse=self._sparse)
+        if self._sparse:
+            return grids
+        return stack(grids, 0) if grids else arange(0)
+
+    def __repr__(self) -> str:
+        return f"jnp.{self._name}"
+
+
+class Concatenator:
+    """``joined[a, b, ...]``: arrays and ranges joined along an axis.
+
+    A string in front changes how: ``"axis,ndmin,trans1d"``, or ``"r"`` and ``"c"`` for matrices.
+    """
+
+    __slots__ = ("_axis", "_name", "_ndmin", "_trans1d")
+
+    def __init__(self, name: str, axis: int, ndmin: int, trans1d: int) -> None:
+        self._name = name
+        self._axis = axis
+        self._ndmin = ndmin
+        self._trans1d = trans1d
+
+    def __getitem__(self, key: Any) -> Array:
+        items = key if isinstance(key, tuple) else (key,)
+        plan = [self._axis, self._ndmin, self._trans1d]
+        matrix_axis = None
+        if isinstance(items[0], str):
+            directive, *items = items
+            if directive in ("r", "c"):
+                matrix_axis = "rc".index(directive)
+            else:
+                words = directive.split(",")[:3]
+                try:
+                    plan[: len(words)] = [int(w) for w in words]
+                except ValueError:
+                    raise ValueError(f"could not understand directive {directive!r}") from None
+        axis, ndmin, trans1d = plan
+        joined = concatenate([self._part(item, ndmin, trans1d) for item in items], axis)
+        if matrix_axis is not None and joined.ndim == 1:
+            joined = expand_dims(joined, matrix_axis)
+        return joined
+
+    def _part(self, item: Any, ndmin: int, trans1d: int) -> Array:
+        if isinstance(item, str):
+            raise ValueError("string directive must be placed at the beginning")
+        if isinstance(item, slice):
+            part, rank = _range(self._name, item), 0
+        else:
+            part = array(item, copy=False)
+            rank = part.ndim
+        if part.ndim < ndmin:
+            part = lax.reshape(part, (*(1,) * (ndmin - part.ndim), *part.shape))
+        if trans1d != -1 and ndmin > rank:
+            # New axes came in front; as many are moved back as trans1d says the old ones start at.
+            shift = ndmin - abs(ndmin + trans1d + 1) % ndmin
+            axes = list(range(ndmin))
+            part = transpose(part, axes[shift:] + axes[:shift])
+        return part
+
+    def __len__(self) -> int:
+        return 0
+
+    def __repr__(self) -> str:
+        return f"jnp.{self._name}"
+
+
+mgrid = Grid("mgrid", sparse=False)
+ogrid = Grid("ogrid", sparse=True)
+r_ = Concatenator("r_", axis=0, ndmin=1, trans1d=-1)
+c_ = Concatenator("c_", axis=-1, ndmin=2, trans1d=0)
+s_ = np.s_
+index_exp = np.index_exp

@@ -1,0 +1,87 @@
+"""Reading, writing and printing arrays."""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+import ml_dtypes
+import numpy as np
+from numpy import (
+    array_repr,
+    array_str,
+    get_printoptions,
+    iterable,
+    printoptions,
+    save,
+    savez,
+    set_printoptions,
+)
+
+from plugjax.core.array import Array
+from plugjax.core.dtypes import DTypeLike
+from plugjax.numpy.creation import asarray
+
+__all__ = [
+    "array_repr", "array_str", "fromfile", "fromiter", "fromstring", "get_printoptions", "iterable", "load", "printoptions", "save",
+    "savez", "set_printoptions",
+]  # fmt: skip
+
+_IMPURE = (
+    "jnp.{0}() is not implemented because it may be non-pure and thus unsafe for use with JIT and other JAX "
+    "transformations. Consider using jnp.asarray(np.{0}(...)) instead."
+)
+
+
+def load(file: Any, *args: Any, **kwargs: Any) -> Any:
+    """What ``numpy.save`` and ``savez`` wrote: an array, or NumPy's archive of several.
+
+    Args:
+        file: a path, or a file opened for reading bytes.
+        *args: as of ``numpy.load``.
+        **kwargs: as of ``numpy.load``.
+    """
+    found = np.load(file, *args, **kwargs)
+    if not isinstance(found, np.ndarray):
+        return found
+    if found.dtype == "V2":
+        # NumPy writes bfloat16 as bytes without a name.
+        found = found.view(ml_dtypes.bfloat16)
+    try:
+        return asarray(found)
+    except TypeError:
+        return found
+
+
+def fromstring(string: str, dtype: DTypeLike = float, count: int = -1, *, sep: str) -> Array:
+    """A vector from numbers in text.
+
+    Args:
+        string: the text.
+        dtype: of the numbers.
+        count: how many; all by default.
+        sep: what stands between them.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.fromstring("1 2", int, sep=" ")
+        Array([1, 2], dtype=int32)
+    """
+    return asarray(np.fromstring(string, dtype=np.dtype(dtype), count=count, sep=sep))
+
+
+def fromfile(*args: Any, **kwargs: Any) -> NoReturn:
+    """Not available, as in JAX: reading a file changes its state.
+
+    Raises:
+        NotImplementedError: always.
+    """
+    raise NotImplementedError(_IMPURE.format("fromfile"))
+
+
+def fromiter(*args: Any, **kwargs: Any) -> NoReturn:
+    """Not available, as in JAX: an iterator is consumed.
+
+    Raises:
+        NotImplementedError: always.
+    """
+    raise NotImplementedError(_IMPURE.format("fromiter"))

@@ -1,0 +1,54 @@
+"""Greatest common divisors and least common multiples."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from plugjax import lax
+from plugjax.core.array import Array
+from plugjax.core.dtypes import is_integer
+from plugjax.numpy.manipulation import broadcast_arrays
+from plugjax.numpy.promotion import ArrayLike, Operand, same_dtype
+from plugjax.numpy.selection import where
+
+__all__ = ["gcd", "lcm"]
+
+
+def _sizes(who: str, x1: ArrayLike, x2: ArrayLike) -> list[Operand]:
+    x, y = same_dtype(who, x1, x2)
+    if not is_integer(x.dtype):
+        raise ValueError(f"Arguments to jax.numpy.{who} must be integers.")
+    return [v if v.dtype.kind == "u" else abs(v) for v in broadcast_arrays(x, y)]
+
+
+def gcd(x1: ArrayLike, x2: ArrayLike) -> Array:
+    """Greatest common divisor, elementwise, by Euclid's algorithm.
+
+    Raises:
+        ValueError: not integers.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.gcd(jnp.array([12, 7]), 18)
+        Array([6, 1], dtype=int32)
+    """
+    x, y = _sizes("gcd", x1, x2)
+
+    def step(pair: Any) -> Any:
+        a, b = pair
+        done = b == 0
+        return where(done, a, b), where(done, 0, lax.rem(a, where(done, 1, b)))
+
+    found, _ = lax.while_loop(lambda pair: (pair[1] != 0).any(), step, (x, y))
+    return found  # type: ignore[no-any-return]  # the carry's type
+
+
+def lcm(x1: ArrayLike, x2: ArrayLike) -> Array:
+    """Least common multiple, elementwise.
+
+    Raises:
+        ValueError: not integers.
+    """
+    x, y = _sizes("lcm", x1, x2)
+    d = gcd(x, y)
+    return where(d == 0, 0, x * lax.div(y, where(d == 0, 1, d)))  # type: ignore[no-any-return]  # an array

@@ -1,0 +1,90 @@
+"""Tapers for spectral analysis, and the Bessel function that one of them is made of."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+
+from plugjax import lax
+from plugjax.core import dtypes
+from plugjax.core.array import Array
+from plugjax.numpy.promotion import ArrayLike, as_operand, to_inexact
+
+__all__ = ["bartlett", "blackman", "hamming", "hanning", "i0", "kaiser"]
+
+
+def _positions(size: Any) -> tuple[int, Array | None]:
+    """The size, and the numbers below it; ``None`` for windows so short that they are all ones."""
+    size = operator.index(size)
+    return size, lax.iota(dtypes.canonicalize(float), size) if size > 1 else None
+
+
+def _ones(size: int) -> Array:
+    return lax.full((size,), 1, dtypes.canonicalize(float))
+
+
+def _cosines(size: Any, weights: tuple[float, ...]) -> Array:
+    size, n = _positions(size)
+    if n is None:
+        return _ones(size)
+    found: Any = weights[0]
+    for k, weight in enumerate(weights[1:], 1):
+        found = found + weight * lax.cos(2 * np.pi * k * n / (size - 1))
+    return found  # type: ignore[no-any-return]  # a sum with arrays
+
+
+def blackman(M: int) -> Array:
+    """Blackman window of ``M`` values."""
+    return _cosines(M, (0.42, -0.5, 0.08))
+
+
+def hamming(M: int) -> Array:
+    """Hamming window of ``M`` values.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.hamming(3)
+        Array([0.08, 1.  , 0.08], dtype=float32)
+    """
+    return _cosines(M, (0.54, -0.46))
+
+
+def hanning(M: int) -> Array:
+    """Hann window of ``M`` values."""
+    return _cosines(M, (0.5, -0.5))
+
+
+def bartlett(M: int) -> Array:
+    """Triangular window of ``M`` values."""
+    size, n = _positions(M)
+    return _ones(size) if n is None else 1 - abs(2 * n + 1 - size) / (size - 1)
+
+
+def kaiser(M: int, beta: ArrayLike) -> Array:
+    """Kaiser window of ``M`` values; the larger ``beta``, the narrower."""
+    size, n = _positions(M)
+    if n is None:
+        return _ones(size)
+    beta = as_operand("kaiser", beta)
+    middle = 0.5 * (size - 1)
+    return i0(beta * lax.sqrt(1 - lax.square((n - middle) / middle))) / i0(beta)
+
+
+def i0(x: ArrayLike) -> Array:
+    """Modified Bessel function of the first kind, order 0.
+
+    Raises:
+        ValueError: complex input.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.i0(0.0)
+        Array(1., dtype=float32, weak_type=True)
+    """
+    x = to_inexact("i0", x)
+    if x.dtype.kind == "c":
+        raise ValueError(f"Unsupported input type to jax.numpy.i0: {x.dtype}")
+    size = lax.abs(x)
+    return lax.mul(lax.exp(size), lax.bessel_i0e(size))  # type: ignore[no-any-return]  # an array

@@ -1,0 +1,130 @@
+"""Functions of logarithms and exponentials: logits, entropies, power transformations."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from plugjax import lax
+from plugjax.core.array import Array
+from plugjax.core.transforms.custom_jvp import custom_jvp
+from plugjax.numpy.promotion import ArrayLike, promote_inexact, scalar, to_inexact
+from plugjax.numpy.selection import where
+from plugjax.scipy.special.operands import floating, one_floating
+
+__all__ = [
+    "boxcox", "boxcox1p", "entr", "expit", "kl_div", "logit", "rel_entr", "xlog1py", "xlogy",
+]  # fmt: skip
+
+
+@custom_jvp
+def logit(x: ArrayLike) -> Array:
+    """``log(p / (1 - p))``.
+
+    Units:
+        result: nats.
+
+    Example:
+        >>> from plugjax.scipy import special
+        >>> special.logit(0.5)
+        Array(0., dtype=float32, weak_type=True)
+    """
+    x = to_inexact("logit", x)
+    return lax.log(lax.div(x, lax.sub(scalar(1, x), x)))
+
+
+logit.defjvps(lambda x_dot, y, x: x_dot / (x * (1 - x)))
+
+
+def expit(x: ArrayLike) -> Array:
+    """``1 / (1 + exp(-x))``."""
+    return lax.logistic(to_inexact("expit", x))
+
+
+@custom_jvp
+def xlogy(x: ArrayLike, y: ArrayLike) -> Array:
+    """``x * log(y)``, and 0 where ``x`` is 0.
+
+    Example:
+        >>> from plugjax.scipy import special
+        >>> special.xlogy(0.0, 0.0)
+        Array(0., dtype=float32, weak_type=True)
+    """
+    x, y = promote_inexact("xlogy", x, y)
+    return where((x != 0) | (y != y), lax.mul(x, lax.log(y)), scalar(0, x))
+
+
+@xlogy.defjvp
+def _xlogy_jvp(primals: Any, tangents: Any) -> tuple[Array, Array]:
+    (x, y), (x_dot, y_dot) = primals, tangents
+    found = xlogy(x, y)
+    return found, (x_dot * lax.log(y) + y_dot * x / y).astype(found.dtype)
+
+
+@custom_jvp
+def xlog1py(x: ArrayLike, y: ArrayLike) -> Array:
+    """``x * log(1 + y)``, and 0 where ``x`` is 0."""
+    x, y = promote_inexact("xlog1py", x, y)
+    return where((x != 0) | (y != y), lax.mul(x, lax.log1p(y)), scalar(0, x))
+
+
+@xlog1py.defjvp
+def _xlog1py_jvp(primals: Any, tangents: Any) -> tuple[Array, Array]:
+    (x, y), (x_dot, y_dot) = primals, tangents
+    found = xlog1py(x, y)
+    return found, (x_dot * lax.log1p(y) + y_dot * x / (1 + y)).astype(found.dtype)
+
+
+@custom_jvp
+def _xlogx(x: Array) -> Array:
+    return xlogy(x, x)
+
+
+_xlogx.defjvps(lambda x_dot, y, x: x_dot * (lax.log(x) + 1))
+
+
+def entr(x: ArrayLike) -> Array:
+    """``-x * log(x)``, 0 at 0, and -inf below.
+
+    Units:
+        result: nats.
+    """
+    x = one_floating("entr", x)
+    return where(x < 0, -np.inf, -_xlogx(x))
+
+
+def rel_entr(p: ArrayLike, q: ArrayLike) -> Array:
+    """``p * log(p / q)``, 0 where ``p`` is 0, and inf where that has no meaning.
+
+    Units:
+        result: nats.
+    """
+    p, q = floating("rel_entr", p, q)
+    positive = (p > 0) & (q > 0)
+    x, y = where(positive, p, 1.0), where(positive, q, 1.0)
+    outside = where((p == 0) & (q >= 0), 0.0, lax.full_like(x, np.inf))
+    return where(positive, _xlogx(x) - xlogy(x, y), outside)
+
+
+def kl_div(p: ArrayLike, q: ArrayLike) -> Array:
+    """``p * log(p / q) - p + q``, as :func:`rel_entr` at the edges."""
+    p, q = floating("kl_div", p, q)
+    return rel_entr(p, q) - p + q
+
+
+def boxcox(x: ArrayLike, lmbda: ArrayLike) -> Array:
+    """``(x**lmbda - 1) / lmbda``, and its limit ``log(x)`` at 0."""
+    x, power = promote_inexact("boxcox", x, lmbda)
+    return _boxcox(lax.log(x), power)
+
+
+def boxcox1p(x: ArrayLike, lmbda: ArrayLike) -> Array:
+    """:func:`boxcox` of ``1 + x``, accurate near 0."""
+    x, power = promote_inexact("boxcox1p", x, lmbda)
+    return _boxcox(lax.log1p(x), power)
+
+
+def _boxcox(logarithm: Array, power: Array) -> Array:
+    safe = where(power == 0, 1.0, power)
+    return where(power == 0, logarithm, lax.expm1(safe * logarithm) / safe)
