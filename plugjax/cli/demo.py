@@ -90,8 +90,9 @@ def train(name: str, data: digits.Split, epochs: int, console: Console) -> Resul
     target = get_backend(name).devices()[0]
     with plugjax.default_device(target):
         parameters = init(random.key(0))
-        moments = plugjax.tree.map(jnp.zeros_like, parameters)
-        state = (parameters, moments, moments, jnp.zeros(()))
+        # Two trees of zeros: an array that is donated can be given once only.
+        moments = [plugjax.tree.map(jnp.zeros_like, parameters) for _ in range(2)]
+        state = (parameters, *moments, jnp.zeros(()))
         gradient_of = plugjax.jit(plugjax.grad(loss))
         first = (data.train_images[:BATCH], data.train_labels[:BATCH])
         gradient = [np.asarray(g) for g in plugjax.tree.leaves(gradient_of(parameters, *first))]

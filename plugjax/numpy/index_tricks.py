@@ -74,7 +74,7 @@ class Concatenator:
         plan = [self._axis, self._ndmin, self._trans1d]
         matrix_axis = None
         if isinstance(items[0], str):
-            directive, *items = items
+            directive, items = items[0], items[1:]
             if directive in ("r", "c"):
                 matrix_axis = "rc".index(directive)
             else:

@@ -60,7 +60,7 @@ def polyadd(a1: ArrayLike, a2: ArrayLike) -> Array:
     Example:
         >>> import plugjax.numpy as jnp
         >>> jnp.polyadd(jnp.array([1, 2]), jnp.array([9, 5, 4]))
-        Array([ 9,  6,  6], dtype=int32)
+        Array([9, 6, 6], dtype=int32)
     """
     long, short = same_dtype("polyadd", a1, a2)
     if long.shape[0] < short.shape[0]:

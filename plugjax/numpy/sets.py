@@ -305,11 +305,15 @@ def intersect1d(
     x, y = (ravel(v) for v in same_dtype("intersect1d", ar1, ar2))
     if size is None:
         _check_concrete("intersect1d", x, y)
-        found, *places = np.intersect1d(
+        common_values, *host_places = np.intersect1d(
             np.asarray(x), np.asarray(y), assume_unique, return_indices=True
         )
-        places = [from_host(np.asarray(p, index_dtype())) for p in places]
-        return (from_host(found), *places) if return_indices else from_host(found)
+        if not return_indices:
+            return from_host(common_values)
+        return (
+            from_host(common_values),
+            *[from_host(np.asarray(p, index_dtype())) for p in host_places],
+        )
     if not x.shape[0] or not y.shape[0]:
         table = lax.full((x.shape[0], y.shape[0]), False)
         values, first, common = x, lax.iota(index_dtype(), x.shape[0]), lax.full(x.shape, False)

@@ -45,7 +45,7 @@ def hamming(M: int) -> Array:
 
     Example:
         >>> import plugjax.numpy as jnp
-        >>> jnp.hamming(3)
+        >>> jnp.hamming(3).round(2)
         Array([0.08, 1.  , 0.08], dtype=float32)
     """
     return _cosines(M, (0.54, -0.46))

@@ -127,7 +127,7 @@ def idct(
 def _axes(
     x: Operand, s: Sequence[int] | None, axes: Sequence[int] | None
 ) -> tuple[Operand, tuple[int, ...]]:
-    sizes = (
+    sizes: list[int] | None = (
         None if s is None else [operator.index(n) for n in (s if hasattr(s, "__iter__") else [s])]
     )
     if sizes is not None and len(sizes) > x.ndim:

@@ -112,7 +112,7 @@ BYTES = onp.array([[7, 130], [255, 1]], onp.uint8)
         lambda np: np.iterable([1]),
         lambda np: np.array_str(V),
         lambda np: np.array_repr(V),
-        lambda np: np.int1(-1).dtype.name if False else np.dtype(np.uint1).name,
+        lambda np: np.dtype(np.uint1).name,
         lambda np: np.dtype(np.float6_e3m2fn).name,
     ],
 )

@@ -36,7 +36,7 @@ def test_intersect1d_indices(agree, size):
 @pytest.mark.parametrize("size", [None, 2, 6])
 @pytest.mark.parametrize("x", [A, B, N], ids=["vector", "matrix", "nan"])
 def test_array_api(agree, name, x, size):
-    agree(lambda np: tuple(onp.atleast_1d(0)) and getattr(np, name)(x, size=size))
+    agree(lambda np: getattr(np, name)(x, size=size))
     if size is not None:
         ours = plugjax.jit(lambda x: getattr(jnp, name)(x, size=size))(x)
         theirs = getattr(jax.numpy, name)(x, size=size)
