@@ -147,7 +147,6 @@ OWN_PRIMITIVES = {
     "raw_keys": "bits become numbers by multiply_add, which rounds as XLA does",
     "switch": "the index is converted to int32 even if it has that type",
     "while_of_trees": "logical_and converts no booleans to booleans",
-    "fori_of_unknown_length": "a traced scalar index is wrapped twice, by numpy and by lax.dynamic_slice",
     "scan_of_trees": "stack is a concatenation; JAX has a primitive",
 }
 

@@ -381,8 +381,11 @@ def _scan_linearize(
     outs, stacked = results[:count], results[count:extra]
     entering = dict(zip(carried, results[extra:], strict=True))
     consts, _, xs = _parts(primals, num_consts, num_carry)
-    hoisted = eval_closed(
-        kept.hoisted, *(c for c, n in zip(primals, kept.needed, strict=True) if n)
+    # A body with effects has nothing hoisted, and must not be run once more.
+    hoisted = (
+        eval_closed(kept.hoisted, *(c for c, n in zip(primals, kept.needed, strict=True) if n))
+        if kept.hoisted.out_avals
+        else []
     )
     fixed: list[Any] = []
     per_step: list[Any] = []
