@@ -130,7 +130,6 @@ OWN_PRIMITIVES = {
     "special": "hypot tests for zero once; a Python scalar becomes a literal of the right type at once",
     "statistics": "the divisor of a variance is a number; JAX selects nan at run time",
     "indexing": "indices that are known are wrapped in Python",
-    "traced_indices": "a traced scalar index is wrapped twice, by numpy and by lax.dynamic_slice",
     "updates": "scatter_mul and scatter_max have underscores and no program as a parameter",
     "shapes": "stack is a concatenation; JAX has a primitive",
     "mixed_dtypes": "a Python scalar becomes a literal of the right type at once",
