@@ -40,8 +40,9 @@ def words_of(row):
     triples = sorted((w for w in product(letters, repeat=3) if order(w) <= 2), key=_mixed)
     long = [w for w in triples if len(meaning(w, False)) > 2]
     short = [w for w in triples if len(meaning(w, False)) <= 2]
-    pairs = [w for w in pairs if order(w) <= 2] + high
-    return singles, pairs, [*_sample(short, row, 10), *_sample(long, row, 2)]
+    # Each pair comes up in every other row.
+    pairs = [w for w in pairs if order(w) <= 2][row // 2 % 2 :: 2] + high
+    return singles, pairs, [*_sample(short, row, 6), *_sample(long, row, 1)]
 
 
 def _mixed(word):
