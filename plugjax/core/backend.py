@@ -59,9 +59,11 @@ class Backend:
         name: platform name: of devices, of lowering rules, in ``PLUGJAX_BACKEND``.
         host_visible: whether NumPy can look at the memory of all its devices.
         eager_limit: number of elements above which an eager primitive is compiled instead of run by its host kernel.
+        dialects: the textual forms of programs that ``lower`` knows, the usual one first.
     """
 
     name: str
+    dialects: tuple[str, ...] = ()
     host_visible: bool = True
     eager_limit: float = float("inf")
 
@@ -87,8 +89,14 @@ class Backend:
         """
         raise TypeError(f"backend {self.name}: compile() is required")
 
-    def lower(self, jaxpr: ClosedJaxpr, options: Mapping[str, Any]) -> str:
-        """The program in the form that the compiler takes, as text."""
+    def lower(self, jaxpr: ClosedJaxpr, options: Mapping[str, Any], dialect: str) -> str:
+        """The program in a form that the compiler takes, as text.
+
+        Args:
+            jaxpr: the program.
+            options: as for :meth:`compile`, and ``debug_info``: whether to write where operations come from.
+            dialect: one of ``dialects``.
+        """
         raise TypeError(f"backend {self.name} has no textual form")
 
     def delete(self, buffer: Any) -> None:
@@ -171,6 +179,30 @@ def get_backend(name: str | None = None) -> Backend:
                     ) from error
                 _loaded[key] = found
     return found
+
+
+def backend_with_dialect(dialect: str | None, preferred: Backend) -> Backend:
+    """A backend that writes programs in a dialect: ``preferred`` if it does, else the best installed one.
+
+    Raises:
+        ValueError: no installed backend does, or ``preferred`` has no textual form at all.
+    """
+    if preferred.dialects if dialect is None else dialect in preferred.dialects:
+        return preferred
+    if dialect is None:
+        raise ValueError(f"backend {preferred.name} has no textual form; name a dialect")
+    known: list[str] = []
+    for spec in sorted(registry.active().backends().values(), key=lambda spec: -spec.priority):
+        try:
+            backend = get_backend(spec.name)
+        except UnknownBackendError:
+            continue
+        if dialect in backend.dialects:
+            return backend
+        known.extend(backend.dialects)
+    raise ValueError(
+        f"unknown dialect: {dialect}. Installed backends write {', '.join(dict.fromkeys(known)) or 'none'}."
+    )
 
 
 def default_backend() -> str:

@@ -56,7 +56,8 @@ def noted_source(source: Source | None, until: CodeType) -> Source | None:
     """The source of an equation with the transformations around it noted, those inside a frame of ``until``."""
     if source is None:
         return None
-    return Source(source.code, source.instruction, (*enclosing(until), *source.within))
+    around = (*enclosing(until), *source.within)
+    return Source(source.code, source.instruction, around, source.scopes)
 
 
 def is_checking() -> bool:

@@ -48,11 +48,10 @@ def _accepts(other: Any) -> bool:
     return not isinstance(other, _CONTAINERS)
 
 
-class ArrayOperators:
-    """Operators, methods and NumPy protocols that arrays and tracers share."""
+class HasAval:
+    """Shape and dtype of what an aval describes."""
 
-    __slots__ = ("__weakref__",)
-    __array_priority__ = 100
+    __slots__ = ()
 
     aval: ShapedArray
 
@@ -75,6 +74,13 @@ class ArrayOperators:
     def size(self) -> int:
         """Number of elements."""
         return self.aval.size
+
+
+class ArrayOperators(HasAval):
+    """Operators, methods and NumPy protocols that arrays and tracers share."""
+
+    __slots__ = ("__weakref__",)
+    __array_priority__ = 100
 
     @property
     def itemsize(self) -> int:

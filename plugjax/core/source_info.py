@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
 from types import CodeType, FrameType
 from typing import Any
 
@@ -37,15 +38,36 @@ def is_internal(code: CodeType) -> bool:
     return known
 
 
+class _OpenScopes(threading.local):
+    """Names of the scopes that a thread has entered, outermost first."""
+
+    names: tuple[str, ...] = ()
+
+
+open_scopes = _OpenScopes()
+
+
 class Source:
-    """A place in the user's program: a code object and an instruction; ``within`` are transformations around it, if noted."""
+    """A place in the user's program: a code object and an instruction.
 
-    __slots__ = ("code", "instruction", "within")
+    Attributes:
+        within: transformations around it, if noted.
+        scopes: names that the user gave to what is around it, outermost first.
+    """
 
-    def __init__(self, code: CodeType, instruction: int, within: tuple[Any, ...] = ()) -> None:
+    __slots__ = ("code", "instruction", "scopes", "within")
+
+    def __init__(
+        self,
+        code: CodeType,
+        instruction: int,
+        within: tuple[Any, ...] = (),
+        scopes: tuple[str, ...] = (),
+    ) -> None:
         self.code = code
         self.instruction = instruction
         self.within = within
+        self.scopes = scopes
 
     @property
     def file(self) -> str:
@@ -69,7 +91,7 @@ class Source:
 
 
 def user_source(depth: int = 1) -> Source | None:
-    """The innermost frame that is the user's, ``None`` if there is none."""
+    """The innermost frame that is the user's, ``None`` if there is none, within the scopes that are open."""
     frame: FrameType | None = sys._getframe(depth)
     while frame is not None:
         code = frame.f_code
@@ -77,6 +99,6 @@ def user_source(depth: int = 1) -> Source | None:
         if known is None:
             known = is_internal(code)
         if not known:
-            return Source(code, frame.f_lasti)
+            return Source(code, frame.f_lasti, (), open_scopes.names)
         frame = frame.f_back
     return None

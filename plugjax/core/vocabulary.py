@@ -15,6 +15,7 @@ import numpy as np
 from plugjax.core import dtypes
 from plugjax.core.array import aval_of
 from plugjax.core.aval import ShapedArray
+from plugjax.core.operators import HasAval
 from plugjax.core.primitive import Primitive
 
 add_any_p = Primitive("add_any")
@@ -29,7 +30,7 @@ stop_gradient_p = Primitive("stop_gradient")
 optimization_barrier_p = Primitive("optimization_barrier", multiple_results=True)
 
 
-class Zero:
+class Zero(HasAval):
     """A symbolic zero tangent or cotangent of an aval: nothing is computed with it.
 
     Rules of custom derivatives that ask for symbolic zeros are given it under the name ``SymbolicZero``.
@@ -39,26 +40,6 @@ class Zero:
 
     def __init__(self, aval: ShapedArray) -> None:
         self.aval = aval
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Sizes of the axes."""
-        return self.aval.shape
-
-    @property
-    def dtype(self) -> Any:
-        """Dtype of the elements."""
-        return self.aval.dtype
-
-    @property
-    def ndim(self) -> int:
-        """Number of axes."""
-        return self.aval.ndim
-
-    @property
-    def size(self) -> int:
-        """Number of elements."""
-        return self.aval.size
 
     @staticmethod
     def from_primal_value(value: Any) -> Zero:

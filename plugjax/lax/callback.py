@@ -397,7 +397,7 @@ def _pure_batching(
         size = axis.size if vmap_method == "broadcast_all" else 1
         moved = [
             broadcast_axis(x, size, 0, x.aval.shape) if d is None else x
-            for x, d in zip(map(_as_value, moved), dims, strict=True)
+            for x, d in zip(map(as_array, moved), dims, strict=True)
         ]
     batched = tuple(a.update(shape=(axis.size, *a.shape)) for a in result_avals)
     outs = pure_callback_p.bind(*moved, result_avals=batched, vmap_method=vmap_method, **params)
@@ -414,10 +414,6 @@ def _io_batching(
     mapped, merge = _mapped(moved, dims)
     outs = lax_map(lambda xs: io_callback_p.bind(*merge(xs), ordered=False, **params), mapped)
     return outs, [0] * len(outs)
-
-
-def _as_value(x: Any) -> Any:
-    return x if isinstance(x, (Array, Tracer)) else as_array(x)
 
 
 def _mapped(

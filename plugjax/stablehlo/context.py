@@ -32,6 +32,8 @@ class ModuleContext:
         device_kind: the kind of the platform's device that it is for, if that is known.
         module: the ``ir.Module``.
         host_calls: what the module calls in Python, in the order of their indices.
+        locations: whether operations are given the user's lines.
+        path: names of the functions around what is being written, outermost first.
     """
 
     __slots__ = (
@@ -40,7 +42,9 @@ class ModuleContext:
         "emit_host_call",
         "functions",
         "host_calls",
+        "locations",
         "module",
+        "path",
         "platform",
         "rules",
     )
@@ -55,6 +59,8 @@ class ModuleContext:
         self.module = module
         self.platform = platform
         self.device_kind = device_kind
+        self.locations = False
+        self.path: tuple[str, ...] = ()
         self.emit_host_call = emit_host_call
         self.host_calls: list[HostCall] = []
         self.rules = registry.table(lowering, platform)
@@ -74,8 +80,17 @@ class ModuleContext:
         found = self.functions.get(jaxpr)
         if found is None:
             found = self.functions[jaxpr] = self.unique_name(name)
+            outer, self.path = self.path, (*self.path, name)
             self.write_function(jaxpr, found, public=False)
+            self.path = outer
         return found
+
+    def location(self, eqn: JaxprEqn) -> Any:
+        """Where an equation comes from, as the location of what is written within the block."""
+        source = eqn.source
+        scopes = source.scopes if source is not None else ()
+        name = "/".join((*self.path, *scopes, eqn.primitive.name))
+        return mlir.named_location(name, source)
 
     def write_function(self, jaxpr: ClosedJaxpr, name: str, *, public: bool) -> Any:
         """Write a function that computes ``jaxpr``; returns the operation."""
@@ -124,7 +139,11 @@ class _Writer:
             ctx = EqnContext(module, eqn)
             if rule is None:
                 rule = rules.find(eqn.primitive) or _call_host
-            result = rule(ctx, *values, **eqn.params)
+            if module.locations:
+                with module.location(eqn):
+                    result = rule(ctx, *values, **eqn.params)
+            else:
+                result = rule(ctx, *values, **eqn.params)
             if type(result) is list or type(result) is tuple:
                 env.update(zip(eqn.outvars, result, strict=True))
             else:

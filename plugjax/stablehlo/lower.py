@@ -28,9 +28,15 @@ class LoweredModule:
     module: Module
     host_calls: tuple[HostCall, ...]
 
-    def as_text(self, *, generic: bool = False) -> str:
-        """The module as text; ``generic`` is the form without the dialects' own syntax."""
-        return str(self.module.operation.get_asm(print_generic_op_form=generic))
+    def as_text(self, *, generic: bool = False, debug_info: bool = False) -> str:
+        """The module as text.
+
+        Args:
+            generic: without the dialects' own syntax.
+            debug_info: with locations.
+        """
+        operation = self.module.operation
+        return str(operation.get_asm(print_generic_op_form=generic, enable_debug_info=debug_info))
 
     def bytecode(self) -> bytes:
         """The module as MLIR bytecode, without locations: equal programs give equal bytes."""
@@ -47,6 +53,7 @@ def lower_module(
     emit_host_call: EmitHostCall | None = None,
     donated: Sequence[int] = (),
     device_kind: str = "",
+    locations: bool = False,
 ) -> LoweredModule:
     """Lower a program.
 
@@ -58,12 +65,15 @@ def lower_module(
             lowering are errors.
         donated: indices of arguments whose memory the results may use.
         device_kind: the kind of the platform's device, for rules that differ between them.
+        locations: whether operations know the user's lines and scopes. Modules of equal programs then differ.
 
     Raises:
         LoweringError: a primitive can neither be lowered nor be run by its host kernel.
     """
     with mlir.new_module(as_symbol(name)) as module:
         context = ModuleContext(module, platform, emit_host_call, device_kind)
+        context.locations = locations
+        context.path = (name,)
         main = context.write_function(with_order(jaxpr), "main", public=True)
         if donated:
             _mark_donated(main, jaxpr, donated)

@@ -30,6 +30,7 @@ from jaxlib.mlir.dialects import chlo, sdy, stablehlo
 
 from plugjax.core.aval import ShapedArray
 from plugjax.core.dtypes import DType, float0
+from plugjax.core.source_info import Source
 
 # jaxlib ships no types.
 Value: TypeAlias = Any
@@ -99,6 +100,13 @@ def session() -> Session:
     if found is None:
         raise RuntimeError("plugjax.stablehlo: MLIR is made only while a module is being lowered")
     return found
+
+
+def named_location(name: str, source: Source | None) -> Any:
+    """Context manager: operations are marked with a name and the user's line."""
+    if source is None:
+        return ir.Location.name(name)
+    return ir.Location.name(name, ir.Location.file(source.file, source.line, 0))
 
 
 def at_end(block: Block) -> Any:

@@ -69,6 +69,14 @@ def test_configuration(messages):
     assert "jax_enable_x64: now True, before False" in found
 
 
+def test_named_axes(messages):
+    f = plugjax.jit(lambda x: x)
+    f(1.0)
+    found = messages(plugjax.vmap(lambda x: f(x[0]), axis_name="rows"), jnp.ones((3, 1)))
+    assert "different named axes of enclosing vmaps:" in found
+    assert "now rows:3, before none" in found
+
+
 def test_the_closest_key_is_reported(messages):
     f = plugjax.jit(lambda x, y: x + y)
     f(jnp.ones(3), jnp.ones(3))

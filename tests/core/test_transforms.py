@@ -257,17 +257,16 @@ def test_every_composition(program):
             raise
 
 
+@pytest.mark.parametrize("compiler", ["xla", "iree"])
 @pytest.mark.parametrize("composition", ["jit grad", "jit vmap grad"])
-def test_compositions_on_compiling_backends(composition, backend):
+def test_compositions_on_compiling_backends(composition, compiler):
     """Many programs in one compiled module per backend, which keeps IREE's compilation time in bounds."""
-    if backend == "numpy":
-        pytest.skip("every program runs on NumPy in test_every_composition")
     transform = COMPOSITIONS[composition]
     expected = _gradients(composition)
     chunk = 7
     for start in range(0, len(SCALAR_PROGRAMS), chunk):
         programs = SCALAR_PROGRAMS[start : start + chunk]
-        with plugjax.default_device(backend):
+        with plugjax.default_device(compiler):
             together = plugjax.jit(
                 lambda x, ps=programs: [transform(plugjax, p(plugjax, jnp, lax))(x) for p in ps]
             )

@@ -56,6 +56,7 @@ class IreeBackend(Backend):
     """Compiles programs with IREE."""
 
     name = "iree"
+    dialects = ("stablehlo",)
 
     def __init__(self) -> None:
         devices = [Device(self, kind, 0, _WORDS[kind]) for kind in _LOCAL]
@@ -124,9 +125,9 @@ class IreeBackend(Backend):
         """What the compiler compiles for."""
         return CompileTarget("local" if device.kind in _LOCAL else device.kind)
 
-    def lower(self, jaxpr: ClosedJaxpr, options: Mapping[str, Any]) -> str:
+    def lower(self, jaxpr: ClosedJaxpr, options: Mapping[str, Any], dialect: str) -> str:
         """The StableHLO text that IREE gets."""
-        return self._lower(jaxpr, options).as_text()
+        return self._lower(jaxpr, options).as_text(debug_info=bool(options.get("debug_info")))
 
     def _lower(self, jaxpr: ClosedJaxpr, options: Mapping[str, Any]) -> LoweredModule:
         return lower_module(
@@ -135,6 +136,7 @@ class IreeBackend(Backend):
             name=str(options.get("name", "program")),
             emit_host_call=emit_host_call,
             donated=tuple(options.get("donated", ())),
+            locations=bool(options.get("debug_info")),
         )
 
     def _vmfb(

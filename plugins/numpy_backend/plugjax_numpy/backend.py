@@ -44,6 +44,7 @@ class NumpyBackend(Backend):
     """Runs every primitive on NumPy, one call each; the oracle for the other backends."""
 
     name = "numpy"
+    dialects = ("python",)
 
     def __init__(self) -> None:
         self._devices = (Device(self, "", 0, "NumPy on the host"),)
@@ -73,6 +74,6 @@ class NumpyBackend(Backend):
             )
         return HostProgram(jaxpr)
 
-    def lower(self, jaxpr: ClosedJaxpr, options: Mapping[str, Any]) -> str:
+    def lower(self, jaxpr: ClosedJaxpr, options: Mapping[str, Any], dialect: str) -> str:
         """The source of the generated function."""
         return generate(jaxpr).source

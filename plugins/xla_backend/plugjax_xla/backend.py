@@ -54,6 +54,7 @@ class XlaBackend(Backend):
     """
 
     name = "xla"
+    dialects = ("stablehlo", "hlo")
     # Elements of operands and results together, where compiled elementwise operations overtake
     # NumPy's: measured on float32 and two cores, for exp and tanh at 2**18 per array and for add
     # and mul at 2**20; sin and pow never do.
@@ -118,9 +119,12 @@ class XlaBackend(Backend):
         except RuntimeError as error:
             _raise_as_ours(error)
 
-    def lower(self, jaxpr: ClosedJaxpr, options: Mapping[str, Any]) -> str:
-        """The program as StableHLO text."""
-        return _lower(jaxpr, self._devices[0], options).as_text()
+    def lower(self, jaxpr: ClosedJaxpr, options: Mapping[str, Any], dialect: str) -> str:
+        """The program as StableHLO text, or as the HLO that XLA makes of it."""
+        lowered = _lower(jaxpr, self._devices[0], options)
+        if dialect == "hlo":
+            return pjrt.hlo_text(lowered.module)
+        return lowered.as_text(debug_info=bool(options.get("debug_info")))
 
     def compile(
         self, jaxpr: ClosedJaxpr, device: Device, options: Mapping[str, Any]
@@ -240,6 +244,7 @@ def _lower(jaxpr: ClosedJaxpr, device: Device, options: Mapping[str, Any]) -> Lo
         emit_host_call=functools.partial(_emit_host_call, _CALLBACK_TARGETS[device.kind]),
         donated=options.get("donated", ()),
         device_kind=device.kind,
+        locations=bool(options.get("debug_info")),
     )
 
 

@@ -37,15 +37,20 @@ def parse_module(source: bytes | str) -> Any:
     return _ir().Module.parse(source, make_context())
 
 
+def module_bytecode(module: Any) -> bytes:
+    """The module as MLIR bytecode."""
+    stream = io.BytesIO()
+    module.operation.write_bytecode(stream)
+    return stream.getvalue()
+
+
 def with_donated_parameters(module: Any, donated: Sequence[int]) -> Any:
     """A copy of ``module`` whose ``main`` offers the memory of these parameters to XLA.
 
     A parameter that already names its result (``tf.aliasing_output``) is left as it is.
     """
     ir = _ir()
-    bytecode = io.BytesIO()
-    module.operation.write_bytecode(bytecode)
-    copy = ir.Module.parse(bytecode.getvalue(), module.context)
+    copy = ir.Module.parse(module_bytecode(module), module.context)
     main = ir.SymbolTable(copy.operation)["main"]
     attributes = _parameter_attributes(main)
     with copy.context:

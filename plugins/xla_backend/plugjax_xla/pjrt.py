@@ -17,11 +17,11 @@ from plugjax_xla.fingerprint import cpu_fingerprint
 from plugjax_xla.host_callbacks import ArraySpec, HostArray, HostCallback, raise_original
 from plugjax_xla.host_views import PACKED_BITS, unpacked, viewed
 from plugjax_xla.jaxlib_shim import Aval, ClientUnavailable, jaxlib
-from plugjax_xla.mlir import parse_module, with_donated_parameters
+from plugjax_xla.mlir import module_bytecode, parse_module, with_donated_parameters
 
 __all__ = [
     "Buffer", "ClientUnavailable", "Option", "PjrtClient", "PjrtDevice", "PjrtExecutable",
-    "block_until_ready", "cpu_client", "cuda_client", "delete", "is_deleted", "is_ready",
+    "block_until_ready", "cpu_client", "cuda_client", "delete", "hlo_text", "is_deleted", "is_ready",
     "is_runtime_error", "to_dlpack",
 ]  # fmt: skip
 
@@ -68,6 +68,15 @@ def cuda_client() -> PjrtClient:
         ClientUnavailable: a package is missing or of another version, or there is no GPU.
     """
     return _interned(("cuda", 0), make_cuda_client)
+
+
+def hlo_text(module: Any) -> str:
+    """A StableHLO module as the HLO that XLA starts from."""
+    convert = jaxlib().extension.mlir.mlir_module_to_xla_computation
+    text: str = convert(
+        module_bytecode(module), use_tuple_args=False, return_tuple=False
+    ).as_hlo_text()
+    return text
 
 
 def _interned(key: tuple[str, int], make: Callable[[], Any]) -> PjrtClient:

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from plugjax.core import pytree
-from plugjax.core.array import aval_of
+from plugjax.core.array import as_array, aval_of
 from plugjax.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Var, eval_closed, memoise
 from plugjax.core.primitive import Primitive
 from plugjax.core.rules import RuleSet, impl, lowering, unfold_rule
@@ -29,7 +29,6 @@ from plugjax.core.transforms.python_calls import (
     ERASED,
     Structure,
     flat_call,
-    leaf_value,
     name_of,
     positions,
 )
@@ -92,7 +91,7 @@ def checkpoint(
         dynamic = tuple(x for i, x in enumerate(args) if i not in fixed)
         dynamic_kwargs = {k: v for k, v in kwargs.items() if k not in fixed_names}
         leaves, in_tree = pytree.flatten((dynamic, dynamic_kwargs))
-        operands = [leaf_value(x, "checkpoint") for x in leaves]
+        operands = [as_array(x, "checkpoint") for x in leaves]
         out = Structure()
 
         def call(positional: tuple[Any, ...], named: dict[str, Any]) -> Any:

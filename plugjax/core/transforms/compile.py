@@ -147,6 +147,8 @@ def compiled_call(jaxpr: ClosedJaxpr, placement: Placement, options: Mapping[str
     return Compiled(jaxpr, placement, options).call
 
 
-def lowered_text(jaxpr: ClosedJaxpr, backend: Backend, options: Mapping[str, Any]) -> str:
-    """The program in the form that a backend's compiler takes."""
-    return backend.lower(run_passes(jaxpr, backend.name), options)
+def lowered_text(
+    jaxpr: ClosedJaxpr, backend: Backend, options: Mapping[str, Any], dialect: str | None = None
+) -> str:
+    """The program in a form that a backend's compiler takes."""
+    return backend.lower(run_passes(jaxpr, backend.name), options, dialect or backend.dialects[0])

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from plugjax.core import dtypes, pytree
-from plugjax.core.array import aval_of
+from plugjax.core.array import as_array, aval_of
 from plugjax.core.errors import CustomJVPException
 from plugjax.core.jaxpr import JaxprEqn
 from plugjax.core.primitive import Primitive
@@ -23,13 +23,14 @@ from plugjax.core.transforms.dce import dce_rule, prune_outputs
 from plugjax.core.transforms.jvp import jvp_rule
 from plugjax.core.transforms.python_calls import (
     Callee,
+    CustomFunction,
     PythonCall,
+    SplitArguments,
     Structure,
+    UserRule,
     define_python_call,
     flat_call,
-    leaf_value,
     name_of,
-    positions,
     resolve_keywords,
     run,
 )
@@ -40,24 +41,7 @@ rules = RuleSet(__name__)
 custom_jvp_call_p = Primitive("custom_jvp_call", multiple_results=True, structured=True)
 
 
-class FlatJVP:
-    """A user's rule on flat sequences: ``(primals, tangents) -> (primals out, tangents out)``; compared by identity."""
-
-    __slots__ = ("name", "run")
-
-    def __init__(
-        self,
-        run: Callable[[Sequence[Any], Sequence[Any]], tuple[Sequence[Any], Sequence[Any]]],
-        name: str,
-    ) -> None:
-        self.run = run
-        self.name = name
-
-    def __repr__(self) -> str:
-        return self.name
-
-
-class custom_jvp:  # noqa: N801  # JAX's name
+class custom_jvp(CustomFunction):  # noqa: N801  # JAX's name
     """A function whose derivative is what :meth:`defjvp` says.
 
     Args:
@@ -85,19 +69,12 @@ class custom_jvp:  # noqa: N801  # JAX's name
     def __init__(
         self,
         fun: Callable[..., Any],
-        nondiff_argnums: Sequence[int] = (),
-        nondiff_argnames: Sequence[str] = (),
+        nondiff_argnums: int | Sequence[int] = (),
+        nondiff_argnames: str | Sequence[str] = (),
     ) -> None:
-        functools.update_wrapper(self, fun)
-        self.fun = fun
-        self.nondiff_argnums = positions(fun, nondiff_argnums, nondiff_argnames)
+        super().__init__(fun, nondiff_argnums, nondiff_argnames)
         self.jvp: Callable[..., Any] | None = None
         self.symbolic_zeros = False
-
-    def __getattr__(self, name: str) -> Any:
-        if name in ("fun", "__wrapped__"):
-            raise AttributeError(name)
-        return getattr(self.fun, name)
 
     def defjvp(self, jvp: Callable[..., Any], symbolic_zeros: bool = False) -> Callable[..., Any]:
         """State the derivative.
@@ -147,13 +124,12 @@ class custom_jvp:  # noqa: N801  # JAX's name
             for i in self.nondiff_argnums
             if i < len(values)
         }
-        leaves, in_tree = pytree.flatten(tuple(x for i, x in enumerate(values) if i not in fixed))
-        operands = [leaf_value(x, "custom_jvp") for x in leaves]
+        split = SplitArguments(values, fixed, "custom_jvp")
+        in_tree = split.in_tree
         out = Structure()
 
         def call(*dynamic: Any) -> Any:
-            given = iter(dynamic)
-            return self.fun(*(fixed[i] if i in fixed else next(given) for i in range(len(values))))
+            return self.fun(*split.joined(dynamic))
 
         def rule(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
             assert self.jvp is not None
@@ -165,9 +141,9 @@ class custom_jvp:  # noqa: N801  # JAX's name
             return _checked(result, name_of(self.jvp), name, out)
 
         outs = custom_jvp_call_p.bind(
-            *operands,
+            *split.leaves,
             call_jaxpr=PythonCall(flat_call(call, in_tree, out, "custom_jvp"), name),
-            jvp_jaxpr_fun=FlatJVP(rule, name_of(self.jvp)),
+            jvp_jaxpr_fun=UserRule(rule, name_of(self.jvp)),
             num_consts=0,
             symbolic_zeros=self.symbolic_zeros,
         )
@@ -201,7 +177,7 @@ def _checked(result: Any, rule: str, name: str, out: Structure) -> tuple[list[An
             f"structure as the function: {pytree.first_difference(out.tree, tree)}."
         )
     out.tree = tree
-    values = [leaf_value(y, rule) for y in primals]
+    values = [as_array(y, rule) for y in primals]
     for y, t, path in zip(values, tangents, pytree.paths(result[0]), strict=True):
         expected = aval_of(y).to_tangent_aval()
         found = t.aval if type(t) is Zero else aval_of(t)
@@ -230,7 +206,7 @@ def _jvp(
     primals: Sequence[Any],
     tangents: Sequence[Any],
     *,
-    jvp_jaxpr_fun: FlatJVP,
+    jvp_jaxpr_fun: UserRule,
     num_consts: int,
     symbolic_zeros: bool,
     call_jaxpr: Callee,
@@ -251,7 +227,7 @@ def _batching(
     dims: Sequence[int | None],
     *,
     call_jaxpr: Callee,
-    jvp_jaxpr_fun: FlatJVP,
+    jvp_jaxpr_fun: UserRule,
     num_consts: int,
     symbolic_zeros: bool,
 ) -> tuple[list[Any], list[int | None]]:
@@ -292,7 +268,7 @@ def _batching(
     outs = custom_jvp_call_p.bind(
         *args,
         call_jaxpr=PythonCall(call, f"vmap({name_of_callee(call_jaxpr)})"),
-        jvp_jaxpr_fun=FlatJVP(rule, f"vmap({jvp_jaxpr_fun})"),
+        jvp_jaxpr_fun=UserRule(rule, f"vmap({jvp_jaxpr_fun})"),
         num_consts=num_consts,
         symbolic_zeros=symbolic_zeros,
     )
@@ -339,7 +315,7 @@ def name_of_callee(callee: Callee) -> str:
 
 @rules.define(dce_rule, custom_jvp_call_p)
 def _dce(used: Sequence[bool], eqn: JaxprEqn) -> tuple[Sequence[bool], JaxprEqn]:
-    rule: FlatJVP = eqn.params["jvp_jaxpr_fun"]
+    rule: UserRule = eqn.params["jvp_jaxpr_fun"]
 
     def pruned(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         outs, dots = rule.run(primals, tangents)
@@ -351,7 +327,7 @@ def _dce(used: Sequence[bool], eqn: JaxprEqn) -> tuple[Sequence[bool], JaxprEqn]
     params = {
         **eqn.params,
         "call_jaxpr": prune_outputs(eqn.params["call_jaxpr"], tuple(used)),
-        "jvp_jaxpr_fun": FlatJVP(pruned, rule.name),
+        "jvp_jaxpr_fun": UserRule(pruned, rule.name),
     }
     outvars = [v for v, u in zip(eqn.outvars, used, strict=True) if u]
     return [True] * len(eqn.invars), eqn.replace(outvars=outvars, params=params)

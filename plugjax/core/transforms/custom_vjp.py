@@ -8,12 +8,11 @@ so derivatives of any order exist in reverse mode. ``vmap`` maps all three funct
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from plugjax.core import dtypes, pytree
-from plugjax.core.array import aval_of
+from plugjax.core.array import as_array, aval_of
 from plugjax.core.aval import ShapedArray
 from plugjax.core.errors import CustomVJPException, UnexpectedTracerError
 from plugjax.core.jaxpr import JaxprEqn
@@ -28,13 +27,14 @@ from plugjax.core.transforms.jvp import jvp_rule
 from plugjax.core.transforms.linearize import linearize_rule
 from plugjax.core.transforms.python_calls import (
     Callee,
+    CustomFunction,
     PythonCall,
+    SplitArguments,
     Structure,
+    UserRule,
     define_python_call,
     flat_call,
-    leaf_value,
     name_of,
-    positions,
     resolve_keywords,
     run,
 )
@@ -51,6 +51,9 @@ rules = RuleSet(__name__)
 custom_vjp_call_p = Primitive("custom_vjp_call", multiple_results=True, structured=True)
 custom_lin_p = Primitive("custom_lin", multiple_results=True, structured=True)
 
+# On flat sequences, ``fwd`` is (primals, perturbed) -> (outs, residuals, description of the residuals), and ``bwd`` is
+# (description, residuals, cotangents) -> cotangents, which may be symbolic zeros.
+
 
 class CustomVJPPrimal:
     """An argument of ``fwd`` under symbolic zeros: its value, and whether it is differentiated."""
@@ -62,33 +65,7 @@ class CustomVJPPrimal:
         self.perturbed = perturbed
 
 
-class FlatForward:
-    """``fwd`` on flat sequences: ``(primals, perturbed) -> (outs, residuals, description of the residuals)``."""
-
-    __slots__ = ("name", "run")
-
-    def __init__(self, run: Callable[..., tuple[Any, Any, Any]], name: str) -> None:
-        self.run = run
-        self.name = name
-
-    def __repr__(self) -> str:
-        return self.name
-
-
-class FlatBackward:
-    """``bwd`` on flat sequences: ``(description, residuals, cotangents) -> cotangents``, which may be symbolic zeros."""
-
-    __slots__ = ("name", "run")
-
-    def __init__(self, run: Callable[..., list[Any]], name: str) -> None:
-        self.run = run
-        self.name = name
-
-    def __repr__(self) -> str:
-        return self.name
-
-
-class custom_vjp:  # noqa: N801  # JAX's name
+class custom_vjp(CustomFunction):  # noqa: N801  # JAX's name
     """A function whose reverse derivative is what :meth:`defvjp` says.
 
     Args:
@@ -114,20 +91,13 @@ class custom_vjp:  # noqa: N801  # JAX's name
     def __init__(
         self,
         fun: Callable[..., Any],
-        nondiff_argnums: Sequence[int] = (),
-        nondiff_argnames: Sequence[str] = (),
+        nondiff_argnums: int | Sequence[int] = (),
+        nondiff_argnames: str | Sequence[str] = (),
     ) -> None:
-        functools.update_wrapper(self, fun)
-        self.fun = fun
-        self.nondiff_argnums = positions(fun, nondiff_argnums, nondiff_argnames)
+        super().__init__(fun, nondiff_argnums, nondiff_argnames)
         self.fwd: Callable[..., Any] | None = None
         self.bwd: Callable[..., Any] | None = None
         self.symbolic_zeros = False
-
-    def __getattr__(self, name: str) -> Any:
-        if name in ("fun", "__wrapped__"):
-            raise AttributeError(name)
-        return getattr(self.fun, name)
 
     def defvjp(
         self,
@@ -165,20 +135,16 @@ class custom_vjp:  # noqa: N801  # JAX's name
                     "nondiff_argnums as non-differentiable. Make it a differentiated argument, and give None for its "
                     "cotangent.",
                 )
-        leaves, in_tree = pytree.flatten(tuple(x for i, x in enumerate(values) if i not in fixed))
-        operands = [leaf_value(x, "custom_vjp") for x in leaves]
-        avals = [aval_of(x) for x in operands]
+        split = SplitArguments(values, fixed, "custom_vjp")
+        in_tree = split.in_tree
+        avals = [aval_of(x) for x in split.leaves]
         out = Structure()
-
-        def joined(dynamic: Sequence[Any]) -> list[Any]:
-            given = iter(dynamic)
-            return [fixed[i] if i in fixed else next(given) for i in range(len(values))]
 
         def fwd(primals: Sequence[Any], perturbed: Sequence[bool]) -> tuple[Any, Any, Any]:
             assert self.fwd is not None
             if self.symbolic_zeros:
                 primals = [CustomVJPPrimal(x, p) for x, p in zip(primals, perturbed, strict=True)]
-            result = self.fwd(*joined(pytree.unflatten(in_tree, primals)))
+            result = self.fwd(*split.joined(pytree.unflatten(in_tree, primals)))
             return _checked_forward(result, name_of(self.fwd), name, out)
 
         def bwd(res_tree: Any, residuals: Sequence[Any], cotangents: Sequence[Any]) -> list[Any]:
@@ -192,12 +158,12 @@ class custom_vjp:  # noqa: N801  # JAX's name
             return _checked_backward(result, in_tree, avals, name_of(self.bwd))
 
         outs = custom_vjp_call_p.bind(
-            *operands,
+            *split.leaves,
             call_jaxpr=PythonCall(
-                flat_call(lambda *xs: self.fun(*joined(xs)), in_tree, out, "custom_vjp"), name
+                flat_call(lambda *xs: self.fun(*split.joined(xs)), in_tree, out, "custom_vjp"), name
             ),
-            fwd_jaxpr_thunk=FlatForward(fwd, name_of(self.fwd)),
-            bwd=FlatBackward(bwd, name_of(self.bwd)),
+            fwd_jaxpr_thunk=UserRule(fwd, name_of(self.fwd)),
+            bwd=UserRule(bwd, name_of(self.bwd)),
             num_consts=0,
             symbolic_zeros=self.symbolic_zeros,
         )
@@ -220,8 +186,8 @@ def _checked_forward(result: Any, rule: str, name: str, out: Structure) -> tuple
     out.tree = tree
     residuals, res_tree = pytree.flatten(result[1])
     return (
-        [leaf_value(y, rule) for y in outs],
-        [leaf_value(r, rule) for r in residuals],
+        [as_array(y, rule) for y in outs],
+        [as_array(r, rule) for r in residuals],
         res_tree,
     )
 
@@ -261,7 +227,7 @@ def _checked_backward(
             )
         if type(bar) is not Zero and given.dtype != expected.dtype:
             bar = convert_element_type_p.bind(bar, new_dtype=expected.dtype, weak_type=False)
-        found.append(bar if type(bar) is Zero else leaf_value(bar, rule))
+        found.append(bar if type(bar) is Zero else as_array(bar, rule))
     return found
 
 
@@ -282,8 +248,8 @@ def _linearize(
     tangents: Sequence[Any],
     *,
     call_jaxpr: Callee,
-    fwd_jaxpr_thunk: FlatForward,
-    bwd: FlatBackward,
+    fwd_jaxpr_thunk: UserRule,
+    bwd: UserRule,
     num_consts: int,
     symbolic_zeros: bool,
 ) -> tuple[list[Any], list[Any]]:
@@ -322,7 +288,7 @@ for _kind in (batching_rule, impl, lowering):
 def _lin_transpose(
     cotangents: Sequence[Any],
     *operands: Any,
-    bwd: FlatBackward,
+    bwd: UserRule,
     description: Any,
     num_residuals: int,
     perturbed: tuple[bool, ...],
@@ -341,8 +307,8 @@ def _batching(
     dims: Sequence[int | None],
     *,
     call_jaxpr: Callee,
-    fwd_jaxpr_thunk: FlatForward,
-    bwd: FlatBackward,
+    fwd_jaxpr_thunk: UserRule,
+    bwd: UserRule,
     num_consts: int,
     symbolic_zeros: bool,
 ) -> tuple[list[Any], list[int | None]]:
@@ -400,8 +366,8 @@ def _batching(
     outs = custom_vjp_call_p.bind(
         *args,
         call_jaxpr=PythonCall(call, f"vmap({name_of_callee(call_jaxpr)})"),
-        fwd_jaxpr_thunk=FlatForward(forward, f"vmap({fwd_jaxpr_thunk})"),
-        bwd=FlatBackward(backward, f"vmap({bwd})"),
+        fwd_jaxpr_thunk=UserRule(forward, f"vmap({fwd_jaxpr_thunk})"),
+        bwd=UserRule(backward, f"vmap({bwd})"),
         num_consts=num_consts,
         symbolic_zeros=symbolic_zeros,
     )
@@ -420,8 +386,8 @@ def _of_operand(bar: Any, found: int | None, axis: Axis, dim: int | None) -> Any
 
 @rules.define(dce_rule, custom_vjp_call_p)
 def _dce(used: Sequence[bool], eqn: JaxprEqn) -> tuple[Sequence[bool], JaxprEqn]:
-    fwd: FlatForward = eqn.params["fwd_jaxpr_thunk"]
-    bwd: FlatBackward = eqn.params["bwd"]
+    fwd: UserRule = eqn.params["fwd_jaxpr_thunk"]
+    bwd: UserRule = eqn.params["bwd"]
     avals = [v.aval.to_tangent_aval() for v in eqn.outvars]
 
     def forward(primals: Sequence[Any], perturbed: Sequence[bool]) -> tuple[Any, Any, Any]:
@@ -431,13 +397,13 @@ def _dce(used: Sequence[bool], eqn: JaxprEqn) -> tuple[Sequence[bool], JaxprEqn]
     def backward(description: Any, residuals: Sequence[Any], bars: Sequence[Any]) -> list[Any]:
         given = iter(bars)
         full = [next(given) if u else Zero(a) for u, a in zip(used, avals, strict=True)]
-        return bwd.run(description, residuals, full)
+        return list(bwd.run(description, residuals, full))
 
     params = {
         **eqn.params,
         "call_jaxpr": prune_outputs(eqn.params["call_jaxpr"], tuple(used)),
-        "fwd_jaxpr_thunk": FlatForward(forward, fwd.name),
-        "bwd": FlatBackward(backward, bwd.name),
+        "fwd_jaxpr_thunk": UserRule(forward, fwd.name),
+        "bwd": UserRule(backward, bwd.name),
     }
     outvars = [v for v, u in zip(eqn.outvars, used, strict=True) if u]
     return [True] * len(eqn.invars), eqn.replace(outvars=outvars, params=params)

@@ -8,12 +8,11 @@ are then batched as they are.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from plugjax.core import pytree
-from plugjax.core.array import aval_of
+from plugjax.core.array import as_array, aval_of
 from plugjax.core.aval import ShapedArray
 from plugjax.core.errors import CustomJVPException
 from plugjax.core.primitive import Primitive
@@ -25,11 +24,12 @@ from plugjax.core.transforms.jvp import jvp_flat, jvp_rule, zero_tangent
 from plugjax.core.transforms.linearize import linearize_on_tape, linearize_rule
 from plugjax.core.transforms.python_calls import (
     Callee,
+    CustomFunction,
     PythonCall,
     Structure,
+    UserRule,
     define_python_call,
     flat_call,
-    leaf_value,
     name_of,
     resolve_keywords,
     run,
@@ -41,25 +41,11 @@ rules = RuleSet(__name__)
 
 custom_vmap_call_p = Primitive("custom_vmap_call", multiple_results=True, structured=True)
 
+# On flat sequences, a rule is (axis size, batched, values) -> (outs, batched), with batch axes in front.
 Flags = Sequence[bool]
 
 
-class FlatRule:
-    """A user's rule on flat sequences: ``(axis size, batched, values) -> (outs, batched)``, batch axes in front."""
-
-    __slots__ = ("name", "run")
-
-    def __init__(
-        self, run: Callable[[int, Flags, Sequence[Any]], tuple[list[Any], list[bool]]], name: str
-    ) -> None:
-        self.run = run
-        self.name = name
-
-    def __repr__(self) -> str:
-        return self.name
-
-
-class custom_vmap:  # noqa: N801  # JAX's name
+class custom_vmap(CustomFunction):  # noqa: N801  # JAX's name
     """A function whose ``vmap`` is what :meth:`def_vmap` says.
 
     Args:
@@ -84,14 +70,8 @@ class custom_vmap:  # noqa: N801  # JAX's name
     """
 
     def __init__(self, fun: Callable[..., Any]) -> None:
-        functools.update_wrapper(self, fun)
-        self.fun = fun
+        super().__init__(fun)
         self.vmap_rule: Callable[..., tuple[Any, Any]] | None = None
-
-    def __getattr__(self, name: str) -> Any:
-        if name in ("fun", "__wrapped__"):
-            raise AttributeError(name)
-        return getattr(self.fun, name)
 
     def def_vmap(self, vmap_rule: Callable[..., tuple[Any, Any]]) -> Callable[..., tuple[Any, Any]]:
         """State how the function is mapped.
@@ -125,9 +105,9 @@ class custom_vmap:  # noqa: N801  # JAX's name
             return _checked(result, name_of(self.vmap_rule), name, out)
 
         outs = custom_vmap_call_p.bind(
-            *[leaf_value(x, "custom_vmap") for x in leaves],
+            *[as_array(x, "custom_vmap") for x in leaves],
             call_jaxpr=PythonCall(flat_call(self.fun, in_tree, out, "custom_vmap"), name),
-            rule=FlatRule(rule, name_of(self.vmap_rule)),
+            rule=UserRule(rule, name_of(self.vmap_rule)),
             num_consts=0,
         )
         return pytree.unflatten(out.tree, outs)
@@ -152,7 +132,7 @@ def _checked(result: Any, rule: str, name: str, out: Structure) -> tuple[list[An
             f"function {name}: {pytree.first_difference(out.tree, tree)}."
         )
     out.tree = tree
-    return [leaf_value(y, rule) for y in outs], [bool(f) for f in flags]
+    return [as_array(y, rule) for y in outs], [bool(f) for f in flags]
 
 
 define_python_call(rules, custom_vmap_call_p)
@@ -165,7 +145,7 @@ def _batching(
     dims: Sequence[int | None],
     *,
     call_jaxpr: Callee,
-    rule: FlatRule,
+    rule: UserRule,
     num_consts: int,
 ) -> tuple[list[Any], list[int | None]]:
     if any(d is not None for d in dims[:num_consts]):
@@ -203,7 +183,7 @@ def _jvp(
     tangents: Sequence[Any],
     *,
     call_jaxpr: Callee,
-    rule: FlatRule,
+    rule: UserRule,
     num_consts: int,
 ) -> tuple[list[Any], list[Any]]:
     count = len(primals)
@@ -226,7 +206,7 @@ def _jvp(
         *primals,
         *(tangents[i] for i in kept),
         call_jaxpr=PythonCall(derivative, f"jvp({name_of_callee(call_jaxpr)})"),
-        rule=FlatRule(derived, f"jvp({rule})"),
+        rule=UserRule(derived, f"jvp({rule})"),
         num_consts=num_consts,
     )
     half = len(results) // 2
@@ -234,7 +214,7 @@ def _jvp(
 
 
 def _derivative_of_rule(
-    rule: FlatRule,
+    rule: UserRule,
     axis: Axis,
     batched: Flags,
     values: Sequence[Any],
@@ -255,7 +235,7 @@ def _derivative_of_rule(
     def ruled(*primals: Any) -> list[Any]:
         outs, flags = rule.run(axis.size, shared, primals)
         rule_flags[:] = flags
-        return outs
+        return list(outs)
 
     def both(*xs: Any) -> list[Any]:
         directions: list[Any] = [zero_tangent(x) for x in xs[:count]]

@@ -91,5 +91,4 @@ def _constants(jaxpr: ClosedJaxpr, pruned: Jaxpr) -> list[Any]:
 
 def dce(jaxpr: ClosedJaxpr) -> ClosedJaxpr:
     """The pass: all outputs and all inputs stay."""
-    pruned, _ = prune(jaxpr.jaxpr, [True] * len(jaxpr.jaxpr.outvars), keep_inputs=True)
-    return ClosedJaxpr(pruned, _constants(jaxpr, pruned))
+    return prune_outputs(jaxpr, (True,) * len(jaxpr.jaxpr.outvars))

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from plugjax.core import dtypes, pytree
-from plugjax.core.array import Array, as_array, aval_of, from_host
+from plugjax.core.array import as_array, aval_of, from_host
 from plugjax.core.jaxpr import ClosedJaxpr, eval_closed
 from plugjax.core.trace import Tracer
 from plugjax.core.tracebacks import api_boundary
@@ -23,16 +23,12 @@ from plugjax.core.transforms.transpose import UndefinedPrimal, backward, transpo
 from plugjax.core.vocabulary import Zero, instantiate, zeros
 
 
-def _value(x: Any, who: str) -> Any:
-    return x if type(x) is Array or isinstance(x, Tracer) else as_array(x, who)
-
-
 def _flatten_call(
     fun: Callable[..., Any], trees: tuple[Any, ...], who: str, has_aux: bool = False
 ) -> tuple[list[Any], Any, Callable[..., list[Any]], list[Any]]:
     """Leaves, their structure, the function on leaves, and a list that will hold (out_tree, aux)."""
     leaves, in_tree = pytree.flatten(trees)
-    values = [_value(x, who) for x in leaves]
+    values = [as_array(x, who) for x in leaves]
     box: list[Any] = []
 
     def flat(*xs: Any) -> list[Any]:
@@ -46,7 +42,7 @@ def _flatten_call(
             result, aux = result
         outs, out_tree = pytree.flatten(result)
         box[:] = [out_tree, aux]
-        return [_value(y, who) for y in outs]
+        return [as_array(y, who) for y in outs]
 
     return values, in_tree, flat, box
 
@@ -129,7 +125,7 @@ def _tangent(primal: Any, tangent: Any, path: str) -> Any:
             f"jvp called with different primal and tangent shapes; got primal shape {expected.shape} and tangent shape "
             f"{found.shape} at argument {path}"
         )
-    return _value(tangent, "jvp")
+    return as_array(tangent, "jvp")
 
 
 def _check_consistent(primal: Any, tangent: Any, path: str) -> None:
@@ -190,7 +186,7 @@ def _cotangent(out: Any, bar: Any, path: str) -> Any:
         )
     if found.dtype != expected.dtype:
         bar = expected.dtype.type(bar) if isinstance(bar, (int, float, complex)) else bar
-    return _value(bar, "vjp")
+    return as_array(bar, "vjp")
 
 
 @api_boundary
@@ -309,7 +305,7 @@ def linear_transpose(
     def flat(*xs: Any) -> list[Any]:
         outs, out_tree = pytree.flatten(fun(*pytree.unflatten(in_tree, xs)))
         box[:] = [out_tree]
-        return [_value(y, "linear_transpose") for y in outs]
+        return [as_array(y, "linear_transpose") for y in outs]
 
     program: ClosedJaxpr = stage(flat, avals, getattr(fun, "__name__", "function"))
     out_tree = box[0]
@@ -330,7 +326,7 @@ def linear_transpose(
                 )
         operands = [UndefinedPrimal(aval) for aval in avals]
         found_bars = transpose_flat(
-            lambda *xs: eval_closed(program, *xs), operands, [_value(b, "vjp") for b in bars]
+            lambda *xs: eval_closed(program, *xs), operands, [as_array(b, "vjp") for b in bars]
         )
         return pytree.unflatten(in_tree, [instantiate(b) for b in found_bars])
 

@@ -25,7 +25,7 @@ from plugjax.core.named_axes import Axis, bound_axes
 from plugjax.core.trace import Tracer, state
 from plugjax.core.tracebacks import api_boundary
 from plugjax.core.transforms import staging
-from plugjax.core.transforms.arguments import plan_arguments
+from plugjax.core.transforms.arguments import ArgumentPlan, plan_arguments
 from plugjax.core.transforms.cache_misses import explain_compilation, explain_trace
 from plugjax.core.transforms.call import jit_p
 from plugjax.core.transforms.compile import Compiled
@@ -286,11 +286,21 @@ class JitFunction:
         placement: Placement,
     ) -> _Compiled:
         traced = self._trace(in_tree, statics, avals)
-        plan = plan_arguments(traced.jaxpr, self._donated(in_tree, statics), self._keep_unused)
-        plan.warn()
-        options = {"name": self.__name__, "donated": plan.donated_inputs, **self._options}
+        plan, options = self._plan(traced.jaxpr, self._donated(in_tree, statics))
         compiled = Compiled(plan.program, placement, options)
         return _Compiled(plan.call(compiled.call), placement, traced.out_tree, plan.donated)
+
+    def _plan(
+        self, jaxpr: ClosedJaxpr, donated: Sequence[int]
+    ) -> tuple[ArgumentPlan, dict[str, Any]]:
+        """What of the arguments reaches the compiled program, and the options to compile it with."""
+        plan = plan_arguments(jaxpr, donated, self._keep_unused)
+        plan.warn()
+        return plan, {
+            "name": self.__name__,
+            "donated": plan.donated_inputs,
+            **self._options,
+        }
 
     def _donated(self, in_tree: Any, statics: Any) -> tuple[int, ...]:
         if not (self._donate_nums or self._donate_names) or is_checking():

@@ -111,7 +111,9 @@ def _words(
     source = eqn.source or state.source or user_source()
     if source is not None:
         lines.append(f"  at: {source}")
-    steps = [*around, *within, *(source.within if source is not None else ())]
+    steps = [*around, *within]
+    if source is not None:
+        steps += [*source.within, *source.scopes]
     if steps:
         words = (s if isinstance(s, str) else _batch_words(s.size, result, index) for s in steps)
         lines.append(f"  within: {' > '.join(words)}")

@@ -9,38 +9,51 @@ transformation comes that could want the rule.
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeAlias
 
 from plugjax.core import pytree
-from plugjax.core.array import Array, as_array, aval_of
+from plugjax.core.array import as_array, aval_of
 from plugjax.core.aval import ShapedArray
 from plugjax.core.jaxpr import ClosedJaxpr, JaxprEqn, eval_closed
 from plugjax.core.named_axes import axis_names_rule, free_axes
 from plugjax.core.primitive import Primitive
 from plugjax.core.rules import RuleSet, abstract_eval, impl, lowering, unfold_rule
-from plugjax.core.trace import Tracer, state
+from plugjax.core.trace import state
 from plugjax.core.transforms.simplify import erase_rule
 from plugjax.core.transforms.staging import open_constants, stage, stage_rule
 
 
-class PythonCall:
-    """A function of flat sequences, as a parameter of an equation; compared by identity.
+class FlatFunction:
+    """A user's function made one of flat sequences, as a parameter of an equation; compared by identity.
 
     Attributes:
-        run: takes one value per operand, gives a sequence of values.
+        run: the function.
         name: of the user's function.
     """
 
     __slots__ = ("name", "run")
 
-    def __init__(self, run: Callable[..., Sequence[Any]], name: str) -> None:
+    def __init__(self, run: Callable[..., Any], name: str) -> None:
         self.run = run
         self.name = name
 
     def __repr__(self) -> str:
         return self.name
+
+
+class PythonCall(FlatFunction):
+    """What an equation computes: ``run`` takes one value per operand and gives a sequence of values."""
+
+    __slots__ = ()
+
+
+class UserRule(FlatFunction):
+    """The user's rule of an equation for some transformation; the primitive says what ``run`` takes and gives."""
+
+    __slots__ = ()
 
 
 Callee: TypeAlias = PythonCall | ClosedJaxpr
@@ -101,9 +114,52 @@ def name_of(fun: Callable[..., Any]) -> str:
     return str(getattr(fun, "__name__", None) or type(fun).__name__)
 
 
-def leaf_value(x: Any, who: str) -> Any:
-    """An array or tracer from a leaf of a pytree."""
-    return x if type(x) is Array or isinstance(x, Tracer) else as_array(x, who)
+class CustomFunction:
+    """A user's function that stands for itself in programs, with rules of its own.
+
+    Attributes:
+        fun: the function.
+        nondiff_argnums: positions of the arguments that rules are given as they are.
+    """
+
+    def __init__(
+        self,
+        fun: Callable[..., Any],
+        nondiff_argnums: int | Sequence[int] = (),
+        nondiff_argnames: str | Sequence[str] = (),
+    ) -> None:
+        functools.update_wrapper(self, fun)  # type: ignore[arg-type]  # subclasses can be called
+        self.fun = fun
+        self.nondiff_argnums = positions(fun, nondiff_argnums, nondiff_argnames)
+
+    def __getattr__(self, name: str) -> Any:
+        if name in ("fun", "__wrapped__"):
+            raise AttributeError(name)
+        return getattr(self.fun, name)
+
+
+class SplitArguments:
+    """The arguments of one call: those that stay as they are, and leaves of the others.
+
+    Attributes:
+        fixed: arguments that stay as they are, by position.
+        leaves: of all others, flat.
+        in_tree: structure of the tuple of all others.
+    """
+
+    __slots__ = ("_count", "fixed", "in_tree", "leaves")
+
+    def __init__(self, values: Sequence[Any], fixed: dict[int, Any], who: str) -> None:
+        self.fixed = fixed
+        self._count = len(values)
+        dynamic = tuple(x for i, x in enumerate(values) if i not in fixed)
+        leaves, self.in_tree = pytree.flatten(dynamic)
+        self.leaves = [as_array(x, who) for x in leaves]
+
+    def joined(self, dynamic: Sequence[Any]) -> list[Any]:
+        """All arguments in their order."""
+        given = iter(dynamic)
+        return [self.fixed[i] if i in self.fixed else next(given) for i in range(self._count)]
 
 
 class Structure:
@@ -122,7 +178,7 @@ def flat_call(
 
     def call(*leaves: Any) -> list[Any]:
         found, out.tree = pytree.flatten(fun(*pytree.unflatten(in_tree, leaves)))
-        return [leaf_value(y, who) for y in found]
+        return [as_array(y, who) for y in found]
 
     return call
 
@@ -157,7 +213,7 @@ def resolve_keywords(
 
 
 def positions(
-    fun: Callable[..., Any], nums: Sequence[int], names: str | Sequence[str]
+    fun: Callable[..., Any], nums: int | Sequence[int], names: str | Sequence[str]
 ) -> tuple[int, ...]:
     """Sorted positions of the arguments that are given by position or by name."""
     chosen = {int(n) for n in ((nums,) if isinstance(nums, int) else nums)}

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 from plugjax.core import pytree
 from plugjax.core.array import as_array, transfer
 from plugjax.core.aval import ShapedArray, ShapeDtypeStruct
-from plugjax.core.backend import get_backend
+from plugjax.core.backend import backend_with_dialect
 from plugjax.core.device import Placement
 from plugjax.core.jaxpr import ClosedJaxpr
+from plugjax.core.operators import HasAval
 from plugjax.core.trace import Tracer
-from plugjax.core.transforms.arguments import plan_arguments
 from plugjax.core.transforms.compile import Compiled, lowered_text
 
 if TYPE_CHECKING:
@@ -21,25 +21,16 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class ArgInfo:
+class ArgInfo(HasAval):
     """What is known of an argument before it is there.
 
     Attributes:
+        aval: its aval.
         donated: whether its memory may be taken over.
     """
 
-    _aval: ShapedArray
+    aval: ShapedArray
     donated: bool
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Sizes of the axes."""
-        return self._aval.shape
-
-    @property
-    def dtype(self) -> Any:
-        """The dtype."""
-        return self._aval.dtype
 
 
 class MemoryStats(dict[str, int]):
@@ -115,13 +106,7 @@ class Lowered:
         function = traced._function
         self._traced = traced
         self._placement = placement
-        self._plan = plan_arguments(traced.jaxpr, traced._donated, function._keep_unused)
-        self._plan.warn()
-        self._options: dict[str, Any] = {
-            "name": function.__name__,
-            "donated": self._plan.donated_inputs,
-            **function._options,
-        }
+        self._plan, self._options = function._plan(traced.jaxpr, traced._donated)
         self.in_tree = traced.in_tree
         self.out_tree = traced.out_tree
         self.args_info = traced.args_info
@@ -140,18 +125,18 @@ class Lowered:
         """The program in the form that the backend's compiler takes: StableHLO text, or generated Python for NumPy.
 
         Args:
-            dialect: ``"stablehlo"``, for which XLA stands in for NumPy, or ``None``.
-            debug_info: accepted as in JAX; programs are lowered without locations.
+            dialect: ``"stablehlo"``, ``"hlo"`` or another form that some installed backend writes; the device's own
+                backend is asked first. ``None`` for that backend's usual one.
+            debug_info: whether to write where in the user's program each operation comes from, with the names of
+                the scopes around it.
 
         Raises:
-            ValueError: another dialect.
+            ValueError: no installed backend writes the dialect.
         """
-        if dialect not in (None, "stablehlo"):
-            raise ValueError(f"unknown dialect: {dialect}")
-        backend = self._placement.backend
-        if dialect == "stablehlo" and backend.name == "numpy":
-            backend = get_backend("xla")
-        return lowered_text(self._plan.program, backend, self._options)
+        backend = backend_with_dialect(dialect, self._placement.backend)
+        return lowered_text(
+            self._plan.program, backend, {**self._options, "debug_info": debug_info}, dialect
+        )
 
     def compiler_ir(self, dialect: str | None = None) -> Any:
         """The text of the program: see :meth:`as_text`."""

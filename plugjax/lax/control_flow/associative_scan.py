@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any
 
 from plugjax.core import pytree
-from plugjax.lax.control_flow.bodies import value
+from plugjax.core.array import as_array
 from plugjax.lax.joining import concatenate
 from plugjax.lax.shape import expand_dims, reshape, rev
 from plugjax.lax.slicing import slice_in_dim
@@ -50,7 +50,7 @@ def associative_scan(
     leaves, tree = pytree.flatten(elems)
     if not leaves:
         raise IndexError("lax.associative_scan: elems has no arrays to scan.")
-    values = [value(x, "associative_scan") for x in leaves]
+    values = [as_array(x, "associative_scan") for x in leaves]
     ndim = values[0].aval.ndim
     if not -ndim <= axis < ndim:
         raise ValueError(f"axis {axis} is out of bounds for array of dimension {ndim}")

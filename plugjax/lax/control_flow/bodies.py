@@ -6,18 +6,13 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from plugjax.core import dtypes, pytree
-from plugjax.core.array import Array, as_array
+from plugjax.core.array import as_array
 from plugjax.core.aval import ShapedArray
 from plugjax.core.config import config
 from plugjax.core.jaxpr import ClosedJaxpr
 from plugjax.core.trace import Tracer
 from plugjax.core.transforms.staging import open_constants, stage
 from plugjax.core.vocabulary import convert_element_type_p
-
-
-def value(x: Any, who: str) -> Any:
-    """An array or tracer from an array-like."""
-    return x if type(x) is Array or isinstance(x, Tracer) else as_array(x, who)
 
 
 def trace_body(
@@ -33,7 +28,7 @@ def trace_body(
     def flat(*xs: Any) -> list[Any]:
         nonlocal out_tree
         outs, out_tree = pytree.flatten(fun(*pytree.unflatten(in_tree, xs)))
-        return [value(y, who) for y in outs]
+        return [as_array(y, who) for y in outs]
 
     program = stage(flat, avals, f"{who} of {getattr(fun, '__name__', 'a function')}")
     opened, constants = open_constants(program)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from plugjax.core import dtypes, pytree
-from plugjax.core.array import aval_of
+from plugjax.core.array import as_array, aval_of
 from plugjax.core.aval import ShapedArray
 from plugjax.core.jaxpr import ClosedJaxpr, JaxprEqn, eval_closed, memoise
 from plugjax.core.primitive import Primitive
@@ -30,7 +30,7 @@ from plugjax.core.transforms.transpose import (
 )
 from plugjax.core.vocabulary import Zero, broadcast_in_dim_p, convert_element_type_p, zeros
 from plugjax.lax.comparison import ne
-from plugjax.lax.control_flow.bodies import is_concrete, runs_as_python, trace_body, value
+from plugjax.lax.control_flow.bodies import is_concrete, runs_as_python, trace_body
 from plugjax.lax.effects import any_has, io_effect, ordered_io_effect
 from plugjax.lax.selection import clamp, select_n
 
@@ -119,7 +119,7 @@ def switch(
         raise TypeError("lax.switch: branches argument should be a sequence of callables.")
     operands = _operands(operands, operand)
     try:
-        index = value(index, "switch")
+        index = as_array(index, "switch")
     except TypeError:
         raise TypeError(f"Index type must be an integer, got {index}.") from None
     if index.aval.shape:
@@ -157,7 +157,7 @@ def _predicate(pred: Any) -> Any:
     if isinstance(pred, (list, tuple)):
         raise TypeError(f"Pred must be a scalar, got {pred} of type {type(pred)}.")
     try:
-        pred = value(pred, "cond")
+        pred = as_array(pred, "cond")
     except TypeError:
         raise TypeError(f"Pred type must be either boolean or number, got {pred}.") from None
     if pred.aval.shape:
@@ -177,7 +177,7 @@ def _branch(
     who: str,
 ) -> Any:
     leaves, in_tree = pytree.flatten(operands)
-    args = [value(x, who) for x in leaves]
+    args = [as_array(x, who) for x in leaves]
     traced = [trace_body(f, in_tree, [x.aval for x in args], who) for f in functions]
     _, _, tree = traced[0]
     for name, (_, _, other) in zip(names, traced, strict=True):

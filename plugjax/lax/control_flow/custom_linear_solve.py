@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from plugjax.core import pytree
-from plugjax.core.array import aval_of
+from plugjax.core.array import as_array, aval_of
 from plugjax.core.aval import ShapedArray
 from plugjax.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Var, eval_closed
 from plugjax.core.primitive import Primitive
@@ -27,7 +27,7 @@ from plugjax.core.transforms.transpose import (
 )
 from plugjax.core.vocabulary import Zero, add_any, instantiate
 from plugjax.lax.arithmetic import neg
-from plugjax.lax.control_flow.bodies import check_tree, trace_body, value
+from plugjax.lax.control_flow.bodies import check_tree, trace_body
 
 rules = RuleSet(__name__)
 
@@ -78,7 +78,7 @@ def custom_linear_solve(
     if transpose_solve is None and symmetric:
         transpose_solve = solve
     leaves, tree = pytree.flatten(b)
-    b_flat = [value(x, "custom_linear_solve") for x in leaves]
+    b_flat = [as_array(x, "custom_linear_solve") for x in leaves]
     avals = [x.aval for x in b_flat]
     in_tree = pytree.structure((b,))
 

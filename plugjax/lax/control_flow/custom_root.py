@@ -12,13 +12,13 @@ from functools import partial
 from typing import Any
 
 from plugjax.core import pytree
-from plugjax.core.array import aval_of
+from plugjax.core.array import as_array, aval_of
 from plugjax.core.jaxpr import ClosedJaxpr, eval_closed
 from plugjax.core.transforms.custom_jvp import custom_jvp
 from plugjax.core.transforms.grad import linearize
 from plugjax.core.vocabulary import zeros
 from plugjax.lax.arithmetic import neg
-from plugjax.lax.control_flow.bodies import check_tree, trace_body, value
+from plugjax.lax.control_flow.bodies import check_tree, trace_body
 
 
 def custom_root(
@@ -56,7 +56,7 @@ def custom_root(
         Array(0.25, dtype=float32, weak_type=True)
     """
     leaves, tree = pytree.flatten(initial_guess)
-    guess = [value(x, "custom_root") for x in leaves]
+    guess = [as_array(x, "custom_root") for x in leaves]
     avals = [x.aval for x in guess]
     one = pytree.structure((initial_guess,))
     function, function_consts, out_tree = trace_body(f, one, avals, "custom_root")

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from plugjax.core.array import scalar_aval
+from plugjax.core.array import as_array, scalar_aval
 from plugjax.core.aval import ShapedArray
 from plugjax.core.trace import Tracer
 from plugjax.core.vocabulary import convert_element_type_p
 from plugjax.lax.arithmetic import add
 from plugjax.lax.comparison import lt
-from plugjax.lax.control_flow.bodies import runs_as_python, value
+from plugjax.lax.control_flow.bodies import runs_as_python
 from plugjax.lax.control_flow.python_loops import python_fori
 from plugjax.lax.control_flow.scan import scan
 from plugjax.lax.control_flow.while_loop import while_loop
@@ -73,7 +73,7 @@ def fori_loop(
     """
     if not callable(body_fun):
         raise TypeError("lax.fori_loop: body_fun argument should be callable.")
-    first, last = value(lower, "fori_loop"), value(upper, "fori_loop")
+    first, last = as_array(lower, "fori_loop"), as_array(upper, "fori_loop")
     dtype, weak = _common_type(first.aval, last.aval)
     start, stop = _known(lower), _known(upper)
     if start is not None and stop is not None:

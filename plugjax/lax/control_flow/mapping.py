@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from plugjax.core import pytree
+from plugjax.core.array import as_array
 from plugjax.core.transforms.batching import vmap
-from plugjax.lax.control_flow.bodies import value
 from plugjax.lax.control_flow.scan import leading_size, scan
 from plugjax.lax.joining import concatenate
 from plugjax.lax.shape import reshape
@@ -39,7 +39,7 @@ def map(f: Callable[[Any], Any], xs: Any, *, batch_size: int | None = None) -> A
         _, ys = scan(lambda _, x: ((), f(x)), (), xs)
         return ys
     leaves, tree = pytree.flatten(xs)
-    values = [value(x, "map") for x in leaves]
+    values = [as_array(x, "map") for x in leaves]
     length = leading_size(values, None, xs)
     blocks, rest = divmod(length, batch_size) if batch_size else (0, length)
     parts = []

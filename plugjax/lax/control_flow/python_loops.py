@@ -13,10 +13,9 @@ from typing import Any
 import numpy as np
 
 from plugjax.core import pytree
-from plugjax.core.array import Array, default_placement
+from plugjax.core.array import Array, as_array, default_placement
 from plugjax.core.aval import ShapedArray, physical_aval
 from plugjax.core.enclosing import describe_frames
-from plugjax.lax.control_flow.bodies import value
 from plugjax.lax.joining import concatenate
 from plugjax.lax.shape import expand_dims
 from plugjax.lax.slicing import index_in_dim
@@ -24,7 +23,7 @@ from plugjax.lax.slicing import index_in_dim
 
 def arrays(tree: Any, who: str) -> Any:
     """A pytree with its leaves as arrays or tracers."""
-    return pytree.tree_map(lambda x: value(x, who), tree)
+    return pytree.tree_map(lambda x: as_array(x, who), tree)
 
 
 def python_scan(
@@ -99,11 +98,11 @@ def _stacked(ys: list[Any]) -> Any:
     """The steps' results, a pytree each, as one pytree of arrays with a leading axis."""
     first, tree = pytree.flatten(ys[0])
     if tree.is_leaf():
-        return stack([value(y, "scan") for y in ys])
+        return stack([as_array(y, "scan") for y in ys])
     if not first:
         return ys[0]
     columns = zip(*[tree.flatten_up_to(y) for y in ys], strict=True)
-    return tree.unflatten(stack([value(y, "scan") for y in column]) for column in columns)
+    return tree.unflatten(stack([as_array(y, "scan") for y in column]) for column in columns)
 
 
 def stack(values: Sequence[Any]) -> Any:

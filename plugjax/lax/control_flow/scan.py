@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from plugjax.core import dtypes, pytree
-from plugjax.core.array import aval_of
+from plugjax.core.array import as_array, aval_of
 from plugjax.core.aval import ShapedArray
 from plugjax.core.errors import ConcretizationTypeError
 from plugjax.core.jaxpr import ClosedJaxpr, JaxprEqn, Literal, eval_closed, memoise
@@ -36,7 +36,6 @@ from plugjax.lax.control_flow.bodies import (
     promote_weak_carry,
     runs_as_python,
     trace_body,
-    value,
 )
 from plugjax.lax.control_flow.python_loops import python_scan
 from plugjax.lax.control_flow.while_loop import _fixpoint
@@ -87,12 +86,12 @@ def scan(
     if not callable(f):
         raise TypeError("lax.scan: f argument should be a callable.")
     xs_leaves, xs_tree = pytree.flatten(xs)
-    xs_values = [value(x, "scan") for x in xs_leaves]
+    xs_values = [as_array(x, "scan") for x in xs_leaves]
     steps = leading_size(xs_values, length, xs)
     if runs_as_python():
         return python_scan(f, init, xs_values, xs_tree, steps, reverse)
     init_leaves, carry_tree = pytree.flatten(init)
-    carry = [value(x, "scan") for x in init_leaves]
+    carry = [as_array(x, "scan") for x in init_leaves]
     x_avals = [x.aval.update(shape=x.aval.shape[1:]) for x in xs_values]
     in_tree = pytree.structure((init, pytree.unflatten(xs_tree, xs_values)))
     while True:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from plugjax.core import dtypes, pytree
-from plugjax.core.array import aval_of
+from plugjax.core.array import as_array, aval_of
 from plugjax.core.aval import ShapedArray
 from plugjax.core.errors import ConcretizationTypeError
 from plugjax.core.jaxpr import ClosedJaxpr, eval_closed, memoise
@@ -28,7 +28,6 @@ from plugjax.lax.control_flow.bodies import (
     promote_weak_carry,
     runs_as_python,
     trace_body,
-    value,
 )
 from plugjax.lax.control_flow.python_loops import python_while
 from plugjax.lax.effects import any_has, io_effect, ordered_io_effect
@@ -70,7 +69,7 @@ def while_loop(
             # A transformation hides the condition's value: the loop is one primitive then.
             pass
     leaves, tree = pytree.flatten(init_val)
-    init = [value(x, "while_loop") for x in leaves]
+    init = [as_array(x, "while_loop") for x in leaves]
     in_tree = pytree.structure((init_val,))
     while True:
         avals = [x.aval for x in init]
