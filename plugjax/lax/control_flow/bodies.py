@@ -9,7 +9,7 @@ from plugjax.core import dtypes, pytree
 from plugjax.core.array import as_array
 from plugjax.core.aval import ShapedArray
 from plugjax.core.config import config
-from plugjax.core.jaxpr import ClosedJaxpr
+from plugjax.core.jaxpr import ClosedJaxpr, eval_closed
 from plugjax.core.trace import Tracer
 from plugjax.core.transforms.staging import open_constants, stage
 from plugjax.core.vocabulary import convert_element_type_p
@@ -67,6 +67,40 @@ def promote_weak_carry(
                 changed = True
         result.append(x)
     return result, changed
+
+
+def fixpoint(start: Sequence[bool], step: Callable[[Sequence[bool]], Sequence[bool]]) -> list[bool]:
+    """The least flags above ``start`` that a loop body keeps."""
+    flags = list(start)
+    while True:
+        found = [a or b for a, b in zip(flags, step(flags), strict=True)]
+        if found == flags:
+            return flags
+        flags = found
+
+
+def taking(
+    keep: Sequence[bool],
+    avals: Sequence[ShapedArray],
+    program: ClosedJaxpr,
+    read: Sequence[bool],
+) -> ClosedJaxpr:
+    """A pruned program that takes more inputs than it reads.
+
+    Args:
+        keep: which of the inputs before pruning it is to take; all that it reads are among them.
+        avals: of the inputs before pruning.
+        program: the pruned program.
+        read: which of the inputs before pruning it takes.
+    """
+    if list(keep) == list(read):
+        return program
+    taken = [(a, r) for a, k, r in zip(avals, keep, read, strict=True) if k]
+
+    def call(*xs: Any) -> list[Any]:
+        return eval_closed(program, *(x for x, (_, r) in zip(xs, taken, strict=True) if r))
+
+    return stage(call, [a for a, _ in taken], program.jaxpr.debug_name)
 
 
 def check_carry(

@@ -30,7 +30,7 @@ from plugjax.core.transforms.transpose import (
 )
 from plugjax.core.vocabulary import Zero, broadcast_in_dim_p, convert_element_type_p, zeros
 from plugjax.lax.comparison import ne
-from plugjax.lax.control_flow.bodies import is_concrete, runs_as_python, trace_body
+from plugjax.lax.control_flow.bodies import is_concrete, runs_as_python, taking, trace_body
 from plugjax.lax.effects import any_has, io_effect, ordered_io_effect
 from plugjax.lax.selection import clamp, select_n
 
@@ -415,23 +415,8 @@ def _cond_dce(used: Sequence[bool], eqn: JaxprEqn) -> tuple[Sequence[bool], Jaxp
     branches = eqn.params["branches"]
     pruned = [prune_closed(b, tuple(used)) for b in branches]
     needed = _union(n for _, n in pruned)
-    programs = tuple(_take(b, p, n, needed) for b, (p, n) in zip(branches, pruned, strict=True))
+    programs = tuple(taking(needed, branches[0].in_avals, p, n) for p, n in pruned)
     invars = [eqn.invars[0], *(v for v, n in zip(eqn.invars[1:], needed, strict=True) if n)]
     outvars = [v for v, u in zip(eqn.outvars, used, strict=True) if u]
     params = {**eqn.params, "branches": programs}
     return [True, *needed], eqn.replace(invars=invars, outvars=outvars, params=params)
-
-
-def _take(
-    whole: ClosedJaxpr, pruned: ClosedJaxpr, own: Sequence[bool], needed: Sequence[bool]
-) -> ClosedJaxpr:
-    """A pruned branch that takes all operands that any branch needs."""
-    if list(own) == list(needed):
-        return pruned
-    avals = [a for a, n in zip(whole.in_avals, needed, strict=True) if n]
-    positions = [o for o, n in zip(own, needed, strict=True) if n]
-
-    def call(*xs: Any) -> list[Any]:
-        return eval_closed(pruned, *(x for x, o in zip(xs, positions, strict=True) if o))
-
-    return stage(call, avals, whole.jaxpr.debug_name)

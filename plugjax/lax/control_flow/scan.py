@@ -33,12 +33,13 @@ from plugjax.core.transforms.transpose import (
 from plugjax.core.vocabulary import Zero, add_any, instantiate, moveaxis, zeros
 from plugjax.lax.control_flow.bodies import (
     check_carry,
+    fixpoint,
     promote_weak_carry,
     runs_as_python,
+    taking,
     trace_body,
 )
 from plugjax.lax.control_flow.python_loops import python_scan
-from plugjax.lax.control_flow.while_loop import _fixpoint
 
 rules = RuleSet(__name__)
 
@@ -236,7 +237,7 @@ def _scan_jvp(
     def forced(carry: Sequence[bool]) -> list[bool]:
         return [*carry, *(False,) * ys]
 
-    carry_nz = _fixpoint(
+    carry_nz = fixpoint(
         init_nz,
         lambda nz: jvp_jaxpr(jaxpr, [*consts_nz, *nz, *xs_nz], forced(nz))[1][:num_carry],
     )
@@ -355,7 +356,7 @@ def _scan_linearize(
     def forced(carry: Sequence[bool]) -> list[bool]:
         return [*carry, *(False,) * ys]
 
-    carry_nz = _fixpoint(
+    carry_nz = fixpoint(
         init_nz,
         lambda nz: linearize_jaxpr(jaxpr, [*consts_nz, *nz, *xs_nz], forced(nz)).nonzero_out[
             :num_carry
@@ -557,7 +558,7 @@ def _scan_batching(
     def batched(carry: Sequence[bool]) -> tuple[ClosedJaxpr, list[bool]]:
         return batch_jaxpr(jaxpr, axis, [*consts_b, *carry, *xs_b], [*carry, *(False,) * ys])
 
-    carry_b = _fixpoint(init_b, lambda b: batched(b)[1][:num_carry])
+    carry_b = fixpoint(init_b, lambda b: batched(b)[1][:num_carry])
     program, out_b = batched(carry_b)
     consts, init, xs = _parts(args, num_consts, num_carry)
     consts_d, init_d, xs_d = _parts(dims, num_consts, num_carry)
@@ -581,34 +582,23 @@ def _scan_batching(
 def _scan_dce(used: Sequence[bool], eqn: JaxprEqn) -> tuple[Sequence[bool], JaxprEqn | None]:
     jaxpr: ClosedJaxpr = eqn.params["jaxpr"]
     num_consts, num_carry = eqn.params["num_consts"], eqn.params["num_carry"]
-    carry_used = list(used[:num_carry])
-    while True:
-        program, needed = prune_closed(jaxpr, (*carry_used, *used[num_carry:]))
-        carry_needed = needed[num_consts : num_consts + num_carry]
-        grown = [a or b for a, b in zip(carry_used, carry_needed, strict=True)]
-        if grown == carry_used:
-            break
-        carry_used = grown
+    ys_used, end = used[num_carry:], num_consts + num_carry
+    carry_used = fixpoint(
+        used[:num_carry],
+        lambda kept: prune_closed(jaxpr, (*kept, *ys_used))[1][num_consts:end],
+    )
+    program, needed = prune_closed(jaxpr, (*carry_used, *ys_used))
     # A carry that is used but not read must stay an input of the body.
     keep = [
         *needed[:num_consts],
         *carry_used,
-        *needed[num_consts + num_carry :],
+        *needed[end:],
     ]
-    if keep != list(needed):
-        flags = [n for n, k in zip(needed, keep, strict=True) if k]
-        avals = [a for a, k in zip(jaxpr.in_avals, keep, strict=True) if k]
-        inner = program
-        program = stage(
-            lambda *xs: eval_closed(inner, *(x for x, f in zip(xs, flags, strict=True) if f)),
-            avals,
-            jaxpr.jaxpr.debug_name,
-        )
     invars = [v for v, k in zip(eqn.invars, keep, strict=True) if k]
-    outvars = [v for v, u in zip(eqn.outvars, [*carry_used, *used[num_carry:]], strict=True) if u]
+    outvars = [v for v, u in zip(eqn.outvars, [*carry_used, *ys_used], strict=True) if u]
     params = {
         **eqn.params,
-        "jaxpr": program,
+        "jaxpr": taking(keep, jaxpr.in_avals, program, needed),
         "num_consts": sum(needed[:num_consts]),
         "num_carry": sum(carry_used),
     }

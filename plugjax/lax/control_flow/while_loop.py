@@ -14,10 +14,11 @@ from plugjax.core import dtypes, pytree
 from plugjax.core.array import as_array, aval_of
 from plugjax.core.aval import ShapedArray
 from plugjax.core.errors import ConcretizationTypeError
-from plugjax.core.jaxpr import ClosedJaxpr, eval_closed, memoise
+from plugjax.core.jaxpr import ClosedJaxpr, JaxprEqn, eval_closed, memoise
 from plugjax.core.primitive import Primitive
 from plugjax.core.rules import RuleSet, abstract_eval
 from plugjax.core.transforms.batching import Axis, batch_jaxpr, batching_rule, materialize
+from plugjax.core.transforms.dce import dce_rule, prune_closed
 from plugjax.core.transforms.jvp import jvp_jaxpr, jvp_rule
 from plugjax.core.transforms.linearize import linearize_rule
 from plugjax.core.transforms.staging import stage
@@ -25,8 +26,10 @@ from plugjax.core.transforms.transpose import transpose_rule
 from plugjax.core.vocabulary import Zero, broadcast_in_dim_p, instantiate
 from plugjax.lax.control_flow.bodies import (
     check_carry,
+    fixpoint,
     promote_weak_carry,
     runs_as_python,
+    taking,
     trace_body,
 )
 from plugjax.lax.control_flow.python_loops import python_while
@@ -103,18 +106,6 @@ def _while_avals(*avals: ShapedArray, body_jaxpr: ClosedJaxpr, **_: Any) -> list
     return body_jaxpr.out_avals
 
 
-def _fixpoint(
-    start: Sequence[bool], step: Callable[[Sequence[bool]], Sequence[bool]]
-) -> list[bool]:
-    """The least flags above ``start`` that a loop body keeps."""
-    flags = list(start)
-    while True:
-        found = [a or b for a, b in zip(flags, step(flags), strict=True)]
-        if found == flags:
-            return flags
-        flags = found
-
-
 @rules.define(jvp_rule, while_p)
 def _while_jvp(
     primals: Sequence[Any],
@@ -133,7 +124,7 @@ def _while_jvp(
     )
     consts_dot, init_dot = tangents[cond_nconsts:split], tangents[split:]
     consts_nz = [type(t) is not Zero for t in consts_dot]
-    carry_nz = _fixpoint(
+    carry_nz = fixpoint(
         [type(t) is not Zero for t in init_dot],
         lambda nz: jvp_jaxpr(body_jaxpr, [*consts_nz, *nz], nz)[1],
     )
@@ -223,7 +214,7 @@ def _while_batching(
             return [True] * len(carry)
         return batch_jaxpr(body_jaxpr, axis, [*consts_b, *carry], carry)[1]
 
-    carry_b = _fixpoint(init_b, step)
+    carry_b = fixpoint(init_b, step)
     cond, _ = batch_jaxpr(cond_jaxpr, axis, [*cond_b, *carry_b])
     body, _ = batch_jaxpr(body_jaxpr, axis, [*consts_b, *carry_b], carry_b)
     moved = [
@@ -292,3 +283,30 @@ def _like(pred: Any, shape: tuple[int, ...]) -> Any:
     if len(shape) == 1:
         return pred
     return broadcast_in_dim_p.bind(pred, shape=shape, broadcast_dimensions=(0,))
+
+
+@rules.define(dce_rule, while_p)
+def _while_dce(used: Sequence[bool], eqn: JaxprEqn) -> tuple[Sequence[bool], JaxprEqn | None]:
+    cond, body = eqn.params["cond_jaxpr"], eqn.params["body_jaxpr"]
+    cond_nconsts, body_nconsts = eqn.params["cond_nconsts"], eqn.params["body_nconsts"]
+    condition, cond_needed = prune_closed(cond, (True,))
+    carry = fixpoint(
+        [u or n for u, n in zip(used, cond_needed[cond_nconsts:], strict=True)],
+        lambda kept: prune_closed(body, tuple(kept))[1][body_nconsts:],
+    )
+    if all(carry):
+        return [True] * len(eqn.invars), eqn
+    update, body_needed = prune_closed(body, tuple(carry))
+    # A carry that is used but not read must stay an input of both.
+    kept_cond = [*cond_needed[:cond_nconsts], *carry]
+    kept_body = [*body_needed[:body_nconsts], *carry]
+    keep = [*kept_cond[:cond_nconsts], *kept_body]
+    params = {
+        "cond_jaxpr": taking(kept_cond, cond.in_avals, condition, cond_needed),
+        "body_jaxpr": taking(kept_body, body.in_avals, update, body_needed),
+        "cond_nconsts": sum(kept_cond[:cond_nconsts]),
+        "body_nconsts": sum(kept_body[:body_nconsts]),
+    }
+    invars = [v for v, k in zip(eqn.invars, keep, strict=True) if k]
+    outvars = [v for v, k in zip(eqn.outvars, carry, strict=True) if k]
+    return keep, eqn.replace(invars=invars, outvars=outvars, params=params)
