@@ -160,3 +160,61 @@ def test_static_arguments():
     assert of(plugjax) == of(jax)
     with pytest.raises(plugjax.errors.TracerBoolConversionError):
         plugjax.checkpoint(lambda x: x if x > 0 else -x)(1.0)
+
+
+def whole_loop(j, np_, policy):
+    """The policy is about a loop over layers, and about a branch in each."""
+
+    def network(w, x):
+        def body(c, wi):
+            y = layer(j, np_)(wi, c)
+            y = j.lax.cond(y.sum() > 0, lambda z: np_.tanh(z @ z.T) @ z, lambda z: z @ wi, y)
+            return y, y.sum()
+
+        last, sums = j.lax.scan(body, x, w)
+        return (last**2).sum() + (sums**3).sum()
+
+    return j.checkpoint(network, policy=POLICIES[policy](j))
+
+
+@pytest.mark.parametrize("policy", ["none", "everything", "dots", "name", "other names"])
+def test_policies_within_loops_and_branches_against_jax(policy):
+    close(
+        *(
+            COMPOSITIONS["grad"](j, whole_loop(j, n, policy))
+            for j, n in ((plugjax, pnp), (jax, jnp))
+        )
+    )
+
+
+@pytest.mark.parametrize("composition", ["grad of grad", "vmap grad"])
+def test_policies_within_loops_compose(composition):
+    found, expected = (
+        COMPOSITIONS[composition](j, whole_loop(j, n, "dots"))
+        for j, n in ((plugjax, pnp), (jax, jnp))
+    )
+    close(found, expected)
+
+
+@pytest.mark.parametrize(
+    ("policy", "tanhs", "products"),
+    [
+        # By branch and layer: once forwards, once again; two products in the transpose for each of the four.
+        ("none", 4, 4 + 4 + 8),
+        ("dots", 4, 4 + 8),
+        ("everything", 2, 4 + 8),
+    ],
+)
+def test_what_a_loop_computes_twice(policy, tanhs, products):
+    from plugjax.core.transforms.compile import run_passes
+
+    gradient = plugjax.value_and_grad(whole_loop(plugjax, pnp, policy), (0, 1))
+    program = run_passes(plugjax.make_jaxpr(gradient)(W, X), "numpy")
+    assert computed(program, "tanh") == tanhs
+    assert computed(program, "dot_general") == products
+
+
+def test_a_loop_under_a_policy_on_backends(backend):
+    with plugjax.default_device(plugjax.devices(backend)[0]):
+        found = COMPOSITIONS["jit grad"](plugjax, whole_loop(plugjax, pnp, "dots"))
+    close(found, COMPOSITIONS["grad"](jax, whole_loop(jax, jnp, "none")))

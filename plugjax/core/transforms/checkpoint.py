@@ -18,12 +18,11 @@ from typing import Any
 
 from plugjax.core import pytree
 from plugjax.core.array import as_array, aval_of
-from plugjax.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Var, eval_closed, memoise
+from plugjax.core.jaxpr import ClosedJaxpr, JaxprEqn, eval_closed, memoise
 from plugjax.core.primitive import Primitive
 from plugjax.core.rules import RuleSet, impl, lowering, unfold_rule
 from plugjax.core.tracebacks import api_boundary
 from plugjax.core.transforms.call import define_call
-from plugjax.core.transforms.dce import prune_closed, prune_outputs
 from plugjax.core.transforms.linearize import LinearizedJaxpr, linearize_jaxpr, linearize_rule
 from plugjax.core.transforms.python_calls import (
     ERASED,
@@ -32,16 +31,14 @@ from plugjax.core.transforms.python_calls import (
     name_of,
     positions,
 )
-from plugjax.core.transforms.simplify import erase_rule, simplify
+from plugjax.core.transforms.remembering import Policy, split_residuals
+from plugjax.core.transforms.simplify import erase_rule
 from plugjax.core.transforms.staging import open_constants, stage
 from plugjax.core.vocabulary import Zero, optimization_barrier_p
 
 rules = RuleSet(__name__)
 
 checkpoint_p = Primitive("checkpoint", multiple_results=True, structured=True)
-
-# (primitive, *avals, **params) -> whether the results of the equation may be kept.
-Policy = Callable[..., Any]
 
 
 def checkpoint(
@@ -64,10 +61,6 @@ def checkpoint(
 
     Returns:
         A function with the arguments and results of ``fun``.
-
-    Differs from JAX:
-        A policy sees the equations of the function and of calls in it; what happens within a ``scan``, ``while_loop`` or
-        ``cond`` is kept or computed again as a whole.
 
     Example:
         >>> import plugjax, plugjax.numpy as jnp
@@ -176,7 +169,7 @@ def _remembering(
     """The programs ``x -> (y, saved)`` and ``(x, saved, x_dot) -> y_dot``; memoised."""
 
     def make() -> tuple[ClosedJaxpr, ClosedJaxpr]:
-        forward, again, saved = _split_by_policy(split.primal, count, policy)
+        forward, again, saved = split_residuals(split.primal, count, policy)
         inputs = len(split.primal.in_avals)
 
         def linear(*args: Any) -> list[Any]:
@@ -190,55 +183,3 @@ def _remembering(
 
     found: tuple[ClosedJaxpr, ClosedJaxpr] = memoise(split.primal, ("remembering", policy), make)
     return found
-
-
-def _split_by_policy(
-    program: ClosedJaxpr, count: int, policy: Policy | None
-) -> tuple[ClosedJaxpr, ClosedJaxpr, int]:
-    """Split ``x -> (y, r)`` into ``x -> (y, s)`` and ``(x, s) -> r`` for the values s that the policy saves.
-
-    Returns:
-        Both programs, and the number of values saved.
-    """
-    if policy is not None:
-        program = simplify(program)  # the policy sees through calls
-    inner = program.jaxpr
-    allowed: list[Var] = []
-    if policy is not None:
-        for eqn in inner.eqns:
-            if policy(eqn.primitive, *[v.aval for v in eqn.invars], **eqn.params) is True:
-                allowed.extend(eqn.outvars)
-    cut = set(allowed)
-    # What is saved need not be computed again.
-    again = Jaxpr(
-        inner.constvars,
-        [*inner.invars, *allowed],
-        inner.outvars[count:],
-        [e for e in inner.eqns if not (e.outvars and all(v in cut for v in e.outvars))],
-        inner.debug_name,
-    )
-    replay, needed = prune_closed(ClosedJaxpr(again, program.consts), (True,) * len(again.outvars))
-    keep = needed[len(inner.invars) :]
-    saved = [v for v, k in zip(allowed, keep, strict=True) if k]
-    again = Jaxpr(
-        replay.jaxpr.constvars,
-        [*inner.invars, *saved],
-        replay.jaxpr.outvars,
-        replay.eqns,
-        inner.debug_name,
-    )
-    forward = ClosedJaxpr(
-        Jaxpr(
-            inner.constvars,
-            inner.invars,
-            [*inner.outvars[:count], *saved],
-            inner.eqns,
-            inner.debug_name,
-        ),
-        program.consts,
-    )
-    return (
-        prune_outputs(forward, (True,) * (count + len(saved))),
-        ClosedJaxpr(again, replay.consts),
-        len(saved),
-    )
