@@ -8,7 +8,7 @@ copy their operand (a conversion to the dtype it has) are dropped.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -64,43 +64,63 @@ class _Writer:
     def read(atom: Any, env: dict[Var, Any]) -> Any:
         return atom if type(atom) is Literal else env.get(atom, atom)
 
-    def write(self, jaxpr: Jaxpr, env: dict[Var, Any]) -> None:
+    def write(self, jaxpr: Jaxpr, env: dict[Var, Any], inlined: bool = False) -> None:
+        """Write a program's equations.
+
+        Args:
+            jaxpr: the program.
+            env: what its variables are called here, where that differs.
+            inlined: whether the program may be written more than once, and so needs variables of its own each time.
+        """
+        replaced, seen = env.get, self.seen
         for eqn in jaxpr.eqns:
-            operands = [self.read(v, env) for v in eqn.invars]
-            if eqn.primitive.structured:
-                erase = self.erasing.get(eqn.primitive)
-                if erase is not None:
-                    self._inline(erase(eqn), operands, eqn, env)
+            primitive = eqn.primitive
+            operands = [v if type(v) is Literal else replaced(v, v) for v in eqn.invars]
+            if primitive.structured:
+                program = self._called(eqn)
+                if program is not None:
+                    self._inline(program, operands, eqn, env)
                     continue
                 eqn = eqn.replace(params={k: _simplified(v) for k, v in eqn.params.items()})
-            rule = self.inlining.get(eqn.primitive)
-            if rule is not None:
-                called = rule(eqn)
-                if len(called.jaxpr.eqns) <= INLINE_LIMIT:
-                    self._inline(called, operands, eqn, env)
-                    continue
-            if eqn.primitive is convert_element_type_p and _is_copy(operands[0], eqn):
+            elif primitive is convert_element_type_p and _is_copy(operands[0], eqn):
                 env[eqn.outvars[0]] = operands[0]
                 continue
-            folded = self._fold(eqn, operands)
-            if folded is not None:
-                env[eqn.outvars[0]] = folded
-                continue
-            key = None if eqn.effects else self._key(eqn, operands)
-            earlier = self.seen.get(key) if key is not None else None
-            if earlier is not None:
-                for var, value in zip(eqn.outvars, earlier, strict=True):
-                    if type(value) is DropVar:
-                        break
-                    env[var] = value
-                else:
+            fold = self.folding.get(primitive)
+            if fold is not None:
+                folded = _folded(fold, eqn, operands)
+                if folded is not None:
+                    env[eqn.outvars[0]] = folded
                     continue
-            # Fresh variables: a program that is inlined twice binds its own twice.
-            outvars = [type(v)(v.aval) for v in eqn.outvars]
-            env.update(zip(eqn.outvars, outvars, strict=True))
-            self.eqns.append(eqn.replace(invars=operands, outvars=outvars))
-            if key is not None:
-                self.seen[key] = outvars
+            outvars = eqn.outvars
+            if not eqn.effects:
+                key = (primitive, *map(_operand_key, operands), *eqn.params.items())
+                earlier = seen.get(key)
+                if earlier is not None and not any(type(v) is DropVar for v in earlier):
+                    env.update(zip(outvars, earlier, strict=True))
+                    continue
+            if inlined:
+                fresh = [type(v)(v.aval) for v in outvars]
+                env.update(zip(outvars, fresh, strict=True))
+                outvars = fresh
+            self.eqns.append(
+                JaxprEqn(operands, outvars, primitive, eqn.params, eqn.effects, eqn.source)
+            )
+            if not eqn.effects:
+                seen[key] = outvars
+
+    def _called(self, eqn: JaxprEqn) -> ClosedJaxpr | None:
+        """The program whose equations are to stand in place of a call."""
+        erase = self.erasing.get(eqn.primitive)
+        if erase is not None:
+            program: ClosedJaxpr = erase(eqn)
+            return program
+        rule = self.inlining.get(eqn.primitive)
+        if rule is not None:
+            # Simplified first: what counts is what is left of it.
+            called: ClosedJaxpr = simplify(rule(eqn))
+            if len(called.jaxpr.eqns) <= INLINE_LIMIT:
+                return called
+        return None
 
     def _inline(
         self, called: ClosedJaxpr, operands: list[Any], eqn: JaxprEqn, env: dict[Var, Any]
@@ -110,24 +130,29 @@ class _Writer:
             fresh = Var(var.aval)
             self.constants.append((fresh, value))
             inner_env[var] = fresh
-        self.write(called.jaxpr, inner_env)
+        self.write(called.jaxpr, inner_env, inlined=True)
         results = [self.read(v, inner_env) for v in called.jaxpr.outvars]
         env.update(zip(eqn.outvars, results, strict=True))
 
-    def _fold(self, eqn: JaxprEqn, operands: list[Any]) -> Literal | None:
-        rule = self.folding.get(eqn.primitive)
-        if rule is None or not all(type(v) is Literal for v in operands):
-            return None
-        with np.errstate(all="ignore"):
-            value = rule(*[np.asarray(v.val, v.aval.dtype)[()] for v in operands], **eqn.params)
-        return None if value is None else Literal(value, eqn.outvars[0].aval)
 
-    @staticmethod
-    def _key(eqn: JaxprEqn, operands: list[Any]) -> Any:
-        atoms = tuple(
-            (v.aval, np.asarray(v.val).tobytes()) if type(v) is Literal else v for v in operands
-        )
-        return (eqn.primitive, atoms, tuple(sorted(eqn.params.items(), key=lambda item: item[0])))
+def _folded(rule: Callable[..., Any], eqn: JaxprEqn, operands: Sequence[Any]) -> Literal | None:
+    for v in operands:
+        if type(v) is not Literal:
+            return None
+    with np.errstate(all="ignore"):
+        value = rule(*[np.asarray(v.val, v.aval.dtype)[()] for v in operands], **eqn.params)
+    return None if value is None else Literal(value, eqn.outvars[0].aval)
+
+
+def _operand_key(atom: Any) -> Any:
+    """What two operands have in common if they are the same: a variable itself, of a literal its aval and bits."""
+    if type(atom) is not Literal:
+        return atom
+    val = atom.val
+    # Zeros of either sign are equal, and nans are not: these, and numbers of several parts, are told apart by their bits.
+    if isinstance(val, (float, np.floating)) and val and val == val:
+        return atom.aval, float(val)
+    return atom.aval, np.asarray(val).tobytes()
 
 
 def _simplified(param: Any) -> Any:
