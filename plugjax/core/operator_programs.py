@@ -1,4 +1,4 @@
-"""What an operator does with operands of given avals, as one closure over host kernels.
+"""What an operator, or a function of arrays, does with operands of given avals, as one closure over host kernels.
 
 The operator runs once on a trace that hands every primitive to the evaluator and notes it. If all its operands were the
 operator's own, or results of earlier primitives, the notes are a straight-line program, and running the kernels one after
@@ -97,6 +97,8 @@ class NotingTrace(Trace):
         aval, placement = result.aval, self.placement
         if len(self.operands) == 1:
             return _of_one(kernel, aval, placement)
+        if len(self.operands) == 3:
+            return _of_three(kernel, aval, placement)
         if self.scalar is None:
             return _of_two(kernel, aval, placement)
         return _of_array_and_scalar(kernel, aval, placement, general, self.scalar.dtype.type)
@@ -116,9 +118,12 @@ def can_note(operands: Sequence[Any]) -> bool:
     """Whether the types of the operands say, with their avals, all that an operator depends on."""
     if len(operands) == 1:
         return True
-    x, y = operands
     # `x * x` would look as if it never read its second operand.
-    return x is not y and (type(y) is Array or type(y) in _SCALARS)
+    if len({id(x) for x in operands}) < len(operands):
+        return False
+    if len(operands) > 2:
+        return all(type(x) is Array for x in operands)
+    return type(operands[1]) is Array or type(operands[1]) in _SCALARS
 
 
 def _of_one(kernel: Callable[..., Any], aval: ShapedArray, placement: Placement) -> Operator:
@@ -145,6 +150,18 @@ def _of_two(kernel: Callable[..., Any], aval: ShapedArray, placement: Placement)
         token = enter(QUIET)
         try:
             return Array(aval, placement, kernel(left, right))
+        finally:
+            leave(token)
+
+    return run
+
+
+def _of_three(kernel: Callable[..., Any], aval: ShapedArray, placement: Placement) -> Operator:
+    def run(*arrays: Array) -> Array:
+        hosts = [x._host if x._host is not None else x._fetch() for x in arrays]
+        token = enter(QUIET)
+        try:
+            return Array(aval, placement, kernel(*hosts))
         finally:
             leave(token)
 

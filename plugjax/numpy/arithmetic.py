@@ -8,6 +8,7 @@ from plugjax import lax
 from plugjax.core import dtypes
 from plugjax.core.array import Array
 from plugjax.core.dtypes import BOOL, DType
+from plugjax.core.eager_functions import remembered
 from plugjax.numpy.promotion import (
     ArrayLike,
     as_operand,
@@ -31,6 +32,7 @@ __all__ = [
 ]  # fmt: skip
 
 
+@remembered(2)
 def add(x: ArrayLike, y: ArrayLike, /) -> Array:
     """Sum, ``x + y``; for bools the disjunction.
 
@@ -46,6 +48,7 @@ def add(x: ArrayLike, y: ArrayLike, /) -> Array:
     return lax.bitwise_or(x, y) if x.dtype is BOOL else lax.add(x, y)
 
 
+@remembered(2)
 def subtract(x: ArrayLike, y: ArrayLike, /) -> Array:
     """Difference, ``x - y``.
 
@@ -58,6 +61,7 @@ def subtract(x: ArrayLike, y: ArrayLike, /) -> Array:
     return lax.sub(x, y)
 
 
+@remembered(2)
 def multiply(x: ArrayLike, y: ArrayLike, /) -> Array:
     """Product, ``x * y``; for bools the conjunction.
 
@@ -300,6 +304,7 @@ def hypot(x: ArrayLike, y: ArrayLike, /) -> Array:
     return convert(pick(infinite, scalar(np.inf, larger), pick(at_zero, zero, length)), x.dtype)
 
 
+@remembered(2)
 def maximum(x: ArrayLike, y: ArrayLike, /) -> Array:
     """The larger of two; nan if either is nan.
 
@@ -312,6 +317,7 @@ def maximum(x: ArrayLike, y: ArrayLike, /) -> Array:
     return lax.max(x, y)
 
 
+@remembered(2)
 def minimum(x: ArrayLike, y: ArrayLike, /) -> Array:
     """The smaller of two; nan if either is nan."""
     x, y = promote_args("minimum", x, y)

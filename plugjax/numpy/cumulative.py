@@ -8,6 +8,7 @@ from plugjax import lax
 from plugjax.core import dtypes
 from plugjax.core.array import Array
 from plugjax.core.dtypes import BOOL, DTypeLike
+from plugjax.core.eager_functions import remembered
 from plugjax.numpy.manipulation import canonical_axis, ravel
 from plugjax.numpy.promotion import (
     ArrayLike,
@@ -47,6 +48,7 @@ def _cumulative(
     return scan(convert(x, wanted), position)
 
 
+@remembered(1)
 def cumsum(
     a: ArrayLike, axis: int | None = None, dtype: DTypeLike | None = None, out: None = None
 ) -> Array:
@@ -60,6 +62,7 @@ def cumsum(
     return _cumulative("cumsum", lax.cumsum, a, axis, dtype, out)
 
 
+@remembered(1)
 def cumprod(
     a: ArrayLike, axis: int | None = None, dtype: DTypeLike | None = None, out: None = None
 ) -> Array:

@@ -9,6 +9,7 @@ from typing import Any
 from plugjax import lax
 from plugjax.core.array import Array
 from plugjax.core.dtypes import DTypeLike
+from plugjax.core.eager_functions import remembered
 from plugjax.numpy.indexing import diagonal
 from plugjax.numpy.manipulation import canonical_axis, moveaxis, ravel
 from plugjax.numpy.promotion import (
@@ -49,6 +50,7 @@ def _product(
     return result
 
 
+@remembered(2)
 def dot(
     a: ArrayLike,
     b: ArrayLike,
@@ -74,6 +76,7 @@ def dot(
     return _product(x, y, numbers, precision, wanted, weak)
 
 
+@remembered(2)
 def matmul(
     a: ArrayLike,
     b: ArrayLike,
@@ -196,6 +199,7 @@ def vecdot(
     return _product(x, y, (((len(batch),), (len(batch),)), (batch, batch)), precision, wanted, weak)
 
 
+@remembered(2)
 def vdot(
     a: ArrayLike,
     b: ArrayLike,
@@ -213,6 +217,7 @@ def vdot(
     )
 
 
+@remembered(2)
 def inner(
     a: ArrayLike,
     b: ArrayLike,
@@ -226,6 +231,7 @@ def inner(
     return tensordot(x, y, axes, precision=precision, preferred_element_type=preferred_element_type)
 
 
+@remembered(2)
 def outer(a: ArrayLike, b: ArrayLike, out: None = None) -> Array:
     """Products of all pairs of elements of two flattened arrays."""
     reject_out("outer", out)

@@ -13,6 +13,7 @@ import numpy as np
 from plugjax import lax
 from plugjax.core.array import Array
 from plugjax.core.dtypes import DTypeLike
+from plugjax.core.eager_functions import remembered
 from plugjax.core.trace import Tracer
 from plugjax.numpy.creation import array
 from plugjax.numpy.promotion import (
@@ -103,6 +104,7 @@ def reshape(a: ArrayLike, shape: Any, order: str = "C", *, copy: bool | None = N
     raise ValueError(f"Unexpected value for 'order' argument: {order}.")
 
 
+@remembered(1)
 def ravel(a: ArrayLike, order: str = "C") -> Array:
     """All elements in one axis."""
     x = as_operand("ravel", a)
@@ -111,6 +113,7 @@ def ravel(a: ArrayLike, order: str = "C") -> Array:
     return reshape(x, (x.size,), order)
 
 
+@remembered(1)
 def transpose(a: ArrayLike, axes: Sequence[int] | None = None) -> Array:
     """Axes in another order; reversed by default.
 

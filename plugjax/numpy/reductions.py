@@ -13,6 +13,7 @@ from plugjax import lax
 from plugjax.core import dtypes
 from plugjax.core.array import Array
 from plugjax.core.dtypes import BOOL, DType, DTypeLike
+from plugjax.core.eager_functions import remembered
 from plugjax.numpy.manipulation import canonical_axes, canonical_axis, ravel
 from plugjax.numpy.promotion import (
     ArrayLike,
@@ -95,6 +96,7 @@ def _accumulate(
     return _kept(convert(total, result), axes, keepdims)
 
 
+@remembered(1)
 def sum(
     a: ArrayLike,
     axis: AxisArg = None,
@@ -143,6 +145,7 @@ def sum(
     )
 
 
+@remembered(1)
 def prod(
     a: ArrayLike,
     axis: AxisArg = None,
@@ -209,6 +212,7 @@ def _limit(dtype: DType, largest: bool) -> Any:
     return info.max if largest else info.min
 
 
+@remembered(1)
 def max(
     a: ArrayLike,
     axis: AxisArg = None,
@@ -231,6 +235,7 @@ def max(
     return _extremum("max", lax.reduce_max, lax.max, a, axis, keepdims, initial, where, True)
 
 
+@remembered(1)
 def min(
     a: ArrayLike,
     axis: AxisArg = None,
@@ -275,6 +280,7 @@ def _truth(
     return _kept(reduce(x, axes), axes, keepdims)
 
 
+@remembered(1)
 def all(
     a: ArrayLike,
     axis: AxisArg = None,
@@ -287,6 +293,7 @@ def all(
     return _truth("all", lax.reduce_and, a, axis, out, keepdims, where, True)
 
 
+@remembered(1)
 def any(
     a: ArrayLike,
     axis: AxisArg = None,
@@ -459,6 +466,7 @@ def _arg_extremum(
     return _kept(found, kept, bool(keepdims))
 
 
+@remembered(1)
 def argmax(
     a: ArrayLike, axis: int | None = None, out: None = None, keepdims: bool | None = None
 ) -> Array:
@@ -472,6 +480,7 @@ def argmax(
     return _arg_extremum("argmax", lax.argmax, a, axis, out, keepdims)
 
 
+@remembered(1)
 def argmin(
     a: ArrayLike, axis: int | None = None, out: None = None, keepdims: bool | None = None
 ) -> Array:

@@ -11,6 +11,7 @@ from plugjax import lax
 from plugjax.core import dtypes
 from plugjax.core.array import Array
 from plugjax.core.dtypes import BOOL
+from plugjax.core.eager_functions import remembered
 from plugjax.numpy.arithmetic import maximum, minimum
 from plugjax.numpy.promotion import (
     ArrayLike,
@@ -78,6 +79,7 @@ def _as_dtype_of(value: ArrayLike, x: Array) -> Array:
     return converted(as_operand("nan_to_num", value), x.dtype)
 
 
+@remembered(3)
 def where(
     condition: ArrayLike,
     x: ArrayLike | None = None,

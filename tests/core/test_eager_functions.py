@@ -1,0 +1,92 @@
+"""Functions and operators that the evaluator remembers: the second call must do what the first did, and no more."""
+
+import numpy as np
+import pytest
+
+import plugjax
+import plugjax.numpy as jnp
+from plugjax.core.eager_functions import remembered
+from plugjax.core.trace import state
+
+X = np.linspace(-1, 1, 12, dtype=np.float32).reshape(3, 4)
+CALLS = {
+    "sum": (jnp.sum, np.sum, (X,)),
+    "argmax": (jnp.argmax, np.argmax, (X,)),
+    "cumsum": (jnp.cumsum, np.cumsum, (X,)),
+    "transpose": (jnp.transpose, np.transpose, (X,)),
+    "all": (jnp.all, np.all, (X > 0,)),
+    "where": (jnp.where, np.where, (X > 0, X, 2 * X)),
+    "where broadcasts": (jnp.where, np.where, (X[0] > 0, X, X[:, :1] + 1)),
+    "matmul": (jnp.matmul, np.matmul, (X, X.T.copy())),
+    "dot of mixed dtypes": (jnp.dot, np.dot, (X, np.arange(4))),
+    "add": (jnp.add, np.add, (X, X[:1])),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_a_remembered_call_gives_what_the_first_gave(name):
+    function, oracle, args = CALLS[name]
+    arrays = [jnp.asarray(a) for a in args]
+    first, second = function(*arrays), function(*arrays)
+    assert first.aval is second.aval
+    np.testing.assert_allclose(second, oracle(*args), rtol=1e-6)
+    changed = [jnp.asarray(np.flip(a).copy()) for a in args]
+    np.testing.assert_allclose(function(*changed), oracle(*map(np.flip, args)), rtol=1e-6)
+
+
+def test_it_is_remembered():
+    key = (jnp.sum.__wrapped__, jnp.asarray(X).aval, jnp.asarray(X)._placement)
+    jnp.sum(jnp.asarray(X))
+    assert state.trace.operators[key] is not jnp.sum.__wrapped__
+
+
+def test_one_array_twice_is_not_taken_for_two():
+    x, y = jnp.float32(3), jnp.float32(4)
+    for left, right, expected in [(x, x, 9), (x, y, 12), (y, y, 16), (y, x, 12)]:
+        assert jnp.multiply(left, right) == expected
+
+
+def test_other_arguments_take_the_general_road():
+    x = jnp.asarray(X)
+    assert jnp.sum(x, 0).shape == (4,)
+    assert jnp.sum(x, keepdims=True).shape == (1, 1)
+    assert jnp.where(x > 0, x, 0.0).dtype == np.float32
+    assert jnp.add(x, 1).dtype == np.float32
+
+
+def test_what_depends_on_constants_is_computed_each_time():
+    @remembered(1)
+    def centred(x):
+        return x - np.float32(next(numbers))
+
+    numbers = iter([1.0, 2.0, 3.0])
+    x = jnp.float32(5)
+    assert [float(centred(x)) for _ in range(3)] == [4.0, 3.0, 2.0]
+
+
+@pytest.mark.parametrize("transform", [plugjax.jit, plugjax.grad, plugjax.vmap, plugjax.jacrev])
+def test_under_transformations(transform):
+    x = jnp.asarray(X[0])
+    jnp.where(x > 0, jnp.sum(x), jnp.max(x))
+    f = lambda v: jnp.sum(jnp.where(v > 0, v * 2, jnp.add(v, v * 3)))  # noqa: E731
+    found = transform(f)(x)
+    expected = {plugjax.jit: f(x), plugjax.vmap: [f(v) for v in x]}
+    np.testing.assert_allclose(found, expected.get(transform, np.where(X[0] > 0, 2, 4)), rtol=1e-6)
+
+
+def test_options_are_obeyed_afterwards():
+    x, row = jnp.asarray(X), jnp.asarray(X[0])
+    jnp.add(x, row)
+    with plugjax.numpy_rank_promotion("raise"), pytest.raises(ValueError, match="rank_promotion"):
+        jnp.add(x, row)
+    big = jnp.float32(3e38)
+    jnp.multiply(big, jnp.float32(1))
+    with plugjax.debug_infs(True), pytest.raises(FloatingPointError):
+        jnp.multiply(big, jnp.float32(10))
+
+
+def test_results_stay_where_their_operands_are():
+    x = plugjax.device_put(jnp.asarray(X), plugjax.devices("iree")[0])
+    for _ in range(2):
+        assert jnp.sum(x).device == x.device
+        assert jnp.where(x > 0, x, x + 1).device == x.device
