@@ -8,7 +8,7 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-from plugjax.core import errors
+from plugjax import errors
 from plugjax.core.array import Array, block_until_ready, device_get, device_put
 from plugjax.core.aval import ShapeDtypeStruct
 from plugjax.core.backend import default_backend, devices
@@ -39,6 +39,7 @@ from plugjax.core.transforms.checkpoint import checkpoint
 from plugjax.core.transforms.closures import closure_convert, custom_gradient
 from plugjax.core.transforms.custom_jvp import custom_jvp
 from plugjax.core.transforms.custom_vjp import custom_vjp
+from plugjax.core.transforms.forward_backward import fwd_and_bwd
 from plugjax.core.transforms.grad import (
     grad,
     jvp,
@@ -59,7 +60,8 @@ remat = checkpoint
 # Loaded when first asked for, so that `import plugjax` costs what a program uses.
 _SUBMODULES = (
     "ad_checkpoint", "checkpoint_policies", "custom_batching", "custom_derivatives",
-    "cli", "core", "debug", "dtypes", "experimental", "export", "flatten_util", "image", "lax", "nn", "numpy", "ops", "random", "scipy", "stablehlo", "test_util", "testing", "tree", "tree_util",
+    "cli", "core", "debug", "dlpack", "dtypes", "experimental", "export", "flatten_util", "image", "lax", "nn", "numpy", "ops",
+    "random", "scipy", "stablehlo", "stages", "test_util", "testing", "tree", "tree_util", "typing",
 )  # fmt: skip
 _LATE = {"effects_barrier": "plugjax.lax.effects", "pure_callback": "plugjax.lax.callback"}
 
@@ -106,6 +108,7 @@ __all__ = [
     "errors",
     "eval_shape",
     "explain_cache_misses",
+    "fwd_and_bwd",
     "grad",
     "hessian",
     "jacfwd",

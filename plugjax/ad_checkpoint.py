@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from plugjax import checkpoint_policies
 from plugjax.core import pytree
 from plugjax.core.array import as_array
+from plugjax.core.jaxpr import Literal
+from plugjax.core.transforms.cache_misses import argument_names
 from plugjax.core.transforms.checkpoint import checkpoint
+from plugjax.core.transforms.grad import vjp
+from plugjax.core.transforms.jit import make_jaxpr
 from plugjax.lax.barrier import name_p
 
 
@@ -27,4 +32,58 @@ def checkpoint_name(x: Any, name: str) -> Any:
     return pytree.tree_map(named, x)
 
 
-__all__ = ["checkpoint", "checkpoint_name", "checkpoint_policies"]
+def saved_residuals(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> list[tuple[Any, str]]:
+    """What reverse mode keeps of a function's forward pass.
+
+    Returns:
+        The aval of each residual, and words that say where it comes from.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> saved_residuals(lambda x: jnp.exp(x) * 2, 1.0)[0][1].split(" at ")[0]
+        'output of exp'
+    """
+    leaves, in_tree = pytree.flatten((args, kwargs))
+
+    def flat(*xs: Any) -> Any:
+        def call(*ys: Any) -> Any:
+            given, named = pytree.unflatten(in_tree, ys)
+            return fun(*given, **named)
+
+        return vjp(call, *xs)[1]
+
+    program = make_jaxpr(flat)(*leaves).jaxpr
+    names = dict(zip(program.invars, argument_names(fun, in_tree), strict=True))
+    made = {v: eqn for eqn in program.eqns for v in eqn.outvars}
+    return [(v.aval, _where_from(v, names, made)) for v in dict.fromkeys(program.outvars)]
+
+
+def _where_from(atom: Any, names: dict[Any, str], made: dict[Any, Any]) -> str:
+    if isinstance(atom, Literal):
+        return "from a literal"
+    if atom in names:
+        return f"from the argument {names[atom]}"
+    eqn = made.get(atom)
+    if eqn is None:
+        return "from a constant"
+    if eqn.primitive is name_p:
+        return f"named '{eqn.params['name']}' at {eqn.source}"
+    if eqn.primitive.name == "jit":
+        return f"output of jitted function '{eqn.params['name']}' at {eqn.source}"
+    return f"output of {eqn.primitive.name} at {eqn.source}"
+
+
+def print_saved_residuals(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> None:
+    """Print what :func:`saved_residuals` gives, a line each.
+
+    Example:
+        >>> print_saved_residuals(lambda x: x * x, 1.0)
+        float32[] from the argument x
+    """
+    for aval, words in saved_residuals(fun, *args, **kwargs):
+        print(f"{aval.str_short()} {words}")  # noqa: T201  # what it is for
+
+
+__all__ = [
+    "checkpoint", "checkpoint_name", "checkpoint_policies", "print_saved_residuals", "saved_residuals",
+]  # fmt: skip

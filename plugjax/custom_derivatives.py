@@ -1,11 +1,34 @@
 """Derivatives of the user's own: the names of ``jax.custom_derivatives``."""
 
+from typing import Any
+
+from plugjax.core import pytree
 from plugjax.core.errors import CustomJVPException, CustomVJPException
 from plugjax.core.transforms.closures import closure_convert, custom_gradient
 from plugjax.core.transforms.custom_jvp import custom_jvp, custom_jvp_call_p
 from plugjax.core.transforms.custom_vjp import CustomVJPPrimal, custom_vjp, custom_vjp_call_p
+from plugjax.core.transforms.linear_call import linear_call, linear_call_p
 from plugjax.core.vocabulary import Zero as SymbolicZero
 from plugjax.core.vocabulary import instantiate
+
+
+def custom_vjp_primal_tree_values(tree: Any) -> Any:
+    """The arguments of a ``fwd`` rule under symbolic zeros, as plain values.
+
+    Raises:
+        TypeError: a leaf is no :class:`CustomVJPPrimal`.
+
+    Example:
+        >>> custom_vjp_primal_tree_values((CustomVJPPrimal(1.0, True), CustomVJPPrimal(2.0, False)))
+        (1.0, 2.0)
+    """
+
+    def value(leaf: Any) -> Any:
+        if type(leaf) is not CustomVJPPrimal:
+            raise TypeError(f"unexpected leaf type {type(leaf)}")
+        return leaf.value
+
+    return pytree.tree_map(value, tree)
 
 
 def zero_from_primal(value: object, symbolic_zeros: bool = False) -> object:
@@ -17,5 +40,5 @@ def zero_from_primal(value: object, symbolic_zeros: bool = False) -> object:
 __all__ = [
     "CustomJVPException", "CustomVJPException", "CustomVJPPrimal", "SymbolicZero", "closure_convert",
     "custom_gradient", "custom_jvp", "custom_jvp_call_p", "custom_vjp", "custom_vjp_call_p",
-    "zero_from_primal",
+    "custom_vjp_primal_tree_values", "linear_call", "linear_call_p", "zero_from_primal",
 ]  # fmt: skip

@@ -4,14 +4,25 @@ from __future__ import annotations
 
 from plugjax.core.hookspecs import PluginInfo, hookimpl
 from plugjax.core.rules import RuleSet
-from plugjax.core.transforms import call, checkpoint, custom_jvp, custom_vjp, custom_vmap
+from plugjax.core.transforms import (
+    call,
+    checkpoint,
+    custom_jvp,
+    custom_vjp,
+    custom_vmap,
+    linear_call,
+)
 
 plugjax_plugin = PluginInfo(
-    "core", provides=("primitives of calls: jit, checkpoint, custom_jvp, custom_vjp, custom_vmap",)
+    "core",
+    provides=(
+        "primitives of calls: jit, checkpoint, custom_jvp, custom_vjp, custom_vmap, linear_call",
+    ),
 )
 
 
 @hookimpl
 def plugjax_rules() -> list[RuleSet]:
     """Rules of ``jit`` and of calls with rules of the user's own."""
-    return [call.rules, checkpoint.rules, custom_jvp.rules, custom_vjp.rules, custom_vmap.rules]
+    modules = (call, checkpoint, custom_jvp, custom_vjp, custom_vmap, linear_call)
+    return [module.rules for module in modules]

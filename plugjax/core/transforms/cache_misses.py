@@ -79,13 +79,13 @@ def _differences(fun: Callable[..., Any], new: TraceKey, old: TraceKey) -> list[
         found += _static(statics, old_statics)
     if in_tree != old_tree:
         found.append("different input pytree:")
-        now, before = (_argument_names(fun, tree, statics) for tree in (in_tree, old_tree))
+        now, before = (argument_names(fun, tree, statics) for tree in (in_tree, old_tree))
         found += [f"  * {name} was not there before" for name in now if name not in before]
         found += [f"  * {name} is not there any more" for name in before if name not in now]
         if set(now) == set(before):
             found.append(f"  * containers differ: {pytree.first_difference(old_tree, in_tree)}")
     elif avals != old_avals:
-        found += _types(_argument_names(fun, in_tree, statics), avals, old_avals)
+        found += _types(argument_names(fun, in_tree, statics), avals, old_avals)
     if axes != old_axes:
         found.append("different named axes of enclosing vmaps:")
         found.append(f"  * now {_axes(axes)}, before {_axes(old_axes)}")
@@ -139,7 +139,7 @@ def _types(
     return lines
 
 
-def _argument_names(fun: Callable[..., Any], in_tree: Any, statics: Sequence[Any]) -> list[str]:
+def argument_names(fun: Callable[..., Any], in_tree: Any, statics: Sequence[Any] = ()) -> list[str]:
     """The name of each leaf of ``(args, kwargs)``, by the function's own parameters where they are known."""
     args, kwargs = pytree.unflatten(in_tree, range(in_tree.num_leaves))
     try:

@@ -9,18 +9,23 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-
 from plugjax.core import dtypes, pytree
 from plugjax.core.array import as_array, aval_of, from_host
 from plugjax.core.jaxpr import ClosedJaxpr, eval_closed
 from plugjax.core.trace import Tracer
 from plugjax.core.tracebacks import api_boundary
 from plugjax.core.transforms.jvp import jvp_flat
-from plugjax.core.transforms.linearize import Linearized, TapeTracer, linearize_flat, tape_jaxpr
+from plugjax.core.transforms.linear_maps import (
+    VJP,
+    Pushforward,
+    Signature,
+    linear_program,
+    tangent_of,
+)
+from plugjax.core.transforms.linearize import Linearized, TapeTracer, linearize_flat
 from plugjax.core.transforms.staging import stage
 from plugjax.core.transforms.transpose import UndefinedPrimal, backward, transpose_flat
-from plugjax.core.vocabulary import Zero, instantiate, zeros
+from plugjax.core.vocabulary import instantiate
 
 
 def _flatten_call(
@@ -94,7 +99,7 @@ def jvp(
             + pytree.first_difference(in_tree, tangent_tree)
         )
     directions = [
-        _tangent(x, t, path)
+        tangent_of(aval_of(x), t, path)
         for x, t, path in zip(values, tangent_leaves, pytree.paths(tuple(primals)), strict=True)
     ]
     outs, outs_dot = jvp_flat(flat, values, directions)
@@ -103,90 +108,6 @@ def jvp(
     if has_aux:
         return out, out_dot, _strip(box[1])
     return out, out_dot
-
-
-def _tangent(primal: Any, tangent: Any, path: str) -> Any:
-    expected = aval_of(primal).to_tangent_aval()
-    if isinstance(tangent, np.ndarray) and tangent.dtype == dtypes.float0:
-        if expected.dtype == dtypes.float0:
-            return Zero(expected)
-    elif type(tangent) is Zero:
-        return tangent
-    found = aval_of(tangent)
-    if expected.dtype == dtypes.float0 or found.dtype != expected.dtype:
-        raise TypeError(
-            "primal and tangent arguments to jax.jvp do not match; dtypes must be equal, or in case of int/bool primal "
-            f"dtype the tangent dtype must be float0. Got primal dtype {aval_of(primal).dtype} and so expected tangent "
-            f"dtype {expected.dtype.name if expected.dtype != dtypes.float0 else 'float0'}, but got tangent dtype "
-            f"{found.dtype} instead, at argument {path}."
-        )
-    if found.shape != expected.shape:
-        raise ValueError(
-            f"jvp called with different primal and tangent shapes; got primal shape {expected.shape} and tangent shape "
-            f"{found.shape} at argument {path}"
-        )
-    return as_array(tangent, "jvp")
-
-
-def _check_consistent(primal: Any, tangent: Any, path: str) -> None:
-    """Refuse a tangent of another type than that at which a function was linearized."""
-    expected, found = aval_of(primal).to_tangent_aval(), aval_of(tangent)
-    if (found.shape, found.dtype) != (expected.shape, expected.dtype):
-        raise ValueError(
-            "linearized function called on tangent values inconsistent with the original primal values: expected "
-            f"{expected.str_short()}, got {found.str_short()} at argument {path}."
-        )
-
-
-class VJP:
-    """The pullback at a point: cotangents of the output in, cotangents of the inputs out. Callable many times."""
-
-    __slots__ = ("_found", "_in_tree", "_out_tree")
-
-    def __init__(self, found: Linearized, in_tree: Any, out_tree: Any) -> None:
-        self._found = found
-        self._in_tree = in_tree
-        self._out_tree = out_tree
-
-    def __call__(self, cotangent: Any) -> Any:
-        """Pull ``cotangent``, of the output's structure, back."""
-        leaves, tree = pytree.flatten(cotangent)
-        if tree != self._out_tree:
-            raise ValueError(
-                "unexpected tree structure of argument to vjp function: "
-                + pytree.first_difference(self._out_tree, tree)
-            )
-        bars = [
-            _cotangent(y, bar, path)
-            for y, bar, path in zip(self._found.outs, leaves, pytree.paths(cotangent), strict=True)
-        ]
-        return pytree.unflatten(self._in_tree, self._pull(bars))
-
-    def _pull(self, bars: Sequence[Any]) -> list[Any]:
-        found = self._found
-        results = backward(found.tape, found.inputs, found.out_tangents, bars)
-        return [instantiate(bar) for bar in results]
-
-
-def _cotangent(out: Any, bar: Any, path: str) -> Any:
-    expected = aval_of(out).to_tangent_aval()
-    if expected.dtype == dtypes.float0:
-        return Zero(expected)
-    found = aval_of(bar)
-    if found.dtype != expected.dtype and not found.weak_type:
-        raise ValueError(
-            f"unexpected JAX type (e.g. shape/dtype) for argument to vjp function: got {found.str_short()}, but "
-            f"expected {expected.str_short()} because the corresponding output of the function had JAX type "
-            f"{aval_of(out).str_short()}{f', at {path}' if path else ''}"
-        )
-    if found.shape != expected.shape:
-        raise ValueError(
-            f"unexpected JAX type (e.g. shape/dtype) for argument to vjp function: got {found.str_short()}, but "
-            f"expected {expected.str_short()}{f', at {path}' if path else ''}"
-        )
-    if found.dtype != expected.dtype:
-        bar = expected.dtype.type(bar) if isinstance(bar, (int, float, complex)) else bar
-    return as_array(bar, "vjp")
 
 
 @api_boundary
@@ -202,7 +123,8 @@ def vjp(
         reduce_axes: accepted as in JAX, must be empty.
 
     Returns:
-        ``(out, vjp_fun)``, with ``aux`` as third if ``has_aux``; ``vjp_fun(cotangent)`` gives a tuple of cotangents.
+        ``(out, vjp_fun)``, with ``aux`` as third if ``has_aux``; ``vjp_fun(cotangent)`` gives a tuple of cotangents. It
+        is a pytree of the values that it keeps.
 
     Example:
         >>> import plugjax
@@ -216,8 +138,14 @@ def vjp(
     found = linearize_flat(flat, values, [_differentiable(x) for x in values])
     _fill_inputs(found, values)
     out = pytree.unflatten(box[0], found.outs)
-    pullback = VJP(found, in_tree, box[0])
+    pullback = VJP(_signature(in_tree, values, box[0], found.outs), found)
     return (out, pullback, _strip(box[1])) if has_aux else (out, pullback)
+
+
+def _signature(
+    in_tree: Any, values: Sequence[Any], out_tree: Any, outs: Sequence[Any]
+) -> Signature:
+    return Signature(in_tree, tuple(map(aval_of, values)), out_tree, tuple(map(aval_of, outs)))
 
 
 def _differentiable(x: Any) -> bool:
@@ -238,6 +166,7 @@ def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> 
 
     Returns:
         ``(out, jvp_fun)``, with ``aux`` as third if ``has_aux``; ``jvp_fun(*tangents)`` gives the tangent of the output.
+        It is a pytree of the values that it keeps.
 
     Example:
         >>> import plugjax, plugjax.numpy as jnp
@@ -246,32 +175,9 @@ def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> 
         Array(6., dtype=float32, weak_type=True)
     """
     values, in_tree, flat, box = _flatten_call(fun, primals, "linearize", has_aux)
-    differentiate = [_differentiable(x) for x in values]
-    found = linearize_flat(flat, values, differentiate)
-    program, residuals = tape_jaxpr(found)
-    out_tree = box[0]
-    out_avals = [aval_of(y).to_tangent_aval() for y in found.outs]
-    has_tangent = [type(t) is not Zero for t in found.out_tangents]
-    paths = pytree.paths(primals)
-
-    def push(*tangents: Any) -> Any:
-        leaves, tree = pytree.flatten(tangents)
-        if tree != in_tree:
-            raise TypeError(
-                "linearized function called with different tree structure: "
-                + pytree.first_difference(in_tree, tree)
-            )
-        for x, t, p in zip(values, leaves, paths, strict=True):
-            _check_consistent(x, t, p)
-        given = [_tangent(x, t, p) for x, t, p in zip(values, leaves, paths, strict=True)]
-        flat_in = [instantiate(t) for t, d in zip(given, differentiate, strict=True) if d]
-        results = iter(eval_closed(program, *residuals, *flat_in))
-        outs = [
-            next(results) if h else zeros(a) for h, a in zip(has_tangent, out_avals, strict=True)
-        ]
-        return pytree.unflatten(out_tree, outs)
-
-    out = pytree.unflatten(out_tree, found.outs)
+    found = linearize_flat(flat, values, [_differentiable(x) for x in values])
+    push = Pushforward(*linear_program(found, _signature(in_tree, values, box[0], found.outs)))
+    out = pytree.unflatten(box[0], found.outs)
     return (out, push, _strip(box[1])) if has_aux else (out, push)
 
 

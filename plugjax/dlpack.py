@@ -1,0 +1,26 @@
+"""Exchange of arrays with other libraries: the names of ``jax.dlpack``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from plugjax.numpy import from_dlpack
+
+# What the protocol and NumPy both have a code for.
+_KINDS = "biufc"
+
+
+def is_supported_dtype(dtype: Any) -> bool:
+    """Whether arrays of a dtype can be exchanged.
+
+    Example:
+        >>> is_supported_dtype("float32")
+        True
+    """
+    found = np.dtype(dtype)
+    return found.kind in _KINDS
+
+
+__all__ = ["from_dlpack", "is_supported_dtype"]

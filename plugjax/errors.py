@@ -1,0 +1,32 @@
+"""Errors: the names of ``jax.errors``, and plugjax's own."""
+
+from plugjax.core.errors import (
+    ConcretizationTypeError,
+    CustomJVPException,
+    CustomVJPException,
+    DtypeError,
+    FallbackWarning,
+    JaxRuntimeError,
+    LeakedTracerError,
+    LoweringError,
+    MissingRuleError,
+    NonConcreteBooleanIndexError,
+    PluginWarning,
+    RuleAbsentError,
+    RuleConflictError,
+    ShapeError,
+    TracerArrayConversionError,
+    TracerBoolConversionError,
+    TracerIntegerConversionError,
+    TypePromotionError,
+    UnexpectedTracerError,
+    UnknownBackendError,
+)
+
+__all__ = [
+    "ConcretizationTypeError", "CustomJVPException", "CustomVJPException", "DtypeError", "FallbackWarning",
+    "JaxRuntimeError", "LeakedTracerError", "LoweringError", "MissingRuleError", "NonConcreteBooleanIndexError",
+    "PluginWarning", "RuleAbsentError", "RuleConflictError", "ShapeError", "TracerArrayConversionError",
+    "TracerBoolConversionError", "TracerIntegerConversionError", "TypePromotionError", "UnexpectedTracerError",
+    "UnknownBackendError",
+]  # fmt: skip
