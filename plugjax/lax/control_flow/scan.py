@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from plugjax.core import dtypes, pytree
+from plugjax.core import pytree
 from plugjax.core.array import as_array, aval_of
 from plugjax.core.aval import ShapedArray
 from plugjax.core.errors import ConcretizationTypeError
@@ -24,13 +24,7 @@ from plugjax.core.transforms.dce import dce_rule, prune_closed, prune_outputs
 from plugjax.core.transforms.jvp import jvp_jaxpr, jvp_rule
 from plugjax.core.transforms.linearize import linearize_jaxpr, linearize_rule
 from plugjax.core.transforms.staging import stage
-from plugjax.core.transforms.transpose import (
-    UndefinedPrimal,
-    is_undefined_primal,
-    transpose_flat,
-    transpose_rule,
-)
-from plugjax.core.vocabulary import Zero, add_any, instantiate, moveaxis, zeros
+from plugjax.core.vocabulary import Zero, instantiate, moveaxis
 from plugjax.lax.control_flow.bodies import (
     check_carry,
     fixpoint,
@@ -181,7 +175,8 @@ def _scan_avals(
     ]
 
 
-def _parts(values: Sequence[Any], num_consts: int, num_carry: int) -> tuple[Any, Any, Any]:
+def parts(values: Sequence[Any], num_consts: int, num_carry: int) -> tuple[Any, Any, Any]:
+    """What belongs to the constants, to the carry and to the xs."""
     split = num_consts + num_carry
     return values[:num_consts], values[num_consts:split], values[split:]
 
@@ -231,7 +226,7 @@ def _scan_jvp(
     **params: Any,
 ) -> tuple[list[Any], list[Any]]:
     nonzeros = [type(t) is not Zero for t in tangents]
-    consts_nz, init_nz, xs_nz = _parts(nonzeros, num_consts, num_carry)
+    consts_nz, init_nz, xs_nz = parts(nonzeros, num_consts, num_carry)
     ys = len(jaxpr.out_avals) - num_carry
 
     def forced(carry: Sequence[bool]) -> list[bool]:
@@ -242,8 +237,8 @@ def _scan_jvp(
         lambda nz: jvp_jaxpr(jaxpr, [*consts_nz, *nz, *xs_nz], forced(nz))[1][:num_carry],
     )
     body, out_nz = jvp_jaxpr(jaxpr, [*consts_nz, *carry_nz, *xs_nz], forced(carry_nz))
-    consts, init, xs = _parts(primals, num_consts, num_carry)
-    consts_t, init_t, xs_t = _parts(tangents, num_consts, num_carry)
+    consts, init, xs = parts(primals, num_consts, num_carry)
+    consts_t, init_t, xs_t = parts(tangents, num_consts, num_carry)
     consts_dot = [t for t in consts_t if type(t) is not Zero]
     init_dot = [instantiate(t) for t, nz in zip(init_t, carry_nz, strict=True) if nz]
     xs_dot = [t for t in xs_t if type(t) is not Zero]
@@ -350,7 +345,7 @@ def _scan_linearize(
     **params: Any,
 ) -> tuple[list[Any], list[Any]]:
     nonzeros = [type(t) is not Zero for t in tangents]
-    consts_nz, init_nz, xs_nz = _parts(nonzeros, num_consts, num_carry)
+    consts_nz, init_nz, xs_nz = parts(nonzeros, num_consts, num_carry)
     ys = len(jaxpr.out_avals) - num_carry
 
     def forced(carry: Sequence[bool]) -> list[bool]:
@@ -380,7 +375,7 @@ def _scan_linearize(
     extra = len(kept.forward.out_avals)
     outs, stacked = results[:count], results[count:extra]
     entering = dict(zip(carried, results[extra:], strict=True))
-    consts, _, xs = _parts(primals, num_consts, num_carry)
+    consts, _, xs = parts(primals, num_consts, num_carry)
     # A body with effects has nothing hoisted, and must not be run once more.
     hoisted = (
         eval_closed(kept.hoisted, *(c for c, n in zip(primals, kept.needed, strict=True) if n))
@@ -409,7 +404,7 @@ def _scan_linearize(
             per_step.append(entering[source])
         else:
             per_step.append(xs[source - num_consts - num_carry])
-    consts_t, init_t, xs_t = _parts(tangents, num_consts, num_carry)
+    consts_t, init_t, xs_t = parts(tangents, num_consts, num_carry)
     consts_dot = [t for t in consts_t if type(t) is not Zero]
     init_dot = [instantiate(t) for t, nz in zip(init_t, carry_nz, strict=True) if nz]
     xs_dot = [t for t in xs_t if type(t) is not Zero]
@@ -444,103 +439,6 @@ def _scan_linearize(
     return list(outs), outs_dot
 
 
-@rules.define(transpose_rule, scan_p)
-def _scan_transpose(
-    cotangents: Sequence[Any],
-    *operands: Any,
-    jaxpr: ClosedJaxpr,
-    length: int,
-    reverse: bool,
-    unroll: int,
-    num_consts: int,
-    num_carry: int,
-) -> list[Any]:
-    # Linear in (some constants, all carries, some xs). Going backwards, the cotangent of the carry is the new carry, the
-    # cotangents of the constants are summed along the way, and those of the xs are stacked.
-    linear = [is_undefined_primal(x) for x in operands]
-    consts_lin, init_lin, xs_lin = _parts(linear, num_consts, num_carry)
-    consts, init, xs = _parts(operands, num_consts, num_carry)
-    for x, lin in zip(init, init_lin, strict=True):
-        # A carry that comes as a value is a tangent that starts at zero; a counter would be neither.
-        if not lin and not dtypes.is_inexact(aval_of(x).dtype):
-            raise NotImplementedError(
-                "scan: the transpose of a scan with an integer carry is not defined; give the integers as xs."
-            )
-    body_avals = jaxpr.in_avals
-    const_avals, carry_avals, x_avals = _parts(body_avals, num_consts, num_carry)
-    fixed = [c for c, lin in zip(consts, consts_lin, strict=True) if not lin]
-    steps = [x for x, lin in zip(xs, xs_lin, strict=True) if not lin]
-    carry_bar = [instantiate(bar) for bar in cotangents[:num_carry]]
-    y_nz = [type(bar) is not Zero for bar in cotangents[num_carry:]]
-    y_bar = [bar for bar in cotangents[num_carry:] if type(bar) is not Zero]
-    lin_const_avals = [a for a, lin in zip(const_avals, consts_lin, strict=True) if lin]
-    n_fixed, n_lin = len(fixed), len(lin_const_avals)
-
-    def pull(*args: Any) -> list[Any]:
-        fixed_args = iter(args[:n_fixed])
-        sums = args[n_fixed : n_fixed + n_lin]
-        bars = args[n_fixed + n_lin : n_fixed + n_lin + num_carry]
-        rest = args[n_fixed + n_lin + num_carry :]
-        step_args, y_bars = iter(rest[: len(steps)]), iter(rest[len(steps) :])
-        inner = [
-            *(
-                UndefinedPrimal(a) if lin else next(fixed_args)
-                for a, lin in zip(const_avals, consts_lin, strict=True)
-            ),
-            *(UndefinedPrimal(a) for a in carry_avals),
-            *(
-                UndefinedPrimal(a) if lin else next(step_args)
-                for a, lin in zip(x_avals, xs_lin, strict=True)
-            ),
-        ]
-        incoming = [
-            *bars,
-            *(
-                next(y_bars) if nz else Zero(a.to_tangent_aval())
-                for a, nz in zip(jaxpr.out_avals[num_carry:], y_nz, strict=True)
-            ),
-        ]
-        found = transpose_flat(lambda *zs: eval_closed(jaxpr, *zs), inner, incoming)
-        found_consts, found_carry, found_xs = _parts(found, num_consts, num_carry)
-        new_consts = [b for b, lin in zip(found_consts, consts_lin, strict=True) if lin]
-        new_xs = [b for b, lin in zip(found_xs, xs_lin, strict=True) if lin]
-        return [
-            *(instantiate(add_any(s, b)) for s, b in zip(sums, new_consts, strict=True)),
-            *(instantiate(b) for b in found_carry),
-            *(instantiate(b) for b in new_xs),
-        ]
-
-    avals = [
-        *(aval_of(c) for c in fixed),
-        *lin_const_avals,
-        *carry_avals,
-        *(a for a, lin in zip(x_avals, xs_lin, strict=True) if not lin),
-        *(a for a, nz in zip(jaxpr.out_avals[num_carry:], y_nz, strict=True) if nz),
-    ]
-    program = memoise(
-        jaxpr,
-        ("scan transpose", tuple(linear), tuple(y_nz)),
-        lambda: stage(pull, avals, f"transpose({jaxpr.jaxpr.debug_name})"),
-    )
-    results = scan_p.bind(
-        *fixed, *(zeros(a) for a in lin_const_avals), *carry_bar, *steps, *y_bar,
-        jaxpr=program,
-        length=length,
-        reverse=not reverse,
-        unroll=unroll,
-        num_consts=n_fixed,
-        num_carry=n_lin + num_carry,
-    )  # fmt: skip
-    const_bars = iter(results[:n_lin])
-    carry_bars = results[n_lin : n_lin + num_carry]
-    x_bars = iter(results[n_lin + num_carry :])
-    return [
-        *(next(const_bars) if lin else None for lin in consts_lin),
-        *(bar if lin else None for bar, lin in zip(carry_bars, init_lin, strict=True)),
-        *(next(x_bars) if lin else None for lin in xs_lin),
-    ]
-
-
 @rules.define(batching_rule, scan_p)
 def _scan_batching(
     axis: Axis,
@@ -552,7 +450,7 @@ def _scan_batching(
     num_carry: int,
     **params: Any,
 ) -> tuple[list[Any], list[int | None]]:
-    consts_b, init_b, xs_b = _parts([d is not None for d in dims], num_consts, num_carry)
+    consts_b, init_b, xs_b = parts([d is not None for d in dims], num_consts, num_carry)
     ys = len(jaxpr.out_avals) - num_carry
 
     def batched(carry: Sequence[bool]) -> tuple[ClosedJaxpr, list[bool]]:
@@ -560,8 +458,8 @@ def _scan_batching(
 
     carry_b = fixpoint(init_b, lambda b: batched(b)[1][:num_carry])
     program, out_b = batched(carry_b)
-    consts, init, xs = _parts(args, num_consts, num_carry)
-    consts_d, init_d, xs_d = _parts(dims, num_consts, num_carry)
+    consts, init, xs = parts(args, num_consts, num_carry)
+    consts_d, init_d, xs_d = parts(dims, num_consts, num_carry)
     moved = [
         *(x if d is None else moveaxis(x, d, 0) for x, d in zip(consts, consts_d, strict=True)),
         *(
