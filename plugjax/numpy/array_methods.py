@@ -11,7 +11,6 @@ import numpy as np
 from plugjax import lax
 from plugjax.core.array import Array
 from plugjax.core.dtypes import DTypeLike
-from plugjax.core.trace import Tracer
 from plugjax.numpy import (
     arithmetic,
     bitwise,
@@ -21,6 +20,7 @@ from plugjax.numpy import (
     linear_algebra,
     logic,
     manipulation,
+    protocols,
     reductions,
     rounding,
     selection,
@@ -112,52 +112,6 @@ def _namespace(api_version: str | None = None) -> Any:
     return sys.modules["plugjax.numpy"]
 
 
-def _any_tracer(value: Any) -> bool:
-    if isinstance(value, (tuple, list)):
-        return any(_any_tracer(v) for v in value)
-    return isinstance(value, Tracer)
-
-
-def _to_numpy(value: Any) -> Any:
-    if isinstance(value, (tuple, list)):
-        return type(value)(_to_numpy(v) for v in value)
-    return np.asarray(value) if isinstance(value, Array) else value
-
-
-def _array_ufunc(ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
-    # NumPy's binary operators arrive here too, and `ndarray + Array` is an Array.
-    namespace = sys.modules["plugjax.numpy"]
-    traced = _any_tracer(inputs)
-    if method == "__call__" and not kwargs and (traced or len(inputs) == 2):
-        function = getattr(namespace, ufunc.__name__, None)
-        if function is not None:
-            return function(*inputs)
-    if method == "reduce" and traced and ufunc.__name__ in _REDUCTIONS:
-        kwargs.setdefault("axis", 0)
-        return getattr(namespace, _REDUCTIONS[ufunc.__name__])(*inputs, **kwargs)
-    return getattr(ufunc, method)(
-        *_to_numpy(inputs), **{k: _to_numpy(v) for k, v in kwargs.items()}
-    )
-
-
-_REDUCTIONS = {
-    "add": "sum",
-    "multiply": "prod",
-    "maximum": "max",
-    "minimum": "min",
-    "logical_and": "all",
-    "logical_or": "any",
-}
-
-
-def _array_function(function: Any, args: Any, kwargs: Any) -> Any:
-    if _any_tracer(list(args)) or _any_tracer(list(kwargs.values())):
-        own = getattr(sys.modules["plugjax.numpy"], function.__name__, None)
-        if own is not None:
-            return own(*args, **kwargs)
-    return function(*_to_numpy(tuple(args)), **{k: _to_numpy(v) for k, v in kwargs.items()})
-
-
 METHODS: dict[str, Callable[..., Any]] = {
     "T": _T,
     "abs": arithmetic.abs,
@@ -167,9 +121,9 @@ METHODS: dict[str, Callable[..., Any]] = {
     "argmax": reductions.argmax,
     "argmin": reductions.argmin,
     "argsort": sorting_searching.argsort,
-    "array_function": _array_function,
+    "array_function": protocols.array_function,
     "array_namespace": _namespace,
-    "array_ufunc": _array_ufunc,
+    "array_ufunc": protocols.array_ufunc,
     "astype": manipulation.astype,
     "at": updates.at,
     "bitwise_and": bitwise.bitwise_and,

@@ -23,7 +23,6 @@ from plugjax.numpy.promotion import (
     convert,
     converted,
     pick,
-    promote_args,
     reject_out,
     scalar,
 )
@@ -198,8 +197,7 @@ def _extremum(
         x = _masked(who, x, where, _limit(x.dtype, not largest))
     found = reduce(x, axes)
     if initial is not None:
-        first, found = promote_args(who, initial, found)
-        found = combine(first, found)
+        found = combine(converted(as_operand(who, initial), x.dtype), found)
     return _kept(found, axes, keepdims)
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from plugjax import lax
+from plugjax.core import dtypes
 from plugjax.core.array import Array
 from plugjax.core.dtypes import BOOL, DType, DTypeLike
 from plugjax.core.transforms.batching import vmap
@@ -80,7 +81,8 @@ class ufunc:
         self._nout = operator.index(nout)
         self._nargs = operator.index(nargs or nin)
         self._identity = identity
-        self._call = call or vectorize(func)
+        self._vectorized = vectorize(func)
+        self._call = call or self._mapped
         self._reduce = reduce or self._fold
         self._accumulate = accumulate or self._scan
         self._at = at or self._update
@@ -120,11 +122,14 @@ class ufunc:
 
     def __call__(self, *args: ArrayLike, out: None = None, where: None = None) -> Any:
         """The function, elementwise; arguments broadcast."""
-        check_arraylike(self.__name__, *args)
-        reject_out(self.__name__, out)
-        if where is not None:
+        if out is not None or where is not None:
+            reject_out(self.__name__, out)
             raise NotImplementedError(f"where argument of {self}")
         return self._call(*args)
+
+    def _mapped(self, *args: ArrayLike) -> Any:
+        check_arraylike(self.__name__, *args)
+        return self._vectorized(*args)
 
     def _check_binary(self, method: str) -> None:
         if self._nin != 2:
@@ -319,8 +324,9 @@ class ufunc:
         if axis is None or isinstance(axis, (tuple, list)):
             raise ValueError("reduceat requires a single integer axis.")
         axis = canonical_axis(axis, x.ndim)
-        if dtype is not None:
-            x = converted(x, canonical_dtype(self.__name__, dtype))
+        wanted = self._dtype(dtype, x, x)
+        if dtype is not None or dtypes.is_inexact(wanted):
+            x = converted(x, wanted)
         found = take(x, starts, axis)
         ends = append(starts[1:], x.shape[axis])
         rows = tuple(-1 if i == axis else 1 for i in range(x.ndim))
