@@ -359,6 +359,7 @@ _CHAPTERS = {
     "input_output": ("array_repr", "array_str", "fromfile", "fromiter", "fromstring",
         "get_printoptions", "iterable", "load", "printoptions", "save", "savez",
         "set_printoptions"),
+    "namespace_info": ("__array_namespace_info__",),
     "polynomial": ("poly", "polyadd", "polyder", "polydiv", "polyfit", "polyint", "polymul",
         "polysub", "polyval", "roots"),
     "rational": ("gcd", "lcm"),
