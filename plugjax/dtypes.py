@@ -22,6 +22,11 @@ def canonicalize_dtype(dtype: Any, allow_extended_dtype: bool = False) -> Any:
 
     Raises:
         ValueError: an extended dtype, unless they are allowed.
+
+    Example:
+        >>> from plugjax import dtypes
+        >>> dtypes.canonicalize_dtype("float64")
+        dtype('float32')
     """
     if core.is_extended(dtype) and not allow_extended_dtype:
         raise ValueError(f"Internal: canonicalize_dtype called on extended dtype {dtype}")
@@ -58,6 +63,11 @@ def scalar_type_of(x: Any) -> type:
 
     Raises:
         TypeError: an element is no number.
+
+    Example:
+        >>> from plugjax import dtypes
+        >>> dtypes.scalar_type_of(1.5)
+        <class 'float'>
     """
     dtype: DType = x.dtype if hasattr(x, "dtype") else np.asarray(x).dtype
     if dtype == core.BOOL:

@@ -195,6 +195,12 @@ def scale_and_translate(
 
     Raises:
         ValueError: shapes that do not fit, or a method without a kernel.
+
+    Example:
+        >>> from plugjax import image
+        >>> import plugjax.numpy as jnp
+        >>> image.scale_and_translate(jnp.ones((2, 2)), (4, 4), (0, 1), jnp.array([2.0, 2.0]), jnp.zeros(2), "linear").shape
+        (4, 4)
     """
     x = as_operand("scale_and_translate", image)
     sizes, method = _checked(x, shape, method)

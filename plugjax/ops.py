@@ -62,7 +62,14 @@ def segment_prod(
     mode: Any = None,
     out_sharding: Any = None,
 ) -> Any:
-    """Products of the rows of each segment; arguments as of :func:`segment_sum`. Empty segments give 1."""
+    """Products of the rows of each segment; arguments as of :func:`segment_sum`. Empty segments give 1.
+
+    Example:
+        >>> from plugjax import ops
+        >>> import plugjax.numpy as jnp
+        >>> ops.segment_prod(jnp.arange(4), jnp.array([0, 0, 1, 1]))
+        Array([0, 6], dtype=int32)
+    """
     options = _options(indices_are_sorted, unique_indices, mode)
     return _segments("multiply", data, segment_ids, num_segments, bucket_size, options, jnp.prod)
 
@@ -77,7 +84,14 @@ def segment_max(
     mode: Any = None,
     out_sharding: Any = None,
 ) -> Any:
-    """Largest rows of each segment; arguments as of :func:`segment_sum`. Empty segments give the lowest value."""
+    """Largest rows of each segment; arguments as of :func:`segment_sum`. Empty segments give the lowest value.
+
+    Example:
+        >>> from plugjax import ops
+        >>> import plugjax.numpy as jnp
+        >>> ops.segment_max(jnp.arange(4), jnp.array([0, 0, 1, 1]))
+        Array([1, 3], dtype=int32)
+    """
     options = _options(indices_are_sorted, unique_indices, mode)
     return _segments("max", data, segment_ids, num_segments, bucket_size, options, jnp.max)
 
@@ -92,7 +106,14 @@ def segment_min(
     mode: Any = None,
     out_sharding: Any = None,
 ) -> Any:
-    """Smallest rows of each segment; arguments as of :func:`segment_sum`. Empty segments give the highest value."""
+    """Smallest rows of each segment; arguments as of :func:`segment_sum`. Empty segments give the highest value.
+
+    Example:
+        >>> from plugjax import ops
+        >>> import plugjax.numpy as jnp
+        >>> ops.segment_min(jnp.arange(4), jnp.array([0, 0, 1, 1]))
+        Array([0, 2], dtype=int32)
+    """
     options = _options(indices_are_sorted, unique_indices, mode)
     return _segments("min", data, segment_ids, num_segments, bucket_size, options, jnp.min)
 

@@ -37,17 +37,35 @@ def tree_flatten(tree: Any, is_leaf: IsLeaf = None) -> tuple[list[Any], PyTreeDe
 
 
 def tree_unflatten(treedef: PyTreeDef, leaves: Iterable[Any]) -> Any:
-    """The tree with that structure and those leaves."""
+    """The tree with that structure and those leaves.
+
+    Example:
+        >>> from plugjax import tree_util
+        >>> tree_util.tree_unflatten(tree_util.tree_structure({"a": 1}), [5])
+        {'a': 5}
+    """
     return pytree.unflatten(treedef, leaves)
 
 
 def tree_leaves(tree: Any, is_leaf: IsLeaf = None) -> list[Any]:
-    """Leaves of a tree from left to right."""
+    """Leaves of a tree from left to right.
+
+    Example:
+        >>> from plugjax import tree_util
+        >>> tree_util.tree_leaves({"b": 2, "a": [1]})
+        [1, 2]
+    """
     return pytree.leaves(tree, is_leaf)
 
 
 def tree_structure(tree: Any, is_leaf: IsLeaf = None) -> PyTreeDef:
-    """Structure of a tree."""
+    """Structure of a tree.
+
+    Example:
+        >>> from plugjax import tree_util
+        >>> tree_util.tree_structure({"a": 1}).num_leaves
+        1
+    """
     return pytree.structure(tree, is_leaf)
 
 
@@ -65,7 +83,13 @@ def tree_map(f: Callable[..., Any], tree: Any, *rest: Any, is_leaf: IsLeaf = Non
 
 
 def tree_all(tree: Any, *, is_leaf: IsLeaf = None) -> bool:
-    """Whether every leaf is true."""
+    """Whether every leaf is true.
+
+    Example:
+        >>> from plugjax import tree_util
+        >>> tree_util.tree_all({"a": True, "b": [False]})
+        False
+    """
     return all(pytree.leaves(tree, is_leaf))
 
 
@@ -101,6 +125,11 @@ def tree_reduce_associative(
 
     Raises:
         TypeError: no leaves and no ``identity``.
+
+    Example:
+        >>> from plugjax import tree_util
+        >>> tree_util.tree_reduce_associative(max, {"a": 1, "b": [3, 2]})
+        3
     """
     found = pytree.leaves(tree, is_leaf)
     if not found:
@@ -181,7 +210,13 @@ def tree_flatten_with_path(
 def tree_leaves_with_path(
     tree: Any, is_leaf: IsLeaf = None, is_leaf_takes_path: bool = False
 ) -> list[tuple[KeyPath, Any]]:
-    """Pairs of path and leaf."""
+    """Pairs of path and leaf.
+
+    Example:
+        >>> from plugjax import tree_util
+        >>> [(tree_util.keystr(path), leaf) for path, leaf in tree_util.tree_leaves_with_path({"a": [1]})]
+        [("['a'][0]", 1)]
+    """
     return key_paths.leaves_with_path(tree, is_leaf, is_leaf_takes_path)
 
 
@@ -206,22 +241,46 @@ def tree_map_with_path(
 
 
 def treedef_children(treedef: PyTreeDef) -> list[PyTreeDef]:
-    """Structures of the children of the root."""
+    """Structures of the children of the root.
+
+    Example:
+        >>> from plugjax import tree_util
+        >>> len(tree_util.treedef_children(tree_util.tree_structure([1, 2])))
+        2
+    """
     return list(treedef.children())
 
 
 def treedef_is_leaf(treedef: PyTreeDef) -> bool:
-    """Whether the structure is that of a leaf, or of ``None``."""
+    """Whether the structure is that of a leaf, or of ``None``.
+
+    Example:
+        >>> from plugjax import tree_util
+        >>> tree_util.treedef_is_leaf(tree_util.tree_structure(1))
+        True
+    """
     return bool(treedef.num_nodes == 1)
 
 
 def treedef_tuple(treedefs: Iterable[PyTreeDef]) -> PyTreeDef:
-    """The structure of a tuple of trees of these structures."""
+    """The structure of a tuple of trees of these structures.
+
+    Example:
+        >>> from plugjax import tree_util
+        >>> tree_util.treedef_tuple([tree_util.tree_structure(1)] * 2).num_leaves
+        2
+    """
     return optree.treespec_tuple(treedefs, namespace=pytree.NAMESPACE)
 
 
 def all_leaves(iterable: Iterable[Any], is_leaf: IsLeaf = None) -> bool:
-    """Whether nothing in a sequence is a container."""
+    """Whether nothing in a sequence is a container.
+
+    Example:
+        >>> from plugjax import tree_util
+        >>> tree_util.all_leaves([1, 2.0])
+        True
+    """
     return optree.all_leaves(iterable, is_leaf, namespace=pytree.NAMESPACE)
 
 
@@ -235,6 +294,11 @@ def flatten_one_level(tree: Any) -> tuple[Iterable[Any], Hashable]:
 
     Raises:
         ValueError: ``tree`` is a leaf.
+
+    Example:
+        >>> from plugjax import tree_util
+        >>> tree_util.flatten_one_level((1, [2]))[0]
+        [1, [2]]
     """
     return key_paths.one_level(tree)
 
@@ -244,6 +308,11 @@ def flatten_one_level_with_keys(tree: Any) -> tuple[Iterable[tuple[Any, Any]], H
 
     Raises:
         ValueError: ``tree`` is a leaf.
+
+    Example:
+        >>> from plugjax import tree_util
+        >>> tree_util.flatten_one_level_with_keys((1, [2]))[0]
+        [(SequenceKey(idx=0), 1), (SequenceKey(idx=1), [2])]
     """
     metadata = key_paths.one_level(tree)[1]
     return key_paths.keyed_children(tree), metadata

@@ -17,7 +17,11 @@ from plugjax.core.config import config
 from plugjax.core.device import Device, Placement, SingleDeviceSharding
 from plugjax.core.eager_operators import EagerOperators
 from plugjax.core.errors import UnexpectedTracerError
+from plugjax.core.primitive import Primitive
 from plugjax.core.trace import Tracer
+
+# What `device_put` of a traced value is; its rules, like all rules, are a plugin's.
+device_put_p = Primitive("device_put", multiple_results=True, structured=True)
 
 
 class _ArrayType(type):
@@ -400,8 +404,10 @@ def device_put(x: Any, device: Any = None) -> Any:
 
     def move(leaf: Any) -> Any:
         array = as_array(leaf, "device_put")
-        if isinstance(array, Tracer) or target is None:
+        if target is None:
             return array
+        if isinstance(array, Tracer):
+            return device_put_p.bind(array, devices=(target,))[0]
         return transfer(array, target.committed)
 
     return pytree.tree_map(move, x)
@@ -428,7 +434,14 @@ def device_get(x: Any) -> Any:
 
 
 def block_until_ready(x: Any) -> Any:
-    """Wait for all arrays in a pytree; returns the pytree."""
+    """Wait for all arrays in a pytree; returns the pytree.
+
+    Example:
+        >>> import plugjax
+        >>> import plugjax.numpy as jnp
+        >>> plugjax.block_until_ready(jnp.ones(2))
+        Array([1., 1.], dtype=float32)
+    """
     for leaf in pytree.leaves(x):
         wait = getattr(leaf, "block_until_ready", None)
         if wait is not None:

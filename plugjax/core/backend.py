@@ -206,7 +206,14 @@ def backend_with_dialect(dialect: str | None, preferred: Backend) -> Backend:
 
 
 def default_backend() -> str:
-    """Name of the backend of uncommitted arrays: ``PLUGJAX_BACKEND``, else the best that is installed."""
+    """Name of the backend of uncommitted arrays: ``PLUGJAX_BACKEND``, else the best that is installed.
+
+    Example:
+        >>> import plugjax
+        >>> import plugjax.numpy as jnp
+        >>> plugjax.default_backend() in ("numpy", "xla", "iree")
+        True
+    """
     name = os.environ.get("PLUGJAX_BACKEND") or config.read("backend")
     if name:
         return str(name)

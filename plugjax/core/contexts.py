@@ -155,17 +155,38 @@ def default_matmul_precision(new_val: Any) -> AbstractContextManager[None]:
 def local_devices(
     process_index: int | None = None, backend: str | None = None, host_id: int | None = None
 ) -> list[Device]:
-    """Devices of this process; all of them, as long as there is one process."""
+    """Devices of this process; all of them, as long as there is one process.
+
+    Example:
+        >>> import plugjax
+        >>> import plugjax.numpy as jnp
+        >>> plugjax.local_devices(backend="numpy")
+        [Device(numpy:0)]
+    """
     return devices(backend)
 
 
 def device_count(backend: str | None = None) -> int:
-    """Number of devices of a backend."""
+    """Number of devices of a backend.
+
+    Example:
+        >>> import plugjax
+        >>> import plugjax.numpy as jnp
+        >>> plugjax.device_count("numpy")
+        1
+    """
     return len(devices(backend))
 
 
 def local_device_count(backend: str | None = None) -> int:
-    """Number of a backend's devices in this process."""
+    """Number of a backend's devices in this process.
+
+    Example:
+        >>> import plugjax
+        >>> import plugjax.numpy as jnp
+        >>> plugjax.local_device_count("numpy")
+        1
+    """
     return len(devices(backend))
 
 

@@ -20,15 +20,21 @@ class Device:
         backend: the backend that owns it.
         platform: name under which lowering rules are looked up.
         kind: what it is, within the backend (``cpu``, ``cuda``, ``local`` ...; empty if there is only one kind).
+        hardware: what runs its programs: ``cpu``, ``cuda``, ``vulkan`` ...; the kind, if nothing else is said, else ``cpu``.
         id: index among the backend's devices of that kind.
         description: words for a table.
     """
 
-    __slots__ = ("__weakref__", "backend", "committed", "description", "id", "kind", "uncommitted")
+    __slots__ = (
+        "__weakref__", "backend", "committed", "description", "hardware", "id", "kind", "uncommitted",
+    )  # fmt: skip
 
-    def __init__(self, backend: Backend, kind: str, index: int, description: str = "") -> None:
+    def __init__(
+        self, backend: Backend, kind: str, index: int, description: str = "", hardware: str = ""
+    ) -> None:
         self.backend = backend
         self.kind = kind
+        self.hardware = hardware or kind or "cpu"
         self.id = index
         self.description = description
         sharding = SingleDeviceSharding(self)

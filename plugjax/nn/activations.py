@@ -20,7 +20,14 @@ __all__ = [
 
 
 def identity(x: ArrayLike) -> Array:
-    """``x`` itself."""
+    """``x`` itself.
+
+    Example:
+        >>> from plugjax import nn
+        >>> import plugjax.numpy as jnp
+        >>> nn.identity(jnp.array([1.0]))
+        Array([1.], dtype=float32)
+    """
     return as_operand("identity", x)
 
 
@@ -39,7 +46,14 @@ def relu(x: ArrayLike, /) -> Array:
 
 
 def relu6(x: ArrayLike) -> Array:
-    """``min(max(x, 0), 6)``, with derivative 0 at 0 and at 6."""
+    """``min(max(x, 0), 6)``, with derivative 0 at 0 and at 6.
+
+    Example:
+        >>> from plugjax import nn
+        >>> import plugjax.numpy as jnp
+        >>> nn.relu6(jnp.array([-1.0, 3.0, 9.0]))
+        Array([0., 3., 6.], dtype=float32)
+    """
     x = relu(to_inexact("relu6", x))
     six = scalar(6, x)
     return pick(lax.ge(x, six), six, x)
@@ -57,32 +71,67 @@ def sigmoid(x: ArrayLike) -> Array:
 
 
 def softplus(x: ArrayLike) -> Array:
-    """``log(1 + exp(x))``."""
+    """``log(1 + exp(x))``.
+
+    Example:
+        >>> from plugjax import nn
+        >>> import plugjax.numpy as jnp
+        >>> jnp.round(nn.softplus(jnp.array([0.0])), 3)
+        Array([0.693], dtype=float32)
+    """
     return logaddexp(x, 0)
 
 
 def sparse_plus(x: ArrayLike) -> Array:
-    """0 below -1, ``(x + 1)**2 / 4`` up to 1, ``x`` above."""
+    """0 below -1, ``(x + 1)**2 / 4`` up to 1, ``x`` above.
+
+    Example:
+        >>> from plugjax import nn
+        >>> import plugjax.numpy as jnp
+        >>> nn.sparse_plus(jnp.array([-2.0, 0.0, 2.0]))
+        Array([0.  , 0.25, 2.  ], dtype=float32)
+    """
     x = to_inexact("sparse_plus", x)
     curve = lax.mul(lax.square(lax.add(x, scalar(1, x))), scalar(0.25, x))
     return where(x <= -1.0, 0.0, where(x >= 1.0, x, curve))
 
 
 def sparse_sigmoid(x: ArrayLike) -> Array:
-    """``(x + 1) / 2``, cut off at 0 and 1: the derivative of :func:`sparse_plus`."""
+    """``(x + 1) / 2``, cut off at 0 and 1: the derivative of :func:`sparse_plus`.
+
+    Example:
+        >>> from plugjax import nn
+        >>> import plugjax.numpy as jnp
+        >>> nn.sparse_sigmoid(jnp.array([-2.0, 0.0, 2.0]))
+        Array([0. , 0.5, 1. ], dtype=float32)
+    """
     x = to_inexact("sparse_sigmoid", x)
     middle = lax.clamp(scalar(-1, x), x, scalar(1, x))
     return lax.mul(scalar(0.5, x), lax.add(middle, scalar(1, x)))
 
 
 def soft_sign(x: ArrayLike) -> Array:
-    """``x / (|x| + 1)``."""
+    """``x / (|x| + 1)``.
+
+    Example:
+        >>> from plugjax import nn
+        >>> import plugjax.numpy as jnp
+        >>> nn.soft_sign(jnp.array([1.0, -3.0]))
+        Array([ 0.5 , -0.75], dtype=float32)
+    """
     x = to_inexact("soft_sign", x)
     return lax.div(x, lax.add(lax.abs(x), scalar(1, x)))
 
 
 def silu(x: ArrayLike) -> Array:
-    """``x * sigmoid(x)``, also called swish."""
+    """``x * sigmoid(x)``, also called swish.
+
+    Example:
+        >>> from plugjax import nn
+        >>> import plugjax.numpy as jnp
+        >>> nn.silu(jnp.array([0.0]))
+        Array([0.], dtype=float32)
+    """
     x = to_inexact("silu", x)
     return lax.mul(x, lax.logistic(x))
 
@@ -91,19 +140,40 @@ swish = silu
 
 
 def mish(x: ArrayLike) -> Array:
-    """``x * tanh(softplus(x))``."""
+    """``x * tanh(softplus(x))``.
+
+    Example:
+        >>> from plugjax import nn
+        >>> import plugjax.numpy as jnp
+        >>> nn.mish(jnp.array([0.0]))
+        Array([0.], dtype=float32)
+    """
     x = to_inexact("mish", x)
     return lax.mul(x, lax.tanh(softplus(x)))
 
 
 def log_sigmoid(x: ArrayLike) -> Array:
-    """Logarithm of :func:`sigmoid`, without underflow."""
+    """Logarithm of :func:`sigmoid`, without underflow.
+
+    Example:
+        >>> from plugjax import nn
+        >>> import plugjax.numpy as jnp
+        >>> jnp.round(nn.log_sigmoid(jnp.array([0.0])), 3)
+        Array([-0.693], dtype=float32)
+    """
     x = to_inexact("log_sigmoid", x)
     return lax.neg(softplus(lax.neg(x)))
 
 
 def elu(x: ArrayLike, alpha: ArrayLike = 1.0) -> Array:
-    """``x`` above 0, ``alpha * (exp(x) - 1)`` below."""
+    """``x`` above 0, ``alpha * (exp(x) - 1)`` below.
+
+    Example:
+        >>> from plugjax import nn
+        >>> import plugjax.numpy as jnp
+        >>> nn.elu(jnp.array([0.0, 2.0]))
+        Array([0., 2.], dtype=float32)
+    """
     x = as_operand("elu", x)
     positive = x > 0
     # The branch not taken is given 0, where its derivative is finite.
@@ -112,29 +182,64 @@ def elu(x: ArrayLike, alpha: ArrayLike = 1.0) -> Array:
 
 
 def leaky_relu(x: ArrayLike, negative_slope: ArrayLike = 1e-2) -> Array:
-    """``x`` above 0, ``negative_slope * x`` below."""
+    """``x`` above 0, ``negative_slope * x`` below.
+
+    Example:
+        >>> from plugjax import nn
+        >>> import plugjax.numpy as jnp
+        >>> nn.leaky_relu(jnp.array([-2.0, 3.0]), 0.5)
+        Array([-1.,  3.], dtype=float32)
+    """
     x = as_operand("leaky_relu", x)
     return where(x >= 0, x, negative_slope * x)
 
 
 def hard_tanh(x: ArrayLike) -> Array:
-    """``x`` cut off at -1 and 1."""
+    """``x`` cut off at -1 and 1.
+
+    Example:
+        >>> from plugjax import nn
+        >>> import plugjax.numpy as jnp
+        >>> nn.hard_tanh(jnp.array([-3.0, 0.5, 3.0]))
+        Array([-1. ,  0.5,  1. ], dtype=float32)
+    """
     x = as_operand("hard_tanh", x)
     return where(x > 1, 1, where(x < -1, -1, x))
 
 
 def celu(x: ArrayLike, alpha: ArrayLike = 1.0) -> Array:
-    """``x`` above 0, ``alpha * (exp(x / alpha) - 1)`` below."""
+    """``x`` above 0, ``alpha * (exp(x / alpha) - 1)`` below.
+
+    Example:
+        >>> from plugjax import nn
+        >>> import plugjax.numpy as jnp
+        >>> nn.celu(jnp.array([0.0, 2.0]))
+        Array([0., 2.], dtype=float32)
+    """
     return maximum(x, 0.0) + alpha * lax.expm1(to_inexact("celu", minimum(x, 0.0) / alpha))
 
 
 def selu(x: ArrayLike) -> Array:
-    """:func:`elu` scaled so that layers keep mean 0 and variance 1."""
+    """:func:`elu` scaled so that layers keep mean 0 and variance 1.
+
+    Example:
+        >>> from plugjax import nn
+        >>> import plugjax.numpy as jnp
+        >>> nn.selu(jnp.array([0.0]))
+        Array([0.], dtype=float32)
+    """
     return 1.0507009873554804934193349852946 * elu(x, 1.6732632423543772848170429916717)
 
 
 def gelu(x: ArrayLike, approximate: bool = True) -> Array:
-    """``x`` times the normal distribution function; ``approximate`` writes that with tanh."""
+    """``x`` times the normal distribution function; ``approximate`` writes that with tanh.
+
+    Example:
+        >>> from plugjax import nn
+        >>> import plugjax.numpy as jnp
+        >>> nn.gelu(jnp.array([0.0]))
+        Array([0.], dtype=float32)
+    """
     x = to_inexact("gelu", x)
     if approximate:
         root = math.sqrt(2 / math.pi)
@@ -151,6 +256,12 @@ def glu(x: ArrayLike, axis: int = -1) -> Array:
 
     Raises:
         ValueError: the axis has an odd size.
+
+    Example:
+        >>> from plugjax import nn
+        >>> import plugjax.numpy as jnp
+        >>> nn.glu(jnp.array([2.0, 0.0]))
+        Array([1.], dtype=float32)
     """
     x = to_inexact("glu", x)
     axis = canonical_axis(axis, x.ndim)
@@ -164,12 +275,26 @@ def glu(x: ArrayLike, axis: int = -1) -> Array:
 
 
 def hard_sigmoid(x: ArrayLike) -> Array:
-    """``relu6(x + 3) / 6``."""
+    """``relu6(x + 3) / 6``.
+
+    Example:
+        >>> from plugjax import nn
+        >>> import plugjax.numpy as jnp
+        >>> nn.hard_sigmoid(jnp.array([-3.0, 0.0, 3.0]))
+        Array([0. , 0.5, 1. ], dtype=float32)
+    """
     return relu6(as_operand("hard_sigmoid", x) + 3.0) / 6.0
 
 
 def hard_silu(x: ArrayLike) -> Array:
-    """``x * hard_sigmoid(x)``."""
+    """``x * hard_sigmoid(x)``.
+
+    Example:
+        >>> from plugjax import nn
+        >>> import plugjax.numpy as jnp
+        >>> nn.hard_silu(jnp.array([-3.0, 0.0, 3.0]))
+        Array([-0.,  0.,  3.], dtype=float32)
+    """
     x = to_inexact("hard_silu", x)
     return x * hard_sigmoid(x)
 
@@ -178,18 +303,39 @@ hard_swish = hard_silu
 
 
 def tanh(x: ArrayLike, /) -> Array:
-    """Hyperbolic tangent."""
+    """Hyperbolic tangent.
+
+    Example:
+        >>> from plugjax import nn
+        >>> import plugjax.numpy as jnp
+        >>> nn.tanh(jnp.array([0.0]))
+        Array([0.], dtype=float32)
+    """
     return lax.tanh(to_inexact("tanh", x))
 
 
 def squareplus(x: ArrayLike, b: ArrayLike = 4) -> Array:
-    """``(x + sqrt(x**2 + b)) / 2``, a :func:`softplus` without exponentials."""
+    """``(x + sqrt(x**2 + b)) / 2``, a :func:`softplus` without exponentials.
+
+    Example:
+        >>> from plugjax import nn
+        >>> import plugjax.numpy as jnp
+        >>> nn.squareplus(jnp.array([0.0]))
+        Array([1.], dtype=float32)
+    """
     x, b = promote_inexact("squareplus", x, b)
     return lax.div(lax.add(x, lax.sqrt(lax.add(lax.square(x), b))), scalar(2, x))
 
 
 def log1mexp(x: ArrayLike) -> Array:
-    """``log(1 - exp(-x))`` of positive ``x``, accurate near 0 and far from it."""
+    """``log(1 - exp(-x))`` of positive ``x``, accurate near 0 and far from it.
+
+    Example:
+        >>> from plugjax import nn
+        >>> import plugjax.numpy as jnp
+        >>> nn.log1mexp(jnp.array([1.0])) < 0
+        Array([ True], dtype=bool)
+    """
     x = to_inexact("log1mexp", x)
     near = lax.lt(x, scalar(math.log(2), x))
     one = scalar(1, x)

@@ -63,6 +63,13 @@ def dot_product_attention(
 
     Raises:
         ValueError: shapes do not fit, or an implementation that is not there.
+
+    Example:
+        >>> from plugjax import nn
+        >>> import plugjax.numpy as jnp
+        >>> x = jnp.ones((1, 2, 3, 4))
+        >>> nn.dot_product_attention(x, x, x).shape
+        (1, 2, 3, 4)
     """
     if implementation not in (None, "xla"):
         raise ValueError(f"Unsupported implementation option: {implementation}; use None or 'xla'.")

@@ -39,12 +39,28 @@ class Initializer(Protocol):
 
 
 def zeros(key: Any, shape: Sequence[int], dtype: DTypeLike = None) -> Array:
-    """Zeros; the key is not used."""
+    """Zeros; the key is not used.
+
+    Example:
+        >>> from plugjax import random
+        >>> from plugjax.nn import initializers
+        >>> import plugjax.numpy as jnp
+        >>> initializers.zeros(random.key(0), (2,), jnp.float32)
+        Array([0., 0.], dtype=float32)
+    """
     return zeros_array(shape, dtype)
 
 
 def ones(key: Any, shape: Sequence[int], dtype: DTypeLike = None) -> Array:
-    """Ones; the key is not used."""
+    """Ones; the key is not used.
+
+    Example:
+        >>> from plugjax import random
+        >>> from plugjax.nn import initializers
+        >>> import plugjax.numpy as jnp
+        >>> initializers.ones(random.key(0), (2,), jnp.float32)
+        Array([1., 1.], dtype=float32)
+    """
     return ones_array(shape, dtype)
 
 
@@ -53,7 +69,15 @@ def _dtype(who: str, dtype: DTypeLike) -> Any:
 
 
 def constant(value: ArrayLike, dtype: DTypeLike = None) -> Initializer:
-    """One value everywhere."""
+    """One value everywhere.
+
+    Example:
+        >>> from plugjax import random
+        >>> from plugjax.nn import initializers
+        >>> import plugjax.numpy as jnp
+        >>> initializers.constant(7.0)(random.key(0), (2,), jnp.float32)
+        Array([7., 7.], dtype=float32)
+    """
 
     def init(key: Any, shape: Sequence[int], dtype: DTypeLike = dtype) -> Array:
         return full(shape, value, _dtype("constant", dtype))
@@ -62,7 +86,16 @@ def constant(value: ArrayLike, dtype: DTypeLike = None) -> Initializer:
 
 
 def uniform(scale: Any = 1e-2, dtype: DTypeLike = None) -> Initializer:
-    """Uniform numbers in ``[0, scale)``."""
+    """Uniform numbers in ``[0, scale)``.
+
+    Example:
+        >>> from plugjax import random
+        >>> from plugjax.nn import initializers
+        >>> import plugjax.numpy as jnp
+        >>> x = initializers.uniform(0.1)(random.key(0), (9,), jnp.float32)
+        >>> jnp.all((0 <= x) & (x < 0.1))
+        Array(True, dtype=bool)
+    """
 
     def init(key: Any, shape: Sequence[int], dtype: DTypeLike = dtype) -> Array:
         wanted = _dtype("uniform", dtype)
@@ -72,7 +105,15 @@ def uniform(scale: Any = 1e-2, dtype: DTypeLike = None) -> Initializer:
 
 
 def normal(stddev: Any = 1e-2, dtype: DTypeLike = None) -> Initializer:
-    """Normal numbers of a standard deviation."""
+    """Normal numbers of a standard deviation.
+
+    Example:
+        >>> from plugjax import random
+        >>> from plugjax.nn import initializers
+        >>> import plugjax.numpy as jnp
+        >>> initializers.normal(5.0)(random.key(0), (2, 3), jnp.float32).shape
+        (2, 3)
+    """
 
     def init(key: Any, shape: Sequence[int], dtype: DTypeLike = dtype) -> Array:
         wanted = _dtype("normal", dtype)
@@ -84,7 +125,15 @@ def normal(stddev: Any = 1e-2, dtype: DTypeLike = None) -> Initializer:
 def truncated_normal(
     stddev: Any = 1e-2, dtype: DTypeLike = None, lower: float = -2.0, upper: float = 2.0
 ) -> Initializer:
-    """Normal numbers between ``lower`` and ``upper`` standard deviations."""
+    """Normal numbers between ``lower`` and ``upper`` standard deviations.
+
+    Example:
+        >>> from plugjax import random
+        >>> from plugjax.nn import initializers
+        >>> import plugjax.numpy as jnp
+        >>> jnp.all(jnp.abs(initializers.truncated_normal(1.0)(random.key(0), (9,), jnp.float32)) <= 2)
+        Array(True, dtype=bool)
+    """
 
     def init(key: Any, shape: Sequence[int], dtype: DTypeLike = dtype) -> Array:
         wanted = _dtype("truncated_normal", dtype)
@@ -136,6 +185,14 @@ def variance_scaling(
 
     Raises:
         ValueError: an unknown mode or distribution, or a shape with less than two axes.
+
+    Example:
+        >>> from plugjax import random
+        >>> from plugjax.nn import initializers
+        >>> import plugjax.numpy as jnp
+        >>> make = initializers.variance_scaling(2.0, "fan_in", "normal")
+        >>> make(random.key(0), (2, 3), jnp.float32).shape
+        (2, 3)
     """
 
     def init(key: Any, shape: Sequence[int], dtype: DTypeLike = dtype) -> Array:
@@ -174,7 +231,15 @@ def glorot_uniform(
     batch_axis: Sequence[int] = (),
     dtype: DTypeLike = None,
 ) -> Initializer:
-    """Uniform numbers of variance 2 / (inputs + outputs)."""
+    """Uniform numbers of variance 2 / (inputs + outputs).
+
+    Example:
+        >>> from plugjax import random
+        >>> from plugjax.nn import initializers
+        >>> import plugjax.numpy as jnp
+        >>> initializers.glorot_uniform()(random.key(0), (2, 3), jnp.float32).shape
+        (2, 3)
+    """
     return variance_scaling(1.0, "fan_avg", "uniform", in_axis, out_axis, batch_axis, dtype)
 
 
@@ -184,7 +249,15 @@ def glorot_normal(
     batch_axis: Sequence[int] = (),
     dtype: DTypeLike = None,
 ) -> Initializer:
-    """Truncated normal numbers of variance 2 / (inputs + outputs)."""
+    """Truncated normal numbers of variance 2 / (inputs + outputs).
+
+    Example:
+        >>> from plugjax import random
+        >>> from plugjax.nn import initializers
+        >>> import plugjax.numpy as jnp
+        >>> initializers.glorot_normal()(random.key(0), (2, 3), jnp.float32).shape
+        (2, 3)
+    """
     return variance_scaling(
         1.0, "fan_avg", "truncated_normal", in_axis, out_axis, batch_axis, dtype
     )
@@ -196,7 +269,15 @@ def lecun_uniform(
     batch_axis: Sequence[int] = (),
     dtype: DTypeLike = None,
 ) -> Initializer:
-    """Uniform numbers of variance 1 / inputs."""
+    """Uniform numbers of variance 1 / inputs.
+
+    Example:
+        >>> from plugjax import random
+        >>> from plugjax.nn import initializers
+        >>> import plugjax.numpy as jnp
+        >>> initializers.lecun_uniform()(random.key(0), (2, 3), jnp.float32).shape
+        (2, 3)
+    """
     return variance_scaling(1.0, "fan_in", "uniform", in_axis, out_axis, batch_axis, dtype)
 
 
@@ -206,7 +287,15 @@ def lecun_normal(
     batch_axis: Sequence[int] = (),
     dtype: DTypeLike = None,
 ) -> Initializer:
-    """Truncated normal numbers of variance 1 / inputs."""
+    """Truncated normal numbers of variance 1 / inputs.
+
+    Example:
+        >>> from plugjax import random
+        >>> from plugjax.nn import initializers
+        >>> import plugjax.numpy as jnp
+        >>> initializers.lecun_normal()(random.key(0), (2, 3), jnp.float32).shape
+        (2, 3)
+    """
     return variance_scaling(1.0, "fan_in", "truncated_normal", in_axis, out_axis, batch_axis, dtype)
 
 
@@ -216,7 +305,15 @@ def he_uniform(
     batch_axis: Sequence[int] = (),
     dtype: DTypeLike = None,
 ) -> Initializer:
-    """Uniform numbers of variance 2 / inputs."""
+    """Uniform numbers of variance 2 / inputs.
+
+    Example:
+        >>> from plugjax import random
+        >>> from plugjax.nn import initializers
+        >>> import plugjax.numpy as jnp
+        >>> initializers.he_uniform()(random.key(0), (2, 3), jnp.float32).shape
+        (2, 3)
+    """
     return variance_scaling(2.0, "fan_in", "uniform", in_axis, out_axis, batch_axis, dtype)
 
 
@@ -226,7 +323,15 @@ def he_normal(
     batch_axis: Sequence[int] = (),
     dtype: DTypeLike = None,
 ) -> Initializer:
-    """Truncated normal numbers of variance 2 / inputs."""
+    """Truncated normal numbers of variance 2 / inputs.
+
+    Example:
+        >>> from plugjax import random
+        >>> from plugjax.nn import initializers
+        >>> import plugjax.numpy as jnp
+        >>> initializers.he_normal()(random.key(0), (2, 3), jnp.float32).shape
+        (2, 3)
+    """
     return variance_scaling(2.0, "fan_in", "truncated_normal", in_axis, out_axis, batch_axis, dtype)
 
 
@@ -245,6 +350,14 @@ def orthogonal(
         scale: factor.
         column_axis: the axis of the columns; the others together are that of the rows.
         dtype: default dtype of the values.
+
+    Example:
+        >>> from plugjax import random
+        >>> from plugjax.nn import initializers
+        >>> import plugjax.numpy as jnp
+        >>> q = initializers.orthogonal()(random.key(0), (2, 2), jnp.float32)
+        >>> jnp.allclose(q @ q.T, jnp.eye(2), atol=1e-5)
+        Array(True, dtype=bool)
     """
 
     def init(key: Any, shape: Sequence[int], dtype: DTypeLike = dtype) -> Array:
@@ -274,6 +387,13 @@ def delta_orthogonal(
 
     Reference:
         L. Xiao et al., "Dynamical isometry and a mean field theory of CNNs", 2018.
+
+    Example:
+        >>> from plugjax import random
+        >>> from plugjax.nn import initializers
+        >>> import plugjax.numpy as jnp
+        >>> initializers.delta_orthogonal()(random.key(0), (3, 2, 2), jnp.float32).shape
+        (3, 2, 2)
     """
     matrix = orthogonal(scale, column_axis, dtype)
 

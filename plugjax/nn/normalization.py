@@ -65,7 +65,14 @@ def softmax(
 
 
 def log_softmax(x: ArrayLike, axis: AxisArg = -1, where: ArrayLike | None = None) -> Array:
-    """Logarithm of :func:`softmax`; -inf where ``where`` is false."""
+    """Logarithm of :func:`softmax`; -inf where ``where`` is false.
+
+    Example:
+        >>> from plugjax import nn
+        >>> import plugjax.numpy as jnp
+        >>> jnp.round(nn.log_softmax(jnp.array([0.0, 0.0])), 3)
+        Array([-0.693, -0.693], dtype=float32)
+    """
     x = to_inexact("log_softmax", x)
     mask = _mask("log_softmax", x, where)
     shifted = lax.sub(x, _shift(x, axis, mask))
@@ -128,7 +135,14 @@ def logsumexp(
 def logmeanexp(
     x: ArrayLike, axis: AxisArg = None, where: ArrayLike | None = None, keepdims: bool = False
 ) -> Array:
-    """Logarithm of the mean of exponentials."""
+    """Logarithm of the mean of exponentials.
+
+    Example:
+        >>> from plugjax import nn
+        >>> import plugjax.numpy as jnp
+        >>> nn.logmeanexp(jnp.array([0.0, 0.0]))
+        Array(0., dtype=float32)
+    """
     total = logsumexp(x, axis, keepdims=keepdims, where=where)
     values = as_operand("logmeanexp", x)
     mask = (
@@ -148,7 +162,14 @@ def standardize(
     epsilon: ArrayLike = 1e-5,
     where: ArrayLike | None = None,
 ) -> Array:
-    """``(x - mean) / sqrt(variance + epsilon)``; moments along axes unless they are given."""
+    """``(x - mean) / sqrt(variance + epsilon)``; moments along axes unless they are given.
+
+    Example:
+        >>> from plugjax import nn
+        >>> import plugjax.numpy as jnp
+        >>> jnp.round(nn.standardize(jnp.array([1.0, 3.0])), 3)
+        Array([-1.,  1.], dtype=float32)
+    """
     x = to_inexact("standardize", x)
     if mean is None:
         mean = reductions.mean(x, axis, keepdims=True, where=where)

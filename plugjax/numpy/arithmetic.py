@@ -222,24 +222,48 @@ def _integer_power(x: Array, y: Array) -> Array:
 
 
 def float_power(x: ArrayLike, y: ArrayLike, /) -> Array:
-    """``x ** y``, inexact."""
+    """``x ** y``, inexact.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.float_power(jnp.array([1, 2]), 2)
+        Array([1., 4.], dtype=float32)
+    """
     x, y = promote_inexact("float_power", x, y)
     return lax.pow(x, y)
 
 
 def square(x: ArrayLike, /) -> Array:
-    """Square, ``x * x``."""
+    """Square, ``x * x``.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.square(jnp.array([2, 3]))
+        Array([4, 9], dtype=int32)
+    """
     x = as_operand("square", x)
     return lax.square(converted(x, _number(x)))
 
 
 def sqrt(x: ArrayLike, /) -> Array:
-    """Square root; nan for negative reals."""
+    """Square root; nan for negative reals.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.sqrt(jnp.array([4.0, 9.0]))
+        Array([2., 3.], dtype=float32)
+    """
     return lax.sqrt(to_inexact("sqrt", x))
 
 
 def reciprocal(x: ArrayLike, /) -> Array:
-    """``1 / x``, inexact."""
+    """``1 / x``, inexact.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.reciprocal(jnp.array([2.0, 4.0]))
+        Array([0.5 , 0.25], dtype=float32)
+    """
     x = to_inexact("reciprocal", x)
     return lax.div(scalar(1, x), x) if not x.weak_type else lax.integer_pow(x, -1)
 
@@ -250,7 +274,13 @@ def negative(x: ArrayLike, /) -> Array:
 
 
 def positive(x: ArrayLike, /) -> Array:
-    """``x`` itself."""
+    """``x`` itself.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.positive(jnp.array([1, -1]))
+        Array([ 1, -1], dtype=int32)
+    """
     return as_operand("positive", x)
 
 
@@ -270,17 +300,35 @@ absolute = abs
 
 
 def fabs(x: ArrayLike, /) -> Array:
-    """Absolute value of real numbers, inexact."""
+    """Absolute value of real numbers, inexact.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.fabs(jnp.array([-1.5, 2.0]))
+        Array([1.5, 2. ], dtype=float32)
+    """
     return lax.abs(to_inexact("fabs", x))
 
 
 def sign(x: ArrayLike, /) -> Array:
-    """-1, 0 or 1; ``x / |x|`` for complex ``x``."""
+    """-1, 0 or 1; ``x / |x|`` for complex ``x``.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.sign(jnp.array([-2.0, 0.0, 3.0]))
+        Array([-1.,  0.,  1.], dtype=float32)
+    """
     return lax.sign(as_operand("sign", x))
 
 
 def heaviside(x: ArrayLike, y: ArrayLike, /) -> Array:
-    """0 below zero, ``y`` at zero, 1 above."""
+    """0 below zero, ``y`` at zero, 1 above.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.heaviside(jnp.array([-1.0, 0.0, 1.0]), 0.5)
+        Array([0. , 0.5, 1. ], dtype=float32)
+    """
     x, y = promote_inexact("heaviside", x, y)
     zero = scalar(0, x)
     step = pick(lax.lt(x, zero), zero, pick(lax.gt(x, zero), scalar(1, x), y))
@@ -288,7 +336,13 @@ def heaviside(x: ArrayLike, y: ArrayLike, /) -> Array:
 
 
 def hypot(x: ArrayLike, y: ArrayLike, /) -> Array:
-    """``sqrt(x**2 + y**2)`` without overflow."""
+    """``sqrt(x**2 + y**2)`` without overflow.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.hypot(jnp.array([3.0]), jnp.array([4.0]))
+        Array([5.], dtype=float32)
+    """
     x, y = promote_inexact("hypot", x, y)
     if x.dtype.kind == "c":
         raise ValueError(
@@ -325,31 +379,61 @@ def minimum(x: ArrayLike, y: ArrayLike, /) -> Array:
 
 
 def fmax(x: ArrayLike, y: ArrayLike) -> Array:
-    """The larger of two; the other one if one is nan."""
+    """The larger of two; the other one if one is nan.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.fmax(jnp.array([1.0, jnp.nan]), 0.5)
+        Array([1. , 0.5], dtype=float32)
+    """
     x, y = promote_args("fmax", x, y)
     return pick(lax.bitwise_or(lax.gt(x, y), lax.ne(y, y)), x, y)
 
 
 def fmin(x: ArrayLike, y: ArrayLike) -> Array:
-    """The smaller of two; the other one if one is nan."""
+    """The smaller of two; the other one if one is nan.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.fmin(jnp.array([1.0, jnp.nan]), 0.5)
+        Array([0.5, 0.5], dtype=float32)
+    """
     x, y = promote_args("fmin", x, y)
     return pick(lax.bitwise_or(lax.lt(x, y), lax.ne(y, y)), x, y)
 
 
 def real(val: ArrayLike, /) -> Array:
-    """Real part."""
+    """Real part.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.real(jnp.array([1 + 2j]))
+        Array([1.], dtype=float32)
+    """
     x = as_operand("real", val)
     return lax.real(x) if x.dtype.kind == "c" else x
 
 
 def imag(val: ArrayLike, /) -> Array:
-    """Imaginary part; zeros for real numbers."""
+    """Imaginary part; zeros for real numbers.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.imag(jnp.array([1 + 2j]))
+        Array([2.], dtype=float32)
+    """
     x = as_operand("imag", val)
     return lax.imag(x) if x.dtype.kind == "c" else lax.full_like(x, 0)
 
 
 def conjugate(x: ArrayLike, /) -> Array:
-    """Complex conjugate; real numbers stay what they are."""
+    """Complex conjugate; real numbers stay what they are.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.conjugate(jnp.array([1 + 2j]))
+        Array([1.-2.j], dtype=complex64)
+    """
     x = as_operand("conjugate", x)
     return lax.conj(x) if x.dtype.kind == "c" else x
 
@@ -358,7 +442,13 @@ conj = conjugate
 
 
 def angle(z: ArrayLike, deg: bool = False) -> Array:
-    """Argument of a complex number, in radians; in degrees if ``deg``."""
+    """Argument of a complex number, in radians; in degrees if ``deg``.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.round(jnp.angle(jnp.array([1j, -1.0]), deg=True), 3)
+        Array([ 90., 180.], dtype=float32)
+    """
     z = to_inexact("angle", z)
     if z.dtype.kind == "c":
         phase = lax.atan2(lax.imag(z), lax.real(z))

@@ -41,7 +41,13 @@ def bitwise_xor(x: ArrayLike, y: ArrayLike, /) -> Array:
 
 
 def bitwise_not(x: ArrayLike, /) -> Array:
-    """Negation of bits, or of bools."""
+    """Negation of bits, or of bools.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.bitwise_not(jnp.array([0, 5]))
+        Array([-1, -6], dtype=int32)
+    """
     return lax.bitwise_not(as_operand("bitwise_not", x))
 
 
@@ -50,7 +56,13 @@ bitwise_invert = bitwise_not
 
 
 def left_shift(x: ArrayLike, y: ArrayLike, /) -> Array:
-    """``x << y``; 0 where ``y`` is not below the number of bits."""
+    """``x << y``; 0 where ``y`` is not below the number of bits.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.left_shift(jnp.array([1, 3]), 2)
+        Array([ 4, 12], dtype=int32)
+    """
     x, y = promote_numeric("left_shift", x, y)
     return lax.shift_left(x, y)
 
@@ -73,7 +85,13 @@ bitwise_right_shift = right_shift
 
 
 def bitwise_count(x: ArrayLike, /) -> Array:
-    """Number of bits that are set in ``|x|``, as uint8."""
+    """Number of bits that are set in ``|x|``, as uint8.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.bitwise_count(jnp.array([0, 7, 8]))
+        Array([0, 3, 1], dtype=uint8)
+    """
     x = as_operand("bitwise_count", x)
     if x.dtype.kind == "b":
         return lax.convert_element_type(x, np.uint8)

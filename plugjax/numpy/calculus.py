@@ -128,6 +128,11 @@ def unwrap(
 
     Raises:
         ValueError: complex input.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.unwrap(jnp.array([0.0, 3.0, 6.5 - 2 * jnp.pi]))
+        Array([0.       , 3.       , 0.2168147], dtype=float32)
     """
     angles, turn = same_dtype("unwrap", p, period)
     if angles.dtype.kind == "c":

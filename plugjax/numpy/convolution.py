@@ -51,7 +51,13 @@ def correlate(
     precision: Any = None,
     preferred_element_type: DTypeLike | None = None,
 ) -> Array:
-    """Correlation of two vectors: sums of products of ``a`` with the conjugate of ``v`` shifted. See :func:`convolve`."""
+    """Correlation of two vectors: sums of products of ``a`` with the conjugate of ``v`` shifted. See :func:`convolve`.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.correlate(jnp.array([1.0, 2.0, 3.0]), jnp.array([0.0, 1.0]))
+        Array([2., 3.], dtype=float32)
+    """
     x, y = _vectors("correlate", a, v, preferred_element_type)
     if y.dtype.kind == "c":
         y = lax.conj(y)

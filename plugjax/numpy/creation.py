@@ -176,7 +176,13 @@ def _as_numpy(value: Any) -> Any:
 
 
 def copy(a: ArrayLike, order: str | None = None) -> Array:
-    """A copy of an array, in memory of its own."""
+    """A copy of an array, in memory of its own.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.copy(jnp.arange(2))
+        Array([0, 1], dtype=int32)
+    """
     return array(as_operand("copy", a), copy=True, order=order or "K")
 
 
@@ -219,13 +225,25 @@ def zeros(shape: Any, dtype: DTypeLike | None = None, *, device: Any = None) -> 
 
 
 def ones(shape: Any, dtype: DTypeLike | None = None, *, device: Any = None) -> Array:
-    """Ones."""
+    """Ones.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.ones((2,), int)
+        Array([1, 1], dtype=int32)
+    """
     wanted = canonical_dtype("ones", dtype)
     return _placed(lax.full(_shape("ones", shape), wanted.type(1), wanted), device)
 
 
 def empty(shape: Any, dtype: DTypeLike | None = None, *, device: Any = None) -> Array:
-    """Zeros: memory is never left as it was found."""
+    """Zeros: memory is never left as it was found.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.empty((2,))
+        Array([0., 0.], dtype=float32)
+    """
     return zeros(shape, dtype, device=device)
 
 
@@ -250,21 +268,39 @@ def full(
 def zeros_like(
     a: Any, dtype: DTypeLike | None = None, shape: Any = None, *, device: Any = None
 ) -> Array:
-    """Zeros with the shape and dtype of ``a``."""
+    """Zeros with the shape and dtype of ``a``.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.zeros_like(jnp.arange(2))
+        Array([0, 0], dtype=int32)
+    """
     return _like("zeros_like", a, 0, dtype, shape, device)
 
 
 def ones_like(
     a: Any, dtype: DTypeLike | None = None, shape: Any = None, *, device: Any = None
 ) -> Array:
-    """Ones with the shape and dtype of ``a``."""
+    """Ones with the shape and dtype of ``a``.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.ones_like(jnp.arange(2))
+        Array([1, 1], dtype=int32)
+    """
     return _like("ones_like", a, 1, dtype, shape, device)
 
 
 def empty_like(
     prototype: Any, dtype: DTypeLike | None = None, shape: Any = None, *, device: Any = None
 ) -> Array:
-    """Zeros with the shape and dtype of ``prototype``."""
+    """Zeros with the shape and dtype of ``prototype``.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.empty_like(jnp.arange(2))
+        Array([0, 0], dtype=int32)
+    """
     return _like("empty_like", prototype, 0, dtype, shape, device)
 
 
@@ -276,7 +312,13 @@ def full_like(
     *,
     device: Any = None,
 ) -> Array:
-    """An array with the shape and dtype of ``a``, filled with a value."""
+    """An array with the shape and dtype of ``a``, filled with a value.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.full_like(jnp.arange(2), 7)
+        Array([7, 7], dtype=int32)
+    """
     if type(fill_value) in _PYTHON or not np.shape(fill_value):
         return _like("full_like", a, fill_value, dtype, shape, device)
     sizes = np.shape(a) if shape is None else _shape("full_like", shape)
@@ -422,7 +464,14 @@ def eye(
 
 
 def identity(n: int, dtype: DTypeLike | None = None) -> Array:
-    """The identity matrix."""
+    """The identity matrix.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.identity(2)
+        Array([[1., 0.],
+               [0., 1.]], dtype=float32)
+    """
     return eye(n, dtype=dtype)
 
 
@@ -432,13 +481,27 @@ def _lower(shape: tuple[int, ...], k: int) -> Array:
 
 
 def tri(N: int, M: int | None = None, k: int = 0, dtype: DTypeLike | None = None) -> Array:
-    """Ones on and below the ``k``-th diagonal, zeros above."""
+    """Ones on and below the ``k``-th diagonal, zeros above.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.tri(2)
+        Array([[1., 0.],
+               [1., 1.]], dtype=float32)
+    """
     shape = _shape("tri", (N, N if M is None else M))
     return lax.convert_element_type(_lower(shape, k), canonical_dtype("tri", dtype))
 
 
 def tril(m: ArrayLike, k: int = 0) -> Array:
-    """``m`` with zeros above the ``k``-th diagonal of its last two axes."""
+    """``m`` with zeros above the ``k``-th diagonal of its last two axes.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.tril(jnp.ones((2, 2)))
+        Array([[1., 0.],
+               [1., 1.]], dtype=float32)
+    """
     m = as_operand("tril", m)
     if m.ndim < 2:
         raise ValueError(
@@ -448,7 +511,14 @@ def tril(m: ArrayLike, k: int = 0) -> Array:
 
 
 def triu(m: ArrayLike, k: int = 0) -> Array:
-    """``m`` with zeros below the ``k``-th diagonal of its last two axes."""
+    """``m`` with zeros below the ``k``-th diagonal of its last two axes.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.triu(jnp.ones((2, 2)))
+        Array([[1., 1.],
+               [0., 1.]], dtype=float32)
+    """
     m = as_operand("triu", m)
     if m.ndim < 2:
         raise ValueError(

@@ -66,7 +66,13 @@ def cumsum(
 def cumprod(
     a: ArrayLike, axis: int | None = None, dtype: DTypeLike | None = None, out: None = None
 ) -> Array:
-    """Products of the elements so far, along an axis."""
+    """Products of the elements so far, along an axis.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.cumprod(jnp.array([1, 2, 3]))
+        Array([1, 2, 6], dtype=int32)
+    """
     return _cumulative("cumprod", lax.cumprod, a, axis, dtype, out)
 
 
@@ -101,7 +107,13 @@ def cumulative_sum(
     dtype: DTypeLike | None = None,
     include_initial: bool = False,
 ) -> Array:
-    """Sums of the elements so far (array API); with ``include_initial``, a 0 in front."""
+    """Sums of the elements so far (array API); with ``include_initial``, a 0 in front.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.cumulative_sum(jnp.array([1, 2, 3]), include_initial=True)
+        Array([0, 1, 3, 6], dtype=int32)
+    """
     return _cumulative_api(
         "cumulative_sum", lax.cumsum, x, axis, dtype, 0 if include_initial else None
     )
@@ -115,7 +127,13 @@ def cumulative_prod(
     dtype: DTypeLike | None = None,
     include_initial: bool = False,
 ) -> Array:
-    """Products of the elements so far (array API); with ``include_initial``, a 1 in front."""
+    """Products of the elements so far (array API); with ``include_initial``, a 1 in front.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.cumulative_prod(jnp.array([1, 2, 3]), include_initial=True)
+        Array([1, 1, 2, 6], dtype=int32)
+    """
     return _cumulative_api(
         "cumulative_prod", lax.cumprod, x, axis, dtype, 1 if include_initial else None
     )

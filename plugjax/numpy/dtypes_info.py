@@ -187,7 +187,13 @@ def finfo(dtype: DTypeLike) -> Any:
 
 
 def iinfo(int_type: Any) -> Any:
-    """Limits of an integer dtype: ``min``, ``max``, ``bits``."""
+    """Limits of an integer dtype: ``min``, ``max``, ``bits``.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.iinfo("int8").max
+        127
+    """
     return ml_dtypes.iinfo(_as_dtype(int_type))  # type: ignore[no-untyped-call]  # ml_dtypes is annotated in part
 
 
@@ -219,7 +225,13 @@ def result_type(*args: Any, return_weak_type_flag: bool = False) -> Any:
 
 
 def promote_types(a: DTypeLike, b: DTypeLike) -> DType:
-    """The dtype that two dtypes promote to."""
+    """The dtype that two dtypes promote to.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.promote_types("int32", "float16")
+        dtype('float16')
+    """
 
     def wide(value: Any) -> tuple[DType, bool]:
         weak = any(value is kind for kind in _PYTHON[1:])
@@ -265,7 +277,13 @@ def issubdtype(arg1: Any, arg2: Any) -> bool:
 
 
 def isdtype(dtype: DTypeLike, kind: Any) -> bool:
-    """Whether a dtype is of a kind: a dtype, a name such as ``"real floating"``, or a tuple of them (array API)."""
+    """Whether a dtype is of a kind: a dtype, a name such as ``"real floating"``, or a tuple of them (array API).
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.isdtype(jnp.dtype("int8"), "signed integer")
+        True
+    """
     if isinstance(kind, tuple):
         return any(isdtype(dtype, k) for k in kind)
     found = _as_dtype(dtype)
@@ -286,21 +304,45 @@ _NAMED_KINDS: dict[str, Any] = {
 
 
 def can_cast(from_: DTypeLike, to: DTypeLike, casting: str = "safe") -> bool:
-    """Whether a cast is allowed under a casting rule of NumPy's."""
+    """Whether a cast is allowed under a casting rule of NumPy's.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.can_cast("int32", "float64")
+        True
+    """
     return bool(np.can_cast(_as_dtype(from_), _as_dtype(to), casting))  # type: ignore[arg-type]
 
 
 def iscomplexobj(x: Any) -> bool:
-    """Whether the dtype of an array or scalar is complex."""
+    """Whether the dtype of an array or scalar is complex.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.iscomplexobj(jnp.array([1j]))
+        True
+    """
     found = getattr(x, "dtype", None)
     return found.kind == "c" if found is not None else bool(np.iscomplexobj(x))
 
 
 def isrealobj(x: Any) -> bool:
-    """Whether the dtype of an array or scalar is not complex."""
+    """Whether the dtype of an array or scalar is not complex.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.isrealobj(jnp.array([1j]))
+        False
+    """
     return not iscomplexobj(x)
 
 
 def isscalar(element: Any) -> bool:
-    """Whether a Python or NumPy scalar, or an array without axes."""
+    """Whether a Python or NumPy scalar, or an array without axes.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.isscalar(1.0)
+        True
+    """
     return bool(np.isscalar(element)) or getattr(element, "shape", None) == ()

@@ -161,7 +161,13 @@ def _arranged(x: Operand, name: str, output: str, sizes: dict[str, int]) -> Oper
 def einsum_path(
     subscripts: Any, /, *operands: Any, optimize: Any = "greedy"
 ) -> tuple[list[Any], Any]:
-    """The order of contractions that :func:`einsum` would take, and a description of it."""
+    """The order of contractions that :func:`einsum` would take, and a description of it.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.einsum_path("ij,jk->ik", jnp.ones((2, 3)), jnp.ones((3, 2)))[0]
+        [(0, 1)]
+    """
     strategy = "optimal" if optimize is True else ("auto" if optimize is False else optimize)
     path, info = _opt_einsum().contract_path(subscripts, *operands, optimize=strategy)
-    return ["einsum_path", *path], info
+    return list(path), info

@@ -41,12 +41,24 @@ def exp(x: ArrayLike, /) -> Array:
 
 
 def exp2(x: ArrayLike, /) -> Array:
-    """``2 ** x``."""
+    """``2 ** x``.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.round(jnp.exp2(jnp.array([0.0, 3.0])), 3)
+        Array([1., 8.], dtype=float32)
+    """
     return lax.exp2(to_inexact("exp2", x))
 
 
 def expm1(x: ArrayLike, /) -> Array:
-    """``e ** x - 1``, accurate near 0."""
+    """``e ** x - 1``, accurate near 0.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.expm1(jnp.array([0.0, 1e-6])) > 0
+        Array([False,  True], dtype=bool)
+    """
     return lax.expm1(to_inexact("expm1", x))
 
 
@@ -62,18 +74,36 @@ def log(x: ArrayLike, /) -> Array:
 
 
 def log1p(x: ArrayLike, /) -> Array:
-    """``log(1 + x)``, accurate near 0."""
+    """``log(1 + x)``, accurate near 0.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.log1p(jnp.array([0.0, 1e-6])) > 0
+        Array([False,  True], dtype=bool)
+    """
     return lax.log1p(to_inexact("log1p", x))
 
 
 def log2(x: ArrayLike, /) -> Array:
-    """Logarithm to base 2, in bits."""
+    """Logarithm to base 2, in bits.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.round(jnp.log2(jnp.array([1.0, 8.0])), 3)
+        Array([0., 3.], dtype=float32)
+    """
     x = to_inexact("log2", x)
     return convert(lax.div(lax.log(x), scalar(np.log(2.0), x)), x.dtype)
 
 
 def log10(x: ArrayLike, /) -> Array:
-    """Logarithm to base 10."""
+    """Logarithm to base 10.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.round(jnp.log10(jnp.array([1.0, 100.0])), 3)
+        Array([0., 2.], dtype=float32)
+    """
     x = to_inexact("log10", x)
     return convert(lax.div(lax.log(x), scalar(np.log(10.0), x)), x.dtype)
 
@@ -108,5 +138,11 @@ def logaddexp2(x1: ArrayLike, x2: ArrayLike, /) -> Array:
 
 
 def cbrt(x: ArrayLike, /) -> Array:
-    """Real cube root."""
+    """Real cube root.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.round(jnp.cbrt(jnp.array([8.0, -27.0])), 3)
+        Array([ 2., -3.], dtype=float32)
+    """
     return lax.cbrt(to_inexact("cbrt", x))

@@ -132,7 +132,13 @@ def fft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: str | None = N
 
 
 def ifft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: str | None = None) -> Array:
-    """Inverse of :func:`fft`."""
+    """Inverse of :func:`fft`.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.fft.ifft(jnp.array([2.0, 0.0]))
+        Array([1.+0.j, 1.+0.j], dtype=complex64)
+    """
     return _one_axis("ifft", _IFFT, a, n, axis, norm)
 
 
@@ -148,12 +154,24 @@ def rfft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: str | None = 
 
 
 def irfft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: str | None = None) -> Array:
-    """Inverse of :func:`rfft`; ``n`` is the size of the result, an even one by default."""
+    """Inverse of :func:`rfft`; ``n`` is the size of the result, an even one by default.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.fft.irfft(jnp.array([2.0, 0.0]))
+        Array([1., 1.], dtype=float32)
+    """
     return _one_axis("irfft", _IRFFT, a, n, axis, norm)
 
 
 def hfft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: str | None = None) -> Array:
-    """Fourier transform, which is real, of an array of which the first half is given, as the rest mirrors it conjugate."""
+    """Fourier transform, which is real, of an array of which the first half is given, as the rest mirrors it conjugate.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.fft.hfft(jnp.array([1.0, 0.0]))
+        Array([1., 1.], dtype=float32)
+    """
     _check_axis("hfft", axis)
     x = lax.conj(to_inexact("hfft", a))
     size = (x.shape[axis] - 1) * 2 if n is None else n
@@ -161,7 +179,13 @@ def hfft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: str | None = 
 
 
 def ihfft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: str | None = None) -> Array:
-    """Inverse of :func:`hfft`."""
+    """Inverse of :func:`hfft`.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.fft.ihfft(jnp.array([1.0, 1.0]))
+        Array([1.+0.j, 0.+0.j], dtype=complex64)
+    """
     _check_axis("ihfft", axis)
     x = as_operand("ihfft", a)
     size = x.shape[axis] if n is None else n
@@ -174,7 +198,14 @@ def fft2(
     axes: Sequence[int] = (-2, -1),
     norm: str | None = None,
 ) -> Array:
-    """Fourier transform along two axes; arguments as of :func:`fftn`."""
+    """Fourier transform along two axes; arguments as of :func:`fftn`.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.fft.fft2(jnp.ones((2, 2)))
+        Array([[4.+0.j, 0.+0.j],
+               [0.+0.j, 0.+0.j]], dtype=complex64)
+    """
     return _two_axes("fft2", _FFT, a, s, axes, norm)
 
 
@@ -184,7 +215,14 @@ def ifft2(
     axes: Sequence[int] = (-2, -1),
     norm: str | None = None,
 ) -> Array:
-    """Inverse of :func:`fft2`."""
+    """Inverse of :func:`fft2`.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.fft.ifft2(jnp.full((2, 2), 4.0))
+        Array([[4.+0.j, 0.+0.j],
+               [0.+0.j, 0.+0.j]], dtype=complex64)
+    """
     return _two_axes("ifft2", _IFFT, a, s, axes, norm)
 
 
@@ -194,7 +232,14 @@ def rfft2(
     axes: Sequence[int] = (-2, -1),
     norm: str | None = None,
 ) -> Array:
-    """Fourier transform of a real array along two axes: half of it along the last."""
+    """Fourier transform of a real array along two axes: half of it along the last.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.fft.rfft2(jnp.ones((2, 2)))
+        Array([[4.+0.j, 0.+0.j],
+               [0.+0.j, 0.+0.j]], dtype=complex64)
+    """
     return _two_axes("rfft2", _RFFT, a, s, axes, norm)
 
 
@@ -204,7 +249,14 @@ def irfft2(
     axes: Sequence[int] = (-2, -1),
     norm: str | None = None,
 ) -> Array:
-    """Inverse of :func:`rfft2`; ``s`` are sizes of the result."""
+    """Inverse of :func:`rfft2`; ``s`` are sizes of the result.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.fft.irfft2(jnp.ones((2, 2)))
+        Array([[1., 0.],
+               [0., 0.]], dtype=float32)
+    """
     return _two_axes("irfft2", _IRFFT, a, s, axes, norm)
 
 
@@ -224,6 +276,12 @@ def fftn(
 
     Raises:
         ValueError: sizes that are not positive, axes that repeat, or as many of one as not of the other.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.fft.fftn(jnp.ones((2, 2)))
+        Array([[4.+0.j, 0.+0.j],
+               [0.+0.j, 0.+0.j]], dtype=complex64)
     """
     return _transform("fftn", _FFT, a, s, axes, norm)
 
@@ -234,7 +292,14 @@ def ifftn(
     axes: Sequence[int] | None = None,
     norm: str | None = None,
 ) -> Array:
-    """Inverse of :func:`fftn`."""
+    """Inverse of :func:`fftn`.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.fft.ifftn(jnp.full((2, 2), 4.0))
+        Array([[4.+0.j, 0.+0.j],
+               [0.+0.j, 0.+0.j]], dtype=complex64)
+    """
     return _transform("ifftn", _IFFT, a, s, axes, norm)
 
 
@@ -244,7 +309,14 @@ def rfftn(
     axes: Sequence[int] | None = None,
     norm: str | None = None,
 ) -> Array:
-    """Fourier transform of a real array along several axes: half of it along the last."""
+    """Fourier transform of a real array along several axes: half of it along the last.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.fft.rfftn(jnp.ones((2, 2)))
+        Array([[4.+0.j, 0.+0.j],
+               [0.+0.j, 0.+0.j]], dtype=complex64)
+    """
     return _transform("rfftn", _RFFT, a, s, axes, norm)
 
 
@@ -254,7 +326,14 @@ def irfftn(
     axes: Sequence[int] | None = None,
     norm: str | None = None,
 ) -> Array:
-    """Inverse of :func:`rfftn`; ``s`` are sizes of the result."""
+    """Inverse of :func:`rfftn`; ``s`` are sizes of the result.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.fft.irfftn(jnp.ones((2, 2)))
+        Array([[1., 0.],
+               [0., 0.]], dtype=float32)
+    """
     return _transform("irfftn", _IRFFT, a, s, axes, norm)
 
 
@@ -291,7 +370,13 @@ def fftfreq(
 def rfftfreq(
     n: int, d: ArrayLike = 1.0, *, dtype: DTypeLike | None = None, device: Any = None
 ) -> Array:
-    """Frequencies of the values of :func:`rfft`."""
+    """Frequencies of the values of :func:`rfft`.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.fft.rfftfreq(4)
+        Array([0.  , 0.25, 0.5 ], dtype=float32)
+    """
     _check_frequencies("rfftfreq", n, d)
     wanted = canonical_dtype("rfftfreq", float if dtype is None else dtype)
     numbers = arange(n // 2 + 1, dtype=wanted, device=device)
@@ -320,5 +405,11 @@ def fftshift(x: ArrayLike, axes: int | Sequence[int] | None = None) -> Array:
 
 
 def ifftshift(x: ArrayLike, axes: int | Sequence[int] | None = None) -> Array:
-    """Inverse of :func:`fftshift`."""
+    """Inverse of :func:`fftshift`.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.fft.ifftshift(jnp.arange(4))
+        Array([2, 3, 0, 1], dtype=int32)
+    """
     return _shifted("ifftshift", x, axes, -1)

@@ -229,7 +229,13 @@ def apply_along_axis(
 
 
 def apply_over_axes(func: Callable[..., Any], a: ArrayLike, axes: Sequence[int]) -> Array:
-    """``func(a, axis)`` for one axis after the other; axes that it removes are kept with size 1."""
+    """``func(a, axis)`` for one axis after the other; axes that it removes are kept with size 1.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.apply_over_axes(jnp.sum, jnp.ones((2, 3)), [0, 1])
+        Array([[6.]], dtype=float32)
+    """
     x = as_operand("apply_over_axes", a)
     for axis in axes:
         y = func(x, axis)

@@ -38,7 +38,13 @@ def logspace(
     dtype: DTypeLike | None = None,
     axis: int = 0,
 ) -> Array:
-    """``base`` to the power of evenly spaced exponents."""
+    """``base`` to the power of evenly spaced exponents.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.round(jnp.logspace(0, 2, 3), 3)
+        Array([  1.,  10., 100.], dtype=float32)
+    """
     exponents = linspace(start, stop, num, endpoint, axis=axis)
     values = lax.pow(*promote_inexact("logspace", base, exponents))
     return (
@@ -56,7 +62,13 @@ def geomspace(
     dtype: DTypeLike | None = None,
     axis: int = 0,
 ) -> Array:
-    """Values from ``start`` to ``stop`` with a constant ratio."""
+    """Values from ``start`` to ``stop`` with a constant ratio.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.round(jnp.geomspace(1, 100, 3), 3)
+        Array([  1.,  10., 100.], dtype=float32)
+    """
     low, high = promote_inexact("geomspace", start, stop)
     low, high = (lax.convert_element_type(v, low.dtype) for v in (low, high))
     flip = lax.bitwise_and(lax.lt(low, scalar(0, low)), lax.lt(high, scalar(0, high)))
@@ -108,7 +120,14 @@ def meshgrid(
 
 
 def indices(dimensions: Sequence[int], dtype: DTypeLike | None = None, sparse: bool = False) -> Any:
-    """Index arrays of a grid: one per axis, stacked, or thin ones if ``sparse``."""
+    """Index arrays of a grid: one per axis, stacked, or thin ones if ``sparse``.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.indices((2, 2))[0]
+        Array([[0, 0],
+               [1, 1]], dtype=int32)
+    """
     wanted = canonical_dtype("indices", int if dtype is None else dtype)
     shape = tuple(operator.index(d) for d in dimensions)
     if sparse:
@@ -145,13 +164,26 @@ def diag(v: ArrayLike, k: int = 0) -> Array:
 
 
 def diagflat(v: ArrayLike, k: int = 0) -> Array:
-    """A matrix with the flattened input on its ``k``-th diagonal."""
+    """A matrix with the flattened input on its ``k``-th diagonal.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.diagflat(jnp.array([1, 2]))
+        Array([[1, 0],
+               [0, 2]], dtype=int32)
+    """
     v = as_operand("diagflat", v)
     return diag(lax.reshape(v, (v.size,)), k)
 
 
 def diag_indices(n: int, ndim: int = 2) -> tuple[Array, ...]:
-    """Indices of the main diagonal of an array with ``ndim`` axes of size ``n``."""
+    """Indices of the main diagonal of an array with ``ndim`` axes of size ``n``.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.diag_indices(3)
+        (Array([0, 1, 2], dtype=int32), Array([0, 1, 2], dtype=int32))
+    """
     n, ndim = operator.index(n), operator.index(ndim)
     if n < 0 or ndim < 0:
         raise ValueError(
@@ -161,12 +193,24 @@ def diag_indices(n: int, ndim: int = 2) -> tuple[Array, ...]:
 
 
 def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Array, Array]:
-    """Indices of the elements on and below the ``k``-th diagonal of a matrix."""
+    """Indices of the elements on and below the ``k``-th diagonal of a matrix.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.tril_indices(2)
+        (Array([0, 1, 1], dtype=int32), Array([0, 0, 1], dtype=int32))
+    """
     return _indices_of(np.tril_indices(n, k, m))
 
 
 def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Array, Array]:
-    """Indices of the elements on and above the ``k``-th diagonal of a matrix."""
+    """Indices of the elements on and above the ``k``-th diagonal of a matrix.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.triu_indices(2)
+        (Array([0, 0, 1], dtype=int32), Array([0, 1, 1], dtype=int32))
+    """
     return _indices_of(np.triu_indices(n, k, m))
 
 
@@ -175,6 +219,11 @@ def diag_indices_from(arr: ArrayLike) -> tuple[Array, ...]:
 
     Raises:
         ValueError: fewer than two axes, or axes of different sizes.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.diag_indices_from(jnp.zeros((2, 2)))
+        (Array([0, 1], dtype=int32), Array([0, 1], dtype=int32))
     """
     shape = np.shape(arr)
     if len(shape) < 2:
@@ -192,13 +241,25 @@ def _matrix_shape(arr: Any) -> tuple[int, int]:
 
 
 def tril_indices_from(arr: ArrayLike, k: int = 0) -> tuple[Array, Array]:
-    """Indices of the elements on and below the ``k``-th diagonal of a given matrix."""
+    """Indices of the elements on and below the ``k``-th diagonal of a given matrix.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.tril_indices_from(jnp.ones((2, 2)))
+        (Array([0, 1, 1], dtype=int32), Array([0, 0, 1], dtype=int32))
+    """
     rows, columns = _matrix_shape(arr)
     return tril_indices(rows, k, columns)
 
 
 def triu_indices_from(arr: ArrayLike, k: int = 0) -> tuple[Array, Array]:
-    """Indices of the elements on and above the ``k``-th diagonal of a given matrix."""
+    """Indices of the elements on and above the ``k``-th diagonal of a given matrix.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.triu_indices_from(jnp.ones((2, 2)))
+        (Array([0, 0, 1], dtype=int32), Array([0, 1, 1], dtype=int32))
+    """
     rows, columns = _matrix_shape(arr)
     return triu_indices(rows, k, columns)
 
@@ -206,7 +267,13 @@ def triu_indices_from(arr: ArrayLike, k: int = 0) -> tuple[Array, Array]:
 def mask_indices(
     n: int, mask_func: Callable[..., Any], k: int = 0, *, size: int | None = None
 ) -> tuple[Array, Array]:
-    """Where ``mask_func(ones((n, n)), k)`` is not zero; ``size`` makes the number of indices static."""
+    """Where ``mask_func(ones((n, n)), k)`` is not zero; ``size`` makes the number of indices static.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.mask_indices(2, jnp.triu)
+        (Array([0, 0, 1], dtype=int32), Array([0, 1, 1], dtype=int32))
+    """
     return mask_func(ones((n, n)), k).nonzero(size=size)  # type: ignore[no-any-return]  # indices of a matrix
 
 
@@ -217,7 +284,15 @@ def _indices_of(found: Any) -> tuple[Array, Array]:
 
 
 def vander(x: ArrayLike, N: int | None = None, increasing: bool = False) -> Array:
-    """Matrix of powers of a vector, one per column."""
+    """Matrix of powers of a vector, one per column.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.vander(jnp.array([1, 2, 3]), 2)
+        Array([[1, 1],
+               [2, 1],
+               [3, 1]], dtype=int32)
+    """
     x = as_operand("vander", x)
     if x.ndim != 1:
         raise ValueError("x must be a one-dimensional array")
@@ -233,7 +308,14 @@ def vander(x: ArrayLike, N: int | None = None, increasing: bool = False) -> Arra
 def fromfunction(
     function: Callable[..., Any], shape: Sequence[int], *, dtype: DTypeLike = float, **kwargs: Any
 ) -> Any:
-    """``function`` applied to the index arrays of a grid."""
+    """``function`` applied to the index arrays of a grid.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.fromfunction(lambda i, j: i + j, (2, 2), dtype=int)
+        Array([[0, 1],
+               [1, 2]], dtype=int32)
+    """
     grids = indices(shape, dtype)
     return function(
         *(lax.index_in_dim(grids, i, keepdims=False) for i in range(len(tuple(shape)))), **kwargs
@@ -241,10 +323,22 @@ def fromfunction(
 
 
 def frombuffer(buffer: Any, dtype: DTypeLike = float, count: int = -1, offset: int = 0) -> Array:
-    """A vector from an object with the buffer protocol."""
+    """A vector from an object with the buffer protocol.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.frombuffer(bytes([1, 2]), "uint8")
+        Array([1, 2], dtype=uint8)
+    """
     return asarray(np.frombuffer(buffer, np.dtype(dtype), count, offset))
 
 
 def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Array:
-    """An array from another library's, by the DLPack protocol."""
+    """An array from another library's, by the DLPack protocol.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.from_dlpack(jnp.arange(2))
+        Array([0, 1], dtype=int32)
+    """
     return asarray(np.from_dlpack(x), copy=copy, device=device)

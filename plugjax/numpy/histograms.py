@@ -32,7 +32,13 @@ __all__ = ["histogram", "histogram2d", "histogram_bin_edges", "histogramdd"]
 def histogram_bin_edges(
     a: ArrayLike, bins: ArrayLike = 10, range: Any = None, weights: ArrayLike | None = None
 ) -> Array:
-    """Edges of bins of one width over the range of the elements."""
+    """Edges of bins of one width over the range of the elements.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.histogram_bin_edges(jnp.array([0.0, 1.0]), bins=2)
+        Array([0. , 0.5, 1. ], dtype=float32)
+    """
     if isinstance(bins, str):
         raise NotImplementedError("string values for `bins` not implemented.")
     x = to_inexact("histogram_bin_edges", a)
@@ -57,7 +63,13 @@ def histogram(
     weights: ArrayLike | None = None,
     density: bool | None = None,
 ) -> tuple[Array, Array]:
-    """Counts of elements in bins, and the edges of the bins; the last bin includes its upper edge."""
+    """Counts of elements in bins, and the edges of the bins; the last bin includes its upper edge.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.histogram(jnp.array([0.0, 1.0, 1.0]), bins=2)
+        (Array([1., 2.], dtype=float32), Array([0. , 0.5, 1. ], dtype=float32))
+    """
     x = ravel(to_inexact("histogram", a))
     counted = lax.full_like(x, 1) if weights is None else ravel(as_operand("histogram", weights))
     if counted.shape != x.shape:
@@ -91,6 +103,12 @@ def histogram2d(
         range: for each axis the first and the last edge, or ``None``.
         weights: ``[n]``.
         density: give a probability density instead of counts.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.histogram2d(jnp.array([0.0, 1.0]), jnp.array([0.0, 1.0]), bins=2)[0]
+        Array([[1, 0],
+               [0, 1]], dtype=int32)
     """
     points = stack([as_operand("histogram2d", x), as_operand("histogram2d", y)], 1)
     if hasattr(bins, "__len__") and len(bins) not in (1, 2):
@@ -117,6 +135,12 @@ def histogramdd(
 
     Raises:
         ValueError: ``bins``, ``range`` or ``weights`` do not fit the points.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.histogramdd(jnp.array([[0.0, 0.0], [1.0, 1.0]]), bins=2)[0]
+        Array([[1, 0],
+               [0, 1]], dtype=int32)
     """
     if weights is None:
         points = to_inexact("histogramdd", sample)

@@ -322,7 +322,13 @@ def along_axis(
 
 
 def diagonal(a: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Array:
-    """The diagonal of two axes, as the last axis."""
+    """The diagonal of two axes, as the last axis.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.diagonal(jnp.array([[1, 2], [3, 4]]))
+        Array([1, 4], dtype=int32)
+    """
     x = as_operand("diagonal", a)
     if x.ndim < 2:
         raise ValueError("diagonal requires an array of at least two dimensions.")
@@ -347,7 +353,13 @@ def compress(
     fill_value: Any = 0,
     out: None = None,
 ) -> Array:
-    """Slices along an axis where a condition holds; the condition must be concrete, or ``size`` given."""
+    """Slices along an axis where a condition holds; the condition must be concrete, or ``size`` given.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.compress(jnp.array([True, False, True]), jnp.array([1, 2, 3]))
+        Array([1, 3], dtype=int32)
+    """
     x = as_operand("compress", a)
     if axis is None:
         x, axis = ravel(x), 0
@@ -371,12 +383,24 @@ def compress(
 def extract(
     condition: ArrayLike, arr: ArrayLike, *, size: int | None = None, fill_value: Any = 0
 ) -> Array:
-    """Elements of the flattened array where a condition holds."""
+    """Elements of the flattened array where a condition holds.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.extract(jnp.array([True, False]), jnp.array([1, 2]))
+        Array([1], dtype=int32)
+    """
     return compress(ravel(condition), arr, size=size, fill_value=fill_value)
 
 
 def ix_(*args: ArrayLike) -> tuple[Array, ...]:
-    """Index arrays whose broadcast is the grid of the given vectors."""
+    """Index arrays whose broadcast is the grid of the given vectors.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> [i.shape for i in jnp.ix_(jnp.array([0, 1]), jnp.array([0, 1, 2]))]
+        [(2, 1), (1, 3)]
+    """
     vectors = [as_operand("ix_", a) for a in args]
     found = []
     for i, v in enumerate(vectors):
@@ -394,7 +418,13 @@ def ix_(*args: ArrayLike) -> tuple[Array, ...]:
 def choose(
     a: ArrayLike, choices: Sequence[ArrayLike], out: None = None, mode: str = "raise"
 ) -> Array:
-    """For each element of ``a``, the element of the choice with that number; mode ``"wrap"`` or ``"clip"``."""
+    """For each element of ``a``, the element of the choice with that number; mode ``"wrap"`` or ``"clip"``.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.choose(jnp.array([1, 0]), [jnp.array([10, 20]), jnp.array([30, 40])])
+        Array([30, 20], dtype=int32)
+    """
     which = integers("choose", a)
     count = len(choices)
     if mode == "raise":
@@ -416,7 +446,13 @@ def choose(
 
 
 def unravel_index(indices: ArrayLike, shape: int | Sequence[int]) -> tuple[Array, ...]:
-    """Flat indices as one index per axis, clipped to the array."""
+    """Flat indices as one index per axis, clipped to the array.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.unravel_index(5, (2, 3))
+        (Array(1, dtype=int32, weak_type=True), Array(2, dtype=int32, weak_type=True))
+    """
     found = integers("unravel_index", indices)
     sizes = (shape,) if isinstance(shape, int) else tuple(int(n) for n in shape)
     total = int(np.prod(sizes))
@@ -434,7 +470,13 @@ def unravel_index(indices: ArrayLike, shape: int | Sequence[int]) -> tuple[Array
 def ravel_multi_index(
     multi_index: Sequence[ArrayLike], dims: Sequence[int], mode: str = "raise", order: str = "C"
 ) -> Array:
-    """One index per axis as flat indices; mode ``"wrap"`` or ``"clip"`` under a transformation."""
+    """One index per axis as flat indices; mode ``"wrap"`` or ``"clip"`` under a transformation.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.ravel_multi_index((jnp.array([1]), jnp.array([2])), (2, 3))
+        Array([5], dtype=int32)
+    """
     parts = [integers("ravel_multi_index", i) for i in multi_index]
     if mode == "raise":
         if any(isinstance(p, Tracer) for p in parts):

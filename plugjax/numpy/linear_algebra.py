@@ -158,13 +158,25 @@ def _batched(x: Operand, y: Operand, precision: Any, wanted: Any, weak: bool) ->
 
 
 def matvec(x1: ArrayLike, x2: ArrayLike, /) -> Array:
-    """Products of matrices and vectors, ``[..., m, n]`` and ``[..., n]`` -> ``[..., m]``."""
+    """Products of matrices and vectors, ``[..., m, n]`` and ``[..., n]`` -> ``[..., m]``.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.matvec(jnp.array([[1, 2], [3, 4]]), jnp.array([1, 1]))
+        Array([3, 7], dtype=int32)
+    """
     matrix, vector = as_operands("matvec", x1, x2)
     return lax.squeeze(matmul(matrix, lax.expand_dims(vector, (vector.ndim,))), (-1,))
 
 
 def vecmat(x1: ArrayLike, x2: ArrayLike, /) -> Array:
-    """Products of conjugated vectors and matrices, ``[..., n]`` and ``[..., n, k]`` -> ``[..., k]``."""
+    """Products of conjugated vectors and matrices, ``[..., n]`` and ``[..., n, k]`` -> ``[..., k]``.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.vecmat(jnp.array([1, 1]), jnp.array([[1, 2], [3, 4]]))
+        Array([4, 6], dtype=int32)
+    """
     vector, matrix = as_operands("vecmat", x1, x2)
     return lax.squeeze(
         matmul(lax.expand_dims(_conjugated(vector), (vector.ndim - 1,)), matrix), (-2,)
@@ -184,7 +196,13 @@ def vecdot(
     precision: Any = None,
     preferred_element_type: DTypeLike | None = None,
 ) -> Array:
-    """Dot products along an axis, the first operand conjugated; the other axes broadcast."""
+    """Dot products along an axis, the first operand conjugated; the other axes broadcast.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.vecdot(jnp.array([[1, 2], [3, 4]]), jnp.array([1, 1]))
+        Array([3, 7], dtype=int32)
+    """
     (x, y), wanted, weak = product_operands("vecdot", preferred_element_type, x1, x2)
     if not x.ndim or not y.ndim:
         raise ValueError(
@@ -207,7 +225,13 @@ def vdot(
     precision: Any = None,
     preferred_element_type: DTypeLike | None = None,
 ) -> Array:
-    """Dot product of the flattened arrays, the first conjugated."""
+    """Dot product of the flattened arrays, the first conjugated.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.vdot(jnp.array([1j]), jnp.array([1j]))
+        Array(1.+0.j, dtype=complex64)
+    """
     x, y = as_operands("vdot", a, b)
     return dot(
         ravel(_conjugated(x)),
@@ -225,7 +249,13 @@ def inner(
     precision: Any = None,
     preferred_element_type: DTypeLike | None = None,
 ) -> Array:
-    """Sum over the last axis of both."""
+    """Sum over the last axis of both.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.inner(jnp.array([1, 2]), jnp.array([3, 4]))
+        Array(11, dtype=int32)
+    """
     x, y = as_operands("inner", a, b)
     axes = ((-1,), (-1,)) if x.ndim and y.ndim else ((), ())
     return tensordot(x, y, axes, precision=precision, preferred_element_type=preferred_element_type)
@@ -233,14 +263,27 @@ def inner(
 
 @remembered(2)
 def outer(a: ArrayLike, b: ArrayLike, out: None = None) -> Array:
-    """Products of all pairs of elements of two flattened arrays."""
+    """Products of all pairs of elements of two flattened arrays.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.outer(jnp.array([1, 2]), jnp.array([3, 4]))
+        Array([[3, 4],
+               [6, 8]], dtype=int32)
+    """
     reject_out("outer", out)
     x, y = as_operands("outer", a, b)
     return lax.expand_dims(ravel(x), (1,)) * lax.expand_dims(ravel(y), (0,))
 
 
 def kron(a: ArrayLike, b: ArrayLike) -> Array:
-    """Kronecker product."""
+    """Kronecker product.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.kron(jnp.array([1, 10]), jnp.array([1, 2]))
+        Array([ 1,  2, 10, 20], dtype=int32)
+    """
     x, y = as_operands("kron", a, b)
     rank = max(x.ndim, y.ndim)
     x, y = (lax.expand_dims(v, tuple(range(rank - v.ndim))) for v in (x, y))
@@ -312,7 +355,13 @@ def cross(
     axisc: int = -1,
     axis: int | None = None,
 ) -> Array:
-    """Vector product of vectors with 3 components; of vectors with 2, the third component of it."""
+    """Vector product of vectors with 3 components; of vectors with 2, the third component of it.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.cross(jnp.array([1, 0, 0]), jnp.array([0, 1, 0]))
+        Array([0, 0, 1], dtype=int32)
+    """
     if axis is not None:
         axisa = axisb = axisc = axis
     x, y = moveaxis(as_operand("cross", a), axisa, -1), moveaxis(as_operand("cross", b), axisb, -1)

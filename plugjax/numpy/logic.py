@@ -30,13 +30,25 @@ __all__ = [
 
 
 def equal(x: ArrayLike, y: ArrayLike, /) -> Array:
-    """Whether ``x == y``."""
+    """Whether ``x == y``.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.equal(jnp.array([1, 2]), 2)
+        Array([False,  True], dtype=bool)
+    """
     x, y = promote_args("equal", x, y)
     return lax.eq(x, y)
 
 
 def not_equal(x: ArrayLike, y: ArrayLike, /) -> Array:
-    """Whether ``x != y``."""
+    """Whether ``x != y``.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.not_equal(jnp.array([1, 2]), 2)
+        Array([ True, False], dtype=bool)
+    """
     x, y = promote_args("not_equal", x, y)
     return lax.ne(x, y)
 
@@ -56,7 +68,13 @@ def less(x: ArrayLike, y: ArrayLike, /) -> Array:
 
 
 def less_equal(x: ArrayLike, y: ArrayLike, /) -> Array:
-    """Whether ``x <= y``; complex numbers in lexicographic order."""
+    """Whether ``x <= y``; complex numbers in lexicographic order.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.less_equal(jnp.array([1, 3]), 2)
+        Array([ True, False], dtype=bool)
+    """
     x, y = promote_args("less_equal", x, y)
     if x.dtype.kind == "c":
         return _lexicographic(x, y, lax.le)
@@ -64,7 +82,13 @@ def less_equal(x: ArrayLike, y: ArrayLike, /) -> Array:
 
 
 def greater(x: ArrayLike, y: ArrayLike, /) -> Array:
-    """Whether ``x > y``; complex numbers in lexicographic order."""
+    """Whether ``x > y``; complex numbers in lexicographic order.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.greater(jnp.array([1, 3]), 2)
+        Array([False,  True], dtype=bool)
+    """
     x, y = promote_args("greater", x, y)
     if x.dtype.kind == "c":
         return _lexicographic(x, y, lax.gt)
@@ -72,7 +96,13 @@ def greater(x: ArrayLike, y: ArrayLike, /) -> Array:
 
 
 def greater_equal(x: ArrayLike, y: ArrayLike, /) -> Array:
-    """Whether ``x >= y``; complex numbers in lexicographic order."""
+    """Whether ``x >= y``; complex numbers in lexicographic order.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.greater_equal(jnp.array([1, 2]), 2)
+        Array([False,  True], dtype=bool)
+    """
     x, y = promote_args("greater_equal", x, y)
     if x.dtype.kind == "c":
         return _lexicographic(x, y, lax.ge)
@@ -108,12 +138,24 @@ def logical_xor(x: ArrayLike, y: ArrayLike, /) -> Array:
 
 
 def logical_not(x: ArrayLike, /) -> Array:
-    """Negation of truth values: a number is true unless it is 0."""
+    """Negation of truth values: a number is true unless it is 0.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.logical_not(jnp.array([True, False]))
+        Array([False,  True], dtype=bool)
+    """
     return lax.bitwise_not(_truth("logical_not", x))
 
 
 def isfinite(x: ArrayLike, /) -> Array:
-    """Whether neither infinite nor nan."""
+    """Whether neither infinite nor nan.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.isfinite(jnp.array([1.0, jnp.inf, jnp.nan]))
+        Array([ True, False, False], dtype=bool)
+    """
     x = as_operand("isfinite", x)
     if x.dtype.kind == "c":
         return lax.bitwise_and(lax.is_finite(lax.real(x)), lax.is_finite(lax.imag(x)))
@@ -123,13 +165,25 @@ def isfinite(x: ArrayLike, /) -> Array:
 
 
 def isnan(x: ArrayLike, /) -> Array:
-    """Whether nan."""
+    """Whether nan.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.isnan(jnp.array([1.0, jnp.inf, jnp.nan]))
+        Array([False, False,  True], dtype=bool)
+    """
     x = as_operand("isnan", x)
     return lax.ne(x, x)
 
 
 def isinf(x: ArrayLike, /) -> Array:
-    """Whether infinite, of either sign; for complex numbers, in either part."""
+    """Whether infinite, of either sign; for complex numbers, in either part.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.isinf(jnp.array([1.0, jnp.inf, jnp.nan]))
+        Array([False,  True, False], dtype=bool)
+    """
     x = as_operand("isinf", x)
     if x.dtype.kind == "c":
         return lax.bitwise_or(isinf(lax.real(x)), isinf(lax.imag(x)))
@@ -139,13 +193,25 @@ def isinf(x: ArrayLike, /) -> Array:
 
 
 def isposinf(x: ArrayLike, /, out: None = None) -> Array:
-    """Whether positive infinity."""
+    """Whether positive infinity.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.isposinf(jnp.array([jnp.inf, -jnp.inf]))
+        Array([ True, False], dtype=bool)
+    """
     reject_out("isposinf", out)
     return _is_infinity("isposinf", x, np.inf)
 
 
 def isneginf(x: ArrayLike, /, out: None = None) -> Array:
-    """Whether negative infinity."""
+    """Whether negative infinity.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.isneginf(jnp.array([jnp.inf, -jnp.inf]))
+        Array([False,  True], dtype=bool)
+    """
     reject_out("isneginf", out)
     return _is_infinity("isneginf", x, -np.inf)
 
@@ -166,7 +232,13 @@ def isclose(
     atol: ArrayLike = 1e-08,
     equal_nan: bool = False,
 ) -> Array:
-    """Whether ``|a - b| <= atol + rtol * |b|``, element by element."""
+    """Whether ``|a - b| <= atol + rtol * |b|``, element by element.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.isclose(jnp.array([1.0, 2.0]), jnp.array([1.0, 2.1]))
+        Array([ True, False], dtype=bool)
+    """
     a, b = promote_args("isclose", a, b)
     dtype = a.dtype
     if dtype is BOOL:
@@ -194,12 +266,24 @@ def allclose(
     atol: ArrayLike = 1e-08,
     equal_nan: bool = False,
 ) -> Array:
-    """Whether :func:`isclose` holds for all elements."""
+    """Whether :func:`isclose` holds for all elements.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.allclose(jnp.array([1.0, 2.0]), jnp.array([1.0, 2.0 + 1e-7]))
+        Array(True, dtype=bool)
+    """
     return _all(isclose(a, b, rtol, atol, equal_nan))
 
 
 def array_equal(a1: ArrayLike, a2: ArrayLike, equal_nan: bool = False) -> Array:
-    """Whether two arrays have one shape and the same elements."""
+    """Whether two arrays have one shape and the same elements.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.array_equal(jnp.array([1, 2]), jnp.array([1, 2]))
+        Array(True, dtype=bool)
+    """
     a1, a2 = as_operands("array_equal", a1, a2)
     if a1.shape != a2.shape:
         return lax.full((), False)
@@ -210,7 +294,13 @@ def array_equal(a1: ArrayLike, a2: ArrayLike, equal_nan: bool = False) -> Array:
 
 
 def array_equiv(a1: ArrayLike, a2: ArrayLike) -> Array:
-    """Whether two arrays broadcast to the same elements."""
+    """Whether two arrays broadcast to the same elements.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.array_equiv(jnp.array([1, 1]), jnp.array(1))
+        Array(True, dtype=bool)
+    """
     a1, a2 = as_operands("array_equiv", a1, a2)
     try:
         same = equal(a1, a2)
@@ -224,7 +314,13 @@ def _all(truth: Array) -> Array:
 
 
 def iscomplex(x: ArrayLike) -> Array:
-    """Whether the imaginary part is not 0."""
+    """Whether the imaginary part is not 0.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.iscomplex(jnp.array([1j, 1.0]))
+        Array([ True, False], dtype=bool)
+    """
     x = as_operand("iscomplex", x)
     if x.dtype.kind == "c":
         return lax.ne(lax.imag(x), scalar(0, lax.imag(x)))
@@ -232,5 +328,11 @@ def iscomplex(x: ArrayLike) -> Array:
 
 
 def isreal(x: ArrayLike) -> Array:
-    """Whether the imaginary part is 0."""
+    """Whether the imaginary part is 0.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.isreal(jnp.array([1j, 1.0]))
+        Array([False,  True], dtype=bool)
+    """
     return lax.bitwise_not(iscomplex(x))

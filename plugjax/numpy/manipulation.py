@@ -106,7 +106,13 @@ def reshape(a: ArrayLike, shape: Any, order: str = "C", *, copy: bool | None = N
 
 @remembered(1)
 def ravel(a: ArrayLike, order: str = "C") -> Array:
-    """All elements in one axis."""
+    """All elements in one axis.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.ravel(jnp.array([[1, 2], [3, 4]]))
+        Array([1, 2, 3, 4], dtype=int32)
+    """
     x = as_operand("ravel", a)
     if order == "K":
         raise NotImplementedError("Ravel not implemented for order='K'.")
@@ -135,7 +141,14 @@ permute_dims = transpose
 
 
 def matrix_transpose(x: ArrayLike, /) -> Array:
-    """The last two axes exchanged."""
+    """The last two axes exchanged.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.matrix_transpose(jnp.array([[1, 2], [3, 4]]))
+        Array([[1, 3],
+               [2, 4]], dtype=int32)
+    """
     x = as_operand("matrix_transpose", x)
     if x.ndim < 2:
         raise ValueError(
@@ -163,7 +176,13 @@ def moveaxis(a: ArrayLike, source: int | Sequence[int], destination: int | Seque
 
 
 def rollaxis(a: ArrayLike, axis: int, start: int = 0) -> Array:
-    """One axis moved before position ``start``."""
+    """One axis moved before position ``start``.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.rollaxis(jnp.ones((2, 3, 4)), 2).shape
+        (4, 2, 3)
+    """
     x = as_operand("rollaxis", a)
     axis = canonical_axis(axis, x.ndim)
     if not -x.ndim <= start <= x.ndim:
@@ -173,7 +192,13 @@ def rollaxis(a: ArrayLike, axis: int, start: int = 0) -> Array:
 
 
 def swapaxes(a: ArrayLike, axis1: int, axis2: int) -> Array:
-    """Two axes exchanged."""
+    """Two axes exchanged.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.swapaxes(jnp.ones((2, 3, 4)), 0, 2).shape
+        (4, 3, 2)
+    """
     x = as_operand("swapaxes", a)
     order = list(range(x.ndim))
     i, j = canonical_axis(axis1, x.ndim), canonical_axis(axis2, x.ndim)
@@ -198,6 +223,11 @@ def squeeze(a: ArrayLike, axis: int | Sequence[int] | None = None) -> Array:
 
     Raises:
         ValueError: a given axis has another size.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.squeeze(jnp.ones((1, 2, 1))).shape
+        (2,)
     """
     x = as_operand("squeeze", a)
     if axis is None:
@@ -230,25 +260,49 @@ def broadcast_to(array: ArrayLike, shape: int | Sequence[int]) -> Array:
 
 
 def broadcast_arrays(*args: ArrayLike) -> list[Array]:
-    """Arrays broadcast to one shape."""
+    """Arrays broadcast to one shape.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> [x.shape for x in jnp.broadcast_arrays(jnp.ones((2, 1)), jnp.ones(3))]
+        [(2, 3), (2, 3)]
+    """
     operands = as_operands("broadcast_arrays", *args)
     shape = broadcast_shape("broadcast_arrays", *[x.shape for x in operands])
     return [broadcast_to_shape("broadcast_arrays", x, shape) for x in operands]
 
 
 def broadcast_shapes(*shapes: int | Sequence[int]) -> tuple[int, ...]:
-    """The shape that arrays of the given shapes broadcast to."""
+    """The shape that arrays of the given shapes broadcast to.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.broadcast_shapes((2, 1), (3,))
+        (2, 3)
+    """
     sizes = [(s,) if isinstance(s, int) else tuple(s) for s in shapes]
     return broadcast_shape("broadcast_shapes", *sizes)
 
 
 def atleast_1d(*arys: ArrayLike) -> Any:
-    """Arrays with one axis or more."""
+    """Arrays with one axis or more.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.atleast_1d(jnp.float32(1))
+        Array([1.], dtype=float32)
+    """
     return _at_least("atleast_1d", arys, lambda x: lax.reshape(x, (1,)) if not x.ndim else x)
 
 
 def atleast_2d(*arys: ArrayLike) -> Any:
-    """Arrays with two axes or more; new ones come first."""
+    """Arrays with two axes or more; new ones come first.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.atleast_2d(jnp.arange(2))
+        Array([[0, 1]], dtype=int32)
+    """
     return _at_least(
         "atleast_2d",
         arys,
@@ -257,7 +311,13 @@ def atleast_2d(*arys: ArrayLike) -> Any:
 
 
 def atleast_3d(*arys: ArrayLike) -> Any:
-    """Arrays with three axes or more; a vector becomes ``[1, n, 1]``, a matrix ``[m, n, 1]``."""
+    """Arrays with three axes or more; a vector becomes ``[1, n, 1]``, a matrix ``[m, n, 1]``.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.atleast_3d(jnp.arange(2)).shape
+        (1, 2, 1)
+    """
     new: dict[int, tuple[int, ...]] = {0: (0, 1, 2), 1: (0, 2), 2: (2,)}
     return _at_least(
         "atleast_3d", arys, lambda x: lax.expand_dims(x, new[x.ndim]) if x.ndim < 3 else x
@@ -309,7 +369,13 @@ def concatenate(arrays: Any, axis: int | None = 0, dtype: DTypeLike | None = Non
 
 
 def concat(arrays: Any, /, *, axis: int | None = 0) -> Array:
-    """As :func:`concatenate` (array API)."""
+    """As :func:`concatenate` (array API).
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.concat([jnp.array([1, 2]), jnp.array([3])])
+        Array([1, 2, 3], dtype=int32)
+    """
     return concatenate(arrays, axis)
 
 
@@ -333,7 +399,13 @@ def stack(arrays: Any, axis: int = 0, out: None = None, dtype: DTypeLike | None 
 
 
 def unstack(x: ArrayLike, /, *, axis: int = 0) -> tuple[Array, ...]:
-    """The slices along an axis, without it."""
+    """The slices along an axis, without it.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.unstack(jnp.array([[1, 2], [3, 4]]))
+        (Array([1, 2], dtype=int32), Array([3, 4], dtype=int32))
+    """
     x = as_operand("unstack", x)
     if not x.ndim:
         raise ValueError(
@@ -344,29 +416,62 @@ def unstack(x: ArrayLike, /, *, axis: int = 0) -> tuple[Array, ...]:
 
 
 def vstack(tup: Any, dtype: DTypeLike | None = None) -> Array:
-    """Arrays joined as rows."""
+    """Arrays joined as rows.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.vstack([jnp.array([1, 2]), jnp.array([3, 4])])
+        Array([[1, 2],
+               [3, 4]], dtype=int32)
+    """
     return concatenate([atleast_2d(x) for x in tup], 0, dtype)
 
 
 def hstack(tup: Any, dtype: DTypeLike | None = None) -> Array:
-    """Arrays joined as columns; vectors end to end."""
+    """Arrays joined as columns; vectors end to end.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.hstack([jnp.array([1, 2]), jnp.array([3])])
+        Array([1, 2, 3], dtype=int32)
+    """
     parts = [atleast_1d(x) for x in tup]
     return concatenate(parts, 0 if parts and parts[0].ndim == 1 else 1, dtype)
 
 
 def dstack(tup: Any, dtype: DTypeLike | None = None) -> Array:
-    """Arrays joined along the third axis."""
+    """Arrays joined along the third axis.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.dstack([jnp.arange(2), jnp.arange(2)])
+        Array([[[0, 0],
+                [1, 1]]], dtype=int32)
+    """
     return concatenate([atleast_3d(x) for x in tup], 2, dtype)
 
 
 def column_stack(tup: Any) -> Array:
-    """Vectors joined as columns of a matrix."""
+    """Vectors joined as columns of a matrix.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.column_stack([jnp.array([1, 2]), jnp.array([3, 4])])
+        Array([[1, 3],
+               [2, 4]], dtype=int32)
+    """
     parts = as_operands("column_stack", *tup)
     return concatenate([x if x.ndim > 1 else transpose(atleast_2d(x)) for x in parts], 1)
 
 
 def append(arr: ArrayLike, values: ArrayLike, axis: int | None = None) -> Array:
-    """``values`` joined to the end of ``arr``; both flattened if ``axis`` is ``None``."""
+    """``values`` joined to the end of ``arr``; both flattened if ``axis`` is ``None``.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.append(jnp.array([1, 2]), jnp.array([3]))
+        Array([1, 2, 3], dtype=int32)
+    """
     return concatenate(as_operands("append", arr, values), axis)
 
 
@@ -375,6 +480,11 @@ def block(arrays: Any) -> Array:
 
     Raises:
         ValueError: lists nested to different depths.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.block([[jnp.ones((1, 1)), jnp.zeros((1, 2))]])
+        Array([[1., 0., 0.]], dtype=float32)
     """
     joined, _ = _block(arrays)
     return joined
@@ -413,23 +523,47 @@ def split(ary: ArrayLike, indices_or_sections: Any, axis: int = 0) -> list[Array
 
 
 def array_split(ary: ArrayLike, indices_or_sections: Any, axis: int = 0) -> list[Array]:
-    """As :func:`split`; sections may differ by one element."""
+    """As :func:`split`; sections may differ by one element.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> [part.shape for part in jnp.array_split(jnp.arange(5), 2)]
+        [(3,), (2,)]
+    """
     return _split("array_split", ary, indices_or_sections, axis)
 
 
 def vsplit(ary: ArrayLike, indices_or_sections: Any) -> list[Array]:
-    """:func:`split` along the first axis."""
+    """:func:`split` along the first axis.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> [part.shape for part in jnp.vsplit(jnp.ones((4, 1)), 2)]
+        [(2, 1), (2, 1)]
+    """
     return _split("vsplit", ary, indices_or_sections, 0)
 
 
 def hsplit(ary: ArrayLike, indices_or_sections: Any) -> list[Array]:
-    """:func:`split` along the second axis; a vector's first."""
+    """:func:`split` along the second axis; a vector's first.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.hsplit(jnp.arange(4), 2)
+        [Array([0, 1], dtype=int32), Array([2, 3], dtype=int32)]
+    """
     x = as_operand("hsplit", ary)
     return _split("hsplit", x, indices_or_sections, 0 if x.ndim == 1 else 1)
 
 
 def dsplit(ary: ArrayLike, indices_or_sections: Any) -> list[Array]:
-    """:func:`split` along the third axis."""
+    """:func:`split` along the third axis.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> [part.shape for part in jnp.dsplit(jnp.ones((1, 2, 4)), 2)]
+        [(1, 2, 2), (1, 2, 2)]
+    """
     return _split("dsplit", ary, indices_or_sections, 2)
 
 
@@ -453,23 +587,50 @@ def _split(who: str, ary: ArrayLike, sections: Any, axis: int) -> list[Array]:
 
 
 def flip(m: ArrayLike, axis: int | Sequence[int] | None = None) -> Array:
-    """Elements in reverse order along axes; along all of them by default."""
+    """Elements in reverse order along axes; along all of them by default.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.flip(jnp.array([1, 2, 3]))
+        Array([3, 2, 1], dtype=int32)
+    """
     x = as_operand("flip", m)
     return lax.rev(x, tuple(range(x.ndim)) if axis is None else canonical_axes(axis, x.ndim))
 
 
 def flipud(m: ArrayLike) -> Array:
-    """Reversed along the first axis."""
+    """Reversed along the first axis.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.flipud(jnp.array([[1, 2], [3, 4]]))
+        Array([[3, 4],
+               [1, 2]], dtype=int32)
+    """
     return flip(m, 0)
 
 
 def fliplr(m: ArrayLike) -> Array:
-    """Reversed along the second axis."""
+    """Reversed along the second axis.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.fliplr(jnp.array([[1, 2], [3, 4]]))
+        Array([[2, 1],
+               [4, 3]], dtype=int32)
+    """
     return flip(m, 1)
 
 
 def rot90(m: ArrayLike, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Array:
-    """Turned by ``k`` quarter turns in the plane of two axes."""
+    """Turned by ``k`` quarter turns in the plane of two axes.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.rot90(jnp.array([[1, 2], [3, 4]]))
+        Array([[2, 4],
+               [1, 3]], dtype=int32)
+    """
     x = as_operand("rot90", m)
     first, second = canonical_axes(axes, x.ndim)
     turns = k % 4
@@ -489,6 +650,11 @@ def astype(
 
     Differs from NumPy:
         A complex array loses its imaginary part silently; floats beyond an integer's range become its limits.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.astype(jnp.array([1.7, -1.7]), int)
+        Array([ 1, -1], dtype=int32)
     """
     x = as_operand("astype", x)
     wanted = canonical_dtype("astype", dtype)

@@ -69,7 +69,13 @@ def polyadd(a1: ArrayLike, a2: ArrayLike) -> Array:
 
 
 def polysub(a1: ArrayLike, a2: ArrayLike) -> Array:
-    """Difference of two polynomials."""
+    """Difference of two polynomials.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.polysub(jnp.array([1, 2, 3]), jnp.array([1, 1]))
+        Array([1, 1, 2], dtype=int32)
+    """
     first, second = same_dtype("polysub", a1, a2)
     return polyadd(first, -second)
 
@@ -102,6 +108,11 @@ def polydiv(u: ArrayLike, v: ArrayLike, *, trim_leading_zeros: bool = False) -> 
         v: divisor.
         trim_leading_zeros: drop negligible leading coefficients of the remainder, as NumPy does; the polynomials must
             then be concrete. Otherwise the remainder is as long as ``u``.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.polydiv(jnp.array([1.0, 3.0, 2.0]), jnp.array([1.0, 1.0]))
+        (Array([1., 2.], dtype=float32), Array([0., 0., 0.], dtype=float32))
     """
     rest, divisor = same_dtype("polydiv", u, v, inexact=True)
     degree = divisor.shape[0] - 1
@@ -144,7 +155,13 @@ def polyder(p: ArrayLike, m: int = 1) -> Array:
 
 
 def polyint(p: ArrayLike, m: int = 1, k: ArrayLike | None = None) -> Array:
-    """``m``-th integral of a polynomial, with the constants ``k`` of integration (0 by default)."""
+    """``m``-th integral of a polynomial, with the constants ``k`` of integration (0 by default).
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.polyint(jnp.array([2.0, 1.0]))
+        Array([1., 1., 0.], dtype=float32)
+    """
     m = operator.index(m)
     p, constants = same_dtype("polyint", p, 0 if k is None else k, inexact=True)
     if m < 0:
@@ -194,6 +211,11 @@ def roots(p: ArrayLike, *, strip_zeros: bool = True) -> Array:
 
     Raises:
         ConcretizationTypeError: ``strip_zeros`` with traced coefficients.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.sort(jnp.roots(jnp.array([1.0, -3.0, 2.0])).real)
+        Array([1., 2.], dtype=float32)
     """
     p = atleast_1d(to_inexact("roots", p))
     if p.ndim != 1:
@@ -254,6 +276,11 @@ def polyfit(
     Raises:
         TypeError: shapes do not fit.
         ValueError: a negative degree, or too few points for a covariance.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.round(jnp.polyfit(jnp.array([0.0, 1.0, 2.0]), jnp.array([1.0, 3.0, 5.0]), 1), 3)
+        Array([2., 1.], dtype=float32)
     """
     xs, ys = as_operand("polyfit", x), as_operand("polyfit", y)
     order = operator.index(deg) + 1

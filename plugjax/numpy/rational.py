@@ -48,6 +48,11 @@ def lcm(x1: ArrayLike, x2: ArrayLike) -> Array:
 
     Raises:
         ValueError: not integers.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.lcm(jnp.array([4, 6]), 6)
+        Array([12,  6], dtype=int32)
     """
     x, y = _sizes("lcm", x1, x2)
     d = gcd(x, y)

@@ -155,7 +155,13 @@ def prod(
     where: ArrayLike | None = None,
     promote_integers: bool = True,
 ) -> Array:
-    """Product along axes; arguments as of :func:`sum`."""
+    """Product along axes; arguments as of :func:`sum`.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.prod(jnp.array([2, 3]))
+        Array(6, dtype=int32)
+    """
     reject_out("prod", out)
     return _accumulate(
         "prod",
@@ -242,7 +248,13 @@ def min(
     initial: ArrayLike | None = None,
     where: ArrayLike | None = None,
 ) -> Array:
-    """Smallest element along axes; nan if there is one. Arguments as of :func:`max`."""
+    """Smallest element along axes; nan if there is one. Arguments as of :func:`max`.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.min(jnp.array([[3, 1], [2, 4]]), axis=0)
+        Array([2, 1], dtype=int32)
+    """
     reject_out("min", out)
     return _extremum("min", lax.reduce_min, lax.min, a, axis, keepdims, initial, where, False)
 
@@ -252,7 +264,13 @@ amin = min
 
 
 def ptp(a: ArrayLike, axis: AxisArg = None, out: None = None, keepdims: bool = False) -> Array:
-    """Largest minus smallest element along axes."""
+    """Largest minus smallest element along axes.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.ptp(jnp.array([3, 1, 7]))
+        Array(6, dtype=int32)
+    """
     reject_out("ptp", out)
     x = as_operand("ptp", a)
     return lax.sub(max(x, axis, keepdims=keepdims), min(x, axis, keepdims=keepdims))
@@ -287,7 +305,13 @@ def all(
     *,
     where: ArrayLike | None = None,
 ) -> Array:
-    """Whether all elements along axes are true."""
+    """Whether all elements along axes are true.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.all(jnp.array([[True, False], [True, True]]), axis=1)
+        Array([False,  True], dtype=bool)
+    """
     return _truth("all", lax.reduce_and, a, axis, out, keepdims, where, True)
 
 
@@ -300,12 +324,24 @@ def any(
     *,
     where: ArrayLike | None = None,
 ) -> Array:
-    """Whether any element along axes is true."""
+    """Whether any element along axes is true.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.any(jnp.array([[True, False], [False, False]]), axis=1)
+        Array([ True, False], dtype=bool)
+    """
     return _truth("any", lax.reduce_or, a, axis, out, keepdims, where, False)
 
 
 def count_nonzero(a: ArrayLike, axis: AxisArg = None, keepdims: bool = False) -> Array:
-    """Number of elements along axes that are not 0."""
+    """Number of elements along axes that are not 0.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.count_nonzero(jnp.array([0, 3, 4]))
+        Array(2, dtype=int32)
+    """
     x = as_operand("count_nonzero", a)
     return sum(lax.ne(x, scalar(0, x)), axis, dtypes.canonicalize(int), keepdims=keepdims)
 
@@ -433,7 +469,13 @@ def std(
     correction: int | float | None = None,
     mean: ArrayLike | None = None,
 ) -> Array:
-    """Standard deviation along axes; arguments as of :func:`var`."""
+    """Standard deviation along axes; arguments as of :func:`var`.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.std(jnp.array([1.0, 3.0]))
+        Array(1., dtype=float32)
+    """
     reject_out("std", out)
     return lax.sqrt(
         var(a, axis, dtype, None, ddof, keepdims, where=where, correction=correction, mean=mean)
@@ -482,5 +524,11 @@ def argmax(
 def argmin(
     a: ArrayLike, axis: int | None = None, out: None = None, keepdims: bool | None = None
 ) -> Array:
-    """Index of the first smallest element along an axis; of the flattened array by default."""
+    """Index of the first smallest element along an axis; of the flattened array by default.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.argmin(jnp.array([3, 1, 2]))
+        Array(1, dtype=int32)
+    """
     return _arg_extremum("argmin", lax.argmin, a, axis, out, keepdims)

@@ -28,7 +28,13 @@ __all__ = [
 
 
 def signbit(x: ArrayLike, /) -> Array:
-    """Whether the sign bit is set; true for -0.0."""
+    """Whether the sign bit is set; true for -0.0.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.signbit(jnp.array([-0.0, 1.0]))
+        Array([ True, False], dtype=bool)
+    """
     x = as_operand("signbit", x)
     if x.dtype.kind in "ub":
         return lax.full_like(x, False, dtype=BOOL)
@@ -40,25 +46,49 @@ def signbit(x: ArrayLike, /) -> Array:
 
 
 def copysign(x: ArrayLike, y: ArrayLike, /) -> Array:
-    """``|x|`` with the sign of ``y``."""
+    """``|x|`` with the sign of ``y``.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.copysign(jnp.array([1.0, 2.0]), jnp.array([-1.0, 1.0]))
+        Array([-1.,  2.], dtype=float32)
+    """
     x, y = promote_inexact("copysign", x, y)
     return pick(signbit(y), lax.neg(lax.abs(x)), lax.abs(x))
 
 
 def floor(x: ArrayLike, /) -> Array:
-    """Largest integer not above ``x``; integers keep their dtype."""
+    """Largest integer not above ``x``; integers keep their dtype.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.floor(jnp.array([1.7, -1.2]))
+        Array([ 1., -2.], dtype=float32)
+    """
     x = as_operand("floor", x)
     return x if x.dtype.kind in "iub" else lax.floor(x)
 
 
 def ceil(x: ArrayLike, /) -> Array:
-    """Smallest integer not below ``x``; integers keep their dtype."""
+    """Smallest integer not below ``x``; integers keep their dtype.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.ceil(jnp.array([1.2, -1.2]))
+        Array([ 2., -1.], dtype=float32)
+    """
     x = as_operand("ceil", x)
     return x if x.dtype.kind in "iub" else lax.ceil(x)
 
 
 def trunc(x: ArrayLike, /) -> Array:
-    """``x`` rounded towards zero."""
+    """``x`` rounded towards zero.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.trunc(jnp.array([1.7, -1.7]))
+        Array([ 1., -1.], dtype=float32)
+    """
     x = as_operand("trunc", x)
     if x.dtype.kind in "iub":
         return x
@@ -66,7 +96,13 @@ def trunc(x: ArrayLike, /) -> Array:
 
 
 def rint(x: ArrayLike, /) -> Array:
-    """Nearest integer, halves to the even one."""
+    """Nearest integer, halves to the even one.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.rint(jnp.array([0.5, 1.5]))
+        Array([0., 2.], dtype=float32)
+    """
     x = to_inexact("rint", x)
     if x.dtype.kind == "c":
         return lax.complex(rint(lax.real(x)), rint(lax.imag(x)))
@@ -101,20 +137,38 @@ around = round
 
 
 def nextafter(x: ArrayLike, y: ArrayLike, /) -> Array:
-    """The next representable number after ``x`` towards ``y``."""
+    """The next representable number after ``x`` towards ``y``.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.nextafter(jnp.float32(1), jnp.float32(2)) > 1
+        Array(True, dtype=bool)
+    """
     x, y = promote_inexact("nextafter", x, y)
     return lax.nextafter(*broadcast_together(x, y))
 
 
 def spacing(x: ArrayLike, /) -> Array:
-    """Distance from ``x`` to the next representable number away from zero."""
+    """Distance from ``x`` to the next representable number away from zero.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.spacing(jnp.float32(1.0))
+        Array(1.1920929e-07, dtype=float32)
+    """
     x = to_inexact("spacing", x)
     away = pick(signbit(x), scalar(-np.inf, x), scalar(np.inf, x))
     return lax.sub(lax.nextafter(x, away), x)
 
 
 def modf(x: ArrayLike, /, out: None = None) -> tuple[Array, Array]:
-    """Fractional and integral part, both with the sign of ``x``."""
+    """Fractional and integral part, both with the sign of ``x``.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.modf(jnp.array([1.5, -2.25]))
+        (Array([ 0.5 , -0.25], dtype=float32), Array([ 1., -2.], dtype=float32))
+    """
     reject_out("modf", out)
     x = to_inexact("modf", x)
     whole = trunc(x)
@@ -125,7 +179,13 @@ def modf(x: ArrayLike, /, out: None = None) -> tuple[Array, Array]:
 
 
 def ldexp(x1: ArrayLike, x2: ArrayLike, /) -> Array:
-    """``x1 * 2**x2``."""
+    """``x1 * 2**x2``.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.ldexp(jnp.array([1.0, 1.5]), jnp.array([2, 3]))
+        Array([ 4., 12.], dtype=float32)
+    """
     exponent = as_operand("ldexp", x2)
     if exponent.dtype is BOOL:
         exponent = converted(exponent, dtypes.INT32)
@@ -141,7 +201,13 @@ def ldexp(x1: ArrayLike, x2: ArrayLike, /) -> Array:
 
 
 def frexp(x: ArrayLike, /) -> tuple[Array, Array]:
-    """Mantissa in [0.5, 1) and exponent of 2, with ``x = mantissa * 2**exponent``."""
+    """Mantissa in [0.5, 1) and exponent of 2, with ``x = mantissa * 2**exponent``.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.frexp(jnp.array([8.0, 3.0]))
+        (Array([0.5 , 0.75], dtype=float32), Array([4, 2], dtype=int32))
+    """
     x = to_inexact("frexp", x)
     info = limits(x.dtype)
     width = x.dtype.itemsize * 8

@@ -58,7 +58,13 @@ def nan_to_num(
     posinf: ArrayLike | None = None,
     neginf: ArrayLike | None = None,
 ) -> Array:
-    """``x`` with nan and infinities replaced, by default by zero and the largest finite numbers."""
+    """``x`` with nan and infinities replaced, by default by zero and the largest finite numbers.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.nan_to_num(jnp.array([jnp.nan, 1.0]))
+        Array([0., 1.], dtype=float32)
+    """
     x = as_operand("nan_to_num", x)
     if not dtypes.is_inexact(x.dtype):
         return x
@@ -121,7 +127,13 @@ def where(
 def select(
     condlist: Sequence[ArrayLike], choicelist: Sequence[ArrayLike], default: ArrayLike = 0
 ) -> Array:
-    """For each element, the choice whose condition is the first that holds."""
+    """For each element, the choice whose condition is the first that holds.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.select([jnp.array([True, False])], [jnp.array([1, 2])], default=9)
+        Array([1, 9], dtype=int32)
+    """
     if len(condlist) != len(choicelist):
         raise ValueError(
             f"condlist must have length equal to choicelist ({len(condlist)} vs {len(choicelist)})"

@@ -183,7 +183,13 @@ class UniqueInverse(NamedTuple):
 def unique_all(
     x: ArrayLike, /, *, size: int | None = None, fill_value: ArrayLike | None = None
 ) -> UniqueAll:
-    """Sorted distinct elements, first places, inverse and counts (array API); every nan counts as distinct."""
+    """Sorted distinct elements, first places, inverse and counts (array API); every nan counts as distinct.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.unique_all(jnp.array([2, 1, 2])).values
+        Array([1, 2], dtype=int32)
+    """
     return UniqueAll(
         *unique(x, True, True, True, equal_nan=False, size=size, fill_value=fill_value)
     )
@@ -207,7 +213,13 @@ def unique_counts(
 def unique_inverse(
     x: ArrayLike, /, *, size: int | None = None, fill_value: ArrayLike | None = None
 ) -> UniqueInverse:
-    """Sorted distinct elements, and the place of each element among them (array API)."""
+    """Sorted distinct elements, and the place of each element among them (array API).
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.unique_inverse(jnp.array([2, 1, 2])).inverse_indices
+        Array([1, 0, 1], dtype=int32)
+    """
     return UniqueInverse(
         *unique(x, return_inverse=True, equal_nan=False, size=size, fill_value=fill_value)
     )
@@ -216,14 +228,26 @@ def unique_inverse(
 def unique_values(
     x: ArrayLike, /, *, size: int | None = None, fill_value: ArrayLike | None = None
 ) -> Array:
-    """Sorted distinct elements (array API); every nan counts as distinct."""
+    """Sorted distinct elements (array API); every nan counts as distinct.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.unique_values(jnp.array([2, 1, 2]))
+        Array([1, 2], dtype=int32)
+    """
     return unique(x, equal_nan=False, size=size, fill_value=fill_value)  # type: ignore[no-any-return]  # one result
 
 
 def isin(
     element: ArrayLike, test_elements: ArrayLike, assume_unique: bool = False, invert: bool = False
 ) -> Array:
-    """For each element, whether it is among ``test_elements``."""
+    """For each element, whether it is among ``test_elements``.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.isin(jnp.array([1, 2, 3]), jnp.array([2, 3]))
+        Array([False,  True,  True], dtype=bool)
+    """
     x, tests = as_operands("isin", element, test_elements)
     shape = x.shape
     x, tests = promote_args("isin", ravel(x), ravel(tests))
@@ -350,7 +374,13 @@ def setxor1d(
     size: int | None = None,
     fill_value: ArrayLike | None = None,
 ) -> Array:
-    """Sorted distinct elements that are in one of two arrays, but not in both. Arguments as of :func:`intersect1d`."""
+    """Sorted distinct elements that are in one of two arrays, but not in both. Arguments as of :func:`intersect1d`.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.setxor1d(jnp.array([1, 2]), jnp.array([2, 3]))
+        Array([1, 3], dtype=int32)
+    """
     x, y = (ravel(v) for v in same_dtype("setxor1d", ar1, ar2))
     if size is None:
         _check_concrete("setxor1d", x, y)
@@ -385,6 +415,11 @@ def setdiff1d(
         assume_unique: no element comes twice in ``ar1``; its order is then kept.
         size: number of elements of the result.
         fill_value: for missing ones; 0 by default.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.setdiff1d(jnp.array([1, 2, 3]), jnp.array([2]))
+        Array([1, 3], dtype=int32)
     """
     x, y = (ravel(v) for v in as_operands("setdiff1d", ar1, ar2))
     if size is None:
@@ -403,6 +438,12 @@ def setdiff1d(
 def union1d(
     ar1: ArrayLike, ar2: ArrayLike, *, size: int | None = None, fill_value: Any = None
 ) -> Array:
-    """Sorted distinct elements of two arrays."""
+    """Sorted distinct elements of two arrays.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.union1d(jnp.array([1, 2]), jnp.array([2, 3]))
+        Array([1, 2, 3], dtype=int32)
+    """
     parts = [ravel(x) for x in as_operands("union1d", ar1, ar2)]
     return unique(concatenate(parts), size=size, fill_value=fill_value)

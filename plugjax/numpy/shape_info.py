@@ -22,17 +22,35 @@ def _shape(who: str, a: Any) -> tuple[int, ...]:
 
 
 def shape(a: ArrayLike) -> tuple[int, ...]:
-    """Sizes of the axes."""
+    """Sizes of the axes.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.shape(jnp.ones((2, 3)))
+        (2, 3)
+    """
     return _shape("shape", a)
 
 
 def ndim(a: ArrayLike) -> int:
-    """Number of axes."""
+    """Number of axes.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.ndim(jnp.ones((2, 3)))
+        2
+    """
     return len(_shape("ndim", a))
 
 
 def size(a: ArrayLike, axis: int | Sequence[int] | None = None) -> int:
-    """Number of elements, along axes."""
+    """Number of elements, along axes.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.size(jnp.ones((2, 3)))
+        6
+    """
     sizes = _shape("size", a)
     if axis is None:
         return math.prod(sizes)

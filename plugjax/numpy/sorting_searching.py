@@ -98,7 +98,13 @@ def argsort(
 
 
 def lexsort(keys: Any, axis: int = -1) -> Array:
-    """Indices that sort by several keys, the last one first."""
+    """Indices that sort by several keys, the last one first.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.lexsort((jnp.array([2, 1, 3]), jnp.array([0, 0, 0])))
+        Array([1, 0, 2], dtype=int32)
+    """
     operands = as_operands("lexsort", *keys)
     if not operands:
         raise TypeError("need sequence of keys with len > 0 in lexsort")
@@ -122,7 +128,13 @@ def _partitioned(who: str, a: ArrayLike, kth: int, axis: int) -> tuple[Operand, 
 
 
 def partition(a: ArrayLike, kth: int, axis: int = -1) -> Array:
-    """The ``kth`` smallest element in its place, smaller ones before it, larger ones after it."""
+    """The ``kth`` smallest element in its place, smaller ones before it, larger ones after it.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.partition(jnp.array([3, 1, 2]), 0)[0]
+        Array(1, dtype=int32)
+    """
     x, split, axis = _partitioned("partition", a, kth, axis)
     ordered = sort(x, axis)
     low, high = (lax.slice_in_dim(ordered, i, j, axis=axis) for i, j in ((0, split), (split, None)))
@@ -147,7 +159,13 @@ def argpartition(a: ArrayLike, kth: int, axis: int = -1) -> Array:
 
 
 def sort_complex(a: ArrayLike) -> Array:
-    """Elements sorted along the last axis, as complex numbers."""
+    """Elements sorted along the last axis, as complex numbers.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.sort_complex(jnp.array([2 + 1j, 1 + 0j]))
+        Array([1.+0.j, 2.+1.j], dtype=complex64)
+    """
     x = lax.sort(as_operand("sort_complex", a))
     dtype, _ = dtypes.promote([(x.dtype, False), (dtypes.COMPLEX64, False)])
     return converted(x, dtype)
@@ -214,7 +232,13 @@ def _sorts_before(x: Operand, y: Operand) -> Operand:
 def digitize(
     x: ArrayLike, bins: ArrayLike, right: bool = False, *, method: str | None = None
 ) -> Array:
-    """The number of the bin that each element falls in."""
+    """The number of the bin that each element falls in.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.digitize(jnp.array([0.5, 2.5]), jnp.array([0.0, 1.0, 2.0]))
+        Array([1, 3], dtype=int32)
+    """
     values, edges = as_operands("digitize", x, bins)
     if edges.ndim != 1:
         raise ValueError(f"digitize: bins must be a 1-dimensional array; got bins={edges}")
@@ -302,12 +326,25 @@ def _nonzero_of_size(mask: Operand, size: int, fill_value: Any) -> tuple[Array, 
 
 
 def flatnonzero(a: ArrayLike, *, size: int | None = None, fill_value: Any = None) -> Array:
-    """Indices into the flattened array of the elements that are not 0."""
+    """Indices into the flattened array of the elements that are not 0.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.flatnonzero(jnp.array([[0, 1], [2, 0]]))
+        Array([1, 2], dtype=int32)
+    """
     return nonzero(ravel(a), size=size, fill_value=fill_value)[0]
 
 
 def argwhere(a: ArrayLike, *, size: int | None = None, fill_value: Any = None) -> Array:
-    """Indices of the elements that are not 0, one row each."""
+    """Indices of the elements that are not 0, one row each.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.argwhere(jnp.array([[0, 1], [2, 0]]))
+        Array([[0, 1],
+               [1, 0]], dtype=int32)
+    """
     x = as_operand("argwhere", a)
     if not x.ndim:
         count = int(bool(x)) if size is None else size
@@ -323,6 +360,11 @@ def bincount(
 
     Differs from NumPy:
         ``length`` makes the size static; numbers beyond it are left out. Negative numbers count as 0.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.bincount(jnp.array([0, 2, 2]), length=4)
+        Array([1, 0, 2, 0], dtype=int32)
     """
     values = as_operand("bincount", x)
     if not (dtypes.is_integer(values.dtype) or values.dtype is BOOL):

@@ -71,7 +71,13 @@ def percentile(
     method: str = "linear",
     keepdims: bool = False,
 ) -> Array:
-    """As :func:`quantile`, with ``q`` in percent."""
+    """As :func:`quantile`, with ``q`` in percent.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.percentile(jnp.array([1.0, 2.0, 3.0]), 50)
+        Array(2., dtype=float32)
+    """
     share = lax.div(to_inexact("percentile", q), scalar(100, to_inexact("percentile", q)))
     return _quantile("percentile", a, share, axis, out, overwrite_input, method, keepdims, False)
 
@@ -85,7 +91,13 @@ def nanquantile(
     method: str = "linear",
     keepdims: bool = False,
 ) -> Array:
-    """As :func:`quantile`, over the elements that are not nan."""
+    """As :func:`quantile`, over the elements that are not nan.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.nanquantile(jnp.array([1.0, jnp.nan, 3.0]), 0.5)
+        Array(2., dtype=float32)
+    """
     return _quantile("nanquantile", a, q, axis, out, overwrite_input, method, keepdims, True)
 
 
@@ -98,7 +110,13 @@ def nanpercentile(
     method: str = "linear",
     keepdims: bool = False,
 ) -> Array:
-    """As :func:`percentile`, over the elements that are not nan."""
+    """As :func:`percentile`, over the elements that are not nan.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.nanpercentile(jnp.array([1.0, jnp.nan, 3.0]), 50)
+        Array(2., dtype=float32)
+    """
     share = lax.div(to_inexact("nanpercentile", q), scalar(100, to_inexact("nanpercentile", q)))
     return _quantile("nanpercentile", a, share, axis, out, overwrite_input, method, keepdims, True)
 
@@ -188,7 +206,13 @@ def median(
     overwrite_input: bool = False,
     keepdims: bool = False,
 ) -> Array:
-    """Middle value along axes; the mean of the middle two if there are two."""
+    """Middle value along axes; the mean of the middle two if there are two.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.median(jnp.array([3.0, 1.0, 2.0]))
+        Array(2., dtype=float32)
+    """
     return quantile(a, 0.5, axis, out, overwrite_input, "midpoint", keepdims)
 
 
@@ -199,7 +223,13 @@ def nanmedian(
     overwrite_input: bool = False,
     keepdims: bool = False,
 ) -> Array:
-    """As :func:`median`, over the elements that are not nan."""
+    """As :func:`median`, over the elements that are not nan.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.nanmedian(jnp.array([1.0, jnp.nan, 3.0]))
+        Array(2., dtype=float32)
+    """
     return nanquantile(a, 0.5, axis, out, overwrite_input, "midpoint", keepdims)
 
 
@@ -219,7 +249,13 @@ def nansum(
     initial: ArrayLike | None = None,
     where: ArrayLike | None = None,
 ) -> Array:
-    """Sum of the elements that are not nan."""
+    """Sum of the elements that are not nan.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.nansum(jnp.array([1.0, jnp.nan, 3.0]))
+        Array(4., dtype=float32)
+    """
     return reductions.sum(
         _without_nan("nansum", a, 0)[0], axis, dtype, out, keepdims, initial, where
     )
@@ -234,7 +270,13 @@ def nanprod(
     initial: ArrayLike | None = None,
     where: ArrayLike | None = None,
 ) -> Array:
-    """Product of the elements that are not nan."""
+    """Product of the elements that are not nan.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.nanprod(jnp.array([2.0, jnp.nan, 3.0]))
+        Array(6., dtype=float32)
+    """
     return reductions.prod(
         _without_nan("nanprod", a, 1)[0], axis, dtype, out, keepdims, initial, where
     )
@@ -264,7 +306,13 @@ def nanmax(
     initial: ArrayLike | None = None,
     where: ArrayLike | None = None,
 ) -> Array:
-    """Largest element that is not nan; nan if all are."""
+    """Largest element that is not nan; nan if all are.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.nanmax(jnp.array([1.0, jnp.nan, 3.0]))
+        Array(3., dtype=float32)
+    """
     reject_out("nanmax", out)
     return _nan_extremum(
         "nanmax", reductions.max, a, -np.inf, axis, keepdims, initial=initial, where=where
@@ -279,7 +327,13 @@ def nanmin(
     initial: ArrayLike | None = None,
     where: ArrayLike | None = None,
 ) -> Array:
-    """Smallest element that is not nan; nan if all are."""
+    """Smallest element that is not nan; nan if all are.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.nanmin(jnp.array([1.0, jnp.nan, 3.0]))
+        Array(1., dtype=float32)
+    """
     reject_out("nanmin", out)
     return _nan_extremum(
         "nanmin", reductions.min, a, np.inf, axis, keepdims, initial=initial, where=where
@@ -294,7 +348,13 @@ def nanmean(
     keepdims: bool = False,
     where: ArrayLike | None = None,
 ) -> Array:
-    """Mean of the elements that are not nan."""
+    """Mean of the elements that are not nan.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.nanmean(jnp.array([1.0, jnp.nan, 3.0]))
+        Array(2., dtype=float32)
+    """
     x = as_operand("nanmean", a)
     return reductions.mean(x, axis, dtype, out, keepdims, where=_present(x, where))
 
@@ -314,7 +374,13 @@ def nanvar(
     where: ArrayLike | None = None,
     mean: ArrayLike | None = None,
 ) -> Array:
-    """Variance of the elements that are not nan."""
+    """Variance of the elements that are not nan.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.nanvar(jnp.array([1.0, jnp.nan, 3.0]))
+        Array(1., dtype=float32)
+    """
     x = as_operand("nanvar", a)
     return reductions.var(x, axis, dtype, out, ddof, keepdims, where=_present(x, where), mean=mean)
 
@@ -329,35 +395,65 @@ def nanstd(
     where: ArrayLike | None = None,
     mean: ArrayLike | None = None,
 ) -> Array:
-    """Standard deviation of the elements that are not nan."""
+    """Standard deviation of the elements that are not nan.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.nanstd(jnp.array([1.0, jnp.nan, 3.0]))
+        Array(1., dtype=float32)
+    """
     return lax.sqrt(nanvar(a, axis, dtype, out, ddof, keepdims, where, mean))
 
 
 def nancumsum(
     a: ArrayLike, axis: int | None = None, dtype: DTypeLike | None = None, out: None = None
 ) -> Array:
-    """Sums so far, nan counted as 0."""
+    """Sums so far, nan counted as 0.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.nancumsum(jnp.array([2.0, jnp.nan, 3.0]))
+        Array([2., 2., 5.], dtype=float32)
+    """
     return cumulative.cumsum(_without_nan("nancumsum", a, 0)[0], axis, dtype, out)
 
 
 def nancumprod(
     a: ArrayLike, axis: int | None = None, dtype: DTypeLike | None = None, out: None = None
 ) -> Array:
-    """Products so far, nan counted as 1."""
+    """Products so far, nan counted as 1.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.nancumprod(jnp.array([2.0, jnp.nan, 3.0]))
+        Array([2., 2., 6.], dtype=float32)
+    """
     return cumulative.cumprod(_without_nan("nancumprod", a, 1)[0], axis, dtype, out)
 
 
 def nanargmax(
     a: ArrayLike, axis: int | None = None, out: None = None, keepdims: bool | None = None
 ) -> Array:
-    """Index of the largest element that is not nan; -1 if all are."""
+    """Index of the largest element that is not nan; -1 if all are.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.nanargmax(jnp.array([1.0, jnp.nan, 3.0]))
+        Array(2, dtype=int32)
+    """
     return _nan_index("nanargmax", reductions.argmax, a, -np.inf, axis, out, keepdims)
 
 
 def nanargmin(
     a: ArrayLike, axis: int | None = None, out: None = None, keepdims: bool | None = None
 ) -> Array:
-    """Index of the smallest element that is not nan; -1 if all are."""
+    """Index of the smallest element that is not nan; -1 if all are.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.nanargmin(jnp.array([1.0, jnp.nan, 3.0]))
+        Array(0, dtype=int32)
+    """
     return _nan_index("nanargmin", reductions.argmin, a, np.inf, axis, out, keepdims)
 
 
@@ -382,7 +478,13 @@ def average(
     returned: bool = False,
     keepdims: bool = False,
 ) -> Any:
-    """Weighted mean along axes; with ``returned``, also the sum of the weights."""
+    """Weighted mean along axes; with ``returned``, also the sum of the weights.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.average(jnp.array([1.0, 3.0]), weights=jnp.array([3.0, 1.0]))
+        Array(1.5, dtype=float32)
+    """
     if weights is None:
         x = to_inexact("average", a)
         found = reductions.mean(x, axis, keepdims=keepdims)
@@ -431,6 +533,12 @@ def cov(
     Raises:
         ValueError: more than two axes, or a dtype that is not floating or complex.
         RuntimeError: weights that do not fit.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.cov(jnp.array([[1.0, 2.0, 3.0], [3.0, 2.0, 1.0]]))
+        Array([[ 1., -1.],
+               [-1.,  1.]], dtype=float32)
     """
     if dtype is not None and not dtypes.is_inexact(canonical_dtype("cov", dtype)):
         raise ValueError(f"cov: dtype must be a subclass of float or complex; got dtype={dtype!r}")
@@ -487,7 +595,14 @@ def _variables(who: str, m: ArrayLike, rowvar: bool) -> Array:
 
 
 def corrcoef(x: ArrayLike, y: ArrayLike | None = None, rowvar: bool = True) -> Array:
-    """Matrix of correlation coefficients; arguments as of :func:`cov`."""
+    """Matrix of correlation coefficients; arguments as of :func:`cov`.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.round(jnp.corrcoef(jnp.array([[1.0, 2.0, 3.0], [3.0, 2.0, 1.0]])), 3)
+        Array([[ 1., -1.],
+               [-1.,  1.]], dtype=float32)
+    """
     c = cov(x, y, rowvar)
     if not c.ndim:
         return lax.div(c, c)

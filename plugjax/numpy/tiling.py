@@ -138,7 +138,13 @@ def roll(
 
 
 def resize(a: ArrayLike, new_shape: int | Sequence[int]) -> Array:
-    """The elements, repeated as often as it takes to fill another shape."""
+    """The elements, repeated as often as it takes to fill another shape.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.resize(jnp.array([1, 2]), (3,))
+        Array([1, 2, 1], dtype=int32)
+    """
     x = ravel(a)
     shape = (new_shape,) if isinstance(new_shape, int) else tuple(new_shape)
     size = int(np.prod(shape))
@@ -156,7 +162,13 @@ def diff(
     prepend: ArrayLike | None = None,
     append: ArrayLike | None = None,
 ) -> Array:
-    """``n``-th differences of neighbours along an axis."""
+    """``n``-th differences of neighbours along an axis.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.diff(jnp.array([1, 4, 9]))
+        Array([3, 5], dtype=int32)
+    """
     x = as_operand("diff", a)
     if n < 0:
         raise ValueError(f"order must be non-negative but got {n}")
@@ -185,7 +197,13 @@ def diff(
 def ediff1d(
     ary: ArrayLike, to_end: ArrayLike | None = None, to_begin: ArrayLike | None = None
 ) -> Array:
-    """Differences of neighbours of the flattened array, with values put before and after."""
+    """Differences of neighbours of the flattened array, with values put before and after.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.ediff1d(jnp.array([1, 4, 9]), to_end=0)
+        Array([3, 5, 0], dtype=int32)
+    """
     x = ravel(ary)
     parts = [diff(x)]
     if to_begin is not None:

@@ -38,38 +38,80 @@ def cos(x: ArrayLike, /) -> Array:
 
 
 def tan(x: ArrayLike, /) -> Array:
-    """Tangent of an angle in radians."""
+    """Tangent of an angle in radians.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.round(jnp.tan(jnp.array([0.0, 1.0])), 3)
+        Array([0.   , 1.557], dtype=float32)
+    """
     return lax.tan(to_inexact("tan", x))
 
 
 def arcsin(x: ArrayLike, /) -> Array:
-    """Inverse sine, in radians in [-pi/2, pi/2]; nan outside [-1, 1]."""
+    """Inverse sine, in radians in [-pi/2, pi/2]; nan outside [-1, 1].
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.round(jnp.arcsin(jnp.array([0.0, 1.0])), 3)
+        Array([0.   , 1.571], dtype=float32)
+    """
     return lax.asin(to_inexact("arcsin", x))
 
 
 def arccos(x: ArrayLike, /) -> Array:
-    """Inverse cosine, in radians in [0, pi]; nan outside [-1, 1]."""
+    """Inverse cosine, in radians in [0, pi]; nan outside [-1, 1].
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.round(jnp.arccos(jnp.array([1.0, 0.0])), 3)
+        Array([0.   , 1.571], dtype=float32)
+    """
     return lax.acos(to_inexact("arccos", x))
 
 
 def arctan(x: ArrayLike, /) -> Array:
-    """Inverse tangent, in radians in [-pi/2, pi/2]."""
+    """Inverse tangent, in radians in [-pi/2, pi/2].
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.round(jnp.arctan(jnp.array([0.0, 1.0])), 3)
+        Array([0.   , 0.785], dtype=float32)
+    """
     return lax.atan(to_inexact("arctan", x))
 
 
 def arctan2(x1: ArrayLike, x2: ArrayLike, /) -> Array:
-    """Angle of the point ``(x2, x1)``, in radians in [-pi, pi]."""
+    """Angle of the point ``(x2, x1)``, in radians in [-pi, pi].
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.round(jnp.arctan2(jnp.array([1.0, -1.0]), jnp.array([0.0, -1.0])), 3)
+        Array([ 1.571, -2.356], dtype=float32)
+    """
     x1, x2 = promote_inexact("arctan2", x1, x2)
     return lax.atan2(x1, x2)
 
 
 def sinh(x: ArrayLike, /) -> Array:
-    """Hyperbolic sine."""
+    """Hyperbolic sine.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.round(jnp.sinh(jnp.array([0.0, 1.0])), 3)
+        Array([0.   , 1.175], dtype=float32)
+    """
     return lax.sinh(to_inexact("sinh", x))
 
 
 def cosh(x: ArrayLike, /) -> Array:
-    """Hyperbolic cosine."""
+    """Hyperbolic cosine.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.round(jnp.cosh(jnp.array([0.0, 1.0])), 3)
+        Array([1.   , 1.543], dtype=float32)
+    """
     return lax.cosh(to_inexact("cosh", x))
 
 
@@ -85,17 +127,35 @@ def tanh(x: ArrayLike, /) -> Array:
 
 
 def arcsinh(x: ArrayLike, /) -> Array:
-    """Inverse hyperbolic sine."""
+    """Inverse hyperbolic sine.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.round(jnp.arcsinh(jnp.array([0.0, 1.0])), 3)
+        Array([0.   , 0.881], dtype=float32)
+    """
     return lax.asinh(to_inexact("arcsinh", x))
 
 
 def arccosh(x: ArrayLike, /) -> Array:
-    """Inverse hyperbolic cosine; nan below 1."""
+    """Inverse hyperbolic cosine; nan below 1.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.round(jnp.arccosh(jnp.array([1.0, 2.0])), 3)
+        Array([0.   , 1.317], dtype=float32)
+    """
     return lax.acosh(to_inexact("arccosh", x))
 
 
 def arctanh(x: ArrayLike, /) -> Array:
-    """Inverse hyperbolic tangent; nan outside [-1, 1]."""
+    """Inverse hyperbolic tangent; nan outside [-1, 1].
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.round(jnp.arctanh(jnp.array([0.0, 0.5])), 3)
+        Array([0.   , 0.549], dtype=float32)
+    """
     return lax.atanh(to_inexact("arctanh", x))
 
 
@@ -109,13 +169,25 @@ atanh = arctanh
 
 
 def degrees(x: ArrayLike, /) -> Array:
-    """An angle in radians as degrees."""
+    """An angle in radians as degrees.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.round(jnp.degrees(jnp.array([0.0, jnp.pi])), 3)
+        Array([  0., 180.], dtype=float32)
+    """
     x = to_inexact("degrees", x)
     return lax.mul(x, scalar(180 / np.pi, x))
 
 
 def radians(x: ArrayLike, /) -> Array:
-    """An angle in degrees as radians."""
+    """An angle in degrees as radians.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.round(jnp.radians(jnp.array([0.0, 180.0])), 3)
+        Array([0.   , 3.142], dtype=float32)
+    """
     x = to_inexact("radians", x)
     return lax.mul(x, scalar(np.pi / 180, x))
 
@@ -125,7 +197,13 @@ rad2deg = degrees
 
 
 def sinc(x: ArrayLike, /) -> Array:
-    """Normalised sinc, ``sin(pi x) / (pi x)``, 1 at 0."""
+    """Normalised sinc, ``sin(pi x) / (pi x)``, 1 at 0.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.round(jnp.sinc(jnp.array([0.0, 0.5])), 3)
+        Array([1.   , 0.637], dtype=float32)
+    """
     x = to_inexact("sinc", x)
     at_zero = lax.eq(x, scalar(0, x))
     angle = pick(at_zero, scalar(1, x), lax.mul(scalar(np.pi, x), x))

@@ -202,7 +202,13 @@ def put_along_axis(
     *,
     mode: str | None = None,
 ) -> Array:
-    """``arr`` with values set along an axis, at indices that differ from row to row; needs ``inplace=False``."""
+    """``arr`` with values set along an axis, at indices that differ from row to row; needs ``inplace=False``.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.put_along_axis(jnp.zeros((1, 3)), jnp.array([[2]]), 1.0, axis=1, inplace=False)
+        Array([[0., 0., 1.]], dtype=float32)
+    """
     if inplace:
         raise ValueError(
             "jnp.put_along_axis cannot modify arrays in-place, because JAX arrays are immutable. Pass inplace=False."
@@ -219,7 +225,13 @@ def put_along_axis(
 def put(
     a: ArrayLike, ind: ArrayLike, v: ArrayLike, mode: str | None = None, *, inplace: bool = True
 ) -> Array:
-    """The flattened array with values set at indices; needs ``inplace=False``."""
+    """The flattened array with values set at indices; needs ``inplace=False``.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.put(jnp.zeros(3), jnp.array([1]), 5.0, inplace=False)
+        Array([0., 5., 0.], dtype=float32)
+    """
     if inplace:
         raise ValueError(
             "jnp.put cannot modify arrays in-place, because JAX arrays are immutable. Pass inplace=False."
@@ -245,6 +257,11 @@ def place(arr: ArrayLike, mask: ArrayLike, vals: ArrayLike, *, inplace: bool = T
 
     Raises:
         ValueError: ``inplace``, a mask of another size, or no values.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.place(jnp.array([1, 2, 3]), jnp.array([True, False, True]), jnp.array([8, 9]), inplace=False)
+        Array([8, 2, 9], dtype=int32)
     """
     if inplace:
         raise ValueError(
@@ -267,7 +284,14 @@ def place(arr: ArrayLike, mask: ArrayLike, vals: ArrayLike, *, inplace: bool = T
 def fill_diagonal(
     a: ArrayLike, val: ArrayLike, wrap: bool = False, *, inplace: bool = True
 ) -> Array:
-    """``a`` with its main diagonal set; needs ``inplace=False``."""
+    """``a`` with its main diagonal set; needs ``inplace=False``.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.fill_diagonal(jnp.zeros((2, 2)), 1.0, inplace=False)
+        Array([[1., 0.],
+               [0., 1.]], dtype=float32)
+    """
     if inplace:
         raise NotImplementedError("JAX arrays are immutable, must use inplace=False")
     if wrap:

@@ -36,7 +36,13 @@ def _cosines(size: Any, weights: tuple[float, ...]) -> Array:
 
 
 def blackman(M: int) -> Array:
-    """Blackman window of ``M`` values."""
+    """Blackman window of ``M`` values.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.round(jnp.blackman(5), 2)
+        Array([-0.  ,  0.34,  1.  ,  0.34, -0.  ], dtype=float32)
+    """
     return _cosines(M, (0.42, -0.5, 0.08))
 
 
@@ -52,18 +58,36 @@ def hamming(M: int) -> Array:
 
 
 def hanning(M: int) -> Array:
-    """Hann window of ``M`` values."""
+    """Hann window of ``M`` values.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.round(jnp.hanning(3), 3)
+        Array([0., 1., 0.], dtype=float32)
+    """
     return _cosines(M, (0.5, -0.5))
 
 
 def bartlett(M: int) -> Array:
-    """Triangular window of ``M`` values."""
+    """Triangular window of ``M`` values.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.round(jnp.bartlett(5), 3)
+        Array([0. , 0.5, 1. , 0.5, 0. ], dtype=float32)
+    """
     size, n = _positions(M)
     return _ones(size) if n is None else 1 - abs(2 * n + 1 - size) / (size - 1)
 
 
 def kaiser(M: int, beta: ArrayLike) -> Array:
-    """Kaiser window of ``M`` values; the larger ``beta``, the narrower."""
+    """Kaiser window of ``M`` values; the larger ``beta``, the narrower.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.round(jnp.kaiser(3, 2.0), 3)
+        Array([0.439, 1.   , 0.439], dtype=float32)
+    """
     size, n = _positions(M)
     if n is None:
         return _ones(size)

@@ -100,6 +100,13 @@ def orthogonal(
 
     Reference:
         Mezzadri, "How to generate random matrices from the classical compact groups", 2007.
+
+    Example:
+        >>> from plugjax import random
+        >>> import plugjax.numpy as jnp
+        >>> q = random.orthogonal(random.key(0), 2)
+        >>> jnp.allclose(q @ q.T, jnp.eye(2), atol=1e-5)
+        Array(True, dtype=bool)
     """
     k = single_key("orthogonal", key)
     wanted = canonical_dtype("orthogonal", float if dtype is None else dtype)
@@ -116,7 +123,14 @@ def orthogonal(
 def generalized_normal(
     key: Any, p: ArrayLike, shape: Any = (), dtype: DTypeLike | None = None
 ) -> Array:
-    """Numbers of density proportional to ``exp(-abs(x)**p)``."""
+    """Numbers of density proportional to ``exp(-abs(x)**p)``.
+
+    Example:
+        >>> from plugjax import random
+        >>> import plugjax.numpy as jnp
+        >>> random.generalized_normal(random.key(0), 2.0, (2,)).shape
+        (2,)
+    """
     k = single_key("generalized_normal", key)
     wanted = float_dtype("generalized_normal", dtype)
     sizes = as_shape("generalized_normal", shape)
@@ -132,6 +146,12 @@ def ball(
 
     Reference:
         Barthe, Guedon, Mendelson, Naor, "A probabilistic approach to the geometry of the l_p^n-ball", 2005.
+
+    Example:
+        >>> from plugjax import random
+        >>> import plugjax.numpy as jnp
+        >>> (jnp.linalg.norm(random.ball(random.key(0), 3)) <= 1).item()
+        True
     """
     k = single_key("ball", key)
     wanted = float_dtype("ball", dtype)

@@ -97,6 +97,13 @@ def truncated_normal(
 
     Shapes:
         lower, upper: broadcast to ``shape``.
+
+    Example:
+        >>> from plugjax import random
+        >>> import plugjax.numpy as jnp
+        >>> x = random.truncated_normal(random.key(0), -1.0, 1.0, (5,))
+        >>> ((-1 < x) & (x < 1)).all()
+        Array(True, dtype=bool)
     """
     k = single_key("truncated_normal", key)
     wanted = float_dtype("truncated_normal", dtype)
@@ -146,7 +153,14 @@ def bernoulli(key: Any, p: ArrayLike = 0.5, shape: Any = None, mode: str | None 
 
 
 def rademacher(key: Any, shape: Any = (), dtype: DTypeLike | None = None) -> Array:
-    """-1 or 1, with equal probability."""
+    """-1 or 1, with equal probability.
+
+    Example:
+        >>> from plugjax import random
+        >>> import plugjax.numpy as jnp
+        >>> jnp.abs(random.rademacher(random.key(0), (3,)))
+        Array([1, 1, 1], dtype=int32)
+    """
     k = single_key("rademacher", key)
     wanted = canonical_dtype("rademacher", int if dtype is None else dtype)
     drawn = lax.convert_element_type(bernoulli(k, 0.5, as_shape("rademacher", shape)), wanted)
@@ -154,7 +168,14 @@ def rademacher(key: Any, shape: Any = (), dtype: DTypeLike | None = None) -> Arr
 
 
 def exponential(key: Any, shape: Any = (), dtype: DTypeLike | None = None) -> Array:
-    """Exponential numbers of rate 1."""
+    """Exponential numbers of rate 1.
+
+    Example:
+        >>> from plugjax import random
+        >>> import plugjax.numpy as jnp
+        >>> (random.exponential(random.key(0), (5,)) >= 0).all()
+        Array(True, dtype=bool)
+    """
     k = single_key("exponential", key)
     u = uniform(k, shape, float_dtype("exponential", dtype))
     return lax.neg(lax.log1p(lax.neg(u)))
@@ -163,7 +184,14 @@ def exponential(key: Any, shape: Any = (), dtype: DTypeLike | None = None) -> Ar
 def gumbel(
     key: Any, shape: Any = (), dtype: DTypeLike | None = None, mode: str | None = None
 ) -> Array:
-    """Standard Gumbel numbers; mode ``"high"`` resolves the upper tail with twice the bits."""
+    """Standard Gumbel numbers; mode ``"high"`` resolves the upper tail with twice the bits.
+
+    Example:
+        >>> from plugjax import random
+        >>> import plugjax.numpy as jnp
+        >>> random.gumbel(random.key(0), (2,)).shape
+        (2,)
+    """
     k = single_key("gumbel", key)
     wanted = float_dtype("gumbel", dtype)
     sizes = as_shape("gumbel", shape)
@@ -249,6 +277,12 @@ def choice(
 
     Raises:
         ValueError: more draws than elements without replacement, or ``p`` of another size.
+
+    Example:
+        >>> from plugjax import random
+        >>> import plugjax.numpy as jnp
+        >>> random.choice(random.key(0), 5, (3,), replace=False).shape
+        (3,)
     """
     k = single_key("choice", key)
     sizes = as_shape("choice", shape)
@@ -289,7 +323,14 @@ def choice(
 
 
 def laplace(key: Any, shape: Any = (), dtype: DTypeLike | None = None) -> Array:
-    """Standard Laplace numbers."""
+    """Standard Laplace numbers.
+
+    Example:
+        >>> from plugjax import random
+        >>> import plugjax.numpy as jnp
+        >>> random.laplace(random.key(0), (2,)).shape
+        (2,)
+    """
     k = single_key("laplace", key)
     wanted = float_dtype("laplace", dtype)
     low = wanted.type(-1 + limits(wanted).epsneg)
@@ -298,7 +339,14 @@ def laplace(key: Any, shape: Any = (), dtype: DTypeLike | None = None) -> Array:
 
 
 def logistic(key: Any, shape: Any = (), dtype: DTypeLike | None = None) -> Array:
-    """Standard logistic numbers."""
+    """Standard logistic numbers.
+
+    Example:
+        >>> from plugjax import random
+        >>> import plugjax.numpy as jnp
+        >>> random.logistic(random.key(0), (2,)).shape
+        (2,)
+    """
     k = single_key("logistic", key)
     wanted = float_dtype("logistic", dtype)
     u = uniform(k, shape, wanted, wanted.type(limits(wanted).tiny), 1.0)
@@ -306,7 +354,14 @@ def logistic(key: Any, shape: Any = (), dtype: DTypeLike | None = None) -> Array
 
 
 def cauchy(key: Any, shape: Any = (), dtype: DTypeLike | None = None) -> Array:
-    """Standard Cauchy numbers."""
+    """Standard Cauchy numbers.
+
+    Example:
+        >>> from plugjax import random
+        >>> import plugjax.numpy as jnp
+        >>> random.cauchy(random.key(0), (2,)).shape
+        (2,)
+    """
     k = single_key("cauchy", key)
     wanted = float_dtype("cauchy", dtype)
     u = uniform(k, shape, wanted, wanted.type(limits(wanted).eps), 1.0)
@@ -316,7 +371,14 @@ def cauchy(key: Any, shape: Any = (), dtype: DTypeLike | None = None) -> Array:
 def lognormal(
     key: Any, sigma: ArrayLike = 1.0, shape: Any = None, dtype: DTypeLike | None = None
 ) -> Array:
-    """Numbers whose logarithm is normal with standard deviation ``sigma``."""
+    """Numbers whose logarithm is normal with standard deviation ``sigma``.
+
+    Example:
+        >>> from plugjax import random
+        >>> import plugjax.numpy as jnp
+        >>> (random.lognormal(random.key(0), shape=(5,)) > 0).all()
+        Array(True, dtype=bool)
+    """
     k = single_key("lognormal", key)
     wanted = float_dtype("lognormal", dtype)
     sizes = result_shape("lognormal", shape, sigma)
@@ -325,7 +387,14 @@ def lognormal(
 
 
 def pareto(key: Any, b: ArrayLike, shape: Any = None, dtype: DTypeLike | None = None) -> Array:
-    """Pareto numbers of shape ``b`` and scale 1."""
+    """Pareto numbers of shape ``b`` and scale 1.
+
+    Example:
+        >>> from plugjax import random
+        >>> import plugjax.numpy as jnp
+        >>> (random.pareto(random.key(0), 2.0, (5,)) >= 1).all()
+        Array(True, dtype=bool)
+    """
     k = single_key("pareto", key)
     wanted = float_dtype("pareto", dtype)
     sizes = result_shape("pareto", shape, b)
@@ -337,7 +406,14 @@ def pareto(key: Any, b: ArrayLike, shape: Any = None, dtype: DTypeLike | None = 
 def rayleigh(
     key: Any, scale: ArrayLike, shape: Any = None, dtype: DTypeLike | None = None
 ) -> Array:
-    """Rayleigh numbers of a scale."""
+    """Rayleigh numbers of a scale.
+
+    Example:
+        >>> from plugjax import random
+        >>> import plugjax.numpy as jnp
+        >>> (random.rayleigh(random.key(0), 2.0, (5,)) >= 0).all()
+        Array(True, dtype=bool)
+    """
     k = single_key("rayleigh", key)
     wanted = float_dtype("rayleigh", dtype)
     sizes = result_shape("rayleigh", shape, scale)
@@ -353,7 +429,14 @@ def weibull_min(
     shape: Any = None,
     dtype: DTypeLike | None = None,
 ) -> Array:
-    """Weibull numbers of a scale and a concentration."""
+    """Weibull numbers of a scale and a concentration.
+
+    Example:
+        >>> from plugjax import random
+        >>> import plugjax.numpy as jnp
+        >>> (random.weibull_min(random.key(0), 1.0, 2.0, (5,)) >= 0).all()
+        Array(True, dtype=bool)
+    """
     k = single_key("weibull_min", key)
     wanted = float_dtype("weibull_min", dtype)
     sizes = as_shape("weibull_min", () if shape is None else shape)
@@ -371,7 +454,15 @@ def triangular(
     shape: Any = None,
     dtype: DTypeLike | None = None,
 ) -> Array:
-    """Triangular numbers between ``left`` and ``right`` with the peak at ``mode``."""
+    """Triangular numbers between ``left`` and ``right`` with the peak at ``mode``.
+
+    Example:
+        >>> from plugjax import random
+        >>> import plugjax.numpy as jnp
+        >>> x = random.triangular(random.key(0), 0.0, 1.0, 2.0, (5,))
+        >>> ((0 <= x) & (x <= 2)).all()
+        Array(True, dtype=bool)
+    """
     k = single_key("triangular", key)
     wanted = float_dtype("triangular", dtype)
     sizes = result_shape("triangular", shape, left, mode, right)
@@ -389,7 +480,14 @@ def triangular(
 
 
 def maxwell(key: Any, shape: Any = (), dtype: DTypeLike | None = None) -> Array:
-    """Maxwell numbers of scale 1: lengths of normal vectors with 3 components."""
+    """Maxwell numbers of scale 1: lengths of normal vectors with 3 components.
+
+    Example:
+        >>> from plugjax import random
+        >>> import plugjax.numpy as jnp
+        >>> (random.maxwell(random.key(0), (5,)) > 0).all()
+        Array(True, dtype=bool)
+    """
     k = single_key("maxwell", key)
     vectors = normal(k, (*as_shape("maxwell", shape), 3), float_dtype("maxwell", dtype))
     return lax.sqrt(lax.reduce_sum(lax.square(vectors), (vectors.ndim - 1,)))
@@ -398,7 +496,14 @@ def maxwell(key: Any, shape: Any = (), dtype: DTypeLike | None = None) -> Array:
 def double_sided_maxwell(
     key: Any, loc: ArrayLike, scale: ArrayLike, shape: Any = (), dtype: DTypeLike | None = None
 ) -> Array:
-    """Maxwell numbers of either sign, scaled and moved."""
+    """Maxwell numbers of either sign, scaled and moved.
+
+    Example:
+        >>> from plugjax import random
+        >>> import plugjax.numpy as jnp
+        >>> random.double_sided_maxwell(random.key(0), 1.0, 2.0, (2,)).shape
+        (2,)
+    """
     k = single_key("double_sided_maxwell", key)
     wanted = float_dtype("double_sided_maxwell", dtype)
     sizes = as_shape("double_sided_maxwell", shape)
@@ -412,7 +517,14 @@ def double_sided_maxwell(
 
 
 def geometric(key: Any, p: ArrayLike, shape: Any = None, dtype: DTypeLike | None = None) -> Array:
-    """Number of trials until the first success, each of probability ``p``."""
+    """Number of trials until the first success, each of probability ``p``.
+
+    Example:
+        >>> from plugjax import random
+        >>> import plugjax.numpy as jnp
+        >>> (random.geometric(random.key(0), 0.5, (5,)) >= 1).all()
+        Array(True, dtype=bool)
+    """
     k = single_key("geometric", key)
     wanted = canonical_dtype("geometric", int if dtype is None else dtype)
     chance = to_inexact("geometric", p)
@@ -426,7 +538,14 @@ def geometric(key: Any, p: ArrayLike, shape: Any = None, dtype: DTypeLike | None
 
 
 def wald(key: Any, mean: ArrayLike, shape: Any = None, dtype: DTypeLike | None = None) -> Array:
-    """Inverse Gaussian numbers of a mean, with scale 1."""
+    """Inverse Gaussian numbers of a mean, with scale 1.
+
+    Example:
+        >>> from plugjax import random
+        >>> import plugjax.numpy as jnp
+        >>> (random.wald(random.key(0), 1.0, (5,)) > 0).all()
+        Array(True, dtype=bool)
+    """
     k = single_key("wald", key)
     wanted = float_dtype("wald", dtype)
     sizes = result_shape("wald", shape, mean)

@@ -179,6 +179,12 @@ def loggamma(key: Any, a: ArrayLike, shape: Any = None, dtype: DTypeLike | None 
 
     Units:
         result: nats.
+
+    Example:
+        >>> from plugjax import random
+        >>> import plugjax.numpy as jnp
+        >>> random.loggamma(random.key(0), 2.0, (2,)).shape
+        (2,)
     """
     return _gamma("loggamma", key, a, shape, dtype, log_space=True)
 
@@ -218,6 +224,12 @@ def dirichlet(
 
     Raises:
         ValueError: ``alpha`` is a scalar, or does not broadcast.
+
+    Example:
+        >>> from plugjax import random
+        >>> import plugjax.numpy as jnp
+        >>> jnp.round(random.dirichlet(random.key(0), jnp.ones(3)).sum(), 3)
+        Array(1., dtype=float32)
     """
     k = single_key("dirichlet", key)
     wanted = float_dtype("dirichlet", dtype)
@@ -237,7 +249,14 @@ def _kept(reduce: Any, x: Array, axis: int) -> Array:
 
 
 def chisquare(key: Any, df: ArrayLike, shape: Any = None, dtype: DTypeLike | None = None) -> Array:
-    """Chi-square numbers of ``df`` degrees of freedom."""
+    """Chi-square numbers of ``df`` degrees of freedom.
+
+    Example:
+        >>> from plugjax import random
+        >>> import plugjax.numpy as jnp
+        >>> (random.chisquare(random.key(0), 3.0, (5,)) > 0).all()
+        Array(True, dtype=bool)
+    """
     k = single_key("chisquare", key)
     wanted = float_dtype("chisquare", dtype)
     _safely("chisquare", wanted, df)
@@ -247,7 +266,14 @@ def chisquare(key: Any, df: ArrayLike, shape: Any = None, dtype: DTypeLike | Non
 
 
 def t(key: Any, df: ArrayLike, shape: Any = None, dtype: DTypeLike | None = None) -> Array:
-    """Student's t numbers of ``df`` degrees of freedom."""
+    """Student's t numbers of ``df`` degrees of freedom.
+
+    Example:
+        >>> from plugjax import random
+        >>> import plugjax.numpy as jnp
+        >>> random.t(random.key(0), 3.0, (2,)).shape
+        (2,)
+    """
     k = single_key("t", key)
     wanted = float_dtype("t", dtype)
     sizes = result_shape("t", shape, df)
@@ -263,7 +289,14 @@ def t(key: Any, df: ArrayLike, shape: Any = None, dtype: DTypeLike | None = None
 def f(
     key: Any, dfnum: ArrayLike, dfden: ArrayLike, shape: Any = None, dtype: DTypeLike | None = None
 ) -> Array:
-    """F numbers: the ratio of two chi-square ones, each divided by its degrees of freedom."""
+    """F numbers: the ratio of two chi-square ones, each divided by its degrees of freedom.
+
+    Example:
+        >>> from plugjax import random
+        >>> import plugjax.numpy as jnp
+        >>> (random.f(random.key(0), 2.0, 3.0, (5,)) >= 0).all()
+        Array(True, dtype=bool)
+    """
     k = single_key("f", key)
     wanted = float_dtype("f", dtype)
     sizes = result_shape("f", shape, dfnum, dfden)

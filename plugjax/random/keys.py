@@ -179,6 +179,12 @@ def fold_in(key: Any, data: Any) -> Array:
     Args:
         key: a key; it may be used with other numbers.
         data: integer, wrapped to 32 bits.
+
+    Example:
+        >>> from plugjax import random
+        >>> import plugjax.numpy as jnp
+        >>> random.key_data(random.fold_in(random.key(0), 7))
+        Array([2716826189,  292468403], dtype=uint32)
     """
     found, was_typed = typed("fold_in", key)
     if found.ndim:
@@ -198,7 +204,14 @@ def fold_in(key: Any, data: Any) -> Array:
 
 
 def key_data(keys: Any) -> Array:
-    """The words of keys: ``[...]`` -> ``uint32[..., 2]``."""
+    """The words of keys: ``[...]`` -> ``uint32[..., 2]``.
+
+    Example:
+        >>> from plugjax import random
+        >>> import plugjax.numpy as jnp
+        >>> random.key_data(random.key(3))
+        Array([0, 3], dtype=uint32)
+    """
     if is_key_array(keys):
         return random_unwrap_p.bind(keys)
     typed("key_data", keys)
@@ -206,19 +219,40 @@ def key_data(keys: Any) -> Array:
 
 
 def wrap_key_data(key_bits_array: Any, *, impl: Any = None) -> Array:
-    """Words as typed keys: ``uint32[..., 2]`` -> ``[...]``."""
+    """Words as typed keys: ``uint32[..., 2]`` -> ``[...]``.
+
+    Example:
+        >>> from plugjax import random
+        >>> import plugjax.numpy as jnp
+        >>> random.wrap_key_data(jnp.array([0, 3], jnp.uint32)).shape
+        ()
+    """
     generator = resolve_impl(impl if impl is not None else config.read("default_prng_impl"))
     return random_wrap_p.bind(as_array(key_bits_array, "wrap_key_data"), impl=generator)
 
 
 def key_impl(keys: Any) -> str:
-    """Name of the generator that keys are for."""
+    """Name of the generator that keys are for.
+
+    Example:
+        >>> from plugjax import random
+        >>> import plugjax.numpy as jnp
+        >>> str(random.key_impl(random.key(0)))
+        'threefry2x32'
+    """
     found, _ = typed("key_impl", keys)
     dtype: Any = found.dtype
     return dtype.impl.name
 
 
 def clone(key: Any) -> Array:
-    """The same key, as one that may be used once more."""
+    """The same key, as one that may be used once more.
+
+    Example:
+        >>> from plugjax import random
+        >>> import plugjax.numpy as jnp
+        >>> random.clone(random.key(0)).shape
+        ()
+    """
     found, was_typed = typed("clone", key)
     return key if was_typed else _as_given(found, False)

@@ -118,7 +118,14 @@ def dct(
 def idct(
     x: ArrayLike, type: int = 2, n: int | None = None, axis: int = -1, norm: str | None = None
 ) -> Array:
-    """Inverse of :func:`dct`."""
+    """Inverse of :func:`dct`.
+
+    Example:
+        >>> from plugjax.scipy import fft
+        >>> import plugjax.numpy as jnp
+        >>> jnp.round(fft.idct(fft.dct(jnp.array([1.0, 2.0]))), 3)
+        Array([1., 2.], dtype=float32)
+    """
     x = _checked("idct", x, type, norm)
     axis = canonical_axis(axis, x.ndim)
     return _idct(x if n is None else _resized(x, {axis: operator.index(n)}), axis, norm)
@@ -156,6 +163,13 @@ def dctn(
         s: sizes along the axes to transform at.
         axes: along which; by default all, or as many of the last as ``s`` says.
         norm: ``"backward"`` or ``"ortho"``.
+
+    Example:
+        >>> from plugjax.scipy import fft
+        >>> import plugjax.numpy as jnp
+        >>> jnp.round(fft.dctn(jnp.ones((2, 2))), 3)
+        Array([[16.,  0.],
+               [ 0.,  0.]], dtype=float32)
     """
     x, chosen = _axes(_checked("dctn", x, type, norm), s, axes)
     for axis in chosen:
@@ -170,7 +184,15 @@ def idctn(
     axes: Sequence[int] | None = None,
     norm: str | None = None,
 ) -> Array:
-    """Inverse of :func:`dctn`."""
+    """Inverse of :func:`dctn`.
+
+    Example:
+        >>> from plugjax.scipy import fft
+        >>> import plugjax.numpy as jnp
+        >>> jnp.round(fft.idctn(fft.dctn(jnp.ones((2, 2)))), 3)
+        Array([[1., 1.],
+               [1., 1.]], dtype=float32)
+    """
     x, chosen = _axes(_checked("idctn", x, type, norm), s, axes)
     for axis in chosen:
         x = _idct(x, axis, norm)

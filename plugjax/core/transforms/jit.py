@@ -561,7 +561,13 @@ def eval_shape(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
 
 
 def clear_caches() -> None:
-    """Forget all traces and compiled programs of this process; those on disk stay."""
+    """Forget all traces and compiled programs of this process; those on disk stay.
+
+    Example:
+        >>> import plugjax
+        >>> import plugjax.numpy as jnp
+        >>> plugjax.clear_caches()
+    """
     caches.clear_all()
 
 

@@ -151,7 +151,13 @@ def _hermitian_svd(x: Array, compute_uv: bool, subset: tuple[int, int] | None) -
 
 
 def svdvals(x: ArrayLike, /) -> Array:
-    """Singular values in descending order, ``[..., m, n]`` -> ``[..., min(m, n)]``."""
+    """Singular values in descending order, ``[..., m, n]`` -> ``[..., min(m, n)]``.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.linalg.svdvals(jnp.array([[3.0, 0.0], [0.0, 4.0]]))
+        Array([4., 3.], dtype=float32)
+    """
     found: Array = svd(x, compute_uv=False)
     return found
 
@@ -183,7 +189,13 @@ def eigh(a: ArrayLike, UPLO: str | None = None, symmetrize_input: bool = True) -
 
 
 def eigvalsh(a: ArrayLike, UPLO: str | None = "L", *, symmetrize_input: bool = True) -> Array:
-    """Eigenvalues of Hermitian matrices in ascending order; see :func:`eigh`."""
+    """Eigenvalues of Hermitian matrices in ascending order; see :func:`eigh`.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.linalg.eigvalsh(jnp.array([[2.0, 0.0], [0.0, 3.0]]))
+        Array([2., 3.], dtype=float32)
+    """
     return eigh(a, UPLO, symmetrize_input).eigenvalues
 
 
@@ -203,7 +215,13 @@ def eig(a: ArrayLike) -> EigResult:
 
 
 def eigvals(a: ArrayLike) -> Array:
-    """Eigenvalues of matrices, in no order, complex; see :func:`eig`."""
+    """Eigenvalues of matrices, in no order, complex; see :func:`eig`.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.linalg.eigvals(jnp.array([[2.0, 0.0], [0.0, 3.0]]))
+        Array([2.+0.j, 3.+0.j], dtype=complex64)
+    """
     found: Array = lax_eig(
         *inexact("linalg.eigvals", a),
         compute_left_eigenvectors=False,

@@ -144,7 +144,13 @@ def vector_norm(
 
 
 def matrix_norm(x: ArrayLike, /, *, keepdims: bool = False, ord: Order = "fro") -> Array:
-    """Norm of the matrices in the last two axes; see :func:`norm`."""
+    """Norm of the matrices in the last two axes; see :func:`norm`.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.linalg.matrix_norm(jnp.array([[3.0, 0.0], [0.0, 4.0]]))
+        Array(5., dtype=float32)
+    """
     return norm(x, ord=ord, keepdims=keepdims, axis=(-2, -1))
 
 

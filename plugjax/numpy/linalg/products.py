@@ -38,6 +38,12 @@ def outer(x1: ArrayLike, x2: ArrayLike, /) -> Array:
 
     Raises:
         ValueError: not vectors.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.linalg.outer(jnp.array([1, 2]), jnp.array([3, 4]))
+        Array([[3, 4],
+               [6, 8]], dtype=int32)
     """
     x, y = as_operands("linalg.outer", x1, x2)
     if x.ndim != 1 or y.ndim != 1:
@@ -53,6 +59,12 @@ def matrix_transpose(x: ArrayLike, /) -> Array:
 
     Raises:
         ValueError: less than two axes.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.linalg.matrix_transpose(jnp.array([[1, 2], [3, 4]]))
+        Array([[1, 3],
+               [2, 4]], dtype=int32)
     """
     return manipulation.matrix_transpose(as_operand("linalg.matrix_transpose", x))
 
@@ -66,7 +78,13 @@ def vecdot(
     precision: Any = None,
     preferred_element_type: DTypeLike | None = None,
 ) -> Array:
-    """Dot products along an axis, the first operand conjugated; see :func:`plugjax.numpy.vecdot`."""
+    """Dot products along an axis, the first operand conjugated; see :func:`plugjax.numpy.vecdot`.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.linalg.vecdot(jnp.array([1, 2]), jnp.array([3, 4]))
+        Array(11, dtype=int32)
+    """
     return linear_algebra.vecdot(
         x1, x2, axis=axis, precision=precision, preferred_element_type=preferred_element_type
     )
@@ -80,7 +98,13 @@ def matmul(
     precision: Any = None,
     preferred_element_type: DTypeLike | None = None,
 ) -> Array:
-    """Matrix product; see :func:`plugjax.numpy.matmul`."""
+    """Matrix product; see :func:`plugjax.numpy.matmul`.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.linalg.matmul(jnp.array([[1, 2]]), jnp.array([[3], [4]]))
+        Array([[11]], dtype=int32)
+    """
     return linear_algebra.matmul(
         x1, x2, precision=precision, preferred_element_type=preferred_element_type
     )
@@ -95,19 +119,38 @@ def tensordot(
     precision: Any = None,
     preferred_element_type: DTypeLike | None = None,
 ) -> Array:
-    """Sum over pairs of axes; see :func:`plugjax.numpy.tensordot`."""
+    """Sum over pairs of axes; see :func:`plugjax.numpy.tensordot`.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.linalg.tensordot(jnp.ones((2, 3)), jnp.ones((3, 2)), axes=1)
+        Array([[3., 3.],
+               [3., 3.]], dtype=float32)
+    """
     return linear_algebra.tensordot(
         x1, x2, axes, precision=precision, preferred_element_type=preferred_element_type
     )
 
 
 def diagonal(x: ArrayLike, /, *, offset: int = 0) -> Array:
-    """Diagonals of the matrices in the last two axes."""
+    """Diagonals of the matrices in the last two axes.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.linalg.diagonal(jnp.array([[1, 2], [3, 4]]))
+        Array([1, 4], dtype=int32)
+    """
     return indexing.diagonal(x, offset=offset, axis1=-2, axis2=-1)
 
 
 def trace(x: ArrayLike, /, *, offset: int = 0, dtype: DTypeLike | None = None) -> Array:
-    """Sums of the diagonals of the matrices in the last two axes."""
+    """Sums of the diagonals of the matrices in the last two axes.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.linalg.trace(jnp.array([[1, 2], [3, 4]]))
+        Array(5, dtype=int32)
+    """
     return linear_algebra.trace(x, offset=offset, axis1=-2, axis2=-1, dtype=dtype)
 
 

@@ -51,7 +51,14 @@ def cholesky(
 def cho_factor(
     a: ArrayLike, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True
 ) -> tuple[Array, bool]:
-    """The Cholesky factor, and ``lower``, for :func:`cho_solve`."""
+    """The Cholesky factor, and ``lower``, for :func:`cho_solve`.
+
+    Example:
+        >>> from plugjax.scipy import linalg
+        >>> import plugjax.numpy as jnp
+        >>> linalg.cho_factor(jnp.array([[4.0, 2.0], [2.0, 2.0]]), lower=True)[1]
+        True
+    """
     return cholesky(a, lower, overwrite_a, check_finite), lower
 
 
@@ -223,7 +230,14 @@ def svd(
     check_finite: bool = True,
     lapack_driver: str = "gesdd",
 ) -> Any:
-    """``(U, s, Vh)`` with ``a = U diag(s) Vh``, or s alone; see :func:`plugjax.numpy.linalg.svd`."""
+    """``(U, s, Vh)`` with ``a = U diag(s) Vh``, or s alone; see :func:`plugjax.numpy.linalg.svd`.
+
+    Example:
+        >>> from plugjax.scipy import linalg
+        >>> import plugjax.numpy as jnp
+        >>> linalg.svd(jnp.array([[3.0, 0.0], [0.0, 4.0]]), compute_uv=False)
+        Array([4., 3.], dtype=float32)
+    """
     del overwrite_a, check_finite, lapack_driver
     (x,) = _inexact("svd", a)
     return lax_linalg.svd(x, full_matrices=full_matrices, compute_uv=compute_uv)

@@ -217,12 +217,27 @@ def solve(
 
 
 def inv(a: ArrayLike, overwrite_a: bool = False, check_finite: bool = True) -> Array:
-    """Inverse; see :func:`plugjax.numpy.linalg.inv`."""
+    """Inverse; see :func:`plugjax.numpy.linalg.inv`.
+
+    Example:
+        >>> from plugjax.scipy import linalg
+        >>> import plugjax.numpy as jnp
+        >>> linalg.inv(jnp.array([[2.0, 0.0], [0.0, 4.0]]))
+        Array([[0.5 , 0.  ],
+               [0.  , 0.25]], dtype=float32)
+    """
     del overwrite_a, check_finite
     return numpy_inv(a)
 
 
 def det(a: ArrayLike, overwrite_a: bool = False, check_finite: bool = True) -> Array:
-    """Determinant; see :func:`plugjax.numpy.linalg.det`."""
+    """Determinant; see :func:`plugjax.numpy.linalg.det`.
+
+    Example:
+        >>> from plugjax.scipy import linalg
+        >>> import plugjax.numpy as jnp
+        >>> linalg.det(jnp.array([[3.0, 0.0], [0.0, 4.0]]))
+        Array(12., dtype=float32)
+    """
     del overwrite_a, check_finite
     return numpy_det(a)
