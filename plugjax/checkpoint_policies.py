@@ -18,17 +18,41 @@ Policy = Callable[..., bool]
 
 
 def everything_saveable(primitive: Primitive, *_: Any, **__: Any) -> bool:
-    """Keep all: as without ``checkpoint``."""
+    """Keep all: as without ``checkpoint``.
+
+    Example:
+        >>> import plugjax
+        >>> import plugjax.numpy as jnp
+        >>> f = plugjax.checkpoint(jnp.sin, policy=plugjax.checkpoint_policies.everything_saveable)
+        >>> plugjax.grad(f)(0.0)
+        Array(1., dtype=float32, weak_type=True)
+    """
     return True
 
 
 def nothing_saveable(primitive: Primitive, *_: Any, **__: Any) -> bool:
-    """Keep the inputs only; the default."""
+    """Keep the inputs only; the default.
+
+    Example:
+        >>> import plugjax
+        >>> import plugjax.numpy as jnp
+        >>> f = plugjax.checkpoint(jnp.sin, policy=plugjax.checkpoint_policies.nothing_saveable)
+        >>> plugjax.grad(f)(0.0)
+        Array(1., dtype=float32, weak_type=True)
+    """
     return False
 
 
 def dots_saveable(primitive: Primitive, *_: Any, **__: Any) -> bool:
-    """Keep results of dot products and convolutions, which cost most to compute again."""
+    """Keep results of dot products and convolutions, which cost most to compute again.
+
+    Example:
+        >>> import plugjax
+        >>> import plugjax.numpy as jnp
+        >>> f = plugjax.checkpoint(jnp.sin, policy=plugjax.checkpoint_policies.dots_saveable)
+        >>> plugjax.grad(f)(0.0)
+        Array(1., dtype=float32, weak_type=True)
+    """
     return primitive in (dot_general_p, conv_general_dilated_p)
 
 
@@ -36,7 +60,15 @@ checkpoint_dots = dots_saveable
 
 
 def dots_with_no_batch_dims_saveable(primitive: Primitive, *_: Any, **params: Any) -> bool:
-    """Keep results of dot products without batch axes: of layers, not of attention."""
+    """Keep results of dot products without batch axes: of layers, not of attention.
+
+    Example:
+        >>> import plugjax
+        >>> import plugjax.numpy as jnp
+        >>> f = plugjax.checkpoint(jnp.sin, policy=plugjax.checkpoint_policies.dots_with_no_batch_dims_saveable)
+        >>> plugjax.grad(f)(0.0)
+        Array(1., dtype=float32, weak_type=True)
+    """
     if primitive is not dot_general_p:
         return False
     _, (lhs_batch, rhs_batch) = params["dimension_numbers"]
@@ -47,7 +79,15 @@ checkpoint_dots_with_no_batch_dims = dots_with_no_batch_dims_saveable
 
 
 def offload_dot_with_no_batch_dims(offload_src: str, offload_dst: str) -> Policy:
-    """As :func:`dots_with_no_batch_dims_saveable`; the values stay where they are."""
+    """As :func:`dots_with_no_batch_dims_saveable`; the values stay where they are.
+
+    Example:
+        >>> import plugjax
+        >>> import plugjax.numpy as jnp
+        >>> policy = plugjax.checkpoint_policies.offload_dot_with_no_batch_dims("device", "pinned_host")
+        >>> plugjax.grad(plugjax.checkpoint(jnp.sin, policy=policy))(0.0)
+        Array(1., dtype=float32, weak_type=True)
+    """
     return dots_with_no_batch_dims_saveable
 
 
@@ -77,12 +117,28 @@ class _ByName:
 
 
 def save_anything_except_these_names(*names_not_to_save: str) -> Policy:
-    """Keep every value except those of these names."""
+    """Keep every value except those of these names.
+
+    Example:
+        >>> import plugjax
+        >>> import plugjax.numpy as jnp
+        >>> policy = plugjax.checkpoint_policies.save_anything_except_these_names("large")
+        >>> plugjax.grad(plugjax.checkpoint(jnp.sin, policy=policy))(0.0)
+        Array(1., dtype=float32, weak_type=True)
+    """
     return _ByName("save_anything_except_these_names", names_not_to_save)
 
 
 def save_any_names_but_these(*names_not_to_save: str) -> Policy:
-    """Keep values that have a name, except these."""
+    """Keep values that have a name, except these.
+
+    Example:
+        >>> import plugjax
+        >>> import plugjax.numpy as jnp
+        >>> policy = plugjax.checkpoint_policies.save_any_names_but_these("large")
+        >>> plugjax.grad(plugjax.checkpoint(jnp.sin, policy=policy))(0.0)
+        Array(1., dtype=float32, weak_type=True)
+    """
     return _ByName("save_any_names_but_these", names_not_to_save)
 
 
@@ -104,13 +160,29 @@ def save_and_offload_only_these_names(
     offload_src: str,
     offload_dst: str,
 ) -> Policy:
-    """Keep values of these names; those to be offloaded stay where they are."""
+    """Keep values of these names; those to be offloaded stay where they are.
+
+    Example:
+        >>> import plugjax
+        >>> import plugjax.numpy as jnp
+        >>> policy = plugjax.checkpoint_policies.save_and_offload_only_these_names(names_which_can_be_saved=["a"], names_which_can_be_offloaded=["b"], offload_src="device", offload_dst="pinned_host")
+        >>> plugjax.grad(plugjax.checkpoint(jnp.sin, policy=policy))(0.0)
+        Array(1., dtype=float32, weak_type=True)
+    """
     names = (*names_which_can_be_saved, *names_which_can_be_offloaded)
     return _ByName("save_only_these_names", names)
 
 
 def save_from_both_policies(policy_1: Policy, policy_2: Policy) -> Policy:
-    """Keep what either policy keeps."""
+    """Keep what either policy keeps.
+
+    Example:
+        >>> import plugjax
+        >>> import plugjax.numpy as jnp
+        >>> both = plugjax.checkpoint_policies.save_from_both_policies(plugjax.checkpoint_policies.dots_saveable, plugjax.checkpoint_policies.nothing_saveable)
+        >>> plugjax.grad(plugjax.checkpoint(jnp.sin, policy=both))(0.0)
+        Array(1., dtype=float32, weak_type=True)
+    """
 
     def either(primitive: Primitive, *args: Any, **params: Any) -> bool:
         return policy_1(primitive, *args, **params) is True or (

@@ -32,7 +32,14 @@ def custom_vjp_primal_tree_values(tree: Any) -> Any:
 
 
 def zero_from_primal(value: object, symbolic_zeros: bool = False) -> object:
-    """The zero in the tangent space of ``value``: an array, or a ``SymbolicZero``."""
+    """The zero in the tangent space of ``value``: an array, or a ``SymbolicZero``.
+
+    Example:
+        >>> import plugjax
+        >>> import plugjax.numpy as jnp
+        >>> plugjax.custom_derivatives.zero_from_primal(jnp.ones(2))
+        Array([0., 0.], dtype=float32)
+    """
     zero = SymbolicZero.from_primal_value(value)
     return zero if symbolic_zeros else instantiate(zero)
 

@@ -21,7 +21,20 @@ from plugjax.tree_util import tree_unflatten as unflatten
 
 
 def static(**kwargs: Any) -> Any:
-    """A dataclass field that is metadata of the container; arguments as of ``dataclasses.field``."""
+    """A dataclass field that is metadata of the container; arguments as of ``dataclasses.field``.
+
+    Example:
+        >>> from plugjax import tree
+        >>> import dataclasses
+        >>> from plugjax import tree_util
+        >>> @tree_util.register_dataclass
+        ... @dataclasses.dataclass
+        ... class Layer:
+        ...     weight: float
+        ...     name: str = tree.static()
+        >>> tree.leaves(Layer(1.0, "first"))
+        [1.0]
+    """
     metadata = {"static": True, **(kwargs.pop("metadata", None) or {})}
     return dataclasses.field(metadata=metadata, **kwargs)
 

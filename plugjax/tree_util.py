@@ -285,8 +285,14 @@ def all_leaves(iterable: Iterable[Any], is_leaf: IsLeaf = None) -> bool:
 
 
 def is_tree_node(typ: type) -> bool:
-    """Whether instances of a class are containers."""
-    return key_paths.is_container(typ)
+    """Whether instances of a class are containers.
+
+    Example:
+        >>> from plugjax import tree_util
+        >>> tree_util.is_tree_node(list)
+        True
+    """
+    return isinstance(typ, type) and key_paths.is_container(typ)
 
 
 def flatten_one_level(tree: Any) -> tuple[Iterable[Any], Hashable]:
@@ -334,6 +340,15 @@ def register_pytree_node(
 
     Raises:
         ValueError: the class is a container already.
+
+    Example:
+        >>> from plugjax import tree_util
+        >>> class Pair:
+        ...     def __init__(self, a, b):
+        ...         self.a, self.b = a, b
+        >>> tree_util.register_pytree_node(Pair, lambda p: ((p.a, p.b), None), lambda _, c: Pair(*c))
+        >>> tree_util.tree_leaves(Pair(1, 2))
+        [1, 2]
     """
 
     def flatten(node: T) -> tuple[Iterable[Any], Any]:
@@ -348,7 +363,22 @@ def register_pytree_node(
 
 
 def register_pytree_node_class(cls: type[T]) -> type[T]:
-    """Decorator: make a class with methods ``tree_flatten`` and ``tree_unflatten`` a container."""
+    """Decorator: make a class with methods ``tree_flatten`` and ``tree_unflatten`` a container.
+
+    Example:
+        >>> from plugjax import tree_util
+        >>> @tree_util.register_pytree_node_class
+        ... class Point:
+        ...     def __init__(self, x):
+        ...         self.x = x
+        ...     def tree_flatten(self):
+        ...         return (self.x,), None
+        ...     @classmethod
+        ...     def tree_unflatten(cls, _, children):
+        ...         return cls(*children)
+        >>> tree_util.tree_leaves(Point(3))
+        [3]
+    """
     register_pytree_node(cls, lambda node: node.tree_flatten(), cls.tree_unflatten)  # type: ignore[attr-defined]
     return cls
 
@@ -359,7 +389,18 @@ def register_pytree_with_keys(
     unflatten_func: Callable[[Any, Iterable[Any]], T],
     flatten_func: Callable[[T], tuple[Iterable[Any], Any]] | None = None,
 ) -> None:
-    """Make a class a container whose children have keys."""
+    """Make a class a container whose children have keys.
+
+    Example:
+        >>> from plugjax import tree_util
+        >>> class Box:
+        ...     def __init__(self, x):
+        ...         self.x = x
+        >>> key = tree_util.GetAttrKey("x")
+        >>> tree_util.register_pytree_with_keys(Box, lambda b: (((key, b.x),), None), lambda _, c: Box(*c))
+        >>> tree_util.keystr(tree_util.tree_leaves_with_path(Box(3))[0][0])
+        '.x'
+    """
 
     def without_keys(node: T) -> tuple[Iterable[Any], Any]:
         pairs, metadata = flatten_with_keys(node)
@@ -369,7 +410,22 @@ def register_pytree_with_keys(
 
 
 def register_pytree_with_keys_class(cls: type[T]) -> type[T]:
-    """Decorator: as :func:`register_pytree_node_class`, with a method ``tree_flatten_with_keys``."""
+    """Decorator: as :func:`register_pytree_node_class`, with a method ``tree_flatten_with_keys``.
+
+    Example:
+        >>> from plugjax import tree_util
+        >>> @tree_util.register_pytree_with_keys_class
+        ... class Cell:
+        ...     def __init__(self, x):
+        ...         self.x = x
+        ...     def tree_flatten_with_keys(self):
+        ...         return ((tree_util.GetAttrKey("x"), self.x),), None
+        ...     @classmethod
+        ...     def tree_unflatten(cls, _, children):
+        ...         return cls(*children)
+        >>> tree_util.tree_leaves(Cell(3))
+        [3]
+    """
     flatten = getattr(cls, "tree_flatten", None)
     register_pytree_with_keys(
         cls,
@@ -448,7 +504,16 @@ def register_dataclass(
 
 
 def register_static(cls: type[T]) -> type[T]:
-    """Decorator: make a class a container without leaves; its instances are hashable metadata."""
+    """Decorator: make a class a container without leaves; its instances are hashable metadata.
+
+    Example:
+        >>> from plugjax import tree_util
+        >>> @tree_util.register_static
+        ... class Mode(str):
+        ...     pass
+        >>> tree_util.tree_leaves([Mode("train"), 1])
+        [1]
+    """
     register_pytree_node(cls, lambda node: ((), node), lambda node, _: node)
     return cls
 

@@ -28,7 +28,17 @@ def default_device(device: Any) -> AbstractContextManager[None]:
 
 
 def disable_jit(disable: bool = True) -> AbstractContextManager[None]:
-    """Within the block, ``jit`` and control flow run as plain Python, one primitive at a time."""
+    """Within the block, ``jit`` and control flow run as plain Python, one primitive at a time.
+
+    Example:
+        >>> import plugjax
+        >>> import plugjax.numpy as jnp
+        >>> seen = []
+        >>> with plugjax.disable_jit():
+        ...     _ = plugjax.jit(seen.append)(jnp.float32(1))
+        >>> seen
+        [Array(1., dtype=float32)]
+    """
     return config.override("disable_jit", disable)
 
 
@@ -50,7 +60,16 @@ def debug_nans(new_val: bool = True) -> AbstractContextManager[None]:
 
 
 def debug_infs(new_val: bool = True) -> AbstractContextManager[None]:
-    """Within the block, an operation or compiled function that gives an inf raises ``FloatingPointError``: see :func:`debug_nans`."""
+    """Within the block, an operation or compiled function that gives an inf raises ``FloatingPointError``: see :func:`debug_nans`.
+
+    Example:
+        >>> import plugjax
+        >>> import plugjax.numpy as jnp
+        >>> with plugjax.debug_infs(True):
+        ...     total = jnp.float32(1) + 1
+        >>> total
+        Array(2., dtype=float32)
+    """
     return config.override("debug_infs", new_val)
 
 
@@ -75,7 +94,16 @@ def checking_leaks() -> AbstractContextManager[None]:
 
 
 def check_tracer_leaks(new_val: bool = True) -> AbstractContextManager[None]:
-    """As :func:`checking_leaks`, switched on or off."""
+    """As :func:`checking_leaks`, switched on or off.
+
+    Example:
+        >>> import plugjax
+        >>> import plugjax.numpy as jnp
+        >>> with plugjax.check_tracer_leaks():
+        ...     total = plugjax.jit(jnp.sum)(jnp.arange(3))
+        >>> total
+        Array(3, dtype=int32)
+    """
     return config.override("check_tracer_leaks", new_val)
 
 
@@ -83,6 +111,14 @@ def explain_cache_misses(new_val: bool = True) -> AbstractContextManager[None]:
     """Within the block, ``jit`` logs in words why it traces or compiles a function again.
 
     The logger is that of ``plugjax.core.transforms.cache_misses``, the level ``WARNING``.
+
+    Example:
+        >>> import plugjax
+        >>> import plugjax.numpy as jnp
+        >>> with plugjax.explain_cache_misses(True):
+        ...     y = plugjax.jit(lambda x: x + 1)(1)
+        >>> y
+        Array(2, dtype=int32, weak_type=True)
     """
     return config.override("explain_cache_misses", new_val)
 
@@ -121,6 +157,12 @@ def named_call(fun: Callable[..., Any], *, name: str | None = None) -> Callable[
     Args:
         fun: the function.
         name: the name; its own by default.
+
+    Example:
+        >>> import plugjax
+        >>> import plugjax.numpy as jnp
+        >>> plugjax.named_call(jnp.sum, name="total")(jnp.arange(3))
+        Array(3, dtype=int32)
     """
     chosen = getattr(fun, "__name__", "a function") if name is None else name
 
@@ -133,22 +175,60 @@ def named_call(fun: Callable[..., Any], *, name: str | None = None) -> Callable[
 
 
 def enable_x64(new_val: bool = True) -> AbstractContextManager[None]:
-    """Within the block, 64-bit dtypes are kept."""
+    """Within the block, 64-bit dtypes are kept.
+
+    Example:
+        >>> import plugjax
+        >>> import plugjax.numpy as jnp
+        >>> with plugjax.enable_x64(True):
+        ...     x = jnp.array(1.0)
+        >>> x.dtype
+        dtype('float64')
+    """
     return config.override("enable_x64", new_val)
 
 
 def numpy_dtype_promotion(new_val: str) -> AbstractContextManager[None]:
-    """Within the block, implicit dtype promotion is ``"standard"`` or ``"strict"``."""
+    """Within the block, implicit dtype promotion is ``"standard"`` or ``"strict"``.
+
+    Example:
+        >>> import plugjax
+        >>> import plugjax.numpy as jnp
+        >>> with plugjax.numpy_dtype_promotion("standard"):
+        ...     x = jnp.int32(1) + jnp.float32(1)
+        >>> x
+        Array(2., dtype=float32)
+    """
     return config.override("numpy_dtype_promotion", new_val)
 
 
 def numpy_rank_promotion(new_val: str) -> AbstractContextManager[None]:
-    """Within the block, implicit rank promotion is ``"allow"``, ``"warn"`` or ``"raise"``."""
+    """Within the block, implicit rank promotion is ``"allow"``, ``"warn"`` or ``"raise"``.
+
+    Example:
+        >>> import plugjax
+        >>> import plugjax.numpy as jnp
+        >>> with plugjax.numpy_rank_promotion("allow"):
+        ...     x = jnp.ones((2, 2)) + jnp.ones(2)
+        >>> x
+        Array([[2., 2.],
+               [2., 2.]], dtype=float32)
+    """
     return config.override("numpy_rank_promotion", new_val)
 
 
 def default_matmul_precision(new_val: Any) -> AbstractContextManager[None]:
-    """Within the block, products of matrices have this precision unless they say otherwise."""
+    """Within the block, products of matrices have this precision unless they say otherwise.
+
+    Example:
+        >>> import plugjax
+        >>> import plugjax.numpy as jnp
+        >>> with plugjax.default_matmul_precision("float32"):
+        ...     product = jnp.ones((2, 2)) @ jnp.ones((2, 2))
+        >>> product
+        Array([[2., 2.],
+               [2., 2.]], dtype=float32)
+    """
     return config.override("default_matmul_precision", new_val)
 
 

@@ -57,6 +57,12 @@ def get_scaled_dot_general_config(mode: str, global_scale: Array | None = None) 
 
     Raises:
         ValueError: another mode.
+
+    Example:
+        >>> from plugjax import nn
+        >>> import plugjax.numpy as jnp
+        >>> nn.get_scaled_dot_general_config("mxfp8").block_size
+        32
     """
     if mode == "nvfp4":
         whole = ones((1,), FLOAT32) if global_scale is None else global_scale
@@ -197,6 +203,12 @@ def scaled_dot_general(
     Raises:
         TypeError: another dtype of the result.
         ValueError: contracted axes that blocks do not fill.
+
+    Example:
+        >>> from plugjax import nn
+        >>> import plugjax.numpy as jnp
+        >>> nn.scaled_dot_general(jnp.ones((1, 2, 32)), jnp.ones((1, 3, 32)), (((2,), (2,)), ((0,), (0,)))).shape
+        (1, 2, 3)
     """
     x, y = as_operand("scaled_dot_general", lhs), as_operand("scaled_dot_general", rhs)
     wanted = canonical_dtype("scaled_dot_general", preferred_element_type)
