@@ -158,7 +158,8 @@ def _promote(pairs: tuple[tuple[DType, bool], ...], x64: bool, mode: str) -> tup
     if extended:
         if all(d == extended[0] for d, _ in pairs):
             return extended[0], False
-        raise TypePromotionError(f"{extended[0]} does not promote with other dtypes.")
+        names = ", ".join(str(d) for d, _ in pairs)
+        raise TypeError(f"{extended[0]} does not promote with other dtypes: got {names}.")
     if mode == "strict":
         strong = {d for d, weak in pairs if not weak}
         if len(strong) > 1:

@@ -52,7 +52,7 @@ def _dynamic_slice_aval(
         not 0 <= size <= bound for size, bound in zip(slice_sizes, x.shape, strict=True)
     ):
         raise ShapeError(
-            "slice slice_sizes must be less than or equal to operand shape, got slice_sizes "
+            "dynamic_slice: slice_sizes must be less than or equal to operand shape, got slice_sizes "
             f"{slice_sizes} for operand {x.str_short()}."
         )
     return x.update(shape=slice_sizes)

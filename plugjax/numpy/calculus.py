@@ -179,7 +179,10 @@ def interp(
     at, points = same_dtype("interp", x, xp, inexact=True)
     values = to_inexact("interp", fp)
     if points.shape != values.shape or points.ndim != 1:
-        raise ValueError("xp and fp must be one-dimensional arrays of equal size")
+        raise ValueError(
+            "interp: xp and fp must be one-dimensional arrays of equal size, got shapes "
+            f"{points.shape} and {values.shape}"
+        )
     for name, word in (("left", left), ("right", right)):
         if isinstance(word, str) and word != "extrapolate":
             raise ValueError(

@@ -295,7 +295,7 @@ def vander(x: ArrayLike, N: int | None = None, increasing: bool = False) -> Arra
     """
     x = as_operand("vander", x)
     if x.ndim != 1:
-        raise ValueError("x must be a one-dimensional array")
+        raise ValueError(f"vander: x must be a one-dimensional array, got shape {x.shape}")
     count = x.shape[0] if N is None else operator.index(N)
     exponents = range(count) if increasing else range(count - 1, -1, -1)
     columns = [

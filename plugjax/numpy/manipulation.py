@@ -133,7 +133,9 @@ def transpose(a: ArrayLike, axes: Sequence[int] | None = None) -> Array:
         return lax.transpose(x, tuple(range(x.ndim - 1, -1, -1)))
     order = tuple(canonical_axis(axis, x.ndim) for axis in axes)
     if sorted(order) != list(range(x.ndim)):
-        raise ValueError(f"axes don't match array: got {tuple(axes)} for shape {x.shape}")
+        raise TypeError(
+            f"transpose: axes must be a permutation of the array's, got {tuple(axes)} for shape {x.shape}"
+        )
     return lax.transpose(x, order)
 
 

@@ -268,6 +268,8 @@ def _pairs(rank: int, given: Any) -> list[tuple[Any, Any]]:
         if len(entries) > 2:
             raise ValueError(f"pad_width: cannot read {given!r} as a pair for each of {rank} axes")
         return [pair] * rank
+    if any(isinstance(e, tuple) and len(e) > 2 for e in entries):
+        raise ValueError(f"pad_width: expected a number or a pair for each axis, got {given!r}")
     pairs = [(e[0], e[-1]) for e in entries if isinstance(e, tuple)]
     if len(pairs) == 1:
         pairs *= rank

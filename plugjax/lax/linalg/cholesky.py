@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from plugjax.core.array import as_array
+from plugjax.core.errors import ShapeError
 from plugjax.core.primitive import Primitive
 from plugjax.core.rules import RuleSet
 from plugjax.core.transforms.batching import batching_rule
@@ -44,7 +45,7 @@ def cholesky(x: Any, *, symmetrize_input: bool = True) -> Any:
         The factors; nan everywhere in one whose matrix is not positive definite.
 
     Raises:
-        ValueError: the matrices are not square.
+        TypeError: the matrices are not square.
 
     Example:
         >>> import plugjax.numpy as jnp
@@ -55,6 +56,8 @@ def cholesky(x: Any, *, symmetrize_input: bool = True) -> Any:
     """
     x = as_array(x, "cholesky")
     if symmetrize_input:
+        if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
+            raise ShapeError(f"cholesky: matrices must be square, got {x.aval.str_short()}.")
         x = symmetrized(x)
     return tril(cholesky_p.bind(x))
 
