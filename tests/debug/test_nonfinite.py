@@ -209,3 +209,17 @@ def test_a_loop_of_a_third_party_takes_part():
             message = _message(lambda: twice_p.bind(jnp.asarray(0.5, "float32"), jaxpr=body))
     assert registry.active() is active
     assert "within: do_twice, pass 1" in message
+
+
+def test_a_batch_axis_that_could_be_either_is_said_to_be():
+    """While a rule runs, nobody knows where it leaves the batch axis; where sizes tell, they do."""
+    with plugjax.debug_nans(True):
+        square = np.ones((3, 3), np.float32)
+        square[2, 1] = -1
+        with pytest.raises(
+            FloatingPointError, match=r"batch index 2 \(if its axis is 0\) or 1 \(if"
+        ):
+            plugjax.vmap(jnp.log)(square)
+        square[2, 2], square[2, 1] = -1, 1
+        with pytest.raises(FloatingPointError, match=r"vmap, batch index 2 of 3"):
+            plugjax.vmap(jnp.log)(square)

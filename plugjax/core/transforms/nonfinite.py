@@ -128,9 +128,14 @@ def _words(
 
 
 def _batch_words(size: int, result: Any, index: tuple[int, ...]) -> str:
-    # The rule that is running has not said yet where it leaves the batch axis: the first one of its size is taken for it.
+    # The rule that is running has not said yet where it leaves the batch axis: it is one of those of its size.
     axes = [i for i, d in enumerate(result.shape) if d == size]
-    return f"vmap, batch index {index[axes[0]]} of {size}" if axes else f"vmap of {size}"
+    if not axes:
+        return f"vmap of {size}"
+    if len({index[i] for i in axes}) == 1:
+        return f"vmap, batch index {index[axes[0]]} of {size}"
+    places = " or ".join(f"{index[i]} (if its axis is {i})" for i in axes)
+    return f"vmap, batch index {places} of {size}"
 
 
 def _range(x: Any) -> str:
