@@ -289,7 +289,7 @@ def take_along_axis(
         x,
         lax.expand_dims(chosen, (x.ndim,)),
         numbers,
-        (1,) * x.ndim,
+        tuple(min(1, size) if i in batch else 1 for i, size in enumerate(x.shape)),
         mode=mode or "fill",
         fill_value=fill_value,
     )

@@ -41,6 +41,7 @@ __all__ = [
     "promote_args",
     "promote_inexact",
     "promote_many",
+    "promote_many_inexact",
     "promote_numeric",
     "promote_shapes",
     "reject_out",
@@ -240,6 +241,11 @@ def promote_args(who: str, x: ArrayLike, y: ArrayLike) -> tuple[Operand, Operand
 def promote_many(who: str, *args: ArrayLike) -> list[Operand]:
     """Any number of operands with one dtype, and ranks that lax accepts."""
     return _promoted(who, args, None)
+
+
+def promote_many_inexact(who: str, *args: ArrayLike) -> list[Operand]:
+    """As :func:`promote_many`, with integers and bools made floating."""
+    return _promoted(who, args, dtypes.to_inexact)
 
 
 def promote_inexact(who: str, x: ArrayLike, y: ArrayLike) -> tuple[Operand, Operand]:

@@ -5,7 +5,10 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-_SUBMODULES = ("fft", "linalg", "special")
+_SUBMODULES = (
+    "cluster", "fft", "integrate", "interpolate", "linalg", "ndimage", "optimize", "signal", "sparse", "spatial",
+    "special", "stats",
+)  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:

@@ -2,6 +2,9 @@
 
 from plugjax.nn.normalization import log_softmax, logsumexp, softmax
 from plugjax.scipy.special.bessel import bessel_jn, i0, i0e, i1, i1e
+from plugjax.scipy.special.bivariate_normal import owens_t
+from plugjax.scipy.special.confluent import hyp1f1
+from plugjax.scipy.special.dilogarithm import spence
 from plugjax.scipy.special.elementary import (
     boxcox,
     boxcox1p,
@@ -24,6 +27,7 @@ from plugjax.scipy.special.error_functions import (
     ndtri,
 )
 from plugjax.scipy.special.exponential_integrals import exp1, expi, expn
+from plugjax.scipy.special.faddeeva import wofz
 from plugjax.scipy.special.gamma import (
     bernoulli,
     beta,
@@ -42,10 +46,15 @@ from plugjax.scipy.special.gamma import (
     polygamma,
     zeta,
 )
+from plugjax.scipy.special.gauss import hyp2f1
+from plugjax.scipy.special.log_gamma import loggamma
+from plugjax.scipy.special.spherical_harmonics import sph_harm_y
+from plugjax.scipy.special.trigonometric_integrals import fresnel, sici
 
 __all__ = [
-    "bernoulli", "bessel_jn", "beta", "betainc", "betaln", "boxcox", "boxcox1p", "comb", "dawsn", "digamma", "entr", "erf",
-    "erfc", "erfcx", "erfinv", "exp1", "expi", "expit", "expn", "factorial", "gamma", "gammainc", "gammaincc", "gammaln",
-    "gammasgn", "i0", "i0e", "i1", "i1e", "kl_div", "log_ndtr", "log_softmax", "logit", "logsumexp", "multigammaln", "ndtr",
-    "ndtri", "poch", "polygamma", "rel_entr", "softmax", "xlog1py", "xlogy", "zeta",
+    "bernoulli", "bessel_jn", "beta", "betainc", "betaln", "boxcox", "boxcox1p", "comb", "dawsn", "digamma", "entr",
+    "erf", "erfc", "erfcx", "erfinv", "exp1", "expi", "expit", "expn", "factorial", "fresnel", "gamma", "gammainc",
+    "gammaincc", "gammaln", "gammasgn", "hyp1f1", "hyp2f1", "i0", "i0e", "i1", "i1e", "kl_div", "log_ndtr",
+    "log_softmax", "loggamma", "logit", "logsumexp", "multigammaln", "ndtr", "ndtri", "owens_t", "poch", "polygamma",
+    "rel_entr", "sici", "softmax", "spence", "sph_harm_y", "wofz", "xlog1py", "xlogy", "zeta",
 ]  # fmt: skip

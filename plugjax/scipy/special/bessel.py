@@ -15,7 +15,14 @@ __all__ = ["bessel_jn", "i0", "i0e", "i1", "i1e"]
 
 
 def i0e(x: ArrayLike) -> Array:
-    """``exp(-abs(x)) * i0(x)``."""
+    """``exp(-abs(x)) * i0(x)``.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> from plugjax.scipy import special
+        >>> special.i0e(jnp.array([0.0]))
+        Array([1.], dtype=float32)
+    """
     return lax.bessel_i0e(one_floating("i0e", x))
 
 
@@ -32,12 +39,26 @@ def i0(x: ArrayLike) -> Array:
 
 
 def i1e(x: ArrayLike) -> Array:
-    """``exp(-abs(x)) * i1(x)``."""
+    """``exp(-abs(x)) * i1(x)``.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> from plugjax.scipy import special
+        >>> special.i1e(jnp.array([0.0]))
+        Array([0.], dtype=float32)
+    """
     return lax.bessel_i1e(one_floating("i1e", x))
 
 
 def i1(x: ArrayLike) -> Array:
-    """Modified Bessel function of the first kind, order 1."""
+    """Modified Bessel function of the first kind, order 1.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> from plugjax.scipy import special
+        >>> special.i1(jnp.array([0.0]))
+        Array([0.], dtype=float32)
+    """
     x = one_floating("i1", x)
     return lax.exp(lax.abs(x)) * lax.bessel_i1e(x)
 
@@ -52,6 +73,13 @@ def bessel_jn(z: ArrayLike, *, v: int, n_iter: int = 50) -> Array:
 
     Reference:
         DLMF 3.6(iii): Miller's algorithm, normalized by ``J_0 + 2 J_2 + 2 J_4 + ... = 1``.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> from plugjax.scipy import special
+        >>> special.bessel_jn(jnp.array([0.0]), v=1)
+        Array([[1.],
+               [0.]], dtype=float32)
     """
     z = one_floating("bessel_jn", z)
     highest, start = operator.index(v), operator.index(n_iter)

@@ -38,7 +38,14 @@ logit.defjvps(lambda x_dot, y, x: x_dot / (x * (1 - x)))
 
 
 def expit(x: ArrayLike) -> Array:
-    """``1 / (1 + exp(-x))``."""
+    """``1 / (1 + exp(-x))``.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> from plugjax.scipy import special
+        >>> special.expit(jnp.array([0.0]))
+        Array([0.5], dtype=float32)
+    """
     return lax.logistic(to_inexact("expit", x))
 
 
@@ -64,7 +71,14 @@ def _xlogy_jvp(primals: Any, tangents: Any) -> tuple[Array, Array]:
 
 @custom_jvp
 def xlog1py(x: ArrayLike, y: ArrayLike) -> Array:
-    """``x * log(1 + y)``, and 0 where ``x`` is 0."""
+    """``x * log(1 + y)``, and 0 where ``x`` is 0.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> from plugjax.scipy import special
+        >>> special.xlog1py(jnp.array([0.0]), jnp.array([-1.0]))
+        Array([0.], dtype=float32)
+    """
     x, y = promote_inexact("xlog1py", x, y)
     return where((x != 0) | (y != y), lax.mul(x, lax.log1p(y)), scalar(0, x))
 
@@ -89,6 +103,12 @@ def entr(x: ArrayLike) -> Array:
 
     Units:
         result: nats.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> from plugjax.scipy import special
+        >>> special.entr(jnp.array([0.0, 1.0]))
+        Array([-0., -0.], dtype=float32)
     """
     x = one_floating("entr", x)
     return where(x < 0, -np.inf, -_xlogx(x))
@@ -99,6 +119,12 @@ def rel_entr(p: ArrayLike, q: ArrayLike) -> Array:
 
     Units:
         result: nats.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> from plugjax.scipy import special
+        >>> special.rel_entr(jnp.array([1.0]), jnp.array([1.0]))
+        Array([0.], dtype=float32)
     """
     p, q = floating("rel_entr", p, q)
     positive = (p > 0) & (q > 0)
@@ -108,19 +134,40 @@ def rel_entr(p: ArrayLike, q: ArrayLike) -> Array:
 
 
 def kl_div(p: ArrayLike, q: ArrayLike) -> Array:
-    """``p * log(p / q) - p + q``, as :func:`rel_entr` at the edges."""
+    """``p * log(p / q) - p + q``, as :func:`rel_entr` at the edges.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> from plugjax.scipy import special
+        >>> special.kl_div(jnp.array([1.0]), jnp.array([1.0]))
+        Array([0.], dtype=float32)
+    """
     p, q = floating("kl_div", p, q)
     return rel_entr(p, q) - p + q
 
 
 def boxcox(x: ArrayLike, lmbda: ArrayLike) -> Array:
-    """``(x**lmbda - 1) / lmbda``, and its limit ``log(x)`` at 0."""
+    """``(x**lmbda - 1) / lmbda``, and its limit ``log(x)`` at 0.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> from plugjax.scipy import special
+        >>> special.boxcox(jnp.array([1.0, 3.0]), 1.0)
+        Array([0., 2.], dtype=float32)
+    """
     x, power = promote_inexact("boxcox", x, lmbda)
     return _boxcox(lax.log(x), power)
 
 
 def boxcox1p(x: ArrayLike, lmbda: ArrayLike) -> Array:
-    """:func:`boxcox` of ``1 + x``, accurate near 0."""
+    """:func:`boxcox` of ``1 + x``, accurate near 0.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> from plugjax.scipy import special
+        >>> special.boxcox1p(jnp.array([0.0, 2.0]), 1.0)
+        Array([0., 2.], dtype=float32)
+    """
     x, power = promote_inexact("boxcox1p", x, lmbda)
     return _boxcox(lax.log1p(x), power)
 

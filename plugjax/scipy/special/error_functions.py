@@ -11,9 +11,10 @@ import numpy as np
 from plugjax import lax
 from plugjax.core.array import Array
 from plugjax.core.transforms.custom_jvp import custom_jvp
-from plugjax.numpy.promotion import ArrayLike, as_operand
+from plugjax.numpy.promotion import ArrayLike, to_inexact
 from plugjax.numpy.selection import where
-from plugjax.scipy.special.operands import one_floating
+from plugjax.scipy.special.faddeeva import faddeeva
+from plugjax.scipy.special.operands import float32_or_64, one_floating, strong
 
 __all__ = ["dawsn", "erf", "erfc", "erfcx", "erfinv", "log_ndtr", "ndtr", "ndtri"]
 
@@ -33,22 +34,40 @@ def erf(x: ArrayLike) -> Array:
 
 
 def erfc(x: ArrayLike) -> Array:
-    """``1 - erf(x)`` without cancellation."""
+    """``1 - erf(x)`` without cancellation.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> from plugjax.scipy import special
+        >>> special.erfc(jnp.array([0.0]))
+        Array([1.], dtype=float32)
+    """
     return lax.erfc(one_floating("erfc", x))
 
 
 def erfinv(x: ArrayLike) -> Array:
-    """The inverse of the error function."""
+    """The inverse of the error function.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> from plugjax.scipy import special
+        >>> special.erfinv(jnp.array([0.0]))
+        Array([0.], dtype=float32)
+    """
     return lax.erf_inv(one_floating("erfinv", x))
 
 
 def erfcx(x: ArrayLike) -> Array:
-    """``exp(x**2) * erfc(x)``, which does not underflow.
+    """``exp(x**2) * erfc(x)``, of real or complex numbers, which does not underflow.
 
-    Differs from JAX:
-        Complex numbers are refused.
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> from plugjax.scipy import special
+        >>> special.erfcx(jnp.array([0.0]))
+        Array([1.], dtype=float32)
     """
-    return _erfcx(one_floating("erfcx", x))
+    found = strong(to_inexact("erfcx", x))
+    return faddeeva(1j * found) if found.dtype.kind == "c" else _erfcx(found)
 
 
 @custom_jvp
@@ -73,8 +92,14 @@ def dawsn(x: ArrayLike) -> Array:
 
     Reference:
         Rybicki, "Dawson's integral and the sampling theorem", 1989.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> from plugjax.scipy import special
+        >>> special.dawsn(jnp.array([0.0]))
+        Array([0.], dtype=float32)
     """
-    return _dawsn(one_floating("dawsn", x))
+    return _dawsn(strong(one_floating("dawsn", x)))
 
 
 @custom_jvp
@@ -103,15 +128,6 @@ def _dawsn(x: Array) -> Array:
 _dawsn.defjvps(lambda x_dot, y, x: x_dot * (1 - 2 * x * y))
 
 
-def _float32_or_64(x: ArrayLike, who: str) -> Array:
-    found = as_operand(who, x)
-    if found.dtype not in (np.float32, np.float64):
-        raise TypeError(
-            f"x.dtype={found.dtype.name} is not supported by {who}; convert it to float32 or float64."
-        )
-    return found
-
-
 def ndtr(x: ArrayLike) -> Array:
     """Distribution function of the standard normal distribution.
 
@@ -121,9 +137,9 @@ def ndtr(x: ArrayLike) -> Array:
     Example:
         >>> from plugjax.scipy import special
         >>> special.ndtr(0.0)
-        Array(0.5, dtype=float32, weak_type=True)
+        Array(0.5, dtype=float32)
     """
-    return _ndtr(_float32_or_64(x, "ndtr"))
+    return _ndtr(strong(float32_or_64(x, "ndtr")))
 
 
 def _ndtr(x: Array) -> Array:
@@ -147,12 +163,18 @@ def log_ndtr(x: ArrayLike, series_order: int = 3) -> Array:
 
     Reference:
         DLMF 7.12.1.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> from plugjax.scipy import special
+        >>> special.log_ndtr(0.0).round(3)
+        Array(-0.693, dtype=float32)
     """
     if not isinstance(series_order, int):
         raise TypeError(f"series_order must be a Python integer, got {series_order!r}.")
     if not 0 <= series_order <= 30:
         raise ValueError(f"series_order must be non-negative and <= 30, got {series_order}.")
-    z = _float32_or_64(x, "log_ndtr")
+    z = strong(float32_or_64(x, "log_ndtr"))
     lower, upper = (-10, 5) if z.dtype.itemsize == 4 else (-20, 8)
     near = _ndtr(where(z > upper, -z, lax.max(z, lax.full_like(z, lower))))
     far = lax.min(z, lax.full_like(z, lower))
@@ -179,8 +201,14 @@ def ndtri(p: ArrayLike) -> Array:
 
     Raises:
         TypeError: neither float32 nor float64.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> from plugjax.scipy import special
+        >>> special.ndtri(0.5)
+        Array(0., dtype=float32)
     """
-    return _ndtri(_float32_or_64(p, "ndtri"))
+    return _ndtri(strong(float32_or_64(p, "ndtri")))
 
 
 @custom_jvp

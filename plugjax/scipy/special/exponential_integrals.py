@@ -101,7 +101,14 @@ def _fraction(n: Array, x: Array) -> Array:
 
 
 def exp1(x: ArrayLike) -> Array:
-    """The integral of ``exp(-t) / t`` over t from ``x`` to infinity."""
+    """The integral of ``exp(-t) / t`` over t from ``x`` to infinity.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> from plugjax.scipy import special
+        >>> special.exp1(1.0).round(3)
+        Array(0.219, dtype=float32)
+    """
     return expn(1, one_floating("exp1", x))
 
 
@@ -110,6 +117,12 @@ def expi(x: ArrayLike) -> Array:
 
     Reference:
         DLMF 6.6.2 (the series) and 6.12.2 (the asymptotic expansion, for large ``x``).
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> from plugjax.scipy import special
+        >>> special.expi(1.0).round(3)
+        Array(1.895, dtype=float32)
     """
     return _expi(one_floating("expi", x))
 

@@ -14,9 +14,10 @@ from plugjax.core.dtypes import is_integer
 from plugjax.core.transforms.custom_jvp import custom_jvp
 from plugjax.core.transforms.grad import jvp
 from plugjax.numpy.creation import array
-from plugjax.numpy.promotion import ArrayLike, as_operand
+from plugjax.numpy.promotion import ArrayLike, as_operand, to_inexact
 from plugjax.numpy.selection import where
-from plugjax.scipy.special.operands import floating, one_floating
+from plugjax.scipy.special.log_gamma import complex_loggamma
+from plugjax.scipy.special.operands import floating, one_floating, strong
 
 __all__ = [
     "bernoulli", "beta", "betainc", "betaln", "comb", "digamma", "factorial", "gamma", "gammainc", "gammaincc", "gammaln",
@@ -36,8 +37,15 @@ def gammaln(x: ArrayLike) -> Array:
 
 
 def gammasgn(x: ArrayLike) -> Array:
-    """Sign of the gamma function: nan at the negative whole numbers, that of the zero at zeros."""
-    x = one_floating("gammasgn", x)
+    """Sign of the gamma function: nan at the negative whole numbers, that of the zero at zeros.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> from plugjax.scipy import special
+        >>> special.gammasgn(jnp.array([0.5, -0.5]))
+        Array([ 1., -1.], dtype=float32)
+    """
+    x = strong(one_floating("gammasgn", x))
     below = lax.floor(x)
     odd = below - 2 * lax.floor(below / 2) == 1
     found = where((x < 0) & odd, -1.0, lax.full_like(x, 1))
@@ -46,17 +54,16 @@ def gammasgn(x: ArrayLike) -> Array:
 
 
 def gamma(x: ArrayLike) -> Array:
-    """The gamma function of real numbers.
-
-    Differs from JAX:
-        Complex numbers are refused.
+    """The gamma function, of real or complex numbers.
 
     Example:
         >>> from plugjax.scipy import special
         >>> special.gamma(0.5)
-        Array(1.7724538, dtype=float32, weak_type=True)
+        Array(1.7724538, dtype=float32)
     """
-    x = one_floating("gamma", x)
+    x = to_inexact("gamma", x)
+    if x.dtype.kind == "c":
+        return lax.exp(complex_loggamma(strong(x)))
     return gammasgn(x) * lax.exp(lax.lgamma(x))
 
 
@@ -65,6 +72,12 @@ def factorial(n: ArrayLike, exact: bool = False) -> Array:
 
     Raises:
         NotImplementedError: ``exact`` is asked for, as in JAX.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> from plugjax.scipy import special
+        >>> special.factorial(jnp.array([3.0])).round(3)
+        Array([6.], dtype=float32)
     """
     if exact:
         raise NotImplementedError("factorial with exact=True: arrays have no big integers")
@@ -84,6 +97,12 @@ def betaln(a: ArrayLike, b: ArrayLike) -> Array:
 
     Reference:
         DLMF 5.11.1, by which the difference of two large logarithms is taken term by term.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> from plugjax.scipy import special
+        >>> special.betaln(1.0, 1.0)
+        Array(0., dtype=float32, weak_type=True)
     """
     a, b = floating("betaln", a, b)
     less, more = lax.min(a, b), lax.max(a, b)
@@ -97,7 +116,14 @@ def betaln(a: ArrayLike, b: ArrayLike) -> Array:
 
 
 def beta(a: ArrayLike, b: ArrayLike) -> Array:
-    """The beta function, ``gamma(a) gamma(b) / gamma(a + b)``."""
+    """The beta function, ``gamma(a) gamma(b) / gamma(a + b)``.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> from plugjax.scipy import special
+        >>> special.beta(2.0, 3.0).round(3)
+        Array(0.083, dtype=float32)
+    """
     a, b = floating("beta", a, b)
     return gammasgn(a) * gammasgn(b) * gammasgn(a + b) * lax.exp(betaln(a, b))
 
@@ -114,17 +140,38 @@ def betainc(a: ArrayLike, b: ArrayLike, x: ArrayLike) -> Array:
 
 
 def digamma(x: ArrayLike) -> Array:
-    """Derivative of :func:`gammaln`."""
+    """Derivative of :func:`gammaln`.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> from plugjax.scipy import special
+        >>> special.digamma(1.0).round(3)
+        Array(-0.577, dtype=float32, weak_type=True)
+    """
     return lax.digamma(one_floating("digamma", x))
 
 
 def gammainc(a: ArrayLike, x: ArrayLike) -> Array:
-    """Regularized lower incomplete gamma function."""
+    """Regularized lower incomplete gamma function.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> from plugjax.scipy import special
+        >>> special.gammainc(1.0, 1.0).round(3)
+        Array(0.632, dtype=float32, weak_type=True)
+    """
     return lax.igamma(*floating("gammainc", a, x))
 
 
 def gammaincc(a: ArrayLike, x: ArrayLike) -> Array:
-    """Regularized upper incomplete gamma function."""
+    """Regularized upper incomplete gamma function.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> from plugjax.scipy import special
+        >>> special.gammaincc(1.0, 1.0).round(3)
+        Array(0.368, dtype=float32, weak_type=True)
+    """
     return lax.igammac(*floating("gammaincc", a, x))
 
 
@@ -135,6 +182,12 @@ def comb(N: ArrayLike, k: ArrayLike, *, repetition: bool = False) -> Array:
         N: number of things.
         k: how many are chosen.
         repetition: whether one may be chosen several times.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> from plugjax.scipy import special
+        >>> special.comb(5, 2).round(3)
+        Array(10., dtype=float32, weak_type=True)
     """
     total, chosen = floating("comb", N, k)
     if repetition:
@@ -147,7 +200,14 @@ def comb(N: ArrayLike, k: ArrayLike, *, repetition: bool = False) -> Array:
 
 
 def multigammaln(a: ArrayLike, d: int) -> Array:
-    """Logarithm of the gamma function of dimension ``d``."""
+    """Logarithm of the gamma function of dimension ``d``.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> from plugjax.scipy import special
+        >>> special.multigammaln(jnp.array([2.0]), 1).round(3)
+        Array([0.], dtype=float32)
+    """
     dimension = operator.index(d)
     a = one_floating("multigammaln", a)
     found = lax.full_like(a, dimension * (dimension - 1) / 4 * math.log(math.pi))
@@ -158,7 +218,14 @@ def multigammaln(a: ArrayLike, d: int) -> Array:
 
 @custom_jvp
 def poch(z: ArrayLike, m: ArrayLike) -> Array:
-    """Pochhammer's symbol, ``gamma(z + m) / gamma(z)``."""
+    """Pochhammer's symbol, ``gamma(z + m) / gamma(z)``.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> from plugjax.scipy import special
+        >>> special.poch(1.0, 3.0).round(3)
+        Array(6., dtype=float32)
+    """
     z, m = floating("poch", z, m)
     return where(m == 0, 1.0, gamma(z + m) / gamma(z))
 
@@ -174,6 +241,12 @@ def polygamma(n: ArrayLike, x: ArrayLike) -> Array:
 
     Raises:
         ValueError: ``n`` is no integer, or ``x`` is complex.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> from plugjax.scipy import special
+        >>> special.polygamma(1, 1.0).round(3)
+        Array(1.645, dtype=float32, weak_type=True)
     """
     order = as_operand("polygamma", n)
     if not is_integer(order.dtype):
@@ -189,6 +262,12 @@ def zeta(x: ArrayLike, q: ArrayLike | None = None) -> Array:
 
     Raises:
         NotImplementedError: ``q`` is left out, as in JAX.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> from plugjax.scipy import special
+        >>> special.zeta(2.0, 1.0).round(3)
+        Array(1.645, dtype=float32, weak_type=True)
     """
     if q is None:
         raise NotImplementedError(

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from plugjax.numpy.promotion import ArrayLike, promote_many, to_inexact
+import numpy as np
+
+from plugjax.numpy.promotion import ArrayLike, Operand, as_operand, convert, promote_many_inexact
 
 
 def floating(who: str, *args: ArrayLike) -> list[Any]:
@@ -13,7 +15,7 @@ def floating(who: str, *args: ArrayLike) -> list[Any]:
     Raises:
         ValueError: one of them is complex.
     """
-    found = [to_inexact(who, x) for x in promote_many(who, *args)]
+    found = promote_many_inexact(who, *args)
     if found[0].dtype.kind == "c":
         raise ValueError(f"{who} does not support complex-valued inputs, got {found[0].dtype.name}")
     return found
@@ -26,3 +28,22 @@ def one_floating(who: str, x: ArrayLike) -> Any:
         ValueError: it is complex.
     """
     return floating(who, x)[0]
+
+
+def float32_or_64(x: ArrayLike, who: str) -> Any:
+    """One argument as it is.
+
+    Raises:
+        TypeError: neither float32 nor float64.
+    """
+    found = as_operand(who, x)
+    if found.dtype not in (np.float32, np.float64):
+        raise TypeError(
+            f"x.dtype={found.dtype.name} is not supported by {who}; convert it to float32 or float64."
+        )
+    return found
+
+
+def strong(x: Operand) -> Any:
+    """``x`` without weak type; NumPy's scalars have none."""
+    return x if isinstance(x, np.generic) else convert(x, x.dtype)

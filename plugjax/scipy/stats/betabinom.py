@@ -1,0 +1,44 @@
+"""Successes in n trials whose probability has a beta distribution: ``C(n, y) * B(y + a, n - y + b) / B(a, b)``."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from plugjax import lax
+from plugjax.core.array import Array
+from plugjax.numpy.promotion import ArrayLike
+from plugjax.numpy.selection import where
+from plugjax.scipy.special import betaln
+from plugjax.scipy.stats.operands import inexact
+
+__all__ = ["logpmf", "pmf"]
+
+
+def logpmf(k: ArrayLike, n: ArrayLike, a: ArrayLike, b: ArrayLike, loc: ArrayLike = 0) -> Array:
+    """Logarithm of the probability of ``k``; nan where ``n`` is negative, or ``a`` or ``b`` not positive.
+
+    Example:
+        >>> from plugjax.scipy.stats import betabinom
+        >>> betabinom.pmf(2.0, 4.0, 1.0, 1.0).round(6)
+        Array(0.2, dtype=float32, weak_type=True)
+    """
+    k, n, a, b, loc = inexact("betabinom.logpmf", k, n, a, b, loc)
+    y = lax.floor(k) - loc
+    outside = (y < 0) | (y > n)
+    y = where(outside, 0.0, y)
+    # C(n, y) = 1 / ((n + 1) B(n - y + 1, y + 1)), without the difference of large numbers.
+    ways = -(lax.log1p(n) + betaln(n - y + 1, y + 1))
+    found = where(outside, -np.inf, ways + betaln(y + a, n - y + b) - betaln(a, b))
+    return where((n < 0) | (a <= 0) | (b <= 0), np.nan, found)
+
+
+def pmf(k: ArrayLike, n: ArrayLike, a: ArrayLike, b: ArrayLike, loc: ArrayLike = 0) -> Array:
+    """Probability of ``k``.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> from plugjax.scipy.stats import betabinom
+        >>> betabinom.pmf(jnp.array([0, 1]), 2, 1.0, 1.0).round(3)
+        Array([0.333, 0.333], dtype=float32, weak_type=True)
+    """
+    return lax.exp(logpmf(k, n, a, b, loc))

@@ -1,0 +1,39 @@
+"""The number of independent trials up to the first success: ``p * (1 - p)**(k - 1)`` for k = 1, 2, ..."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from plugjax import lax
+from plugjax.core.array import Array
+from plugjax.numpy.promotion import ArrayLike
+from plugjax.numpy.selection import where
+from plugjax.scipy.special import xlog1py
+from plugjax.scipy.stats.operands import inexact
+
+__all__ = ["logpmf", "pmf"]
+
+
+def logpmf(k: ArrayLike, p: ArrayLike, loc: ArrayLike = 0) -> Array:
+    """Logarithm of the probability of ``k``.
+
+    Example:
+        >>> from plugjax.scipy.stats import geom
+        >>> geom.pmf(1.0, 0.5)
+        Array(0.5, dtype=float32, weak_type=True)
+    """
+    k, p, loc = inexact("geom.logpmf", k, p, loc)
+    x = k - loc
+    return where(x <= 0, -np.inf, xlog1py(x - 1, -p) + lax.log(p))
+
+
+def pmf(k: ArrayLike, p: ArrayLike, loc: ArrayLike = 0) -> Array:
+    """Probability of ``k``.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> from plugjax.scipy.stats import geom
+        >>> geom.pmf(jnp.array([1, 2]), 0.5).round(3)
+        Array([0.5 , 0.25], dtype=float32, weak_type=True)
+    """
+    return lax.exp(logpmf(k, p, loc))

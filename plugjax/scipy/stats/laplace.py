@@ -1,0 +1,49 @@
+"""The Laplace distribution: density ``exp(-abs(z)) / 2``."""
+
+from __future__ import annotations
+
+from plugjax import lax
+from plugjax.core.array import Array
+from plugjax.numpy.promotion import ArrayLike
+from plugjax.numpy.selection import where
+from plugjax.scipy.stats.operands import inexact, standardized
+
+__all__ = ["cdf", "logpdf", "pdf"]
+
+
+def logpdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
+    """Logarithm of the density.
+
+    Example:
+        >>> from plugjax.scipy.stats import laplace
+        >>> laplace.pdf(0.0)
+        Array(0.5, dtype=float32, weak_type=True)
+    """
+    x, loc, scale = inexact("laplace.logpdf", x, loc, scale)
+    return -(lax.abs(x - loc) / scale + lax.log(2 * scale))
+
+
+def pdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
+    """Density.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> from plugjax.scipy.stats import laplace
+        >>> laplace.pdf(jnp.array([0.0, 1.0])).round(3)
+        Array([0.5  , 0.184], dtype=float32)
+    """
+    return lax.exp(logpdf(x, loc, scale))
+
+
+def cdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
+    """Distribution function.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> from plugjax.scipy.stats import laplace
+        >>> laplace.cdf(jnp.array([0.0, 1.0])).round(3)
+        Array([0.5  , 0.816], dtype=float32)
+    """
+    z, _ = standardized("laplace.cdf", x, loc, scale)
+    tail = 0.5 * lax.exp(-lax.abs(z))
+    return where(z <= 0, tail, 1 - tail)

@@ -1,0 +1,60 @@
+"""How often each of several outcomes occurs in n independent trials: ``n! * prod(p**x / x!)``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from plugjax import lax
+from plugjax.core.array import Array
+from plugjax.core.dtypes import is_integer
+from plugjax.numpy.promotion import ArrayLike, promote_numeric, to_inexact
+from plugjax.numpy.selection import where
+from plugjax.scipy.special import gammaln, xlogy
+
+__all__ = ["logpmf", "pmf"]
+
+
+def logpmf(x: ArrayLike, n: ArrayLike, p: ArrayLike) -> Array:
+    """Logarithm of the probability of the counts ``x``.
+
+    Args:
+        x: ``[..., k]``, integers.
+        n: number of trials, an integer; the probability is 0 unless the counts add up to it.
+        p: ``[..., k]``, probabilities.
+
+    Raises:
+        ValueError: ``x`` or ``n`` is not of integer dtype.
+
+    Differs from JAX:
+        Of several vectors of counts, each is compared with ``n``; JAX compares the sum of them all.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> from plugjax.scipy.stats import multinomial
+        >>> multinomial.pmf(jnp.array([1, 1]), 2, jnp.array([0.5, 0.5])).round(6)
+        Array(0.5, dtype=float32)
+    """
+    chances: Any = to_inexact("multinomial.logpmf", p)
+    counts, total = promote_numeric("multinomial.logpmf", x, n)
+    if not is_integer(counts.dtype):
+        raise ValueError(
+            f"x and n must be of integer type; got x.dtype={counts.dtype}, n.dtype={total.dtype}"
+        )
+    right = counts.sum(-1) == total
+    counts, total = counts.astype(chances.dtype), total.astype(chances.dtype)
+    found = gammaln(total + 1) + (xlogy(counts, chances) - gammaln(counts + 1)).sum(-1)
+    return where(right, found, -np.inf)
+
+
+def pmf(x: ArrayLike, n: ArrayLike, p: ArrayLike) -> Array:
+    """Probability of the counts ``x``.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> from plugjax.scipy.stats import multinomial
+        >>> multinomial.pmf(jnp.array([1, 1]), 2, jnp.array([0.5, 0.5])).round(3)
+        Array(0.5, dtype=float32)
+    """
+    return lax.exp(logpmf(x, n, p))

@@ -1,0 +1,42 @@
+"""Failures before the n-th success of independent trials: ``C(y + n - 1, y) * p**n * (1 - p)**y``."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from plugjax import lax
+from plugjax.core.array import Array
+from plugjax.numpy.promotion import ArrayLike
+from plugjax.numpy.selection import where
+from plugjax.scipy.special import betaln, xlog1py, xlogy
+from plugjax.scipy.stats.operands import inexact
+
+__all__ = ["logpmf", "pmf"]
+
+
+def logpmf(k: ArrayLike, n: ArrayLike, p: ArrayLike, loc: ArrayLike = 0) -> Array:
+    """Logarithm of the probability of ``k``.
+
+    Example:
+        >>> from plugjax.scipy.stats import nbinom
+        >>> nbinom.pmf(1.0, 1.0, 0.5).round(6)
+        Array(0.25, dtype=float32, weak_type=True)
+    """
+    k, n, p, loc = inexact("nbinom.logpmf", k, n, p, loc)
+    below = k < loc
+    y = where(below, 0.0, k - loc)
+    # C(y + n - 1, y) = 1 / ((y + n) B(n, y + 1)), without the difference of large numbers.
+    ways = -(lax.log(y + n) + betaln(n, y + 1))
+    return where(below, -np.inf, ways + xlogy(n, p) + xlog1py(y, -p))
+
+
+def pmf(k: ArrayLike, n: ArrayLike, p: ArrayLike, loc: ArrayLike = 0) -> Array:
+    """Probability of ``k``.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> from plugjax.scipy.stats import nbinom
+        >>> nbinom.pmf(jnp.array([0, 1]), 1, 0.5).round(3)
+        Array([0.5 , 0.25], dtype=float32, weak_type=True)
+    """
+    return lax.exp(logpmf(k, n, p, loc))
