@@ -1,0 +1,78 @@
+"""What all solvers here share: how operators and right-hand sides are given, and that solutions have derivatives.
+
+The solvers run inside ``lax.custom_linear_solve``, so the derivative of a solution is the solution of another system, and no
+iteration is ever differentiated.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import plugjax.numpy as jnp
+from plugjax import lax
+from plugjax.core import pytree
+from plugjax.core.array import Array
+from plugjax.core.trace import Tracer
+
+Operator = Callable[[Any], Any]
+
+
+class System(NamedTuple):
+    """``operator(x) = b``, with a first guess, a preconditioner (``None`` for none), and a bound of iterations."""
+
+    operator: Operator
+    b: Any
+    x0: Any
+    preconditioner: Operator | None
+    maxiter: Any
+
+
+def system(A: Any, b: Any, x0: Any, M: Any, maxiter: int | None) -> System:
+    """The arguments of a solver, checked.
+
+    Raises:
+        TypeError: ``A`` or ``M`` is neither a function nor a matrix.
+        ValueError: a matrix that is not square, or ``x0`` is not like ``b``.
+    """
+    b = pytree.tree_map(jnp.asarray, b)
+    x0 = pytree.tree_map(jnp.zeros_like if x0 is None else jnp.asarray, b if x0 is None else x0)
+    if pytree.structure(x0) != pytree.structure(b):
+        raise ValueError(
+            "x0 and b must have matching tree structure: "
+            + pytree.first_difference(pytree.structure(b), pytree.structure(x0))
+        )
+    shapes, wanted = [x.shape for x in pytree.leaves(x0)], [x.shape for x in pytree.leaves(b)]
+    if shapes != wanted:
+        raise ValueError(f"arrays in x0 and b must have matching shapes: {shapes} vs {wanted}")
+    limit = 10 * unknowns(b) if maxiter is None else maxiter
+    return System(_as_function(A), b, x0, None if M is None else _as_function(M), limit)
+
+
+def unknowns(b: Any) -> int:
+    """How many numbers a vector holds."""
+    return sum(x.size for x in pytree.leaves(b))
+
+
+def _as_function(given: Any) -> Operator:
+    if callable(given):
+        return given  # type: ignore[no-any-return]  # a function
+    if not hasattr(given, "__matmul__"):
+        raise TypeError(f"linear operator must be either a function or ndarray: {given!r}")
+    shape = getattr(given, "shape", None)
+    if shape is not None and (len(shape) != 2 or shape[0] != shape[1]):
+        raise ValueError(f"linear operator must be a square matrix, but has shape: {shape}")
+    if isinstance(given, (Array, Tracer, np.ndarray)):
+        return partial(jnp.dot, given, precision=lax.Precision.HIGHEST)
+    return partial(operator.matmul, given)
+
+
+def solved(given: System, solve: Callable[[Operator, Any], Any], symmetric: bool = False) -> Any:
+    """The solution, by ``solve(operator, b)``, which also solves the transposed system."""
+    return lax.custom_linear_solve(
+        given.operator, given.b, solve, transpose_solve=solve, symmetric=symmetric
+    )

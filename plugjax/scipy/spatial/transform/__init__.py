@@ -1,0 +1,6 @@
+"""Rotations of space: the names of ``jax.scipy.spatial.transform``."""
+
+from plugjax.scipy.spatial.transform.rotation import Rotation
+from plugjax.scipy.spatial.transform.slerp import Slerp
+
+__all__ = ["Rotation", "Slerp"]
