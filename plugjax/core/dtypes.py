@@ -198,6 +198,13 @@ def promote(pairs: Iterable[tuple[DType, bool]]) -> tuple[DType, bool]:
     return first
 
 
+def promote_wide(pairs: Iterable[tuple[DType, bool]]) -> DType:
+    """The dtype of :func:`promote`, where 64-bit dtypes that come in are not narrowed, whatever the configuration."""
+    key = tuple(pairs)
+    wide = config.enable_x64 or any(dtype in _NARROW for dtype, _ in key)
+    return _promote(key, wide, config.numpy_dtype_promotion)[0]
+
+
 def is_float(dtype: DType) -> bool:
     """Whether ``dtype`` is a real floating one, the small ones included."""
     return dtype.kind == "f" or dtype in CUSTOM_FLOATS

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 if TYPE_CHECKING:
     from plugjax.core.aval import Shape, ShapedArray
     from plugjax.core.dtypes import DType
@@ -40,12 +42,22 @@ class Methods:
 
 
 methods = Methods()
-# Containers are not operands: `x + [1]` is an error in JAX, where NumPy would convert.
-_CONTAINERS = (list, tuple, dict, set, str, bytes, type(None))
+_CONTAINERS = (list, tuple, dict, set)
 
 
 def _accepts(other: Any) -> bool:
-    return not isinstance(other, _CONTAINERS)
+    # Containers are not operands: `x + [1]` is an error in JAX, where NumPy would convert. Other objects may know the operator.
+    return isinstance(other, _OPERANDS) or hasattr(other, "__jax_array__")
+
+
+def _compares(other: Any) -> bool:
+    # Subclasses, such as named tuples, may have an equality of their own. An answer from Python would be one bool.
+    if type(other) in _CONTAINERS:
+        raise TypeError(
+            f"unsupported operand types for == or !=: an array and a {type(other).__name__}. "
+            "Convert it with plugjax.numpy.asarray."
+        )
+    return _accepts(other)
 
 
 class HasAval:
@@ -215,10 +227,10 @@ class ArrayOperators(HasAval):
         return methods.right_shift(other, self) if _accepts(other) else NotImplemented
 
     def __eq__(self, other: Any) -> Any:
-        return methods.equal(self, other) if _accepts(other) else NotImplemented
+        return methods.equal(self, other) if _compares(other) else NotImplemented
 
     def __ne__(self, other: Any) -> Any:
-        return methods.not_equal(self, other) if _accepts(other) else NotImplemented
+        return methods.not_equal(self, other) if _compares(other) else NotImplemented
 
     def __lt__(self, other: Any) -> Any:
         return methods.less(self, other) if _accepts(other) else NotImplemented
@@ -421,3 +433,6 @@ class ArrayOperators(HasAval):
     def flat(self) -> Any:
         """As in ``jax.Array.flat``."""
         return methods.flat(self)
+
+
+_OPERANDS = (ArrayOperators, int, float, complex, np.ndarray, np.generic)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -17,6 +18,7 @@ from plugjax.lax import comparison
 from plugjax.lax.complex import complex, conj, real
 from plugjax.lax.families import (
     FLOAT,
+    INTEGER,
     NUMBER,
     REAL,
     REAL_OR_BOOL,
@@ -47,6 +49,7 @@ floor_p = Primitive("floor")
 ceil_p = Primitive("ceil")
 round_p = Primitive("round")
 nextafter_p = Primitive("nextafter")
+mulhi_p = Primitive("mulhi")
 
 _REAL_PART = {dtypes.COMPLEX64: dtypes.FLOAT32, dtypes.COMPLEX128: dtypes.FLOAT64}
 
@@ -59,6 +62,14 @@ elementwise(rules, abs_p, accepts=NUMBER, result=lambda d: _REAL_PART.get(d, d))
 elementwise(rules, sign_p, accepts=NUMBER, differentiable=False)
 for _p in (floor_p, ceil_p, round_p, nextafter_p):
     elementwise(rules, _p, accepts=FLOAT, differentiable=False)
+elementwise(rules, mulhi_p, accepts=INTEGER, differentiable=False)
+
+
+class RoundingMethod(enum.IntEnum):
+    """What :func:`round` does with halves."""
+
+    AWAY_FROM_ZERO = 0
+    TO_NEAREST_EVEN = 1
 
 
 def neg(x: Any, /) -> Any:
@@ -66,32 +77,85 @@ def neg(x: Any, /) -> Any:
 
     Shapes:
         x: ``[...]``, numeric -> ``[...]``, same dtype.
+
+    Example:
+        >>> from plugjax import lax
+        >>> import plugjax.numpy as jnp
+        >>> lax.neg(jnp.array([1, -2]))
+        Array([-1,  2], dtype=int32)
     """
     return neg_p.bind(x)
 
 
 def add(x: Any, y: Any, /) -> Any:
-    """Elementwise sum. Operands have one dtype and one rank; axes of size 1 and scalars stretch."""
+    """Elementwise sum. Operands have one dtype and one rank; axes of size 1 and scalars stretch.
+
+    Example:
+        >>> from plugjax import lax
+        >>> import plugjax.numpy as jnp
+        >>> lax.add(jnp.array([1, 2]), jnp.array([3, 4]))
+        Array([4, 6], dtype=int32)
+    """
     return add_p.bind(x, y)
 
 
 def sub(x: Any, y: Any, /) -> Any:
-    """Elementwise difference; shapes as of :func:`add`."""
+    """Elementwise difference; shapes as of :func:`add`.
+
+    Example:
+        >>> from plugjax import lax
+        >>> import plugjax.numpy as jnp
+        >>> lax.sub(jnp.array([1, 4]), jnp.array([2, 3]))
+        Array([-1,  1], dtype=int32)
+    """
     return sub_p.bind(x, y)
 
 
 def mul(x: Any, y: Any, /) -> Any:
-    """Elementwise product; shapes as of :func:`add`."""
+    """Elementwise product; shapes as of :func:`add`.
+
+    Example:
+        >>> from plugjax import lax
+        >>> import plugjax.numpy as jnp
+        >>> lax.mul(jnp.array([1, 4]), jnp.array([2, 3]))
+        Array([ 2, 12], dtype=int32)
+    """
     return mul_p.bind(x, y)
 
 
+def mulhi(x: Any, y: Any, /) -> Any:
+    """Elementwise upper half of the bits of the product of integers; shapes as of :func:`add`.
+
+    Example:
+        >>> import numpy as np
+        >>> from plugjax import lax
+        >>> lax.mulhi(np.int32(2**30), np.int32(8))
+        Array(2, dtype=int32)
+    """
+    return mulhi_p.bind(x, y)
+
+
 def div(x: Any, y: Any, /) -> Any:
-    """Elementwise quotient; integers round towards zero. ``x / 0`` is -1 for integers, inf or nan for others."""
+    """Elementwise quotient; integers round towards zero. ``x / 0`` is -1 for integers, inf or nan for others.
+
+    Example:
+        >>> from plugjax import lax
+        >>> import plugjax.numpy as jnp
+        >>> lax.div(jnp.array([7, -7]), jnp.array([2, 2]))
+        Array([ 3, -3], dtype=int32)
+    """
     return div_p.bind(x, y)
 
 
 def rem(x: Any, y: Any, /) -> Any:
-    """Elementwise remainder with the sign of ``x``; shapes as of :func:`add`."""
+    """Elementwise remainder with the sign of ``x``; shapes as of :func:`add`.
+
+    Example:
+        >>> from plugjax import lax
+        >>> import plugjax.numpy as jnp
+        >>> lax.rem(jnp.array([7, -7]), jnp.array([3, 3]))
+        Array([ 1, -1], dtype=int32)
+    """
     return rem_p.bind(x, y)
 
 
@@ -100,6 +164,12 @@ def integer_pow(x: Any, y: int, /) -> Any:
 
     Raises:
         TypeError: a negative exponent with integer ``x``.
+
+    Example:
+        >>> from plugjax import lax
+        >>> import plugjax.numpy as jnp
+        >>> lax.integer_pow(jnp.array([2.0, 3.0]), 3)
+        Array([ 8., 27.], dtype=float32)
     """
     if y < 0 and dtypes.is_integer(aval_of(x).dtype):
         raise TypeError(f"integer_pow: integers cannot be raised to negative powers, got x ** {y}")
@@ -108,48 +178,125 @@ def integer_pow(x: Any, y: int, /) -> Any:
     return integer_pow_p.bind(x, y=int(y))
 
 
+def reciprocal(x: Any) -> Any:
+    """Elementwise ``1 / x`` of inexact ``x``.
+
+    Example:
+        >>> from plugjax import lax
+        >>> lax.reciprocal(4.0)
+        Array(0.25, dtype=float32, weak_type=True)
+    """
+    return integer_pow(x, -1)
+
+
 def square(x: Any, /) -> Any:
-    """Elementwise square."""
+    """Elementwise square.
+
+    Example:
+        >>> from plugjax import lax
+        >>> import plugjax.numpy as jnp
+        >>> lax.square(jnp.array([2.0, 3.0]))
+        Array([4., 9.], dtype=float32)
+    """
     return square_p.bind(x)
 
 
 def max(x: Any, y: Any, /) -> Any:
-    """Elementwise maximum; nan if either is nan. The derivative at a tie is one half for each."""
+    """Elementwise maximum; nan if either is nan. The derivative at a tie is one half for each.
+
+    Example:
+        >>> from plugjax import lax
+        >>> import plugjax.numpy as jnp
+        >>> lax.max(jnp.array([1, 4]), jnp.array([2, 3]))
+        Array([2, 4], dtype=int32)
+    """
     return max_p.bind(x, y)
 
 
 def min(x: Any, y: Any, /) -> Any:
-    """Elementwise minimum; nan if either is nan. The derivative at a tie is one half for each."""
+    """Elementwise minimum; nan if either is nan. The derivative at a tie is one half for each.
+
+    Example:
+        >>> from plugjax import lax
+        >>> import plugjax.numpy as jnp
+        >>> lax.min(jnp.array([1, 4]), jnp.array([2, 3]))
+        Array([1, 3], dtype=int32)
+    """
     return min_p.bind(x, y)
 
 
 def abs(x: Any, /) -> Any:
-    """Elementwise absolute value; real for complex ``x``."""
+    """Elementwise absolute value; real for complex ``x``.
+
+    Example:
+        >>> from plugjax import lax
+        >>> import plugjax.numpy as jnp
+        >>> lax.abs(jnp.array([-1, 2]))
+        Array([1, 2], dtype=int32)
+    """
     return abs_p.bind(x)
 
 
 def sign(x: Any, /) -> Any:
-    """Elementwise sign: -1, 0, 1, or nan; ``x / |x|`` for complex ``x``."""
+    """Elementwise sign: -1, 0, 1, or nan; ``x / |x|`` for complex ``x``.
+
+    Example:
+        >>> from plugjax import lax
+        >>> import plugjax.numpy as jnp
+        >>> lax.sign(jnp.array([-2.0, 0.0, 3.0]))
+        Array([-1.,  0.,  1.], dtype=float32)
+    """
     return sign_p.bind(x)
 
 
 def floor(x: Any, /) -> Any:
-    """Elementwise largest integer not above ``x``, as a float."""
+    """Elementwise largest integer not above ``x``, as a float.
+
+    Example:
+        >>> from plugjax import lax
+        >>> import plugjax.numpy as jnp
+        >>> lax.floor(jnp.array([1.7, -1.2]))
+        Array([ 1., -2.], dtype=float32)
+    """
     return floor_p.bind(x)
 
 
 def ceil(x: Any, /) -> Any:
-    """Elementwise smallest integer not below ``x``, as a float."""
+    """Elementwise smallest integer not below ``x``, as a float.
+
+    Example:
+        >>> from plugjax import lax
+        >>> import plugjax.numpy as jnp
+        >>> lax.ceil(jnp.array([1.2, -1.2]))
+        Array([ 2., -1.], dtype=float32)
+    """
     return ceil_p.bind(x)
 
 
-def round(x: Any, /, rounding_method: int = 0) -> Any:
-    """Elementwise rounding: method 0 moves halves away from zero, method 1 to the even neighbour."""
-    return round_p.bind(x, rounding_method=int(rounding_method))
+def round(x: Any, /, rounding_method: RoundingMethod | int = RoundingMethod.AWAY_FROM_ZERO) -> Any:
+    """Elementwise rounding; halves move away from zero, or to the even neighbor.
+
+    Raises:
+        ValueError: ``rounding_method`` is none.
+
+    Example:
+        >>> from plugjax import lax
+        >>> import plugjax.numpy as jnp
+        >>> lax.round(jnp.array([0.5, 1.5]), lax.RoundingMethod.TO_NEAREST_EVEN)
+        Array([0., 2.], dtype=float32)
+    """
+    return round_p.bind(x, rounding_method=RoundingMethod(rounding_method))
 
 
 def nextafter(x: Any, y: Any, /) -> Any:
-    """Elementwise next representable value after ``x`` towards ``y``."""
+    """Elementwise next representable value after ``x`` towards ``y``.
+
+    Example:
+        >>> from plugjax import lax
+        >>> import plugjax.numpy as jnp
+        >>> lax.nextafter(jnp.float32(1), jnp.float32(2)) > 1
+        Array(True, dtype=bool)
+    """
     return nextafter_p.bind(x, y)
 
 

@@ -42,7 +42,14 @@ def bessel_i0e(x: Any) -> Any:
 
 
 def bessel_i1e(x: Any) -> Any:
-    """Elementwise ``exp(-abs(x)) * I1(x)``."""
+    """Elementwise ``exp(-abs(x)) * I1(x)``.
+
+    Example:
+        >>> from plugjax import lax
+        >>> import plugjax.numpy as jnp
+        >>> lax.bessel_i1e(jnp.array([0.0]))
+        Array([0.], dtype=float32)
+    """
     return bessel_i1e_p.bind(x)
 
 

@@ -24,6 +24,9 @@ ge_p = Primitive("ge")
 gt_p = Primitive("gt")
 le_p = Primitive("le")
 lt_p = Primitive("lt")
+eq_to_p = Primitive("eq_to")
+le_to_p = Primitive("le_to")
+lt_to_p = Primitive("lt_to")
 is_finite_p = Primitive("is_finite")
 not_p = Primitive("not")
 and_p = Primitive("and")
@@ -37,7 +40,8 @@ clz_p = Primitive("clz")
 
 for _p in (eq_p, ne_p):
     elementwise(rules, _p, accepts=ANY, gives=BOOL, differentiable=False)
-for _p in (ge_p, gt_p, le_p, lt_p):
+# Those in the total order of floats, -nan < -inf < ... < -0 < 0 < ... < inf < nan, have no function.
+for _p in (ge_p, gt_p, le_p, lt_p, eq_to_p, le_to_p, lt_to_p):
     elementwise(rules, _p, accepts=REAL_OR_BOOL, gives=BOOL, differentiable=False)
 elementwise(rules, is_finite_p, accepts=FLOAT, gives=BOOL, differentiable=False)
 for _p in (not_p, and_p, or_p, xor_p):
@@ -53,80 +57,192 @@ for _p in (
 
 
 def eq(x: Any, y: Any, /) -> Any:
-    """Elementwise ``x == y``, as bool."""
+    """Elementwise ``x == y``, as bool.
+
+    Example:
+        >>> from plugjax import lax
+        >>> import plugjax.numpy as jnp
+        >>> lax.eq(jnp.array([1, 2]), jnp.array([1, 3]))
+        Array([ True, False], dtype=bool)
+    """
     return eq_p.bind(x, y)
 
 
 def ne(x: Any, y: Any, /) -> Any:
-    """Elementwise ``x != y``, as bool."""
+    """Elementwise ``x != y``, as bool.
+
+    Example:
+        >>> from plugjax import lax
+        >>> import plugjax.numpy as jnp
+        >>> lax.ne(jnp.array([1, 2]), jnp.array([1, 3]))
+        Array([False,  True], dtype=bool)
+    """
     return ne_p.bind(x, y)
 
 
 def ge(x: Any, y: Any, /) -> Any:
-    """Elementwise ``x >= y``, as bool; real operands."""
+    """Elementwise ``x >= y``, as bool; real operands.
+
+    Example:
+        >>> from plugjax import lax
+        >>> import plugjax.numpy as jnp
+        >>> lax.ge(jnp.array([1, 2]), jnp.array([1, 3]))
+        Array([ True, False], dtype=bool)
+    """
     return ge_p.bind(x, y)
 
 
 def gt(x: Any, y: Any, /) -> Any:
-    """Elementwise ``x > y``, as bool; real operands."""
+    """Elementwise ``x > y``, as bool; real operands.
+
+    Example:
+        >>> from plugjax import lax
+        >>> import plugjax.numpy as jnp
+        >>> lax.gt(jnp.array([1, 4]), jnp.array([1, 3]))
+        Array([False,  True], dtype=bool)
+    """
     return gt_p.bind(x, y)
 
 
 def le(x: Any, y: Any, /) -> Any:
-    """Elementwise ``x <= y``, as bool; real operands."""
+    """Elementwise ``x <= y``, as bool; real operands.
+
+    Example:
+        >>> from plugjax import lax
+        >>> import plugjax.numpy as jnp
+        >>> lax.le(jnp.array([1, 4]), jnp.array([1, 3]))
+        Array([ True, False], dtype=bool)
+    """
     return le_p.bind(x, y)
 
 
 def lt(x: Any, y: Any, /) -> Any:
-    """Elementwise ``x < y``, as bool; real operands."""
+    """Elementwise ``x < y``, as bool; real operands.
+
+    Example:
+        >>> from plugjax import lax
+        >>> import plugjax.numpy as jnp
+        >>> lax.lt(jnp.array([1, 2]), jnp.array([1, 3]))
+        Array([False,  True], dtype=bool)
+    """
     return lt_p.bind(x, y)
 
 
 def is_finite(x: Any, /) -> Any:
-    """Elementwise: neither infinite nor nan."""
+    """Elementwise: neither infinite nor nan.
+
+    Example:
+        >>> from plugjax import lax
+        >>> import plugjax.numpy as jnp
+        >>> lax.is_finite(jnp.array([1.0, jnp.inf]))
+        Array([ True, False], dtype=bool)
+    """
     return is_finite_p.bind(x)
 
 
 def bitwise_not(x: Any, /) -> Any:
-    """Elementwise negation of bools, or of the bits of integers."""
+    """Elementwise negation of bools, or of the bits of integers.
+
+    Example:
+        >>> from plugjax import lax
+        >>> import plugjax.numpy as jnp
+        >>> lax.bitwise_not(jnp.array([0, 5]))
+        Array([-1, -6], dtype=int32)
+    """
     return not_p.bind(x)
 
 
 def bitwise_and(x: Any, y: Any, /) -> Any:
-    """Elementwise conjunction of bools or bits."""
+    """Elementwise conjunction of bools or bits.
+
+    Example:
+        >>> from plugjax import lax
+        >>> import plugjax.numpy as jnp
+        >>> lax.bitwise_and(jnp.array([6]), jnp.array([3]))
+        Array([2], dtype=int32)
+    """
     return and_p.bind(x, y)
 
 
 def bitwise_or(x: Any, y: Any, /) -> Any:
-    """Elementwise disjunction of bools or bits."""
+    """Elementwise disjunction of bools or bits.
+
+    Example:
+        >>> from plugjax import lax
+        >>> import plugjax.numpy as jnp
+        >>> lax.bitwise_or(jnp.array([6]), jnp.array([3]))
+        Array([7], dtype=int32)
+    """
     return or_p.bind(x, y)
 
 
 def bitwise_xor(x: Any, y: Any, /) -> Any:
-    """Elementwise exclusive disjunction of bools or bits."""
+    """Elementwise exclusive disjunction of bools or bits.
+
+    Example:
+        >>> from plugjax import lax
+        >>> import plugjax.numpy as jnp
+        >>> lax.bitwise_xor(jnp.array([6]), jnp.array([3]))
+        Array([5], dtype=int32)
+    """
     return xor_p.bind(x, y)
 
 
 def shift_left(x: Any, y: Any, /) -> Any:
-    """Elementwise ``x << y``; 0 where ``y`` is not below the number of bits."""
+    """Elementwise ``x << y``; 0 where ``y`` is not below the number of bits.
+
+    Example:
+        >>> from plugjax import lax
+        >>> import plugjax.numpy as jnp
+        >>> lax.shift_left(jnp.array([1, 3]), jnp.array([2, 1]))
+        Array([4, 6], dtype=int32)
+    """
     return shift_left_p.bind(x, y)
 
 
 def shift_right_logical(x: Any, y: Any, /) -> Any:
-    """Elementwise shift to the right that fills with zero bits; 0 where ``y`` is not below the number of bits."""
+    """Elementwise shift to the right that fills with zero bits; 0 where ``y`` is not below the number of bits.
+
+    Example:
+        >>> from plugjax import lax
+        >>> import plugjax.numpy as jnp
+        >>> lax.shift_right_logical(jnp.array([8]), jnp.array([1]))
+        Array([4], dtype=int32)
+    """
     return shift_right_logical_p.bind(x, y)
 
 
 def shift_right_arithmetic(x: Any, y: Any, /) -> Any:
-    """Elementwise shift to the right that repeats the sign bit."""
+    """Elementwise shift to the right that repeats the sign bit.
+
+    Example:
+        >>> from plugjax import lax
+        >>> import plugjax.numpy as jnp
+        >>> lax.shift_right_arithmetic(jnp.array([-8]), jnp.array([1]))
+        Array([-4], dtype=int32)
+    """
     return shift_right_arithmetic_p.bind(x, y)
 
 
 def population_count(x: Any, /) -> Any:
-    """Elementwise number of bits that are set."""
+    """Elementwise number of bits that are set.
+
+    Example:
+        >>> from plugjax import lax
+        >>> import plugjax.numpy as jnp
+        >>> lax.population_count(jnp.array([7, 8]))
+        Array([3, 1], dtype=int32)
+    """
     return population_count_p.bind(x)
 
 
 def clz(x: Any, /) -> Any:
-    """Elementwise number of leading zero bits."""
+    """Elementwise number of leading zero bits.
+
+    Example:
+        >>> from plugjax import lax
+        >>> import plugjax.numpy as jnp
+        >>> lax.clz(jnp.array([1, 256]))
+        Array([31, 23], dtype=int32)
+    """
     return clz_p.bind(x)

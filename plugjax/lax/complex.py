@@ -31,24 +31,52 @@ elementwise(rules, complex_p, accepts=PART, result=lambda d: _COMPLEX[d])
 
 
 def real(x: Any, /) -> Any:
-    """Elementwise real part of a complex array."""
+    """Elementwise real part of a complex array.
+
+    Example:
+        >>> from plugjax import lax
+        >>> import plugjax.numpy as jnp
+        >>> lax.real(jnp.array([1 + 2j]))
+        Array([1.], dtype=float32)
+    """
     return real_p.bind(x)
 
 
 def imag(x: Any, /) -> Any:
-    """Elementwise imaginary part of a complex array."""
+    """Elementwise imaginary part of a complex array.
+
+    Example:
+        >>> from plugjax import lax
+        >>> import plugjax.numpy as jnp
+        >>> lax.imag(jnp.array([1 + 2j]))
+        Array([2.], dtype=float32)
+    """
     return imag_p.bind(x)
 
 
 def conj(x: Any, /) -> Any:
-    """Elementwise conjugate; a real operand becomes complex, as in JAX."""
+    """Elementwise conjugate; a real operand becomes complex, as in JAX.
+
+    Example:
+        >>> from plugjax import lax
+        >>> import plugjax.numpy as jnp
+        >>> lax.conj(jnp.array([1 + 2j]))
+        Array([1.-2.j], dtype=complex64)
+    """
     if aval_of(x).dtype.kind != "c":
         x = complex(x, scalar(0, x))
     return conj_p.bind(x)
 
 
 def complex(x: Any, y: Any, /) -> Any:
-    """Elementwise ``x + iy`` of real operands of one dtype, float32 or float64."""
+    """Elementwise ``x + iy`` of real operands of one dtype, float32 or float64.
+
+    Example:
+        >>> from plugjax import lax
+        >>> import plugjax.numpy as jnp
+        >>> lax.complex(jnp.array([1.0]), jnp.array([2.0]))
+        Array([1.+2.j], dtype=complex64)
+    """
     return complex_p.bind(x, y)
 
 

@@ -12,7 +12,7 @@ from plugjax.core.array import as_array, aval_of
 from plugjax.core.dtypes import DTypeLike
 from plugjax.lax.conv_shape import conv_dimension_numbers, dilated, transposed_padding
 from plugjax.lax.convolution import conv_general_dilated
-from plugjax.lax.dot import Precision, PrecisionLike, canonicalize_precision, dot_general
+from plugjax.lax.dot import Precision, PrecisionLike, dot_general, precision_pair
 from plugjax.lax.families import convert
 from plugjax.lax.shape import broadcast_in_dim, reshape, rev, transpose
 
@@ -32,7 +32,15 @@ def conv(
     precision: PrecisionLike = None,
     preferred_element_type: DTypeLike | None = None,
 ) -> Any:
-    """:func:`conv_general_dilated` without dilation, in the layout ``NC...``, ``OI...``, ``NC...``."""
+    """:func:`conv_general_dilated` without dilation, in the layout ``NC...``, ``OI...``, ``NC...``.
+
+    Example:
+        >>> from plugjax import lax
+        >>> import plugjax.numpy as jnp
+        >>> lax.conv(jnp.ones((1, 1, 3, 3)), jnp.ones((1, 1, 2, 2)), (1, 1), "VALID")
+        Array([[[[4., 4.],
+                 [4., 4.]]]], dtype=float32)
+    """
     return conv_general_dilated(
         lhs,
         rhs,
@@ -53,7 +61,14 @@ def conv_with_general_padding(
     precision: PrecisionLike = None,
     preferred_element_type: DTypeLike | None = None,
 ) -> Any:
-    """:func:`conv_general_dilated` in the layout ``NC...``, ``OI...``, ``NC...``."""
+    """:func:`conv_general_dilated` in the layout ``NC...``, ``OI...``, ``NC...``.
+
+    Example:
+        >>> from plugjax import lax
+        >>> import plugjax.numpy as jnp
+        >>> lax.conv_with_general_padding(jnp.ones((1, 1, 3)), jnp.ones((1, 1, 2)), (1,), [(1, 0)], None, None)
+        Array([[[1., 2., 2.]]], dtype=float32)
+    """
     return conv_general_dilated(
         lhs,
         rhs,
@@ -164,6 +179,13 @@ def conv_general_dilated_patches(
         dimension_numbers: as there.
         precision: of ``lhs``.
         preferred_element_type: as there.
+
+    Example:
+        >>> from plugjax import lax
+        >>> import plugjax.numpy as jnp
+        >>> lax.conv_general_dilated_patches(jnp.arange(3.0).reshape(1, 1, 3), (2,), (1,), "VALID")
+        Array([[[0., 1.],
+                [1., 2.]]], dtype=float32)
     """
     aval = aval_of(lhs)
     sizes = tuple(filter_shape)
@@ -173,6 +195,7 @@ def conv_general_dilated_patches(
     kernel = broadcast_in_dim(picks, (channels, places, places), (1, 2))
     kernel = reshape(kernel, (channels * places, 1, *sizes))
     order = sorted(range(aval.ndim), key=numbers.rhs_spec.__getitem__)
+    pair = precision_pair(precision)
     return conv_general_dilated(
         lhs,
         transpose(kernel, order),
@@ -182,7 +205,7 @@ def conv_general_dilated_patches(
         rhs_dilation,
         numbers,
         feature_group_count=channels,
-        precision=None if precision is None else (precision, Precision.DEFAULT),
+        precision=None if pair is None else (pair[0], Precision.DEFAULT),
         preferred_element_type=preferred_element_type,
     )
 
@@ -215,8 +238,14 @@ def conv_general_dilated_local(
         rhs_dilation: as there.
         dimension_numbers: as there.
         precision: see :class:`Precision`.
+
+    Example:
+        >>> from plugjax import lax
+        >>> import plugjax.numpy as jnp
+        >>> lax.conv_general_dilated_local(jnp.ones((1, 1, 3)), jnp.ones((1, 2, 2)), (1,), "VALID", (2,))
+        Array([[[2., 2.]]], dtype=float32)
     """
-    pair = canonicalize_precision(precision)
+    pair = precision_pair(precision)
     patches = conv_general_dilated_patches(
         lhs,
         filter_shape,

@@ -30,6 +30,9 @@ class ConvDimensionNumbers(NamedTuple):
     out_spec: tuple[int, ...]
 
 
+ConvGeneralDilatedDimensionNumbers: TypeAlias = tuple[str, str, str] | ConvDimensionNumbers | None
+
+
 def conv_dimension_numbers(
     lhs_shape: Sizes, rhs_shape: Sizes, dimension_numbers: Any
 ) -> ConvDimensionNumbers:
@@ -73,6 +76,12 @@ def conv_general_permutations(dimension_numbers: Sequence[str]) -> tuple[tuple[i
 
     Raises:
         TypeError: a special letter is missing or comes twice, or the spatial letters differ.
+
+    Example:
+        >>> from plugjax import lax
+        >>> import plugjax.numpy as jnp
+        >>> lax.conv_general_permutations(("NCH", "OIH", "NCH"))
+        ((0, 1, 2), (0, 1, 2), (0, 1, 2))
     """
     _, rhs, _ = dimension_numbers
     special = (("N", "C"), ("O", "I"), ("N", "C"))
@@ -115,6 +124,12 @@ def padtype_to_pads(
 
     Raises:
         RuntimeError: another name.
+
+    Example:
+        >>> from plugjax import lax
+        >>> import plugjax.numpy as jnp
+        >>> lax.padtype_to_pads((4,), (3,), (1,), "SAME")
+        [(1, 1)]
     """
     if not isinstance(padding, str):
         return [(int(lo), int(hi)) for lo, hi in padding]
@@ -141,6 +156,12 @@ def conv_shape_tuple(
     Raises:
         TypeError: not one pair of paddings per spatial axis.
         ValueError: more is cut off than there is.
+
+    Example:
+        >>> from plugjax import lax
+        >>> import plugjax.numpy as jnp
+        >>> lax.conv_shape_tuple((1, 1, 4), (2, 1, 3), (1,), [(0, 0)])
+        (1, 2, 2)
     """
     pairs = padtype_to_pads(lhs_shape[2:], rhs_shape[2:], strides, pads)
     if len(pairs) != len(lhs_shape) - 2:
@@ -160,7 +181,14 @@ def conv_shape_tuple(
 def conv_general_shape_tuple(
     lhs_shape: Sizes, rhs_shape: Sizes, window_strides: Sizes, padding: Any, dimension_numbers: Any
 ) -> tuple[int, ...]:
-    """Shape of the result of a convolution with axes where ``dimension_numbers`` says."""
+    """Shape of the result of a convolution with axes where ``dimension_numbers`` says.
+
+    Example:
+        >>> from plugjax import lax
+        >>> import plugjax.numpy as jnp
+        >>> lax.conv_general_shape_tuple((1, 1, 4), (2, 1, 3), (1,), "VALID", ("NCH", "OIH", "NCH"))
+        (1, 2, 2)
+    """
     numbers = conv_dimension_numbers(lhs_shape, rhs_shape, dimension_numbers)
     lhs, rhs = (
         np.take(shape, spec)
@@ -173,7 +201,14 @@ def conv_general_shape_tuple(
 def conv_transpose_shape_tuple(
     lhs_shape: Sizes, rhs_shape: Sizes, window_strides: Sizes, padding: Any, dimension_numbers: Any
 ) -> tuple[int, ...]:
-    """Shape of the result of :func:`plugjax.lax.conv_transpose` with explicit or named padding."""
+    """Shape of the result of :func:`plugjax.lax.conv_transpose` with explicit or named padding.
+
+    Example:
+        >>> from plugjax import lax
+        >>> import plugjax.numpy as jnp
+        >>> lax.conv_transpose_shape_tuple((1, 1, 4), (1, 2, 3), (1,), "VALID", ("NCH", "IOH", "NCH"))
+        (1, 2, 6)
+    """
     numbers = conv_dimension_numbers(lhs_shape, rhs_shape, dimension_numbers)
     lhs, rhs = (
         np.take(shape, spec)

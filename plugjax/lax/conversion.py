@@ -1,7 +1,8 @@
-"""Conversion of dtypes, copies, and values without derivative."""
+"""Conversion of dtypes and of precision, copies, and values without derivative."""
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -19,15 +20,26 @@ from plugjax.core.transforms.jvp import jvp_rule
 from plugjax.core.transforms.physical import physical_rule
 from plugjax.core.transforms.transpose import transpose_rule
 from plugjax.core.vocabulary import Zero, convert_element_type_p, moveaxis, stop_gradient_p
-from plugjax.lax.families import ANY, elementwise, elementwise_batching, linear, zero_derivative
+from plugjax.lax.families import (
+    ANY,
+    FLOAT,
+    elementwise,
+    elementwise_batching,
+    linear,
+    zero_derivative,
+)
 
 rules = RuleSet(__name__)
 
 bitcast_convert_type_p = Primitive("bitcast_convert_type")
 copy_p = Primitive("copy")
+stage_p = Primitive("stage")
+reduce_precision_p = Primitive("reduce_precision")
 
 elementwise(rules, stop_gradient_p, accepts=ANY, differentiable=False)
 elementwise(rules, copy_p, accepts=ANY)
+elementwise(rules, stage_p, accepts=ANY)
+elementwise(rules, reduce_precision_p, accepts=FLOAT)
 
 
 def convert_element_type(operand: Any, new_dtype: DTypeLike) -> Any:
@@ -35,6 +47,12 @@ def convert_element_type(operand: Any, new_dtype: DTypeLike) -> Any:
 
     Differs from NumPy:
         A complex operand loses its imaginary part without a warning; bool from float is ``x != 0``.
+
+    Example:
+        >>> from plugjax import lax
+        >>> import plugjax.numpy as jnp
+        >>> lax.convert_element_type(jnp.array([1.7]), jnp.int32)
+        Array([1], dtype=int32)
     """
     dtype = dtypes.canonicalize(new_dtype)
     aval = aval_of(operand)
@@ -44,15 +62,90 @@ def convert_element_type(operand: Any, new_dtype: DTypeLike) -> Any:
 
 
 def bitcast_convert_type(operand: Any, new_dtype: DTypeLike) -> Any:
-    """The bits of ``operand`` as another dtype; a change of width adds or removes a trailing axis."""
+    """The bits of ``operand`` as another dtype; a change of width adds or removes a trailing axis.
+
+    Example:
+        >>> from plugjax import lax
+        >>> import plugjax.numpy as jnp
+        >>> lax.bitcast_convert_type(jnp.float32(1), jnp.int32)
+        Array(1065353216, dtype=int32)
+    """
     return bitcast_convert_type_p.bind(operand, new_dtype=dtypes.canonicalize(new_dtype))
 
 
 def stop_gradient(x: Any) -> Any:
-    """``x``, as a constant to differentiation. Integers pass unchanged."""
+    """``x``, as a constant to differentiation. Integers pass unchanged.
+
+    Example:
+        >>> import plugjax
+        >>> from plugjax import lax
+        >>> import plugjax.numpy as jnp
+        >>> plugjax.grad(lambda x: x * lax.stop_gradient(x))(3.0)
+        Array(3., dtype=float32, weak_type=True)
+    """
     if dtypes.tangent_dtype(aval_of(x).dtype) == dtypes.float0:
         return x
     return stop_gradient_p.bind(x)
+
+
+def stage(x: Any, /) -> Any:
+    """``x`` as a value of the transformation at hand: an Array, or while a program is being written, a variable of it.
+
+    Example:
+        >>> from plugjax import lax
+        >>> lax.stage(2)
+        Array(2, dtype=int32, weak_type=True)
+    """
+    return stage_p.bind(x)
+
+
+def reduce_precision(operand: Any, exponent_bits: int, mantissa_bits: int) -> Any:
+    """Elementwise the nearest number of a floating format with fewer bits, in the dtype of ``operand``.
+
+    Halves go to the even neighbor. What is too large becomes infinite; what is below the normal numbers of the format becomes 0.
+
+    Args:
+        operand: floating.
+        exponent_bits: of the format, 1 or more.
+        mantissa_bits: of the format, without the leading one.
+
+    Raises:
+        ValueError: there is no such format.
+
+    Example:
+        >>> from plugjax import lax
+        >>> lax.reduce_precision(3.14159, 5, 2)
+        Array(3., dtype=float32, weak_type=True)
+    """
+    exponent, mantissa = operator.index(exponent_bits), operator.index(mantissa_bits)
+    if exponent < 1:
+        raise ValueError(f"reduce_precision: exponent_bits must be positive; got {exponent}")
+    if mantissa < 0:
+        raise ValueError(f"reduce_precision: mantissa_bits must be non-negative; got {mantissa}")
+    return reduce_precision_p.bind(operand, exponent_bits=exponent, mantissa_bits=mantissa)
+
+
+def dtype(x: Any) -> DType:
+    """The dtype of an array-like, or the one that a type or a name means; of 32 bits instead of 64 unless x64 is enabled.
+
+    Raises:
+        TypeError: ``x`` has no dtype.
+        ValueError: ``x`` is None.
+
+    Example:
+        >>> from plugjax import lax
+        >>> lax.dtype(1.5), lax.dtype("int8")
+        (dtype('float32'), dtype('int8'))
+    """
+    if x is None:
+        raise ValueError(f"Invalid argument to dtype: {x}.")
+    if isinstance(x, (list, tuple)):
+        raise TypeError(f"Cannot determine dtype of {x}")
+    if isinstance(x, (type, str, np.dtype)):
+        return dtypes.canonicalize(x)
+    if isinstance(x, (bool, int, float, complex)):
+        return dtypes.scalar_dtype(x)
+    return dtypes.canonicalize(x.dtype) if hasattr(x, "dtype") else dtypes.canonicalize(x)
 
 
 def copy(x: Any) -> Any:
@@ -87,7 +180,7 @@ def _convert_transpose(y_bar: Any, x: Any, *, new_dtype: DType, weak_type: bool)
 rules.define(batching_rule, convert_element_type_p)(elementwise_batching(convert_element_type_p))
 
 
-@rules.define(physical_rule, convert_element_type_p, copy_p)
+@rules.define(physical_rule, convert_element_type_p, copy_p, stage_p)
 def _stored_unchanged(in_avals: Any, out_avals: Any, x: Any, **params: Any) -> Any:
     return x
 
@@ -129,3 +222,14 @@ def _bitcast_batching(
 @linear(rules, copy_p)
 def _copy_transpose(y_bar: Any, x: Any) -> tuple[Any]:
     return (y_bar,)
+
+
+@linear(rules, stage_p)
+def _stage_transpose(y_bar: Any, x: Any) -> tuple[Any]:
+    return (y_bar,)
+
+
+# Rounding is no linear map; its derivative, by convention, is rounding too.
+@linear(rules, reduce_precision_p)
+def _reduce_precision_transpose(y_bar: Any, x: Any, **format_bits: int) -> tuple[Any]:
+    return (reduce_precision_p.bind(y_bar, **format_bits),)

@@ -34,7 +34,7 @@ from plugjax.lax.conv_shape import (
     padtype_to_pads,
     window_count,
 )
-from plugjax.lax.dot import CanonicalPrecision, PrecisionLike, canonicalize_precision
+from plugjax.lax.dot import PrecisionLike, PrecisionPair, precision_pair
 from plugjax.lax.families import check_same_dtypes, convert
 from plugjax.lax.shape import reshape, rev
 
@@ -74,7 +74,7 @@ def conv_general_dilated(
         dimension_numbers: three strings such as ``("NHWC", "HWIO", "NHWC")``; ``None`` is ``NC..., OI..., NC...``.
         feature_group_count: into how many groups the features fall.
         batch_group_count: into how many groups the batch falls.
-        precision: see :class:`Precision`.
+        precision: see :class:`Precision`; an algorithm of dot products is ignored.
         preferred_element_type: dtype to add in and to give.
         out_sharding: only ``None``; sharding over several devices is not there yet.
 
@@ -115,7 +115,7 @@ def conv_general_dilated(
         dimension_numbers=numbers,
         feature_group_count=feature_group_count,
         batch_group_count=batch_group_count,
-        precision=canonicalize_precision(precision),
+        precision=precision_pair(precision),
         preferred_element_type=None
         if preferred_element_type is None
         else dtypes.canonicalize(preferred_element_type),
@@ -149,7 +149,7 @@ def _conv_aval(
     dimension_numbers: ConvDimensionNumbers,
     feature_group_count: int,
     batch_group_count: int,
-    precision: CanonicalPrecision,
+    precision: PrecisionPair,
     preferred_element_type: DType | None,
 ) -> ShapedArray:
     check_same_dtypes("conv_general_dilated", (lhs, rhs))
@@ -259,7 +259,7 @@ def _of_input(
     dimension_numbers: ConvDimensionNumbers,
     feature_group_count: int,
     batch_group_count: int,
-    precision: CanonicalPrecision,
+    precision: PrecisionPair,
     preferred_element_type: DType | None,
 ) -> Any:
     """Cotangent of the input: the cotangent, dilated by the strides, meets the reversed kernel."""
@@ -312,7 +312,7 @@ def _of_kernel(
     dimension_numbers: ConvDimensionNumbers,
     feature_group_count: int,
     batch_group_count: int,
-    precision: CanonicalPrecision,
+    precision: PrecisionPair,
     preferred_element_type: DType | None,
 ) -> Any:
     """Cotangent of the kernel: the input meets the cotangent, summed over the batch."""

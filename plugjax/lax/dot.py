@@ -20,6 +20,13 @@ from plugjax.core.transforms.jvp import jvp_rule
 from plugjax.core.transforms.transpose import is_undefined_primal, transpose_rule
 from plugjax.core.vocabulary import Zero, add_any
 from plugjax.lax.axes import past, static_ints
+from plugjax.lax.dot_algorithm import (
+    Algorithm,
+    DotAlgorithm,
+    DotAlgorithmPreset,
+    is_algorithm,
+    swapped_algorithm,
+)
 from plugjax.lax.families import convert
 from plugjax.lax.shape import transpose
 
@@ -35,6 +42,11 @@ class Precision(enum.Enum):
     HIGH = 1
     HIGHEST = 2
 
+    @classmethod
+    def _missing_(cls, value: object) -> Precision | None:
+        """Names, and ``None``, which is the default."""
+        return cls.DEFAULT if value is None else _NAMES.get(value)
+
     def __repr__(self) -> str:
         return f"Precision.{self.name}"
 
@@ -42,7 +54,7 @@ class Precision(enum.Enum):
         return self.name
 
 
-_NAMES = {
+_NAMES: dict[Any, Precision] = {
     "default": Precision.DEFAULT,
     "fastest": Precision.DEFAULT,
     "bfloat16": Precision.DEFAULT,
@@ -53,14 +65,17 @@ _NAMES = {
     "float32": Precision.HIGHEST,
 }
 
-PrecisionLike: TypeAlias = str | Precision | tuple[str, str] | tuple[Precision, Precision] | None
-CanonicalPrecision: TypeAlias = tuple[Precision, Precision] | None
+PrecisionLike: TypeAlias = (
+    str | Precision | tuple[str, str] | tuple[Precision, Precision] | Algorithm | None
+)
+PrecisionPair: TypeAlias = tuple[Precision, Precision] | None
+CanonicalPrecision: TypeAlias = PrecisionPair | Algorithm
 Axes: TypeAlias = tuple[int, ...]
 DotDimensionNumbers: TypeAlias = tuple[tuple[Axes, Axes], tuple[Axes, Axes]]
 
 
 def canonicalize_precision(precision: PrecisionLike) -> CanonicalPrecision:
-    """One precision for each operand; ``None`` leaves it to the configuration, then the backend.
+    """One precision for each operand, or an algorithm; ``None`` leaves it to the configuration, then the backend.
 
     Raises:
         ValueError: an unknown name, or a pair that is none.
@@ -69,15 +84,32 @@ def canonicalize_precision(precision: PrecisionLike) -> CanonicalPrecision:
         precision = config.read("default_matmul_precision")
         if precision is None:
             return None
+    if isinstance(precision, (DotAlgorithm, DotAlgorithmPreset)):
+        return precision
+    if isinstance(precision, str) and precision in DotAlgorithmPreset.__members__:
+        return DotAlgorithmPreset[precision]
     pair = precision if isinstance(precision, tuple) else (precision, precision)
     found = [p if isinstance(p, Precision) else _NAMES.get(p) for p in pair]
     if len(found) != 2 or found[0] is None or found[1] is None:
         raise ValueError(
             f"Precision argument must be None, a lax.Precision value, one of {', '.join(_NAMES)}, "
-            "or a pair of these; "
+            "a pair of these, a lax.DotAlgorithm, a lax.DotAlgorithmPreset or the name of one; "
             f"got {precision!r}."
         )
     return found[0], found[1]
+
+
+def precision_pair(precision: PrecisionLike) -> PrecisionPair:
+    """One precision for each operand, of an operation that takes no algorithm: such an argument is ignored."""
+    found = canonicalize_precision(precision)
+    return None if found is None or isinstance(found, (DotAlgorithm, DotAlgorithmPreset)) else found
+
+
+def _swapped(precision: CanonicalPrecision) -> CanonicalPrecision:
+    """The precision for operands in the other order."""
+    if isinstance(precision, (DotAlgorithm, DotAlgorithmPreset)):
+        return swapped_algorithm(precision)
+    return None if precision is None else (precision[1], precision[0])
 
 
 @lru_cache(maxsize=1024)
@@ -109,8 +141,15 @@ def dot_general(
         lhs: one operand.
         rhs: the other.
         dimension_numbers: ``((lhs_contracting, rhs_contracting), (lhs_batch, rhs_batch))``.
-        precision: see :class:`Precision`; a name, or a pair for ``lhs`` and ``rhs``.
-        preferred_element_type: dtype to add in and to give.
+        precision: see :class:`Precision`; a name, or a pair for ``lhs`` and ``rhs``; or a :class:`DotAlgorithm`, a
+            :class:`DotAlgorithmPreset`, or the name of one.
+        preferred_element_type: dtype to add in and to give; of an algorithm, to give.
+
+    Example:
+        >>> from plugjax import lax
+        >>> import plugjax.numpy as jnp
+        >>> lax.dot_general(jnp.ones((5, 2, 3)), jnp.ones((5, 3, 4)), (((2,), (1,)), ((0,), (0,)))).shape
+        (5, 2, 4)
     """
     try:
         numbers = _canonical_numbers(dimension_numbers)
@@ -139,6 +178,12 @@ def dot(
 
     Raises:
         ValueError: without ``dimension_numbers``, operands that are no fitting vectors or matrices.
+
+    Example:
+        >>> from plugjax import lax
+        >>> import plugjax.numpy as jnp
+        >>> lax.dot(jnp.array([1.0, 2.0]), jnp.array([3.0, 4.0]))
+        Array(11., dtype=float32)
     """
     if dimension_numbers is None:
         left, right = aval_of(lhs), aval_of(rhs)
@@ -154,7 +199,14 @@ def dot(
 
 
 def batch_matmul(lhs: Any, rhs: Any, precision: PrecisionLike = None) -> Any:
-    """Matrix products over leading batch axes: ``[..., m, k], [..., k, n] -> [..., m, n]``."""
+    """Matrix products over leading batch axes: ``[..., m, k], [..., k, n] -> [..., m, n]``.
+
+    Example:
+        >>> from plugjax import lax
+        >>> import plugjax.numpy as jnp
+        >>> lax.batch_matmul(jnp.ones((2, 1, 3)), jnp.ones((2, 3, 1))).shape
+        (2, 1, 1)
+    """
     left, right = aval_of(lhs), aval_of(rhs)
     if left.ndim < 2 or right.ndim < 2:
         raise ValueError(
@@ -177,7 +229,7 @@ def free_axes(rank: int, contracting: Axes, batch: Axes) -> Axes:
 
 
 @rules.define(abstract_eval, dot_general_p)
-def _dot_general_aval(
+def dot_general_aval(
     lhs: ShapedArray,
     rhs: ShapedArray,
     *,
@@ -185,6 +237,7 @@ def _dot_general_aval(
     precision: CanonicalPrecision,
     preferred_element_type: DType | None,
 ) -> ShapedArray:
+    """The type of a dot product, checked."""
     contracting, batch = dimension_numbers
     for what, pair in (("contracting", contracting), ("batch", batch)):
         if len(pair[0]) != len(pair[1]):
@@ -216,11 +269,13 @@ def _dot_general_aval(
         *(lhs.shape[d] for d in free_axes(lhs.ndim, contracting[0], batch[0])),
         *(rhs.shape[d] for d in free_axes(rhs.ndim, contracting[1], batch[1])),
     )
-    dtype = _result_dtype(lhs, rhs, preferred_element_type)
+    dtype = _result_dtype(lhs, rhs, preferred_element_type, is_algorithm(precision))
     return ShapedArray(shape, dtype, lhs.weak_type and rhs.weak_type)
 
 
-def _result_dtype(lhs: ShapedArray, rhs: ShapedArray, preferred: DType | None) -> DType:
+def _result_dtype(
+    lhs: ShapedArray, rhs: ShapedArray, preferred: DType | None, has_algorithm: bool
+) -> DType:
     if dtypes.is_extended(lhs.dtype) or dtypes.is_extended(rhs.dtype):
         raise DtypeError(f"lax.dot_general does not accept {lhs.dtype.name} and {rhs.dtype.name}.")
     dtype = lhs.dtype
@@ -228,8 +283,9 @@ def _result_dtype(lhs: ShapedArray, rhs: ShapedArray, preferred: DType | None) -
         dtype, _ = dtypes.promote(((lhs.dtype, False), (rhs.dtype, False)))
     if preferred is None:
         return dtype
-    same_kind = dtypes.is_integer(dtype) == dtypes.is_integer(preferred)
-    if same_kind and preferred.kind != "c" and preferred.itemsize < dtype.itemsize:
+    bits = [d.itemsize // (2 if d.kind == "c" else 1) for d in (preferred, dtype)]
+    # Sums of floats may be rounded to a narrower dtype.
+    if bits[0] < bits[1] and not dtypes.is_float(dtype) and not has_algorithm:
         raise DtypeError(
             "`preferred_element_type` must not be narrower than the original type, got "
             "preferred_element_type of "
@@ -268,7 +324,7 @@ def _dot_general_transpose(
     if is_undefined_primal(x):
         return _other_operand(z_bar, x.aval, y, contracting, batch, precision, True), None
     swapped = (contracting[1], contracting[0]), (batch[1], batch[0])
-    turned = None if precision is None else (precision[1], precision[0])
+    turned = _swapped(precision)
     return None, _other_operand(z_bar, y.aval, x, *swapped, turned, False)
 
 

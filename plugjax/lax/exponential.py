@@ -1,15 +1,20 @@
-"""Exponential, logarithmic and power primitives, and roots."""
+"""Exponential, logarithmic and power primitives, and roots.
+
+``accuracy`` is checked and changes nothing: see ``lax/accuracy.py``.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
+from plugjax.core import dtypes
 from plugjax.core.array import aval_of
 from plugjax.core.primitive import Primitive
 from plugjax.core.rules import RuleSet
+from plugjax.lax.accuracy import Accuracy, check_accuracy
 from plugjax.lax.arithmetic import add, div, mul, sub
 from plugjax.lax.comparison import eq
-from plugjax.lax.families import FLOAT, INEXACT, elementwise, partials, scalar, stretch
+from plugjax.lax.families import FLOAT, INEXACT, convert, elementwise, partials, scalar, stretch
 from plugjax.lax.selection import select
 
 rules = RuleSet(__name__)
@@ -30,53 +35,143 @@ for _p in (exp_p, exp2_p, expm1_p, log_p, log1p_p, sqrt_p, rsqrt_p, logistic_p, 
 elementwise(rules, cbrt_p, accepts=FLOAT)
 
 
-def exp(x: Any, /) -> Any:
-    """Elementwise ``e ** x``."""
+def exp(x: Any, /, *, accuracy: Accuracy = None) -> Any:
+    """Elementwise ``e ** x``.
+
+    Example:
+        >>> from plugjax import lax
+        >>> import plugjax.numpy as jnp
+        >>> lax.exp(jnp.array([0.0]))
+        Array([1.], dtype=float32)
+    """
+    if accuracy is not None:
+        check_accuracy(accuracy)
     return exp_p.bind(x)
 
 
-def exp2(x: Any, /) -> Any:
-    """Elementwise ``2 ** x``."""
+def exp2(x: Any, /, *, accuracy: Accuracy = None) -> Any:
+    """Elementwise ``2 ** x``.
+
+    Example:
+        >>> from plugjax import lax
+        >>> import plugjax.numpy as jnp
+        >>> lax.exp2(jnp.array([3.0]))
+        Array([8.], dtype=float32)
+    """
+    if accuracy is not None:
+        check_accuracy(accuracy)
     return exp2_p.bind(x)
 
 
-def expm1(x: Any, /) -> Any:
-    """Elementwise ``e ** x - 1``, accurate near 0."""
+def expm1(x: Any, /, *, accuracy: Accuracy = None) -> Any:
+    """Elementwise ``e ** x - 1``, accurate near 0.
+
+    Example:
+        >>> from plugjax import lax
+        >>> import plugjax.numpy as jnp
+        >>> lax.expm1(jnp.array([0.0]))
+        Array([0.], dtype=float32)
+    """
+    if accuracy is not None:
+        check_accuracy(accuracy)
     return expm1_p.bind(x)
 
 
-def log(x: Any, /) -> Any:
-    """Elementwise natural logarithm, in nats."""
+def log(x: Any, /, *, accuracy: Accuracy = None) -> Any:
+    """Elementwise natural logarithm, in nats.
+
+    Example:
+        >>> from plugjax import lax
+        >>> import plugjax.numpy as jnp
+        >>> lax.log(jnp.array([1.0]))
+        Array([0.], dtype=float32)
+    """
+    if accuracy is not None:
+        check_accuracy(accuracy)
     return log_p.bind(x)
 
 
-def log1p(x: Any, /) -> Any:
-    """Elementwise ``log(1 + x)``, accurate near 0."""
+def log1p(x: Any, /, *, accuracy: Accuracy = None) -> Any:
+    """Elementwise ``log(1 + x)``, accurate near 0.
+
+    Example:
+        >>> from plugjax import lax
+        >>> import plugjax.numpy as jnp
+        >>> lax.log1p(jnp.array([0.0]))
+        Array([0.], dtype=float32)
+    """
+    if accuracy is not None:
+        check_accuracy(accuracy)
     return log1p_p.bind(x)
 
 
-def sqrt(x: Any, /) -> Any:
-    """Elementwise square root; nan for negative reals."""
+def sqrt(x: Any, /, *, accuracy: Accuracy = None) -> Any:
+    """Elementwise square root; nan for negative reals.
+
+    Example:
+        >>> from plugjax import lax
+        >>> import plugjax.numpy as jnp
+        >>> lax.sqrt(jnp.array([4.0]))
+        Array([2.], dtype=float32)
+    """
+    if accuracy is not None:
+        check_accuracy(accuracy)
     return sqrt_p.bind(x)
 
 
-def rsqrt(x: Any, /) -> Any:
-    """Elementwise reciprocal of the square root."""
+def rsqrt(x: Any, /, *, accuracy: Accuracy = None) -> Any:
+    """Elementwise reciprocal of the square root.
+
+    Example:
+        >>> from plugjax import lax
+        >>> import plugjax.numpy as jnp
+        >>> lax.rsqrt(jnp.array([4.0]))
+        Array([0.5], dtype=float32)
+    """
+    if accuracy is not None:
+        check_accuracy(accuracy)
     return rsqrt_p.bind(x)
 
 
-def cbrt(x: Any, /) -> Any:
-    """Elementwise real cube root."""
+def cbrt(x: Any, /, *, accuracy: Accuracy = None) -> Any:
+    """Elementwise real cube root.
+
+    Example:
+        >>> from plugjax import lax
+        >>> import plugjax.numpy as jnp
+        >>> lax.round(lax.cbrt(jnp.array([8.0])))
+        Array([2.], dtype=float32)
+    """
+    if accuracy is not None:
+        check_accuracy(accuracy)
     return cbrt_p.bind(x)
 
 
-def logistic(x: Any, /) -> Any:
-    """Elementwise logistic function, ``1 / (1 + exp(-x))``."""
+def logistic(x: Any, /, *, accuracy: Accuracy = None) -> Any:
+    """Elementwise logistic function, ``1 / (1 + exp(-x))``.
+
+    Example:
+        >>> from plugjax import lax
+        >>> import plugjax.numpy as jnp
+        >>> lax.logistic(jnp.array([0.0]))
+        Array([0.5], dtype=float32)
+    """
+    if accuracy is not None:
+        check_accuracy(accuracy)
     return logistic_p.bind(x)
 
 
 def pow(x: Any, y: Any, /) -> Any:
-    """Elementwise power ``x ** y`` of inexact operands."""
+    """Elementwise power ``x ** y`` of an inexact ``x``; integers ``y`` are converted to its dtype.
+
+    Example:
+        >>> from plugjax import lax
+        >>> import plugjax.numpy as jnp
+        >>> lax.pow(jnp.array([2.0, 3.0]), 2)
+        Array([4., 9.], dtype=float32)
+    """
+    if dtypes.is_integer(aval_of(y).dtype):
+        y = convert(y, aval_of(x).dtype, aval_of(y).weak_type)
     return pow_p.bind(x, y)
 
 

@@ -26,8 +26,9 @@ from plugjax.core.transforms.jvp import jvp_rule
 from plugjax.core.transforms.physical import physical_rule
 from plugjax.core.transforms.transpose import transpose_rule
 from plugjax.core.vocabulary import Zero, moveaxis, zeros
-from plugjax.lax.arithmetic import neg
+from plugjax.lax.arithmetic import add, rem
 from plugjax.lax.axes import static_sizes
+from plugjax.lax.compound import new_compound
 from plugjax.lax.dimension_numbers import (
     GatherDimensionNumbers,
     GatherScatterMode,
@@ -35,7 +36,9 @@ from plugjax.lax.dimension_numbers import (
     batched_numbers,
     gather_shape,
 )
-from plugjax.lax.shape import reshape
+from plugjax.lax.families import convert
+from plugjax.lax.joining import concatenate
+from plugjax.lax.shape import expand_dims, reshape
 
 rules = RuleSet(__name__)
 
@@ -45,6 +48,7 @@ scatter_add_p = Primitive("scatter-add")
 scatter_mul_p = Primitive("scatter-mul")
 scatter_min_p = Primitive("scatter-min")
 scatter_max_p = Primitive("scatter-max")
+scatter_sub_p = new_compound("scatter-sub")
 
 # One object: parameters are keys of caches, and a nan equals no other nan.
 _NAN = float("nan")
@@ -77,6 +81,13 @@ def gather(
         mode: what a window that leaves the operand means; ``None`` promises that there is none.
         fill_value: what ``"fill"`` fills with; ``None`` is nan, the lowest integer, or for
             unsigned the highest.
+
+    Example:
+        >>> from plugjax import lax
+        >>> import plugjax.numpy as jnp
+        >>> numbers = lax.GatherDimensionNumbers((1,), (0,), (0,))
+        >>> lax.gather(jnp.array([[1, 2], [3, 4]]), jnp.array([[1]]), numbers, (1, 2))
+        Array([[3, 4]], dtype=int32)
     """
     parsed = (
         GatherScatterMode.PROMISE_IN_BOUNDS if mode is None else GatherScatterMode.from_any(mode)
@@ -141,6 +152,13 @@ def scatter(
         indices_are_sorted: promise that the index vectors are in order.
         unique_indices: promise that no element is written twice.
         mode: what a window that leaves the operand means; ``None`` is ``"drop"``.
+
+    Example:
+        >>> from plugjax import lax
+        >>> import plugjax.numpy as jnp
+        >>> numbers = lax.ScatterDimensionNumbers((), (0,), (0,))
+        >>> lax.scatter(jnp.zeros(3), jnp.array([[1]]), jnp.array([5.0]), numbers)
+        Array([0., 5., 0.], dtype=float32)
     """
     return _bind_scatter(
         scatter_p,
@@ -164,7 +182,15 @@ def scatter_add(
     unique_indices: bool = False,
     mode: str | GatherScatterMode | None = None,
 ) -> Any:
-    """``operand`` with ``updates`` added to windows at ``scatter_indices``. See :func:`scatter`."""
+    """``operand`` with ``updates`` added to windows at ``scatter_indices``. See :func:`scatter`.
+
+    Example:
+        >>> from plugjax import lax
+        >>> import plugjax.numpy as jnp
+        >>> numbers = lax.ScatterDimensionNumbers((), (0,), (0,))
+        >>> lax.scatter_add(jnp.ones(3), jnp.array([[1], [1]]), jnp.array([5.0, 2.0]), numbers)
+        Array([1., 8., 1.], dtype=float32)
+    """
     return _bind_scatter(
         scatter_add_p,
         operand,
@@ -187,7 +213,15 @@ def scatter_mul(
     unique_indices: bool = False,
     mode: str | GatherScatterMode | None = None,
 ) -> Any:
-    """``operand`` with windows multiplied by ``updates``. See :func:`scatter`."""
+    """``operand`` with windows multiplied by ``updates``. See :func:`scatter`.
+
+    Example:
+        >>> from plugjax import lax
+        >>> import plugjax.numpy as jnp
+        >>> numbers = lax.ScatterDimensionNumbers((), (0,), (0,))
+        >>> lax.scatter_mul(jnp.ones(3), jnp.array([[1], [1]]), jnp.array([5.0, 2.0]), numbers)
+        Array([ 1., 10.,  1.], dtype=float32)
+    """
     return _bind_scatter(
         scatter_mul_p,
         operand,
@@ -210,7 +244,15 @@ def scatter_min(
     unique_indices: bool = False,
     mode: str | GatherScatterMode | None = None,
 ) -> Any:
-    """``operand`` with windows lowered to ``updates`` where those are less. See :func:`scatter`."""
+    """``operand`` with windows lowered to ``updates`` where those are less. See :func:`scatter`.
+
+    Example:
+        >>> from plugjax import lax
+        >>> import plugjax.numpy as jnp
+        >>> numbers = lax.ScatterDimensionNumbers((), (0,), (0,))
+        >>> lax.scatter_min(jnp.ones(3), jnp.array([[1]]), jnp.array([-5.0]), numbers)
+        Array([ 1., -5.,  1.], dtype=float32)
+    """
     return _bind_scatter(
         scatter_min_p,
         operand,
@@ -233,7 +275,15 @@ def scatter_max(
     unique_indices: bool = False,
     mode: str | GatherScatterMode | None = None,
 ) -> Any:
-    """``operand`` with windows raised to ``updates`` where those are more. See :func:`scatter`."""
+    """``operand`` with windows raised to ``updates`` where those are more. See :func:`scatter`.
+
+    Example:
+        >>> from plugjax import lax
+        >>> import plugjax.numpy as jnp
+        >>> numbers = lax.ScatterDimensionNumbers((), (0,), (0,))
+        >>> lax.scatter_max(jnp.ones(3), jnp.array([[1]]), jnp.array([5.0]), numbers)
+        Array([1., 5., 1.], dtype=float32)
+    """
     return _bind_scatter(
         scatter_max_p,
         operand,
@@ -256,17 +306,26 @@ def scatter_sub(
     unique_indices: bool = False,
     mode: str | GatherScatterMode | None = None,
 ) -> Any:
-    """``operand`` with ``updates`` subtracted from windows. See :func:`scatter`."""
-    return _bind_scatter(
-        scatter_add_p,
+    """``operand`` with ``updates`` subtracted from windows. See :func:`scatter`.
+
+    Example:
+        >>> from plugjax import lax
+        >>> import plugjax.numpy as jnp
+        >>> numbers = lax.ScatterDimensionNumbers((), (0,), (0,))
+        >>> lax.scatter_sub(jnp.ones(3), jnp.array([[1]]), jnp.array([5.0]), numbers)
+        Array([ 1., -4.,  1.], dtype=float32)
+    """
+    (found,) = _bind_scatter(
+        scatter_sub_p,
         operand,
         scatter_indices,
-        neg(updates),
+        updates,
         dimension_numbers,
         indices_are_sorted,
         unique_indices,
         mode,
     )
+    return found
 
 
 def _bind_scatter(
@@ -288,6 +347,30 @@ def _bind_scatter(
         unique_indices=bool(unique_indices),
         mode=GatherScatterMode.from_any(mode),
     )
+
+
+def index_take(src: Any, idxs: Sequence[Any], axes: Sequence[int]) -> Any:
+    """Elements of ``src`` at computed places along some axes, whole along the others.
+
+    Shapes:
+        idxs: one ``[n]``, integer, for each of ``axes``; negative ones count from the end, larger ones wrap.
+        src: ``[...]`` -> ``[n, other axes...]``.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> from plugjax import lax
+        >>> lax.index_take(jnp.arange(6).reshape(2, 3), (jnp.array([0, -1]), jnp.array([2, 0])), (0, 1))
+        Array([2, 3], dtype=int32)
+    """
+    aval = aval_of(src)
+    columns = [expand_dims(convert(i, dtypes.INT32), (1,)) for i in idxs]
+    sizes = np.array([[aval.shape[d] for d in axes]], np.int32)
+    # Twice: the first remainder has the sign of the index.
+    indices = rem(add(rem(concatenate(columns, 1), sizes), sizes), sizes)
+    others = aval.ndim - len(axes)
+    numbers = GatherDimensionNumbers(tuple(range(1, 1 + others)), tuple(axes), tuple(axes))
+    windows = [1 if d in axes else size for d, size in enumerate(aval.shape)]
+    return gather(src, indices, numbers, windows)
 
 
 def gather_along_axis(operand: Any, indices: Any, axis: int) -> Any:

@@ -62,12 +62,26 @@ def igamma(a: Any, x: Any) -> Any:
 
 
 def igammac(a: Any, x: Any) -> Any:
-    """Elementwise regularized upper incomplete gamma function, Q(a, x) = 1 - P(a, x) without cancellation."""
+    """Elementwise regularized upper incomplete gamma function, Q(a, x) = 1 - P(a, x) without cancellation.
+
+    Example:
+        >>> from plugjax import lax
+        >>> import plugjax.numpy as jnp
+        >>> lax.igammac(jnp.array([1.0]), jnp.array([0.0]))
+        Array([1.], dtype=float32)
+    """
     return igammac_p.bind(a, x)
 
 
 def igamma_grad_a(a: Any, x: Any) -> Any:
-    """Elementwise derivative of :func:`igamma` by ``a``."""
+    """Elementwise derivative of :func:`igamma` by ``a``.
+
+    Example:
+        >>> from plugjax import lax
+        >>> import plugjax.numpy as jnp
+        >>> lax.igamma_grad_a(jnp.array([1.0]), jnp.array([1.0])) < 0
+        Array([ True], dtype=bool)
+    """
     return igamma_grad_a_p.bind(a, x)
 
 

@@ -1,6 +1,6 @@
 """Primitives that join arrays, cut them apart, and pad them.
 
-``concatenate`` and ``split`` are each other's transposes, and so are ``pad`` and ``slice``. For
+``concatenate`` and ``split`` are each other's transposes, and so are ``stack`` and ``unstack``, and ``pad`` and ``slice``. For
 that reason ``slice_p`` is declared here; its function and rules are in ``slicing.py``.
 """
 
@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from plugjax.core.array import aval_of
+from plugjax.core.array import as_array, aval_of
 from plugjax.core.aval import ShapedArray
 from plugjax.core.errors import DtypeError, ShapeError
 from plugjax.core.primitive import Primitive
@@ -41,6 +41,8 @@ rules = RuleSet(__name__)
 
 concatenate_p = Primitive("concatenate")
 split_p = Primitive("split", multiple_results=True)
+stack_p = Primitive("stack")
+unstack_p = Primitive("unstack", multiple_results=True)
 pad_p = Primitive("pad")
 slice_p = Primitive("slice")
 
@@ -59,6 +61,12 @@ def concatenate(operands: Any, dimension: int) -> Any:
 
     Raises:
         ValueError: there is no operand.
+
+    Example:
+        >>> from plugjax import lax
+        >>> import plugjax.numpy as jnp
+        >>> lax.concatenate([jnp.array([1]), jnp.array([2])], 0)
+        Array([1, 2], dtype=int32)
     """
     arrays = list(operands)
     if not arrays:
@@ -74,10 +82,49 @@ def split(operand: Any, sizes: Sequence[int], axis: int = 0) -> list[Any]:
 
     Shapes:
         operand: ``[..., sum(sizes), ...]`` -> ``[..., size, ...]`` for each size.
+
+    Example:
+        >>> from plugjax import lax
+        >>> import plugjax.numpy as jnp
+        >>> lax.split(jnp.array([1, 2, 3]), (1, 2))
+        [Array([1], dtype=int32), Array([2, 3], dtype=int32)]
     """
     position = canonical_axis(axis, aval_of(operand).ndim)
     found: list[Any] = split_p.bind(operand, sizes=static_sizes("split", sizes), axis=position)
     return found
+
+
+def stack(operands: Sequence[Any], axis: int = 0) -> Any:
+    """Arrays of one shape and dtype side by side along a new axis.
+
+    Raises:
+        IndexError: there is no operand.
+        TypeError: dtypes differ.
+        ValueError: shapes differ, or there is no such axis.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> from plugjax import lax
+        >>> lax.stack([jnp.array([1, 2]), jnp.array([3, 4])], axis=1)
+        Array([[1, 3],
+               [2, 4]], dtype=int32)
+    """
+    arrays = [as_array(x, "stack") for x in operands]
+    place = canonical_axis(axis, arrays[0].aval.ndim + 1)
+    return stack_p.bind(*arrays, axis=place)
+
+
+def unstack(x: Any, axis: int = 0) -> tuple[Any, ...]:
+    """The parts of an array along an axis, which they lack.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> from plugjax import lax
+        >>> lax.unstack(jnp.array([[1, 2], [3, 4]]), axis=1)
+        (Array([1, 3], dtype=int32), Array([2, 4], dtype=int32))
+    """
+    array = as_array(x, "unstack")
+    return tuple(unstack_p.bind(array, axis=canonical_axis(axis, array.aval.ndim)))
 
 
 def pad(operand: Any, padding_value: Any, padding_config: Sequence[tuple[int, int, int]]) -> Any:
@@ -88,6 +135,12 @@ def pad(operand: Any, padding_value: Any, padding_config: Sequence[tuple[int, in
         padding_value: scalar of the same dtype.
         padding_config: for each axis ``(low, high, interior)``; negative ``low`` and ``high`` cut
             elements off, after the interior has been filled.
+
+    Example:
+        >>> from plugjax import lax
+        >>> import plugjax.numpy as jnp
+        >>> lax.pad(jnp.array([1, 2]), 0, [(1, 0, 1)])
+        Array([0, 1, 0, 2], dtype=int32)
     """
     config = tuple(static_ints("pad", "padding_config", entry) for entry in padding_config)
     return pad_p.bind(operand, padding_value, padding_config=config)
@@ -202,6 +255,85 @@ def _split_physical(
     in_avals: Any, out_avals: Any, stored: Any, *, sizes: tuple[int, ...], axis: int
 ) -> Any:
     return split_p.bind(stored, sizes=sizes, axis=axis)
+
+
+# stack and unstack --------------------------------------------------------------------------------
+
+
+@rules.define(abstract_eval, stack_p)
+def _stack_aval(*operands: ShapedArray, axis: int) -> ShapedArray:
+    first = operands[0]
+    if any(a.shape != first.shape for a in operands):
+        described = ", ".join(a.str_short() for a in operands)
+        raise ValueError(f"stack: all arrays must have the same shape, got {described}.")
+    check_same_dtypes("stack", operands)
+    weak = all(a.weak_type for a in operands)
+    return ShapedArray(inserted(first.shape, axis, len(operands)), first.dtype, weak)
+
+
+@rules.define(abstract_eval, unstack_p)
+def _unstack_avals(x: ShapedArray, *, axis: int) -> list[ShapedArray]:
+    check_axes("unstack", "axis", (axis,), x)
+    return [x.update(shape=x.shape[:axis] + x.shape[axis + 1 :])] * x.shape[axis]
+
+
+@rules.define(jvp_rule, stack_p)
+def _stack_jvp(primals: Sequence[Any], tangents: Sequence[Any], *, axis: int) -> tuple[Any, Any]:
+    y = stack_p.bind(*primals, axis=axis)
+    if all(type(t) is Zero for t in tangents):
+        return y, Zero(aval_of(y).to_tangent_aval())
+    return y, stack_p.bind(*[instantiate(t) for t in tangents], axis=axis)
+
+
+@rules.define(transpose_rule, stack_p)
+def _stack_transpose(y_bar: Any, *operands: Any, axis: int) -> list[Any]:
+    return [
+        part if is_undefined_primal(x) else None
+        for x, part in zip(operands, unstack_p.bind(y_bar, axis=axis), strict=True)
+    ]
+
+
+@rules.define(batching_rule, stack_p)
+def _stack_batching(
+    batch: Axis, args: Sequence[Any], dims: Sequence[int | None], *, axis: int
+) -> tuple[Any, int]:
+    bdim = next(d for d in dims if d is not None)
+    moved = [materialize(x, d, batch, bdim) for x, d in zip(args, dims, strict=True)]
+    if axis <= bdim:
+        return stack_p.bind(*moved, axis=axis), bdim + 1
+    return stack_p.bind(*moved, axis=axis + 1), bdim
+
+
+@rules.define(jvp_rule, unstack_p)
+def _unstack_jvp(primals: Sequence[Any], tangents: Sequence[Any], *, axis: int) -> tuple[Any, Any]:
+    parts = unstack_p.bind(*primals, axis=axis)
+    if type(tangents[0]) is Zero:
+        return parts, [Zero(aval_of(y).to_tangent_aval()) for y in parts]
+    return parts, unstack_p.bind(*tangents, axis=axis)
+
+
+@rules.define(transpose_rule, unstack_p)
+def _unstack_transpose(bars: Sequence[Any], x: Any, *, axis: int) -> tuple[Any]:
+    return (stack_p.bind(*map(instantiate, bars), axis=axis),)
+
+
+@rules.define(batching_rule, unstack_p)
+def _unstack_batching(
+    batch: Axis, args: Sequence[Any], dims: Sequence[int], *, axis: int
+) -> tuple[list[Any], list[int]]:
+    (bdim,) = dims
+    parts = unstack_p.bind(*args, axis=axis + (axis >= bdim))
+    return parts, [bdim - (axis < bdim)] * len(parts)
+
+
+@rules.define(physical_rule, stack_p)
+def _stack_physical(in_avals: Any, out_avals: Any, *stored: Any, axis: int) -> Any:
+    return stack_p.bind(*stored, axis=axis)
+
+
+@rules.define(physical_rule, unstack_p)
+def _unstack_physical(in_avals: Any, out_avals: Any, stored: Any, *, axis: int) -> Any:
+    return unstack_p.bind(stored, axis=axis)
 
 
 # pad ----------------------------------------------------------------------------------------------

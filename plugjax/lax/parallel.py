@@ -30,9 +30,11 @@ from plugjax.lax.collectives import (
     reduce_scatter_p,
     refuse_groups,
 )
+from plugjax.lax.comparison import eq
 from plugjax.lax.families import convert
 from plugjax.lax.reduction import reduce_max, reduce_min, reduce_sum
-from plugjax.lax.shape import expand_dims, reshape, squeeze, transpose
+from plugjax.lax.selection import select
+from plugjax.lax.shape import expand_dims, full_like, reshape, squeeze, transpose
 
 Groups = Sequence[Sequence[int]] | None
 
@@ -151,6 +153,78 @@ def ppermute(x: Any, axis_name: Any, perm: Sequence[tuple[int, int]]) -> Any:
                 f"lax.ppermute: sources and destinations must be distinct indices of an axis of size {size}, got {pairs}."
             )
     return pytree.tree_map(lambda v: ppermute_p.bind(v, axis_name=names, perm=pairs), x)
+
+
+def pbroadcast(x: Any, axis_name: Any, source: int) -> Any:
+    """The value that ``x`` has in one instance of a named axis, in all of them.
+
+    Args:
+        x: pytree of arrays.
+        axis_name: name of the axis.
+        source: index of the instance.
+
+    Raises:
+        NameError: no axis of that name is bound.
+        ValueError: there is no such index.
+
+    Example:
+        >>> import plugjax, plugjax.numpy as jnp
+        >>> from plugjax import lax
+        >>> plugjax.vmap(lambda x: lax.pbroadcast(x, "i", 1), axis_name="i")(jnp.array([3, 5, 7]))
+        Array([5, 5, 5], dtype=int32)
+    """
+    names = _names(axis_name)
+    if len(names) != 1:
+        raise NotImplementedError(f"lax.pbroadcast works along one axis name, got {axis_name}.")
+    size = named_axis_size(names[0])
+    if not 0 <= source < size:
+        raise ValueError(f"lax.pbroadcast: source {source} is no index of an axis of size {size}.")
+    here = eq(axis_index(names[0]), np.int32(source))
+
+    def sent(v: Any) -> Any:
+        aval = aval_of(v)
+        number = convert(v, dtypes.INT32 if aval.dtype == dtypes.BOOL else aval.dtype)
+        return convert(psum(select(here, number, full_like(number, 0)), names), aval.dtype)
+
+    return pytree.tree_map(sent, x)
+
+
+def pcast(x: Any, axis_name: Any, *, to: str) -> Any:
+    """``x`` as a value that may differ between the instances of named axes.
+
+    Under ``vmap`` every value may, so nothing changes; programs written for ``shard_map`` say it.
+
+    Args:
+        x: pytree of arrays.
+        axis_name: name of the axis, or a tuple of names.
+        to: ``"varying"``, or ``"reduced"``; JAX has ``"unreduced"`` for values that vary already.
+
+    Raises:
+        NameError: no axis of that name is bound.
+        TypeError: ``axis_name`` is a set.
+        ValueError: another ``to``.
+
+    Example:
+        >>> import plugjax
+        >>> from plugjax import lax
+        >>> import plugjax.numpy as jnp
+        >>> plugjax.vmap(lambda x: lax.pcast(x, "i", to="varying") + 1, axis_name="i")(jnp.arange(2))
+        Array([1, 2], dtype=int32)
+    """
+    if isinstance(axis_name, (set, frozenset)):
+        raise TypeError(f"{axis_name=} must be a tuple or a str. Got {axis_name}")
+    names = axis_name if isinstance(axis_name, tuple) else (axis_name,)
+    if not axis_name:
+        return x
+    if to not in ("varying", "reduced", "unreduced"):
+        raise ValueError(
+            f"Got unexpected `to` value {to!r}. Allowed `to` values are: 'varying', 'reduced' and 'unreduced'."
+        )
+    if to == "unreduced":
+        raise ValueError(f"Unsupported pcast from='invarying', {to=}")
+    for name in names:
+        named_axis_size(name)
+    return x
 
 
 def pshuffle(x: Any, axis_name: Any, perm: Sequence[int]) -> Any:

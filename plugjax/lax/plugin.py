@@ -10,16 +10,20 @@ from plugjax.core.hookspecs import PluginInfo, hookimpl
 from plugjax.core.primitive import Primitive
 from plugjax.core.registry import Registry
 from plugjax.core.rules import LazyRules, RuleKind, RuleSet
+from plugjax.lax.approximate_top_k import rules as approximate_top_k_rules
 from plugjax.lax.arithmetic import rules as arithmetic_rules
 from plugjax.lax.barrier import rules as barrier_rules
 from plugjax.lax.bessel import rules as bessel_rules
+from plugjax.lax.broadcasting import rules as broadcasting_rules
 from plugjax.lax.callback import rules as callback_rules
 from plugjax.lax.collectives import rules as collectives_rules
 from plugjax.lax.comparison import rules as comparison_rules
 from plugjax.lax.complex import rules as complex_rules
+from plugjax.lax.composite import rules as composite_rules
 from plugjax.lax.control_flow import rule_sets as control_flow_rules
 from plugjax.lax.conversion import rules as conversion_rules
 from plugjax.lax.convolution import rules as convolution_rules
+from plugjax.lax.dce_sink import rules as dce_sink_rules
 from plugjax.lax.debug_callback import rules as debug_callback_rules
 from plugjax.lax.derived import derive
 from plugjax.lax.dot import rules as dot_rules
@@ -32,15 +36,22 @@ from plugjax.lax.gather_scatter import rules as gather_scatter_rules
 from plugjax.lax.incomplete_beta import rules as incomplete_beta_rules
 from plugjax.lax.incomplete_gamma import rules as incomplete_gamma_rules
 from plugjax.lax.joining import rules as joining_rules
+from plugjax.lax.placement import rules as placement_rules
+from plugjax.lax.ragged import rules as ragged_rules
+from plugjax.lax.ragged_exchange import rules as ragged_exchange_rules
 from plugjax.lax.random_bits import rules as random_bits_rules
+from plugjax.lax.random_generators import rules as random_generators_rules
 from plugjax.lax.reduction import rules as reduction_rules
+from plugjax.lax.scaled_dot import rules as scaled_dot_rules
 from plugjax.lax.scattering import rules as scattering_rules
 from plugjax.lax.selection import rules as selection_rules
 from plugjax.lax.shape import rules as shape_rules
 from plugjax.lax.slicing import rules as slicing_rules
 from plugjax.lax.sorting import rules as sorting_rules
 from plugjax.lax.special import rules as special_rules
+from plugjax.lax.tokens import rules as tokens_rules
 from plugjax.lax.trigonometric import rules as trigonometric_rules
+from plugjax.lax.window_selection import rules as window_selection_rules
 from plugjax.lax.windowed import rules as windowed_rules
 
 plugjax_plugin = PluginInfo("lax", provides=("primitives of jax.lax and their mathematics",))
@@ -55,16 +66,20 @@ def _load_linalg() -> list[RuleSet]:
 def plugjax_rules() -> list[RuleSet | LazyRules]:
     """Abstract evaluation, derivatives and batching of the lax primitives."""
     return [
+        approximate_top_k_rules,
         arithmetic_rules,
         barrier_rules,
         bessel_rules,
+        broadcasting_rules,
         callback_rules,
         debug_callback_rules,
         collectives_rules,
         comparison_rules,
         complex_rules,
+        composite_rules,
         conversion_rules,
         convolution_rules,
+        dce_sink_rules,
         dot_rules,
         dynamic_slicing_rules,
         exponential_rules,
@@ -73,17 +88,24 @@ def plugjax_rules() -> list[RuleSet | LazyRules]:
         incomplete_beta_rules,
         incomplete_gamma_rules,
         joining_rules,
+        placement_rules,
+        ragged_rules,
+        ragged_exchange_rules,
         random_bits_rules,
+        random_generators_rules,
         reduction_rules,
+        scaled_dot_rules,
         scattering_rules,
         selection_rules,
         shape_rules,
         slicing_rules,
         sorting_rules,
         special_rules,
+        tokens_rules,
         trigonometric_rules,
         folding_rules,
         folds_rules,
+        window_selection_rules,
         windowed_rules,
         *control_flow_rules,
         LazyRules(kinds=("abstract_eval", "jvp", "batching", "transpose"), load=_load_linalg),

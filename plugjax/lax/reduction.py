@@ -55,7 +55,14 @@ cumlogsumexp_p = Primitive("cumlogsumexp")
 
 
 def reduce_sum(operand: Any, axes: Sequence[int]) -> Any:
-    """Sum over ``axes``, in the dtype of ``operand``; 0 of nothing."""
+    """Sum over ``axes``, in the dtype of ``operand``; 0 of nothing.
+
+    Example:
+        >>> from plugjax import lax
+        >>> import plugjax.numpy as jnp
+        >>> lax.reduce_sum(jnp.array([[1, 4], [3, 2]]), (0,))
+        Array([4, 6], dtype=int32)
+    """
     return reduce_sum_p.bind(operand, axes=static_ints("reduce_sum", "axes", axes))
 
 
@@ -63,6 +70,12 @@ def reduce_max(operand: Any, axes: Sequence[int]) -> Any:
     """Maximum over ``axes``: nan if one is nan, the lowest value of nothing.
 
     Elements that are equal to the maximum share its derivative evenly.
+
+    Example:
+        >>> from plugjax import lax
+        >>> import plugjax.numpy as jnp
+        >>> lax.reduce_max(jnp.array([[1, 4], [3, 2]]), (0,))
+        Array([3, 4], dtype=int32)
     """
     return reduce_max_p.bind(operand, axes=static_ints("reduce_max", "axes", axes))
 
@@ -71,62 +84,145 @@ def reduce_min(operand: Any, axes: Sequence[int]) -> Any:
     """Minimum over ``axes``: nan if one is nan, the highest value of nothing.
 
     Elements that are equal to the minimum share its derivative evenly.
+
+    Example:
+        >>> from plugjax import lax
+        >>> import plugjax.numpy as jnp
+        >>> lax.reduce_min(jnp.array([[1, 4], [3, 2]]), (0,))
+        Array([1, 2], dtype=int32)
     """
     return reduce_min_p.bind(operand, axes=static_ints("reduce_min", "axes", axes))
 
 
 def reduce_prod(operand: Any, axes: Sequence[int]) -> Any:
-    """Product over ``axes``, in the dtype of ``operand``; 1 of nothing."""
+    """Product over ``axes``, in the dtype of ``operand``; 1 of nothing.
+
+    Example:
+        >>> from plugjax import lax
+        >>> import plugjax.numpy as jnp
+        >>> lax.reduce_prod(jnp.array([[1, 4], [3, 2]]), (0,))
+        Array([3, 8], dtype=int32)
+    """
     return reduce_prod_p.bind(operand, axes=static_ints("reduce_prod", "axes", axes))
 
 
 def reduce_and(operand: Any, axes: Sequence[int]) -> Any:
-    """Conjunction of bools or bits over ``axes``."""
+    """Conjunction of bools or bits over ``axes``.
+
+    Example:
+        >>> from plugjax import lax
+        >>> import plugjax.numpy as jnp
+        >>> lax.reduce_and(jnp.array([[True, False], [True, True]]), (1,))
+        Array([False,  True], dtype=bool)
+    """
     return reduce_and_p.bind(operand, axes=static_ints("reduce_and", "axes", axes))
 
 
 def reduce_or(operand: Any, axes: Sequence[int]) -> Any:
-    """Disjunction of bools or bits over ``axes``."""
+    """Disjunction of bools or bits over ``axes``.
+
+    Example:
+        >>> from plugjax import lax
+        >>> import plugjax.numpy as jnp
+        >>> lax.reduce_or(jnp.array([[True, False], [False, False]]), (1,))
+        Array([ True, False], dtype=bool)
+    """
     return reduce_or_p.bind(operand, axes=static_ints("reduce_or", "axes", axes))
 
 
 def reduce_xor(operand: Any, axes: Sequence[int]) -> Any:
-    """Exclusive disjunction of bools or bits over ``axes``."""
+    """Exclusive disjunction of bools or bits over ``axes``.
+
+    Example:
+        >>> from plugjax import lax
+        >>> import plugjax.numpy as jnp
+        >>> lax.reduce_xor(jnp.array([6, 3]), (0,))
+        Array(5, dtype=int32)
+    """
     return reduce_xor_p.bind(operand, axes=static_ints("reduce_xor", "axes", axes))
 
 
 def argmax(operand: Any, axis: int, index_dtype: DTypeLike) -> Any:
-    """Index of the first maximum along ``axis``; of the first nan if there is one."""
+    """Index of the first maximum along ``axis``; of the first nan if there is one.
+
+    Example:
+        >>> from plugjax import lax
+        >>> import plugjax.numpy as jnp
+        >>> lax.argmax(jnp.array([3, 1, 2]), 0, jnp.int32)
+        Array(0, dtype=int32)
+    """
     return argmax_p.bind(operand, axes=(int(axis),), index_dtype=dtypes.canonicalize(index_dtype))
 
 
 def argmin(operand: Any, axis: int, index_dtype: DTypeLike) -> Any:
-    """Index of the first minimum along ``axis``; of the first nan if there is one."""
+    """Index of the first minimum along ``axis``; of the first nan if there is one.
+
+    Example:
+        >>> from plugjax import lax
+        >>> import plugjax.numpy as jnp
+        >>> lax.argmin(jnp.array([3, 1, 2]), 0, jnp.int32)
+        Array(1, dtype=int32)
+    """
     return argmin_p.bind(operand, axes=(int(axis),), index_dtype=dtypes.canonicalize(index_dtype))
 
 
 def cumsum(operand: Any, axis: int = 0, reverse: bool = False) -> Any:
-    """Sums of the elements up to each one along ``axis``; from the end if ``reverse``."""
+    """Sums of the elements up to each one along ``axis``; from the end if ``reverse``.
+
+    Example:
+        >>> from plugjax import lax
+        >>> import plugjax.numpy as jnp
+        >>> lax.cumsum(jnp.array([1, 2, 3]), reverse=True)
+        Array([6, 5, 3], dtype=int32)
+    """
     return cumsum_p.bind(operand, axis=int(axis), reverse=bool(reverse))
 
 
 def cumprod(operand: Any, axis: int = 0, reverse: bool = False) -> Any:
-    """Products of the elements up to each one along ``axis``; from the end if ``reverse``."""
+    """Products of the elements up to each one along ``axis``; from the end if ``reverse``.
+
+    Example:
+        >>> from plugjax import lax
+        >>> import plugjax.numpy as jnp
+        >>> lax.cumprod(jnp.array([1, 2, 3]))
+        Array([1, 2, 6], dtype=int32)
+    """
     return cumprod_p.bind(operand, axis=int(axis), reverse=bool(reverse))
 
 
 def cummax(operand: Any, axis: int = 0, reverse: bool = False) -> Any:
-    """Maxima of the elements up to each one along ``axis``; from the end if ``reverse``."""
+    """Maxima of the elements up to each one along ``axis``; from the end if ``reverse``.
+
+    Example:
+        >>> from plugjax import lax
+        >>> import plugjax.numpy as jnp
+        >>> lax.cummax(jnp.array([1, 3, 2]))
+        Array([1, 3, 3], dtype=int32)
+    """
     return cummax_p.bind(operand, axis=int(axis), reverse=bool(reverse))
 
 
 def cummin(operand: Any, axis: int = 0, reverse: bool = False) -> Any:
-    """Minima of the elements up to each one along ``axis``; from the end if ``reverse``."""
+    """Minima of the elements up to each one along ``axis``; from the end if ``reverse``.
+
+    Example:
+        >>> from plugjax import lax
+        >>> import plugjax.numpy as jnp
+        >>> lax.cummin(jnp.array([3, 1, 2]))
+        Array([3, 1, 1], dtype=int32)
+    """
     return cummin_p.bind(operand, axis=int(axis), reverse=bool(reverse))
 
 
 def cumlogsumexp(operand: Any, axis: int = 0, reverse: bool = False) -> Any:
-    """``log(cumsum(exp(operand)))`` along ``axis``, no overflow; from the end if ``reverse``."""
+    """``log(cumsum(exp(operand)))`` along ``axis``, no overflow; from the end if ``reverse``.
+
+    Example:
+        >>> from plugjax import lax
+        >>> import plugjax.numpy as jnp
+        >>> lax.round(lax.cumlogsumexp(jnp.array([0.0, 0.0])) * 100)
+        Array([ 0., 69.], dtype=float32)
+    """
     return cumlogsumexp_p.bind(operand, axis=int(axis), reverse=bool(reverse))
 
 

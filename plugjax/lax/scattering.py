@@ -17,8 +17,9 @@ from plugjax.core.transforms.batching import Axis, batching_rule, materialize
 from plugjax.core.transforms.jvp import jvp_rule
 from plugjax.core.transforms.transpose import is_undefined_primal, transpose_rule
 from plugjax.core.vocabulary import Zero, add_any, instantiate, moveaxis, zeros
-from plugjax.lax.arithmetic import add, div, mul
+from plugjax.lax.arithmetic import add, div, mul, neg
 from plugjax.lax.comparison import eq
+from plugjax.lax.compound import compound
 from plugjax.lax.dimension_numbers import (
     GatherScatterMode,
     ScatterDimensionNumbers,
@@ -34,6 +35,7 @@ from plugjax.lax.gather_scatter import (
     scatter_min_p,
     scatter_mul_p,
     scatter_p,
+    scatter_sub_p,
 )
 from plugjax.lax.selection import select
 from plugjax.lax.shape import broadcast_in_dim, broadcasted_iota, full, reshape
@@ -68,6 +70,11 @@ def _scatter_numeric_aval(operand: ShapedArray, *others: ShapedArray, **params: 
         raise DtypeError(f"scatter: {operand.dtype.name} values have no sum or product.")
     found: ShapedArray = _scatter_aval(operand, *others, **params)
     return found
+
+
+@rules.define(abstract_eval, scatter_sub_p)
+def _scatter_sub_avals(*avals: ShapedArray, **params: Any) -> list[ShapedArray]:
+    return [_scatter_numeric_aval(*avals, **params)]
 
 
 def _read(source: Any, indices: Any, updates: Any, params: dict[str, Any]) -> Any:
@@ -237,3 +244,10 @@ def _scatter_batching(primitive: Primitive) -> None:
 
 for _p in (scatter_p, scatter_add_p, scatter_mul_p, scatter_min_p, scatter_max_p):
     _scatter_batching(_p)
+
+
+def _scatter_negated(operand: Any, indices: Any, updates: Any, **params: Any) -> list[Any]:
+    return [scatter_add_p.bind(operand, indices, neg(updates), **params)]
+
+
+compound(rules, scatter_sub_p, _scatter_negated)

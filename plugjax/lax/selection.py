@@ -37,6 +37,12 @@ def select_n(which: Any, /, *cases: Any) -> Any:
     Shapes:
         which: ``[]`` or ``[...]``, bool for two cases, else int32.
         cases: ``[...]``, one shape and dtype -> ``[...]``.
+
+    Example:
+        >>> from plugjax import lax
+        >>> import plugjax.numpy as jnp
+        >>> lax.select_n(jnp.array([0, 2, 1]), jnp.zeros(3), jnp.ones(3), jnp.full(3, 2.0))
+        Array([0., 2., 1.], dtype=float32)
     """
     if not cases:
         raise ValueError("select_n() must have at least one case")
@@ -44,12 +50,26 @@ def select_n(which: Any, /, *cases: Any) -> Any:
 
 
 def select(pred: Any, on_true: Any, on_false: Any, /) -> Any:
-    """Choose elementwise ``on_true`` where ``pred``, else ``on_false``; shapes as of :func:`select_n`."""
+    """Choose elementwise ``on_true`` where ``pred``, else ``on_false``; shapes as of :func:`select_n`.
+
+    Example:
+        >>> from plugjax import lax
+        >>> import plugjax.numpy as jnp
+        >>> lax.select(jnp.array([True, False]), jnp.array([1, 2]), jnp.array([3, 4]))
+        Array([1, 4], dtype=int32)
+    """
     return select_n_p.bind(pred, on_false, on_true)
 
 
 def clamp(min: Any, x: Any, max: Any, /) -> Any:
-    """Elementwise ``x`` moved into the interval; bounds are scalars or have the shape of ``x``."""
+    """Elementwise ``x`` moved into the interval; bounds are scalars or have the shape of ``x``.
+
+    Example:
+        >>> from plugjax import lax
+        >>> import plugjax.numpy as jnp
+        >>> lax.clamp(0, jnp.array([-1, 1, 3]), 2)
+        Array([0, 1, 2], dtype=int32)
+    """
     return clamp_p.bind(min, x, max)
 
 

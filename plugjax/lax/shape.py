@@ -59,6 +59,13 @@ def reshape(operand: Any, new_sizes: Sequence[int], dimensions: Sequence[int] | 
         operand: the array.
         new_sizes: the shape; ``-1`` is left to ``plugjax.numpy.reshape``.
         dimensions: order in which the axes are read, outermost first.
+
+    Example:
+        >>> from plugjax import lax
+        >>> import plugjax.numpy as jnp
+        >>> lax.reshape(jnp.arange(4), (2, 2))
+        Array([[0, 1],
+               [2, 3]], dtype=int32)
     """
     sizes = static_sizes("reshape", new_sizes)
     if dimensions is not None:
@@ -71,7 +78,15 @@ def reshape(operand: Any, new_sizes: Sequence[int], dimensions: Sequence[int] | 
 
 
 def broadcast(operand: Any, sizes: Sequence[int]) -> Any:
-    """``operand`` repeated along new leading axes: ``[...] -> [*sizes, ...]``."""
+    """``operand`` repeated along new leading axes: ``[...] -> [*sizes, ...]``.
+
+    Example:
+        >>> from plugjax import lax
+        >>> import plugjax.numpy as jnp
+        >>> lax.broadcast(jnp.array([1, 2]), (2,))
+        Array([[1, 2],
+               [1, 2]], dtype=int32)
+    """
     new = static_sizes("broadcast", sizes)
     shape = aval_of(operand).shape
     return broadcast_in_dim(operand, (*new, *shape), range(len(new), len(new) + len(shape)))
@@ -89,6 +104,13 @@ def broadcast_in_dim(
         operand: the array.
         shape: shape of the result.
         broadcast_dimensions: for each axis of ``operand``, its place in ``shape``; increasing.
+
+    Example:
+        >>> from plugjax import lax
+        >>> import plugjax.numpy as jnp
+        >>> lax.broadcast_in_dim(jnp.array([1, 2]), (2, 2), (0,))
+        Array([[1, 1],
+               [2, 2]], dtype=int32)
     """
     target = static_sizes("broadcast_in_dim", shape)
     dims = static_ints("broadcast_in_dim", "broadcast_dimensions", broadcast_dimensions)
@@ -102,7 +124,14 @@ def broadcast_in_dim(
 
 
 def broadcast_to_rank(x: Any, rank: int) -> Any:
-    """``x`` with leading axes of size 1, so many that its rank is ``rank``."""
+    """``x`` with leading axes of size 1, so many that its rank is ``rank``.
+
+    Example:
+        >>> from plugjax import lax
+        >>> import plugjax.numpy as jnp
+        >>> lax.broadcast_to_rank(jnp.array([1, 2]), 2)
+        Array([[1, 2]], dtype=int32)
+    """
     missing = rank - aval_of(x).ndim
     if missing < 0:
         raise TypeError(
@@ -112,7 +141,14 @@ def broadcast_to_rank(x: Any, rank: int) -> Any:
 
 
 def iota(dtype: DTypeLike, size: int) -> Any:
-    """``0, 1, ..., size - 1``."""
+    """``0, 1, ..., size - 1``.
+
+    Example:
+        >>> from plugjax import lax
+        >>> import plugjax.numpy as jnp
+        >>> lax.iota(jnp.int32, 3)
+        Array([0, 1, 2], dtype=int32)
+    """
     return broadcasted_iota(dtype, (size,), 0)
 
 
@@ -121,6 +157,13 @@ def broadcasted_iota(dtype: DTypeLike, shape: Sequence[int], dimension: int) -> 
 
     Shapes:
         -> ``shape``, of ``dtype``.
+
+    Example:
+        >>> from plugjax import lax
+        >>> import plugjax.numpy as jnp
+        >>> lax.broadcasted_iota(jnp.int32, (2, 2), 1)
+        Array([[0, 1],
+               [0, 1]], dtype=int32)
     """
     return iota_p.bind(
         dtype=dtypes.canonicalize(dtype),
@@ -130,7 +173,14 @@ def broadcasted_iota(dtype: DTypeLike, shape: Sequence[int], dimension: int) -> 
 
 
 def expand_dims(array: Any, dimensions: Sequence[int]) -> Any:
-    """``array`` with axes of size 1 at ``dimensions`` of the result."""
+    """``array`` with axes of size 1 at ``dimensions`` of the result.
+
+    Example:
+        >>> from plugjax import lax
+        >>> import plugjax.numpy as jnp
+        >>> lax.expand_dims(jnp.ones((2, 3)), (0, 2)).shape
+        (1, 2, 1, 3)
+    """
     aval = aval_of(array)
     if len(set(dimensions)) != len(dimensions):
         raise ValueError(f"repeated axis in lax.expand_dims: {tuple(dimensions)}")
@@ -148,6 +198,12 @@ def squeeze(array: Any, dimensions: Sequence[int]) -> Any:
 
     Raises:
         ValueError: an axis does not exist, or has another size.
+
+    Example:
+        >>> from plugjax import lax
+        >>> import plugjax.numpy as jnp
+        >>> lax.squeeze(jnp.ones((1, 2)), (0,)).shape
+        (2,)
     """
     rank = aval_of(array).ndim
     dims = canonical_axes(tuple(dimensions), rank)
@@ -157,12 +213,27 @@ def squeeze(array: Any, dimensions: Sequence[int]) -> Any:
 
 
 def rev(operand: Any, dimensions: Sequence[int]) -> Any:
-    """``operand`` with the order of elements reversed along ``dimensions``."""
+    """``operand`` with the order of elements reversed along ``dimensions``.
+
+    Example:
+        >>> from plugjax import lax
+        >>> import plugjax.numpy as jnp
+        >>> lax.rev(jnp.array([1, 2, 3]), (0,))
+        Array([3, 2, 1], dtype=int32)
+    """
     return rev_p.bind(operand, dimensions=static_ints("rev", "dimensions", dimensions))
 
 
 def transpose(operand: Any, permutation: Sequence[int] | np.ndarray[Any, Any]) -> Any:
-    """``operand`` with axis ``permutation[i]`` at place ``i``."""
+    """``operand`` with axis ``permutation[i]`` at place ``i``.
+
+    Example:
+        >>> from plugjax import lax
+        >>> import plugjax.numpy as jnp
+        >>> lax.transpose(jnp.array([[1, 2], [3, 4]]), (1, 0))
+        Array([[1, 3],
+               [2, 4]], dtype=int32)
+    """
     order = static_ints("transpose", "permutation", permutation)
     if hasattr(operand, "aval") and order == tuple(range(operand.aval.ndim)):
         return operand
@@ -170,7 +241,14 @@ def transpose(operand: Any, permutation: Sequence[int] | np.ndarray[Any, Any]) -
 
 
 def full(shape: Sequence[int], fill_value: Any, dtype: DTypeLike | None = None) -> Any:
-    """An array of one value; weak if ``dtype`` is not given and the value is a Python scalar."""
+    """An array of one value; weak if ``dtype`` is not given and the value is a Python scalar.
+
+    Example:
+        >>> from plugjax import lax
+        >>> import plugjax.numpy as jnp
+        >>> lax.full((2,), 7)
+        Array([7, 7], dtype=int32, weak_type=True)
+    """
     target = static_sizes("full", shape)
     aval = aval_of(fill_value)
     if aval.shape:
@@ -185,7 +263,14 @@ def full(shape: Sequence[int], fill_value: Any, dtype: DTypeLike | None = None) 
 def full_like(
     x: Any, fill_value: Any, dtype: DTypeLike | None = None, shape: Sequence[int] | None = None
 ) -> Any:
-    """An array of one value, with the shape and dtype of ``x`` where none is given."""
+    """An array of one value, with the shape and dtype of ``x`` where none is given.
+
+    Example:
+        >>> from plugjax import lax
+        >>> import plugjax.numpy as jnp
+        >>> lax.full_like(jnp.arange(2.0), 7)
+        Array([7., 7.], dtype=float32)
+    """
     aval = aval_of(x)
     wanted = aval.dtype if dtype is None else dtypes.canonicalize(dtype)
     weak = dtype is None and aval.weak_type
@@ -193,13 +278,40 @@ def full_like(
     return broadcast(value, aval.shape if shape is None else shape)
 
 
-def zeros_like_array(x: Any) -> Any:
-    """Zeros with the shape and dtype of ``x``."""
-    return full_like(x, 0)
+def empty(shape: int | Sequence[int], dtype: DTypeLike, *, out_sharding: None = None) -> Any:
+    """An array whose values nobody has chosen: here they are zeros.
+
+    Example:
+        >>> from plugjax import lax
+        >>> lax.empty(3, "float32").shape
+        (3,)
+    """
+    sizes = static_sizes("empty", (shape,) if isinstance(shape, int) else shape)
+    return full(sizes, 0, dtype)
+
+
+def shape_as_value(shape: Sequence[int]) -> np.ndarray[Any, Any]:
+    """A shape as an array of integers.
+
+    Example:
+        >>> from plugjax import lax
+        >>> lax.shape_as_value((2, 3))
+        array([2, 3], dtype=int32)
+    """
+    sizes = static_sizes("shape_as_value", shape)
+    fits = all(size <= np.iinfo(np.int32).max for size in sizes)
+    return np.asarray(sizes, np.int32 if fits else np.int64)
 
 
 def collapse(operand: Any, start_dimension: int, stop_dimension: int | None = None) -> Any:
-    """``operand`` with axes ``start_dimension`` up to ``stop_dimension`` merged into one."""
+    """``operand`` with axes ``start_dimension`` up to ``stop_dimension`` merged into one.
+
+    Example:
+        >>> from plugjax import lax
+        >>> import plugjax.numpy as jnp
+        >>> lax.collapse(jnp.ones((2, 3, 4)), 0, 2).shape
+        (6, 4)
+    """
     shape = aval_of(operand).shape
     low, high, _ = np.s_[start_dimension:stop_dimension].indices(len(shape))
     return reshape(operand, (*shape[:low], math.prod(shape[low:high]), *shape[high:]))

@@ -48,6 +48,12 @@ def slice(
         start_indices: first index along each axis.
         limit_indices: end along each axis, exclusive; within the array.
         strides: distance of elements along each axis; ``None`` is 1 everywhere.
+
+    Example:
+        >>> from plugjax import lax
+        >>> import plugjax.numpy as jnp
+        >>> lax.slice(jnp.arange(6), (1,), (6,), (2,))
+        Array([1, 3, 5], dtype=int32)
     """
     steps = None if strides is None else static_ints("slice", "strides", strides)
     if steps is not None and all(step == 1 for step in steps):
@@ -67,7 +73,14 @@ def slice_in_dim(
     stride: int = 1,
     axis: int = 0,
 ) -> Any:
-    """Part of an array along one axis; negative bounds count from the end, ``None`` is an end."""
+    """Part of an array along one axis; negative bounds count from the end, ``None`` is an end.
+
+    Example:
+        >>> from plugjax import lax
+        >>> import plugjax.numpy as jnp
+        >>> lax.slice_in_dim(jnp.arange(6), 1, 3)
+        Array([1, 2], dtype=int32)
+    """
     shape = aval_of(operand).shape
     axis = canonical_axis(axis, len(shape))
     size = shape[axis]
@@ -92,6 +105,12 @@ def index_in_dim(operand: Any, index: int, axis: int = 0, keepdims: bool = True)
 
     Raises:
         IndexError: the index is out of bounds.
+
+    Example:
+        >>> from plugjax import lax
+        >>> import plugjax.numpy as jnp
+        >>> lax.index_in_dim(jnp.array([5, 6, 7]), 1, keepdims=False)
+        Array(6, dtype=int32)
     """
     index, axis = python_operator.index(index), python_operator.index(axis)
     shape = aval_of(operand).shape
@@ -123,6 +142,12 @@ def dynamic_slice(
         slice_sizes: its shape.
         allow_negative_indices: whether negative starts count from the end; a bool, or one for each
             axis.
+
+    Example:
+        >>> from plugjax import lax
+        >>> import plugjax.numpy as jnp
+        >>> lax.dynamic_slice(jnp.array([5, 6, 7]), (1,), (2,))
+        Array([6, 7], dtype=int32)
     """
     sizes = static_sizes("dynamic_slice", slice_sizes)
     starts = _starts("dynamic_slice", aval_of(operand), start_indices, allow_negative_indices)
@@ -137,7 +162,14 @@ def dynamic_slice_in_dim(
     *,
     allow_negative_indices: bool = True,
 ) -> Any:
-    """A window along one axis; see :func:`dynamic_slice`."""
+    """A window along one axis; see :func:`dynamic_slice`.
+
+    Example:
+        >>> from plugjax import lax
+        >>> import plugjax.numpy as jnp
+        >>> lax.dynamic_slice_in_dim(jnp.array([5, 6, 7]), 1, 2)
+        Array([6, 7], dtype=int32)
+    """
     shape = aval_of(operand).shape
     axis = canonical_axis(axis, len(shape))
     sizes = (*shape[:axis], python_operator.index(slice_size), *shape[axis + 1 :])
@@ -157,7 +189,14 @@ def dynamic_index_in_dim(
     *,
     allow_negative_indices: bool = True,
 ) -> Any:
-    """One computed index along an axis, which stays with size 1 if ``keepdims``."""
+    """One computed index along an axis, which stays with size 1 if ``keepdims``.
+
+    Example:
+        >>> from plugjax import lax
+        >>> import plugjax.numpy as jnp
+        >>> lax.dynamic_index_in_dim(jnp.array([5, 6, 7]), 1)
+        Array([6], dtype=int32)
+    """
     axis = canonical_axis(axis, aval_of(operand).ndim)
     found = dynamic_slice_in_dim(
         operand, index, 1, axis, allow_negative_indices=allow_negative_indices
@@ -178,6 +217,12 @@ def dynamic_update_slice(
         operand: ``[...]`` -> the same.
         update: of the same rank, and no larger.
         start_indices: as in :func:`dynamic_slice`.
+
+    Example:
+        >>> from plugjax import lax
+        >>> import plugjax.numpy as jnp
+        >>> lax.dynamic_update_slice(jnp.array([5, 6, 7]), jnp.array([0, 0]), (1,))
+        Array([5, 0, 0], dtype=int32)
     """
     starts = _starts(
         "dynamic_update_slice", aval_of(operand), start_indices, allow_negative_indices
@@ -188,7 +233,14 @@ def dynamic_update_slice(
 def dynamic_update_slice_in_dim(
     operand: Any, update: Any, start_index: Any, axis: int, *, allow_negative_indices: bool = True
 ) -> Any:
-    """``operand`` with a window along one axis replaced."""
+    """``operand`` with a window along one axis replaced.
+
+    Example:
+        >>> from plugjax import lax
+        >>> import plugjax.numpy as jnp
+        >>> lax.dynamic_update_slice_in_dim(jnp.array([5, 6, 7]), jnp.array([0]), 1, 0)
+        Array([5, 0, 7], dtype=int32)
+    """
     rank = aval_of(operand).ndim
     axis = canonical_axis(axis, rank)
     return dynamic_update_slice(
@@ -202,7 +254,14 @@ def dynamic_update_slice_in_dim(
 def dynamic_update_index_in_dim(
     operand: Any, update: Any, index: Any, axis: int, *, allow_negative_indices: bool = True
 ) -> Any:
-    """``operand`` with what is at one index of an axis replaced; ``update`` may lack that axis."""
+    """``operand`` with what is at one index of an axis replaced; ``update`` may lack that axis.
+
+    Example:
+        >>> from plugjax import lax
+        >>> import plugjax.numpy as jnp
+        >>> lax.dynamic_update_index_in_dim(jnp.array([5, 6, 7]), 0, 1, 0)
+        Array([5, 0, 7], dtype=int32)
+    """
     shape = aval_of(operand).shape
     axis = canonical_axis(axis, len(shape))
     sizes = aval_of(update).shape

@@ -43,6 +43,12 @@ def sort(operand: Any, dimension: int = -1, is_stable: bool = True, num_keys: in
     Returns:
         An array, or for a sequence a tuple. nan comes last; -0.0 and 0.0 are equal; complex
         numbers go by real part, then by imaginary part.
+
+    Example:
+        >>> from plugjax import lax
+        >>> import plugjax.numpy as jnp
+        >>> lax.sort(jnp.array([3, 1, 2]))
+        Array([1, 2, 3], dtype=int32)
     """
     several = isinstance(operand, Sequence)
     operands = list(operand) if several else [operand]
@@ -62,7 +68,14 @@ def sort(operand: Any, dimension: int = -1, is_stable: bool = True, num_keys: in
 def sort_key_val(
     keys: Any, values: Any, dimension: int = -1, is_stable: bool = True
 ) -> tuple[Any, Any]:
-    """``keys`` in ascending order along an axis, and ``values`` in the same order."""
+    """``keys`` in ascending order along an axis, and ``values`` in the same order.
+
+    Example:
+        >>> from plugjax import lax
+        >>> import plugjax.numpy as jnp
+        >>> lax.sort_key_val(jnp.array([3, 1, 2]), jnp.array([30, 10, 20]))[1]
+        Array([10, 20, 30], dtype=int32)
+    """
     found = sort((keys, values), dimension, is_stable)
     return found[0], found[1]
 
@@ -72,6 +85,12 @@ def top_k(operand: Any, k: int, *, axis: int = -1) -> list[Any]:
 
     Of equal elements the one with the lower index comes first. A positive nan counts as the
     largest value, a negative one as the least.
+
+    Example:
+        >>> from plugjax import lax
+        >>> import plugjax.numpy as jnp
+        >>> lax.top_k(jnp.array([3, 1, 2]), 2)
+        [Array([3, 2], dtype=int32), Array([0, 2], dtype=int32)]
     """
     rank = aval_of(operand).ndim
     place = canonical_axis(axis, rank)

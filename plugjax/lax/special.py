@@ -32,17 +32,38 @@ _HALF_SQRT_PI = 0.8862269254527580
 
 
 def erf(x: Any, /) -> Any:
-    """Elementwise error function."""
+    """Elementwise error function.
+
+    Example:
+        >>> from plugjax import lax
+        >>> import plugjax.numpy as jnp
+        >>> lax.erf(jnp.array([0.0]))
+        Array([0.], dtype=float32)
+    """
     return erf_p.bind(x)
 
 
 def erfc(x: Any, /) -> Any:
-    """Elementwise complementary error function, ``1 - erf(x)`` without cancellation."""
+    """Elementwise complementary error function, ``1 - erf(x)`` without cancellation.
+
+    Example:
+        >>> from plugjax import lax
+        >>> import plugjax.numpy as jnp
+        >>> lax.erfc(jnp.array([0.0]))
+        Array([1.], dtype=float32)
+    """
     return erfc_p.bind(x)
 
 
 def erf_inv(x: Any, /) -> Any:
-    """Elementwise inverse error function, of values in [-1, 1]."""
+    """Elementwise inverse error function, of values in [-1, 1].
+
+    Example:
+        >>> from plugjax import lax
+        >>> import plugjax.numpy as jnp
+        >>> lax.erf_inv(jnp.array([0.0]))
+        Array([0.], dtype=float32)
+    """
     return erf_inv_p.bind(x)
 
 
@@ -58,7 +79,14 @@ def lgamma(x: Any) -> Any:
 
 
 def digamma(x: Any) -> Any:
-    """Elementwise derivative of :func:`lgamma`; nan at its poles."""
+    """Elementwise derivative of :func:`lgamma`; nan at its poles.
+
+    Example:
+        >>> from plugjax import lax
+        >>> import plugjax.numpy as jnp
+        >>> lax.round(lax.digamma(jnp.array([1.0])) * 100)
+        Array([-58.], dtype=float32)
+    """
     return digamma_p.bind(x)
 
 
@@ -67,12 +95,25 @@ def polygamma(m: Any, x: Any) -> Any:
 
     Raises:
         ValueError: it is differentiated by ``m``.
+
+    Example:
+        >>> from plugjax import lax
+        >>> import plugjax.numpy as jnp
+        >>> lax.round(lax.polygamma(jnp.array([1.0]), jnp.array([1.0])) * 100)
+        Array([164.], dtype=float32)
     """
     return polygamma_p.bind(m, x)
 
 
 def zeta(x: Any, q: Any) -> Any:
-    """Elementwise Hurwitz zeta function: the sum of ``(n + q) ** -x`` over n = 0, 1, 2, ..."""
+    """Elementwise Hurwitz zeta function: the sum of ``(n + q) ** -x`` over n = 0, 1, 2, ...
+
+    Example:
+        >>> from plugjax import lax
+        >>> import plugjax.numpy as jnp
+        >>> lax.round(lax.zeta(jnp.array([2.0]), jnp.array([1.0])) * 100)
+        Array([164.], dtype=float32)
+    """
     return zeta_p.bind(x, q)
 
 

@@ -1,4 +1,7 @@
-"""Trigonometric and hyperbolic primitives, and their inverses. Angles are in radians."""
+"""Trigonometric and hyperbolic primitives, and their inverses. Angles are in radians.
+
+``accuracy`` is checked and changes nothing: see ``lax/accuracy.py``.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ from typing import Any
 
 from plugjax.core.primitive import Primitive
 from plugjax.core.rules import RuleSet
+from plugjax.lax.accuracy import Accuracy, check_accuracy
 from plugjax.lax.arithmetic import add, div, mul, neg, square, sub
 from plugjax.lax.exponential import rsqrt
 from plugjax.lax.families import FLOAT, INEXACT, elementwise, partials, scalar
@@ -33,68 +37,167 @@ for _p in (
 elementwise(rules, atan2_p, accepts=FLOAT)
 
 
-def sin(x: Any, /) -> Any:
-    """Elementwise sine."""
+def sin(x: Any, /, *, accuracy: Accuracy = None) -> Any:
+    """Elementwise sine.
+
+    Example:
+        >>> from plugjax import lax
+        >>> import plugjax.numpy as jnp
+        >>> lax.sin(jnp.array([0.0]))
+        Array([0.], dtype=float32)
+    """
+    if accuracy is not None:
+        check_accuracy(accuracy)
     return sin_p.bind(x)
 
 
-def cos(x: Any, /) -> Any:
-    """Elementwise cosine."""
+def cos(x: Any, /, *, accuracy: Accuracy = None) -> Any:
+    """Elementwise cosine.
+
+    Example:
+        >>> from plugjax import lax
+        >>> import plugjax.numpy as jnp
+        >>> lax.cos(jnp.array([0.0]))
+        Array([1.], dtype=float32)
+    """
+    if accuracy is not None:
+        check_accuracy(accuracy)
     return cos_p.bind(x)
 
 
-def tan(x: Any, /) -> Any:
-    """Elementwise tangent."""
+def tan(x: Any, /, *, accuracy: Accuracy = None) -> Any:
+    """Elementwise tangent.
+
+    Example:
+        >>> from plugjax import lax
+        >>> import plugjax.numpy as jnp
+        >>> lax.tan(jnp.array([0.0]))
+        Array([0.], dtype=float32)
+    """
+    if accuracy is not None:
+        check_accuracy(accuracy)
     return tan_p.bind(x)
 
 
 def asin(x: Any, /) -> Any:
-    """Elementwise inverse sine, in [-pi/2, pi/2]."""
+    """Elementwise inverse sine, in [-pi/2, pi/2].
+
+    Example:
+        >>> from plugjax import lax
+        >>> import plugjax.numpy as jnp
+        >>> lax.asin(jnp.array([0.0]))
+        Array([0.], dtype=float32)
+    """
     return asin_p.bind(x)
 
 
 def acos(x: Any, /) -> Any:
-    """Elementwise inverse cosine, in [0, pi]."""
+    """Elementwise inverse cosine, in [0, pi].
+
+    Example:
+        >>> from plugjax import lax
+        >>> import plugjax.numpy as jnp
+        >>> lax.round(lax.acos(jnp.array([1.0, 0.0])) * 100)
+        Array([  0., 157.], dtype=float32)
+    """
     return acos_p.bind(x)
 
 
 def atan(x: Any, /) -> Any:
-    """Elementwise inverse tangent, in [-pi/2, pi/2]."""
+    """Elementwise inverse tangent, in [-pi/2, pi/2].
+
+    Example:
+        >>> from plugjax import lax
+        >>> import plugjax.numpy as jnp
+        >>> lax.atan(jnp.array([0.0]))
+        Array([0.], dtype=float32)
+    """
     return atan_p.bind(x)
 
 
 def atan2(x: Any, y: Any, /) -> Any:
-    """Elementwise angle of the point ``(y, x)``, in [-pi, pi]: the inverse tangent of ``x / y`` in its quadrant."""
+    """Elementwise angle of the point ``(y, x)``, in [-pi, pi]: the inverse tangent of ``x / y`` in its quadrant.
+
+    Example:
+        >>> from plugjax import lax
+        >>> import plugjax.numpy as jnp
+        >>> lax.atan2(jnp.array([0.0]), jnp.array([1.0]))
+        Array([0.], dtype=float32)
+    """
     return atan2_p.bind(x, y)
 
 
 def sinh(x: Any, /) -> Any:
-    """Elementwise hyperbolic sine."""
+    """Elementwise hyperbolic sine.
+
+    Example:
+        >>> from plugjax import lax
+        >>> import plugjax.numpy as jnp
+        >>> lax.sinh(jnp.array([0.0]))
+        Array([0.], dtype=float32)
+    """
     return sinh_p.bind(x)
 
 
 def cosh(x: Any, /) -> Any:
-    """Elementwise hyperbolic cosine."""
+    """Elementwise hyperbolic cosine.
+
+    Example:
+        >>> from plugjax import lax
+        >>> import plugjax.numpy as jnp
+        >>> lax.cosh(jnp.array([0.0]))
+        Array([1.], dtype=float32)
+    """
     return cosh_p.bind(x)
 
 
-def tanh(x: Any, /) -> Any:
-    """Elementwise hyperbolic tangent."""
+def tanh(x: Any, /, *, accuracy: Accuracy = None) -> Any:
+    """Elementwise hyperbolic tangent.
+
+    Example:
+        >>> from plugjax import lax
+        >>> import plugjax.numpy as jnp
+        >>> lax.tanh(jnp.array([0.0]))
+        Array([0.], dtype=float32)
+    """
+    if accuracy is not None:
+        check_accuracy(accuracy)
     return tanh_p.bind(x)
 
 
 def asinh(x: Any, /) -> Any:
-    """Elementwise inverse hyperbolic sine."""
+    """Elementwise inverse hyperbolic sine.
+
+    Example:
+        >>> from plugjax import lax
+        >>> import plugjax.numpy as jnp
+        >>> lax.asinh(jnp.array([0.0]))
+        Array([0.], dtype=float32)
+    """
     return asinh_p.bind(x)
 
 
 def acosh(x: Any, /) -> Any:
-    """Elementwise inverse hyperbolic cosine, of values not below 1."""
+    """Elementwise inverse hyperbolic cosine, of values not below 1.
+
+    Example:
+        >>> from plugjax import lax
+        >>> import plugjax.numpy as jnp
+        >>> lax.acosh(jnp.array([1.0]))
+        Array([0.], dtype=float32)
+    """
     return acosh_p.bind(x)
 
 
 def atanh(x: Any, /) -> Any:
-    """Elementwise inverse hyperbolic tangent, of values in [-1, 1]."""
+    """Elementwise inverse hyperbolic tangent, of values in [-1, 1].
+
+    Example:
+        >>> from plugjax import lax
+        >>> import plugjax.numpy as jnp
+        >>> lax.atanh(jnp.array([0.0]))
+        Array([0.], dtype=float32)
+    """
     return atanh_p.bind(x)
 
 

@@ -225,7 +225,7 @@ def result_type(*args: Any, return_weak_type_flag: bool = False) -> Any:
 
 
 def promote_types(a: DTypeLike, b: DTypeLike) -> DType:
-    """The dtype that two dtypes promote to.
+    """The dtype that two dtypes promote to; 64-bit ones stay what they are, also where arrays cannot have them.
 
     Example:
         >>> import plugjax.numpy as jnp
@@ -237,8 +237,7 @@ def promote_types(a: DTypeLike, b: DTypeLike) -> DType:
         weak = any(value is kind for kind in _PYTHON[1:])
         return (np.dtype(value) if weak else _as_dtype(value)), weak
 
-    pairs = [wide(a), wide(b)]
-    return dtypes.promote(pairs)[0]
+    return dtypes.promote_wide([wide(a), wide(b)])
 
 
 _KINDS: dict[type, Any] = {

@@ -144,7 +144,7 @@ def _quantile(
         if np.ndim(q) == 0 or np.ndim(a) == 0
         else (to_inexact(who, a), to_inexact(who, q))
     )
-    q = converted(q, x.dtype)
+    q = converted(as_operand(who, q), x.dtype)
     if q.ndim > 1:
         raise ValueError(f"q must be have rank <= 1, got shape {q.shape}")
     axes = reduced_axes(axis, x.ndim)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import numpy as np
+
+from plugjax.core.aval import ShapedArray
 from plugjax.core.rules import RuleSet, lowering
 from plugjax.core.vocabulary import add_any_p, mul_p
 from plugjax.lax import arithmetic as lax
 from plugjax.stablehlo import mlir
 from plugjax.stablehlo.comparison import compare
 from plugjax.stablehlo.context import EqnContext
-from plugjax.stablehlo.elementwise import define_elementwise, elementwise
+from plugjax.stablehlo.conversion import convert
+from plugjax.stablehlo.elementwise import define_elementwise, elementwise, stretched
 from plugjax.stablehlo.mlir import Value
 
 rules = RuleSet(__name__)
@@ -57,6 +61,52 @@ def _sign(ctx: EqnContext, x: Value) -> Value:
         return mlir.value("stablehlo.sign", aval, [x])
     zero, one = ctx.constant(0, aval), ctx.constant(1, aval)
     return mlir.value("stablehlo.select", aval, [compare("EQ", aval, x, zero), zero, one])
+
+
+@rules.define(lowering, lax.mulhi_p)
+def _mulhi(ctx: EqnContext, x: Value, y: Value) -> Value:
+    (out,) = ctx.avals_out
+    x, y = stretched(ctx, (x, y))
+    bits = int(out.dtype.name.lstrip("uint"))
+    unsigned = out.dtype.name.startswith("u")
+    if bits == 64:
+        return _mulhi64(ctx, x, y, out)
+    wide = ShapedArray(out.shape, np.dtype(np.uint64 if unsigned else np.int64))
+    product = mlir.value("stablehlo.multiply", wide, [convert(v, out, wide.dtype) for v in (x, y)])
+    shift = "stablehlo.shift_right_logical" if unsigned else "stablehlo.shift_right_arithmetic"
+    return convert(mlir.value(shift, wide, [product, ctx.constant(bits, wide)]), wide, out.dtype)
+
+
+def _mulhi64(ctx: EqnContext, x: Value, y: Value, out: ShapedArray) -> Value:
+    """Four products of halves, which fit; sums of what they have between the words carry."""
+    word = ShapedArray(out.shape, np.dtype(np.uint64))
+    mask, half = ctx.constant(0xFFFFFFFF, word), ctx.constant(32, word)
+
+    def op(name: str, *operands: Value, aval: ShapedArray = word) -> Value:
+        return mlir.value(f"stablehlo.{name}", aval, operands)
+
+    def low(v: Value) -> Value:
+        return op("and", v, mask)
+
+    def high(v: Value) -> Value:
+        return op("shift_right_logical", v, half)
+
+    a, b = (v if out == word else op("bitcast_convert", v) for v in (x, y))
+    across = op("multiply", high(a), low(b))
+    other = op("multiply", low(a), high(b))
+    carry = op("add", op("add", low(across), low(other)), high(op("multiply", low(a), low(b))))
+    upper = op("multiply", high(a), high(b))
+    for part in (across, other, carry):
+        upper = op("add", upper, high(part))
+    if out == word:
+        return upper
+    # Of signed factors, the unsigned product has each too often where the other is negative.
+    upper = op("bitcast_convert", upper, aval=out)
+    sign = ctx.constant(63, out)
+    for a, b in ((x, y), (y, x)):
+        negative = op("shift_right_arithmetic", a, sign, aval=out)
+        upper = op("subtract", upper, op("and", negative, b, aval=out), aval=out)
+    return upper
 
 
 @rules.define(lowering, lax.integer_pow_p)

@@ -59,11 +59,11 @@ def _compare_type(dtype: DType, total_order: bool) -> str:
     return "SIGNED" if dtype.name.startswith("int") else "UNSIGNED"
 
 
-def _comparison(direction: str) -> Callable[..., Value]:
+def _comparison(direction: str, total_order: bool = False) -> Callable[..., Value]:
     def rule(ctx: EqnContext, x: Value, y: Value) -> Value:
         x, y = stretched(ctx, (x, y))
-        aval = ctx.avals_in[0]
-        return compare(direction, ShapedArray(ctx.avals_out[0].shape, aval.dtype), x, y)
+        aval = ShapedArray(ctx.avals_out[0].shape, ctx.avals_in[0].dtype)
+        return compare(direction, aval, x, y, total_order=total_order)
 
     return rule
 
@@ -77,3 +77,6 @@ for _p, _direction in (
     (lax.lt_p, "LT"),
 ):
     rules.define(lowering, _p)(_comparison(_direction))
+
+for _p, _direction in ((lax.eq_to_p, "EQ"), (lax.le_to_p, "LE"), (lax.lt_to_p, "LT")):
+    rules.define(lowering, _p)(_comparison(_direction, total_order=True))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -29,10 +30,11 @@ class ModuleContext:
 
     Attributes:
         platform: whose lowering rules are used.
-        device_kind: the kind of the platform's device that it is for, if that is known.
+        device_kind: the hardware of the platform's device that it is for, if that is known.
         module: the ``ir.Module``.
         host_calls: what the module calls in Python, in the order of their indices.
         locations: whether operations are given the user's lines.
+        numbers: gives integers that the module has not had yet.
         path: names of the functions around what is being written, outermost first.
     """
 
@@ -44,6 +46,7 @@ class ModuleContext:
         "host_calls",
         "locations",
         "module",
+        "numbers",
         "path",
         "platform",
         "rules",
@@ -60,6 +63,7 @@ class ModuleContext:
         self.platform = platform
         self.device_kind = device_kind
         self.locations = False
+        self.numbers = itertools.count(1)
         self.path: tuple[str, ...] = ()
         self.emit_host_call = emit_host_call
         self.host_calls: list[HostCall] = []

@@ -6,7 +6,7 @@ repeats, are functions.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ from plugjax.core.dtypes import INT32
 from plugjax.core.jaxpr import ClosedJaxpr, Literal
 from plugjax.core.rules import RuleSet, lowering
 from plugjax.core.transforms.call import jit_p
-from plugjax.lax.control_flow import cond_p, scan_p, while_p
+from plugjax.lax.control_flow import cond_p, platform_branch, scan_p, while_p
 from plugjax.stablehlo import mlir
 from plugjax.stablehlo.comparison import compare
 from plugjax.stablehlo.context import EqnContext
@@ -34,8 +34,16 @@ def _jit(ctx: EqnContext, *operands: Value, jaxpr: ClosedJaxpr, name: str) -> li
 
 @rules.define(lowering, cond_p)
 def _cond(
-    ctx: EqnContext, index: Value, *operands: Value, branches: tuple[ClosedJaxpr, ...]
+    ctx: EqnContext,
+    index: Value,
+    *operands: Value,
+    branches: tuple[ClosedJaxpr, ...],
+    branches_platforms: Any = None,
 ) -> list[Value]:
+    if branches_platforms is not None:
+        hardware = ctx.module.device_kind or "cpu"
+        chosen = platform_branch(branches_platforms, ctx.platform, hardware)
+        return ctx.inline(branches[chosen], operands)
     known = ctx.eqn.invars[0]
     if isinstance(known, Literal):
         # IREE 3.13 loses results of a branch that a constant chooses, if another one calls Python.
@@ -57,6 +65,21 @@ def _while(
     cond_nconsts: int,
     body_nconsts: int,
 ) -> list[Value]:
+    return write_while_loop(
+        ctx, operands, cond_jaxpr, body_jaxpr, cond_nconsts, body_nconsts, lambda new, old: new
+    )
+
+
+def write_while_loop(
+    ctx: EqnContext,
+    operands: Sequence[Value],
+    cond_jaxpr: ClosedJaxpr,
+    body_jaxpr: ClosedJaxpr,
+    cond_nconsts: int,
+    body_nconsts: int,
+    finish: Callable[[list[Value], Sequence[Value]], list[Value]],
+) -> list[Value]:
+    """The loop, with ``finish(new, old)`` of the carry at the end of its body."""
     split = cond_nconsts + body_nconsts
     types = [mlir.type_of(aval) for aval in ctx.avals_in]
 
@@ -64,7 +87,8 @@ def _while(
         return ctx.inline(cond_jaxpr, [*args[:cond_nconsts], *args[split:]])
 
     def body(*args: Value) -> list[Value]:
-        return [*args[:split], *ctx.inline(body_jaxpr, args[cond_nconsts:])]
+        new = ctx.inline(body_jaxpr, args[cond_nconsts:])
+        return [*args[:split], *finish(new, args[split:])]
 
     return list(_write_while(types, operands, condition, body)[split:])
 

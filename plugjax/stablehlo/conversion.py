@@ -41,6 +41,17 @@ def _bitcast(ctx: EqnContext, x: Value, *, new_dtype: DType) -> Value:
     return mlir.value("stablehlo.bitcast_convert", ctx.avals_out[0], [x])
 
 
-@rules.define(lowering, stop_gradient_p, lax.copy_p)
+@rules.define(lowering, lax.reduce_precision_p)
+def _reduce_precision(
+    ctx: EqnContext, x: Value, *, exponent_bits: int, mantissa_bits: int
+) -> Value:
+    attributes = {
+        "exponent_bits": mlir.attribute(f"{exponent_bits} : i32"),
+        "mantissa_bits": mlir.attribute(f"{mantissa_bits} : i32"),
+    }
+    return mlir.value("stablehlo.reduce_precision", ctx.avals_out[0], [x], attributes)
+
+
+@rules.define(lowering, stop_gradient_p, lax.copy_p, lax.stage_p)
 def _identity(ctx: EqnContext, x: Value) -> Value:
     return x

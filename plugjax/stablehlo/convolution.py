@@ -10,7 +10,7 @@ import numpy as np
 from plugjax.core.aval import ShapedArray
 from plugjax.core.rules import RuleSet, lowering
 from plugjax.lax.convolution import conv_general_dilated_p
-from plugjax.lax.dot import CanonicalPrecision
+from plugjax.lax.dot import PrecisionPair
 from plugjax.stablehlo import mlir
 from plugjax.stablehlo.complex import real_aval
 from plugjax.stablehlo.context import EqnContext
@@ -62,7 +62,7 @@ def _real_convolution(
     dimension_numbers: Any,
     feature_group_count: int,
     batch_group_count: int,
-    precision: CanonicalPrecision,
+    precision: PrecisionPair,
 ) -> Value:
     attributes = {
         "window_strides": mlir.i64s(window_strides),

@@ -52,6 +52,27 @@ def _split(ctx: EqnContext, x: Value, *, sizes: tuple[int, ...], axis: int) -> l
     return parts
 
 
+@rules.define(lowering, lax.stack_p)
+def _stack(ctx: EqnContext, *operands: Value, axis: int) -> Value:
+    (out,) = ctx.avals_out
+    row = out.update(shape=(*out.shape[:axis], 1, *out.shape[axis + 1 :]))
+    rows = [mlir.value("stablehlo.reshape", row, [x]) for x in operands]
+    return mlir.value("stablehlo.concatenate", out, rows, {"dimension": mlir.i64(axis)})
+
+
+@rules.define(lowering, lax.unstack_p)
+def _unstack(ctx: EqnContext, x: Value, *, axis: int) -> list[Value]:
+    (aval,) = ctx.avals_in
+    row = aval.update(shape=(*aval.shape[:axis], 1, *aval.shape[axis + 1 :]))
+    parts = []
+    for place, out in enumerate(ctx.avals_out):
+        start, limit = [0] * aval.ndim, list(aval.shape)
+        start[axis], limit[axis] = place, place + 1
+        part = mlir.static_slice(x, row, start, limit)
+        parts.append(mlir.value("stablehlo.reshape", out, [part]))
+    return parts
+
+
 @rules.define(lowering, lax.slice_p)
 def _slice(
     ctx: EqnContext,

@@ -64,7 +64,7 @@ def lower_module(
         emit_host_call: writes the backend's call to Python; without it, primitives without a
             lowering are errors.
         donated: indices of arguments whose memory the results may use.
-        device_kind: the kind of the platform's device, for rules that differ between them.
+        device_kind: the hardware of the platform's device, for rules that differ between them.
         locations: whether operations know the user's lines and scopes. Modules of equal programs then differ.
 
     Raises:

@@ -63,6 +63,8 @@ class Session:
         for dialect in (stablehlo, chlo, sdy):
             dialect.register_dialect(self.context)
         _ = self.context.dialects["func"]  # loads it
+        # Backends have operations of their own.
+        self.context.allow_unregistered_dialects = True
         # A module is built by one thread; a pool of threads per context would only wait.
         self.context.enable_multithreading(False)
         self.location = ir.Location.unknown(self.context)
@@ -299,6 +301,16 @@ def pairs(numbers: Sequence[Sequence[int]]) -> Attribute:
 def boolean(flag: bool) -> Attribute:
     """A boolean attribute."""
     return attribute("true" if flag else "false")
+
+
+def floating(number: float) -> Attribute:
+    """A 64-bit floating attribute."""
+    return ir.FloatAttr.get_f64(number)
+
+
+def type_attribute(dtype: DType) -> Attribute:
+    """An element type as an attribute."""
+    return ir.TypeAttr.get(element_type(dtype))
 
 
 def string(text: str) -> Attribute:

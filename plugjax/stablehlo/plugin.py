@@ -10,9 +10,9 @@ from plugjax.core.rules import LazyRules, RuleSet
 plugjax_plugin = PluginInfo("stablehlo", provides=("lowering of the lax primitives to StableHLO",))
 
 _FAMILIES = (
-    "arithmetic", "barrier", "callback", "comparison", "complex", "control_flow", "conversion", "convolution", "dot", "exponential", "fft",
-    "gather_scatter", "joining", "linalg", "ordering", "random", "reduction", "selection", "shape", "slicing", "sorting",
-    "special", "trigonometric", "windowed",
+    "arithmetic", "barrier", "broadcasting", "callback", "comparison", "complex", "composite", "control_flow", "conversion", "convolution", "dce_sink", "dot", "exponential", "fft",
+    "gather_scatter", "joining", "linalg", "ordering", "random", "random_generators", "reduction", "selection", "shape", "slicing", "sorting",
+    "special", "tokens", "trigonometric", "windowed",
 )  # fmt: skip
 
 

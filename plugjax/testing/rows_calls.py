@@ -1,4 +1,4 @@
-"""Rows of calls with rules of the user's own, and of the identities that compilers and policies see."""
+"""Rows of calls with rules of the user's own, and of what compilers and policies see: identities, composites, tokens."""
 
 from __future__ import annotations
 
@@ -8,11 +8,15 @@ from typing import Any
 import numpy as np
 
 import plugjax
+from plugjax import lax
+from plugjax.core.array import default_placement
 from plugjax.core.transforms.checkpoint import checkpoint_p
 from plugjax.core.transforms.custom_jvp import custom_jvp_call_p
 from plugjax.core.transforms.custom_vjp import custom_lin_p, custom_vjp_call_p
 from plugjax.core.transforms.custom_vmap import custom_vmap, custom_vmap_call_p
+from plugjax.core.transforms.linear_call import linear_call, linear_call_p
 from plugjax.lax.barrier import name_p, optimization_barrier_p
+from plugjax.lax.composite import composite_p
 from plugjax.testing.row import Op, in_float64, real
 
 _ELSEWHERE = "JAX has it outside of jax.lax; tests/core/test_custom_derivatives.py compares"
@@ -54,6 +58,20 @@ def _with_vmap(lax: Any, x: Any, y: Any) -> Any:
     return f(x, y)
 
 
+def _composed(lax: Any, x: Any) -> Any:
+    return lax.composite(lambda x, limit: lax.sin(x), "plugjax.testing.sine")(x, limit=2.0)
+
+
+def _ordered(lax: Any, x: Any) -> Any:
+    lax.after_all(lax.create_token(), lax.create_token())
+    return x
+
+
+def _sunk(lax: Any, x: Any) -> Any:
+    lax.dce_sink(x)
+    return x
+
+
 _SINE = in_float64(lambda x, y: np.sin(x) * y)
 _TWO = ((3,), (3,))
 
@@ -67,6 +85,9 @@ CALLS: Sequence[Op] = (
        real(-1, 1, *_TWO, (3,)), rtol=1e-5, without_jax=_ELSEWHERE),
     Op("custom_vmap_call", custom_vmap_call_p, _with_vmap, _SINE, real(-1, 1, *_TWO), 2, rtol=1e-5,
        without_jax=_ELSEWHERE),
+    Op("linear_call", linear_call_p,
+       lambda _, x: linear_call(lambda r, y: y * r, lambda r, z: z * r, 3.0, x), lambda x: 3 * x,
+       real(-1, 1, (3,)), 2, without_jax=_ELSEWHERE),
     Op("checkpoint", checkpoint_p,
        lambda lax, x, y: plugjax.checkpoint(lambda a, b: lax.sin(lax.sin(a)) * b)(x, y),
        in_float64(lambda x, y: np.sin(np.sin(x)) * y), real(-1, 1, *_TWO), 2, rtol=1e-5,
@@ -74,6 +95,17 @@ CALLS: Sequence[Op] = (
     Op("optimization_barrier", optimization_barrier_p,
        lambda lax, x, y: lax.optimization_barrier((x, y)), lambda x, y: [x, y],
        real(-1, 1, (3,), (2, 2)), 2),
+    Op("composite", composite_p, _composed, in_float64(np.sin), real(-1, 1, (3,)), 2, rtol=1e-5),
+    Op("sharding_constraint", lax.sharding_constraint_p,
+       lambda lax, x: lax.with_sharding_constraint(x, default_placement().sharding),
+       lambda x: x, real(-1, 1), 2, without_jax="JAX's devices are others"),
+    Op("device_put", lax.device_put_p,
+       lambda _, x: lax.device_put_p.bind(x, devices=(default_placement().device,)), lambda x: x,
+       real(-1, 1), 2, without_jax="JAX's devices are others"),
+    Op("create_token", lax.create_token_p, lambda lax, x: (lax.create_token(), x)[1], lambda x: x,
+       real(-1, 1), 2),
+    Op("after_all", lax.after_all_p, _ordered, lambda x: x, real(-1, 1), 2),
+    Op("dce_sink", lax.dce_sink_p, _sunk, lambda x: x, real(-1, 1), 2),
     Op("name", name_p, lambda _, x: name_p.bind(x, name="x"), lambda x: x, real(-1, 1), 2,
        without_jax="JAX has it outside of jax.lax"),
 )  # fmt: skip

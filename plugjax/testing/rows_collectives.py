@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -33,6 +34,24 @@ def _everywhere(reduce: Callable[..., Any]) -> Callable[[Any], Any]:
     return lambda x: np.broadcast_to(reduce(x, axis=0), x.shape)
 
 
+_SLOTS = (np.array([[0, 2], [1, 0]]), np.array([[2, 1], [2, 1]]), np.array([[0, 3], [2, 1]]))
+
+
+def _exchange(lax: Any, x: Any, y: Any) -> Any:
+    starts, sizes, places = _SLOTS
+    exchange = vmap(partial(lax.ragged_all_to_all, axis_name="i"), axis_name="i")
+    return exchange(x, y, starts, sizes, places, sizes.T)
+
+
+def _exchanged(x: Any, y: Any) -> Any:
+    """Slices of rows, one after the other."""
+    y = y.copy()
+    for source, target in np.ndindex(2, 2):
+        start, size, place = (v[source, target] for v in _SLOTS)
+        y[target, place : place + size] = x[source, start : start + size]
+    return y
+
+
 COLLECTIVES: Sequence[Op] = (
     _row(lax.psum_p, lambda lax, y: lax.psum(y, "i"), _everywhere(np.sum)),
     _row(lax.pmax_p, lambda lax, y: lax.pmax(y, "i"), _everywhere(np.max)),
@@ -45,6 +64,8 @@ COLLECTIVES: Sequence[Op] = (
          lambda x: x.sum(0).reshape(3, 2)),
     _row(lax.all_to_all_p, lambda lax, y: lax.all_to_all(y, "i", 0, 0, tiled=True),
          lambda x: x.reshape(3, 3, 2).swapaxes(0, 1).reshape(3, 6)),
+    Op("ragged_all_to_all", lax.ragged_all_to_all_p, _exchange, _exchanged,
+       real(-2, 2, (2, 3, 2), (2, 4, 2)), 2, without_jax="JAX on processors has none"),
     _row(lax.axis_index_p, lambda lax, y: y * lax.axis_index("i"),
          lambda x: x * np.arange(3)[:, None]),
 )  # fmt: skip

@@ -44,6 +44,24 @@ def unary(
     return Op(primitive.name, primitive, call, oracle, sample, order, rtol=rtol)
 
 
+def _order(x: Any) -> Any:
+    """Places in the total order: as of the bits of numbers, which negative ones have turned around."""
+    bits = x.view(np.int32)
+    return np.where(bits < 0, bits ^ np.int32(0x7FFFFFFF), bits)
+
+
+def _total(primitive: Primitive, compare: Callable[..., Any]) -> Op:
+    """A comparison in the total order of floating numbers."""
+    values = np.array([-np.nan, -np.inf, -1, -0.0, 0.0, 1, np.inf, np.nan], np.float32)
+    return Op(
+        primitive.name,
+        primitive,
+        lambda lax, x, y: getattr(lax, f"{primitive.name}_p").bind(x, y),
+        lambda x, y: compare(_order(x), _order(y)),
+        lambda rng: (rng.choice(values, (4, 5)), rng.choice(values, (4, 5))),
+    )
+
+
 ELEMENTWISE: Sequence[Op] = (
     unary(lax.neg_p, "neg", np.negative, real(-2, 2)),
     unary(lax.abs_p, "abs", np.abs, real(0.5, 2), 1),
@@ -101,6 +119,11 @@ ELEMENTWISE: Sequence[Op] = (
     Op("pow", lax.pow_p, "pow", in_float64(np.power), real(0.5, 2, *_PAIR), 2, rtol=1e-5),
     Op("max", lax.max_p, "max", np.maximum, real(-2, 2, *_PAIR), 1),
     Op("min", lax.min_p, "min", np.minimum, real(-2, 2, *_PAIR), 1),
+    Op("mulhi", lax.mulhi_p, "mulhi", lambda x, y: (x.astype(np.int64) * y >> 32).astype(np.int32),
+       integers(-(2**31), 2**31, *_PAIR)),
+    Op("mulhi of bytes", lax.mulhi_p, "mulhi",
+       lambda x, y: (x.astype(np.int64) * y >> 8).astype(np.uint8),
+       integers(0, 256, *_PAIR, dtype=np.uint8)),
     Op("nextafter", lax.nextafter_p, "nextafter", np.nextafter, real(-2, 2, *_PAIR), rtol=0),
     Op("eq", lax.eq_p, "eq", np.equal, integers(0, 3, *_PAIR)),
     Op("ne", lax.ne_p, "ne", np.not_equal, integers(0, 3, *_PAIR)),
@@ -108,6 +131,9 @@ ELEMENTWISE: Sequence[Op] = (
     Op("le", lax.le_p, "le", np.less_equal, integers(0, 3, *_PAIR)),
     Op("gt", lax.gt_p, "gt", np.greater, real(-2, 2, *_PAIR)),
     Op("ge", lax.ge_p, "ge", np.greater_equal, integers(0, 3, *_PAIR, dtype=np.uint8)),
+    _total(lax.eq_to_p, np.equal),
+    _total(lax.lt_to_p, np.less),
+    _total(lax.le_to_p, np.less_equal),
     unary(lax.is_finite_p, "is_finite", np.isfinite,
        lambda rng: (np.array([1, np.inf, np.nan], np.float32),), 0),
     unary(lax.not_p, "bitwise_not", np.bitwise_not, integers(-9, 9), 0),
@@ -161,4 +187,7 @@ ELEMENTWISE: Sequence[Op] = (
        real(-2, 2), rtol=0),
     unary(stop_gradient_p, "stop_gradient", lambda x: x, real(-2, 2), 0),
     unary(lax.copy_p, lambda lax, x: lax.copy_p.bind(x), lambda x: x, real(-2, 2)),
+    unary(lax.stage_p, "stage", lambda x: x, real(-2, 2)),
+    unary(lax.reduce_precision_p, lambda lax, x: lax.reduce_precision(x, 5, 10),
+       lambda x: x.astype(np.float16).astype(x.dtype), real(-2, 2), 0, rtol=0),
 )  # fmt: skip

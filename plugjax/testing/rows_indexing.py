@@ -97,7 +97,7 @@ INDEXING: Sequence[Op] = (
        both(real(0.5, 2, (5, 3)), distinct(5, 4), real(0.5, 2, (4, 3))), mode="clip"),
     _scatter("scatter_add", np.add, _REPEATED, primitive=lax.scatter_add_p),
     _scatter("scatter_add clip", np.add, _REPEATED, mode="clip", primitive=lax.scatter_add_p),
-    _scatter("scatter_sub", np.subtract, _REPEATED, primitive=lax.scatter_add_p),
+    _scatter("scatter_sub", np.subtract, _REPEATED, primitive=lax.scatter_sub_p),
     _scatter("scatter_mul", np.multiply, _UNIQUE, unique=True),
     _scatter("scatter_mul repeated", np.multiply, _REPEATED, wrt=(0,)),
     _scatter("scatter_min", np.minimum, _REPEATED, 1),

@@ -67,6 +67,10 @@ def _grown(x: Any) -> Any:
     return x
 
 
+def _by_platform(lax: Any, x: Any) -> Any:
+    return lax.platform_dependent(x, cpu=lambda x: lax.sin(x), default=lambda x: lax.cos(x))
+
+
 CONTROL_FLOW: Sequence[Op] = (
     Op("cond", lax.cond_p,
        lambda lax, p, x: lax.cond(p > 0, lambda a: lax.sin(a), lambda a: a * a * a, x),
@@ -76,6 +80,8 @@ CONTROL_FLOW: Sequence[Op] = (
        lambda lax, i, x: lax.switch(i, (lax.sin, lambda a: a * 5, lax.cos), x),
        in_float64(lambda i, x: (np.sin, lambda a: a * 5, np.cos)[np.clip(i, 0, 2)](x)),
        both(integers(-1, 4, ()), real(-1, 1, (3,))), 2, rtol=1e-5),
+    Op("cond by platform", lax.cond_p, lambda lax, x: plugjax.jit(lambda x: _by_platform(lax, x))(x),
+       in_float64(np.sin), real(-1, 1), 2, rtol=1e-5, without_jax="jit is no function of jax.lax"),
     Op("while", lax.while_p, _while, in_float64(_loop), both(integers(1, 5, ()), real(-1, 1, (3,))),
        2, rtol=1e-5, reverse=False),
     Op("while by value", lax.while_p, _growing, in_float64(_grown), real(0.5, 9, ()), 2, rtol=1e-5,
@@ -160,7 +166,21 @@ def _gamma_samples(words: Any, a: Any) -> Any:
     return np.reshape(found, a.shape).astype(np.float32)
 
 
+def _bit_blocks(state: Any, count: int) -> list[Any]:
+    """Threefry of consecutive counters, and the key after them; the counter's low word does not overflow."""
+    key, counter = (state[0], state[1]), state[2:]
+    low = counter[0] + np.arange(count, dtype=np.uint32)
+    bits = np.stack(threefry(key, low, np.full_like(low, counter[1])))
+    return [np.array([*key, counter[0] + count, counter[1]], np.uint32), bits]
+
+
 RANDOM: Sequence[Op] = (
+    Op("rng_bit_generator", lax.rng_bit_generator_p,
+       lambda lax, state: lax.rng_bit_generator(
+           state, (2, 5), algorithm=lax.RandomAlgorithm.RNG_THREE_FRY),
+       lambda state: _bit_blocks(state, 5), integers(0, 2**31, (4,), dtype=np.uint32), batch=()),
+    Op("rng_uniform", lax.rng_uniform_p, lambda lax, a, b: lax.rng_uniform(a, b, (3,)),
+       lambda a, b: np.full(3, a), lambda rng: (np.int32(3), np.int32(4))),
     Op("threefry2x32", threefry2x32_p, lambda _, *xs: threefry2x32(*xs),
        lambda a, b, c, d: threefry((a, b), c, d), _words(*_WORDS), without_jax=_STREAMS),
     Op("multiply_add", multiply_add_p, lambda _, *xs: multiply_add(*xs),

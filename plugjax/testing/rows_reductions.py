@@ -10,7 +10,9 @@ import numpy as np
 
 from plugjax import lax
 from plugjax.core.vocabulary import reduce_sum_p
-from plugjax.testing.row import Op, Sampler, booleans, in_float64, integers, real
+from plugjax.lax.ragged import ragged_dot_general_p
+from plugjax.lax.scaled_dot import scaled_dot_p
+from plugjax.testing.row import Op, Sampler, booleans, both, in_float64, integers, real
 
 
 def _dot(
@@ -62,6 +64,25 @@ def _extreme_index(name: str) -> Callable[..., Any]:
     return lambda lax, x: getattr(lax, name)(x, 1, np.int32)
 
 
+def _ragged(x: Any, y: Any, sizes: Any) -> Any:
+    """Rows of group after group times the group's matrix."""
+    found = np.zeros((len(x), y.shape[2]))
+    ends = np.cumsum(sizes)
+    for matrix, end, size in zip(y, ends, sizes, strict=True):
+        found[end - size : end] = x[end - size : end] @ matrix
+    return found
+
+
+def _scaled_dot(lax: Any, x: Any, y: Any, s: Any) -> Any:
+    scale = lax.bitcast_convert_type(s, ml_dtypes.float8_e8m0fnu)
+    return lax.scaled_dot(x, y, lhs_scale=scale, preferred_element_type=np.float32)
+
+
+def _small(rng: np.random.Generator) -> tuple[Any, ...]:
+    x, y = (rng.integers(-8, 9, s).astype(ml_dtypes.float8_e4m3fn) for s in ((3, 8), (8, 4)))
+    return x, y, rng.integers(124, 131, (3, 2)).astype(np.uint8)
+
+
 REDUCTIONS: Sequence[Op] = (
     Op("reduce_sum", reduce_sum_p, _over("reduce_sum", (0,)), lambda x: x.sum(0), real(-2, 2), 2,
        rtol=1e-5),
@@ -94,6 +115,12 @@ REDUCTIONS: Sequence[Op] = (
     *_cumulative("cummax", np.maximum, 1),
     *_cumulative("cummin", np.minimum, 1),
     *_cumulative("cumlogsumexp", np.logaddexp, 2),
+    Op("ragged_dot", ragged_dot_general_p, "ragged_dot", _ragged,
+       both(real(-1, 1, (5, 3), (2, 3, 4)), lambda rng: (np.array([3, 1], np.int32),)), 2,
+       rtol=1e-5),
+    Op("scaled_dot", scaled_dot_p, _scaled_dot,
+       lambda x, y, s: (x.astype(float) * np.repeat(2.0 ** (s - 127.0), 4, 1)) @ y.astype(float),
+       _small),
     _dot("dot_general", "ij,jk->ik", (((1,), (0,)), ((), ())), (3, 4), (4, 2)),
     _dot("dot_general of vectors", "i,i->", (((0,), (0,)), ((), ())), (4,), (4,)),
     _dot("dot_general outer", "i,jk->ijk", (((), ()), ((), ())), (3,), (2, 4)),

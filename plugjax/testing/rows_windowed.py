@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 
+import plugjax
 from plugjax import lax
+from plugjax.core.array import aval_of
 from plugjax.testing.row import Op, complexes, in_float64, integers, real
 
 
@@ -76,6 +78,46 @@ def _multiplied(lax: Any, x: Any) -> Any:
     return lax.reduce_window(x, 1.0, lambda a, b: a * b, (2, 3), (1, 2), "VALID")
 
 
+def _places(x: Any) -> Any:
+    """The place of the greatest element of each box of 2 by 2, at strides 1 and 2, without padding."""
+    places = np.arange(x.size).reshape(x.shape)
+    boxes = [
+        np.lib.stride_tricks.sliding_window_view(v, (2, 2))[:, ::2].reshape(-1, 4)
+        for v in (x, places)
+    ]
+    return np.take_along_axis(boxes[1], boxes[0].argmax(1)[:, None], 1)
+
+
+def _written(source: Any, x: Any) -> Any:
+    y = np.zeros_like(x)
+    np.add.at(y.reshape(-1), _places(x)[:, 0], source.reshape(-1))
+    return y
+
+
+def _selected(lax: Any, dot: Any, x: Any) -> Any:
+    ones = (1, 1)
+    return lax.select_and_gather_add_p.bind(
+        dot, x, select_prim=lax.ge_p, window_dimensions=(2, 2), window_strides=(1, 2),
+        padding=((0, 0), (0, 0)), base_dilation=ones, window_dilation=ones,
+    )  # fmt: skip
+
+
+def _scattered(lax: Any, source: Any, x: Any) -> Any:
+    return lax.select_and_scatter_add_p.bind(
+        source, x, select_prim=lax.ge_p, window_dimensions=(2, 2), window_strides=(1, 2),
+        padding=((0, 0), (0, 0)),
+    )  # fmt: skip
+
+
+def _scattered_by(lax: Any, source: Any, x: Any) -> Any:
+    zero = np.zeros((), aval_of(x).dtype)[()]
+    return lax.select_and_scatter_p.bind(
+        x, source, zero, select_jaxpr=plugjax.make_jaxpr(lax.ge)(zero, zero),
+        scatter_jaxpr=plugjax.make_jaxpr(lax.add)(zero, zero), window_dimensions=(2, 2),
+        window_strides=(1, 2), padding=((0, 0), (0, 0)),
+    )  # fmt: skip
+
+
 _NHWC = ("NHWC", "HWIO", "NHWC")
 
 WINDOWED: Sequence[Op] = (
@@ -88,6 +130,14 @@ WINDOWED: Sequence[Op] = (
     Op("reduce_window", lax.reduce_window_p, _multiplied,
        in_float64(lambda x: boxed(x, np.multiply, 1, ((0, 0), (0, 0)), *_BOX[1:])),
        real(0.5, 2, (4, 5)), 2, rtol=1e-5),
+    Op("select_and_gather_add", lax.select_and_gather_add_p, _selected,
+       lambda dot, x: dot.reshape(-1)[_places(x)].reshape(3, 2), real(-2, 2, (4, 5), (4, 5)), 2,
+       wrt=(0,)),
+    Op("select_and_scatter_add", lax.select_and_scatter_add_p, _scattered, _written,
+       real(-2, 2, (3, 2), (4, 5)), 2, wrt=(0,)),
+    # Of another size than the row before: IREE takes both arrays of zeros for one (docs/traps.md).
+    Op("select_and_scatter", lax.select_and_scatter_p, _scattered_by, _written,
+       real(-2, 2, (4, 2), (5, 5)), 2, wrt=(0,), without_jax="JAX writes programs in another way"),
     Op("reduce", lax.reduce_p, lambda lax, x: lax.reduce(x, 1.0, lambda a, b: a * b, (1,)),
        in_float64(lambda x: x.prod(1)), real(0.5, 2, (4, 5)), 2, rtol=1e-5),
     Op("conv_general_dilated", lax.conv_general_dilated_p,

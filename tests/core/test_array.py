@@ -1,6 +1,7 @@
 """Arrays and tracers as values: NumPy protocols, immutability, pickling, threads, configuration."""
 
 import copy
+import operator
 import pickle
 import threading
 
@@ -81,6 +82,36 @@ def test_python_scalars_are_weak():
     for value in (1, 1.0, 1j, True):
         ours, theirs = jnp.asarray(value), jax.numpy.asarray(value)
         assert (ours.dtype, ours.weak_type) == (theirs.dtype, theirs.weak_type)
+
+
+def test_operators_take_no_containers_and_leave_other_objects_alone():
+    class Other:
+        def __radd__(self, x):
+            return "added"
+
+        def __eq__(self, x):
+            return "equal"
+
+        __hash__ = None
+
+    def outcomes(x):
+        others = [[1, 2], (1, 2), {1}, {1: 2}, [], None, "word", object(), range(2), Other(), np.arange(2)]  # fmt: skip
+        found = []
+        for other in others:
+            for f in (operator.eq, operator.ne, operator.lt, operator.add, operator.matmul):
+                for args in ((x, other), (other, x)):
+                    try:
+                        result = f(*args)
+                        found.append(result if isinstance(result, (bool, str)) else "array")
+                    except TypeError:
+                        found.append(TypeError)
+        return found
+
+    expected = outcomes(jax.numpy.arange(2))
+    assert outcomes(jnp.arange(2)) == expected
+    traced = []
+    plugjax.make_jaxpr(lambda x: traced.extend(outcomes(x)))(np.arange(2))
+    assert traced == expected
 
 
 def test_x64():

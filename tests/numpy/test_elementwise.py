@@ -145,3 +145,15 @@ def test_strict_promotion_refuses_mixed_dtypes():
 def test_rank_promotion_can_be_refused():
     with plugjax.numpy_rank_promotion("raise"), pytest.raises(ValueError, match="rank_promotion"):
         jnp.add(jnp.ones((2, 2)), jnp.ones(2))
+
+
+def test_promote_types(agree):
+    names = ["bool", "int8", "int32", "int64", "uint32", "uint64", "bfloat16", "float32", "float64", "complex64"]  # fmt: skip
+
+    def table(np):
+        both = [getattr(np, name, name) for name in names] + [int, float, complex]
+        return [str(np.promote_types(a, b)) for a in both for b in both]
+
+    agree(table)
+    with plugjax.enable_x64(True):
+        assert str(jnp.promote_types("int8", "uint32")) == "int64"

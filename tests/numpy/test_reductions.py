@@ -3,6 +3,9 @@
 import numpy as onp
 import pytest
 
+import plugjax
+import plugjax.numpy as jnp
+
 _rng = onp.random.RandomState(0)
 F = _rng.randn(3, 4).astype(onp.float32)
 G = _rng.randn(3, 4).astype(onp.float32)
@@ -62,3 +65,12 @@ def test_along_axis(agree, name, axis, x):
 )
 def test_cases(agree, expression):
     agree(expression)
+
+
+def test_quantiles_are_compiled():
+    found = plugjax.jit(
+        lambda x: [jnp.median(x, 0), jnp.nanpercentile(x, 30), jnp.quantile(x, 0.4)]
+    )(F)
+    wanted = [onp.median(F, 0), onp.percentile(F, 30), onp.quantile(F, 0.4)]
+    for x, y in zip(found, wanted, strict=True):
+        onp.testing.assert_allclose(x, y, rtol=1e-5)

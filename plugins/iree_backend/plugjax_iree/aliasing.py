@@ -29,6 +29,8 @@ _MOVES = frozenset(
         "reshape",
         "rev",
         "slice",
+        "squeeze",
+        "stage",
         "stop_gradient",
         "transpose",
     }
@@ -44,13 +46,19 @@ def shared_results(jaxpr: ClosedJaxpr) -> tuple[int, ...]:
     """Positions of results that may be an argument: no operation that computes stands between."""
     passed: set[Any] = set(jaxpr.jaxpr.invars)
     for eqn in jaxpr.jaxpr.eqns:
-        primitive = eqn.primitive
-        moves = primitive.structured or primitive.name in _MOVES or _is_neutral(eqn)
-        if moves and any(v in passed for v in eqn.invars if not isinstance(v, Literal)):
+        if passes_through(eqn) and any(
+            v in passed for v in eqn.invars if not isinstance(v, Literal)
+        ):
             passed.update(eqn.outvars)
     return tuple(
         i for i, v in enumerate(jaxpr.jaxpr.outvars) if not isinstance(v, Literal) and v in passed
     )
+
+
+def passes_through(eqn: JaxprEqn) -> bool:
+    """Whether results may be in the memory of operands, as far as the operation tells."""
+    primitive = eqn.primitive
+    return primitive.structured or primitive.name in _MOVES or _is_neutral(eqn)
 
 
 def _is_neutral(eqn: JaxprEqn) -> bool:

@@ -59,7 +59,7 @@ class IreeBackend(Backend):
     dialects = ("stablehlo",)
 
     def __init__(self) -> None:
-        devices = [Device(self, kind, 0, _WORDS[kind]) for kind in _LOCAL]
+        devices = [Device(self, kind, 0, _WORDS[kind], "cpu") for kind in _LOCAL]
         self._uris = {device: _LOCAL[device.kind] for device in devices}
         for driver in available_drivers():
             if driver in _LOCAL.values():
@@ -90,7 +90,7 @@ class IreeBackend(Backend):
     def compile(self, jaxpr: ClosedJaxpr, device: Device, options: Mapping[str, Any]) -> Executable:
         """Lower, compile or find in the cache, and load."""
         donated = tuple(options.get("donated", ()))
-        lowered = self._lower(jaxpr, options)
+        lowered = self._lower(jaxpr, device, options)
         vmfb = self._vmfb(lowered, self._target(device, options), options)
         runtime = self.runtime(device)
         function = runtime.load(vmfb, host_functions(lowered.host_calls)).function("main")
@@ -127,15 +127,20 @@ class IreeBackend(Backend):
 
     def lower(self, jaxpr: ClosedJaxpr, options: Mapping[str, Any], dialect: str) -> str:
         """The StableHLO text that IREE gets."""
-        return self._lower(jaxpr, options).as_text(debug_info=bool(options.get("debug_info")))
+        lowered = self._lower(jaxpr, self._devices[0], options)
+        return lowered.as_text(debug_info=bool(options.get("debug_info")))
 
-    def _lower(self, jaxpr: ClosedJaxpr, options: Mapping[str, Any]) -> LoweredModule:
+    def _lower(
+        self, jaxpr: ClosedJaxpr, device: Device, options: Mapping[str, Any]
+    ) -> LoweredModule:
+        donated = tuple(options.get("donated", ()))
         return lower_module(
             jaxpr,
             self.name,
             name=str(options.get("name", "program")),
             emit_host_call=emit_host_call,
-            donated=tuple(options.get("donated", ())),
+            donated=donated,
+            device_kind=device.hardware,
             locations=bool(options.get("debug_info")),
         )
 

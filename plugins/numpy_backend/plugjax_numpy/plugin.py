@@ -12,8 +12,8 @@ plugjax_plugin = PluginInfo(
 )
 
 _FAMILIES = (
-    "arithmetic", "barrier", "bessel", "callback", "comparison", "complex", "control_flow", "conversion", "convolution", "dot", "exponential", "fft", "gather_scatter",
-    "incomplete_beta", "incomplete_gamma", "joining", "linalg_eigen", "linalg_qr", "linalg_systems", "random", "reduction", "selection", "shape", "slicing", "sorting", "special", "trigonometric", "windowed",
+    "arithmetic", "barrier", "bessel", "broadcasting", "callback", "comparison", "complex", "composite", "control_flow", "conversion", "convolution", "dce_sink", "dot", "exponential", "fft", "gather_scatter",
+    "incomplete_beta", "incomplete_gamma", "joining", "linalg_eigen", "linalg_qr", "linalg_systems", "random", "random_generators", "reduction", "selection", "shape", "slicing", "sorting", "special", "tokens", "trigonometric", "windowed",
 )  # fmt: skip
 
 

@@ -243,7 +243,7 @@ def _lower(jaxpr: ClosedJaxpr, device: Device, options: Mapping[str, Any]) -> Lo
         name=f"jit_{options.get('name', 'f')}",
         emit_host_call=functools.partial(_emit_host_call, _CALLBACK_TARGETS[device.kind]),
         donated=options.get("donated", ()),
-        device_kind=device.kind,
+        device_kind=device.hardware,
         locations=bool(options.get("debug_info")),
     )
 

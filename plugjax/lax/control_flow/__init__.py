@@ -8,6 +8,7 @@ from plugjax.lax.control_flow.custom_linear_solve import rules as _solve_rules
 from plugjax.lax.control_flow.custom_root import custom_root
 from plugjax.lax.control_flow.fori_loop import fori_loop
 from plugjax.lax.control_flow.mapping import map
+from plugjax.lax.control_flow.platform_dependent import platform_branch, platform_dependent
 from plugjax.lax.control_flow.remembering import rules as _remember_rules
 from plugjax.lax.control_flow.replaying import rules as _replay_rules
 from plugjax.lax.control_flow.scan import rules as _scan_rules
@@ -29,6 +30,8 @@ __all__ = [
     "fori_loop",
     "linear_solve_p",
     "map",
+    "platform_branch",
+    "platform_dependent",
     "rule_sets",
     "scan",
     "scan_p",

@@ -2,7 +2,8 @@
 
 The index chooses one of several programs with equal types. Derivatives differentiate every branch; a branch that stores
 fewer residuals than another fills in zeros. Under ``vmap`` an index that is batched turns into a selection between the
-results of all branches.
+results of all branches. A choice by platform is a ``cond`` whose parameter ``branches_platforms`` says for which one each branch
+is; its index means nothing (``platform_dependent.py``).
 """
 
 from __future__ import annotations
@@ -88,7 +89,8 @@ def cond(
     if aval.dtype != dtypes.BOOL:
         pred = ne(pred, aval.dtype.type(0))
     index = convert_element_type_p.bind(pred, new_dtype=dtypes.INT32, weak_type=False)
-    return _branch(index, (false_fun, true_fun), operands, ("false_fun", "true_fun"), "cond")
+    names = ("false_fun", "true_fun")
+    return bind_branches(index, (false_fun, true_fun), operands, names, "cond")
 
 
 def switch(
@@ -137,7 +139,7 @@ def switch(
     index = convert_element_type_p.bind(index, new_dtype=dtypes.INT32, weak_type=False)
     index = clamp(np.int32(0), index, np.int32(len(branches) - 1))
     names = tuple(f"branch {i}" for i in range(len(branches)))
-    return _branch(index, branches, operands, names, "switch")
+    return bind_branches(index, branches, operands, names, "switch")
 
 
 def _operands(operands: tuple[Any, ...], operand: Any) -> tuple[Any, ...]:
@@ -169,13 +171,24 @@ def _predicate(pred: Any) -> Any:
     return pred
 
 
-def _branch(
+def bind_branches(
     index: Any,
     functions: tuple[Callable[..., Any], ...],
     operands: tuple[Any, ...],
     names: tuple[str, ...],
     who: str,
+    **params: Any,
 ) -> Any:
+    """Trace branches, and bind ``cond_p`` on them.
+
+    Args:
+        index: int32, in range.
+        functions: the branches.
+        operands: pytrees.
+        names: of the branches, for messages.
+        who: name of the function, for messages.
+        **params: further parameters of the equation.
+    """
     leaves, in_tree = pytree.flatten(operands)
     args = [as_array(x, who) for x in leaves]
     traced = [trace_body(f, in_tree, [x.aval for x in args], who) for f in functions]
@@ -192,7 +205,7 @@ def _branch(
     programs = _with_common_types(
         programs, names, who, pytree.unflatten(tree, range(tree.num_leaves))
     )
-    outs = cond_p.bind(index, *constants, *args, branches=programs)
+    outs = cond_p.bind(index, *constants, *args, branches=programs, **params)
     return pytree.unflatten(tree, outs)
 
 
@@ -253,21 +266,25 @@ def _weaken(program: ClosedJaxpr, weak: Sequence[bool]) -> ClosedJaxpr:
 
 @rules.define(abstract_eval, cond_p)
 def _cond_avals(
-    index: ShapedArray, *operands: ShapedArray, branches: tuple[ClosedJaxpr, ...]
+    index: ShapedArray, *operands: ShapedArray, branches: tuple[ClosedJaxpr, ...], **_: Any
 ) -> list[ShapedArray]:
     return branches[0].out_avals
 
 
 @rules.define(jvp_rule, cond_p)
 def _cond_jvp(
-    primals: Sequence[Any], tangents: Sequence[Any], *, branches: tuple[ClosedJaxpr, ...]
+    primals: Sequence[Any],
+    tangents: Sequence[Any],
+    *,
+    branches: tuple[ClosedJaxpr, ...],
+    **params: Any,
 ) -> tuple[list[Any], list[Any]]:
     index, *operands = primals
     nonzeros = [type(t) is not Zero for t in tangents[1:]]
     forced = _union(jvp_jaxpr(b, nonzeros)[1] for b in branches)
     programs = tuple(jvp_jaxpr(b, nonzeros, forced)[0] for b in branches)
     given = [t for t in tangents[1:] if type(t) is not Zero]
-    results = cond_p.bind(index, *operands, *given, branches=programs)
+    results = cond_p.bind(index, *operands, *given, branches=programs, **params)
     return _split_tangents(results, branches[0].out_avals, forced)
 
 
@@ -288,7 +305,11 @@ def _split_tangents(
 
 @rules.define(linearize_rule, cond_p)
 def _cond_linearize(
-    primals: Sequence[Any], tangents: Sequence[Any], *, branches: tuple[ClosedJaxpr, ...]
+    primals: Sequence[Any],
+    tangents: Sequence[Any],
+    *,
+    branches: tuple[ClosedJaxpr, ...],
+    **params: Any,
 ) -> tuple[list[Any], list[Any]]:
     index, *operands = primals
     nonzeros = [type(t) is not Zero for t in tangents[1:]]
@@ -297,14 +318,14 @@ def _cond_linearize(
     count = len(branches[0].out_avals)
     stored = [s.primal.out_avals[count:] for s in splits]
     forward = tuple(_forward(s.primal, stored, i, count) for i, s in enumerate(splits))
-    results = cond_p.bind(index, *operands, branches=forward)
+    results = cond_p.bind(index, *operands, branches=forward, **params)
     residuals = results[count:]
     given = [t for t in tangents[1:] if type(t) is not Zero]
     backward = tuple(
         _linear_branch(s, stored, i, branches[0].in_avals, [aval_of(t) for t in given])
         for i, s in enumerate(splits)
     )
-    found = cond_p.bind(index, *residuals, *operands, *given, branches=backward)
+    found = cond_p.bind(index, *residuals, *operands, *given, branches=backward, **params)
     outs_dot = iter(found)
     return results[:count], [
         next(outs_dot) if nz else Zero(a.to_tangent_aval())
@@ -360,14 +381,18 @@ def _linear_branch(
 
 @rules.define(transpose_rule, cond_p)
 def _cond_transpose(
-    cotangents: Sequence[Any], index: Any, *operands: Any, branches: tuple[ClosedJaxpr, ...]
+    cotangents: Sequence[Any],
+    index: Any,
+    *operands: Any,
+    branches: tuple[ClosedJaxpr, ...],
+    **params: Any,
 ) -> list[Any]:
     linear = [is_undefined_primal(x) for x in operands]
     nonzero = [type(bar) is not Zero for bar in cotangents]
     programs = tuple(transpose_jaxpr(b, linear, nonzero, True)[0] for b in branches)
     values = [x for x in operands if not is_undefined_primal(x)]
     given = [bar for bar in cotangents if type(bar) is not Zero]
-    found = iter(cond_p.bind(index, *values, *given, branches=programs))
+    found = iter(cond_p.bind(index, *values, *given, branches=programs, **params))
     return [None, *(next(found) if is_linear else None for is_linear in linear)]
 
 
@@ -378,6 +403,7 @@ def _cond_batching(
     dims: Sequence[int | None],
     *,
     branches: tuple[ClosedJaxpr, ...],
+    **params: Any,
 ) -> tuple[list[Any], list[int | None]]:
     if any_has(branches, io_effect, ordered_io_effect):
         raise NotImplementedError(
@@ -392,7 +418,7 @@ def _cond_batching(
     if index_dim is None:
         forced = _union(batch_jaxpr(b, axis, batched)[1] for b in branches)
         programs = tuple(batch_jaxpr(b, axis, batched, forced)[0] for b in branches)
-        outs = cond_p.bind(index, *moved, branches=programs)
+        outs = cond_p.bind(index, *moved, branches=programs, **params)
         return outs, [0 if b else None for b in forced]
     index = materialize(index, index_dim, axis)
     results = [eval_closed(batch_jaxpr(b, axis, batched, True)[0], *moved) for b in branches]

@@ -10,6 +10,7 @@ from plugjax.core.rules import RuleSet
 from plugjax.core.transforms.replay import replay_rule
 from plugjax.core.vocabulary import zeros
 from plugjax.lax.control_flow.cond import cond_p
+from plugjax.lax.control_flow.platform_dependent import Platforms, platform_branch, platform_of
 from plugjax.lax.control_flow.python_loops import slices, stack
 from plugjax.lax.control_flow.scan import scan_p
 from plugjax.lax.control_flow.while_loop import while_p
@@ -21,10 +22,16 @@ Run = Callable[..., list[Any]]
 
 @rules.define(replay_rule, cond_p)
 def _cond_replay(
-    run: Run, args: Sequence[Any], *, branches: tuple[ClosedJaxpr, ...]
+    run: Run,
+    args: Sequence[Any],
+    *,
+    branches: tuple[ClosedJaxpr, ...],
+    branches_platforms: Platforms | None = None,
 ) -> Sequence[Any]:
     index, *operands = args
     chosen = min(max(int(index), 0), len(branches) - 1)
+    if branches_platforms is not None:
+        chosen = platform_branch(branches_platforms, *platform_of(operands))
     return run(f"cond, branch {chosen}", branches[chosen], *operands)
 
 

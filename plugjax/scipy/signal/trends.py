@@ -48,7 +48,7 @@ def detrend(
     x = to_inexact("detrend", jnp.asarray(data))
     axis = canonical_axis(operator.index(axis), x.ndim)
     if type == "constant":
-        return x - x.mean(axis, keepdims=True)
+        return x - x.mean(axis, keepdims=True)  # type: ignore[no-any-return]  # an array
     ends = np.unique([0, *np.ravel(bp), x.shape[axis]])
     if ends[0] < 0 or ends[-1] > x.shape[axis]:
         raise ValueError(

@@ -4,6 +4,8 @@ The reasons are measured ones: operations that IREE 3.13 refuses, computes wrong
 """
 
 from plugjax_iree.lowering import (
+    composite,
+    control_flow,
     conversion,
     convolution,
     dot,
@@ -13,6 +15,7 @@ from plugjax_iree.lowering import (
     joining,
     linalg,
     random_bits,
+    random_generators,
     reduction,
     shape,
     sorting,
@@ -21,6 +24,8 @@ from plugjax_iree.lowering import (
 )
 
 RULE_SETS = [
+    composite.rules,
+    control_flow.rules,
     conversion.rules,
     convolution.rules,
     dot.rules,
@@ -30,6 +35,7 @@ RULE_SETS = [
     joining.rules,
     linalg.rules,
     random_bits.rules,
+    random_generators.rules,
     reduction.rules,
     shape.rules,
     sorting.rules,

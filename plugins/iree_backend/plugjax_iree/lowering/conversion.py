@@ -24,7 +24,11 @@ rules = RuleSet(__name__)
 
 @rules.define(lowering, convert_element_type_p, platform="iree")
 def _convert(ctx: EqnContext, x: Value, *, new_dtype: DType, weak_type: bool) -> Value:
-    (aval,) = ctx.avals_in
+    return converted(ctx, x, ctx.avals_in[0], new_dtype)
+
+
+def converted(ctx: EqnContext, x: Value, aval: ShapedArray, new_dtype: DType) -> Value:
+    """A value of type ``aval`` in another dtype."""
     if new_dtype == bfloat16 and aval.dtype.kind in "iub":
         return _upper_half(ctx, convert(x, aval, FLOAT32), aval.shape)
     # Kind V: bfloat16 and the other floats of ml_dtypes, and its small integers, which have no iinfo.

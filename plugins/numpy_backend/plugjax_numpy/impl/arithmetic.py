@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from typing import Any
 
 import numpy as np
 
@@ -58,6 +59,31 @@ def _rem(x: Value, y: Value) -> Value:
         return np.fmod(x, y)
     zero = np.equal(y, 0)
     return np.where(zero, x, np.fmod(x, np.where(zero, np.ones_like(y), y)))
+
+
+@rules.define(impl, lax.mulhi_p)
+def _mulhi(x: Value, y: Value) -> Value:
+    dtype = x.dtype
+    bits = _integer_bits(dtype)
+    if bits < 64:
+        wide = np.dtype(np.uint64 if dtype.name.startswith("u") else np.int64)
+        product = np.multiply(x.astype(wide), y.astype(wide))
+        return np.right_shift(product, wide.type(bits)).astype(dtype)
+    # Four products of halves, which fit; sums of what they have between the words carry.
+    half, low = np.uint64(32), np.uint64(0xFFFFFFFF)
+    a, b = x.astype(np.uint64), y.astype(np.uint64)
+    a0, a1, b0, b1 = a & low, a >> half, b & low, b >> half
+    across, other = a1 * b0, a0 * b1
+    carry = (across & low) + (other & low) + (a0 * b0 >> half)
+    high = (a1 * b1 + (across >> half) + (other >> half) + (carry >> half)).astype(dtype)
+    if dtype.kind == "u":
+        return high
+    return high - np.where(x < 0, y, dtype.type(0)) - np.where(y < 0, x, dtype.type(0))
+
+
+def _integer_bits(dtype: np.dtype[Any]) -> int:
+    """Bits of an integer; NumPy stores those of fewer than 8 in bytes."""
+    return int(dtype.name.lstrip("uint"))
 
 
 @rules.define(impl, lax.integer_pow_p)

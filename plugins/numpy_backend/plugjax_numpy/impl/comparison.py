@@ -6,7 +6,7 @@ import operator
 
 import numpy as np
 
-from plugjax.core import RuleSet, impl
+from plugjax.core import Primitive, RuleSet, dtypes, impl
 from plugjax.lax import comparison as lax
 from plugjax_numpy.kernels import Value, define_ufunc
 
@@ -23,6 +23,25 @@ define_ufunc(rules, lax.not_p, np.bitwise_not)
 define_ufunc(rules, lax.and_p, np.bitwise_and, operator.and_)
 define_ufunc(rules, lax.or_p, np.bitwise_or, operator.or_)
 define_ufunc(rules, lax.xor_p, np.bitwise_xor, operator.xor)
+
+
+def _total_order(x: Value) -> Value:
+    """Integers that are ordered as the elements are, negative nan and -0.0 below and nan above."""
+    if not dtypes.is_float(x.dtype):
+        return x
+    bits = np.ascontiguousarray(x).view(f"i{x.dtype.itemsize}").reshape(x.shape)
+    return np.where(bits < 0, np.iinfo(bits.dtype).max ^ bits, bits)
+
+
+def _define_ordered(primitive: Primitive, ufunc: np.ufunc) -> None:
+    @rules.define(impl, primitive)
+    def _compare(x: Value, y: Value) -> Value:
+        return ufunc(_total_order(x), _total_order(y))
+
+
+_define_ordered(lax.eq_to_p, np.equal)
+_define_ordered(lax.le_to_p, np.less_equal)
+_define_ordered(lax.lt_to_p, np.less)
 
 
 def _bits(x: Value) -> int:

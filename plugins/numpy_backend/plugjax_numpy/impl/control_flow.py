@@ -9,7 +9,7 @@ import numpy as np
 
 from plugjax.core import ClosedJaxpr, RuleSet, impl
 from plugjax.core.transforms.call import jit_p
-from plugjax.lax.control_flow import cond_p, linear_solve_p, scan_p, while_p
+from plugjax.lax.control_flow import cond_p, linear_solve_p, platform_branch, scan_p, while_p
 from plugjax_numpy.codegen import host_function
 from plugjax_numpy.kernels import Value
 
@@ -22,8 +22,15 @@ def _jit(*args: Value, jaxpr: ClosedJaxpr, name: str) -> Sequence[Value]:
 
 
 @rules.define(impl, cond_p)
-def _cond(index: Value, *operands: Value, branches: tuple[ClosedJaxpr, ...]) -> Sequence[Value]:
+def _cond(
+    index: Value,
+    *operands: Value,
+    branches: tuple[ClosedJaxpr, ...],
+    branches_platforms: Any = None,
+) -> Sequence[Value]:
     chosen = min(max(int(index), 0), len(branches) - 1)
+    if branches_platforms is not None:
+        chosen = platform_branch(branches_platforms, "numpy", "cpu")
     return host_function(branches[chosen])(*operands)
 
 

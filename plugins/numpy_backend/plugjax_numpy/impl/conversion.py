@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 
 from plugjax.core import RuleSet, impl
@@ -51,9 +52,41 @@ def _bitcast(x: Value, *, new_dtype: np.dtype[Any]) -> Value:
     return np.ascontiguousarray(x).view(new_dtype)[..., 0]
 
 
-@rules.define(impl, stop_gradient_p)
-def _stop_gradient(x: Value) -> Value:
+@rules.define(impl, stop_gradient_p, lax.stage_p)
+def _identity(x: Value) -> Value:
     return x
+
+
+@rules.define(impl, lax.reduce_precision_p)
+def _reduce_precision(x: Value, *, exponent_bits: int, mantissa_bits: int) -> Value:
+    if x.dtype.itemsize == 1:
+        wide = x.astype(np.float16)
+        return _reduced(wide, exponent_bits, mantissa_bits).astype(x.dtype)
+    return _reduced(x, exponent_bits, mantissa_bits)
+
+
+def _reduced(x: Value, exponent_bits: int, mantissa_bits: int) -> Value:
+    """Rounding done on the bits: adding just below a half to the mantissa carries into the exponent, as it should."""
+    limits = ml_dtypes.finfo(x.dtype)  # type: ignore[no-untyped-call]  # no stubs
+    word = np.dtype(f"u{x.dtype.itemsize}")
+    own_mantissa, own_exponent = int(limits.nmant), int(limits.nexp)
+    x = np.asarray(x)
+    bits = x.view(word)
+    sign = bits & word.type(1 << 8 * word.itemsize - 1)
+    size = bits ^ sign
+    dropped = own_mantissa - mantissa_bits
+    if dropped > 0:
+        odd = size >> word.type(dropped) & word.type(1)
+        size = size + (odd + word.type((1 << dropped - 1) - 1))
+        size = size & word.type(np.iinfo(word).max >> dropped << dropped)
+    if exponent_bits < own_exponent:
+        bias, own_bias = (1 << exponent_bits - 1) - 1, (1 << own_exponent - 1) - 1
+        infinite = word.type((1 << own_exponent) - 1 << own_mantissa)
+        exponent = size & infinite
+        too_large = exponent > word.type(own_bias + bias << own_mantissa)
+        too_small = exponent <= word.type(own_bias - bias << own_mantissa)
+        size = np.where(too_large, infinite, np.where(too_small, word.type(0), size))
+    return np.where(np.isnan(x), x, (size | sign).view(x.dtype))
 
 
 @rules.define(impl, lax.copy_p)

@@ -10,6 +10,7 @@ import numpy as np
 
 from plugjax.core import RuleSet, dtypes, impl
 from plugjax.lax.dot import DotDimensionNumbers, dot_general_p, free_axes
+from plugjax.lax.dot_algorithm import DotAlgorithm, DotAlgorithmPreset, algorithm_dtypes
 from plugjax_numpy.kernels import Value, mark_fresh
 
 rules = RuleSet(__name__)
@@ -52,6 +53,17 @@ def _dot_general(
     preferred_element_type: Any,
 ) -> Value:
     computed, result = product_dtypes(x.dtype, y.dtype, preferred_element_type)
+    if isinstance(precision, (DotAlgorithm, DotAlgorithmPreset)):
+        left, right, total = algorithm_dtypes(precision, x.dtype, y.dtype, result)
+        x, y = x.astype(left), y.astype(right)
+        computed, _ = product_dtypes(left, right, total)
+        return _in_dtypes(x, y, dimension_numbers, computed, total).astype(result)
+    return _in_dtypes(x, y, dimension_numbers, computed, result)
+
+
+def _in_dtypes(
+    x: Value, y: Value, dimension_numbers: DotDimensionNumbers, computed: Any, result: Any
+) -> Value:
     if x.dtype != computed:
         x = x.astype(computed)
     if y.dtype != computed:

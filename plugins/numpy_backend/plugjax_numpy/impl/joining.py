@@ -26,6 +26,16 @@ def _split(x: Value, *, sizes: tuple[int, ...], axis: int) -> list[Value]:
     return parts
 
 
+@rules.define(impl, lax.stack_p)
+def _stack(*operands: Value, axis: int) -> Value:
+    return np.stack(operands, axis)
+
+
+@rules.define(impl, lax.unstack_p)
+def _unstack(x: Value, *, axis: int) -> list[Value]:
+    return list(np.moveaxis(x, axis, 0))
+
+
 @rules.define(impl, lax.pad_p)
 def _pad(x: Value, value: Value, *, padding_config: lax.PaddingConfig) -> Value:
     if not padding_config:

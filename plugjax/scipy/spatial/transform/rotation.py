@@ -170,7 +170,7 @@ class Rotation(NamedTuple):
             scalar_first: as ``(w, x, y, z)``.
         """
         quat = quaternions.canonical(self.quat) if canonical else self.quat
-        return jnp.roll(quat, 1, -1) if scalar_first else quat  # type: ignore[no-any-return]  # an array
+        return jnp.roll(quat, 1, -1) if scalar_first else quat
 
     def inv(self) -> Rotation:
         """The rotation back."""

@@ -1,0 +1,74 @@
+"""Loops that IREE 3.13 refuses, or ends the process on, when they are written as they are."""
+
+import numpy as np
+
+import plugjax
+import plugjax.numpy as jnp
+from plugjax import lax
+
+X = np.array([1, 2], np.float32)
+
+
+def only_the_condition_reads_it(x):
+    return lax.while_loop(lambda s: ~s[1], lambda s: (s[0] / 2, s[0].sum() < 0.5), (x, False))
+
+
+def equal_constants_go_in(x):
+    return lax.while_loop(
+        lambda s: ~(s[1] | s[2]),
+        lambda s: (s[0] / 2, s[0].sum() < 0.5, s[0].max() > 99),
+        (x, False, False),
+    )
+
+
+def not_all_that_comes_out_is_used(x):
+    return lax.while_loop(
+        lambda s: (s[1] > 0.1) & (s[2] < 9),
+        lambda s: (s[0] / 2, (s[0] ** 2).sum(), s[2] + 1),
+        (x, jnp.float32(1), 0),
+    )[0]
+
+
+def siblings_choose(x):
+    def keep(s):
+        return s[1].sum() + lax.max(s[1], -s[0]).sum() * 1e-6 < 10
+
+    def body(s):
+        a, b, c, d = s
+        k = keep(s)
+        return (
+            a * 2 + 1,
+            b * 2 + 1,
+            jnp.where(k, c, jnp.minimum(c, a)),
+            jnp.where(k, d, jnp.maximum(d, b)),
+        )
+
+    return lax.while_loop(lambda s: s[0].sum() < 10, body, (x, x + 1, x, x + 1))
+
+
+def two_loops_from_one_value(x):
+    zeros = jnp.zeros_like(x)
+    first = lax.while_loop(lambda s: s[1].sum() < 9, lambda s: (s[0] + 1, s[1] + x), (zeros, zeros))
+    return first, lax.while_loop(lambda s: s[1] < 3, lambda s: (s[0] - x, s[1] + 1), (zeros, 0))
+
+
+LOOPS = [
+    only_the_condition_reads_it,
+    equal_constants_go_in,
+    not_all_that_comes_out_is_used,
+    siblings_choose,
+    two_loops_from_one_value,
+]
+
+
+def test_loops():
+    def together(x):
+        return [loop(x) for loop in LOOPS]
+
+    with plugjax.default_device("numpy"):
+        expected = plugjax.tree.leaves(together(X))
+    with plugjax.default_device("iree"):
+        found = plugjax.tree.leaves(plugjax.jit(together)(X))
+    for x, y in zip(found, expected, strict=True):
+        assert x.dtype == y.dtype
+        np.testing.assert_array_equal(x, y)

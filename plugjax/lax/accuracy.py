@@ -1,0 +1,63 @@
+"""How exactly an elementwise function is wanted: JAX's ``accuracy`` argument.
+
+Hardware with several implementations of a function (TPUs) chooses by it. On the devices here each function has one, so the
+argument is checked, and changes nothing; XLA does the same on processors and on GPUs.
+"""
+
+from __future__ import annotations
+
+import enum
+from typing import TypeAlias
+
+
+class AccuracyMode(enum.Enum):
+    """The best implementation of a function, or the usual one."""
+
+    HIGHEST = 1
+    DEFAULT = 2
+
+
+class Tolerance:
+    """The error that may be made in a function.
+
+    Args:
+        atol: absolute error.
+        rtol: relative error.
+        ulps: units in the last place.
+
+    Raises:
+        ValueError: one is negative, or all are 0.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> from plugjax import lax
+        >>> lax.exp(jnp.zeros(2), accuracy=lax.Tolerance(rtol=1e-6))
+        Array([1., 1.], dtype=float32)
+    """
+
+    __slots__ = ("atol", "rtol", "ulps")
+
+    def __init__(self, atol: float = 0.0, rtol: float = 0.0, ulps: int = 0) -> None:
+        if atol < 0 or rtol < 0 or ulps < 0:
+            raise ValueError(
+                f"Tolerances must be non-negative, got atol={atol}, rtol={rtol}, ulps={ulps}."
+            )
+        if not (atol or rtol or ulps):
+            raise ValueError("At least one of atol, rtol, or ulps must be set.")
+        self.atol = atol
+        self.rtol = rtol
+        self.ulps = ulps
+
+    def __repr__(self) -> str:
+        return f"Tolerance(atol={self.atol}, rtol={self.rtol}, ulps={self.ulps})"
+
+
+Accuracy: TypeAlias = Tolerance | AccuracyMode | None
+
+
+def check_accuracy(accuracy: Accuracy) -> None:
+    """Raise unless ``accuracy`` is one."""
+    if accuracy is not None and not isinstance(accuracy, (Tolerance, AccuracyMode)):
+        raise NotImplementedError(
+            f"Accuracy {accuracy!r} not supported: give a lax.Tolerance or a lax.AccuracyMode."
+        )

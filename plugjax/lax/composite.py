@@ -1,0 +1,142 @@
+"""Composites: a function with a name that compilers may know better code for.
+
+The name, a version and attributes go to the compiler beside the function, the decomposition, which says what is computed. A composite
+may be replaced by its decomposition anywhere; derivatives and batches are those of the decomposition.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from plugjax.core import pytree
+from plugjax.core.array import Array, as_array
+from plugjax.core.aval import ShapedArray
+from plugjax.core.errors import UnexpectedTracerError
+from plugjax.core.jaxpr import ClosedJaxpr, eval_closed
+from plugjax.core.rules import RuleSet, abstract_eval
+from plugjax.core.trace import Tracer
+from plugjax.lax.compound import compound, new_compound
+from plugjax.lax.control_flow.bodies import trace_body
+
+rules = RuleSet(__name__)
+
+composite_p = new_compound("composite")
+
+
+class CompositeAttribute:
+    """A value that the compiler is told: a number, a string, a dtype, an array, or a list or dict of these.
+
+    Equations are compared by their parameters, so it is compared by type, dtype and bits.
+    """
+
+    __slots__ = ("_key", "value")
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+        self._key = _key(value)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, CompositeAttribute) and self._key == other._key
+
+    def __hash__(self) -> int:
+        return hash(self._key)
+
+    def __repr__(self) -> str:
+        return repr(self.value)
+
+
+def _key(value: Any) -> Any:
+    if isinstance(value, (bool, int, float, str)):
+        return type(value), repr(value)
+    if isinstance(value, (np.ndarray, np.generic)):
+        return value.dtype, value.shape, value.tobytes()
+    if isinstance(value, np.dtype):
+        return value
+    if isinstance(value, (list, tuple)):
+        return tuple(_key(v) for v in value)
+    if isinstance(value, dict):
+        return tuple((name, _key(v)) for name, v in sorted(value.items()))
+    raise TypeError(f"lax.composite: a value of {type(value)} is no attribute: {value!r}.")
+
+
+def composite(decomposition: Callable[..., Any], name: str, version: int = 0) -> Callable[..., Any]:
+    """A function under a name, such as ``"my_namespace.softmax"``, that compilers may know.
+
+    Args:
+        decomposition: the function. Its positional arguments are pytrees of arrays, its keyword arguments attributes.
+        name: with a namespace.
+        version: of what it computes.
+
+    Returns:
+        The function. Attributes that are ``None`` are not told to the compiler.
+
+    Raises:
+        TypeError: an attribute is no number, string, dtype, array, or list or dict of these; when the function is called.
+        UnexpectedTracerError: an attribute is traced, or the function closes over a value that is.
+        ValueError: ``name`` has no namespace; when XLA compiles it.
+
+    Differs from JAX:
+        It can be differentiated and batched, as its decomposition; the composite is then gone.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> from plugjax import lax
+        >>> tangent = lax.composite(lambda x: lax.sin(x) / lax.cos(x), "my.tangent")
+        >>> tangent(jnp.zeros(2))
+        Array([0., 0.], dtype=float32)
+    """
+
+    @functools.wraps(decomposition)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        attributes = tuple(
+            (key, CompositeAttribute(_known(value, name)))
+            for key, value in sorted(kwargs.items())
+            if value is not None
+        )
+        leaves, in_tree = pytree.flatten(args)
+        arrays = [as_array(x, "composite") for x in leaves]
+        bound = functools.wraps(decomposition)(functools.partial(decomposition, **kwargs))
+        program, consts, out_tree = trace_body(
+            bound, in_tree, [x.aval for x in arrays], "composite"
+        )
+        for value in consts:
+            if isinstance(value, Tracer):
+                raise UnexpectedTracerError(
+                    value,
+                    f"The decomposition of the composite '{name}' closes over a traced value. Pass it as an argument.",
+                )
+        outs = composite_p.bind(
+            *consts, *arrays, jaxpr=program, name=name, attributes=attributes, version=int(version)
+        )
+        return pytree.unflatten(out_tree, outs)
+
+    return call
+
+
+def _known(value: Any, name: str) -> Any:
+    """An attribute with NumPy arrays for arrays."""
+
+    def known(leaf: Any) -> Any:
+        if isinstance(leaf, Tracer):
+            raise UnexpectedTracerError(
+                leaf, f"An attribute of the composite '{name}' is traced. Pass it as an argument."
+            )
+        return np.asarray(leaf) if type(leaf) is Array else leaf
+
+    return pytree.tree_map(known, value)
+
+
+@rules.define(abstract_eval, composite_p)
+def _composite_avals(*avals: ShapedArray, jaxpr: ClosedJaxpr, **_: Any) -> list[ShapedArray]:
+    return jaxpr.out_avals
+
+
+def _decomposed(*operands: Any, jaxpr: ClosedJaxpr, **_: Any) -> list[Any]:
+    return eval_closed(jaxpr, *operands)
+
+
+compound(rules, composite_p, _decomposed, erased=False)

@@ -1,0 +1,109 @@
+"""Functions that differ between platforms.
+
+What runs a program is known when it is compiled, so the choice is left until then: all branches are staged, and transformed, as those
+of ``cond``; the one that is compiled is that of the platform, and no other one has to be possible there.
+
+A platform goes by two names. One is its backend's (``numpy``, ``xla``, ``iree``), the other, which counts if no branch has the
+first, says what hardware it is (``cpu``, ``cuda``, ``vulkan`` ...): JAX's name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from plugjax.core import pytree
+from plugjax.core.array import Array, default_placement
+from plugjax.core.device import common_placement
+from plugjax.core.eval import EvalTrace
+from plugjax.core.trace import Tracer, state
+from plugjax.lax.control_flow.cond import bind_branches
+
+Platforms = tuple[tuple[str, ...] | None, ...]
+
+
+def platform_dependent(
+    *args: Any, default: Callable[..., Any] | None = None, **per_platform: Callable[..., Any]
+) -> Any:
+    """Apply the function for the platform that the program runs on.
+
+    Args:
+        *args: pytrees.
+        default: for platforms that are not named.
+        **per_platform: functions of ``args``, by the name of the hardware (``cpu``, ``cuda``, ``vulkan`` ...), as in JAX, or of the
+            backend (``numpy``, ``xla``, ``iree``), which comes first. Unless they are applied at once, their results have one
+            structure, and equal shapes and dtypes.
+
+    Raises:
+        NotImplementedError: there is no function for the platform; when the program is compiled for it.
+        TypeError: a function is not callable, or results differ in type.
+        ValueError: ``gpu`` is no name; ``cuda`` and ``rocm`` are.
+
+    Differs from JAX:
+        Backends have names too. Exported programs are for one platform.
+
+    Example:
+        >>> import plugjax, plugjax.numpy as jnp
+        >>> from plugjax import lax
+        >>> def scaled(x):
+        ...     return lax.platform_dependent(x, cpu=lambda x: 2 * x, cuda=lambda x: 3 * x)
+        >>> plugjax.jit(scaled)(jnp.arange(3))
+        Array([0, 2, 4], dtype=int32)
+    """
+    functions: dict[Any, list[str]] = {}
+    for name, function in per_platform.items():
+        if not callable(function):
+            raise TypeError(f"lax.platform_dependent: the '{name}' branch must be a callable.")
+        if name == "gpu":
+            raise ValueError("Use 'cuda' or 'rocm' for lax.platform_dependent.")
+        functions.setdefault(function, []).append(name)
+    branches, platforms = list(functions), [tuple(names) for names in functions.values()]
+    names = [f"the branch for {', '.join(p)}" for p in platforms]
+    known: list[tuple[str, ...] | None] = list(platforms)
+    if default is not None:
+        if not callable(default):
+            raise TypeError("lax.platform_dependent: the 'default' branch must be a callable.")
+        branches.append(default)
+        known.append(None)
+        names.append("the default branch")
+    leaves = pytree.leaves(args)
+    if type(state.trace) is EvalTrace and not any(isinstance(x, Tracer) for x in leaves):
+        return branches[platform_branch(tuple(known), *platform_of(leaves))](*args)
+    if not branches:
+        raise NotImplementedError("lax.platform_dependent: there is no function at all.")
+    return bind_branches(
+        np.int32(0), tuple(branches), args, tuple(names), "platform_dependent", branches_platforms=tuple(known)
+    )  # fmt: skip
+
+
+def platform_branch(platforms: Platforms, backend: str, hardware: str) -> int:
+    """Which branch is for a platform.
+
+    Args:
+        platforms: for each branch its platforms, ``None`` for the default.
+        backend: name of the platform's backend.
+        hardware: what it is.
+
+    Raises:
+        NotImplementedError: none is.
+    """
+    for name in (backend, hardware):
+        for i, names in enumerate(platforms):
+            if names is not None and name in names:
+                return i
+    if None in platforms:
+        return platforms.index(None)
+    described = ", ".join(name for names in platforms if names is not None for name in names)
+    raise NotImplementedError(
+        f"lax.platform_dependent: no branch for platform '{backend}' on '{hardware}': there are branches for "
+        f"{described or 'no platform'}. Give a default."
+    )
+
+
+def platform_of(values: Sequence[Any]) -> tuple[str, str]:
+    """The names of the platform that an operation on values runs on."""
+    given = [x._placement for x in values if type(x) is Array]
+    chosen = common_placement(given, "platform_dependent") or default_placement()
+    return chosen.device.platform, chosen.device.hardware
