@@ -128,7 +128,7 @@ OPTIONS = [
 
 
 @pytest.mark.filterwarnings("ignore:Input data is complex")
-@pytest.mark.parametrize("options", OPTIONS, ids=str)
+@pytest.mark.parametrize("options", OPTIONS, ids=range(len(OPTIONS)))
 def test_spectra(options):
     whole = callable(options.get("detrend"))
     for x, axis in ((X, -1), (XS, 1), (Z, 0), (XS[0], -2)):
