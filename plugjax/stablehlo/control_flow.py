@@ -65,21 +65,6 @@ def _while(
     cond_nconsts: int,
     body_nconsts: int,
 ) -> list[Value]:
-    return write_while_loop(
-        ctx, operands, cond_jaxpr, body_jaxpr, cond_nconsts, body_nconsts, lambda new, old: new
-    )
-
-
-def write_while_loop(
-    ctx: EqnContext,
-    operands: Sequence[Value],
-    cond_jaxpr: ClosedJaxpr,
-    body_jaxpr: ClosedJaxpr,
-    cond_nconsts: int,
-    body_nconsts: int,
-    finish: Callable[[list[Value], Sequence[Value]], list[Value]],
-) -> list[Value]:
-    """The loop, with ``finish(new, old)`` of the carry at the end of its body."""
     split = cond_nconsts + body_nconsts
     types = [mlir.type_of(aval) for aval in ctx.avals_in]
 
@@ -87,17 +72,20 @@ def write_while_loop(
         return ctx.inline(cond_jaxpr, [*args[:cond_nconsts], *args[split:]])
 
     def body(*args: Value) -> list[Value]:
-        new = ctx.inline(body_jaxpr, args[cond_nconsts:])
-        return [*args[:split], *finish(new, args[split:])]
+        return [*args[:split], *ctx.inline(body_jaxpr, args[cond_nconsts:])]
 
-    return list(_write_while(types, operands, condition, body)[split:])
+    return list(write_loop(types, operands, condition, body)[split:])
 
 
-def _write_while(types: Sequence[Any], operands: Sequence[Value], condition: Any, body: Any) -> Any:
+def write_loop(
+    types: Sequence[Any], operands: Sequence[Value], condition: Any, body: Any
+) -> Sequence[Value]:
+    """A loop whose condition and body are written by functions of what it carries."""
     loop = mlir.op("stablehlo.while", types, operands, None, 2)
     mlir.fill_region(loop.regions[0], types, condition)
     mlir.fill_region(loop.regions[1], types, body)
-    return loop.results
+    results: Sequence[Value] = loop.results
+    return results
 
 
 class _Scan:
@@ -112,8 +100,10 @@ class _Scan:
         num_consts: int,
         num_carry: int,
         copies: int,
+        write: Callable[..., Sequence[Value]],
     ) -> None:
         self.ctx = ctx
+        self.write = write
         self.jaxpr = jaxpr
         self.length = length
         self.reverse = reverse
@@ -220,7 +210,7 @@ class _Scan:
                 args = tuple(advance(*args))
             return args
 
-        results = tuple(_write_while([x.type for x in operands], operands, condition, body))
+        results = tuple(self.write([x.type for x in operands], operands, condition, body))
         for _ in range(self.length - looped):
             results = tuple(advance(*results))
         return list(results[first_carry:])
@@ -256,11 +246,28 @@ def _scan(
     num_consts: int,
     num_carry: int,
 ) -> list[Value]:
+    return write_scan(
+        ctx, operands, jaxpr, length, reverse, unroll, num_consts, num_carry, write_loop
+    )
+
+
+def write_scan(
+    ctx: EqnContext,
+    operands: Sequence[Value],
+    jaxpr: ClosedJaxpr,
+    length: int,
+    reverse: bool,
+    unroll: int,
+    num_consts: int,
+    num_carry: int,
+    write: Callable[..., Sequence[Value]],
+) -> list[Value]:
+    """The steps written out, or a loop of them, which ``write`` writes."""
     split = num_consts + num_carry
     consts, carry, xs = operands[:num_consts], operands[num_consts:split], operands[split:]
     unroll = min(unroll, length)
     copies = length if unroll == length else unroll + length % unroll
-    scan = _Scan(ctx, jaxpr, length, reverse, num_consts, num_carry, copies)
+    scan = _Scan(ctx, jaxpr, length, reverse, num_consts, num_carry, copies, write)
     if unroll == length:
         return scan.straight(consts, carry, xs)
     return scan.loop(consts, carry, xs, unroll)

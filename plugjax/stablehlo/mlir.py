@@ -116,6 +116,16 @@ def at_end(block: Block) -> Any:
     return ir.InsertionPoint(block)
 
 
+def at_start(block: Block) -> Any:
+    """Context manager: operations go to the start of ``block``."""
+    return ir.InsertionPoint.at_block_begin(block)
+
+
+def before(operation: Operation) -> Any:
+    """Context manager: operations go before another one."""
+    return ir.InsertionPoint(operation)
+
+
 def op(
     name: str,
     result_types: Sequence[Type],

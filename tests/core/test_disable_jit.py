@@ -144,10 +144,11 @@ def _same(found, expected):
 @pytest.mark.parametrize("operator", OPERATORS)
 def test_a_remembered_operator_gives_what_the_first_call_gave(operator):
     others = [*OPERANDS.values(), 300, 2, -3, 0.5, 1j, True, 1e30]
-    for value in OPERANDS.values():
+    for row, value in enumerate(OPERANDS.values()):
         x = jnp.asarray(np.asarray(value))
         expected_x = jax.numpy.asarray(value)
-        for other in others:
+        # A spread third of the pairs for each operator: all of them take a minute of JAX's compilations.
+        for other in others[(row + OPERATORS.index(operator)) % 3 :: 3]:
             array = not isinstance(other, (int, float, complex)) or isinstance(other, np.generic)
             y = jnp.asarray(np.asarray(other)) if array else other
             expected_y = jax.numpy.asarray(other) if array else other

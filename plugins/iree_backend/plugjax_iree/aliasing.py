@@ -15,19 +15,32 @@ import numpy as np
 from plugjax.core import ClosedJaxpr, Literal
 from plugjax.core.jaxpr import JaxprEqn
 
-# What computes nothing, as far as its values go.
+# What computes nothing, as far as its values go, or may be found to: the greater of equal ones, what is negated twice.
 _MOVES = frozenset(
     {
+        "and",
         "bitcast_convert_type",
         "broadcast_in_dim",
+        "clamp",
+        "complex",
         "concatenate",
+        "conj",
         "convert_element_type",
         "copy",
+        "dynamic_slice",
+        "imag",
+        "max",
+        "min",
+        "neg",
+        "not",
         "optimization_barrier",
+        "or",
         "pad",
+        "real",
         "reduce_precision",
         "reshape",
         "rev",
+        "select_n",
         "slice",
         "squeeze",
         "stage",

@@ -28,6 +28,7 @@ from plugjax_iree.compiler import (
     compiler_fingerprint,
 )
 from plugjax_iree.host_call import emit_host_call, host_functions
+from plugjax_iree.overwriting import with_copies
 from plugjax_iree.runtime import RuntimeDevice, available_devices, available_drivers, open_device
 
 register_internal(os.path.dirname(__file__))
@@ -135,7 +136,7 @@ class IreeBackend(Backend):
     ) -> LoweredModule:
         donated = tuple(options.get("donated", ()))
         return lower_module(
-            jaxpr,
+            with_copies(jaxpr, donated),
             self.name,
             name=str(options.get("name", "program")),
             emit_host_call=emit_host_call,

@@ -316,3 +316,12 @@ def test_random_numbers_are_those_of_jax():
     key = jax.random.key(3)
     np.testing.assert_array_equal(normal, jax.random.normal(key, (4097,)))
     np.testing.assert_array_equal(uniform, jax.random.uniform(key, (4097,)))
+
+
+def test_floats_of_16_bits_are_rounded_on_the_way():
+    x = sample("float16", SHAPE)
+    cases = [
+        ("both", lambda x: lax.convert_element_type(lax.convert_element_type(x, BF16), x.dtype), x),
+        ("back", lambda x: lax.convert_element_type(x, np.float16), x.astype(BF16)),
+    ]
+    check(cases, "int32")

@@ -1,22 +1,26 @@
 """Loops, with barriers that keep IREE 3.13 from confusing the values that they carry.
 
 Values that one computation made lie in one buffer, and a branch that passes a buffer on twice loses it: the virtual machine moves it
-away while the other copy still needs it ("ref is null"). A value that comes out of a barrier is a buffer of its own. A value that
-only the condition reads is dropped from what goes into the loop, but not from what comes out, and then the process ends.
-Loops also become faster: what is updated in place no longer is copied.
+away while the other copy still needs it ("ref is null"). A copy that comes out of a barrier is a buffer of its own. A value that
+only the condition reads is dropped from what goes into the loop, but not from what comes out, and then the process ends. What does
+not change is seen from outside, not carried: such values are dropped in the same way.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
+from typing import Any
 
 from plugjax.core import ClosedJaxpr, RuleSet, lowering
 from plugjax.core.transforms.dce import prune_closed
-from plugjax.lax.control_flow import while_p
+from plugjax.lax.control_flow import scan_p, while_p
+from plugjax.stablehlo import mlir
 from plugjax.stablehlo.context import EqnContext
-from plugjax.stablehlo.control_flow import write_while_loop
+from plugjax.stablehlo.control_flow import write_loop, write_scan
 from plugjax.stablehlo.mlir import Value
-from plugjax_iree.lowering.copies import BARRIER, copied, either, opaque
+from plugjax_iree.lowering.copies import BARRIER, copied, either, is_constant, opaque
+from plugjax_iree.lowering.in_place import update_in_place
 
 rules = RuleSet(__name__)
 
@@ -32,30 +36,58 @@ def _while(
 ) -> list[Value]:
     _, read = prune_closed(body_jaxpr, (True,) * len(body_jaxpr.out_avals))
 
-    def finish(new: list[Value], old: Sequence[Value]) -> list[Value]:
+    split = cond_nconsts + body_nconsts
+    fixed, avals = operands[:split], ctx.avals_in[split:]
+    start = [opaque(copied(ctx, x)) for x in operands[split:]]
+
+    def condition(*carry: Value) -> list[Value]:
+        return ctx.inline(cond_jaxpr, [*fixed[:cond_nconsts], *carry])
+
+    def body(*carry: Value) -> list[Value]:
+        new = ctx.inline(body_jaxpr, [*fixed[cond_nconsts:], *carry])
         return [
             _own(ctx, x if read[body_nconsts + i] else either(ctx, x, y))
-            for i, (x, y) in enumerate(zip(new, old, strict=True))
+            for i, (x, y) in enumerate(zip(new, carry, strict=True))
         ]
 
-    split = cond_nconsts + body_nconsts
-    operands = (*operands[:split], *(opaque(copied(ctx, x)) for x in operands[split:]))
-    return write_while_loop(
-        ctx, operands, cond_jaxpr, body_jaxpr, cond_nconsts, body_nconsts, finish
-    )
+    return list(_write_loop(ctx, list(map(mlir.type_of, avals)), start, condition, body))
 
 
 def _own(ctx: EqnContext, x: Value) -> Value:
     """The value in a buffer of its own."""
     # The compiler takes equal values for one, behind barriers too.
-    if _is_constant(x) or any(use.owner.name == BARRIER for use in x.uses):
+    if is_constant(x) or any(use.owner.name == BARRIER for use in x.uses):
         x = copied(ctx, x)
     return opaque(x)
 
 
-def _is_constant(x: Value) -> bool:
-    owner = x.owner
-    name = getattr(owner, "name", "")
-    if name == "stablehlo.broadcast_in_dim":
-        return _is_constant(owner.operands[0])
-    return bool(name == "stablehlo.constant")
+@rules.define(lowering, scan_p, platform="iree")
+def _scan(
+    ctx: EqnContext,
+    *operands: Value,
+    jaxpr: ClosedJaxpr,
+    length: int,
+    reverse: bool,
+    unroll: int,
+    num_consts: int,
+    num_carry: int,
+) -> list[Value]:
+    return write_scan(
+        ctx,
+        operands,
+        jaxpr,
+        length,
+        reverse,
+        unroll,
+        num_consts,
+        num_carry,
+        partial(_write_loop, ctx),
+    )
+
+
+def _write_loop(
+    ctx: EqnContext, types: Sequence[Any], operands: Sequence[Value], condition: Any, body: Any
+) -> Sequence[Value]:
+    results = write_loop(types, operands, condition, body)
+    update_in_place(ctx, results[0].owner)
+    return results

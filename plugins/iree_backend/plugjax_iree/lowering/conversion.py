@@ -21,6 +21,8 @@ from plugjax.stablehlo.mlir import Value
 
 rules = RuleSet(__name__)
 
+_FLOAT16 = np.dtype(np.float16)
+
 
 @rules.define(lowering, convert_element_type_p, platform="iree")
 def _convert(ctx: EqnContext, x: Value, *, new_dtype: DType, weak_type: bool) -> Value:
@@ -31,6 +33,15 @@ def converted(ctx: EqnContext, x: Value, aval: ShapedArray, new_dtype: DType) ->
     """A value of type ``aval`` in another dtype."""
     if new_dtype == bfloat16 and aval.dtype.kind in "iub":
         return _upper_half(ctx, convert(x, aval, FLOAT32), aval.shape)
+    if {new_dtype, aval.dtype} == {bfloat16, _FLOAT16}:
+        # The compiler takes two conversions for one where both floats have 16 bits, as if nothing was rounded.
+        wide = ShapedArray(aval.shape, FLOAT32)
+        bits = {
+            "exponent_bits": mlir.attribute("8 : i32"),
+            "mantissa_bits": mlir.attribute("7 : i32"),
+        }
+        rounded = mlir.value("stablehlo.reduce_precision", wide, [convert(x, aval, FLOAT32)], bits)
+        return convert(rounded, wide, new_dtype)
     # Kind V: bfloat16 and the other floats of ml_dtypes, and its small integers, which have no iinfo.
     if new_dtype.kind not in "iu" or aval.dtype.kind not in "fcV":
         return convert(x, aval, new_dtype)

@@ -1,17 +1,53 @@
-"""Values in buffers of their own, as far as IREE 3.13 can be told: see ``control_flow.py``."""
+"""Values in a buffer of their own.
+
+IREE 3.13 updates a value in place if it sees no other use of it, and there are uses that it does not see. What comes out of a barrier
+is the same buffer, and an update of either changes both. What is computed of constants alone is computed for each update, and
+afterwards once for all of them. What is written may be a part of what it is written to, and is read while that changes. So a barrier
+that anybody may use, constants that are updated, and such parts, are copied here: a choice between a value and itself that the
+compiler cannot know. ``flow.tensor.clone`` is a copy that it makes if it sees another use.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 
-from plugjax.core import ShapedArray
+from plugjax.core import RuleSet, ShapedArray, lowering
 from plugjax.core.dtypes import INT32
+from plugjax.core.vocabulary import optimization_barrier_p
+from plugjax.lax.conversion import copy_p
 from plugjax.stablehlo import mlir
 from plugjax.stablehlo.comparison import compare
 from plugjax.stablehlo.context import EqnContext
 from plugjax.stablehlo.mlir import Value
 
+rules = RuleSet(__name__)
+
 BARRIER = "stablehlo.optimization_barrier"
+
+# What may give its first operand's buffer, or a part of it.
+VIEWS = (
+    BARRIER,
+    "flow.tensor.clone",
+    "stablehlo.bitcast_convert",
+    "stablehlo.broadcast_in_dim",
+    "stablehlo.concatenate",
+    "stablehlo.convert",
+    "stablehlo.dynamic_slice",
+    "stablehlo.pad",
+    "stablehlo.reshape",
+    "stablehlo.reverse",
+    "stablehlo.slice",
+    "stablehlo.transpose",
+)
+
+# What gives values that the compiler does not know, whatever the operands are.
+UNKNOWN = (
+    BARRIER,
+    "func.call",
+    "stablehlo.case",
+    "stablehlo.custom_call",
+    "stablehlo.while",
+)
 
 
 def opaque(x: Value) -> Value:
@@ -22,10 +58,76 @@ def opaque(x: Value) -> Value:
 def either(ctx: EqnContext, x: Value, y: Value) -> Value:
     """The first, but the compiler cannot know, nor that another such choice is like this one."""
     number = opaque(mlir.constant(np.int32(next(ctx.module.numbers))))
-    first = compare("NE", ShapedArray((), INT32), number, mlir.constant(np.int32(0)))
+    # Of the shape of the operands: a scalar would be read back to the host.
+    numbers = ShapedArray(x.type.shape, INT32)
+    number = mlir.broadcast(number, ShapedArray((), INT32), numbers)
+    first = compare("NE", numbers, number, mlir.constant(np.int32(0), numbers.shape))
     return mlir.op("stablehlo.select", [x.type], [first, x, y]).result
 
 
 def copied(ctx: EqnContext, x: Value) -> Value:
     """The value in a buffer of its own."""
     return either(ctx, x, opaque(x))
+
+
+def to_update(ctx: EqnContext, x: Value, aval: ShapedArray) -> Value:
+    """The value for an operation that works in place."""
+    if is_constant(x) or _is_chosen(x):
+        return copied(ctx, x)
+    if aval.dtype.kind != "u":
+        return mlir.value("flow.tensor.clone", aval, [x])
+    # It is not known for unsigned integers.
+    signed = ShapedArray(aval.shape, np.dtype(f"int{8 * aval.dtype.itemsize}"))
+    x = mlir.value("stablehlo.bitcast_convert", signed, [x])
+    x = mlir.value("flow.tensor.clone", signed, [x])
+    return mlir.value("stablehlo.bitcast_convert", aval, [x])
+
+
+def apart(ctx: EqnContext, x: Value, target: Value) -> Value:
+    """A value to be written into ``target``, which is not a part of it: IREE would read it while it writes."""
+    root = _root(x)
+    if root != _root(target) and getattr(root.owner, "name", None) not in UNKNOWN:
+        return x
+    # Behind a barrier: what is copied while it is written is read too late.
+    return opaque(copied(ctx, x))
+
+
+def _is_chosen(x: Value) -> bool:
+    """Whether a value may be one of several that are there already."""
+    operation = _root(x).owner
+    name = getattr(operation, "name", None)
+    return name in UNKNOWN or (
+        name == "stablehlo.select" and operation.operands[0].type.rank == 0 < x.type.rank
+    )
+
+
+def _root(x: Value) -> Value:
+    """What a value may be a part of."""
+    while getattr(x.owner, "name", None) in VIEWS:
+        x = x.owner.operands[0]
+    return x
+
+
+def is_constant(x: Value) -> bool:
+    """Whether a value is computed of constants alone."""
+    pending, seen = [x], {x}
+    while pending:
+        operation = pending.pop().owner
+        # An argument of a block has none.
+        if getattr(operation, "name", None) in (None, *UNKNOWN):
+            return False
+        for operand in operation.operands:
+            if operand not in seen:
+                seen.add(operand)
+                pending.append(operand)
+    return True
+
+
+@rules.define(lowering, copy_p, platform="iree")
+def _copy(ctx: EqnContext, x: Value) -> Value:
+    return copied(ctx, x)
+
+
+@rules.define(lowering, optimization_barrier_p, platform="iree")
+def _optimization_barrier(ctx: EqnContext, *operands: Value) -> list[Value]:
+    return [copied(ctx, x) for x in operands]

@@ -29,6 +29,7 @@ from plugjax.stablehlo.gather_scatter import along_last_axis, windows_inside
 from plugjax.stablehlo.mlir import Value
 from plugjax.stablehlo.reducers import MAXIMUM, SUM, Reducer
 from plugjax.stablehlo.reduction import reduce
+from plugjax_iree.lowering.copies import apart, to_update
 
 
 def clamped(
@@ -51,6 +52,7 @@ class Scatter:
     """One scatter, in either of its two forms.
 
     Attributes:
+        ctx: the equation.
         operand: type of what is written to.
         indices: type of the index vectors.
         updates: type of what is written.
@@ -68,6 +70,7 @@ class Scatter:
         mode: GatherScatterMode,
         reducer: Reducer | None,
     ) -> None:
+        self.ctx = ctx
         self.operand, self.indices, self.updates = ctx.avals_in
         self.dtype: DType = self.operand.dtype
         self.numbers = numbers.as_gather()
@@ -102,6 +105,7 @@ class Scatter:
         for axis in self.numbers.start_index_map:
             corner[axis] = mlir.value("stablehlo.reshape", scalar, [self.column(axis)])
         window = self.aval(*self.sizes)
+        updates = apart(self.ctx, updates, operand)
         new = mlir.value("stablehlo.reshape", window, [updates])
         if self.reducer is not None or self.valid is not None:
             sizes = {"slice_sizes": mlir.i64s(self.sizes)}
@@ -112,7 +116,7 @@ class Scatter:
                 flag = self.aval(dtype=BOOL)
                 valid = mlir.value("stablehlo.reshape", flag, [self.valid])
                 new = mlir.value("stablehlo.select", window, [valid, new, old])
-        operands = [operand, new, *corner]
+        operands = [to_update(self.ctx, operand, self.operand), new, *corner]
         return mlir.value("stablehlo.dynamic_update_slice", self.operand, operands)
 
     def many_windows(self, operand: Value, updates: Value) -> Value:
@@ -132,16 +136,16 @@ class Scatter:
         order = [*batch_axes, *(offsets[d] for d in (*window, *trailing))]
         given = _transposed(updates, self.updates, order)
         given_aval = self.aval(count, *block)
-        given = mlir.value("stablehlo.reshape", given_aval, [given])
+        given = mlir.value("stablehlo.reshape", given_aval, [apart(self.ctx, given, operand)])
 
         table_aval = self.aval(rows, *block)
         permutation = [*leading, *trailing]
         table = _transposed(operand, self.operand, permutation)
         table = mlir.value("stablehlo.reshape", table_aval, [table])
         # A scatter into what a slice or a reshape gives does not compile without it.
-        table = mlir.op("stablehlo.optimization_barrier", [table.type], [table]).result
+        table = to_update(self.ctx, table, table_aval)
 
-        places = self.rows(leading, window, head)
+        places = apart(self.ctx, self.rows(leading, window, head), operand)
         if self.valid is not None:
             places, given = self.dropped(places, given, given_aval, table, head)
         found = self.scattered(table, table_aval, places, count, given)

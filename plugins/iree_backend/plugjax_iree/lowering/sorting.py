@@ -29,6 +29,7 @@ from plugjax.stablehlo.context import EqnContext
 from plugjax.stablehlo.conversion import convert
 from plugjax.stablehlo.host_call import fallback_policy, kernel_call
 from plugjax.stablehlo.mlir import Value
+from plugjax_iree.lowering.copies import copied
 
 rules = RuleSet(__name__)
 
@@ -55,7 +56,7 @@ def _sort(
     for x, x_aval in zip(operands[:num_keys], ctx.avals_in, strict=False):
         keys.extend(_ordered(x, x_aval, one_nan=True))
     rows = _Rows(aval.shape, dimension)
-    order = _order(rows, keys)
+    order = _order(ctx, rows, keys)
     avals = ctx.avals_in
     return [rows.taken(x, a, order, size) for x, a in zip(operands, avals, strict=True)]
 
@@ -72,7 +73,7 @@ def _top_k(ctx: EqnContext, x: Value, *, k: int) -> Sequence[Value]:
     ((key, key_aval),) = _ordered(x, aval, one_nan=False)
     rows = _Rows(aval.shape, aval.ndim - 1)
     # The complement descends as the key ascends, for signed and unsigned ones.
-    order = _order(rows, [(mlir.value("stablehlo.not", key_aval, [key]), key_aval)])
+    order = _order(ctx, rows, [(mlir.value("stablehlo.not", key_aval, [key]), key_aval)])
     first = ShapedArray((rows.count, k), INT32)
     order = mlir.static_slice(order, first, [0, 0], first.shape)
     places = mlir.value("stablehlo.reshape", ctx.avals_out[1], [order])
@@ -89,10 +90,10 @@ def _by_python(ctx: EqnContext, size: int, operands: Sequence[Value]) -> Sequenc
     return ctx.host_call(kernel_call(ctx.eqn, kernel), operands)
 
 
-def _order(rows: _Rows, keys: Sequence[Key]) -> Value:
+def _order(ctx: EqnContext, rows: _Rows, keys: Sequence[Key]) -> Value:
     """For each place in sorted rows, where its element comes from."""
     keys = [(rows.of(x, a), rows.aval(a.dtype)) for x, a in keys]
-    return _few(rows, keys) if rows.size <= _FEW else _Network(rows).order(keys)
+    return _few(ctx, rows, keys) if rows.size <= _FEW else _Network(rows).order(keys)
 
 
 def _ordered(x: Value, aval: ShapedArray, *, one_nan: bool) -> list[Key]:
@@ -185,11 +186,11 @@ class _Rows:
         return mlir.value("stablehlo.transpose", out, [found], {"permutation": mlir.i64s(back)})
 
 
-def _few(rows: _Rows, keys: Sequence[Key]) -> Value:
+def _few(ctx: EqnContext, rows: _Rows, keys: Sequence[Key]) -> Value:
     """The order of the keys by IREE's sort."""
     places = rows.aval(INT32)
     iota = mlir.value("stablehlo.iota", places, [], {"iota_dimension": mlir.i64(1)})
-    full = [*keys, (iota, places)]
+    full = [(copied(ctx, key), aval) for key, aval in (*keys, (iota, places))]
     attributes = {"dimension": mlir.i64(1), "is_stable": mlir.boolean(False)}
     types = [mlir.type_of(aval) for _, aval in full]
     sort = mlir.op("stablehlo.sort", types, [key for key, _ in full], attributes, 1)

@@ -1,0 +1,269 @@
+"""What IREE would update in place although somebody else has it: arguments, constants, what a loop carries, what a barrier gives.
+
+Many programs are compiled together, because what one leaves alone may be what another one reads; and those whose argument nobody
+reads afterwards are compiled alone.
+"""
+
+import numpy as np
+import pytest
+
+import plugjax
+import plugjax.numpy as jnp
+from plugjax import lax
+from plugjax.lax import dynamic_update_slice as update
+
+X = np.arange(1, 10, dtype=np.float32)
+I = np.array([1, 2, 10, 1, 3], np.int32)
+N = 6
+
+
+def ones(x, i):
+    return update(x, jnp.ones(2, np.float32) * i, (i,))
+
+
+def rows(x, i):
+    return x.at[jnp.stack([i, i + 1, i])].add(1.0)
+
+
+def counted(step, carry, n):
+    """A loop whose number of steps is not known."""
+    return lax.while_loop(lambda s: s[0] < n, lambda s: (s[0] + 1, *step(*s)), (0, *carry))[1:]
+
+
+@plugjax.jit
+def called(x, i):
+    for _ in range(6):  # A program that is too long to be written where it is called.
+        i = jnp.minimum(jnp.maximum(i * 3 - i * 2, 0), 5)
+    return update(x, jnp.ones(2, np.float32) * i, (i,))
+
+
+def scanned(step, carry, **options):
+    return lax.scan(step, carry, jnp.arange(4), **options)
+
+
+# What is written, and what else has its buffer.
+PROGRAMS = {
+    "argument and its uses": lambda x, n: (x.at[I].add(1.0), x * 3),
+    "value and its uses": lambda x, n: ((x * 2).at[I].mul(2.0), x * 2 * 3),
+    "values of each other": lambda x, n: (update(x, (x * 2)[:2], (n,)), update(x * 2, x[:2], (n,))),
+    "barriers": lambda x, n: (
+        lax.optimization_barrier(x * 2).at[I].add(1.0),
+        lax.optimization_barrier(x).at[n].set(5.0),
+        x * 2,
+    ),
+    "constants": lambda x, n: (
+        jnp.arange(9.0).at[I].add(x[:5]),
+        jnp.arange(9.0).at[I].mul(x[:5]),
+        update(jnp.arange(9.0), x[:2], (n,)),
+        jnp.arange(9.0),
+    ),
+    "orders": lambda x, n: [lax.top_k(v, 3) for v in (x, x * 2, -x, jnp.arange(9.0))],
+    "branches": lambda x, n: [
+        lax.cond(n > 2, lambda: ones(x * 2, n), lambda: x * 2),
+        lax.switch(n - 3, [lambda: ones(x * 3, n), lambda: x * 3, lambda: -x]),
+        x * 2,
+    ],
+    "calls": lambda x, n: (called(x, n), called(x, n + 1), called(called(x * 2, n), n + 1), x * 2),
+    "checkpoint": lambda x, n: plugjax.grad(
+        plugjax.checkpoint(lambda x: (jnp.sin(x).at[I].set(1.0) * x).sum())
+    )(x),
+    # A part of what is written to.
+    "moved": lambda x, n: (update(x, x[:7], (n - 2,)), update(x * 3, (x * 3)[:7], (n - 2,))),
+    "moved and changed": lambda x, n: (x.at[1:].add(x[:-1]), update(x, x[:7] * 2, (n - 2,))),
+    "moved by rows": lambda x, n: (x.at[I].add(x[:5]), (x * 3).at[I].add((x * 3)[:5] * 2)),
+    "rows chosen by rows": lambda x, n: x.astype(int).at[x.astype(int)[:4]].add(1),
+    "moved in loops": lambda x, n: [
+        lax.fori_loop(0, stop, lambda i, c, f=f: f(c, i), x)
+        for stop in (3, n)
+        for f in (
+            lambda c, i: update(c, c[:5], (i + 1,)),
+            lambda c, i: c.at[1:].add(c[:-1]),
+            lambda c, i: c.at[I].add(c[I + 1] * 0.1),
+        )
+    ],
+    # Loops.
+    "stacks": lambda x, n: scanned(lambda c, i: (c + 1, (c, c * 2, c)), x),
+    "carry and output": lambda x, n: scanned(lambda c, i: (lambda d: (d, d))(ones(c, i)), x),
+    "carries that change places": lambda x, n: scanned(
+        lambda c, i: ((ones(c[1], i), c[0]), c[0]), (x, x)
+    ),
+    "carry from outside": lambda x, n: scanned(
+        lambda c, i: ((ones(c[1], i), x), c[0]), (x * 2, x * 3)
+    ),
+    "carry that is called": lambda x, n: scanned(lambda c, i: (called(c, i), None), x),
+    "called on what is outside": lambda x, n: scanned(lambda c, i: (c + called(x, i), None), x),
+    "chosen carry": lambda x, n: [
+        scanned(lambda c, i: (ones(lax.cond(i > 1, lambda: c * 2, lambda: c), i), c), x),
+        scanned(lambda c, i: (ones(jnp.where(i > 1, c * 2, c), i), c), x),
+        scanned(lambda c, i: (jnp.where(i > 1, ones(c, i), c), c[0]), x),
+    ],
+    "loops in loops": lambda x, n: [
+        scanned(lambda c, i: (scanned(lambda d, j: (ones(d, j), None), c)[0], c[0]), x),
+        scanned(lambda c, i: (c + scanned(lambda d, j: (ones(d, j), None), x)[0], c[0]), x),
+    ],
+    "several steps at once": lambda x, n: [
+        lax.scan(lambda c, i: (ones(c, i), c.sum()), x, jnp.arange(5), unroll=2),
+        lax.scan(lambda c, i: (c + ones(x, i), c.sum()), x, jnp.arange(5), unroll=2),
+    ],
+    "reverse derivative": lambda x, n: plugjax.grad(
+        lambda x: scanned(lambda c, i: (ones(jnp.sin(c), i), c.sum()), x)[1].sum()
+    )(x),
+    "batched loop": lambda x, n: plugjax.vmap(
+        lambda a, k: scanned(lambda c, i: (ones(c * a, (i + k) % 5), c), x)
+    )(x[:3], jnp.arange(3)),
+    "known and unknown loops": lambda x, n: (
+        counted(lambda i, c: (c.at[I].add(1.0),), (x,), n),
+        lax.fori_loop(0, 3, lambda i, c: (c[0].at[I + i].add(1.0), c[1] + c[0]), (x, x)),
+    ),
+    **{
+        f"{f.__name__} in an unknown loop, {name}": lambda x, n, f=f, step=step: (
+            counted(lambda i, a, b: step(f, x, i, a, b), (x * 2, x * 3), n),
+            x * 2,
+        )
+        for f in (ones, rows)
+        for name, step in {
+            "value from outside": lambda f, x, i, a, b: (f(b, i), x),
+            "earlier value": lambda f, x, i, a, b: (f(a, i), a),
+            "other shape": lambda f, x, i, a, b: (
+                f(a, i),
+                f(a, i).reshape(3, 3).reshape(9),
+            ),
+            "changing places": lambda f, x, i, a, b: (f(b, i), a),
+            "read by another": lambda f, x, i, a, b: (f(a, i), b + f(a, i).sum()),
+            "in a loop": lambda f, x, i, a, b: counted(lambda j, c, d: (f(c, j), d + c), (a, b), i),
+            "constant": lambda f, x, i, a, b: (f(b, i), jnp.zeros(9)),
+        }.items()
+    },
+}
+
+# Nothing else reads the argument, or what the compiler knows to be the argument.
+ARGUMENTS = {
+    "itself": lambda x: x,
+    "product": lambda x: x * 1,
+    "maximum": lambda x: jnp.maximum(x, x),
+    "choice": lambda x: jnp.where(True, x, x + 1),
+    "negated twice": lambda x: lax.neg(lax.neg(x)),
+    "real part": lambda x: lax.real(lax.complex(x, x)),
+    "slice": lambda x: lax.dynamic_slice(x, (jnp.int32(0),), (9,)),
+    "shapes": lambda x: x.reshape(3, 3).T.T.reshape(9),
+    "bits": lambda x: lax.bitcast_convert_type(lax.bitcast_convert_type(x, np.int32), np.float32),
+    "barrier": lax.optimization_barrier,
+}
+
+
+def on_iree(f, *args):
+    """Results, and whether the arguments, in memory of IREE's own, still are what they were."""
+    with plugjax.default_device("iree"):
+        own = plugjax.jit(lambda args: plugjax.tree.map(lambda x: x + x - x, args))(args)
+        found = [np.asarray(y) for y in plugjax.tree.leaves(plugjax.jit(f)(*own))]
+        for x, y in zip(own, args, strict=True):
+            np.testing.assert_array_equal(x, y)
+    return found
+
+
+def agree(f, *args):
+    found = on_iree(f, *args)
+    expected = plugjax.tree.leaves(plugjax.jit(f)(*args))
+    for i, (x, y) in enumerate(zip(found, expected, strict=True)):
+        np.testing.assert_allclose(x, y, rtol=1e-4, atol=1e-4, err_msg=f"result {i}")
+
+
+@pytest.mark.parametrize("part", range(6))
+def test_many_at_once(part):
+    programs = list(PROGRAMS.values())[part::6]
+    agree(lambda x, n: [f(x, n) for f in programs], X, np.int32(3))
+
+
+@pytest.mark.parametrize("write", [ones, rows])
+@pytest.mark.parametrize("name", ARGUMENTS)
+def test_an_argument_that_nobody_reads_afterwards(name, write):
+    agree(lambda x, n: write(ARGUMENTS[name](x), n), X, np.int32(3))
+
+
+@pytest.mark.parametrize("name", ["moved", "moved and changed", "moved by rows", "moved in loops"])
+def test_a_part_of_what_is_written_to(name):
+    agree(PROGRAMS[name], X, np.int32(3))
+
+
+def test_orders_of_integers_leave_them():
+    agree(lambda x: (jnp.sort(x), jnp.argsort(x)), np.arange(9, 0, -1, dtype=np.int32))
+
+
+def random_program(rng, depth=0):
+    """Steps: what is done, on which of three values, with which indices; and the steps of an inner program."""
+    steps = []
+    for _ in range(rng.integers(2, 6)):
+        kind = int(rng.integers(0, 9 if depth < 2 else 7))
+        places = tuple(int(v) for v in rng.integers(0, 3, 3))
+        inner = random_program(rng, depth + 1) if kind >= 7 else None
+        steps.append((kind, *places, rng.integers(0, N, 3), int(rng.integers(2)), inner))
+    return steps
+
+
+def run(program, values, n):
+    values = list(values)
+    for kind, a, b, to, index, other, inner in program:
+        x, y = values[a], values[b]
+        if kind == 0:
+            x = x.at[index].add(y[:3])
+        elif kind == 1:
+            x = update(x, y[:2], (n,))
+        elif kind == 2:
+            x = x * 0.5 + y
+        elif kind == 4:
+            x = x.at[index[0]].set(7.0)
+        elif kind == 5:
+            x = jnp.sort(x)
+        elif kind == 6:
+            x = (jnp.zeros(N) if other else jnp.arange(float(N))).at[index].add(y[:3])
+        elif kind == 7 and other:
+            step = lambda j, c, inner=inner: tuple(run(inner, c, j))  # noqa: E731
+            values = list(lax.fori_loop(0, 2, step, tuple(values)))
+        elif kind == 7:
+            body = lambda c, j, inner=inner, a=a: (tuple(run(inner, c, j)), c[a])  # noqa: E731
+            carry, ys = lax.scan(body, tuple(values), jnp.arange(3))
+            values, x = list(carry), carry[to] + ys.sum(0) * 0.1
+        elif kind == 8 and other:
+            advance = lambda i, *c, inner=inner: run(inner, c, i)  # noqa: E731
+            values = list(counted(advance, tuple(values), n + 1))
+        elif kind == 8:
+            first = lambda *c, inner=inner: tuple(run(inner, c, n))  # noqa: E731
+            values = list(lax.cond(n > 1, first, lambda *c: c[::-1], *values))
+        if kind < 7 or (kind == 7 and not other):
+            values[to] = jnp.clip(x, -50, 50)
+    return values
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_random_programs(seed):
+    rng = np.random.default_rng(seed)
+    program = random_program(rng)
+    values = rng.uniform(-2, 2, (3, N)).astype(np.float32)
+    agree(lambda n, *xs: run(program, xs, n), np.int32(2), *values)
+
+
+def test_eager_updates_leave_their_operand():
+    with plugjax.default_device("iree"):
+        x, u = plugjax.jit(lambda x: (x * 1, x.astype(np.uint8)))(np.arange(9, dtype=np.float32))
+        np.testing.assert_array_equal(x.at[I].add(1), [0, 3, 3, 4, 4, 5, 6, 7, 8])
+        np.testing.assert_array_equal(u.at[I].set(9), [0, 9, 9, 9, 4, 5, 6, 7, 8])
+        for y in (x, u):
+            np.testing.assert_array_equal(y, np.arange(9))
+
+
+def test_donated_arguments_are_not_copied():
+    x = np.arange(9, dtype=np.float32)
+    with plugjax.default_device("iree"):
+        write = plugjax.jit(lambda x: x.at[I].add(1), donate_argnums=0)
+        kept = plugjax.jit(lambda x: x.at[I].add(1))
+        count = [f.lower(x).as_text().count("stablehlo.select") for f in (write, kept)]
+        np.testing.assert_array_equal(write(jnp.array(x)), kept(x))
+    assert count[1] == count[0] + 1
+
+
+def test_a_loop_writes_its_outputs_in_place():
+    """Behind barriers: without, each step copies all that earlier ones gave."""
+    with plugjax.default_device("iree"):
+        text = plugjax.jit(lambda x: scanned(lambda c, i: (c + 1, c), x)).lower(X).as_text()
+    body = text[text.index("} do {") :]
+    assert body.count("stablehlo.optimization_barrier") == 2
