@@ -15,13 +15,13 @@ from plugjax.core.transforms.jvp import jvp_rule
 from plugjax.core.transforms.transpose import is_undefined_primal, transpose_rule
 from plugjax.core.vocabulary import Zero, add_any, add_any_p, mul_p
 from plugjax.lax import comparison
-from plugjax.lax.complex import complex, conj, real
+from plugjax.lax.complex import complex, conj, imag, real
 from plugjax.lax.families import (
+    ANY,
     FLOAT,
     INTEGER,
     NUMBER,
     REAL,
-    REAL_OR_BOOL,
     convert,
     elementwise,
     linear,
@@ -57,7 +57,7 @@ for _p in (neg_p, add_p, sub_p, mul_p, div_p, integer_pow_p, square_p, add_any_p
     elementwise(rules, _p, accepts=NUMBER)
 elementwise(rules, rem_p, accepts=REAL)
 for _p in (max_p, min_p):
-    elementwise(rules, _p, accepts=REAL_OR_BOOL)
+    elementwise(rules, _p, accepts=ANY)
 elementwise(rules, abs_p, accepts=NUMBER, result=lambda d: _REAL_PART.get(d, d))
 elementwise(rules, sign_p, accepts=NUMBER, differentiable=False)
 for _p in (floor_p, ceil_p, round_p, nextafter_p):
@@ -204,6 +204,8 @@ def square(x: Any, /) -> Any:
 def max(x: Any, y: Any, /) -> Any:
     """Elementwise maximum; nan if either is nan. The derivative at a tie is one half for each.
 
+    Complex numbers are in lexicographic order. JAX gives the second operand where only the first one is a complex nan.
+
     Example:
         >>> from plugjax import lax
         >>> import plugjax.numpy as jnp
@@ -215,6 +217,8 @@ def max(x: Any, y: Any, /) -> Any:
 
 def min(x: Any, y: Any, /) -> Any:
     """Elementwise minimum; nan if either is nan. The derivative at a tie is one half for each.
+
+    Complex numbers are in lexicographic order, see :func:`max`.
 
     Example:
         >>> from plugjax import lax
@@ -401,12 +405,21 @@ def _extremum_partials(primitive: Primitive, wins: Callable[[Any, Any], Any]) ->
         def weight(own: Any, other: Any) -> Any:
             aval = aval_of(z)
             one, half, zero = (stretch(scalar(v, z), aval) for v in (1, 0.5, 0))
-            better = wins(own, other)
+            better = _in_order(own, other, wins)
             return select(
                 stretch(comparison.eq(own, other), aval_of(better)), half, select(better, one, zero)
             )
 
         return lambda: weight(x, y), lambda: weight(y, x)
+
+
+def _in_order(x: Any, y: Any, compare: Callable[[Any, Any], Any]) -> Any:
+    """A comparison; of complex numbers, a lexicographic one."""
+    if aval_of(x).dtype.kind != "c":
+        return compare(x, y)
+    re_x, re_y = real(x), real(y)
+    tie = comparison.bitwise_and(comparison.eq(re_x, re_y), compare(imag(x), imag(y)))
+    return comparison.bitwise_or(compare(re_x, re_y), tie)
 
 
 _extremum_partials(max_p, comparison.gt)

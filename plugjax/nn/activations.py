@@ -8,6 +8,7 @@ from plugjax import lax
 from plugjax.core.array import Array
 from plugjax.numpy.arithmetic import maximum, minimum
 from plugjax.numpy.exponential import logaddexp
+from plugjax.numpy.logic import greater_equal, less_equal
 from plugjax.numpy.manipulation import canonical_axis
 from plugjax.numpy.promotion import ArrayLike, as_operand, pick, promote_inexact, scalar, to_inexact
 from plugjax.numpy.selection import where
@@ -42,7 +43,7 @@ def relu(x: ArrayLike, /) -> Array:
     x = as_operand("relu", x)
     # Asked this way round, nan passes.
     zero = scalar(0, x)
-    return pick(lax.le(x, zero), zero, x)
+    return pick(less_equal(x, zero), zero, x)
 
 
 def relu6(x: ArrayLike) -> Array:
@@ -56,7 +57,7 @@ def relu6(x: ArrayLike) -> Array:
     """
     x = relu(to_inexact("relu6", x))
     six = scalar(6, x)
-    return pick(lax.ge(x, six), six, x)
+    return pick(greater_equal(x, six), six, x)
 
 
 def sigmoid(x: ArrayLike) -> Array:

@@ -6,9 +6,10 @@ import numpy as np
 
 from plugjax import lax
 from plugjax.core import dtypes
-from plugjax.core.array import Array
+from plugjax.core.array import Array, aval_of
 from plugjax.core.dtypes import BOOL, DType
 from plugjax.core.eager_functions import remembered
+from plugjax.numpy.logic import greater, less
 from plugjax.numpy.promotion import (
     ArrayLike,
     as_operand,
@@ -194,10 +195,14 @@ def power(x: ArrayLike, y: ArrayLike, /) -> Array:
         x = as_operand("power", x)
         return lax.integer_pow(converted(x, _number(x)), y) if y != 1 else x
     check_arraylike("power", x, y)
+    kinds = aval_of(x).dtype.kind, aval_of(y).dtype.kind
+    # A Python scalar to the power of integers is as strong as they are.
+    strong = not aval_of(y).weak_type and (
+        (kinds[0] in "fc" and kinds[1] in "iu") or (kinds[0] in "iu" and kinds[1] == "b")
+    )
     x, y = promote_numeric("power", x, y)
-    if x.dtype.kind in "iu":
-        return _integer_power(x, y)
-    return lax.pow(x, y)
+    found = _integer_power(x, y) if x.dtype.kind in "iu" else lax.pow(x, y)
+    return convert(found, found.dtype) if strong else found
 
 
 pow = power
@@ -307,7 +312,10 @@ def fabs(x: ArrayLike, /) -> Array:
         >>> jnp.fabs(jnp.array([-1.5, 2.0]))
         Array([1.5, 2. ], dtype=float32)
     """
-    return lax.abs(to_inexact("fabs", x))
+    x = to_inexact("fabs", x)
+    if x.dtype.kind == "c":
+        raise TypeError("fabs does not accept complex numbers; abs does.")
+    return lax.abs(x)
 
 
 def sign(x: ArrayLike, /) -> Array:
@@ -387,7 +395,7 @@ def fmax(x: ArrayLike, y: ArrayLike) -> Array:
         Array([1. , 0.5], dtype=float32)
     """
     x, y = promote_args("fmax", x, y)
-    return pick(lax.bitwise_or(lax.gt(x, y), lax.ne(y, y)), x, y)
+    return pick(lax.bitwise_or(greater(x, y), lax.ne(y, y)), x, y)
 
 
 def fmin(x: ArrayLike, y: ArrayLike) -> Array:
@@ -399,7 +407,7 @@ def fmin(x: ArrayLike, y: ArrayLike) -> Array:
         Array([0.5, 0.5], dtype=float32)
     """
     x, y = promote_args("fmin", x, y)
-    return pick(lax.bitwise_or(lax.lt(x, y), lax.ne(y, y)), x, y)
+    return pick(lax.bitwise_or(less(x, y), lax.ne(y, y)), x, y)
 
 
 def real(val: ArrayLike, /) -> Array:
@@ -449,7 +457,9 @@ def angle(z: ArrayLike, deg: bool = False) -> Array:
         >>> jnp.round(jnp.angle(jnp.array([1j, -1.0]), deg=True), 3)
         Array([ 90., 180.], dtype=float32)
     """
-    z = to_inexact("angle", z)
+    z = as_operand("angle", z)
+    if z.dtype.kind in "biu":
+        z = converted(z, dtypes.canonicalize(float))
     if z.dtype.kind == "c":
         phase = lax.atan2(lax.imag(z), lax.real(z))
     else:

@@ -44,7 +44,7 @@ def _cumulative(
         wanted = wide_integer(x.dtype) if promote_integers or x.dtype is BOOL else x.dtype
     if wanted is BOOL:
         wanted = dtypes.canonicalize(int)
-        return converted(scan(converted(x, wanted), position), BOOL)
+        return converted(scan(converted(converted(x, BOOL), wanted), position), BOOL)
     return scan(convert(x, wanted), position)
 
 

@@ -120,11 +120,24 @@ def logaddexp(x1: ArrayLike, x2: ArrayLike, /) -> Array:
         Array(1000., dtype=float32, weak_type=True)
     """
     x1, x2 = promote_inexact("logaddexp", x1, x2)
+    if x1.dtype.kind == "c":
+        return _complex_logaddexp(x1, x2)
     larger, delta = lax.max(x1, x2), lax.sub(x1, x2)
     # Equal infinities have no difference; their sum is the infinity itself.
     unordered = lax.ne(delta, delta)
     total = lax.add(larger, lax.log1p(lax.exp(lax.neg(lax.abs(delta)))))
     return pick(unordered, lax.add(x1, x2), total)
+
+
+def _complex_logaddexp(x1: Array, x2: Array) -> Array:
+    """With an imaginary part between minus pi and pi."""
+    larger = lax.max(x1, x2)
+    difference = lax.sub(lax.min(x1, x2), larger)
+    total = lax.add(larger, lax.log1p(lax.exp(difference)))
+    imag = lax.imag(total)
+    turn = scalar(2 * np.pi, imag)
+    turns = lax.round(lax.div(imag, turn), lax.RoundingMethod.TO_NEAREST_EVEN)
+    return lax.complex(lax.real(total), lax.sub(imag, lax.mul(turn, turns)))
 
 
 def logaddexp2(x1: ArrayLike, x2: ArrayLike, /) -> Array:

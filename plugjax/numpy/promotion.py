@@ -262,11 +262,11 @@ def promote_inexact(who: str, x: ArrayLike, y: ArrayLike) -> tuple[Operand, Oper
 
 
 def _to_numeric(dtype: DType) -> DType:
-    return dtypes.canonicalize(int) if dtype == BOOL else dtype
+    return dtypes.INT32 if dtype == BOOL else dtype
 
 
 def promote_numeric(who: str, x: ArrayLike, y: ArrayLike) -> tuple[Operand, Operand]:
-    """As :func:`promote_args`, with bools made integers of default width."""
+    """As :func:`promote_args`, with bools made int32."""
     first, second = _promoted(who, (x, y), _to_numeric)
     return first, second
 

@@ -81,7 +81,12 @@ def _accumulate(
         result = canonical_dtype(who, dtype)
     else:
         result = wide_integer(x.dtype) if promote_integers else x.dtype
-    if result is BOOL:
+    if result is BOOL and dtype is not None:
+        # Asked for: whether one is true, or all of them.
+        reduce, combine = (
+            (lax.reduce_and, lax.bitwise_and) if neutral else (lax.reduce_or, lax.bitwise_or)
+        )
+    elif result is BOOL:
         result = dtypes.canonicalize(int)
     # Halves are summed in float32: their 11 bits would be lost after a thousand terms.
     computed = dtypes.FLOAT32 if dtypes.is_float(result) and result.itemsize < 4 else result
@@ -190,8 +195,6 @@ def _extremum(
     largest: bool,
 ) -> Array:
     x = as_operand(who, a)
-    if x.dtype.kind == "c":
-        raise TypeError(f"{who} of complex numbers is not defined; take abs, real or imag first.")
     axes = reduced_axes(axis, x.aval.ndim)
     if where is not None and initial is None:
         raise ValueError(
@@ -201,7 +204,10 @@ def _extremum(
         raise ValueError(f"zero-size array to reduction operation {who} which has no identity")
     if where is not None:
         x = _masked(who, x, where, _limit(x.dtype, not largest))
-    found = reduce(x, axes)
+    if x.dtype.kind == "c":
+        found = lax.reduce(x, scalar(_limit(x.dtype, not largest), x), combine, axes)
+    else:
+        found = reduce(x, axes)
     if initial is not None:
         found = combine(converted(as_operand(who, initial), x.dtype), found)
     return _kept(found, axes, keepdims)
@@ -212,6 +218,8 @@ def _limit(dtype: DType, largest: bool) -> Any:
         return largest
     if dtypes.is_float(dtype):
         return np.inf if largest else -np.inf
+    if dtype.kind == "c":
+        return complex(np.inf, np.inf) if largest else complex(-np.inf, -np.inf)
     info = np.iinfo(dtype)
     return info.max if largest else info.min
 
@@ -225,7 +233,7 @@ def max(
     initial: ArrayLike | None = None,
     where: ArrayLike | None = None,
 ) -> Array:
-    """Largest element along axes; nan if there is one.
+    """Largest element along axes; nan if there is one. Complex numbers are in lexicographic order.
 
     Raises:
         ValueError: nothing to choose from, and no ``initial``.

@@ -11,11 +11,11 @@ from plugjax.core.dtypes import BOOL
 from plugjax.numpy.promotion import (
     ArrayLike,
     as_operand,
-    broadcast_together,
     converted,
     limits,
     pick,
     promote_inexact,
+    promote_shapes,
     reject_out,
     scalar,
     to_inexact,
@@ -103,7 +103,9 @@ def rint(x: ArrayLike, /) -> Array:
         >>> jnp.rint(jnp.array([0.5, 1.5]))
         Array([0., 2.], dtype=float32)
     """
-    x = to_inexact("rint", x)
+    x = as_operand("rint", x)
+    if x.dtype.kind in "biu":
+        return converted(x, dtypes.canonicalize(float))
     if x.dtype.kind == "c":
         return lax.complex(rint(lax.real(x)), rint(lax.imag(x)))
     return lax.round(x, 1)
@@ -145,7 +147,7 @@ def nextafter(x: ArrayLike, y: ArrayLike, /) -> Array:
         Array(True, dtype=bool)
     """
     x, y = promote_inexact("nextafter", x, y)
-    return lax.nextafter(*broadcast_together(x, y))
+    return lax.nextafter(x, y)
 
 
 def spacing(x: ArrayLike, /) -> Array:
@@ -191,7 +193,9 @@ def ldexp(x1: ArrayLike, x2: ArrayLike, /) -> Array:
         exponent = converted(exponent, dtypes.INT32)
     if exponent.dtype.kind not in "iu":
         raise ValueError(f"ldexp not supported for input types {(x1, exponent.dtype)}")
-    mantissa, exponent = broadcast_together(to_inexact("ldexp", x1), exponent)
+    mantissa = to_inexact("ldexp", x1)
+    rank = max(mantissa.ndim, exponent.ndim)
+    mantissa, exponent = (promote_shapes(x, rank) for x in (mantissa, exponent))
     # Two steps: the power alone may overflow or underflow where the product does not.
     first = lax.div(exponent, scalar(2, exponent))
     second = lax.sub(exponent, first)

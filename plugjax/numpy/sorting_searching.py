@@ -12,6 +12,7 @@ from plugjax.core.array import Array, from_host
 from plugjax.core.dtypes import BOOL, DType
 from plugjax.core.errors import ConcretizationTypeError
 from plugjax.core.trace import Tracer
+from plugjax.numpy.logic import greater_equal, less
 from plugjax.numpy.manipulation import canonical_axis, ravel
 from plugjax.numpy.promotion import (
     ArrayLike,
@@ -225,8 +226,8 @@ def searchsorted(
 def _sorts_before(x: Operand, y: Operand) -> Operand:
     """``x < y`` in the order of sorting, where nan is the largest."""
     if not dtypes.is_inexact(x.dtype):
-        return lax.lt(x, y)
-    return lax.bitwise_or(lax.lt(x, y), lax.bitwise_and(lax.ne(y, y), lax.eq(x, x)))
+        return less(x, y)
+    return lax.bitwise_or(less(x, y), lax.bitwise_and(lax.ne(y, y), lax.eq(x, x)))
 
 
 def digitize(
@@ -250,7 +251,7 @@ def digitize(
         scalar(edges.shape[0], rising),
         searchsorted(lax.rev(edges, (0,)), values, "right" if right else "left"),
     )
-    return pick(lax.ge(edges[-1], edges[0]), rising, falling)
+    return pick(greater_equal(edges[-1], edges[0]), rising, falling)
 
 
 def _mask(who: str, a: ArrayLike) -> Operand:

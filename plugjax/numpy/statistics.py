@@ -139,11 +139,11 @@ def _quantile(
         raise ValueError(
             f"{who}: method can only be 'linear', 'lower', 'higher', 'midpoint', or 'nearest', got {method!r}"
         )
-    x, q = (
-        promote_inexact(who, a, q)
-        if np.ndim(q) == 0 or np.ndim(a) == 0
-        else (to_inexact(who, a), to_inexact(who, q))
-    )
+    x, q = to_inexact(who, a), to_inexact(who, q)
+    if x.dtype.kind == "c":
+        raise ValueError(
+            f"{who} does not support complex input: the order of complex numbers is arbitrary."
+        )
     q = converted(as_operand(who, q), x.dtype)
     if q.ndim > 1:
         raise ValueError(f"q must be have rank <= 1, got shape {q.shape}")

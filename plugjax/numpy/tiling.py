@@ -57,6 +57,8 @@ def repeat(
     x = as_operand("repeat", a)
     if axis is None:
         x, axis = ravel(x), 0
+    if not x.ndim:
+        x = ravel(x)
     axis = canonical_axis(axis, x.ndim)
     if isinstance(repeats, Tracer):
         if total_repeat_length is None:

@@ -90,6 +90,14 @@ def arctan2(x1: ArrayLike, x2: ArrayLike, /) -> Array:
         Array([ 1.571, -2.356], dtype=float32)
     """
     x1, x2 = promote_inexact("arctan2", x1, x2)
+    if x1.dtype.kind == "c":
+        # The argument of x2 + i x1, of which the modulus is divided away.
+        i = scalar(1j, x1)
+        unit = lax.div(
+            lax.add(x2, lax.mul(i, x1)),
+            lax.sqrt(lax.add(lax.square(x2), lax.square(x1))),
+        )
+        return lax.mul(lax.neg(i), lax.log(unit))
     return lax.atan2(x1, x2)
 
 

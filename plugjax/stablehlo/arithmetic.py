@@ -5,11 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from plugjax.core.aval import ShapedArray
+from plugjax.core.dtypes import BOOL
+from plugjax.core.primitive import Primitive
 from plugjax.core.rules import RuleSet, lowering
 from plugjax.core.vocabulary import add_any_p, mul_p
 from plugjax.lax import arithmetic as lax
 from plugjax.stablehlo import mlir
 from plugjax.stablehlo.comparison import compare
+from plugjax.stablehlo.complex import real_aval
 from plugjax.stablehlo.context import EqnContext
 from plugjax.stablehlo.conversion import convert
 from plugjax.stablehlo.elementwise import define_elementwise, elementwise, stretched
@@ -24,8 +27,6 @@ define_elementwise(
         lax.sub_p: "stablehlo.subtract",
         lax.div_p: "stablehlo.divide",
         lax.rem_p: "stablehlo.remainder",
-        lax.max_p: "stablehlo.maximum",
-        lax.min_p: "stablehlo.minimum",
         lax.floor_p: "stablehlo.floor",
         lax.ceil_p: "stablehlo.ceil",
         lax.nextafter_p: "chlo.next_after",
@@ -33,6 +34,36 @@ define_elementwise(
 )
 rules.define(lowering, lax.add_p, add_any_p)(elementwise("stablehlo.add", on_bool="stablehlo.or"))
 rules.define(lowering, mul_p)(elementwise("stablehlo.multiply", on_bool="stablehlo.and"))
+
+
+def _define_extremum(primitive: Primitive, operation: str, direction: str) -> None:
+    plain = elementwise(operation)
+
+    @rules.define(lowering, primitive)
+    def _lower(ctx: EqnContext, x: Value, y: Value) -> Value:
+        (out,) = ctx.avals_out
+        if out.dtype.kind != "c":
+            return plain(ctx, x, y)
+        x, y = stretched(ctx, (x, y))
+        part, flags = real_aval(out), ShapedArray(out.shape, BOOL)
+        (re_x, im_x), (re_y, im_y) = (
+            [mlir.value(f"stablehlo.{name}", part, [v]) for name in ("real", "imag")]
+            for v in (x, y)
+        )
+        tie = compare("EQ", part, re_x, re_y)
+        later = compare(direction, part, im_x, im_y)
+        first = mlir.value("stablehlo.and", flags, [tie, later])
+        for other in (
+            compare(direction, part, re_x, re_y),
+            compare("NE", part, re_x, re_x),
+            compare("NE", part, im_x, im_x),
+        ):
+            first = mlir.value("stablehlo.or", flags, [first, other])
+        return mlir.value("stablehlo.select", out, [first, x, y])
+
+
+_define_extremum(lax.max_p, "stablehlo.maximum", "GT")
+_define_extremum(lax.min_p, "stablehlo.minimum", "LT")
 
 _ROUND = ("stablehlo.round_nearest_afz", "stablehlo.round_nearest_even")
 

@@ -100,7 +100,7 @@ class IreeBackend(Backend):
             avals = jaxpr.out_avals
 
             def copy(buffer: Any, index: int) -> Any:
-                return runtime.put(np.array(self.get(buffer, avals[index])), owned=True)
+                return runtime.put(self.get(buffer, avals[index]))
 
             function = unshared(function, results, donated, copy)
         return IreeProgram(function, vmfb, donated)

@@ -128,6 +128,15 @@ def test_call_to_python_in_a_loop(host_only, on_device):
     assert len(calls) == 5
 
 
+def test_donated_memory_of_the_host_may_be_written_as_a_whole():
+    """Whether a host's array becomes a buffer depends on where it happens to lie: hence many."""
+    with plugjax.default_device("iree"):
+        swap = plugjax.jit(lambda a, b: (b, a), donate_argnums=(0, 1))
+        for size in range(3, 15):
+            a, b = (jnp.asarray(np.full(size, v, np.float32)) + 0 for v in (1, 2))
+            np.testing.assert_array_equal(swap(a, b), np.repeat([[2.0], [1.0]], size, axis=1))
+
+
 def test_donated_argument_is_gone_and_reused(on_device):
     x = jnp.asarray(X) + 1
     found = plugjax.jit(lambda x: x * 2, donate_argnums=0)(x)

@@ -325,3 +325,10 @@ def test_floats_of_16_bits_are_rounded_on_the_way():
         ("back", lambda x: lax.convert_element_type(x, np.float16), x.astype(BF16)),
     ]
     check(cases, "int32")
+
+
+def test_derivatives_of_complex_slices():
+    """Sums of padded arrays."""
+    x = sample("complex64", (4,))
+    f = lambda x: (lax.slice(x, (0,), (1,)) * lax.slice(x, (1,), (2,))).sum().real  # noqa: E731
+    check([("slices", plugjax.grad(f), x)], "complex64")

@@ -135,6 +135,8 @@ def _make_call(
             # buffer of another array (made by `device_put`). The array, this list and the call hold it three times.
             if arrays[i]._host is not None or sys.getrefcount(buffers[i]) > 3:
                 fresh = np.array(arrays[i]._fetch())
+                # Not given away: a backend that takes the memory over may not be allowed to write all of it.
+                fresh.setflags(write=False)
                 buffers[i] = placement.backend.put(fresh, placement.device)
         results = run(resident + buffers if resident else buffers)
         return [Array(a, placement, None, b) for a, b in zip(out_avals, results, strict=True)]

@@ -1,11 +1,11 @@
-"""Padding of complex128, of which IREE 3.13 has no element to fill with: it is done in two halves."""
+"""Padding of complex numbers, done in two halves: sums of it end IREE 3.13's process, and complex128 has no element to fill with."""
 
 from __future__ import annotations
 
-from plugjax.core import RuleSet, ShapedArray, lowering
-from plugjax.core.dtypes import COMPLEX128, FLOAT64
+from plugjax.core import RuleSet, lowering
 from plugjax.lax.joining import pad_p
 from plugjax.stablehlo import mlir
+from plugjax.stablehlo.complex import real_aval
 from plugjax.stablehlo.context import EqnContext
 from plugjax.stablehlo.joining import PaddingConfig, padded
 from plugjax.stablehlo.mlir import Value
@@ -18,13 +18,13 @@ def _pad(
     ctx: EqnContext, x: Value, padding_value: Value, *, padding_config: PaddingConfig
 ) -> Value:
     (out,) = ctx.avals_out
-    if out.dtype != COMPLEX128:
+    if out.dtype.kind != "c":
         return padded(x, padding_value, out, padding_config)
-    half = ShapedArray(out.shape, FLOAT64)
+    half = real_aval(out)
     halves = []
     for name in ("stablehlo.real", "stablehlo.imag"):
         part, fill = (
-            mlir.value(name, ShapedArray(aval.shape, FLOAT64), [value])
+            mlir.value(name, real_aval(aval), [value])
             for value, aval in zip((x, padding_value), ctx.avals_in, strict=True)
         )
         halves.append(padded(part, fill, half, padding_config))

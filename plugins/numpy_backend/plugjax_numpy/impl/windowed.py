@@ -7,6 +7,7 @@ whole arrays: one call for each place in the window.
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -116,8 +117,9 @@ def _fold(
 def _reduce(*args: Value, jaxpr: ClosedJaxpr, dimensions: Ints, computation: Any) -> list[Value]:
     count = len(args) // 2
     shape = [n for d, n in enumerate(args[0].shape) if d not in dimensions]
+    parts = math.prod(args[0].shape[d] for d in dimensions)
     moved = [
-        np.moveaxis(x, dimensions, range(len(dimensions))).reshape(-1, *shape)
+        np.moveaxis(x, dimensions, range(len(dimensions))).reshape(parts, *shape)
         if shape or x.ndim
         else x[None]
         for x in args[:count]

@@ -1,0 +1,134 @@
+"""Calls drawn by hypothesis: values against NumPy or SciPy in double precision; shapes, dtypes, weak types and errors against JAX.
+
+JAX only traces (``eval_shape``), which costs a hundredth of a compilation.
+"""
+
+import math
+import warnings
+
+import jax
+import ml_dtypes
+import numpy as np
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+
+import plugjax
+
+DTYPES = ["bool", "int8", "int16", "int32", "uint8", "uint16", "uint32", "float16", "bfloat16", "float32", "complex64"]  # fmt: skip
+WIDE_DTYPES = ["int64", "uint64", "float64", "complex128"]
+TOLERANCE = {"bfloat16": 3e-2, "float16": 6e-3, "float32": 2e-5, "complex64": 4e-5}
+
+quick = settings(
+    deadline=None,
+    derandomize=True,
+    database=None,
+    max_examples=12,
+    suppress_health_check=list(HealthCheck),
+)
+
+SHAPES = st.lists(st.sampled_from([1, 2, 3, 3, 4, 0]), max_size=3).map(tuple)
+
+
+@st.composite
+def arrays(draw, dtypes, shapes=SHAPES, low=-3, high=3):
+    """A NumPy array; values are such that no sum of a few leaves the dtype."""
+    dtype, shape = np.dtype(draw(st.sampled_from(dtypes))), draw(shapes)
+    rng = np.random.default_rng(draw(st.integers(0, 999)))
+    if dtype.kind == "b":
+        return rng.random(shape) < 0.5
+    if dtype.kind in "iu":
+        return rng.integers(0 if dtype.kind == "u" else low, high + 1, shape).astype(dtype)
+    x = rng.uniform(low, high, shape)
+    if dtype.kind == "c":
+        x = x + 1j * rng.uniform(low, high, shape)
+    return x.astype(dtype)
+
+
+@st.composite
+def axes_of(draw, ndim, several=True):
+    """An axis, several, or none; now and then one that is not there."""
+    one = st.integers(
+        -ndim - 1 if draw(st.integers(0, 9)) == 0 else -max(ndim, 1), max(ndim - 1, 0)
+    )
+    if not several:
+        return draw(one)
+    return draw(
+        st.one_of(st.none(), one, st.lists(one, max_size=max(ndim, 1), unique=True).map(tuple))
+    )
+
+
+@st.composite
+def stretchable(draw, dtypes):
+    """Two arrays whose shapes fit together, and now and then do not."""
+    x = draw(arrays(dtypes))
+    shape = tuple(n if draw(st.booleans()) else 1 for n in x.shape)
+    shape = shape[draw(st.integers(0, len(shape))) :]
+    if draw(st.integers(0, 9)) == 0:
+        shape = (*shape[:-1], 5)
+    y = draw(arrays(dtypes, st.just(shape)))
+    return x, y
+
+
+def outcome(f):
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return f()
+    except Exception as error:
+        return error
+
+
+def widened(x, inexact):
+    """In double precision; integers too, if the result is inexact."""
+    if x.dtype.kind == "c":
+        return x.astype(np.complex128)
+    if x.dtype.kind in "fV" or (inexact and x.dtype.kind in "biu"):
+        return x.astype(np.float64)
+    return x
+
+
+def agree(call, oracle, *args):
+    """Compare one call.
+
+    Args:
+        call: ``call(numpy_namespace, library, *args)``, where the library is ``plugjax`` or ``jax``.
+        oracle: the values of the results of it, from the operands in double precision; ``None`` compares types only.
+        args: operands of NumPy's.
+    """
+    ours = outcome(lambda: plugjax.tree.leaves(call(plugjax.numpy, plugjax, *args)))
+    theirs = outcome(
+        lambda: jax.tree.leaves(jax.eval_shape(lambda *xs: call(jax.numpy, jax, *xs), *args))
+    )
+    if isinstance(theirs, Exception):
+        assert isinstance(ours, type(theirs)), f"{ours!r} where JAX raises {theirs!r}"
+        return
+    if isinstance(ours, Exception):
+        raise AssertionError(f"raises where JAX gives {theirs}") from ours
+    found = [(x.shape, str(x.dtype), x.weak_type) for x in ours]
+    wanted = [(y.shape, str(y.dtype), y.weak_type) for y in theirs]
+    assert found == wanted, f"{found}, JAX: {wanted}"
+    if oracle is None or any(math.prod(x.shape) == 0 for x in ours):
+        return
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        inexact = any(y.dtype.kind in "fcV" for y in ours)
+        expected = outcome(lambda: oracle(*[widened(x, inexact) for x in args]))
+    if isinstance(expected, TypeError):
+        return  # NumPy has no such function of these dtypes.
+    if isinstance(expected, Exception):
+        raise expected
+    expected = expected if isinstance(expected, tuple | list) else [expected]
+    for x, y in zip(ours, expected, strict=True):
+        value, y = np.asarray(x), np.asarray(y)
+        if value.dtype.kind in "biu":
+            np.testing.assert_array_equal(value, y.astype(value.dtype))
+        else:
+            tolerance = TOLERANCE.get(value.dtype.name, 1e-9)
+            wide = np.complex128 if value.dtype.kind == "c" else np.float64
+            with np.errstate(all="ignore"):
+                # What leaves the dtype becomes an infinity.
+                y = y.astype(value.dtype).astype(wide)
+            np.testing.assert_allclose(value.astype(wide), y, rtol=tolerance, atol=tolerance)
+
+
+assert ml_dtypes  # NumPy knows bfloat16 once it is there.
