@@ -1,0 +1,93 @@
+"""`plugjax.scipy` on drawn dtypes and shapes: values against SciPy, the rest against JAX (`tests/drawn.py`)."""
+
+import pytest
+import scipy.special
+import scipy.stats
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from tests.drawn import agree, arrays, axes_of, quick, stretchable
+
+REALS = ["float32", "float16", "bfloat16", "int32", "int8", "uint8", "bool"]
+
+# Where the function is defined, or where it neither overflows nor cancels.
+UNARY = {
+    "gammaln": (0.1, 3), "digamma": (0.1, 3), "erf": (-3, 3), "erfc": (-3, 3), "erfinv": (-0.9, 0.9),
+    "expit": (-3, 3), "logit": (0.1, 0.9), "ndtr": (-3, 3), "ndtri": (0.1, 0.9), "log_ndtr": (-3, 3),
+    "i0": (-3, 3), "i0e": (-3, 3), "i1": (-3, 3), "i1e": (-3, 3), "entr": (-1, 3), "spence": (0.1, 3),
+    "gamma": (0.5, 3), "loggamma": (0.5, 3), "factorial": (0, 3), "expi": (0.5, 3),
+}  # fmt: skip
+BINARY = {
+    "xlogy": (0.1, 3), "xlog1py": (0.1, 3), "betaln": (0.5, 3), "gammainc": (0.5, 3), "gammaincc": (0.5, 3),
+    "kl_div": (0.1, 3), "rel_entr": (0.1, 3), "beta": (0.5, 3), "poch": (0.5, 3), "zeta": (1.5, 3),
+}  # fmt: skip
+DENSITIES = {
+    "norm": (-3, 3), "expon": (0, 3), "cauchy": (-3, 3), "laplace": (-3, 3), "logistic": (-3, 3), "uniform": (0, 0.9),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", UNARY)
+@quick
+@given(data=st.data())
+def test_special_functions_of_one(name, data):
+    x = data.draw(arrays(REALS, low=UNARY[name][0], high=UNARY[name][1]))
+    oracle = getattr(scipy.special, name, None) if x.dtype == "float32" else None
+    agree(lambda _, j, x: getattr(j.scipy.special, name)(x), oracle, x)
+
+
+@pytest.mark.parametrize("name", BINARY)
+@quick
+@given(data=st.data())
+def test_special_functions_of_two(name, data):
+    low, high = BINARY[name]
+    x = data.draw(arrays(REALS, low=low, high=high))
+    y = data.draw(arrays(REALS, st.just(x.shape), low=low, high=high))
+    oracle = getattr(scipy.special, name) if x.dtype == y.dtype == "float32" else None
+    agree(lambda _, j, x, y: getattr(j.scipy.special, name)(x, y), oracle, x, y)
+
+
+@pytest.mark.parametrize("name", ["xlogy", "betaln", "zeta", "kl_div"])
+@quick
+@given(data=st.data())
+def test_shapes_that_are_stretched(name, data):
+    x, y = data.draw(stretchable(["float32", "int32"]))
+    agree(lambda _, j, x, y: getattr(j.scipy.special, name)(x, y), None, x, y)
+
+
+@quick
+@given(data=st.data())
+def test_logsumexp(data):
+    x = data.draw(arrays(["float32", "float16", "int8", "complex64"]))
+    axis, keepdims = data.draw(axes_of(x.ndim)), data.draw(st.booleans())
+    options = {"axis": axis, "keepdims": keepdims}
+    oracle = lambda x: scipy.special.logsumexp(x, **options)  # noqa: E731
+    agree(
+        lambda _, j, x: j.scipy.special.logsumexp(x, **options),
+        oracle if x.dtype == "float32" and x.size else None,
+        x,
+    )
+
+
+@quick
+@given(data=st.data())
+@pytest.mark.parametrize("name", ["softmax", "log_softmax"])
+def test_softmax(name, data):
+    x = data.draw(arrays(["float32", "float16", "bfloat16"]))
+    assume(x.size)
+    axis = data.draw(axes_of(x.ndim, several=False))
+    agree(
+        lambda _, j, x: getattr(j.nn, name)(x, axis=axis),
+        lambda x: getattr(scipy.special, name)(x, axis=axis),
+        x,
+    )
+
+
+@pytest.mark.parametrize("method", ["pdf", "logpdf", "cdf", "sf"])
+@pytest.mark.parametrize("name", DENSITIES)
+@quick
+@given(data=st.data())
+def test_densities(name, method, data):
+    # Of integers and Python scalars, JAX's are weak or strong, as the constants in a formula happen to be.
+    x = data.draw(arrays(["float32", "float16", "bfloat16"], low=DENSITIES[name][0], high=DENSITIES[name][1]))  # fmt: skip
+    oracle = getattr(getattr(scipy.stats, name), method) if x.dtype == "float32" else None
+    agree(lambda _, j, x: getattr(getattr(j.scipy.stats, name), method)(x), oracle, x)
