@@ -36,6 +36,8 @@ def signbit(x: ArrayLike, /) -> Array:
         Array([ True, False], dtype=bool)
     """
     x = as_operand("signbit", x)
+    if x.dtype.kind == "c":
+        raise ValueError(f"signbit is not defined for complex numbers, got {x.dtype.name}.")
     if x.dtype.kind in "ub":
         return lax.full_like(x, False, dtype=BOOL)
     if x.dtype.kind == "i":

@@ -52,6 +52,7 @@ def lower_module(
     name: str,
     emit_host_call: EmitHostCall | None = None,
     donated: Sequence[int] = (),
+    reused: Mapping[int, int] | None = None,
     device_kind: str = "",
     locations: bool = False,
 ) -> LoweredModule:
@@ -64,6 +65,8 @@ def lower_module(
         emit_host_call: writes the backend's call to Python; without it, primitives without a
             lowering are errors.
         donated: indices of arguments whose memory the results may use.
+        reused: which result is written into the memory of which argument; the compiler or the order of the results decides if it
+            is not given.
         device_kind: the hardware of the platform's device, for rules that differ between them.
         locations: whether operations know the user's lines and scopes. Modules of equal programs then differ.
 
@@ -75,7 +78,9 @@ def lower_module(
         context.locations = locations
         context.path = (name,)
         main = context.write_function(with_order(jaxpr), "main", public=True)
-        if donated:
+        if reused is not None:
+            _mark(main, jaxpr, {i: _result(k) for i, k in reused.items()})
+        elif donated:
             _mark_donated(main, jaxpr, donated)
     return LoweredModule(module, tuple(context.host_calls))
 
@@ -85,14 +90,26 @@ def _mark_donated(main: mlir.Operation, jaxpr: ClosedJaxpr, donated: Sequence[in
     free: dict[ShapedArray, list[int]] = {}
     for index, aval in enumerate(jaxpr.out_avals):
         free.setdefault(aval.strip_weak_type(), []).append(index)
-    marks: list[dict[str, mlir.Attribute]] = [{} for _ in jaxpr.in_avals]
+    marks: dict[int, dict[str, mlir.Attribute]] = {}
     for argument in donated:
         results = free.get(jaxpr.in_avals[argument].strip_weak_type())
         if results:
-            marks[argument] = {"tf.aliasing_output": mlir.attribute(f"{results.pop(0)} : i32")}
+            marks[argument] = _result(results.pop(0))
         else:
             marks[argument] = {"jax.buffer_donor": mlir.boolean(True)}
-    main.attributes["arg_attrs"] = mlir.array([mlir.dictionary(mark) for mark in marks])
+    _mark(main, jaxpr, marks)
+
+
+def _result(index: int) -> dict[str, mlir.Attribute]:
+    return {"tf.aliasing_output": mlir.attribute(f"{index} : i32")}
+
+
+def _mark(
+    main: mlir.Operation, jaxpr: ClosedJaxpr, marks: Mapping[int, dict[str, mlir.Attribute]]
+) -> None:
+    if marks:
+        attributes = [mlir.dictionary(marks.get(i, {})) for i in range(len(jaxpr.in_avals))]
+        main.attributes["arg_attrs"] = mlir.array(attributes)
 
 
 def lower_functions(

@@ -16,5 +16,5 @@ def test_the_checker_accepts_what_each_pass_makes(program):
             continue
         jaxpr = plugjax.make_jaxpr(spell(plugjax, word, f))(*program.args)
         with plugjax.config.override("enable_checks", True):
-            for platform in ("numpy", "xla"):
+            for platform in ("numpy", "xla", "iree"):
                 run_passes(jaxpr, platform)

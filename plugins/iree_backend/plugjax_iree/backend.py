@@ -27,6 +27,7 @@ from plugjax_iree.compiler import (
     compile_stablehlo,
     compiler_fingerprint,
 )
+from plugjax_iree.donation import reused_arguments
 from plugjax_iree.host_call import emit_host_call, host_functions
 from plugjax_iree.overwriting import with_copies
 from plugjax_iree.runtime import RuntimeDevice, available_devices, available_drivers, open_device
@@ -140,7 +141,7 @@ class IreeBackend(Backend):
             self.name,
             name=str(options.get("name", "program")),
             emit_host_call=emit_host_call,
-            donated=donated,
+            reused=reused_arguments(jaxpr, donated),
             device_kind=device.hardware,
             locations=bool(options.get("debug_info")),
         )

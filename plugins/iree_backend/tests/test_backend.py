@@ -144,6 +144,39 @@ def test_donated_argument_is_gone_and_reused(on_device):
     assert x.is_deleted()
 
 
+DONATING = {
+    "swap": lambda a, b: (b, a),
+    "swap and change": lambda a, b: (b, jnp.sin(a)),
+    "leapfrog": lambda a, b: (b, a + b),
+    "reversed": lambda a, b: (a[::-1] + b, b * 2),
+    "product": lambda a, b: (a - jnp.outer(a, b) @ a, b),
+    "update": lambda a, b: (a.at[:2].set(b[:2]), b + a),
+    "part of itself": lambda a, b: (a.at[1:].set(a[:-1]), b),
+}
+
+
+@pytest.mark.parametrize("name", DONATING)
+def test_donated_arguments_are_read_before_they_are_written(on_iree, name):
+    f = DONATING[name]
+    a, b = np.arange(1, 5, dtype=np.float32), np.full(4, 0.5, np.float32)
+    expected = plugjax.jit(f)(a, b)
+    found = plugjax.jit(f, donate_argnums=(0, 1))(jnp.asarray(a) + 0, jnp.asarray(b) + 0)
+    for x, y in zip(found, expected, strict=True):
+        np.testing.assert_allclose(x, y, rtol=1e-6)
+
+
+def test_memory_of_weights_and_momenta_is_used_again():
+    def step(w, m, x):
+        gradient = plugjax.grad(lambda w: (jnp.tanh(jnp.tanh(x @ w) @ w) ** 2).sum())(w)
+        m = m * 0.9 + gradient
+        return w - 0.1 * m, m
+
+    with plugjax.default_device("iree"):
+        x = np.ones((3, 3), np.float32)
+        text = plugjax.jit(step, donate_argnums=(0, 1)).lower(x, x, x).as_text()
+    assert text.count("tf.aliasing_output") == 2
+
+
 def test_calls_from_threads(on_iree):
     f = plugjax.jit(lambda x, y: jnp.sort(x * y)[::-1])
     f(X, X)
