@@ -7,6 +7,21 @@ os.environ.setdefault("JAX_PLATFORMS", "cpu")
 os.environ.setdefault("PLUGJAX_BACKEND", "numpy")
 
 import pytest
+from hypothesis import HealthCheck, settings
+
+# The same draws in each run; `--hypothesis-profile=thorough` draws many others.
+settings.register_profile(
+    "quick",
+    deadline=None,
+    derandomize=True,
+    database=None,
+    max_examples=12,
+    suppress_health_check=list(HealthCheck),
+)
+settings.register_profile(
+    "thorough", settings.get_profile("quick"), derandomize=False, max_examples=300
+)
+settings.load_profile("quick")
 
 
 @pytest.fixture(scope="session", autouse=True)

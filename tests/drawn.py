@@ -9,7 +9,6 @@ import warnings
 import jax
 import ml_dtypes
 import numpy as np
-from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
 import plugjax
@@ -17,14 +16,6 @@ import plugjax
 DTYPES = ["bool", "int8", "int16", "int32", "uint8", "uint16", "uint32", "float16", "bfloat16", "float32", "complex64"]  # fmt: skip
 WIDE_DTYPES = ["int64", "uint64", "float64", "complex128"]
 TOLERANCE = {"bfloat16": 3e-2, "float16": 6e-3, "float32": 2e-5, "complex64": 4e-5}
-
-quick = settings(
-    deadline=None,
-    derandomize=True,
-    database=None,
-    max_examples=12,
-    suppress_health_check=list(HealthCheck),
-)
 
 SHAPES = st.lists(st.sampled_from([1, 2, 3, 3, 4, 0]), max_size=3).map(tuple)
 

@@ -56,6 +56,8 @@ def copysign(x: ArrayLike, y: ArrayLike, /) -> Array:
         Array([-1.,  2.], dtype=float32)
     """
     x, y = promote_inexact("copysign", x, y)
+    if x.dtype.kind == "c":
+        raise TypeError(f"copysign is not defined for complex numbers, got {x.dtype.name}.")
     return pick(signbit(y), lax.neg(lax.abs(x)), lax.abs(x))
 
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from tests.drawn import DTYPES, agree, arrays, axes_of, quick, stretchable
+from tests.drawn import DTYPES, agree, arrays, axes_of, stretchable
 
 UNARY = [
     "abs", "acos", "asinh", "atan", "bessel_i1e", "cbrt", "ceil", "clz", "conj", "cos", "cosh", "digamma", "erf", "erf_inv",
@@ -46,7 +46,6 @@ SHAPES = {
 
 
 @pytest.mark.parametrize("name", UNARY)
-@quick
 @given(data=st.data())
 def test_unary(name, data):
     x = data.draw(arrays(DTYPES))
@@ -56,7 +55,6 @@ def test_unary(name, data):
 
 
 @pytest.mark.parametrize("name", BINARY)
-@quick
 @given(data=st.data())
 def test_binary(name, data):
     """Dtypes are not promoted, and ranks neither."""
@@ -68,7 +66,6 @@ def test_binary(name, data):
 
 
 @pytest.mark.parametrize("name", REDUCTIONS)
-@quick
 @given(data=st.data())
 def test_reductions(name, data):
     x = data.draw(arrays(DTYPES))
@@ -81,7 +78,6 @@ def test_reductions(name, data):
 
 
 @pytest.mark.parametrize("name", ALONG)
-@quick
 @given(data=st.data())
 def test_along_an_axis(name, data):
     x = data.draw(arrays(DTYPES))
@@ -95,7 +91,6 @@ def test_along_an_axis(name, data):
 
 
 @pytest.mark.parametrize("name", SHAPES)
-@quick
 @given(data=st.data())
 def test_shapes(name, data):
     x = data.draw(arrays(DTYPES))

@@ -6,7 +6,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import plugjax
-from tests.drawn import DTYPES, WIDE_DTYPES, agree, arrays, axes_of, quick, stretchable
+from tests.drawn import DTYPES, WIDE_DTYPES, agree, arrays, axes_of, stretchable
 
 UNARY = [
     "abs",
@@ -167,7 +167,6 @@ def same_function(name):
 
 @every_dtype
 @pytest.mark.parametrize("name", UNARY)
-@quick
 @given(data=st.data())
 def test_unary(name, wide, data):
     x = data.draw(arrays(dtypes(wide)))
@@ -176,7 +175,6 @@ def test_unary(name, wide, data):
 
 @every_dtype
 @pytest.mark.parametrize("name", BINARY)
-@quick
 @given(data=st.data())
 def test_binary(name, wide, data):
     x, y = data.draw(stretchable(dtypes(wide)))
@@ -184,7 +182,6 @@ def test_binary(name, wide, data):
 
 
 @pytest.mark.parametrize("name", BINARY)
-@quick
 @given(data=st.data())
 def test_binary_of_one_dtype(name, data):
     """Values, where NumPy's promotion has no say."""
@@ -201,7 +198,6 @@ def test_binary_of_one_dtype(name, data):
 @pytest.mark.parametrize(
     "name", ["add", "multiply", "divide", "power", "maximum", "less", "floor_divide"]
 )
-@quick
 @given(data=st.data())
 def test_python_scalars(name, scalar, data):
     x = data.draw(arrays(DTYPES))
@@ -211,7 +207,6 @@ def test_python_scalars(name, scalar, data):
 
 @every_dtype
 @pytest.mark.parametrize("name", REDUCTIONS)
-@quick
 @given(data=st.data())
 def test_reductions(name, wide, data):
     x = data.draw(arrays(dtypes(wide)))
@@ -234,7 +229,6 @@ def test_reductions(name, wide, data):
 @pytest.mark.parametrize(
     "name", ["sum", "prod", "mean", "max", "min", "all", "any", "var", "nansum"]
 )
-@quick
 @given(data=st.data())
 def test_reductions_of_some(name, data):
     x = data.draw(arrays(["int32", "float32", "float16", "bool"]))
@@ -249,7 +243,6 @@ def test_reductions_of_some(name, data):
 
 
 @pytest.mark.parametrize("name", ["sum", "prod", "mean", "cumsum", "cumprod", "var"])
-@quick
 @given(data=st.data())
 def test_dtype_argument(name, data):
     x = data.draw(arrays(DTYPES))
@@ -272,7 +265,6 @@ def along(np_, name, x, axis):
 
 @every_dtype
 @pytest.mark.parametrize("name", ALONG)
-@quick
 @given(data=st.data())
 def test_along_an_axis(name, wide, data):
     x = data.draw(arrays(dtypes(wide)))
@@ -322,7 +314,6 @@ MANIPULATIONS = {
 
 
 @pytest.mark.parametrize("name", MANIPULATIONS)
-@quick
 @given(data=st.data())
 def test_manipulations(name, data):
     x = data.draw(arrays(DTYPES))

@@ -6,7 +6,7 @@ import scipy.stats
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from tests.drawn import agree, arrays, axes_of, quick, stretchable
+from tests.drawn import agree, arrays, axes_of, stretchable
 
 REALS = ["float32", "float16", "bfloat16", "int32", "int8", "uint8", "bool"]
 
@@ -27,7 +27,6 @@ DENSITIES = {
 
 
 @pytest.mark.parametrize("name", UNARY)
-@quick
 @given(data=st.data())
 def test_special_functions_of_one(name, data):
     x = data.draw(arrays(REALS, low=UNARY[name][0], high=UNARY[name][1]))
@@ -36,7 +35,6 @@ def test_special_functions_of_one(name, data):
 
 
 @pytest.mark.parametrize("name", BINARY)
-@quick
 @given(data=st.data())
 def test_special_functions_of_two(name, data):
     low, high = BINARY[name]
@@ -47,14 +45,12 @@ def test_special_functions_of_two(name, data):
 
 
 @pytest.mark.parametrize("name", ["xlogy", "betaln", "zeta", "kl_div"])
-@quick
 @given(data=st.data())
 def test_shapes_that_are_stretched(name, data):
     x, y = data.draw(stretchable(["float32", "int32"]))
     agree(lambda _, j, x, y: getattr(j.scipy.special, name)(x, y), None, x, y)
 
 
-@quick
 @given(data=st.data())
 def test_logsumexp(data):
     x = data.draw(arrays(["float32", "float16", "int8", "complex64"]))
@@ -68,7 +64,6 @@ def test_logsumexp(data):
     )
 
 
-@quick
 @given(data=st.data())
 @pytest.mark.parametrize("name", ["softmax", "log_softmax"])
 def test_softmax(name, data):
@@ -84,7 +79,6 @@ def test_softmax(name, data):
 
 @pytest.mark.parametrize("method", ["pdf", "logpdf", "cdf", "sf"])
 @pytest.mark.parametrize("name", DENSITIES)
-@quick
 @given(data=st.data())
 def test_densities(name, method, data):
     # Of integers and Python scalars, JAX's are weak or strong, as the constants in a formula happen to be.
