@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from plugjax.core.array import aval_of
 from plugjax.core.primitive import Primitive
 from plugjax.core.rules import RuleSet
 from plugjax.lax.accuracy import Accuracy, check_accuracy
 from plugjax.lax.arithmetic import add, div, mul, neg, square, sub
-from plugjax.lax.exponential import rsqrt
+from plugjax.lax.exponential import log, rsqrt, sqrt
 from plugjax.lax.families import FLOAT, INEXACT, elementwise, partials, scalar
 
 rules = RuleSet(__name__)
@@ -118,12 +119,18 @@ def atan(x: Any, /) -> Any:
 def atan2(x: Any, y: Any, /) -> Any:
     """Elementwise angle of the point ``(y, x)``, in [-pi, pi]: the inverse tangent of ``x / y`` in its quadrant.
 
+    For complex numbers, the argument that the formula ``-i log((y + ix) / sqrt(x**2 + y**2))`` continues.
+
     Example:
         >>> from plugjax import lax
         >>> import plugjax.numpy as jnp
         >>> lax.atan2(jnp.array([0.0]), jnp.array([1.0]))
         Array([0.], dtype=float32)
     """
+    if aval_of(x).dtype.kind == "c" == aval_of(y).dtype.kind:
+        i = scalar(1j, x)
+        unit = div(add(y, mul(i, x)), sqrt(add(square(y), square(x))))
+        return mul(neg(i), log(unit))
     return atan2_p.bind(x, y)
 
 

@@ -338,6 +338,8 @@ def heaviside(x: ArrayLike, y: ArrayLike, /) -> Array:
         Array([0. , 0.5, 1. ], dtype=float32)
     """
     x, y = promote_inexact("heaviside", x, y)
+    if x.dtype.kind == "c":
+        raise TypeError(f"heaviside is not defined for complex numbers, got {x.dtype.name}.")
     zero = scalar(0, x)
     step = pick(lax.lt(x, zero), zero, pick(lax.gt(x, zero), scalar(1, x), y))
     return pick(lax.ne(x, x), x, step)
@@ -458,7 +460,7 @@ def angle(z: ArrayLike, deg: bool = False) -> Array:
         Array([ 90., 180.], dtype=float32)
     """
     z = as_operand("angle", z)
-    if z.dtype.kind in "biu":
+    if z.dtype.kind in "biu" or (z.dtype.kind != "c" and z.ndim == 0):
         z = converted(z, dtypes.canonicalize(float))
     if z.dtype.kind == "c":
         phase = lax.atan2(lax.imag(z), lax.real(z))

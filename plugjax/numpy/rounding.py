@@ -11,6 +11,7 @@ from plugjax.core.dtypes import BOOL
 from plugjax.numpy.promotion import (
     ArrayLike,
     as_operand,
+    broadcast_shape,
     converted,
     limits,
     pick,
@@ -192,12 +193,15 @@ def ldexp(x1: ArrayLike, x2: ArrayLike, /) -> Array:
         >>> jnp.ldexp(jnp.array([1.0, 1.5]), jnp.array([2, 3]))
         Array([ 4., 12.], dtype=float32)
     """
-    exponent = as_operand("ldexp", x2)
+    mantissa, exponent = as_operand("ldexp", x1), as_operand("ldexp", x2)
+    if mantissa.dtype.kind == "c" or exponent.dtype.kind not in "biu":
+        raise ValueError(
+            f"ldexp takes real numbers and integer exponents, got {mantissa.dtype.name} and {exponent.dtype.name}."
+        )
     if exponent.dtype is BOOL:
         exponent = converted(exponent, dtypes.INT32)
-    if exponent.dtype.kind not in "iu":
-        raise ValueError(f"ldexp not supported for input types {(x1, exponent.dtype)}")
-    mantissa = to_inexact("ldexp", x1)
+    broadcast_shape("ldexp", mantissa.shape, exponent.shape)
+    mantissa = to_inexact("ldexp", mantissa)
     rank = max(mantissa.ndim, exponent.ndim)
     mantissa, exponent = (promote_shapes(x, rank) for x in (mantissa, exponent))
     # Two steps: the power alone may overflow or underflow where the product does not.

@@ -89,16 +89,7 @@ def arctan2(x1: ArrayLike, x2: ArrayLike, /) -> Array:
         >>> jnp.round(jnp.arctan2(jnp.array([1.0, -1.0]), jnp.array([0.0, -1.0])), 3)
         Array([ 1.571, -2.356], dtype=float32)
     """
-    x1, x2 = promote_inexact("arctan2", x1, x2)
-    if x1.dtype.kind == "c":
-        # The argument of x2 + i x1, of which the modulus is divided away.
-        i = scalar(1j, x1)
-        unit = lax.div(
-            lax.add(x2, lax.mul(i, x1)),
-            lax.sqrt(lax.add(lax.square(x2), lax.square(x1))),
-        )
-        return lax.mul(lax.neg(i), lax.log(unit))
-    return lax.atan2(x1, x2)
+    return lax.atan2(*promote_inexact("arctan2", x1, x2))
 
 
 def sinh(x: ArrayLike, /) -> Array:

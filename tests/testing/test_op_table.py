@@ -121,7 +121,6 @@ DTYPES = (
 
 # JAX gives these a type, and no or no useful value: complex numbers have no order, integers no logarithm.
 WITHOUT_MEANING = {
-    "atan2": {"c"},
     "eq_to": {"c"},
     "max": {"c"},
     "min": {"c"},
