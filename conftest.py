@@ -1,5 +1,6 @@
 """What all tests and doctests share: the environment that they run in."""
 
+import gc
 import os
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")
@@ -28,3 +29,9 @@ settings.load_profile("quick")
 def _private_cache(tmp_path_factory):
     """The user's compilation cache is neither used nor filled."""
     os.environ["PLUGJAX_CACHE_DIR"] = str(tmp_path_factory.mktemp("cache"))
+
+
+def pytest_collection_finish():
+    """What the collection made stays: the collector of garbage need not look at it again and again."""
+    gc.freeze()
+    gc.set_threshold(100_000, 50, 100)
