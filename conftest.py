@@ -34,4 +34,4 @@ def _private_cache(tmp_path_factory):
 def pytest_collection_finish():
     """What the collection made stays: the collector of garbage need not look at it again and again."""
     gc.freeze()
-    gc.set_threshold(100_000, 50, 100)
+    gc.set_threshold(10_000, 10, 10)

@@ -9,6 +9,9 @@ os.environ.setdefault("PLUGJAX_BACKEND", "numpy")
 import pytest
 
 import plugjax
+from tests import quick_oracle
+
+quick_oracle.install()
 
 BACKENDS = ("numpy", "xla", "iree")
 

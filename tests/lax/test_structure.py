@@ -389,16 +389,12 @@ def named(row):
         raise
 
 
-# The oracle's values matter, not its speed.
-UNOPTIMISED = {"xla_backend_optimization_level": 0, "xla_llvm_disable_expensive_passes": True}
-
-
 def oracle(calls):
     """Results of several calls ``(function, *args)`` of JAX, compiled as one program."""
     functions = [function for function, *_ in calls]
     args = [tuple(args) for _, *args in calls]
     together = jax.jit(lambda args: [f(*xs) for f, xs in zip(functions, args, strict=True)])
-    return together.lower(args).compile(compiler_options=UNOPTIMISED)(args)
+    return together(args)
 
 
 def leaves(tree):
