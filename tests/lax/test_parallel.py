@@ -119,7 +119,8 @@ def close(ours, theirs):
     ours, theirs = plugjax.tree.leaves(ours), jax.tree.leaves(theirs)
     assert [(y.shape, y.dtype) for y in ours] == [(y.shape, y.dtype) for y in theirs]
     for y, z in zip(ours, theirs, strict=True):
-        np.testing.assert_allclose(np.asarray(y), np.asarray(z), rtol=1e-4, atol=1e-4)
+        # The loops amplify the rounding of their first steps.
+        np.testing.assert_allclose(np.asarray(y), np.asarray(z), rtol=1e-3, atol=1e-4)
 
 
 class SpeltOut:

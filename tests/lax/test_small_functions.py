@@ -10,6 +10,9 @@ import plugjax
 import plugjax.numpy as jnp
 from plugjax import lax
 
+# Bits are compared: see the root's conftest.
+COMPARES_BITS = True
+
 RNG = np.random.default_rng(0)
 NUMBERS = np.concatenate(
     [

@@ -9,6 +9,9 @@ import pytest
 import plugjax
 from plugjax import random
 
+# Bits are compared: see the root's conftest.
+COMPARES_BITS = True
+
 P = np.float32([0.1, 0.2, 0.3, 0.4])
 SEEDS = [0, 123456789]
 FLOATS = [np.float32, np.float16, ml_dtypes.bfloat16]

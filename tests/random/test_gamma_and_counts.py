@@ -8,6 +8,9 @@ from jax import random as jax_random
 import plugjax
 from plugjax import random
 
+# Bits are compared: see the root's conftest.
+COMPARES_BITS = True
+
 A = np.array([0.01, 0.3, 1, 4, 50], np.float32)
 COUNTS = np.array([0, 5, 50, 1000, 1e5], np.float32)
 COV = np.array([[2, 0.5], [0.5, 1]], np.float32)

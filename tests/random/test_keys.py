@@ -9,6 +9,9 @@ import plugjax
 import plugjax.numpy as jnp
 from plugjax import random
 
+# Bits are compared: see the root's conftest.
+COMPARES_BITS = True
+
 SEEDS = [0, 1, -5, 2**40 + 7, 123456789]
 
 

@@ -46,6 +46,9 @@ from plugjax.stablehlo import mlir
 from plugjax.stablehlo.lower import lower_module
 from plugjax.stablehlo.mlir import Value
 
+# Bits are compared: see the root's conftest.
+COMPARES_BITS = True
+
 RANDOM = np.random.RandomState(0)
 F32 = RANDOM.randn(4, 5).astype(np.float32)
 UNIT = RANDOM.uniform(-1, 1, (4, 5)).astype(np.float32)

@@ -12,6 +12,9 @@ from plugjax.lax import GatherDimensionNumbers as Gather
 from plugjax.lax import ScatterDimensionNumbers as Scatter
 from plugjax.lax.random_bits import multiply_add
 
+# Bits are compared: see the root's conftest.
+COMPARES_BITS = True
+
 BF16 = np.dtype(ml_dtypes.bfloat16)
 TOLERANCE = {"float16": 5e-3, "bfloat16": 5e-2, "float32": 1e-5, "float64": 1e-12, "complex64": 5e-5, "complex128": 1e-11}  # fmt: skip
 WIDE = ("float64", "int64", "uint64", "complex128")

@@ -12,6 +12,9 @@ import pytest
 
 from plugjax_numpy.impl.erf_inv import erf_inv, fused_multiply_add
 
+# Bits are compared: see the root's conftest.
+COMPARES_BITS = True
+
 jax = pytest.importorskip("jax")
 
 UNSIGNED = {2: np.uint16, 4: np.uint32, 8: np.uint64}
