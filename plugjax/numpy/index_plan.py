@@ -25,7 +25,7 @@ from plugjax.numpy.promotion import Operand, broadcast_to_shape, converted
 
 __all__ = ["Entry", "Plan", "entries", "make_plan", "normalized", "slice_bounds"]
 
-Entry = Any  # int, slice, None, a NumPy array of integers, or a traced one
+Entry = Any  # int, slice, None, True, a NumPy array of integers, or a traced one
 
 _STATIC_SLICE = (
     "Array slice indices must have static start/stop/step to be used with NumPy indexing syntax. Found {}. "
@@ -53,7 +53,7 @@ def entries(shape: Shape, index: Any) -> list[Entry]:
             continue
         for item in _entry(entry, shape, consumed, ellipsis is not None):
             found.append(item)
-            consumed += item is not None
+            consumed += item is not None and item is not True
     missing = len(shape) - consumed
     if missing < 0:
         raise IndexError(
@@ -61,16 +61,27 @@ def entries(shape: Shape, index: Any) -> list[Entry]:
         )
     position = len(found) if ellipsis is None else ellipsis
     found[position:position] = [slice(None)] * missing
-    return found
+    return _alone(found)
+
+
+def _alone(row: list[Entry]) -> list[Entry]:
+    """Rank-0 masks that no other advanced index joins, as one new axis: theirs, or the first if a slice divides them."""
+    masks = [i for i, e in enumerate(row) if e is True]
+    if not masks or any(_is_array(e) or type(e) is int for e in row):
+        return row
+    adjacent = masks[-1] - masks[0] == len(masks) - 1
+    kept = [e for e in row if e is not True]
+    kept.insert(masks[0] if adjacent else 0, None)
+    return kept
 
 
 def _from_scalar_mask(keep: bool) -> Sequence[Entry]:
-    """A rank-0 bool adds an axis: of size 1 if it is true."""
+    """A rank-0 bool is an index array of shape ``[1]``, if it is true, that takes no axis."""
     if not keep:
         raise NotImplementedError(
             "indexing with False, which gives an empty axis, is not implemented; use x[None][:0]."
         )
-    return (None,)
+    return (True,)
 
 
 def _entry(entry: Any, shape: Shape, axis: int, after_ellipsis: bool) -> Sequence[Entry]:
@@ -172,9 +183,12 @@ class Plan:
 
 def make_plan(shape: Shape, row: Sequence[Entry], wrap: bool = True) -> Plan:
     """The plan of an index into an array of ``shape``."""
-    has_arrays = any(_is_array(e) and e.ndim for e in row)
-    advanced = [i for i, e in enumerate(row) if _is_array(e) or (has_arrays and type(e) is int)]
-    batch_shape = np.broadcast_shapes(*[row[i].shape for i in advanced if _is_array(row[i])])
+    has_arrays = any(e is True or (_is_array(e) and e.ndim) for e in row)
+    advanced = [
+        i for i, e in enumerate(row) if e is True or _is_array(e) or (has_arrays and type(e) is int)
+    ]
+    shapes = [(1,) if row[i] is True else row[i].shape for i in advanced if type(row[i]) is not int]
+    batch_shape = np.broadcast_shapes(*shapes)
     adjacent = not advanced or advanced[-1] - advanced[0] == len(advanced) - 1
     home = advanced[0] if advanced and adjacent else -1
 
@@ -203,6 +217,8 @@ def make_plan(shape: Shape, row: Sequence[Entry], wrap: bool = True) -> Plan:
     for i, entry in enumerate(row):
         if i == home:
             place_batch()
+        if entry is True:
+            continue
         if entry is None:
             new_axes.append(len(sizes))
             sizes.append(1)

@@ -157,6 +157,13 @@ def _batched(x: Operand, y: Operand, precision: Any, wanted: Any, weak: bool) ->
     return found if found.shape == target else lax.reshape(found, target)
 
 
+def _check_contracted(who: str, size: tuple[int, ...], other: tuple[int, ...]) -> None:
+    if size != other:
+        raise ValueError(
+            f"{who}: the contracted axes have sizes {size} and {other}; they must be one axis each, of the same size."
+        )
+
+
 def matvec(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     """Products of matrices and vectors, ``[..., m, n]`` and ``[..., n]`` -> ``[..., m]``.
 
@@ -166,6 +173,7 @@ def matvec(x1: ArrayLike, x2: ArrayLike, /) -> Array:
         Array([3, 7], dtype=int32)
     """
     matrix, vector = as_operands("matvec", x1, x2)
+    _check_contracted("matvec", matrix.shape[-1:], vector.shape[-1:])
     return lax.squeeze(matmul(matrix, lax.expand_dims(vector, (vector.ndim,))), (-1,))
 
 
@@ -178,6 +186,7 @@ def vecmat(x1: ArrayLike, x2: ArrayLike, /) -> Array:
         Array([4, 6], dtype=int32)
     """
     vector, matrix = as_operands("vecmat", x1, x2)
+    _check_contracted("vecmat", vector.shape[-1:], matrix.shape[-2:-1])
     return lax.squeeze(
         matmul(lax.expand_dims(_conjugated(vector), (vector.ndim - 1,)), matrix), (-2,)
     )

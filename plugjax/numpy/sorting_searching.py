@@ -249,7 +249,7 @@ def digitize(
     rising = searchsorted(edges, values, side)
     falling = lax.sub(
         scalar(edges.shape[0], rising),
-        searchsorted(lax.rev(edges, (0,)), values, "right" if right else "left"),
+        searchsorted(lax.rev(edges, (0,)), values, side),
     )
     return pick(greater_equal(edges[-1], edges[0]), rising, falling)
 

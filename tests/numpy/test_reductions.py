@@ -58,6 +58,8 @@ def test_along_axis(agree, name, axis, x):
         lambda np: np.unique(I, True, True, True),
         lambda np: np.unique(I, size=15),
         lambda np: np.bincount(U.ravel(), length=4),
+        lambda np: np.digitize(onp.float32([2, 1, 0.5, -2]), onp.float32([2, 0.5, -2])),
+        lambda np: np.digitize(onp.float32([2, 1, 0.5, -2]), onp.float32([2, 0.5, -2]), True),
         lambda np: np.digitize(F, onp.float32([-1, 0, 1])),
         lambda np: np.lexsort((I[0], I[1])),
         lambda np: np.cumulative_sum(V, include_initial=True),
