@@ -165,8 +165,6 @@ def _scatter(
     full = list(plan.shape)
     for axis in plan.new_axes:
         full.insert(axis, 1)
-    if y.ndim > len(full) and all(n == 1 for n in y.shape[: y.ndim - len(full)]):
-        y = lax.squeeze(y, tuple(range(y.ndim - len(full))))
     y = broadcast_to_shape("scatter", y, tuple(full))
     if plan.new_axes:
         y = lax.squeeze(y, plan.new_axes)
