@@ -40,8 +40,8 @@ def words_of(row):
     triples = sorted((w for w in product(letters, repeat=3) if order(w) <= 2), key=_mixed)
     long = [w for w in triples if len(meaning(w, False)) > 2]
     short = [w for w in triples if len(meaning(w, False)) <= 2]
-    # Each pair comes up in every sixth row: in some thirteen programs.
-    pairs = [w for w in pairs if order(w) <= 2][row // 2 % 6 :: 6] + high
+    # Each pair comes up in every fourth row: in some twenty programs.
+    pairs = [w for w in pairs if order(w) <= 2][row // 2 % 4 :: 4] + high
     return singles, pairs, [*_sample(short, row, 4), *_sample(long, row, 1)]
 
 

@@ -1,5 +1,7 @@
 """Collectives under named axes of vmap: each in every context, against JAX."""
 
+from contextlib import nullcontext
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -9,6 +11,7 @@ import plugjax
 import plugjax.numpy as pnp
 from plugjax import lax
 from plugjax.core.named_axes import free_axes
+from tests.quick_oracle import optimised
 
 X = np.random.default_rng(3).uniform(-1, 1, (4, 4, 8)).astype(np.float32)
 
@@ -119,8 +122,7 @@ def close(ours, theirs):
     ours, theirs = plugjax.tree.leaves(ours), jax.tree.leaves(theirs)
     assert [(y.shape, y.dtype) for y in ours] == [(y.shape, y.dtype) for y in theirs]
     for y, z in zip(ours, theirs, strict=True):
-        # The loops amplify the rounding of their first steps.
-        np.testing.assert_allclose(np.asarray(y), np.asarray(z), rtol=1e-3, atol=1e-4)
+        np.testing.assert_allclose(np.asarray(y), np.asarray(z), rtol=1e-4, atol=1e-4)
 
 
 class SpeltOut:
@@ -161,7 +163,9 @@ class SpeltOut:
 def test_against_jax(name, context):
     f, run = COLLECTIVES[name], CONTEXTS[context]
     # The oracle is compiled as one program: JAX's own eager operations would be compiled one by one.
-    expected = jax.jit(lambda: run(jax, jnp, lambda y: f(SpeltOut(), y)))()
+    # The steps of a loop amplify how an unoptimised JAX rounds.
+    with optimised() if context == "vmap of while" else nullcontext():
+        expected = jax.jit(lambda: run(jax, jnp, lambda y: f(SpeltOut(), y)))()
     close(run(plugjax, pnp, lambda y: f(lax, y)), expected)
 
 

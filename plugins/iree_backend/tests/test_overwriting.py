@@ -236,7 +236,7 @@ def run(program, values, n):
     return values
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(12))
 def test_random_programs(seed):
     rng = np.random.default_rng(seed)
     program = random_program(rng)
