@@ -1,16 +1,17 @@
 """What all tests and doctests share: the environment that they run in."""
 
-import gc
 import os
+import zlib
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 os.environ.setdefault("PLUGJAX_BACKEND", "numpy")
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests.quick_oracle import optimised
+from tests import quick_oracle
 
 # The same draws in each run; `--hypothesis-profile=thorough` draws many others.
 settings.register_profile(
@@ -25,6 +26,7 @@ settings.register_profile(
     "thorough", settings.get_profile("quick"), derandomize=False, max_examples=300
 )
 settings.load_profile("quick")
+quick_oracle.install()
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -39,11 +41,14 @@ def _oracle(request):
     if not getattr(getattr(request.node, "obj", None), "COMPARES_BITS", False):
         yield
         return
-    with optimised():
+    with quick_oracle.optimised():
         yield
 
 
-def pytest_collection_finish():
-    """What the collection made stays: the collector of garbage need not look at it again and again."""
-    gc.freeze()
-    gc.set_threshold(10_000, 10, 10)
+@pytest.fixture(autouse=True)
+def _draws(request, monkeypatch):
+    """A test draws the same numbers from its module's ``RNG`` whichever tests ran before it."""
+    module = getattr(request, "module", None)
+    if hasattr(module, "RNG"):
+        seed = zlib.crc32(request.node.name.encode())
+        monkeypatch.setattr(module, "RNG", np.random.default_rng(seed))

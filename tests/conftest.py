@@ -1,17 +1,8 @@
 """Options and fixtures of the test suite."""
 
-import os
-
-os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")
-os.environ.setdefault("JAX_PLATFORMS", "cpu")
-os.environ.setdefault("PLUGJAX_BACKEND", "numpy")
-
 import pytest
 
 import plugjax
-from tests import quick_oracle
-
-quick_oracle.install()
 
 BACKENDS = ("numpy", "xla", "iree")
 
@@ -50,9 +41,3 @@ def pytest_collection_modifyitems(config, items):
 def on_backend(backend):
     with plugjax.default_device(backend):
         yield backend
-
-
-@pytest.fixture(scope="session", autouse=True)
-def _private_cache(tmp_path_factory):
-    """The user's compilation cache is neither used nor filled."""
-    os.environ["PLUGJAX_CACHE_DIR"] = str(tmp_path_factory.mktemp("cache"))

@@ -33,5 +33,7 @@ def optimised():
     quick = compiler.get_compile_options
     jax.clear_caches()
     compiler.get_compile_options = _options
-    yield
-    compiler.get_compile_options = quick
+    try:
+        yield
+    finally:
+        compiler.get_compile_options = quick

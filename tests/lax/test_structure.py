@@ -432,6 +432,9 @@ def tangent(x):
     x = np.asarray(x)
     if x.dtype.kind not in "fcV":
         return np.zeros(x.shape, jax.dtypes.float0)
+    if x.dtype.itemsize == 2:
+        # Quarters, whose sums are exact: JAX rounds after each addition of a gather's transpose, plugjax once.
+        return (RNG.integers(-8, 9, x.shape) / 4).astype(x.dtype)
     return RNG.normal(size=x.shape).astype(x.dtype)
 
 
