@@ -13,7 +13,6 @@ from plugjax.numpy.logic import greater, less
 from plugjax.numpy.promotion import (
     ArrayLike,
     as_operand,
-    broadcast_together,
     check_arraylike,
     convert,
     converted,
@@ -21,6 +20,7 @@ from plugjax.numpy.promotion import (
     promote_args,
     promote_inexact,
     promote_numeric,
+    same_dtype,
     scalar,
     to_inexact,
 )
@@ -173,7 +173,7 @@ def _float_divmod(x: Array, y: Array) -> tuple[Array, Array]:
     quotient = lax.div(pick(lax.eq(y, zero), x, lax.sub(x, mod)), y)
     adjust = lax.bitwise_and(lax.ne(mod, zero), lax.ne(lax.sign(y), lax.sign(mod)))
     mod = pick(adjust, lax.add(mod, y), mod)
-    quotient = pick(adjust, lax.sub(quotient, scalar(1, x)), quotient)
+    quotient = pick(adjust, lax.sub(*promote_args("divmod", quotient, 1.0)), quotient)
     return lax.round(quotient), mod
 
 
@@ -215,8 +215,7 @@ def _number(x: Array) -> DType:
 def _integer_power(x: Array, y: Array) -> Array:
     # Repeated squaring over six bits, as JAX has it: exponents count modulo 64, which negative ones show.
     one, zero = scalar(1, x), scalar(0, x)
-    x, y = broadcast_together(x, y)
-    result = lax.full_like(x, 1)
+    result = pick(lax.bitwise_and(lax.eq(x, zero), lax.ne(y, zero)), zero, one)
     base, rest = x, y
     for _ in range(6):
         odd = lax.ne(lax.bitwise_and(rest, one), zero)
@@ -337,7 +336,7 @@ def heaviside(x: ArrayLike, y: ArrayLike, /) -> Array:
         >>> jnp.heaviside(jnp.array([-1.0, 0.0, 1.0]), 0.5)
         Array([0. , 0.5, 1. ], dtype=float32)
     """
-    x, y = promote_inexact("heaviside", x, y)
+    x, y = same_dtype("heaviside", x, y, inexact=True)
     if x.dtype.kind == "c":
         raise TypeError(f"heaviside is not defined for complex numbers, got {x.dtype.name}.")
     zero = scalar(0, x)
@@ -365,7 +364,7 @@ def hypot(x: ArrayLike, y: ArrayLike, /) -> Array:
     ratio = lax.div(smaller, pick(at_zero, scalar(1, larger), larger))
     length = lax.mul(larger, lax.sqrt(lax.add(lax.square(ratio), scalar(1, larger))))
     infinite = lax.bitwise_or(lax.eq(x, scalar(np.inf, x)), lax.eq(y, scalar(np.inf, y)))
-    return convert(pick(infinite, scalar(np.inf, larger), pick(at_zero, zero, length)), x.dtype)
+    return pick(infinite, scalar(np.inf, larger), pick(at_zero, zero, length))
 
 
 @remembered(2)

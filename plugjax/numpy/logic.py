@@ -114,27 +114,26 @@ def _lexicographic(x: Array, y: Array, compare: Callable[..., Array]) -> Array:
     return pick(lax.eq(x_real, y_real), compare(lax.imag(x), lax.imag(y)), compare(x_real, y_real))
 
 
-def _truth(who: str, x: ArrayLike) -> Array:
-    x = as_operand(who, x)
+def _truth(x: Array) -> Array:
     return x if x.dtype is BOOL else lax.ne(x, scalar(0, x))
 
 
 def logical_and(x: ArrayLike, y: ArrayLike, /) -> Array:
     """Conjunction, of truth values: a number is true unless it is 0."""
-    x, y = promote_args("logical_and", _truth("logical_and", x), _truth("logical_and", y))
-    return lax.bitwise_and(x, y)
+    x, y = promote_args("logical_and", x, y)
+    return lax.bitwise_and(_truth(x), _truth(y))
 
 
 def logical_or(x: ArrayLike, y: ArrayLike, /) -> Array:
     """Disjunction, of truth values: a number is true unless it is 0."""
-    x, y = promote_args("logical_or", _truth("logical_or", x), _truth("logical_or", y))
-    return lax.bitwise_or(x, y)
+    x, y = promote_args("logical_or", x, y)
+    return lax.bitwise_or(_truth(x), _truth(y))
 
 
 def logical_xor(x: ArrayLike, y: ArrayLike, /) -> Array:
     """Exclusive disjunction, of truth values: a number is true unless it is 0."""
-    x, y = promote_args("logical_xor", _truth("logical_xor", x), _truth("logical_xor", y))
-    return lax.bitwise_xor(x, y)
+    x, y = promote_args("logical_xor", x, y)
+    return lax.bitwise_xor(_truth(x), _truth(y))
 
 
 def logical_not(x: ArrayLike, /) -> Array:
@@ -145,7 +144,7 @@ def logical_not(x: ArrayLike, /) -> Array:
         >>> jnp.logical_not(jnp.array([True, False]))
         Array([False,  True], dtype=bool)
     """
-    return lax.bitwise_not(_truth("logical_not", x))
+    return lax.bitwise_not(_truth(as_operand("logical_not", x)))
 
 
 def isfinite(x: ArrayLike, /) -> Array:

@@ -193,15 +193,13 @@ def _scalar_aval(dtype: DType, weak_type: bool) -> ShapedArray:
 
 
 def scalar(value: Any, like: Operand) -> Operand:
-    """A number as an operand beside ``like``: of its dtype, where it is, and weak if it is."""
-    if type(like) is Array:
-        aval = like.aval
-        return Array(
-            _scalar_aval(aval.dtype, aval.weak_type), like._placement, aval.dtype.type(value)
-        )
+    """A number as an operand beside ``like``: of its dtype, where it is, and weak if it is a weak number itself."""
     aval = aval_of(like)
     number = aval.dtype.type(value)
-    if not aval.weak_type:
+    weak_type = aval.weak_type and not aval.shape
+    if type(like) is Array:
+        return Array(_scalar_aval(aval.dtype, weak_type), like._placement, number)
+    if not weak_type:
         return number
     return Array(_scalar_aval(aval.dtype, True), default_placement(), number)
 

@@ -11,12 +11,11 @@ from plugjax.core.dtypes import BOOL
 from plugjax.numpy.promotion import (
     ArrayLike,
     as_operand,
-    broadcast_shape,
+    broadcast_ranks,
     converted,
     limits,
     pick,
     promote_inexact,
-    promote_shapes,
     reject_out,
     scalar,
     to_inexact,
@@ -200,10 +199,7 @@ def ldexp(x1: ArrayLike, x2: ArrayLike, /) -> Array:
         )
     if exponent.dtype is BOOL:
         exponent = converted(exponent, dtypes.INT32)
-    broadcast_shape("ldexp", mantissa.shape, exponent.shape)
-    mantissa = to_inexact("ldexp", mantissa)
-    rank = max(mantissa.ndim, exponent.ndim)
-    mantissa, exponent = (promote_shapes(x, rank) for x in (mantissa, exponent))
+    mantissa, exponent = broadcast_ranks("ldexp", [to_inexact("ldexp", mantissa), exponent])
     # Two steps: the power alone may overflow or underflow where the product does not.
     first = lax.div(exponent, scalar(2, exponent))
     second = lax.sub(exponent, first)

@@ -21,7 +21,7 @@ def logpmf(k: ArrayLike, p: ArrayLike, loc: ArrayLike = 0) -> Array:
         >>> import plugjax.numpy as jnp
         >>> from plugjax.scipy.stats import bernoulli
         >>> bernoulli.pmf(jnp.arange(3), 0.25)
-        Array([0.75, 0.25, 0.  ], dtype=float32, weak_type=True)
+        Array([0.75, 0.25, 0.  ], dtype=float32)
     """
     k, p, loc = inexact("bernoulli.logpmf", k, p, loc)
     x = lax.sub(k, loc)
@@ -36,7 +36,7 @@ def pmf(k: ArrayLike, p: ArrayLike, loc: ArrayLike = 0) -> Array:
         >>> import plugjax.numpy as jnp
         >>> from plugjax.scipy.stats import bernoulli
         >>> bernoulli.pmf(jnp.array([0, 1]), 0.25).round(3)
-        Array([0.75, 0.25], dtype=float32, weak_type=True)
+        Array([0.75, 0.25], dtype=float32)
     """
     return lax.exp(logpmf(k, p, loc))
 
@@ -48,7 +48,7 @@ def cdf(k: ArrayLike, p: ArrayLike) -> Array:
         >>> import plugjax.numpy as jnp
         >>> from plugjax.scipy.stats import bernoulli
         >>> bernoulli.cdf(jnp.array([0, 1]), 0.25).round(3)
-        Array([0.75, 1.  ], dtype=float32, weak_type=True)
+        Array([0.75, 1.  ], dtype=float32)
     """
     k, p = inexact("bernoulli.cdf", k, p)
     steps = where(k < 0, scalar(0, k), where(k < 1, 1 - p, scalar(1, k)))

@@ -39,6 +39,6 @@ def pmf(k: ArrayLike, n: ArrayLike, a: ArrayLike, b: ArrayLike, loc: ArrayLike =
         >>> import plugjax.numpy as jnp
         >>> from plugjax.scipy.stats import betabinom
         >>> betabinom.pmf(jnp.array([0, 1]), 2, 1.0, 1.0).round(3)
-        Array([0.333, 0.333], dtype=float32, weak_type=True)
+        Array([0.333, 0.333], dtype=float32)
     """
     return lax.exp(logpmf(k, n, a, b, loc))

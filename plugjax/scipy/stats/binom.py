@@ -37,6 +37,6 @@ def pmf(k: ArrayLike, n: ArrayLike, p: ArrayLike, loc: ArrayLike = 0) -> Array:
         >>> import plugjax.numpy as jnp
         >>> from plugjax.scipy.stats import binom
         >>> binom.pmf(jnp.array([0, 1]), 2, 0.5).round(3)
-        Array([0.25, 0.5 ], dtype=float32, weak_type=True)
+        Array([0.25, 0.5 ], dtype=float32)
     """
     return lax.exp(logpmf(k, n, p, loc))

@@ -34,6 +34,6 @@ def pmf(k: ArrayLike, p: ArrayLike, loc: ArrayLike = 0) -> Array:
         >>> import plugjax.numpy as jnp
         >>> from plugjax.scipy.stats import geom
         >>> geom.pmf(jnp.array([1, 2]), 0.5).round(3)
-        Array([0.5 , 0.25], dtype=float32, weak_type=True)
+        Array([0.5 , 0.25], dtype=float32)
     """
     return lax.exp(logpmf(k, p, loc))

@@ -37,6 +37,6 @@ def pmf(k: ArrayLike, n: ArrayLike, p: ArrayLike, loc: ArrayLike = 0) -> Array:
         >>> import plugjax.numpy as jnp
         >>> from plugjax.scipy.stats import nbinom
         >>> nbinom.pmf(jnp.array([0, 1]), 1, 0.5).round(3)
-        Array([0.5 , 0.25], dtype=float32, weak_type=True)
+        Array([0.5 , 0.25], dtype=float32)
     """
     return lax.exp(logpmf(k, n, p, loc))

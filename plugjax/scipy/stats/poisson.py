@@ -45,7 +45,7 @@ def pmf(k: ArrayLike, mu: ArrayLike, loc: ArrayLike = 0) -> Array:
         >>> import plugjax.numpy as jnp
         >>> from plugjax.scipy.stats import poisson
         >>> poisson.pmf(jnp.array([0, 1]), 1.0).round(3)
-        Array([0.368, 0.368], dtype=float32, weak_type=True)
+        Array([0.368, 0.368], dtype=float32)
     """
     return lax.exp(logpmf(k, mu, loc))
 
@@ -57,7 +57,7 @@ def cdf(k: ArrayLike, mu: ArrayLike, loc: ArrayLike = 0) -> Array:
         >>> import plugjax.numpy as jnp
         >>> from plugjax.scipy.stats import poisson
         >>> poisson.cdf(jnp.array([0, 1]), 1.0).round(3)
-        Array([0.368, 0.736], dtype=float32, weak_type=True)
+        Array([0.368, 0.736], dtype=float32)
     """
     k, mu, loc = inexact("poisson.cdf", k, mu, loc)
     x = k - loc
