@@ -51,8 +51,7 @@ def lower_module(
     *,
     name: str,
     emit_host_call: EmitHostCall | None = None,
-    donated: Sequence[int] = (),
-    reused: Mapping[int, int] | None = None,
+    reused: Mapping[int, int | None] | None = None,
     device_kind: str = "",
     locations: bool = False,
 ) -> LoweredModule:
@@ -64,9 +63,8 @@ def lower_module(
         name: name of the module.
         emit_host_call: writes the backend's call to Python; without it, primitives without a
             lowering are errors.
-        donated: indices of arguments whose memory the results may use.
-        reused: which result is written into the memory of which argument; the compiler or the order of the results decides if it
-            is not given.
+        reused: for arguments whose memory may be taken over, the result that gets it, or ``None`` if the compiler is to
+            choose.
         device_kind: the hardware of the platform's device, for rules that differ between them.
         locations: whether operations know the user's lines and scopes. Modules of equal programs then differ.
 
@@ -78,38 +76,28 @@ def lower_module(
         context.locations = locations
         context.path = (name,)
         main = context.write_function(with_order(jaxpr), "main", public=True)
-        if reused is not None:
-            _mark(main, jaxpr, {i: _result(k) for i, k in reused.items()})
-        elif donated:
-            _mark_donated(main, jaxpr, donated)
+        if reused:
+            marks = [_reuse(reused[i]) if i in reused else {} for i in range(len(jaxpr.in_avals))]
+            main.attributes["arg_attrs"] = mlir.array([mlir.dictionary(m) for m in marks])
     return LoweredModule(module, tuple(context.host_calls))
 
 
-def _mark_donated(main: mlir.Operation, jaxpr: ClosedJaxpr, donated: Sequence[int]) -> None:
-    """Give each donated argument to a result of its type; without one, the compiler chooses."""
+def _reuse(result: int | None) -> dict[str, mlir.Attribute]:
+    if result is None:
+        return {"jax.buffer_donor": mlir.boolean(True)}
+    return {"tf.aliasing_output": mlir.attribute(f"{result} : i32")}
+
+
+def matching_results(jaxpr: ClosedJaxpr, donated: Sequence[int]) -> dict[int, int | None]:
+    """For each donated argument the first free result of its type; the compiler chooses for those that find none."""
     free: dict[ShapedArray, list[int]] = {}
     for index, aval in enumerate(jaxpr.out_avals):
         free.setdefault(aval.strip_weak_type(), []).append(index)
-    marks: dict[int, dict[str, mlir.Attribute]] = {}
+    found: dict[int, int | None] = {}
     for argument in donated:
         results = free.get(jaxpr.in_avals[argument].strip_weak_type())
-        if results:
-            marks[argument] = _result(results.pop(0))
-        else:
-            marks[argument] = {"jax.buffer_donor": mlir.boolean(True)}
-    _mark(main, jaxpr, marks)
-
-
-def _result(index: int) -> dict[str, mlir.Attribute]:
-    return {"tf.aliasing_output": mlir.attribute(f"{index} : i32")}
-
-
-def _mark(
-    main: mlir.Operation, jaxpr: ClosedJaxpr, marks: Mapping[int, dict[str, mlir.Attribute]]
-) -> None:
-    if marks:
-        attributes = [mlir.dictionary(marks.get(i, {})) for i in range(len(jaxpr.in_avals))]
-        main.attributes["arg_attrs"] = mlir.array(attributes)
+        found[argument] = results.pop(0) if results else None
+    return found
 
 
 def lower_functions(

@@ -23,7 +23,7 @@ from plugjax.lax.slicing import dynamic_update_slice_p
 from plugjax_iree.aliasing import passes_through
 
 # What is written in place. Loops copy what they carry, and nothing else is written in them (``lowering/control_flow.py``).
-_WRITES = frozenset(
+WRITES = frozenset(
     {
         dynamic_update_slice_p,
         scatter_p,
@@ -58,7 +58,7 @@ def _follow(jaxpr: Jaxpr, held: Mapping[Var, Arguments], written: set[int]) -> N
     known = dict(held)
     for eqn in jaxpr.eqns:
         operands = [_NONE if isinstance(v, Literal) else known.get(v, _NONE) for v in eqn.invars]
-        if eqn.primitive in _WRITES:
+        if eqn.primitive in WRITES:
             written |= operands[0]
         found = _NONE.union(*operands) if passes_through(eqn) else _NONE
         if eqn.primitive not in _LOOPS:

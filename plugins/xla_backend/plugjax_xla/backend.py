@@ -23,7 +23,7 @@ from plugjax.core.jaxpr import ClosedJaxpr
 from plugjax.stablehlo import mlir
 from plugjax.stablehlo.context import EqnContext
 from plugjax.stablehlo.host_call import HostCall
-from plugjax.stablehlo.lower import LoweredModule, lower_module
+from plugjax.stablehlo.lower import LoweredModule, lower_module, matching_results
 from plugjax.stablehlo.mlir import Value
 from plugjax_xla import pjrt
 from plugjax_xla.cuda_plugin import find_cuda_plugin
@@ -242,7 +242,7 @@ def _lower(jaxpr: ClosedJaxpr, device: Device, options: Mapping[str, Any]) -> Lo
         device.platform,
         name=f"jit_{options.get('name', 'f')}",
         emit_host_call=functools.partial(_emit_host_call, _CALLBACK_TARGETS[device.kind]),
-        donated=options.get("donated", ()),
+        reused=matching_results(jaxpr, options.get("donated", ())),
         device_kind=device.hardware,
         locations=bool(options.get("debug_info")),
     )
