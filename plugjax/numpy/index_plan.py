@@ -23,9 +23,9 @@ from plugjax.core.trace import Tracer
 from plugjax.core.vocabulary import select_n_p
 from plugjax.numpy.promotion import Operand, broadcast_to_shape, converted
 
-__all__ = ["Entry", "Plan", "entries", "make_plan", "normalized", "slice_bounds"]
+__all__ = ["Entry", "Plan", "entries", "make_plan", "masks_as_arrays", "normalized", "slice_bounds"]
 
-Entry = Any  # int, slice, None, True, a NumPy array of integers, or a traced one
+Entry = Any  # int, slice, None, bool, a NumPy array of integers, or a traced one
 
 _STATIC_SLICE = (
     "Array slice indices must have static start/stop/step to be used with NumPy indexing syntax. Found {}. "
@@ -34,7 +34,7 @@ _STATIC_SLICE = (
 
 
 def entries(shape: Shape, index: Any) -> list[Entry]:
-    """The entries of an index, with masks made into integer arrays and the ellipsis into slices.
+    """The entries of an index, with masks (but those of rank 0) made into integer arrays and the ellipsis into slices.
 
     Raises:
         IndexError: more entries than axes, or a mask of another shape.
@@ -53,7 +53,7 @@ def entries(shape: Shape, index: Any) -> list[Entry]:
             continue
         for item in _entry(entry, shape, consumed, ellipsis is not None):
             found.append(item)
-            consumed += item is not None and item is not True
+            consumed += item is not None and type(item) is not bool
     missing = len(shape) - consumed
     if missing < 0:
         raise IndexError(
@@ -61,27 +61,21 @@ def entries(shape: Shape, index: Any) -> list[Entry]:
         )
     position = len(found) if ellipsis is None else ellipsis
     found[position:position] = [slice(None)] * missing
-    return _alone(found)
+    return found
 
 
-def _alone(row: list[Entry]) -> list[Entry]:
-    """Rank-0 masks that no other advanced index joins, as one new axis: theirs, or the first if a slice divides them."""
-    masks = [i for i, e in enumerate(row) if e is True]
-    if not masks or any(_is_array(e) or type(e) is int for e in row):
-        return row
-    adjacent = masks[-1] - masks[0] == len(masks) - 1
-    kept = [e for e in row if e is not True]
-    kept.insert(masks[0] if adjacent else 0, None)
-    return kept
-
-
-def _from_scalar_mask(keep: bool) -> Sequence[Entry]:
-    """A rank-0 bool is an index array of shape ``[1]``, if it is true, that takes no axis."""
-    if not keep:
-        raise NotImplementedError(
-            "indexing with False, which gives an empty axis, is not implemented; use x[None][:0]."
-        )
-    return (True,)
+def masks_as_arrays(row: Sequence[Entry]) -> tuple[list[Entry], tuple[int, ...]]:
+    """A row whose masks of rank 0 are index arrays of one element, or of none, and the axes of size 1 that the operand needs for them."""
+    found: list[Entry] = []
+    axes = []
+    axis = 0
+    for entry in row:
+        if type(entry) is bool:
+            axes.append(axis)
+            entry = np.zeros(int(entry), np.int32)
+        found.append(entry)
+        axis += entry is not None
+    return found, tuple(axes)
 
 
 def _entry(entry: Any, shape: Shape, axis: int, after_ellipsis: bool) -> Sequence[Entry]:
@@ -89,7 +83,7 @@ def _entry(entry: Any, shape: Shape, axis: int, after_ellipsis: bool) -> Sequenc
     if kind is int or entry is None or kind is slice:
         return (entry,)
     if isinstance(entry, (bool, np.bool_)):
-        return _from_scalar_mask(bool(entry))
+        return (bool(entry),)
     if isinstance(entry, (str, bytes)):
         raise TypeError(f"JAX does not support string indexing; got idx={entry!r}")
     if isinstance(entry, (list, tuple)):
@@ -125,7 +119,7 @@ def _entry(entry: Any, shape: Shape, axis: int, after_ellipsis: bool) -> Sequenc
 
 def _from_mask(mask: Any, shape: Shape, axis: int | None) -> Sequence[Entry]:
     if not mask.ndim:
-        return _from_scalar_mask(bool(mask))
+        return (bool(mask),)
     expected = shape[axis : axis + mask.ndim] if axis is not None else mask.shape
     if mask.shape != expected:
         raise IndexError(
@@ -182,13 +176,10 @@ class Plan:
 
 
 def make_plan(shape: Shape, row: Sequence[Entry], wrap: bool = True) -> Plan:
-    """The plan of an index into an array of ``shape``."""
-    has_arrays = any(e is True or (_is_array(e) and e.ndim) for e in row)
-    advanced = [
-        i for i, e in enumerate(row) if e is True or _is_array(e) or (has_arrays and type(e) is int)
-    ]
-    shapes = [(1,) if row[i] is True else row[i].shape for i in advanced if type(row[i]) is not int]
-    batch_shape = np.broadcast_shapes(*shapes)
+    """The plan of an index without masks into an array of ``shape``."""
+    has_arrays = any(_is_array(e) and e.ndim for e in row)
+    advanced = [i for i, e in enumerate(row) if _is_array(e) or (has_arrays and type(e) is int)]
+    batch_shape = np.broadcast_shapes(*[row[i].shape for i in advanced if _is_array(row[i])])
     adjacent = not advanced or advanced[-1] - advanced[0] == len(advanced) - 1
     home = advanced[0] if advanced and adjacent else -1
 
@@ -217,8 +208,6 @@ def make_plan(shape: Shape, row: Sequence[Entry], wrap: bool = True) -> Plan:
     for i, entry in enumerate(row):
         if i == home:
             place_batch()
-        if entry is True:
-            continue
         if entry is None:
             new_axes.append(len(sizes))
             sizes.append(1)

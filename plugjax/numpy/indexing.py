@@ -12,7 +12,15 @@ from plugjax.core import dtypes
 from plugjax.core.array import Array, from_host
 from plugjax.core.errors import ConcretizationTypeError
 from plugjax.core.trace import Tracer
-from plugjax.numpy.index_plan import Entry, Plan, entries, make_plan, normalized, slice_bounds
+from plugjax.numpy.index_plan import (
+    Entry,
+    Plan,
+    entries,
+    make_plan,
+    masks_as_arrays,
+    normalized,
+    slice_bounds,
+)
 from plugjax.numpy.manipulation import canonical_axis, ravel
 from plugjax.numpy.promotion import (
     ArrayLike,
@@ -176,6 +184,9 @@ def gather(
     unique_indices: bool,
     wrap: bool = True,
 ) -> Array:
+    row, axes = masks_as_arrays(row)
+    if axes:
+        x = lax.expand_dims(x, axes)
     plan = make_plan(x.aval.shape, row, wrap)
     if not plan.numbers.start_index_map:
         result = x

@@ -11,7 +11,7 @@ import numpy as np
 from plugjax import lax
 from plugjax.core.array import Array
 from plugjax.numpy.arithmetic import divide, power
-from plugjax.numpy.index_plan import entries, make_plan
+from plugjax.numpy.index_plan import entries, make_plan, masks_as_arrays
 from plugjax.numpy.indexing import along_axis, gather, getitem, index_array, integers
 from plugjax.numpy.manipulation import ravel
 from plugjax.numpy.promotion import (
@@ -151,7 +151,9 @@ def _scatter(
     mode: Any = None,
     wrap_negative_indices: bool = True,
 ) -> Array:
-    plan = make_plan(x.aval.shape, entries(x.aval.shape, index), wrap_negative_indices)
+    row, axes = masks_as_arrays(entries(x.aval.shape, index))
+    target = lax.expand_dims(x, axes) if axes else x
+    plan = make_plan(target.aval.shape, row, wrap_negative_indices)
     y = as_operand("scatter", values)
     if y.dtype != x.dtype and join_dtypes(x, y)[0] != x.dtype:
         warnings.warn(
@@ -175,8 +177,8 @@ def _scatter(
         inserted_window_dims=plan.numbers.collapsed_slice_dims,
         scatter_dims_to_operand_dims=plan.numbers.start_index_map,
     )
-    return operation(
-        x,
+    changed = operation(
+        target,
         index_array(plan),
         y,
         numbers,
@@ -184,6 +186,7 @@ def _scatter(
         unique_indices=unique_indices or plan.ordered,
         mode=mode,
     )
+    return lax.squeeze(changed, axes) if axes else changed
 
 
 def at(x: Array) -> IndexUpdate:

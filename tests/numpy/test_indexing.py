@@ -125,12 +125,13 @@ ROWS = onp.array([0, 1, 1])
 SCALAR_MASKS = [
     (True,), (0, True), (0, slice(None), True), (ROWS, True), (True, ROWS), (None, True), (0, None, 0, True), (True, True),
     (ROWS, slice(None), True), (True, slice(None), ROWS), (..., True), (ROWS[:, None], True), (True, slice(None), True),
+    (False,), (0, False), (ROWS[:, None], False), (False, True), (None, False, 0), (..., False, slice(None)), (onp.array(True), 0),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize("index", SCALAR_MASKS, ids=str)
 def test_scalar_masks(index):
-    """A mask of rank 0 is an index array of one element that takes no axis. NumPy is the oracle: JAX loses axes."""
+    """A mask of rank 0 is an index array of one element, or of none, that takes no axis. NumPy is the oracle: JAX loses axes."""
     x = onp.arange(24, dtype=onp.float32).reshape(2, 3, 4)
     onp.testing.assert_array_equal(jnp.asarray(x)[index], x[index], strict=True)
     onp.testing.assert_array_equal(plugjax.jit(lambda x: x[index])(x), x[index], strict=True)
