@@ -101,7 +101,7 @@ def test_updates(name, whole, data):
     values = np.arange(np.zeros(x.shape)[index].size if inside else 1, dtype=x.dtype)
     values = values.reshape(np.zeros(x.shape)[index].shape if inside and whole else (-1,))
     values = values if whole and values.size else x.dtype.type(3)
-    repeated = name == "set" and not isinstance(index, slice | int) and not _is_basic(index)
+    repeated = name == "set" and _has_integers(index)
 
     def oracle(x):
         x = x.copy()
@@ -120,6 +120,7 @@ def test_updates(name, whole, data):
     )
 
 
-def _is_basic(index):
+def _has_integers(index):
+    """Whether arrays of integers may name an element twice."""
     parts = index if isinstance(index, tuple) else (index,)
-    return not any(isinstance(part, np.ndarray) for part in parts)
+    return any(isinstance(part, np.ndarray) and part.dtype != bool for part in parts)
