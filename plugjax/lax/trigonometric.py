@@ -127,7 +127,7 @@ def atan2(x: Any, y: Any, /) -> Any:
         >>> lax.atan2(jnp.array([0.0]), jnp.array([1.0]))
         Array([0.], dtype=float32)
     """
-    if aval_of(x).dtype.kind == "c" == aval_of(y).dtype.kind:
+    if aval_of(x).dtype.kind == "c" and aval_of(y).dtype.kind == "c":
         i = scalar(1j, x)
         unit = div(add(y, mul(i, x)), sqrt(add(square(y), square(x))))
         return mul(neg(i), log(unit))

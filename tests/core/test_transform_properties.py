@@ -3,19 +3,13 @@
 import jax
 import jax.numpy
 import numpy as np
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import plugjax
 from tests.core.transform_words import compare, oracle, order, spell
 
 X = np.array([0.7, -0.4, 1.1], np.float32)
-QUICK = {
-    "deadline": None,
-    "derandomize": True,
-    "database": None,
-    "suppress_health_check": list(HealthCheck),
-}
 
 # Steps: what a graph may do with two of the vectors that it has.
 STEPS = {
@@ -67,13 +61,13 @@ def check(graph, word):
 
 
 @given(GRAPHS, WORDS)
-@settings(max_examples=70, **QUICK)
+@settings(max_examples=70)
 def test_random_programs_under_random_words(graph, word):
     check(graph, word)
 
 
 @given(GRAPHS, WORDS)
-@settings(max_examples=8, **QUICK)
+@settings(max_examples=8)
 def test_random_programs_on_xla(graph, word):
     with plugjax.default_device("xla"):
         check(graph, ("jit", *word))

@@ -9,7 +9,7 @@ import operator
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import plugjax
@@ -455,13 +455,9 @@ BINARY = {
     **{key: ["bool"] for key in ["logical_and", "logical_or", "logical_xor"]},
     "divide": FLOATS,
 }
-CHECKED = settings(
-    max_examples=8, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck)
-)
 
 
 @pytest.mark.parametrize("name", ELEMENTWISE)
-@CHECKED
 @given(data=st.data())
 def test_elementwise(name, data):
     x = data.draw(arrays(ELEMENTWISE[name]))
@@ -470,7 +466,6 @@ def test_elementwise(name, data):
 
 
 @pytest.mark.parametrize("name", BINARY)
-@CHECKED
 @given(data=st.data())
 def test_binary_functions_broadcast(name, data):
     x = data.draw(arrays(BINARY[name]))
@@ -495,7 +490,6 @@ OPERATORS = {
 
 
 @pytest.mark.parametrize("name", OPERATORS)
-@CHECKED
 @given(data=st.data())
 def test_operators(name, data):
     apply, dtypes, low = OPERATORS[name]
@@ -520,7 +514,6 @@ REDUCTIONS = {
 
 
 @pytest.mark.parametrize("name", REDUCTIONS)
-@CHECKED
 @given(data=st.data())
 def test_reductions(name, data):
     shape = tuple(data.draw(st.lists(st.integers(1, 3), min_size=1, max_size=3)))
@@ -562,7 +555,6 @@ ALONG = {
 
 
 @pytest.mark.parametrize("name", ALONG)
-@CHECKED
 @given(data=st.data())
 def test_along_an_axis(name, data):
     shape = tuple(data.draw(st.lists(st.integers(1, 3), min_size=1, max_size=3)))
@@ -594,7 +586,6 @@ SHAPES = {
 
 
 @pytest.mark.parametrize("name", SHAPES)
-@CHECKED
 @given(x=arrays(["int32", "int64", "float32", "float64"]))
 def test_shapes_and_choices(name, x):
     close(SHAPES[name](jnp, jnp.asarray(x)), SHAPES[name](np, x))
