@@ -21,6 +21,7 @@ from plugjax.core.config import config
 from plugjax.core.device import Device, Placement, common_placement
 from plugjax.core.enclosing import is_checking
 from plugjax.core.jaxpr import ClosedJaxpr, eval_closed
+from plugjax.core.leaf_reader import Reader, leaf_reader
 from plugjax.core.named_axes import Axis, bound_axes
 from plugjax.core.trace import Tracer, state
 from plugjax.core.tracebacks import api_boundary
@@ -78,6 +79,16 @@ class _Entry:
         self.donated = made.donated
 
 
+class _Guess:
+    """How to read the leaves of arguments of one structure, and the entries by the leaves' avals and placements."""
+
+    __slots__ = ("entries", "read")
+
+    def __init__(self, read: Reader) -> None:
+        self.read = read
+        self.entries = caches.new_cache()
+
+
 _LEAF = pytree.structure(0)
 _get_aval, _get_placement = attrgetter("aval"), attrgetter("_placement")
 
@@ -121,12 +132,27 @@ class JitFunction:
         _check_disjoint(self._static_names, self._donate_names, "argnames", "Argument names")
         _check_disjoint(self._static_nums, self._donate_nums, "argnums", "Argument numbers")
         self._plain = not (self._static_nums or self._static_names)
+        self._guess: _Guess | None = None
+        self._guesses = caches.new_cache()
         self._entries = caches.new_cache()
         self._compiled = caches.new_cache()
         self._traces = caches.new_cache()
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run the function, compiled."""
+        if self._guess is not None and not kwargs:
+            # Warm, with trees of Arrays of the same structure as before.
+            guess = self._guess
+            try:
+                leaves = guess.read(args)
+                entry = guess.entries[
+                    (config.fingerprint, *map(_get_aval, leaves), *map(_get_placement, leaves))
+                ]
+            except (AttributeError, LookupError):
+                pass
+            else:
+                if type(state.trace) is _evaluator_type:
+                    return entry.out_tree.unflatten(entry.call(leaves))
         if self._plain and not kwargs:
             # Warm, with Arrays for arguments: their avals and placements are the key.
             try:
@@ -152,6 +178,7 @@ class JitFunction:
         leaves, in_tree = pytree.flatten((dyn_args, dyn_kwargs))
         if type(state.trace) is not _evaluator_type:
             return self._bind(leaves, in_tree, statics)
+        given = leaves
         try:
             placements = tuple(map(_get_placement, leaves))
             avals = tuple(map(_get_aval, leaves))
@@ -167,11 +194,25 @@ class JitFunction:
             flat = self._plain and not kwargs and not entry.moves and len(leaves) == len(args)
             if flat and all(a is b for a, b in zip(args, leaves, strict=True)):
                 self._entries[(config.fingerprint, *avals, *placements)] = entry
+        elif self._plain and not kwargs and not entry.moves and leaves is given:
+            self._expect(args, in_tree, (config.fingerprint, *avals, *placements), entry)
         outs = entry.call([transfer(x, entry.placement) for x in leaves] if entry.moves else leaves)
         if entry.moves:
             for i in entry.donated:
                 leaves[i].delete()
         return entry.out_tree.unflatten(outs)
+
+    def _expect(self, args: tuple[Any, ...], in_tree: Any, key: Any, entry: _Entry) -> None:
+        """Let the next call guess that its arguments are of this structure."""
+        if all(type(x) is Array for x in args):
+            return
+        if in_tree not in self._guesses:
+            read = leaf_reader(in_tree.children()[0])
+            self._guesses[in_tree] = None if read is None else _Guess(read)
+        guess = self._guesses[in_tree]
+        if guess is not None:
+            guess.entries[key] = entry
+            self._guess = guess
 
     def _resolve(
         self,

@@ -1,0 +1,110 @@
+"""Warm calls with trees: a guess of their structure that is wrong changes nothing."""
+
+from collections import OrderedDict, namedtuple
+
+import numpy as np
+import pytest
+
+import plugjax
+import plugjax.numpy as jnp
+from plugjax.core import pytree
+from plugjax.core.leaf_reader import leaf_reader
+
+Pair = namedtuple("Pair", "a b")
+A, B, C = (jnp.arange(3.0) + i for i in range(3))
+TREES = [
+    {"b": A, "a": B},
+    {"a": B, "b": A},
+    {"a": B, "c": A},
+    {"a": B},
+    {"a": [B, C], "b": A},
+    {"a": (B, C), "b": A},
+    {"a": None, "b": A},
+    {"a": {}, "b": A},
+    OrderedDict(b=A, a=B),
+    Pair(A, B),
+    (A, B),
+    [A, B],
+    [A, [B]],
+    [(A,), B],
+    {1: A, 0: B},
+    {0: A, 1: {"x": B, "y": [C, None, ()]}},
+    {2: {"x": B}},
+    A,
+    {(0, "k"): A, (0, "j"): B},
+    {"a": np.float32(2.0), "b": A},
+    {"a": 2.0, "b": A},
+]  # fmt: skip
+
+
+def total(tree):
+    """Which leaf is where decides the value."""
+    return sum((i + 1) * (x * x) for i, x in enumerate(plugjax.tree.leaves(tree)))
+
+
+@pytest.mark.parametrize("first", range(len(TREES)))
+def test_any_structure_after_any_other(first):
+    f = plugjax.jit(total)
+    for tree in TREES:
+        for _ in range(3):
+            np.testing.assert_array_equal(f(TREES[first]), total(TREES[first]))
+        for _ in range(3):
+            np.testing.assert_array_equal(f(tree), total(tree))
+
+
+def test_the_second_call_reads_without_flattening(monkeypatch):
+    f = plugjax.jit(total)
+    tree = {"a": [A, (B, None)], "b": C}
+    f(tree), f(tree)
+    monkeypatch.setattr(pytree, "flatten", None)
+    np.testing.assert_array_equal(f({"b": A, "a": [C, (C, None)]}), total([C, C, A]))
+
+
+def test_under_transformations():
+    f = plugjax.jit(lambda t: total(t).sum())
+    tree = {"a": A, "b": [B, C]}
+    f(tree), f(tree)
+    found = plugjax.grad(f)(tree)
+    np.testing.assert_array_equal(found["b"][1], 6 * C)
+    found = plugjax.vmap(plugjax.jit(total))({"a": A, "b": [B, C]})
+    np.testing.assert_array_equal(found, total([A, B, C]))
+    f(tree)
+
+
+def test_donated_trees_end(on_backend):
+    step = plugjax.jit(lambda t, x: {k: v + x for k, v in t.items()}, donate_argnums=0)
+    tree = {"a": jnp.ones(3), "b": jnp.ones(3)}
+    for i in range(4):
+        before, tree = tree, step(tree, jnp.float32(i))
+        assert before["a"].is_deleted()
+    np.testing.assert_array_equal(tree["b"], np.full(3, 7.0))
+
+
+def test_other_dtypes_configurations_and_devices():
+    f = plugjax.jit(total)
+    tree = {"a": A, "b": B}
+    for _ in range(3):
+        f(tree)
+    assert f({"a": jnp.arange(3), "b": jnp.arange(3)}).dtype == jnp.int32
+    assert f({"a": jnp.ones((2, 2)), "b": B[:2]}).shape == (2, 2)
+    with plugjax.config.override("enable_x64", True):
+        assert f({"a": jnp.arange(3.0, dtype="float64"), "b": B}).dtype == "float64"
+    moved = plugjax.device_put(tree, plugjax.devices("xla")[0])
+    for _ in range(3):
+        assert f(moved).devices() == {plugjax.devices("xla")[0]}
+    plugjax.clear_caches()
+    np.testing.assert_array_equal(f(tree), total(tree))
+
+
+def test_structures_that_only_the_library_takes_apart():
+    assert leaf_reader(pytree.structure(Pair(0, 0))) is None
+    assert leaf_reader(pytree.structure({(0,): 0})) is None
+    assert leaf_reader(pytree.structure({"a": OrderedDict(b=0)})) is None
+
+
+@pytest.mark.parametrize("wrong", [{"a": 1}, {"a": [1, 2], "c": 2}, {"a": [1], "b": 2}, {"a": (1, 2), "b": 3}, [1, 2], None])  # fmt: skip
+def test_another_structure_is_refused(wrong):
+    read = leaf_reader(pytree.structure({"a": [0, 0], "b": 0}))
+    assert read({"b": 3, "a": [1, 2]}) == [1, 2, 3]
+    with pytest.raises(LookupError):
+        read(wrong)
