@@ -112,7 +112,7 @@ def floor_divide(x: ArrayLike, y: ArrayLike, /) -> Array:
         )
         return pick(uneven, lax.sub(quotient, scalar(1, x)), quotient)
     if kind == "c":
-        raise TypeError("floor_divide does not support complex-valued inputs")
+        raise TypeError("floor_divide takes real numbers: complex ones have no floor.")
     return _float_divmod(x, y)[0]
 
 
@@ -355,7 +355,7 @@ def hypot(x: ArrayLike, y: ArrayLike, /) -> Array:
     x, y = promote_inexact("hypot", x, y)
     if x.dtype.kind == "c":
         raise ValueError(
-            "jnp.hypot is not well defined for complex-valued inputs; take real or imag first."
+            "hypot is a function of real numbers; take real or imag of complex ones first."
         )
     x, y = lax.abs(x), lax.abs(y)
     larger, smaller = lax.max(x, y), lax.min(x, y)

@@ -66,7 +66,7 @@ def _copy(x: Array) -> Array:
 def _view(x: Array, dtype: DTypeLike | None = None, type: None = None) -> Array:
     """The bits as another dtype; a narrower or wider one changes the last axis."""
     if type is not None:
-        raise NotImplementedError("`type` argument of array.view() is not supported.")
+        raise NotImplementedError("Array.view: leave `type` out; a view is always an Array.")
     wanted = canonical_dtype("view", dtype)
     if x.dtype == wanted:
         return x
@@ -80,13 +80,13 @@ def _view(x: Array, dtype: DTypeLike | None = None, type: None = None) -> Array:
         return lax.bitcast_convert_type(x, wanted)
     if not x.ndim:
         raise ValueError(
-            "Changing the dtype of a 0d array is only supported if the itemsize is unchanged."
+            "Array.view: an array without axes needs a dtype of the itemsize that it has."
         )
     if old > new:
         return lax.collapse(lax.bitcast_convert_type(x, wanted), x.ndim - 1)
     if x.shape[-1] * old % new:
         raise ValueError(
-            "When changing to a larger dtype, its size must be a divisor of the total size in bytes of the last axis."
+            "Array.view: the bytes of the last axis do not make a whole number of elements of the larger dtype."
         )
     grouped = lax.reshape(x, (*x.shape[:-1], x.shape[-1] * old // new, new // old))
     return lax.bitcast_convert_type(grouped, wanted)

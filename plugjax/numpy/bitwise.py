@@ -102,7 +102,9 @@ def bitwise_count(x: ArrayLike, /) -> Array:
 def _weights(bitorder: str) -> np.ndarray:
     """Place of each bit of a byte in the order that is asked for."""
     if bitorder not in ("little", "big"):
-        raise ValueError("'order' must be either 'little' or 'big'")
+        raise ValueError(
+            f"packbits and unpackbits know bitorder 'big' and 'little', got {bitorder!r}."
+        )
     places = np.arange(8, dtype=np.uint8)
     return places[::-1] if bitorder == "big" else places
 
@@ -125,7 +127,7 @@ def packbits(a: ArrayLike, axis: int | None = None, bitorder: str = "big") -> Ar
     """
     x = as_operand("packbits", a)
     if x.dtype.kind not in "biu":
-        raise TypeError("Expected an input array of integer or boolean data type")
+        raise TypeError("packbits takes bools or integers; convert the array with .astype first.")
     places = _weights(bitorder)
     if axis is None:
         x, axis = ravel(x), 0
@@ -153,7 +155,7 @@ def unpackbits(
     """
     x = as_operand("unpackbits", a)
     if x.dtype != np.uint8:
-        raise TypeError("Expected an input array of unsigned byte data type")
+        raise TypeError("unpackbits takes bytes, uint8; convert the array with .astype first.")
     places = _weights(bitorder)
     if axis is None:
         x, axis = ravel(x), 0

@@ -48,17 +48,17 @@ def gradient(
         Array([1., 2., 4., 5.], dtype=float32)
     """
     if edge_order is not None:
-        raise NotImplementedError("The 'edge_order' argument to jnp.gradient is not supported.")
+        raise NotImplementedError("gradient has no choice of edge_order; leave it out.")
     x, *given = same_dtype("gradient", f, *varargs, inexact=True)
     axes = tuple(range(x.ndim)) if axis is None else canonical_axes(axis, x.ndim)
     if not axes:
         return []
     if min(x.shape[i] for i in axes) < 2:
-        raise ValueError(
-            "Shape of array too small to calculate a numerical gradient, at least 2 elements are required."
-        )
+        raise ValueError("gradient: an axis has fewer than two values, which give no slope.")
     if len(given) not in (0, 1, len(axes)):
-        raise TypeError(f"Invalid number of spacing arguments {len(given)} for axis={axis}")
+        raise TypeError(
+            f"gradient: got {len(given)} spacings for axis={axis}; give none, one, or one per axis."
+        )
     spacings = given if len(given) == len(axes) else (given or [1.0]) * len(axes)
     found = [_gradient(x, h, i) for i, h in zip(axes, spacings, strict=True)]
     return found[0] if len(axes) == 1 else found
@@ -74,16 +74,14 @@ def _gradient(x: Operand, spacing: Any, axis: int) -> Array:
         inner = (cut(slopes, 1, None) + cut(slopes, 0, -1)) * 0.5
     elif np.ndim(spacing) == 1:
         if len(spacing) != x.shape[axis]:
-            raise ValueError(
-                "Spacing arrays must have the same length as the dimension along which the gradient is calculated."
-            )
+            raise ValueError("gradient: coordinates and values along their axis differ in number.")
         widths = diff(spacing).reshape([-1 if i == axis else 1 for i in range(x.ndim)])
         slopes = steps / widths
         left, right = cut(widths, 0, -1), cut(widths, 1, None)
         # Of the parabola through three points: each slope weighs as the width on the other side.
         inner = (right * cut(slopes, 0, -1) + left * cut(slopes, 1, None)) / (left + right)
     else:
-        raise ValueError("Spacing arrays must be 1D arrays or scalars.")
+        raise ValueError("gradient: a spacing is a number, or a vector of coordinates.")
     return concatenate((cut(slopes, 0, 1), inner, cut(slopes, -1, None)), axis)
 
 
@@ -136,7 +134,7 @@ def unwrap(
     """
     angles, turn = same_dtype("unwrap", p, period)
     if angles.dtype.kind == "c":
-        raise ValueError("jnp.unwrap does not support complex inputs.")
+        raise ValueError("unwrap takes real angles, got complex ones.")
     if not angles.shape[axis]:
         return angles
     half = turn // 2 if angles.dtype.kind in "iu" else turn / 2
@@ -180,19 +178,18 @@ def interp(
     values = to_inexact("interp", fp)
     if points.shape != values.shape or points.ndim != 1:
         raise ValueError(
-            "interp: xp and fp must be one-dimensional arrays of equal size, got shapes "
-            f"{points.shape} and {values.shape}"
+            f"interp: xp and fp are two vectors of one length, got shapes {points.shape} and {values.shape}"
         )
     for name, word in (("left", left), ("right", right)):
         if isinstance(word, str) and word != "extrapolate":
             raise ValueError(
-                f"the only valid string value of `{name}` is 'extrapolate', but got: {word!r}"
+                f"interp: `{name}` is a number or the word 'extrapolate', got {word!r}"
             )
     if at.dtype.kind == "c":
-        raise ValueError("jnp.interp: complex x values not supported.")
+        raise ValueError("interp: x holds complex points; real ones are needed.")
     if period is not None:
         if np.ndim(period) != 0:
-            raise ValueError(f"period must be a scalar; got {period}")
+            raise ValueError(f"interp: period is one number, got {period}")
         turn = abs(as_operand("interp", period))
         at, points = at % turn, points % turn
         order = argsort(points)

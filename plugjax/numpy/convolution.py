@@ -71,9 +71,9 @@ def _vectors(
 ) -> tuple[Operand, Operand]:
     x, y = same_dtype(who, a, v, inexact=preferred is None)
     if x.ndim != 1 or y.ndim != 1:
-        raise ValueError(f"{who}() only support 1-dimensional inputs.")
+        raise ValueError(f"{who} takes two vectors; scipy.signal.{who} takes more axes.")
     if not x.shape[0] or not y.shape[0]:
-        raise ValueError(f"{who}: inputs cannot be empty, got shapes {x.shape} and {y.shape}.")
+        raise ValueError(f"{who}: an empty vector came, of shapes {x.shape} and {y.shape}.")
     return x, y
 
 
@@ -87,7 +87,9 @@ def _slid(
         "full": (size - 1, size - 1),
     }
     if mode not in pads:
-        raise ValueError("mode must be one of ['full', 'same', 'valid']")
+        raise ValueError(
+            f"convolve and correlate know mode 'full', 'same' and 'valid', got {mode!r}."
+        )
     found = lax.conv_general_dilated(
         lax.reshape(x, (1, 1, *x.shape)),
         lax.reshape(window, (1, 1, size)),

@@ -68,9 +68,9 @@ def array(
         Array([1. , 2.5], dtype=float32)
     """
     if order not in (None, "K"):
-        raise NotImplementedError("Only implemented for order='K'")
+        raise NotImplementedError("array: order is 'K', or left out.")
     if object is None:
-        raise ValueError("None is not a valid value for jnp.array")
+        raise ValueError("array: None holds no numbers.")
     wanted = None if dtype is None else canonical_dtype("array", dtype)
     result = _from_values(object, wanted, copy)
     if result.ndim < ndmin:
@@ -126,7 +126,7 @@ def _from_values(value: Any, dtype: DType | None, copy: bool) -> Array:
     try:
         view = memoryview(value)
     except TypeError:
-        raise TypeError(f"Unexpected input type for array: {type(value)}: {value!r}") from None
+        raise TypeError(f"array: no numbers can be made of {type(value)}: {value!r}") from None
     return _from_values(np.array(view), dtype, copy)
 
 
@@ -190,7 +190,9 @@ def _shape(who: str, shape: Any) -> tuple[int, ...]:
     if type(shape) is int:
         shape = (shape,)
     elif isinstance(shape, Tracer):
-        raise ConcretizationTypeError(shape, f"Shapes must be concrete; {who} got a traced shape.")
+        raise ConcretizationTypeError(
+            shape, f"{who}: the shape is traced, a concrete one is needed."
+        )
     elif not isinstance(shape, (tuple, list)):
         scalar = getattr(shape, "ndim", None) == 0 or not hasattr(shape, "__iter__")
         shape = (shape,) if scalar else tuple(shape)
@@ -198,16 +200,14 @@ def _shape(who: str, shape: Any) -> tuple[int, ...]:
     for size in shape:
         if isinstance(size, Tracer):
             raise ConcretizationTypeError(
-                size, f"Shapes must be concrete; {who} got a traced size."
+                size, f"{who}: a size in the shape is traced, a concrete one is needed."
             )
         try:
             sizes.append(operator.index(size))
         except TypeError:
-            raise TypeError(
-                f"Shapes must be 1D sequences of concrete values of integer type, got {shape}."
-            ) from None
+            raise TypeError(f"{who}: a shape holds integers, got {shape}.") from None
     if any(size < 0 for size in sizes):
-        raise TypeError(f"{who}: shape must have every element be nonnegative, got {tuple(sizes)}.")
+        raise TypeError(f"{who}: a shape has no negative size, got {tuple(sizes)}.")
     return tuple(sizes)
 
 
@@ -338,9 +338,9 @@ def _like(
 
 def _concrete_scalar(who: str, name: str, value: Any) -> Any:
     if isinstance(value, Tracer):
-        raise ConcretizationTypeError(value, f"It arose in the {name} argument of jnp.{who}.")
+        raise ConcretizationTypeError(value, f"{who}: {name} came as a tracer.")
     if np.ndim(value):
-        raise ValueError(f"jax.numpy.{who}: arguments must be scalars; got {name}={value}")
+        raise ValueError(f"{who}: {name}={value} is no scalar.")
     return value.item() if isinstance(value, Array) else value
 
 
@@ -374,7 +374,7 @@ def arange(
     if stop is None:
         start, stop = 0, start
     if step == 0:
-        raise ValueError("arange: step must not be zero")
+        raise ValueError("arange: step=0 never reaches stop.")
     size = max(0, math.ceil((stop - start) / step))
     if start == 0 and step == 1:
         return _placed(lax.iota(wanted, size), device)
@@ -396,7 +396,7 @@ def linspace(
     *,
     device: Any = None,
 ) -> Any:
-    """``num`` evenly spaced values from ``start`` to ``stop``, both included if ``endpoint``.
+    """``num`` values at equal distances: the first is ``start`` and, if ``endpoint``, the last is ``stop``.
 
     Shapes:
         start, stop: broadcast together -> ``[..., num, ...]``, the new axis at ``axis``.
@@ -408,10 +408,10 @@ def linspace(
     """
     num = operator.index(num)
     if num < 0:
-        raise ValueError(f"Number of samples, {num}, must be non-negative.")
+        raise ValueError(f"linspace: num={num} is negative; it counts values.")
     low, high = promote_inexact("linspace", start, stop)
     wanted = low.dtype if dtype is None else canonical_dtype("linspace", dtype)
-    computed = wanted if dtypes.is_inexact(wanted) else low.dtype
+    computed = dtypes.canonicalize(dtypes.to_inexact(wanted))
     low, high = (lax.convert_element_type(v, computed) for v in (low, high))
     shape = np.broadcast_shapes(low.shape, high.shape)
     low, high = (broadcast_to_shape("linspace", v, shape) for v in (low, high))
@@ -419,7 +419,7 @@ def linspace(
     step = (
         lax.div(lax.sub(high, low), scalar(divisions, low))
         if divisions > 0
-        else lax.full_like(low, np.nan)
+        else lax.full((), np.nan, computed)
     )
     if num > 1:
         ramp = lax.div(lax.iota(_real(computed), divisions), _real(computed).type(divisions))
@@ -504,9 +504,7 @@ def tril(m: ArrayLike, k: int = 0) -> Array:
     """
     m = as_operand("tril", m)
     if m.ndim < 2:
-        raise ValueError(
-            f"Argument to jax.numpy.tril must be at least 2D, got {m.aval.str_short()}"
-        )
+        raise ValueError(f"tril takes matrices, two axes or more, got {m.aval.str_short()}")
     return pick(_lower(m.shape[-2:], k), m, scalar(0, m))
 
 
@@ -521,7 +519,5 @@ def triu(m: ArrayLike, k: int = 0) -> Array:
     """
     m = as_operand("triu", m)
     if m.ndim < 2:
-        raise ValueError(
-            f"Argument to jax.numpy.triu must be at least 2D, got {m.aval.str_short()}"
-        )
+        raise ValueError(f"triu takes matrices, two axes or more, got {m.aval.str_short()}")
     return pick(_lower(m.shape[-2:], k - 1), scalar(0, m), m)

@@ -88,7 +88,7 @@ def _cumulative_api(
     if axis is None:
         if x.ndim != 1:
             raise ValueError(
-                f"The input array has rank {x.ndim}, however the axis argument is required"
+                f"{who}: name an axis; only a vector does without, and this array has {x.ndim} axes."
             )
         axis = 0
     position = canonical_axis(axis, x.ndim)

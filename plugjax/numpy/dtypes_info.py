@@ -218,7 +218,7 @@ def result_type(*args: Any, return_weak_type_flag: bool = False) -> Any:
         dtype('float32')
     """
     if not args:
-        raise ValueError("at least one array or dtype is required")
+        raise ValueError("result_type needs something to promote: arrays, scalars or dtypes.")
     found, weak = dtypes.promote([_pair(a) for a in args])
     found = dtypes.canonicalize(found)
     return (found, weak) if return_weak_type_flag else found

@@ -74,20 +74,16 @@ def delete(
     if isinstance(gone, Tracer):
         raise ConcretizationTypeError(
             gone,
-            "The 'obj' array argument of jnp.delete() must be concrete, or integers with assume_unique_indices=True.",
+            "delete: a traced obj must be integers, with assume_unique_indices=True.",
         )
     places = np.asarray(gone)
     keep = np.ones(size, bool)
     if places.dtype.kind in "iu":
         keep[places] = False
     elif places.dtype.kind != "b":
-        raise ValueError(
-            f"np.delete(arr, obj): got obj.dtype={places.dtype}; must be integer or bool."
-        )
+        raise ValueError(f"delete: obj has dtype {places.dtype}, neither integer nor bool.")
     elif places.shape != (size,):
-        raise ValueError(
-            "np.delete(arr, obj): for boolean indices, obj must be one-dimensional with length matching specified axis."
-        )
+        raise ValueError("delete: a mask is a vector with one bool per element of the axis.")
     else:
         keep = ~places
     return x[(*before, np.flatnonzero(keep))]
@@ -129,12 +125,10 @@ def insert(
     given = np.arange(size)[obj] if isinstance(obj, slice) else obj
     places = as_operand("insert", given)
     if places.ndim > 1:
-        raise ValueError(
-            f"jnp.insert(): obj must be a slice, a one-dimensional array, or a scalar; got {obj}"
-        )
+        raise ValueError(f"insert: obj is an integer, a vector of integers or a slice, got {obj}")
     if places.dtype.kind not in "iu":
         if places.size or type(obj) is Array:
-            raise ValueError(f"jnp.insert(): index array must be integer typed; got {obj}")
+            raise ValueError(f"insert: positions are integers, got {obj}")
         places = asarray(np.asarray(given, int))
     new = converted(new, x.dtype)
     new = lax.reshape(new, (*(1,) * (x.ndim - new.ndim), *new.shape))
@@ -165,7 +159,7 @@ def trim_zeros(filt: ArrayLike, trim: str = "fb", axis: int | Sequence[int] | No
     if isinstance(x, Tracer):
         raise ConcretizationTypeError(
             x,
-            "Error arose in the `filt` argument of trim_zeros(): its result depends on its values.",
+            "trim_zeros: the values of `filt` decide the shape of the result.",
         )
     axes = tuple(range(x.ndim)) if axis is None else canonical_axes(axis, x.ndim)
     front, back = "f" in trim.lower(), "b" in trim.lower()

@@ -47,7 +47,9 @@ def einsum(
         Array([0., 1.], dtype=float32)
     """
     if out is not None:
-        raise NotImplementedError("The 'out' argument to jnp.einsum is not supported.")
+        raise NotImplementedError(
+            "einsum: 'out' cannot be written, since arrays are immutable. Use the result instead."
+        )
     if isinstance(subscripts, str):
         check_arraylike("einsum", *operands)
     (parsed_in, parsed_out, arrays) = _opt_einsum().parser.parse_einsum_input(
@@ -68,7 +70,7 @@ def einsum(
                 sizes[letter] = size
             elif size not in (1, known):
                 raise ValueError(
-                    f"Size of label {letter!r} for einsum operands does not match: {known} and {size}."
+                    f"einsum: axes with the letter {letter!r} differ in size: {known} and {size}."
                 )
     path = _path(parsed_in, parsed_out, values, optimize)
     terms = [_simplified(v, n, sizes) for v, n in zip(values, names, strict=True)]

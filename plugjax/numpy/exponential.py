@@ -143,6 +143,10 @@ def _complex_logaddexp(x1: Array, x2: Array) -> Array:
 def logaddexp2(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     """Logarithm to base 2 of the sum of powers of 2, without overflow."""
     x1, x2 = promote_inexact("logaddexp2", x1, x2)
+    if x1.dtype.kind == "c":
+        # The imaginary part is between minus and plus pi / log(2).
+        unit = scalar(np.log(2.0), x1)
+        return lax.div(_complex_logaddexp(lax.mul(x1, unit), lax.mul(x2, unit)), unit)
     larger, delta = lax.max(x1, x2), lax.sub(x1, x2)
     unordered = lax.ne(delta, delta)
     bits = lax.log1p(lax.exp2(lax.neg(lax.abs(delta))))

@@ -38,17 +38,17 @@ def _transform(
     axes: Sequence[int] | None,
     norm: str | None,
 ) -> Array:
-    x = as_operand(f"jax.numpy.fft.{name}", a)
+    x = as_operand(f"fft.{name}", a)
     if s is not None:
         s = tuple(operator.index(n) for n in s)
         if any(n <= 0 for n in s):
-            raise ValueError("Shape should be positive.")
+            raise ValueError(f"fft.{name}: s holds positive sizes, got {s}.")
         if axes is not None and len(s) != len(axes):
-            raise ValueError("Shape and axes have different lengths.")
+            raise ValueError(f"fft.{name}: s and axes differ in length, {len(s)} and {len(axes)}.")
     rank = x.ndim if axes is None and s is None else len(s if axes is None else axes)  # type: ignore[arg-type]  # one is given
     chosen = tuple(range(x.ndim - rank, x.ndim)) if axes is None else tuple(axes)
     if len(set(chosen)) != len(chosen):
-        raise ValueError(f"jax.numpy.fft.{name} does not support repeated axes. Got axes {chosen}.")
+        raise ValueError(f"fft.{name}: an axis comes twice in {chosen}.")
     last = tuple(range(x.ndim - rank, x.ndim))
     x = moveaxis(x, chosen, last)
     if s is None:
@@ -85,7 +85,7 @@ def _normalized(x: Array, size: int, norm: str, *, inverse: bool) -> Array:
     if norm == "backward":
         return x
     if norm not in ("ortho", "forward"):
-        raise ValueError(f'Invalid norm value {norm}; should be "backward","ortho" or "forward".')
+        raise ValueError(f"fft: norm is 'backward', 'forward' or 'ortho', got {norm}.")
     factor = math.sqrt(size) if norm == "ortho" else float(size)
     return x * scalar(factor if inverse else 1 / factor, x)
 
@@ -93,7 +93,7 @@ def _normalized(x: Array, size: int, norm: str, *, inverse: bool) -> Array:
 def _check_axis(name: str, axis: Any) -> None:
     if isinstance(axis, (list, tuple)):
         raise ValueError(
-            f"jax.numpy.fft.{name} does not support multiple axes. Please use jax.numpy.fft.{name}n. Got axis = {axis!r}."
+            f"fft.{name} transforms along one axis, got {axis!r}. For several use fft.{name}n."
         )
 
 
@@ -110,7 +110,7 @@ def _two_axes(
     name: str, kind: lax.FftType, a: ArrayLike, s: Any, axes: Sequence[int], norm: str | None
 ) -> Array:
     if len(axes) != 2:
-        raise ValueError(f"jax.numpy.fft.{name} only supports 2 axes. Got axes = {axes!r}.")
+        raise ValueError(f"fft.{name} transforms along two axes, got {axes!r}.")
     return _transform(name, kind, a, s, axes, norm)
 
 
@@ -339,11 +339,9 @@ def irfftn(
 
 def _check_frequencies(name: str, n: Any, d: Any) -> None:
     if isinstance(n, (list, tuple)):
-        raise ValueError(f"The n argument of jax.numpy.fft.{name} only takes an int. Got n = {n}.")
+        raise ValueError(f"fft.{name}: n is one integer, got {n}.")
     if isinstance(d, (list, tuple)):
-        raise ValueError(
-            f"The d argument of jax.numpy.fft.{name} only takes a single value. Got d = {d}."
-        )
+        raise ValueError(f"fft.{name}: d is one number, got {d}.")
 
 
 def fftfreq(

@@ -34,7 +34,9 @@ def _parsed(signature: str) -> tuple[list[Dims], list[Dims]]:
     group = rf"\((?:{name}(?:,{name})*)?\)"
     groups = rf"{group}(?:,{group})*"
     if not re.fullmatch(rf"{groups}->{groups}", signature):
-        raise ValueError(f"not a valid gufunc signature: {signature}")
+        raise ValueError(
+            f"vectorize: cannot read the signature {signature}; one looks like '(m,n),(n)->(m)'."
+        )
     sides = [
         [tuple(re.findall(name, part)) for part in re.findall(group, side)]
         for side in signature.split("->")
@@ -46,7 +48,7 @@ def _note_sizes(sizes: dict[str, int], shape: tuple[int, ...], dims: Dims, where
     for dim, size in zip(dims, shape[len(shape) - len(dims) :], strict=True):
         if sizes.setdefault(dim, size) != size:
             raise ValueError(
-                f"inconsistent size for core dimension {dim!r}: {size} vs {sizes[dim]} {where}"
+                f"vectorize: core axis {dim!r} has sizes {size} and {sizes[dim]} {where}"
             )
 
 
@@ -59,19 +61,19 @@ def _checked(
         out = function(*args)
         if len(dims) > 1 and not isinstance(out, tuple):
             raise TypeError(
-                f"output must be a tuple when multiple outputs are expected, got: {out!r}\n{where}"
+                f"vectorize: a function with several results returns a tuple, got {out!r}\n{where}"
             )
         outs = out if isinstance(out, tuple) else (out,)
         if len(outs) != len(dims):
             raise TypeError(
-                f"wrong number of output arguments: expected {len(dims)}, got {len(outs)} {where}"
+                f"vectorize: the signature has {len(dims)} results, the function {len(outs)} {where}"
             )
         known = dict(sizes)
         for y, names in zip(outs, dims, strict=True):
             shape = np.shape(y)
             if len(shape) != len(names):
                 raise ValueError(
-                    f"output shape {shape} does not match core dimensions {names} {where}"
+                    f"vectorize: a result of shape {shape} does not have the core axes {names} {where}"
                 )
             _note_sizes(known, shape, names, where)
         return out
@@ -125,11 +127,11 @@ def vectorize(
     """
     if any(not isinstance(e, (str, int)) for e in excluded):
         raise TypeError(
-            f"jax.numpy.vectorize can only exclude integer or string arguments, but excluded={excluded!r}"
+            f"vectorize: excluded={excluded!r} holds more than positions (integers) and names (strings)."
         )
     if any(isinstance(e, int) and e < 0 for e in excluded):
-        raise ValueError(f"excluded={excluded!r} contains negative numbers")
-    where = f"on vectorized function with excluded={excluded!r} and signature={signature!r}"
+        raise ValueError(f"vectorize: positions count from 0, got excluded={excluded!r}.")
+    where = f"(excluded={excluded!r}, signature={signature!r})"
 
     @functools.wraps(pyfunc)
     def vectorized(*args: Any, **kwargs: Any) -> Any:
@@ -140,11 +142,13 @@ def vectorize(
             core_in, core_out = _parsed(signature)
         if len(mapped) != len(core_in):
             raise TypeError(
-                f"wrong number of positional arguments: expected {len(core_in)}, got {len(mapped)} {where}"
+                f"vectorize: the signature has {len(core_in)} arguments, the call {len(mapped)} {where}"
             )
         absent = {i for i, x in enumerate(mapped) if x is None}
         if any(core_in[i] for i in absent):
-            raise ValueError(f"Cannot pass None at locations {absent} with {signature=}")
+            raise ValueError(
+                f"vectorize: arguments {absent} have core axes, so None cannot stand for them: {signature=}"
+            )
         function, given = _without(function, absent, mapped, {})
         core_in = [dims for i, dims in enumerate(core_in) if i not in absent]
         return _mapped(function, [asarray(x) for x in given], core_in, core_out, where)
@@ -163,7 +167,7 @@ def _mapped(
     for x, dims in zip(arrays, core_in, strict=True):
         if x.ndim < len(dims):
             raise ValueError(
-                f"input with shape {x.shape} does not have enough dimensions for all core dimensions {dims} {where}"
+                f"vectorize: an argument of shape {x.shape} has fewer axes than {dims} {where}"
             )
         _note_sizes(sizes, x.shape, dims, where)
     if core_out is not None:
@@ -196,10 +200,7 @@ def _check_ranks(ranks: set[int], where: str) -> None:
     mode = config.read("numpy_rank_promotion")
     if mode == "allow" or len(ranks) < 2:
         return
-    message = (
-        f"operands require rank promotion {where}. Set the jax_numpy_rank_promotion config option to 'allow' to "
-        "disable this message."
-    )
+    message = f"vectorize: rank promotion {where}. Reshape the arguments, or set jax_numpy_rank_promotion='allow'."
     if mode == "raise":
         raise ValueError(message)
     warnings.warn(message, stacklevel=4)
@@ -244,7 +245,7 @@ def apply_over_axes(func: Callable[..., Any], a: ArrayLike, axes: Sequence[int])
         elif y.ndim == x.ndim - 1:
             x = expand_dims(y, axis)
         else:
-            raise ValueError("function is not returning an array of the correct shape")
+            raise ValueError("apply_over_axes: func gives as many axes as it gets, or one less.")
     return x
 
 
@@ -281,7 +282,7 @@ def piecewise(
         pieces = [0, *pieces]
     else:
         raise ValueError(
-            f"with {count} condition(s), either {count} or {count + 1} functions are expected; got {len(pieces)}"
+            f"piecewise: {count} conditions take {count} functions, or {count + 1} with a default, got {len(pieces)}"
         )
     conditions = asarray(condlist, dtype=bool)
     none = lax.full((1, *conditions.shape[1:]), False)

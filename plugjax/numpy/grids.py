@@ -11,6 +11,7 @@ import numpy as np
 from plugjax import lax
 from plugjax.core.array import Array, from_host
 from plugjax.core.dtypes import DTypeLike
+from plugjax.lax.axes import canonical_axis
 from plugjax.numpy.creation import asarray, linspace, ones
 from plugjax.numpy.promotion import (
     ArrayLike,
@@ -76,6 +77,8 @@ def geomspace(
     exponents = linspace(
         lax.log(lax.mul(sign, low)), lax.log(lax.mul(sign, high)), num, endpoint, axis=axis
     )
+    if sign.ndim:
+        sign = lax.expand_dims(sign, (canonical_axis(axis, exponents.ndim),))
     values = lax.mul(sign, lax.exp(exponents))
     return (
         values
@@ -97,14 +100,11 @@ def meshgrid(
     """
     vectors = as_operands("meshgrid", *xi)
     if not copy:
-        raise ValueError("jax.numpy.meshgrid only supports copy=True")
+        raise ValueError("meshgrid: copy=False is not possible; leave it out.")
     if indexing not in ("xy", "ij"):
-        raise ValueError(f"Valid values for indexing are 'xy' and 'ij', got {indexing}")
+        raise ValueError(f"meshgrid: indexing is 'xy' or 'ij', got {indexing}")
     if any(v.ndim != 1 for v in vectors):
-        raise ValueError(
-            "Arguments to jax.numpy.meshgrid must be 1D, got shapes "
-            + str([v.shape for v in vectors])
-        )
+        raise ValueError("meshgrid takes vectors, got shapes " + str([v.shape for v in vectors]))
     axes = list(range(len(vectors)))
     if indexing == "xy" and len(axes) >= 2:
         axes[0], axes[1] = 1, 0
@@ -160,7 +160,7 @@ def diag(v: ArrayLike, k: int = 0) -> Array:
         return pick(on, lax.broadcast_in_dim(padded, (size, size), (1,)), scalar(0, v))
     if v.ndim == 2:
         return v.diagonal(k)
-    raise ValueError(f"diag input must be 1d or 2d, got {v.aval.str_short()}")
+    raise ValueError(f"diag takes a vector or a matrix, got {v.aval.str_short()}")
 
 
 def diagflat(v: ArrayLike, k: int = 0) -> Array:
@@ -186,14 +186,12 @@ def diag_indices(n: int, ndim: int = 2) -> tuple[Array, ...]:
     """
     n, ndim = operator.index(n), operator.index(ndim)
     if n < 0 or ndim < 0:
-        raise ValueError(
-            f"n and ndim arguments to diag_indices must be nonnegative, got {n} and {ndim}"
-        )
+        raise ValueError(f"diag_indices needs n >= 0 and ndim >= 0, got {n} and {ndim}")
     return (lax.iota(canonical_dtype("diag_indices", int), n),) * ndim
 
 
 def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Array, Array]:
-    """Indices of the elements on and below the ``k``-th diagonal of a matrix.
+    """Indices of the lower triangle of a matrix, diagonal ``k`` included.
 
     Example:
         >>> import plugjax.numpy as jnp
@@ -204,7 +202,7 @@ def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Array, Array
 
 
 def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Array, Array]:
-    """Indices of the elements on and above the ``k``-th diagonal of a matrix.
+    """Indices of the upper triangle of a matrix, diagonal ``k`` included.
 
     Example:
         >>> import plugjax.numpy as jnp
@@ -227,21 +225,21 @@ def diag_indices_from(arr: ArrayLike) -> tuple[Array, ...]:
     """
     shape = np.shape(arr)
     if len(shape) < 2:
-        raise ValueError("input array must be at least 2-d")
+        raise ValueError(f"diag_indices_from takes an array of two axes or more, got shape {shape}")
     if len(set(shape)) != 1:
-        raise ValueError("All dimensions of input must be of equal length")
+        raise ValueError(f"diag_indices_from: all axes have one size, got shape {shape}")
     return diag_indices(shape[0], len(shape))
 
 
 def _matrix_shape(arr: Any) -> tuple[int, int]:
     rows_columns = tuple(arr.shape) if hasattr(arr, "shape") else np.shape(arr)
     if len(rows_columns) != 2:
-        raise ValueError("Only 2-D inputs are accepted")
+        raise ValueError("tril_indices_from and triu_indices_from take a matrix.")
     return rows_columns
 
 
 def tril_indices_from(arr: ArrayLike, k: int = 0) -> tuple[Array, Array]:
-    """Indices of the elements on and below the ``k``-th diagonal of a given matrix.
+    """Indices of the lower triangle of a given matrix, diagonal ``k`` included.
 
     Example:
         >>> import plugjax.numpy as jnp
@@ -253,7 +251,7 @@ def tril_indices_from(arr: ArrayLike, k: int = 0) -> tuple[Array, Array]:
 
 
 def triu_indices_from(arr: ArrayLike, k: int = 0) -> tuple[Array, Array]:
-    """Indices of the elements on and above the ``k``-th diagonal of a given matrix.
+    """Indices of the upper triangle of a given matrix, diagonal ``k`` included.
 
     Example:
         >>> import plugjax.numpy as jnp
@@ -295,7 +293,7 @@ def vander(x: ArrayLike, N: int | None = None, increasing: bool = False) -> Arra
     """
     x = as_operand("vander", x)
     if x.ndim != 1:
-        raise ValueError(f"vander: x must be a one-dimensional array, got shape {x.shape}")
+        raise ValueError(f"vander takes a vector, got shape {x.shape}")
     count = x.shape[0] if N is None else operator.index(N)
     exponents = range(count) if increasing else range(count - 1, -1, -1)
     columns = [

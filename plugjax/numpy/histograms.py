@@ -40,7 +40,9 @@ def histogram_bin_edges(
         Array([0. , 0.5, 1. ], dtype=float32)
     """
     if isinstance(bins, str):
-        raise NotImplementedError("string values for `bins` not implemented.")
+        raise NotImplementedError(
+            "histogram_bin_edges: `bins` is a number or the edges; there are no rules with names."
+        )
     x = to_inexact("histogram_bin_edges", a)
     if np.ndim(bins) == 1:
         return converted(as_operand("histogram_bin_edges", bins), x.dtype)
@@ -73,7 +75,7 @@ def histogram(
     x = ravel(to_inexact("histogram", a))
     counted = lax.full_like(x, 1) if weights is None else ravel(as_operand("histogram", weights))
     if counted.shape != x.shape:
-        raise ValueError("weights should have the same shape as a.")
+        raise ValueError("histogram: weights and a differ in shape.")
     edges = histogram_bin_edges(x, bins, range)
     place = searchsorted(edges, x, "right")
     last = edges.shape[0] - 1
@@ -146,18 +148,18 @@ def histogramdd(
         points = to_inexact("histogramdd", sample)
     else:
         if np.shape(weights) != np.shape(sample)[:1]:
-            raise ValueError("should have one weight for each sample.")
+            raise ValueError("histogramdd: weights is a vector with one number per point.")
         points, weights = same_dtype("histogramdd", sample, weights, inexact=True)
     count, rank = points.shape
     if range is not None and (
         len(range) != rank or any(r is not None and np.shape(r)[0] != 2 for r in range)
     ):
         raise ValueError(
-            f"For sample.shape={(count, rank)}, range must be a sequence of {rank} pairs or Nones; got range={range}"
+            f"histogramdd: points of shape {(count, rank)} need {rank} ranges, a pair or None each, got {range}"
         )
     each = list(bins) if hasattr(bins, "__iter__") else [bins] * rank
     if len(each) != rank:
-        raise ValueError("should be a bin for each dimension.")
+        raise ValueError(f"histogramdd: got {len(each)} bins for points with {rank} coordinates.")
     ranges = [None] * rank if range is None else range
     places, edges = [], []
     for x, b, r in zip(points.T, each, ranges, strict=True):

@@ -28,8 +28,8 @@ __all__ = ["Entry", "Plan", "entries", "make_plan", "masks_as_arrays", "normaliz
 Entry = Any  # int, slice, None, bool, a NumPy array of integers, or a traced one
 
 _STATIC_SLICE = (
-    "Array slice indices must have static start/stop/step to be used with NumPy indexing syntax. Found {}. "
-    "To index a statically sized array at a dynamic position, try lax.dynamic_slice or lax.dynamic_update_slice."
+    "indexing: a traced bound in {} leaves the size of the result open. "
+    "lax.dynamic_slice and lax.dynamic_update_slice take a traced start and a static size."
 )
 
 
@@ -48,7 +48,7 @@ def entries(shape: Shape, index: Any) -> list[Entry]:
     for entry in given:
         if entry is Ellipsis:
             if ellipsis is not None:
-                raise IndexError("an index can only have a single ellipsis ('...')")
+                raise IndexError("indexing: more than one ellipsis (...) came.")
             ellipsis = len(found)
             continue
         for item in _entry(entry, shape, consumed, ellipsis is not None):
@@ -56,9 +56,7 @@ def entries(shape: Shape, index: Any) -> list[Entry]:
             consumed += item is not None and type(item) is not bool
     missing = len(shape) - consumed
     if missing < 0:
-        raise IndexError(
-            f"Too many indices: array is {len(shape)}-dimensional, but {consumed} were indexed"
-        )
+        raise IndexError(f"indexing: {consumed} indices came for an array with {len(shape)} axes.")
     position = len(found) if ellipsis is None else ellipsis
     found[position:position] = [slice(None)] * missing
     return found
@@ -85,11 +83,11 @@ def _entry(entry: Any, shape: Shape, axis: int, after_ellipsis: bool) -> Sequenc
     if isinstance(entry, (bool, np.bool_)):
         return (bool(entry),)
     if isinstance(entry, (str, bytes)):
-        raise TypeError(f"JAX does not support string indexing; got idx={entry!r}")
+        raise TypeError(f"indexing: a string is no index, got {entry!r}")
     if isinstance(entry, (list, tuple)):
         raise TypeError(
-            "Using a non-tuple sequence for multidimensional indexing is not allowed; use `arr[array(seq)]` instead of "
-            "`arr[seq]`. See https://github.com/jax-ml/jax/issues/4564 for more information."
+            "indexing: a list or tuple is not an index array. Make it one with `jnp.array`, "
+            "or use `x[tuple(entries)]` if each entry belongs to another axis."
         )
     if hasattr(entry, "__jax_array__"):
         entry = entry.__jax_array__()
@@ -103,7 +101,7 @@ def _entry(entry: Any, shape: Shape, axis: int, after_ellipsis: bool) -> Sequenc
             return _from_mask(np.asarray(entry), shape, None if after_ellipsis else axis)
         if not dtypes.is_integer(dtype):
             raise TypeError(
-                f"Indexer must have integer or boolean type, got indexer with type {dtype.name}"
+                f"indexing: index arrays hold integers or bools, got dtype {dtype.name}"
             )
         if not entry.shape and not isinstance(entry, Array):
             return (int(entry),)
@@ -113,7 +111,7 @@ def _entry(entry: Any, shape: Shape, axis: int, after_ellipsis: bool) -> Sequenc
     found = getattr(entry, "dtype", None)
     described = found if found is not None else type(entry)
     raise TypeError(
-        f"Indexer must have integer or boolean type, got indexer with type {described} at position {axis}."
+        f"indexing: {described} at position {axis} is no index; convert it to integers or bools."
     )
 
 
@@ -123,7 +121,7 @@ def _from_mask(mask: Any, shape: Shape, axis: int | None) -> Sequence[Entry]:
     expected = shape[axis : axis + mask.ndim] if axis is not None else mask.shape
     if mask.shape != expected:
         raise IndexError(
-            f"boolean index did not match shape of indexed array in index {axis}: got {mask.shape}, expected {expected}"
+            f"indexing: the mask at axis {axis} has shape {mask.shape}, the axes that it selects from {expected}"
         )
     return tuple(np.nonzero(mask))
 
@@ -230,7 +228,7 @@ def make_plan(shape: Shape, row: Sequence[Entry], wrap: bool = True) -> Plan:
             plain += 1
         else:
             if not size and (type(entry) is int or 0 not in batch_shape):
-                raise IndexError(f"index is out of bounds for axis {axis} with size 0")
+                raise IndexError(f"indexing: axis {axis} has size 0, so no index lies in it.")
             values = (
                 np.asarray(entry + size if wrap and entry < 0 else entry, np.int32)
                 if type(entry) is int

@@ -23,7 +23,7 @@ def _range(who: str, key: slice) -> Array:
     parts = (key.start, key.stop, key.step)
     for part in parts:
         if isinstance(part, Tracer):
-            raise ConcretizationTypeError(part, f"slice of jnp.{who} must be concrete.")
+            raise ConcretizationTypeError(part, f"{who}: the slice has a traced part.")
     start, stop, step = key.start or 0, key.stop, key.step or 1
     if np.iscomplexobj(step):
         return linspace(start, stop, int(abs(step)))
@@ -82,7 +82,9 @@ class Concatenator:
                 try:
                     plan[: len(words)] = [int(w) for w in words]
                 except ValueError:
-                    raise ValueError(f"could not understand directive {directive!r}") from None
+                    raise ValueError(
+                        f"r_ and c_: cannot read the directive {directive!r}; it is 'r', 'c' or up to three integers."
+                    ) from None
         axis, ndmin, trans1d = plan
         joined = concatenate([self._part(item, ndmin, trans1d) for item in items], axis)
         if matrix_axis is not None and joined.ndim == 1:
@@ -91,7 +93,7 @@ class Concatenator:
 
     def _part(self, item: Any, ndmin: int, trans1d: int) -> Array:
         if isinstance(item, str):
-            raise ValueError("string directive must be placed at the beginning")
+            raise ValueError("r_ and c_: a directive, the only string, comes first.")
         if isinstance(item, slice):
             part, rank = _range(self._name, item), 0
         else:

@@ -70,7 +70,7 @@ def getitem(x: Array, index: Any) -> Array:
 def _take_one(x: Array, index: int, shape: Sequence[int]) -> Array:
     size = shape[0]
     if not size:
-        raise IndexError(f"index {index} is out of bounds for axis 0 with size 0")
+        raise IndexError(f"indexing: axis 0 has size 0, so {index} does not lie in it.")
     position = index + size if index < 0 else index
     position = 0 if position < 0 else size - 1 if position >= size else position
     rank = len(shape)
@@ -126,7 +126,7 @@ def _static(x: Array, row: Sequence[Entry], shape: Sequence[int]) -> Array:
             size = shape[len(slices)]
             if not size:
                 raise IndexError(
-                    f"index {entry} is out of bounds for axis {len(slices)} with size 0"
+                    f"indexing: axis {len(slices)} has size 0, so {entry} does not lie in it."
                 )
             position = min(max(entry + size if entry < 0 else entry, 0), size - 1)
             single.append(len(slices))
@@ -223,7 +223,7 @@ def take(
     indices_are_sorted: bool = False,
     fill_value: Any = None,
 ) -> Array:
-    """Elements of ``a`` along an axis; of the flattened array if ``axis`` is ``None``.
+    """Elements of ``a`` along an axis; ``axis=None`` flattens ``a`` first.
 
     Differs from NumPy:
         Out of bounds, ``mode`` ``"fill"`` (the default) gives nan (for integers the smallest, or largest unsigned, number),
@@ -235,7 +235,9 @@ def take(
         Array([20., nan], dtype=float32)
     """
     if out is not None:
-        raise NotImplementedError("The 'out' argument to jnp.take is not supported.")
+        raise NotImplementedError(
+            "take: 'out' cannot be written, since arrays are immutable. Use the result instead."
+        )
     x = as_operand("take", a)
     chosen = integers("take", indices)
     if axis is None:
@@ -243,7 +245,9 @@ def take(
     axis = canonical_axis(axis, x.ndim)
     size = x.shape[axis]
     if mode == "raise":
-        raise NotImplementedError("The 'raise' mode to jnp.take is not supported.")
+        raise NotImplementedError(
+            "take: mode='raise' is not possible; use 'fill', 'clip' or 'wrap'."
+        )
     if not size and chosen.size:
         raise IndexError("take: cannot take elements from an empty axis")
     if mode == "wrap":
@@ -312,11 +316,11 @@ def along_axis(
     x, chosen = as_operand(who, arr), integers(who, indices)
     if axis is None:
         if chosen.ndim != 1:
-            raise ValueError(f"{who} indices must be 1D if axis=None, got shape {chosen.shape}")
+            raise ValueError(f"{who}: with axis=None indices is a vector, got shape {chosen.shape}")
         x, axis = ravel(x), 0
     if x.ndim != chosen.ndim:
         raise ValueError(
-            f"indices and arr must have the same number of dimensions; {chosen.ndim} vs. {x.ndim}"
+            f"{who}: indices has {chosen.ndim} axes and arr {x.ndim}; make them equal."
         )
     axis = canonical_axis(axis, x.ndim)
     chosen = normalized(chosen, x.shape[axis])
@@ -342,7 +346,7 @@ def diagonal(a: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> A
     """
     x = as_operand("diagonal", a)
     if x.ndim < 2:
-        raise ValueError("diagonal requires an array of at least two dimensions.")
+        raise ValueError("diagonal needs an array with two axes or more.")
     first, second = canonical_axis(axis1, x.ndim), canonical_axis(axis2, x.ndim)
     rest = [i for i in range(x.ndim) if i not in (first, second)]
     x = lax.transpose(x, (first, second, *rest))
@@ -416,11 +420,9 @@ def ix_(*args: ArrayLike) -> tuple[Array, ...]:
     found = []
     for i, v in enumerate(vectors):
         if v.ndim != 1:
-            raise ValueError(
-                f"Arguments to jax.numpy.ix_ must be 1-dimensional, got shape {v.shape}"
-            )
+            raise ValueError(f"ix_ takes vectors, got shape {v.shape}")
         if v.dtype.kind == "b":
-            raise NotImplementedError("Boolean arguments to jax.numpy.ix_ are not implemented")
+            raise NotImplementedError("ix_ takes no masks; give the positions, mask.nonzero()[0].")
         shape = tuple(v.shape[0] if i == j else 1 for j in range(len(vectors)))
         found.append(lax.reshape(v, shape))
     return tuple(found)
@@ -445,7 +447,9 @@ def choose(
             )
         values = np.asarray(which)
         if np.any((values < 0) | (values >= count)):
-            raise ValueError("invalid entry in choice array")
+            raise ValueError(
+                f"choose: an index is not below {count}, or negative; mode 'wrap' or 'clip' allows that."
+            )
     shape = broadcast_shape("choose", which.shape, *[np.shape(c) for c in choices])
     options = [broadcast_to_shape("choose", as_operand("choose", c), shape) for c in choices]
     stacked = lax.concatenate([lax.expand_dims(o, (0,)) for o in options], 0)
@@ -498,7 +502,9 @@ def ravel_multi_index(
             np.any((np.asarray(p) < 0) | (np.asarray(p) >= n))
             for p, n in zip(parts, dims, strict=True)
         ):
-            raise ValueError("invalid entry in coordinates array")
+            raise ValueError(
+                f"ravel_multi_index: an index lies outside of {dims}; mode 'wrap' or 'clip' allows that."
+            )
     elif mode == "wrap":
         parts = [p % n for p, n in zip(parts, dims, strict=True)]
     else:

@@ -27,8 +27,8 @@ __all__ = [
 ]  # fmt: skip
 
 _IMPURE = (
-    "jnp.{0}() is not implemented because it may be non-pure and thus unsafe for use with JIT and other JAX "
-    "transformations. Consider using jnp.asarray(np.{0}(...)) instead."
+    "{0}: what it reads is gone afterwards, so a traced function would not read again. Call np.{0} outside, "
+    "then jnp.asarray."
 )
 
 

@@ -58,7 +58,7 @@ def dot(
     precision: Any = None,
     preferred_element_type: DTypeLike | None = None,
 ) -> Array:
-    """Sum over the last axis of ``a`` and the last but one of ``b``; a plain product if one is a scalar.
+    """Product summed over the last axis of ``a`` with the last but one of ``b``; a plain product if one is a scalar.
 
     Shapes:
         a: ``[..., n]``; b: ``[n]`` or ``[..., n, m]`` -> axes of ``a``, then of ``b``, without those of size n.
@@ -113,9 +113,7 @@ def matmul(
     x_rank, y_rank = x.ndim, y.ndim
     if not x_rank or not y_rank:
         which = 0 if not x_rank else 1
-        raise ValueError(
-            f"matmul input operand {which} must have ndim at least 1, but it has ndim 0"
-        )
+        raise ValueError(f"matmul: operand {which} is a scalar; scale with * instead.")
     if x_rank <= 2 and y_rank <= 2:
         return _product(
             x, y, (((x_rank - 1,), (max(0, y_rank - 2),)), ((), ())), precision, wanted, weak
@@ -214,12 +212,12 @@ def vecdot(
     """
     (x, y), wanted, weak = product_operands("vecdot", preferred_element_type, x1, x2)
     if not x.ndim or not y.ndim:
-        raise ValueError(
-            f"vecdot requires arrays with at least one axis, got shapes {x.shape} and {y.shape}"
-        )
+        raise ValueError(f"vecdot: a scalar is no vector, got shapes {x.shape} and {y.shape}")
     x, y = moveaxis(x, axis, -1), moveaxis(y, axis, -1)
     if x.shape[-1] != y.shape[-1]:
-        raise ValueError(f"vecdot requires axes of one size, got shapes {x.shape} and {y.shape}")
+        raise ValueError(
+            f"vecdot: the vectors differ in length, got shapes {x.shape} and {y.shape}"
+        )
     shape = broadcast_shape("vecdot", x.shape, y.shape)
     x, y = (broadcast_to_shape("vecdot", v, shape) for v in (_conjugated(x), y))
     batch = tuple(range(len(shape) - 1))
@@ -321,7 +319,7 @@ def tensordot(
     (x, y), wanted, weak = product_operands("tensordot", preferred_element_type, a, b)
     if isinstance(axes, (tuple, list)):
         if len(axes) != 2:
-            raise ValueError(f"tensordot axes must be an integer or a pair, got {axes!r}")
+            raise ValueError(f"tensordot: axes is a number or a pair, got {axes!r}")
         first, second = (v if isinstance(v, (tuple, list)) else (v,) for v in axes)
         x_axes = tuple(canonical_axis(i, x.ndim) for i in first)
         y_axes = tuple(canonical_axis(i, y.ndim) for i in second)
@@ -331,7 +329,7 @@ def tensordot(
         count = operator.index(axes)  # type: ignore[arg-type]  # sequences were dealt with
         if count > min(x.ndim, y.ndim):
             raise TypeError(
-                f"Number of tensordot axes (axes {count}) exceeds input ranks ({x.shape} and {y.shape})"
+                f"tensordot: shapes {x.shape} and {y.shape} do not both have {count} axes to sum over."
             )
         x_axes, y_axes = tuple(range(x.ndim - count, x.ndim)), tuple(range(count))
     return _product(x, y, ((x_axes, y_axes), ((), ())), precision, wanted, weak)
@@ -375,7 +373,7 @@ def cross(
         axisa = axisb = axisc = axis
     x, y = moveaxis(as_operand("cross", a), axisa, -1), moveaxis(as_operand("cross", b), axisb, -1)
     if x.shape[-1] not in (2, 3) or y.shape[-1] not in (2, 3):
-        raise ValueError("Dimension must be either 2 or 3 for cross product")
+        raise ValueError("cross takes vectors with 2 or 3 components.")
     if x.shape[-1] == y.shape[-1] == 2:
         return x[..., 0] * y[..., 1] - x[..., 1] * y[..., 0]
 

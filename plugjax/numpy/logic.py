@@ -218,7 +218,7 @@ def isneginf(x: ArrayLike, /, out: None = None) -> Array:
 def _is_infinity(who: str, x: ArrayLike, value: float) -> Array:
     x = as_operand(who, x)
     if x.dtype.kind == "c":
-        raise ValueError(f"{who} is not well defined for complex types")
+        raise ValueError(f"{who} takes real numbers: a complex infinity has no sign.")
     if not dtypes.is_inexact(x.dtype):
         return lax.full(x.shape, False)
     return lax.eq(x, scalar(value, x))

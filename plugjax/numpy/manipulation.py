@@ -57,7 +57,7 @@ def canonical_axes(axis: int | Sequence[int], rank: int) -> tuple[int, ...]:
     axes = (axis,) if not isinstance(axis, (tuple, list, range)) else axis
     found = tuple(canonical_axis(a, rank) for a in axes)
     if len(set(found)) != len(found):
-        raise ValueError(f"repeated axis: {tuple(axes)}")
+        raise ValueError(f"an axis comes twice in {tuple(axes)}.")
     return found
 
 
@@ -68,16 +68,16 @@ def _sizes(x: Array, newshape: Any) -> tuple[int, ...]:
     if -1 not in sizes:
         if math.prod(sizes) != x.size:
             raise TypeError(
-                f"cannot reshape array of shape {x.shape} (size {x.size}) into shape {sizes} (size {math.prod(sizes)})"
+                f"reshape: shape {x.shape} has {x.size} elements, shape {sizes} takes {math.prod(sizes)}."
             )
         return sizes
     known = -math.prod(sizes)
     if sizes.count(-1) > 1 or any(n < -1 for n in sizes):
-        raise TypeError(f"can only specify one unknown axis size with a `-1` value, got {sizes}")
+        raise TypeError(f"reshape: one size may be -1, the others not be negative, got {sizes}")
     if known == 0 or x.size % known:
         raise TypeError(
-            f"cannot reshape array of shape {x.shape} (size {x.size}) into shape {sizes} because the product of "
-            f"specified axis sizes ({known}) does not evenly divide {x.size}"
+            f"reshape: shape {x.shape} has {x.size} elements, which shape {sizes} cannot take: "
+            f"its known sizes give {known}."
         )
     return tuple(x.size // known if n == -1 else n for n in sizes)
 
@@ -101,7 +101,7 @@ def reshape(a: ArrayLike, shape: Any, order: str = "C", *, copy: bool | None = N
     if order == "F":
         flipped = lax.reshape(transpose(x), sizes[::-1])
         return transpose(flipped)
-    raise ValueError(f"Unexpected value for 'order' argument: {order}.")
+    raise ValueError(f"reshape and ravel know order 'C' and 'F', got {order}.")
 
 
 @remembered(1)
@@ -115,7 +115,7 @@ def ravel(a: ArrayLike, order: str = "C") -> Array:
     """
     x = as_operand("ravel", a)
     if order == "K":
-        raise NotImplementedError("Ravel not implemented for order='K'.")
+        raise NotImplementedError("ravel: order='K' is not available; use 'C' or 'F'.")
     return reshape(x, (x.size,), order)
 
 
@@ -153,9 +153,7 @@ def matrix_transpose(x: ArrayLike, /) -> Array:
     """
     x = as_operand("matrix_transpose", x)
     if x.ndim < 2:
-        raise ValueError(
-            f"x must be at least two-dimensional for matrix_transpose; got ndim={x.ndim}"
-        )
+        raise ValueError(f"matrix_transpose takes matrices, two axes or more, got ndim={x.ndim}")
     return swapaxes(x, -1, -2)
 
 
@@ -170,7 +168,7 @@ def moveaxis(a: ArrayLike, source: int | Sequence[int], destination: int | Seque
     x = as_operand("moveaxis", a)
     moved, targets = canonical_axes(source, x.ndim), canonical_axes(destination, x.ndim)
     if len(moved) != len(targets):
-        raise ValueError(f"Inconsistent number of elements: {len(moved)} vs {len(targets)}")
+        raise ValueError(f"moveaxis: {len(moved)} axes have {len(targets)} destinations.")
     order = [axis for axis in range(x.ndim) if axis not in moved]
     for target, axis in sorted(zip(targets, moved, strict=True)):
         order.insert(target, axis)
@@ -188,7 +186,7 @@ def rollaxis(a: ArrayLike, axis: int, start: int = 0) -> Array:
     x = as_operand("rollaxis", a)
     axis = canonical_axis(axis, x.ndim)
     if not -x.ndim <= start <= x.ndim:
-        raise ValueError(f"start={start} must satisfy {-x.ndim}<=start<={x.ndim}")
+        raise ValueError(f"rollaxis: start={start} does not lie from {-x.ndim} to {x.ndim}.")
     start = start + x.ndim if start < 0 else start
     return moveaxis(x, axis, start - 1 if start > axis else start)
 
@@ -237,10 +235,7 @@ def squeeze(a: ArrayLike, axis: int | Sequence[int] | None = None) -> Array:
     else:
         axes = canonical_axes(axis, x.ndim)
         if any(x.shape[i] != 1 for i in axes):
-            raise ValueError(
-                "cannot select an axis to squeeze out which has size not equal to one, "
-                f"got shape={x.shape} and dimensions={axes}"
-            )
+            raise ValueError(f"squeeze: axes {axes} of shape {x.shape} do not all have size 1.")
     return lax.squeeze(x, axes) if axes else x
 
 
@@ -339,9 +334,7 @@ def _joined(who: str, arrays: Any, dtype: DTypeLike | None) -> list[Array]:
     else:
         operands = as_operands(who, *arrays)
     if not operands:
-        raise ValueError(
-            f"Need at least one array to {'stack' if 'stack' in who else 'concatenate'}."
-        )
+        raise ValueError(f"{who}: no arrays came.")
     if dtype is not None:
         wanted, weak = canonical_dtype(who, dtype), False
     else:
@@ -365,7 +358,7 @@ def concatenate(arrays: Any, axis: int | None = 0, dtype: DTypeLike | None = Non
         operands = [ravel(x) for x in operands]
         axis = 0
     if not operands[0].ndim:
-        raise ValueError("Zero-dimensional arrays cannot be concatenated.")
+        raise ValueError("concatenate: scalars have no axis to join along; use stack.")
     position = canonical_axis(axis, operands[0].ndim)
     return operands[0] if len(operands) == 1 else lax.concatenate(operands, position)
 
@@ -391,11 +384,13 @@ def stack(arrays: Any, axis: int = 0, out: None = None, dtype: DTypeLike | None 
                [0, 1]], dtype=int32)
     """
     if out is not None:
-        raise NotImplementedError("The 'out' argument to jnp.stack is not supported.")
+        raise NotImplementedError(
+            "stack: 'out' cannot be written, since arrays are immutable. Use the result instead."
+        )
     operands = _joined("stack", arrays, dtype)
     shape = operands[0].shape
     if any(x.shape != shape for x in operands):
-        raise ValueError("All input arrays must have the same shape.")
+        raise ValueError(f"stack: the arrays differ in shape: {[x.shape for x in operands]}")
     position = canonical_axis(axis, len(shape) + 1)
     return lax.concatenate([lax.expand_dims(x, (position,)) for x in operands], position)
 
@@ -410,9 +405,7 @@ def unstack(x: ArrayLike, /, *, axis: int = 0) -> tuple[Array, ...]:
     """
     x = as_operand("unstack", x)
     if not x.ndim:
-        raise ValueError(
-            "Unstack requires arrays with rank > 0, however a scalar array was passed."
-        )
+        raise ValueError("unstack: a scalar has no axis to cut along.")
     position = canonical_axis(axis, x.ndim)
     return tuple(lax.index_in_dim(x, i, position, keepdims=False) for i in range(x.shape[position]))
 
@@ -494,14 +487,12 @@ def block(arrays: Any) -> Array:
 
 def _block(arrays: Any) -> tuple[Array, int]:
     if isinstance(arrays, tuple):
-        raise TypeError(
-            "Only lists can be used to arrange blocks, and np.block does not allow implicit conversion."
-        )
+        raise TypeError("block: nest lists of blocks; a tuple is neither a list nor a block.")
     if not isinstance(arrays, list):
         return as_operand("block", arrays), 1
     parts, depths = zip(*[_block(a) for a in arrays], strict=True)
     if len(set(depths)) > 1:
-        raise ValueError(f"Mismatched list depths in jnp.block: {depths}")
+        raise ValueError(f"block: lists of different depths stand side by side: {depths}")
     depth = depths[0]
     rank = max(depth, *(x.ndim for x in parts))
     padded = [
@@ -580,7 +571,7 @@ def _split(who: str, ary: ArrayLike, sections: Any, axis: int) -> list[Array]:
         count = operator.index(sections)
         part, rest = divmod(size, count)
         if rest and who != "array_split":
-            raise ValueError(f"array split does not result in an equal division: rest is {rest}")
+            raise ValueError(f"{who}: equal parts leave a rest of {rest}; use array_split.")
         cuts = [i * part + min(i, rest) for i in range(count + 1)]
     return [
         lax.slice_in_dim(x, low, max(low, high), axis=axis)

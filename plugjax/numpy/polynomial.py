@@ -147,7 +147,7 @@ def polyder(p: ArrayLike, m: int = 1) -> Array:
     m = operator.index(m)
     p = to_inexact("polyder", p)
     if m < 0:
-        raise ValueError("Order of derivative must be positive")
+        raise ValueError("polyder needs m >= 0; polyint integrates.")
     if m == 0:
         return p
     powers = np.arange(m, p.shape[0])[None] - np.arange(m)[:, None]
@@ -165,12 +165,14 @@ def polyint(p: ArrayLike, m: int = 1, k: ArrayLike | None = None) -> Array:
     m = operator.index(m)
     p, constants = same_dtype("polyint", p, 0 if k is None else k, inexact=True)
     if m < 0:
-        raise ValueError("Order of integral must be positive (see polyder)")
+        raise ValueError("polyint needs m >= 0; polyder differentiates.")
     constants = atleast_1d(constants)
     if constants.shape == (1,):
         constants = full((m,), constants[0])
     if constants.shape != (m,):
-        raise ValueError("k must be a scalar or a rank-1 array of length 1 or m.")
+        raise ValueError(
+            f"polyint: k holds one constant, or m={m} of them, got shape {constants.shape}."
+        )
     if m == 0:
         return p
     powers = np.arange(p.shape[0] + m)[None] - np.arange(m)[:, None]
@@ -190,7 +192,7 @@ def poly(seq_of_zeros: ArrayLike) -> Array:
     if at.ndim == 2 and at.shape[0] == at.shape[1] != 0:
         at = linalg.eigvals(at)
     if at.ndim != 1:
-        raise ValueError("input must be 1d or non-empty square 2d array.")
+        raise ValueError(f"poly takes a vector of zeros, or a square matrix, got shape {at.shape}.")
     if not at.shape[0]:
         return ones((), at.dtype)
     found = ones((1,), at.dtype)
@@ -219,15 +221,15 @@ def roots(p: ArrayLike, *, strip_zeros: bool = True) -> Array:
     """
     p = atleast_1d(to_inexact("roots", p))
     if p.ndim != 1:
-        raise ValueError("Input must be a rank-1 array.")
+        raise ValueError(f"roots takes a vector of coefficients, got shape {p.shape}.")
     if p.shape[0] < 2:
         return zeros((0,), _complex(p.dtype))
     if strip_zeros:
         if isinstance(p, Tracer):
             raise ConcretizationTypeError(
                 p,
-                "The error occurred in the jnp.roots() function. Under a transformation pass strip_zeros=False: each "
-                "leading zero then gives a nan.",
+                "roots: leading zeros cannot be seen in traced coefficients. Pass strip_zeros=False: each of them "
+                "then gives a nan.",
             )
         nonzero = np.flatnonzero(np.asarray(p))
         return _eigenvalues(p[nonzero[0] if len(nonzero) else p.shape[0] :])
@@ -259,7 +261,7 @@ def polyfit(
     w: ArrayLike | None = None,
     cov: bool | str = False,
 ) -> Any:
-    """Least-squares fit of a polynomial to points.
+    """Coefficients of the polynomial nearest to points in the sense of least squares.
 
     Args:
         x: ``[n]``, where.
@@ -285,25 +287,25 @@ def polyfit(
     xs, ys = as_operand("polyfit", x), as_operand("polyfit", y)
     order = operator.index(deg) + 1
     if order < 1:
-        raise ValueError("expected deg >= 0")
+        raise ValueError("polyfit needs deg >= 0.")
     for wrong, message in (
-        (xs.ndim != 1, "expected 1D vector for x"),
-        (xs.size == 0, "expected non-empty vector for x"),
-        (ys.ndim not in (1, 2), "expected 1D or 2D array for y"),
+        (xs.ndim != 1, "polyfit: x is not a vector."),
+        (xs.size == 0, "polyfit: x is empty."),
+        (ys.ndim not in (1, 2), "polyfit: y is neither a vector nor a matrix."),
     ):
         if wrong:
             raise TypeError(message)
     if xs.shape[0] != ys.shape[0]:
-        raise TypeError("expected x and y to have same length")
+        raise TypeError(f"polyfit: x and y differ in length, {xs.shape[0]} and {ys.shape[0]}.")
     if rcond is None:
         rcond = xs.shape[0] * float(limits(xs.dtype).eps)
     lhs, rhs = vander(xs, order), ys
     if w is not None:
         weights = to_inexact("polyfit", w)
         if weights.ndim != 1:
-            raise TypeError("expected a 1-d array for weights")
+            raise TypeError("polyfit: w is not a vector.")
         if weights.shape != ys.shape[:1]:
-            raise TypeError("expected w and y to have the same length")
+            raise TypeError("polyfit: w and y differ in length.")
         lhs = lhs * weights[:, None]
         rhs = rhs * (weights[:, None] if rhs.ndim == 2 else weights)
     # Columns of length 1 improve the condition number.
@@ -326,7 +328,7 @@ def polyfit(
         factor: Any = ones((), base.dtype)
     elif xs.shape[0] <= order:
         raise ValueError(
-            "the number of data points must exceed order to scale the covariance matrix"
+            f"polyfit: a scaled covariance needs more than {order} points; cov='unscaled' does not."
         )
     else:
         factor = residuals / (xs.shape[0] - order)

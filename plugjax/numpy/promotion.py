@@ -70,7 +70,7 @@ def check_arraylike(who: str, *args: Any) -> None:
     for position, x in enumerate(args):
         if not _is_arraylike(x):
             raise TypeError(
-                f"{who} requires ndarray or scalar arguments, got {type(x)} at position {position}. "
+                f"{who}: argument {position} is neither an array nor a scalar, but {type(x)}. "
                 "Convert it with plugjax.numpy.asarray."
             )
 
@@ -89,7 +89,7 @@ def as_operand(who: str, x: ArrayLike, position: int = 0) -> Operand:
         return x
     if not _is_arraylike(x):
         raise TypeError(
-            f"{who} requires ndarray or scalar arguments, got {type(x)} at position {position}. "
+            f"{who}: argument {position} is neither an array nor a scalar, but {type(x)}. "
             "Convert it with plugjax.numpy.asarray."
         )
     return as_array(x, who)
@@ -114,17 +114,15 @@ def canonical_dtype(who: str, dtype: DTypeLike) -> DType:
     found = dtypes.canonicalize(dtype)
     if isinstance(found, np.dtype):
         if found.kind not in "biufcV" or (found.kind == "V" and not _is_custom(found)):
-            raise TypeError(
-                f"{who}: dtype {dtype!r} is not a valid JAX array type. Only arrays of numbers and bools are."
-            )
+            raise TypeError(f"{who}: arrays hold numbers or bools, not dtype {dtype!r}.")
         if (
             isinstance(dtype, (str, np.dtype, type))
             and dtype not in _PYTHON
             and np.dtype(dtype).itemsize > found.itemsize
         ):
             warnings.warn(
-                f"Explicitly requested dtype {np.dtype(dtype).name} is not available, and will be truncated to dtype "
-                f"{found.name}. To enable more dtypes, set the jax_enable_x64 configuration option.",
+                f"{who}: dtype {np.dtype(dtype).name} becomes {found.name}, because 64-bit numbers are off. "
+                "Turn them on with jax_enable_x64.",
                 stacklevel=3,
             )
     return found
@@ -276,9 +274,7 @@ def to_inexact(who: str, x: ArrayLike) -> Operand:
     x = as_operand(who, x)
     aval = x.aval
     if dtypes.is_extended(aval.dtype):
-        raise TypeError(
-            f"{who} does not accept dtype {aval.dtype.name}. Accepted dtypes are numeric."
-        )
+        raise TypeError(f"{who} takes numbers, got dtype {aval.dtype.name}.")
     dtype = dtypes.to_inexact(aval.dtype)
     if dtype == aval.dtype:
         return x
@@ -291,7 +287,7 @@ def _promoted(
     for position, x in enumerate(args):
         if not _is_arraylike(x):
             raise TypeError(
-                f"{who} requires ndarray or scalar arguments, got {type(x)} at position {position}. "
+                f"{who}: argument {position} is neither an array nor a scalar, but {type(x)}. "
                 "Convert it with plugjax.numpy.asarray."
             )
     values = [x if type(x) in _PYTHON else as_array(x, who) for x in args]
@@ -321,14 +317,13 @@ def broadcast_ranks(who: str, operands: list[Operand]) -> list[Operand]:
     if mode != "allow":
         shapes = " ".join(str(x.shape) for x in operands)
         message = (
-            f"Operands could not be broadcast together for {who} on shapes {shapes} and with the config option "
-            "jax_numpy_rank_promotion='raise'. Reshape or broadcast one of them."
+            f"{who}: shapes {shapes} differ in rank, which jax_numpy_rank_promotion='raise' forbids. "
+            "Reshape or broadcast one of them."
         )
         if mode == "raise":
             raise ValueError(message)
         warnings.warn(
-            f"Following NumPy automatic rank promotion for {who} on shapes {shapes}. Set the jax_numpy_rank_promotion "
-            "config option to 'allow' to disable this warning.",
+            f"{who}: rank promotion of shapes {shapes}. Reshape one, or set jax_numpy_rank_promotion='allow'.",
             stacklevel=4,
         )
     broadcast_shape(who, *[x.shape for x in operands])
@@ -366,9 +361,7 @@ def broadcast_to_shape(who: str, x: Operand, shape: Shape) -> Operand:
         return x
     lead = len(shape) - len(own)
     if lead < 0 or any(a not in (1, b) for a, b in zip(own, shape[lead:], strict=True)):
-        raise ValueError(
-            f"Incompatible shapes for broadcasting: {who} got an array of shape {own} and the requested shape {shape}."
-        )
+        raise ValueError(f"{who}: an array of shape {own} does not broadcast to shape {shape}.")
     return broadcast_in_dim_p.bind(
         x, shape=shape, broadcast_dimensions=tuple(range(lead, len(shape)))
     )
@@ -384,9 +377,7 @@ def broadcast_shape(who: str, *shapes: Shape) -> Shape:
     for sizes in itertools.zip_longest(*[reversed(s) for s in shapes], fillvalue=1):
         stretched = {size for size in sizes if size != 1}
         if len(stretched) > 1:
-            raise ValueError(
-                f"Incompatible shapes for broadcasting: {who} got shapes={list(shapes)}"
-            )
+            raise ValueError(f"{who}: shapes {list(shapes)} do not broadcast to a common one.")
         result.append(stretched.pop() if stretched else 1)
     return tuple(reversed(result))
 
@@ -419,5 +410,5 @@ def reject_out(who: str, out: Any) -> None:
     """
     if out is not None:
         raise NotImplementedError(
-            f"The 'out' argument to jnp.{who} is not supported. Use the result instead."
+            f"{who}: 'out' cannot be written, since arrays are immutable. Use the result instead."
         )

@@ -17,7 +17,7 @@ __all__ = ["gcd", "lcm"]
 def _sizes(who: str, x1: ArrayLike, x2: ArrayLike) -> list[Operand]:
     x, y = same_dtype(who, x1, x2)
     if not is_integer(x.dtype):
-        raise ValueError(f"Arguments to jax.numpy.{who} must be integers.")
+        raise ValueError(f"{who} takes integers, got dtype {x.dtype.name}.")
     return [v if v.dtype.kind == "u" else abs(v) for v in broadcast_arrays(x, y)]
 
 

@@ -197,11 +197,9 @@ def _extremum(
     x = as_operand(who, a)
     axes = reduced_axes(axis, x.aval.ndim)
     if where is not None and initial is None:
-        raise ValueError(
-            f"reduction operation {who} does not have an identity, so to use a where mask one has to specify 'initial'"
-        )
+        raise ValueError(f"{who} has no identity for what 'where' leaves out; give 'initial', too.")
     if initial is None and not math.prod([x.shape[i] for i in axes]):
-        raise ValueError(f"zero-size array to reduction operation {who} which has no identity")
+        raise ValueError(f"{who} has no identity, so it needs elements; give 'initial'.")
     if where is not None:
         x = _masked(who, x, where, _limit(x.dtype, not largest))
     if x.dtype.kind == "c":
@@ -428,7 +426,7 @@ def var(
     reject_out("var", out)
     if correction is not None:
         if ddof:
-            raise ValueError("ddof and correction can't be provided simultaneously.")
+            raise ValueError("var: correction is another name of ddof; give one of them.")
         ddof = correction  # type: ignore[assignment]  # the array API's name, which allows fractions
     x = as_operand("var", a)
     axes = reduced_axes(axis, x.aval.ndim)
@@ -509,7 +507,7 @@ def _arg_extremum(
         position = canonical_axis(operator.index(axis), rank)
         kept = (position,)
     if not x.shape[position]:
-        raise ValueError(f"attempt to get {who} of an empty sequence")
+        raise ValueError(f"{who}: the axis is empty.")
     found = find(x, position, dtypes.canonicalize(int))
     return _kept(found, kept, bool(keepdims))
 

@@ -127,7 +127,9 @@ def round(a: ArrayLike, decimals: int = 0, out: None = None) -> Array:
     x = as_operand("round", a)
     if x.dtype.kind in "iub":
         if decimals < 0:
-            raise NotImplementedError("integer np.round not implemented for decimals < 0")
+            raise NotImplementedError(
+                "round: integers have no digits to round for decimals < 0; convert them with .astype(float)."
+            )
         return x
     if x.dtype.kind == "c":
         return lax.complex(round(lax.real(x), decimals), round(lax.imag(x), decimals))

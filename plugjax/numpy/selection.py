@@ -41,9 +41,7 @@ def clip(arr: ArrayLike, /, min: ArrayLike | None = None, max: ArrayLike | None 
     """
     x = as_operand("clip", arr)
     if any(getattr(getattr(v, "dtype", None), "kind", "") == "c" for v in (x, min, max)):
-        raise ValueError(
-            "Clip received a complex value either through the input or the min/max keywords."
-        )
+        raise ValueError("clip takes real numbers: complex ones have no order to clip in.")
     if min is not None:
         x = maximum(min, x)
     if max is not None:
@@ -111,9 +109,7 @@ def where(
     if x is None and y is None:
         return nonzero(as_operand("where", condition), size=size, fill_value=fill_value)
     if size is not None or fill_value is not None:
-        raise ValueError(
-            "size and fill_value arguments cannot be used in three-term where function."
-        )
+        raise ValueError("where: size and fill_value belong to where(condition), without x and y.")
     check_arraylike("where", condition, x, y)
     which = as_operand("where", condition)
     if which.dtype is not BOOL:
@@ -135,11 +131,9 @@ def select(
         Array([1, 9], dtype=int32)
     """
     if len(condlist) != len(choicelist):
-        raise ValueError(
-            f"condlist must have length equal to choicelist ({len(condlist)} vs {len(choicelist)})"
-        )
+        raise ValueError(f"select: got {len(condlist)} conditions for {len(choicelist)} choices.")
     if not condlist:
-        raise ValueError("condlist must be non-empty")
+        raise ValueError("select: no conditions came.")
     *choices, result = promote_many("select", *choicelist, default)
     for condition, choice in zip(reversed(condlist), reversed(choices), strict=True):
         result = pick(as_operand("select", condition), choice, result)

@@ -66,7 +66,7 @@ def unique(
         if size is None:
             raise ConcretizationTypeError(
                 x,
-                "The size argument of jnp.unique must be statically specified to use it within transformations.",
+                "unique: under a transformation give a static size.",
             )
         values, first, inverse, counts, _ = _unique_of_size(x, axis, equal_nan, size, fill_value)
         parts = (values, first, inverse, counts)
@@ -122,9 +122,7 @@ def _unique_of_size(
     total, *rest = flat.shape
     if not flat.size:
         if size and fill_value is None:
-            raise ValueError(
-                "jnp.unique: for zero-sized input with nonzero size argument, fill_value must be specified"
-            )
+            raise ValueError(f"unique: an empty array cannot fill size={size}; give fill_value.")
         none = lax.full((size,), 0, dtype)
         values = lax.full((size, *rest), 0 if fill_value is None else fill_value, flat.dtype)
         return values, none, lax.full((total,), 0, dtype), none, lax.full((), 0, dtype)
@@ -262,7 +260,7 @@ def _check_concrete(who: str, *operands: Operand) -> None:
         if isinstance(x, Tracer):
             raise ConcretizationTypeError(
                 x,
-                f"The error arose in jnp.{who}(): its result depends on values. Give a static size.",
+                f"{who}: the values decide the shape of the result; give a static size.",
             )
 
 

@@ -54,7 +54,7 @@ def sort(
     """
     if kind is not None or order is not None:
         raise ValueError(
-            "'kind' and 'order' arguments are not supported for sort. Use stable=True or stable=False."
+            "sort has no 'kind' and no 'order'; choose by stable=True or stable=False."
         )
     x = as_operand("sort", a)
     if axis is None:
@@ -82,7 +82,7 @@ def argsort(
     """
     if kind is not None or order is not None:
         raise ValueError(
-            "'kind' and 'order' arguments are not supported for argsort. Use stable=True or stable=False."
+            "argsort has no 'kind' and no 'order'; choose by stable=True or stable=False."
         )
     x = as_operand("argsort", a)
     if axis is None:
@@ -108,7 +108,7 @@ def lexsort(keys: Any, axis: int = -1) -> Array:
     """
     operands = as_operands("lexsort", *keys)
     if not operands:
-        raise TypeError("need sequence of keys with len > 0 in lexsort")
+        raise TypeError("lexsort: no keys came.")
     if not operands[0].ndim:
         return lax.full((), 0, index_dtype())
     position = canonical_axis(axis, operands[0].ndim)
@@ -120,11 +120,11 @@ def lexsort(keys: Any, axis: int = -1) -> Array:
 def _partitioned(who: str, a: ArrayLike, kth: int, axis: int) -> tuple[Operand, int, int]:
     x = as_operand(who, a)
     if x.dtype.kind == "c":
-        raise NotImplementedError(f"jnp.{who} for complex dtype is not implemented.")
+        raise NotImplementedError(f"{who} takes real numbers; sort takes complex ones, too.")
     axis = canonical_axis(axis, x.ndim)
     size = x.shape[axis]
     if not -size <= kth < size:
-        raise ValueError(f"kth(={kth}) out of bounds ({size})")
+        raise ValueError(f"{who}: kth={kth} does not lie in an axis of size {size}.")
     return x, kth % size + 1, axis
 
 
@@ -168,7 +168,7 @@ def sort_complex(a: ArrayLike) -> Array:
         Array([1.+0.j, 2.+1.j], dtype=complex64)
     """
     x = lax.sort(as_operand("sort_complex", a))
-    dtype, _ = dtypes.promote([(x.dtype, False), (dtypes.COMPLEX64, False)])
+    dtype, _ = dtypes.promote([(dtypes.to_inexact(x.dtype), False), (dtypes.COMPLEX64, False)])
     return converted(x, dtype)
 
 
@@ -188,16 +188,14 @@ def searchsorted(
         Array(1, dtype=int32)
     """
     if side not in ("left", "right"):
-        raise ValueError(
-            f"{side!r} is an invalid value for keyword 'side'. Expected one of ['left', 'right']."
-        )
+        raise ValueError(f"searchsorted: side is 'left' or 'right', got {side!r}.")
     if method not in ("scan", "scan_unrolled", "sort", "compare_all"):
         raise ValueError(
-            f"{method!r} is an invalid value for keyword 'method'. Expected one of ['sort', 'scan', 'scan_unrolled', 'compare_all']."
+            f"searchsorted: method is 'scan', 'scan_unrolled', 'compare_all' or 'sort', got {method!r}."
         )
     row, query = as_operands("searchsorted", a, v)
     if row.ndim != 1:
-        raise ValueError(f"a should be 1-dimensional, got {row.aval.str_short()}")
+        raise ValueError(f"searchsorted: a is a vector, got {row.aval.str_short()}")
     if sorter is not None:
         row = row[as_operand("searchsorted", sorter)]
     shape = query.shape
@@ -242,7 +240,7 @@ def digitize(
     """
     values, edges = as_operands("digitize", x, bins)
     if edges.ndim != 1:
-        raise ValueError(f"digitize: bins must be a 1-dimensional array; got bins={edges}")
+        raise ValueError(f"digitize: bins is a vector, got {edges}")
     if not edges.shape[0]:
         return lax.full(values.shape, 0, np.int32)
     side = "left" if right else "right"
@@ -276,14 +274,14 @@ def nonzero(a: ArrayLike, *, size: int | None = None, fill_value: Any = None) ->
     mask = _mask("nonzero", a)
     if not mask.ndim:
         raise ValueError(
-            "Calling nonzero on 0d arrays is not allowed. Use jnp.atleast_1d(scalar).nonzero() instead."
+            "nonzero: a scalar has no axis to count along. Give it one: jnp.atleast_1d(x)."
         )
     dtype = index_dtype()
     if isinstance(mask, Tracer):
         if size is None:
             raise ConcretizationTypeError(
                 mask,
-                "The size argument of jnp.nonzero must be statically specified to use it within transformations.",
+                "nonzero: under a transformation give a static size.",
             )
         return _nonzero_of_size(mask, size, fill_value)
     found = tuple(part.astype(dtype) for part in np.nonzero(np.asarray(mask)))
@@ -369,17 +367,15 @@ def bincount(
     """
     values = as_operand("bincount", x)
     if not (dtypes.is_integer(values.dtype) or values.dtype is BOOL):
-        raise TypeError(
-            f"x argument to bincount must have an integer type; got {values.dtype.name}"
-        )
+        raise TypeError(f"bincount counts integers, got dtype {values.dtype.name}")
     if values.ndim != 1:
-        raise ValueError("only 1-dimensional input supported.")
+        raise ValueError(f"bincount takes a vector, got shape {values.shape}")
     values = converted(values, dtypes.INT32)
     if length is None:
         if isinstance(values, Tracer):
             raise ConcretizationTypeError(
                 values,
-                "The error occurred because of argument 'x' of jnp.bincount: give a static length.",
+                "bincount: the values of x decide the shape of the result; give a static length.",
             )
         length = max(minlength, int(np.max(np.asarray(values), initial=-1)) + 1)
     counted = (
@@ -388,6 +384,6 @@ def bincount(
         else as_operand("bincount", weights)
     )
     if values.shape != counted.shape:
-        raise ValueError("shape of weights must match shape of x.")
+        raise ValueError(f"bincount: weights {counted.shape} and x {values.shape} differ in shape.")
     start = lax.full((length,), 0, counted.dtype)
     return start.at[lax.max(values, np.int32(0))].add(counted, mode="drop")

@@ -134,19 +134,19 @@ def _quantile(
 ) -> Array:
     reject_out(who, out)
     if overwrite_input:
-        raise ValueError(f"jax.numpy.{who} does not support overwrite_input=True")
+        raise ValueError(
+            f"{who}: arrays are immutable, so overwrite_input=True is not possible; leave it out."
+        )
     if method not in ("linear", "lower", "higher", "midpoint", "nearest"):
         raise ValueError(
-            f"{who}: method can only be 'linear', 'lower', 'higher', 'midpoint', or 'nearest', got {method!r}"
+            f"{who}: method is 'linear', 'nearest', 'midpoint', 'lower' or 'higher', got {method!r}"
         )
     x, q = to_inexact(who, a), to_inexact(who, q)
     if x.dtype.kind == "c":
-        raise ValueError(
-            f"{who} does not support complex input: the order of complex numbers is arbitrary."
-        )
+        raise ValueError(f"{who} takes real numbers: any order of complex ones is arbitrary.")
     q = converted(as_operand(who, q), x.dtype)
     if q.ndim > 1:
-        raise ValueError(f"q must be have rank <= 1, got shape {q.shape}")
+        raise ValueError(f"{who}: q is a number or a vector, got shape {q.shape}")
     axes = reduced_axes(axis, x.ndim)
     rest = [i for i in range(x.ndim) if i not in axes]
     shape = tuple(1 if i in axes else n for i, n in enumerate(x.shape))
@@ -494,10 +494,14 @@ def average(
     x, w = as_operand("average", a), as_operand("average", weights)
     if x.shape != w.shape:
         if axis is None or not isinstance(axis, int):
-            raise ValueError("Axis must be specified when shapes of a and weights differ.")
+            raise ValueError(
+                f"average: weights of shape {w.shape} for a of shape {x.shape} need one axis, an integer."
+            )
         position = canonical_axis(axis, x.ndim)
         if w.ndim != 1 or w.shape[0] != x.shape[position]:
-            raise ValueError("Length of weights not compatible with specified axis.")
+            raise ValueError(
+                f"average: weights of shape {w.shape} do not fit axis {position} of shape {x.shape}."
+            )
         w = lax.broadcast_in_dim(w, x.shape, (position,))
     x, w = promote_inexact("average", x, w)
     total = reductions.sum(w, axis, keepdims=keepdims)
@@ -541,7 +545,7 @@ def cov(
                [-1.,  1.]], dtype=float32)
     """
     if dtype is not None and not dtypes.is_inexact(canonical_dtype("cov", dtype)):
-        raise ValueError(f"cov: dtype must be a subclass of float or complex; got dtype={dtype!r}")
+        raise ValueError(f"cov: the result is floating or complex, got dtype={dtype!r}")
     parts = same_dtype("cov", m, *(() if y is None else (y,)), inexact=True)
     x = concatenate([_variables("cov", part, rowvar) for part in parts], 0)
     if not x.shape[0]:
@@ -577,11 +581,11 @@ def _weights(count: int, fweights: ArrayLike | None, aweights: ArrayLike | None)
             continue
         w = as_operand("cov", given)
         if w.ndim > 1:
-            raise RuntimeError(f"cannot handle multidimensional {name}")
+            raise RuntimeError(f"cov: {name} is a vector, got shape {w.shape}")
         if w.shape != (count,):
-            raise RuntimeError(f"incompatible numbers of samples and {name}")
+            raise RuntimeError(f"cov: {count} observations have {name} of shape {w.shape}.")
         if name == "fweights" and not dtypes.is_integer(w.dtype):
-            raise TypeError("fweights must be integer.")
+            raise TypeError(f"cov: fweights are counts, integers, got dtype {w.dtype.name}.")
         found = abs(w) if found is None else found * abs(w)
     return found
 
@@ -589,7 +593,7 @@ def _weights(count: int, fweights: ArrayLike | None, aweights: ArrayLike | None)
 def _variables(who: str, m: ArrayLike, rowvar: bool) -> Array:
     x = to_inexact(who, m)
     if x.ndim > 2:
-        raise ValueError(f"{who}: m has more than 2 dimensions")
+        raise ValueError(f"{who}: m is a vector or a matrix, got shape {x.shape}")
     x = lax.expand_dims(x, tuple(range(2 - x.ndim))) if x.ndim < 2 else x
     return lax.transpose(x, (1, 0)) if not rowvar and x.shape[0] != 1 else x
 

@@ -64,7 +64,7 @@ def repeat(
         if total_repeat_length is None:
             raise ConcretizationTypeError(
                 repeats,
-                "When jit-compiling jnp.repeat, the total number of repeats must be static: give total_repeat_length.",
+                "repeat: traced repeats leave the size of the result open; give total_repeat_length.",
             )
         return _repeat_to_length(x, repeats, axis, total_repeat_length)
     counts = np.asarray(repeats)
@@ -117,9 +117,7 @@ def roll(
     if len(axes) == 1:
         axes *= len(amounts)
     if len(amounts) != len(axes):
-        raise ValueError(
-            f"Mismatch between lengths of shift ({len(amounts)}) and axis ({len(axes)})"
-        )
+        raise ValueError(f"roll: got {len(amounts)} shifts for {len(axes)} axes.")
     for amount, i in zip(amounts, axes, strict=True):
         i = canonical_axis(i, x.ndim)
         size = x.shape[i]
@@ -151,7 +149,7 @@ def resize(a: ArrayLike, new_shape: int | Sequence[int]) -> Array:
     shape = (new_shape,) if isinstance(new_shape, int) else tuple(new_shape)
     size = int(np.prod(shape))
     if any(n < 0 for n in shape):
-        raise ValueError("all elements of `new_shape` must be non-negative")
+        raise ValueError(f"resize: `new_shape` has no negative size, got {shape}.")
     if not size or not x.size:
         return lax.full(shape, x.dtype.type(0))
     return lax.reshape(lax.slice_in_dim(tile(x, -(-size // x.size)), 0, size), shape)
@@ -173,9 +171,9 @@ def diff(
     """
     x = as_operand("diff", a)
     if n < 0:
-        raise ValueError(f"order must be non-negative but got {n}")
+        raise ValueError(f"diff needs n >= 0, got {n}")
     if not x.ndim:
-        raise ValueError("diff requires input that is at least one dimensional; got a scalar")
+        raise ValueError("diff: a scalar has no neighbours.")
     if n == 0:
         return x
     axis = canonical_axis(axis, x.ndim)
@@ -236,7 +234,7 @@ def pad(array: ArrayLike, pad_width: Any, mode: Any = "constant", **kwargs: Any)
     x = as_operand("pad", array)
     widths = _pairs(x.ndim, pad_width)
     if any(w < 0 for pair in widths for w in pair):
-        raise ValueError("index can't contain negative values")
+        raise ValueError(f"pad: a width is negative: {widths}. Slice to cut elements off.")
     if mode in ("constant", "empty"):
         return _pad_constant(x, widths, kwargs.get("constant_values", 0))
     if mode in ("edge", "reflect", "symmetric", "wrap"):

@@ -124,7 +124,9 @@ class ufunc:
         """The function, elementwise; arguments broadcast."""
         if out is not None or where is not None:
             reject_out(self.__name__, out)
-            raise NotImplementedError(f"where argument of {self}")
+            raise NotImplementedError(
+                f"{self.__name__}: 'where' is not available; use jnp.where on the result."
+            )
         return self._call(*args)
 
     def _mapped(self, *args: ArrayLike) -> Any:
@@ -133,9 +135,13 @@ class ufunc:
 
     def _check_binary(self, method: str) -> None:
         if self._nin != 2:
-            raise ValueError(f"{method} only supported for binary ufuncs")
+            raise ValueError(
+                f"{self.__name__}.{method} needs a function of two arguments, not {self._nin}."
+            )
         if self._nout != 1:
-            raise ValueError(f"{method} only supported for functions returning a single value")
+            raise ValueError(
+                f"{self.__name__}.{method} needs a function with one result, not {self._nout}."
+            )
 
     def _dtype(self, dtype: DTypeLike | None, *args: Operand) -> DType:
         if dtype is not None:
@@ -170,12 +176,13 @@ class ufunc:
         if where is not None:
             if self._identity is None and initial is None:
                 raise ValueError(
-                    f"reduction operation {self.__name__!r} does not have an identity, so to use a where mask one has to "
-                    "specify 'initial'."
+                    f"{self.__name__}.reduce has no identity for what 'where' leaves out; give 'initial', too."
                 )
             where = as_operand(f"{self.__name__}.reduce", where)
             if where.dtype is not BOOL:
-                raise ValueError(f"where argument must have dtype=bool; got dtype={where.dtype}")
+                raise ValueError(
+                    f"{self.__name__}.reduce: 'where' is a mask of bools, got dtype {where.dtype}."
+                )
         found: Array = self._reduce(
             x, axis=axis, dtype=dtype, keepdims=keepdims, initial=initial, where=where
         )
@@ -192,7 +199,9 @@ class ufunc:
         where: Operand | None,
     ) -> Array:
         if isinstance(axis, tuple):
-            raise NotImplementedError("tuple of axes")
+            raise NotImplementedError(
+                f"{self.__name__}.reduce goes along one axis; reduce again for the next."
+            )
         wanted = self._dtype(dtype, x, x)
         mask = None if where is None else broadcast_to(where, x.shape)
         kept = (1,) * x.ndim
@@ -207,7 +216,7 @@ class ufunc:
         if start is None:
             if not x.shape[0]:
                 raise ValueError(
-                    f"zero-size array to reduction operation {self.__name__} which has no identity"
+                    f"{self.__name__}.reduce has no identity, so it needs elements; give 'initial'."
                 )
             carry, x = x[0], x[1:]
         else:
@@ -234,7 +243,7 @@ class ufunc:
 
     def _scan(self, x: Operand, *, axis: int, dtype: DTypeLike | None) -> Array:
         if axis is None or isinstance(axis, tuple):
-            raise ValueError("accumulate does not allow multiple axes")
+            raise ValueError(f"{self.__name__}.accumulate goes along one axis, got {axis}.")
         wanted = self._dtype(dtype, x, x)
         axis = canonical_axis(axis, x.ndim)
         x = converted(x, wanted)
@@ -262,7 +271,7 @@ class ufunc:
         """
         if inplace:
             raise NotImplementedError(
-                f"jnp.{self.__name__}.at cannot modify arrays in-place, because JAX arrays are immutable. Pass inplace=False."
+                f"{self.__name__}.at: arrays are immutable, so a new one is made. Say so with inplace=False."
             )
         x = as_operand(f"{self.__name__}.at", a)
         found: Array = self._at(x, indices) if b is None else self._at(x, indices, b)
@@ -318,11 +327,15 @@ class ufunc:
         self, x: Operand, starts: Operand, *, axis: int, dtype: DTypeLike | None
     ) -> Array:
         if not x.ndim:
-            raise ValueError(f"reduceat: a must have 1 or more dimension, got {x.shape}")
+            raise ValueError(
+                f"{self.__name__}.reduceat: a scalar has no segments, got shape {x.shape}"
+            )
         if starts.ndim != 1:
-            raise ValueError(f"reduceat: indices must be one-dimensional, got {starts.shape}")
+            raise ValueError(
+                f"{self.__name__}.reduceat: indices is a vector, got shape {starts.shape}"
+            )
         if axis is None or isinstance(axis, (tuple, list)):
-            raise ValueError("reduceat requires a single integer axis.")
+            raise ValueError(f"{self.__name__}.reduceat goes along one axis, got {axis}.")
         axis = canonical_axis(axis, x.ndim)
         wanted = self._dtype(dtype, x, x)
         if dtype is not None or dtypes.is_inexact(wanted):

@@ -74,7 +74,9 @@ def _bitwise(
         wanted = canonical_dtype("reduce", dtype) if dtype is not None else None
         x = converted(x, BOOL if logical else wanted or x.dtype)
         if x.dtype.kind not in "biu":
-            raise ValueError(f"integer argument required; got dtype={x.dtype}")
+            raise ValueError(
+                f"reduce: integers or bools have bits to combine, got dtype {x.dtype}."
+            )
         axes = reduced_axes(axis, x.ndim)
         if where is not None:
             x = selection.where(where, x, lax.full_like(x, neutral))

@@ -157,8 +157,8 @@ def _scatter(
     y = as_operand("scatter", values)
     if y.dtype != x.dtype and join_dtypes(x, y)[0] != x.dtype:
         warnings.warn(
-            f"scatter inputs have incompatible types: cannot safely cast value from dtype={y.dtype.name} to "
-            f"dtype={x.dtype.name}. Convert the values with .astype first; this will be an error.",
+            f"scatter: incompatible types: values of dtype {y.dtype.name} do not fit into {x.dtype.name}. "
+            "Convert them with .astype first; later versions raise.",
             FutureWarning,
             stacklevel=4,
         )
@@ -212,7 +212,7 @@ def put_along_axis(
     """
     if inplace:
         raise ValueError(
-            "jnp.put_along_axis cannot modify arrays in-place, because JAX arrays are immutable. Pass inplace=False."
+            "put_along_axis: arrays are immutable, so a new one is made. Say so with inplace=False."
         )
     x = as_operand("put_along_axis", arr)
     flat, chosen, position = along_axis("put_along_axis", x, indices, axis)
@@ -235,7 +235,7 @@ def put(
     """
     if inplace:
         raise ValueError(
-            "jnp.put cannot modify arrays in-place, because JAX arrays are immutable. Pass inplace=False."
+            "put: arrays are immutable, so a new one is made. Say so with inplace=False."
         )
     x, chosen, values = (
         as_operand("put", a),
@@ -266,13 +266,13 @@ def place(arr: ArrayLike, mask: ArrayLike, vals: ArrayLike, *, inplace: bool = T
     """
     if inplace:
         raise ValueError(
-            "jnp.place cannot modify arrays in-place, because JAX arrays are immutable. Pass inplace=False."
+            "place: arrays are immutable, so a new one is made. Say so with inplace=False."
         )
     x, where, values = (as_operand("place", v) for v in (arr, mask, vals))
     if x.size != where.size:
-        raise ValueError("place: arr and mask must be the same size")
+        raise ValueError(f"place: arr has {x.size} elements, mask {where.size}.")
     if not values.size:
-        raise ValueError("Cannot place values from an empty array")
+        raise ValueError("place: vals is empty.")
     if not x.size:
         return x
     (places,) = ravel(where).nonzero(size=x.size, fill_value=x.size)
@@ -294,9 +294,11 @@ def fill_diagonal(
                [0., 1.]], dtype=float32)
     """
     if inplace:
-        raise NotImplementedError("JAX arrays are immutable, must use inplace=False")
+        raise NotImplementedError(
+            "fill_diagonal: arrays are immutable, so a new one is made. Say so with inplace=False."
+        )
     if wrap:
-        raise NotImplementedError("wrap=True is not implemented, must use wrap=False")
+        raise NotImplementedError("fill_diagonal: wrap=True is not available; leave it out.")
     x = as_operand("fill_diagonal", a)
     steps = np.arange(min(x.shape), dtype=np.int32)
     return IndexUpdate(x)[(steps,) * x.ndim].set(val)

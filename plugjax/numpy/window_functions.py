@@ -97,7 +97,7 @@ def kaiser(M: int, beta: ArrayLike) -> Array:
 
 
 def i0(x: ArrayLike) -> Array:
-    """Modified Bessel function of the first kind, order 0.
+    """Modified Bessel function I of order 0.
 
     Raises:
         ValueError: complex input.
@@ -109,6 +109,6 @@ def i0(x: ArrayLike) -> Array:
     """
     x = to_inexact("i0", x)
     if x.dtype.kind == "c":
-        raise ValueError(f"Unsupported input type to jax.numpy.i0: {x.dtype}")
+        raise ValueError(f"i0 takes real numbers, got dtype {x.dtype}")
     size = lax.abs(x)
     return lax.mul(lax.exp(size), lax.bessel_i0e(size))  # type: ignore[no-any-return]  # an array

@@ -34,12 +34,10 @@ def cond(x: ArrayLike, p: Order = None) -> Array:
     """
     value = as_operand("linalg.cond", x)
     if value.ndim < 2:
-        raise ValueError(
-            f"jnp.linalg.cond: input array must be at least 2D; got arr.shape={value.shape}"
-        )
+        raise ValueError(f"linalg.cond takes matrices, two axes or more, got shape {value.shape}")
     if 0 in value.shape[-2:]:
         raise ValueError(
-            f"jnp.linalg.cond: input array must not be empty; got arr.shape={value.shape}"
+            f"linalg.cond: empty matrices have no condition number, got shape {value.shape}"
         )
     if p is None or p == 2:
         s = svdvals(value)
@@ -50,9 +48,7 @@ def cond(x: ArrayLike, p: Order = None) -> Array:
         found = s[..., -1] / s[..., 0]
     else:
         if value.shape[-2] != value.shape[-1]:
-            raise ValueError(
-                f"jnp.linalg.cond: for p={p!r}, array must be square; got arr.shape={value.shape}"
-            )
+            raise ValueError(f"linalg.cond: p={p!r} needs square matrices, got shape {value.shape}")
         found = norm(value, p, (-2, -1)) * norm(inv(value), p, (-2, -1))
     singular = isnan(found) & ~any_(isnan(value), axis=(-2, -1))
     result: Array = where(singular, np.inf, found)

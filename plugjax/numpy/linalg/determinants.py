@@ -67,7 +67,7 @@ def _slogdet_lu(x: Any) -> tuple[Any, Any]:
 @custom_jvp
 def _slogdet_qr(x: Any) -> tuple[Any, Any]:
     if x.dtype.kind == "c":
-        raise NotImplementedError("slogdet method='qr' not implemented for complex inputs")
+        raise NotImplementedError("linalg.slogdet: method='qr' is for real matrices; use 'lu'.")
     packed, taus = geqrf(x)
     lead = diagonal(packed)
     turned = where(taus[..., : x.shape[-1] - 1] != 0, -1, 1)
@@ -134,9 +134,7 @@ def slogdet(a: ArrayLike, *, method: str | None = None) -> SlogdetResult:
     (x,) = inexact("linalg.slogdet", a)
     square_sizes("slogdet()", x)
     if method not in (None, "lu", "qr"):
-        raise ValueError(
-            f"Unknown slogdet method '{method}'. Supported methods are 'lu' (`None`), and 'qr'."
-        )
+        raise ValueError(f"linalg.slogdet knows method 'lu' (as `None`) and 'qr', got '{method}'.")
     if method == "qr":
         return SlogdetResult(*_slogdet_qr(x))
     return SlogdetResult(*(_slogdet_small(x) if x.shape[-1] in (1, 2) else _slogdet_lu(x)))

@@ -21,14 +21,14 @@ from plugjax.numpy.promotion import ArrayLike
 
 
 class EighResult(NamedTuple):
-    """Eigenvalues and eigenvectors of a Hermitian matrix."""
+    """What :func:`eigh` gives."""
 
     eigenvalues: Array
     eigenvectors: Array
 
 
 class EigResult(NamedTuple):
-    """Eigenvalues and eigenvectors of a matrix."""
+    """What :func:`eig` gives."""
 
     eigenvalues: Array
     eigenvectors: Array
@@ -95,7 +95,9 @@ def qr(a: ArrayLike, mode: str = "reduced") -> Any:
         packed, taus = geqrf(x)
         return QRResult(matrix_transpose(packed), taus)
     if mode not in ("reduced", "r", "full", "complete"):
-        raise ValueError(f"Unsupported QR decomposition mode '{mode}'")
+        raise ValueError(
+            f"linalg.qr knows mode 'reduced', 'complete', 'r' and 'raw', got '{mode}'."
+        )
     q, r = lax_qr(x, full_matrices=mode == "complete")
     return r if mode == "r" else QRResult(q, r)
 
@@ -182,7 +184,7 @@ def eigh(a: ArrayLike, UPLO: str | None = None, symmetrize_input: bool = True) -
         Array([1., 3.], dtype=float32)
     """
     if UPLO not in (None, "L", "U"):
-        raise ValueError(f"UPLO must be one of None, 'L', or 'U', got {UPLO}")
+        raise ValueError(f"linalg.eigh: UPLO is 'L' (as None) or 'U', got {UPLO}")
     (x,) = inexact("linalg.eigh", a)
     vectors, values = lax_eigh(x, lower=UPLO != "U", symmetrize_input=symmetrize_input)
     return EighResult(values, vectors)

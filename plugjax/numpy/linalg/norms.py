@@ -23,7 +23,7 @@ Order = int | float | str | None
 
 
 def _length(x: Array, axis: Any, keepdims: bool) -> Array:
-    """Square root of the sum of squares."""
+    """Euclidean length along axes."""
     squares = lax.real(x * lax.conj(x)) if x.dtype.kind == "c" else x * x
     return sqrt(sum_(squares, axis=axis, keepdims=keepdims))
 
@@ -61,21 +61,18 @@ def norm(
     if len(axes) == 1:
         return vector_norm(value, ord=2 if ord is None else ord, axis=axes, keepdims=keepdims)
     if len(axes) != 2:
-        raise ValueError(
-            f"Improper number of axes for norm: axis={axis}. Pass one axis to compute a vector-norm, or two axes to compute "
-            "a matrix-norm."
-        )
+        raise ValueError(f"linalg.norm: vectors have one axis, matrices two, got axis={axis}.")
     if ord is None or ord in ("f", "fro"):
         return _length(value, axes, keepdims)
     if isinstance(ord, str) and ord != "nuc":
-        raise ValueError(f"Invalid order '{ord}' for matrix norm.")
+        raise ValueError(f"linalg.norm: matrices have no norm of order '{ord}'.")
     rows, columns = axes
     if ord in (1, -1):
         return _line_sums(value, rows, columns, ord > 0, keepdims)
     if ord in (np.inf, -np.inf):
         return _line_sums(value, columns, rows, ord > 0, keepdims)
     if ord not in ("nuc", 2, -2):
-        raise ValueError(f"Invalid order '{ord}' for matrix norm.")
+        raise ValueError(f"linalg.norm: matrices have no norm of order '{ord}'.")
     s = svd(moveaxis(value, axes, (-2, -1)), compute_uv=False)
     if ord == "nuc":
         found = sum_(s, axis=-1)
@@ -124,8 +121,8 @@ def vector_norm(
     if ord is None or ord == 2:
         return _length(value, axis, keepdims)
     if isinstance(ord, str):
-        hint = " Use plugjax.numpy.inf instead." if ord.endswith("inf") else ""
-        raise ValueError(f"Invalid order '{ord}' for vector norm.{hint}")
+        hint = " Give plugjax.numpy.inf." if ord.endswith("inf") else ""
+        raise ValueError(f"linalg.vector_norm: vectors have no norm of order '{ord}'.{hint}")
     if ord == np.inf:
         return max_(abs_(value), axis=axis, keepdims=keepdims, initial=0)
     if ord == -np.inf:
@@ -137,7 +134,9 @@ def vector_norm(
     if ord == 1:
         return sum_(sizes, axis=axis, keepdims=keepdims)
     if sizes.dtype.kind in "iu" and ord < 0:
-        raise TypeError(f"Integers cannot be raised to negative powers, got order {ord}")
+        raise TypeError(
+            f"linalg.vector_norm: a negative order needs floating numbers, got integers and order {ord}"
+        )
     exponent = scalar(ord, sizes)
     total = sum_(power(sizes, exponent), axis=axis, keepdims=keepdims)
     return power(total, scalar(1.0 / ord, sizes))
@@ -182,7 +181,7 @@ def matrix_rank(
     """
     if tol is not None:
         if rtol is not None:
-            raise ValueError("matrix_rank: only one of tol or rtol may be specified.")
+            raise ValueError("linalg.matrix_rank: tol is another name of rtol; give one of them.")
         rtol = tol
     (x,) = inexact("linalg.matrix_rank", M)
     if x.ndim < 2:

@@ -37,4 +37,4 @@ def square_sizes(who: str, x: Array) -> None:
         ValueError: they have not, or there are less than two.
     """
     if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
-        raise ValueError(f"Argument to {who} must have shape [..., n, n], got {x.shape}.")
+        raise ValueError(f"{who} takes square matrices, [..., n, n], got {x.shape}.")

@@ -27,7 +27,7 @@ def cross(x1: ArrayLike, x2: ArrayLike, /, *, axis: int = -1) -> Array:
     x, y = as_operands("linalg.cross", x1, x2)
     if x.shape[axis] != 3 or y.shape[axis] != 3:
         raise ValueError(
-            "Both input arrays must be (arrays of) 3-dimensional vectors, but they have "
+            "linalg.cross takes vectors with 3 components, got "
             f"x1.shape[axis]={x.shape[axis]} and x2.shape[axis]={y.shape[axis]}"
         )
     return linear_algebra.cross(x, y, axis=axis)
@@ -48,7 +48,7 @@ def outer(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     x, y = as_operands("linalg.outer", x1, x2)
     if x.ndim != 1 or y.ndim != 1:
         raise ValueError(
-            f"Input arrays must be one-dimensional, but they are x1.ndim={x.ndim} x2.ndim={y.ndim}"
+            f"linalg.outer takes two vectors, got x1.ndim={x.ndim} and x2.ndim={y.ndim}"
         )
     result: Array = x[:, None] * y[None, :]
     return result
@@ -168,17 +168,18 @@ def multi_dot(arrays: Sequence[ArrayLike], *, precision: Any = None) -> Array:
     operands = as_operands("linalg.multi_dot", *arrays)
     shapes = [x.shape for x in operands]
     if len(operands) < 2:
-        raise ValueError(f"multi_dot requires at least two arrays; got len(arrays)={len(operands)}")
+        raise ValueError(
+            f"linalg.multi_dot: a product has two factors or more, got {len(operands)}"
+        )
     ends = all(len(shape) in (1, 2) for shape in (shapes[0], shapes[-1]))
     if not ends or any(len(shape) != 2 for shape in shapes[1:-1]):
         raise ValueError(
-            "multi_dot: input arrays must all be two-dimensional, except for the first and last array which may be 1 or 2 "
-            f"dimensional. Got array shapes {shapes}"
+            "linalg.multi_dot takes matrices; only the first and the last may be vectors instead. "
+            f"Got shapes {shapes}"
         )
     if any(x[-1] != y[0] for x, y in pairwise(shapes)):
         raise ValueError(
-            "multi_dot: last dimension of each array must match first dimension of following array. Got array shapes "
-            f"{shapes}"
+            f"linalg.multi_dot: neighbours do not fit, columns on the left and rows on the right: shapes {shapes}"
         )
     axes = [(i, i + 1) for i in range(len(operands))]
     named: list[Any] = [list(pair) for pair in axes]

@@ -41,16 +41,17 @@ def solve(a: ArrayLike, b: ArrayLike) -> Array:
     """
     x, y = inexact("linalg.solve", a, b)
     if x.ndim < 2:
-        raise ValueError(f"left hand array must be at least two dimensional; got a.shape={x.shape}")
+        raise ValueError(f"linalg.solve: a holds matrices, two axes or more, got shape {x.shape}")
     size = x.shape[-1]
     if y.ndim > 1 and x.ndim == y.ndim + 1 and y.shape[-1] == size != y.shape[-2]:
         raise ValueError(
-            f"Invalid shapes for solve: {x.shape}, {y.shape}. For a batch of vectors use solve(a, b[..., None]).squeeze(-1)."
+            f"linalg.solve: matrices {x.shape} and right-hand sides {y.shape} do not fit. "
+            "If b holds one vector per matrix, use solve(a, b[..., None])[..., 0]."
         )
     if not y.ndim or x.shape[-2] != size or y.shape[-2 if y.ndim > 1 else -1] != size:
         raise ValueError(
-            "The arguments to solve must have shapes a=[..., m, m] and b=[..., m, k] or b=[m]; got "
-            f"a={x.shape} and b={y.shape}"
+            "linalg.solve takes a of shape [..., n, n] and b of shape [n] or [..., n, k], got "
+            f"{x.shape} and {y.shape}"
         )
     found: Array = lax_solve(x, y)
     return found
@@ -70,7 +71,7 @@ def inv(a: ArrayLike) -> Array:
     """
     x = as_operand("linalg.inv", a)
     if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
-        raise ValueError(f"Argument to inv must have shape [..., n, n], got {x.shape}.")
+        raise ValueError(f"linalg.inv takes square matrices, [..., n, n], got {x.shape}.")
     return solve(x, identity_like(x, x.shape[-1]))
 
 
@@ -91,13 +92,13 @@ def matrix_power(a: ArrayLike, n: int) -> Array:
     """
     x = as_operand("linalg.matrix_power", a)
     if x.ndim < 2:
-        raise TypeError(f"{x.ndim}-dimensional array given. Array must be at least two-dimensional")
+        raise TypeError(f"linalg.matrix_power takes matrices, two axes or more, got {x.ndim}")
     if x.shape[-2] != x.shape[-1]:
-        raise TypeError("Last 2 dimensions of the array must be square")
+        raise TypeError(f"linalg.matrix_power takes square matrices, got shape {x.shape}")
     try:
         power = operator.index(n)
     except TypeError:
-        raise TypeError(f"exponent must be an integer, got {n}") from None
+        raise TypeError(f"linalg.matrix_power: the power is an integer, got {n}") from None
     if power == 0:
         one: Array = identity_like(x, x.shape[-1])
         return one
@@ -139,7 +140,7 @@ def pinv(
     """
     if rcond is not None:
         if rtol is not None:
-            raise ValueError("pinv: only one of rtol and rcond may be specified.")
+            raise ValueError("linalg.pinv: rcond is another name of rtol; give one of them.")
         rtol = rcond
     (x,) = inexact("linalg.pinv", a)
     rows, columns = x.shape[-2:]
@@ -230,13 +231,15 @@ def lstsq(
     """
     x, y = inexact("linalg.lstsq", a, b)
     if not x.ndim or not y.ndim or x.shape[0] != y.shape[0]:
-        raise ValueError("Leading dimensions of input arrays must match")
+        raise ValueError(
+            f"linalg.lstsq: a and b have equally many rows, got shapes {x.shape} and {y.shape}"
+        )
     vector = y.ndim == 1
     y = y[:, None] if vector else y
     if x.ndim != 2:
-        raise TypeError(f"{x.ndim}-dimensional array given. Array must be two-dimensional")
+        raise TypeError(f"linalg.lstsq: a is a matrix, got {x.ndim} axes")
     if y.ndim != 2:
-        raise TypeError(f"{y.ndim}-dimensional array given. Array must be one or two-dimensional")
+        raise TypeError(f"linalg.lstsq: b is a vector or a matrix, got {y.ndim} axes")
     rows, columns = x.shape
     if not rows or not columns:
         s, rank = empty((0,), x.dtype), array(0, dtype=int)
@@ -272,12 +275,12 @@ def tensorinv(a: ArrayLike, ind: int = 2) -> Array:
     x = as_operand("linalg.tensorinv", a)
     count = operator.index(ind)
     if count <= 0:
-        raise ValueError(f"ind must be a positive integer; got ind={ind}")
+        raise ValueError(f"linalg.tensorinv needs ind >= 1, got ind={ind}")
     first, last = x.shape[:count], x.shape[count:]
     if math.prod(first) != math.prod(last):
         raise ValueError(
-            "tensorinv is only possible when the product of the first `ind` dimensions equals that of the remaining "
-            f"dimensions. got arr.shape={x.shape} with ind={count}."
+            f"linalg.tensorinv: shape {x.shape}, cut at ind={count}, has two parts of different sizes; "
+            "a square matrix needs equal ones."
         )
     result: Array = inv(x.reshape(math.prod(first), math.prod(last))).reshape(*last, *first)
     return result
@@ -305,13 +308,12 @@ def tensorsolve(a: ArrayLike, b: ArrayLike, axes: tuple[int, ...] | None = None)
     shape = x.shape[y.ndim :]
     if x.shape[: y.ndim] != y.shape:
         raise ValueError(
-            "After moving axes to end, leading shape of a must match shape of b. got "
-            f"a.shape={x.shape}, b.shape={y.shape}"
+            f"linalg.tensorsolve: the first axes of a, with `axes` at the end {x.shape}, are not those of b {y.shape}."
         )
     if y.size != math.prod(shape):
         raise ValueError(
-            "Input arrays must have prod(a.shape[:b.ndim]) == prod(a.shape[b.ndim:]); got "
-            f"a.shape={x.shape}, b.ndim={y.ndim}."
+            f"linalg.tensorsolve: a {x.shape} is no square system: its first {y.ndim} axes, those of b, "
+            "and the others differ in size."
         )
     result: Array = solve(x.reshape(y.size, math.prod(shape)), y.ravel()).reshape(shape)
     return result
