@@ -40,10 +40,10 @@ class Tolerance:
     def __init__(self, atol: float = 0.0, rtol: float = 0.0, ulps: int = 0) -> None:
         if atol < 0 or rtol < 0 or ulps < 0:
             raise ValueError(
-                f"Tolerances must be non-negative, got atol={atol}, rtol={rtol}, ulps={ulps}."
+                f"lax.Tolerance: bounds cannot be negative, got atol={atol}, rtol={rtol}, ulps={ulps}."
             )
         if not (atol or rtol or ulps):
-            raise ValueError("At least one of atol, rtol, or ulps must be set.")
+            raise ValueError("lax.Tolerance: all bounds are 0. Give a positive atol, rtol or ulps.")
         self.atol = atol
         self.rtol = rtol
         self.ulps = ulps

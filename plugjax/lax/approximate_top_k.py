@@ -134,17 +134,21 @@ def _approx_top_k_avals(
     aggregate_to_topk: bool,
 ) -> list[ShapedArray]:
     if k <= 0:
-        raise ValueError(f"k must be positive, got {k}")
+        raise ValueError(f"approx_top_k needs k >= 1, got k={k}.")
     if not x.ndim:
-        raise TypeError(f"approx_top_k operand must have >= 1 dimension, got {x.shape}")
+        raise TypeError(f"approx_top_k needs an operand of rank 1 or more, got shape {x.shape}.")
     axis = canonical_axis(reduction_dimension, x.ndim)
     size = x.shape[axis]
     if size < k:
-        raise ValueError(f"k must be smaller than the size of reduction_dim {size}, got {k}")
+        raise ValueError(
+            f"approx_top_k: there are no k={k} elements along an axis of size {size}. Lower k."
+        )
     if not dtypes.is_float(x.dtype):
-        raise ValueError(f"operand must be a floating type, got {x.str_short()}")
+        raise ValueError(f"approx_top_k needs floating-point numbers, got {x.str_short()}.")
     if not 0 < recall_target <= 1:
-        raise ValueError(f"recall_target must be in (0, 1], got {recall_target}")
+        raise ValueError(
+            f"approx_top_k needs a recall_target above 0 and at most 1, got {recall_target}."
+        )
     if 0 <= reduction_input_size_override < size:
         raise ValueError(
             f"reduction_input_size_override must not be smaller than the axis, got {reduction_input_size_override} for "

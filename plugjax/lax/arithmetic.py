@@ -172,7 +172,9 @@ def integer_pow(x: Any, y: int, /) -> Any:
         Array([ 8., 27.], dtype=float32)
     """
     if y < 0 and dtypes.is_integer(aval_of(x).dtype):
-        raise TypeError(f"integer_pow: integers cannot be raised to negative powers, got x ** {y}")
+        raise TypeError(
+            f"integer_pow: x ** {y} of integers is no integer. Convert x to float first."
+        )
     if y == 1:
         return x
     return integer_pow_p.bind(x, y=int(y))

@@ -51,7 +51,7 @@ def canonical_axis(axis: Any, rank: int) -> int:
     """
     found = operator.index(axis)
     if not -rank <= found < rank:
-        raise ValueError(f"axis {found} is out of bounds for array of dimension {rank}")
+        raise ValueError(f"axis {found} is out of bounds for rank {rank}.")
     return found % rank
 
 

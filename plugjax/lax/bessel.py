@@ -1,4 +1,4 @@
-"""Modified Bessel functions of the first kind, scaled by ``exp(-abs(x))``."""
+"""Modified Bessel functions I0 and I1, scaled by ``exp(-abs(x))``."""
 
 from __future__ import annotations
 

@@ -40,7 +40,9 @@ def broadcast_shapes(*shapes: Sequence[int]) -> tuple[int, ...]:
     for column in zip(*((1,) * (rank - len(s)) + s for s in sizes), strict=True):
         stretched = {size for size in column if size != 1}
         if len(stretched) > 1:
-            raise ValueError(f"Incompatible shapes for broadcasting: shapes={sizes}")
+            raise ValueError(
+                f"broadcast_shapes: {sizes} do not broadcast: they differ on an axis, and neither size is 1."
+            )
         found.append(stretched.pop() if stretched else 1)
     return tuple(found)
 
@@ -62,14 +64,11 @@ def broadcast_like(arr: Any, like_arr: Any) -> Any:
     """
     own, shape = aval_of(arr), aval_of(like_arr).shape
     if own.ndim > len(shape):
-        raise ValueError(
-            f"Cannot broadcast to shape with fewer dimensions: arr_shape={own.shape} shape={shape}"
-        )
+        raise ValueError(f"broadcast_like: shape {own.shape} has more axes than {shape}.")
     first = len(shape) - own.ndim
     if any(size not in (1, shape[first + d]) for d, size in enumerate(own.shape)):
         raise ValueError(
-            f"Incompatible types for broadcasting: input type={own.str_short()} and requested "
-            f"type={own.update(shape=shape).str_short()}"
+            f"broadcast_like: {own.str_short()} does not broadcast to {own.update(shape=shape).str_short()}."
         )
     if own.shape == shape:
         return as_array(arr, "broadcast_like")

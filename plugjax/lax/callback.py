@@ -136,8 +136,8 @@ class FlatCallback:
         if len(leaves) != len(avals):
             came = pytree.first_difference(self.out_tree, pytree.structure(returned))
             raise JaxRuntimeError(
-                f"Mismatched number of outputs from callback {self.name!r}. Expected: {len(avals)}, Actual: "
-                f"{len(leaves)}; {came}. Return one array per leaf of result_shape_dtypes."
+                f"callback {self.name!r} gave {len(leaves)} arrays, result_shape_dtypes declares {len(avals)}; "
+                f"{came}. Return one array for each leaf."
             )
         return [self._checked(i, y, a) for i, (y, a) in enumerate(zip(leaves, avals, strict=True))]
 
@@ -160,8 +160,8 @@ class FlatCallback:
         if value.dtype.kind == "O":
             came = f"{leaf!r} of type {type(leaf).__name__}"
         raise JaxRuntimeError(
-            f"Incorrect output {what} for return value #{index} of callback {self.name!r} (output{path}): "
-            f"Expected: {aval.str_short()}, Actual: {came}. Return what result_shape_dtypes declares."
+            f"callback {self.name!r}: return value {index}, output{path}, has another {what} than declared: {came} "
+            f"came, {aval.str_short()} is needed. Return what result_shape_dtypes declares."
         )
 
     def __repr__(self) -> str:
@@ -238,7 +238,7 @@ def pure_callback(
     """
     if vmap_method not in _VMAP_METHODS:
         raise ValueError(
-            f"pure_callback: vmap_method must be one of {list(_VMAP_METHODS)}, but got: {vmap_method}"
+            f"pure_callback has no vmap_method {vmap_method!r}. Choose from {list(_VMAP_METHODS)}."
         )
     leaves, flat, avals = _flat("pure_callback", callback, result_shape_dtypes, args, kwargs)
     outs = pure_callback_p.bind(
@@ -313,8 +313,7 @@ def _flat(
         except TypeError as error:
             path = pytree.paths((args, kwargs))[position]
             raise TypeError(
-                f"Error interpreting argument to {who} as a JAX value. The problematic value is of type {type(x)}, at "
-                f"{path} of (args, kwargs)."
+                f"{who}: {path} of (args, kwargs), of type {type(x)}, is not a JAX value. Make it an array."
             ) from error
     flat = FlatCallback(Opaque(callback), in_tree, out_tree=out_tree, x64=config.enable_x64)
     return leaves, flat, avals
@@ -324,7 +323,8 @@ def _result_aval(struct: Any) -> ShapedArray:
     dtype = np.dtype(struct.dtype)
     if dtypes.canonicalize(dtype) != dtype:
         raise ValueError(
-            "result_shape_dtypes cannot specify 64-bit types when `jax_enable_x64` is disabled"
+            f"result_shape_dtypes declares {dtype.name}, but 64-bit types are off. Declare a narrower one, or turn "
+            "jax_enable_x64 on."
         )
     return ShapedArray(tuple(struct.shape), dtype)
 
@@ -344,25 +344,25 @@ def _io_effects(*, ordered: bool, **_: Any) -> Effects:
 @rules.define(jvp_rule, pure_callback_p)
 def _pure_jvp(primals: Sequence[Any], tangents: Sequence[Any], **_: Any) -> tuple[Any, Any]:
     raise ValueError(
-        "Pure callbacks do not support JVP. Please use `plugjax.custom_jvp` to use callbacks while taking gradients."
+        "pure_callback: functions on the host do not support JVP. Give the derivative by plugjax.custom_jvp."
     )
 
 
 @rules.define(transpose_rule, pure_callback_p)
 def _pure_transpose(cotangents: Sequence[Any], *operands: Any, **_: Any) -> list[Any]:
     raise ValueError(
-        "Pure callbacks do not support transpose. Please use `plugjax.custom_vjp` to use callbacks while taking gradients."
+        "pure_callback: a function on the host has no transpose. Give the derivative by plugjax.custom_vjp."
     )
 
 
 @rules.define(jvp_rule, io_callback_p)
 def _io_jvp(primals: Sequence[Any], tangents: Sequence[Any], **_: Any) -> tuple[Any, Any]:
-    raise ValueError("IO callbacks do not support JVP.")
+    raise ValueError("io_callback: functions on the host do not support JVP.")
 
 
 @rules.define(transpose_rule, io_callback_p)
 def _io_transpose(cotangents: Sequence[Any], *operands: Any, **_: Any) -> list[Any]:
-    raise ValueError("IO callbacks do not support transpose.")
+    raise ValueError("io_callback: a function on the host has no transpose.")
 
 
 @rules.define(batching_rule, pure_callback_p)
@@ -377,8 +377,8 @@ def _pure_batching(
 ) -> tuple[list[Any], list[int]]:
     if vmap_method is None:
         raise NotImplementedError(
-            "vmap is only supported for the pure_callback primitive when vmap_method is one of 'sequential', "
-            "'sequential_unrolled', 'expand_dims', 'broadcast_all', or 'legacy_vectorized'. Got vmap_method=None."
+            "pure_callback has vmap_method=None, so vmap does not know how to call it. Pass 'expand_dims', "
+            "'broadcast_all', 'sequential', 'sequential_unrolled' or 'legacy_vectorized'."
         )
     moved = [x if d is None else moveaxis(x, d, 0) for x, d in zip(args, dims, strict=True)]
     zeros = [0] * len(result_avals)
@@ -409,7 +409,7 @@ def _io_batching(
     axis: Axis, args: Sequence[Any], dims: Sequence[int | None], *, ordered: bool, **params: Any
 ) -> tuple[list[Any], list[int]]:
     if ordered:
-        raise ValueError("Cannot `vmap` ordered IO callback.")
+        raise ValueError("io_callback: ordered IO has no order under vmap. Pass ordered=False.")
     moved = [x if d is None else moveaxis(x, d, 0) for x, d in zip(args, dims, strict=True)]
     mapped, merge = _mapped(moved, dims)
     outs = lax_map(lambda xs: io_callback_p.bind(*merge(xs), ordered=False, **params), mapped)

@@ -76,7 +76,7 @@ def composite(decomposition: Callable[..., Any], name: str, version: int = 0) ->
 
     Raises:
         TypeError: an attribute is no number, string, dtype, array, or list or dict of these; when the function is called.
-        UnexpectedTracerError: an attribute is traced, or the function closes over a value that is.
+        UnexpectedTracerError: an attribute is traced, or a value from outside that the function uses.
         ValueError: ``name`` has no namespace; when XLA compiles it.
 
     Differs from JAX:

@@ -49,7 +49,7 @@ def conv_dimension_numbers(
         return dimension_numbers
     if len(lhs_shape) != len(rhs_shape):
         raise TypeError(
-            f"convolution requires lhs and rhs ndim to be equal, got {len(lhs_shape)} and {len(rhs_shape)}."
+            f"convolution needs lhs and rhs of one rank, got {len(lhs_shape)} and {len(rhs_shape)}."
         )
     if dimension_numbers is None:
         same = tuple(range(len(lhs_shape)))
@@ -88,8 +88,8 @@ def conv_general_permutations(dimension_numbers: Sequence[str]) -> tuple[tuple[i
     for i, (labels, pair) in enumerate(zip(dimension_numbers, special, strict=True)):
         if any(labels.count(letter) != 1 for letter in pair) or len(set(labels)) != len(labels):
             raise TypeError(
-                f"convolution dimension_numbers[{i}] must contain the letters {pair[0]!r} and {pair[1]!r} once and no letter "
-                f"twice, got {labels!r}."
+                f"convolution dimension_numbers[{i}] = {labels!r} needs the letters {pair[0]!r} and {pair[1]!r} once "
+                "each, and no letter twice."
             )
     spatial = [letter for letter in rhs if letter not in "OI"]
     if any(
@@ -138,7 +138,7 @@ def padtype_to_pads(
         return [(0, 0)] * len(in_shape)
     if name not in ("SAME", "SAME_LOWER"):
         raise RuntimeError(
-            f"Unrecognized padding type: expected 'VALID', 'SAME' or 'SAME_LOWER', got {padding!r}."
+            f"padding {padding!r} is unknown. Give 'VALID', 'SAME', 'SAME_LOWER' or a pair for each axis."
         )
     pads = []
     for size, window, stride in zip(in_shape, window_shape, window_strides, strict=True):
@@ -166,13 +166,12 @@ def conv_shape_tuple(
     pairs = padtype_to_pads(lhs_shape[2:], rhs_shape[2:], strides, pads)
     if len(pairs) != len(lhs_shape) - 2:
         raise TypeError(
-            f"Wrong number of explicit pads for convolution: expected {len(lhs_shape) - 2}, got {len(pairs)}."
+            f"convolution needs {len(lhs_shape) - 2} pairs of padding, one for each spatial axis, got {len(pairs)}."
         )
     padded = [s + lo + hi for s, (lo, hi) in zip(lhs_shape[2:], pairs, strict=True)]
     if any(s < 0 for s in padded):
         raise ValueError(
-            "Negative padding is larger than the size of the corresponding dimension: "
-            f"got padding={pairs} for lhs_shape[2:]={tuple(lhs_shape[2:])}"
+            f"convolution: padding={pairs} takes more away than there is: lhs_shape[2:]={tuple(lhs_shape[2:])}."
         )
     spatial = map(window_count, padded, rhs_shape[2:], strides)
     return (lhs_shape[0] // batch_group_count, rhs_shape[0], *spatial)
@@ -244,4 +243,6 @@ def transposed_padding(window: int, stride: int, padding: Any) -> tuple[int, int
     if isinstance(padding, tuple):
         low, high = padding
         return window - low - 1, window - high - 1
-    raise ValueError(f"Invalid padding mode: {padding}")
+    raise ValueError(
+        f"conv_transpose: padding {padding} is unknown. Give 'SAME', 'VALID' or a pair for each spatial axis."
+    )

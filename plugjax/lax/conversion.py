@@ -119,9 +119,9 @@ def reduce_precision(operand: Any, exponent_bits: int, mantissa_bits: int) -> An
     """
     exponent, mantissa = operator.index(exponent_bits), operator.index(mantissa_bits)
     if exponent < 1:
-        raise ValueError(f"reduce_precision: exponent_bits must be positive; got {exponent}")
+        raise ValueError(f"reduce_precision needs exponent_bits >= 1, got {exponent}.")
     if mantissa < 0:
-        raise ValueError(f"reduce_precision: mantissa_bits must be non-negative; got {mantissa}")
+        raise ValueError(f"reduce_precision needs mantissa_bits >= 0, got {mantissa}.")
     return reduce_precision_p.bind(operand, exponent_bits=exponent, mantissa_bits=mantissa)
 
 
@@ -138,9 +138,11 @@ def dtype(x: Any) -> DType:
         (dtype('float32'), dtype('int8'))
     """
     if x is None:
-        raise ValueError(f"Invalid argument to dtype: {x}.")
+        raise ValueError(f"lax.dtype: {x} has no dtype.")
     if isinstance(x, (list, tuple)):
-        raise TypeError(f"Cannot determine dtype of {x}")
+        raise TypeError(
+            f"lax.dtype: a list or tuple has no dtype, got {x}. Make it an array first."
+        )
     if isinstance(x, (type, str, np.dtype)):
         return dtypes.canonicalize(x)
     if isinstance(x, (bool, int, float, complex)):

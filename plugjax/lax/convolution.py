@@ -184,8 +184,8 @@ def _conv_aval(
         same_kind = dtypes.is_integer(lhs.dtype) == dtypes.is_integer(dtype)
         if same_kind and dtype.kind != "c" and dtype.itemsize < lhs.dtype.itemsize:
             raise DtypeError(
-                f"`preferred_element_type` must not be narrower than the original type, got {dtype.name} for "
-                f"{lhs.dtype.name}."
+                f"conv_general_dilated: preferred_element_type {dtype.name} is narrower than the operands, "
+                f"{lhs.dtype.name}. Name a wider dtype."
             )
     return ShapedArray(tuple(shape), dtype, lhs.weak_type and rhs.weak_type)
 
@@ -205,24 +205,22 @@ def _check_groups(
         ("batch_group_count", batch_group_count, "lhs batch", batch),
     ):
         if groups <= 0:
-            raise ValueError(
-                f"conv_general_dilated {what} must be a positive integer, got {groups}."
-            )
+            raise ValueError(f"conv_general_dilated needs {what} >= 1, got {groups}.")
         for dimension, count in ((axis, size), ("rhs output feature", outputs)):
             if count % groups:
                 raise ValueError(
-                    f"conv_general_dilated {what} must divide the {dimension} dimension, but {groups} does not divide "
+                    f"conv_general_dilated: {what} {groups} does not divide the {dimension} dimension, of size "
                     f"{count}: {given}."
                 )
     if features // feature_group_count != inputs:
         raise ValueError(
-            "conv_general_dilated lhs feature dimension size divided by feature_group_count must equal the rhs input "
-            f"feature dimension size, but {features} // {feature_group_count} != {inputs}: {given}."
+            f"conv_general_dilated: a group has {features} // {feature_group_count} features of lhs, but rhs takes "
+            f"{inputs}: {given}."
         )
     if feature_group_count > 1 and batch_group_count > 1:
         raise ValueError(
-            "At most one of batch_group_count and feature_group_count may be > 1, got "
-            f"{batch_group_count} and {feature_group_count}."
+            "conv_general_dilated groups the batch or the features, not both: batch_group_count is "
+            f"{batch_group_count}, feature_group_count {feature_group_count}."
         )
 
 

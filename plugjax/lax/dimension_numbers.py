@@ -132,7 +132,7 @@ def gather_shape(
         ValueError: the indices are no integers.
     """
     if not dtypes.is_integer(indices.dtype):
-        raise ValueError(f"{who}: indices must have an integer type, got {indices.str_short()}.")
+        raise ValueError(f"{who} needs integers as indices, got {indices.str_short()}.")
     if indices.ndim < 1:
         raise ShapeError(f"{who}: indices need a last axis of index vectors, got a scalar.")
     dropped = (*numbers.collapsed_slice_dims, *numbers.operand_batching_dims)
@@ -175,9 +175,7 @@ def _check_slice_sizes(
 ) -> None:
     if len(slice_sizes) != operand.ndim:
         raise ShapeError(
-            f"{who}: there must be one slice size for every axis of operand {operand.str_short()}, "
-            "got "
-            f"{tuple(slice_sizes)}."
+            f"{who} needs a slice size for each axis of operand {operand.str_short()}, got {tuple(slice_sizes)}."
         )
     for d, (size, bound) in enumerate(zip(slice_sizes, operand.shape, strict=True)):
         if not 0 <= size <= bound:

@@ -92,9 +92,8 @@ def canonicalize_precision(precision: PrecisionLike) -> CanonicalPrecision:
     found = [p if isinstance(p, Precision) else _NAMES.get(p) for p in pair]
     if len(found) != 2 or found[0] is None or found[1] is None:
         raise ValueError(
-            f"Precision argument must be None, a lax.Precision value, one of {', '.join(_NAMES)}, "
-            "a pair of these, a lax.DotAlgorithm, a lax.DotAlgorithmPreset or the name of one; "
-            f"got {precision!r}."
+            f"Precision {precision!r} is unknown. Give None, a lax.Precision, one of {', '.join(_NAMES)}, a pair of "
+            "these, a lax.DotAlgorithm, or a lax.DotAlgorithmPreset by value or name."
         )
     return found[0], found[1]
 
@@ -189,10 +188,8 @@ def dot(
         left, right = aval_of(lhs), aval_of(rhs)
         if not (1 <= left.ndim <= 2 and 1 <= right.ndim <= 2 and left.shape[-1] == right.shape[0]):
             raise ValueError(
-                "lax.dot: dimension_numbers must be specified when not performing simple "
-                "un-batched matrix-matrix, "
-                f"matrix-vector, or vector-vector products; got lhs {left.str_short()} and rhs "
-                f"{right.str_short()}."
+                f"lax.dot multiplies matrices and vectors whose inner sizes agree, got lhs {left.str_short()} and "
+                f"rhs {right.str_short()}. For other products give dimension_numbers."
             )
         dimension_numbers = (((left.ndim - 1,), (0,)), ((), ()))
     return dot_general(lhs, rhs, dimension_numbers, precision, preferred_element_type)
@@ -210,13 +207,11 @@ def batch_matmul(lhs: Any, rhs: Any, precision: PrecisionLike = None) -> Any:
     left, right = aval_of(lhs), aval_of(rhs)
     if left.ndim < 2 or right.ndim < 2:
         raise ValueError(
-            f"Arguments to batch_matmul must be at least 2D, got {left.str_short()}, "
-            f"{right.str_short()}"
+            f"batch_matmul needs operands of rank 2 or more, got {left.str_short()} and {right.str_short()}."
         )
     if left.ndim != right.ndim:
         raise ValueError(
-            f"Arguments to batch_matmul must have same ndim, got {left.str_short()}, "
-            f"{right.str_short()}"
+            f"batch_matmul needs operands of one rank, got {left.str_short()} and {right.str_short()}."
         )
     batch = tuple(range(left.ndim - 2))
     numbers = (((left.ndim - 1,), (left.ndim - 2,)), (batch, batch))
@@ -242,8 +237,7 @@ def dot_general_aval(
     for what, pair in (("contracting", contracting), ("batch", batch)):
         if len(pair[0]) != len(pair[1]):
             raise ShapeError(
-                f"lax.dot_general requires equal numbers of lhs_{what} and rhs_{what} dimensions, "
-                f"got {pair[0]} and "
+                f"lax.dot_general needs equal numbers of {what} dimensions on both sides, got {pair[0]} and "
                 f"{pair[1]}."
             )
     for side, aval, i in (("lhs", lhs, 0), ("rhs", rhs, 1)):
@@ -287,9 +281,8 @@ def _result_dtype(
     # Sums of floats may be rounded to a narrower dtype.
     if bits[0] < bits[1] and not dtypes.is_float(dtype) and not has_algorithm:
         raise DtypeError(
-            "`preferred_element_type` must not be narrower than the original type, got "
-            "preferred_element_type of "
-            f"{preferred.name} for result type of {dtype.name}."
+            f"lax.dot_general: preferred_element_type {preferred.name} is narrower than the result, {dtype.name}. "
+            "Name a wider dtype."
         )
     return preferred
 

@@ -40,7 +40,7 @@ def _check_starts(who: str, x: ShapedArray, starts: Sequence[ShapedArray]) -> No
     kinds = {start.dtype for start in starts}
     if len(kinds) > 1 or any(not dtypes.is_integer(dtype) for dtype in kinds):
         names = ", ".join(start.dtype.name for start in starts)
-        raise TypeError(f"index arguments to {who} must be integers of the same type, got: {names}")
+        raise TypeError(f"{who} needs integers of one dtype as indices, got {names}.")
 
 
 @rules.define(abstract_eval, dynamic_slice_p)
@@ -52,8 +52,7 @@ def _dynamic_slice_aval(
         not 0 <= size <= bound for size, bound in zip(slice_sizes, x.shape, strict=True)
     ):
         raise ShapeError(
-            "dynamic_slice: slice_sizes must be less than or equal to operand shape, got slice_sizes "
-            f"{slice_sizes} for operand {x.str_short()}."
+            f"dynamic_slice: slice_sizes {slice_sizes} do not fit into operand {x.str_short()}."
         )
     return x.update(shape=slice_sizes)
 
@@ -145,13 +144,12 @@ def _dynamic_update_slice_aval(
     check_same_dtypes("dynamic_update_slice", (x, update))
     if x.ndim != update.ndim:
         raise ShapeError(
-            "dynamic_update_slice update must have the same rank as operand, got update "
-            f"{update.str_short()} for operand {x.str_short()}."
+            f"dynamic_update_slice: update {update.str_short()} and operand {x.str_short()} differ in rank."
         )
     if any(size > bound for size, bound in zip(update.shape, x.shape, strict=True)):
         raise ShapeError(
-            "dynamic_update_slice update shape must be smaller than operand shape, got update "
-            f"{update.str_short()} for operand {x.str_short()}."
+            f"dynamic_update_slice needs an update smaller than the operand or as large, got {update.str_short()} "
+            f"for {x.str_short()}."
         )
     _check_starts("dynamic_update_slice", x, starts)
     return x

@@ -66,8 +66,8 @@ def check_same_dtypes(name: str, avals: Sequence[ShapedArray]) -> None:
     if any(a.dtype != first for a in avals[1:]):
         names = ", ".join(a.dtype.name for a in avals)
         raise DtypeError(
-            f"lax.{name} requires arguments to have equal dtypes, got {names}. (Tip: the function of plugjax.numpy "
-            "does automatic type promotion on inputs.)"
+            f"lax.{name} needs arguments of equal dtypes, got {names}. Convert them, or call plugjax.numpy, which "
+            "promotes them."
         )
 
 
@@ -85,7 +85,7 @@ def broadcast_shapes_strict(name: str, avals: Sequence[ShapedArray]) -> tuple[in
     if len({len(s) for s in shapes}) != 1:
         described = ", ".join(a.str_short() for a in avals)
         raise ShapeError(
-            f"lax.{name}: arrays must have the same number of dimensions, got {described}. Reshape or broadcast one."
+            f"lax.{name} needs arrays of one rank, got {described}. Reshape or broadcast one."
         )
     result = []
     for axis, sizes in enumerate(zip(*shapes, strict=True)):
@@ -93,7 +93,7 @@ def broadcast_shapes_strict(name: str, avals: Sequence[ShapedArray]) -> tuple[in
         if len(stretched) > 1:
             described = ", ".join(a.str_short() for a in avals)
             raise ShapeError(
-                f"lax.{name} got incompatible shapes for broadcasting: {described} differ on axis {axis}."
+                f"lax.{name}: shapes do not broadcast: {described} differ on axis {axis}."
             )
         result.append(stretched.pop() if stretched else 1)
     return tuple(result)
@@ -127,13 +127,13 @@ def elementwise(
                 check_same_dtypes(name, avals)
             if avals[0].dtype not in accepts:
                 raise DtypeError(
-                    f"{name} does not accept dtype {avals[0].dtype.name}. Accepted dtypes are {accepts.words}."
+                    f"{name} does not accept dtype {avals[0].dtype.name}, only {accepts.words}."
                 )
         else:
             for aval, each in zip(avals, accepts, strict=True):
                 if aval.dtype not in each:
                     raise DtypeError(
-                        f"{name} does not accept dtype {aval.dtype.name}. Accepted dtypes are {each.words}."
+                        f"{name} does not accept dtype {aval.dtype.name}, only {each.words}."
                     )
         shape = avals[0].shape if len(avals) == 1 else broadcast_shapes_strict(name, avals)
         dtype = avals[0].dtype

@@ -71,16 +71,18 @@ def fft(x: Any, fft_type: FftType | str, fft_lengths: Sequence[int]) -> Any:
     """
     if isinstance(fft_type, str):
         if fft_type.upper() not in FftType.__members__:
-            raise ValueError(f"Unknown FFT type '{fft_type}'")
+            raise ValueError(
+                f"fft: there is no fft_type '{fft_type}'. Choose FFT, IFFT, RFFT or IRFFT."
+            )
         kind = FftType[fft_type.upper()]
     elif isinstance(fft_type, FftType):
         kind = fft_type
     else:
-        raise TypeError(f"Unknown FFT type value '{fft_type}'")
+        raise TypeError(f"fft: fft_type '{fft_type}' is neither a name nor a lax.FftType.")
     dtype = aval_of(x).dtype
     if kind is FftType.RFFT:
         if dtype.kind == "c":
-            raise ValueError("only real valued inputs supported for rfft")
+            raise ValueError(f"fft: RFFT takes real numbers, got {dtype.name}.")
         x = convert_element_type(x, dtypes.canonicalize(dtypes.to_inexact(dtype)))
     else:
         wanted, _ = dtypes.promote([(dtype, False), (COMPLEX64, False)])
@@ -94,18 +96,19 @@ def _fft_aval(x: ShapedArray, *, fft_type: FftType, fft_lengths: tuple[int, ...]
     rank = len(fft_lengths)
     if rank > x.ndim:
         raise ValueError(
-            f"FFT input shape {x.shape} must have at least as many input dimensions as fft_lengths {fft_lengths}."
+            f"fft: fft_lengths {fft_lengths} name more axes than there are in shape {x.shape}."
         )
     is_real = fft_type is FftType.RFFT
     if x.dtype not in (_COMPLEX if is_real else _REAL):
         accepted = "float32 or float64" if is_real else "complex64 or complex128"
-        raise ValueError(f"{fft_type.name} input must be {accepted}, got {x.dtype.name}")
+        raise ValueError(f"fft: {fft_type.name} takes {accepted}, got {x.dtype.name}.")
     lead, last = x.shape[: x.ndim - rank], x.shape[x.ndim - rank :]
     half = (*fft_lengths[:-1], fft_lengths[-1] // 2 + 1)
     checked = (last[:-1], fft_lengths[:-1]) if fft_type is FftType.IRFFT else (last, fft_lengths)
     if checked[0] != checked[1]:
         raise ValueError(
-            f"{fft_type.name} input shape {x.shape} minor dimensions must be equal to fft_lengths {fft_lengths}"
+            f"fft: the last axes of shape {x.shape} do not have the sizes of {fft_type.name} with fft_lengths "
+            f"{fft_lengths}."
         )
     if is_real:
         return ShapedArray((*lead, *half), _COMPLEX[x.dtype])

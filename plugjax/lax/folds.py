@@ -145,11 +145,10 @@ def flat_operands(who: str, operands: Any, init_values: Any) -> tuple[list[Any],
     inits, init_tree = pytree.flatten(init_values)
     if tree != init_tree:
         raise ValueError(
-            f"{who}: operands must have the same tree structure as init_values: "
-            f"{pytree.first_difference(tree, init_tree)}."
+            f"{who}: operands and init_values differ in structure: {pytree.first_difference(tree, init_tree)}."
         )
     if not leaves:
-        raise ValueError(f"{who} must have at least one operand.")
+        raise ValueError(f"{who}: operands has no arrays.")
     return (
         [x if hasattr(x, "aval") else as_array(x, who) for x in leaves],
         [x if hasattr(x, "aval") else as_array(x, who) for x in inits],
@@ -179,7 +178,7 @@ def scalar_program(
     program = stage(flat, [*avals, *avals], who)
     if any(isinstance(c, Tracer) for c in program.consts):
         raise NotImplementedError(
-            f"{who}: the computation closes over a value that is being traced. Reduce it together with the operands."
+            f"{who}: the computation uses a traced value from outside. Reduce it together with the operands."
         )
     return program
 

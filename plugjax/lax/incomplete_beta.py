@@ -58,7 +58,7 @@ def _log_beta(a: Any, b: Any) -> Any:
 def _betainc_partials(y: Any, a: Any, b: Any, x: Any) -> tuple[Any, Any, Any]:
     def refuse() -> NoReturn:
         raise ValueError(
-            "Betainc gradient with respect to a and b not supported. Stop it with lax.stop_gradient."
+            "betainc: a derivative in a or b is not supported. Stop it with lax.stop_gradient."
         )
 
     def by_x() -> Any:

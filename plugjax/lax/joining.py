@@ -70,7 +70,7 @@ def concatenate(operands: Any, dimension: int) -> Any:
     """
     arrays = list(operands)
     if not arrays:
-        raise ValueError("concatenate requires a non-empty sequences of arrays")
+        raise ValueError("concatenate needs a non-empty list of arrays.")
     if len(arrays) == 1 and hasattr(arrays[0], "aval"):
         check_axes("concatenate", "dimension", (dimension,), arrays[0].aval)
         return arrays[0]
@@ -154,13 +154,9 @@ def _concatenate_aval(*operands: ShapedArray, dimension: int) -> ShapedArray:
     first = operands[0]
     described = ", ".join(a.str_short() for a in operands)
     if any(a.ndim != first.ndim for a in operands):
-        raise ShapeError(
-            f"Cannot concatenate arrays with different numbers of dimensions: got {described}."
-        )
+        raise ShapeError(f"concatenate needs arrays of one rank, got {described}.")
     if not 0 <= dimension < first.ndim:
-        raise ShapeError(
-            f"concatenate dimension out of bounds: dimension {dimension} for {described}."
-        )
+        raise ShapeError(f"concatenate: dimension {dimension} is out of bounds for {described}.")
     check_same_dtypes("concatenate", operands)
 
     def others(aval: ShapedArray) -> tuple[int, ...]:
@@ -168,9 +164,7 @@ def _concatenate_aval(*operands: ShapedArray, dimension: int) -> ShapedArray:
 
     if any(others(a) != others(first) for a in operands):
         raise ShapeError(
-            "Cannot concatenate arrays with shapes that differ in dimensions other than the one "
-            "being "
-            f"concatenated: concatenating along dimension {dimension} for {described}."
+            f"concatenate: only sizes along dimension {dimension} may differ, got {described}."
         )
     size = sum(a.shape[dimension] for a in operands)
     shape = (*first.shape[:dimension], size, *first.shape[dimension + 1 :])
@@ -218,8 +212,7 @@ def _split_avals(x: ShapedArray, *, sizes: tuple[int, ...], axis: int) -> list[S
     check_axes("split", "axis", (axis,), x)
     if sum(sizes) != x.shape[axis]:
         raise ValueError(
-            f"Sum of sizes {sum(sizes)} must be equal to dimension {axis} of the operand "
-            f"{x.str_short()}"
+            f"split: the sizes add up to {sum(sizes)}, which is not the size of axis {axis} of {x.str_short()}."
         )
     return [x.update(shape=(*x.shape[:axis], size, *x.shape[axis + 1 :])) for size in sizes]
 
@@ -265,7 +258,7 @@ def _stack_aval(*operands: ShapedArray, axis: int) -> ShapedArray:
     first = operands[0]
     if any(a.shape != first.shape for a in operands):
         described = ", ".join(a.str_short() for a in operands)
-        raise ValueError(f"stack: all arrays must have the same shape, got {described}.")
+        raise ValueError(f"stack needs arrays of one shape, got {described}.")
     check_same_dtypes("stack", operands)
     weak = all(a.weak_type for a in operands)
     return ShapedArray(inserted(first.shape, axis, len(operands)), first.dtype, weak)
@@ -343,20 +336,17 @@ def _unstack_physical(in_avals: Any, out_avals: Any, stored: Any, *, axis: int) 
 def _pad_aval(x: ShapedArray, value: ShapedArray, *, padding_config: PaddingConfig) -> ShapedArray:
     if x.dtype != value.dtype:
         raise DtypeError(
-            f"pad operand and padding_value must be same dtype: got {x.dtype.name} and "
-            f"{value.dtype.name}."
+            f"pad needs operand and padding_value of the same dtype, got {x.dtype.name} and {value.dtype.name}."
         )
     if value.shape:
-        raise ShapeError(f"pad padding_value must be a scalar, got {value.str_short()}.")
+        raise ShapeError(f"pad needs a scalar as padding_value, got {value.str_short()}.")
     if len(padding_config) != x.ndim:
         raise ValueError(
-            "length of padding_config must equal the number of axes of operand, got padding_config "
-            f"{padding_config} for operand {x.str_short()}"
+            f"pad: the length of padding_config {padding_config} is not the rank of operand {x.str_short()}."
         )
     if any(interior < 0 for _, _, interior in padding_config):
         raise ValueError(
-            "interior padding in padding_config must be nonnegative, got padding_config "
-            f"{padding_config}"
+            f"pad needs nonnegative interior padding, got padding_config {padding_config}."
         )
     shape = tuple(
         low + high + size + max(size - 1, 0) * interior
@@ -364,9 +354,8 @@ def _pad_aval(x: ShapedArray, value: ShapedArray, *, padding_config: PaddingConf
     )
     if any(size < 0 for size in shape):
         raise ValueError(
-            f"Dimension size after padding is not at least 0, got result shape {shape}, for "
-            "padding_config "
-            f"{padding_config} and operand {x.str_short()}"
+            f"pad: sizes of the result must be at least 0, got {shape} from padding_config {padding_config} and "
+            f"operand {x.str_short()}."
         )
     return ShapedArray(shape, x.dtype, x.weak_type and value.weak_type)
 

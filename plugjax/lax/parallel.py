@@ -212,16 +212,16 @@ def pcast(x: Any, axis_name: Any, *, to: str) -> Any:
         Array([1, 2], dtype=int32)
     """
     if isinstance(axis_name, (set, frozenset)):
-        raise TypeError(f"{axis_name=} must be a tuple or a str. Got {axis_name}")
+        raise TypeError(f"lax.pcast needs a name or a tuple of names, got {axis_name=}.")
     names = axis_name if isinstance(axis_name, tuple) else (axis_name,)
     if not axis_name:
         return x
     if to not in ("varying", "reduced", "unreduced"):
         raise ValueError(
-            f"Got unexpected `to` value {to!r}. Allowed `to` values are: 'varying', 'reduced' and 'unreduced'."
+            f"lax.pcast: {to=} is unknown. Choose 'varying', 'reduced' or 'unreduced'."
         )
     if to == "unreduced":
-        raise ValueError(f"Unsupported pcast from='invarying', {to=}")
+        raise ValueError(f"lax.pcast cannot go from 'invarying' to {to!r}.")
     for name in names:
         named_axis_size(name)
     return x
@@ -240,7 +240,7 @@ def pshuffle(x: Any, axis_name: Any, perm: Sequence[int]) -> Any:
         Array([2, 0, 1], dtype=int32)
     """
     if sorted(perm) != list(range(len(perm))):
-        raise ValueError(f"`perm` does not represent a permutation: {perm}")
+        raise ValueError(f"lax.pshuffle: {perm} is no permutation.")
     return ppermute(x, axis_name, list(zip(perm, range(len(perm)), strict=True)))
 
 
@@ -278,7 +278,7 @@ def all_gather(
     """
     if to not in ("varying", "invarying", "reduced"):
         raise ValueError(
-            f"Got unexpected `to` value for lax.all_gather: {to!r}. Allowed are 'varying', 'invarying' and 'reduced'."
+            f"lax.all_gather: {to=} is unknown. Choose 'varying', 'invarying' or 'reduced'."
         )
     names = _names(axis_name)
     sizes = [named_axis_size(name) for name in names]
@@ -494,7 +494,9 @@ def _partition(axis_name: Any, groups: Groups) -> tuple[tuple[Any, ...], tuple[i
     axes = _names(axis_name)
     positions = tuple(axis for axis in axes if isinstance(axis, int))
     if positions and groups is not None:
-        raise ValueError("axis_index_groups only supported for sums over just named axes")
+        raise ValueError(
+            f"axis_index_groups divide named axes only, but axis_name has the positions {positions}."
+        )
     return tuple(axis for axis in axes if not isinstance(axis, int)), positions
 
 
@@ -503,19 +505,20 @@ def _checked_groups(groups: Groups) -> tuple[tuple[int, ...], ...] | None:
         return None
     found = tuple(map(tuple, groups))
     if sorted(i for group in found for i in group) != list(range(sum(map(len, found)))):
-        raise ValueError("axis_index_groups must cover all indices exactly once")
+        raise ValueError(f"axis_index_groups must hold each index once, got {found}.")
     return found
 
 
 def _check_blocks(who: str, extent: int, size: int, tiled: bool) -> None:
     if tiled and extent % size:
         raise ValueError(
-            f"lax.{who}: an axis of size {extent} has to be divisible by the size of the named axis, which is {size}."
+            f"lax.{who}: an axis of size {extent} does not divide into {size} blocks, one for each index of the "
+            "named axis."
         )
     if not tiled and extent != size:
         raise ValueError(
-            f"lax.{who} requires the size of the named axis to equal that of the axis which is divided, but they are "
-            f"{size} and {extent} respectively."
+            f"lax.{who} with tiled=False needs an axis of the size of the named axis, which is {size}, got size "
+            f"{extent}."
         )
 
 

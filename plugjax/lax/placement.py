@@ -50,7 +50,7 @@ def with_sharding_constraint(x: Any, shardings: Any) -> Any:
     for sharding in wanted:
         if sharding is None:
             raise ValueError(
-                "One of with_sharding_constraint arguments got sharding None which is not allowed."
+                "with_sharding_constraint: a sharding is None. Give one for each array."
             )
         if not isinstance(sharding, Sharding):
             raise TypeError(f"with_sharding_constraint: expected a sharding, got {sharding!r}.")

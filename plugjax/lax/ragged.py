@@ -150,7 +150,7 @@ def ragged_dot_general(
                [2.]], dtype=float32)
     """
     if group_offset is not None:
-        raise NotImplementedError("Unimplemented group_offset support.")
+        raise NotImplementedError("ragged_dot: group_offset is not supported; leave it out.")
     preferred = (
         None if preferred_element_type is None else dtypes.canonicalize(preferred_element_type)
     )
@@ -178,7 +178,7 @@ def _prefix(rank: int, numbers: RaggedDotDimensionNumbers) -> Axes:
 def _check_axis(axis: int, what: str, side: str, aval: ShapedArray) -> None:
     if not 0 <= axis < aval.ndim:
         raise ShapeError(
-            f"ragged_dot_general requires {what} numbers to be axes of {side} {aval.str_short()}, counted from 0, got {axis}."
+            f"ragged_dot_general: {what} {axis} is no axis of {side} {aval.str_short()}; axes count from 0."
         )
 
 
@@ -193,25 +193,31 @@ def _ragged_avals(
 ) -> list[ShapedArray]:
     numbers = ragged_dot_dimension_numbers
     if len(numbers.lhs_ragged_dimensions) != 1:
-        raise ShapeError("ragged_dot_general expects exactly one lhs ragged dimension.")
+        raise ShapeError(
+            f"ragged_dot_general needs one lhs ragged dimension, got {numbers.lhs_ragged_dimensions}."
+        )
     (ragged,), groups = numbers.lhs_ragged_dimensions, numbers.rhs_group_dimensions
     _check_axis(ragged, "lhs ragged dimension", "lhs", lhs)
     if not dtypes.is_integer(group_sizes.dtype):
         raise DtypeError(
-            f"ragged_dot_general requires group_sizes to be integer, got {group_sizes.str_short()}."
+            f"ragged_dot_general needs integers as group_sizes, got {group_sizes.str_short()}."
         )
     if not group_sizes.ndim:
-        raise ShapeError("expected rank of group_sizes to be >=1.")
+        raise ShapeError(
+            "ragged_dot_general needs a size for each group, but group_sizes is a scalar."
+        )
     count = group_sizes.shape[-1]
     expected = (*(lhs.shape[d] for d in _prefix(lhs.ndim, numbers)), count)
     if group_sizes.shape not in ((count,), expected):
-        raise ShapeError(f"expected group_sizes to have shape {expected}, got {group_sizes.shape}.")
+        raise ShapeError(
+            f"ragged_dot_general needs group_sizes of shape {expected}, got {group_sizes.shape}."
+        )
     (contracting, rhs_contracting), (batch, rhs_batch) = numbers.dot_dimension_numbers
     kept = ragged not in contracting and ragged not in batch
     if len(groups) != kept:
         raise ShapeError(
-            f"ragged_dot_general requires {'exactly one' if kept else 'zero'} group dimensions in the rhs when the lhs "
-            f"ragged dimension is {'noncontracting' if kept else 'contracting or batch'}, got {groups}."
+            f"ragged_dot_general: as lhs is ragged along a {'free' if kept else 'contracting or batch'} dimension, "
+            f"rhs needs {'one group dimension' if kept else 'no group dimensions'}, got {groups}."
         )
     dot_numbers = numbers.dot_dimension_numbers
     if kept:
@@ -219,11 +225,12 @@ def _ragged_avals(
         _check_axis(group, "rhs group dimension", "rhs", rhs)
         if group in rhs_batch or group in rhs_contracting:
             raise ShapeError(
-                "ragged_dot_general requires rhs group dimension numbers to be distinct from contracting and batch dimensions."
+                f"ragged_dot_general: rhs group dimension {group} is a contracting or batch dimension too. Name "
+                "another one."
             )
         if rhs.shape[group] != count:
             raise ShapeError(
-                f"expected rhs group dimension size to be {count}, got {rhs.shape[group]}."
+                f"ragged_dot_general: group_sizes has {count} groups, rhs {rhs.shape[group]}."
             )
         rhs = rhs.update(shape=rhs.shape[:group] + rhs.shape[group + 1 :])
         pairs = (contracting, rhs_contracting), (batch, rhs_batch)

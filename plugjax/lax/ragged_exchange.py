@@ -129,10 +129,10 @@ def _aval(
     size = named_axis_size(axis_name[0])
     for name, aval in zip(_ARGUMENTS, slots, strict=True):
         if not dtypes.is_integer(aval.dtype):
-            raise ValueError(f"ragged_all_to_all {name} must be integer type.")
+            raise ValueError(f"ragged_all_to_all needs integers as {name}, got {aval.str_short()}.")
         if aval.ndim != 1 or not aval.size:
             raise ValueError(
-                f"ragged_all_to_all {name} must be rank 1 with positive dimension size, but got shape {aval.shape}"
+                f"ragged_all_to_all needs a vector that is not empty as {name}, got shape {aval.shape}."
             )
     if len({aval.shape for aval in slots}) != 1 or slots[0].size % size:
         raise ValueError(

@@ -274,11 +274,11 @@ def rng_uniform(a: Any, b: Any, shape: Sequence[int]) -> Any:
 def _uniform_aval(a: ShapedArray, b: ShapedArray, *, shape: tuple[int, ...]) -> ShapedArray:
     if a.dtype != b.dtype:
         raise ValueError(
-            f"Arguments to rng_uniform must have identical dtypes, got {a.dtype.name} and {b.dtype.name}."
+            f"rng_uniform needs bounds of one dtype, got {a.dtype.name} and {b.dtype.name}."
         )
     if a.shape or b.shape:
         raise ValueError(
-            f"Arguments to rng_uniform must be scalars; got shapes {a.shape} and {b.shape}."
+            f"rng_uniform needs scalars as bounds, got shapes {a.shape} and {b.shape}."
         )
     small = a.dtype in (*dtypes.FLOAT8, *dtypes.FLOAT4)
     if small or (a.dtype not in FLOAT and a.dtype not in INTEGER):

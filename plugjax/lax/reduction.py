@@ -231,18 +231,14 @@ def cumlogsumexp(operand: Any, axis: int = 0, reverse: bool = False) -> Any:
 
 def _check_dtype(name: str, aval: ShapedArray, accepts: DtypeSet) -> None:
     if aval.dtype not in accepts:
-        raise DtypeError(
-            f"{name} does not accept dtype {aval.dtype.name}. Accepted dtypes are {accepts.words}."
-        )
+        raise DtypeError(f"{name} does not accept dtype {aval.dtype.name}, only {accepts.words}.")
 
 
 def _check_axes(name: str, aval: ShapedArray, axes: tuple[int, ...]) -> None:
     if len(set(axes)) != len(axes):
-        raise ValueError(f"{name}: duplicate value in 'axes' of reduction: {axes}")
+        raise ValueError(f"{name}: axes {axes} hold a duplicate.")
     if any(not 0 <= axis < aval.ndim for axis in axes):
-        raise ValueError(
-            f"{name}: reduction axes {axes} contains out-of-bounds indices for {aval.str_short()}."
-        )
+        raise ValueError(f"{name}: axes {axes} are out-of-bounds for {aval.str_short()}.")
 
 
 def _remaining(shape: tuple[int, ...], axes: tuple[int, ...]) -> tuple[int, ...]:
@@ -358,14 +354,13 @@ def _arg_extremum(primitive: Primitive) -> None:
     def _aval(x: ShapedArray, *, axes: tuple[int, ...], index_dtype: DType) -> ShapedArray:
         (axis,) = axes
         if not 0 <= axis < x.ndim:
-            raise ValueError(f"{name}: Invalid axis {axis} for operand {x.str_short()}")
+            raise ValueError(f"{name}: {x.str_short()} has no axis {axis}.")
         if x.shape[axis] < 1:
-            raise ValueError(
-                f"argmin and argmax require non-empty reduced dimension, got {x.str_short()} and "
-                f"{axis=}"
-            )
+            raise ValueError(f"{name} needs a non-empty axis, got {x.str_short()} and {axis=}.")
         if not dtypes.is_integer(index_dtype):
-            raise TypeError(f"index_dtype must be an integer type, but got {index_dtype.name}")
+            raise TypeError(
+                f"{name} needs an integer dtype as index_dtype, got {index_dtype.name}."
+            )
         if x.dtype.kind == "c" or dtypes.is_extended(x.dtype):
             raise DtypeError(f"{name} does not accept dtype {x.dtype.name}: it has no order.")
         return ShapedArray(_remaining(x.shape, axes), index_dtype)
@@ -388,7 +383,7 @@ def _cumulative(primitive: Primitive, accepts: DtypeSet) -> None:
     def _aval(x: ShapedArray, *, axis: int, reverse: bool) -> ShapedArray:
         _check_dtype(name, x, accepts)
         if axis < 0:
-            raise ValueError(f"{name}: XLA operations do not allow negative axes, got {axis=}")
+            raise ValueError(f"{name} takes no negative axes, got {axis=}.")
         if axis >= x.ndim:
             raise ValueError(f"{name}: axis {axis} is out of bounds for {x.str_short()}")
         return x

@@ -63,7 +63,7 @@ def scaled_dot(
     rank = left.aval.ndim
     if dimension_numbers is None:
         if rank < 2:
-            raise TypeError("scaled_dot does not support 0-rank and 1-rank operands.")
+            raise TypeError("scaled_dot needs operands of rank 2 or more.")
         batch = tuple(range(rank - 2))
         dimension_numbers = (((rank - 1,), (rank - 2,)), (batch, batch))
     contracting, together = (tuple(map(tuple, pair)) for pair in dimension_numbers)
@@ -92,15 +92,18 @@ def _check_scale(side: str, x: ShapedArray, scale: ShapedArray, contracting: Axe
         if d not in contracting:
             if size != count:
                 raise ShapeError(
-                    f"{side} dim {d} of size {size} does not match scale dim size {count}."
+                    f"scaled_dot: axis {d} has size {size} in {side} and {count} in its scale. Only contracting axes "
+                    "may differ."
                 )
         elif not count or size % count:
             raise ShapeError(
-                f"{side} contracting dim {d} of size {size} must be divisible by its scale's dim size {count}."
+                f"scaled_dot: contracting axis {d} of {side} has size {size}, which {count}, its size in the scale, "
+                "does not divide."
             )
         elif size < 2 * count:
             raise ShapeError(
-                f"The ratio of {side} contracting dim {d} to its scale's dim size ({size // count}) must be at least 2."
+                f"scaled_dot: a scale along contracting axis {d} of {side} covers {size // count} element, and must "
+                "cover 2 or more."
             )
 
 
@@ -117,17 +120,18 @@ def _scaled_dot_avals(
     operands = (lhs, rhs, lhs_scale, rhs_scale)
     if len({a.ndim for a in operands}) != 1:
         described = ", ".join(a.str_short() for a in operands)
-        raise ShapeError(f"All input tensors must have the same rank, got {described}.")
+        raise ShapeError(f"scaled_dot needs operands and scales of one rank, got {described}.")
     contracting, batch = dimension_numbers
     for what, pair in (("contracting", contracting), ("batch", batch)):
         if len(pair[0]) != len(pair[1]):
             raise ShapeError(
-                f"LHS and RHS must have the same number of {what} dimensions, got {len(pair[0])} and {len(pair[1])}."
+                f"scaled_dot needs as many {what} axes in lhs as in rhs, got {len(pair[0])} and {len(pair[1])}."
             )
         for i, j in zip(*pair, strict=True):
             if lhs.shape[i] != rhs.shape[j]:
                 raise ShapeError(
-                    f"LHS {what} dim {i} of size {lhs.shape[i]} does not match RHS {what} dim {j} of size {rhs.shape[j]}."
+                    f"scaled_dot: {what} axes differ: lhs axis {i} has size {lhs.shape[i]}, rhs axis {j} has size "
+                    f"{rhs.shape[j]}."
                 )
     _check_scale("LHS", lhs, lhs_scale, contracting[0])
     _check_scale("RHS", rhs, rhs_scale, contracting[1])

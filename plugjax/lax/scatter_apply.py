@@ -105,7 +105,7 @@ def _on_arrays(func: Callable[[Any], Any], aval: ShapedArray) -> Callable[[Any],
     program = stage(flat, [scalar], "scatter_apply")
     if any(isinstance(c, Tracer) for c in program.consts):
         raise NotImplementedError(
-            "scatter_apply: the function closes over a value that is being traced."
+            "scatter_apply: func uses a traced value from outside. It may use its argument and constants only."
         )
     batched, _ = batch_jaxpr(program, Axis(aval.size), [True], True)
 

@@ -161,7 +161,9 @@ def _scatter_transpose(
     y_bar: Any, operand: Any, indices: Any, updates: Any, **params: Any
 ) -> tuple[Any, None, Any]:
     if not params["unique_indices"]:
-        raise NotImplementedError("scatter transpose is only implemented where unique_indices=True")
+        raise NotImplementedError(
+            "scatter: reverse mode needs to know that no index comes twice. Pass unique_indices=True."
+        )
     x_bar = u_bar = None
     if is_undefined_primal(operand):
         x_bar = scatter_p.bind(y_bar, indices, zeros(aval_of(updates)), **params)
@@ -183,7 +185,8 @@ def _scatter_mul_jvp(
     if type(u_dot) is not Zero:
         if not params["unique_indices"]:
             raise NotImplementedError(
-                "scatter_mul gradients are only implemented if `unique_indices=True`"
+                "scatter_mul: a derivative in updates needs to know that no index comes twice. Pass "
+                "unique_indices=True."
             )
         # Elements that no update reaches have a zero here, as they should.
         factors = scatter_add_p.bind(zeros(aval_of(operand)), indices, u_dot, **params)

@@ -45,7 +45,7 @@ def select_n(which: Any, /, *cases: Any) -> Any:
         Array([0., 2., 1.], dtype=float32)
     """
     if not cases:
-        raise ValueError("select_n() must have at least one case")
+        raise ValueError("select_n: there are no cases. Pass one or more.")
     return select_n_p.bind(which, *cases)
 
 
@@ -78,19 +78,21 @@ def _select_n_aval(which: ShapedArray, *cases: ShapedArray) -> ShapedArray:
     first = cases[0]
     if any(c.shape != first.shape for c in cases):
         raise ShapeError(
-            f"select cases must have the same shapes, got [{', '.join(c.str_short() for c in cases)}]."
+            f"select_n needs cases of one shape, got [{', '.join(c.str_short() for c in cases)}]."
         )
     check_same_dtypes("select_n", cases)
     if which.shape and which.shape != first.shape:
         raise ShapeError(
-            "select `which` must be scalar or have the same shape as cases, got `which` shape "
-            f"{which.str_short()} but case shape {first.str_short()}."
+            f"select_n: which, {which.str_short()}, is neither a scalar nor of the shape of the cases, "
+            f"{first.str_short()}."
         )
     if which.dtype == dtypes.BOOL:
         if len(cases) > 2:
-            raise DtypeError(f"select with boolean `which` cannot have > 2 cases, got {len(cases)}")
+            raise DtypeError(
+                f"select_n: a bool chooses between 2 cases, got {len(cases)}. Convert which to int32."
+            )
     elif which.dtype != dtypes.INT32:
-        raise DtypeError(f"select `which` must be boolean or int32 type, got {which.dtype.name}.")
+        raise DtypeError(f"select_n needs which of dtype bool or int32, got {which.dtype.name}.")
     return ShapedArray(first.shape, first.dtype, all(c.weak_type for c in cases))
 
 
@@ -151,8 +153,7 @@ def _clamp_aval(low: ShapedArray, x: ShapedArray, high: ShapedArray) -> ShapedAr
     for name, bound in (("min", low), ("max", high)):
         if bound.shape and bound.shape != x.shape:
             raise ShapeError(
-                f"clamp requires {name}.shape == operand.shape or {name}.shape == (), got {name}.shape={bound.shape}, "
-                f"operand.shape={x.shape}."
+                f"clamp: {name} of shape {bound.shape} is neither a scalar nor of the operand's shape {x.shape}."
             )
     return x
 

@@ -183,10 +183,10 @@ def expand_dims(array: Any, dimensions: Sequence[int]) -> Any:
     """
     aval = aval_of(array)
     if len(set(dimensions)) != len(dimensions):
-        raise ValueError(f"repeated axis in lax.expand_dims: {tuple(dimensions)}")
+        raise ValueError(f"lax.expand_dims: dimensions {tuple(dimensions)} name an axis twice.")
     new = set(canonical_axes(tuple(dimensions), aval.ndim + len(dimensions)))
     if len(new) != len(dimensions):
-        raise ValueError(f"repeated axis in lax.expand_dims: {tuple(dimensions)}")
+        raise ValueError(f"lax.expand_dims: dimensions {tuple(dimensions)} name an axis twice.")
     kept = iter(aval.shape)
     rank = aval.ndim + len(new)
     shape = tuple(1 if i in new else next(kept) for i in range(rank))
@@ -252,7 +252,7 @@ def full(shape: Sequence[int], fill_value: Any, dtype: DTypeLike | None = None) 
     target = static_sizes("full", shape)
     aval = aval_of(fill_value)
     if aval.shape:
-        raise TypeError(f"lax.full must be called with scalar fill_value; got {aval.str_short()}.")
+        raise TypeError(f"lax.full needs a scalar as fill_value, got {aval.str_short()}.")
     weak = dtype is None and aval.weak_type
     wanted = aval.dtype if dtype is None else dtypes.canonicalize(dtype)
     if aval.dtype != wanted or aval.weak_type != weak:
@@ -354,11 +354,11 @@ def _preserving(function: Callable[..., tuple[int, ...]]) -> Callable[..., Shape
 @_preserving
 def _reshape_shape(x: ShapedArray, *, new_sizes: tuple[int, ...]) -> tuple[int, ...]:
     if any(size < 0 for size in new_sizes):
-        raise ShapeError(f"reshape new_sizes must all be positive, got {new_sizes}.")
+        raise ShapeError(f"reshape takes no negative sizes, got new_sizes {new_sizes}.")
     if math.prod(new_sizes) != x.size:
         raise ShapeError(
-            f"reshape total size must be unchanged, got new_sizes {new_sizes} (total size "
-            f"{math.prod(new_sizes)}) for {x.str_short()} (total size {x.size})."
+            f"reshape keeps the total size, but new_sizes {new_sizes} hold {math.prod(new_sizes)} elements, and "
+            f"{x.str_short()} has {x.size}."
         )
     return new_sizes
 
@@ -390,26 +390,25 @@ def _broadcast_in_dim_shape(
 ) -> tuple[int, ...]:
     if len(broadcast_dimensions) != x.ndim:
         raise ShapeError(
-            "broadcast_in_dim broadcast_dimensions must have length equal to operand ndim; got "
-            f"broadcast_dimensions {broadcast_dimensions} for operand {x.str_short()}."
+            f"broadcast_in_dim: broadcast_dimensions {broadcast_dimensions} must name one axis of the result for "
+            f"each axis of operand {x.str_short()}."
         )
     if any(not 0 <= d < len(shape) for d in broadcast_dimensions):
         raise ShapeError(
-            "broadcast_in_dim broadcast_dimensions must be a subset of output dimensions, got "
-            f"{broadcast_dimensions} for operand {x.str_short()} and shape {shape}."
+            f"broadcast_in_dim: broadcast_dimensions {broadcast_dimensions} of operand {x.str_short()} are not all "
+            f"axes of shape {shape}."
         )
     if any(a >= b for a, b in itertools.pairwise(broadcast_dimensions)):
         raise ShapeError(
-            "broadcast_in_dim broadcast_dimensions must be strictly increasing; got "
-            f"{broadcast_dimensions}. Transpose the operand first."
+            f"broadcast_in_dim needs increasing broadcast_dimensions, got {broadcast_dimensions}. Transpose the "
+            "operand first."
         )
     if any(
         size not in (1, shape[d]) for size, d in zip(x.shape, broadcast_dimensions, strict=True)
     ):
         raise ShapeError(
-            "broadcast_in_dim operand dimension sizes must either be 1, or be equal to their "
-            f"corresponding dimensions in the target broadcast shape; got operand {x.str_short()}, "
-            f"target broadcast shape {shape}, broadcast_dimensions {broadcast_dimensions}."
+            f"broadcast_in_dim stretches axes of size 1 only: operand {x.str_short()} does not fit shape {shape} "
+            f"along broadcast_dimensions {broadcast_dimensions}."
         )
     return shape
 
@@ -463,8 +462,7 @@ def _broadcast_in_dim_physical(
 def _transpose_shape(x: ShapedArray, *, permutation: tuple[int, ...]) -> tuple[int, ...]:
     if sorted(permutation) != list(range(x.ndim)):
         raise ShapeError(
-            "transpose permutation isn't a permutation of operand dimensions, got permutation "
-            f"{permutation} for operand {x.str_short()}."
+            f"transpose: {permutation} is no permutation of the axes of {x.str_short()}."
         )
     return tuple(x.shape[axis] for axis in permutation)
 
@@ -499,11 +497,10 @@ def _transpose_physical(
 @_preserving
 def _squeeze_shape(x: ShapedArray, *, dimensions: tuple[int, ...]) -> tuple[int, ...]:
     if len(set(dimensions)) != len(dimensions):
-        raise ValueError(f"dimensions are not unique: {dimensions}")
+        raise ValueError(f"squeeze: dimensions {dimensions} name an axis twice.")
     if any(x.shape[d] != 1 for d in dimensions):
         raise ValueError(
-            "cannot select an axis to squeeze out which has size not equal to one, got "
-            f"{x.str_short()} and dimensions={dimensions}"
+            f"squeeze takes out axes of size 1, got {x.str_short()} and dimensions={dimensions}."
         )
     return tuple(size for d, size in enumerate(x.shape) if d not in dimensions)
 
@@ -552,13 +549,10 @@ def _rev_batching(
 def _iota_aval(*, dtype: DType, shape: tuple[int, ...], dimension: int) -> ShapedArray:
     if dtypes.is_extended(dtype) or not (dtypes.is_integer(dtype) or dtypes.is_inexact(dtype)):
         raise DtypeError(
-            f"iota does not accept dtype {dtype.name}. Accepted dtypes are integer, floating, "
-            "complex."
+            f"iota does not accept dtype {dtype.name}, only integer, floating, complex."
         )
     if not 0 <= dimension < len(shape):
-        raise ValueError(
-            f"iota dimension must be between 0 and len(shape), got {dimension=} for {shape=}"
-        )
+        raise ValueError(f"iota: {dimension=} is no axis of {shape=}.")
     return ShapedArray(shape, dtype)
 
 

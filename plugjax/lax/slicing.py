@@ -117,7 +117,7 @@ def index_in_dim(operand: Any, index: int, axis: int = 0, keepdims: bool = True)
     axis = canonical_axis(axis, len(shape))
     size = shape[axis]
     if not -size <= index < size:
-        raise IndexError(f"index {index} is out of bounds for axis {axis} with size {size}")
+        raise IndexError(f"index {index} is out of bounds: axis {axis} has size {size}.")
     index %= size
     result = slice_in_dim(operand, index, index + 1, 1, axis)
     return result if keepdims else squeeze(result, (axis,))
@@ -287,14 +287,13 @@ def _starts(
     wraps = [allow_negative] * rank if isinstance(allow_negative, bool) else list(allow_negative)
     if len(wraps) != rank:
         raise ValueError(
-            "Length of allow_negative_indices must match number of operand dimensions "
-            f"({len(wraps)} vs {operand.shape})"
+            f"lax.{who} needs one entry of allow_negative_indices for each axis, got {len(wraps)} for shape "
+            f"{operand.shape}."
         )
     for start, size, wrap in zip(starts, operand.shape, wraps, strict=True):
         if not wrap and isinstance(start, np.integer) and start < 0:
             raise ValueError(
-                f"lax.{who}: index {start} is out of bounds for dimension {size} if "
-                "allow_negative_indices=False"
+                f"lax.{who}: index {start} of an axis of size {size} is out of bounds: allow_negative_indices=False."
             )
     return [
         _from_end(start, size) if wrap else start
@@ -307,7 +306,7 @@ def _scalars(who: str, operand: ShapedArray, start_indices: Any) -> list[Any]:
     if hasattr(start_indices, "ndim"):
         if start_indices.ndim != 1:
             raise ShapeError(
-                f"lax.{who}: start_indices must be a 1D array or a sequence of scalars, got "
+                f"lax.{who} needs start_indices as a vector or a sequence of scalars, got "
                 f"{aval_of(start_indices).str_short()}."
             )
         count = start_indices.shape[0]
@@ -318,14 +317,13 @@ def _scalars(who: str, operand: ShapedArray, start_indices: Any) -> list[Any]:
         starts = list(start_indices)
     if len(starts) != rank:
         raise ValueError(
-            f"Length of slice indices must match number of operand dimensions ({len(starts)} vs "
-            f"{operand.shape})"
+            f"lax.{who} needs a start index for each axis, got {len(starts)} for shape {operand.shape}."
         )
     avals = [aval_of(start) for start in starts]
     strong = {aval.dtype for aval in avals if not aval.weak_type}
     if any(not dtypes.is_integer(aval.dtype) for aval in avals) or len(strong) > 1:
         names = ", ".join(aval.dtype.name for aval in avals)
-        raise TypeError(f"index arguments to {who} must be integers of the same type, got: {names}")
+        raise TypeError(f"{who} needs integers of one dtype as indices, got {names}.")
     # Python integers, which are weak, take the dtype of the others.
     dtype = strong.pop() if strong else dtypes.scalar_dtype(0)
     if dtype.itemsize < 4:
@@ -375,7 +373,7 @@ def _slice_aval(
             f"{start_indices}, limit_indices {limit_indices} for {x.str_short()}."
         )
     if any(step < 1 for step in steps):
-        raise ShapeError(f"slice strides must be positive, got {strides}.")
+        raise ShapeError(f"slice needs strides >= 1, got {strides}.")
     return x.update(
         shape=tuple(
             -((low - high) // step)

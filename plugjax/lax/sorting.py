@@ -53,9 +53,11 @@ def sort(operand: Any, dimension: int = -1, is_stable: bool = True, num_keys: in
     several = isinstance(operand, Sequence)
     operands = list(operand) if several else [operand]
     if not operands:
-        raise TypeError("Sort requires at least one operand")
+        raise TypeError("sort: there is no operand. Pass one or more.")
     if not 1 <= num_keys <= len(operands):
-        raise ValueError(f"{num_keys=} must be between 1 and {len(operands)=}")
+        raise ValueError(
+            f"sort: {num_keys=} of {len(operands)} operands. Give 1 to {len(operands)}."
+        )
     found = sort_p.bind(
         *operands,
         dimension=canonical_axis(dimension, aval_of(operands[0]).ndim),
@@ -108,7 +110,7 @@ def _sort_avals(
     first = operands[0]
     if any(x.shape != first.shape for x in operands):
         shapes = ", ".join(x.str_short() for x in operands)
-        raise ShapeError(f"Arguments to sort must have equal shapes, got: {shapes}")
+        raise ShapeError(f"sort needs operands of equal shapes, got {shapes}.")
     if not 0 <= dimension < first.ndim:
         raise ValueError(f"sort: axis {dimension} is out of bounds for {first.str_short()}")
     if any(dtypes.is_extended(x.dtype) for x in operands):
@@ -142,16 +144,15 @@ def _sort_batching(
 @rules.define(abstract_eval, top_k_p)
 def _top_k_avals(x: ShapedArray, *, k: int) -> list[ShapedArray]:
     if k < 0:
-        raise ValueError(f"k argument to top_k must be nonnegative, got {k}")
+        raise ValueError(f"top_k needs a nonnegative k, got k={k}.")
     if not x.shape:
-        raise ValueError(f"top_k operand must have >= 1 dimension, got {x.str_short()}")
+        raise ValueError(f"top_k needs an operand of rank 1 or more, got {x.str_short()}.")
     if x.shape[-1] < k:
         raise ValueError(
-            f"k argument to top_k must be no larger than size along axis; got {k=} with "
-            f"{x.str_short()}"
+            f"top_k: {k=} elements are more than the last axis of {x.str_short()} has."
         )
     if x.dtype.kind == "c" or dtypes.is_extended(x.dtype):
-        raise ValueError(f"top_k is not compatible with {x.dtype.name} inputs: they have no order.")
+        raise ValueError(f"top_k: {x.dtype.name} values have no order.")
     shape = (*x.shape[:-1], k)
     return [x.update(shape=shape), ShapedArray(shape, np.int32)]
 

@@ -146,7 +146,7 @@ def _digamma_partials(y: Any, x: Any) -> tuple[Any]:
 def _polygamma_partials(y: Any, m: Any, x: Any) -> tuple[Any, Any]:
     def refuse() -> NoReturn:
         raise ValueError(
-            "polygamma gradient with respect to m is not supported. Stop it with lax.stop_gradient."
+            "polygamma: a derivative in m is not supported. Stop it with lax.stop_gradient."
         )
 
     return refuse, lambda: polygamma(add(m, scalar(1, m)), x)

@@ -82,7 +82,7 @@ def after_all(*operands: Token) -> Token:
         Token()
     """
     if not all(isinstance(token, Token) for token in operands):
-        raise TypeError("Arguments to after_all must be tokens")
+        raise TypeError("after_all takes tokens only.")
     return Token(after_all_p.bind(*(token.value for token in operands)))
 
 

@@ -110,8 +110,8 @@ def _gather_avals(
 ) -> list[ShapedArray]:
     if tangents.shape != operand.shape:
         raise ShapeError(
-            "select_and_gather_add tangents and operand shapes must match, got "
-            f"{tangents.str_short()} and {operand.str_short()}."
+            f"select_and_gather_add needs tangents of the operand's shape, got {tangents.str_short()} and "
+            f"{operand.str_short()}."
         )
     check_same_dtypes("select_and_gather_add", (tangents, operand))
     shape = reduce_window_shape_tuple(operand.shape, **windows)

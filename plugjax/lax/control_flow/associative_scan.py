@@ -46,20 +46,20 @@ def associative_scan(
         Array([0, 1, 3, 6], dtype=int32)
     """
     if not callable(fn):
-        raise TypeError("lax.associative_scan: fn argument should be callable.")
+        raise TypeError("lax.associative_scan: fn is not callable.")
     leaves, tree = pytree.flatten(elems)
     if not leaves:
         raise IndexError("lax.associative_scan: elems has no arrays to scan.")
     values = [as_array(x, "associative_scan") for x in leaves]
     ndim = values[0].aval.ndim
     if not -ndim <= axis < ndim:
-        raise ValueError(f"axis {axis} is out of bounds for array of dimension {ndim}")
+        raise ValueError(
+            f"lax.associative_scan: axis {axis} is out of bounds for elems of rank {ndim}."
+        )
     axis %= ndim
     shapes = [x.aval.shape for x in values]
     if any(len(s) <= axis or s[axis] != shapes[0][axis] for s in shapes):
-        raise ValueError(
-            f"Array inputs to associative_scan must have the same size along axis {axis}. (saw: {shapes})"
-        )
+        raise ValueError(f"lax.associative_scan: elems differ in size along axis {axis}: {shapes}.")
 
     def combine(a: Flat, b: Flat) -> Flat:
         found, out_tree = pytree.flatten(fn(pytree.unflatten(tree, a), pytree.unflatten(tree, b)))

@@ -114,21 +114,20 @@ def check_carry(
     """Raise ``TypeError`` unless a body gives what it takes."""
     if in_tree != out_tree:
         raise TypeError(
-            f"{who} function carry input and carry output must have the same pytree structure, but they differ:\n"
+            f"{who}: the carry that it returns has another structure than the carry that it takes:\n"
             f"{pytree.first_difference(in_tree, out_tree)}.\n"
-            "Revise the function so that the carry output has the same pytree structure as the carry input."
+            "Return the carry as it came, with new leaves."
         )
     wrong = [
-        f"  * carry{path} has type {a.str_short()} but the corresponding output has type {b.str_short()}"
+        f"  * carry{path}: takes {a.str_short()}, returns {b.str_short()}"
         for path, a, b in zip(paths, expected, found, strict=True)
         if (a.shape, a.dtype) != (b.shape, b.dtype)
     ]
     if wrong:
         raise TypeError(
-            f"{who} function carry input and carry output must have equal types (e.g. shapes and dtypes of arrays), "
-            "but they differ:\n"
+            f"{who}: the carry that it returns has other shapes or dtypes than the carry that it takes:\n"
             + "\n".join(wrong)
-            + "\nRevise the function so that all output types match the inputs."
+            + "\nReturn each array with the shape and dtype that it came with."
         )
 
 
@@ -143,11 +142,10 @@ def check_tree(who: str, like: str, found: Any, expected: Any, has_aux: bool) ->
         children = found.children()
         if len(children) != 2:
             raise ValueError(
-                f"{who}() produced a pytree with structure {found}, but a pytree tuple with auxiliary output was expected "
-                "because has_aux was set to True."
+                f"{who}() must return a pair (result, aux) with has_aux=True, got structure {found}."
             )
         found = children[0]
     if found != expected:
         raise TypeError(
-            f"{who}() output pytree structure must match {like}: {pytree.first_difference(expected, found)}."
+            f"{who}() must return the structure of {like}: {pytree.first_difference(expected, found)}."
         )

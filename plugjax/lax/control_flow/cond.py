@@ -80,7 +80,9 @@ def cond(
                 true_operand,
                 false_operand,
             )
-        raise TypeError("lax.cond: true_fun and false_fun arguments should be callable.")
+        raise TypeError(
+            "lax.cond: true_fun or false_fun is not callable. Write cond(pred, true_fun, false_fun, *operands)."
+        )
     operands = _operands(operands, operand)
     pred = _predicate(pred)
     if runs_as_python() and is_concrete(pred):
@@ -118,20 +120,20 @@ def switch(
     """
     branches = tuple(branches)
     if not all(callable(branch) for branch in branches):
-        raise TypeError("lax.switch: branches argument should be a sequence of callables.")
+        raise TypeError("lax.switch: a branch is not callable. Pass a sequence of functions.")
     operands = _operands(operands, operand)
     try:
         index = as_array(index, "switch")
     except TypeError:
-        raise TypeError(f"Index type must be an integer, got {index}.") from None
+        raise TypeError(f"lax.switch needs an integer as index, got {index}.") from None
     if index.aval.shape:
         raise TypeError(
-            f"Branch index must be scalar, got {index.aval.str_short()} of shape {index.aval.shape}."
+            f"lax.switch needs a scalar as index, got {index.aval.str_short()} of shape {index.aval.shape}."
         )
     if index.aval.dtype.kind not in "iu":
-        raise TypeError(f"Index type must be an integer, got {index.aval.dtype.name}.")
+        raise TypeError(f"lax.switch needs an integer as index, got dtype {index.aval.dtype.name}.")
     if not branches:
-        raise ValueError("Empty branch sequence")
+        raise ValueError("lax.switch needs at least one branch.")
     if len(branches) == 1:
         return branches[0](*operands)
     if runs_as_python() and is_concrete(index):
@@ -147,27 +149,29 @@ def _operands(operands: tuple[Any, ...], operand: Any) -> tuple[Any, ...]:
         return operands
     if operands:
         raise TypeError(
-            f"if 'operand' keyword is passed then no positional operands can be passed, got {operand=} and positional "
-            f"operands {operands}"
+            f"operands came by keyword, {operand=}, and by position, {operands}. Pass all of them by position."
         )
     return (operand,)
 
 
 def _predicate(pred: Any) -> Any:
     if pred is None:
-        raise TypeError("cond predicate is None")
+        raise TypeError("lax.cond: pred is None. Pass a bool.")
     if isinstance(pred, (list, tuple)):
-        raise TypeError(f"Pred must be a scalar, got {pred} of type {type(pred)}.")
+        raise TypeError(f"lax.cond needs a scalar as pred, got {pred} of type {type(pred)}.")
     try:
         pred = as_array(pred, "cond")
     except TypeError:
-        raise TypeError(f"Pred type must be either boolean or number, got {pred}.") from None
+        raise TypeError(f"lax.cond needs a bool or a number as pred, got {pred}.") from None
     if pred.aval.shape:
         raise TypeError(
-            f"Pred must be a scalar, got {pred!r} of shape {pred.aval.shape}. Reduce it, for example with .all()."
+            f"lax.cond needs a scalar as pred, got {pred!r} of shape {pred.aval.shape}. Reduce it, for example with "
+            ".all()."
         )
     if pred.aval.dtype.kind not in "biuf":
-        raise TypeError(f"Pred type must be either boolean or number, got {pred.aval.dtype.name}.")
+        raise TypeError(
+            f"lax.cond needs a bool or a number as pred, got dtype {pred.aval.dtype.name}."
+        )
     return pred
 
 
@@ -196,9 +200,9 @@ def bind_branches(
     for name, (_, _, other) in zip(names, traced, strict=True):
         if other != tree:
             raise TypeError(
-                f"{who} branch outputs must have the same pytree structure, but those of {names[0]} and {name} differ:\n"
+                f"{who}: {names[0]} and {name} return different structures:\n"
                 f"{pytree.first_difference(tree, other)}.\n"
-                "Revise the functions so that their results have the same pytree structure."
+                "Return the same structure from every branch."
             )
     programs = _with_common_constants(traced, len(args))
     constants = [c for _, found, _ in traced for c in found]
@@ -237,13 +241,13 @@ def _with_common_types(
     paths = pytree.paths(tree)
     for name, program in zip(names, programs, strict=True):
         wrong = [
-            f"  * output{path} of {names[0]} has type {a.str_short()} but that of {name} has type {b.str_short()}"
+            f"  * output{path}: {a.str_short()} of {names[0]}, {b.str_short()} of {name}"
             for path, a, b in zip(paths, first, program.out_avals, strict=True)
             if (a.shape, a.dtype) != (b.shape, b.dtype)
         ]
         if wrong:
             raise TypeError(
-                f"{who} branches must have equal output types but they differ:\n" + "\n".join(wrong)
+                f"{who}: branches return different shapes or dtypes:\n" + "\n".join(wrong)
             )
     weak = [all(p.out_avals[i].weak_type for p in programs) for i in range(len(first))]
     return tuple(_weaken(program, weak) for program in programs)
@@ -407,7 +411,8 @@ def _cond_batching(
 ) -> tuple[list[Any], list[int | None]]:
     if any_has(branches, io_effect, ordered_io_effect):
         raise NotImplementedError(
-            "IO effect not supported in vmap-of-cond: instances may take different branches, and all of them would be run."
+            "lax.cond: no vmap of IO in a branch: instances may take different branches, and all of them would be "
+            "run."
         )
     (index, *operands), (index_dim, *operand_dims) = args, dims
     batched = [d is not None for d in operand_dims]

@@ -126,7 +126,9 @@ def custom_linear_solve(
 def _check_shapes(name: str, found: Sequence[ShapedArray], expected: Sequence[ShapedArray]) -> None:
     shapes, wanted = [a.shape for a in found], [a.shape for a in expected]
     if shapes != wanted:
-        raise ValueError(f"{name}() output shapes must match b, got {shapes} and {wanted}")
+        raise ValueError(
+            f"{name}() returns shapes {shapes}, but b has {wanted}. Return what has the shapes of b."
+        )
 
 
 def _groups(values: Sequence[Any], lengths: Lengths) -> list[Sequence[Any]]:
@@ -228,7 +230,8 @@ def _solve_transpose(
         )
     if jaxprs[3] is None:
         raise TypeError(
-            "transpose_solve required for backwards mode automatic differentiation of custom_linear_solve"
+            "custom_linear_solve: reverse mode needs transpose_solve. Pass it, or symmetric=True where matvec is "
+            "its own transpose."
         )
     (mv, vm, sv, ts), (matvec, vecmat, solve, transpose_solve) = const_lengths, jaxprs
     found = linear_solve_p.bind(

@@ -31,14 +31,14 @@ def _common_type(lower: ShapedArray, upper: ShapedArray) -> tuple[Any, bool]:
     for bound in (lower, upper):
         if bound.shape:
             raise TypeError(
-                f"lower and upper arguments to fori_loop must be integer scalars, got {bound.str_short()}."
+                f"lax.fori_loop needs integer scalars as bounds, got {bound.str_short()}."
             )
     if lower.dtype == upper.dtype:
         return lower.dtype, lower.weak_type and upper.weak_type
     signed = lower.dtype.kind == upper.dtype.kind == "i"
     if not signed or lower.weak_type == upper.weak_type:
         raise TypeError(
-            f"lower and upper arguments to fori_loop must have equal types, got {lower.dtype.name} and {upper.dtype.name}"
+            f"lax.fori_loop needs bounds of one dtype, got lower {lower.dtype.name} and upper {upper.dtype.name}."
         )
     return (upper if lower.weak_type else lower).dtype, False
 
@@ -72,7 +72,7 @@ def fori_loop(
         Array(10, dtype=int32, weak_type=True)
     """
     if not callable(body_fun):
-        raise TypeError("lax.fori_loop: body_fun argument should be callable.")
+        raise TypeError("lax.fori_loop: body_fun is not callable.")
     first, last = as_array(lower, "fori_loop"), as_array(upper, "fori_loop")
     dtype, weak = _common_type(first.aval, last.aval)
     start, stop = _known(lower), _known(upper)
@@ -91,7 +91,8 @@ def fori_loop(
         return result
     if unroll not in (None, False, 1):
         raise ValueError(
-            "Can only use `unroll` in `fori_loop` if the loop bounds are statically known."
+            "lax.fori_loop: a loop with traced bounds cannot be unrolled. Leave unroll out, or pass bounds that are "
+            "Python ints."
         )
     limit = _as(last, dtype, weak)
     _, result, _ = while_loop(

@@ -55,16 +55,18 @@ def platform_dependent(
     functions: dict[Any, list[str]] = {}
     for name, function in per_platform.items():
         if not callable(function):
-            raise TypeError(f"lax.platform_dependent: the '{name}' branch must be a callable.")
+            raise TypeError(f"lax.platform_dependent: the function for '{name}' is not callable.")
         if name == "gpu":
-            raise ValueError("Use 'cuda' or 'rocm' for lax.platform_dependent.")
+            raise ValueError(
+                "lax.platform_dependent: 'gpu' is no single platform. Name 'cuda' or 'rocm'."
+            )
         functions.setdefault(function, []).append(name)
     branches, platforms = list(functions), [tuple(names) for names in functions.values()]
     names = [f"the branch for {', '.join(p)}" for p in platforms]
     known: list[tuple[str, ...] | None] = list(platforms)
     if default is not None:
         if not callable(default):
-            raise TypeError("lax.platform_dependent: the 'default' branch must be a callable.")
+            raise TypeError("lax.platform_dependent: default is not callable.")
         branches.append(default)
         known.append(None)
         names.append("the default branch")

@@ -36,7 +36,7 @@ def python_scan(
     """
     if length == 0:
         raise ValueError(
-            "zero-length scan is not supported in disable_jit() mode because the output type is unknown."
+            "lax.scan: a zero-length scan has results of unknown type under disable_jit(). Make a step or more."
         )
     carry = arrays(init, "scan")
     parts = [slices(x, length, reverse) for x in xs]

@@ -40,8 +40,8 @@ rules = RuleSet(__name__)
 scan_p = Primitive("scan", multiple_results=True, structured=True)
 
 _DYNAMIC_LENGTH = (
-    "The `length` argument to `scan` expects a concrete `int` value. For scan-like iteration with a dynamic length, use "
-    "`while_loop` or `fori_loop`."
+    "lax.scan: the number of steps must be known before the loop runs, but length is traced. Use lax.while_loop or "
+    "lax.fori_loop instead."
 )
 
 
@@ -79,7 +79,7 @@ def scan(
         (Array(3., dtype=float32), Array([0., 0., 1.], dtype=float32, weak_type=True))
     """
     if not callable(f):
-        raise TypeError("lax.scan: f argument should be a callable.")
+        raise TypeError("lax.scan: f is not callable.")
     xs_leaves, xs_tree = pytree.flatten(xs)
     xs_values = [as_array(x, "scan") for x in xs_leaves]
     steps = leading_size(xs_values, length, xs)
@@ -125,7 +125,7 @@ def _unroll(unroll: int | bool, length: int) -> int:
     if isinstance(unroll, bool):
         return max(length, 1) if unroll else 1
     if unroll < 0:
-        raise ValueError("`unroll` must be a `bool` or a non-negative `int`.")
+        raise ValueError(f"lax.scan needs a bool or an int >= 0 as unroll, got {unroll}.")
     return int(unroll) or max(length, 1)
 
 
@@ -134,7 +134,7 @@ def leading_size(xs: Sequence[Any], length: int | None, tree: Any) -> int:
     for x, path in zip(xs, pytree.paths(tree), strict=True):
         if not x.aval.shape:
             raise ValueError(
-                f"scan got value with no leading axis to scan over: xs{path} has type {x.aval.str_short()}."
+                f"lax.scan goes along leading axes, but xs{path} has none: it is {x.aval.str_short()}."
             )
     sizes = {x.aval.shape[0] for x in xs}
     if length is not None:
@@ -143,7 +143,7 @@ def leading_size(xs: Sequence[Any], length: int | None, tree: Any) -> int:
         length = int(length)
         if sizes - {length}:
             raise ValueError(
-                f"scan got `length` argument of {length} which disagrees with leading axis sizes {sorted(sizes)}."
+                f"lax.scan: length={length}, but the leading axes of xs have sizes {sorted(sizes)}."
             )
         return length
     if len(sizes) > 1:
@@ -151,16 +151,16 @@ def leading_size(xs: Sequence[Any], length: int | None, tree: Any) -> int:
             f"xs{path}: {x.aval.str_short()}"
             for x, path in zip(xs, pytree.paths(tree), strict=True)
         )
-        raise ValueError(f"scan got values with different leading axis sizes: {described}.")
+        raise ValueError(f"lax.scan: the leading axes of xs differ in size: {described}.")
     if not sizes:
-        raise ValueError("scan got no values to scan over and `length` not provided.")
+        raise ValueError("lax.scan: xs has no arrays, so length must say how many steps to make.")
     return sizes.pop()
 
 
 def _split_outputs(out_tree: Any) -> tuple[Any, Any]:
     children = out_tree.children()
     if len(children) != 2:
-        raise TypeError(f"scan body output must be a pair (carry, y), got structure {out_tree}")
+        raise TypeError(f"lax.scan: f must return (carry, y), got structure {out_tree}.")
     return children[0], children[1]
 
 

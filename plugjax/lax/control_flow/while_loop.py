@@ -64,7 +64,7 @@ def while_loop(
         Array(16, dtype=int32, weak_type=True)
     """
     if not (callable(body_fun) and callable(cond_fun)):
-        raise TypeError("lax.while_loop: body_fun and cond_fun arguments should be callable.")
+        raise TypeError("lax.while_loop: cond_fun or body_fun is not callable.")
     if runs_as_python():
         try:
             return python_while(cond_fun, body_fun, init_val)
@@ -86,9 +86,7 @@ def while_loop(
     cond, cond_consts, cond_tree = trace_body(cond_fun, in_tree, avals, "while_loop condition")
     if not cond_tree.is_leaf() or cond.out_avals[0].shape or cond.out_avals[0].dtype != dtypes.BOOL:
         found = ", ".join(a.str_short() for a in cond.out_avals)
-        raise TypeError(
-            f"cond_fun must return a boolean scalar, but got pytree or type(s) {found}."
-        )
+        raise TypeError(f"lax.while_loop: cond_fun must return a single bool[], got {found}.")
     outs = while_p.bind(
         *cond_consts,
         *body_consts,
@@ -184,8 +182,8 @@ def _while_linearize(
 @rules.define(transpose_rule, while_p)
 def _while_transpose(cotangents: Sequence[Any], *operands: Any, **params: Any) -> list[Any]:
     raise ValueError(
-        "Reverse-mode differentiation does not work for lax.while_loop or lax.fori_loop with dynamic start/stop values. "
-        "Try using lax.scan, or using fori_loop with static start/stop."
+        "Reverse-mode derivatives need to know the number of steps, which lax.while_loop, or lax.fori_loop with "
+        "traced bounds, does not tell. Use lax.scan, or lax.fori_loop with bounds that are Python ints."
     )
 
 
@@ -201,7 +199,9 @@ def _while_batching(
     body_nconsts: int,
 ) -> tuple[list[Any], list[int | None]]:
     if any_has((cond_jaxpr, body_jaxpr), ordered_io_effect):
-        raise ValueError("Ordered IO effects not supported in vmap.")
+        raise ValueError(
+            "lax.while_loop: ordered IO has no order under vmap. Pass ordered=False to io_callback."
+        )
     split = cond_nconsts + body_nconsts
     batched = [d is not None for d in dims]
     cond_b, consts_b, init_b = batched[:cond_nconsts], batched[cond_nconsts:split], batched[split:]
@@ -228,8 +228,8 @@ def _while_batching(
     if pred_batched(carry_b):
         if any_has((cond, body), io_effect):
             raise NotImplementedError(
-                "Unordered IO effects not supported in while_loop with batched predicate: instances that are done would go "
-                "on calling."
+                "lax.while_loop: no vmap of IO in a loop whose condition is batched: instances that are done would "
+                "go on calling."
             )
         cond, body, moved = _with_batched_predicate(cond, body, moved, cond_nconsts, body_nconsts)
         body_nconsts = split

@@ -82,15 +82,13 @@ def cholesky_update(r_matrix: Any, w_vector: Any) -> Any:
 
 
 def _cholesky_shape(shape: tuple[int, ...]) -> Sequence[tuple[int, ...]]:
-    check_square("The input to cholesky", shape)
+    check_square("cholesky", shape)
     return [shape]
 
 
 def _update_shape(r: tuple[int, ...], w: tuple[int, ...]) -> Sequence[tuple[int, ...]]:
     if r[0] != r[1] or w[0] != r[1]:
-        raise ValueError(
-            f"cholesky_update takes a square matrix and a vector of its size, got shapes {r} and {w}"
-        )
+        raise ValueError(f"cholesky_update needs r [n, n] and w [n], got shapes {r} and {w}.")
     return [r]
 
 

@@ -37,9 +37,8 @@ rules = RuleSet(__name__)
 eig_p = Primitive("eig", multiple_results=True)
 
 _EIGENVECTOR_DERIVATIVES = (
-    "Derivatives of non-symmetric eigenvectors are only valid if all eigenvalues are distinct and no eigenvector has two "
-    "components tied for largest magnitude, which cannot be checked. Pass enable_eigvec_derivs=True to lax.linalg.eig "
-    "to opt in."
+    "Derivatives of eigenvectors from lax.linalg.eig hold where all eigenvalues differ and each eigenvector has a "
+    "single largest component. This is not checked: pass enable_eigvec_derivs=True to accept it."
 )
 
 
@@ -89,7 +88,7 @@ def eig(
     """
     if use_magma is not None:
         warnings.warn(
-            "use_magma is deprecated, please use implementation=EigImplementation.MAGMA instead.",
+            "eig: use_magma is deprecated. Pass implementation instead, such as EigImplementation.MAGMA.",
             DeprecationWarning,
             stacklevel=2,
         )
@@ -116,9 +115,9 @@ def _shapes(
     implementation: EigImplementation | None,
     **_: Any,
 ) -> Sequence[tuple[int, ...]]:
-    check_square("The input to eig", shape)
+    check_square("eig", shape)
     if implementation not in (None, EigImplementation.LAPACK):
-        raise ValueError("Only the lapack implementation is supported on CPU.")
+        raise ValueError(f"eig: {implementation} is not supported here; leave it out.")
     return [shape[:1], *[shape] * _count(compute_left_eigenvectors, compute_right_eigenvectors)]
 
 

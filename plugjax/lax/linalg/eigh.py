@@ -97,9 +97,7 @@ def _shapes(
     **_: Any,
 ) -> Sequence[tuple[int, ...]]:
     if shape[0] != shape[1]:
-        raise ValueError(
-            f"Argument to symmetric eigendecomposition must have shape [..., n, n], got shape {shape}"
-        )
+        raise ValueError(f"eigh needs square matrices, got shape {shape}.")
     if subset_by_index not in (None, (0, shape[0])):
         raise NotImplementedError("eigh: subset_by_index is not supported here; leave it out.")
     if algorithm not in (None, EighImplementation.QR):

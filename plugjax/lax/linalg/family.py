@@ -54,7 +54,7 @@ def matrix_primitive(
         for aval, accepted in zip(avals, accepts or [INEXACT] * len(avals), strict=True):
             if aval.dtype not in accepted:
                 raise DtypeError(
-                    f"{name} does not accept dtype {aval.dtype.name}. Accepted dtypes are {accepted.words}."
+                    f"{name} does not accept dtype {aval.dtype.name}, only {accepted.words}."
                 )
         batch = _leading_axes(name, avals, ranks, batched)
         found = shapes(
@@ -80,12 +80,12 @@ def _leading_axes(
         if aval.ndim < rank or (aval.ndim > rank and not batched):
             which = "at least" if batched else "exactly"
             raise ShapeError(
-                f"Input {position} to {name} must have rank {which} {rank}, but got {aval.str_short()}"
+                f"{name}: input {position} is {aval.str_short()}, but its rank must be {which} {rank}."
             )
         leads.append(aval.shape[: aval.ndim - rank])
     if any(lead != leads[0] for lead in leads):
         described = ", ".join(a.str_short() for a in avals)
-        raise ShapeError(f"All inputs to {name} must have the same leading axes, got {described}")
+        raise ShapeError(f"{name}: leading axes of the inputs differ: {described}.")
     return leads[0]
 
 
@@ -107,7 +107,7 @@ def check_square(what: str, shape: tuple[int, ...]) -> None:
         ValueError: it is not.
     """
     if shape[0] != shape[1]:
-        raise ValueError(f"{what} must be a square matrix. Got shape {shape}.")
+        raise ValueError(f"{what} needs square matrices, got shape {shape}.")
 
 
 def not_linear(rules: RuleSet, *primitives: Primitive) -> None:

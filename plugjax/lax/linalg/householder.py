@@ -112,13 +112,11 @@ def _geqp3_shapes(shape: tuple[int, ...], jpvt: tuple[int, ...]) -> Sequence[tup
 def _product_shape(a: tuple[int, ...], taus: tuple[int, ...]) -> Sequence[tuple[int, ...]]:
     if a[0] < a[1]:
         raise ValueError(
-            "The first argument to householder_product must have at least as many rows as columns, got shape "
-            f"{a}"
+            f"householder_product needs matrices with no more columns than rows, got shape {a}."
         )
     if taus[0] > min(a):
         raise ValueError(
-            "The second argument to householder_product must not have more rows than the minimum of the first "
-            "argument's rows and columns."
+            f"householder_product needs no more taus than columns, got {taus[0]} for shape {a}."
         )
     return [a]
 
@@ -129,8 +127,8 @@ def _ormqr_shape(
     which = 0 if left else 1
     if c[which] != a[0]:
         raise ValueError(
-            f"ormqr with left={left} expects c to have {a[0]} {('rows', 'columns')[which]}, as the Householder matrix "
-            f"has rows. Got a shape {a} and c shape {c}."
+            f"ormqr with left={left} needs c with {a[0]} {('rows', 'columns')[which]}, as many as the Householder "
+            f"matrix has rows: a has shape {a}, c {c}."
         )
     return [c]
 

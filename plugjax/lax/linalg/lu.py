@@ -100,12 +100,12 @@ def lu_solve(factors: Any, permutation: Any, b: Any, trans: int = 0) -> Any:
     factors_aval, b_aval = aval_of(factors), aval_of(b)
     if factors_aval.ndim < 2 or factors_aval.shape[-1] != factors_aval.shape[-2]:
         raise ValueError(
-            f"last two dimensions of LU decomposition must be equal, got shape {factors_aval.shape}"
+            f"lu_solve needs a square LU decomposition, got shape {factors_aval.shape}."
         )
     if b_aval.ndim < 1:
-        raise ValueError(f"b matrix must have rank >= 1, got shape {b_aval.shape}")
+        raise ValueError(f"lu_solve needs b of rank 1 or more, got shape {b_aval.shape}.")
     if trans not in (0, 1, 2):
-        raise ValueError(f"'trans' value must be 0, 1, or 2, got {trans}")
+        raise ValueError(f"lu_solve: trans={trans} is unknown. Give 0, 1 or 2.")
     vector = factors_aval.ndim == b_aval.ndim + 1
     if vector:
         b = expand_dims(b, (b_aval.ndim,))
@@ -146,8 +146,8 @@ def _permutation_shape(
 ) -> Sequence[tuple[int, ...]]:
     if permutation_size < shape[0]:
         raise ValueError(
-            f"Output permutation size {permutation_size} has to exceed the trailing dimension of the pivots. Got "
-            f"pivots size {shape[0]}"
+            f"lu_pivots_to_permutation: permutation_size {permutation_size} is less than the number of pivots, "
+            f"{shape[0]}."
         )
     return [(permutation_size,)]
 

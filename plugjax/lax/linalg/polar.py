@@ -79,7 +79,9 @@ def qdwh(
     x = as_array(x, "qdwh")
     rows, columns = aval_of(x).shape
     if rows < columns:
-        raise ValueError("The input matrix of shape M x N must have M >= N.")
+        raise ValueError(
+            f"qdwh needs as many rows as columns or more, got shape ({rows}, {columns}). Pass the adjoint."
+        )
     if dynamic_shape is not None:
         x = _only_part(x, dynamic_shape)
     dtype = aval_of(x).dtype

@@ -49,9 +49,7 @@ def schur(
         Array([1., 3.], dtype=float32)
     """
     if sort_eig_vals:
-        raise NotImplementedError(
-            "The sort feature of LAPACK's gees routine is not implemented. Leave sort_eig_vals out."
-        )
+        raise NotImplementedError("schur: sort_eig_vals is not supported here; leave it out.")
     del select_callable
     found: list[Any] = schur_p.bind(
         as_array(x, "schur"), compute_schur_vectors=bool(compute_schur_vectors)
@@ -85,12 +83,12 @@ def hessenberg(a: Any) -> tuple[Any, Any]:
 def _schur_shapes(
     shape: tuple[int, ...], *, compute_schur_vectors: bool
 ) -> Sequence[tuple[int, ...]]:
-    check_square("The input to schur", shape)
+    check_square("schur", shape)
     return [shape, shape] if compute_schur_vectors else [shape]
 
 
 def _hessenberg_shapes(shape: tuple[int, ...]) -> Sequence[tuple[int, ...]]:
-    check_square("The argument to Hessenberg reduction", shape)
+    check_square("hessenberg", shape)
     return [shape, (max(shape[0] - 1, 0),)]
 
 

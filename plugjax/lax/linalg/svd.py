@@ -101,10 +101,10 @@ def _shapes(
     rank = min(shape)
     if subset_by_index not in (None, (0, rank)):
         if full_matrices:
-            raise ValueError("full_matrices and subset_by_index cannot both be set")
+            raise ValueError("svd: full_matrices and subset_by_index exclude each other.")
         raise NotImplementedError("svd: subset_by_index is not supported here; leave it out.")
     if algorithm in (SvdAlgorithm.JACOBI, SvdAlgorithm.POLAR):
-        raise NotImplementedError("The SVD Jacobi and Polar algorithms are not implemented on CPU.")
+        raise NotImplementedError(f"svd: {algorithm} is not supported here; leave it out.")
     if not compute_uv:
         return [(rank,)]
     if full_matrices:
@@ -143,7 +143,7 @@ def _svd_jvp(
     rows, columns = core_shape(a)
     if compute_uv and full_matrices and rows != columns:
         raise NotImplementedError(
-            "Singular value decomposition JVP not implemented for full matrices"
+            "svd with full_matrices=True has a derivative for square matrices only. Pass full_matrices=False."
         )
     values, left, right = svd_p.bind(a, full_matrices=False, compute_uv=True, **params)
     inner = matmul(matmul(adjoint(left), a_dot), adjoint(right))

@@ -59,10 +59,7 @@ def symmetric_product(
 
 def _shape(a: tuple[int, ...], c: tuple[int, ...], **_: Any) -> Sequence[tuple[int, ...]]:
     if a[0] != c[1] or c[0] != c[1]:
-        raise ValueError(
-            "symmetric_product expects a matrix of shape (m, n) and a square matrix of shape (m, m). Got shapes "
-            f"{a} and {c}."
-        )
+        raise ValueError(f"symmetric_product needs a [m, n] and c [m, m], got shapes {a} and {c}.")
     return [c]
 
 

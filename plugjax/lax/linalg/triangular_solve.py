@@ -78,11 +78,9 @@ def _shape(
     a: tuple[int, ...], b: tuple[int, ...], *, left_side: bool, **_: Any
 ) -> Sequence[tuple[int, ...]]:
     if a[0] != a[1]:
-        raise ValueError(
-            f"The first input to triangular_solve must be a square matrix. Got shape {a}."
-        )
+        raise ValueError(f"triangular_solve needs square matrices a, got shape {a}.")
     if a[0] != b[-2 if left_side else -1]:
-        raise ValueError(f"Incompatible shapes for arguments to triangular_solve: {a} and {b}.")
+        raise ValueError(f"triangular_solve: a of shape {a} and b of shape {b} do not fit.")
     return [b]
 
 

@@ -84,7 +84,9 @@ def tridiagonal_solve(dl: Any, d: Any, du: Any, b: Any, *, perturb_singular: boo
 def _tridiagonal_shapes(shape: tuple[int, ...], *, lower: bool) -> Sequence[tuple[int, ...]]:
     size = shape[0]
     if size != shape[1] or not size:
-        raise ValueError(f"The input to tridiagonal must be a square matrix. Got shape {shape}.")
+        raise ValueError(
+            f"tridiagonal needs square matrices that are not empty, got shape {shape}."
+        )
     return [shape, (size,), (size - 1,), (size - 1,)]
 
 
@@ -96,13 +98,11 @@ def _solve_shape(
     dl: tuple[int, ...], d: tuple[int, ...], du: tuple[int, ...], b: tuple[int, ...], **_: Any
 ) -> Sequence[tuple[int, ...]]:
     if not dl == d == du:
-        raise TypeError(
-            "tridiagonal_solve requires that all diagonal arguments have the same shape."
-        )
+        raise TypeError(f"tridiagonal_solve needs diagonals of one shape, got {dl}, {d} and {du}.")
     if d != b[:-1]:
         raise TypeError(
-            "tridiagonal_solve requires that the leading ndim-1 dimensions of b equal the dimensions of the diagonal "
-            "arguments."
+            f"tridiagonal_solve: diagonals of shape {d} do not fit b of shape {b}: its last axis counts right-hand "
+            "sides."
         )
     return [b]
 
