@@ -78,13 +78,14 @@ def widened(x, inexact):
     return x
 
 
-def agree(call, oracle, *args):
+def agree(call, oracle, *args, tolerance=1):
     """Compare one call.
 
     Args:
         call: ``call(numpy_namespace, library, *args)``, where the library is ``plugjax`` or ``jax``.
         oracle: the values of the results of it, from the operands in double precision; ``None`` compares types only.
         args: operands of NumPy's.
+        tolerance: how many times what a single operation's rounding allows.
     """
     ours = outcome(lambda: plugjax.tree.leaves(call(plugjax.numpy, plugjax, *args)))
     theirs = outcome(
@@ -114,12 +115,12 @@ def agree(call, oracle, *args):
         if value.dtype.kind in "biu":
             np.testing.assert_array_equal(value, y.astype(value.dtype))
         else:
-            tolerance = TOLERANCE.get(value.dtype.name, 1e-9)
+            allowed = tolerance * TOLERANCE.get(value.dtype.name, 1e-9)
             wide = np.complex128 if value.dtype.kind == "c" else np.float64
             with np.errstate(all="ignore"):
                 # What leaves the dtype becomes an infinity.
                 y = y.astype(value.dtype).astype(wide)
-            np.testing.assert_allclose(value.astype(wide), y, rtol=tolerance, atol=tolerance)
+            np.testing.assert_allclose(value.astype(wide), y, rtol=allowed, atol=allowed)
 
 
 assert ml_dtypes  # NumPy knows bfloat16 once it is there.

@@ -23,9 +23,9 @@ __all__ = ["dct", "dctn", "idct", "idctn"]
 
 def _checked(who: str, x: ArrayLike, kind: int, norm: str | None) -> Operand:
     if kind != 2:
-        raise NotImplementedError("Only DCT type 2 is implemented.")
+        raise NotImplementedError("scipy.fft: type 2 is the only one implemented.")
     if norm not in (None, "backward", "ortho"):
-        raise ValueError(f"jax.scipy.fft.{who}: norm={norm!r} is not implemented")
+        raise ValueError(f"scipy.fft.{who}: norm is None, 'backward' or 'ortho', got {norm!r}.")
     return to_inexact(who, as_operand(who, x))
 
 
@@ -66,6 +66,8 @@ def _dct(x: Operand, axis: int, norm: str | None) -> Array:
 def _idct(x: Operand, axis: int, norm: str | None) -> Array:
     if x.dtype.kind == "c":
         return lax.complex(_idct(lax.real(x), axis, norm), _idct(lax.imag(x), axis, norm))  # type: ignore[no-any-return]  # an array
+    if x.dtype.itemsize < 4:
+        x = lax.convert_element_type(x, np.float32)
     size = x.shape[axis]
     # Twice the orthogonal scale undoes the sums; once, where the transform had it already.
     scale = _ortho(size) ** (1 if norm == "ortho" else 2) * 2 * size
@@ -138,7 +140,9 @@ def _axes(
         None if s is None else [operator.index(n) for n in (s if hasattr(s, "__iter__") else [s])]
     )
     if sizes is not None and len(sizes) > x.ndim:
-        raise ValueError(f"s must have at most x.ndim ({x.ndim}) elements, got {len(sizes)}")
+        raise ValueError(
+            f"scipy.fft: an array of {x.ndim} axes has no use for {len(sizes)} sizes s."
+        )
     if axes is not None:
         chosen = canonical_axes(axes, x.ndim)
     else:
