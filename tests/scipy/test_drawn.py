@@ -1,5 +1,6 @@
 """`plugjax.scipy` on drawn dtypes and shapes: values against SciPy, the rest against JAX (`tests/drawn.py`)."""
 
+import jax.scipy.stats
 import pytest
 import scipy.special
 import scipy.stats
@@ -85,3 +86,57 @@ def test_densities(name, method, data):
     x = data.draw(arrays(["float32", "float16", "bfloat16", "int32", "uint8"], low=DENSITIES[name][0], high=DENSITIES[name][1]))  # fmt: skip
     oracle = getattr(getattr(scipy.stats, name), method) if x.dtype == "float32" else None
     agree(lambda _, j, x: getattr(getattr(j.scipy.stats, name), method)(x), oracle, x)
+
+
+# Bounds between which the place and each parameter are drawn.
+FAMILIES = {
+    "beta": [(0.1, 0.9), (0.5, 3), (0.5, 3)],
+    "chi2": [(0.1, 6), (0.5, 5)],
+    "gamma": [(0.1, 6), (0.5, 5)],
+    "gennorm": [(-3, 3), (0.5, 4)],
+    "pareto": [(1.1, 5), (0.5, 4)],
+    "t": [(-3, 3), (0.5, 6)],
+    "truncnorm": [(-0.4, 0.4), (-2, -0.5), (0.5, 2)],
+    "vonmises": [(-3, 3), (0.5, 4)],
+    "wrapcauchy": [(0.1, 6), (0.1, 0.9)],
+    "gumbel_l": [(-3, 3), (-1, 1), (0.5, 2)],
+    "gumbel_r": [(-3, 3), (-1, 1), (0.5, 2)],
+    "norm": [(-3, 3), (-1, 1), (0.5, 2)],
+    "logistic": [(-3, 3), (-1, 1), (0.5, 2)],
+    "uniform": [(-1, 1), (-3, -2), (5, 6)],
+    "bernoulli": [(0, 1), (0.1, 0.9)],
+    "poisson": [(0, 5), (0.5, 4)],
+    "geom": [(1, 5), (0.1, 0.9)],
+    "nbinom": [(0, 5), (1, 4), (0.1, 0.9)],
+    "binom": [(0, 3), (3, 6), (0.1, 0.9)],
+    "betabinom": [(0, 3), (3, 6), (0.5, 3), (0.5, 3)],
+}
+COUNTED = {"bernoulli": 1, "poisson": 1, "geom": 1, "nbinom": 2, "binom": 2, "betabinom": 2}
+
+
+METHODS = ["pdf", "logpdf", "pmf", "logpmf", "cdf", "logcdf", "sf", "logsf"]
+
+
+@pytest.mark.parametrize(
+    ("name", "method"),
+    [(n, m) for n in FAMILIES for m in METHODS if hasattr(getattr(jax.scipy.stats, n), m)],
+)
+@given(data=st.data())
+def test_families_of_distributions(name, method, data):
+    """Parameters that are arrays, some of them stretched."""
+    dtype = data.draw(st.sampled_from(["float32", "float32", "float16"]))
+    shape = data.draw(st.sampled_from([(), (3,), (2, 3)]))
+    args = []
+    for position, (low, high) in enumerate(FAMILIES[name]):
+        own = shape if position == 0 or data.draw(st.booleans()) else shape[1:]
+        whole = position < COUNTED.get(name, 0)
+        x = data.draw(arrays(["int32" if whole else dtype], st.just(own), low=low, high=high))
+        args.append(x)
+    known = dtype == "float32" and hasattr(getattr(scipy.stats, name), method)
+    oracle = getattr(getattr(scipy.stats, name), method) if known else None
+    agree(
+        lambda _, j, *xs: getattr(getattr(j.scipy.stats, name), method)(*xs),
+        oracle,
+        *args,
+        tolerance=10,
+    )
