@@ -29,7 +29,9 @@ def canonicalize_dtype(dtype: Any, allow_extended_dtype: bool = False) -> Any:
         dtype('float32')
     """
     if core.is_extended(dtype) and not allow_extended_dtype:
-        raise ValueError(f"Internal: canonicalize_dtype called on extended dtype {dtype}")
+        raise ValueError(
+            f"canonicalize_dtype refuses the extended dtype {dtype}. Pass allow_extended_dtype=True."
+        )
     return core.canonicalize(dtype)
 
 

@@ -30,12 +30,10 @@ class _Unravel:
         total = sum(math.prod(s) for s in shapes)
         if vector.shape != (total,):
             raise ValueError(
-                f"unravel function expected a vector of shape {(total,)}, got an array of shape {vector.shape}."
+                f"unravel needs a vector of shape {(total,)}, got shape {vector.shape}."
             )
         if dtype is not None and vector.dtype != dtype:
-            raise TypeError(
-                f"unravel function given array of dtype {vector.dtype}, but expected dtype {dtype}."
-            )
+            raise TypeError(f"unravel needs a vector of dtype {dtype}, got {vector.dtype}.")
         leaves, start = [], 0
         for shape, own in zip(shapes, dtypes or (None,) * len(shapes), strict=True):
             size = math.prod(shape)

@@ -45,7 +45,7 @@ class ResizeMethod(enum.Enum):
             ValueError: an unknown name.
         """
         if s not in _NAMES:
-            raise ValueError(f'Unknown resize method "{s}"')
+            raise ValueError(f'resize: no method "{s}". There are: {", ".join(_NAMES)}.')
         return _NAMES[s]
 
 
@@ -166,7 +166,7 @@ def _checked(
     sizes = tuple(int(n) for n in shape)
     if len(sizes) != image.ndim:
         raise ValueError(
-            f"shape must have length equal to the number of dimensions of x;  {sizes} vs {image.shape}"
+            f"resize: shape needs one size for each axis, got {sizes} for an image of shape {image.shape}."
         )
     return sizes, ResizeMethod.from_string(method) if isinstance(method, str) else method
 
@@ -206,7 +206,7 @@ def scale_and_translate(
     sizes, method = _checked(x, shape, method)
     if method is ResizeMethod.NEAREST:
         raise ValueError(
-            "Nearest neighbor resampling is not currently supported for scale_and_translate."
+            "scale_and_translate: nearest neighbors have no kernel. Use another method."
         )
     x = to_inexact("scale_and_translate", x)
     scales, moves = same_dtype("scale_and_translate", scale, translation, inexact=True)

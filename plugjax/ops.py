@@ -146,7 +146,7 @@ def _segments(
         num_segments = int(np.max(np.asarray(ids))) + 1
     count = operator.index(num_segments)
     if count < 0:
-        raise ValueError("num_segments must be non-negative.")
+        raise ValueError(f"num_segments is a non-negative integer, got {count}.")
     start = _identity(method, rows.dtype)
     if bucket_size is None or not count:
         out = jnp.full((count, *rows.shape[1:]), start, rows.dtype)

@@ -466,13 +466,12 @@ def register_dataclass(
     """
     if (data_fields is None) != (meta_fields is None):
         raise TypeError(
-            "register_dataclass: data_fields and meta_fields must both be specified "
-            f"when either is specified. Got {data_fields=} {meta_fields=}."
+            f"register_dataclass needs both data_fields and meta_fields, or neither; got {data_fields=} {meta_fields=}."
         )
     if data_fields is None or meta_fields is None:
         if not dataclasses.is_dataclass(nodetype):
             raise TypeError(
-                f"register_dataclass: data_fields and meta_fields are required when nodetype is not a dataclass. Got {nodetype=}."
+                f"register_dataclass: a class that is no dataclass needs data_fields and meta_fields; got {nodetype=}."
             )
         made = [f for f in dataclasses.fields(nodetype) if f.init]
         data_fields = [f.name for f in made if not f.metadata.get("static", False)]
@@ -482,8 +481,8 @@ def register_dataclass(
         given = {*data_fields, *meta_fields}
         if wanted != given:
             raise ValueError(
-                "data_fields and meta_fields must include all dataclass fields with init=True and only them. "
-                f"Missing fields: {sorted(wanted - given)}; unexpected: {sorted(given - wanted)}."
+                "register_dataclass: data_fields and meta_fields need to name every field of the dataclass with init=True, and no "
+                f"other. Missing: {sorted(wanted - given)}; unexpected: {sorted(given - wanted)}."
             )
     data, meta = tuple(data_fields), tuple(meta_fields)
 

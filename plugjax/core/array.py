@@ -67,8 +67,7 @@ class Array(EagerOperators, metaclass=_ArrayType):
 
     def _deleted(self) -> RuntimeError:
         return RuntimeError(
-            f"Array has been deleted with shape={self.aval.str_short()}: it was donated to a compiled function, or .delete() "
-            "was called."
+            f"array {self.aval.str_short()} was deleted: it was donated to a compiled function, or .delete() was called."
         )
 
     def _resident(self) -> Any:
@@ -175,13 +174,11 @@ class Array(EagerOperators, metaclass=_ArrayType):
     def _scalar(self, kind: str) -> Any:
         if self.aval.shape and self.aval.size != 1:
             raise TypeError(
-                f"Only scalar arrays can be converted to Python scalars; {kind}() got an array with shape "
-                f"{self.aval.str_short()}"
+                f"{kind}() needs an array of one element, got {self.aval.str_short()}. Index it, or use .tolist()."
             )
         if self.aval.shape and kind != "bool":
             raise TypeError(
-                f"Only scalar arrays can be converted to Python scalars; {kind}() got an array with "
-                f"{self.aval.ndim} dimensions: index it or use .item()."
+                f"{kind}() needs an array without axes, got one of {self.aval.ndim} dimensions. Index it, or use .item()."
             )
         return self._fetch().item()
 
@@ -190,7 +187,7 @@ class Array(EagerOperators, metaclass=_ArrayType):
             return bool(self._host)
         if self.aval.size != 1:
             raise ValueError(
-                f"The truth value of an array with shape {self.aval.str_short()} is ambiguous. Use a.any() or a.all()"
+                f"bool() needs one element, else truth is ambiguous; got {self.aval.str_short()}. Ask for a.any() or a.all()."
             )
         return bool(self._fetch().item())
 
@@ -206,7 +203,7 @@ class Array(EagerOperators, metaclass=_ArrayType):
     def __index__(self) -> int:
         if self.aval.shape or not dtypes.is_integer(self.aval.dtype):
             raise TypeError(
-                f"only integer scalar arrays can be converted to a scalar index, got {self.aval.str_short()}"
+                f"an array used as an index needs an integer dtype and no axes, got {self.aval.str_short()}."
             )
         return int(self._fetch())
 
@@ -288,7 +285,9 @@ def as_array(value: Any, who: str = "plugjax") -> Any:
     if isinstance(value, (np.ndarray, np.generic)):
         dtype = dtypes.canonicalize(value.dtype)
         if dtype.kind not in "biufcV" or (dtype.kind == "V" and dtype not in _STORED):
-            raise TypeError(f"{who}: dtype {value.dtype} is not a valid JAX array type.")
+            raise TypeError(
+                f"{who}: no array has dtype {value.dtype}. Convert the values to numbers or bools."
+            )
         # A copy: the caller may write to the array later.
         return from_host(np.array(value, dtype, order="C"))
     convert = getattr(value, "__jax_array__", None)
@@ -296,7 +295,7 @@ def as_array(value: Any, who: str = "plugjax") -> Any:
         return as_array(convert(), who)
     if isinstance(value, _PYTHON_SCALARS):
         return as_array(_plain_scalar(value), who)
-    raise TypeError(f"{who}: value {value!r} of type {type(value)} is not a valid JAX type.")
+    raise TypeError(f"{who} needs an array or a number, got {value!r} of type {type(value)}.")
 
 
 _STORED = dtypes.CUSTOM_FLOATS | {*dtypes.SIGNED_SMALL, *dtypes.UNSIGNED_SMALL, dtypes.float0}

@@ -136,7 +136,7 @@ class ShapeDtypeStruct:
         weak_type: bool = False,
     ) -> None:
         if dtype is None:
-            raise ValueError("ShapeDtypeStruct: dtype must be specified.")
+            raise ValueError("ShapeDtypeStruct needs a dtype.")
         self.shape = tuple(int(d) for d in shape)
         self.dtype = dtype if isinstance(dtype, ExtendedDType) else np.dtype(dtype)
         self.sharding = sharding

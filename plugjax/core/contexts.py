@@ -142,7 +142,7 @@ def named_scope(name: str) -> Iterator[None]:
         True
     """
     if not isinstance(name, str):
-        raise TypeError("named_scope name argument must be a string.")
+        raise TypeError("named_scope needs a string as its name.")
     outer = open_scopes.names
     open_scopes.names = (*outer, name)
     try:

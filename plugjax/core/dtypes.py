@@ -146,8 +146,7 @@ def _join(nodes: frozenset[str]) -> str:
     least = [node for node in common if common <= _reachable(node)]
     if len(least) != 1:
         raise TypePromotionError(
-            f"Input dtypes {tuple(sorted(nodes))} have no available implicit dtype promotion path. "
-            "Convert one of them with .astype(...)."
+            f"the dtypes {tuple(sorted(nodes))} have no common dtype to promote to. Convert one of them with .astype(...)."
         )
     return least[0]
 
@@ -164,8 +163,8 @@ def _promote(pairs: tuple[tuple[DType, bool], ...], x64: bool, mode: str) -> tup
         strong = {d for d, weak in pairs if not weak}
         if len(strong) > 1:
             raise TypePromotionError(
-                f"Input dtypes {tuple(sorted(d.name for d in strong))} have no available implicit dtype promotion "
-                "path when jax_numpy_dtype_promotion=strict. Convert explicitly with .astype(...)."
+                f"the dtypes {tuple(sorted(d.name for d in strong))} differ, and jax_numpy_dtype_promotion=strict lets no promotion "
+                "bring them together. Convert them with .astype(...)."
             )
     node = _join(frozenset(_node(d, weak) for d, weak in pairs))
     if node.endswith("*"):

@@ -34,7 +34,7 @@ class ConcretizationTypeError(TypeError):
             super().__init__(tracer)
         else:
             super().__init__(
-                f"Abstract tracer value encountered where a concrete value is expected: {tracer!r}. "
+                f"{tracer!r} stands for a value that is not known yet, and a concrete one is needed. "
                 f"{context}\n{tracer._origin()}\n{_CONCRETE_ADVICE}"
             )
 
@@ -45,7 +45,7 @@ class TracerBoolConversionError(ConcretizationTypeError):
     def __init__(self, tracer: Tracer) -> None:
         TypeError.__init__(
             self,
-            f"Attempted boolean conversion of traced array with shape {tracer.aval.str_short()}.\n"
+            f"bool() of a traced array: {tracer.aval.str_short()} has no value yet.\n"
             f"{tracer._origin()}\n{_CONCRETE_ADVICE}",
         )
 
@@ -55,8 +55,8 @@ class TracerIntegerConversionError(TypeError):
 
     def __init__(self, tracer: Tracer) -> None:
         super().__init__(
-            f"The __index__() method was called on traced array with shape {tracer.aval.str_short()}: "
-            f"a Python integer was needed.\n{tracer._origin()}\n{_CONCRETE_ADVICE}"
+            f"__index__() of a traced array: a Python integer is needed, and {tracer.aval.str_short()} has no value yet.\n"
+            f"{tracer._origin()}\n{_CONCRETE_ADVICE}"
         )
 
 
@@ -65,8 +65,8 @@ class TracerArrayConversionError(TypeError):
 
     def __init__(self, tracer: Tracer) -> None:
         super().__init__(
-            f"The numpy.ndarray conversion method __array__() was called on traced array with shape "
-            f"{tracer.aval.str_short()}.\n{tracer._origin()}\nUse the function of plugjax.numpy with the same name, "
+            f"__array__() of a traced array: NumPy needs values, and {tracer.aval.str_short()} has none yet.\n"
+            f"{tracer._origin()}\nUse the function of plugjax.numpy with the same name, "
             "or move the NumPy call out of the transformed function."
         )
 
@@ -76,7 +76,7 @@ class NonConcreteBooleanIndexError(IndexError):
 
     def __init__(self, tracer: Tracer) -> None:
         super().__init__(
-            f"Array boolean indices must be concrete; got {tracer.aval.str_short()}.\n{tracer._origin()}\n"
+            f"a boolean mask used as an index needs to be known: {tracer.aval.str_short()} is traced.\n{tracer._origin()}\n"
             "Use jnp.where(mask, x, fill), which keeps the shape."
         )
 
@@ -88,9 +88,8 @@ class UnexpectedTracerError(TypeError):
         super().__init__(
             f"{message}\n{tracer._origin()}"
             if message
-            else f"Encountered an unexpected tracer: {tracer!r} has leaked from a transformation that is over, "
-            f"through a global, an attribute or a closure.\n{tracer._origin()}\n"
-            "Return the value from the transformed function instead of storing it."
+            else f"{tracer!r} has leaked from a transformation that is over, through a global, an attribute or a closure.\n"
+            f"{tracer._origin()}\nReturn the value instead of storing it."
         )
 
 
@@ -99,8 +98,8 @@ class CustomJVPException(Exception):  # noqa: N818  # JAX's name
 
     def __init__(self, name: str = "") -> None:
         super().__init__(
-            f"Detected differentiation of the custom_jvp function {name or '<traced>'} with respect to a closed-over value. "
-            "The custom rule says how to differentiate with respect to explicit arguments only: pass the value as one."
+            f"custom_jvp: {name or '<traced>'} is differentiated by a value that it closes over, and its rule knows explicit "
+            "arguments only. Pass the value as one."
         )
 
 
@@ -109,9 +108,8 @@ class CustomVJPException(Exception):  # noqa: N818  # JAX's name
 
     def __init__(self, name: str = "") -> None:
         super().__init__(
-            f"Detected differentiation of the custom_vjp function {name or '<traced>'} with respect to a closed-over value. "
-            "The custom rule says how to differentiate with respect to explicit arguments only: pass the value as one, or "
-            "use plugjax.closure_convert."
+            f"custom_vjp: {name or '<traced>'} is differentiated by a value that it closes over, and its rule knows explicit "
+            "arguments only. Pass the value as one, or use plugjax.closure_convert."
         )
 
 

@@ -80,7 +80,9 @@ def one_level(tree: Any) -> tuple[list[Any], Any]:
         ValueError: ``tree`` is a leaf.
     """
     if not is_container(type(tree)):
-        raise ValueError(f"can't tree-flatten type: {type(tree)}")
+        raise ValueError(
+            f"a leaf has no level to flatten: {type(tree)} is no registered container."
+        )
     found = optree.tree_flatten_one_level(tree, namespace=pytree.NAMESPACE)
     return list(found.children), found.metadata
 

@@ -50,7 +50,7 @@ def named_axis_size(name: Any) -> int:
             return int(axis.size)
     bound = ", ".join(repr(axis.name) for axis in state.axes) or "none"
     raise NameError(
-        f"Found an unbound axis name: {name}. Axis names bound here: {bound}. Call the function under "
+        f"unbound axis name: {name}. Bound here are: {bound}. Call the function under "
         f"plugjax.vmap(..., axis_name={name!r})."
     )
 

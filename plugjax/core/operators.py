@@ -111,7 +111,7 @@ class ArrayOperators(HasAval):
 
     def __len__(self) -> int:
         if not self.aval.shape:
-            raise TypeError("len() of unsized object")
+            raise TypeError("len() needs an array with an axis, and a scalar has none.")
         return self.aval.shape[0]
 
     def __getitem__(self, index: Any) -> Any:
@@ -119,13 +119,13 @@ class ArrayOperators(HasAval):
 
     def __iter__(self) -> Iterator[Any]:
         if not self.aval.shape:
-            raise TypeError("iteration over a 0-d array")
+            raise TypeError("a 0-d array has no axis to iterate over.")
         return iter(methods.unstack(self))
 
     def __setitem__(self, index: Any, value: Any) -> None:
         raise TypeError(
-            f"{type(self).__name__} object does not support item assignment: arrays are immutable. "
-            "Instead of x[idx] = y, use x = x.at[idx].set(y)."
+            f"{type(self).__name__} objects are immutable: their items cannot be set in place. "
+            "Write x = x.at[idx].set(y), which gives a new array."
         )
 
     def __round__(self, ndigits: int | None = None) -> Any:

@@ -86,15 +86,15 @@ class Tracer(ArrayOperators):
         return value.__index__()  # type: ignore[no-any-return]  # of an Array
 
     def __int__(self) -> int:
-        return int(self._known("The problem arose with the `int` function."))
+        return int(self._known("int() asks for it."))
 
     # What would take a value out of a derivative, and its tangent with it, is refused even if the value is known.
 
     def __float__(self) -> float:
-        raise ConcretizationTypeError(self, "The problem arose with the `float` function.")
+        raise ConcretizationTypeError(self, "float() asks for it.")
 
     def __complex__(self) -> complex:
-        raise ConcretizationTypeError(self, "The problem arose with the `complex` function.")
+        raise ConcretizationTypeError(self, "complex() asks for it.")
 
     def _known(self, context: str) -> Any:
         value = self._concrete()
@@ -107,11 +107,11 @@ class Tracer(ArrayOperators):
 
     def item(self, *args: int) -> Any:
         """The value as a Python scalar; an error, since a tracer has none."""
-        return self._known("The problem arose with the `item` method.").item(*args)
+        return self._known(".item() asks for it.").item(*args)
 
     def tolist(self) -> Any:
         """The values as nested lists; an error, since a tracer has none."""
-        raise ConcretizationTypeError(self, "The problem arose with the `tolist` method.")
+        raise ConcretizationTypeError(self, ".tolist() asks for it.")
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}<{self.aval.str_short()}>"

@@ -74,7 +74,7 @@ def breakpoint(
         True
     """
     if token is not None and ordered:
-        raise ValueError("`ordered` and `token` are mutually exclusive arguments.")
+        raise ValueError("breakpoint: `ordered` and `token` are exclusive. Give one of them.")
     if backend is not None and backend not in _debuggers:
         raise ValueError(f"breakpoint: no debugger {backend!r}; there is: {', '.join(_debuggers)}.")
     debugger = _debuggers[backend or "cli"]

@@ -49,7 +49,7 @@ def callback(
     def call(callback: Callable[..., None], *args: Any, **kwargs: Any) -> None:
         if not callable(callback):
             raise TypeError(
-                f"first argument to debug.callback must be callable, but got an object of type {type(callback)}"
+                f"debug.callback needs a callable, got an object of type {type(callback)}."
             )
         in_tree, arrays, static = split_arguments(args, kwargs)
         bind_debug_callback(
@@ -61,6 +61,6 @@ def callback(
         return None
     if args or kwargs:
         raise TypeError(
-            f"debug.callback received unexpected arguments in the two-call form: args={args} kwargs={kwargs}"
+            f"debug.callback without a function takes options only, got args={args} kwargs={kwargs}. Give them in the second call."
         )
     return call

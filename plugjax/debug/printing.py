@@ -26,11 +26,13 @@ class _Checker(string.Formatter):
     ) -> None:
         unused = [x for i, x in enumerate(args) if i not in used_args]
         if unused:
-            raise ValueError(f"Unused positional arguments to `debug.print`: {unused}")
+            raise ValueError(
+                f"debug.print: the format uses no argument {unused}. Add a place for it."
+            )
         names = [name for name in kwargs if name not in used_args]
         if names:
             raise ValueError(
-                f"Unused keyword arguments to `debug.print`: {names}. An f-string is formatted before the program runs: "
+                f"debug.print: the format uses no argument named {names}. An f-string is formatted before the program runs: "
                 "pass a plain string."
             )
 
@@ -106,7 +108,7 @@ def print(
         return None
     if args or kwargs:
         raise TypeError(
-            f"debug.print received unexpected arguments in the two-call form: args={args} kwargs={kwargs}"
+            f"debug.print without a format takes options only, got args={args} kwargs={kwargs}. Give them in the second call."
         )
     return show
 

@@ -269,7 +269,7 @@ def glu(x: ArrayLike, axis: int = -1) -> Array:
     size = x.shape[axis]
     if size % 2:
         raise ValueError(
-            f"glu: axis size must be divisible by 2, got {size} for {x.aval.str_short()}"
+            f"glu needs an even size of its axis, got {size} for {x.aval.str_short()}."
         )
     first = lax.slice_in_dim(x, 0, size // 2, axis=axis)
     return lax.mul(first, lax.logistic(lax.slice_in_dim(x, size // 2, size, axis=axis)))

@@ -156,7 +156,7 @@ def _fans(
     """Numbers of inputs and outputs of a unit; the axes that are neither are a receptive field."""
     if len(shape) <= 1:
         raise ValueError(
-            f"Can't compute input and output sizes of a {len(shape)}-dimensional weights tensor. Must be at least 2D."
+            f"the numbers of inputs and outputs need a shape of at least 2D, got {len(shape)} dimensions."
         )
     inputs, outputs = _product(shape, in_axis), _product(shape, out_axis)
     field = math.prod(shape) / inputs / outputs / _product(shape, batch_axis)
@@ -205,7 +205,7 @@ def variance_scaling(
             "fan_geo_avg": (fan_in * fan_out) ** 0.5,
         }
         if mode not in counts:
-            raise ValueError(f"invalid mode for variance scaling initializer: {mode}")
+            raise ValueError(f"variance_scaling: no mode {mode}. There are: {', '.join(counts)}.")
         real = np.dtype(f"float{wanted.itemsize * 4}") if wanted.kind == "c" else wanted
         variance = real.type(scale / counts[mode])
         if distribution == "normal":
@@ -217,9 +217,7 @@ def variance_scaling(
             stddev = np.sqrt(variance) / wanted.type(0.87962566103423978)
             return random.truncated_normal(key, -2, 2, shape, wanted) * stddev
         else:
-            raise ValueError(
-                f"invalid distribution for variance scaling initializer: {distribution} of {wanted.name}"
-            )
+            raise ValueError(f"variance_scaling: no distribution {distribution} of {wanted.name}.")
         return lax.mul(drawn, wanted.type(np.sqrt(variance)))
 
     return init
@@ -363,7 +361,7 @@ def orthogonal(
     def init(key: Any, shape: Sequence[int], dtype: DTypeLike = dtype) -> Array:
         wanted = _dtype("orthogonal", dtype)
         if len(shape) < 2:
-            raise ValueError("orthogonal initializer requires at least a 2D shape")
+            raise ValueError("orthogonal requires a shape of two axes or more.")
         if 0 in shape:
             return zeros_array(shape, wanted)
         columns = shape[column_axis]
@@ -399,9 +397,9 @@ def delta_orthogonal(
 
     def init(key: Any, shape: Sequence[int], dtype: DTypeLike = dtype) -> Array:
         if len(shape) not in (3, 4, 5):
-            raise ValueError("Delta orthogonal initializer requires a 3D, 4D or 5D shape.")
+            raise ValueError("delta_orthogonal requires a shape of three, four or five axes.")
         if shape[-1] < shape[-2]:
-            raise ValueError("`fan_in` must be less or equal than `fan_out`. ")
+            raise ValueError("delta_orthogonal requires fan_in <= fan_out.")
         middle = tuple((n - 1) // 2 for n in shape[:-2])
         wanted = _dtype("delta_orthogonal", dtype)
         return zeros_array(shape, wanted).at[middle].set(matrix(key, shape[-2:], wanted))

@@ -106,21 +106,21 @@ def scaled_matmul(
         as_operand("scaled_matmul", x) for x in (lhs, rhs, lhs_scales, rhs_scales)
     )
     if any(x.ndim != 3 for x in (a, b, a_scales, b_scales)):
-        raise ValueError("scaled_matmul requires all inputs to be 3-dimensional arrays")
+        raise ValueError("scaled_matmul: operands and scales need three axes each.")
     if (a.shape[0], a.shape[2]) != (b.shape[0], b.shape[2]):
         raise ValueError(
-            "scaled_matmul requires inputs a and b to have matching batch (B) and contract (K) dimensions, but got shapes "
-            f"{a.shape} and {b.shape}"
+            "scaled_matmul: the operands need equal sizes of the batch (B) and the contracted axis (K), got "
+            f"{a.shape} and {b.shape}."
         )
     if (a_scales.shape[0], a_scales.shape[2]) != (b_scales.shape[0], b_scales.shape[2]):
         raise ValueError(
-            "scaled_matmul requires scales to have matching batch (B) and contract (K) dimensions, but got shapes "
-            f"{a_scales.shape} and {b_scales.shape}"
+            "scaled_matmul: the scales need equal sizes of the batch (B) and the contracted axis (K), got "
+            f"{a_scales.shape} and {b_scales.shape}."
         )
     if a_scales.shape[:2] != a.shape[:2] or b_scales.shape[:2] != b.shape[:2]:
         raise ValueError(
-            "scaled_matmul requires scales to match non-contract dimensions of inputs, but got shapes a: "
-            f"{a.shape}, b: {b.shape}, a_scales: {a_scales.shape}, b_scales: {b_scales.shape}"
+            "scaled_matmul: scales have the sizes of their operand, but for the contracted axis; got a: "
+            f"{a.shape}, b: {b.shape}, a_scales: {a_scales.shape}, b_scales: {b_scales.shape}."
         )
     if not a_scales.shape[2] or a.shape[2] % a_scales.shape[2]:
         raise ValueError(f"blocks do not fill the axis: {a.shape} with scales {a_scales.shape}")
@@ -216,7 +216,7 @@ def scaled_dot_general(
         return lax.dot_general(x, y, dimension_numbers, preferred_element_type=wanted)  # type: ignore[no-any-return]  # an array
     if wanted.name not in ("float32", "bfloat16", "float16"):
         raise TypeError(
-            f"Only support preferred_element_type in (f32, bf16, f16), but got {wanted.name}"
+            f"scaled_dot_general: preferred_element_type is float32, bfloat16 or float16, got {wanted.name}."
         )
     (x_contract, y_contract), (x_batch, y_batch) = dimension_numbers
     x_kept, x = _three_axes(x, x_contract, x_batch)

@@ -55,7 +55,7 @@ def float_dtype(who: str, dtype: DTypeLike | None) -> DType:
     """
     found = canonical_dtype(who, float if dtype is None else dtype)
     if not dtypes.is_float(found):
-        raise ValueError(f"dtype argument to `{who}` must be a float dtype, got {found.name}")
+        raise ValueError(f"{who} needs a float dtype, got {found.name}.")
     return found
 
 
@@ -71,7 +71,7 @@ def result_shape(who: str, shape: Any, *parameters: Any) -> tuple[int, ...]:
     wanted = as_shape(who, shape)
     if broadcast_shape(who, natural, wanted) != wanted:
         raise ValueError(
-            f"{who} parameter shapes must be broadcast-compatible with shape argument, and the result must be {wanted}."
+            f"{who}: the shapes of the parameters need to broadcast to the shape asked for, {wanted}."
         )
     return wanted
 
@@ -94,9 +94,7 @@ def bits(key: Any, shape: Any = (), dtype: DTypeLike | None = None) -> Array:
         "bits", np.uint64 if dtype is None and _wide() else (dtype or np.uint32)
     )
     if wanted.kind != "u":
-        raise ValueError(
-            f"dtype argument to `bits` must be an unsigned int dtype, got {wanted.name}"
-        )
+        raise ValueError(f"bits needs an unsigned integer dtype, got {wanted.name}.")
     return random_bits(k, wanted.itemsize * 8, as_shape("bits", shape))
 
 
@@ -161,12 +159,12 @@ def randint(
     k = single_key("randint", key)
     wanted = canonical_dtype("randint", int if dtype is None else dtype)
     if not dtypes.is_integer(wanted):
-        raise TypeError(f"randint only accepts integer dtypes, got {wanted.name}")
+        raise TypeError(f"randint needs an integer dtype, got {wanted.name}.")
     sizes = as_shape("randint", shape)
     low, high = as_operand("randint", minval), as_operand("randint", maxval)
     if not (dtypes.is_integer(low.dtype) and dtypes.is_integer(high.dtype)):
         raise TypeError(
-            f"minval and maxval passed to randint must be integers, got {low.dtype.name} and {high.dtype.name}"
+            f"randint needs an integer minval and maxval, got {low.dtype.name} and {high.dtype.name}."
         )
     info = np.iinfo(wanted)
     if wanted.itemsize < 4:
@@ -242,12 +240,12 @@ def permutation(key: Any, x: Any, axis: int = 0, independent: bool = False) -> A
     k = single_key("permutation", key)
     if not np.ndim(x):
         if not dtypes.is_integer(as_operand("permutation", x).dtype):
-            raise TypeError("x must be an integer or at least 1-dimensional")
+            raise TypeError("permutation needs an integer, or an array with an axis.")
         return shuffled(k, lax.iota(dtypes.canonicalize(int), int(x)), 0)
     values = as_operand("permutation", x)
     axis = axis + values.ndim if axis < 0 else axis
     if not 0 <= axis < values.ndim:
-        raise ValueError(f"axis {axis} is out of bounds for array of dimension {values.ndim}")
+        raise ValueError(f"permutation: an array of rank {values.ndim} has no axis {axis}.")
     if independent or values.ndim == 1:
         return shuffled(k, values, axis)
     order = shuffled(k, lax.iota(dtypes.canonicalize(int), values.shape[axis]), 0)

@@ -57,18 +57,18 @@ def multivariate_normal(
     who = "multivariate_normal"
     centre, spread = (to_inexact(who, v) for v in promote_many(who, mean, cov))
     if method not in ("svd", "eigh", "cholesky"):
-        raise ValueError(f"method must be one of {{'svd', 'eigh', 'cholesky'}}, got {method!r}")
+        raise ValueError(f"{who}: method is 'svd', 'eigh' or 'cholesky', got {method!r}.")
     wanted = centre.dtype if dtype is None else float_dtype(who, dtype)
     if not dtypes.is_float(wanted):
-        raise ValueError(f"dtype argument to `{who}` must be a float dtype, got {wanted.name}")
+        raise ValueError(f"{who} needs a float dtype, got {wanted.name}.")
     if not centre.ndim:
-        raise ValueError(f"{who} requires mean.ndim >= 1, got mean.ndim == 0")
+        raise ValueError(f"{who} needs mean.ndim >= 1, got a scalar.")
     if spread.ndim < 2:
-        raise ValueError(f"{who} requires cov.ndim >= 2, got cov.ndim == {spread.ndim}")
+        raise ValueError(f"{who} needs cov.ndim >= 2, got {spread.ndim}.")
     size = centre.shape[-1]
     if spread.shape[-2:] != (size, size):
         raise ValueError(
-            f"{who} requires cov.shape == (..., n, n) for n={size}, but got cov.shape == {spread.shape}."
+            f"{who}: with a mean of n={size} numbers cov needs shape (..., n, n), got {spread.shape}."
         )
     natural = broadcast_shape(who, centre.shape[:-1], spread.shape[:-2])
     sizes = natural if shape is None else as_shape(who, shape)

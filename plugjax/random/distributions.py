@@ -55,7 +55,7 @@ def _operand(who: str, value: ArrayLike, dtype: DType, rank: int) -> Operand:
 
 def _no_mode(who: str, mode: str | None, known: tuple[str, ...]) -> None:
     if mode is not None and mode not in known:
-        raise ValueError(f"{who}: mode must be one of {known} or None, got {mode!r}")
+        raise ValueError(f"{who}: mode is None or one of {known}, got {mode!r}.")
 
 
 def normal(key: Any, shape: Any = (), dtype: DTypeLike | None = None) -> Array:
@@ -78,9 +78,7 @@ def normal(key: Any, shape: Any = (), dtype: DTypeLike | None = None) -> Array:
         z = lax.add(parts[0], lax.mul(wanted.type(1j), parts[1]))
         return lax.div(z, wanted.type(real.type(np.sqrt(2))))
     if not dtypes.is_float(wanted):
-        raise ValueError(
-            f"dtype argument to `normal` must be a float or complex dtype, got {wanted.name}"
-        )
+        raise ValueError(f"normal needs a float or complex dtype, got {wanted.name}.")
     return _normal(k, sizes, wanted)
 
 
@@ -244,7 +242,7 @@ def categorical(
     count = math.prod(lead)
     if count > scores.shape[axis]:
         raise ValueError(
-            f"Number of samples without replacement ({count}) cannot exceed number of categories ({scores.shape[axis]})."
+            f"categorical without replacement: {count} draws from {scores.shape[axis]} categories. Draw fewer."
         )
     total = lax.add(gumbel(k, scores.shape, scores.dtype, mode), scores)
     chosen = (-total).argsort(axis)
@@ -292,10 +290,10 @@ def choice(
     count = int(a) if whole else values.shape[axis]
     draws = math.prod(sizes)
     if count <= 0 and draws:
-        raise ValueError("a must be greater than 0 unless no samples are taken")
+        raise ValueError("choice: there is nothing to draw from. Give an a that is not empty.")
     if not replace and draws > count:
         raise ValueError(
-            f"Cannot take a larger sample (size {draws}) than population (size {count}) when 'replace=False'"
+            f"choice without replacement: a larger sample (size {draws}) than there are elements (size {count}). Draw fewer."
         )
 
     def chosen(index: Array) -> Array:
@@ -310,7 +308,7 @@ def choice(
     chances = to_inexact("choice", p)
     if chances.shape != (count,):
         raise ValueError(
-            f"p must be None or a 1D vector with the same size as a.shape[axis]. p has shape {chances.shape} and a.shape[axis] is {count}."
+            f"choice: p needs to be None or a vector of a probability for each element, got shape {chances.shape} for {count}."
         )
     if replace:
         total = cumsum(chances)

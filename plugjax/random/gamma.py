@@ -143,7 +143,7 @@ def _safely(who: str, dtype: DType, *parameters: ArrayLike) -> None:
         aval = aval_of(as_operand(who, value))
         if dtypes.promote([(aval.dtype, aval.weak_type), (dtype, False)])[0] != dtype:
             raise TypePromotionError(
-                f"In arguments to {who}, cannot safely cast argument of type {aval.dtype.name} to {dtype.name}. "
+                f"{who}: cannot safely cast a parameter of dtype {aval.dtype.name} to {dtype.name}. "
                 "Convert it, or ask for a wider dtype."
             )
 
@@ -235,7 +235,7 @@ def dirichlet(
     wanted = float_dtype("dirichlet", dtype)
     concentration = _parameter("dirichlet", alpha, wanted)
     if not concentration.ndim:
-        raise ValueError("dirichlet requires alpha.ndim >= 1, got alpha.ndim == 0")
+        raise ValueError("dirichlet needs alpha.ndim >= 1, got a scalar.")
     *batch, size = concentration.shape
     sizes = tuple(batch) if shape is None else as_shape("dirichlet", shape)
     logs = loggamma(k, concentration, (*sizes, size), wanted)

@@ -54,17 +54,17 @@ class prng_key(extended, metaclass=_KeyKind):
 
 def _seeds(seed: Any, who: str) -> Any:
     if isinstance(seed, (bool, float, complex)):
-        raise TypeError(f"PRNG key seed must be an integer; got {seed!r}")
+        raise TypeError(f"{who}: a seed is an integer, got {seed!r}.")
     if type(seed) is int:
         # Wrapped to 64 bits, and to 32 without x64, as a hash that is given as a seed needs.
         wrapped = np.array(seed & 0xFFFFFFFFFFFFFFFF, np.uint64).astype(np.int64)
         return as_array(wrapped[()], who)
     found = as_array(seed, who)
     if found.dtype.kind not in "iu":
-        raise TypeError(f"PRNG key seed must be an integer; got {found.aval.str_short()}")
+        raise TypeError(f"{who}: a seed is an integer, got {found.aval.str_short()}.")
     if found.ndim:
         raise TypeError(
-            f"{who} accepts a scalar seed, but was given an array of shape {found.shape}. Use vmap for batching."
+            f"{who} takes one seed, got an array of shape {found.shape}. Use vmap for several."
         )
     return found
 
@@ -129,7 +129,7 @@ def typed(who: str, keys: Any) -> tuple[Array, bool]:
                 f"{keys.dtype}{list(keys.shape)}. Make one with random.key(seed)."
             )
         return random_wrap_p.bind(keys, impl=resolve_impl(config.read("default_prng_impl"))), False
-    raise TypeError(f"unexpected PRNG key type {type(keys)}; make one with random.key(seed).")
+    raise TypeError(f"{who} needs a key, got {type(keys)}. Make one with random.key(seed).")
 
 
 def single_key(who: str, k: Any) -> Array:
@@ -141,7 +141,7 @@ def single_key(who: str, k: Any) -> Array:
     found, _ = typed(who, k)
     if found.ndim:
         raise ValueError(
-            f"{who} accepts a single key, but was given a key array of shape {k.shape} != (). Use plugjax.vmap for batching."
+            f"{who} takes one key, got keys of shape {k.shape}. Use plugjax.vmap for several."
         )
     return found
 
@@ -166,7 +166,7 @@ def split(key: Any, num: int | Sequence[int] = 2) -> Array:
     found, was_typed = typed("split", key)
     if found.ndim:
         raise ValueError(
-            f"split accepts a single key, but was given a key array of shape {key.shape} != (). Use plugjax.vmap for batching."
+            f"split takes one key, got keys of shape {key.shape}. Use plugjax.vmap for several."
         )
     sizes: Any = num if isinstance(num, (tuple, list)) else (num,)
     shape = tuple(operator.index(n) for n in sizes)
@@ -189,7 +189,7 @@ def fold_in(key: Any, data: Any) -> Array:
     found, was_typed = typed("fold_in", key)
     if found.ndim:
         raise ValueError(
-            f"fold_in accepts a single key, but was given a key array of shape {key.shape} != (). Use plugjax.vmap for batching."
+            f"fold_in takes one key, got keys of shape {key.shape}. Use plugjax.vmap for several."
         )
     if type(data) is int:
         number: Any = np.uint32(data & 0xFFFFFFFF)
@@ -197,7 +197,7 @@ def fold_in(key: Any, data: Any) -> Array:
         number = as_array(data, "fold_in")
         if number.ndim:
             raise TypeError(
-                f"fold_in accepts a scalar, but was given an array of shape {number.shape}. Use vmap for batching."
+                f"fold_in takes one number, got an array of shape {number.shape}. Use vmap for several."
             )
         number = lax.convert_element_type(number, np.uint32)
     return _as_given(random_fold_in_p.bind(found, number), was_typed)

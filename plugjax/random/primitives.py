@@ -111,7 +111,7 @@ def resolve_impl(impl: Any) -> PRNGImpl:
     found = _IMPLS.get(impl)
     if found is None:
         raise ValueError(
-            f"unrecognized PRNG implementation {impl!r}. Did you mean one of: {sorted({i.name for i in _IMPLS.values()})}?"
+            f"no generator of random numbers {impl!r}. There are: {sorted({i.name for i in _IMPLS.values()})}."
         )
     return found
 

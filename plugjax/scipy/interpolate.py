@@ -68,19 +68,19 @@ class RegularGridInterpolator:
         self.method = _checked(method)
         if bounds_error:
             raise NotImplementedError(
-                "bounds_error takes no effect under jit: only False is supported"
+                "RegularGridInterpolator: bounds_error=True needs to look at values, which jit cannot. Leave it False."
             )
         self.bounds_error = bounds_error
         self.values = to_inexact("RegularGridInterpolator", values)
         if len(points) > self.values.ndim:
             raise ValueError(
-                f"there are {len(points)} point arrays, but values has {self.values.ndim} dimensions"
+                f"RegularGridInterpolator: {len(points)} arrays of points are too many for values of rank {self.values.ndim}."
             )
         if fill_value is not None:
             fill_value = as_operand("RegularGridInterpolator", fill_value)
             if fill_value.dtype.kind == "c" and self.values.dtype.kind != "c":
                 raise ValueError(
-                    f"fill_value must be None or of a type compatible with values, which are {self.values.dtype.name}"
+                    f"RegularGridInterpolator: fill_value needs to fit {self.values.dtype.name}, the dtype of values, or be None."
                 )
         self.fill_value = fill_value
         check_arraylike("RegularGridInterpolator", *points)
@@ -101,8 +101,8 @@ class RegularGridInterpolator:
         points = _points(xi, rank)
         if points.shape[-1] != rank:
             raise ValueError(
-                f"the requested sample points xi have dimension {points.shape[-1]}, "
-                f"but this RegularGridInterpolator has dimension {rank}"
+                f"RegularGridInterpolator: each point needs as many coordinates as the grid has axes, got "
+                f"{points.shape[-1]} for {rank}."
             )
         at = [points[..., i] for i in range(rank)]
         cells = [_cell(x, g) for x, g in zip(at, self.grid, strict=True)]

@@ -78,14 +78,14 @@ def map_coordinates(
     at = [jnp.asarray(c) for c in coordinates]
     if len(at) != x.ndim:
         raise ValueError(
-            f"coordinates must be a sequence of length input.ndim, but {len(at)} != {x.ndim}"
+            f"map_coordinates needs an array of coordinates for each axis, got {len(at)} for {x.ndim} axes."
         )
     if mode not in _OUTSIDE:
         raise NotImplementedError(
-            f"map_coordinates does not support mode {mode!r}: there are {sorted(_OUTSIDE)}."
+            f"map_coordinates has no mode {mode!r}. There are: {sorted(_OUTSIDE)}."
         )
     if order not in (0, 1):
-        raise NotImplementedError("map_coordinates requires order<=1")
+        raise NotImplementedError("map_coordinates has orders 0 and 1 only.")
     shares = _nearest if order == 0 else _linear
     outside = jnp.asarray(cval, x.dtype)
     total: Any = None

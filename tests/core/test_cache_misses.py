@@ -97,5 +97,5 @@ def test_a_function_made_in_a_loop(messages):
             plugjax.jit(lambda x: x)(1)
 
     found = messages(again)
-    assert found.count("never seen function") == 2
-    assert found.count("another function defined on the same line") == 1
+    assert found.count("a function not seen before") == 2
+    assert found.count("another function was defined on this line before") == 1

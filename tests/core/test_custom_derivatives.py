@@ -263,6 +263,9 @@ BAD = {
     "fwd no pair": lambda j, np_: j.grad(reversed_(j, lambda x: x, lambda r, g: (g,)))(1.0),
     "bwd no tuple": lambda j, np_: j.grad(reversed_(j, lambda x: (x, x), lambda r, g: g))(1.0),
     "bwd count": lambda j, np_: j.grad(reversed_(j, lambda x: (x, x), lambda r, g: (g, g)))(1.0),
+    "bwd structure": lambda j, np_: j.grad(
+        reversed_(j, lambda x: (x["a"], x), lambda r, g: ([g],))
+    )({"a": 1.0}),
     "bwd shape": lambda j, np_: j.grad(
         reversed_(j, lambda x: (x, x), lambda r, g: (np_.ones(3),))
     )(1.0),

@@ -50,6 +50,7 @@ class ArgumentPlan:
         if self.unusable:
             names = ", ".join(aval.str_short() for aval in self.unusable)
             warnings.warn(
+                # JAX's words: programs filter the warning by them.
                 f"Some donated buffers were not usable: {names}.\nA result takes over memory of its own shape and dtype only.",
                 stacklevel=2,
             )

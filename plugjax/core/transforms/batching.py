@@ -213,12 +213,11 @@ def vmap(
         in_axes = tuple(in_axes)
     if not (in_axes is None or isinstance(in_axes, (int, tuple, dict))):
         raise TypeError(
-            f"vmap in_axes must be an int, None, or a tuple of entries corresponding to the positional arguments, but "
-            f"got {in_axes}."
+            f"vmap: in_axes is an int, None, or a tuple with one entry for each positional argument; got {in_axes}."
         )
     if not all(_is_axis(leaf) for leaf in pytree.leaves(in_axes, is_leaf=lambda x: x is None)):
         raise TypeError(
-            f"vmap in_axes must be an int, None, or (nested) container with those types as leaves, but got {in_axes}."
+            f"vmap: an entry of in_axes holds nothing but ints and None, got {in_axes}."
         )
     name = getattr(fun, "__name__", repr(fun))
 
@@ -226,8 +225,7 @@ def vmap(
     def vectorized(*args: Any, **kwargs: Any) -> Any:
         if isinstance(in_axes, tuple) and len(in_axes) != len(args):
             raise ValueError(
-                f"vmap in_axes must be an int, None, or a tuple of entries corresponding to the positional arguments "
-                f"passed to the function, but got {len(in_axes)=}, {len(args)=}"
+                f"vmap: a tuple of in_axes needs one entry for each positional argument, got {len(in_axes)=}, {len(args)=}."
             )
         leaves, in_tree = pytree.flatten((args, kwargs))
         values = [x if type(x) is Array else as_array(x, "vmap") for x in leaves]
@@ -247,8 +245,8 @@ def vmap(
             targets = pytree.broadcast_prefix(out_axes, result_tree, is_leaf=lambda x: x is None)
         except ValueError:
             raise ValueError(
-                f"vmap out_axes specification must be a tree prefix of the corresponding value, got specification "
-                f"{out_axes} for value tree {out_tree}"
+                f"vmap: out_axes {out_axes} does not fit the tree of the results, {out_tree}. Give an int or None for each "
+                "result, or for a part of the tree."
             ) from None
         moved = [
             _to_out_axis(y, d, target, axis)
@@ -283,8 +281,8 @@ def _flat_axes(
                 axes.extend(pytree.broadcast_prefix(spec, arg, is_leaf=lambda x: x is None))
             except ValueError:
                 raise ValueError(
-                    f"vmap in_axes specification must be a tree prefix of the corresponding value, got specification "
-                    f"{spec} for value tree {pytree.structure(arg)}."
+                    f"vmap: {spec} in in_axes does not fit the tree of its argument, {pytree.structure(arg)}. Give an int or "
+                    "None for each leaf, or for a part of the tree."
                 ) from None
     axes.extend([0] * len(pytree.leaves(kwargs)))
     dims: list[int | None] = []
@@ -295,8 +293,8 @@ def _flat_axes(
         ndim = value.aval.ndim
         if not -ndim <= axis < ndim:
             raise ValueError(
-                f"vmap was requested to map its argument along axis {axis}, which implies that its rank should be at "
-                f"least {axis + 1 if axis >= 0 else -axis}, but is only {ndim} (its shape is {value.aval.shape})"
+                f"vmap: mapping along axis {axis} needs an argument of rank {axis + 1 if axis >= 0 else -axis} or more, "
+                f"got rank {ndim} (shape {value.aval.shape})."
             )
         dims.append(axis % ndim)
     return dims
@@ -318,7 +316,7 @@ def _axis_size(
         return found.pop()
     if not found:
         raise ValueError(
-            f"vmap of {name} must have at least one non-None value in in_axes, or axis_size"
+            f"vmap of {name} has nothing to map. Give an axis in in_axes, or give axis_size."
         )
     paths = pytree.paths(args) + [f"kwargs{p}" for p in pytree.paths(kwargs)]
     described = "\n".join(
@@ -327,7 +325,7 @@ def _axis_size(
         if s is not None
     )
     raise ValueError(
-        f"vmap of {name} got inconsistent sizes for array axes to be mapped:\n{described}"
+        f"vmap of {name}: the sizes of the mapped axes are inconsistent:\n{described}"
         + (f"\n  * axis_size is {given}" if given is not None else "")
     )
 
@@ -337,11 +335,11 @@ def _to_out_axis(y: Any, bdim: int | None, target: int | None, axis: Axis) -> An
     if target is None:
         if bdim is not None:
             raise ValueError(
-                "vmap has mapped output but out_axes is None: the output depends on the mapped argument."
+                "vmap: out_axes is None for a result that depends on the mapped argument. Give the place of its batch axis."
             )
         return y
     if not -ndim <= target < ndim:
         raise ValueError(
-            f"vmap out_axes entry {target} is out of bounds for an output of rank {ndim}"
+            f"vmap: a result of rank {ndim} has no place for axis {target} of out_axes."
         )
     return materialize(y, bdim, axis, target % ndim)

@@ -33,25 +33,25 @@ def explain_trace(fun: Callable[..., Any], key: TraceKey, known: Iterable[TraceK
         key: fingerprint of the configuration, structure of the arguments, static arguments, avals, named axes.
         known: such keys.
     """
-    lines = [f"TRACING CACHE MISS at {user_source(2)}:"]
+    lines = [f"traced anew at {user_source(2)}:"]
     code = getattr(inspect.unwrap(fun), "__code__", None)
     name = getattr(fun, "__name__", type(fun).__name__)
     defined = f" defined at {code.co_filename}:{code.co_firstlineno}" if code is not None else ""
     known = list(known)
     if not known:
-        lines.append(f"  never seen function:\n    {name} id={id(fun)}{defined}")
+        lines.append(f"  a function not seen before:\n    {name} id={id(fun)}{defined}")
         if code is not None:
             line = (code.co_filename, code.co_firstlineno)
             if line in _seen_lines:
                 lines.append(
-                    "  but seen another function defined on the same line; maybe the function is being re-defined "
-                    "repeatedly, preventing caching? Call jit once, outside of the loop."
+                    "  another function was defined on this line before, so it may make a new one each time. "
+                    "Call jit once, outside of the loop."
                 )
             _seen_lines.add(line)
     else:
         closest = _differences(fun, key, min(known, key=lambda other: _distance(fun, key, other)))
         lines.append(f"  for {name}{defined}")
-        lines.append("  all previously seen cache keys differ. For the closest previous key:")
+        lines.append("  every known key differs; the closest one in:")
         lines.extend(f"  {line}" for line in closest)
     logger.warning("\n".join(lines))
 
@@ -60,7 +60,7 @@ def explain_compilation(name: str, chosen: Placement, known: Iterable[Placement]
     """Log that a function that has been traced is compiled for another device."""
     seen = ", ".join(sorted({str(p.device) for p in known}))
     logger.warning(
-        f"COMPILATION CACHE MISS at {user_source(2)}:\n  for {name}: different device: now {_where(chosen)}, before {seen}"
+        f"compiled anew at {user_source(2)}:\n  for {name}: different device: now {_where(chosen)}, before {seen}"
     )
 
 

@@ -38,8 +38,8 @@ def define_call(rules: RuleSet, primitive: Primitive, derived: Derived) -> None:
     Args:
         rules: where to put them.
         primitive: the primitive.
-        derived: the other parameters of the call of a program that was derived by a transformation, from the name of
-            the transformation and the parameters of the original call.
+        derived: the other parameters of the call of a program that a transformation made of this one: a function of the
+            transformation's name and the parameters of the original call.
     """
 
     @rules.define(abstract_eval, primitive)

@@ -68,7 +68,7 @@ def checkpoint(
         Array(1., dtype=float32, weak_type=True)
     """
     if not callable(fun):
-        raise TypeError(f"Expected a callable value, got {fun!r}")
+        raise TypeError(f"checkpoint needs a callable, got {fun!r}")
     name = name_of(fun)
 
     @functools.wraps(fun)

@@ -56,8 +56,7 @@ def closure_convert(
         found, tree = pytree.flatten(given)
         if tree != in_tree:
             raise TypeError(
-                "The inputs to the closure produced by closure_convert must have the same Pytree structure as the example "
-                f"arguments: {pytree.first_difference(in_tree, tree)}."
+                f"closure_convert: the closure needs arguments like the examples: {pytree.first_difference(in_tree, tree)}."
             )
         consts = [next(values) if h else x for x, h in zip(program.consts, hoisted, strict=True)]
         return pytree.unflatten(out.tree, eval_jaxpr(program.jaxpr, consts, *found))

@@ -97,7 +97,7 @@ class custom_jvp(CustomFunction):  # noqa: N801  # JAX's name
             TypeError: the function has arguments that are not differentiated.
         """
         if self.nondiff_argnums:
-            raise TypeError("Can't use ``defjvps`` with ``nondiff_argnums``.")
+            raise TypeError("custom_jvp: defjvps does not know nondiff_argnums. Use defjvp.")
 
         def jvp(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
             out = self(*primals)
@@ -117,7 +117,7 @@ class custom_jvp(CustomFunction):  # noqa: N801  # JAX's name
         """Run the function."""
         name = name_of(self.fun)
         if self.jvp is None:
-            raise AttributeError(f"No JVP defined for custom_jvp function {name} using defjvp.")
+            raise AttributeError(f"custom_jvp: {name} has no rule. Give it one with defjvp.")
         values = resolve_keywords(self.fun, args, kwargs, "custom_jvp")
         fixed = {
             i: pytree.tree_map(_stop_gradient, values[i])
@@ -161,20 +161,18 @@ def _checked(result: Any, rule: str, name: str, out: Structure) -> tuple[list[An
     """Leaves of what a user's rule gave."""
     if not isinstance(result, (tuple, list)) or len(result) != 2:
         raise TypeError(
-            f"Custom JVP rule {rule} for function {name} must produce a pair (list or tuple of length two) representing "
-            f"primal and tangent outputs, but got {result}."
+            f"custom_jvp: rule {rule} of {name} needs to give a pair (primals_out, tangents_out), got {result}."
         )
     primals, tree = pytree.flatten(result[0])
     tangents, tangent_tree = pytree.flatten(result[1])
     if tree != tangent_tree:
         raise TypeError(
-            f"Custom JVP rule {rule} for function {name} must produce primal and tangent outputs with equal container "
-            f"(pytree) structures, but got {tree} and {tangent_tree} respectively."
+            f"custom_jvp: rule {rule} of {name} needs tangents of the tree of its outputs, {tree}, and gave {tangent_tree}."
         )
     if out.tree is not None and out.tree != tree:
         raise TypeError(
-            f"Custom JVP rule {rule} for function {name} must produce a primal output of the same container (pytree) "
-            f"structure as the function: {pytree.first_difference(out.tree, tree)}."
+            f"custom_jvp: rule {rule} gave outputs that differ from those of {name}: "
+            f"{pytree.first_difference(out.tree, tree)}."
         )
     out.tree = tree
     values = [as_array(y, rule) for y in primals]
@@ -183,9 +181,8 @@ def _checked(result: Any, rule: str, name: str, out: Structure) -> tuple[list[An
         found = t.aval if type(t) is Zero else aval_of(t)
         if (found.shape, found.dtype) != (expected.shape, expected.dtype):
             raise TypeError(
-                "Custom JVP rule must produce primal and tangent outputs with corresponding shapes and dtypes. Expected "
-                f"{expected.str_short()} (tangent type of {aval_of(y).str_short()}) but got {found.str_short()}, in "
-                f"{rule} for {name}{f', at output{path}' if path else ''}."
+                f"custom_jvp: rule {rule} of {name}{f', at output{path}' if path else ''}: the tangent of "
+                f"{aval_of(y).str_short()} needs to be {expected.str_short()}, got {found.str_short()}."
             )
     return values, list(tangents)
 

@@ -124,16 +124,15 @@ class custom_vjp(CustomFunction):  # noqa: N801  # JAX's name
         """Run the function."""
         name = name_of(self.fun)
         if self.fwd is None or self.bwd is None:
-            raise AttributeError(f"No VJP defined for custom_vjp function {name} using defvjp.")
+            raise AttributeError(f"custom_vjp: {name} has no rule. Give it one with defvjp.")
         values = resolve_keywords(self.fun, args, kwargs, "custom_vjp")
         fixed = {i: values[i] for i in self.nondiff_argnums if i < len(values)}
         for x in pytree.leaves(list(fixed.values())):
             if isinstance(x, Tracer):
                 raise UnexpectedTracerError(
                     x,
-                    "Found a JAX Tracer object passed as an argument to a custom_vjp function in a position indicated by "
-                    "nondiff_argnums as non-differentiable. Make it a differentiated argument, and give None for its "
-                    "cotangent.",
+                    "custom_vjp: an argument that nondiff_argnums names is a tracer. Make it a differentiated argument, and "
+                    "give None for its cotangent.",
                 )
         split = SplitArguments(values, fixed, "custom_vjp")
         in_tree = split.in_tree
@@ -174,14 +173,13 @@ def _checked_forward(result: Any, rule: str, name: str, out: Structure) -> tuple
     """Leaves of what a user's ``fwd`` gave."""
     if not isinstance(result, (tuple, list)) or len(result) != 2:
         raise TypeError(
-            f"Custom VJP fwd rule {rule} for function {name} must produce a pair (list or tuple of length two) where the "
-            f"first element is the primal output and the second the residuals, but it produced {result}."
+            f"custom_vjp: rule {rule} (fwd) of {name} needs to give a pair (primal_out, residuals), got {result}."
         )
     outs, tree = pytree.flatten(result[0])
     if out.tree is not None and out.tree != tree:
         raise TypeError(
-            f"Custom VJP fwd rule {rule} for function {name} must produce a primal output of the same container (pytree) "
-            f"structure as the function: {pytree.first_difference(out.tree, tree)}."
+            f"custom_vjp: rule {rule} (fwd) gave outputs that differ from those of {name}: "
+            f"{pytree.first_difference(out.tree, tree)}."
         )
     out.tree = tree
     residuals, res_tree = pytree.flatten(result[1])
@@ -199,18 +197,20 @@ def _checked_backward(
     arguments = in_tree.children()
     if isinstance(result, list) and len(result) == len(arguments):
         result = tuple(result)
-    message = (
-        "Custom VJP bwd rule must produce an output with the same container (pytree) structure as the args tuple of the "
-        "primal function, and in particular must produce a tuple of length equal to the number of arguments to the primal "
-        f"function, but {rule} gave {{}} for {in_tree}."
-    )
+
+    def wrong() -> TypeError:
+        return TypeError(
+            f"custom_vjp: rule {rule} (bwd) needs to give a tuple with a cotangent for each argument, each of its argument's "
+            f"tree. It gave {pytree.structure(result)} for {in_tree}."
+        )
+
     if not isinstance(result, tuple) or len(result) != len(arguments):
-        raise TypeError(message.format(pytree.structure(result)))
+        raise wrong()
     marks = pytree.unflatten(in_tree, range(in_tree.num_leaves))
     try:
         bars = pytree.broadcast_prefix(result, marks, is_leaf=lambda x: x is None)
     except ValueError:
-        raise TypeError(message.format(pytree.structure(result))) from None
+        raise wrong() from None
     found: list[Any] = []
     for bar, aval, path in zip(bars, avals, pytree.paths(marks), strict=True):
         expected = aval.to_tangent_aval()
@@ -222,8 +222,8 @@ def _checked_backward(
             given.dtype != expected.dtype and not dtypes.is_inexact(given.dtype)
         ):
             raise ValueError(
-                "Custom VJP bwd rule must produce an output with the same type as the args tuple of the primal function, "
-                f"but at output{path} {rule} produced {given.str_short()} for an input of type {aval.str_short()}."
+                f"custom_vjp: rule {rule} (bwd) gave {given.str_short()} at output{path}, for an input of type "
+                f"{aval.str_short()}. A cotangent needs the shape and dtype of its input."
             )
         if type(bar) is not Zero and given.dtype != expected.dtype:
             bar = convert_element_type_p.bind(bar, new_dtype=expected.dtype, weak_type=False)
@@ -233,8 +233,8 @@ def _checked_backward(
 
 def _no_forward_mode(*_: Any, **__: Any) -> Any:
     raise TypeError(
-        "can't apply forward-mode differentiation (jvp) to a custom_vjp function. Use reverse mode (grad, vjp, jacrev), or "
-        "state the derivative by plugjax.custom_jvp."
+        "custom_vjp functions have no forward mode (jvp). Use reverse mode (grad, vjp, jacrev), or state the derivative by "
+        "plugjax.custom_jvp."
     )
 
 

@@ -92,9 +92,7 @@ class custom_vmap(CustomFunction):  # noqa: N801  # JAX's name
         name = name_of(self.fun)
         values = resolve_keywords(self.fun, args, kwargs, "custom_vmap")
         if self.vmap_rule is None:
-            raise AttributeError(
-                f"No batching rule defined for custom_vmap function {name} using def_vmap."
-            )
+            raise AttributeError(f"custom_vmap: {name} has no rule. Give it one with def_vmap.")
         leaves, in_tree = pytree.flatten(values)
         out = Structure()
 
@@ -117,19 +115,19 @@ def _checked(result: Any, rule: str, name: str, out: Structure) -> tuple[list[An
     """Leaves of what a user's rule gave."""
     if not isinstance(result, tuple) or len(result) != 2:
         raise TypeError(
-            f"custom vmap rule ({rule}) must return a pair of output and batching specification, got {result!r}."
+            f"custom_vmap: rule {rule} needs to give a pair (outputs, whether each is batched), got {result!r}."
         )
     outs, tree = pytree.flatten(result[0])
     flags, flags_tree = pytree.flatten(result[1])
     if tree != flags_tree:
         raise ValueError(
-            f"structure of output value and output batching specification returned by custom vmap rule ({rule}) do not "
-            f"match.\nOutput values: {tree}\nBatching spec: {flags_tree}"
+            f"custom_vmap: rule {rule} needs to say of each output whether it is batched, in a tree like theirs.\n"
+            f"Outputs: {tree}\nBatched: {flags_tree}"
         )
     if out.tree is not None and out.tree != tree:
         raise ValueError(
-            f"structure of output returned by custom vmap rule ({rule}) does not match that of original custom-vmapped "
-            f"function {name}: {pytree.first_difference(out.tree, tree)}."
+            f"custom_vmap: rule {rule} gave outputs that differ from those of {name}: "
+            f"{pytree.first_difference(out.tree, tree)}."
         )
     out.tree = tree
     return [as_array(y, rule) for y in outs], [bool(f) for f in flags]

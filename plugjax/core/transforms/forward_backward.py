@@ -41,7 +41,7 @@ def fwd_and_bwd(
         Array(3., dtype=float32, weak_type=True)
     """
     if not callable(fun):
-        raise TypeError(f"Expected a callable value, got {fun!r}")
+        raise TypeError(f"fwd_and_bwd needs a callable, got {fun!r}")
     single = isinstance(argnums, int)
     nums = (argnums,) if isinstance(argnums, int) else tuple(argnums)
 

@@ -42,7 +42,7 @@ def _flatten_call(
         if has_aux:
             if not isinstance(result, tuple) or len(result) != 2:
                 raise TypeError(
-                    f"expected function with aux output to return a two-element tuple, but got type {type(result)}"
+                    f"has_aux=True needs a function that gives a pair (output, aux), got {type(result)}"
                 )
             result, aux = result
         outs, out_tree = pytree.flatten(result)
@@ -88,14 +88,13 @@ def jvp(
     """
     if not isinstance(primals, (tuple, list)) or not isinstance(tangents, (tuple, list)):
         raise TypeError(
-            "primal and tangent arguments to jax.jvp must be tuples or lists; "
-            f"found {type(primals).__name__} and {type(tangents).__name__}."
+            f"jvp needs primals and tangents in tuples or lists, got {type(primals).__name__} and {type(tangents).__name__}."
         )
     values, in_tree, flat, box = _flatten_call(fun, tuple(primals), "jvp", has_aux)
     tangent_leaves, tangent_tree = pytree.flatten(tuple(tangents))
     if tangent_tree != in_tree:
         raise TypeError(
-            "primal and tangent arguments to jax.jvp must have the same tree structure; "
+            "jvp: the tangents are not arranged like the primals: "
             + pytree.first_difference(in_tree, tangent_tree)
         )
     directions = [
@@ -133,7 +132,7 @@ def vjp(
         (Array(3., dtype=float32, weak_type=True), Array(2., dtype=float32, weak_type=True))
     """
     if reduce_axes:
-        raise NotImplementedError("reduce_axes argument to vjp is deprecated")
+        raise NotImplementedError("vjp takes no reduce_axes any more.")
     values, in_tree, flat, box = _flatten_call(fun, primals, "vjp", has_aux)
     found = linearize_flat(flat, values, [_differentiable(x) for x in values])
     _fill_inputs(found, values)
@@ -203,7 +202,7 @@ def linear_transpose(
         (Array(6., dtype=float32, weak_type=True),)
     """
     if reduce_axes:
-        raise NotImplementedError("reduce_axes argument to linear_transpose is deprecated")
+        raise NotImplementedError("linear_transpose takes no reduce_axes any more.")
     leaves, in_tree = pytree.flatten(primals)
     avals = [aval_of(x) for x in leaves]
     box: list[Any] = []
@@ -220,15 +219,14 @@ def linear_transpose(
         bars, tree = pytree.flatten(cotangent)
         if tree != out_tree:
             raise TypeError(
-                "cotangent tree does not match function output: "
+                "linear_transpose: the cotangent is not arranged like the output: "
                 + pytree.first_difference(out_tree, tree)
             )
         for bar, aval in zip(bars, program.out_avals, strict=True):
             found = aval_of(bar)
             if found.shape != aval.shape or (found.dtype != aval.dtype and not found.weak_type):
                 raise TypeError(
-                    "cotangent type does not match function output, expected "
-                    f"{aval.str_short()} and got {found.str_short()}"
+                    f"linear_transpose: the cotangent of the output needs to be {aval.str_short()}, got {found.str_short()}."
                 )
         operands = [UndefinedPrimal(aval) for aval in avals]
         found_bars = transpose_flat(
@@ -270,7 +268,7 @@ def value_and_grad(
         (Array(9., dtype=float32, weak_type=True), Array(6., dtype=float32, weak_type=True))
     """
     if reduce_axes:
-        raise NotImplementedError("reduce_axes argument to grad is deprecated")
+        raise NotImplementedError("grad takes no reduce_axes any more.")
     single = isinstance(argnums, int)
     nums: tuple[int, ...] = (argnums,) if isinstance(argnums, int) else tuple(argnums)
     name = getattr(fun, "__name__", "function")
@@ -280,9 +278,7 @@ def value_and_grad(
         for n in nums:
             if not -len(args) <= n < len(args):
                 raise TypeError(
-                    f"differentiating with respect to argnums={argnums} requires at least "
-                    f"{n + 1 if n >= 0 else -n} positional arguments to be passed by the caller, but got only "
-                    f"{len(args)} positional arguments."
+                    f"grad with argnums={argnums} needs {n + 1 if n >= 0 else -n} or more positional arguments, got {len(args)}."
                 )
         places = [n % len(args) for n in nums]
 
@@ -311,9 +307,7 @@ def value_and_grad(
         return ((result, _strip(box[1])), gradient) if has_aux else (result, gradient)
 
     value_and_gradient.__name__ = name
-    value_and_gradient.__doc__ = (
-        f"Value and gradient of {name} with respect to argument(s) {argnums}."
-    )
+    value_and_gradient.__doc__ = f"Value of {name}, and its gradient by the argument(s) {argnums}."
     value_and_gradient.__wrapped__ = fun  # type: ignore[attr-defined]  # as functools.wraps sets it
     return value_and_gradient
 
@@ -325,38 +319,36 @@ def _check_input(
     if dtypes.is_extended(dtype) or dtypes.is_integer(dtype) or dtype == dtypes.BOOL:
         if not allow_int:
             raise TypeError(
-                f"grad requires real- or complex-valued inputs (input dtype that is a sub-dtype of np.inexact), but got "
-                f"{dtype.name} at argument {pytree.paths(point)[index]}. If you want to use Boolean- or integer-valued inputs, use vjp or set "
-                f"allow_int to True."
+                f"grad needs floating or complex inputs, got {dtype.name} at argument {pytree.paths(point)[index]}. "
+                "For booleans and integers there is allow_int=True, and vjp."
             )
     elif holomorphic and dtype.kind != "c":
         raise TypeError(
-            f"grad with holomorphic=True requires inputs with complex dtype, but got {dtype.name} at {pytree.paths(point)[index]}."
+            f"grad with holomorphic=True needs complex inputs, got {dtype.name} at {pytree.paths(point)[index]}."
         )
 
 
 def _check_output(outs: list[Any], out_tree: Any, holomorphic: bool, name: str) -> None:
     if len(outs) != 1 or not out_tree.is_leaf():
         raise TypeError(
-            f"Gradient only defined for scalar-output functions. Output of {name} was: "
+            f"grad needs a scalar-output function, and {name} gives "
             f"{pytree.unflatten(out_tree, [aval_of(y).str_short() for y in outs])}."
         )
     aval = aval_of(outs[0])
     if aval.shape:
         raise TypeError(
-            f"Gradient only defined for scalar-output functions. Output of {name} had shape: {aval.shape}. Reduce it, "
-            "for example with .sum(), or use jacrev."
+            f"grad needs a scalar-output function, and {name} gives shape {aval.shape}. Reduce it, for example with .sum(), or "
+            "use jacrev."
         )
     if holomorphic:
         if aval.dtype.kind != "c":
             raise TypeError(
-                f"grad with holomorphic=True requires outputs with complex dtype, but got {aval.dtype.name}."
+                f"grad with holomorphic=True needs a complex output, got {aval.dtype.name}."
             )
     elif not dtypes.is_float(aval.dtype):
         raise TypeError(
-            "grad requires real-valued outputs (output dtype that is a sub-dtype of np.floating), but got "
-            f"{aval.dtype.name}. For holomorphic differentiation, pass holomorphic=True. For differentiation of "
-            "functions with integer outputs, use jax.vjp directly."
+            f"grad needs a floating output, got {aval.dtype.name}. If the function is holomorphic, pass holomorphic=True; if its "
+            "output is an integer, use vjp."
         )
 
 
@@ -382,6 +374,6 @@ def grad(
         return (result, value[1]) if has_aux else result
 
     gradient.__name__ = getattr(fun, "__name__", "function")
-    gradient.__doc__ = f"Gradient of {gradient.__name__} with respect to argument(s) {argnums}."
+    gradient.__doc__ = f"Gradient of {gradient.__name__} by the argument(s) {argnums}."
     gradient.__wrapped__ = fun  # type: ignore[attr-defined]  # as functools.wraps sets it
     return gradient

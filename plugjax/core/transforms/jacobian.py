@@ -49,8 +49,7 @@ def _select(
     for n in nums:
         if not -len(args) <= n < len(args):
             raise ValueError(
-                f"Positional argument indices must have value greater than or equal to -{len(args)} and less than "
-                f"{len(args)}, the number of positional arguments, but got {n}."
+                f"argnums: with {len(args)} positional arguments a number is at least -{len(args)} and below {len(args)}, got {n}."
             )
     places = [n % len(args) for n in nums]
 
@@ -69,13 +68,11 @@ def _check(
     for leaf in pytree.leaves(tree):
         dtype = aval_of(leaf).dtype
         if holomorphic and dtype.kind != "c":
-            raise TypeError(
-                f"{who} with holomorphic=True requires {what}s with complex dtype, but got {dtype.name}."
-            )
+            raise TypeError(f"{who} with holomorphic=True needs complex {what}s, got {dtype.name}.")
         if not holomorphic and not accepts(dtype):
             raise TypeError(
-                f"{who} requires real-valued {what}s ({what} dtype that is a sub-dtype of np.floating), but got "
-                f"{dtype.name}. Pass holomorphic=True if the function is, else use plugjax.jvp or plugjax.vjp."
+                f"{who} needs floating {what}s, got {dtype.name}. Pass holomorphic=True if the function is, else use plugjax.jvp "
+                "or plugjax.vjp."
             )
 
 

@@ -249,9 +249,8 @@ class JitFunction:
                     raise
                 path = pytree.paths(pytree.unflatten(in_tree, leaves))[i]
                 raise TypeError(
-                    f"Error interpreting argument to {self._fun} as an abstract array. The problematic value is of type "
-                    f"{type(x)} and was passed to jit({self.__name__}) at path {path}. Pass it with static_argnums if it "
-                    f"is not an array."
+                    f"jit({self.__name__}): argument {path} is no array, but of type {type(x)}. Pass it with "
+                    "static_argnums or static_argnames, or make it an array."
                 ) from error
         return found
 
@@ -406,8 +405,8 @@ def _hashable(value: Any, name: str, where: str) -> _Static:
         hash(value)
     except TypeError:
         raise ValueError(
-            f"Non-hashable static arguments are not supported: jit({name}) got {value!r} of type {type(value)} at "
-            f"{where}. Use a tuple or another hashable type, or pass it as an array."
+            f"jit({name}): the static argument at {where} has no hash to find a compiled program by: {value!r} of type "
+            f"{type(value)}. Use a tuple or another hashable type, or pass it as an array."
         ) from None
     return _Static(value)
 

@@ -104,7 +104,7 @@ def linear_call(
         )
         if back.tree != lin_tree:
             raise TypeError(
-                "transpose output pytree structure must match that of linear inputs: "
+                "linear_call: the transpose needs to give the pytree structure of the linear inputs: "
                 + pytree.first_difference(lin_tree, back.tree)
             )
         return open_constants(found)

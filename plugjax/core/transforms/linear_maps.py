@@ -90,7 +90,7 @@ class VJP:
         leaves, tree = pytree.flatten(cotangent)
         if tree != signature.out_tree:
             raise ValueError(
-                "unexpected tree structure of argument to vjp function: "
+                "vjp: the cotangent needs the tree structure of the output: "
                 + pytree.first_difference(signature.out_tree, tree)
             )
         bars = [
@@ -137,7 +137,7 @@ class Pushforward:
         leaves, tree = pytree.flatten(tangents)
         if tree != signature.in_tree:
             raise TypeError(
-                "linearized function called with different tree structure: "
+                "linearize: the tangents need the tree structure of the inputs: "
                 + pytree.first_difference(signature.in_tree, tree)
             )
         paths = pytree.paths(tangents)
@@ -179,15 +179,13 @@ def tangent_of(primal: ShapedArray, tangent: Any, path: str) -> Any:
     found = aval_of(tangent)
     if expected.dtype == dtypes.float0 or found.dtype != expected.dtype:
         raise TypeError(
-            "primal and tangent arguments to jax.jvp do not match; dtypes must be equal, or in case of int/bool primal "
-            f"dtype the tangent dtype must be float0. Got primal dtype {primal.dtype} and so expected tangent "
-            f"dtype {expected.dtype.name if expected.dtype != dtypes.float0 else 'float0'}, but got tangent dtype "
-            f"{found.dtype} instead, at argument {path}."
+            f"jvp: for a primal of dtype {primal.dtype} the tangent needs dtype "
+            f"{expected.dtype.name if expected.dtype != dtypes.float0 else 'float0'}, got {found.dtype} at argument {path}. "
+            "A tangent has its primal's dtype, that of an integer or bool float0."
         )
     if found.shape != expected.shape:
         raise ValueError(
-            f"jvp called with different primal and tangent shapes; got primal shape {expected.shape} and tangent shape "
-            f"{found.shape} at argument {path}"
+            f"jvp: a tangent needs its primal's shape {expected.shape}, got {found.shape} at argument {path}."
         )
     return as_array(tangent, "jvp")
 
@@ -197,8 +195,7 @@ def _check_consistent(primal: ShapedArray, tangent: Any, path: str) -> None:
     expected, found = primal.to_tangent_aval(), aval_of(tangent)
     if (found.shape, found.dtype) != (expected.shape, expected.dtype):
         raise ValueError(
-            "linearized function called on tangent values inconsistent with the original primal values: expected "
-            f"{expected.str_short()}, got {found.str_short()} at argument {path}."
+            f"linearize: a tangent needs to be {expected.str_short()} like its input, got {found.str_short()} at argument {path}."
         )
 
 
@@ -209,14 +206,12 @@ def _cotangent(out: ShapedArray, bar: Any, path: str) -> Any:
     found = aval_of(bar)
     if found.dtype != expected.dtype and not found.weak_type:
         raise ValueError(
-            f"unexpected JAX type (e.g. shape/dtype) for argument to vjp function: got {found.str_short()}, but "
-            f"expected {expected.str_short()} because the corresponding output of the function had JAX type "
-            f"{out.str_short()}{f', at {path}' if path else ''}"
+            f"vjp: the cotangent of an output {out.str_short()} needs to be {expected.str_short()}, got "
+            f"{found.str_short()}{f', at {path}' if path else ''}."
         )
     if found.shape != expected.shape:
         raise ValueError(
-            f"unexpected JAX type (e.g. shape/dtype) for argument to vjp function: got {found.str_short()}, but "
-            f"expected {expected.str_short()}{f', at {path}' if path else ''}"
+            f"vjp: the cotangent needs to be {expected.str_short()}, got {found.str_short()}{f', at {path}' if path else ''}."
         )
     if found.dtype != expected.dtype:
         bar = expected.dtype.type(bar) if isinstance(bar, (int, float, complex)) else bar

@@ -203,11 +203,10 @@ def resolve_keywords(
         bound = signature.bind(*args, **kwargs)
         bound.apply_defaults()
         if bound.kwargs:
-            raise TypeError(f"keyword arguments could not be resolved to positions: {bound.kwargs}")
+            raise TypeError(f"these can be given by name only: {bound.kwargs}")
     except TypeError as error:
         raise TypeError(
-            f"The input arguments to the {who}-decorated function {name_of(fun)} could not be resolved to positional-only "
-            f"arguments. Binding failed with the error:\n{error}"
+            f"{who}: the arguments of {name_of(fun)} cannot all be given by position:\n{error}"
         ) from error
     return bound.args
 

@@ -180,14 +180,14 @@ class CompiledFunction:
         leaves, in_tree = pytree.flatten((args, kwargs))
         if in_tree != self.in_tree:
             raise TypeError(
-                "Function compiled with input pytree does not match the input pytree it was called with: "
+                "Compiled: the arguments do not have the structure that the program was compiled for: "
                 + pytree.first_difference(self.in_tree, in_tree)
             )
         for x in leaves:
             if isinstance(x, Tracer):
                 raise TypeError(
-                    "Cannot apply JAX transformations to a function lowered and compiled for a particular signature. "
-                    f"Detected argument of Tracer type {type(x)}."
+                    f"Compiled: a compiled program cannot be transformed, but an argument is a tracer, {x!r}. Transform the "
+                    "function, then lower and compile it."
                 )
         placement = self._compiled.placement
         arrays = [transfer(as_array(x), placement) for x in leaves]
@@ -196,8 +196,8 @@ class CompiledFunction:
             if (x.aval.shape, x.aval.dtype) != (aval.shape, aval.dtype):
                 path = pytree.paths((args, kwargs))[i]
                 raise TypeError(
-                    f"Argument types differ from the types for which this computation was compiled: argument {path} was "
-                    f"compiled with {aval.str_short()} and called with {x.aval.str_short()}"
+                    f"Compiled: argument {path} was {aval.str_short()} when the program was compiled, and is "
+                    f"{x.aval.str_short()} now. Lower and compile for it, or call the jitted function."
                 )
         outs = self._run(arrays)
         for i in self._lowered._plan.donated:

@@ -36,10 +36,10 @@ def vq(obs: ArrayLike, code_book: ArrayLike, check_finite: bool = True) -> tuple
     del check_finite
     x, codes = same_dtype("scipy.cluster.vq.vq", obs, code_book, inexact=True)
     if x.ndim != codes.ndim:
-        raise ValueError("Observation and code_book should have the same rank")
+        raise ValueError("vq: obs and code_book need the same rank.")
     if x.ndim == 1:
         x, codes = x[:, None], codes[:, None]
     if x.ndim != 2:
-        raise ValueError("ndim different than 1 or 2 are not supported")
+        raise ValueError("vq takes arrays of one axis or two.")
     distances = jnp.linalg.norm(x[:, None] - codes, axis=-1)
     return jnp.argmin(distances, -1), distances.min(-1)

@@ -56,11 +56,11 @@ def eigh(
     """
     del overwrite_a, overwrite_b, turbo, check_finite
     if b is not None:
-        raise NotImplementedError("Only the b=None case of eigh is implemented")
+        raise NotImplementedError("scipy.linalg.eigh: b is not implemented. Leave it None.")
     if type != 1:
-        raise NotImplementedError("Only the type=1 case of eigh is implemented.")
+        raise NotImplementedError("scipy.linalg.eigh: type is not implemented. Leave it 1.")
     if eigvals is not None:
-        raise NotImplementedError("Only the eigvals=None case of eigh is implemented.")
+        raise NotImplementedError("scipy.linalg.eigh: eigvals is not implemented. Leave it None.")
     (x,) = inexact("scipy.linalg.eigh", jnp.asarray(a))
     vectors, values = lax_linalg.eigh(x, lower=lower)
     return values if eigvals_only else (values, vectors)
@@ -109,22 +109,20 @@ def eigh_tridiagonal(
     alpha, beta = jnp.asarray(d), jnp.asarray(e)
     if alpha.dtype != beta.dtype:
         raise TypeError(
-            f"diagonal and off-diagonal values must have same dtype, got {alpha.dtype} and {beta.dtype}"
+            f"eigh_tridiagonal: d and e need one dtype, got {alpha.dtype} and {beta.dtype}."
         )
     if alpha.dtype.name not in ("float32", "float64", "complex64", "complex128"):
-        raise TypeError(
-            f"Only float and complex inputs are supported by eigh_tridiagonal, got {alpha.dtype}"
-        )
+        raise TypeError(f"eigh_tridiagonal needs a floating or complex dtype, got {alpha.dtype}.")
     if select == "v":
-        raise NotImplementedError("eigh_tridiagonal(..., select='v') is not implemented")
+        raise NotImplementedError("eigh_tridiagonal: select='v' is missing. Use 'a' or 'i'.")
     if select not in ("a", "i"):
-        raise ValueError("'select must have a value in {'a', 'i', 'v'}.")
+        raise ValueError("eigh_tridiagonal: select is 'a' or 'i'.")
     first, last = 0, alpha.shape[0]
     if select == "i":
         if select_range is None:
-            raise ValueError("for select='i', select_range must be specified.")
+            raise ValueError("eigh_tridiagonal: select='i' needs a select_range.")
         if select_range[0] > select_range[1]:
-            raise ValueError("Got empty index range in select_range.")
+            raise ValueError("eigh_tridiagonal: the select_range holds no index.")
         first, last = int(select_range[0]), int(select_range[1]) + 1
     above = jnp.diag(beta, 1)
     matrix = above + jnp.conj(above).T + jnp.diag(jnp.real(alpha).astype(alpha.dtype))
@@ -154,9 +152,7 @@ def schur(a: ArrayLike, output: str = "real") -> tuple[Array, Array]:
         Array([1., 3.], dtype=float32)
     """
     if output not in ("real", "complex"):
-        raise ValueError(
-            f"Expected 'output' to be either 'real' or 'complex', got output={output!r}."
-        )
+        raise ValueError(f"schur: output is 'real' or 'complex', got {output!r}.")
     (x,) = inexact("scipy.linalg.schur", jnp.asarray(a))
     if output == "complex":
         x = x.astype(complex_dtype(x.dtype))
@@ -185,9 +181,11 @@ def rsf2csf(T: ArrayLike, Z: ArrayLike, check_finite: bool = True) -> tuple[Arra
     form, vectors = inexact("scipy.linalg.rsf2csf", jnp.asarray(T), jnp.asarray(Z))
     for name, x in (("T", form), ("Z", vectors)):
         if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
-            raise ValueError(f"Input '{name}' must be square.")
+            raise ValueError(f"rsf2csf: {name} needs to be square.")
     if form.shape[-1] != vectors.shape[-1]:
-        raise ValueError(f"Input array shapes must match: Z: {vectors.shape} vs. T: {form.shape}")
+        raise ValueError(
+            f"rsf2csf: Z and T need one size, got shapes {vectors.shape} and {form.shape}."
+        )
     batch = jnp.broadcast_shapes(form.shape[:-2], vectors.shape[:-2])
     dtype = complex_dtype(form.dtype)
     operands = [jnp.broadcast_to(x, (*batch, *x.shape[-2:])).astype(dtype) for x in (form, vectors)]

@@ -148,7 +148,7 @@ def qr(
     """
     del overwrite_a, lwork, check_finite
     if mode not in ("full", "r", "economic"):
-        raise ValueError(f"Unsupported QR decomposition mode '{mode}'")
+        raise ValueError(f"qr: mode is 'full', 'r' or 'economic', got '{mode}'.")
     found = lax_linalg.qr(*_inexact("qr", a), pivoting=pivoting, full_matrices=mode != "economic")
     return found[1:] if mode == "r" else found
 
@@ -189,7 +189,7 @@ def qr_multiply(
     del overwrite_a, overwrite_c
     x, y = _inexact("qr_multiply", a, c)
     if mode not in ("right", "left"):
-        raise ValueError(f"mode must be 'right' or 'left', got {mode!r}")
+        raise ValueError(f"qr_multiply: mode is 'right' or 'left', got {mode!r}.")
     left = mode == "left"
     vector = y.ndim == 1
     if vector:
@@ -199,8 +199,7 @@ def qr_multiply(
     wanted, found = (least, y.shape[-2]) if left else (rows, y.shape[-1])
     if wanted != found:
         raise ValueError(
-            f"Array shapes are not compatible: a has shape {x.shape}, so c needs {wanted} "
-            f"{'rows' if left else 'columns'}, and has {found}."
+            f"qr_multiply: a has shape {x.shape}, so c needs {wanted} {'rows' if left else 'columns'}, and has {found}."
         )
     batch = jnp.broadcast_shapes(x.shape[:-2], y.shape[:-2])
     x = jnp.broadcast_to(x, (*batch, rows, columns))
@@ -276,11 +275,11 @@ def polar(
     """
     x = jnp.asarray(a)
     if x.ndim < 2:
-        raise ValueError("The input `a` must be at least a 2-D array.")
+        raise ValueError("polar needs a matrix, or a stack of them.")
     if side not in ("right", "left"):
-        raise ValueError("The argument `side` must be either 'right' or 'left'.")
+        raise ValueError("polar: side is 'right' or 'left'.")
     if method not in ("qdwh", "svd"):
-        raise ValueError(f"Unknown polar decomposition method {method}.")
+        raise ValueError(f"polar: method is 'qdwh' or 'svd', got {method}.")
     tall = x.shape[-2] >= x.shape[-1]
     if method == "qdwh" and tall != (side == "right"):
         raise NotImplementedError(

@@ -53,9 +53,9 @@ def expm(A: ArrayLike, *, upper_triangular: bool = False, max_squarings: int = 1
     """
     (x,) = inexact("scipy.linalg.expm", A)
     if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
-        raise ValueError(f"Expected A to be a (batched) square matrix, got A.shape={x.shape}.")
+        raise ValueError(f"expm needs square matrices, got shape {x.shape}.")
     if x.dtype.name not in ("float32", "float64", "complex64", "complex128"):
-        raise TypeError(f"A.dtype={x.dtype} is not supported.")
+        raise TypeError(f"expm takes single and double precision, got {x.dtype}.")
     found: Array = over_matrices(lambda a: _expm(a, upper_triangular, max_squarings), x)
     return found
 
@@ -116,13 +116,9 @@ def expm_frechet(
     a, e = jnp.asarray(A), jnp.asarray(E)
     for name, x in (("A", a), ("E", e)):
         if x.ndim < 2 or x.shape[-2] != x.shape[-1]:
-            raise ValueError(
-                f"expected {name} to be a (batched) square matrix, got {name}.shape={x.shape}"
-            )
+            raise ValueError(f"expm_frechet: {name} needs square matrices, got shape {x.shape}.")
     if a.shape != e.shape:
-        raise ValueError(
-            f"expected A and E to be the same shape, got A.shape={a.shape} E.shape={e.shape}"
-        )
+        raise ValueError(f"expm_frechet: A and E need one shape, got {a.shape} and {e.shape}.")
     value, derivative = jvp(expm, (a,), (e,))
     return (value, derivative) if compute_expm else derivative
 
@@ -164,7 +160,7 @@ def sqrtm(A: ArrayLike, blocksize: int = 1) -> Array:
                [0.+0.j, 2.+0.j]], dtype=complex64)
     """
     if blocksize > 1:
-        raise NotImplementedError("Blocked version is not implemented yet.")
+        raise NotImplementedError("sqrtm works without blocks. Leave blocksize 1.")
     form, vectors = schur(A, output="complex")
     roots = jnp.sqrt(jnp.diag(form))
     sums = roots[:, None] + roots[None, :]
@@ -205,7 +201,7 @@ def funm(A: ArrayLike, func: Callable[[Array], Array], disp: bool = True) -> Any
     """
     x = jnp.asarray(A)
     if x.ndim != 2 or x.shape[0] != x.shape[1]:
-        raise ValueError("expected square array_like input")
+        raise ValueError("funm needs one square matrix.")
     form, vectors = rsf2csf(*schur(x))
     values = jnp.diag(form)
     images = func(values).astype(form.dtype)
@@ -261,12 +257,10 @@ def solve_sylvester(
     rows, columns = c.shape[-2:]
     if a.shape[-2:] != (rows, rows) or b.shape[-2:] != (columns, columns):
         raise ValueError(
-            f"Incompatible shapes for Sylvester equation:\nA: {a.shape}\nB: {b.shape}\nC: {c.shape}"
+            f"solve_sylvester: A and B do not fit the rows and columns of C:\nA: {a.shape}\nB: {b.shape}\nC: {c.shape}"
         )
     if method not in ("schur", "eigen"):
-        raise ValueError(
-            f'Unrecognized method {method}. The two valid methods are either "schur" or "eigen".'
-        )
+        raise ValueError(f"solve_sylvester: method is 'schur' or 'eigen', got {method}.")
     batch = jnp.broadcast_shapes(*(x.shape[:-2] for x in (a, b, c)))
     a, b, c = (jnp.broadcast_to(x, (*batch, *x.shape[-2:])) for x in (a, b, c))
     found = over_matrices(_sylvester if method == "schur" else _sylvester_by_eigenvectors, a, b, c)

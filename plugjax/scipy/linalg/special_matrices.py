@@ -51,7 +51,7 @@ def block_diag(*arrs: ArrayLike) -> Array:
     for place, x in enumerate(given):
         if jnp.ndim(x) > 2:
             raise ValueError(
-                f"Arguments to block_diag must have at most 2 dimensions, got {x} at argument {place}."
+                f"block_diag takes matrices, vectors and scalars, got {x} at argument {place}."
             )
     blocks = [jnp.atleast_2d(x) for x in as_operands("scipy.linalg.block_diag", *given)]
     width, column, rows = sum(x.shape[1] for x in blocks), 0, []
@@ -108,7 +108,7 @@ def hankel(c: ArrayLike, r: ArrayLike | None = None) -> Array:
     row = rest[0] if rest else jnp.zeros_like(column)
     for name, x in (("c", column), ("r", row)):
         if not x.ndim:
-            raise ValueError(f"hankel: {name} must be at least 1-dimensional, got a scalar.")
+            raise ValueError(f"hankel: {name} is a scalar, and needs an axis.")
     column, row = _joined(column, row)
     rows, columns = column.shape[-1], row.shape[-1]
     if not rows or not columns:
@@ -155,12 +155,12 @@ def leslie(f: ArrayLike, s: ArrayLike) -> Array:
     first, below = _vectors("leslie", f, s)
     if first.shape[-1] < 2:
         raise ValueError(
-            f"The length of f along the last axis must be at least 2; got shape {first.shape}."
+            f"leslie: f needs two entries or more along its last axis, got shape {first.shape}."
         )
     if below.shape[-1] != first.shape[-1] - 1:
         raise ValueError(
-            "Incorrect lengths for f and s. The length of s along the last axis must be one less than the length of f; got "
-            f"f shape {first.shape} and s shape {below.shape}."
+            f"leslie: s needs one entry less than f along the last axis, got f of shape {first.shape} and s of shape "
+            f"{below.shape}."
         )
     return _first_row_and_below(*_joined(first, below))
 
@@ -188,7 +188,7 @@ def companion(a: ArrayLike) -> Array:
     x = jnp.atleast_1d(x)
     if x.shape[-1] < 2:
         raise ValueError(
-            f"The length of `a` along the last axis must be at least 2; got shape {x.shape}."
+            f"companion: `a` needs two entries or more along its last axis, got shape {x.shape}."
         )
     first = -x[..., 1:] / x[..., :1]
     return _first_row_and_below(first, jnp.ones_like(first[..., 1:]))
@@ -224,10 +224,7 @@ def fiedler_companion(a: ArrayLike) -> Array:
     (x,) = inexact("scipy.linalg.fiedler_companion", a)
     x = jnp.atleast_1d(x)
     if not x.shape[-1]:
-        raise ValueError(
-            "fiedler_companion requires the last axis of 'a' to have nonzero length, but got an array of shape "
-            f"{x.shape}."
-        )
+        raise ValueError(f"fiedler_companion: the last axis of `a` is empty in shape {x.shape}.")
     size = x.shape[-1] - 1
     if size < 1:
         return jnp.zeros((*x.shape[:-1], 0, 0), x.dtype)
@@ -272,15 +269,15 @@ def convolution_matrix(a: ArrayLike, n: int, mode: str = "full") -> Array:
     """
     count = operator.index(n)
     if count <= 0:
-        raise ValueError(f"n must be a positive integer; got {count}.")
+        raise ValueError(f"convolution_matrix: n is a positive integer, got {count}.")
     (x,) = as_operands("scipy.linalg.convolution_matrix", a)
     if not x.ndim:
-        raise ValueError("convolution_matrix: a must be at least 1-dimensional, got a scalar.")
+        raise ValueError("convolution_matrix: a is a scalar, and needs an axis.")
     size = x.shape[-1]
     if size < 1:
-        raise ValueError(f"len(a) must be at least 1; got shape {x.shape}.")
+        raise ValueError(f"convolution_matrix: the last axis of a is empty in shape {x.shape}.")
     if mode not in ("full", "valid", "same"):
-        raise ValueError(f"mode must be one of 'full', 'valid', 'same'; got {mode!r}.")
+        raise ValueError(f"convolution_matrix: mode is 'full', 'valid' or 'same', got {mode!r}.")
     trim = 0 if mode == "full" else min(count, size) - 1
     start = trim if mode == "valid" else trim // 2
     stop = size + count - 1 - (trim if mode == "valid" else trim - trim // 2)
@@ -330,7 +327,7 @@ def invhilbert(n: int) -> Array:
 def _check_kind(kind: str | None) -> str:
     found = kind or "symmetric"
     if found not in _KINDS:
-        raise ValueError(f"Expected kind to be one of: {list(_KINDS)}; got {kind}")
+        raise ValueError(f"kind is one of {list(_KINDS)}, got {kind}.")
     return found
 
 
@@ -395,7 +392,7 @@ def helmert(n: int, full: bool = False) -> Array:
         Array([[ 0.707, -0.707]], dtype=float32)
     """
     if n < 1:
-        raise ValueError(f"n must be a positive integer; got {n}.")
+        raise ValueError(f"helmert: n is a positive integer, got {n}.")
     k, j = np.arange(1, n)[:, None], np.arange(n)
     rows: np.ndarray[Any, Any] = np.where(j < k, 1.0, np.where(j == k, -k, 0.0)) / np.sqrt(
         k * (k + 1.0)
@@ -418,7 +415,7 @@ def hadamard(n: int, dtype: DTypeLike = int) -> Array:
                [ 1, -1]], dtype=int32)
     """
     if n < 1 or n & (n - 1):
-        raise ValueError(f"n must be a positive power of 2; got {n}.")
+        raise ValueError(f"hadamard: n is a power of two, got {n}.")
     found: np.ndarray[Any, Any] = np.ones((1, 1))
     while len(found) < n:
         found = np.kron([[1, 1], [1, -1]], found)
@@ -444,10 +441,10 @@ def dft(n: int, scale: str | None = None, *, dtype: DTypeLike | None = None) -> 
                [ 1., -1.]], dtype=float32)
     """
     if scale not in (None, "sqrtn", "n"):
-        raise ValueError(f"scale must be None, 'sqrtn', or 'n'; got {scale!r}.")
+        raise ValueError(f"dft: scale is None, 'sqrtn' or 'n', got {scale!r}.")
     kind = dtypes.canonicalize(complex) if dtype is None else canonical_dtype("dft", dtype)
     if kind.kind != "c":
-        raise ValueError(f"dtype must be a complex floating-point type; got {kind}.")
+        raise ValueError(f"dft needs a complex dtype, got {kind}.")
     every = np.arange(n)
     # Turns are counted modulo n: their cosines and sines are as exact as those of small angles.
     turns = np.exp(-2j * np.pi * (np.outer(every, every) % max(n, 1)) / max(n, 1))

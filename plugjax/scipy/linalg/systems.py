@@ -31,8 +31,8 @@ def _operands(who: str, a: ArrayLike, b: ArrayLike) -> tuple[Any, Any, bool]:
     vector = y.ndim == 1
     if not vector and x.ndim == y.ndim + 1 and x.shape[-1] == y.shape[-1]:
         warnings.warn(
-            f"scipy.linalg.{who}: batched 1D solves with b.ndim > 1 are deprecated, and in the future will be treated as a "
-            f"batched 2D solve. Use {who}(a, b[..., None]).squeeze(-1) to avoid this warning.",
+            f"scipy.linalg.{who} takes b for batched 1D right-hand sides, as it has more than one axis. This is deprecated: "
+            f"such a b will mean matrices. Write {who}(a, b[..., None]).squeeze(-1).",
             FutureWarning,
             stacklevel=3,
         )
@@ -150,7 +150,9 @@ def solve_triangular(
     """
     del overwrite_b, debug, check_finite
     if trans not in _TRANS:
-        raise ValueError(f"Invalid 'trans' value {trans}")
+        raise ValueError(
+            f"solve_triangular: trans is one of {', '.join(map(repr, _TRANS))}, got {trans}."
+        )
     op = _TRANS[trans]
     x, y, vector = _operands("solve_triangular", a, b)
     found: Array = lax_linalg.triangular_solve(
@@ -203,9 +205,7 @@ def solve(
     """
     del overwrite_a, overwrite_b, debug, check_finite
     if assume_a not in ("gen", "sym", "her", "pos"):
-        raise ValueError(
-            f"Expected assume_a to be one of ['gen', 'sym', 'her', 'pos']; got {assume_a!r}"
-        )
+        raise ValueError(f"solve: assume_a is 'gen', 'sym', 'her' or 'pos', got {assume_a!r}.")
     if assume_a != "pos":
         return numpy_solve(jnp.asarray(a), jnp.asarray(b))
     x, y, vector = _operands("solve", a, b)

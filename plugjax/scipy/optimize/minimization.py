@@ -71,10 +71,10 @@ def minimize(
         (Array([2., 2.], dtype=float32), True)
     """
     if not isinstance(args, tuple):
-        raise TypeError(f"args argument to minimize must be a tuple, got {args!r}")
+        raise TypeError(f"minimize: args is a tuple, got {args!r}.")
     start = as_operand("minimize", x0)
     if start.ndim != 1:
-        raise ValueError(f"minimize: x0 must be a vector, got an array of shape {start.shape}")
+        raise ValueError(f"minimize: x0 is a vector, got shape {start.shape}.")
     settings: dict[str, Any] = {} if tol is None else {"gtol": tol}
     settings |= options or {}
 
@@ -108,4 +108,4 @@ def minimize(
             last.evaluations,
             last.iterations,
         )
-    raise ValueError(f"Method {method} not recognized")
+    raise ValueError(f"minimize has no method {method}. Use 'BFGS'.")

@@ -44,7 +44,7 @@ def convolve(
     if method == "fft":
         return fftconvolve(in1, in2, mode)
     if method not in ("auto", "direct"):
-        raise ValueError(f"Got method={method!r}; expected 'auto', 'fft', or 'direct'.")
+        raise ValueError(f"convolve: method is 'auto', 'fft' or 'direct', got {method!r}.")
     x, y = same_dtype("convolve", in1, in2, inexact=True)
     return _convolved(x, y, mode, precision)
 
@@ -132,24 +132,28 @@ def _matrices(
     who: str, in1: ArrayLike, in2: ArrayLike, boundary: str, fillvalue: float
 ) -> list[Operand]:
     if boundary != "fill" or fillvalue != 0:
-        raise NotImplementedError(f"{who}() only supports boundary='fill', fillvalue=0")
+        raise NotImplementedError(
+            f"{who} continues by zeros only. Leave boundary='fill' and fillvalue=0."
+        )
     if np.ndim(in1) != 2 or np.ndim(in2) != 2:
-        raise ValueError(f"{who}() only supports 2-dimensional inputs.")
+        raise ValueError(f"{who} takes two matrices.")
     return same_dtype(who, in1, in2, inexact=True)
 
 
 def _convolved(x: Operand, y: Operand, mode: str, precision: Any) -> Array:
     check_mode(mode)
     if x.ndim != y.ndim:
-        raise ValueError("in1 and in2 must have the same number of dimensions")
+        raise ValueError("convolution: in1 and in2 need one rank.")
     if not (x.size and y.size):
         raise ValueError(
-            f"zero-size arrays not supported in convolutions, got shapes {x.shape} and {y.shape}."
+            f"convolution needs arrays with elements, got shapes {x.shape} and {y.shape}."
         )
     sizes = x.shape
     if not contains(x.shape, y.shape):
         if not contains(y.shape, x.shape):
-            raise ValueError("One input must be smaller than the other in every dimension.")
+            raise ValueError(
+                "convolution: either in1 or in2 needs to be the larger one along all axes."
+            )
         x, y = y, x
     pads = {
         "full": [(n - 1, n - 1) for n in y.shape],

@@ -22,7 +22,7 @@ def check_mode(mode: str) -> None:
         ValueError: it does not.
     """
     if mode not in MODES:
-        raise ValueError(f"mode must be one of {list(MODES)}, got {mode!r}")
+        raise ValueError(f"mode is one of {list(MODES)}, got {mode!r}.")
 
 
 def contains(outer: Sequence[int], inner: Sequence[int]) -> bool:
@@ -52,7 +52,7 @@ def fftconvolve(
     """
     x, y = same_dtype("fftconvolve", in1, in2, inexact=True)
     if x.ndim != y.ndim:
-        raise ValueError("in1 and in2 should have the same dimensionality")
+        raise ValueError("fftconvolve: in1 and in2 need one rank.")
     check_mode(mode)
     along = _axes(axes, x.ndim)
     for i in set(range(x.ndim)) - set(along):
@@ -64,7 +64,7 @@ def fftconvolve(
     if mode == "valid" and not contains(sizes_x, sizes_y):
         if not contains(sizes_y, sizes_x):
             raise ValueError(
-                "For 'valid' mode, one input must be at least as large as the other in every dimension."
+                "fftconvolve with mode='valid': either in1 or in2 needs to be the larger one along all axes."
             )
         x, y, sizes_x, sizes_y = y, x, sizes_y, sizes_x
     full = [m + n - 1 for m, n in zip(sizes_x, sizes_y, strict=True)]

@@ -63,33 +63,33 @@ def istft(
     """
     x = as_operand("istft", Zxx)
     if x.ndim < 2:
-        raise ValueError("Input stft must be at least 2d!")
+        raise ValueError("istft: Zxx needs an axis of frequencies and an axis of times.")
     frequencies = canonical_axis(operator.index(freq_axis), x.ndim)
     times = canonical_axis(operator.index(time_axis), x.ndim)
     if frequencies == times:
-        raise ValueError("Must specify differing time and frequency axes!")
+        raise ValueError("istft: freq_axis and time_axis are one. Give two axes.")
     x = converted(x, np.result_type(x.dtype, np.complex64))
     count = x.shape[frequencies]
     natural = 2 * (count - 1) if input_onesided else count
     size = natural if nperseg is None else int(nperseg)
     if size < 1:
-        raise ValueError("nperseg must be a positive integer")
+        raise ValueError("istft: nperseg needs to be 1 or more.")
     if nfft is not None:
         fft_size = int(nfft)
     else:
         fft_size = size if input_onesided and size == natural + 1 else natural
     if fft_size < size:
-        raise ValueError(f"FFT length ({fft_size}) must be longer than nperseg ({size}).")
+        raise ValueError(f"istft: nfft ({fft_size}) is below nperseg ({size}).")
     overlap = size // 2 if noverlap is None else int(noverlap)
     if overlap >= size:
-        raise ValueError("noverlap must be less than nperseg.")
+        raise ValueError("istft: noverlap needs to be below nperseg.")
     step = size - overlap
 
     x = jnp.moveaxis(x, (times, frequencies), (-2, -1))
     segments = (jnp.fft.irfft if input_onesided else jnp.fft.ifft)(x, fft_size)[..., :size]
     weights = window_array(window, size, segments.dtype)
     if weights.shape != (size,):
-        raise ValueError(f"window must have length of {size}")
+        raise ValueError(f"istft: the window needs {size} values.")
     signal = overlap_add(segments * (weights * weights.sum()), step)
     norm = overlap_add(jnp.broadcast_to(weights * weights, segments.shape[-2:]), step)
     if boundary:

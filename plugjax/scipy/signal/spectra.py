@@ -116,7 +116,7 @@ def csd(
     axis: int = -1,
     average: str = "mean",
 ) -> tuple[Array, Array]:
-    """Cross power spectral density of two signals, by Welch's method.
+    """Density of the cross power spectrum of two signals, by Welch's method.
 
     Args:
         x: a signal.
@@ -162,7 +162,7 @@ def csd(
     if average == "mean":
         return frequencies, found.mean(-1)
     if average != "median":
-        raise ValueError(f'average must be "median" or "mean", got {average}')
+        raise ValueError(f"csd: average is 'mean' or 'median', got {average}.")
     if y is None:
         middle = jnp.median(found, -1)
     else:
@@ -239,11 +239,9 @@ def _spectra(
 ) -> tuple[Array, Array, Array]:
     """Frequencies, times, and for each segment the spectrum of a signal, or the cross-power of two, or the power of one."""
     if boundary not in _EXTENSIONS:
-        raise ValueError(
-            f"Unknown boundary option {boundary!r}, must be one of: {list(_EXTENSIONS)}"
-        )
+        raise ValueError(f"{who}: boundary is one of {list(_EXTENSIONS)}, got {boundary!r}.")
     if scaling not in ("density", "spectrum"):
-        raise ValueError(f"Unknown scaling: {scaling!r}")
+        raise ValueError(f"{who}: scaling is 'density' or 'spectrum', got {scaling!r}.")
     xs = same_dtype(who, *signals, inexact=True)
     dtype = xs[0].dtype
     whole = np.result_type(dtype, np.complex64)
@@ -263,7 +261,10 @@ def _spectra(
     onesided = given.onesided
     if onesided and dtype.kind == "c":
         onesided = False
-        warnings.warn("Input data is complex, switching to return_onesided=False", stacklevel=3)
+        warnings.warn(
+            f"{who}: complex signals have spectra of both sides, so return_onesided=False.",
+            stacklevel=3,
+        )
     remove = _trend_remover(given.detrend, given.axis)
     found = [
         _transformed(remove(cut(x, segments.size, segments.step)), segments, onesided) for x in xs
@@ -302,12 +303,12 @@ def _segments(given: _Cut, length: int, dtype: DType) -> _Segments:
     """
     size = None if given.nperseg is None else int(given.nperseg)
     if size is not None and size < 1:
-        raise ValueError("nperseg must be a positive integer")
+        raise ValueError("nperseg needs to be 1 or more.")
     if isinstance(given.window, (str, tuple)):
         size = length if size is None else size
         if size > length:
             warnings.warn(
-                f"nperseg={size} is greater than input_length={length}, using nperseg={length}",
+                f"nperseg={size} exceeds the signal's length of {length}: using nperseg={length}.",
                 stacklevel=4,
             )
             size = length
@@ -315,16 +316,18 @@ def _segments(given: _Cut, length: int, dtype: DType) -> _Segments:
     else:
         window = converted(window_array(given.window, 0, dtype), dtype)
         if length < window.size:
-            raise ValueError("window is longer than input signal")
+            raise ValueError("the window exceeds the signal's length.")
         if size not in (None, window.size):
-            raise ValueError("value specified for nperseg is different from length of window")
+            raise ValueError(
+                "nperseg differs from the number of the window's values. Leave it None."
+            )
         size = window.size
     overlap = size // 2 if given.noverlap is None else int(given.noverlap)
     fft_size = size if given.nfft is None else int(given.nfft)
     if fft_size < size:
-        raise ValueError("nfft must be greater than or equal to nperseg.")
+        raise ValueError("nfft is below nperseg.")
     if overlap >= size:
-        raise ValueError("noverlap must be less than nperseg.")
+        raise ValueError("noverlap needs to be below nperseg.")
     return _Segments(window, size, size - overlap, fft_size)
 
 
@@ -352,7 +355,7 @@ def _trend_remover(kind: Detrend, axis: int) -> Callable[[Any], Any]:
             return kind
         return lambda segments: jnp.moveaxis(kind(jnp.moveaxis(segments, -1, axis)), axis, -1)
     if kind:
-        raise ValueError(f"Unsupported detrend type: {kind!r}")
+        raise ValueError(f"detrend is 'constant', 'linear', a function or False, got {kind!r}.")
     return lambda segments: segments
 
 

@@ -42,18 +42,18 @@ def detrend(
         Array([-1.,  2., -1.], dtype=float32)
     """
     if overwrite_data is not None:
-        raise NotImplementedError("overwrite_data argument not implemented.")
+        raise NotImplementedError(
+            "detrend: arrays are immutable, so overwrite_data has no meaning."
+        )
     if type not in ("constant", "linear"):
-        raise ValueError("Trend type must be 'linear' or 'constant'.")
+        raise ValueError("detrend: type is 'linear' or 'constant'.")
     x = to_inexact("detrend", jnp.asarray(data))
     axis = canonical_axis(operator.index(axis), x.ndim)
     if type == "constant":
         return x - x.mean(axis, keepdims=True)  # type: ignore[no-any-return]  # an array
     ends = np.unique([0, *np.ravel(bp), x.shape[axis]])
     if ends[0] < 0 or ends[-1] > x.shape[axis]:
-        raise ValueError(
-            "Breakpoints must be non-negative and less than length of data along given axis."
-        )
+        raise ValueError("detrend: breakpoints lie between 0 and the size of the axis.")
     x = jnp.moveaxis(x, axis, -1)
     pieces = [_without_line(x[..., i:j]) for i, j in pairwise(ends.tolist())]
     return jnp.moveaxis(jnp.concatenate(pieces, -1) if pieces else x, -1, axis)

@@ -35,7 +35,7 @@ def window_array(window: str | tuple[Any, ...] | ArrayLike, size: int, dtype: DT
         return jnp.asarray(_values(window, size).astype(dtype))
     values = as_operand("window", window)
     if values.ndim != 1:
-        raise ValueError("window must be 1-D")
+        raise ValueError("the values of a window need one axis.")
     return values
 
 

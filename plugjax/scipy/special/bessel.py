@@ -27,7 +27,7 @@ def i0e(x: ArrayLike) -> Array:
 
 
 def i0(x: ArrayLike) -> Array:
-    """Modified Bessel function of the first kind, order 0.
+    """The modified Bessel function ``I_0``.
 
     Example:
         >>> from plugjax.scipy import special
@@ -51,7 +51,7 @@ def i1e(x: ArrayLike) -> Array:
 
 
 def i1(x: ArrayLike) -> Array:
-    """Modified Bessel function of the first kind, order 1.
+    """The modified Bessel function ``I_1``.
 
     Example:
         >>> import plugjax.numpy as jnp

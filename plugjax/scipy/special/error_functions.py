@@ -171,9 +171,9 @@ def log_ndtr(x: ArrayLike, series_order: int = 3) -> Array:
         Array(-0.693, dtype=float32)
     """
     if not isinstance(series_order, int):
-        raise TypeError(f"series_order must be a Python integer, got {series_order!r}.")
+        raise TypeError(f"log_ndtr: series_order is a Python integer, got {series_order!r}.")
     if not 0 <= series_order <= 30:
-        raise ValueError(f"series_order must be non-negative and <= 30, got {series_order}.")
+        raise ValueError(f"log_ndtr: series_order is between 0 and 30, got {series_order}.")
     z = strong(float32_or_64(x, "log_ndtr"))
     lower, upper = (-10, 5) if z.dtype.itemsize == 4 else (-20, 8)
     near = _ndtr(where(z > upper, -z, lax.max(z, lax.full_like(z, lower))))

@@ -250,9 +250,7 @@ def polygamma(n: ArrayLike, x: ArrayLike) -> Array:
     """
     order = as_operand("polygamma", n)
     if not is_integer(order.dtype):
-        raise ValueError(
-            f"Argument `n` to polygamma must be of integer type. Got dtype {order.dtype.name}."
-        )
+        raise ValueError(f"polygamma: n needs an integer dtype, got {order.dtype.name}.")
     return lax.polygamma(*floating("polygamma", order, x))
 
 
@@ -271,7 +269,7 @@ def zeta(x: ArrayLike, q: ArrayLike | None = None) -> Array:
     """
     if q is None:
         raise NotImplementedError(
-            "Riemann zeta function not implemented; pass q != None to compute the Hurwitz Zeta function."
+            "zeta needs q: Riemann's function is not implemented by itself. It is Hurwitz's with q=1."
         )
     return lax.zeta(*floating("zeta", x, q))
 
@@ -321,7 +319,7 @@ def bernoulli(n: int) -> Array:
     """
     last = operator.index(n)
     if last < 0:
-        raise ValueError(f"n must be a non-negative integer, got {last}.")
+        raise ValueError(f"bernoulli: n is not negative, got {last}.")
     numbers = [1.0, -0.5]
     for m in range(2, last + 1):
         # DLMF 25.6.2 states them by zeta(m), whose sum is short for m > 2.

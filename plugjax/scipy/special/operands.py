@@ -17,7 +17,7 @@ def floating(who: str, *args: ArrayLike) -> list[Any]:
     """
     found = promote_many_inexact(who, *args)
     if found[0].dtype.kind == "c":
-        raise ValueError(f"{who} does not support complex-valued inputs, got {found[0].dtype.name}")
+        raise ValueError(f"{who} takes no complex numbers, got {found[0].dtype.name}.")
     return found
 
 

@@ -37,11 +37,11 @@ def logpdf(x: ArrayLike, alpha: ArrayLike) -> Array:
     """
     x, alpha = same_dtype("dirichlet.logpdf", x, alpha, inexact=True)
     if alpha.ndim != 1:
-        raise ValueError(f"`alpha` must be one-dimensional; got alpha.shape={alpha.shape}")
+        raise ValueError(f"dirichlet: alpha is a vector, got shape {alpha.shape}.")
     if x.shape[0] not in (alpha.shape[0], alpha.shape[0] - 1):
         raise ValueError(
-            "`x` must have either the same number of entries as `alpha` or one entry fewer; got "
-            f"x.shape={x.shape}, alpha.shape={alpha.shape}"
+            "dirichlet: x has as many entries as alpha along its first axis, or one less; got "
+            f"shapes {x.shape} and {alpha.shape}."
         )
     parts: Any = x
     if x.shape[0] < alpha.shape[0]:

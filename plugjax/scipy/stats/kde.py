@@ -60,9 +60,9 @@ class gaussian_kde:  # noqa: N801  # JAX's name
     ) -> None:
         data: Any = jnp.atleast_2d(as_operand("gaussian_kde", dataset))
         if data.dtype.kind == "c":
-            raise NotImplementedError("gaussian_kde does not support complex data")
+            raise NotImplementedError("gaussian_kde takes no complex data.")
         if data.size < 2:
-            raise ValueError("`dataset` input should have multiple elements.")
+            raise ValueError("gaussian_kde: dataset needs two elements or more.")
         size = data.shape[1]
         if weights is None:
             (data,) = same_dtype("gaussian_kde", data, inexact=True)
@@ -71,9 +71,9 @@ class gaussian_kde:  # noqa: N801  # JAX's name
             data, shares = same_dtype("gaussian_kde", data, weights, inexact=True)
             shares = jnp.atleast_1d(shares)
             if shares.ndim != 1:
-                raise ValueError("`weights` input should be one-dimensional.")
+                raise ValueError("gaussian_kde: weights is a vector.")
             if len(shares) != size:
-                raise ValueError("`weights` input should be of length n")
+                raise ValueError("gaussian_kde: weights needs an entry for each point.")
             shares = shares / shares.sum()
         self._set(dataset=data, weights=shares, neff=1 / (shares * shares).sum())
         factor = _bandwidth(self, "scott" if bw_method is None else bw_method)
@@ -130,9 +130,9 @@ class gaussian_kde:  # noqa: N801  # JAX's name
         """
         mean, cov = jnp.atleast_1d(jnp.squeeze(mean)), jnp.atleast_2d(cov)
         if mean.shape != (self.d,):
-            raise ValueError(f"mean does not have dimension {self.d}")
+            raise ValueError(f"integrate_gaussian: mean needs {self.d} coordinates.")
         if cov.shape != (self.d, self.d):
-            raise ValueError(f"covariance does not have dimension {self.d}")
+            raise ValueError(f"integrate_gaussian: cov needs {self.d} rows and columns.")
         kernels = multivariate_normal.pdf(self.dataset.T, mean, self.covariance + cov)
         return (self.weights * kernels).sum()
 
@@ -143,9 +143,9 @@ class gaussian_kde:  # noqa: N801  # JAX's name
             ValueError: data of more dimensions, or bounds that are no scalars.
         """
         if self.d != 1:
-            raise ValueError("integrate_box_1d() only handles 1D pdfs")
+            raise ValueError("integrate_box_1d needs data of one coordinate.")
         if jnp.ndim(low) or jnp.ndim(high):
-            raise ValueError("the limits of integration in integrate_box_1d must be scalars")
+            raise ValueError("integrate_box_1d: low and high are scalars.")
         sigma = lax.sqrt(self.covariance[0])
         upper, lower = (ndtr((x - self.dataset[0]) / sigma) for x in (high, low))
         return (self.weights * (upper - lower)).sum()
@@ -157,7 +157,7 @@ class gaussian_kde:  # noqa: N801  # JAX's name
             ValueError: the other one has another dimension.
         """
         if other.d != self.d:
-            raise ValueError("KDEs are not the same dimensionality")
+            raise ValueError("integrate_kde: both estimates need the same number of coordinates.")
         centers = other.dataset.T
         kernels = multivariate_normal.pdf(
             self.dataset.T[:, None], centers, self.covariance + other.covariance
@@ -190,7 +190,7 @@ class gaussian_kde:  # noqa: N801  # JAX's name
         Raises:
             NotImplementedError: always; see :meth:`integrate_box_1d`.
         """
-        raise NotImplementedError("only 1D box integrations are supported; use `integrate_box_1d`")
+        raise NotImplementedError("integrate_box is not implemented. Use integrate_box_1d.")
 
     def set_bandwidth(self, bw_method: Bandwidth = None) -> None:
         """Not offered, as in JAX: an estimate is immutable.
@@ -198,7 +198,7 @@ class gaussian_kde:  # noqa: N801  # JAX's name
         Raises:
             NotImplementedError: always.
         """
-        raise NotImplementedError("dynamically changing the bandwidth method is not supported")
+        raise NotImplementedError("set_bandwidth: an estimate is immutable. Make a new one.")
 
     def _kernels(self, who: str, points: ArrayLike) -> tuple[Any, Any]:
         """The weights, and the logarithm of each kernel at each point: ``[m, n]``."""
@@ -214,14 +214,14 @@ class gaussian_kde:  # noqa: N801  # JAX's name
 
     def _as_points(self, points: Any) -> Any:
         if points.dtype.kind == "c":
-            raise NotImplementedError("gaussian_kde does not support complex coordinates")
+            raise NotImplementedError("gaussian_kde takes no complex points.")
         points = jnp.atleast_2d(points)
         d, m = points.shape
         if d == self.d:
             return points
         if d == 1 and m == self.d:
             return points.reshape(m, 1)
-        raise ValueError(f"points have dimension {d}, dataset has dimension {self.d}")
+        raise ValueError(f"gaussian_kde: points have {d} coordinates, the dataset has {self.d}.")
 
 
 def _bandwidth(estimate: gaussian_kde, method: Any) -> Any:
@@ -235,7 +235,7 @@ def _bandwidth(estimate: gaussian_kde, method: Any) -> Any:
         return method
     elif callable(method):
         return method(estimate)
-    raise ValueError("`bw_method` should be 'scott', 'silverman', a scalar, or a callable.")
+    raise ValueError("gaussian_kde: bw_method is 'scott', 'silverman', a scalar or a function.")
 
 
 def _flatten(estimate: gaussian_kde) -> tuple[tuple[Any, ...], None]:

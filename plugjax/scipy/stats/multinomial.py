@@ -40,7 +40,7 @@ def logpmf(x: ArrayLike, n: ArrayLike, p: ArrayLike) -> Array:
     counts, total = promote_numeric("multinomial.logpmf", x, n)
     if not is_integer(counts.dtype):
         raise ValueError(
-            f"x and n must be of integer type; got x.dtype={counts.dtype}, n.dtype={total.dtype}"
+            f"multinomial: x and n need integer dtypes, got {counts.dtype} and {total.dtype}."
         )
     right = counts.sum(-1) == total
     counts, total = counts.astype(chances.dtype), total.astype(chances.dtype)

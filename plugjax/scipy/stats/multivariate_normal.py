@@ -39,7 +39,7 @@ def logpdf(x: ArrayLike, mean: ArrayLike, cov: ArrayLike, allow_singular: None =
         Array(-2.838, dtype=float32)
     """
     if allow_singular is not None:
-        raise NotImplementedError("allow_singular argument of multivariate_normal.logpdf")
+        raise NotImplementedError("multivariate_normal.logpdf: allow_singular is not implemented.")
     x, mean, cov = same_dtype("multivariate_normal.logpdf", x, mean, cov, inexact=True)
     y: Any = x - mean
     if not mean.ndim:
@@ -49,7 +49,7 @@ def logpdf(x: ArrayLike, mean: ArrayLike, cov: ArrayLike, allow_singular: None =
         return -0.5 * ((y * y).sum(-1) / cov + size * (lax.log(cov) + _LOG_2PI))
     if cov.ndim < 2 or cov.shape[-2:] != (size, size):
         raise ValueError(
-            f"multivariate_normal.logpdf got incompatible shapes: mean {mean.shape} and cov {cov.shape}"
+            f"multivariate_normal.logpdf: a mean of shape {mean.shape} does not fit a cov of shape {cov.shape}."
         )
     factor = cholesky(cov)
     w = _solved(factor, y)

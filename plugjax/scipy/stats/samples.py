@@ -33,7 +33,7 @@ class ModeResult(NamedTuple):
 def _only_propagate(who: str, nan_policy: str) -> None:
     if nan_policy not in _NAN_POLICIES:
         raise ValueError(
-            f"Illegal nan_policy value {nan_policy!r}; expected one of {{'propagate', 'omit', 'raise'}}"
+            f"{who}: nan_policy is 'propagate', 'omit' or 'raise', got {nan_policy!r}."
         )
     if nan_policy != "propagate":
         raise NotImplementedError(
@@ -140,7 +140,9 @@ def rankdata(
     values: Any = as_operand("rankdata", a)
     _only_propagate("rankdata", nan_policy)
     if method not in _METHODS:
-        raise ValueError(f"unknown method '{method}'")
+        raise ValueError(
+            f"rankdata: method is one of {', '.join(map(repr, _METHODS))}, got '{method}'."
+        )
     if axis is None:
         return _ranks(values.reshape(-1), method)
     along = canonical_axis(axis, values.ndim)
@@ -205,5 +207,5 @@ def sem(
         count = jnp.sum(values == values, axis, keepdims=keepdims)
         deviation = jnp.nanstd(values, axis, ddof=ddof, keepdims=keepdims)
     else:
-        raise ValueError(f"{nan_policy} is not supported")
+        raise ValueError(f"sem: nan_policy is 'propagate' or 'omit', got {nan_policy}.")
     return deviation / jnp.sqrt(count).astype(values.dtype)

@@ -1,4 +1,4 @@
-"""Fourier transforms. IREE has them over one axis whose size is a power of 2, in single precision.
+"""Fourier transforms. IREE has them over one axis of 2**n elements, in single precision.
 
 Others are NumPy's, where a program can call Python; else they are made from those: axis by axis, by a matrix where that is small or
 precision is double, else by a convolution.

@@ -62,9 +62,7 @@ def gmres(
     """
     given = system(A, b, x0, M, maxiter)
     if solve_method not in ("incremental", "batched"):
-        raise ValueError(
-            f"invalid solve_method {solve_method}, must be either 'incremental' or 'batched'"
-        )
+        raise ValueError(f"gmres: solve_method is 'incremental' or 'batched', got {solve_method}.")
     precondition = given.preconditioner or (lambda x: x)
     columns = min(restart, unknowns(given.b))
 

@@ -43,12 +43,12 @@ def system(A: Any, b: Any, x0: Any, M: Any, maxiter: int | None) -> System:
     x0 = pytree.tree_map(jnp.zeros_like if x0 is None else jnp.asarray, b if x0 is None else x0)
     if pytree.structure(x0) != pytree.structure(b):
         raise ValueError(
-            "x0 and b must have matching tree structure: "
+            "x0 is not arranged like b: "
             + pytree.first_difference(pytree.structure(b), pytree.structure(x0))
         )
     shapes, wanted = [x.shape for x in pytree.leaves(x0)], [x.shape for x in pytree.leaves(b)]
     if shapes != wanted:
-        raise ValueError(f"arrays in x0 and b must have matching shapes: {shapes} vs {wanted}")
+        raise ValueError(f"x0 needs the shapes of b, got {shapes} for {wanted}.")
     limit = 10 * unknowns(b) if maxiter is None else maxiter
     return System(_as_function(A), b, x0, None if M is None else _as_function(M), limit)
 
@@ -62,10 +62,10 @@ def _as_function(given: Any) -> Operator:
     if callable(given):
         return given  # type: ignore[no-any-return]  # a function
     if not hasattr(given, "__matmul__"):
-        raise TypeError(f"linear operator must be either a function or ndarray: {given!r}")
+        raise TypeError(f"a linear operator is a function or a matrix, got {given!r}.")
     shape = getattr(given, "shape", None)
     if shape is not None and (len(shape) != 2 or shape[0] != shape[1]):
-        raise ValueError(f"linear operator must be a square matrix, but has shape: {shape}")
+        raise ValueError(f"a linear operator needs to be square, got shape {shape}.")
     if isinstance(given, (Array, Tracer, np.ndarray)):
         return partial(jnp.dot, given, precision=lax.Precision.HIGHEST)
     return partial(operator.matmul, given)

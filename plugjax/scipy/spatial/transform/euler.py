@@ -23,17 +23,15 @@ def axes_of(seq: str) -> tuple[list[int], bool]:
         ValueError: it is no such sequence.
     """
     if not 1 <= len(seq) <= 3:
-        raise ValueError(
-            f"Expected axis specification to be a non-empty string of upto 3 characters, got {seq}"
-        )
+        raise ValueError(f"Rotation: a sequence of axes has one letter to three, got {seq}.")
     extrinsic = set(seq) <= set("xyz")
     if not extrinsic and not set(seq) <= set("XYZ"):
         raise ValueError(
-            f"Expected axes from `seq` to be from ['x', 'y', 'z'] or ['X', 'Y', 'Z'], got {seq}"
+            f"Rotation: a sequence of axes consists of x, y, z, or of X, Y, Z; got {seq}."
         )
     axes = ["xyz".index(letter) for letter in seq.lower()]
     if any(a == b for a, b in pairwise(axes)):
-        raise ValueError(f"Expected consecutive axes to be different, got {seq}")
+        raise ValueError(f"Rotation: neighbors in a sequence of axes need to differ, got {seq}.")
     return axes, extrinsic
 
 
@@ -45,7 +43,7 @@ def from_euler(angles: Any, axes: list[int], extrinsic: bool) -> Any:
     """
     if angles.shape[-1] != len(axes):
         raise ValueError(
-            f"Expected {len(axes)} angles along the last axis, got an array of shape {angles.shape}"
+            f"Rotation: {len(axes)} axes need as many angles along the last axis, got shape {angles.shape}."
         )
     result: Any = None
     for place, axis in enumerate(axes):

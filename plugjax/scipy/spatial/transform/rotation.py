@@ -112,7 +112,7 @@ class Rotation(NamedTuple):
             TypeError: it is a single rotation.
         """
         if self.single:
-            raise TypeError("Single rotation is not subscriptable.")
+            raise TypeError("a single Rotation has no items.")
         return Rotation(self.quat[indexer])
 
     def __len__(self) -> int:
@@ -122,7 +122,7 @@ class Rotation(NamedTuple):
             TypeError: it is a single rotation.
         """
         if self.single:
-            raise TypeError("Single rotation has no len().")
+            raise TypeError("a single Rotation has no length.")
         return int(self.quat.shape[0])
 
     def __mul__(self, other: Rotation) -> Rotation:  # type: ignore[override]  # a product, not a tuple's repetition
@@ -146,7 +146,7 @@ class Rotation(NamedTuple):
             ValueError: not a sequence of three axes.
         """
         if len(seq) != 3:
-            raise ValueError(f"Expected 3 axes, got {seq}.")
+            raise ValueError(f"Rotation.as_euler needs a sequence of 3 axes, got {seq}.")
         axes, extrinsic = axes_of(seq)
         return _in_units(to_euler(self.quat, axes, extrinsic), degrees)  # type: ignore[no-any-return]  # an array
 
@@ -193,11 +193,10 @@ class Rotation(NamedTuple):
         count = len(self)
         w = jnp.ones(count) if weights is None else jnp.asarray(weights)
         if w.ndim != 1:
-            raise ValueError(f"Expected `weights` to be 1 dimensional, got shape {w.shape}.")
+            raise ValueError(f"Rotation.mean needs a vector of weights, got shape {w.shape}.")
         if w.shape[0] != count:
             raise ValueError(
-                "Expected `weights` to have number of values equal to number of rotations, "
-                f"got {w.shape[0]} values and {count} rotations."
+                f"Rotation.mean needs one weight for each rotation, got {w.shape[0]} for {count}."
             )
         moments = jnp.dot(w.astype(self.quat.dtype) * self.quat.T, self.quat)
         return Rotation(jnp.linalg.eigh(moments)[1][:, -1])

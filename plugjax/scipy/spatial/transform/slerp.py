@@ -40,18 +40,15 @@ class Slerp(NamedTuple):
             ValueError: fewer than two rotations, or times of another number.
         """
         if not isinstance(rotations, Rotation):
-            raise TypeError("`rotations` must be a `Rotation` instance.")
+            raise TypeError("Slerp needs a Rotation.")
         if rotations.single or len(rotations) == 1:
-            raise ValueError("`rotations` must be a sequence of at least 2 rotations.")
+            raise ValueError("Slerp needs two rotations or more.")
         at = jnp.asarray(times, dtype=rotations.quat.dtype)
         if at.ndim != 1:
-            raise ValueError(
-                f"Expected times to be specified in a 1 dimensional array, got {at.ndim} dimensions."
-            )
+            raise ValueError(f"Slerp needs a vector of times, got {at.ndim} dimensions.")
         if at.shape[0] != len(rotations):
             raise ValueError(
-                "Expected number of rotations to be equal to number of timestamps given, "
-                f"got {len(rotations)} rotations and {at.shape[0]} timestamps."
+                f"Slerp needs one time for each rotation, got {len(rotations)} rotations and {at.shape[0]} times."
             )
         starts, ends = Rotation(rotations.quat[:-1]), Rotation(rotations.quat[1:])
         return cls(at, jnp.diff(at), starts, (starts.inv() * ends).as_rotvec())
@@ -64,7 +61,7 @@ class Slerp(NamedTuple):
         """
         asked = jnp.asarray(times, dtype=self.times.dtype)
         if asked.ndim > 1:
-            raise ValueError("`times` must be at most 1-dimensional.")
+            raise ValueError("Slerp takes a time, or a vector of times.")
         at = jnp.atleast_1d(asked)
         i = jnp.clip(jnp.searchsorted(self.times, at) - 1, 0, self.timedelta.shape[0] - 1)
         share = (at - self.times[i]) / self.timedelta[i]
