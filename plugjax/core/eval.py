@@ -50,8 +50,9 @@ class EvalTrace(Trace):
                 key = (key, *params.items())
             entry = self.entries[key]
         except (AttributeError, KeyError):
-            return self._prepare(primitive, args, params)
-        return entry(args)
+            # Not prepared here: what goes wrong would seem to follow from the missing key.
+            entry = None
+        return self._prepare(primitive, args, params) if entry is None else entry(args)
 
     def operate(self, key: Any, general: Callable[..., Any], *operands: Any) -> Any:
         """Run an operator, and remember what it does with operands like these."""

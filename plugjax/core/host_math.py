@@ -6,9 +6,15 @@ would cost three times a small kernel, so the prepared state is put into NumPy's
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import numpy as np
+
+# Of NumPy's scalars, these never give it a reason to warn.
+SILENT = frozenset(
+    getattr(operator, name) for name in ("eq", "ne", "lt", "le", "gt", "ge", "and_", "or_", "xor")
+)
 
 try:
     from numpy._core.umath import _extobj_contextvar, _make_extobj

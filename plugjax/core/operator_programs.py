@@ -8,6 +8,7 @@ be compiled) leaves the operator on the general road.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -18,7 +19,7 @@ from plugjax.core.aval import ShapedArray
 from plugjax.core.config import config
 from plugjax.core.device import Placement
 from plugjax.core.host_kernels import host_kernel
-from plugjax.core.host_math import QUIET, enter, leave
+from plugjax.core.host_math import QUIET, SILENT, enter, leave
 from plugjax.core.primitive import Primitive
 from plugjax.core.trace import Trace
 
@@ -93,15 +94,12 @@ class NotingTrace(Trace):
             return general
         if config.read("numpy_rank_promotion") == "warn":
             return general
-        kernel = _chain(self.steps, len(self.operands))
-        aval, placement = result.aval, self.placement
-        if len(self.operands) == 1:
-            return _of_one(kernel, aval, placement)
-        if len(self.operands) == 3:
-            return _of_three(kernel, aval, placement)
-        if self.scalar is None:
-            return _of_two(kernel, aval, placement)
-        return _of_array_and_scalar(kernel, aval, placement, general, self.scalar.dtype.type)
+        convert = None if self.scalar is None else self.scalar.dtype.type
+        kernels = [s.kernel for s in self.steps]
+        positions = tuple(s.positions for s in self.steps)
+        silent = SILENT.issuperset(kernels)
+        make = _maker(len(self.operands), convert is not None, positions, silent)
+        return make(kernels, result.aval, self.placement, general, convert)
 
 
 def _is_scalar(x: Array, number: Any) -> bool:
@@ -126,90 +124,54 @@ def can_note(operands: Sequence[Any]) -> bool:
     return type(operands[1]) is Array or type(operands[1]) in _SCALARS
 
 
-def _of_one(kernel: Callable[..., Any], aval: ShapedArray, placement: Placement) -> Operator:
-    def run(x: Array) -> Array:
-        host = x._host
-        if host is None:
-            host = x._fetch()
-        token = enter(QUIET)
-        try:
-            return Array(aval, placement, kernel(host))
-        finally:
-            leave(token)
+@functools.cache
+def _maker(
+    count: int, scalar: bool, steps: tuple[tuple[int, ...], ...], silent: bool
+) -> Callable[..., Operator]:
+    """What makes an operator of kernels: a function written for programs of one form.
 
-    return run
-
-
-def _of_two(kernel: Callable[..., Any], aval: ShapedArray, placement: Placement) -> Operator:
-    def run(x: Array, y: Array) -> Array:
-        left, right = x._host, y._host
-        if left is None:
-            left = x._fetch()
-        if right is None:
-            right = y._fetch()
-        token = enter(QUIET)
-        try:
-            return Array(aval, placement, kernel(left, right))
-        finally:
-            leave(token)
-
-    return run
-
-
-def _of_three(kernel: Callable[..., Any], aval: ShapedArray, placement: Placement) -> Operator:
-    def run(*arrays: Array) -> Array:
-        hosts = [x._host if x._host is not None else x._fetch() for x in arrays]
-        token = enter(QUIET)
-        try:
-            return Array(aval, placement, kernel(*hosts))
-        finally:
-            leave(token)
-
-    return run
-
-
-def _of_array_and_scalar(
-    kernel: Callable[..., Any],
-    aval: ShapedArray,
-    placement: Placement,
-    general: Operator,
-    convert: Callable[[Any], Any],
-) -> Operator:
-    # Constants of a loop's body are the same objects in each step: the last one is kept, converted.
-    kept: tuple[Any, Any] = (None, None)
-
-    def run(x: Array, number: Any) -> Any:
-        nonlocal kept
-        last, scalar = kept
-        if last is not number:
-            try:
-                scalar = convert(number)
-            except OverflowError:
-                return general(x, number)
-            kept = (number, scalar)
-        host = x._host
-        if host is None:
-            host = x._fetch()
-        token = enter(QUIET)
-        try:
-            return Array(aval, placement, kernel(host, scalar))
-        finally:
-            leave(token)
-
-    return run
-
-
-def _chain(steps: Sequence[_Step], count: int) -> Callable[..., Any]:
-    """A function of ``count`` host values that runs the steps."""
-    if len(steps) == 1 and steps[0].positions == tuple(range(count)):
-        return steps[0].kernel
-    arguments = ", ".join(f"v{i}" for i in range(count))
-    lines = []
-    for number, step in enumerate(steps):
-        operands = ", ".join(f"v{p}" for p in step.positions)
-        lines.append(f"    v{count + number} = kernel{number}({operands})")
-    source = "\n".join([f"def run({arguments}):", *lines, f"    return v{count + len(steps) - 1}"])
-    namespace: dict[str, Any] = {f"kernel{i}": step.kernel for i, step in enumerate(steps)}
-    exec(compile(source, "<plugjax operator>", "exec"), namespace)
-    run: Callable[..., Any] = namespace["run"]
-    return run
+    Args:
+        count: number of operands.
+        scalar: whether the second operand is a Python scalar.
+        steps: for each kernel, which values it reads: the operands come first, then the results of the kernels before.
+        silent: whether no kernel can give NumPy a reason to warn.
+    """
+    names = [f"x{i}" for i in range(count)]
+    body = []
+    for i in range(count - scalar):
+        body += [f"v{i} = x{i}._host", f"if v{i} is None: v{i} = x{i}._fetch()"]
+    if scalar:
+        # Constants of a loop's body are the same objects in each step: the last one is kept, converted.
+        body += [
+            "nonlocal kept",
+            "last, v1 = kept",
+            "if last is not x1:",
+            "    try: v1 = convert(x1)",
+            "    except OverflowError: return general(x0, x1)",
+            "    kept = (x1, v1)",
+        ]
+    calls = [
+        f"v{count + i} = kernel{i}({', '.join(f'v{p}' for p in positions)})"
+        for i, positions in enumerate(steps)
+    ]
+    if silent:
+        body += calls
+    else:
+        body += ["token = enter(QUIET)", "try:", *(f"    {call}" for call in calls)]
+        body += ["finally: leave(token)"]
+    # An Array, without the call of its constructor.
+    body += ["array = new(Array)", "array.aval, array._placement = aval, placement"]
+    body += [f"array._host, array._buffer = v{count + len(steps) - 1}, None", "return array"]
+    head = [
+        f"{', '.join(f'kernel{i}' for i in range(len(steps)))}, = kernels",
+        "kept = (None, None)",
+        f"def run({', '.join(names)}):",
+    ]
+    lines = [*head, *(f"    {line}" for line in body), "return run"]
+    source = "def make(kernels, aval, placement, general, convert):\n" + "".join(
+        f"    {line}\n" for line in lines
+    )
+    scope = {"Array": Array, "new": object.__new__, "QUIET": QUIET, "enter": enter, "leave": leave}
+    exec(compile(source, "<plugjax operator>", "exec"), scope)
+    make: Callable[..., Operator] = scope["make"]
+    return make

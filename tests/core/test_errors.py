@@ -307,3 +307,21 @@ def test_tracebacks_show_the_users_program():
     with plugjax.config.override("traceback_filtering", "off"), pytest.raises(TypeError) as caught:
         program(np.ones((2, 5), np.float32))
     assert len(_frames(caught.value)) > 10
+
+
+ONE_CAUSE = {
+    "primitive": lambda: lax.add(jnp.ones(2), jnp.ones(3)),
+    "operator": lambda: jnp.ones(2) @ jnp.ones(3),
+    "jit": lambda: plugjax.jit(lambda x: x @ jnp.ones(3))(jnp.ones(2)),
+    "jit of a tree": lambda: plugjax.jit(lambda t: t["a"] @ jnp.ones(3))({"a": jnp.ones(2)}),
+    "grad": lambda: plugjax.grad(lambda x: (x + jnp.ones(3)).sum())(jnp.ones(2)),
+    "vmap": lambda: plugjax.vmap(lambda x: x @ jnp.ones(3))(jnp.ones((2, 2))),
+}
+
+
+@pytest.mark.parametrize("name", ONE_CAUSE)
+def test_an_error_does_not_seem_to_follow_from_one_of_ours(name):
+    with pytest.raises((TypeError, ValueError)) as caught:
+        ONE_CAUSE[name]()
+    error = caught.value
+    assert error.__context__ is None or error.__suppress_context__

@@ -164,10 +164,11 @@ class JitFunction:
                         (config.fingerprint, *map(_get_aval, args), *map(_get_placement, args))
                     ]
             except (AttributeError, KeyError):
-                return self._call(args, kwargs)
-            if type(state.trace) is _evaluator_type:
-                outs = entry.call(args)
-                return outs[0] if entry.single else entry.out_tree.unflatten(outs)
+                pass
+            else:
+                if type(state.trace) is _evaluator_type:
+                    outs = entry.call(args)
+                    return outs[0] if entry.single else entry.out_tree.unflatten(outs)
         return self._call(args, kwargs)
 
     @api_boundary
