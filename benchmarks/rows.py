@@ -188,6 +188,7 @@ ARGS = [*P, rng.normal(size=(B, T, D)).astype('f')]
 """,
     ),
     Row("scan of 1000 steps under disable_jit, against a NumPy loop", 3.0, ours("numpy") + "x = jnp.arange(1000.0)\ndef run():\n    with j.disable_jit():\n        return lax.scan(lambda c, a: (c * 0.5 + a, c), 0.0, x)\nRESULT = per_call(run, repeats=3)", "import numpy as np\nx = np.arange(1000, dtype='f')\ndef run():\n    c = np.float32(0); ys = []\n    for a in x:\n        ys.append(c); c = c * np.float32(0.5) + a\n    return c, np.stack(ys)\nRESULT = per_call(run, repeats=3)", "us", 1e6),
+    Row("while of 1000 steps under disable_jit, against a NumPy loop", 3.0, ours("numpy") + "def run():\n    with j.disable_jit():\n        return lax.while_loop(lambda s: s[0] < 1000, lambda s: (s[0] + 1, s[1] * 0.5 + 1.0), (0, 1.0))\nRESULT = per_call(run, repeats=3)", "import numpy as np\ndef run():\n    i, c = np.int32(0), np.float32(1)\n    while i < 1000:\n        i, c = i + np.int32(1), c * np.float32(0.5) + np.float32(1)\n    return i, c\nRESULT = per_call(run, repeats=3)", "us", 1e6),
     Row("resident memory after import: numpy ready", 0.30, ours("numpy") + "jnp.ones(3)\nRESULT = rss()", JAX + "jnp.ones(3)\nRESULT = rss()", "MB", 1e-6),
     Row("resident memory after import: xla ready", 0.80, ours("xla") + "j.device_put(np.ones(3), 'xla')._resident()\nRESULT = rss()", JAX + "j.device_put(np.ones(3))\nRESULT = rss()", "MB", 1e-6),
     Row("peak memory of a NumPy-jit MLP step, against NumPy by hand", 1.2, ours("numpy") + MLP + """

@@ -52,6 +52,39 @@ def test_shapes_that_are_stretched(name, data):
     agree(lambda _, j, x, y: getattr(j.scipy.special, name)(x, y), None, x, y)
 
 
+# More arguments, whole numbers among them, results of complex dtype or several results.
+OTHERS = {
+    "dawsn": lambda s, x, y: s.dawsn(x),
+    "erfcx": lambda s, x, y: s.erfcx(x),
+    "exp1": lambda s, x, y: s.exp1(x),
+    "gammasgn": lambda s, x, y: s.gammasgn(-x),
+    "sici": lambda s, x, y: s.sici(x),
+    "fresnel": lambda s, x, y: s.fresnel(x),
+    "expn": lambda s, x, y: s.expn(2, x),
+    "polygamma": lambda s, x, y: s.polygamma(2, x),
+    "multigammaln": lambda s, x, y: s.multigammaln(x + 2, 2),
+    "comb": lambda s, x, y: s.comb(x + 3, y),
+    "boxcox": lambda s, x, y: s.boxcox(x, y),
+    "boxcox1p": lambda s, x, y: s.boxcox1p(x, y),
+    "owens_t": lambda s, x, y: s.owens_t(x, y),
+    "betainc": lambda s, x, y: s.betainc(x, y, 0.4),
+    "hyp1f1": lambda s, x, y: s.hyp1f1(x, y, 0.7),
+    "hyp2f1": lambda s, x, y: s.hyp2f1(x, y, 2.5, 0.3),
+}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+@given(data=st.data())
+def test_other_special_functions(name, data):
+    dtypes = ["float32", "float32", "float16", "bfloat16"]
+    x = data.draw(arrays(dtypes, low=0.5, high=3))
+    y = data.draw(arrays([x.dtype.name], st.just(x.shape), low=0.5, high=3))
+    f = OTHERS[name]
+    known = x.dtype == "float32" and hasattr(scipy.special, name)
+    oracle = (lambda x, y: f(scipy.special, x, y)) if known else None
+    agree(lambda _, j, x, y: f(j.scipy.special, x, y), oracle, x, y, tolerance=5)
+
+
 @given(data=st.data())
 def test_logsumexp(data):
     x = data.draw(arrays(["float32", "float16", "int8", "complex64"]))
