@@ -65,6 +65,10 @@ class Array(EagerOperators, metaclass=_ArrayType):
                 self._host = host
         return host
 
+    def _alias(self) -> Array:
+        """The same values as another object."""
+        return Array(self.aval, self._placement, self._host, self._buffer)
+
     def _deleted(self) -> RuntimeError:
         return RuntimeError(
             f"array {self.aval.str_short()} was deleted: it was donated to a compiled function, or .delete() was called."

@@ -56,6 +56,10 @@ class EvalTrace(Trace):
 
     def operate(self, key: Any, general: Callable[..., Any], *operands: Any) -> Any:
         """Run an operator, and remember what it does with operands like these."""
+        if len(operands) > 1:
+            # `x * x` must be seen to read both of its operands.
+            first, *rest = operands
+            operands = (first, *[x._alias() if x is first else x for x in rest])
         if not can_note(operands) or is_checking():
             return general(*operands)
         noting = NotingTrace(self, operands)

@@ -90,3 +90,17 @@ def test_results_stay_where_their_operands_are():
     for _ in range(2):
         assert jnp.sum(x).device == x.device
         assert jnp.where(x > 0, x, x + 1).device == x.device
+
+
+@pytest.mark.parametrize("name", ["mul", "subtract", "maximum", "matmul"])
+def test_one_array_twice_is_remembered(name):
+    """And what is noted holds for two arrays that differ."""
+    f = {"mul": lambda x, y: x * y}.get(name, getattr(jnp, name, None))
+    oracle = {"mul": np.multiply}.get(name, getattr(np, name, None))
+    x, y = np.arange(3, dtype=np.float32) + 1, np.float32([5, 0, 2])
+    a, b = jnp.asarray(x), jnp.asarray(y)
+    np.testing.assert_array_equal(f(a, a), oracle(x, x))
+    count = len(state.trace.operators)
+    np.testing.assert_array_equal(f(a, a), oracle(x, x))
+    np.testing.assert_array_equal(f(a, b), oracle(x, y))
+    assert len(state.trace.operators) == count

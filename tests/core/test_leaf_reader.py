@@ -96,6 +96,16 @@ def test_other_dtypes_configurations_and_devices():
     np.testing.assert_array_equal(f(tree), total(tree))
 
 
+def test_clear_cache_forgets_the_guess():
+    calls = []
+    f = plugjax.jit(lambda t: calls.append(1) or total(t))
+    for _ in range(3):
+        f({"a": A})
+    f.clear_cache()
+    f({"a": A})
+    assert len(calls) == 2
+
+
 def test_structures_that_only_the_library_takes_apart():
     assert leaf_reader(pytree.structure(Pair(0, 0))) is None
     assert leaf_reader(pytree.structure({(0,): 0})) is None

@@ -8,7 +8,6 @@ the program, so transformations work on the program and backends still compile i
 from __future__ import annotations
 
 import functools
-import inspect
 from collections.abc import Callable, Iterable, Sequence
 from operator import attrgetter
 from typing import Any
@@ -30,17 +29,13 @@ from plugjax.core.transforms.arguments import ArgumentPlan, plan_arguments
 from plugjax.core.transforms.cache_misses import explain_compilation, explain_trace
 from plugjax.core.transforms.call import jit_p
 from plugjax.core.transforms.compile import Compiled
+from plugjax.core.transforms.jit_parameters import (
+    as_tuple,
+    check_disjoint,
+    hashable,
+    resolve_names,
+)
 from plugjax.core.transforms.stages import Lowered, Traced
-
-
-def _as_tuple(value: Any, what: str, kind: type) -> tuple[Any, ...]:
-    if value is None:
-        return ()
-    if isinstance(value, kind):
-        return (value,)
-    if isinstance(value, Iterable) and all(isinstance(v, kind) for v in value):
-        return tuple(value)
-    raise TypeError(f"jit: {what} must be {kind.__name__}s or a sequence of them, got {value!r}")
 
 
 class _Traced:
@@ -119,18 +114,18 @@ class JitFunction:
         self._inline = inline
         self._options = dict(compiler_options or {})
         self._target: Device | None = as_device(device) if device is not None else None
-        self._static_nums, self._static_names = _resolve_names(
+        self._static_nums, self._static_names = resolve_names(
             fun,
-            _as_tuple(static_argnums, "static_argnums", int),
-            _as_tuple(static_argnames, "static_argnames", str),
+            as_tuple(static_argnums, "static_argnums", int),
+            as_tuple(static_argnames, "static_argnames", str),
         )
-        self._donate_nums, self._donate_names = _resolve_names(
+        self._donate_nums, self._donate_names = resolve_names(
             fun,
-            _as_tuple(donate_argnums, "donate_argnums", int),
-            _as_tuple(donate_argnames, "donate_argnames", str),
+            as_tuple(donate_argnums, "donate_argnums", int),
+            as_tuple(donate_argnames, "donate_argnames", str),
         )
-        _check_disjoint(self._static_names, self._donate_names, "argnames", "Argument names")
-        _check_disjoint(self._static_nums, self._donate_nums, "argnums", "Argument numbers")
+        check_disjoint(self._static_names, self._donate_names, "argnames", "Argument names")
+        check_disjoint(self._static_nums, self._donate_nums, "argnums", "Argument numbers")
         self._plain = not (self._static_nums or self._static_names)
         self._guess: _Guess | None = None
         self._guesses = caches.new_cache()
@@ -263,9 +258,9 @@ class JitFunction:
             return (), args, kwargs
         nums = {n % len(args) for n in self._static_nums if -len(args) <= n < len(args)}
         who = self.__name__
-        statics: list[Any] = [(n, _hashable(args[n], who, f"position {n}")) for n in sorted(nums)]
+        statics: list[Any] = [(n, hashable(args[n], who, f"position {n}")) for n in sorted(nums)]
         names = sorted(name for name in kwargs if name in self._static_names)
-        statics += [(name, _hashable(kwargs[name], who, f"name {name!r}")) for name in names]
+        statics += [(name, hashable(kwargs[name], who, f"name {name!r}")) for name in names]
         dyn_args = tuple(x for n, x in enumerate(args) if n not in nums)
         dyn_kwargs = {k: v for k, v in kwargs.items() if k not in self._static_names}
         return tuple(statics), dyn_args, dyn_kwargs
@@ -371,9 +366,9 @@ class JitFunction:
 
     def clear_cache(self) -> None:
         """Forget all traces and compiled programs of this function."""
-        self._entries.clear()
-        self._compiled.clear()
-        self._traces.clear()
+        self._guess = None
+        for cache in (self._guesses, self._entries, self._compiled, self._traces):
+            cache.clear()
 
     def _cache_size(self) -> int:
         return len(self._compiled)
@@ -383,76 +378,6 @@ class JitFunction:
 
     def __repr__(self) -> str:
         return f"<jit of {self._fun!r}>"
-
-
-class _Static:
-    """A static argument: hashed and compared by value and type, so that 1, 1.0 and True differ."""
-
-    __slots__ = ("key", "value")
-
-    def __init__(self, value: Any) -> None:
-        self.value = value
-        self.key = (type(value), value)
-
-    def __hash__(self) -> int:
-        return hash(self.key)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Static) and self.key == other.key
-
-
-def _hashable(value: Any, name: str, where: str) -> _Static:
-    try:
-        hash(value)
-    except TypeError:
-        raise ValueError(
-            f"jit({name}): the static argument at {where} has no hash to find a compiled program by: {value!r} of type "
-            f"{type(value)}. Use a tuple or another hashable type, or pass it as an array."
-        ) from None
-    return _Static(value)
-
-
-def _resolve_names(
-    fun: Callable[..., Any], nums: tuple[int, ...], names: tuple[str, ...]
-) -> tuple[tuple[int, ...], frozenset[str]]:
-    """Positions and names of the same parameters, whichever of them the user gave."""
-    if not (nums or names):
-        return (), frozenset()
-    try:
-        parameters = list(inspect.signature(fun).parameters.values())
-    except (TypeError, ValueError):
-        return nums, frozenset(names)
-    positional = [
-        p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
-    ]
-    variadic = any(p.kind is p.VAR_POSITIONAL for p in parameters)
-    for n in nums:
-        if not variadic and not -len(positional) <= n < len(positional):
-            raise ValueError(
-                f"jitted function has static_argnums={nums}, donate_argnums or the like, but only accepts "
-                f"{len(positional)} positional arguments."
-            )
-    known = {p.name for p in parameters}
-    keywords = any(p.kind is p.VAR_KEYWORD for p in parameters)
-    for name in names:
-        if name not in known and not keywords:
-            raise ValueError(
-                f"jitted function has invalid argnames {{{name!r}}} in static_argnames or donate_argnames. Function "
-                f"does not take these args."
-            )
-    resolved = list(nums) + [positional.index(n) for n in names if n in positional]
-    resolved_names = set(names) | {
-        positional[n] for n in nums if -len(positional) <= n < len(positional)
-    }
-    return tuple(dict.fromkeys(resolved)), frozenset(resolved_names)
-
-
-def _check_disjoint(statics: Iterable[Any], donated: Iterable[Any], what: str, words: str) -> None:
-    both = set(statics) & set(donated)
-    if both:
-        raise ValueError(
-            f"static_{what} and donate_{what} cannot intersect. {words} {both} appear in both."
-        )
 
 
 def _device_of(shardings: Sequence[Any]) -> Any:
