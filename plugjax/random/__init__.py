@@ -1,13 +1,9 @@
 """Random numbers as functions of keys: the names of ``jax.random``, and its numbers, bit for bit."""
 
+import importlib
+from typing import Any
+
 from plugjax.random.bits import bits, permutation, randint, uniform
-from plugjax.random.counts import binomial, multinomial, poisson
-from plugjax.random.directions import (
-    ball,
-    generalized_normal,
-    multivariate_normal,
-    orthogonal,
-)
 from plugjax.random.distributions import (
     bernoulli,
     categorical,
@@ -52,6 +48,25 @@ from plugjax.random.keys import (
     split,
     wrap_key_data,
 )
+
+# Loaded when asked for: linear algebra takes a quarter of the time of an import.
+_LATE = {
+    **dict.fromkeys(("ball", "generalized_normal", "multivariate_normal", "orthogonal"), "directions"),
+    **dict.fromkeys(("binomial", "multinomial", "poisson"), "counts"),
+}  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LATE:
+        raise AttributeError(f"module 'plugjax.random' has no attribute {name!r}")
+    found = getattr(importlib.import_module(f"plugjax.random.{_LATE[name]}"), name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_LATE})
+
 
 __all__ = [
     "PRNGKey", "ball", "bernoulli", "beta", "binomial", "bits", "categorical", "cauchy", "chisquare", "choice",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 
 from plugjax.core import RuleSet, dtypes, impl
@@ -11,8 +13,11 @@ from plugjax_numpy.kernels import Value, mark_fresh
 rules = RuleSet(__name__)
 mark_fresh(rules, rng_uniform_p)
 
-# Its methods hold a lock.
-_GENERATOR = np.random.default_rng()
+
+@functools.cache
+def _generator() -> np.random.Generator:
+    """Made when it is needed: `numpy.random` takes 10 ms to load. Its methods hold a lock."""
+    return np.random.default_rng()
 
 
 @rules.define(impl, rng_uniform_p)
@@ -20,9 +25,9 @@ def _uniform(a: Value, b: Value, *, shape: tuple[int, ...]) -> Value:
     dtype = a.dtype
     if dtypes.is_float(dtype):
         low, high = (np.asarray(v, np.float64) for v in (a, b))
-        numbers = (low + (high - low) * _GENERATOR.random(shape)).astype(dtype)
+        numbers = (low + (high - low) * _generator().random(shape)).astype(dtype)
         # Rounding may reach the bound.
         return np.minimum(numbers, np.nextafter(b, a).astype(dtype))
     low, high = int(a), int(b)
     whole = np.int64 if low < 0 else np.uint64
-    return _GENERATOR.integers(low, max(high, low + 1), shape, whole).astype(dtype)
+    return _generator().integers(low, max(high, low + 1), shape, whole).astype(dtype)
