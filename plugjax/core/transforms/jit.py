@@ -219,7 +219,8 @@ class JitFunction:
     ) -> _Entry:
         """The entry for a signature: compiled now, or compiled before for arguments that were placed otherwise."""
         chosen = self._placement(list(placements))
-        moves = any(p is not chosen for p in placements)
+        # An array that only was not committed to its device need not move.
+        moves = any(p.device is not chosen.device for p in placements)
         key = (config.fingerprint, in_tree, statics, avals, chosen)
         made = self._compiled.get(key)
         if made is None:
