@@ -15,6 +15,7 @@ from plugjax.core.array import Array
 from plugjax.core.dtypes import DTypeLike
 from plugjax.core.eager_functions import remembered
 from plugjax.core.trace import Tracer
+from plugjax.core.vocabulary import reshape_p
 from plugjax.numpy.creation import array
 from plugjax.numpy.promotion import (
     ArrayLike,
@@ -97,7 +98,7 @@ def reshape(a: ArrayLike, shape: Any, order: str = "C", *, copy: bool | None = N
     x = as_operand("reshape", a)
     sizes = _sizes(x, shape)
     if order == "C":
-        return lax.reshape(x, sizes) if sizes != x.shape else x
+        return reshape_p.bind(x, new_sizes=sizes) if sizes != x.shape else x
     if order == "F":
         flipped = lax.reshape(transpose(x), sizes[::-1])
         return transpose(flipped)
