@@ -22,6 +22,7 @@ from plugjax.lax.families import (
     INTEGER,
     NUMBER,
     REAL,
+    SIGNED,
     convert,
     elementwise,
     linear,
@@ -58,7 +59,7 @@ for _p in (neg_p, add_p, sub_p, mul_p, div_p, integer_pow_p, square_p, add_any_p
 elementwise(rules, rem_p, accepts=REAL)
 for _p in (max_p, min_p):
     elementwise(rules, _p, accepts=ANY)
-elementwise(rules, abs_p, accepts=NUMBER, result=lambda d: _REAL_PART.get(d, d))
+elementwise(rules, abs_p, accepts=SIGNED, result=lambda d: _REAL_PART.get(d, d))
 elementwise(rules, sign_p, accepts=NUMBER, differentiable=False)
 for _p in (floor_p, ceil_p, round_p, nextafter_p):
     elementwise(rules, _p, accepts=FLOAT, differentiable=False)

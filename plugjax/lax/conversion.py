@@ -190,9 +190,10 @@ def _stored_unchanged(in_avals: Any, out_avals: Any, x: Any, **params: Any) -> A
 @rules.define(abstract_eval, bitcast_convert_type_p)
 def _bitcast_aval(x: ShapedArray, *, new_dtype: DType) -> ShapedArray:
     old, new = _bits(x.dtype), _bits(new_dtype)
-    if (x.dtype.kind == "c") != (new_dtype.kind == "c"):
+    if x.dtype != new_dtype and {x.dtype.kind, new_dtype.kind} & {"b", "c"}:
         raise DtypeError(
-            f"bitcast_convert_type does not accept complex dtypes, got {x.dtype.name} and {new_dtype.name}."
+            "bitcast_convert_type does not accept bool and complex dtypes, but from one to itself: got "
+            f"{x.dtype.name} and {new_dtype.name}."
         )
     if old == new:
         return ShapedArray(x.shape, new_dtype)

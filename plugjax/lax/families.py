@@ -55,6 +55,10 @@ INTEGER = DtypeSet("integer", dtypes.is_integer)
 COMPLEX = DtypeSet("complex", lambda d: d.kind == "c")
 BOOL_OR_INTEGER = DtypeSet("bool or integer", lambda d: d.kind == "b" or dtypes.is_integer(d))
 NUMBER = DtypeSet("numeric", lambda d: d.kind != "b")
+SIGNED = DtypeSet(
+    "signed integer, floating or complex",
+    lambda d: d.kind not in "bu" and d not in dtypes.UNSIGNED_SMALL,
+)
 REAL = DtypeSet("real", lambda d: d.kind not in "bc")
 REAL_OR_BOOL = DtypeSet("real or bool", lambda d: d.kind != "c")
 ANY = DtypeSet("any", lambda d: True)

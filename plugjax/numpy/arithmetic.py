@@ -297,7 +297,8 @@ def abs(x: ArrayLike, /) -> Array:
         Array([1., 2.], dtype=float32)
     """
     x = as_operand("abs", x)
-    return x if x.dtype.kind in "ub" else lax.abs(x)
+    unsigned = x.dtype.kind in "ub" or x.dtype in dtypes.UNSIGNED_SMALL
+    return x if unsigned else lax.abs(x)
 
 
 absolute = abs

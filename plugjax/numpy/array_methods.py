@@ -63,6 +63,9 @@ def _copy(x: Array) -> Array:
     return creation.array(x, copy=True)
 
 
+_UNEVEN = "Array.view: the bytes of the last axis do not make a whole number of elements of the larger dtype."
+
+
 def _view(x: Array, dtype: DTypeLike | None = None, type: None = None) -> Array:
     """The bits as another dtype; a narrower or wider one changes the last axis."""
     if type is not None:
@@ -76,6 +79,20 @@ def _view(x: Array, dtype: DTypeLike | None = None, type: None = None) -> Array:
             return _view(x, wanted)
         return lax.ne(_view(x, np.uint8), np.uint8(0))
     old, new = x.dtype.itemsize, wanted.itemsize
+    if not x.ndim and old == new and "c" in (x.dtype.kind, wanted.kind):
+        return lax.squeeze(_view(lax.expand_dims(x, (0,)), wanted), (0,))
+    if x.dtype.kind == "c" and x.ndim:
+        # A complex number lies in memory as its real and its imaginary part.
+        parts = lax.concatenate(
+            [lax.expand_dims(f(x), (x.ndim,)) for f in (lax.real, lax.imag)], x.ndim
+        )
+        return _view(lax.reshape(parts, (*x.shape[:-1], 2 * x.shape[-1])), wanted)
+    if wanted.kind == "c" and x.ndim:
+        pairs = _view(x, np.dtype(f"float{wanted.itemsize * 4}"))
+        if pairs.shape[-1] % 2:
+            raise ValueError(_UNEVEN)
+        pairs = lax.reshape(pairs, (*pairs.shape[:-1], pairs.shape[-1] // 2, 2))
+        return lax.complex(*(lax.index_in_dim(pairs, i, -1, keepdims=False) for i in (0, 1)))
     if old == new:
         return lax.bitcast_convert_type(x, wanted)
     if not x.ndim:
@@ -85,9 +102,7 @@ def _view(x: Array, dtype: DTypeLike | None = None, type: None = None) -> Array:
     if old > new:
         return lax.collapse(lax.bitcast_convert_type(x, wanted), x.ndim - 1)
     if x.shape[-1] * old % new:
-        raise ValueError(
-            "Array.view: the bytes of the last axis do not make a whole number of elements of the larger dtype."
-        )
+        raise ValueError(_UNEVEN)
     grouped = lax.reshape(x, (*x.shape[:-1], x.shape[-1] * old // new, new // old))
     return lax.bitcast_convert_type(grouped, wanted)
 

@@ -3,6 +3,8 @@
 import numpy as onp
 import pytest
 
+import plugjax.numpy as jnp
+
 _rng = onp.random.RandomState(0)
 F = _rng.randn(3, 4).astype(onp.float32)
 G = _rng.randn(3, 4).astype(onp.float32)
@@ -75,3 +77,22 @@ def test_pad(agree, mode, width):
 )
 def test_cases(agree, expression):
     agree(expression)
+
+
+VIEWED = ["uint8", "int16", "float16", "float32", "int32", "complex64"]
+
+
+@pytest.mark.parametrize("dtype", VIEWED)
+@pytest.mark.parametrize("shape", [(), (3,), (2, 4), (0,), (8,)])
+def test_views_have_the_bits_of_numpy_s(shape, dtype):
+    x = (onp.arange(onp.prod(shape, dtype=int)).reshape(shape) + 1).astype(dtype)
+    for wanted in VIEWED:
+        try:
+            expected = x.view(wanted)
+        except ValueError:
+            with pytest.raises(ValueError, match="view"):
+                jnp.asarray(x).view(wanted)
+            continue
+        found = onp.asarray(jnp.asarray(x).view(wanted))
+        assert (found.shape, found.dtype) == (expected.shape, expected.dtype)
+        assert found.tobytes() == expected.tobytes()
