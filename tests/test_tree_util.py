@@ -119,6 +119,7 @@ USES = {
         )
     ),
     "one level": lambda t, x: len(list(t.flatten_one_level(x)[0])),
+    "metadata of one level": lambda t, x: (isinstance(hash(t.flatten_one_level(x)[1]), int), str(t.flatten_one_level(x)[1]).rpartition(".")[2]),
     "one level with keys": lambda t, x: [str(k) for k, _ in t.flatten_one_level_with_keys(x)[0]],
     "node": lambda t, x: t.is_tree_node(type(x)),
     "all leaves": lambda t, x: t.all_leaves([x, 1]),

@@ -5,6 +5,7 @@ Keys print as Python writes the step: ``['w']``, ``[0]``, ``.name``. A class may
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -84,7 +85,12 @@ def one_level(tree: Any) -> tuple[list[Any], Any]:
             f"a leaf has no level to flatten: {type(tree)} is no registered container."
         )
     found = optree.tree_flatten_one_level(tree, namespace=pytree.NAMESPACE)
-    return list(found.children), found.metadata
+    metadata = found.metadata
+    if isinstance(tree, dict):
+        # Hashable, unlike the list that optree gives.
+        keys = tuple(found.entries)
+        metadata = (tree.default_factory, keys) if isinstance(tree, defaultdict) else keys
+    return list(found.children), metadata
 
 
 def keyed_children(tree: Any) -> list[tuple[Any, Any]]:
