@@ -190,7 +190,10 @@ class CompiledFunction:
                     "function, then lower and compile it."
                 )
         placement = self._compiled.placement
-        arrays = [transfer(as_array(x), placement) for x in leaves]
+        arrays = [as_array(x) for x in leaves]
+        arrays = [
+            x if x._placement.device is placement.device else transfer(x, placement) for x in arrays
+        ]
         expected = self._lowered._traced.jaxpr.in_avals
         for i, (x, aval) in enumerate(zip(arrays, expected, strict=True)):
             if (x.aval.shape, x.aval.dtype) != (aval.shape, aval.dtype):
