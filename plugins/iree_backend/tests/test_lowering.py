@@ -95,8 +95,10 @@ def elementwise(dtype):
     elif kind == "b":
         unary, binary = [(lax.bitwise_not, pair[0])], [*BITS, *COMPARISONS, lax.max, lax.min]
     elif kind in "iu":
-        names = (lax.neg, lax.abs, lax.sign, lax.square, lax.bitwise_not, lax.clz)
-        unary = [(f, pair[0]) for f in (*names, lax.population_count)]
+        names = [lax.neg, lax.sign, lax.square, lax.bitwise_not, lax.clz, lax.population_count]
+        if kind == "i":
+            names.append(lax.abs)
+        unary = [(f, pair[0]) for f in names]
         binary = [*ARITHMETIC, *COMPARISONS, *BITS]
     else:
         unary = [(f, sample(dtype, SHAPE, low, high)) for f, low, high in REAL]
