@@ -425,6 +425,12 @@ def transfer(array: Array, placement: Placement) -> Array:
     return Array(array.aval, placement, array._fetch())
 
 
+def on_device(array: Array, placement: Placement) -> Array:
+    """The array, at another placement only if that is on another device: whether it is committed is no matter to a program."""
+    same = array._placement.device is placement.device
+    return array if same else transfer(array, placement)
+
+
 def device_get(x: Any) -> Any:
     """A pytree with NumPy arrays for arrays.
 

@@ -20,7 +20,9 @@ class _UnreadableError(Exception):
 
 
 def leaf_reader(treedef: PyTreeDef) -> Reader | None:
-    """A function from a tree to its leaves; ``None`` for structures beyond tuples, lists, ``None`` and dicts with keys of one type.
+    """A function from a tree to its leaves.
+
+    ``None`` unless the structure has only tuples, lists, ``None``, and dicts whose keys are all strings or all integers.
 
     The function raises LookupError for a tree of another structure, but takes anything for a leaf: the caller finds out whether it
     is one.

@@ -13,7 +13,7 @@ from operator import attrgetter
 from typing import Any
 
 from plugjax.core import caches, pytree
-from plugjax.core.array import Array, as_array, aval_of, concrete, default_placement, transfer
+from plugjax.core.array import Array, as_array, aval_of, concrete, default_placement, on_device
 from plugjax.core.aval import ShapedArray
 from plugjax.core.backend import as_device, get_backend
 from plugjax.core.config import config
@@ -135,34 +135,27 @@ class JitFunction:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run the function, compiled."""
-        if self._guess is not None and not kwargs:
-            # Warm, with trees of Arrays of the same structure as before.
+        if self._plain and not kwargs:
+            # Warm, with Arrays, or with trees of them of the structure that they had before: avals and placements are the key.
             guess = self._guess
+            leaves: Sequence[Any]
             try:
-                leaves = guess.read(args)
-                entry = guess.entries[
-                    (config.fingerprint, *map(_get_aval, leaves), *map(_get_placement, leaves))
-                ]
+                if guess is None:
+                    leaves, entries = args, self._entries
+                else:
+                    leaves, entries = guess.read(args), guess.entries
+                if len(leaves) == 1:
+                    x = leaves[0]
+                    entry = entries[config.fingerprint, x.aval, x._placement]
+                else:
+                    entry = entries[
+                        (config.fingerprint, *map(_get_aval, leaves), *map(_get_placement, leaves))
+                    ]
             except (AttributeError, LookupError):
                 pass
             else:
                 if type(state.trace) is _evaluator_type:
-                    return entry.out_tree.unflatten(entry.call(leaves))
-        if self._plain and not kwargs:
-            # Warm, with Arrays for arguments: their avals and placements are the key.
-            try:
-                if len(args) == 1:
-                    x = args[0]
-                    entry = self._entries[config.fingerprint, x.aval, x._placement]
-                else:
-                    entry = self._entries[
-                        (config.fingerprint, *map(_get_aval, args), *map(_get_placement, args))
-                    ]
-            except (AttributeError, KeyError):
-                pass
-            else:
-                if type(state.trace) is _evaluator_type:
-                    outs = entry.call(args)
+                    outs = entry.call(leaves)
                     return outs[0] if entry.single else entry.out_tree.unflatten(outs)
         return self._call(args, kwargs)
 
@@ -183,25 +176,26 @@ class JitFunction:
             placements = tuple(map(_get_placement, leaves))
             avals = tuple(map(_get_aval, leaves))
         key = (config.fingerprint, in_tree, statics, avals, placements or default_placement())
-        entry = self._entries.get(key)
+        entry = known = self._entries.get(key)
         if entry is None:
-            entry = self._resolve(in_tree, statics, avals, placements)
-            self._entries[key] = entry
-            flat = self._plain and not kwargs and not entry.moves and len(leaves) == len(args)
-            if flat and all(a is b for a, b in zip(args, leaves, strict=True)):
+            entry = self._entries[key] = self._resolve(in_tree, statics, avals, placements)
+        if self._plain and not kwargs and not entry.moves and leaves is given:
+            # A reader of trees is written for the second call: the first may be the only one.
+            if all(type(x) is Array for x in args):
+                self._guess = None
                 self._entries[(config.fingerprint, *avals, *placements)] = entry
-        elif self._plain and not kwargs and not entry.moves and leaves is given:
-            self._expect(args, in_tree, (config.fingerprint, *avals, *placements), entry)
-        outs = entry.call([transfer(x, entry.placement) for x in leaves] if entry.moves else leaves)
+            elif known is not None:
+                self._expect(in_tree, (config.fingerprint, *avals, *placements), entry)
+        outs = entry.call(
+            [on_device(x, entry.placement) for x in leaves] if entry.moves else leaves
+        )
         if entry.moves:
             for i in entry.donated:
                 leaves[i].delete()
         return entry.out_tree.unflatten(outs)
 
-    def _expect(self, args: tuple[Any, ...], in_tree: Any, key: Any, entry: _Entry) -> None:
+    def _expect(self, in_tree: Any, key: Any, entry: _Entry) -> None:
         """Let the next call guess that its arguments are of this structure."""
-        if all(type(x) is Array for x in args):
-            return
         if in_tree not in self._guesses:
             read = leaf_reader(in_tree.children()[0])
             self._guesses[in_tree] = None if read is None else _Guess(read)

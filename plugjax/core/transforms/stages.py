@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from plugjax.core import pytree
-from plugjax.core.array import as_array, transfer
+from plugjax.core.array import as_array, on_device
 from plugjax.core.aval import ShapedArray, ShapeDtypeStruct
 from plugjax.core.backend import backend_with_dialect
 from plugjax.core.device import Placement
@@ -190,10 +190,7 @@ class CompiledFunction:
                     "function, then lower and compile it."
                 )
         placement = self._compiled.placement
-        arrays = [as_array(x) for x in leaves]
-        arrays = [
-            x if x._placement.device is placement.device else transfer(x, placement) for x in arrays
-        ]
+        arrays = [on_device(as_array(x), placement) for x in leaves]
         expected = self._lowered._traced.jaxpr.in_avals
         for i, (x, aval) in enumerate(zip(arrays, expected, strict=True)):
             if (x.aval.shape, x.aval.dtype) != (aval.shape, aval.dtype):
