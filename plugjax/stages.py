@@ -2,8 +2,7 @@
 
 from typing import Any, TypeAlias
 
-from plugjax.core.transforms.jit import JitFunction as Wrapped
-from plugjax.core.transforms.stages import ArgInfo, Lowered, Traced
+from plugjax.core.transforms.stages import ArgInfo, Lowered, Traced, Wrapped
 from plugjax.core.transforms.stages import CompiledFunction as Compiled
 
 CompilerOptions: TypeAlias = dict[str, Any]

@@ -2,7 +2,7 @@
 
 ``config.update("jax_enable_x64", True)`` sets a value for all threads; ``with enable_x64(): ...`` overrides it in one
 thread. Options that change what a program means or how it is compiled belong to ``config.fingerprint``, an interned
-tuple that every cache key holds, together with the generation of the rules in force: switching back and forth finds the
+object that every cache key holds, together with the generation of the rules in force: switching back and forth finds the
 old entries again. Environment variables are ``PLUGJAX_*``: ``PLUGJAX_ENABLE_X64=1``.
 """
 
@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import threading
+import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -87,14 +88,39 @@ def _option(name: str) -> Option:
     return option
 
 
-class _Local(threading.local):
-    """A thread's overrides and its fingerprint; ``seen`` is the global version that it was computed from."""
+class Fingerprint:
+    """The rules' generation and the options that compilation depends on; interned, so a key of caches by identity.
+
+    Attributes:
+        values: the generation, and the options in the order of ``OPTIONS``.
+    """
+
+    __slots__ = ("values",)
+
+    def __init__(self, values: tuple[Any, ...]) -> None:
+        self.values = values
+
+    def __repr__(self) -> str:
+        return f"Fingerprint{self.values}"
+
+
+class View:
+    """What one thread sees: its overrides, the values that follow, and their fingerprint. A change for all threads writes to all views."""
+
+    __slots__ = ("__weakref__", "fingerprint", "overrides", "values")
+
+    fingerprint: Fingerprint
+    values: dict[str, Any]
 
     def __init__(self) -> None:
         self.overrides: dict[str, Any] = {}
-        self.seen = -1
-        self.values: dict[str, Any] = {}
-        self.fingerprint: tuple[Any, ...] = ()
+
+
+class _ThisThread(threading.local):
+    """``this_thread.view`` is the thread's view; its fingerprint is two attributes away."""
+
+    def __init__(self) -> None:
+        self.view = config._new_view()
 
 
 class Config:
@@ -108,11 +134,10 @@ class Config:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._version = 0
         self._generation = 0
         self._global = {name: option.default for name, option in OPTIONS.items()}
-        self._local = _Local()
-        self._interned: dict[tuple[Any, ...], tuple[Any, ...]] = {}
+        self._interned: dict[tuple[Any, ...], Fingerprint] = {}
+        self._views: weakref.WeakSet[View] = weakref.WeakSet()
         # Called in a thread after an override there begins or ends, or after it changed a global value.
         self.listeners: list[Callable[[], None]] = []
         for name, option in OPTIONS.items():
@@ -125,39 +150,37 @@ class Config:
                         f"environment variable PLUGJAX_{name.upper()}: {error}"
                     ) from None
 
-    def _refresh(self) -> _Local:
-        local = self._local
+    def _new_view(self) -> View:
+        view = View()
         with self._lock:
-            local.seen = self._version
-            local.values = {**self._global, **local.overrides}
-            options = (local.values[name] for name, option in OPTIONS.items() if option.in_key)
-            key = (self._generation, *options)
-            local.fingerprint = self._interned.setdefault(key, key)
-        return local
+            self._refresh(view)
+            self._views.add(view)
+        return view
 
-    def _current(self) -> _Local:
-        local = self._local
-        return local if local.seen == self._version else self._refresh()
+    def _refresh(self, view: View) -> None:
+        """Bring a view up to date; the caller holds the lock."""
+        view.values = {**self._global, **view.overrides}
+        options = (view.values[name] for name, option in OPTIONS.items() if option.in_key)
+        key = (self._generation, *options)
+        found = self._interned.get(key)
+        if found is None:
+            found = self._interned[key] = Fingerprint(key)
+        view.fingerprint = found
 
     @property
-    def fingerprint(self) -> tuple[Any, ...]:
-        """The rules' generation and the options that compilation depends on, as one interned tuple."""
-        local = self._local
-        return local.fingerprint if local.seen == self._version else self._refresh().fingerprint
+    def fingerprint(self) -> Fingerprint:
+        """What cache keys hold."""
+        return this_thread.view.fingerprint
 
     @property
     def enable_x64(self) -> bool:
         """Whether 64-bit dtypes are kept."""
-        local = self._local
-        values = local.values if local.seen == self._version else self._refresh().values
-        return bool(values["enable_x64"])
+        return bool(this_thread.view.values["enable_x64"])
 
     @property
     def disable_jit(self) -> bool:
         """Whether ``jit`` and control flow run as plain Python."""
-        local = self._local
-        values = local.values if local.seen == self._version else self._refresh().values
-        return bool(values["disable_jit"])
+        return bool(this_thread.view.values["disable_jit"])
 
     def update(self, name: str, value: Any) -> None:
         """Set an option for all threads.
@@ -174,14 +197,16 @@ class Config:
         option.check(value)
         with self._lock:
             self._global[option.name] = value
-            self._version += 1
+            for view in self._views:
+                self._refresh(view)
         self._notify()
 
     def use_generation(self, generation: int) -> None:
         """Make the registry's ``generation`` part of the fingerprint, and so of every cache key."""
         with self._lock:
             self._generation = generation
-            self._version += 1
+            for view in self._views:
+                self._refresh(view)
         self._notify()
 
     def _notify(self) -> None:
@@ -190,33 +215,34 @@ class Config:
 
     def read(self, name: str) -> Any:
         """The value of an option in this thread."""
-        return self._current().values[_option(name).name]
+        return this_thread.view.values[_option(name).name]
 
     @contextmanager
     def override(self, name: str, value: Any) -> Iterator[None]:
         """Override an option in this thread, within a ``with`` block."""
         option = _option(name)
         option.check(value)
-        local = self._local
+        view = this_thread.view
         missing = object()
-        previous = local.overrides.get(option.name, missing)
-        local.overrides[option.name] = value
-        local.seen = -1
-        self._notify()
+        previous = view.overrides.get(option.name, missing)
+        self._replace(view, {**view.overrides, option.name: value})
         try:
             yield
         finally:
-            if previous is missing:
-                local.overrides.pop(option.name, None)
-            else:
-                local.overrides[option.name] = previous
-            local.seen = -1
-            self._notify()
+            rest = {k: v for k, v in view.overrides.items() if k != option.name}
+            self._replace(view, rest if previous is missing else {**rest, option.name: previous})
+
+    def _replace(self, view: View, overrides: dict[str, Any]) -> None:
+        with self._lock:
+            view.overrides = overrides
+            self._refresh(view)
+        self._notify()
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(name)
-        return self._current().values[_option(name).name]
+        return this_thread.view.values[_option(name).name]
 
 
 config = Config()
+this_thread = _ThisThread()

@@ -11,7 +11,8 @@ from plugjax.core.aval import ShapedArray
 from plugjax.core.errors import LoweringError
 from plugjax.core.jaxpr import ClosedJaxpr, subjaxprs
 from plugjax.core.transforms.compile import run_passes
-from plugjax.core.transforms.jit import JitFunction, jit
+from plugjax.core.transforms.jit import jit
+from plugjax.core.transforms.stages import Wrapped
 
 
 class Entry(NamedTuple):
@@ -76,7 +77,7 @@ def _trace(name: str, entry: Entry, parameters: Any, platform: str) -> TracedEnt
     if not callable(entry.function):
         raise TypeError(f"export: entry point {name!r} needs a function, got {entry.function!r}")
     given = () if parameters is None else (parameters,)
-    function = entry.function if isinstance(entry.function, JitFunction) else jit(entry.function)
+    function = entry.function if isinstance(entry.function, Wrapped) else jit(entry.function)
     traced = function.trace(*given, *entry.args)
     leaves, tree = pytree.flatten(parameters) if given else ([], None)
     out_tree, state_outputs = traced.out_tree, 0

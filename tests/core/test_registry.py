@@ -235,7 +235,9 @@ def test_generation_changes_compiled_programs():
         with registry.use(built):
             assert float(f(np.float32(1.0))) == 42
             # The generation is in the fingerprint, which every key holds.
-            assert plugjax.config.fingerprint == (built.generation, *key[1:]) != key
+            changed = plugjax.config.fingerprint
+            assert changed is not key
+            assert changed.values == (built.generation, *key.values[1:])
         assert plugjax.config.fingerprint is key
         assert float(f(np.float32(1.0))) == before
 

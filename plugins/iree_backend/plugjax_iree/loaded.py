@@ -87,8 +87,10 @@ def _bind(
     """The function as a closure, half a microsecond faster than an object, and its off switch."""
     library = native.runtime()
     variant_list, view = library.VmVariantList, library.HalBufferView
+    count: int | None = None  # of results; the first call tells
 
     def call(arguments: "Sequence[HalBufferView]") -> "list[HalBufferView]":
+        nonlocal count
         operands = variant_list(len(arguments))
         push = operands.push_ref
         for argument in arguments:
@@ -98,7 +100,8 @@ def _bind(
             invoke(function, operands, results)
         except Exception as error:
             module.raise_original(error)
-        count = len(results)
+        if count is None:
+            count = len(results)
         if count == 1:
             return [results.get_as_object(0, view)]
         get = results.get_as_object

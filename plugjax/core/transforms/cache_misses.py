@@ -73,8 +73,8 @@ def _differences(fun: Callable[..., Any], new: TraceKey, old: TraceKey) -> list[
     fingerprint, in_tree, statics, avals, axes = new
     old_fingerprint, old_tree, old_statics, old_avals, old_axes = old
     found = []
-    if fingerprint != old_fingerprint:
-        found += _configuration(fingerprint, old_fingerprint)
+    if fingerprint is not old_fingerprint:
+        found += _configuration(fingerprint.values, old_fingerprint.values)
     if statics != old_statics:
         found += _static(statics, old_statics)
     if in_tree != old_tree:

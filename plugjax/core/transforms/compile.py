@@ -68,9 +68,10 @@ class Compiled:
         jaxpr: the program as the backend got it.
         executable: what the backend made of it.
         call: runs it on a sequence of Arrays at the placement, and gives a list of Arrays.
+        single: the same, giving the one result itself; ``None`` where there is no such short way.
     """
 
-    __slots__ = ("call", "executable", "jaxpr", "placement")
+    __slots__ = ("call", "executable", "jaxpr", "placement", "single")
 
     def __init__(
         self, jaxpr: ClosedJaxpr, placement: Placement, options: Mapping[str, Any]
@@ -87,9 +88,15 @@ class Compiled:
         )
         self.executable = executable
         leading = [transfer(_as_array(value, placement), placement) for value in constants]
-        self.call = _make_call(executable, leading, out_avals, placement)
+        self.single: Callable[[Sequence[Array]], Array] | None = None
         if is_checking():
-            self.call = checked(self.call, lambda: jaxpr)
+            call = _make_call(executable, leading, out_avals, placement)
+            self.call = checked(call, lambda: jaxpr)
+        elif len(out_avals) == 1 and not (leading or executable.donated):
+            single = self.single = _make_single(executable, out_avals[0], placement)
+            self.call = lambda arrays: [single(arrays)]
+        else:
+            self.call = _make_call(executable, leading, out_avals, placement)
 
 
 def _as_array(value: Any, placement: Placement) -> Array:
@@ -99,10 +106,34 @@ def _as_array(value: Any, placement: Placement) -> Array:
     return from_host(host, placement=placement)
 
 
+def _make_single(
+    executable: Executable, out_aval: Any, placement: Placement
+) -> Callable[[Sequence[Array]], Array]:
+    """The shortest way through compiled code: no constants, nothing donated, one result."""
+    run = executable.run
+    if executable.host:
+
+        def single_host(arrays: Sequence[Array]) -> Array:
+            values = [x._host if x._host is not None else x._fetch() for x in arrays]
+            return Array(out_aval, placement, run(values)[0])
+
+        return single_host
+
+    def single(arrays: Sequence[Array]) -> Array:
+        if len(arrays) == 1:
+            buffer = arrays[0]._buffer
+            buffers = [buffer if buffer is not None else arrays[0]._resident()]
+        else:
+            buffers = [x._buffer if x._buffer is not None else x._resident() for x in arrays]
+        return Array(out_aval, placement, None, run(buffers)[0])
+
+    return single
+
+
 def _make_call(
     executable: Executable, leading: list[Array], out_avals: list[Any], placement: Placement
 ) -> Call:
-    """The hot path of compiled code: unwrap, run, wrap; small cases are written out."""
+    """The hot path of compiled code: unwrap, run, wrap."""
     run = executable.run
     if executable.host:
         fixed = [x._fetch() for x in leading]
@@ -115,18 +146,6 @@ def _make_call(
         return call_host
     resident = [x._resident() for x in leading]
     donated = sorted(i - len(resident) for i in executable.donated)
-    if len(out_avals) == 1 and not resident and not donated:
-        (out_aval,) = out_avals
-
-        def call_one(arrays: Sequence[Array]) -> list[Array]:
-            if len(arrays) == 1:
-                buffer = arrays[0]._buffer
-                buffers = [buffer if buffer is not None else arrays[0]._resident()]
-            else:
-                buffers = [x._buffer if x._buffer is not None else x._resident() for x in arrays]
-            return [Array(out_aval, placement, None, run(buffers)[0])]
-
-        return call_one
 
     def call(arrays: Sequence[Array]) -> list[Array]:
         buffers = [x._buffer if x._buffer is not None else x._resident() for x in arrays]

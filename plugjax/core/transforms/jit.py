@@ -16,7 +16,7 @@ from plugjax.core import caches, pytree
 from plugjax.core.array import Array, as_array, aval_of, concrete, default_placement, on_device
 from plugjax.core.aval import ShapedArray
 from plugjax.core.backend import as_device, get_backend
-from plugjax.core.config import config
+from plugjax.core.config import config, this_thread
 from plugjax.core.device import Device, Placement, common_placement
 from plugjax.core.enclosing import is_checking
 from plugjax.core.jaxpr import ClosedJaxpr, eval_closed
@@ -51,13 +51,16 @@ class _Traced:
 class _Compiled:
     """A compiled program as a function of all arguments: it ends those in ``donated``."""
 
-    __slots__ = ("call", "donated", "out_tree", "placement")
+    __slots__ = ("call", "donated", "out_tree", "placement", "single")
 
-    def __init__(self, call: Any, placement: Placement, out_tree: Any, donated: Any) -> None:
-        self.call = call
-        self.placement = placement
+    def __init__(self, compiled: Compiled, plan: ArgumentPlan, out_tree: Any) -> None:
+        self.call = plan.call(compiled.call)
+        # The one result itself, if that is what the function returns and all arguments go in.
+        plain = self.call is compiled.call and out_tree == _LEAF
+        self.single = compiled.single if plain else None
+        self.placement = compiled.placement
         self.out_tree = out_tree
-        self.donated = donated
+        self.donated = plan.donated
 
 
 class _Entry:
@@ -70,7 +73,7 @@ class _Entry:
         self.placement = made.placement
         self.call = made.call
         self.out_tree = made.out_tree
-        self.single = made.out_tree == _LEAF
+        self.single = made.single
         self.donated = made.donated
 
 
@@ -89,7 +92,7 @@ _get_aval, _get_placement = attrgetter("aval"), attrgetter("_placement")
 
 
 class JitFunction:
-    """What :func:`jit` returns: a function that traces and compiles on first use of a signature."""
+    """What stands behind a function that :func:`jit` returns: it traces and compiles on first use of a signature."""
 
     def __init__(
         self,
@@ -133,31 +136,60 @@ class JitFunction:
         self._compiled = caches.new_cache()
         self._traces = caches.new_cache()
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Run the function, compiled."""
-        if self._plain and not kwargs:
-            # Warm, with Arrays, or with trees of them of the structure that they had before: avals and placements are the key.
-            guess = self._guess
-            leaves: Sequence[Any]
-            try:
-                if guess is None:
-                    leaves, entries = args, self._entries
+    def as_function(self) -> Callable[..., Any]:
+        """What the user gets: a plain function, which Python calls faster than an object, with the object's methods."""
+        warm = self._warm() if self._plain else None
+        cold = self._call
+
+        def call(*args: Any, **kwargs: Any) -> Any:
+            return cold(args, kwargs)
+
+        found = functools.update_wrapper(warm or call, self._fun)
+        for name, value in (
+            ("__name__", self.__name__),
+            ("trace", self.trace),
+            ("lower", self.lower),
+            ("eval_shape", self.eval_shape),
+            ("clear_cache", self.clear_cache),
+            ("_cache_size", self._cache_size),
+        ):
+            setattr(found, name, value)
+        return found
+
+    def _warm(self) -> Callable[..., Any]:
+        """Calls with Arrays, or with trees of them of the structure that they had before: avals and placements are the key."""
+        cold, own_entries = self._call, self._entries
+
+        def call(*args: Any, **kwargs: Any) -> Any:
+            if not kwargs:
+                guess = self._guess
+                leaves: Sequence[Any]
+                try:
+                    if guess is None:
+                        leaves, entries = args, own_entries
+                    else:
+                        leaves, entries = guess.read(args), guess.entries
+                    if len(leaves) == 1:
+                        x = leaves[0]
+                        entry = entries[this_thread.view.fingerprint, x.aval, x._placement]
+                    else:
+                        entry = entries[
+                            (
+                                this_thread.view.fingerprint,
+                                *map(_get_aval, leaves),
+                                *map(_get_placement, leaves),
+                            )
+                        ]
+                except (AttributeError, LookupError):
+                    pass
                 else:
-                    leaves, entries = guess.read(args), guess.entries
-                if len(leaves) == 1:
-                    x = leaves[0]
-                    entry = entries[config.fingerprint, x.aval, x._placement]
-                else:
-                    entry = entries[
-                        (config.fingerprint, *map(_get_aval, leaves), *map(_get_placement, leaves))
-                    ]
-            except (AttributeError, LookupError):
-                pass
-            else:
-                if type(state.trace) is _evaluator_type:
-                    outs = entry.call(leaves)
-                    return outs[0] if entry.single else entry.out_tree.unflatten(outs)
-        return self._call(args, kwargs)
+                    if type(state.trace) is _evaluator_type:
+                        if entry.single is not None:
+                            return entry.single(leaves)
+                        return entry.out_tree.unflatten(entry.call(leaves))
+            return cold(args, kwargs)
+
+        return call
 
     @api_boundary
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -319,7 +351,7 @@ class JitFunction:
         traced = self._trace(in_tree, statics, avals)
         plan, options = self._plan(traced.jaxpr, self._donated(in_tree, statics))
         compiled = Compiled(plan.program, placement, options)
-        return _Compiled(plan.call(compiled.call), placement, traced.out_tree, plan.donated)
+        return _Compiled(compiled, plan, traced.out_tree)
 
     def _plan(
         self, jaxpr: ClosedJaxpr, donated: Sequence[int]
@@ -367,12 +399,6 @@ class JitFunction:
 
     def _cache_size(self) -> int:
         return len(self._compiled)
-
-    def __get__(self, instance: Any, owner: Any = None) -> Any:
-        return self if instance is None else functools.partial(self, instance)
-
-    def __repr__(self) -> str:
-        return f"<jit of {self._fun!r}>"
 
 
 def _device_of(shardings: Sequence[Any]) -> Any:
@@ -463,8 +489,8 @@ def jit(
         "compiler_options": compiler_options,
     }
     if isinstance(fun, _NotSpecified):
-        return lambda function: JitFunction(function, **options)
-    return JitFunction(fun, **options)
+        return lambda function: JitFunction(function, **options).as_function()
+    return JitFunction(fun, **options).as_function()
 
 
 def make_jaxpr(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from plugjax.core import pytree
 from plugjax.core.array import as_array, on_device
@@ -246,3 +246,23 @@ class CompiledFunction:
         """Sizes of arguments, results and temporaries in bytes, ``None`` if the backend does not tell."""
         found = self._compiled.executable.memory_analysis()
         return None if found is None else MemoryStats(found)
+
+
+@runtime_checkable
+class Wrapped(Protocol):
+    """What ``jit`` returns: a function that can be traced and lowered ahead of time.
+
+    Example:
+        >>> import plugjax
+        >>> isinstance(plugjax.jit(abs), plugjax.stages.Wrapped)
+        True
+    """
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Run the function, compiled."""
+
+    def trace(self, *args: Any, **kwargs: Any) -> Traced:
+        """Trace for given arguments, without compiling."""
+
+    def lower(self, *args: Any, **kwargs: Any) -> Lowered:
+        """Trace and lower for given arguments."""
