@@ -33,22 +33,27 @@ def enclosing(until: CodeType | None = None) -> tuple[Any, ...]:
         until: the walk outwards stops at a frame of this code.
 
     Returns:
-        Words, or the named or unnamed ``Axis`` that a ``vmap`` maps over.
+        Words; of a ``vmap``, what its trace says of itself (``Trace.step``).
     """
     found: list[Any] = []
+    # A primitive goes from the innermost transformation to the outermost: their frames are the other way round than the
+    # transformations are.
+    run: list[Any] = []
     seen: set[int] = set()
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and frame.f_code is not until:
         words = frame_words.get(frame.f_code)
         if words is not None:
-            found.append(words(frame.f_locals))
+            found += [*reversed(run), words(frame.f_locals)]
+            run = []
         elif frame.f_code.co_name == "process":
             trace = frame.f_locals.get("self")
             # The evaluator and staging traces have no parent: they are no transformation.
             if isinstance(trace, Trace) and hasattr(trace, "parent") and id(trace) not in seen:
                 seen.add(id(trace))
-                found.append(getattr(trace, "axis", trace.origin))
+                run.append(trace.step(frame.f_locals))
         frame = frame.f_back
+    found += reversed(run)
     return tuple(reversed(found))
 
 

@@ -46,6 +46,10 @@ class Trace:
         """Interpret ``primitive`` on ``args``."""
         raise TypeError(f"{type(self).__name__} does not interpret primitives")
 
+    def step(self, processing: Mapping[str, Any]) -> Any:
+        """What errors say of this trace, given the local variables of a call of ``process``."""
+        return self.origin
+
     def operate(self, key: Any, general: Callable[..., Any], *operands: Any) -> Any:
         """Run an operator of arrays that ``operators`` holds nothing for."""
         return general(*operands)

@@ -8,7 +8,7 @@ the axis by its name.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from plugjax.core import pytree, registry
@@ -22,6 +22,7 @@ from plugjax.core.primitive import Primitive
 from plugjax.core.rules import RuleKind
 from plugjax.core.trace import Trace, Tracer, state
 from plugjax.core.tracebacks import api_boundary
+from plugjax.core.transforms.batch_steps import BatchStep
 from plugjax.core.transforms.staging import stage
 from plugjax.core.vocabulary import broadcast_axis, moveaxis
 
@@ -92,6 +93,18 @@ class BatchTrace(Trace):
         if primitive.multiple_results:
             return [self.wrap(y, d) for y, d in zip(out, out_dim, strict=True)]
         return self.wrap(out, out_dim)
+
+    def step(self, processing: Mapping[str, Any]) -> BatchStep:
+        """The primitive that is being batched, for errors."""
+        avals = [aval_of(x) for x in processing["values"]]
+        return BatchStep(
+            batching_rule,
+            self.axis,
+            processing["primitive"],
+            avals,
+            list(processing["dims"]),
+            processing["params"],
+        )
 
     def wrap(self, value: Any, bdim: int | None) -> Any:
         """A tracer, or the value itself if it has no batch axis."""

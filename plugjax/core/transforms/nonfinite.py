@@ -20,6 +20,7 @@ from plugjax.core.enclosing import CHECKS, enclosing
 from plugjax.core.jaxpr import ClosedJaxpr, JaxprEqn
 from plugjax.core.source_info import user_source
 from plugjax.core.trace import state
+from plugjax.core.transforms.batch_steps import BatchStep, batch_axes
 from plugjax.core.transforms.replay import replay
 
 
@@ -111,12 +112,26 @@ def _words(
     source = eqn.source or state.source or user_source()
     if source is not None:
         lines.append(f"  at: {source}")
-    steps = [*around, *within]
+    noted = source.within if source is not None else ()
+    # Of an equation in a program, what is noted in it says how it was batched; what is around the program says it of the
+    # whole, and may be the same vmap.
+    near, far = (noted, around) if noted or within else (around, ())
+    axes = batch_axes(near, eqn.primitive, result.shape)
+    own = {step.axis for step in near if isinstance(step, BatchStep)}
+    steps = [
+        f"vmap of {step.axis.size}" if isinstance(step, BatchStep) else step
+        for step in far
+        if not (isinstance(step, BatchStep) and step.axis in own)
+    ]
+    steps += within
+    steps += [
+        _batch_words(step, axes[i], result, index) if i in axes else step
+        for i, step in enumerate(near)
+    ]
     if source is not None:
-        steps += [*source.within, *source.scopes]
+        steps += source.scopes
     if steps:
-        words = (s if isinstance(s, str) else _batch_words(s.size, result, index) for s in steps)
-        lines.append(f"  within: {' > '.join(words)}")
+        lines.append(f"  within: {' > '.join(steps)}")
     already = []
     for number, x in enumerate(operands):
         lines.append(f"  operand {number}: {_range(x)}")
@@ -127,13 +142,14 @@ def _words(
     return "\n".join(lines)
 
 
-def _batch_words(size: int, result: Any, index: tuple[int, ...]) -> str:
-    # The rule that is running has not said yet where it leaves the batch axis: it is one of those of its size.
+def _batch_words(step: BatchStep, axis: int | None, result: Any, index: tuple[int, ...]) -> str:
+    size = step.axis.size
+    if axis is not None:
+        return f"vmap, batch index {index[axis]} of {size}"
+    # The rule does not tell: it is one of the axes of this size.
     axes = [i for i, d in enumerate(result.shape) if d == size]
-    if not axes:
+    if not (step.mapped and axes):
         return f"vmap of {size}"
-    if len({index[i] for i in axes}) == 1:
-        return f"vmap, batch index {index[axes[0]]} of {size}"
     places = " or ".join(f"{index[i]} (if its axis is {i})" for i in axes)
     return f"vmap, batch index {places} of {size}"
 
