@@ -15,6 +15,11 @@ def pytest_addoption(parser):
         metavar="NAME",
         help="run the rows of the op table on this backend, and nothing else (repeatable)",
     )
+    parser.addoption(
+        "--whole-table",
+        action="store_true",
+        help="every program under every nesting of two transformations, on every backend, instead of a sample",
+    )
 
 
 def pytest_configure(config):
@@ -35,6 +40,11 @@ def pytest_collection_modifyitems(config, items):
     wanted = [item for item in items if item.get_closest_marker("backend_rows")]
     config.hook.pytest_deselected(items=[item for item in items if item not in set(wanted)])
     items[:] = wanted
+
+
+@pytest.fixture
+def whole(request):
+    return request.config.getoption("--whole-table")
 
 
 @pytest.fixture

@@ -29,8 +29,8 @@ def _sample(words, row, count):
 
 
 @cache
-def words_of(row):
-    """What a row is tested under: letters, pairs, triples."""
+def words_of(row, whole=False):
+    """What a row is tested under: letters, pairs, triples; all of the pairs and more of the triples if ``whole``."""
     refused, other_vmap = PROGRAMS[row].refuses, ("vmap", "vmap last")[row % 2]
     singles = [(letter,) for letter in LETTERS if letter not in refused]
     letters = [letter for letter in NESTED if letter not in refused and letter != other_vmap]
@@ -40,8 +40,11 @@ def words_of(row):
     triples = sorted((w for w in product(letters, repeat=3) if order(w) <= 2), key=_mixed)
     long = [w for w in triples if len(meaning(w, False)) > 2]
     short = [w for w in triples if len(meaning(w, False)) <= 2]
+    low = [w for w in pairs if order(w) <= 2]
+    if whole:
+        return singles, low + high, [*_sample(short, row, 24), *_sample(long, row, 6)]
     # Each pair comes up in every fourth row: in some twenty programs.
-    pairs = [w for w in pairs if order(w) <= 2][row // 2 % 4 :: 4] + high
+    pairs = low[row // 2 % 4 :: 4] + high
     return singles, pairs, [*_sample(short, row, 4), *_sample(long, row, 1)]
 
 
@@ -51,10 +54,10 @@ def _mixed(word):
 
 
 @cache
-def expected(row):
+def expected(row, whole):
     """Values of JAX for all words of a row, by meaning."""
     program = PROGRAMS[row]
-    words = [w for kind in words_of(row) for w in kind]
+    words = [w for kind in words_of(row, whole) for w in kind]
     meanings = [(), *(meaning(w, program.exact) for w in words)]
     return oracle(program.make(jax, jax.numpy), meanings, program.args)
 
@@ -67,40 +70,44 @@ def arguments(row):
     return plugjax.tree.map(plugjax.numpy.asarray, PROGRAMS[row].args)
 
 
-def check(row, word, found):
+def check(row, word, found, whole):
     program = PROGRAMS[row]
     try:
-        compare(found, expected(row)[meaning(word, program.exact)], program.rtol)
+        compare(found, expected(row, whole)[meaning(word, program.exact)], program.rtol)
     except BaseException as error:
         error.add_note(f"{program.name} under {word}")
         raise
 
 
 @ROWS
-def test_values(row):
+def test_values(row, whole):
     f, args = ours(row), arguments(row)
-    singles, pairs, triples = words_of(row)
+    singles, pairs, triples = words_of(row, whole)
     for word in [(), *singles, *pairs, *triples]:
         try:
             found = spell(plugjax, word, f)(*args)
         except Exception as error:
             error.add_note(f"{PROGRAMS[row].name} under {word}")
             raise
-        check(row, word, found)
+        check(row, word, found, whole)
 
 
 @ROWS
 @pytest.mark.parametrize("device", ["xla", "iree"])
-def test_values_on_compiling_backends(row, device):
-    """All composed values of one program in one compiled module."""
+def test_values_on_compiling_backends(row, device, whole):
+    """Composed values of one program, many in one compiled module."""
     f = ours(row)
-    singles, pairs, _ = words_of(row)
+    singles, pairs, _ = words_of(row, whole)
     first = [w for w in pairs if order(w) <= 1]
     words = [(), _sample([*singles, *first], row, 1)[0]]
+    if whole:
+        words = [(), *singles, *pairs]
     with plugjax.default_device(device):
-        together = plugjax.jit(lambda *xs: [spell(plugjax, w, f)(*xs) for w in words])
-        for word, found in zip(words, together(*arguments(row)), strict=True):
-            check(row, word, found)
+        for start in range(0, len(words), 12):
+            some = words[start : start + 12]
+            together = plugjax.jit(lambda *xs: [spell(plugjax, w, f)(*xs) for w in some])  # noqa: B023
+            for word, found in zip(some, together(*arguments(row)), strict=True):
+                check(row, word, found, whole)
 
 
 # Tangents of Python scalars and of weak loop states are weak in one library and not in the other.
