@@ -15,9 +15,17 @@ from plugjax.core.config import config
 from plugjax.core.jaxpr import ClosedJaxpr
 from plugjax.core.primitive import Primitive
 from plugjax.core.rules import RuleSet, impl, lowering
+from plugjax.core.transforms.dce import dce
+from plugjax.core.transforms.simplify import simplify
 from plugjax.core.transforms.staging import stage
 from plugjax.lax.linalg.cholesky import cholesky_p, cholesky_update_p
-from plugjax.lax.linalg.decompositions import jacobi, reflections, systems
+from plugjax.lax.linalg.decompositions import (
+    jacobi,
+    nonsymmetric,
+    reflections,
+    similarity,
+    systems,
+)
 from plugjax.lax.linalg.eig import eig_p
 from plugjax.lax.linalg.eigh import eigh_p
 from plugjax.lax.linalg.householder import geqp3_p, geqrf_p, householder_product_p, ormqr_p
@@ -39,17 +47,22 @@ rules = RuleSet(__name__)
 _DECOMPOSITIONS: dict[Primitive, Callable[..., Any]] = {
     cholesky_p: systems.cholesky,
     cholesky_update_p: systems.cholesky_update,
+    eig_p: nonsymmetric.eig,
     eigh_p: jacobi.eigh,
+    geqp3_p: reflections.geqp3,
     geqrf_p: reflections.geqrf,
+    hessenberg_p: similarity.hessenberg,
     householder_product_p: reflections.householder_product,
     lu_p: systems.lu,
     lu_pivots_to_permutation_p: systems.lu_pivots_to_permutation,
     ormqr_p: reflections.ormqr,
     qr_p: reflections.qr,
+    schur_p: nonsymmetric.schur,
     solve_p: systems.solve,
     svd_p: jacobi.svd,
     symmetric_product_p: systems.symmetric_product,
     triangular_solve_p: systems.triangular_solve,
+    tridiagonal_p: similarity.tridiagonal,
     tridiagonal_solve_p: systems.tridiagonal_solve,
 }
 
@@ -95,18 +108,13 @@ def _program(
             out = decomposition(*xs, **params)
             return list(out) if isinstance(out, (list, tuple)) else [out]
 
-        found = _programs[key] = stage(flat, avals, name)
+        found = _programs[key] = dce(simplify(stage(flat, avals, name)))
     return found
 
 
 rules.define(
     lowering,
     *(p for p in _DECOMPOSITIONS if p not in (cholesky_p, triangular_solve_p)),
-    eig_p,
-    geqp3_p,
-    hessenberg_p,
-    schur_p,
-    tridiagonal_p,
 )(by_host_or_program)
 
 

@@ -38,7 +38,10 @@ def _geqp3(x: Value, jpvt: Value) -> list[Value]:
     def factor(matrix: Value, first: Value) -> tuple[Value, Value, Value]:
         # SciPy's routine leaves all columns free: those that come first are factored by themselves.
         fixed = np.flatnonzero(first)
-        start = np.concatenate([fixed, np.flatnonzero(first == 0)])
+        start = np.arange(columns)
+        for place, column in enumerate(fixed):
+            # They come to the front by exchanges, as LAPACK brings them there.
+            start[[place, column]] = start[[column, place]]
         return _factor_after(matrix[:, start], start, len(fixed))
 
     if a.size:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from plugjax.core.array import aval_of
+from plugjax.lax.arithmetic import abs as abs_
 from plugjax.lax.complex import complex as complex_
 from plugjax.lax.complex import imag
 from plugjax.lax.control_flow import fori_loop
@@ -25,7 +26,7 @@ from plugjax.lax.linalg.decompositions.rows import (
     zeros_like,
 )
 from plugjax.lax.linalg.matrices import adjoint, conjugate, matmul, real_part, triu
-from plugjax.lax.reduction import argmax, reduce_sum
+from plugjax.lax.reduction import argmax, reduce_max, reduce_sum
 from plugjax.lax.shape import full_like, reshape
 from plugjax.lax.slicing import slice_in_dim
 
@@ -34,9 +35,14 @@ def _squares(x: Any) -> Any:
     return real_part(x * conjugate(x))
 
 
-def _reflection(line: Any, k: Any) -> tuple[Any, Any, Any]:
+def reflection(line: Any, k: Any) -> tuple[Any, Any, Any]:
     """The reflection of a column ``[m, 1]`` that leaves zeros below place k: v with v_k = 1, tau, and element k after it."""
     rows = row_numbers(line)
+    # In units of the largest element, so that no square leaves the range of the dtype.
+    sizes = where(rows >= k, abs_(line), zeros_like(abs_(line)))
+    unit = reduce_max(sizes, (0, 1))
+    unit = convert(where(unit > 0, unit, full_like(unit, 1)), aval_of(line).dtype)
+    line = line / unit
     below = where(rows > k, line, zeros_like(line))
     first = row(line, k)
     rest = reduce_sum(_squares(below), (0, 1))
@@ -53,23 +59,24 @@ def _reflection(line: Any, k: Any) -> tuple[Any, Any, Any]:
     tau = where(is_zero, zeros_like(tau), tau)
     gap = where(is_zero, full_like(first, 1), first - after)
     vector = where(rows == k, full_like(line, 1), below / gap)
-    return vector, tau, after
+    return vector, tau, after * unit
 
 
-def _factor(x: Any, pivoting: bool) -> tuple[Any, Any, Any]:
-    """Packed factors, the factors tau ``[1, k]`` and the order of the columns ``[1, n]``."""
+def _factor(x: Any, pivoting: bool, order: Any = None, fixed: Any = 0) -> tuple[Any, Any, Any]:
+    """Packed factors, the factors tau ``[1, k]`` and the order of the columns ``[1, n]``; ``fixed`` of them stay."""
     size, width = aval_of(x).shape
     count = min(size, width)
     rows, columns = row_numbers(x), column_numbers(x)
     taus = zeros_like(slice_in_dim(reshape(x, (1, size * width)), 0, count, axis=1))
-    order = reshape(numbers(width), (1, width))
+    if order is None:
+        order = reshape(numbers(width), (1, width))
 
     def step(k: Any, state: tuple[Any, Any, Any]) -> tuple[Any, Any, Any]:
         packed, taus, order = state
         if pivoting:
-            packed, order = _largest_first(packed, order, k)
+            packed, order = _largest_first(packed, order, k, fixed)
         line = column(packed, k)
-        vector, tau, after = _reflection(line, k)
+        vector, tau, after = reflection(line, k)
         product = matmul(adjoint(vector), packed)
         turned = packed - conjugate(tau) * vector * product
         packed = where(columns > k, turned, packed)
@@ -81,16 +88,44 @@ def _factor(x: Any, pivoting: bool) -> tuple[Any, Any, Any]:
     return result
 
 
-def _largest_first(packed: Any, order: Any, k: Any) -> tuple[Any, Any]:
-    """Exchange column k and the one of the largest norm below row k."""
-    rows, columns = row_numbers(packed), column_numbers(packed)
+def _largest_first(packed: Any, order: Any, k: Any, fixed: Any) -> tuple[Any, Any]:
+    """Exchange column k, if it is not fixed, and the one of the largest norm below row k."""
+    rows = row_numbers(packed)
     norms = reduce_sum(where(rows >= k, _squares(packed), zeros_like(_squares(packed))), (0,))
     norms = where(numbers(aval_of(packed).shape[1]) >= k, norms, full_like(norms, -1))
     place = argmax(norms, 0, np.int32)
-    here, there = column(packed, k), column(packed, place)
+    place = reshape(where(fixed > k, zeros_like(place) + k, place), (1, 1))
+    return _exchanged(packed, order, k, place)
+
+
+def _exchanged(packed: Any, order: Any, k: Any, place: Any) -> tuple[Any, Any]:
+    """Columns k and ``place``, which is ``[1, 1]``, exchanged."""
+    columns = column_numbers(packed)
+    first, second = column(order, k), column(order, reshape(place, ()))
+    here, there = column(packed, k), column(packed, reshape(place, ()))
     packed = where(columns == k, there, where(columns == place, here, packed))
-    first, second = column(order, k), column(order, place)
     return packed, where(columns == k, second, where(columns == place, first, order))
+
+
+def _geqp3(x: Any, first: Any) -> list[Any]:
+    """Columns that ``first`` marks go to the front, the others follow by their norms."""
+    rows, columns = aval_of(x).shape
+    order = reshape(numbers(columns), (1, columns))
+    if not aval_of(x).size:
+        return [x, numbers(columns) + 1, zeros_like(slice_in_dim(reshape(x, (0,)), 0, 0))]
+    marked = reshape(first, (1, columns)) != 0
+
+    def swap(j: Any, state: tuple[Any, Any, Any]) -> tuple[Any, Any, Any]:
+        packed, order, count = state
+        wanted = column(marked, j)
+        place = where(wanted, reshape(count, (1, 1)), full_like(count, 0, shape=(1, 1)) + j)
+        packed, order = _exchanged(packed, order, j, place)
+        return packed, order, count + convert(reshape(wanted, ()), np.dtype(np.int32))
+
+    count = reduce_sum(zeros_like(order), (0, 1))
+    packed, order, count = fori_loop(0, columns, swap, (x, order, count))
+    packed, taus, order = _factor(packed, True, order, count)
+    return [packed, reshape(order, (columns,)) + 1, reshape(taus, (min(rows, columns),))]
 
 
 def _geqrf(x: Any) -> list[Any]:
@@ -139,9 +174,10 @@ def _qr(x: Any, *, pivoting: bool, full_matrices: bool, use_magma: Any = None) -
     return [q, r, reshape(order, (columns,))] if pivoting else [q, r]
 
 
+geqp3 = batched(_geqp3, 2)
 geqrf = batched(_geqrf, 2)
 ormqr = batched(_ormqr, 2)
 householder_product = batched(_householder_product, 2)
 qr = batched(_qr, 2)
 
-__all__ = ["geqrf", "householder_product", "ormqr", "qr"]
+__all__ = ["geqp3", "geqrf", "householder_product", "ormqr", "qr", "reflection"]

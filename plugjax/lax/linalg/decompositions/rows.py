@@ -9,7 +9,7 @@ import numpy as np
 from plugjax.core.array import aval_of
 from plugjax.lax.linalg.matrices import identity
 from plugjax.lax.selection import select_n
-from plugjax.lax.shape import broadcast_in_dim, broadcasted_iota, full_like, iota
+from plugjax.lax.shape import broadcast_in_dim, broadcasted_iota, full, iota
 from plugjax.lax.slicing import dynamic_slice_in_dim
 
 
@@ -45,7 +45,8 @@ def stretched(x: Any, shape: tuple[int, ...]) -> Any:
 
 def zeros_like(x: Any) -> Any:
     """Zeros of the shape and dtype of ``x``."""
-    return full_like(x, 0)
+    aval = aval_of(x)
+    return full(aval.shape, aval.dtype.type(0), aval.dtype)
 
 
 def row_numbers(x: Any) -> Any:
