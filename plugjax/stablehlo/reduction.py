@@ -103,8 +103,8 @@ def _arg_extreme(direction: str, sign: int) -> Callable[..., Value]:
     return rule
 
 
-rules.define(lowering, lax.argmax_p)(_arg_extreme("GT", -1))
-rules.define(lowering, lax.argmin_p)(_arg_extreme("LT", 1))
+argmax = rules.define(lowering, lax.argmax_p)(_arg_extreme("GT", -1))
+argmin = rules.define(lowering, lax.argmin_p)(_arg_extreme("LT", 1))
 
 _FLAG = ShapedArray((), BOOL)
 

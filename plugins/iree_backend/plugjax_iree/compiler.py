@@ -30,8 +30,15 @@ __all__ = [
     "compiler_fingerprint",
 ]
 
-# float64 stays float64: the compiler's default would change the types of the exported functions.
-_ALWAYS = ("--iree-input-type=stablehlo", "--iree-input-demote-f64-to-f32=false")
+_ALWAYS = (
+    "--iree-input-type=stablehlo",
+    # float64 stays float64: the compiler's default would change the types of the exported functions.
+    "--iree-input-demote-f64-to-f32=false",
+    # IREE 3.13 merges operations with several readers wrongly. Of a value that a gather reads at one place, only that place is
+    # computed for the other readers too; and of two results that become equal one is left, and the numbers of the others are
+    # not changed. (`tests/test_several_readers.py`; without it the benchmarks are as fast.)
+    "--iree-dispatch-creation-fuse-multi-use=false",
+)
 # Expressions of scalar literals are otherwise compiled and run one by one while the module is compiled: measured, 6 to 10 s
 # instead of 0.7 s for the density of Student's t. Large constants (embedded weights) are worth it: what is made of them is kept.
 _NO_HOISTING = "--iree-opt-const-expr-hoisting=false"

@@ -1,7 +1,12 @@
-"""Cumulative operations on unsigned integers, which IREE 3.13 does not compile: they are done on signed ones."""
+"""Cumulative operations on unsigned integers, which IREE 3.13 does not compile: they are done on signed ones.
+
+A transposition of what ``argmax`` gives would be merged into its reduction of pairs, and the values forgotten (IREE then refuses
+its own program): so the compiler does not know where the indices come from.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,7 +17,8 @@ from plugjax.stablehlo import mlir
 from plugjax.stablehlo.context import EqnContext
 from plugjax.stablehlo.mlir import Value
 from plugjax.stablehlo.reducers import MAXIMUM, MINIMUM, PRODUCT, SUM, Reducer
-from plugjax.stablehlo.reduction import cumulative
+from plugjax.stablehlo.reduction import argmax, argmin, cumulative
+from plugjax_iree.lowering.copies import opaque
 
 rules = RuleSet(__name__)
 
@@ -37,6 +43,14 @@ def _define(primitive: Primitive, reducer: Reducer) -> None:
         return mlir.value("stablehlo.bitcast_convert", aval, [y])
 
 
+def _define_arg(primitive: Primitive, general: Callable[..., Value]) -> None:
+    @rules.define(lowering, primitive, platform="iree")
+    def rule(ctx: EqnContext, x: Value, **params: Any) -> Value:
+        return opaque(general(ctx, x, **params))
+
+
+_define_arg(lax.argmax_p, argmax)
+_define_arg(lax.argmin_p, argmin)
 _define(lax.cumsum_p, SUM)
 _define(lax.cumprod_p, PRODUCT)
 _define(lax.cummax_p, MAXIMUM)
