@@ -11,7 +11,8 @@ from plugjax.core.dtypes import DType, DTypeLike
 from plugjax.core.dtypes import bfloat16 as _bfloat16
 from plugjax.core.dtypes import float0 as float0
 from plugjax.core.errors import TypePromotionError
-from plugjax.numpy.dtypes_info import finfo, iinfo, issubdtype, result_type
+from plugjax.numpy.dtypes_info import finfo, iinfo, promotion
+from plugjax.numpy.dtypes_info import issubdtype as _issubdtype
 from plugjax.random.keys import extended, prng_key
 
 bfloat16 = _bfloat16.type
@@ -33,6 +34,30 @@ def canonicalize_dtype(dtype: Any, allow_extended_dtype: bool = False) -> Any:
             f"canonicalize_dtype refuses the extended dtype {dtype}. Pass allow_extended_dtype=True."
         )
     return core.canonicalize(dtype)
+
+
+def issubdtype(a: Any, b: Any) -> bool:
+    """Whether one dtype, or kind of dtypes, belongs to another.
+
+    Example:
+        >>> from plugjax import dtypes
+        >>> import plugjax.numpy as jnp
+        >>> dtypes.issubdtype("int8", jnp.signedinteger)
+        True
+    """
+    return _issubdtype(a, b)
+
+
+def result_type(*args: Any, return_weak_type_flag: bool = False) -> Any:
+    """The dtype that arrays, scalars and dtypes promote to; with the flag, also whether it is weak.
+
+    Example:
+        >>> from plugjax import dtypes
+        >>> dtypes.result_type(1, 2.0, return_weak_type_flag=True)
+        (dtype('float32'), True)
+    """
+    found, weak = promotion(*args)
+    return (found, weak) if return_weak_type_flag else found
 
 
 def itemsize_bits(dtype: DTypeLike | None) -> int:

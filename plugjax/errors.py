@@ -7,6 +7,7 @@ from plugjax.core.errors import (
     DtypeError,
     FallbackWarning,
     JaxRuntimeError,
+    KeyReuseError,
     LeakedTracerError,
     LoweringError,
     MissingRuleError,
@@ -25,8 +26,8 @@ from plugjax.core.errors import (
 
 __all__ = [
     "ConcretizationTypeError", "CustomJVPException", "CustomVJPException", "DtypeError", "FallbackWarning",
-    "JaxRuntimeError", "LeakedTracerError", "LoweringError", "MissingRuleError", "NonConcreteBooleanIndexError",
-    "PluginWarning", "RuleAbsentError", "RuleConflictError", "ShapeError", "TracerArrayConversionError",
+    "JaxRuntimeError", "KeyReuseError", "LeakedTracerError", "LoweringError", "MissingRuleError",
+    "NonConcreteBooleanIndexError", "PluginWarning", "RuleAbsentError", "RuleConflictError", "ShapeError", "TracerArrayConversionError",
     "TracerBoolConversionError", "TracerIntegerConversionError", "TypePromotionError", "UnexpectedTracerError",
     "UnknownBackendError",
 ]  # fmt: skip

@@ -8,8 +8,8 @@ from typing import Any
 
 import plugjax.numpy as jnp
 from plugjax import lax
-from plugjax.core import pytree
 from plugjax.core.array import aval_of
+from plugjax.core.pytree import flatten, unflatten
 
 
 class _Unravel:
@@ -40,14 +40,14 @@ class _Unravel:
             leaf = lax.reshape(lax.slice(vector, (start,), (start + size,)), shape)
             leaves.append(leaf if own is None else lax.convert_element_type(leaf, own))
             start += size
-        return pytree.unflatten(treedef, leaves)
+        return unflatten(treedef, leaves)
 
 
-def ravel_pytree(tree: Any) -> tuple[Any, Callable[[Any], Any]]:
+def ravel_pytree(pytree: Any) -> tuple[Any, Callable[[Any], Any]]:
     """All leaves of a tree in one vector, and the function that undoes it.
 
     Args:
-        tree: pytree of arrays and scalars.
+        pytree: of arrays and scalars.
 
     Returns:
         A vector of the dtype that the leaves promote to (float32 if there are none), and the function from such vectors to
@@ -61,14 +61,16 @@ def ravel_pytree(tree: Any) -> tuple[Any, Callable[[Any], Any]]:
         >>> unravel(flat)["b"]
         Array(3., dtype=float32)
     """
-    leaves, treedef = pytree.flatten(tree)
+    leaves, treedef = flatten(pytree)
     shapes = tuple(aval_of(x).shape for x in leaves)
     if not leaves:
         return lax.full((0,), 0, "float32"), _Unravel(treedef, (), None, None)
     own = tuple(aval_of(x).dtype for x in leaves)
     dtype = jnp.result_type(*own)
     same = all(d == dtype for d in own)
-    parts = [lax.convert_element_type(jnp.ravel(x), dtype) for x in leaves]
+    parts = [jnp.ravel(x) for x in leaves]
+    if not same:
+        parts = [lax.convert_element_type(x, dtype) for x in parts]
     unravel = _Unravel(treedef, shapes, None if same else own, None if same else dtype)
     return lax.concatenate(parts, 0), unravel
 

@@ -10,7 +10,7 @@ import numpy as np
 
 import plugjax.numpy as jnp
 from plugjax.core import dtypes
-from plugjax.core.errors import ConcretizationTypeError
+from plugjax.core.errors import ConcretizationTypeError, DtypeError
 from plugjax.core.trace import Tracer
 
 
@@ -148,6 +148,8 @@ def _segments(
     if count < 0:
         raise ValueError(f"num_segments is a non-negative integer, got {count}.")
     start = _identity(method, rows.dtype)
+    if ids.dtype != dtypes.BOOL and not dtypes.is_integer(ids.dtype):
+        raise DtypeError(f"segment_ids are integers, got {ids.dtype.name}.")
     if bucket_size is None or not count:
         out = jnp.full((count, *rows.shape[1:]), start, rows.dtype)
         if not out.size:
@@ -167,7 +169,7 @@ def _identity(method: str, dtype: Any) -> Any:
         return method == "min"
     if dtypes.is_integer(dtype):
         info = jnp.iinfo(dtype)
-        return info.min if method == "max" else info.max
+        return dtype.type(info.min if method == "max" else info.max)
     return -np.inf if method == "max" else np.inf
 
 

@@ -52,6 +52,7 @@ OPTIONS = {
         Option("enable_x64", False, _boolean, in_key=True, help="keep 64-bit dtypes"),
         Option("debug_nans", False, _boolean, in_key=True, help="raise where a nan appears"),
         Option("debug_infs", False, _boolean, in_key=True, help="raise where an inf appears"),
+        Option("debug_key_reuse", False, _boolean, in_key=True, help="raise if a key is used twice"),
         Option("check_tracer_leaks", False, _boolean, help="raise if a tracer outlives its trace"),
         Option("explain_cache_misses", False, _boolean, help="log why jit traces a function again"),
         Option("disable_jit", False, _boolean, help="run jit and control flow as plain Python"),

@@ -73,6 +73,20 @@ def debug_infs(new_val: bool = True) -> AbstractContextManager[None]:
     return config.override("debug_infs", new_val)
 
 
+def debug_key_reuse(new_val: bool = True) -> AbstractContextManager[None]:
+    """Within the block, using a random key twice raises ``KeyReuseError``, which names both places.
+
+    Example:
+        >>> import plugjax
+        >>> key = plugjax.random.key(0)
+        >>> with plugjax.debug_key_reuse(True):
+        ...     first, second = plugjax.random.split(key)
+        ...     plugjax.random.bits(first).shape
+        ()
+    """
+    return config.override("debug_key_reuse", new_val)
+
+
 def checking_leaks() -> AbstractContextManager[None]:
     """Within the block, a tracer that outlives its transformation raises an error that says who holds it.
 

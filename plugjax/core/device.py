@@ -131,3 +131,15 @@ def common_placement(placements: list[Placement], who: str) -> Placement | None:
                 f"{placement.device}. Move one of them with plugjax.device_put(x, device)."
             )
     return chosen
+
+
+def reject_sharding(who: str, out_sharding: object) -> None:
+    """Refuse an ``out_sharding``: the results of functions lie on one device, and ``device_put`` says on which.
+
+    Raises:
+        TypeError: always.
+    """
+    raise TypeError(
+        f"{who}: out_sharding must be None, since there are no meshes of devices yet; got {out_sharding!r}. "
+        "plugjax.device_put chooses a device."
+    )

@@ -27,6 +27,7 @@ FLOAT8_NAMES = (
     "float8_e5m2", "float8_e5m2fnuz", "float8_e8m0fnu",
 )  # fmt: skip
 FLOAT8 = tuple(np.dtype(getattr(ml_dtypes, name)) for name in FLOAT8_NAMES)
+UNSIGNED_FLOAT8 = np.dtype(ml_dtypes.float8_e8m0fnu)
 FLOAT4 = (np.dtype(ml_dtypes.float4_e2m1fn),)
 SIGNED_SMALL = (np.dtype(ml_dtypes.int2), np.dtype(ml_dtypes.int4))
 UNSIGNED_SMALL = (np.dtype(ml_dtypes.uint2), np.dtype(ml_dtypes.uint4))
@@ -151,6 +152,18 @@ def _join(nodes: frozenset[str]) -> str:
     return least[0]
 
 
+def _agree_strictly(pairs: Iterable[tuple[DType, bool]]) -> bool:
+    """Whether all strong dtypes are one, which weak numbers reach without a change of their kind for a lower one."""
+    strong = {d for d, weak in pairs if not weak}
+    weak_kinds = {kind_of(d) for d, weak in pairs if weak}
+    if not strong:
+        return True
+    if len(strong) > 1:
+        return False
+    reached = {"b": "", "i": "iu", "u": "iu", "f": "iuf", "c": "iufc"}[kind_of(next(iter(strong)))]
+    return all(kind in reached for kind in weak_kinds)
+
+
 @cache
 def _promote(pairs: tuple[tuple[DType, bool], ...], x64: bool, mode: str) -> tuple[DType, bool]:
     extended = [d for d, _ in pairs if isinstance(d, ExtendedDType)]
@@ -159,13 +172,12 @@ def _promote(pairs: tuple[tuple[DType, bool], ...], x64: bool, mode: str) -> tup
             return extended[0], False
         names = ", ".join(str(d) for d, _ in pairs)
         raise TypeError(f"{extended[0]} does not promote with other dtypes: got {names}.")
-    if mode == "strict":
-        strong = {d for d, weak in pairs if not weak}
-        if len(strong) > 1:
-            raise TypePromotionError(
-                f"the dtypes {tuple(sorted(d.name for d in strong))} differ, and jax_numpy_dtype_promotion=strict lets no promotion "
-                "bring them together. Convert them with .astype(...)."
-            )
+    if mode == "strict" and not _agree_strictly(pairs):
+        listed = ", ".join(sorted(f"weak {d.name}" if weak else d.name for d, weak in pairs))
+        raise TypePromotionError(
+            f"the dtypes {listed} differ, and jax_numpy_dtype_promotion=strict lets no promotion bring them together. "
+            "Convert them with .astype(...)."
+        )
     node = _join(frozenset(_node(d, weak) for d, weak in pairs))
     if node.endswith("*"):
         # All operands are weak or lower: the result is the weak default of its kind. An operand of the kind itself
@@ -217,6 +229,18 @@ def is_inexact(dtype: DType) -> bool:
 def is_integer(dtype: DType) -> bool:
     """Whether ``dtype`` is a signed or unsigned integer, bool excluded."""
     return dtype.kind in "iu" or dtype in SIGNED_SMALL or dtype in UNSIGNED_SMALL
+
+
+def kind_of(dtype: DType) -> str:
+    """NumPy's letter for the kind of a dtype, ``b``, ``i``, ``u``, ``f`` or ``c``; small numbers have that of large ones."""
+    return dtype.kind if dtype.kind != "V" else _KINDS_OF_SMALL.get(dtype, "V")
+
+
+_KINDS_OF_SMALL = {
+    **dict.fromkeys(SIGNED_SMALL, "i"),
+    **dict.fromkeys(UNSIGNED_SMALL, "u"),
+    **dict.fromkeys(CUSTOM_FLOATS, "f"),
+}
 
 
 @cache

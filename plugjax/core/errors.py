@@ -117,6 +117,10 @@ class LeakedTracerError(Exception):
     """A tracer is still held when its transformation is over, and ``jax_check_tracer_leaks`` is on."""
 
 
+class KeyReuseError(TypeError):
+    """A random key is used twice, and ``jax_debug_key_reuse`` is on."""
+
+
 class JaxRuntimeError(RuntimeError):
     """A backend failed while it compiled or ran a program."""
 

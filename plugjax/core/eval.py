@@ -23,6 +23,7 @@ from plugjax.core.rules import unfold_rule
 from plugjax.core.trace import Trace, set_base, state
 from plugjax.core.transforms.compile import compiled_call
 from plugjax.core.transforms.nonfinite import checked
+from plugjax.core.transforms.watching import watched
 
 
 class EvalTrace(Trace):
@@ -118,15 +119,17 @@ def make_entry(
 ) -> Entry:
     """A closure that runs a primitive on arrays of given avals at a placement."""
     out_avals = output_avals(primitive, avals, params)
+
+    def program() -> ClosedJaxpr:
+        return single_equation(primitive, avals, params, out_avals)
+
     kernel = host_kernel(primitive, avals, out_avals, params, placement)
     if kernel is not None:
         entry = host_entry(kernel, out_avals, placement, primitive.multiple_results, len(avals))
-        if not is_checking():
-            return entry
-        return checked(entry, lambda: single_equation(primitive, avals, params, out_avals))
-    run = compiled_call(
-        single_equation(primitive, avals, params, out_avals), placement, {"name": primitive.name}
-    )
+        if is_checking():
+            entry = checked(entry, program)
+        return watched(entry, program)
+    run = watched(compiled_call(program(), placement, {"name": primitive.name}), program)
     if primitive.multiple_results:
         return run
     return lambda arrays: run(arrays)[0]

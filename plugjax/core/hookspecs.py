@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pluggy
 
 if TYPE_CHECKING:
+    from plugjax.core.array import Array
     from plugjax.core.backend import BackendSpec, Executable
     from plugjax.core.config import Config
     from plugjax.core.jaxpr import ClosedJaxpr
@@ -86,6 +87,17 @@ def plugjax_compile(
 @hookspec(firstresult=True)
 def plugjax_fallback_policy(primitive: Primitive, platform: str) -> str | None:
     """``"error"``, ``"warn"`` or ``"silent"`` for a primitive that ``platform`` cannot lower; ``None`` leaves it to the config."""
+
+
+@hookspec
+def plugjax_watch(
+    program: Callable[[], ClosedJaxpr],
+) -> Callable[[Callable[[Sequence[Array]], Any]], Callable[[Sequence[Array]], Any]] | None:
+    """Put something around the calls of a program: of a jitted function, or of one primitive that is evaluated eagerly.
+
+    Asked when the call is made ready, under the configuration in force. ``program()`` is what runs, as it was traced. The answer
+    takes the call, from a sequence of arrays to an array or a list of them, and gives another one; ``None`` leaves it.
+    """
 
 
 @hookspec

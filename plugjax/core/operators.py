@@ -272,6 +272,10 @@ class ArrayOperators(HasAval):
         """As ``plugjax.numpy.argmin`` with this array first."""
         return methods.argmin(self, *args, **kwargs)
 
+    def argpartition(self, *args: Any, **kwargs: Any) -> Any:
+        """As ``plugjax.numpy.argpartition`` with this array first."""
+        return methods.argpartition(self, *args, **kwargs)
+
     def argsort(self, *args: Any, **kwargs: Any) -> Any:
         """As ``plugjax.numpy.argsort`` with this array first."""
         return methods.argsort(self, *args, **kwargs)
@@ -279,6 +283,10 @@ class ArrayOperators(HasAval):
     def astype(self, *args: Any, **kwargs: Any) -> Any:
         """As ``plugjax.numpy.astype`` with this array first."""
         return methods.astype(self, *args, **kwargs)
+
+    def choose(self, *args: Any, **kwargs: Any) -> Any:
+        """As ``plugjax.numpy.choose`` with this array first."""
+        return methods.choose(self, *args, **kwargs)
 
     def clip(self, *args: Any, **kwargs: Any) -> Any:
         """As ``plugjax.numpy.clip`` with this array first."""

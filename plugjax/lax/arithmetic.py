@@ -9,6 +9,7 @@ from typing import Any
 from plugjax.core import dtypes
 from plugjax.core.array import aval_of
 from plugjax.core.aval import ShapedArray
+from plugjax.core.dtypes import DTypeLike
 from plugjax.core.primitive import Primitive
 from plugjax.core.rules import RuleSet
 from plugjax.core.transforms.jvp import jvp_rule
@@ -16,6 +17,7 @@ from plugjax.core.transforms.transpose import is_undefined_primal, transpose_rul
 from plugjax.core.vocabulary import Zero, add_any, add_any_p, mul_p
 from plugjax.lax import comparison
 from plugjax.lax.complex import complex, conj, imag, real
+from plugjax.lax.conversion import convert_element_type
 from plugjax.lax.families import (
     ANY,
     FLOAT,
@@ -73,7 +75,7 @@ class RoundingMethod(enum.IntEnum):
     TO_NEAREST_EVEN = 1
 
 
-def neg(x: Any, /) -> Any:
+def neg(x: Any) -> Any:
     """Elementwise negation, ``-x``.
 
     Shapes:
@@ -88,7 +90,7 @@ def neg(x: Any, /) -> Any:
     return neg_p.bind(x)
 
 
-def add(x: Any, y: Any, /) -> Any:
+def add(x: Any, y: Any) -> Any:
     """Elementwise sum. Operands have one dtype and one rank; axes of size 1 and scalars stretch.
 
     Example:
@@ -100,7 +102,7 @@ def add(x: Any, y: Any, /) -> Any:
     return add_p.bind(x, y)
 
 
-def sub(x: Any, y: Any, /) -> Any:
+def sub(x: Any, y: Any) -> Any:
     """Elementwise difference; shapes as of :func:`add`.
 
     Example:
@@ -112,8 +114,13 @@ def sub(x: Any, y: Any, /) -> Any:
     return sub_p.bind(x, y)
 
 
-def mul(x: Any, y: Any, /) -> Any:
+def mul(x: Any, y: Any, *, out_dtype: DTypeLike | None = None) -> Any:
     """Elementwise product; shapes as of :func:`add`.
+
+    Args:
+        x: array.
+        y: array.
+        out_dtype: operands are converted to it first, and may then have different dtypes.
 
     Example:
         >>> from plugjax import lax
@@ -121,6 +128,8 @@ def mul(x: Any, y: Any, /) -> Any:
         >>> lax.mul(jnp.array([1, 4]), jnp.array([2, 3]))
         Array([ 2, 12], dtype=int32)
     """
+    if out_dtype is not None:
+        x, y = convert_element_type(x, out_dtype), convert_element_type(y, out_dtype)
     return mul_p.bind(x, y)
 
 
@@ -136,7 +145,7 @@ def mulhi(x: Any, y: Any, /) -> Any:
     return mulhi_p.bind(x, y)
 
 
-def div(x: Any, y: Any, /) -> Any:
+def div(x: Any, y: Any) -> Any:
     """Elementwise quotient; integers round towards zero. ``x / 0`` is -1 for integers, inf or nan for others.
 
     Example:
@@ -148,7 +157,7 @@ def div(x: Any, y: Any, /) -> Any:
     return div_p.bind(x, y)
 
 
-def rem(x: Any, y: Any, /) -> Any:
+def rem(x: Any, y: Any) -> Any:
     """Elementwise remainder with the sign of ``x``; shapes as of :func:`add`.
 
     Example:
@@ -160,7 +169,7 @@ def rem(x: Any, y: Any, /) -> Any:
     return rem_p.bind(x, y)
 
 
-def integer_pow(x: Any, y: int, /) -> Any:
+def integer_pow(x: Any, y: int) -> Any:
     """Elementwise power with a static integer exponent.
 
     Raises:
@@ -192,7 +201,7 @@ def reciprocal(x: Any) -> Any:
     return integer_pow(x, -1)
 
 
-def square(x: Any, /) -> Any:
+def square(x: Any) -> Any:
     """Elementwise square.
 
     Example:
@@ -204,7 +213,7 @@ def square(x: Any, /) -> Any:
     return square_p.bind(x)
 
 
-def max(x: Any, y: Any, /) -> Any:
+def max(x: Any, y: Any) -> Any:
     """Elementwise maximum; nan if either is nan. The derivative at a tie is one half for each.
 
     Complex numbers are in lexicographic order. JAX gives the second operand where only the first one is a complex nan.
@@ -218,7 +227,7 @@ def max(x: Any, y: Any, /) -> Any:
     return max_p.bind(x, y)
 
 
-def min(x: Any, y: Any, /) -> Any:
+def min(x: Any, y: Any) -> Any:
     """Elementwise minimum; nan if either is nan. The derivative at a tie is one half for each.
 
     Complex numbers are in lexicographic order, see :func:`max`.
@@ -232,7 +241,7 @@ def min(x: Any, y: Any, /) -> Any:
     return min_p.bind(x, y)
 
 
-def abs(x: Any, /) -> Any:
+def abs(x: Any) -> Any:
     """Elementwise absolute value; real for complex ``x``.
 
     Example:
@@ -244,7 +253,7 @@ def abs(x: Any, /) -> Any:
     return abs_p.bind(x)
 
 
-def sign(x: Any, /) -> Any:
+def sign(x: Any) -> Any:
     """Elementwise sign: -1, 0, 1, or nan; ``x / |x|`` for complex ``x``.
 
     Example:
@@ -256,7 +265,7 @@ def sign(x: Any, /) -> Any:
     return sign_p.bind(x)
 
 
-def floor(x: Any, /) -> Any:
+def floor(x: Any) -> Any:
     """Elementwise largest integer not above ``x``, as a float.
 
     Example:
@@ -268,7 +277,7 @@ def floor(x: Any, /) -> Any:
     return floor_p.bind(x)
 
 
-def ceil(x: Any, /) -> Any:
+def ceil(x: Any) -> Any:
     """Elementwise smallest integer not below ``x``, as a float.
 
     Example:
@@ -280,7 +289,7 @@ def ceil(x: Any, /) -> Any:
     return ceil_p.bind(x)
 
 
-def round(x: Any, /, rounding_method: RoundingMethod | int = RoundingMethod.AWAY_FROM_ZERO) -> Any:
+def round(x: Any, rounding_method: RoundingMethod | int = RoundingMethod.AWAY_FROM_ZERO) -> Any:
     """Elementwise rounding; halves move away from zero, or to the even neighbor.
 
     Raises:
@@ -295,8 +304,8 @@ def round(x: Any, /, rounding_method: RoundingMethod | int = RoundingMethod.AWAY
     return round_p.bind(x, rounding_method=RoundingMethod(rounding_method))
 
 
-def nextafter(x: Any, y: Any, /) -> Any:
-    """Elementwise next representable value after ``x`` towards ``y``.
+def nextafter(x1: Any, x2: Any) -> Any:
+    """Elementwise next representable value after ``x1`` towards ``x2``.
 
     Example:
         >>> from plugjax import lax
@@ -304,7 +313,7 @@ def nextafter(x: Any, y: Any, /) -> Any:
         >>> lax.nextafter(jnp.float32(1), jnp.float32(2)) > 1
         Array(True, dtype=bool)
     """
-    return nextafter_p.bind(x, y)
+    return nextafter_p.bind(x1, x2)
 
 
 @linear(rules, neg_p)

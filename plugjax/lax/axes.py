@@ -6,6 +6,8 @@ import operator
 from collections.abc import Sequence
 from typing import Any
 
+from numpy.exceptions import AxisError
+
 from plugjax.core.aval import ShapedArray
 from plugjax.core.errors import ShapeError
 
@@ -47,11 +49,11 @@ def canonical_axis(axis: Any, rank: int) -> int:
     """An axis counted from the front; negative ones count from the end.
 
     Raises:
-        ValueError: there is no such axis.
+        AxisError: there is no such axis.
     """
     found = operator.index(axis)
     if not -rank <= found < rank:
-        raise ValueError(f"axis {found} is out of bounds for rank {rank}.")
+        raise AxisError(f"axis {found} is out of bounds for rank {rank}.")
     return found % rank
 
 

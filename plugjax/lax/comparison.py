@@ -56,7 +56,7 @@ for _p in (
     elementwise(rules, _p, accepts=INTEGER, differentiable=False)
 
 
-def eq(x: Any, y: Any, /) -> Any:
+def eq(x: Any, y: Any) -> Any:
     """Elementwise ``x == y``, as bool.
 
     Example:
@@ -68,7 +68,7 @@ def eq(x: Any, y: Any, /) -> Any:
     return eq_p.bind(x, y)
 
 
-def ne(x: Any, y: Any, /) -> Any:
+def ne(x: Any, y: Any) -> Any:
     """Elementwise ``x != y``, as bool.
 
     Example:
@@ -80,7 +80,7 @@ def ne(x: Any, y: Any, /) -> Any:
     return ne_p.bind(x, y)
 
 
-def ge(x: Any, y: Any, /) -> Any:
+def ge(x: Any, y: Any) -> Any:
     """Elementwise ``x >= y``, as bool; real operands.
 
     Example:
@@ -92,7 +92,7 @@ def ge(x: Any, y: Any, /) -> Any:
     return ge_p.bind(x, y)
 
 
-def gt(x: Any, y: Any, /) -> Any:
+def gt(x: Any, y: Any) -> Any:
     """Elementwise ``x > y``, as bool; real operands.
 
     Example:
@@ -104,7 +104,7 @@ def gt(x: Any, y: Any, /) -> Any:
     return gt_p.bind(x, y)
 
 
-def le(x: Any, y: Any, /) -> Any:
+def le(x: Any, y: Any) -> Any:
     """Elementwise ``x <= y``, as bool; real operands.
 
     Example:
@@ -116,7 +116,7 @@ def le(x: Any, y: Any, /) -> Any:
     return le_p.bind(x, y)
 
 
-def lt(x: Any, y: Any, /) -> Any:
+def lt(x: Any, y: Any) -> Any:
     """Elementwise ``x < y``, as bool; real operands.
 
     Example:
@@ -128,7 +128,7 @@ def lt(x: Any, y: Any, /) -> Any:
     return lt_p.bind(x, y)
 
 
-def is_finite(x: Any, /) -> Any:
+def is_finite(x: Any) -> Any:
     """Elementwise: neither infinite nor nan.
 
     Example:
@@ -140,7 +140,7 @@ def is_finite(x: Any, /) -> Any:
     return is_finite_p.bind(x)
 
 
-def bitwise_not(x: Any, /) -> Any:
+def bitwise_not(x: Any) -> Any:
     """Elementwise negation of bools, or of the bits of integers.
 
     Example:
@@ -152,7 +152,7 @@ def bitwise_not(x: Any, /) -> Any:
     return not_p.bind(x)
 
 
-def bitwise_and(x: Any, y: Any, /) -> Any:
+def bitwise_and(x: Any, y: Any) -> Any:
     """Elementwise conjunction of bools or bits.
 
     Example:
@@ -164,7 +164,7 @@ def bitwise_and(x: Any, y: Any, /) -> Any:
     return and_p.bind(x, y)
 
 
-def bitwise_or(x: Any, y: Any, /) -> Any:
+def bitwise_or(x: Any, y: Any) -> Any:
     """Elementwise disjunction of bools or bits.
 
     Example:
@@ -176,7 +176,7 @@ def bitwise_or(x: Any, y: Any, /) -> Any:
     return or_p.bind(x, y)
 
 
-def bitwise_xor(x: Any, y: Any, /) -> Any:
+def bitwise_xor(x: Any, y: Any) -> Any:
     """Elementwise exclusive disjunction of bools or bits.
 
     Example:
@@ -188,7 +188,7 @@ def bitwise_xor(x: Any, y: Any, /) -> Any:
     return xor_p.bind(x, y)
 
 
-def shift_left(x: Any, y: Any, /) -> Any:
+def shift_left(x: Any, y: Any) -> Any:
     """Elementwise ``x << y``; 0 where ``y`` is not below the number of bits.
 
     Example:
@@ -200,7 +200,7 @@ def shift_left(x: Any, y: Any, /) -> Any:
     return shift_left_p.bind(x, y)
 
 
-def shift_right_logical(x: Any, y: Any, /) -> Any:
+def shift_right_logical(x: Any, y: Any) -> Any:
     """Elementwise shift to the right that fills with zero bits; 0 where ``y`` is not below the number of bits.
 
     Example:
@@ -212,7 +212,7 @@ def shift_right_logical(x: Any, y: Any, /) -> Any:
     return shift_right_logical_p.bind(x, y)
 
 
-def shift_right_arithmetic(x: Any, y: Any, /) -> Any:
+def shift_right_arithmetic(x: Any, y: Any) -> Any:
     """Elementwise shift to the right that repeats the sign bit.
 
     Example:
@@ -224,7 +224,7 @@ def shift_right_arithmetic(x: Any, y: Any, /) -> Any:
     return shift_right_arithmetic_p.bind(x, y)
 
 
-def population_count(x: Any, /) -> Any:
+def population_count(x: Any) -> Any:
     """Elementwise number of bits that are set.
 
     Example:
@@ -236,7 +236,7 @@ def population_count(x: Any, /) -> Any:
     return population_count_p.bind(x)
 
 
-def clz(x: Any, /) -> Any:
+def clz(x: Any) -> Any:
     """Elementwise number of leading zero bits.
 
     Example:

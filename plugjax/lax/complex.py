@@ -30,7 +30,7 @@ elementwise(rules, conj_p, accepts=COMPLEX)
 elementwise(rules, complex_p, accepts=PART, result=lambda d: _COMPLEX[d])
 
 
-def real(x: Any, /) -> Any:
+def real(x: Any) -> Any:
     """Elementwise real part of a complex array.
 
     Example:
@@ -42,7 +42,7 @@ def real(x: Any, /) -> Any:
     return real_p.bind(x)
 
 
-def imag(x: Any, /) -> Any:
+def imag(x: Any) -> Any:
     """Elementwise imaginary part of a complex array.
 
     Example:
@@ -54,7 +54,7 @@ def imag(x: Any, /) -> Any:
     return imag_p.bind(x)
 
 
-def conj(x: Any, /) -> Any:
+def conj(x: Any) -> Any:
     """Elementwise conjugate; a real operand becomes complex, as in JAX.
 
     Example:
@@ -68,7 +68,7 @@ def conj(x: Any, /) -> Any:
     return conj_p.bind(x)
 
 
-def complex(x: Any, y: Any, /) -> Any:
+def complex(x: Any, y: Any) -> Any:
     """Elementwise ``x + iy`` of real operands of one dtype, float32 or float64.
 
     Example:

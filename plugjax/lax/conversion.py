@@ -159,6 +159,8 @@ def copy(x: Any) -> Any:
 def _convert_aval(x: ShapedArray, *, new_dtype: DType, weak_type: bool) -> ShapedArray:
     if dtypes.is_extended(x.dtype) != dtypes.is_extended(new_dtype):
         raise DtypeError(f"cannot convert {x.dtype} to {new_dtype}.")
+    if not dtypes.is_extended(new_dtype) and new_dtype.kind not in "biufcV":
+        raise DtypeError(f"arrays hold numbers and bools, not {new_dtype}.")
     return ShapedArray(x.shape, new_dtype, weak_type)
 
 
@@ -190,6 +192,10 @@ def _stored_unchanged(in_avals: Any, out_avals: Any, x: Any, **params: Any) -> A
 @rules.define(abstract_eval, bitcast_convert_type_p)
 def _bitcast_aval(x: ShapedArray, *, new_dtype: DType) -> ShapedArray:
     old, new = _bits(x.dtype), _bits(new_dtype)
+    if old < new and (x.shape[-1] if x.shape else 1) * old != new:
+        raise ValueError(
+            f"bitcast_convert_type from {x.str_short()} to {new_dtype.name} needs a trailing axis of size {new // old}."
+        )
     if x.dtype != new_dtype and {x.dtype.kind, new_dtype.kind} & {"b", "c"}:
         raise DtypeError(
             "bitcast_convert_type does not accept bool and complex dtypes, but from one to itself: got "
@@ -199,10 +205,6 @@ def _bitcast_aval(x: ShapedArray, *, new_dtype: DType) -> ShapedArray:
         return ShapedArray(x.shape, new_dtype)
     if old > new:
         return ShapedArray((*x.shape, old // new), new_dtype)
-    if not x.shape or x.shape[-1] != new // old:
-        raise DtypeError(
-            f"bitcast_convert_type from {x.str_short()} to {new_dtype.name} needs a trailing axis of size {new // old}."
-        )
     return ShapedArray(x.shape[:-1], new_dtype)
 
 

@@ -19,7 +19,7 @@ from plugjax.core import dtypes
 from plugjax.core.array import aval_of
 from plugjax.core.aval import ShapedArray
 from plugjax.core.dtypes import DType, DTypeLike
-from plugjax.core.errors import DtypeError
+from plugjax.core.errors import DtypeError, ShapeError
 from plugjax.core.primitive import Primitive
 from plugjax.core.rules import RuleSet, abstract_eval
 from plugjax.core.transforms.batching import Axis, batching_rule
@@ -35,7 +35,7 @@ from plugjax.lax.conv_shape import (
     window_count,
 )
 from plugjax.lax.dot import PrecisionLike, PrecisionPair, precision_pair
-from plugjax.lax.families import check_same_dtypes, convert
+from plugjax.lax.families import COMPLEX, FLOAT, INTEGER, SIGNED, check_same_dtypes, convert
 from plugjax.lax.shape import reshape, rev
 
 rules = RuleSet(__name__)
@@ -95,6 +95,10 @@ def conv_general_dilated(
     spread = _dilations("lhs_dilation", lhs_dilation, spatial)
     kernel_spread = _dilations("rhs_dilation", rhs_dilation, spatial)
     if isinstance(padding, str):
+        if any(d != 1 for d in spread):
+            raise ValueError(
+                f"conv_general_dilated: with lhs_dilation {spread} padding must be pairs of numbers, got {padding!r}."
+            )
         _check_count("window_strides", strides, spatial)
         sizes = [dilated(left.shape[d], r) for d, r in zip(numbers[0][2:], spread, strict=True)]
         extents = [
@@ -152,10 +156,13 @@ def _conv_aval(
     precision: PrecisionPair,
     preferred_element_type: DType | None,
 ) -> ShapedArray:
-    check_same_dtypes("conv_general_dilated", (lhs, rhs))
     spatial = lhs.ndim - 2
+    _check_groups(lhs, rhs, dimension_numbers, feature_group_count, batch_group_count)
     _check_count("window_strides", window_strides, spatial)
-    _check_count("padding", padding, spatial)
+    if len(padding) != spatial:
+        raise ShapeError(
+            f"conv_general_dilated padding must have a pair for each of the {spatial} spatial axes, got {padding}."
+        )
     for what, values in (
         ("window_strides", window_strides),
         ("lhs_dilation", lhs_dilation),
@@ -163,7 +170,6 @@ def _conv_aval(
     ):
         if any(v <= 0 for v in values):
             raise ValueError(f"conv_general_dilated {what} must be positive, got {values}.")
-    _check_groups(lhs, rhs, dimension_numbers, feature_group_count, batch_group_count)
     lhs_spec, rhs_spec, out_spec = dimension_numbers
     shape = [0] * lhs.ndim
     shape[out_spec[0]] = lhs.shape[lhs_spec[0]] // batch_group_count
@@ -178,16 +184,28 @@ def _conv_aval(
             )
         extent = dilated(rhs.shape[rhs_spec[i + 2]], rhs_dilation[i])
         shape[out_spec[i + 2]] = window_count(size, extent, window_strides[i])
-    dtype = lhs.dtype
+    check_same_dtypes("conv_general_dilated", (lhs, rhs))
     if preferred_element_type is not None:
-        dtype = preferred_element_type
-        same_kind = dtypes.is_integer(lhs.dtype) == dtypes.is_integer(dtype)
-        if same_kind and dtype.kind != "c" and dtype.itemsize < lhs.dtype.itemsize:
-            raise DtypeError(
-                f"conv_general_dilated: preferred_element_type {dtype.name} is narrower than the operands, "
-                f"{lhs.dtype.name}. Name a wider dtype."
-            )
+        _check_preferred(lhs.dtype, preferred_element_type)
+    dtype = preferred_element_type or lhs.dtype
     return ShapedArray(tuple(shape), dtype, lhs.weak_type and rhs.weak_type)
+
+
+def _check_preferred(dtype: DType, preferred: DType) -> None:
+    """Raise unless sums of the operands can be given in ``preferred``: as wide, of their kind, or floats of integers."""
+    if preferred.itemsize < dtype.itemsize:
+        raise DtypeError(
+            f"conv_general_dilated: preferred_element_type {preferred.name} is narrower than the operands, "
+            f"{dtype.name}. Name a wider dtype."
+        )
+    if dtypes.is_integer(dtype) and dtypes.is_float(preferred):
+        return
+    for kind in (INTEGER, FLOAT, COMPLEX, SIGNED):
+        if dtype in kind and preferred not in kind:
+            raise DtypeError(
+                f"conv_general_dilated: preferred_element_type {preferred.name} is not {kind.words}, as the operands "
+                f"are, {dtype.name}."
+            )
 
 
 def _check_groups(

@@ -129,10 +129,7 @@ def gather_shape(
 
     Raises:
         ShapeError: the numbers, shapes and sizes do not fit together.
-        ValueError: the indices are no integers.
     """
-    if not dtypes.is_integer(indices.dtype):
-        raise ValueError(f"{who} needs integers as indices, got {indices.str_short()}.")
     if indices.ndim < 1:
         raise ShapeError(f"{who}: indices need a last axis of index vectors, got a scalar.")
     dropped = (*numbers.collapsed_slice_dims, *numbers.operand_batching_dims)
@@ -156,7 +153,7 @@ def gather_shape(
             f"{indices.str_short()} "
             f"have different sizes: {numbers}."
         )
-    _check_slice_sizes(who, operand, numbers, slice_sizes)
+    _check_slice_sizes(who, operand, numbers, slice_sizes, 0 in indices.shape[:-1])
     window = [size for d, size in enumerate(slice_sizes) if d not in dropped]
     rank = len(window) + indices.ndim - 1
     if len(numbers.offset_dims) != len(window):
@@ -170,15 +167,26 @@ def gather_shape(
     return tuple(next(sizes) if d in numbers.offset_dims else next(batch) for d in range(rank))
 
 
+def check_indices(who: str, indices: ShapedArray) -> None:
+    """Raise unless the indices are integers."""
+    if not dtypes.is_integer(indices.dtype):
+        raise ValueError(f"{who} needs integers as indices, got {indices.str_short()}.")
+
+
 def _check_slice_sizes(
-    who: str, operand: ShapedArray, numbers: GatherDimensionNumbers, slice_sizes: Sequence[int]
+    who: str,
+    operand: ShapedArray,
+    numbers: GatherDimensionNumbers,
+    slice_sizes: Sequence[int],
+    nothing: bool,
 ) -> None:
     if len(slice_sizes) != operand.ndim:
         raise ShapeError(
             f"{who} needs a slice size for each axis of operand {operand.str_short()}, got {tuple(slice_sizes)}."
         )
     for d, (size, bound) in enumerate(zip(slice_sizes, operand.shape, strict=True)):
-        if not 0 <= size <= bound:
+        # Windows of which there are none fit anywhere.
+        if not 0 <= size <= bound and not nothing:
             raise ShapeError(
                 f"{who}: slice size {size} of axis {d} is out of range for {operand.str_short()}."
             )
@@ -208,7 +216,8 @@ def scatter_slice_sizes(
 ) -> tuple[int, ...]:
     """Shape of a window of a scatter, with one entry for each axis of the operand."""
     dropped = (*numbers.inserted_window_dims, *numbers.operand_batching_dims)
-    if len(numbers.update_window_dims) + len(set(dropped)) != operand.ndim:
+    _check_distinct("scatter", "inserted and batching dims", dropped, operand.ndim)
+    if len(numbers.update_window_dims) + len(dropped) != operand.ndim:
         raise ShapeError(
             f"scatter: every axis of operand {operand.str_short()} must be inserted, batching, or "
             "one of "

@@ -7,10 +7,14 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, TypeAlias
 
+import ml_dtypes
+import numpy as np
+
 from plugjax.core import dtypes
 from plugjax.core.array import aval_of
 from plugjax.core.aval import ShapedArray
 from plugjax.core.config import config
+from plugjax.core.device import reject_sharding
 from plugjax.core.dtypes import DType, DTypeLike
 from plugjax.core.errors import DtypeError, ShapeError
 from plugjax.core.primitive import Primitive
@@ -130,6 +134,8 @@ def dot_general(
     dimension_numbers: Any,
     precision: PrecisionLike = None,
     preferred_element_type: DTypeLike | None = None,
+    *,
+    out_sharding: None = None,
 ) -> Any:
     """Products of elements, summed over contracting axes, separately for each index of batch axes.
 
@@ -143,6 +149,7 @@ def dot_general(
         precision: see :class:`Precision`; a name, or a pair for ``lhs`` and ``rhs``; or a :class:`DotAlgorithm`, a
             :class:`DotAlgorithmPreset`, or the name of one.
         preferred_element_type: dtype to add in and to give; of an algorithm, to give.
+        out_sharding: only ``None``.
 
     Example:
         >>> from plugjax import lax
@@ -150,6 +157,8 @@ def dot_general(
         >>> lax.dot_general(jnp.ones((5, 2, 3)), jnp.ones((5, 3, 4)), (((2,), (1,)), ((0,), (0,)))).shape
         (5, 2, 4)
     """
+    if out_sharding is not None:
+        reject_sharding("dot_general", out_sharding)
     try:
         numbers = _canonical_numbers(dimension_numbers)
     except TypeError:  # lists cannot be looked up
@@ -172,6 +181,7 @@ def dot(
     dimension_numbers: Any = None,
     precision: PrecisionLike = None,
     preferred_element_type: DTypeLike | None = None,
+    out_sharding: None = None,
 ) -> Any:
     """Product of vectors and matrices; with ``dimension_numbers``, as :func:`dot_general`.
 
@@ -184,6 +194,8 @@ def dot(
         >>> lax.dot(jnp.array([1.0, 2.0]), jnp.array([3.0, 4.0]))
         Array(11., dtype=float32)
     """
+    if out_sharding is not None:
+        reject_sharding("dot", out_sharding)
     if dimension_numbers is None:
         left, right = aval_of(lhs), aval_of(rhs)
         if not (1 <= left.ndim <= 2 and 1 <= right.ndim <= 2 and left.shape[-1] == right.shape[0]):
@@ -274,7 +286,7 @@ def _result_dtype(
         raise DtypeError(f"lax.dot_general does not accept {lhs.dtype.name} and {rhs.dtype.name}.")
     dtype = lhs.dtype
     if rhs.dtype != dtype:
-        dtype, _ = dtypes.promote(((lhs.dtype, False), (rhs.dtype, False)))
+        dtype = max(lhs.dtype, rhs.dtype, key=_precision_of)
     if preferred is None:
         return dtype
     bits = [d.itemsize // (2 if d.kind == "c" else 1) for d in (preferred, dtype)]
@@ -285,6 +297,19 @@ def _result_dtype(
             "Name a wider dtype."
         )
     return preferred
+
+
+@lru_cache(maxsize=64)
+def _precision_of(dtype: DType) -> tuple[bool, int, int, int, bool]:
+    """What XLA orders dtypes by: of two operands of different ones, the greater gives that of the product."""
+    part = np.dtype(dtype.type(0).real.dtype) if dtype.kind == "c" else dtype
+    if dtypes.is_float(part):
+        limits = ml_dtypes.finfo(part)
+        return dtype.kind == "c", int(limits.maxexp), int(limits.nmant), int(limits.bits), True
+    if dtype == dtypes.BOOL:
+        return False, -1, -1, 1, True
+    whole = ml_dtypes.iinfo(dtype)
+    return False, -1, -1, int(whole.bits), int(whole.min) < 0
 
 
 @rules.define(jvp_rule, dot_general_p)

@@ -152,7 +152,8 @@ def _dynamic_update_slice_aval(
             f"for {x.str_short()}."
         )
     _check_starts("dynamic_update_slice", x, starts)
-    return x
+    weak = x.weak_type and update.weak_type and not starts
+    return x if weak == x.weak_type else x.strip_weak_type()
 
 
 @rules.define(jvp_rule, dynamic_update_slice_p)

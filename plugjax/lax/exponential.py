@@ -35,7 +35,7 @@ for _p in (exp_p, exp2_p, expm1_p, log_p, log1p_p, sqrt_p, rsqrt_p, logistic_p, 
 elementwise(rules, cbrt_p, accepts=FLOAT)
 
 
-def exp(x: Any, /, *, accuracy: Accuracy = None) -> Any:
+def exp(x: Any, *, accuracy: Accuracy = None) -> Any:
     """Elementwise ``e ** x``.
 
     Example:
@@ -49,7 +49,7 @@ def exp(x: Any, /, *, accuracy: Accuracy = None) -> Any:
     return exp_p.bind(x)
 
 
-def exp2(x: Any, /, *, accuracy: Accuracy = None) -> Any:
+def exp2(x: Any, *, accuracy: Accuracy = None) -> Any:
     """Elementwise ``2 ** x``.
 
     Example:
@@ -63,7 +63,7 @@ def exp2(x: Any, /, *, accuracy: Accuracy = None) -> Any:
     return exp2_p.bind(x)
 
 
-def expm1(x: Any, /, *, accuracy: Accuracy = None) -> Any:
+def expm1(x: Any, *, accuracy: Accuracy = None) -> Any:
     """Elementwise ``e ** x - 1``, accurate near 0.
 
     Example:
@@ -77,7 +77,7 @@ def expm1(x: Any, /, *, accuracy: Accuracy = None) -> Any:
     return expm1_p.bind(x)
 
 
-def log(x: Any, /, *, accuracy: Accuracy = None) -> Any:
+def log(x: Any, *, accuracy: Accuracy = None) -> Any:
     """Elementwise natural logarithm, in nats.
 
     Example:
@@ -91,7 +91,7 @@ def log(x: Any, /, *, accuracy: Accuracy = None) -> Any:
     return log_p.bind(x)
 
 
-def log1p(x: Any, /, *, accuracy: Accuracy = None) -> Any:
+def log1p(x: Any, *, accuracy: Accuracy = None) -> Any:
     """Elementwise ``log(1 + x)``, accurate near 0.
 
     Example:
@@ -105,7 +105,7 @@ def log1p(x: Any, /, *, accuracy: Accuracy = None) -> Any:
     return log1p_p.bind(x)
 
 
-def sqrt(x: Any, /, *, accuracy: Accuracy = None) -> Any:
+def sqrt(x: Any, *, accuracy: Accuracy = None) -> Any:
     """Elementwise square root; nan for negative reals.
 
     Example:
@@ -119,7 +119,7 @@ def sqrt(x: Any, /, *, accuracy: Accuracy = None) -> Any:
     return sqrt_p.bind(x)
 
 
-def rsqrt(x: Any, /, *, accuracy: Accuracy = None) -> Any:
+def rsqrt(x: Any, *, accuracy: Accuracy = None) -> Any:
     """Elementwise reciprocal of the square root.
 
     Example:
@@ -133,7 +133,7 @@ def rsqrt(x: Any, /, *, accuracy: Accuracy = None) -> Any:
     return rsqrt_p.bind(x)
 
 
-def cbrt(x: Any, /, *, accuracy: Accuracy = None) -> Any:
+def cbrt(x: Any, *, accuracy: Accuracy = None) -> Any:
     """Elementwise real cube root.
 
     Example:
@@ -147,7 +147,7 @@ def cbrt(x: Any, /, *, accuracy: Accuracy = None) -> Any:
     return cbrt_p.bind(x)
 
 
-def logistic(x: Any, /, *, accuracy: Accuracy = None) -> Any:
+def logistic(x: Any, *, accuracy: Accuracy = None) -> Any:
     """Elementwise logistic function, ``1 / (1 + exp(-x))``.
 
     Example:
@@ -161,7 +161,7 @@ def logistic(x: Any, /, *, accuracy: Accuracy = None) -> Any:
     return logistic_p.bind(x)
 
 
-def pow(x: Any, y: Any, /) -> Any:
+def pow(x: Any, y: Any) -> Any:
     """Elementwise power ``x ** y`` of an inexact ``x``; integers ``y`` are converted to its dtype.
 
     Example:

@@ -11,12 +11,13 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.exceptions import AxisError
 
 from plugjax.core import dtypes, pytree
 from plugjax.core.array import as_array, aval_of
 from plugjax.core.aval import ShapedArray
 from plugjax.core.dtypes import DType
-from plugjax.core.errors import ShapeError
+from plugjax.core.errors import DtypeError, ShapeError
 from plugjax.core.jaxpr import ClosedJaxpr, eval_closed
 from plugjax.core.primitive import Primitive
 from plugjax.core.rules import RuleSet, abstract_eval
@@ -190,16 +191,29 @@ def _reduce_avals(
     count = len(avals) // 2
     operands, inits = avals[:count], avals[count:]
     first = operands[0]
-    if any(a.shape != first.shape for a in operands):
-        raise ShapeError(f"reduce: operands differ in shape: {[a.str_short() for a in operands]}.")
     if any(a.shape for a in inits):
-        raise ShapeError(
+        raise ValueError(
             f"reduce: initial values must be scalars, got {[a.str_short() for a in inits]}."
         )
-    if any(not 0 <= d < first.ndim for d in dimensions) or len(set(dimensions)) < len(dimensions):
-        raise ShapeError(f"reduce: dimensions {dimensions} are no axes of {first.str_short()}.")
+    for a in operands:
+        if any(not -a.ndim <= d < a.ndim for d in dimensions):
+            raise AxisError(f"reduce: dimensions {dimensions} are no axes of {a.str_short()}.")
+    if any(a.shape != first.shape for a in operands):
+        raise ShapeError(f"reduce: operands differ in shape: {[a.str_short() for a in operands]}.")
+    if any(a.dtype != init.dtype for a, init in zip(operands, inits, strict=True)):
+        raise DtypeError(
+            f"reduce: operands {[a.str_short() for a in operands]} need initial values of their dtypes, "
+            f"got {[a.str_short() for a in inits]}."
+        )
+    if any(d < 0 for d in dimensions) or len(set(dimensions)) < len(dimensions):
+        raise ValueError(
+            f"reduce: dimensions must count from the front, and each be there once, got {dimensions}."
+        )
     shape = tuple(n for d, n in enumerate(first.shape) if d not in dimensions)
-    return [a.update(shape=shape) for a in operands]
+    return [
+        a.update(shape=shape, weak_type=a.weak_type and init.weak_type)
+        for a, init in zip(operands, inits, strict=True)
+    ]
 
 
 @rules.define(batching_rule, reduce_p)

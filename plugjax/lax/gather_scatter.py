@@ -34,6 +34,7 @@ from plugjax.lax.dimension_numbers import (
     GatherScatterMode,
     ScatterDimensionNumbers,
     batched_numbers,
+    check_indices,
     gather_shape,
 )
 from plugjax.lax.families import convert
@@ -402,7 +403,9 @@ def _gather_aval(
     slice_sizes: tuple[int, ...],
     **_: Any,
 ) -> ShapedArray:
-    return operand.update(shape=gather_shape(operand, indices, dimension_numbers, slice_sizes))
+    shape = gather_shape(operand, indices, dimension_numbers, slice_sizes)
+    check_indices("gather", indices)
+    return operand.update(shape=shape)
 
 
 @rules.define(jvp_rule, gather_p)

@@ -33,7 +33,6 @@ from plugjax.lax.axes import (
     check_axes,
     inserted,
     static_ints,
-    static_sizes,
 )
 from plugjax.lax.families import check_same_dtypes, scalar
 
@@ -90,7 +89,9 @@ def split(operand: Any, sizes: Sequence[int], axis: int = 0) -> list[Any]:
         [Array([1], dtype=int32), Array([2, 3], dtype=int32)]
     """
     position = canonical_axis(axis, aval_of(operand).ndim)
-    found: list[Any] = split_p.bind(operand, sizes=static_sizes("split", sizes), axis=position)
+    found: list[Any] = split_p.bind(
+        operand, sizes=static_ints("split", "sizes", sizes), axis=position
+    )
     return found
 
 
@@ -210,6 +211,8 @@ def _concatenate_physical(in_avals: Any, out_avals: Any, *stored: Any, dimension
 @rules.define(abstract_eval, split_p)
 def _split_avals(x: ShapedArray, *, sizes: tuple[int, ...], axis: int) -> list[ShapedArray]:
     check_axes("split", "axis", (axis,), x)
+    if any(size < 0 for size in sizes):
+        raise ValueError(f"split: sizes of axes must not be negative, got {sizes}.")
     if sum(sizes) != x.shape[axis]:
         raise ValueError(
             f"split: the sizes add up to {sum(sizes)}, which is not the size of axis {axis} of {x.str_short()}."
@@ -334,10 +337,6 @@ def _unstack_physical(in_avals: Any, out_avals: Any, stored: Any, *, axis: int) 
 
 @rules.define(abstract_eval, pad_p)
 def _pad_aval(x: ShapedArray, value: ShapedArray, *, padding_config: PaddingConfig) -> ShapedArray:
-    if x.dtype != value.dtype:
-        raise DtypeError(
-            f"pad needs operand and padding_value of the same dtype, got {x.dtype.name} and {value.dtype.name}."
-        )
     if value.shape:
         raise ShapeError(f"pad needs a scalar as padding_value, got {value.str_short()}.")
     if len(padding_config) != x.ndim:
@@ -356,6 +355,10 @@ def _pad_aval(x: ShapedArray, value: ShapedArray, *, padding_config: PaddingConf
         raise ValueError(
             f"pad: sizes of the result must be at least 0, got {shape} from padding_config {padding_config} and "
             f"operand {x.str_short()}."
+        )
+    if x.dtype != value.dtype:
+        raise DtypeError(
+            f"pad needs operand and padding_value of the same dtype, got {x.dtype.name} and {value.dtype.name}."
         )
     return ShapedArray(shape, x.dtype, x.weak_type and value.weak_type)
 

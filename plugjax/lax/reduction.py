@@ -6,9 +6,12 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from numpy.exceptions import AxisError
+
 from plugjax.core import dtypes
 from plugjax.core.array import aval_of
 from plugjax.core.aval import ShapedArray
+from plugjax.core.device import reject_sharding
 from plugjax.core.dtypes import DType, DTypeLike
 from plugjax.core.errors import DtypeError
 from plugjax.core.primitive import Primitive
@@ -54,7 +57,7 @@ cummin_p = Primitive("cummin")
 cumlogsumexp_p = Primitive("cumlogsumexp")
 
 
-def reduce_sum(operand: Any, axes: Sequence[int]) -> Any:
+def reduce_sum(operand: Any, axes: Sequence[int], *, out_sharding: None = None) -> Any:
     """Sum over ``axes``, in the dtype of ``operand``; 0 of nothing.
 
     Example:
@@ -63,6 +66,8 @@ def reduce_sum(operand: Any, axes: Sequence[int]) -> Any:
         >>> lax.reduce_sum(jnp.array([[1, 4], [3, 2]]), (0,))
         Array([4, 6], dtype=int32)
     """
+    if out_sharding is not None:
+        reject_sharding("reduce_sum", out_sharding)
     return reduce_sum_p.bind(operand, axes=static_ints("reduce_sum", "axes", axes))
 
 
@@ -238,7 +243,7 @@ def _check_axes(name: str, aval: ShapedArray, axes: tuple[int, ...]) -> None:
     if len(set(axes)) != len(axes):
         raise ValueError(f"{name}: axes {axes} hold a duplicate.")
     if any(not 0 <= axis < aval.ndim for axis in axes):
-        raise ValueError(f"{name}: axes {axes} are out-of-bounds for {aval.str_short()}.")
+        raise AxisError(f"{name}: axes {axes} are out-of-bounds for {aval.str_short()}.")
 
 
 def _remaining(shape: tuple[int, ...], axes: tuple[int, ...]) -> tuple[int, ...]:
@@ -266,11 +271,24 @@ def _reduction(primitive: Primitive, accepts: DtypeSet) -> None:
 
     @rules.define(abstract_eval, primitive)
     def _aval(x: ShapedArray, *, axes: tuple[int, ...]) -> ShapedArray:
-        _check_dtype(name, x, accepts)
         _check_axes(name, x, axes)
+        _check_dtype(name, x, accepts)
         return x.update(shape=_remaining(x.shape, axes))
 
     _batching_over_axes(primitive)
+
+
+def _bitwise_reduction(primitive: Primitive) -> None:
+    name = primitive.name
+
+    @rules.define(abstract_eval, primitive)
+    def _aval(x: ShapedArray, *, axes: tuple[int, ...]) -> ShapedArray:
+        _check_dtype(name, x, BOOL_OR_INTEGER)
+        _check_axes(name, x, axes)
+        return ShapedArray(_remaining(x.shape, axes), x.dtype)
+
+    _batching_over_axes(primitive)
+    zero_derivative(rules, primitive)
 
 
 for _p in (reduce_sum_p, reduce_prod_p):
@@ -278,8 +296,7 @@ for _p in (reduce_sum_p, reduce_prod_p):
 for _p in (reduce_max_p, reduce_min_p):
     _reduction(_p, ANY)
 for _p in (reduce_and_p, reduce_or_p, reduce_xor_p):
-    _reduction(_p, BOOL_OR_INTEGER)
-    zero_derivative(rules, _p)
+    _bitwise_reduction(_p)
 
 
 @linear(rules, reduce_sum_p)
@@ -381,11 +398,11 @@ def _cumulative(primitive: Primitive, accepts: DtypeSet) -> None:
 
     @rules.define(abstract_eval, primitive)
     def _aval(x: ShapedArray, *, axis: int, reverse: bool) -> ShapedArray:
-        _check_dtype(name, x, accepts)
         if axis < 0:
             raise ValueError(f"{name} takes no negative axes, got {axis=}.")
         if axis >= x.ndim:
             raise ValueError(f"{name}: axis {axis} is out of bounds for {x.str_short()}")
+        _check_dtype(name, x, accepts)
         return x
 
     @rules.define(batching_rule, primitive)

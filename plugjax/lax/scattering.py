@@ -24,6 +24,7 @@ from plugjax.lax.dimension_numbers import (
     GatherScatterMode,
     ScatterDimensionNumbers,
     batched_numbers,
+    check_indices,
     gather_shape,
     scatter_slice_sizes,
 )
@@ -52,7 +53,6 @@ def _scatter_aval(
     dimension_numbers: ScatterDimensionNumbers,
     **_: Any,
 ) -> ShapedArray:
-    check_same_dtypes("scatter", (operand, updates))
     sizes = scatter_slice_sizes(operand, updates, dimension_numbers)
     fitting = gather_shape(operand, indices, dimension_numbers.as_gather(), sizes, "scatter")
     if updates.shape != fitting:
@@ -61,6 +61,8 @@ def _scatter_aval(
             f"{fitting}, got "
             f"{updates.str_short()}."
         )
+    check_indices("scatter", indices)
+    check_same_dtypes("scatter", (operand, updates))
     return operand
 
 

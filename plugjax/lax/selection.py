@@ -31,11 +31,11 @@ rules = RuleSet(__name__)
 clamp_p = Primitive("clamp")
 
 
-def select_n(which: Any, /, *cases: Any) -> Any:
+def select_n(which: Any, *cases: Any) -> Any:
     """Choose elementwise between cases.
 
     Shapes:
-        which: ``[]`` or ``[...]``, bool for two cases, else int32.
+        which: ``[]`` or ``[...]``, bool for two cases, else integer.
         cases: ``[...]``, one shape and dtype -> ``[...]``.
 
     Example:
@@ -49,7 +49,7 @@ def select_n(which: Any, /, *cases: Any) -> Any:
     return select_n_p.bind(which, *cases)
 
 
-def select(pred: Any, on_true: Any, on_false: Any, /) -> Any:
+def select(pred: Any, on_true: Any, on_false: Any) -> Any:
     """Choose elementwise ``on_true`` where ``pred``, else ``on_false``; shapes as of :func:`select_n`.
 
     Example:
@@ -61,7 +61,7 @@ def select(pred: Any, on_true: Any, on_false: Any, /) -> Any:
     return select_n_p.bind(pred, on_false, on_true)
 
 
-def clamp(min: Any, x: Any, max: Any, /) -> Any:
+def clamp(min: Any, x: Any, max: Any) -> Any:
     """Elementwise ``x`` moved into the interval; bounds are scalars or have the shape of ``x``.
 
     Example:
@@ -91,8 +91,8 @@ def _select_n_aval(which: ShapedArray, *cases: ShapedArray) -> ShapedArray:
             raise DtypeError(
                 f"select_n: a bool chooses between 2 cases, got {len(cases)}. Convert which to int32."
             )
-    elif which.dtype != dtypes.INT32:
-        raise DtypeError(f"select_n needs which of dtype bool or int32, got {which.dtype.name}.")
+    elif not dtypes.is_integer(which.dtype):
+        raise DtypeError(f"select_n needs which to be bool or integer, got {which.dtype.name}.")
     return ShapedArray(first.shape, first.dtype, all(c.weak_type for c in cases))
 
 
@@ -155,7 +155,7 @@ def _clamp_aval(low: ShapedArray, x: ShapedArray, high: ShapedArray) -> ShapedAr
             raise ShapeError(
                 f"clamp: {name} of shape {bound.shape} is neither a scalar nor of the operand's shape {x.shape}."
             )
-    return x
+    return x if low.weak_type and high.weak_type else x.strip_weak_type()
 
 
 @rules.define(jvp_rule, clamp_p)

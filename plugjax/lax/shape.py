@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from plugjax.core import dtypes
-from plugjax.core.array import as_array, aval_of
+from plugjax.core.array import as_array, aval_of, device_put
 from plugjax.core.aval import ShapedArray
+from plugjax.core.device import reject_sharding
 from plugjax.core.dtypes import DType, DTypeLike
 from plugjax.core.errors import DtypeError, ShapeError
 from plugjax.core.primitive import Primitive
@@ -49,7 +50,13 @@ rev_p = Primitive("rev")
 iota_p = Primitive("iota")
 
 
-def reshape(operand: Any, new_sizes: Sequence[int], dimensions: Sequence[int] | None = None) -> Any:
+def reshape(
+    operand: Any,
+    new_sizes: Sequence[int],
+    dimensions: Sequence[int] | None = None,
+    *,
+    out_sharding: None = None,
+) -> Any:
     """The elements in row-major order, in another shape.
 
     Shapes:
@@ -59,6 +66,7 @@ def reshape(operand: Any, new_sizes: Sequence[int], dimensions: Sequence[int] | 
         operand: the array.
         new_sizes: the shape; ``-1`` is left to ``plugjax.numpy.reshape``.
         dimensions: order in which the axes are read, outermost first.
+        out_sharding: only ``None``.
 
     Example:
         >>> from plugjax import lax
@@ -67,6 +75,8 @@ def reshape(operand: Any, new_sizes: Sequence[int], dimensions: Sequence[int] | 
         Array([[0, 1],
                [2, 3]], dtype=int32)
     """
+    if out_sharding is not None:
+        reject_sharding("reshape", out_sharding)
     sizes = static_sizes("reshape", new_sizes)
     if dimensions is not None:
         order = static_ints("reshape", "dimensions", dimensions)
@@ -77,7 +87,7 @@ def reshape(operand: Any, new_sizes: Sequence[int], dimensions: Sequence[int] | 
     return reshape_p.bind(operand, new_sizes=sizes)
 
 
-def broadcast(operand: Any, sizes: Sequence[int]) -> Any:
+def broadcast(operand: Any, sizes: Sequence[int], *, out_sharding: None = None) -> Any:
     """``operand`` repeated along new leading axes: ``[...] -> [*sizes, ...]``.
 
     Example:
@@ -87,13 +97,19 @@ def broadcast(operand: Any, sizes: Sequence[int]) -> Any:
         Array([[1, 2],
                [1, 2]], dtype=int32)
     """
+    if out_sharding is not None:
+        reject_sharding("broadcast", out_sharding)
     new = static_sizes("broadcast", sizes)
     shape = aval_of(operand).shape
     return broadcast_in_dim(operand, (*new, *shape), range(len(new), len(new) + len(shape)))
 
 
 def broadcast_in_dim(
-    operand: Any, shape: Sequence[int], broadcast_dimensions: Sequence[int]
+    operand: Any,
+    shape: Sequence[int],
+    broadcast_dimensions: Sequence[int],
+    *,
+    out_sharding: None = None,
 ) -> Any:
     """``operand`` repeated along axes that it lacks, and along its axes of size 1.
 
@@ -103,7 +119,8 @@ def broadcast_in_dim(
     Args:
         operand: the array.
         shape: shape of the result.
-        broadcast_dimensions: for each axis of ``operand``, its place in ``shape``; increasing.
+        broadcast_dimensions: for each axis of ``operand``, its place in ``shape``; in any order.
+        out_sharding: only ``None``.
 
     Example:
         >>> from plugjax import lax
@@ -112,6 +129,8 @@ def broadcast_in_dim(
         Array([[1, 1],
                [2, 2]], dtype=int32)
     """
+    if out_sharding is not None:
+        reject_sharding("broadcast_in_dim", out_sharding)
     target = static_sizes("broadcast_in_dim", shape)
     dims = static_ints("broadcast_in_dim", "broadcast_dimensions", broadcast_dimensions)
     if (
@@ -120,11 +139,13 @@ def broadcast_in_dim(
         and dims == tuple(range(len(dims)))
     ):
         return operand
+    if len(dims) > 1 and [*dims] != sorted(dims) and len(dims) == aval_of(operand).ndim:
+        operand, dims = transpose(operand, np.argsort(dims).tolist()), tuple(sorted(dims))
     return broadcast_in_dim_p.bind(operand, shape=target, broadcast_dimensions=dims)
 
 
 def broadcast_to_rank(x: Any, rank: int) -> Any:
-    """``x`` with leading axes of size 1, so many that its rank is ``rank``.
+    """``x`` with leading axes of size 1, so many that its rank is at least ``rank``.
 
     Example:
         >>> from plugjax import lax
@@ -132,12 +153,7 @@ def broadcast_to_rank(x: Any, rank: int) -> Any:
         >>> lax.broadcast_to_rank(jnp.array([1, 2]), 2)
         Array([[1, 2]], dtype=int32)
     """
-    missing = rank - aval_of(x).ndim
-    if missing < 0:
-        raise TypeError(
-            f"lax.broadcast_to_rank: {aval_of(x).str_short()} has more axes than rank {rank}."
-        )
-    return expand_dims(x, range(missing))
+    return expand_dims(x, range(rank - aval_of(x).ndim))
 
 
 def iota(dtype: DTypeLike, size: int) -> Any:
@@ -152,7 +168,9 @@ def iota(dtype: DTypeLike, size: int) -> Any:
     return broadcasted_iota(dtype, (size,), 0)
 
 
-def broadcasted_iota(dtype: DTypeLike, shape: Sequence[int], dimension: int) -> Any:
+def broadcasted_iota(
+    dtype: DTypeLike, shape: Sequence[int], dimension: int, *, out_sharding: None = None
+) -> Any:
     """Each element's index along one axis.
 
     Shapes:
@@ -165,6 +183,8 @@ def broadcasted_iota(dtype: DTypeLike, shape: Sequence[int], dimension: int) -> 
         Array([[0, 1],
                [0, 1]], dtype=int32)
     """
+    if out_sharding is not None:
+        reject_sharding("broadcasted_iota", out_sharding)
     return iota_p.bind(
         dtype=dtypes.canonicalize(dtype),
         shape=static_sizes("iota", shape),
@@ -240,8 +260,20 @@ def transpose(operand: Any, permutation: Sequence[int] | np.ndarray[Any, Any]) -
     return transpose_p.bind(operand, permutation=order)
 
 
-def full(shape: Sequence[int], fill_value: Any, dtype: DTypeLike | None = None) -> Any:
+def full(
+    shape: Sequence[int],
+    fill_value: Any,
+    dtype: DTypeLike | None = None,
+    *,
+    sharding: Any = None,
+) -> Any:
     """An array of one value; weak if ``dtype`` is not given and the value is a Python scalar.
+
+    Args:
+        shape: its shape.
+        fill_value: the value.
+        dtype: that of the value by default.
+        sharding: the device where it shall live.
 
     Example:
         >>> from plugjax import lax
@@ -257,13 +289,18 @@ def full(shape: Sequence[int], fill_value: Any, dtype: DTypeLike | None = None) 
     wanted = aval.dtype if dtype is None else dtypes.canonicalize(dtype)
     if aval.dtype != wanted or aval.weak_type != weak:
         fill_value = convert_element_type_p.bind(fill_value, new_dtype=wanted, weak_type=weak)
-    return broadcast(fill_value, target) if target else as_array(fill_value, "full")
+    filled = broadcast(fill_value, target) if target else as_array(fill_value, "full")
+    return filled if sharding is None else device_put(filled, sharding)
 
 
 def full_like(
-    x: Any, fill_value: Any, dtype: DTypeLike | None = None, shape: Sequence[int] | None = None
+    x: Any,
+    fill_value: Any,
+    dtype: DTypeLike | None = None,
+    shape: Sequence[int] | None = None,
+    sharding: Any = None,
 ) -> Any:
-    """An array of one value, with the shape and dtype of ``x`` where none is given.
+    """An array of one value, with the shape and dtype of ``x`` where none is given; ``sharding`` as of :func:`full`.
 
     Example:
         >>> from plugjax import lax
@@ -275,7 +312,8 @@ def full_like(
     wanted = aval.dtype if dtype is None else dtypes.canonicalize(dtype)
     weak = dtype is None and aval.weak_type
     value = convert_element_type_p.bind(fill_value, new_dtype=wanted, weak_type=weak)
-    return broadcast(value, aval.shape if shape is None else shape)
+    filled = broadcast(value, aval.shape if shape is None else shape)
+    return filled if sharding is None else device_put(filled, sharding)
 
 
 def empty(shape: int | Sequence[int], dtype: DTypeLike, *, out_sharding: None = None) -> Any:
@@ -314,6 +352,8 @@ def collapse(operand: Any, start_dimension: int, stop_dimension: int | None = No
     """
     shape = aval_of(operand).shape
     low, high, _ = np.s_[start_dimension:stop_dimension].indices(len(shape))
+    if high < low:
+        raise ValueError(f"lax.collapse: no axes {start_dimension}:{stop_dimension} in {shape}.")
     return reshape(operand, (*shape[:low], math.prod(shape[low:high]), *shape[high:]))
 
 

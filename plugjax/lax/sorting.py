@@ -154,7 +154,7 @@ def _top_k_avals(x: ShapedArray, *, k: int) -> list[ShapedArray]:
     if x.dtype.kind == "c" or dtypes.is_extended(x.dtype):
         raise ValueError(f"top_k: {x.dtype.name} values have no order.")
     shape = (*x.shape[:-1], k)
-    return [x.update(shape=shape), ShapedArray(shape, np.int32)]
+    return [x.update(shape=shape), x.update(shape=shape, dtype=np.int32)]
 
 
 @rules.define(jvp_rule, top_k_p)

@@ -31,7 +31,7 @@ _TWO_OVER_SQRT_PI = 1.1283791670955126
 _HALF_SQRT_PI = 0.8862269254527580
 
 
-def erf(x: Any, /) -> Any:
+def erf(x: Any) -> Any:
     """Elementwise error function.
 
     Example:
@@ -43,7 +43,7 @@ def erf(x: Any, /) -> Any:
     return erf_p.bind(x)
 
 
-def erfc(x: Any, /) -> Any:
+def erfc(x: Any) -> Any:
     """Elementwise complementary error function, ``1 - erf(x)`` without cancellation.
 
     Example:
@@ -55,7 +55,7 @@ def erfc(x: Any, /) -> Any:
     return erfc_p.bind(x)
 
 
-def erf_inv(x: Any, /) -> Any:
+def erf_inv(x: Any) -> Any:
     """Elementwise inverse error function, of values in [-1, 1].
 
     Example:

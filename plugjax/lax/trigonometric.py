@@ -38,7 +38,7 @@ for _p in (
 elementwise(rules, atan2_p, accepts=FLOAT)
 
 
-def sin(x: Any, /, *, accuracy: Accuracy = None) -> Any:
+def sin(x: Any, *, accuracy: Accuracy = None) -> Any:
     """Elementwise sine.
 
     Example:
@@ -52,7 +52,7 @@ def sin(x: Any, /, *, accuracy: Accuracy = None) -> Any:
     return sin_p.bind(x)
 
 
-def cos(x: Any, /, *, accuracy: Accuracy = None) -> Any:
+def cos(x: Any, *, accuracy: Accuracy = None) -> Any:
     """Elementwise cosine.
 
     Example:
@@ -66,7 +66,7 @@ def cos(x: Any, /, *, accuracy: Accuracy = None) -> Any:
     return cos_p.bind(x)
 
 
-def tan(x: Any, /, *, accuracy: Accuracy = None) -> Any:
+def tan(x: Any, *, accuracy: Accuracy = None) -> Any:
     """Elementwise tangent.
 
     Example:
@@ -80,7 +80,7 @@ def tan(x: Any, /, *, accuracy: Accuracy = None) -> Any:
     return tan_p.bind(x)
 
 
-def asin(x: Any, /) -> Any:
+def asin(x: Any) -> Any:
     """Elementwise inverse sine, in [-pi/2, pi/2].
 
     Example:
@@ -92,7 +92,7 @@ def asin(x: Any, /) -> Any:
     return asin_p.bind(x)
 
 
-def acos(x: Any, /) -> Any:
+def acos(x: Any) -> Any:
     """Elementwise inverse cosine, in [0, pi].
 
     Example:
@@ -104,7 +104,7 @@ def acos(x: Any, /) -> Any:
     return acos_p.bind(x)
 
 
-def atan(x: Any, /) -> Any:
+def atan(x: Any) -> Any:
     """Elementwise inverse tangent, in [-pi/2, pi/2].
 
     Example:
@@ -116,7 +116,7 @@ def atan(x: Any, /) -> Any:
     return atan_p.bind(x)
 
 
-def atan2(x: Any, y: Any, /) -> Any:
+def atan2(x: Any, y: Any) -> Any:
     """Elementwise angle of the point ``(y, x)``, in [-pi, pi]: the inverse tangent of ``x / y`` in its quadrant.
 
     For complex numbers, the argument that the formula ``-i log((y + ix) / sqrt(x**2 + y**2))`` continues.
@@ -134,7 +134,7 @@ def atan2(x: Any, y: Any, /) -> Any:
     return atan2_p.bind(x, y)
 
 
-def sinh(x: Any, /) -> Any:
+def sinh(x: Any) -> Any:
     """Elementwise hyperbolic sine.
 
     Example:
@@ -146,7 +146,7 @@ def sinh(x: Any, /) -> Any:
     return sinh_p.bind(x)
 
 
-def cosh(x: Any, /) -> Any:
+def cosh(x: Any) -> Any:
     """Elementwise hyperbolic cosine.
 
     Example:
@@ -158,7 +158,7 @@ def cosh(x: Any, /) -> Any:
     return cosh_p.bind(x)
 
 
-def tanh(x: Any, /, *, accuracy: Accuracy = None) -> Any:
+def tanh(x: Any, *, accuracy: Accuracy = None) -> Any:
     """Elementwise hyperbolic tangent.
 
     Example:
@@ -172,7 +172,7 @@ def tanh(x: Any, /, *, accuracy: Accuracy = None) -> Any:
     return tanh_p.bind(x)
 
 
-def asinh(x: Any, /) -> Any:
+def asinh(x: Any) -> Any:
     """Elementwise inverse hyperbolic sine.
 
     Example:
@@ -184,7 +184,7 @@ def asinh(x: Any, /) -> Any:
     return asinh_p.bind(x)
 
 
-def acosh(x: Any, /) -> Any:
+def acosh(x: Any) -> Any:
     """Elementwise inverse hyperbolic cosine, of values not below 1.
 
     Example:
@@ -196,7 +196,7 @@ def acosh(x: Any, /) -> Any:
     return acosh_p.bind(x)
 
 
-def atanh(x: Any, /) -> Any:
+def atanh(x: Any) -> Any:
     """Elementwise inverse hyperbolic tangent, of values in [-1, 1].
 
     Example:

@@ -77,7 +77,8 @@ def reduce_window(
         window_dilation: dilation of the window along each axis.
 
     Raises:
-        ValueError: structures differ, or the window does not fit the array's rank.
+        ValueError: structures differ, or names of padding are for an array of another rank.
+        TypeError: the window does not fit the array's rank, or initial values are no scalars of the arrays' dtypes.
 
     Example:
         >>> import plugjax.numpy as jnp
@@ -100,13 +101,15 @@ def reduce_window(
     }
     if isinstance(padding, str):
         shape = aval_of(leaves[0]).shape
-        if len(shape) != rank:
+        extents = list(map(dilated, window, params["window_dilation"]))
+        if len(shape) not in (0, rank) and padding.upper() in ("SAME", "SAME_LOWER"):
             raise ValueError(
                 f"reduce_window: window_dimensions {window} must have one entry per axis of {leaves[0].aval.str_short()}."
             )
-        extents = list(map(dilated, window, params["window_dilation"]))
-        sizes = list(map(dilated, shape, params["base_dilation"]))
-        padding = padtype_to_pads(sizes, extents, params["window_strides"], padding)
+        # Other ranks, and strides that are not positive, are refused below. The array's dilation does not count, as in JAX.
+        sizes = shape if len(shape) == rank else extents
+        steps = [s if s > 0 else 1 for s in params["window_strides"]]
+        padding = padtype_to_pads(sizes, extents, steps, padding)
     params["padding"] = tuple(static_ints("reduce_window", "padding", p) for p in padding)
     if len(leaves) == 1:
         found = _monoid(computation, inits[0])
@@ -297,13 +300,19 @@ _define_extreme_jvp(reduce_window_min_p, lt, highest)
 @rules.define(abstract_eval, reduce_window_p)
 def _window_avals(*avals: ShapedArray, jaxpr: ClosedJaxpr, **params: Any) -> list[ShapedArray]:
     count = len(avals) // 2
-    first = avals[0]
-    if any(a.shape != first.shape for a in avals[:count]):
+    operands, inits = avals[:count], avals[count:]
+    if any(i.shape or i.dtype != a.dtype for a, i in zip(operands, inits, strict=True)):
+        raise DtypeError(
+            f"reduce_window: initial values must be scalars of the dtypes of {[a.str_short() for a in operands]}, "
+            f"got {[a.str_short() for a in inits]}."
+        )
+    first = operands[0]
+    if any(a.shape != first.shape for a in operands):
         raise ShapeError(
-            f"reduce_window: operands differ in shape: {[a.str_short() for a in avals[:count]]}."
+            f"reduce_window: operands differ in shape: {[a.str_short() for a in operands]}."
         )
     shape = _check("reduce_window", first, params)
-    return [a.update(shape=shape) for a in avals[:count]]
+    return [ShapedArray(shape, a.dtype) for a in operands]
 
 
 @rules.define(batching_rule, reduce_window_p)

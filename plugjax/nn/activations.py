@@ -5,19 +5,44 @@ from __future__ import annotations
 import math
 
 from plugjax import lax
+from plugjax.core import dtypes
 from plugjax.core.array import Array
-from plugjax.numpy.arithmetic import maximum, minimum
+from plugjax.lax.families import scalar as own_scalar
+from plugjax.numpy.arithmetic import (
+    absolute,
+    maximum,
+    minimum,
+    multiply,
+    sqrt,
+    square,
+    true_divide,
+)
 from plugjax.numpy.exponential import logaddexp
-from plugjax.numpy.logic import greater_equal, less_equal
+from plugjax.numpy.logic import greater_equal, less, less_equal
 from plugjax.numpy.manipulation import canonical_axis
-from plugjax.numpy.promotion import ArrayLike, as_operand, pick, promote_inexact, scalar, to_inexact
-from plugjax.numpy.selection import where
+from plugjax.numpy.promotion import (
+    ArrayLike,
+    as_operand,
+    convert,
+    pick,
+    scalar,
+    to_inexact,
+)
+from plugjax.numpy.selection import clip, where
 
 __all__ = [
     "celu", "elu", "gelu", "glu", "hard_sigmoid", "hard_silu", "hard_swish", "hard_tanh", "identity", "leaky_relu",
     "log1mexp", "log_sigmoid", "mish", "relu", "relu6", "selu", "sigmoid", "silu", "soft_sign", "softplus", "sparse_plus",
     "sparse_sigmoid", "squareplus", "swish", "tanh",
 ]  # fmt: skip
+
+
+def _beside_floats(who: str, x: ArrayLike) -> Array:
+    """An operand as it is beside Python's floats: whole numbers become weak floats."""
+    found = as_operand(who, x)
+    if dtypes.is_inexact(found.dtype):
+        return found
+    return convert(found, dtypes.canonicalize(float), True)
 
 
 def identity(x: ArrayLike) -> Array:
@@ -32,7 +57,7 @@ def identity(x: ArrayLike) -> Array:
     return as_operand("identity", x)
 
 
-def relu(x: ArrayLike, /) -> Array:
+def relu(x: ArrayLike) -> Array:
     """``max(x, 0)``, with derivative 0 at 0.
 
     Example:
@@ -41,8 +66,10 @@ def relu(x: ArrayLike, /) -> Array:
         Array([0., 2.], dtype=float32)
     """
     x = as_operand("relu", x)
+    if x.dtype == dtypes.BOOL:
+        x = convert(x, dtypes.canonicalize(int), True)
     # Asked this way round, nan passes.
-    zero = scalar(0, x)
+    zero = own_scalar(0, x)
     return pick(less_equal(x, zero), zero, x)
 
 
@@ -55,8 +82,8 @@ def relu6(x: ArrayLike) -> Array:
         >>> nn.relu6(jnp.array([-1.0, 3.0, 9.0]))
         Array([0., 3., 6.], dtype=float32)
     """
-    x = relu(to_inexact("relu6", x))
-    six = scalar(6, x)
+    x = relu(_beside_floats("relu6", x))
+    six = own_scalar(6, x)
     return pick(greater_equal(x, six), six, x)
 
 
@@ -68,7 +95,7 @@ def sigmoid(x: ArrayLike) -> Array:
         >>> nn.sigmoid(0.0)
         Array(0.5, dtype=float32, weak_type=True)
     """
-    return lax.logistic(to_inexact("sigmoid", x))
+    return lax.logistic(as_operand("sigmoid", x))
 
 
 def softplus(x: ArrayLike) -> Array:
@@ -92,8 +119,8 @@ def sparse_plus(x: ArrayLike) -> Array:
         >>> nn.sparse_plus(jnp.array([-2.0, 0.0, 2.0]))
         Array([0.  , 0.25, 2.  ], dtype=float32)
     """
-    x = to_inexact("sparse_plus", x)
-    curve = lax.mul(lax.square(lax.add(x, scalar(1, x))), scalar(0.25, x))
+    x = _beside_floats("sparse_plus", x)
+    curve = lax.mul(lax.square(lax.add(x, own_scalar(1, x))), own_scalar(0.25, x))
     return where(x <= -1.0, 0.0, where(x >= 1.0, x, curve))
 
 
@@ -106,9 +133,8 @@ def sparse_sigmoid(x: ArrayLike) -> Array:
         >>> nn.sparse_sigmoid(jnp.array([-2.0, 0.0, 2.0]))
         Array([0. , 0.5, 1. ], dtype=float32)
     """
-    x = to_inexact("sparse_sigmoid", x)
-    middle = lax.clamp(scalar(-1, x), x, scalar(1, x))
-    return lax.mul(scalar(0.5, x), lax.add(middle, scalar(1, x)))
+    x = _beside_floats("sparse_sigmoid", x)
+    return lax.mul(own_scalar(0.5, x), clip(lax.add(x, own_scalar(1, x)), 0.0, 2.0))
 
 
 def soft_sign(x: ArrayLike) -> Array:
@@ -120,8 +146,8 @@ def soft_sign(x: ArrayLike) -> Array:
         >>> nn.soft_sign(jnp.array([1.0, -3.0]))
         Array([ 0.5 , -0.75], dtype=float32)
     """
-    x = to_inexact("soft_sign", x)
-    return lax.div(x, lax.add(lax.abs(x), scalar(1, x)))
+    x = as_operand("soft_sign", x)
+    return true_divide(x, absolute(x) + 1)
 
 
 def silu(x: ArrayLike) -> Array:
@@ -133,7 +159,7 @@ def silu(x: ArrayLike) -> Array:
         >>> nn.silu(jnp.array([0.0]))
         Array([0.], dtype=float32)
     """
-    x = to_inexact("silu", x)
+    x = as_operand("silu", x)
     return lax.mul(x, lax.logistic(x))
 
 
@@ -149,8 +175,8 @@ def mish(x: ArrayLike) -> Array:
         >>> nn.mish(jnp.array([0.0]))
         Array([0.], dtype=float32)
     """
-    x = to_inexact("mish", x)
-    return lax.mul(x, lax.tanh(softplus(x)))
+    x = as_operand("mish", x)
+    return multiply(x, lax.tanh(softplus(x)))
 
 
 def log_sigmoid(x: ArrayLike) -> Array:
@@ -162,7 +188,7 @@ def log_sigmoid(x: ArrayLike) -> Array:
         >>> jnp.round(nn.log_sigmoid(jnp.array([0.0])), 3)
         Array([-0.693], dtype=float32)
     """
-    x = to_inexact("log_sigmoid", x)
+    x = as_operand("log_sigmoid", x)
     return lax.neg(softplus(lax.neg(x)))
 
 
@@ -242,6 +268,7 @@ def gelu(x: ArrayLike, approximate: bool = True) -> Array:
         Array([0.], dtype=float32)
     """
     x = to_inexact("gelu", x)
+    x = lax.convert_element_type(x, x.dtype)
     if approximate:
         root = math.sqrt(2 / math.pi)
         cube = lax.mul(scalar(0.044715, x), lax.integer_pow(x, 3))
@@ -264,7 +291,7 @@ def glu(x: ArrayLike, axis: int = -1) -> Array:
         >>> nn.glu(jnp.array([2.0, 0.0]))
         Array([1.], dtype=float32)
     """
-    x = to_inexact("glu", x)
+    x = as_operand("glu", x)
     axis = canonical_axis(axis, x.ndim)
     size = x.shape[axis]
     if size % 2:
@@ -296,7 +323,7 @@ def hard_silu(x: ArrayLike) -> Array:
         >>> nn.hard_silu(jnp.array([-3.0, 0.0, 3.0]))
         Array([-0.,  0.,  3.], dtype=float32)
     """
-    x = to_inexact("hard_silu", x)
+    x = as_operand("hard_silu", x)
     return x * hard_sigmoid(x)
 
 
@@ -324,8 +351,8 @@ def squareplus(x: ArrayLike, b: ArrayLike = 4) -> Array:
         >>> nn.squareplus(jnp.array([0.0]))
         Array([1.], dtype=float32)
     """
-    x, b = promote_inexact("squareplus", x, b)
-    return lax.div(lax.add(x, lax.sqrt(lax.add(lax.square(x), b))), scalar(2, x))
+    x = as_operand("squareplus", x)
+    return (x + sqrt(square(x) + b)) / 2
 
 
 def log1mexp(x: ArrayLike) -> Array:
@@ -337,13 +364,10 @@ def log1mexp(x: ArrayLike) -> Array:
         >>> nn.log1mexp(jnp.array([1.0])) < 0
         Array([ True], dtype=bool)
     """
-    x = to_inexact("log1mexp", x)
-    near = lax.lt(x, scalar(math.log(2), x))
-    one = scalar(1, x)
+    x = as_operand("log1mexp", x)
+    minus = lax.neg(x)
+    near = less(x, math.log(2))
+    minus = to_inexact("log1mexp", minus)
     # Each branch is given an argument that is harmless where it is not taken.
-    small, large = pick(near, x, one), pick(near, one, x)
-    return pick(
-        near,
-        lax.log(lax.neg(lax.expm1(lax.neg(small)))),
-        lax.log1p(lax.neg(lax.exp(lax.neg(large)))),
-    )
+    small, large = where(near, minus, -1.0), where(near, -1.0, minus)
+    return pick(near, lax.log(lax.neg(lax.expm1(small))), lax.log1p(lax.neg(lax.exp(large))))

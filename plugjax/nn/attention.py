@@ -9,8 +9,7 @@ import numpy as np
 
 from plugjax import lax
 from plugjax.core import dtypes
-from plugjax.core.array import Array
-from plugjax.nn.normalization import softmax
+from plugjax.nn.normalization import logsumexp, softmax
 from plugjax.numpy.einsum import einsum
 from plugjax.numpy.promotion import (
     ArrayLike,
@@ -39,7 +38,8 @@ def dot_product_attention(
     key_value_seq_lengths: ArrayLike | None = None,
     local_window_size: int | tuple[int, int] | None = None,
     implementation: str | None = None,
-) -> Array:
+    return_residual: bool = False,
+) -> Any:
     """Values averaged with weights ``softmax(scale * query @ key + bias)``.
 
     Shapes:
@@ -60,6 +60,8 @@ def dot_product_attention(
         key_value_seq_lengths: number of valid sources.
         local_window_size: how many sources before and after its own place a target sees.
         implementation: ``"xla"`` or ``None``.
+        return_residual: whether to return the logarithms of the sums of the exponentials, ``[batch, targets, heads]``, too; no
+            derivative goes through them.
 
     Raises:
         ValueError: shapes do not fit, or an implementation that is not there.
@@ -98,6 +100,7 @@ def dot_product_attention(
         logits = pick(allowed, logits, scalar(-0.7 * float(np.finfo(logits.dtype).max), logits))
     weights = converted(softmax(logits, -1), k.dtype)
     found = einsum("BNTS,BSNH->BTNH", weights, v)
+    sums = converted(logsumexp(logits, -1), k.dtype) if return_residual else None
     if query_seq_lengths is not None:
         lengths = as_operand("dot_product_attention", query_seq_lengths)
         positions = lax.broadcasted_iota(np.int32, found.shape, 1)
@@ -105,13 +108,22 @@ def dot_product_attention(
             positions, lax.broadcast_in_dim(converted(lengths, dtypes.INT32), found.shape, (0,))
         )
         found = pick(valid, found, scalar(0, found))
-    return lax.reshape(found, (*shape[:-1], v.shape[-1]))
+    found = lax.reshape(found, (*shape[:-1], v.shape[-1]))
+    if sums is None:
+        return found
+    residual = lax.reshape(lax.transpose(sums, (0, 2, 1)), shape[:-1])
+    return found, lax.stop_gradient(residual)
 
 
 def _check(q: Operand, k: Operand, v: Operand) -> None:
-    if q.ndim != 4 or k.ndim != 4 or v.ndim != 4 or k.shape[:3] != v.shape[:3]:
+    if q.ndim != 4 or k.ndim != 4 or k.shape != v.shape:
         raise ValueError(
             f"dot_product_attention: shapes of query {q.shape}, key {k.shape} and value {v.shape} do not fit."
+        )
+    if not q.dtype == k.dtype == v.dtype:
+        names = ", ".join(x.dtype.name for x in (q, k, v))
+        raise ValueError(
+            f"dot_product_attention: query, key and value need one dtype, got {names}."
         )
     if q.shape[0] != k.shape[0] or q.shape[3] != k.shape[3]:
         raise ValueError(

@@ -17,6 +17,7 @@ import numpy as np
 
 from plugjax import lax, random
 from plugjax.core.array import Array
+from plugjax.core.device import reject_sharding
 from plugjax.core.dtypes import DTypeLike
 from plugjax.numpy.creation import array, full
 from plugjax.numpy.creation import ones as ones_array
@@ -38,7 +39,9 @@ class Initializer(Protocol):
         """Initial values of a shape."""
 
 
-def zeros(key: Any, shape: Sequence[int], dtype: DTypeLike = None) -> Array:
+def zeros(
+    key: Any, shape: Sequence[int], dtype: DTypeLike = None, out_sharding: None = None
+) -> Array:
     """Zeros; the key is not used.
 
     Example:
@@ -48,10 +51,14 @@ def zeros(key: Any, shape: Sequence[int], dtype: DTypeLike = None) -> Array:
         >>> initializers.zeros(random.key(0), (2,), jnp.float32)
         Array([0., 0.], dtype=float32)
     """
+    if out_sharding is not None:
+        reject_sharding("zeros", out_sharding)
     return zeros_array(shape, dtype)
 
 
-def ones(key: Any, shape: Sequence[int], dtype: DTypeLike = None) -> Array:
+def ones(
+    key: Any, shape: Sequence[int], dtype: DTypeLike = None, out_sharding: None = None
+) -> Array:
     """Ones; the key is not used.
 
     Example:
@@ -61,6 +68,8 @@ def ones(key: Any, shape: Sequence[int], dtype: DTypeLike = None) -> Array:
         >>> initializers.ones(random.key(0), (2,), jnp.float32)
         Array([1., 1.], dtype=float32)
     """
+    if out_sharding is not None:
+        reject_sharding("ones", out_sharding)
     return ones_array(shape, dtype)
 
 
@@ -154,13 +163,30 @@ def _fans(
     batch_axis: int | Sequence[int],
 ) -> tuple[float, float]:
     """Numbers of inputs and outputs of a unit; the axes that are neither are a receptive field."""
-    if len(shape) <= 1:
+    if len(shape) <= 1 and in_axis == -2:
         raise ValueError(
             f"the numbers of inputs and outputs need a shape of at least 2D, got {len(shape)} dimensions."
         )
-    inputs, outputs = _product(shape, in_axis), _product(shape, out_axis)
-    field = math.prod(shape) / inputs / outputs / _product(shape, batch_axis)
+    inputs, outputs, batch = (_product(shape, axes) for axes in (in_axis, out_axis, batch_axis))
+    field = math.prod(shape) / inputs / outputs / batch
     return inputs * field, outputs * field
+
+
+def _in_disk(
+    key: Any, shape: Sequence[int], real: np.dtype[Any], wanted: np.dtype[Any], cut: float | None
+) -> Array:
+    """Complex numbers of variance 1: uniform in a disk, or normal ones of which no absolute value is above ``cut``."""
+    radius_key, angle_key = random.split(key)
+    drawn = random.uniform(radius_key, shape, real)
+    if cut is None:
+        radius = lax.sqrt(drawn * real.type(2))
+    else:
+        # The square of a normal radius is exponential: the part of its distribution up to the cut is inverted.
+        radius = lax.sqrt(lax.neg(lax.log1p(drawn * real.type(np.expm1(-(cut**2))))))
+    angle = random.uniform(angle_key, shape, real) * real.type(2 * np.pi)
+    return lax.convert_element_type(
+        lax.complex(lax.mul(radius, lax.cos(angle)), lax.mul(radius, lax.sin(angle))), wanted
+    )
 
 
 def variance_scaling(
@@ -206,19 +232,24 @@ def variance_scaling(
         }
         if mode not in counts:
             raise ValueError(f"variance_scaling: no mode {mode}. There are: {', '.join(counts)}.")
-        real = np.dtype(f"float{wanted.itemsize * 4}") if wanted.kind == "c" else wanted
+        is_complex = wanted.kind == "c"
+        real = np.dtype(f"float{wanted.itemsize * 4}") if is_complex else wanted
         variance = real.type(scale / counts[mode])
         if distribution == "normal":
-            drawn = random.normal(key, shape, wanted)
-        elif distribution == "uniform" and wanted.kind != "c":
+            return lax.mul(random.normal(key, shape, wanted), wanted.type(np.sqrt(variance)))
+        if distribution == "uniform":
+            if is_complex:
+                return _in_disk(key, shape, real, wanted, None) * wanted.type(np.sqrt(variance))
             return random.uniform(key, shape, wanted, -1) * np.sqrt(wanted.type(3) * variance)
-        elif distribution == "truncated_normal" and wanted.kind != "c":
-            # The standard deviation of a standard normal that is cut off at -2 and 2.
-            stddev = np.sqrt(variance) / wanted.type(0.87962566103423978)
+        if distribution == "truncated_normal":
+            # The standard deviation of a standard normal that is cut off: at -2 and 2, or at the absolute value 2.
+            stddev = np.sqrt(variance) / real.type(
+                0.95311164380491208 if is_complex else 0.87962566103423978
+            )
+            if is_complex:
+                return _in_disk(key, shape, real, wanted, 2.0) * wanted.type(stddev)
             return random.truncated_normal(key, -2, 2, shape, wanted) * stddev
-        else:
-            raise ValueError(f"variance_scaling: no distribution {distribution} of {wanted.name}.")
-        return lax.mul(drawn, wanted.type(np.sqrt(variance)))
+        raise ValueError(f"variance_scaling: no distribution {distribution}.")
 
     return init
 

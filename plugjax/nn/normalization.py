@@ -10,6 +10,7 @@ from plugjax import lax
 from plugjax.core import dtypes
 from plugjax.core.array import Array
 from plugjax.core.dtypes import DTypeLike
+from plugjax.core.errors import DtypeError
 from plugjax.numpy import reductions
 from plugjax.numpy.manipulation import canonical_axis
 from plugjax.numpy.promotion import (
@@ -23,8 +24,18 @@ from plugjax.numpy.promotion import (
     to_inexact,
 )
 from plugjax.numpy.reductions import AxisArg
+from plugjax.numpy.selection import clip
 
 __all__ = ["log_softmax", "logmeanexp", "logsumexp", "one_hot", "softmax", "standardize"]
+
+
+def _logits(who: str, x: ArrayLike, axis: AxisArg, where: ArrayLike | None) -> Any:
+    """Logits as a floating or complex operand; bools have no differences, and are refused unless some are left out."""
+    found = as_operand(who, x)
+    if found.dtype == dtypes.BOOL and where is None:
+        reductions.any(found, axis)  # wrong axes come first
+        raise DtypeError(f"{who} takes numbers, got bool. Convert the array with astype.")
+    return to_inexact(who, found)
 
 
 def _mask(who: str, x: Array, where: ArrayLike | None) -> Array | None:
@@ -43,20 +54,21 @@ def _shift(x: Array, axis: AxisArg, mask: Array | None) -> Array:
     return lax.stop_gradient(top)
 
 
-def softmax(
-    x: ArrayLike, axis: AxisArg = -1, where: ArrayLike | None = None, initial: Any = None
-) -> Array:
+def softmax(x: ArrayLike, axis: AxisArg = -1, where: ArrayLike | None = None) -> Array:
     """``exp(x) / sum(exp(x))`` along axes; 0 where ``where`` is false.
 
     Units:
         x: logits in nats.
+
+    Raises:
+        TypeError: ``x`` is of bools.
 
     Example:
         >>> from plugjax import nn, numpy as jnp
         >>> nn.softmax(jnp.zeros(2))
         Array([0.5, 0.5], dtype=float32)
     """
-    x = to_inexact("softmax", x)
+    x = _logits("softmax", x, axis, where)
     mask = _mask("softmax", x, where)
     unnormalized = lax.exp(lax.sub(x, _shift(x, axis, mask)))
     total = reductions.sum(unnormalized, axis, keepdims=True, where=mask)
@@ -73,7 +85,7 @@ def log_softmax(x: ArrayLike, axis: AxisArg = -1, where: ArrayLike | None = None
         >>> jnp.round(nn.log_softmax(jnp.array([0.0, 0.0])), 3)
         Array([-0.693, -0.693], dtype=float32)
     """
-    x = to_inexact("log_softmax", x)
+    x = _logits("log_softmax", x, axis, where)
     mask = _mask("log_softmax", x, where)
     shifted = lax.sub(x, _shift(x, axis, mask))
     total = reductions.sum(lax.exp(shifted), axis, keepdims=True, where=mask)
@@ -129,7 +141,9 @@ def logsumexp(
         result = lax.add(lax.log(magnitude), top)
     else:
         result = lax.add(lax.log(total), top)
-    return (result, sign) if return_sign else result
+    if not return_sign:
+        return result
+    return (lax.real(result) if x.dtype.kind == "c" else result), sign
 
 
 def logmeanexp(
@@ -161,8 +175,23 @@ def standardize(
     variance: ArrayLike | None = None,
     epsilon: ArrayLike = 1e-5,
     where: ArrayLike | None = None,
+    *,
+    algorithm: str = "fast",
 ) -> Array:
     """``(x - mean) / sqrt(variance + epsilon)``; moments along axes unless they are given.
+
+    Args:
+        x: array.
+        axis: axis or axes of the moments.
+        mean: instead of the mean along the axes.
+        variance: instead of the variance along the axes.
+        epsilon: added to the variance.
+        where: mask of the elements that count in the moments.
+        algorithm: for the variance, ``"fast"`` takes the mean of squares less the square of the mean (0, if rounding makes that
+            negative), ``"stable"`` the mean of squared deviations.
+
+    Raises:
+        ValueError: another algorithm.
 
     Example:
         >>> from plugjax import nn
@@ -174,8 +203,13 @@ def standardize(
     if mean is None:
         mean = reductions.mean(x, axis, keepdims=True, where=where)
     if variance is None:
-        squares = reductions.mean(lax.square(x), axis, keepdims=True, where=where)
-        variance = squares - lax.square(as_operand("standardize", mean))
+        if algorithm == "stable":
+            variance = reductions.mean(lax.square(x - mean), axis, keepdims=True, where=where)
+        elif algorithm == "fast":
+            squares = reductions.mean(lax.square(x), axis, keepdims=True, where=where)
+            variance = clip(squares - lax.square(as_operand("standardize", mean)), 0)
+        else:
+            raise ValueError(f"standardize: algorithm is 'fast' or 'stable', got {algorithm!r}.")
     spread = as_operand("standardize", variance) + epsilon
     return (x - mean) * lax.rsqrt(spread)
 

@@ -56,7 +56,6 @@ from plugjax.numpy.creation import (
     full,
     full_like,
     identity,
-    linspace,
     ones,
     ones_like,
     tri,
@@ -143,6 +142,7 @@ from plugjax.numpy.exponential import (
     log2,
     log10,
 )
+from plugjax.numpy.flat_indices import ravel_multi_index, unravel_index
 from plugjax.numpy.grids import (
     diag,
     diag_indices,
@@ -151,9 +151,7 @@ from plugjax.numpy.grids import (
     from_dlpack,
     frombuffer,
     fromfunction,
-    geomspace,
     indices,
-    logspace,
     mask_indices,
     meshgrid,
     tril_indices,
@@ -168,10 +166,8 @@ from plugjax.numpy.indexing import (
     diagonal,
     extract,
     ix_,
-    ravel_multi_index,
     take,
     take_along_axis,
-    unravel_index,
 )
 from plugjax.numpy.linear_algebra import (
     cross,
@@ -245,6 +241,15 @@ from plugjax.numpy.manipulation import (
     vsplit,
     vstack,
 )
+from plugjax.numpy.quantiles import (
+    median,
+    nanmedian,
+    nanpercentile,
+    nanquantile,
+    percentile,
+    quantile,
+)
+from plugjax.numpy.ranges import geomspace, linspace, logspace
 from plugjax.numpy.reductions import (
     all,
     amax,
@@ -297,23 +302,17 @@ from plugjax.numpy.statistics import (
     average,
     corrcoef,
     cov,
-    median,
     nanargmax,
     nanargmin,
     nancumprod,
     nancumsum,
     nanmax,
     nanmean,
-    nanmedian,
     nanmin,
-    nanpercentile,
     nanprod,
-    nanquantile,
     nanstd,
     nansum,
     nanvar,
-    percentile,
-    quantile,
 )
 from plugjax.numpy.tiling import diff, ediff1d, pad, repeat, resize, roll, tile
 from plugjax.numpy.trigonometric import (

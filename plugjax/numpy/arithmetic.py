@@ -102,7 +102,7 @@ def floor_divide(x: ArrayLike, y: ArrayLike, /) -> Array:
         Array([ 3, -4], dtype=int32)
     """
     x, y = promote_numeric("floor_divide", x, y)
-    kind = x.dtype.kind
+    kind = dtypes.kind_of(x.dtype)
     if kind == "u":
         return lax.div(x, y)
     if kind == "i":
@@ -126,7 +126,7 @@ def remainder(x: ArrayLike, y: ArrayLike, /) -> Array:
     """
     x, y = promote_numeric("remainder", x, y)
     zero = scalar(0, x)
-    if x.dtype.kind in "iu":
+    if dtypes.kind_of(x.dtype) in "iu":
         y = pick(lax.eq(y, zero), scalar(1, x), y)
     trunc_mod = lax.rem(x, y)
     adjust = lax.bitwise_and(
@@ -147,7 +147,7 @@ def fmod(x: ArrayLike, y: ArrayLike, /) -> Array:
         Array([ 1, -1], dtype=int32)
     """
     x, y = promote_numeric("fmod", x, y)
-    if x.dtype.kind in "iu":
+    if dtypes.kind_of(x.dtype) in "iu":
         y = pick(lax.eq(y, scalar(0, x)), scalar(1, x), y)
     return lax.rem(x, y)
 
@@ -161,7 +161,7 @@ def divmod(x: ArrayLike, y: ArrayLike, /) -> tuple[Array, Array]:
         (Array([3], dtype=int32), Array([1], dtype=int32))
     """
     x, y = promote_numeric("divmod", x, y)
-    if x.dtype.kind in "iu":
+    if dtypes.kind_of(x.dtype) in "iu":
         return floor_divide(x, y), remainder(x, y)
     return _float_divmod(x, y)
 
@@ -191,21 +191,32 @@ def power(x: ArrayLike, y: ArrayLike, /) -> Array:
         >>> jnp.power(jnp.arange(4), 2)
         Array([0, 1, 4, 9], dtype=int32)
     """
-    if type(y) is int:
+    exponent = y if type(y) is int else _known_integer(y)
+    if exponent is not None:
         x = as_operand("power", x)
-        return lax.integer_pow(converted(x, _number(x)), y) if y != 1 else x
+        return lax.integer_pow(converted(x, _number(x)), exponent)
     check_arraylike("power", x, y)
-    kinds = aval_of(x).dtype.kind, aval_of(y).dtype.kind
+    kinds = dtypes.kind_of(aval_of(x).dtype), dtypes.kind_of(aval_of(y).dtype)
     # A Python scalar to the power of integers is as strong as they are.
     strong = not aval_of(y).weak_type and (
         (kinds[0] in "fc" and kinds[1] in "iu") or (kinds[0] in "iu" and kinds[1] == "b")
     )
     x, y = promote_numeric("power", x, y)
-    found = _integer_power(x, y) if x.dtype.kind in "iu" else lax.pow(x, y)
+    found = _integer_power(x, y) if dtypes.kind_of(x.dtype) in "iu" else lax.pow(x, y)
     return convert(found, found.dtype) if strong else found
 
 
 pow = power
+
+
+def _known_integer(y: ArrayLike) -> int | None:
+    """A bool, or an integer without axes, whose value is known."""
+    if type(y) is Array and y.aval.shape:
+        return None
+    if isinstance(y, (bool, np.integer)):
+        return int(y)
+    known = isinstance(y, (Array, np.ndarray)) and not y.ndim
+    return int(y) if known and dtypes.is_integer(y.dtype) else None
 
 
 def _number(x: Array) -> DType:
@@ -297,7 +308,7 @@ def abs(x: ArrayLike, /) -> Array:
         Array([1., 2.], dtype=float32)
     """
     x = as_operand("abs", x)
-    unsigned = x.dtype.kind in "ub" or x.dtype in dtypes.UNSIGNED_SMALL
+    unsigned = dtypes.kind_of(x.dtype) in "ub"
     return x if unsigned else lax.abs(x)
 
 
@@ -388,7 +399,7 @@ def minimum(x: ArrayLike, y: ArrayLike, /) -> Array:
     return lax.min(x, y)
 
 
-def fmax(x: ArrayLike, y: ArrayLike) -> Array:
+def fmax(x1: ArrayLike, x2: ArrayLike) -> Array:
     """The larger of two; the other one if one is nan.
 
     Example:
@@ -396,11 +407,11 @@ def fmax(x: ArrayLike, y: ArrayLike) -> Array:
         >>> jnp.fmax(jnp.array([1.0, jnp.nan]), 0.5)
         Array([1. , 0.5], dtype=float32)
     """
-    x, y = promote_args("fmax", x, y)
+    x, y = promote_args("fmax", x1, x2)
     return pick(lax.bitwise_or(greater(x, y), lax.ne(y, y)), x, y)
 
 
-def fmin(x: ArrayLike, y: ArrayLike) -> Array:
+def fmin(x1: ArrayLike, x2: ArrayLike) -> Array:
     """The smaller of two; the other one if one is nan.
 
     Example:
@@ -408,7 +419,7 @@ def fmin(x: ArrayLike, y: ArrayLike) -> Array:
         >>> jnp.fmin(jnp.array([1.0, jnp.nan]), 0.5)
         Array([0.5, 0.5], dtype=float32)
     """
-    x, y = promote_args("fmin", x, y)
+    x, y = promote_args("fmin", x1, x2)
     return pick(lax.bitwise_or(less(x, y), lax.ne(y, y)), x, y)
 
 
@@ -460,7 +471,7 @@ def angle(z: ArrayLike, deg: bool = False) -> Array:
         Array([ 90., 180.], dtype=float32)
     """
     z = as_operand("angle", z)
-    if z.dtype.kind in "biu" or (z.dtype.kind != "c" and z.ndim == 0):
+    if dtypes.kind_of(z.dtype) in "biu" or (z.dtype.kind != "c" and z.ndim == 0):
         z = converted(z, dtypes.canonicalize(float))
     if z.dtype.kind == "c":
         phase = lax.atan2(lax.imag(z), lax.real(z))

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from plugjax import lax
+from plugjax.core import dtypes
 from plugjax.core.array import Array
 from plugjax.numpy.manipulation import canonical_axis, moveaxis, ravel
 from plugjax.numpy.promotion import (
@@ -76,7 +79,9 @@ def right_shift(x: ArrayLike, y: ArrayLike, /) -> Array:
         Array([ 4, -4], dtype=int32)
     """
     x, y = promote_numeric("right_shift", x, y)
-    shift = lax.shift_right_logical if x.dtype.kind == "u" else lax.shift_right_arithmetic
+    shift = (
+        lax.shift_right_logical if dtypes.kind_of(x.dtype) == "u" else lax.shift_right_arithmetic
+    )
     return shift(x, y)
 
 
@@ -95,7 +100,7 @@ def bitwise_count(x: ArrayLike, /) -> Array:
     x = as_operand("bitwise_count", x)
     if x.dtype.kind == "b":
         return lax.convert_element_type(x, np.uint8)
-    magnitude = x if x.dtype.kind == "u" else lax.abs(x)
+    magnitude = x if dtypes.kind_of(x.dtype) == "u" else lax.abs(x)
     return lax.convert_element_type(lax.population_count(magnitude), np.uint8)
 
 
@@ -107,6 +112,12 @@ def _weights(bitorder: str) -> np.ndarray:
         )
     places = np.arange(8, dtype=np.uint8)
     return places[::-1] if bitorder == "big" else places
+
+
+def _shifted(
+    shift: Callable[[Operand, Operand], Operand], x: Operand, places: np.ndarray
+) -> Operand:
+    return shift(x, places.reshape((*(1,) * (x.ndim - 1), 8)))
 
 
 def packbits(a: ArrayLike, axis: int | None = None, bitorder: str = "big") -> Array:
@@ -126,7 +137,7 @@ def packbits(a: ArrayLike, axis: int | None = None, bitorder: str = "big") -> Ar
         Array([160], dtype=uint8)
     """
     x = as_operand("packbits", a)
-    if x.dtype.kind not in "biu":
+    if dtypes.kind_of(x.dtype) not in "biu":
         raise TypeError("packbits takes bools or integers; convert the array with .astype first.")
     places = _weights(bitorder)
     if axis is None:
@@ -137,7 +148,9 @@ def packbits(a: ArrayLike, axis: int | None = None, bitorder: str = "big") -> Ar
     lead, size = bits.shape[:-1], bits.shape[-1]
     bits = lax.pad(bits, np.uint8(0), [*[(0, 0, 0)] * len(lead), (0, -size % 8, 0)])
     bits = lax.reshape(bits, (*lead, -(-size // 8), 8))
-    return moveaxis((bits << places).sum(-1, dtype=np.uint8), -1, axis)
+    return moveaxis(
+        lax.reduce_sum(_shifted(lax.shift_left, bits, places), (bits.ndim - 1,)), -1, axis
+    )
 
 
 def unpackbits(
@@ -161,7 +174,8 @@ def unpackbits(
         x, axis = ravel(x), 0
     axis = canonical_axis(axis, x.ndim)
     x = moveaxis(x, axis, -1)
-    bits: Operand = (lax.expand_dims(x, (x.ndim,)) >> places) & np.uint8(1)
+    bits = _shifted(lax.shift_right_logical, lax.expand_dims(x, (x.ndim,)), places)
+    bits = lax.bitwise_and(bits, np.uint8(1))
     bits = lax.reshape(bits, (*x.shape[:-1], 8 * x.shape[-1]))
     if count is not None:
         if count < 0:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,6 +13,7 @@ import numpy as np
 from plugjax import lax
 from plugjax.core import dtypes
 from plugjax.core.array import Array, as_array, device_put, from_host
+from plugjax.core.device import reject_sharding
 from plugjax.core.dtypes import DType, DTypeLike
 from plugjax.core.errors import ConcretizationTypeError
 from plugjax.core.trace import Tracer
@@ -21,16 +23,14 @@ from plugjax.numpy.promotion import (
     broadcast_to_shape,
     canonical_dtype,
     check_arraylike,
-    converted,
     join_dtypes,
     pick,
-    promote_inexact,
     scalar,
 )
 
 __all__ = [
     "arange", "array", "asarray", "copy", "empty", "empty_like", "eye", "full", "full_like", "identity",
-    "linspace", "ones", "ones_like", "tri", "tril", "triu", "zeros", "zeros_like",
+    "ones", "ones_like", "tri", "tril", "triu", "zeros", "zeros_like",
 ]  # fmt: skip
 
 _PYTHON = (bool, int, float, complex)
@@ -43,21 +43,24 @@ def _placed(x: Array, device: Any) -> Array:
 def array(
     object: Any,
     dtype: DTypeLike | None = None,
+    *args: Any,
     copy: bool = True,
     order: str | None = "K",
     ndmin: int = 0,
-    *,
     device: Any = None,
+    out_sharding: None = None,
 ) -> Array:
     """An array from array-likes and nested sequences of them; the values are copied.
 
     Args:
         object: array, scalar, or nested lists and tuples of them.
         dtype: dtype of the result; by default that of the values, 64-bit types narrowed unless x64 is on.
+        *args: ``copy``, ``order`` and ``ndmin`` by position, which is on its way out.
         copy: whether memory may be shared with ``object``.
         order: accepted as in NumPy; arrays have no memory order.
         ndmin: least number of axes.
         device: where to put it.
+        out_sharding: only ``None``.
 
     Raises:
         TypeError: something in ``object`` is not a number.
@@ -67,6 +70,10 @@ def array(
         >>> jnp.array([1, 2.5])
         Array([1. , 2.5], dtype=float32)
     """
+    if out_sharding is not None:
+        reject_sharding("array", out_sharding)
+    if args:
+        copy, order, ndmin = _by_position(args, (copy, order, ndmin))
     if order not in (None, "K"):
         raise NotImplementedError("array: order is 'K', or left out.")
     if object is None:
@@ -78,6 +85,21 @@ def array(
     return _placed(result, device)
 
 
+def _by_position(args: tuple[Any, ...], named: tuple[Any, Any, Any]) -> tuple[Any, Any, Any]:
+    """Options of :func:`array` that came by position, and the others as they were named."""
+    if len(args) > 3:
+        raise TypeError(f"array takes five arguments by position at most, got {len(args) + 2}.")
+    if named[: len(args)] != (True, "K", 0)[: len(args)]:
+        raise TypeError("array: an option came by position and by name.")
+    warnings.warn(
+        "array: name copy, order and ndmin; they will no longer be taken by position.",
+        DeprecationWarning,
+        stacklevel=3,
+    )
+    given = (*args, *named[len(args) :])
+    return given[0], given[1], given[2]
+
+
 def asarray(
     a: Any,
     dtype: DTypeLike | None = None,
@@ -85,6 +107,7 @@ def asarray(
     *,
     copy: bool | None = None,
     device: Any = None,
+    out_sharding: None = None,
 ) -> Array:
     """As :func:`array`, but an array that needs no conversion is returned as it is.
 
@@ -94,9 +117,11 @@ def asarray(
         >>> jnp.asarray(x) is x
         True
     """
+    if out_sharding is not None:
+        reject_sharding("asarray", out_sharding)
     if type(a) is Array and dtype is None and not copy and device is None:
         return a
-    return array(a, dtype, bool(copy), order or "K", device=device)
+    return array(a, dtype, copy=bool(copy), order=order or "K", device=device)
 
 
 def _from_values(value: Any, dtype: DType | None, copy: bool) -> Array:
@@ -211,7 +236,9 @@ def _shape(who: str, shape: Any) -> tuple[int, ...]:
     return tuple(sizes)
 
 
-def zeros(shape: Any, dtype: DTypeLike | None = None, *, device: Any = None) -> Array:
+def zeros(
+    shape: Any, dtype: DTypeLike | None = None, *, device: Any = None, out_sharding: None = None
+) -> Array:
     """Zeros.
 
     Example:
@@ -220,11 +247,15 @@ def zeros(shape: Any, dtype: DTypeLike | None = None, *, device: Any = None) -> 
         Array([[0, 0],
                [0, 0]], dtype=int32)
     """
+    if out_sharding is not None:
+        reject_sharding("zeros", out_sharding)
     wanted = canonical_dtype("zeros", dtype)
     return _placed(lax.full(_shape("zeros", shape), wanted.type(0), wanted), device)
 
 
-def ones(shape: Any, dtype: DTypeLike | None = None, *, device: Any = None) -> Array:
+def ones(
+    shape: Any, dtype: DTypeLike | None = None, *, device: Any = None, out_sharding: None = None
+) -> Array:
     """Ones.
 
     Example:
@@ -232,11 +263,15 @@ def ones(shape: Any, dtype: DTypeLike | None = None, *, device: Any = None) -> A
         >>> jnp.ones((2,), int)
         Array([1, 1], dtype=int32)
     """
+    if out_sharding is not None:
+        reject_sharding("ones", out_sharding)
     wanted = canonical_dtype("ones", dtype)
     return _placed(lax.full(_shape("ones", shape), wanted.type(1), wanted), device)
 
 
-def empty(shape: Any, dtype: DTypeLike | None = None, *, device: Any = None) -> Array:
+def empty(
+    shape: Any, dtype: DTypeLike | None = None, *, device: Any = None, out_sharding: None = None
+) -> Array:
     """Zeros: memory is never left as it was found.
 
     Example:
@@ -244,11 +279,18 @@ def empty(shape: Any, dtype: DTypeLike | None = None, *, device: Any = None) -> 
         >>> jnp.empty((2,))
         Array([0., 0.], dtype=float32)
     """
+    if out_sharding is not None:
+        reject_sharding("empty", out_sharding)
     return zeros(shape, dtype, device=device)
 
 
 def full(
-    shape: Any, fill_value: ArrayLike, dtype: DTypeLike | None = None, *, device: Any = None
+    shape: Any,
+    fill_value: ArrayLike,
+    dtype: DTypeLike | None = None,
+    *,
+    device: Any = None,
+    out_sharding: None = None,
 ) -> Array:
     """An array filled with a value, or with values that broadcast to the shape.
 
@@ -257,6 +299,8 @@ def full(
         >>> jnp.full(2, 7)
         Array([7, 7], dtype=int32, weak_type=True)
     """
+    if out_sharding is not None:
+        reject_sharding("full", out_sharding)
     check_arraylike("full", fill_value)
     wanted = None if dtype is None else canonical_dtype("full", dtype)
     sizes = _shape("full", shape)
@@ -266,7 +310,12 @@ def full(
 
 
 def zeros_like(
-    a: Any, dtype: DTypeLike | None = None, shape: Any = None, *, device: Any = None
+    a: Any,
+    dtype: DTypeLike | None = None,
+    shape: Any = None,
+    *,
+    device: Any = None,
+    out_sharding: None = None,
 ) -> Array:
     """Zeros with the shape and dtype of ``a``.
 
@@ -275,11 +324,18 @@ def zeros_like(
         >>> jnp.zeros_like(jnp.arange(2))
         Array([0, 0], dtype=int32)
     """
+    if out_sharding is not None:
+        reject_sharding("zeros_like", out_sharding)
     return _like("zeros_like", a, 0, dtype, shape, device)
 
 
 def ones_like(
-    a: Any, dtype: DTypeLike | None = None, shape: Any = None, *, device: Any = None
+    a: Any,
+    dtype: DTypeLike | None = None,
+    shape: Any = None,
+    *,
+    device: Any = None,
+    out_sharding: None = None,
 ) -> Array:
     """Ones with the shape and dtype of ``a``.
 
@@ -288,6 +344,8 @@ def ones_like(
         >>> jnp.ones_like(jnp.arange(2))
         Array([1, 1], dtype=int32)
     """
+    if out_sharding is not None:
+        reject_sharding("ones_like", out_sharding)
     return _like("ones_like", a, 1, dtype, shape, device)
 
 
@@ -311,6 +369,7 @@ def full_like(
     shape: Any = None,
     *,
     device: Any = None,
+    out_sharding: None = None,
 ) -> Array:
     """An array with the shape and dtype of ``a``, filled with a value.
 
@@ -319,6 +378,8 @@ def full_like(
         >>> jnp.full_like(jnp.arange(2), 7)
         Array([7, 7], dtype=int32)
     """
+    if out_sharding is not None:
+        reject_sharding("full_like", out_sharding)
     if type(fill_value) in _PYTHON or not np.shape(fill_value):
         return _like("full_like", a, fill_value, dtype, shape, device)
     sizes = np.shape(a) if shape is None else _shape("full_like", shape)
@@ -351,6 +412,7 @@ def arange(
     dtype: DTypeLike | None = None,
     *,
     device: Any = None,
+    out_sharding: None = None,
 ) -> Array:
     """Evenly spaced values in ``[start, stop)``; with one argument, in ``[0, start)``.
 
@@ -359,6 +421,8 @@ def arange(
         >>> jnp.arange(1, 8, 2)
         Array([1, 3, 5, 7], dtype=int32)
     """
+    if out_sharding is not None:
+        reject_sharding("arange", out_sharding)
     given = [v for v in (start, stop, step) if v is not None]
     if dtype is None:
         if all(type(v) is int for v in given):
@@ -383,66 +447,6 @@ def arange(
         spread = lax.mul(counts, scalar(step, counts)) if step != 1 else counts
         return _placed(lax.add(spread, scalar(start, counts)) if start else spread, device)
     return _placed(from_host(np.arange(start, stop, step).astype(wanted)), device)
-
-
-def linspace(
-    start: ArrayLike,
-    stop: ArrayLike,
-    num: int = 50,
-    endpoint: bool = True,
-    retstep: bool = False,
-    dtype: DTypeLike | None = None,
-    axis: int = 0,
-    *,
-    device: Any = None,
-) -> Any:
-    """``num`` values at equal distances: the first is ``start`` and, if ``endpoint``, the last is ``stop``.
-
-    Shapes:
-        start, stop: broadcast together -> ``[..., num, ...]``, the new axis at ``axis``.
-
-    Example:
-        >>> import plugjax.numpy as jnp
-        >>> jnp.linspace(0, 1, 3)
-        Array([0. , 0.5, 1. ], dtype=float32)
-    """
-    num = operator.index(num)
-    if num < 0:
-        raise ValueError(f"linspace: num={num} is negative; it counts values.")
-    low, high = promote_inexact("linspace", start, stop)
-    wanted = low.dtype if dtype is None else canonical_dtype("linspace", dtype)
-    computed = dtypes.canonicalize(dtypes.to_inexact(wanted))
-    low, high = (lax.convert_element_type(v, computed) for v in (low, high))
-    shape = np.broadcast_shapes(low.shape, high.shape)
-    low, high = (broadcast_to_shape("linspace", v, shape) for v in (low, high))
-    divisions = num - 1 if endpoint else num
-    step = (
-        lax.div(lax.sub(high, low), scalar(divisions, low))
-        if divisions > 0
-        else lax.full((), np.nan, computed)
-    )
-    if num > 1:
-        ramp = lax.div(lax.iota(_real(computed), divisions), _real(computed).type(divisions))
-        ramp = lax.reshape(converted(ramp, computed), (divisions, *(1,) * len(shape)))
-        first, last = (lax.reshape(v, (1, *shape)) for v in (low, high))
-        # Mixed, rather than start plus a multiple of the step: both ends come out exact.
-        values = lax.add(lax.mul(first, lax.sub(scalar(1, ramp), ramp)), lax.mul(last, ramp))
-        if endpoint:
-            values = lax.concatenate([values, last], 0)
-    else:
-        values = lax.reshape(low, (1, *shape)) if num else lax.full((0, *shape), scalar(0, low))
-    if axis != 0:
-        order = list(range(1, values.ndim))
-        order.insert(axis if axis >= 0 else values.ndim + axis, 0)
-        values = lax.transpose(values, order)
-    if wanted != computed:
-        values = lax.convert_element_type(lax.floor(values), wanted)
-    values = _placed(values, device)
-    return (values, step) if retstep else values
-
-
-def _real(dtype: DType) -> DType:
-    return {dtypes.COMPLEX64: dtypes.FLOAT32, dtypes.COMPLEX128: dtypes.FLOAT64}.get(dtype, dtype)
 
 
 def eye(
@@ -481,7 +485,7 @@ def _lower(shape: tuple[int, ...], k: int) -> Array:
 
 
 def tri(N: int, M: int | None = None, k: int = 0, dtype: DTypeLike | None = None) -> Array:
-    """Ones on and below the ``k``-th diagonal, zeros above.
+    """Ones on and below the ``k``-th diagonal, zeros above; float32 by default.
 
     Example:
         >>> import plugjax.numpy as jnp
@@ -490,7 +494,9 @@ def tri(N: int, M: int | None = None, k: int = 0, dtype: DTypeLike | None = None
                [1., 1.]], dtype=float32)
     """
     shape = _shape("tri", (N, N if M is None else M))
-    return lax.convert_element_type(_lower(shape, k), canonical_dtype("tri", dtype))
+    return lax.convert_element_type(
+        _lower(shape, k), canonical_dtype("tri", np.float32 if dtype is None else dtype)
+    )
 
 
 def tril(m: ArrayLike, k: int = 0) -> Array:

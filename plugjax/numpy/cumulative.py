@@ -83,6 +83,7 @@ def _cumulative_api(
     axis: int | None,
     dtype: DTypeLike | None,
     initial: int | None,
+    promote_integers: bool = True,
 ) -> Array:
     x = as_operand(who, x)
     if axis is None:
@@ -92,7 +93,7 @@ def _cumulative_api(
             )
         axis = 0
     position = canonical_axis(axis, x.ndim)
-    found = _cumulative(who, scan, x, position, dtype, None, promote_integers=True)
+    found = _cumulative(who, scan, x, position, dtype, None, promote_integers)
     if initial is not None:
         first = lax.full((*x.shape[:position], 1, *x.shape[position + 1 :]), scalar(initial, found))
         found = lax.concatenate([first, found], position)
@@ -135,5 +136,5 @@ def cumulative_prod(
         Array([1, 1, 2, 6], dtype=int32)
     """
     return _cumulative_api(
-        "cumulative_prod", lax.cumprod, x, axis, dtype, 1 if include_initial else None
+        "cumulative_prod", lax.cumprod, x, axis, dtype, 1 if include_initial else None, False
     )

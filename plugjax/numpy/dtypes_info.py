@@ -116,7 +116,7 @@ class ScalarType(type):
     def __ne__(cls, other: object) -> bool:
         return not cls == other
 
-    def __call__(cls, x: Any = 0) -> Array:
+    def __call__(cls, x: Any) -> Array:
         """``x`` as an array of the dtype."""
         return asarray(x, cls.dtype)
 
@@ -209,7 +209,7 @@ def _pair(value: Any) -> tuple[DType, bool]:
     return aval.dtype, aval.weak_type
 
 
-def result_type(*args: Any, return_weak_type_flag: bool = False) -> Any:
+def result_type(*args: Any) -> Any:
     """The dtype that arrays, scalars and dtypes promote to.
 
     Example:
@@ -217,11 +217,15 @@ def result_type(*args: Any, return_weak_type_flag: bool = False) -> Any:
         >>> jnp.result_type(jnp.int32, 1.0)
         dtype('float32')
     """
+    return promotion(*args)[0]
+
+
+def promotion(*args: Any) -> tuple[DType, bool]:
+    """The dtype that arrays, scalars and dtypes promote to, and whether it is weak."""
     if not args:
         raise ValueError("result_type needs something to promote: arrays, scalars or dtypes.")
     found, weak = dtypes.promote([_pair(a) for a in args])
-    found = dtypes.canonicalize(found)
-    return (found, weak) if return_weak_type_flag else found
+    return dtypes.canonicalize(found), weak
 
 
 def promote_types(a: DTypeLike, b: DTypeLike) -> DType:

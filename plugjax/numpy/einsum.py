@@ -7,6 +7,7 @@ from typing import Any
 
 from plugjax import lax
 from plugjax.core.array import Array
+from plugjax.core.device import reject_sharding
 from plugjax.core.dtypes import DTypeLike
 from plugjax.numpy.indexing import diagonal
 from plugjax.numpy.linear_algebra import product_operands
@@ -30,6 +31,7 @@ def einsum(
     optimize: Any = "auto",
     precision: Any = None,
     preferred_element_type: DTypeLike | None = None,
+    out_sharding: None = None,
 ) -> Array:
     """Sum of products, named by subscripts.
 
@@ -40,12 +42,15 @@ def einsum(
         optimize: how opt_einsum looks for the order of contractions.
         precision: as of ``lax.dot_general``.
         preferred_element_type: dtype to accumulate in.
+        out_sharding: only ``None``.
 
     Example:
         >>> import plugjax.numpy as jnp
         >>> jnp.einsum("ij,j->i", jnp.eye(2), jnp.arange(2.0))
         Array([0., 1.], dtype=float32)
     """
+    if out_sharding is not None:
+        reject_sharding("einsum", out_sharding)
     if out is not None:
         raise NotImplementedError(
             "einsum: 'out' cannot be written, since arrays are immutable. Use the result instead."
@@ -161,7 +166,7 @@ def _arranged(x: Operand, name: str, output: str, sizes: dict[str, int]) -> Oper
 
 
 def einsum_path(
-    subscripts: Any, /, *operands: Any, optimize: Any = "greedy"
+    subscripts: Any, /, *operands: Any, optimize: Any = "auto"
 ) -> tuple[list[Any], Any]:
     """The order of contractions that :func:`einsum` would take, and a description of it.
 
@@ -170,6 +175,9 @@ def einsum_path(
         >>> jnp.einsum_path("ij,jk->ik", jnp.ones((2, 3)), jnp.ones((3, 2)))[0]
         [(0, 1)]
     """
-    strategy = "optimal" if optimize is True else ("auto" if optimize is False else optimize)
+    strategy = "optimal" if optimize is True else optimize
+    if optimize is False:
+        inputs, _, _ = _opt_einsum().parser.parse_einsum_input((subscripts, *operands))
+        strategy = [(0, 1)] * inputs.count(",") or [(0,)]
     path, info = _opt_einsum().contract_path(subscripts, *operands, optimize=strategy)
     return list(path), info

@@ -16,7 +16,7 @@ import numpy as np
 from plugjax import lax
 from plugjax.core import dtypes
 from plugjax.core.array import Array
-from plugjax.core.dtypes import DTypeLike
+from plugjax.core.dtypes import DType, DTypeLike
 from plugjax.numpy.creation import arange, array
 from plugjax.numpy.manipulation import moveaxis
 from plugjax.numpy.promotion import ArrayLike, as_operand, canonical_dtype, scalar, to_inexact
@@ -47,8 +47,11 @@ def _transform(
             raise ValueError(f"fft.{name}: s and axes differ in length, {len(s)} and {len(axes)}.")
     rank = x.ndim if axes is None and s is None else len(s if axes is None else axes)  # type: ignore[arg-type]  # one is given
     chosen = tuple(range(x.ndim - rank, x.ndim)) if axes is None else tuple(axes)
-    if len(set(chosen)) != len(chosen):
+    if len(set(chosen)) < len(chosen):
         raise ValueError(f"fft.{name}: an axis comes twice in {chosen}.")
+    inside = all(-x.ndim <= axis < x.ndim for axis in chosen)
+    if inside and len({axis % x.ndim for axis in chosen}) < len(chosen):
+        raise TypeError(f"fft.{name}: an axis has two names in {chosen}.")
     last = tuple(range(x.ndim - rank, x.ndim))
     x = moveaxis(x, chosen, last)
     if s is None:
@@ -62,10 +65,22 @@ def _transform(
             (0, new - old, 0) for new, old in zip(held, x.shape[x.ndim - rank :], strict=True)
         ]
         x = lax.pad(x, scalar(0, x), [(0, 0, 0)] * (x.ndim - rank) + widths)
-    found = _over_axes(x, kind, s)
+    if kind is _IRFFT and s and not s[-1]:
+        # Half of a transform of no element holds one: nothing comes back.
+        found = lax.full((*x.shape[:-1], 0), 0, _real_dtype(x.dtype))
+    else:
+        found = _over_axes(x, kind, s)
     if norm is not None:
-        found = _normalized(found, math.prod(s), norm, inverse=kind in (_IFFT, _IRFFT))
+        # `hfft` and `ihfft` are made of the transform of the other direction.
+        found = _normalized(found, math.prod(s), norm, inverse=name.startswith("i"))
     return moveaxis(found, last, chosen)
+
+
+def _real_dtype(dtype: DType) -> DType:
+    return dtypes.canonicalize(dtypes.FLOAT64 if dtype.name in _WIDE else dtypes.FLOAT32)
+
+
+_WIDE = ("int64", "uint64", "float64", "complex128")
 
 
 def _over_axes(x: Array, kind: lax.FftType, s: tuple[int, ...]) -> Array:
@@ -86,6 +101,7 @@ def _normalized(x: Array, size: int, norm: str, *, inverse: bool) -> Array:
         return x
     if norm not in ("ortho", "forward"):
         raise ValueError(f"fft: norm is 'backward', 'forward' or 'ortho', got {norm}.")
+    size = max(size, 1)
     factor = math.sqrt(size) if norm == "ortho" else float(size)
     return x * scalar(factor if inverse else 1 / factor, x)
 

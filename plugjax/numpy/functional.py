@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import functools
 import re
-import warnings
 from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
@@ -16,11 +15,16 @@ import numpy as np
 
 from plugjax import lax
 from plugjax.core.array import Array
-from plugjax.core.config import config
 from plugjax.core.transforms.batching import vmap
 from plugjax.numpy.creation import array, asarray
 from plugjax.numpy.manipulation import canonical_axis, expand_dims, squeeze
-from plugjax.numpy.promotion import ArrayLike, as_operand, broadcast_shape, check_arraylike
+from plugjax.numpy.promotion import (
+    ArrayLike,
+    as_operand,
+    broadcast_shape,
+    check_arraylike,
+    note_rank_promotion,
+)
 from plugjax.numpy.reductions import argmax
 
 __all__ = ["apply_along_axis", "apply_over_axes", "piecewise", "vectorize"]
@@ -173,7 +177,8 @@ def _mapped(
     if core_out is not None:
         function = _checked(function, sizes, core_out, where)
     loops = [x.shape[: x.ndim - len(dims)] for x, dims in zip(arrays, core_in, strict=True)]
-    _check_ranks({len(s) for s, x in zip(loops, arrays, strict=True) if x.ndim}, where)
+    if len({len(s) for s, x in zip(loops, arrays, strict=True) if x.ndim}) > 1:
+        note_rank_promotion("vectorize", [x.shape for x in arrays])
     rank = len(broadcast_shape("vectorize", *loops))
     padded = [(1,) * (rank - len(s)) + s for s in loops]
     thin = [
@@ -194,16 +199,6 @@ def _mapped(
     if isinstance(out, tuple):
         return tuple(expand_dims(y, new_axes) for y in out)
     return expand_dims(out, new_axes)
-
-
-def _check_ranks(ranks: set[int], where: str) -> None:
-    mode = config.read("numpy_rank_promotion")
-    if mode == "allow" or len(ranks) < 2:
-        return
-    message = f"vectorize: rank promotion {where}. Reshape the arguments, or set jax_numpy_rank_promotion='allow'."
-    if mode == "raise":
-        raise ValueError(message)
-    warnings.warn(message, stacklevel=4)
 
 
 def apply_along_axis(

@@ -11,8 +11,7 @@ import numpy as np
 from plugjax import lax
 from plugjax.core.array import Array, from_host
 from plugjax.core.dtypes import DTypeLike
-from plugjax.lax.axes import canonical_axis
-from plugjax.numpy.creation import asarray, linspace, ones
+from plugjax.numpy.creation import asarray, ones
 from plugjax.numpy.promotion import (
     ArrayLike,
     as_operand,
@@ -20,71 +19,13 @@ from plugjax.numpy.promotion import (
     broadcast_to_shape,
     canonical_dtype,
     pick,
-    promote_inexact,
     scalar,
 )
 
 __all__ = [
-    "diag", "diag_indices", "diag_indices_from", "diagflat", "from_dlpack", "frombuffer", "fromfunction", "geomspace", "indices",
-    "logspace", "mask_indices", "meshgrid", "tril_indices", "tril_indices_from", "triu_indices", "triu_indices_from", "vander",
+    "diag", "diag_indices", "diag_indices_from", "diagflat", "from_dlpack", "frombuffer", "fromfunction", "indices",
+    "mask_indices", "meshgrid", "tril_indices", "tril_indices_from", "triu_indices", "triu_indices_from", "vander",
 ]  # fmt: skip
-
-
-def logspace(
-    start: ArrayLike,
-    stop: ArrayLike,
-    num: int = 50,
-    endpoint: bool = True,
-    base: ArrayLike = 10.0,
-    dtype: DTypeLike | None = None,
-    axis: int = 0,
-) -> Array:
-    """``base`` to the power of evenly spaced exponents.
-
-    Example:
-        >>> import plugjax.numpy as jnp
-        >>> jnp.round(jnp.logspace(0, 2, 3), 3)
-        Array([  1.,  10., 100.], dtype=float32)
-    """
-    exponents = linspace(start, stop, num, endpoint, axis=axis)
-    values = lax.pow(*promote_inexact("logspace", base, exponents))
-    return (
-        values
-        if dtype is None
-        else lax.convert_element_type(values, canonical_dtype("logspace", dtype))
-    )
-
-
-def geomspace(
-    start: ArrayLike,
-    stop: ArrayLike,
-    num: int = 50,
-    endpoint: bool = True,
-    dtype: DTypeLike | None = None,
-    axis: int = 0,
-) -> Array:
-    """Values from ``start`` to ``stop`` with a constant ratio.
-
-    Example:
-        >>> import plugjax.numpy as jnp
-        >>> jnp.round(jnp.geomspace(1, 100, 3), 3)
-        Array([  1.,  10., 100.], dtype=float32)
-    """
-    low, high = promote_inexact("geomspace", start, stop)
-    low, high = (lax.convert_element_type(v, low.dtype) for v in (low, high))
-    flip = lax.bitwise_and(lax.lt(low, scalar(0, low)), lax.lt(high, scalar(0, high)))
-    sign = pick(flip, scalar(-1, low), scalar(1, low))
-    exponents = linspace(
-        lax.log(lax.mul(sign, low)), lax.log(lax.mul(sign, high)), num, endpoint, axis=axis
-    )
-    if sign.ndim:
-        sign = lax.expand_dims(sign, (canonical_axis(axis, exponents.ndim),))
-    values = lax.mul(sign, lax.exp(exponents))
-    return (
-        values
-        if dtype is None
-        else lax.convert_element_type(values, canonical_dtype("geomspace", dtype))
-    )
 
 
 def meshgrid(

@@ -11,8 +11,9 @@ import numpy as np
 from plugjax import lax
 from plugjax.core.array import Array
 from plugjax.numpy import reductions
-from plugjax.numpy.creation import asarray, linspace
-from plugjax.numpy.indexing import ix_, ravel_multi_index
+from plugjax.numpy.creation import asarray
+from plugjax.numpy.flat_indices import ravel_multi_index
+from plugjax.numpy.indexing import ix_
 from plugjax.numpy.manipulation import ravel, stack
 from plugjax.numpy.promotion import (
     ArrayLike,
@@ -23,6 +24,7 @@ from plugjax.numpy.promotion import (
     scalar,
     to_inexact,
 )
+from plugjax.numpy.ranges import linspace
 from plugjax.numpy.sorting_searching import bincount, searchsorted
 from plugjax.numpy.tiling import diff
 

@@ -10,10 +10,11 @@ from plugjax import lax
 from plugjax.core.array import Array
 from plugjax.core.errors import ConcretizationTypeError
 from plugjax.core.trace import Tracer
-from plugjax.numpy.creation import arange, array, linspace
+from plugjax.numpy.creation import arange, array
 from plugjax.numpy.grids import meshgrid
 from plugjax.numpy.manipulation import concatenate, expand_dims, stack, transpose
 from plugjax.numpy.promotion import convert, join_dtypes
+from plugjax.numpy.ranges import linspace
 
 __all__ = ["c_", "index_exp", "mgrid", "ogrid", "r_", "s_"]
 

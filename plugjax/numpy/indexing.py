@@ -28,12 +28,15 @@ from plugjax.numpy.promotion import (
     as_operand,
     broadcast_shape,
     broadcast_to_shape,
+    convert,
+    converted,
+    reject_out,
+    same_dtype,
     scalar,
 )
 
 __all__ = [
-    "choose", "compress", "diagonal", "extract", "getitem", "ix_", "ravel_multi_index", "take", "take_along_axis",
-    "unravel_index",
+    "choose", "compress", "diagonal", "extract", "getitem", "ix_", "take", "take_along_axis",
 ]  # fmt: skip
 
 
@@ -277,12 +280,22 @@ def take_along_axis(
     axis: int | None = -1,
     mode: Any = None,
     fill_value: Any = None,
+    *,
+    wrap_negative_indices: bool | None = None,
 ) -> Array:
     """Elements along an axis, at indices that differ from row to row.
 
     Shapes:
         arr: ``[..., n, ...]``.
         indices: ``[..., m, ...]``, the other axes broadcast with those of ``arr`` -> ``[..., m, ...]``.
+
+    Args:
+        arr: array.
+        indices: integers.
+        axis: the axis; with ``None`` the array is flattened.
+        mode: what becomes of indices out of bounds, as of ``x.at[...].get``; ``"one_hot"`` multiplies by a table instead of gathering.
+        fill_value: what stands for elements out of bounds in mode ``"fill"``.
+        wrap_negative_indices: whether negative indices count from the end; by default unless ``mode`` promises that all are in bounds.
 
     Example:
         >>> import plugjax.numpy as jnp
@@ -291,7 +304,13 @@ def take_along_axis(
         Array([[2],
                [3]], dtype=int32)
     """
-    x, chosen, axis = along_axis("take_along_axis", arr, indices, axis)
+    if wrap_negative_indices is None:
+        wrap_negative_indices = mode != "promise_in_bounds"
+    x, chosen, axis = along_axis("take_along_axis", arr, indices, axis, wrap_negative_indices)
+    if not x.shape[axis]:
+        return lax.full(chosen.shape, scalar(0, x))
+    if mode == "one_hot":
+        return _by_table(x, chosen, axis)
     batch = tuple(i for i in range(x.ndim) if i != axis)
     numbers = lax.GatherDimensionNumbers(
         offset_dims=(),
@@ -310,8 +329,23 @@ def take_along_axis(
     )
 
 
+def _by_table(x: Operand, chosen: Operand, axis: int) -> Array:
+    """Elements along an axis as products with rows of zeros and a one; 0 out of bounds."""
+    rest = tuple(i for i in range(x.ndim) if i != axis)
+    full = (*chosen.shape, x.shape[axis])
+    places = lax.broadcasted_iota(chosen.dtype, full, x.ndim)
+    table = lax.eq(places, lax.broadcast_in_dim(chosen, full, tuple(range(x.ndim))))
+    product = lax.dot_general(
+        converted(table, x.dtype), x, (((x.ndim,), (axis,)), (rest, rest)),
+        precision=lax.Precision.HIGHEST, preferred_element_type=x.dtype,
+    )  # fmt: skip
+    order = [*range(len(rest))]
+    order.insert(axis, len(rest))
+    return lax.transpose(product, tuple(order))
+
+
 def along_axis(
-    who: str, arr: ArrayLike, indices: ArrayLike, axis: int | None
+    who: str, arr: ArrayLike, indices: ArrayLike, axis: int | None, wrap: bool = True
 ) -> tuple[Array, Operand, int]:
     x, chosen = as_operand(who, arr), integers(who, indices)
     if axis is None:
@@ -323,7 +357,8 @@ def along_axis(
             f"{who}: indices has {chosen.ndim} axes and arr {x.ndim}; make them equal."
         )
     axis = canonical_axis(axis, x.ndim)
-    chosen = normalized(chosen, x.shape[axis])
+    if wrap:
+        chosen = normalized(chosen, x.shape[axis])
     common = broadcast_shape(
         who, *[(*s[:axis], 1, *s[axis + 1 :]) for s in (x.shape, chosen.shape)]
     )
@@ -370,6 +405,9 @@ def compress(
 ) -> Array:
     """Slices along an axis where a condition holds; the condition must be concrete, or ``size`` given.
 
+    Raises:
+        ValueError: the condition is no vector, or holds beyond the axis, or ``size`` is larger than the axis.
+
     Example:
         >>> import plugjax.numpy as jnp
         >>> jnp.compress(jnp.array([True, False, True]), jnp.array([1, 2, 3]))
@@ -380,15 +418,25 @@ def compress(
         x, axis = ravel(x), 0
     axis = canonical_axis(axis, x.ndim)
     mask = as_operand("compress", condition)
+    if mask.ndim != 1:
+        raise ValueError(f"compress: the condition is a vector, got shape {mask.shape}.")
+    length = x.shape[axis] if size is None else min(x.shape[axis], mask.shape[0])
+    if size is not None and not 0 <= size <= length:
+        raise ValueError(f"compress: size={size} of {length} slices.")
     if isinstance(mask, Tracer) and size is None:
         raise ConcretizationTypeError(
             mask, "jnp.compress under a transformation needs a static size."
         )
     if isinstance(mask, Tracer):
-        found = mask.nonzero(size=size, fill_value=x.shape[axis])[0]
+        found = lax.slice_in_dim(mask, 0, length).nonzero(size=size, fill_value=x.shape[axis])[0]
         return take(x, found, axis, mode="fill", fill_value=fill_value)
     chosen = np.nonzero(np.asarray(mask))[0].astype(np.int32)
+    if size is None and np.any(chosen >= length):
+        raise ValueError(f"compress: the condition holds beyond the axis, which has size {length}.")
+    if not x.shape[axis]:
+        return lax.full(x.shape, scalar(0, x))
     if size is not None:
+        chosen = chosen[chosen < length]
         chosen = np.concatenate(
             [chosen, np.full(max(0, size - len(chosen)), x.shape[axis], np.int32)]
         )[:size]
@@ -438,7 +486,12 @@ def choose(
         >>> jnp.choose(jnp.array([1, 0]), [jnp.array([10, 20]), jnp.array([30, 40])])
         Array([30, 20], dtype=int32)
     """
-    which = integers("choose", a)
+    reject_out("choose", out)
+    which = as_operand("choose", a)
+    if not dtypes.is_integer(which.dtype):
+        raise ValueError(f"choose: a holds integers, got {which.dtype.name}.")
+    if mode not in ("raise", "wrap", "clip"):
+        raise ValueError(f"choose: mode is 'raise', 'wrap' or 'clip', got {mode!r}.")
     count = len(choices)
     if mode == "raise":
         if isinstance(which, Tracer):
@@ -451,69 +504,11 @@ def choose(
                 f"choose: an index is not below {count}, or negative; mode 'wrap' or 'clip' allows that."
             )
     shape = broadcast_shape("choose", which.shape, *[np.shape(c) for c in choices])
-    options = [broadcast_to_shape("choose", as_operand("choose", c), shape) for c in choices]
+    options = [broadcast_to_shape("choose", c, shape) for c in same_dtype("choose", *choices)]
     stacked = lax.concatenate([lax.expand_dims(o, (0,)) for o in options], 0)
+    stacked = convert(stacked, stacked.dtype)
     index = lax.expand_dims(broadcast_to_shape("choose", which, shape), (0,))
     if mode == "wrap":
         index = index % count
     index = lax.clamp(scalar(0, index), index, scalar(count - 1, index))
     return lax.squeeze(take_along_axis(stacked, index, 0), (0,))
-
-
-def unravel_index(indices: ArrayLike, shape: int | Sequence[int]) -> tuple[Array, ...]:
-    """Flat indices as one index per axis, clipped to the array.
-
-    Example:
-        >>> import plugjax.numpy as jnp
-        >>> jnp.unravel_index(5, (2, 3))
-        (Array(1, dtype=int32, weak_type=True), Array(2, dtype=int32, weak_type=True))
-    """
-    found = integers("unravel_index", indices)
-    sizes = (shape,) if isinstance(shape, int) else tuple(int(n) for n in shape)
-    total = int(np.prod(sizes))
-    low = scalar(0, found)
-    flat = lax.select(lax.lt(found, low), lax.add(found, scalar(total, found)), found)
-    flat = lax.clamp(low, flat, scalar(max(total - 1, 0), found))
-    parts = []
-    for size in reversed(sizes):
-        n = scalar(size, flat)
-        parts.append(lax.rem(flat, n))
-        flat = lax.div(flat, n)
-    return tuple(reversed(parts))
-
-
-def ravel_multi_index(
-    multi_index: Sequence[ArrayLike], dims: Sequence[int], mode: str = "raise", order: str = "C"
-) -> Array:
-    """One index per axis as flat indices; mode ``"wrap"`` or ``"clip"`` under a transformation.
-
-    Example:
-        >>> import plugjax.numpy as jnp
-        >>> jnp.ravel_multi_index((jnp.array([1]), jnp.array([2])), (2, 3))
-        Array([5], dtype=int32)
-    """
-    parts = [integers("ravel_multi_index", i) for i in multi_index]
-    if mode == "raise":
-        if any(isinstance(p, Tracer) for p in parts):
-            raise ConcretizationTypeError(
-                "ravel_multi_index with mode='raise' needs concrete indices; use 'wrap' or 'clip'."
-            )
-        if any(
-            np.any((np.asarray(p) < 0) | (np.asarray(p) >= n))
-            for p, n in zip(parts, dims, strict=True)
-        ):
-            raise ValueError(
-                f"ravel_multi_index: an index lies outside of {dims}; mode 'wrap' or 'clip' allows that."
-            )
-    elif mode == "wrap":
-        parts = [p % n for p, n in zip(parts, dims, strict=True)]
-    else:
-        parts = [
-            lax.clamp(scalar(0, p), p, scalar(n - 1, p)) for p, n in zip(parts, dims, strict=True)
-        ]
-    strides = np.cumprod([1, *(dims[:0:-1] if order == "C" else dims[:-1])])
-    strides = strides[::-1] if order == "C" else strides
-    total = parts[0] * int(strides[0])
-    for part, stride in zip(parts[1:], strides[1:], strict=True):
-        total = total + part * int(stride)
-    return total

@@ -8,6 +8,7 @@ from typing import Any
 
 from plugjax import lax
 from plugjax.core.array import Array
+from plugjax.core.device import reject_sharding
 from plugjax.core.dtypes import DTypeLike
 from plugjax.core.eager_functions import remembered
 from plugjax.numpy.indexing import diagonal
@@ -23,6 +24,7 @@ from plugjax.numpy.promotion import (
     converted,
     join_dtypes,
     reject_out,
+    same_dtype,
 )
 from plugjax.numpy.reductions import sum as sum_
 
@@ -57,6 +59,7 @@ def dot(
     *,
     precision: Any = None,
     preferred_element_type: DTypeLike | None = None,
+    out_sharding: None = None,
 ) -> Array:
     """Product summed over the last axis of ``a`` with the last but one of ``b``; a plain product if one is a scalar.
 
@@ -68,6 +71,8 @@ def dot(
         >>> jnp.dot(jnp.arange(3.0), jnp.arange(3.0))
         Array(5., dtype=float32)
     """
+    if out_sharding is not None:
+        reject_sharding("dot", out_sharding)
     (x, y), wanted, weak = product_operands("dot", preferred_element_type, a, b)
     if not x.ndim or not y.ndim:
         numbers: Any = (((), ()), ((), ()))
@@ -83,6 +88,7 @@ def matmul(
     *,
     precision: Any = None,
     preferred_element_type: DTypeLike | None = None,
+    out_sharding: None = None,
 ) -> Array:
     """Matrix product; leading axes are batches, and broadcast.
 
@@ -99,6 +105,8 @@ def matmul(
         >>> jnp.matmul(jnp.eye(2), jnp.arange(2.0))
         Array([0., 1.], dtype=float32)
     """
+    if out_sharding is not None:
+        reject_sharding("matmul", out_sharding)
     if (
         type(a) is Array
         and type(b) is Array
@@ -286,18 +294,21 @@ def outer(a: ArrayLike, b: ArrayLike, out: None = None) -> Array:
 def kron(a: ArrayLike, b: ArrayLike) -> Array:
     """Kronecker product.
 
+    Raises:
+        TypeError: bools, which have no product.
+
     Example:
         >>> import plugjax.numpy as jnp
         >>> jnp.kron(jnp.array([1, 10]), jnp.array([1, 2]))
         Array([ 1,  2, 10, 20], dtype=int32)
     """
-    x, y = as_operands("kron", a, b)
+    x, y = same_dtype("kron", a, b)
     rank = max(x.ndim, y.ndim)
     x, y = (lax.expand_dims(v, tuple(range(rank - v.ndim))) for v in (x, y))
     shape = tuple(m * n for m, n in zip(x.shape, y.shape, strict=True))
     x = lax.expand_dims(x, tuple(range(1, 2 * rank, 2)))
     y = lax.expand_dims(y, tuple(range(0, 2 * rank, 2)))
-    return lax.reshape(x * y, shape)
+    return lax.reshape(lax.mul(x, y), shape)
 
 
 def tensordot(
@@ -307,6 +318,7 @@ def tensordot(
     *,
     precision: Any = None,
     preferred_element_type: DTypeLike | None = None,
+    out_sharding: None = None,
 ) -> Array:
     """Sum over pairs of axes: the last of ``a`` with the first of ``b``, or those that are named.
 
@@ -316,6 +328,8 @@ def tensordot(
         Array([[3., 3.],
                [3., 3.]], dtype=float32)
     """
+    if out_sharding is not None:
+        reject_sharding("tensordot", out_sharding)
     (x, y), wanted, weak = product_operands("tensordot", preferred_element_type, a, b)
     if isinstance(axes, (tuple, list)):
         if len(axes) != 2:

@@ -295,6 +295,9 @@ def array_equal(a1: ArrayLike, a2: ArrayLike, equal_nan: bool = False) -> Array:
 def array_equiv(a1: ArrayLike, a2: ArrayLike) -> Array:
     """Whether two arrays broadcast to the same elements.
 
+    Raises:
+        TypeError: shapes of one rank do not fit; with different ranks the answer is false.
+
     Example:
         >>> import plugjax.numpy as jnp
         >>> jnp.array_equiv(jnp.array([1, 1]), jnp.array(1))
@@ -303,7 +306,8 @@ def array_equiv(a1: ArrayLike, a2: ArrayLike) -> Array:
     a1, a2 = as_operands("array_equiv", a1, a2)
     try:
         same = equal(a1, a2)
-    except (TypeError, ValueError):
+    except ValueError:
+        # The ranks differ, too; other shapes that do not fit are refused, as by `equal`.
         return lax.full((), False)
     return _all(same)
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from plugjax import lax
 from plugjax.core.array import Array
+from plugjax.core.device import reject_sharding
 from plugjax.core.dtypes import DTypeLike
 from plugjax.core.eager_functions import remembered
 from plugjax.core.trace import Tracer
@@ -83,7 +84,14 @@ def _sizes(x: Array, newshape: Any) -> tuple[int, ...]:
     return tuple(x.size // known if n == -1 else n for n in sizes)
 
 
-def reshape(a: ArrayLike, shape: Any, order: str = "C", *, copy: bool | None = None) -> Array:
+def reshape(
+    a: ArrayLike,
+    shape: Any,
+    order: str = "C",
+    *,
+    copy: bool | None = None,
+    out_sharding: None = None,
+) -> Array:
     """The same elements in another shape; one size may be -1.
 
     Raises:
@@ -95,6 +103,8 @@ def reshape(a: ArrayLike, shape: Any, order: str = "C", *, copy: bool | None = N
         Array([[0, 1],
                [2, 3]], dtype=int32)
     """
+    if out_sharding is not None:
+        reject_sharding("reshape", out_sharding)
     x = as_operand("reshape", a)
     sizes = _sizes(x, shape)
     if order == "C":
@@ -106,7 +116,7 @@ def reshape(a: ArrayLike, shape: Any, order: str = "C", *, copy: bool | None = N
 
 
 @remembered(1)
-def ravel(a: ArrayLike, order: str = "C") -> Array:
+def ravel(a: ArrayLike, order: str = "C", *, out_sharding: None = None) -> Array:
     """All elements in one axis.
 
     Example:
@@ -114,6 +124,8 @@ def ravel(a: ArrayLike, order: str = "C") -> Array:
         >>> jnp.ravel(jnp.array([[1, 2], [3, 4]]))
         Array([1, 2, 3, 4], dtype=int32)
     """
+    if out_sharding is not None:
+        reject_sharding("ravel", out_sharding)
     x = as_operand("ravel", a)
     if order == "K":
         raise NotImplementedError("ravel: order='K' is not available; use 'C' or 'F'.")
@@ -140,7 +152,15 @@ def transpose(a: ArrayLike, axes: Sequence[int] | None = None) -> Array:
     return lax.transpose(x, order)
 
 
-permute_dims = transpose
+def permute_dims(a: ArrayLike, /, axes: Sequence[int]) -> Array:
+    """The axes in another order, all of which are named: :func:`transpose` of the array API.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> jnp.permute_dims(jnp.ones((2, 3)), (1, 0)).shape
+        (3, 2)
+    """
+    return transpose(a, axes)
 
 
 def matrix_transpose(x: ArrayLike, /) -> Array:
@@ -240,7 +260,9 @@ def squeeze(a: ArrayLike, axis: int | Sequence[int] | None = None) -> Array:
     return lax.squeeze(x, axes) if axes else x
 
 
-def broadcast_to(array: ArrayLike, shape: int | Sequence[int]) -> Array:
+def broadcast_to(
+    array: ArrayLike, shape: int | Sequence[int], *, out_sharding: None = None
+) -> Array:
     """The array repeated along new axes and axes of size 1.
 
     Raises:
@@ -252,6 +274,8 @@ def broadcast_to(array: ArrayLike, shape: int | Sequence[int]) -> Array:
         Array([[0, 1],
                [0, 1]], dtype=int32)
     """
+    if out_sharding is not None:
+        reject_sharding("broadcast_to", out_sharding)
     x = as_operand("broadcast_to", array)
     sizes = (shape,) if not hasattr(shape, "__iter__") else shape
     return broadcast_to_shape("broadcast_to", x, tuple(operator.index(n) for n in sizes))
@@ -567,17 +591,15 @@ def _split(who: str, ary: ArrayLike, sections: Any, axis: int) -> list[Array]:
     size = x.shape[axis]
     if isinstance(sections, (tuple, list)) or getattr(sections, "ndim", 0) > 0:
         cuts = [0, *(operator.index(i) for i in sections), size]
-        cuts = [min(max(i + size if i < 0 else i, 0), size) for i in cuts[:-1]] + [size]
+        if any(low > high for low, high in itertools.pairwise(cuts)):
+            raise ValueError(f"{who}: places to cut at rise from 0 to {size}, got {cuts[1:-1]}.")
     else:
         count = operator.index(sections)
         part, rest = divmod(size, count)
         if rest and who != "array_split":
             raise ValueError(f"{who}: equal parts leave a rest of {rest}; use array_split.")
         cuts = [i * part + min(i, rest) for i in range(count + 1)]
-    return [
-        lax.slice_in_dim(x, low, max(low, high), axis=axis)
-        for low, high in itertools.pairwise(cuts)
-    ]
+    return [lax.slice_in_dim(x, low, high, axis=axis) for low, high in itertools.pairwise(cuts)]
 
 
 def flip(m: ArrayLike, axis: int | Sequence[int] | None = None) -> Array:

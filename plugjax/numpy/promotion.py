@@ -37,6 +37,7 @@ __all__ = [
     "converted",
     "join_dtypes",
     "limits",
+    "note_rank_promotion",
     "pick",
     "promote_args",
     "promote_inexact",
@@ -309,26 +310,38 @@ def _promoted(
 
 
 def broadcast_ranks(who: str, operands: list[Operand]) -> list[Operand]:
-    """Operands with leading axes of size 1, so that all but scalars have one rank."""
+    """Operands with leading axes of size 1, so that all but scalars have one rank.
+
+    Weak scalars get it too, as in JAX: constants beside a weak operand are weak if its rank is 0 (:func:`scalar`).
+    """
     ranks = {x.ndim for x in operands if x.ndim}
     if len(ranks) < 2:
         return operands
-    mode = config.read("numpy_rank_promotion")
-    if mode != "allow":
-        shapes = " ".join(str(x.shape) for x in operands)
-        message = (
-            f"{who}: shapes {shapes} differ in rank, which jax_numpy_rank_promotion='raise' forbids. "
-            "Reshape or broadcast one of them."
-        )
-        if mode == "raise":
-            raise ValueError(message)
-        warnings.warn(
-            f"{who}: rank promotion of shapes {shapes}. Reshape one, or set jax_numpy_rank_promotion='allow'.",
-            stacklevel=4,
-        )
+    note_rank_promotion(who, [x.shape for x in operands])
     broadcast_shape(who, *[x.shape for x in operands])
     rank = max(ranks)
-    return [promote_shapes(x, rank) if x.ndim else x for x in operands]
+    return [promote_shapes(x, rank) if x.ndim or aval_of(x).weak_type else x for x in operands]
+
+
+def note_rank_promotion(who: str, shapes: Sequence[Shape]) -> None:
+    """Operands of these shapes get one rank: refuse that, or warn, if the configuration says so.
+
+    Raises:
+        ValueError: ``jax_numpy_rank_promotion`` is ``"raise"``.
+    """
+    mode = config.read("numpy_rank_promotion")
+    if mode == "allow":
+        return
+    listed = " ".join(str(shape) for shape in shapes)
+    if mode == "raise":
+        raise ValueError(
+            f"{who}: shapes {listed} differ in rank, which jax_numpy_rank_promotion='raise' forbids. "
+            "Reshape or broadcast one of them."
+        )
+    warnings.warn(
+        f"{who}: rank promotion of shapes {listed}. Reshape one, or set jax_numpy_rank_promotion='allow'.",
+        stacklevel=5,
+    )
 
 
 def same_dtype(who: str, *args: ArrayLike, inexact: bool = False) -> list[Operand]:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from plugjax import lax
+from plugjax.core import dtypes
 from plugjax.core.array import Array
 from plugjax.core.dtypes import is_integer
+from plugjax.numpy.arithmetic import floor_divide
 from plugjax.numpy.manipulation import broadcast_arrays
 from plugjax.numpy.promotion import ArrayLike, Operand, same_dtype
 from plugjax.numpy.selection import where
@@ -18,7 +20,7 @@ def _sizes(who: str, x1: ArrayLike, x2: ArrayLike) -> list[Operand]:
     x, y = same_dtype(who, x1, x2)
     if not is_integer(x.dtype):
         raise ValueError(f"{who} takes integers, got dtype {x.dtype.name}.")
-    return [v if v.dtype.kind == "u" else abs(v) for v in broadcast_arrays(x, y)]
+    return [v if dtypes.kind_of(v.dtype) == "u" else abs(v) for v in (x, y)]
 
 
 def gcd(x1: ArrayLike, x2: ArrayLike) -> Array:
@@ -32,7 +34,7 @@ def gcd(x1: ArrayLike, x2: ArrayLike) -> Array:
         >>> jnp.gcd(jnp.array([12, 7]), 18)
         Array([6, 1], dtype=int32)
     """
-    x, y = _sizes("gcd", x1, x2)
+    x, y = broadcast_arrays(*_sizes("gcd", x1, x2))
 
     def step(pair: Any) -> Any:
         a, b = pair
@@ -56,4 +58,4 @@ def lcm(x1: ArrayLike, x2: ArrayLike) -> Array:
     """
     x, y = _sizes("lcm", x1, x2)
     d = gcd(x, y)
-    return where(d == 0, 0, x * lax.div(y, where(d == 0, 1, d)))  # type: ignore[no-any-return]  # an array
+    return where(d == 0, 0, x * floor_divide(y, where(d == 0, 1, d)))

@@ -129,7 +129,7 @@ def sum(
         Array([2, 4], dtype=int32)
     """
     if (
-        type(a) is Array and a.aval.dtype is dtypes.FLOAT32
+        type(a) is Array and a.aval.dtype is dtypes.FLOAT32 and not a.aval.weak_type
         and dtype is None and initial is None and where is None and not keepdims and out is None
     ):  # fmt: skip
         return lax.reduce_sum(a, reduced_axes(axis, a.aval.ndim))
@@ -357,10 +357,8 @@ def _mean_dtype(who: str, x: Array, dtype: DTypeLike | None) -> tuple[DType, DTy
     result = dtypes.to_inexact(x.dtype) if dtype is None else canonical_dtype(who, dtype)
     if dtype is None:
         result = dtypes.canonicalize(result)
-    computed = dtypes.to_inexact(result)
-    if dtypes.is_float(computed) and computed.itemsize < 4:
-        computed = dtypes.FLOAT32
-    return result, dtypes.canonicalize(computed)
+    small = dtypes.is_float(result) and result.itemsize < 4
+    return result, dtypes.FLOAT32 if small else result
 
 
 def _count(
@@ -450,17 +448,27 @@ def var(
         squares = lax.square(deviation)
     total = sum(squares, axes, squares.dtype, keepdims=keepdims, where=where)
     count = _count("var", x, axes, where, squares.dtype, keepdims)
+    defined: Any = True
     if isinstance(count, np.generic):
-        degrees = float(count) - ddof
-        spread = (
-            lax.div(total, scalar(degrees, total)) if degrees > 0 else lax.full_like(total, np.nan)
-        )
+        degrees = count.dtype.type(float(count) - ddof)
+        defined = degrees > 0
+        spread = lax.div(total, scalar(degrees, total)) if defined else lax.full_like(total, 0)
     else:
         degrees = lax.sub(count, scalar(ddof, count))
-        spread = pick(
-            lax.gt(degrees, scalar(0, degrees)), lax.div(total, degrees), scalar(np.nan, total)
-        )
-    return convert(spread, result)
+        defined = lax.gt(degrees, scalar(0, degrees))
+        spread = lax.div(total, degrees)
+    if not dtypes.is_inexact(result):
+        # Divided as integers, they are weak floats in the end, as they stand beside nan.
+        spread = converted(converted(spread, result), dtypes.canonicalize(float))
+        return convert(_where_defined(defined, spread), spread.dtype, True)
+    return convert(_where_defined(defined, spread), result)
+
+
+def _where_defined(defined: Any, x: Array) -> Array:
+    """``x``, or nan: ``defined`` is a bool, or an array of them."""
+    if isinstance(defined, (bool, np.bool_)):
+        return x if defined else lax.full_like(x, np.nan)
+    return pick(defined, x, scalar(np.nan, x))
 
 
 def std(
@@ -483,6 +491,8 @@ def std(
         Array(1., dtype=float32)
     """
     reject_out("std", out)
+    if dtype is not None and not dtypes.is_inexact(canonical_dtype("std", dtype)):
+        raise ValueError(f"std: the result is floating or complex, got dtype={dtype!r}.")
     return lax.sqrt(
         var(a, axis, dtype, None, ddof, keepdims, where=where, correction=correction, mean=mean)
     )

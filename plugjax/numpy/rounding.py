@@ -38,9 +38,9 @@ def signbit(x: ArrayLike, /) -> Array:
     x = as_operand("signbit", x)
     if x.dtype.kind == "c":
         raise ValueError(f"signbit is not defined for complex numbers, got {x.dtype.name}.")
-    if x.dtype.kind in "ub":
+    if dtypes.kind_of(x.dtype) in "ub" or x.dtype == dtypes.UNSIGNED_FLOAT8:
         return lax.full_like(x, False, dtype=BOOL)
-    if x.dtype.kind == "i":
+    if dtypes.kind_of(x.dtype) == "i":
         return lax.lt(x, scalar(0, x))
     signed = np.dtype(f"int{x.dtype.itemsize * 8}")
     bits = lax.bitcast_convert_type(x, signed)
@@ -70,7 +70,7 @@ def floor(x: ArrayLike, /) -> Array:
         Array([ 1., -2.], dtype=float32)
     """
     x = as_operand("floor", x)
-    return x if x.dtype.kind in "iub" else lax.floor(x)
+    return x if dtypes.kind_of(x.dtype) in "iub" else lax.floor(x)
 
 
 def ceil(x: ArrayLike, /) -> Array:
@@ -82,10 +82,10 @@ def ceil(x: ArrayLike, /) -> Array:
         Array([ 2., -1.], dtype=float32)
     """
     x = as_operand("ceil", x)
-    return x if x.dtype.kind in "iub" else lax.ceil(x)
+    return x if dtypes.kind_of(x.dtype) in "iub" else lax.ceil(x)
 
 
-def trunc(x: ArrayLike, /) -> Array:
+def trunc(x: ArrayLike) -> Array:
     """``x`` rounded towards zero.
 
     Example:
@@ -94,7 +94,7 @@ def trunc(x: ArrayLike, /) -> Array:
         Array([ 1., -1.], dtype=float32)
     """
     x = as_operand("trunc", x)
-    if x.dtype.kind in "iub":
+    if dtypes.kind_of(x.dtype) in "iub":
         return x
     return pick(lax.lt(x, scalar(0, x)), lax.ceil(x), lax.floor(x))
 
@@ -108,7 +108,7 @@ def rint(x: ArrayLike, /) -> Array:
         Array([0., 2.], dtype=float32)
     """
     x = as_operand("rint", x)
-    if x.dtype.kind in "biu":
+    if dtypes.kind_of(x.dtype) in "biu":
         return converted(x, dtypes.canonicalize(float))
     if x.dtype.kind == "c":
         return lax.complex(rint(lax.real(x)), rint(lax.imag(x)))
@@ -125,7 +125,9 @@ def round(a: ArrayLike, decimals: int = 0, out: None = None) -> Array:
     """
     reject_out("round", out)
     x = as_operand("round", a)
-    if x.dtype.kind in "iub":
+    if x.dtype is BOOL:
+        raise ValueError("round: bools have no digits; convert them with .astype first.")
+    if dtypes.is_integer(x.dtype):
         if decimals < 0:
             raise NotImplementedError(
                 "round: integers have no digits to round for decimals < 0; convert them with .astype(float)."
@@ -195,7 +197,7 @@ def ldexp(x1: ArrayLike, x2: ArrayLike, /) -> Array:
         Array([ 4., 12.], dtype=float32)
     """
     mantissa, exponent = as_operand("ldexp", x1), as_operand("ldexp", x2)
-    if mantissa.dtype.kind == "c" or exponent.dtype.kind not in "biu":
+    if mantissa.dtype.kind == "c" or dtypes.kind_of(exponent.dtype) not in "biu":
         raise ValueError(
             f"ldexp takes real numbers and integer exponents, got {mantissa.dtype.name} and {exponent.dtype.name}."
         )

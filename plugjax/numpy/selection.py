@@ -22,6 +22,7 @@ from plugjax.numpy.promotion import (
     pick,
     promote_args,
     promote_many,
+    same_dtype,
     scalar,
 )
 from plugjax.numpy.sorting_searching import nonzero
@@ -31,7 +32,12 @@ __all__ = [
 ]  # fmt: skip
 
 
-def clip(arr: ArrayLike, /, min: ArrayLike | None = None, max: ArrayLike | None = None) -> Array:
+def clip(
+    arr: ArrayLike | None = None,
+    /,
+    min: ArrayLike | None = None,
+    max: ArrayLike | None = None,
+) -> Array:
     """``arr`` moved into the interval from ``min`` to ``max``; a bound that is ``None`` does not bound.
 
     Example:
@@ -39,6 +45,8 @@ def clip(arr: ArrayLike, /, min: ArrayLike | None = None, max: ArrayLike | None 
         >>> jnp.clip(jnp.arange(5), 1, 3)
         Array([1, 1, 2, 3, 3], dtype=int32)
     """
+    if arr is None:
+        raise ValueError("clip: there is no array to clip.")
     x = as_operand("clip", arr)
     if any(getattr(getattr(v, "dtype", None), "kind", "") == "c" for v in (x, min, max)):
         raise ValueError("clip takes real numbers: complex ones have no order to clip in.")
@@ -114,7 +122,12 @@ def where(
     which = as_operand("where", condition)
     if which.dtype is not BOOL:
         which = lax.ne(which, scalar(0, which))
-    on_true, on_false = promote_args("where", x, y)
+    ranks = (getattr(x, "ndim", 0), getattr(y, "ndim", 0))
+    if ranks[0] == ranks[1] or 0 in ranks:
+        on_true, on_false = promote_args("where", x, y)
+    else:
+        # They broadcast with the condition: that is no promotion of ranks.
+        on_true, on_false = same_dtype("where", x, y)
     if type(on_true) is Array and on_true.aval is on_false.aval and which.shape == on_true.shape:
         return lax.select(which, on_true, on_false)
     return pick(which, on_true, on_false)

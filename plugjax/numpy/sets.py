@@ -27,7 +27,7 @@ from plugjax.numpy.promotion import (
     promote_args,
     same_dtype,
 )
-from plugjax.numpy.sorting_searching import index_dtype, lexsort, nonzero
+from plugjax.numpy.sorting_searching import index_dtype, lexsort, nonzero, searchsorted, sort
 
 __all__ = [
     "intersect1d", "isin", "setdiff1d", "setxor1d", "union1d", "unique", "unique_all", "unique_counts", "unique_inverse",
@@ -62,7 +62,9 @@ def unique(
     """
     x = as_operand("unique", ar)
     wanted = (True, return_index, return_inverse, return_counts)
-    if isinstance(x, Tracer):
+    if not (x.size if axis is None else x.shape[canonical_axis(axis, x.ndim)]):
+        parts = _unique_of_none(x, axis, size, fill_value)
+    elif isinstance(x, Tracer):
         if size is None:
             raise ConcretizationTypeError(
                 x,
@@ -74,6 +76,21 @@ def unique(
         parts = _unique_concrete(np.asarray(x), axis, equal_nan, size, fill_value)
     found = tuple(part for part, take in zip(parts, wanted, strict=True) if take)
     return found[0] if len(found) == 1 else found
+
+
+def _unique_of_none(
+    x: Operand, axis: int | None, size: int | None, fill_value: Any
+) -> tuple[Array, ...]:
+    """Of nothing: values are what they are filled up with; there are no places and no counts."""
+    if size and fill_value is None:
+        raise ValueError(f"unique: an empty array cannot fill size={size}; give fill_value.")
+    shape = [0] if axis is None else [*x.shape]
+    position = 0 if axis is None else canonical_axis(axis, x.ndim)
+    shape[position] = size or 0
+    value = x.dtype.type(0 if fill_value is None else fill_value)
+    none = lax.full((0,), 0, index_dtype())
+    inverse = lax.full(x.shape, 0, index_dtype()) if axis is None else none
+    return lax.full(shape, value), none, inverse, none
 
 
 def _unique_concrete(
@@ -237,9 +254,24 @@ def unique_values(
 
 
 def isin(
-    element: ArrayLike, test_elements: ArrayLike, assume_unique: bool = False, invert: bool = False
+    element: ArrayLike,
+    test_elements: ArrayLike,
+    assume_unique: bool = False,
+    invert: bool = False,
+    *,
+    method: str = "auto",
 ) -> Array:
     """For each element, whether it is among ``test_elements``.
+
+    Args:
+        element: array.
+        test_elements: array.
+        assume_unique: accepted as in NumPy; it changes nothing.
+        invert: whether to say the opposite.
+        method: ``"compare_all"``, also ``"auto"``, makes a table of all pairs; ``"sort"`` and ``"binary_search"`` sort and look up.
+
+    Raises:
+        ValueError: another method.
 
     Example:
         >>> import plugjax.numpy as jnp
@@ -248,7 +280,16 @@ def isin(
     """
     x, tests = as_operands("isin", element, test_elements)
     shape = x.shape
+    if method not in ("auto", "compare_all", "binary_search", "sort"):
+        raise ValueError(
+            f"isin: method is 'auto', 'compare_all', 'binary_search' or 'sort', got {method!r}."
+        )
     x, tests = promote_args("isin", ravel(x), ravel(tests))
+    if method in ("binary_search", "sort") and x.size and tests.size:
+        tests = sort(tests)
+        place = lax.min(searchsorted(tests, x), np.int32(tests.size - 1))
+        found = lax.reshape(lax.eq(tests[place], x), shape)
+        return lax.bitwise_not(found) if invert else found
     both = (x.shape[0], tests.shape[0])
     same = lax.eq(lax.broadcast_in_dim(x, both, (0,)), lax.broadcast_in_dim(tests, both, (1,)))
     found = lax.reshape(lax.reduce_or(same, (1,)), shape)

@@ -9,7 +9,8 @@ import numpy as np
 from plugjax import lax
 from plugjax.core import dtypes
 from plugjax.core.array import Array, from_host
-from plugjax.core.dtypes import BOOL, DType
+from plugjax.core.device import reject_sharding
+from plugjax.core.dtypes import BOOL, DType, DTypeLike
 from plugjax.core.errors import ConcretizationTypeError
 from plugjax.core.trace import Tracer
 from plugjax.numpy.logic import greater_equal, less
@@ -19,6 +20,7 @@ from plugjax.numpy.promotion import (
     Operand,
     as_operand,
     as_operands,
+    canonical_dtype,
     converted,
     pick,
     promote_args,
@@ -72,8 +74,9 @@ def argsort(
     order: None = None,
     stable: bool = True,
     descending: bool = False,
+    dtype: DTypeLike | None = None,
 ) -> Array:
-    """Indices that sort an axis.
+    """Indices that sort an axis; integers of ``dtype``, of the default width if none is given.
 
     Example:
         >>> import plugjax.numpy as jnp
@@ -81,7 +84,7 @@ def argsort(
         Array([1, 2, 0], dtype=int32)
     """
     if kind is not None or order is not None:
-        raise ValueError(
+        raise TypeError(
             "argsort has no 'kind' and no 'order'; choose by stable=True or stable=False."
         )
     x = as_operand("argsort", a)
@@ -91,7 +94,8 @@ def argsort(
     if descending:
         # Equal elements keep their order: the reversed array is sorted, and its indices counted from the end.
         x = lax.rev(x, (position,))
-    counts = lax.broadcasted_iota(index_dtype(), x.shape, position)
+    wanted = index_dtype() if dtype is None else canonical_dtype("argsort", dtype)
+    counts = lax.broadcasted_iota(wanted, x.shape, position)
     _, found = lax.sort((x, counts), dimension=position, is_stable=stable, num_keys=1)
     if descending:
         found = lax.rev(lax.sub(scalar(x.shape[position] - 1, found), found), (position,))
@@ -146,6 +150,7 @@ def argpartition(a: ArrayLike, kth: int, axis: int = -1) -> Array:
     """Indices that put the ``kth`` smallest element in its place, smaller ones before it.
 
     Raises:
+        TypeError: bools.
         ValueError: there is no ``kth`` element.
 
     Example:
@@ -154,6 +159,8 @@ def argpartition(a: ArrayLike, kth: int, axis: int = -1) -> Array:
         Array([1, 0, 2], dtype=int32)
     """
     x, split, axis = _partitioned("argpartition", a, kth, axis)
+    if x.dtype is BOOL:
+        raise TypeError("argpartition takes numbers; argsort takes bools, too.")
     order = converted(argsort(x, axis), dtypes.INT32)
     low, high = (lax.slice_in_dim(order, i, j, axis=axis) for i, j in ((0, split), (split, None)))
     return lax.concatenate([low, sort(high, axis)], axis)
@@ -168,8 +175,8 @@ def sort_complex(a: ArrayLike) -> Array:
         Array([1.+0.j, 2.+1.j], dtype=complex64)
     """
     x = lax.sort(as_operand("sort_complex", a))
-    dtype, _ = dtypes.promote([(dtypes.to_inexact(x.dtype), False), (dtypes.COMPLEX64, False)])
-    return converted(x, dtype)
+    wide = dtypes.to_inexact(x.dtype) in (dtypes.FLOAT64, dtypes.COMPLEX128)
+    return converted(x, dtypes.canonicalize(dtypes.COMPLEX128 if wide else dtypes.COMPLEX64))
 
 
 def searchsorted(
@@ -180,7 +187,7 @@ def searchsorted(
     *,
     method: str = "scan",
 ) -> Array:
-    """Where elements of ``v`` belong in a sorted vector: before equal ones, or after with ``side="right"``.
+    """Where elements of ``v`` belong in a sorted vector: before equal ones, or after with ``side="right"``; int32.
 
     Example:
         >>> import plugjax.numpy as jnp
@@ -218,7 +225,7 @@ def searchsorted(
             lax.select(lax.bitwise_and(open_, before), lax.add(middle, np.int32(1)), low),
             lax.select(lax.bitwise_and(open_, lax.bitwise_not(before)), middle, high),
         )
-    return converted(low, index_dtype())
+    return low
 
 
 def _sorts_before(x: Operand, y: Operand) -> Operand:
@@ -353,7 +360,12 @@ def argwhere(a: ArrayLike, *, size: int | None = None, fill_value: Any = None) -
 
 
 def bincount(
-    x: ArrayLike, weights: ArrayLike | None = None, minlength: int = 0, *, length: int | None = None
+    x: ArrayLike,
+    weights: ArrayLike | None = None,
+    minlength: int = 0,
+    *,
+    length: int | None = None,
+    out_sharding: None = None,
 ) -> Array:
     """How often each integer occurs.
 
@@ -365,6 +377,8 @@ def bincount(
         >>> jnp.bincount(jnp.array([0, 2, 2]), length=4)
         Array([1, 0, 2, 0], dtype=int32)
     """
+    if out_sharding is not None:
+        reject_sharding("bincount", out_sharding)
     values = as_operand("bincount", x)
     if not (dtypes.is_integer(values.dtype) or values.dtype is BOOL):
         raise TypeError(f"bincount counts integers, got dtype {values.dtype.name}")

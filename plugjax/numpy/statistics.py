@@ -1,4 +1,4 @@
-"""Order statistics, correlation, and reductions that skip nan."""
+"""Averages, correlation, and reductions that skip nan."""
 
 from __future__ import annotations
 
@@ -21,7 +21,6 @@ from plugjax.numpy.promotion import (
     Operand,
     as_operand,
     canonical_dtype,
-    convert,
     converted,
     pick,
     promote_inexact,
@@ -31,206 +30,11 @@ from plugjax.numpy.promotion import (
     to_inexact,
 )
 from plugjax.numpy.reductions import AxisArg, reduced_axes
-from plugjax.numpy.sorting_searching import sort
 
 __all__ = [
-    "average", "corrcoef", "cov", "median", "nanargmax", "nanargmin", "nancumprod", "nancumsum",
-    "nanmax", "nanmean", "nanmedian", "nanmin", "nanpercentile", "nanprod", "nanquantile", "nanstd", "nansum", "nanvar",
-    "percentile", "quantile",
+    "average", "corrcoef", "cov", "nanargmax", "nanargmin", "nancumprod", "nancumsum", "nanmax", "nanmean", "nanmin",
+    "nanprod", "nanstd", "nansum", "nanvar",
 ]  # fmt: skip
-
-
-def quantile(
-    a: ArrayLike,
-    q: ArrayLike,
-    axis: AxisArg = None,
-    out: None = None,
-    overwrite_input: bool = False,
-    method: str = "linear",
-    keepdims: bool = False,
-) -> Array:
-    """Values below which fractions ``q`` of the elements lie, along axes.
-
-    Shapes:
-        a: ``[...]``; q: ``[...]`` in [0, 1] -> axes of ``q``, then those of ``a`` that are left.
-
-    Example:
-        >>> import plugjax.numpy as jnp
-        >>> jnp.quantile(jnp.arange(5.0), 0.5)
-        Array(2., dtype=float32)
-    """
-    return _quantile("quantile", a, q, axis, out, overwrite_input, method, keepdims, False)
-
-
-def percentile(
-    a: ArrayLike,
-    q: ArrayLike,
-    axis: AxisArg = None,
-    out: None = None,
-    overwrite_input: bool = False,
-    method: str = "linear",
-    keepdims: bool = False,
-) -> Array:
-    """As :func:`quantile`, with ``q`` in percent.
-
-    Example:
-        >>> import plugjax.numpy as jnp
-        >>> jnp.percentile(jnp.array([1.0, 2.0, 3.0]), 50)
-        Array(2., dtype=float32)
-    """
-    share = lax.div(to_inexact("percentile", q), scalar(100, to_inexact("percentile", q)))
-    return _quantile("percentile", a, share, axis, out, overwrite_input, method, keepdims, False)
-
-
-def nanquantile(
-    a: ArrayLike,
-    q: ArrayLike,
-    axis: AxisArg = None,
-    out: None = None,
-    overwrite_input: bool = False,
-    method: str = "linear",
-    keepdims: bool = False,
-) -> Array:
-    """As :func:`quantile`, over the elements that are not nan.
-
-    Example:
-        >>> import plugjax.numpy as jnp
-        >>> jnp.nanquantile(jnp.array([1.0, jnp.nan, 3.0]), 0.5)
-        Array(2., dtype=float32)
-    """
-    return _quantile("nanquantile", a, q, axis, out, overwrite_input, method, keepdims, True)
-
-
-def nanpercentile(
-    a: ArrayLike,
-    q: ArrayLike,
-    axis: AxisArg = None,
-    out: None = None,
-    overwrite_input: bool = False,
-    method: str = "linear",
-    keepdims: bool = False,
-) -> Array:
-    """As :func:`percentile`, over the elements that are not nan.
-
-    Example:
-        >>> import plugjax.numpy as jnp
-        >>> jnp.nanpercentile(jnp.array([1.0, jnp.nan, 3.0]), 50)
-        Array(2., dtype=float32)
-    """
-    share = lax.div(to_inexact("nanpercentile", q), scalar(100, to_inexact("nanpercentile", q)))
-    return _quantile("nanpercentile", a, share, axis, out, overwrite_input, method, keepdims, True)
-
-
-def _quantile(
-    who: str,
-    a: ArrayLike,
-    q: ArrayLike,
-    axis: AxisArg,
-    out: None,
-    overwrite_input: bool,
-    method: str,
-    keepdims: bool,
-    skip_nan: bool,
-) -> Array:
-    reject_out(who, out)
-    if overwrite_input:
-        raise ValueError(
-            f"{who}: arrays are immutable, so overwrite_input=True is not possible; leave it out."
-        )
-    if method not in ("linear", "lower", "higher", "midpoint", "nearest"):
-        raise ValueError(
-            f"{who}: method is 'linear', 'nearest', 'midpoint', 'lower' or 'higher', got {method!r}"
-        )
-    x, q = to_inexact(who, a), to_inexact(who, q)
-    if x.dtype.kind == "c":
-        raise ValueError(f"{who} takes real numbers: any order of complex ones is arbitrary.")
-    q = converted(as_operand(who, q), x.dtype)
-    if q.ndim > 1:
-        raise ValueError(f"{who}: q is a number or a vector, got shape {q.shape}")
-    axes = reduced_axes(axis, x.ndim)
-    rest = [i for i in range(x.ndim) if i not in axes]
-    shape = tuple(1 if i in axes else n for i, n in enumerate(x.shape))
-    x = lax.transpose(x, (*rest, *axes))
-    x = lax.reshape(x, (*x.shape[: len(rest)], int(np.prod(x.shape[len(rest) :]))))
-    size = x.shape[-1]
-    is_nan = lax.ne(x, x)
-    x = sort(x, -1)
-    rows = q.shape + (1,) * len(rest)
-    fraction = lax.reshape(q, rows)
-    if skip_nan:
-        count = reductions.sum(lax.bitwise_not(is_nan), -1, x.dtype)
-    else:
-        count = lax.full(x.shape[:-1], scalar(size, x))
-    full = (*q.shape, *x.shape[:-1])
-    fraction = lax.broadcast_in_dim(fraction, full, tuple(range(len(full))))
-    count = lax.broadcast_in_dim(count, full, tuple(range(q.ndim, len(full))))
-    last = lax.max(lax.sub(count, scalar(1, x)), scalar(0, x))
-    place = lax.mul(fraction, lax.sub(count, scalar(1, x)))
-    low = (
-        lax.clamp(scalar(0, x), lax.floor(place), last)
-        if not full
-        else lax.max(lax.min(lax.floor(place), last), scalar(0, x))
-    )
-    high = lax.max(lax.min(lax.ceil(place), last), scalar(0, x))
-    upper = lax.sub(place, lax.floor(place))
-    below, above = (_at_last_axis(x, converted(i, dtypes.INT32), q.ndim) for i in (low, high))
-    if method == "lower":
-        found = below
-    elif method == "higher":
-        found = above
-    elif method == "midpoint":
-        found = lax.mul(lax.add(below, above), scalar(0.5, x))
-    elif method == "nearest":
-        found = pick(lax.le(upper, scalar(0.5, x)), below, above)
-    else:
-        found = lax.add(lax.mul(below, lax.sub(scalar(1, x), upper)), lax.mul(above, upper))
-    if skip_nan:
-        undefined = lax.eq(count, scalar(0, x))
-    else:
-        any_nan = reductions.any(is_nan, -1)
-        undefined = lax.broadcast_in_dim(any_nan, full, tuple(range(q.ndim, len(full))))
-    found = convert(pick(undefined, scalar(np.nan, x), found), x.dtype)
-    return lax.reshape(found, (*q.shape, *shape)) if keepdims else found
-
-
-def _at_last_axis(x: Array, index: Array, extra: int) -> Array:
-    rank = x.ndim - 1
-    grids = tuple(lax.broadcasted_iota(np.int32, index.shape, extra + i) for i in range(rank))
-    return x[(*grids, index)]
-
-
-def median(
-    a: ArrayLike,
-    axis: AxisArg = None,
-    out: None = None,
-    overwrite_input: bool = False,
-    keepdims: bool = False,
-) -> Array:
-    """Middle value along axes; the mean of the middle two if there are two.
-
-    Example:
-        >>> import plugjax.numpy as jnp
-        >>> jnp.median(jnp.array([3.0, 1.0, 2.0]))
-        Array(2., dtype=float32)
-    """
-    return quantile(a, 0.5, axis, out, overwrite_input, "midpoint", keepdims)
-
-
-def nanmedian(
-    a: ArrayLike,
-    axis: AxisArg = None,
-    out: None = None,
-    overwrite_input: bool = False,
-    keepdims: bool = False,
-) -> Array:
-    """As :func:`median`, over the elements that are not nan.
-
-    Example:
-        >>> import plugjax.numpy as jnp
-        >>> jnp.nanmedian(jnp.array([1.0, jnp.nan, 3.0]))
-        Array(2., dtype=float32)
-    """
-    return nanquantile(a, 0.5, axis, out, overwrite_input, "midpoint", keepdims)
 
 
 def _without_nan(who: str, a: ArrayLike, value: Any) -> tuple[Array, Array]:
@@ -598,7 +402,12 @@ def _variables(who: str, m: ArrayLike, rowvar: bool) -> Array:
     return lax.transpose(x, (1, 0)) if not rowvar and x.shape[0] != 1 else x
 
 
-def corrcoef(x: ArrayLike, y: ArrayLike | None = None, rowvar: bool = True) -> Array:
+def corrcoef(
+    x: ArrayLike,
+    y: ArrayLike | None = None,
+    rowvar: bool = True,
+    dtype: DTypeLike | None = None,
+) -> Array:
     """Matrix of correlation coefficients; arguments as of :func:`cov`.
 
     Example:
@@ -607,7 +416,7 @@ def corrcoef(x: ArrayLike, y: ArrayLike | None = None, rowvar: bool = True) -> A
         Array([[ 1., -1.],
                [-1.,  1.]], dtype=float32)
     """
-    c = cov(x, y, rowvar)
+    c = cov(x, y, rowvar, dtype=dtype)
     if not c.ndim:
         return lax.div(c, c)
     spread = lax.sqrt(lax.real(c.diagonal()) if c.dtype.kind == "c" else c.diagonal())

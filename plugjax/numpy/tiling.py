@@ -10,12 +10,14 @@ import numpy as np
 
 from plugjax import lax
 from plugjax.core.array import Array
+from plugjax.core.device import reject_sharding
 from plugjax.core.errors import ConcretizationTypeError
 from plugjax.core.trace import Tracer
-from plugjax.numpy.creation import asarray, linspace
+from plugjax.numpy.creation import asarray
 from plugjax.numpy.indexing import take
 from plugjax.numpy.manipulation import canonical_axes, canonical_axis, concatenate, ravel
 from plugjax.numpy.promotion import ArrayLike, Operand, as_operand, converted
+from plugjax.numpy.ranges import linspace
 
 __all__ = ["diff", "ediff1d", "pad", "repeat", "resize", "roll", "tile"]
 
@@ -43,6 +45,7 @@ def repeat(
     axis: int | None = None,
     *,
     total_repeat_length: int | None = None,
+    out_sharding: None = None,
 ) -> Array:
     """Each element repeated.
 
@@ -54,6 +57,8 @@ def repeat(
         >>> jnp.repeat(jnp.arange(2), 2)
         Array([0, 0, 1, 1], dtype=int32)
     """
+    if out_sharding is not None:
+        reject_sharding("repeat", out_sharding)
     x = as_operand("repeat", a)
     if axis is None:
         x, axis = ravel(x), 0

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from plugjax import lax
+from plugjax.core import dtypes
 from plugjax.core.array import Array
 from plugjax.core.dtypes import BOOL, DTypeLike
 from plugjax.numpy import arithmetic, bitwise, cumulative, exponential, logic, reductions, selection
@@ -73,7 +74,7 @@ def _bitwise(
     ) -> Array:
         wanted = canonical_dtype("reduce", dtype) if dtype is not None else None
         x = converted(x, BOOL if logical else wanted or x.dtype)
-        if x.dtype.kind not in "biu":
+        if dtypes.kind_of(x.dtype) not in "biu":
             raise ValueError(
                 f"reduce: integers or bools have bits to combine, got dtype {x.dtype}."
             )

@@ -10,6 +10,7 @@ import numpy as np
 
 from plugjax import lax
 from plugjax.core.array import Array
+from plugjax.core.device import reject_sharding
 from plugjax.numpy.arithmetic import divide, power
 from plugjax.numpy.index_plan import entries, make_plan, masks_as_arrays
 from plugjax.numpy.indexing import along_axis, gather, getitem, index_array, integers
@@ -18,6 +19,7 @@ from plugjax.numpy.promotion import (
     ArrayLike,
     as_operand,
     broadcast_to_shape,
+    convert,
     join_dtypes,
     scalar,
 )
@@ -70,8 +72,11 @@ class IndexedUpdate:
         mode: Any = None,
         fill_value: Any = None,
         wrap_negative_indices: bool = True,
+        out_sharding: None = None,
     ) -> Array:
         """``x[index]``; with mode ``"fill"``, elements out of bounds are ``fill_value`` (nan by default)."""
+        if out_sharding is not None:
+            reject_sharding("at", out_sharding)
         if mode is None and fill_value is None and wrap_negative_indices:
             return getitem(self.array, self.index)
         row = entries(self.array.shape, self.index)
@@ -132,12 +137,12 @@ class IndexedUpdate:
         return self._scatter(lax.scatter_max, values, None, **options)
 
     def apply(self, func: Callable[[Array], Array], **options: Any) -> Array:
-        """``x`` with ``func`` applied at the index.
+        """``x`` with ``func``, a function of scalars, applied at the index: once for each time that an element is named."""
 
-        Differs from JAX:
-            An element that is named twice is changed once.
-        """
-        return self.set(func(self.get()), **options)
+        def operation(x: Array, index: Any, y: Array, numbers: Any, **promises: Any) -> Array:
+            return lax.scatter_apply(x, index, func, numbers, update_shape=y.shape, **promises)
+
+        return self._scatter(operation, scalar(0, self.array), None, **options)
 
 
 def _scatter(
@@ -150,20 +155,26 @@ def _scatter(
     unique_indices: bool = False,
     mode: Any = None,
     wrap_negative_indices: bool = True,
+    out_sharding: None = None,
 ) -> Array:
+    if out_sharding is not None:
+        reject_sharding("at", out_sharding)
     row, axes = masks_as_arrays(entries(x.aval.shape, index))
     target = lax.expand_dims(x, axes) if axes else x
     plan = make_plan(target.aval.shape, row, wrap_negative_indices)
     y = as_operand("scatter", values)
-    if y.dtype != x.dtype and join_dtypes(x, y)[0] != x.dtype:
+    joined = x.dtype if y.dtype == x.dtype else join_dtypes(x, y)[0]
+    if joined != x.dtype:
         warnings.warn(
             f"scatter: incompatible types: values of dtype {y.dtype.name} do not fit into {x.dtype.name}. "
             "Convert them with .astype first; later versions raise.",
             FutureWarning,
             stacklevel=4,
         )
-    if y.dtype != x.dtype or y.weak_type != x.weak_type:
-        y = lax.convert_element_type(y, x.dtype)
+        # The operation is done in the dtype of both, and its result cut off.
+        joined = x.dtype if operation is lax.scatter else joined
+    if y.dtype != joined or y.weak_type != x.weak_type:
+        y = lax.convert_element_type(y, joined)
     full = list(plan.shape)
     for axis in plan.new_axes:
         full.insert(axis, 1)
@@ -178,7 +189,7 @@ def _scatter(
         scatter_dims_to_operand_dims=plan.numbers.start_index_map,
     )
     changed = operation(
-        target,
+        target if joined == x.dtype else lax.convert_element_type(target, joined),
         index_array(plan),
         y,
         numbers,
@@ -186,6 +197,8 @@ def _scatter(
         unique_indices=unique_indices or plan.ordered,
         mode=mode,
     )
+    if joined != x.dtype:
+        changed = convert(changed, x.dtype, x.weak_type)
     return lax.squeeze(changed, axes) if axes else changed
 
 
@@ -242,8 +255,10 @@ def put(
         ravel(integers("put", ind)),
         ravel(as_operand("put", v)),
     )
-    if not chosen.size or not values.size:
+    if not chosen.size or not values.size or not x.size:
         return x
+    if not x.ndim:
+        raise ValueError("put: a number without axes has no places to put values at.")
     repeats = -(-chosen.size // values.size)
     values = lax.slice_in_dim(lax.concatenate([values] * repeats, 0), 0, chosen.size)
     if mode == "wrap":

@@ -3,12 +3,12 @@
 import importlib
 from typing import Any
 
+from plugjax.random import rbg as _rbg  # noqa: F401  # makes its generators known
 from plugjax.random.bits import bits, permutation, randint, uniform
+from plugjax.random.choices import categorical, choice
 from plugjax.random.distributions import (
     bernoulli,
-    categorical,
     cauchy,
-    choice,
     double_sided_maxwell,
     exponential,
     geometric,

@@ -11,8 +11,11 @@ import numpy as np
 
 from plugjax import lax
 from plugjax.core import dtypes
-from plugjax.core.array import Array
+from plugjax.core.array import Array, aval_of
+from plugjax.core.device import reject_sharding
 from plugjax.core.dtypes import DType, DTypeLike
+from plugjax.core.errors import ShapeError, TypePromotionError
+from plugjax.lax.axes import canonical_axis
 from plugjax.lax.random_bits import multiply_add
 from plugjax.numpy.promotion import (
     ArrayLike,
@@ -36,15 +39,18 @@ def as_shape(who: str, shape: Any) -> tuple[int, ...]:
     """A ``shape=`` argument as a tuple.
 
     Raises:
-        TypeError: not a sequence of integers.
+        TypeError: not a sequence of integers, or a negative one.
     """
     try:
         sizes = (shape,) if not hasattr(shape, "__iter__") else shape
-        return tuple(operator.index(n) for n in sizes)
+        found = tuple(operator.index(n) for n in sizes)
     except TypeError as error:
         raise TypeError(
             f"{who}: shape must be a sequence of static integers, got {shape!r}."
         ) from error
+    if any(n < 0 for n in found):
+        raise ShapeError(f"{who}: sizes of axes must not be negative, got shape {found}.")
+    return found
 
 
 def float_dtype(who: str, dtype: DTypeLike | None) -> DType:
@@ -76,12 +82,29 @@ def result_shape(who: str, shape: Any, *parameters: Any) -> tuple[int, ...]:
     return wanted
 
 
+def check_safe_cast(who: str, dtype: DType, *parameters: ArrayLike) -> None:
+    """Raise where a parameter would lose something in ``dtype``.
+
+    Raises:
+        TypePromotionError: it would.
+    """
+    for value in parameters:
+        aval = aval_of(as_operand(who, value))
+        if dtypes.promote([(aval.dtype, aval.weak_type), (dtype, False)])[0] != dtype:
+            raise TypePromotionError(
+                f"{who}: cannot safely cast a parameter of dtype {aval.dtype.name} to {dtype.name}. "
+                "Convert it, or ask for a wider dtype."
+            )
+
+
 def random_bits(key: Array, width: int, shape: Sequence[int]) -> Array:
     """Unsigned integers of ``width`` random bits; ``key`` is a typed key."""
     return random_bits_p.bind(key, bit_width=width, shape=tuple(shape))
 
 
-def bits(key: Any, shape: Any = (), dtype: DTypeLike | None = None) -> Array:
+def bits(
+    key: Any, shape: Any = (), dtype: DTypeLike | None = None, *, out_sharding: None = None
+) -> Array:
     """Random bits, as unsigned integers.
 
     Example:
@@ -89,6 +112,8 @@ def bits(key: Any, shape: Any = (), dtype: DTypeLike | None = None) -> Array:
         >>> random.bits(random.key(0), (2,))
         Array([4070199207, 4202968722], dtype=uint32)
     """
+    if out_sharding is not None:
+        reject_sharding("bits", out_sharding)
     k = single_key("bits", key)
     wanted = canonical_dtype(
         "bits", np.uint64 if dtype is None and _wide() else (dtype or np.uint32)
@@ -108,6 +133,8 @@ def uniform(
     dtype: DTypeLike | None = None,
     minval: ArrayLike = 0.0,
     maxval: ArrayLike = 1.0,
+    *,
+    out_sharding: None = None,
 ) -> Array:
     """Uniform numbers in ``[minval, maxval)``.
 
@@ -119,10 +146,12 @@ def uniform(
         >>> random.uniform(random.key(0))
         Array(0.947667, dtype=float32)
     """
+    if out_sharding is not None:
+        reject_sharding("uniform", out_sharding)
     wanted = float_dtype("uniform", dtype)
     sizes = as_shape("uniform", shape)
     k = single_key("uniform", key)
-    low, high = (_bound(v, wanted, len(sizes)) for v in (minval, maxval))
+    low, high = (_bound(v, wanted, sizes) for v in (minval, maxval))
     info = limits(wanted)
     # A random mantissa under the exponent of 1 gives a number in [1, 2).
     drawn = max(info.bits, 8) if info.nmant >= 8 else 8
@@ -136,15 +165,30 @@ def uniform(
     return lax.max(low, multiply_add(fraction, lax.sub(high, low), low))
 
 
-def _bound(value: ArrayLike, dtype: DType, rank: int) -> Any:
+def _bound(value: ArrayLike, dtype: DType, sizes: tuple[int, ...]) -> Any:
     if type(value) in (int, float) or isinstance(value, np.generic):
         return dtype.type(value)
     bound = lax.convert_element_type(as_operand("uniform", value), dtype)
-    return promote_shapes(bound, rank) if bound.ndim else bound
+    if not bound.ndim:
+        return bound
+    bound = promote_shapes(bound, len(sizes))
+    if bound.ndim > len(sizes) or any(
+        b not in (1, n) for b, n in zip(bound.shape, sizes, strict=True)
+    ):
+        raise ShapeError(
+            f"uniform: bounds of shape {bound.shape} are not stretched to shape {sizes}."
+        )
+    return bound
 
 
 def randint(
-    key: Any, shape: Any, minval: ArrayLike, maxval: ArrayLike, dtype: DTypeLike | None = None
+    key: Any,
+    shape: Any,
+    minval: ArrayLike,
+    maxval: ArrayLike,
+    dtype: DTypeLike | None = None,
+    *,
+    out_sharding: None = None,
 ) -> Array:
     """Uniform integers in ``[minval, maxval)``.
 
@@ -156,6 +200,8 @@ def randint(
         >>> random.randint(random.key(0), (3,), 0, 10)
         Array([9, 0, 2], dtype=int32)
     """
+    if out_sharding is not None:
+        reject_sharding("randint", out_sharding)
     k = single_key("randint", key)
     wanted = canonical_dtype("randint", int if dtype is None else dtype)
     if not dtypes.is_integer(wanted):
@@ -163,9 +209,9 @@ def randint(
     sizes = as_shape("randint", shape)
     low, high = as_operand("randint", minval), as_operand("randint", maxval)
     if not (dtypes.is_integer(low.dtype) and dtypes.is_integer(high.dtype)):
-        raise TypeError(
-            f"randint needs an integer minval and maxval, got {low.dtype.name} and {high.dtype.name}."
-        )
+        # As whole numbers; JAX cuts off the rest.
+        whole = dtypes.canonicalize(int)
+        low, high = (v if dtypes.is_integer(v.dtype) else converted(v, whole) for v in (low, high))
     info = np.iinfo(wanted)
     if wanted.itemsize < 4:
         # Drawn as int32, where the bound beyond the largest number is one as well.
@@ -223,7 +269,9 @@ def _clamped(value: Any, dtype: DType) -> Any:
     return lax.convert_element_type(value, dtype)
 
 
-def permutation(key: Any, x: Any, axis: int = 0, independent: bool = False) -> Array:
+def permutation(
+    key: Any, x: Any, axis: int = 0, independent: bool = False, *, out_sharding: None = None
+) -> Array:
     """The elements along an axis in random order; for an integer, those of ``arange``.
 
     Args:
@@ -231,16 +279,20 @@ def permutation(key: Any, x: Any, axis: int = 0, independent: bool = False) -> A
         x: array or integer.
         axis: the axis.
         independent: whether every row along the axis gets an order of its own.
+        out_sharding: only ``None``.
 
     Example:
         >>> from plugjax import random
         >>> sorted(random.permutation(random.key(0), 4).tolist())
         [0, 1, 2, 3]
     """
+    if out_sharding is not None:
+        reject_sharding("permutation", out_sharding)
     k = single_key("permutation", key)
     if not np.ndim(x):
         if not dtypes.is_integer(as_operand("permutation", x).dtype):
             raise TypeError("permutation needs an integer, or an array with an axis.")
+        canonical_axis(axis, 1)
         return shuffled(k, lax.iota(dtypes.canonicalize(int), int(x)), 0)
     values = as_operand("permutation", x)
     axis = axis + values.ndim if axis < 0 else axis

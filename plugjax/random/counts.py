@@ -17,25 +17,34 @@ import numpy as np
 
 from plugjax import lax
 from plugjax.core.array import Array
+from plugjax.core.device import reject_sharding
 from plugjax.core.dtypes import DType, DTypeLike
 from plugjax.core.transforms.jit import jit
+from plugjax.numpy.manipulation import moveaxis
 from plugjax.numpy.promotion import (
     ArrayLike,
     as_operand,
     broadcast_to_shape,
     canonical_dtype,
     converted,
-    promote_many,
+    same_dtype,
     to_inexact,
 )
 from plugjax.numpy.selection import where
 from plugjax.random.bits import as_shape, float_dtype, result_shape, uniform
-from plugjax.random.keys import single_key, split
+from plugjax.random.keys import clone, single_key, split
 
 __all__ = ["binomial", "multinomial", "poisson"]
 
 
-def poisson(key: Any, lam: ArrayLike, shape: Any = None, dtype: DTypeLike | None = None) -> Array:
+def poisson(
+    key: Any,
+    lam: ArrayLike,
+    shape: Any = None,
+    dtype: DTypeLike | None = None,
+    *,
+    out_sharding: None = None,
+) -> Array:
     """Poisson numbers of mean ``lam``, which is at least 0.
 
     Shapes:
@@ -46,6 +55,8 @@ def poisson(key: Any, lam: ArrayLike, shape: Any = None, dtype: DTypeLike | None
         >>> random.poisson(random.key(0), 0.0, (2,))
         Array([0, 0], dtype=int32)
     """
+    if out_sharding is not None:
+        reject_sharding("poisson", out_sharding)
     k = single_key("poisson", key)
     wanted = canonical_dtype("poisson", int if dtype is None else dtype)
     rate = as_operand("poisson", lam)
@@ -61,7 +72,8 @@ def _poisson(key: Array, lam: Array, dtype: DType) -> Array:
     counts = lax.select(
         small,
         _poisson_small(key, where(small, lam, 0.0), dtype),
-        _poisson_large(key, where(small, 1e5, lam), dtype),
+        # One of the two is taken, so that the key is used once.
+        _poisson_large(clone(key), where(small, 1e5, lam), dtype),
     )
     return where(lam == 0, 0, counts)
 
@@ -153,7 +165,7 @@ def _binomial(key: Array, count: Array, p: Array, dtype: DType) -> Array:
     found = lax.select(
         small,
         _binomial_small(key, where(small, count, 0.0), q, dtype),
-        _binomial_large(key, where(small, 1e4, count), where(small, 0.5, q), dtype),
+        _binomial_large(clone(key), where(small, 1e4, count), where(small, 0.5, q), dtype),
     )
     invalid = negative | no_chance | no_count
     found = where(invalid, np.nan, found)
@@ -260,13 +272,12 @@ def multinomial(
         7.0
     """
     k = single_key("multinomial", key)
-    trials, chances = promote_many("multinomial", n, p)
-    trials, chances = to_inexact("multinomial", trials), to_inexact("multinomial", chances)
+    trials, chances = same_dtype("multinomial", n, p, inexact=True)
     wanted = canonical_dtype("multinomial", float if dtype is None else dtype)
     sizes = chances.shape if shape is None else as_shape("multinomial", shape)
     trials = broadcast_to_shape("multinomial", trials, sizes[:-1])
     chances = broadcast_to_shape("multinomial", chances, sizes)
-    chances = lax.transpose(chances, (chances.ndim - 1, *range(chances.ndim - 1)))
+    chances = moveaxis(chances, -1, 0)
     left = lax.cumsum(chances, 0, reverse=True)
     ratios = chances / where(left == 0, 1, left)
 

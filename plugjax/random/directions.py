@@ -8,6 +8,7 @@ from typing import Any
 from plugjax import lax
 from plugjax.core import dtypes
 from plugjax.core.array import Array
+from plugjax.core.device import reject_sharding
 from plugjax.core.dtypes import DTypeLike
 from plugjax.numpy import linalg
 from plugjax.numpy.einsum import einsum
@@ -16,7 +17,7 @@ from plugjax.numpy.promotion import (
     broadcast_shape,
     canonical_dtype,
     converted,
-    promote_many,
+    same_dtype,
     to_inexact,
 )
 from plugjax.random.bits import as_shape, float_dtype
@@ -34,6 +35,8 @@ def multivariate_normal(
     shape: Any = None,
     dtype: DTypeLike | None = None,
     method: str = "cholesky",
+    *,
+    out_sharding: None = None,
 ) -> Array:
     """Normal vectors of a mean and a covariance.
 
@@ -44,6 +47,7 @@ def multivariate_normal(
         shape: the leading axes of the result; by default those of ``mean`` and ``cov``, broadcast.
         dtype: of the numbers that are drawn; that of ``mean`` by default.
         method: how ``cov`` is factored: ``"cholesky"``, ``"eigh"`` or ``"svd"``.
+        out_sharding: only ``None``.
 
     Raises:
         ValueError: shapes that do not fit, or a method that is none of these.
@@ -53,9 +57,11 @@ def multivariate_normal(
         >>> random.multivariate_normal(random.key(0), jnp.zeros(2), jnp.eye(2), (3,)).shape
         (3, 2)
     """
+    if out_sharding is not None:
+        reject_sharding("multivariate_normal", out_sharding)
     k = single_key("multivariate_normal", key)
     who = "multivariate_normal"
-    centre, spread = (to_inexact(who, v) for v in promote_many(who, mean, cov))
+    centre, spread = same_dtype(who, mean, cov, inexact=True)
     if method not in ("svd", "eigh", "cholesky"):
         raise ValueError(f"{who}: method is 'svd', 'eigh' or 'cholesky', got {method!r}.")
     wanted = centre.dtype if dtype is None else float_dtype(who, dtype)
@@ -87,7 +93,13 @@ def multivariate_normal(
 
 
 def orthogonal(
-    key: Any, n: int, shape: Any = (), dtype: DTypeLike | None = None, m: int | None = None
+    key: Any,
+    n: int,
+    shape: Any = (),
+    dtype: DTypeLike | None = None,
+    m: int | None = None,
+    *,
+    out_sharding: None = None,
 ) -> Array:
     """Orthogonal matrices (unitary ones of complex dtypes), uniform over their group.
 
@@ -97,6 +109,7 @@ def orthogonal(
         shape: leading axes of the result.
         dtype: floating or complex.
         m: number of columns, ``n`` by default; rows or columns, whichever are fewer, are orthonormal.
+        out_sharding: only ``None``.
 
     Reference:
         Mezzadri, "How to generate random matrices from the classical compact groups", 2007.
@@ -108,8 +121,12 @@ def orthogonal(
         >>> jnp.allclose(q @ q.T, jnp.eye(2), atol=1e-5)
         Array(True, dtype=bool)
     """
+    if out_sharding is not None:
+        reject_sharding("orthogonal", out_sharding)
     k = single_key("orthogonal", key)
     wanted = canonical_dtype("orthogonal", float if dtype is None else dtype)
+    if not dtypes.is_inexact(wanted):
+        raise ValueError(f"orthogonal needs a floating or complex dtype, got {wanted.name}.")
     sizes = as_shape("orthogonal", shape)
     rows = operator.index(n)
     columns = rows if m is None else operator.index(m)
@@ -121,7 +138,12 @@ def orthogonal(
 
 
 def generalized_normal(
-    key: Any, p: ArrayLike, shape: Any = (), dtype: DTypeLike | None = None
+    key: Any,
+    p: ArrayLike,
+    shape: Any = (),
+    dtype: DTypeLike | None = None,
+    *,
+    out_sharding: None = None,
 ) -> Array:
     """Numbers of density proportional to ``exp(-abs(x)**p)``.
 
@@ -131,6 +153,8 @@ def generalized_normal(
         >>> random.generalized_normal(random.key(0), 2.0, (2,)).shape
         (2,)
     """
+    if out_sharding is not None:
+        reject_sharding("generalized_normal", out_sharding)
     k = single_key("generalized_normal", key)
     wanted = float_dtype("generalized_normal", dtype)
     sizes = as_shape("generalized_normal", shape)
@@ -140,7 +164,13 @@ def generalized_normal(
 
 
 def ball(
-    key: Any, d: int, p: ArrayLike = 2, shape: Any = (), dtype: DTypeLike | None = None
+    key: Any,
+    d: int,
+    p: ArrayLike = 2,
+    shape: Any = (),
+    dtype: DTypeLike | None = None,
+    *,
+    out_sharding: None = None,
 ) -> Array:
     """Points of the unit ball of the norm of order ``p``, uniform: ``[*shape, d]``.
 
@@ -153,6 +183,8 @@ def ball(
         >>> (jnp.linalg.norm(random.ball(random.key(0), 3)) <= 1).item()
         True
     """
+    if out_sharding is not None:
+        reject_sharding("ball", out_sharding)
     k = single_key("ball", key)
     wanted = float_dtype("ball", dtype)
     sizes = as_shape("ball", shape)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -10,10 +9,10 @@ import numpy as np
 from plugjax import lax
 from plugjax.core import dtypes
 from plugjax.core.array import Array
+from plugjax.core.device import reject_sharding
 from plugjax.core.dtypes import DType, DTypeLike
-from plugjax.numpy.arithmetic import multiply
-from plugjax.numpy.cumulative import cumsum
-from plugjax.numpy.manipulation import canonical_axis
+from plugjax.core.errors import DtypeError
+from plugjax.numpy.arithmetic import add, multiply, power, true_divide
 from plugjax.numpy.promotion import (
     ArrayLike,
     Operand,
@@ -27,19 +26,17 @@ from plugjax.numpy.promotion import (
     scalar,
     to_inexact,
 )
-from plugjax.numpy.sorting_searching import searchsorted
 from plugjax.random.bits import (
     as_shape,
+    check_safe_cast,
     float_dtype,
-    permutation,
-    randint,
     result_shape,
     uniform,
 )
 from plugjax.random.keys import single_key, split
 
 __all__ = [
-    "bernoulli", "categorical", "cauchy", "choice", "double_sided_maxwell", "exponential", "geometric", "gumbel", "laplace",
+    "bernoulli", "cauchy", "double_sided_maxwell", "exponential", "geometric", "gumbel", "laplace",
     "logistic", "lognormal", "maxwell", "normal", "pareto", "rademacher", "rayleigh", "triangular", "truncated_normal",
     "wald", "weibull_min",
 ]  # fmt: skip
@@ -58,7 +55,9 @@ def _no_mode(who: str, mode: str | None, known: tuple[str, ...]) -> None:
         raise ValueError(f"{who}: mode is None or one of {known}, got {mode!r}.")
 
 
-def normal(key: Any, shape: Any = (), dtype: DTypeLike | None = None) -> Array:
+def normal(
+    key: Any, shape: Any = (), dtype: DTypeLike | None = None, *, out_sharding: None = None
+) -> Array:
     """Standard normal numbers; complex ones have independent parts of variance 1/2.
 
     Example:
@@ -66,8 +65,12 @@ def normal(key: Any, shape: Any = (), dtype: DTypeLike | None = None) -> Array:
         >>> random.normal(random.key(0), (2,))
         Array([1.6226422, 2.0252647], dtype=float32)
     """
+    if out_sharding is not None:
+        reject_sharding("normal", out_sharding)
     k = single_key("normal", key)
     wanted = canonical_dtype("normal", float if dtype is None else dtype)
+    if not dtypes.is_inexact(wanted):
+        raise ValueError(f"normal needs a floating or complex dtype, got {wanted.name}.")
     sizes = as_shape("normal", shape)
     if wanted.kind == "c":
         real = np.dtype(f"float{wanted.itemsize * 4}")
@@ -77,8 +80,6 @@ def normal(key: Any, shape: Any = (), dtype: DTypeLike | None = None) -> Array:
         ]
         z = lax.add(parts[0], lax.mul(wanted.type(1j), parts[1]))
         return lax.div(z, wanted.type(real.type(np.sqrt(2))))
-    if not dtypes.is_float(wanted):
-        raise ValueError(f"normal needs a float or complex dtype, got {wanted.name}.")
     return _normal(k, sizes, wanted)
 
 
@@ -89,7 +90,13 @@ def _normal(key: Array, shape: tuple[int, ...], dtype: DType) -> Array:
 
 
 def truncated_normal(
-    key: Any, lower: ArrayLike, upper: ArrayLike, shape: Any = None, dtype: DTypeLike | None = None
+    key: Any,
+    lower: ArrayLike,
+    upper: ArrayLike,
+    shape: Any = None,
+    dtype: DTypeLike | None = None,
+    *,
+    out_sharding: None = None,
 ) -> Array:
     """Standard normal numbers within ``(lower, upper)``.
 
@@ -103,6 +110,8 @@ def truncated_normal(
         >>> ((-1 < x) & (x < 1)).all()
         Array(True, dtype=bool)
     """
+    if out_sharding is not None:
+        reject_sharding("truncated_normal", out_sharding)
     k = single_key("truncated_normal", key)
     wanted = float_dtype("truncated_normal", dtype)
     sizes = result_shape("truncated_normal", shape, lower, upper)
@@ -121,7 +130,14 @@ def truncated_normal(
     return lax.min(most, lax.max(least, found))
 
 
-def bernoulli(key: Any, p: ArrayLike = 0.5, shape: Any = None, mode: str | None = None) -> Array:
+def bernoulli(
+    key: Any,
+    p: ArrayLike = 0.5,
+    shape: Any = None,
+    mode: str = "low",
+    *,
+    out_sharding: None = None,
+) -> Array:
     """True with probability ``p``.
 
     Args:
@@ -129,15 +145,21 @@ def bernoulli(key: Any, p: ArrayLike = 0.5, shape: Any = None, mode: str | None 
         p: probability, broadcast to ``shape``.
         shape: shape of the result, that of ``p`` by default.
         mode: ``"high"`` resolves small probabilities with twice the bits.
+        out_sharding: only ``None``.
 
     Example:
         >>> from plugjax import random
         >>> random.bernoulli(random.key(0), 0.5, (3,))
         Array([False, False,  True], dtype=bool)
     """
+    if out_sharding is not None:
+        reject_sharding("bernoulli", out_sharding)
     k = single_key("bernoulli", key)
-    _no_mode("bernoulli", mode, ("high", "low"))
-    chance = to_inexact("bernoulli", p)
+    if mode not in ("high", "low"):
+        raise ValueError(f"bernoulli: mode is 'high' or 'low', got {mode!r}.")
+    chance = as_operand("bernoulli", p)
+    if not dtypes.is_float(chance.dtype):
+        raise DtypeError(f"bernoulli needs a floating probability, got {chance.dtype.name}.")
     sizes = result_shape("bernoulli", shape, chance)
     chance = promote_shapes(chance, len(sizes)) if chance.ndim else chance
     chance = lax.convert_element_type(chance, chance.dtype)
@@ -150,7 +172,9 @@ def bernoulli(key: Any, p: ArrayLike = 0.5, shape: Any = None, mode: str | None 
     return lax.lt(uniform(k, sizes, chance.dtype), chance)
 
 
-def rademacher(key: Any, shape: Any = (), dtype: DTypeLike | None = None) -> Array:
+def rademacher(
+    key: Any, shape: Any = (), dtype: DTypeLike | None = None, *, out_sharding: None = None
+) -> Array:
     """-1 or 1, with equal probability.
 
     Example:
@@ -159,13 +183,19 @@ def rademacher(key: Any, shape: Any = (), dtype: DTypeLike | None = None) -> Arr
         >>> jnp.abs(random.rademacher(random.key(0), (3,)))
         Array([1, 1, 1], dtype=int32)
     """
+    if out_sharding is not None:
+        reject_sharding("rademacher", out_sharding)
     k = single_key("rademacher", key)
     wanted = canonical_dtype("rademacher", int if dtype is None else dtype)
-    drawn = lax.convert_element_type(bernoulli(k, 0.5, as_shape("rademacher", shape)), wanted)
-    return lax.sub(lax.mul(scalar(2, drawn), drawn), scalar(1, drawn))
+    # As bools, both are true.
+    own = dtypes.INT32 if wanted == dtypes.BOOL else wanted
+    drawn = lax.convert_element_type(bernoulli(k, 0.5, as_shape("rademacher", shape)), own)
+    return converted(lax.sub(lax.mul(scalar(2, drawn), drawn), scalar(1, drawn)), wanted)
 
 
-def exponential(key: Any, shape: Any = (), dtype: DTypeLike | None = None) -> Array:
+def exponential(
+    key: Any, shape: Any = (), dtype: DTypeLike | None = None, *, out_sharding: None = None
+) -> Array:
     """Exponential numbers of rate 1.
 
     Example:
@@ -174,13 +204,20 @@ def exponential(key: Any, shape: Any = (), dtype: DTypeLike | None = None) -> Ar
         >>> (random.exponential(random.key(0), (5,)) >= 0).all()
         Array(True, dtype=bool)
     """
+    if out_sharding is not None:
+        reject_sharding("exponential", out_sharding)
     k = single_key("exponential", key)
     u = uniform(k, shape, float_dtype("exponential", dtype))
     return lax.neg(lax.log1p(lax.neg(u)))
 
 
 def gumbel(
-    key: Any, shape: Any = (), dtype: DTypeLike | None = None, mode: str | None = None
+    key: Any,
+    shape: Any = (),
+    dtype: DTypeLike | None = None,
+    mode: str | None = None,
+    *,
+    out_sharding: None = None,
 ) -> Array:
     """Standard Gumbel numbers; mode ``"high"`` resolves the upper tail with twice the bits.
 
@@ -190,6 +227,8 @@ def gumbel(
         >>> random.gumbel(random.key(0), (2,)).shape
         (2,)
     """
+    if out_sharding is not None:
+        reject_sharding("gumbel", out_sharding)
     k = single_key("gumbel", key)
     wanted = float_dtype("gumbel", dtype)
     sizes = as_shape("gumbel", shape)
@@ -207,120 +246,9 @@ def gumbel(
     return lax.neg(lax.log(lax.neg(lax.log(u))))
 
 
-def categorical(
-    key: Any,
-    logits: ArrayLike,
-    axis: int = -1,
-    shape: Any = None,
-    replace: bool = True,
-    mode: str | None = None,
+def laplace(
+    key: Any, shape: Any = (), dtype: DTypeLike | None = None, *, out_sharding: None = None
 ) -> Array:
-    """Indices drawn with probabilities ``softmax(logits)`` along an axis.
-
-    Shapes:
-        logits: ``[..., n, ...]`` -> ``shape``, which ends with ``[...]``; that itself by default.
-
-    Units:
-        logits: nats, up to a constant.
-
-    Example:
-        >>> from plugjax import numpy as jnp, random
-        >>> random.categorical(random.key(0), jnp.array([0.0, -jnp.inf]), shape=(2,))
-        Array([0, 0], dtype=int32)
-    """
-    k = single_key("categorical", key)
-    scores = to_inexact("categorical", logits)
-    axis = canonical_axis(axis, scores.ndim) - scores.ndim
-    batch = tuple(n for i, n in enumerate(scores.shape) if i != axis + scores.ndim)
-    sizes = batch if shape is None else result_shape("categorical", shape, np.empty(batch))
-    lead = sizes[: len(sizes) - len(batch)]
-    index = dtypes.canonicalize(int)
-    if replace:
-        noise = gumbel(k, (*lead, *scores.shape), scores.dtype, mode)
-        total = lax.add(noise, promote_shapes(scores, noise.ndim))
-        return lax.argmax(total, axis + total.ndim, index)
-    count = math.prod(lead)
-    if count > scores.shape[axis]:
-        raise ValueError(
-            f"categorical without replacement: {count} draws from {scores.shape[axis]} categories. Draw fewer."
-        )
-    total = lax.add(gumbel(k, scores.shape, scores.dtype, mode), scores)
-    chosen = (-total).argsort(axis)
-    chosen = lax.slice_in_dim(chosen, 0, count, axis=axis + total.ndim)
-    chosen = lax.transpose(
-        chosen, (axis + total.ndim, *(i for i in range(total.ndim) if i != axis + total.ndim))
-    )
-    return lax.reshape(chosen, sizes)
-
-
-def choice(
-    key: Any,
-    a: Any,
-    shape: Any = (),
-    replace: bool = True,
-    p: ArrayLike | None = None,
-    axis: int = 0,
-    mode: str | None = None,
-) -> Array:
-    """Elements drawn along an axis of ``a``; for an integer, those of ``arange``.
-
-    Args:
-        key: a key.
-        a: array or integer.
-        shape: shape of the drawn part of the result.
-        replace: whether an element may be drawn twice.
-        p: probabilities of the elements; equal ones by default.
-        axis: the axis of ``a``.
-        mode: as of :func:`gumbel`, for draws without replacement.
-
-    Raises:
-        ValueError: more draws than elements without replacement, or ``p`` of another size.
-
-    Example:
-        >>> from plugjax import random
-        >>> import plugjax.numpy as jnp
-        >>> random.choice(random.key(0), 5, (3,), replace=False).shape
-        (3,)
-    """
-    k = single_key("choice", key)
-    sizes = as_shape("choice", shape)
-    whole = not np.ndim(a)
-    values = a if whole else as_operand("choice", a)
-    axis = 0 if whole else canonical_axis(axis, values.ndim)
-    count = int(a) if whole else values.shape[axis]
-    draws = math.prod(sizes)
-    if count <= 0 and draws:
-        raise ValueError("choice: there is nothing to draw from. Give an a that is not empty.")
-    if not replace and draws > count:
-        raise ValueError(
-            f"choice without replacement: a larger sample (size {draws}) than there are elements (size {count}). Draw fewer."
-        )
-
-    def chosen(index: Array) -> Array:
-        return index if whole else values.take(index, axis, mode="clip")
-
-    if p is None:
-        if replace:
-            return chosen(randint(k, sizes, 0, count))
-        order = permutation(k, count if whole else values, axis)
-        drawn = lax.slice_in_dim(order, 0, draws, axis=axis)
-        return lax.reshape(drawn, (*drawn.shape[:axis], *sizes, *drawn.shape[axis + 1 :]))
-    chances = to_inexact("choice", p)
-    if chances.shape != (count,):
-        raise ValueError(
-            f"choice: p needs to be None or a vector of a probability for each element, got shape {chances.shape} for {count}."
-        )
-    if replace:
-        total = cumsum(chances)
-        u = uniform(k, sizes, total.dtype)
-        r = multiply(total[-1], lax.sub(scalar(1, u), u))
-        return chosen(searchsorted(total, r))
-    scores = lax.add(gumbel(k, (count,), chances.dtype, mode), lax.log(chances))
-    best = lax.slice_in_dim((-scores).argsort(), 0, draws)
-    return chosen(lax.reshape(best, sizes))
-
-
-def laplace(key: Any, shape: Any = (), dtype: DTypeLike | None = None) -> Array:
     """Standard Laplace numbers.
 
     Example:
@@ -329,6 +257,8 @@ def laplace(key: Any, shape: Any = (), dtype: DTypeLike | None = None) -> Array:
         >>> random.laplace(random.key(0), (2,)).shape
         (2,)
     """
+    if out_sharding is not None:
+        reject_sharding("laplace", out_sharding)
     k = single_key("laplace", key)
     wanted = float_dtype("laplace", dtype)
     low = wanted.type(-1 + limits(wanted).epsneg)
@@ -336,7 +266,9 @@ def laplace(key: Any, shape: Any = (), dtype: DTypeLike | None = None) -> Array:
     return lax.mul(lax.sign(u), lax.log1p(lax.neg(lax.abs(u))))
 
 
-def logistic(key: Any, shape: Any = (), dtype: DTypeLike | None = None) -> Array:
+def logistic(
+    key: Any, shape: Any = (), dtype: DTypeLike | None = None, *, out_sharding: None = None
+) -> Array:
     """Standard logistic numbers.
 
     Example:
@@ -345,13 +277,17 @@ def logistic(key: Any, shape: Any = (), dtype: DTypeLike | None = None) -> Array
         >>> random.logistic(random.key(0), (2,)).shape
         (2,)
     """
+    if out_sharding is not None:
+        reject_sharding("logistic", out_sharding)
     k = single_key("logistic", key)
     wanted = float_dtype("logistic", dtype)
     u = uniform(k, shape, wanted, wanted.type(limits(wanted).tiny), 1.0)
     return lax.sub(lax.log(u), lax.log1p(lax.neg(u)))
 
 
-def cauchy(key: Any, shape: Any = (), dtype: DTypeLike | None = None) -> Array:
+def cauchy(
+    key: Any, shape: Any = (), dtype: DTypeLike | None = None, *, out_sharding: None = None
+) -> Array:
     """Standard Cauchy numbers.
 
     Example:
@@ -360,6 +296,8 @@ def cauchy(key: Any, shape: Any = (), dtype: DTypeLike | None = None) -> Array:
         >>> random.cauchy(random.key(0), (2,)).shape
         (2,)
     """
+    if out_sharding is not None:
+        reject_sharding("cauchy", out_sharding)
     k = single_key("cauchy", key)
     wanted = float_dtype("cauchy", dtype)
     u = uniform(k, shape, wanted, wanted.type(limits(wanted).eps), 1.0)
@@ -367,7 +305,12 @@ def cauchy(key: Any, shape: Any = (), dtype: DTypeLike | None = None) -> Array:
 
 
 def lognormal(
-    key: Any, sigma: ArrayLike = 1.0, shape: Any = None, dtype: DTypeLike | None = None
+    key: Any,
+    sigma: ArrayLike = 1.0,
+    shape: Any = None,
+    dtype: DTypeLike | None = None,
+    *,
+    out_sharding: None = None,
 ) -> Array:
     """Numbers whose logarithm is normal with standard deviation ``sigma``.
 
@@ -377,14 +320,26 @@ def lognormal(
         >>> (random.lognormal(random.key(0), shape=(5,)) > 0).all()
         Array(True, dtype=bool)
     """
+    if out_sharding is not None:
+        reject_sharding("lognormal", out_sharding)
     k = single_key("lognormal", key)
-    wanted = float_dtype("lognormal", dtype)
+    wanted = canonical_dtype("lognormal", float if dtype is None else dtype)
+    if not dtypes.is_inexact(wanted):
+        raise ValueError(f"lognormal needs a floating or complex dtype, got {wanted.name}.")
     sizes = result_shape("lognormal", shape, sigma)
+    check_safe_cast("lognormal", wanted, sigma)
     scale = _operand("lognormal", sigma, wanted, len(sizes))
     return lax.exp(lax.mul(normal(k, sizes, wanted), scale))
 
 
-def pareto(key: Any, b: ArrayLike, shape: Any = None, dtype: DTypeLike | None = None) -> Array:
+def pareto(
+    key: Any,
+    b: ArrayLike,
+    shape: Any = None,
+    dtype: DTypeLike | None = None,
+    *,
+    out_sharding: None = None,
+) -> Array:
     """Pareto numbers of shape ``b`` and scale 1.
 
     Example:
@@ -393,16 +348,24 @@ def pareto(key: Any, b: ArrayLike, shape: Any = None, dtype: DTypeLike | None = 
         >>> (random.pareto(random.key(0), 2.0, (5,)) >= 1).all()
         Array(True, dtype=bool)
     """
+    if out_sharding is not None:
+        reject_sharding("pareto", out_sharding)
     k = single_key("pareto", key)
     wanted = float_dtype("pareto", dtype)
     sizes = result_shape("pareto", shape, b)
+    check_safe_cast("pareto", wanted, b)
     return lax.exp(
         lax.div(exponential(k, sizes, wanted), _operand("pareto", b, wanted, len(sizes)))
     )
 
 
 def rayleigh(
-    key: Any, scale: ArrayLike, shape: Any = None, dtype: DTypeLike | None = None
+    key: Any,
+    scale: ArrayLike,
+    shape: Any = None,
+    dtype: DTypeLike | None = None,
+    *,
+    out_sharding: None = None,
 ) -> Array:
     """Rayleigh numbers of a scale.
 
@@ -412,9 +375,12 @@ def rayleigh(
         >>> (random.rayleigh(random.key(0), 2.0, (5,)) >= 0).all()
         Array(True, dtype=bool)
     """
+    if out_sharding is not None:
+        reject_sharding("rayleigh", out_sharding)
     k = single_key("rayleigh", key)
     wanted = float_dtype("rayleigh", dtype)
     sizes = result_shape("rayleigh", shape, scale)
+    check_safe_cast("rayleigh", wanted, scale)
     u = uniform(k, sizes, wanted)
     radius = lax.sqrt(lax.mul(lax.log(u), scalar(-2, u)))
     return lax.mul(_operand("rayleigh", scale, wanted, len(sizes)), radius)
@@ -424,10 +390,10 @@ def weibull_min(
     key: Any,
     scale: ArrayLike,
     concentration: ArrayLike,
-    shape: Any = None,
+    shape: Any = (),
     dtype: DTypeLike | None = None,
 ) -> Array:
-    """Weibull numbers of a scale and a concentration.
+    """Weibull numbers of a scale and a concentration, which are stretched and promoted with them.
 
     Example:
         >>> from plugjax import random
@@ -436,12 +402,9 @@ def weibull_min(
         Array(True, dtype=bool)
     """
     k = single_key("weibull_min", key)
-    wanted = float_dtype("weibull_min", dtype)
-    sizes = as_shape("weibull_min", () if shape is None else shape)
-    power = lax.div(wanted.type(1), _operand("weibull_min", concentration, wanted, len(sizes)))
-    u = uniform(k, sizes, wanted)
+    u = uniform(k, as_shape("weibull_min", shape), float_dtype("weibull_min", dtype))
     waiting = lax.neg(lax.log1p(lax.neg(u)))
-    return lax.mul(lax.pow(waiting, power), _operand("weibull_min", scale, wanted, len(sizes)))
+    return multiply(power(waiting, true_divide(1.0, concentration)), scale)
 
 
 def triangular(
@@ -451,6 +414,8 @@ def triangular(
     right: ArrayLike,
     shape: Any = None,
     dtype: DTypeLike | None = None,
+    *,
+    out_sharding: None = None,
 ) -> Array:
     """Triangular numbers between ``left`` and ``right`` with the peak at ``mode``.
 
@@ -461,9 +426,12 @@ def triangular(
         >>> ((0 <= x) & (x <= 2)).all()
         Array(True, dtype=bool)
     """
+    if out_sharding is not None:
+        reject_sharding("triangular", out_sharding)
     k = single_key("triangular", key)
     wanted = float_dtype("triangular", dtype)
     sizes = result_shape("triangular", shape, left, mode, right)
+    check_safe_cast("triangular", wanted, left, mode, right)
     low, peak, high = (
         broadcast_to_shape("triangular", converted(as_operand("triangular", v), wanted), sizes)
         for v in (left, mode, right)
@@ -477,7 +445,9 @@ def triangular(
     return pick(lax.lt(u, share), rising, falling)
 
 
-def maxwell(key: Any, shape: Any = (), dtype: DTypeLike | None = None) -> Array:
+def maxwell(
+    key: Any, shape: Any = (), dtype: DTypeLike | None = None, *, out_sharding: None = None
+) -> Array:
     """Maxwell numbers of scale 1: lengths of normal vectors with 3 components.
 
     Example:
@@ -486,8 +456,11 @@ def maxwell(key: Any, shape: Any = (), dtype: DTypeLike | None = None) -> Array:
         >>> (random.maxwell(random.key(0), (5,)) > 0).all()
         Array(True, dtype=bool)
     """
+    if out_sharding is not None:
+        reject_sharding("maxwell", out_sharding)
     k = single_key("maxwell", key)
-    vectors = normal(k, (*as_shape("maxwell", shape), 3), float_dtype("maxwell", dtype))
+    wanted = float_dtype("maxwell", dtype)
+    vectors = normal(k, (*as_shape("maxwell", shape), 3), wanted)
     return lax.sqrt(lax.reduce_sum(lax.square(vectors), (vectors.ndim - 1,)))
 
 
@@ -504,17 +477,22 @@ def double_sided_maxwell(
     """
     k = single_key("double_sided_maxwell", key)
     wanted = float_dtype("double_sided_maxwell", dtype)
-    sizes = as_shape("double_sided_maxwell", shape)
+    own = result_shape("double_sided_maxwell", None, loc, scale)
+    sizes = (*(as_shape("double_sided_maxwell", shape) or own), *own)
     first, second = split(k)
     length = maxwell(first, sizes, wanted)
     side = rademacher(second, sizes, wanted)
-    signed = lax.mul(
-        lax.mul(length, side), _operand("double_sided_maxwell", scale, wanted, len(sizes))
-    )
-    return lax.add(signed, _operand("double_sided_maxwell", loc, wanted, len(sizes)))
+    return add(multiply(lax.mul(length, side), scale), loc)
 
 
-def geometric(key: Any, p: ArrayLike, shape: Any = None, dtype: DTypeLike | None = None) -> Array:
+def geometric(
+    key: Any,
+    p: ArrayLike,
+    shape: Any = None,
+    dtype: DTypeLike | None = None,
+    *,
+    out_sharding: None = None,
+) -> Array:
     """Number of trials until the first success, each of probability ``p``.
 
     Example:
@@ -523,8 +501,12 @@ def geometric(key: Any, p: ArrayLike, shape: Any = None, dtype: DTypeLike | None
         >>> (random.geometric(random.key(0), 0.5, (5,)) >= 1).all()
         Array(True, dtype=bool)
     """
+    if out_sharding is not None:
+        reject_sharding("geometric", out_sharding)
     k = single_key("geometric", key)
     wanted = canonical_dtype("geometric", int if dtype is None else dtype)
+    if not dtypes.is_integer(wanted):
+        raise ValueError(f"geometric needs an integer dtype, got {wanted.name}.")
     chance = to_inexact("geometric", p)
     sizes = result_shape("geometric", shape, chance)
     u = uniform(k, sizes, chance.dtype)
@@ -535,7 +517,14 @@ def geometric(key: Any, p: ArrayLike, shape: Any = None, dtype: DTypeLike | None
     return lax.convert_element_type(trials, wanted)
 
 
-def wald(key: Any, mean: ArrayLike, shape: Any = None, dtype: DTypeLike | None = None) -> Array:
+def wald(
+    key: Any,
+    mean: ArrayLike,
+    shape: Any = None,
+    dtype: DTypeLike | None = None,
+    *,
+    out_sharding: None = None,
+) -> Array:
     """Inverse Gaussian numbers of a mean, with scale 1.
 
     Example:
@@ -544,9 +533,12 @@ def wald(key: Any, mean: ArrayLike, shape: Any = None, dtype: DTypeLike | None =
         >>> (random.wald(random.key(0), 1.0, (5,)) > 0).all()
         Array(True, dtype=bool)
     """
+    if out_sharding is not None:
+        reject_sharding("wald", out_sharding)
     k = single_key("wald", key)
     wanted = float_dtype("wald", dtype)
     sizes = result_shape("wald", shape, mean)
+    check_safe_cast("wald", wanted, mean)
     first, second = split(k)
     mu = broadcast_to_shape("wald", converted(as_operand("wald", mean), wanted), sizes)
     v = normal(first, sizes, wanted)

@@ -14,11 +14,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from plugjax import lax
-from plugjax.core import dtypes
 from plugjax.core.array import Array, aval_of
 from plugjax.core.aval import ShapedArray
+from plugjax.core.device import reject_sharding
 from plugjax.core.dtypes import DType, DTypeLike
-from plugjax.core.errors import TypePromotionError
 from plugjax.core.jaxpr import eval_closed
 from plugjax.core.primitive import Primitive
 from plugjax.core.rules import RuleSet, abstract_eval
@@ -36,7 +35,7 @@ from plugjax.numpy.promotion import (
     promote_shapes,
     scalar,
 )
-from plugjax.random.bits import as_shape, float_dtype, result_shape, uniform
+from plugjax.random.bits import as_shape, check_safe_cast, float_dtype, result_shape, uniform
 from plugjax.random.distributions import exponential, normal
 from plugjax.random.keys import single_key, split
 from plugjax.random.primitives import random_split_p
@@ -133,21 +132,6 @@ def _sample(key: Array, alpha: Array, log_space: bool) -> Array:
     return (d * cube) * boost
 
 
-def _safely(who: str, dtype: DType, *parameters: ArrayLike) -> None:
-    """Raise where a parameter would lose something in ``dtype``.
-
-    Raises:
-        TypePromotionError: it would.
-    """
-    for value in parameters:
-        aval = aval_of(as_operand(who, value))
-        if dtypes.promote([(aval.dtype, aval.weak_type), (dtype, False)])[0] != dtype:
-            raise TypePromotionError(
-                f"{who}: cannot safely cast a parameter of dtype {aval.dtype.name} to {dtype.name}. "
-                "Convert it, or ask for a wider dtype."
-            )
-
-
 def _parameter(who: str, value: ArrayLike, dtype: DType) -> Array:
     return converted(as_operand(who, value), dtype)
 
@@ -160,7 +144,14 @@ def _gamma(who: str, key: Any, a: ArrayLike, shape: Any, dtype: Any, *, log_spac
     return random_gamma_p.bind(k, alpha, log_space=log_space)
 
 
-def gamma(key: Any, a: ArrayLike, shape: Any = None, dtype: DTypeLike | None = None) -> Array:
+def gamma(
+    key: Any,
+    a: ArrayLike,
+    shape: Any = None,
+    dtype: DTypeLike | None = None,
+    *,
+    out_sharding: None = None,
+) -> Array:
     """Gamma numbers of shape parameter ``a`` and scale 1; they can be differentiated by ``a``.
 
     Shapes:
@@ -171,10 +162,19 @@ def gamma(key: Any, a: ArrayLike, shape: Any = None, dtype: DTypeLike | None = N
         >>> random.gamma(random.key(0), 2.0, (2,)).shape
         (2,)
     """
+    if out_sharding is not None:
+        reject_sharding("gamma", out_sharding)
     return _gamma("gamma", key, a, shape, dtype, log_space=False)
 
 
-def loggamma(key: Any, a: ArrayLike, shape: Any = None, dtype: DTypeLike | None = None) -> Array:
+def loggamma(
+    key: Any,
+    a: ArrayLike,
+    shape: Any = None,
+    dtype: DTypeLike | None = None,
+    *,
+    out_sharding: None = None,
+) -> Array:
     """Logarithms of the numbers that :func:`gamma` gives, also where those would be 0.
 
     Units:
@@ -186,11 +186,19 @@ def loggamma(key: Any, a: ArrayLike, shape: Any = None, dtype: DTypeLike | None 
         >>> random.loggamma(random.key(0), 2.0, (2,)).shape
         (2,)
     """
+    if out_sharding is not None:
+        reject_sharding("loggamma", out_sharding)
     return _gamma("loggamma", key, a, shape, dtype, log_space=True)
 
 
 def beta(
-    key: Any, a: ArrayLike, b: ArrayLike, shape: Any = None, dtype: DTypeLike | None = None
+    key: Any,
+    a: ArrayLike,
+    b: ArrayLike,
+    shape: Any = None,
+    dtype: DTypeLike | None = None,
+    *,
+    out_sharding: None = None,
 ) -> Array:
     """Beta numbers, in [0, 1], of density ``x**(a - 1) * (1 - x)**(b - 1)``.
 
@@ -199,9 +207,11 @@ def beta(
         >>> bool(random.beta(random.key(0), 2.0, 3.0) < 1)
         True
     """
+    if out_sharding is not None:
+        reject_sharding("beta", out_sharding)
     k = single_key("beta", key)
     wanted = float_dtype("beta", dtype)
-    _safely("beta", wanted, a, b)
+    check_safe_cast("beta", wanted, a, b)
     sizes = result_shape("beta", shape, a, b)
     keys = split(k)
     logs = [
@@ -215,7 +225,12 @@ def beta(
 
 
 def dirichlet(
-    key: Any, alpha: ArrayLike, shape: Any = None, dtype: DTypeLike | None = None
+    key: Any,
+    alpha: ArrayLike,
+    shape: Any = None,
+    dtype: DTypeLike | None = None,
+    *,
+    out_sharding: None = None,
 ) -> Array:
     """Dirichlet vectors: positive, with sum 1.
 
@@ -231,6 +246,8 @@ def dirichlet(
         >>> jnp.round(random.dirichlet(random.key(0), jnp.ones(3)).sum(), 3)
         Array(1., dtype=float32)
     """
+    if out_sharding is not None:
+        reject_sharding("dirichlet", out_sharding)
     k = single_key("dirichlet", key)
     wanted = float_dtype("dirichlet", dtype)
     concentration = _parameter("dirichlet", alpha, wanted)
@@ -248,7 +265,14 @@ def _kept(reduce: Any, x: Array, axis: int) -> Array:
     return lax.expand_dims(reduce(x, (axis,)), (axis,))
 
 
-def chisquare(key: Any, df: ArrayLike, shape: Any = None, dtype: DTypeLike | None = None) -> Array:
+def chisquare(
+    key: Any,
+    df: ArrayLike,
+    shape: Any = None,
+    dtype: DTypeLike | None = None,
+    *,
+    out_sharding: None = None,
+) -> Array:
     """Chi-square numbers of ``df`` degrees of freedom.
 
     Example:
@@ -257,15 +281,24 @@ def chisquare(key: Any, df: ArrayLike, shape: Any = None, dtype: DTypeLike | Non
         >>> (random.chisquare(random.key(0), 3.0, (5,)) > 0).all()
         Array(True, dtype=bool)
     """
+    if out_sharding is not None:
+        reject_sharding("chisquare", out_sharding)
     k = single_key("chisquare", key)
     wanted = float_dtype("chisquare", dtype)
-    _safely("chisquare", wanted, df)
+    check_safe_cast("chisquare", wanted, df)
     freedom = _parameter("chisquare", df, wanted)
     logs = loggamma(k, lax.div(freedom, scalar(2, freedom)), shape, wanted)
     return lax.mul(lax.exp(logs), scalar(2, logs))
 
 
-def t(key: Any, df: ArrayLike, shape: Any = None, dtype: DTypeLike | None = None) -> Array:
+def t(
+    key: Any,
+    df: ArrayLike,
+    shape: Any = None,
+    dtype: DTypeLike | None = None,
+    *,
+    out_sharding: None = None,
+) -> Array:
     """Student's t numbers of ``df`` degrees of freedom.
 
     Example:
@@ -274,10 +307,12 @@ def t(key: Any, df: ArrayLike, shape: Any = None, dtype: DTypeLike | None = None
         >>> random.t(random.key(0), 3.0, (2,)).shape
         (2,)
     """
+    if out_sharding is not None:
+        reject_sharding("t", out_sharding)
     k = single_key("t", key)
     wanted = float_dtype("t", dtype)
     sizes = result_shape("t", shape, df)
-    _safely("t", wanted, df)
+    check_safe_cast("t", wanted, df)
     freedom = _parameter("t", df, wanted)
     normal_key, gamma_key = split(k)
     half = lax.div(freedom, scalar(2, freedom))
@@ -287,7 +322,13 @@ def t(key: Any, df: ArrayLike, shape: Any = None, dtype: DTypeLike | None = None
 
 
 def f(
-    key: Any, dfnum: ArrayLike, dfden: ArrayLike, shape: Any = None, dtype: DTypeLike | None = None
+    key: Any,
+    dfnum: ArrayLike,
+    dfden: ArrayLike,
+    shape: Any = None,
+    dtype: DTypeLike | None = None,
+    *,
+    out_sharding: None = None,
 ) -> Array:
     """F numbers: the ratio of two chi-square ones, each divided by its degrees of freedom.
 
@@ -297,10 +338,12 @@ def f(
         >>> (random.f(random.key(0), 2.0, 3.0, (5,)) >= 0).all()
         Array(True, dtype=bool)
     """
+    if out_sharding is not None:
+        reject_sharding("f", out_sharding)
     k = single_key("f", key)
     wanted = float_dtype("f", dtype)
     sizes = result_shape("f", shape, dfnum, dfden)
-    _safely("f", wanted, dfnum, dfden)
+    check_safe_cast("f", wanted, dfnum, dfden)
     below, above = split(k)
 
     def mean_square(part: Array, df: ArrayLike) -> Array:

@@ -19,6 +19,7 @@ from plugjax.core.config import config
 from plugjax.core.trace import Tracer
 from plugjax.random.primitives import (
     KeyDType,
+    random_clone_p,
     random_fold_in_p,
     random_seed_p,
     random_split_p,
@@ -53,12 +54,13 @@ class prng_key(extended, metaclass=_KeyKind):
 
 
 def _seeds(seed: Any, who: str) -> Any:
-    if isinstance(seed, (bool, float, complex)):
+    if seed is None:
+        raise ValueError(f"{who}: a seed is an integer, got None.")
+    if isinstance(seed, (float, complex)):
         raise TypeError(f"{who}: a seed is an integer, got {seed!r}.")
-    if type(seed) is int:
-        # Wrapped to 64 bits, and to 32 without x64, as a hash that is given as a seed needs.
-        wrapped = np.array(seed & 0xFFFFFFFFFFFFFFFF, np.uint64).astype(np.int64)
-        return as_array(wrapped[()], who)
+    if isinstance(seed, int):
+        # Of 64 bits, of which 32 are left without x64, as a hash that is given as a seed needs.
+        return as_array(np.int64(seed), who)
     found = as_array(seed, who)
     if found.dtype.kind not in "iu":
         raise TypeError(f"{who}: a seed is an integer, got {found.aval.str_short()}.")
@@ -69,12 +71,16 @@ def _seeds(seed: Any, who: str) -> Any:
     return found
 
 
-def key(seed: Any, *, impl: Any = None) -> Array:
+def key(seed: Any, *, impl: Any = None, dtype: Any = None) -> Array:
     """A typed key made from an integer.
 
     Args:
         seed: integer, or array of no axes.
-        impl: name of the generator; ``"threefry2x32"`` is the default and the only one built in.
+        impl: name of the generator: ``"threefry2x32"``, the default, ``"rbg"`` or ``"unsafe_rbg"``.
+        dtype: the dtype of the key, or the name of its generator, instead of ``impl``.
+
+    Raises:
+        ValueError: both ``impl`` and ``dtype``, or an unknown generator.
 
     Example:
         >>> from plugjax import random
@@ -82,8 +88,15 @@ def key(seed: Any, *, impl: Any = None) -> Array:
         Array((), dtype=key<fry>) overlaying:
         [0 0]
     """
-    generator = resolve_impl(impl if impl is not None else config.read("default_prng_impl"))
+    generator = resolve_impl(_one_name("key", impl, dtype))
     return random_seed_p.bind(_seeds(seed, "key"), impl=generator)
+
+
+def _one_name(who: str, impl: Any, dtype: Any) -> Any:
+    if impl is not None and dtype is not None:
+        raise ValueError(f"{who}: impl and dtype both name the generator; give one of them.")
+    named = dtype if impl is None else impl
+    return config.read("default_prng_impl") if named is None else named
 
 
 def key_dtype(impl_spec: Any = None) -> KeyDType:
@@ -178,7 +191,7 @@ def fold_in(key: Any, data: Any) -> Array:
 
     Args:
         key: a key; it may be used with other numbers.
-        data: integer, wrapped to 32 bits.
+        data: integer; an array of another dtype is wrapped to 32 bits.
 
     Example:
         >>> from plugjax import random
@@ -192,7 +205,9 @@ def fold_in(key: Any, data: Any) -> Array:
             f"fold_in takes one key, got keys of shape {key.shape}. Use plugjax.vmap for several."
         )
     if type(data) is int:
-        number: Any = np.uint32(data & 0xFFFFFFFF)
+        if not 0 <= data < 1 << 32:
+            raise OverflowError(f"fold_in takes a number of 32 bits, got {data}.")
+        number: Any = np.uint32(data)
     else:
         number = as_array(data, "fold_in")
         if number.ndim:
@@ -215,11 +230,11 @@ def key_data(keys: Any) -> Array:
     if is_key_array(keys):
         return random_unwrap_p.bind(keys)
     typed("key_data", keys)
-    return keys
+    return as_array(keys, "key_data")
 
 
-def wrap_key_data(key_bits_array: Any, *, impl: Any = None) -> Array:
-    """Words as typed keys: ``uint32[..., 2]`` -> ``[...]``.
+def wrap_key_data(key_bits_array: Any, *, impl: Any = None, dtype: Any = None) -> Array:
+    """Words as typed keys: ``uint32[..., 2]`` -> ``[...]``; ``impl`` and ``dtype`` as of :func:`key`.
 
     Example:
         >>> from plugjax import random
@@ -227,7 +242,7 @@ def wrap_key_data(key_bits_array: Any, *, impl: Any = None) -> Array:
         >>> random.wrap_key_data(jnp.array([0, 3], jnp.uint32)).shape
         ()
     """
-    generator = resolve_impl(impl if impl is not None else config.read("default_prng_impl"))
+    generator = resolve_impl(_one_name("wrap_key_data", impl, dtype))
     return random_wrap_p.bind(as_array(key_bits_array, "wrap_key_data"), impl=generator)
 
 
@@ -255,4 +270,4 @@ def clone(key: Any) -> Array:
         ()
     """
     found, was_typed = typed("clone", key)
-    return key if was_typed else _as_given(found, False)
+    return _as_given(random_clone_p.bind(found), was_typed)

@@ -1,14 +1,14 @@
-"""The primitives of random keys.
+"""The primitives of random keys, and the generator that is used unless another one is named.
 
-They work on keys as values of an extended dtype; their ``physical`` rules say what happens to the stored words, in terms of
-the Threefry hash. A counter is the position of a number in its array, as 64 bits: so the numbers of a part of an array
-are a part of the numbers.
+They work on keys as values of an extended dtype; their ``physical`` rules ask the generator what happens to the stored words.
+Threefry hashes positions: a counter is the position of a number in its array, as 64 bits, so the numbers of a part of an
+array are a part of the numbers.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -32,6 +32,7 @@ random_unwrap_p = Primitive("random_unwrap")
 random_bits_p = Primitive("random_bits")
 random_split_p = Primitive("random_split")
 random_fold_in_p = Primitive("random_fold_in")
+random_clone_p = Primitive("random_clone")
 
 for _p in (
     random_seed_p,
@@ -40,26 +41,47 @@ for _p in (
     random_bits_p,
     random_split_p,
     random_fold_in_p,
+    random_clone_p,
 ):
     zero_derivative(rules, _p)
 
 
 class PRNGImpl:
-    """A generator: its name, the tag in its keys' dtype, and the shape of a stored key.
+    """A generator: its name, the tag in its keys' dtype, the shape of a stored key, and what it does with those.
+
+    The functions take stored keys ``[..., *key_shape]`` and the aval of the keys, ``[...]``.
 
     Attributes:
         name: as in ``key(0, impl=name)``.
         tag: short name, in the dtype ``key<tag>`` and in jaxprs.
         key_shape: shape of a stored key, in words of 32 bits.
+        seed: ``(seeds, aval) -> stored keys``.
+        split: ``(keys, aval, shape) -> stored keys [..., *shape, *key_shape]``.
+        random_bits: ``(keys, aval, bit_width, shape) -> unsigned integers [..., *shape]``.
+        fold_in: ``(keys, aval, data, data_aval) -> stored keys``, with one ``uint32`` for each key.
         dtype: dtype of its keys.
     """
 
-    __slots__ = ("dtype", "key_shape", "name", "tag")
+    __slots__ = ("dtype", "fold_in", "key_shape", "name", "random_bits", "seed", "split", "tag")
 
-    def __init__(self, name: str, tag: str, key_shape: Shape) -> None:
+    def __init__(
+        self,
+        name: str,
+        tag: str,
+        key_shape: Shape,
+        *,
+        seed: Callable[..., Any],
+        split: Callable[..., Any],
+        random_bits: Callable[..., Any],
+        fold_in: Callable[..., Any],
+    ) -> None:
         self.name = name
         self.tag = tag
         self.key_shape = key_shape
+        self.seed = seed
+        self.split = split
+        self.random_bits = random_bits
+        self.fold_in = fold_in
         self.dtype = KeyDType(self)
 
     def __repr__(self) -> str:
@@ -86,8 +108,13 @@ class KeyDType(ExtendedDType):
         return _dtype_by_name, (self.impl.name,)
 
 
-threefry = PRNGImpl("threefry2x32", "fry", (2,))
-_IMPLS = {threefry.name: threefry, threefry.tag: threefry}
+_IMPLS: dict[str, PRNGImpl] = {}
+
+
+def register(impl: PRNGImpl) -> PRNGImpl:
+    """Make a generator known by its name and by its tag."""
+    _IMPLS[impl.name] = _IMPLS[impl.tag] = impl
+    return impl
 
 
 def _impl_by_name(name: str) -> PRNGImpl:
@@ -103,11 +130,14 @@ def resolve_impl(impl: Any) -> PRNGImpl:
 
     Raises:
         ValueError: there is none of that name.
+        TypeError: it is no name.
     """
     if isinstance(impl, PRNGImpl):
         return impl
     if isinstance(impl, KeyDType):
         return impl.impl
+    if not isinstance(impl, str):
+        raise TypeError(f"a generator of random numbers is named by a string, got {impl!r}.")
     found = _IMPLS.get(impl)
     if found is None:
         raise ValueError(
@@ -200,10 +230,47 @@ rules.define(batching_rule, random_fold_in_p)(elementwise_batching(random_fold_i
 
 @rules.define(physical_rule, random_seed_p)
 def _seed_physical(in_avals: Any, out_avals: Any, seeds: Any, *, impl: PRNGImpl) -> Any:
-    return _seed_words(seeds, in_avals[0])
+    return impl.seed(seeds, in_avals[0])
 
 
-def _seed_words(seeds: Any, aval: ShapedArray) -> Any:
+@rules.define(abstract_eval, random_clone_p)
+def _clone_aval(keys: ShapedArray) -> ShapedArray:
+    _impl_of(keys)
+    return keys
+
+
+rules.define(batching_rule, random_clone_p)(elementwise_batching(random_clone_p))
+
+
+@rules.define(physical_rule, random_wrap_p, random_unwrap_p, random_clone_p)
+def _same_words(in_avals: Any, out_avals: Any, words: Any, **params: Any) -> Any:
+    return words
+
+
+@rules.define(physical_rule, random_bits_p)
+def _bits_physical(
+    in_avals: Sequence[ShapedArray], out_avals: Any, keys: Any, *, bit_width: int, shape: Shape
+) -> Any:
+    return _impl_of(in_avals[0]).random_bits(keys, in_avals[0], bit_width, shape)
+
+
+@rules.define(physical_rule, random_split_p)
+def _split_physical(
+    in_avals: Sequence[ShapedArray], out_avals: Any, keys: Any, *, shape: Shape
+) -> Any:
+    return _impl_of(in_avals[0]).split(keys, in_avals[0], shape)
+
+
+@rules.define(physical_rule, random_fold_in_p)
+def _fold_in_physical(in_avals: Sequence[ShapedArray], out_avals: Any, keys: Any, data: Any) -> Any:
+    key_aval, data_aval = in_avals
+    return _impl_of(key_aval).fold_in(keys, key_aval, data, data_aval)
+
+
+# Threefry ------------------------------------------------------------------------------------------
+
+
+def threefry_seed(seeds: Any, aval: ShapedArray) -> Any:
     """A number as a key: its upper and lower 32 bits."""
     if aval.dtype.itemsize == 8:
         shift = aval.dtype.type(32)
@@ -219,11 +286,6 @@ def _seed_words(seeds: Any, aval: ShapedArray) -> Any:
 
 def _side_by_side(first: Any, second: Any, rank: int) -> Any:
     return lax.concatenate([lax.expand_dims(v, (rank,)) for v in (first, second)], rank)
-
-
-@rules.define(physical_rule, random_wrap_p, random_unwrap_p)
-def _same_words(in_avals: Any, out_avals: Any, words: Any, **params: Any) -> Any:
-    return words
 
 
 def _words(keys: Any, aval: ShapedArray, extra: int) -> list[Any]:
@@ -255,11 +317,8 @@ def _hashed_positions(keys: Any, aval: ShapedArray, shape: Shape) -> list[Any]:
     return threefry2x32(key0, key1, high, counts)
 
 
-@rules.define(physical_rule, random_bits_p)
-def _bits_physical(
-    in_avals: Sequence[ShapedArray], out_avals: Any, keys: Any, *, bit_width: int, shape: Shape
-) -> Any:
-    high, low = _hashed_positions(keys, in_avals[0], shape)
+def _threefry_bits(keys: Any, aval: ShapedArray, bit_width: int, shape: Shape) -> Any:
+    high, low = _hashed_positions(keys, aval, shape)
     if bit_width == 64:
         wide = np.dtype(np.uint64)
         upper = lax.shift_left(lax.convert_element_type(high, wide), wide.type(32))
@@ -270,22 +329,29 @@ def _bits_physical(
     )
 
 
-@rules.define(physical_rule, random_split_p)
-def _split_physical(
-    in_avals: Sequence[ShapedArray], out_avals: Sequence[ShapedArray], keys: Any, *, shape: Shape
-) -> Any:
-    high, low = _hashed_positions(keys, in_avals[0], shape)
-    return _side_by_side(high, low, out_avals[0].ndim)
+def threefry_split(keys: Any, aval: ShapedArray, shape: Shape) -> Any:
+    """New keys: the hashes of positions."""
+    high, low = _hashed_positions(keys, aval, shape)
+    return _side_by_side(high, low, aval.ndim + len(shape))
 
 
-@rules.define(physical_rule, random_fold_in_p)
-def _fold_in_physical(
-    in_avals: Sequence[ShapedArray], out_avals: Sequence[ShapedArray], keys: Any, data: Any
-) -> Any:
-    key_aval, data_aval = in_avals
-    rank = out_avals[0].ndim
-    key0, key1 = _words(keys, key_aval, 0)
+def threefry_fold_in(keys: Any, aval: ShapedArray, data: Any, data_aval: ShapedArray) -> Any:
+    """New keys: the hashes of the data."""
+    key0, key1 = _words(keys, aval, 0)
     counts = lax.convert_element_type(data, np.uint32)
     high = lax.full(data_aval.shape, np.uint32(0))
     first, second = threefry2x32(key0, key1, high, counts)
-    return _side_by_side(first, second, rank)
+    return _side_by_side(first, second, max(aval.ndim, data_aval.ndim))
+
+
+threefry = register(
+    PRNGImpl(
+        "threefry2x32",
+        "fry",
+        (2,),
+        seed=threefry_seed,
+        split=threefry_split,
+        random_bits=_threefry_bits,
+        fold_in=threefry_fold_in,
+    )
+)

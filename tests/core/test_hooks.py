@@ -32,6 +32,7 @@ HOOKS = {
     "plugjax_jaxpr_passes": ["platform"],
     "plugjax_compile": ["jaxpr", "device", "options"],
     "plugjax_fallback_policy": ["primitive", "platform"],
+    "plugjax_watch": ["program"],
     "plugjax_configure": ["config"],
 }
 

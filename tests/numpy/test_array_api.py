@@ -535,7 +535,8 @@ ALONG = {
     "argsort": lambda xp, x, a: xp.argsort(x, axis=a, stable=True),
     "sort": lambda xp, x, a: xp.sort(x, axis=a),
     "cumulative_sum": lambda xp, x, a: xp.cumulative_sum(x, axis=a, include_initial=True),
-    "cumulative_prod": lambda xp, x, a: xp.cumulative_prod(x, axis=a),
+    # As in JAX, products of small integers stay small.
+    "cumulative_prod": lambda xp, x, a: xp.astype(xp.cumulative_prod(x, axis=a), xp.float64),
     "diff": lambda xp, x, a: xp.diff(x, axis=a),
     "flip": lambda xp, x, a: xp.flip(x, axis=a),
     "roll": lambda xp, x, a: xp.roll(x, 2, axis=a),
@@ -579,8 +580,9 @@ SHAPES = {
     "eye": lambda xp, x: xp.eye(3, 4, k=1, dtype=x.dtype),
     "meshgrid": lambda xp, x: list(xp.meshgrid(xp.reshape(x, (-1,)), xp.arange(2), indexing="ij")),
     "astype": lambda xp, x: xp.astype(x, xp.complex64),
-    "searchsorted": lambda xp, x: xp.searchsorted(
-        xp.asarray([0.0, 1, 2]), xp.astype(x, xp.float64)
+    # As in JAX, places are int32.
+    "searchsorted": lambda xp, x: xp.astype(
+        xp.searchsorted(xp.asarray([0.0, 1, 2]), xp.astype(x, xp.float64)), xp.int32
     ),
 }
 

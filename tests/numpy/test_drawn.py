@@ -211,9 +211,9 @@ def same_function(name):
     return None if name in NO_VALUES else getattr(np, name)
 
 
-def fit(x, y):
-    """Whether the shapes do."""
-    return isinstance(outcome(lambda: np.broadcast_shapes(x.shape, y.shape)), tuple)
+def known_exponent(name, y):
+    """JAX multiplies if it knows an integer exponent; here it traces, where ours is known: see `test_known_exponents`."""
+    return name in ("power", "pow") and y.ndim == 0 and y.dtype.kind in "iu"
 
 
 @every_dtype
@@ -221,8 +221,6 @@ def fit(x, y):
 @given(data=st.data())
 def test_unary(name, wide, data):
     x = data.draw(arrays(dtypes(wide)))
-    # JAX asks for the precision of bools.
-    assume(name != "around" or x.dtype != bool)
     checked(wide, lambda np_, _, x: getattr(np_, name)(x), same_function(name), x)
 
 
@@ -231,8 +229,7 @@ def test_unary(name, wide, data):
 @given(data=st.data())
 def test_binary(name, wide, data):
     x, y = data.draw(stretchable(dtypes(wide)))
-    # JAX raises where the shapes do not fit; NumPy and we say False.
-    assume(name != "array_equiv" or fit(x, y))
+    assume(not known_exponent(name, y))
     checked(wide, lambda np_, _, x, y: getattr(np_, name)(x, y), None, x, y)
 
 
@@ -242,10 +239,18 @@ def test_binary_of_one_dtype(name, data):
     """Values, where NumPy's promotion has no say."""
     dtype = data.draw(st.sampled_from(DTYPES))
     x, y = data.draw(stretchable([dtype]))
-    assume(name != "array_equiv" or fit(x, y))
+    assume(not known_exponent(name, y))
     of_integers = np.dtype(dtype).kind in "biu" and name in ("floor_divide", "mod", "fmod", "divmod", "remainder", "heaviside")  # fmt: skip
     oracle = None if of_integers else same_function(name)
     agree(lambda np_, _, x, y: getattr(np_, name)(x, y), oracle, x, y)
+
+
+@pytest.mark.parametrize("exponent", [3, True, np.int32(2), np.array(2, np.int8), 1, 0], ids=repr)
+@given(data=st.data())
+def test_known_exponents(exponent, data):
+    x = data.draw(arrays(DTYPES, low=-2, high=2))
+    values = (lambda x: x ** int(exponent)) if x.dtype != bool and x.dtype != np.float16 else None
+    agree(lambda n, _, x: n.power(x, exponent), values, x)
 
 
 @pytest.mark.parametrize("scalar", [2, 0.5, 1j, True], ids=str)
@@ -255,6 +260,7 @@ def test_binary_of_one_dtype(name, data):
 @given(data=st.data())
 def test_python_scalars(name, scalar, data):
     x = data.draw(arrays(DTYPES))
+    assume(not known_exponent(name, x))
     agree(lambda np_, _, x: getattr(np_, name)(x, scalar), None, x)
     agree(lambda np_, _, x: getattr(np_, name)(scalar, x), None, x)
 
@@ -265,10 +271,9 @@ def test_python_scalars(name, scalar, data):
 def test_reductions(name, wide, data):
     x = data.draw(arrays(dtypes(wide)))
     several = name not in ("argmax", "argmin", "nanargmax", "nanargmin")
-    # JAX finds the first of one complex number, and gives the median of a scalar another shape.
-    assume(several or x.dtype.kind != "c")
-    assume("median" not in name or (x.ndim and x.size))
     axis = data.draw(axes_of(x.ndim, several=several))
+    # JAX sees that complex numbers have no order when it compiles, and nothing is left of an empty result.
+    assume(several or x.dtype.kind != "c" or x.size)
     options = {"axis": axis}
     if name not in ("average",) and data.draw(st.booleans()):
         options["keepdims"] = True
@@ -301,8 +306,6 @@ def test_reductions_of_some(name, data):
 def test_dtype_argument(name, data):
     x = data.draw(arrays(DTYPES))
     dtype = data.draw(st.sampled_from(DTYPES))
-    # JAX gives variances of integers as weak floats, and neither these nor means of bools.
-    assume(name not in ("var", "mean") or np.dtype(dtype).kind not in "biu")
     axis = data.draw(axes_of(x.ndim, several=False))
     agree(lambda np_, _, x: getattr(np_, name)(x, axis=axis, dtype=dtype), None, x)
 
@@ -324,10 +327,8 @@ def test_along_an_axis(name, wide, data):
     x = data.draw(arrays(dtypes(wide)))
     axis = data.draw(axes_of(x.ndim, several=False))
     oracle = None if name in NO_VALUES else lambda x: along(np, name, x, axis)
-    # JAX's products of small integers stay small, which neither NumPy nor the standard of arrays allows.
-    assume(
-        name != "cumulative_prod" or x.dtype.kind not in "iu" or x.dtype.itemsize >= 4 + 4 * wide
-    )
+    if name == "cumulative_prod" and x.dtype.kind in "iu" and x.dtype.itemsize < 4 + 4 * wide:
+        oracle = None  # JAX's products of small integers stay small; NumPy's do not.
     checked(wide, lambda np_, _, x: along(np_, name, x, axis), oracle, x)
 
 
@@ -362,7 +363,7 @@ MANIPULATIONS = {
     "vdot": lambda n, x, a, b: n.vdot(x, x),
     "inner": lambda n, x, a, b: n.inner(x, x),
     "kron": lambda n, x, a, b: n.kron(x, x),
-    "where": lambda n, x, a, b: n.where(x == 0, x, -x if x.dtype != bool else x),
+    "where": lambda n, x, a, b: n.where(n.equal(x, 0), x, -x if x.dtype != bool else x),
     "clip": lambda n, x, a, b: n.clip(x, 0, 2),
     "round": lambda n, x, a, b: n.round(x, 1),
     "item": lambda n, x, a, b: x[..., a] if n is np else n.asarray(x)[..., a],
@@ -394,11 +395,7 @@ def test_manipulations(name, data):
     x = data.draw(arrays(DTYPES))
     a, b = data.draw(axes_of(x.ndim, several=False)), data.draw(axes_of(x.ndim, several=False))
     f = MANIPULATIONS[name]
-    # An index out of bounds is another matter: test_indexing.
-    assume(name != "item" or (x.ndim and -x.shape[-1] <= a < x.shape[-1]))
-    # JAX multiplies: it refuses bools where NumPy and we do not.
-    assume(name not in ("kron", "round") or x.dtype != bool)
-    # JAX refuses to split what has fewer elements than the place of the cut.
-    cut = {"hsplit": 1 if x.ndim > 1 else -1, "vsplit": 0, "dsplit": 2}.get(name)
-    assume(cut is None or (x.ndim > max(cut, name == "vsplit") and x.shape[cut]))
-    agree(lambda n, _, x: f(n, x, a, b), lambda x: f(np, x, a, b), x)
+    oracle = lambda x: f(np, x, a, b)  # noqa: E731
+    if isinstance(outcome(lambda: oracle(x)), Exception):
+        oracle = None  # NumPy refuses an index out of bounds.
+    agree(lambda n, _, x: f(n, x, a, b), oracle, x)

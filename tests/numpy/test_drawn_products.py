@@ -101,7 +101,7 @@ def test_square_matrices(name, data):
 def test_types_of_linear_algebra(name, data):
     """Any dtype and shape: what is no stack of matrices is refused."""
     x = data.draw(arrays(["bool", "int32", "uint8", "float16", "bfloat16", "float32", "complex64"]))
-    # JAX adds a matrix to its transpose before it looks at the shape.
+    # JAX adds the transpose before it looks at the shape, so that a row stretches to a square; a row has no factors.
     assume(name not in ("cholesky", "eigh", "eigvalsh") or x.ndim < 2 or x.shape[-1] == x.shape[-2])
     agree(lambda n, _, x: SQUARE[name](n.linalg, x), None, x)
 
@@ -124,7 +124,7 @@ def test_norms(order, data):
         st.none(), st.integers(-3, 2), st.tuples(st.integers(-3, 2), st.integers(0, 2))
     )
     axis = data.draw(axes)
-    # JAX finds a repeated axis in one of several operations, or not at all.
+    # A repeated axis: JAX's error is that of the first of several operations which minds, or none.
     assume(not isinstance(axis, tuple) or axis[0] % max(x.ndim, 1) != axis[1])
     options = {"ord": order, "axis": axis, "keepdims": data.draw(st.booleans())}
     agree(lambda n, _, x: n.linalg.norm(x, **options), lambda x: np.linalg.norm(x, **options), x)

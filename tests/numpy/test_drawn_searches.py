@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import assume, given
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.drawn import agree, arrays, axes_of
@@ -124,14 +124,13 @@ METHODS = ["linear", "lower", "higher", "midpoint", "nearest"]
 @given(data=st.data())
 def test_quantiles(name, method, data):
     x = data.draw(arrays(["int32", "float32", "float16"], ANY))
-    # JAX gives the quantile of a scalar another shape.
-    assume(x.ndim)
     axis = data.draw(axes_of(x.ndim))
     scale = 100 if "percentile" in name else 1
     q = data.draw(st.sampled_from([0.0, 0.31, 1.0, np.array([0.1, 0.93], np.float32)])) * scale
     options = {"axis": axis, "method": method, "keepdims": data.draw(st.booleans())}
     # Half-way between two elements, the nearest depends on how the place is rounded.
-    known = method != "nearest" and x.dtype != np.float16
+    # Of a scalar, JAX keeps one axis where NumPy keeps none.
+    known = method != "nearest" and x.dtype != np.float16 and x.ndim
     agree(
         lambda n, _, x: getattr(n, name)(x, q, **options),
         (lambda x: getattr(np, name)(x, q, **options)) if known else None,
@@ -145,8 +144,6 @@ def test_along(name, data):
     x = data.draw(arrays(DTYPES, st.lists(st.integers(1, 3), min_size=1, max_size=3).map(tuple)))
     axis = data.draw(axes_of(x.ndim, several=False))
     inside = -x.ndim <= axis < x.ndim
-    # JAX asserts.
-    assume(inside or name == "take_along_axis")
     size = x.shape[axis] if inside else 1
     rows = np.random.default_rng(data.draw(st.integers(0, 99))).integers(-size, size, x.shape)
     rows = rows.astype(np.int32)

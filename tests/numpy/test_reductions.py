@@ -45,6 +45,7 @@ def test_along_axis(agree, name, axis, x):
         lambda np: np.max(F, where=B),
         lambda np: np.max(onp.zeros(0)),
         lambda np: np.sum([1, 2]),
+        lambda np: np.sum(np.broadcast_to(np.asarray(0.5), (3,))),
         lambda np: np.var(F, axis=0, ddof=9),
         lambda np: np.average(F, axis=0, weights=P),
         lambda np: np.quantile(F, onp.float32([0.1, 0.5]), axis=0),

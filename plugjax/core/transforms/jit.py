@@ -36,6 +36,7 @@ from plugjax.core.transforms.jit_parameters import (
     resolve_names,
 )
 from plugjax.core.transforms.stages import Lowered, Traced
+from plugjax.core.transforms.watching import watched
 
 
 class _Traced:
@@ -53,8 +54,10 @@ class _Compiled:
 
     __slots__ = ("call", "donated", "out_tree", "placement", "single")
 
-    def __init__(self, compiled: Compiled, plan: ArgumentPlan, out_tree: Any) -> None:
-        self.call = plan.call(compiled.call)
+    def __init__(
+        self, compiled: Compiled, plan: ArgumentPlan, program: ClosedJaxpr, out_tree: Any
+    ) -> None:
+        self.call = watched(plan.call(compiled.call), lambda: program)
         # The one result itself, if that is what the function returns and all arguments go in.
         plain = self.call is compiled.call and out_tree == _LEAF
         self.single = compiled.single if plain else None
@@ -351,7 +354,7 @@ class JitFunction:
         traced = self._trace(in_tree, statics, avals)
         plan, options = self._plan(traced.jaxpr, self._donated(in_tree, statics))
         compiled = Compiled(plan.program, placement, options)
-        return _Compiled(compiled, plan, traced.out_tree)
+        return _Compiled(compiled, plan, traced.jaxpr, traced.out_tree)
 
     def _plan(
         self, jaxpr: ClosedJaxpr, donated: Sequence[int]

@@ -15,6 +15,7 @@ from plugjax.core.jaxpr import ClosedJaxpr
 from plugjax.core.operators import HasAval
 from plugjax.core.trace import Tracer
 from plugjax.core.transforms.compile import Compiled, lowered_text
+from plugjax.core.transforms.watching import watched
 
 if TYPE_CHECKING:
     from plugjax.core.transforms.jit import JitFunction
@@ -166,7 +167,7 @@ class CompiledFunction:
     def __init__(self, lowered: Lowered, compiled: Compiled) -> None:
         self._lowered = lowered
         self._compiled = compiled
-        self._run = lowered._plan.call(compiled.call)
+        self._run = watched(lowered._plan.call(compiled.call), lambda: lowered._traced.jaxpr)
         self.in_tree = lowered.in_tree
         self.out_tree = lowered.out_tree
         self.args_info = lowered.args_info

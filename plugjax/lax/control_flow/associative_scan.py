@@ -13,6 +13,7 @@ from typing import Any
 
 from plugjax.core import pytree
 from plugjax.core.array import as_array
+from plugjax.lax.families import convert
 from plugjax.lax.joining import concatenate
 from plugjax.lax.shape import expand_dims, reshape, rev
 from plugjax.lax.slicing import slice_in_dim
@@ -73,6 +74,9 @@ def associative_scan(
     if reverse:
         values = [rev(x, (axis,)) for x in values]
     found = _prefixes(combine, values, axis)
+    if shapes[0][axis] > 1:
+        # Elements are put in turn into an array, which is not weak.
+        found = [convert(x, x.aval.dtype) for x in found]
     if reverse:
         found = [rev(x, (axis,)) for x in found]
     return pytree.unflatten(tree, found)

@@ -11,6 +11,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from numpy.exceptions import AxisError
+
 from plugjax.core import pytree
 from plugjax.core.array import as_array, aval_of
 from plugjax.core.aval import ShapedArray
@@ -133,7 +135,7 @@ def leading_size(xs: Sequence[Any], length: int | None, tree: Any) -> int:
     """The number of steps: what the leading axes of ``xs``, the leaves of ``tree``, and ``length`` agree on."""
     for x, path in zip(xs, pytree.paths(tree), strict=True):
         if not x.aval.shape:
-            raise ValueError(
+            raise AxisError(
                 f"lax.scan goes along leading axes, but xs{path} has none: it is {x.aval.str_short()}."
             )
     sizes = {x.aval.shape[0] for x in xs}

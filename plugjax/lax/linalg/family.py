@@ -49,6 +49,10 @@ def matrix_primitive(
 
     @rules.define(abstract_eval, primitive)
     def _avals(*avals: ShapedArray, **params: Any) -> Any:
+        batch = _leading_axes(name, avals, ranks, batched)
+        found = shapes(
+            *(a.shape[a.ndim - r :] for a, r in zip(avals, ranks, strict=True)), **params
+        )
         if accepts is None or len(set(accepts)) == 1:
             check_same_dtypes(name, avals)
         for aval, accepted in zip(avals, accepts or [INEXACT] * len(avals), strict=True):
@@ -56,10 +60,6 @@ def matrix_primitive(
                 raise DtypeError(
                     f"{name} does not accept dtype {aval.dtype.name}, only {accepted.words}."
                 )
-        batch = _leading_axes(name, avals, ranks, batched)
-        found = shapes(
-            *(a.shape[a.ndim - r :] for a, r in zip(avals, ranks, strict=True)), **params
-        )
         kinds = dtypes(avals[0].dtype, **params) if dtypes else [avals[0].dtype] * len(found)
         weak = all(a.weak_type for a in avals)
         outs = [

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from plugjax.core.array import as_array, aval_of
+from plugjax.core.dtypes import INT32
 from plugjax.lax.arithmetic import abs as abs_
 from plugjax.lax.arithmetic import add, mul, sub
 from plugjax.lax.comparison import eq, gt, lt
@@ -108,7 +109,7 @@ def qdwh(
     # One step of Newton and Schulz.
     correction = matmul(u, matmul(adjoint(u), u))
     u = sub(mul(u, scalar(1.5, u)), mul(correction, scalar(0.5, u)))
-    return u, symmetrized(matmul(adjoint(u), x)), count, converged
+    return u, symmetrized(matmul(adjoint(u), x)), convert(count, INT32, weak_type=True), converged
 
 
 def _only_part(x: Any, sizes: tuple[Any, Any]) -> Any:
@@ -151,7 +152,8 @@ def _step(u: Any, a: float, b: float, c: float) -> Any:
     if c > _CHOLESKY_BELOW:
         stacked = concatenate([mul(u, scalar(c**0.5, u)), one], 0)
         q = qr(stacked, full_matrices=False)[0]
-        top, bottom = (slice_in_dim(q, *ends) for ends in ((0, -size), (-size, None)))
+        rows = aval_of(u).shape[0]
+        top, bottom = (slice_in_dim(q, *ends) for ends in ((0, rows), (rows, rows + size)))
         inverse = mul(matmul(top, adjoint(bottom)), scalar(c**-0.5, u))
     else:
         gram = add(mul(matmul(adjoint(u), u), scalar(c, u)), one)

@@ -7,6 +7,7 @@ from itertools import pairwise
 from typing import Any
 
 from plugjax.core.array import Array
+from plugjax.core.device import reject_sharding
 from plugjax.core.dtypes import DTypeLike
 from plugjax.numpy import indexing, linear_algebra, manipulation
 from plugjax.numpy.einsum import einsum
@@ -118,6 +119,7 @@ def tensordot(
     axes: int | Sequence[Sequence[int]] = 2,
     precision: Any = None,
     preferred_element_type: DTypeLike | None = None,
+    out_sharding: None = None,
 ) -> Array:
     """Sum over pairs of axes; see :func:`plugjax.numpy.tensordot`.
 
@@ -127,6 +129,8 @@ def tensordot(
         Array([[3., 3.],
                [3., 3.]], dtype=float32)
     """
+    if out_sharding is not None:
+        reject_sharding("tensordot", out_sharding)
     return linear_algebra.tensordot(
         x1, x2, axes, precision=precision, preferred_element_type=preferred_element_type
     )

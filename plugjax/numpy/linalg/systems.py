@@ -20,7 +20,7 @@ from plugjax.numpy.linalg.factorizations import svd
 from plugjax.numpy.linalg.norms import norm
 from plugjax.numpy.linalg.operands import adjoint, inexact
 from plugjax.numpy.manipulation import moveaxis
-from plugjax.numpy.promotion import ArrayLike, as_operand, as_operands, limits
+from plugjax.numpy.promotion import ArrayLike, as_operand, as_operands, limits, note_rank_promotion
 from plugjax.numpy.selection import where
 
 
@@ -53,6 +53,8 @@ def solve(a: ArrayLike, b: ArrayLike) -> Array:
             "linalg.solve takes a of shape [..., n, n] and b of shape [n] or [..., n, k], got "
             f"{x.shape} and {y.shape}"
         )
+    if x.ndim - 2 != y.ndim - min(y.ndim, 2):
+        note_rank_promotion("linalg.solve", [x.shape, y.shape])
     found: Array = lax_solve(x, y)
     return found
 

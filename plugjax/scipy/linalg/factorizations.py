@@ -34,6 +34,9 @@ def cholesky(
         overwrite_a: has no effect.
         check_finite: has no effect.
 
+    Raises:
+        TypeError: not a matrix, if the lower triangle is asked for; a ``ValueError`` otherwise, as in JAX.
+
     Example:
         >>> import plugjax.numpy as jnp
         >>> from plugjax.scipy.linalg import cholesky
@@ -43,7 +46,8 @@ def cholesky(
     """
     del overwrite_a, check_finite
     (x,) = _inexact("cholesky", a)
-    factor = lax_linalg.cholesky(x if lower else adjoint(x), symmetrize_input=False)
+    turned = x if lower else jnp.conj(jnp.matrix_transpose(x))
+    factor = lax_linalg.cholesky(turned, symmetrize_input=False)
     found: Array = factor if lower else adjoint(factor)
     return found
 
@@ -90,7 +94,8 @@ def lu(
         a: ``[m, n]``.
 
     Raises:
-        ValueError: not a matrix.
+        TypeError: not a matrix.
+        ValueError: several matrices.
 
     Example:
         >>> import plugjax.numpy as jnp
@@ -101,10 +106,10 @@ def lu(
     """
     del overwrite_a, check_finite
     (x,) = _inexact("lu", a)
+    factors, _, permutation = lax_linalg.lu(x)
     if x.ndim != 2:
         raise ValueError(f"scipy.linalg.lu takes one matrix, got an array of shape {x.shape}")
     rows, columns = x.shape
-    factors, _, permutation = lax_linalg.lu(x)
     least = min(rows, columns)
     left = jnp.tril(factors, -1)[:, :least] + jnp.eye(rows, least, dtype=x.dtype)
     right = jnp.triu(factors)[:least, :]
@@ -295,7 +300,7 @@ def polar(
     if method == "qdwh":
         found: tuple[Array, Array] = over_matrices(by_halley, x)
         return found
-    left, s, right = lax_linalg.svd(*_inexact("polar", x), full_matrices=False)
+    left, s, right = lax_linalg.svd(x, full_matrices=False)
     s = s.astype(left.dtype)[..., None, :]
     if side == "right":
         return matmul(left, right), matmul(adjoint(right) * s, right)
@@ -310,6 +315,9 @@ def hessenberg(
     Shapes:
         a: ``[..., n, n]``.
 
+    Raises:
+        TypeError: whole numbers or bools.
+
     Example:
         >>> import plugjax.numpy as jnp
         >>> from plugjax.scipy.linalg import hessenberg
@@ -318,7 +326,7 @@ def hessenberg(
                [0., 1.]], dtype=float32)
     """
     del overwrite_a, check_finite
-    (x,) = _inexact("hessenberg", a)
+    x = jnp.asarray(a)
     size = x.shape[-1]
     if not size:
         return (x, x) if calc_q else x

@@ -240,8 +240,6 @@ def _spectra(
     """Frequencies, times, and for each segment the spectrum of a signal, or the cross-power of two, or the power of one."""
     if boundary not in _EXTENSIONS:
         raise ValueError(f"{who}: boundary is one of {list(_EXTENSIONS)}, got {boundary!r}.")
-    if scaling not in ("density", "spectrum"):
-        raise ValueError(f"{who}: scaling is 'density' or 'spectrum', got {scaling!r}.")
     xs = same_dtype(who, *signals, inexact=True)
     dtype = xs[0].dtype
     whole = np.result_type(dtype, np.complex64)
@@ -250,12 +248,18 @@ def _spectra(
         raise ValueError(f"{who}: signals must have the same rank, got {[x.shape for x in xs]}")
     axis = canonical_axis(operator.index(given.axis), xs[0].ndim)
     outer = jnp.broadcast_shapes(*[x.shape[:axis] + x.shape[axis + 1 :] for x in xs])
+    segments = _segments(given, xs[0].shape[axis], dtype)
     if not all(x.size for x in xs):
         size = min(x.shape[axis] for x in xs)
         shape = (*outer[:axis], size, *outer[axis:])
         empty = jnp.zeros(shape, half)
         return empty, empty, empty if power and len(xs) == 1 else jnp.zeros(shape, whole)
-    segments = _segments(given, xs[0].shape[axis], dtype)
+    if scaling not in ("density", "spectrum"):
+        raise ValueError(f"{who}: scaling is 'density' or 'spectrum', got {scaling!r}.")
+    if segments.fft_size < segments.size:
+        raise ValueError("nfft is below nperseg.")
+    if segments.step < 1:
+        raise ValueError("noverlap needs to be below nperseg.")
     length = max(x.shape[axis] for x in xs)
     xs = [_extended(jnp.moveaxis(x, axis, -1), length, segments, boundary, padded) for x in xs]
     onesided = given.onesided
@@ -324,10 +328,6 @@ def _segments(given: _Cut, length: int, dtype: DType) -> _Segments:
         size = window.size
     overlap = size // 2 if given.noverlap is None else int(given.noverlap)
     fft_size = size if given.nfft is None else int(given.nfft)
-    if fft_size < size:
-        raise ValueError("nfft is below nperseg.")
-    if overlap >= size:
-        raise ValueError("noverlap needs to be below nperseg.")
     return _Segments(window, size, size - overlap, fft_size)
 
 

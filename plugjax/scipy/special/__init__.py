@@ -1,6 +1,6 @@
 """Special functions with the interface of ``scipy.special``."""
 
-from plugjax.nn.normalization import log_softmax, logsumexp, softmax
+from plugjax.nn.normalization import logsumexp
 from plugjax.scipy.special.bessel import bessel_jn, i0, i0e, i1, i1e
 from plugjax.scipy.special.bivariate_normal import owens_t
 from plugjax.scipy.special.confluent import hyp1f1
@@ -11,8 +11,10 @@ from plugjax.scipy.special.elementary import (
     entr,
     expit,
     kl_div,
+    log_softmax,
     logit,
     rel_entr,
+    softmax,
     xlog1py,
     xlogy,
 )

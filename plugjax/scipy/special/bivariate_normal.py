@@ -17,7 +17,7 @@ import numpy as np
 from plugjax import lax
 from plugjax.core.array import Array
 from plugjax.core.transforms.custom_jvp import custom_jvp
-from plugjax.numpy.promotion import ArrayLike, broadcast_together
+from plugjax.numpy.promotion import ArrayLike
 from plugjax.numpy.selection import where
 from plugjax.scipy.special.operands import floating, strong
 
@@ -41,7 +41,7 @@ def owens_t(h: ArrayLike, a: ArrayLike) -> Array:
     height, slope = floating("owens_t", h, a)
     if height.dtype.itemsize < 4:
         height, slope = height.astype(np.float32), slope.astype(np.float32)
-    return _owens_t(*broadcast_together(strong(height), strong(slope)))
+    return _owens_t(strong(height), strong(slope))
 
 
 @functools.cache

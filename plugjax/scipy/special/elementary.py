@@ -9,12 +9,15 @@ import numpy as np
 from plugjax import lax
 from plugjax.core.array import Array
 from plugjax.core.transforms.custom_jvp import custom_jvp
+from plugjax.nn import normalization
 from plugjax.numpy.promotion import ArrayLike, promote_inexact, scalar, to_inexact
+from plugjax.numpy.reductions import AxisArg
 from plugjax.numpy.selection import where
 from plugjax.scipy.special.operands import floating, one_floating
 
 __all__ = [
-    "boxcox", "boxcox1p", "entr", "expit", "kl_div", "logit", "rel_entr", "xlog1py", "xlogy",
+    "boxcox", "boxcox1p", "entr", "expit", "kl_div", "log_softmax", "logit", "rel_entr", "softmax",
+    "xlog1py", "xlogy",
 ]  # fmt: skip
 
 
@@ -49,6 +52,44 @@ def expit(x: ArrayLike) -> Array:
     return lax.logistic(to_inexact("expit", x))
 
 
+def softmax(x: ArrayLike, /, *, axis: AxisArg = None) -> Array:
+    """``exp(x) / sum(exp(x))`` along an axis or several, or over all elements.
+
+    Units:
+        x: logits in nats.
+
+    Raises:
+        TypeError: ``x`` is of bools.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> from plugjax.scipy import special
+        >>> special.softmax(jnp.zeros((2, 2)))
+        Array([[0.25, 0.25],
+               [0.25, 0.25]], dtype=float32)
+    """
+    return normalization.softmax(x, axis)
+
+
+def log_softmax(x: ArrayLike, /, *, axis: AxisArg = None) -> Array:
+    """Logarithm of :func:`softmax`.
+
+    Units:
+        result: nats.
+
+    Raises:
+        TypeError: ``x`` is of bools.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> from plugjax.scipy import special
+        >>> special.log_softmax(jnp.zeros((2, 2)), axis=0).round(3)
+        Array([[-0.693, -0.693],
+               [-0.693, -0.693]], dtype=float32)
+    """
+    return normalization.log_softmax(x, axis)
+
+
 @custom_jvp
 def xlogy(x: ArrayLike, y: ArrayLike) -> Array:
     """``x * log(y)``, and 0 where ``x`` is 0.
@@ -59,7 +100,7 @@ def xlogy(x: ArrayLike, y: ArrayLike) -> Array:
         Array(0., dtype=float32, weak_type=True)
     """
     x, y = promote_inexact("xlogy", x, y)
-    return where((x != 0) | (y != y), lax.mul(x, lax.log(y)), scalar(0, x))
+    return where((x != 0) | (y != y), lax.mul(x, lax.log(y)), 0.0)
 
 
 @xlogy.defjvp
@@ -80,7 +121,7 @@ def xlog1py(x: ArrayLike, y: ArrayLike) -> Array:
         Array([0.], dtype=float32)
     """
     x, y = promote_inexact("xlog1py", x, y)
-    return where((x != 0) | (y != y), lax.mul(x, lax.log1p(y)), scalar(0, x))
+    return where((x != 0) | (y != y), lax.mul(x, lax.log1p(y)), 0.0)
 
 
 @xlog1py.defjvp
@@ -129,7 +170,7 @@ def rel_entr(p: ArrayLike, q: ArrayLike) -> Array:
     p, q = floating("rel_entr", p, q)
     positive = (p > 0) & (q > 0)
     x, y = where(positive, p, 1.0), where(positive, q, 1.0)
-    outside = where((p == 0) & (q >= 0), 0.0, lax.full_like(x, np.inf))
+    outside = where((p == 0) & (q >= 0), scalar(0, p), np.inf)
     return where(positive, _xlogx(x) - xlogy(x, y), outside)
 
 

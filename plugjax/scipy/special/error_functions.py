@@ -30,7 +30,7 @@ def erf(x: ArrayLike) -> Array:
         >>> special.erf(0.0)
         Array(0., dtype=float32, weak_type=True)
     """
-    return lax.erf(one_floating("erf", x))
+    return lax.erf(to_inexact("erf", x))
 
 
 def erfc(x: ArrayLike) -> Array:
@@ -42,7 +42,7 @@ def erfc(x: ArrayLike) -> Array:
         >>> special.erfc(jnp.array([0.0]))
         Array([1.], dtype=float32)
     """
-    return lax.erfc(one_floating("erfc", x))
+    return lax.erfc(to_inexact("erfc", x))
 
 
 def erfinv(x: ArrayLike) -> Array:
@@ -54,7 +54,7 @@ def erfinv(x: ArrayLike) -> Array:
         >>> special.erfinv(jnp.array([0.0]))
         Array([0.], dtype=float32)
     """
-    return lax.erf_inv(one_floating("erfinv", x))
+    return lax.erf_inv(to_inexact("erfinv", x))
 
 
 def erfcx(x: ArrayLike) -> Array:
@@ -122,7 +122,8 @@ def _dawsn(x: Array) -> Array:
     for n in range(8, 0, -1):
         series = 1 - 2 * square / (2 * n + 1) * series
     found = where(size < 0.2, size * series, total / _ROOT_PI)
-    return lax.sign(x) * where(far, 0.5 / size, found)
+    tail = 0.5 / size
+    return lax.sign(x) * where(far, tail + 2 * tail * tail * tail, found)
 
 
 _dawsn.defjvps(lambda x_dot, y, x: x_dot * (1 - 2 * x * y))

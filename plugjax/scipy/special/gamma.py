@@ -14,7 +14,7 @@ from plugjax.core.dtypes import is_integer
 from plugjax.core.transforms.custom_jvp import custom_jvp
 from plugjax.core.transforms.grad import jvp
 from plugjax.numpy.creation import array
-from plugjax.numpy.promotion import ArrayLike, as_operand, to_inexact
+from plugjax.numpy.promotion import ArrayLike, as_operand, promote_inexact, to_inexact
 from plugjax.numpy.selection import where
 from plugjax.scipy.special.log_gamma import complex_loggamma
 from plugjax.scipy.special.operands import floating, one_floating, strong
@@ -33,7 +33,7 @@ def gammaln(x: ArrayLike) -> Array:
         >>> special.gammaln(4)
         Array(1.7917595, dtype=float32, weak_type=True)
     """
-    return lax.lgamma(one_floating("gammaln", x))
+    return lax.lgamma(to_inexact("gammaln", x))
 
 
 def gammasgn(x: ArrayLike) -> Array:
@@ -81,7 +81,7 @@ def factorial(n: ArrayLike, exact: bool = False) -> Array:
     """
     if exact:
         raise NotImplementedError("factorial with exact=True: arrays have no big integers")
-    n = one_floating("factorial", n)
+    n = to_inexact("factorial", n)
     return where(n < 0, 0.0, lax.exp(lax.lgamma(n + 1)))
 
 
@@ -104,9 +104,9 @@ def betaln(a: ArrayLike, b: ArrayLike) -> Array:
         >>> special.betaln(1.0, 1.0)
         Array(0., dtype=float32, weak_type=True)
     """
-    a, b = floating("betaln", a, b)
+    a, b = promote_inexact("betaln", a, b)
     less, more = lax.min(a, b), lax.max(a, b)
-    large = (more >= 10) & (less > 0)
+    large = (more >= 10) & ((less > 0) | (less + more >= 10))
     plain = lax.lgamma(less) + (lax.lgamma(more) - lax.lgamma(less + more))
     small, big = where(large, less, 1.0), where(large, more, 10.0)
     total = small + big
@@ -148,7 +148,7 @@ def digamma(x: ArrayLike) -> Array:
         >>> special.digamma(1.0).round(3)
         Array(-0.577, dtype=float32, weak_type=True)
     """
-    return lax.digamma(one_floating("digamma", x))
+    return lax.digamma(to_inexact("digamma", x))
 
 
 def gammainc(a: ArrayLike, x: ArrayLike) -> Array:
@@ -160,7 +160,7 @@ def gammainc(a: ArrayLike, x: ArrayLike) -> Array:
         >>> special.gammainc(1.0, 1.0).round(3)
         Array(0.632, dtype=float32, weak_type=True)
     """
-    return lax.igamma(*floating("gammainc", a, x))
+    return lax.igamma(*promote_inexact("gammainc", a, x))
 
 
 def gammaincc(a: ArrayLike, x: ArrayLike) -> Array:
@@ -172,7 +172,7 @@ def gammaincc(a: ArrayLike, x: ArrayLike) -> Array:
         >>> special.gammaincc(1.0, 1.0).round(3)
         Array(0.368, dtype=float32, weak_type=True)
     """
-    return lax.igammac(*floating("gammaincc", a, x))
+    return lax.igammac(*promote_inexact("gammaincc", a, x))
 
 
 def comb(N: ArrayLike, k: ArrayLike, *, repetition: bool = False) -> Array:
@@ -189,13 +189,14 @@ def comb(N: ArrayLike, k: ArrayLike, *, repetition: bool = False) -> Array:
         >>> special.comb(5, 2).round(3)
         Array(10., dtype=float32, weak_type=True)
     """
-    total, chosen = floating("comb", N, k)
+    total, chosen = promote_inexact("comb", N, k)
     if repetition:
         several = comb(total + chosen - 1, chosen)
         return where((chosen == 0) & (total >= 0), 1.0, several)
     possible = (chosen <= total) & (total >= 0) & (chosen >= 0)
     n, m = where(possible, total, 0.0), where(possible, chosen, 0.0)
-    ways = lax.exp(lax.lgamma(n + 1) - lax.lgamma(m + 1) - lax.lgamma(n - m + 1))
+    # 1 / ((n + 1) B(n - m + 1, m + 1)), without the difference of large numbers.
+    ways = lax.exp(-lax.log1p(n) - betaln(n - m + 1, m + 1))
     return where(possible, ways, 0.0)
 
 
@@ -208,8 +209,9 @@ def multigammaln(a: ArrayLike, d: int) -> Array:
         >>> special.multigammaln(jnp.array([2.0]), 1).round(3)
         Array([0.], dtype=float32)
     """
-    dimension = operator.index(d)
-    a = one_floating("multigammaln", a)
+    dimension = int(d)
+    a, _ = promote_inexact("multigammaln", a, dimension)
+    a = strong(a)
     found = lax.full_like(a, dimension * (dimension - 1) / 4 * math.log(math.pi))
     for i in range(dimension):
         found = found + lax.lgamma(a - i / 2)
@@ -271,7 +273,7 @@ def zeta(x: ArrayLike, q: ArrayLike | None = None) -> Array:
         raise NotImplementedError(
             "zeta needs q: Riemann's function is not implemented by itself. It is Hurwitz's with q=1."
         )
-    return lax.zeta(*floating("zeta", x, q))
+    return lax.zeta(*promote_inexact("zeta", x, q))
 
 
 # B_2j / (2j)!

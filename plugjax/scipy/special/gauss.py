@@ -18,7 +18,7 @@ from plugjax import lax
 from plugjax.core.array import Array
 from plugjax.core.transforms.custom_jvp import custom_jvp
 from plugjax.core.transforms.jit import jit
-from plugjax.numpy.promotion import ArrayLike, broadcast_together
+from plugjax.numpy.promotion import ArrayLike, broadcast_together, promote_many_inexact
 from plugjax.numpy.selection import where
 from plugjax.scipy.special.hypergeometric_series import (
     along,
@@ -29,7 +29,7 @@ from plugjax.scipy.special.hypergeometric_series import (
     series,
     series_slopes,
 )
-from plugjax.scipy.special.operands import floating, strong
+from plugjax.scipy.special.operands import strong
 
 __all__ = ["hyp2f1"]
 
@@ -43,14 +43,14 @@ def hyp2f1(a: ArrayLike, b: ArrayLike, c: ArrayLike, x: ArrayLike) -> Array:
     It is infinite above 1, and where ``c`` is zero or a negative whole number, unless the sum ends before.
 
     Raises:
-        ValueError: complex numbers.
+        TypeError: complex numbers.
 
     Example:
         >>> from plugjax.scipy import special
         >>> special.hyp2f1(-1.0, 2.0, 4.0, 0.5)
         Array(0.75, dtype=float32)
     """
-    operands = [strong(v) for v in floating("hyp2f1", a, b, c, x)]
+    operands = [strong(v) for v in promote_many_inexact("hyp2f1", a, b, c, x)]
     dtype = operands[0].dtype
     if dtype.itemsize < 4:
         operands = [v.astype(np.float32) for v in operands]

@@ -93,7 +93,7 @@ def _highest(n: ArrayLike, n_max: int | None) -> int:
 @jit(static_argnums=3)
 def _legendre(degree: Any, order: Any, polar: Any, top: int) -> Any:
     """The normalized associated Legendre function of ``cos(polar)``, for degrees up to ``top``."""
-    x, s = lax.cos(polar), lax.sin(polar)
+    x, s = lax.cos(polar), lax.abs(lax.sin(polar))
 
     def raised(_: Any, carry: Any) -> Any:
         degree_here, value, before = carry

@@ -9,7 +9,7 @@ from plugjax.core.array import Array
 from plugjax.numpy.promotion import ArrayLike, scalar
 from plugjax.numpy.selection import where
 from plugjax.scipy.special import xlog1py, xlogy
-from plugjax.scipy.stats.operands import inexact, no_probability
+from plugjax.scipy.stats.operands import no_probability, real
 
 __all__ = ["cdf", "logpmf", "pmf", "ppf"]
 
@@ -23,9 +23,9 @@ def logpmf(k: ArrayLike, p: ArrayLike, loc: ArrayLike = 0) -> Array:
         >>> bernoulli.pmf(jnp.arange(3), 0.25)
         Array([0.75, 0.25, 0.  ], dtype=float32)
     """
-    k, p, loc = inexact("bernoulli.logpmf", k, p, loc)
+    k, p, loc = real("bernoulli.logpmf", k, p, loc)
     x = lax.sub(k, loc)
-    found = xlogy(x, p) + xlog1py(1 - x, -p)
+    found = xlogy(x, p) + xlog1py(scalar(1, k) - x, -p)
     return where((x < 0) | (x > 1), -np.inf, found)
 
 
@@ -50,9 +50,10 @@ def cdf(k: ArrayLike, p: ArrayLike) -> Array:
         >>> bernoulli.cdf(jnp.array([0, 1]), 0.25).round(3)
         Array([0.75, 1.  ], dtype=float32)
     """
-    k, p = inexact("bernoulli.cdf", k, p)
+    k, p = real("bernoulli.cdf", k, p)
+    unknown = (k != k) | no_probability(p)
     steps = where(k < 0, scalar(0, k), where(k < 1, 1 - p, scalar(1, k)))
-    return where((k != k) | no_probability(p), np.nan, steps)
+    return where(unknown, np.nan, steps)
 
 
 def ppf(q: ArrayLike, p: ArrayLike) -> Array:
@@ -64,6 +65,6 @@ def ppf(q: ArrayLike, p: ArrayLike) -> Array:
         >>> bernoulli.ppf(jnp.array([0.25, 0.5]), 0.25).round(3)
         Array([0., 0.], dtype=float32)
     """
-    q, p = inexact("bernoulli.ppf", q, p)
+    q, p = real("bernoulli.ppf", q, p)
     outcome = where(q <= 1 - p, scalar(0, q), scalar(1, q))
     return where(no_probability(q) | no_probability(p), np.nan, outcome)

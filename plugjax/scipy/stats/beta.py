@@ -29,7 +29,8 @@ def logpdf(
     x, a, b, loc, scale = inexact("beta.logpdf", x, a, b, loc, scale)
     outside = (x < loc) | (x > loc + scale)
     z = where(outside, 0.5, (x - loc) / scale)
-    found = xlogy(a - 1, z) + xlog1py(b - 1, -z) - betaln(a, b) - lax.log(scale)
+    one = scalar(1, x)
+    found = xlogy(a - one, z) + xlog1py(b - one, -z) - betaln(a, b) - lax.log(scale)
     found = where(outside, -np.inf, found)
     return where((a <= 0) | (b <= 0) | (scale <= 0), np.nan, found)
 
@@ -50,7 +51,7 @@ def pdf(
 
 def _clipped(x: Any, loc: Any, scale: Any) -> Any:
     z = lax.div(lax.sub(x, loc), scale)
-    return lax.clamp(scalar(0, z), z, scalar(1, z))
+    return lax.clamp(scalar(0, x), z, scalar(1, x))
 
 
 def cdf(

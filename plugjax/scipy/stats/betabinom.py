@@ -6,7 +6,7 @@ import numpy as np
 
 from plugjax import lax
 from plugjax.core.array import Array
-from plugjax.numpy.promotion import ArrayLike
+from plugjax.numpy.promotion import ArrayLike, scalar
 from plugjax.numpy.selection import where
 from plugjax.scipy.special import betaln
 from plugjax.scipy.stats.operands import inexact
@@ -24,10 +24,11 @@ def logpmf(k: ArrayLike, n: ArrayLike, a: ArrayLike, b: ArrayLike, loc: ArrayLik
     """
     k, n, a, b, loc = inexact("betabinom.logpmf", k, n, a, b, loc)
     y = lax.floor(k) - loc
+    one = scalar(1, y)
     outside = (y < 0) | (y > n)
     y = where(outside, 0.0, y)
     # C(n, y) = 1 / ((n + 1) B(n - y + 1, y + 1)), without the difference of large numbers.
-    ways = -(lax.log1p(n) + betaln(n - y + 1, y + 1))
+    ways = -(lax.log1p(n) + betaln(n - y + one, y + one))
     found = where(outside, -np.inf, ways + betaln(y + a, n - y + b) - betaln(a, b))
     return where((n < 0) | (a <= 0) | (b <= 0), np.nan, found)
 

@@ -21,8 +21,8 @@ def logpdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
         >>> cauchy.cdf(0.0)
         Array(0.5, dtype=float32, weak_type=True)
     """
-    z, scale = standardized("cauchy.logpdf", x, loc, scale)
-    return -(lax.log(math.pi * scale) + lax.log1p(z * z))
+    z, x, scale = standardized("cauchy.logpdf", x, loc, scale)
+    return -(lax.log(scalar(math.pi, x) * scale) + lax.log1p(z * z))
 
 
 def pdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
@@ -46,9 +46,9 @@ def cdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
         >>> cauchy.cdf(jnp.array([0.0, 1.0])).round(3)
         Array([0.5 , 0.75], dtype=float32)
     """
-    z, _ = standardized("cauchy.cdf", x, loc, scale)
+    z, x, _ = standardized("cauchy.cdf", x, loc, scale)
     # The angle under which the half-line below z is seen: unlike 1/2 + atan(z) / pi, without cancellation.
-    return lax.atan2(lax.full_like(z, 1), -z) / math.pi
+    return lax.atan2(lax.full_like(z, 1), -z) / scalar(math.pi, x)
 
 
 def logcdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:

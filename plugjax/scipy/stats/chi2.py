@@ -6,7 +6,7 @@ from typing import Any
 
 from plugjax import lax
 from plugjax.core.array import Array
-from plugjax.numpy.promotion import ArrayLike
+from plugjax.numpy.promotion import ArrayLike, scalar
 from plugjax.scipy.stats import gamma
 from plugjax.scipy.stats.operands import inexact
 
@@ -15,7 +15,7 @@ __all__ = ["cdf", "logcdf", "logpdf", "logsf", "pdf", "sf"]
 
 def _as_gamma(who: str, x: Any, df: Any, loc: Any, scale: Any) -> tuple[Any, Any, Any, Any]:
     x, df, loc, scale = inexact(who, x, df, loc, scale)
-    return x, 0.5 * df, loc, 2 * scale
+    return x, scalar(0.5, scale) * df, loc, scalar(2, x) * scale
 
 
 def logpdf(x: ArrayLike, df: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
@@ -26,7 +26,8 @@ def logpdf(x: ArrayLike, df: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1
         >>> chi2.pdf(0.0, 2.0)
         Array(0.5, dtype=float32, weak_type=True)
     """
-    return gamma.logpdf(*_as_gamma("chi2.logpdf", x, df, loc, scale))
+    x, df, loc, scale = inexact("chi2.logpdf", x, df, loc, scale)
+    return gamma.logpdf(x, 0.5 * df, loc, 2 * scale)
 
 
 def pdf(x: ArrayLike, df: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:

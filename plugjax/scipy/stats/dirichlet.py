@@ -9,7 +9,7 @@ import numpy as np
 from plugjax import lax
 from plugjax.core.array import Array
 from plugjax.numpy.manipulation import concatenate
-from plugjax.numpy.promotion import ArrayLike, same_dtype
+from plugjax.numpy.promotion import ArrayLike, same_dtype, scalar
 from plugjax.numpy.selection import where
 from plugjax.scipy.special import gammaln, xlogy
 
@@ -47,7 +47,7 @@ def logpdf(x: ArrayLike, alpha: ArrayLike) -> Array:
     if x.shape[0] < alpha.shape[0]:
         parts = concatenate([x, 1 - x.sum(0, keepdims=True)])
     inside = (parts > 0).all(0) & (lax.abs(parts.sum(0) - 1) < 1e-6)
-    exponents = (alpha - 1).reshape(-1, *(1,) * (parts.ndim - 1))
+    exponents = (alpha - scalar(1, x)).reshape(-1, *(1,) * (parts.ndim - 1))
     found = xlogy(exponents, parts).sum(0) - (gammaln(alpha).sum() - gammaln(alpha.sum()))
     return where(inside, found, -np.inf)
 

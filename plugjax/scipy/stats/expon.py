@@ -11,7 +11,7 @@ from plugjax.core.array import Array
 from plugjax.nn.activations import log1mexp
 from plugjax.numpy.promotion import ArrayLike
 from plugjax.numpy.selection import where
-from plugjax.scipy.stats.operands import inexact, no_probability
+from plugjax.scipy.stats.operands import inexact, no_probability, real
 
 __all__ = ["cdf", "logcdf", "logpdf", "logsf", "pdf", "ppf", "sf"]
 
@@ -24,7 +24,7 @@ def logpdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
         >>> expon.logpdf(2.0)
         Array(-2., dtype=float32, weak_type=True)
     """
-    x, loc, scale = inexact("expon.logpdf", x, loc, scale)
+    x, loc, scale = real("expon.logpdf", x, loc, scale)
     return where(x < loc, -np.inf, -((x - loc) / scale + lax.log(scale)))
 
 
@@ -42,7 +42,7 @@ def pdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
 
 def _hazard(who: str, x: Any, loc: Any, scale: Any) -> Any:
     """What the survival function is the negative exponential of."""
-    x, loc, scale = inexact(who, x, loc, scale)
+    x, loc, scale = real(who, x, loc, scale)
     return where(x < loc, 0.0, (x - loc) / scale)
 
 

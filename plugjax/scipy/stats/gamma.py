@@ -26,8 +26,9 @@ def logpdf(x: ArrayLike, a: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1)
     """
     x, a, loc, scale = inexact("gamma.logpdf", x, a, loc, scale)
     below = x < loc
-    z = where(below, 1.0, (x - loc) / scale)
-    return where(below, -np.inf, xlogy(a - 1, z) - z - gammaln(a) - lax.log(scale))
+    one = scalar(1, x)
+    z = where(below, one, (x - loc) / scale)
+    return where(below, -np.inf, xlogy(a - one, z) - z - gammaln(a) - lax.log(scale))
 
 
 def pdf(x: ArrayLike, a: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
@@ -44,7 +45,7 @@ def pdf(x: ArrayLike, a: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) ->
 
 def _clipped(x: Any, loc: Any, scale: Any) -> Any:
     z = lax.div(lax.sub(x, loc), scale)
-    return lax.max(z, scalar(0, z))
+    return where(z < 0, 0.0, z)
 
 
 def cdf(x: ArrayLike, a: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
@@ -57,7 +58,7 @@ def cdf(x: ArrayLike, a: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) ->
         Array([0.09 , 0.264], dtype=float32)
     """
     x, a, loc, scale = inexact("gamma.cdf", x, a, loc, scale)
-    return gammainc(a, _clipped(x, loc, scale))
+    return gammainc(a, lax.max(_clipped(x, loc, scale), scalar(0, x)))
 
 
 def logcdf(x: ArrayLike, a: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:

@@ -6,10 +6,10 @@ import numpy as np
 
 from plugjax import lax
 from plugjax.core.array import Array
-from plugjax.numpy.promotion import ArrayLike
+from plugjax.numpy.promotion import ArrayLike, scalar
 from plugjax.numpy.selection import where
 from plugjax.scipy.special import xlog1py
-from plugjax.scipy.stats.operands import inexact
+from plugjax.scipy.stats.operands import real
 
 __all__ = ["logpmf", "pmf"]
 
@@ -22,9 +22,9 @@ def logpmf(k: ArrayLike, p: ArrayLike, loc: ArrayLike = 0) -> Array:
         >>> geom.pmf(1.0, 0.5)
         Array(0.5, dtype=float32, weak_type=True)
     """
-    k, p, loc = inexact("geom.logpmf", k, p, loc)
+    k, p, loc = real("geom.logpmf", k, p, loc)
     x = k - loc
-    return where(x <= 0, -np.inf, xlog1py(x - 1, -p) + lax.log(p))
+    return where(x <= 0, -np.inf, xlog1py(x - scalar(1, k), -p) + lax.log(p))
 
 
 def pmf(k: ArrayLike, p: ArrayLike, loc: ArrayLike = 0) -> Array:

@@ -9,7 +9,7 @@ from plugjax.core.array import Array
 from plugjax.numpy.promotion import ArrayLike
 from plugjax.numpy.selection import where
 from plugjax.scipy.stats import gumbel_r
-from plugjax.scipy.stats.operands import inexact, mirrored
+from plugjax.scipy.stats.operands import mirrored, real
 
 __all__ = ["cdf", "logcdf", "logpdf", "logsf", "pdf", "ppf", "sf"]
 
@@ -58,7 +58,7 @@ def cdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
         >>> gumbel_l.cdf(jnp.array([0.0, 1.0])).round(3)
         Array([0.632, 0.934], dtype=float32)
     """
-    return gumbel_r.sf(*mirrored("gumbel_l.cdf", x, loc, scale))
+    return -lax.expm1(gumbel_r.logcdf(*mirrored("gumbel_l.cdf", x, loc, scale)))
 
 
 def sf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
@@ -94,5 +94,5 @@ def ppf(p: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
         >>> gumbel_l.ppf(jnp.array([0.25, 0.5])).round(3)
         Array([-1.246, -0.367], dtype=float32)
     """
-    p, loc, scale = inexact("gumbel_l.ppf", p, loc, scale)
+    p, loc, scale = real("gumbel_l.ppf", p, loc, scale)
     return where((p > 0) & (p < 1), loc + scale * lax.log(-lax.log1p(-p)), np.nan)

@@ -9,7 +9,7 @@ from plugjax.core.array import Array
 from plugjax.nn.activations import log1mexp
 from plugjax.numpy.promotion import ArrayLike, limits, scalar
 from plugjax.numpy.selection import where
-from plugjax.scipy.stats.operands import inexact, standardized
+from plugjax.scipy.stats.operands import real, standardized
 
 __all__ = ["cdf", "logcdf", "logpdf", "logsf", "pdf", "ppf", "sf"]
 
@@ -22,10 +22,11 @@ def logpdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
         >>> gumbel_r.logpdf(0.0)
         Array(-1., dtype=float32, weak_type=True)
     """
-    z, scale = standardized("gumbel_r.logpdf", x, loc, scale)
+    z, _, scale = standardized("gumbel_r.logpdf", x, loc, scale)
     # A finite z, so that at -inf the exponential alone is infinite.
-    z = lax.max(z, scalar(limits(z.dtype).min, z))
-    return where(scale > 0, -(z + lax.exp(-z)) - lax.log(scale), np.nan)
+    least = float(limits(z.dtype).min)
+    z = where(z < least, least, z)
+    return where(lax.gt(scale, scalar(0, scale)), -(z + lax.exp(-z)) - lax.log(scale), np.nan)
 
 
 def pdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
@@ -49,8 +50,8 @@ def logcdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
         >>> gumbel_r.logcdf(jnp.array([0.0, 1.0])).round(3)
         Array([-1.   , -0.368], dtype=float32)
     """
-    z, scale = standardized("gumbel_r.logcdf", x, loc, scale)
-    return where(scale > 0, -lax.exp(-z), np.nan)
+    z, _, scale = standardized("gumbel_r.logcdf", x, loc, scale)
+    return where(lax.gt(scale, scalar(0, scale)), -lax.exp(-z), np.nan)
 
 
 def cdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
@@ -74,7 +75,8 @@ def sf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
         >>> gumbel_r.sf(jnp.array([0.0, 1.0])).round(3)
         Array([0.632, 0.308], dtype=float32)
     """
-    return -lax.expm1(logcdf(x, loc, scale))
+    x, loc, scale = real("gumbel_r.sf", x, loc, scale)
+    return scalar(-1, x) * lax.expm1(logcdf(x, loc, scale))
 
 
 def logsf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
@@ -98,5 +100,5 @@ def ppf(p: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
         >>> gumbel_r.ppf(jnp.array([0.25, 0.5])).round(3)
         Array([-0.327,  0.367], dtype=float32)
     """
-    p, loc, scale = inexact("gumbel_r.ppf", p, loc, scale)
+    p, loc, scale = real("gumbel_r.ppf", p, loc, scale)
     return where((p > 0) & (p < 1), loc - scale * lax.log(-lax.log(p)), np.nan)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from plugjax import lax
 from plugjax.core.array import Array
-from plugjax.numpy.promotion import ArrayLike
+from plugjax.numpy.promotion import ArrayLike, scalar
 from plugjax.numpy.selection import where
-from plugjax.scipy.stats.operands import inexact, standardized
+from plugjax.scipy.stats.operands import real, standardized
 
 __all__ = ["cdf", "logpdf", "pdf"]
 
@@ -19,8 +19,8 @@ def logpdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
         >>> laplace.pdf(0.0)
         Array(0.5, dtype=float32, weak_type=True)
     """
-    x, loc, scale = inexact("laplace.logpdf", x, loc, scale)
-    return -(lax.abs(x - loc) / scale + lax.log(2 * scale))
+    x, loc, scale = real("laplace.logpdf", x, loc, scale)
+    return -(lax.abs(x - loc) / scale + lax.log(scalar(2, x) * scale))
 
 
 def pdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
@@ -44,6 +44,6 @@ def cdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
         >>> laplace.cdf(jnp.array([0.0, 1.0])).round(3)
         Array([0.5  , 0.816], dtype=float32)
     """
-    z, _ = standardized("laplace.cdf", x, loc, scale)
-    tail = 0.5 * lax.exp(-lax.abs(z))
-    return where(z <= 0, tail, 1 - tail)
+    z, x, _ = standardized("laplace.cdf", x, loc, scale)
+    tail = scalar(0.5, x) * lax.exp(-lax.abs(z))
+    return where(lax.le(z, scalar(0, z)), tail, 1 - tail)

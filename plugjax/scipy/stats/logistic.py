@@ -5,7 +5,7 @@ from __future__ import annotations
 from plugjax import lax
 from plugjax.core.array import Array
 from plugjax.numpy.exponential import logaddexp
-from plugjax.numpy.promotion import ArrayLike
+from plugjax.numpy.promotion import ArrayLike, scalar
 from plugjax.scipy.special import expit, logit
 from plugjax.scipy.stats.operands import inexact, standardized
 
@@ -20,8 +20,8 @@ def logpdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
         >>> logistic.cdf(0.0)
         Array(0.5, dtype=float32, weak_type=True)
     """
-    z, scale = standardized("logistic.logpdf", x, loc, scale)
-    half = 0.5 * z
+    z, _, scale = standardized("logistic.logpdf", x, loc, scale)
+    half = scalar(0.5, z) * z
     return -2 * logaddexp(half, -half) - lax.log(scale)
 
 
@@ -46,7 +46,7 @@ def cdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
         >>> logistic.cdf(jnp.array([0.0, 1.0])).round(3)
         Array([0.5  , 0.731], dtype=float32)
     """
-    z, _ = standardized("logistic.cdf", x, loc, scale)
+    z, _, _ = standardized("logistic.cdf", x, loc, scale)
     return expit(z)
 
 
@@ -59,7 +59,7 @@ def sf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
         >>> logistic.sf(jnp.array([0.0, 1.0])).round(3)
         Array([0.5  , 0.269], dtype=float32)
     """
-    z, _ = standardized("logistic.sf", x, loc, scale)
+    z, _, _ = standardized("logistic.sf", x, loc, scale)
     return expit(-z)
 
 

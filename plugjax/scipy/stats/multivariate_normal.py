@@ -8,6 +8,7 @@ from typing import Any
 from plugjax import lax
 from plugjax.core.array import Array
 from plugjax.lax.linalg import cholesky, triangular_solve
+from plugjax.numpy.einsum import einsum
 from plugjax.numpy.indexing import diagonal
 from plugjax.numpy.promotion import ArrayLike, broadcast_shape, broadcast_to_shape, same_dtype
 
@@ -41,20 +42,26 @@ def logpdf(x: ArrayLike, mean: ArrayLike, cov: ArrayLike, allow_singular: None =
     if allow_singular is not None:
         raise NotImplementedError("multivariate_normal.logpdf: allow_singular is not implemented.")
     x, mean, cov = same_dtype("multivariate_normal.logpdf", x, mean, cov, inexact=True)
-    y: Any = x - mean
     if not mean.ndim:
+        y: Any = x - mean
         return -0.5 * (y * y / cov + lax.log(cov) + _LOG_2PI)
     size = mean.shape[-1]
-    if not cov.ndim:
-        return -0.5 * ((y * y).sum(-1) / cov + size * (lax.log(cov) + _LOG_2PI))
-    if cov.ndim < 2 or cov.shape[-2:] != (size, size):
+    if cov.ndim and (cov.ndim < 2 or cov.shape[-2:] != (size, size)):
         raise ValueError(
             f"multivariate_normal.logpdf: a mean of shape {mean.shape} does not fit a cov of shape {cov.shape}."
         )
+    y = x - mean
+    if not cov.ndim:
+        return -0.5 * (_squared(y) / cov + size * (lax.log(cov) + _LOG_2PI))
     factor = cholesky(cov)
     w = _solved(factor, y)
     log_root_det = lax.log(diagonal(factor, axis1=-2, axis2=-1)).sum(-1)
-    return -0.5 * (w * w).sum(-1) - (log_root_det + 0.5 * size * _LOG_2PI)
+    return -0.5 * _squared(w) - (log_root_det + 0.5 * size * _LOG_2PI)
+
+
+def _squared(y: Any) -> Any:
+    """Squared lengths of vectors along the last axis."""
+    return einsum("...i,...i->...", y, y)
 
 
 def _solved(factor: Any, y: Any) -> Any:

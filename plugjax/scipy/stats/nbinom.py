@@ -6,7 +6,7 @@ import numpy as np
 
 from plugjax import lax
 from plugjax.core.array import Array
-from plugjax.numpy.promotion import ArrayLike
+from plugjax.numpy.promotion import ArrayLike, scalar
 from plugjax.numpy.selection import where
 from plugjax.scipy.special import betaln, xlog1py, xlogy
 from plugjax.scipy.stats.operands import inexact
@@ -26,7 +26,7 @@ def logpmf(k: ArrayLike, n: ArrayLike, p: ArrayLike, loc: ArrayLike = 0) -> Arra
     below = k < loc
     y = where(below, 0.0, k - loc)
     # C(y + n - 1, y) = 1 / ((y + n) B(n, y + 1)), without the difference of large numbers.
-    ways = -(lax.log(y + n) + betaln(n, y + 1))
+    ways = -(lax.log(y + n) + betaln(n, y + scalar(1, k)))
     return where(below, -np.inf, ways + xlogy(n, p) + xlog1py(y, -p))
 
 

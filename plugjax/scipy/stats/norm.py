@@ -7,7 +7,7 @@ import math
 from plugjax import lax
 from plugjax.core.array import Array
 from plugjax.numpy.creation import asarray
-from plugjax.numpy.promotion import ArrayLike
+from plugjax.numpy.promotion import ArrayLike, scalar
 from plugjax.scipy.special import log_ndtr, ndtr, ndtri
 from plugjax.scipy.stats.operands import mirrored, standardized
 
@@ -25,8 +25,8 @@ def logpdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
         >>> norm.logpdf(jnp.array([0.0, 2.0]), loc=1.0).round(3)
         Array([-1.419, -1.419], dtype=float32)
     """
-    z, scale = standardized("norm.logpdf", x, loc, scale)
-    return -(0.5 * z * z + (lax.log(lax.abs(scale)) + _LOG_ROOT_2PI))
+    z, x, scale = standardized("norm.logpdf", x, loc, scale)
+    return -(scalar(0.5, x) * z * z + (lax.log(lax.abs(scale)) + _LOG_ROOT_2PI))
 
 
 def pdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
@@ -53,7 +53,7 @@ def cdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
         >>> norm.cdf(jnp.array([0.0, 1.0])).round(3)
         Array([0.5  , 0.841], dtype=float32)
     """
-    z, _ = standardized("norm.cdf", x, loc, scale)
+    z, _, _ = standardized("norm.cdf", x, loc, scale)
     return ndtr(z)
 
 
@@ -66,7 +66,7 @@ def logcdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
         >>> norm.logcdf(jnp.array([0.0, 1.0])).round(3)
         Array([-0.693, -0.173], dtype=float32)
     """
-    z, _ = standardized("norm.logcdf", x, loc, scale)
+    z, _, _ = standardized("norm.logcdf", x, loc, scale)
     return log_ndtr(z)
 
 

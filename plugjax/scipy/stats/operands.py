@@ -4,6 +4,8 @@ If Z has the density f and the distribution function F, then X = loc + scale Z h
 function F(z) at z = (x - loc) / scale, and -X belongs to the mirrored family at -loc: each module states f, F and the quantiles of its
 standard member, and places them.
 
+Constants stand beside the place, ``scalar(2, x)``, where JAX has them there: so weak arrays give a weak or a strong result as in JAX.
+
 An argument that is nan makes the result nan, as in SciPy, also where JAX takes it for a place inside or outside of the support.
 """
 
@@ -13,15 +15,28 @@ from typing import Any
 
 from plugjax import lax
 from plugjax.core.array import Array
+from plugjax.core.errors import DtypeError
 from plugjax.numpy.promotion import ArrayLike, Operand, promote_many_inexact
 
 inexact = promote_many_inexact
 
 
-def standardized(who: str, x: ArrayLike, loc: ArrayLike, scale: ArrayLike) -> tuple[Any, Any]:
-    """``(x - loc) / scale``, and ``scale``, of one inexact dtype."""
+def real(who: str, *args: ArrayLike) -> list[Any]:
+    """The arguments with one floating dtype, and ranks that lax accepts.
+
+    Raises:
+        TypeError: one of them is complex.
+    """
+    found = inexact(who, *args)
+    if found[0].dtype.kind == "c":
+        raise DtypeError(f"{who} takes real numbers, got {found[0].dtype.name}.")
+    return found
+
+
+def standardized(who: str, x: ArrayLike, loc: ArrayLike, scale: ArrayLike) -> tuple[Any, Any, Any]:
+    """``(x - loc) / scale``, ``x`` and ``scale``, of one inexact dtype."""
     x, loc, scale = inexact(who, x, loc, scale)
-    return lax.div(lax.sub(x, loc), scale), scale
+    return lax.div(lax.sub(x, loc), scale), x, scale
 
 
 def mirrored(who: str, x: ArrayLike, loc: ArrayLike, scale: ArrayLike) -> tuple[Any, Any, Any]:

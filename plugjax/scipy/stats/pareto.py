@@ -9,9 +9,9 @@ import numpy as np
 from plugjax import lax
 from plugjax.core.array import Array
 from plugjax.nn.activations import log1mexp
-from plugjax.numpy.promotion import ArrayLike
+from plugjax.numpy.promotion import ArrayLike, scalar
 from plugjax.numpy.selection import where
-from plugjax.scipy.stats.operands import inexact, no_probability
+from plugjax.scipy.stats.operands import inexact, no_probability, real
 
 __all__ = ["cdf", "logcdf", "logpdf", "logsf", "pdf", "ppf", "sf"]
 
@@ -24,10 +24,10 @@ def logpdf(x: ArrayLike, b: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1)
         >>> pareto.pdf(1.0, 2.0).round(6)
         Array(2., dtype=float32, weak_type=True)
     """
-    x, b, loc, scale = inexact("pareto.logpdf", x, b, loc, scale)
+    x, b, loc, scale = real("pareto.logpdf", x, b, loc, scale)
     below = x < loc + scale
     log_z = lax.log(where(below, 1.0, (x - loc) / scale))
-    return where(below, -np.inf, lax.log(b / scale) - (b + 1) * log_z)
+    return where(below, -np.inf, lax.log(b / scale) - (b + scalar(1, x)) * log_z)
 
 
 def pdf(x: ArrayLike, b: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
@@ -42,10 +42,9 @@ def pdf(x: ArrayLike, b: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) ->
     return lax.exp(logpdf(x, b, loc, scale))
 
 
-def _hazard(who: str, x: Any, b: Any, loc: Any, scale: Any) -> Any:
-    """What the survival function is the negative exponential of: ``b * log(z)``."""
-    x, b, loc, scale = inexact(who, x, b, loc, scale)
-    return b * lax.log(where(x < loc + scale, 1.0, (x - loc) / scale))
+def _hazard(x: Any, b: Any, loc: Any, scale: Any, one: Any) -> Any:
+    """What the survival function is the negative exponential of: ``b * log(z)``, where z is ``one`` below the support."""
+    return b * lax.log(where(x < loc + scale, one, (x - loc) / scale))
 
 
 def cdf(x: ArrayLike, b: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
@@ -57,7 +56,8 @@ def cdf(x: ArrayLike, b: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) ->
         >>> pareto.cdf(jnp.array([1.5, 2.0]), 1.0).round(3)
         Array([0.333, 0.5  ], dtype=float32)
     """
-    return -lax.expm1(-_hazard("pareto.cdf", x, b, loc, scale))
+    x, b, loc, scale = real("pareto.cdf", x, b, loc, scale)
+    return -lax.expm1(-_hazard(x, b, loc, scale, scalar(1, x)))
 
 
 def logcdf(x: ArrayLike, b: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
@@ -69,7 +69,8 @@ def logcdf(x: ArrayLike, b: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1)
         >>> pareto.logcdf(jnp.array([1.5, 2.0]), 1.0).round(3)
         Array([-1.099, -0.693], dtype=float32)
     """
-    return log1mexp(_hazard("pareto.logcdf", x, b, loc, scale))
+    x, b, loc, scale = real("pareto.logcdf", x, b, loc, scale)
+    return log1mexp(_hazard(x, b, loc, scale, 1.0))
 
 
 def logsf(x: ArrayLike, b: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
@@ -81,7 +82,8 @@ def logsf(x: ArrayLike, b: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) 
         >>> pareto.logsf(jnp.array([1.5, 2.0]), 1.0).round(3)
         Array([-0.405, -0.693], dtype=float32)
     """
-    return -_hazard("pareto.logsf", x, b, loc, scale)
+    x, b, loc, scale = real("pareto.logsf", x, b, loc, scale)
+    return -_hazard(x, b, loc, scale, scalar(1, x))
 
 
 def sf(x: ArrayLike, b: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
@@ -106,4 +108,6 @@ def ppf(q: ArrayLike, b: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) ->
         Array([1.333, 2.   ], dtype=float32)
     """
     q, b, loc, scale = inexact("pareto.ppf", q, b, loc, scale)
-    return where(no_probability(q), np.nan, loc + scale * lax.exp(-lax.log1p(-q) / b))
+    return where(
+        no_probability(q), np.nan, loc + scale * lax.exp(scalar(-1, q) * lax.log1p(-q) / b)
+    )

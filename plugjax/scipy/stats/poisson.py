@@ -61,7 +61,7 @@ def cdf(k: ArrayLike, mu: ArrayLike, loc: ArrayLike = 0) -> Array:
     """
     k, mu, loc = inexact("poisson.cdf", k, mu, loc)
     x = k - loc
-    return where(x < 0, scalar(0, x), gammaincc(lax.floor(1 + x), mu))
+    return where(x < 0, scalar(0, k), gammaincc(lax.floor(1 + x), mu))
 
 
 # Coefficients of mu**-1, mu**-2, ... in the entropy of many events.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from plugjax import lax
 from plugjax.core.array import Array
-from plugjax.numpy.promotion import ArrayLike
+from plugjax.numpy.promotion import ArrayLike, scalar
 from plugjax.scipy.special import betaln
 from plugjax.scipy.stats.operands import inexact
 
@@ -21,7 +21,8 @@ def logpdf(x: ArrayLike, df: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1
     """
     x, df, loc, scale = inexact("t.logpdf", x, df, loc, scale)
     z = (x - loc) / scale
-    normalizer = 0.5 * lax.log(df) + lax.log(lax.abs(scale)) + betaln(0.5, 0.5 * df)
+    half = scalar(0.5, x)
+    normalizer = half * lax.log(df) + lax.log(lax.abs(scale)) + betaln(half, half * df)
     return -(normalizer + 0.5 * (df + 1) * lax.log1p(z * z / df))
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from plugjax import lax
 from plugjax.core.array import Array
 from plugjax.nn.activations import log1mexp
-from plugjax.numpy.promotion import ArrayLike
+from plugjax.numpy.promotion import ArrayLike, broadcast_together
 from plugjax.numpy.selection import where
 from plugjax.scipy.special import log_ndtr, ndtr
 from plugjax.scipy.stats import norm
@@ -24,6 +24,7 @@ __all__ = ["cdf", "logcdf", "logpdf", "logsf", "pdf", "sf"]
 
 def _log_mass(a: Any, b: Any) -> Any:
     """``log(ndtr(b) - ndtr(a))`` for ``a <= b``."""
+    a, b = broadcast_together(a, b)
     central = (a <= 0) & (b > 0)
     mirrored = a > 0
     lower, upper = where(mirrored, -b, a), where(mirrored, -a, b)
@@ -75,6 +76,7 @@ def logcdf(
         Array([-0.693, -0.248], dtype=float32)
     """
     x, a, b, loc, scale = inexact("truncnorm.logcdf", x, a, b, loc, scale)
+    x, a, b = broadcast_together(x, a, b)
     z = (x - loc) / scale
     below, above = z <= a, z >= b
     z = where(below | above, 0.5 * (a + b), z)

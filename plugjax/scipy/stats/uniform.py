@@ -8,7 +8,7 @@ from plugjax import lax
 from plugjax.core.array import Array
 from plugjax.numpy.promotion import ArrayLike
 from plugjax.numpy.selection import where
-from plugjax.scipy.stats.operands import inexact, no_probability
+from plugjax.scipy.stats.operands import inexact, no_probability, real
 
 __all__ = ["cdf", "logpdf", "pdf", "ppf"]
 
@@ -21,7 +21,7 @@ def logpdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
         >>> uniform.pdf(0.5)
         Array(1., dtype=float32, weak_type=True)
     """
-    x, loc, scale = inexact("uniform.logpdf", x, loc, scale)
+    x, loc, scale = real("uniform.logpdf", x, loc, scale)
     outside = (x < loc) | (x > loc + scale)
     return where(x != x, np.nan, where(outside, -np.inf, -lax.log(scale)))
 
@@ -47,7 +47,7 @@ def cdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
         >>> uniform.cdf(jnp.array([0.5, 2.0])).round(3)
         Array([0.5, 1. ], dtype=float32)
     """
-    x, loc, scale = inexact("uniform.cdf", x, loc, scale)
+    x, loc, scale = real("uniform.cdf", x, loc, scale)
     z, one = lax.div(lax.sub(x, loc), scale), x.dtype.type(1)
     return where(x < loc, 0 * one, where(x > loc + scale, one, z))
 

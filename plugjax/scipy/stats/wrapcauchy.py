@@ -10,7 +10,7 @@ from plugjax import lax
 from plugjax.core.array import Array
 from plugjax.numpy.promotion import ArrayLike
 from plugjax.numpy.selection import where
-from plugjax.scipy.stats.operands import inexact
+from plugjax.scipy.stats.operands import real
 
 __all__ = ["logpdf", "pdf"]
 
@@ -26,7 +26,7 @@ def logpdf(x: ArrayLike, c: ArrayLike) -> Array:
         >>> wrapcauchy.logpdf(0.0, 0.5).round(3)
         Array(-0.739, dtype=float32, weak_type=True)
     """
-    x, c = inexact("wrapcauchy.logpdf", x, c)
+    x, c = real("wrapcauchy.logpdf", x, c)
     valid = (c > 0) & (c < 1)
     c = where(valid, c, 0.5)
     # 1 + c**2 - 2 c cos(x), as a sum of positive terms.

@@ -17,7 +17,8 @@ mark_fresh(rules, select_n_p)
 def _select_n(which: Value, *cases: Value) -> Value:
     if len(cases) == 2:
         on_false, on_true = cases
-        return np.where(which, on_true, on_false)
+        first = which if which.dtype == bool else which > 0
+        return np.where(first, on_true, on_false)
     if len(cases) == 1:
         return np.array(cases[0])
     return np.choose(np.clip(which, 0, len(cases) - 1), cases)
