@@ -64,6 +64,16 @@ REAL_OR_BOOL = DtypeSet("real or bool", lambda d: d.kind != "c")
 ANY = DtypeSet("any", lambda d: True)
 
 
+class _AnyOrExtended(DtypeSet):
+    """Keys, and other values that are not numbers, too."""
+
+    def __contains__(self, dtype: DType) -> bool:
+        return True
+
+
+ANY_OR_EXTENDED = _AnyOrExtended("any", lambda d: True)
+
+
 def check_same_dtypes(name: str, avals: Sequence[ShapedArray]) -> None:
     """Raise unless all operands have one dtype."""
     first = avals[0].dtype

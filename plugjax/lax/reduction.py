@@ -18,10 +18,11 @@ from plugjax.core.primitive import Primitive
 from plugjax.core.rules import RuleSet, abstract_eval
 from plugjax.core.transforms.batching import Axis, batching_rule
 from plugjax.core.transforms.jvp import jvp_flat, jvp_rule
+from plugjax.core.transforms.physical import physical_rule
 from plugjax.core.vocabulary import Zero, reduce_sum_p
 from plugjax.lax.arithmetic import abs, add, div, max, min, mul, neg, sub
 from plugjax.lax.axes import past, static_ints
-from plugjax.lax.comparison import eq, ne
+from plugjax.lax.comparison import eq, eq_p, ne, ne_p
 from plugjax.lax.exponential import exp, log1p
 from plugjax.lax.families import (
     ANY,
@@ -297,6 +298,24 @@ for _p in (reduce_max_p, reduce_min_p):
     _reduction(_p, ANY)
 for _p in (reduce_and_p, reduce_or_p, reduce_xor_p):
     _bitwise_reduction(_p)
+
+
+def _define_equality(primitive: Primitive, over: Callable[..., Any]) -> None:
+    @rules.define(physical_rule, primitive)
+    def _of_stored(in_avals: Sequence[ShapedArray], out_avals: Any, *stored: Any) -> Any:
+        """Keys are equal if all of their words are."""
+        (shape,) = {a.shape for a in out_avals}
+        parts = []
+        for aval, words in zip(in_avals, stored, strict=True):
+            inner = aval_of(words).shape[aval.ndim :]
+            axes = (*range(aval.ndim), *range(len(shape), len(shape) + len(inner)))
+            parts.append(broadcast_in_dim(words, (*shape, *inner), axes))
+        rank = len(aval_of(parts[0]).shape)
+        return over(primitive.bind(*parts), tuple(range(len(shape), rank)))
+
+
+_define_equality(eq_p, reduce_and)
+_define_equality(ne_p, reduce_or)
 
 
 @linear(rules, reduce_sum_p)

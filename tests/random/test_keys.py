@@ -73,3 +73,16 @@ def test_kind_of_dtype():
     assert jnp.issubdtype(random.key(0).dtype, random.prng_key)
     assert not jnp.issubdtype(random.PRNGKey(0).dtype, random.prng_key)
     assert random.key_impl(random.key(0)) == "threefry2x32"
+
+
+def test_keys_are_equal_if_their_words_are(on_backend):
+    keys = plugjax.random.split(plugjax.random.key(0), 3)
+    theirs = jax.random.split(jax.random.key(0), 3)
+    for compare in (lambda a, b: a == b, lambda a, b: a != b):
+        for i in (slice(None), 1):
+            expected = compare(theirs, theirs[i])
+            np.testing.assert_array_equal(compare(keys, keys[i]), expected)
+            np.testing.assert_array_equal(plugjax.jit(compare)(keys, keys[i]), expected)
+    assert bool(keys[0] == keys[0])
+    with pytest.raises(TypeError):
+        keys < keys  # noqa: B015
