@@ -17,6 +17,7 @@ from plugjax.numpy import (
     creation,
     cumulative,
     indexing,
+    joining,
     linear_algebra,
     logic,
     manipulation,
@@ -108,7 +109,7 @@ def _view(x: Array, dtype: DTypeLike | None = None, type: None = None) -> Array:
 
 
 def _unstack(x: Array) -> tuple[Array, ...]:
-    return manipulation.unstack(x)
+    return joining.unstack(x)
 
 
 def _clip(x: Array, min: Any = None, max: Any = None) -> Array:

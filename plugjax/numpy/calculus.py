@@ -12,7 +12,8 @@ from plugjax import lax
 from plugjax.core.array import Array
 from plugjax.numpy.creation import asarray
 from plugjax.numpy.cumulative import cumsum
-from plugjax.numpy.manipulation import canonical_axes, concatenate, moveaxis
+from plugjax.numpy.joining import concatenate
+from plugjax.numpy.manipulation import canonical_axes, moveaxis
 from plugjax.numpy.promotion import ArrayLike, Operand, as_operand, same_dtype, to_inexact
 from plugjax.numpy.selection import clip, where
 from plugjax.numpy.sorting_searching import argsort, searchsorted

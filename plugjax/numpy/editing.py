@@ -13,14 +13,8 @@ from plugjax.core.array import Array
 from plugjax.core.errors import ConcretizationTypeError
 from plugjax.core.trace import Tracer
 from plugjax.numpy.creation import arange, asarray, full, ones
-from plugjax.numpy.manipulation import (
-    broadcast_to,
-    canonical_axes,
-    canonical_axis,
-    concatenate,
-    moveaxis,
-    ravel,
-)
+from plugjax.numpy.joining import concatenate
+from plugjax.numpy.manipulation import broadcast_to, canonical_axes, canonical_axis, moveaxis, ravel
 from plugjax.numpy.promotion import ArrayLike, as_operand, converted
 from plugjax.numpy.selection import clip, where
 from plugjax.numpy.sorting_searching import argsort, sort

@@ -14,7 +14,8 @@ from plugjax.numpy import reductions
 from plugjax.numpy.creation import asarray
 from plugjax.numpy.flat_indices import ravel_multi_index
 from plugjax.numpy.indexing import ix_
-from plugjax.numpy.manipulation import ravel, stack
+from plugjax.numpy.joining import stack
+from plugjax.numpy.manipulation import ravel
 from plugjax.numpy.promotion import (
     ArrayLike,
     as_operand,

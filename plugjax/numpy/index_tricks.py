@@ -12,7 +12,8 @@ from plugjax.core.errors import ConcretizationTypeError
 from plugjax.core.trace import Tracer
 from plugjax.numpy.creation import arange, array
 from plugjax.numpy.grids import meshgrid
-from plugjax.numpy.manipulation import concatenate, expand_dims, stack, transpose
+from plugjax.numpy.joining import concatenate, stack
+from plugjax.numpy.manipulation import expand_dims, transpose
 from plugjax.numpy.promotion import convert, join_dtypes
 from plugjax.numpy.ranges import linspace
 

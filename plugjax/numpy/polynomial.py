@@ -17,8 +17,9 @@ from plugjax.numpy.convolution import convolve
 from plugjax.numpy.creation import arange, full, ones, zeros
 from plugjax.numpy.editing import trim_zeros
 from plugjax.numpy.grids import diag, vander
+from plugjax.numpy.joining import concatenate
 from plugjax.numpy.linear_algebra import dot, outer
-from plugjax.numpy.manipulation import atleast_1d, concatenate
+from plugjax.numpy.manipulation import atleast_1d
 from plugjax.numpy.promotion import (
     ArrayLike,
     as_operand,

@@ -16,7 +16,8 @@ from plugjax.core import dtypes
 from plugjax.core.array import Array, from_host
 from plugjax.core.errors import ConcretizationTypeError
 from plugjax.core.trace import Tracer
-from plugjax.numpy.manipulation import canonical_axis, concatenate, moveaxis, ravel
+from plugjax.numpy.joining import concatenate
+from plugjax.numpy.manipulation import canonical_axis, moveaxis, ravel
 from plugjax.numpy.promotion import (
     ArrayLike,
     Operand,

@@ -13,9 +13,10 @@ from plugjax.core import dtypes
 from plugjax.core.array import Array
 from plugjax.core.dtypes import DTypeLike
 from plugjax.numpy import cumulative, reductions
+from plugjax.numpy.joining import concatenate
 from plugjax.numpy.linear_algebra import dot
 from plugjax.numpy.logic import isnan
-from plugjax.numpy.manipulation import canonical_axis, concatenate
+from plugjax.numpy.manipulation import canonical_axis
 from plugjax.numpy.promotion import (
     ArrayLike,
     Operand,

@@ -15,7 +15,8 @@ from plugjax.core.errors import ConcretizationTypeError
 from plugjax.core.trace import Tracer
 from plugjax.numpy.creation import asarray
 from plugjax.numpy.indexing import take
-from plugjax.numpy.manipulation import canonical_axes, canonical_axis, concatenate, ravel
+from plugjax.numpy.joining import concatenate
+from plugjax.numpy.manipulation import canonical_axes, canonical_axis, ravel
 from plugjax.numpy.promotion import ArrayLike, Operand, as_operand, converted
 from plugjax.numpy.ranges import linspace
 

@@ -17,7 +17,8 @@ from plugjax.core.transforms.jit import eval_shape
 from plugjax.numpy import selection
 from plugjax.numpy.functional import vectorize
 from plugjax.numpy.indexing import take
-from plugjax.numpy.manipulation import append, broadcast_to, canonical_axis, moveaxis, ravel
+from plugjax.numpy.joining import append
+from plugjax.numpy.manipulation import broadcast_to, canonical_axis, moveaxis, ravel
 from plugjax.numpy.promotion import (
     ArrayLike,
     Operand,

@@ -6,7 +6,7 @@ import operator
 
 from plugjax import lax
 from plugjax.core.array import Array
-from plugjax.numpy.manipulation import stack
+from plugjax.numpy.joining import stack
 from plugjax.numpy.promotion import ArrayLike, to_inexact
 from plugjax.numpy.selection import where
 from plugjax.scipy.special.operands import one_floating

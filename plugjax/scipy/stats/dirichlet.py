@@ -8,7 +8,7 @@ import numpy as np
 
 from plugjax import lax
 from plugjax.core.array import Array
-from plugjax.numpy.manipulation import concatenate
+from plugjax.numpy.joining import concatenate
 from plugjax.numpy.promotion import ArrayLike, same_dtype, scalar
 from plugjax.numpy.selection import where
 from plugjax.scipy.special import gammaln, xlogy
