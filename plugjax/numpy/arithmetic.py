@@ -215,8 +215,8 @@ def _known_integer(y: ArrayLike) -> int | None:
         return None
     if isinstance(y, (bool, np.integer)):
         return int(y)
-    known = isinstance(y, (Array, np.ndarray)) and not y.ndim
-    return int(y) if known and dtypes.is_integer(y.dtype) else None
+    known = (type(y) is Array or isinstance(y, np.ndarray)) and not y.ndim
+    return int(y) if known and dtypes.is_integer(y.dtype) else None  # type: ignore[union-attr]  # an array
 
 
 def _number(x: Array) -> DType:
