@@ -69,13 +69,23 @@ def test_get(data):
     agree(lambda n, _, x: n.asarray(x).at[index].get(**options), None, x)
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("method", ["set", "add", "multiply", "min", "divide", "power"])
-def test_values_of_other_dtypes(dtype, method):
+@pytest.mark.parametrize("dtype", ["int4", "uint4"])
+def test_powers_of_small_integers(dtype):
+    """In JAX they end in an error of its own: its way to powers of integers has no limits of small ones."""
+    x = plugjax.numpy.asarray(np.array([[1, 2, 0], [3, 2, 1]], dtype))
+    found = x.at[0].power(2)
+    assert found.dtype == dtype
+    np.testing.assert_array_equal(np.asarray(found).astype(int), [[1, 4, 0], [3, 2, 1]])
+
+
+MIXED = ["set", "add", "multiply", "min", "divide", "power"]
+COMBINED = [(m, d) for m in MIXED for d in DTYPES if not (m == "power" and "int4" in d)]
+
+
+@pytest.mark.parametrize(("method", "dtype"), COMBINED)
+def test_values_of_other_dtypes(method, dtype):
     """Types, errors, and whether a value that does not fit is warned of."""
     x = np.ones((2, 3), dtype)
-    if method == "power" and "int4" in dtype:
-        pytest.skip("JAX's way to the powers of integers has no limits of small ones")
     for value in [*(np.ones(3, d) for d in DTYPES), True, 1, 1.5, 1j]:
         found = []
         for library in (plugjax, jax):
@@ -185,4 +195,4 @@ def test_every_public_method_is_drawn():
     public = {n for n in dir(plugjax.numpy.ones(2).at[0]) if not n.startswith("_")}
     theirs = {n for n in dir(jax.numpy.ones(2).at[0]) if not n.startswith("_")} - {"array", "index"}
     assert theirs <= public
-    assert theirs <= {*METHODS, "get"} | set(itertools.chain(["add", "subtract"]))
+    assert theirs <= {*METHODS, "get"}
