@@ -20,6 +20,7 @@ from plugjax_iree.invocation import (
     compile_here,
     must_run_apart,
 )
+from plugjax_iree.registers import FINGERPRINT
 from plugjax_iree.target import CompileTarget
 
 __all__ = [
@@ -136,7 +137,7 @@ def compiler_fingerprint() -> tuple[str, ...]:
     """
     versions = (f"{name}=={metadata.version(name)}" for name in _DISTRIBUTIONS)
     flags = (*_ALWAYS, _NO_HOISTING)
-    return (*versions, *flags, platform.system(), platform.machine(), _cpu_hash())
+    return (*versions, *flags, FINGERPRINT, platform.system(), platform.machine(), _cpu_hash())
 
 
 _DISTRIBUTIONS = ("iree-base-compiler", "iree-base-runtime")

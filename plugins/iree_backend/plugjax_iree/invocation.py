@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from plugjax_iree import native
+from plugjax_iree.registers import separate_repeated_references
 
 SEVERITIES = ("note", "warning", "error", "remark")
 _LOCATION = re.compile(r"source\.mlir:(\d+):(\d+)")
@@ -133,6 +134,7 @@ def compile_here(text: str, flags: Sequence[str]) -> bytes:
             raise CompileError("parse", diagnostics, text)
         if not invocation.execute():
             raise CompileError("compile", diagnostics, text)
+        separate_repeated_references(invocation._inv_p)
         output = api.Output.open_membuffer()
         try:
             invocation.output_vm_bytecode(output)

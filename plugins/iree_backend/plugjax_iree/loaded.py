@@ -1,9 +1,11 @@
 """A compiled module in memory, and its functions as callables on buffers."""
 
+import re
 import weakref
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from plugjax.core.errors import JaxRuntimeError
 from plugjax_iree import native
 from plugjax_iree.host_module import take_exception
 
@@ -14,12 +16,15 @@ BufferFunction = Callable[[Sequence["HalBufferView"]], list["HalBufferView"]]
 """An exported function: buffers in, buffers out, complete on return.
 
 Raises:
-    ValueError: wrong number, shape or dtype of arguments (dynamic dimensions are not checked).
-    RuntimeError: the device failed, for example for want of memory; or the module was closed.
+    JaxRuntimeError: wrong number, shape or dtype of arguments (dynamic dimensions are not checked), or the
+        device failed, for example for want of memory.
+    RuntimeError: the module was closed.
     BaseException: whatever a host function raised, the very object.
 """
 
 _Refuse = Callable[..., NoReturn]
+# What IREE writes between the place in its source and the message, as in "module.c:12: NOT_FOUND; no such file".
+_STATUS = re.compile(r": ([A-Z][A-Z_]+); ")
 
 
 class LoadedModule:
@@ -74,11 +79,14 @@ class LoadedModule:
             retire(refuse)
 
     def raise_original(self, error: Exception) -> NoReturn:
-        """Raises what a host function raised in place of `error`, which only tells of it."""
+        """Raises what a host function raised in place of `error`, which only tells of it; else `JaxRuntimeError`."""
         original = take_exception()
-        if original is None:
+        if original is not None:
+            raise original from error
+        status = _STATUS.search(str(error))
+        if status is None:  # Not IREE's.
             raise error
-        raise original from error
+        raise JaxRuntimeError(f"{status[1]}: {error}") from error
 
 
 def _bind(
@@ -87,10 +95,8 @@ def _bind(
     """The function as a closure, half a microsecond faster than an object, and its off switch."""
     library = native.runtime()
     variant_list, view = library.VmVariantList, library.HalBufferView
-    count: int | None = None  # of results; the first call tells
 
     def call(arguments: "Sequence[HalBufferView]") -> "list[HalBufferView]":
-        nonlocal count
         operands = variant_list(len(arguments))
         push = operands.push_ref
         for argument in arguments:
@@ -100,8 +106,7 @@ def _bind(
             invoke(function, operands, results)
         except Exception as error:
             module.raise_original(error)
-        if count is None:
-            count = len(results)
+        count = len(results)
         if count == 1:
             return [results.get_as_object(0, view)]
         get = results.get_as_object

@@ -230,3 +230,9 @@ def test_second_process_finds_the_module(tmp_path):
     ]
     assert [count for count, _ in lines] == ["1", "0"]
     assert lines[0][1] == lines[1][1]
+
+
+def test_what_fails_while_it_runs_is_a_runtime_error_with_its_status(on_device):
+    more_than_there_is = plugjax.jit(lambda x: jnp.zeros(1 << 44) + x)
+    with pytest.raises(JaxRuntimeError, match=r"^RESOURCE_EXHAUSTED: "):
+        more_than_there_is(1.0)

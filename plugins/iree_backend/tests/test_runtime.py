@@ -11,6 +11,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+from plugjax.core.errors import JaxRuntimeError
 from plugjax_iree.runtime import (
     ALIGNMENT,
     DTYPES,
@@ -170,11 +171,11 @@ def test_functions_by_name(device, add_module):
 def test_bad_arguments_raise(device, add_module):
     main = device.load(add_module).function("main")
     x = device.put(np.zeros(8, np.float32))
-    with pytest.raises(ValueError, match="expected 2 arguments but passed 1"):
+    with pytest.raises(JaxRuntimeError, match="expected 2 arguments but passed 1"):
         main([x])
-    with pytest.raises(ValueError, match="expected 8 but have 9"):
+    with pytest.raises(JaxRuntimeError, match="expected 8 but have 9"):
         main([x, device.put(np.zeros(9, np.float32))])
-    with pytest.raises(ValueError, match="element type mismatch"):
+    with pytest.raises(JaxRuntimeError, match="element type mismatch"):
         main([x, device.put(np.zeros(8, np.int32))])
 
 
