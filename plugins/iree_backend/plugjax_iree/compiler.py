@@ -14,6 +14,7 @@ from importlib import metadata
 from pathlib import Path
 
 from plugjax_iree.invocation import (
+    PREPARATION,
     CompileError,
     Diagnostic,
     compile_apart,
@@ -137,7 +138,15 @@ def compiler_fingerprint() -> tuple[str, ...]:
     """
     versions = (f"{name}=={metadata.version(name)}" for name in _DISTRIBUTIONS)
     flags = (*_ALWAYS, _NO_HOISTING)
-    return (*versions, *flags, FINGERPRINT, platform.system(), platform.machine(), _cpu_hash())
+    return (
+        *versions,
+        PREPARATION,
+        *flags,
+        FINGERPRINT,
+        platform.system(),
+        platform.machine(),
+        _cpu_hash(),
+    )
 
 
 _DISTRIBUTIONS = ("iree-base-compiler", "iree-base-runtime")

@@ -37,7 +37,20 @@ def transposed_indices(x, y):
     return along_a_last_axis(along_a_last_axis(three))(x[0, 0])
 
 
-@pytest.mark.parametrize("function", [gathered_and_updated, equal_results, transposed_indices])
+def transposed_for_two_functions(x, y):
+    """Both begin with the same operation, and IREE inlines them before it looks for such."""
+    inner = plugjax.jit(lambda x, y: jnp.sin(x) * y)
+
+    def twice(x):
+        return inner(x, x * 2.0) + inner(x, 1.0)
+
+    return plugjax.vmap(plugjax.hessian(twice), -1, -1)(jnp.stack([x[0, 0], y[0, 0]], -1))
+
+
+PROGRAMS = [gathered_and_updated, equal_results, transposed_indices, transposed_for_two_functions]
+
+
+@pytest.mark.parametrize("function", PROGRAMS)
 def test_values_are_those_of_numpy(function):
     with plugjax.default_device("numpy"):
         expected = plugjax.tree.leaves(function(jnp.asarray(X), jnp.asarray(Y)))

@@ -123,15 +123,6 @@ def is_constant(x: Value) -> bool:
     return True
 
 
-def may_be_transposed(x: Value) -> bool:
-    """Whether a value is a transposition, or an argument of an inner function, which may be one."""
-    name = getattr(x.owner, "name", None)
-    if name is not None:
-        return bool(name == "stablehlo.transpose")
-    attributes = x.owner.owner.operation.attributes
-    return "sym_visibility" in attributes and attributes["sym_visibility"].value == "private"
-
-
 @rules.define(lowering, copy_p, platform="iree")
 def _copy(ctx: EqnContext, x: Value) -> Value:
     return copied(ctx, x)

@@ -26,7 +26,6 @@ from plugjax.stablehlo.context import EqnContext
 from plugjax.stablehlo.conversion import convert
 from plugjax.stablehlo.elementwise import elementwise
 from plugjax.stablehlo.mlir import Value
-from plugjax_iree.lowering.copies import may_be_transposed, opaque
 
 rules = RuleSet(__name__)
 
@@ -60,8 +59,7 @@ class _Angle:
         self.ctx = ctx
         self.wide = ShapedArray(aval.shape, FLOAT64)
         self.integer = ShapedArray(aval.shape, INT32)
-        # IREE 3.13 moves some transpositions past the conversion, and then refuses the type that it finds there.
-        self.x = convert(opaque(x) if may_be_transposed(x) else x, aval, FLOAT64)
+        self.x = convert(x, aval, FLOAT64)
         magnitude = self.op("abs", self.x)
         turns, *smaller = [self.op("multiply", magnitude, self.number(c)) for c in _chunks()]
         total = self.op("subtract", turns, self.fours(turns))
