@@ -1,12 +1,14 @@
 """Loops that IREE 3.13 refuses, or ends the process on, when they are written as they are."""
 
 import numpy as np
+import pytest
 
 import plugjax
 import plugjax.numpy as jnp
 from plugjax import lax
 
 X = np.array([1, 2], np.float32)
+START = np.array([0.7, -0.4, 1.1], np.float32)
 
 
 def only_the_condition_reads_it(x):
@@ -72,3 +74,33 @@ def test_loops():
     for x, y in zip(found, expected, strict=True):
         assert x.dtype == y.dtype
         np.testing.assert_array_equal(x, y)
+
+
+def grown(c):
+    return lax.while_loop(lambda v: v < 3, lambda v: v * v + 1, c)
+
+
+def two_loops_that_end_in_loops(x):
+    """What the first gives is read by the second, whose last step has nothing to wait for."""
+    c, (p, q) = lax.scan(lambda c, a: (grown(c * a), (c * a, c)), x[0], x)
+    return lax.scan(
+        lambda c, a: ((grown(c[0] * a[0]), grown(c[1] + a[1])), None), (c, x[0]), (p, q)
+    )
+
+
+def tangents_of_loops_in_a_loop(x):
+    _, tangents = plugjax.linearize(
+        lambda x: lax.scan(lambda c, a: (grown(c * a), c), x[0], x), x * 1.0
+    )
+    return tangents(x)
+
+
+@pytest.mark.parametrize("program", [two_loops_that_end_in_loops, tangents_of_loops_in_a_loop])
+def test_loops_that_end_in_loops(program):
+    """Each in a module of its own: others change what the compiler makes of it."""
+    with plugjax.default_device("numpy"):
+        expected = plugjax.tree.leaves(program(jnp.asarray(START)))
+    with plugjax.default_device("iree"):
+        found = plugjax.tree.leaves(plugjax.jit(program)(START))
+    for x, y in zip(found, expected, strict=True):
+        np.testing.assert_allclose(x, y, rtol=1e-4)

@@ -1,9 +1,10 @@
 """Loops, with barriers that keep IREE 3.13 from confusing the values that they carry.
 
-Values that one computation made lie in one buffer, and a branch that passes a buffer on twice loses it: the virtual machine moves it
-away while the other copy still needs it ("ref is null"). A copy that comes out of a barrier is a buffer of its own. A value that
+Values that one computation made lie in one buffer, and what several of them give back is released several times ("transient buffer has
+not been committed"; iree-org/iree pull request 24841): each gets a buffer of its own, which a copy behind a barrier is. A value that
 only the condition reads is dropped from what goes into the loop, but not from what comes out, and then the process ends. What does
-not change is seen from outside, not carried: such values are dropped in the same way.
+not change is seen from outside, not carried: such values are dropped in the same way. And where a loop's last step waits for nothing,
+the release of two of its results waits for nothing either, which ends the process as well: what an inner loop gave is copied.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from plugjax.stablehlo import mlir
 from plugjax.stablehlo.context import EqnContext
 from plugjax.stablehlo.control_flow import write_loop, write_scan
 from plugjax.stablehlo.mlir import Value
-from plugjax_iree.lowering.copies import BARRIER, copied, either, is_constant, opaque
+from plugjax_iree.lowering.copies import BARRIER, copied, either, is_constant, opaque, root
 from plugjax_iree.lowering.in_place import update_in_place
 
 rules = RuleSet(__name__)
@@ -88,6 +89,14 @@ def _scan(
 def _write_loop(
     ctx: EqnContext, types: Sequence[Any], operands: Sequence[Value], condition: Any, body: Any
 ) -> Sequence[Value]:
-    results = write_loop(types, operands, condition, body)
+    def step(*carry: Value) -> list[Value]:
+        return [copied(ctx, x) if _is_of_a_loop(x) else x for x in body(*carry)]
+
+    results = write_loop(types, operands, condition, step)
     update_in_place(ctx, results[0].owner)
     return results
+
+
+def _is_of_a_loop(x: Value) -> bool:
+    """Whether an inner loop gives the value, which is there then, and not only at a time to come."""
+    return getattr(root(x).owner, "name", None) == "stablehlo.while"

@@ -85,8 +85,8 @@ def to_update(ctx: EqnContext, x: Value, aval: ShapedArray) -> Value:
 
 def apart(ctx: EqnContext, x: Value, target: Value) -> Value:
     """A value to be written into ``target``, which is not a part of it: IREE would read it while it writes."""
-    root = _root(x)
-    if root != _root(target) and getattr(root.owner, "name", None) not in UNKNOWN:
+    source = root(x)
+    if source != root(target) and getattr(source.owner, "name", None) not in UNKNOWN:
         return x
     # Behind a barrier: what is copied while it is written is read too late.
     return opaque(copied(ctx, x))
@@ -94,14 +94,14 @@ def apart(ctx: EqnContext, x: Value, target: Value) -> Value:
 
 def _is_chosen(x: Value) -> bool:
     """Whether a value may be one of several that are there already."""
-    operation = _root(x).owner
+    operation = root(x).owner
     name = getattr(operation, "name", None)
     return name in UNKNOWN or (
         name == "stablehlo.select" and operation.operands[0].type.rank == 0 < x.type.rank
     )
 
 
-def _root(x: Value) -> Value:
+def root(x: Value) -> Value:
     """What a value may be a part of."""
     while getattr(x.owner, "name", None) in VIEWS:
         x = x.owner.operands[0]
