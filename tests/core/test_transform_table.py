@@ -103,10 +103,8 @@ def test_values_on_compiling_backends(row, device, whole):
     if whole:
         words = [(), *singles, *pairs]
     with plugjax.default_device(device):
-        # IREE 3.13 fails on some modules with a dozen programs of branches and loops: there each has a module of its own.
-        count = 1 if whole and device == "iree" else 12
-        for start in range(0, len(words), count):
-            some = words[start : start + count]
+        for start in range(0, len(words), 12):
+            some = words[start : start + 12]
             together = plugjax.jit(lambda *xs: [spell(plugjax, w, f)(*xs) for w in some])  # noqa: B023
             for word, found in zip(some, together(*arguments(row)), strict=True):
                 check(row, word, found, whole)
