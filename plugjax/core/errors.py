@@ -26,6 +26,16 @@ class DtypeError(TypeError):
     """A dtype does not fit a primitive."""
 
 
+def check_callable(who: str, fun: object) -> None:
+    """Refuse what cannot be called where a function is needed.
+
+    Raises:
+        TypeError: ``fun`` is not callable.
+    """
+    if not callable(fun):
+        raise TypeError(f"{who}: Expected a callable value, got {fun!r}")
+
+
 class ConcretizationTypeError(TypeError):
     """A concrete value was needed where a tracer came."""
 

@@ -448,4 +448,4 @@ def _abs_jvp(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]
         # Not by sign(x), whose own derivative counts as zero. At 0 the numerator is 0 already.
         length = add(y, convert(comparison.eq(y, scalar(0, y)), aval_of(y).dtype))
         return y, real(mul(x_dot, div(conj(x), complex(length, scalar(0, y)))))
-    return y, mul(x_dot, sign(x))
+    return y, select(comparison.ge(x, scalar(0, x)), x_dot, neg(x_dot))

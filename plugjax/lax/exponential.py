@@ -12,8 +12,8 @@ from plugjax.core.array import aval_of
 from plugjax.core.primitive import Primitive
 from plugjax.core.rules import RuleSet
 from plugjax.lax.accuracy import Accuracy, check_accuracy
-from plugjax.lax.arithmetic import add, div, mul, sub
-from plugjax.lax.comparison import eq
+from plugjax.lax.arithmetic import add, div, integer_pow, mul, sub
+from plugjax.lax.comparison import bitwise_and, eq
 from plugjax.lax.families import FLOAT, INEXACT, convert, elementwise, partials, scalar, stretch
 from plugjax.lax.selection import select
 
@@ -212,7 +212,7 @@ def _rsqrt_partials(y: Any, x: Any) -> tuple[Any]:
 
 @partials(rules, cbrt_p)
 def _cbrt_partials(y: Any, x: Any) -> tuple[Any]:
-    return (lambda: mul(scalar(1 / 3, y), div(y, x)),)
+    return (lambda: mul(scalar(1 / 3, y), integer_pow(y, -2)),)
 
 
 @partials(rules, logistic_p)
@@ -224,11 +224,11 @@ def _logistic_partials(y: Any, x: Any) -> tuple[Any]:
 @partials(rules, pow_p)
 def _pow_partials(z: Any, x: Any, y: Any) -> tuple[Any, Any]:
     def by_x() -> Any:
-        # At y == 0 the formula y * x ** (y - 1) would be 0 * inf for x == 0; the derivative is 0.
-        aval = aval_of(y)
-        one = stretch(scalar(1, y), aval)
-        safe = select(eq(y, scalar(0, y)), one, sub(y, one))
-        return mul(y, pow(x, safe))
+        # For x == y == 0 the formula y * x ** (y - 1) would be 0 * inf; the derivative is 0. Elsewhere the formula stands as it
+        # is, for the sake of its own derivative by y.
+        one = stretch(scalar(1, x), aval_of(x))
+        both = bitwise_and(eq(x, scalar(0, x)), eq(y, scalar(0, y)))
+        return mul(y, pow(select(both, one, x), sub(y, scalar(1, y))))
 
     def by_y() -> Any:
         # At x == 0 the formula x ** y * log x would be 0 * -inf; the derivative is 0.

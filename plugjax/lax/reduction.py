@@ -20,9 +20,10 @@ from plugjax.core.transforms.batching import Axis, batching_rule
 from plugjax.core.transforms.jvp import jvp_flat, jvp_rule
 from plugjax.core.transforms.physical import physical_rule
 from plugjax.core.vocabulary import Zero, reduce_sum_p
-from plugjax.lax.arithmetic import abs, add, div, max, min, mul, neg, sub
+from plugjax.lax.arithmetic import add, div, max, min, mul, sub
 from plugjax.lax.axes import past, static_ints
-from plugjax.lax.comparison import eq, eq_p, ne, ne_p
+from plugjax.lax.comparison import eq, eq_p, ge, ne, ne_p
+from plugjax.lax.complex import real
 from plugjax.lax.exponential import exp, log1p
 from plugjax.lax.families import (
     ANY,
@@ -443,12 +444,14 @@ def _cumsum_transpose(y_bar: Any, x: Any, *, axis: int, reverse: bool) -> tuple[
 
 
 def _log_add_exp(x: Any, y: Any) -> Any:
-    difference = sub(x, y)
+    # Of equal numbers the first counts as larger, in both terms: their derivatives belong together.
+    ordered = ge(x, y) if aval_of(x).dtype.kind != "c" else ge(real(x), real(y))
+    larger, smaller = select(ordered, x, y), select(ordered, y, x)
+    difference = sub(smaller, larger)
     # Infinities of one sign have the difference nan; then the sum is that infinity.
     equal = ne(difference, difference)
-    zero = stretch(scalar(0, x), aval_of(x))
-    finite = select(equal, zero, difference)
-    return select(equal, add(x, y), add(max(x, y), log1p(exp(neg(abs(finite))))))
+    finite = select(equal, stretch(scalar(0, x), aval_of(x)), difference)
+    return select(equal, add(x, y), add(larger, log1p(exp(finite))))
 
 
 def _scan(combine: Callable[[Any, Any], Any], x: Any, axis: int) -> Any:

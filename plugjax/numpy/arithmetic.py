@@ -371,12 +371,11 @@ def hypot(x: ArrayLike, y: ArrayLike, /) -> Array:
         )
     x, y = lax.abs(x), lax.abs(y)
     larger, smaller = lax.max(x, y), lax.min(x, y)
-    zero = scalar(0, larger)
-    at_zero = lax.eq(larger, zero)
+    at_zero = lax.eq(larger, scalar(0, larger))
     ratio = lax.div(smaller, pick(at_zero, scalar(1, larger), larger))
     length = lax.mul(larger, lax.sqrt(lax.add(lax.square(ratio), scalar(1, larger))))
     infinite = lax.bitwise_or(lax.eq(x, scalar(np.inf, x)), lax.eq(y, scalar(np.inf, y)))
-    return pick(infinite, scalar(np.inf, larger), pick(at_zero, zero, length))
+    return pick(infinite, scalar(np.inf, larger), pick(at_zero, larger, length))
 
 
 @remembered(2)

@@ -122,18 +122,27 @@ def logaddexp(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     x1, x2 = promote_inexact("logaddexp", x1, x2)
     if x1.dtype.kind == "c":
         return _complex_logaddexp(x1, x2)
-    larger, delta = lax.max(x1, x2), lax.sub(x1, x2)
-    # Equal infinities have no difference; their sum is the infinity itself.
-    unordered = lax.ne(delta, delta)
-    total = lax.add(larger, lax.log1p(lax.exp(lax.neg(lax.abs(delta)))))
+    larger, distance, unordered = _larger(x1, x2)
+    total = lax.add(larger, lax.log1p(lax.exp(lax.neg(distance))))
     return pick(unordered, lax.add(x1, x2), total)
+
+
+def _larger(x1: Array, x2: Array) -> tuple[Array, Array, Array]:
+    """The larger number, how far it is from the other, and where that has no answer.
+
+    Of equal numbers the first counts as larger, for derivatives too: those of both parts then belong together (``max`` has
+    the mean of two sides). Equal infinities have no distance; their sum is the infinity itself.
+    """
+    delta = lax.sub(x1, x2)
+    larger = pick(lax.ge(x1, x2), x1, x2)
+    return larger, lax.abs(delta), lax.ne(delta, delta)
 
 
 def _complex_logaddexp(x1: Array, x2: Array) -> Array:
     """With an imaginary part between minus pi and pi."""
-    larger = lax.max(x1, x2)
-    difference = lax.sub(lax.min(x1, x2), larger)
-    total = lax.add(larger, lax.log1p(lax.exp(difference)))
+    ordered = lax.ge(lax.real(x1), lax.real(x2))
+    larger, smaller = pick(ordered, x1, x2), pick(ordered, x2, x1)
+    total = lax.add(larger, lax.log1p(lax.exp(lax.sub(smaller, larger))))
     imag = lax.imag(total)
     turn = scalar(2 * np.pi, imag)
     turns = lax.round(lax.div(imag, turn), lax.RoundingMethod.TO_NEAREST_EVEN)
@@ -147,9 +156,8 @@ def logaddexp2(x1: ArrayLike, x2: ArrayLike, /) -> Array:
         # The imaginary part is between minus and plus pi / log(2).
         unit = scalar(np.log(2.0), x1)
         return lax.div(_complex_logaddexp(lax.mul(x1, unit), lax.mul(x2, unit)), unit)
-    larger, delta = lax.max(x1, x2), lax.sub(x1, x2)
-    unordered = lax.ne(delta, delta)
-    bits = lax.log1p(lax.exp2(lax.neg(lax.abs(delta))))
+    larger, distance, unordered = _larger(x1, x2)
+    bits = lax.log1p(lax.exp2(lax.neg(distance)))
     total = lax.add(larger, lax.div(bits, scalar(np.log(2.0), bits)))
     return pick(unordered, lax.add(x1, x2), total)
 

@@ -110,5 +110,5 @@ def i0(x: ArrayLike) -> Array:
     x = to_inexact("i0", x)
     if x.dtype.kind == "c":
         raise ValueError(f"i0 takes real numbers, got dtype {x.dtype}")
-    size = lax.abs(x)
+    size = lax.max(x, lax.neg(x))  # Of derivative 0 at 0.
     return lax.mul(lax.exp(size), lax.bessel_i0e(size))  # type: ignore[no-any-return]  # an array

@@ -14,6 +14,7 @@ from typing import Any
 from plugjax.core import pytree, registry
 from plugjax.core.array import Array, as_array, aval_of
 from plugjax.core.aval import ShapedArray
+from plugjax.core.errors import check_callable
 from plugjax.core.jaxpr import ClosedJaxpr, eval_closed, memoise
 from plugjax.core.leaks import ends_trace
 from plugjax.core.named_axes import Axis as Axis
@@ -222,6 +223,7 @@ def vmap(
         >>> plugjax.vmap(lambda x, y: x * y, in_axes=(0, None))(jnp.arange(3), 2)
         Array([0, 2, 4], dtype=int32)
     """
+    check_callable("vmap", fun)
     if isinstance(in_axes, list):
         in_axes = tuple(in_axes)
     if not (in_axes is None or isinstance(in_axes, (int, tuple, dict))):
@@ -241,8 +243,13 @@ def vmap(
                 f"vmap: a tuple of in_axes needs one entry for each positional argument, got {len(in_axes)=}, {len(args)=}."
             )
         leaves, in_tree = pytree.flatten((args, kwargs))
-        values = [x if type(x) is Array else as_array(x, "vmap") for x in leaves]
-        dims = _flat_axes(in_axes, args, kwargs, values)
+        axes = _flat_axes(in_axes, args, kwargs)
+        # What is not mapped reaches the function as it is: it may be a static argument of an inner jit, or no array at all.
+        values = [
+            x if d is None or type(x) is Array else as_array(x, "vmap")
+            for x, d in zip(leaves, axes, strict=True)
+        ]
+        dims = [d if d is None else _in_range(d, x.aval) for x, d in zip(values, axes, strict=True)]
         axis = Axis(_axis_size(name, args, kwargs, values, dims, axis_size), axis_name)
         out_tree: Any = None
 
@@ -277,11 +284,9 @@ def _is_axis(leaf: Any) -> bool:
     return leaf is None or (isinstance(leaf, int) and not isinstance(leaf, bool))
 
 
-def _flat_axes(
-    in_axes: Any, args: tuple[Any, ...], kwargs: dict[str, Any], values: list[Any]
-) -> list[int | None]:
+def _flat_axes(in_axes: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[int | None]:
     if isinstance(in_axes, int):
-        axes: list[Any] = [in_axes] * len(pytree.leaves(args))
+        axes: list[int | None] = [in_axes] * len(pytree.leaves(args))
     elif in_axes is None:
         axes = [None] * len(pytree.leaves(args))
     else:
@@ -298,19 +303,17 @@ def _flat_axes(
                     "None for each leaf, or for a part of the tree."
                 ) from None
     axes.extend([0] * len(pytree.leaves(kwargs)))
-    dims: list[int | None] = []
-    for axis, value in zip(axes, values, strict=True):
-        if axis is None:
-            dims.append(None)
-            continue
-        ndim = value.aval.ndim
-        if not -ndim <= axis < ndim:
-            raise ValueError(
-                f"vmap: mapping along axis {axis} needs an argument of rank {axis + 1 if axis >= 0 else -axis} or more, "
-                f"got rank {ndim} (shape {value.aval.shape})."
-            )
-        dims.append(axis % ndim)
-    return dims
+    return axes
+
+
+def _in_range(axis: int, aval: ShapedArray) -> int:
+    ndim = aval.ndim
+    if not -ndim <= axis < ndim:
+        raise ValueError(
+            f"vmap: mapping along axis {axis} needs an argument of rank {axis + 1 if axis >= 0 else -axis} or more, "
+            f"got rank {ndim} (shape {aval.shape})."
+        )
+    return axis % ndim
 
 
 def _axis_size(

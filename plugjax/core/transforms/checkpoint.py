@@ -18,6 +18,7 @@ from typing import Any
 
 from plugjax.core import pytree
 from plugjax.core.array import as_array, aval_of
+from plugjax.core.errors import check_callable
 from plugjax.core.jaxpr import ClosedJaxpr, JaxprEqn, eval_closed, memoise
 from plugjax.core.primitive import Primitive
 from plugjax.core.rules import RuleSet, impl, lowering, unfold_rule
@@ -67,8 +68,7 @@ def checkpoint(
         >>> plugjax.grad(plugjax.checkpoint(lambda x: jnp.sin(jnp.sin(x))))(0.0)
         Array(1., dtype=float32, weak_type=True)
     """
-    if not callable(fun):
-        raise TypeError(f"checkpoint needs a callable, got {fun!r}")
+    check_callable("checkpoint", fun)
     name = name_of(fun)
 
     @functools.wraps(fun)
@@ -76,7 +76,11 @@ def checkpoint(
     def checkpointed(*args: Any, **kwargs: Any) -> Any:
         names = (static_argnames,) if isinstance(static_argnames, str) else tuple(static_argnames)
         nums = (static_argnums,) if isinstance(static_argnums, int) else tuple(static_argnums)
-        places = {n % len(args) for n in nums} if args else set()
+        if any(not -len(args) <= n < len(args) for n in nums):
+            raise ValueError(
+                f"checkpoint: static_argnums={nums} needs positions of positional arguments, of which there are {len(args)}."
+            )
+        places = {n % len(args) for n in nums}
         if names:
             places |= {p for p in positions(fun, (), names) if p < len(args)}
         fixed = {i: args[i] for i in places}

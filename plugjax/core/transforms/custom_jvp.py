@@ -31,7 +31,6 @@ from plugjax.core.transforms.python_calls import (
     define_python_call,
     flat_call,
     name_of,
-    resolve_keywords,
     run,
 )
 from plugjax.core.vocabulary import Zero, add_any, instantiate, stop_gradient_p, zeros
@@ -118,7 +117,7 @@ class custom_jvp(CustomFunction):  # noqa: N801  # JAX's name
         name = name_of(self.fun)
         if self.jvp is None:
             raise AttributeError(f"custom_jvp: {name} has no rule. Give it one with defjvp.")
-        values = resolve_keywords(self.fun, args, kwargs, "custom_jvp")
+        values = self.by_position(args, kwargs, "custom_jvp")
         fixed = {
             i: pytree.tree_map(_stop_gradient, values[i])
             for i in self.nondiff_argnums

@@ -14,6 +14,7 @@ from typing import Any
 from plugjax.core import dtypes, pytree
 from plugjax.core.array import as_array, aval_of
 from plugjax.core.aval import ShapedArray
+from plugjax.core.dtypes import DType
 from plugjax.core.errors import CustomVJPException, UnexpectedTracerError
 from plugjax.core.jaxpr import JaxprEqn
 from plugjax.core.primitive import Primitive
@@ -35,7 +36,6 @@ from plugjax.core.transforms.python_calls import (
     define_python_call,
     flat_call,
     name_of,
-    resolve_keywords,
     run,
 )
 from plugjax.core.transforms.transpose import is_undefined_primal, transpose_rule
@@ -125,7 +125,7 @@ class custom_vjp(CustomFunction):  # noqa: N801  # JAX's name
         name = name_of(self.fun)
         if self.fwd is None or self.bwd is None:
             raise AttributeError(f"custom_vjp: {name} has no rule. Give it one with defvjp.")
-        values = resolve_keywords(self.fun, args, kwargs, "custom_vjp")
+        values = self.by_position(args, kwargs, "custom_vjp")
         fixed = {i: values[i] for i in self.nondiff_argnums if i < len(values)}
         for x in pytree.leaves(list(fixed.values())):
             if isinstance(x, Tracer):
@@ -218,8 +218,9 @@ def _checked_backward(
             found.append(Zero(expected))
             continue
         given = bar.aval if type(bar) is Zero else aval_of(bar)
-        if given.shape != expected.shape or (
-            given.dtype != expected.dtype and not dtypes.is_inexact(given.dtype)
+        # As in JAX a number of another dtype will do, as long as it is one of the input's.
+        if given.shape != expected.shape or not (
+            given.dtype == expected.dtype or _is_among(given.dtype, expected.dtype)
         ):
             raise ValueError(
                 f"custom_vjp: rule {rule} (bwd) gave {given.str_short()} at output{path}, for an input of type "
@@ -229,6 +230,11 @@ def _checked_backward(
             bar = convert_element_type_p.bind(bar, new_dtype=expected.dtype, weak_type=False)
         found.append(bar if type(bar) is Zero else as_array(bar, rule))
     return found
+
+
+def _is_among(dtype: DType, others: DType) -> bool:
+    """Whether the numbers of one dtype, rounded, are numbers of the other."""
+    return dtype != dtypes.float0 and (dtype.kind in "biufV" or others.kind == "c")
 
 
 def _no_forward_mode(*_: Any, **__: Any) -> Any:

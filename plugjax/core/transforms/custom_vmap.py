@@ -31,7 +31,6 @@ from plugjax.core.transforms.python_calls import (
     define_python_call,
     flat_call,
     name_of,
-    resolve_keywords,
     run,
 )
 from plugjax.core.transforms.staging import stage
@@ -90,7 +89,7 @@ class custom_vmap(CustomFunction):  # noqa: N801  # JAX's name
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run the function."""
         name = name_of(self.fun)
-        values = resolve_keywords(self.fun, args, kwargs, "custom_vmap")
+        values = self.by_position(args, kwargs, "custom_vmap")
         if self.vmap_rule is None:
             raise AttributeError(f"custom_vmap: {name} has no rule. Give it one with def_vmap.")
         leaves, in_tree = pytree.flatten(values)

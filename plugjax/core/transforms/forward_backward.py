@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from plugjax.core.errors import check_callable
 from plugjax.core.transforms.grad import vjp
 from plugjax.core.transforms.jit import jit
 
@@ -40,8 +41,7 @@ def fwd_and_bwd(
         >>> bwd(residuals, 1.0)
         Array(3., dtype=float32, weak_type=True)
     """
-    if not callable(fun):
-        raise TypeError(f"fwd_and_bwd needs a callable, got {fun!r}")
+    check_callable("fwd_and_bwd", fun)
     single = isinstance(argnums, int)
     nums = (argnums,) if isinstance(argnums, int) else tuple(argnums)
 

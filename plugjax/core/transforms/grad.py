@@ -11,6 +11,7 @@ from typing import Any
 
 from plugjax.core import dtypes, pytree
 from plugjax.core.array import as_array, aval_of, from_host
+from plugjax.core.errors import check_callable
 from plugjax.core.jaxpr import ClosedJaxpr, eval_closed
 from plugjax.core.trace import Tracer
 from plugjax.core.tracebacks import api_boundary
@@ -267,6 +268,7 @@ def value_and_grad(
         >>> plugjax.value_and_grad(lambda x: x ** 2)(3.0)
         (Array(9., dtype=float32, weak_type=True), Array(6., dtype=float32, weak_type=True))
     """
+    check_callable("grad", fun)
     if reduce_axes:
         raise NotImplementedError("grad takes no reduce_axes any more.")
     single = isinstance(argnums, int)

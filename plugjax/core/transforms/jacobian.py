@@ -9,6 +9,7 @@ import numpy as np
 
 from plugjax.core import dtypes, pytree
 from plugjax.core.array import as_array, aval_of
+from plugjax.core.errors import check_callable
 from plugjax.core.operators import methods
 from plugjax.core.transforms.batching import vmap
 from plugjax.core.transforms.grad import jvp, vjp
@@ -109,6 +110,7 @@ def jacfwd(
         Array([[2., 0.],
                [0., 4.]], dtype=float32)
     """
+    check_callable("jacfwd", fun)
 
     def jacobian_of(*args: Any, **kwargs: Any) -> Any:
         partial, point = _select(fun, args, kwargs, argnums)
@@ -156,6 +158,7 @@ def jacrev(
         Array([[2., 0.],
                [0., 4.]], dtype=float32)
     """
+    check_callable("jacrev", fun)
 
     def jacobian_of(*args: Any, **kwargs: Any) -> Any:
         partial, point = _select(fun, args, kwargs, argnums)

@@ -19,6 +19,7 @@ from plugjax.core.backend import as_device, get_backend
 from plugjax.core.config import config, this_thread
 from plugjax.core.device import Device, Placement, common_placement
 from plugjax.core.enclosing import is_checking
+from plugjax.core.errors import check_callable
 from plugjax.core.jaxpr import ClosedJaxpr, eval_closed
 from plugjax.core.leaf_reader import Reader, leaf_reader
 from plugjax.core.named_axes import Axis, bound_axes
@@ -110,8 +111,7 @@ class JitFunction:
         inline: bool,
         compiler_options: Any,
     ) -> None:
-        if not callable(fun):
-            raise TypeError(f"Expected a callable value, got {fun!r}")
+        check_callable("jit", fun)
         self.__wrapped__ = fun
         self.__name__ = getattr(fun, "__name__", type(fun).__name__)
         self.__doc__ = getattr(fun, "__doc__", None)

@@ -204,7 +204,7 @@ def _cotangent(out: ShapedArray, bar: Any, path: str) -> Any:
     if expected.dtype == dtypes.float0:
         return Zero(expected)
     found = aval_of(bar)
-    if found.dtype != expected.dtype and not found.weak_type:
+    if found.dtype != expected.dtype:
         raise ValueError(
             f"vjp: the cotangent of an output {out.str_short()} needs to be {expected.str_short()}, got "
             f"{found.str_short()}{f', at {path}' if path else ''}."
@@ -213,6 +213,4 @@ def _cotangent(out: ShapedArray, bar: Any, path: str) -> Any:
         raise ValueError(
             f"vjp: the cotangent needs to be {expected.str_short()}, got {found.str_short()}{f', at {path}' if path else ''}."
         )
-    if found.dtype != expected.dtype:
-        bar = expected.dtype.type(bar) if isinstance(bar, (int, float, complex)) else bar
     return as_array(bar, "vjp")

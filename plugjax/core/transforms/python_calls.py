@@ -137,6 +137,39 @@ class CustomFunction:
             raise AttributeError(name)
         return getattr(self.fun, name)
 
+    @functools.cached_property
+    def _signature(self) -> tuple[inspect.Signature | None, int]:
+        """The function's, if it has one, and how many arguments by position are all that it takes (-1: any number)."""
+        try:
+            signature = inspect.signature(self.fun)
+        except (TypeError, ValueError):  # a builtin
+            return None, -1
+        parameters = signature.parameters.values()
+        plain = all(p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in parameters)
+        return signature, len(parameters) if plain else -1
+
+    def by_position(self, args: Sequence[Any], kwargs: dict[str, Any], who: str) -> tuple[Any, ...]:
+        """All arguments by position, defaults filled in.
+
+        Raises:
+            TypeError: the arguments do not fit the signature, or some can be given by name only.
+        """
+        signature, count = self._signature
+        if not kwargs and (signature is None or len(args) == count):
+            return tuple(args)
+        if signature is None:
+            raise TypeError(f"{who}: {self.fun!r} has no signature, pass arguments by position")
+        try:
+            bound = signature.bind(*args, **kwargs)
+            bound.apply_defaults()
+            if bound.kwargs:
+                raise TypeError(f"these can be given by name only: {bound.kwargs}")
+        except TypeError as error:
+            raise TypeError(
+                f"{who}: the arguments of {name_of(self.fun)} cannot all be given by position:\n{error}"
+            ) from error
+        return bound.args
+
 
 class SplitArguments:
     """The arguments of one call: those that stay as they are, and leaves of the others.
@@ -181,34 +214,6 @@ def flat_call(
         return [as_array(y, who) for y in found]
 
     return call
-
-
-def resolve_keywords(
-    fun: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any], who: str
-) -> tuple[Any, ...]:
-    """All arguments by position, defaults filled in.
-
-    Raises:
-        TypeError: the arguments do not fit the signature, or some can be given by name only.
-    """
-    try:
-        signature = inspect.signature(fun)
-    except (TypeError, ValueError):  # a builtin without signature
-        if kwargs:
-            raise TypeError(
-                f"{who}: {fun!r} has no signature, pass arguments by position"
-            ) from None
-        return tuple(args)
-    try:
-        bound = signature.bind(*args, **kwargs)
-        bound.apply_defaults()
-        if bound.kwargs:
-            raise TypeError(f"these can be given by name only: {bound.kwargs}")
-    except TypeError as error:
-        raise TypeError(
-            f"{who}: the arguments of {name_of(fun)} cannot all be given by position:\n{error}"
-        ) from error
-    return bound.args
 
 
 def positions(

@@ -35,7 +35,7 @@ def i0(x: ArrayLike) -> Array:
         Array(1., dtype=float32, weak_type=True)
     """
     x = to_inexact("i0", x)
-    return lax.exp(lax.abs(x)) * lax.bessel_i0e(x)
+    return lax.exp(lax.max(x, lax.neg(x))) * lax.bessel_i0e(x)  # The larger has derivative 0 at 0.
 
 
 def i1e(x: ArrayLike) -> Array:

@@ -45,5 +45,6 @@ def cdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
         Array([0.5  , 0.816], dtype=float32)
     """
     z, x, _ = standardized("laplace.cdf", x, loc, scale)
-    tail = scalar(0.5, x) * lax.exp(-lax.abs(z))
-    return where(lax.le(z, scalar(0, z)), tail, 1 - tail)
+    left = lax.le(z, scalar(0, z))
+    tail = scalar(0.5, x) * lax.exp(where(left, z, -z))
+    return where(left, tail, 1 - tail)

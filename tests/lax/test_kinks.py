@@ -1,0 +1,81 @@
+"""Derivatives where a formula has a kink, a tie or a removable singularity: first and second ones, against JAX."""
+
+from functools import reduce
+from itertools import product
+
+import jax
+import numpy as np
+import pytest
+
+import plugjax
+
+POINTS = np.array([0.0, -0.0, 1.0, -1.0, 0.5, 2.0, -2.0], np.float32)
+LEFT, RIGHT = (a.ravel() for a in np.meshgrid(POINTS, POINTS))
+
+ONE = """lax.abs lax.cbrt lax.sqrt lax.rsqrt lax.log lax.log1p lax.expm1 lax.asin lax.tanh lax.erf lax.sign lax.round lax.square lax.lgamma
+numpy.abs numpy.fabs numpy.cbrt numpy.sinc numpy.i0 numpy.nan_to_num numpy.arctan numpy.exp2 numpy.reciprocal numpy.trunc
+nn.relu nn.relu6 nn.softplus nn.log_sigmoid nn.silu nn.mish nn.gelu nn.elu nn.celu nn.selu nn.soft_sign nn.hard_tanh nn.hard_sigmoid
+nn.hard_swish nn.leaky_relu nn.squareplus nn.sparse_plus nn.sparse_sigmoid
+scipy.special.entr scipy.special.log_ndtr scipy.special.erfcx scipy.special.i0e scipy.special.i1e scipy.special.expit
+scipy.stats.laplace.cdf scipy.stats.laplace.logpdf scipy.stats.logistic.logpdf scipy.stats.norm.logcdf""".split()
+TWO = """lax.max lax.min lax.pow lax.atan2 lax.rem lax.div lax.mul
+numpy.maximum numpy.fmax numpy.fmin numpy.logaddexp numpy.logaddexp2 numpy.copysign numpy.mod numpy.fmod numpy.arctan2 numpy.heaviside
+scipy.special.xlogy scipy.special.xlog1py scipy.special.rel_entr scipy.special.kl_div""".split()
+
+# JAX has nan for x ** y at x == 0 and y == 0 or 1: 0 times the infinite x ** (y - 1), or its derivative.
+POWERS = {"lax.pow"}
+
+
+def function(library, path):
+    return reduce(getattr, path.split("."), library)
+
+
+def derivatives(library, path, args):
+    """The first derivatives by each argument, and the second ones by each pair."""
+    f, found = function(library, path), []
+    ones = [
+        tuple(np.ones_like(x) if i == k else np.zeros_like(x) for i, x in enumerate(args))
+        for k in range(len(args))
+    ]
+    for first in ones:
+
+        def push(*xs, first=first):
+            return library.jvp(f, xs, first)[1]
+
+        found += [library.jvp(push, args, second) for second in ones]
+    return [np.asarray(x) for pair in found for x in pair]
+
+
+@pytest.mark.filterwarnings("ignore:.*encountered in divide:RuntimeWarning")
+@pytest.mark.parametrize("path", [*ONE, *TWO])
+def test_derivatives_are_those_of_jax(path):
+    args = (POINTS,) if path in ONE else (LEFT, RIGHT)
+    with plugjax.default_device("numpy"):
+        found = derivatives(plugjax, path, args)
+    for ours, theirs in zip(found, derivatives(jax, path, args), strict=True):
+        if path in POWERS:
+            undefined = np.isnan(theirs) & (LEFT == 0)
+            assert np.isfinite(ours[undefined & ((RIGHT == 0) | (RIGHT == 1))]).all()
+            ours = np.where(undefined, np.nan, ours)
+        np.testing.assert_allclose(ours, theirs, rtol=2e-3, atol=1e-4)
+
+
+@pytest.mark.parametrize(("x", "y"), [*product([0.5, 2.0], [0.0, 1.0, 3.0])])
+def test_mixed_derivative_of_a_power(x, y):
+    """``d/dy (y x ** (y - 1)) = x ** (y - 1) (1 + y log x)``, at an exponent of 0 too."""
+    mixed = plugjax.grad(plugjax.grad(plugjax.lax.pow), 1)(x, y)
+    np.testing.assert_allclose(mixed, x ** (y - 1) * (1 + y * np.log(x)), rtol=1e-5)
+
+
+@pytest.mark.parametrize(("name", "expected"), [("hypot", [0.5, 0.5]), ("logaddexp", [0.5, 0.5])])
+def test_equal_arguments_share_the_derivative(name, expected):
+    found = plugjax.grad(getattr(plugjax.numpy, name), (0, 1))(0.0, 0.0)
+    np.testing.assert_array_equal(found, expected)
+    np.testing.assert_array_equal(jax.grad(getattr(jax.numpy, name), (0, 1))(0.0, 0.0), expected)
+
+
+def test_sums_of_exponentials_have_second_derivatives_where_two_are_equal():
+    x = np.zeros(4, np.float32)
+    theirs = jax.jacfwd(jax.jacfwd(lambda x: jax.lax.cumlogsumexp(x, 0)))(x)
+    ours = plugjax.jacfwd(plugjax.jacfwd(lambda x: plugjax.lax.cumlogsumexp(x, 0)))(x)
+    np.testing.assert_allclose(ours, theirs, atol=1e-6)
