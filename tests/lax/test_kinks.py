@@ -12,15 +12,83 @@ import plugjax
 POINTS = np.array([0.0, -0.0, 1.0, -1.0, 0.5, 2.0, -2.0], np.float32)
 LEFT, RIGHT = (a.ravel() for a in np.meshgrid(POINTS, POINTS))
 
-ONE = """lax.abs lax.cbrt lax.sqrt lax.rsqrt lax.log lax.log1p lax.expm1 lax.asin lax.tanh lax.erf lax.sign lax.round lax.square lax.lgamma
-numpy.abs numpy.fabs numpy.cbrt numpy.sinc numpy.i0 numpy.nan_to_num numpy.arctan numpy.exp2 numpy.reciprocal numpy.trunc
-nn.relu nn.relu6 nn.softplus nn.log_sigmoid nn.silu nn.mish nn.gelu nn.elu nn.celu nn.selu nn.soft_sign nn.hard_tanh nn.hard_sigmoid
-nn.hard_swish nn.leaky_relu nn.squareplus nn.sparse_plus nn.sparse_sigmoid
-scipy.special.entr scipy.special.log_ndtr scipy.special.erfcx scipy.special.i0e scipy.special.i1e scipy.special.expit
-scipy.stats.laplace.cdf scipy.stats.laplace.logpdf scipy.stats.logistic.logpdf scipy.stats.norm.logcdf""".split()
-TWO = """lax.max lax.min lax.pow lax.atan2 lax.rem lax.div lax.mul
-numpy.maximum numpy.fmax numpy.fmin numpy.logaddexp numpy.logaddexp2 numpy.copysign numpy.mod numpy.fmod numpy.arctan2 numpy.heaviside
-scipy.special.xlogy scipy.special.xlog1py scipy.special.rel_entr scipy.special.kl_div""".split()
+ONE = [
+    "lax.abs",
+    "lax.cbrt",
+    "lax.sqrt",
+    "lax.rsqrt",
+    "lax.log",
+    "lax.log1p",
+    "lax.expm1",
+    "lax.asin",
+    "lax.tanh",
+    "lax.erf",
+    "lax.sign",
+    "lax.round",
+    "lax.square",
+    "lax.lgamma",
+    "numpy.abs",
+    "numpy.fabs",
+    "numpy.cbrt",
+    "numpy.sinc",
+    "numpy.i0",
+    "numpy.nan_to_num",
+    "numpy.arctan",
+    "numpy.exp2",
+    "numpy.reciprocal",
+    "numpy.trunc",
+    "nn.relu",
+    "nn.relu6",
+    "nn.softplus",
+    "nn.log_sigmoid",
+    "nn.silu",
+    "nn.mish",
+    "nn.gelu",
+    "nn.elu",
+    "nn.celu",
+    "nn.selu",
+    "nn.soft_sign",
+    "nn.hard_tanh",
+    "nn.hard_sigmoid",
+    "nn.hard_swish",
+    "nn.leaky_relu",
+    "nn.squareplus",
+    "nn.sparse_plus",
+    "nn.sparse_sigmoid",
+    "scipy.special.entr",
+    "scipy.special.log_ndtr",
+    "scipy.special.erfcx",
+    "scipy.special.i0e",
+    "scipy.special.i1e",
+    "scipy.special.expit",
+    "scipy.stats.laplace.cdf",
+    "scipy.stats.laplace.logpdf",
+    "scipy.stats.logistic.logpdf",
+    "scipy.stats.norm.logcdf",
+]
+TWO = [
+    "lax.max",
+    "lax.min",
+    "lax.pow",
+    "lax.atan2",
+    "lax.rem",
+    "lax.div",
+    "lax.mul",
+    "numpy.maximum",
+    "numpy.fmax",
+    "numpy.fmin",
+    "numpy.logaddexp",
+    "numpy.logaddexp2",
+    "numpy.copysign",
+    "numpy.mod",
+    "numpy.fmod",
+    "numpy.arctan2",
+    "numpy.heaviside",
+    "scipy.special.xlogy",
+    "scipy.special.xlog1py",
+    "scipy.special.rel_entr",
+    "scipy.special.kl_div",
+]
 
 # JAX has nan for x ** y at x == 0 and y == 0 or 1: 0 times the infinite x ** (y - 1), or its derivative.
 POWERS = {"lax.pow"}
