@@ -18,14 +18,21 @@ _WIDTH = 80
 
 
 class _Names:
-    """Names variables ``a``, ``b`` ... ``z``, ``ba`` ... in the order in which they are met."""
+    """Names variables ``a``, ``b`` ... ``z``, ``ba`` ... in the order in which they are met, and ``_`` if nothing reads them."""
 
     def __init__(self) -> None:
         self.names: dict[Var, str] = {}
         self.counter = itertools.count()
+        self.unread: set[Var] = set()
+
+    def enter(self, jaxpr: Jaxpr) -> None:
+        """Find the results in a program that nothing reads."""
+        read = {v for eqn in jaxpr.eqns for v in eqn.invars if type(v) is not Literal}
+        read.update(v for v in jaxpr.outvars if type(v) is not Literal)
+        self.unread.update(v for eqn in jaxpr.eqns for v in eqn.outvars if v not in read)
 
     def __call__(self, var: Var) -> str:
-        if isinstance(var, DropVar):
+        if isinstance(var, DropVar) or var in self.unread:
             return "_"
         name = self.names.get(var)
         if name is None:
@@ -42,7 +49,7 @@ class _Names:
 
 def print_jaxpr(jaxpr: Jaxpr) -> str:
     """The program as text."""
-    return _jaxpr(jaxpr, _Names(), 0, top=True)
+    return _jaxpr(jaxpr, _Names(), 0)
 
 
 def _binders(variables: list[Var], names: _Names) -> str:
@@ -60,15 +67,17 @@ def _scalar(value: Any) -> str:
     return str(array.item()) if array.dtype.kind in "biufc" else str(value)
 
 
-def _jaxpr(jaxpr: Jaxpr, names: _Names, indent: int, *, top: bool = False) -> str:
+def _jaxpr(jaxpr: Jaxpr, names: _Names, indent: int, before: int = 0) -> str:
+    """The program; on one line if that ends at column 80 or before, where ``before`` characters stand on it already."""
     pad = " " * indent
+    names.enter(jaxpr)
     consts = _binders(jaxpr.constvars, names)
     head = f"{{ lambda {consts}; {_binders(jaxpr.invars, names)}. let"
     eqns = [_eqn(eqn, names, indent + 4) for eqn in jaxpr.eqns]
     outs = ", ".join(_atom(v, names) for v in jaxpr.outvars)
     tail = f"in ({outs}{',' if len(jaxpr.outvars) == 1 else ''}) }}"
-    flat = f"{head} {' '.join(e.strip() for e in eqns)} {tail}"
-    if len(eqns) <= 1 and "\n" not in flat and len(flat) + indent <= _WIDTH:
+    flat = f"{head} {'; '.join(e.strip() for e in eqns)} {tail}"
+    if "\n" not in flat and len(flat) + indent + before <= _WIDTH:
         return flat
     body = "".join(f"\n{pad}    {eqn.strip()}" for eqn in eqns)
     return f"{head}{body}\n{pad}  {tail}"
@@ -94,7 +103,10 @@ def _shown(eqn: JaxprEqn) -> dict[str, Any]:
 
 
 def _params(eqn: JaxprEqn, names: _Names, indent: int) -> str:
-    texts = [f"{key}={_value(value, names, indent + 2)}" for key, value in _shown(eqn).items()]
+    texts = [
+        f"{key}={_value(value, names, indent + 2, len(key) + 1)}"
+        for key, value in _shown(eqn).items()
+    ]
     if not texts:
         return ""
     flat = f"[{' '.join(texts)}]"
@@ -104,11 +116,11 @@ def _params(eqn: JaxprEqn, names: _Names, indent: int) -> str:
     return "[" + "".join(f"\n{pad}  {text}" for text in texts) + f"\n{pad}]"
 
 
-def _value(value: Any, names: _Names, indent: int) -> str:
+def _value(value: Any, names: _Names, indent: int, before: int = 0) -> str:
     if isinstance(value, ClosedJaxpr):
-        return _jaxpr(value.jaxpr, names, indent)
+        return _jaxpr(value.jaxpr, names, indent, before)
     if isinstance(value, Jaxpr):
-        return _jaxpr(value, names, indent)
+        return _jaxpr(value, names, indent, before)
     if isinstance(value, tuple) and any(isinstance(v, ClosedJaxpr) for v in value):
         pad = " " * indent
         inner = "".join(f"\n{pad}  {_value(v, names, indent + 2)}" for v in value)

@@ -547,4 +547,22 @@ CONTROL_FLOW = {
     "vmap while": lambda j, n: j.vmap(
         lambda x: j.lax.while_loop(lambda c: c < 10, lambda c: c * 2, x)
     )(np.array([1.0, 20.0, 3.0], "f")),
+    "gradient of a batched cond": lambda j, n: j.grad(
+        lambda x: j.vmap(lambda x: j.lax.cond(x > 0, n.sqrt, lambda v: v * 0, x))(x).sum()
+    )(X),
+    "gradient of a batched switch": lambda j, n: j.grad(
+        lambda x: j.vmap(lambda x: j.lax.switch((x > 0).astype(int), [lambda v: v * 2, n.log], x))(
+            x
+        ).sum()
+    )(np.array([4.0, -1.0, 0.0], np.float32)),
+    "gradients of a batched cond of two": lambda j, n: j.grad(
+        lambda x, y: j.vmap(lambda x, y: j.lax.cond(x > 0, lambda: x / y, lambda: y))(x, y).sum(),
+        (0, 1),
+    )(X, 0 * X),
+    "gradient of a batched cond by a shared number": lambda j, n: j.grad(
+        lambda y: j.vmap(lambda x: j.lax.cond(x > 3, n.sqrt, lambda y: y * x, y))(X).sum()
+    )(0.0),
+    "tangent of a batched cond of rows": lambda j, n: j.jvp(
+        lambda x: j.vmap(lambda x: j.lax.cond(x[0] > 0, n.sqrt, lambda v: v * 3, x))(x), (M,), (M,)
+    ),
 }

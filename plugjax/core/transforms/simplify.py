@@ -3,7 +3,7 @@
 Constant folding computes an equation on scalar literals at once, if its primitive has a ``fold`` rule. Inlining puts the
 equations of a call where the call stands, when the call is small, or stood only for a rule that a transformation might
 have wanted. Common subexpressions are computed once: two equations with the same primitive, operands and parameters, and no effect, are one. Equations that
-copy their operand (a conversion to the dtype it has) are dropped.
+copy an operand (a conversion to the dtype it has, a choice between a value and itself) are dropped.
 """
 
 from __future__ import annotations
@@ -15,8 +15,9 @@ import numpy as np
 
 from plugjax.core import registry
 from plugjax.core.jaxpr import ClosedJaxpr, DropVar, Jaxpr, JaxprEqn, Literal, Var, memoise
+from plugjax.core.primitive import Primitive
 from plugjax.core.rules import RuleKind
-from plugjax.core.vocabulary import convert_element_type_p
+from plugjax.core.vocabulary import convert_element_type_p, select_n_p, stop_gradient_p
 
 INLINE_LIMIT = (
     8  # equations; a call of a larger program is kept, so that backends compile the program once
@@ -82,9 +83,11 @@ class _Writer:
                     self._inline(program, operands, eqn, env)
                     continue
                 eqn = eqn.replace(params={k: _simplified(v) for k, v in eqn.params.items()})
-            elif primitive is convert_element_type_p and _is_copy(operands[0], eqn):
-                env[eqn.outvars[0]] = operands[0]
-                continue
+            elif (copies := _COPYING.get(primitive)) is not None:
+                copied = copies(operands, eqn)
+                if copied is not None:
+                    env[eqn.outvars[0]] = copied
+                    continue
             fold = self.folding.get(primitive)
             if fold is not None:
                 folded = _folded(fold, eqn, operands)
@@ -164,6 +167,19 @@ def _simplified(param: Any) -> Any:
     return param
 
 
-def _is_copy(operand: Any, eqn: JaxprEqn) -> bool:
-    out = eqn.outvars[0].aval
-    return bool(operand.aval.shape == out.shape and operand.aval.dtype == out.dtype)
+def _converted(operands: Sequence[Any], eqn: JaxprEqn) -> Any:
+    found, out = operands[0].aval, eqn.outvars[0].aval
+    return operands[0] if (found.shape, found.dtype) == (out.shape, out.dtype) else None
+
+
+def _chosen(operands: Sequence[Any], _eqn: JaxprEqn) -> Any:
+    case, *others = operands[1:]
+    return case if type(case) is Var and all(x is case for x in others) else None
+
+
+# Equations that may give an operand as it is: which one, or None. Derivatives are taken already.
+_COPYING: dict[Primitive, Callable[[Sequence[Any], JaxprEqn], Any]] = {
+    convert_element_type_p: _converted,
+    select_n_p: _chosen,
+    stop_gradient_p: lambda operands, _eqn: operands[0],
+}

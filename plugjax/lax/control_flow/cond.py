@@ -19,6 +19,7 @@ from plugjax.core.aval import ShapedArray
 from plugjax.core.jaxpr import ClosedJaxpr, JaxprEqn, eval_closed, memoise
 from plugjax.core.primitive import Primitive
 from plugjax.core.rules import RuleSet, abstract_eval
+from plugjax.core.trace import Tracer
 from plugjax.core.transforms.batching import Axis, batch_jaxpr, batching_rule, materialize
 from plugjax.core.transforms.dce import dce_rule, prune_closed
 from plugjax.core.transforms.jvp import jvp_jaxpr, jvp_rule
@@ -30,8 +31,9 @@ from plugjax.core.transforms.transpose import (
     transpose_rule,
 )
 from plugjax.core.vocabulary import Zero, broadcast_in_dim_p, convert_element_type_p, zeros
-from plugjax.lax.comparison import ne
+from plugjax.lax.comparison import eq, ne
 from plugjax.lax.control_flow.bodies import is_concrete, runs_as_python, taking, trace_body
+from plugjax.lax.conversion import stop_gradient
 from plugjax.lax.effects import any_has, io_effect, ordered_io_effect
 from plugjax.lax.selection import clamp, select_n
 
@@ -426,19 +428,41 @@ def _cond_batching(
         outs = cond_p.bind(index, *moved, branches=programs, **params)
         return outs, [0 if b else None for b in forced]
     index = materialize(index, index_dim, axis)
-    results = [eval_closed(batch_jaxpr(b, axis, batched, True)[0], *moved) for b in branches]
+    for i, x in enumerate(moved):
+        # What large operands all instances share is left alone, rather than repeated for each.
+        if not batched[i] and aval_of(x).ndim == 0 and _may_be_differentiated(x):
+            moved[i], batched[i] = materialize(x, None, axis), True
+    results = []
+    for number, branch in enumerate(branches):
+        taken = eq(index, np.int32(number))
+        own = [
+            _where_taken(taken, x) if b and _may_be_differentiated(x) else x
+            for x, b in zip(moved, batched, strict=True)
+        ]
+        results.append(eval_closed(batch_jaxpr(branch, axis, batched, True)[0], *own))
     return [
         select_n(_stretched(index, aval_of(cases[0]).shape, len(branches)), *cases)
         for cases in zip(*results, strict=True)
     ], [0] * len(results[0])
 
 
+def _may_be_differentiated(x: Any) -> bool:
+    return isinstance(x, Tracer) and x.aval.to_tangent_aval().dtype != dtypes.float0
+
+
+def _where_taken(taken: Any, x: Any) -> Any:
+    """``x``, constant for the instances that take another branch: what is infinite there does not make their derivatives nan."""
+    return select_n(_repeated(taken, aval_of(x).shape), stop_gradient(x), x)
+
+
 def _stretched(index: Any, shape: tuple[int, ...], count: int) -> Any:
-    if count == 2:
-        index = ne(index, np.int32(0))
+    return _repeated(ne(index, np.int32(0)) if count == 2 else index, shape)
+
+
+def _repeated(flags: Any, shape: tuple[int, ...]) -> Any:
     if len(shape) == 1:
-        return index
-    return broadcast_in_dim_p.bind(index, shape=shape, broadcast_dimensions=(0,))
+        return flags
+    return broadcast_in_dim_p.bind(flags, shape=shape, broadcast_dimensions=(0,))
 
 
 @rules.define(dce_rule, cond_p)
