@@ -218,3 +218,42 @@ def test_a_loop_under_a_policy_on_backends(backend):
     with plugjax.default_device(plugjax.devices(backend)[0]):
         found = COMPOSITIONS["jit grad"](plugjax, whole_loop(plugjax, pnp, "dots"))
     close(found, COMPOSITIONS["grad"](jax, whole_loop(jax, jnp, "none")))
+
+
+def with_rules(j, np_):
+    """Derivatives that only rules know: of a factor that counts as constant, and of a function whose rule says otherwise."""
+
+    @j.custom_jvp
+    def cubed(x):
+        return x**3
+
+    cubed.defjvp(lambda primals, tangents: (cubed(*primals), cubed(*primals) * tangents[0]))
+    return lambda x: np_.sin(j.lax.stop_gradient(x) * x) * np_.sin(cubed(x))
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_higher_derivatives_under_a_policy_follow_the_rules(policy):
+    found, expected = [], []
+    for j, results in ((plugjax, found), (jax, expected)):
+        f = j.checkpoint(with_rules(j, j.numpy), policy=POLICIES[policy](j))
+        for _ in range(3):
+            f = j.grad(f)
+            results += [f(1.3), j.jit(f)(1.3)]
+    np.testing.assert_allclose(found, expected, rtol=1e-4)
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_policies_see_into_calls(policy):
+    """As many products as with JAX: what is kept inside a call that is too long to be inlined is not computed again."""
+    w, x = np.ones((3, 3), np.float32), np.ones(3, np.float32)
+
+    def count(j):
+        sin, cos = j.numpy.sin, j.numpy.cos
+
+        def inner(x):
+            return sin(cos(sin(cos(sin(cos(sin(cos(sin(x @ w)))))))))
+
+        f = j.checkpoint(lambda x: sin(j.jit(inner)(x)).sum(), policy=POLICIES[policy](j))
+        return str(j.make_jaxpr(j.grad(f))(x)).count("dot_general")
+
+    assert count(plugjax) == count(jax)

@@ -10,13 +10,19 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from plugjax.core.aval import ShapedArray
-from plugjax.core.jaxpr import ClosedJaxpr, JaxprEqn
+from plugjax.core.jaxpr import ClosedJaxpr, JaxprEqn, Var
 from plugjax.core.primitive import Primitive
 from plugjax.core.rules import RuleSet, abstract_eval
 from plugjax.core.transforms.batching import Axis, batch_jaxpr, batching_rule, materialize
 from plugjax.core.transforms.dce import dce_rule, prune_closed
 from plugjax.core.transforms.jvp import jvp_jaxpr, jvp_rule
 from plugjax.core.transforms.linearize import linearize_jaxpr, linearize_rule
+from plugjax.core.transforms.remembering import (
+    Policy,
+    SplitEquation,
+    remember_rule,
+    split_by_policy,
+)
 from plugjax.core.transforms.simplify import inline_rule
 from plugjax.core.transforms.transpose import (
     is_undefined_primal,
@@ -101,6 +107,20 @@ def define_call(rules: RuleSet, primitive: Primitive, derived: Derived) -> None:
         outvars = [v for v, u in zip(eqn.outvars, used, strict=True) if u]
         return needed, eqn.replace(
             invars=invars, outvars=outvars, params={**eqn.params, "jaxpr": program}
+        )
+
+    @rules.define(remember_rule, primitive)
+    def _remember(policy: Policy, eqn: JaxprEqn) -> SplitEquation | None:
+        split = split_by_policy(eqn.params["jaxpr"], policy)
+        if not split.saved:
+            return None
+        saved = [Var(v.aval) for v in split.saved]
+        forward = {**eqn.params, "jaxpr": split.forward}
+        again = {**eqn.params, "jaxpr": split.again}
+        return SplitEquation(
+            eqn.replace(outvars=[*eqn.outvars, *saved], params=forward),
+            saved,
+            eqn.replace(invars=[*eqn.invars, *saved], params=again),
         )
 
 

@@ -1,8 +1,9 @@
 """Splitting a program by a checkpoint policy: what is kept of it, and how the rest is computed again.
 
 The program x -> y becomes x -> (y, s), with the values s that the policy lets be kept, and (x, s) -> y, which computes
-again what s does not give. A primitive that runs programs of its own (a loop, a branch) says by a rule of the kind
-``remember`` how its equation splits; calls have been inlined before. Any other equation is kept or computed as a whole.
+again what s does not give. A primitive that runs programs of its own (a loop, a branch, a call) says by a rule of the kind
+``remember`` how its equation splits; small calls have been inlined before. Any other equation, one with a derivative of its own
+included, is kept or computed as a whole: what it computes inside would be differentiated by other rules.
 """
 
 from __future__ import annotations
@@ -64,7 +65,7 @@ def split_by_policy(program: ClosedJaxpr, policy: Policy) -> SplitProgram:
         program: ``x -> y``.
         policy: what may be kept.
     """
-    program = simplify(program)
+    program = simplify(program, to_compile=False)
     inner = program.jaxpr
     table = registry.table(remember_rule)
     saved: list[Var] = []

@@ -33,16 +33,23 @@ erase_rule: RuleKind[Callable[[JaxprEqn], ClosedJaxpr]] = RuleKind("erase", "(eq
 fold_rule: RuleKind[Callable[..., Any]] = RuleKind("fold", "(*scalars, **params) -> scalar or None")
 
 
-def simplify(jaxpr: ClosedJaxpr) -> ClosedJaxpr:
-    """Inline trivial calls, fold constants, drop copies, merge common subexpressions; in bodies too. Memoised."""
-    found: ClosedJaxpr = memoise(jaxpr, "simplify", lambda: _simplify(jaxpr))
+def simplify(jaxpr: ClosedJaxpr, *, to_compile: bool = True) -> ClosedJaxpr:
+    """Inline trivial calls, fold constants, drop copies, merge common subexpressions; in bodies too. Memoised.
+
+    Args:
+        jaxpr: the program.
+        to_compile: whether no transformation will see the result: then calls with rules of their own are inlined, and what
+            only derivatives see is dropped.
+    """
+    key = "simplify" if to_compile else "simplify, to transform"
+    found: ClosedJaxpr = memoise(jaxpr, key, lambda: _simplify(jaxpr, to_compile))
     return found
 
 
-def _simplify(jaxpr: ClosedJaxpr) -> ClosedJaxpr:
+def _simplify(jaxpr: ClosedJaxpr, to_compile: bool) -> ClosedJaxpr:
     inner = jaxpr.jaxpr
     constants: list[tuple[Var, Any]] = list(zip(inner.constvars, jaxpr.consts, strict=True))
-    writer = _Writer(constants)
+    writer = _Writer(constants, to_compile)
     env: dict[Var, Any] = {}
     writer.write(inner, env)
     outvars = [writer.read(v, env) for v in inner.outvars]
@@ -53,8 +60,10 @@ def _simplify(jaxpr: ClosedJaxpr) -> ClosedJaxpr:
 class _Writer:
     """Writes simplified equations."""
 
-    def __init__(self, constants: list[tuple[Var, Any]]) -> None:
-        self.erasing = registry.table(erase_rule)
+    def __init__(self, constants: list[tuple[Var, Any]], to_compile: bool) -> None:
+        self.to_compile = to_compile
+        self.erasing = registry.table(erase_rule) if to_compile else {}
+        self.copying = _COPYING if to_compile else {convert_element_type_p: _converted}
         self.inlining = registry.table(inline_rule)
         self.folding = registry.table(fold_rule)
         self.constants = constants
@@ -82,8 +91,9 @@ class _Writer:
                 if program is not None:
                     self._inline(program, operands, eqn, env)
                     continue
-                eqn = eqn.replace(params={k: _simplified(v) for k, v in eqn.params.items()})
-            elif (copies := _COPYING.get(primitive)) is not None:
+                params = {k: _simplified(v, self.to_compile) for k, v in eqn.params.items()}
+                eqn = eqn.replace(params=params)
+            elif (copies := self.copying.get(primitive)) is not None:
                 copied = copies(operands, eqn)
                 if copied is not None:
                     env[eqn.outvars[0]] = copied
@@ -120,7 +130,7 @@ class _Writer:
         rule = self.inlining.get(eqn.primitive)
         if rule is not None:
             # Simplified first: what counts is what is left of it.
-            called: ClosedJaxpr = simplify(rule(eqn))
+            called: ClosedJaxpr = simplify(rule(eqn), to_compile=self.to_compile)
             if len(called.jaxpr.eqns) <= INLINE_LIMIT:
                 return called
         return None
@@ -158,12 +168,12 @@ def _operand_key(atom: Any) -> Any:
     return atom.aval, np.asarray(val).tobytes()
 
 
-def _simplified(param: Any) -> Any:
+def _simplified(param: Any, to_compile: bool) -> Any:
     """A parameter with the programs in it simplified."""
     if isinstance(param, ClosedJaxpr):
-        return simplify(param)
+        return simplify(param, to_compile=to_compile)
     if isinstance(param, tuple) and any(isinstance(v, ClosedJaxpr) for v in param):
-        return tuple(_simplified(v) for v in param)
+        return tuple(_simplified(v, to_compile) for v in param)
     return param
 
 
