@@ -205,7 +205,8 @@ def vmap(
     Args:
         fun: the function of one instance.
         in_axes: which axis of each positional argument to map over: an int, ``None`` for all instances sharing the
-            argument, or a tuple of them, or of pytree prefixes of the arguments. Keyword arguments map over axis 0.
+            argument (it reaches ``fun`` as it is, and may be no array), or a tuple of them, or of pytree prefixes of the
+            arguments. Keyword arguments map over axis 0.
         out_axes: where the axis goes in each output: an int, or a pytree prefix of the output.
         axis_name: name of the axis, for collectives.
         axis_size: size of the axis, needed only if no argument has it.
