@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from plugjax.core import dtypes
@@ -13,7 +14,8 @@ from plugjax.core.primitive import Primitive
 from plugjax.core.rules import RuleSet
 from plugjax.lax.accuracy import Accuracy, check_accuracy
 from plugjax.lax.arithmetic import add, div, integer_pow, mul, sub
-from plugjax.lax.comparison import bitwise_and, eq
+from plugjax.lax.comparison import bitwise_and, eq, ge, ne
+from plugjax.lax.complex import real
 from plugjax.lax.families import FLOAT, INEXACT, convert, elementwise, partials, scalar, stretch
 from plugjax.lax.selection import select
 
@@ -173,6 +175,32 @@ def pow(x: Any, y: Any) -> Any:
     if dtypes.is_integer(aval_of(y).dtype):
         y = convert(y, aval_of(x).dtype, aval_of(y).weak_type)
     return pow_p.bind(x, y)
+
+
+def log_add(x: Any, y: Any, power: Callable[[Any], Any] = exp, unit: Any = None) -> Any:
+    """``log(power(x) + power(y))`` without overflow, for operands of one shape and dtype.
+
+    Args:
+        x: one of them.
+        y: the other.
+        power: the exponential.
+        unit: the natural logarithm of its base, if that is not e.
+
+    Of equal numbers the first counts as larger, in both terms: their derivatives belong together (``max`` has the mean of both
+    sides, and second derivatives would be lost).
+    """
+    ordered = ge(x, y) if aval_of(x).dtype.kind != "c" else ge(real(x), real(y))
+    larger = select(ordered, x, y)
+    difference = sub(select(ordered, y, x), larger)
+    # Infinities of one sign have the difference nan; then the sum is that infinity.
+    equal = ne(difference, difference)
+    aval = aval_of(difference)
+    any_number = convert(equal, aval.dtype, aval.weak_type)
+    finite = select(equal, any_number, difference)
+    rest = log1p(power(finite))
+    if unit is not None:
+        rest = div(rest, unit)
+    return select(equal, add(x, y), add(larger, rest))
 
 
 @partials(rules, exp_p)

@@ -20,11 +20,10 @@ from plugjax.core.transforms.batching import Axis, batching_rule
 from plugjax.core.transforms.jvp import jvp_flat, jvp_rule
 from plugjax.core.transforms.physical import physical_rule
 from plugjax.core.vocabulary import Zero, reduce_sum_p
-from plugjax.lax.arithmetic import add, div, max, min, mul, sub
+from plugjax.lax.arithmetic import add, div, max, min, mul
 from plugjax.lax.axes import past, static_ints
-from plugjax.lax.comparison import eq, eq_p, ge, ne, ne_p
-from plugjax.lax.complex import real
-from plugjax.lax.exponential import exp, log1p
+from plugjax.lax.comparison import eq, eq_p, ne_p
+from plugjax.lax.exponential import log_add
 from plugjax.lax.families import (
     ANY,
     BOOL_OR_INTEGER,
@@ -34,11 +33,9 @@ from plugjax.lax.families import (
     convert,
     linear,
     scalar,
-    stretch,
     zero_derivative,
 )
 from plugjax.lax.joining import concatenate, pad
-from plugjax.lax.selection import select
 from plugjax.lax.shape import broadcast_in_dim, reshape, rev, transpose
 from plugjax.lax.slicing import slice_in_dim
 
@@ -443,17 +440,6 @@ def _cumsum_transpose(y_bar: Any, x: Any, *, axis: int, reverse: bool) -> tuple[
     return (cumsum(y_bar, axis, not reverse),)
 
 
-def _log_add_exp(x: Any, y: Any) -> Any:
-    # Of equal numbers the first counts as larger, in both terms: their derivatives belong together.
-    ordered = ge(x, y) if aval_of(x).dtype.kind != "c" else ge(real(x), real(y))
-    larger, smaller = select(ordered, x, y), select(ordered, y, x)
-    difference = sub(smaller, larger)
-    # Infinities of one sign have the difference nan; then the sum is that infinity.
-    equal = ne(difference, difference)
-    finite = select(equal, stretch(scalar(0, x), aval_of(x)), difference)
-    return select(equal, add(x, y), add(larger, log1p(exp(finite))))
-
-
 def _scan(combine: Callable[[Any, Any], Any], x: Any, axis: int) -> Any:
     """Cumulative reduction as a tree of depth log n: pairs, their scan, and what lies between."""
     size = aval_of(x).shape[axis]
@@ -507,4 +493,4 @@ def _derivative_of_tree(primitive: Primitive, combine: Callable[[Any, Any], Any]
 _derivative_of_tree(cumprod_p, mul)
 _derivative_of_tree(cummax_p, max)
 _derivative_of_tree(cummin_p, min)
-_derivative_of_tree(cumlogsumexp_p, _log_add_exp)
+_derivative_of_tree(cumlogsumexp_p, log_add)

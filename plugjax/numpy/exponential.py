@@ -6,10 +6,11 @@ import numpy as np
 
 from plugjax import lax
 from plugjax.core.array import Array
+from plugjax.lax.exponential import log_add
 from plugjax.numpy.promotion import (
     ArrayLike,
+    broadcast_together,
     convert,
-    pick,
     promote_inexact,
     scalar,
     to_inexact,
@@ -119,47 +120,24 @@ def logaddexp(x1: ArrayLike, x2: ArrayLike, /) -> Array:
         >>> jnp.logaddexp(0.0, 1000.0)
         Array(1000., dtype=float32, weak_type=True)
     """
-    x1, x2 = promote_inexact("logaddexp", x1, x2)
-    if x1.dtype.kind == "c":
-        return _complex_logaddexp(x1, x2)
-    larger, distance, unordered = _larger(x1, x2)
-    total = lax.add(larger, lax.log1p(lax.exp(lax.neg(distance))))
-    return pick(unordered, lax.add(x1, x2), total)
-
-
-def _larger(x1: Array, x2: Array) -> tuple[Array, Array, Array]:
-    """The larger number, how far it is from the other, and where that has no answer.
-
-    Of equal numbers the first counts as larger, for derivatives too: those of both parts then belong together (``max`` has
-    the mean of two sides). Equal infinities have no distance; their sum is the infinity itself.
-    """
-    delta = lax.sub(x1, x2)
-    larger = pick(lax.ge(x1, x2), x1, x2)
-    return larger, lax.abs(delta), lax.ne(delta, delta)
-
-
-def _complex_logaddexp(x1: Array, x2: Array) -> Array:
-    """With an imaginary part between minus pi and pi."""
-    ordered = lax.ge(lax.real(x1), lax.real(x2))
-    larger, smaller = pick(ordered, x1, x2), pick(ordered, x2, x1)
-    total = lax.add(larger, lax.log1p(lax.exp(lax.sub(smaller, larger))))
-    imag = lax.imag(total)
-    turn = scalar(2 * np.pi, imag)
-    turns = lax.round(lax.div(imag, turn), lax.RoundingMethod.TO_NEAREST_EVEN)
-    return lax.complex(lax.real(total), lax.sub(imag, lax.mul(turn, turns)))
+    x1, x2 = broadcast_together(*promote_inexact("logaddexp", x1, x2))
+    total: Array = log_add(x1, x2)
+    return total if x1.dtype.kind != "c" else _wrapped(total, np.pi)
 
 
 def logaddexp2(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     """Logarithm to base 2 of the sum of powers of 2, without overflow."""
-    x1, x2 = promote_inexact("logaddexp2", x1, x2)
-    if x1.dtype.kind == "c":
-        # The imaginary part is between minus and plus pi / log(2).
-        unit = scalar(np.log(2.0), x1)
-        return lax.div(_complex_logaddexp(lax.mul(x1, unit), lax.mul(x2, unit)), unit)
-    larger, distance, unordered = _larger(x1, x2)
-    bits = lax.log1p(lax.exp2(lax.neg(distance)))
-    total = lax.add(larger, lax.div(bits, scalar(np.log(2.0), bits)))
-    return pick(unordered, lax.add(x1, x2), total)
+    x1, x2 = broadcast_together(*promote_inexact("logaddexp2", x1, x2))
+    total: Array = log_add(x1, x2, lax.exp2, scalar(np.log(2.0), x1))
+    return total if x1.dtype.kind != "c" else _wrapped(total, np.pi / np.log(2.0))
+
+
+def _wrapped(x: Array, half: float) -> Array:
+    """With an imaginary part between ``-half`` and ``half``."""
+    imag = lax.imag(x)
+    turn = scalar(2 * half, imag)
+    turns = lax.round(lax.div(imag, turn), lax.RoundingMethod.TO_NEAREST_EVEN)
+    return lax.complex(lax.real(x), lax.sub(imag, lax.mul(turn, turns)))
 
 
 def cbrt(x: ArrayLike, /) -> Array:

@@ -35,16 +35,11 @@ class _State(ctypes.Structure):
     _fields_ = (
         ("name", _Text),
         ("location", _Pointer),
-        ("result_count", ctypes.c_ssize_t),
-        ("results", _Pointer),
-        ("operand_count", ctypes.c_ssize_t),
-        ("operands", _Pointer),
-        ("region_count", ctypes.c_ssize_t),
-        ("regions", _Pointer),
-        ("successor_count", ctypes.c_ssize_t),
-        ("successors", _Pointer),
-        ("attribute_count", ctypes.c_ssize_t),
-        ("attributes", _Pointer),
+        *(
+            field
+            for part in ("results", "operands", "regions", "successors", "attributes")
+            for field in ((f"{part}_count", ctypes.c_ssize_t), (part, _Pointer))
+        ),
         ("infer_types", ctypes.c_bool),
     )
 
