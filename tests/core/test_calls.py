@@ -7,7 +7,8 @@ import pytest
 
 import plugjax
 import plugjax.numpy
-from tests.core.call_programs import CONTROL_FLOW, TRANSFORMATIONS, X
+from tests.core.call_programs import TRANSFORMATIONS, X
+from tests.core.control_flow_calls import CONTROL_FLOW
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:Some donated buffers"),

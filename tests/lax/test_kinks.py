@@ -142,6 +142,20 @@ def test_equal_arguments_share_the_derivative(name, expected):
     np.testing.assert_array_equal(jax.grad(getattr(jax.numpy, name), (0, 1))(0.0, 0.0), expected)
 
 
+@pytest.mark.parametrize(("x", "y"), [(np.inf, np.inf), (np.inf, 0.0), (0.0, -np.inf)])
+def test_gradients_of_a_sum_of_exponentials_at_infinity(x, y):
+    """The rest of a sum that is infinite, or has one term, is no nan; JAX has (1, e) for infinity and 1."""
+    found = plugjax.grad(plugjax.numpy.logaddexp, (0, 1))(x, y)
+    np.testing.assert_array_equal(found, [1.0, float(x == y)])
+
+
+def test_complex_sums_of_exponentials():
+    z = np.array([1 + 1j, 2 - 1j, 0.5 + 3j, 2 + 2j], np.complex64)
+    np.testing.assert_allclose(
+        plugjax.lax.cumlogsumexp(z), jax.lax.cumlogsumexp(z), rtol=1e-5, atol=1e-6
+    )
+
+
 def test_sums_of_exponentials_have_second_derivatives_where_two_are_equal():
     x = np.zeros(4, np.float32)
     theirs = jax.jacfwd(jax.jacfwd(lambda x: jax.lax.cumlogsumexp(x, 0)))(x)
