@@ -177,19 +177,25 @@ def pow(x: Any, y: Any) -> Any:
     return pow_p.bind(x, y)
 
 
-def log_add(x: Any, y: Any, power: Callable[[Any], Any] = exp, unit: Any = None) -> Any:
-    """``log(power(x) + power(y))`` without overflow, for operands of one shape and dtype.
+def log_add(
+    x: Any,
+    y: Any,
+    power: Callable[[Any], Any] = exp,
+    log_of_one_more: Callable[[Any], Any] = log1p,
+) -> Any:
+    """``log(power(x) + power(y))`` without overflow; the operands have one dtype and broadcast.
 
     Args:
         x: one of them.
         y: the other.
         power: the exponential.
-        unit: the natural logarithm of its base, if that is not e.
+        log_of_one_more: the logarithm of 1 plus a number, to the same base.
 
     Of equal numbers the first counts as larger, in both terms: their derivatives belong together (``max`` has the mean of both
     sides, and second derivatives would be lost).
     """
     ordered = ge(x, y) if aval_of(x).dtype.kind != "c" else ge(real(x), real(y))
+    x, y = stretch(x, aval_of(ordered)), stretch(y, aval_of(ordered))
     larger = select(ordered, x, y)
     difference = sub(select(ordered, y, x), larger)
     # Infinities of one sign have the difference nan; then the sum is that infinity.
@@ -197,10 +203,7 @@ def log_add(x: Any, y: Any, power: Callable[[Any], Any] = exp, unit: Any = None)
     aval = aval_of(difference)
     any_number = convert(equal, aval.dtype, aval.weak_type)
     finite = select(equal, any_number, difference)
-    rest = log1p(power(finite))
-    if unit is not None:
-        rest = div(rest, unit)
-    return select(equal, add(x, y), add(larger, rest))
+    return select(equal, add(x, y), add(larger, log_of_one_more(power(finite))))
 
 
 @partials(rules, exp_p)

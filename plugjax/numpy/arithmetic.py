@@ -9,6 +9,7 @@ from plugjax.core import dtypes
 from plugjax.core.array import Array, aval_of
 from plugjax.core.dtypes import BOOL, DType
 from plugjax.core.eager_functions import remembered
+from plugjax.lax.families import scalar as own_scalar
 from plugjax.numpy.logic import greater, less
 from plugjax.numpy.promotion import (
     ArrayLike,
@@ -110,7 +111,7 @@ def floor_divide(x: ArrayLike, y: ArrayLike, /) -> Array:
         uneven = lax.bitwise_and(
             lax.ne(lax.sign(x), lax.sign(y)), lax.ne(lax.rem(x, y), scalar(0, x))
         )
-        return pick(uneven, lax.sub(quotient, scalar(1, x)), quotient)
+        return pick(uneven, lax.sub(quotient, own_scalar(1, x)), quotient)
     if kind == "c":
         raise TypeError("floor_divide takes real numbers: complex ones have no floor.")
     return _float_divmod(x, y)[0]
@@ -127,7 +128,7 @@ def remainder(x: ArrayLike, y: ArrayLike, /) -> Array:
     x, y = promote_numeric("remainder", x, y)
     zero = scalar(0, x)
     if dtypes.kind_of(x.dtype) in "iu":
-        y = pick(lax.eq(y, zero), scalar(1, x), y)
+        y = pick(lax.eq(y, zero), own_scalar(1, x), y)
     trunc_mod = lax.rem(x, y)
     adjust = lax.bitwise_and(
         lax.ne(lax.lt(trunc_mod, zero), lax.lt(y, zero)), lax.ne(trunc_mod, zero)
@@ -148,7 +149,7 @@ def fmod(x: ArrayLike, y: ArrayLike, /) -> Array:
     """
     x, y = promote_numeric("fmod", x, y)
     if dtypes.kind_of(x.dtype) in "iu":
-        y = pick(lax.eq(y, scalar(0, x)), scalar(1, x), y)
+        y = pick(lax.eq(y, scalar(0, x)), own_scalar(1, x), y)
     return lax.rem(x, y)
 
 

@@ -9,7 +9,6 @@ from plugjax.core.array import Array
 from plugjax.lax.exponential import log_add
 from plugjax.numpy.promotion import (
     ArrayLike,
-    broadcast_together,
     convert,
     promote_inexact,
     scalar,
@@ -120,16 +119,21 @@ def logaddexp(x1: ArrayLike, x2: ArrayLike, /) -> Array:
         >>> jnp.logaddexp(0.0, 1000.0)
         Array(1000., dtype=float32, weak_type=True)
     """
-    x1, x2 = broadcast_together(*promote_inexact("logaddexp", x1, x2))
+    x1, x2 = promote_inexact("logaddexp", x1, x2)
     total: Array = log_add(x1, x2)
     return total if x1.dtype.kind != "c" else _wrapped(total, np.pi)
 
 
 def logaddexp2(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     """Logarithm to base 2 of the sum of powers of 2, without overflow."""
-    x1, x2 = broadcast_together(*promote_inexact("logaddexp2", x1, x2))
-    total: Array = log_add(x1, x2, lax.exp2, scalar(np.log(2.0), x1))
+    x1, x2 = promote_inexact("logaddexp2", x1, x2)
+    total: Array = log_add(x1, x2, lax.exp2, _log2_of_one_more)
     return total if x1.dtype.kind != "c" else _wrapped(total, np.pi / np.log(2.0))
+
+
+def _log2_of_one_more(x: Array) -> Array:
+    bits = lax.log1p(x)
+    return lax.div(bits, scalar(np.log(2.0), bits))
 
 
 def _wrapped(x: Array, half: float) -> Array:

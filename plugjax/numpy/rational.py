@@ -10,7 +10,7 @@ from plugjax.core.array import Array
 from plugjax.core.dtypes import is_integer
 from plugjax.numpy.arithmetic import floor_divide
 from plugjax.numpy.manipulation import broadcast_arrays
-from plugjax.numpy.promotion import ArrayLike, Operand, same_dtype
+from plugjax.numpy.promotion import ArrayLike, Operand, same_dtype, scalar
 from plugjax.numpy.selection import where
 
 __all__ = ["gcd", "lcm"]
@@ -39,7 +39,8 @@ def gcd(x1: ArrayLike, x2: ArrayLike) -> Array:
     def step(pair: Any) -> Any:
         a, b = pair
         done = b == 0
-        return where(done, a, b), where(done, 0, lax.rem(a, where(done, 1, b)))
+        divisor = where(done, scalar(1, b), b)
+        return where(done, a, b), where(done, scalar(0, b), lax.rem(a, divisor))
 
     found, _ = lax.while_loop(lambda pair: (pair[1] != 0).any(), step, (x, y))
     return found  # type: ignore[no-any-return]  # the carry's type
@@ -58,4 +59,4 @@ def lcm(x1: ArrayLike, x2: ArrayLike) -> Array:
     """
     x, y = _sizes("lcm", x1, x2)
     d = gcd(x, y)
-    return where(d == 0, 0, x * floor_divide(y, where(d == 0, 1, d)))
+    return where(d == 0, scalar(0, d), x * floor_divide(y, where(d == 0, scalar(1, d), d)))

@@ -234,6 +234,15 @@ def test_binary(name, wide, data):
 
 
 @pytest.mark.parametrize("name", BINARY)
+def test_shapes_that_do_not_fit(name):
+    """The type of the error depends on whether the ranks are equal."""
+    for dtype in (np.float32, np.int32, np.complex64):
+        for one, other in [((2,), (5,)), ((2, 3), (2, 4)), ((2, 3), (5,))]:
+            x, y = np.ones(one, dtype), np.ones(other, dtype)
+            agree(lambda np_, _, x, y: getattr(np_, name)(x, y), None, x, y)
+
+
+@pytest.mark.parametrize("name", BINARY)
 @given(data=st.data())
 def test_binary_of_one_dtype(name, data):
     """Values, where NumPy's promotion has no say."""
