@@ -14,6 +14,7 @@ from importlib import metadata
 from pathlib import Path
 
 from plugjax_iree.invocation import (
+    MENDED,
     PREPARATION,
     CompileError,
     Diagnostic,
@@ -21,7 +22,6 @@ from plugjax_iree.invocation import (
     compile_here,
     must_run_apart,
 )
-from plugjax_iree.registers import FINGERPRINT
 from plugjax_iree.target import CompileTarget
 
 __all__ = [
@@ -141,8 +141,8 @@ def compiler_fingerprint() -> tuple[str, ...]:
     return (
         *versions,
         PREPARATION,
+        *MENDED,
         *flags,
-        FINGERPRINT,
         platform.system(),
         platform.machine(),
         _cpu_hash(),

@@ -18,13 +18,15 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from plugjax_iree import native
+from plugjax_iree import constant_chains, first_carries, native, paired_reductions
 from plugjax_iree.registers import separate_repeated_references
 
 # Before IREE's own passes. Of two equal operations on one transposition, each in a function of its own, IREE 3.13 sees that they are one
 # only when it is too late: its conversion of StableHLO fails on a transposition that one operation reads ("failed to legalize
 # unresolved source materialization"), because an earlier pass has moved all such transpositions away.
 PREPARATION = "inline,cse"
+# What is mended before and after them: with these names, for cache keys.
+MENDED = ("constant chains", "paired reductions", "first carries", "repeated references")
 
 SEVERITIES = ("note", "warning", "error", "remark")
 _LOCATION = re.compile(r"source\.mlir:(\d+):(\d+)")
@@ -137,8 +139,12 @@ def compile_here(text: str, flags: Sequence[str]) -> bytes:
         source = api.Source.wrap_buffer(session, text.encode() + b"\0")
         if not invocation.parse_source(source):
             raise CompileError("parse", diagnostics, text)
-        prepared = invocation.execute_text_pass_pipeline(PREPARATION)
-        if not prepared or not invocation.execute():
+        if not invocation.execute_text_pass_pipeline(PREPARATION):
+            raise CompileError("compile", diagnostics, text)
+        constant_chains.cut(invocation._inv_p)
+        paired_reductions.keep_apart(invocation._inv_p)
+        first_carries.guard(invocation._inv_p)
+        if not invocation.execute():
             raise CompileError("compile", diagnostics, text)
         separate_repeated_references(invocation._inv_p)
         output = api.Output.open_membuffer()

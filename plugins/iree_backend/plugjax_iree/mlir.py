@@ -1,0 +1,248 @@
+"""MLIR's C interface, as far as programs are read and mended between the phases of IREE's compiler.
+
+Handles are structures of one pointer, and passed as that pointer; equal pointers are the same operation, value or type.
+"""
+
+import ctypes
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import cache
+from typing import Any, NamedTuple
+
+from plugjax_iree import native
+
+__all__ = [
+    "Mlir",
+    "bar",
+    "blocks",
+    "borrowed",
+    "create",
+    "maker",
+    "name_of",
+    "numbers",
+    "operands",
+    "operations",
+    "read_once",
+]
+
+_Pointer = ctypes.c_void_p
+
+
+class _Text(ctypes.Structure):
+    """``MlirStringRef``."""
+
+    _fields_ = (("data", _Pointer), ("length", ctypes.c_size_t))
+
+
+class _State(ctypes.Structure):
+    """``MlirOperationState``: an operation that is about to be made."""
+
+    _fields_ = (
+        ("name", _Text),
+        ("location", _Pointer),
+        *(
+            field
+            for part in ("results", "operands", "regions", "successors", "attributes")
+            for field in ((f"{part}_count", ctypes.c_ssize_t), (part, _Pointer))
+        ),
+        ("infer_types", ctypes.c_bool),
+    )
+
+
+class Mlir(NamedTuple):
+    """The functions that are used."""
+
+    take_module: Callable[[Any], int]
+    give_module: Callable[[Any, int], bool]
+    region_count: Callable[[int], int]
+    region: Callable[[int, int], int]
+    first_block: Callable[[int], int | None]
+    next_block: Callable[[int], int | None]
+    first_operation: Callable[[int], int | None]
+    next_operation: Callable[[int], int | None]
+    terminator: Callable[[int], int | None]
+    argument_count: Callable[[int], int]
+    block_of: Callable[[int], int]
+    name: Callable[[int], int]
+    text: Callable[[int], _Text]
+    location: Callable[[int], int]
+    attribute: Callable[[int, _Text], int | None]
+    number_count: Callable[[int], int]
+    number: Callable[[int, int], int]
+    operand_count: Callable[[int], int]
+    operand: Callable[[int, int], int]
+    set_operand: Callable[[int, int, int], None]
+    result_count: Callable[[int], int]
+    result: Callable[[int, int], int]
+    successor_count: Callable[[int], int]
+    successor: Callable[[int, int], int]
+    replace: Callable[[int, int], None]
+    is_result: Callable[[int], bool]
+    owner: Callable[[int], int]
+    first_use: Callable[[int], int | None]
+    next_use: Callable[[int], int | None]
+    type_of: Callable[[int], int]
+    is_integer: Callable[[int], bool]
+    is_float: Callable[[int], bool]
+    is_array: Callable[[int], bool]
+    rank: Callable[[int], int]
+    size: Callable[[int, int], int]
+    state: Callable[[_Text, int], _State]
+    add_results: Callable[[Any, int, Any], None]
+    add_operands: Callable[[Any, int, Any], None]
+    create: Callable[[Any], int]
+    insert_before: Callable[[int, int, int], None]
+    insert_after: Callable[[int, int, int], None]
+
+
+@cache
+def _mlir() -> Mlir:
+    library = native.compiler()._dylib
+    index, flag, nothing = ctypes.c_ssize_t, ctypes.c_bool, None
+
+    def c(name: str, result: Any, *arguments: Any) -> Any:
+        function = library[name]  # Not the attribute, which the binding shares.
+        function.restype, function.argtypes = result, arguments
+        return function
+
+    one, many, state = (_Pointer,), ctypes.POINTER(_Pointer), ctypes.POINTER(_State)
+    return Mlir(
+        c("ireeCompilerInvocationExportStealModule", _Pointer, *one),
+        c("ireeCompilerInvocationImportStealModule", flag, _Pointer, _Pointer),
+        c("mlirOperationGetNumRegions", index, *one),
+        c("mlirOperationGetRegion", _Pointer, _Pointer, index),
+        c("mlirRegionGetFirstBlock", _Pointer, *one),
+        c("mlirBlockGetNextInRegion", _Pointer, *one),
+        c("mlirBlockGetFirstOperation", _Pointer, *one),
+        c("mlirOperationGetNextInBlock", _Pointer, *one),
+        c("mlirBlockGetTerminator", _Pointer, *one),
+        c("mlirBlockGetNumArguments", index, *one),
+        c("mlirOperationGetBlock", _Pointer, *one),
+        c("mlirOperationGetName", _Pointer, *one),
+        c("mlirIdentifierStr", _Text, *one),
+        c("mlirOperationGetLocation", _Pointer, *one),
+        c("mlirOperationGetAttributeByName", _Pointer, _Pointer, _Text),
+        c("mlirDenseArrayGetNumElements", index, *one),
+        c("mlirDenseI64ArrayGetElement", ctypes.c_int64, _Pointer, index),
+        c("mlirOperationGetNumOperands", index, *one),
+        c("mlirOperationGetOperand", _Pointer, _Pointer, index),
+        c("mlirOperationSetOperand", nothing, _Pointer, index, _Pointer),
+        c("mlirOperationGetNumResults", index, *one),
+        c("mlirOperationGetResult", _Pointer, _Pointer, index),
+        c("mlirOperationGetNumSuccessors", index, *one),
+        c("mlirOperationGetSuccessor", _Pointer, _Pointer, index),
+        c("mlirValueReplaceAllUsesOfWith", nothing, _Pointer, _Pointer),
+        c("mlirValueIsAOpResult", flag, *one),
+        c("mlirOpResultGetOwner", _Pointer, *one),
+        c("mlirValueGetFirstUse", _Pointer, *one),
+        c("mlirOpOperandGetNextUse", _Pointer, *one),
+        c("mlirValueGetType", _Pointer, *one),
+        c("mlirTypeIsAInteger", flag, *one),
+        c("mlirTypeIsAFloat", flag, *one),
+        c("mlirTypeIsARankedTensor", flag, *one),
+        c("mlirShapedTypeGetRank", ctypes.c_int64, *one),
+        c("mlirShapedTypeGetDimSize", ctypes.c_int64, _Pointer, index),
+        c("mlirOperationStateGet", _State, _Text, _Pointer),
+        c("mlirOperationStateAddResults", nothing, state, index, many),
+        c("mlirOperationStateAddOperands", nothing, state, index, many),
+        c("mlirOperationCreate", _Pointer, state),
+        c("mlirBlockInsertOwnedOperationBefore", nothing, _Pointer, _Pointer, _Pointer),
+        c("mlirBlockInsertOwnedOperationAfter", nothing, _Pointer, _Pointer, _Pointer),
+    )
+
+
+@contextmanager
+def borrowed(invocation: Any) -> Iterator[tuple[Mlir, int]]:
+    """The interface, and the module of an invocation, which gets it back.
+
+    Args:
+        invocation: IREE's handle (``Invocation._inv_p``), between two phases.
+    """
+    mlir = _mlir()
+    module = mlir.take_module(invocation)
+    try:
+        yield mlir, module
+    finally:
+        mlir.give_module(invocation, module)
+
+
+def blocks(mlir: Mlir, parent: int) -> Iterator[int]:
+    """The blocks of all regions of an operation."""
+    for i in range(mlir.region_count(parent)):
+        block = mlir.first_block(mlir.region(parent, i))
+        while block is not None:
+            yield block
+            block = mlir.next_block(block)
+
+
+def operations(mlir: Mlir, parent: int) -> Iterator[int]:
+    """The operations right inside an operation."""
+    for block in blocks(mlir, parent):
+        operation = mlir.first_operation(block)
+        while operation is not None:
+            yield operation
+            operation = mlir.next_operation(operation)
+
+
+def name_of(mlir: Mlir, operation: int) -> bytes:
+    """Its dialect and name: ``b"stablehlo.add"``."""
+    name = mlir.text(mlir.name(operation))
+    return ctypes.string_at(name.data, name.length)
+
+
+def operands(mlir: Mlir, operation: int) -> list[int]:
+    """The values it reads."""
+    return [mlir.operand(operation, i) for i in range(mlir.operand_count(operation))]
+
+
+def maker(mlir: Mlir, value: int) -> int | None:
+    """The operation that gives a value; ``None`` for arguments."""
+    return mlir.owner(value) if mlir.is_result(value) else None
+
+
+def read_once(mlir: Mlir, value: int) -> bool:
+    """Whether a value that is read has one reader, which reads it once."""
+    use = mlir.first_use(value)
+    return use is not None and mlir.next_use(use) is None
+
+
+def numbers(mlir: Mlir, operation: int, attribute: bytes) -> list[int]:
+    """An attribute that is an array of 64-bit integers.
+
+    Raises:
+        KeyError: the operation does not have it.
+    """
+    found = mlir.attribute(operation, _text(attribute))
+    if found is None:
+        raise KeyError(attribute.decode())
+    return [mlir.number(found, i) for i in range(mlir.number_count(found))]
+
+
+def create(
+    mlir: Mlir, name: bytes, location: int, types: Sequence[int], values: Sequence[int]
+) -> int:
+    """An operation without attributes and regions, which is in no block yet."""
+    state = mlir.state(_text(name), location)
+    mlir.add_results(ctypes.byref(state), len(types), (_Pointer * len(types))(*types))
+    mlir.add_operands(ctypes.byref(state), len(values), (_Pointer * len(values))(*values))
+    return mlir.create(ctypes.byref(state))
+
+
+def bar(mlir: Mlir, operation: int, value: int) -> None:
+    """Lets all readers of a result of an operation of StableHLO read it behind a barrier."""
+    kind = mlir.type_of(value)
+    barrier = create(
+        mlir, b"stablehlo.optimization_barrier", mlir.location(operation), [kind], [value]
+    )
+    mlir.insert_after(mlir.block_of(operation), operation, barrier)
+    mlir.replace(value, mlir.result(barrier, 0))
+    mlir.set_operand(barrier, 0, value)
+
+
+@cache
+def _text(text: bytes) -> _Text:
+    # The buffer lives as long as the structure, which the cache keeps.
+    kept = ctypes.create_string_buffer(text)
+    found = _Text(ctypes.addressof(kept), len(text))
+    found._kept = kept  # type: ignore[attr-defined]  # structures take attributes
+    return found
