@@ -7,7 +7,7 @@ after it: "circular dependency: input operation uses partition output". It does 
 from collections.abc import Iterator
 from typing import Any
 
-from plugjax_iree.mlir import Mlir, bar, borrowed, maker, name_of, operands, operations, read_once
+from plugjax_iree.mlir import Mlir, bar, borrowed, maker, name_of, operands, operations, readers
 
 _KNOWN = (b"stablehlo.constant", b"stablehlo.iota", b"stablehlo.optimization_barrier")
 
@@ -23,7 +23,7 @@ def guard(invocation: Any) -> int:
         for loop in _loops(mlir, module):
             for value in operands(mlir, loop):
                 operation = maker(mlir, value)
-                if operation is None or read_once(mlir, value):
+                if operation is None or len(readers(mlir, value)) == 1:
                     continue
                 if name_of(mlir, operation) not in _KNOWN:
                     shared[value] = operation

@@ -18,7 +18,7 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from plugjax_iree import constant_chains, first_carries, native, paired_reductions
+from plugjax_iree import constant_chains, first_carries, late_readers, native, paired_reductions
 from plugjax_iree.registers import separate_repeated_references
 
 # Before IREE's own passes. Of two equal operations on one transposition, each in a function of its own, IREE 3.13 sees that they are one
@@ -26,7 +26,13 @@ from plugjax_iree.registers import separate_repeated_references
 # unresolved source materialization"), because an earlier pass has moved all such transpositions away.
 PREPARATION = "inline,cse"
 # What is mended before and after them: with these names, for cache keys.
-MENDED = ("constant chains", "paired reductions", "first carries", "repeated references")
+MENDED = (
+    "constant chains",
+    "paired reductions",
+    "first carries",
+    "late readers",
+    "repeated references",
+)
 
 SEVERITIES = ("note", "warning", "error", "remark")
 _LOCATION = re.compile(r"source\.mlir:(\d+):(\d+)")
@@ -144,6 +150,7 @@ def compile_here(text: str, flags: Sequence[str]) -> bytes:
         constant_chains.cut(invocation._inv_p)
         paired_reductions.keep_apart(invocation._inv_p)
         first_carries.guard(invocation._inv_p)
+        late_readers.drop_copies(invocation._inv_p)
         if not invocation.execute():
             raise CompileError("compile", diagnostics, text)
         separate_repeated_references(invocation._inv_p)

@@ -22,7 +22,7 @@ __all__ = [
     "numbers",
     "operands",
     "operations",
-    "read_once",
+    "readers",
 ]
 
 _Pointer = ctypes.c_void_p
@@ -81,6 +81,7 @@ class Mlir(NamedTuple):
     owner: Callable[[int], int]
     first_use: Callable[[int], int | None]
     next_use: Callable[[int], int | None]
+    reader: Callable[[int], int]
     type_of: Callable[[int], int]
     is_integer: Callable[[int], bool]
     is_float: Callable[[int], bool]
@@ -91,6 +92,7 @@ class Mlir(NamedTuple):
     add_results: Callable[[Any, int, Any], None]
     add_operands: Callable[[Any, int, Any], None]
     create: Callable[[Any], int]
+    destroy: Callable[[int], None]
     insert_before: Callable[[int, int, int], None]
     insert_after: Callable[[int, int, int], None]
 
@@ -136,6 +138,7 @@ def _mlir() -> Mlir:
         c("mlirOpResultGetOwner", _Pointer, *one),
         c("mlirValueGetFirstUse", _Pointer, *one),
         c("mlirOpOperandGetNextUse", _Pointer, *one),
+        c("mlirOpOperandGetOwner", _Pointer, *one),
         c("mlirValueGetType", _Pointer, *one),
         c("mlirTypeIsAInteger", flag, *one),
         c("mlirTypeIsAFloat", flag, *one),
@@ -146,6 +149,7 @@ def _mlir() -> Mlir:
         c("mlirOperationStateAddResults", nothing, state, index, many),
         c("mlirOperationStateAddOperands", nothing, state, index, many),
         c("mlirOperationCreate", _Pointer, state),
+        c("mlirOperationDestroy", nothing, *one),
         c("mlirBlockInsertOwnedOperationBefore", nothing, _Pointer, _Pointer, _Pointer),
         c("mlirBlockInsertOwnedOperationAfter", nothing, _Pointer, _Pointer, _Pointer),
     )
@@ -200,10 +204,14 @@ def maker(mlir: Mlir, value: int) -> int | None:
     return mlir.owner(value) if mlir.is_result(value) else None
 
 
-def read_once(mlir: Mlir, value: int) -> bool:
-    """Whether a value that is read has one reader, which reads it once."""
+def readers(mlir: Mlir, value: int) -> list[int]:
+    """The operations that read a value, as often as they do."""
+    found = []
     use = mlir.first_use(value)
-    return use is not None and mlir.next_use(use) is None
+    while use is not None:
+        found.append(mlir.reader(use))
+        use = mlir.next_use(use)
+    return found
 
 
 def numbers(mlir: Mlir, operation: int, attribute: bytes) -> list[int]:

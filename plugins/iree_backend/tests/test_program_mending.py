@@ -9,7 +9,7 @@ import plugjax
 import plugjax.numpy as jnp
 from plugjax import lax, random
 from plugjax.errors import JaxRuntimeError
-from plugjax_iree import constant_chains, first_carries, paired_reductions
+from plugjax_iree import constant_chains, first_carries, late_readers, paired_reductions
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(4, 4)).astype(np.float32)
@@ -141,6 +141,19 @@ def a_loop_in_a_loop(x, v):
 SHARED = [multiplied_by_its_beginning, two_loops_from_one_value, a_loop_in_a_loop]
 
 
+def padded_and_updated(x, v):
+    pad = jnp.pad(x, [(0, 0), (1, 0)], constant_values=0.5)
+    return pad, jnp.arange(2.0) * 0.3, x.at[0].add(v)
+
+
+def a_softmax_and_an_update(x, v):
+    p = plugjax.nn.softmax(x, 1)
+    return p[:, :, None], jnp.convolve(v, v, "same"), x.at[1].max(v)[1:3].sum(0)
+
+
+READ_LATE = [padded_and_updated, a_softmax_and_an_update]
+
+
 def layers(x, v):
     h = plugjax.nn.relu(x @ x + v)
     h = (h - h.mean(-1, keepdims=True)) / jnp.sqrt(h.var(-1, keepdims=True) + 1e-5)
@@ -158,18 +171,23 @@ def updated_in_place(x, v):
     return lax.fori_loop(0, 3, lambda i, c: c.at[i].set(c[i + 1] + i), z), z
 
 
-UNHARMED = [layers, a_fold, updated_in_place]
+def updates_one_after_another(x, v):
+    return x.at[0].add(v).at[1].set(v * 2).at[2].max(x[3])
+
+
+UNHARMED = [layers, a_fold, updated_in_place, updates_one_after_another]
 
 MENDING = [
     *((f, paired_reductions, "keep_apart") for f in PAIRED),
     *((f, constant_chains, "cut") for f in CONSTANT),
     *((f, first_carries, "guard") for f in SHARED),
+    *((f, late_readers, "drop_copies") for f in READ_LATE),
 ]
 
 
 @pytest.fixture
 def barriers(monkeypatch):
-    """How many barriers each kind of mending took, by the name of its function."""
+    """How many barriers and copies each kind of mending took, by the name of its function."""
     plugjax.config.update("use_compilation_cache", False)
     found = {}
 

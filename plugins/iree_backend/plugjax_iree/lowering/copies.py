@@ -18,7 +18,7 @@ from plugjax.lax.conversion import copy_p
 from plugjax.stablehlo import mlir
 from plugjax.stablehlo.comparison import compare
 from plugjax.stablehlo.context import EqnContext
-from plugjax.stablehlo.mlir import Value
+from plugjax.stablehlo.mlir import Operation, Value
 
 rules = RuleSet(__name__)
 
@@ -70,10 +70,22 @@ def copied(ctx: EqnContext, x: Value) -> Value:
     return either(ctx, x, opaque(x))
 
 
+def is_copy(operation: Operation) -> bool:
+    """Whether an operation is what `copied` makes."""
+    if operation.name != "stablehlo.select":
+        return False
+    _, x, y = operation.operands
+    return getattr(y.owner, "name", None) == BARRIER and y.owner.operands[0] == x
+
+
 def to_update(ctx: EqnContext, x: Value, aval: ShapedArray) -> Value:
     """The value for an operation that works in place."""
-    if is_constant(x) or _is_chosen(x):
-        return copied(ctx, x)
+    chosen = is_constant(x) or _is_chosen(x)
+    x = copied(ctx, x)
+    if chosen:
+        return x
+    # The compiler is told below what it may leave out, and before it begins the copy above is dropped if no one reads the value
+    # afterwards (``late_readers.py``).
     if aval.dtype.kind != "u":
         return mlir.value("flow.tensor.clone", aval, [x])
     # It is not known for unsigned integers.

@@ -11,7 +11,7 @@ from __future__ import annotations
 from plugjax.stablehlo import mlir
 from plugjax.stablehlo.context import EqnContext
 from plugjax.stablehlo.mlir import Operation, Value
-from plugjax_iree.lowering.copies import UNKNOWN, VIEWS, copied, opaque
+from plugjax_iree.lowering.copies import UNKNOWN, VIEWS, copied, is_copy, opaque
 
 _UPDATES = ("stablehlo.dynamic_update_slice", "stablehlo.scatter")
 _WRITES = ("flow.tensor.clone", *_UPDATES)
@@ -36,11 +36,13 @@ def _is_written(x: Value, body: mlir.Block) -> bool:
     """Whether a part of the value is updated, in a block itself."""
     for use in x.uses:
         operation = use.owner.operation
-        if operation.block == body and use.operand_number == 0:
-            if operation.name in _WRITES:
-                return True
-            if operation.name in VIEWS and _is_written(operation.results[0], body):
-                return True
+        if operation.block != body:
+            continue
+        if use.operand_number == 0 and operation.name in _WRITES:
+            return True
+        passed_on = operation.name in VIEWS if use.operand_number == 0 else is_copy(operation)
+        if passed_on and _is_written(operation.results[0], body):
+            return True
     return False
 
 
