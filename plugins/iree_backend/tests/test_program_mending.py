@@ -172,7 +172,7 @@ def updated_in_place(x, v):
 
 
 def updates_one_after_another(x, v):
-    return x.at[0].add(v).at[1].set(v * 2).at[2].max(x[3])
+    return x.at[0].add(v).at[1].set(v * 2).at[2].max(v)
 
 
 UNHARMED = [layers, a_fold, updated_in_place, updates_one_after_another]
