@@ -2,13 +2,14 @@
 
 No one set of flags compiles everything well. Data tiling makes contractions two to three times
 faster, O2 makes softmax and reductions four times faster and fails on some contractions. So a
-module starts with the flags that suit it, and every refusal steps down: tuned, plain, unoptimised.
+module starts with the flags that suit it, and every refusal steps down: tuned, plain, unoptimised,
+and at last one operation at a time.
 """
 
 import hashlib
 import platform
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from functools import cache
 from importlib import metadata
 from pathlib import Path
@@ -18,9 +19,9 @@ from plugjax_iree.invocation import (
     PREPARATION,
     CompileError,
     Diagnostic,
-    compile_apart,
+    compile_elsewhere,
     compile_here,
-    must_run_apart,
+    must_run_elsewhere,
 )
 from plugjax_iree.target import CompileTarget
 
@@ -88,20 +89,26 @@ def compile_stablehlo(
         CompileError: no set of flags compiled the module; of the first attempt, with a note on the
             others.
     """
-    compile_with = _road(target, apart=subprocess)
+    compile_with = _road(target, elsewhere=subprocess)
     first_error: CompileError | None = None
     libm = f64 and _LIBM.search(text) is not None
     fixed = _ALWAYS if _LARGE_CONSTANT in text else (*_ALWAYS, _NO_HOISTING)
-    for tuning in _ladder(target, has_contraction=has_contraction, f64=f64, libm=libm):
+    steps = [
+        (tuning, False)
+        for tuning in _ladder(target, has_contraction=has_contraction, f64=f64, libm=libm)
+    ]
+    steps.append(((_HOST_LINKER,) if libm else (), True))
+    for tuning, apart in steps:
         try:
-            vmfb = compile_with(text, (*fixed, *target.flags(), *tuning))
+            vmfb = compile_with(text, (*fixed, *target.flags(), *tuning), apart=apart)
         except CompileError as error:
             if error.stage in ("flags", "parse"):
                 raise  # Other flags read the same text in the same way.
             if first_error is None:
                 first_error = error
             else:
-                first_error.add_note(f"Nor with {' '.join(tuning) or 'default flags'}.")
+                way = "one operation at a time" if apart else " ".join(tuning) or "default flags"
+                first_error.add_note(f"Nor with {way}.")
         else:
             _tried.add(target)
             return vmfb
@@ -109,9 +116,9 @@ def compile_stablehlo(
     raise first_error
 
 
-def _road(target: CompileTarget, *, apart: bool) -> Callable[[str, Sequence[str]], bytes]:
+def _road(target: CompileTarget, *, elsewhere: bool) -> Callable[..., bytes]:
     unknown = not target.proven and target not in _tried
-    return compile_apart if apart or unknown or must_run_apart() else compile_here
+    return compile_elsewhere if elsewhere or unknown or must_run_elsewhere() else compile_here
 
 
 def _ladder(

@@ -1,6 +1,6 @@
 """One run of the compiler: text and flags in, bytecode or diagnostics out.
 
-`compile_here` calls the library in this process. `compile_apart` does the same in a fresh Python
+`compile_here` calls the library in this process. `compile_elsewhere` does the same in a fresh Python
 process, so that a compiler that aborts, or cannot run at all (its thread pool does not survive a
 fork), costs an exception and no more.
 """
@@ -18,7 +18,14 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from plugjax_iree import constant_chains, first_carries, late_readers, native, paired_reductions
+from plugjax_iree import (
+    constant_chains,
+    first_carries,
+    late_readers,
+    native,
+    one_by_one,
+    paired_reductions,
+)
 from plugjax_iree.registers import separate_repeated_references
 
 # Before IREE's own passes. Of two equal operations on one transposition, each in a function of its own, IREE 3.13 sees that they are one
@@ -87,7 +94,7 @@ def _shorten(line: str) -> str:
     return line if len(line) <= _LONGEST_EXCERPT else line[: _LONGEST_EXCERPT - 4] + " ..."
 
 
-def must_run_apart() -> bool:
+def must_run_elsewhere() -> bool:
     """Whether compiling here would hang: a fork of a process that had the compiler loaded."""
     return _FORKED["after_compiler"]
 
@@ -119,8 +126,13 @@ def _library() -> Callable[..., None]:
     return enable  # type: ignore[no-any-return]
 
 
-def compile_here(text: str, flags: Sequence[str]) -> bytes:
+def compile_here(text: str, flags: Sequence[str], *, apart: bool = False) -> bytes:
     """Compiles `text` in this process; several threads may do so at once.
+
+    Args:
+        text: the module.
+        flags: of the session.
+        apart: merge no operations.
 
     Raises:
         CompileError: the compiler refused the flags or the module.
@@ -151,6 +163,8 @@ def compile_here(text: str, flags: Sequence[str]) -> bytes:
         paired_reductions.keep_apart(invocation._inv_p)
         first_carries.guard(invocation._inv_p)
         late_readers.drop_copies(invocation._inv_p)
+        if apart:
+            one_by_one.keep_apart(invocation._inv_p)
         if not invocation.execute():
             raise CompileError("compile", diagnostics, text)
         separate_repeated_references(invocation._inv_p)
@@ -169,7 +183,7 @@ def _one_line(error: Exception) -> str:
     return " ".join(str(error).split())
 
 
-def compile_apart(text: str, flags: Sequence[str]) -> bytes:
+def compile_elsewhere(text: str, flags: Sequence[str], *, apart: bool = False) -> bytes:
     """Compiles `text` in a fresh Python process.
 
     Raises:
@@ -179,7 +193,7 @@ def compile_apart(text: str, flags: Sequence[str]) -> bytes:
         answer = Path(folder, "answer")
         worker = subprocess.run(
             [sys.executable, "-P", __file__, str(answer)],
-            input=json.dumps({"text": text, "flags": list(flags)}).encode(),
+            input=json.dumps({"text": text, "flags": list(flags), "apart": apart}).encode(),
             capture_output=True,
             check=False,
             env={**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)},
@@ -207,7 +221,9 @@ def _worker(answer: Path) -> None:
     """What the fresh process does: one request from standard input, one answer in a file."""
     request = json.load(sys.stdin)
     try:
-        result = b"bytecode\n" + compile_here(request["text"], request["flags"])
+        result = b"bytecode\n" + compile_here(
+            request["text"], request["flags"], apart=request["apart"]
+        )
     except CompileError as error:
         found = {"stage": error.stage, "diagnostics": error.diagnostics}
         result = b"error\n" + json.dumps(found).encode()

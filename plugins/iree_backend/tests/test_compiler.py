@@ -91,7 +91,11 @@ def test_every_set_of_flags_is_tried_and_the_first_error_raised():
         attempt(NO_LOWERING)
     assert caught.value.stage == "compile"
     assert "custom_call" in str(caught.value)
-    assert caught.value.__notes__ == ["Nor with default flags.", "Nor with --iree-opt-level=O0."]
+    assert caught.value.__notes__ == [
+        "Nor with default flags.",
+        "Nor with --iree-opt-level=O0.",
+        "Nor with one operation at a time.",
+    ]
 
 
 def test_compile_error_survives_pickling():

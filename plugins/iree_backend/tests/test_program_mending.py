@@ -9,7 +9,13 @@ import plugjax
 import plugjax.numpy as jnp
 from plugjax import lax, random
 from plugjax.errors import JaxRuntimeError
-from plugjax_iree import constant_chains, first_carries, late_readers, paired_reductions
+from plugjax_iree import (
+    constant_chains,
+    first_carries,
+    late_readers,
+    one_by_one,
+    paired_reductions,
+)
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(4, 4)).astype(np.float32)
@@ -223,10 +229,43 @@ def test_other_programs_stay_as_they_are(function, barriers):
     assert set(barriers.values()) == {0}
 
 
+def strided_and_gathered(x, v):
+    def total(x):
+        return jnp.sin(lax.slice(x, (0, 3), (3, 4), (2, 2))[np.array([0, 1, 1])]).sum()
+
+    return plugjax.grad(total)(x)
+
+
+def chosen_by_a_product(x, v):
+    def total(x, y):
+        columns = plugjax.vmap(lambda a: a * a.sum(), 1, 1)(y)
+        chosen = lax.cond(
+            columns.sum() > 0, lambda a, b: a * 2 + b, lambda a, b: jnp.sin(b) - a, x, x
+        )
+        return jnp.sin(chosen).sum()
+
+    return plugjax.grad(total, (0, 1))(x, x[:3])
+
+
+REFUSED = [strided_and_gathered, chosen_by_a_product]
+
+
+@pytest.mark.parametrize("function", REFUSED, ids=lambda f: f.__name__)
+def test_what_is_refused_is_compiled_one_by_one(function, barriers, monkeypatch):
+    calls = []
+    keep_apart = one_by_one.keep_apart
+    monkeypatch.setattr(
+        one_by_one, "keep_apart", lambda inv: (calls.append(inv), keep_apart(inv))[1]
+    )
+    _agrees(function)
+    assert calls
+
+
 def test_without_barriers(barriers, monkeypatch):
     """They can go when this fails: IREE refuses or miscomputes one of each kind. (Long chains of constants would not end.)"""
     monkeypatch.setattr(first_carries, "guard", lambda inv: 0)
     monkeypatch.setattr(paired_reductions, "keep_apart", lambda inv: 0)
+    monkeypatch.setattr(one_by_one, "keep_apart", lambda inv: None)
     with pytest.raises(JaxRuntimeError, match="circular dependency"):
         _agrees(multiplied_by_its_beginning)
     with pytest.raises(AssertionError, match="Mismatched elements"):
