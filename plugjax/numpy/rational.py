@@ -39,8 +39,7 @@ def gcd(x1: ArrayLike, x2: ArrayLike) -> Array:
     def step(pair: Any) -> Any:
         a, b = pair
         done = b == 0
-        divisor = where(done, scalar(1, b), b)
-        return where(done, a, b), where(done, scalar(0, b), lax.rem(a, divisor))
+        return where(done, a, b), where(done, 0, lax.rem(a, where(done, 1, b)))
 
     found, _ = lax.while_loop(lambda pair: (pair[1] != 0).any(), step, (x, y))
     return found  # type: ignore[no-any-return]  # the carry's type

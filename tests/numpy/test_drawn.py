@@ -242,6 +242,19 @@ def test_shapes_that_do_not_fit(name):
             agree(lambda np_, _, x, y: getattr(np_, name)(x, y), None, x, y)
 
 
+@pytest.mark.parametrize("name", ["logaddexp2", "floor_divide", "remainder", "fmod", "lcm"])
+@pytest.mark.parametrize(
+    "args", [(np.ones(3, bool), 1), (1, np.ones(3, bool))], ids=["array, number", "number, array"]
+)
+def test_traced_numbers_are_weak(name, args):
+    """Of truth values and a number some functions give weak results, and some do not."""
+    import jax
+
+    found = plugjax.eval_shape(getattr(plugjax.numpy, name), *args)
+    expected = jax.eval_shape(getattr(jax.numpy, name), *args)
+    assert (found.dtype, found.weak_type) == (expected.dtype, expected.weak_type)
+
+
 @pytest.mark.parametrize("name", BINARY)
 @given(data=st.data())
 def test_binary_of_one_dtype(name, data):

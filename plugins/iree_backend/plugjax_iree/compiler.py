@@ -93,12 +93,7 @@ def compile_stablehlo(
     first_error: CompileError | None = None
     libm = f64 and _LIBM.search(text) is not None
     fixed = _ALWAYS if _LARGE_CONSTANT in text else (*_ALWAYS, _NO_HOISTING)
-    steps = [
-        (tuning, False)
-        for tuning in _ladder(target, has_contraction=has_contraction, f64=f64, libm=libm)
-    ]
-    steps.append(((_HOST_LINKER,) if libm else (), True))
-    for tuning, apart in steps:
+    for tuning, apart in _ladder(target, has_contraction=has_contraction, f64=f64, libm=libm):
         try:
             vmfb = compile_with(text, (*fixed, *target.flags(), *tuning), apart=apart)
         except CompileError as error:
@@ -123,7 +118,9 @@ def _road(target: CompileTarget, *, elsewhere: bool) -> Callable[..., bytes]:
 
 def _ladder(
     target: CompileTarget, *, has_contraction: bool, f64: bool, libm: bool = False
-) -> Iterator[tuple[str, ...]]:
+) -> Iterator[tuple[tuple[str, ...], bool]]:
+    """Flags, and whether operations stay apart."""
+    last: tuple[str, ...] = ()
     if target.driver == "local":
         tuned = (_DATA_TILING,) if has_contraction else (_O2,)
         steps: list[tuple[str, ...]] = [tuned]
@@ -131,9 +128,13 @@ def _ladder(
             # First where it will be needed: the other linker costs a compilation, and complains on
             # standard error.
             steps.insert(0 if libm else 1, (*tuned, _HOST_LINKER))
-        yield from steps
-    yield ()
-    yield (_O0,)
+            if libm:
+                last = (_HOST_LINKER,)
+        for step in steps:
+            yield step, False
+    yield (), False
+    yield (_O0,), False
+    yield last, True
 
 
 @cache

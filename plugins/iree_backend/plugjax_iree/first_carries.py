@@ -4,10 +4,9 @@ A loop updates what it carries in place, so IREE 3.13 copies such a value first,
 after it: "circular dependency: input operation uses partition output". It does not if the value comes out of a barrier.
 """
 
-from collections.abc import Iterator
 from typing import Any
 
-from plugjax_iree.mlir import Mlir, bar, borrowed, maker, name_of, operands, operations, readers
+from plugjax_iree.mlir import bar, borrowed, maker, name_of, operands, readers, walk
 
 _KNOWN = (b"stablehlo.constant", b"stablehlo.iota", b"stablehlo.optimization_barrier")
 
@@ -20,7 +19,9 @@ def guard(invocation: Any) -> int:
     """
     with borrowed(invocation) as (mlir, module):
         shared = {}
-        for loop in _loops(mlir, module):
+        for loop in walk(mlir, module):
+            if name_of(mlir, loop) != b"stablehlo.while":
+                continue
             for value in operands(mlir, loop):
                 operation = maker(mlir, value)
                 if operation is None or len(readers(mlir, value)) == 1:
@@ -30,11 +31,3 @@ def guard(invocation: Any) -> int:
         for value, operation in shared.items():
             bar(mlir, operation, value)
         return len(shared)
-
-
-def _loops(mlir: Mlir, program: int) -> Iterator[int]:
-    for operation in operations(mlir, program):
-        if mlir.region_count(operation):
-            if name_of(mlir, operation) == b"stablehlo.while":
-                yield operation
-            yield from _loops(mlir, operation)

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from plugjax_iree import native
 
 __all__ = [
+    "PROGRAMS",
     "Mlir",
     "bar",
     "blocks",
@@ -23,7 +24,11 @@ __all__ = [
     "operands",
     "operations",
     "readers",
+    "walk",
 ]
+
+#: What has programs in its regions.
+PROGRAMS = (b"func.func", b"stablehlo.while", b"stablehlo.if", b"stablehlo.case")
 
 _Pointer = ctypes.c_void_p
 
@@ -186,6 +191,14 @@ def operations(mlir: Mlir, parent: int) -> Iterator[int]:
         while operation is not None:
             yield operation
             operation = mlir.next_operation(operation)
+
+
+def walk(mlir: Mlir, program: int) -> Iterator[int]:
+    """The operations of a StableHLO program, each before those of its regions; what reductions and the like apply is left out."""
+    for operation in operations(mlir, program):
+        yield operation
+        if name_of(mlir, operation) in PROGRAMS:
+            yield from walk(mlir, operation)
 
 
 def name_of(mlir: Mlir, operation: int) -> bytes:

@@ -11,7 +11,7 @@ once, and follows each result through what keeps, stretches, permutes or merges 
 
 from typing import Any
 
-from plugjax_iree.mlir import Mlir, bar, borrowed, name_of, numbers, operands, operations
+from plugjax_iree.mlir import PROGRAMS, Mlir, bar, borrowed, name_of, numbers, operands, walk
 
 #: For each axis of a result, the axis of another value that it runs along; negative if that is not an axis of its own.
 Axes = tuple[int, ...]
@@ -22,7 +22,6 @@ _REDUCTIONS = (
     b"stablehlo.convolution",
     b"stablehlo.dot_general",
 )
-_PROGRAMS = (b"func.func", b"stablehlo.while", b"stablehlo.if", b"stablehlo.case")
 # They are never merged with what computed their operands.
 _APART = (b"stablehlo.optimization_barrier", b"stablehlo.gather", b"stablehlo.custom_call")
 _UNIT = -1
@@ -36,7 +35,7 @@ def keep_apart(invocation: Any) -> int:
     """
     with borrowed(invocation) as (mlir, module):
         readers = _Readers(mlir)
-        readers.walk(module)
+        readers.find(module)
         for value, reduction in readers.met.items():
             bar(mlir, reduction, value)
         return len(readers.met)
@@ -56,14 +55,12 @@ class _Readers:
         # Of each value: the results that it was made of, and how it was read.
         self._made_of: dict[int, dict[int, Axes]] = {}
 
-    def walk(self, program: int) -> None:
-        for operation in operations(self.mlir, program):
+    def find(self, program: int) -> None:
+        for operation in walk(self.mlir, program):
             name = name_of(self.mlir, operation)
-            if name in _PROGRAMS:
-                self.walk(operation)
-            elif name in _REDUCTIONS:
+            if name in _REDUCTIONS:
                 self._begin(operation)
-            elif name not in _APART and self.mlir.result_count(operation) == 1:
+            elif name not in (*PROGRAMS, *_APART) and self.mlir.result_count(operation) == 1:
                 self._follow(name, operation)
 
     def _begin(self, reduction: int) -> None:

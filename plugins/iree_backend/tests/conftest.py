@@ -1,10 +1,28 @@
 from collections.abc import Callable
 
+import numpy as np
 import pytest
 
+import plugjax
+import plugjax.numpy as jnp
 from plugjax_iree.compiler import CompileTarget, compile_stablehlo
 
 Compile = Callable[..., bytes]
+
+
+def agrees_with_numpy(function, *args, rtol, atol):
+    """Compiled for IREE, the function gives what it gives on NumPy."""
+    with plugjax.default_device("numpy"):
+        expected = plugjax.tree.leaves(function(*map(jnp.asarray, args)))
+    with plugjax.default_device("iree"):
+        found = plugjax.tree.leaves(plugjax.jit(function)(*args))
+    for a, b in zip(found, expected, strict=True):
+        np.testing.assert_allclose(a, b, rtol=rtol, atol=atol)
+
+
+@pytest.fixture
+def agrees():
+    return agrees_with_numpy
 
 
 @pytest.fixture(scope="session")

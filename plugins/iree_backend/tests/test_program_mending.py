@@ -20,6 +20,7 @@ from plugjax_iree import (
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(4, 4)).astype(np.float32)
 V = RNG.normal(size=4).astype(np.float32)
+CLOSE = {"rtol": 1e-4, "atol": 1e-5}
 
 
 def differences(x, v):
@@ -206,26 +207,17 @@ def barriers(monkeypatch):
     plugjax.config.update("use_compilation_cache", True)
 
 
-def _agrees(function):
-    with plugjax.default_device("numpy"):
-        expected = plugjax.tree.leaves(function(jnp.asarray(X), jnp.asarray(V)))
-    with plugjax.default_device("iree"):
-        found = plugjax.tree.leaves(plugjax.jit(function)(X, V))
-    for a, b in zip(found, expected, strict=True):
-        np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-5)
-
-
 @pytest.mark.parametrize(
     ("function", "module", "name"), MENDING, ids=lambda f: getattr(f, "__name__", f)
 )
-def test_values_are_those_of_numpy(function, module, name, barriers):
-    _agrees(function)
+def test_values_are_those_of_numpy(function, module, name, barriers, agrees):
+    agrees(function, X, V, **CLOSE)
     assert barriers[name]
 
 
 @pytest.mark.parametrize("function", UNHARMED, ids=lambda f: f.__name__)
-def test_other_programs_stay_as_they_are(function, barriers):
-    _agrees(function)
+def test_other_programs_stay_as_they_are(function, barriers, agrees):
+    agrees(function, X, V, **CLOSE)
     assert set(barriers.values()) == {0}
 
 
@@ -251,22 +243,22 @@ REFUSED = [strided_and_gathered, chosen_by_a_product]
 
 
 @pytest.mark.parametrize("function", REFUSED, ids=lambda f: f.__name__)
-def test_what_is_refused_is_compiled_one_by_one(function, barriers, monkeypatch):
+def test_what_is_refused_is_compiled_one_by_one(function, barriers, agrees, monkeypatch):
     calls = []
     keep_apart = one_by_one.keep_apart
     monkeypatch.setattr(
         one_by_one, "keep_apart", lambda inv: (calls.append(inv), keep_apart(inv))[1]
     )
-    _agrees(function)
+    agrees(function, X, V, **CLOSE)
     assert calls
 
 
-def test_without_barriers(barriers, monkeypatch):
+def test_without_barriers(barriers, agrees, monkeypatch):
     """They can go when this fails: IREE refuses or miscomputes one of each kind. (Long chains of constants would not end.)"""
     monkeypatch.setattr(first_carries, "guard", lambda inv: 0)
     monkeypatch.setattr(paired_reductions, "keep_apart", lambda inv: 0)
     monkeypatch.setattr(one_by_one, "keep_apart", lambda inv: None)
     with pytest.raises(JaxRuntimeError, match="circular dependency"):
-        _agrees(multiplied_by_its_beginning)
+        agrees(multiplied_by_its_beginning, X, V, **CLOSE)
     with pytest.raises(AssertionError, match="Mismatched elements"):
-        _agrees(differences)
+        agrees(differences, X, V, **CLOSE)
