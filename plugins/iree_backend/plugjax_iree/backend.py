@@ -1,4 +1,4 @@
-"""The IREE backend: StableHLO compiled in process, run by IREE's runtime.
+"""The IREE backend: StableHLO compiled in a helper process, run by IREE's runtime in this one.
 
 Devices: ``iree:local:0`` runs in the calling thread (best for small programs), ``iree:task:0`` on a pool of threads (best
 from about 200 us of work); Vulkan, CUDA and HIP devices appear where a driver finds one. Compiled modules are kept in the
@@ -168,7 +168,7 @@ class IreeBackend(Backend):
                 target,
                 has_contraction="dot_general" in text or "stablehlo.convolution" in text,
                 f64="f64" in text,
-                subprocess=bool(options.get("subprocess", False)),
+                subprocess=bool(options.get("subprocess", True)),
             )
         except CompileError as error:
             raise JaxRuntimeError(

@@ -9,14 +9,12 @@ and at last one operation at a time.
 import hashlib
 import platform
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 from importlib import metadata
 from pathlib import Path
 
 from plugjax_iree.invocation import (
-    MENDED,
-    PREPARATION,
     CompileError,
     Diagnostic,
     compile_elsewhere,
@@ -57,9 +55,6 @@ _LIBM = re.compile(
     r"(stablehlo\.(sine|cosine|tan|tanh|atan2|cbrt|remainder|power)|chlo\.(?!top_k|next_after)\w+)\b.*f64"
 )
 
-# Targets outside the tables of `target` that have compiled something, in a process of their own.
-_tried: set[CompileTarget] = set()
-
 
 def compile_stablehlo(
     text: str,
@@ -67,13 +62,14 @@ def compile_stablehlo(
     *,
     has_contraction: bool,
     f64: bool,
-    subprocess: bool = False,
+    subprocess: bool = True,
+    apart: bool = False,
+    without: Sequence[str] = (),
 ) -> bytes:
     """Compiles a StableHLO module to an IREE module (the bytes of a ``.vmfb``).
 
-    Safe to call from several threads; the interpreter is free while the compiler works. In a
-    process forked after the compiler was loaded, each run goes to a process of its own, because the
-    compiler would hang here. So does the first run for a target that could end the process.
+    Safe to call from several threads, in forked processes, and to interrupt: the compiler runs in a helper process. A compiler that
+    aborts is a `CompileError` of stage ``"crash"``, and the next set of flags gets its turn.
 
     Args:
         text: the module, in the generic or the pretty form.
@@ -81,39 +77,38 @@ def compile_stablehlo(
         has_contraction: whether the module has a ``dot_general`` or ``convolution``.
         f64: whether the module computes in float64 or complex128, and may thus need the C library's
             mathematics.
-        subprocess: always compile in a fresh process (about one second more); a compiler that
-            aborts is then a `CompileError` of stage ``"crash"``, and the next set of flags gets its
-            turn.
+        subprocess: ``False`` compiles in this process, which the compiler may then end; not in a process that was forked after the
+            compiler was loaded, where it would hang.
+        apart: merge no operations.
+        without: names of repairs to leave out (`plugjax_iree.invocation.REPAIRS`).
 
     Raises:
         CompileError: no set of flags compiled the module; of the first attempt, with a note on the
             others.
     """
-    compile_with = _road(target, elsewhere=subprocess)
+    elsewhere = subprocess or must_run_elsewhere()
+    compile_with = compile_elsewhere if elsewhere else compile_here
     first_error: CompileError | None = None
     libm = f64 and _LIBM.search(text) is not None
     fixed = _ALWAYS if _LARGE_CONSTANT in text else (*_ALWAYS, _NO_HOISTING)
-    for tuning, apart in _ladder(target, has_contraction=has_contraction, f64=f64, libm=libm):
+    ladder = _ladder(target, has_contraction=has_contraction, f64=f64, libm=libm)
+    for tuning, separate in ladder:
+        if apart and not separate:
+            continue
         try:
-            vmfb = compile_with(text, (*fixed, *target.flags(), *tuning), apart=apart)
+            return compile_with(
+                text, (*fixed, *target.flags(), *tuning), apart=separate, without=without
+            )
         except CompileError as error:
             if error.stage in ("flags", "parse"):
                 raise  # Other flags read the same text in the same way.
             if first_error is None:
                 first_error = error
             else:
-                way = "one operation at a time" if apart else " ".join(tuning) or "default flags"
+                way = "one operation at a time" if separate else " ".join(tuning) or "default flags"
                 first_error.add_note(f"Nor with {way}.")
-        else:
-            _tried.add(target)
-            return vmfb
     assert first_error is not None
     raise first_error
-
-
-def _road(target: CompileTarget, *, elsewhere: bool) -> Callable[..., bytes]:
-    unknown = not target.proven and target not in _tried
-    return compile_elsewhere if elsewhere or unknown or must_run_elsewhere() else compile_here
 
 
 def _ladder(
@@ -141,23 +136,25 @@ def _ladder(
 def compiler_fingerprint() -> tuple[str, ...]:
     """What, besides text and flags, decides the bytes that come out; for cache keys.
 
-    Versions of compiler and runtime, the machine, and a hash of the CPU's model and features, which
-    ``host`` stands for. The compiler is not loaded.
+    Versions of compiler and runtime, a hash of this package's sources (its repairs change what is compiled), the machine, and a hash of
+    the CPU's model and features, which ``host`` stands for. The compiler is not loaded.
     """
     versions = (f"{name}=={metadata.version(name)}" for name in _DISTRIBUTIONS)
-    flags = (*_ALWAYS, _NO_HOISTING)
-    return (
-        *versions,
-        PREPARATION,
-        *MENDED,
-        *flags,
-        platform.system(),
-        platform.machine(),
-        _cpu_hash(),
-    )
+    return (*versions, _sources_hash(), platform.system(), platform.machine(), _cpu_hash())
 
 
 _DISTRIBUTIONS = ("iree-base-compiler", "iree-base-runtime")
+
+
+def _sources_hash() -> str:
+    """Of the version, and of the names and contents of all modules of this package."""
+    folder = Path(__file__).parent
+    hashed = hashlib.sha256(metadata.version("plugjax-iree").encode())
+    for path in sorted(folder.rglob("*.py")):
+        content = path.read_bytes()
+        hashed.update(f"\0{path.relative_to(folder).as_posix()}\0{len(content)}\0".encode())
+        hashed.update(content)
+    return hashed.hexdigest()[:16]
 
 
 def _cpu_hash() -> str:

@@ -1,24 +1,18 @@
 """One run of the compiler: text and flags in, bytecode or diagnostics out.
 
-`compile_here` calls the library in this process. `compile_elsewhere` does the same in a fresh Python
-process, so that a compiler that aborts, or cannot run at all (its thread pool does not survive a
-fork), costs an exception and no more.
+`compile_here` calls the library in this process. `compile_elsewhere` asks a helper process to do so: a compiler that
+aborts, or cannot run at all (its thread pool does not survive a fork), costs an exception and no more.
 """
 
 import ctypes
-import json
 import os
 import re
-import signal
-import subprocess
-import sys
-import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
-from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from plugjax_iree import (
+    compile_process,
     constant_chains,
     first_carries,
     late_readers,
@@ -32,14 +26,16 @@ from plugjax_iree.registers import separate_repeated_references
 # only when it is too late: its conversion of StableHLO fails on a transposition that one operation reads ("failed to legalize
 # unresolved source materialization"), because an earlier pass has moved all such transpositions away.
 PREPARATION = "inline,cse"
-# What is mended before and after them: with these names, for cache keys.
-MENDED = (
-    "constant chains",
-    "paired reductions",
-    "first carries",
-    "late readers",
-    "repeated references",
-)
+# What is repaired in the StableHLO program before IREE's own phases, in this order, and in its last form after them.
+REPAIRS: dict[str, Callable[[Any], object]] = {
+    "constant_chains": constant_chains.cut,
+    "paired_reductions": paired_reductions.keep_apart,
+    "first_carries": first_carries.guard,
+    "late_readers": late_readers.drop_copies,
+}
+LATE_REPAIRS: dict[str, Callable[[Any], object]] = {
+    "registers": separate_repeated_references,
+}
 
 SEVERITIES = ("note", "warning", "error", "remark")
 _LOCATION = re.compile(r"source\.mlir:(\d+):(\d+)")
@@ -126,13 +122,16 @@ def _library() -> Callable[..., None]:
     return enable  # type: ignore[no-any-return]
 
 
-def compile_here(text: str, flags: Sequence[str], *, apart: bool = False) -> bytes:
+def compile_here(
+    text: str, flags: Sequence[str], *, apart: bool = False, without: Sequence[str] = ()
+) -> bytes:
     """Compiles `text` in this process; several threads may do so at once.
 
     Args:
         text: the module.
         flags: of the session.
         apart: merge no operations.
+        without: names of repairs to leave out.
 
     Raises:
         CompileError: the compiler refused the flags or the module.
@@ -159,15 +158,12 @@ def compile_here(text: str, flags: Sequence[str], *, apart: bool = False) -> byt
             raise CompileError("parse", diagnostics, text)
         if not invocation.execute_text_pass_pipeline(PREPARATION):
             raise CompileError("compile", diagnostics, text)
-        constant_chains.cut(invocation._inv_p)
-        paired_reductions.keep_apart(invocation._inv_p)
-        first_carries.guard(invocation._inv_p)
-        late_readers.drop_copies(invocation._inv_p)
+        _repair(REPAIRS, invocation, without)
         if apart:
             one_by_one.keep_apart(invocation._inv_p)
         if not invocation.execute():
             raise CompileError("compile", diagnostics, text)
-        separate_repeated_references(invocation._inv_p)
+        _repair(LATE_REPAIRS, invocation, without)
         output = api.Output.open_membuffer()
         try:
             invocation.output_vm_bytecode(output)
@@ -179,56 +175,31 @@ def compile_here(text: str, flags: Sequence[str], *, apart: bool = False) -> byt
         session.close()
 
 
+def _repair(
+    repairs: Mapping[str, Callable[[Any], object]], invocation: Any, without: Sequence[str]
+) -> None:
+    for name, repair in repairs.items():
+        if name not in without:
+            repair(invocation._inv_p)
+
+
 def _one_line(error: Exception) -> str:
     return " ".join(str(error).split())
 
 
-def compile_elsewhere(text: str, flags: Sequence[str], *, apart: bool = False) -> bytes:
-    """Compiles `text` in a fresh Python process.
+def compile_elsewhere(
+    text: str, flags: Sequence[str], *, apart: bool = False, without: Sequence[str] = ()
+) -> bytes:
+    """Compiles `text` in a helper process; arguments as of `compile_here`.
 
     Raises:
         CompileError: as `compile_here`; the stage is ``"crash"`` if the process died.
     """
-    with tempfile.TemporaryDirectory(prefix="plugjax-iree-") as folder:
-        answer = Path(folder, "answer")
-        worker = subprocess.run(
-            [sys.executable, "-P", __file__, str(answer)],
-            input=json.dumps({"text": text, "flags": list(flags), "apart": apart}).encode(),
-            capture_output=True,
-            check=False,
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)},
-        )
-        status, _, content = (answer.read_bytes() if answer.exists() else b"").partition(b"\n")
-    if status == b"bytecode":
-        return content
-    if status == b"error":
-        found = json.loads(content)
-        raise CompileError(found["stage"], [Diagnostic(*d) for d in found["diagnostics"]], text)
-    raise CompileError("crash", [Diagnostic("error", _last_words(worker))])
-
-
-def _last_words(worker: subprocess.CompletedProcess[bytes]) -> str:
-    code = worker.returncode
-    known = {int(s): s.name for s in signal.Signals}
-    end = f"died of {known.get(-code, -code)}" if code < 0 else f"exited with status {code}"
-    said = worker.stderr.decode("utf-8", "replace").strip().splitlines()
-    # A crash ends in a stack dump; the reason stands before it.
-    reasons = [line for line in said if line.strip() and not line.startswith(("Stack dump", " #"))]
-    return f"the compiling process {end}" + (f": {reasons[0]}" if reasons else "")
-
-
-def _worker(answer: Path) -> None:
-    """What the fresh process does: one request from standard input, one answer in a file."""
-    request = json.load(sys.stdin)
+    options = {"apart": apart, "without": list(without)}
     try:
-        result = b"bytecode\n" + compile_here(
-            request["text"], request["flags"], apart=request["apart"]
-        )
-    except CompileError as error:
-        found = {"stage": error.stage, "diagnostics": error.diagnostics}
-        result = b"error\n" + json.dumps(found).encode()
-    answer.write_bytes(result)
-
-
-if __name__ == "__main__":
-    _worker(Path(sys.argv[1]))
+        failure, bytecode = compile_process.compile_in_helper(text, flags, options)
+    except compile_process.HelperDiedError as crash:
+        raise CompileError("crash", [Diagnostic("error", str(crash))]) from None
+    if failure:
+        raise CompileError(failure["stage"], [Diagnostic(*d) for d in failure["diagnostics"]], text)
+    return bytecode

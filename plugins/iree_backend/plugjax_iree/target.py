@@ -1,9 +1,8 @@
-"""What to compile for: a name that the compiler is known to accept, and its flags.
+"""What to compile for: a device, an architecture, and their flags.
 
-The compiler answers some misspelt names with a diagnostic and others by ending the process (an
-unknown backend aborts, an unknown CPU exits, an unknown Vulkan target segfaults). Names are
-therefore checked before the compiler sees them, and a target outside the tables below is tried in a
-process of its own first (`CompileTarget.proven`).
+The compiler answers some misspelt names with a diagnostic and others by ending its process (an
+unknown backend aborts, an unknown CPU exits, an unknown Vulkan target segfaults). What can be known
+to be misspelt is refused before the compiler sees it.
 """
 
 import re
@@ -14,18 +13,6 @@ LOCAL_BACKENDS = ("llvm-cpu", "vmvx")
 # Only Pascal to Ada and consumer Blackwell are in the compiler's table. Its PTX for sm_89 is
 # translated by the driver of every later card, so the missing names stand for it.
 _CUDA_STAND_INS = dict.fromkeys(("sm_90", "sm_90a", "sm_100", "sm_100a", "sm_103"), "sm_89")
-
-_PROVEN_ARCHS = {
-    "local": {"host", "generic", "vmvx"},
-    "vulkan": {
-        "", "adreno", "ampere", "rdna3", "sm_80", "valhall", "vp_android_baseline_2022",
-    },
-    "cuda": {
-        "", "sm_60", "sm_70", "sm_75", "sm_80", "sm_86", "sm_87", "sm_89", "sm_120", "sm_121",
-        *_CUDA_STAND_INS,
-    },
-    "hip": {"gfx90a", "gfx942", "gfx1100"},
-}  # fmt: skip
 
 _ARCH_FLAG = {
     "local": "--iree-llvmcpu-target-cpu=",
@@ -70,11 +57,6 @@ class CompileTarget:
         object.__setattr__(self, "extra", tuple(self.extra))
         for flag in self.extra:
             _check_flag(flag)
-
-    @property
-    def proven(self) -> bool:
-        """Whether this very target is known not to end the compiling process."""
-        return not self.extra and self.arch in _PROVEN_ARCHS[self.driver]
 
     def flags(self) -> tuple[str, ...]:
         """The session flags that select this target."""

@@ -1,12 +1,18 @@
 import os
 import pickle
+import shutil
+import signal
 import subprocess
 import sys
 import textwrap
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+from plugjax_iree import compile_process, compiler
 from plugjax_iree.compiler import (
     CompileError,
     CompileTarget,
@@ -106,16 +112,112 @@ def test_compile_error_survives_pickling():
     assert copy.diagnostics == caught.value.diagnostics
 
 
-def test_a_crash_of_the_compiler_is_a_compile_error_in_subprocess_mode():
+def test_a_crash_of_the_compiler_is_a_compile_error():
     with pytest.raises(CompileError) as caught:
-        attempt(CRASHES, CompileTarget("local", "vmvx"), has_contraction=True, subprocess=True)
+        attempt(CRASHES, CompileTarget("local", "vmvx"), has_contraction=True)
     assert caught.value.stage == "crash"
     assert "SIGFPE" in str(caught.value)
-
-
-def test_subprocess_mode_gives_a_module_that_runs():
     x = np.arange(4, dtype=np.float32)
-    np.testing.assert_array_equal(run(attempt(NEGATE, subprocess=True), x), -x)
+    np.testing.assert_array_equal(run(attempt(NEGATE), x), -x)
+
+
+@pytest.mark.parametrize("subprocess_mode", [False, True])
+def test_a_module_compiled_in_either_process_runs(subprocess_mode):
+    x = np.arange(4, dtype=np.float32)
+    np.testing.assert_array_equal(run(attempt(NEGATE, subprocess=subprocess_mode), x), -x)
+
+
+def test_a_helper_that_was_killed_is_replaced():
+    attempt(NEGATE)
+    for helper in compile_process._pool._idle:
+        os.kill(helper._process.pid, signal.SIGKILL)
+        helper._process.wait()
+    x = np.arange(4, dtype=np.float32)
+    np.testing.assert_array_equal(run(attempt(NEGATE), x), -x)
+
+
+def test_interruption_ends_a_compilation_at_once():
+    many = "\n".join(
+        f"    %{i + 1} = stablehlo.dot_general %{i}, %x, contracting_dims = [1] x [0] "
+        ": (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>"
+        for i in range(400)
+    )
+    module = f"""module @m {{
+      func.func public @main(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {{
+        %0 = stablehlo.negate %x : tensor<4x4xf32>
+        {many}
+        return %400 : tensor<4x4xf32>
+      }}
+    }}"""
+    done = in_new_process(f"""
+        import os, signal, threading, time
+        from plugjax_iree import compile_process
+        from plugjax_iree.compiler import CompileTarget, compile_stablehlo
+        compile_stablehlo({NEGATE!r}, CompileTarget(), has_contraction=False, f64=False)
+        helper = compile_process._pool._idle[0]._process
+        interrupted = []
+        def interrupt():
+            interrupted.append(time.monotonic())
+            os.kill(os.getpid(), signal.SIGINT)
+        threading.Timer(1.0, interrupt).start()
+        try:
+            compile_stablehlo({module!r}, CompileTarget(), has_contraction=True, f64=False)
+        except KeyboardInterrupt:
+            print(time.monotonic() - interrupted[0] < 1, helper.poll() is not None)
+    """)
+    assert done.stdout.split() == ["True", "True"], done.stderr
+
+
+def test_the_helper_ends_with_its_parent():
+    done = in_new_process(f"""
+        import os
+        from plugjax_iree import compile_process
+        from plugjax_iree.compiler import CompileTarget, compile_stablehlo
+        compile_stablehlo({NEGATE!r}, CompileTarget(), has_contraction=False, f64=False)
+        print(compile_process._pool._idle[0]._process.pid, flush=True)
+        os._exit(0)
+    """)
+    status = Path(f"/proc/{int(done.stdout)}/stat")
+    deadline = time.monotonic() + 20
+    # A zombie has ended too; nobody may be there to ask how.
+    while status.exists() and status.read_text().split()[2] != "Z":
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def test_several_threads_compile_at_once():
+    x = np.arange(4, dtype=np.float32)
+    with ThreadPoolExecutor(4) as pool:
+        for vmfb in pool.map(lambda _: attempt(NEGATE), range(6)):
+            np.testing.assert_array_equal(run(vmfb, x), -x)
+
+
+def test_the_compiler_is_not_loaded_in_the_process_that_asks():
+    done = in_new_process(f"""
+        import sys
+        from plugjax_iree.compiler import CompileTarget, compile_stablehlo
+        compile_stablehlo({NEGATE!r}, CompileTarget(), has_contraction=False, f64=False)
+        print("iree.compiler" in sys.modules, "libIREECompiler" in open("/proc/self/maps").read())
+    """)
+    assert done.stdout.split() == ["False", "False"], done.stderr
+
+
+def test_fingerprint_changes_with_the_sources(tmp_path):
+    """A repair that is corrected must not be served the code of the old one."""
+    package = Path(compiler.__file__).parent
+    copy = tmp_path / "plugjax_iree"
+    shutil.copytree(package, copy, ignore=shutil.ignore_patterns("__pycache__"))
+    program = "import sys; sys.path.insert(0, sys.argv[1]); import plugjax_iree.compiler as c; print(c.compiler_fingerprint())"
+
+    def fingerprint():
+        command = [sys.executable, "-c", program, str(tmp_path)]
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+    before = fingerprint()
+    assert before == f"{compiler_fingerprint()}\n"
+    with open(copy / "late_readers.py", "a") as file:
+        file.write("# Corrected.\n")
+    assert fingerprint() != before
 
 
 def test_unknown_cpu_does_not_end_the_process():

@@ -9,13 +9,7 @@ import plugjax
 import plugjax.numpy as jnp
 from plugjax import lax, random
 from plugjax.errors import JaxRuntimeError
-from plugjax_iree import (
-    constant_chains,
-    first_carries,
-    late_readers,
-    one_by_one,
-    paired_reductions,
-)
+from plugjax_iree import compiler, invocation, one_by_one
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(4, 4)).astype(np.float32)
@@ -185,32 +179,32 @@ def updates_one_after_another(x, v):
 UNHARMED = [layers, a_fold, updated_in_place, updates_one_after_another]
 
 MENDING = [
-    *((f, paired_reductions, "keep_apart") for f in PAIRED),
-    *((f, constant_chains, "cut") for f in CONSTANT),
-    *((f, first_carries, "guard") for f in SHARED),
-    *((f, late_readers, "drop_copies") for f in READ_LATE),
+    *((f, "paired_reductions") for f in PAIRED),
+    *((f, "constant_chains") for f in CONSTANT),
+    *((f, "first_carries") for f in SHARED),
+    *((f, "late_readers") for f in READ_LATE),
 ]
 
 
 @pytest.fixture
 def barriers(monkeypatch):
-    """How many barriers and copies each kind of mending took, by the name of its function."""
+    """How many barriers and copies each kind of repair took, by its name; programs are compiled in this process."""
     plugjax.config.update("use_compilation_cache", False)
+    monkeypatch.setattr(compiler, "compile_elsewhere", invocation.compile_here)
     found = {}
 
-    def counted(name, mend, inv):
-        found[name] = found.get(name, 0) + mend(inv)
+    def counted(name, repair, inv):
+        found[name] = found.get(name, 0) + repair(inv)
 
-    for module, name in {(module, name) for _, module, name in MENDING}:
-        monkeypatch.setattr(module, name, partial(counted, name, getattr(module, name)))
+    for name in {name for _, name in MENDING}:
+        counting = partial(counted, name, invocation.REPAIRS[name])
+        monkeypatch.setitem(invocation.REPAIRS, name, counting)
     yield found
     plugjax.config.update("use_compilation_cache", True)
 
 
-@pytest.mark.parametrize(
-    ("function", "module", "name"), MENDING, ids=lambda f: getattr(f, "__name__", f)
-)
-def test_values_are_those_of_numpy(function, module, name, barriers, agrees):
+@pytest.mark.parametrize(("function", "name"), MENDING, ids=lambda f: getattr(f, "__name__", f))
+def test_values_are_those_of_numpy(function, name, barriers, agrees):
     agrees(function, X, V, **CLOSE)
     assert barriers[name]
 
@@ -255,8 +249,8 @@ def test_what_is_refused_is_compiled_one_by_one(function, barriers, agrees, monk
 
 def test_without_barriers(barriers, agrees, monkeypatch):
     """They can go when this fails: IREE refuses or miscomputes one of each kind. (Long chains of constants would not end.)"""
-    monkeypatch.setattr(first_carries, "guard", lambda inv: 0)
-    monkeypatch.setattr(paired_reductions, "keep_apart", lambda inv: 0)
+    for name in ("first_carries", "paired_reductions"):
+        monkeypatch.setitem(invocation.REPAIRS, name, lambda inv: 0)
     monkeypatch.setattr(one_by_one, "keep_apart", lambda inv: None)
     with pytest.raises(JaxRuntimeError, match="circular dependency"):
         agrees(multiplied_by_its_beginning, X, V, **CLOSE)

@@ -6,7 +6,7 @@ import pytest
 import plugjax
 import plugjax.numpy as jnp
 from plugjax import lax
-from plugjax_iree import invocation
+from plugjax_iree import compiler, invocation
 
 X = np.array([0.7, -0.4, 1.1], np.float32)
 
@@ -55,9 +55,10 @@ PROGRAMS = [hessian_of_branches, tangents_of_a_gradient, results_of_one_computat
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda f: f.__name__)
 def test_values_are_those_of_numpy(program, monkeypatch, no_cache):
     copies = []
-    mend = invocation.separate_repeated_references
-    monkeypatch.setattr(
-        invocation, "separate_repeated_references", lambda inv: copies.append(mend(inv))
+    repair = invocation.LATE_REPAIRS["registers"]
+    monkeypatch.setattr(compiler, "compile_elsewhere", invocation.compile_here)
+    monkeypatch.setitem(
+        invocation.LATE_REPAIRS, "registers", lambda inv: copies.append(repair(inv))
     )
     with plugjax.default_device("numpy"):
         expected = plugjax.tree.leaves(program(jnp.asarray(X)))
