@@ -8,13 +8,12 @@ copy would have grown to `LIMIT` operations.
 
 from typing import Any
 
-from plugjax_iree.mlir import Mlir, bar, borrowed, name_of, operands, operations
+from plugjax_iree.mlir import BARRIER, Mlir, bar, borrowed, name_of, operands, operations
 
 #: How many operations the copy of a value may take; twice as many are as fast to compile.
 LIMIT = 128
 
 _BEGINNINGS = (b"stablehlo.constant", b"stablehlo.iota")
-_BARRIER = b"stablehlo.optimization_barrier"
 
 
 def cut(invocation: Any) -> int:
@@ -48,6 +47,6 @@ def _length(mlir: Mlir, operation: int, lengths: dict[int, int]) -> int:
     read = operands(mlir, operation)
     if not read:
         return int(name_of(mlir, operation) in _BEGINNINGS)
-    if any(value not in lengths for value in read) or name_of(mlir, operation) == _BARRIER:
+    if any(value not in lengths for value in read) or name_of(mlir, operation) == BARRIER:
         return 0
     return 1 + sum(lengths[value] for value in read)

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from plugjax_iree import (
     compile_process,
     constant_chains,
+    constant_reductions,
     first_carries,
     late_readers,
     native,
@@ -29,6 +30,7 @@ PREPARATION = "inline,cse"
 # What is repaired in the StableHLO program before IREE's own phases, in this order, and in its last form after them.
 REPAIRS: dict[str, Callable[[Any], object]] = {
     "constant_chains": constant_chains.cut,
+    "constant_reductions": constant_reductions.keep_computed,
     "paired_reductions": paired_reductions.keep_apart,
     "first_carries": first_carries.guard,
     "late_readers": late_readers.drop_copies,

@@ -9,10 +9,10 @@ its own copies are right (``tests/test_overwriting.py``).
 
 from typing import Any
 
-from plugjax_iree.mlir import Mlir, borrowed, maker, name_of, operands, operations, readers
+from plugjax_iree.mlir import BARRIER, Mlir, borrowed, maker, name_of, operands, operations, readers
 
 _CLONE = b"flow.tensor.clone"
-_BARRIER = b"stablehlo.optimization_barrier"
+
 _SELECT = b"stablehlo.select"
 # What may give its operand's buffer.
 _VIEWS = (_CLONE, b"stablehlo.bitcast_convert", b"stablehlo.reshape")
@@ -67,7 +67,7 @@ def _is_copy(mlir: Mlir, operation: int) -> bool:
     barrier = maker(mlir, again)
     return (
         barrier is not None
-        and name_of(mlir, barrier) == _BARRIER
+        and name_of(mlir, barrier) == BARRIER
         and operands(mlir, barrier) == [value]
     )
 

@@ -4,6 +4,7 @@ Handles are structures of one pointer, and passed as that pointer; equal pointer
 """
 
 import ctypes
+import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
@@ -12,23 +13,30 @@ from typing import Any, NamedTuple
 from plugjax_iree import native
 
 __all__ = [
+    "BARRIER",
     "PROGRAMS",
     "Mlir",
     "bar",
+    "bar_operand",
     "blocks",
     "borrowed",
     "create",
+    "in_block",
+    "is_zero",
     "maker",
     "name_of",
     "numbers",
     "operands",
     "operations",
     "readers",
+    "size_of",
     "walk",
 ]
 
 #: What has programs in its regions.
 PROGRAMS = (b"func.func", b"stablehlo.while", b"stablehlo.if", b"stablehlo.case")
+
+BARRIER = b"stablehlo.optimization_barrier"
 
 _Pointer = ctypes.c_void_p
 
@@ -67,11 +75,14 @@ class Mlir(NamedTuple):
     next_operation: Callable[[int], int | None]
     terminator: Callable[[int], int | None]
     argument_count: Callable[[int], int]
+    argument: Callable[[int, int], int]
     block_of: Callable[[int], int]
     name: Callable[[int], int]
     text: Callable[[int], _Text]
     location: Callable[[int], int]
     attribute: Callable[[int, _Text], int | None]
+    is_splat: Callable[[int], bool]
+    raw_data: Callable[[int], int]
     number_count: Callable[[int], int]
     number: Callable[[int, int], int]
     operand_count: Callable[[int], int]
@@ -90,7 +101,11 @@ class Mlir(NamedTuple):
     type_of: Callable[[int], int]
     is_integer: Callable[[int], bool]
     is_float: Callable[[int], bool]
+    is_complex: Callable[[int], bool]
+    bits: Callable[[int], int]
+    float_bits: Callable[[int], int]
     is_array: Callable[[int], bool]
+    element_type: Callable[[int], int]
     rank: Callable[[int], int]
     size: Callable[[int, int], int]
     state: Callable[[_Text, int], _State]
@@ -124,11 +139,14 @@ def _mlir() -> Mlir:
         c("mlirOperationGetNextInBlock", _Pointer, *one),
         c("mlirBlockGetTerminator", _Pointer, *one),
         c("mlirBlockGetNumArguments", index, *one),
+        c("mlirBlockGetArgument", _Pointer, _Pointer, index),
         c("mlirOperationGetBlock", _Pointer, *one),
         c("mlirOperationGetName", _Pointer, *one),
         c("mlirIdentifierStr", _Text, *one),
         c("mlirOperationGetLocation", _Pointer, *one),
         c("mlirOperationGetAttributeByName", _Pointer, _Pointer, _Text),
+        c("mlirDenseElementsAttrIsSplat", flag, *one),
+        c("mlirDenseElementsAttrGetRawData", _Pointer, *one),
         c("mlirDenseArrayGetNumElements", index, *one),
         c("mlirDenseI64ArrayGetElement", ctypes.c_int64, _Pointer, index),
         c("mlirOperationGetNumOperands", index, *one),
@@ -147,7 +165,11 @@ def _mlir() -> Mlir:
         c("mlirValueGetType", _Pointer, *one),
         c("mlirTypeIsAInteger", flag, *one),
         c("mlirTypeIsAFloat", flag, *one),
+        c("mlirTypeIsAComplex", flag, *one),
+        c("mlirIntegerTypeGetWidth", ctypes.c_uint, *one),
+        c("mlirFloatTypeGetWidth", ctypes.c_uint, *one),
         c("mlirTypeIsARankedTensor", flag, *one),
+        c("mlirShapedTypeGetElementType", _Pointer, *one),
         c("mlirShapedTypeGetRank", ctypes.c_int64, *one),
         c("mlirShapedTypeGetDimSize", ctypes.c_int64, _Pointer, index),
         c("mlirOperationStateGet", _State, _Text, _Pointer),
@@ -187,10 +209,15 @@ def blocks(mlir: Mlir, parent: int) -> Iterator[int]:
 def operations(mlir: Mlir, parent: int) -> Iterator[int]:
     """The operations right inside an operation."""
     for block in blocks(mlir, parent):
-        operation = mlir.first_operation(block)
-        while operation is not None:
-            yield operation
-            operation = mlir.next_operation(operation)
+        yield from in_block(mlir, block)
+
+
+def in_block(mlir: Mlir, block: int) -> Iterator[int]:
+    """The operations of a block."""
+    operation = mlir.first_operation(block)
+    while operation is not None:
+        yield operation
+        operation = mlir.next_operation(operation)
 
 
 def walk(mlir: Mlir, program: int) -> Iterator[int]:
@@ -252,12 +279,34 @@ def create(
 def bar(mlir: Mlir, operation: int, value: int) -> None:
     """Lets all readers of a result of an operation of StableHLO read it behind a barrier."""
     kind = mlir.type_of(value)
-    barrier = create(
-        mlir, b"stablehlo.optimization_barrier", mlir.location(operation), [kind], [value]
-    )
+    barrier = create(mlir, BARRIER, mlir.location(operation), [kind], [value])
     mlir.insert_after(mlir.block_of(operation), operation, barrier)
     mlir.replace(value, mlir.result(barrier, 0))
     mlir.set_operand(barrier, 0, value)
+
+
+def bar_operand(mlir: Mlir, operation: int, index: int) -> None:
+    """Lets an operation, and no other, read one of its operands behind a barrier."""
+    value = mlir.operand(operation, index)
+    barrier = create(mlir, BARRIER, mlir.location(operation), [mlir.type_of(value)], [value])
+    mlir.insert_before(mlir.block_of(operation), operation, barrier)
+    mlir.set_operand(operation, index, mlir.result(barrier, 0))
+
+
+def size_of(mlir: Mlir, value: int) -> int:
+    """How many elements an array has."""
+    kind = mlir.type_of(value)
+    return math.prod(mlir.size(kind, axis) for axis in range(mlir.rank(kind)))
+
+
+def is_zero(mlir: Mlir, constant: int) -> bool:
+    """Whether all elements of a ``stablehlo.constant`` are 0 (and not -0); ``False`` for complex ones."""
+    value = mlir.attribute(constant, _text(b"value"))
+    element = mlir.element_type(mlir.type_of(mlir.result(constant, 0)))
+    if value is None or not mlir.is_splat(value) or mlir.is_complex(element):
+        return False
+    bits = mlir.float_bits(element) if mlir.is_float(element) else mlir.bits(element)
+    return not any(ctypes.string_at(mlir.raw_data(value), (bits + 7) // 8))
 
 
 @cache

@@ -6,9 +6,8 @@ import importlib
 
 from plugjax.core import BackendSpec, LazyRules, PluginInfo, RuleSet, hookimpl
 from plugjax.core.backend import Backend
-from plugjax_iree.constant_reductions import plugjax_jaxpr_passes
 
-__all__ = ["plugjax_backends", "plugjax_jaxpr_passes", "plugjax_plugin", "plugjax_rules"]
+__all__ = ["plugjax_backends", "plugjax_plugin", "plugjax_rules"]
 
 plugjax_plugin = PluginInfo("iree", provides=("backend iree", "lowerings for platform iree"))
 
