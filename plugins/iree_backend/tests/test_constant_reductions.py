@@ -106,7 +106,7 @@ def test_other_reductions_stay_merged(monkeypatch):
     assert barriers == [0]
 
 
-@pytest.mark.parametrize("name", ["weights", "rest of 1", "loop of length 0"])
+@pytest.mark.parametrize("name", ["weights", "rest of 1", "not less than 0"])
 def test_without_barriers(name, monkeypatch):
     """They can go when this fails."""
     monkeypatch.setattr(compiler, "compile_elsewhere", invocation.compile_here)
