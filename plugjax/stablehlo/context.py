@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import re
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -34,7 +33,6 @@ class ModuleContext:
         module: the ``ir.Module``.
         host_calls: what the module calls in Python, in the order of their indices.
         locations: whether operations are given the user's lines.
-        numbers: gives integers that the module has not had yet.
         path: names of the functions around what is being written, outermost first.
     """
 
@@ -46,7 +44,6 @@ class ModuleContext:
         "host_calls",
         "locations",
         "module",
-        "numbers",
         "path",
         "platform",
         "rules",
@@ -63,7 +60,6 @@ class ModuleContext:
         self.platform = platform
         self.device_kind = device_kind
         self.locations = False
-        self.numbers = itertools.count(1)
         self.path: tuple[str, ...] = ()
         self.emit_host_call = emit_host_call
         self.host_calls: list[HostCall] = []

@@ -20,7 +20,9 @@ from plugjax.stablehlo.reduction import reduce_window
 rules = RuleSet(__name__)
 
 
-def _windowed(reducer: Reducer) -> Callable[..., Value]:
+def windowed(reducer: Reducer) -> Callable[..., Value]:
+    """The lowering of a reduction over windows by an operation of a table."""
+
     def rule(
         ctx: EqnContext,
         x: Value,
@@ -55,7 +57,7 @@ for _p, _reducer in (
     (lax.reduce_window_max_p, MAXIMUM),
     (lax.reduce_window_min_p, MINIMUM),
 ):
-    rules.define(lowering, _p)(_windowed(_reducer))
+    rules.define(lowering, _p)(windowed(_reducer))
 
 
 def _with_program(

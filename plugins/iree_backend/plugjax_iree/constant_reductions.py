@@ -16,6 +16,8 @@ from enum import IntEnum
 from typing import Any
 
 from plugjax_iree.mlir import (
+    BARRIER,
+    OWN_BARRIER,
     Mlir,
     bar_operand,
     blocks,
@@ -64,9 +66,10 @@ _JOINS = (b"stablehlo.concatenate", b"stablehlo.pad", b"stablehlo.complex")
 # They may give any of their operands.
 _CHOICES = (b"stablehlo.dynamic_update_slice", b"stablehlo.scatter")
 _UNKNOWN = (
+    BARRIER,
+    OWN_BARRIER,
     b"func.call",
     b"stablehlo.custom_call",
-    b"stablehlo.optimization_barrier",
     b"stablehlo.rng_bit_generator",
 )
 _PRODUCTS = (b"stablehlo.convolution", b"stablehlo.dot_general", b"stablehlo.is_finite")

@@ -16,6 +16,7 @@ from plugjax_iree import (
     constant_chains,
     constant_reductions,
     first_carries,
+    invariant_carries,
     late_readers,
     native,
     one_by_one,
@@ -33,6 +34,7 @@ REPAIRS: dict[str, Callable[[Any], object]] = {
     "constant_reductions": constant_reductions.keep_computed,
     "paired_reductions": paired_reductions.keep_apart,
     "first_carries": first_carries.guard,
+    "invariant_carries": invariant_carries.keep_in_loop,
     "late_readers": late_readers.drop_copies,
 }
 LATE_REPAIRS: dict[str, Callable[[Any], object]] = {

@@ -14,12 +14,14 @@ from plugjax_iree import native
 
 __all__ = [
     "BARRIER",
+    "OWN_BARRIER",
     "PROGRAMS",
     "Mlir",
     "bar",
     "bar_operand",
     "blocks",
     "borrowed",
+    "choose",
     "create",
     "in_block",
     "is_zero",
@@ -37,6 +39,8 @@ __all__ = [
 PROGRAMS = (b"func.func", b"stablehlo.while", b"stablehlo.if", b"stablehlo.case")
 
 BARRIER = b"stablehlo.optimization_barrier"
+#: IREE's, which is not pure: it is never taken for another one, and stays where it is.
+OWN_BARRIER = b"util.optimization_barrier"
 
 _Pointer = ctypes.c_void_p
 
@@ -60,6 +64,12 @@ class _State(ctypes.Structure):
         ),
         ("infer_types", ctypes.c_bool),
     )
+
+
+class _Named(ctypes.Structure):
+    """``MlirNamedAttribute``."""
+
+    _fields_ = (("name", _Pointer), ("attribute", _Pointer))
 
 
 class Mlir(NamedTuple):
@@ -108,9 +118,14 @@ class Mlir(NamedTuple):
     element_type: Callable[[int], int]
     rank: Callable[[int], int]
     size: Callable[[int, int], int]
+    context: Callable[[int], int]
+    identifier: Callable[[int, _Text], int]
+    parse_attribute: Callable[[int, _Text], int | None]
+    parse_type: Callable[[int, _Text], int | None]
     state: Callable[[_Text, int], _State]
     add_results: Callable[[Any, int, Any], None]
     add_operands: Callable[[Any, int, Any], None]
+    add_attributes: Callable[[Any, int, Any], None]
     create: Callable[[Any], int]
     destroy: Callable[[int], None]
     insert_before: Callable[[int, int, int], None]
@@ -172,9 +187,14 @@ def _mlir() -> Mlir:
         c("mlirShapedTypeGetElementType", _Pointer, *one),
         c("mlirShapedTypeGetRank", ctypes.c_int64, *one),
         c("mlirShapedTypeGetDimSize", ctypes.c_int64, _Pointer, index),
+        c("mlirOperationGetContext", _Pointer, *one),
+        c("mlirIdentifierGet", _Pointer, _Pointer, _Text),
+        c("mlirAttributeParseGet", _Pointer, _Pointer, _Text),
+        c("mlirTypeParseGet", _Pointer, _Pointer, _Text),
         c("mlirOperationStateGet", _State, _Text, _Pointer),
         c("mlirOperationStateAddResults", nothing, state, index, many),
         c("mlirOperationStateAddOperands", nothing, state, index, many),
+        c("mlirOperationStateAddAttributes", nothing, state, index, ctypes.POINTER(_Named)),
         c("mlirOperationCreate", _Pointer, state),
         c("mlirOperationDestroy", nothing, *one),
         c("mlirBlockInsertOwnedOperationBefore", nothing, _Pointer, _Pointer, _Pointer),
@@ -267,13 +287,49 @@ def numbers(mlir: Mlir, operation: int, attribute: bytes) -> list[int]:
 
 
 def create(
-    mlir: Mlir, name: bytes, location: int, types: Sequence[int], values: Sequence[int]
+    mlir: Mlir,
+    name: bytes,
+    location: int,
+    types: Sequence[int],
+    values: Sequence[int],
+    attributes: Sequence[tuple[int, int]] = (),
 ) -> int:
-    """An operation without attributes and regions, which is in no block yet."""
+    """An operation without regions, which is in no block yet; names of attributes are identifiers."""
     state = mlir.state(_text(name), location)
     mlir.add_results(ctypes.byref(state), len(types), (_Pointer * len(types))(*types))
     mlir.add_operands(ctypes.byref(state), len(values), (_Pointer * len(values))(*values))
+    if attributes:
+        named = (_Named * len(attributes))(*(_Named(*pair) for pair in attributes))
+        mlir.add_attributes(ctypes.byref(state), len(attributes), named)
     return mlir.create(ctypes.byref(state))
+
+
+def choose(mlir: Mlir, before: int, one: int, other: int) -> int:
+    """The first of two values of one type; the compiler cannot know that it is always the first.
+
+    Args:
+        mlir: the interface.
+        before: the operation that the choice is written before.
+        one: what is chosen.
+        other: what is not.
+    """
+    context, kind = mlir.context(before), mlir.type_of(one)
+    sizes = [mlir.size(kind, axis) for axis in range(mlir.rank(kind))]
+    # Of the shape of the values: a scalar would be read back to the host.
+    shape = f"tensor<{'x'.join([*map(str, sizes), 'i1'])}>"
+    flags = mlir.parse_type(context, _text(shape.encode()))
+    true = mlir.parse_attribute(context, _text(f"dense<true> : {shape}".encode()))
+    assert flags is not None
+    assert true is not None
+
+    def write(name: bytes, result: int, *values: int, attributes: Any = ()) -> int:
+        operation = create(mlir, name, mlir.location(before), [result], values, attributes)
+        mlir.insert_before(mlir.block_of(before), before, operation)
+        return mlir.result(operation, 0)
+
+    named = [(mlir.identifier(context, _text(b"value")), true)]
+    known = write(b"stablehlo.constant", flags, attributes=named)
+    return write(b"stablehlo.select", kind, write(OWN_BARRIER, flags, known), one, other)
 
 
 def bar(mlir: Mlir, operation: int, value: int) -> None:

@@ -104,3 +104,62 @@ def test_loops_that_end_in_loops(program):
         found = plugjax.tree.leaves(plugjax.jit(program)(START))
     for x, y in zip(found, expected, strict=True):
         np.testing.assert_allclose(x, y, rtol=1e-4)
+
+
+def unrolled_around_a_loop(x):
+    """Both inner loops start with equal buffers, which must not be one."""
+    return lax.fori_loop(
+        0, 4, lambda i, c: c + jnp.sum(lax.map(lambda q: q * 2, x[i])), 0.0, unroll=2
+    )
+
+
+def unrolled_around_a_scan(x):
+    def step(c, row):
+        inner = lax.scan(lambda h, v: (h * 0.5 + v, h), c[0], row)
+        return c + inner[0], inner[1]
+
+    return lax.scan(step, x[0], x, unroll=2)
+
+
+def unrolled_cell(x):
+    return lax.scan(lambda h, row: (jnp.tanh(h @ x + row), h.sum()), x[0], x, unroll=2)
+
+
+def carries_what_does_not_change(x):
+    """What each step computes anew and alike is moved out of the loop."""
+    return lax.scan(lambda c, _: (jnp.sin(x[0, 0]), x[0, 0]), x[0, 0], x, unroll=2)
+
+
+def forgets_its_carry(x):
+    return lax.scan(lambda c, row: (jnp.exp(x), c.sum() + row), x, x)
+
+
+def two_loops_in_an_unrolled_one(x):
+    def step(c, row):
+        one = lax.map(lambda q: q * 2, row)
+        other = lax.map(lambda q: q * 2, row + c)
+        return c + one.sum(), (one, other)
+
+    return lax.scan(step, 0.0, x, unroll=4)
+
+
+UNROLLED = [
+    unrolled_around_a_loop,
+    unrolled_around_a_scan,
+    unrolled_cell,
+    carries_what_does_not_change,
+    forgets_its_carry,
+    two_loops_in_an_unrolled_one,
+]
+
+
+@pytest.mark.parametrize("program", UNROLLED, ids=lambda f: f.__name__)
+def test_unrolled_loops(program, agrees):
+    x = np.random.default_rng(0).normal(size=(4, 4)).astype(np.float32)
+    agrees(program, x, rtol=1e-5, atol=1e-5)
+    agrees(
+        plugjax.grad(lambda x: sum(jnp.sum(y**2) for y in plugjax.tree.leaves(program(x)))),
+        x,
+        rtol=1e-4,
+        atol=1e-4,
+    )

@@ -23,6 +23,7 @@ from plugjax_iree.lowering import (
     sorting,
     special,
     trigonometric,
+    windowed,
 )
 
 RULE_SETS = [
@@ -45,4 +46,5 @@ RULE_SETS = [
     sorting.rules,
     special.rules,
     trigonometric.rules,
+    windowed.rules,
 ]

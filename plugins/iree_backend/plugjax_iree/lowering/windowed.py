@@ -1,0 +1,174 @@
+"""Reductions over moving windows.
+
+IREE 3.13 takes two ``reduce_window`` of several operands for one if their shapes agree, whatever they read, so these are written out:
+axis by axis, the elements of each window are slices of the padded array, combined in order. Where a window stands once along an
+axis and does not reach the end, IREE refuses it: what no window reads is cut off.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from plugjax.core import ClosedJaxpr, Primitive, RuleSet, ShapedArray, lowering
+from plugjax.core.jaxpr import eval_closed, memoise
+from plugjax.core.transforms.batching import vmap
+from plugjax.core.transforms.staging import stage
+from plugjax.lax import windowed as lax
+from plugjax.lax.conv_shape import dilated, window_count
+from plugjax.lax.joining import pad
+from plugjax.lax.shape import reshape
+from plugjax.lax.slicing import slice_in_dim
+from plugjax.stablehlo import mlir
+from plugjax.stablehlo.context import EqnContext
+from plugjax.stablehlo.mlir import Value
+from plugjax.stablehlo.reducers import MAXIMUM, MINIMUM, SUM, Reducer
+from plugjax.stablehlo.windowed import windowed
+
+rules = RuleSet(__name__)
+
+# Up to here each element of a window is a slice of its own; beyond, windows of twice the length are made of pairs.
+_LONGEST_UNROLLED = 8
+
+
+def _define(primitive: Primitive, reducer: Reducer) -> None:
+    general = windowed(reducer)
+
+    @rules.define(lowering, primitive, platform="iree")
+    def rule(ctx: EqnContext, x: Value, **params: Any) -> Value:
+        (aval,) = ctx.avals_in
+        if 0 in aval.shape or 0 in ctx.avals_out[0].shape:
+            return general(ctx, x, **params)
+        sizes, padding = _cut(aval.shape, params)
+        if sizes != aval.shape:
+            cut = ShapedArray(sizes, aval.dtype)
+            x = mlir.static_slice(x, cut, [0] * aval.ndim, sizes)
+        return general(ctx, x, **{**params, "padding": padding})
+
+
+_define(lax.reduce_window_sum_p, SUM)
+_define(lax.reduce_window_max_p, MAXIMUM)
+_define(lax.reduce_window_min_p, MINIMUM)
+
+
+def _cut(
+    shape: Sequence[int], windows: dict[str, Any]
+) -> tuple[tuple[int, ...], list[tuple[int, int]]]:
+    """Sizes and padding without what no window reads; dilated axes stay."""
+    sizes, padding = list(shape), list(windows["padding"])
+    for axis, (low, high) in enumerate(padding):
+        if windows["base_dilation"][axis] != 1:
+            continue
+        reach = dilated(windows["window_dimensions"][axis], windows["window_dilation"][axis])
+        stride = windows["window_strides"][axis]
+        total = sizes[axis] + low + high
+        surplus = (total - reach) % stride if total >= reach else 0
+        padded = min(surplus, max(high, 0))
+        padding[axis] = (low, high - padded)
+        sizes[axis] -= min(surplus - padded, sizes[axis] - 1)
+    return tuple(sizes), padding
+
+
+@rules.define(lowering, lax.reduce_window_p, platform="iree")
+def _reduce_window(
+    ctx: EqnContext, *operands: Value, jaxpr: ClosedJaxpr, **windows: Any
+) -> list[Value]:
+    key = ("windows", tuple(ctx.avals_in), tuple(sorted(windows.items())))
+    program = memoise(jaxpr, key, lambda: _staged(jaxpr, ctx.avals_in, windows))
+    return ctx.inline(program, operands)
+
+
+def _staged(
+    jaxpr: ClosedJaxpr, avals: Sequence[ShapedArray], windows: dict[str, Any]
+) -> ClosedJaxpr:
+    count = len(avals) // 2
+
+    def program(*operands: Any) -> list[Any]:
+        return combined_windows(jaxpr, operands[:count], operands[count:], **windows)
+
+    return stage(program, avals, "reduce_window")
+
+
+def combined_windows(
+    jaxpr: ClosedJaxpr,
+    operands: Sequence[Any],
+    inits: Sequence[Any],
+    *,
+    window_dimensions: Sequence[int],
+    window_strides: Sequence[int],
+    padding: Sequence[tuple[int, int]],
+    base_dilation: Sequence[int],
+    window_dilation: Sequence[int],
+) -> list[Any]:
+    """``reduce_window`` in slices and elementwise operations.
+
+    Args:
+        jaxpr: combines two elements of each operand, which are scalars.
+        operands: arrays of one shape.
+        inits: what they are padded with.
+        window_dimensions: as of ``lax.reduce_window``, like those that follow.
+        window_strides: likewise.
+        padding: likewise.
+        base_dilation: likewise.
+        window_dilation: likewise.
+    """
+    config = [(low, high, gap - 1) for (low, high), gap in zip(padding, base_dilation, strict=True)]
+    arrays = [pad(x, init, config) for x, init in zip(operands, inits, strict=True)]
+    # The last axis first: elements meet in their order in memory.
+    for axis in reversed(range(len(window_dimensions))):
+        arrays = _along(
+            jaxpr,
+            arrays,
+            axis,
+            window_dimensions[axis],
+            window_strides[axis],
+            window_dilation[axis],
+        )
+    return arrays
+
+
+def _along(
+    jaxpr: ClosedJaxpr, arrays: list[Any], axis: int, length: int, stride: int, gap: int
+) -> list[Any]:
+    """Combine the windows along one axis."""
+    size = arrays[0].shape[axis]
+    count = window_count(size, dilated(length, gap), stride)
+    if length <= _LONGEST_UNROLLED:
+
+        def element(i: int) -> list[Any]:
+            end = i * gap + (count - 1) * stride + 1
+            return [slice_in_dim(x, i * gap, end, stride, axis) for x in arrays]
+
+        return _fold(jaxpr, [element(i) for i in range(length)])
+    # Windows of 1, 2, 4 ... elements at all places; those whose lengths make up the window stand one behind the other.
+    parts, start, width = [], 0, 1
+    places = size - (length - 1) * gap
+    while width <= length:
+        if length & width:
+            first = start * gap
+            parts.append([slice_in_dim(x, first, first + places, 1, axis) for x in arrays])
+            start += width
+        if 2 * width <= length:
+            shift, kept = width * gap, arrays[0].shape[axis]
+            arrays = _combine(
+                jaxpr,
+                [slice_in_dim(x, 0, kept - shift, 1, axis) for x in arrays],
+                [slice_in_dim(x, shift, kept, 1, axis) for x in arrays],
+            )
+        width *= 2
+    found = _fold(jaxpr, parts)
+    return [slice_in_dim(x, 0, (count - 1) * stride + 1, stride, axis) for x in found]
+
+
+def _fold(jaxpr: ClosedJaxpr, parts: Sequence[list[Any]]) -> list[Any]:
+    found, *rest = parts
+    for part in rest:
+        found = _combine(jaxpr, found, part)
+    return found
+
+
+def _combine(jaxpr: ClosedJaxpr, left: Sequence[Any], right: Sequence[Any]) -> list[Any]:
+    """Combine elements in the same places."""
+    shape = left[0].shape
+    flat = [reshape(x, (x.size,)) for x in (*left, *right)]
+    return [reshape(y, shape) for y in vmap(lambda *xs: eval_closed(jaxpr, *xs))(*flat)]
