@@ -83,7 +83,7 @@ def is_neutral(init: Any, neutral: Callable[[DType], Any]) -> bool:
     if isinstance(init, Tracer) or aval_of(init).shape:
         return False
     dtype = aval_of(init).dtype
-    return dtype.kind in "biufc" and bool(np.equal(np.asarray(init), neutral(dtype)))
+    return dtypes.kind_of(dtype) in "biufc" and bool(np.equal(np.asarray(init), neutral(dtype)))
 
 
 def reduce(

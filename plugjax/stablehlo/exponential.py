@@ -30,7 +30,8 @@ define_elementwise(
 
 
 @rules.define(lowering, lax.exp2_p)
-def _exp2(ctx: EqnContext, x: Value) -> Value:
+def exp2(ctx: EqnContext, x: Value) -> Value:
+    """Two to the power of a number."""
     (aval,) = ctx.avals_in
     scaled = mlir.value("stablehlo.multiply", aval, [ctx.constant(math.log(2), aval), x])
     return mlir.value("stablehlo.exponential", aval, [scaled])

@@ -52,7 +52,7 @@ _O0 = "--iree-opt-level=O0"
 _HOST_LINKER = "--iree-llvmcpu-link-embedded=false"
 # Operations on float64 that become calls of it. Those on float32 are expanded in place.
 _LIBM = re.compile(
-    r"(stablehlo\.(sine|cosine|tan|tanh|atan2|cbrt|remainder|power)|chlo\.(?!top_k|next_after)\w+)\b.*f64"
+    r"(stablehlo\.(sine|cosine|tan|tanh|remainder)|chlo\.(?!top_k|next_after)\w+)\b.*f64"
 )
 
 

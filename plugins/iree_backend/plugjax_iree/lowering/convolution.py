@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import Any
 
 from plugjax.core import RuleSet, ShapedArray, lowering
-from plugjax.core.dtypes import CUSTOM_FLOATS, FLOAT32
 from plugjax.lax.conv_shape import ConvDimensionNumbers
 from plugjax.lax.convolution import conv_general_dilated_p
 from plugjax.stablehlo import mlir
@@ -17,6 +16,7 @@ from plugjax.stablehlo.context import EqnContext
 from plugjax.stablehlo.conversion import convert
 from plugjax.stablehlo.convolution import convolution
 from plugjax.stablehlo.mlir import Value
+from plugjax_iree.lowering.sums import accumulator
 
 rules = RuleSet(__name__)
 
@@ -41,7 +41,7 @@ def _conv_general_dilated(
     order = (out_spec[0], *out_spec[2:], out_spec[1])
     lhs, lhs_aval = _arranged(lhs, lhs_aval, (lhs_spec[0], *lhs_spec[2:], lhs_spec[1]))
     rhs, rhs_aval = _arranged(rhs, rhs_aval, (*rhs_spec[2:], rhs_spec[1], rhs_spec[0]))
-    dtype = FLOAT32 if out.dtype in CUSTOM_FLOATS else out.dtype
+    dtype = accumulator(out.dtype)
     found = ShapedArray(tuple(out.shape[d] for d in order), dtype)
     y = convolution(
         lhs, rhs, (lhs_aval, rhs_aval), found, dimension_numbers=features_last, **params
@@ -53,8 +53,9 @@ def _conv_general_dilated(
 def _arranged(x: Value, aval: ShapedArray, order: tuple[int, ...]) -> tuple[Value, ShapedArray]:
     """An operand transposed and widened, behind a barrier if that changes it."""
     arranged, found = _transposed(x, aval, order)
-    if aval.dtype in CUSTOM_FLOATS:
-        arranged, found = convert(arranged, found, FLOAT32), ShapedArray(found.shape, FLOAT32)
+    wide = accumulator(aval.dtype)
+    if wide != aval.dtype:
+        arranged, found = convert(arranged, found, wide), ShapedArray(found.shape, wide)
     if arranged is x:
         return x, aval
     return mlir.op("stablehlo.optimization_barrier", [arranged.type], [arranged]).result, found

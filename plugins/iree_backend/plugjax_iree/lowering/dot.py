@@ -1,19 +1,26 @@
-"""Dot products over nothing, and of small floats."""
+"""Dot products over nothing, over very much, and of small floats."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from plugjax.core import RuleSet, ShapedArray, lowering
-from plugjax.core.dtypes import CUSTOM_FLOATS, FLOAT32, DType
+from plugjax.core.dtypes import FLOAT32, DType
 from plugjax.lax.dot import CanonicalPrecision, DotDimensionNumbers, dot_general_p
 from plugjax.lax.dot_algorithm import DotAlgorithm, DotAlgorithmPreset
 from plugjax.stablehlo import mlir
 from plugjax.stablehlo.context import EqnContext
 from plugjax.stablehlo.conversion import convert
-from plugjax.stablehlo.dot import algorithm_avals, dot, mixed_dot
+from plugjax.stablehlo.dot import algorithm_avals, mixed_dot
 from plugjax.stablehlo.mlir import Value
+from plugjax.stablehlo.reducers import SUM
 from plugjax_iree.lowering.conversion import converted
+from plugjax_iree.lowering.sums import LONGEST, accumulator, reduced, split
 
 rules = RuleSet(__name__)
+
+# Beyond, products are summed up in blocks; up to here that would cost more than it gives.
+_LONGEST = 4 * LONGEST
 
 
 @rules.define(lowering, dot_general_p, platform="iree")
@@ -48,15 +55,55 @@ def _product(
     dimension_numbers: DotDimensionNumbers,
     precision: CanonicalPrecision,
 ) -> Value:
-    if lhs_aval.dtype not in CUSTOM_FLOATS or rhs_aval.dtype not in CUSTOM_FLOATS:
-        return mixed_dot(lhs, rhs, lhs_aval, rhs_aval, out, dimension_numbers, precision)
-    # IREE converts bfloat16 again for every product (measured: 512 x 512 x 512 in 709 ms, of float32
-    # in 5 ms), also where the conversion is written out. Behind a barrier it is done once.
-    wide = ShapedArray(out.shape, FLOAT32)
-    operands = (_widened(lhs, lhs_aval), _widened(rhs, rhs_aval))
-    return convert(dot(*operands, wide, dimension_numbers, precision), wide, out.dtype)
+    if _is_narrow(lhs_aval.dtype) and _is_narrow(rhs_aval.dtype):
+        # IREE converts bfloat16 again for every product (measured: 512 x 512 x 512 in 709 ms, of float32
+        # in 5 ms), also where the conversion is written out. Behind a barrier it is done once. Of float16 it adds up float16.
+        wide = out.update(dtype=FLOAT32)
+        lhs, rhs = _widened(lhs, lhs_aval), _widened(rhs, rhs_aval)
+        lhs_aval, rhs_aval = lhs_aval.update(dtype=FLOAT32), rhs_aval.update(dtype=FLOAT32)
+        found = _in_blocks(lhs, rhs, lhs_aval, rhs_aval, wide, dimension_numbers, precision)
+        return convert(found, wide, out.dtype)
+    return _in_blocks(lhs, rhs, lhs_aval, rhs_aval, out, dimension_numbers, precision)
+
+
+def _is_narrow(dtype: DType) -> bool:
+    return accumulator(dtype) != dtype
 
 
 def _widened(x: Value, aval: ShapedArray) -> Value:
     wide = convert(x, aval, FLOAT32)
     return mlir.op("stablehlo.optimization_barrier", [wide.type], [wide]).result
+
+
+def _in_blocks(
+    lhs: Value,
+    rhs: Value,
+    lhs_aval: ShapedArray,
+    rhs_aval: ShapedArray,
+    out: ShapedArray,
+    dimension_numbers: DotDimensionNumbers,
+    precision: CanonicalPrecision,
+) -> Value:
+    """A product whose longest contracted axis is cut into blocks, if it is very long: the sums of all blocks are added at last."""
+    (lhs_contracting, rhs_contracting), (lhs_batch, rhs_batch) = dimension_numbers
+    sizes = [lhs_aval.shape[axis] for axis in lhs_contracting]
+    if max(sizes, default=0) <= _LONGEST or out.dtype.kind not in "fc":
+        return mixed_dot(lhs, rhs, lhs_aval, rhs_aval, out, dimension_numbers, precision)
+    place = sizes.index(max(sizes))
+    one, other = lhs_contracting[place], rhs_contracting[place]
+    lhs, lhs_aval = split(lhs, lhs_aval, one, LONGEST)
+    rhs, rhs_aval = split(rhs, rhs_aval, other, LONGEST)
+    numbers = (
+        (_shifted(lhs_contracting, one), _shifted(rhs_contracting, other)),
+        ((*_shifted(lhs_batch, one), one), (*_shifted(rhs_batch, other), other)),
+    )
+    axis = len(lhs_batch)
+    count = lhs_aval.shape[one]
+    parts = ShapedArray((*out.shape[:axis], count, *out.shape[axis:]), out.dtype)
+    products = mixed_dot(lhs, rhs, lhs_aval, rhs_aval, parts, numbers, precision)
+    return reduced(SUM, products, parts, (axis,))
+
+
+def _shifted(axes: Sequence[int], cut: int) -> tuple[int, ...]:
+    """Axes after one of them was cut in two; that one itself is now its second part."""
+    return tuple(axis + (axis >= cut) for axis in axes)

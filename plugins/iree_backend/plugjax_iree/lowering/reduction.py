@@ -1,4 +1,4 @@
-"""Cumulative operations on unsigned integers, which IREE 3.13 does not compile: they are done on signed ones.
+"""Reductions: exact sums, and cumulative operations on unsigned integers, which IREE 3.13 does not compile: they are done on signed ones.
 
 A transposition of what ``argmax`` gives would be merged into its reduction of pairs, and the values forgotten (IREE then refuses
 its own program): so the compiler does not know where the indices come from.
@@ -12,13 +12,16 @@ from typing import Any
 import numpy as np
 
 from plugjax.core import Primitive, RuleSet, ShapedArray, lowering
+from plugjax.core.vocabulary import reduce_sum_p
 from plugjax.lax import reduction as lax
 from plugjax.stablehlo import mlir
 from plugjax.stablehlo.context import EqnContext
+from plugjax.stablehlo.conversion import convert
 from plugjax.stablehlo.mlir import Value
 from plugjax.stablehlo.reducers import MAXIMUM, MINIMUM, PRODUCT, SUM, Reducer
 from plugjax.stablehlo.reduction import argmax, argmin, cumulative
 from plugjax_iree.lowering.copies import opaque
+from plugjax_iree.lowering.sums import accumulator, cumulative_sum, reduced
 
 rules = RuleSet(__name__)
 
@@ -30,7 +33,13 @@ def _define(primitive: Primitive, reducer: Reducer) -> None:
     def rule(ctx: EqnContext, x: Value, *, axis: int, reverse: bool) -> Value:
         (aval,) = ctx.avals_in
         if aval.dtype.kind != "u":
-            return cumulative(reducer, x, aval, axis=axis, reverse=reverse)
+            wide = aval.update(dtype=aval.dtype if ordered else accumulator(aval.dtype))
+            x = convert(x, aval, wide.dtype)
+            if reducer is SUM and 0 not in aval.shape:
+                x = cumulative_sum(x, wide, axis=axis, reverse=reverse)
+            else:
+                x = cumulative(reducer, x, wide, axis=axis, reverse=reverse)
+            return convert(x, wide, aval.dtype)
         signed = ShapedArray(aval.shape, np.dtype(f"int{8 * aval.dtype.itemsize}"))
         lowest = ctx.constant(np.iinfo(signed.dtype).min, signed)
 
@@ -43,12 +52,20 @@ def _define(primitive: Primitive, reducer: Reducer) -> None:
         return mlir.value("stablehlo.bitcast_convert", aval, [y])
 
 
+def _define_total(primitive: Primitive, reducer: Reducer) -> None:
+    @rules.define(lowering, primitive, platform="iree")
+    def rule(ctx: EqnContext, x: Value, *, axes: tuple[int, ...], **_: Any) -> Value:
+        return reduced(reducer, x, ctx.avals_in[0], axes)
+
+
 def _define_arg(primitive: Primitive, general: Callable[..., Value]) -> None:
     @rules.define(lowering, primitive, platform="iree")
     def rule(ctx: EqnContext, x: Value, **params: Any) -> Value:
         return opaque(general(ctx, x, **params))
 
 
+_define_total(reduce_sum_p, SUM)
+_define_total(lax.reduce_prod_p, PRODUCT)
 _define_arg(lax.argmax_p, argmax)
 _define_arg(lax.argmin_p, argmin)
 _define(lax.cumsum_p, SUM)

@@ -21,9 +21,12 @@ from plugjax.lax.shape import reshape
 from plugjax.lax.slicing import slice_in_dim
 from plugjax.stablehlo import mlir
 from plugjax.stablehlo.context import EqnContext
+from plugjax.stablehlo.conversion import convert
 from plugjax.stablehlo.mlir import Value
 from plugjax.stablehlo.reducers import MAXIMUM, MINIMUM, SUM, Reducer
+from plugjax.stablehlo.reduction import reduce_window
 from plugjax.stablehlo.windowed import windowed
+from plugjax_iree.lowering.sums import accumulator
 
 rules = RuleSet(__name__)
 
@@ -39,11 +42,25 @@ def _define(primitive: Primitive, reducer: Reducer) -> None:
         (aval,) = ctx.avals_in
         if 0 in aval.shape or 0 in ctx.avals_out[0].shape:
             return general(ctx, x, **params)
+        (out,) = ctx.avals_out
         sizes, padding = _cut(aval.shape, params)
         if sizes != aval.shape:
             cut = ShapedArray(sizes, aval.dtype)
-            x = mlir.static_slice(x, cut, [0] * aval.ndim, sizes)
-        return general(ctx, x, **{**params, "padding": padding})
+            x, aval = mlir.static_slice(x, cut, [0] * aval.ndim, sizes), cut
+        wide = accumulator(aval.dtype) if reducer is SUM else aval.dtype
+        found = reduce_window(
+            reducer,
+            convert(x, aval, wide),
+            reducer.initial(wide),
+            aval.update(dtype=wide),
+            out.update(dtype=wide),
+            window=params["window_dimensions"],
+            padding=padding,
+            strides=params["window_strides"],
+            base_dilation=params["base_dilation"],
+            window_dilation=params["window_dilation"],
+        )
+        return convert(found, out.update(dtype=wide), out.dtype)
 
 
 _define(lax.reduce_window_sum_p, SUM)

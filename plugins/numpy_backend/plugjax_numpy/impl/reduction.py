@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import ml_dtypes
@@ -34,8 +35,51 @@ def _define(primitive: Any, ufunc: Any) -> None:
         return ufunc.reduce(x.astype(wide), axis=axes).astype(dtype)
 
 
-_define(reduce_sum_p, np.add)
 _define(lax.reduce_prod_p, np.multiply)
+
+# NumPy adds pairwise along the last axis, and in the order of memory along others. Longer sums than this are done in blocks.
+_LONGEST = 256
+
+
+@rules.define(impl, reduce_sum_p)
+def _sum(x: Value, *, axes: tuple[int, ...]) -> Value:
+    dtype = x.dtype
+    wide = _wide(dtype)
+    if wide is dtype and (x.size <= _LONGEST or dtype.kind not in "fc"):
+        return np.add.reduce(x, axis=axes, dtype=dtype)
+    total = _sum_exactly(x.astype(wide, copy=False), axes)
+    return total if wide is dtype else total.astype(dtype)
+
+
+def _sum_exactly(x: Value, axes: tuple[int, ...]) -> Value:
+    """A sum whose rounding errors grow with the square root of its length, or slower."""
+    if x.size <= _LONGEST or x.dtype.kind not in "fc":
+        return np.add.reduce(x, axis=axes, dtype=x.dtype)
+    left = sorted(axes)
+    together: list[int] = []
+    # What lies side by side NumPy adds pairwise.
+    while left and left[-1] == x.ndim - len(together) - 1:
+        together.append(left.pop())
+    if together:
+        x = np.add.reduce(x, axis=tuple(together))
+    while left:
+        x = _sum_in_blocks(x, left.pop())
+    return x
+
+
+def _sum_in_blocks(x: Value, axis: int) -> Value:
+    size = x.shape[axis]
+    if size <= _LONGEST:
+        return np.add.reduce(x, axis=axis)
+    block = math.isqrt(size)
+    count = size // block
+    before, after = x.shape[:axis], x.shape[axis + 1 :]
+    lead = (slice(None),) * axis
+    blocks = x[(*lead, slice(count * block))].reshape(*before, count, block, *after)
+    total = np.add.reduce(np.add.reduce(blocks, axis=axis + 1), axis=axis)
+    if count * block < size:
+        total = total + np.add.reduce(x[(*lead, slice(count * block, size))], axis=axis)
+    return total
 
 
 def _define_extremum(primitive: Any, ufunc: Any, lowest: bool) -> None:
@@ -91,11 +135,17 @@ _define_place(lax.argmax_p, np.argmax)
 _define_place(lax.argmin_p, np.argmin)
 
 
+# NumPy accumulates one after the other; in float64 no error adds up.
+_TWICE_AS_WIDE = {dtypes.FLOAT32: dtypes.FLOAT64, dtypes.COMPLEX64: dtypes.COMPLEX128}
+
+
 def _define_cumulative(primitive: Any, ufunc: Any) -> None:
+    twice: dict[Any, Any] = _TWICE_AS_WIDE if ufunc is np.add else {}
+
     @rules.define(impl, primitive)
     def _accumulate(x: Value, *, axis: int, reverse: bool) -> Value:
         dtype = x.dtype
-        wide = _wide(dtype)
+        wide = twice.get(dtype) or _wide(dtype)
         if wide is not dtype:
             x = x.astype(wide)
         if reverse:

@@ -1,0 +1,116 @@
+"""Sums in blocks, and of narrow floats in float32.
+
+IREE 3.13 adds in the order of memory, in the operand's type: the sum of 2**25 ones is 2**24, and 1024 float16 may be off by a hundredth.
+So long sums are done in stages. Each adds up to `LONGEST` elements, or fewer where they do not lie side by side, as then no vector
+instruction adds several of them at a time.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from plugjax.core import ShapedArray
+from plugjax.core.dtypes import FLOAT32, DType, is_float
+from plugjax.stablehlo import mlir
+from plugjax.stablehlo.conversion import convert
+from plugjax.stablehlo.mlir import Value
+from plugjax.stablehlo.reducers import SUM, Reducer
+from plugjax.stablehlo.reduction import cumulative, reduce
+
+LONGEST = 4096
+_LONGEST_APART = 512
+_SHORTEST = 16
+
+
+def accumulator(dtype: DType) -> DType:
+    """The dtype to add and multiply numbers of a dtype in."""
+    return FLOAT32 if is_float(dtype) and dtype.itemsize < FLOAT32.itemsize else dtype
+
+
+def reduced(reducer: Reducer, x: Value, aval: ShapedArray, axes: Sequence[int]) -> Value:
+    """A sum or product over axes."""
+    wide = aval.update(dtype=accumulator(aval.dtype))
+    x = convert(x, aval, wide.dtype)
+    if reducer is SUM and wide.dtype.kind in "fc":
+        found = _in_stages(x, wide, axes)
+    else:
+        found = reduce(reducer, x, wide, axes)
+    shape = [size for axis, size in enumerate(aval.shape) if axis not in axes]
+    return convert(found, ShapedArray(shape, wide.dtype), aval.dtype)
+
+
+def _in_stages(x: Value, aval: ShapedArray, axes: Sequence[int]) -> Value:
+    left = sorted(axes)
+    while True:
+        side_by_side = bool(left) and left[-1] == aval.ndim - 1 and aval.dtype.kind == "f"
+        limit = LONGEST if side_by_side else _LONGEST_APART
+        if math.prod(aval.shape[axis] for axis in left) <= limit:
+            return reduce(SUM, x, aval, left)
+        now: list[int] = []
+        while left and math.prod(aval.shape[axis] for axis in (*now, left[-1])) <= limit:
+            now.append(left.pop())
+        if not now:
+            # The axis becomes two, of which this stage adds the second.
+            x, aval = split(x, aval, left[-1], limit)
+            now = [left[-1] + 1]
+        x = reduce(SUM, x, aval, now)
+        shape = [size for axis, size in enumerate(aval.shape) if axis not in now]
+        aval = ShapedArray(shape, aval.dtype)
+
+
+def split(x: Value, aval: ShapedArray, axis: int, longest: int) -> tuple[Value, ShapedArray]:
+    """An axis as two, the second not longer than ``longest``; filled up with zeros if it has no good divisor."""
+    size = aval.shape[axis]
+    block = next((b for b in range(longest, _SHORTEST - 1, -1) if size % b == 0), 0)
+    if not block:
+        block = math.isqrt(size - 1) + 1 if size < longest**2 else longest
+        x, aval = extended(x, aval, axis, -size % block)
+    shape = (*aval.shape[:axis], aval.shape[axis] // block, block, *aval.shape[axis + 1 :])
+    result = ShapedArray(shape, aval.dtype)
+    return mlir.value("stablehlo.reshape", result, [x]), result
+
+
+def extended(
+    x: Value, aval: ShapedArray, axis: int, after: int, before: int = 0
+) -> tuple[Value, ShapedArray]:
+    """An axis with zeros at its ends; negative counts cut off."""
+    shape = list(aval.shape)
+    shape[axis] += before + after
+    result = ShapedArray(shape, aval.dtype)
+    low, high, between = [0] * aval.ndim, [0] * aval.ndim, [0] * aval.ndim
+    low[axis], high[axis] = before, after
+    attributes = {
+        "edge_padding_low": mlir.i64s(low),
+        "edge_padding_high": mlir.i64s(high),
+        "interior_padding": mlir.i64s(between),
+    }
+    zero = SUM.initial(aval.dtype)
+    return mlir.value("stablehlo.pad", result, [x, zero], attributes), result
+
+
+def cumulative_sum(x: Value, aval: ShapedArray, *, axis: int, reverse: bool) -> Value:
+    """Sums of each element and those before it; after it if ``reverse``."""
+    size = aval.shape[axis]
+    if size <= _LONGEST_APART or aval.dtype.kind not in "fc":
+        return cumulative(SUM, x, aval, axis=axis, reverse=reverse)
+    block = math.isqrt(size - 1) + 1
+    x, filled = extended(x, aval, axis, -size % block)
+    shape = (*aval.shape[:axis], filled.shape[axis] // block, block, *aval.shape[axis + 1 :])
+    table = ShapedArray(shape, aval.dtype)
+    x = mlir.value("stablehlo.reshape", table, [x])
+    x = cumulative(SUM, x, table, axis=axis + 1, reverse=reverse)
+    # The sums of whole blocks, summed up in turn, are what lies before a block.
+    last = 0 if reverse else block - 1
+    start, limit = [0] * table.ndim, list(table.shape)
+    start[axis + 1], limit[axis + 1] = last, last + 1
+    ends = ShapedArray((*shape[: axis + 1], 1, *shape[axis + 2 :]), aval.dtype)
+    totals = cumulative_sum(
+        mlir.static_slice(x, ends, start, limit), ends, axis=axis, reverse=reverse
+    )
+    shift = 1 if reverse else -1
+    totals, _ = extended(totals, ends, axis, shift, -shift)
+    offsets = mlir.broadcast(totals, ends, table)
+    x = mlir.value("stablehlo.add", table, [x, offsets])
+    x = mlir.value("stablehlo.reshape", filled, [x])
+    return x if filled == aval else mlir.static_slice(x, aval, [0] * aval.ndim, aval.shape)
