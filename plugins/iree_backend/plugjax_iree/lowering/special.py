@@ -20,6 +20,7 @@ import numpy as np
 from plugjax.core import RuleSet, ShapedArray, lowering
 from plugjax.lax.special import digamma_p, erf_inv_p
 from plugjax.stablehlo import mlir
+from plugjax.stablehlo.comparison import compare
 from plugjax.stablehlo.context import EqnContext
 from plugjax.stablehlo.mlir import Value
 
@@ -155,15 +156,20 @@ def _erf_inv(ctx: EqnContext, x: Value) -> Value:
     return mlir.value("stablehlo.convert", aval, [narrow])
 
 
+# digamma(x) = -1/x - gamma + O(x)
+_NEAR_THE_POLE = 1e-9
+
+
 @rules.define(lowering, digamma_p, platform="iree")
 def _digamma(ctx: EqnContext, x: Value) -> Value:
-    # IREE's expansion gives -inf at 0; XLA gives nan, as at the other poles.
+    # IREE's expansion gives -inf at 0, where XLA gives nan, as at the other poles; and it loses the pole's other side.
     (aval,) = ctx.avals_out
     found = mlir.value("chlo.digamma", aval, [x])
-    boolean = ShapedArray(aval.shape, np.bool_)
-    attributes = {
-        "comparison_direction": mlir.attribute("#stablehlo<comparison_direction EQ>"),
-        "compare_type": mlir.attribute("#stablehlo<comparison_type FLOAT>"),
-    }
-    at_zero = mlir.value("stablehlo.compare", boolean, [x, ctx.constant(0, aval)], attributes)
+    one = ctx.constant(1, aval)
+    pole = mlir.value("stablehlo.negate", aval, [mlir.value("stablehlo.divide", aval, [one, x])])
+    pole = mlir.value("stablehlo.subtract", aval, [pole, ctx.constant(np.euler_gamma, aval)])
+    magnitude = mlir.value("stablehlo.abs", aval, [x])
+    near = compare("LT", aval, magnitude, ctx.constant(_NEAR_THE_POLE, aval))
+    found = mlir.value("stablehlo.select", aval, [near, pole, found])
+    at_zero = compare("EQ", aval, x, ctx.constant(0, aval))
     return mlir.value("stablehlo.select", aval, [at_zero, ctx.constant(np.nan, aval), found])

@@ -1,0 +1,121 @@
+"""Every elementwise function at zeros, infinities, nan, limits, halves and integers, in every float dtype on every backend.
+
+NumPy and SciPy in float64, or JAX, say what is right: they differ at poles of special functions. Compilers for processors take
+subnormal numbers for zeros, as XLA does: then the value at zero is right as well.
+"""
+
+import jax
+import ml_dtypes
+import numpy as np
+import pytest
+import scipy.special
+
+import plugjax
+from plugjax import lax
+from plugjax.core.dtypes import FLOAT64
+
+COMPARES_BITS = True
+
+DTYPES = ["float16", "bfloat16", "float32", "float64"]
+
+UNARY = {
+    "abs": np.abs, "acos": np.arccos, "acosh": np.arccosh, "asin": np.arcsin, "asinh": np.arcsinh, "atan": np.arctan,
+    "atanh": np.arctanh, "bessel_i0e": scipy.special.i0e, "bessel_i1e": scipy.special.i1e, "cbrt": np.cbrt, "ceil": np.ceil,
+    "cos": np.cos, "cosh": np.cosh, "digamma": scipy.special.digamma, "erf": scipy.special.erf,
+    "erf_inv": scipy.special.erfinv, "erfc": scipy.special.erfc, "exp": np.exp, "exp2": np.exp2, "expm1": np.expm1,
+    "floor": np.floor, "is_finite": np.isfinite, "lgamma": scipy.special.gammaln, "log": np.log, "log1p": np.log1p,
+    "logistic": scipy.special.expit, "neg": np.negative, "reciprocal": np.reciprocal,
+    "round": lambda x: np.copysign(np.floor(np.abs(x) + 0.5), x), "rsqrt": lambda x: 1 / np.sqrt(x), "sign": np.sign,
+    "sin": np.sin, "sinh": np.sinh, "sqrt": np.sqrt, "square": np.square, "tan": np.tan, "tanh": np.tanh,
+}  # fmt: skip
+BINARY = {
+    "add": np.add, "atan2": np.arctan2, "div": np.divide, "eq": np.equal, "ge": np.greater_equal, "gt": np.greater,
+    "le": np.less_equal, "lt": np.less, "max": np.maximum, "min": np.minimum, "mul": np.multiply, "ne": np.not_equal,
+    "nextafter": np.nextafter, "pow": np.power, "rem": np.fmod, "sub": np.subtract,
+}  # fmt: skip
+
+# Units in the last place; of other functions 4. A power of float64 numbers has the error of its exponent times a logarithm on IREE, which has
+# nothing wider.
+ULPS = dict.fromkeys(["sinh", "cosh"], 12)
+ULPS |= dict.fromkeys(["lgamma", "digamma", "erf_inv", "erfc", "bessel_i0e", "bessel_i1e"], 64)
+
+
+def special(dtype):
+    """Zeros, infinities, nan, subnormal, smallest normal and largest numbers, halves and integers, of both signs."""
+    info = ml_dtypes.finfo(dtype)
+    positive = [0.0, np.inf, np.nan, 1.0, 2.0, 3.0, 4.0, 0.5, 1.5, 2.5, 7.0, 0.1, 20.0]
+    limits = [info.smallest_subnormal, info.tiny / 2, info.tiny, info.max]
+    numbers = np.array([*positive, *map(float, limits)], np.float64)
+    return np.concatenate([numbers, -numbers]).astype(dtype)
+
+
+def flushed(x):
+    """Subnormal numbers as zeros, with their signs."""
+    tiny = float(ml_dtypes.finfo(x.dtype).tiny)
+    wide = x.astype(np.float64)
+    small = np.abs(wide) < tiny
+    return np.where(small, np.copysign(0.0, wide), wide).astype(x.dtype)
+
+
+def agree(found, expected, ulps):
+    """Where values are equal, up to a number of units in the last place; zeros have signs, except where results are subnormal."""
+    if expected.dtype == bool:
+        return found == expected
+    info = ml_dtypes.finfo(expected.dtype)
+    a, b = found.astype(np.float64), expected.astype(np.float64)
+    same = (a == b) & ((a != 0) | (np.signbit(a) == np.signbit(b)))
+    with np.errstate(invalid="ignore"):
+        close = np.abs(a - b) <= ulps * float(info.eps) * np.abs(b)
+    small = (np.abs(a) < float(info.tiny) * 2) & (np.abs(b) < float(info.tiny) * 2)
+    # What rounds up beyond the largest number is infinite.
+    edge = np.minimum(np.abs(a), np.abs(b)) >= float(info.max) * (1 - ulps * float(info.eps))
+    edge &= np.signbit(a) == np.signbit(b)
+    return (
+        same | close | (small & (np.sign(a) * np.sign(b) >= 0)) | (np.isnan(a) & np.isnan(b)) | edge
+    )
+
+
+def ulps(name, dtype, backend):
+    if (name, dtype, backend) == ("pow", "float64", "iree"):
+        return 1024
+    return ULPS.get(name, 4)
+
+
+def true_value(exact, args):
+    """As float64 has it, rounded once."""
+    dtype = args[0].dtype
+    with np.errstate(all="ignore"):
+        if exact is np.nextafter:
+            return exact(*args)
+        found = np.asarray(exact(*(x.astype(np.float64) for x in args)))
+        return found if found.dtype == bool else found.astype(dtype)
+
+
+def pairs(x):
+    a, b = np.meshgrid(x, x)
+    return a.ravel(), b.ravel()
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize(("names", "count"), [(UNARY, 1), (BINARY, 2)], ids=["unary", "binary"])
+def test_special_values(names, count, dtype, backend):
+    x = special(np.dtype(getattr(ml_dtypes, dtype, dtype)))
+    operands = (x,) if count == 1 else pairs(x)
+    wide = dtype == "float64"
+    at_zero = tuple(map(flushed, operands))
+    with plugjax.enable_x64(wide), jax.enable_x64(wide):
+        assert (operands[0].dtype == FLOAT64) == wide
+        with plugjax.default_device(backend):
+            found = plugjax.jit(lambda *args: [getattr(lax, name)(*args) for name in names])(
+                *operands
+            )
+        wrong = []
+        for (name, exact), y in zip(names.items(), map(np.asarray, found), strict=True):
+            good, reference = np.zeros(y.shape, bool), getattr(jax.lax, name)
+            for args in (operands, at_zero):
+                for expected in (true_value(exact, args), np.asarray(reference(*args))):
+                    good |= agree(y, expected, ulps(name, dtype, backend))
+            wrong += [
+                (name, *(float(v[i]) for v in operands), y[i].item()) for i in np.flatnonzero(~good)
+            ]
+    assert not wrong, f"{len(wrong)}: {wrong[:40]}"
