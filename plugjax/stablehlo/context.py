@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -24,6 +24,16 @@ from plugjax.stablehlo.mlir import Module, Value
 EmitHostCall = Callable[["EqnContext", int, HostCall, Sequence[Value]], Sequence[Value]]
 
 
+class LoweringRules(Protocol):
+    """Lowering rules by primitive."""
+
+    def get(self, primitive: Primitive, /) -> Callable[..., Any] | None:
+        """A declared rule."""
+
+    def find(self, primitive: Primitive, /) -> Callable[..., Any] | None:
+        """A declared or a derived rule."""
+
+
 class ModuleContext:
     """A module that is being built.
 
@@ -33,6 +43,7 @@ class ModuleContext:
         module: the ``ir.Module``.
         host_calls: what the module calls in Python, in the order of their indices.
         locations: whether operations are given the user's lines.
+        rules: the lowering rules.
         path: names of the functions around what is being written, outermost first.
     """
 
@@ -63,7 +74,7 @@ class ModuleContext:
         self.path: tuple[str, ...] = ()
         self.emit_host_call = emit_host_call
         self.host_calls: list[HostCall] = []
-        self.rules = registry.table(lowering, platform)
+        self.rules: LoweringRules = registry.table(lowering, platform)
         # Keyed by the program itself, which compares by identity: one function per program.
         self.functions: dict[ClosedJaxpr, str] = {}
         self._names: dict[str, int] = {"main": 1}

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from plugjax.core.aval import ShapedArray
 from plugjax.core.jaxpr import ClosedJaxpr
 from plugjax.stablehlo import mlir
-from plugjax.stablehlo.context import EmitHostCall, ModuleContext, as_symbol
+from plugjax.stablehlo.context import EmitHostCall, LoweringRules, ModuleContext, as_symbol
 from plugjax.stablehlo.host_call import HostCall
 from plugjax.stablehlo.mlir import Module
 from plugjax.stablehlo.ordering import with_order
@@ -54,6 +54,7 @@ def lower_module(
     reused: Mapping[int, int | None] | None = None,
     device_kind: str = "",
     locations: bool = False,
+    rules: LoweringRules | None = None,
 ) -> LoweredModule:
     """Lower a program.
 
@@ -67,6 +68,7 @@ def lower_module(
             choose.
         device_kind: the hardware of the platform's device, for rules that differ between them.
         locations: whether operations know the user's lines and scopes. Modules of equal programs then differ.
+        rules: in place of the platform's rules.
 
     Raises:
         LoweringError: a primitive can neither be lowered nor be run by its host kernel.
@@ -74,6 +76,7 @@ def lower_module(
     with mlir.new_module(as_symbol(name)) as module:
         context = ModuleContext(module, platform, emit_host_call, device_kind)
         context.locations = locations
+        context.rules = rules or context.rules
         context.path = (name,)
         main = context.write_function(with_order(jaxpr), "main", public=True)
         if reused:

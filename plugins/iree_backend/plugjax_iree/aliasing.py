@@ -14,6 +14,7 @@ import numpy as np
 
 from plugjax.core import ClosedJaxpr, Literal
 from plugjax.core.jaxpr import JaxprEqn
+from plugjax_iree.foreign import is_foreign
 
 # What computes nothing, as far as its values go, or may be found to: the greater of equal ones, what is negated twice.
 _MOVES = frozenset(
@@ -71,7 +72,12 @@ def shared_results(jaxpr: ClosedJaxpr) -> tuple[int, ...]:
 def passes_through(eqn: JaxprEqn) -> bool:
     """Whether results may be in the memory of operands, as far as the operation tells."""
     primitive = eqn.primitive
-    return primitive.structured or primitive.name in _MOVES or _is_neutral(eqn)
+    return (
+        primitive.structured
+        or primitive.name in _MOVES
+        or _is_neutral(eqn)
+        or is_foreign(primitive)
+    )
 
 
 def _is_neutral(eqn: JaxprEqn) -> bool:

@@ -28,6 +28,7 @@ from plugjax_iree.compiler import (
     compiler_fingerprint,
 )
 from plugjax_iree.donation import reused_arguments
+from plugjax_iree.foreign import GuardedRules
 from plugjax_iree.host_call import emit_host_call, host_functions
 from plugjax_iree.overwriting import with_copies
 from plugjax_iree.runtime import RuntimeDevice, available_devices, available_drivers, open_device
@@ -144,6 +145,7 @@ class IreeBackend(Backend):
             reused=reused_arguments(jaxpr, donated),
             device_kind=device.hardware,
             locations=bool(options.get("debug_info")),
+            rules=GuardedRules(),
         )
 
     def _vmfb(

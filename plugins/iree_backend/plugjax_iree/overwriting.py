@@ -21,6 +21,7 @@ from plugjax.lax.gather_scatter import (
 )
 from plugjax.lax.slicing import dynamic_update_slice_p
 from plugjax_iree.aliasing import passes_through
+from plugjax_iree.foreign import is_foreign
 
 # What is written in place. Loops copy what they carry, and nothing else is written in them (``lowering/control_flow.py``).
 WRITES = frozenset(
@@ -58,10 +59,13 @@ def _follow(jaxpr: Jaxpr, held: Mapping[Var, Arguments], written: set[int]) -> N
     known = dict(held)
     for eqn in jaxpr.eqns:
         operands = [_NONE if isinstance(v, Literal) else known.get(v, _NONE) for v in eqn.invars]
-        if eqn.primitive in WRITES:
+        foreign = is_foreign(eqn.primitive)
+        if foreign:
+            written |= _NONE.union(*operands)
+        elif eqn.primitive in WRITES:
             written |= operands[0]
         found = _NONE.union(*operands) if passes_through(eqn) else _NONE
-        if eqn.primitive not in _LOOPS:
+        if eqn.primitive not in _LOOPS and not foreign:
             for program in subjaxprs(eqn.params):
                 inner = program.jaxpr
                 own = operands[len(operands) - len(inner.invars) :]

@@ -23,11 +23,15 @@ from plugjax.stablehlo.mlir import Operation, Value
 rules = RuleSet(__name__)
 
 BARRIER = "stablehlo.optimization_barrier"
+CLONE = "flow.tensor.clone"
+
+# What writes into its first operand.
+UPDATES = ("stablehlo.dynamic_update_slice", "stablehlo.scatter")
 
 # What may give its first operand's buffer, or a part of it.
 VIEWS = (
     BARRIER,
-    "flow.tensor.clone",
+    CLONE,
     "stablehlo.bitcast_convert",
     "stablehlo.broadcast_in_dim",
     "stablehlo.concatenate",
@@ -80,7 +84,7 @@ def is_copy(operation: Operation) -> bool:
     return getattr(y.owner, "name", None) == BARRIER and y.owner.operands[0] == x
 
 
-def to_update(ctx: EqnContext, x: Value, aval: ShapedArray) -> Value:
+def to_update(ctx: EqnContext, x: Value) -> Value:
     """The value for an operation that works in place."""
     chosen = is_constant(x) or _is_chosen(x)
     x = copied(ctx, x)
@@ -88,13 +92,14 @@ def to_update(ctx: EqnContext, x: Value, aval: ShapedArray) -> Value:
         return x
     # The compiler is told below what it may leave out, and before it begins the copy above is dropped if no one reads the value
     # afterwards (``late_readers.py``).
-    if aval.dtype.kind != "u":
-        return mlir.value("flow.tensor.clone", aval, [x])
+    element = x.type.element_type
+    if not str(element).startswith("ui"):
+        return mlir.op(CLONE, [x.type], [x]).result
     # It is not known for unsigned integers.
-    signed = ShapedArray(aval.shape, np.dtype(f"int{8 * aval.dtype.itemsize}"))
-    x = mlir.value("stablehlo.bitcast_convert", signed, [x])
-    x = mlir.value("flow.tensor.clone", signed, [x])
-    return mlir.value("stablehlo.bitcast_convert", aval, [x])
+    signed = mlir.tensor(tuple(x.type.shape), np.dtype(f"int{element.width}"))
+    y = mlir.op("stablehlo.bitcast_convert", [signed], [x]).result
+    y = mlir.op(CLONE, [signed], [y]).result
+    return mlir.op("stablehlo.bitcast_convert", [x.type], [y]).result
 
 
 def apart(ctx: EqnContext, x: Value, target: Value) -> Value:

@@ -11,10 +11,9 @@ from __future__ import annotations
 from plugjax.stablehlo import mlir
 from plugjax.stablehlo.context import EqnContext
 from plugjax.stablehlo.mlir import Operation, Value
-from plugjax_iree.lowering.copies import UNKNOWN, VIEWS, copied, is_copy, opaque
+from plugjax_iree.lowering.copies import CLONE, UNKNOWN, UPDATES, VIEWS, copied, is_copy, opaque
 
-_UPDATES = ("stablehlo.dynamic_update_slice", "stablehlo.scatter")
-_WRITES = ("flow.tensor.clone", *_UPDATES)
+_WRITES = (CLONE, *UPDATES)
 
 
 def update_in_place(ctx: EqnContext, loop: Operation) -> None:
@@ -54,7 +53,7 @@ def _is_own(x: Value, body: mlir.Block) -> bool:
             return False
         x = operation.operands[0]
         operation = x.owner
-    if getattr(operation, "name", None) not in _UPDATES or operation.operation.block != body:
+    if getattr(operation, "name", None) not in UPDATES or operation.operation.block != body:
         return False
     shared = (*VIEWS, *UNKNOWN, "stablehlo.return", "stablehlo.select")
     return sum(use.owner.name in shared for use in x.uses) == 1

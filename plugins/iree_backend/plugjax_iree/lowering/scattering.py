@@ -116,7 +116,7 @@ class Scatter:
                 flag = self.aval(dtype=BOOL)
                 valid = mlir.value("stablehlo.reshape", flag, [self.valid])
                 new = mlir.value("stablehlo.select", window, [valid, new, old])
-        operands = [to_update(self.ctx, operand, self.operand), new, *corner]
+        operands = [to_update(self.ctx, operand), new, *corner]
         return mlir.value("stablehlo.dynamic_update_slice", self.operand, operands)
 
     def many_windows(self, operand: Value, updates: Value) -> Value:
@@ -143,7 +143,7 @@ class Scatter:
         table = _transposed(operand, self.operand, permutation)
         table = mlir.value("stablehlo.reshape", table_aval, [table])
         # A scatter into what a slice or a reshape gives does not compile without it.
-        table = to_update(self.ctx, table, table_aval)
+        table = to_update(self.ctx, table)
 
         places = apart(self.ctx, self.rows(leading, window, head), operand)
         if self.valid is not None:

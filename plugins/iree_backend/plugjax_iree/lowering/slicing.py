@@ -14,5 +14,5 @@ rules = RuleSet(__name__)
 
 @rules.define(lowering, dynamic_update_slice_p, platform="iree")
 def _dynamic_update_slice(ctx: EqnContext, x: Value, update: Value, *starts: Value) -> Value:
-    operands = [to_update(ctx, x, ctx.avals_in[0]), apart(ctx, update, x), *starts]
+    operands = [to_update(ctx, x), apart(ctx, update, x), *starts]
     return mlir.value("stablehlo.dynamic_update_slice", ctx.avals_out[0], operands)
