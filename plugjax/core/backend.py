@@ -11,6 +11,7 @@ import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -30,10 +31,14 @@ class Executable:
     Attributes:
         host: whether ``run`` takes and gives NumPy arrays instead of the backend's buffers.
         donated: indices of arguments whose memory the program takes over.
+        cache_key: under which the persistent cache has it; empty if it does not.
+        verification: what is known of its results, if somebody verifies them.
     """
 
     host: bool = False
     donated: frozenset[int] = frozenset()
+    cache_key: str = ""
+    verification: Any = None
 
     def run(self, buffers: Sequence[Any]) -> Sequence[Any]:
         """Run on buffers, one per argument; give one buffer per result."""
@@ -60,12 +65,14 @@ class Backend:
         host_visible: whether NumPy can look at the memory of all its devices.
         eager_limit: number of elements above which an eager primitive is compiled instead of run by its host kernel.
         dialects: the textual forms of programs that ``lower`` knows, the usual one first.
+        careful_options: compile options by which its compiler makes as few mistakes as it can, at the cost of speed.
     """
 
     name: str
     dialects: tuple[str, ...] = ()
     host_visible: bool = True
     eager_limit: float = float("inf")
+    careful_options: Mapping[str, Any] = MappingProxyType({})
 
     def devices(self) -> Sequence[Device]:
         """The devices, the default one first. Cheap: opens no hardware that is not asked for."""
@@ -134,12 +141,14 @@ class BackendSpec:
         load: imports and makes it; may raise, which makes the backend unavailable with that reason.
         priority: the default backend is the available one with the highest.
         needs: modules that must be importable for it to count as installed.
+        verify: how its programs are verified unless the user says: ``"off"`` or ``"first"``.
     """
 
     name: str
     load: Callable[[], Backend]
     priority: int = 0
     needs: Sequence[str] = ()
+    verify: str = "off"
 
 
 _loaded: dict[tuple[int, str], Backend] = {}

@@ -70,6 +70,10 @@ OPTIONS = {
         Option("numerics", "default", choices=("strict", "default", "fast"), in_key=True),
         Option("eager", "auto", choices=("host", "compile", "auto"), in_key=True),
         Option("fallback", "warn", choices=("error", "warn", "silent"), in_key=True),
+        Option(
+            "verify", None, choices=(None, "off", "first", "always"), in_key=True,
+            help="hold results of compiled programs against NumPy's",
+        ),
         Option("default_device", None, in_key=True, help="device of uncommitted arrays"),
         Option("backend", "", in_key=True, help="backend of the default device"),
         Option("traceback_filtering", "auto", choices=("auto", "off")),

@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 import os
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -35,6 +36,9 @@ from plugjax_iree.runtime import RuntimeDevice, available_devices, available_dri
 
 register_internal(os.path.dirname(__file__))
 
+# Other options are flags of the compiler.
+_OWN_OPTIONS = ("name", "donated", "debug_info", "subprocess", "apart", "without")
+
 _LOCAL = {"local": "local-sync", "task": "local-task"}
 _WORDS = {
     "local": "IREE on the CPU, in the calling thread",
@@ -43,11 +47,18 @@ _WORDS = {
 
 
 class IreeProgram(Executable):
-    """A loaded module."""
+    """A loaded module.
 
-    def __init__(self, function: Any, vmfb: bytes, donated: Sequence[int]) -> None:
+    Attributes:
+        cache_key: of its entry in the persistent cache; empty if it has none.
+    """
+
+    def __init__(
+        self, function: Any, vmfb: bytes, donated: Sequence[int], cache_key: str = ""
+    ) -> None:
         self.run = function  # type: ignore[method-assign]  # no layer between the hot path and the call
         self.vmfb = vmfb
+        self.cache_key = cache_key
         self.donated = frozenset(donated)
 
     def memory_analysis(self) -> Any:
@@ -60,6 +71,7 @@ class IreeBackend(Backend):
 
     name = "iree"
     dialects = ("stablehlo",)
+    careful_options: Mapping[str, Any] = MappingProxyType({"apart": True})
 
     def __init__(self) -> None:
         devices = [Device(self, kind, 0, _WORDS[kind], "cpu") for kind in _LOCAL]
@@ -94,7 +106,7 @@ class IreeBackend(Backend):
         """Lower, compile or find in the cache, and load."""
         donated = tuple(options.get("donated", ()))
         lowered = self._lower(jaxpr, device, options)
-        vmfb = self._vmfb(lowered, self._target(device, options), options)
+        vmfb, cache_key = self._vmfb(lowered, self._target(device, options), options)
         runtime = self.runtime(device)
         function = runtime.load(vmfb, host_functions(lowered.host_calls)).function("main")
         results = shared_results(jaxpr)
@@ -105,11 +117,11 @@ class IreeBackend(Backend):
                 return runtime.put(self.get(buffer, avals[index]))
 
             function = unshared(function, results, donated, copy)
-        return IreeProgram(function, vmfb, donated)
+        return IreeProgram(function, vmfb, donated, cache_key)
 
     def _target(self, device: Device, options: Mapping[str, Any]) -> CompileTarget:
         """What the compiler compiles for, with the user's flags."""
-        flags = {k: v for k, v in options.items() if k not in ("name", "donated", "subprocess")}
+        flags = {k: v for k, v in options.items() if k not in _OWN_OPTIONS}
         unknown = [k for k in flags if not k.startswith("iree-")]
         if unknown:
             raise JaxRuntimeError(
@@ -150,7 +162,8 @@ class IreeBackend(Backend):
 
     def _vmfb(
         self, lowered: LoweredModule, target: CompileTarget, options: Mapping[str, Any]
-    ) -> bytes:
+    ) -> tuple[bytes, str]:
+        """The module, and its key in the cache."""
         text = lowered.as_text(generic=True)
         extra = {k: str(v) for k, v in options.items() if k not in ("name", "donated")}
         keep = config.read("use_compilation_cache") and all(c.cacheable for c in lowered.host_calls)
@@ -163,7 +176,7 @@ class IreeBackend(Backend):
             key = cache.key("iree", *parts)
             stored = cache.get(key)
             if stored is not None:
-                return stored
+                return stored, key
         try:
             vmfb = compile_stablehlo(
                 text,
@@ -171,14 +184,16 @@ class IreeBackend(Backend):
                 has_contraction="dot_general" in text or "stablehlo.convolution" in text,
                 f64="f64" in text,
                 subprocess=bool(options.get("subprocess", True)),
+                apart=bool(options.get("apart", False)),
+                without=tuple(options.get("without", ())),
             )
         except CompileError as error:
-            raise JaxRuntimeError(
-                f"IREE could not compile '{options.get('name')}': {error}"
-            ) from error
+            refused = JaxRuntimeError(f"IREE could not compile '{options.get('name')}': {error}")
+            refused.is_refusal = error.stage != "flags"  # type: ignore[attr-defined]  # read by the guards
+            raise refused from error
         if key and cache is not None:
             cache.put(key, vmfb)
-        return vmfb
+        return vmfb, key
 
 
 def _any_local_device() -> RuntimeDevice:

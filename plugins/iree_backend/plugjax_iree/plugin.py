@@ -33,4 +33,4 @@ def plugjax_rules() -> list[LazyRules]:
 @hookimpl
 def plugjax_backends() -> list[BackendSpec]:
     """The backend ``iree``."""
-    return [BackendSpec("iree", _load_backend, priority=5, needs=_NEEDS)]
+    return [BackendSpec("iree", _load_backend, priority=5, needs=_NEEDS, verify="first")]

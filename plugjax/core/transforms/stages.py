@@ -239,6 +239,15 @@ class CompiledFunction:
         """The backend's executable."""
         return self._compiled.executable
 
+    @property
+    def verification(self) -> Any:
+        """What is known of its results (`plugjax.guard.Verification`); ``None`` if they are not verified on this backend.
+
+        Differs from JAX:
+            JAX has no such property.
+        """
+        return self._compiled.executable.verification
+
     def cost_analysis(self) -> Any:
         """The backend's estimate of the cost, by name; ``None`` if it makes none."""
         return self._compiled.executable.cost_analysis() or None

@@ -1,0 +1,85 @@
+"""Verification of first calls behind IREE's repairs: with one of them left out, results are right all the same."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+import plugjax
+import plugjax.numpy as jnp
+from plugjax import guard, lax
+from plugjax.guard import VerificationWarning
+from plugjax_iree import invocation
+
+X = np.random.default_rng(0).normal(size=(4, 4)).astype(np.float32)
+
+
+def differences(x):
+    r = jnp.sum(x, axis=1)
+    return r[:, None] - r[None, :]
+
+
+def updated_and_padded(x):
+    return x.at[0].add(1.0), jnp.pad(x, 1), x * 2
+
+
+def its_own_beginning(x):
+    z = jnp.exp(x)
+    return lax.fori_loop(0, 5, lambda i, c: jnp.sin(c), z) * z
+
+
+def forgetful(x):
+    return lax.scan(lambda c, _: (jnp.sin(x[0, 0]), x[0, 0]), x[0, 0], x, unroll=2)
+
+
+def weights(x):
+    return jnp.sum(jnp.ones(4) / 4) + x
+
+
+def branches(x):
+    def step(carry, row):
+        a, _, c = carry
+        chosen = lax.cond(a[0] > 0, lambda v: (v, v * 2, v), lambda v: (v * 3, v, v + 1), c)
+        return chosen, c[0].sum()
+
+    return lax.scan(step, (x[0], x[1], x[2]), x)
+
+
+PROGRAMS = {
+    "constant_reductions": weights,
+    "paired_reductions": differences,
+    "first_carries": its_own_beginning,
+    "invariant_carries": forgetful,
+    "late_readers": updated_and_padded,
+    "registers": branches,
+}
+
+
+def test_every_repair_has_a_program():
+    # Without the one of long chains of constants compilations do not end.
+    assert {*PROGRAMS, "constant_chains"} == {*invocation.REPAIRS, *invocation.LATE_REPAIRS}
+
+
+@pytest.mark.parametrize("repair", PROGRAMS)
+def test_right_without_a_repair(repair, tmp_path, monkeypatch):
+    monkeypatch.setenv("PLUGJAX_REPORT_DIR", str(tmp_path))
+    program = PROGRAMS[repair]
+    with plugjax.default_device("numpy"):
+        expected = plugjax.tree.leaves(program(jnp.asarray(X)))
+    plugjax.config.update("use_compilation_cache", False)
+    plugjax.config.update("verify", "first")
+    plugjax.config.update("fallback", "silent")
+    try:
+        with plugjax.default_device("iree"), warnings.catch_warnings():
+            warnings.simplefilter("ignore", VerificationWarning)
+            f = plugjax.jit(program, compiler_options={"without": (repair,)})
+            found = [plugjax.tree.leaves(f(X)) for _ in range(2)]
+    finally:
+        plugjax.config.update("use_compilation_cache", True)
+        plugjax.config.update("verify", "off")
+        plugjax.config.update("fallback", "warn")
+    for leaves in found:
+        for y, z in zip(leaves, expected, strict=True):
+            np.testing.assert_allclose(y, z, rtol=1e-5, atol=1e-5)
+    if repair in ("constant_reductions", "paired_reductions"):
+        assert guard.report()[-1].state == "repaired"

@@ -1,0 +1,98 @@
+"""What a program costs on NumPy: a rough estimate, for deciding what to verify.
+
+Seconds per element, product and equation are those of one core of a small server; within a factor of three elsewhere.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from plugjax.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, subjaxprs
+from plugjax.lax.control_flow import cond_p, scan_p, while_p
+from plugjax.lax.convolution import conv_general_dilated_p
+from plugjax.lax.dot import dot_general_p
+
+_PER_EQUATION = 3e-6
+_PER_ELEMENT = 2e-9
+_PER_PRODUCT = 1e-10
+_PER_CONVOLVED = 1e-9
+# Nobody knows how often it runs.
+_WHILE_STEPS = 100
+
+
+def cost(jaxpr: Jaxpr) -> float:
+    """Seconds for a program."""
+    return sum(map(equation_cost, jaxpr.eqns))
+
+
+def equation_cost(eqn: JaxprEqn) -> float:
+    """Seconds for an equation."""
+    inner = [cost(program.jaxpr) for program in subjaxprs(eqn.params)]
+    if eqn.primitive is cond_p:
+        return _PER_EQUATION + max(inner, default=0.0)
+    if inner:
+        steps = {scan_p: eqn.params.get("length", 1), while_p: _WHILE_STEPS}.get(eqn.primitive, 1)
+        return _PER_EQUATION + _moved(eqn) + sum(inner) * int(steps)
+    return _PER_EQUATION + _moved(eqn) + _products(eqn)
+
+
+def _moved(eqn: JaxprEqn) -> float:
+    return _PER_ELEMENT * sum(v.aval.size for v in (*eqn.invars, *eqn.outvars))
+
+
+def _products(eqn: JaxprEqn) -> float:
+    if eqn.primitive is dot_general_p:
+        lhs, rhs = (v.aval.size for v in eqn.invars)
+        return _PER_PRODUCT * math.sqrt(float(lhs) * rhs * eqn.outvars[0].aval.size)
+    if eqn.primitive is conv_general_dilated_p:
+        kernel = eqn.invars[1].aval
+        spec = eqn.params["dimension_numbers"].rhs_spec
+        return (
+            _PER_CONVOLVED * eqn.outvars[0].aval.size * kernel.size / max(1, kernel.shape[spec[0]])
+        )
+    return 0.0
+
+
+def longest_sum(jaxpr: Jaxpr, repeated: int = 1) -> int:
+    """How many numbers the longest sum of a program adds, all steps of loops together."""
+    longest = 1
+    for eqn in jaxpr.eqns:
+        steps = repeated * int(eqn.params.get("length", 1)) if eqn.primitive is scan_p else repeated
+        for program in subjaxprs(eqn.params):
+            longest = max(longest, longest_sum(program.jaxpr, steps))
+        sizes = [v.aval.size for v in eqn.invars]
+        outs = max((v.aval.size for v in eqn.outvars), default=0)
+        if sizes and outs:
+            longest = max(longest, repeated * max(sizes) // outs)
+        if eqn.primitive.name.startswith("cum"):
+            longest = max(longest, repeated * eqn.invars[0].aval.shape[eqn.params["axis"]])
+    return longest
+
+
+def affordable(jaxpr: ClosedJaxpr, seconds: float) -> list[bool]:
+    """For each output, whether it and what it needs cost no more, all those chosen together; the first ones first."""
+    producers: dict[Any, JaxprEqn] = {v: eqn for eqn in jaxpr.eqns for v in eqn.outvars}
+    paid: set[int] = set()
+    left, chosen = seconds, []
+    for out in jaxpr.jaxpr.outvars:
+        needed = _cone(out, producers, paid)
+        price = sum(map(equation_cost, needed))
+        chosen.append(price <= left)
+        if price <= left:
+            left -= price
+            paid.update(map(id, needed))
+    return chosen
+
+
+def _cone(out: Any, producers: dict[Any, JaxprEqn], paid: set[int]) -> list[JaxprEqn]:
+    """The equations that a value needs and that are not paid for yet."""
+    found: dict[int, JaxprEqn] = {}
+    pending = [out]
+    while pending:
+        v = pending.pop()
+        eqn = producers.get(v) if isinstance(v, Var) else None
+        if eqn is not None and id(eqn) not in found and id(eqn) not in paid:
+            found[id(eqn)] = eqn
+            pending.extend(x for x in eqn.invars if not isinstance(x, Literal))
+    return list(found.values())

@@ -1,0 +1,116 @@
+"""What is known of compiled programs: which were verified, which were wrong, and what was done."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+
+from plugjax.core.compilation_cache import CompilationCache, default_cache
+
+_MAGIC = b"plugjax verification\n"
+_LONGEST = 4096
+
+
+class VerificationWarning(UserWarning):
+    """A backend computed something else than NumPy."""
+
+
+@dataclass(frozen=True)
+class Verification:
+    """What is known of one compiled program.
+
+    Attributes:
+        name: of the function.
+        backend: that compiled it.
+        state: ``"not yet"``, ``"verified"``, ``"partly verified"``, ``"not verified"`` or ``"repaired"``.
+        because: why it was not verified, or what was wrong.
+        outputs: positions of results that were not verified.
+        apart: whether each of its operations is compiled on its own.
+        on_host: positions of equations that run by their host kernels.
+        all_on_host: whether NumPy runs all of it.
+        folder: where the fault can be reproduced.
+    """
+
+    name: str
+    backend: str
+    state: str = "not yet"
+    because: str = ""
+    outputs: tuple[int, ...] = ()
+    apart: bool = False
+    on_host: tuple[int, ...] = ()
+    all_on_host: bool = False
+    folder: str = ""
+
+    def __str__(self) -> str:
+        said = f"{self.name} on {self.backend}: {self.state}"
+        return f"{said} ({self.because})" if self.because else said
+
+
+_known: dict[int, Verification] = {}
+_lock = threading.Lock()
+
+
+def note(key: int, verification: Verification) -> None:
+    """Remember what is known of an executable of this process."""
+    with _lock:
+        _known[key] = verification
+
+
+def forget(key: int) -> None:
+    """Forget an executable."""
+    with _lock:
+        _known.pop(key, None)
+
+
+def report() -> list[Verification]:
+    """What is known of the programs of this process that are, or were to be, verified, in the order of their compilation.
+
+    Example:
+        >>> from plugjax import guard
+        >>> [str(v) for v in guard.report() if v.state == "repaired"]
+        []
+    """
+    with _lock:
+        return list(_known.values())
+
+
+def _key(program_key: str) -> str:
+    return CompilationCache.key("verification", program_key)
+
+
+def stored(program_key: str) -> Verification | None:
+    """What an earlier process found out about a program that the cache holds."""
+    cache = default_cache() if program_key else None
+    payload = cache.get(_key(program_key)) if cache is not None else None
+    return _parsed(payload) if payload is not None else None
+
+
+def store(program_key: str, verification: Verification) -> None:
+    """Let later processes know."""
+    cache = default_cache() if program_key else None
+    if cache is not None:
+        cache.put(_key(program_key), _MAGIC + json.dumps(asdict(verification)).encode())
+
+
+def all_stored() -> Iterator[Verification]:
+    """What the cache knows of all programs."""
+    cache = default_cache()
+    for entry in cache.entries() if cache is not None else ():
+        if entry.bytes <= _LONGEST and cache is not None:
+            payload = cache.get(entry.key)
+            found = _parsed(payload) if payload is not None else None
+            if found is not None:
+                yield found
+
+
+def _parsed(payload: bytes) -> Verification | None:
+    if not payload.startswith(_MAGIC):
+        return None
+    try:
+        fields = json.loads(payload[len(_MAGIC) :])
+        fields["outputs"], fields["on_host"] = tuple(fields["outputs"]), tuple(fields["on_host"])
+        return Verification(**fields)
+    except (ValueError, TypeError, KeyError):
+        return None

@@ -1,0 +1,43 @@
+"""Programs from programs: every equation replaced by some, inside loops, branches and calls too."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from plugjax.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn
+from plugjax.core.transforms.call import jit_p
+from plugjax.lax.control_flow import cond_p, scan_p, while_p
+
+#: Primitives whose programs run on whole arrays, one equation after the other.
+CONTROL = frozenset({cond_p, jit_p, scan_p, while_p})
+
+Rewrite = Callable[[JaxprEqn], Sequence[JaxprEqn]]
+
+
+def rewritten(jaxpr: ClosedJaxpr, rewrite: Rewrite) -> ClosedJaxpr:
+    """The program with ``rewrite(eqn)`` in place of each equation; the same object if nothing changed."""
+    inner = jaxpr.jaxpr
+    eqns: list[JaxprEqn] = []
+    changed = False
+    for eqn in inner.eqns:
+        if eqn.primitive in CONTROL:
+            params = {name: _in_param(value, rewrite) for name, value in eqn.params.items()}
+            if any(params[name] is not value for name, value in eqn.params.items()):
+                eqn, changed = eqn.replace(params=params), True
+        new = rewrite(eqn)
+        changed = changed or len(new) != 1 or new[0] is not eqn
+        eqns.extend(new)
+    if not changed:
+        return jaxpr
+    program = Jaxpr(inner.constvars, inner.invars, inner.outvars, eqns, inner.debug_name)
+    return ClosedJaxpr(program, jaxpr.consts)
+
+
+def _in_param(value: Any, rewrite: Rewrite) -> Any:
+    if isinstance(value, ClosedJaxpr):
+        return rewritten(value, rewrite)
+    if isinstance(value, tuple) and any(isinstance(v, ClosedJaxpr) for v in value):
+        found = tuple(_in_param(v, rewrite) for v in value)
+        return found if any(a is not b for a, b in zip(found, value, strict=True)) else value
+    return value
