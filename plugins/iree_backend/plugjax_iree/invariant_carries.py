@@ -33,14 +33,14 @@ def keep_in_loop(invocation: Any) -> int:
             if name_of(mlir, loop) == b"stablehlo.while"
             for place in _invariant(mlir, loop)
         ]
-        for end, index, carried in found:
-            chosen = choose(mlir, end, mlir.operand(end, index), carried)
+        for loop, end, index, carried in found:
+            chosen = choose(mlir, loop, end, mlir.operand(end, index), carried)
             mlir.set_operand(end, index, chosen)
         return len(found)
 
 
-def _invariant(mlir: Mlir, loop: int) -> list[tuple[int, int, int]]:
-    """The operation that ends the body, each position at which it gives on what does not depend on the step, and the carry there."""
+def _invariant(mlir: Mlir, loop: int) -> list[tuple[int, int, int, int]]:
+    """The loop, the operation that ends its body, each position at which it gives on what does not depend on the step, and the carry there."""
     *_, body = blocks(mlir, loop)
     *steps, end = in_block(mlir, body)
     arguments = [mlir.argument(body, i) for i in range(mlir.argument_count(body))]
@@ -50,7 +50,7 @@ def _invariant(mlir: Mlir, loop: int) -> list[tuple[int, int, int]]:
         if _depends(mlir, step, varying):
             varying.update(mlir.result(step, i) for i in range(mlir.result_count(step)))
     return [
-        (end, i, argument)
+        (loop, end, i, argument)
         for i, (argument, value) in enumerate(zip(arguments, given, strict=True))
         if value != argument and value not in varying
     ]

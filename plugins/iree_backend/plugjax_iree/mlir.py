@@ -119,6 +119,7 @@ class Mlir(NamedTuple):
     rank: Callable[[int], int]
     size: Callable[[int, int], int]
     context: Callable[[int], int]
+    load_dialect: Callable[[int, _Text], int]
     identifier: Callable[[int, _Text], int]
     parse_attribute: Callable[[int, _Text], int | None]
     parse_type: Callable[[int, _Text], int | None]
@@ -188,6 +189,7 @@ def _mlir() -> Mlir:
         c("mlirShapedTypeGetRank", ctypes.c_int64, *one),
         c("mlirShapedTypeGetDimSize", ctypes.c_int64, _Pointer, index),
         c("mlirOperationGetContext", _Pointer, *one),
+        c("mlirContextGetOrLoadDialect", _Pointer, _Pointer, _Text),
         c("mlirIdentifierGet", _Pointer, _Pointer, _Text),
         c("mlirAttributeParseGet", _Pointer, _Pointer, _Text),
         c("mlirTypeParseGet", _Pointer, _Pointer, _Text),
@@ -304,16 +306,19 @@ def create(
     return mlir.create(ctypes.byref(state))
 
 
-def choose(mlir: Mlir, before: int, one: int, other: int) -> int:
+def choose(mlir: Mlir, loop: int, end: int, one: int, other: int) -> int:
     """The first of two values of one type; the compiler cannot know that it is always the first.
 
     Args:
         mlir: the interface.
-        before: the operation that the choice is written before.
+        loop: the operation that the condition is written before.
+        end: the operation in it that the choice is written before.
         one: what is chosen.
         other: what is not.
     """
-    context, kind = mlir.context(before), mlir.type_of(one)
+    context, kind = mlir.context(end), mlir.type_of(one)
+    # Parsing loads the dialects of a program; an operation of another one would be taken for unknown.
+    mlir.load_dialect(context, _text(b"util"))
     sizes = [mlir.size(kind, axis) for axis in range(mlir.rank(kind))]
     # Of the shape of the values: a scalar would be read back to the host.
     shape = f"tensor<{'x'.join([*map(str, sizes), 'i1'])}>"
@@ -322,14 +327,15 @@ def choose(mlir: Mlir, before: int, one: int, other: int) -> int:
     assert flags is not None
     assert true is not None
 
-    def write(name: bytes, result: int, *values: int, attributes: Any = ()) -> int:
-        operation = create(mlir, name, mlir.location(before), [result], values, attributes)
+    def write(name: bytes, before: int, result: int, *values: int, attributes: Any = ()) -> int:
+        operation = create(mlir, name, mlir.location(end), [result], values, attributes)
         mlir.insert_before(mlir.block_of(before), before, operation)
         return mlir.result(operation, 0)
 
     named = [(mlir.identifier(context, _text(b"value")), true)]
-    known = write(b"stablehlo.constant", flags, attributes=named)
-    return write(b"stablehlo.select", kind, write(OWN_BARRIER, flags, known), one, other)
+    known = write(b"stablehlo.constant", loop, flags, attributes=named)
+    unknown = write(OWN_BARRIER, loop, flags, known)
+    return write(b"stablehlo.select", end, kind, unknown, one, other)
 
 
 def bar(mlir: Mlir, operation: int, value: int) -> None:
