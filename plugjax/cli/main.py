@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from datetime import datetime
 from pathlib import Path
 from typing import Annotated
 
@@ -18,7 +19,7 @@ from plugjax.cli import export as export_module
 from plugjax.cli import parity as parity_module
 from plugjax.core import registry
 from plugjax.core.backend import get_backend
-from plugjax.core.compilation_cache import default_cache
+from plugjax.core.compilation_cache import CompilationCache, default_cache
 from plugjax.core.errors import UnknownBackendError
 
 app = typer.Typer(
@@ -121,39 +122,44 @@ def export(
     export_module.run(console, target, entry, output, parameters, irpa, compile_for)
 
 
-@cache_app.command("list")
-def cache_list() -> None:
-    """List cached programs, least recently used first."""
+def _usable_cache() -> CompilationCache | None:
     cache = default_cache()
     if cache is None:
         console.print("The cache is off (PLUGJAX_CACHE_DIR).")
+        return None
+    refusal = cache.refusal()
+    if refusal is not None:
+        raise ValueError(f"the cache folder {cache.directory} is not used: {refusal}")
+    return cache
+
+
+@cache_app.command("list")
+def cache_list() -> None:
+    """List cached programs, least recently used first."""
+    cache = _usable_cache()
+    if cache is None:
         return
     table = Table("key", "bytes", "last used")
     for item in cache.entries():
-        table.add_row(
-            item.key[:16],
-            f"{item.bytes:,}",
-            item.last_used.isoformat(sep=" ", timespec="seconds")
-            if hasattr(item.last_used, "isoformat")
-            else f"{item.last_used:.0f}",
-        )
+        used = datetime.fromtimestamp(item.last_used).isoformat(sep=" ", timespec="seconds")
+        table.add_row(item.key[:16], f"{item.bytes:,}", used)
     console.print(table)
 
 
 @cache_app.command("size")
 def cache_size() -> None:
     """Print the number of cached programs, their size, and where they are."""
-    cache = default_cache()
-    if cache is None:
-        console.print("The cache is off (PLUGJAX_CACHE_DIR).")
-        return
-    console.print(f"{len(cache.entries())} entries, {cache.size():,} bytes in {cache.directory}")
+    cache = _usable_cache()
+    if cache is not None:
+        console.print(
+            f"{len(cache.entries())} entries, {cache.size():,} bytes in {cache.directory}"
+        )
 
 
 @cache_app.command("clear")
 def cache_clear() -> None:
-    """Delete all cached programs."""
-    cache = default_cache()
+    """Delete all cached programs, and nothing else."""
+    cache = _usable_cache()
     if cache is not None:
         cache.clear()
         console.print(f"cleared {cache.directory}")

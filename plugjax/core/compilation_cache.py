@@ -1,9 +1,14 @@
 """Compiled code that outlives the process.
 
 A directory of small files, one per entry, named by the hash of everything that decided its
-content. Nothing in it is trusted: each file carries a checksum and is read as bytes, never
-unpickled. A file that does not check out is deleted and counts as a miss, and no failure of the
-file system reaches the program; the worst case is to compile again.
+content. Each file carries a checksum over its key and its payload, so that a damaged or renamed
+entry is no entry, and is read as bytes, never unpickled. A file that does not check out is
+deleted and counts as a miss, and no failure of the file system reaches the program; the worst
+case is to compile again.
+
+A checksum keeps out accidents, not people. What is read here runs, so a directory counts only if
+nobody else can write to it: see `private_folder`. In any other one nothing is read, written or
+deleted. Within the directory, only files with the names of entries are touched.
 
 Any number of processes share a directory without coordination. A write goes to a temporary file
 that then takes its final name, so a reader sees a whole entry or none; two writers of one key
@@ -15,21 +20,26 @@ import contextlib
 import hashlib
 import importlib
 import os
+import re
 import threading
 import time
 import warnings
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
+
+from plugjax.core.private_folder import File, FolderNotPrivateError, PrivateFolder
 
 DEFAULT_MAX_BYTES = 1 << 30
 
 _MAGIC = b"plugjaxC"
-_FORMAT = (1).to_bytes(2, "little")
+_FORMAT = (2).to_bytes(2, "little")
 _HEADER_BYTES = len(_MAGIC) + len(_FORMAT) + hashlib.sha256().digest_size
 
+_KEY = re.compile(r"[0-9a-f]{64}")
 _SUFFIX = ".entry"
+_ENTRY = re.compile(_KEY.pattern + re.escape(_SUFFIX))
 _TEMPORARY_SUFFIX = ".tmp"
+_TEMPORARY = re.compile(_KEY.pattern + "-[0-9a-f]{16}" + re.escape(_TEMPORARY_SUFFIX))
 
 # A writer that died leaves its temporary file; no writer takes this long.
 _ABANDONED_SECONDS = 3600
@@ -38,8 +48,6 @@ _ABANDONED_SECONDS = 3600
 _EVICT_TO = 0.9
 
 _OFF = {"", "0", "off"}
-
-_BINARY = getattr(os, "O_BINARY", 0)  # Windows would translate line ends
 
 
 class Entry(NamedTuple):
@@ -64,7 +72,7 @@ class CompilationCache:
 
     Args:
         directory: created on the first write, readable by its owner only. The entries are
-            machine code, so nobody else may be able to write there.
+            machine code, so one to which somebody else may write is not used; a warning says so.
         max_bytes: the least recently used entries are deleted beyond this; a payload larger than
             this is not stored.
     """
@@ -72,8 +80,10 @@ class CompilationCache:
     def __init__(self, directory: Path, max_bytes: int = DEFAULT_MAX_BYTES) -> None:
         self.directory = Path(directory)
         self.max_bytes = max_bytes
+        self._folder = PrivateFolder(self.directory)
         self._lock = threading.Lock()
         self._writable = True
+        self._warned = False
         self._estimated_size: int | None = None
         self._hits = self._misses = self._damaged = self._writes = 0
 
@@ -93,50 +103,68 @@ class CompilationCache:
 
     def get(self, key: str) -> bytes | None:
         """The payload stored under ``key``, or ``None``."""
-        path = self._path(key)
+        name = _name(key)
         try:
-            content = path.read_bytes()
+            content = self._folder.read(name, _HEADER_BYTES + self.max_bytes)
+        except FolderNotPrivateError as error:
+            self._warn_not_private(error)
+            self._count_miss()
+            return None
         except OSError:
             self._count_miss()
             return None
-        payload = _checked_payload(content)
+        payload = _checked_payload(key, content)
         if payload is None:
             with contextlib.suppress(OSError):
-                path.unlink()
+                self._folder.remove(name)
             self._count_miss(damaged=True)
             return None
-        # Not allowed in somebody else's directory; the entry then only looks older than it is.
+        # On a read-only file system the entry only looks older than it is.
         with contextlib.suppress(OSError):
-            os.utime(path)
+            self._folder.touch(name)
         with self._lock:
             self._hits += 1
         return payload
 
     def put(self, key: str, payload: bytes) -> None:
         """Stores ``payload`` under ``key``, if that is possible."""
-        path = self._path(key)
+        name = _name(key)
         size = _HEADER_BYTES + len(payload)
         if not self._writable or size > self.max_bytes:
             return
+        # A random name, as process numbers repeat among machines that share a file system.
+        temporary = f"{key}-{os.urandom(8).hex()}{_TEMPORARY_SUFFIX}"
         try:
-            self.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-            _write_atomically(path, _MAGIC + _FORMAT + _digest(payload) + payload)
+            self._folder.make()
+            self._folder.write(name, temporary, _header(key, payload) + payload)
+        except FolderNotPrivateError as error:
+            self._warn_not_private(error)
+            return
         except OSError as error:
             # Windows does not replace a file while somebody reads it; its content is the same.
-            if not path.is_file():
+            if not (self.directory / name).is_file():
                 self._stop_writing(error)
             return
         with self._lock:
             self._writes += 1
         self._bound(size)
 
+    def refusal(self) -> str | None:
+        """Why the directory is not used, if others can write to it."""
+        try:
+            self._folder.check()
+        except FolderNotPrivateError as error:
+            return str(error)
+        except OSError:
+            pass
+        return None
+
     def entries(self) -> list[Entry]:
         """All entries, the least recently used first."""
-        found = []
-        for path in self._files(_SUFFIX):
-            with contextlib.suppress(OSError):
-                status = path.stat()
-                found.append(Entry(path.stem, status.st_size, status.st_mtime))
+        found = [
+            Entry(file.name.removesuffix(_SUFFIX), file.bytes, file.modified)
+            for file in self._files(_ENTRY)
+        ]
         return sorted(found, key=lambda entry: (entry.last_used, entry.key))
 
     def size(self) -> int:
@@ -145,9 +173,9 @@ class CompilationCache:
 
     def clear(self) -> None:
         """Deletes every entry, and temporary files of writers that died."""
-        for path in [*self._files(_SUFFIX), *self._files(_TEMPORARY_SUFFIX)]:
+        for file in [*self._files(_ENTRY), *self._files(_TEMPORARY)]:
             with contextlib.suppress(OSError):
-                path.unlink()
+                self._folder.remove(file.name)
         with self._lock:
             self._estimated_size = None
 
@@ -156,24 +184,28 @@ class CompilationCache:
         with self._lock:
             return CacheStats(self._hits, self._misses, self._damaged, self._writes)
 
-    def _path(self, key: str) -> Path:
-        if not key.isalnum() or not key.isascii():
-            raise ValueError(f"compilation cache: {key!r} is no key. Make one by key(*parts).")
-        return self.directory / (key + _SUFFIX)
-
-    def _files(self, suffix: str) -> Iterator[Path]:
+    def _files(self, pattern: re.Pattern[str]) -> list[File]:
         try:
-            names = os.listdir(self.directory)
+            return [file for file in self._folder.files() if pattern.fullmatch(file.name)]
         except OSError:
-            return
-        for name in names:
-            if name.endswith(suffix):
-                yield self.directory / name
+            return []
 
     def _count_miss(self, *, damaged: bool = False) -> None:
         with self._lock:
             self._misses += 1
             self._damaged += damaged
+
+    def _warn_not_private(self, error: FolderNotPrivateError) -> None:
+        with self._lock:
+            first, self._warned = not self._warned, True
+        if first:
+            warnings.warn(
+                f"compilation cache: {self.directory} is not used: {error}. What is read from a "
+                "cache runs as machine code of this user. This process goes on without stored "
+                "code. Set PLUGJAX_CACHE_DIR to a directory that only you can write, or to 'off'.",
+                RuntimeWarning,
+                stacklevel=3,
+            )
 
     def _stop_writing(self, error: OSError) -> None:
         with self._lock:
@@ -205,12 +237,11 @@ class CompilationCache:
                 self._estimated_size = size
 
     def _evict(self, size: int) -> int:
-        filelock: Any = importlib.import_module("filelock")
         try:
-            with filelock.FileLock(str(self.directory / "evict.lock"), timeout=0):
+            with self._folder.locked():
                 return self._evict_locked()
-        except (OSError, NotImplementedError):
-            # Another process evicts at this moment, for us too, or there are no locks here.
+        except OSError:
+            # Another process evicts at this moment, for us too.
             return size
 
     def _evict_locked(self) -> int:
@@ -221,17 +252,17 @@ class CompilationCache:
             if size <= self.max_bytes * _EVICT_TO:
                 break
             with contextlib.suppress(OSError):
-                self._path(entry.key).unlink()
+                self._folder.remove(_name(entry.key))
                 size -= entry.bytes
         self._remove_abandoned()
         return size
 
     def _remove_abandoned(self) -> None:
         oldest = time.time() - _ABANDONED_SECONDS
-        for path in self._files(_TEMPORARY_SUFFIX):
-            with contextlib.suppress(OSError):
-                if path.stat().st_mtime < oldest:
-                    path.unlink()
+        for file in self._files(_TEMPORARY):
+            if file.modified < oldest:
+                with contextlib.suppress(OSError):
+                    self._folder.remove(file.name)
 
 
 def default_cache() -> CompilationCache | None:
@@ -270,27 +301,17 @@ def _max_bytes_from_environment() -> int:
     return int(text)
 
 
-def _digest(payload: bytes) -> bytes:
-    return hashlib.sha256(payload).digest()
+def _name(key: str) -> str:
+    if not _KEY.fullmatch(key):
+        raise ValueError(f"compilation cache: {key!r} is no key. Make one by key(*parts).")
+    return key + _SUFFIX
 
 
-def _checked_payload(content: bytes) -> bytes | None:
-    """The payload of a whole, undamaged file of this format; ``None`` for anything else."""
-    start = _MAGIC + _FORMAT
+def _header(key: str, payload: bytes) -> bytes:
+    return _MAGIC + _FORMAT + hashlib.sha256(key.encode() + payload).digest()
+
+
+def _checked_payload(key: str, content: bytes) -> bytes | None:
+    """The payload of a whole, undamaged file of this format and key; ``None`` for anything else."""
     header, payload = content[:_HEADER_BYTES], content[_HEADER_BYTES:]
-    return payload if header == start + _digest(payload) else None
-
-
-def _write_atomically(path: Path, content: bytes) -> None:
-    # In the same directory, as a rename across file systems is a copy; with a random name, as
-    # process numbers repeat among machines that share a file system.
-    temporary = path.with_name(f"{path.stem}-{os.urandom(8).hex()}{_TEMPORARY_SUFFIX}")
-    try:
-        handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _BINARY, 0o600)
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-        os.replace(temporary, path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(temporary)
-        raise
+    return payload if header == _header(key, payload) else None
