@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import threading
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -20,7 +21,7 @@ from plugjax.core import caches, registry
 from plugjax.core.aval import ShapedArray
 from plugjax.core.config import config
 from plugjax.core.device import Device
-from plugjax.core.errors import UnknownBackendError
+from plugjax.core.errors import PluginWarning, UnknownBackendError
 from plugjax.core.jaxpr import ClosedJaxpr
 from plugjax.core.primitive import Primitive
 
@@ -163,16 +164,22 @@ def get_backend(name: str | None = None) -> Backend:
         UnknownBackendError: no plugin provides it, or it could not be loaded.
     """
     if not name:
-        name = default_backend()
+        return _chosen_backend()
     specs = registry.active().backends()
     spec = specs.get(name)
     if spec is None:
         known = ", ".join(sorted(specs)) or "none"
-        hint = f" Install it: pip install {_INSTALL[name]}." if name in _INSTALL else ""
+        asleep = registry.active().asleep()
+        install = f" Install it: pip install {_INSTALL[name]}." if name in _INSTALL else ""
         raise UnknownBackendError(
-            f"Unknown backend {name!r}. Installed backends: {known}.{hint} "
+            f"Unknown backend {name!r}. Installed backends: {known}.{asleep or install} "
             "`plugjax doctor` lists what is missing."
         )
+    return _load(spec)
+
+
+def _load(spec: BackendSpec) -> Backend:
+    name = spec.name
     key = (id(spec), name)
     found = _loaded.get(key)
     if found is None:
@@ -181,7 +188,9 @@ def get_backend(name: str | None = None) -> Backend:
             if found is None:
                 try:
                     found = spec.load()
-                except Exception as error:
+                except KeyboardInterrupt:
+                    raise
+                except BaseException as error:  # SystemExit too
                     raise UnknownBackendError(
                         f"Unable to initialize backend {name!r}: {type(error).__name__}: {error}. "
                         "`plugjax doctor` says what is missing."
@@ -223,15 +232,47 @@ def default_backend() -> str:
         >>> plugjax.default_backend() in ("numpy", "xla", "iree")
         True
     """
-    name = os.environ.get("PLUGJAX_BACKEND") or config.read("backend")
-    if name:
-        return str(name)
-    specs = registry.active().backends()
+    return _named_backend() or _backends_by_priority()[0].name
+
+
+def _named_backend() -> str:
+    return os.environ.get("PLUGJAX_BACKEND") or str(config.read("backend") or "")
+
+
+# Backends that nobody named and that could not be loaded.
+_unavailable: set[int] = set()
+
+
+def _backends_by_priority() -> list[BackendSpec]:
+    specs = registry.active().backends().values()
     if not specs:
         raise UnknownBackendError(
-            "No backend is installed. Install one: pip install plugjax-numpy (or plugjax-xla, plugjax-iree)."
+            "No backend is in force."
+            + (
+                registry.active().asleep()
+                or " Install one: pip install plugjax-numpy (or plugjax-xla, plugjax-iree)."
+            )
         )
-    return str(max(specs.values(), key=lambda spec: spec.priority).name)
+    return sorted(specs, key=lambda spec: (id(spec) in _unavailable, -spec.priority))
+
+
+def _chosen_backend() -> Backend:
+    """The backend that the user named, else the best of those that load."""
+    if name := _named_backend():
+        return get_backend(name)
+    specs = _backends_by_priority()
+    for spec in specs[:-1]:
+        try:
+            return _load(spec)
+        except UnknownBackendError as error:
+            if id(spec) not in _unavailable:
+                _unavailable.add(id(spec))
+                warnings.warn(
+                    f"{error} The next best backend is the default one.",
+                    PluginWarning,
+                    stacklevel=3,
+                )
+    return _load(specs[-1])
 
 
 def devices(backend: str | None = None) -> list[Device]:

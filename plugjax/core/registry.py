@@ -3,6 +3,10 @@
 ``Registry().load(plugin, ...)`` builds one by hand, as tests do. :func:`active` is the one in force: it discovers plugins
 by entry points on first use. A table is a dict from primitive to rule, for one kind and platform; interpreters keep it and
 look cells up directly. An empty cell asks the hook ``plugjax_missing_rule`` once; its answer is kept.
+
+Discovery loads the plugins of our own distributions first, then the others by name. One of the others that cannot be
+imported, or has a second rule for a cell, is skipped whole; one whose hook raises goes without that hook. A warning names it
+and its distribution, and everything else goes on. A plugin that is loaded by hand raises instead.
 """
 
 from __future__ import annotations
@@ -15,7 +19,7 @@ import threading
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pluggy
@@ -23,22 +27,35 @@ import pluggy
 from plugjax.core import caches, hookspecs
 from plugjax.core.config import config
 from plugjax.core.errors import MissingRuleError, PluginWarning, RuleConflictError
+from plugjax.core.plugin_faults import guarded
 from plugjax.core.primitive import Primitive
 from plugjax.core.rules import LazyRules, Rule, RuleKind, RuleSet
 
 GROUP = "plugjax"
+# Packages whose plugins load first, and whose errors in hooks are our own: they are raised, not charged.
+BUILT_IN = ("plugjax", "plugjax_iree", "plugjax_numpy", "plugjax_xla")
 _generations = itertools.count(1)
 
 
 @dataclass(frozen=True)
 class LoadedPlugin:
-    """A plugin as found: its name, what it provides, and the error if it could not be loaded."""
+    """A plugin as found.
+
+    Attributes:
+        name: name of its entry point.
+        provides: what it says that it brings.
+        error: why it was skipped.
+        blocked: whether the environment keeps it from being loaded.
+        source: its distribution's metadata.
+        faults: what its hooks raised, by name of the hook.
+    """
 
     name: str
     provides: tuple[str, ...] = ()
     error: BaseException | None = None
     blocked: bool = False
     source: Any = None
+    faults: dict[str, BaseException] = field(default_factory=dict)
 
     @property
     def distribution(self) -> str:
@@ -100,6 +117,10 @@ class Registry:
         self._rules: dict[tuple[RuleKind[Any], Primitive, str | None], Rule] = {}
         self._owner: dict[tuple[RuleKind[Any], Primitive, str | None], str] = {}
         self._lazy: list[tuple[str, LazyRules]] = []
+        # What `_rules` is made of, in the order of loading: a plugin can be taken out again.
+        self._rule_sets: list[tuple[str, RuleSet]] = []
+        self._strangers: list[str] = []
+        self._objects: list[Any] = []
         self._tables: dict[tuple[RuleKind[Any], str | None], RuleTable] = {}
         self._backends: dict[str, Any] | None = None
         self.plugins: list[LoadedPlugin] = []
@@ -127,61 +148,127 @@ class Registry:
     def discover(self) -> Registry:
         """Load the plugins that installed distributions declare, as the environment allows."""
         wanted = _names("PLUGJAX_PLUGINS")
-        blocked = _names("PLUGJAX_NO_PLUGINS") or set()
+        blocked = _names("PLUGJAX_NO_PLUGINS")
         tracing = os.environ.get("PLUGJAX_TRACE_PLUGINS", "") not in ("", "0")
-        for entry in sorted(importlib.metadata.entry_points(group=GROUP), key=_load_order):
-            if entry.name in blocked or (
-                wanted is not None and entry.name not in wanted | {"core"}
-            ):
+        entries = sorted(importlib.metadata.entry_points(group=GROUP), key=_load_order)
+        unknown = wanted - {entry.name for entry in entries}
+        if unknown:
+            warnings.warn(
+                f"PLUGJAX_PLUGINS names {', '.join(sorted(unknown))}, which no installed distribution provides.",
+                PluginWarning,
+                stacklevel=2,
+            )
+        found: dict[str, importlib.metadata.EntryPoint] = {}
+        by_hand = {plugin.name for plugin in self.plugins}
+        for entry in entries:
+            first = found.get(entry.name)
+            # An editable installation may be seen twice.
+            if entry.name in by_hand or (first is not None and first.value == entry.value):
+                continue
+            if entry.name in blocked or (wanted and entry.name not in wanted | {"core"}):
                 self.plugins.append(LoadedPlugin(entry.name, blocked=True, source=entry.dist))
                 continue
-            if any(p.name == entry.name and not p.error for p in self.plugins):
-                continue
-            provides: tuple[str, ...] = ()
-            error: BaseException | None = None
-            try:
-                plugin = entry.load()
-                info = getattr(plugin, "plugjax_plugin", None)
-                if info is not None:
-                    if info.api_version != hookspecs.API_VERSION:
-                        raise ImportError(
-                            f"written for plugin API {info.api_version}, this is {hookspecs.API_VERSION}"
-                        )
-                    provides = tuple(info.provides)
-                self._register(plugin, entry.name)
-            except Exception as caught:  # a broken plugin must not take start-up down
-                error = caught
-                warnings.warn(
-                    f"plugjax plugin '{entry.name}' of distribution {_described(entry.dist)} was skipped: "
-                    f"{type(caught).__name__}: {caught}. Set PLUGJAX_NO_PLUGINS={entry.name} to silence this.",
-                    PluginWarning,
-                    stacklevel=2,
-                )
-            self.plugins.append(LoadedPlugin(entry.name, provides, error, source=entry.dist))
+            self._discover_one(entry, found.setdefault(entry.name, entry))
             if tracing:
                 warnings.warn(
-                    f"plugin {entry.name}: {error or 'loaded'}", PluginWarning, stacklevel=2
+                    f"plugin {entry.name}: {self.plugins[-1].error or 'loaded'}",
+                    PluginWarning,
+                    stacklevel=2,
                 )
         self.hook.plugjax_configure(config=config)
         return self
 
-    def _register(self, plugin: Any, name: str) -> None:
+    def _discover_one(
+        self, entry: importlib.metadata.EntryPoint, first: importlib.metadata.EntryPoint
+    ) -> None:
+        """Load a plugin; a broken one must not take start-up down."""
+        self.plugins.append(LoadedPlugin(entry.name, source=entry.dist))
+        index = len(self.plugins) - 1
+        try:
+            if first is not entry:
+                raise RuleConflictError(
+                    f"distribution {_described(first.dist)} has a plugin of the same name"
+                )
+            plugin = entry.load()
+            info = getattr(plugin, "plugjax_plugin", None)
+            if info is not None:
+                if info.api_version != hookspecs.API_VERSION:
+                    raise ImportError(
+                        f"written for plugin API {info.api_version}, this is {hookspecs.API_VERSION}"
+                    )
+                self.plugins[index] = replace(self.plugins[index], provides=tuple(info.provides))
+            if _package(entry) in BUILT_IN:
+                self._register(plugin, entry.name)
+            else:
+                self._register(plugin, entry.name, guarded(plugin, self._charger(index)))
+                self._strangers.append(entry.name)
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # SystemExit too
+            self._skip(index, error)
+
+    def _skip(self, index: int, error: BaseException) -> None:
+        plugin = self.plugins[index] = replace(self.plugins[index], error=error)
+        warnings.warn(
+            f"plugjax plugin '{plugin.name}' of distribution {_described(plugin.source)} was skipped: "
+            f"{type(error).__name__}: {error}. Set PLUGJAX_NO_PLUGINS={plugin.name} to silence this.",
+            PluginWarning,
+            stacklevel=3,
+        )
+
+    def _charger(self, index: int) -> Callable[[str, BaseException], None]:
+        plugin = self.plugins[index]
+
+        def charge(hook: str, error: BaseException) -> None:
+            if hook in plugin.faults:
+                return
+            plugin.faults[hook] = error
+            warnings.warn(
+                f"plugjax plugin '{plugin.name}' of distribution {_described(plugin.source)} failed in {hook}: "
+                f"{type(error).__name__}: {error}. plugjax goes on without what it gives there. "
+                f"Set PLUGJAX_NO_PLUGINS={plugin.name} to silence this.",
+                PluginWarning,
+                stacklevel=3,
+            )
+
+        return charge
+
+    def _register(self, plugin: Any, name: str, hooks: Any = None) -> None:
+        """Take in the rules of a plugin, and its hooks or what stands for them."""
+        hooks = plugin if hooks is None else hooks
         with self._lock:
-            before = dict(self._rules), dict(self._owner), list(self._lazy)
-            self._manager.register(plugin, name)
-            provide = getattr(plugin, "plugjax_rules", None)
+            if self._manager.has_plugin(name) or any(plugin is each for each in self._objects):
+                raise ValueError(f"plugin {name!r} is loaded already")
+            before = dict(self._rules), dict(self._owner), list(self._lazy), list(self._rule_sets)
             try:
+                self._manager.register(hooks, name)
+                provide = getattr(plugin, "plugjax_rules", None)
                 for source in provide() if provide is not None else ():
                     if isinstance(source, LazyRules):
                         self._lazy.append((name, source))
                     else:
                         self._add(source, name)
             except BaseException:
-                self._rules, self._owner, self._lazy = before
-                self._manager.unregister(plugin)
+                self._rules, self._owner, self._lazy, self._rule_sets = before
+                self._manager.unregister(hooks)
                 raise
+            self._objects.append(plugin)
             self._backends = None
             self._changed()
+
+    def _drop(self, name: str, error: BaseException) -> None:
+        """Take a plugin from outside out again, whole."""
+        self._manager.unregister(name=name)
+        self._strangers.remove(name)
+        self._lazy = [item for item in self._lazy if item[0] != name]
+        kept = [item for item in self._rule_sets if item[0] != name]
+        self._rules, self._owner, self._rule_sets = {}, {}, []
+        for provider, rule_set in kept:
+            self._add(rule_set, provider)
+        self._backends = None
+        self._changed()
+        index = next(i for i, plugin in enumerate(self.plugins) if plugin.name == name)
+        self._skip(index, error)
 
     def _changed(self) -> None:
         for table in self._tables.values():
@@ -199,22 +286,53 @@ class Registry:
                 if existing.replace and not rule.replace:
                     continue
                 if not rule.replace or existing.replace:
-                    raise RuleConflictError(
-                        f"two rules for one cell: {rule.kind.name} of primitive '{rule.primitive.name}'"
-                        f"{f' on {rule.platform}' if rule.platform else ''} is provided by plugin "
-                        f"'{self._owner[cell]}' ({existing.where}) and by plugin '{plugin}' ({rule.where}). "
-                        "Block one of the plugins, or declare one rule with replace=True."
-                    )
+                    raise RuleConflictError(self._conflict_message(rule, existing, plugin))
             self._rules[cell] = rule
             self._owner[cell] = plugin
+        self._rule_sets.append((plugin, rule_set))
+
+    def _conflict_message(self, rule: Rule, existing: Rule, plugin: str) -> str:
+        return (
+            f"two rules for one cell: {rule.kind.name} of primitive '{rule.primitive.name}'"
+            f"{f' on {rule.platform}' if rule.platform else ''} is provided by plugin "
+            f"'{self._owner[existing.cell]}' ({existing.where}) and by plugin '{plugin}' ({rule.where}). "
+            "Block one of the plugins, or declare one rule with replace=True."
+        )
 
     def _load_lazy(self, kind: RuleKind[Any]) -> None:
         for item in [item for item in self._lazy if kind.name in item[1].kinds]:
             name, lazy = item
-            if all(map(_importable, lazy.needs)):
-                for rule_set in lazy.load():
-                    self._add(rule_set, name)
+            if item not in self._lazy:  # dropped meanwhile
+                continue
+            try:
+                if all(map(_importable, lazy.needs)):
+                    for rule_set in lazy.load():
+                        self._make_way(rule_set, name)
+                        self._add(rule_set, name)
+            except KeyboardInterrupt:
+                raise
+            except BaseException as error:
+                if name not in self._strangers:
+                    raise
+                self._drop(name, error)
+                continue
             self._lazy.remove(item)
+
+    def _make_way(self, rule_set: RuleSet, plugin: str) -> None:
+        """Drop the plugins from outside that filled cells of a plugin that was loaded before them.
+
+        Its rules were not known then, as they are lazy.
+        """
+        later = self._strangers
+        if plugin in later:
+            later = later[later.index(plugin) + 1 :]
+        for rule in rule_set.rules:
+            existing = self._rules.get(rule.cell)
+            if existing is None or existing is rule or existing.replace != rule.replace:
+                continue
+            owner = self._owner[rule.cell]
+            if owner in later:
+                self._drop(owner, RuleConflictError(self._conflict_message(existing, rule, owner)))
 
     def table(self, kind: RuleKind[Any], platform: str | None = None) -> RuleTable:
         """The table of ``kind``; on a platform, its own rules shadow the defaults."""
@@ -249,13 +367,18 @@ class Registry:
         self, kind: RuleKind[Any], primitive: Primitive, platform: str | None
     ) -> str:
         on = f" on platform '{platform}'" if platform else ""
-        asleep = [p.name for p in self.plugins if p.blocked or p.error]
-        hint = f" Plugins that are blocked or broken: {', '.join(asleep)}." if asleep else ""
         return (
-            f"no {kind.name} rule for primitive '{primitive.name}'{on}.{hint}\n"
+            f"no {kind.name} rule for primitive '{primitive.name}'{on}.{self.asleep()}\n"
             f"Supply one from any plugin: @rules.define({kind.name}, {primitive.name}_p) over a function with "
             f"signature\n{kind.signature}"
         )
+
+    def asleep(self) -> str:
+        """A sentence about the plugins that are installed but not in force, to end a message with."""
+        blocked = [p.name for p in self.plugins if p.blocked]
+        broken = [p.name for p in self.plugins if p.error]
+        said = f" Blocked by PLUGJAX_PLUGINS or PLUGJAX_NO_PLUGINS: {', '.join(blocked)}."
+        return (said if blocked else "") + (f" Broken: {', '.join(broken)}." if broken else "")
 
     def rule(
         self, kind: RuleKind[Any], primitive: Primitive, platform: str | None = None
@@ -290,6 +413,13 @@ class Registry:
                 for specs in reversed(self.hook.plugjax_backends()):
                     for spec in specs:
                         if all(map(_importable, spec.needs)):
+                            if spec.name in found:
+                                warnings.warn(
+                                    f"backend '{spec.name}' of {spec.load.__module__} is left out: "
+                                    f"{found[spec.name].load.__module__} provides one of this name.",
+                                    PluginWarning,
+                                    stacklevel=2,
+                                )
                             found.setdefault(spec.name, spec)
                 self._backends = found
         return found
@@ -302,16 +432,19 @@ def _importable(module: str) -> bool:
         return False
 
 
-def _names(variable: str) -> set[str] | None:
-    text = os.environ.get(variable)
-    if text is None:
-        return None
-    return {name.strip() for name in text.split(",") if name.strip()}
+def _names(variable: str) -> set[str]:
+    """Names in a variable; without any, it is as if it were not set."""
+    return {name.strip() for name in os.environ.get(variable, "").split(",") if name.strip()}
 
 
-def _load_order(entry: importlib.metadata.EntryPoint) -> tuple[bool, str]:
-    """Our own distribution first, then by name, so that loading does not depend on the file system."""
-    return (not entry.value.startswith("plugjax."), entry.name)
+def _load_order(entry: importlib.metadata.EntryPoint) -> tuple[bool, bool, str, str]:
+    """The framework first, its backends next, then the others; by name, not as the file system has them."""
+    package = _package(entry)
+    return (package not in BUILT_IN, package != "plugjax", entry.name, entry.value)
+
+
+def _package(entry: importlib.metadata.EntryPoint) -> str:
+    return entry.value.partition(":")[0].partition(".")[0]
 
 
 def _described(distribution: importlib.metadata.Distribution | None) -> str:

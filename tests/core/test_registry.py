@@ -1,9 +1,6 @@
 """Plugins, rule tables, conflicts, missing rules, discovery."""
 
 import importlib.metadata
-import os
-import subprocess
-import sys
 import types
 
 import numpy as np
@@ -28,6 +25,7 @@ from plugjax.core.errors import (
     RuleAbsentError,
     RuleConflictError,
 )
+from tests.core.plugin_site import Site
 
 
 def plugin(*rule_sets, name="a plugin"):
@@ -150,33 +148,8 @@ def test_a_third_kind_of_rule_from_outside():
     assert built.table(flops)[sin_p](plugjax.typeof(np.ones(3))) == 30
 
 
-class TestDiscovery:
-    """Entry points, by installing a fake distribution into a folder."""
-
-    @pytest.fixture
-    def site(self, tmp_path):
-        def write(name, source, entry=None):
-            tmp_path.joinpath(f"{name}.py").write_text(source)
-            info = tmp_path / f"{name}-1.2.dist-info"
-            info.mkdir()
-            info.joinpath("METADATA").write_text(
-                f"Metadata-Version: 2.1\nName: dist-{name}\nVersion: 1.2\n"
-            )
-            info.joinpath("entry_points.txt").write_text(f"[plugjax]\n{entry or name} = {name}\n")
-            return tmp_path
-
-        return write
-
-    @staticmethod
-    def run(site, code, **environment):
-        path = os.pathsep.join([str(site), os.environ.get("PYTHONPATH", "")])
-        done = subprocess.run(
-            [sys.executable, "-c", code],
-            env={**os.environ, "PYTHONPATH": path, **environment},
-            capture_output=True, text=True, timeout=120,
-        )  # fmt: skip
-        assert done.returncode == 0, done.stderr
-        return done.stdout, done.stderr
+class TestDiscovery(Site):
+    """What is found, and what is not even looked for."""
 
     def test_a_broken_plugin_is_named_and_skipped(self, site):
         folder = site("broken_one", "raise RuntimeError('oh no')")
