@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections import Counter
 
 from rich.console import Console
@@ -9,33 +10,60 @@ from rich.table import Table
 
 from plugjax.cli.targets import load, lookup, parse_shapes
 from plugjax.core import registry
-from plugjax.core.jaxpr import Jaxpr, subjaxprs
+from plugjax.core.backend import get_backend
+from plugjax.core.errors import LoweringError
+from plugjax.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Var, subjaxprs
 from plugjax.core.rules import impl, lowering
 from plugjax.core.transforms.compile import run_passes
 from plugjax.core.transforms.jit import make_jaxpr
 
 
-def missing_lowerings(jaxpr: Jaxpr, platform: str) -> Counter[str]:
-    """Names of primitives without a lowering for ``platform``, with the number of equations."""
-    table = registry.table(impl if platform == "numpy" else lowering, platform)
+def host_equations(jaxpr: Jaxpr, backend: str) -> Counter[str]:
+    """Names of primitives that ``backend`` computes by calling Python, or not at all, with the number of equations.
+
+    An export refuses the same ones.
+    """
+    by_lowering = "stablehlo" in get_backend(backend).dialects
+    table = registry.table(lowering if by_lowering else impl, backend)
     found: Counter[str] = Counter()
     for eqn in jaxpr.eqns:
-        if table.find(eqn.primitive) is None:
+        inner = list(subjaxprs(eqn.params))
+        for sub in inner:
+            found += host_equations(sub.jaxpr, backend)
+        if table.find(eqn.primitive) is None or (
+            by_lowering and not inner and _needs_python(eqn, backend)
+        ):
             found[eqn.primitive.name] += 1
-        for sub in subjaxprs(eqn.params):
-            found += missing_lowerings(sub.jaxpr, platform)
     return found
 
 
+def _needs_python(eqn: JaxprEqn, backend: str) -> bool:
+    """Whether the lowering of an equation is a call of Python: a rule alone does not tell."""
+    lower = importlib.import_module("plugjax.stablehlo.lower")
+    operands = list(dict.fromkeys(v for v in eqn.invars if isinstance(v, Var)))
+    try:
+        lower.lower_module(
+            ClosedJaxpr(Jaxpr([], operands, eqn.outvars, [eqn]), []), backend, name="f"
+        )
+    except LoweringError:
+        return True
+    return False
+
+
 def run(console: Console, target: str, entries: list[str], backend: str) -> bool:
-    """Print the report; returns whether everything has a lowering."""
+    """Print the report; returns whether everything has a lowering.
+
+    Raises:
+        UnknownBackendError: there is no such backend.
+    """
+    backend = get_backend(backend).name
     module = load(target)
     complete = True
     table = Table("function", "primitive", "equations on the host")
     for entry in entries:
         name, _, shapes = entry.partition("=")
         program = make_jaxpr(lookup(module, name))(*parse_shapes(shapes))
-        found = missing_lowerings(run_passes(program, backend).jaxpr, backend)
+        found = host_equations(run_passes(program, backend).jaxpr, backend)
         for primitive, count in sorted(found.items()):
             table.add_row(name, primitive, str(count))
             complete = False

@@ -24,7 +24,7 @@ from plugjax.core import registry
 from plugjax.core.backend import default_backend, device, get_backend
 from plugjax.core.compilation_cache import default_cache
 from plugjax.core.errors import UnknownBackendError
-from plugjax.export import to_iree
+from plugjax.export import read_iree, to_iree
 
 BATCH = 64
 SIZES = (64, 128, 64, 10)
@@ -206,6 +206,7 @@ def _export(console: Console, parameters: Any, data: digits.Split, output: Path 
             parameters=parameters,
             parameters_path=folder / "digits.irpa",
         )
+        read_iree(done.path)
         np.save(folder / "images.npy", data.test_images)
         command = [
             tool, f"--module={done.path}", "--device=local-sync", "--function=predict",

@@ -1,13 +1,20 @@
-"""``plugjax doctor``: what is installed, in which version, what is missing, and the command that mends it."""
+"""``plugjax doctor``: what is installed, in which version, what is missing, and the command that mends it.
+
+Every device runs a small program, in a process of its own: a device that is listed need not answer, and one that answers
+need not be right.
+"""
 
 from __future__ import annotations
 
 import importlib.metadata
 import platform
+from concurrent.futures import ThreadPoolExecutor
 
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
+from plugjax.cli.probe import probe
 from plugjax.core import registry
 from plugjax.core.backend import default_backend, get_backend
 from plugjax.core.compilation_cache import default_cache
@@ -52,28 +59,59 @@ def run(console: Console) -> bool:
         if plugin.error is not None:
             healthy = False
             console.print(
-                f"[red]plugin {plugin.name}[/red] of {plugin.distribution}: {plugin.error}"
+                f"[red]plugin {plugin.name}[/red] of {plugin.distribution}: {escape(str(plugin.error))}"
             )
             mend.append(f"pip install --force-reinstall {plugin.distribution}")
-    states = Table("backend", "devices")
-    for name in sorted(registry.active().backends()):
-        try:
-            found = ", ".join(str(d) for d in get_backend(name).devices())
-        except UnknownBackendError as error:
-            found, healthy = f"[red]{error}[/red]", False
-        states.add_row(name, found)
-    console.print(states)
+        for hook, fault in plugin.faults.items():
+            healthy = False
+            console.print(
+                f"[red]plugin {plugin.name}[/red] of {plugin.distribution} failed in {hook}: "
+                + escape(f"{type(fault).__name__}: {fault}")
+            )
+    healthy &= _print_devices(console)
     try:
         console.print(f"default backend: {get_backend(default_backend()).name}")
     except UnknownBackendError as error:
-        console.print(f"[red]{error}[/red]")
+        console.print(f"[red]{escape(str(error))}[/red]")
         healthy = False
-    cache = default_cache()
-    console.print(
-        "compilation cache: " + (f"{cache.directory}, {cache.size():,} bytes" if cache else "off")
-    )
+    healthy &= _print_cache(console)
     for command in mend:
         console.print(f"to mend: [bold]{command}[/bold]", highlight=False)
     if healthy:
         console.print("[green]all is well[/green]")
     return healthy
+
+
+def _print_devices(console: Console) -> bool:
+    """Print what each device answers to a small program; returns whether all are right."""
+    table = Table("backend", "device", "answer")
+    rows: list[tuple[str, str]] = []
+    healthy = True
+    for name in sorted(registry.active().backends()):
+        try:
+            rows += [(name, str(device)) for device in get_backend(name).devices()]
+        except UnknownBackendError as error:
+            table.add_row(name, "-", f"[red]{escape(str(error))}[/red]")
+            healthy = False
+    with ThreadPoolExecutor(max_workers=2) as pool:
+        faults = list(pool.map(probe, [device for _, device in rows]))
+    for (name, device), fault in zip(rows, faults, strict=True):
+        table.add_row(name, device, f"[red]{escape(fault)}[/red]" if fault else "right")
+        healthy &= not fault
+    console.print(table)
+    return healthy
+
+
+def _print_cache(console: Console) -> bool:
+    cache = default_cache()
+    if cache is None:
+        console.print("compilation cache: off")
+        return True
+    refusal = cache.refusal()
+    if refusal is not None:
+        console.print(
+            f"compilation cache: [red]{escape(f'{cache.directory} is not used: {refusal}')}[/red]"
+        )
+        return False
+    console.print(f"compilation cache: {cache.directory}, {cache.size():,} bytes")
+    return True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from datetime import datetime
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 import plugjax
@@ -68,7 +70,9 @@ def plugins() -> None:
         if plugin.blocked:
             state = "blocked by the environment"
         elif plugin.error is not None:
-            state = f"skipped: {type(plugin.error).__name__}: {plugin.error}"
+            state = escape(f"skipped: {type(plugin.error).__name__}: {plugin.error}")
+        elif plugin.faults:
+            state = f"loaded, failed in {', '.join(plugin.faults)}"
         source = f"{plugin.distribution} {plugin.version}".strip()
         table.add_row(plugin.name, source, ", ".join(plugin.provides), state)
     console.print(table)
@@ -175,6 +179,20 @@ def main() -> None:
     """Entry point of the console script."""
     try:
         app()
-    except (UnknownBackendError, ValueError, TypeError, FileNotFoundError) as error:
-        Console(stderr=True).print(f"[red]plugjax:[/red] {error}", markup=True, highlight=False)
+    except Exception as error:
+        if os.environ.get("PLUGJAX_TRACEBACK", "") not in ("", "0"):
+            raise
+        Console(stderr=True).print(
+            "[red]plugjax:[/red] " + escape(_in_one_line(error)), highlight=False, soft_wrap=True
+        )
         sys.exit(2)
+
+
+def _in_one_line(error: Exception) -> str:
+    """What went wrong; the name of the class too, unless it is one whose messages speak for themselves."""
+    said = " ".join(line.strip() for line in str(error).splitlines()[:3] if line.strip())
+    plain = (RuntimeError, ValueError, TypeError, OSError)
+    if said and isinstance(error, plain):
+        return said
+    advice = " (PLUGJAX_TRACEBACK=1 shows where)"
+    return f"{type(error).__name__}: {said}{advice}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -13,6 +14,14 @@ from plugjax.core.jaxpr import ClosedJaxpr, subjaxprs
 from plugjax.core.transforms.compile import run_passes
 from plugjax.core.transforms.jit import jit
 from plugjax.core.transforms.stages import Wrapped
+
+# Symbols of the module, which C programs look up.
+_NAME = re.compile(r"(?!__)[A-Za-z_][A-Za-z0-9_]*")
+LONGEST_NAME = 200
+
+
+def _shortened(name: str) -> str:
+    return name if len(name) <= 50 else name[:47] + "..."
 
 
 class Entry(NamedTuple):
@@ -72,8 +81,14 @@ def trace_entries(
 
 
 def _trace(name: str, entry: Entry, parameters: Any, platform: str) -> TracedEntry:
-    if not name.isidentifier() or name.startswith("__"):
-        raise ValueError(f"export: entry point {name!r} is not an identifier")
+    if not _NAME.fullmatch(name):
+        raise ValueError(
+            f"export: entry point {_shortened(name)!r} is not an identifier of C that does not start with two underscores"
+        )
+    if len(name) > LONGEST_NAME:
+        raise ValueError(
+            f"export: entry point {_shortened(name)!r} has a name of {len(name)} characters, and {LONGEST_NAME} are allowed"
+        )
     if not callable(entry.function):
         raise TypeError(f"export: entry point {name!r} needs a function, got {entry.function!r}")
     given = () if parameters is None else (parameters,)

@@ -21,6 +21,7 @@ from plugjax.core.array import as_array
 from plugjax.core.aval import ShapedArray
 from plugjax.core.errors import LoweringError, UnknownBackendError
 from plugjax.export.entry import Entry, TracedEntry, trace_entries
+from plugjax.export.files import check_outputs, checksum_path, checksums, written_together
 
 SCOPE = "model"
 
@@ -50,6 +51,9 @@ def to_iree(
 ) -> Exported:
     """Compile functions to one IREE module.
 
+    All files are written when everything has succeeded; until then, what was in their places stays. A file with checksums,
+    named as the module with ``.sha256`` at the end, lies beside it: :func:`read_iree` checks it.
+
     Args:
         entries: name to ``(function, args)`` or :class:`Entry`; ``args`` are arrays or ``ShapeDtypeStruct``.
         path: the ``.vmfb`` file to write.
@@ -64,7 +68,8 @@ def to_iree(
     Raises:
         LoweringError: a primitive has no lowering; there is no host to fall back to.
         UnknownBackendError: the IREE backend is not installed.
-        ValueError: a name is no identifier, or parameters cannot be put where they should.
+        ValueError: a name is no identifier, or an output is no regular file.
+        OSError: a file cannot be written.
 
     Example:
         >>> import plugjax, tempfile, pathlib
@@ -77,6 +82,12 @@ def to_iree(
     """
     if parameters_path is not None and parameters is None:
         raise ValueError("to_iree: parameters_path needs parameters")
+    path = Path(path)
+    outputs = [path, checksum_path(path)]
+    if parameters_path is not None:
+        parameters_path = Path(parameters_path)
+        outputs.append(parameters_path)
+    check_outputs(outputs)
     text, traced, values = _module_text(entries, parameters, external=parameters_path is not None)
     compiler = _iree("compiler")
     if target is None or isinstance(target, str):
@@ -87,12 +98,13 @@ def to_iree(
         has_contraction="dot_general" in text or "stablehlo.convolution" in text,
         f64="f64" in text,
     )
-    path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    if parameters_path is not None:
-        parameters_path = Path(parameters_path)
-        _iree("parameters").write_archive(parameters_path, values)
-    path.write_bytes(vmfb)
+    with written_together(outputs) as (module, sums, *archive):
+        module.write_bytes(vmfb)
+        written = [(module, path)]
+        if parameters_path is not None:
+            _iree("parameters").write_archive(archive[0], values)
+            written.append((archive[0], parameters_path))
+        sums.write_text(checksums(written, path.parent), encoding="utf-8")
     return Exported(path, parameters_path, {t.name: _signature(t) for t in traced})
 
 
@@ -139,16 +151,16 @@ def _module_text(
     values = _named_values(parameters)
     lower = importlib.import_module("plugjax.stablehlo.lower")
     # jaxlib cannot build operations of IREE's `util` dialect: bodies come from it, the entry points are written here.
-    module = lower.lower_functions(
-        {f"{entry.name}__body": entry.program for entry in traced}, "iree", name="exported"
+    module, bodies = lower.lower_functions(
+        {entry.name: entry.program for entry in traced}, "iree", name="exported"
     )
     mutable = any(entry.state_outputs for entry in traced)
     globals_text = [
-        _global(f"p{i}", name, value, external, mutable)
+        _global(_symbol(i), name, value, external, mutable)
         for i, (name, value) in enumerate(values.items())
     ]
     types = [_tensor(value.shape, value.dtype) for value in values.values()]
-    functions = [_entry_text(entry, types) for entry in traced]
+    functions = [_entry_text(entry, bodies[entry.name], types) for entry in traced]
     body = module.as_text().rstrip()
     if not body.endswith("}"):
         raise LoweringError("export: the lowered module does not end as a module does")
@@ -184,19 +196,25 @@ def _global(
     return f'  util.global private {keyword}@{symbol} = dense<"0x{raw.hex().upper()}"> : {kind}'
 
 
-def _entry_text(entry: TracedEntry, types: Sequence[str]) -> str:
+def _symbol(i: int) -> str:
+    """Of the global with a parameter; no identifier, so no entry point has it."""
+    return f"parameter.{i}"
+
+
+def _entry_text(entry: TracedEntry, body: str, types: Sequence[str]) -> str:
     ins = [_tensor(a.shape, a.dtype) for a in entry.in_avals]
     outs = [_tensor(a.shape, a.dtype) for a in entry.out_avals]
     arguments = ", ".join(f"%a{i}: {t}" for i, t in enumerate(ins))
     lines = [f"  func.func public @{entry.name}({arguments}) -> ({', '.join(outs)}) {{"]
-    lines += [f"    %p{i} = util.global.load @p{i} : {t}" for i, t in enumerate(types)]
+    lines += [f"    %p{i} = util.global.load @{_symbol(i)} : {t}" for i, t in enumerate(types)]
     operands = [f"%p{i}" for i in range(len(types))] + [f"%a{i}" for i in range(len(ins))]
     results = [*types[: entry.state_outputs], *outs]
     signature = f"({', '.join([*types, *ins])}) -> ({', '.join(results)})"
     target = f"%r:{len(results)} = " if results else ""
-    lines.append(f"    {target}func.call @{entry.name}__body({', '.join(operands)}) : {signature}")
+    lines.append(f"    {target}func.call @{body}({', '.join(operands)}) : {signature}")
     lines += [
-        f"    util.global.store %r#{i}, @p{i} : {types[i]}" for i in range(entry.state_outputs)
+        f"    util.global.store %r#{i}, @{_symbol(i)} : {types[i]}"
+        for i in range(entry.state_outputs)
     ]
     visible = [f"%r#{i}" for i in range(entry.state_outputs, len(results))]
     lines.append(f"    return {', '.join(visible)}{' : ' + ', '.join(outs) if outs else ''}")

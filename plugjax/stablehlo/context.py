@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -81,10 +81,18 @@ class ModuleContext:
 
     def unique_name(self, name: str) -> str:
         """A symbol made from ``name``, with a number if a function has it already."""
-        name = as_symbol(name)
+        name = unused = as_symbol(name)
         count = self._names.get(name, 0)
-        self._names[name] = count + 1
-        return f"{name}_{count}" if count else name
+        while unused in self._names:
+            unused = f"{name}_{count}"
+            count += 1
+        self._names[name] = max(count, 1)
+        self._names.setdefault(unused, 1)
+        return unused
+
+    def reserve(self, names: Iterable[str]) -> None:
+        """Keep names for functions that are written elsewhere."""
+        self._names.update(dict.fromkeys(names, 1))
 
     def function(self, jaxpr: ClosedJaxpr, name: str) -> str:
         """The name of the private function that computes ``jaxpr``; written on first use."""

@@ -105,16 +105,22 @@ def matching_results(jaxpr: ClosedJaxpr, donated: Sequence[int]) -> dict[int, in
 
 def lower_functions(
     programs: Mapping[str, ClosedJaxpr], platform: str, *, name: str
-) -> LoweredModule:
+) -> tuple[LoweredModule, dict[str, str]]:
     """Lower several programs to private functions of one module; calls to Python are errors.
 
     Args:
-        programs: by the names that the functions get.
+        programs: by names, which no function of the module gets.
         platform: whose lowering rules to use.
         name: name of the module.
+
+    Returns:
+        The module, and by name the function that computes each program.
     """
+    functions: dict[str, str] = {}
     with mlir.new_module(as_symbol(name)) as module:
         context = ModuleContext(module, platform, None)
-        for function, jaxpr in programs.items():
-            context.write_function(jaxpr, context.unique_name(function), public=False)
-    return LoweredModule(module, ())
+        context.reserve(programs)
+        for each, jaxpr in programs.items():
+            functions[each] = context.unique_name(f"{each}__body")
+            context.write_function(jaxpr, functions[each], public=False)
+    return LoweredModule(module, ()), functions

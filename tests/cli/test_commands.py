@@ -57,6 +57,84 @@ def test_doctor_gives_the_command_for_a_missing_distribution(monkeypatch):
     assert "to mend: pip install plugjax-abacus" in text
 
 
+@pytest.fixture
+def mute(tmp_path, monkeypatch):
+    """A distribution with a backend whose devices hang, crash, lie, and raise."""
+    tmp_path.joinpath("mute.py").write_text(MUTE)
+    info = tmp_path / "mute-1.0.dist-info"
+    info.mkdir()
+    info.joinpath("METADATA").write_text("Metadata-Version: 2.1\nName: mute\nVersion: 1.0\n")
+    info.joinpath("entry_points.txt").write_text("[plugjax]\nmute = mute\n")
+    path = os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])
+    monkeypatch.setenv("PYTHONPATH", path)
+
+
+MUTE = """
+import os, signal, time
+import numpy as np
+from plugjax.core import Backend, BackendSpec, Device, Executable, hookimpl
+
+class Program(Executable):
+    host = True
+
+    def __init__(self, device, avals):
+        self.device, self.avals = device, avals
+
+    def run(self, values):
+        if self.device.id == 0:
+            time.sleep(1000)
+        if self.device.id == 1:
+            os.kill(os.getpid(), signal.SIGSEGV)
+        if self.device.id == 3:
+            raise RuntimeError('the [driver] is gone')
+        return [np.zeros(a.shape, a.dtype) for a in self.avals]
+
+class Mute(Backend):
+    name = 'mute'
+
+    def devices(self):
+        return [Device(self, '', i, 'a mute') for i in range(4)]
+
+    def put(self, value, device):
+        return value
+
+    def get(self, buffer, aval):
+        return buffer
+
+    def compile(self, jaxpr, device, options):
+        return Program(device, jaxpr.out_avals)
+
+@hookimpl
+def plugjax_backends():
+    return [BackendSpec('mute', Mute)]
+"""
+
+
+def test_doctor_lets_every_device_answer(mute):
+    code = "import plugjax.cli.probe as probe; probe.SECONDS = probe.probe.__defaults__ = (12,)\n"
+    code += "from plugjax.cli.main import main; main()"
+    done = subprocess.run(
+        [sys.executable, "-c", code, "doctor"],
+        env={**os.environ, "COLUMNS": "200", "TERM": "dumb"},
+        capture_output=True, text=True, timeout=280, check=False,
+    )  # fmt: skip
+    assert done.returncode == 1
+    answers = dict(re.findall(r"([\w:]+:\d) +[│|] *([^│|]*?) *[│|]", done.stdout))
+    assert answers.pop("mute:0") == "no answer within 12 s"
+    assert answers.pop("mute:1") == "the process was ended by signal 11"
+    assert answers.pop("mute:2").startswith("a wrong result: [0.0")
+    assert "the [driver] is gone" in answers.pop("mute:3")
+    assert set(answers) >= {"numpy:0", "xla:cpu:0", "iree:local:0"}
+    assert set(answers.values()) == {"right"}
+    assert "all is well" not in done.stdout
+
+
+def test_doctor_tells_what_is_wrong_with_the_cache(tmp_path):
+    tmp_path.chmod(0o777)
+    out = plugjax("doctor", code=1, PLUGJAX_CACHE_DIR=str(tmp_path))
+    assert "is not used: others may write to it" in out
+
+
 def test_an_error_is_one_line():
     out = plugjax("export", "nowhere.py", "--entry", "f:f32[1]", "-o", "x.vmfb", code=2)
     assert "nowhere.py does not exist" in out
