@@ -201,8 +201,11 @@ Run = Callable[[Sequence[Buffer]], Sequence[Buffer]]
 
 def _runner(compiled: PjrtExecutable) -> Run:
     execute, handlers = compiled.execute, compiled.handlers
+    garbage_due, collect_garbage = pjrt.garbage_due, pjrt.collect_garbage
 
     def run(buffers: Sequence[Buffer]) -> Sequence[Buffer]:
+        if next(garbage_due):
+            collect_garbage()
         try:
             return execute(buffers).consume_with_handlers(handlers)  # type: ignore[no-any-return]
             # of jaxlib

@@ -5,6 +5,7 @@ This module and `jaxlib_shim` hold every private name of jaxlib; they know nothi
 A *buffer* is jaxlib's array object. It never reaches a user: jax, when loaded, patches its class.
 """
 
+import itertools
 import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
@@ -21,12 +22,17 @@ from plugjax_xla.mlir import module_bytecode, parse_module, with_donated_paramet
 
 __all__ = [
     "Buffer", "ClientUnavailable", "Option", "PjrtClient", "PjrtDevice", "PjrtExecutable",
-    "block_until_ready", "cpu_client", "cuda_client", "delete", "hlo_text", "is_deleted", "is_ready",
-    "is_runtime_error", "to_dlpack",
+    "block_until_ready", "collect_garbage", "cpu_client", "cuda_client", "delete", "garbage_due", "hlo_text",
+    "is_deleted", "is_ready", "is_runtime_error", "to_dlpack",
 ]  # fmt: skip
 
 Buffer = Any
 Option = str | bool | int
+
+# jaxlib notes the Python frames of each execution and each wait, about 120 bytes, and gives the
+# memory back on request only. `next(garbage_due)` is true once in as many calls as make that
+# request cheap; the rest of the time it costs as much as a look at a variable.
+garbage_due = itertools.cycle([True] + [False] * 1023)
 
 _NUMPY_OWN = 1  # np.dtype.isbuiltin of native-endian types that NumPy itself defines
 
@@ -68,6 +74,11 @@ def cuda_client() -> PjrtClient:
         ClientUnavailable: a package is missing or of another version, or there is no GPU.
     """
     return _interned(("cuda", 0), make_cuda_client)
+
+
+def collect_garbage() -> None:
+    """Gives back what jaxlib keeps of calls that are over; see `garbage_due`."""
+    jaxlib().extension.collect_garbage()
 
 
 def hlo_text(module: Any) -> str:
@@ -176,6 +187,8 @@ class PjrtDevice:
         Raises:
             Exception: whatever a host callback raised while the value was computed.
         """
+        if next(garbage_due):
+            collect_garbage()
         try:
             buffer.block_until_ready()
         except RuntimeError as error:
@@ -290,7 +303,8 @@ class PjrtExecutable:
 
     XLA compares the sizes of the arguments with the parameters, not their shapes or dtypes; the
     caller vouches for those. Without host callbacks, a call is the same as
-    ``executable.execute(buffers).consume_with_handlers(executable.handlers)``.
+    ``executable.execute(buffers).consume_with_handlers(executable.handlers)``, and
+    `collect_garbage` now and then.
     """
 
     __slots__ = ("device", "execute", "handlers", "has_host_callbacks", "out_specs", "raw")
@@ -319,6 +333,8 @@ class PjrtExecutable:
             Exception: whatever a host callback raised, if it ran already; otherwise `get` and
                 `block_until_ready` of the results raise it.
         """
+        if next(garbage_due):
+            collect_garbage()
         try:
             return self.execute(buffers).consume_with_handlers(self.handlers)  # type: ignore[no-any-return]
         except RuntimeError as error:
@@ -329,6 +345,8 @@ class PjrtExecutable:
 
         `block_until_ready` accepts the token.
         """
+        if next(garbage_due):
+            collect_garbage()
         try:
             results = self.execute(buffers, with_tokens=True)
             token = results.consume_token()
@@ -369,6 +387,8 @@ def block_until_ready(buffers: Sequence[Any]) -> None:
     Raises:
         Exception: whatever a host callback raised while one of them was computed.
     """
+    if next(garbage_due):
+        collect_garbage()
     try:
         for buffer in buffers:
             buffer.block_until_ready()
