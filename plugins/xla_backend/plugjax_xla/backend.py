@@ -212,6 +212,13 @@ def _runner(compiled: PjrtExecutable) -> Run:
         except RuntimeError as error:
             _raise_as_ours(error)
 
+    def set_execute(found: Callable[..., Any]) -> None:
+        nonlocal execute
+        execute = found
+
+    compiled.link(set_execute)
+    # Whoever keeps `run` keeps the executable, which is how a forked process finds it.
+    run.compiled = compiled  # type: ignore[attr-defined]  # functions have attributes
     return run
 
 

@@ -40,6 +40,16 @@ class Jaxlib:
 _lock = threading.Lock()
 
 
+def _renew_lock() -> None:
+    # Another thread of the parent may have held it, and is not here to give it back.
+    global _lock
+    _lock = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_renew_lock)
+
+
 def jaxlib() -> Jaxlib:
     """The library.
 

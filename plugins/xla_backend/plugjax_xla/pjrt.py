@@ -3,17 +3,24 @@
 This module and `jaxlib_shim` hold every private name of jaxlib; they know nothing of plugjax.
 
 A *buffer* is jaxlib's array object. It never reaches a user: jax, when loaded, patches its class.
+
+A forked process has the memory of a client and none of its threads, so everything that waits for one would wait for ever.
+There, clients become orphans: finished buffers are read, another runtime is made when it is first needed, executables of
+the parent are written out and loaded into it when they are first called, and modules are compiled in a fresh process.
 """
 
+import ctypes
 import itertools
 import os
 import threading
+import weakref
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from plugjax_xla.cuda_plugin import cuda_data_folder, make_cuda_client
+from plugjax_xla.elsewhere import RefusedError, compile_elsewhere
 from plugjax_xla.fingerprint import cpu_fingerprint
 from plugjax_xla.host_callbacks import ArraySpec, HostArray, HostCallback, raise_original
 from plugjax_xla.host_views import PACKED_BITS, unpacked, viewed
@@ -34,22 +41,87 @@ Option = str | bool | int
 # request cheap; the rest of the time it costs as much as a look at a variable.
 garbage_due = itertools.cycle([True] + [False] * 1023)
 
+_CURE = (
+    "Start processes by multiprocessing.get_context('spawn') or 'forkserver', "
+    "or fork before XLA is first used."
+)
+
 _NUMPY_OWN = 1  # np.dtype.isbuiltin of native-endian types that NumPy itself defines
 
 
 class PjrtClient:
-    """One runtime with its devices. Made by `cpu_client` and `cuda_client`."""
+    """One runtime with its devices. Made by `cpu_client` and `cuda_client`.
 
-    def __init__(self, raw: Any) -> None:
-        self.raw = raw
+    Attributes:
+        orphaned: whether the process was forked and the runtime has not been made anew.
+        forked: whether the process was forked at any time since it had a runtime.
+    """
+
+    def __init__(self, make: Callable[[], Any]) -> None:
+        self._make = make
+        self.raw = raw = make()
         self.platform: str = "cuda" if raw.platform in ("cuda", "gpu") else raw.platform
         # XLA parses the variable once per process; what it is set to later has no effect.
         self.xla_flags = os.environ.get("XLA_FLAGS", "")
+        self.orphaned = self.forked = False
+        self.executables: weakref.WeakSet[PjrtExecutable] = weakref.WeakSet()
         self.devices = tuple(PjrtDevice(self, device) for device in raw.local_devices())
+
+    def orphan(self) -> None:
+        """Called in a forked process."""
+        if self.orphaned:
+            return
+        self.orphaned = self.forked = True
+        # The end of a runtime is to join its threads.
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(self.raw))
+        for device in self.devices:
+            device.orphan()
+        for executable in list(self.executables):
+            executable.orphan()
+
+    def revive(self) -> None:
+        """Make another runtime, if this process has none.
+
+        Raises:
+            RuntimeError: the platform does not allow it.
+        """
+        with _lock:
+            if not self.orphaned:
+                return
+            if self.platform != "cpu":
+                raise _fork_error(f"{self.platform} cannot be used in a forked process")
+            self.raw = self._make()
+            for device, raw in zip(self.devices, self.raw.local_devices(), strict=True):
+                device.settle(raw)
+            self.orphaned = False
+
+
+def _fork_error(what: str) -> RuntimeError:
+    error: RuntimeError = jaxlib().extension.JaxRuntimeError(f"XLA: {what}. {_CURE}")
+    return error
 
 
 _lock = threading.Lock()
 _clients: dict[tuple[str, int], PjrtClient] = {}
+# Shardings of buffers that were made before a fork, with their devices.
+_orphaned: "dict[Any, PjrtDevice]" = {}
+
+
+def _after_fork() -> None:
+    global _lock
+    _lock = threading.Lock()
+    for client in _clients.values():
+        client.orphan()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
+
+
+def _check_finished(buffer: Buffer) -> None:
+    if buffer.is_deleted() or buffer.is_ready():
+        return
+    raise _fork_error("a value was still being computed when this process was forked")
 
 
 def cpu_client(num_devices: int = 1) -> PjrtClient:
@@ -94,7 +166,7 @@ def _interned(key: tuple[str, int], make: Callable[[], Any]) -> PjrtClient:
     with _lock:
         client = _clients.get(key)
         if client is None:
-            client = _clients[key] = PjrtClient(make())
+            client = _clients[key] = PjrtClient(make)
         return client
 
 
@@ -107,19 +179,41 @@ class PjrtDevice:
     )  # fmt: skip
 
     def __init__(self, client: PjrtClient, raw: Any) -> None:
-        library = jaxlib()
-        semantics = library.extension.HostBufferSemantics
+        semantics = jaxlib().extension.HostBufferSemantics
         self.client = client
-        self.raw = raw
+        self.settle(raw)
         self.id: int = raw.id
         self.kind: str = raw.device_kind
         self.platform = client.platform
         self.host_memory = client.platform == "cpu"
+        self._copy = semantics.IMMUTABLE_ONLY_DURING_CALL
+        self._borrow = semantics.ZERO_COPY
+
+    def settle(self, raw: Any) -> None:
+        """Be the device of this runtime."""
+        library = jaxlib()
+        self.raw = raw
         self._list = [raw]
         self._sharding = library.sharding(raw)
         self._put = library.extension.batched_device_put
-        self._copy = semantics.IMMUTABLE_ONLY_DURING_CALL
-        self._borrow = semantics.ZERO_COPY
+
+    def orphan(self) -> None:
+        """Called in a forked process."""
+        _orphaned[self._sharding] = self
+        self._put = self._put_after_fork
+
+    def _put_after_fork(
+        self, aval: Aval, _sharding: Any, arrays: Any, _devices: Any, *rest: Any
+    ) -> Buffer:
+        self.client.revive()
+        return self._put(aval, self._sharding, arrays, self._list, *rest)
+
+    def adopt(self, buffer: Buffer) -> Buffer:
+        """The buffer, or one with its value if it was made before a fork."""
+        if buffer._sharding is self._sharding:
+            return buffer
+        aval = buffer.aval
+        return self.put(self.get(buffer, aval.shape, aval.dtype), owned=True)
 
     def __repr__(self) -> str:
         return f"PjrtDevice({self.platform}:{self.id})"
@@ -176,7 +270,8 @@ class PjrtDevice:
 
     def holds(self, buffer: Buffer) -> bool:
         """Whether a buffer lives here."""
-        return buffer._sharding is self._sharding
+        sharding = buffer._sharding
+        return sharding is self._sharding or _orphaned.get(sharding) is self
 
     def get(self, buffer: Buffer, shape: tuple[int, ...], dtype: np.dtype[Any]) -> HostArray:
         """The value as a read-only host array, without a copy where memory is shared.
@@ -189,6 +284,10 @@ class PjrtDevice:
         """
         if next(garbage_due):
             collect_garbage()
+        if _orphaned and buffer._sharding in _orphaned:
+            _check_finished(buffer)
+            if not self.host_memory:
+                raise _fork_error(f"a value on {self.platform} cannot be read in a forked process")
         try:
             buffer.block_until_ready()
         except RuntimeError as error:
@@ -235,6 +334,17 @@ class PjrtDevice:
             module = parse_module(module)
         if donated:
             module = with_donated_parameters(module, donated)
+        self.client.revive()
+        if self.client.forked:
+            if host_callbacks:
+                raise _fork_error(
+                    "a program that calls Python cannot be compiled in a forked process"
+                )
+            try:
+                blob = compile_elsewhere(module_bytecode(module), options or {})
+            except RefusedError as error:
+                raise library.extension.JaxRuntimeError(str(error)) from None
+            return self.deserialize(blob, out_specs)
         raw = self.client.raw.compile_and_load(
             module,
             executable_devices=library.extension.DeviceList((self.raw,)),
@@ -253,13 +363,14 @@ class PjrtDevice:
         Raises:
             ValueError: the bytes are no executable of this version of XLA.
         """
+        self.client.revive()
         devices = jaxlib().extension.DeviceList((self.raw,))
         options = self._compile_options(self.id, {})
         try:
             raw = self.client.raw.deserialize_executable(blob, devices, options)
         except RuntimeError as error:
             raise ValueError(f"not a loadable XLA executable: {error}") from error
-        return PjrtExecutable(self, raw, out_specs, has_host_callbacks=False)
+        return PjrtExecutable(self, raw, out_specs, has_host_callbacks=False, blob=blob)
 
     def compile_options_fingerprint(self, options: Mapping[str, Option] | None = None) -> bytes:
         """All that the compiler is told besides the module, equal for equal devices."""
@@ -307,7 +418,9 @@ class PjrtExecutable:
     `collect_garbage` now and then.
     """
 
-    __slots__ = ("device", "execute", "handlers", "has_host_callbacks", "out_specs", "raw")
+    __slots__ = (
+        "__weakref__", "_blob", "_links", "device", "execute", "handlers", "has_host_callbacks", "out_specs", "raw",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -316,6 +429,7 @@ class PjrtExecutable:
         out_specs: Sequence[tuple[Sequence[int], Any]],
         *,
         has_host_callbacks: bool,
+        blob: bytes | None = None,
     ) -> None:
         self.device = device
         self.raw = raw
@@ -323,8 +437,41 @@ class PjrtExecutable:
             (tuple(shape), np.dtype(dtype)) for shape, dtype in out_specs
         )
         self.has_host_callbacks = has_host_callbacks
-        self.execute = raw.execute_sharded
+        self._blob = blob
+        self._links: list[Callable[[Any], None]] = []
+        self.execute = self._adopting(raw) if device.client.forked else raw.execute_sharded
         self.handlers = [device.result_handler(*spec) for spec in self.out_specs]
+        device.client.executables.add(self)
+
+    def link(self, set_execute: Callable[[Any], None]) -> None:
+        """Tell who keeps `execute` when it is another one, after a fork; `handlers` stays the same list."""
+        self._links.append(set_execute)
+
+    def orphan(self) -> None:
+        """Called in a forked process."""
+        self._relink(self._execute_after_fork)
+
+    def _relink(self, execute: Callable[..., Any]) -> None:
+        self.execute = execute
+        for set_execute in self._links:
+            set_execute(execute)
+
+    def _execute_after_fork(self, buffers: Sequence[Buffer], **options: Any) -> Any:
+        if self.has_host_callbacks:
+            raise _fork_error("a program that calls Python cannot be run in a forked process")
+        fresh = self.device.deserialize(self.serialize(), self.out_specs)
+        self.raw, self._blob = fresh.raw, fresh._blob
+        self.handlers[:] = fresh.handlers
+        self._relink(fresh.execute)
+        return fresh.execute(buffers, **options)
+
+    def _adopting(self, raw: Any) -> Callable[..., Any]:
+        execute, adopt = raw.execute_sharded, self.device.adopt
+
+        def run(buffers: Sequence[Buffer], **options: Any) -> Any:
+            return execute([adopt(buffer) for buffer in buffers], **options)
+
+        return run
 
     def __call__(self, buffers: Sequence[Buffer]) -> list[Buffer]:
         """Starts the function and returns buffers of its results, which may not be ready yet.
@@ -362,7 +509,10 @@ class PjrtExecutable:
         """
         if self.has_host_callbacks:
             raise ValueError("an executable with host callbacks cannot be serialized.")
-        blob: bytes = self.device.client.raw.serialize_executable(self.raw)
+        if self._blob is not None:
+            # XLA does not write out whole what it has read in.
+            return self._blob
+        blob: bytes = self.raw.serialize()
         return blob
 
     def cost_analysis(self) -> dict[str, float]:
@@ -389,6 +539,10 @@ def block_until_ready(buffers: Sequence[Any]) -> None:
     """
     if next(garbage_due):
         collect_garbage()
+    if _orphaned:
+        for buffer in buffers:
+            if getattr(buffer, "_sharding", None) in _orphaned:
+                _check_finished(buffer)
     try:
         for buffer in buffers:
             buffer.block_until_ready()

@@ -1,0 +1,65 @@
+"""Compiling in a fresh Python process.
+
+A process that was forked has the memory of XLA's threads and not the threads: its compiler waits for them for ever. What a
+fresh process has compiled for the same machine loads and runs.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+
+class RefusedError(Exception):
+    """XLA refused the module or an option; the message is XLA's."""
+
+
+def compile_elsewhere(module: bytes, options: Mapping[str, str | bool | int]) -> bytes:
+    """The machine code of a module, as `PjrtExecutable.serialize` gives it, for the first processor.
+
+    Args:
+        module: MLIR bytecode.
+        options: XLA debug flags by name.
+
+    Raises:
+        RefusedError: XLA refuses the module or an option, or the process died.
+    """
+    with tempfile.TemporaryDirectory(prefix="plugjax-xla-") as folder:
+        answer = Path(folder, "answer")
+        worker = subprocess.run(
+            [sys.executable, "-P", "-m", __name__, str(answer), json.dumps(dict(options))],
+            input=module,
+            capture_output=True,
+            check=False,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)},
+        )
+        status, _, content = (answer.read_bytes() if answer.exists() else b"").partition(b"\n")
+    if status == b"code":
+        return content
+    if status == b"refused":
+        raise RefusedError(content.decode())
+    said = worker.stderr.decode("utf-8", "replace").strip().splitlines()
+    raise RefusedError(
+        f"the compiling process ended with status {worker.returncode}"
+        + (f": {said[-1]}" if said else "")
+    )
+
+
+def _worker(answer: Path, options: Mapping[str, str | bool | int]) -> None:
+    # This module is imported by `pjrt`, which the process that compiles needs.
+    from plugjax_xla import pjrt  # noqa: PLC0415
+
+    device = pjrt.cpu_client().devices[0]
+    try:
+        compiled = device.compile(sys.stdin.buffer.read(), [], options=options)
+        result = b"code\n" + compiled.serialize()
+    except RuntimeError as error:
+        result = b"refused\n" + str(error).encode()
+    answer.write_bytes(result)
+
+
+if __name__ == "__main__":
+    _worker(Path(sys.argv[1]), json.loads(sys.argv[2]))
