@@ -32,6 +32,7 @@ from plugjax.core.contexts import (
     named_scope,
     numpy_dtype_promotion,
     numpy_rank_promotion,
+    threefry_partitionable,
     typeof,
 )
 from plugjax.core.device import Device
@@ -129,6 +130,7 @@ __all__ = [
     "numpy_rank_promotion",
     "pure_callback",
     "remat",
+    "threefry_partitionable",
     "typeof",
     "value_and_grad",
     "vjp",

@@ -87,6 +87,20 @@ def debug_key_reuse(new_val: bool = True) -> AbstractContextManager[None]:
     return config.override("debug_key_reuse", new_val)
 
 
+def threefry_partitionable(new_val: bool = True) -> AbstractContextManager[None]:
+    """Within the block, whether the numbers of a part of an array are a part of the numbers; see ``plugjax.random``.
+
+    Without that, Threefry gives the numbers that it gave before JAX 0.5.
+
+    Example:
+        >>> import plugjax
+        >>> with plugjax.threefry_partitionable(False):
+        ...     plugjax.random.bits(plugjax.random.key(0), (2,))
+        Array([ 928981903, 3453687069], dtype=uint32)
+    """
+    return config.override("threefry_partitionable", new_val)
+
+
 def checking_leaks() -> AbstractContextManager[None]:
     """Within the block, a tracer that outlives its transformation raises an error that says who holds it.
 

@@ -2,7 +2,8 @@
 
 They work on keys as values of an extended dtype; their ``physical`` rules ask the generator what happens to the stored words.
 Threefry hashes positions: a counter is the position of a number in its array, as 64 bits, so the numbers of a part of an
-array are a part of the numbers.
+array are a part of the numbers. With ``jax_threefry_partitionable`` off it gives one stream of 32-bit words instead, in which
+a hash makes a word of the first half and the word at the same place of the second half, and numbers are cut from the stream.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import numpy as np
 
 from plugjax import lax
 from plugjax.core.aval import Shape, ShapedArray
+from plugjax.core.config import config
 from plugjax.core.dtypes import ExtendedDType
 from plugjax.core.primitive import Primitive
 from plugjax.core.rules import RuleSet, abstract_eval
@@ -305,10 +307,7 @@ def _words(keys: Any, aval: ShapedArray, extra: int) -> list[Any]:
 def _hashed_positions(keys: Any, aval: ShapedArray, shape: Shape) -> list[Any]:
     """Two words for each position in an array of ``shape``."""
     size = math.prod(shape)
-    if size >= 1 << 32:
-        raise NotImplementedError(
-            f"random numbers for 2**32 positions or more: got shape {shape}. Split the key."
-        )
+    _check_count(size, shape)
     counts = lax.reshape(lax.iota(np.uint32, size), shape)
     high = lax.full(shape, np.uint32(0))
     if aval.ndim:
@@ -317,7 +316,54 @@ def _hashed_positions(keys: Any, aval: ShapedArray, shape: Shape) -> list[Any]:
     return threefry2x32(key0, key1, high, counts)
 
 
+def _check_count(count: int, shape: Shape) -> None:
+    if count >= 1 << 32:
+        raise NotImplementedError(
+            f"random numbers for 2**32 positions or more: got shape {shape}. Split the key."
+        )
+
+
+def _stream(keys: Any, aval: ShapedArray, count: int, shape: Shape) -> Any:
+    """The first words of a key's stream, ``[..., count]``."""
+    _check_count(count, shape)
+    half = (count + 1) // 2
+    first = lax.iota(np.uint32, half)
+    second = lax.add(first, np.uint32(half))
+    if count % 2:
+        # A word too many is hashed; its counter is 0.
+        second = lax.select(
+            lax.lt(second, np.uint32(count)), second, lax.full((half,), np.uint32(0))
+        )
+    if aval.ndim:
+        first, second = (lax.expand_dims(v, tuple(range(aval.ndim))) for v in (first, second))
+    words = lax.concatenate(threefry2x32(*_words(keys, aval, 1), first, second), aval.ndim)
+    return lax.slice_in_dim(words, 0, count, axis=aval.ndim)
+
+
+def _bits_of_stream(keys: Any, aval: ShapedArray, bit_width: int, shape: Shape) -> Any:
+    size, rank = math.prod(shape), aval.ndim
+    dtype = np.dtype(f"uint{bit_width}")
+    if bit_width == 64:
+        words = lax.convert_element_type(_stream(keys, aval, 2 * size, shape), dtype)
+        upper = lax.shift_left(lax.slice_in_dim(words, 0, size, axis=rank), dtype.type(32))
+        found = lax.bitwise_or(upper, lax.slice_in_dim(words, size, 2 * size, axis=rank))
+    elif bit_width == 32:
+        found = _stream(keys, aval, size, shape)
+    else:
+        # Several numbers from a word, the lowest bits first.
+        per_word = 32 // bit_width
+        count = -(-size // per_word)
+        words = _stream(keys, aval, count, shape)
+        parts = [lax.shift_right_logical(words, np.uint32(bit_width * i)) for i in range(per_word)]
+        found = lax.concatenate([lax.expand_dims(p, (rank + 1,)) for p in parts], rank + 1)
+        found = lax.reshape(found, (*aval.shape, count * per_word))
+        found = lax.convert_element_type(lax.slice_in_dim(found, 0, size, axis=rank), dtype)
+    return lax.reshape(found, (*aval.shape, *shape))
+
+
 def _threefry_bits(keys: Any, aval: ShapedArray, bit_width: int, shape: Shape) -> Any:
+    if not config.read("threefry_partitionable"):
+        return _bits_of_stream(keys, aval, bit_width, shape)
     high, low = _hashed_positions(keys, aval, shape)
     if bit_width == 64:
         wide = np.dtype(np.uint64)
@@ -330,7 +376,10 @@ def _threefry_bits(keys: Any, aval: ShapedArray, bit_width: int, shape: Shape) -
 
 
 def threefry_split(keys: Any, aval: ShapedArray, shape: Shape) -> Any:
-    """New keys: the hashes of positions."""
+    """New keys: the hashes of positions, or pairs of words of the stream."""
+    if not config.read("threefry_partitionable"):
+        words = _stream(keys, aval, 2 * math.prod(shape), shape)
+        return lax.reshape(words, (*aval.shape, *shape, 2))
     high, low = _hashed_positions(keys, aval, shape)
     return _side_by_side(high, low, aval.ndim + len(shape))
 

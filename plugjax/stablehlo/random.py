@@ -18,41 +18,45 @@ from plugjax.stablehlo.mlir import Value
 
 rules = RuleSet(__name__)
 
-_ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
-_PARITY = 0x1BD11BDA
+ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
+PARITY = 0x1BD11BDA
 
 
-class _Words:
+class Words:
     """Arithmetic on 32-bit words of one shape."""
 
     def __init__(self, aval: ShapedArray) -> None:
         self.aval = aval
 
     def apply(self, name: str, *operands: Value) -> Value:
+        """An operation of StableHLO on words."""
         return mlir.value(f"stablehlo.{name}", self.aval, operands)
 
     def number(self, value: int) -> Value:
+        """A number, in every word."""
         return mlir.constant(np.uint32(value), self.aval.shape)
 
     def rotate(self, x: Value, bits: int) -> Value:
+        """Rotated to the left."""
         left = self.apply("shift_left", x, self.number(bits))
         right = self.apply("shift_right_logical", x, self.number(32 - bits))
         return self.apply("or", left, right)
 
 
 @rules.define(lowering, threefry2x32_p)
-def _threefry2x32(ctx: EqnContext, key0: Value, key1: Value, x0: Value, x1: Value) -> list[Value]:
+def threefry2x32(ctx: EqnContext, key0: Value, key1: Value, x0: Value, x1: Value) -> list[Value]:
+    """The hash, round by round."""
     out = ctx.avals_out[0]
-    words = _Words(out)
+    words = Words(out)
     key0, key1, x0, x1 = (
         mlir.broadcast(v, aval, out)
         for v, aval in zip((key0, key1, x0, x1), ctx.avals_in, strict=True)
     )
-    parity = words.apply("xor", words.apply("xor", key0, key1), words.number(_PARITY))
+    parity = words.apply("xor", words.apply("xor", key0, key1), words.number(PARITY))
     keys = (key0, key1, parity)
     x0, x1 = words.apply("add", x0, key0), words.apply("add", x1, key1)
     for group in range(5):
-        for bits in _ROTATIONS[group % 2]:
+        for bits in ROTATIONS[group % 2]:
             x0 = words.apply("add", x0, x1)
             x1 = words.apply("xor", words.rotate(x1, bits), x0)
         x0 = words.apply("add", x0, keys[(group + 1) % 3])

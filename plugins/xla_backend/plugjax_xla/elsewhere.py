@@ -12,6 +12,8 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
+_WORKER = "plugjax_xla.compile_worker"
+
 
 class RefusedError(Exception):
     """XLA refused the module or an option; the message is XLA's."""
@@ -30,7 +32,7 @@ def compile_elsewhere(module: bytes, options: Mapping[str, str | bool | int]) ->
     with tempfile.TemporaryDirectory(prefix="plugjax-xla-") as folder:
         answer = Path(folder, "answer")
         worker = subprocess.run(
-            [sys.executable, "-P", "-m", __name__, str(answer), json.dumps(dict(options))],
+            [sys.executable, "-P", "-m", _WORKER, str(answer), json.dumps(dict(options))],
             input=module,
             capture_output=True,
             check=False,
@@ -46,20 +48,3 @@ def compile_elsewhere(module: bytes, options: Mapping[str, str | bool | int]) ->
         f"the compiling process ended with status {worker.returncode}"
         + (f": {said[-1]}" if said else "")
     )
-
-
-def _worker(answer: Path, options: Mapping[str, str | bool | int]) -> None:
-    # This module is imported by `pjrt`, which the process that compiles needs.
-    from plugjax_xla import pjrt  # noqa: PLC0415
-
-    device = pjrt.cpu_client().devices[0]
-    try:
-        compiled = device.compile(sys.stdin.buffer.read(), [], options=options)
-        result = b"code\n" + compiled.serialize()
-    except RuntimeError as error:
-        result = b"refused\n" + str(error).encode()
-    answer.write_bytes(result)
-
-
-if __name__ == "__main__":
-    _worker(Path(sys.argv[1]), json.loads(sys.argv[2]))

@@ -121,7 +121,9 @@ if hasattr(os, "register_at_fork"):
 def _check_finished(buffer: Buffer) -> None:
     if buffer.is_deleted() or buffer.is_ready():
         return
-    raise _fork_error("a value was still being computed when this process was forked")
+    raise _fork_error(
+        "a value was still being computed when this process was forked; call block_until_ready before"
+    )
 
 
 def cpu_client(num_devices: int = 1) -> PjrtClient:

@@ -4,15 +4,25 @@ from __future__ import annotations
 
 import importlib
 
-from plugjax.core import BackendSpec, PluginInfo, hookimpl
+from plugjax.core import BackendSpec, LazyRules, PluginInfo, RuleSet, hookimpl
 from plugjax.core.backend import Backend
 
-plugjax_plugin = PluginInfo("xla", provides=("backend xla",))
+plugjax_plugin = PluginInfo("xla", provides=("backend xla", "lowerings for platform xla"))
+
+
+def _load_rules() -> list[RuleSet]:
+    return [importlib.import_module("plugjax_xla.lowering").rules]
 
 
 def _load_backend() -> Backend:
     backend: Backend = importlib.import_module("plugjax_xla.backend").XlaBackend()
     return backend
+
+
+@hookimpl
+def plugjax_rules() -> list[LazyRules]:
+    """What XLA needs said differently."""
+    return [LazyRules(kinds=("lowering",), load=_load_rules, needs=("jaxlib",))]
 
 
 @hookimpl

@@ -100,7 +100,7 @@ CHILDREN = {
     """,
     "a child of the child": """
         step(w, big)
-        after = plugjax.jit(lambda a: a + 3)(w)
+        after = plugjax.jit(lambda a: a + 3)(w).block_until_ready()
         def grandchild():
             np.testing.assert_allclose(step(w, big), expected, rtol=1e-5)
             assert float(after[0, 0]) == 4

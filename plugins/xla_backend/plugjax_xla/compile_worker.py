@@ -1,0 +1,23 @@
+"""The fresh process of `elsewhere`: one module from standard input, one answer in a file."""
+
+import json
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from plugjax_xla import pjrt
+
+
+def main(answer: Path, options: Mapping[str, str | bool | int]) -> None:
+    """Compile, and write the machine code or what XLA said."""
+    device = pjrt.cpu_client().devices[0]
+    try:
+        compiled = device.compile(sys.stdin.buffer.read(), [], options=options)
+        result = b"code\n" + compiled.serialize()
+    except RuntimeError as error:
+        result = b"refused\n" + str(error).encode()
+    answer.write_bytes(result)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), json.loads(sys.argv[2]))
