@@ -9,6 +9,7 @@ import would be worse: C++ remembers the failure and breaks a later, real ``impo
 import dataclasses
 import functools
 import importlib
+import itertools
 import os
 import threading
 from collections.abc import Mapping
@@ -58,6 +59,29 @@ def jaxlib() -> Jaxlib:
     """
     with _lock:
         return _load()
+
+
+# jaxlib notes the Python frames of each execution and each wait, about 120 bytes, and gives the
+# memory back on request only. `next(garbage_due)` is true once in as many calls as make that
+# request cheap; the rest of the time it costs as much as a look at a variable.
+garbage_due = itertools.cycle([True] + [False] * 1023)
+
+
+def collect_garbage() -> None:
+    """Gives back what jaxlib keeps of calls that are over; see `garbage_due`."""
+    jaxlib().extension.collect_garbage()
+
+
+_CURE = (
+    "Start processes by multiprocessing.get_context('spawn') or 'forkserver', "
+    "or fork before XLA is first used."
+)
+
+
+def fork_error(what: str) -> RuntimeError:
+    """What a forked process raises where it would hang; the message names the cure."""
+    error: RuntimeError = jaxlib().extension.JaxRuntimeError(f"XLA: {what}. {_CURE}")
+    return error
 
 
 @functools.cache

@@ -1,6 +1,6 @@
 """The machine: clients, devices, buffers and executables of XLA, through jaxlib alone.
 
-This module and `jaxlib_shim` hold every private name of jaxlib; they know nothing of plugjax.
+This module, `executable` and `jaxlib_shim` hold every private name of jaxlib; they know nothing of plugjax.
 
 A *buffer* is jaxlib's array object. It never reaches a user: jax, when loaded, patches its class.
 
@@ -10,7 +10,6 @@ the parent are written out and loaded into it when they are first called, and mo
 """
 
 import ctypes
-import itertools
 import os
 import threading
 import weakref
@@ -21,10 +20,18 @@ import numpy as np
 
 from plugjax_xla.cuda_plugin import cuda_data_folder, make_cuda_client
 from plugjax_xla.elsewhere import RefusedError, compile_elsewhere
+from plugjax_xla.executable import PjrtExecutable
 from plugjax_xla.fingerprint import cpu_fingerprint
-from plugjax_xla.host_callbacks import ArraySpec, HostArray, HostCallback, raise_original
+from plugjax_xla.host_callbacks import HostArray, HostCallback, raise_original
 from plugjax_xla.host_views import PACKED_BITS, unpacked, viewed
-from plugjax_xla.jaxlib_shim import Aval, ClientUnavailable, jaxlib
+from plugjax_xla.jaxlib_shim import (
+    Aval,
+    ClientUnavailable,
+    collect_garbage,
+    fork_error,
+    garbage_due,
+    jaxlib,
+)
 from plugjax_xla.mlir import module_bytecode, parse_module, with_donated_parameters
 
 __all__ = [
@@ -35,16 +42,6 @@ __all__ = [
 
 Buffer = Any
 Option = str | bool | int
-
-# jaxlib notes the Python frames of each execution and each wait, about 120 bytes, and gives the
-# memory back on request only. `next(garbage_due)` is true once in as many calls as make that
-# request cheap; the rest of the time it costs as much as a look at a variable.
-garbage_due = itertools.cycle([True] + [False] * 1023)
-
-_CURE = (
-    "Start processes by multiprocessing.get_context('spawn') or 'forkserver', "
-    "or fork before XLA is first used."
-)
 
 _NUMPY_OWN = 1  # np.dtype.isbuiltin of native-endian types that NumPy itself defines
 
@@ -89,16 +86,11 @@ class PjrtClient:
             if not self.orphaned:
                 return
             if self.platform != "cpu":
-                raise _fork_error(f"{self.platform} cannot be used in a forked process")
+                raise fork_error(f"{self.platform} cannot be used in a forked process")
             self.raw = self._make()
             for device, raw in zip(self.devices, self.raw.local_devices(), strict=True):
                 device.settle(raw)
             self.orphaned = False
-
-
-def _fork_error(what: str) -> RuntimeError:
-    error: RuntimeError = jaxlib().extension.JaxRuntimeError(f"XLA: {what}. {_CURE}")
-    return error
 
 
 _lock = threading.Lock()
@@ -121,7 +113,7 @@ if hasattr(os, "register_at_fork"):
 def _check_finished(buffer: Buffer) -> None:
     if buffer.is_deleted() or buffer.is_ready():
         return
-    raise _fork_error(
+    raise fork_error(
         "a value was still being computed when this process was forked; call block_until_ready before"
     )
 
@@ -148,11 +140,6 @@ def cuda_client() -> PjrtClient:
         ClientUnavailable: a package is missing or of another version, or there is no GPU.
     """
     return _interned(("cuda", 0), make_cuda_client)
-
-
-def collect_garbage() -> None:
-    """Gives back what jaxlib keeps of calls that are over; see `garbage_due`."""
-    jaxlib().extension.collect_garbage()
 
 
 def hlo_text(module: Any) -> str:
@@ -289,7 +276,7 @@ class PjrtDevice:
         if _orphaned and buffer._sharding in _orphaned:
             _check_finished(buffer)
             if not self.host_memory:
-                raise _fork_error(f"a value on {self.platform} cannot be read in a forked process")
+                raise fork_error(f"a value on {self.platform} cannot be read in a forked process")
         try:
             buffer.block_until_ready()
         except RuntimeError as error:
@@ -339,7 +326,7 @@ class PjrtDevice:
         self.client.revive()
         if self.client.forked:
             if host_callbacks:
-                raise _fork_error(
+                raise fork_error(
                     "a program that calls Python cannot be compiled in a forked process"
                 )
             try:
@@ -409,128 +396,6 @@ class PjrtDevice:
             debug_options = compile_options.executable_build_options.debug_options
             debug_options.xla_gpu_cuda_data_dir = str(folder)
         return compile_options
-
-
-class PjrtExecutable:
-    """A compiled function. Calling it is the hot path: nothing is checked here.
-
-    XLA compares the sizes of the arguments with the parameters, not their shapes or dtypes; the
-    caller vouches for those. Without host callbacks, a call is the same as
-    ``executable.execute(buffers).consume_with_handlers(executable.handlers)``, and
-    `collect_garbage` now and then.
-    """
-
-    __slots__ = (
-        "__weakref__", "_blob", "_links", "device", "execute", "handlers", "has_host_callbacks", "out_specs", "raw",
-    )  # fmt: skip
-
-    def __init__(
-        self,
-        device: PjrtDevice,
-        raw: Any,
-        out_specs: Sequence[tuple[Sequence[int], Any]],
-        *,
-        has_host_callbacks: bool,
-        blob: bytes | None = None,
-    ) -> None:
-        self.device = device
-        self.raw = raw
-        self.out_specs: tuple[ArraySpec, ...] = tuple(
-            (tuple(shape), np.dtype(dtype)) for shape, dtype in out_specs
-        )
-        self.has_host_callbacks = has_host_callbacks
-        self._blob = blob
-        self._links: list[Callable[[Any], None]] = []
-        self.execute = self._adopting(raw) if device.client.forked else raw.execute_sharded
-        self.handlers = [device.result_handler(*spec) for spec in self.out_specs]
-        device.client.executables.add(self)
-
-    def link(self, set_execute: Callable[[Any], None]) -> None:
-        """Tell who keeps `execute` when it is another one, after a fork; `handlers` stays the same list."""
-        self._links.append(set_execute)
-
-    def orphan(self) -> None:
-        """Called in a forked process."""
-        self._relink(self._execute_after_fork)
-
-    def _relink(self, execute: Callable[..., Any]) -> None:
-        self.execute = execute
-        for set_execute in self._links:
-            set_execute(execute)
-
-    def _execute_after_fork(self, buffers: Sequence[Buffer], **options: Any) -> Any:
-        if self.has_host_callbacks:
-            raise _fork_error("a program that calls Python cannot be run in a forked process")
-        fresh = self.device.deserialize(self.serialize(), self.out_specs)
-        self.raw, self._blob = fresh.raw, fresh._blob
-        self.handlers[:] = fresh.handlers
-        self._relink(fresh.execute)
-        return fresh.execute(buffers, **options)
-
-    def _adopting(self, raw: Any) -> Callable[..., Any]:
-        execute, adopt = raw.execute_sharded, self.device.adopt
-
-        def run(buffers: Sequence[Buffer], **options: Any) -> Any:
-            return execute([adopt(buffer) for buffer in buffers], **options)
-
-        return run
-
-    def __call__(self, buffers: Sequence[Buffer]) -> list[Buffer]:
-        """Starts the function and returns buffers of its results, which may not be ready yet.
-
-        Raises:
-            Exception: whatever a host callback raised, if it ran already; otherwise `get` and
-                `block_until_ready` of the results raise it.
-        """
-        if next(garbage_due):
-            collect_garbage()
-        try:
-            return self.execute(buffers).consume_with_handlers(self.handlers)  # type: ignore[no-any-return]
-        except RuntimeError as error:
-            raise_original(error)
-
-    def call_with_token(self, buffers: Sequence[Buffer]) -> tuple[list[Buffer], Any]:
-        """Like a call; the token is ready when the effects are done, results or not.
-
-        `block_until_ready` accepts the token.
-        """
-        if next(garbage_due):
-            collect_garbage()
-        try:
-            results = self.execute(buffers, with_tokens=True)
-            token = results.consume_token()
-            return results.consume_with_handlers(self.handlers), token
-        except RuntimeError as error:
-            raise_original(error)
-
-    def serialize(self) -> bytes:
-        """The machine code, for `PjrtDevice.deserialize` in this or another process.
-
-        Raises:
-            ValueError: it calls back into Python objects, which live here only.
-        """
-        if self.has_host_callbacks:
-            raise ValueError("an executable with host callbacks cannot be serialized.")
-        if self._blob is not None:
-            # XLA does not write out whole what it has read in.
-            return self._blob
-        blob: bytes = self.raw.serialize()
-        return blob
-
-    def cost_analysis(self) -> dict[str, float]:
-        """XLA's estimate: "flops", "bytes accessed", "transcendentals" and parts of these."""
-        costs = self.raw.cost_analysis()
-        return dict(costs[0] if isinstance(costs, list) else costs)
-
-    def memory_analysis(self) -> dict[str, int]:
-        """Sizes in bytes of code, arguments, results, aliases and temporaries."""
-        stats = self.raw.get_compiled_memory_stats()
-        fields = {name: getattr(stats, name) for name in dir(stats) if name.endswith("_in_bytes")}
-        return {name: value for name, value in fields.items() if isinstance(value, int)}
-
-    def hlo_text(self) -> str:
-        """The optimised program, as HLO text."""
-        return "\n\n".join(module.to_string() for module in self.raw.hlo_modules())
 
 
 def block_until_ready(buffers: Sequence[Any]) -> None:
