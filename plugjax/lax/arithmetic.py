@@ -63,8 +63,12 @@ for _p in (max_p, min_p):
     elementwise(rules, _p, accepts=ANY)
 elementwise(rules, abs_p, accepts=SIGNED, result=lambda d: _REAL_PART.get(d, d))
 elementwise(rules, sign_p, accepts=NUMBER, differentiable=False)
-for _p in (floor_p, ceil_p, round_p, nextafter_p):
+for _p in (floor_p, ceil_p, round_p):
     elementwise(rules, _p, accepts=FLOAT, differentiable=False)
+elementwise(rules, nextafter_p, accepts=FLOAT)
+rules.absent(
+    jvp_rule, nextafter_p, because="the step to the next number has no derivative, as in JAX"
+)
 elementwise(rules, mulhi_p, accepts=INTEGER, differentiable=False)
 
 

@@ -11,7 +11,7 @@ from plugjax.core.rules import RuleSet
 from plugjax.core.transforms.jvp import jvp_rule
 from plugjax.core.transforms.transpose import is_undefined_primal, transpose_rule
 from plugjax.core.vocabulary import Zero, instantiate
-from plugjax.lax.families import COMPLEX, DtypeSet, elementwise, linear, scalar
+from plugjax.lax.families import COMPLEX, DtypeSet, elementwise, linear, scalar, unbroadcast
 
 rules = RuleSet(__name__)
 
@@ -107,6 +107,6 @@ def _complex_jvp(primals: Any, tangents: Any) -> tuple[Any, Any]:
 @rules.define(transpose_rule, complex_p)
 def _complex_transpose(z_bar: Any, x: Any, y: Any) -> tuple[Any, Any]:
     return (
-        real(z_bar) if is_undefined_primal(x) else None,
-        -imag(z_bar) if is_undefined_primal(y) else None,
+        unbroadcast(real(z_bar), x.aval) if is_undefined_primal(x) else None,
+        unbroadcast(-imag(z_bar), y.aval) if is_undefined_primal(y) else None,
     )

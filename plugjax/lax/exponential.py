@@ -254,16 +254,19 @@ def _logistic_partials(y: Any, x: Any) -> tuple[Any]:
 
 @partials(rules, pow_p)
 def _pow_partials(z: Any, x: Any, y: Any) -> tuple[Any, Any]:
+    def one_where(which: Any) -> Any:
+        # The exponent may have stretched the base.
+        base = stretch(x, aval_of(which))
+        return select(which, stretch(scalar(1, x), aval_of(base)), base)
+
     def by_x() -> Any:
         # For x == y == 0 the formula y * x ** (y - 1) would be 0 * inf; the derivative is 0. Elsewhere the formula stands as it
         # is, for the sake of its own derivative by y.
-        one = stretch(scalar(1, x), aval_of(x))
         both = bitwise_and(eq(x, scalar(0, x)), eq(y, scalar(0, y)))
-        return mul(y, pow(select(both, one, x), sub(y, scalar(1, y))))
+        return mul(y, pow(one_where(both), sub(y, scalar(1, y))))
 
     def by_y() -> Any:
         # At x == 0 the formula x ** y * log x would be 0 * -inf; the derivative is 0.
-        one = stretch(scalar(1, x), aval_of(x))
-        return mul(z, log(select(eq(x, scalar(0, x)), one, x)))
+        return mul(z, log(one_where(eq(x, scalar(0, x)))))
 
     return by_x, by_y

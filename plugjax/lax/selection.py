@@ -17,13 +17,14 @@ from plugjax.core.transforms.physical import physical_rule
 from plugjax.core.transforms.transpose import is_undefined_primal, transpose_rule
 from plugjax.core.vocabulary import (
     Zero,
+    add_any,
     broadcast_in_dim_p,
     instantiate,
     moveaxis,
     select_n_p,
     zeros,
 )
-from plugjax.lax.comparison import bitwise_and, ge, le
+from plugjax.lax.comparison import bitwise_and, gt, lt
 from plugjax.lax.families import check_same_dtypes, stretch
 
 rules = RuleSet(__name__)
@@ -166,13 +167,17 @@ def _clamp_jvp(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, An
     if all(type(t) is Zero for t in tangents):
         return y, Zero(aval.to_tangent_aval())
     zero = zeros(aval.to_tangent_aval())
-
-    def given(t: Any) -> Any:
-        return zero if type(t) is Zero else stretch(t, aval)
-
-    inside = bitwise_and(ge(x, low), le(x, high))
-    bound = select(ge(x, high), given(tangents[2]), given(tangents[0]))
-    return y, select(inside, given(tangents[1]), bound)
+    # Strict comparisons: on a bound nothing moves. Of bounds in the wrong order the upper one wins.
+    chosen = (
+        lambda: bitwise_and(gt(low, x), lt(low, high)),
+        lambda: bitwise_and(gt(x, low), lt(x, high)),
+        lambda: lt(high, x),
+    )
+    y_dot: Any = Zero(aval.to_tangent_aval())
+    for where, t in zip(chosen, tangents, strict=True):
+        if type(t) is not Zero:
+            y_dot = add_any(y_dot, select(where(), stretch(t, aval), zero))
+    return y, y_dot
 
 
 @rules.define(batching_rule, clamp_p)

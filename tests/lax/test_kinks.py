@@ -128,6 +128,14 @@ def test_derivatives_are_those_of_jax(path):
         np.testing.assert_allclose(ours, theirs, rtol=2e-3, atol=1e-4)
 
 
+def test_derivatives_of_clamp_on_its_bounds_are_those_of_jax():
+    args = tuple(a.ravel() for a in np.meshgrid(POINTS, POINTS, POINTS))
+    for ours, theirs in zip(
+        derivatives(plugjax, "lax.clamp", args), derivatives(jax, "lax.clamp", args), strict=True
+    ):
+        np.testing.assert_array_equal(ours, theirs)
+
+
 @pytest.mark.parametrize(("x", "y"), [*product([0.5, 2.0], [0.0, 1.0, 3.0])])
 def test_mixed_derivative_of_a_power(x, y):
     """``d/dy (y x ** (y - 1)) = x ** (y - 1) (1 + y log x)``, at an exponent of 0 too."""
@@ -161,3 +169,10 @@ def test_sums_of_exponentials_have_second_derivatives_where_two_are_equal():
     theirs = jax.jacfwd(jax.jacfwd(lambda x: jax.lax.cumlogsumexp(x, 0)))(x)
     ours = plugjax.jacfwd(plugjax.jacfwd(lambda x: plugjax.lax.cumlogsumexp(x, 0)))(x)
     np.testing.assert_allclose(ours, theirs, atol=1e-6)
+
+
+@pytest.mark.parametrize("library", [plugjax, jax])
+@pytest.mark.parametrize("wrt", [0, 1])
+def test_nextafter_refuses_to_be_differentiated(library, wrt):
+    with pytest.raises(NotImplementedError):
+        library.grad(library.numpy.nextafter, wrt)(1.0, 2.0)
