@@ -147,7 +147,7 @@ class MissingRuleError(NotImplementedError):
     """No installed plugin provides a rule that a transformation or a backend needs."""
 
 
-class RuleAbsentError(TypeError):
+class RuleAbsentError(NotImplementedError, TypeError):
     """A rule is declared absent for a mathematical reason, for example "integers have no tangent"."""
 
 
