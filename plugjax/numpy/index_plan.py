@@ -1,6 +1,7 @@
 """What an index such as ``x[1:, None, i]`` means: NumPy's rules, as the axes of one gather or scatter.
 
 An index is a row of entries, one for each axis that it consumes: integers, slices, integer arrays; ``None`` consumes no axis.
+A list or tuple that is an entry of a tuple is an array.
 A :class:`Plan` says where the axes of the result come from: a *window* is an axis of the operand, cut contiguously; a *batch*
 axis runs over index values, those of the integer arrays or of a slice with a step.
 """
@@ -21,6 +22,7 @@ from plugjax.core.aval import Shape
 from plugjax.core.errors import NonConcreteBooleanIndexError
 from plugjax.core.trace import Tracer
 from plugjax.core.vocabulary import select_n_p
+from plugjax.numpy.creation import array
 from plugjax.numpy.promotion import Operand, broadcast_to_shape, converted
 
 __all__ = ["Entry", "Plan", "entries", "make_plan", "masks_as_arrays", "normalized", "slice_bounds"]
@@ -32,15 +34,22 @@ _STATIC_SLICE = (
     "lax.dynamic_slice and lax.dynamic_update_slice take a traced start and a static size."
 )
 
+_BARE_LIST = (
+    "indexing: a list alone is ambiguous. Make it an array with `jnp.array`, or use `x[list,]` for indices of the first axis, "
+    "or `x[tuple(list)]` if each entry belongs to another axis."
+)
+
 
 def entries(shape: Shape, index: Any) -> list[Entry]:
     """The entries of an index, with masks (but those of rank 0) made into integer arrays and the ellipsis into slices.
 
     Raises:
-        IndexError: more entries than axes, or a mask of another shape.
+        IndexError: more entries than axes, a mask of another shape, or an entry that is no array.
         NonConcreteBooleanIndexError: a traced mask.
-        TypeError: an entry that cannot index.
+        TypeError: an index that is a list, or an array of numbers that are no integers.
     """
+    if isinstance(index, Sequence) and not isinstance(index, (tuple, str, bytes)):
+        raise TypeError(_BARE_LIST)
     given = index if isinstance(index, tuple) else (index,)
     found: list[Entry] = []
     ellipsis: int | None = None
@@ -85,10 +94,9 @@ def _entry(entry: Any, shape: Shape, axis: int, after_ellipsis: bool) -> Sequenc
     if isinstance(entry, (str, bytes)):
         raise TypeError(f"indexing: a string is no index, got {entry!r}")
     if isinstance(entry, (list, tuple)):
-        raise TypeError(
-            "indexing: a list or tuple is not an index array. Make it one with `jnp.array`, "
-            "or use `x[tuple(entries)]` if each entry belongs to another axis."
-        )
+        # Without elements it has the dtype of floats.
+        entry = array(entry)
+        entry = entry if entry.size else np.zeros(entry.shape, np.int32)
     if hasattr(entry, "__jax_array__"):
         entry = entry.__jax_array__()
     if type(entry) is Array and entry._placement.backend.host_visible:
@@ -110,7 +118,9 @@ def _entry(entry: Any, shape: Shape, axis: int, after_ellipsis: bool) -> Sequenc
         return (operator.index(entry),)
     found = getattr(entry, "dtype", None)
     described = found if found is not None else type(entry)
-    raise TypeError(
+    number = found is not None or isinstance(entry, (float, complex))
+    refusal = TypeError if number or isinstance(entry, Sequence) else IndexError
+    raise refusal(
         f"indexing: {described} at position {axis} is no index; convert it to integers or bools."
     )
 

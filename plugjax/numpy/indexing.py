@@ -41,10 +41,10 @@ __all__ = [
 
 
 def getitem(x: Array, index: Any) -> Array:
-    """``x[index]``: integers, slices, ``None``, ``...``, integer arrays, concrete masks.
+    """``x[index]``: integers, slices, ``None``, ``...``, integer arrays, concrete masks; in a tuple, lists of those.
 
     Differs from NumPy:
-        An integer out of bounds reads the nearest element. Lists do not index.
+        An integer out of bounds reads the nearest element. A list alone does not index: ``x[[0, 1],]`` does.
 
     Raises:
         IndexError: too many indices, a traced mask, or a traced slice bound.

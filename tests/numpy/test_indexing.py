@@ -47,6 +47,36 @@ def test_deep(agree, index):
     agree(lambda np: np.asarray(T).at[index].set(np.asarray(T)[index] * 2 + 1))
 
 
+LISTS = [
+    (full, [1, 2]), ([0, 2], [1, 3]), (None, [0]), ([0, 1],), (..., [0, -1]), ([0, 1], ...), ([0, 1], None, [1, 0]), (0, [1, 0]),
+    ([True, False, True],), (full, [True, False, True, True]), ([True, False, True], [0, 1]), ([[True, False, True, False]] * 3,),
+    (..., [False, True, True, True]), ([[0, 1], [2, 0]],), (full, [[0, 1], [2, 0]]), ([[0], [1]], onp.array([1, 0])), ([], full),
+    (full, []), ((0, 1), full), (full, (0, 1)), ((),), ([onp.int32(1), 0],), ([onp.arange(2), onp.arange(2)],), ([True, 2],),
+    (True, [0, 1]), ([7, -9],),
+    # refused
+    [0, 1], [True, False, True], [full, 0], [], range(2), (full, range(2)), ([0.0, 1.0],), (["one"],), ([full],), ([2**40],),
+    ([True, False],), ([0], [0], [0]), ([1j],), ({},), (full, {1}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("index", LISTS, ids=repr)
+def test_lists_in_a_tuple_are_index_arrays(agree, index):
+    agree(lambda np: np.asarray(F)[index])
+    agree(lambda np: np.asarray(F).at[index].set(2.0))
+    agree(lambda np: np.asarray(F).at[index].add(2.0))
+    agree(lambda np: np.asarray(F).at[index].get(mode="fill", fill_value=-1))
+
+
+def test_a_list_of_traced_integers_is_an_index_array(backend):
+    with plugjax.default_device(backend):
+        f = plugjax.jit(lambda x, i: (x[:, [i, 0]], x.at[[i, 0], [i, i]].add(1.0)))
+        taken, added = f(F, 2)
+    onp.testing.assert_array_equal(taken, F[:, [2, 0]])
+    expected = F.copy()
+    expected[[2, 0], [2, 2]] += 1
+    onp.testing.assert_array_equal(added, expected)
+
+
 @pytest.mark.parametrize("name", ["add", "subtract", "multiply", "divide", "power", "min", "max"])
 def test_updates(agree, name):
     agree(lambda np: getattr(np.asarray(F).at[a, 1], name)(2.0))
