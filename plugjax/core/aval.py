@@ -1,7 +1,7 @@
 """Abstract values: shape, dtype and weak type of an array, interned.
 
-Two equal avals are one object, so hot paths compare and hash by identity. Dimensions are compared and hashed only here;
-a symbolic dimension would be taught to this module alone.
+Two equal avals are one object, so hot paths compare and hash by identity, and a known dtype in an aval is always the same
+object. Dimensions are compared and hashed only here; a symbolic dimension would be taught to this module alone.
 """
 
 from __future__ import annotations
@@ -50,6 +50,9 @@ class ShapedArray:
         key = (tuple(shape), dtype, weak_type)
         found = _interned.get(key)
         if found is None:
+            # An equal dtype may be another object: a pickle of a NumPy array brings one along.
+            dtype = dtypes.interned(dtype)
+            key = (key[0], dtype, weak_type)
             found = object.__new__(cls)
             found.shape = tuple(int(d) for d in shape)
             found.dtype = dtype

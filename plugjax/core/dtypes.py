@@ -41,7 +41,20 @@ FLOAT64: DType = np.dtype(np.float64)
 COMPLEX64: DType = np.dtype(np.complex64)
 COMPLEX128: DType = np.dtype(np.complex128)
 
-# Interned once: `np.dtype(...)` returns the same object for builtin dtypes, so identity works on hot paths.
+_INTERNED: dict[Any, Any] = {
+    dtype: dtype
+    for dtype in (
+        *map(
+            np.dtype,
+            (
+                "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
+                "float16", "float32", "float64", "complex64", "complex128",
+            ),
+        ),
+        *CUSTOM_FLOATS, *SIGNED_SMALL, *UNSIGNED_SMALL, float0,
+    )
+}  # fmt: skip
+
 _NARROW: dict[DType, DType] = {
     INT64: INT32,
     np.dtype(np.uint64): np.dtype(np.uint32),
@@ -62,6 +75,12 @@ class ExtendedDType:
     storage_shape: tuple[int, ...]
     kind = "V"
     itemsize = 0
+
+
+def interned(dtype: DType) -> DType:
+    """The one object that stands for all dtypes equal to ``dtype``; ``dtype`` itself if it is not among JAX's."""
+    found: DType = _INTERNED.get(dtype, dtype)
+    return found
 
 
 def is_extended(dtype: Any) -> bool:

@@ -47,7 +47,7 @@ def add(x: ArrayLike, y: ArrayLike, /) -> Array:
         Array([0.5, 1.5, 2.5], dtype=float32, weak_type=True)
     """
     x, y = promote_args("add", x, y)
-    return lax.bitwise_or(x, y) if x.dtype is BOOL else lax.add(x, y)
+    return lax.bitwise_or(x, y) if x.dtype == BOOL else lax.add(x, y)
 
 
 @remembered(2)
@@ -73,7 +73,7 @@ def multiply(x: ArrayLike, y: ArrayLike, /) -> Array:
         Array([0, 2, 4], dtype=int32)
     """
     x, y = promote_args("multiply", x, y)
-    return lax.bitwise_and(x, y) if x.dtype is BOOL else lax.mul(x, y)
+    return lax.bitwise_and(x, y) if x.dtype == BOOL else lax.mul(x, y)
 
 
 def true_divide(x: ArrayLike, y: ArrayLike, /) -> Array:
@@ -221,7 +221,7 @@ def _known_integer(y: ArrayLike) -> int | None:
 
 
 def _number(x: Array) -> DType:
-    return dtypes.INT32 if x.dtype is BOOL else x.dtype
+    return dtypes.INT32 if x.dtype == BOOL else x.dtype
 
 
 def _integer_power(x: Array, y: Array) -> Array:

@@ -41,8 +41,8 @@ def _cumulative(
     if dtype is not None:
         wanted = canonical_dtype(who, dtype)
     else:
-        wanted = wide_integer(x.dtype) if promote_integers or x.dtype is BOOL else x.dtype
-    if wanted is BOOL:
+        wanted = wide_integer(x.dtype) if promote_integers or x.dtype == BOOL else x.dtype
+    if wanted == BOOL:
         wanted = dtypes.canonicalize(int)
         return converted(scan(converted(converted(x, BOOL), wanted), position), BOOL)
     return scan(convert(x, wanted), position)

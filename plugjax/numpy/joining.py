@@ -48,7 +48,7 @@ def _joined(who: str, arrays: Any, dtype: DTypeLike | None) -> list[Array]:
         wanted, weak = canonical_dtype(who, dtype), False
     else:
         first = operands[0].aval
-        if all(x.aval.dtype is first.dtype and not x.aval.weak_type for x in operands):
+        if all(x.aval.dtype == first.dtype and not x.aval.weak_type for x in operands):
             return operands
         wanted, weak = join_dtypes(*operands)
     return [convert(x, wanted, weak) for x in operands]

@@ -110,7 +110,7 @@ def matmul(
     if (
         type(a) is Array
         and type(b) is Array
-        and a.aval.dtype is b.aval.dtype
+        and a.aval.dtype == b.aval.dtype
         and preferred_element_type is None
         and not a.aval.weak_type
         and not b.aval.weak_type

@@ -115,7 +115,7 @@ def _lexicographic(x: Array, y: Array, compare: Callable[..., Array]) -> Array:
 
 
 def _truth(x: Array) -> Array:
-    return x if x.dtype is BOOL else lax.ne(x, scalar(0, x))
+    return x if x.dtype == BOOL else lax.ne(x, scalar(0, x))
 
 
 def logical_and(x: ArrayLike, y: ArrayLike, /) -> Array:
@@ -240,7 +240,7 @@ def isclose(
     """
     a, b = promote_args("isclose", a, b)
     dtype = a.dtype
-    if dtype is BOOL:
+    if dtype == BOOL:
         dtype = dtypes.INT32
         a, b = converted(a, dtype), converted(b, dtype)
     if not dtypes.is_inexact(dtype):

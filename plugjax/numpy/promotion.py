@@ -217,7 +217,7 @@ def promote_args(who: str, x: ArrayLike, y: ArrayLike) -> tuple[Operand, Operand
             if a is b:
                 return x, y
             if (
-                a.dtype is b.dtype
+                a.dtype == b.dtype
                 and a.weak_type is b.weak_type
                 and (a.ndim == b.ndim or not a.ndim or not b.ndim)
             ):

@@ -56,7 +56,7 @@ def _masked(who: str, x: Array, where: ArrayLike, neutral: Any) -> Array:
 def wide_integer(dtype: DType) -> DType:
     """The dtype that integers are summed in: at least the default width, as NumPy does."""
     default = dtypes.canonicalize(int)
-    if dtype is BOOL:
+    if dtype == BOOL:
         return default
     if dtypes.is_integer(dtype) and dtype.itemsize < default.itemsize:
         return np.dtype(f"uint{default.itemsize * 8}") if dtype.name.startswith("u") else default
@@ -81,12 +81,12 @@ def _accumulate(
         result = canonical_dtype(who, dtype)
     else:
         result = wide_integer(x.dtype) if promote_integers else x.dtype
-    if result is BOOL and dtype is not None:
+    if result == BOOL and dtype is not None:
         # Asked for: whether one is true, or all of them.
         reduce, combine = (
             (lax.reduce_and, lax.bitwise_and) if neutral else (lax.reduce_or, lax.bitwise_or)
         )
-    elif result is BOOL:
+    elif result == BOOL:
         result = dtypes.canonicalize(int)
     # Halves are summed in float32: their 11 bits would be lost after a thousand terms.
     computed = dtypes.FLOAT32 if dtypes.is_float(result) and result.itemsize < 4 else result
@@ -129,7 +129,7 @@ def sum(
         Array([2, 4], dtype=int32)
     """
     if (
-        type(a) is Array and a.aval.dtype is dtypes.FLOAT32 and not a.aval.weak_type
+        type(a) is Array and a.aval.dtype == dtypes.FLOAT32 and not a.aval.weak_type
         and dtype is None and initial is None and where is None and not keepdims and out is None
     ):  # fmt: skip
         return lax.reduce_sum(a, reduced_axes(axis, a.aval.ndim))
@@ -212,7 +212,7 @@ def _extremum(
 
 
 def _limit(dtype: DType, largest: bool) -> Any:
-    if dtype is BOOL:
+    if dtype == BOOL:
         return largest
     if dtypes.is_float(dtype):
         return np.inf if largest else -np.inf
@@ -294,7 +294,7 @@ def _truth(
 ) -> Array:
     reject_out(who, out)
     x = as_operand(who, a)
-    if x.dtype is not BOOL:
+    if x.dtype != BOOL:
         x = lax.ne(x, scalar(0, x))
     if where is not None:
         x = _masked(who, x, where, neutral)

@@ -125,7 +125,7 @@ def round(a: ArrayLike, decimals: int = 0, out: None = None) -> Array:
     """
     reject_out("round", out)
     x = as_operand("round", a)
-    if x.dtype is BOOL:
+    if x.dtype == BOOL:
         raise ValueError("round: bools have no digits; convert them with .astype first.")
     if dtypes.is_integer(x.dtype):
         if decimals < 0:
@@ -201,7 +201,7 @@ def ldexp(x1: ArrayLike, x2: ArrayLike, /) -> Array:
         raise ValueError(
             f"ldexp takes real numbers and integer exponents, got {mantissa.dtype.name} and {exponent.dtype.name}."
         )
-    if exponent.dtype is BOOL:
+    if exponent.dtype == BOOL:
         exponent = converted(exponent, dtypes.INT32)
     mantissa, exponent = broadcast_ranks("ldexp", [to_inexact("ldexp", mantissa), exponent])
     # Two steps: the power alone may overflow or underflow where the product does not.

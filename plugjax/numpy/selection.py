@@ -120,7 +120,7 @@ def where(
         raise ValueError("where: size and fill_value belong to where(condition), without x and y.")
     check_arraylike("where", condition, x, y)
     which = as_operand("where", condition)
-    if which.dtype is not BOOL:
+    if which.dtype != BOOL:
         which = lax.ne(which, scalar(0, which))
     ranks = (getattr(x, "ndim", 0), getattr(y, "ndim", 0))
     if ranks[0] == ranks[1] or 0 in ranks:

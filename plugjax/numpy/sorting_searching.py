@@ -159,7 +159,7 @@ def argpartition(a: ArrayLike, kth: int, axis: int = -1) -> Array:
         Array([1, 0, 2], dtype=int32)
     """
     x, split, axis = _partitioned("argpartition", a, kth, axis)
-    if x.dtype is BOOL:
+    if x.dtype == BOOL:
         raise TypeError("argpartition takes numbers; argsort takes bools, too.")
     order = converted(argsort(x, axis), dtypes.INT32)
     low, high = (lax.slice_in_dim(order, i, j, axis=axis) for i, j in ((0, split), (split, None)))
@@ -261,7 +261,7 @@ def digitize(
 
 def _mask(who: str, a: ArrayLike) -> Operand:
     x = as_operand(who, a)
-    return x if x.dtype is BOOL else lax.ne(x, scalar(0, x))
+    return x if x.dtype == BOOL else lax.ne(x, scalar(0, x))
 
 
 def nonzero(a: ArrayLike, *, size: int | None = None, fill_value: Any = None) -> tuple[Array, ...]:
@@ -380,7 +380,7 @@ def bincount(
     if out_sharding is not None:
         reject_sharding("bincount", out_sharding)
     values = as_operand("bincount", x)
-    if not (dtypes.is_integer(values.dtype) or values.dtype is BOOL):
+    if not (dtypes.is_integer(values.dtype) or values.dtype == BOOL):
         raise TypeError(f"bincount counts integers, got dtype {values.dtype.name}")
     if values.ndim != 1:
         raise ValueError(f"bincount takes a vector, got shape {values.shape}")

@@ -180,7 +180,7 @@ class ufunc:
                     f"{self.__name__}.reduce has no identity for what 'where' leaves out; give 'initial', too."
                 )
             where = as_operand(f"{self.__name__}.reduce", where)
-            if where.dtype is not BOOL:
+            if where.dtype != BOOL:
                 raise ValueError(
                     f"{self.__name__}.reduce: 'where' is a mask of bools, got dtype {where.dtype}."
                 )

@@ -44,7 +44,7 @@ def _at(method: str) -> Callable[..., Array]:
 
     def at(x: Operand, indices: Any, b: Any) -> Array:
         found: Array
-        if x.dtype is BOOL:
+        if x.dtype == BOOL:
             number = converted(converted(as_operand(method, b), BOOL), np.dtype(np.int32))
             found = getattr(converted(x, np.dtype(np.int32)).at[indices], method)(number)
             return converted(found, BOOL)

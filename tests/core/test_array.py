@@ -3,6 +3,8 @@
 import copy
 import operator
 import pickle
+import subprocess
+import sys
 import threading
 
 import jax
@@ -178,3 +180,59 @@ def test_iteration_length_and_indexing_of_arrays():
         iter(jnp.asarray(1))
     with pytest.raises(TypeError, match=r"x\.at\[idx\]\.set"):
         x[0] = 1
+
+
+_UNPICKLED = """
+import pickle, sys
+import numpy as np
+import plugjax, plugjax.numpy as jnp
+from plugjax.core import dtypes
+
+names = ["bool", "int8", "int16", "int32", "uint8", "uint16", "uint32", "float16", "float32", "complex64"]
+known = [np.dtype(name) for name in names]
+custom = [*dtypes.CUSTOM_FLOATS, *dtypes.SIGNED_SMALL, *dtypes.UNSIGNED_SMALL]
+# The first arrays of their shapes.
+for n, dtype in enumerate([*known, *custom], 70):
+    for shape in ((n,), (n, 2)):
+        found = jnp.asarray(pickle.loads(pickle.dumps(np.zeros(shape, dtype))))
+        assert found.aval.dtype is dtype, dtype
+        assert jnp.zeros(shape, dtype).aval is found.aval, dtype
+        assert plugjax.jit(lambda x: x)(pickle.loads(pickle.dumps(np.zeros(shape, dtype)))).aval is found.aval
+        struct = plugjax.ShapeDtypeStruct((n, 3), pickle.loads(pickle.dumps(dtype)))
+        assert plugjax.eval_shape(lambda x: x, struct).dtype == dtype
+        assert jnp.zeros((n, 4), pickle.loads(pickle.dumps(dtype))).aval.dtype is dtype
+"""
+
+
+def test_unpickled_arrays_of_every_dtype_have_the_dtypes_that_all_others_have():
+    subprocess.run([sys.executable, "-c", _UNPICKLED], check=True)
+
+
+def test_unpickled_bools_keep_bools_working(on_backend):
+    """Of a shape that no array had before."""
+    mask = (
+        np.random.default_rng(0).random((3, {"numpy": 97, "xla": 98, "iree": 99}[on_backend])) < 0.5
+    )
+    jnp.asarray(pickle.loads(pickle.dumps(mask)))
+    x = jnp.asarray(mask)
+    for f, expected in (
+        (lambda x: x + x, mask),
+        (lambda x: x * ~x, mask & ~mask),
+        (jnp.sum, mask.sum()),
+        (jnp.max, mask.max()),
+        (lambda x: jnp.cumsum(x, 1), mask.cumsum(1)),
+        (lambda x: jnp.sort(x, 1), np.sort(mask, 1)),
+        (lambda x: jnp.sum(jnp.ones(x.shape), where=x), mask.sum()),
+    ):
+        np.testing.assert_array_equal(f(x), expected)
+        np.testing.assert_array_equal(plugjax.jit(f)(x), expected)
+
+
+@pytest.mark.parametrize("dtype", ["bool", "float32", "int32"])
+def test_an_unpickled_dtype_asks_for_the_same_as_another(dtype):
+    mine = pickle.loads(pickle.dumps(np.zeros(1, dtype))).dtype
+    assert mine is not np.dtype(dtype)
+    x = jnp.array([2.0, 0.0])
+    for f in (jnp.sum, jnp.prod, jnp.cumsum, jnp.array, lambda x, dtype: x.astype(dtype)):
+        assert f(x, dtype=mine).aval is f(x, dtype=np.dtype(dtype)).aval
+        np.testing.assert_array_equal(f(x, dtype=mine), f(x, dtype=np.dtype(dtype)))

@@ -30,7 +30,7 @@ def _define(primitive: Any, ufunc: Any) -> None:
     def _reduce(x: Value, *, axes: tuple[int, ...]) -> Value:
         dtype = x.dtype
         wide = _wide(dtype)
-        if wide is dtype:
+        if wide == dtype:
             return ufunc.reduce(x, axis=axes, dtype=dtype)
         return ufunc.reduce(x.astype(wide), axis=axes).astype(dtype)
 
@@ -153,7 +153,7 @@ def _define_cumulative(primitive: Any, ufunc: Any) -> None:
         y = ufunc.accumulate(x, axis=axis, dtype=wide)
         if reverse:
             y = np.flip(y, axis)
-        return y if wide is dtype else y.astype(dtype)
+        return y if wide == dtype else y.astype(dtype)
 
 
 _define_cumulative(lax.cumsum_p, np.add)
