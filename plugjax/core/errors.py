@@ -92,9 +92,14 @@ class NonConcreteBooleanIndexError(IndexError):
 
 
 class UnexpectedTracerError(TypeError):
-    """A tracer was used after its transformation had finished."""
+    """A tracer was used after its transformation had finished, or where the transformation does not look."""
 
     def __init__(self, tracer: Tracer, message: str = "") -> None:
+        if not message and tracer._trace.alive:
+            message = (
+                f"{tracer!r} is used by a function that closes over it, and that its transformation does not look into: a "
+                "rule of a custom derivative, for example, sees explicit arguments only. Pass the value as an argument."
+            )
         super().__init__(
             f"{message}\n{tracer._origin()}"
             if message

@@ -13,8 +13,10 @@ import plugjax
 import plugjax.custom_batching
 import plugjax.custom_derivatives
 import plugjax.numpy as pnp
+from plugjax.core.errors import CustomJVPException, CustomVJPException, UnexpectedTracerError
 
 X, Y = np.float32(0.7), np.float32(1.3)
+AXIS = np.arange(3.0, dtype=np.float32)
 XS = np.linspace(-1, 1, 4).astype(np.float32)
 
 
@@ -387,3 +389,71 @@ def test_dead_outputs_of_calls_are_dropped():
     assert [e.primitive.name for e in call.params["call_jaxpr"].eqns] == ["mul"]
     gradient = plugjax.grad(lambda x: plugjax.core.jaxpr_as_fun(pruned)(x)[0])(X)
     assert float(gradient) == 1.0
+
+
+def _jvp_scaled(package, y):
+    """``x * y``, whose derivative by ``x`` is said to be ``10 y``; it closes over ``y``."""
+
+    @package.custom_jvp
+    def f(x):
+        return x * y
+
+    @f.defjvp
+    def f_jvp(primals, tangents):
+        return f(*primals), tangents[0] * y * 10.0
+
+    return f
+
+
+def _vjp_scaled(package, y):
+    @package.custom_vjp
+    def f(x):
+        return x * y
+
+    f.defvjp(lambda x: (x * y, None), lambda _, bar: (bar * y * 10.0,))
+    return f
+
+
+CLOSING = {
+    "value": lambda p, f: p.vmap(lambda y: f(p, y)(2.0))(AXIS),
+    "integer argument": lambda p, f: p.vmap(lambda y: f(p, y)(2))(AXIS),
+    "array argument": lambda p, f: p.vmap(lambda y: f(p, y)(np.ones(2, np.float32)))(AXIS),
+    "compiled": lambda p, f: p.jit(p.vmap(lambda y: f(p, y)(2.0)))(AXIS),
+    "gradient": lambda p, f: p.vmap(lambda y: p.grad(f(p, y))(2.0))(AXIS),
+    "mapped argument": lambda p, f: p.vmap(lambda x, y: p.grad(f(p, y))(x))(*np.ones((2, 3), np.float32)),
+    "two axes": lambda p, f: p.vmap(lambda x: p.vmap(lambda y: f(p, x * y)(x))(p.numpy.arange(2.0)))(AXIS),
+    "inner axis": lambda p, f: p.vmap(lambda x: p.vmap(lambda y: f(p, y)(x))(p.numpy.arange(2.0)))(AXIS),
+    "outer axis": lambda p, f: p.vmap(lambda x: p.vmap(lambda y: f(p, x)(y))(p.numpy.arange(2.0)))(AXIS),
+    "nested": lambda p, f: p.vmap(lambda y: f(p, f(p, y)(1.0))(2.0))(AXIS),
+    "named axis": lambda p, f: p.vmap(lambda y: f(p, y + p.lax.psum(y, "i"))(2.0), axis_name="i")(AXIS),
+    "checkpoint": lambda p, f: p.vmap(lambda y: p.grad(p.checkpoint(lambda x: f(p, y)(x)))(2.0))(AXIS),
+    "scan": lambda p, f: p.vmap(lambda y: p.lax.scan(lambda c, _: (f(p, y)(c), c), 2.0, None, 2))(AXIS),
+    "what has no derivative": lambda p, f: p.vmap(p.grad(lambda y: f(p, p.lax.stop_gradient(y))(y)))(AXIS),
+    "nothing": lambda p, f: p.vmap(lambda y: f(p, p.numpy.float32(3.0))(2.0), out_axes=None)(AXIS),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("make", [_jvp_scaled, _vjp_scaled])
+@pytest.mark.parametrize("name", CLOSING)
+def test_functions_with_a_custom_derivative_close_over_values_of_an_enclosing_vmap(name, make):
+    ours, theirs = (CLOSING[name](package, make) for package in (plugjax, jax))
+    plugjax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-6), ours, theirs)
+
+
+@pytest.mark.parametrize("make", [_jvp_scaled, _vjp_scaled])
+def test_derivative_of_a_mapped_function_with_a_custom_derivative_that_closes_over_the_axis(make):
+    def total(x):
+        return plugjax.numpy.sum(plugjax.vmap(lambda y: make(plugjax, y)(x))(np.arange(3.0)))
+
+    assert plugjax.grad(total)(2.0) == 30.0
+    assert plugjax.jit(plugjax.grad(total))(2.0) == 30.0
+
+
+@pytest.mark.parametrize("make", [_jvp_scaled, _vjp_scaled])
+def test_functions_with_a_custom_derivative_refuse_to_close_over_a_value_under_differentiation(
+    make,
+):
+    with pytest.raises(UnexpectedTracerError, match=r"closes over it.*as an argument"):
+        plugjax.grad(lambda y: make(plugjax, y)(2.0))(3.0)
+    with pytest.raises((CustomJVPException, CustomVJPException), match="closes over"):
+        plugjax.grad(plugjax.jit(lambda y: make(plugjax, y)(2.0)))(3.0)

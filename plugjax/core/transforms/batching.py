@@ -3,7 +3,7 @@
 Every value is an array and the place of its batch axis, or an array without one. A primitive's rule computes all
 instances at once and says where the batch axis of the result is. Invariant: a tracer of this trace has a batch axis; a
 value without one is no tracer, and operations on such values alone are done by the parent, once, unless they work along
-the axis by its name.
+the axis by its name, or run a function of the user's, which may close over tracers.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from plugjax.core.rules import RuleKind
 from plugjax.core.trace import Trace, Tracer, state
 from plugjax.core.tracebacks import api_boundary
 from plugjax.core.transforms.batch_steps import BatchStep
+from plugjax.core.transforms.python_calls import PythonCall
 from plugjax.core.transforms.staging import stage
 from plugjax.core.vocabulary import broadcast_axis, moveaxis
 
@@ -40,7 +41,9 @@ class BatchTracer(Tracer):
 
     __slots__ = ("bdim", "val")
 
-    def __init__(self, trace: Trace, val: Any, bdim: int) -> None:
+    _trace: BatchTrace
+
+    def __init__(self, trace: BatchTrace, val: Any, bdim: int) -> None:
         self._trace = trace
         self.val = val
         self.bdim = bdim
@@ -58,7 +61,11 @@ class BatchTracer(Tracer):
 
 
 class BatchTrace(Trace):
-    """Computes all instances at once."""
+    """Computes all instances at once.
+
+    Tracers over the same axis object are its own: a rule that runs a function of the user's under a trace of its own meets
+    values that the function closes over.
+    """
 
     __slots__ = ("axis", "parent", "rules")
 
@@ -74,7 +81,7 @@ class BatchTrace(Trace):
         dims: list[int | None] = []
         batched = False
         for x in args:
-            if type(x) is BatchTracer and x._trace is self:
+            if type(x) is BatchTracer and x._trace.axis is self.axis:
                 values.append(x.val)
                 dims.append(x.bdim)
                 batched = True
@@ -86,7 +93,9 @@ class BatchTrace(Trace):
         try:
             if not batched:
                 name = self.axis.name
-                if name is None or not uses_axis(name, primitive, params):
+                if (name is None or not uses_axis(name, primitive, params)) and not (
+                    primitive.structured and type(params.get("call_jaxpr")) is PythonCall
+                ):
                     return self.parent.process(primitive, values, params)
             out, out_dim = self.rules[primitive](self.axis, values, dims, **params)
         finally:
@@ -113,7 +122,7 @@ class BatchTrace(Trace):
 
     def unwrap(self, x: Any) -> tuple[Any, int | None]:
         """Value and batch axis."""
-        if type(x) is BatchTracer and x._trace is self:
+        if type(x) is BatchTracer and x._trace.axis is self.axis:
             return x.val, x.bdim
         return x, None
 

@@ -227,7 +227,7 @@ def _batching(
     num_consts: int,
     symbolic_zeros: bool,
 ) -> tuple[list[Any], list[int | None]]:
-    box = OutputDims(axis)
+    box = OutputDims(axis, dims)
 
     def call(*values: Any) -> list[Any]:
         return box.place(*batch_flat(lambda *xs: run(call_jaxpr, xs), axis, values, dims))
@@ -254,10 +254,10 @@ def _batching(
             both, axis, [*primals, *(tangents[i] for i in kept)], [*own, *(own[i] for i in kept)]
         )
         size = len(zero_out)
-        outs = box.place(values[:size], found[:size])
+        outs = box.place(values[:size], found[:size], found[size:])
         given = iter(zip(values[size:], found[size:], strict=True))
         return outs, [
-            batched_zero(z, axis, d) if z is not None else materialize(*next(given), axis, d)
+            batched_zero(z, axis, d) if z is not None else box.placed(*next(given), d)
             for z, d in zip(zero_out, box.dims, strict=True)
         ]
 
@@ -272,22 +272,48 @@ def _batching(
 
 
 class OutputDims:
-    """Where the batch axes of a call's results are: settled by whichever of its functions runs first."""
+    """Where the batch axes of a call's results are: settled by whichever of its functions runs first.
 
-    __slots__ = ("axis", "dims")
+    All results have one, unless neither an operand nor anything that the function closes over has.
+    """
 
-    def __init__(self, axis: Axis) -> None:
-        self.axis = axis
-        self.dims: list[int] = []
+    __slots__ = ("_axis", "_settled", "_shared", "dims")
 
-    def place(self, values: Sequence[Any], dims: Sequence[int | None]) -> list[Any]:
-        """The values with their batch axes where they were settled to be; every one has it."""
-        if not self.dims:
-            self.dims = [0 if d is None else d for d in dims]
-        return [
-            materialize(y, d, self.axis, target)
-            for y, d, target in zip(values, dims, self.dims, strict=True)
-        ]
+    def __init__(self, axis: Axis, operand_dims: Sequence[int | None]) -> None:
+        self._axis = axis
+        self._shared = all(d is None for d in operand_dims)
+        self._settled = False
+        self.dims: list[int | None] = []
+
+    def place(
+        self,
+        values: Sequence[Any],
+        dims: Sequence[int | None],
+        further: Sequence[int | None] = (),
+    ) -> list[Any]:
+        """The values with their batch axes where they were settled to be.
+
+        Args:
+            values: results.
+            dims: where their batch axes are.
+            further: where those of their tangents are.
+        """
+        if not self._settled:
+            self._settled = True
+            none = self._shared and all(d is None for d in (*dims, *further))
+            self.dims = [None if none else d or 0 for d in dims]
+        return [self.placed(y, d, to) for y, d, to in zip(values, dims, self.dims, strict=True)]
+
+    def placed(self, value: Any, dim: int | None, target: int | None) -> Any:
+        """A value, or its tangent, with its batch axis at ``target``."""
+        if target is not None:
+            return materialize(value, dim, self._axis, target)
+        if dim is None:
+            return value
+        raise ValueError(
+            "a rule of a function with a custom derivative depends on a value with a batch axis that it closes over, and the "
+            "function itself does not. Pass the value as an argument."
+        )
 
 
 def unbatched(zero: Zero, dim: int | None) -> Zero:
@@ -298,8 +324,10 @@ def unbatched(zero: Zero, dim: int | None) -> Zero:
     return Zero(zero.aval.update(shape=shape[:dim] + shape[dim + 1 :]))
 
 
-def batched_zero(zero: Zero, axis: Axis, dim: int) -> Zero:
+def batched_zero(zero: Zero, axis: Axis, dim: int | None) -> Zero:
     """A symbolic zero of all instances."""
+    if dim is None:
+        return zero
     shape = zero.aval.shape
     return Zero(zero.aval.update(shape=(*shape[:dim], axis.size, *shape[dim:])))
 

@@ -318,7 +318,7 @@ def _batching(
     num_consts: int,
     symbolic_zeros: bool,
 ) -> tuple[list[Any], list[int | None]]:
-    box = OutputDims(axis)
+    box = OutputDims(axis, dims)
     own = dims[num_consts:]
 
     def call(*values: Any) -> list[Any]:
@@ -362,6 +362,8 @@ def _batching(
             [*residual_dims, *(out_dims[i] for i in kept)],
         )
         given = iter(zip(values, found, strict=True))
+        if all(d is None for d in (*out_dims, *found)):
+            return [next(given)[0] if z is None else z for z in zero_in]
         return [
             _of_operand(*next(given), axis, d)
             if z is None

@@ -145,6 +145,11 @@ def _batching(
     rule: UserRule,
     num_consts: int,
 ) -> tuple[list[Any], list[int | None]]:
+    if all(d is None for d in dims):
+        outs = custom_vmap_call_p.bind(
+            *args, call_jaxpr=call_jaxpr, rule=rule, num_consts=num_consts
+        )
+        return outs, [None] * len(outs)
     if any(d is not None for d in dims[:num_consts]):
         raise ValueError(
             f"custom_vmap function {name_of_callee(call_jaxpr)} closes over a value with a batch axis: its rule sees "
