@@ -8,13 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from plugjax.core import dtypes
-from plugjax.core.array import aval_of
+from plugjax.core import dtypes, pytree
+from plugjax.core.array import Array, aval_of
 from plugjax.core.aval import ShapedArray
 from plugjax.core.dtypes import DType, DTypeLike
 from plugjax.core.errors import DtypeError
 from plugjax.core.primitive import Primitive
 from plugjax.core.rules import RuleSet, abstract_eval
+from plugjax.core.trace import Tracer
 from plugjax.core.transforms.batching import batching_rule
 from plugjax.core.transforms.jvp import jvp_rule
 from plugjax.core.transforms.physical import physical_rule
@@ -74,7 +75,7 @@ def bitcast_convert_type(operand: Any, new_dtype: DTypeLike) -> Any:
 
 
 def stop_gradient(x: Any) -> Any:
-    """``x``, as a constant to differentiation. Integers pass unchanged.
+    """``x``, an array or a pytree of them, as a constant to differentiation. Integers pass unchanged.
 
     Example:
         >>> import plugjax
@@ -83,6 +84,12 @@ def stop_gradient(x: Any) -> Any:
         >>> plugjax.grad(lambda x: x * lax.stop_gradient(x))(3.0)
         Array(3., dtype=float32, weak_type=True)
     """
+    if type(x) is Array or isinstance(x, Tracer):
+        return _constant(x)
+    return pytree.tree_map(_constant, x)
+
+
+def _constant(x: Any) -> Any:
     if dtypes.tangent_dtype(aval_of(x).dtype) == dtypes.float0:
         return x
     return stop_gradient_p.bind(x)

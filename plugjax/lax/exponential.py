@@ -198,12 +198,13 @@ def log_add(
     x, y = stretch(x, aval_of(ordered)), stretch(y, aval_of(ordered))
     larger = select(ordered, x, y)
     difference = sub(select(ordered, y, x), larger)
-    # Infinities of one sign have the difference nan; then the sum is that infinity.
-    equal = ne(difference, difference)
+    # Infinities of one sign have the difference nan; then the sum is that infinity. What is nan stays so, derivatives too.
+    total = add(x, y)
+    equal = bitwise_and(ne(difference, difference), eq(total, total))
     aval = aval_of(difference)
     any_number = convert(equal, aval.dtype, aval.weak_type)
     finite = select(equal, any_number, difference)
-    return select(equal, add(x, y), add(larger, log_of_one_more(power(finite))))
+    return select(equal, total, add(larger, log_of_one_more(power(finite))))
 
 
 @partials(rules, exp_p)

@@ -211,9 +211,13 @@ def _extremum_jvp(primitive: Primitive) -> None:
         zero = _zero_derivative(y, tangents)
         if zero is not None:
             return y, zero
-        # All that equal the result share it evenly, the operand's own element included.
-        own = convert(eq(operand, y), aval_of(y).dtype)
-        given = convert(eq(updates, _read(y, indices, updates, params)), aval_of(y).dtype)
+        # All that equal the result share it evenly, the operand's own element included. A nan equals nothing; it keeps its
+        # derivative where no update reaches it.
+        aval = aval_of(y)
+        one = full(aval.shape, 1, aval.dtype)
+        untouched = scatter_p.bind(one, indices, zeros(aval_of(updates)), **params)
+        own = select(eq(untouched, one), one, convert(eq(operand, y), aval.dtype))
+        given = convert(eq(updates, _read(y, indices, updates, params)), aval.dtype)
         count = scatter_add_p.bind(own, indices, given, **params)
         total = scatter_add_p.bind(
             mul(instantiate(tangents[0]), own),
@@ -221,7 +225,7 @@ def _extremum_jvp(primitive: Primitive) -> None:
             mul(instantiate(tangents[2]), given),
             **params,
         )
-        return y, div(total, count)
+        return y, div(total, select(eq(count, zeros(aval)), one, count))
 
 
 _extremum_jvp(scatter_min_p)

@@ -42,8 +42,8 @@ def _mask(who: str, x: Array, where: ArrayLike | None) -> Array | None:
     return None if where is None else broadcast_to_shape(who, as_operand(who, where), x.shape)
 
 
-def _shift(x: Array, axis: AxisArg, mask: Array | None) -> Array:
-    """The maximum, as a constant to differentiation; 0 where it is infinite."""
+def _shifted(x: Array, axis: AxisArg, mask: Array | None) -> Array:
+    """``x`` less its maximum, which is a constant to differentiation; 0 where the mask is false."""
     top = reductions.max(
         x,
         axis,
@@ -51,7 +51,17 @@ def _shift(x: Array, axis: AxisArg, mask: Array | None) -> Array:
         initial=-np.inf if mask is not None or not x.size else None,
         where=mask,
     )
-    return lax.stop_gradient(top)
+    shifted = lax.sub(x, lax.stop_gradient(top))
+    # Exponentials of what is masked would be infinite or nan, and so would be derivatives by it.
+    return shifted if mask is None else pick(mask, shifted, scalar(0, shifted))
+
+
+def _total(exponentials: Array, axis: AxisArg, mask: Array | None) -> Array:
+    """The sum of exponentials; 1 where all are masked."""
+    total = reductions.sum(exponentials, axis, keepdims=True, where=mask)
+    if mask is None:
+        return total
+    return pick(lax.eq(total, scalar(0, total)), scalar(1, total), total)
 
 
 def softmax(x: ArrayLike, axis: AxisArg = -1, where: ArrayLike | None = None) -> Array:
@@ -70,8 +80,8 @@ def softmax(x: ArrayLike, axis: AxisArg = -1, where: ArrayLike | None = None) ->
     """
     x = _logits("softmax", x, axis, where)
     mask = _mask("softmax", x, where)
-    unnormalized = lax.exp(lax.sub(x, _shift(x, axis, mask)))
-    total = reductions.sum(unnormalized, axis, keepdims=True, where=mask)
+    unnormalized = lax.exp(_shifted(x, axis, mask))
+    total = _total(unnormalized, axis, mask)
     result = lax.div(unnormalized, total)
     return result if mask is None else pick(mask, result, scalar(0, result))
 
@@ -87,8 +97,8 @@ def log_softmax(x: ArrayLike, axis: AxisArg = -1, where: ArrayLike | None = None
     """
     x = _logits("log_softmax", x, axis, where)
     mask = _mask("log_softmax", x, where)
-    shifted = lax.sub(x, _shift(x, axis, mask))
-    total = reductions.sum(lax.exp(shifted), axis, keepdims=True, where=mask)
+    shifted = _shifted(x, axis, mask)
+    total = _total(lax.exp(shifted), axis, mask)
     result = lax.sub(shifted, lax.log(total))
     return result if mask is None else pick(mask, result, scalar(-np.inf, result))
 
@@ -128,7 +138,11 @@ def logsumexp(
     top = reductions.max(real, axis, keepdims=True, initial=-np.inf, where=mask)
     top = lax.stop_gradient(pick(lax.is_finite(top), top, scalar(0, top)))
     shift = lax.convert_element_type(top, x.dtype) if x.dtype.kind == "c" else top
-    terms = lax.exp(lax.sub(x, shift))
+    shifted = lax.sub(x, shift)
+    if mask is not None:
+        # The exponential of what is masked would be infinite, and the derivative by it nan.
+        shifted = pick(mask, shifted, scalar(0, shifted))
+    terms = lax.exp(shifted)
     if factor is not None:
         terms = lax.mul(terms, factor)
     total = reductions.sum(terms, axis, keepdims=keepdims, where=mask)

@@ -256,7 +256,8 @@ def make_plan(shape: Shape, row: Sequence[Entry], wrap: bool = True) -> Plan:
     )
     result = tuple(n for i, n in enumerate(sizes) if i not in new_axes)
     indices = _index_vectors(starts, tuple(batch_sizes), batch_home, len(batch_shape))
-    ordered = not has_arrays and not any(isinstance(v, Array) for _, v, _ in starts)
+    # A traced integer is one place; index vectors differ by slices with a step alone.
+    ordered = not has_arrays
     return Plan(
         indices, numbers, tuple(slice_sizes), result, tuple(new_axes),
         ordered and all(_step(e) > 0 for e in row),

@@ -234,8 +234,14 @@ def frexp(x: ArrayLike, /) -> tuple[Array, Array]:
     )
     bias = np.int32((1 << (info.nexp - 1)) - 2)
     exponent = lax.sub(exponent, pick(tiny, np.int32(bias + info.nmant), np.int32(bias)))
-    keep = unsigned.type(~(int(field) << info.nmant) & ((1 << width) - 1))
-    half = unsigned.type(int(bias) << info.nmant)
-    mantissa = lax.bitcast_convert_type(lax.bitwise_or(lax.bitwise_and(bits, keep), half), x.dtype)
+    # x / 2**exponent, in two steps: a single factor may be out of range. So the derivative is that of a division.
+    least = lax.shift_right_arithmetic(lax.neg(exponent), np.int32(1))
+    mantissa = x
+    for power in (least, lax.sub(lax.neg(exponent), least)):
+        biased = converted(lax.add(power, np.int32(bias + 1)), unsigned)
+        factor = lax.bitcast_convert_type(
+            lax.shift_left(biased, unsigned.type(info.nmant)), x.dtype
+        )
+        mantissa = lax.mul(mantissa, factor)
     plain = lax.bitwise_or(lax.bitwise_not(lax.is_finite(x)), lax.eq(x, scalar(0, x)))
     return pick(plain, x, mantissa), pick(plain, np.int32(0), exponent)

@@ -42,6 +42,8 @@ from typing import Any
 
 import numpy as np
 
+from plugjax.core.dtypes import CUSTOM_FLOATS
+
 __all__ = ["erf_inv", "fused_multiply_add"]
 
 Float32 = np.ndarray[Any, np.dtype[np.float32]]
@@ -200,7 +202,7 @@ def erf_inv(x: np.ndarray) -> np.ndarray:
     events of probability near 2**-50; the module explains how.
 
     Shapes:
-        x: ``[...]``, float16, bfloat16, float32 or float64 -> ``[...]``, same dtype.
+        x: ``[...]``, floating -> ``[...]``, same dtype.
 
     Args:
         x: In [-1, 1]. The ends give infinity, numbers beyond them nan.
@@ -215,8 +217,7 @@ def erf_inv(x: np.ndarray) -> np.ndarray:
         return _in_blocks(_erf_inv_float32, _BLOCK_FLOAT32, x)
     if x.dtype == np.float64:
         return _in_blocks(_erf_inv_float64, _BLOCK_FLOAT64, x)
-    # bfloat16 is a type of ml_dtypes and has no NumPy kind of its own.
-    if x.dtype == np.float16 or x.dtype.name == "bfloat16":
+    if x.dtype == np.float16 or x.dtype in CUSTOM_FLOATS:
         with np.errstate(under="ignore"):
             return _in_blocks(_erf_inv_float32, _BLOCK_FLOAT32, x.astype(np.float32)).astype(
                 x.dtype
