@@ -76,6 +76,10 @@ class ExtendedDType:
     kind = "V"
     itemsize = 0
 
+    def filled(self, value: Any) -> Any:
+        """A scalar that is stored as ``value`` throughout."""
+        raise TypeError(f"no {self.name} can be made of a number.")
+
 
 def interned(dtype: DType) -> DType:
     """The one object that stands for all dtypes equal to ``dtype``; ``dtype`` itself if it is not among JAX's."""

@@ -16,14 +16,15 @@ from plugjax.core.primitive import Primitive
 from plugjax.core.rules import RuleSet, abstract_eval
 from plugjax.core.transforms.batching import Axis, batching_rule
 from plugjax.core.transforms.jvp import jvp_rule
+from plugjax.core.transforms.physical import physical_rule
 from plugjax.core.transforms.transpose import transpose_rule
 from plugjax.core.vocabulary import Zero, instantiate, optimization_barrier_p
-from plugjax.lax.families import ANY, elementwise, linear
+from plugjax.lax.families import ANY_OR_EXTENDED, elementwise, linear
 
 rules = RuleSet(__name__)
 
 name_p = Primitive("name")
-elementwise(rules, name_p, accepts=ANY)
+elementwise(rules, name_p, accepts=ANY_OR_EXTENDED)
 
 
 def optimization_barrier(operand: Any, /) -> Any:
@@ -49,6 +50,16 @@ def _barrier_batching(
     axis: Axis, args: Sequence[Any], dims: Sequence[int | None]
 ) -> tuple[Any, Sequence[int | None]]:
     return optimization_barrier_p.bind(*args), dims
+
+
+@rules.define(physical_rule, optimization_barrier_p)
+def _barrier_physical(in_avals: Any, out_avals: Any, *stored: Any) -> Any:
+    return optimization_barrier_p.bind(*stored)
+
+
+@rules.define(physical_rule, name_p)
+def _name_physical(in_avals: Any, out_avals: Any, x: Any, *, name: str) -> Any:
+    return name_p.bind(x, name=name)
 
 
 @rules.define(jvp_rule, optimization_barrier_p)

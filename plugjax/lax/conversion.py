@@ -23,6 +23,7 @@ from plugjax.core.transforms.transpose import transpose_rule
 from plugjax.core.vocabulary import Zero, convert_element_type_p, moveaxis, stop_gradient_p
 from plugjax.lax.families import (
     ANY,
+    ANY_OR_EXTENDED,
     FLOAT,
     elementwise,
     elementwise_batching,
@@ -38,7 +39,7 @@ stage_p = Primitive("stage")
 reduce_precision_p = Primitive("reduce_precision")
 
 elementwise(rules, stop_gradient_p, accepts=ANY, differentiable=False)
-elementwise(rules, copy_p, accepts=ANY)
+elementwise(rules, copy_p, accepts=ANY_OR_EXTENDED)
 elementwise(rules, stage_p, accepts=ANY)
 elementwise(rules, reduce_precision_p, accepts=FLOAT)
 
@@ -191,7 +192,12 @@ def _convert_transpose(y_bar: Any, x: Any, *, new_dtype: DType, weak_type: bool)
 rules.define(batching_rule, convert_element_type_p)(elementwise_batching(convert_element_type_p))
 
 
-@rules.define(physical_rule, convert_element_type_p, copy_p, stage_p)
+@rules.define(physical_rule, copy_p)
+def _copy_physical(in_avals: Any, out_avals: Any, x: Any) -> Any:
+    return copy_p.bind(x)
+
+
+@rules.define(physical_rule, convert_element_type_p, stage_p)
 def _stored_unchanged(in_avals: Any, out_avals: Any, x: Any, **params: Any) -> Any:
     return x
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from plugjax.core.primitive import Primitive
 from plugjax.core.rules import RuleSet, abstract_eval
 from plugjax.core.transforms.batching import Axis, batching_rule, materialize
 from plugjax.core.transforms.jvp import jvp_rule
+from plugjax.core.transforms.physical import physical_rule
 from plugjax.core.transforms.transpose import is_undefined_primal, transpose_rule
 from plugjax.core.vocabulary import Zero, add_any, instantiate, moveaxis, zeros
 from plugjax.lax.arithmetic import add, div, mul, neg
@@ -122,6 +124,25 @@ def _scatter_add_transpose(
         None,
         _read(y_bar, indices, updates, params) if is_undefined_primal(updates) else None,
     )
+
+
+@rules.define(physical_rule, scatter_p)
+def _scatter_physical(
+    in_avals: Sequence[ShapedArray],
+    out_avals: Any,
+    operand: Any,
+    indices: Any,
+    updates: Any,
+    *,
+    dimension_numbers: ScatterDimensionNumbers,
+    **params: Any,
+) -> Any:
+    windows = (
+        *dimension_numbers.update_window_dims,
+        *range(in_avals[2].ndim, aval_of(updates).ndim),
+    )
+    numbers = replace(dimension_numbers, update_window_dims=windows)
+    return scatter_p.bind(operand, indices, updates, dimension_numbers=numbers, **params)
 
 
 @rules.define(jvp_rule, scatter_p)

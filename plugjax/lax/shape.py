@@ -287,7 +287,10 @@ def full(
         raise TypeError(f"lax.full needs a scalar as fill_value, got {aval.str_short()}.")
     weak = dtype is None and aval.weak_type
     wanted = aval.dtype if dtype is None else dtypes.canonicalize(dtype)
-    if aval.dtype != wanted or aval.weak_type != weak:
+    if isinstance(wanted, dtypes.ExtendedDType):
+        if aval.dtype != wanted:
+            fill_value = wanted.filled(fill_value)
+    elif aval.dtype != wanted or aval.weak_type != weak:
         fill_value = convert_element_type_p.bind(fill_value, new_dtype=wanted, weak_type=weak)
     filled = broadcast(fill_value, target) if target else as_array(fill_value, "full")
     return filled if sharding is None else device_put(filled, sharding)
@@ -311,6 +314,8 @@ def full_like(
     aval = aval_of(x)
     wanted = aval.dtype if dtype is None else dtypes.canonicalize(dtype)
     weak = dtype is None and aval.weak_type
+    if isinstance(wanted, dtypes.ExtendedDType) and aval_of(fill_value).dtype != wanted:
+        fill_value = wanted.filled(fill_value)
     value = convert_element_type_p.bind(fill_value, new_dtype=wanted, weak_type=weak)
     filled = broadcast(value, aval.shape if shape is None else shape)
     return filled if sharding is None else device_put(filled, sharding)

@@ -250,7 +250,7 @@ def zeros(
     if out_sharding is not None:
         reject_sharding("zeros", out_sharding)
     wanted = canonical_dtype("zeros", dtype)
-    return _placed(lax.full(_shape("zeros", shape), wanted.type(0), wanted), device)
+    return _placed(lax.full(_shape("zeros", shape), _number(0, wanted), wanted), device)
 
 
 def ones(
@@ -266,7 +266,11 @@ def ones(
     if out_sharding is not None:
         reject_sharding("ones", out_sharding)
     wanted = canonical_dtype("ones", dtype)
-    return _placed(lax.full(_shape("ones", shape), wanted.type(1), wanted), device)
+    return _placed(lax.full(_shape("ones", shape), _number(1, wanted), wanted), device)
+
+
+def _number(value: int, dtype: DType) -> Any:
+    return value if dtypes.is_extended(dtype) else dtype.type(value)
 
 
 def empty(

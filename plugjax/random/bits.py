@@ -154,7 +154,9 @@ def uniform(
     low, high = (_bound(v, wanted, sizes) for v in (minval, maxval))
     info = limits(wanted)
     if info.bits < 8:
-        raise TypeError(f"uniform: numbers of {wanted.name} are not drawn. Draw float32 and convert them.")
+        raise TypeError(
+            f"uniform: numbers of {wanted.name} are not drawn. Draw float32 and convert them."
+        )
     # A random mantissa under the exponent of 1 gives a number in [1, 2).
     drawn = max(info.bits, 8) if info.nmant >= 8 else 8
     unsigned = np.dtype(f"uint{info.bits}")

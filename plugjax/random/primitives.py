@@ -25,6 +25,7 @@ from plugjax.core.transforms.physical import physical_rule
 from plugjax.core.vocabulary import broadcast_in_dim_p, moveaxis
 from plugjax.lax.families import broadcast_shapes_strict, elementwise_batching, zero_derivative
 from plugjax.lax.random_bits import threefry2x32
+from plugjax.lax.shape import full
 
 rules = RuleSet(__name__)
 
@@ -102,6 +103,11 @@ class KeyDType(ExtendedDType):
         self.storage_dtype = np.dtype(np.uint32)
         self.storage_shape = impl.key_shape
         self.itemsize = 4 * math.prod(impl.key_shape)
+
+    def filled(self, value: Any) -> Any:
+        """A key whose words are all ``value``."""
+        words = full(self.storage_shape, value, self.storage_dtype)
+        return random_wrap_p.bind(words, impl=self.impl)
 
     def __repr__(self) -> str:
         return self.name

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import plugjax
+import plugjax.nn
 
 POINTS = np.array([0.0, -0.0, 1.0, -1.0, 0.5, 2.0, -2.0], np.float32)
 LEFT, RIGHT = (a.ravel() for a in np.meshgrid(POINTS, POINTS))
@@ -176,3 +177,95 @@ def test_sums_of_exponentials_have_second_derivatives_where_two_are_equal():
 def test_nextafter_refuses_to_be_differentiated(library, wrt):
     with pytest.raises(NotImplementedError):
         library.grad(library.numpy.nextafter, wrt)(1.0, 2.0)
+
+
+NUMBERS = [np.nan, np.inf, -np.inf, 0.0, 1.0]
+
+
+@pytest.mark.parametrize("path", ["numpy.logaddexp", "numpy.logaddexp2"])
+@pytest.mark.parametrize(
+    ("x", "y"), [(x, y) for x, y in product(NUMBERS, NUMBERS) if x != x or y != y]
+)
+def test_derivatives_of_a_sum_of_exponentials_of_nan_are_nan(path, x, y):
+    first = plugjax.grad(function(plugjax, path), (0, 1))
+    second = plugjax.grad(lambda *xs: sum(first(*xs)), (0, 1))
+    for found in (first(x, y), second(x, y)):
+        np.testing.assert_array_equal(found, [np.nan, np.nan])
+
+
+@pytest.mark.parametrize("name", ["softplus", "log_sigmoid"])
+def test_derivatives_of_activations_at_nan_are_nan(on_backend, name):
+    first = plugjax.grad(getattr(plugjax.nn, name))
+    assert np.isnan(plugjax.jit(first)(np.nan))
+    assert np.isnan(plugjax.grad(first)(np.nan))
+
+
+@pytest.mark.parametrize("name", ["softmax", "log_softmax", "logsumexp"])
+@pytest.mark.parametrize("masked", [2.0, np.inf, -np.inf, np.nan, -1e30])
+def test_what_is_masked_has_no_derivative(name, masked):
+    mask = np.array([[True, True, False], [False, False, False], [False, True, True]])
+    x = np.where(mask, np.float32([0.5, -1, 2]), np.float32(masked))
+
+    def total(library, x):
+        y = function(library, f"nn.{name}")(x, axis=1, where=mask)
+        wanted = mask if y.ndim == 2 else mask.any(1)
+        return library.numpy.sum(library.numpy.where(wanted, y * y, 0))
+
+    ours = plugjax.grad(lambda x: total(plugjax, x))(x)
+    np.testing.assert_array_equal(ours[~mask], 0)
+    np.testing.assert_allclose(ours, jax.grad(lambda x: total(jax, x))(x), rtol=1e-4, atol=1e-6)
+
+
+def test_derivatives_of_frexp_are_powers_of_two():
+    x = np.float32([3, 0, -5, 0.1, 8, 1, 6e4, 1e-6, 3e38, np.inf, np.nan])
+    ours, theirs = (
+        library.jvp(library.numpy.frexp, (x,), (np.ones_like(x),))[1][0]
+        for library in (plugjax, jax)
+    )
+    np.testing.assert_array_equal(ours, 2.0 ** -np.frexp(x)[1].astype(np.float32))
+    ordinary = np.abs(x) < 1e5
+    ordinary &= (x == 0) | (np.abs(x) > 1e-30)
+    np.testing.assert_allclose(ours[ordinary], theirs[ordinary], rtol=1e-5)
+
+
+@pytest.mark.parametrize("name", ["max", "min"])
+@pytest.mark.parametrize("index", [0, np.array([0, 0]), np.array([0, 1])], ids=repr)
+def test_derivatives_of_extrema_scattered_beside_nan(name, index):
+    shape = np.shape(index)
+    for x, u in product(product(NUMBERS, NUMBERS), product(NUMBERS, [0.5, np.nan])):
+        x, u = np.float32(x), np.float32(u) if shape else np.float32(u[0])
+        ours, theirs = (
+            library.jacfwd(lambda x, u: getattr(x.at[index], name)(u), (0, 1))(
+                *map(library.numpy.asarray, (x, u))
+            )
+            for library in (plugjax, jax)
+        )
+        for a, b in zip(ours, theirs, strict=True):
+            np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize("name", ["multiply", "divide", "power"])
+@pytest.mark.parametrize("used", [False, True])
+def test_gradient_of_an_update_at_a_traced_place(name, used):
+    def total(x, u, i):
+        y = getattr(x.at[i], name)(u)
+        return y.sum() * used + 2 * u + x.sum()
+
+    args = np.full((3, 2), 2, np.float32), np.float32(3), 1
+    ours, theirs = (library.jit(library.grad(total, (0, 1)))(*args) for library in (plugjax, jax))
+    for a, b in zip(ours, theirs, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-6)
+
+
+def test_stop_gradient_of_a_tree():
+    found = plugjax.lax.stop_gradient({"a": np.ones(2), "b": (1.0, 2, None), "c": True})
+    assert plugjax.tree.structure(found) == plugjax.tree.structure(
+        {"a": 0, "b": (0, 0, None), "c": 0}
+    )
+
+    def total(x):
+        return sum(plugjax.tree.leaves(plugjax.lax.stop_gradient({"a": x, "b": [x * x]}))) * x
+
+    assert plugjax.grad(total)(2.0) == 6.0
+    with pytest.raises(TypeError):
+        plugjax.lax.stop_gradient({"a": "b"})

@@ -26,6 +26,13 @@ EXACT = {
     },
     **{f"normal {t.__name__}": (lambda r, k, t=t: r.normal(k, (500,), t)) for t in FLOATS},
     **{
+        f"normal {t.__name__}": (lambda r, k, t=t: r.normal(k, (500,), t))
+        for t in (ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e5m2, ml_dtypes.float8_e4m3b11fnuz)
+    },
+    "truncated_normal float8_e5m2": lambda r, k: r.truncated_normal(
+        k, -1.0, 2.0, (500,), ml_dtypes.float8_e5m2
+    ),
+    **{
         f"randint {t.__name__}": (lambda r, k, t=t: r.randint(k, (500,), 0, 100, t))
         for t in (np.int8, np.uint8, np.int16, np.int32, np.uint32)
     },

@@ -86,3 +86,51 @@ def test_keys_are_equal_if_their_words_are(on_backend):
     assert bool(keys[0] == keys[0])
     with pytest.raises(TypeError):
         keys < keys  # noqa: B015
+
+
+def _number(lax):
+    return lax.ScatterDimensionNumbers((), (0,), (0,))
+
+
+ON_KEYS = {
+    "set one": lambda m, k: k.at[1].set(k[0]),
+    "set several": lambda m, k: k.at[np.array([0, 2])].set(k[1:]),
+    "set a slice": lambda m, k: k.at[1:].set(k[:2]),
+    "set, compiled": lambda m, k: m.jit(lambda k, i: k.at[i].set(k[0]))(k, 1),
+    "set, mapped": lambda m, k: m.vmap(lambda i: k.at[i].set(k[0]))(np.arange(2)),
+    "scatter": lambda m, k: m.lax.scatter(k, np.array([[1]]), k[:1], _number(m.lax)),
+    "full": lambda m, k: m.numpy.full((2, 3), k),
+    "full of one": lambda m, k: m.numpy.full((2,), k[0]),
+    "full of words": lambda m, k: m.numpy.full((2,), 7, k.dtype),
+    "lax.full": lambda m, k: m.lax.full((2,), k[0]),
+    "full_like": lambda m, k: m.numpy.full_like(k, k[0]),
+    "zeros": lambda m, k: m.numpy.zeros((2,), k.dtype),
+    "ones": lambda m, k: m.numpy.ones((2,), k.dtype),
+    "empty": lambda m, k: m.numpy.empty((2,), k.dtype),
+    "zeros_like": lambda m, k: m.numpy.zeros_like(k),
+    "ones_like": lambda m, k: m.numpy.ones_like(k),
+    "copy": lambda m, k: m.numpy.copy(k),
+    "method copy": lambda m, k: k.copy(),
+    "array": lambda m, k: m.numpy.array(k),
+    "insert": lambda m, k: m.numpy.insert(k, 1, k[0]),
+    "barrier": lambda m, k: m.lax.optimization_barrier(k),
+    "donated copy": lambda m, k: m.jit(lambda q: q, donate_argnums=0)(m.numpy.copy(k)),
+}
+
+
+@pytest.mark.parametrize("name", ON_KEYS)
+def test_arrays_of_keys_are_filled_copied_and_updated(name):
+    def words(m):
+        return m.random.key_data(ON_KEYS[name](m, m.random.split(m.random.key(0), 3)))
+
+    theirs = words(jax)
+    np.testing.assert_array_equal(words(plugjax), theirs)
+    np.testing.assert_array_equal(plugjax.jit(lambda: words(plugjax))(), theirs)
+
+
+def test_keys_are_updated_on_every_backend(on_backend):
+    keys = random.split(random.key(0), 3)
+    f = plugjax.jit(lambda k, i: random.key_data(jnp.copy(k.at[i].set(k[0]))))
+    expected = np.array(random.key_data(keys))
+    expected[2] = expected[0]
+    np.testing.assert_array_equal(f(keys, 2), expected)
