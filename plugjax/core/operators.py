@@ -17,18 +17,17 @@ if TYPE_CHECKING:
 
 
 class Methods:
-    """Namespace of the functions behind operators and methods; filled on the first look-up."""
+    """Namespace of the functions behind operators and methods; filled on the first look-up after the plugins changed."""
 
     def __init__(self) -> None:
-        self.source: Callable[[], dict[str, Callable[..., Any]]] | None = None
+        self._source: Callable[[], dict[str, Callable[..., Any]]] | None = None
 
     def __getattr__(self, name: str) -> Any:
-        source = self.__dict__.get("source")
+        source = self.__dict__.get("_source")
         if source is None or name.startswith("__"):
             raise AttributeError(name)
         found = source()
         self.__dict__.update(found)
-        self.source = None
         if name not in found:
             raise AttributeError(
                 f"no plugin provides the array method '{name}' (hook plugjax_array_methods)"
@@ -37,8 +36,13 @@ class Methods:
 
     def refill(self, source: Callable[[], dict[str, Callable[..., Any]]]) -> None:
         """Forget what was filled in; ask ``source`` at the next look-up."""
-        self.__dict__.clear()
-        self.source = source
+        self._source = source
+        self.forget()
+
+    def forget(self) -> None:
+        """Forget what was filled in."""
+        for name in [name for name in self.__dict__ if name != "_source"]:
+            self.__dict__.pop(name, None)
 
 
 methods = Methods()

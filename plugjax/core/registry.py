@@ -27,6 +27,7 @@ import pluggy
 from plugjax.core import caches, hookspecs
 from plugjax.core.config import config
 from plugjax.core.errors import MissingRuleError, PluginWarning, RuleConflictError
+from plugjax.core.operators import methods
 from plugjax.core.plugin_faults import guarded
 from plugjax.core.primitive import Primitive
 from plugjax.core.rules import LazyRules, Rule, RuleKind, RuleSet
@@ -474,6 +475,9 @@ def _rules_changed(registry: Registry | None) -> None:
     """Other rules are in force: no cache key is as before, so what was cached is of no use."""
     config.use_generation(registry.generation if registry is not None else 0)
     caches.clear_all()
+    # A registry of rules alone, which a test may use, leaves arrays their operators.
+    if registry is not None and registry.hook.plugjax_array_methods.get_hookimpls():
+        methods.forget()
 
 
 @contextmanager

@@ -62,20 +62,28 @@ def extended(**hooks):
     return registry.use(built.load(source))
 
 
-def test_array_methods():
+def test_array_methods_of_a_plugin_that_loads_after_the_first_operator():
     @hookimpl
     def plugjax_array_methods():
-        return {"mean": lambda x: "replaced"}
+        return {"mean": lambda x: "mean", "add": lambda x, y: "sum", "T": lambda x: "transposed"}
 
-    def provided():
-        found = {}
-        for methods in reversed(registry.active().hook.plugjax_array_methods()):
-            found.update(methods)
-        return found
+    x = jnp.arange(3.0)
 
-    assert provided()["mean"] is not None
+    def answers():
+        return x + 1, x + x, x.mean(), x.T
+
+    np.testing.assert_array_equal(answers()[1], [0, 2, 4])
     with extended(plugjax_array_methods=plugjax_array_methods):
-        assert provided()["mean"](0) == "replaced"
+        assert answers() == ("sum", "sum", "mean", "transposed")
+        assert plugjax.make_jaxpr(lambda x: x * float(x.mean() == "mean"))(x).eqns
+    np.testing.assert_array_equal(answers()[1], [0, 2, 4])
+    # The same in the registry in force, without another one.
+    with extended() as built:
+        np.testing.assert_array_equal(answers()[0], [1, 2, 3])
+        late = types.SimpleNamespace(__name__="late", plugjax_array_methods=plugjax_array_methods)
+        built.load(late)
+        assert answers() == ("sum", "sum", "mean", "transposed")
+    np.testing.assert_array_equal(answers()[2], 1)
 
 
 def test_missing_rule_is_asked_once():
