@@ -183,7 +183,7 @@ def _agree_strictly(pairs: Iterable[tuple[DType, bool]]) -> bool:
         return True
     if len(strong) > 1:
         return False
-    reached = {"b": "", "i": "iu", "u": "iu", "f": "iuf", "c": "iufc"}[kind_of(next(iter(strong)))]
+    reached = {"b": "b", "i": "iu", "u": "iu", "f": "iuf", "c": "iufc"}[kind_of(next(iter(strong)))]
     return all(kind in reached for kind in weak_kinds)
 
 
@@ -230,6 +230,11 @@ def promote(pairs: Iterable[tuple[DType, bool]]) -> tuple[DType, bool]:
         if pair != first:
             return _promote(key, config.enable_x64, config.numpy_dtype_promotion)
     return first
+
+
+def join(pairs: Iterable[tuple[DType, bool]]) -> DType:
+    """The dtype of :func:`promote`, also under strict promotion: for what a function converts on its own account."""
+    return _promote(tuple(pairs), config.enable_x64, "standard")[0]
 
 
 def promote_wide(pairs: Iterable[tuple[DType, bool]]) -> DType:

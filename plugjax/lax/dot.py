@@ -364,7 +364,7 @@ def _other_operand(
     first = together + (len(own_free) if wanted_first else 0)
     in_result = tuple(range(first, first + len(other_free)))
     if aval_of(z_bar).dtype != other_aval.dtype:
-        dtype, _ = dtypes.promote(((aval_of(z_bar).dtype, False), (other_aval.dtype, False)))
+        dtype = dtypes.join(((aval_of(z_bar).dtype, False), (other_aval.dtype, False)))
         z_bar, other = convert(z_bar, dtype), convert(other, dtype)
     product = dot_general_p.bind(
         z_bar,

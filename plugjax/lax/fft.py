@@ -85,7 +85,7 @@ def fft(x: Any, fft_type: FftType | str, fft_lengths: Sequence[int]) -> Any:
             raise ValueError(f"fft: RFFT takes real numbers, got {dtype.name}.")
         x = convert_element_type(x, dtypes.canonicalize(dtypes.to_inexact(dtype)))
     else:
-        wanted, _ = dtypes.promote([(dtype, False), (COMPLEX64, False)])
+        wanted = dtypes.join([(dtype, False), (COMPLEX64, False)])
         x = convert_element_type(x, wanted)
     lengths = static_ints("fft", "fft_lengths", fft_lengths)
     return fft_p.bind(x, fft_type=kind, fft_lengths=lengths) if lengths else x

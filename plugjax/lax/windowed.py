@@ -41,7 +41,7 @@ from plugjax.lax.folds import (
 )
 from plugjax.lax.gather_scatter import gather
 from plugjax.lax.joining import concatenate, pad
-from plugjax.lax.shape import broadcasted_iota, expand_dims, reshape
+from plugjax.lax.shape import broadcasted_iota, expand_dims, full, reshape
 from plugjax.lax.slicing import slice
 
 rules = RuleSet(__name__)
@@ -351,20 +351,21 @@ def _by_windows(
     jaxpr: ClosedJaxpr, operands: Sequence[Any], inits: Sequence[Any], params: dict[str, Any]
 ) -> list[Any]:
     """The generic reduction in operations that can be differentiated: the elements of windows side by side."""
+    counts = reduce_window_shape_tuple(aval_of(operands[0]).shape, **params)
+    if 0 in counts:
+        return [full(counts, 0, aval_of(x).dtype) for x in operands]
     stacked = []
     for x, init in zip(operands, inits, strict=True):
-        aval = aval_of(x)
         config = [
             (lo, hi, b - 1)
             for (lo, hi), b in zip(params["padding"], params["base_dilation"], strict=True)
         ]
         x = pad(x, init, config)
-        counts = reduce_window_shape_tuple(aval.shape, **params)
         parts = []
         for offset in itertools.product(*map(range, params["window_dimensions"])):
             start = [o * d for o, d in zip(offset, params["window_dilation"], strict=True)]
             stop = [
-                a + (c - 1) * s + 1 if c else a
+                a + (c - 1) * s + 1
                 for a, c, s in zip(start, counts, params["window_strides"], strict=True)
             ]
             parts.append(expand_dims(slice(x, start, stop, params["window_strides"]), (0,)))

@@ -17,6 +17,7 @@ from plugjax.numpy.promotion import (
     converted,
     promote_args,
     promote_numeric,
+    scalar,
 )
 
 __all__ = [
@@ -143,7 +144,7 @@ def packbits(a: ArrayLike, axis: int | None = None, bitorder: str = "big") -> Ar
     if axis is None:
         x, axis = ravel(x), 0
     axis = canonical_axis(axis, x.ndim)
-    bits = converted(x != 0, np.dtype(np.uint8))
+    bits = converted(lax.ne(x, scalar(0, x)), np.dtype(np.uint8))
     bits = moveaxis(bits, axis, -1)
     lead, size = bits.shape[:-1], bits.shape[-1]
     bits = lax.pad(bits, np.uint8(0), [*[(0, 0, 0)] * len(lead), (0, -size % 8, 0)])

@@ -20,6 +20,7 @@ from plugjax.numpy.promotion import (
     ArrayLike,
     as_operand,
     converted,
+    join_dtypes,
     pick,
     same_dtype,
     scalar,
@@ -79,6 +80,7 @@ def histogram(
     counted = lax.full_like(x, 1) if weights is None else ravel(as_operand("histogram", weights))
     if counted.shape != x.shape:
         raise ValueError("histogram: weights and a differ in shape.")
+    join_dtypes(x, counted)  # strict promotion refuses other pairs
     edges = histogram_bin_edges(x, bins, range)
     place = searchsorted(edges, x, "right")
     last = edges.shape[0] - 1

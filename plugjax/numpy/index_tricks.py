@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from plugjax import lax
+from plugjax.core import dtypes
 from plugjax.core.array import Array
 from plugjax.core.errors import ConcretizationTypeError
 from plugjax.core.trace import Tracer
@@ -14,7 +15,7 @@ from plugjax.numpy.creation import arange, array
 from plugjax.numpy.grids import meshgrid
 from plugjax.numpy.joining import concatenate, stack
 from plugjax.numpy.manipulation import expand_dims, transpose
-from plugjax.numpy.promotion import convert, join_dtypes
+from plugjax.numpy.promotion import convert
 from plugjax.numpy.ranges import linspace
 
 __all__ = ["c_", "index_exp", "mgrid", "ogrid", "r_", "s_"]
@@ -46,7 +47,8 @@ class Grid:
             return _range(self._name, key)
         ranges = [_range(self._name, k) for k in key]
         if ranges:
-            dtype, weak_type = join_dtypes(*ranges)
+            dtype = dtypes.join((r.dtype, r.weak_type) for r in ranges)
+            weak_type = all(r.weak_type for r in ranges)
             ranges = [convert(r, dtype, weak_type) for r in ranges]
         grids = meshgrid(*ranges, indexing="ij", sparse=self._sparse)
         if self._sparse:

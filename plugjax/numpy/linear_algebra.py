@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from plugjax import lax
+from plugjax.core import dtypes
 from plugjax.core.array import Array
 from plugjax.core.device import reject_sharding
 from plugjax.core.dtypes import DTypeLike
@@ -38,9 +39,12 @@ def product_operands(
 ) -> tuple[list[Operand], Any, bool]:
     """Operands of one dtype, the dtype to accumulate in, and whether the result is weak."""
     operands = as_operands(who, *args)
-    dtype, weak = join_dtypes(*operands)
-    wanted = dtype if preferred is None else canonical_dtype(who, preferred)
-    return [converted(x, dtype) for x in operands], wanted, weak and preferred is None
+    if preferred is None:
+        dtype, weak = join_dtypes(*operands)
+        return [converted(x, dtype) for x in operands], dtype, weak
+    # Who says what to accumulate in has said what to convert to: strict promotion has nothing to refuse.
+    dtype = dtypes.join((x.dtype, x.weak_type) for x in operands)
+    return [converted(x, dtype) for x in operands], canonical_dtype(who, preferred), False
 
 
 def _product(

@@ -243,7 +243,7 @@ def roots(p: ArrayLike, *, strip_zeros: bool = True) -> Array:
 
 
 def _complex(dtype: Any) -> Any:
-    return dtypes.promote([(dtype, False), (dtypes.COMPLEX64, False)])[0]
+    return dtypes.join([(dtype, False), (dtypes.COMPLEX64, False)])
 
 
 def _eigenvalues(p: Array) -> Array:

@@ -24,6 +24,7 @@ from plugjax.numpy.promotion import (
     as_operand,
     as_operands,
     converted,
+    join_dtypes,
     pick,
     promote_args,
     same_dtype,
@@ -462,6 +463,7 @@ def setdiff1d(
         Array([1, 3], dtype=int32)
     """
     x, y = (ravel(v) for v in as_operands("setdiff1d", ar1, ar2))
+    join_dtypes(x, y)  # strict promotion refuses to compare other pairs
     if size is None:
         _check_concrete("setdiff1d", x, y)
         return from_host(np.setdiff1d(np.asarray(x), np.asarray(y), assume_unique))

@@ -23,6 +23,7 @@ from plugjax.numpy.promotion import (
     as_operand,
     canonical_dtype,
     converted,
+    join_dtypes,
     pick,
     promote_inexact,
     reject_out,
@@ -363,6 +364,7 @@ def cov(
     if weights is None:
         deviation = scaled = lax.sub(x, reductions.mean(x, 1, keepdims=True))
     else:
+        join_dtypes(weights, x)  # strict promotion refuses other pairs
         weights = converted(weights, x.dtype)
         mass = reductions.sum(weights)
         deviation = x - (reductions.sum(x * weights, 1) / mass)[:, None]

@@ -162,3 +162,16 @@ def test_bad_input_is_the_error_of_jax(case):
         BAD[case](jlax)
     with pytest.raises(wanted.type):
         BAD[case](lax)
+
+
+@pytest.mark.parametrize("name", ["add", "max", "mul"])
+def test_derivatives_of_windows_larger_than_the_array_are_zero(name):
+    init = {"add": 0.0, "max": -np.inf, "mul": 1.0}[name]
+
+    def total(x):
+        window = plugjax.lax.reduce_window(
+            x, np.float32(init), getattr(plugjax.lax, name), (2, 5), (1, 1), "VALID"
+        )
+        return window.sum() + x.sum()
+
+    np.testing.assert_array_equal(plugjax.grad(total)(np.ones((3, 2), np.float32)), np.ones((3, 2)))

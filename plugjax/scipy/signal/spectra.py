@@ -279,7 +279,7 @@ def _spectra(
     else:
         scale = 1 / window.sum() ** 2
     if not power:
-        result = found[0] * jnp.sqrt(scale)
+        result = found[0] * jnp.sqrt(scale).astype(found[0].dtype)
     else:
         if onesided:
             # Each frequency stands for its negative too, but 0 and, if it is there, the highest.
@@ -287,7 +287,7 @@ def _spectra(
             count[0] = 1
             count[-1] = 1 if segments.fft_size % 2 == 0 else count[-1]
             scale = scale * count
-        result = jnp.conj(found[0]) * found[-1] * scale
+        result = jnp.conj(found[0]) * found[-1] * jnp.asarray(scale, found[0].dtype)
     result = result.real if power and len(xs) == 1 else converted(result, whole)
     frequencies = (jnp.fft.rfftfreq if onesided else jnp.fft.fftfreq)(
         segments.fft_size, 1 / given.fs, dtype=half

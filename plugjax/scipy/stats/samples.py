@@ -170,7 +170,8 @@ def _sorted_ranks(values: Any, method: str) -> Any:
         return _first_places(begins, places) + 1
     if method == "max":
         return _last_places(begins, places) + 1
-    return 0.5 * (_first_places(begins, places) + _last_places(begins, places)) + 1
+    twice = _first_places(begins, places) + _last_places(begins, places)
+    return 0.5 * twice.astype(float) + 1
 
 
 def sem(

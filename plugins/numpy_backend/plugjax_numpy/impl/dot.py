@@ -31,11 +31,11 @@ def _plan(numbers: DotDimensionNumbers, lhs_rank: int, rhs_rank: int) -> tuple[A
 @cache
 def product_dtypes(lhs: Any, rhs: Any, preferred: Any) -> tuple[Any, Any]:
     """The dtype to multiply and add in, and that of the result."""
-    result = lhs if lhs == rhs else dtypes.promote(((lhs, False), (rhs, False)))[0]
+    result = lhs if lhs == rhs else dtypes.join(((lhs, False), (rhs, False)))
     computed = result
     if preferred is not None and preferred != result:
         result = preferred
-        computed, _ = dtypes.promote(((computed, False), (preferred, False)))
+        computed = dtypes.join(((computed, False), (preferred, False)))
     if computed == np.float16 or computed in dtypes.CUSTOM_FLOATS:
         computed = dtypes.FLOAT32
     elif computed in dtypes.SIGNED_SMALL or computed in dtypes.UNSIGNED_SMALL:

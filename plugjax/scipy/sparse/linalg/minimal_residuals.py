@@ -135,7 +135,8 @@ def _correction(apply: Operator, r: Any, columns: int, enough: Any) -> Any:
     pivots = abs(jnp.diagonal(last.triangle))
     usable = (jnp.arange(columns) < last.k) & (pivots > limits(dtype).eps * pivots.max())
     triangle = last.triangle + jnp.diag(jnp.where(usable, 0, 1).astype(dtype))
-    right = jnp.where(usable, size * last.rotations[:columns, 0], 0)
+    turned = last.rotations[:columns, 0]
+    right = jnp.where(usable, size.astype(turned.dtype) * turned, 0)
     y = triangular_solve(triangle, right[:, None], left_side=True, lower=False)[:, 0]
 
     def combined(v: Any, like: Any) -> Any:
@@ -152,7 +153,7 @@ def _dot(x: Any, y: Any) -> Any:
 def _unit(x: Any, size: Any, usable: Any) -> Any:
     divisor = jnp.where(usable, size, 1)
     return pytree.tree_map(
-        lambda v: jnp.where(usable, v / divisor.astype(v.real.dtype), 0).astype(v.dtype), x
+        lambda v: jnp.where(usable, v / divisor.astype(v.dtype), 0).astype(v.dtype), x
     )
 
 
@@ -183,7 +184,7 @@ def _rotated(rotations: Any, column: Any, k: Any) -> Any:
     pair = lax.dynamic_slice_in_dim(rotations, k, 2)
     a, b = _dot(pair, column)
     size = jnp.sqrt(abs(a) ** 2 + abs(b) ** 2)
-    divisor = jnp.where(size > 0, size, 1)
+    divisor = jnp.where(size > 0, size, 1).astype(a.dtype)
     cosine, sine = jnp.where(size > 0, a, 1) / divisor, b / divisor
     turn = jnp.stack([jnp.stack([cosine.conj(), sine.conj()]), jnp.stack([-sine, cosine])])
     return lax.dynamic_update_slice_in_dim(rotations, _dot(turn, pair), k, 0)
