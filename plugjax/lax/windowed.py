@@ -19,11 +19,12 @@ from plugjax.core.array import aval_of
 from plugjax.core.aval import ShapedArray
 from plugjax.core.dtypes import INT32
 from plugjax.core.errors import DtypeError, ShapeError
-from plugjax.core.jaxpr import ClosedJaxpr
+from plugjax.core.jaxpr import ClosedJaxpr, eval_closed, memoise
 from plugjax.core.primitive import Primitive
 from plugjax.core.rules import RuleSet, abstract_eval
 from plugjax.core.transforms.batching import Axis, batching_rule, materialize
 from plugjax.core.transforms.jvp import jvp_flat, jvp_rule
+from plugjax.core.transforms.staging import stage
 from plugjax.core.vocabulary import Zero, select_n_p, stop_gradient_p
 from plugjax.lax.arithmetic import add, max, min
 from plugjax.lax.axes import static_ints
@@ -351,16 +352,25 @@ def _by_windows(
     jaxpr: ClosedJaxpr, operands: Sequence[Any], inits: Sequence[Any], params: dict[str, Any]
 ) -> list[Any]:
     """The generic reduction in operations that can be differentiated: the elements of windows side by side."""
-    counts = reduce_window_shape_tuple(aval_of(operands[0]).shape, **params)
+    aval = aval_of(operands[0])
+    counts = reduce_window_shape_tuple(aval.shape, **params)
     if 0 in counts:
         return [full(counts, 0, aval_of(x).dtype) for x in operands]
+    config = [
+        (lo, hi, b - 1)
+        for (lo, hi), b in zip(params["padding"], params["base_dilation"], strict=True)
+    ]
+    xs, starts = [*operands], [*inits]
+    if aval.size and any(lo > 0 or hi > 0 or between for lo, hi, between in config):
+        # Padding takes no part: where two initial values are combined, a derivative may not exist. An element stands for it.
+        xs = [pad(x, stop_gradient_p.bind(_first(x)), config) for x in operands]
+        xs.append(pad(full(aval.shape, True), np.bool_(False), config))
+        starts.append(np.bool_(True))
+        jaxpr = memoise(jaxpr, "of those present", lambda: _of_those_present(jaxpr))
+    else:
+        xs = [pad(x, init, config) for x, init in zip(operands, inits, strict=True)]
     stacked = []
-    for x, init in zip(operands, inits, strict=True):
-        config = [
-            (lo, hi, b - 1)
-            for (lo, hi), b in zip(params["padding"], params["base_dilation"], strict=True)
-        ]
-        x = pad(x, init, config)
+    for x in xs:
         parts = []
         for offset in itertools.product(*map(range, params["window_dimensions"])):
             start = [o * d for o, d in zip(offset, params["window_dilation"], strict=True)]
@@ -370,7 +380,29 @@ def _by_windows(
             ]
             parts.append(expand_dims(slice(x, start, stop, params["window_strides"]), (0,)))
         stacked.append(concatenate(parts, 0))
-    return combined(jaxpr, stacked, inits, (0,))
+    return combined(jaxpr, stacked, starts, (0,))[: len(operands)]
+
+
+def _first(x: Any) -> Any:
+    return reshape(slice(x, (0,) * aval_of(x).ndim, (1,) * aval_of(x).ndim), ())
+
+
+def _of_those_present(jaxpr: ClosedJaxpr) -> ClosedJaxpr:
+    """The operation on tuples that say last whether they are there; of one alone it gives this one."""
+    count = len(jaxpr.out_avals)
+
+    def operation(*args: Any) -> list[Any]:
+        (*xs, x_there), (*ys, y_there) = args[: count + 1], args[count + 1 :]
+        left = [select_n_p.bind(x_there, y, x) for x, y in zip(xs, ys, strict=True)]
+        right = [select_n_p.bind(y_there, x, y) for x, y in zip(xs, ys, strict=True)]
+        both = bitwise_and(x_there, y_there)
+        found = eval_closed(jaxpr, *left, *right)
+        results = [select_n_p.bind(both, one, z) for one, z in zip(left, found, strict=True)]
+        return [*results, bitwise_or(x_there, y_there)]
+
+    there = ShapedArray((), dtypes.BOOL)
+    avals = [*jaxpr.in_avals[:count], there, *jaxpr.in_avals[count:], there]
+    return stage(operation, avals, jaxpr.jaxpr.debug_name)
 
 
 @rules.define(jvp_rule, reduce_window_p)

@@ -175,3 +175,33 @@ def test_derivatives_of_windows_larger_than_the_array_are_zero(name):
         return window.sum() + x.sum()
 
     np.testing.assert_array_equal(plugjax.grad(total)(np.ones((3, 2), np.float32)), np.ones((3, 2)))
+
+
+@pytest.mark.parametrize("window", ["same", "pads", "dilations"])
+def test_derivatives_of_a_general_reduction_do_not_see_the_padding(window):
+    """The length of a vector has no derivative at 0, which is the initial value."""
+    size, strides, padding, base, spread = WINDOWS[window]
+
+    def lengths(package, x):
+        np_ = package.numpy
+        return package.lax.reduce_window(
+            x,
+            np.float32(0),
+            lambda a, b: np_.sqrt(a * a + b * b),
+            size,
+            strides,
+            padding,
+            base,
+            spread,
+        )
+
+    ours, theirs = (
+        package.jvp(lambda x, p=package: lengths(p, x), (X,), (np.ones_like(X),))
+        for package in (plugjax, jax)
+    )
+    close(ours, theirs)
+    gradient = plugjax.grad(lambda x: plugjax.numpy.sum(lengths(plugjax, x)))(X)
+    assert np.isfinite(gradient).all()
+    assert np.isfinite(
+        plugjax.jit(plugjax.grad(lambda x: plugjax.numpy.sum(lengths(plugjax, x))))(X)
+    ).all()
