@@ -1,0 +1,103 @@
+"""What came of one program: drawn, run on the backend and by the oracle, compared."""
+
+from __future__ import annotations
+
+import json
+import traceback
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from plugjax.testing.fuzz.judge import compare
+from plugjax.testing.fuzz.program import Program
+from plugjax.testing.fuzz.run import (
+    Result,
+    in_library,
+    on_backend,
+    on_numpy,
+    primitives,
+    with_noise,
+)
+
+# Findings; "refused by both" is listed, but says nothing about the backend.
+AGREES, REFUSED_BY_BOTH = "agrees", "refused by both"
+FAULTS = ("wrong", "shape", "dtype", "weak type", "refused", "accepted", "crash", "hang", "memory")
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The verdict on a program.
+
+    Args:
+        kind: ``agrees``, ``refused by both``, or one of `FAULTS`.
+        text: what differs, or the error.
+        result: position of the wrong result.
+        primitives: names of the primitives of the program.
+    """
+
+    kind: str
+    text: str = ""
+    result: int | None = None
+    primitives: tuple[str, ...] = field(default=())
+
+    @property
+    def is_fault(self) -> bool:
+        """Whether it is a finding."""
+        return self.kind in FAULTS
+
+    @property
+    def signature(self) -> str:
+        """By this findings are grouped: kind, error, primitives."""
+        head = self.text.split(":")[0] if self.kind in ("refused", "accepted", "crash") else ""
+        return " ".join(x for x in (self.kind, head, "+".join(self.primitives)) if x)
+
+    def to_json(self) -> str:
+        """The outcome as text."""
+        return json.dumps(asdict(self))
+
+    @staticmethod
+    def from_json(text: str) -> Outcome:
+        """The outcome that ``to_json`` wrote."""
+        data = json.loads(text)
+        return Outcome(**{**data, "primitives": tuple(data["primitives"])})
+
+
+def _attempt(run: Any, *args: Any) -> Result | Exception:
+    try:
+        return run(*args)
+    except MemoryError:
+        raise
+    except Exception as error:
+        return error
+
+
+def examine(program: Program, backend: str, oracle: str = "numpy") -> Outcome:
+    """Run a program and hold it against an oracle.
+
+    The oracle is ``numpy``, the NumPy backend step by step, or the name of a module with JAX's names.
+    """
+    try:
+        found = _attempt(on_backend, program, backend)
+    except MemoryError as error:
+        return Outcome("memory", str(error))
+    expected = _attempt(on_numpy, program) if oracle == "numpy" else _attempt(in_library, program, oracle)  # fmt: skip
+    if isinstance(found, Exception) and isinstance(expected, Exception):
+        return Outcome(REFUSED_BY_BOTH, _message(found))
+    names = names_of_primitives(program)
+    if isinstance(found, Exception):
+        return Outcome("refused", _message(found), primitives=names)
+    if isinstance(expected, Exception):
+        return Outcome("accepted", f"the oracle raises {_message(expected)}", primitives=names)
+    difference = compare(found, expected, lambda: with_noise(program))
+    if difference is None:
+        return Outcome(AGREES)
+    return Outcome(difference.kind, difference.text, difference.position, names)
+
+
+def names_of_primitives(program: Program) -> tuple[str, ...]:
+    """Names of the primitives of a program; none if it cannot be traced."""
+    names = _attempt(primitives, program)
+    return () if isinstance(names, Exception) else tuple(names)
+
+
+def _message(error: Exception) -> str:
+    return "".join(traceback.format_exception_only(error)).strip()[:600]

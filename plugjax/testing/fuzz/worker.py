@@ -1,0 +1,191 @@
+"""The process that draws and runs programs: requests come as lines of JSON, answers go as such.
+
+It may die of a program; `Worker` is the other end, which survives it and starts another process.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import json
+import os
+import resource
+import selectors
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from plugjax.core import registry
+from plugjax.testing.fuzz.draw import draw_program
+from plugjax.testing.fuzz.outcome import Outcome, examine, names_of_primitives
+from plugjax.testing.fuzz.program import Program
+from plugjax.testing.fuzz.run import on_numpy
+from plugjax.testing.fuzz.values import literals
+
+START_SECONDS = 60
+MEMORY = 12 << 30
+# A process is replaced after as many requests, so that what compilers keep does not add up.
+REQUESTS = 400
+
+
+class DiedError(Exception):
+    """The process ended, or was ended, while it worked on a request."""
+
+    def __init__(self, kind: str, text: str) -> None:
+        super().__init__(text)
+        self.outcome = Outcome(kind, text)
+
+
+class Worker:
+    """A process for programs, started when it is needed.
+
+    Args:
+        plugins: modules with hook implementations that the process loads besides the installed plugins.
+        seconds: limit for one request.
+    """
+
+    def __init__(self, plugins: Sequence[str] = (), seconds: float = 60) -> None:
+        self.plugins, self.seconds = list(plugins), seconds
+        self._process: subprocess.Popen[bytes] | None = None
+        self._requests = 0
+
+    def _start(self) -> subprocess.Popen[bytes]:
+        self._said = tempfile.TemporaryFile()  # noqa: SIM115  It lives as long as the process.
+        environment = {**os.environ, "PLUGJAX_CACHE_DIR": "off", "JAX_PLATFORMS": "cpu"}
+        self._process = subprocess.Popen(
+            [sys.executable, "-X", "faulthandler", "-m", __name__, *self.plugins],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._said,
+            env=environment,
+        )
+        self._requests = 0
+        self._answer(self._process, START_SECONDS)
+        return self._process
+
+    def ask(self, **request: Any) -> dict[str, Any]:
+        """Send a request and wait for its answer.
+
+        Raises:
+            DiedError: the process crashed or did not answer in time; the next request starts another.
+        """
+        if self._requests >= REQUESTS:
+            self.close()
+        process = self._process or self._start()
+        self._requests += 1
+        assert process.stdin is not None
+        with contextlib.suppress(BrokenPipeError):
+            process.stdin.write(json.dumps(request).encode() + b"\n")
+            process.stdin.flush()
+        return self._answer(process, self.seconds)
+
+    def _answer(self, process: subprocess.Popen[bytes], seconds: float) -> dict[str, Any]:
+        assert process.stdout is not None
+        line, end = b"", time.monotonic() + seconds
+        with selectors.DefaultSelector() as selector:
+            selector.register(process.stdout, selectors.EVENT_READ)
+            while not line.endswith(b"\n"):
+                if not selector.select(max(0.0, end - time.monotonic())):
+                    self.close()
+                    raise DiedError("hang", f"no answer within {seconds:g} s")
+                part = os.read(process.stdout.fileno(), 1 << 16)
+                if not part:
+                    raise self._dead(process)
+                line += part
+        answer: dict[str, Any] = json.loads(line)
+        return answer
+
+    def _dead(self, process: subprocess.Popen[bytes]) -> DiedError:
+        code = process.wait()
+        self._said.seek(0)
+        said = self._said.read().decode(errors="replace").strip().splitlines()
+        self.close()
+        how = signal.Signals(-code).name if code < 0 else f"exit status {code}"
+        memory = any("MemoryError" in s or "bad_alloc" in s or "out of memory" in s for s in said)
+        return DiedError("memory" if memory else "crash", "\n".join([f"{how}:", *said[-12:]]))
+
+    def draw(self, seed: int, number: int, x64: bool) -> Program:
+        """Have a program drawn."""
+        return Program.from_json(self.ask(do="draw", seed=seed, number=number, x64=x64)["program"])
+
+    def examine(self, program: Program, backend: str, oracle: str) -> Outcome:
+        """Have a program run and judged; that the process dies of it is an outcome too."""
+        try:
+            answer = self.ask(do="examine", program=program.to_json(), backend=backend, oracle=oracle)  # fmt: skip
+        except DiedError as error:
+            return self._named(error.outcome, program)
+        return Outcome.from_json(answer["outcome"])
+
+    def _named(self, outcome: Outcome, program: Program) -> Outcome:
+        """The outcome with the program's primitives, which the dead process could not tell."""
+        with contextlib.suppress(DiedError):
+            names = self.ask(do="primitives", program=program.to_json())["primitives"]
+            return replace(outcome, primitives=tuple(names))
+        return outcome
+
+    def values(self, program: Program) -> dict[int, list[str]]:
+        """What the oracle computes for every value outside bodies, as literals; nothing if it cannot."""
+        with contextlib.suppress(DiedError):
+            answer = self.ask(do="values", program=program.to_json())
+            return {int(k): v for k, v in answer["values"].items()}
+        return {}
+
+    def close(self) -> None:
+        """End the process."""
+        process, self._process = self._process, None
+        if process is None:
+            return
+        process.kill()
+        process.wait()
+        for pipe in (process.stdin, process.stdout, self._said):
+            if pipe is not None:
+                with contextlib.suppress(BrokenPipeError):
+                    pipe.close()
+
+
+def _values(program: Program) -> dict[int, list[str]]:
+    found = {}
+    numbers = [r for step in program.steps for r in step.results]
+    try:
+        arrays = on_numpy(replace(program, results=numbers)).arrays
+    except Exception:
+        return {}
+    for number, array in zip(numbers, arrays, strict=True):
+        found[number] = literals(array)
+    return found
+
+
+def _reply(request: dict[str, Any]) -> dict[str, Any]:
+    if request["do"] == "draw":
+        return {"program": draw_program(request["seed"], request["number"], request["x64"]).to_json()}  # fmt: skip
+    program = Program.from_json(request["program"])
+    if request["do"] == "values":
+        return {"values": _values(program)}
+    if request["do"] == "primitives":
+        return {"primitives": names_of_primitives(program)}
+    return {"outcome": examine(program, request["backend"], request["oracle"]).to_json()}
+
+
+def main(plugins: Sequence[str]) -> None:
+    """Answer requests until there are no more."""
+    out = os.dup(1)
+    # What compilers print must not get between the answers.
+    os.dup2(2, 1)
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, resource.getrlimit(resource.RLIMIT_AS)[1]))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    for name in plugins:
+        registry.active().load(importlib.import_module(name))
+    os.write(out, b"{}\n")
+    for line in sys.stdin.buffer:
+        answer = json.dumps(_reply(json.loads(line))).encode() + b"\n"
+        while answer:
+            answer = answer[os.write(out, answer) :]
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
