@@ -57,7 +57,7 @@ def _boxes(ufunc: np.ufunc, neutral: Callable[[Any], Any]) -> Callable[..., Valu
         base_dilation: Ints,
         window_dilation: Ints,
     ) -> Value:
-        dtype = x.dtype
+        operand, dtype = x, x.dtype
         x = np.asarray(x, np.float32 if ufunc is np.add and dtype in _WIDE else dtype)
         x = padded(x, neutral(dtype), padding, base_dilation)
         for axis, (w, s, d) in enumerate(
@@ -85,7 +85,8 @@ def _boxes(ufunc: np.ufunc, neutral: Callable[[Any], Any]) -> Callable[..., Valu
             for place in range(1, w):
                 ufunc(out, part(place), out=out)
             x = out
-        return np.asarray(x, dtype)
+        # A window of one place leaves the operand as it is; what is marked fresh must not be its memory.
+        return np.array(x, dtype) if x is operand else np.asarray(x, dtype)
 
     return kernel
 
