@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import traceback
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -18,8 +19,9 @@ from plugjax.testing.fuzz.run import (
     with_noise,
 )
 
-# Findings; "refused by both" is listed, but says nothing about the backend.
-AGREES, REFUSED_BY_BOTH = "agrees", "refused by both"
+# These say nothing about the backend.
+AGREES, REFUSED_BY_BOTH, ORACLE_FAILED = "agrees", "refused by both", "the oracle failed"
+# Findings.
 FAULTS = ("wrong", "shape", "dtype", "weak type", "refused", "accepted", "crash", "hang", "memory")
 
 
@@ -28,7 +30,7 @@ class Outcome:
     """The verdict on a program.
 
     Args:
-        kind: ``agrees``, ``refused by both``, or one of `FAULTS`.
+        kind: one of the three above, or of `FAULTS`.
         text: what differs, or the error.
         result: position of the wrong result.
         primitives: names of the primitives of the program.
@@ -70,16 +72,24 @@ def _attempt(run: Any, *args: Any) -> Result | Exception:
         return error
 
 
-def examine(program: Program, backend: str, oracle: str = "numpy") -> Outcome:
+def examine(
+    program: Program,
+    backend: str,
+    oracle: str = "numpy",
+    phase: Callable[[str], object] = lambda name: None,
+) -> Outcome:
     """Run a program and hold it against an oracle.
 
-    The oracle is ``numpy``, the NumPy backend step by step, or the name of a module with JAX's names.
+    The oracle is ``numpy``, the NumPy backend step by step, or the name of a module with JAX's names. ``phase`` is told when it runs.
     """
     try:
         found = _attempt(on_backend, program, backend)
     except MemoryError as error:
         return Outcome("memory", str(error))
+    phase("oracle")
     expected = _attempt(on_numpy, program) if oracle == "numpy" else _attempt(in_library, program, oracle)  # fmt: skip
+    if isinstance(expected, AssertionError):
+        return Outcome(ORACLE_FAILED, _message(expected))
     if isinstance(found, Exception) and isinstance(expected, Exception):
         return Outcome(REFUSED_BY_BOTH, _message(found))
     names = names_of_primitives(program)

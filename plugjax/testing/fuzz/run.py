@@ -49,10 +49,18 @@ def _quietly() -> Iterator[None]:
 
 
 def on_backend(program: Program, backend: str) -> Result:
-    """The program compiled as a whole."""
-    arguments = [x.array for x in program.arguments]
+    """The program compiled as a whole.
+
+    Raises:
+        AssertionError: it wrote into an argument.
+    """
     with _quietly(), plugjax.enable_x64(program.x64), plugjax.default_device(backend):
-        return Result(plugjax.jit(function_of(program, plugjax))(*arguments))
+        arguments = [plugjax.numpy.asarray(x.array) for x in program.arguments]
+        found = Result(plugjax.jit(function_of(program, plugjax))(*arguments))
+    for given, x in zip(arguments, program.arguments, strict=True):
+        if np.asarray(given).tobytes() != x.array.tobytes():
+            raise AssertionError(f"the program wrote into its argument v{x.number}")
+    return found
 
 
 def on_numpy(program: Program, noise: Callable[[Any], Any] | None = None) -> Result:

@@ -27,7 +27,7 @@ from plugjax.testing.fuzz.program import (
 )
 from plugjax.testing.fuzz.values import draw_values
 
-LARGEST, MOST_AXES, HIGHEST_LEVEL = 120, 4, 5
+LARGEST, MOST_AXES, HIGHEST_LEVEL = 128, 4, 5
 NARROW = ("bool", "int8", "int16", "int32", "uint8", "uint16", "uint32", "float16", "bfloat16", "float32", "complex64")  # fmt: skip
 WIDE = ("int64", "uint64", "float64", "complex128")
 FLOATS = ("float32", "float32", "float32", "float16", "bfloat16")
@@ -93,6 +93,8 @@ class Scope:
         visible: numbers of the values in sight, oldest first.
         depth: how many bodies are around it.
         reversible: whether what is drawn must have a transpose.
+        differentiated: whether a derivative is taken around it; ``forward``: in forward mode.
+        ruled: whether it is in a function with a derivative of its own: its inputs are constants.
     """
 
     shared: Shared
@@ -100,6 +102,9 @@ class Scope:
     steps: list[Step]
     depth: int = 0
     reversible: bool = False
+    differentiated: bool = False
+    forward: bool = False
+    ruled: bool = False
     rule: str = ""
 
     @property
@@ -180,7 +185,7 @@ class Scope:
             raise NothingFitsError
         number = next(self.shared.numbers)
         values = draw_values(self.rng, aval, self.shared.special) if values is None else values
-        self.shared.inputs.append(Input(number, aval, values, self.chance(0.3)))
+        self.shared.inputs.append(Input(number, aval, values, self.chance(0.3) or self.ruled))
         self.shared.avals[number] = aval
         self.shared.levels[number] = 1
         # Seen from everywhere after, so it stands first: late values are preferred.
@@ -239,20 +244,33 @@ class Scope:
         return numbers
 
     def body(
-        self, parameters: Sequence[Aval], count: int, reversible: bool = False, closes: bool = True
+        self,
+        parameters: Sequence[Aval],
+        count: int,
+        reversible: bool = False,
+        forward: bool = False,
+        ruled: bool = False,
     ) -> Inner:
-        """Begin a function inside the program, with ``count`` steps drawn already."""
+        """Begin a function inside the program, with ``count`` steps drawn already.
+
+        A function with a derivative of its own (``ruled``) closes over nothing: its rule knows no derivative by what it closes over.
+        """
         numbers = [next(self.shared.numbers) for _ in parameters]
         for number, aval in zip(numbers, parameters, strict=True):
             self.shared.avals[number] = aval
             self.shared.levels[number] = 2
-        outer = [i for i in self.visible if self.chance(0.5)] if closes else []
+        outer = [i for i in self.visible if self.chance(0.5)]
+        if ruled:
+            outer = []
         inner = Inner(
             self.shared,
             [*outer, *numbers],
             [],
             self.depth + 1,
             self.reversible or reversible,
+            self.differentiated or reversible or forward,
+            self.forward or forward,
+            self.ruled or ruled,
             parameters=numbers,
         )
         inner.grow(count)

@@ -61,9 +61,7 @@ def _candidates(program: Program, known: dict[int, list[str]]) -> Iterator[Progr
     last = next((s for s in program.steps if set(s.results) & set(program.results)), None)
     if last is not None and len(program.steps) > 1:
         yield _cut(program, [s for s in program.steps if s is not last], known)
-    if len(program.steps) > 1:
-        for step in reversed(program.steps):
-            yield _cut(program, [step], known)
+    yield from _parts_cut(program, known)
     yield from _lifted(program, known)
     yield from _inner(program)
     yield from _plainer(program)
@@ -87,6 +85,17 @@ def _cut(program: Program, steps: list[Step], known: dict[int, list[str]]) -> Pr
                 return program
             inputs.append(value)
     return trimmed(replace(program, inputs=inputs, steps=kept))
+
+
+def _parts_cut(program: Program, known: dict[int, list[str]]) -> Iterator[Program]:
+    """Programs without a half of the steps, a quarter, and so on down to one."""
+    size = len(program.steps) // 2
+    while size:
+        for first in range(0, len(program.steps), size):
+            part = program.steps[first : first + size]
+            if len(part) < len(program.steps):
+                yield _cut(program, part, known)
+        size //= 2
 
 
 def _lifted(program: Program, known: dict[int, list[str]]) -> Iterator[Program]:

@@ -54,12 +54,13 @@ def unroll(scope: Scope) -> str:
 def fori_loop(scope: Scope) -> None:
     c = carry(scope)
     a = scope.aval(c)
-    body = scope.body([Aval("int32", (), weak=True), a], scope.integer(1, 3))
+    # A bound that is an array makes a while loop, whose index has the array's type.
+    counted = scope.chance(0.75) or scope.reversible
+    body = scope.body([Aval("int32", (), weak=counted), a], scope.integer(1, 3))
     result = like(body, a)
     low, high = scope.one_of([(0, 3), (0, 4), (0, 0), (0, 1), (1, 3), (2, 1), (-1, 1)])
     given = unroll(scope)
-    if scope.chance(0.25) and not scope.reversible:
-        # The bound is an array: a while loop.
+    if not counted:
         n = scope.input(Aval("int32", ()), [str(scope.integer(0, 4))])
         scope.step(f"lax.fori_loop({low}, {{1}}, {{f0}}, {{0}})", [c, n], [body.close([result])], level=scope.level(c) + 1)  # fmt: skip
         return
@@ -169,9 +170,11 @@ def ruled_call(scope: Scope) -> None:
     a = scope.aval(x)
     if a.weak:
         raise NothingFitsError
-    body, derivative = (scope.body([a], scope.integer(1, 3), reversible=True) for _ in range(2))
+    body, derivative = (
+        scope.body([a], scope.integer(1, 3), reversible=True, ruled=True) for _ in range(2)
+    )
     closed = [body.close([like(body, a)]), derivative.close([like(derivative, a)])]
-    if scope.chance(0.5):
+    if scope.forward or scope.chance(0.5):
         # The derivative is a factor, so it is linear in the tangent.
         given = "type('F', (), {{'f': (h := jax.custom_jvp({f0})), 'r': h.defjvp(lambda p, t: ({f0}(*p), {f1}(*p) * t[0]))}}).f"  # fmt: skip
     else:

@@ -179,6 +179,8 @@ def operator(scope: Scope) -> None:
     a = scope.aval(i)
     if kinds == "f32" and a.dtype not in ("float32", "float64"):
         raise NothingFitsError
+    if "nextafter" in expression and scope.differentiated:
+        raise NothingFitsError
     strict = expression.startswith(SAME_TYPE)
 
     def fits(b: Aval) -> bool:

@@ -143,6 +143,8 @@ def windows(scope: Scope) -> None:
         ("-np.inf" if a.kind == "f" else f"np.iinfo('{a.dtype}').min", "lax.max", True, 0),
         ("np.inf" if a.kind == "f" else f"np.iinfo('{a.dtype}').max", "lax.min", True, 0),
     ]
+    if scope.differentiated:
+        kinds = [k for k in kinds if k[1] != "lax.mul"]
     initial, combine, exact, grows = scope.one_of(kinds)
     if "'" not in arguments and scope.chance(0.4):
         dilation = tuple(scope.integer(1, 2) for _ in a.shape)

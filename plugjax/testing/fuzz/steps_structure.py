@@ -220,6 +220,9 @@ def scatter(scope: Scope) -> None:
     i = scope.array("biufc", least=1, most=3)
     a = scope.aval(i)
     ops = {"b": ["set"], "c": ["add", "multiply"]}.get(a.kind, ["add", "multiply", "min", "max"])
+    if scope.differentiated:
+        # The derivative of a product needs to know that no place comes twice.
+        ops = [op for op in ops if op != "multiply"]
     if scope.chance(0.35):
         # One place at a time or whole rows: the order of equal places is nobody's promise.
         where, operands = _single_place(scope, i)
@@ -264,7 +267,8 @@ def segments(scope: Scope) -> None:
     i = scope.array("iuf", least=1, most=2)
     n, count = scope.aval(i).shape[0], scope.integer(1, 4)
     k = indices(scope, (n,), count, scope.chance(0.3))
-    name = scope.one_of(["segment_sum", "segment_max", "segment_min", "segment_prod"])
+    names = ["segment_sum", "segment_max", "segment_min", "segment_prod"]
+    name = scope.one_of(names[:-1] if scope.differentiated else names)
     scope.step(f"jax.ops.{name}({{0}}, {{1}}, num_segments={count})", [i, k], exact=name in ("segment_max", "segment_min"), level=scope.level(i) + 1)  # fmt: skip
 
 

@@ -43,7 +43,7 @@ def tangent(scope: Scope) -> None:
     x = differentiable(scope)
     a = scope.aval(x)
     t = scope.want(lambda b: b == a, a.dtype, a.shape)
-    body = scope.body([a], scope.integer(1, 4))
+    body = scope.body([a], scope.integer(1, 4), forward=True)
     y = body.pick(lambda b: b.kind in "fc")
     template = scope.one_of(["jax.jvp({f0}, ({0},), ({1},))", "jax.jvp({f0}, ({0},), ({1},))", "(lambda p: (p[0], p[1]({1})))(jax.linearize({f0}, {0}))"])  # fmt: skip
     scope.step(template, [x, t], [body.close([y])], results=2, exact=False, level=scope.level(x) + 1)  # fmt: skip
@@ -69,7 +69,7 @@ def jacobian(scope: Scope) -> None:
     if scope.aval(x).weak or scope.aval(x).dtype != "float32":
         raise NothingFitsError
     second = scope.chance(0.5)
-    body = scope.body([scope.aval(x)], scope.integer(1, 3), reversible=True)
+    body = scope.body([scope.aval(x)], scope.integer(1, 3), reversible=True, forward=True)
     if second:
         closed = body.close([scalar(body)])
         name = scope.one_of(["jax.hessian({f0})", "jax.jacrev(jax.grad({f0}))", "jax.grad(lambda z: jnp.sum(jax.grad({f0})(z) ** 2))"])  # fmt: skip

@@ -16,13 +16,13 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
 from plugjax.core import registry
 from plugjax.testing.fuzz.draw import draw_program
-from plugjax.testing.fuzz.outcome import Outcome, examine, names_of_primitives
+from plugjax.testing.fuzz.outcome import ORACLE_FAILED, Outcome, examine, names_of_primitives
 from plugjax.testing.fuzz.program import Program
 from plugjax.testing.fuzz.run import on_numpy
 from plugjax.testing.fuzz.values import literals
@@ -31,6 +31,8 @@ START_SECONDS = 60
 MEMORY = 12 << 30
 # A process is replaced after as many requests, so that what compilers keep does not add up.
 REQUESTS = 400
+# A line before the answer: the backend is done, the oracle begins.
+PHASE = b"\n"
 
 
 class DiedError(Exception):
@@ -86,28 +88,33 @@ class Worker:
 
     def _answer(self, process: subprocess.Popen[bytes], seconds: float) -> dict[str, Any]:
         assert process.stdout is not None
-        line, end = b"", time.monotonic() + seconds
+        text, end = b"", time.monotonic() + seconds
         with selectors.DefaultSelector() as selector:
             selector.register(process.stdout, selectors.EVENT_READ)
-            while not line.endswith(b"\n"):
+            while True:
                 if not selector.select(max(0.0, end - time.monotonic())):
                     self.close()
-                    raise DiedError("hang", f"no answer within {seconds:g} s")
+                    raise DiedError(
+                        ORACLE_FAILED if text else "hang", f"no answer within {seconds:g} s"
+                    )
                 part = os.read(process.stdout.fileno(), 1 << 16)
                 if not part:
-                    raise self._dead(process)
-                line += part
-        answer: dict[str, Any] = json.loads(line)
+                    raise self._dead(process, in_oracle=bool(text))
+                text += part
+                if text.endswith(b"\n") and text != PHASE:
+                    break
+        answer: dict[str, Any] = json.loads(text.splitlines()[-1])
         return answer
 
-    def _dead(self, process: subprocess.Popen[bytes]) -> DiedError:
+    def _dead(self, process: subprocess.Popen[bytes], in_oracle: bool) -> DiedError:
         code = process.wait()
         self._said.seek(0)
         said = self._said.read().decode(errors="replace").strip().splitlines()
         self.close()
         how = signal.Signals(-code).name if code < 0 else f"exit status {code}"
         memory = any("MemoryError" in s or "bad_alloc" in s or "out of memory" in s for s in said)
-        return DiedError("memory" if memory else "crash", "\n".join([f"{how}:", *said[-12:]]))
+        kind = "memory" if memory else "crash"
+        return DiedError(ORACLE_FAILED if in_oracle else kind, "\n".join([f"{how}:", *said[-12:]]))
 
     def draw(self, seed: int, number: int, x64: bool) -> Program:
         """Have a program drawn."""
@@ -160,7 +167,7 @@ def _values(program: Program) -> dict[int, list[str]]:
     return found
 
 
-def _reply(request: dict[str, Any]) -> dict[str, Any]:
+def _reply(request: dict[str, Any], phase: Callable[[str], object]) -> dict[str, Any]:
     if request["do"] == "draw":
         return {"program": draw_program(request["seed"], request["number"], request["x64"]).to_json()}  # fmt: skip
     program = Program.from_json(request["program"])
@@ -168,7 +175,7 @@ def _reply(request: dict[str, Any]) -> dict[str, Any]:
         return {"values": _values(program)}
     if request["do"] == "primitives":
         return {"primitives": names_of_primitives(program)}
-    return {"outcome": examine(program, request["backend"], request["oracle"]).to_json()}
+    return {"outcome": examine(program, request["backend"], request["oracle"], phase).to_json()}
 
 
 def main(plugins: Sequence[str]) -> None:
@@ -182,7 +189,9 @@ def main(plugins: Sequence[str]) -> None:
         registry.active().load(importlib.import_module(name))
     os.write(out, b"{}\n")
     for line in sys.stdin.buffer:
-        answer = json.dumps(_reply(json.loads(line))).encode() + b"\n"
+        answer = (
+            json.dumps(_reply(json.loads(line), lambda name: os.write(out, PHASE))).encode() + b"\n"
+        )
         while answer:
             answer = answer[os.write(out, answer) :]
 

@@ -1,0 +1,244 @@
+"""The program generator: what it draws, how it judges, what it survives, and a run of each backend with a fixed seed."""
+
+import math
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from plugjax.testing.fuzz.campaign import Campaign
+from plugjax.testing.fuzz.draw import draw_program
+from plugjax.testing.fuzz.judge import compare
+from plugjax.testing.fuzz.outcome import examine
+from plugjax.testing.fuzz.program import Aval, Input, Program, Step, script
+from plugjax.testing.fuzz.run import Result, on_numpy, with_noise
+from plugjax.testing.fuzz.scope import RULES
+from plugjax.testing.fuzz.shrink import shrink
+from plugjax.testing.fuzz.worker import DiedError, Worker
+
+ROOT = Path(__file__).resolve().parents[2]
+PLANTED = ["tests.testing.planted"]
+# About two minutes each on one core.
+COUNTS = {"numpy": 1000, "xla": 300, "iree": 80}
+
+
+@pytest.fixture
+def planted(monkeypatch):
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+
+
+def reversal():
+    """A program that reverses, among steps that have nothing to do with it."""
+    f = Aval("float32", (3,))
+    steps = [
+        Step("function", "jnp.sin({0})", [0], [1], exact=False),
+        Step("layout", "jnp.flip({0}, 0)", [1], [2]),
+        Step("operator", "{0} + {1}", [2, 0], [3], exact=False),
+        Step("operator", "{0} * {1}", [0, 0], [4], exact=False),
+    ]
+    return Program([Input(0, f, ["1.0", "2.0", "3.0"])], steps, [3, 4], dict.fromkeys(range(5), f))
+
+
+@pytest.fixture(scope="module")
+def drawn():
+    return [draw_program(7, k) for k in range(150)]
+
+
+def test_a_program_is_the_same_whatever_was_drawn_before(drawn):
+    assert draw_program(7, 149) == drawn[149]
+    code = "from plugjax.testing.fuzz.draw import draw_program as d; print(d(7, 31).to_json())"
+    fresh = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert Program.from_json(fresh.stdout) == drawn[31]
+
+
+def test_programs_differ_and_use_every_rule(drawn):
+    assert len({p.source() for p in drawn}) == len(drawn)
+    used = {step.rule for p in drawn for step in p.all_steps()}
+    assert used >= set(RULES) - {"linear_systems", "polynomial", "shuffled"}
+
+
+def test_programs_hold_small_shapes_all_dtypes_and_nested_bodies(drawn):
+    avals = [a for p in drawn for a in p.avals.values()]
+    assert {0, 1, 2, 3, 4, 5} <= {n for a in avals for n in a.shape}
+    assert {"bool", "int8", "int16", "int32", "uint8", "uint16", "uint32", "float16", "bfloat16", "float32", "complex64"} == {a.dtype for a in avals}  # fmt: skip
+    bodies = [body for p in drawn for step in p.all_steps() for body in step.bodies]
+    assert any(step.bodies for body in bodies for step in body.steps)
+    values = {v for p in drawn for x in p.inputs for v in x.values}
+    assert {"nan", "inf", "-inf", "-0.0", "3.4028234663852886e+38"} <= values
+
+
+def test_wide_dtypes_are_drawn_on_demand():
+    programs = [draw_program(7, k, x64=True) for k in range(30)]
+    dtypes = {a.dtype for p in programs for a in p.avals.values()}
+    assert {"int64", "float64"} <= dtypes
+    assert {examine(p, "numpy").kind for p in programs} <= {"agrees", "refused by both"}
+
+
+def test_a_program_survives_text_and_its_script_runs(drawn, tmp_path):
+    for program in drawn:
+        assert Program.from_json(program.to_json()) == program
+    path = tmp_path / "script.py"
+    path.write_text(script(reversal(), "numpy"))
+    run = subprocess.run([sys.executable, path], capture_output=True, text=True, check=True)
+    assert run.stdout.count("expected") == 2
+
+
+def test_what_rounding_explains_is_no_difference():
+    program = reversal()
+    expected = on_numpy(program)
+    near = Result([np.nextafter(a, np.float32(9)) for a in expected.arrays])
+    far = Result([a + np.float32(1e-3) for a in expected.arrays])
+    assert compare(near, expected, lambda: with_noise(program)) is None
+    assert compare(far, expected, lambda: with_noise(program)).kind == "wrong"
+
+
+def test_a_result_on_a_discontinuity_is_not_held_against_a_backend():
+    f, i = Aval("float32", (1,)), Aval("int32", (1,))
+    steps = [
+        Step("function", "jnp.cbrt({0})", [0], [1], exact=False),
+        Step("conversion", "jnp.floor({0}).astype('int32')", [1], [2]),
+        Step("conversion", "jnp.floor({0}).astype('int32')", [0], [3]),
+    ]
+    program = Program([Input(0, f, ["27.0"])], steps, [2, 3], {0: f, 1: f, 2: i, 3: i})
+    expected = on_numpy(program)
+    noisy = with_noise(program)
+    below = Result([expected.arrays[0] - 1, expected.arrays[1]])
+    assert compare(below, expected, lambda: noisy) is None
+    # The input itself did not round.
+    wrong = Result([expected.arrays[0], expected.arrays[1] - 1])
+    assert compare(wrong, expected, lambda: noisy).position == 1
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, 0.0])
+def test_a_wrong_special_value_is_a_difference(value):
+    program = reversal()
+    expected = on_numpy(program)
+    found = Result([np.full(3, value, np.float32), expected.arrays[1]])
+    assert compare(found, expected, lambda: with_noise(program)).position == 0
+
+
+def test_shapes_dtypes_and_weak_types_are_compared():
+    expected = Result([np.zeros((2, 1), np.int32)])
+    assert compare(Result([np.zeros((1, 2), np.int32)]), expected, list).kind == "shape"
+    assert compare(Result([np.zeros((2, 1), np.int16)]), expected, list).kind == "dtype"
+    weak = replace_weak(expected)
+    assert compare(weak, expected, list).kind == "weak type"
+
+
+def replace_weak(result):
+    weak = Result(result.arrays)
+    weak.weak = [True] * len(weak.weak)
+    return weak
+
+
+def test_shrinking_keeps_the_step_that_matters(drawn):
+    def fails(program):
+        return any("sort" in step.rule for step in program.all_steps())
+
+    program = max((p for p in drawn if fails(p)), key=lambda p: len(p.source()))
+    small = shrink(program, fails, lambda p: {}, trials=400)
+    assert fails(small)
+    assert len(small.steps) == 1
+    assert len(small.source()) < len(program.source()) / 2
+
+
+def test_a_wrong_kernel_is_found_and_its_step_alone_is_left(planted):
+    worker = Worker(PLANTED)
+    try:
+        assert worker.examine(reversal(), "numpy", "numpy").kind == "agrees"
+        outcome = worker.examine(reversal(), "wrong", "numpy")
+        assert (outcome.kind, outcome.result) == ("wrong", 0)
+        assert "rev" in outcome.primitives
+    finally:
+        worker.close()
+    campaign = Campaign("wrong", seed=7, workers=2, plugins=PLANTED)
+    findings = campaign.run(range(40))
+    assert findings
+    assert sum(campaign.counts.values()) == 40
+    smallest = min(findings, key=lambda f: len(f.program.source()))
+    assert len(smallest.program.steps) == 1
+    assert "rev" in smallest.outcome.primitives
+    assert all(f.repeats for f in findings)
+
+
+@pytest.mark.parametrize(
+    ("fault", "says"), [("crash", "SIGABRT"), ("hang", "within 3 s"), ("memory", "allocate")]
+)
+def test_a_worker_that_dies_is_a_finding_and_is_replaced(planted, fault, says):
+    worker = Worker(PLANTED, seconds=3)
+    try:
+        worker.seconds = 60
+        assert worker.examine(reversal(), "numpy", "numpy").kind == "agrees"
+        worker.seconds = 3
+        outcome = worker.examine(reversal(), fault, "numpy")
+        assert outcome.kind == fault
+        assert says in outcome.text
+        assert "rev" in outcome.primitives or fault == "memory"
+        worker.seconds = 60
+        assert worker.examine(reversal(), "numpy", "numpy").kind == "agrees"
+    finally:
+        worker.close()
+
+
+def test_a_crash_is_shrunk(planted):
+    worker = Worker(PLANTED)
+    try:
+        small = shrink(
+            reversal(),
+            lambda p: worker.examine(p, "crash", "numpy").kind == "crash",
+            worker.values,
+            trials=12,
+        )
+    finally:
+        worker.close()
+    assert [s.expression for s in small.steps] == ["jnp.flip({0}, 0)"]
+
+
+def test_a_program_that_writes_into_its_argument_is_refused(planted):
+    program = replace(reversal(), steps=[Step("layout", "jnp.flip({0}, 0)", [0], [3])], results=[3])
+    worker = Worker(PLANTED)
+    try:
+        outcome = worker.examine(program, "overwriting", "numpy")
+    finally:
+        worker.close()
+    assert outcome.kind == "refused"
+    assert "wrote into its argument v0" in outcome.text
+
+
+def test_a_worker_that_cannot_start_says_why(planted):
+    with pytest.raises(DiedError, match="No module named 'nosuch'"):
+        Worker(["nosuch"]).draw(0, 0, False)
+
+
+def test_the_oracle_may_be_another_library(drawn):
+    pytest.importorskip("jax")
+    kinds = [examine(p, "numpy", "jax").kind for p in drawn[:6]]
+    assert set(kinds) <= {"agrees", "refused by both", "the oracle failed"}
+
+
+def test_the_command_line_reports_findings_with_scripts(planted, tmp_path):
+    command = [sys.executable, "-m", "plugjax.testing.fuzz", "--backend", "wrong", "--count", "40", "--seed", "7", "--plugin", *PLANTED, "-o", str(tmp_path)]  # fmt: skip
+    run = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert run.returncode == 1, run.stderr
+    assert "40 programs on wrong" in run.stdout
+    assert "def program(" in run.stdout
+    assert len(list(tmp_path.glob("wrong-7-*.py"))) == len(list(tmp_path.glob("*.json"))) > 0
+    unknown = [*command[:3], "--backend", "nosuch"]
+    refused = subprocess.run(unknown, capture_output=True, text=True, check=False)
+    assert refused.returncode == 2
+    assert "nosuch" in refused.stderr
+
+
+@pytest.mark.timeout(600)
+def test_programs_with_a_fixed_seed_agree(backend):
+    campaign = Campaign(backend, seed=2024, workers=1, shrink_seconds=40, until=time.monotonic() + 240)  # fmt: skip
+    findings = campaign.run(range(COUNTS[backend]))
+    assert not findings, "\n\n".join(
+        f"program {f.number}: {f.outcome.kind}: {f.outcome.text}\n{script(f.program, backend) if f.program else ''}"
+        for f in findings
+    )
+    assert sum(campaign.counts.values()) >= COUNTS[backend] // 10
