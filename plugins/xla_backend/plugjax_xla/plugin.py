@@ -11,7 +11,8 @@ plugjax_plugin = PluginInfo("xla", provides=("backend xla", "lowerings for platf
 
 
 def _load_rules() -> list[RuleSet]:
-    return [importlib.import_module("plugjax_xla.lowering").rules]
+    modules = ("lowering", "integer_division")
+    return [importlib.import_module(f"plugjax_xla.{name}").rules for name in modules]
 
 
 def _load_backend() -> Backend:

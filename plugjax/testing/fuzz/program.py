@@ -93,7 +93,6 @@ class Step:
         expression: template of its Python source.
         operands: numbers of the values it reads.
         results: numbers of the values it makes; with several, the expression gives a tuple.
-        exact: whether every backend must give the same bits: it moves, compares or counts.
     """
 
     rule: str
@@ -101,7 +100,6 @@ class Step:
     operands: list[int]
     results: list[int]
     bodies: list[Body] = field(default_factory=list)
-    exact: bool = True
 
 
 @dataclass
@@ -139,11 +137,11 @@ class Program:
         """Every step, those of bodies too."""
         return _walk(self.steps)
 
-    def source(self, noisy: bool = False) -> str:
-        """The function ``program`` as Python source; ``noisy``: what rounds passes through ``noise``."""
+    def source(self) -> str:
+        """The function ``program`` as Python source."""
         parameters = ", ".join(f"v{x.number}" for x in self.arguments)
         lines = [f"v{x.number} = {x.source}" for x in self.inputs if x.constant]
-        lines += block(Body([], self.steps, self.results), noisy, always_tuple=True)
+        lines += block(Body([], self.steps, self.results), always_tuple=True)
         return "\n".join([f"def program({parameters}):", *("    " + line for line in lines)]) + "\n"
 
 
@@ -165,29 +163,26 @@ def _walk(steps: list[Step]) -> Iterator[Step]:
             yield from _walk(body.steps)
 
 
-def block(body: Body, noisy: bool = False, always_tuple: bool = False) -> list[str]:
+def block(body: Body, always_tuple: bool = False) -> list[str]:
     """Lines of a function's body."""
-    lines = [line for step in body.steps for line in step_lines(step, noisy)]
+    lines = [line for step in body.steps for line in step_lines(step)]
     names = ", ".join(f"v{r}" for r in body.results)
     if always_tuple and len(body.results) == 1:
         names += ","
     return [*lines, f"return {names}" if names else "return ()"]
 
 
-def step_lines(step: Step, noisy: bool = False) -> list[str]:
+def step_lines(step: Step) -> list[str]:
     """Lines of one step: the functions that it takes, then the assignment."""
     lines, functions = [], {}
     for i, body in enumerate(step.bodies):
         name = f"f{step.results[0]}_{i}"
         functions[f"f{i}"] = name
         lines.append(f"def {name}({', '.join(f'v{p}' for p in body.parameters)}):")
-        lines += ["    " + line for line in block(body, noisy)]
-    rounds = noisy and not step.exact
-    names = [f"noise(v{i})" if rounds else f"v{i}" for i in step.operands]
+        lines += ["    " + line for line in block(body)]
+    names = [f"v{i}" for i in step.operands]
     targets = [f"v{r}" for r in step.results]
     lines.append(f"{', '.join(targets)} = {step.expression.format(*names, **functions)}")
-    if rounds:
-        lines += [f"{target} = noise({target})" for target in targets]
     return lines
 
 

@@ -1,24 +1,24 @@
-"""Runs a program: compiled for a backend, or step by step in an oracle, with or without noise."""
+"""Runs a program: compiled for a backend, or step by step in an oracle."""
 
 from __future__ import annotations
 
 import contextlib
 import importlib
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 
 import plugjax
 from plugjax.core.jaxpr import Jaxpr, subjaxprs
+from plugjax.testing.fuzz.noise import noises, noisy
 from plugjax.testing.fuzz.program import Program
 
 Arrays = list[np.ndarray[Any, Any]]
 
 
-def function_of(program: Program, library: Any, noise: Callable[[Any], Any] | None = None) -> Any:
+def function_of(program: Program, library: Any) -> Any:
     """The program as a function over ``library``, which is plugjax or has its names."""
     namespace: dict[str, Any] = {
         "np": np,
@@ -27,9 +27,8 @@ def function_of(program: Program, library: Any, noise: Callable[[Any], Any] | No
         "jax": library,
         "jnp": library.numpy,
         "lax": library.lax,
-        "noise": noise,
     }
-    exec(program.source(noisy=noise is not None), namespace)
+    exec(program.source(), namespace)
     return namespace["program"]
 
 
@@ -63,19 +62,19 @@ def on_backend(program: Program, backend: str) -> Result:
     return found
 
 
-def on_numpy(program: Program, noise: Callable[[Any], Any] | None = None) -> Result:
+def on_numpy(program: Program) -> Result:
     """The program step by step on the NumPy backend; the bodies of loops too, save where a loop makes no step."""
     try:
         with plugjax.disable_jit():
-            return _eager(program, noise)
+            return _eager(program)
     except ValueError:
-        return _eager(program, noise)
+        return _eager(program)
 
 
-def _eager(program: Program, noise: Callable[[Any], Any] | None) -> Result:
+def _eager(program: Program) -> Result:
     with _quietly(), plugjax.enable_x64(program.x64), plugjax.default_device("numpy"):
         arguments = [plugjax.numpy.asarray(x.array) for x in program.arguments]
-        return Result(function_of(program, plugjax, noise)(*arguments))
+        return Result(function_of(program, plugjax)(*arguments))
 
 
 def in_library(program: Program, name: str) -> Result:
@@ -89,47 +88,13 @@ def in_library(program: Program, name: str) -> Result:
         return Result(library.jit(function_of(program, library))(*arguments))
 
 
-class Noise:
-    """Moves what rounds by some units in its last place.
-
-    Zeros change their signs: no sum promises its zero's sign. ``flush`` replaces subnormals by zeros instead of moving anything.
-    """
-
-    def __init__(self, seed: int, units: float = 2, flush: bool = False) -> None:
-        self.rng = np.random.default_rng(seed)
-        self.units, self.flush = units, flush
-
-    def __call__(self, x: Any) -> Any:
-        """A value moved."""
-        jnp = plugjax.numpy
-        dtype = x.dtype
-        if dtype.kind not in "fcV":
-            return x
-        if dtype.kind == "c":
-            part = jnp.finfo(dtype).dtype
-            turn = self.rng.uniform(-1, 1, (2, *x.shape)) * self.units * float(jnp.finfo(part).eps)
-            factor = (1 + turn[0] + 1j * turn[1]).astype(dtype)
-            return jnp.where(jnp.isfinite(x), x * factor, x)
-        info = ml_dtypes.finfo(dtype)
-        if self.flush:
-            return jnp.where(jnp.abs(x) < info.tiny, jnp.zeros_like(x), x)
-        steps = self.rng.integers(-1, 2, x.shape) * self.units * float(info.eps)
-        sign = np.where(self.rng.random(x.shape) < 0.5, 1, -1)
-        moved = x * (1 + steps).astype(dtype)
-        return jnp.where(x == 0, x * sign.astype(dtype), moved)
-
-
 def with_noise(program: Program) -> list[Arrays]:
-    """Results of runs in which everything that rounds was moved a little; runs that raise are left out."""
-    noises = [
-        Noise(0, flush=True),
-        *(Noise(s) for s in range(1, 5)),
-        *(Noise(s, 1) for s in (5, 6)),
-    ]
+    """Results of runs in which everything that rounds was moved a little."""
     found = []
-    for noise in noises:
-        with contextlib.suppress(Exception):
-            found.append(on_numpy(program, noise).arrays)
+    with noisy() as give:
+        for noise in noises():
+            give(noise)
+            found.append(on_numpy(program).arrays)
     return found
 
 

@@ -213,7 +213,6 @@ class Scope:
         operands: Sequence[int],
         bodies: Sequence[Body] = (),
         results: int = 1,
-        exact: bool = True,
         level: int | None = None,
     ) -> list[int]:
         """Add a step; its results' types are those that tracing finds.
@@ -229,7 +228,7 @@ class Scope:
         if level > HIGHEST_LEVEL and not self.shared.special:
             raise NothingFitsError
         numbers = [next(self.shared.numbers) for _ in range(results)]
-        step = Step(self.rule, expression, list(operands), numbers, list(bodies), exact)
+        step = Step(self.rule, expression, list(operands), numbers, list(bodies))
         try:
             avals = infer(step, self.shared)
         except Exception as error:

@@ -23,7 +23,7 @@ def like(scope: Inner, wanted: Aval) -> int:
         number = late[-1] if scope.chance(0.7) else scope.one_of(late)
         if (scope.aval(number).dtype, scope.aval(number).weak) == (wanted.dtype, wanted.weak):
             return number
-        return scope.step(f"{{0}}.astype('{wanted.dtype}')", [number], exact=False, level=2)[0]
+        return scope.step(f"{{0}}.astype('{wanted.dtype}')", [number], level=2)[0]
     base = next(i for i in reversed(scope.visible) if scope.aval(i) == wanted)
     computed = [i for i in scope.visible if i in own and scope.aval(i).kind in "biuf"]
     if not computed or wanted.kind == "b":
@@ -32,9 +32,7 @@ def like(scope: Inner, wanted: Aval) -> int:
     template = (
         total if wanted.kind in "fc" else f"{{0}} + jnp.any({{1}} != 0).astype('{wanted.dtype}')"
     )
-    return scope.step(
-        f"({template}).astype('{wanted.dtype}')", [base, computed[-1]], exact=False, level=2
-    )[0]
+    return scope.step(f"({template}).astype('{wanted.dtype}')", [base, computed[-1]], level=2)[0]
 
 
 def carry(scope: Scope) -> int:

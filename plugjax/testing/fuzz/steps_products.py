@@ -5,6 +5,9 @@ from __future__ import annotations
 from plugjax.testing.fuzz.program import Aval
 from plugjax.testing.fuzz.scope import NothingFitsError, Scope, rule
 
+# Whether padding times infinity counts is nobody's promise.
+FINITE = "jnp.clip({0}, -9, 9)"
+
 
 @rule(2.5)
 def matrix_product(scope: Scope) -> None:
@@ -21,7 +24,7 @@ def matrix_product(scope: Scope) -> None:
     k = scope.want(fits, a.dtype, shape)
     level = scope.level(i) + scope.level(k) + 1
     template = scope.one_of(["{0} @ {1}", "jnp.matmul({0}, {1})", "jnp.dot({0}, {1})"])
-    scope.step(template, [i, k], exact=False, level=level)
+    scope.step(template, [i, k], level=level)
 
 
 @rule(2)
@@ -45,7 +48,7 @@ def general_dot(scope: Scope) -> None:
     wider = ""
     if scope.chance(0.3) and a.dtype in ("int8", "float16", "bfloat16"):
         wider = f", preferred_element_type='{'int32' if a.kind == 'i' else 'float32'}'"
-    scope.step(f"lax.dot_general({{0}}, {{1}}, {numbers}{wider})", [i, k], exact=False, level=scope.level(i) + scope.level(k) + 1)  # fmt: skip
+    scope.step(f"lax.dot_general({{0}}, {{1}}, {numbers}{wider})", [i, k], level=scope.level(i) + scope.level(k) + 1)  # fmt: skip
 
 
 @rule(1)
@@ -66,7 +69,7 @@ def einstein_sum(scope: Scope) -> None:
     sizes = dict(zip(letters, scope.aval(i).shape, strict=True))
     shape = tuple(sizes.setdefault(c, scope.integer(1, 3)) for c in other)
     k = scope.want(lambda b: b.shape == shape and b.kind in "iuf", scope.aval(i).dtype, shape)
-    scope.step(f"jnp.einsum('{spec}', {{0}}, {{1}})", [i, k], exact=False, level=scope.level(i) + scope.level(k) + 1)  # fmt: skip
+    scope.step(f"jnp.einsum('{spec}', {{0}}, {{1}})", [i, k], level=scope.level(i) + scope.level(k) + 1)  # fmt: skip
 
 
 @rule(1.5)
@@ -88,20 +91,20 @@ def convolution(scope: Scope) -> None:
         extra += f", rhs_dilation={tuple(scope.integer(1, 2) for _ in window)}"
     if scope.chance(0.3) and "'" not in padding:
         extra += f", lhs_dilation={tuple(scope.integer(1, 2) for _ in window)}"
-    scope.step(f"lax.conv_general_dilated({{0}}, {{1}}, {strides}, {padding}{extra})", [x, w], exact=False, level=scope.level(x) + scope.level(w) + 1)  # fmt: skip
+    scope.step(f"lax.conv_general_dilated({FINITE}, {FINITE.replace('0', '1')}, {strides}, {padding}{extra})", [x, w], level=scope.level(x) + scope.level(w) + 1)  # fmt: skip
 
 
 @rule(0.7)
 def filtering(scope: Scope) -> None:
     i, k = (scope.array("f", least=1, most=1, nonempty=True) for _ in range(2))
     mode = scope.one_of(["full", "same", "valid"])
-    scope.step(f"jnp.convolve({{0}}, {{1}}, mode='{mode}')", [i, k], exact=False, level=scope.level(i) + scope.level(k))  # fmt: skip
+    scope.step(f"jnp.convolve({FINITE}, {FINITE.replace('0', '1')}, mode='{mode}')", [i, k], level=scope.level(i) + scope.level(k))  # fmt: skip
 
 
 @rule(0.5)
 def polynomial(scope: Scope) -> None:
     i, k = scope.array("f", least=1, most=1), scope.array("f", most=2)
-    scope.step("jnp.polyval({0}, jnp.tanh({1}))", [i, k], exact=False, level=scope.level(i) + 1)
+    scope.step("jnp.polyval({0}, jnp.tanh({1}))", [i, k], level=scope.level(i) + 1)
 
 
 @rule(1)
@@ -111,22 +114,19 @@ def random_numbers(scope: Scope) -> None:
     if scope.chance(0.4):
         key = f"jax.random.fold_in({key}, {scope.integer(0, 9)})"
     half = scope.one_of(["float32", "float32", "bfloat16", "float16"])
-    call, exact = scope.one_of(
+    call = scope.one_of(
         [
-            (
-                f"jax.random.bits({key}, {shape}, '{scope.one_of(['uint8', 'uint16', 'uint32'])}')",
-                True,
-            ),
-            (f"jax.random.uniform({key}, {shape}, '{half}')", True),
-            (f"jax.random.normal({key}, {shape}, '{half}')", False),
-            (f"jax.random.randint({key}, {shape}, -3, 5)", True),
-            (f"jax.random.bernoulli({key}, 0.5, {shape})", True),
-            (f"jax.random.permutation({key}, {scope.integer(1, 5)})", True),
-            (f"jax.random.categorical({key}, jnp.ones((2, 3)), shape=(2,))", True),
-            (f"jax.random.key_data(jax.random.split({key}, {scope.integer(1, 3)}))", True),
+            f"jax.random.bits({key}, {shape}, '{scope.one_of(['uint8', 'uint16', 'uint32'])}')",
+            f"jax.random.uniform({key}, {shape}, '{half}')",
+            f"jax.random.normal({key}, {shape}, '{half}')",
+            f"jax.random.randint({key}, {shape}, -3, 5)",
+            f"jax.random.bernoulli({key}, 0.5, {shape})",
+            f"jax.random.permutation({key}, {scope.integer(1, 5)})",
+            f"jax.random.categorical({key}, jnp.ones((2, 3)), shape=(2,))",
+            f"jax.random.key_data(jax.random.split({key}, {scope.integer(1, 3)}))",
         ]
     )
-    scope.step(call, [], exact=exact)
+    scope.step(call, [])
 
 
 @rule(0.5)
@@ -140,23 +140,27 @@ def fourier(scope: Scope) -> None:
     i = scope.array("fc", least=1, most=2, nonempty=True)
     if scope.aval(i).dtype not in ("float32", "complex64", "float64", "complex128"):
         raise NothingFitsError
+    if scope.shared.special:
+        # An infinity reaches every result, by formulas of its own on each machine.
+        raise NothingFitsError
     names = ["fft", "ifft"] if scope.aval(i).kind == "c" else ["fft", "rfft"]
-    scope.step(f"jnp.fft.{scope.one_of(names)}({{0}})", [i], exact=False, level=scope.level(i) + 1)
+    scope.step(f"jnp.fft.{scope.one_of(names)}({{0}})", [i], level=scope.level(i) + 1)
 
 
 @rule(0.6)
 def linear_systems(scope: Scope) -> None:
     """Well-conditioned ones: a matrix with a strong diagonal."""
     n = scope.integer(1, 3)
+    # What comes of a matrix with a nan is nobody's promise.
     i = scope.want(lambda b: b.dtype == "float32" and b.shape == (n, n), "float32", (n, n))
     k = scope.want(lambda b: b.dtype == "float32" and b.shape == (n,), "float32", (n,))
-    matrix = f"(jnp.tanh({{0}}) + {n + 2} * jnp.eye({n}))"
+    matrix = f"(jnp.tanh(jnp.nan_to_num({{0}})) + {n + 2} * jnp.eye({n}))"
     choices = [
-        (f"jnp.linalg.solve({matrix}, {{1}})", [i, k]),
+        (f"jnp.linalg.solve({matrix}, jnp.nan_to_num({{1}}))", [i, k]),
         (f"jnp.linalg.inv({matrix})", [i]),
         (f"jnp.linalg.det({matrix})", [i]),
         (f"jnp.linalg.cholesky({matrix} @ {matrix}.T)", [i]),
-        (f"jax.scipy.linalg.solve_triangular({matrix}, {{1}}, lower=True)", [i, k]),
+        (f"jax.scipy.linalg.solve_triangular({matrix}, jnp.nan_to_num({{1}}), lower=True)", [i, k]),
     ]
     expression, operands = scope.one_of(choices)
-    scope.step(expression, operands, exact=False, level=max(scope.level(j) for j in operands))
+    scope.step(expression, operands, level=max(scope.level(j) for j in operands))

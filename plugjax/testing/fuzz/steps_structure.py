@@ -237,7 +237,6 @@ def scatter(scope: Scope) -> None:
     scope.step(
         f"{{0}}.at[{where}].{op}({{{len(operands) + 1}}}{mode})",
         [i, *operands, values],
-        exact=op not in ("add", "multiply"),
         level=scope.level(i) + (op == "multiply"),
     )
 
@@ -269,7 +268,7 @@ def segments(scope: Scope) -> None:
     k = indices(scope, (n,), count, scope.chance(0.3))
     names = ["segment_sum", "segment_max", "segment_min", "segment_prod"]
     name = scope.one_of(names[:-1] if scope.differentiated else names)
-    scope.step(f"jax.ops.{name}({{0}}, {{1}}, num_segments={count})", [i, k], exact=name in ("segment_max", "segment_min"), level=scope.level(i) + 1)  # fmt: skip
+    scope.step(f"jax.ops.{name}({{0}}, {{1}}, num_segments={count})", [i, k], level=scope.level(i) + 1)  # fmt: skip
 
 
 @rule(0.7)

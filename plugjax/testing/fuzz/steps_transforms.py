@@ -14,7 +14,7 @@ def scalar(body: Inner) -> int:
     if body.chance(0.4):
         template = template.replace("{0}", "jnp.sin({0})", 1) if body.aval(number).kind == "f" else template  # fmt: skip
     body.rule = "whole_reduction"
-    return body.step(template, [number], exact=False, level=2)[0]
+    return body.step(template, [number], level=2)[0]
 
 
 def differentiable(scope: Scope) -> int:
@@ -35,7 +35,7 @@ def gradient(scope: Scope) -> None:
     expression = f"jax.grad({wrapped}, argnums={tuple(range(len(operands)))})({names})"
     if len(operands) == 1:
         expression += "[0]"
-    scope.step(expression, operands, [closed], results=len(operands), exact=False, level=max(map(scope.level, operands)) + 1)  # fmt: skip
+    scope.step(expression, operands, [closed], results=len(operands), level=max(map(scope.level, operands)) + 1)  # fmt: skip
 
 
 @rule(2, nests=True)
@@ -46,7 +46,7 @@ def tangent(scope: Scope) -> None:
     body = scope.body([a], scope.integer(1, 4), forward=True)
     y = body.pick(lambda b: b.kind in "fc")
     template = scope.one_of(["jax.jvp({f0}, ({0},), ({1},))", "jax.jvp({f0}, ({0},), ({1},))", "(lambda p: (p[0], p[1]({1})))(jax.linearize({f0}, {0}))"])  # fmt: skip
-    scope.step(template, [x, t], [body.close([y])], results=2, exact=False, level=scope.level(x) + 1)  # fmt: skip
+    scope.step(template, [x, t], [body.close([y])], results=2, level=scope.level(x) + 1)  # fmt: skip
 
 
 @rule(2, nests=True)
@@ -60,7 +60,7 @@ def pullback(scope: Scope) -> None:
     t = scope.want(lambda c: c == b, b.dtype, b.shape)
     if weak:
         raise NothingFitsError
-    scope.step("jax.vjp({f0}, {0})[1]({1})[0]", [x, t], [closed], exact=False, level=max(scope.level(x), scope.level(t)) + 1)  # fmt: skip
+    scope.step("jax.vjp({f0}, {0})[1]({1})[0]", [x, t], [closed], level=max(scope.level(x), scope.level(t)) + 1)  # fmt: skip
 
 
 @rule(1, nests=True)
@@ -76,7 +76,7 @@ def jacobian(scope: Scope) -> None:
     else:
         closed = body.close([body.pick(lambda b: b.kind == "f" and len(b.shape) < 3)])
         name = scope.one_of(["jax.jacfwd({f0})", "jax.jacrev({f0})"])
-    scope.step(f"{name}({{0}})", [x], [closed], exact=False, level=scope.level(x) + 2)
+    scope.step(f"{name}({{0}})", [x], [closed], level=scope.level(x) + 2)
 
 
 @rule(4, nests=True)
