@@ -138,11 +138,12 @@ class Program:
         return _walk(self.steps)
 
     def source(self) -> str:
-        """The function ``program`` as Python source."""
+        """Its constants, and the function ``program``, as Python source."""
         parameters = ", ".join(f"v{x.number}" for x in self.arguments)
-        lines = [f"v{x.number} = {x.source}" for x in self.inputs if x.constant]
-        lines += block(Body([], self.steps, self.results), always_tuple=True)
-        return "\n".join([f"def program({parameters}):", *("    " + line for line in lines)]) + "\n"
+        constants = [f"v{x.number} = {x.source}" for x in self.inputs if x.constant]
+        lines = block(Body([], self.steps, self.results), always_tuple=True)
+        whole = [*constants, f"def program({parameters}):", *("    " + line for line in lines)]
+        return "\n".join(whole) + "\n"
 
 
 def _aval(data: dict[str, Any]) -> Aval:
@@ -207,14 +208,15 @@ import plugjax as jax
 import plugjax.numpy as jnp
 from plugjax import lax
 
+jax.config.update("jax_enable_x64", {x64})
 
 {source}
 
 arguments = [
 {arguments}]
-with jax.enable_x64({x64}), jax.default_device("numpy"), jax.disable_jit():
+with jax.default_device("numpy"), jax.disable_jit():
     expected = program(*arguments)
-with jax.enable_x64({x64}), jax.default_device({backend!r}):
+with jax.default_device({backend!r}):
     found = jax.jit(program)(*arguments)
 for a, b in zip(found, expected):
     print({backend!r}, a.dtype, np.asarray(a), "\\nexpected", b.dtype, np.asarray(b))

@@ -72,7 +72,7 @@ SIMPLE = [
     ("jnp.isnan({0})", "fc"),
     ("jnp.isfinite({0})", "fc"),
     ("jnp.isinf({0})", "fc"),
-    ("jnp.signbit({0})", "f"),
+    ("jnp.signbit(jnp.nan_to_num({0}))", "f"),
     ("jnp.nan_to_num({0})", "fc"),
     ("jnp.real({0})", "fc"),
     ("jnp.imag({0})", "fc"),
@@ -138,7 +138,7 @@ BINARY = [
     ("jnp.fmod({0}, {1})", "iuf", 0),
     ("{0} // {1}", "iuf", 1),
     ("lax.div({0}, {1})", "iuf", 1),
-    ("jnp.copysign({0}, {1})", "f", 0),
+    ("jnp.copysign({0}, jnp.nan_to_num({1}))", "f", 0),
     ("lax.nextafter({0}, {1})", "f", 0),
     ("jnp.heaviside({0}, {1})", "f", 0),
     ("jnp.gcd({0}, {1})", "iu", 0),
@@ -266,7 +266,9 @@ def reinterpretation(scope: Scope) -> None:
     )
     if Aval(to, ()).kind == "f" and not scope.shared.special:
         raise NothingFitsError
-    scope.step(f"lax.bitcast_convert_type({{0}}, '{to}')", [i])
+    # The sign of a nan, and what else is in it, is nobody's promise.
+    value = "jnp.where(jnp.isnan({0}), 1, {0})" if scope.aval(i).kind == "f" else "{0}"
+    scope.step(f"lax.bitcast_convert_type({value}, '{to}')", [i])
 
 
 @rule(1.5)
