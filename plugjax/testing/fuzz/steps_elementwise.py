@@ -237,8 +237,10 @@ def selection(scope: Scope) -> None:
 def clamp(scope: Scope) -> None:
     i = scope.array("iuf")
     a = scope.aval(i)
+    # JAX has no derivative by a number that bounds an array.
+    shapes = [a.shape] if scope.differentiated else [(), a.shape]
     low, high = (
-        scope.want(lambda b: b.dtype == a.dtype and b.shape in ((), a.shape), a.dtype, ())
+        scope.want(lambda b: b.dtype == a.dtype and b.shape in shapes, a.dtype, shapes[0])
         for _ in range(2)
     )
     scope.step("lax.clamp({0}, {1}, {2})", [low, i, high])
