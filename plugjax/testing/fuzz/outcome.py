@@ -6,7 +6,7 @@ import json
 import traceback
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from plugjax.testing.fuzz.judge import compare
 from plugjax.testing.fuzz.program import Program
@@ -18,6 +18,8 @@ from plugjax.testing.fuzz.run import (
     primitives,
     with_noise,
 )
+
+T = TypeVar("T")
 
 # These say nothing about the backend.
 AGREES, REFUSED_BY_BOTH, ORACLE_FAILED = "agrees", "refused by both", "the oracle failed"
@@ -63,7 +65,7 @@ class Outcome:
         return Outcome(**{**data, "primitives": tuple(data["primitives"])})
 
 
-def _attempt(run: Any, *args: Any) -> Result | Exception:
+def _attempt(run: Callable[..., T], *args: Any) -> T | Exception:
     try:
         return run(*args)
     except MemoryError:

@@ -63,8 +63,8 @@ class Input:
         numbers = [eval(v, {"nan": np.nan, "inf": np.inf}) for v in self.values]
         wide = {"f": np.float64, "c": np.complex128}.get(self.aval.kind, object)
         with np.errstate(all="ignore"):
-            wide_array = np.array(numbers, wide).reshape(self.aval.shape)
-            return wide_array.astype(numpy_dtype(self.aval.dtype))
+            flat: np.ndarray[Any, Any] = np.array(numbers, wide)
+            return flat.reshape(self.aval.shape).astype(numpy_dtype(self.aval.dtype))
 
     @property
     def source(self) -> str:

@@ -106,7 +106,7 @@ def primitives(program: Program) -> list[str]:
         for eqn in jaxpr.eqns:
             found.add(eqn.primitive.name)
             for inner in subjaxprs(eqn.params):
-                walk(getattr(inner, "jaxpr", inner))
+                walk(inner.jaxpr)
 
     arguments = [x.array for x in program.arguments]
     with _quietly(), plugjax.enable_x64(program.x64), plugjax.default_device("numpy"):

@@ -114,7 +114,7 @@ class Scope:
 
     def one_of(self, things: Sequence[Any]) -> Any:
         """One of several, each as likely."""
-        return things[self.rng.integers(len(things))]
+        return things[int(self.rng.integers(len(things)))]
 
     def chance(self, probability: float) -> bool:
         """Whether something of this probability happens."""
@@ -143,7 +143,7 @@ class Scope:
         if "f" in kinds and self.chance(0.5):
             return "float32"
         names = [*NARROW, *(WIDE if self.shared.x64 else ())]
-        return self.one_of([n for n in names if Aval(n, ()).kind in kinds])
+        return str(self.one_of([n for n in names if Aval(n, ()).kind in kinds]))
 
     def pick(self, fits: Fits = lambda aval: True) -> int:
         """A value in sight, rather a late one."""

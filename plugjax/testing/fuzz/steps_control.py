@@ -45,7 +45,7 @@ def carry(scope: Scope) -> int:
 
 def unroll(scope: Scope) -> str:
     """``unroll`` of a loop."""
-    return scope.one_of(["1", "1", "2", "3", "True"])
+    return str(scope.one_of(["1", "1", "2", "3", "True"]))
 
 
 @rule(2.5, nests=True)

@@ -170,7 +170,8 @@ def _places(scope: Scope, i: int, beyond: bool, first: int = 1) -> tuple[str, li
     shape = scope.aval(i).shape
     chosen = set(scope.axes(i)[: scope.integer(1, 2)])
     common = scope.shape(scope.integer(0, 2))
-    parts, operands = [], []
+    parts: list[str] = []
+    operands: list[int] = []
     for axis, n in enumerate(shape):
         if axis not in chosen:
             parts.append(scope.one_of([":", ":", "::-1"]))
