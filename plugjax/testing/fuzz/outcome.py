@@ -11,7 +11,6 @@ from typing import Any, TypeVar
 from plugjax.testing.fuzz.judge import compare
 from plugjax.testing.fuzz.program import Program
 from plugjax.testing.fuzz.run import (
-    Result,
     in_library,
     on_backend,
     on_numpy,
