@@ -23,7 +23,7 @@ from plugjax.testing.fuzz.worker import DiedError, Worker
 ROOT = Path(__file__).resolve().parents[2]
 PLANTED = ["tests.testing.planted"]
 # About two minutes each on one core.
-COUNTS = {"numpy": 1000, "xla": 300, "iree": 80}
+COUNTS = {"numpy": 2000, "xla": 300, "iree": 80}
 
 
 @pytest.fixture
