@@ -277,7 +277,18 @@ class TestFaults(Site):
         )
         out, _ = self.run(folder, code)
         assert out.strip() == str(
-            ["core", "guard", "lax", "numpy_api", "random", "stablehlo", "iree", "numpy", "xla", "aaa"]
+            [
+                "core",
+                "guard",
+                "lax",
+                "numpy_api",
+                "random",
+                "stablehlo",
+                "iree",
+                "numpy",
+                "xla",
+                "aaa",
+            ]
         )
 
 

@@ -11,8 +11,8 @@ plugjax_plugin = PluginInfo("xla", provides=("backend xla", "lowerings for platf
 
 
 def _load_rules() -> list[RuleSet]:
-    modules = ("lowering", "integer_division")
-    return [importlib.import_module(f"plugjax_xla.{name}").rules for name in modules]
+    rules: list[RuleSet] = importlib.import_module("plugjax_xla.lowering").RULE_SETS
+    return rules
 
 
 def _load_backend() -> Backend:
