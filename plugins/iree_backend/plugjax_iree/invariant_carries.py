@@ -2,7 +2,8 @@
 
 IREE 3.13 moves such a computation out of the loop, and its last step then waits for nothing. The release of the results waits for nothing
 either, and the compiler's process ends (a segmentation fault in ``BatchAllocaOps`` of the stream dialect). So the step is made to choose
-between the new value and the old one, which it has to wait for.
+between the new value and the old one, which it has to wait for. Two carries that get one value are told apart in the same way: of two loops
+that IREE makes of one, it takes them for one carry in the first only.
 """
 
 from typing import Any
@@ -52,7 +53,7 @@ def _invariant(mlir: Mlir, loop: int) -> list[tuple[int, int, int, int]]:
     return [
         (loop, end, i, argument)
         for i, (argument, value) in enumerate(zip(arguments, given, strict=True))
-        if value != argument and value not in varying
+        if value != argument and (value not in varying or value in given[:i])
     ]
 
 

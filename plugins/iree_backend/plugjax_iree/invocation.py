@@ -21,6 +21,8 @@ from plugjax_iree import (
     native,
     one_by_one,
     paired_reductions,
+    special_constants,
+    unsigned_products,
 )
 from plugjax_iree.registers import separate_repeated_references
 
@@ -30,14 +32,17 @@ from plugjax_iree.registers import separate_repeated_references
 PREPARATION = "inline,cse"
 # What is repaired in the StableHLO program before IREE's own phases, in this order, and in its last form after them.
 REPAIRS: dict[str, Callable[[Any], object]] = {
+    "special_constants": special_constants.compute_late,
     "constant_chains": constant_chains.cut,
     "constant_reductions": constant_reductions.keep_computed,
     "paired_reductions": paired_reductions.keep_apart,
+    "unsigned_products": unsigned_products.keep_apart,
     "first_carries": first_carries.guard,
     "invariant_carries": invariant_carries.keep_in_loop,
     "late_readers": late_readers.drop_copies,
 }
 LATE_REPAIRS: dict[str, Callable[[Any], object]] = {
+    "special_constants": special_constants.compute_late,
     "registers": separate_repeated_references,
 }
 

@@ -33,6 +33,7 @@ __all__ = [
     "readers",
     "size_of",
     "walk",
+    "words",
 ]
 
 #: What has programs in its regions.
@@ -110,8 +111,11 @@ class Mlir(NamedTuple):
     reader: Callable[[int], int]
     type_of: Callable[[int], int]
     is_integer: Callable[[int], bool]
+    is_unsigned: Callable[[int], bool]
     is_float: Callable[[int], bool]
+    is_bfloat16: Callable[[int], bool]
     is_complex: Callable[[int], bool]
+    part_type: Callable[[int], int]
     bits: Callable[[int], int]
     float_bits: Callable[[int], int]
     is_array: Callable[[int], bool]
@@ -180,8 +184,11 @@ def _mlir() -> Mlir:
         c("mlirOpOperandGetOwner", _Pointer, *one),
         c("mlirValueGetType", _Pointer, *one),
         c("mlirTypeIsAInteger", flag, *one),
+        c("mlirIntegerTypeIsUnsigned", flag, *one),
         c("mlirTypeIsAFloat", flag, *one),
+        c("mlirTypeIsABF16", flag, *one),
         c("mlirTypeIsAComplex", flag, *one),
+        c("mlirComplexTypeGetElementType", _Pointer, *one),
         c("mlirIntegerTypeGetWidth", ctypes.c_uint, *one),
         c("mlirFloatTypeGetWidth", ctypes.c_uint, *one),
         c("mlirTypeIsARankedTensor", flag, *one),
@@ -369,6 +376,28 @@ def is_zero(mlir: Mlir, constant: int) -> bool:
         return False
     bits = mlir.float_bits(element) if mlir.is_float(element) else mlir.bits(element)
     return not any(ctypes.string_at(mlir.raw_data(value), (bits + 7) // 8))
+
+
+def words(mlir: Mlir, constant: int) -> tuple[int, Sequence[int]]:
+    """The type of the numbers in a ``stablehlo.constant`` of floats, complex ones in parts, and their bits; one if all are equal."""
+    value = mlir.attribute(constant, _text(b"value"))
+    kind = mlir.type_of(mlir.result(constant, 0))
+    element = mlir.element_type(kind)
+    parts = 1
+    if mlir.is_complex(element):
+        element, parts = mlir.part_type(element), 2
+    if value is None or not mlir.is_float(element):
+        return element, ()
+    width = mlir.float_bits(element) // 8
+    if width not in _CODES:
+        return element, ()
+    sizes = (mlir.size(kind, axis) for axis in range(mlir.rank(kind)))
+    count = parts * (1 if mlir.is_splat(value) else math.prod(sizes))
+    data = ctypes.string_at(mlir.raw_data(value), width * count) if count else b""
+    return element, memoryview(data).cast(_CODES[width])
+
+
+_CODES = {1: "B", 2: "H", 4: "I", 8: "Q"}
 
 
 @cache

@@ -252,7 +252,10 @@ def test_without_barriers(barriers, agrees, monkeypatch):
     for name in ("first_carries", "paired_reductions"):
         monkeypatch.setitem(invocation.REPAIRS, name, lambda inv: 0)
     monkeypatch.setattr(one_by_one, "keep_apart", lambda inv: None)
-    with pytest.raises(JaxRuntimeError, match="circular dependency"):
+    with (
+        plugjax.config.override("fallback", "error"),
+        pytest.raises(JaxRuntimeError, match="circular dependency"),
+    ):
         agrees(multiplied_by_its_beginning, X, V, **CLOSE)
     with pytest.raises(AssertionError, match="Mismatched elements"):
         agrees(differences, X, V, **CLOSE)

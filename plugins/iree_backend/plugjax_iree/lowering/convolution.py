@@ -16,7 +16,9 @@ from plugjax.stablehlo.context import EqnContext
 from plugjax.stablehlo.conversion import convert
 from plugjax.stablehlo.convolution import convolution
 from plugjax.stablehlo.mlir import Value
+from plugjax_iree.lowering.dot import as_product
 from plugjax_iree.lowering.sums import accumulator
+from plugjax_iree.lowering.windowed import without_rest
 
 rules = RuleSet(__name__)
 
@@ -41,6 +43,9 @@ def _conv_general_dilated(
     order = (out_spec[0], *out_spec[2:], out_spec[1])
     lhs, lhs_aval = _arranged(lhs, lhs_aval, (lhs_spec[0], *lhs_spec[2:], lhs_spec[1]))
     rhs, rhs_aval = _arranged(rhs, rhs_aval, (*rhs_spec[2:], rhs_spec[1], rhs_spec[0]))
+    lhs, lhs_aval = as_product(lhs, lhs_aval, out.dtype)
+    rhs, rhs_aval = as_product(rhs, rhs_aval, out.dtype)
+    lhs, lhs_aval, params = _without_rest(lhs, lhs_aval, rhs_aval, params)
     dtype = accumulator(out.dtype)
     found = ShapedArray(tuple(out.shape[d] for d in order), dtype)
     y = convolution(
@@ -48,6 +53,24 @@ def _conv_general_dilated(
     )
     y, _ = _transposed(y, found, tuple(sorted(range(rank), key=order.__getitem__)))
     return convert(y, ShapedArray(out.shape, dtype), out.dtype)
+
+
+def _without_rest(
+    x: Value, aval: ShapedArray, kernel: ShapedArray, params: dict[str, Any]
+) -> tuple[Value, ShapedArray, dict[str, Any]]:
+    """The operand, features last, without what no window reads: IREE refuses a single place that does not reach the end."""
+    sizes, padding = without_rest(
+        aval.shape[1:-1],
+        dimensions=kernel.shape[:-2],
+        strides=params["window_strides"],
+        padding=params["padding"],
+        base_dilation=params["lhs_dilation"],
+        dilation=params["rhs_dilation"],
+    )
+    cut = ShapedArray((aval.shape[0], *sizes, aval.shape[-1]), aval.dtype)
+    if cut != aval:
+        x = mlir.static_slice(x, cut, [0] * aval.ndim, cut.shape)
+    return x, cut, {**params, "padding": tuple(padding)}
 
 
 def _arranged(x: Value, aval: ShapedArray, order: tuple[int, ...]) -> tuple[Value, ShapedArray]:

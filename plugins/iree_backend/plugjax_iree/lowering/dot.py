@@ -63,7 +63,16 @@ def _product(
         lhs_aval, rhs_aval = lhs_aval.update(dtype=FLOAT32), rhs_aval.update(dtype=FLOAT32)
         found = _in_blocks(lhs, rhs, lhs_aval, rhs_aval, wide, dimension_numbers, precision)
         return convert(found, wide, out.dtype)
+    lhs, lhs_aval = as_product(lhs, lhs_aval, out.dtype)
+    rhs, rhs_aval = as_product(rhs, rhs_aval, out.dtype)
     return _in_blocks(lhs, rhs, lhs_aval, rhs_aval, out, dimension_numbers, precision)
+
+
+def as_product(x: Value, aval: ShapedArray, dtype: DType) -> tuple[Value, ShapedArray]:
+    """An unsigned operand in the product's dtype: IREE would widen it as if it was signed."""
+    if aval.dtype.kind != "u":
+        return x, aval
+    return convert(x, aval, dtype), aval.update(dtype=dtype)
 
 
 def _is_narrow(dtype: DType) -> bool:

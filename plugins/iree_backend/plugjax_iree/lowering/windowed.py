@@ -43,7 +43,14 @@ def _define(primitive: Primitive, reducer: Reducer) -> None:
         if 0 in aval.shape or 0 in ctx.avals_out[0].shape:
             return general(ctx, x, **params)
         (out,) = ctx.avals_out
-        sizes, padding = _cut(aval.shape, params)
+        sizes, padding = without_rest(
+            aval.shape,
+            dimensions=params["window_dimensions"],
+            strides=params["window_strides"],
+            padding=params["padding"],
+            base_dilation=params["base_dilation"],
+            dilation=params["window_dilation"],
+        )
         if sizes != aval.shape:
             cut = ShapedArray(sizes, aval.dtype)
             x, aval = mlir.static_slice(x, cut, [0] * aval.ndim, sizes), cut
@@ -68,22 +75,27 @@ _define(lax.reduce_window_max_p, MAXIMUM)
 _define(lax.reduce_window_min_p, MINIMUM)
 
 
-def _cut(
-    shape: Sequence[int], windows: dict[str, Any]
+def without_rest(
+    sizes: Sequence[int],
+    *,
+    dimensions: Sequence[int],
+    strides: Sequence[int],
+    padding: Sequence[tuple[int, int]],
+    base_dilation: Sequence[int],
+    dilation: Sequence[int],
 ) -> tuple[tuple[int, ...], list[tuple[int, int]]]:
-    """Sizes and padding without what no window reads; dilated axes stay."""
-    sizes, padding = list(shape), list(windows["padding"])
+    """Sizes and padding of axes without what no window reads; axes that are dilated stay."""
+    cut, pads = list(sizes), list(padding)
     for axis, (low, high) in enumerate(padding):
-        if windows["base_dilation"][axis] != 1:
+        if base_dilation[axis] != 1:
             continue
-        reach = dilated(windows["window_dimensions"][axis], windows["window_dilation"][axis])
-        stride = windows["window_strides"][axis]
-        total = sizes[axis] + low + high
-        surplus = (total - reach) % stride if total >= reach else 0
+        reach = dilated(dimensions[axis], dilation[axis])
+        total = cut[axis] + low + high
+        surplus = (total - reach) % strides[axis] if total >= reach else 0
         padded = min(surplus, max(high, 0))
-        padding[axis] = (low, high - padded)
-        sizes[axis] -= min(surplus - padded, sizes[axis] - 1)
-    return tuple(sizes), padding
+        pads[axis] = (low, high - padded)
+        cut[axis] -= min(surplus - padded, cut[axis] - 1)
+    return tuple(cut), pads
 
 
 @rules.define(lowering, lax.reduce_window_p, platform="iree")

@@ -1,0 +1,103 @@
+"""Products that IREE 3.13 computes as if unsigned numbers were signed, or refuses."""
+
+import numpy as np
+import pytest
+
+import plugjax
+import plugjax.numpy as jnp
+from plugjax import lax
+
+BYTES = np.array([254, 1, 200], np.uint8)
+TABLE = np.full((4, 3), 200, np.uint8)
+IMAGES = np.arange(2 * 6 * 6, dtype=np.uint8).reshape(2, 1, 6, 6) * 3
+KERNEL = np.array([[[[200, 1], [2, 130]]]], np.uint8)
+WEIGHTS = np.linspace(-1, 1, 15, dtype=np.float32).reshape(3, 5)
+
+
+def convolved(x, k, **options):
+    return lax.conv_general_dilated(x, k, (1, 1), "VALID", **options)
+
+
+UNSIGNED = {
+    "images by weights": lambda: jnp.asarray(TABLE).astype(jnp.float32) @ WEIGHTS,
+    "scaled images": lambda: (jnp.asarray(TABLE).astype(jnp.float32) / 255) @ WEIGHTS,
+    "transposed": lambda: jnp.asarray(TABLE).T.astype(jnp.float32) @ jnp.ones((4, 2)),
+    "mixed dtypes": lambda: jnp.matmul(jnp.ones((5, 3)), jnp.asarray(BYTES)),
+    "mixed integers": lambda: jnp.dot(
+        jnp.ones((1, 3), jnp.int8), jnp.array([65535, 3, 7], jnp.uint16)
+    ),
+    "widened integers": lambda: (
+        jnp.asarray(TABLE).astype(jnp.int32) @ jnp.asarray(BYTES).astype(jnp.int32)
+    ),
+    "preferred int32": lambda: lax.dot_general(
+        jnp.asarray(TABLE),
+        jnp.asarray(BYTES),
+        (((1,), (0,)), ((), ())),
+        preferred_element_type=jnp.int32,
+    ),
+    "preferred float32": lambda: lax.dot_general(
+        jnp.asarray(TABLE),
+        jnp.asarray(BYTES),
+        (((1,), (0,)), ((), ())),
+        preferred_element_type=jnp.float32,
+    ),
+    "wrapping": lambda: jnp.dot(jnp.asarray(TABLE), jnp.asarray(BYTES)),
+    "convolved bytes": lambda: convolved(
+        jnp.asarray(IMAGES), jnp.asarray(KERNEL), preferred_element_type=jnp.int32
+    ),
+    "convolved floats": lambda: convolved(
+        jnp.asarray(IMAGES).astype(jnp.float32), jnp.asarray(KERNEL).astype(jnp.float32)
+    ),
+    "bfloat16": lambda: (
+        jnp.asarray(TABLE).astype(jnp.bfloat16) @ jnp.asarray(BYTES).astype(jnp.bfloat16)
+    ),
+    "bools": lambda: (
+        (jnp.asarray(TABLE) > 3).astype(jnp.int32) @ jnp.asarray(BYTES).astype(jnp.int32)
+    ),
+}
+
+
+@pytest.mark.parametrize("name", UNSIGNED)
+def test_unsigned(name):
+    # The arrays are arguments: of constants the conversion is done while the program is compiled.
+    arrays = (TABLE, BYTES, IMAGES, KERNEL)
+    with plugjax.default_device("numpy"):
+        expected = np.asarray(UNSIGNED[name]())
+
+    def program(*values):
+        names = ("TABLE", "BYTES", "IMAGES", "KERNEL")
+        previous = {n: globals()[n] for n in names}
+        globals().update(zip(names, values, strict=True))
+        try:
+            return UNSIGNED[name]()
+        finally:
+            globals().update(previous)
+
+    with plugjax.default_device("iree"):
+        found = plugjax.jit(program)(*arrays)
+    assert found.dtype == expected.dtype
+    np.testing.assert_allclose(
+        np.asarray(found, np.float64), np.asarray(expected, np.float64), rtol=1e-6, atol=1e-6
+    )
+
+
+@pytest.mark.parametrize(
+    ("shape", "kernel", "strides", "padding"),
+    [
+        ((2, 2, 3, 4), (2, 2, 2, 2), (2, 2), "VALID"),
+        ((1, 1, 3, 3), (1, 1, 2, 2), (2, 2), "VALID"),
+        ((2, 1, 5, 3), (1, 1, 2, 2), (1, 2), ((1, 1), (0, 0))),
+        ((1, 1, 5, 5), (1, 1, 3, 3), (4, 4), ((0, 1), (1, 2))),
+    ],
+)
+def test_convolutions_that_do_not_reach_the_end(shape, kernel, strides, padding, agrees):
+    rng = np.random.default_rng(0)
+    x, k = (rng.normal(size=s).astype(np.float32) for s in (shape, kernel))
+
+    def program(x, k):
+        y = lax.conv_general_dilated(x, k, strides, padding)
+        return y, plugjax.grad(
+            lambda x, k: jnp.sum(lax.conv_general_dilated(x, k, strides, padding) ** 2), (0, 1)
+        )(x, k)
+
+    agrees(program, x, k, rtol=1e-5, atol=1e-5)
