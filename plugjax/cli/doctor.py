@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import importlib.metadata
 import platform
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from plugjax import guard
 from plugjax.cli.probe import probe
 from plugjax.core import registry
 from plugjax.core.backend import default_backend, get_backend
@@ -39,6 +41,9 @@ _WANTED = (
     ("iree-base-compiler", "IREE's compiler", "pip install 'iree-base-compiler>=3.13,<3.14'"),
     ("iree-base-runtime", "IREE's runtime", "pip install 'iree-base-runtime>=3.13,<3.14'"),
 )
+
+
+_MOST_TOLD = 20
 
 
 def run(console: Console) -> bool:
@@ -75,6 +80,7 @@ def run(console: Console) -> bool:
         console.print(f"[red]{escape(str(error))}[/red]")
         healthy = False
     healthy &= _print_cache(console)
+    _print_verification(console)
     for command in mend:
         console.print(f"to mend: [bold]{command}[/bold]", highlight=False)
     if healthy:
@@ -115,3 +121,25 @@ def _print_cache(console: Console) -> bool:
         return False
     console.print(f"compilation cache: {cache.directory}, {cache.size():,} bytes")
     return True
+
+
+def _print_verification(console: Console) -> None:
+    """Print which backends are verified, and what earlier programs showed; wrong programs are repaired, so nothing is unwell."""
+    modes = {name: guard.mode(name) for name in sorted(registry.active().backends())}
+    console.print(
+        "verification: "
+        + ", ".join(f"{name} {mode}" for name, mode in modes.items() if name != "numpy")
+    )
+    known = list(guard.all_stored())
+    if not known:
+        return
+    states = Counter(each.state for each in known)
+    console.print(
+        "programs in the cache: " + ", ".join(f"{count} {state}" for state, count in states.items())
+    )
+    told = [each for each in known if each.state != "verified"]
+    for each in told[:_MOST_TOLD]:
+        place = f" {each.folder}" if each.folder else ""
+        console.print(escape(f"  {each}{place}"), highlight=False)
+    if len(told) > _MOST_TOLD:
+        console.print(f"  and {len(told) - _MOST_TOLD} more")

@@ -4,6 +4,7 @@
 ``"always"``; unset, each backend says for itself (IREE ``"first"``, the others ``"off"``).
 """
 
-from plugjax.guard.reports import Verification, VerificationWarning, report
+from plugjax.guard.plugin import mode
+from plugjax.guard.reports import Verification, VerificationWarning, all_stored, report
 
-__all__ = ["Verification", "VerificationWarning", "report"]
+__all__ = ["Verification", "VerificationWarning", "all_stored", "mode", "report"]

@@ -305,6 +305,18 @@ def test_a_later_process_knows(tmp_path):
         for _ in range(2)
     ]
     assert lines == ["1,1.0,2.0,repaired,verified", "0,1.0,2.0,repaired,verified"]
+    doctor = subprocess.run(
+        [sys.executable, "-m", "plugjax", "doctor"],
+        env={**environment, "COLUMNS": "400"},
+        capture_output=True,
+        text=True,
+        check=False,
+    ).stdout
+    assert "verification: iree first, xla first" in doctor
+    assert re.search("programs in the cache: .*1 repaired", doctor)
+    assert re.search(
+        r"<lambda> on iree: repaired \(differs from NumPy; first: sin .*plugjax-wrong-", doctor
+    )
 
 
 def refused():
