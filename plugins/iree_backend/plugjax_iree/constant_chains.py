@@ -10,7 +10,6 @@ from typing import Any
 
 from plugjax_iree.mlir import (
     BARRIER,
-    OWN_BARRIER,
     Mlir,
     bar,
     borrowed,
@@ -22,7 +21,6 @@ from plugjax_iree.mlir import (
 #: How many operations the copy of a value may take; twice as many are as fast to compile.
 LIMIT = 128
 
-_BARRIERS = (BARRIER, OWN_BARRIER)
 _BEGINNINGS = (b"stablehlo.constant", b"stablehlo.iota")
 
 
@@ -57,6 +55,6 @@ def _length(mlir: Mlir, operation: int, lengths: dict[int, int]) -> int:
     read = operands(mlir, operation)
     if not read:
         return int(name_of(mlir, operation) in _BEGINNINGS)
-    if any(value not in lengths for value in read) or name_of(mlir, operation) in _BARRIERS:
+    if any(value not in lengths for value in read) or name_of(mlir, operation) == BARRIER:
         return 0
     return 1 + sum(lengths[value] for value in read)

@@ -17,7 +17,6 @@ from typing import Any
 
 from plugjax_iree.mlir import (
     BARRIER,
-    OWN_BARRIER,
     Mlir,
     bar_operand,
     blocks,
@@ -67,7 +66,6 @@ _JOINS = (b"stablehlo.concatenate", b"stablehlo.pad", b"stablehlo.complex")
 _CHOICES = (b"stablehlo.dynamic_update_slice", b"stablehlo.scatter")
 _UNKNOWN = (
     BARRIER,
-    OWN_BARRIER,
     b"func.call",
     b"stablehlo.custom_call",
     b"stablehlo.rng_bit_generator",

@@ -9,7 +9,6 @@ that IREE makes of one, it takes them for one carry in the first only.
 from typing import Any
 
 from plugjax_iree.mlir import (
-    OWN_BARRIER,
     Mlir,
     blocks,
     borrowed,
@@ -58,8 +57,8 @@ def _invariant(mlir: Mlir, loop: int) -> list[tuple[int, int, int, int]]:
 
 
 def _depends(mlir: Mlir, operation: int, varying: set[int]) -> bool:
-    """Whether an operation, or one in its regions, reads what changes; what is not pure changes by itself."""
-    if name_of(mlir, operation) in (OWN_BARRIER, b"func.call"):
+    """Whether an operation, or one in its regions, reads what changes; what a call gives does."""
+    if name_of(mlir, operation) == b"func.call":
         return True
     if any(value in varying for value in operands(mlir, operation)):
         return True

@@ -15,6 +15,7 @@ from plugjax_iree import (
     compile_process,
     constant_chains,
     constant_reductions,
+    equal_copies,
     first_carries,
     invariant_carries,
     late_readers,
@@ -26,11 +27,15 @@ from plugjax_iree import (
 )
 from plugjax_iree.registers import separate_repeated_references
 
-# Before IREE's own passes. Of two equal operations on one transposition, each in a function of its own, IREE 3.13 sees that they are one
-# only when it is too late: its conversion of StableHLO fails on a transposition that one operation reads ("failed to legalize
-# unresolved source materialization"), because an earlier pass has moved all such transpositions away.
-PREPARATION = "inline,cse"
-# What is repaired in the StableHLO program before IREE's own phases, in this order, and in its last form after them.
+# Before IREE's own passes, one after the other. Of two equal operations on one transposition, each in a function of its own, IREE 3.13 sees
+# that they are one only when it is too late: its conversion of StableHLO fails on a transposition that one operation reads ("failed to
+# legalize unresolved source materialization"), because an earlier pass has moved all such transpositions away.
+INLINING, MERGING = "inline", "cse"
+# What is repaired between them.
+EARLY_REPAIRS: dict[str, Callable[[Any], object]] = {
+    "equal_copies": equal_copies.number,
+}
+# What is repaired in the StableHLO program after them, before IREE's own phases, in this order, and in its last form after them.
 REPAIRS: dict[str, Callable[[Any], object]] = {
     "special_constants": special_constants.compute_late,
     "constant_chains": constant_chains.cut,
@@ -42,7 +47,6 @@ REPAIRS: dict[str, Callable[[Any], object]] = {
     "late_readers": late_readers.drop_copies,
 }
 LATE_REPAIRS: dict[str, Callable[[Any], object]] = {
-    "special_constants": special_constants.compute_late,
     "registers": separate_repeated_references,
 }
 
@@ -165,7 +169,10 @@ def compile_here(
         source = api.Source.wrap_buffer(session, text.encode() + b"\0")
         if not invocation.parse_source(source):
             raise CompileError("parse", diagnostics, text)
-        if not invocation.execute_text_pass_pipeline(PREPARATION):
+        if not invocation.execute_text_pass_pipeline(INLINING):
+            raise CompileError("compile", diagnostics, text)
+        _repair(EARLY_REPAIRS, invocation, without)
+        if not invocation.execute_text_pass_pipeline(MERGING):
             raise CompileError("compile", diagnostics, text)
         _repair(REPAIRS, invocation, without)
         if apart:

@@ -14,7 +14,6 @@ from plugjax_iree import native
 
 __all__ = [
     "BARRIER",
-    "OWN_BARRIER",
     "PROGRAMS",
     "Mlir",
     "bar",
@@ -22,6 +21,7 @@ __all__ = [
     "blocks",
     "borrowed",
     "choose",
+    "constant",
     "create",
     "in_block",
     "is_zero",
@@ -34,14 +34,13 @@ __all__ = [
     "size_of",
     "walk",
     "words",
+    "write_number",
 ]
 
 #: What has programs in its regions.
 PROGRAMS = (b"func.func", b"stablehlo.while", b"stablehlo.if", b"stablehlo.case")
 
 BARRIER = b"stablehlo.optimization_barrier"
-#: IREE's, which is not pure: it is never taken for another one, and stays where it is.
-OWN_BARRIER = b"util.optimization_barrier"
 
 _Pointer = ctypes.c_void_p
 
@@ -123,7 +122,6 @@ class Mlir(NamedTuple):
     rank: Callable[[int], int]
     size: Callable[[int, int], int]
     context: Callable[[int], int]
-    load_dialect: Callable[[int, _Text], int]
     identifier: Callable[[int, _Text], int]
     parse_attribute: Callable[[int, _Text], int | None]
     parse_type: Callable[[int, _Text], int | None]
@@ -196,7 +194,6 @@ def _mlir() -> Mlir:
         c("mlirShapedTypeGetRank", ctypes.c_int64, *one),
         c("mlirShapedTypeGetDimSize", ctypes.c_int64, _Pointer, index),
         c("mlirOperationGetContext", _Pointer, *one),
-        c("mlirContextGetOrLoadDialect", _Pointer, _Pointer, _Text),
         c("mlirIdentifierGet", _Pointer, _Pointer, _Text),
         c("mlirAttributeParseGet", _Pointer, _Pointer, _Text),
         c("mlirTypeParseGet", _Pointer, _Pointer, _Text),
@@ -313,6 +310,29 @@ def create(
     return mlir.create(ctypes.byref(state))
 
 
+def constant(mlir: Mlir, before: int, value: str, shape: str) -> int:
+    """A ``stablehlo.constant``, written before an operation.
+
+    Args:
+        mlir: the interface.
+        before: the operation.
+        value: of all elements, as MLIR writes it.
+        shape: the type of the array, as MLIR writes it.
+    """
+    context = mlir.context(before)
+    kind = mlir.parse_type(context, _text(shape.encode()))
+    elements = mlir.parse_attribute(context, _text(f"dense<{value}> : {shape}".encode()))
+    assert kind is not None
+    assert elements is not None
+    named = [(mlir.identifier(context, _text(b"value")), elements)]
+    return _written(mlir, b"stablehlo.constant", before, kind, [], named)
+
+
+def write_number(mlir: Mlir, before: int, number: int) -> int:
+    """A constant int32, written before an operation."""
+    return constant(mlir, before, str(number), "tensor<i32>")
+
+
 def choose(mlir: Mlir, loop: int, end: int, one: int, other: int) -> int:
     """The first of two values of one type; the compiler cannot know that it is always the first.
 
@@ -323,26 +343,26 @@ def choose(mlir: Mlir, loop: int, end: int, one: int, other: int) -> int:
         one: what is chosen.
         other: what is not.
     """
-    context, kind = mlir.context(end), mlir.type_of(one)
-    # Parsing loads the dialects of a program; an operation of another one would be taken for unknown.
-    mlir.load_dialect(context, _text(b"util"))
+    kind = mlir.type_of(one)
     sizes = [mlir.size(kind, axis) for axis in range(mlir.rank(kind))]
     # Of the shape of the values: a scalar would be read back to the host.
-    shape = f"tensor<{'x'.join([*map(str, sizes), 'i1'])}>"
-    flags = mlir.parse_type(context, _text(shape.encode()))
-    true = mlir.parse_attribute(context, _text(f"dense<true> : {shape}".encode()))
-    assert flags is not None
-    assert true is not None
+    known = constant(mlir, loop, "true", f"tensor<{'x'.join([*map(str, sizes), 'i1'])}>")
+    unknown = _written(mlir, BARRIER, loop, mlir.type_of(known), [known])
+    return _written(mlir, b"stablehlo.select", end, kind, [unknown, one, other])
 
-    def write(name: bytes, before: int, result: int, *values: int, attributes: Any = ()) -> int:
-        operation = create(mlir, name, mlir.location(end), [result], values, attributes)
-        mlir.insert_before(mlir.block_of(before), before, operation)
-        return mlir.result(operation, 0)
 
-    named = [(mlir.identifier(context, _text(b"value")), true)]
-    known = write(b"stablehlo.constant", loop, flags, attributes=named)
-    unknown = write(OWN_BARRIER, loop, flags, known)
-    return write(b"stablehlo.select", end, kind, unknown, one, other)
+def _written(
+    mlir: Mlir,
+    name: bytes,
+    before: int,
+    kind: int,
+    values: Sequence[int],
+    attributes: Sequence[tuple[int, int]] = (),
+) -> int:
+    """The result of an operation that is written before another one."""
+    operation = create(mlir, name, mlir.location(before), [kind], values, attributes)
+    mlir.insert_before(mlir.block_of(before), before, operation)
+    return mlir.result(operation, 0)
 
 
 def bar(mlir: Mlir, operation: int, value: int) -> None:

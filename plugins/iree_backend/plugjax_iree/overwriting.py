@@ -23,7 +23,7 @@ from plugjax.lax.slicing import dynamic_update_slice_p
 from plugjax_iree.aliasing import passes_through
 from plugjax_iree.foreign import is_foreign
 
-# What is written in place. Loops copy what they carry, and nothing else is written in them (``lowering/control_flow.py``).
+# What is written in place. Loops copy what they carry; what they only read may be written in them, where a step updates it.
 WRITES = frozenset(
     {
         dynamic_update_slice_p,
@@ -34,7 +34,6 @@ WRITES = frozenset(
         scatter_mul_p,
     }
 )
-_LOOPS = frozenset({scan_p, while_p})
 
 Arguments = frozenset[int]
 _NONE: Arguments = frozenset()
@@ -65,10 +64,31 @@ def _follow(jaxpr: Jaxpr, held: Mapping[Var, Arguments], written: set[int]) -> N
         elif eqn.primitive in WRITES:
             written |= operands[0]
         found = _NONE.union(*operands) if passes_through(eqn) else _NONE
-        if eqn.primitive not in _LOOPS and not foreign:
-            for program in subjaxprs(eqn.params):
+        if not foreign:
+            for program, own in _programs(eqn, operands):
                 inner = program.jaxpr
-                own = operands[len(operands) - len(inner.invars) :]
                 _follow(inner, dict(zip(inner.invars, own, strict=True)), written)
         if found:
             known.update((v, found) for v in eqn.outvars)
+
+
+def _programs(
+    eqn: JaxprEqn, operands: Sequence[Arguments]
+) -> list[tuple[ClosedJaxpr, Sequence[Arguments]]]:
+    """The programs of an equation, with what their inputs may be."""
+    if eqn.primitive is scan_p:
+        consts, carries = eqn.params["num_consts"], eqn.params["num_carry"]
+        carried = [_NONE] * carries
+        own = [*operands[:consts], *carried, *operands[consts + carries :]]
+        return [(eqn.params["jaxpr"], own)]
+    if eqn.primitive is while_p:
+        first, second = eqn.params["cond_nconsts"], eqn.params["body_nconsts"]
+        carried = [_NONE] * (len(operands) - first - second)
+        return [
+            (eqn.params["cond_jaxpr"], [*operands[:first], *carried]),
+            (eqn.params["body_jaxpr"], [*operands[first : first + second], *carried]),
+        ]
+    return [
+        (program, operands[len(operands) - len(program.jaxpr.invars) :])
+        for program in subjaxprs(eqn.params)
+    ]

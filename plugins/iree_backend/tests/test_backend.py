@@ -198,7 +198,11 @@ def test_calls_from_threads(on_iree):
 
 def test_module_that_does_not_compile_is_a_runtime_error(on_iree):
     refused = plugjax.jit(lambda: jnp.zeros((3, 3), np.complex128))
-    with plugjax.enable_x64(True), pytest.raises(JaxRuntimeError, match="IREE could not compile"):
+    with (
+        plugjax.enable_x64(True),
+        plugjax.config.override("fallback", "error"),
+        pytest.raises(JaxRuntimeError, match="IREE could not compile"),
+    ):
         refused()
 
 

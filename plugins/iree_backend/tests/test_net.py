@@ -44,6 +44,12 @@ def of_a_constant_nan(x):
     return plugjax.nn.sigmoid(jnp.array([0.0, np.nan, 1.0, np.inf])) * x
 
 
+def loops_in_an_unrolled_one(x):
+    return lax.fori_loop(
+        0, 4, lambda i, c: c + jnp.sum(lax.map(lambda q: q * 2, x[i])), 0.0, unroll=2
+    )
+
+
 def branches(x):
     def step(carry, row):
         a, _, c = carry
@@ -56,6 +62,7 @@ def branches(x):
 PROGRAMS = {
     "constant_reductions": weights,
     "paired_reductions": differences,
+    "equal_copies": loops_in_an_unrolled_one,
     "first_carries": its_own_beginning,
     "invariant_carries": forgetful,
     "late_readers": updated_and_padded,
@@ -67,6 +74,7 @@ PROGRAMS = {
 
 _WRONG_WITHOUT = (
     "constant_reductions",
+    "equal_copies",
     "paired_reductions",
     "special_constants",
     "unsigned_products",
@@ -75,7 +83,11 @@ _WRONG_WITHOUT = (
 
 def test_every_repair_has_a_program():
     # Without the one of long chains of constants compilations do not end.
-    assert {*PROGRAMS, "constant_chains"} == {*invocation.REPAIRS, *invocation.LATE_REPAIRS}
+    assert {*PROGRAMS, "constant_chains"} == {
+        *invocation.EARLY_REPAIRS,
+        *invocation.REPAIRS,
+        *invocation.LATE_REPAIRS,
+    }
 
 
 @pytest.mark.parametrize("repair", PROGRAMS)

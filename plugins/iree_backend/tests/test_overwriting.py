@@ -270,3 +270,41 @@ def test_a_loop_writes_its_outputs_in_place():
         text = plugjax.jit(lambda x: scanned(lambda c, i: (c + 1, c), x)).lower(X).as_text()
     body = text[text.index("} do {") :]
     assert body.count("stablehlo.optimization_barrier") == 2
+
+
+def _updated_in_a_step(x, y):
+    return lax.scan(lambda c, _: (c + jnp.sum(x.at[::-1].min(y)), c), 0.0, None, length=3)
+
+
+def _updated_in_an_unrolled_step(x, y):
+    return lax.scan(lambda c, _: (c + jnp.sum(x.at[0].set(c)), c), 0.0, None, length=4, unroll=2)
+
+
+def _updated_slice(x, y):
+    table = x.reshape(2, 2)
+    return lax.scan(lambda c, row: (c + jnp.sum(row.at[0].set(c)), row), 0.0, table)
+
+
+def _updated_in_a_while(x, y):
+    return lax.while_loop(
+        lambda c: c[0] < 3, lambda c: (c[0] + 1, c[1] + x.at[1:].add(y[1:])), (0, y)
+    )
+
+
+@pytest.mark.parametrize(
+    "program",
+    [_updated_in_a_step, _updated_in_an_unrolled_step, _updated_slice, _updated_in_a_while],
+    ids=lambda f: f.__name__,
+)
+def test_loops_leave_what_they_close_over(program):
+    values = np.arange(4, dtype=np.float32), np.array([5, -1, 2, 0], np.float32)
+    with plugjax.default_device("numpy"):
+        expected = plugjax.tree.leaves(program(*map(jnp.asarray, values)))
+    with plugjax.default_device("iree"):
+        # In the device's memory, where the compiled program finds them.
+        x, y = plugjax.jit(lambda a, b: (a * 2, b * 2))(*(v / 2 for v in values))
+        found = plugjax.tree.leaves(plugjax.jit(program)(x, y))
+    np.testing.assert_array_equal(x, values[0])
+    np.testing.assert_array_equal(y, values[1])
+    for a, b in zip(found, expected, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-6)
