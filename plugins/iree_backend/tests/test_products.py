@@ -101,3 +101,22 @@ def test_convolutions_that_do_not_reach_the_end(shape, kernel, strides, padding,
         )(x, k)
 
     agrees(program, x, k, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("dilation", "strides", "padding"),
+    [
+        ((1, 2), (2, 2), ((0, 0), (0, 0))),
+        ((2, 3), (3, 2), ((1, 0), (0, 2))),
+        ((2, 2), (1, 1), ((1, 1), (1, 1))),
+    ],
+)
+def test_convolutions_of_dilated_arrays(dilation, strides, padding, agrees):
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(2, 1, 3, 4)).astype(np.float32)
+    k = rng.normal(size=(2, 1, 2, 2)).astype(np.float32)
+
+    def program(x, k):
+        return lax.conv_general_dilated(x, k, strides, padding, lhs_dilation=dilation)
+
+    agrees(program, x, k, rtol=1e-5, atol=1e-5)

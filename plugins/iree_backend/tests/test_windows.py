@@ -72,6 +72,11 @@ def test_two_of_one_shape(agrees):
         ((1, 3, 3, 2), (1, 2, 2, 1), (1, 2, 2, 1), "VALID"),
         ((3, 3), (2, 2), (3, 3), [(0, 2), (0, 1)]),
         ((5,), (3,), (4,), [(1, 3)]),
+        ((3,), (3,), (1,), [(2, 1)]),
+        ((3,), (3,), (1,), [(1, 2)]),
+        ((3,), (3,), (1,), [(2, 2)]),
+        ((3, 4), (3, 2), (1, 1), [(2, 0), (0, 1)]),
+        ((3,), (3,), (1,), [(2, 0)]),
     ],
 )
 def test_windows_that_do_not_reach_the_end(reducer, shape, dimensions, strides, padding, agrees):
@@ -85,3 +90,21 @@ def test_windows_that_do_not_reach_the_end(reducer, shape, dimensions, strides, 
         agrees(
             plugjax.grad(lambda x: jnp.sum(reduced(x) ** 2)), numbers(*shape), rtol=1e-6, atol=1e-6
         )
+
+
+@pytest.mark.parametrize(
+    ("shape", "dimensions", "strides", "padding", "base"),
+    [
+        ((3, 3), (2, 2), (2, 2), "VALID", (1, 2)),
+        ((4,), (3,), (5,), [(1, 2)], (3,)),
+        ((4,), (3,), (2,), [(-1, 2)], (2,)),
+    ],
+)
+def test_dilated_arrays(shape, dimensions, strides, padding, base, agrees):
+    def reduced(x):
+        return [
+            lax.reduce_window(x, np.float32(start), operation, dimensions, strides, padding, base)
+            for operation, start in ((lax.max, -np.inf), (lax.add, 0))
+        ]
+
+    agrees(reduced, numbers(*shape), rtol=1e-6, atol=1e-6)

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from plugjax.core import RuleSet, ShapedArray, lowering
 from plugjax.lax.conv_shape import ConvDimensionNumbers
 from plugjax.lax.convolution import conv_general_dilated_p
@@ -18,7 +20,7 @@ from plugjax.stablehlo.convolution import convolution
 from plugjax.stablehlo.mlir import Value
 from plugjax_iree.lowering.dot import as_product
 from plugjax_iree.lowering.sums import accumulator
-from plugjax_iree.lowering.windowed import without_rest
+from plugjax_iree.lowering.windowed import Windows, arranged
 
 rules = RuleSet(__name__)
 
@@ -59,18 +61,21 @@ def _without_rest(
     x: Value, aval: ShapedArray, kernel: ShapedArray, params: dict[str, Any]
 ) -> tuple[Value, ShapedArray, dict[str, Any]]:
     """The operand, features last, without what no window reads: IREE refuses a single place that does not reach the end."""
-    sizes, padding = without_rest(
-        aval.shape[1:-1],
-        dimensions=kernel.shape[:-2],
-        strides=params["window_strides"],
-        padding=params["padding"],
-        base_dilation=params["lhs_dilation"],
-        dilation=params["rhs_dilation"],
+    one, none = (1,), ((0, 0),)
+    windows = Windows(
+        (*one, *kernel.shape[:-2], *one),
+        (*one, *params["window_strides"], *one),
+        (*none, *params["padding"], *none),
+        (*one, *params["lhs_dilation"], *one),
+        (*one, *params["rhs_dilation"], *one),
     )
-    cut = ShapedArray((aval.shape[0], *sizes, aval.shape[-1]), aval.dtype)
-    if cut != aval:
-        x = mlir.static_slice(x, cut, [0] * aval.ndim, cut.shape)
-    return x, cut, {**params, "padding": tuple(padding)}
+    zero = mlir.constant(np.zeros((), aval.dtype))
+    x, aval, windows = arranged(x, aval, zero, windows)
+    found = {
+        "padding": tuple(windows.padding[1:-1]),
+        "lhs_dilation": tuple(windows.base_dilation[1:-1]),
+    }
+    return x, aval, {**params, **found}
 
 
 def _arranged(x: Value, aval: ShapedArray, order: tuple[int, ...]) -> tuple[Value, ShapedArray]:

@@ -8,7 +8,7 @@ axis and does not reach the end, IREE refuses it: what no window reads is cut of
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from plugjax.core import ClosedJaxpr, Primitive, RuleSet, ShapedArray, lowering
 from plugjax.core.jaxpr import eval_closed, memoise
@@ -43,17 +43,14 @@ def _define(primitive: Primitive, reducer: Reducer) -> None:
         if 0 in aval.shape or 0 in ctx.avals_out[0].shape:
             return general(ctx, x, **params)
         (out,) = ctx.avals_out
-        sizes, padding = without_rest(
-            aval.shape,
-            dimensions=params["window_dimensions"],
-            strides=params["window_strides"],
-            padding=params["padding"],
-            base_dilation=params["base_dilation"],
-            dilation=params["window_dilation"],
+        windows = Windows(
+            params["window_dimensions"],
+            params["window_strides"],
+            params["padding"],
+            params["base_dilation"],
+            params["window_dilation"],
         )
-        if sizes != aval.shape:
-            cut = ShapedArray(sizes, aval.dtype)
-            x, aval = mlir.static_slice(x, cut, [0] * aval.ndim, sizes), cut
+        x, aval, windows = arranged(x, aval, reducer.initial(aval.dtype), windows)
         wide = accumulator(aval.dtype) if reducer is SUM else aval.dtype
         found = reduce_window(
             reducer,
@@ -61,11 +58,11 @@ def _define(primitive: Primitive, reducer: Reducer) -> None:
             reducer.initial(wide),
             aval.update(dtype=wide),
             out.update(dtype=wide),
-            window=params["window_dimensions"],
-            padding=padding,
-            strides=params["window_strides"],
-            base_dilation=params["base_dilation"],
-            window_dilation=params["window_dilation"],
+            window=windows.dimensions,
+            padding=windows.padding,
+            strides=windows.strides,
+            base_dilation=windows.base_dilation,
+            window_dilation=windows.dilation,
         )
         return convert(found, out.update(dtype=wide), out.dtype)
 
@@ -75,27 +72,87 @@ _define(lax.reduce_window_max_p, MAXIMUM)
 _define(lax.reduce_window_min_p, MINIMUM)
 
 
-def without_rest(
-    sizes: Sequence[int],
-    *,
-    dimensions: Sequence[int],
-    strides: Sequence[int],
-    padding: Sequence[tuple[int, int]],
-    base_dilation: Sequence[int],
-    dilation: Sequence[int],
+class Windows(NamedTuple):
+    """Windows over an array: what stands for each axis."""
+
+    dimensions: Sequence[int]
+    strides: Sequence[int]
+    padding: Sequence[tuple[int, int]]
+    base_dilation: Sequence[int]
+    dilation: Sequence[int]
+
+
+def arranged(
+    x: Value, aval: ShapedArray, neutral: Value, windows: Windows
+) -> tuple[Value, ShapedArray, Windows]:
+    """An array of which the windows read everything: without the rest that no window reaches.
+
+    Where that is not enough, padding and holes are written out: where the array is dilated, and where the padding looks to IREE like that
+    of a cumulative sum, whose result would be as long as the operand.
+    """
+    cut = _without_rest(aval.shape, windows)
+    spread = any(b != 1 for b in windows.base_dilation) and _has_rest(aval.shape, windows)
+    if spread or _looks_cumulative(aval.shape, windows):
+        x, aval = _padded(x, aval, neutral, windows)
+        none = ((0, 0),) * aval.ndim
+        windows = windows._replace(padding=none, base_dilation=(1,) * aval.ndim)
+        cut = _without_rest(aval.shape, windows)
+    sizes, padding = cut
+    shorter = ShapedArray(sizes, aval.dtype)
+    if shorter != aval:
+        x = mlir.static_slice(x, shorter, [0] * aval.ndim, sizes)
+    return x, shorter, windows._replace(padding=padding)
+
+
+def _rest(size: int, windows: Windows, axis: int) -> int:
+    """How many places at the end of an axis no window reads."""
+    reach = dilated(windows.dimensions[axis], windows.dilation[axis])
+    total = dilated(size, windows.base_dilation[axis]) + sum(windows.padding[axis])
+    return (total - reach) % windows.strides[axis] if total >= reach else 0
+
+
+def _has_rest(shape: Sequence[int], windows: Windows) -> bool:
+    return any(_rest(size, windows, axis) for axis, size in enumerate(shape))
+
+
+def _looks_cumulative(shape: Sequence[int], windows: Windows) -> bool:
+    return any(
+        1 < size == windows.dimensions[axis] and size - 1 in windows.padding[axis]
+        for axis, size in enumerate(shape)
+    )
+
+
+def _without_rest(
+    shape: Sequence[int], windows: Windows
 ) -> tuple[tuple[int, ...], list[tuple[int, int]]]:
-    """Sizes and padding of axes without what no window reads; axes that are dilated stay."""
-    cut, pads = list(sizes), list(padding)
-    for axis, (low, high) in enumerate(padding):
-        if base_dilation[axis] != 1:
-            continue
-        reach = dilated(dimensions[axis], dilation[axis])
-        total = cut[axis] + low + high
-        surplus = (total - reach) % strides[axis] if total >= reach else 0
-        padded = min(surplus, max(high, 0))
-        pads[axis] = (low, high - padded)
-        cut[axis] -= min(surplus - padded, cut[axis] - 1)
+    """Sizes and padding without what no window reads; axes that are dilated stay."""
+    cut, pads = list(shape), list(windows.padding)
+    for axis, (low, high) in enumerate(pads):
+        if windows.base_dilation[axis] == 1:
+            rest = _rest(shape[axis], windows, axis)
+            padded = min(rest, max(high, 0))
+            pads[axis] = (low, high - padded)
+            cut[axis] -= min(rest - padded, cut[axis] - 1)
     return tuple(cut), pads
+
+
+def _padded(
+    x: Value, aval: ShapedArray, neutral: Value, windows: Windows
+) -> tuple[Value, ShapedArray]:
+    """The array with its padding and holes."""
+    sizes = [
+        dilated(size, gap) + low + high
+        for size, gap, (low, high) in zip(
+            aval.shape, windows.base_dilation, windows.padding, strict=True
+        )
+    ]
+    result = ShapedArray(sizes, aval.dtype)
+    attributes = {
+        "edge_padding_low": mlir.i64s([low for low, _ in windows.padding]),
+        "edge_padding_high": mlir.i64s([high for _, high in windows.padding]),
+        "interior_padding": mlir.i64s([gap - 1 for gap in windows.base_dilation]),
+    }
+    return mlir.value("stablehlo.pad", result, [x, neutral], attributes), result
 
 
 @rules.define(lowering, lax.reduce_window_p, platform="iree")
