@@ -114,7 +114,36 @@ RESULT = per_call(lambda: f(tree))
 """
 
 
+_IREE_PROGRAMS: dict[str, str] = {}
+
+
+def _verification(name: str, body: str) -> Row:
+    """What the first call costs beyond the second, against the compilation."""
+    code = (
+        "os.environ['PLUGJAX_CACHE_DIR'] = 'off'; os.environ['PLUGJAX_VERIFY'] = 'first'\n"
+        + ours("iree")
+        + body
+        + """
+args = [j.device_put(a, 'iree') for a in ARGS]
+low = j.jit(F).lower(*args)
+def clocked(f):
+    t = time.perf_counter(); j.block_until_ready(f()); return time.perf_counter() - t
+t = time.perf_counter(); c = low.compile(); compilation = time.perf_counter() - t
+first, second = clocked(lambda: c(*args)), clocked(lambda: c(*args))
+"""
+    )
+    return Row(
+        f"IREE verification of a first call, against the compilation: {name}",
+        0.1,
+        code + "RESULT = first - second",
+        code + "RESULT = compilation",
+        "ms",
+        1e3,
+    )
+
+
 def _iree_against_xla(name: str, body: str) -> Row:
+    _IREE_PROGRAMS[name] = body
     code = (
         body
         + "\nf = j.jit(F)\nargs = [jnp.asarray(a) for a in ARGS]\ng = lambda: j.block_until_ready(f(*args))\nRESULT = wall(g)"
@@ -220,3 +249,5 @@ step()
 tracemalloc.start(); step(); RESULT = tracemalloc.get_traced_memory()[1]
 """, "MB", 1e-6),
 ]  # fmt: skip
+
+ROWS += [_verification(name, body) for name, body in _IREE_PROGRAMS.items()]

@@ -18,7 +18,7 @@ from plugjax.core.primitive import Primitive
 from plugjax.core.rules import RuleSet
 from plugjax.guard import noise, on_host
 from plugjax.guard.on_host import on_host_p, with_host
-from plugjax.guard.reports import Verification, note, stored
+from plugjax.guard.reports import Verification, new_number, note, stored
 
 
 def _module(name: str) -> Any:
@@ -88,7 +88,7 @@ class _Known(Executable):
     def __init__(self, inner: Executable, run: Any, verification: Verification) -> None:
         self.inner, self.verification = inner, verification
         self.run = run
-        note(id(self), verification)
+        note(new_number(), verification)
         self.donated = inner.donated
 
     def memory_analysis(self) -> Any:

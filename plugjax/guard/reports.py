@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import threading
 from collections.abc import Iterator
@@ -48,20 +49,24 @@ class Verification:
         return f"{said} ({self.because})" if self.because else said
 
 
+_MOST_KNOWN = 10_000
+
 _known: dict[int, Verification] = {}
+_numbers = itertools.count()
 _lock = threading.Lock()
 
 
-def note(key: int, verification: Verification) -> None:
-    """Remember what is known of an executable of this process."""
-    with _lock:
-        _known[key] = verification
+def new_number() -> int:
+    """A number for a compiled program, by which it is known."""
+    return next(_numbers)
 
 
-def forget(key: int) -> None:
-    """Forget an executable."""
+def note(number: int, verification: Verification) -> None:
+    """Remember what is known of a program; of very many, the last ones."""
     with _lock:
-        _known.pop(key, None)
+        _known[number] = verification
+        if len(_known) > _MOST_KNOWN:
+            del _known[next(iter(_known))]
 
 
 def report() -> list[Verification]:

@@ -40,7 +40,7 @@ from plugjax.guard.reference import TooLongError, computed
 from plugjax.guard.reports import (
     Verification,
     VerificationWarning,
-    forget,
+    new_number,
     note,
     store,
 )
@@ -76,10 +76,10 @@ class VerifiedExecutable(Executable):
         self.host, self.donated = inner.host, inner.donated
         self.cache_key = inner.cache_key
         name = str(options.get("name", "program"))
-        self._set(Verification(name, device.backend.name))
         self._program = without_watchers(jaxpr)
         self._jaxpr, self._device, self._options = jaxpr, device, options
         self._seconds, self._always = max(seconds, _LEAST_SECONDS), always
+        self._number = new_number()
         self._lock = threading.Lock()
         self._settled: Run | None = None
         current: Run = self._verified_call
@@ -94,9 +94,7 @@ class VerifiedExecutable(Executable):
 
         self.run = run  # type: ignore[method-assign]  # no layer between the hot path and the call
         self._settle = settle
-
-    def __del__(self) -> None:
-        forget(id(self))
+        self._set(Verification(name, device.backend.name))
 
     def as_text(self) -> str:
         """As the backend's compiler left it."""
@@ -112,11 +110,12 @@ class VerifiedExecutable(Executable):
 
     def _set(self, verification: Verification) -> None:
         self.verification = verification
-        note(id(self), verification)
+        note(self._number, verification)
 
     def _conclude(self, **changes: Any) -> None:
         self._set(replace(self.verification, **changes))
-        store(self.cache_key, self.verification)
+        if not self._always:
+            store(self.cache_key, self.verification)
 
     def _verified_call(self, buffers: Sequence[Any]) -> Sequence[Any]:
         with self._lock:
@@ -125,7 +124,8 @@ class VerifiedExecutable(Executable):
             return self._verify(buffers)
 
     def _verify(self, buffers: Sequence[Any]) -> Sequence[Any]:
-        values = self._values(buffers, self._jaxpr.in_avals)
+        # Copies: their memory may be given away, or written to.
+        values = [np.array(x) for x in self._views(buffers, self._jaxpr.in_avals)]
         calls = recorders(self._jaxpr)
         results: Sequence[Any] = ()
         fault = ""
@@ -140,7 +140,7 @@ class VerifiedExecutable(Executable):
                 fault = f"it failed: {str(error).splitlines()[0]}"
         if not fault:
             fault = self._restore_arguments(buffers, values)
-        found = self._values(results, self._jaxpr.out_avals) if results else []
+        found = self._views(results, self._jaxpr.out_avals) if results else []
         with ExitStack() as stack:
             for each in calls:
                 stack.enter_context(each.replaying())
@@ -164,12 +164,12 @@ class VerifiedExecutable(Executable):
                 expected = [y if c else x for x, c, y in _merged(found, chosen, expected)]
         return self._repair(values, found, expected, fault, longest)
 
-    def _values(self, buffers: Sequence[Any], avals: Sequence[Any]) -> Arrays:
-        """Copies of buffers: their memory may be given away, or written to."""
+    def _views(self, buffers: Sequence[Any], avals: Sequence[Any]) -> Arrays:
+        """Buffers as host arrays."""
         if self.host:
-            return [np.array(x) for x in buffers]
+            return [np.asarray(x) for x in buffers]
         get = self._device.backend.get
-        return [np.array(get(b, a)) for b, a in zip(buffers, avals, strict=True)]
+        return [np.asarray(get(b, a)) for b, a in zip(buffers, avals, strict=True)]
 
     def _restore_arguments(self, buffers: Sequence[Any], values: Arrays) -> str:
         """Undo what the program wrote into arguments that are not its own; says so if it did."""
@@ -181,7 +181,7 @@ class VerifiedExecutable(Executable):
             if i in self.donated:
                 continue
             now = self._device.backend.get(buffer, aval)
-            if now.tobytes() != value.tobytes():
+            if not np.array_equal(_bytes(now), _bytes(value)):
                 ctypes.memmove(now.ctypes.data, value.ctypes.data, value.nbytes)
                 return f"it wrote into its argument {i}, which is the caller's"
         return ""
@@ -360,6 +360,10 @@ def host_program(jaxpr: ClosedJaxpr, options: Mapping[str, Any]) -> Executable:
         jaxpr, backend.devices()[0], {"name": str(options.get("name", "program"))}
     )
     return found
+
+
+def _bytes(x: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    return np.ascontiguousarray(x).reshape(-1).view(np.uint8)
 
 
 def _merged(
