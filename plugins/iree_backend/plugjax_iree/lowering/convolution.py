@@ -1,6 +1,6 @@
 """Convolutions with features last, whatever the layout of the program.
 
-IREE 3.13 runs a convolution whose features come first some 70 times slower (measured, ``facts/iree.md`` section 4), and moves
+IREE 3.13 runs a convolution whose features come first some 70 times slower, and moves
 transposes back into it unless a barrier stands between. Small floats are widened, as for dot products.
 """
 
