@@ -119,3 +119,14 @@ def test_special_values(names, count, dtype, backend):
                 (name, *(float(v[i]) for v in operands), y[i].item()) for i in np.flatnonzero(~good)
             ]
     assert not wrong, f"{len(wrong)}: {wrong[:40]}"
+
+
+def test_angles_of_complex_numbers(backend):
+    parts = np.array([0.0, -0.0, np.inf, -np.inf, 1.0, -1.0, np.nan], np.float32)
+    z = np.empty((7, 7), np.complex64)
+    z.real, z.imag = np.meshgrid(parts, parts)
+    with plugjax.default_device(backend):
+        logarithm, angle = plugjax.jit(lambda z: (lax.log(z), plugjax.numpy.angle(z)))(z)
+    expected = np.arctan2(z.imag, z.real)
+    np.testing.assert_allclose(np.asarray(logarithm).imag, expected, rtol=1e-6)
+    np.testing.assert_allclose(angle, expected, rtol=1e-6)
