@@ -1,5 +1,6 @@
 """What all tests and doctests share: the environment that they run in."""
 
+import importlib
 import os
 import zlib
 
@@ -54,3 +55,19 @@ def _draws(request, monkeypatch):
     if hasattr(module, "RNG"):
         seed = zlib.crc32(request.node.name.encode())
         monkeypatch.setattr(module, "RNG", np.random.default_rng(seed))
+
+
+def pytest_collect_file(file_path, parent):
+    """Modules of packages are imported by name, before pytest does it by path.
+
+    Pytest imports the package first, which imports the module, and then runs the module once more: its primitives would be others
+    than those that the rules are about.
+    """
+    if file_path.suffix != ".py":
+        return
+    folder, names = file_path.parent, [file_path.stem]
+    while (folder / "__init__.py").exists():
+        names.append(folder.name)
+        folder = folder.parent
+    if len(names) > 1 and file_path.stem not in ("__init__", "__main__"):
+        importlib.import_module(".".join(reversed(names)))

@@ -239,6 +239,9 @@ class Array(EagerOperators, metaclass=_ArrayType):
     def __dlpack__(self, **kwargs: Any) -> Any:
         host = np.asarray(self._fetch())
         kwargs.pop("stream", None)
+        if not host.flags.writeable and kwargs.get("max_version") is None:
+            # The protocol before 1.0 has no word for memory that is only read, so NumPy refuses to share it. JAX shares it.
+            host = np.asarray(_Shared(host))
         return host.__dlpack__(**kwargs)
 
     def __dlpack_device__(self) -> tuple[int, int]:
@@ -252,6 +255,17 @@ class Array(EagerOperators, metaclass=_ArrayType):
 
     def __deepcopy__(self, memo: Any) -> Array:
         return Array(self.aval, self._placement, np.array(self._fetch()))
+
+
+class _Shared:
+    """The memory of an array on the host as one that may be written, for consumers that know no other."""
+
+    __slots__ = ("__array_interface__", "_owner")
+
+    def __init__(self, host: np.ndarray[Any, Any]) -> None:
+        self._owner = host
+        address, _ = host.__array_interface__["data"]
+        self.__array_interface__ = {**host.__array_interface__, "data": (address, False)}
 
 
 def _rebuild(value: np.ndarray[Any, Any], weak_type: bool) -> Array:

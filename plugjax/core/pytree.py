@@ -89,8 +89,12 @@ def register(
 
 def paths(tree: Any) -> list[str]:
     """The path of each leaf, as Python writes it: ``['w'][0]``."""
-    accessors = optree.tree_accessors(tree, namespace=NAMESPACE)
-    return [accessor.codify("") for accessor in accessors]
+    return paths_of(structure(tree))
+
+
+def paths_of(treedef: PyTreeDef) -> list[str]:
+    """The path of each leaf of a tree with that structure, which is not built: its classes may refuse what is no array."""
+    return [accessor.codify("") for accessor in treedef.accessors()]
 
 
 def first_difference(a: PyTreeDef, b: PyTreeDef) -> str:

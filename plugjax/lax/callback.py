@@ -155,7 +155,7 @@ class FlatCallback:
     def _refuse(
         self, what: str, index: int, leaf: Any, value: np.ndarray[Any, Any], aval: ShapedArray
     ) -> NoReturn:
-        path = pytree.paths(pytree.unflatten(self.out_tree, range(self.out_tree.num_leaves)))[index]
+        path = pytree.paths_of(self.out_tree)[index]
         came = f"{value.dtype.name}[{','.join(map(str, value.shape))}]"
         if value.dtype.kind == "O":
             came = f"{leaf!r} of type {type(leaf).__name__}"

@@ -366,7 +366,7 @@ def _by_windows(
         xs = [pad(x, stop_gradient_p.bind(_first(x)), config) for x in operands]
         xs.append(pad(full(aval.shape, True), np.bool_(False), config))
         starts.append(np.bool_(True))
-        jaxpr = memoise(jaxpr, "of those present", lambda: _of_those_present(jaxpr))
+        jaxpr = memoise(jaxpr, "of those present", lambda: of_those_present(jaxpr))
     else:
         xs = [pad(x, init, config) for x, init in zip(operands, inits, strict=True)]
     stacked = []
@@ -387,7 +387,7 @@ def _first(x: Any) -> Any:
     return reshape(slice(x, (0,) * aval_of(x).ndim, (1,) * aval_of(x).ndim), ())
 
 
-def _of_those_present(jaxpr: ClosedJaxpr) -> ClosedJaxpr:
+def of_those_present(jaxpr: ClosedJaxpr) -> ClosedJaxpr:
     """The operation on tuples that say last whether they are there; of one alone it gives this one."""
     count = len(jaxpr.out_avals)
 

@@ -35,8 +35,12 @@ class __array_namespace_info__:  # the standard names it so
     """
 
     def capabilities(self) -> dict[str, Any]:
-        """What the standard leaves open: bool masks and shapes that depend on values exist outside of transformations only."""
-        return {"boolean indexing": True, "data-dependent shapes": False, "max dimensions": 64}
+        """What the standard leaves open.
+
+        Shapes that depend on values, those of bool masks as indices among them, exist outside of transformations only: a program
+        that is to be compiled cannot count on them.
+        """
+        return {"boolean indexing": False, "data-dependent shapes": False, "max dimensions": 64}
 
     def default_device(self) -> Device:
         """The device of new arrays."""

@@ -456,7 +456,8 @@ def var(
     else:
         degrees = lax.sub(count, scalar(ddof, count))
         defined = lax.gt(degrees, scalar(0, degrees))
-        spread = lax.div(total, degrees)
+        # Where it is not defined, the derivative is 0; that of a division by 0 would be nan.
+        spread = lax.div(total, pick(defined, degrees, scalar(1, degrees)))
     if not dtypes.is_inexact(result):
         # Divided as integers, they are weak floats in the end, as they stand beside nan.
         spread = converted(converted(spread, result), dtypes.canonicalize(float))

@@ -188,7 +188,10 @@ def nanvar(
         Array(1., dtype=float32)
     """
     x = as_operand("nanvar", a)
-    return reductions.var(x, axis, dtype, out, ddof, keepdims, where=_present(x, where), mean=mean)
+    present = _present(x, where)
+    # A nan that is left out would still reach the derivative, as 0 times nan.
+    x = pick(isnan(x), scalar(0, x), x)
+    return reductions.var(x, axis, dtype, out, ddof, keepdims, where=present, mean=mean)
 
 
 def nanstd(

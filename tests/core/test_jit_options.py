@@ -418,3 +418,39 @@ def test_donation_leaves_other_holders_of_the_buffer_alone(on_compiler):
     assert y.is_deleted() or y is x
     if y is not x:
         np.testing.assert_array_equal(x, before)
+
+
+class Converted:
+    """A container that makes an array of what it is given, as many a user's class does."""
+
+    def __init__(self, value):
+        self.value = pnp.asarray(value)
+
+
+plugjax.tree_util.register_pytree_node(
+    Converted, lambda c: ((c.value,), None), lambda _, children: Converted(*children)
+)
+
+
+@pytest.mark.parametrize(
+    "run",
+    [
+        lambda f, c: plugjax.jit(f)(c),
+        lambda f, c: plugjax.jit(f, donate_argnums=0)(c),
+        lambda f, c: plugjax.jit(lambda n, c: f(c), static_argnums=0)(1, c),
+        lambda f, c: plugjax.jit(f).lower(c).compile()(c),
+        lambda f, c: plugjax.jit(plugjax.jvp, static_argnums=0)(f, (c,), (c,))[1],
+        lambda f, c: plugjax.vmap(f)(c),
+        lambda f, c: plugjax.make_jaxpr(f)(c).eqns and f(c),
+        lambda f, c: plugjax.jit(lambda c: Converted(f(c)))(c).value,
+        lambda f, c: plugjax.jit(plugjax.grad(lambda c: pnp.sum(f(c))))(c).value * c.value,
+    ],
+)
+def test_a_class_that_converts_what_it_holds_is_an_argument(run):
+    value = pnp.arange(3.0)
+    np.testing.assert_array_equal(run(lambda c: c.value * 2, Converted(value)), value * 2)
+
+
+def test_what_is_no_array_is_named_in_a_class_that_converts():
+    with pytest.raises(TypeError, match=r"\[0\]\[1\]"):
+        plugjax.jit(lambda c, n: c.value)(Converted(1.0), "a word")

@@ -40,13 +40,8 @@ def close(found, wanted, rtol=1e-5):
         np.testing.assert_allclose(a, b, rtol=rtol, atol=1e-5)
 
 
-# An initial value that is not neutral has a meaning without padding only.
-VALUES = [
-    (w, o) for w in WINDOWS for o in OPERATIONS if o != "from one" or w in ("valid", "nothing fits")
-]
-
-
-@pytest.mark.parametrize(("window", "operation"), VALUES)
+@pytest.mark.parametrize("operation", OPERATIONS)
+@pytest.mark.parametrize("window", WINDOWS)
 def test_values(window, operation, backend):
     ours, theirs = windowed(lax, window, operation), windowed(jlax, window, operation)
     close(plugjax.jit(ours)(X), theirs(X))
@@ -205,3 +200,23 @@ def test_derivatives_of_a_general_reduction_do_not_see_the_padding(window):
     assert np.isfinite(
         plugjax.jit(plugjax.grad(lambda x: plugjax.numpy.sum(lengths(plugjax, x))))(X)
     ).all()
+
+
+@pytest.mark.parametrize("init", [0.0, 2.0, 5.0])
+@pytest.mark.parametrize("operation", ["add", "mul", "max", "min"])
+@pytest.mark.parametrize("window", ["same", "pads", "dilations", "nothing fits", "valid"])
+def test_each_window_begins_with_the_initial_value_and_padding_adds_nothing(
+    window, operation, init, on_backend
+):
+    size, strides, padding, base, spread = WINDOWS[window]
+
+    def program(lax):
+        def reduced(x):
+            f = getattr(lax, operation)
+            return lax.reduce_window(x, init, f, size, strides, padding, base, spread)
+
+        return reduced
+
+    expected = jax.jit(program(jlax))(X)
+    close(plugjax.jit(program(lax))(X), expected)
+    close(program(lax)(X), expected)

@@ -7,6 +7,7 @@ with ``enable_x64``. Shapes, dtypes and axes are drawn by hypothesis.
 import inspect
 import operator
 
+import jax
 import numpy as np
 import pytest
 from hypothesis import given
@@ -306,10 +307,8 @@ def test_parameters(name):
 
 def test_the_namespace_tells_of_itself():
     info = jnp.__array_namespace_info__()
-    assert info.capabilities()["boolean indexing"] in (True, False)
-    assert {"boolean indexing", "data-dependent shapes", "max dimensions"} <= set(
-        info.capabilities()
-    )
+    theirs = jax.numpy.__array_namespace_info__()
+    assert info.capabilities() == theirs.capabilities()
     assert info.default_device() is None or info.default_device() in info.devices()
     assert info.default_dtypes()["real floating"] == jnp.float64
     assert info.default_dtypes()["complex floating"] == jnp.complex128
@@ -378,6 +377,57 @@ def test_devices_by_name_and_dlpack():
     assert x.__dlpack_device__() == (1, 0)
     with pytest.raises(TypeError, match="immutable"):
         x[0] = 1
+
+
+HOST_VALUES = {
+    "a slice": lambda: jnp.arange(6)[::2],
+    "backwards": lambda: jnp.arange(6)[::-1],
+    "an element": lambda: jnp.arange(3)[1],
+    "a result": lambda: plugjax.jit(lambda: jnp.arange(3))(),
+    "an argument": lambda: jnp.asarray(np.arange(3)),
+    "nothing": lambda: jnp.ones((0, 3)),
+    "bools": lambda: jnp.arange(4)[::2] > 1,
+}
+
+
+@pytest.mark.parametrize("name", HOST_VALUES)
+def test_dlpack_before_and_since_version_1(name, on_backend):
+    class Old:
+        """A consumer that does not know of versions."""
+
+        def __init__(self, x):
+            self.x = x
+
+        def __dlpack__(self, **_):
+            return self.x.__dlpack__()
+
+        def __dlpack_device__(self):
+            return self.x.__dlpack_device__()
+
+    x = HOST_VALUES[name]()
+    for exporter in (x, Old(x)):
+        np.testing.assert_array_equal(np.from_dlpack(exporter), x)
+    assert "dltensor_versioned" in repr(x.__dlpack__(max_version=(1, 0)))
+    shared = np.from_dlpack(Old(x))
+    address = np.asarray(x).__array_interface__["data"][0]
+    assert shared.size == 0 or shared.__array_interface__["data"][0] == address
+
+
+ZEROS = [0.0, -0.0, 1.0, -1.0, 2.5, -2.5, np.inf, -np.inf, np.nan, 3.0]
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+@pytest.mark.parametrize(
+    "name", ["floor_divide", "remainder", "fmod", "divide", "copysign", "atan2"]
+)
+def test_signs_of_zero_are_those_of_jax(name, dtype, on_backend):
+    a, b = (v.ravel().astype(dtype) for v in np.meshgrid(ZEROS, ZEROS))
+    with jax.enable_x64(True):
+        expected = np.asarray(getattr(jax.numpy, name)(a, b))
+    for found in (getattr(jnp, name)(a, b), plugjax.jit(getattr(jnp, name))(a, b)):
+        np.testing.assert_allclose(found, expected, rtol=1e-3)
+        zero = expected == 0
+        np.testing.assert_array_equal(np.signbit(found)[zero], np.signbit(expected)[zero])
 
 
 LIMITS = {"int8": 100, "uint8": 100}

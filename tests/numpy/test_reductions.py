@@ -1,5 +1,6 @@
 """Reductions, statistics, sorting and searching against JAX."""
 
+import jax
 import numpy as onp
 import pytest
 
@@ -16,6 +17,7 @@ U = _rng.randint(0, 9, (3, 4)).astype(onp.uint8)
 B = _rng.rand(3, 4) > 0.5
 H = F.astype(onp.float16)
 P = onp.abs(F) + onp.float32(0.1)
+NAN = onp.nan
 N = onp.where(B, F, onp.float32(onp.nan))
 
 
@@ -77,3 +79,16 @@ def test_quantiles_are_compiled():
     wanted = [onp.median(F, 0), onp.percentile(F, 30), onp.quantile(F, 0.4)]
     for x, y in zip(found, wanted, strict=True):
         onp.testing.assert_allclose(x, y, rtol=1e-5)
+
+
+@pytest.mark.parametrize("ddof", [0, 1])
+@pytest.mark.parametrize("name", ["nanvar", "nanstd"])
+@pytest.mark.parametrize(
+    "x", [[1, NAN, 3], [1, NAN], [NAN, NAN], [NAN, 2, 2], [2.0], [-1, 4, NAN, 0.5]], ids=str
+)
+def test_derivatives_of_spreads_do_not_see_what_is_left_out(name, x, ddof):
+    def spread(package):
+        return lambda v: getattr(package.numpy, name)(v, ddof=ddof)
+
+    found, expected = (p.grad(spread(p))(onp.array(x, "f")) for p in (plugjax, jax))
+    onp.testing.assert_allclose(found, expected, rtol=1e-6)

@@ -273,7 +273,7 @@ class JitFunction:
             except TypeError as error:
                 if isinstance(x, Tracer):
                     raise
-                path = pytree.paths(pytree.unflatten(in_tree, leaves))[i]
+                path = pytree.paths_of(in_tree)[i]
                 raise TypeError(
                     f"jit({self.__name__}): argument {path} is no array, but of type {type(x)}. Pass it with "
                     "static_argnums or static_argnames, or make it an array."
@@ -323,7 +323,7 @@ class JitFunction:
             outs, out_tree = pytree.flatten(self._fun(*args, **kwargs))
             return _check_outputs(outs, out_tree, self.__name__)
 
-        paths = pytree.paths(pytree.unflatten(in_tree, avals))
+        paths = pytree.paths_of(in_tree)
         program = staging.stage(flat, avals, self.__name__, paths)
         traced = _Traced(program, out_tree)
         if not staging.has_tracers(program):
@@ -418,7 +418,7 @@ def _check_outputs(outs: list[Any], out_tree: Any, name: str) -> list[Any]:
         try:
             checked.append(y if isinstance(y, (Array, Tracer)) else as_array(y))
         except TypeError as error:
-            path = pytree.paths(pytree.unflatten(out_tree, outs))[i]
+            path = pytree.paths_of(out_tree)[i]
             raise TypeError(
                 f"{name} must return JAX types, but its output at {path or 'the top'} has type {type(y)}: {y!r}"
             ) from error

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
@@ -58,7 +59,6 @@ class Traced:
         fun_name: name of the function.
         in_tree: structure of ``(args, kwargs)``, without static arguments.
         out_tree: structure of the result.
-        args_info: an ``ArgInfo`` per argument, in that structure.
     """
 
     def __init__(
@@ -77,9 +77,12 @@ class Traced:
         self._function = function
         self._placements = placements
         self._donated = function._donated(in_tree, statics)
-        self.args_info = pytree.unflatten(
-            in_tree, [ArgInfo(a, i in self._donated) for i, a in enumerate(jaxpr.in_avals)]
-        )
+
+    @functools.cached_property
+    def args_info(self) -> Any:
+        """An ``ArgInfo`` per argument, in their structure; made when asked for, as not every class holds what is no array."""
+        infos = [ArgInfo(a, i in self._donated) for i, a in enumerate(self.jaxpr.in_avals)]
+        return pytree.unflatten(self.in_tree, infos)
 
     @property
     def in_avals(self) -> Any:
@@ -100,7 +103,7 @@ class Lowered:
     """A traced function and the device that it will be compiled for.
 
     Attributes:
-        in_tree, out_tree, args_info: as in :class:`Traced`.
+        in_tree, out_tree: as in :class:`Traced`.
     """
 
     def __init__(self, traced: Traced, placement: Placement) -> None:
@@ -110,7 +113,11 @@ class Lowered:
         self._plan, self._options = function._plan(traced.jaxpr, traced._donated)
         self.in_tree = traced.in_tree
         self.out_tree = traced.out_tree
-        self.args_info = traced.args_info
+
+    @property
+    def args_info(self) -> Any:
+        """An ``ArgInfo`` per argument, in their structure."""
+        return self._traced.args_info
 
     @property
     def in_avals(self) -> Any:
@@ -161,7 +168,7 @@ class CompiledFunction:
     """A function compiled ahead of time for one signature.
 
     Attributes:
-        in_tree, out_tree, args_info: as in :class:`Traced`.
+        in_tree, out_tree: as in :class:`Traced`.
     """
 
     def __init__(self, lowered: Lowered, compiled: Compiled) -> None:
@@ -170,7 +177,11 @@ class CompiledFunction:
         self._run = watched(lowered._plan.call(compiled.call), lambda: lowered._traced.jaxpr)
         self.in_tree = lowered.in_tree
         self.out_tree = lowered.out_tree
-        self.args_info = lowered.args_info
+
+    @property
+    def args_info(self) -> Any:
+        """An ``ArgInfo`` per argument, in their structure."""
+        return self._lowered.args_info
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run.

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from plugjax.core import ClosedJaxpr, Primitive, RuleSet, ShapedArray, lowering
 from plugjax.core.jaxpr import eval_closed, memoise
 from plugjax.core.transforms.batching import vmap
@@ -17,7 +19,7 @@ from plugjax.core.transforms.staging import stage
 from plugjax.lax import windowed as lax
 from plugjax.lax.conv_shape import dilated, window_count
 from plugjax.lax.joining import pad
-from plugjax.lax.shape import reshape
+from plugjax.lax.shape import broadcast_in_dim, full, reshape
 from plugjax.lax.slicing import slice_in_dim
 from plugjax.stablehlo import mlir
 from plugjax.stablehlo.context import EqnContext
@@ -191,26 +193,47 @@ def combined_windows(
     Args:
         jaxpr: combines two elements of each operand, which are scalars.
         operands: arrays of one shape.
-        inits: what they are padded with.
+        inits: what each window begins with.
         window_dimensions: as of ``lax.reduce_window``, like those that follow.
         window_strides: likewise.
         padding: likewise.
         base_dilation: likewise.
         window_dilation: likewise.
     """
+    counts = lax.reduce_window_shape_tuple(
+        operands[0].shape,
+        window_dimensions,
+        window_strides,
+        padding,
+        base_dilation,
+        window_dilation,
+    )
+    if 0 in counts:
+        return [full(counts, 0, x.dtype) for x in operands]
     config = [(low, high, gap - 1) for (low, high), gap in zip(padding, base_dilation, strict=True)]
-    arrays = [pad(x, init, config) for x, init in zip(operands, inits, strict=True)]
+    arrays, operation = [*operands], jaxpr
+    if any(low > 0 or high > 0 or gap for low, high, gap in config):
+        # Padding takes no part.
+        arrays = [pad(x, init, config) for x, init in zip(operands, inits, strict=True)]
+        arrays.append(pad(full(operands[0].shape, True), np.bool_(False), config))
+        operation = lax.of_those_present(jaxpr)
+    elif any(map(any, padding)):
+        arrays = [pad(x, init, config) for x, init in zip(operands, inits, strict=True)]
     # The last axis first: elements meet in their order in memory.
     for axis in reversed(range(len(window_dimensions))):
         arrays = _along(
-            jaxpr,
+            operation,
             arrays,
             axis,
             window_dimensions[axis],
             window_strides[axis],
             window_dilation[axis],
         )
-    return arrays
+    starts = [broadcast_in_dim(init, arrays[0].shape, ()) for init in inits]
+    if operation is jaxpr:
+        return _combine(jaxpr, starts, arrays)
+    starts.append(full(arrays[0].shape, True))
+    return _combine(operation, starts, arrays)[:-1]
 
 
 def _along(

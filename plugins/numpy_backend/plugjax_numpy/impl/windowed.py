@@ -105,12 +105,16 @@ def _on_arrays(jaxpr: ClosedJaxpr, size: int) -> Callable[..., Sequence[Value]]:
 def _fold(
     jaxpr: ClosedJaxpr, inits: Sequence[Value], shape: Sequence[int], parts: Any
 ) -> list[Value]:
-    """Combine initial values with each of ``parts``, tuples of arrays of ``shape``."""
+    """Combine initial values with each of ``parts``: tuples of arrays of ``shape``, and where they take part if not everywhere."""
     size = int(np.prod(shape, dtype=int))
     run = _on_arrays(jaxpr, size)
     carry: Sequence[Value] = [np.full(size, v, np.asarray(v).dtype) for v in inits]
-    for part in parts:
-        carry = run(*carry, *(np.reshape(x, size) for x in part))
+    for part, there in parts:
+        found = run(*carry, *(np.reshape(x, size) for x in part))
+        if there is not None:
+            chosen = np.reshape(there, size)
+            found = [np.where(chosen, new, old) for new, old in zip(found, carry, strict=True)]
+        carry = found
     return [np.reshape(c, shape) for c in carry]
 
 
@@ -125,7 +129,7 @@ def _reduce(*args: Value, jaxpr: ClosedJaxpr, dimensions: Ints, computation: Any
         else x[None]
         for x in args[:count]
     ]
-    return _fold(jaxpr, args[count:], shape, zip(*moved, strict=True))
+    return _fold(jaxpr, args[count:], shape, ((part, None) for part in zip(*moved, strict=True)))
 
 
 @rules.define(impl, lax.reduce_window_p)
@@ -141,6 +145,7 @@ def _reduce_window(
     count = len(args) // 2
     inits = args[count:]
     xs = [padded(x, v, padding, base_dilation) for x, v in zip(args[:count], inits, strict=True)]
+    there = padded(np.ones(args[0].shape, bool), False, padding, base_dilation)
     extents = list(map(dilated, window_dimensions, window_dilation))
     counts = list(map(window_count, xs[0].shape, extents, window_strides))
 
@@ -150,6 +155,7 @@ def _reduce_window(
                 slice(p * d, p * d + (c - 1) * s + 1 if c else p * d, s)
                 for p, d, c, s in zip(place, window_dilation, counts, window_strides, strict=True)
             )
-            yield [x[at] for x in xs]
+            yield [x[at] for x in xs], None if whole else there[at]
 
+    whole = there.all()
     return _fold(jaxpr, inits, counts, parts())
