@@ -84,6 +84,14 @@ def log1p(x: ArrayLike, /) -> Array:
     return lax.log1p(to_inexact("log1p", x))
 
 
+def _in_units(x: Array, unit: float) -> Array:
+    """``x / unit``; the parts of a complex number one by one, as a quotient of complex numbers is nan where one of them is infinite."""
+    if x.dtype.kind != "c":
+        return convert(lax.div(x, scalar(unit, x)), x.dtype)
+    parts = (lax.real(x), lax.imag(x))
+    return convert(lax.complex(*(lax.div(v, scalar(unit, v)) for v in parts)), x.dtype)
+
+
 def log2(x: ArrayLike, /) -> Array:
     """Logarithm to base 2, in bits.
 
@@ -93,7 +101,7 @@ def log2(x: ArrayLike, /) -> Array:
         Array([0., 3.], dtype=float32)
     """
     x = to_inexact("log2", x)
-    return convert(lax.div(lax.log(x), scalar(np.log(2.0), x)), x.dtype)
+    return _in_units(lax.log(x), np.log(2.0))
 
 
 def log10(x: ArrayLike, /) -> Array:
@@ -105,7 +113,7 @@ def log10(x: ArrayLike, /) -> Array:
         Array([0., 2.], dtype=float32)
     """
     x = to_inexact("log10", x)
-    return convert(lax.div(lax.log(x), scalar(np.log(10.0), x)), x.dtype)
+    return _in_units(lax.log(x), np.log(10.0))
 
 
 def logaddexp(x1: ArrayLike, x2: ArrayLike, /) -> Array:

@@ -4,6 +4,7 @@ The reasons are measured ones: operations that IREE 3.13 refuses, computes wrong
 """
 
 from plugjax_iree.lowering import (
+    complex,
     composite,
     control_flow,
     conversion,
@@ -27,6 +28,7 @@ from plugjax_iree.lowering import (
 )
 
 RULE_SETS = [
+    complex.rules,
     composite.rules,
     control_flow.rules,
     conversion.rules,

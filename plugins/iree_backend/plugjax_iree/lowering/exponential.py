@@ -1,8 +1,7 @@
 """Powers, roots and logarithms.
 
 IREE 3.13 computes ``x ** y`` as ``exp(y log x)``: nan for every negative ``x``, for ``0 ** 0`` and ``inf ** 0``, with errors of 75 units in
-the last place of float32 (``2 ** x`` 64). Its cube root of infinity is nan, and it has none of float64. The logarithm of complex 0 has an
-angle of nan.
+the last place of float32 (``2 ** x`` 64). Its cube root of infinity is nan, and it has none of float64.
 """
 
 from __future__ import annotations
@@ -14,13 +13,10 @@ from plugjax.core import RuleSet, lowering
 from plugjax.core.dtypes import FLOAT64
 from plugjax.lax.exponential import cbrt_p, exp2_p, log_p, pow_p
 from plugjax.stablehlo import exponential as stablehlo
-from plugjax.stablehlo import mlir
-from plugjax.stablehlo.complex import real_aval
 from plugjax.stablehlo.context import EqnContext
-from plugjax.stablehlo.conversion import convert
 from plugjax.stablehlo.elementwise import elementwise
 from plugjax.stablehlo.mlir import Value
-from plugjax_iree.lowering.trigonometric import angle
+from plugjax_iree.lowering import complex  # as of lax
 from plugjax_iree.lowering.wide import Wide, define_wide, in_float64
 
 rules = RuleSet(__name__)
@@ -66,7 +62,9 @@ define_wide(rules, cbrt_p, "stablehlo.cbrt", _cube_root)
 
 @rules.define(lowering, exp2_p, platform="iree")
 def _exp2_rule(ctx: EqnContext, x: Value, **params: Any) -> Value:
-    if ctx.avals_in[0].dtype.kind == "c" or ctx.avals_in[0].dtype == FLOAT64:
+    if ctx.avals_in[0].dtype.kind == "c":
+        return complex.exp2(ctx, x)
+    if ctx.avals_in[0].dtype == FLOAT64:
         return stablehlo.exp2(ctx, x)
     return in_float64(ctx, _exp2, x)
 
@@ -79,12 +77,4 @@ def _log_rule(ctx: EqnContext, x: Value, **params: Any) -> Value:
     (aval,) = ctx.avals_in
     if aval.dtype.kind != "c":
         return _log(ctx, x)
-    part = real_aval(aval)
-    wide = Wide(ctx, part.shape)
-
-    def read(name: str) -> Value:
-        return convert(mlir.value(f"stablehlo.{name}", part, [x]), part, FLOAT64)
-
-    imag = angle(wide, read("imag"), read("real"))
-    real = mlir.value("stablehlo.log", part, [mlir.value("stablehlo.abs", part, [x])])
-    return mlir.value("stablehlo.complex", aval, [real, convert(imag, wide.aval, part.dtype)])
+    return complex.log(ctx, x)

@@ -25,6 +25,7 @@ from plugjax.stablehlo.context import EqnContext
 from plugjax.stablehlo.conversion import convert
 from plugjax.stablehlo.elementwise import elementwise
 from plugjax.stablehlo.mlir import Value
+from plugjax_iree.lowering import complex  # as of lax
 from plugjax_iree.lowering.wide import Wide, define_wide
 
 rules = RuleSet(__name__)
@@ -119,12 +120,17 @@ class _Angle(Wide):
 
 
 def _define(
-    primitive: Primitive, default: Callable[..., Value], function: Callable[[_Angle], Value]
+    primitive: Primitive,
+    default: Callable[..., Value],
+    on_complex: Callable[[EqnContext, Value], Value],
+    function: Callable[[_Angle], Value],
 ) -> None:
     @rules.define(lowering, primitive, platform="iree")
     def rule(ctx: EqnContext, x: Value) -> Value:
         (aval,) = ctx.avals_in
-        if aval.dtype.kind == "c" or aval.dtype == FLOAT64:
+        if aval.dtype.kind == "c":
+            return on_complex(ctx, x)
+        if aval.dtype == FLOAT64:
             return default(ctx, x)
         angle = _Angle(ctx, x, aval)
         y = mlir.value(
@@ -133,9 +139,9 @@ def _define(
         return convert(y, ShapedArray(aval.shape, FLOAT32), aval.dtype)
 
 
-_define(lax.sin_p, stablehlo.sin, _Angle.sin)
-_define(lax.cos_p, stablehlo.cos, _Angle.cos)
-_define(lax.tan_p, elementwise("stablehlo.tan"), _Angle.tan)
+_define(lax.sin_p, stablehlo.sin, complex.sin, _Angle.sin)
+_define(lax.cos_p, stablehlo.cos, complex.cos, _Angle.cos)
+_define(lax.tan_p, elementwise("stablehlo.tan"), complex.tan, _Angle.tan)
 
 
 def angle(w: Wide, y: Value, x: Value) -> Value:
@@ -170,6 +176,24 @@ def _cathetus(w: Wide, x: Value) -> Value:
 
 
 define_wide(rules, lax.atan2_p, "stablehlo.atan2", angle)
-define_wide(rules, lax.atan_p, "chlo.atan", lambda w, x: angle(w, x, w.number(1.0)))
-define_wide(rules, lax.asin_p, "chlo.asin", lambda w, x: angle(w, x, _cathetus(w, x)))
-define_wide(rules, lax.acos_p, "chlo.acos", lambda w, x: angle(w, _cathetus(w, x), x))
+define_wide(
+    rules,
+    lax.atan_p,
+    "chlo.atan",
+    lambda w, x: angle(w, x, w.number(1.0)),
+    on_complex=complex.atan,
+)
+define_wide(
+    rules,
+    lax.asin_p,
+    "chlo.asin",
+    lambda w, x: angle(w, x, _cathetus(w, x)),
+    on_complex=complex.asin,
+)
+define_wide(
+    rules,
+    lax.acos_p,
+    "chlo.acos",
+    lambda w, x: angle(w, _cathetus(w, x), x),
+    on_complex=complex.acos,
+)

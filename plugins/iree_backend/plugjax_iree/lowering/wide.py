@@ -82,7 +82,13 @@ Formula = Callable[..., Value]
 
 
 def define_wide(
-    rules: RuleSet, primitive: Primitive, operation: str, formula: Formula, *, up_to: Any = FLOAT64
+    rules: RuleSet,
+    primitive: Primitive,
+    operation: str,
+    formula: Formula,
+    *,
+    up_to: Any = FLOAT64,
+    on_complex: Callable[[EqnContext, Value], Value] | None = None,
 ) -> None:
     """Lower an elementwise primitive on real numbers by a formula in float64.
 
@@ -92,12 +98,15 @@ def define_wide(
         operation: what it is lowered to on other numbers.
         formula: ``(Wide, *operands) -> result``.
         up_to: the widest dtype to use the formula for: float64, or float32.
+        on_complex: the lowering on complex numbers, if it is another.
     """
     general = elementwise(operation)
 
     @rules.define(lowering, primitive, platform="iree")
     def rule(ctx: EqnContext, *operands: Value, **params: Any) -> Value:
         (out,) = ctx.avals_out
+        if on_complex is not None and out.dtype.kind == "c":
+            return on_complex(ctx, *operands)
         if not is_float(out.dtype) or (out.dtype == FLOAT64 and up_to != FLOAT64):
             return general(ctx, *operands, **params)
         return in_float64(ctx, formula, *operands)

@@ -12,12 +12,37 @@ rules = RuleSet(__name__)
 
 define_ufunc(rules, lax.exp_p, np.exp)
 define_ufunc(rules, lax.exp2_p, np.exp2)
-define_ufunc(rules, lax.expm1_p, np.expm1)
 define_ufunc(rules, lax.log_p, np.log)
-define_ufunc(rules, lax.log1p_p, np.log1p)
 define_ufunc(rules, lax.sqrt_p, np.sqrt)
 define_ufunc(rules, lax.cbrt_p, np.cbrt)
 define_ufunc(rules, lax.pow_p, np.power)
+
+
+def _expm1(x: Value) -> Value:
+    found = np.expm1(x)
+    if x.dtype.kind != "c":
+        return found
+    # NumPy multiplies an infinite exponential with a sine of 0.
+    return np.where(np.isfinite(x.real), found, np.exp(x) - x.dtype.type(1))
+
+
+def _log1p(x: Value) -> Value:
+    found = np.log1p(x)
+    if x.dtype.kind != "c":
+        return found
+    # NumPy adds 1 first: what is small against 1 is lost.
+    a, b = x.real, x.imag
+    near = np.log1p(a * (2 + a) + b * b) / 2
+    small = (np.abs(a) < 0.5) & (np.abs(b) < 1)
+    out = np.array(found)
+    # What is infinite may be a square that is too large.
+    far = np.where(np.isinf(found.real), np.log(x).real, found.real)
+    out.real = np.where(small, near, np.where(np.greater(found.real, 0), far, found.real))
+    return out
+
+
+rules.define(impl, lax.expm1_p)(_expm1)
+rules.define(impl, lax.log1p_p)(_log1p)
 
 
 @rules.define(impl, lax.rsqrt_p)

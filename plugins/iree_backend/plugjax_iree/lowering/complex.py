@@ -1,0 +1,379 @@
+"""Functions of complex numbers, from real ones.
+
+IREE 3.13 expands the complex operations by formulas that overflow (the magnitude of 3e38 is infinite), that reduce no arguments, and that
+have no special values: ``exp(inf + 0j)`` has an imaginary part of nan. Here they are what the C standard says, and the array API's after it.
+complex64 is computed in float64, where no square of a float32 overflows or vanishes; sines and cosines are those of float32, which are
+reduced with all digits.
+
+Reference:
+    ISO/IEC 9899:2011 (C11), annex G.6 (special values).
+    W. Kahan, "Branch cuts for complex elementary functions", 1987 (tangents).
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from plugjax import lax
+from plugjax.core import Primitive, RuleSet, ShapedArray, lowering
+from plugjax.core.contexts import enable_x64
+from plugjax.core.jaxpr import ClosedJaxpr
+from plugjax.core.transforms.staging import stage
+from plugjax.lax import arithmetic, exponential, trigonometric
+from plugjax.stablehlo.context import EqnContext
+from plugjax.stablehlo.elementwise import elementwise, stretched
+from plugjax.stablehlo.mlir import Value
+
+rules = RuleSet(__name__)
+
+Real: TypeAlias = Any
+Parts: TypeAlias = tuple[Real, Real]
+Formula: TypeAlias = Callable[..., Any]
+"""Of the parts of operands, in float64, and their own dtype."""
+
+_LARGE = 20.0
+"""From here on the hyperbolic tangent is 1, and sine and cosine are half the exponential, in float64."""
+
+
+def _where(flags: Any, x: Real, y: Real) -> Real:
+    return lax.select(
+        flags, *(lax.full_like(flags, v, np.float64) if isinstance(v, float) else v for v in (x, y))
+    )
+
+
+def _copysign(x: Real, sign: Real) -> Real:
+    negative = lax.lt(lax.bitcast_convert_type(sign, np.int64), np.int64(0))
+    return lax.select(negative, lax.neg(lax.abs(x)), lax.abs(x))
+
+
+def _is_nan(x: Real) -> Any:
+    return lax.ne(x, x)
+
+
+def _infinite(x: Real) -> Any:
+    return lax.eq(lax.abs(x), np.float64(math.inf))
+
+
+def _turn(x: Real, narrow: np.dtype) -> Parts:
+    """Cosine and sine."""
+    x = lax.convert_element_type(x, narrow)
+    return tuple(lax.convert_element_type(f(x), np.float64) for f in (lax.cos, lax.sin))  # type: ignore[return-value]
+
+
+def _less_one(x: Real, narrow: np.dtype) -> Real:
+    """``exp(x) - 1``; IREE's of float64 is 0 for small numbers, that of float32 is not."""
+    near = lax.convert_element_type(lax.expm1(lax.convert_element_type(x, narrow)), np.float64)
+    return lax.select(lax.lt(lax.abs(x), np.float64(0.5)), near, lax.expm1(x))
+
+
+def _log_one_more(x: Real, narrow: np.dtype) -> Real:
+    """``log(1 + x)``, likewise."""
+    near = lax.convert_element_type(lax.log1p(lax.convert_element_type(x, narrow)), np.float64)
+    return lax.select(lax.lt(lax.abs(x), np.float64(0.5)), near, lax.log1p(x))
+
+
+def _magnitude(a: Real, b: Real) -> Real:
+    """Without overflow in float64."""
+    a, b = lax.abs(a), lax.abs(b)
+    large, small = lax.max(a, b), lax.min(a, b)
+    ratio = small / _where(lax.eq(large, np.float64(0)), 1.0, large)
+    found = large * lax.sqrt(1.0 + ratio * ratio)
+    return _where(lax.bitwise_or(_infinite(a), _infinite(b)), math.inf, found)
+
+
+def _abs(a: Real, b: Real, narrow: np.dtype) -> Real:
+    return _magnitude(a, b)
+
+
+def _exp(a: Real, b: Real, narrow: np.dtype) -> Parts:
+    cosine, sine = _turn(b, narrow)
+    # Of an infinite number of turns a half line has no direction; its length is known.
+    lost = lax.bitwise_and(_infinite(a), lax.bitwise_not(lax.is_finite(b)))
+    one = lax.full_like(cosine, 1.0)
+    vanishes = lax.lt(a, np.float64(0))
+    cosine = lax.select(lost, one, cosine)
+    sine = lax.select(lax.bitwise_and(lost, vanishes), one, sine)
+    # In two halves: exp(a) may overflow where the product does not.
+    half = lax.exp(a * 0.5)
+    imag = _where(lax.eq(b, np.float64(0)), b, (half * sine) * half)
+    return (half * cosine) * half, imag
+
+
+def _expm1(a: Real, b: Real, narrow: np.dtype) -> Parts:
+    real, imag = _exp(a, b, narrow)
+    cosine, _ = _turn(b, narrow)
+    _, half = _turn(b * 0.5, narrow)
+    near = _less_one(a, narrow) * cosine - 2.0 * half * half
+    small = lax.lt(lax.abs(a), np.float64(1))
+    return lax.select(small, near, real - 1.0), imag
+
+
+def _log(a: Real, b: Real, narrow: np.dtype) -> Parts:
+    plain = lax.log(_magnitude(a, b))
+    if narrow == np.float32:
+        # The squares are exact: nothing is lost near the unit circle.
+        plain = _where(lax.is_finite(plain), 0.5 * lax.log(a * a + b * b), plain)
+    return plain, lax.atan2(b, a)
+
+
+def _log1p(a: Real, b: Real, narrow: np.dtype) -> Parts:
+    far, angle = _log(1.0 + a, b, narrow)
+    near = 0.5 * _log_one_more(a * (2.0 + a) + b * b, narrow)
+    small = lax.bitwise_and(lax.gt(a, np.float64(-0.5)), lax.lt(lax.abs(a), np.float64(1)))
+    small = lax.bitwise_and(small, lax.lt(lax.abs(b), np.float64(1)))
+    return lax.select(small, near, far), angle
+
+
+def _sqrt(a: Real, b: Real, narrow: np.dtype) -> Parts:
+    # The halves are added: their sum cannot overflow.
+    long = lax.sqrt(lax.abs(a) * 0.5 + _magnitude(a, b) * 0.5)
+    short = lax.abs(b) / (2.0 * _where(lax.eq(long, np.float64(0)), 1.0, long))
+    right = lax.ge(a, np.float64(0))
+    real, imag = lax.select(right, long, short), lax.select(right, short, long)
+    real, imag = (_where(_is_nan(a), lax.full_like(a, math.nan), v) for v in (real, imag))
+    unbounded = _infinite(b)
+    real, imag = (_where(unbounded, math.inf, v) for v in (real, imag))
+    return real, _copysign(imag, b)
+
+
+def _hyperbolic(a: Real, b: Real, narrow: np.dtype) -> tuple[Real, Real, Real, Real]:
+    """Products of cosine and sine of ``b`` with hyperbolic cosine and sine of ``a``: cos cosh, sin sinh, cos sinh, sin cosh."""
+    cosine, sine = _turn(b, narrow)
+    size = lax.abs(a)
+    half = lax.exp(size * 0.5)
+    up, down = _less_one(size, narrow), _less_one(lax.neg(size), narrow)
+    beyond = lax.gt(size, np.float64(_LARGE))
+    cosh, sinh = (up + down) * 0.5 + 1.0, (up - down) * 0.5
+
+    def product(x: Real, y: Real) -> Real:
+        return lax.select(beyond, (half * 0.5 * x) * half, x * y)
+
+    sign = _copysign(lax.full_like(a, 1.0), a)
+    # The length is infinite in some direction, which an infinite number of turns leaves open.
+    lost = lax.bitwise_and(_infinite(a), lax.bitwise_not(lax.is_finite(b)))
+    cos_at = lax.select(lost, lax.full_like(cosine, 1.0), cosine)
+    still, flat = lax.eq(b, np.float64(0)), lax.eq(a, np.float64(0))
+    sin_sinh = sign * product(sine, sinh)
+    turned = sign * _copysign(lax.full_like(b, 1.0), lax.select(still, b, sine))
+    sin_sinh = lax.select(lax.bitwise_or(still, flat), 0.0 * turned, sin_sinh)
+    cos_sinh = _where(flat, _copysign(a, a * cos_at), sign * product(cos_at, sinh))
+    sin_cosh = _where(still, b, product(sine, cosh))
+    return product(cos_at, cosh), sin_sinh, cos_sinh, sin_cosh
+
+
+def _cosh(a: Real, b: Real, narrow: np.dtype) -> Parts:
+    real, imag, _, _ = _hyperbolic(a, b, narrow)
+    return real, imag
+
+
+def _sinh(a: Real, b: Real, narrow: np.dtype) -> Parts:
+    _, _, real, imag = _hyperbolic(a, b, narrow)
+    return real, imag
+
+
+def _tanh(a: Real, b: Real, narrow: np.dtype) -> Parts:
+    cosine, sine = _turn(b, narrow)
+    size = lax.abs(a)
+    down = _less_one(-2.0 * size, narrow)
+    # sinh 2a / (cosh 2a + cos 2b) and sin 2b / (cosh 2a + cos 2b), both multiplied by 2 exp(-2a).
+    decay = down + 1.0
+    below = down * down + 4.0 * decay * cosine * cosine
+    real = lax.neg(down) * (decay + 1.0) / below
+    imag = 4.0 * decay * sine * cosine / below
+    known = lax.bitwise_or(lax.is_finite(b), _infinite(a))
+    beyond = lax.bitwise_and(lax.gt(size, np.float64(_LARGE)), known)
+    real = _where(beyond, 1.0, real)
+    lost = lax.bitwise_and(_infinite(a), lax.bitwise_not(lax.is_finite(b)))
+    imag = _where(lost, lax.full_like(b, 0.0), imag)
+    return _where(lax.eq(a, np.float64(0)), a, _copysign(real, a)), _where(
+        lax.eq(b, np.float64(0)), b, imag
+    )
+
+
+def _atanh(a: Real, b: Real, narrow: np.dtype) -> Parts:
+    size = lax.abs(a)
+    far = 1.0 - size
+    real = 0.25 * _log_one_more(4.0 * size / (far * far + b * b), narrow)
+    imag = 0.5 * lax.atan2(2.0 * b, far * (1.0 + size) - b * b)
+    unbounded = lax.bitwise_or(_infinite(a), _infinite(b))
+    real = _where(unbounded, 0.0, real)
+    real = _where(lax.eq(a, np.float64(0)), a, _copysign(real, a))
+    known = lax.bitwise_and(unbounded, lax.bitwise_not(_is_nan(b)))
+    right = lax.full_like(b, math.pi / 2)
+    return real, _where(known, _copysign(right, b), imag)
+
+
+def _turned(formula: Formula) -> Formula:
+    """``-i f(iz)``: the trigonometric function beside a hyperbolic one."""
+
+    def found(a: Real, b: Real, narrow: np.dtype) -> Parts:
+        real, imag = formula(lax.neg(b), a, narrow)
+        return imag, lax.neg(real)
+
+    return found
+
+
+def _cos(a: Real, b: Real, narrow: np.dtype) -> Parts:
+    return _cosh(lax.neg(b), a, narrow)
+
+
+def _exp2(a: Real, b: Real, narrow: np.dtype) -> Parts:
+    return _exp(a * math.log(2), b * math.log(2), narrow)
+
+
+def _div(a: Real, b: Real, c: Real, d: Real, narrow: np.dtype) -> Parts:
+    """``(a + ib) / (c + id)``, of parts whose squares are float64 numbers."""
+    one, zero = lax.full_like(c, 1.0), lax.full_like(c, 0.0)
+    square = c * c + d * d
+    # Of an infinite divisor the direction counts, and then it leaves nothing; a divisor of 0 is that of the real line.
+    far = lax.bitwise_and(_infinite(square), _finite(a, b))
+    c, d = (lax.select(far, _copysign(lax.select(_infinite(v), one, zero), v), v) for v in (c, d))
+    real, imag = a * c + b * d, b * c - a * d
+    nothing = lax.bitwise_and(lax.eq(square, zero), lax.bitwise_not(_is_nan(a + b)))
+    large = _copysign(lax.full_like(c, math.inf), c)
+    # What is infinite stays so.
+    grows = lax.bitwise_and(lax.bitwise_not(_finite(a, b)), _finite(c, d))
+    x, y = (_copysign(lax.select(_infinite(v), one, zero), v) for v in (a, b))
+    return tuple(  # type: ignore[return-value]
+        lax.select(
+            nothing,
+            large * whole,
+            lax.select(far, zero * part, lax.select(grows, math.inf * inner, part / square)),
+        )
+        for whole, part, inner in ((a, real, x * c + y * d), (b, imag, y * c - x * d))
+    )
+
+
+def _finite(x: Real, y: Real) -> Any:
+    return lax.bitwise_and(lax.is_finite(x), lax.is_finite(y))
+
+
+# The angles of what is infinite in both parts.
+_EIGHTH = math.pi / 4
+
+
+def _diagonal(a: Real, direction: float) -> Real:
+    """An eighth of a turn to the right, three to the left of the imaginary axis."""
+    left = lax.lt(a, np.float64(0))
+    return lax.select(left, lax.full_like(a, 3 * direction), lax.full_like(a, direction))
+
+
+def _asinh_far(a: Real, b: Real) -> Parts:
+    return a, _copysign(lax.full_like(b, _EIGHTH), b)
+
+
+def _asin_far(a: Real, b: Real) -> Parts:
+    return _copysign(lax.full_like(a, _EIGHTH), a), b
+
+
+def _acos_far(a: Real, b: Real) -> Parts:
+    return _diagonal(a, _EIGHTH), lax.neg(b)
+
+
+def _acosh_far(a: Real, b: Real) -> Parts:
+    return lax.abs(a), _copysign(_diagonal(a, _EIGHTH), b)
+
+
+def _mended(far: Callable[[Real, Real], Parts]) -> Formula:
+    """What IREE computes (the second number), but for where both parts of the operand are infinite."""
+
+    def formula(a: Real, b: Real, x: Real, y: Real, narrow: np.dtype) -> Parts:
+        both = lax.bitwise_and(_infinite(a), _infinite(b))
+        real, imag = far(a, b)
+        return lax.select(both, real, x), lax.select(both, imag, y)
+
+    return formula
+
+
+@functools.cache
+def _program(formula: Formula, aval: ShapedArray, count: int = 1) -> ClosedJaxpr:
+    narrow = np.dtype(f"float{4 * aval.dtype.itemsize}")
+
+    def run(*operands: Any) -> list[Any]:
+        read = [part(z) for z in operands for part in (lax.real, lax.imag)]
+        found = formula(*(lax.convert_element_type(x, np.float64) for x in read), narrow)
+        parts = found if isinstance(found, tuple) else (found,)
+        parts = [lax.convert_element_type(x, narrow) for x in parts]
+        return parts if len(parts) == 1 else [lax.complex(*parts)]
+
+    with enable_x64(True):
+        return stage(run, [aval] * count, "complex")
+
+
+def on_complex(formula: Formula) -> Callable[[EqnContext, Value], Value]:
+    """The lowering of a function of a complex number."""
+
+    def lower(ctx: EqnContext, x: Value) -> Value:
+        (found,) = ctx.inline(_program(formula, ctx.avals_in[0]), [x])
+        return found
+
+    return lower
+
+
+def _define(primitive: Primitive, formula: Formula, operation: str) -> None:
+    general, plane = elementwise(operation), on_complex(formula)
+
+    @rules.define(lowering, primitive, platform="iree")
+    def rule(ctx: EqnContext, x: Value, **params: Any) -> Value:
+        return plane(ctx, x) if ctx.avals_in[0].dtype.kind == "c" else general(ctx, x, **params)
+
+
+_define(arithmetic.abs_p, _abs, "stablehlo.abs")
+_define(exponential.exp_p, _exp, "stablehlo.exponential")
+_define(exponential.expm1_p, _expm1, "stablehlo.exponential_minus_one")
+_define(exponential.log1p_p, _log1p, "stablehlo.log_plus_one")
+_define(exponential.sqrt_p, _sqrt, "stablehlo.sqrt")
+_define(trigonometric.sinh_p, _sinh, "chlo.sinh")
+_define(trigonometric.cosh_p, _cosh, "chlo.cosh")
+_define(trigonometric.tanh_p, _tanh, "stablehlo.tanh")
+
+_define(trigonometric.atanh_p, _atanh, "chlo.atanh")
+
+
+def mended(
+    operation: str, far: Callable[[Real, Real], Parts]
+) -> Callable[[EqnContext, Value], Value]:
+    """The lowering of a function of a complex number that IREE computes, where not both parts are infinite."""
+    general, formula = elementwise(operation), _mended(far)
+
+    def lower(ctx: EqnContext, x: Value) -> Value:
+        (found,) = ctx.inline(_program(formula, ctx.avals_in[0], 2), [x, general(ctx, x)])
+        return found
+
+    return lower
+
+
+def _define_mended(
+    primitive: Primitive, operation: str, far: Callable[[Real, Real], Parts]
+) -> None:
+    general, plane = elementwise(operation), mended(operation, far)
+
+    @rules.define(lowering, primitive, platform="iree")
+    def rule(ctx: EqnContext, x: Value, **params: Any) -> Value:
+        return plane(ctx, x) if ctx.avals_in[0].dtype.kind == "c" else general(ctx, x, **params)
+
+
+_define_mended(trigonometric.asinh_p, "chlo.asinh", _asinh_far)
+_define_mended(trigonometric.acosh_p, "chlo.acosh", _acosh_far)
+
+_quotient = elementwise("stablehlo.divide")
+
+
+@rules.define(lowering, arithmetic.div_p, platform="iree")
+def _div_rule(ctx: EqnContext, *operands: Value) -> Value:
+    (out,) = ctx.avals_out
+    if out.dtype != np.complex64:
+        return _quotient(ctx, *operands)
+    (found,) = ctx.inline(_program(_div, out, 2), stretched(ctx, operands))
+    return found
+
+
+exp2, log = on_complex(_exp2), on_complex(_log)
+sin, cos, tan = on_complex(_turned(_sinh)), on_complex(_cos), on_complex(_turned(_tanh))
+atan = on_complex(_turned(_atanh))
+asin, acos = mended("chlo.asin", _asin_far), mended("chlo.acos", _acos_far)
