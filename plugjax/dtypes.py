@@ -33,7 +33,7 @@ def canonicalize_dtype(dtype: Any, allow_extended_dtype: bool = False) -> Any:
         raise ValueError(
             f"canonicalize_dtype refuses the extended dtype {dtype}. Pass allow_extended_dtype=True."
         )
-    return core.canonicalize(dtype)
+    return dtype if core.is_extended(dtype) else core.narrowed(core.as_numpy_dtype(dtype))
 
 
 def issubdtype(a: Any, b: Any) -> bool:

@@ -301,11 +301,7 @@ def as_array(value: Any, who: str = "plugjax") -> Any:
     if kind in _PYTHON_SCALARS:
         return Array(scalar_aval(value), default_placement(), scalar_value(value))
     if isinstance(value, (np.ndarray, np.generic)):
-        dtype = dtypes.canonicalize(value.dtype)
-        if dtype.kind not in "biufcV" or (dtype.kind == "V" and dtype not in _STORED):
-            raise TypeError(
-                f"{who}: no array has dtype {value.dtype}. Convert the values to numbers or bools."
-            )
+        dtype = dtypes.canonicalize(value.dtype, who)
         # A copy: the caller may write to the array later.
         return from_host(np.array(value, dtype, order="C"))
     convert = getattr(value, "__jax_array__", None)
@@ -314,9 +310,6 @@ def as_array(value: Any, who: str = "plugjax") -> Any:
     if isinstance(value, _PYTHON_SCALARS):
         return as_array(_plain_scalar(value), who)
     raise TypeError(f"{who} needs an array or a number, got {value!r} of type {type(value)}.")
-
-
-_STORED = dtypes.CUSTOM_FLOATS | {*dtypes.SIGNED_SMALL, *dtypes.UNSIGNED_SMALL, dtypes.float0}
 
 
 def _plain_scalar(value: Any) -> Any:
@@ -375,12 +368,14 @@ def aval_of(value: Any, who: str = "plugjax") -> ShapedArray:
     if isinstance(aval, ShapedArray):
         return aval
     if isinstance(value, (np.ndarray, np.generic)):
-        return aval_of_value(value.shape, dtypes.canonicalize(value.dtype))
+        return aval_of_value(value.shape, dtypes.canonicalize(value.dtype, who))
     if isinstance(value, ShapedArray):
         return value
     if hasattr(value, "shape") and hasattr(value, "dtype"):
         return ShapedArray(
-            tuple(value.shape), dtypes.canonicalize(value.dtype), getattr(value, "weak_type", False)
+            tuple(value.shape),
+            dtypes.canonicalize(value.dtype, who),
+            getattr(value, "weak_type", False),
         )
     array: Any = as_array(value, who)
     found: ShapedArray = array.aval

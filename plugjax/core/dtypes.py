@@ -92,22 +92,57 @@ def is_extended(dtype: Any) -> bool:
     return isinstance(dtype, ExtendedDType)
 
 
-def canonicalize(dtype: DTypeLike) -> DType:
-    """The dtype that JAX would use: 64-bit types become 32-bit ones unless ``jax_enable_x64`` is set."""
+def canonicalize(dtype: DTypeLike, who: str = "dtype") -> DType:
+    """The dtype that JAX would use: 64-bit types become 32-bit ones unless ``jax_enable_x64`` is set.
+
+    Raises:
+        TypeError: no dtype, or one that arrays do not have: strings, dates, records, numbers in the other byte order or of 128 bits.
+        ValueError: an array was given in the place of its dtype.
+    """
     if isinstance(dtype, ExtendedDType):
         return dtype  # type: ignore[return-value]  # extended dtypes stand beside NumPy's in avals
-    resolved: DType
+    found: DType | None
     if dtype is int:
-        resolved = INT64
+        found = INT64
     elif dtype is float:
-        resolved = FLOAT64
+        found = FLOAT64
     elif dtype is complex:
-        resolved = COMPLEX128
+        found = COMPLEX128
     else:
-        resolved = np.dtype(dtype)
-        if not resolved.isnative:
-            resolved = resolved.newbyteorder("=")
-    return resolved if config.enable_x64 else _NARROW.get(resolved, resolved)
+        found = _INTERNED.get(dtype if type(dtype) in _HASHED else as_numpy_dtype(dtype))
+    if found is None:
+        raise TypeError(
+            f"{who}: arrays hold numbers or bools in the machine's byte order, not dtype {dtype!r}. Convert the values with NumPy's astype."
+        )
+    return narrowed(found)
+
+
+def narrowed(dtype: DType) -> DType:
+    """``dtype``, of 32 bits instead of 64 unless ``jax_enable_x64`` is set."""
+    return dtype if config.enable_x64 else _NARROW.get(dtype, dtype)
+
+
+# Types of dtypes that the table can be asked about as they are.
+_HASHED = frozenset(map(type, _INTERNED))
+
+
+def as_numpy_dtype(dtype: DTypeLike) -> DType:
+    """The NumPy dtype that ``dtype`` names: a dtype, a type of scalars, a name, or a scalar of NumPy.
+
+    Raises:
+        TypeError: it names none.
+        ValueError: it is an array.
+    """
+    if getattr(dtype, "ndim", None) is not None and not isinstance(
+        dtype, (np.dtype, np.generic, type)
+    ):
+        error = TypeError if isinstance(dtype, np.ndarray) else ValueError
+        raise error(
+            "an array came where a dtype was needed. Pass the array's dtype: dtype=x.dtype."
+        )
+    own = getattr(dtype, "dtype", None)
+    resolved: DType = own if isinstance(own, np.dtype) else np.dtype(dtype)
+    return resolved
 
 
 def scalar_dtype(value: bool | int | float | complex) -> DType:
@@ -201,6 +236,11 @@ def _promote(pairs: tuple[tuple[DType, bool], ...], x64: bool, mode: str) -> tup
             f"the dtypes {listed} differ, and jax_numpy_dtype_promotion=strict lets no promotion bring them together. "
             "Convert them with .astype(...)."
         )
+    for d, _ in pairs:
+        if d not in _INTERNED:
+            raise TypePromotionError(
+                f"the dtype {d!r} takes no part in promotion. Arrays hold numbers or bools in the machine's byte order."
+            )
     node = _join(frozenset(_node(d, weak) for d, weak in pairs))
     if node.endswith("*"):
         # All operands are weak or lower: the result is the weak default of its kind. An operand of the kind itself

@@ -56,7 +56,9 @@ def convert_element_type(operand: Any, new_dtype: DTypeLike) -> Any:
         >>> lax.convert_element_type(jnp.array([1.7]), jnp.int32)
         Array([1], dtype=int32)
     """
-    dtype = dtypes.canonicalize(new_dtype)
+    if new_dtype is None:
+        raise ValueError("convert_element_type: new_dtype is None, and a dtype is needed.")
+    dtype = dtypes.canonicalize(new_dtype, "convert_element_type")
     aval = aval_of(operand)
     if aval.dtype == dtype and not aval.weak_type and hasattr(operand, "aval"):
         return operand
@@ -72,7 +74,9 @@ def bitcast_convert_type(operand: Any, new_dtype: DTypeLike) -> Any:
         >>> lax.bitcast_convert_type(jnp.float32(1), jnp.int32)
         Array(1065353216, dtype=int32)
     """
-    return bitcast_convert_type_p.bind(operand, new_dtype=dtypes.canonicalize(new_dtype))
+    return bitcast_convert_type_p.bind(
+        operand, new_dtype=dtypes.canonicalize(new_dtype, "bitcast_convert_type")
+    )
 
 
 def stop_gradient(x: Any) -> Any:

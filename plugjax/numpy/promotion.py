@@ -106,36 +106,20 @@ def canonical_dtype(who: str, dtype: DTypeLike) -> DType:
 
     Raises:
         TypeError: not a dtype that arrays can have.
+        ValueError: an array in the place of its dtype.
     """
     if dtype is None:
         return dtypes.canonicalize(float)
-    scalar = getattr(dtype, "dtype", None)
-    if isinstance(scalar, (np.dtype, dtypes.ExtendedDType)):
-        dtype = scalar
-    found = dtypes.canonicalize(dtype)
-    if isinstance(found, np.dtype):
-        if found.kind not in "biufcV" or (found.kind == "V" and not _is_custom(found)):
-            raise TypeError(f"{who}: arrays hold numbers or bools, not dtype {dtype!r}.")
-        if (
-            isinstance(dtype, (str, np.dtype, type))
-            and dtype not in _PYTHON
-            and np.dtype(dtype).itemsize > found.itemsize
-        ):
+    found = dtypes.canonicalize(dtype, who)
+    if isinstance(dtype, (str, np.dtype, type)) and dtype not in _PYTHON:
+        given = dtypes.as_numpy_dtype(dtype)
+        if given.itemsize > found.itemsize:
             warnings.warn(
-                f"{who}: dtype {np.dtype(dtype).name} becomes {found.name}, because 64-bit numbers are off. "
+                f"{who}: dtype {given.name} becomes {found.name}, because 64-bit numbers are off. "
                 "Turn them on with jax_enable_x64.",
                 stacklevel=3,
             )
     return found
-
-
-def _is_custom(dtype: DType) -> bool:
-    return (
-        dtype in dtypes.CUSTOM_FLOATS
-        or dtype in dtypes.SIGNED_SMALL
-        or dtype in dtypes.UNSIGNED_SMALL
-        or dtype == dtypes.float0
-    )
 
 
 def convert(x: Operand, dtype: DType, weak_type: bool = False) -> Operand:
