@@ -10,6 +10,7 @@ import numpy as np
 
 import plugjax.numpy as jnp
 from plugjax.core import dtypes
+from plugjax.core.device import reject_sharding
 from plugjax.core.errors import ConcretizationTypeError, DtypeError
 from plugjax.core.trace import Tracer
 
@@ -48,7 +49,7 @@ def segment_sum(
         >>> segment_sum(jnp.arange(5), jnp.array([0, 0, 1, 1, 2]))
         Array([1, 5, 4], dtype=int32)
     """
-    options = _options(indices_are_sorted, unique_indices, mode)
+    options = _options(indices_are_sorted, unique_indices, mode, out_sharding)
     return _segments("add", data, segment_ids, num_segments, bucket_size, options, jnp.sum)
 
 
@@ -70,7 +71,7 @@ def segment_prod(
         >>> ops.segment_prod(jnp.arange(4), jnp.array([0, 0, 1, 1]))
         Array([0, 6], dtype=int32)
     """
-    options = _options(indices_are_sorted, unique_indices, mode)
+    options = _options(indices_are_sorted, unique_indices, mode, out_sharding)
     return _segments("multiply", data, segment_ids, num_segments, bucket_size, options, jnp.prod)
 
 
@@ -92,7 +93,7 @@ def segment_max(
         >>> ops.segment_max(jnp.arange(4), jnp.array([0, 0, 1, 1]))
         Array([1, 3], dtype=int32)
     """
-    options = _options(indices_are_sorted, unique_indices, mode)
+    options = _options(indices_are_sorted, unique_indices, mode, out_sharding)
     return _segments("max", data, segment_ids, num_segments, bucket_size, options, jnp.max)
 
 
@@ -114,11 +115,15 @@ def segment_min(
         >>> ops.segment_min(jnp.arange(4), jnp.array([0, 0, 1, 1]))
         Array([0, 2], dtype=int32)
     """
-    options = _options(indices_are_sorted, unique_indices, mode)
+    options = _options(indices_are_sorted, unique_indices, mode, out_sharding)
     return _segments("min", data, segment_ids, num_segments, bucket_size, options, jnp.min)
 
 
-def _options(indices_are_sorted: bool, unique_indices: bool, mode: Any) -> dict[str, Any]:
+def _options(
+    indices_are_sorted: bool, unique_indices: bool, mode: Any, out_sharding: Any
+) -> dict[str, Any]:
+    if out_sharding is not None:
+        reject_sharding("segment", out_sharding)
     return {
         "indices_are_sorted": indices_are_sorted,
         "unique_indices": unique_indices,

@@ -16,7 +16,7 @@ from plugjax.core.backend import as_device, default_device
 from plugjax.core.config import config
 from plugjax.core.device import Device, Placement, SingleDeviceSharding
 from plugjax.core.eager_operators import EagerOperators
-from plugjax.core.errors import UnexpectedTracerError
+from plugjax.core.errors import NotArrayError, UnexpectedTracerError
 from plugjax.core.primitive import Primitive
 from plugjax.core.trace import Tracer
 
@@ -309,7 +309,7 @@ def as_array(value: Any, who: str = "plugjax") -> Any:
         return as_array(convert(), who)
     if isinstance(value, _PYTHON_SCALARS):
         return as_array(_plain_scalar(value), who)
-    raise TypeError(f"{who} needs an array or a number, got {value!r} of type {type(value)}.")
+    raise NotArrayError(f"{who} needs an array or a number, got {value!r} of type {type(value)}.")
 
 
 def _plain_scalar(value: Any) -> Any:

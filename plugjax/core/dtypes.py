@@ -14,7 +14,7 @@ import ml_dtypes
 import numpy as np
 
 from plugjax.core.config import config
-from plugjax.core.errors import TypePromotionError
+from plugjax.core.errors import KeyDtypeError, TypePromotionError
 
 DType: TypeAlias = np.dtype[Any]
 DTypeLike: TypeAlias = Any
@@ -229,7 +229,7 @@ def _promote(pairs: tuple[tuple[DType, bool], ...], x64: bool, mode: str) -> tup
         if all(d == extended[0] for d, _ in pairs):
             return extended[0], False
         names = ", ".join(str(d) for d, _ in pairs)
-        raise TypeError(f"{extended[0]} does not promote with other dtypes: got {names}.")
+        raise KeyDtypeError(f"{extended[0]} does not promote with other dtypes: got {names}.")
     if mode == "strict" and not _agree_strictly(pairs):
         listed = ", ".join(sorted(f"weak {d.name}" if weak else d.name for d, weak in pairs))
         raise TypePromotionError(

@@ -26,6 +26,26 @@ class DtypeError(TypeError):
     """A dtype does not fit a primitive."""
 
 
+class TypePromotionError(ValueError):
+    """Dtypes have no common type under the rules in force."""
+
+
+class NotArrayError(TypeError, ValueError):
+    """Neither an array nor a scalar came where one was needed. JAX raises the one or the other, by the place that finds out."""
+
+
+class NegativeSizeError(ShapeError, ValueError):
+    """An axis of negative size was asked for. JAX raises the one or the other, by the place that finds out."""
+
+
+class KeyDtypeError(DtypeError, TypePromotionError):
+    """Random keys came together with numbers. JAX raises the one or the other, by the place that finds out."""
+
+
+class OutArgumentError(NotImplementedError, TypeError):
+    """An ``out=`` array was given. JAX raises the one or the other, by the place that finds out."""
+
+
 def check_callable(who: str, fun: object) -> None:
     """Refuse what cannot be called where a function is needed.
 
@@ -166,7 +186,3 @@ class PluginWarning(UserWarning):
 
 class FallbackWarning(UserWarning):
     """A primitive runs on the host because the backend has no lowering for it."""
-
-
-class TypePromotionError(ValueError):
-    """Dtypes have no common type under the rules in force."""

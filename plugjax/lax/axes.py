@@ -9,7 +9,7 @@ from typing import Any
 from numpy.exceptions import AxisError
 
 from plugjax.core.aval import ShapedArray
-from plugjax.core.errors import ShapeError
+from plugjax.core.errors import NegativeSizeError, ShapeError
 
 
 def static_sizes(who: str, sizes: Any) -> tuple[int, ...]:
@@ -19,7 +19,7 @@ def static_sizes(who: str, sizes: Any) -> tuple[int, ...]:
         TypeError: a size is a tracer, is no integer, or is negative.
     """
     try:
-        found = tuple(operator.index(size) for size in sizes)
+        found = tuple(operator.index(size) for size in ((sizes,) if type(sizes) is int else sizes))
     except TypeError as error:
         if hasattr(sizes, "aval") or any(hasattr(size, "aval") for size in sizes):
             raise
@@ -27,7 +27,7 @@ def static_sizes(who: str, sizes: Any) -> tuple[int, ...]:
             f"lax.{who}: shapes must be sequences of concrete integers, got {sizes!r}."
         ) from error
     if any(size < 0 for size in found):
-        raise ShapeError(f"lax.{who}: sizes of axes must not be negative, got {found}.")
+        raise NegativeSizeError(f"lax.{who}: sizes of axes must not be negative, got {found}.")
     return found
 
 

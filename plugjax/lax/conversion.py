@@ -12,7 +12,7 @@ from plugjax.core import dtypes, pytree
 from plugjax.core.array import Array, aval_of
 from plugjax.core.aval import ShapedArray
 from plugjax.core.dtypes import DType, DTypeLike
-from plugjax.core.errors import DtypeError
+from plugjax.core.errors import DtypeError, KeyDtypeError
 from plugjax.core.primitive import Primitive
 from plugjax.core.rules import RuleSet, abstract_eval
 from plugjax.core.trace import Tracer
@@ -170,7 +170,7 @@ def copy(x: Any) -> Any:
 @rules.define(abstract_eval, convert_element_type_p)
 def _convert_aval(x: ShapedArray, *, new_dtype: DType, weak_type: bool) -> ShapedArray:
     if dtypes.is_extended(x.dtype) != dtypes.is_extended(new_dtype):
-        raise DtypeError(f"cannot convert {x.dtype} to {new_dtype}.")
+        raise KeyDtypeError(f"cannot convert {x.dtype} to {new_dtype}.")
     if not dtypes.is_extended(new_dtype) and new_dtype.kind not in "biufcV":
         raise DtypeError(f"arrays hold numbers and bools, not {new_dtype}.")
     return ShapedArray(x.shape, new_dtype, weak_type)

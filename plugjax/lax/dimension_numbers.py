@@ -36,7 +36,7 @@ class GatherScatterMode(enum.Enum):
         """
         if isinstance(mode, GatherScatterMode):
             return mode
-        found = _MODES.get(mode)
+        found = _MODES.get(mode) if mode is None or isinstance(mode, str) else None
         if found is None:
             names = ", ".join(repr(name) for name in _MODES if name)
             raise ValueError(f"Unknown gather mode {mode!r}; expected one of {names}.")

@@ -93,7 +93,14 @@ def canonicalize_precision(precision: PrecisionLike) -> CanonicalPrecision:
     if isinstance(precision, str) and precision in DotAlgorithmPreset.__members__:
         return DotAlgorithmPreset[precision]
     pair = precision if isinstance(precision, tuple) else (precision, precision)
-    found = [p if isinstance(p, Precision) else _NAMES.get(p) for p in pair]
+    found = [
+        p
+        if isinstance(p, Precision)
+        else _NAMES.get(p)
+        if p is None or isinstance(p, str)
+        else None
+        for p in pair
+    ]
     if len(found) != 2 or found[0] is None or found[1] is None:
         raise ValueError(
             f"Precision {precision!r} is unknown. Give None, a lax.Precision, one of {', '.join(_NAMES)}, a pair of "

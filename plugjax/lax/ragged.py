@@ -19,6 +19,7 @@ import numpy as np
 from plugjax.core import dtypes
 from plugjax.core.array import as_array, aval_of
 from plugjax.core.aval import ShapedArray
+from plugjax.core.device import reject_sharding
 from plugjax.core.dtypes import INT32, DTypeLike
 from plugjax.core.errors import DtypeError, ShapeError
 from plugjax.core.rules import RuleSet, abstract_eval
@@ -151,6 +152,8 @@ def ragged_dot_general(
     """
     if group_offset is not None:
         raise NotImplementedError("ragged_dot: group_offset is not supported; leave it out.")
+    if out_sharding is not None:
+        reject_sharding("ragged_dot", out_sharding)
     preferred = (
         None if preferred_element_type is None else dtypes.canonicalize(preferred_element_type)
     )

@@ -21,6 +21,7 @@ import numpy as np
 from plugjax.core import dtypes
 from plugjax.core.array import as_array, aval_of
 from plugjax.core.aval import ShapedArray
+from plugjax.core.device import reject_sharding
 from plugjax.core.dtypes import DType, DTypeLike
 from plugjax.core.effects import Effect, Effects, effects_rule
 from plugjax.core.errors import DtypeError
@@ -92,6 +93,8 @@ def rng_bit_generator(
         >>> lax.rng_bit_generator(np.array([1, 2, 3, 4], np.uint32), (2,))
         (Array([1, 2, 4, 4], dtype=uint32), Array([ 512747620, 1298009047], dtype=uint32))
     """
+    if out_sharding is not None:
+        reject_sharding("rng_bit_generator", out_sharding)
     wanted = dtypes.canonicalize(dtype)
     if wanted.kind != "u":
         raise DtypeError(f"rng_bit_generator: unsupported dtype {wanted.name}")

@@ -15,7 +15,7 @@ from plugjax.core import dtypes
 from plugjax.core.array import Array, as_array, device_put, from_host
 from plugjax.core.device import reject_sharding
 from plugjax.core.dtypes import DType, DTypeLike
-from plugjax.core.errors import ConcretizationTypeError
+from plugjax.core.errors import ConcretizationTypeError, NegativeSizeError, NotArrayError
 from plugjax.core.trace import Tracer
 from plugjax.numpy.promotion import (
     ArrayLike,
@@ -119,9 +119,11 @@ def asarray(
     """
     if out_sharding is not None:
         reject_sharding("asarray", out_sharding)
+    if order not in (None, "K"):
+        raise NotImplementedError("asarray: order is 'K', or left out.")
     if type(a) is Array and dtype is None and not copy and device is None:
         return a
-    return array(a, dtype, copy=bool(copy), order=order or "K", device=device)
+    return array(a, dtype, copy=bool(copy), device=device)
 
 
 def _from_values(value: Any, dtype: DType | None, copy: bool) -> Array:
@@ -151,7 +153,7 @@ def _from_values(value: Any, dtype: DType | None, copy: bool) -> Array:
     try:
         view = memoryview(value)
     except TypeError:
-        raise TypeError(f"array: no numbers can be made of {type(value)}: {value!r}") from None
+        raise NotArrayError(f"array: no numbers can be made of {type(value)}: {value!r}") from None
     return _from_values(np.array(view), dtype, copy)
 
 
@@ -218,6 +220,8 @@ def _shape(who: str, shape: Any) -> tuple[int, ...]:
         raise ConcretizationTypeError(
             shape, f"{who}: the shape is traced, a concrete one is needed."
         )
+    elif isinstance(shape, (dict, set)):
+        raise TypeError(f"{who}: a shape is a sequence of integers, got {shape}.")
     elif not isinstance(shape, (tuple, list)):
         scalar = getattr(shape, "ndim", None) == 0 or not hasattr(shape, "__iter__")
         shape = (shape,) if scalar else tuple(shape)
@@ -232,7 +236,7 @@ def _shape(who: str, shape: Any) -> tuple[int, ...]:
         except TypeError:
             raise TypeError(f"{who}: a shape holds integers, got {shape}.") from None
     if any(size < 0 for size in sizes):
-        raise TypeError(f"{who}: a shape has no negative size, got {tuple(sizes)}.")
+        raise NegativeSizeError(f"{who}: a shape has no negative size, got {tuple(sizes)}.")
     return tuple(sizes)
 
 
@@ -384,6 +388,7 @@ def full_like(
     """
     if out_sharding is not None:
         reject_sharding("full_like", out_sharding)
+    check_arraylike("full_like", a, fill_value)
     if type(fill_value) in _PYTHON or not np.shape(fill_value):
         return _like("full_like", a, fill_value, dtype, shape, device)
     sizes = np.shape(a) if shape is None else _shape("full_like", shape)

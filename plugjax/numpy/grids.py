@@ -18,6 +18,7 @@ from plugjax.numpy.promotion import (
     as_operands,
     broadcast_to_shape,
     canonical_dtype,
+    check_arraylike,
     pick,
     scalar,
 )
@@ -139,7 +140,9 @@ def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Array, Array
         >>> jnp.tril_indices(2)
         (Array([0, 1, 1], dtype=int32), Array([0, 0, 1], dtype=int32))
     """
-    return _indices_of(np.tril_indices(n, k, m))
+    return _indices_of(
+        np.tril_indices(operator.index(n), k, None if m is None else operator.index(m))
+    )
 
 
 def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Array, Array]:
@@ -150,7 +153,9 @@ def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Array, Array
         >>> jnp.triu_indices(2)
         (Array([0, 0, 1], dtype=int32), Array([0, 1, 1], dtype=int32))
     """
-    return _indices_of(np.triu_indices(n, k, m))
+    return _indices_of(
+        np.triu_indices(operator.index(n), k, None if m is None else operator.index(m))
+    )
 
 
 def diag_indices_from(arr: ArrayLike) -> tuple[Array, ...]:
@@ -165,6 +170,7 @@ def diag_indices_from(arr: ArrayLike) -> tuple[Array, ...]:
         (Array([0, 1], dtype=int32), Array([0, 1], dtype=int32))
     """
     shape = np.shape(arr)
+    check_arraylike("diag_indices_from", arr)
     if len(shape) < 2:
         raise ValueError(f"diag_indices_from takes an array of two axes or more, got shape {shape}")
     if len(set(shape)) != 1:
@@ -173,7 +179,8 @@ def diag_indices_from(arr: ArrayLike) -> tuple[Array, ...]:
 
 
 def _matrix_shape(arr: Any) -> tuple[int, int]:
-    rows_columns = tuple(arr.shape) if hasattr(arr, "shape") else np.shape(arr)
+    check_arraylike("tril_indices_from or triu_indices_from", arr)
+    rows_columns = tuple(arr.shape) if hasattr(arr, "shape") else ()
     if len(rows_columns) != 2:
         raise ValueError("tril_indices_from and triu_indices_from take a matrix.")
     return rows_columns
@@ -280,4 +287,8 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> A
         >>> jnp.from_dlpack(jnp.arange(2))
         Array([0, 1], dtype=int32)
     """
+    if not hasattr(x, "__dlpack__"):
+        raise TypeError(
+            f"from_dlpack needs an array with __dlpack__, got {type(x)}. Use asarray for other values."
+        )
     return asarray(np.from_dlpack(x), copy=copy, device=device)

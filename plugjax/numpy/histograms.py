@@ -19,6 +19,7 @@ from plugjax.numpy.manipulation import ravel
 from plugjax.numpy.promotion import (
     ArrayLike,
     as_operand,
+    check_arraylike,
     converted,
     join_dtypes,
     pick,
@@ -152,6 +153,7 @@ def histogramdd(
     if weights is None:
         points = to_inexact("histogramdd", sample)
     else:
+        check_arraylike("histogramdd", weights)
         if np.shape(weights) != np.shape(sample)[:1]:
             raise ValueError("histogramdd: weights is a vector with one number per point.")
         points, weights = same_dtype("histogramdd", sample, weights, inexact=True)

@@ -337,7 +337,7 @@ def tensordot(
     (x, y), wanted, weak = product_operands("tensordot", preferred_element_type, a, b)
     if isinstance(axes, (tuple, list)):
         if len(axes) != 2:
-            raise ValueError(f"tensordot: axes is a number or a pair, got {axes!r}")
+            raise TypeError(f"tensordot: axes is a number or a pair, got {axes!r}")
         first, second = (v if isinstance(v, (tuple, list)) else (v,) for v in axes)
         x_axes = tuple(canonical_axis(i, x.ndim) for i in first)
         y_axes = tuple(canonical_axis(i, y.ndim) for i in second)

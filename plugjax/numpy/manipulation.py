@@ -51,7 +51,10 @@ def canonical_axes(axis: int | Sequence[int], rank: int) -> tuple[int, ...]:
     Raises:
         ValueError: an axis does not exist, or comes twice.
     """
-    axes = (axis,) if not isinstance(axis, (tuple, list, range)) else axis
+    several = isinstance(axis, (tuple, list, range)) or (
+        isinstance(axis, np.ndarray) and axis.ndim == 1
+    )
+    axes = axis if several else (axis,)
     found = tuple(canonical_axis(a, rank) for a in axes)
     if len(set(found)) != len(found):
         raise ValueError(f"an axis comes twice in {tuple(axes)}.")

@@ -19,12 +19,14 @@ from plugjax.core.array import Array, as_array, aval_of, default_placement
 from plugjax.core.aval import Shape, ShapedArray
 from plugjax.core.config import config
 from plugjax.core.dtypes import BOOL, DType, DTypeLike
+from plugjax.core.errors import NotArrayError, OutArgumentError
 from plugjax.core.trace import Tracer
 from plugjax.core.vocabulary import broadcast_in_dim_p, convert_element_type_p, select_n_p
 
 __all__ = [
     "ArrayLike",
     "Operand",
+    "as_mask",
     "as_operand",
     "as_operands",
     "broadcast_ranks",
@@ -70,7 +72,7 @@ def check_arraylike(who: str, *args: Any) -> None:
     """
     for position, x in enumerate(args):
         if not _is_arraylike(x):
-            raise TypeError(
+            raise NotArrayError(
                 f"{who}: argument {position} is neither an array nor a scalar, but {type(x)}. "
                 "Convert it with plugjax.numpy.asarray."
             )
@@ -89,11 +91,25 @@ def as_operand(who: str, x: ArrayLike, position: int = 0) -> Operand:
     if type(x) is Array:
         return x
     if not _is_arraylike(x):
-        raise TypeError(
+        raise NotArrayError(
             f"{who}: argument {position} is neither an array nor a scalar, but {type(x)}. "
             "Convert it with plugjax.numpy.asarray."
         )
     return as_array(x, who)
+
+
+def as_mask(who: str, where: ArrayLike) -> Operand:
+    """A ``where=`` argument as an operand.
+
+    Raises:
+        ValueError: it holds other values than bools.
+    """
+    mask = as_operand(who, where)
+    if mask.aval.dtype != BOOL:
+        raise ValueError(
+            f"{who}: where is a mask of bools, got {mask.aval.str_short()}. Compare its values, as in x != 0."
+        )
+    return mask
 
 
 def as_operands(who: str, *args: ArrayLike) -> list[Operand]:
@@ -271,7 +287,7 @@ def _promoted(
 ) -> list[Operand]:
     for position, x in enumerate(args):
         if not _is_arraylike(x):
-            raise TypeError(
+            raise NotArrayError(
                 f"{who}: argument {position} is neither an array nor a scalar, but {type(x)}. "
                 "Convert it with plugjax.numpy.asarray."
             )
@@ -406,6 +422,6 @@ def reject_out(who: str, out: Any) -> None:
         NotImplementedError: ``out`` was given.
     """
     if out is not None:
-        raise NotImplementedError(
+        raise OutArgumentError(
             f"{who}: 'out' cannot be written, since arrays are immutable. Use the result instead."
         )

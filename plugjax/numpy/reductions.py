@@ -17,6 +17,7 @@ from plugjax.core.eager_functions import remembered
 from plugjax.numpy.manipulation import canonical_axes, canonical_axis, ravel
 from plugjax.numpy.promotion import (
     ArrayLike,
+    as_mask,
     as_operand,
     broadcast_to_shape,
     canonical_dtype,
@@ -49,8 +50,15 @@ def _kept(result: Array, axes: tuple[int, ...], keepdims: bool) -> Array:
 
 
 def _masked(who: str, x: Array, where: ArrayLike, neutral: Any) -> Array:
-    mask = as_operand(who, where)
+    mask = as_mask(who, where)
     return pick(broadcast_to_shape(who, mask, x.shape), x, scalar(neutral, x))
+
+
+def _initial(who: str, initial: ArrayLike) -> Array:
+    found = as_operand(who, initial)
+    if found.aval.shape:
+        raise ValueError(f"{who}: initial is a scalar, got {found.aval.str_short()}.")
+    return found
 
 
 def wide_integer(dtype: DType) -> DType:
@@ -96,7 +104,7 @@ def _accumulate(
         x = _masked(who, x, where, neutral)
     total = reduce(x, axes)
     if initial is not None:
-        total = combine(converted(as_operand(who, initial), computed), total)
+        total = combine(converted(_initial(who, initial), computed), total)
     return _kept(convert(total, result), axes, keepdims)
 
 
@@ -207,7 +215,7 @@ def _extremum(
     else:
         found = reduce(x, axes)
     if initial is not None:
-        found = combine(converted(as_operand(who, initial), x.dtype), found)
+        found = combine(converted(_initial(who, initial), x.dtype), found)
     return _kept(found, axes, keepdims)
 
 
@@ -367,7 +375,7 @@ def _count(
     real = {dtypes.COMPLEX64: dtypes.FLOAT32, dtypes.COMPLEX128: dtypes.FLOAT64}.get(dtype, dtype)
     if where is None:
         return real.type(math.prod([x.shape[i] for i in axes]))
-    mask = broadcast_to_shape(who, as_operand(who, where), x.shape)
+    mask = broadcast_to_shape(who, as_mask(who, where), x.shape)
     return sum(mask, axes, real, keepdims=keepdims)
 
 

@@ -6,19 +6,23 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from plugjax.core.array import aval_of
 from plugjax.numpy.manipulation import canonical_axes
-from plugjax.numpy.promotion import ArrayLike, check_arraylike
+from plugjax.numpy.promotion import ArrayLike
 
 __all__ = ["ndim", "shape", "size"]
 
 
-def _shape(who: str, a: Any) -> tuple[int, ...]:
+def _shape(a: Any) -> tuple[int, ...]:
     found = getattr(a, "shape", None)
     if isinstance(found, tuple):
         return found
-    check_arraylike(who, a)
-    return aval_of(a).shape
+    if hasattr(a, "__jax_array__"):
+        return aval_of(a).shape
+    # Of anything, as in NumPy: a list has the shape of its array, an object none.
+    return np.shape(a)
 
 
 def shape(a: ArrayLike) -> tuple[int, ...]:
@@ -29,7 +33,7 @@ def shape(a: ArrayLike) -> tuple[int, ...]:
         >>> jnp.shape(jnp.ones((2, 3)))
         (2, 3)
     """
-    return _shape("shape", a)
+    return _shape(a)
 
 
 def ndim(a: ArrayLike) -> int:
@@ -40,7 +44,7 @@ def ndim(a: ArrayLike) -> int:
         >>> jnp.ndim(jnp.ones((2, 3)))
         2
     """
-    return len(_shape("ndim", a))
+    return len(_shape(a))
 
 
 def size(a: ArrayLike, axis: int | Sequence[int] | None = None) -> int:
@@ -51,7 +55,7 @@ def size(a: ArrayLike, axis: int | Sequence[int] | None = None) -> int:
         >>> jnp.size(jnp.ones((2, 3)))
         6
     """
-    sizes = _shape("size", a)
+    sizes = _shape(a)
     if axis is None:
         return math.prod(sizes)
     return math.prod(sizes[i] for i in canonical_axes(axis, len(sizes)))

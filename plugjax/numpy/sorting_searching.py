@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from plugjax.core import dtypes
 from plugjax.core.array import Array, from_host
 from plugjax.core.device import reject_sharding
 from plugjax.core.dtypes import BOOL, DType, DTypeLike
-from plugjax.core.errors import ConcretizationTypeError
+from plugjax.core.errors import ConcretizationTypeError, NegativeSizeError
 from plugjax.core.trace import Tracer
 from plugjax.numpy.logic import greater_equal, less
 from plugjax.numpy.manipulation import canonical_axis, ravel
@@ -55,9 +56,7 @@ def sort(
         Array([1, 2, 3], dtype=int32)
     """
     if kind is not None or order is not None:
-        raise ValueError(
-            "sort has no 'kind' and no 'order'; choose by stable=True or stable=False."
-        )
+        raise TypeError("sort has no 'kind' and no 'order'; choose by stable=True or stable=False.")
     x = as_operand("sort", a)
     if axis is None:
         x, axis = ravel(x), 0
@@ -283,6 +282,10 @@ def nonzero(a: ArrayLike, *, size: int | None = None, fill_value: Any = None) ->
         raise ValueError(
             "nonzero: a scalar has no axis to count along. Give it one: jnp.atleast_1d(x)."
         )
+    if size is not None:
+        size = operator.index(size)
+        if size < 0:
+            raise NegativeSizeError(f"nonzero: size counts results, got {size}.")
     dtype = index_dtype()
     if isinstance(mask, Tracer):
         if size is None:

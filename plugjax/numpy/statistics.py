@@ -20,6 +20,7 @@ from plugjax.numpy.manipulation import canonical_axis
 from plugjax.numpy.promotion import (
     ArrayLike,
     Operand,
+    as_mask,
     as_operand,
     canonical_dtype,
     converted,
@@ -167,7 +168,7 @@ def nanmean(
 
 def _present(x: Array, where: ArrayLike | None) -> Array:
     present = lax.bitwise_not(isnan(x))
-    return present if where is None else present & as_operand("where", where)
+    return present if where is None else present & as_mask("where", where)
 
 
 def nanvar(

@@ -17,7 +17,7 @@ from plugjax.numpy.creation import asarray
 from plugjax.numpy.indexing import take
 from plugjax.numpy.joining import concatenate
 from plugjax.numpy.manipulation import canonical_axes, canonical_axis, ravel
-from plugjax.numpy.promotion import ArrayLike, Operand, as_operand, converted
+from plugjax.numpy.promotion import ArrayLike, Operand, as_operand, check_arraylike, converted
 from plugjax.numpy.ranges import linspace
 
 __all__ = ["diff", "ediff1d", "pad", "repeat", "resize", "roll", "tile"]
@@ -61,6 +61,7 @@ def repeat(
     if out_sharding is not None:
         reject_sharding("repeat", out_sharding)
     x = as_operand("repeat", a)
+    check_arraylike("repeat", a, repeats)
     if axis is None:
         x, axis = ravel(x), 0
     if not x.ndim:

@@ -14,7 +14,7 @@ from plugjax.core import dtypes
 from plugjax.core.array import Array, aval_of
 from plugjax.core.device import reject_sharding
 from plugjax.core.dtypes import DType, DTypeLike
-from plugjax.core.errors import ShapeError, TypePromotionError
+from plugjax.core.errors import NegativeSizeError, ShapeError, TypePromotionError
 from plugjax.lax.axes import canonical_axis
 from plugjax.lax.random_bits import multiply_add
 from plugjax.numpy.promotion import (
@@ -49,7 +49,7 @@ def as_shape(who: str, shape: Any) -> tuple[int, ...]:
             f"{who}: shape must be a sequence of static integers, got {shape!r}."
         ) from error
     if any(n < 0 for n in found):
-        raise ShapeError(f"{who}: sizes of axes must not be negative, got shape {found}.")
+        raise NegativeSizeError(f"{who}: sizes of axes must not be negative, got shape {found}.")
     return found
 
 
