@@ -13,6 +13,7 @@ from plugjax.core import dtypes
 from plugjax.core.device import reject_sharding
 from plugjax.core.errors import ConcretizationTypeError, DtypeError
 from plugjax.core.trace import Tracer
+from plugjax.numpy.promotion import check_arraylike
 
 
 def segment_sum(
@@ -141,6 +142,7 @@ def _segments(
     options: dict[str, Any],
     reduce: Callable[..., Any],
 ) -> Any:
+    check_arraylike(f"segment_{method}", data, segment_ids)
     rows, ids = jnp.asarray(data), jnp.asarray(segment_ids)
     if num_segments is None:
         if isinstance(ids, Tracer) and ids._concrete() is None:

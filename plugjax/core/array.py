@@ -107,6 +107,8 @@ class Array(EagerOperators, metaclass=_ArrayType):
 
     def to_device(self, device: Any, *, stream: Any = None) -> Array:
         """The array on another device (array API)."""
+        if stream is not None:
+            raise NotImplementedError("to_device: there are no streams; leave stream out.")
         moved: Array = device_put(self, device)
         return moved
 

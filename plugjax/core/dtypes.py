@@ -80,6 +80,10 @@ class ExtendedDType:
         """A scalar that is stored as ``value`` throughout."""
         raise TypeError(f"no {self.name} can be made of a number.")
 
+    def type(self, value: Any) -> Any:
+        """As a NumPy dtype's ``type``, which makes scalars of numbers: there are none of this dtype."""
+        raise KeyDtypeError(f"no {self.name} can be made of the number {value!r}.")
+
 
 def interned(dtype: DType) -> DType:
     """The one object that stands for all dtypes equal to ``dtype``; ``dtype`` itself if it is not among JAX's."""

@@ -74,6 +74,8 @@ def bitcast_convert_type(operand: Any, new_dtype: DTypeLike) -> Any:
         >>> lax.bitcast_convert_type(jnp.float32(1), jnp.int32)
         Array(1065353216, dtype=int32)
     """
+    if new_dtype is None:
+        raise ValueError("bitcast_convert_type: new_dtype is None, and a dtype is needed.")
     return bitcast_convert_type_p.bind(
         operand, new_dtype=dtypes.canonicalize(new_dtype, "bitcast_convert_type")
     )
@@ -238,6 +240,8 @@ zero_derivative(rules, bitcast_convert_type_p)
 def _bitcast_batching(
     axis: Any, args: Sequence[Any], dims: Sequence[Any], *, new_dtype: DType
 ) -> tuple[Any, Any]:
+    if new_dtype is None:
+        raise ValueError("bitcast_convert_type: new_dtype is None, and a dtype is needed.")
     return bitcast_convert_type_p.bind(moveaxis(args[0], dims[0], 0), new_dtype=new_dtype), 0
 
 

@@ -84,6 +84,7 @@ def dot_product_attention(
     sources, groups = k.shape[1], k.shape[2]
     if groups != heads:
         k, v = (_spread_heads(x, heads // groups) for x in (k, v))
+    _check_lengths(query_seq_lengths=query_seq_lengths, key_value_seq_lengths=key_value_seq_lengths)
     scale = 1 / math.sqrt(size) if scale is None else scale
     accumulate = dtypes.FLOAT64 if q.dtype == dtypes.FLOAT64 else dtypes.FLOAT32
     logits = einsum("BTNH,BSNH->BNTS", q, k, preferred_element_type=accumulate)
@@ -113,6 +114,14 @@ def dot_product_attention(
         return found
     residual = lax.reshape(lax.transpose(sums, (0, 2, 1)), shape[:-1])
     return found, lax.stop_gradient(residual)
+
+
+def _check_lengths(**lengths: ArrayLike | None) -> None:
+    for name, found in lengths.items():
+        if found is not None and np.ndim(found) != 1:
+            raise ValueError(
+                f"dot_product_attention: {name} is a vector, one length for each batch, got rank {np.ndim(found)}."
+            )
 
 
 def _check(q: Operand, k: Operand, v: Operand) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 from plugjax.core import dtypes
 from plugjax.core.array import Array, aval_of
 from plugjax.core.dtypes import DType, DTypeLike
+from plugjax.core.errors import NotArrayError
 from plugjax.numpy.creation import asarray
 from plugjax.numpy.promotion import limits
 
@@ -201,6 +202,8 @@ _PYTHON = (bool, int, float, complex)
 
 
 def _pair(value: Any) -> tuple[DType, bool]:
+    if value is None:
+        return dtypes.canonicalize(float), False
     if any(value is kind for kind in _PYTHON):
         return dtypes.canonicalize(np.dtype(value)), value is not bool
     if isinstance(value, (type, str, np.dtype, dtypes.ExtendedDType, ScalarType)):
@@ -263,6 +266,10 @@ def issubdtype(arg1: Any, arg2: Any) -> bool:
         >>> jnp.issubdtype(jnp.bfloat16, jnp.floating)
         True
     """
+    if getattr(arg2, "shape", None) and not isinstance(arg2, np.dtype):
+        raise NotArrayError(
+            f"issubdtype: a dtype or a kind of dtypes is needed, got an array of shape {arg2.shape}. Pass its dtype."
+        )
     contains = getattr(arg2, "contains_dtype", None)
     if contains is not None:
         return bool(contains(getattr(arg1, "dtype", arg1)))

@@ -9,6 +9,7 @@ from plugjax import lax
 from plugjax.core.array import Array
 from plugjax.core.device import reject_sharding
 from plugjax.core.dtypes import DTypeLike
+from plugjax.core.errors import OutArgumentError
 from plugjax.numpy.indexing import diagonal
 from plugjax.numpy.linear_algebra import product_operands
 from plugjax.numpy.promotion import Operand, check_arraylike, converted
@@ -52,7 +53,7 @@ def einsum(
     if out_sharding is not None:
         reject_sharding("einsum", out_sharding)
     if out is not None:
-        raise NotImplementedError(
+        raise OutArgumentError(
             "einsum: 'out' cannot be written, since arrays are immutable. Use the result instead."
         )
     if isinstance(subscripts, str):

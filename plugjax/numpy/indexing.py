@@ -10,7 +10,7 @@ import numpy as np
 from plugjax import lax
 from plugjax.core import dtypes
 from plugjax.core.array import Array, from_host
-from plugjax.core.errors import ConcretizationTypeError
+from plugjax.core.errors import ConcretizationTypeError, OutArgumentError
 from plugjax.core.trace import Tracer
 from plugjax.numpy.index_plan import (
     Entry,
@@ -238,7 +238,7 @@ def take(
         Array([20., nan], dtype=float32)
     """
     if out is not None:
-        raise NotImplementedError(
+        raise OutArgumentError(
             "take: 'out' cannot be written, since arrays are immutable. Use the result instead."
         )
     x = as_operand("take", a)
@@ -413,6 +413,7 @@ def compress(
         >>> jnp.compress(jnp.array([True, False, True]), jnp.array([1, 2, 3]))
         Array([1, 3], dtype=int32)
     """
+    reject_out("compress", out)
     x = as_operand("compress", a)
     if axis is None:
         x, axis = ravel(x), 0

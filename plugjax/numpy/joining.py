@@ -11,6 +11,7 @@ import numpy as np
 from plugjax import lax
 from plugjax.core.array import Array
 from plugjax.core.dtypes import DTypeLike
+from plugjax.core.errors import OutArgumentError
 from plugjax.core.trace import Tracer
 from plugjax.numpy.manipulation import (
     atleast_1d,
@@ -93,7 +94,7 @@ def stack(arrays: Any, axis: int = 0, out: None = None, dtype: DTypeLike | None 
                [0, 1]], dtype=int32)
     """
     if out is not None:
-        raise NotImplementedError(
+        raise OutArgumentError(
             "stack: 'out' cannot be written, since arrays are immutable. Use the result instead."
         )
     operands = _joined("stack", arrays, dtype)

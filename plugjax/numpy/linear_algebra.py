@@ -183,6 +183,10 @@ def matvec(x1: ArrayLike, x2: ArrayLike, /) -> Array:
         Array([3, 7], dtype=int32)
     """
     matrix, vector = as_operands("matvec", x1, x2)
+    if matrix.ndim < 2 or vector.ndim < 1:
+        raise ValueError(
+            f"matvec needs a matrix and a vector, got shapes {matrix.shape} and {vector.shape}."
+        )
     _check_contracted("matvec", matrix.shape[-1:], vector.shape[-1:])
     return lax.squeeze(matmul(matrix, lax.expand_dims(vector, (vector.ndim,))), (-1,))
 
@@ -196,6 +200,10 @@ def vecmat(x1: ArrayLike, x2: ArrayLike, /) -> Array:
         Array([4, 6], dtype=int32)
     """
     vector, matrix = as_operands("vecmat", x1, x2)
+    if vector.ndim < 1 or matrix.ndim < 2:
+        raise ValueError(
+            f"vecmat needs a vector and a matrix, got shapes {vector.shape} and {matrix.shape}."
+        )
     _check_contracted("vecmat", vector.shape[-1:], matrix.shape[-2:-1])
     return lax.squeeze(
         matmul(lax.expand_dims(_conjugated(vector), (vector.ndim - 1,)), matrix), (-2,)

@@ -205,6 +205,7 @@ def _extremum(
     x = as_operand(who, a)
     axes = reduced_axes(axis, x.aval.ndim)
     if where is not None and initial is None:
+        as_mask(who, where)
         raise ValueError(f"{who} has no identity for what 'where' leaves out; give 'initial', too.")
     if initial is None and not math.prod([x.shape[i] for i in axes]):
         raise ValueError(f"{who} has no identity, so it needs elements; give 'initial'.")

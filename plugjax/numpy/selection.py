@@ -48,7 +48,10 @@ def clip(
     if arr is None:
         raise ValueError("clip: there is no array to clip.")
     x = as_operand("clip", arr)
-    if any(getattr(getattr(v, "dtype", None), "kind", "") == "c" for v in (x, min, max)):
+    if any(
+        isinstance(v, complex) or getattr(getattr(v, "dtype", None), "kind", "") == "c"
+        for v in (x, min, max)
+    ):
         raise ValueError("clip takes real numbers: complex ones have no order to clip in.")
     if min is not None:
         x = maximum(min, x)

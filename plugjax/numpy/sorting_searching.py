@@ -34,6 +34,9 @@ __all__ = [
 ]  # fmt: skip
 
 
+_METHODS = ("scan", "scan_unrolled", "sort", "compare_all")
+
+
 def index_dtype() -> DType:
     """The dtype of indices."""
     return dtypes.canonicalize(int)
@@ -195,7 +198,7 @@ def searchsorted(
     """
     if side not in ("left", "right"):
         raise ValueError(f"searchsorted: side is 'left' or 'right', got {side!r}.")
-    if method not in ("scan", "scan_unrolled", "sort", "compare_all"):
+    if method not in _METHODS:
         raise ValueError(
             f"searchsorted: method is 'scan', 'scan_unrolled', 'compare_all' or 'sort', got {method!r}."
         )
@@ -244,6 +247,8 @@ def digitize(
         >>> jnp.digitize(jnp.array([0.5, 2.5]), jnp.array([0.0, 1.0, 2.0]))
         Array([1, 3], dtype=int32)
     """
+    if method is not None and method not in _METHODS:
+        raise ValueError(f"digitize: method is one of {_METHODS}, got {method!r}.")
     values, edges = as_operands("digitize", x, bins)
     if edges.ndim != 1:
         raise ValueError(f"digitize: bins is a vector, got {edges}")
@@ -394,7 +399,7 @@ def bincount(
                 values,
                 "bincount: the values of x decide the shape of the result; give a static length.",
             )
-        length = max(minlength, int(np.max(np.asarray(values), initial=-1)) + 1)
+        length = max(operator.index(minlength), int(np.max(np.asarray(values), initial=-1)) + 1)
     counted = (
         lax.full(values.shape, 1, index_dtype())
         if weights is None

@@ -23,14 +23,19 @@ REFUSED = (
     # Shapes and sizes
     "jnp.zeros({})", "jnp.zeros({2})", "jnp.eye(-1)", "jnp.zeros(-1)", "jax.random.orthogonal(jax.random.key(0), -1)",
     "jnp.nonzero(x, size=-1)", "jnp.nonzero(x, size=1.5)", "jnp.tril_indices(1.5)", "jnp.triu_indices(2, m=1.5)",
-    # Names and options
+    # Names and options, and what has the wrong rank
+    "jnp.digitize(x, x, method='a')", "jax.lax.sort(x, num_keys=None)", "jax.lax.conv(jnp.ones((1, 1, 3)), jnp.ones((1, 1, 2)), (1,), None)",
+    "jnp.clip(x, 1, 2j)", "jnp.matvec(x, x)", "jax.nn.dot_product_attention(*[jnp.ones((1, 2, 1, 2))] * 3, key_value_seq_lengths=3)",
+    "x.to_device(jax.devices()[0], stream=1)", "jnp.compress(x > 0, x, out=object())", "jnp.bincount(jnp.arange(3), minlength=(1,))",
+    "jax.lax.bitcast_convert_type(x, None)", "jnp.issubdtype('int8', np.ones(2))", "jax.ops.segment_min(x, None)",
+    "jnp.min(x, where=(1, 2))", "jax.lax.conj(keys)", "jnp.trunc(keys)", "jnp.all(keys)",
     "x.at[0].get(mode=[1])", "x.at[0].set(1, mode={})", "jax.lax.dot(x, x, precision=[1])", "jnp.sort(x, kind='a')",
     "jnp.asarray(x, order=3)", "jnp.asarray(x, order='C')", "jnp.tensordot(x, x, axes=[0])",
     "jax.ops.segment_max(x, jnp.arange(3), out_sharding=2)", "jax.lax.rng_bit_generator(np.ones(4, np.uint32), (2,), out_sharding=-1)",
 )  # fmt: skip
 ACCEPTED = (
     "jnp.size([1, 2])", "jnp.shape('a')", "jnp.ndim([[1, 2]])", "jnp.shape(None)", "jnp.sum(x, axis=np.array([0]))",
-    "jnp.moveaxis(jnp.ones((2, 3)), np.array([0]), 1)", "jax.lax.full(3, 7)",
+    "jnp.result_type(jnp.int32, None)", "jnp.moveaxis(jnp.ones((2, 3)), np.array([0]), 1)", "jax.lax.full(3, 7)",
 )  # fmt: skip
 
 
