@@ -266,9 +266,10 @@ def issubdtype(arg1: Any, arg2: Any) -> bool:
         >>> jnp.issubdtype(jnp.bfloat16, jnp.floating)
         True
     """
-    if getattr(arg2, "shape", None) and not isinstance(arg2, np.dtype):
+    sizes = getattr(arg2, "shape", None)
+    if isinstance(sizes, tuple) and sizes and not isinstance(arg2, np.dtype):
         raise NotArrayError(
-            f"issubdtype: a dtype or a kind of dtypes is needed, got an array of shape {arg2.shape}. Pass its dtype."
+            f"issubdtype: a dtype or a kind of dtypes is needed, got an array of shape {sizes}. Pass its dtype."
         )
     contains = getattr(arg2, "contains_dtype", None)
     if contains is not None:

@@ -21,7 +21,7 @@ ACCIDENTS = ("AttributeError", "AssertionError", "KeyError", "UnboundLocalError"
              "ZeroDivisionError", "StopIteration")  # fmt: skip
 
 # A function of JAX's that is compiled as a whole hashes its options before it looks at them.
-UNHASHABLE = "Non-hashable static arguments"
+UNHASHABLE = ("Non-hashable static arguments", "unhashable type")
 
 
 class _TooLong(BaseException):
@@ -70,7 +70,9 @@ class Finding:
 
 def stumbles(theirs: str) -> bool:
     """Whether JAX's error is none that it raises on purpose: something inside met what it did not expect, or an option cannot be hashed."""
-    return theirs.split(":")[0].split(",")[0] in ACCIDENTS or UNHASHABLE in theirs
+    return theirs.split(":")[0].split(",")[0] in ACCIDENTS or any(
+        words in theirs for words in UNHASHABLE
+    )
 
 
 def verdict(ours: str, theirs: str) -> str | None:
