@@ -94,7 +94,7 @@ def conv_general_dilated(
     strides = static_ints("conv_general_dilated", "window_strides", window_strides)
     spread = _dilations("lhs_dilation", lhs_dilation, spatial)
     kernel_spread = _dilations("rhs_dilation", rhs_dilation, spatial)
-    if not isinstance(padding, (str, Sequence)):
+    if not hasattr(padding, "__iter__"):
         raise ValueError(
             f"conv_general_dilated: padding is 'SAME', 'VALID' or pairs of numbers, got {padding!r}."
         )
