@@ -35,7 +35,7 @@ REFUSED = (
 )  # fmt: skip
 ACCEPTED = (
     "jnp.size([1, 2])", "jnp.shape('a')", "jnp.ndim([[1, 2]])", "jnp.shape(None)", "jnp.sum(x, axis=np.array([0]))",
-    "jnp.result_type(jnp.int32, None)", "jnp.moveaxis(jnp.ones((2, 3)), np.array([0]), 1)", "jax.lax.full(3, 7)",
+    "jnp.result_type(jnp.int32, None)", "jnp.moveaxis(jnp.ones((2, 3)), np.array([0]), 1)", "jax.lax.full(3, 7)", "jax.lax.conv_general_dilated(jnp.ones((1, 1, 3)), jnp.ones((1, 1, 2)), (1,), np.zeros((1, 2), int))",
 )  # fmt: skip
 
 
