@@ -170,11 +170,11 @@ def test_a_row_of_a_function_that_is_wrong_is_found():
 # The matrix ---------------------------------------------------------------------------------------
 
 
-@cache
 # What stands in compiled programs alone, where no transformation meets it: `tests/guard` tests it.
 _BEHIND_THE_TABLE = {noise_p, on_host_p}
 
 
+@cache
 def primitives():
     """Every primitive that a rule of ours is about."""
     for kind in (abstract_eval, impl, jvp_rule, batching_rule, lowering, transpose_rule):
