@@ -1,6 +1,7 @@
 """What all tests and doctests share: the environment that they run in."""
 
 import importlib
+import importlib.util
 import os
 import zlib
 
@@ -69,5 +70,7 @@ def pytest_collect_file(file_path, parent):
     while (folder / "__init__.py").exists():
         names.append(folder.name)
         folder = folder.parent
-    if len(names) > 1 and file_path.stem not in ("__init__", "__main__"):
+    is_module = len(names) > 1 and file_path.stem not in ("__init__", "__main__")
+    # Packages among the tests are found by path alone.
+    if is_module and importlib.util.find_spec(names[-1]) is not None:
         importlib.import_module(".".join(reversed(names)))

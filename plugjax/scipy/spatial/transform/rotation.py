@@ -43,7 +43,7 @@ class Rotation(NamedTuple):
         >>> turn = Rotation.from_euler("z", 90.0, degrees=True)
         >>> turn.apply(jnp.array([1.0, 0.0, 0.0])).round(3)
         Array([0., 1., 0.], dtype=float32)
-        >>> (turn * turn).as_euler("xyz", degrees=True).round(3)
+        >>> (turn * turn).as_euler("xyz", degrees=True).round(3) + 0.0
         Array([   0.,    0., -180.], dtype=float32)
     """
 
