@@ -19,62 +19,56 @@ def convolved(x, k, **options):
 
 
 UNSIGNED = {
-    "images by weights": lambda: jnp.asarray(TABLE).astype(jnp.float32) @ WEIGHTS,
-    "scaled images": lambda: (jnp.asarray(TABLE).astype(jnp.float32) / 255) @ WEIGHTS,
-    "transposed": lambda: jnp.asarray(TABLE).T.astype(jnp.float32) @ jnp.ones((4, 2)),
-    "mixed dtypes": lambda: jnp.matmul(jnp.ones((5, 3)), jnp.asarray(BYTES)),
-    "mixed integers": lambda: jnp.dot(
+    "images by weights": lambda table, bytes_, images, kernel: table.astype(jnp.float32) @ WEIGHTS,
+    "scaled images": lambda table, bytes_, images, kernel: (
+        (table.astype(jnp.float32) / 255) @ WEIGHTS
+    ),
+    "transposed": lambda table, bytes_, images, kernel: (
+        table.T.astype(jnp.float32) @ jnp.ones((4, 2))
+    ),
+    "mixed dtypes": lambda table, bytes_, images, kernel: jnp.matmul(jnp.ones((5, 3)), bytes_),
+    "mixed integers": lambda table, bytes_, images, kernel: jnp.dot(
         jnp.ones((1, 3), jnp.int8), jnp.array([65535, 3, 7], jnp.uint16)
     ),
-    "widened integers": lambda: (
-        jnp.asarray(TABLE).astype(jnp.int32) @ jnp.asarray(BYTES).astype(jnp.int32)
+    "widened integers": lambda table, bytes_, images, kernel: (
+        table.astype(jnp.int32) @ bytes_.astype(jnp.int32)
     ),
-    "preferred int32": lambda: lax.dot_general(
-        jnp.asarray(TABLE),
-        jnp.asarray(BYTES),
+    "preferred int32": lambda table, bytes_, images, kernel: lax.dot_general(
+        table,
+        bytes_,
         (((1,), (0,)), ((), ())),
         preferred_element_type=jnp.int32,
     ),
-    "preferred float32": lambda: lax.dot_general(
-        jnp.asarray(TABLE),
-        jnp.asarray(BYTES),
+    "preferred float32": lambda table, bytes_, images, kernel: lax.dot_general(
+        table,
+        bytes_,
         (((1,), (0,)), ((), ())),
         preferred_element_type=jnp.float32,
     ),
-    "wrapping": lambda: jnp.dot(jnp.asarray(TABLE), jnp.asarray(BYTES)),
-    "convolved bytes": lambda: convolved(
-        jnp.asarray(IMAGES), jnp.asarray(KERNEL), preferred_element_type=jnp.int32
+    "wrapping": lambda table, bytes_, images, kernel: jnp.dot(table, bytes_),
+    "convolved bytes": lambda table, bytes_, images, kernel: convolved(
+        images, kernel, preferred_element_type=jnp.int32
     ),
-    "convolved floats": lambda: convolved(
-        jnp.asarray(IMAGES).astype(jnp.float32), jnp.asarray(KERNEL).astype(jnp.float32)
+    "convolved floats": lambda table, bytes_, images, kernel: convolved(
+        images.astype(jnp.float32), kernel.astype(jnp.float32)
     ),
-    "bfloat16": lambda: (
-        jnp.asarray(TABLE).astype(jnp.bfloat16) @ jnp.asarray(BYTES).astype(jnp.bfloat16)
+    "bfloat16": lambda table, bytes_, images, kernel: (
+        table.astype(jnp.bfloat16) @ bytes_.astype(jnp.bfloat16)
     ),
-    "bools": lambda: (
-        (jnp.asarray(TABLE) > 3).astype(jnp.int32) @ jnp.asarray(BYTES).astype(jnp.int32)
+    "bools": lambda table, bytes_, images, kernel: (
+        (table > 3).astype(jnp.int32) @ bytes_.astype(jnp.int32)
     ),
 }
 
 
 @pytest.mark.parametrize("name", UNSIGNED)
 def test_unsigned(name):
-    # The arrays are arguments: of constants the conversion is done while the program is compiled.
+    # Arguments: of constants the conversion is done while the program is compiled.
     arrays = (TABLE, BYTES, IMAGES, KERNEL)
     with plugjax.default_device("numpy"):
-        expected = np.asarray(UNSIGNED[name]())
-
-    def program(*values):
-        names = ("TABLE", "BYTES", "IMAGES", "KERNEL")
-        previous = {n: globals()[n] for n in names}
-        globals().update(zip(names, values, strict=True))
-        try:
-            return UNSIGNED[name]()
-        finally:
-            globals().update(previous)
-
+        expected = np.asarray(UNSIGNED[name](*map(jnp.asarray, arrays)))
     with plugjax.default_device("iree"):
-        found = plugjax.jit(program)(*arrays)
+        found = plugjax.jit(UNSIGNED[name])(*arrays)
     assert found.dtype == expected.dtype
     np.testing.assert_allclose(
         np.asarray(found, np.float64), np.asarray(expected, np.float64), rtol=1e-6, atol=1e-6
