@@ -10,7 +10,7 @@ import numpy as np
 from plugjax import lax
 from plugjax.core import dtypes
 from plugjax.core.array import Array, from_host
-from plugjax.core.errors import ConcretizationTypeError, OutArgumentError
+from plugjax.core.errors import ConcretizationTypeError, OutArgumentError, ShapeError
 from plugjax.core.trace import Tracer
 from plugjax.numpy.index_plan import (
     Entry,
@@ -383,6 +383,10 @@ def diagonal(a: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> A
     if x.ndim < 2:
         raise ValueError("diagonal needs an array with two axes or more.")
     first, second = canonical_axis(axis1, x.ndim), canonical_axis(axis2, x.ndim)
+    if first == second:
+        raise ShapeError(
+            f"diagonal: axis1={axis1} and axis2={axis2} are one axis of {x.aval.str_short()}; give two."
+        )
     rest = [i for i in range(x.ndim) if i not in (first, second)]
     x = lax.transpose(x, (first, second, *rest))
     rows, columns = x.shape[:2]

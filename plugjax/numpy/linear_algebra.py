@@ -377,7 +377,13 @@ def trace(
         Array(3., dtype=float32)
     """
     reject_out("trace", out)
-    return sum_(diagonal(a, offset, axis1, axis2), -1, dtype)
+    x = as_operand("trace", a)
+    first, second = canonical_axis(axis1, x.ndim), canonical_axis(axis2, x.ndim)
+    if first == second:
+        raise ValueError(
+            f"trace: axis1={axis1} and axis2={axis2} are one axis of {x.aval.str_short()}; give two."
+        )
+    return sum_(diagonal(x, offset, first, second), -1, dtype)
 
 
 def cross(

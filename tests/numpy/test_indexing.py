@@ -109,6 +109,14 @@ def test_cases(agree, expression):
     agree(expression)
 
 
+@pytest.mark.parametrize(("of", "error"), [("trace", ValueError), ("diagonal", TypeError)])
+@pytest.mark.parametrize("axes", [(0, 0), (1, -1), (0, -2)])
+def test_a_diagonal_of_one_axis_raises(of, error, axes):
+    for np in (jnp, jax_numpy):
+        with pytest.raises(error):
+            getattr(np, of)(np.asarray(F), 0, *axes)
+
+
 def test_traced_mask_raises():
     with pytest.raises(NonConcreteBooleanIndexError):
         plugjax.jit(lambda x: x[x > 0])(jnp.ones(3))
