@@ -8,16 +8,8 @@ that IREE makes of one, it takes them for one carry in the first only.
 
 from typing import Any
 
-from plugjax_iree.mlir import (
-    Mlir,
-    blocks,
-    borrowed,
-    choose,
-    in_block,
-    name_of,
-    operands,
-    walk,
-)
+from plugjax_iree.loops import WHILE, arguments_and_results, varying
+from plugjax_iree.mlir import Mlir, blocks, borrowed, choose, in_block, name_of, walk
 
 
 def keep_in_loop(invocation: Any) -> int:
@@ -30,7 +22,7 @@ def keep_in_loop(invocation: Any) -> int:
         found = [
             place
             for loop in walk(mlir, module)
-            if name_of(mlir, loop) == b"stablehlo.while"
+            if name_of(mlir, loop) == WHILE
             for place in _invariant(mlir, loop)
         ]
         for loop, end, index, carried in found:
@@ -42,28 +34,12 @@ def keep_in_loop(invocation: Any) -> int:
 def _invariant(mlir: Mlir, loop: int) -> list[tuple[int, int, int, int]]:
     """The loop, the operation that ends its body, each position at which it gives on what does not depend on the step, and the carry there."""
     *_, body = blocks(mlir, loop)
-    *steps, end = in_block(mlir, body)
-    arguments = [mlir.argument(body, i) for i in range(mlir.argument_count(body))]
-    given = operands(mlir, end)
-    varying = {x for x, y in zip(arguments, given, strict=True) if x != y}
-    for step in steps:
-        if _depends(mlir, step, varying):
-            varying.update(mlir.result(step, i) for i in range(mlir.result_count(step)))
+    *_, end = in_block(mlir, body)
+    carries = arguments_and_results(mlir, loop)
+    given = [value for _, value in carries]
+    changing = varying(mlir, loop)
     return [
         (loop, end, i, argument)
-        for i, (argument, value) in enumerate(zip(arguments, given, strict=True))
-        if value != argument and (value not in varying or value in given[:i])
+        for i, (argument, value) in enumerate(carries)
+        if value != argument and (value not in changing or value in given[:i])
     ]
-
-
-def _depends(mlir: Mlir, operation: int, varying: set[int]) -> bool:
-    """Whether an operation, or one in its regions, reads what changes; what a call gives does."""
-    if name_of(mlir, operation) == b"func.call":
-        return True
-    if any(value in varying for value in operands(mlir, operation)):
-        return True
-    return any(
-        _depends(mlir, inner, varying)
-        for block in blocks(mlir, operation)
-        for inner in in_block(mlir, block)
-    )

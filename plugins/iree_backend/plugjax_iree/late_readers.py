@@ -3,12 +3,14 @@
 IREE 3.13 leaves out the copy before an update (``flow.tensor.clone``) although the value has other readers, and runs them at the same time
 as the update: whether they see what was or what is written is chance. So the lowering updates a buffer of its own
 (``lowering/copies.py: to_update``), and here, where all readers are known, the copies go that nothing needs: the readers that an update
-itself waits for have read before it. In loops all of them go: what does not change in a loop IREE would copy before it, once, and there
-its own copies are right (``tests/test_overwriting.py``).
+itself waits for have read before it. In a loop the copies of what changes from step to step go: there its own copies are right. What does
+not change IREE would copy once, before the loop, and each step would update what the step before it has written: ``x.at[i].add(v)`` of an
+``x`` from outside of the loop. There they stay (``tests/test_overwriting.py``).
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
+from plugjax_iree.loops import WHILE, varying
 from plugjax_iree.mlir import BARRIER, Mlir, borrowed, maker, name_of, operands, operations, readers
 
 _CLONE = b"flow.tensor.clone"
@@ -25,31 +27,42 @@ def drop_copies(invocation: Any) -> int:
         invocation: IREE's handle (``Invocation._inv_p``), before its own phases.
     """
     with borrowed(invocation) as (mlir, module):
-        copies: dict[int, list[int]] = {}
-        needless = _collect(mlir, module, copies, False)
-        for copy, clones in copies.items():
-            if copy not in needless and not _is_read_late(mlir, copy, clones):
-                needless.add(copy)
+        copies: dict[int, _Copy] = {}
+        _find(mlir, module, copies, None)
+        needless = [copy for copy, found in copies.items() if _is_needless(mlir, copy, found)]
         for copy in needless:
             _drop(mlir, copy)
         return len(copies) - len(needless)
 
 
-def _collect(mlir: Mlir, program: int, copies: dict[int, list[int]], is_in_loop: bool) -> set[int]:
-    """Find choices between a value and itself behind a barrier, with the clones of them that are updated; returns those in loops."""
-    found = set()
+class _Copy(NamedTuple):
+    """A choice between a value and itself behind a barrier.
+
+    Attributes:
+        clones: what of it is updated.
+        changing: what differs from step to step in the innermost loop around; ``None`` outside of loops.
+    """
+
+    clones: list[int]
+    changing: set[int] | None
+
+
+def _find(mlir: Mlir, program: int, copies: dict[int, _Copy], changing: set[int] | None) -> None:
+    """Add the copies in the regions of an operation to ``copies``."""
     for operation in operations(mlir, program):
-        name = name_of(mlir, operation)
         if mlir.region_count(operation):
-            inner = is_in_loop or name == b"stablehlo.while"
-            found |= _collect(mlir, operation, copies, inner)
-        elif name == _CLONE:
+            is_loop = name_of(mlir, operation) == WHILE
+            _find(mlir, operation, copies, varying(mlir, operation) if is_loop else changing)
+        elif name_of(mlir, operation) == _CLONE:
             copy = _source(mlir, operation)
             if copy is not None and _is_copy(mlir, copy):
-                copies.setdefault(copy, []).append(operation)
-                if is_in_loop:
-                    found.add(copy)
-    return found
+                copies.setdefault(copy, _Copy([], changing)).clones.append(operation)
+
+
+def _is_needless(mlir: Mlir, copy: int, found: _Copy) -> bool:
+    if found.changing is not None:
+        return mlir.operand(copy, 1) in found.changing
+    return not _is_read_late(mlir, copy, found.clones)
 
 
 def _source(mlir: Mlir, clone: int) -> int | None:

@@ -308,3 +308,48 @@ def test_loops_leave_what_they_close_over(program):
     np.testing.assert_array_equal(y, values[1])
     for a, b in zip(found, expected, strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-6)
+
+
+def _many(i):
+    """Indices of the test's vectors that the compiler does not know."""
+    return jnp.floor(jnp.abs(i)).astype(jnp.int32) % 4
+
+
+# An update of what does not change from step to step, at places that are not known when the program is compiled.
+UPDATES_OF_WHAT_STAYS = {
+    "first value": lambda x, y: lax.fori_loop(0, 3, lambda _, c: x.at[_many(y)].add(y), x),
+    "other first value": lambda x, y: lax.fori_loop(
+        0, 3, lambda _, c: x.at[_many(y)].add(y), x * 2
+    ),
+    "with the carry": lambda x, y: lax.fori_loop(0, 3, lambda _, c: x.at[_many(y)].add(y) + c, x),
+    "by the step": lambda x, y: lax.fori_loop(0, 3, lambda i, c: x.at[_many(y)].add(y * i), x),
+    "product": lambda x, y: lax.fori_loop(0, 3, lambda _, c: x.at[_many(y)].multiply(y), x),
+    "stacked": lambda x, y: lax.scan(lambda c, _: (c, x.at[_many(y)].add(y)), x, None, length=3)[1],
+    "stacked, by element": lambda x, y: lax.scan(lambda c, v: (c, x.at[_many(y)].add(v)), x, y)[1],
+    "computed in the step": lambda x, y: lax.fori_loop(
+        0, 3, lambda _, c: (x * 3).at[_many(y)].add(y) + c, x
+    ),
+    "in a branch": lambda x, y: lax.fori_loop(
+        0, 3, lambda i, c: c + lax.cond(i > 0, lambda: x.at[_many(y)].add(y), lambda: y), x
+    ),
+    "in an inner loop": lambda x, y: lax.fori_loop(
+        0, 3, lambda _, c: lax.fori_loop(0, 2, lambda _, d: c.at[_many(y)].add(y) + d, c) + c, x
+    ),
+    "of a while": lambda x, y: lax.while_loop(
+        lambda c: c[0] < 40, lambda c: x.at[_many(y)].add(y) + c, jnp.abs(x)
+    ),
+    "unsigned": lambda x, y: lax.fori_loop(
+        0, 3, lambda _, c: x.astype(jnp.uint32).at[_many(y)].add(2), x.astype(jnp.uint32)
+    ),
+}
+
+
+@pytest.mark.parametrize("name", UPDATES_OF_WHAT_STAYS)
+def test_each_step_updates_what_was_there_before_the_loop(name):
+    program = UPDATES_OF_WHAT_STAYS[name]
+    values = np.arange(1, 5, dtype=np.float32), np.array([5, 1, 2, 5], np.float32)
+    with plugjax.default_device("numpy"):
+        expected = program(*map(jnp.asarray, values))
+    with plugjax.default_device("iree"):
+        found = plugjax.jit(program)(*values)
+    np.testing.assert_allclose(found, expected, rtol=1e-6)

@@ -66,6 +66,39 @@ def test_two_of_one_shape(agrees):
 @pytest.mark.parametrize(
     ("shape", "dimensions", "strides", "padding"),
     [
+        ((12,), (3,), (1,), "VALID"),
+        ((6, 6), (2, 2), (2, 2), "VALID"),
+        ((2, 6, 6, 3), (1, 2, 2, 1), (1, 2, 2, 1), "VALID"),
+        ((2, 6, 6, 3), (1, 3, 3, 1), (1, 1, 1, 1), "SAME"),
+        ((2, 3, 6, 6), (1, 1, 2, 2), (1, 1, 2, 2), "VALID"),
+        ((2, 9, 3), (1, 3, 1), (1, 2, 1), "SAME"),
+        ((4, 4, 4), (2, 2, 2), (1, 1, 1), "SAME"),
+    ],
+)
+def test_two_of_one_type(reducer, shape, dimensions, strides, padding, agrees):
+    operation, start = reducer
+
+    def reduced(x):
+        return lax.reduce_window(x, np.float32(start), operation, dimensions, strides, padding)
+
+    def one_after_the_other(x):
+        first = reduced(x)
+        return first, reduced(x * 0.5 - jnp.mean(first) - 5)
+
+    agrees(lambda x, y: (reduced(x), reduced(y)), numbers(*shape), numbers(*shape) - 3, rtol=1e-5)
+    agrees(
+        lambda x, y: (jnp.sum(reduced(x)), jnp.sum(reduced(y))),
+        numbers(*shape) + 9,
+        numbers(*shape) - 9,
+        rtol=1e-5,
+    )
+    agrees(one_after_the_other, numbers(*shape) + 9, rtol=1e-5)
+
+
+@pytest.mark.parametrize("reducer", [(lax.max, -np.inf), (lax.min, np.inf), (lax.add, 0.0)])
+@pytest.mark.parametrize(
+    ("shape", "dimensions", "strides", "padding"),
+    [
         ((3, 3), (2, 2), (2, 2), "VALID"),
         ((9, 8), (9, 8), (9, 8), "VALID"),
         ((10, 11), (9, 8), (9, 8), "VALID"),

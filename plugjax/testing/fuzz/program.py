@@ -212,12 +212,14 @@ jax.config.update("jax_enable_x64", {x64})
 
 {source}
 
-arguments = [
-{arguments}]
+def arguments():
+    return [
+{arguments}    ]
+
 with jax.default_device("numpy"), jax.disable_jit():
-    expected = program(*arguments)
+    expected = program(*arguments())
 with jax.default_device({backend!r}):
-    found = jax.jit(program)(*arguments)
+    found = jax.jit(program)(*arguments())
 for a, b in zip(found, expected):
     print({backend!r}, a.dtype, np.asarray(a), "\\nexpected", b.dtype, np.asarray(b))
 """
@@ -225,7 +227,7 @@ for a, b in zip(found, expected):
 
 def script(program: Program, backend: str) -> str:
     """A stand-alone script that runs a program on NumPy step by step, and compiled for a backend."""
-    arguments = "".join(f"    {x.source},\n" for x in program.arguments)
+    arguments = "".join(f"        {x.source},\n" for x in program.arguments)
     return SCRIPT.format(
         source=program.source(), arguments=arguments, x64=program.x64, backend=backend
     )

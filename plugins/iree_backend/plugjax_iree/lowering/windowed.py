@@ -1,8 +1,10 @@
 """Reductions over moving windows.
 
-IREE 3.13 takes two ``reduce_window`` of several operands for one if their shapes agree, whatever they read, so these are written out:
-axis by axis, the elements of each window are slices of the padded array, combined in order. Where a window stands once along an
-axis and does not reach the end, IREE refuses it: what no window reads is cut off.
+IREE 3.13 fills one buffer with what windows begin with for all ``reduce_window`` of one result type, and combines the elements of each of
+them into that buffer: the second begins with the result of the first. So each begins with a copy of its own, which the compiler cannot
+merge with others. Of several operands it takes two for one all the same if their shapes agree, whatever they read, so these are
+written out: axis by axis, the elements of each window are slices of the padded array, combined in order. Where a window stands once
+along an axis and does not reach the end, IREE refuses it: what no window reads is cut off.
 """
 
 from __future__ import annotations
@@ -28,6 +30,7 @@ from plugjax.stablehlo.mlir import Value
 from plugjax.stablehlo.reducers import MAXIMUM, MINIMUM, SUM, Reducer
 from plugjax.stablehlo.reduction import reduce_window
 from plugjax.stablehlo.windowed import windowed
+from plugjax_iree.lowering.copies import copied
 from plugjax_iree.lowering.sums import accumulator
 
 rules = RuleSet(__name__)
@@ -57,7 +60,7 @@ def _define(primitive: Primitive, reducer: Reducer) -> None:
         found = reduce_window(
             reducer,
             convert(x, aval, wide),
-            reducer.initial(wide),
+            copied(ctx, reducer.initial(wide)),
             aval.update(dtype=wide),
             out.update(dtype=wide),
             window=windows.dimensions,
