@@ -85,14 +85,21 @@ def test_two_of_one_type(reducer, shape, dimensions, strides, padding, agrees):
         first = reduced(x)
         return first, reduced(x * 0.5 - jnp.mean(first) - 5)
 
-    agrees(lambda x, y: (reduced(x), reduced(y)), numbers(*shape), numbers(*shape) - 3, rtol=1e-5)
+    agrees(
+        lambda x, y: (reduced(x), reduced(y)),
+        numbers(*shape),
+        numbers(*shape) - 3,
+        rtol=1e-5,
+        atol=1e-5,
+    )
     agrees(
         lambda x, y: (jnp.sum(reduced(x)), jnp.sum(reduced(y))),
         numbers(*shape) + 9,
         numbers(*shape) - 9,
         rtol=1e-5,
+        atol=1e-5,
     )
-    agrees(one_after_the_other, numbers(*shape) + 9, rtol=1e-5)
+    agrees(one_after_the_other, numbers(*shape) + 9, rtol=1e-5, atol=1e-5)
 
 
 @pytest.mark.parametrize("reducer", [(lax.max, -np.inf), (lax.min, np.inf), (lax.add, 0.0)])
