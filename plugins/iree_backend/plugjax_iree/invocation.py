@@ -22,6 +22,7 @@ from plugjax_iree import (
     native,
     one_by_one,
     paired_reductions,
+    sliced_vectors,
     special_constants,
     unsigned_products,
 )
@@ -42,6 +43,7 @@ REPAIRS: dict[str, Callable[[Any], object]] = {
     "constant_reductions": constant_reductions.keep_computed,
     "paired_reductions": paired_reductions.keep_apart,
     "unsigned_products": unsigned_products.keep_apart,
+    "sliced_vectors": sliced_vectors.keep_apart,
     "first_carries": first_carries.guard,
     "invariant_carries": invariant_carries.keep_in_loop,
     "late_readers": late_readers.drop_copies,

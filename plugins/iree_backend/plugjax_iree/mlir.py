@@ -14,6 +14,7 @@ from plugjax_iree import native
 
 __all__ = [
     "BARRIER",
+    "MOVES",
     "PROGRAMS",
     "Mlir",
     "bar",
@@ -30,6 +31,7 @@ __all__ = [
     "numbers",
     "operands",
     "operations",
+    "printed",
     "readers",
     "size_of",
     "walk",
@@ -41,6 +43,15 @@ __all__ = [
 PROGRAMS = (b"func.func", b"stablehlo.while", b"stablehlo.if", b"stablehlo.case")
 
 BARRIER = b"stablehlo.optimization_barrier"
+
+#: What puts elements elsewhere, and computes nothing.
+MOVES = (
+    b"stablehlo.broadcast_in_dim",
+    b"stablehlo.pad",
+    b"stablehlo.reshape",
+    b"stablehlo.reverse",
+    b"stablehlo.transpose",
+)
 
 _Pointer = ctypes.c_void_p
 
@@ -72,6 +83,10 @@ class _Named(ctypes.Structure):
     _fields_ = (("name", _Pointer), ("attribute", _Pointer))
 
 
+# void callback(text, user_data)
+_Printer = ctypes.CFUNCTYPE(None, _Text, _Pointer)
+
+
 class Mlir(NamedTuple):
     """The functions that are used."""
 
@@ -91,6 +106,7 @@ class Mlir(NamedTuple):
     text: Callable[[int], _Text]
     location: Callable[[int], int]
     attribute: Callable[[int, _Text], int | None]
+    print_attribute: Callable[[int, Any, Any], None]
     is_splat: Callable[[int], bool]
     raw_data: Callable[[int], int]
     number_count: Callable[[int], int]
@@ -163,6 +179,7 @@ def _mlir() -> Mlir:
         c("mlirIdentifierStr", _Text, *one),
         c("mlirOperationGetLocation", _Pointer, *one),
         c("mlirOperationGetAttributeByName", _Pointer, _Pointer, _Text),
+        c("mlirAttributePrint", nothing, _Pointer, _Printer, _Pointer),
         c("mlirDenseElementsAttrIsSplat", flag, *one),
         c("mlirDenseElementsAttrGetRawData", _Pointer, *one),
         c("mlirDenseArrayGetNumElements", index, *one),
@@ -396,6 +413,19 @@ def is_zero(mlir: Mlir, constant: int) -> bool:
         return False
     bits = mlir.float_bits(element) if mlir.is_float(element) else mlir.bits(element)
     return not any(ctypes.string_at(mlir.raw_data(value), (bits + 7) // 8))
+
+
+def printed(mlir: Mlir, operation: int, name: bytes) -> str:
+    """An attribute as MLIR writes it; empty if there is none."""
+    attribute = mlir.attribute(operation, _text(name))
+    parts: list[bytes] = []
+
+    def collect(text: _Text, _user_data: object) -> None:
+        parts.append(ctypes.string_at(text.data, text.length))
+
+    if attribute is not None:
+        mlir.print_attribute(attribute, _Printer(collect), None)
+    return b"".join(parts).decode()
 
 
 def words(mlir: Mlir, constant: int) -> tuple[int, Sequence[int]]:

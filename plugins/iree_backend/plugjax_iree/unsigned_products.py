@@ -6,19 +6,12 @@ before.
 
 from typing import Any
 
-from plugjax_iree.mlir import Mlir, bar_operand, borrowed, maker, name_of, walk
+from plugjax_iree.mlir import MOVES, Mlir, bar_operand, borrowed, maker, name_of, walk
 
 _PRODUCTS = (b"stablehlo.convolution", b"stablehlo.dot_general")
 _CONVERSION = b"stablehlo.convert"
 # IREE looks through them.
-_MOVES = (
-    b"stablehlo.broadcast_in_dim",
-    b"stablehlo.pad",
-    b"stablehlo.reshape",
-    b"stablehlo.reverse",
-    b"stablehlo.slice",
-    b"stablehlo.transpose",
-)
+_VIEWS = (*MOVES, b"stablehlo.slice", _CONVERSION)
 
 
 def keep_apart(invocation: Any) -> int:
@@ -44,7 +37,7 @@ def _was_unsigned(mlir: Mlir, value: int) -> bool:
     operation = maker(mlir, value)
     while operation is not None:
         name = name_of(mlir, operation)
-        source = mlir.operand(operation, 0) if name in (*_MOVES, _CONVERSION) else None
+        source = mlir.operand(operation, 0) if name in _VIEWS else None
         if source is None:
             return False
         if name == _CONVERSION:

@@ -114,3 +114,32 @@ def test_convolutions_of_dilated_arrays(dilation, strides, padding, agrees):
         return lax.conv_general_dilated(x, k, strides, padding, lhs_dilation=dilation)
 
     agrees(program, x, k, rtol=1e-5, atol=1e-5)
+
+
+# A vector that is a slice, by what it is multiplied with: square matrices, and one of three axes.
+SLICED_VECTORS = {
+    "column": lambda x, t: x @ x[:, 0],
+    "narrow matrix": lambda x, t: x @ x[:, 1:2],
+    "on the left": lambda x, t: x[:, 0] @ x,
+    "narrow on the left": lambda x, t: x[:, 1:2].T @ x,
+    "row of the transpose": lambda x, t: x @ x.T[0],
+    "twice": lambda x, t: x @ t[:, :, 1][:, 2],
+    "inner axis": lambda x, t: x @ t[0, :, 0],
+    "outer axis": lambda x, t: x @ t[:, 0, 0],
+    "every other element": lambda x, t: x[:, ::2] @ x[::2, 0],
+    "batch": lambda x, t: jnp.einsum("bij,bj->bi", t, t[:, :, 0]),
+    "mapped": lambda x, t: plugjax.vmap(lambda a: a @ x[:, 0])(t),
+    "mapped slice": lambda x, t: plugjax.vmap(lambda a: x @ a[:, 0])(t),
+    "converted": lambda x, t: x @ x.astype(jnp.float16)[:, 0].astype(jnp.float32),
+    "unknown place": lambda x, t: x @ lax.dynamic_index_in_dim(x, jnp.int32(x[0, 0]), 1, False),
+    "columns in a scan": lambda x, t: lax.scan(lambda c, v: (c, x @ v), 0, x.T)[1],
+    "gradient": lambda x, t: plugjax.grad(lambda x: jnp.sum(jnp.sin(x @ x[:, 0])))(x),
+}
+
+
+@pytest.mark.parametrize("size", [3, 16])
+@pytest.mark.parametrize("name", SLICED_VECTORS)
+def test_products_with_a_slice(name, size, agrees):
+    x = np.arange(size * size, dtype=np.float32).reshape(size, size) % 7
+    t = np.arange(size**3, dtype=np.float32).reshape(size, size, size) % 5
+    agrees(SLICED_VECTORS[name], x, t, rtol=1e-5, atol=1e-4)
