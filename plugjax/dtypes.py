@@ -96,12 +96,17 @@ def scalar_type_of(x: Any) -> type:
         >>> dtypes.scalar_type_of(1.5)
         <class 'float'>
     """
+    if x is None:
+        raise ValueError("scalar_type_of: None has no dtype.")
+    if isinstance(x, (bool, int, float, complex)):
+        return next(t for t in (bool, int, float, complex) if isinstance(x, t))
     dtype: DType = x.dtype if hasattr(x, "dtype") else np.asarray(x).dtype
     if dtype == core.BOOL:
         return bool
     if core.is_integer(dtype):
         return int
     if core.is_float(dtype):
+        core.canonicalize(dtype, "scalar_type_of")
         return float
     if dtype.kind == "c":
         return complex

@@ -14,6 +14,7 @@ import numpy as np
 
 from plugjax import lax
 from plugjax.core.array import Array
+from plugjax.lax.axes import static_sizes
 from plugjax.numpy.creation import arange
 from plugjax.numpy.einsum import einsum
 from plugjax.numpy.indexing import take
@@ -163,7 +164,7 @@ def _resampled(
 def _checked(
     image: Operand, shape: Sequence[int], method: str | ResizeMethod
 ) -> tuple[tuple[int, ...], ResizeMethod]:
-    sizes = tuple(int(n) for n in shape)
+    sizes = static_sizes("image.resize", shape)
     if len(sizes) != image.ndim:
         raise ValueError(
             f"resize: shape needs one size for each axis, got {sizes} for an image of shape {image.shape}."

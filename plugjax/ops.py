@@ -125,6 +125,8 @@ def _options(
 ) -> dict[str, Any]:
     if out_sharding is not None:
         reject_sharding("segment", out_sharding)
+    if not isinstance(unique_indices, bool):
+        raise TypeError(f"segment: unique_indices is True or False, got {unique_indices!r}.")
     return {
         "indices_are_sorted": indices_are_sorted,
         "unique_indices": unique_indices,

@@ -399,12 +399,18 @@ def constant(value: Any, placement: Placement) -> Array:
     return transfer(concrete(value), placement)
 
 
-def device_put(x: Any, device: Any = None) -> Any:
+def device_put(
+    x: Any, device: Any = None, *, src: Any = None, donate: Any = False, may_alias: Any = None
+) -> Any:
     """Move a pytree of arrays to a device.
 
     Args:
         x: pytree of array-likes.
-        device: a Device, a sharding, or a name such as ``"iree:local:0"``; ``None`` leaves placement to defaults.
+        device: a Device, a sharding, or a name such as ``"iree:local:0"``; ``None`` leaves placement to defaults. Or a pytree
+            prefix of ``x`` with one for each part.
+        src: accepted as in JAX: an array knows where it is.
+        donate: a permission to use the memory of ``x``, of which nothing is made.
+        may_alias: whether memory may be shared. It is where both devices see it: arrays do not change.
 
     Returns:
         The pytree with Arrays committed to the device.
@@ -414,6 +420,22 @@ def device_put(x: Any, device: Any = None) -> Any:
         >>> plugjax.device_put(1.5, "numpy").device
         Device(numpy:0)
     """
+    del src
+    if donate is True and may_alias is True:
+        raise ValueError("device_put: what is donated has no alias. Leave may_alias or donate out.")
+    for flag in (donate, may_alias):
+        if not isinstance(flag, (bool, type(None))):
+            _for_each_leaf("device_put", flag, x)
+    if isinstance(device, (tuple, list, dict)):
+        return pytree.unflatten(
+            pytree.structure(x),
+            [
+                device_put(leaf, d)
+                for leaf, d in zip(
+                    pytree.leaves(x), _for_each_leaf("device_put", device, x), strict=True
+                )
+            ],
+        )
     target = as_device(device) if device is not None else None
 
     def move(leaf: Any) -> Any:
@@ -425,6 +447,15 @@ def device_put(x: Any, device: Any = None) -> Any:
         return transfer(array, target.committed)
 
     return pytree.tree_map(move, x)
+
+
+def _for_each_leaf(who: str, prefix: Any, tree: Any) -> list[Any]:
+    try:
+        return list(pytree.broadcast_prefix(prefix, tree, is_leaf=lambda x: x is None))
+    except ValueError:
+        raise ValueError(
+            f"{who}: {prefix!r} is no prefix of the tree {pytree.structure(tree)}."
+        ) from None
 
 
 def transfer(array: Array, placement: Placement) -> Array:

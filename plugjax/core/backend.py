@@ -20,7 +20,7 @@ import numpy as np
 from plugjax.core import caches, registry
 from plugjax.core.aval import ShapedArray
 from plugjax.core.config import config
-from plugjax.core.device import Device
+from plugjax.core.device import Device, Sharding
 from plugjax.core.errors import PluginWarning, UnknownBackendError
 from plugjax.core.jaxpr import ClosedJaxpr
 from plugjax.core.primitive import Primitive
@@ -311,7 +311,7 @@ def as_device(target: Any) -> Device:
         return target
     if isinstance(target, str):
         return device(target)
-    single = getattr(target, "device", None)
+    single = getattr(target, "device", None) if isinstance(target, Sharding) else None
     if isinstance(single, Device):
         return single
     raise ValueError(

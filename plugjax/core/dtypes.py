@@ -14,7 +14,7 @@ import ml_dtypes
 import numpy as np
 
 from plugjax.core.config import config
-from plugjax.core.errors import KeyDtypeError, TypePromotionError
+from plugjax.core.errors import KeyDtypeError, TrivialTangentError, TypePromotionError
 
 DType: TypeAlias = np.dtype[Any]
 DTypeLike: TypeAlias = Any
@@ -119,6 +119,15 @@ def canonicalize(dtype: DTypeLike, who: str = "dtype") -> DType:
             f"{who}: arrays hold numbers or bools in the machine's byte order, not dtype {dtype!r}. Convert the values with NumPy's astype."
         )
     return narrowed(found)
+
+
+def has_arrays(dtype: DTypeLike) -> bool:
+    """Whether a dtype that NumPy knows is one that arrays have.
+
+    Raises:
+        TypeError: NumPy does not know it.
+    """
+    return isinstance(dtype, ExtendedDType) or as_numpy_dtype(dtype) in _INTERNED
 
 
 def narrowed(dtype: DType) -> DType:
@@ -234,6 +243,10 @@ def _promote(pairs: tuple[tuple[DType, bool], ...], x64: bool, mode: str) -> tup
             return extended[0], False
         names = ", ".join(str(d) for d, _ in pairs)
         raise KeyDtypeError(f"{extended[0]} does not promote with other dtypes: got {names}.")
+    if any(d == float0 for d, _ in pairs):
+        raise TrivialTangentError(
+            "float0 is the dtype of tangents of integers: they have no values, and no operation takes them."
+        )
     if mode == "strict" and not _agree_strictly(pairs):
         listed = ", ".join(sorted(f"weak {d.name}" if weak else d.name for d, weak in pairs))
         raise TypePromotionError(

@@ -38,6 +38,22 @@ class NegativeSizeError(ShapeError, ValueError):
     """An axis of negative size was asked for. JAX raises the one or the other, by the place that finds out."""
 
 
+class IndexDtypeError(TypeError, ValueError):
+    """Indices are no integers. JAX raises the one or the other, by the place that finds out."""
+
+
+class TrivialTangentError(DtypeError, TypePromotionError):
+    """Numbers were to be computed with tangents of integers, which have dtype ``float0`` and no values."""
+
+
+class StructureError(TypeError, ValueError):
+    """A function gave another pytree than was asked for. JAX raises the one or the other, by whether the leaves match."""
+
+
+class NamedAxisError(TypeError, NameError, NotImplementedError):
+    """A name came in the place of an axis, and nothing binds it. JAX raises the one or the other, by the reduction."""
+
+
 class KeyDtypeError(DtypeError, TypePromotionError):
     """Random keys came together with numbers. JAX raises the one or the other, by the place that finds out."""
 
@@ -78,6 +94,10 @@ class TracerBoolConversionError(ConcretizationTypeError):
             f"bool() of a traced array: {tracer.aval.str_short()} has no value yet.\n"
             f"{tracer._origin()}\n{_CONCRETE_ADVICE}",
         )
+
+
+class AmbiguousTruthError(TracerBoolConversionError, ValueError):
+    """A tracer of more than one element, or of none, was used as a Python ``bool``, which would be ambiguous of any array."""
 
 
 class TracerIntegerConversionError(TypeError):

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from plugjax.core.aval import ShapedArray
 from plugjax.core.config import config
 from plugjax.core.errors import (
+    AmbiguousTruthError,
     ConcretizationTypeError,
     TracerArrayConversionError,
     TracerBoolConversionError,
@@ -80,6 +81,8 @@ class Tracer(ArrayOperators):
     def __bool__(self) -> bool:
         value = self._concrete()
         if value is None:
+            if self.aval.size != 1:
+                raise AmbiguousTruthError(self)
             raise TracerBoolConversionError(self)
         return bool(value)
 

@@ -12,6 +12,7 @@ Reference:
 from __future__ import annotations
 
 import math
+import operator
 from typing import Any
 
 from plugjax.core import dtypes
@@ -91,8 +92,8 @@ def _bind(
 ) -> tuple[Any, Any]:
     values, places = approx_top_k_p.bind(
         as_array(operand, "approx_top_k"),
-        k=int(k),
-        reduction_dimension=int(axis),
+        k=operator.index(k),
+        reduction_dimension=operator.index(axis),
         recall_target=float(recall),
         is_max_k=greatest,
         reduction_input_size_override=int(override),

@@ -58,7 +58,11 @@ def conv_dimension_numbers(
         raise TypeError(
             f"convolution dimension_numbers must be a tuple of three strings or None, got {dimension_numbers!r}."
         )
-    if len(dimension_numbers) != 3 or not all(isinstance(s, str) for s in dimension_numbers):
+    if len(dimension_numbers) != 3:
+        raise ValueError(
+            f"convolution dimension_numbers are three, for lhs, rhs and the result; got {dimension_numbers!r}."
+        )
+    if not all(isinstance(s, str) for s in dimension_numbers):
         raise TypeError(
             f"convolution dimension_numbers must be three strings, for lhs, rhs and the result; got {dimension_numbers!r}."
         )
@@ -141,7 +145,11 @@ def padtype_to_pads(
             f"padding {padding!r} is unknown. Give 'VALID', 'SAME', 'SAME_LOWER' or a pair for each axis."
         )
     pads = []
-    for size, window, stride in zip(in_shape, window_shape, window_strides, strict=True):
+    # One number stands for all axes, as in NumPy.
+    columns = np.broadcast_arrays(
+        *(np.asarray(v) for v in (in_shape, window_shape, window_strides))
+    )
+    for size, window, stride in zip(*(map(int, c) for c in columns), strict=True):
         total = max(0, (math.ceil(size / stride) - 1) * stride + window - size)
         low = total // 2 if name == "SAME" else total - total // 2
         pads.append((low, total - low))

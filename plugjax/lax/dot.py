@@ -223,11 +223,11 @@ def batch_matmul(lhs: Any, rhs: Any, precision: PrecisionLike = None) -> Any:
         >>> lax.batch_matmul(jnp.ones((2, 1, 3)), jnp.ones((2, 3, 1))).shape
         (2, 1, 1)
     """
-    left, right = aval_of(lhs), aval_of(rhs)
-    if left.ndim < 2 or right.ndim < 2:
+    if np.ndim(lhs) < 2 or np.ndim(rhs) < 2:
         raise ValueError(
-            f"batch_matmul needs operands of rank 2 or more, got {left.str_short()} and {right.str_short()}."
+            f"batch_matmul needs operands of rank 2 or more, got ranks {np.ndim(lhs)} and {np.ndim(rhs)}."
         )
+    left, right = aval_of(lhs), aval_of(rhs)
     if left.ndim != right.ndim:
         raise ValueError(
             f"batch_matmul needs operands of one rank, got {left.str_short()} and {right.str_short()}."

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from plugjax.core import dtypes
-from plugjax.core.array import as_array, aval_of, device_put
+from plugjax.core.array import Array, as_array, aval_of, device_put
 from plugjax.core.aval import ShapedArray
 from plugjax.core.device import reject_sharding
 from plugjax.core.dtypes import DType, DTypeLike
@@ -185,6 +185,8 @@ def broadcasted_iota(
     """
     if out_sharding is not None:
         reject_sharding("broadcasted_iota", out_sharding)
+    if dtype is None:
+        raise ValueError("broadcasted_iota: dtype must be specified.")
     return iota_p.bind(
         dtype=dtypes.canonicalize(dtype),
         shape=static_sizes("iota", shape),
@@ -312,6 +314,9 @@ def full_like(
         Array([7., 7.], dtype=float32)
     """
     aval = aval_of(x)
+    if isinstance(dtype, (int, float, complex, np.ndarray, Array)):
+        # A number or an array stands for its dtype.
+        dtype = aval_of(dtype).dtype
     wanted = aval.dtype if dtype is None else dtypes.canonicalize(dtype)
     weak = dtype is None and aval.weak_type
     if isinstance(wanted, dtypes.ExtendedDType) and aval_of(fill_value).dtype != wanted:

@@ -112,7 +112,7 @@ def index_in_dim(operand: Any, index: int, axis: int = 0, keepdims: bool = True)
         >>> lax.index_in_dim(jnp.array([5, 6, 7]), 1, keepdims=False)
         Array(6, dtype=int32)
     """
-    index, axis = python_operator.index(index), python_operator.index(axis)
+    index, axis = python_operator.index(index), int(axis)
     shape = aval_of(operand).shape
     axis = canonical_axis(axis, len(shape))
     size = shape[axis]
@@ -197,7 +197,7 @@ def dynamic_index_in_dim(
         >>> lax.dynamic_index_in_dim(jnp.array([5, 6, 7]), 1)
         Array([6], dtype=int32)
     """
-    axis = canonical_axis(axis, aval_of(operand).ndim)
+    axis = canonical_axis(int(axis), aval_of(operand).ndim)
     found = dynamic_slice_in_dim(
         operand, index, 1, axis, allow_negative_indices=allow_negative_indices
     )
@@ -263,7 +263,7 @@ def dynamic_update_index_in_dim(
         Array([5, 0, 7], dtype=int32)
     """
     shape = aval_of(operand).shape
-    axis = canonical_axis(axis, len(shape))
+    axis = canonical_axis(int(axis), len(shape))
     sizes = aval_of(update).shape
     if len(sizes) != len(shape):
         update = reshape(update, inserted(sizes, axis, 1))

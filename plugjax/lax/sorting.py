@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -97,9 +98,9 @@ def top_k(operand: Any, k: int, *, axis: int = -1) -> list[Any]:
     rank = aval_of(operand).ndim
     place = canonical_axis(axis, rank)
     if place == rank - 1:
-        found: list[Any] = top_k_p.bind(operand, k=int(k))
+        found: list[Any] = top_k_p.bind(operand, k=operator.index(k))
         return found
-    found = top_k_p.bind(moveaxis(operand, place, rank - 1), k=int(k))
+    found = top_k_p.bind(moveaxis(operand, place, rank - 1), k=operator.index(k))
     return [moveaxis(x, rank - 1, place) for x in found]
 
 

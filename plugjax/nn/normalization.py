@@ -10,7 +10,7 @@ from plugjax import lax
 from plugjax.core import dtypes
 from plugjax.core.array import Array
 from plugjax.core.dtypes import DTypeLike
-from plugjax.core.errors import DtypeError
+from plugjax.core.errors import DtypeError, NamedAxisError
 from plugjax.numpy import reductions
 from plugjax.numpy.manipulation import canonical_axis
 from plugjax.numpy.promotion import (
@@ -244,6 +244,10 @@ def one_hot(
     """
     x = as_operand("one_hot", x)
     wanted = canonical_dtype("one_hot", float if dtype is None else dtype)
+    if not hasattr(axis, "__index__"):
+        raise NamedAxisError(
+            f"one_hot: no mapped axis has the name {axis!r}; count axes by numbers."
+        )
     position = canonical_axis(axis, x.ndim + 1)
     shape = (*x.shape[:position], num_classes, *x.shape[position:])
     if dtypes.is_inexact(x.dtype):

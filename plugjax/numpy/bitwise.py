@@ -9,7 +9,7 @@ import numpy as np
 from plugjax import lax
 from plugjax.core import dtypes
 from plugjax.core.array import Array
-from plugjax.numpy.manipulation import canonical_axis, moveaxis, ravel
+from plugjax.numpy.manipulation import canonical_axes, canonical_axis, moveaxis, ravel
 from plugjax.numpy.promotion import (
     ArrayLike,
     Operand,
@@ -173,7 +173,7 @@ def unpackbits(
     places = _weights(bitorder)
     if axis is None:
         x, axis = ravel(x), 0
-    axis = canonical_axis(axis, x.ndim)
+    (axis,) = canonical_axes(axis, x.ndim)
     x = moveaxis(x, axis, -1)
     bits = _shifted(lax.shift_right_logical, lax.expand_dims(x, (x.ndim,)), places)
     bits = lax.bitwise_and(bits, np.uint8(1))

@@ -472,8 +472,14 @@ def eye(
     wanted = canonical_dtype("eye", dtype)
     shape = _shape("eye", (N, N if M is None else M))
     rows, columns = (lax.broadcasted_iota(np.int32, shape, axis) for axis in (0, 1))
-    on = lax.eq(lax.add(rows, np.int32(operator.index(k))), columns)
+    on = lax.eq(lax.add(rows, np.int32(_diagonal("eye", k))), columns)
     return _placed(lax.convert_element_type(on, wanted), device)
+
+
+def _diagonal(who: str, k: Any) -> int:
+    if isinstance(k, (float, complex)):
+        raise ValueError(f"{who}: k is the integer of a diagonal, got {k}.")
+    return operator.index(k)
 
 
 def identity(n: int, dtype: DTypeLike | None = None) -> Array:

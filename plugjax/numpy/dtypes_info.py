@@ -334,7 +334,11 @@ def iscomplexobj(x: Any) -> bool:
         True
     """
     found = getattr(x, "dtype", None)
-    return found.kind == "c" if found is not None else bool(np.iscomplexobj(x))
+    if found is not None:
+        return found.kind == "c"
+    if x is None or isinstance(x, str):
+        return False
+    return dtypes.canonicalize(np.asarray(x).dtype, "iscomplexobj").kind == "c"
 
 
 def isrealobj(x: Any) -> bool:

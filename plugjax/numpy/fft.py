@@ -374,11 +374,17 @@ def fftfreq(
         Array([ 0.  ,  0.25, -0.5 , -0.25], dtype=float32)
     """
     _check_frequencies("fftfreq", n, d)
-    wanted = canonical_dtype("fftfreq", float if dtype is None else dtype)
+    wanted = _frequency_dtype("fftfreq", dtype)
     part = np.zeros((), dtypes.to_inexact(wanted)).real.dtype
     numbers = (np.arange(n) + n // 2) % n - n // 2
     found = array(numbers, dtype=part, device=device) / array(d * n, dtype=part, device=device)
     return found.astype(wanted)
+
+
+def _frequency_dtype(who: str, dtype: DTypeLike | None) -> DType:
+    if dtype is not None and not dtypes.has_arrays(dtype):
+        raise ValueError(f"{who}: frequencies are numbers, got dtype {dtype!r}.")
+    return canonical_dtype(who, float if dtype is None else dtype)
 
 
 def rfftfreq(

@@ -291,4 +291,6 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> A
         raise TypeError(
             f"from_dlpack needs an array with __dlpack__, got {type(x)}. Use asarray for other values."
         )
+    if copy not in (None, True, False):
+        raise TypeError(f"from_dlpack: copy is True, False or None, got {copy!r}.")
     return asarray(np.from_dlpack(x), copy=copy, device=device)

@@ -10,6 +10,7 @@ import numpy as np
 
 from plugjax import lax
 from plugjax.core.array import Array
+from plugjax.core.errors import ShapeError
 from plugjax.numpy import reductions
 from plugjax.numpy.creation import asarray
 from plugjax.numpy.flat_indices import ravel_multi_index
@@ -19,6 +20,7 @@ from plugjax.numpy.manipulation import ravel
 from plugjax.numpy.promotion import (
     ArrayLike,
     as_operand,
+    as_operands,
     check_arraylike,
     converted,
     join_dtypes,
@@ -45,12 +47,14 @@ def histogram_bin_edges(
         Array([0. , 0.5, 1. ], dtype=float32)
     """
     if isinstance(bins, str):
-        raise NotImplementedError(
+        raise TypeError(
             "histogram_bin_edges: `bins` is a number or the edges; there are no rules with names."
         )
     x = to_inexact("histogram_bin_edges", a)
     if np.ndim(bins) == 1:
         return converted(as_operand("histogram_bin_edges", bins), x.dtype)
+    if range is not None and not np.ndim(range):
+        raise ValueError(f"histogram_bin_edges: range is None or a pair of numbers, got {range!r}.")
     if range is None:
         low, high = reductions.min(x, initial=np.inf), reductions.max(x, initial=-np.inf)
         if not x.size:
@@ -118,8 +122,13 @@ def histogram2d(
         Array([[1, 0],
                [0, 1]], dtype=int32)
     """
-    points = stack([as_operand("histogram2d", x), as_operand("histogram2d", y)], 1)
-    if hasattr(bins, "__len__") and len(bins) not in (1, 2):
+    x, y = as_operands("histogram2d", x, y)
+    if x.ndim != y.ndim:
+        raise ShapeError(
+            f"histogram2d: x and y are lists of one length, got {x.aval.str_short()} and {y.aval.str_short()}."
+        )
+    points = stack([x, y], 1)
+    if np.ndim(bins) and len(bins) not in (1, 2):
         bins = [asarray(bins)] * 2
     counts, (first, second) = histogramdd(points, bins, range, weights, density)
     return counts, first, second

@@ -10,7 +10,12 @@ import numpy as np
 from plugjax import lax
 from plugjax.core import dtypes
 from plugjax.core.array import Array, from_host
-from plugjax.core.errors import ConcretizationTypeError, OutArgumentError, ShapeError
+from plugjax.core.errors import (
+    ConcretizationTypeError,
+    IndexDtypeError,
+    OutArgumentError,
+    ShapeError,
+)
 from plugjax.core.trace import Tracer
 from plugjax.numpy.index_plan import (
     Entry,
@@ -28,6 +33,7 @@ from plugjax.numpy.promotion import (
     as_operand,
     broadcast_shape,
     broadcast_to_shape,
+    check_arraylike,
     convert,
     converted,
     reject_out,
@@ -209,8 +215,11 @@ def gather(
 
 def integers(who: str, indices: ArrayLike) -> Operand:
     found = as_operand(who, indices)
+    if not found.size and not dtypes.is_extended(found.dtype):
+        # An empty list becomes floats, and names no element.
+        return converted(found, dtypes.INT32)
     if not dtypes.is_integer(found.dtype):
-        raise ValueError(
+        raise IndexDtypeError(
             f"{who} requires integer indices, got {found.aval.str_short()}; convert them with .astype(int)."
         )
     return found
@@ -458,6 +467,7 @@ def extract(
         >>> jnp.extract(jnp.array([True, False]), jnp.array([1, 2]))
         Array([1], dtype=int32)
     """
+    check_arraylike("extract", fill_value)
     return compress(ravel(condition), arr, size=size, fill_value=fill_value)
 
 

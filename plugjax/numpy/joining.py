@@ -197,7 +197,7 @@ def block(arrays: Any) -> Array:
 
 def _block(arrays: Any) -> tuple[Array, int]:
     if isinstance(arrays, tuple):
-        raise TypeError("block: nest lists of blocks; a tuple is neither a list nor a block.")
+        raise ValueError("block: nest lists of blocks; a tuple is neither a list nor a block.")
     if not isinstance(arrays, list):
         return as_operand("block", arrays), 1
     parts, depths = zip(*[_block(a) for a in arrays], strict=True)
@@ -279,7 +279,9 @@ def _split(who: str, ary: ArrayLike, sections: Any, axis: int) -> list[Array]:
         if any(low > high for low, high in itertools.pairwise(cuts)):
             raise ValueError(f"{who}: places to cut at rise from 0 to {size}, got {cuts[1:-1]}.")
     else:
-        count = operator.index(sections)
+        count = int(sections)
+        if count < 1:
+            raise ValueError(f"{who}: the number of parts is positive, got {count}.")
         part, rest = divmod(size, count)
         if rest and who != "array_split":
             raise ValueError(f"{who}: equal parts leave a rest of {rest}; use array_split.")

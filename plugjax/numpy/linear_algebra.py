@@ -6,6 +6,8 @@ import operator
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from plugjax import lax
 from plugjax.core import dtypes
 from plugjax.core.array import Array
@@ -233,6 +235,7 @@ def vecdot(
     (x, y), wanted, weak = product_operands("vecdot", preferred_element_type, x1, x2)
     if not x.ndim or not y.ndim:
         raise ValueError(f"vecdot: a scalar is no vector, got shapes {x.shape} and {y.shape}")
+    axis = operator.index(axis)
     x, y = moveaxis(x, axis, -1), moveaxis(y, axis, -1)
     if x.shape[-1] != y.shape[-1]:
         raise ValueError(
@@ -352,6 +355,8 @@ def tensordot(
         if len(x_axes) != len(y_axes):
             raise TypeError(f"tensordot: axes must have equal numbers, got {axes!r}")
     else:
+        if isinstance(axes, (np.ndarray, Array)):
+            raise TypeError(f"tensordot: axes is a Python number or a pair, got {axes!r}")
         count = operator.index(axes)  # type: ignore[arg-type]  # sequences were dealt with
         if count > min(x.ndim, y.ndim):
             raise TypeError(

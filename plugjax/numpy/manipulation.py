@@ -14,7 +14,9 @@ from plugjax.core.array import Array
 from plugjax.core.device import reject_sharding
 from plugjax.core.dtypes import DTypeLike
 from plugjax.core.eager_functions import remembered
+from plugjax.core.errors import ShapeError
 from plugjax.core.vocabulary import reshape_p
+from plugjax.lax.axes import static_sizes
 from plugjax.numpy.creation import array
 from plugjax.numpy.promotion import (
     ArrayLike,
@@ -59,6 +61,13 @@ def canonical_axes(axis: int | Sequence[int], rank: int) -> tuple[int, ...]:
     if len(set(found)) != len(found):
         raise ValueError(f"an axis comes twice in {tuple(axes)}.")
     return found
+
+
+def _listed(axis: Any) -> Any:
+    """One axis as it is, anything else that can be iterated over as a tuple."""
+    if hasattr(axis, "__index__") or not hasattr(axis, "__iter__") or isinstance(axis, str):
+        return axis
+    return tuple(axis)
 
 
 def _sizes(x: Array, newshape: Any) -> tuple[int, ...]:
@@ -158,7 +167,12 @@ def permute_dims(a: ArrayLike, /, axes: Sequence[int]) -> Array:
         >>> jnp.permute_dims(jnp.ones((2, 3)), (1, 0)).shape
         (3, 2)
     """
-    return transpose(a, axes)
+    x = as_operand("permute_dims", a)
+    if sorted(axes) != list(range(x.ndim)):
+        raise ShapeError(
+            f"permute_dims: {axes} is no permutation of the axes of {x.aval.str_short()}."
+        )
+    return transpose(x, axes)
 
 
 def matrix_transpose(x: ArrayLike, /) -> Array:
@@ -185,7 +199,8 @@ def moveaxis(a: ArrayLike, source: int | Sequence[int], destination: int | Seque
         (3, 4, 2)
     """
     x = as_operand("moveaxis", a)
-    moved, targets = canonical_axes(source, x.ndim), canonical_axes(destination, x.ndim)
+    moved = canonical_axes(_listed(source), x.ndim)
+    targets = canonical_axes(_listed(destination), x.ndim)
     if len(moved) != len(targets):
         raise ValueError(f"moveaxis: {len(moved)} axes have {len(targets)} destinations.")
     order = [axis for axis in range(x.ndim) if axis not in moved]
@@ -210,6 +225,15 @@ def rollaxis(a: ArrayLike, axis: int, start: int = 0) -> Array:
     return moveaxis(x, axis, start - 1 if start > axis else start)
 
 
+def _alone(axis: Any) -> Any:
+    """The one axis that a list of one holds, anything else as it is."""
+    if isinstance(axis, (tuple, list)) and len(axis) == 1:
+        (axis,) = axis
+    if axis is None or isinstance(axis, (bool, tuple, list)):
+        raise ValueError(f"an axis is a number, got {axis!r}.")
+    return axis
+
+
 def swapaxes(a: ArrayLike, axis1: int, axis2: int) -> Array:
     """Two axes exchanged.
 
@@ -220,7 +244,7 @@ def swapaxes(a: ArrayLike, axis1: int, axis2: int) -> Array:
     """
     x = as_operand("swapaxes", a)
     order = list(range(x.ndim))
-    i, j = canonical_axis(axis1, x.ndim), canonical_axis(axis2, x.ndim)
+    i, j = (canonical_axis(_alone(axis), x.ndim) for axis in (axis1, axis2))
     order[i], order[j] = order[j], order[i]
     return lax.transpose(x, tuple(order))
 
@@ -234,7 +258,9 @@ def expand_dims(a: ArrayLike, axis: int | Sequence[int]) -> Array:
         (1, 3)
     """
     x = as_operand("expand_dims", a)
-    return lax.expand_dims(x, axis if isinstance(axis, (tuple, list, range)) else (axis,))
+    return lax.expand_dims(
+        x, axes if isinstance(axes := _listed(axis), tuple) else (operator.index(axes),)
+    )
 
 
 def squeeze(a: ArrayLike, axis: int | Sequence[int] | None = None) -> Array:
@@ -252,7 +278,7 @@ def squeeze(a: ArrayLike, axis: int | Sequence[int] | None = None) -> Array:
     if axis is None:
         axes = tuple(i for i, n in enumerate(x.shape) if n == 1)
     else:
-        axes = canonical_axes(axis, x.ndim)
+        axes = canonical_axes(_listed(axis), x.ndim)
         if any(x.shape[i] != 1 for i in axes):
             raise ValueError(f"squeeze: axes {axes} of shape {x.shape} do not all have size 1.")
     return lax.squeeze(x, axes) if axes else x
@@ -301,6 +327,8 @@ def broadcast_shapes(*shapes: int | Sequence[int]) -> tuple[int, ...]:
         (2, 3)
     """
     sizes = [(s,) if isinstance(s, int) else tuple(s) for s in shapes]
+    for shape in sizes:
+        static_sizes("broadcast_shapes", shape)
     return broadcast_shape("broadcast_shapes", *sizes)
 
 
@@ -349,6 +377,12 @@ def _at_least(who: str, arys: Sequence[ArrayLike], widen: Any) -> Any:
     return found[0] if len(found) == 1 else found
 
 
+def _reversed_axes(axis: Any, rank: int) -> tuple[int, ...]:
+    axes = listed if isinstance(listed := _listed(axis), tuple) else (listed,)
+    # Twice the same axis is refused by lax.rev.
+    return tuple(canonical_axis(a, rank) for a in axes)
+
+
 def flip(m: ArrayLike, axis: int | Sequence[int] | None = None) -> Array:
     """Elements in reverse order along axes; along all of them by default.
 
@@ -358,7 +392,7 @@ def flip(m: ArrayLike, axis: int | Sequence[int] | None = None) -> Array:
         Array([3, 2, 1], dtype=int32)
     """
     x = as_operand("flip", m)
-    return lax.rev(x, tuple(range(x.ndim)) if axis is None else canonical_axes(axis, x.ndim))
+    return lax.rev(x, tuple(range(x.ndim)) if axis is None else _reversed_axes(axis, x.ndim))
 
 
 def flipud(m: ArrayLike) -> Array:

@@ -95,6 +95,8 @@ def polymul(a1: ArrayLike, a2: ArrayLike, *, trim_leading_zeros: bool = False) -
         Array([ 1.,  0., -1.], dtype=float32)
     """
     factors = same_dtype("polymul", a1, a2, inexact=True)
+    if not all(f.ndim for f in factors):
+        raise TypeError("polymul: a number is no polynomial. Give its coefficients, [x].")
     if trim_leading_zeros and any(len(f) > 1 for f in factors):
         factors = [trim_zeros(f, "f") for f in factors]
     first, second = (f if f.shape[0] else lax.full((1,), 0, f.dtype) for f in factors)
@@ -116,6 +118,8 @@ def polydiv(u: ArrayLike, v: ArrayLike, *, trim_leading_zeros: bool = False) -> 
         (Array([1., 2.], dtype=float32), Array([0., 0., 0.], dtype=float32))
     """
     rest, divisor = same_dtype("polydiv", u, v, inexact=True)
+    if not rest.ndim or not divisor.ndim:
+        raise TypeError("polydiv: a number is no polynomial. Give its coefficients, [x].")
     degree = divisor.shape[0] - 1
     steps = rest.shape[0] - 1 - degree + 1
     scale = 1.0 / divisor[0]

@@ -35,6 +35,7 @@ __all__ = [
     "broadcast_together",
     "canonical_dtype",
     "check_arraylike",
+    "check_width",
     "convert",
     "converted",
     "join_dtypes",
@@ -48,6 +49,7 @@ __all__ = [
     "promote_numeric",
     "promote_shapes",
     "reject_out",
+    "rounded",
     "same_dtype",
     "scalar",
     "to_inexact",
@@ -161,23 +163,49 @@ def join_dtypes(*args: ArrayLike) -> tuple[DType, bool]:
 
 
 def _scalar(value: Any, dtype: DType, weak_type: bool, beside: Operand) -> Operand:
-    """A Python scalar as an operand of a dtype, placed where its partner is."""
+    """A Python scalar as an operand of a dtype, placed where its partner is.
+
+    Raises:
+        OverflowError: an integer beyond the default width, whatever the dtype.
+    """
     try:
         number = dtype.type(value)
     except OverflowError:
-        # Wraps around, as the conversion of an array would; integers beyond the default width raise.
-        wide = dtypes.scalar_dtype(value)
-        try:
-            number = np.asarray(value, wide).astype(dtype)[()]
-        except OverflowError:
-            raise OverflowError(
-                f"Python integer {value} does not fit {wide}; set jax_enable_x64"
-            ) from None
+        check_width(value)
+        # Wraps around, as the conversion of an array would.
+        number = np.asarray(value, dtypes.scalar_dtype(value)).astype(dtype)[()]
+    else:
+        if type(value) is int and not -0x80000000 <= value <= 0x7FFFFFFF:
+            check_width(value)
     if type(beside) is Array:
         return Array(_scalar_aval(dtype, weak_type), beside._placement, number)
     if weak_type:
         return Array(_scalar_aval(dtype, True), default_placement(), number)
     return number
+
+
+def check_width(value: Any) -> None:
+    """Raise if a Python integer is beyond the default width.
+
+    Raises:
+        OverflowError: it is.
+    """
+    if type(value) is int and not _fits(value):
+        raise OverflowError(
+            f"Python integer {value} does not fit {dtypes.scalar_dtype(value)}; set jax_enable_x64"
+        )
+
+
+def _fits(value: int) -> bool:
+    return (
+        value.bit_length() < 8 * dtypes.scalar_dtype(value).itemsize
+        or value == np.iinfo(dtypes.scalar_dtype(value)).min
+    )
+
+
+def rounded(*args: ArrayLike) -> list[ArrayLike]:
+    """Arguments of a function of real numbers: Python integers beyond the default width are floats."""
+    return [float(x) if type(x) is int and not _fits(x) else x for x in args]
 
 
 _scalar_avals: tuple[dict[DType, ShapedArray], dict[DType, ShapedArray]] = ({}, {})

@@ -14,6 +14,7 @@ from plugjax.core import dtypes
 from plugjax.core.array import Array
 from plugjax.core.dtypes import BOOL, DType, DTypeLike
 from plugjax.core.eager_functions import remembered
+from plugjax.core.errors import NamedAxisError
 from plugjax.numpy.manipulation import canonical_axes, canonical_axis, ravel
 from plugjax.numpy.promotion import (
     ArrayLike,
@@ -21,6 +22,7 @@ from plugjax.numpy.promotion import (
     as_operand,
     broadcast_to_shape,
     canonical_dtype,
+    check_arraylike,
     convert,
     converted,
     pick,
@@ -41,6 +43,10 @@ def reduced_axes(axis: AxisArg, rank: int) -> tuple[int, ...]:
         return tuple(range(rank))
     if type(axis) is int and 0 <= axis < rank:
         return (axis,)
+    if isinstance(axis, str) or (isinstance(axis, tuple) and str in map(type, axis)):
+        raise NamedAxisError(
+            f"axis {axis!r}: a name of a mapped axis is for plugjax.lax.psum and its like; count axes by numbers here."
+        )
     return canonical_axes(axis, rank)
 
 
@@ -431,12 +437,13 @@ def var(
         Array(1.25, dtype=float32)
     """
     reject_out("var", out)
+    check_arraylike("var", ddof)
     if correction is not None:
-        if ddof:
+        if not (isinstance(ddof, int) and ddof == 0):
             raise ValueError("var: correction is another name of ddof; give one of them.")
         ddof = correction  # type: ignore[assignment]  # the array API's name, which allows fractions
     x = as_operand("var", a)
-    axes = reduced_axes(axis, x.aval.ndim)
+    axes = reduced_axes(tuple(axis) if isinstance(axis, dict) else axis, x.aval.ndim)
     result, computed = _mean_dtype("var", x, dtype)
     if dtype is None and result.kind == "c":
         result = np.dtype(f"float{result.itemsize * 4}")
@@ -458,12 +465,13 @@ def var(
     total = sum(squares, axes, squares.dtype, keepdims=keepdims, where=where)
     count = _count("var", x, axes, where, squares.dtype, keepdims)
     defined: Any = True
-    if isinstance(count, np.generic):
+    if isinstance(count, np.generic) and isinstance(ddof, (int, float)):
         degrees = count.dtype.type(float(count) - ddof)
         defined = degrees > 0
         spread = lax.div(total, scalar(degrees, total)) if defined else lax.full_like(total, 0)
     else:
-        degrees = lax.sub(count, scalar(ddof, count))
+        fewer = scalar(ddof, count) if isinstance(ddof, (int, float)) else as_operand("var", ddof)
+        degrees = lax.sub(count, converted(fewer, count.dtype))
         defined = lax.gt(degrees, scalar(0, degrees))
         # Where it is not defined, the derivative is 0; that of a division by 0 would be nan.
         spread = lax.div(total, pick(defined, degrees, scalar(1, degrees)))

@@ -23,6 +23,7 @@ from plugjax.numpy.promotion import (
     Operand,
     as_operand,
     as_operands,
+    check_arraylike,
     converted,
     join_dtypes,
     pick,
@@ -468,6 +469,7 @@ def setdiff1d(
         _check_concrete("setdiff1d", x, y)
         return from_host(np.setdiff1d(np.asarray(x), np.asarray(y), assume_unique))
     filler = 0 if fill_value is None else fill_value
+    check_arraylike("setdiff1d", filler)
     if not x.shape[0]:
         return _chosen(x, lax.full((0,), False), size, filler)[0]
     absent: Any = isin(x, y, invert=True)

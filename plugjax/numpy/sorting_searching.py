@@ -22,6 +22,7 @@ from plugjax.numpy.promotion import (
     as_operand,
     as_operands,
     canonical_dtype,
+    check_arraylike,
     converted,
     pick,
     promote_args,
@@ -291,6 +292,7 @@ def nonzero(a: ArrayLike, *, size: int | None = None, fill_value: Any = None) ->
         size = operator.index(size)
         if size < 0:
             raise NegativeSizeError(f"nonzero: size counts results, got {size}.")
+    _check_fill("nonzero", fill_value, mask.ndim)
     dtype = index_dtype()
     if isinstance(mask, Tracer):
         if size is None:
@@ -308,6 +310,15 @@ def nonzero(a: ArrayLike, *, size: int | None = None, fill_value: Any = None) ->
             for part, f in zip(found, fills, strict=True)
         )
     return tuple(from_host(part) for part in found)
+
+
+def _check_fill(who: str, fill_value: Any, rank: int) -> None:
+    fills = fill_value if isinstance(fill_value, tuple) else (fill_value,) * rank
+    if len(fills) != rank or any(np.ndim(f) for f in fills if not isinstance(f, dict)):
+        raise ValueError(
+            f"{who}: fill_value is a scalar, or a tuple of one for each of {rank} axes, got {fill_value}."
+        )
+    check_arraylike(who, *(f for f in fills if f is not None))
 
 
 def _nonzero_of_size(mask: Operand, size: int, fill_value: Any) -> tuple[Array, ...]:
@@ -387,6 +398,7 @@ def bincount(
     """
     if out_sharding is not None:
         reject_sharding("bincount", out_sharding)
+    minlength = operator.index(minlength)
     values = as_operand("bincount", x)
     if not (dtypes.is_integer(values.dtype) or values.dtype == BOOL):
         raise TypeError(f"bincount counts integers, got dtype {values.dtype.name}")

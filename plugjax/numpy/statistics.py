@@ -354,7 +354,9 @@ def cov(
         Array([[ 1., -1.],
                [-1.,  1.]], dtype=float32)
     """
-    if dtype is not None and not dtypes.is_inexact(canonical_dtype("cov", dtype)):
+    if dtype is not None and not (
+        dtypes.has_arrays(dtype) and dtypes.is_inexact(canonical_dtype("cov", dtype))
+    ):
         raise ValueError(f"cov: the result is floating or complex, got dtype={dtype!r}")
     parts = same_dtype("cov", m, *(() if y is None else (y,)), inexact=True)
     x = concatenate([_variables("cov", part, rowvar) for part in parts], 0)

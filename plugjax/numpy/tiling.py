@@ -11,7 +11,7 @@ import numpy as np
 from plugjax import lax
 from plugjax.core.array import Array
 from plugjax.core.device import reject_sharding
-from plugjax.core.errors import ConcretizationTypeError
+from plugjax.core.errors import ConcretizationTypeError, DtypeError
 from plugjax.core.trace import Tracer
 from plugjax.numpy.creation import asarray
 from plugjax.numpy.indexing import take
@@ -137,7 +137,7 @@ def roll(
             )
             start = lax.sub(amount.dtype.type(size), offset)
             x = lax.dynamic_slice_in_dim(lax.concatenate([x, x], i), start, size, i)
-        elif cut := -int(amount) % size:
+        elif cut := -int(getattr(amount, "real", amount)) % size:
             x = lax.concatenate(
                 [lax.slice_in_dim(x, cut, size, axis=i), lax.slice_in_dim(x, 0, cut, axis=i)], i
             )
@@ -212,6 +212,10 @@ def ediff1d(
         Array([3, 5, 0], dtype=int32)
     """
     x = ravel(ary)
+    if x.dtype == bool:
+        raise DtypeError(
+            "ediff1d: there are no differences of bools. Convert them with .astype(int)."
+        )
     parts = [diff(x)]
     if to_begin is not None:
         parts.insert(0, converted(ravel(to_begin), x.dtype))
@@ -261,15 +265,17 @@ def pad(array: ArrayLike, pad_width: Any, mode: Any = "constant", **kwargs: Any)
 
 def _pairs(rank: int, given: Any) -> list[tuple[Any, Any]]:
     if isinstance(given, dict):
+        if not given:
+            raise TypeError("pad_width: integers are needed, got {}")
         full = [(0, 0)] * rank
         for axis, width in given.items():
             full[canonical_axes(axis, rank)[0]] = (
                 tuple(width) if hasattr(width, "__iter__") else (width, width)
             )
         return full
-    if not hasattr(given, "__iter__"):
+    if not np.ndim(given):
         return [(given, given)] * rank
-    entries = [tuple(e) if hasattr(e, "__iter__") else e for e in given]
+    entries = [tuple(e) if np.ndim(e) else e for e in given]
     if all(not isinstance(e, tuple) for e in entries):
         pair = (entries[0], entries[-1])
         if len(entries) > 2:

@@ -193,13 +193,17 @@ def _scatter(
         index_array(plan),
         y,
         numbers,
-        indices_are_sorted=indices_are_sorted or plan.ordered,
-        unique_indices=unique_indices or plan.ordered,
+        indices_are_sorted=_promised(indices_are_sorted) or plan.ordered,
+        unique_indices=_promised(unique_indices) or plan.ordered,
         mode=mode,
     )
     if joined != x.dtype:
         changed = convert(changed, x.dtype, x.weak_type)
     return lax.squeeze(changed, axes) if axes else changed
+
+
+def _promised(flag: Any) -> bool:
+    return flag if type(flag) is bool else bool(np.all(flag))
 
 
 def at(x: Array) -> IndexUpdate:
@@ -315,5 +319,11 @@ def fill_diagonal(
     if wrap:
         raise NotImplementedError("fill_diagonal: wrap=True is not available; leave it out.")
     x = as_operand("fill_diagonal", a)
-    steps = np.arange(min(x.shape), dtype=np.int32)
-    return IndexUpdate(x)[(steps,) * x.ndim].set(val)
+    count = min(x.shape)
+    steps = np.arange(count, dtype=np.int32)
+    values = ravel(as_operand("fill_diagonal", val))
+    if values.size > 1:
+        # As many as there are places, over and over.
+        repeats = -(-count // values.size)
+        values = lax.slice_in_dim(lax.concatenate([values] * repeats, 0), 0, count)
+    return IndexUpdate(x)[(steps,) * x.ndim].set(values)

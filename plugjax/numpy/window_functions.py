@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,7 @@ __all__ = ["bartlett", "blackman", "hamming", "hanning", "i0", "kaiser"]
 
 def _positions(size: Any) -> tuple[int, Array | None]:
     """The size, and the numbers below it; ``None`` for windows so short that they are all ones."""
-    size = operator.index(size)
+    size = int(size)
     return size, lax.iota(dtypes.canonicalize(float), size) if size > 1 else None
 
 

@@ -17,6 +17,7 @@ from plugjax.numpy.promotion import (
     ArrayLike,
     Operand,
     as_operand,
+    as_operands,
     broadcast_to_shape,
     canonical_dtype,
     converted,
@@ -114,10 +115,9 @@ def truncated_normal(
         reject_sharding("truncated_normal", out_sharding)
     k = single_key("truncated_normal", key)
     wanted = float_dtype("truncated_normal", dtype)
-    sizes = result_shape("truncated_normal", shape, lower, upper)
-    low, high = (
-        lax.convert_element_type(as_operand("truncated_normal", v), wanted) for v in (lower, upper)
-    )
+    bounds = as_operands("truncated_normal", lower, upper)
+    sizes = result_shape("truncated_normal", shape, *bounds)
+    low, high = (lax.convert_element_type(v, wanted) for v in bounds)
     root = wanted.type(np.sqrt(2))
     u = uniform(k, sizes, wanted, lax.erf(lax.div(low, root)), lax.erf(lax.div(high, root)))
     found = lax.mul(root, lax.erf_inv(u))

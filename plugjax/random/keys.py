@@ -243,6 +243,8 @@ def wrap_key_data(key_bits_array: Any, *, impl: Any = None, dtype: Any = None) -
         ()
     """
     generator = resolve_impl(_one_name("wrap_key_data", impl, dtype))
+    if not hasattr(key_bits_array, "dtype"):
+        raise TypeError(f"wrap_key_data takes an array of words, got {key_bits_array!r}.")
     return random_wrap_p.bind(as_array(key_bits_array, "wrap_key_data"), impl=generator)
 
 
@@ -269,5 +271,8 @@ def clone(key: Any) -> Array:
         >>> random.clone(random.key(0)).shape
         ()
     """
+    if not is_key_array(key) and getattr(key, "dtype", None) != np.uint32:
+        # Numbers are copied as they are.
+        return as_array(key, "clone")
     found, was_typed = typed("clone", key)
     return _as_given(random_clone_p.bind(found), was_typed)

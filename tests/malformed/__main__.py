@@ -19,6 +19,7 @@ os.environ.setdefault("PLUGJAX_BACKEND", "numpy")
 
 from tests.malformed.samples import samples
 from tests.malformed.survey import Survey
+from tests.malformed.transformations import transformations
 
 
 def main() -> int:
@@ -28,6 +29,7 @@ def main() -> int:
     )
     parser.add_argument("--part", default="0/1", help="K/N: every Nth function from the Kth on")
     parser.add_argument("--every", type=int, default=1, help="run one of so many calls")
+    parser.add_argument("--first", type=int, default=0, help="which one of so many calls")
     parser.add_argument(
         "--remember", type=Path, help="a file that keeps JAX's answers between surveys"
     )
@@ -39,8 +41,8 @@ def main() -> int:
     known = {}
     if options.remember and options.remember.exists():
         known = json.loads(options.remember.read_text())
-    survey, findings, functions = Survey(known, options.every), [], 0
-    for i, sample in enumerate(samples()):
+    survey, findings, functions = Survey(known, options.every, options.first), [], 0
+    for i, sample in enumerate([*samples(), *transformations()]):
         if i % parts == part and re.search(options.only, sample.name):
             before = survey.calls
             findings += survey.of(sample)

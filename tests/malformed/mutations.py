@@ -252,6 +252,15 @@ def _role(parameter: str, value: Any) -> str:
     return "option" if value is None else "pytree"
 
 
+def _replacements(sample: Sample, parameter: str, value: Any) -> Iterator[tuple[str, str, str]]:
+    role = _role(parameter, value)
+    for what, text in REPLACEMENTS[role].items():
+        yield role, what, text
+    if sample.replacements is not None:
+        for what, text in sample.replacements(parameter, value).items():
+            yield parameter, what, text
+
+
 def mutations(sample: Sample, scope: dict[str, Any]) -> Iterator[Mutation]:
     """All malformed variants of the sample's call."""
     if sample.arguments:
@@ -263,10 +272,10 @@ def mutations(sample: Sample, scope: dict[str, Any]) -> Iterator[Mutation]:
         )
     yield Mutation("number of arguments", "unknown keyword", sample.call(extra="nonsense=1"))
     for i, argument in enumerate(sample.arguments):
-        role = _role(argument.parameter, eval(argument.text, dict(scope)))
-        for what, text in REPLACEMENTS[role].items():
+        for role, what, text in _replacements(
+            sample, argument.parameter, eval(argument.text, dict(scope))
+        ):
             yield Mutation(role, what, sample.call({i: text}))
     for parameter, default in sample.absent.items():
-        role = _role(parameter, default)
-        for what, text in REPLACEMENTS[role].items():
+        for role, what, text in _replacements(sample, parameter, default):
             yield Mutation(role, what, sample.call(extra=f"{parameter}={text}"))

@@ -11,7 +11,7 @@ import doctest
 import importlib
 import inspect
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -62,6 +62,8 @@ class Sample:
     arguments: list[Argument]
     # Parameters that the call leaves at their default.
     absent: dict[str, Any] = field(default_factory=dict)
+    # Further texts in the place of an argument, by its parameter and value.
+    replacements: Callable[[str, Any], dict[str, str]] | None = None
 
     def call(self, replace: dict[int, str] | None = None, extra: str = "", drop: int = 0) -> str:
         """The call as text, with some arguments replaced by another text."""
@@ -129,7 +131,8 @@ def _described(name: str, setup: str, call: ast.Call, oracle: Any) -> Sample:
     return Sample(name, setup, ast.unparse(call.func), arguments, absent)
 
 
-def _of_text(name: str, setup: str, text: str, oracle: Any) -> Sample:
+def described(name: str, setup: str, text: str, oracle: Any) -> Sample:
+    """The sample of a call that is given as text, where ``oracle`` has the parameters."""
     return _described(name, setup, next(_calls(text)), oracle)
 
 
@@ -158,16 +161,16 @@ def samples() -> Iterator[Sample]:
     setup = "x = jnp.array([[0.5, 1.0, 2.0], [3.0, 4.0, 5.0]])\n"
     for method, arguments in METHODS.items():
         oracle = getattr(jax.numpy.ones((2, 3)), method, None)
-        yield _of_text(f"Array.{method}", setup, f"x.{method}({arguments})", oracle)
+        yield described(f"Array.{method}", setup, f"x.{method}({arguments})", oracle)
     for method, arguments in UPDATES.items():
         oracle = getattr(jax.numpy.ones((2, 3)).at[0], method)
-        yield _of_text(f"at.{method}", setup, f"x.at[0].{method}({arguments})", oracle)
+        yield described(f"at.{method}", setup, f"x.at[0].{method}({arguments})", oracle)
     for symbol in OPERATORS:
         operand = "int" if symbol in ("&", "|", "^", "<<") else "float"
         operand_setup = f"{setup}x = x.astype({operand})\nf = lambda a, b: a {symbol} b\n"
-        yield _of_text(f"operator {symbol}", operand_setup, "f(x, x[0, 0])", lambda a, b: None)
-    yield _of_text("index", f"{setup}f = lambda a, i: a[i]\n", "f(x, 0)", lambda a, i: None)
-    yield _of_text(
+        yield described(f"operator {symbol}", operand_setup, "f(x, x[0, 0])", lambda a, b: None)
+    yield described("index", f"{setup}f = lambda a, i: a[i]\n", "f(x, 0)", lambda a, i: None)
+    yield described(
         "at index", f"{setup}f = lambda a, i: a.at[i].set(1)\n", "f(x, 0)", lambda a, i: None
     )
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import builtins
+import dis
+import functools
 import signal
 import warnings
 import zlib
@@ -16,12 +18,24 @@ from tests.malformed.samples import Sample, namespace_of
 REFUSED, ACCEPTED, OTHER_TYPE = "refused", "accepted", "other type"
 SECONDS = 10
 
-# Errors that a library does not raise on purpose: something inside it met what it did not expect.
+# Errors that mean, unless a `raise` statement raised them, that something inside a library met what it did not expect. C code raises the other
+# types on purpose, as `operator.index` does for a float.
 ACCIDENTS = ("AttributeError", "AssertionError", "KeyError", "UnboundLocalError", "RecursionError", "IndexError", "RuntimeError",
              "ZeroDivisionError", "StopIteration")  # fmt: skip
 
 # A function of JAX's that is compiled as a whole hashes its options before it looks at them.
 UNHASHABLE = ("Non-hashable static arguments", "unhashable type")
+# JAX wrote a program that its compiler does not take.
+COMPILER = (
+    "Cannot lower jaxpr with verifier errors",
+    "Operation creation failed",
+    "Invalid type: error",
+    "incompatible function arguments",
+)
+
+
+# What an outcome begins with if the error is an accident.
+ACCIDENT = "accident "
 
 
 class _TooLong(BaseException):
@@ -32,8 +46,20 @@ def _ring(*_: Any) -> None:
     raise _TooLong
 
 
+def _is_accident(error: BaseException) -> bool:
+    name = next((t.__name__ for t in type(error).__mro__ if t.__module__ == "builtins"), "")
+    if name not in ACCIDENTS or name == "AssertionError":
+        return name in ACCIDENTS
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    return (
+        trace is None or trace.tb_frame.f_code.co_code[trace.tb_lasti] != dis.opmap["RAISE_VARARGS"]
+    )
+
+
 def outcome(text: str, scope: dict[str, Any]) -> str:
-    """``"ok"``, or the names of the error's builtin classes, nearest first, and its message."""
+    """``"ok"``, or the names of the error's builtin classes, nearest first, and its message; before them "accident" if nobody raised it."""
     signal.signal(signal.SIGALRM, _ring)
     signal.alarm(SECONDS)
     try:
@@ -47,7 +73,8 @@ def outcome(text: str, scope: dict[str, Any]) -> str:
         names = [
             t.__name__ for t in type(error).__mro__ if getattr(builtins, t.__name__, None) is t
         ]
-        return f"{','.join(names[:-3])}: {str(error)[:160]}" if names else "Exception"
+        before = ACCIDENT if _is_accident(error) else ""
+        return f"{before}{','.join(names[:-3])}: {str(error)[:160]}" if names else "Exception"
     finally:
         signal.alarm(0)
 
@@ -69,10 +96,13 @@ class Finding:
 
 
 def stumbles(theirs: str) -> bool:
-    """Whether JAX's error is none that it raises on purpose: something inside met what it did not expect, or an option cannot be hashed."""
-    return theirs.split(":")[0].split(",")[0] in ACCIDENTS or any(
-        words in theirs for words in UNHASHABLE
-    )
+    """Whether JAX's error is none that it raises on purpose: something inside met what it did not expect, an option
+    cannot be hashed, or the compiler refuses the program that it wrote."""
+    return theirs.startswith(ACCIDENT) or any(words in theirs for words in (*UNHASHABLE, *COMPILER))
+
+
+def _types(outcome: str) -> list[str]:
+    return outcome.removeprefix(ACCIDENT).split(":")[0].split(",")
 
 
 def verdict(ours: str, theirs: str) -> str | None:
@@ -83,23 +113,46 @@ def verdict(ours: str, theirs: str) -> str | None:
         return ACCEPTED
     if theirs == "ok":
         return REFUSED
-    wanted = theirs.split(":")[0].split(",")[0]
-    return None if wanted in ours.split(":")[0].split(",") else OTHER_TYPE
+    return None if _types(theirs)[0] in _types(ours) else OTHER_TYPE
+
+
+class _Lazily:
+    """What a sample's call sees in JAX, made only if JAX's answers are not remembered."""
+
+    def __init__(self, sample: Sample) -> None:
+        self._sample = sample
+
+    @functools.cached_property
+    def scope(self) -> dict[str, Any]:
+        try:
+            return namespace_of(self._sample, "jax")
+        except Exception:
+            return {}
 
 
 class Survey:
-    """Runs calls in both libraries; what JAX answers may be remembered between surveys."""
+    """Runs calls in both libraries; what JAX answers may be remembered between surveys.
 
-    def __init__(self, remembered: dict[str, str] | None = None, every: int = 1) -> None:
+    Args:
+        every: run one of so many calls.
+        first: which of them.
+    """
+
+    def __init__(
+        self, remembered: dict[str, str] | None = None, every: int = 1, first: int = 0
+    ) -> None:
         self.remembered = {} if remembered is None else remembered
-        self.every = every
+        self.every, self.first = every, first
         self.calls = 0
 
-    def _theirs(self, key: str, text: str, scope: dict[str, Any]) -> str:
-        if key not in self.remembered:
-            import jax
+    def _theirs(self, key: str, text: str, theirs: _Lazily) -> str:
+        import jax
 
+        # The last frame of a traceback shows who raised.
+        jax.config.update("jax_traceback_filtering", "off")
+        if key not in self.remembered:
             # Tracing tells most calls that are accepted, and compiles nothing.
+            scope = theirs.scope
             traced = outcome(
                 "_shape(lambda: (lambda _: None)(" + text + "))",
                 {**scope, "_shape": jax.eval_shape},
@@ -110,14 +163,18 @@ class Survey:
     def of(self, sample: Sample) -> Iterator[Finding]:
         """What the libraries disagree about, among the malformed variants of one call."""
         try:
-            ours, theirs = namespace_of(sample, "plugjax"), namespace_of(sample, "jax")
+            ours = namespace_of(sample, "plugjax")
             eval(sample.call(), dict(ours))
-            eval(sample.call(), dict(theirs))
         except Exception:
             return
+        theirs = _Lazily(sample)
+        if self._theirs(f"{sample.name}|{sample.call()}", sample.call(), theirs) != "ok":
+            return
+        import jax
+
         for mutation in mutations(sample, ours):
             # The same share in each survey, whatever else is surveyed.
-            if zlib.crc32(mutation.text.encode()) % self.every:
+            if zlib.crc32(mutation.text.encode()) % self.every != self.first:
                 continue
             self.calls += 1
             text = mutation.text
@@ -126,8 +183,9 @@ class Survey:
             b = self._theirs(key, text, theirs)
             found = verdict(a, b)
             if found == REFUSED:
-                # A trace may accept what values refuse.
-                b = self.remembered[key] = outcome(text, theirs)
+                # A trace may accept what values refuse, and a program for other options that compare equal was found before.
+                jax.clear_caches()
+                b = self.remembered[key] = outcome(text, theirs.scope)
                 found = verdict(a, b)
             if found is not None:
                 yield Finding(sample.name, mutation, found, a, b)

@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from plugjax.core import pytree, registry
 from plugjax.core.array import Array, as_array, aval_of
 from plugjax.core.aval import ShapedArray
@@ -244,6 +246,9 @@ def vmap(
         raise TypeError(
             f"vmap: an entry of in_axes holds nothing but ints and None, got {in_axes}."
         )
+    if not all(_is_axis(leaf) for leaf in pytree.leaves(out_axes, is_leaf=lambda x: x is None)):
+        raise TypeError(f"vmap: out_axes holds nothing but ints and None, got {out_axes}.")
+    hash(axis_name)
     name = getattr(fun, "__name__", repr(fun))
 
     @api_boundary
@@ -337,7 +342,9 @@ def _axis_size(
     sizes = [None if d is None else v.aval.shape[d] for v, d in zip(values, dims, strict=True)]
     found: set[int] = {s for s in sizes if s is not None}
     if given is not None:
-        found.add(given)
+        if not isinstance(given, (int, np.integer)):
+            raise ValueError(f"vmap of {name}: axis_size is an integer, got {given!r}.")
+        found.add(int(given))
     if len(found) == 1:
         return found.pop()
     if not found:

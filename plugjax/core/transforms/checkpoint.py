@@ -42,6 +42,10 @@ rules = RuleSet(__name__)
 checkpoint_p = Primitive("checkpoint", multiple_results=True, structured=True)
 
 
+def _call(policy: Any, *args: Any, **kwargs: Any) -> Any:
+    return policy(*args, **kwargs)
+
+
 def checkpoint(
     fun: Callable[..., Any],
     *,
@@ -69,6 +73,14 @@ def checkpoint(
         Array(1., dtype=float32, weak_type=True)
     """
     check_callable("checkpoint", fun)
+    entries = static_argnums if isinstance(static_argnums, tuple) else (static_argnums,)
+    if not all(type(n) is int for n in entries) and type(static_argnums) is not bool:
+        raise TypeError(
+            f"checkpoint: static_argnums is an integer or a tuple of integers, got {static_argnums!r}."
+        )
+    if policy is not None and not callable(policy):
+        # It is called only if something is differentiated, and then complains.
+        policy = functools.partial(_call, policy)
     name = name_of(fun)
 
     @functools.wraps(fun)

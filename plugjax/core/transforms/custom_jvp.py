@@ -13,7 +13,7 @@ from typing import Any
 
 from plugjax.core import dtypes, pytree
 from plugjax.core.array import as_array, aval_of
-from plugjax.core.errors import CustomJVPException
+from plugjax.core.errors import CustomJVPException, check_callable
 from plugjax.core.jaxpr import JaxprEqn
 from plugjax.core.primitive import Primitive
 from plugjax.core.rules import RuleSet
@@ -68,7 +68,7 @@ class custom_jvp(CustomFunction):  # noqa: N801  # JAX's name
     def __init__(
         self,
         fun: Callable[..., Any],
-        nondiff_argnums: int | Sequence[int] = (),
+        nondiff_argnums: Sequence[int] = (),
         nondiff_argnames: str | Sequence[str] = (),
     ) -> None:
         super().__init__(fun, nondiff_argnums, nondiff_argnames)
@@ -115,8 +115,9 @@ class custom_jvp(CustomFunction):  # noqa: N801  # JAX's name
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run the function."""
         name = name_of(self.fun)
-        if self.jvp is None:
+        if not self.jvp:
             raise AttributeError(f"custom_jvp: {name} has no rule. Give it one with defjvp.")
+        check_callable("custom_jvp", self.fun)
         values = self.by_position(args, kwargs, "custom_jvp")
         fixed = {
             i: pytree.tree_map(_stop_gradient, values[i])

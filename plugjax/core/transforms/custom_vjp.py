@@ -15,7 +15,7 @@ from plugjax.core import dtypes, pytree
 from plugjax.core.array import as_array, aval_of
 from plugjax.core.aval import ShapedArray
 from plugjax.core.dtypes import DType
-from plugjax.core.errors import CustomVJPException, UnexpectedTracerError
+from plugjax.core.errors import CustomVJPException, UnexpectedTracerError, check_callable
 from plugjax.core.jaxpr import JaxprEqn
 from plugjax.core.primitive import Primitive
 from plugjax.core.rules import RuleSet, abstract_eval, impl, lowering
@@ -91,7 +91,7 @@ class custom_vjp(CustomFunction):  # noqa: N801  # JAX's name
     def __init__(
         self,
         fun: Callable[..., Any],
-        nondiff_argnums: int | Sequence[int] = (),
+        nondiff_argnums: Sequence[int] = (),
         nondiff_argnames: str | Sequence[str] = (),
     ) -> None:
         super().__init__(fun, nondiff_argnums, nondiff_argnames)
@@ -123,8 +123,9 @@ class custom_vjp(CustomFunction):  # noqa: N801  # JAX's name
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run the function."""
         name = name_of(self.fun)
-        if self.fwd is None or self.bwd is None:
+        if not (self.fwd and self.bwd):
             raise AttributeError(f"custom_vjp: {name} has no rule. Give it one with defvjp.")
+        check_callable("custom_vjp", self.fun)
         values = self.by_position(args, kwargs, "custom_vjp")
         fixed = {i: values[i] for i in self.nondiff_argnums if i < len(values)}
         for x in pytree.leaves(list(fixed.values())):

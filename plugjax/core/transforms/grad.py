@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -62,6 +63,39 @@ def _strip(aux: Any) -> Any:
         return x
 
     return pytree.tree_map(primal, aux)
+
+
+def as_argnums(who: str, argnums: Any) -> tuple[bool, tuple[int, ...]]:
+    """Whether one argument is meant, and the numbers of all that are.
+
+    Raises:
+        TypeError: no integer, and nothing to iterate over.
+        ValueError: no number at all.
+    """
+    if hasattr(argnums, "__index__"):
+        return True, (operator.index(argnums),)
+    nums = tuple(argnums)
+    if not nums:
+        raise ValueError(f"{who}: argnums names no argument. Give a number, or several.")
+    return False, nums
+
+
+def places_of(who: str, nums: Sequence[int], count: int) -> list[int]:
+    """Numbers of arguments, counted from the front.
+
+    Raises:
+        TypeError: an argument comes twice.
+        ValueError: there is no such argument.
+    """
+    for n in nums:
+        if not -count <= n < count:
+            raise ValueError(
+                f"{who}: with {count} positional arguments a number in argnums is at least -{count} and below {count}, got {n}."
+            )
+    places = [n % count for n in nums]
+    if len(set(places)) != len(places):
+        raise TypeError(f"{who}: argnums={tuple(nums)} names an argument twice.")
+    return places
 
 
 @api_boundary
@@ -271,18 +305,16 @@ def value_and_grad(
     check_callable("grad", fun)
     if reduce_axes:
         raise NotImplementedError("grad takes no reduce_axes any more.")
-    single = isinstance(argnums, int)
-    nums: tuple[int, ...] = (argnums,) if isinstance(argnums, int) else tuple(argnums)
+    single, nums = as_argnums("grad", argnums)
     name = getattr(fun, "__name__", "function")
 
     @api_boundary
     def value_and_gradient(*args: Any, **kwargs: Any) -> Any:
-        for n in nums:
-            if not -len(args) <= n < len(args):
-                raise TypeError(
-                    f"grad with argnums={argnums} needs {n + 1 if n >= 0 else -n} or more positional arguments, got {len(args)}."
-                )
-        places = [n % len(args) for n in nums]
+        if nums and max(nums) >= len(args):
+            raise TypeError(
+                f"grad with argnums={argnums} needs {max(nums) + 1} or more positional arguments, got {len(args)}."
+            )
+        places = places_of("grad", nums, len(args))
 
         def partial(*chosen: Any) -> Any:
             full = list(args)

@@ -12,7 +12,7 @@ from plugjax.core.array import as_array, aval_of
 from plugjax.core.errors import check_callable
 from plugjax.core.operators import methods
 from plugjax.core.transforms.batching import vmap
-from plugjax.core.transforms.grad import jvp, vjp
+from plugjax.core.transforms.grad import as_argnums, jvp, places_of, vjp
 
 
 def _basis(tree: Any) -> Any:
@@ -46,13 +46,8 @@ def _unravel(matrix: Any, tree: Any, axis: int) -> Any:
 def _select(
     fun: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], argnums: Any
 ) -> tuple[Callable[..., Any], tuple[Any, ...]]:
-    nums = (argnums,) if isinstance(argnums, int) else tuple(argnums)
-    for n in nums:
-        if not -len(args) <= n < len(args):
-            raise ValueError(
-                f"argnums: with {len(args)} positional arguments a number is at least -{len(args)} and below {len(args)}, got {n}."
-            )
-    places = [n % len(args) for n in nums]
+    _, nums = as_argnums("jacobian", argnums)
+    places = places_of("jacobian", nums, len(args))
 
     def partial(*chosen: Any) -> Any:
         full = list(args)
@@ -162,7 +157,7 @@ def jacrev(
 
     def jacobian_of(*args: Any, **kwargs: Any) -> Any:
         partial, point = _select(fun, args, kwargs, argnums)
-        _check(point, "jacrev", "input", holomorphic, _anything if allow_int else dtypes.is_inexact)
+        _check(point, "jacrev", "input", holomorphic, lambda d: dtypes.is_inexact(d) or allow_int)
         results = vjp(partial, *point, has_aux=has_aux)
         out, pull = results[0], results[1]
         _check(out, "jacrev", "output", holomorphic, dtypes.is_float)

@@ -17,7 +17,7 @@ from plugjax.core.array import Array, as_array, aval_of, concrete, default_place
 from plugjax.core.aval import ShapedArray
 from plugjax.core.backend import as_device, get_backend
 from plugjax.core.config import config, this_thread
-from plugjax.core.device import Device, Placement, common_placement
+from plugjax.core.device import Device, Placement, Sharding, common_placement
 from plugjax.core.enclosing import is_checking
 from plugjax.core.errors import check_callable
 from plugjax.core.jaxpr import ClosedJaxpr, eval_closed
@@ -406,7 +406,14 @@ class JitFunction:
 
 def _device_of(shardings: Sequence[Any]) -> Any:
     """The one device that shardings name, ``None`` if they leave it open."""
-    found = {as_device(s) for s in pytree.leaves(shardings)}
+    leaves = pytree.leaves(shardings)
+    for leaf in leaves:
+        if not isinstance(leaf, Sharding):
+            raise TypeError(
+                f"jit: in_shardings and out_shardings hold shardings on one device or None, got {leaf!r}. Take x.sharding, or "
+                "plugjax.sharding.SingleDeviceSharding(device)."
+            )
+    found = {as_device(s) for s in leaves}
     if len(found) > 1:
         raise ValueError(f"jit: in_shardings and out_shardings name several devices: {found}.")
     return found.pop() if found else None
@@ -477,6 +484,8 @@ def jit(
         >>> plugjax.jit(lambda x: x + 1)(jnp.arange(3))
         Array([1, 2, 3], dtype=int32)
     """
+    if not isinstance(backend, (str, type(None))):
+        raise ValueError(f"jit: backend is a name, got {backend!r}.")
     options: dict[str, Any] = {
         "static_argnums": static_argnums,
         "static_argnames": static_argnames,

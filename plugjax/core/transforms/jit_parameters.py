@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import inspect
+import operator
 from collections.abc import Callable, Iterable
 from typing import Any
+
+import numpy as np
 
 
 def as_tuple(value: Any, what: str, kind: type) -> tuple[Any, ...]:
@@ -17,6 +20,8 @@ def as_tuple(value: Any, what: str, kind: type) -> tuple[Any, ...]:
         return ()
     if isinstance(value, kind):
         return (value,)
+    if kind is int and not np.ndim(value) and hasattr(value, "__index__"):
+        return (operator.index(value),)
     if isinstance(value, Iterable) and all(isinstance(v, kind) for v in value):
         return tuple(value)
     raise TypeError(f"jit: {what} must be {kind.__name__}s or a sequence of them, got {value!r}")

@@ -203,7 +203,7 @@ def _cotangent(out: ShapedArray, bar: Any, path: str) -> Any:
     expected = out.to_tangent_aval()
     if expected.dtype == dtypes.float0:
         return Zero(expected)
-    found = aval_of(bar)
+    found = aval_of(as_array(bar, "vjp") if type(bar) is int else bar)
     if found.dtype != expected.dtype:
         raise ValueError(
             f"vjp: the cotangent of an output {out.str_short()} needs to be {expected.str_short()}, got "

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import operator
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeAlias
 
@@ -125,7 +126,7 @@ class CustomFunction:
     def __init__(
         self,
         fun: Callable[..., Any],
-        nondiff_argnums: int | Sequence[int] = (),
+        nondiff_argnums: Sequence[int] = (),
         nondiff_argnames: str | Sequence[str] = (),
     ) -> None:
         functools.update_wrapper(self, fun)  # type: ignore[arg-type]  # subclasses can be called
@@ -217,10 +218,10 @@ def flat_call(
 
 
 def positions(
-    fun: Callable[..., Any], nums: int | Sequence[int], names: str | Sequence[str]
+    fun: Callable[..., Any], nums: Sequence[int], names: str | Sequence[str]
 ) -> tuple[int, ...]:
     """Sorted positions of the arguments that are given by position or by name."""
-    chosen = {int(n) for n in ((nums,) if isinstance(nums, int) else nums)}
+    chosen = {operator.index(n) for n in nums}
     wanted = (names,) if isinstance(names, str) else tuple(names)
     if wanted:
         parameters = list(inspect.signature(fun).parameters)

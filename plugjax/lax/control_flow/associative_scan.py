@@ -7,6 +7,7 @@ what it is made of.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
@@ -53,6 +54,7 @@ def associative_scan(
         raise IndexError("lax.associative_scan: elems has no arrays to scan.")
     values = [as_array(x, "associative_scan") for x in leaves]
     ndim = values[0].aval.ndim
+    axis = operator.index(axis)
     if not -ndim <= axis < ndim:
         raise ValueError(
             f"lax.associative_scan: axis {axis} is out of bounds for elems of rank {ndim}."

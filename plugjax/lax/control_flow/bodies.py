@@ -9,6 +9,7 @@ from plugjax.core import dtypes, pytree
 from plugjax.core.array import as_array
 from plugjax.core.aval import ShapedArray
 from plugjax.core.config import config
+from plugjax.core.errors import StructureError
 from plugjax.core.jaxpr import ClosedJaxpr, eval_closed
 from plugjax.core.trace import Tracer
 from plugjax.core.transforms.staging import open_constants, stage
@@ -146,6 +147,6 @@ def check_tree(who: str, like: str, found: Any, expected: Any, has_aux: bool) ->
             )
         found = children[0]
     if found != expected:
-        raise TypeError(
+        raise StructureError(
             f"{who}() must return the structure of {like}: {pytree.first_difference(expected, found)}."
         )

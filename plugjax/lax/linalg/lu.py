@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -76,7 +77,8 @@ def lu_pivots_to_permutation(pivots: Any, permutation_size: int) -> Any:
         Array([2, 0, 1], dtype=int32)
     """
     return lu_pivots_to_permutation_p.bind(
-        as_array(pivots, "lu_pivots_to_permutation"), permutation_size=int(permutation_size)
+        as_array(pivots, "lu_pivots_to_permutation"),
+        permutation_size=operator.index(permutation_size),
     )
 
 

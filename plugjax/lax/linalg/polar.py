@@ -86,8 +86,8 @@ def qdwh(
     if dynamic_shape is not None:
         x = _only_part(x, dynamic_shape)
     dtype = aval_of(x).dtype
-    limit = 10 if max_iterations is None else int(max_iterations)
-    precision = float(np.finfo(dtype).eps) if eps is None else float(eps)
+    limit = 10 if max_iterations is None else int(as_array(max_iterations, "qdwh"))
+    precision = float(np.finfo(dtype).eps) if eps is None else float(as_array(eps, "qdwh"))
     enough = np.cbrt(5.0 * precision)
     u = mul(x, convert(_scale(x), dtype))
     converged: Any = np.bool_(False)

@@ -49,8 +49,8 @@ def symmetric_product(
     result = symmetric_product_p.bind(
         as_array(a_matrix, "symmetric_product"),
         as_array(c_matrix, "symmetric_product"),
-        alpha=float(alpha),
-        beta=float(beta),
+        alpha=float(as_array(alpha, "symmetric_product")),
+        beta=float(as_array(beta, "symmetric_product")),
     )
     if symmetrize_output:
         return add(tril(result), transposed(tril(result, -1)))

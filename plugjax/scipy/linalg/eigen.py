@@ -12,7 +12,7 @@ from plugjax.core.array import Array
 from plugjax.lax import linalg as lax_linalg
 from plugjax.lax.linalg.matrices import complex_dtype
 from plugjax.numpy.linalg.operands import inexact
-from plugjax.numpy.promotion import ArrayLike
+from plugjax.numpy.promotion import ArrayLike, as_operand
 from plugjax.scipy.linalg.mapped import over_matrices
 
 
@@ -56,6 +56,7 @@ def eigh(
     """
     del overwrite_a, overwrite_b, turbo, check_finite
     if b is not None:
+        as_operand("scipy.linalg.eigh", b)
         raise NotImplementedError("scipy.linalg.eigh: b is not implemented. Leave it None.")
     if type != 1:
         raise NotImplementedError("scipy.linalg.eigh: type is not implemented. Leave it 1.")

@@ -204,7 +204,7 @@ def funm(A: ArrayLike, func: Callable[[Array], Array], disp: bool = True) -> Any
         raise ValueError("funm needs one square matrix.")
     form, vectors = rsf2csf(*schur(x))
     values = jnp.diag(form)
-    images = func(values).astype(form.dtype)
+    images = jnp.asarray(func(values)).astype(form.dtype)
     gaps = values[None, :] - values[:, None]
     strict = jnp.triu(form, 1)
     slopes = strict * (images[None, :] - images[:, None])

@@ -75,6 +75,8 @@ def minimize(
     start = as_operand("minimize", x0)
     if start.ndim != 1:
         raise ValueError(f"minimize: x0 is a vector, got shape {start.shape}.")
+    if not isinstance(options, (Mapping, type(None))):
+        raise TypeError(f"minimize: options is a dict, got {options!r}.")
     settings: dict[str, Any] = {} if tol is None else {"gtol": tol}
     settings |= options or {}
 

@@ -7,9 +7,9 @@ import operator
 from plugjax import lax
 from plugjax.core.array import Array
 from plugjax.numpy.joining import stack
-from plugjax.numpy.promotion import ArrayLike, to_inexact
+from plugjax.numpy.promotion import ArrayLike
 from plugjax.numpy.selection import where
-from plugjax.scipy.special.operands import one_floating
+from plugjax.scipy.special.operands import one_floating, one_inexact
 
 __all__ = ["bessel_jn", "i0", "i0e", "i1", "i1e"]
 
@@ -23,7 +23,7 @@ def i0e(x: ArrayLike) -> Array:
         >>> special.i0e(jnp.array([0.0]))
         Array([1.], dtype=float32)
     """
-    return lax.bessel_i0e(to_inexact("i0e", x))
+    return lax.bessel_i0e(one_inexact("i0e", x))
 
 
 def i0(x: ArrayLike) -> Array:
@@ -34,7 +34,7 @@ def i0(x: ArrayLike) -> Array:
         >>> special.i0(0.0)
         Array(1., dtype=float32, weak_type=True)
     """
-    x = to_inexact("i0", x)
+    x = one_inexact("i0", x)
     return lax.exp(lax.max(x, lax.neg(x))) * lax.bessel_i0e(x)  # The larger has derivative 0 at 0.
 
 
@@ -47,7 +47,7 @@ def i1e(x: ArrayLike) -> Array:
         >>> special.i1e(jnp.array([0.0]))
         Array([0.], dtype=float32)
     """
-    return lax.bessel_i1e(to_inexact("i1e", x))
+    return lax.bessel_i1e(one_inexact("i1e", x))
 
 
 def i1(x: ArrayLike) -> Array:
@@ -59,7 +59,7 @@ def i1(x: ArrayLike) -> Array:
         >>> special.i1(jnp.array([0.0]))
         Array([0.], dtype=float32)
     """
-    x = to_inexact("i1", x)
+    x = one_inexact("i1", x)
     return lax.exp(lax.abs(x)) * lax.bessel_i1e(x)
 
 

@@ -26,7 +26,7 @@ from plugjax.scipy.special.hypergeometric_series import (
     series,
     series_slopes,
 )
-from plugjax.scipy.special.operands import floating, strong
+from plugjax.scipy.special.operands import as_arrays, floating, strong
 
 __all__ = ["hyp1f1"]
 
@@ -46,7 +46,7 @@ def hyp1f1(a: ArrayLike, b: ArrayLike, x: ArrayLike) -> Array:
         >>> special.hyp1f1(-1.0, 2.0, 1.0)
         Array(0.5, dtype=float32)
     """
-    operands = [strong(v) for v in floating("hyp1f1", a, b, x)]
+    operands = [strong(v) for v in floating("hyp1f1", *as_arrays(a, b, x))]
     dtype = operands[0].dtype
     if dtype.itemsize < 4:
         operands = [v.astype(np.float32) for v in operands]

@@ -12,7 +12,7 @@ from plugjax.core.array import Array
 from plugjax.core.transforms.custom_jvp import custom_jvp
 from plugjax.numpy.promotion import ArrayLike
 from plugjax.numpy.selection import where
-from plugjax.scipy.special.operands import float32_or_64, strong
+from plugjax.scipy.special.operands import as_arrays, float32_or_64, strong
 
 __all__ = ["spence"]
 
@@ -39,7 +39,7 @@ def spence(x: ArrayLike) -> Array:
         >>> special.spence(0.0).round(5)
         Array(1.64493, dtype=float32)
     """
-    return _spence(strong(float32_or_64(x, "spence")))
+    return _spence(strong(float32_or_64(as_arrays(x)[0], "spence")))
 
 
 @custom_jvp

@@ -13,7 +13,7 @@ from plugjax.nn import normalization
 from plugjax.numpy.promotion import ArrayLike, promote_inexact, scalar, to_inexact
 from plugjax.numpy.reductions import AxisArg
 from plugjax.numpy.selection import where
-from plugjax.scipy.special.operands import floating, one_floating
+from plugjax.scipy.special.operands import floating, one_floating, one_inexact
 
 __all__ = [
     "boxcox", "boxcox1p", "entr", "expit", "kl_div", "log_softmax", "logit", "rel_entr", "softmax",
@@ -49,7 +49,7 @@ def expit(x: ArrayLike) -> Array:
         >>> special.expit(jnp.array([0.0]))
         Array([0.5], dtype=float32)
     """
-    return lax.logistic(to_inexact("expit", x))
+    return lax.logistic(one_inexact("expit", x))
 
 
 def softmax(x: ArrayLike, /, *, axis: AxisArg = None) -> Array:

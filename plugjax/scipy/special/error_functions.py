@@ -11,10 +11,10 @@ import numpy as np
 from plugjax import lax
 from plugjax.core.array import Array
 from plugjax.core.transforms.custom_jvp import custom_jvp
-from plugjax.numpy.promotion import ArrayLike, to_inexact
+from plugjax.numpy.promotion import ArrayLike
 from plugjax.numpy.selection import where
 from plugjax.scipy.special.faddeeva import faddeeva
-from plugjax.scipy.special.operands import float32_or_64, one_floating, strong
+from plugjax.scipy.special.operands import float32_or_64, one_floating, one_inexact, strong
 
 __all__ = ["dawsn", "erf", "erfc", "erfcx", "erfinv", "log_ndtr", "ndtr", "ndtri"]
 
@@ -30,7 +30,7 @@ def erf(x: ArrayLike) -> Array:
         >>> special.erf(0.0)
         Array(0., dtype=float32, weak_type=True)
     """
-    return lax.erf(to_inexact("erf", x))
+    return lax.erf(one_inexact("erf", x))
 
 
 def erfc(x: ArrayLike) -> Array:
@@ -42,7 +42,7 @@ def erfc(x: ArrayLike) -> Array:
         >>> special.erfc(jnp.array([0.0]))
         Array([1.], dtype=float32)
     """
-    return lax.erfc(to_inexact("erfc", x))
+    return lax.erfc(one_inexact("erfc", x))
 
 
 def erfinv(x: ArrayLike) -> Array:
@@ -54,7 +54,7 @@ def erfinv(x: ArrayLike) -> Array:
         >>> special.erfinv(jnp.array([0.0]))
         Array([0.], dtype=float32)
     """
-    return lax.erf_inv(to_inexact("erfinv", x))
+    return lax.erf_inv(one_inexact("erfinv", x))
 
 
 def erfcx(x: ArrayLike) -> Array:
@@ -66,7 +66,7 @@ def erfcx(x: ArrayLike) -> Array:
         >>> special.erfcx(jnp.array([0.0]))
         Array([1.], dtype=float32)
     """
-    found = strong(to_inexact("erfcx", x))
+    found = strong(one_inexact("erfcx", x))
     return faddeeva(1j * found) if found.dtype.kind == "c" else _erfcx(found)
 
 

@@ -12,7 +12,7 @@ from plugjax.core.array import Array
 from plugjax.core.transforms.custom_jvp import custom_jvp
 from plugjax.numpy.promotion import ArrayLike, broadcast_together
 from plugjax.numpy.selection import where
-from plugjax.scipy.special.operands import floating, one_floating
+from plugjax.scipy.special.operands import as_arrays, floating, one_floating
 
 __all__ = ["exp1", "expi", "expn"]
 
@@ -35,7 +35,7 @@ def expn(n: ArrayLike, x: ArrayLike) -> Array:
         >>> special.expn(2, 0.0)
         Array(1., dtype=float32)
     """
-    order, z = floating("expn", n, x)
+    order, z = floating("expn", *as_arrays(n, x))
     order, z = broadcast_together(order, z)
     if z.dtype.itemsize < 4:
         return expn(order.astype(np.float32), z.astype(np.float32)).astype(z.dtype)

@@ -14,10 +14,10 @@ from plugjax.core.dtypes import is_integer
 from plugjax.core.transforms.custom_jvp import custom_jvp
 from plugjax.core.transforms.grad import jvp
 from plugjax.numpy.creation import array
-from plugjax.numpy.promotion import ArrayLike, as_operand, promote_inexact, to_inexact
+from plugjax.numpy.promotion import ArrayLike, as_operand, promote_inexact
 from plugjax.numpy.selection import where
 from plugjax.scipy.special.log_gamma import complex_loggamma
-from plugjax.scipy.special.operands import floating, one_floating, strong
+from plugjax.scipy.special.operands import floating, inexact, one_floating, one_inexact, strong
 
 __all__ = [
     "bernoulli", "beta", "betainc", "betaln", "comb", "digamma", "factorial", "gamma", "gammainc", "gammaincc", "gammaln",
@@ -33,7 +33,7 @@ def gammaln(x: ArrayLike) -> Array:
         >>> special.gammaln(4)
         Array(1.7917595, dtype=float32, weak_type=True)
     """
-    return lax.lgamma(to_inexact("gammaln", x))
+    return lax.lgamma(one_inexact("gammaln", x))
 
 
 def gammasgn(x: ArrayLike) -> Array:
@@ -61,7 +61,7 @@ def gamma(x: ArrayLike) -> Array:
         >>> special.gamma(0.5)
         Array(1.7724538, dtype=float32)
     """
-    x = to_inexact("gamma", x)
+    x = one_inexact("gamma", x)
     if x.dtype.kind == "c":
         return lax.exp(complex_loggamma(strong(x)))
     return gammasgn(x) * lax.exp(lax.lgamma(x))
@@ -81,7 +81,7 @@ def factorial(n: ArrayLike, exact: bool = False) -> Array:
     """
     if exact:
         raise NotImplementedError("factorial with exact=True: arrays have no big integers")
-    n = to_inexact("factorial", n)
+    n = one_inexact("factorial", n)
     return where(n < 0, 0.0, lax.exp(lax.lgamma(n + 1)))
 
 
@@ -104,7 +104,7 @@ def betaln(a: ArrayLike, b: ArrayLike) -> Array:
         >>> special.betaln(1.0, 1.0)
         Array(0., dtype=float32, weak_type=True)
     """
-    a, b = promote_inexact("betaln", a, b)
+    a, b = inexact("betaln", a, b)
     less, more = lax.min(a, b), lax.max(a, b)
     large = (more >= 10) & ((less > 0) | (less + more >= 10))
     plain = lax.lgamma(less) + (lax.lgamma(more) - lax.lgamma(less + more))
@@ -148,7 +148,7 @@ def digamma(x: ArrayLike) -> Array:
         >>> special.digamma(1.0).round(3)
         Array(-0.577, dtype=float32, weak_type=True)
     """
-    return lax.digamma(to_inexact("digamma", x))
+    return lax.digamma(one_inexact("digamma", x))
 
 
 def gammainc(a: ArrayLike, x: ArrayLike) -> Array:
@@ -160,7 +160,7 @@ def gammainc(a: ArrayLike, x: ArrayLike) -> Array:
         >>> special.gammainc(1.0, 1.0).round(3)
         Array(0.632, dtype=float32, weak_type=True)
     """
-    return lax.igamma(*promote_inexact("gammainc", a, x))
+    return lax.igamma(*inexact("gammainc", a, x))
 
 
 def gammaincc(a: ArrayLike, x: ArrayLike) -> Array:
@@ -172,7 +172,7 @@ def gammaincc(a: ArrayLike, x: ArrayLike) -> Array:
         >>> special.gammaincc(1.0, 1.0).round(3)
         Array(0.368, dtype=float32, weak_type=True)
     """
-    return lax.igammac(*promote_inexact("gammaincc", a, x))
+    return lax.igammac(*inexact("gammaincc", a, x))
 
 
 def comb(N: ArrayLike, k: ArrayLike, *, repetition: bool = False) -> Array:
@@ -189,7 +189,7 @@ def comb(N: ArrayLike, k: ArrayLike, *, repetition: bool = False) -> Array:
         >>> special.comb(5, 2).round(3)
         Array(10., dtype=float32, weak_type=True)
     """
-    total, chosen = promote_inexact("comb", N, k)
+    total, chosen = inexact("comb", N, k)
     if repetition:
         several = comb(total + chosen - 1, chosen)
         return where((chosen == 0) & (total >= 0), 1.0, several)
@@ -210,7 +210,7 @@ def multigammaln(a: ArrayLike, d: int) -> Array:
         Array([0.], dtype=float32)
     """
     dimension = int(d)
-    a, _ = promote_inexact("multigammaln", a, dimension)
+    a, _ = inexact("multigammaln", a, dimension)
     a = strong(a)
     found = lax.full_like(a, dimension * (dimension - 1) / 4 * math.log(math.pi))
     for i in range(dimension):

@@ -29,7 +29,7 @@ from plugjax.scipy.special.hypergeometric_series import (
     series,
     series_slopes,
 )
-from plugjax.scipy.special.operands import strong
+from plugjax.scipy.special.operands import as_arrays, strong
 
 __all__ = ["hyp2f1"]
 
@@ -50,7 +50,7 @@ def hyp2f1(a: ArrayLike, b: ArrayLike, c: ArrayLike, x: ArrayLike) -> Array:
         >>> special.hyp2f1(-1.0, 2.0, 4.0, 0.5)
         Array(0.75, dtype=float32)
     """
-    operands = [strong(v) for v in promote_many_inexact("hyp2f1", a, b, c, x)]
+    operands = [strong(v) for v in promote_many_inexact("hyp2f1", *as_arrays(a, b, c, x))]
     dtype = operands[0].dtype
     if dtype.itemsize < 4:
         operands = [v.astype(np.float32) for v in operands]

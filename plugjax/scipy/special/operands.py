@@ -6,7 +6,33 @@ from typing import Any
 
 import numpy as np
 
-from plugjax.numpy.promotion import ArrayLike, Operand, as_operand, convert, promote_many_inexact
+from plugjax.numpy.creation import asarray
+from plugjax.numpy.promotion import (
+    ArrayLike,
+    Operand,
+    as_operand,
+    convert,
+    promote_many_inexact,
+    rounded,
+)
+
+# JAX compiles these as a whole, and makes Python integers int32 arrays before it looks at them.
+_COMPILED = {"bessel_jn", "expi", "expn", "gammasgn", "hyp1f1", "poch", "sici", "zeta"}
+
+
+def inexact(who: str, *args: ArrayLike) -> list[Any]:
+    """The arguments with one inexact dtype, and ranks that lax accepts; Python integers may be of any width."""
+    return promote_many_inexact(who, *rounded(*args))
+
+
+def one_inexact(who: str, x: ArrayLike) -> Any:
+    """One argument as an inexact array; a Python integer may be of any width."""
+    return inexact(who, x)[0]
+
+
+def as_arrays(*args: Any) -> list[Any]:
+    """Lists and tuples as arrays, for the few functions that JAX gives them to ``asarray``."""
+    return [asarray(x) if isinstance(x, (list, tuple)) else x for x in args]
 
 
 def floating(who: str, *args: ArrayLike) -> list[Any]:
@@ -15,7 +41,7 @@ def floating(who: str, *args: ArrayLike) -> list[Any]:
     Raises:
         ValueError: one of them is complex.
     """
-    found = promote_many_inexact(who, *args)
+    found = promote_many_inexact(who, *(args if who in _COMPILED else rounded(*args)))
     if found[0].dtype.kind == "c":
         raise ValueError(f"{who} takes no complex numbers, got {found[0].dtype.name}.")
     return found

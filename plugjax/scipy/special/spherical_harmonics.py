@@ -15,6 +15,7 @@ import numpy as np
 
 from plugjax import lax
 from plugjax.core.array import Array
+from plugjax.core.dtypes import is_integer
 from plugjax.core.errors import ConcretizationTypeError
 from plugjax.core.trace import Tracer
 from plugjax.core.transforms.jit import jit
@@ -72,7 +73,10 @@ def sph_harm_y(
         raise NotImplementedError("sph_harm_y: the argument 'diff_n' is not supported")
     top = _highest(n, n_max)
     polar, azimuth = (strong(v) for v in promote_inexact("sph_harm_y", theta, phi))
-    degree, order = (converted(v, polar.dtype) for v in as_operands("sph_harm_y", n, m))
+    numbers = as_operands("sph_harm_y", n, m)
+    if not all(is_integer(v.dtype) for v in numbers):
+        raise TypeError("sph_harm_y: degrees n and orders m are integers.")
+    degree, order = (converted(v, polar.dtype) for v in numbers)
     degree, order, polar, azimuth = broadcast_together(degree, order, polar, azimuth)
     size = _legendre(lax.min(degree, lax.full_like(degree, top)), lax.abs(order), polar, top)
     flipped = (order < 0) & (2 * lax.floor(0.5 * order) != order)

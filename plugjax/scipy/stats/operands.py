@@ -16,9 +16,29 @@ from typing import Any
 from plugjax import lax
 from plugjax.core.array import Array
 from plugjax.core.errors import DtypeError
-from plugjax.numpy.promotion import ArrayLike, Operand, promote_many_inexact
+from plugjax.numpy.promotion import (
+    ArrayLike,
+    Operand,
+    check_width,
+    promote_many_inexact,
+    rounded,
+)
 
-inexact = promote_many_inexact
+# JAX compiles these as a whole, and makes Python integers arrays before it looks at them.
+_COMPILED = ("betabinom.", "truncnorm.")
+
+
+def inexact(who: str, *args: ArrayLike) -> list[Operand]:
+    """The arguments with one inexact dtype, and ranks that lax accepts.
+
+    Raises:
+        TypeError: one of them is no array-like.
+    """
+    if who.startswith(_COMPILED):
+        for x in args:
+            check_width(x)
+        return promote_many_inexact(who, *args)
+    return promote_many_inexact(who, *rounded(*args))
 
 
 def real(who: str, *args: ArrayLike) -> list[Any]:

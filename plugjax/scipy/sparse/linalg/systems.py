@@ -17,6 +17,7 @@ import plugjax.numpy as jnp
 from plugjax import lax
 from plugjax.core import pytree
 from plugjax.core.array import Array
+from plugjax.core.errors import StructureError
 from plugjax.core.trace import Tracer
 
 Operator = Callable[[Any], Any]
@@ -48,7 +49,7 @@ def system(A: Any, b: Any, x0: Any, M: Any, maxiter: int | None) -> System:
         )
     shapes, wanted = [x.shape for x in pytree.leaves(x0)], [x.shape for x in pytree.leaves(b)]
     if shapes != wanted:
-        raise ValueError(f"x0 needs the shapes of b, got {shapes} for {wanted}.")
+        raise StructureError(f"x0 needs the shapes of b, got {shapes} for {wanted}.")
     limit = 10 * unknowns(b) if maxiter is None else maxiter
     return System(_as_function(A), b, x0, None if M is None else _as_function(M), limit)
 
