@@ -59,11 +59,11 @@ def main() -> int:
         ]  # fmt: skip
         options.output.write_text("".join(json.dumps(row) + "\n" for row in rows))
     sys.stdout.write(f"{survey.calls} calls of {functions} functions\n")
-    counts = Counter(f.verdict + (" (JAX stumbles)" if f.stumble else "") for f in findings)
+    counts = Counter(f.verdict + (f" ({f.stumble})" if f.stumble else "") for f in findings)
     kinds = Counter(
         v
         for v, *_ in {
-            (f.verdict + (" (JAX stumbles)" if f.stumble else ""), f.sample, f.mutation.role)
+            (f.verdict + (f" ({f.stumble})" if f.stumble else ""), f.sample, f.mutation.role)
             for f in findings
         }
     )

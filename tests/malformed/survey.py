@@ -90,15 +90,21 @@ class Finding:
     theirs: str
 
     @property
-    def stumble(self) -> bool:
-        """Whether JAX does not judge the call: see :func:`stumbles`."""
+    def stumble(self) -> str:
+        """Why JAX does not judge the call, "" if it does: see :func:`stumbles`."""
         return stumbles(self.theirs)
 
 
-def stumbles(theirs: str) -> bool:
-    """Whether JAX's error is none that it raises on purpose: something inside met what it did not expect, an option
-    cannot be hashed, or the compiler refuses the program that it wrote."""
-    return theirs.startswith(ACCIDENT) or any(words in theirs for words in (*UNHASHABLE, *COMPILER))
+def stumbles(theirs: str) -> str:
+    """Why JAX's error is none that it raises on purpose, "" if it is: something inside met what it did not expect, an option cannot be
+    hashed, or the compiler refuses the program that JAX wrote."""
+    if theirs.startswith(ACCIDENT):
+        return "an accident inside JAX"
+    if any(words in theirs for words in UNHASHABLE):
+        return "JAX cannot hash an option"
+    if any(words in theirs for words in COMPILER):
+        return "JAX's compiler refuses"
+    return ""
 
 
 def _types(outcome: str) -> list[str]:

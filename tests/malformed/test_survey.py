@@ -3,7 +3,7 @@
 import zlib
 
 from tests.malformed.samples import Argument, Sample, samples
-from tests.malformed.survey import ACCEPTED, OTHER_TYPE, REFUSED, Survey, stumbles, verdict
+from tests.malformed.survey import ACCEPTED, OTHER_TYPE, REFUSED, Survey, outcome, stumbles, verdict
 
 
 def test_few_malformed_calls_are_judged_otherwise_than_in_jax():
@@ -28,8 +28,23 @@ def test_verdicts():
     assert verdict("TypeError: no", "ok") == REFUSED
     assert verdict("TypeError: no", "ValueError: no") == OTHER_TYPE
     assert verdict("TypeError,ValueError: no", "ValueError: other words") is None
-    assert stumbles("AttributeError: 'NoneType' object has no attribute 'shape'")
+    assert verdict("ok", "accident AttributeError: no") == ACCEPTED
+    assert verdict("AttributeError: no", "accident AttributeError: no") is None
+    assert stumbles("accident AttributeError: 'NoneType' object has no attribute 'shape'")
+    assert stumbles("ValueError: Non-hashable static arguments are not supported.")
+    assert not stumbles("IndexError,LookupError: Too many indices")
     assert not stumbles("TypeError: no")
+
+
+def test_an_error_that_somebody_raised_is_no_accident():
+    def judge(x):
+        raise IndexError("too many indices")
+
+    scope = {"judge": judge}
+    assert outcome("judge(1)", scope) == "IndexError,LookupError: too many indices"
+    assert outcome("()[1]", scope).startswith("accident IndexError")
+    assert outcome("None.shape", scope).startswith("accident AttributeError")
+    assert outcome("int([])", scope).startswith("TypeError")
 
 
 def test_mutations_are_written_into_the_call():

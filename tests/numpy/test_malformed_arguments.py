@@ -1,10 +1,18 @@
 """Arguments that are none, or that fit nowhere: refused before anything is computed, with JAX's type of error."""
 
 import jax
+import jax.image
+import jax.scipy.optimize
+import jax.scipy.special
+import jax.scipy.stats
 import numpy as np
 import pytest
 
 import plugjax
+import plugjax.image
+import plugjax.scipy.optimize
+import plugjax.scipy.special
+import plugjax.scipy.stats
 from tests.malformed.survey import outcome, stumbles, verdict
 
 REFUSED = (
@@ -31,15 +39,47 @@ REFUSED = (
     "jnp.min(x, where=(1, 2))", "jax.lax.conj(keys)", "jnp.trunc(keys)", "jnp.all(keys)",
     "x.at[0].get(mode=[1])", "x.at[0].set(1, mode={})", "jax.lax.dot(x, x, precision=[1])", "jnp.sort(x, kind='a')",
     "jnp.asarray(x, order=3)", "jnp.asarray(x, order='C')", "jnp.tensordot(x, x, axes=[0])",
+    # Python integers beyond 32 bits, also beside floats
+    "x + 2**70", "x * 2**40", "jnp.uint32(5) & 0xFFFFFFFF", "jnp.isclose(x, 2**70)", "jnp.clip(x, 0, 2**70)",
+    "jax.scipy.stats.truncnorm.sf(x, 2**70, 1.0)", "jax.scipy.special.logit(2**70)",
+    # Names and several places for one axis, indices that are no integers, parts that are none
+    "jnp.sum(x, axis='a')", "jnp.prod(x, axis='a')", "jnp.var(x, axis=('a',))", "jax.nn.one_hot(jnp.arange(2), 3, axis=1.5)",
+    "jnp.vecdot(jnp.ones((2, 2)), x[:2], axis=(0,))", "jnp.flip(x, (0, 0))", "jnp.permute_dims(x, (1, 0))", "jnp.swapaxes(jnp.ones((2, 3)), None, 1)",
+    "jnp.put(x, np.array([1.5]), 1.0, inplace=False)", "jnp.take_along_axis(x, np.array([True]), 0)", "jax.lax.top_k(x, 1.5)",
+    "jax.scipy.special.sph_harm_y(jnp.array([1.0]), jnp.array([0]), 0.0, 0.0)", "jnp.array_split(x, -1)", "jnp.pad(x, {})",
+    "jnp.tensordot(x, x, axes=np.array(0))", "jax.lax.argmax(x, 'a', jnp.int32)", "jax.lax.index_in_dim(x, 1, axis='a')",
+    "jax.random.choice(jax.random.key(0), 5, (3,), replace=False, axis=-99)", "jnp.broadcast_shapes((2, 1), 'a')", "jnp.broadcast_shapes((2, 1), -1)",
+    # Fill values, options, words
+    "jnp.nonzero(x, fill_value='a')", "jnp.nonzero(x, fill_value=(1, 2))", "jnp.nonzero(x, fill_value=[1])", "jnp.extract(x > 0, x, fill_value=None)",
+    "jnp.bincount(jnp.arange(3), length=4, minlength='a')", "jnp.var(x, ddof=None)", "jnp.nanvar(x, ddof=[1.0, 2.0])", "jnp.ediff1d(x > 0)",
+    "jnp.histogram(x, bins='auto')", "jnp.histogram(x, range=3)", "jnp.histogram2d(x, 1.5)", "jnp.eye(2, k=1.5)", "jnp.block((x, x))",
+    "jnp.fft.fftfreq(4, dtype='V8')", "jnp.cov(jnp.ones((2, 3)), dtype=str)", "jnp.from_dlpack(x, copy=1.5)", "jnp.polydiv(x, 1.5)",
+    "jnp.polymul(1.5, x)", "jnp.iscomplexobj(abs)", "jnp.isrealobj({})", "jax.lax.broadcasted_iota(None, (2, 2), 1)",
+    "jax.scipy.optimize.minimize(lambda x: (x**2).sum(), x, method='BFGS', options='a')", "jax.random.wrap_key_data(2**70)",
+    "jax.image.resize(x, (1.5,), 'linear')", "jax.lax.batch_matmul(x, np.array(['a']))", "jax.ops.segment_max(x, jnp.arange(3), unique_indices=3)",
+    "jax.dtypes.scalar_type_of(None)", "jax.dtypes.scalar_type_of(np.ones(2, np.longdouble))",
     "jax.ops.segment_max(x, jnp.arange(3), out_sharding=2)", "jax.lax.rng_bit_generator(np.ones(4, np.uint32), (2,), out_sharding=-1)",
 )  # fmt: skip
 ACCEPTED = (
     "jnp.size([1, 2])", "jnp.shape('a')", "jnp.ndim([[1, 2]])", "jnp.shape(None)", "jnp.sum(x, axis=np.array([0]))",
+    # Integers of any width where they become floats, fractions where they become integers, lists of one axis
+    "jax.scipy.special.gamma(2**70)", "jax.scipy.special.betainc(2**70, 2.0, 0.5)", "jax.scipy.stats.norm.pdf(2**70)", "jax.scipy.stats.gamma.pdf(x, 2**70)",
+    "jax.scipy.special.expn(2, [1.0, 2.0])", "jax.scipy.special.spence([1.0, 2.0])",
+    "jnp.hanning(2.5)", "jnp.split(jnp.arange(4), 1.5)", "jnp.roll(x, 2j)", "jnp.pad(x, np.array(1))", "jnp.take(x, np.zeros((0, 3), np.float32))",
+    "jnp.fill_diagonal(jnp.zeros((2, 2)), np.ones(7), inplace=False)", "jax.lax.associative_scan(jnp.add, x, axis=jnp.array(0))",
+    "jax.random.clone(2)", "jax.random.clone(np.ones(2))", "jnp.flip(x, axis={})", "jnp.squeeze(x, axis={})", "jnp.expand_dims(x, {})",
+    "jnp.expand_dims(x, jnp.array(0))", "jnp.swapaxes(jnp.ones((2, 3)), (0,), 1)", "x.at[0].set(2, unique_indices=np.array([True, False]))",
+    "jnp.var(x, ddof=np.array([0, 1]))", "x.std(correction=np.array([0.0, 1.0]))", "jnp.var(x, axis={})", "jax.lax.full_like(x, 7, dtype=3)",
+    "jax.lax.full_like(x, 7, dtype=np.ones(2))", "jax.lax.padtype_to_pads((4,), (7, 5), (1,), 'SAME')", "jax.lax.dynamic_index_in_dim(x, 0, axis=0.5)",
+    "jnp.unpackbits(jnp.array([160], jnp.uint8), count=3, axis=(0,))", "jax.dtypes.scalar_type_of(2**70)", "jax.device_put((x, x), (jax.devices()[0], None))",
+    "jax.device_put(x, donate=True, may_alias=False)",
     "jnp.result_type(jnp.int32, None)", "jnp.moveaxis(jnp.ones((2, 3)), np.array([0]), 1)", "jax.lax.full(3, 7)", "jax.lax.conv_general_dilated(jnp.ones((1, 1, 3)), jnp.ones((1, 1, 2)), (1,), np.zeros((1, 2), int))",
 )  # fmt: skip
 
 
 def answer(library, text):
+    # The last frame of a traceback shows who raised.
+    jax.config.update("jax_traceback_filtering", "off")
     jnp = library.numpy
     keys = library.random.split(library.random.key(0), 3)
     return outcome(text, {"np": np, "jax": library, "jnp": jnp, "x": jnp.ones(3), "keys": keys})
