@@ -184,7 +184,7 @@ def cumsum(operand: Any, axis: int = 0, reverse: bool = False) -> Any:
         >>> lax.cumsum(jnp.array([1, 2, 3]), reverse=True)
         Array([6, 5, 3], dtype=int32)
     """
-    return cumsum_p.bind(operand, axis=operator.index(axis), reverse=bool(reverse))
+    return cumsum_p.bind(operand, axis=int(axis), reverse=bool(reverse))
 
 
 def cumprod(operand: Any, axis: int = 0, reverse: bool = False) -> Any:
@@ -196,7 +196,7 @@ def cumprod(operand: Any, axis: int = 0, reverse: bool = False) -> Any:
         >>> lax.cumprod(jnp.array([1, 2, 3]))
         Array([1, 2, 6], dtype=int32)
     """
-    return cumprod_p.bind(operand, axis=operator.index(axis), reverse=bool(reverse))
+    return cumprod_p.bind(operand, axis=int(axis), reverse=bool(reverse))
 
 
 def cummax(operand: Any, axis: int = 0, reverse: bool = False) -> Any:
@@ -208,7 +208,7 @@ def cummax(operand: Any, axis: int = 0, reverse: bool = False) -> Any:
         >>> lax.cummax(jnp.array([1, 3, 2]))
         Array([1, 3, 3], dtype=int32)
     """
-    return cummax_p.bind(operand, axis=operator.index(axis), reverse=bool(reverse))
+    return cummax_p.bind(operand, axis=int(axis), reverse=bool(reverse))
 
 
 def cummin(operand: Any, axis: int = 0, reverse: bool = False) -> Any:
@@ -220,7 +220,7 @@ def cummin(operand: Any, axis: int = 0, reverse: bool = False) -> Any:
         >>> lax.cummin(jnp.array([3, 1, 2]))
         Array([3, 1, 1], dtype=int32)
     """
-    return cummin_p.bind(operand, axis=operator.index(axis), reverse=bool(reverse))
+    return cummin_p.bind(operand, axis=int(axis), reverse=bool(reverse))
 
 
 def cumlogsumexp(operand: Any, axis: int = 0, reverse: bool = False) -> Any:
@@ -232,7 +232,7 @@ def cumlogsumexp(operand: Any, axis: int = 0, reverse: bool = False) -> Any:
         >>> lax.round(lax.cumlogsumexp(jnp.array([0.0, 0.0])) * 100)
         Array([ 0., 69.], dtype=float32)
     """
-    return cumlogsumexp_p.bind(operand, axis=operator.index(axis), reverse=bool(reverse))
+    return cumlogsumexp_p.bind(operand, axis=int(axis), reverse=bool(reverse))
 
 
 # What reductions share ----------------------------------------------------------------------------

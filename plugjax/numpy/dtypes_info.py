@@ -336,7 +336,7 @@ def iscomplexobj(x: Any) -> bool:
     found = getattr(x, "dtype", None)
     if found is not None:
         return found.kind == "c"
-    if x is None or isinstance(x, str):
+    if x is None or isinstance(x, (str, int, float)):
         return False
     return dtypes.canonicalize(np.asarray(x).dtype, "iscomplexobj").kind == "c"
 

@@ -329,6 +329,8 @@ def broadcast_shapes(*shapes: int | Sequence[int]) -> tuple[int, ...]:
     sizes = [(s,) if isinstance(s, int) else tuple(s) for s in shapes]
     for shape in sizes:
         static_sizes("broadcast_shapes", shape)
+    if any(isinstance(s, dict) for s in shapes):
+        raise ShapeError(f"broadcast_shapes: shapes are sequences of sizes, got {shapes}.")
     return broadcast_shape("broadcast_shapes", *sizes)
 
 

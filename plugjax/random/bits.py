@@ -23,6 +23,7 @@ from plugjax.numpy.promotion import (
     broadcast_shape,
     broadcast_to_shape,
     canonical_dtype,
+    check_width,
     converted,
     limits,
     pick,
@@ -170,6 +171,7 @@ def uniform(
 
 
 def _bound(value: ArrayLike, dtype: DType, sizes: tuple[int, ...]) -> Any:
+    check_width(value)
     if type(value) in (int, float) or isinstance(value, np.generic):
         return dtype.type(value)
     bound = lax.convert_element_type(as_operand("uniform", value), dtype)

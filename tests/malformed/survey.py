@@ -29,7 +29,7 @@ UNHASHABLE = ("Non-hashable static arguments", "unhashable type")
 COMPILER = (
     "Cannot lower jaxpr with verifier errors",
     "Operation creation failed",
-    "Invalid type: error",
+    "invalid tensor dimension size",
     "incompatible function arguments",
 )
 

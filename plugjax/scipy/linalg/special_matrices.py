@@ -296,12 +296,13 @@ def hilbert(n: int) -> Array:
         Array([[1.   , 0.5  ],
                [0.5  , 0.333]], dtype=float32)
     """
-    every = np.arange(n)
+    every = np.arange(operator.index(n))
     return _default(1.0 / (every[:, None] + every + 1))
 
 
-def _table(n: int, element: Any) -> np.ndarray[Any, Any]:
-    """Elements from their row and column; integers of any size."""
+def _table(n: float, element: Any) -> np.ndarray[Any, Any]:
+    """Elements from their row and column, which count up to ``n``; integers of any size."""
+    n = math.ceil(n)
     rows = [[float(element(i, j)) for j in range(n)] for i in range(n)]
     return np.array(rows, np.float64).reshape(n, n)
 
@@ -368,6 +369,7 @@ def invpascal(n: int, kind: str | None = None) -> Array:
                [-1.,  1.]], dtype=float32)
     """
     found = _check_kind(kind)
+    n = math.ceil(n)
 
     def signed(i: int, j: int) -> int:
         sign: int = (-1) ** (i + j)

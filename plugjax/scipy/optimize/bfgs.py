@@ -51,7 +51,7 @@ def minimize_bfgs(
     identity = jnp.eye(size, dtype=x0.dtype)
 
     def small(gradient: Any) -> Any:
-        return jnp.linalg.norm(gradient, ord=norm) < gtol
+        return jnp.all(jnp.linalg.norm(gradient, ord=norm) < gtol)
 
     def going_on(state: State) -> Any:
         return ~state.converged & ~state.failed & (state.iterations < limit)

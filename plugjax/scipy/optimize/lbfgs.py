@@ -59,7 +59,7 @@ def minimize_lbfgs(
     value, gradient = value_and_grad(fun)(x0)
 
     def small(gradient: Any) -> Any:
-        return jnp.linalg.norm(gradient, ord=norm) < gtol
+        return jnp.all(jnp.linalg.norm(gradient, ord=norm) < gtol)
 
     def body(state: State) -> State:
         direction = _direction(state)

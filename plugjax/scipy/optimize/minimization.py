@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from plugjax.core.array import Array
+from plugjax.numpy.creation import asarray
 from plugjax.numpy.promotion import ArrayLike, as_operand
 from plugjax.scipy.optimize.bfgs import minimize_bfgs
 from plugjax.scipy.optimize.lbfgs import minimize_lbfgs
@@ -77,7 +78,7 @@ def minimize(
         raise ValueError(f"minimize: x0 is a vector, got shape {start.shape}.")
     if not isinstance(options, (Mapping, type(None))):
         raise TypeError(f"minimize: options is a dict, got {options!r}.")
-    settings: dict[str, Any] = {} if tol is None else {"gtol": tol}
+    settings: dict[str, Any] = {} if tol is None else {"gtol": asarray(tol)}
     settings |= options or {}
 
     def target(x: Any) -> Any:

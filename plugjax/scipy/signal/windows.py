@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 import plugjax.numpy as jnp
-from plugjax.core.dtypes import DType
+from plugjax.core.dtypes import DType, has_arrays
 from plugjax.numpy.promotion import ArrayLike, Operand, as_operand
 
 Values: TypeAlias = np.ndarray[Any, np.dtype[np.float64]]
@@ -33,6 +33,9 @@ def window_array(window: str | tuple[Any, ...] | ArrayLike, size: int, dtype: DT
     """
     if isinstance(window, (str, tuple)):
         return jnp.asarray(_values(window, size).astype(dtype))
+    if isinstance(window, np.ndarray) and not has_arrays(window.dtype):
+        # NumPy's numbers and dates of other formats.
+        window = window.astype(dtype)
     values = as_operand("window", window)
     if values.ndim != 1:
         raise ValueError("the values of a window need one axis.")
