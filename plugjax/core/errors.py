@@ -54,6 +54,10 @@ class NamedAxisError(TypeError, NameError, NotImplementedError):
     """A name came in the place of an axis, and nothing binds it. JAX raises the one or the other, by the reduction."""
 
 
+class SizeError(ShapeError, ValueError):
+    """Elements do not fit a shape. JAX raises the one or the other, by the place that finds out."""
+
+
 class KeyDtypeError(DtypeError, TypePromotionError):
     """Random keys came together with numbers. JAX raises the one or the other, by the place that finds out."""
 

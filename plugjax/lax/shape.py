@@ -14,7 +14,7 @@ from plugjax.core.array import Array, as_array, aval_of, device_put
 from plugjax.core.aval import ShapedArray
 from plugjax.core.device import reject_sharding
 from plugjax.core.dtypes import DType, DTypeLike
-from plugjax.core.errors import DtypeError, ShapeError
+from plugjax.core.errors import DtypeError, ShapeError, SizeError
 from plugjax.core.primitive import Primitive
 from plugjax.core.rules import RuleSet, abstract_eval
 from plugjax.core.transforms.batching import Axis, batching_rule
@@ -406,7 +406,7 @@ def _reshape_shape(x: ShapedArray, *, new_sizes: tuple[int, ...]) -> tuple[int, 
     if any(size < 0 for size in new_sizes):
         raise ShapeError(f"reshape takes no negative sizes, got new_sizes {new_sizes}.")
     if math.prod(new_sizes) != x.size:
-        raise ShapeError(
+        raise SizeError(
             f"reshape keeps the total size, but new_sizes {new_sizes} hold {math.prod(new_sizes)} elements, and "
             f"{x.str_short()} has {x.size}."
         )

@@ -14,7 +14,7 @@ from plugjax.core.array import Array
 from plugjax.core.device import reject_sharding
 from plugjax.core.dtypes import DTypeLike
 from plugjax.core.eager_functions import remembered
-from plugjax.core.errors import ShapeError
+from plugjax.core.errors import ShapeError, SizeError
 from plugjax.core.vocabulary import reshape_p
 from plugjax.lax.axes import static_sizes
 from plugjax.numpy.creation import array
@@ -76,15 +76,15 @@ def _sizes(x: Array, newshape: Any) -> tuple[int, ...]:
     sizes = tuple(operator.index(n) for n in newshape)
     if -1 not in sizes:
         if math.prod(sizes) != x.size:
-            raise TypeError(
+            raise SizeError(
                 f"reshape: shape {x.shape} has {x.size} elements, shape {sizes} takes {math.prod(sizes)}."
             )
         return sizes
     known = -math.prod(sizes)
     if sizes.count(-1) > 1 or any(n < -1 for n in sizes):
-        raise TypeError(f"reshape: one size may be -1, the others not be negative, got {sizes}")
+        raise SizeError(f"reshape: one size may be -1, the others not be negative, got {sizes}")
     if known == 0 or x.size % known:
-        raise TypeError(
+        raise SizeError(
             f"reshape: shape {x.shape} has {x.size} elements, which shape {sizes} cannot take: "
             f"its known sizes give {known}."
         )

@@ -14,7 +14,7 @@ from plugjax.core import dtypes
 from plugjax.core.array import Array, aval_of
 from plugjax.core.device import reject_sharding
 from plugjax.core.dtypes import DType, DTypeLike
-from plugjax.core.errors import NegativeSizeError, ShapeError, TypePromotionError
+from plugjax.core.errors import NegativeSizeError, SizeError, TypePromotionError
 from plugjax.lax.axes import canonical_axis
 from plugjax.lax.random_bits import multiply_add
 from plugjax.numpy.promotion import (
@@ -181,7 +181,7 @@ def _bound(value: ArrayLike, dtype: DType, sizes: tuple[int, ...]) -> Any:
     if bound.ndim > len(sizes) or any(
         b not in (1, n) for b, n in zip(bound.shape, sizes, strict=True)
     ):
-        raise ShapeError(
+        raise SizeError(
             f"uniform: bounds of shape {bound.shape} are not stretched to shape {sizes}."
         )
     return bound
