@@ -107,9 +107,6 @@ def choice(
     sizes = as_shape("choice", shape)
     whole = not np.ndim(a)
     values = a if whole else as_operand("choice", a)
-    if whole and p is None and not replace:
-        # The elements are the only axis.
-        canonical_axis(axis, 1)
     axis = 0 if whole else canonical_axis(axis, values.ndim)
     count = int(a) if whole else values.shape[axis]
     draws = math.prod(sizes)
@@ -121,6 +118,10 @@ def choice(
         raise ValueError(
             f"choice without replacement: a larger sample (size {draws}) than there are elements (size {count}). Draw fewer."
         )
+
+    if whole and p is None and not replace:
+        # The elements are the only axis.
+        canonical_axis(axis, 1)
 
     def chosen(index: Array) -> Array:
         return index if whole else values.take(index, axis, mode="clip")
