@@ -173,7 +173,7 @@ def _from_sequence(value: Sequence[Any], dtype: DType | None) -> Array:
                 (k for k in (complex, float, int) if k in kinds), bool if leaves else float
             )
             dtype = dtypes.canonicalize(widest)
-        return from_host(np.array(value, dtype))
+        return from_host(_rectangular(value, dtype))
     if dtype is None:
         check_arraylike("array", *leaves)
         dtype, _ = join_dtypes(*leaves)
@@ -183,7 +183,18 @@ def _from_sequence(value: Sequence[Any], dtype: DType | None) -> Array:
     ):
         parts = [_from_values(item, dtype, False) for item in value]
         return lax.concatenate([lax.expand_dims(part, (0,)) for part in parts], 0)
-    return from_host(np.array(_as_numpy(value)).astype(dtype))
+    return from_host(_rectangular(_as_numpy(value)).astype(dtype))
+
+
+def _rectangular(value: Any, dtype: DType | None = None) -> np.ndarray[Any, Any]:
+    try:
+        return np.array(value, dtype)
+    except ValueError as error:
+        if "inhomogeneous" not in str(error):
+            raise
+        raise NotArrayError(
+            f"array: lists of one length become an array, not {value!r}."
+        ) from error
 
 
 def _leaves(value: Any) -> Any:

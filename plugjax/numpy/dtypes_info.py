@@ -300,7 +300,14 @@ def isdtype(dtype: DTypeLike, kind: Any) -> bool:
     found = _as_dtype(dtype)
     if isinstance(kind, str) and kind in _NAMED_KINDS:
         return bool(_NAMED_KINDS[kind](found))
-    return found == _as_dtype(kind)
+    try:
+        return found == _as_dtype(kind)
+    except TypeError:
+        if not isinstance(kind, str):
+            raise
+        raise ValueError(
+            f"isdtype: {kind!r} is no kind, of {', '.join(_NAMED_KINDS)}, and no dtype."
+        ) from None
 
 
 _NAMED_KINDS: dict[str, Any] = {

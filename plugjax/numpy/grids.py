@@ -141,7 +141,9 @@ def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Array, Array
         (Array([0, 1, 1], dtype=int32), Array([0, 0, 1], dtype=int32))
     """
     return _indices_of(
-        np.tril_indices(operator.index(n), k, None if m is None else operator.index(m))
+        np.tril_indices(
+            operator.index(n), operator.index(k), None if m is None else operator.index(m)
+        )
     )
 
 
@@ -154,7 +156,9 @@ def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Array, Array
         (Array([0, 0, 1], dtype=int32), Array([0, 1, 1], dtype=int32))
     """
     return _indices_of(
-        np.triu_indices(operator.index(n), k, None if m is None else operator.index(m))
+        np.triu_indices(
+            operator.index(n), operator.index(k), None if m is None else operator.index(m)
+        )
     )
 
 

@@ -10,6 +10,7 @@ from plugjax import lax
 from plugjax.core import dtypes
 from plugjax.core.array import Array
 from plugjax.core.dtypes import BOOL
+from plugjax.numpy.creation import asarray
 from plugjax.numpy.promotion import (
     ArrayLike,
     as_operand,
@@ -283,6 +284,7 @@ def array_equal(a1: ArrayLike, a2: ArrayLike, equal_nan: bool = False) -> Array:
         >>> jnp.array_equal(jnp.array([1, 2]), jnp.array([1, 2]))
         Array(True, dtype=bool)
     """
+    a1, a2 = (asarray(a) if isinstance(a, (list, tuple)) else a for a in (a1, a2))
     a1, a2 = as_operands("array_equal", a1, a2)
     if a1.shape != a2.shape:
         return lax.full((), False)

@@ -65,6 +65,8 @@ def canonical_axes(axis: int | Sequence[int], rank: int) -> tuple[int, ...]:
 
 def _listed(axis: Any) -> Any:
     """One axis as it is, anything else that can be iterated over as a tuple."""
+    if isinstance(axis, (np.ndarray, Array)) and axis.ndim == 1:
+        return tuple(axis)
     if hasattr(axis, "__index__") or not hasattr(axis, "__iter__") or isinstance(axis, str):
         return axis
     return tuple(axis)

@@ -463,13 +463,14 @@ def setdiff1d(
         >>> jnp.setdiff1d(jnp.array([1, 2, 3]), jnp.array([2]))
         Array([1, 3], dtype=int32)
     """
+    if fill_value is not None:
+        check_arraylike("setdiff1d", fill_value)
     x, y = (ravel(v) for v in as_operands("setdiff1d", ar1, ar2))
     join_dtypes(x, y)  # strict promotion refuses to compare other pairs
     if size is None:
         _check_concrete("setdiff1d", x, y)
         return from_host(np.setdiff1d(np.asarray(x), np.asarray(y), assume_unique))
     filler = 0 if fill_value is None else fill_value
-    check_arraylike("setdiff1d", filler)
     if not x.shape[0]:
         return _chosen(x, lax.full((0,), False), size, filler)[0]
     absent: Any = isin(x, y, invert=True)

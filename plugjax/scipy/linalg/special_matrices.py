@@ -416,7 +416,7 @@ def hadamard(n: int, dtype: DTypeLike = int) -> Array:
         Array([[ 1,  1],
                [ 1, -1]], dtype=int32)
     """
-    if n < 1 or n & (n - 1):
+    if n < 1 or n != int(n) or int(n) & (int(n) - 1):
         raise ValueError(f"hadamard: n is a power of two, got {n}.")
     found: np.ndarray[Any, Any] = np.ones((1, 1))
     while len(found) < n:
