@@ -16,6 +16,8 @@ import functools
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+import numpy as np
+
 from plugjax.core import pytree
 from plugjax.core.array import as_array, aval_of
 from plugjax.core.errors import check_callable
@@ -78,6 +80,9 @@ def checkpoint(
         raise TypeError(
             f"checkpoint: static_argnums is an integer or a tuple of integers, got {static_argnums!r}."
         )
+    each = prevent_cse if isinstance(prevent_cse, tuple) else (prevent_cse,)
+    if not all(isinstance(p, (bool, np.bool_)) for p in each):
+        raise TypeError(f"checkpoint: prevent_cse is True or False, got {prevent_cse!r}.")
     if policy is not None and not callable(policy):
         # It is called only if something is differentiated, and then complains.
         policy = functools.partial(_call, policy)

@@ -72,9 +72,9 @@ def as_argnums(who: str, argnums: Any) -> tuple[bool, tuple[int, ...]]:
         TypeError: no integer, and nothing to iterate over.
         ValueError: no number at all.
     """
-    if hasattr(argnums, "__index__"):
+    if hasattr(argnums, "__index__") and not getattr(argnums, "ndim", 0):
         return True, (operator.index(argnums),)
-    nums = tuple(argnums)
+    nums = tuple(operator.index(n) for n in argnums)
     if not nums:
         raise ValueError(f"{who}: argnums names no argument. Give a number, or several.")
     return False, nums
@@ -124,6 +124,10 @@ def jvp(
     if not isinstance(primals, (tuple, list)) or not isinstance(tangents, (tuple, list)):
         raise TypeError(
             f"jvp needs primals and tangents in tuples or lists, got {type(primals).__name__} and {type(tangents).__name__}."
+        )
+    if type(primals) is not type(tangents):
+        raise TypeError(
+            "jvp: primals and tangents need the same tree structure: tuples or lists, both."
         )
     values, in_tree, flat, box = _flatten_call(fun, tuple(primals), "jvp", has_aux)
     tangent_leaves, tangent_tree = pytree.flatten(tuple(tangents))
