@@ -107,7 +107,7 @@ def choice(
     sizes = as_shape("choice", shape)
     whole = not np.ndim(a)
     values = a if whole else as_operand("choice", a)
-    axis = 0 if whole else canonical_axis(axis, values.ndim)
+    given_axis, axis = axis, 0 if whole else canonical_axis(axis, values.ndim)
     count = int(a) if whole else values.shape[axis]
     draws = math.prod(sizes)
     if count <= 0 and draws:
@@ -121,7 +121,7 @@ def choice(
 
     if whole and p is None and not replace:
         # The elements are the only axis.
-        canonical_axis(axis, 1)
+        canonical_axis(given_axis, 1)
 
     def chosen(index: Array) -> Array:
         return index if whole else values.take(index, axis, mode="clip")
