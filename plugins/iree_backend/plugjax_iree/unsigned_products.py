@@ -1,7 +1,7 @@
-"""Products of what was unsigned: ``images.astype(float32) @ weights``.
+"""Products of what was unsigned or bool: ``images.astype(float32) @ weights``, ``einsum("bn,bn->b", scores, one_hot)``.
 
-IREE 3.13 takes a conversion into the product that reads it, as one of signed numbers: 254 becomes -2. Behind a barrier the conversion is done
-before.
+IREE 3.13 takes a conversion into the product that reads it, as one of signed numbers: 254 becomes -2, and True, a number of one bit, -1. Behind
+a barrier the conversion is done before.
 """
 
 from typing import Any
@@ -42,7 +42,7 @@ def _was_unsigned(mlir: Mlir, value: int) -> bool:
             return False
         if name == _CONVERSION:
             element = mlir.element_type(mlir.type_of(source))
-            if mlir.is_integer(element) and mlir.is_unsigned(element):
+            if mlir.is_integer(element) and (mlir.is_unsigned(element) or mlir.bits(element) == 1):
                 return True
         operation = maker(mlir, source)
     return False

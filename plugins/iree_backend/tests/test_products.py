@@ -75,6 +75,63 @@ def test_unsigned(name):
     )
 
 
+SCORES = np.linspace(-1, 1, 24, dtype=np.float32).reshape(6, 4)
+LABELS = np.array([0, 1, 2, 3, 1, 7])
+BOOLS = {
+    "one-hot labels": lambda x, labels, m: jnp.einsum("bn,bn->b", x, plugjax.nn.one_hot(labels, 4)),
+    "dots under vmap": lambda x, labels, m: plugjax.vmap(jnp.dot)(m, x),
+    "compared": lambda x, labels, m: jnp.einsum("bn,bn->b", (x > 0).astype(jnp.float32), x),
+    "chosen": lambda x, labels, m: jnp.einsum("bn,bn->b", x, jnp.where(m, 1.0, 0.0)),
+    "chosen integers": lambda x, labels, m: jnp.einsum(
+        "bn,bn->b", labels[:, None], jnp.where(m, 1, 0)
+    ),
+    "both": lambda x, labels, m: jnp.einsum("bn,bn->b", m.astype(jnp.int32), m.astype(jnp.int32)),
+    "bytes": lambda x, labels, m: jnp.einsum("bn,bn->b", m.astype(jnp.uint8), m.astype(jnp.uint8)),
+    "matrices by vectors": lambda x, labels, m: jnp.einsum(
+        "bij,bj->bi", x.reshape(2, 3, 4), m[:2].astype(jnp.float32)
+    ),
+    "many batch axes": lambda x, labels, m: jnp.einsum(
+        "abn,abn->ab", x.reshape(2, 3, 4), m.reshape(2, 3, 4).astype(jnp.float32)
+    ),
+    "transposed": lambda x, labels, m: jnp.einsum("nb,nb->n", x.T, m.astype(jnp.float32).T),
+    "reshaped": lambda x, labels, m: jnp.einsum(
+        "bn,bn->b", x.reshape(3, 8), m.astype(jnp.float32).reshape(3, 8)
+    ),
+    "products with another": lambda x, labels, m: jnp.einsum(
+        "bn,bn->b", x, m.astype(jnp.float32) * (x < 0.5)
+    ),
+    "signs": lambda x, labels, m: jnp.einsum("bn,bn->b", x, m.astype(jnp.float32) * 2 - 1),
+    "whole rows": lambda x, labels, m: jnp.einsum(
+        "bn,bn->b", x, jnp.broadcast_to(m[0].astype(jnp.float32), (6, 4))
+    ),
+    "a table's row": lambda x, labels, m: jnp.einsum(
+        "bn,bn->b", x[labels % 3], m.astype(jnp.float32)
+    ),
+    "gradient of a loss": lambda x, labels, m: plugjax.grad(
+        lambda x: (
+            -jnp.sum(
+                jnp.einsum("bn,bn->b", plugjax.nn.log_softmax(x), plugjax.nn.one_hot(labels, 4))
+            )
+        )
+    )(x),
+    "convolved": lambda x, labels, m: lax.conv_general_dilated(
+        m.astype(jnp.float32)[None, None], x[None, None, :2, :2], (1, 1), "VALID"
+    ),
+    "summed products": lambda x, labels, m: jnp.sum(x * m, axis=1),
+}
+
+
+@pytest.mark.parametrize("name", BOOLS)
+def test_bools_count_as_one_in_products(name):
+    arrays = (SCORES, LABELS, SCORES.T.reshape(6, 4) > -0.2)
+    with plugjax.default_device("numpy"):
+        expected = np.asarray(BOOLS[name](*map(jnp.asarray, arrays)))
+    with plugjax.default_device("iree"):
+        found = plugjax.jit(BOOLS[name])(*arrays)
+    assert found.dtype == expected.dtype
+    np.testing.assert_allclose(np.asarray(found), expected, rtol=1e-5, atol=1e-6)
+
+
 @pytest.mark.parametrize(
     ("shape", "kernel", "strides", "padding"),
     [
