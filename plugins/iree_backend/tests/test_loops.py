@@ -163,3 +163,70 @@ def test_unrolled_loops(program, agrees):
         rtol=1e-4,
         atol=1e-4,
     )
+
+
+def searched(x):
+    """A search in two phases: the condition reads flags that both phases set."""
+
+    def one(s):
+        return s[0] + jnp.sum(x), s[0] > 3, s[0] > 5, s[3]
+
+    def other(s):
+        return s[0] * 2 + 1, s[0] > 9, s[0] > 7, s[0] > 1
+
+    return lax.while_loop(
+        lambda s: ~(s[1] | s[2]),
+        lambda s: lax.cond(s[3], one, other, s),
+        (jnp.float32(0), False, False, False),
+    )[0]
+
+
+def search_in_a_loop(x):
+    return lax.while_loop(
+        lambda c: c[1] < 3, lambda c: (c[0] * 0.9 + searched(c[0]) * 0.1, c[1] + 1), (x, 0)
+    )
+
+
+def search_in_a_scan(x):
+    return lax.scan(lambda c, row: (c * 0.9 + searched(c), row * c), x, jnp.stack([x, x + 1]))
+
+
+def search_in_a_branch(x):
+    return lax.cond(x[0] > 0, searched, lambda x: x[1], x)
+
+
+def search_in_a_branch_in_a_loop(x):
+    return lax.fori_loop(0, 2, lambda i, x: x + lax.cond(i > 0, searched, lambda x: x[1], x), x)
+
+
+def search_until_small(x):
+    """One flag, of numbers, and something done to it after the branch."""
+
+    def body(s):
+        error, step, fast = lax.cond(
+            s[2],
+            lambda s: (s[0] * 0.5, s[1] + 1, s[2]),
+            lambda s: (s[0] * 0.8, s[1] + 2, s[0] < 3),
+            s,
+        )
+        return error, step, fast
+
+    def search(x):
+        return lax.while_loop(lambda s: s[0] > 0.1, body, (jnp.sum(x * x), jnp.float32(0), False))
+
+    return lax.fori_loop(0, 3, lambda i, x: x + search(x)[1], x)
+
+
+SEARCHES = [
+    search_in_a_loop,
+    search_in_a_scan,
+    search_in_a_branch,
+    search_in_a_branch_in_a_loop,
+    search_until_small,
+]
+
+
+@pytest.mark.parametrize("program", SEARCHES, ids=lambda f: f.__name__)
+def test_inner_loops_whose_condition_reads_what_a_branch_gives(program, agrees):
+    agrees(program, np.float32([0.5, 1, 2]), rtol=1e-5, atol=1e-5)
+    agrees(plugjax.vmap(program), np.float32([[0.5, 1, 2], [-1, 2, 3]]), rtol=1e-5, atol=1e-5)
