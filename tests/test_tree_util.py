@@ -2,6 +2,8 @@
 
 import collections
 import dataclasses
+import typing
+import warnings
 
 import jax
 import jax.tree_util
@@ -173,3 +175,17 @@ def test_bad_input_is_the_error_of_jax(case):
         BAD[case](jax.tree_util)
     with pytest.raises(wanted.type):
         BAD[case](plugjax.tree_util)
+
+
+def test_a_named_tuple_with_functions_of_its_own_is_registered_in_silence():
+    class Interval(typing.NamedTuple):
+        low: float
+        name: str
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        plugjax.tree_util.register_pytree_node(
+            Interval, lambda i: ((i.low,), i.name), lambda name, children: Interval(*children, name)
+        )
+    assert plugjax.tree.leaves(Interval(1.0, "a")) == [1.0]
+    assert plugjax.tree.map(lambda x: x + 1, Interval(1.0, "a")) == Interval(2.0, "a")

@@ -5,6 +5,7 @@ As in JAX, ``None`` is a container without leaves, and dicts are ordered by key.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable
 from typing import Any, TypeAlias
 
@@ -84,7 +85,10 @@ def register(
         flatten_node: gives its children, and what of it is no child: hashable and comparable.
         unflatten_node: the container from the latter and children.
     """
-    optree.register_pytree_node(kind, flatten_node, unflatten_node, namespace=NAMESPACE)
+    with warnings.catch_warnings():
+        # Of named tuples, which are containers already: a class of them may have functions of its own.
+        warnings.filterwarnings("ignore", "PyTree type .* is a subclass of", UserWarning)
+        optree.register_pytree_node(kind, flatten_node, unflatten_node, namespace=NAMESPACE)
 
 
 def paths(tree: Any) -> list[str]:
