@@ -230,3 +230,17 @@ SEARCHES = [
 def test_inner_loops_whose_condition_reads_what_a_branch_gives(program, agrees):
     agrees(program, np.float32([0.5, 1, 2]), rtol=1e-5, atol=1e-5)
     agrees(plugjax.vmap(program), np.float32([[0.5, 1, 2], [-1, 2, 3]]), rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.uint32])
+def test_loops_start_with_unsigned_constants(dtype, agrees):
+    agrees(
+        lambda n: [
+            lax.fori_loop(0, n, lambda _, c: c, dtype(3)),
+            lax.fori_loop(0, n, lambda _, c: c + 1, dtype(3)),
+            lax.optimization_barrier(jnp.asarray(7, dtype)),
+        ],
+        np.int32(2),
+        rtol=0,
+        atol=0,
+    )

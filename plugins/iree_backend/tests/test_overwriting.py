@@ -353,3 +353,18 @@ def test_each_step_updates_what_was_there_before_the_loop(name):
     with plugjax.default_device("iree"):
         found = plugjax.jit(program)(*values)
     np.testing.assert_allclose(found, expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize("start", [0, "n"])
+def test_an_update_of_everything_is_no_argument(start):
+    """What is updated next is not the first update's operand."""
+
+    def program(x, y, n):
+        whole = update(x, y, (n if start == "n" else start,))
+        return update(whole, x[:2], (n,))
+
+    with plugjax.default_device("iree"):
+        x, y = plugjax.jit(lambda v: (v * 1, v * 2))(X)
+        found = plugjax.jit(program)(x, y, 1)
+    np.testing.assert_array_equal(y, X * 2)
+    np.testing.assert_array_equal(found, [2, 1, 2, *(X * 2)[3:]])

@@ -9,6 +9,8 @@ compiler cannot know. ``flow.tensor.clone`` is a copy that it makes if it sees a
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from plugjax.core import RuleSet, ShapedArray, lowering
@@ -56,7 +58,27 @@ UNKNOWN = (
 
 def opaque(x: Value) -> Value:
     """The same buffer, of which the compiler knows nothing."""
+    if getattr(x.owner, "name", None) == "stablehlo.constant" and _is_unsigned(x):
+        # IREE refuses a barrier behind an unsigned constant.
+        return _bitcast(_barrier(_bitcast(x, _signed(x))), x.type)
+    return _barrier(x)
+
+
+def _barrier(x: Value) -> Value:
     return mlir.op(BARRIER, [x.type], [x]).result
+
+
+def _bitcast(x: Value, kind: Any) -> Value:
+    return mlir.op("stablehlo.bitcast_convert", [kind], [x]).result
+
+
+def _is_unsigned(x: Value) -> bool:
+    return str(x.type.element_type).startswith("ui")
+
+
+def _signed(x: Value) -> Any:
+    """The type of a value with its unsigned integers taken for signed ones."""
+    return mlir.tensor(tuple(x.type.shape), np.dtype(f"int{x.type.element_type.width}"))
 
 
 def either(ctx: EqnContext, x: Value, y: Value) -> Value:
@@ -91,14 +113,11 @@ def to_update(ctx: EqnContext, x: Value) -> Value:
         return x
     # The compiler is told below what it may leave out, and before it begins the copy above is dropped if no one reads the value
     # afterwards (``late_readers.py``).
-    element = x.type.element_type
-    if not str(element).startswith("ui"):
+    if not _is_unsigned(x):
         return mlir.op(CLONE, [x.type], [x]).result
     # It is not known for unsigned integers.
-    signed = mlir.tensor(tuple(x.type.shape), np.dtype(f"int{element.width}"))
-    y = mlir.op("stablehlo.bitcast_convert", [signed], [x]).result
-    y = mlir.op(CLONE, [signed], [y]).result
-    return mlir.op("stablehlo.bitcast_convert", [x.type], [y]).result
+    signed = _signed(x)
+    return _bitcast(mlir.op(CLONE, [signed], [_bitcast(x, signed)]).result, x.type)
 
 
 def apart(ctx: EqnContext, x: Value, target: Value) -> Value:
