@@ -77,6 +77,8 @@ def _programs(
 ) -> list[tuple[ClosedJaxpr, Sequence[Arguments]]]:
     """The programs of an equation, with what their inputs may be."""
     if eqn.primitive is scan_p:
+        if eqn.params["unroll"] >= eqn.params["length"]:  # No loop is left.
+            return [(eqn.params["jaxpr"], operands)]
         consts, carries = eqn.params["num_consts"], eqn.params["num_carry"]
         carried = [_NONE] * carries
         own = [*operands[:consts], *carried, *operands[consts + carries :]]

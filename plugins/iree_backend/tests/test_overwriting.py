@@ -368,3 +368,21 @@ def test_an_update_of_everything_is_no_argument(start):
         found = plugjax.jit(program)(x, y, 1)
     np.testing.assert_array_equal(y, X * 2)
     np.testing.assert_array_equal(found, [2, 1, 2, *(X * 2)[3:]])
+
+
+@pytest.mark.parametrize(("length", "unroll"), [(1, 1), (2, 2), (5, 8), (5, 2), (5, True), (4, 2)])
+def test_unrolled_loops_leave_what_they_begin_with(length, unroll):
+    def program(x, i):
+        return lax.scan(
+            lambda c, _: (update(c, jnp.ones(2, np.float32), (i,)), None),
+            x,
+            None,
+            length,
+            unroll=unroll,
+        )[0]
+
+    with plugjax.default_device("iree"):
+        x = plugjax.jit(lambda v: v * 2)(X)
+        found = plugjax.jit(program)(x, 3)
+    np.testing.assert_array_equal(x, X * 2)
+    np.testing.assert_array_equal(found, [2, 4, 6, 1, 1, 12, 14, 16, 18])

@@ -91,6 +91,18 @@ EXACT = frozenset(
         "unstack",
     )
 )
+# These add or multiply up, in an order that nobody promises: whether they overflow on the way depends on it.
+ACCUMULATES = frozenset(
+    (
+        "conv_general_dilated",
+        "cumprod",
+        "cumsum",
+        "dot_general",
+        "reduce_prod",
+        "reduce_sum",
+        "reduce_window_sum",
+    )
+)
 # These round, and look at the order or the whole part of their operands.
 ROUNDS_AFTERWARDS = frozenset(("convert_element_type", "select_and_scatter_add"))
 
@@ -101,18 +113,30 @@ class Noise:
     Args:
         units: how far, in units of the last place.
         flush: replace subnormals by zeros, and move nothing.
+        wide: accumulate in float64, where nothing overflows on the way, and move nothing.
+        negate: give zeros among results the other sign, and move nothing.
     """
 
-    def __init__(self, seed: int, units: float = 2, flush: bool = False) -> None:
+    def __init__(
+        self,
+        seed: int,
+        units: float = 2,
+        *,
+        flush: bool = False,
+        wide: bool = False,
+        negate: bool = False,
+    ) -> None:
         self.rng = np.random.default_rng(seed)
-        self.units, self.flush = units, flush
+        self.units, self.flush, self.wide, self.negate = units, flush, wide, negate
 
     def around(self, kernel: Kernel, name: str, args: Sequence[Any], params: dict[str, Any]) -> Any:
         """The results of a primitive on moved operands, moved."""
+        if self.wide:
+            return _in_float64(kernel, name, args, params)
         moves_operands = moves_results = True
         if not self.flush:
             rounds = name not in EXACT or (name == "abs" and args[0].dtype.kind == "c")
-            moves_operands = rounds and name not in ROUNDS_AFTERWARDS
+            moves_operands = rounds and not self.negate and name not in ROUNDS_AFTERWARDS
             moves_results = rounds and not _widens(name, args)
         out = kernel(*(map(self._moved, args) if moves_operands else args), **params)
         if not moves_results:
@@ -125,6 +149,8 @@ class Noise:
         value = np.asarray(x)
         if self.flush:
             return _flushed(value)
+        if self.negate:
+            return np.where(value == 0, -value, value).astype(value.dtype)
         return self._moved_complex(value) if value.dtype.kind == "c" else self._moved_floats(value)
 
     def _moved_floats(self, x: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
@@ -144,6 +170,18 @@ def _widens(name: str, args: Sequence[Any]) -> bool:
     if name != "convert_element_type":
         return False
     return args[0].dtype.kind in "biu" or args[0].dtype.itemsize <= 2
+
+
+def _in_float64(kernel: Kernel, name: str, args: Sequence[Any], params: dict[str, Any]) -> Any:
+    """The results of a primitive, accumulated in float64 if it accumulates narrower floats."""
+    narrow = all(x.dtype.kind in "fV" and x.dtype.itemsize <= 4 for x in map(np.asarray, args))
+    if name not in ACCUMULATES or not narrow:
+        return kernel(*args, **params)
+    narrow_result = kernel(*args, **params)
+    if "preferred_element_type" in params:
+        params = {**params, "preferred_element_type": np.dtype(np.float64)}
+    found = kernel(*(np.asarray(x).astype(np.float64) for x in args), **params)
+    return found.astype(narrow_result.dtype)
 
 
 def _flushed(x: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
@@ -199,4 +237,5 @@ def noisy() -> Iterator[Callable[[Noise], None]]:
 
 def noises() -> list[Noise]:
     """What is tried before a difference counts."""
-    return [Noise(0, flush=True), *(Noise(s) for s in range(1, 5)), *(Noise(s, 1) for s in (5, 6))]
+    exact = [Noise(0, flush=True), Noise(0, wide=True), Noise(0, negate=True)]
+    return [*exact, *(Noise(s) for s in range(1, 5)), *(Noise(s, 1) for s in (5, 6))]

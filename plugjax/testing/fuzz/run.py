@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 import plugjax
+from plugjax.core.array import Array
 from plugjax.core.jaxpr import Jaxpr, subjaxprs
 from plugjax.testing.fuzz.noise import noises, noisy
 from plugjax.testing.fuzz.program import Program
@@ -54,12 +55,18 @@ def on_backend(program: Program, backend: str) -> Result:
         AssertionError: it wrote into an argument.
     """
     with _quietly(), plugjax.enable_x64(program.x64), plugjax.default_device(backend):
-        arguments = [plugjax.numpy.asarray(x.array) for x in program.arguments]
+        arguments = [_on_device(x.array) for x in program.arguments]
         found = Result(plugjax.jit(function_of(program, plugjax))(*arguments))
     for given, x in zip(arguments, program.arguments, strict=True):
         if np.asarray(given).tobytes() != x.array.tobytes():
             raise AssertionError(f"the program wrote into its argument v{x.number}")
     return found
+
+
+def _on_device(x: np.ndarray[Any, Any]) -> Array:
+    """An array whose values are in the device's memory alone: what is written there is seen."""
+    array = plugjax.numpy.asarray(x)
+    return Array(array.aval, array._placement, None, array._resident())
 
 
 def on_numpy(program: Program) -> Result:
