@@ -3,6 +3,7 @@
 It runs alone (``python -I -S compile_helper.py FOLDER_OF_THIS_PACKAGE FOLDER_OF_IREE``), so it says itself where packages are.
 """
 
+import contextlib
 import os
 import queue
 import sys
@@ -24,9 +25,22 @@ def _prepare(package: str, compiler: str) -> None:
         sys.modules[name] = module
 
 
+def _limit_memory() -> None:
+    """Take half of the machine's memory at most: of some programs the compiler would take all, and the machine would stand still."""
+    # Windows has none.
+    with contextlib.suppress(ImportError):
+        import resource  # noqa: PLC0415
+
+        half = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2
+        soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+        if soft == resource.RLIM_INFINITY or soft > half:
+            resource.setrlimit(resource.RLIMIT_AS, (half, hard))
+
+
 def main() -> None:
     """Serve until the end of input, which ends the process in the midst of a compilation too."""
     _prepare(*sys.argv[1:3])
+    _limit_memory()
     # After the search path is known.
     from plugjax_iree.compile_process import receive, send  # noqa: PLC0415
     from plugjax_iree.invocation import CompileError, compile_here  # noqa: PLC0415

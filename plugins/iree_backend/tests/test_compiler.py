@@ -136,6 +136,21 @@ def test_a_helper_that_was_killed_is_replaced():
     np.testing.assert_array_equal(run(attempt(NEGATE), x), -x)
 
 
+@pytest.mark.skipif(
+    not Path("/proc/self/limits").exists(),
+    reason="reads the limits of a process as Linux shows them",
+)
+def test_a_helper_takes_no_more_than_half_of_the_memory():
+    helper = compile_process.Helper()
+    try:
+        helper.ask({"flags": ["--iree-input-type=stablehlo"], "options": {}}, b"no module")
+        limits = Path(f"/proc/{helper._process.pid}/limits").read_text()
+    finally:
+        helper.stop()
+    limit = next(line.split()[3] for line in limits.splitlines() if "address space" in line)
+    assert int(limit) <= os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2
+
+
 def test_interruption_ends_a_compilation_at_once():
     many = "\n".join(
         f"    %{i + 1} = stablehlo.dot_general %{i}, %x, contracting_dims = [1] x [0] "
