@@ -27,6 +27,9 @@ from plugjax.numpy.promotion import Operand, broadcast_to_shape, converted
 
 __all__ = ["Entry", "Plan", "entries", "make_plan", "masks_as_arrays", "normalized", "slice_bounds"]
 
+# Beyond each axis: indices are int32.
+_FAR = np.iinfo(np.int32).max
+
 Entry = Any  # int, slice, None, bool, a NumPy array of integers, or a traced one
 
 _STATIC_SLICE = (
@@ -240,7 +243,7 @@ def make_plan(shape: Shape, row: Sequence[Entry], wrap: bool = True) -> Plan:
             if not size and (type(entry) is int or 0 not in batch_shape):
                 raise IndexError(f"indexing: axis {axis} has size 0, so no index lies in it.")
             values = (
-                np.asarray(entry + size if wrap and entry < 0 else entry, np.int32)
+                np.asarray(entry + size if wrap and entry < 0 else min(entry, _FAR), np.int32)
                 if type(entry) is int
                 else normalized(entry, size, wrap)
             )

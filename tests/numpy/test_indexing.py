@@ -117,6 +117,13 @@ def test_a_diagonal_of_one_axis_raises(of, error, axes):
             getattr(np, of)(np.asarray(F), 0, *axes)
 
 
+def test_an_index_beyond_int32_is_beyond_the_axis(agree):
+    far = onp.array(2**32 - 1, onp.uint32)
+    agree(lambda np: np.asarray(F)[:, far])
+    agree(lambda np: np.asarray(F).at[:, far].set(-1.0))
+    agree(lambda np: np.asarray(F).at[:, np.array(far)].add(-1.0))
+
+
 def test_traced_mask_raises():
     with pytest.raises(NonConcreteBooleanIndexError):
         plugjax.jit(lambda x: x[x > 0])(jnp.ones(3))
