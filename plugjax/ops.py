@@ -13,7 +13,7 @@ from plugjax.core import dtypes
 from plugjax.core.device import reject_sharding
 from plugjax.core.errors import ConcretizationTypeError, DtypeError
 from plugjax.core.trace import Tracer
-from plugjax.numpy.promotion import check_arraylike
+from plugjax.numpy.promotion import check_arraylike, check_numbers
 
 
 def segment_sum(
@@ -156,6 +156,8 @@ def _segments(
     count = operator.index(num_segments)
     if count < 0:
         raise ValueError(f"num_segments is a non-negative integer, got {count}.")
+    if method in ("min", "max"):
+        check_numbers(f"segment_{method}", rows)
     start = _identity(method, rows.dtype)
     if ids.dtype != dtypes.BOOL and not dtypes.is_integer(ids.dtype):
         raise DtypeError(f"segment_ids are integers, got {ids.dtype.name}.")

@@ -14,7 +14,12 @@ import ml_dtypes
 import numpy as np
 
 from plugjax.core.config import config
-from plugjax.core.errors import KeyDtypeError, TrivialTangentError, TypePromotionError
+from plugjax.core.errors import (
+    ForeignDtypeError,
+    KeyDtypeError,
+    TrivialTangentError,
+    TypePromotionError,
+)
 
 DType: TypeAlias = np.dtype[Any]
 DTypeLike: TypeAlias = Any
@@ -115,7 +120,7 @@ def canonicalize(dtype: DTypeLike, who: str = "dtype") -> DType:
     else:
         found = _INTERNED.get(dtype if type(dtype) in _HASHED else as_numpy_dtype(dtype))
     if found is None:
-        raise TypeError(
+        raise ForeignDtypeError(
             f"{who}: arrays hold numbers or bools in the machine's byte order, not dtype {dtype!r}. Convert the values with NumPy's astype."
         )
     return narrowed(found)

@@ -38,6 +38,10 @@ class NegativeSizeError(ShapeError, ValueError):
     """An axis of negative size was asked for. JAX raises the one or the other, by the place that finds out."""
 
 
+class ForeignDtypeError(DtypeError, TypePromotionError):
+    """Values have a dtype that no array has. JAX raises the one or the other, by whether it looks at shapes first."""
+
+
 class IndexDtypeError(TypeError, ValueError):
     """Indices are no integers. JAX raises the one or the other, by the place that finds out."""
 
@@ -184,8 +188,8 @@ class JaxRuntimeError(RuntimeError):
     """A backend failed while it compiled or ran a program."""
 
 
-class UnknownBackendError(RuntimeError):
-    """No installed plugin provides the backend that was asked for."""
+class UnknownBackendError(RuntimeError, ValueError):
+    """No installed plugin provides the backend that was asked for. JAX raises the one or the other, by whether a name stands for a device."""
 
 
 class RuleConflictError(ValueError):

@@ -98,7 +98,9 @@ class NotingTrace(Trace):
         kernels = [s.kernel for s in self.steps]
         positions = tuple(s.positions for s in self.steps)
         silent = SILENT.issuperset(kernels)
-        make = _maker(len(self.operands), convert is not None, positions, silent)
+        # A float takes any integer, and the general road refuses those beyond the default width.
+        bounded = type(self.operands[-1]) is int and self.scalar is not None
+        make = _maker(len(self.operands), convert is not None, positions, silent, bounded)
         return make(kernels, result.aval, self.placement, general, convert)
 
 
@@ -126,7 +128,7 @@ def can_note(operands: Sequence[Any]) -> bool:
 
 @functools.cache
 def _maker(
-    count: int, scalar: bool, steps: tuple[tuple[int, ...], ...], silent: bool
+    count: int, scalar: bool, steps: tuple[tuple[int, ...], ...], silent: bool, bounded: bool
 ) -> Callable[..., Operator]:
     """What makes an operator of kernels: a function written for programs of one form.
 
@@ -135,6 +137,7 @@ def _maker(
         scalar: whether the second operand is a Python scalar.
         steps: for each kernel, which values it reads: the operands come first, then the results of the kernels before.
         silent: whether no kernel can give NumPy a reason to warn.
+        bounded: whether the Python scalar is an integer, which goes the general road if it is wider than 32 bits.
     """
     names = [f"x{i}" for i in range(count)]
     body = []
@@ -146,6 +149,11 @@ def _maker(
             "nonlocal kept",
             "last, v1 = kept",
             "if last is not x1:",
+            *(
+                ["    if not -0x80000000 <= x1 <= 0x7FFFFFFF: return general(x0, x1)"]
+                if bounded
+                else []
+            ),
             "    try: v1 = convert(x1)",
             "    except OverflowError: return general(x0, x1)",
             "    kept = (x1, v1)",

@@ -9,7 +9,7 @@ from typing import Any
 from numpy.exceptions import AxisError
 
 from plugjax.core.aval import ShapedArray
-from plugjax.core.errors import NegativeSizeError, ShapeError
+from plugjax.core.errors import NegativeSizeError, ShapeError, SizeError
 
 
 def static_sizes(who: str, sizes: Any) -> tuple[int, ...]:
@@ -23,7 +23,7 @@ def static_sizes(who: str, sizes: Any) -> tuple[int, ...]:
     except TypeError as error:
         if hasattr(sizes, "aval") or any(hasattr(size, "aval") for size in sizes):
             raise
-        raise ShapeError(
+        raise SizeError(
             f"lax.{who}: shapes must be sequences of concrete integers, got {sizes!r}."
         ) from error
     if any(size < 0 for size in found):
@@ -40,9 +40,9 @@ def static_ints(who: str, what: str, values: Any) -> tuple[int, ...]:
     try:
         return tuple(operator.index(value) for value in values)
     except TypeError as error:
-        if any(hasattr(value, "aval") for value in values):
+        if not hasattr(values, "__iter__") or any(hasattr(value, "aval") for value in values):
             raise
-        raise ShapeError(f"lax.{who}: {what} must be integers, got {values!r}.") from error
+        raise SizeError(f"lax.{who}: {what} must be integers, got {values!r}.") from error
 
 
 def canonical_axis(axis: Any, rank: int) -> int:

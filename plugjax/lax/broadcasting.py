@@ -8,7 +8,7 @@ from typing import Any
 
 from plugjax.core.array import as_array, aval_of
 from plugjax.core.aval import ShapedArray
-from plugjax.core.errors import ShapeError
+from plugjax.core.errors import ShapeError, SizeError
 from plugjax.core.primitive import Primitive
 from plugjax.core.rules import RuleSet, abstract_eval
 from plugjax.core.transforms.batching import Axis, batching_rule
@@ -40,7 +40,7 @@ def broadcast_shapes(*shapes: Sequence[int]) -> tuple[int, ...]:
     for column in zip(*((1,) * (rank - len(s)) + s for s in sizes), strict=True):
         stretched = {size for size in column if size != 1}
         if len(stretched) > 1:
-            raise ValueError(
+            raise SizeError(
                 f"broadcast_shapes: {sizes} do not broadcast: they differ on an axis, and neither size is 1."
             )
         found.append(stretched.pop() if stretched else 1)

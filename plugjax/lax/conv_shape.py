@@ -7,10 +7,14 @@ spread by its own dilation at every ``stride``-th place.
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
+
+from plugjax.core.errors import SizeError
+from plugjax.lax.axes import static_ints
 
 Sizes: TypeAlias = Sequence[int]
 Pads: TypeAlias = Sequence[tuple[int, int]]
@@ -48,14 +52,14 @@ def conv_dimension_numbers(
     if isinstance(dimension_numbers, ConvDimensionNumbers):
         return dimension_numbers
     if len(lhs_shape) != len(rhs_shape):
-        raise TypeError(
+        raise SizeError(
             f"convolution needs lhs and rhs of one rank, got {len(lhs_shape)} and {len(rhs_shape)}."
         )
     if dimension_numbers is None:
         same = tuple(range(len(lhs_shape)))
         return ConvDimensionNumbers(same, same, same)
     if not isinstance(dimension_numbers, (list, tuple)):
-        raise TypeError(
+        raise SizeError(
             f"convolution dimension_numbers must be a tuple of three strings or None, got {dimension_numbers!r}."
         )
     if len(dimension_numbers) != 3:
@@ -136,7 +140,7 @@ def padtype_to_pads(
         [(1, 1)]
     """
     if not isinstance(padding, str):
-        return [(int(lo), int(hi)) for lo, hi in padding]
+        return padding_pairs(padding)
     name = padding.upper()
     if name == "VALID":
         return [(0, 0)] * len(in_shape)
@@ -149,11 +153,25 @@ def padtype_to_pads(
     columns = np.broadcast_arrays(
         *(np.asarray(v) for v in (in_shape, window_shape, window_strides))
     )
-    for size, window, stride in zip(*(map(int, c) for c in columns), strict=True):
+    for size, window, stride in zip(*(map(operator.index, c) for c in columns), strict=True):
         total = max(0, (math.ceil(size / stride) - 1) * stride + window - size)
         low = total // 2 if name == "SAME" else total - total // 2
         pads.append((low, total - low))
     return pads
+
+
+def padding_pairs(padding: Any) -> list[tuple[int, int]]:
+    """Padding before and after each axis, as pairs of integers.
+
+    Raises:
+        SizeError: it is something else.
+    """
+    try:
+        return [(operator.index(low), operator.index(high)) for low, high in padding]
+    except (TypeError, ValueError):
+        raise SizeError(
+            f"padding is 'SAME', 'SAME_LOWER', 'VALID' or a pair of integers for each axis, got {padding!r}."
+        ) from None
 
 
 def conv_shape_tuple(
@@ -171,6 +189,7 @@ def conv_shape_tuple(
         >>> lax.conv_shape_tuple((1, 1, 4), (2, 1, 3), (1,), [(0, 0)])
         (1, 2, 2)
     """
+    strides = static_ints("conv_shape_tuple", "strides", strides)
     pairs = padtype_to_pads(lhs_shape[2:], rhs_shape[2:], strides, pads)
     if len(pairs) != len(lhs_shape) - 2:
         raise TypeError(

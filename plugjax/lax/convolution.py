@@ -31,6 +31,7 @@ from plugjax.lax.conv_shape import (
     ConvDimensionNumbers,
     conv_dimension_numbers,
     dilated,
+    padding_pairs,
     padtype_to_pads,
     window_count,
 )
@@ -109,10 +110,7 @@ def conv_general_dilated(
             dilated(right.shape[d], r) for d, r in zip(numbers[1][2:], kernel_spread, strict=True)
         ]
         padding = padtype_to_pads(sizes, extents, strides, padding)
-    pads = tuple(
-        (low, high)
-        for low, high in (static_ints("conv_general_dilated", "padding", p) for p in padding)
-    )
+    pads = tuple(padding_pairs(padding))
     return conv_general_dilated_p.bind(
         lhs,
         rhs,

@@ -10,7 +10,7 @@ import numpy as np
 from plugjax.core import dtypes
 from plugjax.core.array import aval_of
 from plugjax.core.aval import ShapedArray
-from plugjax.core.errors import ShapeError
+from plugjax.core.errors import ShapeError, SizeError
 from plugjax.core.rules import RuleSet, abstract_eval
 from plugjax.core.transforms.batching import Axis, batching_rule, materialize
 from plugjax.core.transforms.jvp import jvp_rule
@@ -51,7 +51,7 @@ def _dynamic_slice_aval(
     if len(slice_sizes) != x.ndim or any(
         not 0 <= size <= bound for size, bound in zip(slice_sizes, x.shape, strict=True)
     ):
-        raise ShapeError(
+        raise SizeError(
             f"dynamic_slice: slice_sizes {slice_sizes} do not fit into operand {x.str_short()}."
         )
     return x.update(shape=slice_sizes)

@@ -46,14 +46,15 @@ def with_sharding_constraint(x: Any, shardings: Any) -> Any:
         Array([0, 1], dtype=int32)
     """
     leaves, tree = pytree.flatten(x)
+    for sharding in pytree.leaves(shardings):
+        if not isinstance(sharding, Sharding):
+            raise TypeError(f"with_sharding_constraint: expected a sharding, got {sharding!r}.")
     wanted = pytree.broadcast_prefix(shardings, x, is_leaf=lambda s: s is None)
     for sharding in wanted:
         if sharding is None:
             raise ValueError(
                 "with_sharding_constraint: a sharding is None. Give one for each array."
             )
-        if not isinstance(sharding, Sharding):
-            raise TypeError(f"with_sharding_constraint: expected a sharding, got {sharding!r}.")
     values = [as_array(v, "with_sharding_constraint") for v in leaves]
     placed = [
         sharding_constraint_p.bind(v, sharding=s)[0] for v, s in zip(values, wanted, strict=True)

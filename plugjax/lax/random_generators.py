@@ -95,6 +95,8 @@ def rng_bit_generator(
     """
     if out_sharding is not None:
         reject_sharding("rng_bit_generator", out_sharding)
+    if dtype is None:
+        raise ValueError("rng_bit_generator needs a dtype: uint8, uint16, uint32 or uint64.")
     wanted = dtypes.canonicalize(dtype)
     if wanted.kind != "u":
         raise DtypeError(f"rng_bit_generator: unsupported dtype {wanted.name}")

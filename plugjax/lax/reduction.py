@@ -13,8 +13,8 @@ from plugjax.core import dtypes
 from plugjax.core.array import aval_of
 from plugjax.core.aval import ShapedArray
 from plugjax.core.device import reject_sharding
-from plugjax.core.dtypes import DType, DTypeLike
-from plugjax.core.errors import DtypeError
+from plugjax.core.dtypes import DType, DTypeLike, is_extended
+from plugjax.core.errors import DtypeError, KeyDtypeError
 from plugjax.core.primitive import Primitive
 from plugjax.core.rules import RuleSet, abstract_eval
 from plugjax.core.transforms.batching import Axis, batching_rule
@@ -401,7 +401,8 @@ def _arg_extremum(primitive: Primitive) -> None:
                 f"{name} needs an integer dtype as index_dtype, got {index_dtype.name}."
             )
         if x.dtype.kind == "c" or dtypes.is_extended(x.dtype):
-            raise DtypeError(f"{name} does not accept dtype {x.dtype.name}: it has no order.")
+            error = KeyDtypeError if is_extended(x.dtype) else DtypeError
+            raise error(f"{name} does not accept dtype {x.dtype.name}: it has no order.")
         return ShapedArray(_remaining(x.shape, axes), index_dtype)
 
     _batching_over_axes(primitive)

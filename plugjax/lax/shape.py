@@ -99,7 +99,7 @@ def broadcast(operand: Any, sizes: Sequence[int], *, out_sharding: None = None) 
     """
     if out_sharding is not None:
         reject_sharding("broadcast", out_sharding)
-    new = static_sizes("broadcast", sizes)
+    new = static_sizes("broadcast", tuple(sizes))
     shape = aval_of(operand).shape
     return broadcast_in_dim(operand, (*new, *shape), range(len(new), len(new) + len(shape)))
 
@@ -321,8 +321,14 @@ def full_like(
     weak = dtype is None and aval.weak_type
     if isinstance(wanted, dtypes.ExtendedDType) and aval_of(fill_value).dtype != wanted:
         fill_value = wanted.filled(fill_value)
+    if getattr(fill_value, "shape", ()):
+        raise SizeError(
+            f"full_like: fill_value is a scalar, got {aval_of(fill_value).str_short()}."
+        )
+    if isinstance(fill_value, complex) and not wanted.kind == "c":
+        raise TypeError(f"full_like: {fill_value} is no number of dtype {wanted.name}.")
     value = convert_element_type_p.bind(fill_value, new_dtype=wanted, weak_type=weak)
-    filled = broadcast(value, aval.shape if shape is None else shape)
+    filled = broadcast(value, aval.shape if shape is None else static_sizes("full_like", shape))
     return filled if sharding is None else device_put(filled, sharding)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from plugjax.core import dtypes
 from plugjax.core.array import aval_of
 from plugjax.core.aval import ShapedArray
-from plugjax.core.errors import ShapeError
+from plugjax.core.errors import ShapeError, SizeError
 from plugjax.core.primitive import Primitive
 from plugjax.core.rules import RuleSet, abstract_eval
 from plugjax.core.trace import Tracer
@@ -56,7 +56,7 @@ def slice(
         Array([1, 3, 5], dtype=int32)
     """
     steps = None if strides is None else static_ints("slice", "strides", strides)
-    if steps is not None and all(step == 1 for step in steps):
+    if steps and all(step == 1 for step in steps):
         steps = None
     return slice_p.bind(
         operand,
@@ -284,7 +284,7 @@ def _starts(
     """Starts as scalars of one dtype, negative ones counted from the end."""
     starts = _scalars(who, operand, start_indices)
     rank = operand.ndim
-    wraps = [allow_negative] * rank if isinstance(allow_negative, bool) else list(allow_negative)
+    wraps = list(allow_negative) if hasattr(allow_negative, "__iter__") else [allow_negative] * rank
     if len(wraps) != rank:
         raise ValueError(
             f"lax.{who} needs one entry of allow_negative_indices for each axis, got {len(wraps)} for shape "
@@ -305,7 +305,7 @@ def _scalars(who: str, operand: ShapedArray, start_indices: Any) -> list[Any]:
     rank = operand.ndim
     if hasattr(start_indices, "ndim"):
         if start_indices.ndim != 1:
-            raise ShapeError(
+            raise SizeError(
                 f"lax.{who} needs start_indices as a vector or a sequence of scalars, got "
                 f"{aval_of(start_indices).str_short()}."
             )

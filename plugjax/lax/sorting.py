@@ -55,7 +55,7 @@ def sort(operand: Any, dimension: int = -1, is_stable: bool = True, num_keys: in
     operands = list(operand) if several else [operand]
     if not operands:
         raise TypeError("sort: there is no operand. Pass one or more.")
-    if not isinstance(num_keys, (int, np.integer)) or not 1 <= num_keys <= len(operands):
+    if not hasattr(num_keys, "__index__") or not 1 <= num_keys <= len(operands):
         raise ValueError(
             f"sort: {num_keys=} of {len(operands)} operands. Give 1 to {len(operands)}."
         )

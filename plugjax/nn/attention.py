@@ -10,6 +10,7 @@ import numpy as np
 from plugjax import lax
 from plugjax.core import dtypes
 from plugjax.nn.normalization import logsumexp, softmax
+from plugjax.numpy.creation import asarray
 from plugjax.numpy.einsum import einsum
 from plugjax.numpy.promotion import (
     ArrayLike,
@@ -91,7 +92,7 @@ def dot_product_attention(
     logits = lax.mul(logits, scalar(scale, logits))
     full = (batch, heads, targets, sources)
     if bias is not None:
-        added = converted(_to_rank(as_operand("dot_product_attention", bias), 4), logits.dtype)
+        added = converted(_to_rank(asarray(bias), 4), logits.dtype)
         logits = lax.add(logits, broadcast_to_shape("dot_product_attention", added, full))
     allowed = _allowed(
         full, mask, is_causal, query_seq_lengths, key_value_seq_lengths, local_window_size
@@ -167,7 +168,7 @@ def _allowed(
     target, source = (lax.broadcasted_iota(np.int32, full, axis) for axis in (2, 3))
     conditions = []
     if mask is not None:
-        given = as_operand("dot_product_attention", mask)
+        given = asarray(mask)
         if given.dtype != dtypes.BOOL:
             raise ValueError(
                 f"dot_product_attention: mask must be bool, got {given.aval.str_short()}."

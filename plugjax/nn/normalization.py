@@ -12,6 +12,7 @@ from plugjax.core.array import Array
 from plugjax.core.dtypes import DTypeLike
 from plugjax.core.errors import DtypeError, NamedAxisError
 from plugjax.numpy import reductions
+from plugjax.numpy.creation import asarray
 from plugjax.numpy.manipulation import canonical_axis
 from plugjax.numpy.promotion import (
     ArrayLike,
@@ -242,7 +243,7 @@ def one_hot(
         Array([[1., 0., 0.],
                [0., 0., 1.]], dtype=float32)
     """
-    x = as_operand("one_hot", x)
+    x = asarray(x)
     wanted = canonical_dtype("one_hot", float if dtype is None else dtype)
     if not hasattr(axis, "__index__"):
         raise NamedAxisError(

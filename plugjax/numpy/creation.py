@@ -77,9 +77,9 @@ def array(
     if order not in (None, "K"):
         raise NotImplementedError("array: order is 'K', or left out.")
     if object is None:
-        raise ValueError("array: None holds no numbers.")
+        raise NotArrayError("array: None holds no numbers.")
     wanted = None if dtype is None else canonical_dtype("array", dtype)
-    result = _from_values(object, wanted, copy)
+    result = _from_values(object, wanted, bool(copy))
     if result.ndim < ndmin:
         result = lax.expand_dims(result, range(ndmin - result.ndim))
     return _placed(result, device)
@@ -455,6 +455,8 @@ def arange(
     start = _concrete_scalar("arange", "start" if stop is not None else "stop", start)
     stop = _concrete_scalar("arange", "stop", stop)
     step = 1 if step is None else _concrete_scalar("arange", "step", step)
+    if any(isinstance(v, (complex, np.complexfloating)) for v in (start, stop, step)):
+        raise ValueError("arange counts real numbers. Add or multiply by a complex number after.")
     if stop is None:
         start, stop = 0, start
     if step == 0:
@@ -506,6 +508,8 @@ def identity(n: int, dtype: DTypeLike | None = None) -> Array:
 
 
 def _lower(shape: tuple[int, ...], k: int) -> Array:
+    if isinstance(k, (bool, np.bool_)):
+        raise TypeError(f"k numbers a diagonal: it is an integer, got {k}.")
     rows, columns = (lax.broadcasted_iota(np.int32, shape, axis) for axis in (0, 1))
     return lax.ge(lax.add(rows, np.int32(operator.index(k))), columns)
 

@@ -28,6 +28,12 @@ from plugjax.numpy.selection import clip
 __all__ = ["ravel_multi_index", "unravel_index"]
 
 
+def _size(n: object) -> int:
+    if np.ndim(n):
+        raise ValueError(f"unravel_index: shape is a sequence of integers, got {n!r} among them.")
+    return int(n)  # type: ignore[call-overload]  # what is no number raises
+
+
 def unravel_index(indices: ArrayLike, shape: int | Sequence[int]) -> tuple[Array, ...]:
     """Flat indices as one index per axis, clipped to the array.
 
@@ -37,7 +43,7 @@ def unravel_index(indices: ArrayLike, shape: int | Sequence[int]) -> tuple[Array
         (Array(1, dtype=int32, weak_type=True), Array(2, dtype=int32, weak_type=True))
     """
     found = integers("unravel_index", indices)
-    sizes = (shape,) if isinstance(shape, int) else tuple(int(n) for n in shape)
+    sizes = (shape,) if isinstance(shape, int) else tuple(_size(n) for n in shape)
     total = int(np.prod(sizes))
     low = scalar(0, found)
     flat = lax.select(lax.lt(found, low), lax.add(found, scalar(total, found)), found)

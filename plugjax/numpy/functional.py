@@ -23,6 +23,7 @@ from plugjax.numpy.promotion import (
     as_operand,
     broadcast_shape,
     check_arraylike,
+    check_numbers,
     note_rank_promotion,
 )
 from plugjax.numpy.reductions import argmax
@@ -270,6 +271,7 @@ def piecewise(
         Array([1., 7.], dtype=float32)
     """
     at = as_operand("piecewise", x)
+    check_numbers("piecewise", at)
     count, pieces = len(condlist), list(funclist)
     if len(pieces) == count + 1:
         pieces = [pieces[-1], *pieces[:-1]]

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from plugjax import lax
-from plugjax.core.array import Array, from_host
+from plugjax.core.array import Array, aval_of, from_host
 from plugjax.core.dtypes import DTypeLike
 from plugjax.numpy.creation import asarray, ones
 from plugjax.numpy.promotion import (
@@ -173,8 +173,8 @@ def diag_indices_from(arr: ArrayLike) -> tuple[Array, ...]:
         >>> jnp.diag_indices_from(jnp.zeros((2, 2)))
         (Array([0, 1], dtype=int32), Array([0, 1], dtype=int32))
     """
-    shape = np.shape(arr)
     check_arraylike("diag_indices_from", arr)
+    shape = aval_of(arr, "diag_indices_from").shape
     if len(shape) < 2:
         raise ValueError(f"diag_indices_from takes an array of two axes or more, got shape {shape}")
     if len(set(shape)) != 1:
@@ -184,7 +184,7 @@ def diag_indices_from(arr: ArrayLike) -> tuple[Array, ...]:
 
 def _matrix_shape(arr: Any) -> tuple[int, int]:
     check_arraylike("tril_indices_from or triu_indices_from", arr)
-    rows_columns = tuple(arr.shape) if hasattr(arr, "shape") else ()
+    rows_columns = aval_of(arr, "tril_indices_from or triu_indices_from").shape
     if len(rows_columns) != 2:
         raise ValueError("tril_indices_from and triu_indices_from take a matrix.")
     return rows_columns

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy as np
 
 from plugjax import lax
 from plugjax.core.array import Array
-from plugjax.core.errors import ShapeError
+from plugjax.core.errors import ShapeError, SizeError
 from plugjax.numpy import reductions
 from plugjax.numpy.creation import asarray
 from plugjax.numpy.flat_indices import ravel_multi_index
@@ -54,7 +55,7 @@ def histogram_bin_edges(
     if np.ndim(bins) == 1:
         return converted(as_operand("histogram_bin_edges", bins), x.dtype)
     if range is not None and not np.ndim(range):
-        raise ValueError(f"histogram_bin_edges: range is None or a pair of numbers, got {range!r}.")
+        raise SizeError(f"histogram_bin_edges: range is None or a pair of numbers, got {range!r}.")
     if range is None:
         low, high = reductions.min(x, initial=np.inf), reductions.max(x, initial=-np.inf)
         if not x.size:
@@ -64,7 +65,7 @@ def histogram_bin_edges(
     flat = lax.eq(low, high)
     half = scalar(0.5, x)
     low, high = pick(flat, lax.sub(low, half), low), pick(flat, lax.add(high, half), high)
-    return linspace(low, high, int(bins) + 1, dtype=x.dtype)
+    return linspace(low, high, operator.index(bins) + 1, dtype=x.dtype)
 
 
 def histogram(
@@ -173,7 +174,7 @@ def histogramdd(
         raise ValueError(
             f"histogramdd: points of shape {(count, rank)} need {rank} ranges, a pair or None each, got {range}"
         )
-    each = list(bins) if hasattr(bins, "__iter__") else [bins] * rank
+    each = list(bins) if isinstance(bins, (list, tuple)) or np.ndim(bins) else [bins] * rank
     if len(each) != rank:
         raise ValueError(f"histogramdd: got {len(each)} bins for points with {rank} coordinates.")
     ranges = [None] * rank if range is None else range

@@ -507,6 +507,7 @@ def choose(
         raise ValueError(f"choose: a holds integers, got {which.dtype.name}.")
     if mode not in ("raise", "wrap", "clip"):
         raise ValueError(f"choose: mode is 'raise', 'wrap' or 'clip', got {mode!r}.")
+    check_arraylike("choose", *choices)
     count = len(choices)
     if mode == "raise":
         if isinstance(which, Tracer):

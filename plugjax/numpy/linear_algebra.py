@@ -383,6 +383,8 @@ def trace(
     """
     reject_out("trace", out)
     x = as_operand("trace", a)
+    if isinstance(offset, (bool, float)):
+        raise ValueError(f"trace: offset numbers a diagonal: it is an integer, got {offset}.")
     first, second = canonical_axis(axis1, x.ndim), canonical_axis(axis2, x.ndim)
     if first == second:
         raise ValueError(

@@ -15,6 +15,7 @@ from plugjax.numpy.promotion import (
     ArrayLike,
     as_operand,
     as_operands,
+    check_numbers,
     convert,
     converted,
     pick,
@@ -327,6 +328,7 @@ def iscomplex(x: ArrayLike) -> Array:
         Array([ True, False], dtype=bool)
     """
     x = as_operand("iscomplex", x)
+    check_numbers("iscomplex", x)
     if x.dtype.kind == "c":
         return lax.ne(lax.imag(x), scalar(0, lax.imag(x)))
     return lax.full(x.shape, False)

@@ -433,7 +433,8 @@ def rot90(m: ArrayLike, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Array:
                [1, 3]], dtype=int32)
     """
     x = as_operand("rot90", m)
-    first, second = canonical_axes(axes, x.ndim)
+    one, other = axes
+    first, second = canonical_axes((one, other), x.ndim)
     turns = k % 4
     if turns == 0:
         return x

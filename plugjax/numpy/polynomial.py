@@ -151,6 +151,8 @@ def polyder(p: ArrayLike, m: int = 1) -> Array:
     """
     m = operator.index(m)
     p = to_inexact("polyder", p)
+    if not p.ndim:
+        raise TypeError("polyder takes a vector of coefficients, got a scalar.")
     if m < 0:
         raise ValueError("polyder needs m >= 0; polyint integrates.")
     if m == 0:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import warnings
 from collections.abc import Callable, Sequence
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import ml_dtypes
 import numpy as np
@@ -19,7 +19,7 @@ from plugjax.core.array import Array, as_array, aval_of, default_placement
 from plugjax.core.aval import Shape, ShapedArray
 from plugjax.core.config import config
 from plugjax.core.dtypes import BOOL, DType, DTypeLike
-from plugjax.core.errors import NotArrayError, OutArgumentError
+from plugjax.core.errors import KeyDtypeError, NotArrayError, OutArgumentError, SizeError
 from plugjax.core.trace import Tracer
 from plugjax.core.vocabulary import broadcast_in_dim_p, convert_element_type_p, select_n_p
 
@@ -35,6 +35,7 @@ __all__ = [
     "broadcast_together",
     "canonical_dtype",
     "check_arraylike",
+    "check_numbers",
     "check_width",
     "convert",
     "converted",
@@ -98,6 +99,17 @@ def as_operand(who: str, x: ArrayLike, position: int = 0) -> Operand:
             "Convert it with plugjax.numpy.asarray."
         )
     return as_array(x, who)
+
+
+def check_numbers(who: str, *operands: Operand) -> None:
+    """Raise unless all operands hold numbers or bools.
+
+    Raises:
+        KeyDtypeError: one holds random keys.
+    """
+    for x in operands:
+        if dtypes.is_extended(x.aval.dtype):
+            raise KeyDtypeError(f"{who} takes numbers, got dtype {x.aval.dtype.name}.")
 
 
 def as_mask(who: str, where: ArrayLike) -> Operand:
@@ -168,20 +180,41 @@ def _scalar(value: Any, dtype: DType, weak_type: bool, beside: Operand) -> Opera
     Raises:
         OverflowError: an integer beyond the default width, whatever the dtype.
     """
+    kind = (dtype, type(value), weak_type)
+    found = _scalar_kinds.get(kind)
+    if found is None:
+        found = _scalar_kinds[kind] = _scalar_kind(*kind)
+    make, aval, is_bounded = found
     try:
-        number = dtype.type(value)
+        number = make(value)
     except OverflowError:
         check_width(value)
         # Wraps around, as the conversion of an array would.
         number = np.asarray(value, dtypes.scalar_dtype(value)).astype(dtype)[()]
-    else:
-        if type(value) is int and not -0x80000000 <= value <= 0x7FFFFFFF:
-            check_width(value)
+    if is_bounded and not -0x80000000 <= value <= 0x7FFFFFFF:
+        check_width(value)
     if type(beside) is Array:
-        return Array(_scalar_aval(dtype, weak_type), beside._placement, number)
+        return Array(aval, beside._placement, number)
     if weak_type:
-        return Array(_scalar_aval(dtype, True), default_placement(), number)
+        return Array(aval, default_placement(), number)
     return number
+
+
+class _ScalarKind(NamedTuple):
+    """Python scalars of one type as operands of one dtype."""
+
+    make: Callable[[Any], Any]
+    aval: ShapedArray
+    # The dtype takes integers beyond the default width.
+    is_bounded: bool
+
+
+_scalar_kinds: dict[tuple[DType, type, bool], _ScalarKind] = {}
+
+
+def _scalar_kind(dtype: DType, kind: type, weak_type: bool) -> _ScalarKind:
+    takes_wide = kind is int and not (dtype.kind in "iu" and np.can_cast(dtype, dtypes.INT32))
+    return _ScalarKind(dtype.type, _scalar_aval(dtype, weak_type), takes_wide)
 
 
 def check_width(value: Any) -> None:
@@ -303,7 +336,7 @@ def to_inexact(who: str, x: ArrayLike) -> Operand:
     x = as_operand(who, x)
     aval = x.aval
     if dtypes.is_extended(aval.dtype):
-        raise TypeError(f"{who} takes numbers, got dtype {aval.dtype.name}.")
+        raise KeyDtypeError(f"{who} takes numbers, got dtype {aval.dtype.name}.")
     dtype = dtypes.to_inexact(aval.dtype)
     if dtype == aval.dtype:
         return x
@@ -402,7 +435,7 @@ def broadcast_to_shape(who: str, x: Operand, shape: Shape) -> Operand:
         return x
     lead = len(shape) - len(own)
     if lead < 0 or any(a not in (1, b) for a, b in zip(own, shape[lead:], strict=True)):
-        raise ValueError(f"{who}: an array of shape {own} does not broadcast to shape {shape}.")
+        raise SizeError(f"{who}: an array of shape {own} does not broadcast to shape {shape}.")
     return broadcast_in_dim_p.bind(
         x, shape=shape, broadcast_dimensions=tuple(range(lead, len(shape)))
     )
@@ -418,7 +451,7 @@ def broadcast_shape(who: str, *shapes: Shape) -> Shape:
     for sizes in itertools.zip_longest(*[reversed(s) for s in shapes], fillvalue=1):
         stretched = {size for size in sizes if size != 1}
         if len(stretched) > 1:
-            raise ValueError(f"{who}: shapes {list(shapes)} do not broadcast to a common one.")
+            raise SizeError(f"{who}: shapes {list(shapes)} do not broadcast to a common one.")
         result.append(stretched.pop() if stretched else 1)
     return tuple(reversed(result))
 

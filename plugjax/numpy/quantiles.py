@@ -23,6 +23,7 @@ from plugjax.numpy.promotion import (
     Operand,
     as_operand,
     as_operands,
+    check_arraylike,
     convert,
     converted,
     pick,
@@ -183,6 +184,8 @@ def nanmedian(
 
 
 def _reject_memory(who: str, out: Any, overwrite_input: bool) -> None:
+    if out is not None:
+        check_arraylike(who, out)
     if out is not None or overwrite_input:
         raise ValueError(
             f"{who}: arrays are immutable, so neither out nor overwrite_input can be obeyed; leave them out."

@@ -12,6 +12,7 @@ from plugjax.numpy.promotion import (
     ArrayLike,
     as_operand,
     broadcast_ranks,
+    check_numbers,
     converted,
     limits,
     pick,
@@ -36,6 +37,7 @@ def signbit(x: ArrayLike, /) -> Array:
         Array([ True, False], dtype=bool)
     """
     x = as_operand("signbit", x)
+    check_numbers("signbit", x)
     if x.dtype.kind == "c":
         raise ValueError(f"signbit is not defined for complex numbers, got {x.dtype.name}.")
     if dtypes.kind_of(x.dtype) in "ub" or x.dtype == dtypes.UNSIGNED_FLOAT8:

@@ -13,11 +13,11 @@ from plugjax.core.array import Array
 from plugjax.core.dtypes import BOOL
 from plugjax.core.eager_functions import remembered
 from plugjax.numpy.arithmetic import maximum, minimum
+from plugjax.numpy.creation import asarray
 from plugjax.numpy.promotion import (
     ArrayLike,
     as_operand,
     check_arraylike,
-    converted,
     limits,
     pick,
     promote_args,
@@ -91,7 +91,7 @@ def nan_to_num(
 
 
 def _as_dtype_of(value: ArrayLike, x: Array) -> Array:
-    return converted(as_operand("nan_to_num", value), x.dtype)
+    return asarray(value, x.dtype)
 
 
 @remembered(3)

@@ -16,6 +16,7 @@ from plugjax.core import dtypes
 from plugjax.core.array import Array, from_host
 from plugjax.core.errors import ConcretizationTypeError
 from plugjax.core.trace import Tracer
+from plugjax.lax.axes import static_sizes
 from plugjax.numpy.joining import concatenate
 from plugjax.numpy.manipulation import canonical_axis, moveaxis, ravel
 from plugjax.numpy.promotion import (
@@ -64,6 +65,8 @@ def unique(
         Array([1, 3], dtype=int32)
     """
     x = as_operand("unique", ar)
+    if size is not None:
+        (size,) = static_sizes("unique", (size,))
     wanted = (True, return_index, return_inverse, return_counts)
     if not (x.size if axis is None else x.shape[canonical_axis(axis, x.ndim)]):
         parts = _unique_of_none(x, axis, size, fill_value)

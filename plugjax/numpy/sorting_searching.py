@@ -144,6 +144,8 @@ def partition(a: ArrayLike, kth: int, axis: int = -1) -> Array:
         Array(1, dtype=int32)
     """
     x, split, axis = _partitioned("partition", a, kth, axis)
+    if x.dtype == BOOL:
+        raise TypeError("partition takes numbers, got bools. Use sort.")
     ordered = sort(x, axis)
     low, high = (lax.slice_in_dim(ordered, i, j, axis=axis) for i, j in ((0, split), (split, None)))
     return lax.concatenate([low, lax.rev(high, (axis,))], axis)

@@ -189,6 +189,8 @@ def nanvar(
         Array(1., dtype=float32)
     """
     x = as_operand("nanvar", a)
+    if isinstance(ddof, complex):
+        raise TypeError(f"nanvar: ddof is a real number, got {ddof!r}.")
     present = _present(x, where)
     # A nan that is left out would still reach the derivative, as 0 times nan.
     x = pick(isnan(x), scalar(0, x), x)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,8 +10,9 @@ import numpy as np
 from plugjax import lax
 from plugjax.core.array import Array
 from plugjax.core.device import reject_sharding
-from plugjax.core.errors import ConcretizationTypeError, DtypeError
+from plugjax.core.errors import ConcretizationTypeError, DtypeError, NegativeSizeError
 from plugjax.core.trace import Tracer
+from plugjax.lax.axes import static_ints
 from plugjax.numpy.creation import asarray
 from plugjax.numpy.indexing import take
 from plugjax.numpy.joining import concatenate
@@ -32,7 +32,7 @@ def tile(A: ArrayLike, reps: Any) -> Array:
         Array([0, 1, 0, 1], dtype=int32)
     """
     x = as_operand("tile", A)
-    counts = tuple(operator.index(r) for r in (reps if hasattr(reps, "__iter__") else (reps,)))
+    counts = static_ints("tile", "reps", reps if hasattr(reps, "__iter__") else (reps,))
     counts = (*(1,) * (x.ndim - len(counts)), *counts)
     shape = (*(1,) * (len(counts) - x.ndim), *x.shape)
     blocks = tuple(n for pair in zip(counts, shape, strict=True) for n in pair)
@@ -67,6 +67,8 @@ def repeat(
     if not x.ndim:
         x = ravel(x)
     axis = canonical_axis(axis, x.ndim)
+    if total_repeat_length is not None and total_repeat_length < 0:
+        raise NegativeSizeError(f"repeat: total_repeat_length={total_repeat_length} is negative.")
     if isinstance(repeats, Tracer):
         if total_repeat_length is None:
             raise ConcretizationTypeError(
@@ -113,7 +115,7 @@ def roll(
     x = as_operand("roll", a)
     if axis is None:
         return lax.reshape(roll(ravel(x), shift, 0), x.shape)
-    axes = tuple(axis) if isinstance(axis, (tuple, list)) else (axis,)
+    axes = tuple(axis) if isinstance(axis, (tuple, list)) or getattr(axis, "ndim", 0) else (axis,)
     amounts: list[Any]
     if isinstance(shift, (tuple, list)):
         amounts = list(shift)

@@ -232,10 +232,12 @@ def put_along_axis(
             "put_along_axis: arrays are immutable, so a new one is made. Say so with inplace=False."
         )
     x = as_operand("put_along_axis", arr)
-    flat, chosen, position = along_axis("put_along_axis", x, indices, axis)
+    _, chosen, position = along_axis("put_along_axis", x, indices, axis)
+    flat = x if axis is not None else ravel(x)
+    # All indices along an axis of size 1 meet its only place.
     grids = tuple(
-        chosen if i == position else lax.broadcasted_iota(np.int32, chosen.shape, i)
-        for i in range(flat.ndim)
+        chosen if i == position else lax.broadcasted_iota(np.int32, chosen.shape, i) % size
+        for i, size in enumerate(flat.shape)
     )
     return lax.reshape(IndexUpdate(flat)[grids].set(values, mode=mode), x.shape)
 

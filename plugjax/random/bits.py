@@ -117,7 +117,7 @@ def bits(
         reject_sharding("bits", out_sharding)
     k = single_key("bits", key)
     wanted = canonical_dtype(
-        "bits", np.uint64 if dtype is None and _wide() else (dtype or np.uint32)
+        "bits", (np.uint64 if _wide() else np.uint32) if dtype is None else dtype
     )
     if wanted.kind != "u":
         raise ValueError(f"bits needs an unsigned integer dtype, got {wanted.name}.")

@@ -2,7 +2,9 @@
 
 import jax
 import jax.image
+import jax.scipy.linalg
 import jax.scipy.optimize
+import jax.scipy.signal
 import jax.scipy.special
 import jax.scipy.stats
 import numpy as np
@@ -10,7 +12,9 @@ import pytest
 
 import plugjax
 import plugjax.image
+import plugjax.scipy.linalg
 import plugjax.scipy.optimize
+import plugjax.scipy.signal
 import plugjax.scipy.special
 import plugjax.scipy.stats
 from tests.malformed.survey import outcome, stumbles, verdict
@@ -59,6 +63,27 @@ REFUSED = (
     "jax.image.resize(x, (1.5,), 'linear')", "jax.lax.batch_matmul(x, np.array(['a']))", "jax.ops.segment_max(x, jnp.arange(3), unique_indices=3)",
     "jax.dtypes.scalar_type_of(None)", "jax.dtypes.scalar_type_of(np.ones(2, np.longdouble))",
     "jax.ops.segment_max(x, jnp.arange(3), out_sharding=2)", "jax.lax.rng_bit_generator(np.ones(4, np.uint32), (2,), out_sharding=-1)",
+    # Numbers of diagonals, complex numbers where real ones count, words in the place of numbers
+    "jnp.trace(m, offset=True)", "jnp.trace(m, offset=1.5)", "jnp.tri(2, k=True)", "jnp.tril(m, k=True)", "jnp.nanvar(x, ddof=2j)", "jnp.arange(1, 8, 2j)",
+    "jnp.arange(2j)", "jax.scipy.signal.welch(x, fs=2j)", "jax.scipy.signal.stft(x, fs=2j)", "jnp.histogram(x, range=2j)", "jnp.histogram(x, bins=1.5)",
+    "jax.scipy.linalg.eigh_tridiagonal(x, x[1:], eigvals_only=True, tol='a')", "jax.scipy.linalg.eigh_tridiagonal(x, x, eigvals_only=True)",
+    "jax.scipy.special.bessel_jn(x, v=1, n_iter='a')", "jax.random.bits(keys[0], (2,), dtype={})", "jax.random.bits(keys[0], (2,), dtype=0)",
+    "jax.lax.rng_bit_generator(np.ones(4, np.uint32), (2,), dtype=None)", "jnp.array(1, device='a')", "jnp.array([1, 2.5], copy=np.array([True, False]))",
+    "jax.lax.linalg.eig(jnp.eye(2), compute_left_eigenvectors='a')", "jax.lax.full_like(x, 2j)", "jax.lax.full_like(x, np.ones(2))",
+    # Keys and bools where numbers are needed
+    "jnp.isreal(keys)", "jnp.iscomplex(keys)", "jnp.signbit(keys)", "jnp.argmax(keys)", "jnp.nanargmin(keys)", "jnp.piecewise(keys, [x > 0], [1, 2])",
+    "jax.ops.segment_min(keys, jnp.arange(3))", "jax.ops.segment_max(keys, jnp.arange(3))", "jnp.partition(x > 0, 0)",
+    # Sequences of sizes, paddings, strides
+    "jax.lax.broadcast(x, ((2,), 2))", "jax.lax.broadcast(x, 3)", "jax.lax.conv(jnp.ones((1, 1, 3, 3)), jnp.ones((1, 1, 2, 2)), [None], 'VALID')",
+    "jax.lax.conv_general_dilated_patches(jnp.ones((1, 1, 3)), (2,), (1,), [1.0, 2.0])", "jax.lax.conv_shape_tuple((1, 1, 4), (2, 1, 3), [1.0, 2.0], [(0, 0)])",
+    "jax.lax.conv_shape_tuple((1, 1, 4), (2, 1, 3), (1,), [[1, 2], [3]])", "jax.lax.padtype_to_pads((4,), (1.5,), (1,), 'SAME')",
+    "jax.lax.conv_general_shape_tuple((1, 1, 4), (2, 1, 3), (1,), 'VALID', {})", "jax.lax.fft(x + 0j, 'FFT', (1.5,))", "jax.lax.broadcast_shapes((3, 1), (4,), 3)",
+    "jax.lax.slice(x, (1,), (3,), [])", "jax.lax.dynamic_slice(x, (1,), {})", "jnp.tile(x, ((2,), 2))", "jnp.unravel_index(5, ((2,), 2))",
+    "jnp.rot90(m, axes=(None,))", "jnp.unique(x, size=np.array([1.0, 2.0]))", "jnp.unique(x, size=-1)", "jnp.repeat(x, 2, total_repeat_length=-1)",
+    "jnp.polyder(3)", "jnp.choose(jnp.array([1, 0]), [None])", "jax.lax.with_sharding_constraint(x, ['a'])",
+    # Dtypes that no array has, beside shapes that do not fit
+    "jax.lax.dot(x, np.array(['2020-01-01'], dtype='datetime64[D]'))", "jax.random.geometric(keys[0], np.ones(2, '>f4'), (5,))",
+    "jnp.percentile(x, 50, out='a')", "jnp.median(x, out=np.ones(3))", "jnp.diag_indices_from(np.array(['a', 'b']))",
 )  # fmt: skip
 ACCEPTED = (
     "jnp.size([1, 2])", "jnp.shape('a')", "jnp.ndim([[1, 2]])", "jnp.shape(None)", "jnp.sum(x, axis=np.array([0]))",
@@ -74,6 +99,9 @@ ACCEPTED = (
     "jnp.unpackbits(jnp.array([160], jnp.uint8), count=3, axis=(0,))", "jax.dtypes.scalar_type_of(2**70)", "jax.device_put((x, x), (jax.devices()[0], None))",
     "jax.device_put(x, donate=True, may_alias=False)",
     "jnp.result_type(jnp.int32, None)", "jnp.moveaxis(jnp.ones((2, 3)), np.array([0]), 1)", "jax.lax.full(3, 7)", "jax.lax.conv_general_dilated(jnp.ones((1, 1, 3)), jnp.ones((1, 1, 2)), (1,), np.zeros((1, 2), int))",
+    "jnp.nan_to_num(x, neginf=(1, 2, 3))", "jnp.histogram2d(x, x, bins=jnp.array(2))", "jax.nn.one_hot((1.0, 2.0), 3)", "jnp.roll(x, 1, axis=np.array([0]))",
+    "jnp.put_along_axis(jnp.zeros((1, 3)), np.array([[1, 2], [0, 1]]), 1.0, axis=1, inplace=False)", "jax.lax.sort(x, num_keys=jnp.array(1))",
+    "jax.nn.dot_product_attention(*[jnp.ones((1, 2, 1, 2))] * 3, bias=(1, 2))", "jax.lax.dynamic_update_index_in_dim(x, 0.0, 1, 0, allow_negative_indices=3)",
 )  # fmt: skip
 
 
@@ -82,7 +110,17 @@ def answer(library, text):
     jax.config.update("jax_traceback_filtering", "off")
     jnp = library.numpy
     keys = library.random.split(library.random.key(0), 3)
-    return outcome(text, {"np": np, "jax": library, "jnp": jnp, "x": jnp.ones(3), "keys": keys})
+    return outcome(
+        text,
+        {
+            "np": np,
+            "jax": library,
+            "jnp": jnp,
+            "x": jnp.ones(3),
+            "m": jnp.ones((2, 3)),
+            "keys": keys,
+        },
+    )
 
 
 @pytest.mark.parametrize("text", REFUSED)
@@ -97,3 +135,24 @@ def test_refused_with_the_type_of_jax(text):
 def test_accepted_as_in_jax(text):
     assert answer(jax, text) == "ok"
     assert answer(plugjax, text) == "ok"
+
+
+@pytest.mark.parametrize("text", ["x + v", "v - x", "x * v", "x < v", "jnp.add(x, v)", "x // v"])
+@pytest.mark.parametrize("dtype", ["float32", "int32", "complex64", "uint32"])
+def test_wide_integers_are_refused_after_narrow_ones(text, dtype):
+    """The operator is remembered for the types of its operands, and the value still counts."""
+
+    def outcome_of(library, value):
+        x = library.numpy.ones(3, dtype)
+        return outcome(text, {"jnp": library.numpy, "x": x, "v": value}).split(":")[0]
+
+    for value in (1, 2, 2**40, -(2**31), 2**31 - 1, 2**31, 3):
+        assert outcome_of(plugjax, value) == outcome_of(jax, value), value
+
+
+def test_indices_meet_the_only_place_of_an_axis():
+    indices = np.array([[1, 2], [0, 1]])
+    for values in (1.0, np.ones((2, 2))):
+        found = plugjax.numpy.put_along_axis(np.zeros((1, 3)), indices, values, 1, inplace=False)
+        want = jax.numpy.put_along_axis(np.zeros((1, 3)), indices, values, 1, inplace=False)
+        np.testing.assert_array_equal(found, want)

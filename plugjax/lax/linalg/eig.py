@@ -93,6 +93,9 @@ def eig(
             stacklevel=2,
         )
         implementation = EigImplementation.MAGMA if use_magma else EigImplementation.LAPACK
+    for flag in (compute_left_eigenvectors, compute_right_eigenvectors):
+        if isinstance(flag, str):
+            raise TypeError(f"eig: whether vectors are computed is a bool, got {flag!r}.")
     found: list[Any] = eig_p.bind(
         as_array(x, "eig"),
         compute_left_eigenvectors=bool(compute_left_eigenvectors),

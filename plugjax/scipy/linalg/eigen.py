@@ -8,7 +8,8 @@ import numpy as np
 
 import plugjax.numpy as jnp
 from plugjax import lax
-from plugjax.core.array import Array
+from plugjax.core.array import Array, aval_of
+from plugjax.core.errors import SizeError
 from plugjax.lax import linalg as lax_linalg
 from plugjax.lax.linalg.matrices import complex_dtype
 from plugjax.numpy.linalg.operands import inexact
@@ -106,11 +107,18 @@ def eigh_tridiagonal(
         >>> eigh_tridiagonal(jnp.array([2.0, 2.0]), jnp.array([1.0]), eigvals_only=True).round(3)
         Array([1., 3.], dtype=float32)
     """
+    for name, option in (("tol", tol), ("key", key)):
+        if option is not None:
+            aval_of(option, f"eigh_tridiagonal: {name}")
     del tol, key
     alpha, beta = jnp.asarray(d), jnp.asarray(e)
     if alpha.dtype != beta.dtype:
         raise TypeError(
             f"eigh_tridiagonal: d and e need one dtype, got {alpha.dtype} and {beta.dtype}."
+        )
+    if alpha.ndim != 1 or beta.shape != (alpha.shape[0] - 1,):
+        raise SizeError(
+            f"eigh_tridiagonal: d is a vector and e one shorter, got shapes {alpha.shape} and {beta.shape}."
         )
     if alpha.dtype.name not in ("float32", "float64", "complex64", "complex128"):
         raise TypeError(f"eigh_tridiagonal needs a floating or complex dtype, got {alpha.dtype}.")

@@ -260,6 +260,8 @@ def _spectra(
         raise ValueError("nfft is below nperseg.")
     if segments.step < 1:
         raise ValueError("noverlap needs to be below nperseg.")
+    if np.iscomplexobj(given.fs):
+        raise TypeError(f"{who}: fs counts samples per unit of time, got {given.fs!r}.")
     length = max(x.shape[axis] for x in xs)
     xs = [_extended(jnp.moveaxis(x, axis, -1), length, segments, boundary, padded) for x in xs]
     onesided = given.onesided

@@ -82,7 +82,7 @@ def bessel_jn(z: ArrayLike, *, v: int, n_iter: int = 50) -> Array:
                [0.]], dtype=float32)
     """
     z = one_floating("bessel_jn", z)
-    highest, start = operator.index(v), operator.index(n_iter)
+    highest, start = operator.index(v), int(n_iter)
     at_zero = z == 0
     safe = where(at_zero, 1.0, z)
     above, here = lax.full_like(safe, 0), lax.full_like(safe, 1e-16)
