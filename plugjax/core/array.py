@@ -481,7 +481,15 @@ def device_get(x: Any) -> Any:
         >>> plugjax.device_get({"a": jnp.ones(2)})
         {'a': array([1., 1.], dtype=float32)}
     """
-    return pytree.tree_map(lambda leaf: np.asarray(leaf) if type(leaf) is Array else leaf, x)
+    # Keys have no NumPy dtype: they stay what they are.
+    return pytree.tree_map(
+        lambda leaf: (
+            np.asarray(leaf)
+            if type(leaf) is Array and not dtypes.is_extended(leaf.aval.dtype)
+            else leaf
+        ),
+        x,
+    )
 
 
 def block_until_ready(x: Any) -> Any:

@@ -340,6 +340,8 @@ def empty(shape: int | Sequence[int], dtype: DTypeLike, *, out_sharding: None = 
         >>> lax.empty(3, "float32").shape
         (3,)
     """
+    if out_sharding is not None:
+        reject_sharding("empty", out_sharding)
     sizes = static_sizes("empty", (shape,) if isinstance(shape, int) else shape)
     return full(sizes, 0, dtype)
 

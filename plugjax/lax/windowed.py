@@ -18,7 +18,7 @@ from plugjax.core import dtypes, pytree
 from plugjax.core.array import aval_of
 from plugjax.core.aval import ShapedArray
 from plugjax.core.dtypes import INT32
-from plugjax.core.errors import DtypeError, ShapeError
+from plugjax.core.errors import DtypeError, KeyDtypeError, ShapeError
 from plugjax.core.jaxpr import ClosedJaxpr, eval_closed, memoise
 from plugjax.core.primitive import Primitive
 from plugjax.core.rules import RuleSet, abstract_eval
@@ -88,6 +88,9 @@ def reduce_window(
         Array([1., 3., 5.], dtype=float32)
     """
     leaves, inits, tree = flat_operands("reduce_window", operand, init_value)
+    for leaf in leaves:
+        if dtypes.is_extended(aval_of(leaf).dtype):
+            raise KeyDtypeError(f"reduce_window takes numbers, got {aval_of(leaf).str_short()}.")
     window = static_ints("reduce_window", "window_dimensions", window_dimensions)
     rank = len(window)
 

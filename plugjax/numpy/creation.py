@@ -12,7 +12,7 @@ import numpy as np
 
 from plugjax import lax
 from plugjax.core import dtypes
-from plugjax.core.array import Array, as_array, device_put, from_host
+from plugjax.core.array import Array, as_array, aval_of, device_put, from_host
 from plugjax.core.device import reject_sharding
 from plugjax.core.dtypes import DType, DTypeLike
 from plugjax.core.errors import ConcretizationTypeError, NegativeSizeError, NotArrayError
@@ -399,11 +399,13 @@ def full_like(
     """
     if out_sharding is not None:
         reject_sharding("full_like", out_sharding)
-    check_arraylike("full_like", a, fill_value)
+    check_arraylike("full_like", fill_value)
     if type(fill_value) in _PYTHON or not np.shape(fill_value):
         return _like("full_like", a, fill_value, dtype, shape, device)
-    sizes = np.shape(a) if shape is None else _shape("full_like", shape)
-    values = asarray(fill_value, a.dtype if dtype is None else dtype)
+    if not (hasattr(a, "shape") and hasattr(a, "dtype")):
+        check_arraylike("full_like", a)
+    sizes = aval_of(a).shape if shape is None else _shape("full_like", shape)
+    values = asarray(fill_value, aval_of(a).dtype if dtype is None else dtype)
     return _placed(broadcast_to_shape("full_like", values, sizes), device)
 
 

@@ -224,7 +224,9 @@ def mask_indices(
         >>> jnp.mask_indices(2, jnp.triu)
         (Array([0, 0, 1], dtype=int32), Array([0, 1, 1], dtype=int32))
     """
-    return mask_func(ones((n, n)), k).nonzero(size=size)  # type: ignore[no-any-return]  # indices of a matrix
+    found = mask_func(ones((n, n)), k)
+    check_arraylike("mask_indices", found)
+    return asarray(found).nonzero(size=size)  # type: ignore[return-value]  # indices of a matrix
 
 
 def _indices_of(found: Any) -> tuple[Array, Array]:

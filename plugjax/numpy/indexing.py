@@ -251,7 +251,13 @@ def take(
             "take: 'out' cannot be written, since arrays are immutable. Use the result instead."
         )
     x = as_operand("take", a)
-    chosen = integers("take", indices)
+    if isinstance(fill_value, str):
+        raise TypeError(f"take: fill_value is a number, got {fill_value!r}.")
+    chosen = as_operand("take", indices)
+    # Bools count as 0 and 1.
+    chosen = (
+        converted(chosen, dtypes.INT32) if chosen.dtype == dtypes.BOOL else integers("take", chosen)
+    )
     if axis is None:
         x, axis = ravel(x), 0
     axis = canonical_axis(axis, x.ndim)

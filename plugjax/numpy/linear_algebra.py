@@ -355,7 +355,7 @@ def tensordot(
         if len(x_axes) != len(y_axes):
             raise TypeError(f"tensordot: axes must have equal numbers, got {axes!r}")
     else:
-        if isinstance(axes, (np.ndarray, Array)):
+        if isinstance(axes, (bool, np.generic, np.ndarray, Array)):
             raise TypeError(f"tensordot: axes is a Python number or a pair, got {axes!r}")
         count = operator.index(axes)  # type: ignore[arg-type]  # sequences were dealt with
         if count > min(x.ndim, y.ndim):

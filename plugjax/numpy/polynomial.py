@@ -173,6 +173,8 @@ def polyint(p: ArrayLike, m: int = 1, k: ArrayLike | None = None) -> Array:
     p, constants = same_dtype("polyint", p, 0 if k is None else k, inexact=True)
     if m < 0:
         raise ValueError("polyint needs m >= 0; polyder differentiates.")
+    if not p.ndim:
+        raise TypeError("polyint takes a vector of coefficients, got a scalar.")
     constants = atleast_1d(constants)
     if constants.shape == (1,):
         constants = full((m,), constants[0])

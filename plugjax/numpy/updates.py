@@ -321,6 +321,10 @@ def fill_diagonal(
     if wrap:
         raise NotImplementedError("fill_diagonal: wrap=True is not available; leave it out.")
     x = as_operand("fill_diagonal", a)
+    if x.ndim < 2 or (x.ndim > 2 and len(set(x.shape)) > 1):
+        raise ValueError(
+            f"fill_diagonal takes a matrix, or axes of one size, got {x.aval.str_short()}."
+        )
     count = min(x.shape)
     steps = np.arange(count, dtype=np.int32)
     values = ravel(as_operand("fill_diagonal", val))

@@ -14,6 +14,7 @@ import numpy as np
 
 from plugjax import lax
 from plugjax.core.array import Array
+from plugjax.core.errors import NegativeSizeError
 from plugjax.numpy import fft as fourier
 from plugjax.numpy.manipulation import canonical_axes, canonical_axis
 from plugjax.numpy.promotion import ArrayLike, Operand, as_operand, scalar, to_inexact
@@ -69,6 +70,8 @@ def _idct(x: Operand, axis: int, norm: str | None) -> Array:
     if x.dtype.itemsize < 4:
         x = lax.convert_element_type(x, np.float32)
     size = x.shape[axis]
+    if not size:
+        raise NegativeSizeError(f"scipy.fft: axis {axis} of {x.aval.str_short()} has no elements.")
     # Twice the orthogonal scale undoes the sums; once, where the transform had it already.
     scale = _ortho(size) ** (1 if norm == "ortho" else 2) * 2 * size
     x = x * _along(scale, x, axis)

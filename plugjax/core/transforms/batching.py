@@ -238,7 +238,7 @@ def vmap(
     check_callable("vmap", fun)
     if isinstance(in_axes, list):
         in_axes = tuple(in_axes)
-    if not (in_axes is None or isinstance(in_axes, (int, tuple, dict))):
+    if not (in_axes is None or isinstance(in_axes, (int, tuple))):
         raise TypeError(
             f"vmap: in_axes is an int, None, or a tuple with one entry for each positional argument; got {in_axes}."
         )

@@ -76,7 +76,7 @@ def checkpoint(
     """
     check_callable("checkpoint", fun)
     entries = static_argnums if isinstance(static_argnums, tuple) else (static_argnums,)
-    if not all(type(n) is int for n in entries) and type(static_argnums) is not bool:
+    if not all(type(n) is int for n in entries):
         raise TypeError(
             f"checkpoint: static_argnums is an integer or a tuple of integers, got {static_argnums!r}."
         )

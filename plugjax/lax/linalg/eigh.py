@@ -77,6 +77,10 @@ def eigh(
         Array([1., 2.], dtype=float32)
     """
     x = as_array(x, "eigh")
+    if subset_by_index is not None and not hasattr(subset_by_index, "__getitem__"):
+        raise TypeError(
+            f"eigh: subset_by_index is a pair of indices or None, got {subset_by_index!r}."
+        )
     if symmetrize_input:
         x = symmetrized(x)
     vectors, values = eigh_p.bind(
@@ -100,7 +104,7 @@ def _shapes(
         raise ValueError(f"eigh needs square matrices, got shape {shape}.")
     if subset_by_index not in (None, (0, shape[0])):
         raise NotImplementedError("eigh: subset_by_index is not supported here; leave it out.")
-    if algorithm not in (None, EighImplementation.QR):
+    if isinstance(algorithm, EighImplementation) and algorithm is not EighImplementation.QR:
         raise NotImplementedError(f"eigh: {algorithm} is not supported here; leave it out.")
     return [shape, shape[:1]]
 

@@ -9,7 +9,7 @@ import numpy as np
 from plugjax import lax
 from plugjax.core.array import Array
 from plugjax.numpy.joining import concatenate
-from plugjax.numpy.promotion import ArrayLike, same_dtype, scalar
+from plugjax.numpy.promotion import ArrayLike, rounded, same_dtype, scalar
 from plugjax.numpy.selection import where
 from plugjax.scipy.special import gammaln, xlogy
 
@@ -35,7 +35,7 @@ def logpdf(x: ArrayLike, alpha: ArrayLike) -> Array:
         >>> dirichlet.pdf(jnp.array([0.25, 0.75]), jnp.ones(2))
         Array(1., dtype=float32)
     """
-    x, alpha = same_dtype("dirichlet.logpdf", x, alpha, inexact=True)
+    x, alpha = same_dtype("dirichlet.logpdf", *rounded(x, alpha), inexact=True)
     if alpha.ndim != 1:
         raise ValueError(f"dirichlet: alpha is a vector, got shape {alpha.shape}.")
     if x.shape[0] not in (alpha.shape[0], alpha.shape[0] - 1):

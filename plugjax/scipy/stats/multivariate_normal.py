@@ -10,7 +10,13 @@ from plugjax.core.array import Array
 from plugjax.lax.linalg import cholesky, triangular_solve
 from plugjax.numpy.einsum import einsum
 from plugjax.numpy.indexing import diagonal
-from plugjax.numpy.promotion import ArrayLike, broadcast_shape, broadcast_to_shape, same_dtype
+from plugjax.numpy.promotion import (
+    ArrayLike,
+    broadcast_shape,
+    broadcast_to_shape,
+    rounded,
+    same_dtype,
+)
 
 __all__ = ["logpdf", "pdf"]
 
@@ -41,7 +47,7 @@ def logpdf(x: ArrayLike, mean: ArrayLike, cov: ArrayLike, allow_singular: None =
     """
     if allow_singular is not None:
         raise NotImplementedError("multivariate_normal.logpdf: allow_singular is not implemented.")
-    x, mean, cov = same_dtype("multivariate_normal.logpdf", x, mean, cov, inexact=True)
+    x, mean, cov = same_dtype("multivariate_normal.logpdf", *rounded(x, mean, cov), inexact=True)
     if not mean.ndim:
         y: Any = x - mean
         return -0.5 * (y * y / cov + lax.log(cov) + _LOG_2PI)
