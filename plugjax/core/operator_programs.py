@@ -98,8 +98,12 @@ class NotingTrace(Trace):
         kernels = [s.kernel for s in self.steps]
         positions = tuple(s.positions for s in self.steps)
         silent = SILENT.issuperset(kernels)
-        # A float takes any integer, and the general road refuses those beyond the default width.
-        bounded = type(self.operands[-1]) is int and self.scalar is not None
+        # A float takes any integer, and the general road refuses those beyond the default width. A narrow integer raises by itself.
+        bounded = (
+            self.scalar is not None
+            and type(self.operands[-1]) is int
+            and not (self.scalar.dtype.kind in "iu" and np.can_cast(self.scalar.dtype, np.int32))
+        )
         make = _maker(len(self.operands), convert is not None, positions, silent, bounded)
         return make(kernels, result.aval, self.placement, general, convert)
 
