@@ -186,11 +186,22 @@ class Array(EagerOperators, metaclass=_ArrayType):
             raise TypeError(
                 f"{kind}() needs an array without axes, got one of {self.aval.ndim} dimensions. Index it, or use .item()."
             )
-        return self._fetch().item()
+        try:
+            return self._fetch().item()
+        except ValueError:
+            # The stored numbers of a key.
+            pass
+        raise TypeError(f"{kind}() of {self.aval.str_short()}: a key is no number.")
 
     def __bool__(self) -> bool:
         if self._host is not None and not self.aval.shape:
-            return bool(self._host)
+            try:
+                return bool(self._host)
+            except ValueError:
+                # The stored numbers of a key.
+                pass
+        if dtypes.is_extended(self.aval.dtype):
+            raise TypeError(f"bool() of {self.aval.str_short()}: a key is no number.")
         if self.aval.size != 1:
             raise ValueError(
                 f"bool() needs one element, else truth is ambiguous; got {self.aval.str_short()}. Ask for a.any() or a.all()."

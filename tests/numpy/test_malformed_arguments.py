@@ -84,6 +84,12 @@ REFUSED = (
     # Dtypes that no array has, beside shapes that do not fit
     "jax.lax.dot(x, np.array(['2020-01-01'], dtype='datetime64[D]'))", "jax.random.geometric(keys[0], np.ones(2, '>f4'), (5,))",
     "jnp.percentile(x, 50, out='a')", "jnp.median(x, out=np.ones(3))", "jnp.diag_indices_from(np.array(['a', 'b']))",
+    "bool(keys[0])", "bool(keys)", "int(keys[0])", "float(keys[0])", "complex(keys[0])", "not keys[0]",
+    # Diagonals, windows, cosine transforms, masks
+    "jnp.tensordot(m, m.T, True)", "jnp.fill_diagonal(np.ones((5, 4, 3)), 1.0, inplace=False)", "jnp.fill_diagonal(np.ones(3), 1.0, inplace=False)",
+    "jax.lax.empty(3, 'float32', out_sharding=3)", "jnp.mask_indices(2, lambda *a: (1.0, 2))", "jnp.take(x, jnp.array([1]), fill_value='a')",
+    "jax.lax.reduce_window(keys, -jnp.inf, jax.lax.max, (2,), (2,), 'VALID')", "jax.lax.linalg.eigh(jnp.eye(2), subset_by_index=1.5)",
+    "jax.vmap(lambda d: d, in_axes={})({'a': x})", "jax.checkpoint(lambda a: a, static_argnums=True)(x)",
 )  # fmt: skip
 ACCEPTED = (
     "jnp.size([1, 2])", "jnp.shape('a')", "jnp.ndim([[1, 2]])", "jnp.shape(None)", "jnp.sum(x, axis=np.array([0]))",
@@ -102,6 +108,8 @@ ACCEPTED = (
     "jnp.nan_to_num(x, neginf=(1, 2, 3))", "jnp.histogram2d(x, x, bins=jnp.array(2))", "jax.nn.one_hot((1.0, 2.0), 3)", "jnp.roll(x, 1, axis=np.array([0]))",
     "jnp.put_along_axis(jnp.zeros((1, 3)), np.array([[1, 2], [0, 1]]), 1.0, axis=1, inplace=False)", "jax.lax.sort(x, num_keys=jnp.array(1))",
     "jax.nn.dot_product_attention(*[jnp.ones((1, 2, 1, 2))] * 3, bias=(1, 2))", "jax.lax.dynamic_update_index_in_dim(x, 0.0, 1, 0, allow_negative_indices=3)",
+    "jnp.full_like(jax.ShapeDtypeStruct((2,), 'float32'), 7)", "jnp.mask_indices(2, lambda *a: np.ones((2, 2)))", "jnp.take(x, x > 0)", "jax.device_get(keys)",
+    "jax.scipy.stats.multivariate_normal.pdf(x, x, 2**70)", "jax.jit(lambda a, b: a + b, donate_argnums=np.array([0, 1]))(x + 0, x + 0)",
 )  # fmt: skip
 
 

@@ -22,6 +22,13 @@ def as_tuple(value: Any, what: str, kind: type) -> tuple[Any, ...]:
         return (value,)
     if kind is int and not np.ndim(value) and hasattr(value, "__index__"):
         return (operator.index(value),)
+    if (
+        kind is int
+        and isinstance(value, np.ndarray)
+        and value.ndim == 1
+        and value.dtype.kind == "i"
+    ):
+        return tuple(value.tolist())
     if isinstance(value, Iterable) and all(isinstance(v, kind) for v in value):
         return tuple(value)
     raise TypeError(f"jit: {what} must be {kind.__name__}s or a sequence of them, got {value!r}")
