@@ -24,6 +24,7 @@ from plugjax_iree import (
     paired_reductions,
     sliced_vectors,
     special_constants,
+    unread_carries,
     unsigned_products,
 )
 from plugjax_iree.registers import separate_repeated_references
@@ -46,6 +47,7 @@ REPAIRS: dict[str, Callable[[Any], object]] = {
     "sliced_vectors": sliced_vectors.keep_apart,
     "first_carries": first_carries.guard,
     "invariant_carries": invariant_carries.keep_in_loop,
+    "unread_carries": unread_carries.read_in_body,
     "late_readers": late_readers.drop_copies,
 }
 LATE_REPAIRS: dict[str, Callable[[Any], object]] = {

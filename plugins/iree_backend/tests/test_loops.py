@@ -63,6 +63,54 @@ LOOPS = [
 ]
 
 
+def branches_are_given_it_in_vain(x):
+    """As solvers are written: each step gets the whole state, and reads the half of it."""
+
+    def one(x, error):
+        return x / 2, (x**2).sum()
+
+    def other(x, error):
+        return x / 3, (x**2).max()
+
+    return lax.while_loop(
+        lambda s: s[1] > 0.1, lambda s: lax.cond(s[0][0] > 0.3, one, other, *s), (x, x.sum())
+    )
+
+
+def test_branches_that_do_not_read_what_the_condition_reads(agrees):
+    agrees(branches_are_given_it_in_vain, X, rtol=1e-6, atol=1e-6)
+    agrees(
+        lambda x: lax.fori_loop(0, 3, lambda i, x: x + branches_are_given_it_in_vain(x)[1], x),
+        X,
+        rtol=1e-6,
+        atol=1e-6,
+    )
+
+
+@pytest.mark.parametrize("given", ["%t", "%s"], ids=["one carry", "two carries"])
+def test_loops_with_carries_that_the_body_does_not_read(given, compiled):
+    """The logarithm is moved out of the loop, which becomes one that tests at its end; the body does not read %l, nor %e if that becomes %s."""
+    compiled(
+        f"""func.func public @main(%a: tensor<6xf32>, %b: tensor<f32>) -> (tensor<6xf32>, tensor<f32>, tensor<f32>) {{
+  %one = stablehlo.constant dense<1.0> : tensor<f32>
+  %0:3 = stablehlo.while(%x = %a, %e = %b, %l = %b) : tensor<6xf32>, tensor<f32>, tensor<f32>
+  cond {{
+    %c = stablehlo.compare GT, %e, %one : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    stablehlo.return %c : tensor<i1>
+  }} do {{
+    %x2 = stablehlo.multiply %x, %x : tensor<6xf32>
+    %z = stablehlo.constant dense<0.0> : tensor<f32>
+    %s = stablehlo.reduce(%x2 init: %z) applies stablehlo.add across dimensions = [0] : (tensor<6xf32>, tensor<f32>) -> tensor<f32>
+    %t = stablehlo.multiply %s, %e : tensor<f32>
+    %log = stablehlo.log %b : tensor<f32>
+    %u = stablehlo.add %s, %log : tensor<f32>
+    stablehlo.return %x2, {given}, %u : tensor<6xf32>, tensor<f32>, tensor<f32>
+  }}
+  return %0#0, %0#1, %0#2 : tensor<6xf32>, tensor<f32>, tensor<f32>
+}}"""
+    )
+
+
 def test_loops():
     def together(x):
         return [loop(x) for loop in LOOPS]

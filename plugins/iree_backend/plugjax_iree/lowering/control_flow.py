@@ -1,10 +1,10 @@
 """Loops, with barriers that keep IREE 3.13 from confusing the values that they carry.
 
 Values that one computation made lie in one buffer, and what several of them give back is released several times ("transient buffer has
-not been committed"; iree-org/iree pull request 24841): each gets a buffer of its own, which a copy behind a barrier is. A value that
-only the condition reads is dropped from what goes into the loop, but not from what comes out, and then the process ends. What does
-not change is seen from outside, not carried: such values are dropped in the same way. And where a loop's last step waits for nothing,
-the release of two of its results waits for nothing either, which ends the process as well: what an inner loop gave is copied.
+not been committed"; iree-org/iree pull request 24841): each gets a buffer of its own, which a copy behind a barrier is. What does not change is
+seen from outside, not carried: such values are dropped from what goes into the loop, but not from what comes out. And where a loop's
+last step waits for nothing, the release of two of its results waits for nothing either, which ends the process: what an inner loop gave is
+copied.
 """
 
 from __future__ import annotations
@@ -14,13 +14,12 @@ from functools import partial
 from typing import Any
 
 from plugjax.core import ClosedJaxpr, RuleSet, lowering
-from plugjax.core.transforms.dce import prune_closed
 from plugjax.lax.control_flow import scan_p, while_p
 from plugjax.stablehlo import mlir
 from plugjax.stablehlo.context import EqnContext
 from plugjax.stablehlo.control_flow import write_loop, write_scan
 from plugjax.stablehlo.mlir import Value
-from plugjax_iree.lowering.copies import BARRIER, copied, either, is_constant, opaque, root
+from plugjax_iree.lowering.copies import BARRIER, copied, is_constant, opaque, root
 from plugjax_iree.lowering.in_place import update_in_place
 
 rules = RuleSet(__name__)
@@ -35,8 +34,6 @@ def _while(
     cond_nconsts: int,
     body_nconsts: int,
 ) -> list[Value]:
-    _, read = prune_closed(body_jaxpr, (True,) * len(body_jaxpr.out_avals))
-
     split = cond_nconsts + body_nconsts
     fixed, avals = operands[:split], ctx.avals_in[split:]
     start = [opaque(copied(ctx, x)) for x in operands[split:]]
@@ -46,10 +43,7 @@ def _while(
 
     def body(*carry: Value) -> list[Value]:
         new = ctx.inline(body_jaxpr, [*fixed[cond_nconsts:], *carry])
-        return [
-            _own(ctx, x if read[body_nconsts + i] else either(ctx, x, y))
-            for i, (x, y) in enumerate(zip(new, carry, strict=True))
-        ]
+        return [_own(ctx, x) for x in new]
 
     return list(_write_loop(ctx, list(map(mlir.type_of, avals)), start, condition, body))
 
