@@ -173,6 +173,67 @@ def test_convolutions_of_dilated_arrays(dilation, strides, padding, agrees):
     agrees(program, x, k, rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.parametrize(
+    ("shape", "kernel", "options"),
+    [
+        ((2, 4, 9), (4, 2, 2), {"rhs_dilation": (3,), "feature_group_count": 2}),
+        ((2, 4, 9, 8), (6, 2, 2, 2), {"rhs_dilation": (2, 2), "feature_group_count": 2}),
+        (
+            (2, 4, 5, 5),
+            (6, 2, 2, 3),
+            {"lhs_dilation": (2, 2), "rhs_dilation": (2, 1), "feature_group_count": 2},
+        ),
+        (
+            (2, 4, 7, 5, 5),
+            (6, 2, 2, 2, 3),
+            {"rhs_dilation": (2, 1, 2), "feature_group_count": 2},
+        ),
+        ((2, 4, 9, 8), (8, 1, 2, 2), {"rhs_dilation": (2, 2), "feature_group_count": 4}),
+        ((2, 4, 9, 8), (3, 4, 2, 2), {"rhs_dilation": (2, 3)}),
+        ((4, 4, 9, 8), (6, 4, 2, 2), {"rhs_dilation": (2, 2), "batch_group_count": 2}),
+        ((4, 1, 9, 8), (6, 1, 2, 2), {"rhs_dilation": (2, 2), "batch_group_count": 2}),
+    ],
+    ids=[
+        "vectors",
+        "images",
+        "dilated images",
+        "volumes",
+        "each feature",
+        "one group",
+        "batches",
+        "grey",
+    ],
+)
+def test_kernels_with_holes_leave_out_what_no_tap_reads(shape, kernel, options, agrees):
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=shape).astype(np.float32)
+    x.reshape(-1)[::17] = np.nan
+    k = rng.normal(size=kernel).astype(np.float32)
+    padding = [(1, 0), *[(0, 1)] * (len(shape) - 3)]
+    strides = (2, *[1] * (len(shape) - 3))
+
+    def program(x, k):
+        return lax.conv_general_dilated(x, k, strides, padding, **options)
+
+    agrees(program, x, k, rtol=1e-4, atol=1e-5)
+
+
+def test_gradients_of_kernels_with_holes_in_groups(agrees):
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(2, 4, 9, 8)).astype(np.float32)
+    k = rng.normal(size=(6, 2, 2, 2)).astype(np.float32)
+
+    def loss(x, k):
+        y = lax.conv_general_dilated(
+            x, k, (2, 1), "SAME", rhs_dilation=(2, 2), feature_group_count=2
+        )
+        return jnp.sum(y**2)
+
+    agrees(plugjax.grad(loss, (0, 1)), x, k, rtol=1e-4, atol=1e-4)
+    one_by_one = plugjax.vmap(lambda x, k: plugjax.grad(loss, 1)(x[None], k), (0, None))
+    agrees(one_by_one, x, k, rtol=1e-4, atol=1e-4)
+
+
 # A vector that is a slice, by what it is multiplied with: square matrices, and one of three axes.
 SLICED_VECTORS = {
     "column": lambda x, t: x @ x[:, 0],

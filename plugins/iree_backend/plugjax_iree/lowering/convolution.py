@@ -1,17 +1,20 @@
 """Convolutions with features last, whatever the layout of the program.
 
 IREE 3.13 runs a convolution whose features come first some 70 times slower, and moves
-transposes back into it unless a barrier stands between. Small floats are widened, as for dot products.
+transposes back into it unless a barrier stands between. Small floats are widened, as for dot products. Where images or features
+are in groups, it fills the holes of a kernel with zeros, which takes long, and what no tap reads gives nan if it is not finite: there the taps
+are gathered.
 """
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
 from plugjax.core import RuleSet, ShapedArray, lowering
-from plugjax.lax.conv_shape import ConvDimensionNumbers
+from plugjax.lax.conv_shape import ConvDimensionNumbers, dilated, window_count
 from plugjax.lax.convolution import conv_general_dilated_p
 from plugjax.stablehlo import mlir
 from plugjax.stablehlo.context import EqnContext
@@ -20,7 +23,7 @@ from plugjax.stablehlo.convolution import convolution
 from plugjax.stablehlo.mlir import Value
 from plugjax_iree.lowering.dot import as_product
 from plugjax_iree.lowering.sums import accumulator
-from plugjax_iree.lowering.windowed import Windows, arranged
+from plugjax_iree.lowering.windowed import Windows, arranged, padded
 
 rules = RuleSet(__name__)
 
@@ -48,6 +51,11 @@ def _conv_general_dilated(
     lhs, lhs_aval = as_product(lhs, lhs_aval, out.dtype)
     rhs, rhs_aval = as_product(rhs, rhs_aval, out.dtype)
     lhs, lhs_aval, params = _without_rest(lhs, lhs_aval, rhs_aval, params)
+    in_groups = params["feature_group_count"] > 1 < rhs_aval.shape[-2]
+    has_holes = any(gap > 1 for gap in params["rhs_dilation"])
+    is_empty = any(0 in aval.shape for aval in (lhs_aval, rhs_aval, out))
+    if (in_groups or params["batch_group_count"] > 1) and has_holes and not is_empty:
+        lhs, lhs_aval, rhs, rhs_aval, params = _gathered(lhs, lhs_aval, rhs, rhs_aval, params)
     dtype = accumulator(out.dtype)
     found = ShapedArray(tuple(out.shape[d] for d in order), dtype)
     y = convolution(
@@ -61,21 +69,73 @@ def _without_rest(
     x: Value, aval: ShapedArray, kernel: ShapedArray, params: dict[str, Any]
 ) -> tuple[Value, ShapedArray, dict[str, Any]]:
     """The operand, features last, without what no window reads: IREE refuses a single place that does not reach the end."""
+    zero = mlir.constant(np.zeros((), aval.dtype))
+    x, aval, windows = arranged(x, aval, zero, _windows(kernel, params))
+    found = {
+        "padding": tuple(windows.padding[1:-1]),
+        "lhs_dilation": tuple(windows.base_dilation[1:-1]),
+    }
+    return x, aval, {**params, **found}
+
+
+def _windows(kernel: ShapedArray, params: dict[str, Any]) -> Windows:
+    """The windows of a kernel, over an array with features last."""
     one, none = (1,), ((0, 0),)
-    windows = Windows(
+    return Windows(
         (*one, *kernel.shape[:-2], *one),
         (*one, *params["window_strides"], *one),
         (*none, *params["padding"], *none),
         (*one, *params["lhs_dilation"], *one),
         (*one, *params["rhs_dilation"], *one),
     )
-    zero = mlir.constant(np.zeros((), aval.dtype))
-    x, aval, windows = arranged(x, aval, zero, windows)
-    found = {
-        "padding": tuple(windows.padding[1:-1]),
-        "lhs_dilation": tuple(windows.base_dilation[1:-1]),
-    }
-    return x, aval, {**params, **found}
+
+
+def _gathered(
+    x: Value, aval: ShapedArray, kernel: Value, taps: ShapedArray, params: dict[str, Any]
+) -> tuple[Value, ShapedArray, Value, ShapedArray, dict[str, Any]]:
+    """Operands, features last, for a kernel of one tap: each place has what all taps read there as its features."""
+    *sizes, features, outputs = taps.shape
+    batches, rank = params["batch_group_count"], len(sizes)
+    groups = params["feature_group_count"] * batches
+    windows = _windows(taps, params)
+    x, aval = padded(x, aval, mlir.constant(np.zeros((), aval.dtype)), windows)
+    # One of the two counts is 1: groups of images become groups of features.
+    batch, *space, _ = aval.shape
+    aval = aval.update(shape=(batches, batch // batches, *space, groups // batches, features))
+    x = mlir.value("stablehlo.reshape", aval, [x])
+    x, aval = _transposed(x, aval, (*range(1, rank + 2), 0, rank + 2, rank + 3))
+    aval = aval.update(shape=(batch // batches, *space, groups, features))
+    x = mlir.value("stablehlo.reshape", aval, [x])
+    for axis in range(1, rank + 1):
+        x, aval = _with_taps(x, aval, windows, axis)
+    features *= math.prod(sizes)
+    aval = aval.update(shape=(*aval.shape[: rank + 1], groups * features))
+    x = mlir.value("stablehlo.reshape", aval, [x])
+    taps = taps.update(shape=(*[1] * rank, features, outputs))
+    kernel = mlir.value("stablehlo.reshape", taps, [kernel])
+    steps = dict.fromkeys(("window_strides", "lhs_dilation", "rhs_dilation"), (1,) * rank)
+    found = {"padding": ((0, 0),) * rank, "feature_group_count": groups, "batch_group_count": 1}
+    return x, aval, kernel, taps, {**params, **steps, **found}
+
+
+def _with_taps(
+    x: Value, aval: ShapedArray, windows: Windows, axis: int
+) -> tuple[Value, ShapedArray]:
+    """What the taps read along one axis; those of one place lie along an axis before the last."""
+    gap, step, count = windows.dilation[axis], windows.strides[axis], windows.dimensions[axis]
+    found = window_count(aval.shape[axis], dilated(count, gap), step)
+    shape = (*aval.shape[:axis], found, *aval.shape[axis + 1 :])
+    one_tap = aval.update(shape=(*shape[:-1], 1, shape[-1]))
+    read = []
+    for tap in range(count):
+        start, limit, strides = [0] * aval.ndim, list(aval.shape), [1] * aval.ndim
+        start[axis], strides[axis] = tap * gap, step
+        limit[axis] = start[axis] + dilated(found, step)
+        part = mlir.static_slice(x, aval.update(shape=shape), start, limit, strides)
+        read.append(mlir.value("stablehlo.reshape", one_tap, [part]))
+    joined = aval.update(shape=(*shape[:-1], count, shape[-1]))
+    along = {"dimension": mlir.i64(aval.ndim - 1)}
+    return mlir.value("stablehlo.concatenate", joined, read, along), joined
 
 
 def _arranged(x: Value, aval: ShapedArray, order: tuple[int, ...]) -> tuple[Value, ShapedArray]:

@@ -98,7 +98,7 @@ def arranged(
     cut = _without_rest(aval.shape, windows)
     spread = any(b != 1 for b in windows.base_dilation) and _has_rest(aval.shape, windows)
     if spread or _looks_cumulative(aval.shape, windows):
-        x, aval = _padded(x, aval, neutral, windows)
+        x, aval = padded(x, aval, neutral, windows)
         none = ((0, 0),) * aval.ndim
         windows = windows._replace(padding=none, base_dilation=(1,) * aval.ndim)
         cut = _without_rest(aval.shape, windows)
@@ -141,7 +141,7 @@ def _without_rest(
     return tuple(cut), pads
 
 
-def _padded(
+def padded(
     x: Value, aval: ShapedArray, neutral: Value, windows: Windows
 ) -> tuple[Value, ShapedArray]:
     """The array with its padding and holes."""
