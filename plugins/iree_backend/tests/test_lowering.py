@@ -287,6 +287,24 @@ def test_conversions_saturate():
     check(cases, "int32")
 
 
+@pytest.mark.parametrize("dtype", ["float16", BF16, "float32", "complex64"])
+def test_products_with_bools_that_were_converted_follow_ieee(dtype):
+    """Infinity times 0 is nan, and so is nan times 0."""
+    x = np.array([-1, np.inf, np.nan, -np.inf, 2, -3], dtype)
+    flags = np.array([True, False, False, True, False, True])
+    cases = [
+        ("bool", lambda x, b: x * lax.convert_element_type(b, x.dtype), x, flags),
+        (
+            "integer",
+            lambda x, b: x * lax.convert_element_type(lax.convert_element_type(b, "int8"), x.dtype),
+            x,
+            flags,
+        ),
+        ("compared", lambda x, b: lax.convert_element_type(b == b[:1], x.dtype) * x, x, flags),
+    ]
+    check(cases, "int32")
+
+
 def test_dot_over_nothing_is_zero():
     cases = [("dot", lax.dot, np.ones((3, 0), np.float32), np.ones((0, 5), np.float32))]
     check(cases, "float32")

@@ -2,7 +2,9 @@
 
 IREE 3.13 leaves nan, and what the integer cannot hold, to the machine (measured: 300.0 as int8 is 44, -1.0 as uint8 is 255).
 Here they become 0 and the nearest limit, as on XLA. Integers become bfloat16 by way of the bits of a
-float32: LLVM makes the conversion a call to a function that the linker does not find, also where it is written in two steps.
+float32: LLVM makes the conversion a call to a function that the linker does not find, also where it is written in two steps. A product
+with a bool that was converted becomes a choice between the other factor and 0, also where that is not finite: a bool chooses between 1 and 0
+itself.
 """
 
 from __future__ import annotations
@@ -31,7 +33,12 @@ def _convert(ctx: EqnContext, x: Value, *, new_dtype: DType, weak_type: bool) ->
 
 def converted(ctx: EqnContext, x: Value, aval: ShapedArray, new_dtype: DType) -> Value:
     """A value of type ``aval`` in another dtype."""
-    if new_dtype == bfloat16 and aval.dtype.kind in "iub":
+    flags = _flags(x, aval)
+    if flags is not None and new_dtype.kind in "fcV":
+        out = ShapedArray(aval.shape, new_dtype)
+        ends = [ctx.constant(end, out) for end in (1, 0)]
+        return mlir.value("stablehlo.select", out, [flags, *ends])
+    if new_dtype == bfloat16 and aval.dtype.kind in "iu":
         return _upper_half(ctx, convert(x, aval, FLOAT32), aval.shape)
     if {new_dtype, aval.dtype} == {bfloat16, _FLOAT16}:
         # The compiler takes two conversions for one where both floats have 16 bits, as if nothing was rounded.
@@ -52,6 +59,14 @@ def converted(ctx: EqnContext, x: Value, aval: ShapedArray, new_dtype: DType) ->
         # float16 does not have the limits of int32.
         x, aval = convert(x, aval, FLOAT32), ShapedArray(aval.shape, FLOAT32)
     return _saturated(ctx, x, aval, new_dtype)
+
+
+def _flags(x: Value, aval: ShapedArray) -> Value | None:
+    """The bools that a value is, or that its integers were."""
+    if aval.dtype.kind in "iu" and getattr(x.owner, "name", None) == "stablehlo.convert":
+        (x,) = x.owner.operands
+    is_bool = x.type.element_type == mlir.element_type(BOOL)
+    return x if is_bool else None
 
 
 def _saturated(ctx: EqnContext, x: Value, aval: ShapedArray, dtype: DType) -> Value:
