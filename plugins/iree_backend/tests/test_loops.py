@@ -191,6 +191,16 @@ def two_loops_in_an_unrolled_one(x):
     return lax.scan(step, 0.0, x, unroll=4)
 
 
+def sums_whose_rounding_is_not_read(x):
+    """The second carry is what the step before made of the first."""
+
+    def step(c, _):
+        total = jnp.cumsum(c[0], axis=0)
+        return (total, total.astype(jnp.float32)), c[0]
+
+    return lax.scan(step, (jnp.arange(5), x[0, 0] * jnp.ones(5)), None, length=4, unroll=2)[0][1]
+
+
 UNROLLED = [
     unrolled_around_a_loop,
     unrolled_around_a_scan,
@@ -198,6 +208,7 @@ UNROLLED = [
     carries_what_does_not_change,
     forgets_its_carry,
     two_loops_in_an_unrolled_one,
+    sums_whose_rounding_is_not_read,
 ]
 
 
