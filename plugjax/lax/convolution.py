@@ -129,7 +129,8 @@ def conv_general_dilated(
 
 
 def _dilations(what: str, values: Sequence[int] | None, spatial: int) -> tuple[int, ...]:
-    if values is None:
+    # An empty dict is no dilation in JAX.
+    if values is None or values == {}:
         return (1,) * spatial
     found = static_ints("conv_general_dilated", what, values)
     _check_count(what, found, spatial)

@@ -79,7 +79,9 @@ def reshape(
         reject_sharding("reshape", out_sharding)
     sizes = static_sizes("reshape", new_sizes)
     if dimensions is not None:
-        order = static_ints("reshape", "dimensions", dimensions)
+        one_axis = np.ndim(dimensions) == 0 and hasattr(dimensions, "__index__")
+        axes = (dimensions,) if one_axis else dimensions
+        order = static_ints("reshape", "dimensions", axes)
         if order != tuple(range(aval_of(operand).ndim)):
             operand = transpose(operand, order)
     if hasattr(operand, "aval") and operand.aval.shape == sizes:
@@ -354,8 +356,8 @@ def shape_as_value(shape: Sequence[int]) -> np.ndarray[Any, Any]:
         >>> lax.shape_as_value((2, 3))
         array([2, 3], dtype=int32)
     """
-    sizes = static_sizes("shape_as_value", shape)
-    fits = all(size <= np.iinfo(np.int32).max for size in sizes)
+    sizes = static_ints("shape_as_value", "shape", shape)
+    fits = all(abs(size) <= np.iinfo(np.int32).max for size in sizes)
     return np.asarray(sizes, np.int32 if fits else np.int64)
 
 

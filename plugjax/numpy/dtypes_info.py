@@ -9,6 +9,7 @@ import numpy as np
 
 from plugjax.core import dtypes
 from plugjax.core.array import Array, aval_of
+from plugjax.core.aval import ShapeDtypeStruct
 from plugjax.core.dtypes import DType, DTypeLike
 from plugjax.core.errors import NotArrayError
 from plugjax.numpy.creation import asarray
@@ -267,7 +268,7 @@ def issubdtype(arg1: Any, arg2: Any) -> bool:
         True
     """
     sizes = getattr(arg2, "shape", None)
-    if isinstance(sizes, tuple) and sizes and not isinstance(arg2, np.dtype):
+    if isinstance(sizes, tuple) and sizes and not isinstance(arg2, (np.dtype, ShapeDtypeStruct)):
         raise NotArrayError(
             f"issubdtype: a dtype or a kind of dtypes is needed, got an array of shape {sizes}. Pass its dtype."
         )

@@ -474,7 +474,9 @@ def extract(
         Array([1], dtype=int32)
     """
     check_arraylike("extract", fill_value)
-    return compress(ravel(condition), arr, size=size, fill_value=fill_value)
+    # Without a size there is nothing to fill.
+    filler = 0 if size is None else fill_value
+    return compress(ravel(condition), arr, size=size, fill_value=filler)
 
 
 def ix_(*args: ArrayLike) -> tuple[Array, ...]:

@@ -110,6 +110,9 @@ ACCEPTED = (
     "jax.nn.dot_product_attention(*[jnp.ones((1, 2, 1, 2))] * 3, bias=(1, 2))", "jax.lax.dynamic_update_index_in_dim(x, 0.0, 1, 0, allow_negative_indices=3)",
     "jnp.full_like(jax.ShapeDtypeStruct((2,), 'float32'), 7)", "jnp.mask_indices(2, lambda *a: np.ones((2, 2)))", "jnp.take(x, x > 0)", "jax.device_get(keys)",
     "jax.scipy.stats.multivariate_normal.pdf(x, x, 2**70)", "jax.jit(lambda a, b: a + b, donate_argnums=np.array([0, 1]))(x + 0, x + 0)",
+    "jax.lax.shape_as_value((-1, 2))", "jnp.issubdtype('int8', jax.ShapeDtypeStruct((2,), 'float32'))", "jax.lax.logistic(x, accuracy=2j)",
+    "jax.lax.reshape(x, (1, 3), dimensions=np.array(0))", "jnp.extract(x > 0, x, fill_value=np.ones(2))", "jax.scipy.special.bessel_jn(x, v=-1)",
+    "jax.lax.conv_general_dilated(m[None], m[None], (1,), 'VALID', rhs_dilation={})",
 )  # fmt: skip
 
 

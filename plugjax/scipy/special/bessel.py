@@ -98,5 +98,7 @@ def bessel_jn(z: ArrayLike, *, v: int, n_iter: int = 50) -> Array:
             total = total + (here if k == 0 else 2 * here)
         if k <= highest:
             orders.append(here)
+    if not orders:
+        return lax.full((0, *z.shape), 0, z.dtype)
     found = [where(at_zero, float(k == 0), y / total) for k, y in enumerate(reversed(orders))]
     return stack(found)
