@@ -23,6 +23,7 @@ __all__ = [
     "borrowed",
     "choose",
     "constant",
+    "copy_operand",
     "create",
     "in_block",
     "is_zero",
@@ -366,6 +367,14 @@ def choose(mlir: Mlir, loop: int, end: int, one: int, other: int) -> int:
     known = constant(mlir, loop, "true", f"tensor<{'x'.join([*map(str, sizes), 'i1'])}>")
     unknown = _written(mlir, BARRIER, loop, mlir.type_of(known), [known])
     return _written(mlir, b"stablehlo.select", end, kind, [unknown, one, other])
+
+
+def copy_operand(mlir: Mlir, operation: int, index: int, value: int) -> int:
+    """Lets an operation read, for one of its operands, a value from a buffer of its own; returns that copy."""
+    again = _written(mlir, BARRIER, operation, mlir.type_of(value), [value])
+    copy = choose(mlir, operation, operation, value, again)
+    mlir.set_operand(operation, index, copy)
+    return copy
 
 
 def _written(

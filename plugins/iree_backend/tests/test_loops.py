@@ -303,3 +303,19 @@ def test_loops_start_with_unsigned_constants(dtype, agrees):
         rtol=0,
         atol=0,
     )
+
+
+def test_two_carries_begin_with_one_value(agrees):
+    def program(x, y, z, n):
+        first, outs = lax.scan(lambda c, _: (c * 0.5 + jnp.tanh(n), n), x, x, unroll=3)
+        last, again = lax.scan(lambda c, _: (z, first), outs, outs)
+
+        def step(c, _):
+            return plugjax.grad(lambda v: jnp.sum(jnp.sin(y / (1 + jnp.abs(v)))))(c), c
+
+        slope, slopes = lax.scan(step, outs, again, unroll=3)
+        return last, slope, jnp.where(slopes > first, slopes, first)
+
+    x = np.array([0.1, 1, 1.5, 3, 0], np.float32)
+    y = np.array([-1, 3.14, -1.5, -2.7, -3], np.float16)
+    agrees(program, x, y, x - 2, np.float32(0), rtol=1e-3, atol=1e-3)
