@@ -59,6 +59,20 @@ def branches(x):
     return lax.scan(step, (x[0], x[1], x[2]), x)
 
 
+def by_a_column(x):
+    return x @ x[:, 0]
+
+
+def halved_until_small(x):
+    """A loop whose body does not read the error that its condition reads."""
+
+    def step(carry):
+        y = carry[0] * 0.5
+        return y, jnp.sum(y * y) + jnp.log(jnp.abs(x[0, 0]))
+
+    return lax.while_loop(lambda carry: carry[1] > 0.01, step, (x, jnp.abs(x[0, 1]) + 1.0))
+
+
 PROGRAMS = {
     "constant_reductions": weights,
     "paired_reductions": differences,
@@ -67,6 +81,8 @@ PROGRAMS = {
     "invariant_carries": forgetful,
     "late_readers": updated_and_padded,
     "special_constants": of_a_constant_nan,
+    "sliced_vectors": by_a_column,
+    "unread_carries": halved_until_small,
     "unsigned_products": images_by_weights,
     "registers": branches,
 }
@@ -76,6 +92,7 @@ _WRONG_WITHOUT = (
     "constant_reductions",
     "equal_copies",
     "paired_reductions",
+    "sliced_vectors",
     "special_constants",
     "unsigned_products",
 )
