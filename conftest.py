@@ -1,4 +1,4 @@
-"""What all tests and doctests share: the environment that they run in."""
+"""The environment of all tests and doctests."""
 
 import importlib
 import importlib.util
@@ -8,7 +8,7 @@ import zlib
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 os.environ.setdefault("PLUGJAX_BACKEND", "numpy")
-# What backends compute is tested, not what the guards make of it.
+# Tests examine what backends compute, without the guards' repairs.
 os.environ.setdefault("PLUGJAX_VERIFY", "off")
 
 import numpy as np
@@ -35,13 +35,13 @@ quick_oracle.install()
 
 @pytest.fixture(scope="session", autouse=True)
 def _private_cache(tmp_path_factory):
-    """The user's compilation cache is neither used nor filled."""
+    """Keep away from the user's compilation cache."""
     os.environ["PLUGJAX_CACHE_DIR"] = str(tmp_path_factory.mktemp("cache"))
 
 
 @pytest.fixture(autouse=True, scope="module")
 def _oracle(request):
-    """JAX compiles as its users know it for modules that say ``COMPARES_BITS = True``."""
+    """Modules with ``COMPARES_BITS = True`` get JAX with its usual compiler options."""
     if not getattr(getattr(request.node, "obj", None), "COMPARES_BITS", False):
         yield
         return
@@ -51,7 +51,7 @@ def _oracle(request):
 
 @pytest.fixture(autouse=True)
 def _draws(request, monkeypatch):
-    """A test draws the same numbers from its module's ``RNG`` whichever tests ran before it."""
+    """Seed the module's ``RNG``, so that a test draws the same numbers whatever ran before it."""
     module = getattr(request, "module", None)
     if hasattr(module, "RNG"):
         seed = zlib.crc32(request.node.name.encode())
@@ -59,10 +59,10 @@ def _draws(request, monkeypatch):
 
 
 def pytest_collect_file(file_path, parent):
-    """Modules of packages are imported by name, before pytest does it by path.
+    """Import modules of packages by name, before pytest imports them by path.
 
-    Pytest imports the package first, which imports the module, and then runs the module once more: its primitives would be others
-    than those that the rules are about.
+    Pytest imports the package, which imports the module, and then runs the module a second time: its primitives would
+    differ from those of the rules.
     """
     if file_path.suffix != ".py":
         return
@@ -71,6 +71,6 @@ def pytest_collect_file(file_path, parent):
         names.append(folder.name)
         folder = folder.parent
     is_module = len(names) > 1 and file_path.stem not in ("__init__", "__main__")
-    # Packages among the tests are found by path alone.
+    # Packages among the tests have no importable name.
     if is_module and importlib.util.find_spec(names[-1]) is not None:
         importlib.import_module(".".join(reversed(names)))

@@ -1,1 +1,1 @@
-"""Measurements against JAX and NumPy; tests never assert a time, these print it."""
+"""Measurements against JAX and NumPy. Tests never assert a time; these rows print it."""

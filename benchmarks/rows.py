@@ -1,4 +1,4 @@
-"""What is measured: one row per target. A side is code that runs in a fresh process and prints one number.
+"""The benchmark rows. Each side is code that runs in a fresh process and prints one number.
 
 ``SETUP`` gives every side its names: ``j`` (the library), ``jnp``, ``lax``, ``np``, and ``per_call`` / ``wall``.
 """
@@ -118,7 +118,7 @@ _IREE_PROGRAMS: dict[str, str] = {}
 
 
 def _verification(name: str, body: str) -> Row:
-    """What the first call costs beyond the second, against the compilation."""
+    """The first call minus the second, against the compilation."""
     code = (
         "os.environ['PLUGJAX_CACHE_DIR'] = 'off'; os.environ['PLUGJAX_VERIFY'] = 'first'\n"
         + ours("iree")
@@ -186,7 +186,7 @@ ROWS: list[Row] = [
     Row("grad-trace, per equation", 0.25, ours("numpy") + CHAIN + "RESULT = per_call(lambda: j.make_jaxpr(j.grad(chain(N)))(1.0), repeats=3) / N", JAX + CHAIN + "RESULT = per_call(lambda: j.make_jaxpr(j.grad(chain(N)))(1.0), repeats=3) / N"),
     Row("vmap-trace, per equation", 0.25, ours("numpy") + CHAIN + "x = jnp.arange(3.0)\nRESULT = per_call(lambda: j.make_jaxpr(j.vmap(chain(N)))(x), repeats=3) / N", JAX + CHAIN + "x = jnp.arange(3.0)\nRESULT = per_call(lambda: j.make_jaxpr(j.vmap(chain(N)))(x), repeats=3) / N"),
     Row("trace, per equation of 10,000", 0.25, ours("numpy") + CHAIN + "N = 10000\nRESULT = per_call(lambda: j.make_jaxpr(chain(N))(1.0), repeats=1) / N", JAX + CHAIN + "N = 10000\nRESULT = per_call(lambda: j.make_jaxpr(chain(N))(1.0), repeats=1) / N"),
-    Row("lowering, per equation", 0.30, ours("xla") + CHAIN + "from plugjax.core.transforms.compile import run_passes\nfrom plugjax.stablehlo.lower import lower_module\nt = j.jit(chain(N)).trace(1.0)\nRESULT = per_call(lambda: lower_module(run_passes(t.jaxpr, 'xla'), 'xla', name='f'), repeats=3) / N", JAX + CHAIN + "t = j.jit(chain(N)).trace(1.0)\nRESULT = per_call(lambda: (j.clear_caches(), t.lower()), repeats=3) / N"),
+    Row("lowering, per equation", 0.30, ours("xla") + CHAIN + "from plugjax.execution.compile import run_passes\nfrom plugjax.stablehlo.lower import lower_module\nt = j.jit(chain(N)).trace(1.0)\nRESULT = per_call(lambda: lower_module(run_passes(t.jaxpr, 'xla'), 'xla', name='f'), repeats=3) / N", JAX + CHAIN + "t = j.jit(chain(N)).trace(1.0)\nRESULT = per_call(lambda: (j.clear_caches(), t.lower()), repeats=3) / N"),
     Row("XLA compile and first run of an MLP step", 1.05, "os.environ['PLUGJAX_CACHE_DIR'] = 'off'\n" + ours("xla") + MLP + "low = j.jit(step).lower(params(), X, Y)\nt = time.perf_counter(); c = low.compile(); float(c(params(), X, Y)[1])\nRESULT = time.perf_counter() - t", JAX + MLP + "low = j.jit(step).lower(params(), X, Y)\nt = time.perf_counter(); c = low.compile(); float(c(params(), X, Y)[1])\nRESULT = time.perf_counter() - t", "ms", 1e3),
     Row("XLA run of an MLP step", 1.05, ours("xla") + MLP + "f = j.jit(step); p = j.device_put(params(), 'xla'); x, y = jnp.asarray(X), jnp.asarray(Y)\nRESULT = wall(lambda: j.block_until_ready(f(p, x, y)), 200)", JAX + MLP + "f = j.jit(step); p = j.device_put(params()); x, y = jnp.asarray(X), jnp.asarray(Y)\nRESULT = wall(lambda: j.block_until_ready(f(p, x, y)), 200)", "us", 1e6),
     _iree_against_xla("elementwise", "F = lambda x: jnp.where(x > 0, 1.05 * x, 1.67 * (jnp.exp(x) - 1))\nARGS = [np.random.default_rng(0).normal(size=1 << 20).astype('f')]"),

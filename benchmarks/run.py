@@ -1,16 +1,16 @@
 """Measure the rows against JAX and NumPy in interleaved fresh processes, and print ratios.
 
-Usage: ``python -m benchmarks.run [--rows PATTERN] [--rounds N] [--json FILE]``
+Usage: ``python -m benchmarks.run [--rows PATTERN] [--rounds N] [--json FILE] [--markdown]``
 """
 
 from __future__ import annotations
 
 import argparse
 import fnmatch
-import json
-import math
 import os
 import platform
+import re
+import shlex
 import subprocess
 import sys
 from datetime import UTC, datetime
@@ -20,14 +20,15 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks import report
 from benchmarks.rows import ROWS, SETUP, Row
 
-EAGER = "eager "
+DISTRIBUTIONS = ("plugjax", "jax", "jaxlib", "numpy", "iree-base-runtime", "optree")
 
 
 def measure(code: str) -> float:
     """Run one side in a fresh process; returns its number, in seconds or bytes."""
-    # Modules are byte-compiled once, as pip leaves them, whatever this shell asks for.
+    # Modules are byte-compiled once, as pip leaves them, also if this shell forbids it.
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
     done = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", SETUP + code + "\nprint('RESULT', RESULT)"],
@@ -52,59 +53,60 @@ def run_row(row: Row, rounds: int) -> tuple[float, float]:
     return min(found[0]), min(found[1])
 
 
+def processor() -> str:
+    """Model and number of the processors."""
+    model = re.search(r"model name\s*: (.*)", _cpuinfo())
+    return f"{os.cpu_count()} x {model[1] if model else platform.machine()}"
+
+
+def _cpuinfo() -> str:
+    path = Path("/proc/cpuinfo")
+    return path.read_text() if path.exists() else ""
+
+
+def circumstances() -> dict[str, object]:
+    """What a run's figures depend on."""
+    versions = [f"{name} {version(name)}" for name in DISTRIBUTIONS]
+    return {
+        "machine": processor(),
+        "versions": ", ".join([f"Python {platform.python_version()}", *versions]),
+        "date": datetime.now(UTC).date().isoformat(),
+        "command": shlex.join(["python", "-m", "benchmarks.run", *sys.argv[1:]]),
+    }
+
+
 def main() -> None:
     """Command line."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", default="*", help="pattern of row names")
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--json", type=Path)
+    parser.add_argument("--json", type=Path, help="file that keeps the figures")
+    parser.add_argument("--markdown", action="store_true", help="print the table as Markdown")
     arguments = parser.parse_args()
-    console = Console(width=130)
-    table = Table("row", "plugjax", "other", "ratio", "target", "reached")
-    results = []
+    progress = Console(width=130, stderr=True)
+    measured = []
     for row in ROWS:
         if not fnmatch.fnmatch(row.name, arguments.rows):
             continue
         try:
-            a, b = run_row(row, arguments.rounds)
+            measured.append(report.result(row, *run_row(row, arguments.rounds)))
         except RuntimeError as error:
-            console.print(f"{row.name}: {error}", markup=False)
+            progress.print(f"{row.name}: {error}", markup=False)
             continue
-        ratio = a / b
-        results.append(
-            {"row": row.name, "plugjax": a, "other": b, "ratio": ratio, "target": row.target}
-        )
-        table.add_row(
-            row.name,
-            f"{a * row.scale:.2f} {row.unit}",
-            f"{b * row.scale:.2f} {row.unit}",
-            f"{ratio:.2f}",
-            f"{row.target:.2f}",
-            "yes" if ratio <= row.target else "no",
-        )
-        console.print(f"{row.name}: {ratio:.2f} (target {row.target:.2f})", markup=False)
-    eager = [r["ratio"] for r in results if str(r["row"]).startswith(EAGER)]
-    if eager:
-        mean = math.exp(sum(math.log(r) for r in eager) / len(eager))
-        table.add_row(
-            "eager operations, geometric mean",
-            "",
-            "",
-            f"{mean:.2f}",
-            "0.30",
-            "yes" if mean <= 0.3 else "no",
-        )
-    console.print(table)
-    facts = {
-        "date": datetime.now(UTC).isoformat(timespec="seconds"),
-        "python": platform.python_version(),
-        "machine": platform.machine(),
-        "versions": {name: version(name) for name in ("jax", "jaxlib", "numpy", "plugjax")},
-        "rounds": arguments.rounds,
-    }
-    console.print(facts)
+        progress.print(f"{row.name}: {measured[-1].ratio:.2f}", markup=False)
+    results = report.with_eager_mean(measured)
+    run = circumstances()
     if arguments.json is not None:
-        arguments.json.write_text(json.dumps({**facts, "results": results}, indent=2))
+        arguments.json.write_text(report.dump(run, results))
+    if arguments.markdown:
+        sys.stdout.write(report.markdown(run, results))
+        return
+    table = Table(*report.COLUMNS)
+    for result in results:
+        table.add_row(*result.cells())
+    console = Console(width=130)
+    console.print(table)
+    console.print(run)
 
 
 if __name__ == "__main__":

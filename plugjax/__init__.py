@@ -9,12 +9,11 @@ import importlib
 from typing import Any
 
 from plugjax import errors
-from plugjax.core.array import Array, block_until_ready, device_get, device_put
-from plugjax.core.aval import ShapeDtypeStruct
-from plugjax.core.backend import default_backend, devices
-from plugjax.core.compile_time import ensure_compile_time_eval
-from plugjax.core.config import config
-from plugjax.core.contexts import (
+from plugjax.calls.checkpoint import checkpoint
+from plugjax.calls.closures import closure_convert, custom_gradient
+from plugjax.calls.custom_jvp import custom_jvp
+from plugjax.calls.custom_vjp import custom_vjp
+from plugjax.contexts import (
     check_tracer_leaks,
     checking_leaks,
     debug_infs,
@@ -35,14 +34,17 @@ from plugjax.core.contexts import (
     threefry_partitionable,
     typeof,
 )
+from plugjax.core.array import Array, block_until_ready, device_get, device_put
+from plugjax.core.aval import ShapeDtypeStruct
+from plugjax.core.backend import default_backend, devices
+from plugjax.core.config import config
 from plugjax.core.device import Device
-from plugjax.core.transforms.batching import vmap
-from plugjax.core.transforms.checkpoint import checkpoint
-from plugjax.core.transforms.closures import closure_convert, custom_gradient
-from plugjax.core.transforms.custom_jvp import custom_jvp
-from plugjax.core.transforms.custom_vjp import custom_vjp
-from plugjax.core.transforms.forward_backward import fwd_and_bwd
-from plugjax.core.transforms.grad import (
+from plugjax.core.jaxpr import set_printer as _set_printer
+from plugjax.execution.compile_time import ensure_compile_time_eval
+from plugjax.execution.jit.function import clear_caches, eval_shape, jit, make_jaxpr
+from plugjax.forward_backward import fwd_and_bwd
+from plugjax.transforms.batching import vmap
+from plugjax.transforms.grad import (
     grad,
     jvp,
     linear_transpose,
@@ -50,19 +52,20 @@ from plugjax.core.transforms.grad import (
     value_and_grad,
     vjp,
 )
-from plugjax.core.transforms.jacobian import hessian, jacfwd, jacrev
-from plugjax.core.transforms.jit import clear_caches, eval_shape, jit, make_jaxpr
+from plugjax.transforms.jacobian import hessian, jacfwd, jacrev
+from plugjax.transforms.jaxpr_print import print_jaxpr as _print_jaxpr
 
 __version__ = "0.1.0"
 __version_info__ = (0, 1, 0)
 
+_set_printer(_print_jaxpr)
 jacobian = jacrev
 remat = checkpoint
 
-# Loaded when first asked for, so that `import plugjax` costs what a program uses.
+# Loaded on first use, so that `import plugjax` costs only what a program uses.
 _SUBMODULES = (
     "ad_checkpoint", "checkpoint_policies", "custom_batching", "custom_derivatives",
-    "cli", "core", "debug", "dlpack", "dtypes", "experimental", "export", "flatten_util", "image", "lax", "nn", "numpy", "ops",
+    "cli", "core", "debug", "dlpack", "dtypes", "experimental", "export", "extend", "flatten_util", "image", "lax", "nn", "numpy", "ops",
     "random", "scipy", "stablehlo", "stages", "test_util", "testing", "tree", "tree_util", "typing",
 )  # fmt: skip
 _LATE = {"effects_barrier": "plugjax.lax.effects", "pure_callback": "plugjax.lax.callback"}

@@ -6,14 +6,14 @@ from collections.abc import Callable
 from typing import Any
 
 from plugjax import checkpoint_policies
+from plugjax.calls.checkpoint import checkpoint
 from plugjax.core import pytree
 from plugjax.core.array import as_array
 from plugjax.core.jaxpr import Literal
-from plugjax.core.transforms.cache_misses import argument_names
-from plugjax.core.transforms.checkpoint import checkpoint
-from plugjax.core.transforms.grad import vjp
-from plugjax.core.transforms.jit import make_jaxpr
+from plugjax.execution.jit.function import make_jaxpr
+from plugjax.execution.jit.parameters import argument_names
 from plugjax.lax.barrier import name_p
+from plugjax.transforms.grad import vjp
 
 
 def checkpoint_name(x: Any, name: str) -> Any:
@@ -33,10 +33,10 @@ def checkpoint_name(x: Any, name: str) -> Any:
 
 
 def saved_residuals(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> list[tuple[Any, str]]:
-    """What reverse mode keeps of a function's forward pass.
+    """The residuals that reverse mode saves from a function's forward pass.
 
     Returns:
-        The aval of each residual, and words that say where it comes from.
+        The aval of each residual, and a description of its origin.
 
     Example:
         >>> import plugjax.numpy as jnp
@@ -74,7 +74,7 @@ def _where_from(atom: Any, names: dict[Any, str], made: dict[Any, Any]) -> str:
 
 
 def print_saved_residuals(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> None:
-    """Print what :func:`saved_residuals` gives, a line each.
+    """Print the result of :func:`saved_residuals`, one line for each residual.
 
     Example:
         >>> print_saved_residuals(lambda x: x * x, 1.0)

@@ -1,7 +1,7 @@
-"""Policies of ``plugjax.checkpoint``: which values of a forward pass may be kept; the names of ``jax.checkpoint_policies``.
+"""Remat policies of ``plugjax.checkpoint``: which residuals are saved; the names of ``jax.checkpoint_policies``.
 
-A policy is asked about each equation, ``(primitive, *avals, **params)``, and gives ``True`` if its results may be kept. Where
-JAX would move a value to the memory of the host, it is kept where it is.
+A policy is called for each equation, ``(primitive, *avals, **params)``, and returns ``True`` if its results may be
+saved. Values that JAX would offload to host memory are saved on the device.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from plugjax.core import Primitive
+from plugjax.extend.core import Primitive
 from plugjax.lax.barrier import name_p
 from plugjax.lax.convolution import conv_general_dilated_p
 from plugjax.lax.dot import dot_general_p
@@ -18,7 +18,7 @@ Policy = Callable[..., bool]
 
 
 def everything_saveable(primitive: Primitive, *_: Any, **__: Any) -> bool:
-    """Keep all: as without ``checkpoint``.
+    """Save everything: as without ``checkpoint``.
 
     Example:
         >>> import plugjax
@@ -31,7 +31,7 @@ def everything_saveable(primitive: Primitive, *_: Any, **__: Any) -> bool:
 
 
 def nothing_saveable(primitive: Primitive, *_: Any, **__: Any) -> bool:
-    """Keep the inputs only; the default.
+    """Save the inputs only; the default.
 
     Example:
         >>> import plugjax
@@ -44,7 +44,7 @@ def nothing_saveable(primitive: Primitive, *_: Any, **__: Any) -> bool:
 
 
 def dots_saveable(primitive: Primitive, *_: Any, **__: Any) -> bool:
-    """Keep results of dot products and convolutions, which cost most to compute again.
+    """Save results of dot products and convolutions, the most expensive ones to compute again.
 
     Example:
         >>> import plugjax
@@ -60,7 +60,7 @@ checkpoint_dots = dots_saveable
 
 
 def dots_with_no_batch_dims_saveable(primitive: Primitive, *_: Any, **params: Any) -> bool:
-    """Keep results of dot products without batch axes: of layers, not of attention.
+    """Save results of dot products without batch axes: those of layers, not of attention.
 
     Example:
         >>> import plugjax
@@ -79,7 +79,7 @@ checkpoint_dots_with_no_batch_dims = dots_with_no_batch_dims_saveable
 
 
 def offload_dot_with_no_batch_dims(offload_src: str, offload_dst: str) -> Policy:
-    """As :func:`dots_with_no_batch_dims_saveable`; the values stay where they are.
+    """As :func:`dots_with_no_batch_dims_saveable`; the values stay on the device.
 
     Example:
         >>> import plugjax
@@ -92,7 +92,7 @@ def offload_dot_with_no_batch_dims(offload_src: str, offload_dst: str) -> Policy
 
 
 class _ByName:
-    """A policy that asks for names given by ``checkpoint_name``; equal policies compare equal."""
+    """A policy over the names given by ``checkpoint_name``; equal policies compare equal."""
 
     def __init__(self, kind: str, names: Iterable[str]) -> None:
         self.kind = kind
@@ -117,7 +117,7 @@ class _ByName:
 
 
 def save_anything_except_these_names(*names_not_to_save: str) -> Policy:
-    """Keep every value except those of these names.
+    """Save every value except those with these names.
 
     Example:
         >>> import plugjax
@@ -130,7 +130,7 @@ def save_anything_except_these_names(*names_not_to_save: str) -> Policy:
 
 
 def save_any_names_but_these(*names_not_to_save: str) -> Policy:
-    """Keep values that have a name, except these.
+    """Save named values, except those with these names.
 
     Example:
         >>> import plugjax
@@ -143,7 +143,7 @@ def save_any_names_but_these(*names_not_to_save: str) -> Policy:
 
 
 def save_only_these_names(*names_which_can_be_saved: str) -> Policy:
-    """Keep values of these names.
+    """Save values with these names.
 
     Example:
         >>> from plugjax import checkpoint_policies
@@ -160,7 +160,7 @@ def save_and_offload_only_these_names(
     offload_src: str,
     offload_dst: str,
 ) -> Policy:
-    """Keep values of these names; those to be offloaded stay where they are.
+    """Save values with these names; those to be offloaded stay on the device.
 
     Example:
         >>> import plugjax
@@ -174,7 +174,7 @@ def save_and_offload_only_these_names(
 
 
 def save_from_both_policies(policy_1: Policy, policy_2: Policy) -> Policy:
-    """Keep what either policy keeps.
+    """Save what either policy saves.
 
     Example:
         >>> import plugjax

@@ -1,12 +1,12 @@
-"""Batching rules of the user's own: the names of ``jax.custom_batching``."""
+"""User-defined batching rules: the names of ``jax.custom_batching``."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from plugjax.calls.custom_vmap import custom_vmap
 from plugjax.core import pytree
-from plugjax.core.transforms.custom_vmap import custom_vmap
 from plugjax.lax import map as lax_map
 
 

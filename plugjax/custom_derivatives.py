@@ -1,13 +1,13 @@
-"""Derivatives of the user's own: the names of ``jax.custom_derivatives``."""
+"""User-defined derivatives: the names of ``jax.custom_derivatives``."""
 
 from typing import Any
 
+from plugjax.calls.closures import closure_convert, custom_gradient
+from plugjax.calls.custom_jvp import custom_jvp, custom_jvp_call_p
+from plugjax.calls.custom_vjp import CustomVJPPrimal, custom_vjp, custom_vjp_call_p
+from plugjax.calls.linear_call import linear_call, linear_call_p
 from plugjax.core import pytree
 from plugjax.core.errors import CustomJVPException, CustomVJPException
-from plugjax.core.transforms.closures import closure_convert, custom_gradient
-from plugjax.core.transforms.custom_jvp import custom_jvp, custom_jvp_call_p
-from plugjax.core.transforms.custom_vjp import CustomVJPPrimal, custom_vjp, custom_vjp_call_p
-from plugjax.core.transforms.linear_call import linear_call, linear_call_p
 from plugjax.core.vocabulary import Zero as SymbolicZero
 from plugjax.core.vocabulary import instantiate
 
@@ -16,7 +16,7 @@ def custom_vjp_primal_tree_values(tree: Any) -> Any:
     """The arguments of a ``fwd`` rule under symbolic zeros, as plain values.
 
     Raises:
-        TypeError: a leaf is no :class:`CustomVJPPrimal`.
+        TypeError: a leaf is not a :class:`CustomVJPPrimal`.
 
     Example:
         >>> custom_vjp_primal_tree_values((CustomVJPPrimal(1.0, True), CustomVJPPrimal(2.0, False)))

@@ -8,7 +8,7 @@ import numpy as np
 
 from plugjax.numpy import from_dlpack
 
-# What the protocol and NumPy both have a code for.
+# Dtypes with a code in the protocol and in NumPy.
 _KINDS = "biufc"
 
 

@@ -64,7 +64,7 @@ def itemsize_bits(dtype: DTypeLike | None) -> int:
     """Bits of one element; those of dtypes below a byte are counted.
 
     Raises:
-        ValueError: no number of bits.
+        ValueError: the dtype has no fixed number of bits.
 
     Example:
         >>> import plugjax.numpy as jnp
@@ -89,7 +89,7 @@ def scalar_type_of(x: Any) -> type:
     """The Python type of one element of an array: bool, int, float or complex.
 
     Raises:
-        TypeError: an element is no number.
+        TypeError: an element is not a number.
 
     Example:
         >>> from plugjax import dtypes

@@ -13,7 +13,10 @@ from plugjax.core.pytree import flatten, unflatten
 
 
 class _Unravel:
-    """From a vector to the tree; equal structures, shapes and dtypes compare equal, so that it can be a static argument."""
+    """From a vector to the tree.
+
+    Equal structures, shapes and dtypes compare equal, so that it can be a static argument.
+    """
 
     def __init__(self, treedef: Any, shapes: Any, dtypes: Any, dtype: Any) -> None:
         self._key = (treedef, shapes, dtypes, dtype)
@@ -44,14 +47,14 @@ class _Unravel:
 
 
 def ravel_pytree(pytree: Any) -> tuple[Any, Callable[[Any], Any]]:
-    """All leaves of a tree in one vector, and the function that undoes it.
+    """All leaves of a tree in one vector, and the inverse function.
 
     Args:
         pytree: of arrays and scalars.
 
     Returns:
-        A vector of the dtype that the leaves promote to (float32 if there are none), and the function from such vectors to
-        trees. If all leaves have one dtype, it takes vectors of any dtype.
+        A vector of the dtype that the leaves promote to (float32 if there are none), and the function from such vectors
+        to trees. If all leaves have one dtype, it takes vectors of any dtype.
 
     Example:
         >>> import plugjax.numpy as jnp

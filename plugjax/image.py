@@ -1,7 +1,8 @@
 """Resampling of images: the names of ``jax.image``.
 
-Along each axis the result is the image times a matrix. Column ``i`` of it samples a kernel, centered where the center of output pixel
-``i`` lies in the image, at the input pixels, and is divided by its sum. With antialiasing the kernel widens as the image shrinks.
+Along each axis the result is the image times a matrix. Column ``i`` of the matrix is a kernel, centered at the position
+of output pixel ``i`` in the image, sampled at the input pixels and divided by its sum. With antialiasing the kernel
+widens as the image shrinks.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from plugjax import lax
-from plugjax.core.array import Array
+from plugjax.extend.core import Array
 from plugjax.lax.axes import static_sizes
 from plugjax.numpy.creation import arange
 from plugjax.numpy.einsum import einsum
@@ -118,7 +119,7 @@ def _weights(
     dtype = step.dtype
     start = -translation * step
     centers = (arange(count, dtype=dtype) + 0.5) * step + start - 0.5
-    # Without antialiasing, PyTorch's cubic kernel continues the image by its edge.
+    # Without antialiasing, PyTorch's cubic kernel extends the image by its edge.
     margin = 2 if method is ResizeMethod.CUBIC_PYTORCH else 0
     if method is ResizeMethod.AREA:
         weights = _overlaps(size, count, step, start, dtype)
@@ -182,14 +183,14 @@ def scale_and_translate(
     antialias: bool = True,
     precision: Any = lax.Precision.HIGHEST,
 ) -> Array:
-    """An image scaled, then moved, along some of its axes; zero where nothing comes to lie.
+    """An image scaled, then moved, along some of its axes; zero outside of the moved image.
 
     Args:
         image: the image.
-        shape: of the result; the axes that are not resampled keep their sizes.
+        shape: shape of the result; axes that are not resampled keep their sizes.
         spatial_dims: the axes to resample.
-        scale: for each of them a factor.
-        translation: for each of them a distance in output pixels.
+        scale: a factor for each of them.
+        translation: a distance in output pixels for each of them.
         method: kernel, or its name; not ``"nearest"``.
         antialias: widen the kernel when the image shrinks.
         precision: of the products with the matrices.
@@ -200,8 +201,8 @@ def scale_and_translate(
     Example:
         >>> from plugjax import image
         >>> import plugjax.numpy as jnp
-        >>> image.scale_and_translate(jnp.ones((2, 2)), (4, 4), (0, 1), jnp.array([2.0, 2.0]), jnp.zeros(2), "linear").shape
-        (4, 4)
+        >>> image.scale_and_translate(jnp.array([[1.0, 2.0]]), (1, 4), (1,), jnp.array([2.0]), jnp.zeros(1), "linear")
+        Array([[1.  , 1.25, 1.75, 2.  ]], dtype=float32)
     """
     x = as_operand("scale_and_translate", image)
     sizes, method = _checked(x, shape, method)
@@ -238,7 +239,7 @@ def resize(
 
     Args:
         image: the image.
-        shape: of the result, for all axes.
+        shape: shape of the result, for all axes.
         method: kernel, or its name: ``"nearest"``, ``"linear"``, ``"cubic"``, ``"lanczos3"``, ``"lanczos5"``,
             ``"cubic-pytorch"``, ``"area"``.
         antialias: widen the kernel when the image shrinks.

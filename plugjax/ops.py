@@ -12,7 +12,7 @@ import plugjax.numpy as jnp
 from plugjax.core import dtypes
 from plugjax.core.device import reject_sharding
 from plugjax.core.errors import ConcretizationTypeError, DtypeError
-from plugjax.core.trace import Tracer
+from plugjax.core.primitive import Tracer
 from plugjax.numpy.promotion import check_arraylike, check_numbers
 
 
@@ -33,12 +33,12 @@ def segment_sum(
 
     Args:
         data: the rows.
-        segment_ids: integers: to which segment each row belongs. Rows of others than ``0 <= id < num_segments`` are dropped.
-        num_segments: how many segments; by default as many as the ids name, which must then be concrete.
+        segment_ids: integers: the segment of each row. Rows with ids outside of ``0 <= id < num_segments`` are dropped.
+        num_segments: number of segments; by default the largest id plus 1, and the ids must be concrete.
         indices_are_sorted: whether ids are known to be sorted.
         unique_indices: whether ids are known to be distinct.
-        bucket_size: rows that are added up one after the other, before sums of buckets are: for accuracy.
-        mode: what becomes of ids out of bounds; see ``plugjax.lax.GatherScatterMode``.
+        bucket_size: number of rows per bucket; buckets are summed first, for accuracy.
+        mode: treatment of ids out of bounds; see ``plugjax.lax.GatherScatterMode``.
         out_sharding: only ``None``.
 
     Raises:

@@ -2,8 +2,8 @@
 
 from typing import Any, TypeAlias
 
-from plugjax.core.transforms.stages import ArgInfo, Lowered, Traced, Wrapped
-from plugjax.core.transforms.stages import CompiledFunction as Compiled
+from plugjax.execution.jit.stages import ArgInfo, Lowered, Traced, Wrapped
+from plugjax.execution.jit.stages import CompiledFunction as Compiled
 
 CompilerOptions: TypeAlias = dict[str, Any]
 

@@ -15,7 +15,7 @@ import numpy as np
 from plugjax.core import dtypes, pytree
 from plugjax.core.array import aval_of
 from plugjax.core.config import config
-from plugjax.core.transforms.grad import jvp, linearize, vjp
+from plugjax.transforms.grad import jvp, linearize, vjp
 
 __all__ = ["check_grads", "check_jvp", "check_vjp"]
 
@@ -43,10 +43,10 @@ def check_grads(
 
     Args:
         f: function of arrays.
-        args: where to check it.
+        args: point of the check.
         order: highest order of derivatives.
         modes: which of ``"fwd"`` (jvp), ``"rev"`` (vjp), ``"lin"`` (linearize) to check.
-        atol: absolute tolerance, or a dict of them by dtype; chosen by dtype if left out.
+        atol: absolute tolerance, or a dict of them by dtype; chosen by dtype by default.
         rtol: relative tolerance, likewise.
         eps: step of the finite differences.
 
@@ -106,7 +106,7 @@ def check_jvp(
         atol: absolute tolerance.
         rtol: relative tolerance.
         eps: step of the difference.
-        err_msg: words in front of messages.
+        err_msg: prefix of messages.
 
     Raises:
         AssertionError: values, dtypes or derivatives do not match.
@@ -145,7 +145,7 @@ def check_vjp(
         atol: absolute tolerance.
         rtol: relative tolerance.
         eps: step of the difference.
-        err_msg: words in front of messages.
+        err_msg: prefix of messages.
 
     Raises:
         AssertionError: values or derivatives do not match.
@@ -163,7 +163,7 @@ def check_vjp(
     direction = _random_like(rng, args)
     out_dot = _difference(f, args, direction, eps)
     out_bar = _random_like(rng, out)
-    # The pairing is complex linear in both; an inner product conjugates one side.
+    # The pairing is complex linear in both arguments; an inner product conjugates one.
     args_bar = pytree.tree_map(_conjugate, pull(pytree.tree_map(_conjugate, out_bar)))
     _close(
         _inner(direction, args_bar),
@@ -191,7 +191,7 @@ def _random_like(rng: np.random.RandomState, tree: Any) -> Any:
         if aval.dtype.kind == "c":
             value = value + 1j * rng.randn(*aval.shape)
         value = np.asarray(value, aval.dtype)
-        # The tangent of a Python scalar is one too: its weak type counts.
+        # The tangent of a Python scalar is a Python scalar too: its weak type counts.
         return value.item() if isinstance(x, (float, complex)) else value
 
     return pytree.tree_map(draw, tree)

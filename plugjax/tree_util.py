@@ -9,8 +9,10 @@ from typing import Any, TypeVar
 
 import optree
 
-from plugjax.core import key_paths, pytree
-from plugjax.core.key_paths import (
+from plugjax import key_paths
+from plugjax.core import pytree
+from plugjax.core.pytree import PyTreeDef
+from plugjax.key_paths import (
     DictKey,
     FlattenedIndexKey,
     GetAttrKey,
@@ -18,7 +20,6 @@ from plugjax.core.key_paths import (
     SequenceKey,
     keystr,
 )
-from plugjax.core.pytree import PyTreeDef
 
 T = TypeVar("T")
 KeyEntry = TypeVar("KeyEntry", bound=Hashable)
@@ -121,7 +122,7 @@ def tree_reduce_associative(
     identity: Any = _MISSING,
     is_leaf: IsLeaf = None,
 ) -> Any:
-    """Fold the leaves by halves: for an associative operation, with the fewest steps one after the other.
+    """Fold the leaves by halves, for an associative operation: logarithmic depth.
 
     Raises:
         TypeError: no leaves and no ``identity``.
@@ -146,7 +147,7 @@ def tree_broadcast(prefix_tree: Any, full_tree: Any, is_leaf: IsLeaf = None) -> 
     """The leaves of ``prefix_tree``, repeated to the structure of ``full_tree``.
 
     Raises:
-        ValueError: the former is no prefix of the latter.
+        ValueError: the former is not a prefix of the latter.
 
     Example:
         >>> tree_broadcast((1, 2), ([0, 0], 0))
@@ -195,7 +196,7 @@ def tree_flatten_with_path(
     """
     if is_leaf is None or not is_leaf_takes_path:
         return key_paths.leaves_with_path(tree, is_leaf), pytree.structure(tree, is_leaf)
-    # Nodes are met in the same order both times: what was a leaf by its path is one again.
+    # Both traversals visit nodes in the same order: a leaf by its path is a leaf here too.
     verdicts: list[bool] = []
 
     def remembered(path: KeyPath, node: Any) -> bool:

@@ -1,6 +1,8 @@
-"""Calls drawn by hypothesis: values against NumPy or SciPy in double precision; shapes, dtypes, weak types and errors against JAX.
+"""Calls drawn by hypothesis: values against NumPy or SciPy in double precision; shapes, dtypes, weak types and errors
+against JAX.
 
-JAX only traces (``eval_shape``), which costs a hundredth of a compilation; where it would give something and we raise, it compiles too.
+JAX only traces (``eval_shape``), which costs a hundredth of a compilation. If it accepts a call that we refuse, it
+compiles too.
 """
 
 import math
@@ -23,7 +25,7 @@ SHAPES = st.lists(st.sampled_from([1, 2, 3, 3, 4, 0]), max_size=3).map(tuple)
 
 @st.composite
 def arrays(draw, dtypes, shapes=SHAPES, low=-3, high=3):
-    """A NumPy array; values are such that no sum of a few leaves the dtype."""
+    """A NumPy array whose sums of a few elements stay within the dtype."""
     dtype, shape = np.dtype(draw(st.sampled_from(dtypes))), draw(shapes)
     rng = np.random.default_rng(draw(st.integers(0, 999)))
     if dtype.kind == "b":
@@ -37,7 +39,7 @@ def arrays(draw, dtypes, shapes=SHAPES, low=-3, high=3):
 
 
 class Weak(np.ndarray):
-    """An operand of weak type: its dtype gives way. Without axes it stands for a Python number."""
+    """An operand of weak type. Without axes it stands for a Python number."""
 
     def of_plugjax(self):
         return from_host(np.asarray(self), weak_type=True) if self.ndim else self.item()
@@ -56,7 +58,7 @@ def operands(draw, dtypes, shapes=SHAPES, low=-3, high=3):
 
 @st.composite
 def axes_of(draw, ndim, several=True):
-    """An axis, several, or none; now and then one that is not there."""
+    """An axis, several, or none; sometimes one that does not exist."""
     one = st.integers(
         -ndim - 1 if draw(st.integers(0, 9)) == 0 else -max(ndim, 1), max(ndim - 1, 0)
     )
@@ -69,7 +71,7 @@ def axes_of(draw, ndim, several=True):
 
 @st.composite
 def stretchable(draw, dtypes):
-    """Two arrays whose shapes fit together, and now and then do not."""
+    """Two arrays whose shapes broadcast, and sometimes do not."""
     x = draw(arrays(dtypes))
     shape = tuple(n if draw(st.booleans()) else 1 for n in x.shape)
     shape = shape[draw(st.integers(0, len(shape))) :]
@@ -89,7 +91,7 @@ def outcome(f):
 
 
 def same_error(ours, theirs):
-    """Whether ours is of the builtin type of JAX's error, and of the name of its own type, if it has one."""
+    """Whether our error has the builtin type of JAX's error, and the name of its class if that is not a builtin."""
     builtin = next(t for t in type(theirs).__mro__ if t.__module__ == "builtins")
     name = type(theirs).__name__
     return isinstance(ours, builtin) and name in [t.__name__ for t in type(ours).__mro__]
@@ -110,9 +112,9 @@ def agree(call, oracle, *args, tolerance=1):
 
     Args:
         call: ``call(numpy_namespace, library, *args)``, where the library is ``plugjax`` or ``jax``.
-        oracle: the values of the results of it, from the operands in double precision; ``None`` compares types only.
+        oracle: the expected results, from the operands in double precision; ``None`` compares types only.
         args: operands: arrays of NumPy's, or `Weak`.
-        tolerance: how many times what a single operation's rounding allows.
+        tolerance: multiple of the rounding error of a single operation.
     """
     mine = [x.of_plugjax() if isinstance(x, Weak) else x for x in args]
     avals = [x.of_jax() if isinstance(x, Weak) else x for x in args]
@@ -128,7 +130,7 @@ def agree(call, oracle, *args, tolerance=1):
             lambda: jax.jit(lambda *xs: call(jax.numpy, jax, *xs)).lower(*avals).compile()
         )
         if isinstance(later, Exception):
-            return  # JAX looks at this only when it compiles.
+            return  # JAX checks this only when it compiles.
         raise AssertionError(f"raises where JAX gives {theirs}") from ours
     found = [(x.shape, str(x.dtype), x.weak_type) for x in ours]
     wanted = [(y.shape, str(y.dtype), y.weak_type) for y in theirs]
@@ -140,7 +142,7 @@ def agree(call, oracle, *args, tolerance=1):
         inexact = any(y.dtype.kind in "fcV" for y in ours)
         expected = outcome(lambda: oracle(*[widened(x, inexact) for x in args]))
     if isinstance(expected, TypeError):
-        return  # NumPy has no such function of these dtypes.
+        return  # NumPy lacks the function for these dtypes.
     if isinstance(expected, Exception):
         raise expected
     expected = expected if isinstance(expected, tuple | list) else [expected]
@@ -152,9 +154,9 @@ def agree(call, oracle, *args, tolerance=1):
             allowed = tolerance * TOLERANCE.get(value.dtype.name, 1e-9)
             wide = np.complex128 if value.dtype.kind == "c" else np.float64
             with np.errstate(all="ignore"):
-                # What leaves the dtype becomes an infinity.
+                # Values beyond the dtype become infinities.
                 y = y.astype(value.dtype).astype(wide)
             np.testing.assert_allclose(value.astype(wide), y, rtol=allowed, atol=allowed)
 
 
-assert ml_dtypes  # NumPy knows bfloat16 once it is there.
+assert ml_dtypes  # NumPy knows bfloat16 once it is registered.

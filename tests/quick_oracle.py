@@ -1,7 +1,7 @@
-"""JAX as an oracle compiles twice as fast: its values matter, not its speed.
+"""JAX as an oracle, compiled without optimisation in half the time.
 
-Most of what the tests cost is XLA compiling JAX's side of them, operation by operation. The options are JAX's alone: `plugjax_xla`
-compiles as it always does. They change the last bit of sums of products: what compares bits uses `optimised`.
+XLA's compilation of JAX's operations dominates the cost of the tests. The options apply to JAX only: `plugjax_xla`
+compiles as usual. They change the last bit of sums of products; tests that compare bits use `optimised`.
 """
 
 from contextlib import contextmanager
@@ -18,7 +18,7 @@ _options = compiler.get_compile_options
 
 
 def install():
-    """Have every compilation of JAX in this process use the options."""
+    """Apply the options to every compilation of JAX in this process."""
 
     def quick(*args, env_options_overrides=None, **kwargs):
         overrides = {**QUICK, **(env_options_overrides or {})}
@@ -29,7 +29,7 @@ def install():
 
 @contextmanager
 def optimised():
-    """JAX compiles as its users know it."""
+    """JAX with its usual compiler options."""
     quick = compiler.get_compile_options
     jax.clear_caches()
     compiler.get_compile_options = _options

@@ -1,7 +1,9 @@
-"""Every public function says what it does, and shows it by an example (which pytest runs as a doctest)."""
+"""Every public function has a docstring with an example, which pytest runs as a doctest."""
 
+import doctest
 import importlib
 import inspect
+import re
 
 import pytest
 
@@ -19,7 +21,7 @@ OWN = (
 NAMESPACES = sorted(
     {*(f"plugjax.{name}" for name in listed()), *(f"plugjax.{n}".rstrip(".") for n in OWN)}
 )
-# Of NumPy itself, under its own documentation; and names that raise, as in JAX, or read a file.
+# NumPy's own objects with their documentation; and names that raise, as in JAX, or read a file.
 FOREIGN = "numpy"
 WITHOUT = {"fromfile", "fromiter", "load"}
 
@@ -38,3 +40,35 @@ def public_functions(namespace):
 def test_every_function_has_an_example(namespace):
     lacking = [n for n, f in public_functions(namespace) if ">>> " not in (inspect.getdoc(f) or "")]
     assert not lacking
+
+
+# Functions that make zeros, give a shape or a dtype, or whose point is that nothing is raised.
+SHOWS_LITTLE = {
+    *("zeros", "zeros_like", "empty", "empty_like", "zero_from_primal"),
+    *("shape", "ndim", "dtype", "enable_x64", "default_device", "isdtype", "iscomplexobj"),
+    *("clear_caches", "check_grads", "check_jvp", "check_vjp"),
+}
+
+
+def shows_little(example):
+    """Whether the output is a shape, a dtype, or an array of zeros alone."""
+    source, want = example.source.strip(), example.want.strip()
+    if re.search(r"\.(shape|dtype|ndim)$", source):
+        return True
+    numbers = re.findall(r"[\d.]+", re.sub(r"dtype=\w+|shape=.*", "", want))
+    return want.startswith("Array(") and bool(numbers) and not any(map(_is_positive, numbers))
+
+
+def _is_positive(text):
+    return any(digit in "123456789" for digit in text)
+
+
+@pytest.mark.parametrize("namespace", NAMESPACES)
+def test_every_example_shows_what_the_function_does(namespace):
+    poor = []
+    for name, function in public_functions(namespace):
+        examples = doctest.DocTestParser().get_examples(inspect.getdoc(function) or "")
+        outputs = [e for e in examples if e.want]
+        if name not in SHOWS_LITTLE and all(map(shows_little, outputs)):
+            poor.append(name)
+    assert poor == []

@@ -1,4 +1,4 @@
-"""Pytrees, dtypes, images and segments on drawn values: what JAX gives for the same tree, and the same errors."""
+"""Pytrees, dtypes, images and segments on drawn values: JAX's results for the same tree, and the same errors."""
 
 import dataclasses
 from collections import OrderedDict, defaultdict, namedtuple
@@ -54,7 +54,7 @@ NUMBERS = st.recursive(st.integers(0, 9), containers, max_leaves=8)
 
 
 def same(call, *trees):
-    """The same result, as text if it is no tree of Python's, or the same error."""
+    """The same result, as text unless it is a Python tree, or the same error."""
     ours, theirs = (outcome(lambda j=j: call(j)) for j in (plugjax, jax))
     if isinstance(theirs, Exception):
         assert same_error(ours, theirs), (ours, theirs)
@@ -95,7 +95,8 @@ USES = {
 }  # fmt: skip
 
 
-# Of two trees; here dicts of different types fit together, as optree has it, and in JAX they do not.
+# Functions of two trees; here dicts of different types fit together, as in optree; in JAX they do
+# not.
 TOGETHER = {"map of two", "broadcast", "leaves of another", "transpose of another"}
 
 
@@ -106,14 +107,14 @@ def test_trees(name, a, b):
         name not in TOGETHER
         or not any(word in repr((a, b)) for word in ("OrderedDict", "defaultdict"))
     )
-    # JAX cannot transpose what has no leaves.
+    # JAX cannot transpose trees without leaves.
     assume(name != "transpose" or jax.tree.leaves(a))
     same(lambda j: USES[name](j, a, b))
 
 
 @given(data=st.data())
 def test_ravel_pytree(data):
-    """Mixed dtypes; the way back gives those of before."""
+    """Mixed dtypes, which the inverse restores."""
     dtypes = DTYPES if data.draw(st.booleans()) else ["float32", "int32"]
     xs = [data.draw(operands(dtypes)) for _ in range(data.draw(st.integers(0, 3)))]
     agree(lambda _, j, *xs: j.flatten_util.ravel_pytree({"a": list(xs), "b": (None, 2.5)})[0], None, *xs)  # fmt: skip
@@ -159,7 +160,7 @@ def test_segments(name, data):
     count = data.draw(st.sampled_from([1, 3, 5, 5, -1]))
     ids = data.draw(arrays(["int32"] * 5 + ["uint8", "float32"], st.sampled_from([x.shape[:1], x.shape[:1], x.shape[:2], (3,)]), -1, 4))  # fmt: skip
     mode = data.draw(st.sampled_from([None, None, "drop", "clip", "fill", "nonsense"]))
-    # Of two errors, either may come first.
+    # Of two errors, either may be raised.
     assume(mode != "nonsense" or x.dtype != bool)
     options = {"num_segments": count, "indices_are_sorted": False, "mode": mode}
 
@@ -181,7 +182,7 @@ def test_segments(name, data):
         return out
 
     known = count > 0 and ids.dtype.kind in "iu" and ids.shape == x.shape[:1] and x.dtype.name in ("int32", "float32", "int16")  # fmt: skip
-    # A negative number of a segment counts from the end.
+    # A negative segment id counts from the end.
     known = known and (ids >= 0).all() if known else False
     agree(
         lambda _, j, x, ids: getattr(j.ops, f"segment_{name}")(x, ids, **options),

@@ -1,4 +1,4 @@
-"""Every public function and class has the parameters of JAX's: names, kinds and defaults, in the order of those that go by position."""
+"""Every public function and class has the parameters of JAX's: names, kinds and defaults; positional ones in order."""
 
 import importlib
 import inspect
@@ -16,7 +16,7 @@ NAMESPACES = [
     "dtypes", "flatten_util", "image", *(name for name in listed() if name.startswith("scipy.")),
 ]  # fmt: skip
 
-# Why a name is not compared.
+# Reasons why a name is not compared.
 APART = {
     "numpy.ndarray": "the class of arrays, which nobody calls",
     "numpy.set_printoptions": "NumPy's own parameters are named; JAX hands everything on",
@@ -26,7 +26,7 @@ APART = {
 
 
 def parameters(function):
-    """Names are compared where somebody can say them; a default that is a mark of its own counts as one."""
+    """Parameters with public names; a private sentinel counts as a distinct default."""
     found = {}
     for place, p in enumerate(inspect.signature(function).parameters.values()):
         if p.name.startswith("_"):
@@ -58,7 +58,7 @@ def pairs(namespace):
         try:
             inspect.signature(function)
         except (TypeError, ValueError):
-            continue  # a class that is written in C
+            continue  # A class that is written in C.
         yield name, getattr(ours, name), function
 
 

@@ -1,4 +1,4 @@
-"""Pytrees against ``jax.tree_util``: structures, paths, containers of one's own, errors."""
+"""Pytrees against ``jax.tree_util``: structures, paths, user-defined containers, errors."""
 
 import collections
 import dataclasses
@@ -171,7 +171,7 @@ BAD = {
 
 @pytest.mark.parametrize("case", BAD)
 def test_bad_input_is_the_error_of_jax(case):
-    with pytest.raises(Exception) as wanted:  # whatever JAX raises
+    with pytest.raises(Exception) as wanted:  # Any error of JAX.
         BAD[case](jax.tree_util)
     with pytest.raises(wanted.type):
         BAD[case](plugjax.tree_util)

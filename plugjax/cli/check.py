@@ -1,4 +1,4 @@
-"""``plugjax check``: what a backend would run on the host, found from the program alone."""
+"""``plugjax check``: which primitives of a program a backend runs on the host. Nothing is compiled."""
 
 from __future__ import annotations
 
@@ -9,19 +9,18 @@ from rich.console import Console
 from rich.table import Table
 
 from plugjax.cli.targets import load, lookup, parse_shapes
-from plugjax.core import registry
-from plugjax.core.backend import get_backend
-from plugjax.core.errors import LoweringError
-from plugjax.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Var, subjaxprs
-from plugjax.core.rules import impl, lowering
-from plugjax.core.transforms.compile import run_passes
-from plugjax.core.transforms.jit import make_jaxpr
+from plugjax.extend import registry
+from plugjax.extend.backend import get_backend
+from plugjax.extend.core import ClosedJaxpr, Jaxpr, JaxprEqn, Var, subjaxprs
+from plugjax.extend.errors import LoweringError
+from plugjax.extend.execution import make_jaxpr, run_passes
+from plugjax.extend.rules import impl, lowering
 
 
 def host_equations(jaxpr: Jaxpr, backend: str) -> Counter[str]:
-    """Names of primitives that ``backend`` computes by calling Python, or not at all, with the number of equations.
+    """Primitives that ``backend`` computes by calling Python or cannot compute, with the number of their equations.
 
-    An export refuses the same ones.
+    An export refuses the same primitives.
     """
     by_lowering = "stablehlo" in get_backend(backend).dialects
     table = registry.table(lowering if by_lowering else impl, backend)
@@ -38,7 +37,7 @@ def host_equations(jaxpr: Jaxpr, backend: str) -> Counter[str]:
 
 
 def _needs_python(eqn: JaxprEqn, backend: str) -> bool:
-    """Whether the lowering of an equation is a call of Python: a rule alone does not tell."""
+    """Whether the lowering of an equation calls Python. A lowering rule alone does not tell."""
     lower = importlib.import_module("plugjax.stablehlo.lower")
     operands = list(dict.fromkeys(v for v in eqn.invars if isinstance(v, Var)))
     try:

@@ -20,11 +20,11 @@ import plugjax
 import plugjax.numpy as jnp
 from plugjax import nn, random
 from plugjax.cli import digits
-from plugjax.core import registry
-from plugjax.core.backend import default_backend, device, get_backend
-from plugjax.core.compilation_cache import default_cache
-from plugjax.core.errors import UnknownBackendError
 from plugjax.export import read_iree, to_iree
+from plugjax.extend import registry
+from plugjax.extend.backend import default_backend, device, get_backend
+from plugjax.extend.errors import UnknownBackendError
+from plugjax.extend.execution import default_cache
 
 BATCH = 64
 SIZES = (64, 128, 64, 10)
@@ -76,7 +76,7 @@ def predict(parameters: list[tuple[Any, Any]], images: Any) -> Any:
 
 
 class Result(NamedTuple):
-    """What training on one backend gave."""
+    """Result of training on one backend."""
 
     parameters: Any
     accuracy: float
@@ -90,7 +90,7 @@ def train(name: str, data: digits.Split, epochs: int, console: Console) -> Resul
     target = get_backend(name).devices()[0]
     with plugjax.default_device(target):
         parameters = init(random.key(0))
-        # Two trees of zeros: an array that is donated can be given once only.
+        # Two trees of zeros: a donated array can be passed only once.
         moments = [plugjax.tree.map(jnp.zeros_like, parameters) for _ in range(2)]
         state = (parameters, *moments, jnp.zeros(()))
         gradient_of = plugjax.jit(plugjax.grad(loss))

@@ -1,7 +1,6 @@
-"""``plugjax doctor``: what is installed, in which version, what is missing, and the command that mends it.
+"""``plugjax doctor``: what is installed, in which version, what is missing, and the command that installs it.
 
-Every device runs a small program, in a process of its own: a device that is listed need not answer, and one that answers
-need not be right.
+Every device runs a small program in a separate process, because a listed device may hang, crash or compute wrongly.
 """
 
 from __future__ import annotations
@@ -17,12 +16,12 @@ from rich.table import Table
 
 from plugjax import guard
 from plugjax.cli.probe import probe
-from plugjax.core import registry
-from plugjax.core.backend import default_backend, get_backend
-from plugjax.core.compilation_cache import default_cache
-from plugjax.core.errors import UnknownBackendError
+from plugjax.extend import registry
+from plugjax.extend.backend import default_backend, get_backend
+from plugjax.extend.errors import UnknownBackendError
+from plugjax.extend.execution import default_cache
 
-# Distribution, what it is for, and how it comes.
+# (distribution, purpose, command that installs it).
 _WANTED = (
     ("plugjax", "the framework", "pip install plugjax"),
     ("numpy", "arrays on the host", "pip install numpy"),
@@ -47,7 +46,7 @@ _MOST_TOLD = 20
 
 
 def run(console: Console) -> bool:
-    """Print the report; returns whether everything is there and works."""
+    """Print the report; returns whether everything is installed and works."""
     healthy = True
     table = Table("distribution", "for", "version", title=f"Python {platform.python_version()}")
     mend: list[str] = []
@@ -89,7 +88,7 @@ def run(console: Console) -> bool:
 
 
 def _print_devices(console: Console) -> bool:
-    """Print what each device answers to a small program; returns whether all are right."""
+    """Run a small program on each device and print the answers; returns whether all are right."""
     table = Table("backend", "device", "answer")
     rows: list[tuple[str, str]] = []
     healthy = True
@@ -124,7 +123,10 @@ def _print_cache(console: Console) -> bool:
 
 
 def _print_verification(console: Console) -> None:
-    """Print which backends are verified, and what earlier programs showed; wrong programs are repaired, so nothing is unwell."""
+    """Print which backends are verified, and the verified programs in the cache.
+
+    Repaired programs do not count as a problem.
+    """
     modes = {name: guard.mode(name) for name in sorted(registry.active().backends())}
     console.print(
         "verification: "

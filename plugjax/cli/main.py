@@ -1,4 +1,4 @@
-"""Commands of ``plugjax``; each is a few lines over a module of the same name."""
+"""Commands of ``plugjax``; each calls a module of the same name."""
 
 from __future__ import annotations
 
@@ -17,12 +17,13 @@ import plugjax
 from plugjax.cli import check as check_module
 from plugjax.cli import demo as demo_module
 from plugjax.cli import doctor as doctor_module
+from plugjax.cli import doctor_workarounds
 from plugjax.cli import export as export_module
 from plugjax.cli import parity as parity_module
-from plugjax.core import registry
-from plugjax.core.backend import get_backend
-from plugjax.core.compilation_cache import CompilationCache, default_cache
-from plugjax.core.errors import UnknownBackendError
+from plugjax.extend import registry
+from plugjax.extend.backend import get_backend
+from plugjax.extend.errors import UnknownBackendError
+from plugjax.extend.execution import CompilationCache, default_cache
 
 app = typer.Typer(
     help="plugjax: a JAX-compatible array framework whose every part is a plugin.",
@@ -63,7 +64,7 @@ def devices() -> None:
 
 @app.command()
 def plugins() -> None:
-    """List plugins: where they come from, what they provide, and what went wrong."""
+    """List plugins: where they come from, what they provide, and their errors."""
     table = Table("plugin", "distribution", "provides", "state")
     for plugin in registry.active().plugins:
         state = "loaded"
@@ -79,9 +80,15 @@ def plugins() -> None:
 
 
 @app.command()
-def doctor() -> None:
-    """Say what is installed, what is missing, and the command that mends it."""
-    if not doctor_module.run(console):
+def doctor(
+    workarounds: Annotated[
+        bool, typer.Option(help="List what is worked around in the backends' compilers.")
+    ] = False,
+) -> None:
+    """Say what is installed, what is missing, and the command that installs it."""
+    if workarounds:
+        doctor_workarounds.run(console)
+    elif not doctor_module.run(console):
         raise typer.Exit(1)
 
 
@@ -189,7 +196,7 @@ def main() -> None:
 
 
 def _in_one_line(error: Exception) -> str:
-    """What went wrong; the name of the class too, unless it is one whose messages speak for themselves."""
+    """The message of an error, with the name of the class unless the class is one whose messages need none."""
     said = " ".join(line.strip() for line in str(error).splitlines()[:3] if line.strip())
     plain = (RuntimeError, ValueError, TypeError, OSError)
     if said and isinstance(error, plain):

@@ -1,7 +1,7 @@
 """``plugjax parity``: how many public names of JAX exist here, per namespace, and which are missing.
 
-The names are data (``data/jax_names.json``, with its origin). A name counts if getting it works and it is no stub: a function
-whose body does nothing but raise is one.
+The names are data (``data/jax_names.json``, with its origin). A name counts if it can be read and is not a stub. A stub
+is a function whose body only raises.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def listed() -> dict[str, list[str]]:
 
 
 def missing() -> dict[str, list[str]]:
-    """The names of each namespace that do not exist here, or only raise."""
+    """The names of each namespace that do not exist here, or are stubs."""
     found: dict[str, list[str]] = {}
     for namespace, names in listed().items():
         try:
@@ -47,12 +47,12 @@ def _works(module: Any, name: str) -> bool:
 
 
 def is_stub(value: Any) -> bool:
-    """Whether a Python function does nothing but raise."""
+    """Whether a Python function only raises."""
     if not inspect.isfunction(value):
         return False
     try:
         tree = ast.parse(textwrap.dedent(inspect.getsource(value)))
-    except (OSError, SyntaxError, TypeError):  # made without source, or out of an expression
+    except (OSError, SyntaxError, TypeError):  # Made without source, or by a lambda.
         return False
     (function, *_) = tree.body
     if not isinstance(function, ast.FunctionDef):

@@ -1,6 +1,6 @@
-"""One small program on one device, in a process of its own: drivers hang and crash.
+"""One small program on one device, in a separate process, because drivers hang and crash.
 
-``python -m plugjax.cli.probe iree:local:0`` says what the device answered and ends with 0 if that is right.
+``python -m plugjax.cli.probe iree:local:0`` prints the device's answer and exits with 0 if it is right.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ import numpy as np
 
 import plugjax
 import plugjax.numpy as jnp
-from plugjax.core.backend import device
+from plugjax.extend.backend import device
 
 SECONDS = 60
 
 
 def probe(name: str, seconds: float = SECONDS) -> str:
-    """Run the program on the device called ``name``; empty if the answer is right, else what went wrong."""
+    """Run the program on the device called ``name``; returns "" if the answer is right, else the error."""
     command = [sys.executable, "-W", "ignore", "-m", "plugjax.cli.probe", name]
     try:
         done = subprocess.run(
@@ -35,8 +35,8 @@ def probe(name: str, seconds: float = SECONDS) -> str:
 
 
 def main(name: str) -> int:
-    """Run the program here."""
-    plugjax.config.update("use_compilation_cache", False)  # compiling is part of it
+    """Command line."""
+    plugjax.config.update("use_compilation_cache", False)  # Compiling is part of the test.
     x = np.arange(24, dtype=np.float32).reshape(4, 6)
     target = device(name)
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from plugjax.core.aval import ShapeDtypeStruct
-from plugjax.core.dtypes import bfloat16
+from plugjax.extend.core import ShapeDtypeStruct
+from plugjax.extend.dtypes import bfloat16
 
 _DTYPES = {
     "bool": np.bool_, "i8": np.int8, "i16": np.int16, "i32": np.int32, "i64": np.int64, "u8": np.uint8, "u16": np.uint16,
@@ -52,7 +52,7 @@ def parse_shapes(text: str) -> list[ShapeDtypeStruct]:
     """``"f32[1,64],i32[8]"`` as structs.
 
     Raises:
-        ValueError: the text says something else; names the place.
+        ValueError: the text has another form; the message names the place.
     """
     found: list[ShapeDtypeStruct] = []
     position = 0
@@ -74,7 +74,7 @@ def parse_shapes(text: str) -> list[ShapeDtypeStruct]:
 
 
 def lookup(module: Any, name: str) -> Any:
-    """An attribute of a module, with an error that lists what there is."""
+    """An attribute of a module; the error lists the attributes that exist."""
     try:
         return getattr(module, name)
     except AttributeError:

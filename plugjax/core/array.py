@@ -17,8 +17,7 @@ from plugjax.core.config import config
 from plugjax.core.device import Device, Placement, SingleDeviceSharding
 from plugjax.core.eager_operators import EagerOperators
 from plugjax.core.errors import NotArrayError, UnexpectedTracerError
-from plugjax.core.primitive import Primitive
-from plugjax.core.trace import Tracer
+from plugjax.core.primitive import Primitive, Tracer
 
 # What `device_put` of a traced value is; its rules, like all rules, are a plugin's.
 device_put_p = Primitive("device_put", multiple_results=True, structured=True)
@@ -182,26 +181,29 @@ class Array(EagerOperators, metaclass=_ArrayType):
             raise TypeError(
                 f"{kind}() needs an array of one element, got {self.aval.str_short()}. Index it, or use .tolist()."
             )
-        if self.aval.shape and kind != "bool":
+        if self.aval.shape:
             raise TypeError(
                 f"{kind}() needs an array without axes, got one of {self.aval.ndim} dimensions. Index it, or use .item()."
             )
         try:
             return self._fetch().item()
         except ValueError:
-            # The stored numbers of a key.
-            pass
-        raise TypeError(f"{kind}() of {self.aval.str_short()}: a key is no number.")
+            self._refuse_keys(kind)
+            raise
+
+    def _refuse_keys(self, kind: str) -> None:
+        # Asked late: numbers, which are converted often, do not pay for it.
+        if dtypes.is_extended(self.aval.dtype):
+            raise TypeError(f"{kind}() of {self.aval.str_short()}: a key is no number.") from None
 
     def __bool__(self) -> bool:
         if self._host is not None and not self.aval.shape:
             try:
                 return bool(self._host)
             except ValueError:
-                # The stored numbers of a key.
-                pass
-        if dtypes.is_extended(self.aval.dtype):
-            raise TypeError(f"bool() of {self.aval.str_short()}: a key is no number.")
+                self._refuse_keys("bool")
+                raise
+        self._refuse_keys("bool")
         if self.aval.size != 1:
             raise ValueError(
                 f"bool() needs one element, else truth is ambiguous; got {self.aval.str_short()}. Ask for a.any() or a.all()."

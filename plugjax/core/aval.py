@@ -27,7 +27,7 @@ class ShapedArray:
         weak_type: whether the dtype gives way in promotion, as a Python scalar's does.
 
     Example:
-        >>> from plugjax.core import ShapedArray
+        >>> from plugjax.extend.core import ShapedArray
         >>> ShapedArray((2, 3), "float32")
         ShapedArray(float32[2,3])
     """

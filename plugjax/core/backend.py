@@ -7,7 +7,6 @@ then compiles single equations. Where the host sees a device's memory, host kern
 
 from __future__ import annotations
 
-import os
 import threading
 import warnings
 from collections.abc import Callable, Mapping, Sequence
@@ -106,6 +105,19 @@ class Backend:
             dialect: one of ``dialects``.
         """
         raise TypeError(f"backend {self.name} has no textual form")
+
+    def workarounds(self) -> Sequence[tuple[str, ...]]:
+        """What is worked around in its compiler, for ``plugjax doctor --workarounds``.
+
+        Returns:
+            Rows of name, stage, defect, what happens without it, the version of the compiler in which it was last seen, the
+            installed version, and state (``"on"`` or ``"off"``); in the order in which they run.
+        """
+        return ()
+
+    def reproduction_script(self) -> str | None:
+        """A Python script that runs the program of a report of wrong results, for the report's folder; ``None`` if there is none."""
+        return None
 
     def delete(self, buffer: Any) -> None:
         """Give up a buffer's memory now."""
@@ -224,7 +236,9 @@ def backend_with_dialect(dialect: str | None, preferred: Backend) -> Backend:
 
 
 def default_backend() -> str:
-    """Name of the backend of uncommitted arrays: ``PLUGJAX_BACKEND``, else the best that is installed.
+    """Name of the backend of uncommitted arrays: the option ``backend``, else the best that is installed.
+
+    ``PLUGJAX_BACKEND`` is the option's first value.
 
     Example:
         >>> import plugjax
@@ -236,7 +250,7 @@ def default_backend() -> str:
 
 
 def _named_backend() -> str:
-    return os.environ.get("PLUGJAX_BACKEND") or str(config.read("backend") or "")
+    return str(config.read("backend") or "")
 
 
 # Backends that nobody named and that could not be loaded.
@@ -323,7 +337,7 @@ _defaults = caches.new_cache()
 
 
 def default_device() -> Device:
-    """The device of uncommitted arrays; ``PLUGJAX_BACKEND`` counts as it is on first use."""
+    """The device of uncommitted arrays."""
     key = config.fingerprint
     found: Device | None = _defaults.get(key)
     if found is None:

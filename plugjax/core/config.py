@@ -11,13 +11,22 @@ from __future__ import annotations
 import os
 import threading
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, Literal
 
 
-def _boolean(text: str) -> bool:
+def boolean(text: str) -> bool:
+    """The truth value that an environment variable says.
+
+    Raises:
+        ValueError: it says none.
+
+    Example:
+        >>> boolean("on"), boolean("0")
+        (True, False)
+    """
     lowered = text.strip().lower()
     if lowered in ("1", "true", "yes", "on"):
         return True
@@ -26,9 +35,30 @@ def _boolean(text: str) -> bool:
     raise ValueError(f"expected a boolean such as 1, 0, true or false, got {text!r}")
 
 
+# What an option may have the framework show to plugins, or do in the open, while it has a certain value.
+Observed = Literal["equations", "operators", "ended traces", "cache misses"]
+
+
 @dataclass(frozen=True)
 class Option:
-    """One option: its name, default, accepted values, and whether compilation keys depend on it."""
+    """One option of the configuration; plugins declare theirs by the hook ``plugjax_options``.
+
+    Attributes:
+        name: without ``jax_``.
+        default: the value where nobody sets one.
+        parse: from the text of the environment variable ``PLUGJAX_<NAME>``.
+        choices: the accepted values; empty if any is.
+        in_key: whether programs or compilations depend on it, so that keys of caches do.
+        help: what it does, in words.
+        observes: by value, what plugins want to see while it is set. ``"equations"``: each is run by itself and knows its
+            source and the transformations around it. ``"operators"``: the functions behind operators run at every call.
+            ``"ended traces"`` and ``"cache misses"``: the hooks of these names are called.
+
+    Example:
+        >>> Option("checks", False, boolean).check("often")
+        Traceback (most recent call last):
+        ValueError: config checks: expected True or False, got 'often'
+    """
 
     name: str
     default: Any
@@ -36,6 +66,7 @@ class Option:
     choices: tuple[Any, ...] = ()
     in_key: bool = False
     help: str = ""
+    observes: Mapping[Any, Observed] = field(default_factory=dict)
 
     def check(self, value: Any) -> Any:
         """Return ``value``, or raise ``ValueError`` naming what is accepted."""
@@ -46,75 +77,44 @@ class Option:
         return value
 
 
-OPTIONS = {
-    option.name: option
-    for option in (
-        Option("enable_x64", False, _boolean, in_key=True, help="keep 64-bit dtypes"),
-        Option("debug_nans", False, _boolean, in_key=True, help="raise where a nan appears"),
-        Option("debug_infs", False, _boolean, in_key=True, help="raise where an inf appears"),
-        Option("debug_key_reuse", False, _boolean, in_key=True, help="raise if a key is used twice"),
-        Option("check_tracer_leaks", False, _boolean, help="raise if a tracer outlives its trace"),
-        Option("explain_cache_misses", False, _boolean, help="log why jit traces a function again"),
-        Option("disable_jit", False, _boolean, help="run jit and control flow as plain Python"),
-        Option(
-            "numpy_dtype_promotion", "standard", choices=("standard", "strict"), in_key=True,
-            help="implicit promotion between dtypes",
-        ),
-        Option(
-            "numpy_rank_promotion", "allow", choices=("allow", "warn", "raise"), in_key=True,
-            help="implicit promotion between ranks",
-        ),
-        Option(
-            "default_matmul_precision", None, in_key=True, help="precision of dot and convolution"
-        ),
-        Option("numerics", "default", choices=("strict", "default", "fast"), in_key=True),
-        Option("eager", "auto", choices=("host", "compile", "auto"), in_key=True),
-        Option("fallback", "warn", choices=("error", "warn", "silent"), in_key=True),
-        Option(
-            "verify", None, choices=(None, "off", "first", "always"), in_key=True,
-            help="hold results of compiled programs against NumPy's",
-        ),
-        Option("default_device", None, in_key=True, help="device of uncommitted arrays"),
-        Option("backend", "", in_key=True, help="backend of the default device"),
-        Option("traceback_filtering", "auto", choices=("auto", "off")),
-        Option("enable_checks", False, _boolean, help="check jaxprs after every pass"),
-        Option("threefry_partitionable", True, _boolean, in_key=True),
-        Option("default_prng_impl", "threefry2x32", in_key=True),
-        Option("enable_custom_prng", False, _boolean, in_key=True),
-        Option("use_compilation_cache", True, _boolean, help="the persistent cache"),
-    )
-}  # fmt: skip
-
-
-def _option(name: str) -> Option:
-    option = OPTIONS.get(name.removeprefix("jax_"))
-    if option is None:
-        raise AttributeError(f"Unrecognized config option: {name}. Known: {', '.join(OPTIONS)}")
-    return option
+_CORE_OPTIONS = (
+    Option("enable_x64", False, boolean, in_key=True, help="keep 64-bit dtypes"),
+    Option("disable_jit", False, boolean, help="run jit and control flow as plain Python"),
+    Option("eager", "auto", choices=("host", "compile", "auto"), in_key=True, help="how primitives run outside of jit"),
+    Option("default_device", None, in_key=True, help="device of uncommitted arrays"),
+    Option("backend", "", in_key=True, help="backend of the default device"),
+    Option("fallback", "warn", choices=("error", "warn", "silent"), in_key=True, help="when a primitive has no lowering"),
+    Option("use_compilation_cache", True, boolean, help="the persistent cache"),
+    Option("traceback_filtering", "auto", choices=("auto", "off"), help="hide the framework's frames"),
+    Option("enable_checks", False, boolean, help="check jaxprs after every pass"),
+)  # fmt: skip
 
 
 class Fingerprint:
     """The rules' generation and the options that compilation depends on; interned, so a key of caches by identity.
 
     Attributes:
-        values: the generation, and the options in the order of ``OPTIONS``.
+        generation: of the rules in force.
+        options: values by name.
     """
 
-    __slots__ = ("values",)
+    __slots__ = ("generation", "options")
 
-    def __init__(self, values: tuple[Any, ...]) -> None:
-        self.values = values
+    def __init__(self, generation: int, options: Mapping[str, Any]) -> None:
+        self.generation = generation
+        self.options = options
 
     def __repr__(self) -> str:
-        return f"Fingerprint{self.values}"
+        return f"Fingerprint({self.generation}, {self.options})"
 
 
 class View:
     """What one thread sees: its overrides, the values that follow, and their fingerprint. A change for all threads writes to all views."""
 
-    __slots__ = ("__weakref__", "fingerprint", "overrides", "values")
+    __slots__ = ("__weakref__", "fingerprint", "observed", "overrides", "values")
 
     fingerprint: Fingerprint
+    observed: frozenset[Observed]
     values: dict[str, Any]
 
     def __init__(self) -> None:
@@ -140,20 +140,47 @@ class Config:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._generation = 0
-        self._global = {name: option.default for name, option in OPTIONS.items()}
+        self.options: dict[str, Option] = {}
+        self._global: dict[str, Any] = {}
         self._interned: dict[tuple[Any, ...], Fingerprint] = {}
         self._views: weakref.WeakSet[View] = weakref.WeakSet()
         # Called in a thread after an override there begins or ends, or after it changed a global value.
         self.listeners: list[Callable[[], None]] = []
-        for name, option in OPTIONS.items():
-            text = os.environ.get(f"PLUGJAX_{name.upper()}")
-            if text is not None:
-                try:
-                    self._global[name] = option.check(option.parse(text))
-                except ValueError as error:
-                    raise ValueError(
-                        f"environment variable PLUGJAX_{name.upper()}: {error}"
-                    ) from None
+        # Loads the plugins, which may declare the option that was asked for; says which are not in force.
+        self.load_plugins: Callable[[], str] = str
+        self.declare(_CORE_OPTIONS)
+
+    def declare(self, options: Iterable[Option]) -> None:
+        """Take options in, with what the environment says of them; those that are declared already stay as they are.
+
+        Raises:
+            ValueError: an environment variable says what an option does not accept.
+        """
+        with self._lock:
+            for option in options:
+                if option.name in self.options:
+                    continue
+                self._global[option.name] = _initial(option)
+                self.options[option.name] = option
+            for view in self._views:
+                self._refresh(view)
+
+    def option(self, name: str) -> Option:
+        """The option of a name, with or without ``jax_``.
+
+        Raises:
+            AttributeError: no plugin declares it.
+        """
+        short = name.removeprefix("jax_")
+        found = self.options.get(short)
+        if found is not None:
+            return found
+        absent = self.load_plugins()
+        found = self.options.get(short)
+        if found is None:
+            known = ", ".join(self.options)
+            raise AttributeError(f"Unrecognized config option: {name}. Known: {known}.{absent}")
+        return found
 
     def _new_view(self) -> View:
         view = View()
@@ -165,12 +192,17 @@ class Config:
     def _refresh(self, view: View) -> None:
         """Bring a view up to date; the caller holds the lock."""
         view.values = {**self._global, **view.overrides}
-        options = (view.values[name] for name, option in OPTIONS.items() if option.in_key)
-        key = (self._generation, *options)
+        options = {n: view.values[n] for n, option in self.options.items() if option.in_key}
+        key = (self._generation, *options.values())
         found = self._interned.get(key)
         if found is None:
-            found = self._interned[key] = Fingerprint(key)
+            found = self._interned[key] = Fingerprint(self._generation, options)
         view.fingerprint = found
+        view.observed = frozenset(
+            option.observes[view.values[n]]
+            for n, option in self.options.items()
+            if option.observes and view.values[n] in option.observes
+        )
 
     @property
     def fingerprint(self) -> Fingerprint:
@@ -198,7 +230,7 @@ class Config:
             AttributeError: no such option.
             ValueError: the value is not one that the option accepts.
         """
-        option = _option(name)
+        option = self.option(name)
         option.check(value)
         with self._lock:
             self._global[option.name] = value
@@ -220,12 +252,20 @@ class Config:
 
     def read(self, name: str) -> Any:
         """The value of an option in this thread."""
-        return this_thread.view.values[_option(name).name]
+        # The option first: asking for it may load plugins, which replaces the view's values.
+        option = self.option(name)
+        values = this_thread.view.values
+        # Another thread may be declaring it.
+        return values[option.name] if option.name in values else self._global[option.name]
+
+    def observes(self, what: Observed) -> bool:
+        """Whether an option that is set in this thread has plugins see ``what``: see :class:`Option`."""
+        return what in this_thread.view.observed
 
     @contextmanager
     def override(self, name: str, value: Any) -> Iterator[None]:
         """Override an option in this thread, within a ``with`` block."""
-        option = _option(name)
+        option = self.option(name)
         option.check(value)
         view = this_thread.view
         missing = object()
@@ -246,7 +286,18 @@ class Config:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(name)
-        return this_thread.view.values[_option(name).name]
+        return self.read(name)
+
+
+def _initial(option: Option) -> Any:
+    variable = f"PLUGJAX_{option.name.upper()}"
+    text = os.environ.get(variable)
+    if text is None:
+        return option.default
+    try:
+        return option.check(option.parse(text))
+    except ValueError as error:
+        raise ValueError(f"environment variable {variable}: {error}") from None
 
 
 config = Config()

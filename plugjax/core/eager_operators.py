@@ -1,8 +1,8 @@
-"""Operators of arrays on the fast road: what an operator does with given avals is remembered by the evaluator.
+"""Operators of arrays on the fast path: what an operator does with given avals is remembered by the evaluator.
 
 ``x * 0.5`` promotes, converts, checks and binds; which primitives that comes to depends on avals and on the type of a Python
 scalar, never on values. So the evaluator keeps, per operator and operands, a closure over the kernels (made by
-``core.operator_programs``). Under any other trace, and for operands of other types, an operator takes the general road.
+``core.operator_programs``). Under any other trace, and for operands of other types, an operator takes the general path.
 
 Only operators whose program does not depend on values stand here: ``x ** 2`` and ``x // y`` do not.
 """
@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from plugjax.core.operators import ArrayOperators
-from plugjax.core.trace import state
+from plugjax.core.primitive import state
 
 if TYPE_CHECKING:
     from plugjax.core.device import Placement

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from plugjax.core.trace import Tracer
+    from plugjax.core.primitive import Tracer
 
 _CONCRETE_ADVICE = (
     "Inside a transformation an array stands for many values at once. Use plugjax.lax.cond, lax.while_loop, "

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import pluggy
@@ -16,11 +17,13 @@ import pluggy
 if TYPE_CHECKING:
     from plugjax.core.array import Array
     from plugjax.core.backend import BackendSpec, Executable
-    from plugjax.core.config import Config
+    from plugjax.core.config import Config, Option
     from plugjax.core.jaxpr import ClosedJaxpr
-    from plugjax.core.primitive import Primitive
+    from plugjax.core.primitive import Primitive, Trace
     from plugjax.core.registry import Registry
     from plugjax.core.rules import LazyRules, RuleKind, RuleSet
+    from plugjax.execution.exporter import Exporter
+    from plugjax.execution.jit.misses import CacheMiss
 
 API_VERSION = 1
 SPECIFICATION = "a hook specification is not called; pluggy calls its implementations"
@@ -90,7 +93,7 @@ def plugjax_fallback_policy(primitive: Primitive, platform: str) -> str | None:
 
 
 @hookspec
-def plugjax_watch(
+def plugjax_instrument(
     program: Callable[[], ClosedJaxpr],
 ) -> Callable[[Callable[[Sequence[Array]], Any]], Callable[[Sequence[Array]], Any]] | None:
     """Put something around the calls of a program: of a jitted function, or of one primitive that is evaluated eagerly.
@@ -98,6 +101,37 @@ def plugjax_watch(
     Asked when the call is made ready, under the configuration in force. ``program()`` is what runs, as it was traced. The answer
     takes the call, from a sequence of arrays to an array or a list of them, and gives another one; ``None`` leaves it.
     """
+
+
+@hookspec
+def plugjax_traces_ended(traces: list[Trace]) -> None:
+    """Look at traces that are over, before the function that made them returns.
+
+    Called only while an option is set that observes ``"ended traces"``. The list is the only reference that the framework keeps.
+    """
+
+
+@hookspec
+def plugjax_cache_miss(miss: CacheMiss) -> None:
+    """Learn why ``jit`` traces or compiles; called only while an option is set that observes ``"cache misses"``."""
+
+
+@hookspec
+def plugjax_exporters() -> Mapping[str, Callable[[], Exporter]]:
+    """What writes programs for runtimes without Python, by the runtime's name, as functions that load the real thing."""
+    raise NotImplementedError(SPECIFICATION)
+
+
+@hookspec
+def plugjax_numpy_namespaces() -> Mapping[str, Callable[[], ModuleType]]:
+    """Modules with the functions of NumPy-like modules, by the names of those: ``numpy.fft`` called on an array is found there."""
+    raise NotImplementedError(SPECIFICATION)
+
+
+@hookspec
+def plugjax_options() -> Sequence[Option]:
+    """Options of the configuration; read once, when the plugin is loaded."""
+    raise NotImplementedError(SPECIFICATION)
 
 
 @hookspec

@@ -14,9 +14,8 @@ from plugjax.core import registry
 from plugjax.core.aval import ShapedArray
 from plugjax.core.config import config
 from plugjax.core.effects import Effects, no_effects
-from plugjax.core.primitive import Primitive
+from plugjax.core.primitive import Primitive, state
 from plugjax.core.source_info import Source
-from plugjax.core.trace import state
 
 
 class Var:
@@ -61,7 +60,7 @@ _printer: Callable[[Jaxpr], str] = _plain_text
 
 
 def set_printer(printer: Callable[[Jaxpr], str]) -> None:
-    """Install what ``str(jaxpr)`` calls: once, by ``core``."""
+    """Install what ``str(jaxpr)`` calls."""
     global _printer
     _printer = printer
 

@@ -12,6 +12,7 @@ import types
 from collections.abc import Callable, Generator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from plugjax.core.config import Option
 from plugjax.core.errors import JaxRuntimeError
 
 if TYPE_CHECKING:
@@ -161,9 +162,18 @@ def _answer(hook: str, answer: Any, charge: Charge) -> Any:
         passes = list(answer)
         _require(all(map(callable, passes)), hook, "a list of functions", answer)
         return [_guarded_pass(hook, each, charge) for each in passes]
-    if hook == "plugjax_watch":
+    if hook == "plugjax_instrument":
         _require(answer is None or callable(answer), hook, "a function or None", answer)
         return answer and _guarded_around(hook, answer, charge)
+    if hook in ("plugjax_exporters", "plugjax_numpy_namespaces"):
+        loaders = dict(answer)
+        named = all(isinstance(n, str) and callable(f) for n, f in loaders.items())
+        _require(named, hook, "functions by name", answer)
+        return loaders
+    if hook == "plugjax_options":
+        options = list(answer)
+        _require(all(isinstance(o, Option) for o in options), hook, "a list of Option", answer)
+        return options
     if hook == "plugjax_missing_rule":
         _require(answer is None or callable(answer), hook, "a function or None", answer)
     if hook == "plugjax_compile":

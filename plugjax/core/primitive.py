@@ -1,10 +1,152 @@
-"""Primitives: the rows of the matrix of rules."""
+"""Primitives, and the traces that interpret them: the rows of the matrix of rules, and who looks them up.
+
+One thread-local *current trace*. ``Primitive.bind`` asks it. A trace that gets no tracer of its own hands the primitive
+to its parent, with the parent as the current trace; there are no levels to compare and no arguments to scan. The
+outermost parent is the evaluator (``core.eval``), which runs primitives on arrays.
+
+Invariant: while a rule of a trace runs, the current trace is that trace's parent.
+"""
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from plugjax.core.trace import state
+from plugjax.core.aval import ShapedArray
+from plugjax.core.config import config
+from plugjax.core.errors import (
+    AmbiguousTruthError,
+    ConcretizationTypeError,
+    TracerArrayConversionError,
+    TracerBoolConversionError,
+    TracerIntegerConversionError,
+)
+from plugjax.core.operators import ArrayOperators
+from plugjax.core.source_info import Source
+
+
+class Trace:
+    """An interpreter of primitives; subclasses say what their tracers mean."""
+
+    __slots__ = ("alive", "origin")
+
+    alive: bool
+    origin: str
+    # What operators of arrays do under this trace, by name and operands: only the evaluator remembers.
+    operators: Mapping[Any, Callable[..., Any]] = {}
+
+    def __init__(self, origin: str = "") -> None:
+        self.alive = True
+        self.origin = origin
+
+    def process(self, primitive: Primitive, args: Sequence[Any], params: dict[str, Any]) -> Any:
+        """Interpret ``primitive`` on ``args``."""
+        raise TypeError(f"{type(self).__name__} does not interpret primitives")
+
+    def step(self, processing: Mapping[str, Any]) -> Any:
+        """What errors say of this trace, given the local variables of a call of ``process``."""
+        return self.origin
+
+    def operate(self, key: Any, general: Callable[..., Any], *operands: Any) -> Any:
+        """Run an operator of arrays that ``operators`` holds nothing for."""
+        return general(*operands)
+
+    def finish(self) -> None:
+        """Mark the trace as over: its tracers have leaked if they are met again."""
+        self.alive = False
+        if config.observes("ended traces"):
+            state.ended.append(self)
+
+
+class Tracer(ArrayOperators):
+    """A value under a transformation. Behaves as an array whose values are not to be seen."""
+
+    __slots__ = ("_trace", "aval")
+
+    _trace: Trace
+    aval: ShapedArray
+
+    def _origin(self) -> str:
+        """Where the tracer comes from, for messages."""
+        return f"The tracer was made by {self._trace.origin or type(self._trace).__name__}."
+
+    def _concrete(self) -> Any:
+        """The array behind the tracer, if it is known, else ``None``."""
+        return None
+
+    def __bool__(self) -> bool:
+        value = self._concrete()
+        if value is None:
+            if self.aval.size != 1:
+                raise AmbiguousTruthError(self)
+            raise TracerBoolConversionError(self)
+        return bool(value)
+
+    def __index__(self) -> int:
+        value = self._concrete()
+        if value is None:
+            raise TracerIntegerConversionError(self)
+        return value.__index__()  # type: ignore[no-any-return]  # of an Array
+
+    def __int__(self) -> int:
+        return int(self._known("int() asks for it."))
+
+    # What would take a value out of a derivative, and its tangent with it, is refused even if the value is known.
+
+    def __float__(self) -> float:
+        raise ConcretizationTypeError(self, "float() asks for it.")
+
+    def __complex__(self) -> complex:
+        raise ConcretizationTypeError(self, "complex() asks for it.")
+
+    def _known(self, context: str) -> Any:
+        value = self._concrete()
+        if value is None:
+            raise ConcretizationTypeError(self, context)
+        return value
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        raise TracerArrayConversionError(self)
+
+    def item(self, *args: int) -> Any:
+        """The value as a Python scalar; an error, since a tracer has none."""
+        return self._known(".item() asks for it.").item(*args)
+
+    def tolist(self) -> Any:
+        """The values as nested lists; an error, since a tracer has none."""
+        raise ConcretizationTypeError(self, ".tolist() asks for it.")
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}<{self.aval.str_short()}>"
+
+    def __format__(self, spec: str) -> str:
+        if spec:
+            raise ConcretizationTypeError(self, "The problem arose with format().")
+        return repr(self)
+
+
+class _State(threading.local):
+    """What a thread is tracing with; ``base`` makes the evaluator of a new thread."""
+
+    base: Callable[[], Trace] = Trace
+
+    def __init__(self) -> None:
+        self.trace: Trace = _State.base()
+        self.axes: tuple[Any, ...] = ()
+        # The user's line that is being interpreted, while a program is: it goes on to what is derived from it.
+        self.source: Source | None = None
+        # Traces that are over, while an option observes them: see `ends_trace`.
+        self.ended: list[Trace] = []
+
+
+state = _State()
+
+
+def set_base(factory: Callable[[], Trace]) -> None:
+    """Install the evaluator: called once, by ``core.eval``."""
+    _State.base = staticmethod(factory)
+    state.trace = factory()
 
 
 class Primitive:
@@ -17,7 +159,7 @@ class Primitive:
             abstract evaluation is not memoised.
 
     Example:
-        >>> from plugjax.core import Primitive
+        >>> from plugjax.extend.core import Primitive
         >>> Primitive("twice")
         twice
     """

@@ -17,7 +17,7 @@ import itertools
 import os
 import threading
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -31,8 +31,13 @@ from plugjax.core.operators import methods
 from plugjax.core.plugin_faults import guarded
 from plugjax.core.primitive import Primitive
 from plugjax.core.rules import LazyRules, Rule, RuleKind, RuleSet
+from plugjax.core.source_info import register_internal
 
 GROUP = "plugjax"
+# Hooks are called through pluggy: its frames are not the user's.
+register_internal(os.path.dirname(pluggy.__file__))
+# What every program needs: `PLUGJAX_PLUGINS` cannot leave it out.
+ALWAYS = frozenset({"calls"})
 # Packages whose plugins load first, and whose errors in hooks are our own: they are raised, not charged.
 BUILT_IN = ("plugjax", "plugjax_iree", "plugjax_numpy", "plugjax_xla")
 _generations = itertools.count(1)
@@ -84,7 +89,7 @@ class RuleTable(dict[Primitive, Callable[..., Any]]):
         rule = self.registry._derive(self.kind, primitive, self.platform)
         if rule is None:
             raise MissingRuleError(
-                self.registry._missing_message(self.kind, primitive, self.platform)
+                self.registry.missing_message(self.kind, primitive, self.platform)
             )
         self[primitive] = rule
         return rule
@@ -121,7 +126,8 @@ class Registry:
         # What `_rules` is made of, in the order of loading: a plugin can be taken out again.
         self._rule_sets: list[tuple[str, RuleSet]] = []
         self._strangers: list[str] = []
-        self._objects: list[Any] = []
+        # Plugins in the order of loading: name, the plugin, and its hooks or what stands for them.
+        self._loaded: list[tuple[str, Any, Any]] = []
         self._tables: dict[tuple[RuleKind[Any], str | None], RuleTable] = {}
         self._backends: dict[str, Any] | None = None
         self.plugins: list[LoadedPlugin] = []
@@ -166,7 +172,7 @@ class Registry:
             # An editable installation may be seen twice.
             if entry.name in by_hand or (first is not None and first.value == entry.value):
                 continue
-            if entry.name in blocked or (wanted and entry.name not in wanted | {"core"}):
+            if entry.name in blocked or (wanted and entry.name not in wanted | ALWAYS):
                 self.plugins.append(LoadedPlugin(entry.name, blocked=True, source=entry.dist))
                 continue
             self._discover_one(entry, found.setdefault(entry.name, entry))
@@ -176,8 +182,49 @@ class Registry:
                     PluginWarning,
                     stacklevel=2,
                 )
+        self.declare_options()
         self.hook.plugjax_configure(config=config)
         return self
+
+    def declare_options(self) -> None:
+        """Take the plugins' options into the configuration.
+
+        Raises:
+            ValueError: an environment variable says what an option does not accept.
+        """
+        for options in reversed(self.hook.plugjax_options()):
+            config.declare(options)
+
+    def extended(self, *plugins: Any, without: Collection[str] = ()) -> Registry:
+        """A new registry: the plugins of this one, and more. This one stays as it is.
+
+        Args:
+            *plugins: modules, or any objects with hook implementations.
+            without: names of plugins of this one to leave out.
+
+        Raises:
+            RuleConflictError: two rules for one cell.
+
+        Example:
+            >>> import numpy as np
+            >>> from plugjax.extend.core import Primitive
+            >>> from plugjax.extend.rules import RuleSet, hookimpl, impl
+            >>> from plugjax.extend import registry
+            >>> rules, twice_p = RuleSet("twice"), Primitive("twice")
+            >>> _ = rules.define(impl, twice_p)(lambda x: x + x)
+            >>> class Twice:
+            ...     plugjax_rules = staticmethod(hookimpl(lambda: [rules]))
+            >>> with registry.use(registry.active().extended(Twice)) as extended:
+            ...     twice_p in extended.table(impl)
+            True
+        """
+        built = Registry()
+        for name, plugin, hooks in self._loaded:
+            if name not in without:
+                built._register(plugin, name, hooks)
+                built.plugins += [p for p in self.plugins if p.name == name]
+                built._strangers += [s for s in self._strangers if s == name]
+        return built.load(*plugins)
 
     def _discover_one(
         self, entry: importlib.metadata.EntryPoint, first: importlib.metadata.EntryPoint
@@ -238,7 +285,7 @@ class Registry:
         """Take in the rules of a plugin, and its hooks or what stands for them."""
         hooks = plugin if hooks is None else hooks
         with self._lock:
-            if self._manager.has_plugin(name) or any(plugin is each for each in self._objects):
+            if self._manager.has_plugin(name) or any(plugin is each for _, each, _ in self._loaded):
                 raise ValueError(f"plugin {name!r} is loaded already")
             before = dict(self._rules), dict(self._owner), list(self._lazy), list(self._rule_sets)
             try:
@@ -253,7 +300,7 @@ class Registry:
                 self._rules, self._owner, self._lazy, self._rule_sets = before
                 self._manager.unregister(hooks)
                 raise
-            self._objects.append(plugin)
+            self._loaded.append((name, plugin, hooks))
             self._backends = None
             self._changed()
 
@@ -261,6 +308,7 @@ class Registry:
         """Take a plugin from outside out again, whole."""
         self._manager.unregister(name=name)
         self._strangers.remove(name)
+        self._loaded = [item for item in self._loaded if item[0] != name]
         self._lazy = [item for item in self._lazy if item[0] != name]
         kept = [item for item in self._rule_sets if item[0] != name]
         self._rules, self._owner, self._rule_sets = {}, {}, []
@@ -364,9 +412,10 @@ class Registry:
         )
         return rule
 
-    def _missing_message(
+    def missing_message(
         self, kind: RuleKind[Any], primitive: Primitive, platform: str | None
     ) -> str:
+        """What to say of an empty cell: what is missing, which plugins are not in force, how to supply it."""
         on = f" on platform '{platform}'" if platform else ""
         return (
             f"no {kind.name} rule for primitive '{primitive.name}'{on}.{self.asleep()}\n"
@@ -402,7 +451,7 @@ class Registry:
         """
         rule = self.rule(kind, primitive, platform)
         if rule is None:
-            raise MissingRuleError(self._missing_message(kind, primitive, platform))
+            raise MissingRuleError(self.missing_message(kind, primitive, platform))
         return f"{self._owner[rule.cell]}: {rule.where}"
 
     def backends(self) -> dict[str, Any]:
@@ -473,6 +522,8 @@ def _discover() -> Registry:
 
 def _rules_changed(registry: Registry | None) -> None:
     """Other rules are in force: no cache key is as before, so what was cached is of no use."""
+    if registry is not None:
+        registry.declare_options()
     config.use_generation(registry.generation if registry is not None else 0)
     caches.clear_all()
     # A registry of rules alone, which a test may use, leaves arrays their operators.
@@ -498,5 +549,7 @@ def table(kind: RuleKind[Any], platform: str | None = None) -> RuleTable:
     """The active registry's table of ``kind``."""
     return active().table(kind, platform)
 
+
+config.load_plugins = lambda: active().asleep()
 
 __all__ = ["LoadedPlugin", "Registry", "RuleTable", "active", "table", "use"]

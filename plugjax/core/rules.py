@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, TypeVar
 
 from plugjax.core.errors import RuleAbsentError
 
@@ -27,7 +27,7 @@ class RuleKind(Generic[F]):
         signature: what a rule takes and gives, shown when one is missing.
 
     Example:
-        >>> from plugjax.core import RuleKind
+        >>> from plugjax.extend.rules import RuleKind
         >>> cost = RuleKind("cost", "(*avals, **params) -> flops")
         >>> cost
         RuleKind(cost)
@@ -90,7 +90,8 @@ class RuleSet:
         module: ``__name__`` of the module.
 
     Example:
-        >>> from plugjax.core import Primitive, RuleSet, abstract_eval
+        >>> from plugjax.extend.core import Primitive
+        >>> from plugjax.extend.rules import RuleSet, abstract_eval
         >>> rules = RuleSet("example")
         >>> twice_p = Primitive("twice")
         >>> @rules.define(abstract_eval, twice_p)
@@ -158,10 +159,6 @@ class LazyRules:
 
 
 # The kinds that evaluation and staging read; transformations declare theirs in their own modules.
-unfold_rule: RuleKind[Callable[..., Any]] = RuleKind(
-    "unfold",
-    "(*args, **params) -> list: bind, under the current trace, what a call with a rule of its own stands for",
-)
 abstract_eval: RuleKind[Callable[..., Any]] = RuleKind(
     "abstract_eval", "(*avals, **params) -> aval, or a list of avals"
 )
@@ -172,6 +169,6 @@ scalar_impl: RuleKind[Callable[..., Any]] = RuleKind(
     "scalar_impl",
     "(*numpy_scalars) -> numpy scalar: `impl` for operands of rank 0 and no parameters",
 )
-lowering: RuleKind[Callable[..., Any]] = RuleKind(
+lowering: RuleKind[Callable[Concatenate[Any, ...], Any]] = RuleKind(
     "lowering", "(ctx, *mlir_values, **params) -> MLIR value, or a list of them"
 )

@@ -1,4 +1,4 @@
-"""Watching programs while they run: ``print``, ``log``, ``callback`` and ``breakpoint`` for compiled and transformed code."""
+"""Print, call and stop in running programs, in compiled and transformed code too."""
 
 from plugjax.debug.breakpoints import breakpoint
 from plugjax.debug.calling import callback

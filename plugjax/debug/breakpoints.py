@@ -1,4 +1,4 @@
-"""``debug.breakpoint``: a debugger in the middle of a program, with the values that the variables have when it runs."""
+"""``debug.breakpoint``: a debugger at a point of a program, with the run-time values of the variables."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from plugjax.core import pytree
 from plugjax.debug.cli_debugger import CliDebugger
 from plugjax.debug.frames import DebuggerFrame, TracedFrames, frames_above
+from plugjax.extend import pytree
 from plugjax.lax.callback import pure_callback
 from plugjax.lax.conversion import stop_gradient
 from plugjax.lax.debug_callback import bind_debug_callback
@@ -23,7 +23,7 @@ def _command_line(frames: list[DebuggerFrame], thread_id: int | None, **options:
 
 _debuggers: dict[str, Debugger] = {"cli": _command_line}
 
-# One terminal: breakpoints that threads reach at the same time take turns.
+# Threads share one terminal: only one breakpoint is open at a time.
 _turn = threading.Lock()
 
 
@@ -36,19 +36,19 @@ def breakpoint(
     token: Any = None,
     **kwargs: Any,
 ) -> Any:
-    r"""Stop the program here, and look at the values of its variables.
+    r"""Stop the program and inspect the values of its variables.
 
-    In compiled and transformed code the debugger opens when the program runs, once per instance under ``vmap`` and once per
-    step in a loop. It shows the frames as they were when the program was traced, with values for tracers. Commands are those
-    of ``pdb`` that look at things: ``p``, ``pp``, ``args``, ``up``, ``down``, ``list``, ``where``, ``continue``, ``quit``;
-    anything else is evaluated as an expression.
+    In compiled and transformed code the debugger opens when the program runs, once per instance under ``vmap`` and once
+    per step in a loop. It shows the frames at tracing time, with run-time values in place of tracers. It has the
+    inspecting commands of ``pdb``: ``p``, ``pp``, ``args``, ``up``, ``down``, ``list``, ``where``, ``continue``,
+    ``quit``; anything else is evaluated as an expression.
 
     Args:
-        backend: name of the debugger; there is ``"cli"``.
+        backend: name of the debugger; only ``"cli"`` exists.
         filter_frames: whether to leave out the framework's own frames.
-        num_frames: how many frames to keep, counted from the innermost.
-        ordered: whether it stops in program order with other ordered callbacks.
-        token: a pytree of arrays: the breakpoint is then part of its computation, and is reached when its value is needed.
+        num_frames: number of frames to show, from the innermost.
+        ordered: whether it runs in program order with other ordered callbacks.
+        token: a pytree of arrays; the breakpoint then runs when the value of the returned ``token`` is needed.
         **kwargs: for the debugger: ``stdin``, ``stdout``, ``completekey``.
 
     Returns:
@@ -95,7 +95,7 @@ def breakpoint(
 
 
 def _before(token: Any, stop: Callable[..., None], tracers: Sequence[Any]) -> Any:
-    """The token, after the breakpoint."""
+    """The token; it depends on the breakpoint."""
 
     def stop_and_pass(token: Any, *values: Any) -> Any:
         stop(*values)

@@ -1,4 +1,4 @@
-"""``debug.callback``: a Python function that a program calls, for what it shows."""
+"""``debug.callback``: call a Python function from a program for its side effects."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ def callback(
     partitioned: bool = False,
     **kwargs: Any,
 ) -> Callable[..., None] | None:
-    """Call a Python function from a program; it sees values and gives none.
+    """Call a Python function from a program; its results are ignored.
 
-    The call follows the transformations of the program: under ``vmap`` it happens once per instance, derivatives make it
-    once with the primal values, and a loop makes it in every step. Options can be given in a call of their own:
+    The call follows the transformations of the program: under ``vmap`` it happens once per instance, derivatives make
+    it once with the primal values, and a loop makes it in every step. Options can be given in a separate call:
     ``debug.callback(ordered=True)(function, x)``.
 
     Args:
-        callback: takes ``args`` and ``kwargs`` with arrays as leaves; what it gives is ignored.
-        *args: pytrees; leaves that are no arrays are passed as they are.
+        callback: takes ``args`` and ``kwargs`` with arrays as leaves; its results are ignored.
+        *args: pytrees; leaves that are not arrays are passed as they are.
         ordered: whether it runs in program order with other ordered callbacks.
         partitioned: accepted as in JAX; arrays are on one device.
         **kwargs: pytrees, as ``args``.
@@ -32,7 +32,7 @@ def callback(
         TypeError: ``callback`` is not callable, or arguments without a function.
 
     Differs from JAX:
-        What the function raises arrives as it is, not as the text of a ``JaxRuntimeError``, and at the call itself.
+        An exception of the function is raised unchanged at the call, not as the text of a ``JaxRuntimeError``.
 
     Example:
         >>> import plugjax

@@ -1,7 +1,7 @@
-"""A debugger on the command line, for values of a program that has been traced already.
+"""A debugger on the command line, for the values of a traced program.
 
-It shows the frames that led to the breakpoint, with the values that their variables have now. It reads and writes any pair
-of text streams, so that a program can drive it.
+It shows the frames that led to the breakpoint, with the run-time values of their variables. It reads and writes any
+pair of text streams, so that a program can drive it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from plugjax.debug.frames import DebuggerFrame
 
 
 class CliDebugger(cmd.Cmd):
-    """Commands over frames; a line that is no command is evaluated as an expression.
+    """Commands over frames; a line that is not a command is evaluated as an expression.
 
     Args:
         frames: innermost first.
@@ -45,7 +45,7 @@ class CliDebugger(cmd.Cmd):
         self.thread_id = thread_id
 
     def run(self) -> None:
-        """Read commands until one of them goes on with the program."""
+        """Read commands until one of them continues the program."""
         while True:
             try:
                 self.cmdloop()
@@ -54,7 +54,7 @@ class CliDebugger(cmd.Cmd):
                 self._say("--KeyboardInterrupt--")
 
     def emptyline(self) -> bool:
-        """Nothing: repeating a command by accident would be confusing."""
+        """Do nothing: an empty line must not repeat a command."""
         return False
 
     def default(self, line: str) -> None:
@@ -108,7 +108,7 @@ class CliDebugger(cmd.Cmd):
             self._say(f"    {frame.source[frame.offset or 0].strip() if known else '<no source>'}")
 
     def do_continue(self, _: str) -> bool:
-        """Go on with the program: c(ontinue)."""
+        """Continue the program: c(ontinue)."""
         return True
 
     def do_quit(self, _: str) -> None:

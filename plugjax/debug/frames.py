@@ -1,7 +1,7 @@
-"""Frames of the user's program, as a debugger shows them: names, values, source.
+"""Frames of the user's program for a debugger: names, values, source.
 
-A frame is a pytree whose leaves are the tracers among its variables: a callback that takes frames gets them with values in
-the tracers' places.
+A frame is a pytree whose leaves are the tracers among its variables. A callback that takes frames gets them with values
+in the tracers' places.
 """
 
 from __future__ import annotations
@@ -12,9 +12,8 @@ from dataclasses import dataclass, replace
 from types import FrameType
 from typing import Any
 
-from plugjax.core import pytree
-from plugjax.core.source_info import is_internal
-from plugjax.core.trace import Tracer
+from plugjax.extend import pytree
+from plugjax.extend.core import Tracer, is_internal
 
 
 @dataclass(frozen=True)
@@ -23,12 +22,12 @@ class DebuggerFrame:
 
     Attributes:
         filename: the source file.
-        lineno: the line that is being run, from 1.
+        lineno: the current line, from 1.
         name: the function.
         locals: its variables.
         globals: the variables of its module.
         source: lines of the function, empty if they are not known.
-        offset: which of them is being run.
+        offset: index of the current line in ``source``.
     """
 
     filename: str
@@ -72,10 +71,10 @@ def _described(frame: FrameType) -> DebuggerFrame:
 
 
 class TracedFrames:
-    """Frames with their tracers taken out, so that nothing here keeps these alive.
+    """Frames without their tracers, so that they do not keep the tracers alive.
 
     Args:
-        frames: what to take them out of.
+        frames: the frames with tracers.
     """
 
     def __init__(self, frames: Sequence[DebuggerFrame]) -> None:
@@ -87,7 +86,7 @@ class TracedFrames:
         ]
 
     def take(self) -> list[Any]:
-        """The tracers among the variables, in order, each once; they are gone from here."""
+        """Remove and return the tracers among the variables, in order, each once."""
         taken, self._tracers = self._tracers, []
         self._positions.clear()
         return taken
@@ -105,7 +104,7 @@ class TracedFrames:
         except (
             TypeError,
             ValueError,
-        ):  # a dict whose keys have no order, a container that is broken
+        ):  # A dict whose keys have no order, or a broken container.
             return value
         if not any(map(_is_live, leaves)):
             return value
@@ -120,14 +119,14 @@ class TracedFrames:
 
 @dataclass(frozen=True)
 class _Slot:
-    """Stands where the tracer with this index was."""
+    """The place of the tracer with this index."""
 
     index: int
 
 
 @dataclass(frozen=True)
 class _Opened:
-    """A variable that holds tracers, taken apart."""
+    """A variable that holds tracers, flattened."""
 
     tree: Any
     leaves: list[Any]

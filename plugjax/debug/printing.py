@@ -1,4 +1,4 @@
-"""``debug.print`` and ``debug.log``: formatted when the values are known, checked when the program is traced."""
+"""``debug.print`` and ``debug.log``: the format is checked at tracing time and filled in at run time."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from plugjax.core.source_info import user_source
+from plugjax.extend.core import user_source
 from plugjax.lax.callback import Opaque
 from plugjax.lax.debug_callback import bind_debug_print, log_record, split_arguments
 
 
 class _Checker(string.Formatter):
-    """Formats nothing, and complains about arguments that the format does not mention."""
+    """Formats nothing; raises if an argument is not mentioned by the format."""
 
     def format_field(self, value: Any, format_spec: str) -> str:
         return ""
@@ -51,8 +51,8 @@ def print(
 ) -> Callable[..., None] | None:
     """Print values of a program while it runs.
 
-    ``debug.print(f"x = {x}")`` would print a tracer; write ``debug.print("x = {x}", x=x)``. Under ``vmap`` a line is printed
-    per instance, derivatives print once, with the primal values. Options can be given in a call of their own:
+    ``debug.print(f"x = {x}")`` would print a tracer; write ``debug.print("x = {x}", x=x)``. Under ``vmap`` a line is
+    printed per instance, derivatives print once, with the primal values. Options can be given in a separate call:
     ``debug.print(ordered=True)("x = {}", x)``.
 
     Args:
@@ -65,7 +65,7 @@ def print(
         **kwargs: values for ``{name}``.
 
     Raises:
-        ValueError: an argument that ``fmt`` does not mention, or ``fmt`` is no format string.
+        ValueError: an argument that ``fmt`` does not mention, or ``fmt`` is not a format string.
         IndexError: ``fmt`` mentions a position that is not there.
         KeyError: ``fmt`` mentions a name that is not there.
         TypeError: arguments without a format string.

@@ -1,4 +1,4 @@
-"""Programs that leave Python: IREE modules with named entry points and parameters."""
+"""Export of programs to places without Python: IREE modules with named entry points and parameters."""
 
 from plugjax.export.entry import Entry
 from plugjax.export.files import read_iree

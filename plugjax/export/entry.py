@@ -1,4 +1,4 @@
-"""Entry points: what an exported module offers, traced and flattened."""
+"""Entry points of an exported module, traced and flattened."""
 
 from __future__ import annotations
 
@@ -6,14 +6,10 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from plugjax.core import pytree
-from plugjax.core.array import aval_of
-from plugjax.core.aval import ShapedArray
-from plugjax.core.errors import LoweringError
-from plugjax.core.jaxpr import ClosedJaxpr, subjaxprs
-from plugjax.core.transforms.compile import run_passes
-from plugjax.core.transforms.jit import jit
-from plugjax.core.transforms.stages import Wrapped
+from plugjax.extend import pytree
+from plugjax.extend.core import ClosedJaxpr, ShapedArray, aval_of, subjaxprs
+from plugjax.extend.errors import LoweringError
+from plugjax.extend.execution import Wrapped, jit, run_passes
 
 # Symbols of the module, which C programs look up.
 _NAME = re.compile(r"(?!__)[A-Za-z_][A-Za-z0-9_]*")
@@ -29,9 +25,9 @@ class Entry(NamedTuple):
 
     Attributes:
         function: takes pytrees of arrays; if the module has parameters, these come first.
-        args: arrays or ``ShapeDtypeStruct``: what it is called with, without the parameters.
-        updates: whether it gives ``(new parameters, result)``, or new parameters alone: the module then keeps them as its
-            state.
+        args: arrays or ``ShapeDtypeStruct``: its arguments, without the parameters.
+        updates: whether it returns ``(new parameters, result)``, or new parameters alone, which the module stores as
+            its state.
     """
 
     function: Callable[..., Any]
@@ -44,11 +40,11 @@ class TracedEntry(NamedTuple):
 
     Attributes:
         name: name in the module.
-        program: takes the parameters' leaves, then the arguments' leaves.
+        program: from the parameters' leaves and the arguments' leaves to the results.
         in_avals: the arguments.
         out_avals: the results that the caller sees.
         state_outputs: number of leading results that are new parameters.
-        in_paths: where each argument stands in the Python arguments.
+        in_paths: path of each argument in the Python arguments.
         out_tree: structure of the visible result.
     """
 
@@ -67,8 +63,8 @@ def trace_entries(
     """Trace every entry point.
 
     Raises:
-        ValueError: a name is no identifier, or there are no entries.
-        TypeError: an entry that updates does not give new parameters of the same structure and avals.
+        ValueError: a name is not an identifier, or there are no entries.
+        TypeError: an entry with ``updates`` returns parameters of another structure or other avals.
     """
     if not entries:
         raise ValueError(
@@ -117,7 +113,7 @@ def _trace(name: str, entry: Entry, parameters: Any, platform: str) -> TracedEnt
 
 
 def _effectful(program: ClosedJaxpr) -> set[str]:
-    """Names of the primitives that have effects, with the functions that they call."""
+    """Names of the primitives with effects, with the functions that they call."""
     found: set[str] = set()
     for eqn in program.eqns:
         if eqn.effects and not eqn.primitive.structured:

@@ -1,7 +1,7 @@
 """The files of an artifact: written together or not at all, and checked when they are read.
 
-Beside a module ``m.vmfb`` lies ``m.vmfb.sha256``, in the format of ``sha256sum``, so that a program without Python can check
-it too. The checksum finds damage and files that do not belong together; it does not say who wrote them.
+Beside a module ``m.vmfb`` lies ``m.vmfb.sha256``, in the format of ``sha256sum``, so that programs without Python can
+check it too. The checksum detects damage and files of different artifacts. It does not authenticate the author.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ _SUFFIX = ".sha256"
 
 
 def checksum_path(path: Path) -> Path:
-    """Where the checksums of a module lie."""
+    """Path of the checksum file of a module."""
     return path.with_name(path.name + _SUFFIX)
 
 
 def check_outputs(paths: Sequence[Path]) -> None:
-    """Refuse places that files cannot be written to, before any work is done.
+    """Refuse paths that cannot be written, before any work is done.
 
     Raises:
-        ValueError: two outputs are one file, or something that is no file is in the place.
-        OSError: a place cannot be looked at.
+        ValueError: two outputs are one file, or a path names something that is not a regular file.
+        OSError: a path cannot be read.
     """
     seen: set[str] = set()
     for path in paths:
@@ -46,13 +46,14 @@ def check_outputs(paths: Sequence[Path]) -> None:
 
 @contextlib.contextmanager
 def written_together(paths: Sequence[Path]) -> Iterator[list[Path]]:
-    """New files beside those that they replace when the block ends well; otherwise all stay as they were."""
+    """Write new files; they replace the old ones only if the block ends without an exception."""
     check_outputs(paths)
     targets = [Path(os.path.realpath(path)) for path in paths]
     for target in targets:
         target.parent.mkdir(parents=True, exist_ok=True)
     mark = os.urandom(6).hex()
-    # The names of outputs may be as long as the file system allows.
+    # Temporary names must not be longer than those of the outputs, which may be as long as the file
+    # system allows.
     new = [target.with_name(f".{i}-{mark}.tmp") for i, target in enumerate(targets)]
     try:
         yield new
@@ -64,7 +65,7 @@ def written_together(paths: Sequence[Path]) -> Iterator[list[Path]]:
 
 
 def checksums(files: Sequence[tuple[Path, Path]], base: Path) -> str:
-    """Lines of ``sha256sum`` for contents that will have other names, relative to a folder."""
+    """Lines of ``sha256sum`` for files under their final names, relative to a folder."""
     lines = []
     for content, name in files:
         folder = os.path.realpath(name.parent)
@@ -76,13 +77,13 @@ def checksums(files: Sequence[tuple[Path, Path]], base: Path) -> str:
 def read_iree(path: str | Path) -> bytes:
     """The bytecode of an artifact, checked.
 
-    The parameter archive that was written with it is checked too.
+    Checks the module and its parameter archive.
 
     Args:
         path: the ``.vmfb`` file that :func:`to_iree` wrote.
 
     Raises:
-        ValueError: there is no checksum beside it, or a file is not the one that was written.
+        ValueError: there is no checksum beside it, or a file differs from its checksum.
         OSError: a file cannot be read.
 
     Example:
@@ -134,7 +135,7 @@ def _digest(path: Path) -> str:
 
 @contextlib.contextmanager
 def _opened(path: Path) -> Iterator[BufferedReader]:
-    # Without waiting for the other end of a pipe.
+    # Do not block on a pipe without a writer.
     handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
     with os.fdopen(handle, "rb") as file:
         if not stat.S_ISREG(os.fstat(handle).st_mode):

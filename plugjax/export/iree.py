@@ -1,8 +1,8 @@
 """Export to IREE: one module with several entry points, for runtimes without Python.
 
-Parameters live in the module as globals, with their values inside or in an ``.irpa`` file that is loaded beside it. Entry
-points that update parameters store the new values in the globals: a module can be trained where it runs. A primitive
-without a lowering is refused by name, since there would be no host to run it.
+Parameters are globals of the module. Their values are in the module, or in an ``.irpa`` file that is loaded beside it.
+Entry points that update parameters store the new values in the globals: so a module can be trained on the device. A
+primitive without a lowering is refused by name, because no host can run it.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from typing import Any
 
 import numpy as np
 
-from plugjax.core import pytree
-from plugjax.core.array import as_array
-from plugjax.core.aval import ShapedArray
-from plugjax.core.errors import LoweringError, UnknownBackendError
 from plugjax.export.entry import Entry, TracedEntry, trace_entries
 from plugjax.export.files import check_outputs, checksum_path, checksums, written_together
+from plugjax.extend import pytree
+from plugjax.extend.core import ShapedArray, as_array
+from plugjax.extend.errors import LoweringError
+from plugjax.extend.execution import exporter
 
 SCOPE = "model"
 
@@ -51,16 +51,16 @@ def to_iree(
 ) -> Exported:
     """Compile functions to one IREE module.
 
-    All files are written when everything has succeeded; until then, what was in their places stays. A file with checksums,
-    named as the module with ``.sha256`` at the end, lies beside it: :func:`read_iree` checks it.
+    All files are written after the compilation has succeeded; until then existing files stay. A file with checksums,
+    named as the module with ``.sha256`` appended, lies beside it; :func:`read_iree` checks it.
 
     Args:
         entries: name to ``(function, args)`` or :class:`Entry`; ``args`` are arrays or ``ShapeDtypeStruct``.
         path: the ``.vmfb`` file to write.
         parameters: pytree of arrays that every function takes as its first argument.
-        parameters_path: where to write the parameters, as ``.irpa``; left out, they are inside the module.
+        parameters_path: where to write the parameters, as ``.irpa``; by default they are inside the module.
         target: what to compile for: a CPU name such as ``"host"`` (the default) or ``"generic"``, or a
-            ``plugjax_iree.compiler.CompileTarget``.
+            ``plugjax_iree.compile.CompileTarget``.
 
     Returns:
         Paths and signatures.
@@ -68,7 +68,7 @@ def to_iree(
     Raises:
         LoweringError: a primitive has no lowering; there is no host to fall back to.
         UnknownBackendError: the IREE backend is not installed.
-        ValueError: a name is no identifier, or an output is no regular file.
+        ValueError: a name is not an identifier, or an output is not a regular file.
         OSError: a file cannot be written.
 
     Example:
@@ -89,20 +89,13 @@ def to_iree(
         outputs.append(parameters_path)
     check_outputs(outputs)
     text, traced, values = _module_text(entries, parameters, external=parameters_path is not None)
-    compiler = _iree("compiler")
-    if target is None or isinstance(target, str):
-        target = compiler.CompileTarget("local", target or "host")
-    vmfb = compiler.compile_stablehlo(
-        text,
-        target,
-        has_contraction="dot_general" in text or "stablehlo.convolution" in text,
-        f64="f64" in text,
-    )
+    writer = exporter("iree")
+    vmfb = writer.compile(text, target)
     with written_together(outputs) as (module, sums, *archive):
         module.write_bytes(vmfb)
         written = [(module, path)]
         if parameters_path is not None:
-            _iree("parameters").write_archive(archive[0], values)
+            writer.write_parameters(archive[0], values)
             written.append((archive[0], parameters_path))
         sums.write_text(checksums(written, path.parent), encoding="utf-8")
     return Exported(path, parameters_path, {t.name: _signature(t) for t in traced})
@@ -124,15 +117,6 @@ def to_stablehlo(
     return _module_text(entries, parameters, external=external)[0]
 
 
-def _iree(module: str) -> Any:
-    try:
-        return importlib.import_module(f"plugjax_iree.{module}")
-    except ImportError as error:
-        raise UnknownBackendError(
-            f"export to IREE needs the distribution plugjax-iree ({error}). Install it: pip install plugjax-iree."
-        ) from error
-
-
 def _signature(entry: TracedEntry) -> tuple[list[str], list[str]]:
     return [_iree_type(a) for a in entry.in_avals], [_iree_type(a) for a in entry.out_avals]
 
@@ -150,7 +134,8 @@ def _module_text(
     traced = trace_entries(entries, parameters, "iree")
     values = _named_values(parameters)
     lower = importlib.import_module("plugjax.stablehlo.lower")
-    # jaxlib cannot build operations of IREE's `util` dialect: bodies come from it, the entry points are written here.
+    # jaxlib cannot build operations of IREE's `util` dialect. jaxlib builds the bodies; the entry
+    # points are written as text.
     module, bodies = lower.lower_functions(
         {entry.name: entry.program for entry in traced}, "iree", name="exported"
     )
@@ -197,7 +182,7 @@ def _global(
 
 
 def _symbol(i: int) -> str:
-    """Of the global with a parameter; no identifier, so no entry point has it."""
+    """Symbol of the global of a parameter. It is not an identifier, so no entry point has it."""
     return f"parameter.{i}"
 
 

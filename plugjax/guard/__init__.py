@@ -1,7 +1,7 @@
-"""What stands between a user and a young compiler: verification of first calls, and the host as the last resort.
+"""Verification of first calls, and the host as last resort: protection from a young compiler.
 
-``config.verify`` says when results are held against NumPy's: ``"off"``, at the ``"first"`` call of each compiled program, or
-``"always"``; unset, each backend says for itself (IREE ``"first"``, the others ``"off"``).
+``config.verify`` says when results are compared with NumPy's: ``"off"``, at the ``"first"`` call of each compiled
+program, or ``"always"``. Unset, the backend decides (IREE ``"first"``, the others ``"off"``).
 """
 
 from plugjax.guard.plugin import mode

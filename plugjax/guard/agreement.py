@@ -1,8 +1,8 @@
-"""Whether two results are the same, up to what rounding may do.
+"""Whether two results agree up to rounding errors.
 
-Floating values may differ by the rounding errors of their dtype, which grow with the square root of the longest sum. Beyond that, they may
-differ as the reference does from itself if every value in it moves by an ulp. Integers and bools are equal, unless such a move
-changes them.
+Floating values may differ by the rounding errors of their dtype, which grow with the square root of the longest sum.
+Beyond that they may differ as much as the reference changes when every value in it moves by an ulp. Integers and bools
+must be equal, unless such a move changes them.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 from ml_dtypes import finfo
 
-from plugjax.core import dtypes
+from plugjax.extend import dtypes
 
 Values = Sequence[np.ndarray[Any, Any]]
 
-# Of an ulp: what elementary functions err by, and the order of short sums.
+# In ulps: the error of elementary functions and the effect of the order of short sums.
 _ULPS = {1: 2.0, 2: 8.0, 4: 64.0, 8: 256.0}
 _TIMES_NOISE = 16.0
 
@@ -34,7 +34,7 @@ def relative_tolerance(dtype: np.dtype[Any], longest_sum: int) -> float:
 def disagreements(
     found: Values, expected: Values, longest_sum: int
 ) -> dict[int, np.ndarray[Any, Any]]:
-    """For each result that differs, a mask of the places where it does."""
+    """For each result that differs, a mask of the differing elements."""
     masks = {}
     for i, (x, y) in enumerate(zip(found, expected, strict=True)):
         mask = _differs(x, y, longest_sum)
@@ -54,7 +54,7 @@ def _differs(x: np.ndarray[Any, Any], y: np.ndarray[Any, Any], longest_sum: int)
         magnitude = np.abs(b)
         finite = magnitude[np.isfinite(magnitude)]
         scale = float(finite.max()) if finite.size else 0.0
-        # Processors take subnormal numbers for zeros.
+        # Processors flush subnormal numbers to zero.
         allowed = tolerance * np.maximum(magnitude, scale) + float(finfo(y.dtype).tiny)
         close = np.abs(a - b) <= allowed
         return np.asarray(~(close | (a == b) | (np.isnan(a) & np.isnan(b))))
@@ -63,7 +63,10 @@ def _differs(x: np.ndarray[Any, Any], y: np.ndarray[Any, Any], longest_sum: int)
 def _are_close_at_a_glance(
     x: np.ndarray[Any, Any], y: np.ndarray[Any, Any], tolerance: float
 ) -> bool:
-    """Whether the largest difference is small beside the largest element: most results are finite, and agree."""
+    """Whether the largest difference is small beside the largest element.
+
+    This quick test suffices for most results: they are finite and agree.
+    """
     if not y.size or y.dtype.kind != "f":
         return not y.size
     with np.errstate(all="ignore"):
@@ -79,7 +82,7 @@ def explained(
     """Whether noise explains all disagreements.
 
     Args:
-        masks: of :func:`disagreements`.
+        masks: from :func:`disagreements`.
         found: the results in question.
         expected: those of the reference.
         moved: those of the reference with noise, several times.
@@ -94,7 +97,7 @@ def _explained(
     mask: np.ndarray[Any, Any], x: np.ndarray[Any, Any], y: np.ndarray[Any, Any], moved: Values
 ) -> bool:
     if not dtypes.is_inexact(y.dtype):
-        # A choice between close values: which ones are chosen elsewhere is chance.
+        # A choice between close values: either choice is right.
         changes = sum(int((z != y).sum()) for z in moved)
         return int(mask.sum()) <= 2 * changes
     a, b = _wide(x)[mask], _wide(y)[mask]

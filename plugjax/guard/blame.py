@@ -1,4 +1,4 @@
-"""Which equation a backend computes wrongly, and a folder in which that can be seen again."""
+"""Which equation a backend computes wrongly, and a folder that reproduces it."""
 
 from __future__ import annotations
 
@@ -11,9 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from plugjax.core.device import Device
-from plugjax.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var
-from plugjax.core.transforms.dce import prune_outputs
+from plugjax.extend.core import ClosedJaxpr, Device, Jaxpr, JaxprEqn, Literal, Var
+from plugjax.extend.transforms import prune_outputs
 from plugjax.guard.agreement import disagreements
 from plugjax.guard.reference import computed
 
@@ -43,7 +42,7 @@ def on_values(
 
 
 class Intermediates:
-    """A program's values, one for each result of each equation, as NumPy computes them."""
+    """A program's intermediate values, one for each result of each equation, computed by NumPy."""
 
     def __init__(self, jaxpr: ClosedJaxpr, values: Arrays, seconds: float) -> None:
         self.jaxpr = jaxpr
@@ -59,7 +58,7 @@ class Intermediates:
         self.known.update(zip(self.open.jaxpr.outvars, results, strict=True))  # type: ignore[arg-type]  # variables all
 
     def results(self) -> list[np.ndarray[Any, Any]]:
-        """Of all equations, one after the other."""
+        """Results of all equations, in order."""
         return [self.known[v] for v in self.open.jaxpr.outvars]  # type: ignore[index]  # variables all
 
 
@@ -91,7 +90,10 @@ def wrong_by_themselves(
 def first_wrong(
     found: Intermediates, device: Device, options: Mapping[str, Any], longest_sum: int
 ) -> int | None:
-    """The position of the first equation whose result differs if the program gives all of them; ``None`` if it then does not."""
+    """Position of the first wrong equation when the program returns the results of all equations.
+
+    ``None`` if all are then right.
+    """
     got = run_on(found.open, device, options, [found.known[v] for v in found.jaxpr.jaxpr.invars])
     masks = disagreements(got, found.results(), longest_sum)
     return min(_positions(found, masks), default=None)
@@ -100,9 +102,10 @@ def first_wrong(
 def first_alone(
     found: Intermediates, device: Device, options: Mapping[str, Any], longest_sum: int
 ) -> int | None:
-    """The position of an equation whose result differs if the program gives that alone, while what it reads does not.
+    """Position of an equation whose result is wrong when the program returns it alone, while its operands are right.
 
-    Some faults are there only if nothing else reads a value. The programs that end with one equation each are searched in halves.
+    Some faults vanish if the program returns other values as well. The search bisects the programs that end with one
+    equation each.
     """
     numbers = {id(eqn): i for i, eqn in enumerate(found.jaxpr.eqns)}
     values = [found.known[v] for v in found.jaxpr.jaxpr.invars]
@@ -143,30 +146,6 @@ def described(eqn: JaxprEqn) -> str:
     return f"{eqn.primitive.name} ({ins}) -> ({outs}){place}"
 
 
-_SCRIPT = '''"""Runs the module and shows where its results differ from those expected."""
-
-import json
-from pathlib import Path
-
-import numpy as np
-from plugjax_iree.compiler import CompileTarget, compile_stablehlo
-from plugjax_iree.runtime import open_device
-
-folder = Path(__file__).parent
-told = json.loads((folder / "program.json").read_text())
-text = (folder / "program.mlir").read_text()
-inputs = [np.load(folder / f"input{i}.npy") for i in range(told["inputs"])]
-contraction = "dot_general" in text or "stablehlo.convolution" in text
-vmfb = compile_stablehlo(text, CompileTarget(), has_contraction=contraction, f64="f64" in text)
-device = open_device("local-sync")
-results = device.load(vmfb).function("main")([device.put(x) for x in inputs])
-for i, result in enumerate(results):
-    expected = np.load(folder / f"expected{i}.npy")
-    found = device.get(result, np.dtype(told["dtypes"][i]), expected.shape)
-    print(i, "equal" if np.allclose(found, expected, equal_nan=True) else f"{found} expected {expected}")
-'''
-
-
 def write_reproduction(
     jaxpr: ClosedJaxpr,
     device: Device,
@@ -197,6 +176,7 @@ def write_reproduction(
         "dtypes": [x.dtype.name for x in expected],
     }
     (folder / "program.json").write_text(json.dumps(told, indent=2))
-    if backend.name == "iree":
-        (folder / "reproduce.py").write_text(_SCRIPT)
+    script = backend.reproduction_script()
+    if script is not None:
+        (folder / "reproduce.py").write_text(script)
     return folder

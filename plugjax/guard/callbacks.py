@@ -1,4 +1,4 @@
-"""Callbacks in programs that are computed twice: the second time they are not called, and give what they gave the first time."""
+"""Callbacks of programs that run twice: the first run records their results, the second replays them without calls."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from plugjax.core.jaxpr import ClosedJaxpr, JaxprEqn
+from plugjax.extend.core import ClosedJaxpr, JaxprEqn
 from plugjax.guard.rewriting import rewritten
 from plugjax.lax.callback import FlatCallback, Opaque, io_callback_p, pure_callback_p
 
 
 class ReplayError(Exception):
-    """The second computation calls more often than the first."""
+    """The second run calls more often than the first."""
 
 
 class Recorder:
-    """Calls a function, and keeps what it gives while somebody records."""
+    """Calls a function, and records its results on request."""
 
     def __init__(self, function: Any) -> None:
         self._function = function
@@ -28,7 +28,7 @@ class Recorder:
         self.__qualname__ = getattr(function, "__qualname__", repr(function))
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Call the function, or give what it gave."""
+        """Call the function, or replay a recorded result."""
         with self._lock:
             if self._replayed is not None:
                 for value in self._replayed:
@@ -41,7 +41,7 @@ class Recorder:
 
     @contextmanager
     def recording(self) -> Iterator[None]:
-        """Keep what the function gives."""
+        """Record the function's results."""
         self._log = []
         try:
             yield
@@ -50,7 +50,7 @@ class Recorder:
 
     @contextmanager
     def replaying(self) -> Iterator[None]:
-        """Give what was kept, from the beginning."""
+        """Replay the recorded results from the beginning."""
         self._replayed = iter(self._kept)
         try:
             yield
@@ -61,7 +61,7 @@ class Recorder:
 
 
 def recorded(jaxpr: ClosedJaxpr) -> ClosedJaxpr:
-    """The program with recorders around the functions that it calls for results."""
+    """The program with recorders around the callbacks that return results."""
 
     def wrap(eqn: JaxprEqn) -> list[JaxprEqn]:
         flat = eqn.params.get("callback")
@@ -93,5 +93,5 @@ def recorders(jaxpr: ClosedJaxpr) -> list[Recorder]:
 
 
 def without_watchers(jaxpr: ClosedJaxpr) -> ClosedJaxpr:
-    """The program without equations that have no results: what prints and watches, and calls for effects alone."""
+    """The program without equations that have no results: printing, checks, calls for effects alone."""
     return rewritten(jaxpr, lambda eqn: [eqn] if eqn.outvars else [])

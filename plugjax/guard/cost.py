@@ -1,6 +1,7 @@
-"""What a program costs on NumPy: a rough estimate, for deciding what to verify.
+"""Rough estimate of a program's time on NumPy, for deciding what to verify.
 
-Seconds per element, product and equation are those of one core of a small server; within a factor of three elsewhere.
+Seconds per element, product and equation are those of one core of a small server. Other machines are within a factor of
+three.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from plugjax.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, subjaxprs
+from plugjax.extend.core import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, subjaxprs
 from plugjax.lax.control_flow import cond_p, scan_p, while_p
 from plugjax.lax.convolution import conv_general_dilated_p
 from plugjax.lax.dot import dot_general_p
@@ -17,7 +18,7 @@ _PER_EQUATION = 3e-6
 _PER_ELEMENT = 2e-9
 _PER_PRODUCT = 1e-10
 _PER_CONVOLVED = 1e-9
-# Nobody knows how often it runs.
+# Assumed steps of a while loop.
 _WHILE_STEPS = 100
 
 
@@ -55,7 +56,7 @@ def _products(eqn: JaxprEqn) -> float:
 
 
 def longest_sum(jaxpr: Jaxpr, repeated: int = 1) -> int:
-    """How many numbers the longest sum of a program adds, all steps of loops together."""
+    """Number of terms of the longest sum in a program; steps of loops multiply."""
     longest = 1
     for eqn in jaxpr.eqns:
         steps = repeated * int(eqn.params.get("length", 1)) if eqn.primitive is scan_p else repeated
@@ -71,7 +72,7 @@ def longest_sum(jaxpr: Jaxpr, repeated: int = 1) -> int:
 
 
 def affordable(jaxpr: ClosedJaxpr, seconds: float) -> list[bool]:
-    """For each output, whether it and what it needs cost no more, all those chosen together; the first ones first."""
+    """For each output, whether it is within the budget, together with the outputs chosen before it."""
     producers: dict[Any, JaxprEqn] = {v: eqn for eqn in jaxpr.eqns for v in eqn.outvars}
     paid: set[int] = set()
     left, chosen = seconds, []
@@ -86,7 +87,7 @@ def affordable(jaxpr: ClosedJaxpr, seconds: float) -> list[bool]:
 
 
 def _cone(out: Any, producers: dict[Any, JaxprEqn], paid: set[int]) -> list[JaxprEqn]:
-    """The equations that a value needs and that are not paid for yet."""
+    """Equations that a value needs and that are not paid for yet."""
     found: dict[int, JaxprEqn] = {}
     pending = [out]
     while pending:

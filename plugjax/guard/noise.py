@@ -1,7 +1,7 @@
-"""How far rounding errors may take the results of a program: the program with every value moved by an ulp or two.
+"""Bound on the effect of rounding errors: the program runs with every value moved by an ulp or two.
 
-What differs by no more than this is not a fault of a compiler. Sorting, comparing and rounding turn the smallest differences into large
-ones, and so do chaotic programs.
+A difference within this bound is not a fault of a compiler. Sorting, comparing and rounding turn the smallest
+differences into large ones, and so do chaotic programs.
 """
 
 from __future__ import annotations
@@ -11,11 +11,9 @@ from typing import Any
 import numpy as np
 from ml_dtypes import finfo
 
-from plugjax.core import dtypes
-from plugjax.core.aval import ShapedArray
-from plugjax.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Var
-from plugjax.core.primitive import Primitive
-from plugjax.core.rules import RuleSet, abstract_eval, impl
+from plugjax.extend import dtypes
+from plugjax.extend.core import ClosedJaxpr, Jaxpr, JaxprEqn, Primitive, ShapedArray, Var
+from plugjax.extend.rules import RuleSet, abstract_eval, impl
 from plugjax.guard.rewriting import CONTROL, rewritten
 
 rules = RuleSet(__name__)
@@ -27,7 +25,7 @@ _generator = np.random.default_rng()
 
 
 def reseed(seed: int) -> None:
-    """Let the noise that follows be that of a seed."""
+    """Seed the noise."""
     global _generator
     _generator = np.random.default_rng(seed)
 
@@ -47,7 +45,7 @@ def _noise(x: Any) -> Any:
 
 
 def noisy(jaxpr: ClosedJaxpr) -> ClosedJaxpr:
-    """The program with noise on each floating value that it is given or computes."""
+    """The program with noise on each floating input and result."""
     inner = jaxpr.jaxpr
     body = rewritten(jaxpr, _with_noise)
     invars = [Var(v.aval) if dtypes.is_inexact(v.aval.dtype) else v for v in inner.invars]

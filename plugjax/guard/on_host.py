@@ -1,19 +1,17 @@
-"""Equations that are to run by their host kernels, whatever lowerings there are."""
+"""Equations that run by their host kernels although lowerings exist."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
 from typing import Any
 
-from plugjax.core import registry
-from plugjax.core.aval import ShapedArray
-from plugjax.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn
-from plugjax.core.primitive import Primitive
-from plugjax.core.rules import RuleSet, abstract_eval, impl
+from plugjax.extend import registry
+from plugjax.extend.core import ClosedJaxpr, Jaxpr, JaxprEqn, Primitive, ShapedArray
+from plugjax.extend.rules import RuleSet, abstract_eval, impl
 
 rules = RuleSet(__name__)
 
-# No platform lowers it: compiled programs call the kernel.
+# No platform lowers it, so compiled programs call the kernel.
 on_host_p = Primitive("on_host", multiple_results=True)
 
 
@@ -29,7 +27,7 @@ def _run(*operands: Any, eqn: JaxprEqn) -> list[Any]:
 
 
 def with_host(jaxpr: ClosedJaxpr, positions: Collection[int]) -> ClosedJaxpr:
-    """The program with the equations at some positions on the host."""
+    """The program with the equations at given positions on the host."""
     inner = jaxpr.jaxpr
     eqns = [
         eqn.replace(primitive=on_host_p, params={"eqn": eqn}) if i in positions else eqn

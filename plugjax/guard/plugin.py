@@ -1,4 +1,4 @@
-"""The guards as a plugin: around compilations, whoever makes them."""
+"""The guards as a plugin around every compilation."""
 
 from __future__ import annotations
 
@@ -8,14 +8,11 @@ import warnings
 from collections.abc import Callable, Generator, Mapping, Sequence
 from typing import Any
 
-from plugjax.core import registry
-from plugjax.core.backend import Executable
-from plugjax.core.config import config
-from plugjax.core.errors import FallbackWarning, JaxRuntimeError
-from plugjax.core.hookspecs import PluginInfo, hookimpl
-from plugjax.core.jaxpr import ClosedJaxpr
-from plugjax.core.primitive import Primitive
-from plugjax.core.rules import RuleSet
+from plugjax.extend import registry
+from plugjax.extend.backend import Executable
+from plugjax.extend.core import ClosedJaxpr, Option, Primitive, config
+from plugjax.extend.errors import FallbackWarning, JaxRuntimeError
+from plugjax.extend.rules import PluginInfo, RuleSet, hookimpl
 from plugjax.guard import noise, on_host
 from plugjax.guard.on_host import on_host_p, with_host
 from plugjax.guard.reports import Verification, new_number, note, stored
@@ -33,13 +30,24 @@ plugjax_plugin = PluginInfo(
 
 @hookimpl
 def plugjax_rules() -> list[RuleSet]:
-    """Noise, and equations on the host."""
+    """Rules of noise, and of equations on the host."""
     return [noise.rules, on_host.rules]
 
 
 @hookimpl
+def plugjax_options() -> list[Option]:
+    """When results are verified."""
+    return [
+        Option(
+            "verify", None, choices=(None, "off", "first", "always"), in_key=True,
+            help="hold results of compiled programs against NumPy's",
+        )
+    ]  # fmt: skip
+
+
+@hookimpl
 def plugjax_fallback_policy(primitive: Primitive, platform: str) -> str | None:
-    """Equations that are meant to run on the host do so without a word."""
+    """Equations that are meant to run on the host give no warning."""
     return "silent" if primitive is on_host_p else None
 
 
@@ -53,7 +61,7 @@ def mode(platform: str) -> str:
 
 @hookimpl
 def plugjax_jaxpr_passes(platform: str) -> Sequence[Callable[[ClosedJaxpr], ClosedJaxpr]]:
-    """Recorders around callbacks, where programs are computed twice."""
+    """Put recorders around callbacks if programs run twice."""
     return [_module("callbacks").recorded] if mode(platform) != "off" else []
 
 
@@ -61,7 +69,7 @@ def plugjax_jaxpr_passes(platform: str) -> Sequence[Callable[[ClosedJaxpr], Clos
 def plugjax_compile(
     jaxpr: ClosedJaxpr, device: Any, options: Mapping[str, Any]
 ) -> Generator[None, Executable, Executable]:
-    """Verify what was compiled; run on the host what was not."""
+    """Verify compiled programs; run on the host those that do not compile."""
     backend = device.backend
     if backend.name == "numpy":
         return (yield)
@@ -92,7 +100,7 @@ class _Known(Executable):
         self.donated = inner.donated
 
     def memory_analysis(self) -> Any:
-        """As the backend says."""
+        """As the backend reports it."""
         return self.inner.memory_analysis()
 
 
@@ -117,7 +125,7 @@ def _as_known(
 def _on_host(
     error: JaxRuntimeError, jaxpr: ClosedJaxpr, device: Any, options: Mapping[str, Any]
 ) -> Executable:
-    """What a backend cannot compile runs on the host, unless the user wants to know."""
+    """Run on the host a program that the backend cannot compile, unless ``fallback`` is ``"error"``."""
     policy = config.read("fallback")
     refused = getattr(error, "is_refusal", False)
     if policy == "error" or not refused or "numpy" not in registry.active().backends():

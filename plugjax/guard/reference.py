@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from plugjax.core.backend import get_backend
-from plugjax.core.jaxpr import ClosedJaxpr
+from plugjax.extend.backend import get_backend
+from plugjax.extend.core import ClosedJaxpr
 
 
 class TooLongError(Exception):
-    """The time is up."""
+    """The time limit is exceeded."""
 
 
 def computed(
@@ -23,8 +23,9 @@ def computed(
     """Run a program on NumPy.
 
     Raises:
-        TooLongError: it takes longer than ``seconds``. A kernel that runs at that time is not interrupted, but nobody waits for it.
-        Exception: whatever a kernel raised.
+        TooLongError: it takes longer than ``seconds``. The kernel that runs at that time is not interrupted; the caller
+            returns without it.
+        Exception: the error that a kernel raised.
     """
     backend = get_backend("numpy")
     result: list[Any] = []
@@ -35,10 +36,10 @@ def computed(
             result.append([np.asarray(y) for y in program.run(list(values))])
         except TooLongError:
             pass
-        except BaseException as error:  # handed to the thread that waits
+        except BaseException as error:  # Handed to the waiting thread.
             result.append(error)
 
-    # A thread can be interrupted between two kernels.
+    # A thread can be stopped only between two kernels.
     thread = threading.Thread(target=run, daemon=True, name="plugjax reference")
     thread.start()
     thread.join(seconds)

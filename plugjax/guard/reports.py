@@ -1,4 +1,4 @@
-"""What is known of compiled programs: which were verified, which were wrong, and what was done."""
+"""Results of verification: which programs were verified, which were wrong, and what was done."""
 
 from __future__ import annotations
 
@@ -8,30 +8,30 @@ import threading
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 
-from plugjax.core.compilation_cache import CompilationCache, default_cache
+from plugjax.extend.execution import CompilationCache, default_cache
 
 _MAGIC = b"plugjax verification\n"
 _LONGEST = 4096
 
 
 class VerificationWarning(UserWarning):
-    """A backend computed something else than NumPy."""
+    """A backend computed other values than NumPy."""
 
 
 @dataclass(frozen=True)
 class Verification:
-    """What is known of one compiled program.
+    """Result of the verification of one compiled program.
 
     Attributes:
-        name: of the function.
-        backend: that compiled it.
+        name: name of the function.
+        backend: name of the backend that compiled it.
         state: ``"not yet"``, ``"verified"``, ``"partly verified"``, ``"not verified"`` or ``"repaired"``.
-        because: why it was not verified, or what was wrong.
+        because: the reason why it was not verified, or the fault.
         outputs: positions of results that were not verified.
         apart: whether each of its operations is compiled on its own.
         on_host: positions of equations that run by their host kernels.
         all_on_host: whether NumPy runs all of it.
-        folder: where the fault can be reproduced.
+        folder: folder that reproduces the fault.
     """
 
     name: str
@@ -57,12 +57,12 @@ _lock = threading.Lock()
 
 
 def new_number() -> int:
-    """A number for a compiled program, by which it is known."""
+    """A number that identifies a compiled program."""
     return next(_numbers)
 
 
 def note(number: int, verification: Verification) -> None:
-    """Remember what is known of a program; of very many, the last ones."""
+    """Keep the result of a program; of very many programs only the last."""
     with _lock:
         _known[number] = verification
         if len(_known) > _MOST_KNOWN:
@@ -70,7 +70,7 @@ def note(number: int, verification: Verification) -> None:
 
 
 def report() -> list[Verification]:
-    """What is known of the programs of this process that are, or were to be, verified, in the order of their compilation.
+    """Results for the programs of this process, in the order of their compilation.
 
     Example:
         >>> from plugjax import guard
@@ -86,21 +86,21 @@ def _key(program_key: str) -> str:
 
 
 def stored(program_key: str) -> Verification | None:
-    """What an earlier process found out about a program that the cache holds."""
+    """Result that an earlier process stored in the cache."""
     cache = default_cache() if program_key else None
     payload = cache.get(_key(program_key)) if cache is not None else None
     return _parsed(payload) if payload is not None else None
 
 
 def store(program_key: str, verification: Verification) -> None:
-    """Let later processes know."""
+    """Store a result for later processes."""
     cache = default_cache() if program_key else None
     if cache is not None:
         cache.put(_key(program_key), _MAGIC + json.dumps(asdict(verification)).encode())
 
 
 def all_stored() -> Iterator[Verification]:
-    """What the cache knows of all programs."""
+    """Results of all programs in the cache."""
     cache = default_cache()
     for entry in cache.entries() if cache is not None else ():
         if entry.bytes <= _LONGEST and cache is not None:

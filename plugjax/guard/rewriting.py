@@ -1,12 +1,12 @@
-"""Programs from programs: every equation replaced by some, inside loops, branches and calls too."""
+"""Programs from programs: each equation is replaced by others, inside loops, branches and calls too."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from plugjax.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn
-from plugjax.core.transforms.call import jit_p
+from plugjax.extend.calls import jit_p
+from plugjax.extend.core import ClosedJaxpr, Jaxpr, JaxprEqn
 from plugjax.lax.control_flow import cond_p, scan_p, while_p
 
 #: Primitives whose programs run on whole arrays, one equation after the other.

@@ -1,8 +1,8 @@
-"""The first call of a compiled program, held against NumPy.
+"""Verification of the first call of a compiled program against NumPy.
 
-If both agree, the program runs alone from then on. If they do not, the caller gets NumPy's result and one warning, and the program is
-compiled again, more carefully each time, until it agrees: each operation on its own; the operations that are still wrong by their
-host kernels; all of it on the host.
+If both agree, later calls run the program alone. If they differ, the caller gets NumPy's result and one warning, and
+the program is compiled again, more carefully each time, until it agrees: each operation on its own; then the wrong
+operations by their host kernels; then all of it on the host.
 """
 
 from __future__ import annotations
@@ -17,11 +17,10 @@ from typing import Any
 
 import numpy as np
 
-from plugjax.core.backend import Executable, get_backend
-from plugjax.core.device import Device
-from plugjax.core.errors import JaxRuntimeError
-from plugjax.core.jaxpr import ClosedJaxpr
-from plugjax.core.transforms.dce import prune_outputs
+from plugjax.extend.backend import Executable, get_backend
+from plugjax.extend.core import ClosedJaxpr, Device
+from plugjax.extend.errors import JaxRuntimeError
+from plugjax.extend.transforms import prune_outputs
 from plugjax.guard import noise
 from plugjax.guard.agreement import disagreements, explained
 from plugjax.guard.blame import (
@@ -49,9 +48,9 @@ Run = Callable[[Sequence[Any]], Sequence[Any]]
 Arrays = list[np.ndarray[Any, Any]]
 
 _NOISY_RUNS = 3
-# Whatever the compilation took: so much may a first call cost.
+# Budget of verification: the time of the compilation, but at least this.
 _LEAST_SECONDS = 0.05
-# Of a program that is wrong, everything is looked at.
+# Budget of the search for the wrong equation.
 _SECONDS_FOR_BLAME = 30.0
 
 
@@ -59,7 +58,7 @@ class VerifiedExecutable(Executable):
     """An executable whose first call, or each one, is verified.
 
     Attributes:
-        verification: what is known of it.
+        verification: result of the verification.
     """
 
     def __init__(
@@ -97,15 +96,15 @@ class VerifiedExecutable(Executable):
         self._set(Verification(name, device.backend.name))
 
     def as_text(self) -> str:
-        """As the backend's compiler left it."""
+        """As the backend's compiler wrote it."""
         return self.inner.as_text()
 
     def cost_analysis(self) -> Mapping[str, float]:
-        """As the backend says."""
+        """As the backend reports it."""
         return self.inner.cost_analysis()
 
     def memory_analysis(self) -> Any:
-        """As the backend says."""
+        """As the backend reports it."""
         return self.inner.memory_analysis()
 
     def _set(self, verification: Verification) -> None:
@@ -124,7 +123,7 @@ class VerifiedExecutable(Executable):
             return self._verify(buffers)
 
     def _verify(self, buffers: Sequence[Any]) -> Sequence[Any]:
-        # Copies: their memory may be given away, or written to.
+        # Copy: the program may overwrite or donate their memory.
         values = [np.array(x) for x in self._views(buffers, self._jaxpr.in_avals)]
         calls = recorders(self._jaxpr)
         results: Sequence[Any] = ()
@@ -172,7 +171,7 @@ class VerifiedExecutable(Executable):
         return [np.asarray(get(b, a)) for b, a in zip(buffers, avals, strict=True)]
 
     def _restore_arguments(self, buffers: Sequence[Any], values: Arrays) -> str:
-        """Undo what the program wrote into arguments that are not its own; says so if it did."""
+        """Undo writes into arguments that are not donated; returns the fault as a sentence, or ""."""
         if self.host or not self._device.backend.host_visible:
             return ""
         for i, (buffer, value, aval) in enumerate(
@@ -187,7 +186,7 @@ class VerifiedExecutable(Executable):
         return ""
 
     def _expected(self, values: Arrays, seconds: float = 0.0) -> tuple[list[bool], Arrays]:
-        """Which results NumPy computes within the time, and those results."""
+        """Which results NumPy computes within the time limit, and these results."""
         limit = seconds or self._seconds
         chosen = affordable(self._program, limit)
         none = [False] * len(chosen)
@@ -223,7 +222,7 @@ class VerifiedExecutable(Executable):
         expected: Arrays,
         chosen: Sequence[bool],
     ) -> bool:
-        """Whether rounding errors explain what differs."""
+        """Whether rounding errors explain the differences."""
         program = noise.noisy(self._chosen(chosen))
         moved: list[Arrays] = []
         for seed in range(_NOISY_RUNS):
@@ -240,7 +239,7 @@ class VerifiedExecutable(Executable):
     def _repair(
         self, values: Arrays, found: Arrays, expected: Arrays, fault: str, longest: int
     ) -> Sequence[Any]:
-        """Find a way to compile the program that agrees; gives the right results."""
+        """Compile the program in a way that agrees; returns the right results."""
         blamed, wrong = self._blame(values, longest)
         folder = write_reproduction(
             self._jaxpr, self._device, self._options, values, found, expected, blamed
@@ -313,7 +312,7 @@ class VerifiedExecutable(Executable):
     def _agreeing(
         self, make: Callable[[], Executable], values: Arrays, expected: Arrays, longest: int
     ) -> Executable | None:
-        """The executable, if it gives what is expected."""
+        """The executable, if its results are the expected ones."""
         with ExitStack() as stack:
             for each in recorders(self._jaxpr):
                 stack.enter_context(each.replaying())
@@ -329,7 +328,7 @@ class VerifiedExecutable(Executable):
         return executable
 
     def _given(self, values: Arrays) -> Sequence[Any]:
-        """Results as the executable gives them."""
+        """Results in the form in which the executable returns them."""
         if self.host:
             return values
         backend = self._device.backend
@@ -341,7 +340,10 @@ class VerifiedExecutable(Executable):
 
 
 def on_buffers(executable: Executable, jaxpr: ClosedJaxpr, device: Device, *, host: bool) -> Run:
-    """The call of an executable; one that runs on the host is given a device's buffers, unless ``host``."""
+    """The call of an executable on a device's buffers.
+
+    If the executable runs on the host, buffers are converted, unless ``host``.
+    """
     if executable.host == host:
         return executable.run
     backend, avals = device.backend, jaxpr.in_avals

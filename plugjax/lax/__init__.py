@@ -3,11 +3,11 @@
 import importlib
 from typing import Any
 
-from plugjax.core.array import device_put_p
-from plugjax.core.vocabulary import (
+from plugjax.extend.core import (
     add_any_p,
     broadcast_in_dim_p,
     convert_element_type_p,
+    device_put_p,
     mul_p,
     optimization_barrier_p,
     reduce_sum_p,
@@ -399,7 +399,7 @@ from plugjax.lax.windowed import (
     reduce_window_sum_p,
 )
 
-# Loaded when first asked for: programs without linear algebra do not pay for it.
+# Loaded on first use: programs without linear algebra do not pay for it.
 _SUBMODULES = ("linalg",)
 
 

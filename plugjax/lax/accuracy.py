@@ -1,7 +1,7 @@
-"""How exactly an elementwise function is wanted: JAX's ``accuracy`` argument.
+"""JAX's ``accuracy`` argument of elementwise functions.
 
-Hardware with several implementations of a function (TPUs) chooses by it. On the devices here each function has one, so the
-argument is checked, and changes nothing; XLA does the same on processors and on GPUs.
+Hardware with several implementations of a function (TPUs) chooses among them. The devices here have one implementation,
+so the argument is checked and changes nothing; XLA does the same on processors and GPUs.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ class AccuracyMode(enum.Enum):
 
 
 class Tolerance:
-    """The error that may be made in a function.
+    """The tolerated error of a function.
 
     Args:
         atol: absolute error.
@@ -56,7 +56,7 @@ Accuracy: TypeAlias = Tolerance | AccuracyMode | None
 
 
 def check_accuracy(accuracy: Accuracy) -> None:
-    """Raise unless ``accuracy`` is one."""
+    """Raise unless ``accuracy`` is an accuracy."""
     if accuracy is not None and not isinstance(accuracy, (Tolerance, AccuracyMode)):
         raise NotImplementedError(
             f"Accuracy {accuracy!r} not supported: give a lax.Tolerance or a lax.AccuracyMode."

@@ -1,8 +1,8 @@
 """The greatest or least elements, nearly all of them.
 
-TPUs find candidates by a reduction over bins, which may put two of the k greatest elements into one bin; the recall says what part
-of them is found in the mean. Here all are found, on every device, as XLA does on processors. What is said about the number of
-candidates is kept, since shapes depend on it.
+TPUs find candidates by a reduction over bins, which may put two of the k greatest elements into one bin; the recall is
+the mean share of them that is found. Here all are found, on every device, as XLA does on processors. The number of
+candidates is that of a TPU, because shapes depend on it.
 
 Reference:
     F. Chern, B. Hechtman, A. Davis, R. Guo, D. Majnemer, S. Kumar, "TPU-KNN: K nearest neighbor search at peak FLOP/s",
@@ -15,11 +15,9 @@ import math
 import operator
 from typing import Any
 
-from plugjax.core import dtypes
-from plugjax.core.array import as_array, aval_of
-from plugjax.core.aval import ShapedArray
-from plugjax.core.rules import RuleSet, abstract_eval
-from plugjax.core.vocabulary import moveaxis
+from plugjax.extend import dtypes
+from plugjax.extend.core import ShapedArray, as_array, aval_of, moveaxis
+from plugjax.extend.rules import RuleSet, abstract_eval
 from plugjax.lax.arithmetic import neg
 from plugjax.lax.axes import canonical_axis
 from plugjax.lax.compound import compound, new_compound
@@ -38,7 +36,7 @@ def approx_max_k(
     reduction_input_size_override: int = -1,
     aggregate_to_topk: bool = True,
 ) -> tuple[Any, Any]:
-    """The k greatest elements along an axis, and their places.
+    """The k greatest elements along an axis, and their indices.
 
     Shapes:
         operand: ``[..., n, ...]``, floating -> two of ``[..., k, ...]``: values, and int32.
@@ -47,7 +45,7 @@ def approx_max_k(
         operand: the array.
         k: how many.
         reduction_dimension: the axis.
-        recall_target: what part of them must be found in the mean; here all are.
+        recall_target: mean share of them that must be found; here all are.
         reduction_input_size_override: the size of the axis that the recall is about, if it is larger than ``operand``.
         aggregate_to_topk: ``False`` gives more candidates, as many as a TPU would.
 
@@ -74,7 +72,7 @@ def approx_min_k(
     reduction_input_size_override: int = -1,
     aggregate_to_topk: bool = True,
 ) -> tuple[Any, Any]:
-    """The k least elements along an axis, and their places; arguments as of :func:`approx_max_k`.
+    """The k least elements along an axis, and their indices; arguments as of :func:`approx_max_k`.
 
     Example:
         >>> import plugjax.numpy as jnp
@@ -103,10 +101,10 @@ def _bind(
 
 
 def candidates(size: int, rank: int, k: int, recall: float, override: int) -> int:
-    """How many candidates a TPU gives along an axis.
+    """Number of candidates that a TPU gives along an axis.
 
-    N elements fall into M bins, and the k greatest stay apart with the wanted recall if M is about ``(k - 1) / -log(recall)``. Bins
-    are elements of one lane: as many lanes as fit are folded, by a power of 2.
+    N elements fall into M bins, and the k greatest stay apart with the wanted recall if M is about ``(k - 1) /
+    -log(recall)``. Bins are elements of one lane: as many lanes as fit are folded, by a power of 2.
     """
     lanes = 1024 if rank == 1 else 128
     if size <= lanes:

@@ -6,15 +6,11 @@ import enum
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from plugjax.core import dtypes
-from plugjax.core.array import aval_of
-from plugjax.core.aval import ShapedArray
-from plugjax.core.dtypes import DTypeLike
-from plugjax.core.primitive import Primitive
-from plugjax.core.rules import RuleSet
-from plugjax.core.transforms.jvp import jvp_rule
-from plugjax.core.transforms.transpose import is_undefined_primal, transpose_rule
-from plugjax.core.vocabulary import Zero, add_any, add_any_p, mul_p
+from plugjax.extend import dtypes
+from plugjax.extend.core import Primitive, ShapedArray, Zero, add_any, add_any_p, aval_of, mul_p
+from plugjax.extend.dtypes import DTypeLike
+from plugjax.extend.rules import RuleSet, jvp_rule, transpose_rule
+from plugjax.extend.transforms import is_undefined_primal
 from plugjax.lax import comparison
 from plugjax.lax.complex import complex, conj, imag, real
 from plugjax.lax.conversion import convert_element_type
@@ -73,7 +69,7 @@ elementwise(rules, mulhi_p, accepts=INTEGER, differentiable=False)
 
 
 class RoundingMethod(enum.IntEnum):
-    """What :func:`round` does with halves."""
+    """The treatment of halves by :func:`round`."""
 
     AWAY_FROM_ZERO = 0
     TO_NEAREST_EVEN = 1
@@ -294,7 +290,7 @@ def ceil(x: Any) -> Any:
 
 
 def round(x: Any, rounding_method: RoundingMethod | int = RoundingMethod.AWAY_FROM_ZERO) -> Any:
-    """Elementwise rounding; halves move away from zero, or to the even neighbor.
+    """Elementwise rounding; halves move away from zero, or to the even neighbour.
 
     Raises:
         ValueError: ``rounding_method`` is none.
@@ -326,7 +322,7 @@ def _neg_transpose(y_bar: Any, x: Any) -> tuple[Any]:
 
 
 def _linear_in_both(primitive: Primitive, second: Any) -> None:
-    """Derivative of ``x + y`` and ``x - y``: the tangents, combined alike."""
+    """Derivative of ``x + y`` and ``x - y``: the same operation on tangents."""
 
     @rules.define(jvp_rule, primitive)
     def _jvp(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
@@ -430,7 +426,7 @@ def _extremum_partials(primitive: Primitive, wins: Callable[[Any, Any], Any]) ->
 
 
 def _in_order(x: Any, y: Any, compare: Callable[[Any, Any], Any]) -> Any:
-    """A comparison; of complex numbers, a lexicographic one."""
+    """A comparison; lexicographic for complex numbers."""
     if aval_of(x).dtype.kind != "c":
         return compare(x, y)
     re_x, re_y = real(x), real(y)
@@ -449,7 +445,7 @@ def _abs_jvp(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]
     if type(x_dot) is Zero:
         return y, Zero(aval_of(y).to_tangent_aval())
     if aval_of(x).dtype.kind == "c":
-        # Not by sign(x), whose own derivative counts as zero. At 0 the numerator is 0 already.
+        # Not by sign(x), whose derivative counts as zero. At 0 the numerator is 0 already.
         length = add(y, convert(comparison.eq(y, scalar(0, y)), aval_of(y).dtype))
         return y, real(mul(x_dot, div(conj(x), complex(length, scalar(0, y)))))
     return y, select(comparison.ge(x, scalar(0, x)), x_dot, neg(x_dot))

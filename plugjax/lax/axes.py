@@ -1,4 +1,4 @@
-"""Axes and static shapes as users give them: checked, and made into tuples of integers."""
+"""Axes and static shapes: arguments of users, checked and made into tuples of integers."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from typing import Any
 
 from numpy.exceptions import AxisError
 
-from plugjax.core.aval import ShapedArray
-from plugjax.core.errors import NegativeSizeError, ShapeError, SizeError
+from plugjax.extend.core import ShapedArray
+from plugjax.extend.errors import NegativeSizeError, ShapeError, SizeError
 
 
 def static_sizes(who: str, sizes: Any) -> tuple[int, ...]:
     """Sizes of axes as a tuple of integers.
 
     Raises:
-        TypeError: a size is a tracer, is no integer, or is negative.
+        TypeError: a size is a tracer, is not an integer, or is negative.
     """
     try:
         found = tuple(operator.index(size) for size in ((sizes,) if type(sizes) is int else sizes))
@@ -58,7 +58,7 @@ def canonical_axis(axis: Any, rank: int) -> int:
 
 
 def canonical_axes(axes: Sequence[Any], rank: int) -> tuple[int, ...]:
-    """Axes counted from the front, in the order given."""
+    """Axes counted from the front, in the given order."""
     return tuple(canonical_axis(axis, rank) for axis in axes)
 
 
@@ -74,7 +74,7 @@ def check_axes(who: str, what: str, axes: Sequence[int], aval: ShapedArray) -> N
 
 
 def past(axes: Sequence[int], bdim: int) -> tuple[int, ...]:
-    """Where ``axes`` are once a batch axis stands at ``bdim``."""
+    """``axes`` after a batch axis is inserted at ``bdim``."""
     return tuple(axis + (axis >= bdim) for axis in axes)
 
 

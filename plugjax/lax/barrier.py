@@ -1,7 +1,7 @@
-"""Barriers and names: identities that compilers, and policies of rematerialization, see.
+"""Barriers and names: identities for compilers and for checkpoint policies.
 
 ``optimization_barrier`` keeps compilers from moving computation across it: each result waits for all operands. ``name``
-gives a value a name that a checkpoint policy can ask for.
+names a value for checkpoint policies.
 """
 
 from __future__ import annotations
@@ -9,16 +9,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from plugjax.core import pytree
-from plugjax.core.array import as_array
-from plugjax.core.aval import ShapedArray
-from plugjax.core.primitive import Primitive
-from plugjax.core.rules import RuleSet, abstract_eval
-from plugjax.core.transforms.batching import Axis, batching_rule
-from plugjax.core.transforms.jvp import jvp_rule
-from plugjax.core.transforms.physical import physical_rule
-from plugjax.core.transforms.transpose import transpose_rule
-from plugjax.core.vocabulary import Zero, instantiate, optimization_barrier_p
+from plugjax.extend import pytree
+from plugjax.extend.core import (
+    Primitive,
+    ShapedArray,
+    Zero,
+    as_array,
+    instantiate,
+    optimization_barrier_p,
+)
+from plugjax.extend.rules import (
+    RuleSet,
+    abstract_eval,
+    batching_rule,
+    jvp_rule,
+    physical_rule,
+    transpose_rule,
+)
+from plugjax.extend.transforms import Axis
 from plugjax.lax.families import ANY_OR_EXTENDED, elementwise, linear
 
 rules = RuleSet(__name__)
@@ -28,7 +36,9 @@ elementwise(rules, name_p, accepts=ANY_OR_EXTENDED)
 
 
 def optimization_barrier(operand: Any, /) -> Any:
-    """The pytree unchanged; compilers compute none of its leaves after, and nothing from them before, the others are there.
+    """The pytree unchanged. Compilers move no computation across it.
+
+    All leaves are computed before anything that reads a result.
 
     Example:
         >>> from plugjax import lax

@@ -8,9 +8,8 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from plugjax.core.array import aval_of
-from plugjax.core.primitive import Primitive
-from plugjax.core.rules import RuleSet
+from plugjax.extend.core import Primitive, aval_of
+from plugjax.extend.rules import RuleSet
 from plugjax.lax.arithmetic import abs as abs_
 from plugjax.lax.arithmetic import add, div, mul, sign, sub
 from plugjax.lax.arithmetic import max as max_
@@ -47,8 +46,8 @@ def bessel_i1e(x: Any) -> Any:
     Example:
         >>> from plugjax import lax
         >>> import plugjax.numpy as jnp
-        >>> lax.bessel_i1e(jnp.array([0.0]))
-        Array([0.], dtype=float32)
+        >>> lax.bessel_i1e(jnp.array([0.0, 1.0])).round(3)
+        Array([0.   , 0.208], dtype=float32)
     """
     return bessel_i1e_p.bind(x)
 

@@ -6,14 +6,10 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from plugjax.core.array import as_array, aval_of
-from plugjax.core.aval import ShapedArray
-from plugjax.core.errors import ShapeError, SizeError
-from plugjax.core.primitive import Primitive
-from plugjax.core.rules import RuleSet, abstract_eval
-from plugjax.core.transforms.batching import Axis, batching_rule
-from plugjax.core.transforms.physical import physical_rule
-from plugjax.core.vocabulary import reduce_sum_p, reshape_p
+from plugjax.extend.core import Primitive, ShapedArray, as_array, aval_of, reduce_sum_p, reshape_p
+from plugjax.extend.errors import ShapeError, SizeError
+from plugjax.extend.rules import RuleSet, abstract_eval, batching_rule, physical_rule
+from plugjax.extend.transforms import Axis
 from plugjax.lax.axes import inserted, static_sizes
 from plugjax.lax.families import linear
 from plugjax.lax.shape import broadcast_in_dim
@@ -24,7 +20,7 @@ tile_p = Primitive("tile")
 
 
 def broadcast_shapes(*shapes: Sequence[int]) -> tuple[int, ...]:
-    """The shape that arrays of these shapes have together, by NumPy's rules.
+    """The common shape of arrays of these shapes, by NumPy's rules.
 
     Raises:
         ValueError: sizes of an axis differ, and none is 1.
@@ -82,7 +78,7 @@ def tile(operand: Any, reps: Sequence[int]) -> Any:
         operand: ``[...]`` -> each size times the entry of ``reps``.
 
     Raises:
-        TypeError: ``reps`` has not one entry, a size, for each axis.
+        TypeError: ``reps`` does not have one size for each axis.
 
     Example:
         >>> import plugjax.numpy as jnp

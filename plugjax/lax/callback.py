@@ -1,9 +1,9 @@
 """Calls of Python functions from programs: ``pure_callback`` and ``io_callback``.
 
-The equation holds the function and the structure of its arguments (:class:`FlatCallback`, hashable), and the avals of the
-results, since nobody can know what a Python function gives. What it gives when it runs is checked against these before
-compiled code sees it. There is no derivative. Under ``vmap`` a pure callback does what its ``vmap_method`` says; a callback
-with IO is called once per instance, unless its order matters, which a batch cannot keep.
+The equation holds the function, the structure of its arguments (:class:`FlatCallback`, hashable) and the declared avals
+of the results. The function's results are checked against these avals before compiled code reads them. There is no
+derivative. Under ``vmap`` a pure callback follows its ``vmap_method``. A callback with IO is called once per instance;
+an ordered one is refused, because a batch has no order.
 """
 
 from __future__ import annotations
@@ -15,24 +15,34 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from plugjax.core import dtypes, pytree, registry
-from plugjax.core.array import Array, as_array
-from plugjax.core.aval import ShapedArray
-from plugjax.core.backend import default_device as current_device
-from plugjax.core.backend import get_backend
-from plugjax.core.config import config
-from plugjax.core.contexts import default_device, enable_x64
-from plugjax.core.device import Device, Sharding
-from plugjax.core.effects import Effects, effects_rule
-from plugjax.core.errors import JaxRuntimeError, UnknownBackendError
-from plugjax.core.primitive import Primitive
-from plugjax.core.rules import RuleSet, abstract_eval
-from plugjax.core.trace import Tracer
-from plugjax.core.transforms.batching import Axis, batching_rule
-from plugjax.core.transforms.jvp import jvp_rule
-from plugjax.core.transforms.physical import physical_rule
-from plugjax.core.transforms.transpose import transpose_rule
-from plugjax.core.vocabulary import broadcast_axis, moveaxis
+from plugjax.contexts import default_device, enable_x64
+from plugjax.extend import dtypes, pytree, registry
+from plugjax.extend.backend import default_device as current_device
+from plugjax.extend.backend import get_backend
+from plugjax.extend.core import (
+    Array,
+    Device,
+    Effects,
+    Primitive,
+    ShapedArray,
+    Sharding,
+    Tracer,
+    as_array,
+    broadcast_axis,
+    config,
+    moveaxis,
+)
+from plugjax.extend.errors import JaxRuntimeError, UnknownBackendError
+from plugjax.extend.rules import (
+    RuleSet,
+    abstract_eval,
+    batching_rule,
+    effects_rule,
+    jvp_rule,
+    physical_rule,
+    transpose_rule,
+)
+from plugjax.extend.transforms import Axis
 from plugjax.lax.control_flow import map as lax_map
 from plugjax.lax.control_flow import scan
 from plugjax.lax.effects import io_effect, ordered_io_effect
@@ -48,7 +58,7 @@ _VMAP_METHODS = (
 
 
 class Opaque:
-    """Any object as a hashable part of a parameter: compared by value if it can be hashed, else by identity."""
+    """Any object as a hashable part of a parameter: compared by value if hashable, else by identity."""
 
     __slots__ = ("_key", "value")
 
@@ -77,12 +87,12 @@ class FlatCallback:
     Two of them are equal if they call the same function with the same structure of arguments.
 
     Attributes:
-        function: the user's.
+        function: the user's function.
         in_tree: structure of ``(args, kwargs)``.
-        static: leaves of the arguments that are no arrays, with their positions.
+        static: leaves of the arguments that are not arrays, with their positions.
         out_tree: structure of the results, for messages.
-        x64: whether 64-bit dtypes are kept in the function; the thread that runs it has a configuration of its own.
-        avals: of the arguments, if they differ from those of the arrays that the function is run on.
+        x64: whether 64-bit dtypes are kept in the function; the thread that runs it has its own configuration.
+        avals: avals of the arguments, if they differ from those of the stored arrays.
     """
 
     function: Opaque
@@ -94,12 +104,12 @@ class FlatCallback:
 
     @property
     def name(self) -> str:
-        """What messages call the function."""
+        """The name of the function in messages."""
         function = self.function.value
         return str(getattr(function, "__qualname__", None) or repr(function))
 
     def run(self, values: Sequence[Any]) -> Any:
-        """Call the function on host values, which become arrays on a device whose memory the host sees."""
+        """Call the function on host values; they become arrays on a device whose memory the host sees."""
         device = _host_device()
         placement = device.uncommitted
         if self.avals is None:
@@ -109,13 +119,13 @@ class FlatCallback:
         return self.call(leaves, device)
 
     def call(self, leaves: Sequence[Any], device: Device | None = None) -> Any:
-        """Call the function on arrays, with ``device`` for what it makes itself."""
+        """Call the function on arrays, with ``device`` as the default device inside."""
         full = list(leaves)
         for position, value in self.static:
             full.insert(position, value.value)
         args, kwargs = pytree.unflatten(self.in_tree, full)
         with ExitStack() as stack:
-            # Kernels run with NumPy's warnings off; the user's own NumPy code does not.
+            # Kernels run without NumPy's warnings; the user's NumPy code has its usual ones.
             stack.enter_context(np.errstate(all="warn", under="ignore"))
             if config.enable_x64 != self.x64:
                 stack.enter_context(enable_x64(self.x64))
@@ -126,7 +136,7 @@ class FlatCallback:
     def results(
         self, values: Sequence[Any], avals: Sequence[ShapedArray]
     ) -> list[np.ndarray[Any, Any]]:
-        """Call the function on host values; what it gives, as NumPy arrays of exactly these avals.
+        """Call the function on host values and return NumPy arrays of exactly these avals.
 
         Raises:
             JaxRuntimeError: number, shape or dtype of the results differ from ``avals``.
@@ -180,7 +190,7 @@ _NARROW = {
 
 
 def _host_device() -> Device:
-    """The default device if the host sees its memory, else one that it does: callbacks must not wait for an accelerator."""
+    """The default device if the host sees its memory, else another one: callbacks must not wait for an accelerator."""
     device = current_device()
     if device.backend.host_visible:
         return device
@@ -204,17 +214,17 @@ def pure_callback(
 ) -> Any:
     """Call a Python function without side effects from a program.
 
-    It may be called several times, once for equal arguments, or not at all if nobody needs its results. It has no
-    derivative; give it one with ``custom_jvp`` or ``custom_vjp``.
+    It may be called several times, once for equal arguments, or not at all if its results are unused. It has no
+    derivative; define one with ``custom_jvp`` or ``custom_vjp``.
 
     Args:
         callback: takes ``args`` and ``kwargs`` with arrays as leaves, gives a pytree of arrays.
         result_shape_dtypes: pytree of objects with ``shape`` and ``dtype``, such as ``ShapeDtypeStruct``.
         *args: pytrees of arrays.
         sharding: the device to call it from; there is one host.
-        vmap_method: what happens under ``vmap``. ``"sequential"`` calls it once per instance in a loop,
-            ``"sequential_unrolled"`` without a loop; ``"expand_dims"`` calls it once with a batch axis in front of every
-            argument, of size 1 where there is none, ``"broadcast_all"`` with all of them repeated, and
+        vmap_method: the rule under ``vmap``. ``"sequential"`` calls it once per instance in a loop,
+            ``"sequential_unrolled"`` without a loop; ``"expand_dims"`` calls it once with a batch axis in front of
+            every argument, of size 1 where there is none, ``"broadcast_all"`` with all of them repeated, and
             ``"legacy_vectorized"`` leaves arguments without a batch axis as they are. ``None`` refuses.
         **kwargs: pytrees of arrays.
 
@@ -223,11 +233,11 @@ def pure_callback(
 
     Raises:
         ValueError: an unknown ``vmap_method``, 64-bit results without ``jax_enable_x64``, or differentiation.
-        TypeError: an argument is no array.
-        JaxRuntimeError: the function gives something else than ``result_shape_dtypes``.
+        TypeError: an argument is not an array.
+        JaxRuntimeError: the results do not match ``result_shape_dtypes``.
 
     Differs from JAX:
-        What the function raises arrives as it is, not as the text of a ``JaxRuntimeError``.
+        An exception of the function is raised unchanged, not as the text of a ``JaxRuntimeError``.
 
     Example:
         >>> import numpy as np
@@ -257,7 +267,7 @@ def io_callback(
 ) -> Any:
     """Call a Python function with side effects from a program.
 
-    It is called exactly as often as the program says, whether its results are used or not.
+    It is called once per execution of the equation, even if its results are unused.
 
     Args:
         callback: takes ``args`` and ``kwargs`` with arrays as leaves, gives a pytree of arrays.
@@ -272,11 +282,11 @@ def io_callback(
 
     Raises:
         ValueError: ``vmap`` of an ordered callback, 64-bit results without ``jax_enable_x64``, or differentiation.
-        TypeError: an argument is no array.
-        JaxRuntimeError: the function gives something else than ``result_shape_dtypes``.
+        TypeError: an argument is not an array.
+        JaxRuntimeError: the results do not match ``result_shape_dtypes``.
 
     Differs from JAX:
-        What the function raises arrives as it is, not as the text of a ``JaxRuntimeError``.
+        An exception of the function is raised unchanged, not as the text of a ``JaxRuntimeError``.
 
     Example:
         >>> import plugjax, plugjax.numpy as jnp
@@ -419,7 +429,7 @@ def _io_batching(
 def _mapped(
     args: Sequence[Any], dims: Sequence[int | None]
 ) -> tuple[list[Any], Callable[[Sequence[Any]], list[Any]]]:
-    """The arguments with a batch axis, and how all arguments of an instance are made from slices of these."""
+    """The batched arguments, and the way all arguments of an instance are made from slices of them."""
 
     def merge(slices: Sequence[Any]) -> list[Any]:
         given = iter(slices)
@@ -443,5 +453,5 @@ def _io_physical(
 
 
 def with_avals(params: dict[str, Any], avals: Sequence[ShapedArray]) -> dict[str, Any]:
-    """Parameters of a callback that makes arrays of ``avals`` from what they are stored as."""
+    """Parameters of a callback whose stored arrays become arrays of ``avals`` inside."""
     return {**params, "callback": replace(params["callback"], avals=tuple(avals))}

@@ -1,7 +1,7 @@
-"""The collective primitives: operations along the axis that a ``vmap`` has named.
+"""The collective primitives: operations along a named axis of ``vmap``.
 
-Inside ``vmap(f, axis_name='i')`` a value x stands for instances x_0 ... x_{n-1}. A collective computes each instance of its
-result from all instances of its operand:
+Inside ``vmap(f, axis_name='i')`` a value x stands for instances x_0 ... x_{n-1}. A collective computes each instance of
+its result from all instances of its operand:
 
     psum            y_k = sum_j x_j                        pmax, pmin likewise
     ppermute        y_k = x_j for each pair (j, k), else 0
@@ -10,12 +10,13 @@ result from all instances of its operand:
     all_to_all      y_k = [block k of x_0, ..., block k of x_{n-1}]
     axis_index      y_k = k
 
-All but ``pmax``, ``pmin`` and ``axis_index`` are linear in the family (x_j); transposition turns the sum over j around: psum
-stays psum, ``ppermute`` inverts its pairs, ``all_gather`` and ``reduce_scatter`` are one another's transpose, ``all_to_all``
-swaps its two axes. The batching rule of the axis by that name does the work with ordinary operations, and no collective is
-left. The rule of another axis moves the positional axes out of its way.
+All but ``pmax``, ``pmin`` and ``axis_index`` are linear in the family (x_j); transposition exchanges j and k: psum
+stays psum, ``ppermute`` inverts its pairs, ``all_gather`` and ``reduce_scatter`` are one another's transpose,
+``all_to_all`` swaps its two axes. The batching rule of the axis with that name uses ordinary operations, and no
+collective remains. The rule of another axis shifts the positional axes.
 
-A primitive works along one name, reductions along several. The functions in ``parallel`` that take several names combine them.
+A primitive works along one name, reductions along several. The functions in ``parallel`` that take several names
+combine them.
 """
 
 from __future__ import annotations
@@ -25,15 +26,18 @@ from typing import Any
 
 import numpy as np
 
-from plugjax.core import dtypes
-from plugjax.core.array import aval_of
-from plugjax.core.aval import ShapedArray
-from plugjax.core.named_axes import axis_names_rule, named_axis_size
-from plugjax.core.primitive import Primitive
-from plugjax.core.rules import RuleSet, abstract_eval, impl, lowering
-from plugjax.core.transforms.batching import Axis, batching_rule, materialize
-from plugjax.core.transforms.jvp import jvp_rule
-from plugjax.core.vocabulary import Zero
+from plugjax.extend import dtypes
+from plugjax.extend.core import Primitive, ShapedArray, Zero, aval_of
+from plugjax.extend.rules import (
+    RuleSet,
+    abstract_eval,
+    axis_names_rule,
+    batching_rule,
+    impl,
+    jvp_rule,
+    lowering,
+)
+from plugjax.extend.transforms import Axis, materialize, named_axis_size
 from plugjax.lax.arithmetic import div, mul
 from plugjax.lax.comparison import eq
 from plugjax.lax.dimension_numbers import GatherDimensionNumbers, GatherScatterMode
@@ -87,7 +91,7 @@ def refuse_groups(groups: Any) -> None:
 
 
 def _after(axis: int, bdim: int) -> int:
-    """Where an axis is once a batch axis stands at ``bdim``."""
+    """An axis after a batch axis is inserted at ``bdim``."""
     return axis + (bdim <= axis)
 
 
@@ -337,8 +341,8 @@ def _all_to_all_batching(
     source, *shape = aval_of(x).shape
     blocks = (axis.size, shape[split_axis] // axis.size)
     x = reshape(x, (source, *shape[:split_axis], *blocks, *shape[split_axis + 1 :]))
-    # Axes are now source, shape[:split], destination, shape[split:]: the destination becomes the batch axis, and the
-    # source goes in front of the axis to concatenate along.
+    # Axes are now source, shape[:split], destination, shape[split:]. The destination becomes the
+    # batch axis; the source moves in front of the axis to concatenate along.
     destination = split_axis + 1
     kept = [i for i in range(1, len(shape) + 2) if i != destination]
     x = transpose(x, (destination, *kept[:concat_axis], 0, *kept[concat_axis:]))

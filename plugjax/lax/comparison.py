@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from plugjax.core.dtypes import BOOL
-from plugjax.core.primitive import Primitive
-from plugjax.core.rules import RuleSet
+from plugjax.extend.core import Primitive
+from plugjax.extend.dtypes import BOOL
+from plugjax.extend.rules import RuleSet
 from plugjax.lax.families import (
     ANY_OR_EXTENDED,
     BOOL_OR_INTEGER,
@@ -40,7 +40,8 @@ clz_p = Primitive("clz")
 
 for _p in (eq_p, ne_p):
     elementwise(rules, _p, accepts=ANY_OR_EXTENDED, gives=BOOL, differentiable=False)
-# Those in the total order of floats, -nan < -inf < ... < -0 < 0 < ... < inf < nan, have no function.
+# The comparisons in the total order of floats, -nan < -inf < ... < -0 < 0 < ... < inf < nan, have
+# no function.
 for _p in (ge_p, gt_p, le_p, lt_p, eq_to_p, le_to_p, lt_to_p):
     elementwise(rules, _p, accepts=REAL_OR_BOOL, gives=BOOL, differentiable=False)
 elementwise(rules, is_finite_p, accepts=FLOAT, gives=BOOL, differentiable=False)

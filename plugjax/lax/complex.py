@@ -1,16 +1,13 @@
-"""Complex numbers: parts, conjugate, and putting them together."""
+"""Complex numbers: parts, conjugate, and construction from parts."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from plugjax.core import dtypes
-from plugjax.core.array import aval_of
-from plugjax.core.primitive import Primitive
-from plugjax.core.rules import RuleSet
-from plugjax.core.transforms.jvp import jvp_rule
-from plugjax.core.transforms.transpose import is_undefined_primal, transpose_rule
-from plugjax.core.vocabulary import Zero, instantiate
+from plugjax.extend import dtypes
+from plugjax.extend.core import Primitive, Zero, aval_of, instantiate
+from plugjax.extend.rules import RuleSet, jvp_rule, transpose_rule
+from plugjax.extend.transforms import is_undefined_primal
 from plugjax.lax.families import COMPLEX, DtypeSet, elementwise, linear, scalar, unbroadcast
 
 rules = RuleSet(__name__)

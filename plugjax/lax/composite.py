@@ -1,7 +1,7 @@
-"""Composites: a function with a name that compilers may know better code for.
+"""Composites: named functions for which compilers may have better code.
 
-The name, a version and attributes go to the compiler beside the function, the decomposition, which says what is computed. A composite
-may be replaced by its decomposition anywhere; derivatives and batches are those of the decomposition.
+The name, a version and attributes go to the compiler beside the decomposition, the function that defines the result. A
+composite may be replaced by its decomposition anywhere; derivatives and batching are those of the decomposition.
 """
 
 from __future__ import annotations
@@ -12,13 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from plugjax.core import pytree
-from plugjax.core.array import Array, as_array
-from plugjax.core.aval import ShapedArray
-from plugjax.core.errors import UnexpectedTracerError
-from plugjax.core.jaxpr import ClosedJaxpr, eval_closed
-from plugjax.core.rules import RuleSet, abstract_eval
-from plugjax.core.trace import Tracer
+from plugjax.extend import pytree
+from plugjax.extend.core import Array, ClosedJaxpr, ShapedArray, Tracer, as_array, eval_closed
+from plugjax.extend.errors import UnexpectedTracerError
+from plugjax.extend.rules import RuleSet, abstract_eval
 from plugjax.lax.compound import compound, new_compound
 from plugjax.lax.control_flow.bodies import trace_body
 
@@ -28,9 +25,9 @@ composite_p = new_compound("composite")
 
 
 class CompositeAttribute:
-    """A value that the compiler is told: a number, a string, a dtype, an array, or a list or dict of these.
+    """An attribute for the compiler: a number, a string, a dtype, an array, or a list or dict of these.
 
-    Equations are compared by their parameters, so it is compared by type, dtype and bits.
+    Equations are compared by their parameters, so attributes are compared by type, dtype and bits.
     """
 
     __slots__ = ("_key", "value")
@@ -64,30 +61,30 @@ def _key(value: Any) -> Any:
 
 
 def composite(decomposition: Callable[..., Any], name: str, version: int = 0) -> Callable[..., Any]:
-    """A function under a name, such as ``"my_namespace.softmax"``, that compilers may know.
+    """A function under a name, such as ``"my_namespace.softmax"``, for which compilers may have code.
 
     Args:
         decomposition: the function. Its positional arguments are pytrees of arrays, its keyword arguments attributes.
         name: with a namespace.
-        version: of what it computes.
+        version: version of the name's meaning.
 
     Returns:
-        The function. Attributes that are ``None`` are not told to the compiler.
+        The function. Attributes that are ``None`` are left out.
 
     Raises:
-        TypeError: an attribute is no number, string, dtype, array, or list or dict of these; when the function is called.
-        UnexpectedTracerError: an attribute is traced, or a value from outside that the function uses.
-        ValueError: ``name`` has no namespace; when XLA compiles it.
+        TypeError: an attribute has another type; raised when the function is called.
+        UnexpectedTracerError: an attribute, or a value that the function closes over, is traced.
+        ValueError: ``name`` has no namespace; raised when XLA compiles it.
 
     Differs from JAX:
-        It can be differentiated and batched, as its decomposition; the composite is then gone.
+        It can be differentiated and batched as its decomposition, which then replaces it.
 
     Example:
         >>> import plugjax.numpy as jnp
         >>> from plugjax import lax
         >>> tangent = lax.composite(lambda x: lax.sin(x) / lax.cos(x), "my.tangent")
-        >>> tangent(jnp.zeros(2))
-        Array([0., 0.], dtype=float32)
+        >>> tangent(jnp.array([0.0, 1.0])).round(3)
+        Array([0.   , 1.557], dtype=float32)
     """
 
     @functools.wraps(decomposition)
@@ -139,4 +136,4 @@ def _decomposed(*operands: Any, jaxpr: ClosedJaxpr, **_: Any) -> list[Any]:
     return eval_closed(jaxpr, *operands)
 
 
-compound(rules, composite_p, _decomposed, erased=False)
+compound(rules, composite_p, _decomposed, expanded=False)

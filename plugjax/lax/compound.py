@@ -1,8 +1,8 @@
 """Compound primitives: operations that stand for a few others.
 
-A compound operation is one equation, so jaxprs say what was meant, and a transformation of somebody else's may have a rule for
-it. Everybody else sees the operations that it stands for: values, derivatives and batches are theirs, and a program is compiled
-with them in its place. So no backend knows a compound primitive.
+A compound operation is one equation, so jaxprs stay readable, and any transformation may have a rule for it. Without a
+rule, values, derivatives and batching are those of the operations that it stands for, and compilation puts these in its
+place. So backends need no rules for compound primitives.
 """
 
 from __future__ import annotations
@@ -11,17 +11,17 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from plugjax.core import registry
-from plugjax.core.array import aval_of
-from plugjax.core.jaxpr import ClosedJaxpr, JaxprEqn
-from plugjax.core.primitive import Primitive
-from plugjax.core.rules import RuleSet, abstract_eval, impl, lowering, unfold_rule
-from plugjax.core.transforms.batching import Axis, batch_flat, batching_rule
-from plugjax.core.transforms.jvp import jvp_flat, jvp_rule
-from plugjax.core.transforms.linearize import linearize_on_tape, linearize_rule
-from plugjax.core.transforms.python_calls import ERASED
-from plugjax.core.transforms.simplify import erase_rule
-from plugjax.core.transforms.staging import stage
+from plugjax.extend import registry
+from plugjax.extend.core import Primitive, aval_of
+from plugjax.extend.rules import (
+    RuleSet,
+    abstract_eval,
+    batching_rule,
+    expand_rule,
+    jvp_rule,
+    linearize_rule,
+)
+from plugjax.extend.transforms import Axis, Kept, batch_flat, jvp_flat, linearize_on_tape
 
 Program = Callable[..., Sequence[Any]]
 
@@ -37,36 +37,39 @@ def compound(
     program: Program,
     *,
     batching: bool = True,
-    erased: bool = True,
+    expanded: bool = True,
 ) -> None:
     """Rules of a compound primitive, but for its abstract evaluation.
 
     Args:
-        rules: where to put them.
+        rules: the rule set that gets them.
         primitive: made by :func:`new_compound`.
         program: ``(*operands, **params) -> sequence of results``: what it stands for, in operations that work on arrays and tracers.
         batching: ``False`` if it has a batching rule of its own.
-        erased: ``False`` if backends have rules for it.
+        expanded: ``False`` if backends have rules for it.
     """
 
-    def unfolded(*operands: Any, **params: Any) -> Sequence[Any]:
+    def checked(*operands: Any, **params: Any) -> Sequence[Any]:
         # Abstract evaluation says what is wrong with operands in the words of the operation.
         registry.table(abstract_eval)[primitive](*map(aval_of, operands), **params)
         return program(*operands, **params)
 
-    rules.define(unfold_rule, primitive)(unfolded)
+    @rules.define(expand_rule, primitive)
+    def _expand(**params: Any) -> Program | Kept:
+        stands_for = partial(checked, **params)
+        return stands_for if expanded else Kept(stands_for, inline=False)
 
     @rules.define(jvp_rule, primitive)
     def _jvp(
         primals: Sequence[Any], tangents: Sequence[Any], **params: Any
     ) -> tuple[list[Any], list[Any]]:
-        return jvp_flat(partial(unfolded, **params), primals, tangents)
+        return jvp_flat(partial(checked, **params), primals, tangents)
 
     @rules.define(linearize_rule, primitive)
     def _linearize(
         primals: Sequence[Any], tangents: Sequence[Any], **params: Any
     ) -> tuple[list[Any], list[Any]]:
-        return linearize_on_tape(partial(unfolded, **params), primals, tangents)
+        return linearize_on_tape(partial(checked, **params), primals, tangents)
 
     if batching:
 
@@ -74,14 +77,4 @@ def compound(
         def _batching(
             axis: Axis, args: Sequence[Any], dims: Sequence[int | None], **params: Any
         ) -> tuple[list[Any], list[int | None]]:
-            return batch_flat(partial(unfolded, **params), axis, args, dims)
-
-    if erased:
-
-        @rules.define(erase_rule, primitive)
-        def _erase(eqn: JaxprEqn) -> ClosedJaxpr:
-            avals = [v.aval for v in eqn.invars]
-            return stage(partial(program, **eqn.params), avals, primitive.name)
-
-        for kind in (impl, lowering):
-            rules.absent(kind, primitive, because=ERASED)
+            return batch_flat(partial(checked, **params), axis, args, dims)

@@ -1,4 +1,4 @@
-"""Convolutions said shorter, transposed, as patches, and with a kernel of its own at every place."""
+"""Short forms of convolutions, transposed convolutions, patches, and locally connected layers."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from plugjax.core.array import as_array, aval_of
-from plugjax.core.dtypes import DTypeLike
+from plugjax.extend.core import as_array, aval_of
+from plugjax.extend.dtypes import DTypeLike
 from plugjax.lax.conv_shape import conv_dimension_numbers, dilated, transposed_padding
 from plugjax.lax.convolution import conv_general_dilated
 from plugjax.lax.dot import Precision, PrecisionLike, dot_general, precision_pair
@@ -105,7 +105,7 @@ def conv_transpose(
         dimension_numbers: as in :func:`conv_general_dilated`; ``None`` puts features last, up to n = 3.
         transpose_kernel: reverse the kernel and exchange its feature axes, as the derivative of a convolution does.
         precision: see :class:`Precision`.
-        preferred_element_type: dtype to add in and to give.
+        preferred_element_type: dtype of sums and of the result.
         use_consistent_padding: pairs, too, are the padding of the forward convolution.
 
     Raises:
@@ -162,9 +162,9 @@ def conv_general_dilated_patches(
     precision: Any = None,
     preferred_element_type: DTypeLike | None = None,
 ) -> Any:
-    """What every window sees, as features: channel first, then the places of ``filter_shape``.
+    """The elements of every window as features: channels first, then the positions of ``filter_shape``.
 
-    The kernel that picks is an identity matrix, one group per channel.
+    The kernel is an identity matrix, in one group per channel.
 
     Shapes:
         lhs: ``[batch, channels, spatial...]`` -> ``[batch, channels * prod(filter_shape), windows...]``.
@@ -221,7 +221,7 @@ def conv_general_dilated_local(
     dimension_numbers: Any = None,
     precision: PrecisionLike = None,
 ) -> Any:
-    """Convolution with a kernel of its own at every window: a locally connected layer.
+    """Convolution with another kernel in every window: a locally connected layer.
 
     Shapes:
         lhs: ``[batch, channels, spatial...]``.
@@ -258,7 +258,8 @@ def conv_general_dilated_local(
     )
     shape = aval_of(lhs).shape
     _, rhs_spec, out_spec = conv_dimension_numbers(shape, (1, 1, *filter_shape), dimension_numbers)
-    # Windows go together in the order of the result; then batch and output features are put into place.
+    # The windows form one axis in the order of the result; then the batch and the output features
+    # are transposed into place.
     pairs = sorted(zip(out_spec[2:], rhs_spec[2:], strict=True))
     windows, kernels = tuple(o for o, _ in pairs), tuple(k for _, k in pairs)
     out = dot_general(

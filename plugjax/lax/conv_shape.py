@@ -1,7 +1,7 @@
-"""Geometry of convolutions: which axis is what, how much padding a name means, and the sizes that come out.
+"""Geometry of convolutions: dimension numbers, padding by name, and the sizes of results.
 
-Along one spatial axis the input is spread by its dilation (``d - 1`` zeros between neighbors), padded, and met by a kernel
-spread by its own dilation at every ``stride``-th place.
+Along one spatial axis the input is spread by its dilation (``d - 1`` zeros between neighbours) and padded. A kernel,
+spread by its own dilation, is applied at every ``stride``-th position.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from plugjax.core.errors import SizeError
+from plugjax.extend.errors import SizeError
 from plugjax.lax.axes import static_ints
 
 Sizes: TypeAlias = Sequence[int]
@@ -21,7 +21,7 @@ Pads: TypeAlias = Sequence[tuple[int, int]]
 
 
 class ConvDimensionNumbers(NamedTuple):
-    """Where the axes of the arrays of a convolution are.
+    """Positions of the axes of the arrays of a convolution.
 
     Attributes:
         lhs_spec: (batch, feature, spatial axes...) of the input.
@@ -40,7 +40,7 @@ ConvGeneralDilatedDimensionNumbers: TypeAlias = tuple[str, str, str] | ConvDimen
 def conv_dimension_numbers(
     lhs_shape: Sizes, rhs_shape: Sizes, dimension_numbers: Any
 ) -> ConvDimensionNumbers:
-    """The numbers that strings such as ``("NHWC", "HWIO", "NHWC")`` mean; ``None`` is ``NC...``, ``OI...``, ``NC...``.
+    """The numbers of strings such as ``("NHWC", "HWIO", "NHWC")``; ``None`` is ``NC...``, ``OI...``, ``NC...``.
 
     Raises:
         TypeError: ranks differ, or the strings do not fit them.
@@ -80,7 +80,7 @@ def conv_dimension_numbers(
 
 
 def conv_general_permutations(dimension_numbers: Sequence[str]) -> tuple[tuple[int, ...], ...]:
-    """The axes that three strings name, special axes first, spatial axes in the order of the kernel's letters.
+    """Permutations from three strings: special axes first, spatial axes in the order of the kernel's letters.
 
     Raises:
         TypeError: a special letter is missing or comes twice, or the spatial letters differ.
@@ -114,7 +114,7 @@ def conv_general_permutations(dimension_numbers: Sequence[str]) -> tuple[tuple[i
 
 
 def dilated(size: int, dilation: int) -> int:
-    """Extent of ``size`` elements with ``dilation - 1`` holes between neighbors."""
+    """Extent of ``size`` elements with ``dilation - 1`` holes between neighbours."""
     return 0 if size == 0 else (size - 1) * dilation + 1
 
 
@@ -126,9 +126,10 @@ def window_count(size: int, window: int, stride: int) -> int:
 def padtype_to_pads(
     in_shape: Sizes, window_shape: Sizes, window_strides: Sizes, padding: Any
 ) -> list[tuple[int, int]]:
-    """Padding before and after each axis that ``"VALID"``, ``"SAME"`` or ``"SAME_LOWER"`` means.
+    """Padding before and after each axis for ``"VALID"``, ``"SAME"`` or ``"SAME_LOWER"``.
 
-    ``"SAME"`` gives ``ceil(size / stride)`` windows, with the odd element of padding after; ``"SAME_LOWER"`` puts it before.
+    ``"SAME"`` gives ``ceil(size / stride)`` windows, with the odd element of padding after; ``"SAME_LOWER"`` puts it
+    before.
 
     Raises:
         RuntimeError: another name.
@@ -164,7 +165,7 @@ def padding_pairs(padding: Any) -> list[tuple[int, int]]:
     """Padding before and after each axis, as pairs of integers.
 
     Raises:
-        SizeError: it is something else.
+        SizeError: the padding has another form.
     """
     try:
         return [(operator.index(low), operator.index(high)) for low, high in padding]
@@ -181,7 +182,7 @@ def conv_shape_tuple(
 
     Raises:
         TypeError: not one pair of paddings per spatial axis.
-        ValueError: more is cut off than there is.
+        ValueError: negative padding cuts off more than the axis has.
 
     Example:
         >>> from plugjax import lax
@@ -207,7 +208,7 @@ def conv_shape_tuple(
 def conv_general_shape_tuple(
     lhs_shape: Sizes, rhs_shape: Sizes, window_strides: Sizes, padding: Any, dimension_numbers: Any
 ) -> tuple[int, ...]:
-    """Shape of the result of a convolution with axes where ``dimension_numbers`` says.
+    """Shape of the result of a convolution with axes in the order of ``dimension_numbers``.
 
     Example:
         >>> from plugjax import lax

@@ -1,4 +1,4 @@
-"""Conversion of dtypes and of precision, copies, and values without derivative."""
+"""Conversion of dtypes and of precision, copies, and stop_gradient."""
 
 from __future__ import annotations
 
@@ -8,19 +8,28 @@ from typing import Any
 
 import numpy as np
 
-from plugjax.core import dtypes, pytree
-from plugjax.core.array import Array, aval_of
-from plugjax.core.aval import ShapedArray
-from plugjax.core.dtypes import DType, DTypeLike
-from plugjax.core.errors import DtypeError, KeyDtypeError
-from plugjax.core.primitive import Primitive
-from plugjax.core.rules import RuleSet, abstract_eval
-from plugjax.core.trace import Tracer
-from plugjax.core.transforms.batching import batching_rule
-from plugjax.core.transforms.jvp import jvp_rule
-from plugjax.core.transforms.physical import physical_rule
-from plugjax.core.transforms.transpose import transpose_rule
-from plugjax.core.vocabulary import Zero, convert_element_type_p, moveaxis, stop_gradient_p
+from plugjax.extend import dtypes, pytree
+from plugjax.extend.core import (
+    Array,
+    Primitive,
+    ShapedArray,
+    Tracer,
+    Zero,
+    aval_of,
+    convert_element_type_p,
+    moveaxis,
+    stop_gradient_p,
+)
+from plugjax.extend.dtypes import DType, DTypeLike
+from plugjax.extend.errors import DtypeError, KeyDtypeError
+from plugjax.extend.rules import (
+    RuleSet,
+    abstract_eval,
+    batching_rule,
+    jvp_rule,
+    physical_rule,
+    transpose_rule,
+)
 from plugjax.lax.families import (
     ANY,
     ANY_OR_EXTENDED,
@@ -103,7 +112,7 @@ def _constant(x: Any) -> Any:
 
 
 def stage(x: Any, /) -> Any:
-    """``x`` as a value of the transformation at hand: an Array, or while a program is being written, a variable of it.
+    """``x`` as a value of the current trace: an Array, or a variable of the program that is being staged.
 
     Example:
         >>> from plugjax import lax
@@ -116,7 +125,8 @@ def stage(x: Any, /) -> Any:
 def reduce_precision(operand: Any, exponent_bits: int, mantissa_bits: int) -> Any:
     """Elementwise the nearest number of a floating format with fewer bits, in the dtype of ``operand``.
 
-    Halves go to the even neighbor. What is too large becomes infinite; what is below the normal numbers of the format becomes 0.
+    Halves go to the even neighbour. What is too large becomes infinite; what is below the normal numbers of the format
+    becomes 0.
 
     Args:
         operand: floating.
@@ -124,7 +134,7 @@ def reduce_precision(operand: Any, exponent_bits: int, mantissa_bits: int) -> An
         mantissa_bits: of the format, without the leading one.
 
     Raises:
-        ValueError: there is no such format.
+        ValueError: the format does not exist.
 
     Example:
         >>> from plugjax import lax
@@ -140,7 +150,7 @@ def reduce_precision(operand: Any, exponent_bits: int, mantissa_bits: int) -> An
 
 
 def dtype(x: Any) -> DType:
-    """The dtype of an array-like, or the one that a type or a name means; of 32 bits instead of 64 unless x64 is enabled.
+    """The dtype of an array-like, a type or a name; of 32 bits instead of 64 unless x64 is enabled.
 
     Raises:
         TypeError: ``x`` has no dtype.
@@ -165,7 +175,7 @@ def dtype(x: Any) -> DType:
 
 
 def copy(x: Any) -> Any:
-    """A copy of ``x``, in memory of its own."""
+    """A copy of ``x``, in its own memory."""
     return copy_p.bind(x)
 
 
@@ -240,8 +250,6 @@ zero_derivative(rules, bitcast_convert_type_p)
 def _bitcast_batching(
     axis: Any, args: Sequence[Any], dims: Sequence[Any], *, new_dtype: DType
 ) -> tuple[Any, Any]:
-    if new_dtype is None:
-        raise ValueError("bitcast_convert_type: new_dtype is None, and a dtype is needed.")
     return bitcast_convert_type_p.bind(moveaxis(args[0], dims[0], 0), new_dtype=new_dtype), 0
 
 
@@ -255,7 +263,7 @@ def _stage_transpose(y_bar: Any, x: Any) -> tuple[Any]:
     return (y_bar,)
 
 
-# Rounding is no linear map; its derivative, by convention, is rounding too.
+# Rounding is not linear. Its derivative, by convention, is rounding too.
 @linear(rules, reduce_precision_p)
 def _reduce_precision_transpose(y_bar: Any, x: Any, **format_bits: int) -> tuple[Any]:
     return (reduce_precision_p.bind(y_bar, **format_bits),)

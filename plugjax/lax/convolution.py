@@ -1,13 +1,15 @@
-"""Convolutions: one kernel met by every window of an array, in any number of spatial axes.
+"""Convolutions: one kernel applied to every window of an array, in any number of spatial axes.
 
-With batch index ``n``, features ``c`` and ``o``, window ``y`` and place ``k`` in the kernel, along each spatial axis,
+With batch index ``n``, features ``c`` and ``o``, window ``y`` and position ``k`` in the kernel, along each spatial
+axis,
 
     out[n, o, y] = sum over c, k of  lhs'[n, c, y * stride + k * rhs_dilation] * rhs[o, c, k],
 
-where ``lhs'`` is the input dilated and padded. It is linear in each operand, and both transposes are convolutions again:
-that for the input meets the reversed kernel with strides and input dilation exchanged; that for the kernel sums over the
-batch, with strides and kernel dilation exchanged. Groups of features (each output sees one group of inputs) and groups of
-the batch (each group of outputs sees one part of the batch) turn into one another under transposition.
+where ``lhs'`` is the input dilated and padded. It is linear in each operand, and both transposes are convolutions
+again. The one for the input uses the reversed kernel, with strides and input dilation exchanged; the one for the kernel
+sums over the batch, with strides and kernel dilation exchanged. Groups of features (each output sees one group of
+inputs) and groups of the batch (each group of outputs sees one part of the batch) turn into one another under
+transposition.
 """
 
 from __future__ import annotations
@@ -15,17 +17,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from plugjax.core import dtypes
-from plugjax.core.array import aval_of
-from plugjax.core.aval import ShapedArray
-from plugjax.core.dtypes import DType, DTypeLike
-from plugjax.core.errors import DtypeError, ShapeError
-from plugjax.core.primitive import Primitive
-from plugjax.core.rules import RuleSet, abstract_eval
-from plugjax.core.transforms.batching import Axis, batching_rule
-from plugjax.core.transforms.jvp import jvp_rule
-from plugjax.core.transforms.transpose import is_undefined_primal, transpose_rule
-from plugjax.core.vocabulary import Zero, add_any, moveaxis
+from plugjax.extend import dtypes
+from plugjax.extend.core import Primitive, ShapedArray, Zero, add_any, aval_of, moveaxis
+from plugjax.extend.dtypes import DType, DTypeLike
+from plugjax.extend.errors import DtypeError, ShapeError
+from plugjax.extend.rules import RuleSet, abstract_eval, batching_rule, jvp_rule, transpose_rule
+from plugjax.extend.transforms import Axis, is_undefined_primal
 from plugjax.lax.axes import static_ints
 from plugjax.lax.conv_shape import (
     ConvDimensionNumbers,
@@ -73,11 +70,11 @@ def conv_general_dilated(
         lhs_dilation: n dilations of the input; ``None`` is none.
         rhs_dilation: n dilations of the kernel.
         dimension_numbers: three strings such as ``("NHWC", "HWIO", "NHWC")``; ``None`` is ``NC..., OI..., NC...``.
-        feature_group_count: into how many groups the features fall.
-        batch_group_count: into how many groups the batch falls.
+        feature_group_count: number of groups of features.
+        batch_group_count: number of groups of the batch.
         precision: see :class:`Precision`; an algorithm of dot products is ignored.
-        preferred_element_type: dtype to add in and to give.
-        out_sharding: only ``None``; sharding over several devices is not there yet.
+        preferred_element_type: dtype of sums and of the result.
+        out_sharding: only ``None``.
 
     Raises:
         ValueError: sizes, strides, dilations or groups do not fit.
@@ -129,7 +126,7 @@ def conv_general_dilated(
 
 
 def _dilations(what: str, values: Sequence[int] | None, spatial: int) -> tuple[int, ...]:
-    # An empty dict is no dilation in JAX.
+    # In JAX an empty dict means no dilation.
     if values is None or values == {}:
         return (1,) * spatial
     found = static_ints("conv_general_dilated", what, values)
@@ -195,7 +192,7 @@ def _conv_aval(
 
 
 def _check_preferred(dtype: DType, preferred: DType) -> None:
-    """Raise unless sums of the operands can be given in ``preferred``: as wide, of their kind, or floats of integers."""
+    """Raise unless sums of the operands fit ``preferred``: as wide, of their kind, or floats of integers."""
     if preferred.itemsize < dtype.itemsize:
         raise DtypeError(
             f"conv_general_dilated: preferred_element_type {preferred.name} is narrower than the operands, "
@@ -281,10 +278,10 @@ def _of_input(
     precision: PrecisionPair,
     preferred_element_type: DType | None,
 ) -> Any:
-    """Cotangent of the input: the cotangent, dilated by the strides, meets the reversed kernel."""
+    """Cotangent of the input: the reversed kernel applied to the cotangent, dilated by the strides."""
     lhs_spec, rhs_spec, out_spec = dimension_numbers
     k_shape, y_shape = aval_of(k).shape, aval_of(y_bar).shape
-    groups = feature_group_count * batch_group_count  # one of them is 1
+    groups = feature_group_count * batch_group_count  # One of them is 1.
     pads = []
     for i, (low, _) in enumerate(padding):
         extent = dilated(k_shape[rhs_spec[i + 2]], rhs_dilation[i])
@@ -334,7 +331,7 @@ def _of_kernel(
     precision: PrecisionPair,
     preferred_element_type: DType | None,
 ) -> Any:
-    """Cotangent of the kernel: the input meets the cotangent, summed over the batch."""
+    """Cotangent of the kernel: the input convolved with the cotangent, summed over the batch."""
     lhs_spec, rhs_spec, out_spec = dimension_numbers
     x_shape, y_shape = aval_of(x).shape, aval_of(y_bar).shape
     pads = []
@@ -342,7 +339,7 @@ def _of_kernel(
         extent = dilated(k.shape[rhs_spec[i + 2]], rhs_dilation[i])
         size = dilated(x_shape[lhs_spec[i + 2]], lhs_dilation[i])
         given = dilated(y_shape[out_spec[i + 2]], window_strides[i])
-        # The kernel's extent is what must come out: what strides left over is cut off.
+        # The result has the kernel's extent; a remainder that the strides skip is cut off.
         pads.append((low, extent + given - 1 - size - low))
     return conv_general_dilated_p.bind(
         convert(x, aval_of(y_bar).dtype),
@@ -375,7 +372,7 @@ def _split(x: Any, axis: int, groups: int) -> Any:
 
 
 def _merge(x: Any, source: int, destination: int) -> Any:
-    """Axis ``source`` becomes the slower part of axis ``destination``; both count with ``source`` in place."""
+    """Axis ``source`` becomes the slower part of axis ``destination``; positions count with ``source`` in place."""
     target = destination - (source < destination)
     x = moveaxis(x, source, target)
     shape = aval_of(x).shape
@@ -398,7 +395,8 @@ def _conv_batching(
     params["dimension_numbers"] = dimension_numbers
     groups = {"feature_group_count": feature_group_count, "batch_group_count": batch_group_count}
     if x_dim is not None and k_dim is not None:
-        # Instances become groups: of the batch if it has groups already, else of the features.
+        # Instances become groups: groups of the batch if it has groups already, else groups of
+        # features.
         kind = "batch_group_count" if batch_group_count > 1 else "feature_group_count"
         into = lhs_spec[0] if batch_group_count > 1 else lhs_spec[1]
         groups[kind] *= axis.size
@@ -417,7 +415,7 @@ def _conv_batching(
     feature = out_spec[1]
     if count == 1:
         return _split(y, feature, axis.size), feature
-    # Features are (groups, instances, features of a group): bring the instances out.
+    # Features are (groups, instances, features of a group): move the instances out.
     y = _split(y, feature, count)
     y = _split(y, feature + 1, axis.size)
     y = moveaxis(y, feature + 1, 0)

@@ -1,16 +1,14 @@
-"""A place where values go to be used: what computes them is not dropped."""
+"""``dce_sink``: values that dead-code elimination keeps."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
-from plugjax.core import pytree
-from plugjax.core.aval import ShapedArray
-from plugjax.core.effects import Effect, Effects, effects_rule
-from plugjax.core.primitive import Primitive
-from plugjax.core.rules import RuleSet, abstract_eval
-from plugjax.core.transforms.batching import Axis, batching_rule
+from plugjax.extend import pytree
+from plugjax.extend.core import Effect, Effects, Primitive, ShapedArray
+from plugjax.extend.rules import RuleSet, abstract_eval, batching_rule, effects_rule
+from plugjax.extend.transforms import Axis
 from plugjax.lax.families import zero_derivative
 
 rules = RuleSet(__name__)
@@ -19,18 +17,18 @@ dce_sink_p = Primitive("dce_sink", multiple_results=True)
 
 
 class UseEffect(Effect):
-    """Uses a value, and does nothing else."""
+    """Uses a value, without another effect."""
 
     def __repr__(self) -> str:
         return "Use"
 
 
 def dce_sink(val: Any, *, prevent_mlir_dce: bool = False) -> None:
-    """Have the leaves of a pytree computed although nothing uses them.
+    """Keep the computation of a pytree's leaves although they are unused.
 
     Args:
         val: the pytree.
-        prevent_mlir_dce: whether compilers must compute them too: by a call of Python that does nothing.
+        prevent_mlir_dce: whether compilers must keep it too, by a call of Python that does nothing.
 
     Example:
         >>> import plugjax

@@ -1,7 +1,7 @@
-"""Calls of Python functions that watch a program: the primitives behind ``debug.callback`` and ``debug.print``.
+"""The primitives behind ``debug.callback`` and ``debug.print``.
 
-They have no results and change nothing: derivatives call them with the primals, once; ``vmap`` calls them once per instance;
-transposition drops them.
+They have no results and change nothing: derivatives call them once, with the primals; ``vmap`` calls them once per
+instance; transposition drops them.
 """
 
 from __future__ import annotations
@@ -15,19 +15,29 @@ from typing import Any
 
 import numpy as np
 
-from plugjax.core import pytree
-from plugjax.core.array import Array, as_array
-from plugjax.core.aval import ShapedArray
-from plugjax.core.config import config
-from plugjax.core.effects import Effect, Effects, effects_rule
-from plugjax.core.eval import EvalTrace
-from plugjax.core.primitive import Primitive
-from plugjax.core.rules import RuleSet, abstract_eval
-from plugjax.core.trace import Tracer, state
-from plugjax.core.transforms.batching import Axis, batching_rule
-from plugjax.core.transforms.jvp import jvp_rule
-from plugjax.core.transforms.physical import physical_rule
-from plugjax.core.transforms.transpose import transpose_rule
+from plugjax.extend import pytree
+from plugjax.extend.core import (
+    Array,
+    Effect,
+    Effects,
+    Primitive,
+    ShapedArray,
+    Tracer,
+    as_array,
+    config,
+    state,
+)
+from plugjax.extend.execution import EvalTrace
+from plugjax.extend.rules import (
+    RuleSet,
+    abstract_eval,
+    batching_rule,
+    effects_rule,
+    jvp_rule,
+    physical_rule,
+    transpose_rule,
+)
+from plugjax.extend.transforms import Axis
 from plugjax.lax.callback import FlatCallback, Opaque, with_avals
 from plugjax.lax.effects import debug_effect, ordered_debug_effect
 from plugjax.lax.slicing import index_in_dim
@@ -43,7 +53,7 @@ _LOGGER = logging.getLogger("plugjax.debug")
 def split_arguments(
     args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[Any, list[Any], tuple[tuple[int, Opaque], ...]]:
-    """Structure of arguments, their leaves that are arrays, and those that are not, with their positions."""
+    """Structure of arguments, their array leaves, and the other leaves with their positions."""
     leaves, in_tree = pytree.flatten((args, kwargs))
     arrays: list[Any] = []
     static: list[tuple[int, Opaque]] = []
@@ -82,13 +92,13 @@ def bind_debug_print(arrays: Sequence[Any], **params: Any) -> None:
 
 
 def _runs_now(arrays: Sequence[Any]) -> bool:
-    # With nothing to transform there is no need of an equation, and none is kept with the values it would hold.
+    # Outside of transformations no equation is needed, and none would keep the values alive.
     return type(state.trace) is EvalTrace and not any(isinstance(x, Tracer) for x in arrays)
 
 
 @dataclass(frozen=True, slots=True)
 class Printer:
-    """What ``debug.print`` calls: formats values, and writes a line to ``sys.stdout`` or to the log."""
+    """The callback of ``debug.print``: formats values, and writes a line to ``sys.stdout`` or to the log."""
 
     fmt: str
     np_printoptions: tuple[tuple[str, Opaque], ...]
@@ -111,7 +121,7 @@ class Printer:
 
 
 def log_record(level: int, file: str, line: int) -> logging.LogRecord:
-    """A record without a message, for ``debug.log``; it is filled in when the program runs."""
+    """A record without a message, for ``debug.log``; the message is set when the program runs."""
     return _LOGGER.makeRecord(_LOGGER.name, level, file, line, "", (), None)
 
 
@@ -126,7 +136,7 @@ def print_callback(
     ordered: bool,
     partitioned: bool,
 ) -> FlatCallback:
-    """The callback that an equation of ``debug_print_p`` stands for."""
+    """The callback that stands for an equation of ``debug_print_p``."""
     printer = Printer(fmt, np_printoptions, has_placeholders, logging_record)
     return FlatCallback(Opaque(printer), in_tree, static_args, x64=config.enable_x64)
 
@@ -147,7 +157,7 @@ def _print_effects(*, ordered: bool, **_: Any) -> Effects:
 
 
 def _watching(primitive: Primitive) -> None:
-    """Rules that both primitives share."""
+    """Common rules of both primitives."""
 
     @rules.define(jvp_rule, primitive)
     def _jvp(

@@ -1,6 +1,7 @@
-"""Rules derived from other rules, for primitives that bring few.
+"""Rules derived from other rules, for primitives with few rules.
 
-A primitive with a host kernel alone can be evaluated abstractly; one with an abstract evaluation can be batched. The batching rule is a loop over the instances (``scan``), so it is right on every backend, though not fast.
+A primitive with a host kernel alone can be evaluated abstractly; one with abstract evaluation can be batched. The
+batching rule is a loop over the instances (``scan``), so it is right on every backend, though not fast.
 """
 
 from __future__ import annotations
@@ -10,13 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from plugjax.core.array import aval_of
-from plugjax.core.aval import ShapedArray
-from plugjax.core.primitive import Primitive
-from plugjax.core.registry import Registry
-from plugjax.core.rules import RuleKind, abstract_eval, impl
-from plugjax.core.transforms.batching import Axis, batching_rule
-from plugjax.core.vocabulary import moveaxis
+from plugjax.extend.core import Primitive, ShapedArray, aval_of, moveaxis
+from plugjax.extend.registry import Registry
+from plugjax.extend.rules import RuleKind, abstract_eval, batching_rule, impl
+from plugjax.extend.transforms import Axis
 from plugjax.lax.control_flow.scan import scan
 
 
@@ -53,7 +51,7 @@ def batching_by_loop(primitive: Primitive) -> Callable[..., Any]:
 
 
 def abstract_eval_by_sample(primitive: Primitive, kernel: Callable[..., Any]) -> Callable[..., Any]:
-    """Run the kernel on ones of the operands' avals, and see what comes out."""
+    """Run the kernel on ones of the operands' avals, and take the avals of the result."""
 
     def rule(*avals: ShapedArray, **params: Any) -> Any:
         with np.errstate(all="ignore"):

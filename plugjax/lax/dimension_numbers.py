@@ -1,4 +1,4 @@
-"""Dimension numbers of gather and scatter: which axis means what, and whether shapes fit them.
+"""Dimension numbers of gather and scatter, and checks of shapes against them.
 
 Reference:
     StableHLO specification, ``gather`` and ``scatter``.
@@ -10,17 +10,17 @@ import enum
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from plugjax.core import dtypes
-from plugjax.core.aval import ShapedArray
-from plugjax.core.errors import ShapeError
+from plugjax.extend import dtypes
+from plugjax.extend.core import ShapedArray
+from plugjax.extend.errors import ShapeError
 from plugjax.lax.axes import past
 
 
 class GatherScatterMode(enum.Enum):
-    """What happens to a window that leaves the operand.
+    """The treatment of a window that leaves the operand.
 
-    ``CLIP`` moves it back in; ``FILL_OR_DROP`` fills it when it is read and drops it when it is
-    written; ``PROMISE_IN_BOUNDS`` says that there is none.
+    ``CLIP`` moves it back in; ``FILL_OR_DROP`` fills it in reads and drops it in writes; ``PROMISE_IN_BOUNDS`` promises
+    that there is none.
     """
 
     CLIP = 1
@@ -185,7 +185,7 @@ def _check_slice_sizes(
             f"{who} needs a slice size for each axis of operand {operand.str_short()}, got {tuple(slice_sizes)}."
         )
     for d, (size, bound) in enumerate(zip(slice_sizes, operand.shape, strict=True)):
-        # Windows of which there are none fit anywhere.
+        # Zero windows fit anywhere.
         if not 0 <= size <= bound and not nothing:
             raise ShapeError(
                 f"{who}: slice size {size} of axis {d} is out of range for {operand.str_short()}."
@@ -225,7 +225,7 @@ def scatter_slice_sizes(
         )
     _check_sorted("scatter", "update_window_dims", numbers.update_window_dims, updates.ndim)
     window = iter(numbers.update_window_dims)
-    # An axis of size 0 has no place for an inserted window: then nothing is written.
+    # An axis of size 0 has no room for an inserted window: then nothing is written.
     sizes = tuple(
         min(1, bound) if d in dropped else updates.shape[next(window)]
         for d, bound in enumerate(operand.shape)
@@ -254,7 +254,7 @@ def batched_numbers(
         index_batching = past(index_batching, 0)
     both = (0,) if operand and indices else ()
     return GatherDimensionNumbers(
-        # The operand's batch axis is part of the window unless the indices have one to go with it.
+        # The operand's batch axis is part of the window unless the indices have a batch axis too.
         offset_dims=(0, *offsets) if operand and not indices else offsets,
         collapsed_slice_dims=of_operand(numbers.collapsed_slice_dims),
         start_index_map=of_operand(numbers.start_index_map),

@@ -1,4 +1,4 @@
-"""Dot products: contractions of two arrays over some axes, with others going together."""
+"""Dot products: contractions of two arrays over some axes, with common batch axes."""
 
 from __future__ import annotations
 
@@ -10,19 +10,20 @@ from typing import Any, TypeAlias
 import ml_dtypes
 import numpy as np
 
-from plugjax.core import dtypes
-from plugjax.core.array import aval_of
-from plugjax.core.aval import ShapedArray
-from plugjax.core.config import config
-from plugjax.core.device import reject_sharding
-from plugjax.core.dtypes import DType, DTypeLike
-from plugjax.core.errors import DtypeError, ShapeError
-from plugjax.core.primitive import Primitive
-from plugjax.core.rules import RuleSet, abstract_eval
-from plugjax.core.transforms.batching import Axis, batching_rule
-from plugjax.core.transforms.jvp import jvp_rule
-from plugjax.core.transforms.transpose import is_undefined_primal, transpose_rule
-from plugjax.core.vocabulary import Zero, add_any
+from plugjax.extend import dtypes
+from plugjax.extend.core import (
+    Primitive,
+    ShapedArray,
+    Zero,
+    add_any,
+    aval_of,
+    config,
+    reject_sharding,
+)
+from plugjax.extend.dtypes import DType, DTypeLike
+from plugjax.extend.errors import DtypeError, ShapeError
+from plugjax.extend.rules import RuleSet, abstract_eval, batching_rule, jvp_rule, transpose_rule
+from plugjax.extend.transforms import Axis, is_undefined_primal
 from plugjax.lax.axes import past, static_ints
 from plugjax.lax.dot_algorithm import (
     Algorithm,
@@ -32,6 +33,7 @@ from plugjax.lax.dot_algorithm import (
     swapped_algorithm,
 )
 from plugjax.lax.families import convert
+from plugjax.lax.promotion import join
 from plugjax.lax.shape import transpose
 
 rules = RuleSet(__name__)
@@ -40,7 +42,7 @@ dot_general_p = Primitive("dot_general")
 
 
 class Precision(enum.Enum):
-    """How exactly products of float32 values are computed, where hardware offers a choice."""
+    """Precision of products of float32 values, on hardware that offers a choice."""
 
     DEFAULT = 0
     HIGH = 1
@@ -110,7 +112,7 @@ def canonicalize_precision(precision: PrecisionLike) -> CanonicalPrecision:
 
 
 def precision_pair(precision: PrecisionLike) -> PrecisionPair:
-    """One precision for each operand, of an operation that takes no algorithm: such an argument is ignored."""
+    """One precision for each operand, for an operation without algorithms; an algorithm is ignored."""
     found = canonicalize_precision(precision)
     return None if found is None or isinstance(found, (DotAlgorithm, DotAlgorithmPreset)) else found
 
@@ -155,20 +157,20 @@ def dot_general(
         dimension_numbers: ``((lhs_contracting, rhs_contracting), (lhs_batch, rhs_batch))``.
         precision: see :class:`Precision`; a name, or a pair for ``lhs`` and ``rhs``; or a :class:`DotAlgorithm`, a
             :class:`DotAlgorithmPreset`, or the name of one.
-        preferred_element_type: dtype to add in and to give; of an algorithm, to give.
+        preferred_element_type: dtype of sums and of the result; with an algorithm, of the result.
         out_sharding: only ``None``.
 
     Example:
         >>> from plugjax import lax
         >>> import plugjax.numpy as jnp
-        >>> lax.dot_general(jnp.ones((5, 2, 3)), jnp.ones((5, 3, 4)), (((2,), (1,)), ((0,), (0,)))).shape
-        (5, 2, 4)
+        >>> lax.dot_general(jnp.ones((2, 1, 3)), jnp.ones((2, 3, 1)), (((2,), (1,)), ((0,), (0,)))).ravel()
+        Array([3., 3.], dtype=float32)
     """
     if out_sharding is not None:
         reject_sharding("dot_general", out_sharding)
     try:
         numbers = _canonical_numbers(dimension_numbers)
-    except TypeError:  # lists cannot be looked up
+    except TypeError:  # Lists are not hashable.
         numbers = _canonical_numbers.__wrapped__(dimension_numbers)
     return dot_general_p.bind(
         lhs,
@@ -193,7 +195,7 @@ def dot(
     """Product of vectors and matrices; with ``dimension_numbers``, as :func:`dot_general`.
 
     Raises:
-        ValueError: without ``dimension_numbers``, operands that are no fitting vectors or matrices.
+        ValueError: without ``dimension_numbers``, operands that are not vectors or matrices of fitting sizes.
 
     Example:
         >>> from plugjax import lax
@@ -220,8 +222,8 @@ def batch_matmul(lhs: Any, rhs: Any, precision: PrecisionLike = None) -> Any:
     Example:
         >>> from plugjax import lax
         >>> import plugjax.numpy as jnp
-        >>> lax.batch_matmul(jnp.ones((2, 1, 3)), jnp.ones((2, 3, 1))).shape
-        (2, 1, 1)
+        >>> lax.batch_matmul(jnp.ones((2, 1, 3)), jnp.ones((2, 3, 1))).ravel()
+        Array([3., 3.], dtype=float32)
     """
     if np.ndim(lhs) < 2 or np.ndim(rhs) < 2:
         raise ValueError(
@@ -238,7 +240,7 @@ def batch_matmul(lhs: Any, rhs: Any, precision: PrecisionLike = None) -> Any:
 
 
 def free_axes(rank: int, contracting: Axes, batch: Axes) -> Axes:
-    """The axes that neither contract nor go together, in order."""
+    """The axes that are neither contracted nor batch axes, in order."""
     return tuple(d for d in range(rank) if d not in contracting and d not in batch)
 
 
@@ -308,7 +310,7 @@ def _result_dtype(
 
 @lru_cache(maxsize=64)
 def _precision_of(dtype: DType) -> tuple[bool, int, int, int, bool]:
-    """What XLA orders dtypes by: of two operands of different ones, the greater gives that of the product."""
+    """XLA's order of dtypes: of two different operand dtypes, the greater is that of the product."""
     part = np.dtype(dtype.type(0).real.dtype) if dtype.kind == "c" else dtype
     if dtypes.is_float(part):
         limits = ml_dtypes.finfo(part)
@@ -367,11 +369,11 @@ def _other_operand(
     own_free = free_axes(wanted.ndim, contracting[0], batch[0])
     other_free = free_axes(other_aval.ndim, contracting[1], batch[1])
     together = len(batch[0])
-    # Where the free axes of ``other`` are in the result.
+    # The positions of the free axes of ``other`` in the result.
     first = together + (len(own_free) if wanted_first else 0)
     in_result = tuple(range(first, first + len(other_free)))
     if aval_of(z_bar).dtype != other_aval.dtype:
-        dtype = dtypes.join(((aval_of(z_bar).dtype, False), (other_aval.dtype, False)))
+        dtype = join(((aval_of(z_bar).dtype, False), (other_aval.dtype, False)))
         z_bar, other = convert(z_bar, dtype), convert(other, dtype)
     product = dot_general_p.bind(
         z_bar,
@@ -380,7 +382,7 @@ def _other_operand(
         precision=precision,
         preferred_element_type=None,
     )
-    # What is left of ``other`` comes in the order of its own axes.
+    # The remaining axes of ``other`` are in its own order.
     pairs = sorted(zip(contracting[1], contracting[0], strict=True))
     order = (*batch[0], *own_free, *(own for _, own in pairs))
     inverse = sorted(range(len(order)), key=order.__getitem__)

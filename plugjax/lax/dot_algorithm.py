@@ -1,8 +1,8 @@
-"""Algorithms of dot products: which dtypes operands are rounded to, and which one products are added in.
+"""Algorithms of dot products: the dtypes of rounded operands and of the accumulator.
 
-Hardware has units for some of them; StableHLO names them. Anywhere else an algorithm says what is computed: operands are
-converted to its precision types, products are added in its accumulation type or a wider one, and the sums are converted to the
-dtype of the result.
+Some hardware has units for them; StableHLO names them. On other devices an algorithm defines the computation: operands
+are converted to its precision types, products are added in its accumulation type or a wider one, and the sums are
+converted to the dtype of the result.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from typing import Any, NamedTuple, TypeAlias
 import ml_dtypes
 import numpy as np
 
-from plugjax.core.dtypes import FLOAT32, FLOAT64, DType, DTypeLike, bfloat16
+from plugjax.extend.dtypes import FLOAT32, FLOAT64, DType, DTypeLike, bfloat16
 
 FLOAT16: DType = np.dtype(np.float16)
 
-# What products of float8 may be given in.
+# Dtypes of the result of float8 products.
 _AFTER_FLOAT8 = (
     FLOAT32, FLOAT16, bfloat16, *(np.dtype(getattr(ml_dtypes, name)) for name in (
         "float8_e4m3fn", "float8_e5m2", "float8_e5m2fnuz", "float8_e4m3fnuz", "float8_e4m3b11fnuz",
@@ -89,7 +89,7 @@ class DotAlgorithmPreset(enum.Enum):
 
     @property
     def supported_lhs_types(self) -> tuple[DType, ...] | None:
-        """Dtypes that a left operand may come in; another is converted to the first one. ``None``: any."""
+        """Dtypes of a left operand; other operands are converted to the first one. ``None``: any."""
         if self.name in ("DEFAULT", *_FLOAT8_ACCUMULATION):
             return None
         if self.name.startswith("F16"):
@@ -116,7 +116,7 @@ class DotAlgorithmPreset(enum.Enum):
     def supported_output_types(
         self, lhs_dtype: DTypeLike, rhs_dtype: DTypeLike
     ) -> tuple[DType, ...] | None:
-        """Dtypes that the products may be given in; another is converted from the first one. ``None``: any."""
+        """Dtypes of the product; the first one is converted to others. ``None``: any."""
         accumulation = self.accumulation_type
         if accumulation is None:
             return None

@@ -7,16 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from plugjax.core import dtypes
-from plugjax.core.array import aval_of
-from plugjax.core.aval import ShapedArray
-from plugjax.core.errors import ShapeError, SizeError
-from plugjax.core.rules import RuleSet, abstract_eval
-from plugjax.core.transforms.batching import Axis, batching_rule, materialize
-from plugjax.core.transforms.jvp import jvp_rule
-from plugjax.core.transforms.physical import physical_rule
-from plugjax.core.transforms.transpose import is_undefined_primal, transpose_rule
-from plugjax.core.vocabulary import Zero, instantiate, moveaxis, zeros
+from plugjax.extend import dtypes
+from plugjax.extend.core import ShapedArray, Zero, aval_of, instantiate, moveaxis, zeros
+from plugjax.extend.errors import ShapeError, SizeError
+from plugjax.extend.rules import (
+    RuleSet,
+    abstract_eval,
+    batching_rule,
+    jvp_rule,
+    physical_rule,
+    transpose_rule,
+)
+from plugjax.extend.transforms import Axis, is_undefined_primal, materialize
 from plugjax.lax.axes import inserted
 from plugjax.lax.dimension_numbers import (
     GatherDimensionNumbers,
@@ -96,7 +98,7 @@ def _dynamic_slice_batching(
             *inserted(starts, x_dim, _zero_start(starts)),
             slice_sizes=inserted(slice_sizes, x_dim, axis.size),
         ), x_dim
-    # Every instance starts elsewhere: a gather of windows.
+    # Each instance has another start: a gather of windows.
     rank = len(slice_sizes)
     shift = 0 if x_dim is None else 1
     batching = (0,) * shift

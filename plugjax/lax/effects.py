@@ -1,15 +1,14 @@
-"""The effects of callbacks: what an equation that calls Python does besides computing its results.
+"""The effects of callbacks.
 
-A debugging effect shows values and may be repeated or dropped as transformations see fit; an IO effect is part of what the
-program does, so transformations that would repeat it refuse. Equations with *ordered* effects run in program order.
+A debugging effect shows values; transformations may repeat or drop it. An IO effect is part of the program's meaning,
+so transformations that would repeat it refuse. Equations with *ordered* effects run in program order.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-from plugjax.core.effects import Effect
-from plugjax.core.jaxpr import ClosedJaxpr
+from plugjax.extend.core import ClosedJaxpr, Effect
 
 
 class IOEffect(Effect):
@@ -56,10 +55,10 @@ def any_has(programs: Iterable[ClosedJaxpr], *effects: Effect) -> bool:
 
 
 def effects_barrier() -> None:
-    """Wait until the effects of all calls made so far have happened.
+    """Wait for the effects of all calls made so far.
 
-    A call that has effects returns when they have happened, on every backend, so there is never anything left to wait for;
-    programs written for JAX may rely on it all the same.
+    On every backend a call with effects returns when they have happened, so there is nothing to wait for. The function
+    exists for programs written for JAX.
 
     Differs from JAX:
         In JAX a compiled call may return before its effects have happened.

@@ -8,10 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from plugjax.core import dtypes
-from plugjax.core.array import aval_of
-from plugjax.core.primitive import Primitive
-from plugjax.core.rules import RuleSet
+from plugjax.extend import dtypes
+from plugjax.extend.core import Primitive, aval_of
+from plugjax.extend.rules import RuleSet
 from plugjax.lax.accuracy import Accuracy, check_accuracy
 from plugjax.lax.arithmetic import add, div, integer_pow, mul, sub
 from plugjax.lax.comparison import bitwise_and, eq, ge, ne
@@ -71,8 +70,8 @@ def expm1(x: Any, *, accuracy: Accuracy = None) -> Any:
     Example:
         >>> from plugjax import lax
         >>> import plugjax.numpy as jnp
-        >>> lax.expm1(jnp.array([0.0]))
-        Array([0.], dtype=float32)
+        >>> lax.expm1(jnp.array([0.0, 1.0])).round(3)
+        Array([0.   , 1.718], dtype=float32)
     """
     if accuracy is not None:
         check_accuracy(accuracy)
@@ -85,8 +84,8 @@ def log(x: Any, *, accuracy: Accuracy = None) -> Any:
     Example:
         >>> from plugjax import lax
         >>> import plugjax.numpy as jnp
-        >>> lax.log(jnp.array([1.0]))
-        Array([0.], dtype=float32)
+        >>> lax.log(jnp.array([1.0, 2.0])).round(3)
+        Array([0.   , 0.693], dtype=float32)
     """
     if accuracy is not None:
         check_accuracy(accuracy)
@@ -99,8 +98,8 @@ def log1p(x: Any, *, accuracy: Accuracy = None) -> Any:
     Example:
         >>> from plugjax import lax
         >>> import plugjax.numpy as jnp
-        >>> lax.log1p(jnp.array([0.0]))
-        Array([0.], dtype=float32)
+        >>> lax.log1p(jnp.array([0.0, 1.0])).round(3)
+        Array([0.   , 0.693], dtype=float32)
     """
     if accuracy is not None:
         check_accuracy(accuracy)
@@ -158,7 +157,7 @@ def logistic(x: Any, *, accuracy: Accuracy = None) -> Any:
         >>> lax.logistic(jnp.array([0.0]))
         Array([0.5], dtype=float32)
     """
-    # The accuracy is not looked at, as in JAX.
+    # The accuracy is not checked, as in JAX.
     return logistic_p.bind(x)
 
 
@@ -185,19 +184,20 @@ def log_add(
     """``log(power(x) + power(y))`` without overflow; the operands have one dtype and broadcast.
 
     Args:
-        x: one of them.
-        y: the other.
+        x: an operand.
+        y: an operand.
         power: the exponential.
         log_of_one_more: the logarithm of 1 plus a number, to the same base.
 
-    Of equal numbers the first counts as larger, in both terms: their derivatives belong together (``max`` has the mean of both
-    sides, and second derivatives would be lost).
+    Of equal numbers the first counts as larger, in both terms. With ``max``, whose derivative at a tie is the mean,
+    second derivatives would be wrong.
     """
     ordered = ge(x, y) if aval_of(x).dtype.kind != "c" else ge(real(x), real(y))
     x, y = stretch(x, aval_of(ordered)), stretch(y, aval_of(ordered))
     larger = select(ordered, x, y)
     difference = sub(select(ordered, y, x), larger)
-    # Infinities of one sign have the difference nan; then the sum is that infinity. What is nan stays so, derivatives too.
+    # The difference of infinities of one sign is nan; the sum is that infinity. nan stays nan, in
+    # derivatives too.
     total = add(x, y)
     equal = bitwise_and(ne(difference, difference), eq(total, total))
     aval = aval_of(difference)
@@ -248,7 +248,7 @@ def _cbrt_partials(y: Any, x: Any) -> tuple[Any]:
 
 @partials(rules, logistic_p)
 def _logistic_partials(y: Any, x: Any) -> tuple[Any]:
-    # In terms of y: nothing is exponentiated twice, and large |x| gives 0 rather than nan.
+    # In terms of y: nothing is exponentiated twice, and large |x| gives 0, not nan.
     return (lambda: mul(y, sub(scalar(1, y), y)),)
 
 
@@ -260,8 +260,8 @@ def _pow_partials(z: Any, x: Any, y: Any) -> tuple[Any, Any]:
         return select(which, stretch(scalar(1, x), aval_of(base)), base)
 
     def by_x() -> Any:
-        # For x == y == 0 the formula y * x ** (y - 1) would be 0 * inf; the derivative is 0. Elsewhere the formula stands as it
-        # is, for the sake of its own derivative by y.
+        # For x == y == 0 the formula y * x ** (y - 1) would be 0 * inf; the derivative is 0.
+        # Elsewhere the formula stays as it is, because its own derivative by y is needed.
         both = bitwise_and(eq(x, scalar(0, x)), eq(y, scalar(0, y)))
         return mul(y, pow(one_where(both), sub(y, scalar(1, y))))
 

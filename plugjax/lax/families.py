@@ -1,8 +1,8 @@
-"""Families: what primitives of one kind share, said once.
+"""Families: the common rules of primitives of one kind.
 
-``elementwise`` gives abstract evaluation (with broadcasting of scalars and axes of size 1), batching and the physical rule;
-``partials`` gives the derivative from partial derivatives; ``linear`` gives it for primitives that are linear in every
-operand. A primitive's own file then holds only the mathematics that is special to it.
+``elementwise`` gives abstract evaluation (with broadcasting of scalars and axes of size 1), batching and the physical
+rule; ``partials`` gives the derivative from partial derivatives; ``linear`` gives it for primitives that are linear in
+every operand. A primitive's own file then holds only the mathematics that is special to it.
 """
 
 from __future__ import annotations
@@ -10,28 +10,26 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-
-from plugjax.core import dtypes
-from plugjax.core.array import Array, aval_of, from_host
-from plugjax.core.aval import ShapedArray
-from plugjax.core.dtypes import DType
-from plugjax.core.errors import DtypeError, ShapeError
-from plugjax.core.primitive import Primitive
-from plugjax.core.rules import RuleSet, abstract_eval
-from plugjax.core.transforms.batching import Axis, batching_rule
-from plugjax.core.transforms.jvp import jvp_rule
-from plugjax.core.transforms.transpose import transpose_rule
-from plugjax.core.vocabulary import (
+from plugjax.extend import dtypes
+from plugjax.extend.core import (
+    Array,
+    Primitive,
+    ShapedArray,
     Zero,
     add_any,
+    aval_of,
     broadcast_in_dim_p,
     convert_element_type_p,
+    default_placement,
     moveaxis,
     mul_p,
     reduce_sum_p,
     reshape_p,
 )
+from plugjax.extend.dtypes import DType
+from plugjax.extend.errors import DtypeError, ShapeError
+from plugjax.extend.rules import RuleSet, abstract_eval, batching_rule, jvp_rule, transpose_rule
+from plugjax.extend.transforms import Axis
 
 Accepts = Callable[[DType], bool]
 
@@ -65,7 +63,7 @@ ANY = DtypeSet("any", lambda d: True)
 
 
 class _AnyOrExtended(DtypeSet):
-    """Keys, and other values that are not numbers, too."""
+    """All dtypes, keys included."""
 
     def __contains__(self, dtype: DType) -> bool:
         return True
@@ -122,14 +120,14 @@ def elementwise(
     result: Callable[[DType], DType] | None = None,
     differentiable: bool = True,
 ) -> None:
-    """Rules of a primitive that works element by element.
+    """Rules of an elementwise primitive.
 
     Args:
-        rules: where to put them.
+        rules: the rule set that gets them.
         primitive: operands have one dtype (unless ``accepts`` is a sequence, one per operand) and broadcast.
         accepts: dtypes that are accepted.
-        gives: dtype of the result, if it is fixed.
-        result: dtype of the result from the operand's, if it depends on it.
+        gives: dtype of the result if it does not depend on the operands.
+        result: function from the operand's dtype to the result's.
         differentiable: ``False`` states that the result is locally constant.
     """
     name = primitive.name
@@ -174,7 +172,7 @@ def zero_derivative(rules: RuleSet, primitive: Primitive) -> None:
 
 
 def elementwise_batching(primitive: Primitive) -> Callable[..., tuple[Any, Any]]:
-    """Batching of an elementwise primitive: bring batch axes together, give operands of lower rank leading axes."""
+    """Batching of an elementwise primitive: align batch axes, give operands of lower rank leading axes."""
 
     def rule(
         axis: Axis, args: Sequence[Any], dims: Sequence[int | None], **params: Any
@@ -258,7 +256,6 @@ def partials(rules: RuleSet, primitive: Primitive) -> Callable[[Any], Any]:
                 y_dot = add_any(y_dot, term)
             return y, y_dot
 
-        _jvp.__name__ = getattr(function, "__name__", "_jvp")
         return function
 
     return register
@@ -286,19 +283,39 @@ def linear(
 
 
 def convert(x: Any, dtype: DType, weak_type: bool = False) -> Any:
-    """``x`` in another dtype; itself if it has it."""
+    """``x`` in another dtype; unchanged if it has that dtype."""
     aval = aval_of(x)
     if aval.dtype == dtype and aval.weak_type == weak_type:
         return x
     return convert_element_type_p.bind(x, new_dtype=dtype, weak_type=weak_type)
 
 
-def scalar(value: Any, like: Any) -> Any:
-    """A scalar of the dtype of ``like``, and weak if ``like`` is, for use in a formula."""
+_scalar_avals: tuple[dict[DType, ShapedArray], dict[DType, ShapedArray]] = ({}, {})
+
+
+def scalar_aval(dtype: DType, weak_type: bool) -> ShapedArray:
+    """The aval of a number."""
+    known = _scalar_avals[weak_type]
+    found = known.get(dtype)
+    if found is None:
+        found = known[dtype] = ShapedArray((), dtype, weak_type)
+    return found
+
+
+def scalar(value: Any, like: Any, weak_type: bool | None = None) -> Any:
+    """A number as an operand beside ``like``, for use in a formula: of its dtype, and where it is.
+
+    Args:
+        value: the number.
+        like: an Array, a tracer or a NumPy scalar.
+        weak_type: whether the number is weak; by default if ``like`` is.
+    """
     aval = aval_of(like)
     dtype = aval.dtype
-    number = np.asarray(value, dtype)[()] if dtype in dtypes.CUSTOM_FLOATS else dtype.type(value)
-    if not aval.weak_type:
-        return number
-    placement = like._placement if type(like) is Array else None
-    return from_host(number, weak_type=True, placement=placement)
+    number = dtype.type(value)
+    if weak_type is None:
+        weak_type = aval.weak_type
+    if type(like) is Array:
+        return Array(scalar_aval(dtype, weak_type), like._placement, number)
+    # Staging writes a NumPy scalar as a literal; it has no weak type.
+    return Array(scalar_aval(dtype, True), default_placement(), number) if weak_type else number

@@ -16,14 +16,11 @@ from typing import Any
 
 import numpy as np
 
-from plugjax.core import dtypes
-from plugjax.core.array import aval_of
-from plugjax.core.aval import ShapedArray
-from plugjax.core.dtypes import COMPLEX64, COMPLEX128, FLOAT32, FLOAT64, DType
-from plugjax.core.primitive import Primitive
-from plugjax.core.rules import RuleSet, abstract_eval
-from plugjax.core.transforms.batching import Axis, batching_rule
-from plugjax.core.vocabulary import moveaxis
+from plugjax.extend import dtypes
+from plugjax.extend.core import Primitive, ShapedArray, aval_of, moveaxis
+from plugjax.extend.dtypes import COMPLEX64, COMPLEX128, FLOAT32, FLOAT64, DType
+from plugjax.extend.rules import RuleSet, abstract_eval, batching_rule
+from plugjax.extend.transforms import Axis
 from plugjax.lax.arithmetic import add, div, mul, sub
 from plugjax.lax.axes import static_ints
 from plugjax.lax.complex import complex, conj, imag, real
@@ -31,6 +28,7 @@ from plugjax.lax.conversion import convert_element_type
 from plugjax.lax.dot import dot_general
 from plugjax.lax.families import linear
 from plugjax.lax.joining import concatenate, pad
+from plugjax.lax.promotion import join
 from plugjax.lax.shape import broadcast_in_dim, rev
 from plugjax.lax.slicing import slice_in_dim
 
@@ -43,7 +41,7 @@ _COMPLEX = {part: whole for whole, part in _REAL.items()}
 
 
 class FftType(enum.IntEnum):
-    """Which transform."""
+    """The kind of a transform."""
 
     FFT = 0
     IFFT = 1
@@ -85,7 +83,7 @@ def fft(x: Any, fft_type: FftType | str, fft_lengths: Sequence[int]) -> Any:
             raise ValueError(f"fft: RFFT takes real numbers, got {dtype.name}.")
         x = convert_element_type(x, dtypes.canonicalize(dtypes.to_inexact(dtype)))
     else:
-        wanted = dtypes.join([(dtype, False), (COMPLEX64, False)])
+        wanted = join([(dtype, False), (COMPLEX64, False)])
         x = convert_element_type(x, wanted)
     lengths = static_ints("fft", "fft_lengths", fft_lengths)
     return fft_p.bind(x, fft_type=kind, fft_lengths=lengths) if lengths else x
@@ -125,7 +123,7 @@ def _fft_batching(
 
 
 def _stands_for(n: int, like: Any) -> Any:
-    """How many values of a transform of length ``n`` each value that RFFT keeps stands for."""
+    """For each value that RFFT keeps, the number of values of a transform of length ``n`` that it represents."""
     counts = np.full(n // 2 + 1, 2)
     counts[0] = 1
     if n % 2 == 0:
@@ -152,11 +150,12 @@ def _fft_transpose(
     return (fft_p.bind(y_bar, fft_type=fft_type, fft_lengths=fft_lengths),)
 
 
-# Transforms in terms of simpler ones, for machines that have only those -------------------------------
+# Transforms in terms of simpler ones, for machines that lack the others
+# ---------------------------------
 
 
 def axis_by_axis(x: Any, *, fft_type: FftType, fft_lengths: tuple[int, ...]) -> Any:
-    """A transform over several axes as one over each: the real one is next to the real array."""
+    """A transform over several axes as one over each; the real one comes next to the real array."""
     first = aval_of(x).ndim - len(fft_lengths)
     outer = FftType.IFFT if fft_type in (FftType.IFFT, FftType.IRFFT) else FftType.FFT
     plan = [(first + i, outer, n) for i, n in enumerate(fft_lengths[:-1])]
@@ -170,7 +169,7 @@ def axis_by_axis(x: Any, *, fft_type: FftType, fft_lengths: tuple[int, ...]) -> 
 
 
 def by_matrix(x: Any, *, fft_type: FftType, fft_lengths: tuple[int, ...]) -> Any:
-    """A transform over one axis as a product with the matrix of it."""
+    """A transform over one axis as a product with its matrix."""
     (n,) = fft_lengths
     dtype: DType = aval_of(x).dtype
     part = _REAL.get(dtype, dtype)
@@ -179,7 +178,7 @@ def by_matrix(x: Any, *, fft_type: FftType, fft_lengths: tuple[int, ...]) -> Any
         columns = n // 2 + 1
     if fft_type is FftType.IRFFT:
         rows = n // 2 + 1
-    # Reduced modulo n while they are integers: angles stay small, and exact.
+    # Reduce modulo n in integers, so that angles stay small and exact.
     turns = np.outer(np.arange(rows), np.arange(columns)) % n / n
     cosines, sines = np.cos(2 * np.pi * turns), np.sin(2 * np.pi * turns)
     if fft_type in (FftType.IFFT, FftType.IRFFT):
@@ -216,13 +215,14 @@ def by_convolution(x: Any, *, fft_type: FftType, fft_lengths: tuple[int, ...]) -
         found = by_convolution(x, fft_type=FftType.FFT, fft_lengths=fft_lengths)
         return slice_in_dim(found, 0, n // 2 + 1, axis=axis)
     if fft_type is FftType.IRFFT:
-        # The other half of the spectrum; the first value, and the middle one of an even length, count as real.
+        # The other half of the spectrum. The first value, and the middle one of an even length,
+        # count as real.
         mirrored = conj(rev(slice_in_dim(x, 1, (n + 1) // 2, axis=axis), (axis,)))
         x = concatenate([x, mirrored], axis)
         return real(by_convolution(x, fft_type=FftType.IFFT, fft_lengths=fft_lengths))
     dtype = aval_of(x).dtype
     sign = -1 if fft_type is FftType.FFT else 1
-    # j^2 modulo 2n while it is an integer.
+    # j^2 modulo 2n, in integers.
     chirp = np.exp(sign * 1j * np.pi * (np.arange(n) ** 2 % (2 * n)) / n)
     size = 1 << (2 * n - 2).bit_length()
     kernel = np.zeros(size, np.complex128)

@@ -1,27 +1,34 @@
-"""Constant folding: values of equations on scalar literals, where every backend would compute the same bits.
+"""What passes over programs may compute: equations on scalar literals, and equations that give an operand as it is.
 
-IEEE arithmetic, comparisons and logic are exact everywhere; transcendental functions are not, and stay equations.
+A value is folded where every backend would compute the same bits. IEEE arithmetic, comparisons and logic are exact everywhere;
+transcendental functions are not, and stay equations.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from plugjax.core.dtypes import DType
-from plugjax.core.primitive import Primitive
-from plugjax.core.rules import RuleSet
-from plugjax.core.transforms.simplify import fold_rule
-from plugjax.core.vocabulary import convert_element_type_p
+from plugjax.extend.core import (
+    Atom,
+    JaxprEqn,
+    Primitive,
+    Var,
+    convert_element_type_p,
+    select_n_p,
+    stop_gradient_p,
+)
+from plugjax.extend.dtypes import DType
+from plugjax.extend.rules import RuleSet, expand_rule, fold_rule, same_rule
 from plugjax.lax.arithmetic import add_p, mul_p, neg_p, sub_p
 from plugjax.lax.comparison import and_p, eq_p, ge_p, gt_p, le_p, lt_p, ne_p, not_p, or_p
 from plugjax.lax.selection import clamp_p
 
 rules = RuleSet(__name__)
 
-# Small floats are left to the backends: where they round is theirs to say.
+# Small floats are not folded: backends round them at different points.
 _EXACT = frozenset(np.dtype(t) for t in ("bool", "int32", "int64", "uint32", "float32", "float64"))
 
 
@@ -56,10 +63,27 @@ def _fold_conversion(x: Any, *, new_dtype: DType, weak_type: bool) -> Any:
     if x.dtype not in _EXACT or new_dtype not in _EXACT:
         return None
     converted = x.astype(new_dtype)
-    # Values that the new dtype does not have are left to the backends, which saturate.
+    # Values beyond the new dtype are not folded: backends saturate.
     return converted if converted == x else None
 
 
 @rules.define(fold_rule, clamp_p)
 def _fold_clamp(low: Any, x: Any, high: Any) -> Any:
     return np.minimum(np.maximum(x, low), high) if x.dtype.kind in "iu" else None
+
+
+@rules.define(same_rule, convert_element_type_p)
+def _same_dtype(operands: Sequence[Atom], eqn: JaxprEqn) -> Atom | None:
+    found, out = operands[0].aval, eqn.outvars[0].aval
+    return operands[0] if (found.shape, found.dtype) == (out.shape, out.dtype) else None
+
+
+@rules.define(same_rule, select_n_p)
+def _same_choice(operands: Sequence[Atom], eqn: JaxprEqn) -> Atom | None:
+    case, *others = operands[1:]
+    return case if type(case) is Var and all(x is case for x in others) else None
+
+
+@rules.define(expand_rule, stop_gradient_p)
+def _nothing_to_differentiate(**_: Any) -> Callable[[Any], list[Any]]:
+    return lambda x: [x]

@@ -1,8 +1,8 @@
-"""Reductions by any operation: ``reduce``, and what it shares with windows.
+"""Reductions by any operation: ``reduce``, and the parts that windows share.
 
-The operation f is a program on scalars, or on tuples of scalars if several arrays are reduced together; f is associative and
-commutative, and the initial value neutral, or the result is not defined. The derivative is that of folding by halves:
-f(f(a, b), f(c, d)), all pairs at once.
+The operation f is a program on scalars, or on tuples of scalars if several arrays are reduced together. f must be
+associative and commutative, and the initial value neutral; otherwise the result is undefined. The derivative is that of
+folding by halves: f(f(a, b), f(c, d)), all pairs at once.
 """
 
 from __future__ import annotations
@@ -13,19 +13,21 @@ from typing import Any
 import numpy as np
 from numpy.exceptions import AxisError
 
-from plugjax.core import dtypes, pytree
-from plugjax.core.array import as_array, aval_of
-from plugjax.core.aval import ShapedArray
-from plugjax.core.dtypes import DType
-from plugjax.core.errors import DtypeError, ShapeError
-from plugjax.core.jaxpr import ClosedJaxpr, eval_closed
-from plugjax.core.primitive import Primitive
-from plugjax.core.rules import RuleSet, abstract_eval
-from plugjax.core.trace import Tracer
-from plugjax.core.transforms.batching import Axis, batch_jaxpr, batching_rule, materialize
-from plugjax.core.transforms.jvp import jvp_flat, jvp_rule
-from plugjax.core.transforms.staging import stage
-from plugjax.core.vocabulary import moveaxis
+from plugjax.extend import dtypes, pytree
+from plugjax.extend.core import (
+    ClosedJaxpr,
+    Primitive,
+    ShapedArray,
+    Tracer,
+    as_array,
+    aval_of,
+    eval_closed,
+    moveaxis,
+)
+from plugjax.extend.dtypes import DType
+from plugjax.extend.errors import DtypeError, ShapeError
+from plugjax.extend.rules import RuleSet, abstract_eval, batching_rule, jvp_rule
+from plugjax.extend.transforms import Axis, batch_jaxpr, jvp_flat, materialize, stage
 from plugjax.lax.arithmetic import add, max, min, mul
 from plugjax.lax.axes import static_ints
 from plugjax.lax.comparison import bitwise_and, bitwise_or, bitwise_xor
@@ -66,7 +68,7 @@ def _all_bits(dtype: DType) -> Any:
     return True if dtype == dtypes.BOOL else ~np.zeros((), dtype)
 
 
-# Operation, its reduction, its neutral element, and whether it is one of bits.
+# Operation, its reduction, its neutral element, and whether it works on bits.
 _MONOIDS: tuple[tuple[Any, Callable[..., Any], Callable[[DType], Any], bool], ...] = (
     (add, reduce_sum, lambda d: 0, False),
     (mul, reduce_prod, lambda d: 1, False),
@@ -129,7 +131,7 @@ def reduce(
 
 
 class Computation:
-    """The user's operation, for the eye of who reads a jaxpr; the program is what counts."""
+    """The user's operation, for printing jaxprs; the program defines the result."""
 
     __slots__ = ("function",)
 
@@ -233,7 +235,7 @@ def _reduce_batching(
     if all(d is None for d in dims[count:]):
         outs = reduce_p.bind(*operands, *inits, jaxpr=jaxpr, dimensions=moved, **params)
     else:
-        # Instances with initial values of their own: combine with them afterwards.
+        # Instances with different initial values: combine with them afterwards.
         starts = [materialize(x, d, axis) for x, d in zip(inits, dims[count:], strict=True)]
         outs = combined(jaxpr, operands, starts, moved, axis.size)
     return outs, [0] * count

@@ -1,8 +1,8 @@
-"""Gather and scatter: windows of an array at computed places, read and written.
+"""Gather and scatter: windows of an array at computed positions, read and written.
 
-An index vector (the last axis of ``indices``) says where a window of the operand starts; the other
-axes of ``indices`` enumerate windows. ``gather`` copies windows out, the scatters combine updates
-into them. ``gather`` and ``scatter_add`` are each other's transposes.
+An index vector (the last axis of ``indices``) says where a window of the operand starts; the other axes of ``indices``
+enumerate windows. ``gather`` copies windows out, the scatters combine updates into them. ``gather`` and ``scatter_add``
+are each other's transposes.
 
 Reference:
     StableHLO specification, ``gather`` and ``scatter``; index_vector_dim is always the last axis.
@@ -16,16 +16,17 @@ from typing import Any
 
 import numpy as np
 
-from plugjax.core import dtypes
-from plugjax.core.array import aval_of
-from plugjax.core.aval import ShapedArray
-from plugjax.core.primitive import Primitive
-from plugjax.core.rules import RuleSet, abstract_eval
-from plugjax.core.transforms.batching import Axis, batching_rule
-from plugjax.core.transforms.jvp import jvp_rule
-from plugjax.core.transforms.physical import physical_rule
-from plugjax.core.transforms.transpose import transpose_rule
-from plugjax.core.vocabulary import Zero, moveaxis, zeros
+from plugjax.extend import dtypes
+from plugjax.extend.core import Primitive, ShapedArray, Zero, aval_of, moveaxis, zeros
+from plugjax.extend.rules import (
+    RuleSet,
+    abstract_eval,
+    batching_rule,
+    jvp_rule,
+    physical_rule,
+    transpose_rule,
+)
+from plugjax.extend.transforms import Axis
 from plugjax.lax.arithmetic import add, rem
 from plugjax.lax.axes import static_sizes
 from plugjax.lax.compound import new_compound
@@ -51,7 +52,7 @@ scatter_min_p = Primitive("scatter-min")
 scatter_max_p = Primitive("scatter-max")
 scatter_sub_p = new_compound("scatter-sub")
 
-# One object: parameters are keys of caches, and a nan equals no other nan.
+# One object: parameters are keys of caches, and one nan does not equal another.
 _NAN = float("nan")
 
 
@@ -79,9 +80,8 @@ def gather(
         slice_sizes: shape of a window, with one entry for each axis of ``operand``.
         unique_indices: promise that no element is read twice.
         indices_are_sorted: promise that the index vectors are in order.
-        mode: what a window that leaves the operand means; ``None`` promises that there is none.
-        fill_value: what ``"fill"`` fills with; ``None`` is nan, the lowest integer, or for
-            unsigned the highest.
+        mode: treatment of a window that leaves the operand; ``None`` promises that there is none.
+        fill_value: value for ``"fill"``; ``None`` is nan, the lowest integer, or for unsigned the highest.
 
     Example:
         >>> from plugjax import lax
@@ -152,7 +152,7 @@ def scatter(
         dimension_numbers: which axis means what.
         indices_are_sorted: promise that the index vectors are in order.
         unique_indices: promise that no element is written twice.
-        mode: what a window that leaves the operand means; ``None`` is ``"drop"``.
+        mode: treatment of a window that leaves the operand; ``None`` is ``"drop"``.
 
     Example:
         >>> from plugjax import lax
@@ -351,7 +351,7 @@ def _bind_scatter(
 
 
 def index_take(src: Any, idxs: Sequence[Any], axes: Sequence[int]) -> Any:
-    """Elements of ``src`` at computed places along some axes, whole along the others.
+    """Elements of ``src`` at computed indices along some axes, whole along the others.
 
     Shapes:
         idxs: one ``[n]``, integer, for each of ``axes``; negative ones count from the end, larger ones wrap.
@@ -375,7 +375,7 @@ def index_take(src: Any, idxs: Sequence[Any], axes: Sequence[int]) -> Any:
 
 
 def gather_along_axis(operand: Any, indices: Any, axis: int) -> Any:
-    """Elements of ``operand`` at ``indices`` along one axis; the other axes go together.
+    """Elements of ``operand`` at ``indices`` along one axis; the other axes are batch axes.
 
     Shapes:
         operand: ``[..., n, ...]``.
@@ -415,7 +415,7 @@ def _gather_jvp(
     y = gather_p.bind(*primals, fill_value=fill_value, **params)
     if type(tangents[0]) is Zero:
         return y, Zero(aval_of(y).to_tangent_aval())
-    # What is filled in does not depend on the operand.
+    # Filled elements do not depend on the operand.
     fill = 0 if params["mode"] is GatherScatterMode.FILL_OR_DROP else None
     return y, gather_p.bind(tangents[0], primals[1], fill_value=fill, **params)
 

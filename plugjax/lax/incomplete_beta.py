@@ -14,9 +14,8 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from plugjax.core.array import aval_of
-from plugjax.core.primitive import Primitive
-from plugjax.core.rules import RuleSet
+from plugjax.extend.core import Primitive, aval_of
+from plugjax.extend.rules import RuleSet
 from plugjax.lax.arithmetic import abs as abs_
 from plugjax.lax.arithmetic import add, mul, neg, sub
 from plugjax.lax.control_flow import while_loop
@@ -105,8 +104,8 @@ def _fraction(a: Any, b: Any, x: Any, active: Any) -> Any:
 
 @in_working_precision
 def betainc_program(a: Any, b: Any, x: Any) -> Any:
-    """I_x(a, b), for devices that have no operation for it."""
-    # All of the distribution is at 0, or all of it is at 1.
+    """I_x(a, b), for devices without this operation."""
+    # The whole distribution is at 0, or at 1.
     at_zero, at_one = (a == 0) | (b == np.inf), (b == 0) | (a == np.inf)
     outside = (a < 0) | (b < 0) | (x < 0) | (x > 1) | (a != a) | (b != b) | (x != x)
     outside = outside | (at_zero & at_one)
@@ -118,7 +117,7 @@ def betainc_program(a: Any, b: Any, x: Any) -> Any:
     direct = x < (a + 1) / (a + b + 2)
     a, b = select(direct, a, b), select(direct, b, a)
     x = select(direct, x, 1 - x)
-    # a B(a, b) as Gamma(a + 1) Gamma(b) / Gamma(a + b), which holds for the smallest a.
+    # a B(a, b) as Gamma(a + 1) Gamma(b) / Gamma(a + b), which is valid for the smallest a.
     scale = lgamma(a + 1) + lgamma(b) - lgamma(a + b)
     found = exp(a * log(x) + b * log1p(-x) - scale) * _fraction(a, b, x, inside)
     found = select(direct, found, 1 - found)

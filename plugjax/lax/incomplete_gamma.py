@@ -1,4 +1,4 @@
-r"""The regularized incomplete gamma functions, and how they change with their first argument.
+r"""The regularized incomplete gamma functions, and their derivatives by the first argument.
 
 With :math:`e = x^a e^{-x} / \Gamma(a + 1)`, below the turning point ``x <= max(1, a)`` the series
 
@@ -8,10 +8,11 @@ is summed, above it the continued fraction
 
 .. math:: Q(a, x) = e a \cfrac{1}{x+1-a- \cfrac{1(1-a)}{x+3-a- \cfrac{2(2-a)}{x+5-a- \cdots}}}
 
-and each of them with its derivative by ``a``, which obeys the derived recurrence.
+each with its derivative by ``a``, from the differentiated recurrence.
 
 Reference:
-    NIST Digital Library of Mathematical Functions, 8.11.4 (the series), 8.9.2 (the fraction, contracted); Lentz, "Generating
+    NIST Digital Library of Mathematical Functions, 8.11.4 (the series), 8.9.2 (the fraction, contracted); Lentz,
+    "Generating
     Bessel functions in Mie scattering calculations using continued fractions", 1976.
 """
 
@@ -21,10 +22,8 @@ from typing import Any
 
 import numpy as np
 
-from plugjax.core.array import aval_of
-from plugjax.core.primitive import Primitive
-from plugjax.core.rules import RuleSet
-from plugjax.core.transforms.jvp import jvp_rule
+from plugjax.extend.core import Primitive, aval_of
+from plugjax.extend.rules import RuleSet, jvp_rule
 from plugjax.lax.arithmetic import abs as abs_
 from plugjax.lax.arithmetic import mul, neg, sub
 from plugjax.lax.control_flow import while_loop
@@ -178,14 +177,14 @@ def _logarithm_of_factor(a: Any, x: Any) -> Any:
 
 
 def _both(a: Any, x: Any) -> tuple[Any, ...]:
-    """Where the fraction is used, where arguments are outside of the domain, and inside of it; the two expansions."""
+    """The choice of the fraction, the masks of the domain, and the values of both expansions."""
     outside = (x < 0) | (a < 0) | (x != x) | (a != a) | ((a == 0) & (x == 0))
     outside = outside | ((a == np.inf) & (x == np.inf))
     inside = ~outside & (x > 0) & (x < np.inf) & (a > 0) & (a < np.inf)
     above = (x > 1) & (x > a)
     # Elsewhere the loops run on numbers for which they end at once.
     safe_a, safe_x = (select(inside, v, full_like(v, 1)) for v in (a, x))
-    # Where the common factor is 0, the expansion does not matter.
+    # Where the common factor is 0, the value of the expansion is irrelevant.
     factor = exp(_logarithm_of_factor(safe_a, safe_x))
     active = inside & (factor > 0)
     series = _series(safe_a, safe_x, active & ~above)
@@ -205,13 +204,13 @@ def _upper_or_lower(a: Any, x: Any, *, upper: bool) -> Any:
 
 @in_working_precision
 def igamma_program(a: Any, x: Any) -> Any:
-    """P(a, x), for devices that have no operation for it."""
+    """P(a, x), for devices without this operation."""
     return _upper_or_lower(a, x, upper=False)
 
 
 @in_working_precision
 def igammac_program(a: Any, x: Any) -> Any:
-    """Q(a, x), for devices that have no operation for it."""
+    """Q(a, x), for devices without this operation."""
     return _upper_or_lower(a, x, upper=True)
 
 
@@ -231,7 +230,7 @@ def _derivative(a: Any, x: Any, *, of_sample: bool) -> Any:
 
 @in_working_precision
 def igamma_grad_a_program(a: Any, x: Any) -> Any:
-    """The derivative of P(a, x) by ``a``, for devices that have no operation for it."""
+    """The derivative of P(a, x) by ``a``, for devices without this operation."""
     return _derivative(a, x, of_sample=False)
 
 

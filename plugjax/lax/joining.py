@@ -1,7 +1,7 @@
 """Primitives that join arrays, cut them apart, and pad them.
 
-``concatenate`` and ``split`` are each other's transposes, and so are ``stack`` and ``unstack``, and ``pad`` and ``slice``. For
-that reason ``slice_p`` is declared here; its function and rules are in ``slicing.py``.
+``concatenate`` and ``split`` are each other's transposes, and so are ``stack`` and ``unstack``, and ``pad`` and
+``slice``. Therefore ``slice_p`` is declared here; its function and rules are in ``slicing.py``.
 """
 
 from __future__ import annotations
@@ -11,22 +11,27 @@ from typing import Any
 
 import numpy as np
 
-from plugjax.core.array import as_array, aval_of
-from plugjax.core.aval import ShapedArray
-from plugjax.core.errors import DtypeError, ShapeError
-from plugjax.core.primitive import Primitive
-from plugjax.core.rules import RuleSet, abstract_eval
-from plugjax.core.transforms.batching import Axis, batching_rule, materialize
-from plugjax.core.transforms.jvp import jvp_rule
-from plugjax.core.transforms.physical import physical_rule
-from plugjax.core.transforms.transpose import is_undefined_primal, transpose_rule
-from plugjax.core.vocabulary import (
+from plugjax.extend.core import (
+    Primitive,
+    ShapedArray,
     Zero,
+    as_array,
+    aval_of,
     broadcast_in_dim_p,
     instantiate,
     reduce_sum_p,
     select_n_p,
 )
+from plugjax.extend.errors import DtypeError, ShapeError
+from plugjax.extend.rules import (
+    RuleSet,
+    abstract_eval,
+    batching_rule,
+    jvp_rule,
+    physical_rule,
+    transpose_rule,
+)
+from plugjax.extend.transforms import Axis, is_undefined_primal, materialize
 from plugjax.lax.arithmetic import sub
 from plugjax.lax.axes import (
     canonical_axis,
@@ -59,7 +64,7 @@ def concatenate(operands: Any, dimension: int) -> Any:
         dimension: the axis, counted from the front.
 
     Raises:
-        ValueError: there is no operand.
+        ValueError: there are no operands.
 
     Example:
         >>> from plugjax import lax
@@ -96,7 +101,7 @@ def split(operand: Any, sizes: Sequence[int], axis: int = 0) -> list[Any]:
 
 
 def stack(operands: Sequence[Any], axis: int = 0) -> Any:
-    """Arrays of one shape and dtype side by side along a new axis.
+    """Arrays of one shape and dtype, joined along a new axis.
 
     Raises:
         IndexError: there is no operand.
@@ -116,7 +121,7 @@ def stack(operands: Sequence[Any], axis: int = 0) -> Any:
 
 
 def unstack(x: Any, axis: int = 0) -> tuple[Any, ...]:
-    """The parts of an array along an axis, which they lack.
+    """The parts of an array along an axis, without that axis.
 
     Example:
         >>> import plugjax.numpy as jnp
@@ -380,7 +385,7 @@ def _pad_transpose(
     x_bar = _unpad(y_bar, aval_of(x).shape, padding_config)
     if not is_undefined_primal(value):
         return x_bar, None
-    # The value went where the operand's elements did not.
+    # The padding value was written outside the operand's elements.
     value_bar = sub(_total(y_bar), _total(x_bar))
     return (x_bar if is_undefined_primal(x) else None), value_bar
 
@@ -390,7 +395,7 @@ def _total(x: Any) -> Any:
 
 
 def _unpad(y: Any, shape: tuple[int, ...], padding_config: PaddingConfig) -> Any:
-    """What stands in ``y`` where padding put the operand's elements; 0 for those it cut off."""
+    """The elements of ``y`` at the positions of the operand's elements; 0 for those that padding cut off."""
     edges = tuple((-low, -high, 0) for low, high, _ in padding_config)
     if any(low or high for low, high, _ in edges):
         y = pad_p.bind(y, scalar(0, y), padding_config=edges)
@@ -418,7 +423,7 @@ def _pad_batching(
         return pad_p.bind(
             x, value, padding_config=inserted(padding_config, x_dim, (0, 0, 0))
         ), x_dim
-    # One value for each instance: the places are found by padding a mask.
+    # One value for each instance: padding a mask gives the positions.
     x = materialize(x, x_dim, axis)
     config = ((0, 0, 0), *padding_config)
     padded = pad_p.bind(x, scalar(0, x), padding_config=config)

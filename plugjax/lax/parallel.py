@@ -1,7 +1,7 @@
-"""Collectives: sums, maxima, permutations and exchanges along the axis that a ``vmap`` has named.
+"""Collectives: sums, maxima, permutations and exchanges along a named axis of ``vmap``.
 
-Arguments are checked here, positional axes are reduced, and several names are made into one primitive each; the mathematics
-is in ``collectives``.
+These functions check arguments, reduce positional axes, and bind one primitive for each name; the mathematics is in
+``collectives``.
 """
 
 from __future__ import annotations
@@ -12,11 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from plugjax.core import dtypes, pytree
-from plugjax.core.array import aval_of
-from plugjax.core.named_axes import named_axis_size
-from plugjax.core.primitive import Primitive
-from plugjax.core.trace import Tracer
+from plugjax.extend import dtypes, pytree
+from plugjax.extend.core import Primitive, Tracer, aval_of
+from plugjax.extend.transforms import named_axis_size
 from plugjax.lax.arithmetic import add, mul
 from plugjax.lax.axes import canonical_axes, canonical_axis
 from plugjax.lax.collectives import (
@@ -134,7 +132,7 @@ def ppermute(x: Any, axis_name: Any, perm: Sequence[tuple[int, int]]) -> Any:
         ValueError: an index is out of range, or a source or destination occurs twice.
 
     Differs from JAX:
-        ``perm`` may leave indices out under ``vmap`` too.
+        ``perm`` may be incomplete under ``vmap`` too.
 
     Example:
         >>> import plugjax, plugjax.numpy as jnp
@@ -156,7 +154,7 @@ def ppermute(x: Any, axis_name: Any, perm: Sequence[tuple[int, int]]) -> Any:
 
 
 def pbroadcast(x: Any, axis_name: Any, source: int) -> Any:
-    """The value that ``x`` has in one instance of a named axis, in all of them.
+    """The value of ``x`` in one instance of a named axis, for all instances.
 
     Args:
         x: pytree of arrays.
@@ -165,7 +163,7 @@ def pbroadcast(x: Any, axis_name: Any, source: int) -> Any:
 
     Raises:
         NameError: no axis of that name is bound.
-        ValueError: there is no such index.
+        ValueError: the index does not exist.
 
     Example:
         >>> import plugjax, plugjax.numpy as jnp
@@ -192,7 +190,7 @@ def pbroadcast(x: Any, axis_name: Any, source: int) -> Any:
 def pcast(x: Any, axis_name: Any, *, to: str) -> Any:
     """``x`` as a value that may differ between the instances of named axes.
 
-    Under ``vmap`` every value may, so nothing changes; programs written for ``shard_map`` say it.
+    Under ``vmap`` every value may, so nothing changes; it exists for programs written for ``shard_map``.
 
     Args:
         x: pytree of arrays.
@@ -231,7 +229,7 @@ def pshuffle(x: Any, axis_name: Any, perm: Sequence[int]) -> Any:
     """Instances of ``x`` permuted along a named axis: index k gets that of ``perm[k]``.
 
     Raises:
-        ValueError: ``perm`` is no permutation.
+        ValueError: ``perm`` is not a permutation.
 
     Example:
         >>> import plugjax, plugjax.numpy as jnp
@@ -253,16 +251,17 @@ def all_gather(
     tiled: bool = False,
     to: str = "varying",
 ) -> Any:
-    """All instances of ``x`` along a named axis, in each of them.
+    """All instances of ``x`` along a named axis, for each instance.
 
     Shapes:
-        x: ``[...]`` -> ``[..., size, ...]``, the new axis at ``axis``; if ``tiled``, axis ``axis`` is ``size`` times longer.
+        x: ``[...]`` -> ``[..., size, ...]``, the new axis at ``axis``; if ``tiled``, axis ``axis`` is ``size`` times
+            longer.
 
     Args:
         x: pytree of arrays.
         axis_name: name of the axis, or a tuple of names, of which the first varies slowest.
         axis_index_groups: not supported under ``vmap``, as in JAX.
-        axis: where the instances go in the result.
+        axis: position of the instances' axis in the result.
         tiled: whether instances are concatenated instead of stacked.
         to: accepted as in JAX; all values mean the same under ``vmap``.
 
@@ -321,7 +320,7 @@ def psum_scatter(
         axis_name: name of the axis, or a tuple of names, of which the first varies slowest.
         scatter_dimension: the axis of ``x`` that is divided.
         axis_index_groups: not supported under ``vmap``, as in JAX.
-        tiled: whether the axis stays, shorter.
+        tiled: whether to keep the axis, shortened.
 
     Raises:
         NameError: no axis of that name is bound.
@@ -365,17 +364,18 @@ def all_to_all(
     axis_index_groups: Groups = None,
     tiled: bool = False,
 ) -> Any:
-    """Divide an axis of ``x`` among the instances of a named axis, and put together what each gets from all.
+    """Divide an axis of ``x`` among the instances of a named axis, and join the parts that each receives.
 
     Shapes:
-        x: without ``split_axis``, which has the size of the named axis, and with a new axis of that size at ``concat_axis``;
+        x: without ``split_axis``, which has the size of the named axis, and with a new axis of that size at
+            ``concat_axis``;
             if ``tiled``, ``split_axis`` is ``size`` times shorter and ``concat_axis`` ``size`` times longer.
 
     Args:
         x: pytree of arrays.
         axis_name: name of the axis, or a tuple of names, of which the first varies slowest.
         split_axis: the axis of ``x`` that is divided.
-        concat_axis: the axis of the result along which the parts are put together.
+        concat_axis: the axis of the result along which the parts are joined.
         axis_index_groups: not supported under ``vmap``, as in JAX.
         tiled: whether parts are concatenated instead of stacked.
 
@@ -411,7 +411,7 @@ def all_to_all(
                 split_axis=split,
                 tiled=tiled,
             )
-        # One axis per name in front of what is left of the split axis; each is exchanged in its place.
+        # One axis per name in front of the remaining split axis; each is exchanged in its position.
         rest = (shape[split] // math.prod(sizes),) if tiled else ()
         v = reshape(v, (*shape[:split], *sizes, *rest, *shape[split + 1 :]))
         for i, (name, size) in enumerate(zip(names, sizes, strict=True)):

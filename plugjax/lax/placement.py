@@ -1,27 +1,37 @@
-"""Values moved to a device, or asked to be on one.
+"""Placement of values on devices.
 
-Both are identities that say where. Evaluated, they move; in a compiled program, which runs on one device, they do nothing.
-Cotangents stay where they are.
+Both primitives are identities. Evaluated eagerly, they move values; in a compiled program, which runs on one device,
+they do nothing. Cotangents stay where they are.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from plugjax.core import pytree
-from plugjax.core.array import as_array, device_put_p, transfer
-from plugjax.core.aval import ShapedArray
-from plugjax.core.device import Device, Placement, Sharding, SingleDeviceSharding
-from plugjax.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Var
-from plugjax.core.primitive import Primitive
-from plugjax.core.rules import RuleSet, abstract_eval, impl, lowering, unfold_rule
-from plugjax.core.transforms.batching import Axis, batching_rule
-from plugjax.core.transforms.jvp import jvp_rule
-from plugjax.core.transforms.python_calls import ERASED
-from plugjax.core.transforms.simplify import erase_rule
-from plugjax.core.transforms.transpose import transpose_rule
-from plugjax.core.vocabulary import Zero
+from plugjax.extend import pytree
+from plugjax.extend.core import (
+    Device,
+    Placement,
+    Primitive,
+    ShapedArray,
+    Sharding,
+    SingleDeviceSharding,
+    Tracer,
+    Zero,
+    as_array,
+    device_put_p,
+    transfer,
+)
+from plugjax.extend.rules import (
+    RuleSet,
+    abstract_eval,
+    batching_rule,
+    expand_rule,
+    jvp_rule,
+    transpose_rule,
+)
+from plugjax.extend.transforms import Axis
 
 rules = RuleSet(__name__)
 
@@ -29,15 +39,15 @@ sharding_constraint_p = Primitive("sharding_constraint", multiple_results=True, 
 
 
 def with_sharding_constraint(x: Any, shardings: Any) -> Any:
-    """``x``, which is to be spread over devices as ``shardings`` say.
+    """``x`` with the given shardings.
 
     Args:
         x: pytree of arrays.
-        shardings: a sharding, or a pytree of them that is a prefix of ``x``. There are those of one device.
+        shardings: a sharding, or a pytree of them that is a prefix of ``x``. Only shardings on one device exist.
 
     Raises:
-        TypeError: a leaf is no sharding.
-        ValueError: it is None, or ``shardings`` is no prefix of ``x``.
+        TypeError: a leaf is not a sharding.
+        ValueError: a leaf is None, or ``shardings`` is not a prefix of ``x``.
 
     Example:
         >>> import plugjax, plugjax.numpy as jnp
@@ -67,27 +77,22 @@ def _avals(*avals: ShapedArray, **_: Any) -> list[ShapedArray]:
     return list(avals)
 
 
-@rules.define(unfold_rule, device_put_p)
-def _device_put(*values: Any, devices: tuple[Device | None, ...], **_: Any) -> list[Any]:
-    return [
-        as_array(x) if device is None else _moved(x, device.committed)
+@rules.define(expand_rule, device_put_p)
+def _device_put(*, devices: tuple[Device | None, ...], **_: Any) -> Callable[..., list[Any]]:
+    return lambda *values: [
+        x if device is None else _moved(x, device.committed)
         for x, device in zip(values, devices, strict=True)
     ]
 
 
-@rules.define(unfold_rule, sharding_constraint_p)
-def _sharding_constraint(x: Any, *, sharding: SingleDeviceSharding) -> list[Any]:
-    return [_moved(x, sharding.device.committed)]
+@rules.define(expand_rule, sharding_constraint_p)
+def _sharding_constraint(*, sharding: SingleDeviceSharding) -> Callable[[Any], list[Any]]:
+    return lambda x: [_moved(x, sharding.device.committed)]
 
 
 def _moved(x: Any, placement: Placement) -> Any:
-    return transfer(as_array(x), placement)
-
-
-@rules.define(erase_rule, device_put_p, sharding_constraint_p)
-def _erase(eqn: JaxprEqn) -> ClosedJaxpr:
-    same = [Var(v.aval) for v in eqn.invars]
-    return ClosedJaxpr(Jaxpr([], same, same, [], eqn.primitive.name))
+    """The array elsewhere; a value of a program stays where the program runs."""
+    return x if isinstance(x, Tracer) else transfer(as_array(x), placement)
 
 
 def _identity(primitive: Primitive) -> None:
@@ -114,7 +119,3 @@ _identity(sharding_constraint_p)
 @rules.define(transpose_rule, device_put_p, sharding_constraint_p)
 def _transpose(bars: Sequence[Any], *operands: Any, **_: Any) -> list[Any]:
     return list(bars)
-
-
-for _kind in (impl, lowering):
-    rules.absent(_kind, device_put_p, sharding_constraint_p, because=ERASED)

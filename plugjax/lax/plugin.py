@@ -6,10 +6,9 @@ import importlib
 from collections.abc import Callable
 from typing import Any
 
-from plugjax.core.hookspecs import PluginInfo, hookimpl
-from plugjax.core.primitive import Primitive
-from plugjax.core.registry import Registry
-from plugjax.core.rules import LazyRules, RuleKind, RuleSet
+from plugjax.extend.core import Option, Primitive
+from plugjax.extend.registry import Registry
+from plugjax.extend.rules import LazyRules, PluginInfo, RuleKind, RuleSet, hookimpl
 from plugjax.lax.approximate_top_k import rules as approximate_top_k_rules
 from plugjax.lax.arithmetic import rules as arithmetic_rules
 from plugjax.lax.barrier import rules as barrier_rules
@@ -62,6 +61,14 @@ def _load_linalg() -> list[RuleSet]:
     return found
 
 
+def _load_rounding() -> list[RuleSet]:
+    return [importlib.import_module("plugjax.lax.rounding").rules]
+
+
+def _load_storage() -> list[RuleSet]:
+    return [importlib.import_module("plugjax.lax.storage").rules]
+
+
 @hookimpl
 def plugjax_rules() -> list[RuleSet | LazyRules]:
     """Abstract evaluation, derivatives and batching of the lax primitives."""
@@ -109,7 +116,23 @@ def plugjax_rules() -> list[RuleSet | LazyRules]:
         windowed_rules,
         *control_flow_rules,
         LazyRules(kinds=("abstract_eval", "jvp", "batching", "transpose"), load=_load_linalg),
+        LazyRules(kinds=("rounding",), load=_load_rounding),
+        LazyRules(kinds=("storage",), load=_load_storage),
     ]
+
+
+@hookimpl
+def plugjax_options() -> list[Option]:
+    """The precision of products, and the promotion of dtypes."""
+    return [
+        Option(
+            "default_matmul_precision", None, in_key=True, help="precision of dot and convolution"
+        ),
+        Option(
+            "numpy_dtype_promotion", "standard", choices=("standard", "strict"), in_key=True,
+            help="implicit promotion between dtypes",
+        ),
+    ]  # fmt: skip
 
 
 @hookimpl(trylast=True)

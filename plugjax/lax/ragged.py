@@ -1,7 +1,8 @@
-"""Dot products with groups along one axis: every group of rows meets a matrix of its own.
+"""Dot products with groups along one axis: every group of rows has its own matrix.
 
-An axis of the left operand is ragged: its first ``group_sizes[0]`` places are group 0, the next are group 1, and so on; what is left
-over is in no group, and counts as 0. With [g, ...] a copy of an array for each group, zero outside of it, and the axis m ragged:
+An axis of the left operand is ragged: its first ``group_sizes[0]`` elements are group 0, the next are group 1, and so
+on; elements beyond the last group count as 0. With [g, ...] a copy of an array for each group, zero outside of it, and
+the axis m ragged:
 
     m is kept         y[m, n] = sum over g, k of x[g, m, k] w[g, k, n]
     m is contracted   y[g, k, n] = sum over m of x[g, m, k] w[g, m, n]      its derivative by w
@@ -16,13 +17,11 @@ from typing import Any
 
 import numpy as np
 
-from plugjax.core import dtypes
-from plugjax.core.array import as_array, aval_of
-from plugjax.core.aval import ShapedArray
-from plugjax.core.device import reject_sharding
-from plugjax.core.dtypes import INT32, DTypeLike
-from plugjax.core.errors import DtypeError, ShapeError
-from plugjax.core.rules import RuleSet, abstract_eval
+from plugjax.extend import dtypes
+from plugjax.extend.core import ShapedArray, as_array, aval_of, reject_sharding
+from plugjax.extend.dtypes import INT32, DTypeLike
+from plugjax.extend.errors import DtypeError, ShapeError
+from plugjax.extend.rules import RuleSet, abstract_eval
 from plugjax.lax.arithmetic import sub
 from plugjax.lax.comparison import bitwise_and, le, lt
 from plugjax.lax.compound import compound, new_compound
@@ -86,7 +85,8 @@ def ragged_dot(
         lhs: ``[m, k]``; rhs: ``[g, k, n]``; group_sizes: ``[g]``, integer -> ``[m, n]``.
 
     Args:
-        lhs: rows; the first ``group_sizes[0]`` are multiplied by ``rhs[0]``, and so on; those left over give 0.
+        lhs: rows; the first ``group_sizes[0]`` are multiplied by ``rhs[0]``, and so on; rows beyond the last group give
+            0.
         rhs: a matrix for each group.
         group_sizes: numbers of rows.
         precision: as of :func:`dot`.
@@ -169,7 +169,7 @@ def ragged_dot_general(
 
 
 def _prefix(rank: int, numbers: RaggedDotDimensionNumbers) -> Axes:
-    """The axes of the left operand that groups may differ along."""
+    """The axes of the left operand along which groups may differ."""
     (contracting, _), (batch, _) = numbers.dot_dimension_numbers
     (ragged,) = numbers.lhs_ragged_dimensions
     if ragged in batch:
@@ -250,7 +250,7 @@ def _by_group(x: Any, axis: int, prefix: Axes, group_sizes: Any) -> Any:
     Args:
         x: the array.
         axis: the ragged axis.
-        prefix: the axes that the leading ones of ``group_sizes`` go with.
+        prefix: the axes that match the leading axes of ``group_sizes``.
         group_sizes: ``[prefix..., g]``.
     """
     last = len(prefix)

@@ -1,9 +1,10 @@
 """Slices of different lengths exchanged between all instances of a named axis.
 
-Each of S instances holds K = S * p slices of its operand, p for each destination: slot k starts at ``input_offsets[k]``, has
-``send_sizes[k]`` rows, and goes to instance ``k // p``, where it is written at row ``output_offsets[k]`` of the output; rows that nobody
-writes stay. It is linear in operand and output. The transpose sends back: slot by slot, since slices may overlap, in which case
-cotangents are added; and rows that were written have no cotangent.
+Each of S instances holds K = S * p slices of its operand, p for each destination: slot k starts at
+``input_offsets[k]``, has ``send_sizes[k]`` rows, and goes to instance ``k // p``, where it is written at row
+``output_offsets[k]`` of the output; rows that are not written stay. The exchange is linear in operand and output. The
+transpose sends slot by slot back, because slices may overlap; then cotangents are added. Overwritten rows have
+cotangent 0.
 """
 
 from __future__ import annotations
@@ -13,17 +14,20 @@ from typing import Any
 
 import numpy as np
 
-from plugjax.core import dtypes
-from plugjax.core.array import as_array, aval_of
-from plugjax.core.aval import ShapedArray
-from plugjax.core.dtypes import INT32
-from plugjax.core.named_axes import axis_names_rule, named_axis_size
-from plugjax.core.primitive import Primitive
-from plugjax.core.rules import RuleSet, abstract_eval, impl, lowering
-from plugjax.core.transforms.batching import Axis, batching_rule, materialize
-from plugjax.core.transforms.jvp import jvp_rule
-from plugjax.core.transforms.transpose import is_undefined_primal, transpose_rule
-from plugjax.core.vocabulary import Zero, instantiate, zeros
+from plugjax.extend import dtypes
+from plugjax.extend.core import Primitive, ShapedArray, Zero, as_array, aval_of, instantiate, zeros
+from plugjax.extend.dtypes import INT32
+from plugjax.extend.rules import (
+    RuleSet,
+    abstract_eval,
+    axis_names_rule,
+    batching_rule,
+    impl,
+    jvp_rule,
+    lowering,
+    transpose_rule,
+)
+from plugjax.extend.transforms import Axis, is_undefined_primal, materialize, named_axis_size
 from plugjax.lax.arithmetic import add, max, mul, sub
 from plugjax.lax.collectives import refuse_groups
 from plugjax.lax.comparison import bitwise_and, gt, le, lt
@@ -66,7 +70,7 @@ def ragged_all_to_all(
     axis_name: Any,
     axis_index_groups: None = None,
 ) -> Any:
-    """Send slices of rows to the instances of a named axis, and write what comes from them.
+    """Send slices of rows to the instances of a named axis, and write the slices received.
 
     Shapes:
         operand: ``[n, ...]``; output: ``[m, ...]`` -> ``[m, ...]``.
@@ -76,15 +80,15 @@ def ragged_all_to_all(
         operand: rows to send.
         output: rows to write over.
         input_offsets: where slices start; the first ones go to instance 0, and so on.
-        send_sizes: how many rows they have.
+        send_sizes: numbers of their rows.
         output_offsets: where they are written at their destination.
-        recv_sizes: how many rows come: the ``send_sizes`` of others.
+        recv_sizes: numbers of rows received: the ``send_sizes`` of others.
         axis_name: name of the axis.
         axis_index_groups: not supported under ``vmap``.
 
     Raises:
         NameError: no axis of that name is bound.
-        ValueError: an offset or size is no integer, or no vector.
+        ValueError: offsets or sizes are not vectors of integers.
 
     Differs from JAX:
         It works under ``vmap``; and cotangents of rows that are sent several times are added.
@@ -109,7 +113,7 @@ def ragged_all_to_all(
     refuse_groups(axis_index_groups)
     given = (operand, output, input_offsets, send_sizes, output_offsets, recv_sizes)
     operands = [as_array(x, "ragged_all_to_all") for x in given]
-    # The vmap that does away with the axis asks no abstract evaluation.
+    # Batching over the named axis needs no abstract evaluation.
     _aval(*(x.aval for x in operands), axis_name=names)
     return ragged_all_to_all_p.bind(*operands, axis_name=names)
 
@@ -175,7 +179,7 @@ def _transpose(
     operand_bar = output_bar = None
     if is_undefined_primal(operand):
         rows, *rest = operand.aval.shape
-        # Every slot comes back to rows of its own.
+        # Each slot returns to its own rows.
         own = mul(iota(np.int32, slots), np.int32(rows))
         places = as_seen_by_receivers(add(convert_element_type(input_offsets, INT32), own))
         none = zeros(ShapedArray((slots * rows, *rest), operand.aval.dtype))
@@ -191,7 +195,7 @@ def _transpose(
 
 
 def _covers(starts: Any, sizes: Any, rows: int) -> Any:
-    """Whether a slice has a row: ``[..., k], [..., k] -> [..., rows, k]``."""
+    """Whether a slice covers a row: ``[..., k], [..., k] -> [..., rows, k]``."""
     lead = aval_of(starts).ndim - 1
     starts, sizes = (expand_dims(convert_element_type(v, INT32), (lead,)) for v in (starts, sizes))
     row = broadcasted_iota(np.int32, (*(1,) * lead, rows, 1), lead)
@@ -221,7 +225,7 @@ def _merged(
     dims: Sequence[int | None],
     axis_name: tuple[Any, ...],
 ) -> Any:
-    """Instances of another axis, rows behind rows: each slot becomes as many slots."""
+    """Instances of another axis, with their rows concatenated: each slot becomes as many slots."""
     shape, rows = aval_of(output).shape, aval_of(operand).shape[1]
     columns = [
         convert_element_type(materialize(v, d, axis, 1), INT32)
@@ -239,7 +243,7 @@ def _merged(
 def _exchanged(
     size: int, operand: Any, output: Any, input_offsets: Any, send_sizes: Any, output_offsets: Any
 ) -> Any:
-    """The exchange in ordinary operations; the instances are the leading axis of everything."""
+    """The exchange in ordinary operations, with the instances as leading axis."""
     (_, rows, *rest), shape = aval_of(operand).shape, aval_of(output).shape
     slots = aval_of(input_offsets).shape[1]
     if not rows or not shape[1]:
@@ -256,7 +260,7 @@ def _exchanged(
     number = broadcasted_iota(np.int32, aval_of(covers).shape, 2)
     number = select(covers, add(number, np.int32(1)), full_like(number, 0))
     last = reduce_max(number, (2,))
-    # A row of the output comes from this many rows further on, counted through all instances.
+    # Offset from a row of the output to its source row, counted over all instances.
     shift = sub(by_destination(add(source, convert_element_type(input_offsets, INT32))), starts)
     chosen = gather_along_axis(shift, max(sub(last, np.int32(1)), np.int32(0)), 1)
     places = add(chosen, broadcasted_iota(np.int32, shape[:2], 1))

@@ -1,4 +1,4 @@
-"""The arithmetic of random numbers: the Threefry hash, and a product and sum that are rounded once.
+"""The arithmetic of random numbers: the Threefry hash, and a fused multiply-add.
 
 Reference:
     J. Salmon, M. Moraes, R. Dror, D. Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC11, 2011.
@@ -11,14 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from plugjax.core.array import aval_of
-from plugjax.core.aval import ShapedArray
-from plugjax.core.errors import DtypeError
-from plugjax.core.primitive import Primitive
-from plugjax.core.rules import RuleSet, abstract_eval
-from plugjax.core.transforms.batching import Axis, batching_rule
-from plugjax.core.transforms.jvp import jvp_rule
-from plugjax.core.vocabulary import Zero, add_any, mul_p
+from plugjax.extend.core import Primitive, ShapedArray, Zero, add_any, aval_of, mul_p
+from plugjax.extend.errors import DtypeError
+from plugjax.extend.rules import RuleSet, abstract_eval, batching_rule, jvp_rule
+from plugjax.extend.transforms import Axis
 from plugjax.lax.families import (
     FLOAT,
     broadcast_shapes_strict,
@@ -47,10 +43,10 @@ def threefry2x32(key0: Any, key1: Any, x0: Any, x1: Any, /) -> list[Any]:
 
 
 def multiply_add(a: Any, b: Any, c: Any, /) -> Any:
-    """Elementwise ``a * b + c``, in one rounding where the dtype is float32 or float64 and the machine can.
+    """Elementwise ``a * b + c``, with one rounding for float32 and float64 on machines with FMA.
 
-    XLA contracts this expression inside a compiled loop. Uniform random numbers are made with it, and would differ in the
-    last bit otherwise.
+    XLA contracts this expression inside a compiled loop. Without it, uniform random numbers would differ in the last
+    bit.
     """
     return multiply_add_p.bind(a, b, c)
 

@@ -1,11 +1,12 @@
-"""Random bits from a key that holds a counter, and from a state that nobody sees.
+"""Random bits from a key with a counter, and from a hidden state.
 
-``rng_bit_generator`` enciphers consecutive numbers: block i of the output is the cipher of ``counter + i`` under the key, and the
-counter moves on by the number of blocks. The words of the state are (key, key, counter, counter), 64 bits each, low word first.
-Both ciphers are those of XLA on processors, bit for bit, on every backend.
+``rng_bit_generator`` enciphers consecutive numbers: block i of the output is the cipher of ``counter + i`` under the
+key, and the counter advances by the number of blocks. The words of the state are (key, key, counter, counter), 64 bits
+each, low word first. Both ciphers are those of XLA on processors, bit for bit, on every backend.
 
 Reference:
-    J. Salmon, M. Moraes, R. Dror, D. Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC11, 2011: Threefry-2x32 with 20
+    J. Salmon, M. Moraes, R. Dror, D. Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC11, 2011: Threefry-2x32
+    with 20
     rounds, Philox-4x32 with 10.
 """
 
@@ -18,18 +19,21 @@ from typing import Any
 
 import numpy as np
 
-from plugjax.core import dtypes
-from plugjax.core.array import as_array, aval_of
-from plugjax.core.aval import ShapedArray
-from plugjax.core.device import reject_sharding
-from plugjax.core.dtypes import DType, DTypeLike
-from plugjax.core.effects import Effect, Effects, effects_rule
-from plugjax.core.errors import DtypeError
-from plugjax.core.primitive import Primitive
-from plugjax.core.rules import RuleSet, abstract_eval
-from plugjax.core.transforms.batching import Axis, batching_rule
-from plugjax.core.transforms.jvp import jvp_rule
-from plugjax.core.vocabulary import moveaxis
+from plugjax.extend import dtypes
+from plugjax.extend.core import (
+    Effect,
+    Effects,
+    Primitive,
+    ShapedArray,
+    as_array,
+    aval_of,
+    moveaxis,
+    reject_sharding,
+)
+from plugjax.extend.dtypes import DType, DTypeLike
+from plugjax.extend.errors import DtypeError
+from plugjax.extend.rules import RuleSet, abstract_eval, batching_rule, effects_rule, jvp_rule
+from plugjax.extend.transforms import Axis
 from plugjax.lax.arithmetic import add, mul, mulhi
 from plugjax.lax.axes import static_sizes
 from plugjax.lax.comparison import bitwise_or, bitwise_xor, lt, shift_left, shift_right_logical
@@ -72,7 +76,8 @@ def rng_bit_generator(
 ) -> tuple[Any, Any]:
     """Random bits, and the key for the next ones.
 
-    Under ``vmap`` the first key makes the bits of all instances, as in JAX. ``plugjax.random`` has no such pitfalls.
+    Under ``vmap`` the first key makes the bits of all instances, as in JAX. ``plugjax.random`` uses each instance's
+    key.
 
     Shapes:
         key: ``uint32[4]`` or ``uint64[2]`` -> the same, and ``shape``.
@@ -149,7 +154,7 @@ def _words(key: Any) -> list[Any]:
 
 
 def _advanced(words: Sequence[Any], low: Any, high: Any) -> list[Any]:
-    """The number that ``words`` are, plus a number of two words; more words take the carry only."""
+    """The number in ``words`` plus a number of two words; further words take the carry only."""
     found, carry = [], None
     for word, part in zip(words, (low, high, *(None for _ in words[2:])), strict=True):
         total = word if part is None else add(word, part)
@@ -178,7 +183,7 @@ def _counts(blocks: int) -> Any:
 
 
 def _threefry(state: Sequence[Any], shape: tuple[int, ...], wide: bool) -> tuple[int, Any]:
-    """The number of blocks, and bits: a block is one number of 64 bits, or two neighbors along an axis."""
+    """The number of blocks, and bits; a block is one 64-bit number, or two neighbours along an axis."""
     sizes = shape or (1,)
     axis = _halved_axis(sizes)
     half = sizes if wide else (*sizes[:axis], -(-sizes[axis] // 2), *sizes[axis + 1 :])
@@ -206,11 +211,11 @@ _WEYL = (0x9E3779B9, 0xBB67AE85)
 
 
 def _philox(state: Sequence[Any], shape: tuple[int, ...], wide: bool) -> tuple[int, Any]:
-    """The number of blocks, and bits: a block is four words in a row."""
+    """The number of blocks, and bits; a block is four consecutive words."""
     count = math.prod(shape) * (2 if wide else 1)
     blocks = -(-count // 4)
     keys: list[Any] = list(state[:2])
-    # The upper half of the counter is the key, too.
+    # The upper half of the counter is also the key.
     x0, x1, x2, x3 = _advanced([*state[2:], *keys], _counts(blocks), np.uint32(0))
     for _ in range(10):
         first, second = (np.uint32(m) for m in _MULTIPLIERS)
@@ -246,14 +251,14 @@ def _bit_generator_batching(
 
 
 class HiddenStateEffect(Effect):
-    """Reads and moves a state that no program sees: two equal equations give different results."""
+    """Reads and advances a hidden state: two equal equations give different results."""
 
     def __repr__(self) -> str:
         return "HiddenState"
 
 
 def rng_uniform(a: Any, b: Any, shape: Sequence[int]) -> Any:
-    """Other random numbers in [a, b) at every call; ``plugjax.random`` has those that can be repeated.
+    """Random numbers in [a, b), other ones at every call; those of ``plugjax.random`` are reproducible.
 
     Args:
         a: scalar.
@@ -261,7 +266,7 @@ def rng_uniform(a: Any, b: Any, shape: Sequence[int]) -> Any:
         shape: shape of the result.
 
     Raises:
-        ValueError: dtypes differ, or ``a`` or ``b`` is no scalar.
+        ValueError: dtypes differ, or ``a`` or ``b`` is not a scalar.
 
     Differs from JAX:
         It has a batching rule.

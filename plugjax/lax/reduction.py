@@ -1,4 +1,4 @@
-"""Reductions over axes, places of extrema, and cumulative reductions."""
+"""Reductions over axes, argmax and argmin, and cumulative reductions."""
 
 from __future__ import annotations
 
@@ -9,18 +9,12 @@ from typing import Any
 
 from numpy.exceptions import AxisError
 
-from plugjax.core import dtypes
-from plugjax.core.array import aval_of
-from plugjax.core.aval import ShapedArray
-from plugjax.core.device import reject_sharding
-from plugjax.core.dtypes import DType, DTypeLike, is_extended
-from plugjax.core.errors import DtypeError, KeyDtypeError
-from plugjax.core.primitive import Primitive
-from plugjax.core.rules import RuleSet, abstract_eval
-from plugjax.core.transforms.batching import Axis, batching_rule
-from plugjax.core.transforms.jvp import jvp_flat, jvp_rule
-from plugjax.core.transforms.physical import physical_rule
-from plugjax.core.vocabulary import Zero, reduce_sum_p
+from plugjax.extend import dtypes
+from plugjax.extend.core import Primitive, ShapedArray, Zero, aval_of, reduce_sum_p, reject_sharding
+from plugjax.extend.dtypes import DType, DTypeLike, is_extended
+from plugjax.extend.errors import DtypeError, KeyDtypeError
+from plugjax.extend.rules import RuleSet, abstract_eval, batching_rule, jvp_rule, physical_rule
+from plugjax.extend.transforms import Axis, jvp_flat
 from plugjax.lax.arithmetic import add, div, max, min, mul
 from plugjax.lax.axes import past, static_ints
 from plugjax.lax.comparison import eq, eq_p, ne_p
@@ -153,8 +147,8 @@ def argmax(operand: Any, axis: int, index_dtype: DTypeLike) -> Any:
     Example:
         >>> from plugjax import lax
         >>> import plugjax.numpy as jnp
-        >>> lax.argmax(jnp.array([3, 1, 2]), 0, jnp.int32)
-        Array(0, dtype=int32)
+        >>> lax.argmax(jnp.array([1, 3, 2]), 0, jnp.int32)
+        Array(1, dtype=int32)
     """
     return argmax_p.bind(
         operand, axes=(operator.index(axis),), index_dtype=dtypes.canonicalize(index_dtype)
@@ -235,7 +229,8 @@ def cumlogsumexp(operand: Any, axis: int = 0, reverse: bool = False) -> Any:
     return cumlogsumexp_p.bind(operand, axis=int(axis), reverse=bool(reverse))
 
 
-# What reductions share ----------------------------------------------------------------------------
+# Common rules of reductions
+# --------------------------------------------------------------------------
 
 
 def _check_dtype(name: str, aval: ShapedArray, accepts: DtypeSet) -> None:
@@ -306,7 +301,7 @@ for _p in (reduce_and_p, reduce_or_p, reduce_xor_p):
 def _define_equality(primitive: Primitive, over: Callable[..., Any]) -> None:
     @rules.define(physical_rule, primitive)
     def _of_stored(in_avals: Sequence[ShapedArray], out_avals: Any, *stored: Any) -> Any:
-        """Keys are equal if all of their words are."""
+        """Keys are equal if all of their words are equal."""
         (shape,) = {a.shape for a in out_avals}
         parts = []
         for aval, words in zip(in_avals, stored, strict=True):
@@ -327,7 +322,7 @@ def _reduce_sum_transpose(y_bar: Any, x: Any, *, axes: tuple[int, ...]) -> tuple
 
 
 def _spread(y: Any, shape: tuple[int, ...], axes: tuple[int, ...]) -> Any:
-    """The result of a reduction, repeated along the axes that it was over."""
+    """The result of a reduction, repeated along the reduced axes."""
     kept = tuple(d for d in range(len(shape)) if d not in axes)
     return broadcast_in_dim(y, shape, kept)
 
@@ -359,8 +354,8 @@ def _reduce_prod_jvp(
     y = reduce_prod(x, axes)
     if type(x_dot) is Zero:
         return y, Zero(aval_of(y).to_tangent_aval())
-    # Products of all other elements from those before and those after each one: y / x would fail
-    # at zeros.
+    # The product of all other elements from the products before and after each one: y / x would
+    # fail at zeros.
     shape = aval_of(x).shape
     kept = tuple(d for d in range(len(shape)) if d not in axes)
     rest = _remaining(shape, axes)
@@ -447,7 +442,7 @@ def _cumsum_transpose(y_bar: Any, x: Any, *, axis: int, reverse: bool) -> tuple[
 
 
 def _scan(combine: Callable[[Any, Any], Any], x: Any, axis: int) -> Any:
-    """Cumulative reduction as a tree of depth log n: pairs, their scan, and what lies between."""
+    """Cumulative reduction as a tree of depth log n: pairs, their scan, and the elements in between."""
     size = aval_of(x).shape[axis]
     if size < 2:
         return x
@@ -477,7 +472,7 @@ def _interleaved(even: Any, odd: Any, axis: int) -> Any:
 
 
 def _derivative_of_tree(primitive: Primitive, combine: Callable[[Any, Any], Any]) -> None:
-    """The derivative of a tree of combinations: exact at zeros; ties share as in a combination."""
+    """The derivative of a tree of combinations: exact at zeros; ties are shared as in one combination."""
 
     @rules.define(jvp_rule, primitive)
     def _jvp(

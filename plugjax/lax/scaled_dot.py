@@ -1,15 +1,14 @@
-"""Dot products of operands that are written as small numbers times scales, one for each block of a contracted axis."""
+"""Dot products of operands in few bits with scales, one for each block of a contracted axis."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from plugjax.core import dtypes
-from plugjax.core.array import as_array, aval_of
-from plugjax.core.aval import ShapedArray
-from plugjax.core.dtypes import FLOAT8, DType, DTypeLike, bfloat16
-from plugjax.core.errors import ShapeError
-from plugjax.core.rules import RuleSet, abstract_eval
+from plugjax.extend import dtypes
+from plugjax.extend.core import ShapedArray, as_array, aval_of
+from plugjax.extend.dtypes import FLOAT8, DType, DTypeLike, bfloat16
+from plugjax.extend.errors import ShapeError
+from plugjax.extend.rules import RuleSet, abstract_eval
 from plugjax.lax.arithmetic import mul
 from plugjax.lax.axes import inserted
 from plugjax.lax.compound import compound, new_compound
@@ -41,7 +40,7 @@ def scaled_dot(
     Args:
         lhs: one operand.
         rhs: the other.
-        lhs_scale: its neighbors along contracted axes share a scale; 1 if it is not given.
+        lhs_scale: scales of blocks along contracted axes; 1 by default.
         rhs_scale: of ``rhs``.
         dimension_numbers: as of ``dot_general``; products of matrices over leading batch axes by default.
         preferred_element_type: dtype of the result, bfloat16 by default.

@@ -1,7 +1,7 @@
-"""A function applied to the elements of an array that a scatter would write.
+"""A function applied to the elements that a scatter would write.
 
-An element that is written n times becomes f applied n times. Scattering ones counts, and each round applies the function
-to all elements whose count is not reached.
+An element that is written n times becomes f applied n times. Scattering ones counts the writes; each round applies the
+function to all elements with writes left.
 """
 
 from __future__ import annotations
@@ -11,13 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from plugjax.core.array import as_array, aval_of
-from plugjax.core.aval import ShapedArray
-from plugjax.core.errors import DtypeError
-from plugjax.core.jaxpr import eval_closed
-from plugjax.core.trace import Tracer
-from plugjax.core.transforms.batching import Axis, batch_jaxpr
-from plugjax.core.transforms.staging import stage
+from plugjax.extend.core import ShapedArray, Tracer, as_array, aval_of, eval_closed
+from plugjax.extend.errors import DtypeError
+from plugjax.extend.transforms import Axis, batch_jaxpr, stage
 from plugjax.lax.arithmetic import add
 from plugjax.lax.axes import static_sizes
 from plugjax.lax.comparison import gt, lt
@@ -48,14 +44,14 @@ def scatter_apply(
         scatter_indices: where windows start; see :func:`scatter`.
         func: of a scalar; gives a scalar of the same dtype.
         dimension_numbers: which axis means what.
-        update_shape: the shape that the updates of :func:`scatter` would have.
+        update_shape: shape of the updates in :func:`scatter`.
         indices_are_sorted: promise that the index vectors are in order.
         unique_indices: promise that no two windows overlap.
-        mode: what a window that leaves the operand means; ``None`` is ``"drop"``.
+        mode: treatment of a window that leaves the operand; ``None`` is ``"drop"``.
 
     Raises:
         NotImplementedError: ``func`` closes over a value that is being traced.
-        TypeError: ``func`` gives something else.
+        TypeError: ``func`` returns another type.
 
     Differs from JAX:
         With ``unique_indices`` it has a derivative, otherwise only in forward mode.

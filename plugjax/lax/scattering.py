@@ -9,16 +9,26 @@ from typing import Any
 
 import numpy as np
 
-from plugjax.core.array import aval_of
-from plugjax.core.aval import ShapedArray
-from plugjax.core.errors import DtypeError, ShapeError
-from plugjax.core.primitive import Primitive
-from plugjax.core.rules import RuleSet, abstract_eval
-from plugjax.core.transforms.batching import Axis, batching_rule, materialize
-from plugjax.core.transforms.jvp import jvp_rule
-from plugjax.core.transforms.physical import physical_rule
-from plugjax.core.transforms.transpose import is_undefined_primal, transpose_rule
-from plugjax.core.vocabulary import Zero, add_any, instantiate, moveaxis, zeros
+from plugjax.extend.core import (
+    Primitive,
+    ShapedArray,
+    Zero,
+    add_any,
+    aval_of,
+    instantiate,
+    moveaxis,
+    zeros,
+)
+from plugjax.extend.errors import DtypeError, ShapeError
+from plugjax.extend.rules import (
+    RuleSet,
+    abstract_eval,
+    batching_rule,
+    jvp_rule,
+    physical_rule,
+    transpose_rule,
+)
+from plugjax.extend.transforms import Axis, is_undefined_primal, materialize
 from plugjax.lax.arithmetic import add, div, mul, neg
 from plugjax.lax.comparison import eq
 from plugjax.lax.compound import compound
@@ -82,7 +92,7 @@ def _scatter_sub_avals(*avals: ShapedArray, **params: Any) -> list[ShapedArray]:
 
 
 def _read(source: Any, indices: Any, updates: Any, params: dict[str, Any]) -> Any:
-    """The windows of ``source`` that a scatter with ``params`` writes; 0 for those it drops."""
+    """The windows of ``source`` that a scatter with ``params`` writes; 0 for dropped ones."""
     numbers = params["dimension_numbers"]
     fills = params["mode"] is GatherScatterMode.FILL_OR_DROP
     return gather_p.bind(
@@ -95,7 +105,7 @@ def _read(source: Any, indices: Any, updates: Any, params: dict[str, Any]) -> An
 
 
 def _zero_derivative(y: Any, tangents: Sequence[Any]) -> Any:
-    """The symbolic zero if no tangent is there, else ``None``."""
+    """The symbolic zero if there is no tangent, else ``None``."""
     if type(tangents[0]) is Zero and type(tangents[2]) is Zero:
         return Zero(aval_of(y).to_tangent_aval())
     return None
@@ -155,8 +165,8 @@ def _scatter_jvp(primals: Sequence[Any], tangents: Sequence[Any], **params: Any)
     x_dot, u_dot = instantiate(tangents[0]), instantiate(tangents[2])
     if params["unique_indices"]:
         return y, scatter_p.bind(x_dot, indices, u_dot, **params)
-    # Of several updates of an element one has won. Scattering their numbers tells which: only it
-    # keeps its tangent, and only elements that none has written keep theirs.
+    # Of several updates of an element one wins. Scattering their numbers tells which: only the
+    # winner keeps its tangent, and only unwritten elements of the operand keep theirs.
     numbers = _window_numbers(aval_of(updates), params["dimension_numbers"])
     none = full(aval_of(operand).shape, 0, np.int32)
     winners = scatter_p.bind(none, indices, numbers, **params)
@@ -211,7 +221,7 @@ def _scatter_mul_jvp(
                 "scatter_mul: a derivative in updates needs to know that no index comes twice. Pass "
                 "unique_indices=True."
             )
-        # Elements that no update reaches have a zero here, as they should.
+        # Elements without an update correctly have a zero here.
         factors = scatter_add_p.bind(zeros(aval_of(operand)), indices, u_dot, **params)
         y_dot = add_any(y_dot, mul(operand, factors))
     return y, y_dot
@@ -232,8 +242,8 @@ def _extremum_jvp(primitive: Primitive) -> None:
         zero = _zero_derivative(y, tangents)
         if zero is not None:
             return y, zero
-        # All that equal the result share it evenly, the operand's own element included. A nan equals nothing; it keeps its
-        # derivative where no update reaches it.
+        # All updates that equal the result share the derivative evenly with the operand's element.
+        # A nan equals nothing; it keeps its derivative where there is no update.
         aval = aval_of(y)
         one = full(aval.shape, 1, aval.dtype)
         untouched = scatter_p.bind(one, indices, zeros(aval_of(updates)), **params)

@@ -5,25 +5,29 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from plugjax.core import dtypes
-from plugjax.core.array import aval_of
-from plugjax.core.aval import ShapedArray
-from plugjax.core.errors import DtypeError, ShapeError
-from plugjax.core.primitive import Primitive
-from plugjax.core.rules import RuleSet, abstract_eval
-from plugjax.core.transforms.batching import Axis, batching_rule, materialize
-from plugjax.core.transforms.jvp import jvp_rule
-from plugjax.core.transforms.physical import physical_rule
-from plugjax.core.transforms.transpose import is_undefined_primal, transpose_rule
-from plugjax.core.vocabulary import (
+from plugjax.extend import dtypes
+from plugjax.extend.core import (
+    Primitive,
+    ShapedArray,
     Zero,
     add_any,
+    aval_of,
     broadcast_in_dim_p,
     instantiate,
     moveaxis,
     select_n_p,
     zeros,
 )
+from plugjax.extend.errors import DtypeError, ShapeError
+from plugjax.extend.rules import (
+    RuleSet,
+    abstract_eval,
+    batching_rule,
+    jvp_rule,
+    physical_rule,
+    transpose_rule,
+)
+from plugjax.extend.transforms import Axis, is_undefined_primal, materialize
 from plugjax.lax.comparison import bitwise_and, gt, lt
 from plugjax.lax.families import check_same_dtypes, stretch
 
@@ -167,7 +171,8 @@ def _clamp_jvp(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, An
     if all(type(t) is Zero for t in tangents):
         return y, Zero(aval.to_tangent_aval())
     zero = zeros(aval.to_tangent_aval())
-    # Strict comparisons: on a bound nothing moves. Of bounds in the wrong order the upper one wins.
+    # Strict comparisons: a value on a bound passes. If the bounds are in the wrong order, the upper
+    # one wins.
     chosen = (
         lambda: bitwise_and(gt(low, x), lt(low, high)),
         lambda: bitwise_and(gt(x, low), lt(x, high)),

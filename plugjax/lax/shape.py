@@ -1,4 +1,4 @@
-"""Primitives that rearrange elements: shapes, the order of axes, broadcasting; and iota."""
+"""Primitives that rearrange elements: reshape, transposition, broadcasting; and iota."""
 
 from __future__ import annotations
 
@@ -9,25 +9,33 @@ from typing import Any
 
 import numpy as np
 
-from plugjax.core import dtypes
-from plugjax.core.array import Array, as_array, aval_of, device_put
-from plugjax.core.aval import ShapedArray
-from plugjax.core.device import reject_sharding
-from plugjax.core.dtypes import DType, DTypeLike
-from plugjax.core.errors import DtypeError, ShapeError, SizeError
-from plugjax.core.primitive import Primitive
-from plugjax.core.rules import RuleSet, abstract_eval
-from plugjax.core.transforms.batching import Axis, batching_rule
-from plugjax.core.transforms.jvp import jvp_rule
-from plugjax.core.transforms.physical import physical_rule
-from plugjax.core.vocabulary import (
+from plugjax.extend import dtypes
+from plugjax.extend.core import (
+    Array,
+    Primitive,
+    ShapedArray,
+    as_array,
+    aval_of,
     broadcast_in_dim_p,
     convert_element_type_p,
+    device_put,
     moveaxis,
     reduce_sum_p,
+    reject_sharding,
     reshape_p,
     transpose_p,
 )
+from plugjax.extend.dtypes import DType, DTypeLike
+from plugjax.extend.errors import DtypeError, ShapeError, SizeError
+from plugjax.extend.rules import (
+    RuleSet,
+    abstract_eval,
+    batching_rule,
+    jvp_rule,
+    physical_rule,
+    printed_rule,
+)
+from plugjax.extend.transforms import Axis
 from plugjax.lax.axes import (
     canonical_axes,
     check_axes,
@@ -121,7 +129,7 @@ def broadcast_in_dim(
     Args:
         operand: the array.
         shape: shape of the result.
-        broadcast_dimensions: for each axis of ``operand``, its place in ``shape``; in any order.
+        broadcast_dimensions: for each axis of ``operand``, its position in ``shape``, in any order.
         out_sharding: only ``None``.
 
     Example:
@@ -202,8 +210,8 @@ def expand_dims(array: Any, dimensions: Sequence[int]) -> Any:
     Example:
         >>> from plugjax import lax
         >>> import plugjax.numpy as jnp
-        >>> lax.expand_dims(jnp.ones((2, 3)), (0, 2)).shape
-        (1, 2, 1, 3)
+        >>> lax.expand_dims(jnp.arange(3), (0,))
+        Array([[0, 1, 2]], dtype=int32)
     """
     aval = aval_of(array)
     if len(set(dimensions)) != len(dimensions):
@@ -226,8 +234,8 @@ def squeeze(array: Any, dimensions: Sequence[int]) -> Any:
     Example:
         >>> from plugjax import lax
         >>> import plugjax.numpy as jnp
-        >>> lax.squeeze(jnp.ones((1, 2)), (0,)).shape
-        (2,)
+        >>> lax.squeeze(jnp.array([[1, 2]]), (0,))
+        Array([1, 2], dtype=int32)
     """
     rank = aval_of(array).ndim
     dims = canonical_axes(tuple(dimensions), rank)
@@ -249,7 +257,7 @@ def rev(operand: Any, dimensions: Sequence[int]) -> Any:
 
 
 def transpose(operand: Any, permutation: Sequence[int] | np.ndarray[Any, Any]) -> Any:
-    """``operand`` with axis ``permutation[i]`` at place ``i``.
+    """``operand`` with axis ``permutation[i]`` at position ``i``.
 
     Example:
         >>> from plugjax import lax
@@ -274,10 +282,10 @@ def full(
     """An array of one value; weak if ``dtype`` is not given and the value is a Python scalar.
 
     Args:
-        shape: its shape.
+        shape: shape of the result.
         fill_value: the value.
         dtype: that of the value by default.
-        sharding: the device where it shall live.
+        sharding: the device of the result.
 
     Example:
         >>> from plugjax import lax
@@ -307,7 +315,7 @@ def full_like(
     shape: Sequence[int] | None = None,
     sharding: Any = None,
 ) -> Any:
-    """An array of one value, with the shape and dtype of ``x`` where none is given; ``sharding`` as of :func:`full`.
+    """An array of one value, with the shape and dtype of ``x`` by default; ``sharding`` as of :func:`full`.
 
     Example:
         >>> from plugjax import lax
@@ -335,7 +343,7 @@ def full_like(
 
 
 def empty(shape: int | Sequence[int], dtype: DTypeLike, *, out_sharding: None = None) -> Any:
-    """An array whose values nobody has chosen: here they are zeros.
+    """An array of unspecified values: here they are zeros.
 
     Example:
         >>> from plugjax import lax
@@ -367,8 +375,8 @@ def collapse(operand: Any, start_dimension: int, stop_dimension: int | None = No
     Example:
         >>> from plugjax import lax
         >>> import plugjax.numpy as jnp
-        >>> lax.collapse(jnp.ones((2, 3, 4)), 0, 2).shape
-        (6, 4)
+        >>> lax.collapse(jnp.array([[1, 2], [3, 4]]), 0, 2)
+        Array([1, 2, 3, 4], dtype=int32)
     """
     shape = aval_of(operand).shape
     low, high, _ = np.s_[start_dimension:stop_dimension].indices(len(shape))
@@ -381,7 +389,7 @@ def collapse(operand: Any, start_dimension: int, stop_dimension: int | None = No
 
 
 def _on_stored(primitive: Primitive) -> None:
-    """The physical rule of a primitive whose parameters name axes: stored ones come after."""
+    """The physical rule of a primitive whose parameters name axes: the stored axes come last."""
 
     @rules.define(physical_rule, primitive)
     def _physical(in_avals: Any, out_avals: Any, *stored: Any, **params: Any) -> Any:
@@ -399,7 +407,7 @@ def _storage(avals: Sequence[ShapedArray]) -> tuple[int, ...]:
 
 
 def _preserving(function: Callable[..., tuple[int, ...]]) -> Callable[..., ShapedArray]:
-    """Abstract evaluation from the shape of the result: dtype and weak type are the operand's."""
+    """Abstract evaluation from the shape of the result, with the operand's dtype and weak type."""
 
     def rule(x: ShapedArray, **params: Any) -> ShapedArray:
         return ShapedArray(function(x, **params), x.dtype, x.weak_type)
@@ -479,7 +487,7 @@ def _broadcast_in_dim_transpose(
 ) -> tuple[Any]:
     operand = x.aval.shape
     kept = {d: size for size, d in zip(operand, broadcast_dimensions, strict=True)}
-    # Stretched axes of size 1 are summed like new ones, and come back by the reshape.
+    # Stretched axes of size 1 are summed like new ones; the reshape restores them.
     axes = tuple(d for d, size in enumerate(shape) if kept.get(d) != size or d not in kept)
     return (reshape(reduce_sum_p.bind(y_bar, axes=axes) if axes else y_bar, operand),)
 
@@ -498,6 +506,15 @@ def _broadcast_in_dim_batching(
         shape=(axis.size, *shape),
         broadcast_dimensions=(0, *past(broadcast_dimensions, 0)),
     ), 0
+
+
+@rules.define(printed_rule, broadcast_in_dim_p)
+def _broadcast_in_dim_printed(**params: Any) -> dict[str, Any]:
+    """The shape stands in the result's type."""
+    del params["shape"]
+    if not params["broadcast_dimensions"]:
+        del params["broadcast_dimensions"]
+    return params
 
 
 @rules.define(physical_rule, broadcast_in_dim_p)

@@ -1,4 +1,4 @@
-"""Slices: static ones, and windows at computed places, read and written."""
+"""Slices: static ones, and windows at computed positions, read and written."""
 
 from __future__ import annotations
 
@@ -8,15 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from plugjax.core import dtypes
-from plugjax.core.array import aval_of
-from plugjax.core.aval import ShapedArray
-from plugjax.core.errors import ShapeError, SizeError
-from plugjax.core.primitive import Primitive
-from plugjax.core.rules import RuleSet, abstract_eval
-from plugjax.core.trace import Tracer
-from plugjax.core.transforms.batching import Axis, batching_rule
-from plugjax.core.transforms.physical import physical_rule
+from plugjax.extend import dtypes
+from plugjax.extend.core import Primitive, ShapedArray, Tracer, aval_of
+from plugjax.extend.errors import ShapeError, SizeError
+from plugjax.extend.rules import RuleSet, abstract_eval, batching_rule, physical_rule
+from plugjax.extend.transforms import Axis
 from plugjax.lax.arithmetic import add
 from plugjax.lax.axes import canonical_axis, inserted, static_ints, static_sizes
 from plugjax.lax.comparison import lt
@@ -130,7 +126,7 @@ def dynamic_slice(
     *,
     allow_negative_indices: bool | Sequence[bool] = True,
 ) -> Any:
-    """A window of static size at a computed place; moved so that it lies within the array.
+    """A window of static size at a computed position, clamped to the array.
 
     Shapes:
         operand: ``[...]`` -> ``slice_sizes``.
@@ -140,8 +136,7 @@ def dynamic_slice(
         operand: the array.
         start_indices: where the window starts.
         slice_sizes: its shape.
-        allow_negative_indices: whether negative starts count from the end; a bool, or one for each
-            axis.
+        allow_negative_indices: whether negative starts count from the end; a bool, or one for each axis.
 
     Example:
         >>> from plugjax import lax
@@ -211,7 +206,7 @@ def dynamic_update_slice(
     *,
     allow_negative_indices: bool | Sequence[bool] = True,
 ) -> Any:
-    """``operand`` with a window at a computed place replaced.
+    """``operand`` with a window at a computed position replaced.
 
     Shapes:
         operand: ``[...]`` -> the same.
@@ -254,7 +249,7 @@ def dynamic_update_slice_in_dim(
 def dynamic_update_index_in_dim(
     operand: Any, update: Any, index: Any, axis: int, *, allow_negative_indices: bool = True
 ) -> Any:
-    """``operand`` with what is at one index of an axis replaced; ``update`` may lack that axis.
+    """``operand`` with the slice at one index of an axis replaced; ``update`` may lack that axis.
 
     Example:
         >>> from plugjax import lax
@@ -273,7 +268,7 @@ def dynamic_update_index_in_dim(
 
 
 def _at_axis(start: Any, axis: int, rank: int) -> list[Any]:
-    """Starts along all axes: zeros of the dtype of ``start``, but for one axis."""
+    """Starts along all axes: ``start`` along one axis, zeros of its dtype along the others."""
     zero = scalar(0, start)
     return [start if d == axis else zero for d in range(rank)]
 
@@ -327,8 +322,7 @@ def _scalars(who: str, operand: ShapedArray, start_indices: Any) -> list[Any]:
     # Python integers, which are weak, take the dtype of the others.
     dtype = strong.pop() if strong else dtypes.scalar_dtype(0)
     if dtype.itemsize < 4:
-        # A start of a narrow dtype may be in bounds where the size of the axis does not fit that
-        # dtype.
+        # A narrow start dtype may not hold the size of the axis although the start is in bounds.
         dtype = dtypes.INT32
     return [
         start

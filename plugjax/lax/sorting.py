@@ -8,16 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from plugjax.core import dtypes
-from plugjax.core.array import aval_of
-from plugjax.core.aval import ShapedArray
-from plugjax.core.errors import DtypeError, ShapeError
-from plugjax.core.primitive import Primitive
-from plugjax.core.rules import RuleSet, abstract_eval
-from plugjax.core.transforms.batching import Axis, batching_rule, materialize
-from plugjax.core.transforms.jvp import jvp_rule
-from plugjax.core.transforms.transpose import transpose_rule
-from plugjax.core.vocabulary import Zero, moveaxis
+from plugjax.extend import dtypes
+from plugjax.extend.core import Primitive, ShapedArray, Zero, aval_of, moveaxis
+from plugjax.extend.errors import DtypeError, ShapeError
+from plugjax.extend.rules import RuleSet, abstract_eval, batching_rule, jvp_rule, transpose_rule
+from plugjax.extend.transforms import Axis, materialize
 from plugjax.lax.axes import canonical_axis
 from plugjax.lax.gather_scatter import gather_along_axis
 from plugjax.lax.shape import broadcasted_iota
@@ -39,11 +34,11 @@ def sort(operand: Any, dimension: int = -1, is_stable: bool = True, num_keys: in
         operand: an array, or a sequence.
         dimension: the axis.
         is_stable: whether equal elements keep their order.
-        num_keys: how many operands decide the order, the first one first.
+        num_keys: number of operands that are compared, the first one first.
 
     Returns:
-        An array, or for a sequence a tuple. nan comes last; -0.0 and 0.0 are equal; complex
-        numbers go by real part, then by imaginary part.
+        An array, or for a sequence a tuple. nan comes last; -0.0 and 0.0 are equal; complex numbers are ordered by real
+        part, then by imaginary part.
 
     Example:
         >>> from plugjax import lax
@@ -126,7 +121,7 @@ def _sort_jvp(
     if all(type(t) is Zero for t in tangents):
         out = sort_p.bind(*primals, dimension=dimension, **params)
         return out, [Zero(aval_of(y).to_tangent_aval()) for y in out]
-    # One more operand, carried along, tells where each element came from.
+    # One more operand carries the original index of each element.
     places = broadcasted_iota(np.int32, aval_of(primals[0]).shape, dimension)
     *out, order = sort_p.bind(*primals, places, dimension=dimension, **params)
     return out, [t if type(t) is Zero else gather_along_axis(t, order, dimension) for t in tangents]

@@ -1,12 +1,11 @@
-"""Special functions that have a StableHLO or CHLO operation of their own."""
+"""Special functions with a StableHLO or CHLO operation."""
 
 from __future__ import annotations
 
 from typing import Any, NoReturn
 
-from plugjax.core.primitive import Primitive
-from plugjax.core.rules import RuleSet
-from plugjax.core.transforms.jvp import jvp_rule
+from plugjax.extend.core import Primitive
+from plugjax.extend.rules import RuleSet, jvp_rule
 from plugjax.lax.arithmetic import add, mul, neg, square
 from plugjax.lax.exponential import exp
 from plugjax.lax.families import FLOAT, elementwise, partials, scalar
@@ -37,8 +36,8 @@ def erf(x: Any) -> Any:
     Example:
         >>> from plugjax import lax
         >>> import plugjax.numpy as jnp
-        >>> lax.erf(jnp.array([0.0]))
-        Array([0.], dtype=float32)
+        >>> lax.erf(jnp.array([0.0, 1.0])).round(3)
+        Array([0.   , 0.843], dtype=float32)
     """
     return erf_p.bind(x)
 
@@ -61,8 +60,8 @@ def erf_inv(x: Any) -> Any:
     Example:
         >>> from plugjax import lax
         >>> import plugjax.numpy as jnp
-        >>> lax.erf_inv(jnp.array([0.0]))
-        Array([0.], dtype=float32)
+        >>> lax.erf_inv(jnp.array([0.0, 0.5])).round(3)
+        Array([0.   , 0.477], dtype=float32)
     """
     return erf_inv_p.bind(x)
 

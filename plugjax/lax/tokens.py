@@ -1,7 +1,8 @@
-"""Tokens, which put operations in order, and messages between the instances of a named axis, which travel with one.
+"""Tokens, which order operations, and messages between the instances of a named axis, which tokens carry.
 
-A token is a value that means nothing: whatever takes it comes after what gave it. ``psend`` and ``precv`` are the two halves of
-``ppermute``. On several devices the halves meet by order; under ``vmap`` the token of ``psend`` carries what was sent.
+A token is a value without meaning: an operation that takes a token runs after the one that returned it. ``psend`` and
+``precv`` are the two halves of ``ppermute``. On several devices the halves meet by order; under ``vmap`` the token of
+``psend`` carries what was sent.
 """
 
 from __future__ import annotations
@@ -9,13 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from plugjax.core import pytree
-from plugjax.core.array import aval_of
-from plugjax.core.aval import ShapedArray
-from plugjax.core.dtypes import INT32
-from plugjax.core.primitive import Primitive
-from plugjax.core.rules import RuleSet, abstract_eval
-from plugjax.core.transforms.batching import Axis, batching_rule
+from plugjax.extend import pytree
+from plugjax.extend.core import Primitive, ShapedArray, aval_of
+from plugjax.extend.dtypes import INT32
+from plugjax.extend.rules import RuleSet, abstract_eval, batching_rule
+from plugjax.extend.transforms import Axis
 from plugjax.lax.families import zero_derivative
 from plugjax.lax.parallel import ppermute
 
@@ -33,8 +32,8 @@ class Token:
     """A token; a pytree of one leaf, so that it goes through every transformation.
 
     Attributes:
-        value: what has to be there first: a scalar, or what was sent.
-        permutation: how it was sent, if it was.
+        value: the value that must be computed first: a scalar, or the message.
+        permutation: permutation of the message, if there is one.
     """
 
     __slots__ = ("permutation", "value")
@@ -60,7 +59,7 @@ pytree.register(Token, _flatten, _unflatten)
 
 
 def create_token(_: Any = None) -> Token:
-    """A token that comes after nothing. The argument is ignored.
+    """A token that depends on nothing. The argument is ignored.
 
     Example:
         >>> from plugjax import lax
@@ -71,10 +70,10 @@ def create_token(_: Any = None) -> Token:
 
 
 def after_all(*operands: Token) -> Token:
-    """A token that comes after others.
+    """A token that depends on others.
 
     Raises:
-        TypeError: an operand is no token.
+        TypeError: an operand is not a token.
 
     Example:
         >>> from plugjax import lax
@@ -134,18 +133,18 @@ def psend(x: Any, axis_name: Any, perm: Sequence[tuple[int, int]]) -> Any:
 
 
 def precv(token: Token, out_shape: Any, axis_name: Any, perm: Sequence[tuple[int, int]]) -> Any:
-    """What :func:`psend` sent along a named axis; zeros where nothing was sent.
+    """The message of :func:`psend` along a named axis; zeros where nothing was sent.
 
     Args:
-        token: given by ``psend``.
-        out_shape: has the shape and dtype of what was sent.
+        token: result of ``psend``.
+        out_shape: object with the shape and dtype of the message.
         axis_name: name of the axis.
-        perm: as it was sent.
+        perm: permutation given to ``psend``.
 
     Raises:
         NameError: no axis of that name is bound.
-        TypeError: ``token`` is none.
-        ValueError: the token is of no ``psend`` with this permutation, shape and dtype.
+        TypeError: ``token`` is not a token.
+        ValueError: the token does not come from a ``psend`` with this permutation, shape and dtype.
 
     Example:
         >>> import plugjax
@@ -157,7 +156,7 @@ def precv(token: Token, out_shape: Any, axis_name: Any, perm: Sequence[tuple[int
     """
     if not isinstance(token, Token):
         raise TypeError(f"precv: expected a token, got {token!r}.")
-    # It is this function that checks the axis.
+    # This function checks the axis.
     ppermute((), axis_name, _pairs(perm))
     if token.permutation != _pairs(perm):
         raise ValueError(

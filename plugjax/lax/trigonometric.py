@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from plugjax.core.array import aval_of
-from plugjax.core.primitive import Primitive
-from plugjax.core.rules import RuleSet
+from plugjax.extend.core import Primitive, aval_of
+from plugjax.extend.rules import RuleSet
 from plugjax.lax.accuracy import Accuracy, check_accuracy
 from plugjax.lax.arithmetic import add, div, mul, neg, square, sub
 from plugjax.lax.exponential import log, rsqrt, sqrt
@@ -44,8 +43,8 @@ def sin(x: Any, *, accuracy: Accuracy = None) -> Any:
     Example:
         >>> from plugjax import lax
         >>> import plugjax.numpy as jnp
-        >>> lax.sin(jnp.array([0.0]))
-        Array([0.], dtype=float32)
+        >>> lax.sin(jnp.array([0.0, 1.0])).round(3)
+        Array([0.   , 0.841], dtype=float32)
     """
     if accuracy is not None:
         check_accuracy(accuracy)
@@ -72,8 +71,8 @@ def tan(x: Any, *, accuracy: Accuracy = None) -> Any:
     Example:
         >>> from plugjax import lax
         >>> import plugjax.numpy as jnp
-        >>> lax.tan(jnp.array([0.0]))
-        Array([0.], dtype=float32)
+        >>> lax.tan(jnp.array([0.0, 1.0])).round(3)
+        Array([0.   , 1.557], dtype=float32)
     """
     if accuracy is not None:
         check_accuracy(accuracy)
@@ -86,8 +85,8 @@ def asin(x: Any) -> Any:
     Example:
         >>> from plugjax import lax
         >>> import plugjax.numpy as jnp
-        >>> lax.asin(jnp.array([0.0]))
-        Array([0.], dtype=float32)
+        >>> lax.asin(jnp.array([0.0, 1.0])).round(3)
+        Array([0.   , 1.571], dtype=float32)
     """
     return asin_p.bind(x)
 
@@ -110,8 +109,8 @@ def atan(x: Any) -> Any:
     Example:
         >>> from plugjax import lax
         >>> import plugjax.numpy as jnp
-        >>> lax.atan(jnp.array([0.0]))
-        Array([0.], dtype=float32)
+        >>> lax.atan(jnp.array([0.0, 1.0])).round(3)
+        Array([0.   , 0.785], dtype=float32)
     """
     return atan_p.bind(x)
 
@@ -124,8 +123,8 @@ def atan2(x: Any, y: Any) -> Any:
     Example:
         >>> from plugjax import lax
         >>> import plugjax.numpy as jnp
-        >>> lax.atan2(jnp.array([0.0]), jnp.array([1.0]))
-        Array([0.], dtype=float32)
+        >>> lax.atan2(jnp.array([0.0, 1.0]), jnp.array([1.0, 1.0])).round(3)
+        Array([0.   , 0.785], dtype=float32)
     """
     if aval_of(x).dtype.kind == "c" and aval_of(y).dtype.kind == "c":
         i = scalar(1j, x)
@@ -140,8 +139,8 @@ def sinh(x: Any) -> Any:
     Example:
         >>> from plugjax import lax
         >>> import plugjax.numpy as jnp
-        >>> lax.sinh(jnp.array([0.0]))
-        Array([0.], dtype=float32)
+        >>> lax.sinh(jnp.array([0.0, 1.0])).round(3)
+        Array([0.   , 1.175], dtype=float32)
     """
     return sinh_p.bind(x)
 
@@ -164,8 +163,8 @@ def tanh(x: Any, *, accuracy: Accuracy = None) -> Any:
     Example:
         >>> from plugjax import lax
         >>> import plugjax.numpy as jnp
-        >>> lax.tanh(jnp.array([0.0]))
-        Array([0.], dtype=float32)
+        >>> lax.tanh(jnp.array([0.0, 1.0])).round(3)
+        Array([0.   , 0.762], dtype=float32)
     """
     if accuracy is not None:
         check_accuracy(accuracy)
@@ -178,8 +177,8 @@ def asinh(x: Any) -> Any:
     Example:
         >>> from plugjax import lax
         >>> import plugjax.numpy as jnp
-        >>> lax.asinh(jnp.array([0.0]))
-        Array([0.], dtype=float32)
+        >>> lax.asinh(jnp.array([0.0, 1.0])).round(3)
+        Array([0.   , 0.881], dtype=float32)
     """
     return asinh_p.bind(x)
 
@@ -190,8 +189,8 @@ def acosh(x: Any) -> Any:
     Example:
         >>> from plugjax import lax
         >>> import plugjax.numpy as jnp
-        >>> lax.acosh(jnp.array([1.0]))
-        Array([0.], dtype=float32)
+        >>> lax.acosh(jnp.array([1.0, 2.0])).round(3)
+        Array([0.   , 1.317], dtype=float32)
     """
     return acosh_p.bind(x)
 
@@ -202,8 +201,8 @@ def atanh(x: Any) -> Any:
     Example:
         >>> from plugjax import lax
         >>> import plugjax.numpy as jnp
-        >>> lax.atanh(jnp.array([0.0]))
-        Array([0.], dtype=float32)
+        >>> lax.atanh(jnp.array([0.0, 0.5])).round(3)
+        Array([0.   , 0.549], dtype=float32)
     """
     return atanh_p.bind(x)
 

@@ -1,13 +1,14 @@
-"""One element of every window: where it stands, and what is read or written there.
+"""Selection of one element in every window, and reads and writes at its position.
 
-A selection looks at the elements of a window in order, and keeps the one it has as long as ``select(kept, next)``: with
-``ge`` the first maximum. Elements that padding adds are not looked at. Reducing pairs of element and place finds the places:
+A selection goes through the elements of a window in order, and keeps its element as long as ``select(kept, next)``:
+with ``ge`` the first maximum. Padding is skipped. Reducing pairs of element and place gives the places:
 
     select_and_gather_add    y_w = x_dot[place_w]                  the derivative of a maximum
     select_and_scatter_add   x_bar[p] = sum of y_w over place_w = p   its transpose
     select_and_scatter       likewise, with any operation in place of the sum
 
-JAX differentiates maxima of windows with the first two. ``reduce_window`` here has a derivative of its own; all three can be bound.
+JAX differentiates maxima of windows with the first two. ``reduce_window`` here has its own derivative; all three can be
+bound.
 """
 
 from __future__ import annotations
@@ -18,14 +19,18 @@ from typing import Any
 
 import numpy as np
 
-from plugjax.core.array import aval_of
-from plugjax.core.aval import ShapedArray
-from plugjax.core.dtypes import INT32
-from plugjax.core.errors import ShapeError
-from plugjax.core.jaxpr import ClosedJaxpr, eval_closed
-from plugjax.core.primitive import Primitive
-from plugjax.core.rules import RuleSet, abstract_eval
-from plugjax.core.vocabulary import stop_gradient_p, zeros
+from plugjax.extend.core import (
+    ClosedJaxpr,
+    Primitive,
+    ShapedArray,
+    aval_of,
+    eval_closed,
+    stop_gradient_p,
+    zeros,
+)
+from plugjax.extend.dtypes import INT32
+from plugjax.extend.errors import ShapeError
+from plugjax.extend.rules import RuleSet, abstract_eval
 from plugjax.lax.comparison import bitwise_not, lt
 from plugjax.lax.compound import compound, new_compound
 from plugjax.lax.control_flow import scan
@@ -63,7 +68,8 @@ def selected_places(operand: Any, keeps: Select, windows: dict[str, Any]) -> Any
     end = np.int32(aval.size)
 
     def better(a: Any, b: Any) -> Any:
-        # Compilers combine in any order. The earlier one is asked about the later one; what is at the end is no element.
+        # Compilers combine in any order, so the earlier element is compared with the later one. A
+        # place beyond the end marks padding.
         (x, i), (y, j) = a, b
         first = lt(i, j)
         take_x = select(first, keeps(x, y), bitwise_not(keeps(y, x)))
@@ -97,7 +103,7 @@ def _indices(places: Any) -> Any:
 
 
 def _constant(x: Any) -> Any:
-    """A value that selections look at: they are locally constant in it."""
+    """A value that is constant in derivatives: selections are locally constant."""
     return stop_gradient_p.bind(x)
 
 

@@ -1,9 +1,9 @@
-"""Reductions over windows that move over an array.
+"""Reductions over moving windows.
 
-Along each axis the array is spread by ``base_dilation``, padded with the neutral element, and met by a window spread by
-``window_dilation`` at every stride. The sum is linear, and its transpose is a sum over windows with strides and base dilation
-exchanged. The derivative of a maximum is the tangent at the place of the maximum, the first of several: places are found by
-reducing pairs of value and place.
+Along each axis the array is spread by ``base_dilation`` and padded with the neutral element; a window, spread by
+``window_dilation``, is placed at every stride. The sum is linear, and its transpose is a sum over windows with strides
+and base dilation exchanged. The derivative of a maximum is the tangent at the place of the maximum, the first of
+several: places are found by reducing pairs of value and place.
 """
 
 from __future__ import annotations
@@ -14,18 +14,22 @@ from typing import Any
 
 import numpy as np
 
-from plugjax.core import dtypes, pytree
-from plugjax.core.array import aval_of
-from plugjax.core.aval import ShapedArray
-from plugjax.core.dtypes import INT32
-from plugjax.core.errors import DtypeError, KeyDtypeError, ShapeError
-from plugjax.core.jaxpr import ClosedJaxpr, eval_closed, memoise
-from plugjax.core.primitive import Primitive
-from plugjax.core.rules import RuleSet, abstract_eval
-from plugjax.core.transforms.batching import Axis, batching_rule, materialize
-from plugjax.core.transforms.jvp import jvp_flat, jvp_rule
-from plugjax.core.transforms.staging import stage
-from plugjax.core.vocabulary import Zero, select_n_p, stop_gradient_p
+from plugjax.extend import dtypes, pytree
+from plugjax.extend.core import (
+    ClosedJaxpr,
+    Primitive,
+    ShapedArray,
+    Zero,
+    aval_of,
+    eval_closed,
+    memoise,
+    select_n_p,
+    stop_gradient_p,
+)
+from plugjax.extend.dtypes import INT32
+from plugjax.extend.errors import DtypeError, KeyDtypeError, ShapeError
+from plugjax.extend.rules import RuleSet, abstract_eval, batching_rule, jvp_rule
+from plugjax.extend.transforms import Axis, jvp_flat, materialize, stage
 from plugjax.lax.arithmetic import add, max, min
 from plugjax.lax.axes import static_ints
 from plugjax.lax.comparison import bitwise_and, bitwise_or, eq, gt, lt, ne
@@ -78,8 +82,8 @@ def reduce_window(
         window_dilation: dilation of the window along each axis.
 
     Raises:
-        ValueError: structures differ, or names of padding are for an array of another rank.
-        TypeError: the window does not fit the array's rank, or initial values are no scalars of the arrays' dtypes.
+        ValueError: structures differ, or a named padding does not fit the array's rank.
+        TypeError: the window does not fit the array's rank, or initial values are not scalars of the arrays' dtypes.
 
     Example:
         >>> import plugjax.numpy as jnp
@@ -110,7 +114,8 @@ def reduce_window(
             raise ValueError(
                 f"reduce_window: window_dimensions {window} must have one entry per axis of {leaves[0].aval.str_short()}."
             )
-        # Other ranks, and strides that are not positive, are refused below. The array's dilation does not count, as in JAX.
+        # Other ranks and non-positive strides are refused below. The array's dilation is ignored,
+        # as in JAX.
         sizes = shape if len(shape) == rank else extents
         steps = [s if s > 0 else 1 for s in params["window_strides"]]
         padding = padtype_to_pads(sizes, extents, steps, padding)
@@ -148,7 +153,7 @@ def reduce_window_shape_tuple(
     base_dilation: Sequence[int] | None = None,
     window_dilation: Sequence[int] | None = None,
 ) -> tuple[int, ...]:
-    """How many windows there are along each axis.
+    """Number of windows along each axis.
 
     Example:
         >>> reduce_window_shape_tuple((5,), (2,), (2,), ((0, 1),))
@@ -354,7 +359,7 @@ def _window_batching(
 def _by_windows(
     jaxpr: ClosedJaxpr, operands: Sequence[Any], inits: Sequence[Any], params: dict[str, Any]
 ) -> list[Any]:
-    """The generic reduction in operations that can be differentiated: the elements of windows side by side."""
+    """The generic reduction in differentiable operations, on an array of all windows' elements."""
     aval = aval_of(operands[0])
     counts = reduce_window_shape_tuple(aval.shape, **params)
     if 0 in counts:
@@ -365,7 +370,8 @@ def _by_windows(
     ]
     xs, starts = [*operands], [*inits]
     if aval.size and any(lo > 0 or hi > 0 or between for lo, hi, between in config):
-        # Padding takes no part: where two initial values are combined, a derivative may not exist. An element stands for it.
+        # Padding must not take part: combining two initial values may have no derivative. An
+        # element stands in for it.
         xs = [pad(x, stop_gradient_p.bind(_first(x)), config) for x in operands]
         xs.append(pad(full(aval.shape, True), np.bool_(False), config))
         starts.append(np.bool_(True))
@@ -391,7 +397,7 @@ def _first(x: Any) -> Any:
 
 
 def of_those_present(jaxpr: ClosedJaxpr) -> ClosedJaxpr:
-    """The operation on tuples that say last whether they are there; of one alone it gives this one."""
+    """The operation on tuples that end with a validity flag; with one valid operand the result is that operand."""
     count = len(jaxpr.out_avals)
 
     def operation(*args: Any) -> list[Any]:

@@ -8,9 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from plugjax.core.array import aval_of
-from plugjax.core.dtypes import DType
-from plugjax.core.vocabulary import broadcast_in_dim_p
+from plugjax.extend.core import aval_of, broadcast_in_dim_p
+from plugjax.extend.dtypes import DType
 from plugjax.lax.families import broadcast_shapes_strict, convert
 
 FLOAT32 = np.dtype(np.float32)

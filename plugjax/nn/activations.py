@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 
 from plugjax import lax
-from plugjax.core import dtypes
-from plugjax.core.array import Array
+from plugjax.extend import dtypes
+from plugjax.extend.core import Array
 from plugjax.lax.families import scalar as own_scalar
 from plugjax.numpy.arithmetic import (
     absolute,
@@ -38,7 +38,7 @@ __all__ = [
 
 
 def _beside_floats(who: str, x: ArrayLike) -> Array:
-    """An operand as it is beside Python's floats: whole numbers become weak floats."""
+    """An operand for formulas with Python floats: integers become weak floats."""
     found = as_operand(who, x)
     if dtypes.is_inexact(found.dtype):
         return found
@@ -68,7 +68,7 @@ def relu(x: ArrayLike) -> Array:
     x = as_operand("relu", x)
     if x.dtype == dtypes.BOOL:
         x = convert(x, dtypes.canonicalize(int), True)
-    # Asked this way round, nan passes.
+    # In this order of the comparison, nan passes.
     zero = own_scalar(0, x)
     return pick(less_equal(x, zero), zero, x)
 
@@ -156,8 +156,8 @@ def silu(x: ArrayLike) -> Array:
     Example:
         >>> from plugjax import nn
         >>> import plugjax.numpy as jnp
-        >>> nn.silu(jnp.array([0.0]))
-        Array([0.], dtype=float32)
+        >>> nn.silu(jnp.array([0.0, 1.0])).round(3)
+        Array([0.   , 0.731], dtype=float32)
     """
     x = as_operand("silu", x)
     return lax.mul(x, lax.logistic(x))
@@ -172,8 +172,8 @@ def mish(x: ArrayLike) -> Array:
     Example:
         >>> from plugjax import nn
         >>> import plugjax.numpy as jnp
-        >>> nn.mish(jnp.array([0.0]))
-        Array([0.], dtype=float32)
+        >>> nn.mish(jnp.array([0.0, 1.0])).round(3)
+        Array([0.   , 0.865], dtype=float32)
     """
     x = as_operand("mish", x)
     return multiply(x, lax.tanh(softplus(x)))
@@ -203,7 +203,7 @@ def elu(x: ArrayLike, alpha: ArrayLike = 1.0) -> Array:
     """
     x = as_operand("elu", x)
     positive = x > 0
-    # The branch not taken is given 0, where its derivative is finite.
+    # The unused branch gets 0, where its derivative is finite.
     bounded = where(positive, 0.0, x)
     return where(positive, x, alpha * lax.expm1(to_inexact("elu", bounded)))
 
@@ -252,8 +252,8 @@ def selu(x: ArrayLike) -> Array:
     Example:
         >>> from plugjax import nn
         >>> import plugjax.numpy as jnp
-        >>> nn.selu(jnp.array([0.0]))
-        Array([0.], dtype=float32)
+        >>> nn.selu(jnp.array([0.0, 1.0])).round(3)
+        Array([0.   , 1.051], dtype=float32)
     """
     return 1.0507009873554804934193349852946 * elu(x, 1.6732632423543772848170429916717)
 
@@ -264,8 +264,8 @@ def gelu(x: ArrayLike, approximate: bool = True) -> Array:
     Example:
         >>> from plugjax import nn
         >>> import plugjax.numpy as jnp
-        >>> nn.gelu(jnp.array([0.0]))
-        Array([0.], dtype=float32)
+        >>> nn.gelu(jnp.array([0.0, 1.0])).round(3)
+        Array([0.   , 0.841], dtype=float32)
     """
     x = to_inexact("gelu", x)
     x = lax.convert_element_type(x, x.dtype)
@@ -336,8 +336,8 @@ def tanh(x: ArrayLike, /) -> Array:
     Example:
         >>> from plugjax import nn
         >>> import plugjax.numpy as jnp
-        >>> nn.tanh(jnp.array([0.0]))
-        Array([0.], dtype=float32)
+        >>> nn.tanh(jnp.array([0.0, 1.0])).round(3)
+        Array([0.   , 0.762], dtype=float32)
     """
     return lax.tanh(to_inexact("tanh", x))
 
@@ -368,6 +368,6 @@ def log1mexp(x: ArrayLike) -> Array:
     minus = lax.neg(x)
     near = less(x, math.log(2))
     minus = to_inexact("log1mexp", minus)
-    # Each branch is given an argument that is harmless where it is not taken.
+    # Each branch gets a harmless argument where it is not taken.
     small, large = where(near, minus, -1.0), where(near, -1.0, minus)
     return pick(near, lax.log(lax.neg(lax.expm1(small))), lax.log1p(lax.neg(lax.exp(large))))

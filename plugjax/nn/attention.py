@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from plugjax import lax
-from plugjax.core import dtypes
+from plugjax.extend import dtypes
 from plugjax.nn.normalization import logsumexp, softmax
 from plugjax.numpy.creation import asarray
 from plugjax.numpy.einsum import einsum
@@ -54,25 +54,26 @@ def dot_product_attention(
         key: keys.
         value: values.
         bias: added to the logits.
-        mask: bool, true where a target may look at a source.
+        mask: bool, true where a target attends to a source.
         scale: factor of the logits; ``size ** -0.5`` by default.
-        is_causal: whether a target sees no later source.
+        is_causal: whether targets attend to no later source.
         query_seq_lengths: number of valid targets.
         key_value_seq_lengths: number of valid sources.
-        local_window_size: how many sources before and after its own place a target sees.
+        local_window_size: numbers of sources before and after its own position to which a target attends.
         implementation: ``"xla"`` or ``None``.
-        return_residual: whether to return the logarithms of the sums of the exponentials, ``[batch, targets, heads]``, too; no
-            derivative goes through them.
+        return_residual: whether to return the logarithms of the sums of the exponentials, ``[batch, targets, heads]``,
+            too; no derivative goes through them.
 
     Raises:
-        ValueError: shapes do not fit, or an implementation that is not there.
+        ValueError: shapes do not fit, or an unknown implementation.
 
     Example:
         >>> from plugjax import nn
         >>> import plugjax.numpy as jnp
-        >>> x = jnp.ones((1, 2, 3, 4))
-        >>> nn.dot_product_attention(x, x, x).shape
-        (1, 2, 3, 4)
+        >>> x = jnp.array([[1.0, 0.0], [0.0, 1.0]]).reshape(1, 2, 1, 2)
+        >>> nn.dot_product_attention(x, x, x)[0, :, 0].round(3)
+        Array([[0.67, 0.33],
+               [0.33, 0.67]], dtype=float32)
     """
     if implementation not in (None, "xla"):
         raise ValueError(f"Unsupported implementation option: {implementation}; use None or 'xla'.")
@@ -98,7 +99,7 @@ def dot_product_attention(
         full, mask, is_causal, query_seq_lengths, key_value_seq_lengths, local_window_size
     )
     if allowed is not None:
-        # Large, not infinite: a target that sees nothing gets equal weights rather than nan.
+        # Large, not infinite: a target without sources gets equal weights, not nan.
         logits = pick(allowed, logits, scalar(-0.7 * float(np.finfo(logits.dtype).max), logits))
     weights = converted(softmax(logits, -1), k.dtype)
     found = einsum("BNTS,BSNH->BTNH", weights, v)
@@ -164,7 +165,7 @@ def _allowed(
     key_lengths: ArrayLike | None,
     window: Any,
 ) -> Operand | None:
-    """Which target may look at which source; ``None`` if all may."""
+    """Mask of the pairs of target and source that attend; ``None`` if all do."""
     target, source = (lax.broadcasted_iota(np.int32, full, axis) for axis in (2, 3))
     conditions = []
     if mask is not None:

@@ -16,9 +16,8 @@ from typing import Any, Protocol
 import numpy as np
 
 from plugjax import lax, random
-from plugjax.core.array import Array
-from plugjax.core.device import reject_sharding
-from plugjax.core.dtypes import DTypeLike
+from plugjax.extend.core import Array, reject_sharding
+from plugjax.extend.dtypes import DTypeLike
 from plugjax.numpy.creation import array, full
 from plugjax.numpy.creation import ones as ones_array
 from plugjax.numpy.creation import zeros as zeros_array
@@ -120,8 +119,9 @@ def normal(stddev: Any = 1e-2, dtype: DTypeLike = None) -> Initializer:
         >>> from plugjax import random
         >>> from plugjax.nn import initializers
         >>> import plugjax.numpy as jnp
-        >>> initializers.normal(5.0)(random.key(0), (2, 3), jnp.float32).shape
-        (2, 3)
+        >>> initializers.normal(5.0)(random.key(0), (2, 3), jnp.float32).round(2)
+        Array([[ 8.11, 10.13, -2.17],
+               [-0.39,  0.88, -4.86]], dtype=float32)
     """
 
     def init(key: Any, shape: Sequence[int], dtype: DTypeLike = dtype) -> Array:
@@ -162,7 +162,7 @@ def _fans(
     out_axis: int | Sequence[int],
     batch_axis: int | Sequence[int],
 ) -> tuple[float, float]:
-    """Numbers of inputs and outputs of a unit; the axes that are neither are a receptive field."""
+    """Numbers of inputs and outputs of a unit; the remaining axes are a receptive field."""
     if len(shape) <= 1 and in_axis == -2:
         raise ValueError(
             f"the numbers of inputs and outputs need a shape of at least 2D, got {len(shape)} dimensions."
@@ -175,13 +175,13 @@ def _fans(
 def _in_disk(
     key: Any, shape: Sequence[int], real: np.dtype[Any], wanted: np.dtype[Any], cut: float | None
 ) -> Array:
-    """Complex numbers of variance 1: uniform in a disk, or normal ones of which no absolute value is above ``cut``."""
+    """Complex numbers of variance 1: uniform in a disk, or normal ones truncated at the absolute value ``cut``."""
     radius_key, angle_key = random.split(key)
     drawn = random.uniform(radius_key, shape, real)
     if cut is None:
         radius = lax.sqrt(drawn * real.type(2))
     else:
-        # The square of a normal radius is exponential: the part of its distribution up to the cut is inverted.
+        # The square of a normal radius is exponential; invert its distribution up to the cut.
         radius = lax.sqrt(lax.neg(lax.log1p(drawn * real.type(np.expm1(-(cut**2))))))
     angle = random.uniform(angle_key, shape, real) * real.type(2 * np.pi)
     return lax.convert_element_type(
@@ -202,7 +202,7 @@ def variance_scaling(
 
     Args:
         scale: factor.
-        mode: ``"fan_in"``, ``"fan_out"``, ``"fan_avg"`` or ``"fan_geo_avg"``: what ``n`` is.
+        mode: ``"fan_in"``, ``"fan_out"``, ``"fan_avg"`` or ``"fan_geo_avg"``: the choice of ``n``.
         distribution: ``"truncated_normal"``, ``"normal"`` or ``"uniform"``.
         in_axis: axes of inputs.
         out_axis: axes of outputs.
@@ -217,8 +217,9 @@ def variance_scaling(
         >>> from plugjax.nn import initializers
         >>> import plugjax.numpy as jnp
         >>> make = initializers.variance_scaling(2.0, "fan_in", "normal")
-        >>> make(random.key(0), (2, 3), jnp.float32).shape
-        (2, 3)
+        >>> make(random.key(0), (2, 3), jnp.float32).round(2)
+        Array([[ 1.62,  2.03, -0.43],
+               [-0.08,  0.18, -0.97]], dtype=float32)
     """
 
     def init(key: Any, shape: Sequence[int], dtype: DTypeLike = dtype) -> Array:
@@ -242,7 +243,8 @@ def variance_scaling(
                 return _in_disk(key, shape, real, wanted, None) * wanted.type(np.sqrt(variance))
             return random.uniform(key, shape, wanted, -1) * np.sqrt(wanted.type(3) * variance)
         if distribution == "truncated_normal":
-            # The standard deviation of a standard normal that is cut off: at -2 and 2, or at the absolute value 2.
+            # The standard deviation of a truncated standard normal: cut at -2 and 2, or at the
+            # absolute value 2.
             stddev = np.sqrt(variance) / real.type(
                 0.95311164380491208 if is_complex else 0.87962566103423978
             )
@@ -266,8 +268,9 @@ def glorot_uniform(
         >>> from plugjax import random
         >>> from plugjax.nn import initializers
         >>> import plugjax.numpy as jnp
-        >>> initializers.glorot_uniform()(random.key(0), (2, 3), jnp.float32).shape
-        (2, 3)
+        >>> initializers.glorot_uniform()(random.key(0), (2, 3), jnp.float32).round(2)
+        Array([[ 0.98,  1.05, -0.37],
+               [-0.07,  0.15, -0.73]], dtype=float32)
     """
     return variance_scaling(1.0, "fan_avg", "uniform", in_axis, out_axis, batch_axis, dtype)
 
@@ -284,8 +287,9 @@ def glorot_normal(
         >>> from plugjax import random
         >>> from plugjax.nn import initializers
         >>> import plugjax.numpy as jnp
-        >>> initializers.glorot_normal()(random.key(0), (2, 3), jnp.float32).shape
-        (2, 3)
+        >>> initializers.glorot_normal()(random.key(0), (2, 3), jnp.float32).round(2)
+        Array([[ 1.05,  1.23, -0.3 ],
+               [-0.05,  0.12, -0.66]], dtype=float32)
     """
     return variance_scaling(
         1.0, "fan_avg", "truncated_normal", in_axis, out_axis, batch_axis, dtype
@@ -304,8 +308,9 @@ def lecun_uniform(
         >>> from plugjax import random
         >>> from plugjax.nn import initializers
         >>> import plugjax.numpy as jnp
-        >>> initializers.lecun_uniform()(random.key(0), (2, 3), jnp.float32).shape
-        (2, 3)
+        >>> initializers.lecun_uniform()(random.key(0), (2, 3), jnp.float32).round(2)
+        Array([[ 1.1 ,  1.17, -0.41],
+               [-0.08,  0.17, -0.82]], dtype=float32)
     """
     return variance_scaling(1.0, "fan_in", "uniform", in_axis, out_axis, batch_axis, dtype)
 
@@ -322,8 +327,9 @@ def lecun_normal(
         >>> from plugjax import random
         >>> from plugjax.nn import initializers
         >>> import plugjax.numpy as jnp
-        >>> initializers.lecun_normal()(random.key(0), (2, 3), jnp.float32).shape
-        (2, 3)
+        >>> initializers.lecun_normal()(random.key(0), (2, 3), jnp.float32).round(2)
+        Array([[ 1.17,  1.38, -0.33],
+               [-0.06,  0.14, -0.73]], dtype=float32)
     """
     return variance_scaling(1.0, "fan_in", "truncated_normal", in_axis, out_axis, batch_axis, dtype)
 
@@ -340,8 +346,9 @@ def he_uniform(
         >>> from plugjax import random
         >>> from plugjax.nn import initializers
         >>> import plugjax.numpy as jnp
-        >>> initializers.he_uniform()(random.key(0), (2, 3), jnp.float32).shape
-        (2, 3)
+        >>> initializers.he_uniform()(random.key(0), (2, 3), jnp.float32).round(2)
+        Array([[ 1.55,  1.66, -0.58],
+               [-0.11,  0.24, -1.16]], dtype=float32)
     """
     return variance_scaling(2.0, "fan_in", "uniform", in_axis, out_axis, batch_axis, dtype)
 
@@ -358,8 +365,9 @@ def he_normal(
         >>> from plugjax import random
         >>> from plugjax.nn import initializers
         >>> import plugjax.numpy as jnp
-        >>> initializers.he_normal()(random.key(0), (2, 3), jnp.float32).shape
-        (2, 3)
+        >>> initializers.he_normal()(random.key(0), (2, 3), jnp.float32).round(2)
+        Array([[ 1.66,  1.95, -0.47],
+               [-0.09,  0.19, -1.04]], dtype=float32)
     """
     return variance_scaling(2.0, "fan_in", "truncated_normal", in_axis, out_axis, batch_axis, dtype)
 
@@ -373,7 +381,7 @@ kaiming_normal = he_normal
 def orthogonal(
     scale: ArrayLike = 1.0, column_axis: int = -1, dtype: DTypeLike = None
 ) -> Initializer:
-    """Matrices with orthonormal columns, or rows where there are fewer of them, uniform among all such; times ``scale``.
+    """Matrices with orthonormal columns (rows, if there are fewer), uniform among all such, times ``scale``.
 
     Args:
         scale: factor.
@@ -421,8 +429,8 @@ def delta_orthogonal(
         >>> from plugjax import random
         >>> from plugjax.nn import initializers
         >>> import plugjax.numpy as jnp
-        >>> initializers.delta_orthogonal()(random.key(0), (3, 2, 2), jnp.float32).shape
-        (3, 2, 2)
+        >>> jnp.square(initializers.delta_orthogonal()(random.key(0), (3, 2, 2), jnp.float32)).sum((1, 2)).round(2)
+        Array([0., 2., 0.], dtype=float32)
     """
     matrix = orthogonal(scale, column_axis, dtype)
 

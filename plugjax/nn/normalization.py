@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from plugjax import lax
-from plugjax.core import dtypes
-from plugjax.core.array import Array
-from plugjax.core.dtypes import DTypeLike
-from plugjax.core.errors import DtypeError, NamedAxisError
+from plugjax.extend import dtypes
+from plugjax.extend.core import Array
+from plugjax.extend.dtypes import DTypeLike
+from plugjax.extend.errors import DtypeError, NamedAxisError
 from plugjax.numpy import reductions
 from plugjax.numpy.creation import asarray
 from plugjax.numpy.manipulation import canonical_axis
@@ -31,10 +31,10 @@ __all__ = ["log_softmax", "logmeanexp", "logsumexp", "one_hot", "softmax", "stan
 
 
 def _logits(who: str, x: ArrayLike, axis: AxisArg, where: ArrayLike | None) -> Any:
-    """Logits as a floating or complex operand; bools have no differences, and are refused unless some are left out."""
+    """Logits as a floating or complex operand; bools are refused unless there is a mask."""
     found = as_operand(who, x)
     if found.dtype == dtypes.BOOL and where is None:
-        reductions.any(found, axis)  # wrong axes come first
+        reductions.any(found, axis)  # Complain about wrong axes first.
         raise DtypeError(f"{who} takes numbers, got bool. Convert the array with astype.")
     return to_inexact(who, found)
 
@@ -44,7 +44,7 @@ def _mask(who: str, x: Array, where: ArrayLike | None) -> Array | None:
 
 
 def _shifted(x: Array, axis: AxisArg, mask: Array | None) -> Array:
-    """``x`` less its maximum, which is a constant to differentiation; 0 where the mask is false."""
+    """``x`` minus its maximum, which counts as a constant in derivatives; 0 where the mask is false."""
     top = reductions.max(
         x,
         axis,
@@ -53,12 +53,12 @@ def _shifted(x: Array, axis: AxisArg, mask: Array | None) -> Array:
         where=mask,
     )
     shifted = lax.sub(x, lax.stop_gradient(top))
-    # Exponentials of what is masked would be infinite or nan, and so would be derivatives by it.
+    # Exponentials of masked elements may be infinite or nan, and so would be the derivatives.
     return shifted if mask is None else pick(mask, shifted, scalar(0, shifted))
 
 
 def _total(exponentials: Array, axis: AxisArg, mask: Array | None) -> Array:
-    """The sum of exponentials; 1 where all are masked."""
+    """The sum of exponentials; 1 where everything is masked."""
     total = reductions.sum(exponentials, axis, keepdims=True, where=mask)
     if mask is None:
         return total
@@ -118,9 +118,9 @@ def logsumexp(
         a: array.
         axis: axis or axes; all by default.
         b: factors.
-        keepdims: whether the axes stay, with size 1.
-        return_sign: whether to give the sign of the sum as well; without it a negative sum is nan.
-        where: mask of the elements to take in.
+        keepdims: whether to keep the axes, with size 1.
+        return_sign: whether to return the sign of the sum as well; without it a negative sum is nan.
+        where: mask of the elements that count.
 
     Example:
         >>> from plugjax import nn, numpy as jnp
@@ -141,7 +141,7 @@ def logsumexp(
     shift = lax.convert_element_type(top, x.dtype) if x.dtype.kind == "c" else top
     shifted = lax.sub(x, shift)
     if mask is not None:
-        # The exponential of what is masked would be infinite, and the derivative by it nan.
+        # The exponential of a masked element may be infinite, and its derivative nan.
         shifted = pick(mask, shifted, scalar(0, shifted))
     terms = lax.exp(shifted)
     if factor is not None:
@@ -169,8 +169,8 @@ def logmeanexp(
     Example:
         >>> from plugjax import nn
         >>> import plugjax.numpy as jnp
-        >>> nn.logmeanexp(jnp.array([0.0, 0.0]))
-        Array(0., dtype=float32)
+        >>> nn.logmeanexp(jnp.array([0.0, 2.0])).round(3)
+        Array(1.434, dtype=float32)
     """
     total = logsumexp(x, axis, keepdims=keepdims, where=where)
     values = as_operand("logmeanexp", x)

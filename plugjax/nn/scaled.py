@@ -1,8 +1,8 @@
 """Products of matrices whose blocks share scales (the MX and NVFP4 formats).
 
-Along the axis that is summed over, ``block_size`` neighbors share one scale: ``x ~ q * scale`` with ``q`` in few bits. A block's scale
-brings its largest element to the largest number of the dtype. Derivatives are those of the product of unrounded matrices, and are
-themselves computed with scaled blocks, except in NVFP4.
+Along the contracted axis, ``block_size`` neighbours share one scale: ``x ~ q * scale`` with ``q`` in few bits. The
+scale maps the largest element of a block to the largest number of the dtype. Derivatives are those of the product of
+unrounded matrices, and are themselves computed with scaled blocks, except in NVFP4.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ import ml_dtypes
 import numpy as np
 
 from plugjax import lax
-from plugjax.core.array import Array
-from plugjax.core.dtypes import FLOAT32, DTypeLike
-from plugjax.core.transforms.custom_vjp import custom_vjp
+from plugjax.extend.calls import custom_vjp
+from plugjax.extend.core import Array
+from plugjax.extend.dtypes import FLOAT32, DTypeLike
 from plugjax.numpy.creation import ones
 from plugjax.numpy.promotion import ArrayLike, as_operand, canonical_dtype, limits
 from plugjax.numpy.selection import clip, where
@@ -29,7 +29,7 @@ __all__ = ["get_scaled_dot_general_config", "scaled_dot_general", "scaled_matmul
 
 @dataclass(frozen=True, eq=False)
 class BlockScaleConfig:
-    """How an operand is written in scaled blocks.
+    """Format of an operand in scaled blocks.
 
     Attributes:
         mode: ``"mxfp8"`` or ``"nvfp4"``.
@@ -90,7 +90,7 @@ def scaled_matmul(
         -> ``[b, m, n]``.
 
     Differs from JAX:
-        Runs on every device: the operands are multiplied out in float32.
+        Runs on every device: the operands are multiplied in float32.
 
     Raises:
         ValueError: shapes that do not fit.
@@ -140,7 +140,7 @@ def _product(a: Any, b: Any) -> Any:
 
 
 def _power_above(x: Any) -> Any:
-    """Powers of 2 that are not smaller, in ``float8_e8m0fnu``: of the bits, the exponent, rounded up."""
+    """Powers of 2 that are not smaller, in ``float8_e8m0fnu``: the exponent bits, rounded up."""
     bits = lax.bitcast_convert_type(x.astype(FLOAT32), np.uint32)
     exponent, fraction = bits >> np.uint32(23), bits & np.uint32(0x7FFFFF)
     # Subnormal numbers up to 2^-127 have exponent 0; the largest exponent stays.
@@ -207,8 +207,9 @@ def scaled_dot_general(
     Example:
         >>> from plugjax import nn
         >>> import plugjax.numpy as jnp
-        >>> nn.scaled_dot_general(jnp.ones((1, 2, 32)), jnp.ones((1, 3, 32)), (((2,), (2,)), ((0,), (0,)))).shape
-        (1, 2, 3)
+        >>> nn.scaled_dot_general(jnp.ones((1, 2, 32)), jnp.ones((1, 3, 32)), (((2,), (2,)), ((0,), (0,))))
+        Array([[[32., 32., 32.],
+                [32., 32., 32.]]], dtype=float32)
     """
     x, y = as_operand("scaled_dot_general", lhs), as_operand("scaled_dot_general", rhs)
     wanted = canonical_dtype("scaled_dot_general", preferred_element_type)
@@ -266,7 +267,7 @@ def _floats(a: Any, b: Any) -> tuple[Any, Any]:
 
 
 def _in_range(x: Any, x_bar: Any, config: BlockScaleConfig) -> Any:
-    """A cotangent, 0 where the element was cut off."""
+    """A cotangent, 0 where the element was clipped."""
     largest = float(limits(np.dtype(config.data_type)).max) * float(
         limits(np.dtype(config.scale_type)).max
     )

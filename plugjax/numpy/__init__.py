@@ -348,7 +348,7 @@ from plugjax.numpy.updates import fill_diagonal, place, put, put_along_axis
 
 bool = bool_
 
-# Loaded when first asked for: programs without linear algebra, say, do not pay for it.
+# Loaded on first use: programs without linear algebra, say, do not pay for it.
 _SUBMODULES = ("fft", "linalg")
 _CHAPTERS = {
     "calculus": ("gradient", "interp", "trapezoid", "unwrap"),

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from plugjax import lax
-from plugjax.core import dtypes
-from plugjax.core.array import Array, aval_of
-from plugjax.core.dtypes import BOOL, DType
-from plugjax.core.eager_functions import remembered
+from plugjax.extend import dtypes
+from plugjax.extend.core import Array, aval_of
+from plugjax.extend.dtypes import BOOL, DType
+from plugjax.extend.execution import remembered
 from plugjax.lax.families import scalar as own_scalar
 from plugjax.numpy.logic import greater, less
 from plugjax.numpy.promotion import (
@@ -168,7 +168,8 @@ def divmod(x: ArrayLike, y: ArrayLike, /) -> tuple[Array, Array]:
 
 
 def _float_divmod(x: Array, y: Array) -> tuple[Array, Array]:
-    # As Python's float.__divmod__: the quotient is computed from what the remainder leaves.
+    # As in Python's float.__divmod__, the quotient is computed from the difference to the
+    # remainder.
     zero = scalar(0, x)
     mod = lax.rem(x, y)
     quotient = lax.div(pick(lax.eq(y, zero), x, lax.sub(x, mod)), y)
@@ -182,7 +183,7 @@ def power(x: ArrayLike, y: ArrayLike, /) -> Array:
     """``x ** y``. A Python integer as exponent multiplies instead of taking logarithms.
 
     Differs from NumPy:
-        Exponents of integers that are arrays count modulo 64.
+        Array exponents of integers count modulo 64.
 
     Raises:
         TypeError: an integer to a negative Python integer.
@@ -198,7 +199,7 @@ def power(x: ArrayLike, y: ArrayLike, /) -> Array:
         return lax.integer_pow(converted(x, _number(x)), exponent)
     check_arraylike("power", x, y)
     kinds = dtypes.kind_of(aval_of(x).dtype), dtypes.kind_of(aval_of(y).dtype)
-    # A Python scalar to the power of integers is as strong as they are.
+    # A Python scalar to the power of integers has their weak type.
     strong = not aval_of(y).weak_type and (
         (kinds[0] in "fc" and kinds[1] in "iu") or (kinds[0] in "iu" and kinds[1] == "b")
     )
@@ -225,7 +226,8 @@ def _number(x: Array) -> DType:
 
 
 def _integer_power(x: Array, y: Array) -> Array:
-    # Repeated squaring over six bits, as JAX has it: exponents count modulo 64, which negative ones show.
+    # Repeated squaring over six bits, as in JAX: exponents count modulo 64, which is visible for
+    # negative ones.
     one, zero = scalar(1, x), scalar(0, x)
     result = pick(lax.bitwise_and(lax.eq(x, zero), lax.ne(y, zero)), zero, one)
     base, rest = x, y
@@ -290,7 +292,7 @@ def negative(x: ArrayLike, /) -> Array:
 
 
 def positive(x: ArrayLike, /) -> Array:
-    """``x`` itself.
+    """``x`` unchanged.
 
     Example:
         >>> import plugjax.numpy as jnp
@@ -448,7 +450,7 @@ def imag(val: ArrayLike, /) -> Array:
 
 
 def conjugate(x: ArrayLike, /) -> Array:
-    """Complex conjugate; real numbers stay what they are.
+    """Complex conjugate; real numbers are unchanged.
 
     Example:
         >>> import plugjax.numpy as jnp

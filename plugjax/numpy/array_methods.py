@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from plugjax import lax
-from plugjax.core.array import Array
-from plugjax.core.dtypes import DTypeLike
+from plugjax.extend.core import Array
+from plugjax.extend.dtypes import DTypeLike
 from plugjax.numpy import (
     arithmetic,
     bitwise,
@@ -83,7 +83,7 @@ def _view(x: Array, dtype: DTypeLike | None = None, type: None = None) -> Array:
     if not x.ndim and old == new and "c" in (x.dtype.kind, wanted.kind):
         return lax.squeeze(_view(lax.expand_dims(x, (0,)), wanted), (0,))
     if x.dtype.kind == "c" and x.ndim:
-        # A complex number lies in memory as its real and its imaginary part.
+        # A complex number is stored as its real and its imaginary part.
         parts = lax.concatenate(
             [lax.expand_dims(f(x), (x.ndim,)) for f in (lax.real, lax.imag)], x.ndim
         )

@@ -7,8 +7,8 @@ from collections.abc import Callable
 import numpy as np
 
 from plugjax import lax
-from plugjax.core import dtypes
-from plugjax.core.array import Array
+from plugjax.extend import dtypes
+from plugjax.extend.core import Array
 from plugjax.numpy.manipulation import canonical_axes, canonical_axis, moveaxis, ravel
 from plugjax.numpy.promotion import (
     ArrayLike,
@@ -106,7 +106,7 @@ def bitwise_count(x: ArrayLike, /) -> Array:
 
 
 def _weights(bitorder: str) -> np.ndarray:
-    """Place of each bit of a byte in the order that is asked for."""
+    """Weight of each bit of a byte in the requested order."""
     if bitorder not in ("little", "big"):
         raise ValueError(
             f"packbits and unpackbits know bitorder 'big' and 'little', got {bitorder!r}."
@@ -126,7 +126,7 @@ def packbits(a: ArrayLike, axis: int | None = None, bitorder: str = "big") -> Ar
 
     Args:
         a: the bits.
-        axis: along which; ``None`` flattens.
+        axis: axis of the bits; ``None`` flattens.
         bitorder: ``"big"``, the first bit is the highest, or ``"little"``.
 
     Raises:
@@ -157,7 +157,9 @@ def packbits(a: ArrayLike, axis: int | None = None, bitorder: str = "big") -> Ar
 def unpackbits(
     a: ArrayLike, axis: int | None = None, count: int | None = None, bitorder: str = "big"
 ) -> Array:
-    """The bits of bytes along an axis, as bytes 0 and 1. Arguments as of :func:`packbits`; ``count`` says how many to give.
+    """The bits of bytes along an axis, as bytes 0 and 1.
+
+    Arguments as of :func:`packbits`; ``count`` is the number of bits to return.
 
     Raises:
         TypeError: the dtype is not uint8.

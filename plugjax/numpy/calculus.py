@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from plugjax import lax
-from plugjax.core.array import Array
+from plugjax.extend.core import Array
 from plugjax.numpy.creation import asarray
 from plugjax.numpy.cumulative import cumsum
 from plugjax.numpy.joining import concatenate
@@ -79,7 +79,8 @@ def _gradient(x: Operand, spacing: Any, axis: int) -> Array:
         widths = diff(spacing).reshape([-1 if i == axis else 1 for i in range(x.ndim)])
         slopes = steps / widths
         left, right = cut(widths, 0, -1), cut(widths, 1, None)
-        # Of the parabola through three points: each slope weighs as the width on the other side.
+        # The slope of the parabola through three points: each difference is weighted by the width
+        # on the other side.
         inner = (right * cut(slopes, 0, -1) + left * cut(slopes, 1, None)) / (left + right)
     else:
         raise ValueError("gradient: a spacing is a number, or a vector of coordinates.")
@@ -120,7 +121,7 @@ def trapezoid(
 def unwrap(
     p: ArrayLike, discont: ArrayLike | None = None, axis: int = -1, period: ArrayLike = 2 * math.pi
 ) -> Array:
-    """Angles with jumps of a period taken out, so that neighbours differ by less than ``discont``.
+    """Angles without jumps of a period, so that neighbours differ by less than ``discont``.
 
     Units:
         p, discont, period: one unit; radians by default.
@@ -160,12 +161,12 @@ def interp(
     """Linear interpolation between points.
 
     Args:
-        x: where.
+        x: coordinates of the results.
         xp: ``[n]``, increasing coordinates of the points, unless there is a period.
         fp: ``[n]``, their values.
         left: value below the first point; its own by default; ``"extrapolate"`` continues the first line.
         right: the same above the last point.
-        period: of the coordinates.
+        period: period of the coordinates.
 
     Raises:
         ValueError: shapes that do not fit, complex coordinates, or another word than ``"extrapolate"``.
@@ -200,7 +201,7 @@ def interp(
     i = clip(searchsorted(points, at, "right"), 1, points.shape[0] - 1)
     start, value = points[i - 1], values[i - 1]
     width = points[i] - start
-    # Points that coincide: no slope, and no nan in the derivative either.
+    # Coinciding points: no slope, and no nan in the derivative.
     flat = abs(width) <= np.spacing(np.finfo(points.dtype).eps)
     share = (at - start) / where(flat, 1, width)
     found = where(flat, value, value + share * (values[i] - value))

@@ -1,4 +1,4 @@
-"""Constants, as Python floats: they take on the dtype of what they meet."""
+"""Constants, as Python floats, which adopt the dtype of the other operand."""
 
 import numpy as np
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from plugjax import lax
-from plugjax.core.array import Array
-from plugjax.core.dtypes import DTypeLike
+from plugjax.extend.core import Array
+from plugjax.extend.dtypes import DTypeLike
 from plugjax.numpy.promotion import ArrayLike, Operand, canonical_dtype, same_dtype
 
 __all__ = ["convolve", "correlate"]

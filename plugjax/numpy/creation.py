@@ -11,12 +11,18 @@ from typing import Any
 import numpy as np
 
 from plugjax import lax
-from plugjax.core import dtypes
-from plugjax.core.array import Array, as_array, aval_of, device_put, from_host
-from plugjax.core.device import reject_sharding
-from plugjax.core.dtypes import DType, DTypeLike
-from plugjax.core.errors import ConcretizationTypeError, NegativeSizeError, NotArrayError
-from plugjax.core.trace import Tracer
+from plugjax.extend import dtypes
+from plugjax.extend.core import (
+    Array,
+    Tracer,
+    as_array,
+    aval_of,
+    device_put,
+    from_host,
+    reject_sharding,
+)
+from plugjax.extend.dtypes import DType, DTypeLike
+from plugjax.extend.errors import ConcretizationTypeError, NegativeSizeError, NotArrayError
 from plugjax.numpy.promotion import (
     ArrayLike,
     as_operand,
@@ -55,15 +61,15 @@ def array(
     Args:
         object: array, scalar, or nested lists and tuples of them.
         dtype: dtype of the result; by default that of the values, 64-bit types narrowed unless x64 is on.
-        *args: ``copy``, ``order`` and ``ndmin`` by position, which is on its way out.
+        *args: ``copy``, ``order`` and ``ndmin`` by position (deprecated).
         copy: whether memory may be shared with ``object``.
         order: accepted as in NumPy; arrays have no memory order.
         ndmin: least number of axes.
-        device: where to put it.
+        device: the device of the result.
         out_sharding: only ``None``.
 
     Raises:
-        TypeError: something in ``object`` is not a number.
+        TypeError: an element of ``object`` is not a number.
 
     Example:
         >>> import plugjax.numpy as jnp
@@ -86,7 +92,7 @@ def array(
 
 
 def _by_position(args: tuple[Any, ...], named: tuple[Any, Any, Any]) -> tuple[Any, Any, Any]:
-    """Options of :func:`array` that came by position, and the others as they were named."""
+    """Options of :func:`array` given by position, merged with those given by name."""
     if len(args) > 3:
         raise TypeError(f"array takes five arguments by position at most, got {len(args) + 2}.")
     if named[: len(args)] != (True, "K", 0)[: len(args)]:
@@ -109,7 +115,7 @@ def asarray(
     device: Any = None,
     out_sharding: None = None,
 ) -> Array:
-    """As :func:`array`, but an array that needs no conversion is returned as it is.
+    """As :func:`array`, but an array that needs no conversion is returned unchanged.
 
     Example:
         >>> import plugjax.numpy as jnp
@@ -214,7 +220,7 @@ def _as_numpy(value: Any) -> Any:
 
 
 def copy(a: ArrayLike, order: str | None = None) -> Array:
-    """A copy of an array, in memory of its own.
+    """A copy of an array, in its own memory.
 
     Example:
         >>> import plugjax.numpy as jnp
@@ -291,7 +297,7 @@ def _number(value: int, dtype: DType) -> Any:
 def empty(
     shape: Any, dtype: DTypeLike | None = None, *, device: Any = None, out_sharding: None = None
 ) -> Array:
-    """Zeros: memory is never left as it was found.
+    """Zeros: uninitialized memory is never returned.
 
     Example:
         >>> import plugjax.numpy as jnp

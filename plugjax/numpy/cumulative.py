@@ -1,14 +1,14 @@
-"""Sums and products of the elements so far."""
+"""Cumulative sums and products."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 from plugjax import lax
-from plugjax.core import dtypes
-from plugjax.core.array import Array
-from plugjax.core.dtypes import BOOL, DTypeLike
-from plugjax.core.eager_functions import remembered
+from plugjax.extend import dtypes
+from plugjax.extend.core import Array
+from plugjax.extend.dtypes import BOOL, DTypeLike
+from plugjax.extend.execution import remembered
 from plugjax.numpy.manipulation import canonical_axis, ravel
 from plugjax.numpy.promotion import (
     ArrayLike,

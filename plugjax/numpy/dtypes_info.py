@@ -7,11 +7,11 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from plugjax.core import dtypes
-from plugjax.core.array import Array, aval_of
-from plugjax.core.aval import ShapeDtypeStruct
-from plugjax.core.dtypes import DType, DTypeLike
-from plugjax.core.errors import NotArrayError
+from plugjax.extend import dtypes
+from plugjax.extend.core import Array, ShapeDtypeStruct, aval_of
+from plugjax.extend.dtypes import DType, DTypeLike
+from plugjax.extend.errors import NotArrayError
+from plugjax.lax.promotion import promote, promote_wide
 from plugjax.numpy.creation import asarray
 from plugjax.numpy.promotion import limits
 
@@ -93,7 +93,7 @@ ComplexWarning = np.exceptions.ComplexWarning
 
 
 class ScalarType(type):
-    """The type of ``jnp.float32`` and its like: a name for a dtype, and a function that makes arrays of it.
+    """The type of ``jnp.float32`` and its like: names of dtypes that also make arrays of them.
 
     Example:
         >>> import plugjax.numpy as jnp
@@ -228,12 +228,12 @@ def promotion(*args: Any) -> tuple[DType, bool]:
     """The dtype that arrays, scalars and dtypes promote to, and whether it is weak."""
     if not args:
         raise ValueError("result_type needs something to promote: arrays, scalars or dtypes.")
-    found, weak = dtypes.promote([_pair(a) for a in args])
+    found, weak = promote([_pair(a) for a in args])
     return dtypes.canonicalize(found), weak
 
 
 def promote_types(a: DTypeLike, b: DTypeLike) -> DType:
-    """The dtype that two dtypes promote to; 64-bit ones stay what they are, also where arrays cannot have them.
+    """The dtype that two dtypes promote to; 64-bit dtypes stay, even if arrays cannot have them.
 
     Example:
         >>> import plugjax.numpy as jnp
@@ -245,7 +245,7 @@ def promote_types(a: DTypeLike, b: DTypeLike) -> DType:
         weak = any(value is kind for kind in _PYTHON[1:])
         return (np.dtype(value) if weak else _as_dtype(value)), weak
 
-    return dtypes.promote_wide([wide(a), wide(b)])
+    return promote_wide([wide(a), wide(b)])
 
 
 _KINDS: dict[type, Any] = {

@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 
 from plugjax import lax
-from plugjax.core.array import Array
-from plugjax.core.errors import ConcretizationTypeError
-from plugjax.core.trace import Tracer
+from plugjax.extend.core import Array, Tracer
+from plugjax.extend.errors import ConcretizationTypeError
 from plugjax.numpy.creation import arange, asarray, full, ones
 from plugjax.numpy.joining import concatenate
 from plugjax.numpy.manipulation import broadcast_to, canonical_axes, canonical_axis, moveaxis, ravel
@@ -33,9 +32,9 @@ def delete(
 
     Args:
         arr: the array; flattened without ``axis``.
-        obj: index, indices, a mask, or a slice of what goes.
+        obj: index, indices, a mask, or a slice of the removed elements.
         axis: along which.
-        assume_unique_indices: no index comes twice; the indices may then be traced.
+        assume_unique_indices: no index repeats; the indices may then be traced.
 
     Raises:
         ConcretizationTypeError: traced indices that may repeat, or a traced mask.
@@ -84,9 +83,9 @@ def delete(
 
 
 def _kept(gone: Any, size: int) -> Array:
-    """Indices that are left when those of ``gone``, all different, go."""
+    """Indices that remain after those of ``gone``, all different, are removed."""
     gone = sort(clip(where(gone < 0, gone + size, gone), 0, size))
-    # The k-th of them is passed by what comes after gone[k] - k of the kept ones.
+    # The number of kept elements before the k-th removed one is gone[k] - k.
     thresholds = gone - arange(gone.shape[0], dtype=gone.dtype)
     left = arange(size - gone.shape[0], dtype=gone.dtype)
     return left + (left[None, :] >= thresholds[:, None]).sum(0, dtype=left.dtype)
@@ -95,12 +94,12 @@ def _kept(gone: Any, size: int) -> Array:
 def insert(
     arr: ArrayLike, obj: ArrayLike | slice, values: ArrayLike, axis: int | None = None
 ) -> Array:
-    """The array with values put in before the given indices of an axis.
+    """The array with values inserted before the given indices of an axis.
 
     Args:
         arr: the array; flattened without ``axis``.
         obj: index, vector of indices or slice, counted in ``arr``.
-        values: broadcast to the slices that are put in.
+        values: broadcast to the inserted slices.
         axis: along which.
 
     Raises:

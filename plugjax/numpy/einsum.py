@@ -6,10 +6,9 @@ from functools import cache
 from typing import Any
 
 from plugjax import lax
-from plugjax.core.array import Array
-from plugjax.core.device import reject_sharding
-from plugjax.core.dtypes import DTypeLike
-from plugjax.core.errors import OutArgumentError
+from plugjax.extend.core import Array, reject_sharding
+from plugjax.extend.dtypes import DTypeLike
+from plugjax.extend.errors import OutArgumentError
 from plugjax.numpy.indexing import diagonal
 from plugjax.numpy.linear_algebra import product_operands
 from plugjax.numpy.promotion import Operand, check_arraylike, converted
@@ -40,7 +39,7 @@ def einsum(
         subscripts: such as ``"ij,jk->ik"``, or operands and lists of axes in turn, as in NumPy's manual.
         *operands: arrays.
         out: not supported.
-        optimize: how opt_einsum looks for the order of contractions.
+        optimize: strategy of opt_einsum for the order of contractions.
         precision: as of ``lax.dot_general``.
         preferred_element_type: dtype to accumulate in.
         out_sharding: only ``None``.
@@ -110,7 +109,7 @@ def _path(inputs: str, output: str, values: list[Operand], optimize: Any) -> lis
 
 
 def _simplified(x: Operand, name: str, sizes: dict[str, int]) -> tuple[Operand, str]:
-    """The operand with each letter once: diagonals are taken, axes of size 1 that stretch are dropped."""
+    """The operand with each letter once: diagonals are taken, and stretched axes of size 1 are dropped."""
     drop = tuple(i for i, letter in enumerate(name) if x.shape[i] == 1 and sizes[letter] != 1)
     if drop:
         x = lax.squeeze(x, drop)
@@ -169,7 +168,7 @@ def _arranged(x: Operand, name: str, output: str, sizes: dict[str, int]) -> Oper
 def einsum_path(
     subscripts: Any, /, *operands: Any, optimize: Any = "auto"
 ) -> tuple[list[Any], Any]:
-    """The order of contractions that :func:`einsum` would take, and a description of it.
+    """The order of contractions of :func:`einsum`, and a description of it.
 
     Example:
         >>> import plugjax.numpy as jnp

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from plugjax import lax
-from plugjax.core.array import Array
+from plugjax.extend.core import Array
 from plugjax.lax.exponential import log_add
 from plugjax.numpy.promotion import (
     ArrayLike,
@@ -67,8 +67,8 @@ def log(x: ArrayLike, /) -> Array:
 
     Example:
         >>> import plugjax.numpy as jnp
-        >>> jnp.log(1.0)
-        Array(0., dtype=float32, weak_type=True)
+        >>> jnp.log(2.0).round(3)
+        Array(0.693, dtype=float32, weak_type=True)
     """
     return lax.log(to_inexact("log", x))
 
@@ -85,7 +85,7 @@ def log1p(x: ArrayLike, /) -> Array:
 
 
 def _in_units(x: Array, unit: float) -> Array:
-    """``x / unit``; the parts of a complex number one by one, as a quotient of complex numbers is nan where one of them is infinite."""
+    """``x / unit`` on the parts of a complex number: the complex quotient is nan where one part is infinite."""
     if x.dtype.kind != "c":
         return convert(lax.div(x, scalar(unit, x)), x.dtype)
     parts = (lax.real(x), lax.imag(x))

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from plugjax import lax
-from plugjax.core import dtypes
-from plugjax.core.array import Array
-from plugjax.core.dtypes import DType, DTypeLike
+from plugjax.extend import dtypes
+from plugjax.extend.core import Array
+from plugjax.extend.dtypes import DType, DTypeLike
 from plugjax.numpy.creation import arange, array
 from plugjax.numpy.manipulation import moveaxis
 from plugjax.numpy.promotion import ArrayLike, as_operand, canonical_dtype, scalar, to_inexact
@@ -60,18 +60,18 @@ def _transform(
             s = (*s[:-1], max(0, 2 * (s[-1] - 1)))
     else:
         held = (*s[:-1], s[-1] // 2 + 1) if kind is _IRFFT and s else s
-        # Cut, or filled with zeros.
+        # Cut, or padded with zeros.
         widths = [
             (0, new - old, 0) for new, old in zip(held, x.shape[x.ndim - rank :], strict=True)
         ]
         x = lax.pad(x, scalar(0, x), [(0, 0, 0)] * (x.ndim - rank) + widths)
     if kind is _IRFFT and s and not s[-1]:
-        # Half of a transform of no element holds one: nothing comes back.
+        # Half of a transform without elements holds one element; the inverse returns none.
         found = lax.full((*x.shape[:-1], 0), 0, _real_dtype(x.dtype))
     else:
         found = _over_axes(x, kind, s)
     if norm is not None:
-        # `hfft` and `ihfft` are made of the transform of the other direction.
+        # `hfft` and `ihfft` use the transform of the opposite direction.
         found = _normalized(found, math.prod(s), norm, inverse=name.startswith("i"))
     return moveaxis(found, last, chosen)
 
@@ -135,7 +135,7 @@ def fft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: str | None = N
 
     Args:
         a: the array.
-        n: size along the axis to transform at: the array is cut, or filled with zeros.
+        n: size of the transformed axis: the array is cut, or padded with zeros.
         axis: along which.
         norm: ``"backward"``, ``"ortho"`` or ``"forward"``.
 
@@ -181,7 +181,7 @@ def irfft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: str | None =
 
 
 def hfft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: str | None = None) -> Array:
-    """Fourier transform, which is real, of an array of which the first half is given, as the rest mirrors it conjugate.
+    """Real Fourier transform of a Hermitian array, of which the first half is given.
 
     Example:
         >>> import plugjax.numpy as jnp
@@ -286,12 +286,12 @@ def fftn(
 
     Args:
         a: the array.
-        s: sizes along the axes to transform at: the array is cut, or filled with zeros.
+        s: sizes of the transformed axes: the array is cut, or padded with zeros.
         axes: along which; by default all, or as many of the last as ``s`` says.
         norm: ``"backward"``, ``"ortho"`` or ``"forward"``.
 
     Raises:
-        ValueError: sizes that are not positive, axes that repeat, or as many of one as not of the other.
+        ValueError: sizes that are not positive, axes that repeat, or different numbers of sizes and axes.
 
     Example:
         >>> import plugjax.numpy as jnp
@@ -409,7 +409,7 @@ def _shifted(who: str, x: ArrayLike, axes: Any, sign: int) -> Array:
         axes = tuple(range(x.ndim))
     elif isinstance(axes, int):
         axes = (axes,)
-    # Rolls one way by half, rounded down, and back by as much.
+    # The shift is half of the size, rounded down; the inverse shifts back by as much.
     return roll(x, [sign * (x.shape[i] // 2) for i in axes], tuple(axes))
 
 

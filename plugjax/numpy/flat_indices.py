@@ -9,11 +9,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from plugjax import lax
-from plugjax.core import dtypes
-from plugjax.core.array import Array, from_host
-from plugjax.core.dtypes import DType, DTypeLike
-from plugjax.core.errors import ConcretizationTypeError
-from plugjax.core.trace import Tracer
+from plugjax.extend import dtypes
+from plugjax.extend.core import Array, Tracer, from_host
+from plugjax.extend.dtypes import DType, DTypeLike
+from plugjax.extend.errors import ConcretizationTypeError
 from plugjax.numpy.indexing import integers
 from plugjax.numpy.promotion import (
     ArrayLike,
@@ -31,7 +30,7 @@ __all__ = ["ravel_multi_index", "unravel_index"]
 def _size(n: object) -> int:
     if np.ndim(n):
         raise ValueError(f"unravel_index: shape is a sequence of integers, got {n!r} among them.")
-    return int(n)  # type: ignore[call-overload]  # what is no number raises
+    return int(n)  # type: ignore[call-overload]  # what is not a number raises
 
 
 def unravel_index(indices: ArrayLike, shape: int | Sequence[int]) -> tuple[Array, ...]:
@@ -69,13 +68,13 @@ def ravel_multi_index(
     Args:
         multi_index: integers, an array for each axis.
         dims: sizes of the axes.
-        mode: what becomes of indices out of bounds: ``"raise"`` needs concrete ones; ``"wrap"``, ``"clip"``, ``"ignore"``.
+        mode: treatment of indices out of bounds: ``"raise"`` needs concrete ones; ``"wrap"``, ``"clip"``, ``"ignore"``.
         order: ``"C"``, the last axis counts fastest, or ``"F"``, the first one does.
-        dtype: of the result; by default what the indices promote to.
+        dtype: dtype of the result; by default the one that the indices promote to.
 
     Raises:
-        ValueError: an index is out of bounds, or the dtype is no integer, or too small for the last of all indices.
-        TypeError: indices that are no integers.
+        ValueError: an index is out of bounds, or the dtype is not an integer, or too small for the largest index.
+        TypeError: indices are not integers.
 
     Example:
         >>> import plugjax.numpy as jnp

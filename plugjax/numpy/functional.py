@@ -1,7 +1,7 @@
 """Functions made from functions: vectorized, along axes, in pieces.
 
-``vectorize`` is ``vmap`` once for every loop axis. An argument whose loop axis has size 1 is not mapped but passed as it is, so
-that nothing is broadcast before a batching rule asks for it.
+``vectorize`` is ``vmap`` once for every loop axis. An argument whose loop axis has size 1 is passed unmapped, so that
+it is not broadcast before a batching rule needs it.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from plugjax import lax
-from plugjax.core.array import Array
-from plugjax.core.transforms.batching import vmap
+from plugjax.extend.core import Array
+from plugjax.extend.transforms import vmap
 from plugjax.numpy.creation import array, asarray
 from plugjax.numpy.manipulation import canonical_axis, expand_dims, squeeze
 from plugjax.numpy.promotion import (
@@ -60,7 +60,7 @@ def _note_sizes(sizes: dict[str, int], shape: tuple[int, ...], dims: Dims, where
 def _checked(
     function: Callable[..., Any], sizes: dict[str, int], dims: list[Dims], where: str
 ) -> Callable[..., Any]:
-    """The function, whose results must have the core axes that the signature says."""
+    """The function with a check that its results have the core axes of the signature."""
 
     def call(*args: Any) -> Any:
         out = function(*args)
@@ -112,17 +112,16 @@ def vectorize(
 ) -> Callable[..., Any]:
     """A function of arrays from one of scalars, or of smaller arrays: arguments broadcast against each other.
 
+    Keyword arguments are passed unchanged, as in JAX.
+
     Args:
         pyfunc: the function.
-        excluded: positions and keywords of arguments that are passed as they are.
+        excluded: positions and keywords of arguments that are passed unchanged.
         signature: core axes of arguments and results, such as ``"(m,n),(n)->(m)"``; scalars without it.
 
     Raises:
-        TypeError: arguments or results of another number than the signature says.
-        ValueError: no valid signature, or shapes that contradict it.
-
-    Differs from JAX:
-        Keyword arguments that are not excluded are passed as they are too: JAX does the same, as keywords are never mapped.
+        TypeError: the number of arguments or results differs from the signature's.
+        ValueError: an invalid signature, or shapes that contradict it.
 
     Example:
         >>> import plugjax.numpy as jnp
@@ -205,7 +204,7 @@ def _mapped(
 def apply_along_axis(
     func1d: Callable[..., Any], axis: int, arr: ArrayLike, *args: Any, **kwargs: Any
 ) -> Any:
-    """A function of vectors applied to all vectors along an axis; the axes of its result come in the axis' place.
+    """A function of vectors applied to all vectors along an axis, which the axes of its result replace.
 
     Example:
         >>> import plugjax.numpy as jnp
@@ -226,7 +225,7 @@ def apply_along_axis(
 
 
 def apply_over_axes(func: Callable[..., Any], a: ArrayLike, axes: Sequence[int]) -> Array:
-    """``func(a, axis)`` for one axis after the other; axes that it removes are kept with size 1.
+    """``func(a, axis)`` for one axis after the other; removed axes are kept with size 1.
 
     Example:
         >>> import plugjax.numpy as jnp
@@ -252,12 +251,13 @@ def piecewise(
     *args: Any,
     **kw: Any,
 ) -> Array:
-    """A function given in pieces: where a condition holds, the value of its function.
+    """A piecewise function: where a condition holds, the value of its function.
 
     Args:
-        x: where.
+        x: arguments.
         condlist: conditions; the last that holds counts.
-        funclist: functions, or values, one per condition; one more at the end for where no condition holds (0 otherwise).
+        funclist: functions, or values, one per condition; one more at the end for where no condition holds (0
+            otherwise).
         *args: passed on to the functions.
         **kw: passed on to the functions.
 
@@ -283,7 +283,8 @@ def piecewise(
         )
     conditions = asarray(condlist, dtype=bool)
     none = lax.full((1, *conditions.shape[1:]), False)
-    # Counts so far have their first maximum at the last condition that holds; at 0 if there is none.
+    # The cumulative count has its first maximum at the last condition that holds; at 0 if none
+    # holds.
     last = argmax(lax.concatenate([none, conditions], 0).astype(np.int32).cumsum(0), 0)
 
     def branch(piece: Any) -> Callable[[Any], Any]:

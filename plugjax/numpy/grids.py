@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from plugjax import lax
-from plugjax.core.array import Array, aval_of, from_host
-from plugjax.core.dtypes import DTypeLike
+from plugjax.extend.core import Array, aval_of, from_host
+from plugjax.extend.dtypes import DTypeLike
 from plugjax.numpy.creation import asarray, ones
 from plugjax.numpy.promotion import (
     ArrayLike,
@@ -140,11 +140,7 @@ def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Array, Array
         >>> jnp.tril_indices(2)
         (Array([0, 1, 1], dtype=int32), Array([0, 0, 1], dtype=int32))
     """
-    return _indices_of(
-        np.tril_indices(
-            operator.index(n), operator.index(k), None if m is None else operator.index(m)
-        )
-    )
+    return _triangle(np.tril_indices, n, k, m)
 
 
 def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Array, Array]:
@@ -155,11 +151,7 @@ def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Array, Array
         >>> jnp.triu_indices(2)
         (Array([0, 0, 1], dtype=int32), Array([0, 1, 1], dtype=int32))
     """
-    return _indices_of(
-        np.triu_indices(
-            operator.index(n), operator.index(k), None if m is None else operator.index(m)
-        )
-    )
+    return _triangle(np.triu_indices, n, k, m)
 
 
 def diag_indices_from(arr: ArrayLike) -> tuple[Array, ...]:
@@ -217,7 +209,7 @@ def triu_indices_from(arr: ArrayLike, k: int = 0) -> tuple[Array, Array]:
 def mask_indices(
     n: int, mask_func: Callable[..., Any], k: int = 0, *, size: int | None = None
 ) -> tuple[Array, Array]:
-    """Where ``mask_func(ones((n, n)), k)`` is not zero; ``size`` makes the number of indices static.
+    """Indices where ``mask_func(ones((n, n)), k)`` is not zero; ``size`` makes the number of indices static.
 
     Example:
         >>> import plugjax.numpy as jnp
@@ -229,9 +221,10 @@ def mask_indices(
     return asarray(found).nonzero(size=size)  # type: ignore[return-value]  # indices of a matrix
 
 
-def _indices_of(found: Any) -> tuple[Array, Array]:
+def _triangle(positions: Callable[..., Any], n: int, k: int, m: int | None) -> tuple[Array, Array]:
+    sizes = operator.index(n), operator.index(k), None if m is None else operator.index(m)
     wanted = canonical_dtype("indices", int)
-    rows, columns = (from_host(np.asarray(part, wanted)) for part in found)
+    rows, columns = (from_host(np.asarray(part, wanted)) for part in positions(*sizes))
     return rows, columns
 
 

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from plugjax import lax
-from plugjax.core.array import Array
-from plugjax.core.errors import ShapeError, SizeError
+from plugjax.extend.core import Array
+from plugjax.extend.errors import ShapeError, SizeError
 from plugjax.numpy import reductions
 from plugjax.numpy.creation import asarray
 from plugjax.numpy.flat_indices import ravel_multi_index
@@ -86,7 +86,7 @@ def histogram(
     counted = lax.full_like(x, 1) if weights is None else ravel(as_operand("histogram", weights))
     if counted.shape != x.shape:
         raise ValueError("histogram: weights and a differ in shape.")
-    join_dtypes(x, counted)  # strict promotion refuses other pairs
+    join_dtypes(x, counted)  # Strict promotion refuses other pairs.
     edges = histogram_bin_edges(x, bins, range)
     place = searchsorted(edges, x, "right")
     last = edges.shape[0] - 1
@@ -184,7 +184,7 @@ def histogramdd(
         place = searchsorted(edge, x, "right")
         places.append(pick(lax.eq(x, edge[-1]), place - 1, place))
         edges.append(edge)
-    # One bin more at either end, for what lies outside.
+    # One more bin at either end, for values outside.
     shape = tuple(e.shape[0] + 1 for e in edges)
     flat = ravel_multi_index(tuple(places), shape, mode="clip")
     counts = lax.reshape(bincount(flat, weights, length=math.prod(shape)), shape)

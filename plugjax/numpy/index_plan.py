@@ -1,36 +1,33 @@
-"""What an index such as ``x[1:, None, i]`` means: NumPy's rules, as the axes of one gather or scatter.
+"""NumPy's indexing rules as plans for one gather or scatter: ``x[1:, None, i]``.
 
-An index is a row of entries, one for each axis that it consumes: integers, slices, integer arrays; ``None`` consumes no axis.
-A list or tuple that is an entry of a tuple is an array.
-A :class:`Plan` says where the axes of the result come from: a *window* is an axis of the operand, cut contiguously; a *batch*
-axis runs over index values, those of the integer arrays or of a slice with a step.
+An index is a row of entries, one for each axis that it consumes: integers, slices, integer arrays; ``None`` consumes no
+axis. A list or tuple that is an entry of a tuple is an array. A :class:`Plan` gives the origin of the axes of the
+result: a *window* is an axis of the operand, cut contiguously; a *batch* axis runs over index values, those of the
+integer arrays or of a slice with a step.
 """
 
 from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from plugjax import lax
-from plugjax.core import dtypes
-from plugjax.core.array import Array
-from plugjax.core.aval import Shape
-from plugjax.core.errors import NonConcreteBooleanIndexError
-from plugjax.core.trace import Tracer
-from plugjax.core.vocabulary import select_n_p
+from plugjax.extend import dtypes
+from plugjax.extend.core import Array, Shape, Tracer, select_n_p
+from plugjax.extend.errors import NonConcreteBooleanIndexError
 from plugjax.numpy.creation import array
 from plugjax.numpy.promotion import Operand, broadcast_to_shape, converted
 
 __all__ = ["Entry", "Plan", "entries", "make_plan", "masks_as_arrays", "normalized", "slice_bounds"]
 
-# Beyond each axis: indices are int32.
+# Indices are int32; this one is beyond each axis.
 _FAR = np.iinfo(np.int32).max
 
-Entry = Any  # int, slice, None, bool, a NumPy array of integers, or a traced one
+Entry = Any  # int, slice, None, bool, a NumPy array of integers, or a traced one.
 
 _STATIC_SLICE = (
     "indexing: a traced bound in {} leaves the size of the result open. "
@@ -44,12 +41,12 @@ _BARE_LIST = (
 
 
 def entries(shape: Shape, index: Any) -> list[Entry]:
-    """The entries of an index, with masks (but those of rank 0) made into integer arrays and the ellipsis into slices.
+    """The entries of an index: masks become integer arrays (those of rank 0 stay), the ellipsis becomes slices.
 
     Raises:
-        IndexError: more entries than axes, a mask of another shape, or an entry that is no array.
+        IndexError: more entries than axes, a mask of another shape, or an entry that is not an array.
         NonConcreteBooleanIndexError: a traced mask.
-        TypeError: an index that is a list, or an array of numbers that are no integers.
+        TypeError: an index that is a list, or an array of non-integers.
     """
     if isinstance(index, Sequence) and not isinstance(index, (tuple, str, bytes)):
         raise TypeError(_BARE_LIST)
@@ -75,7 +72,10 @@ def entries(shape: Shape, index: Any) -> list[Entry]:
 
 
 def masks_as_arrays(row: Sequence[Entry]) -> tuple[list[Entry], tuple[int, ...]]:
-    """A row whose masks of rank 0 are index arrays of one element, or of none, and the axes of size 1 that the operand needs for them."""
+    """Replace masks of rank 0 by index arrays with one element or none, over new axes of size 1.
+
+    Also returns the axes of size 1 that the operand needs.
+    """
     found: list[Entry] = []
     axes = []
     axis = 0
@@ -97,7 +97,7 @@ def _entry(entry: Any, shape: Shape, axis: int, after_ellipsis: bool) -> Sequenc
     if isinstance(entry, (str, bytes)):
         raise TypeError(f"indexing: a string is no index, got {entry!r}")
     if isinstance(entry, (list, tuple)):
-        # Without elements it has the dtype of floats.
+        # An empty array has a floating dtype by default.
         entry = array(entry)
         entry = entry if entry.size else np.zeros(entry.shape, np.int32)
     if hasattr(entry, "__jax_array__"):
@@ -171,9 +171,9 @@ class Plan:
 
     Attributes:
         indices: index vectors ``[*batch, k]``.
-        numbers: what the axes mean.
+        numbers: the meaning of the axes.
         slice_sizes: size of the window along each axis of the operand.
-        shape: of the gather's result.
+        shape: shape of the gather's result.
         new_axes: axes of size 1 to insert into that result.
         ordered: whether the index vectors are known to be sorted and unique.
     """
@@ -186,85 +186,128 @@ class Plan:
     ordered: bool
 
 
+class _Start(NamedTuple):
+    """Where the windows of a gather begin along one axis of the operand."""
+
+    axis: int
+    values: Any
+    # Whose index values they are: the place of the batch axis, _SHARED for the axes of all arrays, or None for one place.
+    batch_axis: int | None
+
+
+_SHARED = -1
+
+
+@dataclass
+class _Layout:
+    """A plan in the making: entries are added from left to right.
+
+    Attributes:
+        batch_shape: shape that the index arrays broadcast to.
+        wrap: whether negative indices count from the end.
+        sizes: of the result, new axes included.
+        new_axes: positions in ``sizes``.
+        windows: axes of the gather's result that are windows, new axes not counted.
+        batch_sizes: of the index vectors.
+        batch_home: where the axes of the index arrays begin among ``batch_sizes``.
+        starts: what chooses elements, one for each axis that is not taken whole.
+        slice_sizes: of the window along each axis of the operand.
+        collapsed: axes of the operand that the result has not as windows.
+    """
+
+    batch_shape: Shape
+    wrap: bool
+    sizes: list[int] = field(default_factory=list)
+    new_axes: list[int] = field(default_factory=list)
+    windows: list[int] = field(default_factory=list)
+    batch_sizes: list[int] = field(default_factory=list)
+    batch_home: int = 0
+    starts: list[_Start] = field(default_factory=list)
+    slice_sizes: list[int] = field(default_factory=list)
+    collapsed: list[int] = field(default_factory=list)
+
+    def add_batch(self) -> None:
+        """The axes of the index arrays come here."""
+        self.batch_home = len(self.batch_sizes)
+        self.batch_sizes.extend(self.batch_shape)
+        self.sizes.extend(self.batch_shape)
+
+    def add_new_axis(self) -> None:
+        self.new_axes.append(len(self.sizes))
+        self.sizes.append(1)
+
+    def add_slice(self, axis: int, size: int, entry: slice) -> None:
+        """A slice is a window; with a step it is a vector of indices on a batch axis of its own."""
+        start, count, step = slice_bounds(entry, size)
+        if step == 1:
+            self.windows.append(len(self.sizes) - len(self.new_axes))
+            self.slice_sizes.append(count)
+            if count != size:
+                self.starts.append(_Start(axis, np.asarray(start, np.int32), None))
+        else:
+            values = (start + step * np.arange(count)).astype(np.int32)
+            self.starts.append(_Start(axis, values, len(self.batch_sizes)))
+            self.batch_sizes.append(count)
+            self.slice_sizes.append(1)
+            self.collapsed.append(axis)
+        self.sizes.append(count)
+
+    def add_index(self, axis: int, size: int, entry: Any) -> None:
+        """An integer, or an array of them."""
+        if not size and (type(entry) is int or 0 not in self.batch_shape):
+            raise IndexError(f"indexing: axis {axis} has size 0, so no index lies in it.")
+        if type(entry) is int:
+            place = entry + size if self.wrap and entry < 0 else min(entry, _FAR)
+            values: Any = np.asarray(place, np.int32)
+        else:
+            values = normalized(entry, size, self.wrap)
+        self.starts.append(_Start(axis, values, _SHARED))
+        self.slice_sizes.append(1)
+        self.collapsed.append(axis)
+
+    def plan(self, ordered: bool) -> Plan:
+        """The plan, once all entries are there."""
+        return Plan(
+            _index_vectors(
+                self.starts, tuple(self.batch_sizes), self.batch_home, len(self.batch_shape)
+            ),
+            lax.GatherDimensionNumbers(
+                offset_dims=tuple(self.windows),
+                collapsed_slice_dims=tuple(self.collapsed),
+                start_index_map=tuple(start.axis for start in self.starts),
+            ),
+            tuple(self.slice_sizes),
+            tuple(n for i, n in enumerate(self.sizes) if i not in self.new_axes),
+            tuple(self.new_axes),
+            ordered,
+        )
+
+
 def make_plan(shape: Shape, row: Sequence[Entry], wrap: bool = True) -> Plan:
     """The plan of an index without masks into an array of ``shape``."""
     has_arrays = any(_is_array(e) and e.ndim for e in row)
     advanced = [i for i, e in enumerate(row) if _is_array(e) or (has_arrays and type(e) is int)]
     batch_shape = np.broadcast_shapes(*[row[i].shape for i in advanced if _is_array(row[i])])
-    adjacent = not advanced or advanced[-1] - advanced[0] == len(advanced) - 1
-    home = advanced[0] if advanced and adjacent else -1
-
-    sizes: list[int] = []  # of the result, new axes included
-    new_axes: list[int] = []
-    windows: list[int] = []  # axes of the result, new axes not counted
-    batch_sizes: list[int] = []
-    batch_home = 0
-    starts: list[
-        tuple[int, Any, int | None]
-    ] = []  # axis, values, position of a batch axis of their own
-    slice_sizes: list[int] = []
-    collapsed: list[int] = []
-    plain = 0
-
-    def place_batch() -> None:
-        nonlocal batch_home, plain
-        batch_home = len(batch_sizes)
-        batch_sizes.extend(batch_shape)
-        sizes.extend(batch_shape)
-        plain += len(batch_shape)
-
-    if advanced and not adjacent:
-        place_batch()
+    layout = _Layout(batch_shape, wrap)
+    # Index arrays side by side put their axes in their place, and others in front.
+    are_adjacent = not advanced or advanced[-1] - advanced[0] == len(advanced) - 1
+    home = advanced[0] if advanced and are_adjacent else None
+    if not are_adjacent:
+        layout.add_batch()
     axis = 0
     for i, entry in enumerate(row):
         if i == home:
-            place_batch()
+            layout.add_batch()
         if entry is None:
-            new_axes.append(len(sizes))
-            sizes.append(1)
+            layout.add_new_axis()
             continue
-        size = shape[axis]
         if isinstance(entry, slice):
-            start, count, step = slice_bounds(entry, size)
-            if step == 1:
-                windows.append(plain)
-                slice_sizes.append(count)
-                if count != size:
-                    starts.append((axis, np.asarray(start, np.int32), None))
-            else:
-                values = (start + step * np.arange(count)).astype(np.int32)
-                starts.append((axis, values, len(batch_sizes)))
-                batch_sizes.append(count)
-                slice_sizes.append(1)
-                collapsed.append(axis)
-            sizes.append(count)
-            plain += 1
+            layout.add_slice(axis, shape[axis], entry)
         else:
-            if not size and (type(entry) is int or 0 not in batch_shape):
-                raise IndexError(f"indexing: axis {axis} has size 0, so no index lies in it.")
-            values = (
-                np.asarray(entry + size if wrap and entry < 0 else min(entry, _FAR), np.int32)
-                if type(entry) is int
-                else normalized(entry, size, wrap)
-            )
-            starts.append((axis, values, -1))
-            slice_sizes.append(1)
-            collapsed.append(axis)
+            layout.add_index(axis, shape[axis], entry)
         axis += 1
-
-    numbers = lax.GatherDimensionNumbers(
-        offset_dims=tuple(windows),
-        collapsed_slice_dims=tuple(collapsed),
-        start_index_map=tuple(a for a, _, _ in starts),
-    )
-    result = tuple(n for i, n in enumerate(sizes) if i not in new_axes)
-    indices = _index_vectors(starts, tuple(batch_sizes), batch_home, len(batch_shape))
     # A traced integer is one place; index vectors differ by slices with a step alone.
-    ordered = not has_arrays
-    return Plan(
-        indices, numbers, tuple(slice_sizes), result, tuple(new_axes),
-        ordered and all(_step(e) > 0 for e in row),
-    )  # fmt: skip
+    return layout.plan(not has_arrays and all(_step(e) > 0 for e in row))
 
 
 def _step(entry: Entry) -> int:
@@ -275,15 +318,13 @@ def _is_array(entry: Entry) -> bool:
     return isinstance(entry, (np.ndarray, Array))
 
 
-def _index_vectors(
-    starts: Sequence[tuple[int, Any, int | None]], batch: Shape, home: int, rank: int
-) -> Operand:
+def _index_vectors(starts: Sequence[_Start], batch: Shape, home: int, rank: int) -> Operand:
     """The index values of all axes side by side, ``[*batch, k]``."""
     columns = []
     for _, values, position in starts:
         if position is None:
             dims: tuple[int, ...] = ()
-        elif position == -1:
+        elif position == _SHARED:
             dims = tuple(range(home + rank - values.ndim, home + rank))
         else:
             dims = (position,)

@@ -1,4 +1,4 @@
-"""Arrays written as slices: ``mgrid``, ``ogrid``, ``r_``, ``c_``; and indices written as such: ``s_``, ``index_exp``."""
+"""Arrays from slice syntax: ``mgrid``, ``ogrid``, ``r_``, ``c_``; and indices from it: ``s_``, ``index_exp``."""
 
 from __future__ import annotations
 
@@ -7,10 +7,9 @@ from typing import Any
 import numpy as np
 
 from plugjax import lax
-from plugjax.core import dtypes
-from plugjax.core.array import Array
-from plugjax.core.errors import ConcretizationTypeError
-from plugjax.core.trace import Tracer
+from plugjax.extend.core import Array, Tracer
+from plugjax.extend.errors import ConcretizationTypeError
+from plugjax.lax.promotion import join
 from plugjax.numpy.creation import arange, array
 from plugjax.numpy.grids import meshgrid
 from plugjax.numpy.joining import concatenate, stack
@@ -47,7 +46,7 @@ class Grid:
             return _range(self._name, key)
         ranges = [_range(self._name, k) for k in key]
         if ranges:
-            dtype = dtypes.join((r.dtype, r.weak_type) for r in ranges)
+            dtype = join((r.dtype, r.weak_type) for r in ranges)
             weak_type = all(r.weak_type for r in ranges)
             ranges = [convert(r, dtype, weak_type) for r in ranges]
         grids = meshgrid(*ranges, indexing="ij", sparse=self._sparse)
@@ -62,7 +61,7 @@ class Grid:
 class Concatenator:
     """``joined[a, b, ...]``: arrays and ranges joined along an axis.
 
-    A string in front changes how: ``"axis,ndmin,trans1d"``, or ``"r"`` and ``"c"`` for matrices.
+    A leading string sets ``"axis,ndmin,trans1d"``, or is ``"r"`` or ``"c"`` for matrices.
     """
 
     __slots__ = ("_axis", "_name", "_ndmin", "_trans1d")
@@ -106,7 +105,7 @@ class Concatenator:
         if part.ndim < ndmin:
             part = lax.reshape(part, (*(1,) * (ndmin - part.ndim), *part.shape))
         if trans1d != -1 and ndmin > rank:
-            # New axes came in front; as many are moved back as trans1d says the old ones start at.
+            # New axes are leading; move back as many as trans1d requires.
             shift = ndmin - abs(ndmin + trans1d + 1) % ndmin
             axes = list(range(ndmin))
             part = transpose(part, axes[shift:] + axes[:shift])

@@ -8,15 +8,14 @@ from typing import Any
 import numpy as np
 
 from plugjax import lax
-from plugjax.core import dtypes
-from plugjax.core.array import Array, from_host
-from plugjax.core.errors import (
+from plugjax.extend import dtypes
+from plugjax.extend.core import Array, Tracer, from_host
+from plugjax.extend.errors import (
     ConcretizationTypeError,
     IndexDtypeError,
     OutArgumentError,
     ShapeError,
 )
-from plugjax.core.trace import Tracer
 from plugjax.numpy.index_plan import (
     Entry,
     Plan,
@@ -54,7 +53,7 @@ def getitem(x: Array, index: Any) -> Array:
 
     Raises:
         IndexError: too many indices, a traced mask, or a traced slice bound.
-        TypeError: an index that is no integer.
+        TypeError: an index that is not an integer.
     """
     shape = x.aval.shape
     kind = type(index)
@@ -93,7 +92,7 @@ def _take_one(x: Array, index: int, shape: Sequence[int]) -> Array:
 
 
 def _cut(x: Array, slices: Sequence[slice], shape: Sequence[int]) -> Array:
-    """``x`` cut by slices along its first axes."""
+    """``x`` sliced along its first axes."""
     starts, limits, strides, reverse = [], [], [], []
     whole = True
     for axis, entry in enumerate(slices):
@@ -166,7 +165,7 @@ def _dynamic(x: Array, row: Sequence[Entry], shape: Sequence[int]) -> Array:
                 if type(entry) is int
                 else normalized(
                     entry, size, wrap=False
-                )  # dynamic_slice counts negative ones from the end
+                )  # dynamic_slice counts negative ones from the end.
             )
             sizes.append(1)
     x = lax.dynamic_slice(x, starts, sizes)
@@ -216,7 +215,7 @@ def gather(
 def integers(who: str, indices: ArrayLike) -> Operand:
     found = as_operand(who, indices)
     if not found.size and not dtypes.is_extended(found.dtype):
-        # An empty list becomes floats, and names no element.
+        # An empty list becomes a float array; it selects nothing.
         return converted(found, dtypes.INT32)
     if not dtypes.is_integer(found.dtype):
         raise IndexDtypeError(
@@ -238,8 +237,8 @@ def take(
     """Elements of ``a`` along an axis; ``axis=None`` flattens ``a`` first.
 
     Differs from NumPy:
-        Out of bounds, ``mode`` ``"fill"`` (the default) gives nan (for integers the smallest, or largest unsigned, number),
-        ``"clip"`` the nearest element, ``"wrap"`` counts on from the other end.
+        Out of bounds, ``mode`` ``"fill"`` (the default) gives nan (for integers the smallest, or largest unsigned,
+        number), ``"clip"`` the nearest element, ``"wrap"`` continues at the other end.
 
     Example:
         >>> import plugjax.numpy as jnp
@@ -308,9 +307,11 @@ def take_along_axis(
         arr: array.
         indices: integers.
         axis: the axis; with ``None`` the array is flattened.
-        mode: what becomes of indices out of bounds, as of ``x.at[...].get``; ``"one_hot"`` multiplies by a table instead of gathering.
-        fill_value: what stands for elements out of bounds in mode ``"fill"``.
-        wrap_negative_indices: whether negative indices count from the end; by default unless ``mode`` promises that all are in bounds.
+        mode: treatment of indices out of bounds, as in ``x.at[...].get``; ``"one_hot"`` multiplies by a table instead
+            of gathering.
+        fill_value: value for elements out of bounds in mode ``"fill"``.
+        wrap_negative_indices: whether negative indices count from the end; by default unless ``mode`` promises that all
+            are in bounds.
 
     Example:
         >>> import plugjax.numpy as jnp
@@ -345,7 +346,7 @@ def take_along_axis(
 
 
 def _by_table(x: Operand, chosen: Operand, axis: int) -> Array:
-    """Elements along an axis as products with rows of zeros and a one; 0 out of bounds."""
+    """Elements along an axis as products with one-hot rows; 0 out of bounds."""
     rest = tuple(i for i in range(x.ndim) if i != axis)
     full = (*chosen.shape, x.shape[axis])
     places = lax.broadcasted_iota(chosen.dtype, full, x.ndim)
@@ -425,7 +426,7 @@ def compress(
     """Slices along an axis where a condition holds; the condition must be concrete, or ``size`` given.
 
     Raises:
-        ValueError: the condition is no vector, or holds beyond the axis, or ``size`` is larger than the axis.
+        ValueError: the condition is not a vector, or holds beyond the axis, or ``size`` is larger than the axis.
 
     Example:
         >>> import plugjax.numpy as jnp
@@ -474,7 +475,7 @@ def extract(
         Array([1], dtype=int32)
     """
     check_arraylike("extract", fill_value)
-    # Without a size there is nothing to fill.
+    # Without a size nothing is filled.
     filler = 0 if size is None else fill_value
     return compress(ravel(condition), arr, size=size, fill_value=filler)
 

@@ -17,8 +17,8 @@ from numpy import (
     set_printoptions,
 )
 
-from plugjax.core.array import Array
-from plugjax.core.dtypes import DTypeLike
+from plugjax.extend.core import Array
+from plugjax.extend.dtypes import DTypeLike
 from plugjax.numpy.creation import asarray
 
 __all__ = [
@@ -33,7 +33,7 @@ _IMPURE = (
 
 
 def load(file: Any, *args: Any, **kwargs: Any) -> Any:
-    """What ``numpy.save`` and ``savez`` wrote: an array, or NumPy's archive of several.
+    """Read a file of ``numpy.save`` or ``savez``: an array, or NumPy's archive of several.
 
     Args:
         file: a path, or a file opened for reading bytes.
@@ -44,7 +44,7 @@ def load(file: Any, *args: Any, **kwargs: Any) -> Any:
     if not isinstance(found, np.ndarray):
         return found
     if found.dtype == "V2":
-        # NumPy writes bfloat16 as bytes without a name.
+        # NumPy stores bfloat16 as unnamed bytes.
         found = found.view(ml_dtypes.bfloat16)
     try:
         return asarray(found)
@@ -57,9 +57,9 @@ def fromstring(string: str, dtype: DTypeLike = float, count: int = -1, *, sep: s
 
     Args:
         string: the text.
-        dtype: of the numbers.
-        count: how many; all by default.
-        sep: what stands between them.
+        dtype: dtype of the numbers.
+        count: number of values; all by default.
+        sep: separator.
 
     Example:
         >>> import plugjax.numpy as jnp

@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 
 from plugjax import lax
-from plugjax.core.array import Array
-from plugjax.core.dtypes import DTypeLike
-from plugjax.core.errors import OutArgumentError
-from plugjax.core.trace import Tracer
+from plugjax.extend.core import Array, Tracer
+from plugjax.extend.dtypes import DTypeLike
+from plugjax.extend.errors import OutArgumentError
 from plugjax.numpy.manipulation import (
     atleast_1d,
     atleast_2d,
@@ -133,7 +132,7 @@ def vstack(tup: Any, dtype: DTypeLike | None = None) -> Array:
 
 
 def hstack(tup: Any, dtype: DTypeLike | None = None) -> Array:
-    """Arrays joined as columns; vectors end to end.
+    """Arrays joined along the second axis; vectors end to end.
 
     Example:
         >>> import plugjax.numpy as jnp

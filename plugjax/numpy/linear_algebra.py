@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 
 from plugjax import lax
-from plugjax.core import dtypes
-from plugjax.core.array import Array
-from plugjax.core.device import reject_sharding
-from plugjax.core.dtypes import DTypeLike
-from plugjax.core.eager_functions import remembered
+from plugjax.extend.core import Array, reject_sharding
+from plugjax.extend.dtypes import DTypeLike
+from plugjax.extend.execution import remembered
+from plugjax.lax.promotion import join
 from plugjax.numpy.indexing import diagonal
 from plugjax.numpy.manipulation import canonical_axis, moveaxis, ravel
 from plugjax.numpy.promotion import (
@@ -44,8 +43,8 @@ def product_operands(
     if preferred is None:
         dtype, weak = join_dtypes(*operands)
         return [converted(x, dtype) for x in operands], dtype, weak
-    # Who says what to accumulate in has said what to convert to: strict promotion has nothing to refuse.
-    dtype = dtypes.join((x.dtype, x.weak_type) for x in operands)
+    # An explicit accumulation dtype settles the conversion: strict promotion refuses nothing.
+    dtype = join((x.dtype, x.weak_type) for x in operands)
     return [converted(x, dtype) for x in operands], canonical_dtype(who, preferred), False
 
 
@@ -140,7 +139,10 @@ def matmul(
 
 
 def _batched(x: Operand, y: Operand, precision: Any, wanted: Any, weak: bool) -> Array:
-    """Matrices with leading axes. Axes of size 1 that would stretch are left out of the product, and come back after it."""
+    """Products of matrices with leading axes.
+
+    Stretched axes of size 1 are squeezed before the product and restored after it.
+    """
     rank = max(x.ndim, y.ndim) - 2
     batch = broadcast_shape("matmul", x.shape[:-2], y.shape[:-2])
     x_batch, y_batch = ((1,) * (rank - v.ndim + 2) + v.shape[:-2] for v in (x, y))
@@ -335,7 +337,7 @@ def tensordot(
     preferred_element_type: DTypeLike | None = None,
     out_sharding: None = None,
 ) -> Array:
-    """Sum over pairs of axes: the last of ``a`` with the first of ``b``, or those that are named.
+    """Sum over pairs of axes: the last of ``a`` with the first of ``b``, or the given ones.
 
     Example:
         >>> import plugjax.numpy as jnp

@@ -7,9 +7,9 @@ from collections.abc import Callable
 import numpy as np
 
 from plugjax import lax
-from plugjax.core import dtypes
-from plugjax.core.array import Array
-from plugjax.core.dtypes import BOOL
+from plugjax.extend import dtypes
+from plugjax.extend.core import Array
+from plugjax.extend.dtypes import BOOL
 from plugjax.numpy.creation import asarray
 from plugjax.numpy.promotion import (
     ArrayLike,
@@ -310,7 +310,7 @@ def array_equiv(a1: ArrayLike, a2: ArrayLike) -> Array:
     try:
         same = equal(a1, a2)
     except ValueError:
-        # The ranks differ, too; other shapes that do not fit are refused, as by `equal`.
+        # The ranks differ too; other shapes that do not fit are refused, as in `equal`.
         return lax.full((), False)
     return _all(same)
 

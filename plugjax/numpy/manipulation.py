@@ -1,4 +1,4 @@
-"""Changing shapes: reshaping, reordering and adding axes."""
+"""Reshaping, and reordering and adding axes."""
 
 from __future__ import annotations
 
@@ -10,12 +10,10 @@ from typing import Any
 import numpy as np
 
 from plugjax import lax
-from plugjax.core.array import Array
-from plugjax.core.device import reject_sharding
-from plugjax.core.dtypes import DTypeLike
-from plugjax.core.eager_functions import remembered
-from plugjax.core.errors import ShapeError, SizeError
-from plugjax.core.vocabulary import reshape_p
+from plugjax.extend.core import Array, reject_sharding, reshape_p
+from plugjax.extend.dtypes import DTypeLike
+from plugjax.extend.errors import ShapeError, SizeError
+from plugjax.extend.execution import remembered
 from plugjax.lax.axes import static_sizes
 from plugjax.numpy.creation import array
 from plugjax.numpy.promotion import (
@@ -38,38 +36,36 @@ def canonical_axis(axis: int, rank: int) -> int:
     """``axis`` counted from the front.
 
     Raises:
-        ValueError: there is no such axis.
+        ValueError: the axis does not exist.
     """
     found = operator.index(axis)
     if not -rank <= found < rank:
-        # A ValueError and an IndexError at once, as in NumPy.
+        # Both a ValueError and an IndexError, as in NumPy.
         raise np.exceptions.AxisError(found, rank)
     return found + rank if found < 0 else found
 
 
+def axis_tuple(axis: Any) -> tuple[Any, ...]:
+    """One axis or several as a tuple; several are all that can be iterated over."""
+    if isinstance(axis, (np.ndarray, Array)):
+        return tuple(axis) if axis.ndim == 1 else (axis,)
+    if isinstance(axis, str) or not hasattr(axis, "__iter__"):
+        return (axis,)
+    return tuple(axis)
+
+
 def canonical_axes(axis: int | Sequence[int], rank: int) -> tuple[int, ...]:
-    """One axis or several, counted from the front.
+    """One axis or a sequence of them, counted from the front. For what takes any iterable, see :func:`axis_tuple`.
 
     Raises:
-        ValueError: an axis does not exist, or comes twice.
+        ValueError: an axis does not exist, or repeats.
     """
-    several = isinstance(axis, (tuple, list, range)) or (
-        isinstance(axis, np.ndarray) and axis.ndim == 1
-    )
-    axes = axis if several else (axis,)
+    is_sequence = isinstance(axis, (tuple, list, range, np.ndarray))
+    axes = axis_tuple(axis) if is_sequence else (axis,)
     found = tuple(canonical_axis(a, rank) for a in axes)
     if len(set(found)) != len(found):
-        raise ValueError(f"an axis comes twice in {tuple(axes)}.")
+        raise ValueError(f"an axis comes twice in {axes}.")
     return found
-
-
-def _listed(axis: Any) -> Any:
-    """One axis as it is, anything else that can be iterated over as a tuple."""
-    if isinstance(axis, (np.ndarray, Array)) and axis.ndim == 1:
-        return tuple(axis)
-    if hasattr(axis, "__index__") or not hasattr(axis, "__iter__") or isinstance(axis, str):
-        return axis
-    return tuple(axis)
 
 
 def _sizes(x: Array, newshape: Any) -> tuple[int, ...]:
@@ -147,8 +143,10 @@ def transpose(a: ArrayLike, axes: Sequence[int] | None = None) -> Array:
 
     Example:
         >>> import plugjax.numpy as jnp
-        >>> jnp.transpose(jnp.zeros((2, 3))).shape
-        (3, 2)
+        >>> jnp.transpose(jnp.array([[1, 2, 3]]))
+        Array([[1],
+               [2],
+               [3]], dtype=int32)
     """
     x = as_operand("transpose", a)
     if axes is None:
@@ -162,12 +160,14 @@ def transpose(a: ArrayLike, axes: Sequence[int] | None = None) -> Array:
 
 
 def permute_dims(a: ArrayLike, /, axes: Sequence[int]) -> Array:
-    """The axes in another order, all of which are named: :func:`transpose` of the array API.
+    """:func:`transpose` of the array API: all axes in a given order.
 
     Example:
         >>> import plugjax.numpy as jnp
-        >>> jnp.permute_dims(jnp.ones((2, 3)), (1, 0)).shape
-        (3, 2)
+        >>> jnp.permute_dims(jnp.array([[1, 2, 3]]), (1, 0))
+        Array([[1],
+               [2],
+               [3]], dtype=int32)
     """
     x = as_operand("permute_dims", a)
     if sorted(axes) != list(range(x.ndim)):
@@ -197,12 +197,14 @@ def moveaxis(a: ArrayLike, source: int | Sequence[int], destination: int | Seque
 
     Example:
         >>> import plugjax.numpy as jnp
-        >>> jnp.moveaxis(jnp.zeros((2, 3, 4)), 0, -1).shape
-        (3, 4, 2)
+        >>> jnp.moveaxis(jnp.array([[1, 2, 3]]), 0, -1)
+        Array([[1],
+               [2],
+               [3]], dtype=int32)
     """
     x = as_operand("moveaxis", a)
-    moved = canonical_axes(_listed(source), x.ndim)
-    targets = canonical_axes(_listed(destination), x.ndim)
+    moved = canonical_axes(axis_tuple(source), x.ndim)
+    targets = canonical_axes(axis_tuple(destination), x.ndim)
     if len(moved) != len(targets):
         raise ValueError(f"moveaxis: {len(moved)} axes have {len(targets)} destinations.")
     order = [axis for axis in range(x.ndim) if axis not in moved]
@@ -216,8 +218,10 @@ def rollaxis(a: ArrayLike, axis: int, start: int = 0) -> Array:
 
     Example:
         >>> import plugjax.numpy as jnp
-        >>> jnp.rollaxis(jnp.ones((2, 3, 4)), 2).shape
-        (4, 2, 3)
+        >>> jnp.rollaxis(jnp.array([[1, 2, 3]]), 1)
+        Array([[1],
+               [2],
+               [3]], dtype=int32)
     """
     x = as_operand("rollaxis", a)
     axis = canonical_axis(axis, x.ndim)
@@ -227,13 +231,12 @@ def rollaxis(a: ArrayLike, axis: int, start: int = 0) -> Array:
     return moveaxis(x, axis, start - 1 if start > axis else start)
 
 
-def _alone(axis: Any) -> Any:
-    """The one axis that a list of one holds, anything else as it is."""
-    if isinstance(axis, (tuple, list)) and len(axis) == 1:
-        (axis,) = axis
-    if axis is None or isinstance(axis, (bool, tuple, list)):
-        raise ValueError(f"an axis is a number, got {axis!r}.")
-    return axis
+def _single_axis(axis: Any, rank: int) -> int:
+    """The one axis that is meant, alone or in a tuple of one, counted from the front."""
+    axes = axis if isinstance(axis, (tuple, list)) else (axis,)
+    if len(axes) != 1 or isinstance(axes[0], bool) or not hasattr(axes[0], "__index__"):
+        raise np.exceptions.AxisError(f"swapaxes: an axis is a number, got {axis!r}.")
+    return canonical_axis(axes[0], rank)
 
 
 def swapaxes(a: ArrayLike, axis1: int, axis2: int) -> Array:
@@ -241,12 +244,14 @@ def swapaxes(a: ArrayLike, axis1: int, axis2: int) -> Array:
 
     Example:
         >>> import plugjax.numpy as jnp
-        >>> jnp.swapaxes(jnp.ones((2, 3, 4)), 0, 2).shape
-        (4, 3, 2)
+        >>> jnp.swapaxes(jnp.array([[1, 2, 3]]), 0, 1)
+        Array([[1],
+               [2],
+               [3]], dtype=int32)
     """
     x = as_operand("swapaxes", a)
     order = list(range(x.ndim))
-    i, j = (canonical_axis(_alone(axis), x.ndim) for axis in (axis1, axis2))
+    i, j = (_single_axis(axis, x.ndim) for axis in (axis1, axis2))
     order[i], order[j] = order[j], order[i]
     return lax.transpose(x, tuple(order))
 
@@ -256,13 +261,11 @@ def expand_dims(a: ArrayLike, axis: int | Sequence[int]) -> Array:
 
     Example:
         >>> import plugjax.numpy as jnp
-        >>> jnp.expand_dims(jnp.zeros(3), 0).shape
-        (1, 3)
+        >>> jnp.expand_dims(jnp.arange(3), 0)
+        Array([[0, 1, 2]], dtype=int32)
     """
     x = as_operand("expand_dims", a)
-    return lax.expand_dims(
-        x, axes if isinstance(axes := _listed(axis), tuple) else (operator.index(axes),)
-    )
+    return lax.expand_dims(x, tuple(operator.index(a) for a in axis_tuple(axis)))
 
 
 def squeeze(a: ArrayLike, axis: int | Sequence[int] | None = None) -> Array:
@@ -273,14 +276,14 @@ def squeeze(a: ArrayLike, axis: int | Sequence[int] | None = None) -> Array:
 
     Example:
         >>> import plugjax.numpy as jnp
-        >>> jnp.squeeze(jnp.ones((1, 2, 1))).shape
-        (2,)
+        >>> jnp.squeeze(jnp.array([[[1], [2]]]))
+        Array([1, 2], dtype=int32)
     """
     x = as_operand("squeeze", a)
     if axis is None:
         axes = tuple(i for i, n in enumerate(x.shape) if n == 1)
     else:
-        axes = canonical_axes(_listed(axis), x.ndim)
+        axes = canonical_axes(axis_tuple(axis), x.ndim)
         if any(x.shape[i] != 1 for i in axes):
             raise ValueError(f"squeeze: axes {axes} of shape {x.shape} do not all have size 1.")
     return lax.squeeze(x, axes) if axes else x
@@ -367,8 +370,9 @@ def atleast_3d(*arys: ArrayLike) -> Any:
 
     Example:
         >>> import plugjax.numpy as jnp
-        >>> jnp.atleast_3d(jnp.arange(2)).shape
-        (1, 2, 1)
+        >>> jnp.atleast_3d(jnp.arange(2))
+        Array([[[0],
+                [1]]], dtype=int32)
     """
     new: dict[int, tuple[int, ...]] = {0: (0, 1, 2), 1: (0, 2), 2: (2,)}
     return _at_least(
@@ -381,12 +385,6 @@ def _at_least(who: str, arys: Sequence[ArrayLike], widen: Any) -> Any:
     return found[0] if len(found) == 1 else found
 
 
-def _reversed_axes(axis: Any, rank: int) -> tuple[int, ...]:
-    axes = listed if isinstance(listed := _listed(axis), tuple) else (listed,)
-    # Twice the same axis is refused by lax.rev.
-    return tuple(canonical_axis(a, rank) for a in axes)
-
-
 def flip(m: ArrayLike, axis: int | Sequence[int] | None = None) -> Array:
     """Elements in reverse order along axes; along all of them by default.
 
@@ -396,7 +394,9 @@ def flip(m: ArrayLike, axis: int | Sequence[int] | None = None) -> Array:
         Array([3, 2, 1], dtype=int32)
     """
     x = as_operand("flip", m)
-    return lax.rev(x, tuple(range(x.ndim)) if axis is None else _reversed_axes(axis, x.ndim))
+    axes = range(x.ndim) if axis is None else axis_tuple(axis)
+    # lax.rev refuses an axis that comes twice.
+    return lax.rev(x, tuple(canonical_axis(a, x.ndim) for a in axes))
 
 
 def flipud(m: ArrayLike) -> Array:

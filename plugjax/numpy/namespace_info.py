@@ -1,4 +1,4 @@
-"""What the namespace tells of itself: the inspection functions of the array API standard."""
+"""The inspection functions of the array API standard."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from plugjax.core import dtypes, registry
-from plugjax.core.backend import default_device, devices
-from plugjax.core.device import Device
-from plugjax.core.dtypes import DType
-from plugjax.core.errors import UnknownBackendError
+from plugjax.extend import dtypes, registry
+from plugjax.extend.backend import default_device, devices
+from plugjax.extend.core import Device
+from plugjax.extend.dtypes import DType
+from plugjax.extend.errors import UnknownBackendError
 
 __all__ = ["__array_namespace_info__"]
 
@@ -25,7 +25,7 @@ _KINDS["integral"] = _KINDS["signed integer"] + _KINDS["unsigned integer"]
 _KINDS["numeric"] = _KINDS["integral"] + _KINDS["real floating"] + _KINDS["complex floating"]
 
 
-class __array_namespace_info__:  # the standard names it so
+class __array_namespace_info__:  # The standard's name.
     """The standard's inspection functions.
 
     Example:
@@ -35,10 +35,10 @@ class __array_namespace_info__:  # the standard names it so
     """
 
     def capabilities(self) -> dict[str, Any]:
-        """What the standard leaves open.
+        """Properties that the standard leaves open.
 
-        Shapes that depend on values, those of bool masks as indices among them, exist outside of transformations only: a program
-        that is to be compiled cannot count on them.
+        Shapes that depend on values, those of bool masks as indices among them, exist outside of transformations only;
+        compiled programs cannot use them.
         """
         return {"boolean indexing": False, "data-dependent shapes": False, "max dimensions": 64}
 
@@ -50,7 +50,7 @@ class __array_namespace_info__:  # the standard names it so
         """Dtypes of new arrays, by kind.
 
         Args:
-            device: accepted as in the standard; dtypes are those of every device.
+            device: accepted as in the standard; all devices have the same dtypes.
         """
         return {
             "real floating": dtypes.canonicalize(float),
@@ -69,7 +69,7 @@ class __array_namespace_info__:  # the standard names it so
             kind: a kind, or several.
 
         Raises:
-            ValueError: there is no such kind.
+            ValueError: an unknown kind.
         """
         kinds = ("bool", "numeric") if kind is None else (kind,) if isinstance(kind, str) else kind
         unknown = [k for k in kinds if k not in _KINDS]

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from plugjax import lax
-from plugjax.core import dtypes
-from plugjax.core.array import Array, from_host
-from plugjax.core.errors import ConcretizationTypeError
-from plugjax.core.trace import Tracer
+from plugjax.extend import dtypes
+from plugjax.extend.core import Array, Tracer, from_host
+from plugjax.extend.errors import ConcretizationTypeError
+from plugjax.lax.promotion import join
 from plugjax.numpy import linalg
 from plugjax.numpy.convolution import convolve
 from plugjax.numpy.creation import arange, full, ones, zeros
@@ -40,8 +40,8 @@ def polyval(p: ArrayLike, x: ArrayLike, *, unroll: int = 16) -> Array:
 
     Args:
         p: coefficients along the first axis; further axes broadcast with ``x``.
-        x: where to evaluate.
-        unroll: how many steps one turn of the loop takes, as of ``lax.scan``.
+        x: arguments.
+        unroll: steps per iteration of the loop, as in ``lax.scan``.
 
     Example:
         >>> import plugjax.numpy as jnp
@@ -206,7 +206,7 @@ def poly(seq_of_zeros: ArrayLike) -> Array:
         return ones((), at.dtype)
     found = ones((1,), at.dtype)
     for k in range(at.shape[0]):
-        # One more factor (x - z): the coefficients, shifted, less z times themselves.
+        # Multiply by (x - z): the coefficients, shifted, minus z times the coefficients.
         shifted = lax.pad(found, found.dtype.type(0), [(0, 1, 0)])
         found = shifted - at[k] * lax.pad(found, found.dtype.type(0), [(1, 0, 0)])
     return found
@@ -245,13 +245,13 @@ def roots(p: ArrayLike, *, strip_zeros: bool = True) -> Array:
     is_zero = p == 0
     leading = where(is_zero.all(), p.shape[0], is_zero.argmin())
     found = _eigenvalues(roll(where(leading == p.shape[0], 1.0, p), -leading))
-    # The zeros moved to the end gave roots 0; they go last and become nan.
+    # The zeros moved to the end give roots 0; these are last and become nan.
     found = found[(found == 0).argsort()]
     return where(arange(found.shape[0]) < found.shape[0] - leading, found, complex(np.nan, np.nan))
 
 
 def _complex(dtype: Any) -> Any:
-    return dtypes.join([(dtype, False), (dtypes.COMPLEX64, False)])
+    return join([(dtype, False), (dtypes.COMPLEX64, False)])
 
 
 def _eigenvalues(p: Array) -> Array:
@@ -270,19 +270,20 @@ def polyfit(
     w: ArrayLike | None = None,
     cov: bool | str = False,
 ) -> Any:
-    """Coefficients of the polynomial nearest to points in the sense of least squares.
+    """Coefficients of the polynomial with the least squared distance to points.
 
     Args:
-        x: ``[n]``, where.
+        x: ``[n]``, coordinates.
         y: ``[n]`` or ``[n, k]``, the values there.
         deg: degree.
         rcond: singular values below this share of the largest are ignored.
-        full: also give residuals, rank, singular values and ``rcond``.
+        full: also return residuals, rank, singular values and ``rcond``.
         w: ``[n]``, weights of the residuals.
-        cov: also give the covariance matrix of the coefficients; ``"unscaled"`` leaves out the scale of the residuals.
+        cov: also return the covariance matrix of the coefficients; ``"unscaled"`` leaves out the scale of the
+            residuals.
 
     Returns:
-        Coefficients ``[deg + 1]`` or ``[deg + 1, k]``, and what else was asked for.
+        Coefficients ``[deg + 1]`` or ``[deg + 1, k]``, and the other requested results.
 
     Raises:
         TypeError: shapes do not fit.

@@ -1,4 +1,4 @@
-"""Coercion and promotion: what an argument of a function of ``plugjax.numpy`` becomes before lax sees it.
+"""Coercion and promotion of arguments for lax.
 
 Operands get one dtype (the join of theirs, where Python scalars are weak) and one rank. A Python scalar beside an array
 becomes a NumPy scalar, or a rank-0 array where the other operand lives, so that staging writes it as a literal.
@@ -14,14 +14,26 @@ from typing import Any, NamedTuple, TypeAlias
 import ml_dtypes
 import numpy as np
 
-from plugjax.core import dtypes
-from plugjax.core.array import Array, as_array, aval_of, default_placement
-from plugjax.core.aval import Shape, ShapedArray
-from plugjax.core.config import config
-from plugjax.core.dtypes import BOOL, DType, DTypeLike
-from plugjax.core.errors import KeyDtypeError, NotArrayError, OutArgumentError, SizeError
-from plugjax.core.trace import Tracer
-from plugjax.core.vocabulary import broadcast_in_dim_p, convert_element_type_p, select_n_p
+from plugjax.extend import dtypes
+from plugjax.extend.core import (
+    Array,
+    Shape,
+    ShapedArray,
+    Tracer,
+    as_array,
+    aval_of,
+    broadcast_in_dim_p,
+    config,
+    convert_element_type_p,
+    default_placement,
+    scalar_value,
+    select_n_p,
+)
+from plugjax.extend.dtypes import BOOL, INT32_MAX, INT32_MIN, DType, DTypeLike
+from plugjax.extend.errors import KeyDtypeError, NotArrayError, OutArgumentError, SizeError
+from plugjax.lax.families import scalar as scalar_beside
+from plugjax.lax.families import scalar_aval
+from plugjax.lax.promotion import promote
 
 __all__ = [
     "ArrayLike",
@@ -57,13 +69,14 @@ __all__ = [
 ]  # fmt: skip
 
 ArrayLike: TypeAlias = (
-    Any  # an Array, a tracer, a NumPy array or scalar, a Python scalar, or `__jax_array__`
+    Any  # An Array, a tracer, a NumPy array or scalar, a Python scalar, or `__jax_array__`.
 )
-Operand: TypeAlias = Any  # what a primitive takes: an Array, a tracer, or a NumPy scalar
+Operand: TypeAlias = Any  # Operand of a primitive: an Array, a tracer, or a NumPy scalar.
 
 _PYTHON = (bool, int, float, complex)
 
-# A Python scalar of the type beside a strong dtype of these kinds takes on that dtype, whatever the configuration.
+# Beside a strong dtype of these kinds a Python scalar of the type adopts the dtype, under every
+# configuration.
 _ABSORBED = {int: "iufc", float: "fc", complex: "c"}
 
 
@@ -75,10 +88,7 @@ def check_arraylike(who: str, *args: Any) -> None:
     """
     for position, x in enumerate(args):
         if not _is_arraylike(x):
-            raise NotArrayError(
-                f"{who}: argument {position} is neither an array nor a scalar, but {type(x)}. "
-                "Convert it with plugjax.numpy.asarray."
-            )
+            raise _not_arraylike(who, position, x)
 
 
 def _is_arraylike(x: Any) -> bool:
@@ -89,15 +99,19 @@ def _is_arraylike(x: Any) -> bool:
     )
 
 
+def _not_arraylike(who: str, position: int, x: Any) -> NotArrayError:
+    return NotArrayError(
+        f"{who}: argument {position} is neither an array nor a scalar, but {type(x)}. "
+        "Convert it with plugjax.numpy.asarray."
+    )
+
+
 def as_operand(who: str, x: ArrayLike, position: int = 0) -> Operand:
     """``x`` as an Array or tracer; lists and ``None`` are rejected."""
     if type(x) is Array:
         return x
     if not _is_arraylike(x):
-        raise NotArrayError(
-            f"{who}: argument {position} is neither an array nor a scalar, but {type(x)}. "
-            "Convert it with plugjax.numpy.asarray."
-        )
+        raise _not_arraylike(who, position, x)
     return as_array(x, who)
 
 
@@ -132,11 +146,11 @@ def as_operands(who: str, *args: ArrayLike) -> list[Operand]:
 
 
 def canonical_dtype(who: str, dtype: DTypeLike) -> DType:
-    """A ``dtype=`` argument as the dtype in force: 64-bit ones are narrowed, with a warning, unless x64 is on.
+    """A ``dtype=`` argument as an available dtype: 64-bit ones are narrowed, with a warning, unless x64 is on.
 
     Raises:
-        TypeError: not a dtype that arrays can have.
-        ValueError: an array in the place of its dtype.
+        TypeError: not a dtype of arrays.
+        ValueError: an array in place of its dtype.
     """
     if dtype is None:
         return dtypes.canonicalize(float)
@@ -153,7 +167,7 @@ def canonical_dtype(who: str, dtype: DTypeLike) -> DType:
 
 
 def convert(x: Operand, dtype: DType, weak_type: bool = False) -> Operand:
-    """``x`` with another dtype and weak type; itself if it has them."""
+    """``x`` with another dtype and weak type; unchanged if it has them."""
     aval = x.aval
     if aval.dtype == dtype and aval.weak_type == weak_type:
         return x
@@ -161,7 +175,7 @@ def convert(x: Operand, dtype: DType, weak_type: bool = False) -> Operand:
 
 
 def converted(x: Operand, dtype: DType) -> Operand:
-    """``x`` with another dtype; itself, weak or not, if it has it."""
+    """``x`` with another dtype; unchanged, weak or not, if it has it."""
     aval = x.aval
     if aval.dtype == dtype:
         return x
@@ -171,14 +185,14 @@ def converted(x: Operand, dtype: DType) -> Operand:
 def join_dtypes(*args: ArrayLike) -> tuple[DType, bool]:
     """Dtype and weak type that all the arguments convert to."""
     avals = [aval_of(x) for x in args]
-    return dtypes.promote((a.dtype, a.weak_type) for a in avals)
+    return promote((a.dtype, a.weak_type) for a in avals)
 
 
 def _scalar(value: Any, dtype: DType, weak_type: bool, beside: Operand) -> Operand:
-    """A Python scalar as an operand of a dtype, placed where its partner is.
+    """A Python scalar as an operand of a dtype, on its partner's device.
 
     Raises:
-        OverflowError: an integer beyond the default width, whatever the dtype.
+        OverflowError: an integer beyond the default width, for every dtype.
     """
     kind = (dtype, type(value), weak_type)
     found = _scalar_kinds.get(kind)
@@ -191,7 +205,7 @@ def _scalar(value: Any, dtype: DType, weak_type: bool, beside: Operand) -> Opera
         check_width(value)
         # Wraps around, as the conversion of an array would.
         number = np.asarray(value, dtypes.scalar_dtype(value)).astype(dtype)[()]
-    if is_bounded and not -0x80000000 <= value <= 0x7FFFFFFF:
+    if is_bounded and not INT32_MIN <= value <= INT32_MAX:
         check_width(value)
     if type(beside) is Array:
         return Array(aval, beside._placement, number)
@@ -205,7 +219,7 @@ class _ScalarKind(NamedTuple):
 
     make: Callable[[Any], Any]
     aval: ShapedArray
-    # The dtype takes integers beyond the default width.
+    # The dtype takes integers that the default width does not.
     is_bounded: bool
 
 
@@ -213,27 +227,26 @@ _scalar_kinds: dict[tuple[DType, type, bool], _ScalarKind] = {}
 
 
 def _scalar_kind(dtype: DType, kind: type, weak_type: bool) -> _ScalarKind:
-    takes_wide = kind is int and not (dtype.kind in "iu" and np.can_cast(dtype, dtypes.INT32))
-    return _ScalarKind(dtype.type, _scalar_aval(dtype, weak_type), takes_wide)
+    is_bounded = kind is int and dtypes.takes_wide_integers(dtype)
+    return _ScalarKind(dtype.type, scalar_aval(dtype, weak_type), is_bounded)
 
 
 def check_width(value: Any) -> None:
     """Raise if a Python integer is beyond the default width.
 
     Raises:
-        OverflowError: it is.
+        OverflowError: the integer is beyond the default width.
     """
-    if type(value) is int and not _fits(value):
-        raise OverflowError(
-            f"Python integer {value} does not fit {dtypes.scalar_dtype(value)}; set jax_enable_x64"
-        )
+    if type(value) is int:
+        scalar_value(value)
 
 
 def _fits(value: int) -> bool:
-    return (
-        value.bit_length() < 8 * dtypes.scalar_dtype(value).itemsize
-        or value == np.iinfo(dtypes.scalar_dtype(value)).min
-    )
+    try:
+        scalar_value(value)
+    except OverflowError:
+        return False
+    return True
 
 
 def rounded(*args: ArrayLike) -> list[ArrayLike]:
@@ -241,27 +254,13 @@ def rounded(*args: ArrayLike) -> list[ArrayLike]:
     return [float(x) if type(x) is int and not _fits(x) else x for x in args]
 
 
-_scalar_avals: tuple[dict[DType, ShapedArray], dict[DType, ShapedArray]] = ({}, {})
-
-
-def _scalar_aval(dtype: DType, weak_type: bool) -> ShapedArray:
-    known = _scalar_avals[weak_type]
-    found = known.get(dtype)
-    if found is None:
-        found = known[dtype] = ShapedArray((), dtype, weak_type)
-    return found
-
-
 def scalar(value: Any, like: Operand) -> Operand:
-    """A number as an operand beside ``like``: of its dtype, where it is, and weak if it is a weak number itself."""
+    """A number as an operand beside ``like``: of its dtype, where it is, and weak if it is a weak number itself.
+
+    Beside a weak array with axes it is strong, other than in the formulas of lax: functions of NumPy's API then give what JAX's give.
+    """
     aval = aval_of(like)
-    number = aval.dtype.type(value)
-    weak_type = aval.weak_type and not aval.shape
-    if type(like) is Array:
-        return Array(_scalar_aval(aval.dtype, weak_type), like._placement, number)
-    if not weak_type:
-        return number
-    return Array(_scalar_aval(aval.dtype, True), default_placement(), number)
+    return scalar_beside(value, like, aval.weak_type and not aval.shape)
 
 
 def promote_args(who: str, x: ArrayLike, y: ArrayLike) -> tuple[Operand, Operand]:
@@ -330,7 +329,7 @@ def promote_numeric(who: str, x: ArrayLike, y: ArrayLike) -> tuple[Operand, Oper
 
 
 def to_inexact(who: str, x: ArrayLike) -> Operand:
-    """One operand, floating or complex: integers and bools are converted."""
+    """One operand made floating or complex: integers and bools are converted."""
     if type(x) is Array and x.aval.dtype.kind in "fc":
         return x
     x = as_operand(who, x)
@@ -346,14 +345,9 @@ def to_inexact(who: str, x: ArrayLike) -> Operand:
 def _promoted(
     who: str, args: Sequence[ArrayLike], widen: Callable[[DType], DType] | None
 ) -> list[Operand]:
-    for position, x in enumerate(args):
-        if not _is_arraylike(x):
-            raise NotArrayError(
-                f"{who}: argument {position} is neither an array nor a scalar, but {type(x)}. "
-                "Convert it with plugjax.numpy.asarray."
-            )
+    check_arraylike(who, *args)
     values = [x if type(x) in _PYTHON else as_array(x, who) for x in args]
-    dtype, weak_type = dtypes.promote(
+    dtype, weak_type = promote(
         (aval.dtype, aval.weak_type) for aval in [aval_of(x) for x in values]
     )
     if widen is not None:
@@ -385,7 +379,7 @@ def broadcast_ranks(who: str, operands: list[Operand]) -> list[Operand]:
 
 
 def note_rank_promotion(who: str, shapes: Sequence[Shape]) -> None:
-    """Operands of these shapes get one rank: refuse that, or warn, if the configuration says so.
+    """Refuse rank promotion of operands of these shapes, or warn, if the configuration requires it.
 
     Raises:
         ValueError: ``jax_numpy_rank_promotion`` is ``"raise"``.
@@ -445,7 +439,7 @@ def broadcast_shape(who: str, *shapes: Shape) -> Shape:
     """The shape that arrays of the given shapes broadcast to.
 
     Raises:
-        ValueError: they do not.
+        ValueError: they do not broadcast.
     """
     result: list[int] = []
     for sizes in itertools.zip_longest(*[reversed(s) for s in shapes], fillvalue=1):
@@ -472,7 +466,7 @@ def pick(which: Operand, on_true: Operand, on_false: Operand) -> Operand:
 
 
 def limits(dtype: DType) -> Any:
-    """Limits of a floating dtype, the small ones included."""
+    """Limits of a floating dtype, including the small ones."""
     return ml_dtypes.finfo(dtype)  # type: ignore[no-untyped-call]  # ml_dtypes is annotated in part
 
 

@@ -1,37 +1,35 @@
-"""NumPy's protocols: its functions on arrays and tracers give what the functions of ``plugjax.numpy`` give.
+"""NumPy's protocols: NumPy's functions on arrays and tracers call those of ``plugjax.numpy``.
 
-So a program written for NumPy can be differentiated, batched and compiled. What plugjax has no function for, or not with the
-arguments that came (``out=``), NumPy computes itself on the values of arrays; a tracer has none, which is an error.
+So a program written for NumPy can be differentiated, batched and compiled. If plugjax lacks the function or an argument
+of it (``out=``), NumPy computes on the values of arrays; for a tracer, which has no value, that is an error.
 """
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from plugjax.core.array import Array
-from plugjax.core.errors import TracerArrayConversionError
-from plugjax.core.trace import Tracer
+from plugjax.extend import registry
+from plugjax.extend.core import Array, Tracer, config, new_cache
+from plugjax.extend.errors import TracerArrayConversionError
 from plugjax.numpy.ufuncs import ufunc as UniversalFunction  # noqa: N812  # a class
 
-# Modules of NumPy, and of SciPy's universal functions, and where their functions are here.
-_NAMESPACES = {
-    "numpy": "plugjax.numpy",
-    "numpy.linalg": "plugjax.numpy.linalg",
-    "numpy.fft": "plugjax.numpy.fft",
-    "scipy.special": "plugjax.scipy.special",
-}
 _MISSING = object()
+# Modules here by the names of NumPy-like modules, under the rules in force.
+_namespaces = new_cache()
 
 
 def _own(module: str, name: str) -> Callable[..., Any] | None:
-    namespace = _NAMESPACES.get(module)
-    if namespace is None:
-        return None
-    found: Callable[..., Any] | None = getattr(importlib.import_module(namespace), name, None)
+    key = config.fingerprint
+    known = _namespaces.get(key)
+    if known is None:
+        known = _namespaces[key] = {}
+        for loaders in reversed(registry.active().hook.plugjax_numpy_namespaces()):
+            known.update(loaders)
+    load = known.get(module)
+    found: Callable[..., Any] | None = None if load is None else getattr(load(), name, None)
     return found
 
 
@@ -62,11 +60,11 @@ def _by_numpy(
 
 
 def array_ufunc(ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
-    """``__array_ufunc__``: operators between NumPy's arrays and ours arrive here too.
+    """``__array_ufunc__``: also called for operators between NumPy's arrays and ours.
 
     Returns:
-        What the function of the same name, or its method, gives. With ``out``, ``where``, ``dtype`` or other options that
-        ours do not have, NumPy's result.
+        The result of the function of the same name, or of its method. With ``out``, ``where``, ``dtype`` or other
+        options that ours do not have, NumPy's result.
     """
     module = "numpy" if getattr(np, ufunc.__name__, None) is ufunc else "scipy.special"
     own = _own(module, ufunc.__name__)
@@ -89,7 +87,7 @@ def array_function(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any])
     """``__array_function__``: all other functions of NumPy.
 
     Returns:
-        What the function of the same name in ``plugjax.numpy``, ``linalg`` or ``fft`` gives, else NumPy's result.
+        The result of the function of the same name in ``plugjax.numpy``, ``linalg`` or ``fft``, else NumPy's result.
     """
     own = _own(function.__module__, function.__name__)
     if own not in (None, function) and kwargs.get("out") is None:

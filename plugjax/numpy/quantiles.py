@@ -1,8 +1,9 @@
-"""Order statistics: quantiles and medians, with weights, and over what is not nan.
+"""Order statistics: quantiles and medians, with weights, and without nan.
 
-The axes are merged into a last one and sorted, where nan comes last. Of ``n`` elements, ``q`` lies at place ``q * (n - 1)``, between two
-neighbors from which the method makes a value; ``inverted_cdf`` takes the first element up to which the weights sum to ``q`` of their total.
-Places are computed in the dtype of ``q``: the dtype of the elements may be too small for them.
+The axes are merged into a last one and sorted, where nan comes last. Of ``n`` elements, ``q`` lies at position ``q * (n
+- 1)``, between two neighbours that the method combines; ``inverted_cdf`` takes the first element up to which the
+weights sum to ``q`` of their total. Positions are computed in the dtype of ``q``, because the dtype of the elements may
+be too small.
 """
 
 from __future__ import annotations
@@ -13,11 +14,11 @@ from typing import Any
 import numpy as np
 
 from plugjax import lax
-from plugjax.core import dtypes
-from plugjax.core.array import Array
-from plugjax.core.device import reject_sharding
+from plugjax.extend import dtypes
+from plugjax.extend.core import Array, reject_sharding
 from plugjax.numpy import reductions
 from plugjax.numpy.cumulative import cumsum
+from plugjax.numpy.manipulation import canonical_axes
 from plugjax.numpy.promotion import (
     ArrayLike,
     Operand,
@@ -31,7 +32,7 @@ from plugjax.numpy.promotion import (
     scalar,
     to_inexact,
 )
-from plugjax.numpy.reductions import AxisArg, reduced_axes
+from plugjax.numpy.reductions import AxisArg
 
 __all__ = ["median", "nanmedian", "nanpercentile", "nanquantile", "percentile", "quantile"]
 
@@ -60,12 +61,13 @@ def quantile(
         axis: axis or axes; all by default.
         out: not supported.
         overwrite_input: not supported.
-        method: what to make of two neighbors: ``"linear"``, ``"lower"``, ``"higher"``, ``"midpoint"``, ``"nearest"``; or ``"inverted_cdf"``.
-        keepdims: whether the axes stay, with size 1.
-        weights: of the shape of ``a``, or of the axes: how much each element counts; with ``"inverted_cdf"`` only.
+        method: combination of two neighbours: ``"linear"``, ``"lower"``, ``"higher"``, ``"midpoint"``, ``"nearest"``;
+            or ``"inverted_cdf"``.
+        keepdims: whether to keep the axes, with size 1.
+        weights: of the shape of ``a``, or of the axes: weight of each element; with ``"inverted_cdf"`` only.
 
     Raises:
-        TypeError: nothing to choose from, or ``q`` is not floating.
+        TypeError: no elements, or ``q`` is not floating.
         ValueError: another method, complex numbers, or weights of a shape that does not fit.
         NotImplementedError: weights with a method that does not take them.
 
@@ -217,12 +219,12 @@ def _quantile(
         x, mass = _weighted(who, x, mass, axis, method)
     if x.dtype.kind == "c":
         raise ValueError(f"{who} takes real numbers: any order of complex ones is arbitrary.")
-    axes = reduced_axes(axis, x.ndim)
+    axes = tuple(range(x.ndim)) if axis is None else canonical_axes(axis, x.ndim)
     if q.ndim > 1:
         raise ValueError(f"{who}: q is a number or a vector, got shape {q.shape}")
     if not dtypes.is_float(q.dtype):
         raise TypeError(f"{who}: q is floating, got {q.dtype.name}.")
-    # A number has no axis that could stay; there is one nevertheless.
+    # A number has no axis to keep; keepdims adds one all the same.
     kept = tuple(1 if i in axes else n for i, n in enumerate(x.shape)) or (1,)
     x = _merged(x, axes)
     if not x.shape[-1] and not (skip_nan and 0 in x.shape[:-1]):
@@ -247,7 +249,7 @@ def _weighted(
         return x, mass
     if axis is None:
         raise ValueError(f"{who}: weights of shape {mass.shape} for elements of shape {x.shape}.")
-    axes = reduced_axes(axis, x.ndim)
+    axes = canonical_axes(axis, x.ndim)
     if mass.shape != tuple(x.shape[i] for i in axes):
         raise ValueError(
             f"{who}: weights of shape {mass.shape} have neither the shape of a, {x.shape}, nor that of its axes {axes}."
@@ -256,7 +258,7 @@ def _weighted(
 
 
 def _merged(x: Operand, axes: tuple[int, ...]) -> Operand:
-    """``x`` with the axes as one, which comes last."""
+    """``x`` with the axes merged into the last one."""
     rest = tuple(i for i in range(x.ndim) if i not in axes)
     size = math.prod(x.shape[i] for i in axes)
     return lax.reshape(lax.transpose(x, (*rest, *axes)), (*(x.shape[i] for i in rest), size))
@@ -296,7 +298,7 @@ def _along_last(
 
 
 def _inverted(x: Operand, mass: Operand, share: Operand, extra: int) -> tuple[Operand, Operand]:
-    """Places up to which the weights make the share, and where a weight is none."""
+    """Positions up to which the weights reach the share, and a mask of nan weights."""
     zero = scalar(0, mass)
     bad = lax.bitwise_or(lax.lt(mass, zero), lax.ne(mass, mass))
     sums = cumsum(pick(lax.bitwise_or(bad, lax.ne(x, x)), zero, mass), -1)
@@ -330,7 +332,7 @@ def _between(x: Operand, place: Operand, last: Operand, method: str, extra: int)
 
 
 def _at(x: Operand, place: Operand, extra: int) -> Operand:
-    """Elements at places along the last axis; ``extra`` axes of the places come before those of ``x``."""
+    """Elements at positions along the last axis; ``extra`` axes of the positions come before those of ``x``."""
     index = converted(place, dtypes.INT32)
     grids = tuple(lax.broadcasted_iota(np.int32, index.shape, extra + i) for i in range(x.ndim - 1))
     return x[(*grids, index)]

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from plugjax import lax
-from plugjax.core import dtypes
-from plugjax.core.array import Array, device_put
-from plugjax.core.dtypes import DType, DTypeLike
+from plugjax.extend import dtypes
+from plugjax.extend.core import Array, device_put
+from plugjax.extend.dtypes import DType, DTypeLike
 from plugjax.lax.axes import canonical_axis
 from plugjax.numpy.arithmetic import divide, multiply, power
 from plugjax.numpy.exponential import log10
@@ -70,7 +70,7 @@ def linspace(
         ramp = lax.div(lax.iota(_real(computed), divisions), _real(computed).type(divisions))
         ramp = lax.reshape(converted(ramp, computed), (divisions, *(1,) * len(shape)))
         first, last = (lax.reshape(v, (1, *shape)) for v in (low, high))
-        # Mixed, rather than start plus a multiple of the step: both ends come out exact.
+        # Interpolate, rather than add multiples of the step: both ends are exact.
         values = lax.add(lax.mul(first, lax.sub(scalar(1, ramp), ramp)), lax.mul(last, ramp))
         if endpoint:
             values = lax.concatenate([values, last], 0)
@@ -90,7 +90,10 @@ def linspace(
 def range_ends(
     who: str, start: ArrayLike, stop: ArrayLike, dtype: DTypeLike | None
 ) -> tuple[Operand, Operand, DType]:
-    """Both ends of a range in the dtype to compute in, and the dtype of the result: ``dtype``, or what the ends promote to."""
+    """Both ends of a range in the dtype of the computation, and the dtype of the result.
+
+    The latter is ``dtype``, or the one that the ends promote to.
+    """
     ends = as_operands(who, start, stop)
     wanted = (
         dtypes.to_inexact(join_dtypes(*ends)[0]) if dtype is None else canonical_dtype(who, dtype)
@@ -141,7 +144,7 @@ def geomspace(
         Array([  1.,  10., 100.], dtype=float32)
     """
     low, high, wanted = range_ends("geomspace", start, stop, dtype)
-    # Of negative ends, or complex ones, the ratios to their direction are taken.
+    # For negative or complex ends, ratios are relative to their direction.
     sign = lax.sign(low)
     exponents = (log10(divide(low, sign)), log10(divide(high, sign)))
     values = multiply(sign, logspace(*exponents, num, endpoint, dtype=low.dtype))

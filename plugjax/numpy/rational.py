@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from plugjax import lax
-from plugjax.core import dtypes
-from plugjax.core.array import Array
-from plugjax.core.dtypes import is_integer
+from plugjax.extend import dtypes
+from plugjax.extend.core import Array
+from plugjax.extend.dtypes import is_integer
 from plugjax.numpy.arithmetic import floor_divide
 from plugjax.numpy.manipulation import broadcast_arrays
 from plugjax.numpy.promotion import ArrayLike, Operand, same_dtype, scalar

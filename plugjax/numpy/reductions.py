@@ -10,12 +10,12 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from plugjax import lax
-from plugjax.core import dtypes
-from plugjax.core.array import Array
-from plugjax.core.dtypes import BOOL, DType, DTypeLike
-from plugjax.core.eager_functions import remembered
-from plugjax.core.errors import NamedAxisError
-from plugjax.numpy.manipulation import canonical_axes, canonical_axis, ravel
+from plugjax.extend import dtypes
+from plugjax.extend.core import Array
+from plugjax.extend.dtypes import BOOL, DType, DTypeLike
+from plugjax.extend.errors import NamedAxisError
+from plugjax.extend.execution import remembered
+from plugjax.numpy.manipulation import axis_tuple, canonical_axes, canonical_axis, ravel
 from plugjax.numpy.promotion import (
     ArrayLike,
     as_mask,
@@ -47,7 +47,7 @@ def reduced_axes(axis: AxisArg, rank: int) -> tuple[int, ...]:
         raise NamedAxisError(
             f"axis {axis!r}: a name of a mapped axis is for plugjax.lax.psum and its like; count axes by numbers here."
         )
-    return canonical_axes(axis, rank)
+    return canonical_axes(axis_tuple(axis), rank)
 
 
 def _kept(result: Array, axes: tuple[int, ...], keepdims: bool) -> Array:
@@ -96,13 +96,13 @@ def _accumulate(
     else:
         result = wide_integer(x.dtype) if promote_integers else x.dtype
     if result == BOOL and dtype is not None:
-        # Asked for: whether one is true, or all of them.
+        # For bools: any, or all.
         reduce, combine = (
             (lax.reduce_and, lax.bitwise_and) if neutral else (lax.reduce_or, lax.bitwise_or)
         )
     elif result == BOOL:
         result = dtypes.canonicalize(int)
-    # Halves are summed in float32: their 11 bits would be lost after a thousand terms.
+    # Halves are summed in float32: 11 bits do not suffice beyond a thousand terms.
     computed = dtypes.FLOAT32 if dtypes.is_float(result) and result.itemsize < 4 else result
     axes = reduced_axes(axis, x.aval.ndim)
     x = converted(x, computed)
@@ -134,7 +134,7 @@ def sum(
         out: not supported.
         keepdims: whether the axes stay, with size 1.
         initial: a value to start from.
-        where: mask of the elements to take in; broadcasts with ``a``.
+        where: mask of the elements that count; broadcasts with ``a``.
         promote_integers: whether small integers are summed in the default width.
 
     Example:
@@ -249,7 +249,7 @@ def max(
     """Largest element along axes; nan if there is one. Complex numbers are in lexicographic order.
 
     Raises:
-        ValueError: nothing to choose from, and no ``initial``.
+        ValueError: no elements, and no ``initial``.
 
     Example:
         >>> import plugjax.numpy as jnp
@@ -294,7 +294,8 @@ def ptp(a: ArrayLike, axis: AxisArg = None, out: None = None, keepdims: bool = F
     """
     reject_out("ptp", out)
     x = as_operand("ptp", a)
-    return lax.sub(max(x, axis, keepdims=keepdims), min(x, axis, keepdims=keepdims))
+    axes = reduced_axes(axis, x.aval.ndim)
+    return lax.sub(max(x, axes, keepdims=keepdims), min(x, axes, keepdims=keepdims))
 
 
 def _truth(
@@ -443,7 +444,7 @@ def var(
             raise ValueError("var: correction is another name of ddof; give one of them.")
         ddof = correction  # type: ignore[assignment]  # the array API's name, which allows fractions
     x = as_operand("var", a)
-    axes = reduced_axes(tuple(axis) if isinstance(axis, dict) else axis, x.aval.ndim)
+    axes = reduced_axes(axis, x.aval.ndim)
     result, computed = _mean_dtype("var", x, dtype)
     if dtype is None and result.kind == "c":
         result = np.dtype(f"float{result.itemsize * 4}")
@@ -473,17 +474,17 @@ def var(
         fewer = scalar(ddof, count) if isinstance(ddof, (int, float)) else as_operand("var", ddof)
         degrees = lax.sub(count, converted(fewer, count.dtype))
         defined = lax.gt(degrees, scalar(0, degrees))
-        # Where it is not defined, the derivative is 0; that of a division by 0 would be nan.
+        # Where the result is undefined the derivative is 0; that of a division by 0 would be nan.
         spread = lax.div(total, pick(defined, degrees, scalar(1, degrees)))
     if not dtypes.is_inexact(result):
-        # Divided as integers, they are weak floats in the end, as they stand beside nan.
+        # Divided as integers: beside nan the result becomes a weak float.
         spread = converted(converted(spread, result), dtypes.canonicalize(float))
         return convert(_where_defined(defined, spread), spread.dtype, True)
     return convert(_where_defined(defined, spread), result)
 
 
 def _where_defined(defined: Any, x: Array) -> Array:
-    """``x``, or nan: ``defined`` is a bool, or an array of them."""
+    """``x``, or nan where ``defined``, a bool or an array of bools, is false."""
     if isinstance(defined, (bool, np.bool_)):
         return x if defined else lax.full_like(x, np.nan)
     return pick(defined, x, scalar(np.nan, x))

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from plugjax import lax
-from plugjax.core import dtypes
-from plugjax.core.array import Array
-from plugjax.core.dtypes import BOOL
+from plugjax.extend import dtypes
+from plugjax.extend.core import Array
+from plugjax.extend.dtypes import BOOL
 from plugjax.numpy.promotion import (
     ArrayLike,
     as_operand,
@@ -206,7 +206,7 @@ def ldexp(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     if exponent.dtype == BOOL:
         exponent = converted(exponent, dtypes.INT32)
     mantissa, exponent = broadcast_ranks("ldexp", [to_inexact("ldexp", mantissa), exponent])
-    # Two steps: the power alone may overflow or underflow where the product does not.
+    # Two steps: the power alone may overflow or underflow although the product does not.
     first = lax.div(exponent, scalar(2, exponent))
     second = lax.sub(exponent, first)
     for part in (first, second):
@@ -236,7 +236,8 @@ def frexp(x: ArrayLike, /) -> tuple[Array, Array]:
     )
     bias = np.int32((1 << (info.nexp - 1)) - 2)
     exponent = lax.sub(exponent, pick(tiny, np.int32(bias + info.nmant), np.int32(bias)))
-    # x / 2**exponent, in two steps: a single factor may be out of range. So the derivative is that of a division.
+    # x / 2**exponent in two steps: a single factor may be out of range. The derivative is that of a
+    # division.
     least = lax.shift_right_arithmetic(lax.neg(exponent), np.int32(1))
     mantissa = x
     for power in (least, lax.sub(lax.neg(exponent), least)):

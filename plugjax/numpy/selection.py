@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from plugjax import lax
-from plugjax.core import dtypes
-from plugjax.core.array import Array
-from plugjax.core.dtypes import BOOL
-from plugjax.core.eager_functions import remembered
+from plugjax.extend import dtypes
+from plugjax.extend.core import Array
+from plugjax.extend.dtypes import BOOL
+from plugjax.extend.execution import remembered
 from plugjax.numpy.arithmetic import maximum, minimum
 from plugjax.numpy.creation import asarray
 from plugjax.numpy.promotion import (
@@ -129,7 +129,7 @@ def where(
     if ranks[0] == ranks[1] or 0 in ranks:
         on_true, on_false = promote_args("where", x, y)
     else:
-        # They broadcast with the condition: that is no promotion of ranks.
+        # They broadcast with the condition, which is not a rank promotion.
         on_true, on_false = same_dtype("where", x, y)
     if type(on_true) is Array and on_true.aval is on_false.aval and which.shape == on_true.shape:
         return lax.select(which, on_true, on_false)

@@ -1,7 +1,7 @@
 """Sets: distinct elements of arrays, and operations on them.
 
-Their number depends on values, so without ``size`` the arrays must be concrete. With it, results have that many elements: surplus is
-cut, and what is missing is ``fill_value``, the smallest element by default.
+Their number depends on values, so without ``size`` the arrays must be concrete. With it, results have that many
+elements: surplus ones are cut, missing ones are ``fill_value``, the smallest element by default.
 """
 
 from __future__ import annotations
@@ -12,10 +12,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from plugjax import lax
-from plugjax.core import dtypes
-from plugjax.core.array import Array, from_host
-from plugjax.core.errors import ConcretizationTypeError
-from plugjax.core.trace import Tracer
+from plugjax.extend import dtypes
+from plugjax.extend.core import Array, Tracer, from_host
+from plugjax.extend.errors import ConcretizationTypeError
 from plugjax.lax.axes import static_sizes
 from plugjax.numpy.joining import concatenate
 from plugjax.numpy.manipulation import canonical_axis, moveaxis, ravel
@@ -51,7 +50,7 @@ def unique(
     fill_value: Any = None,
     sorted: bool = True,
 ) -> Any:
-    """Sorted distinct elements, and on request first indices, indices of each element among them, and counts.
+    """Sorted distinct elements, and on request first indices, inverse indices and counts.
 
     Differs from NumPy:
         ``size`` makes the number of results static: missing ones are ``fill_value`` (the smallest element by default).
@@ -87,7 +86,7 @@ def unique(
 def _unique_of_none(
     x: Operand, axis: int | None, size: int | None, fill_value: Any
 ) -> tuple[Array, ...]:
-    """Of nothing: values are what they are filled up with; there are no places and no counts."""
+    """Results for an empty array: padding values, and no indices and counts."""
     if size and fill_value is None:
         raise ValueError(f"unique: an empty array cannot fill size={size}; give fill_value.")
     shape = [0] if axis is None else [*x.shape]
@@ -138,7 +137,7 @@ def _unique_concrete(
 def _unique_of_size(
     x: Operand, axis: int | None, equal_nan: bool, size: int, fill_value: Any
 ) -> tuple[Array, Array, Array, Array, Array]:
-    """Distinct slices, their first places, the place of each slice among them, counts, and how many there are."""
+    """Distinct slices, their first indices, inverse indices, counts, and the number of distinct slices."""
     dtype = index_dtype()
     shape = x.shape
     flat = ravel(x) if axis is None else moveaxis(x, axis, 0)
@@ -204,7 +203,7 @@ class UniqueInverse(NamedTuple):
 def unique_all(
     x: ArrayLike, /, *, size: int | None = None, fill_value: ArrayLike | None = None
 ) -> UniqueAll:
-    """Sorted distinct elements, first places, inverse and counts (array API); every nan counts as distinct.
+    """Sorted distinct elements, first indices, inverse and counts (array API); every nan counts as distinct.
 
     Example:
         >>> import plugjax.numpy as jnp
@@ -234,7 +233,7 @@ def unique_counts(
 def unique_inverse(
     x: ArrayLike, /, *, size: int | None = None, fill_value: ArrayLike | None = None
 ) -> UniqueInverse:
-    """Sorted distinct elements, and the place of each element among them (array API).
+    """Sorted distinct elements, and the index of each element among them (array API).
 
     Example:
         >>> import plugjax.numpy as jnp
@@ -272,9 +271,10 @@ def isin(
     Args:
         element: array.
         test_elements: array.
-        assume_unique: accepted as in NumPy; it changes nothing.
-        invert: whether to say the opposite.
-        method: ``"compare_all"``, also ``"auto"``, makes a table of all pairs; ``"sort"`` and ``"binary_search"`` sort and look up.
+        assume_unique: accepted as in NumPy; ignored.
+        invert: whether to negate the result.
+        method: ``"compare_all"``, also ``"auto"``, makes a table of all pairs; ``"sort"`` and ``"binary_search"`` sort
+            and look up.
 
     Raises:
         ValueError: another method.
@@ -323,7 +323,7 @@ def _among(x: Operand, tests: Operand, valid: Operand | None) -> Operand:
 
 
 def _distinct(x: Operand) -> tuple[Array, Array, Array]:
-    """Distinct elements and padding, first places, and which are no padding."""
+    """Distinct elements with padding, first indices, and a mask without the padding."""
     values, first, _, _, count = _unique_of_size(x, None, True, x.shape[0], 0)
     return values, first, lax.iota(count.dtype, x.shape[0]) < count
 
@@ -331,13 +331,13 @@ def _distinct(x: Operand) -> tuple[Array, Array, Array]:
 def _chosen(
     x: Operand, which: Operand, size: int, fill_value: ArrayLike | None
 ) -> tuple[Array, Array]:
-    """The first ``size`` elements of ``x`` that are chosen, and their places; ``len(x)`` where there are no more."""
+    """The first ``size`` selected elements of ``x``, and their indices; ``len(x)`` if there are no more."""
     total = x.shape[0]
     (places,) = nonzero(which, size=size, fill_value=total)
     if not total:
         return lax.full((size,), 0 if fill_value is None else fill_value, x.dtype), places
     if fill_value is None:
-        # The smallest of those chosen; 0 if there is none.
+        # The smallest selected element; 0 if there is none.
         low = x.min(initial=x.max(), where=which)
         fill_value = pick(lax.reduce_or(which, (0,)), low, lax.full_like(low, 0))
     filler = converted(as_operand("fill_value", fill_value), x.dtype)
@@ -358,10 +358,10 @@ def intersect1d(
     Args:
         ar1: an array; flattened.
         ar2: another.
-        assume_unique: no element comes twice in either.
-        return_indices: also give the first places of the elements in both.
+        assume_unique: no element repeats in either.
+        return_indices: also return the first indices of the elements in both.
         size: number of elements of the result.
-        fill_value: for missing ones; the smallest element by default. Missing places are the size of the array.
+        fill_value: for missing ones; the smallest element by default. Missing indices are the size of the array.
 
     Raises:
         ConcretizationTypeError: a traced array and no ``size``.
@@ -457,7 +457,7 @@ def setdiff1d(
     Args:
         ar1: an array; flattened.
         ar2: another.
-        assume_unique: no element comes twice in ``ar1``; its order is then kept.
+        assume_unique: no element repeats in ``ar1``; its order is then kept.
         size: number of elements of the result.
         fill_value: for missing ones; 0 by default.
 
@@ -469,7 +469,7 @@ def setdiff1d(
     if fill_value is not None:
         check_arraylike("setdiff1d", fill_value)
     x, y = (ravel(v) for v in as_operands("setdiff1d", ar1, ar2))
-    join_dtypes(x, y)  # strict promotion refuses to compare other pairs
+    join_dtypes(x, y)  # Strict promotion refuses other pairs.
     if size is None:
         _check_concrete("setdiff1d", x, y)
         return from_host(np.setdiff1d(np.asarray(x), np.asarray(y), assume_unique))

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from plugjax.core.array import aval_of
+from plugjax.extend.core import aval_of
 from plugjax.numpy.manipulation import canonical_axes
 from plugjax.numpy.promotion import ArrayLike
 
@@ -21,7 +21,7 @@ def _shape(a: Any) -> tuple[int, ...]:
         return found
     if hasattr(a, "__jax_array__"):
         return aval_of(a).shape
-    # Of anything, as in NumPy: a list has the shape of its array, an object none.
+    # Of any object, as in NumPy: a list has the shape of its array, an object none.
     return np.shape(a)
 
 

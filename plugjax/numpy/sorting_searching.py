@@ -8,12 +8,10 @@ from typing import Any
 import numpy as np
 
 from plugjax import lax
-from plugjax.core import dtypes
-from plugjax.core.array import Array, from_host
-from plugjax.core.device import reject_sharding
-from plugjax.core.dtypes import BOOL, DType, DTypeLike
-from plugjax.core.errors import ConcretizationTypeError, NegativeSizeError
-from plugjax.core.trace import Tracer
+from plugjax.extend import dtypes
+from plugjax.extend.core import Array, Tracer, from_host, reject_sharding
+from plugjax.extend.dtypes import BOOL, DType, DTypeLike
+from plugjax.extend.errors import ConcretizationTypeError, NegativeSizeError
 from plugjax.numpy.logic import greater_equal, less
 from plugjax.numpy.manipulation import canonical_axis, ravel
 from plugjax.numpy.promotion import (
@@ -95,7 +93,8 @@ def argsort(
         x, axis = ravel(x), 0
     position = canonical_axis(axis, x.ndim)
     if descending:
-        # Equal elements keep their order: the reversed array is sorted, and its indices counted from the end.
+        # Equal elements keep their order: sort the reversed array, and count its indices from the
+        # end.
         x = lax.rev(x, (position,))
     wanted = index_dtype() if dtype is None else canonical_dtype("argsort", dtype)
     counts = lax.broadcasted_iota(wanted, x.shape, position)
@@ -136,7 +135,7 @@ def _partitioned(who: str, a: ArrayLike, kth: int, axis: int) -> tuple[Operand, 
 
 
 def partition(a: ArrayLike, kth: int, axis: int = -1) -> Array:
-    """The ``kth`` smallest element in its place, smaller ones before it, larger ones after it.
+    """The ``kth`` smallest element in its position, smaller ones before it, larger ones after it.
 
     Example:
         >>> import plugjax.numpy as jnp
@@ -152,11 +151,11 @@ def partition(a: ArrayLike, kth: int, axis: int = -1) -> Array:
 
 
 def argpartition(a: ArrayLike, kth: int, axis: int = -1) -> Array:
-    """Indices that put the ``kth`` smallest element in its place, smaller ones before it.
+    """Indices that put the ``kth`` smallest element in its position, smaller ones before it.
 
     Raises:
         TypeError: bools.
-        ValueError: there is no ``kth`` element.
+        ValueError: the ``kth`` element does not exist.
 
     Example:
         >>> import plugjax.numpy as jnp
@@ -192,7 +191,9 @@ def searchsorted(
     *,
     method: str = "scan",
 ) -> Array:
-    """Where elements of ``v`` belong in a sorted vector: before equal ones, or after with ``side="right"``; int32.
+    """Positions of elements of ``v`` in a sorted vector, as int32.
+
+    Equal elements are inserted before, or after with ``side="right"``.
 
     Example:
         >>> import plugjax.numpy as jnp
@@ -329,7 +330,7 @@ def _nonzero_of_size(mask: Operand, size: int, fill_value: Any) -> tuple[Array, 
     total = flat.shape[0]
     if not total or not size:
         return (lax.full((size,), 0, dtype),) * mask.ndim
-    # The k-th result is the number of positions whose count of elements so far does not exceed k.
+    # The k-th result is the number of positions whose cumulative count does not exceed k.
     counts = lax.cumsum(flat, 0)
     positions = lax.full((size + 1,), 0, dtype)
     bins = lax.clamp(dtype.type(0), counts, dtype.type(size))
@@ -388,7 +389,7 @@ def bincount(
     length: int | None = None,
     out_sharding: None = None,
 ) -> Array:
-    """How often each integer occurs.
+    """Number of occurrences of each integer.
 
     Differs from NumPy:
         ``length`` makes the size static; numbers beyond it are left out. Negative numbers count as 0.
@@ -413,7 +414,7 @@ def bincount(
                 values,
                 "bincount: the values of x decide the shape of the result; give a static length.",
             )
-        length = max(operator.index(minlength), int(np.max(np.asarray(values), initial=-1)) + 1)
+        length = max(minlength, int(np.max(np.asarray(values), initial=-1)) + 1)
     counted = (
         lax.full(values.shape, 1, index_dtype())
         if weights is None

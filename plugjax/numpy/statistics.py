@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from plugjax import lax
-from plugjax.core import dtypes
-from plugjax.core.array import Array
-from plugjax.core.dtypes import DTypeLike
+from plugjax.extend import dtypes
+from plugjax.extend.core import Array
+from plugjax.extend.dtypes import DTypeLike
 from plugjax.numpy import cumulative, reductions
 from plugjax.numpy.joining import concatenate
 from plugjax.numpy.linear_algebra import dot
@@ -41,7 +41,7 @@ __all__ = [
 
 
 def _without_nan(who: str, a: ArrayLike, value: Any) -> tuple[Array, Array]:
-    """The array with nan replaced, and where nan was."""
+    """The array with nan replaced, and the mask of nan."""
     x = as_operand(who, a)
     missing = isnan(x)
     return (pick(missing, scalar(value, x), x) if dtypes.is_inexact(x.dtype) else x), missing
@@ -192,7 +192,7 @@ def nanvar(
     if isinstance(ddof, complex):
         raise TypeError(f"nanvar: ddof is a real number, got {ddof!r}.")
     present = _present(x, where)
-    # A nan that is left out would still reach the derivative, as 0 times nan.
+    # A nan that is left out would still reach the derivative as 0 times nan.
     x = pick(isnan(x), scalar(0, x), x)
     return reductions.var(x, axis, dtype, out, ddof, keepdims, where=present, mean=mean)
 
@@ -220,7 +220,7 @@ def nanstd(
 def nancumsum(
     a: ArrayLike, axis: int | None = None, dtype: DTypeLike | None = None, out: None = None
 ) -> Array:
-    """Sums so far, nan counted as 0.
+    """Cumulative sums, nan counted as 0.
 
     Example:
         >>> import plugjax.numpy as jnp
@@ -233,7 +233,7 @@ def nancumsum(
 def nancumprod(
     a: ArrayLike, axis: int | None = None, dtype: DTypeLike | None = None, out: None = None
 ) -> Array:
-    """Products so far, nan counted as 1.
+    """Cumulative products, nan counted as 1.
 
     Example:
         >>> import plugjax.numpy as jnp
@@ -263,8 +263,8 @@ def nanargmin(
 
     Example:
         >>> import plugjax.numpy as jnp
-        >>> jnp.nanargmin(jnp.array([1.0, jnp.nan, 3.0]))
-        Array(0, dtype=int32)
+        >>> jnp.nanargmin(jnp.array([3.0, jnp.nan, 1.0]))
+        Array(2, dtype=int32)
     """
     return _nan_index("nanargmin", reductions.argmin, a, np.inf, axis, out, keepdims)
 
@@ -342,9 +342,9 @@ def cov(
         rowvar: variables are in rows; else in columns.
         bias: divide by the number of observations rather than by one less.
         ddof: what to subtract from the number of observations instead.
-        fweights: ``[observations]``, integers: how often each was made.
-        aweights: ``[observations]``: how much each counts.
-        dtype: to compute in.
+        fweights: ``[observations]``, integers: number of repetitions of each.
+        aweights: ``[observations]``: weight of each.
+        dtype: dtype of the computation.
 
     Raises:
         ValueError: more than two axes, or a dtype that is not floating or complex.
@@ -372,7 +372,7 @@ def cov(
     if weights is None:
         deviation = scaled = lax.sub(x, reductions.mean(x, 1, keepdims=True))
     else:
-        join_dtypes(weights, x)  # strict promotion refuses other pairs
+        join_dtypes(weights, x)  # Strict promotion refuses other pairs.
         weights = converted(weights, x.dtype)
         mass = reductions.sum(weights)
         deviation = x - (reductions.sum(x * weights, 1) / mass)[:, None]

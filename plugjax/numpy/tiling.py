@@ -8,15 +8,13 @@ from typing import Any
 import numpy as np
 
 from plugjax import lax
-from plugjax.core.array import Array
-from plugjax.core.device import reject_sharding
-from plugjax.core.errors import ConcretizationTypeError, DtypeError, NegativeSizeError
-from plugjax.core.trace import Tracer
+from plugjax.extend.core import Array, Tracer, reject_sharding
+from plugjax.extend.errors import ConcretizationTypeError, DtypeError, NegativeSizeError
 from plugjax.lax.axes import static_ints
 from plugjax.numpy.creation import asarray
 from plugjax.numpy.indexing import take
 from plugjax.numpy.joining import concatenate
-from plugjax.numpy.manipulation import canonical_axes, canonical_axis, ravel
+from plugjax.numpy.manipulation import axis_tuple, canonical_axes, canonical_axis, ravel
 from plugjax.numpy.promotion import ArrayLike, Operand, as_operand, check_arraylike, converted
 from plugjax.numpy.ranges import linspace
 
@@ -51,7 +49,7 @@ def repeat(
     """Each element repeated.
 
     Differs from NumPy:
-        ``total_repeat_length`` makes the size static: the last element fills up, surplus is cut.
+        ``total_repeat_length`` makes the size static: missing elements repeat the last one, surplus ones are cut.
 
     Example:
         >>> import plugjax.numpy as jnp
@@ -105,7 +103,7 @@ def _repeat_to_length(x: Array, repeats: Operand, axis: int, length: int) -> Arr
 def roll(
     a: ArrayLike, shift: ArrayLike | Sequence[int], axis: int | Sequence[int] | None = None
 ) -> Array:
-    """Elements shifted along axes; those that leave at one end come in at the other.
+    """Elements shifted along axes; those shifted beyond one end enter at the other.
 
     Example:
         >>> import plugjax.numpy as jnp
@@ -115,7 +113,7 @@ def roll(
     x = as_operand("roll", a)
     if axis is None:
         return lax.reshape(roll(ravel(x), shift, 0), x.shape)
-    axes = tuple(axis) if isinstance(axis, (tuple, list)) or getattr(axis, "ndim", 0) else (axis,)
+    axes = axis_tuple(axis)
     amounts: list[Any]
     if isinstance(shift, (tuple, list)):
         amounts = list(shift)
@@ -147,7 +145,7 @@ def roll(
 
 
 def resize(a: ArrayLike, new_shape: int | Sequence[int]) -> Array:
-    """The elements, repeated as often as it takes to fill another shape.
+    """The elements, repeated until they fill another shape.
 
     Example:
         >>> import plugjax.numpy as jnp
@@ -227,17 +225,17 @@ def ediff1d(
 
 
 def pad(array: ArrayLike, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> Array:
-    """The array with values around it.
+    """The array padded with values.
 
     Args:
         array: the array.
         pad_width: one number, a pair, or a pair for each axis.
-        mode: ``constant``, ``edge``, ``reflect``, ``symmetric``, ``wrap``, ``empty``, ``linear_ramp``, ``mean``, ``maximum``,
-            ``minimum``, or a function as in NumPy's manual.
+        mode: ``constant``, ``edge``, ``reflect``, ``symmetric``, ``wrap``, ``empty``, ``linear_ramp``, ``mean``,
+            ``maximum``, ``minimum``, or a function as in NumPy's manual.
         **kwargs: ``constant_values``, ``end_values``, ``reflect_type`` ("even" or "odd").
 
     Raises:
-        NotImplementedError: no such mode.
+        NotImplementedError: an unknown mode.
 
     Example:
         >>> import plugjax.numpy as jnp

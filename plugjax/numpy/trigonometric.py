@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from plugjax import lax
-from plugjax.core.array import Array
+from plugjax.extend.core import Array
 from plugjax.numpy.promotion import ArrayLike, pick, promote_inexact, scalar, to_inexact
 
 __all__ = [
@@ -20,8 +20,8 @@ def sin(x: ArrayLike, /) -> Array:
 
     Example:
         >>> import plugjax.numpy as jnp
-        >>> jnp.sin(0.0)
-        Array(0., dtype=float32, weak_type=True)
+        >>> jnp.sin(jnp.pi / 6).round(3)
+        Array(0.5, dtype=float32, weak_type=True)
     """
     return lax.sin(to_inexact("sin", x))
 
@@ -119,8 +119,8 @@ def tanh(x: ArrayLike, /) -> Array:
 
     Example:
         >>> import plugjax.numpy as jnp
-        >>> jnp.tanh(0.0)
-        Array(0., dtype=float32, weak_type=True)
+        >>> jnp.tanh(1.0).round(3)
+        Array(0.762, dtype=float32, weak_type=True)
     """
     return lax.tanh(to_inexact("tanh", x))
 
@@ -206,6 +206,6 @@ def sinc(x: ArrayLike, /) -> Array:
     x = to_inexact("sinc", x)
     at_zero = lax.eq(x, scalar(0, x))
     angle = pick(at_zero, scalar(1, x), lax.mul(scalar(np.pi, x), x))
-    # Near 0 the derivative is taken of the series; the quotient's would be 0 / 0.
+    # Near 0 the derivative is that of the series; the quotient's would be 0 / 0.
     series = lax.sub(scalar(1, x), lax.mul(scalar(np.pi**2 / 6, x), lax.square(x)))
     return pick(at_zero, series, lax.div(lax.sin(angle), angle))

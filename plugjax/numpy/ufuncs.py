@@ -1,4 +1,4 @@
-"""Universal functions: objects that apply a function elementwise, reduce and accumulate with it, and apply it at indices."""
+"""Universal functions: elementwise functions with methods to reduce, to accumulate and to apply at indices."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from plugjax import lax
-from plugjax.core import dtypes
-from plugjax.core.array import Array
-from plugjax.core.dtypes import BOOL, DType, DTypeLike
-from plugjax.core.transforms.batching import vmap
-from plugjax.core.transforms.jit import eval_shape
+from plugjax.extend import dtypes
+from plugjax.extend.core import Array
+from plugjax.extend.dtypes import BOOL, DType, DTypeLike
+from plugjax.extend.execution import eval_shape
+from plugjax.extend.transforms import vmap
 from plugjax.numpy import selection
 from plugjax.numpy.functional import vectorize
 from plugjax.numpy.indexing import take
@@ -42,7 +42,7 @@ class ufunc:
         nout: number of its results.
         name: its name.
         nargs: number of arguments that can be given; ``nin`` by default.
-        identity: neutral element, where a reduction starts.
+        identity: neutral element, the start of a reduction.
         call: a function of arrays to use instead of ``func`` vectorized.
         reduce: a function ``(a, *, axis, dtype, keepdims, initial, where)`` to reduce by.
         accumulate: a function ``(a, *, axis, dtype)`` to accumulate by.
@@ -165,11 +165,11 @@ class ufunc:
         Args:
             a: the array.
             axis: along which; ``None`` for all elements.
-            dtype: to compute in.
+            dtype: dtype of the computation.
             out: not supported.
             keepdims: keep the axis with size 1.
-            initial: start; the identity by default, else the first element.
-            where: bools; elements where it is false are left out.
+            initial: the start; by default the identity, else the first element.
+            where: mask of the elements that count.
         """
         self._check_binary("reduce")
         reject_out(f"{self.__name__}.reduce()", out)
@@ -235,7 +235,7 @@ class ufunc:
     def accumulate(
         self, a: ArrayLike, axis: int = 0, dtype: DTypeLike | None = None, out: None = None
     ) -> Array:
-        """What the elements along an axis combine to so far."""
+        """The cumulative combination of the elements along an axis."""
         self._check_binary("accumulate")
         reject_out(f"{self.__name__}.accumulate()", out)
         x = as_operand(f"{self.__name__}.accumulate", a)
@@ -262,7 +262,7 @@ class ufunc:
     def at(
         self, a: ArrayLike, indices: Any, b: ArrayLike | None = None, /, *, inplace: bool = True
     ) -> Array:
-        """``a`` with the function applied at indices, once for each time that an element is named; needs ``inplace=False``.
+        """``a`` with the function applied at indices, repeatedly for repeated ones; needs ``inplace=False``.
 
         Args:
             a: the array.
@@ -316,7 +316,7 @@ class ufunc:
         dtype: DTypeLike | None = None,
         out: None = None,
     ) -> Array:
-        """The segments of an axis combined: each goes from one index to the next, and has one element at least."""
+        """The segments of an axis combined: each goes from one index to the next, and has at least one element."""
         self._check_binary("reduceat")
         reject_out(f"{self.__name__}.reduceat()", out)
         x = as_operand(f"{self.__name__}.reduceat", a)
@@ -368,7 +368,7 @@ def frompyfunc(func: Callable[..., Any], /, nin: int, nout: int, *, identity: An
         func: the function.
         nin: number of its arguments.
         nout: number of its results.
-        identity: neutral element, where a reduction starts.
+        identity: neutral element, the start of a reduction.
 
     Example:
         >>> import plugjax.numpy as jnp

@@ -1,6 +1,6 @@
-"""The universal functions among NumPy's: arithmetic and logic that can also reduce, accumulate, and be applied at indices.
+"""NumPy's universal functions with methods: arithmetic and logic that can also reduce, accumulate and apply at indices.
 
-Those of an associative operation that has a reduction of its own (``add``: ``sum``) reduce by it; others fold.
+An associative operation with a reduction (``add``: ``sum``) reduces by it; others fold.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from plugjax import lax
-from plugjax.core import dtypes
-from plugjax.core.array import Array
-from plugjax.core.dtypes import BOOL, DTypeLike
+from plugjax.extend import dtypes
+from plugjax.extend.core import Array
+from plugjax.extend.dtypes import BOOL, DTypeLike
 from plugjax.numpy import arithmetic, bitwise, cumulative, exponential, logic, reductions, selection
 from plugjax.numpy.manipulation import expand_dims
 from plugjax.numpy.promotion import Operand, as_operand, canonical_dtype, converted
@@ -31,7 +31,7 @@ def _of(function: Callable[..., Any], identity: Any = None, nin: int = 2, **meth
 
 
 def _without_dtype(reduction: Callable[..., Array]) -> Callable[..., Array]:
-    """A reduction that computes in the dtype of its operand as one with the parameter ``dtype``."""
+    """A reduction without ``dtype``, as one with the parameter ``dtype``."""
 
     def reduce(x: Operand, *, dtype: DTypeLike | None, **options: Any) -> Array:
         return reduction(x if dtype is None else x.astype(dtype), **options)
@@ -40,7 +40,7 @@ def _without_dtype(reduction: Callable[..., Array]) -> Callable[..., Array]:
 
 
 def _at(method: str) -> Callable[..., Array]:
-    """The method of ``x.at[indices]``, for bools by way of integers."""
+    """The method of ``x.at[indices]``; bools become integers."""
 
     def at(x: Operand, indices: Any, b: Any) -> Array:
         found: Array
@@ -61,7 +61,7 @@ def _bitwise(
     *,
     logical: bool = False,
 ) -> Callable[..., Array]:
-    """A reduction of bits; ``logical`` takes numbers for what is true of them, and gives bools unless told otherwise."""
+    """A reduction of bits; ``logical`` uses truth values of numbers and returns bools by default."""
 
     def run(
         x: Operand,

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from plugjax import lax
-from plugjax.core.array import Array
-from plugjax.core.device import reject_sharding
+from plugjax.extend.core import Array, reject_sharding
 from plugjax.numpy.arithmetic import divide, power
 from plugjax.numpy.index_plan import entries, make_plan, masks_as_arrays
 from plugjax.numpy.indexing import along_axis, gather, getitem, index_array, integers
@@ -51,8 +50,8 @@ class IndexUpdate:
 class IndexedUpdate:
     """``x.at[index]``. Every method returns a new array.
 
-    ``mode`` says what becomes of indices out of bounds: ``"drop"`` (the default; ``"fill"`` is the same) leaves them out,
-    ``"clip"`` moves them in, ``"promise_in_bounds"`` says that there are none.
+    ``mode`` is the treatment of indices out of bounds: ``"drop"`` (the default; ``"fill"`` is the same) drops them,
+    ``"clip"`` clamps them, ``"promise_in_bounds"`` promises that there are none.
     """
 
     __slots__ = ("array", "index")
@@ -101,7 +100,7 @@ class IndexedUpdate:
         return self._scatter(lax.scatter, values, None, **options)
 
     def add(self, values: ArrayLike, **options: Any) -> Array:
-        """``x`` with ``values`` added at the index, once for each time that an element is named."""
+        """``x`` with ``values`` added at the index, repeatedly for repeated indices."""
         return self._scatter(lax.scatter_add, values, None, **options)
 
     def subtract(self, values: ArrayLike, **options: Any) -> Array:
@@ -137,7 +136,7 @@ class IndexedUpdate:
         return self._scatter(lax.scatter_max, values, None, **options)
 
     def apply(self, func: Callable[[Array], Array], **options: Any) -> Array:
-        """``x`` with ``func``, a function of scalars, applied at the index: once for each time that an element is named."""
+        """``x`` with ``func``, a function of scalars, applied at the index, repeatedly for repeated indices."""
 
         def operation(x: Array, index: Any, y: Array, numbers: Any, **promises: Any) -> Array:
             return lax.scatter_apply(x, index, func, numbers, update_shape=y.shape, **promises)
@@ -171,7 +170,7 @@ def _scatter(
             FutureWarning,
             stacklevel=4,
         )
-        # The operation is done in the dtype of both, and its result cut off.
+        # Compute in the dtype of both; then truncate the result.
         joined = x.dtype if operation is lax.scatter else joined
     if y.dtype != joined or y.weak_type != x.weak_type:
         y = lax.convert_element_type(y, joined)
@@ -234,7 +233,7 @@ def put_along_axis(
     x = as_operand("put_along_axis", arr)
     _, chosen, position = along_axis("put_along_axis", x, indices, axis)
     flat = x if axis is not None else ravel(x)
-    # All indices along an axis of size 1 meet its only place.
+    # Along an axis of size 1 all indices mean its only element.
     grids = tuple(
         chosen if i == position else lax.broadcasted_iota(np.int32, chosen.shape, i) % size
         for i, size in enumerate(flat.shape)
@@ -275,7 +274,7 @@ def put(
 
 
 def place(arr: ArrayLike, mask: ArrayLike, vals: ArrayLike, *, inplace: bool = True) -> Array:
-    """``arr`` with values put where a mask holds, one after the other, again and again; needs ``inplace=False``.
+    """``arr`` with values cyclically put where a mask holds; needs ``inplace=False``.
 
     Raises:
         ValueError: ``inplace``, a mask of another size, or no values.
@@ -329,7 +328,7 @@ def fill_diagonal(
     steps = np.arange(count, dtype=np.int32)
     values = ravel(as_operand("fill_diagonal", val))
     if values.size > 1:
-        # As many as there are places, over and over.
+        # Repeated up to the number of elements.
         repeats = -(-count // values.size)
         values = lax.slice_in_dim(lax.concatenate([values] * repeats, 0), 0, count)
     return IndexUpdate(x)[(steps,) * x.ndim].set(values)

@@ -1,4 +1,4 @@
-"""Tapers for spectral analysis, and the Bessel function that one of them is made of."""
+"""Tapers for spectral analysis, and the Bessel function of the Kaiser window."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from typing import Any
 import numpy as np
 
 from plugjax import lax
-from plugjax.core import dtypes
-from plugjax.core.array import Array
+from plugjax.extend import dtypes
+from plugjax.extend.core import Array
 from plugjax.numpy.promotion import ArrayLike, as_operand, to_inexact
 
 __all__ = ["bartlett", "blackman", "hamming", "hanning", "i0", "kaiser"]
 
 
 def _positions(size: Any) -> tuple[int, Array | None]:
-    """The size, and the numbers below it; ``None`` for windows so short that they are all ones."""
+    """The size, and the integers below it; ``None`` for windows so short that they are all ones."""
     size = int(size)
     return size, lax.iota(dtypes.canonicalize(float), size) if size > 1 else None
 
@@ -109,5 +109,5 @@ def i0(x: ArrayLike) -> Array:
     x = to_inexact("i0", x)
     if x.dtype.kind == "c":
         raise ValueError(f"i0 takes real numbers, got dtype {x.dtype}")
-    size = lax.max(x, lax.neg(x))  # Of derivative 0 at 0.
+    size = lax.max(x, lax.neg(x))  # The derivative is 0 at 0.
     return lax.mul(lax.exp(size), lax.bessel_i0e(size))  # type: ignore[no-any-return]  # an array

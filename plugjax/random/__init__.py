@@ -49,7 +49,7 @@ from plugjax.random.keys import (
     wrap_key_data,
 )
 
-# Loaded when asked for: programs without linear algebra do not pay for it.
+# Loaded on first use: programs without linear algebra do not pay for it.
 _LATE = {
     **dict.fromkeys(("ball", "generalized_normal", "multivariate_normal", "orthogonal"), "directions"),
     **dict.fromkeys(("binomial", "multinomial", "poisson"), "counts"),

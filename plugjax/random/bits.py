@@ -1,4 +1,4 @@
-"""Random bits, and what is made of them alone: uniform numbers, integers, permutations."""
+"""Random bits, and the numbers that need nothing else: uniform numbers, integers, permutations."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 
 from plugjax import lax
-from plugjax.core import dtypes
-from plugjax.core.array import Array, aval_of
-from plugjax.core.device import reject_sharding
-from plugjax.core.dtypes import DType, DTypeLike
-from plugjax.core.errors import NegativeSizeError, SizeError, TypePromotionError
+from plugjax.extend import dtypes
+from plugjax.extend.core import Array, aval_of, reject_sharding
+from plugjax.extend.dtypes import DType, DTypeLike
+from plugjax.extend.errors import NegativeSizeError, SizeError, TypePromotionError
 from plugjax.lax.axes import canonical_axis
+from plugjax.lax.promotion import promote
 from plugjax.lax.random_bits import multiply_add
 from plugjax.numpy.promotion import (
     ArrayLike,
@@ -67,7 +67,7 @@ def float_dtype(who: str, dtype: DTypeLike | None) -> DType:
 
 
 def result_shape(who: str, shape: Any, *parameters: Any) -> tuple[int, ...]:
-    """The shape that was asked for, or that of the parameters.
+    """The requested shape, or the broadcast shape of the parameters.
 
     Raises:
         ValueError: parameters do not broadcast to the shape.
@@ -84,14 +84,14 @@ def result_shape(who: str, shape: Any, *parameters: Any) -> tuple[int, ...]:
 
 
 def check_safe_cast(who: str, dtype: DType, *parameters: ArrayLike) -> None:
-    """Raise where a parameter would lose something in ``dtype``.
+    """Raise if converting a parameter to ``dtype`` loses information.
 
     Raises:
         TypePromotionError: it would.
     """
     for value in parameters:
         aval = aval_of(as_operand(who, value))
-        if dtypes.promote([(aval.dtype, aval.weak_type), (dtype, False)])[0] != dtype:
+        if promote([(aval.dtype, aval.weak_type), (dtype, False)])[0] != dtype:
             raise TypePromotionError(
                 f"{who}: cannot safely cast a parameter of dtype {aval.dtype.name} to {dtype.name}. "
                 "Convert it, or ask for a wider dtype."
@@ -215,12 +215,12 @@ def randint(
     sizes = as_shape("randint", shape)
     low, high = as_operand("randint", minval), as_operand("randint", maxval)
     if not (dtypes.is_integer(low.dtype) and dtypes.is_integer(high.dtype)):
-        # As whole numbers; JAX cuts off the rest.
+        # As integers; JAX truncates too.
         whole = dtypes.canonicalize(int)
         low, high = (v if dtypes.is_integer(v.dtype) else converted(v, whole) for v in (low, high))
     info = np.iinfo(wanted)
     if wanted.itemsize < 4:
-        # Drawn as int32, where the bound beyond the largest number is one as well.
+        # Drawn as int32, in which the bound one beyond the largest number exists.
         low, high = _clamped(low, dtypes.INT32), _clamped(high, dtypes.INT32)
         low = lax.clamp(np.int32(info.min), low, np.int32(info.max))
         high = lax.clamp(np.int32(info.min), high, np.int32(info.max + 1))
@@ -241,14 +241,16 @@ def _randint(k: Array, sizes: tuple[int, ...], low: Any, high: Any, wanted: DTyp
         v if v.shape == full else broadcast_to_shape("randint", v, full) for v in (low, high)
     )
     some = lax.gt(high, low)
-    # An empty interval gives minval; a maximum that the dtype lacks makes the interval one longer, 0 meaning all integers.
+    # An empty interval gives minval. A maximum beyond the dtype makes the interval one longer;
+    # length 0 means all integers.
     span = pick(some, lax.convert_element_type(lax.sub(high, low), unsigned), unsigned.type(1))
     span = pick(
         lax.bitwise_and(broadcast_to_shape("randint", beyond, full), some),
         lax.add(span, unsigned.type(1)),
         span,
     )
-    # A number of twice the width is reduced: (upper * 2**width + lower) mod span. The bias is small then.
+    # Reduce a number of twice the width, (upper * 2**width + lower) mod span, to keep the bias
+    # small.
     half = lax.rem(
         broadcast_to_shape("randint", lax.full((), unsigned.type(1 << (width // 2))), full), span
     )
@@ -284,7 +286,7 @@ def permutation(
         key: a key.
         x: array or integer.
         axis: the axis.
-        independent: whether every row along the axis gets an order of its own.
+        independent: whether every row along the axis gets its own order.
         out_sharding: only ``None``.
 
     Example:
@@ -311,7 +313,7 @@ def permutation(
 
 
 def shuffled(key: Array, x: Array, axis: int) -> Array:
-    """Elements sorted by random numbers, as often as ties between 32-bit numbers ask for."""
+    """Elements sorted by random numbers, repeated until ties of 32-bit numbers do not matter."""
     rounds = math.ceil(3 * math.log(max(1, x.size)) / math.log(0xFFFFFFFF))
     for _ in range(rounds):
         key, subkey = split(key)

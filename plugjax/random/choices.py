@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 
 from plugjax import lax
-from plugjax.core import dtypes
-from plugjax.core.array import Array
-from plugjax.core.device import reject_sharding
+from plugjax.extend import dtypes
+from plugjax.extend.core import Array, reject_sharding
 from plugjax.numpy.arithmetic import multiply
 from plugjax.numpy.cumulative import cumsum
 from plugjax.numpy.manipulation import canonical_axis
@@ -43,8 +42,8 @@ def categorical(
 
     Example:
         >>> from plugjax import numpy as jnp, random
-        >>> random.categorical(random.key(0), jnp.array([0.0, -jnp.inf]), shape=(2,))
-        Array([0, 0], dtype=int32)
+        >>> random.categorical(random.key(0), jnp.array([-jnp.inf, 0.0]), shape=(2,))
+        Array([1, 1], dtype=int32)
     """
     if out_sharding is not None:
         reject_sharding("categorical", out_sharding)
@@ -100,14 +99,15 @@ def choice(
     Example:
         >>> from plugjax import random
         >>> import plugjax.numpy as jnp
-        >>> random.choice(random.key(0), 5, (3,), replace=False).shape
-        (3,)
+        >>> random.choice(random.key(0), 5, (3,), replace=False)
+        Array([0, 1, 4], dtype=int32)
     """
     k = single_key("choice", key)
     sizes = as_shape("choice", shape)
     whole = not np.ndim(a)
     values = a if whole else as_operand("choice", a)
-    given_axis, axis = axis, 0 if whole else canonical_axis(axis, values.ndim)
+    if not whole:
+        axis = canonical_axis(axis, values.ndim)
     count = int(a) if whole else values.shape[axis]
     draws = math.prod(sizes)
     if count <= 0 and draws:
@@ -119,16 +119,15 @@ def choice(
             f"choice without replacement: a larger sample (size {draws}) than there are elements (size {count}). Draw fewer."
         )
 
-    if whole and p is None and not replace:
-        # The elements are the only axis.
-        canonical_axis(given_axis, 1)
-
     def chosen(index: Array) -> Array:
         return index if whole else values.take(index, axis, mode="clip")
 
     if p is None:
         if replace:
             return chosen(randint(k, sizes, 0, count))
+        if whole:
+            # The axis of arange; no other draw from an integer looks at it.
+            axis = canonical_axis(axis, 1)
         order = permutation(k, count if whole else values, axis)
         drawn = lax.slice_in_dim(order, 0, draws, axis=axis)
         return lax.reshape(drawn, (*drawn.shape[:axis], *sizes, *drawn.shape[axis + 1 :]))

@@ -1,11 +1,13 @@
 """Counts: Poisson, binomial and multinomial numbers.
 
-Small means by inversion: waiting times are drawn until their sum exceeds the interval. Large ones by transformed rejection.
-Both run on whole arrays; elements that are done wait for the others.
+Small means by inversion: waiting times are drawn until their sum exceeds the interval. Large ones by transformed
+rejection. Both run on whole arrays until every element is done.
 
 Reference:
-    Knuth, "The Art of Computer Programming", volume 2, 3.4.1 (Poisson); Devroye, "Non-uniform random variate generation",
-    1986, X.4.3 (binomial, by geometric waiting times); Hoermann, "The transformed rejection method for generating Poisson
+    Knuth, "The Art of Computer Programming", volume 2, 3.4.1 (Poisson); Devroye, "Non-uniform random variate
+    generation",
+    1986, X.4.3 (binomial, by geometric waiting times); Hoermann, "The transformed rejection method for generating
+    Poisson
     random variables", 1993, and "The generation of binomial random variates", 1993 (large means).
 """
 
@@ -16,10 +18,9 @@ from typing import Any
 import numpy as np
 
 from plugjax import lax
-from plugjax.core.array import Array
-from plugjax.core.device import reject_sharding
-from plugjax.core.dtypes import DType, DTypeLike
-from plugjax.core.transforms.jit import jit
+from plugjax.extend.core import Array, reject_sharding
+from plugjax.extend.dtypes import DType, DTypeLike
+from plugjax.extend.execution import jit
 from plugjax.numpy.manipulation import moveaxis
 from plugjax.numpy.promotion import (
     ArrayLike,
@@ -52,8 +53,8 @@ def poisson(
 
     Example:
         >>> from plugjax import random
-        >>> random.poisson(random.key(0), 0.0, (2,))
-        Array([0, 0], dtype=int32)
+        >>> random.poisson(random.key(0), 5.0, (3,))
+        Array([1, 2, 5], dtype=int32)
     """
     if out_sharding is not None:
         reject_sharding("poisson", out_sharding)
@@ -67,12 +68,12 @@ def poisson(
 
 @jit(static_argnums=2)
 def _poisson(key: Array, lam: Array, dtype: DType) -> Array:
-    # nan goes the small way, where it ends the loop at once.
+    # nan takes the branch of small means, where it ends the loop at once.
     small = (lam != lam) | (lam < 10)
     counts = lax.select(
         small,
         _poisson_small(key, where(small, lam, 0.0), dtype),
-        # One of the two is taken, so that the key is used once.
+        # Only one of the two branches is taken, so the key is used once.
         _poisson_large(clone(key), where(small, 1e5, lam), dtype),
     )
     return where(lam == 0, 0, counts)
@@ -153,7 +154,7 @@ def binomial(
 
 @jit(static_argnums=3)
 def _binomial(key: Array, count: Array, p: Array, dtype: DType) -> Array:
-    # The rarer outcome is counted.
+    # Count the rarer outcome.
     rare = p < 0.5
     q = where(rare, p, 1.0 - p)
     no_count = (count != count) | (count < 0.0)
@@ -210,7 +211,8 @@ def _binomial_large(key: Array, count: Array, p: Array, dtype: DType) -> Array:
         k = lax.floor((2 * a / us + b) * u + c)
         never = (k < 0) | (k > count)
         height = lax.log(v * alpha / (a / (us * us) + b))
-        # The logarithm of the density at k over that at the mode, factorials by Stirling's formula.
+        # Logarithm of the density at k over that at the mode, with Stirling's formula for
+        # factorials.
         target = (
             (mode + 0.5) * lax.log((mode + 1) / (odds * (count - mode + 1)))
             + (count + 1) * lax.log((count - mode + 1) / (count - k + 1))
@@ -228,7 +230,7 @@ def _binomial_large(key: Array, count: Array, p: Array, dtype: DType) -> Array:
     return lax.convert_element_type(found[0], dtype)
 
 
-# log(k!) less Stirling's (k + 1/2) log(k + 1) - (k + 1) + log(2 pi) / 2, for k = 0 ... 9.
+# log(k!) minus Stirling's (k + 1/2) log(k + 1) - (k + 1) + log(2 pi) / 2, for k = 0 ... 9.
 _STIRLING_ERRORS = (
     0.08106146679532726, 0.0413406959554093, 0.02767792568499834, 0.020790672103765093, 0.016644691189821193,
     0.013876128823070748, 0.01189670994589177, 0.010411265261972096, 0.009255462182712733, 0.00833056343336287,
@@ -263,7 +265,7 @@ def multinomial(
         n: number of trials, broadcast to ``[...]``.
         p: probabilities of the outcomes, ``[..., k]``.
         shape: shape of the result, ``[..., k]``; that of ``p`` by default.
-        dtype: of the result.
+        dtype: dtype of the result.
         unroll: as of ``lax.scan``, which goes over the outcomes.
 
     Example:

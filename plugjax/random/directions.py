@@ -6,10 +6,9 @@ import operator
 from typing import Any
 
 from plugjax import lax
-from plugjax.core import dtypes
-from plugjax.core.array import Array
-from plugjax.core.device import reject_sharding
-from plugjax.core.dtypes import DTypeLike
+from plugjax.extend import dtypes
+from plugjax.extend.core import Array, reject_sharding
+from plugjax.extend.dtypes import DTypeLike
 from plugjax.numpy import linalg
 from plugjax.numpy.einsum import einsum
 from plugjax.numpy.promotion import (
@@ -54,8 +53,10 @@ def multivariate_normal(
 
     Example:
         >>> from plugjax import numpy as jnp, random
-        >>> random.multivariate_normal(random.key(0), jnp.zeros(2), jnp.eye(2), (3,)).shape
-        (3, 2)
+        >>> random.multivariate_normal(random.key(0), jnp.zeros(2), jnp.eye(2), (3,)).round(2)
+        Array([[ 1.62,  2.03],
+               [-0.43, -0.08],
+               [ 0.18, -0.97]], dtype=float32)
     """
     if out_sharding is not None:
         reject_sharding("multivariate_normal", out_sharding)
@@ -150,8 +151,8 @@ def generalized_normal(
     Example:
         >>> from plugjax import random
         >>> import plugjax.numpy as jnp
-        >>> random.generalized_normal(random.key(0), 2.0, (2,)).shape
-        (2,)
+        >>> random.generalized_normal(random.key(0), 2.0, (2,)).round(2)
+        Array([0.95, 0.09], dtype=float32)
     """
     if out_sharding is not None:
         reject_sharding("generalized_normal", out_sharding)

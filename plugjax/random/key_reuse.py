@@ -1,16 +1,16 @@
-"""Keys that are used twice, which give the same numbers twice: found where they are, while ``jax_debug_key_reuse`` is on.
+"""Detection of keys that are used twice, while ``jax_debug_key_reuse`` is on.
 
-Every primitive says what it does with keys: it *uses* a key up (``random_bits``, ``split``), it *makes* one (``split``,
-``fold_in``, ``clone``), or it *passes* one on (``reshape``). What a program does with its inputs follows from its equations; a
-program that uses one key twice is refused before it runs. Between programs, and between single operations, the keys' arrays
-are remembered that were used. Of an array of keys each element counts by itself.
+Every primitive *uses* a key up (``random_bits``, ``split``), *makes* one (``split``, ``fold_in``, ``clone``), or
+*passes* one on (``reshape``). The usage of a program's inputs follows from its equations; a program that uses one key
+twice is refused before it runs. Between programs, and between single operations, used keys are recorded with their
+arrays. Each element of an array of keys counts by itself.
 
-A rule of the kind ``key_usage`` says it of a primitive; without one, a primitive uses up all the keys that it gets and makes
-those that it gives. Raw keys (``uint32``) are not followed.
+The rule kind ``key_usage`` gives the usage of a primitive. Without a rule, a primitive uses up all its operands' keys
+and makes the keys of its results. Raw keys (``uint32``) are not tracked.
 
 Differs from JAX:
-    Arrays of the same keys are known to be: after ``a, b = keys`` or ``k = keys.reshape(2, 1)``, ``keys[0]`` is used when a or
-    k is. A result of an unknown primitive is a new key, where JAX takes it to be used already.
+    Arrays that share keys share their record: after ``a, b = keys`` or ``k = keys.reshape(2, 1)``, using a or k uses
+        ``keys[0]``. A result of an unknown primitive is a new key; JAX treats it as used.
 """
 
 from __future__ import annotations
@@ -22,20 +22,25 @@ from typing import Any
 
 import numpy as np
 
-from plugjax.core import registry
-from plugjax.core.array import Array, device_put_p
-from plugjax.core.config import config
-from plugjax.core.errors import KeyReuseError
-from plugjax.core.hookspecs import hookimpl
-from plugjax.core.jaxpr import ClosedJaxpr, JaxprEqn, Literal, memoise, subjaxprs
-from plugjax.core.rules import RuleKind, RuleSet
-from plugjax.core.source_info import Source, user_source
-from plugjax.core.transforms.checkpoint import checkpoint_p
-from plugjax.core.vocabulary import (
+from plugjax.extend import registry
+from plugjax.extend.calls import checkpoint_p
+from plugjax.extend.core import (
+    Array,
+    ClosedJaxpr,
+    JaxprEqn,
+    Literal,
+    Source,
     broadcast_in_dim_p,
+    config,
     convert_element_type_p,
+    device_put_p,
+    memoise,
     reshape_p,
+    subjaxprs,
+    user_source,
 )
+from plugjax.extend.errors import KeyReuseError
+from plugjax.extend.rules import RuleKind, RuleSet, hookimpl
 from plugjax.lax.comparison import eq_p, ne_p
 from plugjax.lax.control_flow import cond_p, scan_p, while_p
 from plugjax.lax.conversion import copy_p
@@ -55,17 +60,17 @@ from plugjax.random.primitives import (
 
 rules = RuleSet(__name__)
 
-# Which elements of an array of keys: all, or those where an array of its shape is true.
+# Elements of an array of keys: all, or those where an array of its shape is true.
 Mask = Any
 
 
 @dataclass(frozen=True)
 class Usage:
-    """What something does with keys.
+    """Usage of keys by an equation or a program.
 
     Attributes:
-        used: by input, which of its keys are used up.
-        passed: by output, the input whose keys it gives on.
+        used: for each input, which of its keys are used up.
+        passed: for each output, the input whose keys it passes on.
     """
 
     used: dict[int, Mask] = field(default_factory=dict)
@@ -104,7 +109,7 @@ rules.define(key_usage, device_put_p)(
 
 @rules.define(key_usage, slice_p)
 def _of_slice(eqn: JaxprEqn) -> Usage:
-    """The elements that are taken are used up; those of the slice are new."""
+    """The selected elements are used up; the keys of the slice are new."""
     aval = eqn.invars[0].aval
     if not _is_key(aval):
         return Usage()
@@ -122,13 +127,13 @@ def _of_concatenate(eqn: JaxprEqn) -> Usage:
 
 @rules.define(key_usage, checkpoint_p)
 def _of_checkpoint(eqn: JaxprEqn) -> Usage:
-    """What runs again for the derivative uses the keys that the first run used, on purpose."""
+    """The second run, for the derivative, uses the keys of the first run on purpose."""
     return Usage() if eqn.params["differentiated"] else program_usage(eqn.params["jaxpr"])
 
 
 @rules.define(key_usage, cond_p)
 def _of_cond(eqn: JaxprEqn) -> Usage:
-    """What any of the branches uses; what all of them pass on."""
+    """The union of what the branches use; the keys that all of them pass on."""
     usages = [program_usage(branch) for branch in eqn.params["branches"]]
     used: dict[int, Mask] = {}
     for usage in usages:
@@ -141,12 +146,12 @@ def _of_cond(eqn: JaxprEqn) -> Usage:
 
 @rules.define(key_usage, scan_p)
 def _of_scan(eqn: JaxprEqn) -> Usage:
-    """Constants are the same in every step; a key of the carry that a step uses must be replaced by it."""
+    """Constants are the same in every step; a step that uses a key of the carry must replace it."""
     constants, carried = eqn.params["num_consts"], eqn.params["num_carry"]
     usage = program_usage(eqn.params["jaxpr"])
     _check_repeated(eqn, usage, constants, carried, "scan: a step")
     kept = {o: i for o, i in usage.passed.items() if o >= carried or i - constants == o}
-    # A slice of ``xs`` is another key in each step: all of them are used, or none is.
+    # A slice of ``xs`` is another key in each step: all keys are used, or none.
     used = {i: m if i < constants + carried else True for i, m in usage.used.items()}
     return Usage(used, {o: i for o, i in kept.items() if i < constants + carried})
 
@@ -169,7 +174,7 @@ def _check_repeated(eqn: JaxprEqn, usage: Usage, constants: int, carried: int, w
         if 0 <= place < carried and place not in usage.passed:
             continue
         if place >= carried > 0:
-            continue  # A slice of its own in each step.
+            continue  # Another slice in each step.
         kind = "a constant" if place < 0 else f"element {place} of the carry, which it gives back"
         raise KeyReuseError(
             f"{who} uses a key that is {kind}, so every repetition uses it again.{_at(eqn.source)} "
@@ -194,11 +199,11 @@ def _at(source: Source | None) -> str:
 
 
 def equation_usage(eqn: JaxprEqn) -> Usage:
-    """What an equation does with its operands' keys."""
+    """Usage of its operands' keys by an equation."""
     rule = registry.table(key_usage).get(eqn.primitive)
     if rule is not None:
         return rule(eqn)
-    # A call of a program has its inputs and outputs.
+    # A call has the usage of its program.
     for program in subjaxprs(eqn.params):
         if len(program.in_avals) == len(eqn.invars) and len(program.out_avals) == len(eqn.outvars):
             return program_usage(program)
@@ -206,10 +211,10 @@ def equation_usage(eqn: JaxprEqn) -> Usage:
 
 
 def program_usage(program: ClosedJaxpr) -> Usage:
-    """What a program does with the keys among its inputs; the constants are counted after them.
+    """Usage of its inputs' keys by a program; constants count as further inputs.
 
     Raises:
-        KeyReuseError: it uses one twice.
+        KeyReuseError: it uses a key twice.
     """
     found: Usage = memoise(program, "key_usage", lambda: _program_usage(program))
     return found
@@ -218,7 +223,7 @@ def program_usage(program: ClosedJaxpr) -> Usage:
 def _program_usage(program: ClosedJaxpr) -> Usage:
     inner = program.jaxpr
     inputs = [*inner.invars, *inner.constvars]
-    # Whose keys a variable holds; what of them is used, and where that was.
+    # By variable: the origin of its keys; which of them are used, and where.
     origins: dict[Any, Any] = {}
     used: dict[Any, Mask] = {}
     places: dict[Any, Source | None] = {}
@@ -264,7 +269,7 @@ def _words(name: str, again: Source | None, before: Source | None) -> str:
 
 
 class _Record:
-    """Which elements of an array of keys were used, and where."""
+    """The used elements of an array of keys, and the places of use."""
 
     __slots__ = ("mask", "source")
 
@@ -274,7 +279,7 @@ class _Record:
 
 
 class _Records:
-    """A record for each array of keys, by identity, for as long as it lives; arrays of the same keys share one."""
+    """Records by array identity, as long as the array lives; arrays of the same keys share one."""
 
     def __init__(self) -> None:
         self._found: dict[int, tuple[Any, _Record]] = {}
@@ -298,20 +303,20 @@ _records = _Records()
 
 
 @hookimpl
-def plugjax_watch(program: Callable[[], ClosedJaxpr]) -> Callable[[Any], Any] | None:
-    """Look at the keys that go into calls of a program, while ``jax_debug_key_reuse`` is on."""
+def plugjax_instrument(program: Callable[[], ClosedJaxpr]) -> Callable[[Any], Any] | None:
+    """Check the keys of each call of a program, while ``jax_debug_key_reuse`` is on."""
     if not config.read("debug_key_reuse"):
         return None
-    watched = program()
-    usage = program_usage(watched)
+    traced = program()
+    usage = program_usage(traced)
     if not (usage.used or usage.passed):
         return None
-    name = watched.jaxpr.debug_name
+    name = traced.jaxpr.debug_name
     used = {i: mask if mask is True else mask.reshape(-1) for i, mask in usage.used.items()}
 
     def around(call: Callable[[Sequence[Array]], Any]) -> Callable[[Sequence[Array]], Any]:
         def run(arrays: Sequence[Array]) -> Any:
-            given = [*arrays, *watched.consts]
+            given = [*arrays, *traced.consts]
             here = user_source()
             # One array may be several arguments.
             after: dict[_Record, Mask] = {}
@@ -341,6 +346,6 @@ def _pass_on(x: Array, y: Array) -> None:
     if x.size == y.size:
         _records.share(y, record)
     elif record.mask is not False:
-        # Some of its keys, or some of them several times.
+        # Some of its keys, or some of them more than once.
         found = _records.of(y)
         found.mask, found.source = True, record.source

@@ -1,7 +1,7 @@
-"""Keys: the state that random numbers are functions of.
+"""Random keys.
 
-A key is used once. ``split`` makes new ones of it, ``fold_in`` makes one for a number. Typed keys have the extended dtype
-``key<fry>``; raw keys are their storage, ``uint32[..., 2]``.
+A key is used once. ``split`` makes new keys from it, ``fold_in`` makes one for a number. Typed keys have the extended
+dtype ``key<fry>``; raw keys are their storage, ``uint32[..., 2]``.
 """
 
 from __future__ import annotations
@@ -13,10 +13,8 @@ from typing import Any
 import numpy as np
 
 from plugjax import lax
-from plugjax.core import dtypes
-from plugjax.core.array import Array, as_array
-from plugjax.core.config import config
-from plugjax.core.trace import Tracer
+from plugjax.extend import dtypes
+from plugjax.extend.core import Array, Tracer, as_array, config
 from plugjax.random.primitives import (
     KeyDType,
     random_clone_p,
@@ -35,17 +33,17 @@ __all__ = [
 
 class _ExtendedKind(type):
     def contains_dtype(cls, dtype: Any) -> bool:
-        """Whether a dtype is none of NumPy's."""
+        """Whether a dtype is not one of NumPy's."""
         return dtypes.is_extended(dtype)
 
 
 class extended(metaclass=_ExtendedKind):
-    """The kind of all dtypes that are none of NumPy's: ``jnp.issubdtype(x.dtype, extended)``."""
+    """The kind of all dtypes that are not NumPy's: ``jnp.issubdtype(x.dtype, extended)``."""
 
 
 class _KeyKind(_ExtendedKind):
     def contains_dtype(cls, dtype: Any) -> bool:
-        """Whether a dtype is one of keys."""
+        """Whether a dtype is a key dtype."""
         return isinstance(dtype, KeyDType)
 
 
@@ -59,7 +57,7 @@ def _seeds(seed: Any, who: str) -> Any:
     if isinstance(seed, (float, complex)):
         raise TypeError(f"{who}: a seed is an integer, got {seed!r}.")
     if isinstance(seed, int):
-        # Of 64 bits, of which 32 are left without x64, as a hash that is given as a seed needs.
+        # 64 bits, of which 32 remain without x64, as a hash given as a seed needs.
         return as_array(np.int64(seed), who)
     found = as_array(seed, who)
     if found.dtype.kind not in "iu":
@@ -75,7 +73,7 @@ def key(seed: Any, *, impl: Any = None, dtype: Any = None) -> Array:
     """A typed key made from an integer.
 
     Args:
-        seed: integer, or array of no axes.
+        seed: integer, or array without axes.
         impl: name of the generator: ``"threefry2x32"``, the default, ``"rbg"`` or ``"unsafe_rbg"``.
         dtype: the dtype of the key, or the name of its generator, instead of ``impl``.
 
@@ -84,9 +82,9 @@ def key(seed: Any, *, impl: Any = None, dtype: Any = None) -> Array:
 
     Example:
         >>> from plugjax import random
-        >>> random.key(0)
+        >>> random.key(3)
         Array((), dtype=key<fry>) overlaying:
-        [0 0]
+        [0 3]
     """
     generator = resolve_impl(_one_name("key", impl, dtype))
     return random_seed_p.bind(_seeds(seed, "key"), impl=generator)
@@ -100,7 +98,7 @@ def _one_name(who: str, impl: Any, dtype: Any) -> Any:
 
 
 def key_dtype(impl_spec: Any = None) -> KeyDType:
-    """The dtype of the keys of a generator, of the default one if none is named.
+    """The key dtype of a generator, by default of the default generator.
 
     Example:
         >>> from plugjax import random
@@ -128,7 +126,7 @@ def is_key_array(x: Any) -> bool:
 
 
 def typed(who: str, keys: Any) -> tuple[Array, bool]:
-    """Keys as typed ones, and whether they were.
+    """Keys as typed keys, and whether they were typed.
 
     Raises:
         TypeError: neither typed keys nor ``uint32[..., 2]``.
@@ -187,7 +185,7 @@ def split(key: Any, num: int | Sequence[int] = 2) -> Array:
 
 
 def fold_in(key: Any, data: Any) -> Array:
-    """A new key for a number: for each step of a loop, each layer of a network.
+    """A new key from a key and a number, such as the index of a step or a layer.
 
     Args:
         key: a key; it may be used with other numbers.
@@ -234,13 +232,15 @@ def key_data(keys: Any) -> Array:
 
 
 def wrap_key_data(key_bits_array: Any, *, impl: Any = None, dtype: Any = None) -> Array:
-    """Words as typed keys: ``uint32[..., 2]`` -> ``[...]``; ``impl`` and ``dtype`` as of :func:`key`.
+    """Words as typed keys: ``uint32[..., 2]`` -> ``[...]``.
+
+    ``impl`` and ``dtype`` name the generator, as in :func:`key`.
 
     Example:
         >>> from plugjax import random
         >>> import plugjax.numpy as jnp
-        >>> random.wrap_key_data(jnp.array([0, 3], jnp.uint32)).shape
-        ()
+        >>> random.wrap_key_data(jnp.array([0, 3], jnp.uint32)) == random.key(3)
+        Array(True, dtype=bool)
     """
     generator = resolve_impl(_one_name("wrap_key_data", impl, dtype))
     if not hasattr(key_bits_array, "dtype"):
@@ -268,8 +268,8 @@ def clone(key: Any) -> Array:
     Example:
         >>> from plugjax import random
         >>> import plugjax.numpy as jnp
-        >>> random.clone(random.key(0)).shape
-        ()
+        >>> random.clone(random.key(0)) == random.key(0)
+        Array(True, dtype=bool)
     """
     if not is_key_array(key) and getattr(key, "dtype", None) != np.uint32:
         # Numbers are copied as they are.

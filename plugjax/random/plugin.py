@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from plugjax.core.hookspecs import PluginInfo, hookimpl
-from plugjax.core.rules import RuleSet
+from plugjax.extend.core import Option, boolean
+from plugjax.extend.rules import PluginInfo, RuleSet, hookimpl
 from plugjax.random import key_reuse, primitives
 from plugjax.random.gamma import rules as gamma_rules
-from plugjax.random.key_reuse import plugjax_watch as plugjax_watch
+from plugjax.random.key_reuse import plugjax_instrument as plugjax_instrument
 
 plugjax_plugin = PluginInfo("random", provides=("random keys and their primitives",))
 
@@ -15,3 +15,17 @@ plugjax_plugin = PluginInfo("random", provides=("random keys and their primitive
 def plugjax_rules() -> list[RuleSet]:
     """Abstract evaluation, batching and storage of random keys."""
     return [primitives.rules, gamma_rules, key_reuse.rules]
+
+
+@hookimpl
+def plugjax_options() -> list[Option]:
+    """Which numbers a key gives, and whether keys may be used twice."""
+    return [
+        Option("debug_key_reuse", False, boolean, in_key=True, help="raise if a key is used twice"),
+        Option(
+            "threefry_partitionable", True, boolean, in_key=True,
+            help="a part of an array of random numbers is computed as that part alone",
+        ),
+        Option("default_prng_impl", "threefry2x32", in_key=True, help="implementation of new keys"),
+        Option("enable_custom_prng", False, boolean, in_key=True, help="PRNGKey makes typed keys"),
+    ]  # fmt: skip

@@ -1,9 +1,9 @@
-"""The primitives of random keys, and the generator that is used unless another one is named.
+"""The primitives of random keys, and the default generator.
 
-They work on keys as values of an extended dtype; their ``physical`` rules ask the generator what happens to the stored words.
-Threefry hashes positions: a counter is the position of a number in its array, as 64 bits, so the numbers of a part of an
-array are a part of the numbers. With ``jax_threefry_partitionable`` off it gives one stream of 32-bit words instead, in which
-a hash makes a word of the first half and the word at the same place of the second half, and numbers are cut from the stream.
+Keys are values of an extended dtype; ``physical`` rules ask the generator for the operations on stored words. Threefry
+hashes positions: the counter is the 64-bit position of a number in its array, so part of an array has the same numbers.
+With ``jax_threefry_partitionable`` off it makes one stream of 32-bit words: a hash gives a word of the first half and
+the word at the same position of the second half.
 """
 
 from __future__ import annotations
@@ -15,14 +15,10 @@ from typing import Any
 import numpy as np
 
 from plugjax import lax
-from plugjax.core.aval import Shape, ShapedArray
-from plugjax.core.config import config
-from plugjax.core.dtypes import ExtendedDType
-from plugjax.core.primitive import Primitive
-from plugjax.core.rules import RuleSet, abstract_eval
-from plugjax.core.transforms.batching import Axis, batching_rule
-from plugjax.core.transforms.physical import physical_rule
-from plugjax.core.vocabulary import broadcast_in_dim_p, moveaxis
+from plugjax.extend.core import Primitive, Shape, ShapedArray, broadcast_in_dim_p, config, moveaxis
+from plugjax.extend.dtypes import ExtendedDType
+from plugjax.extend.rules import RuleSet, abstract_eval, batching_rule, physical_rule
+from plugjax.extend.transforms import Axis
 from plugjax.lax.families import broadcast_shapes_strict, elementwise_batching, zero_derivative
 from plugjax.lax.random_bits import threefry2x32
 from plugjax.lax.shape import full
@@ -50,7 +46,7 @@ for _p in (
 
 
 class PRNGImpl:
-    """A generator: its name, the tag in its keys' dtype, the shape of a stored key, and what it does with those.
+    """A generator: name, tag of its keys' dtype, shape of a stored key, and its functions.
 
     The functions take stored keys ``[..., *key_shape]`` and the aval of the keys, ``[...]``.
 
@@ -120,7 +116,7 @@ _IMPLS: dict[str, PRNGImpl] = {}
 
 
 def register(impl: PRNGImpl) -> PRNGImpl:
-    """Make a generator known by its name and by its tag."""
+    """Register a generator under its name and its tag."""
     _IMPLS[impl.name] = _IMPLS[impl.tag] = impl
     return impl
 
@@ -137,8 +133,8 @@ def resolve_impl(impl: Any) -> PRNGImpl:
     """The generator that an ``impl=`` argument names.
 
     Raises:
-        ValueError: there is none of that name.
-        TypeError: it is no name.
+        ValueError: no generator has that name.
+        TypeError: it is not a name.
     """
     if isinstance(impl, PRNGImpl):
         return impl
@@ -297,7 +293,7 @@ def _side_by_side(first: Any, second: Any, rank: int) -> Any:
 
 
 def _words(keys: Any, aval: ShapedArray, extra: int) -> list[Any]:
-    """The two words of stored keys, with ``extra`` trailing axes of size 1 if the keys have axes."""
+    """The two words of stored keys; keys with axes get ``extra`` trailing axes of size 1."""
     rank = aval.ndim
     found = []
     for i in range(2):
@@ -336,7 +332,7 @@ def _stream(keys: Any, aval: ShapedArray, count: int, shape: Shape) -> Any:
     first = lax.iota(np.uint32, half)
     second = lax.add(first, np.uint32(half))
     if count % 2:
-        # A word too many is hashed; its counter is 0.
+        # An odd count: hash one more word, with counter 0.
         second = lax.select(
             lax.lt(second, np.uint32(count)), second, lax.full((half,), np.uint32(0))
         )
@@ -356,7 +352,7 @@ def _bits_of_stream(keys: Any, aval: ShapedArray, bit_width: int, shape: Shape) 
     elif bit_width == 32:
         found = _stream(keys, aval, size, shape)
     else:
-        # Several numbers from a word, the lowest bits first.
+        # Several numbers from one word, the lowest bits first.
         per_word = 32 // bit_width
         count = -(-size // per_word)
         words = _stream(keys, aval, count, shape)
@@ -382,7 +378,7 @@ def _threefry_bits(keys: Any, aval: ShapedArray, bit_width: int, shape: Shape) -
 
 
 def threefry_split(keys: Any, aval: ShapedArray, shape: Shape) -> Any:
-    """New keys: the hashes of positions, or pairs of words of the stream."""
+    """New keys: hashes of positions, or pairs of words of the stream."""
     if not config.read("threefry_partitionable"):
         words = _stream(keys, aval, 2 * math.prod(shape), shape)
         return lax.reshape(words, (*aval.shape, *shape, 2))
@@ -391,7 +387,7 @@ def threefry_split(keys: Any, aval: ShapedArray, shape: Shape) -> Any:
 
 
 def threefry_fold_in(keys: Any, aval: ShapedArray, data: Any, data_aval: ShapedArray) -> Any:
-    """New keys: the hashes of the data."""
+    """New keys: hashes of the data."""
     key0, key1 = _words(keys, aval, 0)
     counts = lax.convert_element_type(data, np.uint32)
     high = lax.full(data_aval.shape, np.uint32(0))

@@ -1,7 +1,7 @@
-"""Generators on XLA's generator of bits: faster on some hardware, and less careful about many keys.
+"""Generators on ``lax.rng_bit_generator``: faster on some hardware, with weaker independence of many keys.
 
-A key is the state of ``lax.rng_bit_generator``, of four words. ``"rbg"`` makes keys as Threefry does, each half of the state by
-itself; ``"unsafe_rbg"`` makes them with the generator of bits too. The numbers of a part of an array are not a part of the
+A key is the state of ``lax.rng_bit_generator``, of four words. ``"rbg"`` makes keys with Threefry, each half of the
+state by itself; ``"unsafe_rbg"`` makes them with the bit generator too. Part of an array does not have the same
 numbers, and under ``vmap`` the first key makes the bits of all instances, as in JAX.
 """
 
@@ -14,9 +14,8 @@ from typing import Any
 import numpy as np
 
 from plugjax import lax
-from plugjax.core.array import aval_of
-from plugjax.core.aval import Shape, ShapedArray
-from plugjax.core.transforms.batching import vmap
+from plugjax.extend.core import Shape, ShapedArray, aval_of
+from plugjax.extend.transforms import vmap
 from plugjax.random.primitives import (
     PRNGImpl,
     register,
@@ -25,7 +24,7 @@ from plugjax.random.primitives import (
     threefry_split,
 )
 
-# So many rounds of bits count as a hash of the key.
+# Rounds of bits that count as a hash of the key.
 _ROUNDS = 10
 
 
@@ -37,12 +36,12 @@ def _for_each(function: Callable[..., Any], rank: int) -> Callable[..., Any]:
 
 
 def _halves(key: Any) -> tuple[Any, ShapedArray]:
-    """One key as two of Threefry's."""
+    """One key as two keys of Threefry."""
     return lax.reshape(key, (2, 2)), ShapedArray((2,), np.uint32)
 
 
 def _paired(keys: Any, aval: ShapedArray, data: Any, data_aval: ShapedArray) -> tuple[Any, Any]:
-    """Keys and data of one shape: without axes, or with axes of size 1, they go with the others."""
+    """Keys and data broadcast to one shape."""
     shape = np.broadcast_shapes(aval.shape, data_aval.shape)
     own = tuple(range(aval.ndim))
     return (

@@ -1,7 +1,7 @@
 """Discrete cosine transforms: the names of ``jax.scipy.fft``.
 
-The transform of type 2 of ``n`` values is the real part of the Fourier transform of the values in another order, first the even
-places, then the odd ones backwards, turned by ``exp(-i pi k / 2n)`` (Makhoul 1980).
+The transform of type 2 of ``n`` values is the real part of ``exp(-i pi k / 2n)`` times the Fourier transform of the
+permuted values: first the even positions, then the odd ones backwards (Makhoul 1980).
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from plugjax import lax
-from plugjax.core.array import Array
-from plugjax.core.errors import NegativeSizeError
+from plugjax.extend.core import Array
+from plugjax.extend.errors import NegativeSizeError
 from plugjax.numpy import fft as fourier
 from plugjax.numpy.manipulation import canonical_axes, canonical_axis
 from plugjax.numpy.promotion import ArrayLike, Operand, as_operand, scalar, to_inexact
@@ -36,7 +36,7 @@ def _resized(x: Operand, sizes: dict[int, int]) -> Operand:
 
 
 def _along(values: Any, x: Operand, axis: int) -> Operand:
-    """A vector of host numbers spread over the array, in its dtype."""
+    """A vector of host numbers along one axis of the array, in its dtype."""
     return lax.broadcast_in_dim(np.asarray(values, x.dtype), x.shape, (axis,))
 
 
@@ -46,7 +46,7 @@ def _turned(x: Operand, axis: int, sign: int) -> Operand:
 
 
 def _ortho(size: int) -> np.ndarray[Any, Any]:
-    """What the orthogonal transform multiplies the values by."""
+    """The factors of the orthogonal transform."""
     scale = np.full(size, 1 / np.sqrt(2 * size))
     scale[0] = 1 / np.sqrt(4 * size)
     return scale
@@ -72,7 +72,7 @@ def _idct(x: Operand, axis: int, norm: str | None) -> Array:
     size = x.shape[axis]
     if not size:
         raise NegativeSizeError(f"scipy.fft: axis {axis} of {x.aval.str_short()} has no elements.")
-    # Twice the orthogonal scale undoes the sums; once, where the transform had it already.
+    # Twice the orthogonal scale inverts the sums; once if the transform was orthogonal.
     scale = _ortho(size) ** (1 if norm == "ortho" else 2) * 2 * size
     x = x * _along(scale, x, axis)
     spectrum = _turned(lax.complex(x, lax.full_like(x, 0)), axis, 1)
@@ -80,7 +80,7 @@ def _idct(x: Operand, axis: int, norm: str | None) -> Array:
     half = -(-size // 2)
     even = lax.slice_in_dim(values, 0, half, axis=axis)
     odd = lax.rev(lax.slice_in_dim(values, half, None, axis=axis), (axis,))
-    # Interleaved: each spread by one place, then added.
+    # Interleave: dilate each by one, then add.
     zero = scalar(0, values)
 
     def spread(v: Operand, low: int) -> Operand:
@@ -101,7 +101,7 @@ def dct(
     Args:
         x: the array.
         type: 2.
-        n: size along the axis to transform at: the array is cut, or filled with zeros.
+        n: size of the transformed axis: the array is cut, or padded with zeros.
         axis: along which.
         norm: ``"backward"``, or ``"ortho"`` for an orthogonal transform.
 
@@ -167,7 +167,7 @@ def dctn(
     Args:
         x: the array.
         type: 2.
-        s: sizes along the axes to transform at.
+        s: sizes of the transformed axes.
         axes: along which; by default all, or as many of the last as ``s`` says.
         norm: ``"backward"`` or ``"ortho"``.
 

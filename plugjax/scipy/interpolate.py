@@ -1,7 +1,7 @@
 """Interpolation on grids: the names of ``jax.scipy.interpolate``.
 
-A point lies in a cell of the grid, at a share of the way along each axis. Linear interpolation weights the corners of the cell by
-products of shares.
+A point lies in a cell of the grid, at a fraction of the cell along each axis. Linear interpolation weights the corners
+of the cell by products of these fractions.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 import plugjax.numpy as jnp
-from plugjax.core import pytree
-from plugjax.core.array import Array
+from plugjax.extend import pytree
+from plugjax.extend.core import Array
 from plugjax.numpy.promotion import ArrayLike, Operand, as_operand, check_arraylike, to_inexact
 
 __all__ = ["RegularGridInterpolator"]
@@ -90,8 +90,9 @@ class RegularGridInterpolator:
         """Values at points.
 
         Args:
-            xi: ``[..., d]`` for a grid of ``d`` axes, or a tuple of ``d`` arrays of coordinates that broadcast together.
-            method: another than the interpolator's own.
+            xi: ``[..., d]`` for a grid of ``d`` axes, or a tuple of ``d`` arrays of coordinates that broadcast
+                together.
+            method: method in place of the interpolator's.
 
         Raises:
             ValueError: an unknown method, or points with another number of coordinates.
@@ -140,7 +141,7 @@ def _points(xi: Any, rank: int) -> Operand:
 
 
 def _cell(x: Operand, grid: Operand) -> tuple[Any, Any]:
-    """The place of the grid below each coordinate, and the share of the way to the next."""
+    """Index of the grid point below each coordinate, and the fraction of the cell."""
     i = jnp.clip(jnp.searchsorted(grid, x) - 1, 0, max(grid.size - 2, 0))
     return i, (x - grid[i]) / (grid[i + 1] - grid[i])
 
@@ -150,7 +151,7 @@ def _flatten(f: RegularGridInterpolator) -> tuple[tuple[Any, ...], tuple[str, bo
 
 
 def _unflatten(options: tuple[str, bool], children: Iterable[Any]) -> RegularGridInterpolator:
-    # Whatever stands for arrays is taken: transformations put other things into a tree's leaves.
+    # Accept any leaf: transformations put other objects into a tree's leaves.
     found = object.__new__(RegularGridInterpolator)
     found.grid, found.values, found.fill_value = children
     found.method, found.bounds_error = options

@@ -1,7 +1,7 @@
-"""Sampling of arrays between their places: the names of ``jax.scipy.ndimage``.
+"""Sampling of arrays between their elements: the names of ``jax.scipy.ndimage``.
 
-A coordinate lies between two places of its axis, which share it by distance (or it takes the nearer one). The value at a
-point is the sum over corners of the cell around it, weighted by the products of shares.
+A coordinate lies between two elements of its axis, which share it by distance (or it takes the nearer one). The value
+at a point is the sum over the corners of its cell, weighted by the products of shares.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ import numpy as np
 
 import plugjax.numpy as jnp
 from plugjax import lax
-from plugjax.core.array import Array
+from plugjax.extend.core import Array
 from plugjax.numpy.promotion import ArrayLike
 
 __all__ = ["map_coordinates"]
 
-# Places as integers, and the weight of each.
+# Integer indices, and the weight of each.
 Shares: TypeAlias = list[tuple[Any, Any]]
 
 
@@ -31,7 +31,7 @@ def _mirror(index: Any, size: int) -> Any:
 
 
 def _reflect(index: Any, size: int) -> Any:
-    # The edge between two equal places is a mirror at half steps.
+    # The edge between two equal elements is a mirror at half steps.
     return (_mirror(2 * index + 1, 2 * size + 1) - 1) // 2
 
 
@@ -51,14 +51,14 @@ def map_coordinates(
     mode: str = "constant",
     cval: ArrayLike = 0.0,
 ) -> Array:
-    """Values of an array between its places.
+    """Values of an array between its elements.
 
     Args:
         input: the array.
-        coordinates: for each of its axes, an array of places; they broadcast together.
+        coordinates: for each of its axes, an array of positions; they broadcast together.
         order: 0 for the nearest value, 1 for linear interpolation.
-        mode: what lies outside: ``"constant"`` (``cval``), ``"nearest"``, ``"wrap"``, ``"mirror"`` (the edge is not repeated), or
-            ``"reflect"`` (it is).
+        mode: values outside: ``"constant"`` (``cval``), ``"nearest"``, ``"wrap"``, ``"mirror"`` (the edge is not
+            repeated), or ``"reflect"`` (it is).
         cval: the value outside, in mode ``"constant"``.
 
     Returns:

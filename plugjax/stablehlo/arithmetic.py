@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from plugjax.core.aval import ShapedArray
-from plugjax.core.dtypes import BOOL
-from plugjax.core.primitive import Primitive
-from plugjax.core.rules import RuleSet, lowering
-from plugjax.core.vocabulary import add_any_p, mul_p
+from plugjax.extend.core import Primitive, ShapedArray, add_any_p, mul_p
+from plugjax.extend.dtypes import BOOL
+from plugjax.extend.rules import RuleSet, lowering
 from plugjax.lax import arithmetic as lax
 from plugjax.stablehlo import mlir
 from plugjax.stablehlo.comparison import compare
@@ -109,7 +107,7 @@ def _mulhi(ctx: EqnContext, x: Value, y: Value) -> Value:
 
 
 def _mulhi64(ctx: EqnContext, x: Value, y: Value, out: ShapedArray) -> Value:
-    """Four products of halves, which fit; sums of what they have between the words carry."""
+    """The high word from four products of halves, which fit in a word, and their carries."""
     word = ShapedArray(out.shape, np.dtype(np.uint64))
     mask, half = ctx.constant(0xFFFFFFFF, word), ctx.constant(32, word)
 
@@ -131,7 +129,8 @@ def _mulhi64(ctx: EqnContext, x: Value, y: Value, out: ShapedArray) -> Value:
         upper = op("add", upper, high(part))
     if out == word:
         return upper
-    # Of signed factors, the unsigned product has each too often where the other is negative.
+    # Signed factors: the unsigned product counts each factor once too often where the other is
+    # negative.
     upper = op("bitcast_convert", upper, aval=out)
     sign = ctx.constant(63, out)
     for a, b in ((x, y), (y, x)):
@@ -149,7 +148,8 @@ def _integer_pow(ctx: EqnContext, x: Value, *, y: int) -> Value:
 
     if y == 0:
         return ctx.constant(1, aval)
-    # Bits from the lowest: the order of multiplications decides the last digit, and is that of JAX.
+    # Bits from the lowest. The order of multiplications determines the last digit, and is that of
+    # JAX.
     result, exponent = None, abs(y)
     while exponent:
         if exponent & 1:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from plugjax.core.rules import RuleSet, lowering
-from plugjax.core.vocabulary import optimization_barrier_p
+from plugjax.extend.core import optimization_barrier_p
+from plugjax.extend.rules import RuleSet, lowering
 from plugjax.lax.barrier import name_p
 from plugjax.stablehlo import mlir
 from plugjax.stablehlo.context import EqnContext

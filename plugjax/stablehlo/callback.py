@@ -1,4 +1,4 @@
-"""Lowering of callbacks: each is a call to Python, by the means of the backend."""
+"""Lowerings of callbacks: each is a call to Python by the backend's mechanism."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from plugjax.core.aval import ShapedArray
-from plugjax.core.errors import LoweringError
-from plugjax.core.rules import RuleSet, lowering
+from plugjax.extend.core import ShapedArray
+from plugjax.extend.errors import LoweringError
+from plugjax.extend.rules import RuleSet, lowering
 from plugjax.lax.callback import FlatCallback, io_callback_p, pure_callback_p
 from plugjax.lax.debug_callback import debug_callback_p, debug_print_p, print_callback
 from plugjax.stablehlo.context import EqnContext
@@ -63,7 +63,8 @@ def _call(
         )
 
     def kernel(*arrays: np.ndarray[Any, Any]) -> tuple[Any, ...]:
-        # The runtime's own memory is the function's only while it runs; it may keep what it gets.
+        # The runtime owns this memory and reuses it after the call; the function may keep its
+        # arguments.
         return tuple(run([x if x.flags.owndata else x.copy() for x in arrays]))
 
     return ctx.host_call(called_from(ctx.eqn, kernel, cacheable=False), operands)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from plugjax.core.aval import ShapedArray
-from plugjax.core.dtypes import BOOL, DType, is_inexact
-from plugjax.core.rules import RuleSet, lowering
+from plugjax.extend.core import ShapedArray
+from plugjax.extend.dtypes import BOOL, DType, is_inexact
+from plugjax.extend.rules import RuleSet, lowering
 from plugjax.lax import comparison as lax
 from plugjax.stablehlo import mlir
 from plugjax.stablehlo.context import EqnContext

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from plugjax.core.aval import ShapedArray
-from plugjax.core.rules import RuleSet, lowering
+from plugjax.extend.core import ShapedArray
+from plugjax.extend.rules import RuleSet, lowering
 from plugjax.lax.complex import complex_p, conj_p, imag_p, real_p
 from plugjax.stablehlo import mlir
 from plugjax.stablehlo.context import EqnContext

@@ -1,4 +1,4 @@
-"""Lowering of composites: a call of the decomposition that says what it stands for."""
+"""Lowering of composites: a call of the decomposition, marked with the composite's name."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from plugjax.core.jaxpr import ClosedJaxpr
-from plugjax.core.rules import RuleSet, lowering
+from plugjax.extend.core import ClosedJaxpr
+from plugjax.extend.rules import RuleSet, lowering
 from plugjax.lax.composite import CompositeAttribute, composite_p
 from plugjax.stablehlo import mlir
 from plugjax.stablehlo.context import EqnContext

@@ -1,4 +1,4 @@
-"""What a lowering rule is given: the module that is being built, and the equation at hand."""
+"""Context of a lowering rule: the module under construction and the current equation."""
 
 from __future__ import annotations
 
@@ -8,19 +8,17 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from plugjax.core import registry
-from plugjax.core.aval import ShapedArray
-from plugjax.core.dtypes import DType
-from plugjax.core.errors import LoweringError
-from plugjax.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var
-from plugjax.core.primitive import Primitive
-from plugjax.core.rules import lowering
+from plugjax.extend import registry
+from plugjax.extend.core import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Primitive, ShapedArray, Var
+from plugjax.extend.dtypes import DType
+from plugjax.extend.errors import LoweringError
+from plugjax.extend.rules import lowering
 from plugjax.stablehlo import mlir
 from plugjax.stablehlo.host_call import HostCall, described, host_call
 from plugjax.stablehlo.mlir import Module, Value
 
-# (ctx, index, host_call, operands) -> values: the operation by which a backend's programs call
-# Python.
+# (ctx, index, host_call, operands) -> values: writes the operation that calls Python on this
+# backend.
 EmitHostCall = Callable[["EqnContext", int, HostCall, Sequence[Value]], Sequence[Value]]
 
 
@@ -28,23 +26,23 @@ class LoweringRules(Protocol):
     """Lowering rules by primitive."""
 
     def get(self, primitive: Primitive, /) -> Callable[..., Any] | None:
-        """A declared rule."""
+        """The declared rule of a primitive."""
 
     def find(self, primitive: Primitive, /) -> Callable[..., Any] | None:
-        """A declared or a derived rule."""
+        """The declared or derived rule of a primitive."""
 
 
 class ModuleContext:
-    """A module that is being built.
+    """A module under construction.
 
     Attributes:
         platform: whose lowering rules are used.
-        device_kind: the hardware of the platform's device that it is for, if that is known.
+        device_kind: the hardware of the target device, if known.
         module: the ``ir.Module``.
-        host_calls: what the module calls in Python, in the order of their indices.
-        locations: whether operations are given the user's lines.
+        host_calls: calls to Python, by index.
+        locations: whether operations carry the user's lines.
         rules: the lowering rules.
-        path: names of the functions around what is being written, outermost first.
+        path: names of the enclosing functions, outermost first.
     """
 
     __slots__ = (
@@ -75,12 +73,12 @@ class ModuleContext:
         self.emit_host_call = emit_host_call
         self.host_calls: list[HostCall] = []
         self.rules: LoweringRules = registry.table(lowering, platform)
-        # Keyed by the program itself, which compares by identity: one function per program.
+        # Keyed by the program, which compares by identity: one function per program.
         self.functions: dict[ClosedJaxpr, str] = {}
         self._names: dict[str, int] = {"main": 1}
 
     def unique_name(self, name: str) -> str:
-        """A symbol made from ``name``, with a number if a function has it already."""
+        """A symbol made from ``name``, with a number if it is taken."""
         name = unused = as_symbol(name)
         count = self._names.get(name, 0)
         while unused in self._names:
@@ -91,11 +89,11 @@ class ModuleContext:
         return unused
 
     def reserve(self, names: Iterable[str]) -> None:
-        """Keep names for functions that are written elsewhere."""
+        """Reserve names for functions that are written elsewhere."""
         self._names.update(dict.fromkeys(names, 1))
 
     def function(self, jaxpr: ClosedJaxpr, name: str) -> str:
-        """The name of the private function that computes ``jaxpr``; written on first use."""
+        """Name of the private function that computes ``jaxpr``, written on first use."""
         found = self.functions.get(jaxpr)
         if found is None:
             found = self.functions[jaxpr] = self.unique_name(name)
@@ -105,7 +103,7 @@ class ModuleContext:
         return found
 
     def location(self, eqn: JaxprEqn) -> Any:
-        """Where an equation comes from, as the location of what is written within the block."""
+        """Within the block, operations carry the location of an equation."""
         source = eqn.source
         scopes = source.scopes if source is not None else ()
         name = "/".join((*self.path, *scopes, eqn.primitive.name))
@@ -142,7 +140,8 @@ class _Writer:
 
     def __init__(self, module: ModuleContext) -> None:
         self.module = module
-        # Of this block only: an operation in a region should not use constants from outside of it.
+        # Cached for this block only: an operation in a region should not use constants from outside
+        # of it.
         self.literals: dict[Any, Value] = {}
 
     def write(self, jaxpr: Jaxpr, consts: Sequence[Any], operands: Sequence[Value]) -> list[Value]:
@@ -180,10 +179,10 @@ class _Writer:
 
 
 class EqnContext:
-    """An equation that is being lowered.
+    """The equation under lowering.
 
     Attributes:
-        module: the module that it becomes part of.
+        module: the module under construction.
         eqn: the equation.
     """
 
@@ -235,11 +234,11 @@ class EqnContext:
         return list(call.results)
 
     def inline(self, jaxpr: ClosedJaxpr, operands: Sequence[Value]) -> list[Value]:
-        """Write the equations of a program here, as the bodies of loops and branches are."""
+        """Write the equations of a program here, for bodies of loops and branches."""
         return self.module.inline(jaxpr, operands)
 
     def host_call(self, call: HostCall, operands: Sequence[Value]) -> list[Value]:
-        """Call Python, by the means of the backend.
+        """Call Python by the backend's mechanism.
 
         Raises:
             LoweringError: the backend has none.

@@ -1,7 +1,6 @@
 """Lowerings of calls, branches and loops.
 
-Bodies of branches and loops are written in place; programs that are called, and bodies that a scan
-repeats, are functions.
+Bodies of branches and loops are inlined; called programs, and bodies that a scan unrolls, are functions.
 """
 
 from __future__ import annotations
@@ -11,11 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from plugjax.core.aval import ShapedArray
-from plugjax.core.dtypes import INT32
-from plugjax.core.jaxpr import ClosedJaxpr, Literal
-from plugjax.core.rules import RuleSet, lowering
-from plugjax.core.transforms.call import jit_p
+from plugjax.extend.calls import jit_p
+from plugjax.extend.core import ClosedJaxpr, Literal, ShapedArray
+from plugjax.extend.dtypes import INT32
+from plugjax.extend.rules import RuleSet, lowering
 from plugjax.lax.control_flow import cond_p, platform_branch, scan_p, while_p
 from plugjax.stablehlo import mlir
 from plugjax.stablehlo.comparison import compare
@@ -51,7 +49,7 @@ def _cond(
     types = [mlir.type_of(aval) for aval in ctx.avals_out]
     case = mlir.op("stablehlo.case", types, [index], None, len(branches))
     for region, branch in zip(case.regions, branches, strict=True):
-        # A branch takes no arguments: it sees the values around it.
+        # A branch takes no arguments: it uses values of the enclosing block.
         mlir.fill_region(region, [], lambda branch=branch: ctx.inline(branch, operands))
     return list(case.results)
 
@@ -80,7 +78,7 @@ def _while(
 def write_loop(
     types: Sequence[Any], operands: Sequence[Value], condition: Any, body: Any
 ) -> Sequence[Value]:
-    """A loop whose condition and body are written by functions of what it carries."""
+    """A while loop; condition and body are written by functions of the carry."""
     loop = mlir.op("stablehlo.while", types, operands, None, 2)
     mlir.fill_region(loop.regions[0], types, condition)
     mlir.fill_region(loop.regions[1], types, body)
@@ -89,7 +87,7 @@ def write_loop(
 
 
 class _Scan:
-    """One scan: what does not change from step to step, and how a step is written."""
+    """One scan: its constant parts, and how a step is written."""
 
     def __init__(
         self,
@@ -125,14 +123,14 @@ class _Scan:
         return results[: self.num_carry], results[self.num_carry :]
 
     def sliced(self, xs: Sequence[Value], index: Value) -> list[Value]:
-        """The slices of a step, at a position that is computed."""
+        """Slices of a step at a computed position."""
         return [
             self._reshaped(_dynamic_slice(x, a, index), a)
             for x, a in zip(xs, self.x_avals, strict=True)
         ]
 
     def sliced_at(self, xs: Sequence[Value], index: int) -> list[Value]:
-        """The slices of a step, at a position that is known."""
+        """Slices of a step at a known position."""
         found = []
         for x, aval in zip(xs, self.x_avals, strict=True):
             start, limit = [index] + [0] * aval.ndim, [index + 1, *aval.shape]
@@ -144,7 +142,7 @@ class _Scan:
         return mlir.value("stablehlo.reshape", aval, [row])
 
     def stored(self, ys: Sequence[Value], new: Sequence[Value], index: Value) -> list[Value]:
-        """The stacked outputs with those of a step put in their place."""
+        """The stacked outputs, updated by those of a step."""
         found = []
         for stack, y, aval in zip(ys, new, self.y_avals, strict=True):
             row = mlir.value("stablehlo.reshape", _row(aval), [y])
@@ -153,7 +151,7 @@ class _Scan:
         return found
 
     def position(self, index: Value) -> Value:
-        """Which slice the ``index``-th step works on."""
+        """Position of the slice of the ``index``-th step."""
         if not self.reverse:
             return index
         last = mlir.constant(np.int32(self.length - 1))
@@ -162,7 +160,7 @@ class _Scan:
     def straight(
         self, consts: Sequence[Value], carry: Sequence[Value], xs: Sequence[Value]
     ) -> list[Value]:
-        """All steps, one after the other, without a loop."""
+        """All steps in sequence, without a loop."""
         rows: list[list[Value]] = [[] for _ in self.y_avals]
         for step in range(self.length):
             index = self.length - 1 - step if self.reverse else step
@@ -182,7 +180,7 @@ class _Scan:
     def loop(
         self, consts: Sequence[Value], carry: Sequence[Value], xs: Sequence[Value], unroll: int
     ) -> list[Value]:
-        """A loop with ``unroll`` steps per iteration; steps that are left over follow it."""
+        """A loop with ``unroll`` steps per iteration; the remaining steps follow it."""
         fixed = [*consts, *xs]
         stacks = [self.ctx.constant(0, _stack(a, self.length)) for a in self.y_avals]
         operands = [mlir.constant(np.int32(0)), *fixed, *carry, *stacks]
@@ -225,7 +223,7 @@ def _stack(aval: ShapedArray, length: int) -> ShapedArray:
 
 
 def _corner(aval: ShapedArray, index: Value) -> list[Value]:
-    """Where a slice starts: at ``index`` on the leading axis, at 0 on the others."""
+    """Start of a slice: ``index`` on the leading axis, 0 on the others."""
     return [index, *[mlir.constant(np.int32(0))] * aval.ndim] if aval.ndim else [index]
 
 
@@ -262,7 +260,7 @@ def write_scan(
     num_carry: int,
     write: Callable[..., Sequence[Value]],
 ) -> list[Value]:
-    """The steps written out, or a loop of them, which ``write`` writes."""
+    """Write a scan as unrolled steps or as a loop, with ``write`` for the body."""
     split = num_consts + num_carry
     consts, carry, xs = operands[:num_consts], operands[num_consts:split], operands[split:]
     unroll = min(unroll, length)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from plugjax.core.aval import ShapedArray
-from plugjax.core.dtypes import BOOL, DType
-from plugjax.core.rules import RuleSet, lowering
-from plugjax.core.vocabulary import convert_element_type_p, stop_gradient_p
+from plugjax.extend.core import ShapedArray, convert_element_type_p, stop_gradient_p
+from plugjax.extend.dtypes import BOOL, DType
+from plugjax.extend.rules import RuleSet, lowering
 from plugjax.lax import conversion as lax
 from plugjax.stablehlo import mlir
 from plugjax.stablehlo.comparison import compare

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from plugjax.core.aval import ShapedArray
-from plugjax.core.rules import RuleSet, lowering
+from plugjax.extend.core import ShapedArray
+from plugjax.extend.rules import RuleSet, lowering
 from plugjax.lax.convolution import conv_general_dilated_p
 from plugjax.lax.dot import PrecisionPair
 from plugjax.stablehlo import mlir
@@ -30,7 +30,7 @@ def _conv_general_dilated(
 def convolution(
     lhs: Value, rhs: Value, avals: Sequence[ShapedArray], out: ShapedArray, **params: Any
 ) -> Value:
-    """The convolution as a value of type ``out``: zeros over nothing, a complex one by four real ones."""
+    """The convolution as a value of type ``out``. An empty sum is zero; a complex convolution is four real ones."""
     if any(0 in aval.shape for aval in (*avals, out)):
         return mlir.constant(np.zeros((), out.dtype), out.shape)
     if avals[0].dtype.kind != "c":
@@ -83,7 +83,7 @@ def _flags(count: int) -> str:
 
 
 def _numbers(numbers: Any) -> Attribute:
-    """Layouts: for each array the places of its two special axes, then of the spatial ones."""
+    """Dimension numbers: for each array its two special axes, then the spatial ones."""
     lhs, rhs, out = numbers
     return mlir.attribute(
         f"#stablehlo.conv<raw input_batch_dimension = {lhs[0]}, "

@@ -1,8 +1,8 @@
-"""Lowering of the place where values go to be used."""
+"""Lowering of ``dce_sink``, which keeps values from dead-code elimination."""
 
 from __future__ import annotations
 
-from plugjax.core.rules import RuleSet, lowering
+from plugjax.extend.rules import RuleSet, lowering
 from plugjax.lax.dce_sink import dce_sink_p
 from plugjax.stablehlo.context import EqnContext
 from plugjax.stablehlo.host_call import HostCall

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from plugjax.core.aval import ShapedArray
-from plugjax.core.dtypes import FLOAT8, DType
-from plugjax.core.rules import RuleSet, lowering
+from plugjax.extend.core import ShapedArray
+from plugjax.extend.dtypes import FLOAT8, DType
+from plugjax.extend.rules import RuleSet, lowering
 from plugjax.lax.dot import (
     CanonicalPrecision,
     DotDimensionNumbers,
@@ -51,7 +51,7 @@ def dot_general(
         lhs_aval, rhs_aval, total = algorithm_avals(ctx, precision)
         lhs = convert(lhs, ctx.avals_in[0], lhs_aval.dtype)
         rhs = convert(rhs, ctx.avals_in[1], rhs_aval.dtype)
-        # Processors have no such units, and XLA has no code for them there.
+        # Processors have no such units, and XLA refuses the algorithm there.
         named = None if ctx.module.device_kind in ("", "cpu") else precision
         found = mixed_dot(lhs, rhs, lhs_aval, rhs_aval, total, dimension_numbers, named)
         return convert(found, total, out.dtype)
@@ -111,7 +111,7 @@ def dot(
 
 
 def _algorithm(algorithm: Algorithm, lhs: Value, rhs: Value, out: ShapedArray) -> Attribute | None:
-    """The attribute that has hardware use an algorithm; none for that which leaves the choice."""
+    """The attribute that selects an algorithm of the hardware; none if the compiler may choose."""
     if isinstance(algorithm, DotAlgorithm):
         types = [str(mlir.element_type(np.dtype(d))) for d in algorithm[:3]]
         left, right, products = algorithm[3:6]

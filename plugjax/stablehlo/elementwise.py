@@ -1,19 +1,19 @@
-"""Elementwise lowerings, said once: stretch the operands, apply one operation."""
+"""Elementwise lowerings: stretch the operands, apply one operation."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from plugjax.core.primitive import Primitive
-from plugjax.core.rules import RuleSet, lowering
+from plugjax.extend.core import Primitive
+from plugjax.extend.rules import RuleSet, lowering
 from plugjax.stablehlo import mlir
 from plugjax.stablehlo.context import EqnContext
 from plugjax.stablehlo.mlir import Value
 
 
 def stretched(ctx: EqnContext, operands: Sequence[Value]) -> Sequence[Value]:
-    """The operands in the shape of the result; dtypes are left alone."""
+    """The operands in the shape of the result, dtypes unchanged."""
     out = ctx.eqn.outvars[0].aval
     shape = out.shape
     for var in ctx.eqn.invars:
@@ -31,8 +31,8 @@ def elementwise(operation: str, on_bool: str | None = None) -> Callable[..., Val
     """The lowering that is one operation.
 
     Args:
-        operation: its name.
-        on_bool: the operation to use for bools, if another.
+        operation: name of the operation.
+        on_bool: its name for bools, if it differs.
     """
 
     def rule(ctx: EqnContext, *operands: Value, **_: Any) -> Value:
@@ -47,6 +47,6 @@ def elementwise(operation: str, on_bool: str | None = None) -> Callable[..., Val
 
 
 def define_elementwise(rules: RuleSet, operations: Mapping[Primitive, str]) -> None:
-    """Lower each primitive to the operation beside it."""
+    """Lower each primitive to its operation."""
     for primitive, operation in operations.items():
         rules.define(lowering, primitive)(elementwise(operation))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from plugjax.core.rules import RuleSet, lowering
+from plugjax.extend.rules import RuleSet, lowering
 from plugjax.lax import exponential as lax
 from plugjax.stablehlo import mlir
 from plugjax.stablehlo.context import EqnContext

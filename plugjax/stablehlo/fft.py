@@ -1,7 +1,7 @@
 """Lowering of Fourier transforms.
 
-``stablehlo.fft`` takes up to three axes. On a GPU its inverse real transform over several axes wants symmetry in all of them, so
-that one, and those over more axes, go axis by axis.
+``stablehlo.fft`` takes up to three axes. On a GPU its inverse real transform over several axes needs symmetry in all of
+them. That transform, and those over more than three axes, run axis by axis.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from plugjax.core.rules import RuleSet, lowering
-from plugjax.core.transforms.staging import stage
+from plugjax.extend.rules import RuleSet, lowering
+from plugjax.extend.transforms import stage
 from plugjax.lax.fft import FftType, axis_by_axis, fft_p
 from plugjax.stablehlo import mlir
 from plugjax.stablehlo.context import EqnContext
@@ -42,6 +42,6 @@ def transform(
 def as_program(
     ctx: EqnContext, decomposition: Callable[..., Any], x: Value, **params: Any
 ) -> Value:
-    """A transform as a function of the module that is written in other primitives."""
+    """A transform written in other primitives, as a function of the module."""
     program = stage(lambda v: [decomposition(v, **params)], tuple(ctx.avals_in), "fft")
     return ctx.call(program, [x], "fft")[0]

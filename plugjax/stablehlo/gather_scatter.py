@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from plugjax.core.aval import ShapedArray
-from plugjax.core.dtypes import BOOL, INT32, INT64
-from plugjax.core.rules import RuleSet, lowering
+from plugjax.extend.core import ShapedArray
+from plugjax.extend.dtypes import BOOL, INT32, INT64
+from plugjax.extend.rules import RuleSet, lowering
 from plugjax.lax import gather_scatter as lax
 from plugjax.lax.dimension_numbers import (
     GatherDimensionNumbers,
@@ -52,11 +52,11 @@ def gather(
         "indices_are_sorted": mlir.boolean(indices_are_sorted),
     }
     if 0 in operand_aval.shape:
-        # Nothing to read: every window of an axis of size 0 leaves the operand.
+        # Empty axis: every window leaves the operand, so nothing is read.
         return ctx.constant(0 if fill_value is None else fill_value, out)
     windows = mlir.value("stablehlo.gather", out, [operand, indices], attributes)
     if mode is not GatherScatterMode.FILL_OR_DROP:
-        # A window that leaves the operand is moved back in: StableHLO's own rule is CLIP.
+        # StableHLO moves a window that leaves the operand back inside, which is CLIP.
         return windows
     return fill_outside(
         ctx, windows, indices, dimension_numbers=dimension_numbers, slice_sizes=slice_sizes,
@@ -109,7 +109,7 @@ def windows_inside(
 
 
 def along_last_axis(numbers: Sequence[int], aval: ShapedArray) -> Value:
-    """One number per place along the last axis, the same along the others."""
+    """One number per position of the last axis, repeated along the others."""
     limits = np.iinfo(aval.dtype)
     row = mlir.constant(
         np.clip(np.asarray(numbers, np.int64), 0, int(limits.max)).astype(aval.dtype)

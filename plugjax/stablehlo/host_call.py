@@ -1,8 +1,7 @@
-"""Primitives that a platform cannot lower: their host kernel is called from compiled code.
+"""Host kernels of primitives that a platform cannot lower, called from compiled code.
 
-What happens is decided by the hook ``plugjax_fallback_policy``, else by ``config.fallback``. The
-backend says how a call to Python looks in its programs; it gets the operands and a
-:class:`HostCall`, and keeps the latter with the executable.
+The hook ``plugjax_fallback_policy`` decides what happens, else ``config.fallback``. The backend writes the call to
+Python. It gets the operands and a :class:`HostCall`, which it keeps with the executable.
 """
 
 from __future__ import annotations
@@ -14,13 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from plugjax.core import registry
-from plugjax.core.aval import ShapedArray
-from plugjax.core.config import config
-from plugjax.core.errors import FallbackWarning, LoweringError
-from plugjax.core.jaxpr import JaxprEqn, Var
-from plugjax.core.primitive import Primitive
-from plugjax.core.rules import impl
+from plugjax.extend import registry
+from plugjax.extend.core import JaxprEqn, Primitive, ShapedArray, Var, config
+from plugjax.extend.errors import FallbackWarning, LoweringError
+from plugjax.extend.rules import impl
 
 _ADVICE = """\
   * supply a lowering: @rules.define(lowering, {name}_p) over a function
@@ -40,13 +36,11 @@ class HostCall:
 
     Attributes:
         kernel: takes NumPy arrays, gives a tuple of NumPy arrays.
-        in_avals: what it takes.
-        out_avals: what it must give, exactly.
+        in_avals: avals of the operands.
+        out_avals: exact avals of the results.
         name: for messages.
-        effectful: whether it does more than compute its results, so that it must run even if nobody
-            uses them.
-        cacheable: whether another process can make the same call: a program that calls functions of
-            this one alone is not kept.
+        effectful: whether it has side effects and must run even if its results are unused.
+        cacheable: whether another process can make the same call; otherwise the program is not cached.
     """
 
     kernel: Callable[..., tuple[np.ndarray[Any, Any], ...]]
@@ -58,7 +52,7 @@ class HostCall:
 
 
 class Token(Var):
-    """A variable that puts effects in order, first among operands and results of ordered calls.
+    """A variable that orders effects: the first operand and result of ordered calls.
 
     Made by ``plugjax.stablehlo.ordering``.
     """
@@ -67,7 +61,7 @@ class Token(Var):
 
 
 def host_call(eqn: JaxprEqn, platform: str) -> HostCall:
-    """The host call for an equation without a lowering, if the policy allows it.
+    """The host call of an equation without a lowering, if the policy allows it.
 
     Raises:
         LoweringError: there is no kernel, or the policy is ``"error"``.
@@ -87,7 +81,7 @@ def host_call(eqn: JaxprEqn, platform: str) -> HostCall:
 
 
 def kernel_call(eqn: JaxprEqn, kernel: Callable[..., Any]) -> HostCall:
-    """The call of a host kernel for an equation, with nothing asked."""
+    """The host call of an equation, without asking the policy."""
     return called_from(eqn, _adapted(kernel, eqn))
 
 
@@ -97,7 +91,7 @@ def called_from(
     *,
     cacheable: bool = True,
 ) -> HostCall:
-    """The call of a function that does an equation; a token goes past the function."""
+    """The call of a function that computes an equation; tokens bypass the function."""
     if eqn.outvars and type(eqn.outvars[0]) is Token:
         kernel = _past_token(kernel)
     return HostCall(
@@ -122,7 +116,7 @@ def _past_token(
 
 
 def fallback_policy(primitive: Primitive, platform: str) -> str:
-    """What happens to a primitive without a lowering: ``"error"``, ``"warn"`` or ``"silent"``."""
+    """Policy for a primitive without a lowering: ``"error"``, ``"warn"`` or ``"silent"``."""
     chosen = registry.active().hook.plugjax_fallback_policy(primitive=primitive, platform=platform)
     return str(chosen or config.read("fallback"))
 
@@ -130,12 +124,12 @@ def fallback_policy(primitive: Primitive, platform: str) -> str:
 def _adapted(
     kernel: Callable[..., Any], eqn: JaxprEqn
 ) -> Callable[..., tuple[np.ndarray[Any, Any], ...]]:
-    """A kernel as a function from arrays to a tuple of arrays: it may give scalars, and lists."""
+    """A kernel as a function from arrays to a tuple of arrays; kernels may return scalars and lists."""
     params, many = eqn.params, eqn.primitive.multiple_results
 
     def call(*arrays: np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any], ...]:
-        # Overflow and the like are values here; NumPy's setting is per thread, and this one is the
-        # runtime's.
+        # Overflow and the like are not errors here. NumPy's setting is per thread, and the runtime
+        # owns this thread.
         with np.errstate(all="ignore"):
             results = kernel(*arrays, **params)
         return tuple(np.asarray(y) for y in (results if many else (results,)))

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from itertools import accumulate
 from typing import TypeAlias
 
-from plugjax.core.aval import ShapedArray
-from plugjax.core.rules import RuleSet, lowering
+from plugjax.extend.core import ShapedArray
+from plugjax.extend.rules import RuleSet, lowering
 from plugjax.lax import joining as lax
 from plugjax.stablehlo import mlir
 from plugjax.stablehlo.context import EqnContext

@@ -6,8 +6,7 @@ import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from plugjax.core.aval import ShapedArray
-from plugjax.core.jaxpr import ClosedJaxpr
+from plugjax.extend.core import ClosedJaxpr, ShapedArray
 from plugjax.stablehlo import mlir
 from plugjax.stablehlo.context import EmitHostCall, LoweringRules, ModuleContext, as_symbol
 from plugjax.stablehlo.host_call import HostCall
@@ -21,8 +20,7 @@ class LoweredModule:
 
     Attributes:
         module: the ``ir.Module``; its public function is ``main``.
-        host_calls: what it calls in Python, by the indices that the backend's ``emit_host_call``
-            was given.
+        host_calls: calls to Python, by the indices passed to the backend's ``emit_host_call``.
     """
 
     module: Module
@@ -32,7 +30,7 @@ class LoweredModule:
         """The module as text.
 
         Args:
-            generic: without the dialects' own syntax.
+            generic: in MLIR's generic syntax.
             debug_info: with locations.
         """
         operation = self.module.operation
@@ -60,18 +58,16 @@ def lower_module(
 
     Args:
         jaxpr: the program, without extended dtypes; its constants are embedded.
-        platform: whose lowering rules to use, where it has its own.
+        platform: platform of the lowering rules.
         name: name of the module.
-        emit_host_call: writes the backend's call to Python; without it, primitives without a
-            lowering are errors.
-        reused: for arguments whose memory may be taken over, the result that gets it, or ``None`` if the compiler is to
-            choose.
-        device_kind: the hardware of the platform's device, for rules that differ between them.
-        locations: whether operations know the user's lines and scopes. Modules of equal programs then differ.
-        rules: in place of the platform's rules.
+        emit_host_call: writes the backend's call to Python; without it, primitives without a lowering are errors.
+        reused: for donated arguments, the result that gets their memory, or ``None`` if the compiler chooses.
+        device_kind: the hardware of the device, for rules that depend on it.
+        locations: whether operations carry the user's lines and scopes; modules of equal programs then differ.
+        rules: lowering rules in place of the platform's.
 
     Raises:
-        LoweringError: a primitive can neither be lowered nor be run by its host kernel.
+        LoweringError: a primitive has neither a lowering nor a usable host kernel.
     """
     with mlir.new_module(as_symbol(name)) as module:
         context = ModuleContext(module, platform, emit_host_call, device_kind)
@@ -92,7 +88,7 @@ def _reuse(result: int | None) -> dict[str, mlir.Attribute]:
 
 
 def matching_results(jaxpr: ClosedJaxpr, donated: Sequence[int]) -> dict[int, int | None]:
-    """For each donated argument the first free result of its type; the compiler chooses for those that find none."""
+    """For each donated argument the first unclaimed result of its type, or ``None``: then the compiler chooses."""
     free: dict[ShapedArray, list[int]] = {}
     for index, aval in enumerate(jaxpr.out_avals):
         free.setdefault(aval.strip_weak_type(), []).append(index)
@@ -109,8 +105,8 @@ def lower_functions(
     """Lower several programs to private functions of one module; calls to Python are errors.
 
     Args:
-        programs: by names, which no function of the module gets.
-        platform: whose lowering rules to use.
+        programs: programs by name; these names are reserved in the module.
+        platform: platform of the lowering rules.
         name: name of the module.
 
     Returns:

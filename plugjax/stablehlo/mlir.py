@@ -1,12 +1,12 @@
-"""MLIR as lowering rules see it: contexts, types, attributes, constants and operations.
+"""MLIR for lowering rules: contexts, types, attributes, constants and operations.
 
-The one module here that imports jaxlib's bindings. Operations are made by ``ir.Operation.create``:
-the generated builders cost two to three times as much. Types and attributes are made once per
-context; a context belongs to one thread, serves many modules, and is replaced when the constants in
-it, which live as long as it does, add up.
+No other module of this package imports jaxlib's bindings. Operations are made by ``ir.Operation.create``: the generated
+builders cost two to three times as much. Types and attributes are made once per context. A context belongs to one
+thread and serves many modules. Constants live as long as their context, so it is replaced when they take too much
+memory.
 
-While a module is lowered, its context, an unknown location and an insertion point are current in
-jaxlib's own sense, so a rule may use the builders in ``jaxlib.mlir.dialects`` as well.
+While a module is lowered, its context, an unknown location and an insertion point are current in jaxlib's own sense, so
+a rule may use the builders in ``jaxlib.mlir.dialects`` as well.
 """
 
 from __future__ import annotations
@@ -17,22 +17,22 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeAlias
 
-# Read once, when the C++ library loads; otherwise each client logs a paragraph to stderr.
+# The variable is read once, when the C++ library loads. Without it each client logs a paragraph to
+# stderr.
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")
 
-# Before `ir`: the package patches the classes of `ir` while it loads, and jax, if another thread
-# loads it at that moment, would subclass the unpatched ones.
+# Import before `ir`: the package patches the classes of `ir` while it loads. If another thread
+# imported jax at that moment, jax would subclass the unpatched classes.
 import jaxlib.mlir._mlir_libs  # noqa: F401  # for its effect on what is imported below
 import numpy as np
 from jaxlib.mlir import ir
 from jaxlib.mlir._mlir_libs import _jax_mlir_ext
 from jaxlib.mlir.dialects import chlo, sdy, stablehlo
 
-from plugjax.core.aval import ShapedArray
-from plugjax.core.dtypes import DType, float0
-from plugjax.core.source_info import Source
+from plugjax.extend.core import ShapedArray, Source
+from plugjax.extend.dtypes import DType, float0
 
-# jaxlib ships no types.
+# jaxlib ships no type stubs.
 Value: TypeAlias = Any
 Type: TypeAlias = Any
 Attribute: TypeAlias = Any
@@ -62,10 +62,10 @@ class Session:
         self.context.append_dialect_registry(_dialects)
         for dialect in (stablehlo, chlo, sdy):
             dialect.register_dialect(self.context)
-        _ = self.context.dialects["func"]  # loads it
-        # Backends have operations of their own.
+        _ = self.context.dialects["func"]  # Loads the dialect.
+        # Backends have operations of their own dialects.
         self.context.allow_unregistered_dialects = True
-        # A module is built by one thread; a pool of threads per context would only wait.
+        # One thread builds a module; a thread pool per context would only wait.
         self.context.enable_multithreading(False)
         self.location = ir.Location.unknown(self.context)
         self.tensors: dict[ShapedArray, Type] = {}
@@ -136,7 +136,7 @@ def op(
     """An operation at the current insertion point, of any registered dialect.
 
     Args:
-        name: such as ``"stablehlo.add"``.
+        name: of the operation, such as ``"stablehlo.add"``.
         result_types: one type per result.
         operands: values.
         attributes: by name.
@@ -179,7 +179,7 @@ def element_type(dtype: DType) -> Type:
 def _element_text(dtype: DType) -> str:
     name = str(dtype.name)
     if name == "bool" or dtype == float0:
-        # Tangents of integers carry nothing, but have a shape.
+        # Tangents of integers carry no information, but have a shape.
         return "i1"
     if name in _FLOATS:
         return _FLOATS[name]
@@ -207,7 +207,7 @@ def tensor(shape: Sequence[int], dtype: DType) -> Type:
 
 
 def constant(array: np.ndarray[Any, Any] | np.generic, shape: Sequence[int] | None = None) -> Value:
-    """A constant; ``shape`` repeats a scalar. An array of equal elements is stored as one."""
+    """A constant; ``shape`` repeats a scalar. An array of equal elements is stored as a splat."""
     attribute = elements(array, shape)
     return ir.Operation.create(
         "stablehlo.constant", [attribute.type], [], {"value": attribute}
@@ -264,8 +264,8 @@ def elements(
 
 
 def _dense(array: np.ndarray[Any, Any], shape: Sequence[int]) -> Attribute:
-    # MLIR takes raw bytes and reads one element as all of them; NumPy describes dtypes of ml_dtypes
-    # as void.
+    # MLIR reads raw bytes whose length is one element's as a splat. NumPy describes dtypes of
+    # ml_dtypes as void.
     raw = np.ascontiguousarray(array)
     if raw.dtype.kind not in "iufc":
         raw = raw.view(f"u{raw.dtype.itemsize}")
@@ -274,7 +274,7 @@ def _dense(array: np.ndarray[Any, Any], shape: Sequence[int]) -> Attribute:
 
 
 def _is_uniform(array: np.ndarray[Any, Any]) -> bool:
-    # Bits rather than values: 0.0 and -0.0 are equal, and nan is not.
+    # Compare bits, not values: 0.0 equals -0.0, and nan does not equal nan.
     flat = np.ascontiguousarray(array).reshape(-1)
     bits = flat.view(np.uint8).reshape(flat.size, -1)
     return bool((bits == bits[0]).all())
@@ -366,7 +366,7 @@ def add_function(
 def declare_function(
     module: Module, name: str, argument_types: Sequence[Type], result_types: Sequence[Type]
 ) -> None:
-    """A function without a body, which whoever loads the module supplies."""
+    """Declare a function without a body, which the loader of the module supplies."""
     function_type = ir.TypeAttr.get(ir.FunctionType.get(list(argument_types), list(result_types)))
     attributes = {
         "sym_name": string(name),

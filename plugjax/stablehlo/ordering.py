@@ -1,11 +1,11 @@
 """Order of effects, as data dependence.
 
-A compiler sees nothing between two calls to Python that share no value, and may run them in any order, or at once. So a
-program with ordered effects is rewritten: a *token*, a scalar that means nothing, goes into every such equation and comes
-out of it anew, through calls, branches and loops. Only Python makes tokens, so no compiler can know that they are equal.
+A compiler may run two calls to Python that share no value in any order, or at once. So a program with ordered effects
+is rewritten: every such equation takes a *token*, a scalar without meaning, and returns a new one, through calls,
+branches and loops. Only Python makes tokens, so no compiler can know that they are equal.
 
-The rule kind ``ordering`` rewrites one equation. Equations without a rule that call a program and do nothing else are
-replaced by the equations of that program.
+The rule kind ``ordering`` rewrites one equation. Equations without a rule that only call a program are replaced by that
+program's equations.
 """
 
 from __future__ import annotations
@@ -15,15 +15,23 @@ from typing import Any
 
 import numpy as np
 
-from plugjax.core import registry
-from plugjax.core.aval import ShapedArray
-from plugjax.core.dtypes import BOOL, INT32
-from plugjax.core.effects import Effects
-from plugjax.core.errors import LoweringError
-from plugjax.core.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, memoise
-from plugjax.core.rules import RuleKind, RuleSet, lowering
-from plugjax.core.transforms.call import jit_p
-from plugjax.core.transforms.simplify import inline_rule
+from plugjax.extend import registry
+from plugjax.extend.calls import jit_p
+from plugjax.extend.core import (
+    Atom,
+    ClosedJaxpr,
+    Effects,
+    Jaxpr,
+    JaxprEqn,
+    Literal,
+    ShapedArray,
+    Var,
+    memoise,
+)
+from plugjax.extend.dtypes import BOOL, INT32
+from plugjax.extend.errors import LoweringError
+from plugjax.extend.rules import RuleKind, RuleSet, expand_rule, lowering
+from plugjax.extend.transforms import expanded
 from plugjax.lax.callback import io_callback_p
 from plugjax.lax.control_flow import cond_p, scan_p, while_p
 from plugjax.lax.debug_callback import debug_callback_p, debug_print_p
@@ -33,7 +41,7 @@ rules = RuleSet(__name__)
 
 _AVAL = ShapedArray((), INT32)
 
-# What an equation becomes that takes a token and gives a new one.
+# (token, new token, eqn) -> equations that take the token and return the new one.
 ordering_rule: RuleKind[Callable[[Atom, Var, JaxprEqn], Sequence[JaxprEqn]]] = RuleKind(
     "ordering", "(token, new_token, eqn) -> equations that read token and bind new_token"
 )
@@ -85,11 +93,11 @@ class _Writer:
         self.eqns: list[JaxprEqn] = []
         self.constants = list(zip(jaxpr.jaxpr.constvars, jaxpr.consts, strict=True))
         self.rules = registry.table(ordering_rule)
-        self.inlining = registry.table(inline_rule)
+        self.expansions = registry.table(expand_rule)
         self.lowerings = registry.table(lowering)
 
     def write(self, jaxpr: Jaxpr, env: dict[Var, Any]) -> list[Any]:
-        """Write the equations of a program whose variables are renamed by ``env``; returns its outputs."""
+        """Write the equations of a program, with variables renamed by ``env``; returns its outputs."""
 
         def read(atom: Any) -> Any:
             return atom if type(atom) is Literal else env.get(atom, atom)
@@ -106,7 +114,7 @@ class _Writer:
                 self.eqns.extend(rule(self.token, new, eqn))
                 self.token = new
             elif not eqn.primitive.structured:
-                # Its own lowering puts it in order, if that can be.
+                # The primitive's lowering must order the effect itself.
                 self.eqns.append(eqn)
             else:
                 self._inline(eqn, env)
@@ -117,21 +125,21 @@ class _Writer:
         return _prefixed if calls_python else None
 
     def _inline(self, eqn: JaxprEqn, env: dict[Var, Any]) -> None:
-        rule = self.inlining.get(eqn.primitive)
+        rule = self.expansions.get(eqn.primitive)
         if rule is None:
             raise LoweringError(
                 f"primitive '{eqn.primitive.name}' holds a program with ordered effects "
                 f"({', '.join(map(repr, eqn.effects))}), and nothing says how to keep their order. Supply "
                 f"@rules.define(ordering_rule, {eqn.primitive.name}_p), or use callbacks with ordered=False."
             )
-        called = _renamed(rule(eqn))
+        called = _renamed(expanded(rule(**eqn.params), eqn))
         self.constants.extend(zip(called.jaxpr.constvars, called.consts, strict=True))
         inner: dict[Var, Any] = dict(zip(called.jaxpr.invars, eqn.invars, strict=True))
         env.update(zip(eqn.outvars, self.write(called.jaxpr, inner), strict=True))
 
 
 def _renamed(jaxpr: ClosedJaxpr) -> ClosedJaxpr:
-    """The program with variables of its own: one that is written in twice binds its own twice."""
+    """The program with fresh variables; a program that is inlined twice must bind different ones."""
     inner = jaxpr.jaxpr
     env: dict[Any, Any] = {v: Var(v.aval) for v in (*inner.constvars, *inner.invars)}
 
@@ -174,7 +182,7 @@ def _cond(token: Atom, new: Var, eqn: JaxprEqn) -> list[JaxprEqn]:
 
 
 def _token_at(jaxpr: ClosedJaxpr, position: int) -> ClosedJaxpr:
-    """A threaded program that takes its token after ``position`` other inputs: it is the first carry of a loop."""
+    """A threaded program whose token comes after ``position`` other inputs, as the first carry of a loop."""
 
     def make() -> ClosedJaxpr:
         inner = jaxpr.jaxpr
@@ -223,8 +231,8 @@ def _last_output(jaxpr: ClosedJaxpr) -> ClosedJaxpr:
 
 
 def _while_of_ordered_condition(token: Atom, new: Var, eqn: JaxprEqn) -> list[JaxprEqn]:
-    # A condition cannot give a token back, so it is asked before the loop and at the end of each step, and its answer is
-    # the first carry.
+    # A condition cannot return a token. It is evaluated before the loop and at the end of each
+    # step, and its result is the first carry.
     cond, body = threaded(eqn.params["cond_jaxpr"]), threaded(eqn.params["body_jaxpr"])
     n_cond, n_body = eqn.params["cond_nconsts"], eqn.params["body_nconsts"]
     consts, init = eqn.invars[: n_cond + n_body], eqn.invars[n_cond + n_body :]

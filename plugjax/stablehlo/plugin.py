@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import importlib
 
-from plugjax.core.hookspecs import PluginInfo, hookimpl
-from plugjax.core.rules import LazyRules, RuleSet
+from plugjax.extend.rules import LazyRules, PluginInfo, RuleSet, hookimpl
 
 plugjax_plugin = PluginInfo("stablehlo", provides=("lowering of the lax primitives to StableHLO",))
 
@@ -22,5 +21,5 @@ def _load_rules() -> list[RuleSet]:
 
 @hookimpl
 def plugjax_rules() -> list[LazyRules]:
-    """Lowering rules; loaded when the first program is lowered, and left out without jaxlib."""
+    """Lowering rules, loaded when the first program is lowered; none without jaxlib."""
     return [LazyRules(kinds=("lowering", "ordering"), load=_load_rules, needs=("jaxlib",))]

@@ -1,26 +1,23 @@
-"""Programs that stand for a primitive: staged once per operand types, and written once per module."""
+"""Programs in place of a lowering: staged once per operand types, and written once per module."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
-from plugjax.core import caches
-from plugjax.core.aval import ShapedArray
-from plugjax.core.config import config
-from plugjax.core.jaxpr import ClosedJaxpr
-from plugjax.core.transforms.staging import stage
+from plugjax.extend.core import ClosedJaxpr, ShapedArray, config, new_cache
+from plugjax.extend.transforms import stage
 
-_programs = caches.new_cache()
+_programs = new_cache()
 
 
 def staged(program: Callable[..., Any], avals: tuple[ShapedArray, ...], name: str) -> ClosedJaxpr:
-    """``program``, which gives one array, as a program of primitives.
+    """Stage ``program``, which returns one array.
 
     Args:
         program: a function of arrays that works under staging.
-        avals: what it takes.
-        name: of the program.
+        avals: avals of the operands.
+        name: name of the program.
     """
     key = (config.fingerprint, program, avals)
     found: ClosedJaxpr | None = _programs.get(key)

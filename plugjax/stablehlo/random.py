@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from plugjax.core.aval import ShapedArray
-from plugjax.core.rules import RuleSet, lowering
+from plugjax.extend.core import ShapedArray
+from plugjax.extend.rules import RuleSet, lowering
 from plugjax.lax.random_bits import multiply_add_p, threefry2x32_p
 from plugjax.stablehlo import mlir
 from plugjax.stablehlo.context import EqnContext
@@ -29,15 +29,15 @@ class Words:
         self.aval = aval
 
     def apply(self, name: str, *operands: Value) -> Value:
-        """An operation of StableHLO on words."""
+        """A StableHLO operation on words."""
         return mlir.value(f"stablehlo.{name}", self.aval, operands)
 
     def number(self, value: int) -> Value:
-        """A number, in every word."""
+        """A constant in every word."""
         return mlir.constant(np.uint32(value), self.aval.shape)
 
     def rotate(self, x: Value, bits: int) -> Value:
-        """Rotated to the left."""
+        """Rotation to the left."""
         left = self.apply("shift_left", x, self.number(bits))
         right = self.apply("shift_right_logical", x, self.number(32 - bits))
         return self.apply("or", left, right)
@@ -67,7 +67,7 @@ def threefry2x32(ctx: EqnContext, key0: Value, key1: Value, x0: Value, x1: Value
 
 @rules.define(lowering, multiply_add_p)
 def multiply_add(ctx: EqnContext, a: Value, b: Value, c: Value) -> Value:
-    """``a * b + c``; compilers contract the two where the machine can."""
+    """``a * b + c``; compilers fuse it where the machine has FMA."""
     (out,) = ctx.avals_out
     a, b, c = stretched(ctx, (a, b, c))
     return mlir.value("stablehlo.add", out, [mlir.value("stablehlo.multiply", out, [a, b]), c])

@@ -1,4 +1,4 @@
-"""Binary operations that reductions, windows and scatters repeat, and their neutral elements."""
+"""Binary operations of reductions, windows and scatters, and their neutral elements."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from plugjax.core.dtypes import BOOL, DType, is_integer
+from plugjax.extend.dtypes import BOOL, DType, is_integer
 from plugjax.stablehlo import mlir
 from plugjax.stablehlo.mlir import Value
 
-# Without infinities: the largest finite value takes their place.
+# Dtypes without infinities: the largest finite value takes their place.
 _FINITE_FLOATS = (
     "float8_e4m3b11fnuz",
     "float8_e4m3fn",
@@ -28,7 +28,7 @@ def extreme(dtype: DType, sign: int) -> Any:
     if dtype == BOOL:
         return sign > 0
     if is_integer(dtype):
-        # NumPy's iinfo does not know the small ones.
+        # NumPy's iinfo lacks the small dtypes.
         name = dtype.name
         bits = int(name.lstrip("uint"))
         if name.startswith("u"):
@@ -49,7 +49,7 @@ class Reducer:
     """A commutative and associative operation.
 
     Attributes:
-        operation: its name.
+        operation: name of the operation.
         on_bool: its name for bools.
         neutral: the neutral element for a dtype.
     """
@@ -59,7 +59,7 @@ class Reducer:
     neutral: Callable[[DType], Any]
 
     def body(self, dtype: DType) -> Callable[[Value, Value], list[Value]]:
-        """The operation on two scalars, as regions want it."""
+        """The operation on two scalars, as the body of a region."""
         name = self.on_bool if dtype == BOOL else self.operation
         return lambda a, b: [mlir.op(name, [a.type], [a, b]).result]
 

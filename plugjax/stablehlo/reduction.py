@@ -1,4 +1,4 @@
-"""Lowerings of reductions over axes, and of cumulative ones."""
+"""Lowerings of reductions over axes, and of cumulative reductions."""
 
 from __future__ import annotations
 
@@ -7,10 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from plugjax.core.aval import ShapedArray
-from plugjax.core.dtypes import BOOL, DType
-from plugjax.core.rules import RuleSet, lowering
-from plugjax.core.vocabulary import reduce_sum_p
+from plugjax.extend.core import ShapedArray, reduce_sum_p
+from plugjax.extend.dtypes import BOOL, DType
+from plugjax.extend.rules import RuleSet, lowering
 from plugjax.lax import reduction as lax
 from plugjax.stablehlo import mlir
 from plugjax.stablehlo.comparison import compare
@@ -32,7 +31,7 @@ rules = RuleSet(__name__)
 
 
 def reduce(reducer: Reducer, x: Value, aval: ShapedArray, axes: Sequence[int]) -> Value:
-    """Combine the elements along axes; the axes go."""
+    """Reduce over axes, which are dropped."""
     shape = [size for axis, size in enumerate(aval.shape) if axis not in axes]
     types = [mlir.tensor(shape, aval.dtype)]
     attributes = {"dimensions": mlir.i64s(sorted(axes))}
@@ -65,8 +64,8 @@ def _arg_extreme(direction: str, sign: int) -> Callable[..., Value]:
     """The lowering of ``argmax`` or ``argmin``: reduce pairs of values and indices.
 
     Args:
-        direction: the comparison by which a value wins.
-        sign: of the value that loses against all others.
+        direction: comparison by which a value wins.
+        sign: sign of the value that loses against all others.
     """
 
     def rule(
@@ -89,7 +88,7 @@ def _arg_extreme(direction: str, sign: int) -> Callable[..., Value]:
         scalars = [mlir.type_of(value), mlir.type_of(index)]
 
         def better(x: Value, i: Value, y: Value, j: Value) -> list[Value]:
-            # A nan wins over everything; of equal values the first.
+            # A nan wins over everything; among equal values the first wins.
             wins = _or(compare(direction, value, x, y), compare("NE", value, x, x))
             first = _and(compare("EQ", value, x, y), compare("LT", index, i, j))
             return [
@@ -131,7 +130,7 @@ class _LogSumExp(Reducer):
             difference = apply("subtract", a, b)
             smaller = apply("exponential", apply("negate", apply("abs", difference)))
             stable = apply("add", apply("maximum", a, b), apply("log_plus_one", smaller))
-            # inf - inf, and nan itself: the sum has the right infinity, or nan.
+            # For inf - inf and nan the sum has the right infinity, or nan.
             undefined = compare("NE", aval, difference, difference)
             return [apply("select", undefined, apply("add", a, b), stable)]
 
@@ -154,7 +153,7 @@ def reduce_window(
     base_dilation: Sequence[int] | None = None,
     window_dilation: Sequence[int] | None = None,
 ) -> Value:
-    """Combine the elements of each window that moves over an array."""
+    """Reduce each window that moves over an array."""
     ones = (1,) * aval.ndim
     attributes = {
         "window_dimensions": mlir.i64s(window),
@@ -170,10 +169,10 @@ def reduce_window(
 
 
 def cumulative(reducer: Reducer, x: Value, aval: ShapedArray, *, axis: int, reverse: bool) -> Value:
-    """Combine each element with all before it along an axis, or with all after it."""
+    """Reduce each element with all before it along an axis, or with all after it."""
     if 0 in aval.shape:
         return x
-    # A window as long as the axis, which compilers recognise and rewrite.
+    # A window as long as the axis; compilers recognise and rewrite it.
     size = aval.shape[axis]
     window = [1] * aval.ndim
     window[axis] = size

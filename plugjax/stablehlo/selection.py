@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from plugjax.core.aval import ShapedArray
-from plugjax.core.dtypes import BOOL
-from plugjax.core.rules import RuleSet, lowering
-from plugjax.core.vocabulary import select_n_p
+from plugjax.extend.core import ShapedArray, select_n_p
+from plugjax.extend.dtypes import BOOL
+from plugjax.extend.rules import RuleSet, lowering
 from plugjax.lax import selection as lax
 from plugjax.stablehlo import mlir
 from plugjax.stablehlo.comparison import compare
@@ -22,7 +21,7 @@ def _select_n(ctx: EqnContext, which: Value, *cases: Value) -> Value:
     which_aval, (out,) = ctx.avals_in[0], ctx.avals_out
 
     def select(first: int, candidates: Sequence[Value]) -> Value:
-        # Halving: as many selections as cases, but a chain only logarithmically long.
+        # Bisection: as many selections as cases, but a chain of logarithmic length.
         if len(candidates) == 1:
             return candidates[0]
         middle = len(candidates) // 2
@@ -45,7 +44,7 @@ def _select_n(ctx: EqnContext, which: Value, *cases: Value) -> Value:
 @rules.define(lowering, lax.clamp_p)
 def _clamp(ctx: EqnContext, low: Value, x: Value, high: Value) -> Value:
     low_aval, aval, high_aval = ctx.avals_in
-    # StableHLO stretches scalar bounds, but both or none.
+    # StableHLO stretches scalar bounds, but only both together.
     if low_aval.shape != high_aval.shape:
         full = ShapedArray(aval.shape, aval.dtype)
         low, high = mlir.broadcast(low, low_aval, full), mlir.broadcast(high, high_aval, full)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from plugjax.core.rules import RuleSet, lowering
-from plugjax.core.vocabulary import broadcast_in_dim_p, reshape_p, transpose_p
+from plugjax.extend.core import broadcast_in_dim_p, reshape_p, transpose_p
+from plugjax.extend.rules import RuleSet, lowering
 from plugjax.lax import shape as lax
 from plugjax.stablehlo import mlir
 from plugjax.stablehlo.context import EqnContext

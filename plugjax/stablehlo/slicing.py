@@ -1,4 +1,4 @@
-"""Lowerings of slices at computed places."""
+"""Lowerings of slices at computed positions."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from plugjax.core.rules import RuleSet, lowering
+from plugjax.extend.rules import RuleSet, lowering
 from plugjax.lax import slicing as lax
 from plugjax.stablehlo import mlir
 from plugjax.stablehlo.context import EqnContext
@@ -31,7 +31,7 @@ def _dynamic_update_slice(ctx: EqnContext, x: Value, update: Value, *starts: Val
 
 
 def _within(ctx: EqnContext, starts: Sequence[Value], sizes: Sequence[int]) -> tuple[Value, ...]:
-    """Starts at which a slice lies within the operand, where they are unsigned: XLA takes large constants among those for negative."""
+    """Starts clamped to the operand if they are unsigned: XLA reads large unsigned constants as negative."""
     (x, *_), avals = ctx.avals_in, ctx.avals_in[-len(starts) :] if starts else ()
     found = []
     for start, aval, extent, size in zip(starts, avals, x.shape, sizes, strict=True):

@@ -1,12 +1,12 @@
-"""Lowerings of sorting and of the largest elements."""
+"""Lowerings of sorting and ``top_k``."""
 
 from __future__ import annotations
 
 import math
 
-from plugjax.core.aval import ShapedArray
-from plugjax.core.dtypes import BOOL, is_float
-from plugjax.core.rules import RuleSet, lowering
+from plugjax.extend.core import ShapedArray
+from plugjax.extend.dtypes import BOOL, is_float
+from plugjax.extend.rules import RuleSet, lowering
 from plugjax.lax import sorting as lax
 from plugjax.stablehlo import mlir
 from plugjax.stablehlo.comparison import compare
@@ -48,7 +48,7 @@ def _sort(
 
 
 def _keys(aval: ShapedArray, x: Value, y: Value) -> list[tuple[ShapedArray, Value, Value]]:
-    """What two elements are compared by: complex numbers by real parts, then imaginary parts."""
+    """Sort keys of two elements: for complex numbers the real parts, then the imaginary parts."""
     if aval.dtype.kind != "c":
         return [(aval, _canonical(aval, x), _canonical(aval, y))]
     part = real_aval(aval)
@@ -60,7 +60,7 @@ def _keys(aval: ShapedArray, x: Value, y: Value) -> list[tuple[ShapedArray, Valu
 
 
 def _canonical(aval: ShapedArray, x: Value) -> Value:
-    """A float with one zero and one nan: the total order would tell their bit patterns apart."""
+    """A float with one zero and one nan: the total order would distinguish their bit patterns."""
     if not is_float(aval.dtype):
         return x
     zero = mlir.constant(aval.dtype.type(0))

@@ -1,7 +1,7 @@
 """Lowerings of special functions.
 
-Most have a CHLO operation, which compilers expand alike; the others are programs of other primitives, which become functions
-of the module.
+Most have a CHLO operation, which compilers expand alike; the others are programs of other primitives, written as
+functions of the module.
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from plugjax.core.primitive import Primitive
-from plugjax.core.rules import RuleSet, lowering
+from plugjax.extend.core import Primitive
+from plugjax.extend.rules import RuleSet, lowering
 from plugjax.lax import bessel, incomplete_beta, incomplete_gamma
 from plugjax.lax import special as lax
 from plugjax.stablehlo.context import EqnContext
@@ -25,7 +25,7 @@ define_elementwise(
     {
         lax.erf_p: "chlo.erf",
         lax.erfc_p: "chlo.erfc",
-        # random.normal is built on it: any other expansion would change its bits.
+        # random.normal is built on erf_inv: another expansion would change its bits.
         lax.erf_inv_p: "chlo.erf_inv",
         lax.lgamma_p: "chlo.lgamma",
         lax.digamma_p: "chlo.digamma",

@@ -1,8 +1,8 @@
-"""Lowerings of tokens: numbers, and barriers that they come out of."""
+"""Lowerings of tokens: constants behind barriers."""
 
 from __future__ import annotations
 
-from plugjax.core.rules import RuleSet, lowering
+from plugjax.extend.rules import RuleSet, lowering
 from plugjax.lax.tokens import after_all_p, create_token_p
 from plugjax.stablehlo import mlir
 from plugjax.stablehlo.context import EqnContext

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from plugjax.core.aval import ShapedArray
-from plugjax.core.rules import RuleSet, lowering
+from plugjax.extend.core import ShapedArray
+from plugjax.extend.rules import RuleSet, lowering
 from plugjax.lax import trigonometric as lax
 from plugjax.stablehlo import mlir
 from plugjax.stablehlo.comparison import compare
@@ -37,8 +37,8 @@ define_elementwise(
 class _ComplexSine:
     """Sine and cosine of ``a + ib``, from real functions.
 
-    Compilers expand the complex operations by exponentials, which cancel near 0 and are nan where
-    ``exp(b)`` overflows.
+    Compilers expand the complex operations into exponentials, which cancel near 0 and are nan where ``exp(b)``
+    overflows.
     """
 
     def __init__(self, ctx: EqnContext, x: Value) -> None:
@@ -58,7 +58,7 @@ class _ComplexSine:
         return mlir.value(f"stablehlo.{name}", self.part, operands)
 
     def _zero_on_axis(self, v: Value) -> Value:
-        # Where a is 0 a factor is 0, and the other may be infinite.
+        # Where a is 0 one factor is 0, and the other may be infinite.
         return mlir.value("stablehlo.select", self.part, [self.on_axis, self.zero, v])
 
     def sin(self) -> Value:

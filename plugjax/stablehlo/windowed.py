@@ -1,4 +1,4 @@
-"""Lowerings of reductions by any operation, and of those over moving windows."""
+"""Lowerings of reductions by arbitrary operations, and of reductions over moving windows."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from plugjax.core.jaxpr import ClosedJaxpr
-from plugjax.core.rules import RuleSet, lowering
+from plugjax.extend.core import ClosedJaxpr
+from plugjax.extend.rules import RuleSet, lowering
 from plugjax.lax import windowed as lax
 from plugjax.lax.folds import reduce_p
 from plugjax.stablehlo import mlir
@@ -21,7 +21,7 @@ rules = RuleSet(__name__)
 
 
 def windowed(reducer: Reducer) -> Callable[..., Value]:
-    """The lowering of a reduction over windows by an operation of a table."""
+    """The lowering of a window reduction by a named operation."""
 
     def rule(
         ctx: EqnContext,
@@ -67,7 +67,7 @@ def _with_program(
     jaxpr: ClosedJaxpr,
     attributes: dict[str, Any],
 ) -> list[Value]:
-    """An operation whose region combines scalars as a program says."""
+    """An operation whose region combines scalars by a program."""
     types = [mlir.type_of(a) for a in ctx.avals_out]
     found = mlir.op(name, types, list(operands), attributes, 1)
     scalars = [mlir.type_of(v.aval) for v in jaxpr.jaxpr.invars]
@@ -76,7 +76,7 @@ def _with_program(
 
 
 def _repeated(ctx: EqnContext, inits: Sequence[Value]) -> list[Value]:
-    """Initial values, where there is nothing to combine them with."""
+    """Repeated initial values, if there is nothing to combine them with."""
     avals = ctx.avals_in[len(inits) :]
     return [
         mlir.broadcast(v, a, out) for v, a, out in zip(inits, avals, ctx.avals_out, strict=True)

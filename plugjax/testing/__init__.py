@@ -1,4 +1,7 @@
-"""Tests as data: rows, one or more per primitive, and the checks that follow from a row. For backends from outside too."""
+"""Tests as data: rows, at least one per primitive, and the checks that follow from a row.
+
+Backends from outside use them too.
+"""
 
 from plugjax.testing.checks import (
     check_abstract,

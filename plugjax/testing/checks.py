@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 
 import plugjax
-from plugjax.core import Primitive, dtypes, pytree
-from plugjax.core.array import as_array, aval_of
-from plugjax.core.errors import RuleAbsentError
-from plugjax.core.jaxpr import ClosedJaxpr, Var, subjaxprs
-from plugjax.core.transforms.linearize import TapeTracer, linearize_flat
+from plugjax.extend import dtypes, pytree
+from plugjax.extend.core import ClosedJaxpr, Primitive, Var, as_array, aval_of, subjaxprs
+from plugjax.extend.errors import RuleAbsentError
+from plugjax.extend.transforms import TapeTracer, linearize_flat
 from plugjax.testing.row import Op
 
 SEED = 7
@@ -48,7 +47,7 @@ def check_value(op: Op) -> None:
 
 
 def check_abstract(op: Op) -> None:
-    """Abstract evaluation against what the kernel gives."""
+    """Abstract evaluation against the kernel's result."""
     values = _arrays(operands(op))
     found = pytree.leaves(op.function(*values))
     expected = pytree.leaves(plugjax.eval_shape(op.function, *values))
@@ -211,7 +210,7 @@ def _on_numpy(op: Op, values: Sequence[Any]) -> list[Any]:
 
 
 def tape_primitives(op: Op) -> set[Primitive]:
-    """The primitives that derivatives of the row are written in, and which must have a transpose rule."""
+    """The primitives of the row's tangent programs, which need a transpose rule."""
     values = operands(op)
     if op.order:
         function, point = _scalar_functions(op, values)
@@ -227,7 +226,7 @@ def tape_primitives(op: Op) -> set[Primitive]:
             linearized = linearize_flat(
                 lambda *xs, f=program: pytree.leaves(f(*xs)), _arrays(point), chosen
             )
-        except RuleAbsentError:  # it says why it has no derivative
+        except RuleAbsentError:  # The row states why it has no derivative.
             assert not op.order
             return set()
         for eqn in linearized.tape.eqns:
@@ -253,9 +252,9 @@ def _ones(y: Any) -> Any:
 
 
 def _on_tangents(jaxpr: ClosedJaxpr, linear: Sequence[bool]) -> set[Primitive]:
-    """Primitives of a program that work on what comes from tangents; others compute residuals again.
+    """Primitives of a program that work on values computed from tangents; the others recompute residuals.
 
-    The inputs of the program are the last operands of the equation that holds it.
+    The program's inputs are the last operands of its equation; ``linear`` marks the tangents among the operands.
     """
     invars = jaxpr.jaxpr.invars
     live = {v for v, t in zip(invars, linear[len(linear) - len(invars) :], strict=True) if t}

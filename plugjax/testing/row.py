@@ -1,4 +1,4 @@
-"""A row of the op table, and the operands that rows are tried on."""
+"""A row of the op table, and samplers of operands."""
 
 from __future__ import annotations
 
@@ -9,28 +9,28 @@ from typing import Any
 import numpy as np
 
 from plugjax import lax
-from plugjax.core import Primitive
+from plugjax.extend.core import Primitive
 
 Sampler = Callable[[np.random.Generator], tuple[Any, ...]]
 
 
 @dataclass(frozen=True, eq=False)
 class Op:
-    """One row: a function of a primitive, and all that is needed to check it.
+    """One row: a function of a primitive, and the data for its checks.
 
     Attributes:
-        name: of the row; the primitive's name, with a word for the case if there are several rows.
-        primitive: whose rules it tests.
-        call: the name of a function of ``lax``, or a function of ``(lax, *operands)``. As ``lax`` comes as an operand, the
-            same row runs with plugjax and with JAX.
+        name: name of the row: the primitive's name, and a word for the case if there are several rows.
+        primitive: the primitive whose rules it tests.
+        call: the name of a function of ``lax``, or a function of ``(lax, *operands)``. Because ``lax`` is an operand,
+            the same row runs with plugjax and with JAX.
         oracle: the same in NumPy, computed in the operands' precision or above.
         sample: makes operands.
         order: how often the function can be differentiated; 0 if it has no derivative.
         wrt: operands to differentiate with respect to; all floating ones if left out.
         rtol: tolerance against the oracle.
-        batch: operands that can have a batch axis; all if left out.
+        batch: operands that can have a batch axis; all by default.
         reverse: whether derivatives can be pulled back.
-        without_jax: why the row cannot be compared with JAX; empty if it can.
+        without_jax: why the row is not compared with JAX; empty if it is.
 
     Example:
         >>> import numpy as np
@@ -106,7 +106,7 @@ def complexes(*shapes: tuple[int, ...]) -> Sampler:
 
 
 def distinct(below: int, count: int) -> Sampler:
-    """Index vectors of one entry, all different: ``[count, 1]``."""
+    """Distinct index vectors of one entry: ``[count, 1]``."""
     return lambda rng: (rng.permutation(below)[:count, None].astype(np.int32),)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from plugjax.core.aval import ShapeDtypeStruct
+from plugjax.extend.core import ShapeDtypeStruct
 from plugjax.lax.callback import io_callback, io_callback_p, pure_callback, pure_callback_p
 from plugjax.lax.debug_callback import (
     bind_debug_callback,

@@ -1,4 +1,4 @@
-"""Rows of calls with rules of the user's own, and of what compilers and policies see: identities, composites, tokens."""
+"""Rows of calls with custom rules, and of primitives for compilers and policies: identities, composites, tokens."""
 
 from __future__ import annotations
 
@@ -9,12 +9,17 @@ import numpy as np
 
 import plugjax
 from plugjax import lax
-from plugjax.core.array import default_placement
-from plugjax.core.transforms.checkpoint import checkpoint_p
-from plugjax.core.transforms.custom_jvp import custom_jvp_call_p
-from plugjax.core.transforms.custom_vjp import custom_lin_p, custom_vjp_call_p
-from plugjax.core.transforms.custom_vmap import custom_vmap, custom_vmap_call_p
-from plugjax.core.transforms.linear_call import linear_call, linear_call_p
+from plugjax.extend.calls import (
+    checkpoint_p,
+    custom_jvp_call_p,
+    custom_lin_p,
+    custom_vjp_call_p,
+    custom_vmap,
+    custom_vmap_call_p,
+    linear_call,
+    linear_call_p,
+)
+from plugjax.extend.core import default_placement
 from plugjax.lax.barrier import name_p, optimization_barrier_p
 from plugjax.lax.composite import composite_p
 from plugjax.testing.row import Op, in_float64, real

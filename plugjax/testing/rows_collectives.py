@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from plugjax import lax
-from plugjax.core import Primitive
-from plugjax.core.transforms.batching import vmap
+from plugjax.extend.core import Primitive
+from plugjax.extend.transforms import vmap
 from plugjax.testing.row import Op, real
 
 
@@ -44,7 +44,7 @@ def _exchange(lax: Any, x: Any, y: Any) -> Any:
 
 
 def _exchanged(x: Any, y: Any) -> Any:
-    """Slices of rows, one after the other."""
+    """Slices of rows, joined."""
     y = y.copy()
     for source, target in np.ndindex(2, 2):
         start, size, place = (v[source, target] for v in _SLOTS)

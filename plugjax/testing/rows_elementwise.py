@@ -9,8 +9,8 @@ import numpy as np
 import scipy.special
 
 from plugjax import lax
-from plugjax.core import Primitive
-from plugjax.core.vocabulary import (
+from plugjax.extend.core import (
+    Primitive,
     add_any_p,
     convert_element_type_p,
     mul_p,
@@ -45,7 +45,7 @@ def unary(
 
 
 def _order(x: Any) -> Any:
-    """Places in the total order: as of the bits of numbers, which negative ones have turned around."""
+    """Positions in the total order: the bits of numbers, reversed for negative ones."""
     bits = x.view(np.int32)
     return np.where(bits < 0, bits ^ np.int32(0x7FFFFFFF), bits)
 

@@ -1,4 +1,4 @@
-"""Rows of Fourier transforms. What is differentiated is real: a sum of both parts of the result."""
+"""Rows of Fourier transforms. The differentiated function is real: the sum of both parts of the result."""
 
 from __future__ import annotations
 

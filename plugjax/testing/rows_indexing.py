@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from plugjax import lax
-from plugjax.core import Primitive
+from plugjax.extend.core import Primitive
 from plugjax.testing.row import Op, Sampler, both, distinct, integers, real
 
 _ROWS = ((1,), (0,), (0,))

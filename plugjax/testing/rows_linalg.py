@@ -1,4 +1,4 @@
-"""Rows of linear algebra. What LAPACK leaves open, as the sign of an eigenvector is, is squared away."""
+"""Rows of linear algebra. Squares remove what LAPACK leaves open, such as the signs of eigenvectors."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ import scipy.special
 
 import plugjax
 from plugjax import lax
-from plugjax.core.transforms.call import jit_p
+from plugjax.extend.calls import jit_p
 from plugjax.lax.random_bits import (
     multiply_add,
     multiply_add_p,

@@ -9,7 +9,7 @@ import ml_dtypes
 import numpy as np
 
 from plugjax import lax
-from plugjax.core.vocabulary import reduce_sum_p
+from plugjax.extend.core import reduce_sum_p
 from plugjax.lax.ragged import ragged_dot_general_p
 from plugjax.lax.scaled_dot import scaled_dot_p
 from plugjax.testing.row import Op, Sampler, booleans, both, in_float64, integers, real
@@ -24,7 +24,7 @@ def _dot(
     preferred: Any = None,
     order: int = 2,
 ) -> Op:
-    """A product of two arrays; ``subscripts`` say it to ``np.einsum``, ``numbers`` to ``dot_general``."""
+    """A product of two arrays, as ``subscripts`` for ``np.einsum`` and ``numbers`` for ``dot_general``."""
 
     def call(lax: Any, x: Any, y: Any) -> Any:
         return lax.dot_general(x, y, numbers, preferred_element_type=preferred)
@@ -38,7 +38,7 @@ def _dot(
 
 
 def _cumulative(name: str, ufunc: Any, order: int, low: float = -2.0) -> list[Op]:
-    """Along an axis in both directions."""
+    """Cumulative reductions along an axis, in both directions."""
     primitive = getattr(lax, f"{name}_p")
 
     def forward(lax: Any, x: Any) -> Any:
@@ -65,7 +65,7 @@ def _extreme_index(name: str) -> Callable[..., Any]:
 
 
 def _ragged(x: Any, y: Any, sizes: Any) -> Any:
-    """Rows of group after group times the group's matrix."""
+    """Rows of each group times the group's matrix."""
     found = np.zeros((len(x), y.shape[2]))
     ends = np.cumsum(sizes)
     for matrix, end, size in zip(y, ends, sizes, strict=True):

@@ -13,12 +13,12 @@ from plugjax.testing.row import Op, both, in_float64, real
 from plugjax.testing.rows_elementwise import unary
 
 _PAIR = ((3, 4), (3, 4))
-# On both sides of the place where the expansion changes.
+# On both sides of the point where the expansion changes.
 _AROUND = both(real(0.4, 6), real(0.1, 9))
 
 
 def _without_derivative(name: str) -> Any:
-    """Such functions refuse tangents; their rows are tried on constants."""
+    """A function that refuses tangents, on constants."""
     return lambda lax, x, y: getattr(lax, name)(lax.stop_gradient(x), lax.stop_gradient(y))
 
 
@@ -27,7 +27,7 @@ def _polygamma(m: Any, x: Any) -> Any:
 
 
 def _igamma_by_a(a: Any, x: Any) -> Any:
-    """By extrapolated central differences."""
+    """The derivative by extrapolated central differences."""
 
     def slope(h: float) -> Any:
         return (scipy.special.gammainc(a + h, x) - scipy.special.gammainc(a - h, x)) / (2 * h)

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from plugjax import lax
-from plugjax.core.vocabulary import broadcast_in_dim_p, reshape_p, transpose_p
+from plugjax.extend.core import broadcast_in_dim_p, reshape_p, transpose_p
 from plugjax.testing.row import Op, both, integers, real
 
 
 def _window(x: Any, starts: Sequence[int], sizes: Sequence[int]) -> tuple[slice, ...]:
-    """Where a dynamic slice reads: negative starts count from the end, then windows move in."""
+    """The window of a dynamic slice: negative starts count from the end, then windows are clamped."""
     found = []
     for start, size, extent in zip(starts, sizes, x.shape, strict=True):
         start = int(start) + (extent if start < 0 else 0)
@@ -52,7 +52,7 @@ def _pad(name: str, *config: tuple[int, int, int]) -> Op:
 
 
 def _sorted_together(*xs: Any) -> list[Any]:
-    """By the first operand, then by the second; stable."""
+    """Sorted by the first operand, then by the second; stable."""
     order = np.lexsort((xs[1], xs[0]), 1)
     return [np.take_along_axis(x, order, 1) for x in xs]
 

@@ -10,7 +10,7 @@ import numpy as np
 
 import plugjax
 from plugjax import lax
-from plugjax.core.array import aval_of
+from plugjax.extend.core import aval_of
 from plugjax.testing.row import Op, complexes, in_float64, integers, real
 
 
@@ -79,7 +79,7 @@ def _multiplied(lax: Any, x: Any) -> Any:
 
 
 def _places(x: Any) -> Any:
-    """The place of the greatest element of each box of 2 by 2, at strides 1 and 2, without padding."""
+    """The position of the greatest element of each box of 2 by 2, at strides 1 and 2, without padding."""
     places = np.arange(x.size).reshape(x.shape)
     boxes = [
         np.lib.stride_tricks.sliding_window_view(v, (2, 2))[:, ::2].reshape(-1, 4)

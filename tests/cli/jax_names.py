@@ -1,7 +1,7 @@
-"""The public names of the installed JAX: what ``plugjax/cli/data/jax_names.json`` is made from.
+"""The public names of the installed JAX, for ``plugjax/cli/data/jax_names.json``.
 
-``python tests/cli/jax_names.py`` writes the file. A name is public if it is an attribute without a leading underscore of a
-public module, is no module, and can be got without an error.
+``python tests/cli/jax_names.py`` writes the file. A name is public if it is an attribute of a public module without a
+leading underscore, not a module, and readable without an error.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ ROOTS = (
 
 
 def namespaces() -> list[str]:
-    """The namespaces of the parity goal; those below ``scipy`` are found by looking."""
+    """The namespaces of the parity goal; those below ``scipy`` are discovered."""
     found = [name for name in ROOTS if name != "scipy"]
     scipy = importlib.import_module("jax.scipy")
     below = (m.name for m in pkgutil.walk_packages(scipy.__path__, "jax.scipy."))
@@ -42,7 +42,7 @@ def names(namespace: str) -> list[str]:
                 continue
             try:
                 value = getattr(module, name)
-            except AttributeError:  # removed, and only named for its message
+            except AttributeError:  # Removed names that exist only for their error message.
                 continue
             if not isinstance(value, types.ModuleType) and name != "annotations":
                 found.append(name)
@@ -50,7 +50,7 @@ def names(namespace: str) -> list[str]:
 
 
 def table() -> dict[str, object]:
-    """What the file holds."""
+    """The content of the file."""
     all_names = {name: names(name) for name in namespaces()}
     return {
         "origin": f"public names of JAX {jax.__version__}, listed by tests/cli/jax_names.py",

@@ -47,6 +47,23 @@ def test_doctor_names_what_is_missing_and_the_command():
     assert "Unknown backend 'abacus'" in out
 
 
+def test_doctor_lists_workarounds_and_their_state():
+    out = plugjax("doctor", "--workarounds", PLUGJAX_IREE_WITHOUT="sorts")
+    rows = {
+        cells[1].strip(): cells
+        for cells in (line.split("│") for line in out.splitlines())
+        if len(cells) > 6
+    }
+    assert rows["sorts"][-2].strip() == "off"
+    assert rows["paired_reductions"][-2].strip() == "on"
+    assert rows["paired_reductions"][-3].strip().startswith("3.")
+
+
+def test_doctor_refuses_to_switch_off_what_is_no_workaround():
+    out = plugjax("doctor", "--workarounds", code=2, PLUGJAX_IREE_WITHOUT="nothing")
+    assert "no workaround is named 'nothing'" in out
+
+
 def test_doctor_gives_the_command_for_a_missing_distribution(monkeypatch):
     wanted = (*doctor._WANTED, ("plugjax-abacus", "counting", "pip install plugjax-abacus"))
     monkeypatch.setattr(doctor, "_WANTED", wanted)
@@ -59,7 +76,7 @@ def test_doctor_gives_the_command_for_a_missing_distribution(monkeypatch):
 
 @pytest.fixture
 def mute(tmp_path, monkeypatch):
-    """A distribution with a backend whose devices hang, crash, lie, and raise."""
+    """A distribution with a backend whose devices hang, crash, compute wrongly, and raise."""
     tmp_path.joinpath("mute.py").write_text(MUTE)
     info = tmp_path / "mute-1.0.dist-info"
     info.mkdir()
@@ -72,7 +89,7 @@ def mute(tmp_path, monkeypatch):
 MUTE = """
 import os, signal, time
 import numpy as np
-from plugjax.core import Backend, BackendSpec, Device, Executable, hookimpl
+from plugjax.extend import Backend, BackendSpec, Device, Executable, hookimpl
 
 class Program(Executable):
     host = True
@@ -145,7 +162,7 @@ def test_check_reports_before_compiling(tmp_path):
     program = tmp_path / "program.py"
     program.write_text(
         "import plugjax.numpy as jnp\n"
-        "from plugjax.core import Primitive, RuleSet, abstract_eval, hookimpl, impl, registry\n"
+        "from plugjax.extend import Primitive, RuleSet, abstract_eval, hookimpl, impl, registry\n"
         "odd_p, rules = Primitive('odd'), RuleSet('program')\n"
         "rules.define(impl, odd_p)(lambda x: x)\n"
         "rules.define(abstract_eval, odd_p)(lambda x: x)\n"

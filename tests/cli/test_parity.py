@@ -25,7 +25,7 @@ def test_the_list_is_that_of_the_installed_jax():
 
 
 def stub(x):
-    """Does nothing."""
+    """A stub."""
     raise NotImplementedError("not yet")
 
 

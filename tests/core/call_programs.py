@@ -1,4 +1,4 @@
-"""Calls of transformations, right and wrong ones: one line each, of JAX or plugjax (``j``) and its ``numpy`` (``n``)."""
+"""Right and wrong calls of transformations, one line each, for JAX or plugjax (``j``) and its ``numpy`` (``n``)."""
 
 import functools
 import operator

@@ -1,4 +1,4 @@
-"""Calls of control flow, right and wrong ones: one line each, of JAX or plugjax (``j``) and its ``numpy`` (``n``)."""
+"""Right and wrong calls of control flow, one line each, for JAX or plugjax (``j``) and its ``numpy`` (``n``)."""
 
 import numpy as np
 

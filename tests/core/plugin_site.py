@@ -1,4 +1,4 @@
-"""A folder with distributions that declare plugins, and programs that see it."""
+"""A folder with distributions that declare plugins, and processes that import from it."""
 
 import os
 import subprocess

@@ -209,7 +209,7 @@ def test_unpickled_arrays_of_every_dtype_have_the_dtypes_that_all_others_have():
 
 
 def test_unpickled_bools_keep_bools_working(on_backend):
-    """Of a shape that no array had before."""
+    """The shape is one that no array had before."""
     mask = (
         np.random.default_rng(0).random((3, {"numpy": 97, "xla": 98, "iree": 99}[on_backend])) < 0.5
     )

@@ -1,4 +1,4 @@
-"""Which backend runs what: environment, device, with-block, committed arguments."""
+"""Choice of the backend: environment, device, with-block, committed arguments."""
 
 import os
 import subprocess
@@ -31,7 +31,7 @@ def test_the_environment_switches_a_whole_program(name, device):
     x, y, value, backend, has_jax = done.stdout.split()
     assert (x, y, backend) == (device, device, name)
     assert float(value) == pytest.approx(2 * np.sin(1.0), rel=1e-5)
-    assert has_jax == "False"  # installed here as the tests' oracle, and never imported
+    assert has_jax == "False"  # JAX is installed as the oracle, and never imported.
 
 
 def test_the_default_is_the_best_that_is_installed():
@@ -42,6 +42,18 @@ def test_the_default_is_the_best_that_is_installed():
             [sys.executable, "-c", code], env={**environment, **extra}, capture_output=True, text=True, check=True
         )  # fmt: skip
         assert done.stdout.strip() == expected
+
+
+def test_an_update_after_import_beats_the_environment():
+    code = (
+        "import plugjax; before = plugjax.default_backend(); plugjax.config.update('backend', 'numpy'); "
+        "print(before, plugjax.default_backend(), plugjax.numpy.ones(2).device)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "PLUGJAX_BACKEND": "xla"}, capture_output=True, text=True, check=True, timeout=120,
+    )  # fmt: skip
+    assert done.stdout.split() == ["xla", "numpy", "numpy:0"]
 
 
 def test_device_of_jit_with_block_and_argument():

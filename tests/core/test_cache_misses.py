@@ -8,7 +8,7 @@ import pytest
 import plugjax
 import plugjax.numpy as jnp
 
-NAME = "plugjax.core.transforms.cache_misses"
+NAME = "plugjax.debug.cache_misses"
 
 
 def _function():

@@ -1,4 +1,4 @@
-"""What transformations take and refuse, with JAX as the oracle: the values, or the type of the error."""
+"""Accepted and refused calls of transformations, with JAX as the oracle: the values, or the type of the error."""
 
 import jax
 import jax.numpy
@@ -68,7 +68,7 @@ def test_what_is_not_mapped_reaches_the_function_as_it_is():
 
 
 def test_cotangents_of_another_real_dtype_are_converted():
-    """JAX hands them on as they are: a gradient of a float32 may be an integer there."""
+    """JAX passes them on unchanged: there a gradient of a float32 may be an integer."""
 
     def gradient(bar):
         f = plugjax.custom_vjp(lambda x: x * 2.0)

@@ -1,4 +1,4 @@
-"""Rematerialization against JAX: values, derivatives, what is saved, what is computed twice."""
+"""Rematerialization against JAX: values, derivatives, saved residuals, repeated computations."""
 
 import jax
 import jax.ad_checkpoint
@@ -99,25 +99,26 @@ def test_in_scan(backend):
 
 
 def computed(jaxpr, name):
-    """How many equations of that primitive a program has, programs in it included."""
+    """Number of equations of the primitive in a program, inner programs included."""
     own = sum(e.primitive.name == name for e in jaxpr.eqns)
-    inner = plugjax.core.subjaxprs
+    inner = plugjax.extend.core.subjaxprs
     return own + sum(computed(sub, name) for e in jaxpr.eqns for sub in inner(e.params))
 
 
 @pytest.mark.parametrize(
     ("policy", "tanhs", "products"),
     [
-        # Each of three layers: once forwards, once again; three products per layer in the transposes.
+        # For each of three layers: once forwards, once again; three products per layer in the
+        # transposes.
         ("none", 6, 3 + 3 + 6),
         ("dots", 6, 3 + 6),
-        # The derivative of tanh is in terms of its result as it was before it got a name, as in JAX.
+        # The derivative of tanh uses its unnamed result, as in JAX.
         ("name", 6, 3 + 3 + 6),
         ("everything", 3, 3 + 6),
     ],
 )
 def test_what_is_computed_twice(policy, tanhs, products):
-    from plugjax.core.transforms.compile import run_passes
+    from plugjax.execution.compile import run_passes
 
     traced = plugjax.make_jaxpr(plugjax.grad(network(plugjax, pnp, policy), (0, 1)))(W, X)
     program = run_passes(traced, "numpy")
@@ -163,7 +164,7 @@ def test_static_arguments():
 
 
 def whole_loop(j, np_, policy):
-    """The policy is about a loop over layers, and about a branch in each."""
+    """The policy applies to a loop over layers, and to a branch in each."""
 
     def network(w, x):
         def body(c, wi):
@@ -199,14 +200,15 @@ def test_policies_within_loops_compose(composition):
 @pytest.mark.parametrize(
     ("policy", "tanhs", "products"),
     [
-        # By branch and layer: once forwards, once again; two products in the transpose for each of the four.
+        # By branch and layer: once forwards, once again; two products in the transpose for each of
+        # the four.
         ("none", 4, 4 + 4 + 8),
         ("dots", 4, 4 + 8),
         ("everything", 2, 4 + 8),
     ],
 )
 def test_what_a_loop_computes_twice(policy, tanhs, products):
-    from plugjax.core.transforms.compile import run_passes
+    from plugjax.execution.compile import run_passes
 
     gradient = plugjax.value_and_grad(whole_loop(plugjax, pnp, policy), (0, 1))
     program = run_passes(plugjax.make_jaxpr(gradient)(W, X), "numpy")
@@ -221,7 +223,7 @@ def test_a_loop_under_a_policy_on_backends(backend):
 
 
 def with_rules(j, np_):
-    """Derivatives that only rules know: of a factor that counts as constant, and of a function whose rule says otherwise."""
+    """Derivatives from rules only: a factor that counts as constant, and a function with a custom derivative."""
 
     @j.custom_jvp
     def cubed(x):
@@ -244,7 +246,7 @@ def test_higher_derivatives_under_a_policy_follow_the_rules(policy):
 
 @pytest.mark.parametrize("policy", POLICIES)
 def test_policies_see_into_calls(policy):
-    """As many products as with JAX: what is kept inside a call that is too long to be inlined is not computed again."""
+    """As many products as with JAX: values saved inside a call that is not inlined are not computed again."""
     w, x = np.ones((3, 3), np.float32), np.ones(3, np.float32)
 
     def count(j):

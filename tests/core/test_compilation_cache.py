@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from plugjax.core import compilation_cache
-from plugjax.core.compilation_cache import CompilationCache, default_cache
+from plugjax.execution import compilation_cache
+from plugjax.execution.compilation_cache import CompilationCache, default_cache
 
 HEADER = 8 + 2 + 32
 
@@ -235,7 +235,7 @@ def test_other_peoples_entries_are_not_readable(cache):
 WORKER = """
 import sys
 from pathlib import Path
-from plugjax.core.compilation_cache import CompilationCache
+from plugjax.execution.compilation_cache import CompilationCache
 
 cache = CompilationCache(Path(sys.argv[1]), 60_000)
 start = int(sys.argv[2])
@@ -266,7 +266,7 @@ def test_many_processes(tmp_path):
     ]
     errors = [worker.communicate()[1] for worker in workers]
     assert [worker.returncode for worker in workers] == [0] * 4, errors
-    # Each process sees the others' writes late, so the bound holds with some slack only.
+    # Each process learns of the others' writes late, so the bound holds approximately.
     cache = CompilationCache(tmp_path, 60_000)
     assert 0 < cache.size() <= 2 * 60_000
     cache.put(cache.key("last"), b"")
@@ -326,7 +326,7 @@ def test_user_cache_folder_is_the_default(monkeypatch):
 def test_importing_is_light():
     program = (
         "import sys, plugjax.core; before = set(sys.modules);"
-        "import plugjax.core.compilation_cache; new = set(sys.modules) - before;"
+        "import plugjax.execution.compilation_cache; new = set(sys.modules) - before;"
         "assert not {'platformdirs', 'tempfile', 'pickle', 'fcntl', 'pwd'} & new, new"
     )
     subprocess.run([sys.executable, "-c", program], check=True)

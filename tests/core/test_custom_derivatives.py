@@ -21,7 +21,7 @@ XS = np.linspace(-1, 1, 4).astype(np.float32)
 
 
 def programs(j, np_):
-    """Functions of two scalars with derivatives that are not theirs."""
+    """Functions of two scalars with custom derivatives that are not their true ones."""
 
     @j.custom_jvp
     def forward(x, y):
@@ -201,7 +201,7 @@ def test_compiled_against_jax(program, composition, device):
 
 
 def test_second_derivatives_in_scan_follow_the_rule():
-    """JAX drops a custom_jvp rule at the second order in a scan; here a scan is the loop written out."""
+    """JAX drops a custom_jvp rule at the second order in a scan; here a scan agrees with the unrolled loop."""
     f = OURS["custom_jvp"]
 
     def scanned(x):
@@ -217,7 +217,7 @@ def test_second_derivatives_in_scan_follow_the_rule():
 
 
 def test_rules_see_concrete_values_without_jit():
-    """Python control flow on values works in functions and rules, as does a debugger."""
+    """Python control flow on values works in functions and rules, and so does a debugger."""
 
     @plugjax.custom_jvp
     def f(x):
@@ -329,7 +329,7 @@ def test_bad_input_is_the_error_of_jax(case):
 
 
 def vmapped(j, np_):
-    """Functions with batching rules that can be told from ``vmap``'s own."""
+    """Functions with batching rules that differ visibly from ``vmap``'s."""
     f = mapped(j, lambda x, y: np_.sin(x) * y, None)
 
     @f.def_vmap
@@ -376,7 +376,7 @@ def test_reverse_mode_through_custom_vmap_differentiates_the_function():
 
 
 def test_dead_outputs_of_calls_are_dropped():
-    from plugjax.core.transforms.dce import dce
+    from plugjax.transforms.dce import dce
 
     def of(function):
         return plugjax.make_jaxpr(lambda x: function(x, Y)[1])(X)
@@ -387,12 +387,12 @@ def test_dead_outputs_of_calls_are_dropped():
     (call,) = pruned.eqns
     assert len(call.outvars) == 1
     assert [e.primitive.name for e in call.params["call_jaxpr"].eqns] == ["mul"]
-    gradient = plugjax.grad(lambda x: plugjax.core.jaxpr_as_fun(pruned)(x)[0])(X)
+    gradient = plugjax.grad(lambda x: plugjax.extend.core.jaxpr_as_fun(pruned)(x)[0])(X)
     assert float(gradient) == 1.0
 
 
 def _jvp_scaled(package, y):
-    """``x * y``, whose derivative by ``x`` is said to be ``10 y``; it closes over ``y``."""
+    """``x * y``, whose custom derivative by ``x`` is ``10 y``; it closes over ``y``."""
 
     @package.custom_jvp
     def f(x):

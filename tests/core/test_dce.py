@@ -1,4 +1,4 @@
-"""Dead code inside of loops and branches: what is dropped, what must stay, and that values remain."""
+"""Dead code inside of loops and branches: what is dropped, what stays, and that values are unchanged."""
 
 import numpy as np
 import pytest
@@ -6,14 +6,14 @@ import pytest
 import plugjax
 import plugjax.numpy as jnp
 from plugjax import lax
-from plugjax.core.jaxpr_check import check_jaxpr
-from plugjax.core.transforms.dce import dce
+from plugjax.transforms.dce import dce
+from plugjax.transforms.jaxpr_check import check_jaxpr
 
 X = np.float32(0.5)
 
 
 def while_with_a_dead_carry(x):
-    """The second carry is read by itself and by the third only, and nobody asks for either."""
+    """The second carry is read by itself and by the third only; neither is a result."""
 
     def body(carry):
         i, a, b, y = carry
@@ -67,7 +67,7 @@ def test_what_nobody_reads_is_dropped(function):
     if DEAD[function] is not None:
         assert f"{DEAD[function]} " in str(program)
         assert f"{DEAD[function]} " not in str(pruned)
-    before, after = (plugjax.core.jaxpr_as_fun(p)(X) for p in (program, pruned))
+    before, after = (plugjax.extend.core.jaxpr_as_fun(p)(X) for p in (program, pruned))
     np.testing.assert_array_equal(before, after)
 
 
@@ -94,7 +94,7 @@ def test_effects_in_a_loop_stay(capsys):
 
     pruned = dce(plugjax.make_jaxpr(f)(X))
     assert "sin" not in str(pruned)
-    plugjax.core.jaxpr_as_fun(pruned)(X)
+    plugjax.extend.core.jaxpr_as_fun(pruned)(X)
     plugjax.effects_barrier()
     assert capsys.readouterr().out == "a is 0.5\na is 1.0\n"
 

@@ -1,4 +1,4 @@
-"""disable_jit: the user's functions run as plain Python on values that a debugger shows; and operators remember rightly."""
+"""disable_jit: the user's functions run as plain Python on concrete values; cached operators stay right."""
 
 import jax
 import numpy as np
@@ -7,8 +7,8 @@ import pytest
 import plugjax
 import plugjax.numpy as jnp
 from plugjax import lax
-from plugjax.core import Array
-from plugjax.core.transforms.batching import BatchTracer
+from plugjax.extend.core import Array
+from plugjax.transforms.batching import BatchTracer
 
 X = np.arange(4, dtype="f")
 
@@ -147,7 +147,7 @@ def test_a_remembered_operator_gives_what_the_first_call_gave(operator):
     for row, value in enumerate(OPERANDS.values()):
         x = jnp.asarray(np.asarray(value))
         expected_x = jax.numpy.asarray(value)
-        # A spread third of the pairs for each operator: all of them take a minute of JAX's compilations.
+        # A spread third of the pairs for each operator: JAX takes a minute to compile all of them.
         for other in others[(row + OPERATORS.index(operator)) % 3 :: 3]:
             array = not isinstance(other, (int, float, complex)) or isinstance(other, np.generic)
             y = jnp.asarray(np.asarray(other)) if array else other

@@ -1,12 +1,12 @@
-"""Functions and operators that the evaluator remembers: the second call must do what the first did, and no more."""
+"""Functions and operators with cached eager programs: the second call must do what the first did, and no more."""
 
 import numpy as np
 import pytest
 
 import plugjax
 import plugjax.numpy as jnp
-from plugjax.core.eager_functions import remembered
-from plugjax.core.trace import state
+from plugjax.core.primitive import state
+from plugjax.execution.eager_functions import remembered
 
 X = np.linspace(-1, 1, 12, dtype=np.float32).reshape(3, 4)
 CALLS = {
@@ -94,7 +94,7 @@ def test_results_stay_where_their_operands_are():
 
 @pytest.mark.parametrize("name", ["mul", "subtract", "maximum", "matmul"])
 def test_one_array_twice_is_remembered(name):
-    """And what is noted holds for two arrays that differ."""
+    """A program recorded with one array twice holds for two different arrays."""
     f = {"mul": lambda x, y: x * y}.get(name, getattr(jnp, name, None))
     oracle = {"mul": np.multiply}.get(name, getattr(np, name, None))
     x, y = np.arange(3, dtype=np.float32) + 1, np.float32([5, 0, 2])

@@ -235,7 +235,7 @@ def test_a_leak_is_traced_to_the_users_line():
     kept = []
 
     def leak(x):
-        kept.append(jnp.sin(x))  # this line
+        kept.append(jnp.sin(x))  # This line.
         return x
 
     plugjax.jit(leak)(1.0)
@@ -302,7 +302,7 @@ def test_tracebacks_show_the_users_program():
         program(np.ones((2, 5), np.float32))
     frames = _frames(caught.value)
     users = [f for f in frames if f == __file__]
-    assert len(users) == 3  # this call, the lambda, and the broken line
+    assert len(users) == 3  # This call, the lambda, and the faulty line.
     assert len(frames) <= 5
     with plugjax.config.override("traceback_filtering", "off"), pytest.raises(TypeError) as caught:
         program(np.ones((2, 5), np.float32))

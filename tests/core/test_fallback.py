@@ -1,4 +1,4 @@
-"""Any program on any backend: what a backend lacks runs on the host, from inside the compiled program, and says so."""
+"""Any program on any backend: a primitive without a lowering runs on the host, with a warning."""
 
 import types
 import warnings
@@ -9,17 +9,10 @@ import pytest
 import plugjax
 import plugjax.numpy as jnp
 from plugjax import lax
-from plugjax.core import (
-    Primitive,
-    Registry,
-    RuleSet,
-    abstract_eval,
-    hookimpl,
-    impl,
-    jvp_rule,
-    registry,
-)
+from plugjax.core import registry
 from plugjax.core.errors import FallbackWarning, LoweringError
+from plugjax.extend.core import Primitive
+from plugjax.extend.rules import RuleSet, abstract_eval, hookimpl, impl, jvp_rule
 
 cube_p = Primitive("cube_on_the_host")
 pair_p = Primitive("pair_on_the_host", multiple_results=True)
@@ -60,10 +53,7 @@ def _bare(x):
 
 @pytest.fixture(autouse=True)
 def with_plugin():
-    built = Registry()
-    for name, loaded in registry.active()._manager.list_name_plugin():
-        if name != "compile-by-backend":
-            built.load(loaded)
+    built = registry.active().extended()
     source = types.SimpleNamespace(plugjax_rules=hookimpl(lambda: [rules]), __name__="fallback")
     with registry.use(built.load(source)), warnings.catch_warnings():
         warnings.simplefilter("ignore", FallbackWarning)

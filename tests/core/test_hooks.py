@@ -1,4 +1,4 @@
-"""Each hook is documented with its arguments, and does what it says."""
+"""Each hook is documented with its arguments, and works as documented."""
 
 import inspect
 import types
@@ -8,21 +8,12 @@ import pytest
 
 import plugjax
 import plugjax.numpy as jnp
-from plugjax.core import (
-    Backend,
-    BackendSpec,
-    Device,
-    Executable,
-    Primitive,
-    Registry,
-    RuleSet,
-    abstract_eval,
-    hookimpl,
-    hookspecs,
-    impl,
-    registry,
-)
+from plugjax.core import hookspecs, registry
 from plugjax.core.errors import LoweringError
+from plugjax.extend.backend import Backend, BackendSpec, Executable
+from plugjax.extend.core import Device, Primitive
+from plugjax.extend.registry import Registry
+from plugjax.extend.rules import RuleSet, abstract_eval, hookimpl, impl
 
 HOOKS = {
     "plugjax_rules": [],
@@ -32,7 +23,12 @@ HOOKS = {
     "plugjax_jaxpr_passes": ["platform"],
     "plugjax_compile": ["jaxpr", "device", "options"],
     "plugjax_fallback_policy": ["primitive", "platform"],
-    "plugjax_watch": ["program"],
+    "plugjax_instrument": ["program"],
+    "plugjax_traces_ended": ["traces"],
+    "plugjax_cache_miss": ["miss"],
+    "plugjax_options": [],
+    "plugjax_exporters": [],
+    "plugjax_numpy_namespaces": [],
     "plugjax_configure": ["config"],
 }
 
@@ -52,14 +48,8 @@ def test_each_hook_is_documented(name):
 
 def extended(**hooks):
     """The active plugins and one more."""
-    built = Registry()
-    for name, loaded in registry.active()._manager.list_name_plugin():
-        if name != "compile-by-backend":
-            built.load(loaded)
-    source = types.SimpleNamespace(__name__="extension")
-    for name, function in hooks.items():
-        setattr(source, name, function)
-    return registry.use(built.load(source))
+    source = types.SimpleNamespace(__name__="extension", **hooks)
+    return registry.use(registry.active().extended(source))
 
 
 def test_array_methods_of_a_plugin_that_loads_after_the_first_operator():
@@ -77,7 +67,7 @@ def test_array_methods_of_a_plugin_that_loads_after_the_first_operator():
         assert answers() == ("sum", "sum", "mean", "transposed")
         assert plugjax.make_jaxpr(lambda x: x * float(x.mean() == "mean"))(x).eqns
     np.testing.assert_array_equal(answers()[1], [0, 2, 4])
-    # The same in the registry in force, without another one.
+    # The same in the active registry, without an extended one.
     with extended() as built:
         np.testing.assert_array_equal(answers()[0], [1, 2, 3])
         late = types.SimpleNamespace(__name__="late", plugjax_array_methods=plugjax_array_methods)
@@ -174,7 +164,7 @@ def test_configure_is_called_after_discovery():
 
 
 class ToyBackend(Backend):
-    """A backend from outside: it only compiles, and its memory is not the host's."""
+    """A backend from outside: it only compiles, and the host does not see its memory."""
 
     name = "toy"
     host_visible = False

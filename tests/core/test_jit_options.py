@@ -1,4 +1,4 @@
-"""Options and stages of jit, against JAX; donation, dropped arguments and what is computed while tracing on every backend."""
+"""Options and stages of jit against JAX; donation, dropped arguments and computation at tracing time."""
 
 import warnings
 from functools import partial
@@ -27,7 +27,7 @@ def numpy_of(j):
 
 
 def fresh(j, n=4):
-    """An array that a compiled function made, of whose memory NumPy has no view."""
+    """An array from a compiled function, of whose memory NumPy has no view."""
     return j.jit(lambda x: x + 1)(np.ones(n, np.float32))
 
 
@@ -152,6 +152,27 @@ def compiled(j, *args):
     return j.jit(lambda x: x + 1).lower(*args).compile()
 
 
+NUMBERS = {
+    "int": 1, "NumPy scalar": np.int8(1), "array": np.array(1), "vector": np.array([1]), "unsigned vector": np.array([1], np.uint8),
+    "list of NumPy scalars": [np.int32(1)], "tuple of both": (1, np.int64(1)), "list of arrays": [np.array(1)], "range": range(1, 2), "set": {1},
+    "float": 1.0, "vector of floats": np.array([1.0]), "matrix": np.array([[1]]), "list of floats": [1.0], "vector of bools": np.array([True]), "str": "1",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("option", ["static_argnums", "donate_argnums"])
+@pytest.mark.parametrize("name", NUMBERS)
+def test_whatever_is_an_index_numbers_a_parameter(name, option):
+    def call(j):
+        try:
+            return float(j.jit(scaled, **{option: NUMBERS[name]}, static_argnames="n")(2.0, 4))
+        except TypeError:
+            return "refused"
+        except ValueError:
+            return "static and donated"
+
+    assert call(plugjax) == call(jax)
+
+
 def one(x):
     return x
 
@@ -207,7 +228,7 @@ def test_a_donated_array_is_gone(on_backend):
 
 
 def address(array):
-    """Where a buffer is, leaving no view behind."""
+    """Address of a buffer; leaves no view behind."""
     return array._placement.backend.get(array._buffer, array.aval).ctypes.data
 
 
@@ -324,7 +345,7 @@ def test_a_donated_array_of_another_device_is_gone_too():
     assert x.is_deleted()
 
 
-# Arguments that nothing reads.
+# Unused arguments.
 
 
 def test_unread_arguments_are_dropped_from_the_program(on_compiler):
@@ -359,7 +380,7 @@ def test_an_argument_that_only_an_effect_reads_is_kept():
     assert seen == [2.0]
 
 
-# What the stages tell.
+# Information of the stages.
 
 
 def test_analyses(on_backend):
@@ -410,7 +431,7 @@ def test_clear_caches_traces_again():
 
 
 def test_donation_leaves_other_holders_of_the_buffer_alone(on_compiler):
-    """``device_put`` to the device where an array is gives another array with the same buffer."""
+    """``device_put`` to an array's own device makes another array with the same buffer."""
     x = plugjax.jit(lambda x: x + 1)(V4)
     before = np.array(x)
     y = plugjax.device_put(x, x.device)
@@ -421,7 +442,7 @@ def test_donation_leaves_other_holders_of_the_buffer_alone(on_compiler):
 
 
 class Converted:
-    """A container that makes an array of what it is given, as many a user's class does."""
+    """A container that converts its children to arrays."""
 
     def __init__(self, value):
         self.value = pnp.asarray(value)

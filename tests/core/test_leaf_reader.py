@@ -1,4 +1,4 @@
-"""Warm calls with trees: a guess of their structure that is wrong changes nothing."""
+"""Warm calls with trees: a wrong expectation of their structure changes nothing."""
 
 from collections import OrderedDict, namedtuple
 
@@ -8,7 +8,7 @@ import pytest
 import plugjax
 import plugjax.numpy as jnp
 from plugjax.core import pytree
-from plugjax.core.leaf_reader import leaf_reader
+from plugjax.execution.jit.leaf_reader import leaf_reader
 
 Pair = namedtuple("Pair", "a b")
 A, B, C = (jnp.arange(3.0) + i for i in range(3))
@@ -38,7 +38,7 @@ TREES = [
 
 
 def total(tree):
-    """Which leaf is where decides the value."""
+    """The value depends on the position of each leaf."""
     return sum((i + 1) * (x * x) for i, x in enumerate(plugjax.tree.leaves(tree)))
 
 

@@ -1,4 +1,4 @@
-"""checking_leaks: raises where JAX does, and says who holds the tracer."""
+"""checking_leaks: raises where JAX does, and names the referrers of the tracer."""
 
 import gc
 
@@ -51,7 +51,7 @@ CLEAN = {
 
 @pytest.mark.parametrize("name", LEAKING)
 def test_raises_where_jax_does(name):
-    # JAX does not look at the tracers of grad and jvp.
+    # JAX does not check the tracers of grad and jvp.
     for j in (plugjax,) if name in ("grad", "jvp") else (jax, plugjax):
         kept_globally.clear()
         with j.checking_leaks(), pytest.raises(Exception, match="Leaked"):
@@ -61,12 +61,13 @@ def test_raises_where_jax_does(name):
 
 @pytest.fixture
 def small_heap():
-    """What the process holds already is left out of collections, which each trace that ends asks for."""
+    """Exclude existing objects from collections, which run at the end of each trace."""
     gc.collect()
     gc.freeze()
     yield
     gc.unfreeze()
-    # The collector believes that the heap is as small as it was when it last looked, and would look all the time.
+    # The collector's estimate of the heap is from its last run; without a new one it would run all
+    # the time.
     gc.collect()
 
 

@@ -1,4 +1,4 @@
-"""Pullbacks and pushforwards as values, functions with a transpose of their own, and what reverse mode keeps."""
+"""Pullbacks and pushforwards as values, functions with a custom transpose, and saved residuals."""
 
 import jax
 import jax.ad_checkpoint
@@ -160,7 +160,7 @@ def test_linear_call(name):
 
 
 def test_linear_call_under_vmap():
-    """JAX has no rule for this: each instance must do what it does alone."""
+    """JAX has no rule for this: each instance must have the result of a single call."""
     f = divide(plugjax)
     pull = plugjax.grad(lambda x, r: f(x, r) ** 2)
     for in_axes, args in [((0, None), (V, X)), ((0, 0), (V, V + 2)), ((None, 0), (X, V + 2))]:

@@ -1,4 +1,4 @@
-"""Many calls leave nothing behind: no memory is kept for a call that is over."""
+"""Many calls leave nothing behind: memory of finished calls is freed."""
 
 import os
 import subprocess
@@ -7,7 +7,7 @@ import sys
 import pytest
 
 CALLS = 100_000
-# Of a leak of 60 bytes a call, half; the allocator itself keeps less than a tenth of this.
+# Half of a leak of 60 bytes a call; the allocator itself keeps less than a tenth of this.
 ALLOWED = 3_000_000
 
 PROGRAM = """

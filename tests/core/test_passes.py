@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 import plugjax
-from plugjax.core.transforms.compile import run_passes
-from plugjax.core.transforms.simplify import simplify
+from plugjax.execution.compile import run_passes
+from plugjax.transforms.simplify import simplify
 from tests.core.transform_programs import PROGRAMS
 from tests.core.transform_words import spell
 
@@ -24,7 +24,7 @@ def test_the_checker_accepts_what_each_pass_makes(program):
 
 
 def test_choices_between_a_value_and_itself_are_dropped():
-    """``vmap`` of a branch guards derivatives, of which nothing is left where none is taken."""
+    """``vmap`` of a branch guards derivatives; without derivatives no guard remains."""
 
     def f(x):
         return plugjax.lax.cond(x > 0, lambda v: v * 2, lambda v: v - 1, x)

@@ -1,4 +1,4 @@
-"""The compilation cache in folders, and among files, that are not this user's alone."""
+"""The compilation cache in folders, and among files, that other users can write."""
 
 import os
 import signal
@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from plugjax.core import private_folder
-from plugjax.core.compilation_cache import CompilationCache
+from plugjax.execution import private_folder
+from plugjax.execution.compilation_cache import CompilationCache
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="POSIX owners and permissions")
 
@@ -42,7 +42,7 @@ def filled(folder):
 
 @contextmanager
 def within(seconds):
-    """A read that blocks ends the test, not the suite."""
+    """Time limit: a read that blocks ends the test, not the suite."""
 
     def late(*_):
         raise TimeoutError("blocked")
@@ -93,7 +93,7 @@ def test_a_folder_of_another_user_is_not_used(folder):
 
 
 def test_a_folder_of_another_user_is_not_used_by_an_ordinary_user(folder, monkeypatch):
-    """The folder and its files stay; the process takes another user's number."""
+    """The folder and its files stay; the process changes its user id."""
     filled(folder)
     monkeypatch.setattr(private_folder.os, "geteuid", lambda: SOMEBODY)
     assert_refused(folder, "belongs to user ")

@@ -7,24 +7,16 @@ import numpy as np
 import pytest
 
 import plugjax
-from plugjax.core import (
-    LazyRules,
-    PluginInfo,
-    Primitive,
-    Registry,
-    RuleKind,
-    RuleSet,
-    hookimpl,
-    impl,
-    jvp_rule,
-    registry,
-)
+from plugjax.core import registry
 from plugjax.core.errors import (
     MissingRuleError,
     PluginWarning,
     RuleAbsentError,
     RuleConflictError,
 )
+from plugjax.extend.core import Primitive
+from plugjax.extend.registry import Registry
+from plugjax.extend.rules import LazyRules, PluginInfo, RuleKind, RuleSet, hookimpl, impl, jvp_rule
 from tests.core.plugin_site import Site
 
 
@@ -138,7 +130,7 @@ def test_loading_a_plugin_changes_the_generation_and_the_tables():
 
 
 def test_a_third_kind_of_rule_from_outside():
-    """Transformations declare kinds of their own."""
+    """Transformations declare their own rule kinds."""
     flops = RuleKind("flops", "(*avals, **params) -> int")
     rules = RuleSet("tests")
     from plugjax.lax import sin_p
@@ -149,7 +141,7 @@ def test_a_third_kind_of_rule_from_outside():
 
 
 class TestDiscovery(Site):
-    """What is found, and what is not even looked for."""
+    """What is found, and what is not even read."""
 
     def test_a_broken_plugin_is_named_and_skipped(self, site):
         folder = site("broken_one", "raise RuntimeError('oh no')")
@@ -163,35 +155,35 @@ class TestDiscovery(Site):
 
     def test_another_api_version_is_skipped(self, site):
         source = (
-            "from plugjax.core import PluginInfo\n"
+            "from plugjax.extend import PluginInfo\n"
             "plugjax_plugin = PluginInfo('old', api_version=0)\n"
         )
         folder = site("old_one", source)
-        code = "from plugjax.core import registry; print([p.name for p in registry.active().plugins if p.error])"
+        code = "from plugjax.extend import registry; print([p.name for p in registry.active().plugins if p.error])"
         out, err = self.run(folder, code)
         assert out.strip() == "['old_one']"
         assert "plugin API 0" in err
 
     def test_a_blocked_plugin_is_never_imported(self, site):
         folder = site("blocked_one", "raise SystemExit('imported')")
-        code = "from plugjax.core import registry; print([p.name for p in registry.active().plugins if p.blocked])"
+        code = "from plugjax.extend import registry; print([p.name for p in registry.active().plugins if p.blocked])"
         out, err = self.run(folder, code, PLUGJAX_NO_PLUGINS="blocked_one")
         assert out.strip() == "['blocked_one']"
         assert not err
 
     def test_only_chosen_plugins(self, site):
         folder = site("other_one", "raise SystemExit('imported')")
-        code = "from plugjax.core import registry; print(sorted(p.name for p in registry.active().plugins if not p.blocked))"
+        code = "from plugjax.extend import registry; print(sorted(p.name for p in registry.active().plugins if not p.blocked))"
         out, _ = self.run(folder, code, PLUGJAX_PLUGINS="lax,numpy")
-        assert out.strip() == "['core', 'lax', 'numpy']"
+        assert out.strip() == "['calls', 'lax', 'numpy']"
 
     def test_our_own_plugins_come_by_entry_points(self):
         names = {e.name for e in importlib.metadata.entry_points(group="plugjax")}
-        assert {"core", "lax", "numpy_api", "random", "stablehlo", "numpy", "xla", "iree"} <= names
+        assert {"calls", "lax", "numpy_api", "random", "stablehlo", "numpy", "xla", "iree"} <= names
 
 
 def test_generation_changes_compiled_programs():
-    """A rule that is replaced at run time is used by functions that were compiled before."""
+    """Functions that are already compiled use a rule that is replaced at run time."""
     from plugjax.lax import sin_p
 
     f = plugjax.jit(lambda x: sin_p.bind(x))
@@ -199,38 +191,32 @@ def test_generation_changes_compiled_programs():
         before = float(f(np.float32(1.0)))
         active = registry.active()
         rules = rule_set(impl, sin_p, lambda x: x * 0 + 42, replace=True)
-        built = Registry()
-        for name, loaded in active._manager.list_name_plugin():
-            if name != "compile-by-backend":
-                built.load(loaded)
+        built = active.extended()
         built.load(plugin(rules, name="replacement"))
         key = plugjax.config.fingerprint
         with registry.use(built):
             assert float(f(np.float32(1.0))) == 42
-            # The generation is in the fingerprint, which every key holds.
+            # The generation is part of the fingerprint, which every key holds.
             changed = plugjax.config.fingerprint
             assert changed is not key
-            assert changed.values == (built.generation, *key.values[1:])
+            assert (changed.generation, changed.options) == (built.generation, key.options)
         assert plugjax.config.fingerprint is key
         assert float(f(np.float32(1.0))) == before
 
 
 def test_generation_changes_derived_programs_and_eager_entries():
-    """What was derived from a program, or kept for an eager operation, under other rules is not used."""
-    from plugjax.core import batching_rule
+    """Programs derived, and eager entries cached, under other rules are not used."""
+    from plugjax.extend.rules import batching_rule
     from plugjax.lax import sin_p
 
     x = np.ones(3, np.float32)
     program = plugjax.jit(lambda x: sin_p.bind(x))
     traced = plugjax.make_jaxpr(program)(np.float32(1))
-    mapped = plugjax.vmap(plugjax.core.jaxpr_as_fun(traced))
+    mapped = plugjax.vmap(plugjax.extend.core.jaxpr_as_fun(traced))
     with plugjax.default_device("numpy"):
         (before,) = mapped(x)
         eager = float(sin_p.bind(np.float32(1.0)))
-        built = Registry()
-        for name, loaded in registry.active()._manager.list_name_plugin():
-            if name != "compile-by-backend":
-                built.load(loaded)
+        built = registry.active().extended()
 
         def negated(axis, args, dims):
             return sin_p.bind(args[0] * -1), dims[0]

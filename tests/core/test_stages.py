@@ -1,4 +1,4 @@
-"""Programs as text: dialects of installed backends, and where in the user's program operations come from."""
+"""Programs as text: dialects of installed backends, and the user's lines of operations."""
 
 import pytest
 

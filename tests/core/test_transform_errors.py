@@ -1,4 +1,4 @@
-"""Programs that must raise, under transformations and their nestings: the error types of JAX, on every backend."""
+"""Programs that must raise under transformations and their nestings: JAX's error types, on every backend."""
 
 from itertools import product
 
@@ -39,7 +39,8 @@ def vmapped_sizes(j, np_):
     return lambda x: j.vmap(lambda a, b: a * b)(x, x[:2])
 
 
-# Some raise under some transformations only, as in JAX: Python's `if` works on the concrete values that `grad` sees.
+# Some raise under some transformations only, as in JAX: Python's `if` works on the concrete values
+# under `grad`.
 RAISING = {
     "if": branch,
     "int": lambda j, np_: lambda x: x * int(x[0]),
@@ -101,7 +102,7 @@ WORDS = [(), *((letter,) for letter in LETTERS), *product(("jit", "vmap", "grad"
 
 
 def outcome(j, name, word):
-    """The error that a program raises under a word, or None."""
+    """The error of a program under a word, or None."""
     f = spell(j, word, RAISING[name](j, j.numpy))
     try:
         f(j.numpy.asarray(X))
@@ -131,3 +132,25 @@ def test_error_types_under_every_word(name):
             if not agree(found, wanted):
                 wrong.append((word, backend, repr(found)[:150], repr(wanted)[:150]))
     assert not wrong
+
+
+def test_vmap_names_an_axis_name_without_hash():
+    with pytest.raises(
+        TypeError, match=r"vmap: axis_name needs a hash.*\['i'\] of type <class 'list'>"
+    ):
+        plugjax.vmap(plugjax.numpy.sin, axis_name=["i"])
+
+
+def test_a_policy_that_is_no_function_is_named_when_it_is_asked():
+    fun = plugjax.checkpoint(plugjax.numpy.sin, policy=["dots"])
+    assert fun(0.0) == 0
+    with pytest.raises(TypeError, match=r"checkpoint: policy is not callable, got \['dots'\]"):
+        plugjax.grad(fun)(0.0)
+
+
+@pytest.mark.parametrize("kind", [bool, int, float, complex])
+def test_a_key_is_no_number(kind):
+    with pytest.raises(
+        TypeError, match=rf"{kind.__name__}\(\) of key<fry>\[\]: a key is no number"
+    ):
+        kind(plugjax.random.key(0))

@@ -11,7 +11,7 @@ from tests.core.transform_words import compare, oracle, order, spell
 
 X = np.array([0.7, -0.4, 1.1], np.float32)
 
-# Steps: what a graph may do with two of the vectors that it has.
+# Steps: operations on two of the vectors of a graph.
 STEPS = {
     "sin": lambda j, a, b: j.numpy.sin(a) + b,
     "tanh": lambda j, a, b: j.numpy.tanh(a * b),

@@ -14,7 +14,7 @@ import jax.numpy
 import pytest
 
 import plugjax
-from plugjax.core import subjaxprs
+from plugjax.extend.core import subjaxprs
 from tests.core.transform_programs import PROGRAMS, REVERSE
 from tests.core.transform_words import LETTERS, compare, meaning, oracle, order, spell
 
@@ -23,19 +23,19 @@ NESTED = [letter for letter in LETTERS if letter != "value_and_grad"]
 
 
 def _sample(words, row, count):
-    """Some of the words, others in every row: all come up if there are rows enough."""
+    """Some of the words, different ones in every row: with enough rows all occur."""
     words = list(words)
     return [words[(row * count + k) % len(words)] for k in range(count)] if words else []
 
 
 @cache
 def words_of(row, whole=False):
-    """What a row is tested under: letters, pairs, triples; all of the pairs and more of the triples if ``whole``."""
+    """The words of a row: letters, pairs, triples; all of the pairs and more of the triples if ``whole``."""
     refused, other_vmap = PROGRAMS[row].refuses, ("vmap", "vmap last")[row % 2]
     singles = [(letter,) for letter in LETTERS if letter not in refused]
     letters = [letter for letter in NESTED if letter not in refused and letter != other_vmap]
     pairs = [*product(letters, letters)]
-    # What is new to the oracle costs it seconds: third derivatives and long words come up in some rows each.
+    # New words cost the oracle seconds: third derivatives and long words occur in some rows each.
     high = _sample([w for w in pairs if order(w) > 2], row, 1)
     triples = sorted((w for w in product(letters, repeat=3) if order(w) <= 2), key=_mixed)
     long = [w for w in triples if len(meaning(w, False)) > 2]
@@ -43,13 +43,13 @@ def words_of(row, whole=False):
     low = [w for w in pairs if order(w) <= 2]
     if whole:
         return singles, low + high, [*_sample(short, row, 24), *_sample(long, row, 6)]
-    # Each pair comes up in every fourth row: in some twenty programs.
+    # Each pair occurs in every fourth row: in some twenty programs.
     pairs = low[row // 2 % 4 :: 4] + high
     return singles, pairs, [*_sample(short, row, 4), *_sample(long, row, 1)]
 
 
 def _mixed(word):
-    """A key that puts unlike words side by side."""
+    """A key that separates similar words."""
     return sum((k + 3) * len(letter) * 7919 % 101 for k, letter in enumerate(word)), word
 
 
@@ -110,7 +110,7 @@ def test_values_on_compiling_backends(row, device, whole):
                 check(row, word, found, whole)
 
 
-# Tangents of Python scalars and of weak loop states are weak in one library and not in the other.
+# Tangents of Python scalars and of weak loop states are weak in only one of the libraries.
 OTHER_WEAK_TANGENTS = {"python_scalars", "while_of_trees"}
 
 
@@ -133,7 +133,7 @@ def test_types_in_jaxprs(row):
 
 
 CALLS = {"jit", "custom_jvp_call", "custom_vjp_call", "checkpoint", "remat", "remat2"}
-# Why a program has other equations than in JAX, calls written out.
+# Reasons why a program, with calls inlined, has other equations than in JAX.
 OWN_PRIMITIVES = {
     "special": "hypot tests for zero once; a Python scalar becomes a literal of the right type at once",
     "statistics": "the divisor of a variance is a number; JAX selects nan at run time",
@@ -159,7 +159,7 @@ OWN_PRIMITIVES = {
 
 
 def _primitives(eqns, inner):
-    """How often each primitive occurs, with calls written out."""
+    """Number of equations of each primitive, with calls inlined."""
     found = Counter()
     for eqn in eqns:
         programs = list(inner(eqn.params))
@@ -186,8 +186,8 @@ def test_primitives(row):
     assert same == (program.name not in OWN_PRIMITIVES)
 
 
-# JAX cannot differentiate custom_vmap in reverse; here the function itself is differentiated. A pullback to integers is
-# nothing, in both.
+# JAX cannot differentiate custom_vmap in reverse; here the function itself is differentiated. A
+# pullback to integers is zero in both.
 ALLOWED = {
     "custom_vmap": REVERSE | {"linearize"},
     "integer_arguments": {"vjp"},
@@ -204,7 +204,7 @@ REFUSED = [
     ("row", "letter"), REFUSED, ids=[f"{PROGRAMS[r].name}-{letter}" for r, letter in REFUSED]
 )
 def test_refused_derivatives(row, letter):
-    """The error of JAX, alone and inside and around other transformations."""
+    """JAX's error, alone and inside and around other transformations."""
     program = PROGRAMS[row]
     with pytest.raises(Exception) as wanted:
         spell(jax, (letter,), program.make(jax, jax.numpy))(*program.args)

@@ -11,7 +11,7 @@ import pytest
 import plugjax
 import plugjax.numpy as jnp
 from plugjax import lax
-from plugjax.core.transforms.simplify import simplify
+from plugjax.transforms.simplify import simplify
 
 RNG = np.random.default_rng(3)
 
@@ -20,7 +20,8 @@ def normal(*shape):
     return RNG.normal(size=shape).astype(np.float32)
 
 
-# Programs: written once, run with plugjax and with JAX. j, np_, lax_ are the library, its numpy and its lax.
+# Programs, written once and run with plugjax and with JAX. j, np_, lax_ are the library, its numpy
+# and its lax.
 def polynomial(j, np_, lax_):
     return lambda x: np_.sum(3.0 * x**3 - 2.0 * x + 1.0)
 
@@ -235,7 +236,7 @@ def compare(found, expected, rtol=2e-4, atol=2e-5):
         np.testing.assert_allclose(np.asarray(a), b, rtol=rtol, atol=atol * scale)
 
 
-# The oracle's values matter, not its speed: JAX compiles several functions at once, without optimising.
+# The oracle's speed does not matter: JAX compiles several functions at once, without optimisation.
 UNOPTIMISED = {"xla_backend_optimization_level": 0, "xla_llvm_disable_expensive_passes": True}
 
 
@@ -447,7 +448,7 @@ def test_donation(on_backend):
     out = f(x, y)
     assert x.is_deleted()
     assert not y.is_deleted()
-    np.testing.assert_array_equal(seen, before)  # a NumPy view that somebody holds does not change
+    np.testing.assert_array_equal(seen, before)  # A NumPy view in use does not change.
     np.testing.assert_allclose(out, before * 2 + 1, rtol=1e-6)
     with pytest.raises(RuntimeError, match="deleted"):
         f(x, y)
@@ -520,7 +521,7 @@ def test_cost_of_nested_scan_gradients_is_linear_in_depth():
         return f
 
     def count(jaxpr):
-        from plugjax.core import subjaxprs
+        from plugjax.extend.core import subjaxprs
 
         return sum(1 + sum(count(s.jaxpr) for s in subjaxprs(e.params)) for e in jaxpr.eqns)
 

@@ -21,7 +21,7 @@ REVERSE = frozenset({"grad", "value_and_grad", "vjp", "jacrev", "hessian"})
 
 
 class Program(NamedTuple):
-    """One row: how to make the function, its arguments, and which derivatives it has none of."""
+    """One row: the function that makes it, its arguments, and the derivatives that do not exist."""
 
     name: str
     make: Callable[[Any, Any], Callable[..., Any]]
@@ -31,12 +31,12 @@ class Program(NamedTuple):
 
     @property
     def exact(self):
-        """Forward and reverse mode are told apart: they round differently, or one of them is refused."""
+        """Distinguish forward and reverse mode: they round differently, or one of them is refused."""
         return self.rtol > 1e-3 or "jacfwd" in self.refuses
 
 
 class Pair(NamedTuple):
-    """A container of users."""
+    """A user-defined container."""
 
     first: Any
     second: Any

@@ -1,7 +1,7 @@
 """Transformations as words: ``("jit", "grad", "vmap")`` is ``jit(grad(vmap(f)))``, with plugjax and with JAX.
 
-Every letter takes a function of a pytree (and of further arguments, which are carried along) to another one, so words of
-any length make sense. Letters that differentiate weigh the floating-point leaves of what they get.
+Every letter takes a function of a pytree (and of further arguments, which are carried along) to another one, so words
+of any length make sense. Differentiating letters use a weighted sum of the floating-point leaves.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ LETTERS = {
     "jacrev": lambda j, f: j.jacrev(floats(j, f)),
     "hessian": lambda j, f: j.hessian(floats(j, f)),
 }
-# What the values of a letter come to: `jit` and `checkpoint` change nothing, forward and reverse mode agree.
+# The meaning of a letter: `jit` and `checkpoint` change nothing, forward and reverse mode agree.
 MEANING = {"jit": (), "checkpoint": (), "linearize": ("jvp",), "hessian": ("jacfwd", "jacrev")}
 REVERSE_AS_FORWARD = {"vjp": "grad", "jacrev": "jacfwd"}
 ORDER = dict.fromkeys(("jvp", "linearize", "vjp", "grad", "value_and_grad", "jacfwd", "jacrev"), 1)
@@ -118,13 +118,16 @@ def spell(j, word, f):
 
 
 def meaning(word, exact):
-    """A short word with the same values in JAX; ``exact`` tells forward from reverse mode, which round differently."""
+    """A short word with the same values in JAX;
+
+    ``exact`` distinguishes forward and reverse mode, which round differently.
+    """
     short = tuple(m for letter in word for m in MEANING.get(letter, (letter,)))
     return short if exact else tuple(REVERSE_AS_FORWARD.get(m, m) for m in short)
 
 
 def order(word):
-    """How often a word differentiates."""
+    """Order of the derivatives in a word."""
     return sum(2 if letter == "hessian" else ORDER.get(letter, 0) for letter in word)
 
 

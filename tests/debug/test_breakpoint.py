@@ -1,4 +1,4 @@
-"""The debugger, driven through its streams, against JAX's where both answer the same."""
+"""The debugger, driven through its streams, against JAX's where both give the same output."""
 
 import io
 import threading
@@ -13,7 +13,7 @@ jitted = pytest.mark.parametrize("jitted", [False, True], ids=["eager", "jit"])
 
 
 def session(m, commands, program, *args, jitted=True, **options):
-    """What the debugger says to ``commands`` at the breakpoint in ``program``."""
+    """The debugger's output for ``commands`` at the breakpoint in ``program``."""
     out = io.StringIO()
 
     def stop():
@@ -52,7 +52,7 @@ def test_values(on_backend, commands, jitted):
     x = np.float32(1.5)
     found = session(plugjax, commands, simple, plugjax.numpy.asarray(x), jitted=jitted)
     expected = session(jax, commands, simple, jax.numpy.asarray(x), jitted=jitted)
-    # JAX's frames start with the lambda of `session`, which is no frame of the framework either.
+    # JAX's frames start with the lambda of `session`, which is not a frame of the framework either.
     assert found.replace("plugjax", "jax") == expected
 
 
@@ -147,7 +147,7 @@ def test_a_token_decides_when(on_backend):
         x = plugjax.debug.breakpoint(
             token=x, stdin=io.StringIO("p x\nc\n"), stdout=out, num_frames=1
         )
-        plugjax.debug.breakpoint(token=x, stdin=io.StringIO("p x\nc\n"), stdout=out)  # never needed
+        plugjax.debug.breakpoint(token=x, stdin=io.StringIO("p x\nc\n"), stdout=out)  # unused
         return x * 2
 
     assert float(f(np.float32(2))) == 4
@@ -170,7 +170,7 @@ def test_frames_are_those_of_the_user():
     whole = session(plugjax, ["bt", "c"], program, np.float32(1), filter_frames=False)
     one = session(plugjax, ["bt", "c"], program, np.float32(1), num_frames=1)
     assert "plugjax/core" not in filtered
-    assert "plugjax/core/transforms/jit.py" in whole
+    assert "plugjax/execution/jit/function.py" in whole
     assert one.count("File") == 1
 
 
@@ -190,7 +190,7 @@ def test_standard_streams(monkeypatch, capsys):
 def test_variables_that_are_no_pytrees_do_no_harm(on_backend):
     def program(m, stop):
         def f(x):
-            strange = {1: x, "a": x}  # keys without an order
+            strange = {1: x, "a": x}  # Keys without an order.
             lock = threading.Lock()
             stop()
             return strange[1], lock.locked()

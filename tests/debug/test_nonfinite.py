@@ -1,4 +1,4 @@
-"""jax_debug_nans and jax_debug_infs: what raises, against JAX; and what the error says."""
+"""jax_debug_nans and jax_debug_infs: what raises, against JAX; and the content of the error."""
 
 import jax
 import numpy as np
@@ -7,8 +7,10 @@ import pytest
 import plugjax
 import plugjax.numpy as jnp
 from plugjax import lax
-from plugjax.core import Primitive, RuleSet, abstract_eval, hookimpl, impl, registry
-from plugjax.core.transforms.replay import replay_rule
+from plugjax.core import registry
+from plugjax.extend.core import Primitive
+from plugjax.extend.rules import RuleSet, abstract_eval, hookimpl, impl
+from plugjax.transforms.replay import replay_rule
 
 X = np.array([1.0, -1.0, 4.0], "f")
 ZERO = np.array([0.0, 1.0], "f")
@@ -203,7 +205,7 @@ class _Plugin:
 
 def test_a_loop_of_a_third_party_takes_part():
     active = registry.active()
-    with registry.use(registry.Registry().discover().load(_Plugin)):
+    with registry.use(registry.active().extended(_Plugin)):
         body = plugjax.make_jaxpr(lambda x: jnp.log(x))(1.0)
         with plugjax.config.override("eager", "host"):
             message = _message(lambda: twice_p.bind(jnp.asarray(0.5, "float32"), jaxpr=body))
@@ -216,7 +218,7 @@ SQUARE[2, 1] = -1
 CUBE = np.ones((3, 3, 3), np.float32)
 CUBE[2, 1, 0] = -1
 
-# Every axis has the same size: the rule says which one is the batch axis.
+# Every axis has the same size; the batching rule tells which one is the batch axis.
 BATCHED = {
     "first": (plugjax.vmap(jnp.log), SQUARE, ["vmap, batch index 2 of 3"]),
     "second": (plugjax.vmap(jnp.log, in_axes=1), SQUARE, ["vmap, batch index 1 of 3"]),
@@ -270,7 +272,7 @@ def test_the_batch_axis_is_known_where_sizes_do_not_tell(name, wrap):
 
 
 def test_a_batch_axis_that_the_rule_does_not_tell_is_said_to_be_one_of_two():
-    """The rule takes one size only: it cannot be asked with another."""
+    """The rule works for one size only, so it cannot be run with another."""
 
     @plugjax.custom_batching.custom_vmap
     def f(x):

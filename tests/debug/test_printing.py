@@ -15,7 +15,7 @@ jitted = pytest.mark.parametrize("jitted", [False, True], ids=["eager", "jit"])
 
 @pytest.fixture
 def same(capsys):
-    """Runs ``program(m)(*args)`` on both; gives the lines that both printed."""
+    """Run ``program(m)(*args)`` on both; returns the lines that both printed."""
 
     def run(program, *args, jitted=True, ordered=True):
         found = []

@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory):
-    """A folder into which pip installed the package."""
+    """A folder with the package, installed by pip."""
     target = tmp_path_factory.mktemp("site")
     source = tmp_path_factory.mktemp("source") / "package"
     subprocess.run(

@@ -141,14 +141,14 @@ def test_a_failure_replaces_nothing(artifact, monkeypatch, broken):
         raise OSError(28, "No space left on device")
 
     import plugjax.export.iree as exporting
-    from plugjax_iree import parameters
+    from plugjax_iree import exporter
 
     folder = artifact.path.parent
     before = content_of(folder)
     if broken == "write_bytes":
         monkeypatch.setattr("pathlib.Path.write_bytes", fails)
     else:
-        monkeypatch.setattr(parameters if broken == "write_archive" else exporting, broken, fails)
+        monkeypatch.setattr(exporter if broken == "write_archive" else exporting, broken, fails)
     with pytest.raises(OSError, match="No space left"):
         to_iree(
             {"other": (scale, (X,))},

@@ -9,9 +9,11 @@ import pytest
 
 import plugjax
 import plugjax.numpy as jnp
-from plugjax.core import Primitive, Registry, RuleSet, abstract_eval, hookimpl, impl, registry
+from plugjax.core import registry
 from plugjax.core.errors import LoweringError
 from plugjax.export import Entry, to_iree, to_stablehlo
+from plugjax.extend.core import Primitive
+from plugjax.extend.rules import RuleSet, abstract_eval, hookimpl, impl
 
 RNG = np.random.default_rng(5)
 PARAMETERS = {
@@ -79,8 +81,8 @@ def test_functions_without_parameters(tmp_path):
 
 def test_a_module_trains_where_it_runs(tmp_path):
     """Entry points that update parameters keep state in the module: init, train_step and predict share it."""
-    from plugjax_iree.parameters import load_parameters
     from plugjax_iree.runtime import open_device
+    from plugjax_iree.runtime.parameters import load_parameters
 
     target = np.array([[1.0, -1.0, 0.5], [0.0, 2.0, -0.5]], np.float32)
     params = {"w": np.zeros((4, 3), np.float32), "b": np.zeros(3, np.float32)}
@@ -134,10 +136,7 @@ def test_a_primitive_without_lowering_is_refused_by_name(tmp_path):
     p, rules = Primitive("host_only"), RuleSet("tests")
     rules.define(abstract_eval, p)(lambda x: x)
     rules.define(impl, p)(lambda x: x)
-    built = Registry()
-    for name, loaded in registry.active()._manager.list_name_plugin():
-        if name != "compile-by-backend":
-            built.load(loaded)
+    built = registry.active().extended()
     built.load(type("Plugin", (), {"plugjax_rules": staticmethod(hookimpl(lambda: [rules]))}))
     with registry.use(built), pytest.raises(LoweringError, match="host_only"):
         to_iree({"f": (p.bind, (X,))}, tmp_path / "m.vmfb")

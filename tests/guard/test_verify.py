@@ -1,4 +1,4 @@
-"""First calls of compiled programs, held against NumPy."""
+"""Verification of the first calls of compiled programs against NumPy."""
 
 import os
 import re
@@ -14,8 +14,9 @@ import pytest
 import plugjax
 import plugjax.numpy as jnp
 from plugjax import guard, lax, random
-from plugjax.core import RuleSet, hookimpl, lowering, registry
+from plugjax.core import registry
 from plugjax.errors import FallbackWarning, JaxRuntimeError
+from plugjax.extend.rules import RuleSet, hookimpl, lowering
 from plugjax.guard import VerificationWarning
 from plugjax.lax.trigonometric import sin_p
 from plugjax.stablehlo import mlir
@@ -34,12 +35,12 @@ def first(tmp_path, monkeypatch):
 
 
 def known(f, *args):
-    """What is known of the program that was compiled last."""
+    """The verification of the last compiled program."""
     return guard.report()[-1]
 
 
 def wrong_sine(function):
-    """A plugin whose lowering of the sine is a function of lax's values."""
+    """A plugin that lowers the sine as a function of lax's values."""
     rules = RuleSet("somebody.else")
     for platform in ("xla", "iree"):
         rules.define(lowering, sin_p, platform=platform, replace=True)(function)
@@ -51,7 +52,7 @@ def cosine(ctx, x):
 
 
 def clamped(ctx, x):
-    """Right for what is not negative."""
+    """Right for values that are not negative."""
     (aval,) = ctx.avals_in
     x = mlir.value("stablehlo.maximum", aval, [x, ctx.constant(0, aval)])
     return mlir.value("stablehlo.sine", aval, [x])
@@ -84,7 +85,7 @@ def test_agreement_is_silent(platform):
 
 
 def test_a_wrong_operation_runs_on_the_host(platform):
-    with registry.use(registry.Registry().discover().load(wrong_sine(cosine))):
+    with registry.use(registry.active().extended(wrong_sine(cosine))):
         f = plugjax.jit(of_sines)
         with pytest.warns(VerificationWarning) as caught:
             y = f(X)
@@ -111,7 +112,7 @@ def test_a_wrong_operation_runs_on_the_host(platform):
 def test_the_reproduction_runs():
     with (
         plugjax.default_device("iree"),
-        registry.use(registry.Registry().discover().load(wrong_sine(cosine))),
+        registry.use(registry.active().extended(wrong_sine(cosine))),
     ):
         with pytest.warns(VerificationWarning):
             plugjax.jit(of_sines)(X)
@@ -123,7 +124,7 @@ def test_the_reproduction_runs():
 
 
 def test_only_first_calls_are_verified_and_always_all(on_xla):
-    with registry.use(registry.Registry().discover().load(wrong_sine(clamped))):
+    with registry.use(registry.active().extended(wrong_sine(clamped))):
         positive, negative = abs(X), -abs(X)
         f = plugjax.jit(of_sines)
         f(positive)
@@ -252,7 +253,7 @@ def test_a_reference_that_does_not_end_is_given_up(on_xla):
 
 
 def test_arguments_that_were_overwritten_are_restored():
-    # IREE's plugin takes the rule for one of ours, which is known not to write into operands.
+    # IREE's plugin treats the rule as built-in, and built-in rules do not write into operands.
     rules = RuleSet("plugjax.disguised")
 
     @rules.define(lowering, sin_p, platform="iree", replace=True)
@@ -263,7 +264,7 @@ def test_arguments_that_were_overwritten_are_restored():
         return mlir.value("stablehlo.dynamic_update_slice", aval, [x, seven, zero, zero])
 
     plugin = type("Plugin", (), {"plugjax_rules": staticmethod(hookimpl(lambda: [rules]))})
-    with registry.use(registry.Registry().discover().load(plugin)), plugjax.default_device("iree"):
+    with registry.use(registry.active().extended(plugin)), plugjax.default_device("iree"):
         x = plugjax.jit(lambda x: x * 2)(X / 2)
         with pytest.warns(VerificationWarning, match="wrote into its argument 0"):
             y = plugjax.jit(jnp.sin)(x)
@@ -275,7 +276,7 @@ PROCESS = """
     import sys, warnings
     import numpy as np, plugjax, plugjax.numpy as jnp
     from plugjax import guard
-    from plugjax.core import RuleSet, hookimpl, lowering, registry
+    from plugjax.extend import RuleSet, hookimpl, lowering, registry
     from plugjax.lax.trigonometric import sin_p
     from plugjax.stablehlo import mlir
     rules = RuleSet("somebody.else")

@@ -31,7 +31,7 @@ class Theirs:
 
 
 def both(program, *args, jitted=True, ordered=True):
-    """Run ``program(m, log)(*args)`` on both; compare results and what was logged, and give the log."""
+    """Run ``program(m, log)(*args)`` on both; compare results and logs, and return the log."""
     found = []
     for m in (Theirs, Ours):
         log = []
@@ -223,7 +223,8 @@ def test_sixty_four_bits(on_backend):
         assert float(y) == 2 / 3
 
 
-# Results that are not as declared -----------------------------------------------------------------
+# Results that differ from their declaration
+# -----------------------------------------------------------
 
 
 WRONG = {
@@ -333,7 +334,7 @@ def test_order_without_data_dependence(on_backend, count):
     def program(m, log):
         def f(x):
             for i in range(count):
-                # The later, the quicker to compute.
+                # Later calls are quicker to compute.
                 y = x
                 for _ in range((count - i) // 4):
                     y = m.lax.sin(y) @ x
@@ -434,7 +435,7 @@ def test_order_in_branches_and_calls(on_backend):
         def call(x):
             inner(x)
             y = x
-            for _ in range(12):  # too long to be written in place
+            for _ in range(12):  # Too long to be inlined.
                 y = m.lax.sin(y)
             inner(y)
             return y
@@ -499,7 +500,7 @@ def _branching(m, pred, call):
     return lambda x: m.lax.cond(pred(x), call, lambda y: y, x)
 
 
-# As in JAX; where it raises a bare Exception, the types here are ones that derive from it.
+# As in JAX; where it raises a bare Exception, the types here are subclasses.
 REFUSED = {
     "ordered": (lambda m, call: lambda x: call(x, ordered=True), ValueError),
     "branch": (lambda m, call: _branching(m, lambda x: x > 1, call), NotImplementedError),
@@ -545,7 +546,7 @@ def test_passes_keep_effects():
     program = plugjax.make_jaxpr(f)(1.0)
     assert [str(e) for e in program.effects] == ["IO"]
     for platform in ("numpy", "xla"):
-        kept = plugjax.core.transforms.compile.run_passes(program, platform)
+        kept = plugjax.execution.compile.run_passes(program, platform)
         assert [e.primitive.name for e in kept.eqns] == ["io_callback", "scan"]
 
 
@@ -567,7 +568,7 @@ def test_threads(on_backend):
         np.testing.assert_array_equal(found[i], X * i * 2)
 
 
-# What is kept -------------------------------------------------------------------------------------
+# Caching ------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", ["xla", "iree"])

@@ -1,4 +1,4 @@
-"""What control flow accepts and refuses: the same as JAX, with the same types of errors and of results."""
+"""Calls of control flow that are accepted and refused as in JAX, with the same types of errors and of results."""
 
 import collections
 import operator
@@ -14,7 +14,7 @@ Pair = collections.namedtuple("Pair", "x y")
 
 
 def call(name):
-    """A case: a call of a function of ``lax`` with given arguments; functions of the backend's module are made first."""
+    """A case: a call of a function of ``lax`` with given arguments; :class:`Made` ones are made first."""
     return lambda *args, **kwargs: (
         lambda j: getattr(j.lax, name)(
             *(a(j) if isinstance(a, Made) else a for a in args), **kwargs

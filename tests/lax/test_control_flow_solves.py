@@ -13,7 +13,7 @@ RIGHT = np.array([1.0, -2.0, 0.5], np.float32)
 
 
 def richardson(j, np_, steps=60):
-    """A solver that is no operation on matrices: x <- x + (b - A x) / 6, in a loop that has no reverse mode."""
+    """A solver without matrix operations: x <- x + (b - A x) / 6, in a loop that has no reverse mode."""
 
     def solve(apply, b):
         def body(state):

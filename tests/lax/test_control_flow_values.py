@@ -20,7 +20,7 @@ def growing(j, np_):
 
 
 def branches(j, np_):
-    """Branches with unlike residuals, one of which closes over an array."""
+    """Branches with different residuals, one of which closes over an array."""
 
     def run(x):
         scale = x * x
@@ -71,7 +71,7 @@ def nested(j, np_):
 
 
 def dynamic(j, np_):
-    """A counted loop whose end is traced."""
+    """A counted loop whose bound is traced."""
     return lambda x: j.lax.fori_loop(0, (x * 7).astype(int), lambda i, y: y * x + i, x)
 
 

@@ -1,4 +1,4 @@
-"""What control flow costs to trace and to differentiate, and what a loop keeps for its derivative: counts, not times."""
+"""Cost of tracing and differentiating control flow, and residuals of loops: counts, not times."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ from plugjax.core.jaxpr import subjaxprs
 
 
 def equations(jaxpr):
-    """Equations of a program and of all that it holds, each program counted once."""
+    """Equations of a program and its inner programs, each program counted once."""
     seen, left = set(), [jaxpr]
     total = 0
     while left:
@@ -102,7 +102,7 @@ def test_bodies_of_nested_whiles_and_conds_run_once_each(kind):
 
 
 def stacked(f, *args):
-    """Shapes of what the forward loop of a gradient stacks, per step."""
+    """Shapes that the forward loop of a gradient stacks, per step."""
     program = plugjax.make_jaxpr(plugjax.grad(f, argnums=tuple(range(len(args)))))(*args)
     forward = next(e for e in program.eqns if e.primitive is lax.scan_p)
     count = forward.params["num_carry"]
@@ -117,7 +117,7 @@ def test_constants_are_not_stacked():
         last, _ = lax.scan(lambda h, x: (w @ h + x, None), jnp.asarray(H), xs)
         return last.sum()
 
-    # The product needs w, which is a constant, and h as it enters a step.
+    # The product needs w, which is a constant, and h at the start of a step.
     assert stacked(f, W, XS) == [(4,)]
 
 

@@ -174,11 +174,11 @@ BAD = {
 }
 
 
-@pytest.mark.filterwarnings("ignore:divide by zero")  # JAX, of a stride of 0
+@pytest.mark.filterwarnings("ignore:divide by zero")  # JAX's error for a stride of 0.
 @pytest.mark.parametrize("case", BAD)
 def test_bad_input_is_the_error_of_jax(case):
     x, k = np.ones((2, 3, 8, 9), np.float32), np.ones((4, 3, 3, 2), np.float32)
-    with pytest.raises(Exception) as wanted:  # whatever JAX raises
+    with pytest.raises(Exception) as wanted:  # Any error of JAX.
         BAD[case](jlax, x, k)
     with pytest.raises(wanted.type):
         BAD[case](lax, x, k)

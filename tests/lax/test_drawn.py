@@ -27,7 +27,7 @@ def test_unary(name, data):
 @pytest.mark.parametrize("name", BINARY)
 @given(data=st.data())
 def test_binary(name, data):
-    """Dtypes are not promoted, and ranks neither."""
+    """Neither dtypes nor ranks are promoted."""
     if data.draw(st.booleans()):
         x, y = data.draw(stretchable(DTYPES))
     else:

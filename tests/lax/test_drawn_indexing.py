@@ -1,4 +1,7 @@
-"""Gathers and scatters of `plugjax.lax` with drawn dimension numbers and modes: types and errors as JAX's, values as a loop gives."""
+"""Gathers and scatters of `plugjax.lax` with drawn dimension numbers and modes:
+
+JAX's types and errors, a loop's values.
+"""
 
 import numpy as np
 import pytest
@@ -14,10 +17,10 @@ INDICES = ["int32", "int32", "int32", "int8", "uint8", "int16", "uint32", "float
 
 @st.composite
 def plans(draw):
-    """An operand's shape, the shape of what is indexed, and dimension numbers, in the words of gather.
+    """Shapes of operand and indices, and dimension numbers, in the words of gather.
 
-    Axes of the operand are batched (with an axis of the indices), collapsed (slices of size 1), or offsets; the indices say where slices
-    start along `start_index_map`, in any order.
+    Axes of the operand are batched (with an axis of the indices), collapsed (slices of size 1), or offsets; the indices
+    say where slices start along `start_index_map`, in any order.
     """
     rank = draw(st.integers(0, 3))
     shape = [draw(SIZES) for _ in range(rank)]
@@ -47,7 +50,7 @@ def plans(draw):
 
 @st.composite
 def spoiled(draw, plan):
-    """Now and then dimension numbers that do not fit."""
+    """Sometimes dimension numbers that do not fit."""
     if draw(st.integers(0, 4)):
         return plan
     name = draw(st.sampled_from(["offsets", "collapsed", "mapped", "batched", "index_batched", "slices"]))  # fmt: skip
@@ -56,7 +59,7 @@ def spoiled(draw, plan):
 
 
 def places(plan, indices, limited):
-    """Pairs of a place in the result and the place in the operand that it is about; `None` if that is outside."""
+    """Pairs of a position in the result and its position in the operand; `None` if that is outside."""
     shape, slices = plan["shape"], plan["slices"]
     batches = indices.shape[:-1]
     window_axes = [d for d in range(len(shape)) if d not in plan["collapsed"] and d not in plan["batched"]]  # fmt: skip

@@ -1,6 +1,6 @@
 """Decompositions of `plugjax.lax.linalg` on drawn dtypes, shapes (empty ones too) and options.
 
-What is returned has JAX's types, or is refused with JAX's error; and the factors give the operand back.
+Results have JAX's types, or JAX's error; and the product of the factors is the operand.
 """
 
 import numpy as np
@@ -34,7 +34,7 @@ def flags(*names):
 
 
 def diagonal(n, w):
-    """Matrices of which these are the diagonals."""
+    """Matrices with these diagonals."""
     return n.eye(w.shape[-1], dtype=w.dtype) * w[..., None, :]
 
 
@@ -56,10 +56,10 @@ DECOMPOSITIONS = {
 @pytest.mark.parametrize("name", DECOMPOSITIONS)
 @given(data=st.data())
 def test_types(name, data):
-    """Any dtype and shape: what is no stack of matrices is refused."""
+    """Any dtype and shape: everything but stacks of matrices is refused."""
     shapes, options = DECOMPOSITIONS[name]
     x = data.draw(operands(DTYPES, st.one_of(shapes, shapes, shapes, ANY_SHAPE)))
-    # JAX gives what it promises to be of size -1, and stretches a single row or column to symmetrize it.
+    # JAX returns arrays of size -1 here, and stretches a single row or column to symmetrize it.
     assume(name != "hessenberg" or 0 not in x.shape[-2:])
     assume(name != "cholesky" or 1 not in x.shape[-2:] or len(set(x.shape[-2:])) == 1)
     options = data.draw(options)
@@ -67,7 +67,7 @@ def test_types(name, data):
 
 
 def regular(x):
-    """Far from singular, and Hermitian: any decomposition can say something about it."""
+    """Far from singular, and Hermitian: every decomposition is accurate."""
     return (x @ H(x) + 2 * np.eye(x.shape[-1], dtype=x.dtype)).astype(x.dtype)
 
 
@@ -179,7 +179,7 @@ def test_subsets_of_eigenvalues(data):
 
 @given(data=st.data())
 def test_forms(data):
-    """Hessenberg's, Schur's, tridiagonal and polar form, and what gives the operand back."""
+    """Hessenberg, Schur, tridiagonal and polar forms, and the operand rebuilt from them."""
     x = data.draw(arrays(INEXACT, SQUARE))
 
     def from_hessenberg(n, j, x):
@@ -211,7 +211,7 @@ def test_forms(data):
 
 
 def tridiagonal_parts(y):
-    """LAPACK's: its reflections have our signs."""
+    """LAPACK's form: its reflections have our signs."""
     _, d, e, _, _ = scipy.linalg.lapack.dsytrd(y, lower=1)
     return d, e
 

@@ -1,4 +1,7 @@
-"""Products, convolutions and windows of `plugjax.lax` with drawn dimension numbers: types and errors as JAX's, values as NumPy's."""
+"""Products, convolutions and windows of `plugjax.lax` with drawn dimension numbers:
+
+JAX's types and errors, NumPy's values.
+"""
 
 import numpy as np
 import pytest
@@ -15,7 +18,7 @@ SMALL = ("float16", "bfloat16")
 
 @st.composite
 def dots(draw):
-    """Shapes of two operands and dimension numbers, now and then ones that do not fit."""
+    """Shapes of two operands and dimension numbers, sometimes ones that do not fit."""
     sizes = {c: draw(st.integers(0 if draw(st.integers(0, 5)) == 0 else 1, 3)) for c in "bcklmn"}
     batch, shared = draw(st.sampled_from(["", "b", "bc"])), draw(st.sampled_from(["", "k", "kl"]))
     left = draw(st.permutations([*batch, *shared, *draw(st.sampled_from(["", "m"]))]))
@@ -101,7 +104,7 @@ def convolutions(draw):
 
 
 def convolved(x, w, options):
-    """Of one group: every place of the result is a sum over the window and the channels."""
+    """Convolution in one group: every element of the result is a sum over the window and the channels."""
     rank = x.ndim - 2
     stretch = options.get("lhs_dilation") or [1] * rank
     spread = options["rhs_dilation"] or [1] * rank
@@ -141,7 +144,7 @@ def test_conv_general_dilated(data):
     w = data.draw(operands(same, st.just(tuple(kernel))))
     preferred = data.draw(st.sampled_from(PREFERRED))
     rank = len(image) - 2
-    # The same with axes in another order.
+    # The same with permuted axes.
     order = data.draw(st.permutations(range(rank + 2)))
     letters = np.array(list("NC" + "HW"[:rank]))
     specs = ("".join(letters[order]), "OI" + "HW"[:rank], "NC" + "HW"[:rank])
@@ -195,7 +198,7 @@ def test_reduce_window(name, data):
     pair = lambda low, high: tuple(data.draw(st.integers(low, high)) for _ in range(rank))  # noqa: E731
     window, strides = pair(1, 3), pair(0 if data.draw(st.integers(0, 15)) == 0 else 1, 2)
     padding = data.draw(st.sampled_from(["SAME", "VALID", [*zip(pair(0, 2), pair(0, 2), strict=True)], "WRONG"]))  # fmt: skip
-    # JAX lets NumPy stretch sizes and window to each other before it looks.
+    # JAX lets NumPy broadcast sizes and windows before it checks them.
     assume(padding != "SAME" or rank == x.ndim)
     dilation = data.draw(st.sampled_from([None, pair(1, 2)]))
     neutral, reducer = WINDOWS[name]
@@ -235,7 +238,7 @@ def test_reduce_window(name, data):
 
 @given(data=st.data())
 def test_reduce_window_of_anything(data):
-    """Dilated, with negative padding, by an operation of one's own."""
+    """Dilated, with negative padding, by a custom operation."""
     x = data.draw(operands(DTYPES))
     pair = lambda low, high: tuple(data.draw(st.integers(low, high)) for _ in range(x.ndim))  # noqa: E731
     padding = [*zip(pair(-1, 2), pair(-1, 2), strict=True)]

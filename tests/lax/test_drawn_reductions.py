@@ -1,4 +1,7 @@
-"""Reductions, cumulative operations and sorting of `plugjax.lax` on drawn operands: types and errors as JAX's, values as NumPy's."""
+"""Reductions, cumulative operations and sorting of `plugjax.lax` on drawn operands:
+
+JAX's types and errors, NumPy's values.
+"""
 
 import numpy as np
 import pytest
@@ -29,7 +32,7 @@ CUMULATIVE = {
 
 @st.composite
 def axes(draw, ndim):
-    """A tuple of axes, which lax counts from the front; now and then one that is not there, or there twice."""
+    """A tuple of axes, which lax counts from the front; sometimes a missing or a repeated one."""
     found = draw(st.lists(st.integers(0, max(ndim - 1, 0)), max_size=ndim, unique=True))
     if draw(st.integers(0, 9)) == 0:
         found.append(draw(st.integers(-1, ndim)))
@@ -59,7 +62,7 @@ def test_reduce(name, data):
     x = data.draw(operands(DTYPES))
     over = data.draw(axes(x.ndim))
     start = data.draw(operands([x.dtype.name] if data.draw(st.booleans()) else DTYPES, st.just(())))
-    # Values that are known: JAX looks whether they are neutral, and which dtypes it takes depends on it.
+    # Known values: JAX checks whether they are neutral, and the accepted dtypes depend on it.
     start = start.item() if isinstance(start, Weak) else start
     operation = lambda lax: getattr(lax, name, lambda a, b: a + b)  # noqa: E731
     agree(lambda _, j, x: j.lax.reduce(x, start, operation(j.lax), over), None, x)
@@ -67,7 +70,7 @@ def test_reduce(name, data):
 
 @given(data=st.data())
 def test_reduce_of_several(data):
-    """A maximum and its place."""
+    """A maximum and its position."""
     x = data.draw(operands(["float32", "int32", "int8"]))
     y = data.draw(operands(["int32"], st.just(x.shape if data.draw(st.integers(0, 9)) else (5,))))
     over = data.draw(axes(x.ndim))
@@ -110,7 +113,7 @@ def test_cumulative(name, data):
         y = CUMULATIVE[name](x, axis).astype(x.dtype)
         return np.flip(y, axis) if reverse else y
 
-    # JAX takes these as long as there is nothing to compute.
+    # JAX accepts these if there is nothing to compute.
     assume(name != "cumlogsumexp" or x.dtype.kind in "fcV" or x.size)
     ordered = x.dtype.kind != "c" or name in ("cumsum", "cumprod")
     agree(
@@ -134,7 +137,7 @@ def test_sort(data):
 
 @given(data=st.data())
 def test_sort_of_several(data):
-    """Keys decide in their order; equal ones keep theirs."""
+    """Keys decide in their order; the sort is stable."""
     x = data.draw(operands(DTYPES, low=0, high=1.9))
     shapes = st.just(x.shape) if data.draw(st.integers(0, 9)) else st.just((5,))
     y, z = (data.draw(operands(DTYPES, shapes, low=0, high=1.9)) for _ in range(2))
@@ -170,7 +173,7 @@ def test_top_k(data):
 
 @given(data=st.data())
 def test_logsumexp(data):
-    """Over one axis it is what `cumlogsumexp` ends with."""
+    """Over one axis it is the last element of `cumlogsumexp`."""
     x = data.draw(operands(["float32", "float16", "complex64"]))
     axis = data.draw(axes_of(x.ndim))
     agree(
@@ -191,7 +194,7 @@ def test_reduce_precision(data):
 def test_associative_scan(data):
     x = data.draw(operands(DTYPES))
     axis, reverse = data.draw(axes_of(x.ndim, several=False)), data.draw(st.booleans())
-    # JAX takes negative axes forwards, but not backwards, where it also finds first that there is no such axis.
+    # JAX accepts negative axes forwards, but not in reverse, where it also checks the axis first.
     assume(not reverse or 0 <= axis < x.ndim)
     agree(
         lambda n, j, x: j.lax.associative_scan(n.add, x, reverse=reverse, axis=axis),

@@ -1,4 +1,4 @@
-"""Shapes, slices, choices and conversions of `plugjax.lax` on drawn operands: types and errors as JAX's, values as NumPy's."""
+"""Shapes, slices, choices and conversions of `plugjax.lax` on drawn operands: JAX's types and errors, NumPy's values."""
 
 import ml_dtypes
 import numpy as np
@@ -14,7 +14,7 @@ INEXACT = ["float16", "bfloat16", "float32", "complex64"]
 
 @st.composite
 def permutations(draw, ndim):
-    """An order of the axes; now and then something else."""
+    """An order of the axes; sometimes something else."""
     order = draw(st.permutations(range(ndim)))
     kind = draw(st.integers(0, 12))
     if kind == 0:
@@ -234,7 +234,7 @@ def test_slices_in_a_dimension(data):
 def test_dynamic_slices(data):
     x = data.draw(operands(DTYPES))
     count = x.ndim if data.draw(st.integers(0, 9)) else x.ndim + 1
-    # Python numbers that are beside arrays of another dtype are converted here, and refused by JAX.
+    # Python numbers beside arrays of another dtype are converted here, and refused by JAX.
     some = arrays(["int32", "int32", "uint8", "int8", "float32"], st.just(()))
     at = [data.draw(data.draw(st.sampled_from([some, some, operands(["int32"], st.just(()))]))) for _ in range(count)]  # fmt: skip
     assume(all(a.dtype == "int32" for a in at) or not any(isinstance(a, Weak) for a in at))
@@ -344,7 +344,7 @@ def test_made(name, data):
     dtype = data.draw(st.sampled_from([np.dtype(d) for d in DTYPES] + [int, float, complex, bool]))
     shape = tuple(data.draw(st.lists(st.integers(0 if data.draw(st.integers(0, 9)) else -1, 3), max_size=3)))  # fmt: skip
     axis = data.draw(axes_of(len(shape), several=False))
-    # JAX's `empty` makes a type of Python's 64 bits wide, which nothing else gives without x64.
+    # JAX's `empty` gives a 64-bit dtype for Python's types, which nothing else does without x64.
     assume(name != "empty" or isinstance(dtype, np.dtype))
     agree(lambda n, j: MADE[name](n, j.lax, dtype, shape, axis), None)
 
@@ -360,7 +360,7 @@ def test_full_like(data):
 
 @given(data=st.data())
 def test_conversions(data):
-    """In range: what a number out of range becomes is nobody's word."""
+    """In range: conversions of numbers out of range are unspecified."""
     x = data.draw(operands(DTYPES, low=0, high=3))
     dtype = data.draw(st.sampled_from([*map(np.dtype, DTYPES), int, float, complex, bool, "float32", np.float64, "U3", "float33"]))  # fmt: skip
     whole = np.dtype(dtype).kind in "iu" if dtype not in ("float33",) else False

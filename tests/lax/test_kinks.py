@@ -1,4 +1,4 @@
-"""Derivatives where a formula has a kink, a tie or a removable singularity: first and second ones, against JAX."""
+"""First and second derivatives at kinks, ties and removable singularities of formulas, against JAX."""
 
 from functools import reduce
 from itertools import product
@@ -139,7 +139,7 @@ def test_derivatives_of_clamp_on_its_bounds_are_those_of_jax():
 
 @pytest.mark.parametrize(("x", "y"), [*product([0.5, 2.0], [0.0, 1.0, 3.0])])
 def test_mixed_derivative_of_a_power(x, y):
-    """``d/dy (y x ** (y - 1)) = x ** (y - 1) (1 + y log x)``, at an exponent of 0 too."""
+    """``d/dy (y x ** (y - 1)) = x ** (y - 1) (1 + y log x)``, also at an exponent of 0."""
     mixed = plugjax.grad(plugjax.grad(plugjax.lax.pow), 1)(x, y)
     np.testing.assert_allclose(mixed, x ** (y - 1) * (1 + y * np.log(x)), rtol=1e-5)
 
@@ -153,7 +153,7 @@ def test_equal_arguments_share_the_derivative(name, expected):
 
 @pytest.mark.parametrize(("x", "y"), [(np.inf, np.inf), (np.inf, 0.0), (0.0, -np.inf)])
 def test_gradients_of_a_sum_of_exponentials_at_infinity(x, y):
-    """The rest of a sum that is infinite, or has one term, is no nan; JAX has (1, e) for infinity and 1."""
+    """For a sum that is infinite, or has one term, the gradient is not nan; JAX has (1, e) for infinity and 1."""
     found = plugjax.grad(plugjax.numpy.logaddexp, (0, 1))(x, y)
     np.testing.assert_array_equal(found, [1.0, float(x == y)])
 

@@ -120,7 +120,7 @@ def test_a_batch_of_right_hand_sides_of_one_matrix(left_side):
 
 
 def test_derivative_of_pivoted_qr_of_a_wide_matrix_reorders_all_columns():
-    # JAX 0.10.2 takes the columns beyond the square part in their old order.
+    # JAX 0.10.2 leaves the columns beyond the square part unpermuted.
     x, x_dot = matrix(3, 5), matrix(3, 5)
     with plugjax.enable_x64(True):
         x, x_dot = x.astype(np.float64), x_dot.astype(np.float64)
@@ -185,7 +185,7 @@ BAD = {
 
 @pytest.mark.parametrize("name", BAD)
 def test_errors_are_those_of_jax(name):
-    with pytest.raises(Exception) as expected:  # whatever JAX raises
+    with pytest.raises(Exception) as expected:  # Any error of JAX.
         BAD[name](theirs)
     builtin = next(t for t in expected.type.__mro__ if t.__module__ == "builtins")
     with pytest.raises(builtin):

@@ -1,4 +1,4 @@
-"""Transposes of linear loops, with carries that count and carries that start as values, against JAX."""
+"""Transposes of linear loops with counters and with carries that start as known values, against JAX."""
 
 import jax
 import jax.numpy as jnp

@@ -1,4 +1,4 @@
-"""Sums of many numbers, on every backend: rounding errors must not add up in the order of memory."""
+"""Sums of many numbers, on every backend: rounding errors must not grow with the length."""
 
 import ml_dtypes
 import numpy as np
@@ -73,7 +73,7 @@ def test_products_along_a_long_axis(backend):
     )
     with plugjax.default_device(backend):
         found = plugjax.jit(products)(TENTHS)
-    # NumPy's are those of its BLAS.
+    # NumPy's products are those of its BLAS.
     rtol = 2e-4 if backend != "numpy" else 1e-3
     for y, z in zip(found, expected, strict=True):
         np.testing.assert_allclose(y, z, rtol=rtol)
@@ -101,5 +101,5 @@ def test_narrow_floats_are_added_in_float32(dtype, backend):
     with plugjax.default_device(backend):
         found = plugjax.jit(totals)(x)
     for y, z in zip(found, expected, strict=True):
-        # Two roundings: XLA adds vectors of float16 at last.
+        # Two roundings: XLA adds partial sums in float16 at the end.
         np.testing.assert_allclose(np.float64(y), z, rtol=1.5 * float(ml_dtypes.finfo(dtype).eps))

@@ -1,4 +1,4 @@
-"""Decompositions that programs without a host use: Hessenberg and tridiagonal forms, pivoted QR, Schur form, eigenvectors."""
+"""Decompositions for programs without a host: Hessenberg and tridiagonal forms, pivoted QR, Schur form, eigenvectors."""
 
 import numpy as np
 import pytest
@@ -31,7 +31,7 @@ def adjoint(x):
 
 
 def difficult(n):
-    """Matrices for which a QR algorithm has to do something, and some for which it must do nothing."""
+    """Hard matrices for a QR algorithm, and some that need no step."""
     x = RNG.normal(size=(n, n))
     return {
         "normal": x,
@@ -150,7 +150,7 @@ FUNCTIONS = {
     "schur": ours.schur,
     "eig": ours.eig,
 }
-# IREE takes seconds for each: what makes up the most there is, in either kind.
+# IREE takes seconds for each: one program of each kind that contains most operations.
 COMPILED = {
     ("xla", "float32"): FUNCTIONS,
     ("xla", "complex64"): FUNCTIONS,

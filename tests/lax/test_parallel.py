@@ -10,7 +10,7 @@ import pytest
 import plugjax
 import plugjax.numpy as pnp
 from plugjax import lax
-from plugjax.core.named_axes import free_axes
+from plugjax.transforms.named_axes import free_axes
 from tests.quick_oracle import optimised
 
 X = np.random.default_rng(3).uniform(-1, 1, (4, 4, 8)).astype(np.float32)
@@ -63,7 +63,7 @@ def in_scan(j, f):
 
 
 def over_slices(j, f):
-    """The mapped values are what is scanned over."""
+    """The mapped values are those of the scan."""
     return lambda y: j.lax.scan(lambda c, t: (c, f(t * y)), 0.0, y[:2, 0])[1]
 
 
@@ -126,7 +126,7 @@ def close(ours, theirs):
 
 
 class SpeltOut:
-    """jax.lax with collectives that lack a rule in JAX, or have a wrong one, said by ``all_gather``."""
+    """jax.lax with collectives that lack a rule in JAX, or have a wrong one, written with ``all_gather``."""
 
     def __getattr__(self, name):
         return getattr(jax.lax, name)
@@ -162,8 +162,8 @@ class SpeltOut:
 @pytest.mark.parametrize("name", COLLECTIVES)
 def test_against_jax(name, context):
     f, run = COLLECTIVES[name], CONTEXTS[context]
-    # The oracle is compiled as one program: JAX's own eager operations would be compiled one by one.
-    # The steps of a loop amplify how an unoptimised JAX rounds.
+    # The oracle is compiled as one program: JAX compiles eager operations one by one. The steps of
+    # a loop amplify the rounding of an unoptimised JAX.
     with optimised() if context == "vmap of while" else nullcontext():
         expected = jax.jit(lambda: run(jax, jnp, lambda y: f(SpeltOut(), y)))()
     close(run(plugjax, pnp, lambda y: f(lax, y)), expected)
@@ -245,7 +245,7 @@ def test_gathering_and_scattering_along_several_names():
 
 
 def custom_rules(j):
-    """Functions with rules of their own, which use the axis too."""
+    """Functions with custom rules that use the axis too."""
     lax = j.lax
 
     @j.custom_jvp
@@ -355,7 +355,7 @@ def test_a_program_knows_the_names_it_uses():
 
 def test_a_program_with_a_free_name_runs_where_the_name_is_bound():
     program = plugjax.make_jaxpr(lambda y: lax.psum(y, "i"), axis_env=[("i", 4)])(X[0])
-    run = plugjax.core.jaxpr_as_fun(program)
+    run = plugjax.extend.core.jaxpr_as_fun(program)
     np.testing.assert_allclose(
         plugjax.vmap(lambda y: run(y)[0], axis_name="i")(X)[0], X.sum(0), rtol=1e-5
     )

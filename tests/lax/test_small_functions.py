@@ -1,4 +1,4 @@
-"""Functions of values and shapes that are small by themselves, against JAX."""
+"""Small functions of values and shapes, against JAX."""
 
 import jax
 import ml_dtypes
@@ -109,7 +109,7 @@ def test_accuracy(name):
     for accuracy in (None, lax.AccuracyMode.HIGHEST, lax.Tolerance(rtol=1e-3)):
         np.testing.assert_array_equal(function(x, accuracy=accuracy), function(x))
     for module in (lax, jlax):
-        if name == "logistic":  # It does not look at the accuracy.
+        if name == "logistic":  # The accuracy is not checked.
             getattr(module, name)(x, accuracy="high")
             continue
         with pytest.raises(NotImplementedError):

@@ -1,4 +1,4 @@
-"""Special functions: edges of their domains, precision, and what has no derivative."""
+"""Special functions: edges of their domains, precision, and missing derivatives."""
 
 import itertools
 

@@ -1,7 +1,8 @@
-"""Every elementwise function at zeros, infinities, nan, limits, halves and integers, in every float dtype on every backend.
+"""Every elementwise function at zeros, infinities, nan, limits, halves and integers, in every float dtype on every
+backend.
 
-NumPy and SciPy in float64, or JAX, say what is right: they differ at poles of special functions. Compilers for processors take
-subnormal numbers for zeros, as XLA does: then the value at zero is right as well.
+The references are NumPy and SciPy in float64, or JAX; they differ at poles of special functions. Compilers for
+processors flush subnormal numbers to zero, as XLA does; then the value at zero is right as well.
 """
 
 import jax
@@ -34,8 +35,8 @@ BINARY = {
     "nextafter": np.nextafter, "pow": np.power, "rem": np.fmod, "sub": np.subtract,
 }  # fmt: skip
 
-# Units in the last place; of other functions 4. A power of float64 numbers has the error of its exponent times a logarithm on IREE, which has
-# nothing wider.
+# Units in the last place; 4 for other functions. On IREE a power of float64 numbers has the error
+# of its exponent times a logarithm, because no wider dtype exists.
 ULPS = dict.fromkeys(["sinh", "cosh"], 12)
 ULPS |= dict.fromkeys(["lgamma", "digamma", "erf_inv", "erfc", "bessel_i0e", "bessel_i1e"], 64)
 
@@ -50,7 +51,7 @@ def special(dtype):
 
 
 def flushed(x):
-    """Subnormal numbers as zeros, with their signs."""
+    """Subnormal numbers as zeros with the same sign."""
     tiny = float(ml_dtypes.finfo(x.dtype).tiny)
     wide = x.astype(np.float64)
     small = np.abs(wide) < tiny
@@ -58,7 +59,9 @@ def flushed(x):
 
 
 def agree(found, expected, ulps):
-    """Where values are equal, up to a number of units in the last place; zeros have signs, except where results are subnormal."""
+    """Elements that are equal up to a number of units in the last place; zeros have signs, except for subnormal
+    results.
+    """
     if expected.dtype == bool:
         return found == expected
     info = ml_dtypes.finfo(expected.dtype)
@@ -67,7 +70,7 @@ def agree(found, expected, ulps):
     with np.errstate(invalid="ignore"):
         close = np.abs(a - b) <= ulps * float(info.eps) * np.abs(b)
     small = (np.abs(a) < float(info.tiny) * 2) & (np.abs(b) < float(info.tiny) * 2)
-    # What rounds up beyond the largest number is infinite.
+    # Values that round up beyond the largest number are infinite.
     edge = np.minimum(np.abs(a), np.abs(b)) >= float(info.max) * (1 - ulps * float(info.eps))
     edge &= np.signbit(a) == np.signbit(b)
     return (
@@ -82,7 +85,7 @@ def ulps(name, dtype, backend):
 
 
 def true_value(exact, args):
-    """As float64 has it, rounded once."""
+    """The float64 value, rounded once."""
     dtype = args[0].dtype
     with np.errstate(all="ignore"):
         if exact is np.nextafter:

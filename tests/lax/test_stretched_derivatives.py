@@ -1,4 +1,4 @@
-"""Derivatives by operands that an operation stretches: first and second ones, in every pattern, against JAX."""
+"""First and second derivatives by stretched operands, in every pattern, against JAX."""
 
 import operator
 from functools import reduce
@@ -11,7 +11,8 @@ import plugjax
 
 RNG = np.random.default_rng(0)
 
-# Scalars go with arrays of any rank, and axes of size 1 stretch; functions of jax.numpy align ranks, too.
+# Scalars go with arrays of any rank, and axes of size 1 stretch; functions of jax.numpy align ranks
+# too.
 PAIRS = [((), (3,)), ((3,), ()), ((1,), (3,)), ((3,), (1,)), ((2, 1), (1, 3)), ((1, 1), ()), ((0,), (1,))]  # fmt: skip
 RANKED_PAIRS = [*PAIRS, ((2, 3), (3,)), ((1,), (2, 1))]
 TRIPLES = [((), (3,), ()), ((), (3,), (3,)), ((3,), (3,), ()), ((), (), ())]
@@ -58,7 +59,7 @@ CASES = [
 
 
 def _operands(shapes):
-    """Operands between the kinks; the last scalar among them is Python's."""
+    """Operands away from kinks; the last scalar is a Python number."""
     return [
         RNG.uniform(0.3, 0.95, shape).astype(np.float32)
         if shape or i < len(shapes) - 1

@@ -15,21 +15,23 @@ from jax import lax as jlax
 
 import plugjax_numpy.plugin as numpy_plugin
 from plugjax import lax
-from plugjax.core import Registry, ShapedArray, aval_of
-from plugjax.core import plugin as core_plugin
+from plugjax.calls import plugin as calls_plugin
 from plugjax.core.dtypes import ExtendedDType
 from plugjax.core.jaxpr import eval_closed
 from plugjax.core.registry import use
-from plugjax.core.transforms.batching import vmap
-from plugjax.core.transforms.grad import jvp, vjp
-from plugjax.core.transforms.physical import physicalize
-from plugjax.core.transforms.staging import stage
+from plugjax.extend.core import ShapedArray, aval_of
+from plugjax.extend.registry import Registry
 from plugjax.lax import plugin as lax_plugin
+from plugjax.numpy import plugin as numpy_api_plugin
+from plugjax.transforms.batching import vmap
+from plugjax.transforms.grad import jvp, vjp
+from plugjax.transforms.physical import physicalize
+from plugjax.transforms.staging import stage
 
 
 @pytest.fixture(autouse=True, scope="module")
 def _registry():
-    with use(Registry().load(core_plugin, lax_plugin, numpy_plugin)):
+    with use(Registry().load(calls_plugin, lax_plugin, numpy_api_plugin, numpy_plugin)):
         yield
 
 
@@ -50,7 +52,7 @@ def tied(*shape):
 
 @dataclass
 class Row:
-    """A function of ``lax`` (looked up by name in both packages), operands, and what else to call it with."""
+    """A function of ``lax`` (by name in both packages), operands, and further arguments."""
 
     name: str
     operands: tuple[Any, ...]
@@ -176,7 +178,7 @@ SLICING = [
 
 X345 = f32(3, 4, 5)
 GATHER_CASES = [
-    # rows, columns, points, windows, batching axes, scalars
+    # Rows, columns, points, windows, batching axes, scalars.
     (f32(4, 3), i32(5, 1), ((1,), (0,), (0,)), (1, 3)),
     (f32(4, 3), i32(2, 5, 1), ((2,), (0,), (0,)), (1, 3)),
     (f32(4, 3), i32(5, 1), ((0,), (1,), (1,)), (4, 1)),
@@ -372,7 +374,7 @@ CHUNK = 20
 
 
 def chunks(rows):
-    """JAX compiles the rows of a chunk at once, which takes little longer than one row by itself."""
+    """JAX compiles the rows of a chunk together, which takes little longer than one row."""
     rows = list(rows)
     parts = [rows[i : i + CHUNK] for i in range(0, len(rows), CHUNK)]
     ids = [f"{part[0].name}..{part[-1].name}-{i}" for i, part in enumerate(parts)]
@@ -381,7 +383,7 @@ def chunks(rows):
 
 @contextmanager
 def named(row):
-    """An error says which row of a chunk it comes from."""
+    """Errors name the row of a chunk."""
     try:
         yield
     except Exception as error:
@@ -433,7 +435,8 @@ def tangent(x):
     if x.dtype.kind not in "fcV":
         return np.zeros(x.shape, jax.dtypes.float0)
     if x.dtype.itemsize == 2:
-        # Quarters, whose sums are exact: JAX rounds after each addition of a gather's transpose, plugjax once.
+        # Quarters, whose sums are exact: JAX rounds after each addition of a gather's transpose,
+        # plugjax once.
         return (RNG.integers(-8, 9, x.shape) / 4).astype(x.dtype)
     return RNG.normal(size=x.shape).astype(x.dtype)
 
@@ -450,7 +453,7 @@ def test_values(part):
 
 
 def variable(row, module):
-    """The row as a function of what it is differentiated by, and the point."""
+    """The row as a function of its differentiable operands, and the point."""
     function = row.function(module)
     if row.name == "scatter_mul":
         # JAX, too, has this derivative by the updates for unique indices only.
@@ -539,7 +542,7 @@ def first_inexact(row):
 
 @chunks([r for r in ROWS if differentiable(r)][::3])
 def test_batched_derivatives(part):
-    """vmap of vjp: the rules that transposes are written in are batched, too."""
+    """vmap of vjp: the rules of the primitives in transposes are batched too."""
     calls = []
     for row in part:
         out = row.function(lax)(*row.operands)
@@ -611,7 +614,7 @@ ON_PAIRS = {
 
 @pytest.mark.parametrize("name", ON_PAIRS)
 def test_extended_dtypes(name):
-    """On stored values an operation does to each of the two numbers what it does to plain arrays."""
+    """On stored values an operation acts on each of the two numbers as on plain arrays."""
     stored = RNG.integers(0, 100, (3, 4, 2)).astype(np.uint32)
     program = physicalize(
         stage(lambda x: [ON_PAIRS[name](lax, x)], [ShapedArray((3, 4), PAIR)], name)
@@ -675,7 +678,7 @@ ERRORS = [
 def test_errors_have_the_types_of_jax(error, words, call):
     with pytest.raises(error, match=words):
         call(lax)
-    # JAX gives reshape's error when it lowers, as another type.
+    # JAX raises reshape's error at lowering, with another type.
     if words != "total size":
         with pytest.raises(error):
             call(jlax)

@@ -1,4 +1,4 @@
-"""Slices that begin at unsigned places: a large one is beyond the end, and not negative."""
+"""Slices with unsigned starts: a large start is beyond the end, and not negative."""
 
 import numpy as np
 import pytest

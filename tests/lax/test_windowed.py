@@ -153,7 +153,7 @@ BAD = {
 
 @pytest.mark.parametrize("case", BAD)
 def test_bad_input_is_the_error_of_jax(case):
-    with pytest.raises(Exception) as wanted:  # whatever JAX raises
+    with pytest.raises(Exception) as wanted:  # Any error of JAX.
         BAD[case](jlax)
     with pytest.raises(wanted.type):
         BAD[case](lax)
@@ -174,7 +174,7 @@ def test_derivatives_of_windows_larger_than_the_array_are_zero(name):
 
 @pytest.mark.parametrize("window", ["same", "pads", "dilations"])
 def test_derivatives_of_a_general_reduction_do_not_see_the_padding(window):
-    """The length of a vector has no derivative at 0, which is the initial value."""
+    """The Euclidean norm has no derivative at 0, which is the initial value."""
     size, strides, padding, base, spread = WINDOWS[window]
 
     def lengths(package, x):

@@ -1,1 +1,1 @@
-"""Malformed calls over the public API, held against JAX: who accepts, who refuses, and with which error."""
+"""Malformed calls of the public API, compared with JAX: accepted, or refused with which error."""

@@ -1,6 +1,6 @@
 """``python -m tests.malformed``: survey malformed calls over the public API against JAX.
 
-Counts calls and kinds of calls (a function, and what is malformed about the call) that JAX accepts and we refuse, that it refuses and we
+Counts calls and kinds of calls (a function and a malformation) that JAX accepts and we refuse, that it refuses and we
 accept, and that both refuse with errors of different types.
 """
 

@@ -1,4 +1,4 @@
-"""Malformed variants of a valid call: what comes in the place of an argument, by the role of its parameter."""
+"""Malformed variants of a valid call: replacements of an argument, by the role of its parameter."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""One valid call of every public function, as text that either library can run.
+"""One valid call of every public function, as text that runs in either library.
 
-The calls are those of the docstrings' examples, where `plugjax` becomes `jax` for JAX's side; methods of arrays and
+The calls come from the docstrings' examples, where `plugjax` becomes `jax` for JAX's side; methods of arrays and
 updates have a table.
 """
 
@@ -19,7 +19,7 @@ import numpy as np
 
 from plugjax.cli.parity import listed
 
-# They print, wait, read, write, or change the process.
+# Functions that print, wait, read, write, or change the process.
 APART = {
     "breakpoint", "callback", "print", "save", "savez", "load", "fromfile", "clear_caches", "live_arrays", "print_environment_info",
     "set_printoptions", "printoptions", "debug_nans", "make_jaxpr", "block_until_ready", "device_get", "devices", "local_devices",
@@ -45,7 +45,7 @@ UPDATES = {"set": "1.0", "add": "1.0", "multiply": "2.0", "divide": "2.0", "powe
 
 @dataclass(frozen=True)
 class Argument:
-    """An argument of a call: its text, how it is given, and which parameter of the function it is."""
+    """An argument of a call: its text, its form, and its parameter."""
 
     text: str
     keyword: str | None
@@ -54,15 +54,15 @@ class Argument:
 
 @dataclass
 class Sample:
-    """A valid call: statements that come before it, the function, and the arguments."""
+    """A valid call: its preceding statements, the function and the arguments."""
 
     name: str
     setup: str
     function: str
     arguments: list[Argument]
-    # Parameters that the call leaves at their default.
+    # Parameters with their defaults in the call.
     absent: dict[str, Any] = field(default_factory=dict)
-    # Further texts in the place of an argument, by its parameter and value.
+    # Further replacements of an argument, by its parameter and value.
     replacements: Callable[[str, Any], dict[str, str]] | None = None
 
     def call(self, replace: dict[int, str] | None = None, extra: str = "", drop: int = 0) -> str:
@@ -132,7 +132,7 @@ def _described(name: str, setup: str, call: ast.Call, oracle: Any) -> Sample:
 
 
 def described(name: str, setup: str, text: str, oracle: Any) -> Sample:
-    """The sample of a call that is given as text, where ``oracle`` has the parameters."""
+    """The sample of a call given as text, where ``oracle`` has the parameters."""
     return _described(name, setup, next(_calls(text)), oracle)
 
 
@@ -176,7 +176,7 @@ def samples() -> Iterator[Sample]:
 
 
 def namespace_of(sample: Sample, library: str) -> dict[str, Any]:
-    """What the sample's call sees in one of the libraries, ``plugjax`` or ``jax``."""
+    """The names that the sample's call uses, in one of the libraries, ``plugjax`` or ``jax``."""
     scope: dict[str, Any] = {"np": np}
     exec(f"import {library}, {library}.numpy\njax = {library}\njnp = {library}.numpy", scope)
     exec(re.sub(r"\bplugjax\b", library, sample.setup), scope)

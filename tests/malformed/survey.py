@@ -18,14 +18,14 @@ from tests.malformed.samples import Sample, namespace_of
 REFUSED, ACCEPTED, OTHER_TYPE = "refused", "accepted", "other type"
 SECONDS = 10
 
-# Errors that mean, unless a `raise` statement raised them, that something inside a library met what it did not expect. C code raises the other
-# types on purpose, as `operator.index` does for a float.
+# Error types that mean an accident inside a library, unless a `raise` statement raised them. C code
+# raises the other types on purpose, as `operator.index` does for a float.
 ACCIDENTS = ("AttributeError", "AssertionError", "KeyError", "UnboundLocalError", "RecursionError", "IndexError", "RuntimeError",
              "ZeroDivisionError", "StopIteration")  # fmt: skip
 
-# A function of JAX's that is compiled as a whole hashes its options before it looks at them.
+# A jitted function of JAX hashes its options before it checks them.
 UNHASHABLE = ("Non-hashable static arguments", "unhashable type")
-# JAX wrote a program that its compiler does not take.
+# JAX made a program that its compiler refuses.
 COMPILER = (
     "Cannot lower jaxpr with verifier errors",
     "Operation creation failed",
@@ -34,7 +34,7 @@ COMPILER = (
 )
 
 
-# What an outcome begins with if the error is an accident.
+# Prefix of an outcome whose error is an accident.
 ACCIDENT = "accident "
 
 
@@ -59,7 +59,10 @@ def _is_accident(error: BaseException) -> bool:
 
 
 def outcome(text: str, scope: dict[str, Any]) -> str:
-    """``"ok"``, or the names of the error's builtin classes, nearest first, and its message; before them "accident" if nobody raised it."""
+    """``"ok"``, or the names of the error's builtin classes, nearest first, and its message.
+
+    "accident" precedes them if no ``raise`` statement raised it.
+    """
     signal.signal(signal.SIGALRM, _ring)
     signal.alarm(SECONDS)
     try:
@@ -81,7 +84,7 @@ def outcome(text: str, scope: dict[str, Any]) -> str:
 
 @dataclass(frozen=True)
 class Finding:
-    """One call about which the libraries disagree."""
+    """One call on which the libraries disagree."""
 
     sample: str
     mutation: Mutation
@@ -91,13 +94,15 @@ class Finding:
 
     @property
     def stumble(self) -> str:
-        """Why JAX does not judge the call, "" if it does: see :func:`stumbles`."""
+        """The reason why JAX does not judge the call, "" if it does: see :func:`stumbles`."""
         return stumbles(self.theirs)
 
 
 def stumbles(theirs: str) -> str:
-    """Why JAX's error is none that it raises on purpose, "" if it is: something inside met what it did not expect, an option cannot be
-    hashed, or the compiler refuses the program that JAX wrote."""
+    """The reason why JAX's error is an accident, "" if it is raised on purpose.
+
+    Accidents are internal failures, unhashable options, and programs that JAX's compiler refuses.
+    """
     if theirs.startswith(ACCIDENT):
         return "an accident inside JAX"
     if any(words in theirs for words in UNHASHABLE):
@@ -123,7 +128,7 @@ def verdict(ours: str, theirs: str) -> str | None:
 
 
 class _Lazily:
-    """What a sample's call sees in JAX, made only if JAX's answers are not remembered."""
+    """The names of a sample's call in JAX, made only if JAX's answers are not stored."""
 
     def __init__(self, sample: Sample) -> None:
         self._sample = sample
@@ -137,7 +142,7 @@ class _Lazily:
 
 
 class Survey:
-    """Runs calls in both libraries; what JAX answers may be remembered between surveys.
+    """Runs calls in both libraries; JAX's answers may be stored between surveys.
 
     Args:
         every: run one of so many calls.
@@ -154,10 +159,10 @@ class Survey:
     def _theirs(self, key: str, text: str, theirs: _Lazily) -> str:
         import jax
 
-        # The last frame of a traceback shows who raised.
+        # The last frame of a traceback shows the origin of the error.
         jax.config.update("jax_traceback_filtering", "off")
         if key not in self.remembered:
-            # Tracing tells most calls that are accepted, and compiles nothing.
+            # Tracing accepts most valid calls, and compiles nothing.
             scope = theirs.scope
             traced = outcome(
                 "_shape(lambda: (lambda _: None)(" + text + "))",
@@ -167,7 +172,7 @@ class Survey:
         return self.remembered[key]
 
     def of(self, sample: Sample) -> Iterator[Finding]:
-        """What the libraries disagree about, among the malformed variants of one call."""
+        """The disagreements among the malformed variants of one call."""
         try:
             ours = namespace_of(sample, "plugjax")
             eval(sample.call(), dict(ours))
@@ -179,7 +184,7 @@ class Survey:
         import jax
 
         for mutation in mutations(sample, ours):
-            # The same share in each survey, whatever else is surveyed.
+            # The same share in each survey, independent of the other calls.
             if zlib.crc32(mutation.text.encode()) % self.every != self.first:
                 continue
             self.calls += 1
@@ -189,7 +194,8 @@ class Survey:
             b = self._theirs(key, text, theirs)
             found = verdict(a, b)
             if found == REFUSED:
-                # A trace may accept what values refuse, and a program for other options that compare equal was found before.
+                # A trace may accept values that execution refuses, and a cached program may be for
+                # other options that compare equal.
                 jax.clear_caches()
                 b = self.remembered[key] = outcome(text, theirs.scope)
                 found = verdict(a, b)

@@ -21,7 +21,7 @@ def test_few_malformed_calls_are_judged_otherwise_than_in_jax():
     share = [s for s in samples() if zlib.crc32(s.name.encode()) % 48 == 5]
     found = findings(survey, share)
     assert survey.calls > 100
-    # In all calls it is one in two hundred; before the survey was made it was one in twelve.
+    # In all calls the rate is one in two hundred.
     assert len(found) <= survey.calls / 100, found
 
 
@@ -29,7 +29,7 @@ def test_few_malformed_calls_of_transformations_are_judged_otherwise_than_in_jax
     survey = Survey(every=96)
     found = findings(survey, transformations())
     assert survey.calls > 80
-    # In all calls it is one in a hundred; before the table was made it was one in twenty.
+    # In all calls the rate is one in a hundred.
     assert len(found) <= survey.calls / 40, found
 
 

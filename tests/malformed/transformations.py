@@ -1,7 +1,7 @@
-"""Calls of transformations, loops, branches, callbacks and functions of trees, and what is malformed about them.
+"""Calls of transformations, loops, branches, callbacks and functions of trees, and their malformations.
 
-A transformation gives a function, so that half of its complaints come when that function is called. Each row defines ``call``, which does
-both: its parameters are those of the transformation and of the function that it gives.
+A transformation returns a function, and half of its errors are raised when that function is called. Each row defines
+``call``, which does both: its parameters are those of the transformation and of the returned function.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ T = jax.tree_util
 """
 
 DERIVATIVE = "argnums=0, has_aux=False, holomorphic=False"
-# The head of ``call``, what it does, and the valid call.
+# The signature of ``call``, its body, and the valid call.
 CALLS = {
     "grad": (f"fun, x, y, {DERIVATIVE}, allow_int=False", "jax.grad(fun, argnums, has_aux, holomorphic, allow_int)(x, y)",
              "lambda x, y: jnp.sum(x * y), v, v"),
@@ -42,27 +42,17 @@ CALLS = {
     "vmap": ("fun, x, y, in_axes=0, out_axes=0, axis_name=None, axis_size=None",
              "jax.vmap(fun, in_axes, out_axes, axis_name, axis_size)(x, y)", "lambda x, y: x * y, m, m"),
     "vmap of a tree": ("fun, x, in_axes=0, out_axes=0", "jax.vmap(fun, in_axes, out_axes)(x)", "lambda t: t, {'a': m, 'b': (m, m)}"),
-    "jvp": ("fun, primals, tangents, has_aux=False", "jax.jvp(fun, primals, tangents, has_aux)", "lambda x, y: x * y, (v, v), (v, v)"),
-    "vjp": ("fun, x, y, has_aux=False", "jax.vjp(fun, x, y, has_aux=has_aux)", "lambda x, y: x * y, v, v"),
-    "pullback": ("cotangent", "jax.vjp(lambda x, y: x * y, v, v)[1](cotangent)", "v"),
-    "pullback of a tree": ("cotangent", "jax.vjp(lambda x: {'a': x, 'b': (x, 2 * x)}, v)[1](cotangent)", "{'a': v, 'b': (v, v)}"),
-    "linearize": ("fun, x, y, has_aux=False", "jax.linearize(fun, x, y, has_aux=has_aux)", "lambda x, y: x * y, v, v"),
-    "pushforward": ("tangent, other", "jax.linearize(lambda x, y: x * y, v, v)[1](tangent, other)", "v, v"),
     "linear_transpose": ("fun, x, cotangent", "jax.linear_transpose(fun, x)(cotangent)", "lambda x: 2 * x, v, v"),
     "checkpoint": ("fun, x, y, prevent_cse=True, policy=None, static_argnums=()",
                    "jax.checkpoint(fun, prevent_cse=prevent_cse, policy=policy, static_argnums=static_argnums)(x, y)", "lambda x, y: x * y, v, v"),
     "make_jaxpr": ("fun, x, y, static_argnums=(), axis_env=None, return_shape=False",
                    "jax.make_jaxpr(fun, static_argnums, axis_env, return_shape)(x, y)", "lambda x, y: x * y, v, v"),
-    "eval_shape": ("fun, x, y", "jax.eval_shape(fun, x, y)", "lambda x, y: x * y, v, v"),
     "pure_callback": ("callback, result_shape_dtypes, x, vmap_method=None",
                       "jax.pure_callback(callback, result_shape_dtypes, x, vmap_method=vmap_method) + 0",
                       "lambda x: np.asarray(x) * 2, jax.ShapeDtypeStruct((3,), 'float32'), v"),
     "pure_callback in vmap": ("x, vmap_method=None",
                               "jax.vmap(lambda r: jax.pure_callback(lambda r: np.asarray(r) * 2, r, r, vmap_method=vmap_method))(x)",
                               "m, 'sequential'"),
-    "device_put": ("x, device=None, donate=False, may_alias=None", "jax.device_put(x, device, donate=donate, may_alias=may_alias)", "v"),
-    "device_get": ("x", "jax.device_get(x)", "v"),
-    "block_until_ready": ("x", "jax.block_until_ready(x)", "v"),
     "custom_jvp": ("fun, rule, x", "_with_rule(jax.custom_jvp(fun), rule)(x)", "lambda x: x * 2, lambda p, t: (p[0] * 2, t[0] * 2), v"),
     "custom_jvp nondiff": ("fun, rule, x, nondiff_argnums=()", "_with_rule(jax.custom_jvp(fun, nondiff_argnums=nondiff_argnums), rule)(x, 2.0)",
                            "lambda x, n: x * n, lambda n, p, t: (p[0] * n, t[0] * n), v, (1,)"),
@@ -73,48 +63,62 @@ CALLS = {
                            "_with_halves(jax.custom_vjp(fun, nondiff_argnums=nondiff_argnums), forward, backward)(x, 2.0)",
                            "lambda x, n: x * n, lambda x, n: (x * n, None), lambda n, r, g: (g * n,), v, (1,)"),
     "custom_gradient": ("fun, x", "jax.grad(lambda x: jnp.sum(jax.custom_gradient(fun)(x)))(x)", "lambda x: (x * 2, lambda g: (g * 2,)), v"),
-    "closure_convert": ("fun, x", "jax.closure_convert(fun, x)", "lambda x: x * v, v"),
-    "scan": ("f, init, xs=None, length=None, reverse=False, unroll=1", "jax.lax.scan(f, init, xs, length, reverse, unroll)",
-             "lambda c, x: (c + x, x), 0.0, v"),
-    "scan of a tree": ("f, init, xs", "jax.lax.scan(f, init, xs)", "lambda c, x: (c, x), {'a': v, 'b': (v, m)}, m"),
-    "while_loop": ("cond_fun, body_fun, init", "jax.lax.while_loop(cond_fun, body_fun, init)", "lambda c: jnp.all(c < 9), lambda c: c * 2, v"),
-    "fori_loop": ("lower, upper, body_fun, init, unroll=None", "jax.lax.fori_loop(lower, upper, body_fun, init, unroll=unroll)",
-                  "0, 3, lambda i, c: c * 2, v"),
-    "cond": ("pred, true_fun, false_fun, x", "jax.lax.cond(pred, true_fun, false_fun, x)", "True, lambda x: x * 2, lambda x: x + 1, v"),
-    "cond with a traced predicate": ("pred, true_fun, false_fun, x", "jax.lax.cond(pred, true_fun, false_fun, x)",
-                                     "v[0] > 0, lambda x: x * 2, lambda x: x + 1, v"),
-    "switch": ("index, branches, x", "jax.lax.switch(index, branches, x)", "1, [lambda x: x * 2, lambda x: x + 1], v"),
-    "map": ("f, xs, batch_size=None", "jax.lax.map(f, xs, batch_size=batch_size)", "lambda x: x * 2, m"),
-    "associative_scan": ("fn, elems, reverse=False, axis=0", "jax.lax.associative_scan(fn, elems, reverse=reverse, axis=axis)",
-                         "lambda a, b: a + b, v"),
-    "custom_root": ("f, initial_guess, solve, tangent_solve, has_aux=False",
-                    "jax.lax.custom_root(f, initial_guess, solve, tangent_solve, has_aux)",
-                    "lambda x: x - 2.0, 1.0, lambda f, x: x - f(x), lambda g, y: y / g(1.0)"),
-    "custom_linear_solve": ("matvec, b, solve, transpose_solve=None, symmetric=False, has_aux=False",
-                            "jax.lax.custom_linear_solve(matvec, b, solve, transpose_solve, symmetric, has_aux)",
-                            "lambda x: 2 * x, v, lambda f, b: b / 2"),
-    "tree_flatten": ("tree, is_leaf=None", "T.tree_flatten(tree, is_leaf)", "tree"),
-    "tree_unflatten": ("treedef, leaves", "T.tree_unflatten(treedef, leaves)", "structure(tree), [1, 2, 3]"),
-    "tree_leaves": ("tree, is_leaf=None", "T.tree_leaves(tree, is_leaf)", "tree"),
-    "tree_structure": ("tree, is_leaf=None", "T.tree_structure(tree, is_leaf)", "tree"),
-    "tree_map": ("f, tree, rest, is_leaf=None", "T.tree_map(f, tree, rest, is_leaf=is_leaf)", "lambda x, y: x + y, tree, tree"),
-    "tree_all": ("tree, is_leaf=None", "T.tree_all(tree, is_leaf=is_leaf)", "{'a': 1, 'b': (1, 0)}"),
-    "tree_reduce": ("f, tree, initializer=0, is_leaf=None", "T.tree_reduce(f, tree, initializer, is_leaf)",
-                    "lambda a, b: a + b, {'a': 1, 'b': (1, 0)}"),
-    "tree_transpose": ("outer_treedef, inner_treedef, tree", "T.tree_transpose(outer_treedef, inner_treedef, tree)",
-                       "structure([0, 0]), structure((0, 0)), [(1, 2), (3, 4)]"),
-    "tree_broadcast": ("prefix, tree", "T.tree_broadcast(prefix, tree)", "{'a': 1, 'b': 2}, tree"),
-    "tree_flatten_with_path": ("tree, is_leaf=None", "T.tree_flatten_with_path(tree, is_leaf)", "tree"),
-    "tree_map_with_path": ("f, tree, rest, is_leaf=None", "T.tree_map_with_path(f, tree, rest, is_leaf=is_leaf)",
-                           "lambda path, x, y: x + y, tree, tree"),
-    "keystr": ("keys", "T.keystr(keys)", "T.tree_flatten_with_path(tree)[0][0][0]"),
-    "treedef_children": ("treedef", "T.treedef_children(treedef)", "structure(tree)"),
-    "treedef_is_leaf": ("treedef", "T.treedef_is_leaf(treedef)", "structure(tree)"),
-    "treedef_tuple": ("treedefs", "T.treedef_tuple(treedefs)", "[structure(tree), structure(1)]"),
-    "all_leaves": ("iterable, is_leaf=None", "T.all_leaves(iterable, is_leaf)", "[1, 2]"),
-    "is_tree_node": ("typ", "T.is_tree_node(typ)", "dict"),
     "Partial": ("f, x", "T.Partial(f, x)(2)", "lambda a, b: a + b, 1"),
 }  # fmt: skip
+# Functions that ``call`` only hands its parameters to, those with defaults by name: the function, the head, and the valid call.
+FORWARDED = {
+    "jvp": ("jax.jvp", "fun, primals, tangents, has_aux=False", "lambda x, y: x * y, (v, v), (v, v)"),
+    "vjp": ("jax.vjp", "fun, x, y, has_aux=False", "lambda x, y: x * y, v, v"),
+    "pullback": ("jax.vjp(lambda x, y: x * y, v, v)[1]", "cotangent", "v"),
+    "pullback of a tree": ("jax.vjp(lambda x: {'a': x, 'b': (x, 2 * x)}, v)[1]", "cotangent", "{'a': v, 'b': (v, v)}"),
+    "linearize": ("jax.linearize", "fun, x, y, has_aux=False", "lambda x, y: x * y, v, v"),
+    "pushforward": ("jax.linearize(lambda x, y: x * y, v, v)[1]", "tangent, other", "v, v"),
+    "eval_shape": ("jax.eval_shape", "fun, x, y", "lambda x, y: x * y, v, v"),
+    "device_put": ("jax.device_put", "x, device=None, donate=False, may_alias=None", "v"),
+    "device_get": ("jax.device_get", "x", "v"),
+    "block_until_ready": ("jax.block_until_ready", "x", "v"),
+    "closure_convert": ("jax.closure_convert", "fun, x", "lambda x: x * v, v"),
+    "scan": ("jax.lax.scan", "f, init, xs=None, length=None, reverse=False, unroll=1", "lambda c, x: (c + x, x), 0.0, v"),
+    "scan of a tree": ("jax.lax.scan", "f, init, xs", "lambda c, x: (c, x), {'a': v, 'b': (v, m)}, m"),
+    "while_loop": ("jax.lax.while_loop", "cond_fun, body_fun, init", "lambda c: jnp.all(c < 9), lambda c: c * 2, v"),
+    "fori_loop": ("jax.lax.fori_loop", "lower, upper, body_fun, init, unroll=None", "0, 3, lambda i, c: c * 2, v"),
+    "cond": ("jax.lax.cond", "pred, true_fun, false_fun, x", "True, lambda x: x * 2, lambda x: x + 1, v"),
+    "cond with a traced predicate": ("jax.lax.cond", "pred, true_fun, false_fun, x", "v[0] > 0, lambda x: x * 2, lambda x: x + 1, v"),
+    "switch": ("jax.lax.switch", "index, branches, x", "1, [lambda x: x * 2, lambda x: x + 1], v"),
+    "map": ("jax.lax.map", "f, xs, batch_size=None", "lambda x: x * 2, m"),
+    "associative_scan": ("jax.lax.associative_scan", "fn, elems, reverse=False, axis=0", "lambda a, b: a + b, v"),
+    "custom_root": ("jax.lax.custom_root", "f, initial_guess, solve, tangent_solve, has_aux=False",
+                    "lambda x: x - 2.0, 1.0, lambda f, x: x - f(x), lambda g, y: y / g(1.0)"),
+    "custom_linear_solve": ("jax.lax.custom_linear_solve", "matvec, b, solve, transpose_solve=None, symmetric=False, has_aux=False",
+                            "lambda x: 2 * x, v, lambda f, b: b / 2"),
+    "tree_flatten": ("T.tree_flatten", "tree, is_leaf=None", "tree"),
+    "tree_unflatten": ("T.tree_unflatten", "treedef, leaves", "structure(tree), [1, 2, 3]"),
+    "tree_leaves": ("T.tree_leaves", "tree, is_leaf=None", "tree"),
+    "tree_structure": ("T.tree_structure", "tree, is_leaf=None", "tree"),
+    "tree_map": ("T.tree_map", "f, tree, rest, is_leaf=None", "lambda x, y: x + y, tree, tree"),
+    "tree_all": ("T.tree_all", "tree, is_leaf=None", "{'a': 1, 'b': (1, 0)}"),
+    "tree_reduce": ("T.tree_reduce", "f, tree, initializer=0, is_leaf=None", "lambda a, b: a + b, {'a': 1, 'b': (1, 0)}"),
+    "tree_transpose": ("T.tree_transpose", "outer_treedef, inner_treedef, tree", "structure([0, 0]), structure((0, 0)), [(1, 2), (3, 4)]"),
+    "tree_broadcast": ("T.tree_broadcast", "prefix, tree", "{'a': 1, 'b': 2}, tree"),
+    "tree_flatten_with_path": ("T.tree_flatten_with_path", "tree, is_leaf=None", "tree"),
+    "tree_map_with_path": ("T.tree_map_with_path", "f, tree, rest, is_leaf=None", "lambda path, x, y: x + y, tree, tree"),
+    "keystr": ("T.keystr", "keys", "T.tree_flatten_with_path(tree)[0][0][0]"),
+    "treedef_children": ("T.treedef_children", "treedef", "structure(tree)"),
+    "treedef_is_leaf": ("T.treedef_is_leaf", "treedef", "structure(tree)"),
+    "treedef_tuple": ("T.treedef_tuple", "treedefs", "[structure(tree), structure(1)]"),
+    "all_leaves": ("T.all_leaves", "iterable, is_leaf=None", "[1, 2]"),
+    "is_tree_node": ("T.is_tree_node", "typ", "dict"),
+}  # fmt: skip
+
+
+def forwarded(function: str, head: str) -> str:
+    """The call of a function with the parameters of a head."""
+    handed = []
+    for parameter in head.split(", "):
+        name, has_default, _ = parameter.partition("=")
+        handed.append(f"{name}={name}" if has_default else name)
+    return f"{function}({', '.join(handed)})"
+
 
 RULES = """
 def _with_rule(fun, rule):
@@ -182,7 +186,7 @@ NAMES = {
 
 
 def replacements(parameter: str, value: Any) -> dict[str, str]:
-    """What else comes in the place of a transformation's argument."""
+    """Further replacements of a transformation's argument."""
     if parameter in ARGNUM_PARAMETERS:
         return ARGNUMS
     if parameter in MAPPED_PARAMETERS:
@@ -196,7 +200,11 @@ def replacements(parameter: str, value: Any) -> dict[str, str]:
 
 def transformations() -> Iterator[Sample]:
     """A sample of each row."""
-    for name, (head, body, arguments) in CALLS.items():
+    handed_on = {
+        name: (head, forwarded(function, head), arguments)
+        for name, (function, head, arguments) in FORWARDED.items()
+    }
+    for name, (head, body, arguments) in {**CALLS, **handed_on}.items():
         setup = f"{SETUP}{RULES}def call({head}):\n    return {body}\n"
         scope: dict[str, Any] = {"np": np}
         exec(f"import jax, jax.numpy as jnp\n{setup}", scope)

@@ -1,4 +1,4 @@
-"""`plugjax.nn` and its initializers on drawn operands and options: types and errors as JAX's, values as NumPy's and SciPy's."""
+"""`plugjax.nn` and its initializers on drawn operands and options: JAX's types and errors, values of NumPy and SciPy."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ erf = scipy.special.erf
 expit = scipy.special.expit
 SOFT = lambda x: np.logaddexp(x, 0)  # noqa: E731
 
-# Functions of one array, and what they are.
+# Functions of one array, and their references.
 ACTIVATIONS = {
     "celu": lambda x: np.where(x > 0, x, np.expm1(x)),
     "elu": lambda x: np.where(x > 0, x, np.expm1(x)),
@@ -86,7 +86,7 @@ def masked(f, where, fill):
 
 @st.composite
 def wheres(draw, x):
-    """Nothing, or a mask that leaves something."""
+    """Nothing, or a mask that keeps some elements."""
     if draw(st.booleans()):
         return None
     # JAX lets a mask stretch the array.
@@ -163,14 +163,14 @@ def test_standardize(data):
         variance = np.var(x, axis, keepdims=True)
         return (x - np.mean(x, axis, keepdims=True)) / np.sqrt(variance + 1e-5)
 
-    # Where all elements are one, their variance is what rounding left of it.
+    # The variance of equal elements is only rounding.
     known = where is None and x.size and x.dtype == "float32"
     known = known and (np.var(x, axis) > 1e-2).all() if known and all_axes(x, axis) else None
     agree(call, oracle if known else None, x, *args, tolerance=50)
 
 
 def all_axes(x, axis):
-    """Whether they are there."""
+    """Whether all axes exist."""
     axes = () if axis is None else (axis,) if isinstance(axis, int) else axis
     return all(-x.ndim <= d < x.ndim for d in axes)
 
@@ -202,7 +202,7 @@ def test_attention(data):
     shapes = [(*batch, targets, heads, size), *[(*batch, sources, kv_heads, size)] * 2]
     wrong = data.draw(st.integers(0, 12))
     if wrong < 3:
-        # JAX adds axes to what has too few.
+        # JAX adds axes to operands of too low rank.
         shapes[wrong] = data.draw(st.sampled_from([(*shapes[wrong][:-1], 5), (4, *shapes[wrong])]))  # fmt: skip
     q, k, v = (data.draw(operands([dtype if data.draw(st.integers(0, 20)) else "float32"], st.just(s))) for s in shapes)  # fmt: skip
     options, extra = {}, {}

@@ -275,7 +275,7 @@ def test_everything_is_there():
         x.__array_namespace__(api_version="1066.10")
 
 
-# Parameters that the standard gives by name, and NumPy does not.
+# Parameters that are named in the standard, and not in NumPy.
 KEYWORDS = {
     "arange": ["start", "stop", "step", "dtype", "device"],
     "asarray": ["dtype", "device", "copy"],
@@ -346,7 +346,7 @@ def test_isdtype(kind):
 
 
 def test_promotion_is_the_standard_s():
-    """Where the standard says what two dtypes promote to, it is so; Python scalars give way within their kind."""
+    """Promotion agrees with the standard where it defines a result; Python scalars adopt the dtype within their kind."""
     same = [KINDS["signed integer"], KINDS["unsigned integer"], KINDS["real floating"]]
     for group in same:
         for i, a in enumerate(group):
@@ -435,7 +435,7 @@ LIMITS = {"int8": 100, "uint8": 100}
 
 @st.composite
 def arrays(draw, dtypes, shape=None, low=None):
-    """Small whole numbers, so that sums are exact in every dtype, or fractions of them."""
+    """Small integers, so that sums are exact in every dtype, or fractions of them."""
     dtype = draw(st.sampled_from(dtypes))
     shape = draw(st.lists(st.integers(0, 3), max_size=3).map(tuple)) if shape is None else shape
     kind = np.dtype(dtype).kind
@@ -585,7 +585,7 @@ ALONG = {
     "argsort": lambda xp, x, a: xp.argsort(x, axis=a, stable=True),
     "sort": lambda xp, x, a: xp.sort(x, axis=a),
     "cumulative_sum": lambda xp, x, a: xp.cumulative_sum(x, axis=a, include_initial=True),
-    # As in JAX, products of small integers stay small.
+    # As in JAX, products of small integers keep their dtype.
     "cumulative_prod": lambda xp, x, a: xp.astype(xp.cumulative_prod(x, axis=a), xp.float64),
     "diff": lambda xp, x, a: xp.diff(x, axis=a),
     "flip": lambda xp, x, a: xp.flip(x, axis=a),
@@ -630,7 +630,7 @@ SHAPES = {
     "eye": lambda xp, x: xp.eye(3, 4, k=1, dtype=x.dtype),
     "meshgrid": lambda xp, x: list(xp.meshgrid(xp.reshape(x, (-1,)), xp.arange(2), indexing="ij")),
     "astype": lambda xp, x: xp.astype(x, xp.complex64),
-    # As in JAX, places are int32.
+    # As in JAX, indices are int32.
     "searchsorted": lambda xp, x: xp.astype(
         xp.searchsorted(xp.asarray([0.0, 1, 2]), xp.astype(x, xp.float64)), xp.int32
     ),

@@ -1,4 +1,4 @@
-"""Complex numbers in lexicographic order: maxima, minima and searches as JAX gives them, with derivatives, on all backends."""
+"""Complex numbers in lexicographic order: JAX's maxima, minima and searches, with derivatives, on all backends."""
 
 import jax
 import numpy as np
@@ -56,7 +56,7 @@ def test_compiled(backend):
 
 
 def test_nan_is_never_lost():
-    """As in NumPy; JAX loses it where only the first operand is one."""
+    """As in NumPy; JAX loses a nan that is only in the first operand."""
     for x, y in ((ODD, ODD[::-1].copy()), (ODD[::-1].copy(), ODD)):
         for name in ("maximum", "minimum"):
             found = getattr(jnp, name)(x, y)

@@ -1,7 +1,7 @@
-"""Functions of complex numbers where the array API standard says what they are: at zeros, infinities and nan.
+"""Functions of complex numbers at zeros, infinities and nan, where the array API standard defines them.
 
-The table holds the upper half plane; below it, functions of conjugates are conjugates. The compilers' own values,
-which JAX gives too, differ from the standard's in some places.
+The table holds the upper half plane; below it, functions of conjugates are conjugates. The compilers' own values, which
+JAX gives too, differ from the standard's in some places.
 """
 
 import jax
@@ -89,7 +89,10 @@ def complexes(re, im, dtype):
 
 
 def same(found, expected, z):
-    """As the standard has it: where a part of the result is nan, or nothing is left of infinite turns, signs are open."""
+    """As in the standard.
+
+    If a part of the result is nan, or an infinite angle leaves the phase open, signs are unspecified.
+    """
     result = np.ones(z.shape, bool)
     is_open = np.isnan(expected.real) | np.isnan(expected.imag)
     is_open |= np.isinf(z.real) & ~np.isfinite(z.imag)
@@ -124,13 +127,13 @@ LARGE = [3e38, 1e30, 1e10, 89.0, 20.5, 2.5, 0.7, 1e-3, 1e-20, 1e-37]
 FUNCTIONS = [*TABLE, "abs", "sin", "cos", "tan", "asin", "acos", "atan", "reciprocal"]
 
 
-# Of functions that IREE expands itself; of others 8.
+# For functions that IREE expands itself; 8 for others.
 ULPS = {"asin": 32, "asinh": 32}
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_large_and_small_numbers(name, on_backend):
-    """What float64 gives, or on XLA what JAX gives."""
+    """Values of float64, or on XLA those of JAX."""
     numbers = np.array([*LARGE, *(-np.array(LARGE))], np.float32)
     z = complexes(*map(np.ravel, np.meshgrid(numbers, numbers)), np.complex64)
     with np.errstate(all="ignore"), jax.enable_x64(True):
@@ -144,7 +147,7 @@ def test_large_and_small_numbers(name, on_backend):
     found = np.asarray(plugjax.jit(getattr(jnp, name))(z))
     with np.errstate(all="ignore"):
         error, size = np.abs(found - expected), np.abs(expected)
-        # What rounds up beyond the largest number is infinite; what is subnormal may be 0.
+        # Values that round up beyond the largest number are infinite; subnormal ones may be 0.
         judged = np.isfinite(size) & (size < 3e38) & (size > 1e-37)
         wrong = judged & ~(error <= ULPS.get(name, 8) * np.finfo(np.float32).eps * size)
     bad = [*zip(z[wrong], found[wrong], expected[wrong], strict=True)]

@@ -1,4 +1,4 @@
-"""Functions of `plugjax.numpy` on drawn dtypes, shapes and axes: `tests/drawn.py` says against what."""
+"""Functions of `plugjax.numpy` on drawn dtypes, shapes and axes; `tests/drawn.py` defines the references."""
 
 import numpy as np
 import pytest
@@ -175,7 +175,7 @@ ALONG = [
     "cumulative_sum",
     "cumulative_prod",
 ]
-# NumPy's rule for the dtype in which it computes these, or its range for a small one, differs in values too.
+# NumPy computes these in another dtype, or has another range for a small one, so values differ too.
 NO_VALUES = {
     "left_shift",
     "right_shift",
@@ -212,7 +212,7 @@ def same_function(name):
 
 
 def known_exponent(name, y):
-    """JAX multiplies if it knows an integer exponent; here it traces, where ours is known: see `test_known_exponents`."""
+    """JAX multiplies if it knows an integer exponent; here it traces, and ours is known: see `test_known_exponents`."""
     return name in ("power", "pow") and y.ndim == 0 and y.dtype.kind in "iu"
 
 
@@ -247,7 +247,7 @@ def test_shapes_that_do_not_fit(name):
     "args", [(np.ones(3, bool), 1), (1, np.ones(3, bool))], ids=["array, number", "number, array"]
 )
 def test_traced_numbers_are_weak(name, args):
-    """Of truth values and a number some functions give weak results, and some do not."""
+    """With bools and a number some functions give weak results, and some do not."""
     import jax
 
     found = plugjax.eval_shape(getattr(plugjax.numpy, name), *args)
@@ -258,7 +258,7 @@ def test_traced_numbers_are_weak(name, args):
 @pytest.mark.parametrize("name", BINARY)
 @given(data=st.data())
 def test_binary_of_one_dtype(name, data):
-    """Values, where NumPy's promotion has no say."""
+    """Values, without the influence of NumPy's promotion."""
     dtype = data.draw(st.sampled_from(DTYPES))
     x, y = data.draw(stretchable([dtype]))
     assume(not known_exponent(name, y))
@@ -294,7 +294,8 @@ def test_reductions(name, wide, data):
     x = data.draw(arrays(dtypes(wide)))
     several = name not in ("argmax", "argmin", "nanargmax", "nanargmin")
     axis = data.draw(axes_of(x.ndim, several=several))
-    # JAX sees that complex numbers have no order when it compiles, and nothing is left of an empty result.
+    # JAX checks the order of complex numbers when it compiles, and empty results need no
+    # compilation.
     assume(several or x.dtype.kind != "c" or x.size)
     options = {"axis": axis}
     if name not in ("average",) and data.draw(st.booleans()):
@@ -350,7 +351,7 @@ def test_along_an_axis(name, wide, data):
     axis = data.draw(axes_of(x.ndim, several=False))
     oracle = None if name in NO_VALUES else lambda x: along(np, name, x, axis)
     if name == "cumulative_prod" and x.dtype.kind in "iu" and x.dtype.itemsize < 4 + 4 * wide:
-        oracle = None  # JAX's products of small integers stay small; NumPy's do not.
+        oracle = None  # JAX's products of small integers keep their dtype; NumPy's do not.
     checked(wide, lambda np_, _, x: along(np_, name, x, axis), oracle, x)
 
 

@@ -1,4 +1,4 @@
-"""Ranges, windows, indices, polynomials and dtypes: drawn arguments, most of which are Python's."""
+"""Ranges, windows, indices, polynomials and dtypes: drawn arguments, most of them Python numbers."""
 
 import itertools
 
@@ -18,7 +18,7 @@ COUNTS = st.integers(0, 6)
 
 
 def near(shape):
-    """An end of a range: a number, or several."""
+    """An end of a range: one number, or several."""
     several = arrays(["float32", "int32", "float16"], st.just(shape), low=1, high=4)
     return st.one_of(NUMBERS, several)
 
@@ -34,7 +34,7 @@ def test_ranges(name, dtype, data):
     if name == "linspace":
         options["retstep"] = data.draw(st.booleans())
     options["axis"] = data.draw(st.sampled_from([0, -1]))
-    # NumPy's step of no steps is nan, and it computes in double precision what is then cut off to an integer.
+    # NumPy's step of an empty range is nan, and it truncates double-precision results to integers.
     steps = options["num"] - options["endpoint"] > 0
     known = name == "linspace" and dtype is None and steps
     agree(
@@ -158,7 +158,7 @@ SCALARS = [bool, int, float, complex]
 @pytest.mark.parametrize("wide", [False, True], ids=["x32", "x64"])
 @pytest.mark.parametrize("name", ["promote_types", "result_type", "can_cast", "issubdtype"])
 def test_pairs_of_dtypes(name, wide):
-    """All of them, not some that are drawn."""
+    """All pairs, without drawing."""
     for a, b in itertools.product([*ALL_DTYPES, *SCALARS], repeat=2):
         if name == "issubdtype":
             kinds = ["integer", "floating", "inexact", "number", "signedinteger", "generic"]

@@ -14,7 +14,7 @@ DTYPES = ["int32", "uint8", "bool", "float32", "bfloat16", "complex64"]
 
 @st.composite
 def mixed_indices(draw, shape):
-    """Integers, slices and arrays side by side, and new axes between them; arrays reach out of bounds now and then."""
+    """Integers, slices and arrays, and new axes between them; arrays are sometimes out of bounds."""
     beyond = draw(st.integers(0, 4)) == 0
     index = []
     for size in shape[: draw(st.integers(0, len(shape)))]:
@@ -121,6 +121,6 @@ def test_updates(name, whole, data):
 
 
 def _has_integers(index):
-    """Whether arrays of integers may name an element twice."""
+    """Whether arrays of integers may repeat an element."""
     parts = index if isinstance(index, tuple) else (index,)
     return any(isinstance(part, np.ndarray) and part.dtype != bool for part in parts)

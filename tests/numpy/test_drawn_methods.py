@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 import plugjax.numpy
 from tests.drawn import DTYPES, agree, arrays, axes_of
 
-# Of an array, an axis, an axis or several or none, and what of keepdims, initial, where ... may be given.
+# For an array: an axis, an axis or several or none, and the options keepdims, initial, where.
 REDUCTIONS = {
     name: lambda x, axis, options, name=name: getattr(x, name)(axis, **options)
     for name in ["sum", "prod", "max", "min", "all", "any", "mean", "var", "std", "ptp"]
@@ -84,7 +84,7 @@ def test_methods(name, data):
 
 def test_every_public_attribute_is_there():
     theirs = {n for n in dir(jax.numpy.ones(2)) if not n.startswith("_")}
-    # Of several devices or processes, of jaxlib's class, of a layout in memory.
+    # For several devices or processes, jaxlib's class, or memory layouts.
     apart = {
         "byteswap", "clone", "copy_to_host_async", "is_ready", "on_device_size_in_bytes", "platform", "unsafe_buffer_pointer",
         "addressable_data", "addressable_shards", "format", "global_shards", "device_buffer", "device_buffers", "traceback",

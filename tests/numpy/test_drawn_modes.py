@@ -1,4 +1,4 @@
-"""The same calls under other configurations: 64-bit numbers, strict promotion of dtypes, promotion of ranks refused or warned of."""
+"""The same calls with 64-bit numbers, strict promotion of dtypes, refused or warned promotion of ranks."""
 
 import contextlib
 import warnings
@@ -132,7 +132,7 @@ def test_products_and_searches(mode, data):
 
 @pytest.mark.parametrize("name", ["add", "where", "matmul", "power", "copysign", "solve", "clip"])
 def test_warnings_of_rank_promotion(name):
-    """As many as JAX's, which are one for each operation that stretches a rank, or none."""
+    """As many as JAX's: one for each operation that stretches a rank, or none."""
     for shapes in [((3,), (2, 3)), ((2, 3), (2, 3)), ((), (2, 3)), ((2, 3, 3), (3, 3))]:
         x, y = (np.ones(shape, np.float32) for shape in shapes)
 

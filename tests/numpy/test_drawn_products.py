@@ -12,7 +12,8 @@ BATCH = st.lists(st.integers(1, 3), max_size=2).map(tuple)
 NUMBERS = [dtype for dtype in DTYPES if dtype != "bool"]
 INEXACT = ["float32", "complex64"]
 
-# How the shapes of two operands hang together; `n`, `m`, `k` are sizes, `b` and `c` batches that broadcast.
+# Relations between the shapes of two operands; `n`, `m`, `k` are sizes, `b` and `c` batches that
+# broadcast.
 PAIRS = {
     "matmul": [("nk", "km"), ("k", "km"), ("nk", "k"), ("bnk", "ckm"), ("bnk", "k")],
     "dot": [("nk", "km"), ("k", "k"), ("bnk", "km"), ("", "nk"), ("nk", "k")],
@@ -67,7 +68,7 @@ def _definite(x):
     return x @ np.conj(np.swapaxes(x, -1, -2)) + 2 * np.eye(x.shape[-1], dtype=x.dtype)
 
 
-# Of a well-conditioned square matrix; the values are compared where they are unique.
+# For a well-conditioned square matrix; values are compared where they are unique.
 SQUARE = {
     "det": lambda la, x: la.det(x),
     "slogdet": lambda la, x: la.slogdet(x),
@@ -99,9 +100,10 @@ def test_square_matrices(name, data):
 @pytest.mark.parametrize("name", SQUARE)
 @given(data=st.data())
 def test_types_of_linear_algebra(name, data):
-    """Any dtype and shape: what is no stack of matrices is refused."""
+    """Any dtype and shape: everything but stacks of matrices is refused."""
     x = data.draw(arrays(["bool", "int32", "uint8", "float16", "bfloat16", "float32", "complex64"]))
-    # JAX adds the transpose before it looks at the shape, so that a row stretches to a square; a row has no factors.
+    # JAX adds the transpose before it checks the shape, so that a row stretches to a square; a row
+    # has no factors.
     assume(name not in ("cholesky", "eigh", "eigvalsh") or x.ndim < 2 or x.shape[-1] == x.shape[-2])
     agree(lambda n, _, x: SQUARE[name](n.linalg, x), None, x)
 
@@ -124,7 +126,7 @@ def test_norms(order, data):
         st.none(), st.integers(-3, 2), st.tuples(st.integers(-3, 2), st.integers(0, 2))
     )
     axis = data.draw(axes)
-    # A repeated axis: JAX's error is that of the first of several operations which minds, or none.
+    # A repeated axis: JAX's error is that of the first operation that checks it, or none.
     assume(not isinstance(axis, tuple) or axis[0] % max(x.ndim, 1) != axis[1])
     options = {"ord": order, "axis": axis, "keepdims": data.draw(st.booleans())}
     agree(lambda n, _, x: n.linalg.norm(x, **options), lambda x: np.linalg.norm(x, **options), x)

@@ -11,7 +11,7 @@ DTYPES = ["int32", "uint8", "float32"]
 VECTORS = st.integers(1, 6).map(lambda n: (n,))
 ANY = st.lists(st.sampled_from([1, 2, 3]), max_size=3).map(tuple)
 
-# Of one array; sizes are given, as programs need them.
+# Of one array; sizes are given, because programs need them.
 OF_ONE = {
     "unique": lambda n, x: n.unique(x, **_sized(n, 30)),
     "nonzero": lambda n, x: n.nonzero(n.ravel(x), **_sized(n, 30)),
@@ -44,12 +44,12 @@ OF_ONE = {
 
 
 def _sized(n, size):
-    """NumPy's functions have no size: its results are filled up by `filled`."""
+    """NumPy's functions have no size: their results are padded by `filled`."""
     return {} if n is np else {"size": size, "fill_value": 0}
 
 
 def filled(found, size):
-    """NumPy's results, filled up with zeros."""
+    """NumPy's results, padded with zeros."""
     several = found if isinstance(found, tuple) else (found,)
     return [np.concatenate([x, np.zeros(size - len(x), x.dtype)]) for x in several]
 
@@ -111,7 +111,7 @@ def test_of_two(name, data):
         found = f(np, x, y)
         return filled(found, 40) if name in SETS else found
 
-    # NumPy joins the dtypes in another way, which changes where things lie in small ones.
+    # NumPy promotes the dtypes differently, which changes positions in small dtypes.
     known = name not in ("interp", "lexsort", "select")
     agree(lambda n, _, x, y: f(n, n.asarray(x), n.asarray(y)), oracle if known else None, x, y)
 
@@ -128,8 +128,8 @@ def test_quantiles(name, method, data):
     scale = 100 if "percentile" in name else 1
     q = data.draw(st.sampled_from([0.0, 0.31, 1.0, np.array([0.1, 0.93], np.float32)])) * scale
     options = {"axis": axis, "method": method, "keepdims": data.draw(st.booleans())}
-    # Half-way between two elements, the nearest depends on how the place is rounded.
-    # Of a scalar, JAX keeps one axis where NumPy keeps none.
+    # Half-way between two elements, the nearest depends on the rounding of the position. For a
+    # scalar, JAX keeps one axis where NumPy keeps none.
     known = method != "nearest" and x.dtype != np.float16 and x.ndim
     agree(
         lambda n, _, x: getattr(n, name)(x, q, **options),

@@ -1,4 +1,4 @@
-"""Fourier transforms, the factorizations that have no drawn test elsewhere, and what else of `numpy` takes arrays."""
+"""Fourier transforms, and factorizations and other functions of `numpy` without a drawn test elsewhere."""
 
 import numpy as np
 import pytest
@@ -20,7 +20,7 @@ def test_along_one_axis(name, data):
     options = {"n": data.draw(st.sampled_from([None, None, 1, 2, 5, 0])), "norm": data.draw(NORMS)}
     options["axis"] = data.draw(axes_of(x.ndim, several=False))
     call = lambda n, x: getattr(n.fft, name)(x, **options)  # noqa: E731
-    # NumPy refuses what has no elements.
+    # NumPy refuses empty arrays.
     refused = isinstance(outcome(lambda: call(np, x)), ValueError)
     agree(lambda n, _, x: call(n, x), None if refused else (lambda x: call(np, x)), x, tolerance=4)
 
@@ -35,7 +35,7 @@ def test_along_several_axes(name, data):
     axes = axes if name.endswith("2") or data.draw(st.booleans()) else None
     sizes = data.draw(st.sampled_from([None, None, (2, 3), (4, 1)])) if axes is not None else None
     options = {"s": sizes, "axes": axes, "norm": data.draw(NORMS)}
-    # NumPy transforms a repeated axis twice, and refuses what has no elements.
+    # NumPy transforms a repeated axis twice, and refuses empty arrays.
     repeated = axes is not None and len({a % x.ndim for a in axes}) < 2
     call = lambda n, x: getattr(n.fft, name)(x, **options)  # noqa: E731
     repeated = repeated or isinstance(outcome(lambda: call(np, x)), ValueError)
@@ -100,7 +100,7 @@ def test_types_of_factors(name, data):
 
 
 def _of_its_dtype(q, x):
-    """JAX multiplies fractions by weights, which have the dtype of the elements, without promoting either."""
+    """JAX multiplies fractions by weights in the dtype of the elements, without promotion."""
     return np.asarray(q, x.dtype if x.dtype.name in ("float16", "bfloat16") else np.float32)
 
 

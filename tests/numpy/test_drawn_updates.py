@@ -26,7 +26,7 @@ EXAMPLES = settings().max_examples * 3
 
 @st.composite
 def small_arrays(draw, dtypes, shapes):
-    """Arrays of any dtype; those of four bits are made of small integers."""
+    """Arrays of any dtype; 4-bit ones are made from small integers."""
     x = draw(arrays(["int32"], shapes, low=0, high=3))
     return x.astype(draw(st.sampled_from(dtypes)))
 
@@ -41,7 +41,7 @@ def test_methods(method, data):
     shape = tuple(n if data.draw(st.booleans()) else 1 for n in shape)
     values = data.draw(small_arrays([x.dtype.name], st.just(shape)))
     options = {**data.draw(FLAGS), "mode": data.draw(st.sampled_from(MODES))}
-    # JAX's way to the powers of integers has no limits of small ones.
+    # JAX's integer powers lack limits of small dtypes.
     assume(method != "power" or "int4" not in x.dtype.name)
 
     def call(n, _, x, values):
@@ -53,7 +53,7 @@ def test_methods(method, data):
 
 
 def _inside(index, shape):
-    """The same index with arrays that stay in bounds."""
+    """The same index with arrays within bounds."""
     parts = index if isinstance(index, tuple) else (index,)
     return tuple(p * 0 if isinstance(p, np.ndarray) and p.dtype != bool else p for p in parts)
 
@@ -71,7 +71,7 @@ def test_get(data):
 
 @pytest.mark.parametrize("dtype", ["int4", "uint4"])
 def test_powers_of_small_integers(dtype):
-    """In JAX they end in an error of its own: its way to powers of integers has no limits of small ones."""
+    """JAX fails with an internal error: its integer powers lack limits of small dtypes."""
     x = plugjax.numpy.asarray(np.array([[1, 2, 0], [3, 2, 1]], dtype))
     found = x.at[0].power(2)
     assert found.dtype == dtype
@@ -84,7 +84,7 @@ COMBINED = [(m, d) for m in MIXED for d in DTYPES if not (m == "power" and "int4
 
 @pytest.mark.parametrize(("method", "dtype"), COMBINED)
 def test_values_of_other_dtypes(method, dtype):
-    """Types, errors, and whether a value that does not fit is warned of."""
+    """Types, errors, and warnings for values that do not fit."""
     x = np.ones((2, 3), dtype)
     for value in [*(np.ones(3, d) for d in DTYPES), True, 1, 1.5, 1j]:
         found = []
@@ -155,7 +155,7 @@ def test_values_of_updates(name, dtype):
 
 
 def test_the_operation_is_done_in_the_dtype_of_both():
-    """Values as in JAX, in integers to which floats are added, by which they are multiplied ..."""
+    """JAX's values for integers that are combined with floats."""
     x, index = np.array([1, 2, -3, 5], np.int32), np.array([0, 2, 2, 3])
     for method, value in itertools.product(
         ["add", "multiply", "min", "max", "set", "divide"], [0.5, -1.5, np.float32(2.75)]

@@ -1,4 +1,4 @@
-"""Bad input to the array API: the error type of JAX, and a message that names the function and what came."""
+"""Bad input to the array API: JAX's error type, and a message that names the function and the input."""
 
 import jax
 import jax.numpy
@@ -13,10 +13,10 @@ I = np.arange(3)
 
 
 class Opaque:
-    """No array."""
+    """Not an array."""
 
 
-# (program of the library and its numpy; words that our message has)
+# (program of the library and its numpy; words of our message)
 PROGRAMS = {
     # axes
     "axis of sum": (lambda j, n: n.sum(X, axis=2), "axis"),
@@ -93,7 +93,7 @@ PROGRAMS = {
     "dtype of finfo": (lambda j, n: n.finfo("int32"), ""),
     "range of an integer": (lambda j, n: n.array(2**40), ""),
     "complex to sort key": (lambda j, n: n.left_shift(X * 1j, 1), ""),
-    # what is no array
+    # Not arrays.
     "ragged list": (lambda j, n: n.array([[1, 2], [3]]), ""),
     "None": (lambda j, n: n.sin(None), "sin"),
     "list to a ufunc": (lambda j, n: n.sin([1.0, 2.0]), "sin"),
@@ -128,7 +128,7 @@ PROGRAMS = {
         lambda j, n: j.lax.dynamic_slice(n.asarray(X), (0.5, 0.5), (1, 1)),
         "",
     ),
-    # einsum and others with a little language
+    # einsum and other functions of strings
     "einsum without operands": (lambda j, n: n.einsum("ij,jk->ik", X), ""),
     "einsum of unknown output": (lambda j, n: n.einsum("ij->k", X), ""),
     "einsum of a wrong rank": (lambda j, n: n.einsum("i->i", X), ""),
@@ -150,7 +150,7 @@ PROGRAMS = {
         lambda j, n: j.lax.conv(n.ones((1, 1, 3)), n.ones((1, 1, 2)), (1,), "MAYBE"),
         "",
     ),
-    # empty, and what needs values
+    # Empty arrays, and functions that need values.
     "max of nothing": (lambda j, n: n.max(np.zeros((0, 2), np.float32)), "identity|zero-size"),
     "argmax of nothing": (lambda j, n: n.argmax(np.zeros(0, np.float32)), "argmax|empty"),
     "truth of many": (lambda j, n: bool(n.asarray(X)), "truth|ambiguous"),

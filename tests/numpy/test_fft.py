@@ -1,4 +1,4 @@
-"""Fourier and cosine transforms against JAX; the primitive's other roads against NumPy."""
+"""Fourier and cosine transforms against JAX; the primitive's alternative algorithms against NumPy."""
 
 import importlib
 
@@ -114,9 +114,9 @@ def test_vmap_of_rfft2():
 
 @pytest.mark.parametrize("kind", list(FftType), ids=lambda k: k.name)
 @pytest.mark.parametrize("n", [1, 2, 5, 8, 12])
-@pytest.mark.parametrize("road", ["by_matrix", "by_convolution"])
-def test_roads_of_one_axis(kind, n, road):
-    decomposition = getattr(importlib.import_module("plugjax.lax.fft"), road)
+@pytest.mark.parametrize("form", ["by_matrix", "by_convolution"])
+def test_decompositions_of_one_axis(kind, n, form):
+    decomposition = getattr(importlib.import_module("plugjax.lax.fft"), form)
     x = {FftType.RFFT: _rng.randn(2, n)}.get(kind, _rng.randn(2, n) + 1j * _rng.randn(2, n))
     if kind is FftType.IRFFT:
         x = onp.fft.rfft(_rng.randn(2, n))

@@ -12,7 +12,7 @@ _rng = onp.random.RandomState(0)
 F = _rng.randn(3, 4).astype(onp.float32)
 V = _rng.randn(4).astype(onp.float32)
 T = _rng.randn(2, 3, 4).astype(onp.float32)
-I = _rng.randint(-5, 6, (3, 4)).astype(onp.int32)  # integers
+I = _rng.randint(-5, 6, (3, 4)).astype(onp.int32)  # Integers.
 U = _rng.randint(0, 9, (3, 4)).astype(onp.uint8)
 B = _rng.rand(3, 4) > 0.5
 
@@ -53,7 +53,7 @@ LISTS = [
     (..., [False, True, True, True]), ([[0, 1], [2, 0]],), (full, [[0, 1], [2, 0]]), ([[0], [1]], onp.array([1, 0])), ([], full),
     (full, []), ((0, 1), full), (full, (0, 1)), ((),), ([onp.int32(1), 0],), ([onp.arange(2), onp.arange(2)],), ([True, 2],),
     (True, [0, 1]), ([7, -9],),
-    # refused
+    # Refused.
     [0, 1], [True, False, True], [full, 0], [], range(2), (full, range(2)), ([0.0, 1.0],), (["one"],), ([full],), ([2**40],),
     ([True, False],), ([0], [0], [0]), ([1j],), ({},), (full, {1}),
 ]  # fmt: skip
@@ -176,7 +176,10 @@ SCALAR_MASKS = [
 
 @pytest.mark.parametrize("index", SCALAR_MASKS, ids=str)
 def test_scalar_masks(index):
-    """A mask of rank 0 is an index array of one element, or of none, that takes no axis. NumPy is the oracle: JAX loses axes."""
+    """A mask of rank 0 is an index array with one element or none that consumes no axis.
+
+    NumPy is the oracle: JAX loses axes.
+    """
     x = onp.arange(24, dtype=onp.float32).reshape(2, 3, 4)
     onp.testing.assert_array_equal(jnp.asarray(x)[index], x[index], strict=True)
     onp.testing.assert_array_equal(plugjax.jit(lambda x: x[index])(x), x[index], strict=True)

@@ -7,7 +7,7 @@ _rng = onp.random.RandomState(0)
 F = _rng.randn(3, 4).astype(onp.float32)
 G = _rng.randn(3, 4).astype(onp.float32)
 V = _rng.randn(4).astype(onp.float32)
-I = _rng.randint(-5, 6, (3, 4)).astype(onp.int32)  # integers
+I = _rng.randint(-5, 6, (3, 4)).astype(onp.int32)  # Integers.
 C = (F + 1j * F[::-1]).astype(onp.complex64)
 H = F.astype(onp.float16)
 

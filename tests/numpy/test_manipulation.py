@@ -10,7 +10,7 @@ F = _rng.randn(3, 4).astype(onp.float32)
 G = _rng.randn(3, 4).astype(onp.float32)
 V = _rng.randn(4).astype(onp.float32)
 T = _rng.randn(2, 3, 4).astype(onp.float32)
-I = _rng.randint(-5, 6, (3, 4)).astype(onp.int32)  # integers
+I = _rng.randint(-5, 6, (3, 4)).astype(onp.int32)  # Integers.
 
 
 @pytest.mark.parametrize("shape", [(4, 3), (-1,), (2, -1), 12, (5, -1), (7,), (-1, -1)], ids=str)

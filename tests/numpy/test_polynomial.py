@@ -10,7 +10,7 @@ import plugjax.numpy as jnp
 
 P = onp.array([2.0, -3.0, 1.0], onp.float32)
 Q = onp.array([1.0, 4.0], onp.float32)
-I = onp.array([0, 3, 1], onp.int32)  # integers, with a leading zero
+I = onp.array([0, 3, 1], onp.int32)  # Integers, with a leading zero.
 X = onp.linspace(-1, 2, 7).astype(onp.float32)
 Y = onp.stack([X**2 - X, 3 * X**3], 1)
 

@@ -1,7 +1,9 @@
-"""Every family of functions on numbers of two, four and eight bits: types of JAX's, values of NumPy's with the casts of `ml_dtypes`.
+"""Every family of functions on numbers of two, four and eight bits:
 
-Where JAX has no road for such a dtype it raises what it runs into (`KeyError`, `OverflowError`, ...); there we give what NumPy gives, and the
-test says that JAX still raises.
+JAX's types, NumPy's values with the casts of `ml_dtypes`.
+
+Where JAX does not support such a dtype it raises an internal error (`KeyError`, `OverflowError`, ...). There our
+reference is NumPy, and the test asserts that JAX still raises.
 """
 
 import jax
@@ -18,9 +20,10 @@ FLOATS = ["float8_e4m3fn", "float8_e5m2", "float8_e4m3", "float8_e3m4", "float8_
 FEWER = ["float8_e4m3fn", "float8_e5m2", "float8_e8m0fnu", "float4_e2m1fn"]
 INTEGERS = ["int4", "uint4", "int2", "uint2"]
 
-# JAX divides numbers of two bits in two bits: its table of what is floating leaves them out. Ours become float32.
+# JAX divides 2-bit numbers in two bits, because its table of dtypes lacks them. Ours become
+# float32.
 OF_TWO_BITS = {"deg2rad", "radians", "modf", "divide", "true_divide", "heaviside", "mean", "nanmean", "average"}  # fmt: skip
-# Computed in several steps, each of which is rounded to the dtype, or out of the dtype's range, or defined by its bits.
+# Functions of several rounded steps, with intermediate overflow, or defined by bits.
 STEPS = {
     "acosh", "arccosh", "angle", "deg2rad", "degrees", "rad2deg", "radians", "sinc", "log10", "log2", "exp2", "i0", "modf", "frexp", "spacing",
     "nan_to_num", "reciprocal", "sort_complex", "bitwise_not", "bitwise_invert", "negative",
@@ -31,14 +34,14 @@ STEPS = {
     "cumprod", "nancumprod", "cumulative_prod", "gradient", "unwrap", "trapezoid", "diff", "cumsum", "nancumsum", "cumulative_sum",
     "outer", "tensordot", "vdot", "inner", "kron", "cross", "trace", "round", "around",
 }  # fmt: skip
-# 0 and 2 are no numbers of both.
+# 0 and 2 are not representable in both.
 WITHOUT_TWO = ("float8_e8m0fnu", "int2")
 # NumPy's own `-x` of a small integer is wide, so this is not the same program for both.
 APART = {"where", "item", "newaxis", "slices"}
 
 
 def operand(dtype):
-    """Numbers that have an exact sum, and among which there are zeros, where the dtype has them."""
+    """Numbers with an exact sum; zeros among them, where the dtype has one."""
     values = [[1, 2, 1], [0, 1, 2]] if dtype != "float8_e8m0fnu" else [[1, 2, 1], [4, 1, 2]]
     return np.array(values, np.float32).clip(0, 1 if dtype == "int2" else 4).astype(dtype)
 
@@ -69,7 +72,7 @@ def check(name, dtype, call, oracle, *args):
     with np.errstate(all="ignore"):
         expected = outcome(lambda: oracle(*[wide(x) for x in args]))
     if isinstance(expected, TypeError):
-        return  # NumPy has no such function of these dtypes.
+        return  # NumPy lacks the function for these dtypes.
     expected = expected if isinstance(expected, tuple | list) else [expected]
     for x, y in zip(ours, expected, strict=True):
         value = np.asarray(x)
@@ -174,7 +177,7 @@ def test_creation(dtype):
 
 
 def _wide_made(call, dtype):
-    """What NumPy makes in a wide dtype, cast by `ml_dtypes`."""
+    """NumPy's result in a wide dtype, cast by `ml_dtypes`."""
     if call is CREATED["linspace"] and dtype in INTEGERS:
         return np.array([0, 0, 1])
 

@@ -1,4 +1,4 @@
-"""Strict promotion: what it refuses and what it lets pass, pair by pair, against JAX."""
+"""Strict promotion: accepted and refused pairs, against JAX."""
 
 import itertools
 import operator
@@ -56,7 +56,7 @@ def _operand(name, shape=(3, 3)):
 
 
 def _outcome(package, call):
-    """The dtypes of the results, "refused" by promotion, or ``None`` if another reason refuses."""
+    """The dtypes of the results, "refused" by promotion, or ``None`` if refused for another reason."""
     with package.numpy_dtype_promotion("strict"):
         try:
             leaves = package.tree.leaves(call(package))

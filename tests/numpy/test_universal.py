@@ -51,7 +51,8 @@ USES = {
 }
 
 
-# Of logaddexp, JAX's reductions from a start value fail with an AssertionError, and those of integers with a TypeError.
+# For logaddexp, JAX's reductions with an initial value fail with an AssertionError, and those of
+# integers with a TypeError.
 NOT_IN_JAX = {(n, use) for n in ("logaddexp", "logaddexp2") for use in ("reduce from", "reduceat")}
 METHODS = [(n, u) for n in NAMES for u in USES if n != "negative" and (n, u) not in NOT_IN_JAX]
 

@@ -1,4 +1,4 @@
-"""`plugjax.random` on drawn keys, dtypes, shapes and parameters: types and errors as JAX's, whole numbers bit for bit."""
+"""`plugjax.random` on drawn keys, dtypes, shapes and parameters: JAX's types and errors, integers bit for bit."""
 
 import jax
 import jax.random
@@ -17,7 +17,7 @@ DTYPES = [None, None, None, "float32", "float16", "bfloat16", "int32", "complex6
 PARAMETERS = ["float32", "float32", "float32", "float16", "int32", "uint8", "complex64", "bool"]
 IMPLS = ["threefry2x32", "rbg", "unsafe_rbg"]
 
-# How many parameters come first, and whether a shape and a dtype are taken.
+# Number of leading parameters, and whether shape and dtype are parameters.
 DISTRIBUTIONS = {
     "ball": lambda r, k, p, shape, dtype: r.ball(k, 3, 2, shape if shape is not None else (), dtype),
     "bernoulli": lambda r, k, p, shape, dtype: r.bernoulli(k, p[0], shape),
@@ -62,11 +62,11 @@ DISTRIBUTIONS = {
 def test_types(name, data):
     shape, dtype = data.draw(SHAPES), data.draw(st.sampled_from(DTYPES))
     p = [data.draw(operands(PARAMETERS, st.sampled_from(PARTS), 0.1, 2)) for _ in range(2)]
-    # Of two errors in one shape, either may come first.
+    # Of two errors in one shape, either may be raised.
     assume(shape != (-1,) or not any(x.ndim for x in p))
     # JAX's `f` divides arrays of different ranks, and its `multinomial` takes a tuple only.
     assume(name != "f" or all(x.ndim in (0, np.size(shape)) for x in p))
-    # Bounds of `uniform` with more axes than the shape stay as they are if they have one element.
+    # Bounds of `uniform` with more axes than the shape pass if they have one element.
     assume(name != "uniform" or all(x.ndim <= np.size(shape or ()) for x in p))
     assume(name != "multinomial" or isinstance(shape, tuple | None))
     agree(lambda _, j, *p: DISTRIBUTIONS[name](j.random, j.random.key(0), p, shape, dtype), None, *p)  # fmt: skip
@@ -97,14 +97,14 @@ def test_types_of_choices(data):
     replace, independent = data.draw(st.booleans()), data.draw(st.booleans())
     size = data.draw(st.sampled_from([None, None, (4,), (3,), (3, 4)]))
     p = None if size is None else np.full(size, 0.25, np.float32)
-    # Without axes, how many there are to choose from must be known.
+    # Without axes, the number of choices must be known.
     known = a.ndim > 0
     of = lambda x: x if known else int(a.real)  # noqa: E731
     agree(lambda _, j, x: j.random.choice(j.random.key(0), of(x), shape, replace, p, axis), None, a)  # fmt: skip
     agree(lambda _, j, x: j.random.permutation(j.random.key(0), of(x), axis, independent=independent), None, a)  # fmt: skip
 
 
-# Keys, right and wrong ones, and what takes one.
+# Valid and invalid keys, and functions of keys.
 USES = {
     "split": lambda r, k, n: r.split(k, n),
     "split to a shape": lambda r, k, n: r.split(k, (2, n)),
@@ -131,7 +131,7 @@ def test_keys(name, data):
     def data_of(r, x):
         return r.key_data(x) if "key<" in str(x.dtype) else x
 
-    # JAX gives raw keys back as they are, whatever they are.
+    # JAX returns raw keys unchanged, valid or not.
     assume(name != "clone" or made != "raw" or (words.dtype == "uint32" and words.shape[-1:] == (2,)))  # fmt: skip
     agree(
         lambda _, j, words: data_of(j.random, USES[name](j.random, key(j.random, words), n)),
@@ -159,13 +159,13 @@ def test_making_keys(data):
             assert str(random.key_impl(ours)) == str(jax.random.key_impl(theirs))
 
 
-# Numbers that are drawn for programs which are compiled once -------------------------------------
+# Numbers for programs that are compiled once ------------------------------------------------------
 
 WHOLE = ["int8", "int16", "int32", "uint8", "uint16", "uint32"]
 
 
 def words(library, impl, seed, low, high, p, items):
-    """What a generator does, and numbers that are made of its bits by way of integers."""
+    """Functions of a generator, and numbers made from its bits by integer arithmetic."""
     r = library.random
     key = r.fold_in(r.key(seed, impl=impl), low)
     found = {f"bits {t}": r.bits(key, (3, 5), t) for t in ("uint8", "uint16", "uint32")}
@@ -178,7 +178,7 @@ def words(library, impl, seed, low, high, p, items):
 
 
 def choices(library, impl, seed, low, high, p, items):
-    """Whole numbers of all dtypes, and choices between what is given."""
+    """Integers of all dtypes, and choices."""
     r = library.random
     key = r.key(seed, impl=impl)
     found = {f"randint {t}": r.randint(key, (7,), low, high, t) for t in WHOLE}
@@ -194,7 +194,7 @@ def choices(library, impl, seed, low, high, p, items):
 
 
 def expected(make, impl):
-    """JAX's program, compiled when it is first asked for."""
+    """JAX's program, compiled on first use."""
     if (make, impl) not in _PROGRAMS:
         _PROGRAMS[make, impl] = jax.jit(lambda *xs: make(jax, impl, *xs))
     return _PROGRAMS[make, impl]

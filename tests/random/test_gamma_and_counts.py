@@ -1,4 +1,4 @@
-"""Numbers that rejection makes, and what is made of them, against JAX: the same for the same key."""
+"""Rejection sampling, and distributions on top of it, against JAX: the same numbers for the same key."""
 
 import jax
 import numpy as np

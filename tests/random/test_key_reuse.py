@@ -1,4 +1,4 @@
-"""`debug_key_reuse`: programs that use a key twice raise where they do in JAX, and those that do not run."""
+"""`debug_key_reuse`: programs that use a key twice raise as in JAX; others run."""
 
 import jax
 import jax.numpy
@@ -146,7 +146,7 @@ DISTRIBUTIONS = {
 
 @pytest.mark.parametrize("name", DISTRIBUTIONS)
 def test_no_distribution_uses_its_key_twice(name):
-    """Eagerly, where each of its operations is looked at, and as a program."""
+    """Eagerly, where each operation is checked, and as a program."""
     function = getattr(plugjax.random, name)
     with plugjax.debug_key_reuse(True):
         keys = plugjax.random.split(plugjax.random.key(0), 3)
@@ -172,7 +172,7 @@ def test_the_error_names_both_places():
 
 
 def test_arrays_of_the_same_keys_are_known():
-    """Where JAX has forgotten: elements by unpacking, another shape, what a program passes on."""
+    """JAX loses the connection: elements by unpacking, another shape, keys that a program passes on."""
     with plugjax.debug_key_reuse(True):
         keys = plugjax.random.split(plugjax.random.key(0))
         first, _ = keys

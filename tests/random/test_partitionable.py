@@ -1,4 +1,4 @@
-"""``jax_threefry_partitionable=False``: the numbers that JAX gives then."""
+"""``jax_threefry_partitionable=False``: JAX's numbers with this option."""
 
 import jax
 import numpy as np

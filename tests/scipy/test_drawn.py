@@ -11,7 +11,7 @@ from tests.drawn import agree, arrays, axes_of, stretchable
 
 REALS = ["float32", "float16", "bfloat16", "int32", "int8", "uint8", "bool"]
 
-# Where the function is defined, or where it neither overflows nor cancels.
+# Domains in which functions neither overflow nor cancel.
 UNARY = {
     "gammaln": (0.1, 3), "digamma": (0.1, 3), "erf": (-3, 3), "erfc": (-3, 3), "erfinv": (-0.9, 0.9),
     "expit": (-3, 3), "logit": (0.1, 0.9), "ndtr": (-3, 3), "ndtri": (0.1, 0.9), "log_ndtr": (-3, 3),
@@ -52,7 +52,8 @@ def test_shapes_that_are_stretched(name, data):
     agree(lambda _, j, x, y: getattr(j.scipy.special, name)(x, y), None, x, y)
 
 
-# More arguments, whole numbers among them, results of complex dtype or several results.
+# Functions of several arguments, some of them integers, and functions with complex or several
+# results.
 OTHERS = {
     "dawsn": lambda s, x, y: s.dawsn(x),
     "erfcx": lambda s, x, y: s.erfcx(x),
@@ -104,7 +105,7 @@ def test_softmax(name, data):
     x = data.draw(arrays(["float32", "float16", "bfloat16"]))
     assume(x.size)
     axis = data.draw(axes_of(x.ndim, several=False))
-    # All elements together, unless an axis is given; `nn.softmax` goes along the last one.
+    # All elements together, unless an axis is given; `nn.softmax` uses the last one.
     for options in ({}, {"axis": axis}):
         agree(
             lambda _, j, x, o=options: getattr(j.scipy.special, name)(x, **o),
@@ -127,7 +128,7 @@ def test_densities(name, method, data):
     agree(lambda _, j, x: getattr(getattr(j.scipy.stats, name), method)(x), oracle, x)
 
 
-# Bounds between which the place and each parameter are drawn.
+# Bounds of the drawn point and of each parameter.
 FAMILIES = {
     "beta": [(0.1, 0.9), (0.5, 3), (0.5, 3)],
     "chi2": [(0.1, 6), (0.5, 5)],

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tests.drawn import agree, arrays
 
-# Bounds between which a probability and each parameter are drawn; what lies outside of [0, 1] has no quantile.
+# Bounds of the drawn probability and of each parameter; values outside of [0, 1] have no quantile.
 QUANTILES = {
     "norm.ppf": [(-0.2, 1.2), (-2, 2), (0.5, 2)],
     "norm.isf": [(-0.2, 1.2), (-2, 2), (0.5, 2)],
@@ -50,7 +50,7 @@ def test_quantiles(name, data):
 
 @given(data=st.data())
 def test_normal_vectors(data):
-    """Means and covariances of one place, of several, and of sizes that do not fit."""
+    """Means and covariances of one size, of several, and of sizes that do not fit."""
     draw = data.draw
     n, batch = draw(st.integers(1, 3)), draw(st.sampled_from([(), (2,), (4, 2)]))
     dtype = draw(st.sampled_from(["float32", "float32", "float16", "int32"]))
@@ -61,7 +61,7 @@ def test_normal_vectors(data):
         st.sampled_from([root @ root.T + np.eye(n), np.float32(2.5), np.ones(n), np.eye(n + 1)])
     )
     cov = np.asarray(spread, np.float16 if dtype == "float16" else np.float32)
-    # SciPy takes a vector of variances, and a scalar mean for zeros.
+    # SciPy accepts a vector of variances, and reads a scalar mean as zeros.
     known = dtype != "float16" and mean.shape == (n,) and cov.ndim != 1
     agree(
         lambda _, j, *xs: j.scipy.stats.multivariate_normal.logpdf(*xs),
@@ -75,7 +75,7 @@ def test_normal_vectors(data):
 
 @given(data=st.data())
 def test_shares(data):
-    """Places of the simplex with all shares, or without the last one."""
+    """Points of the simplex with all components, or without the last one."""
     draw = data.draw
     n, batch = draw(st.integers(2, 4)), draw(st.sampled_from([(), (3,), (2, 3)]))
     dtype = draw(st.sampled_from(["float32", "float32", "float16"]))

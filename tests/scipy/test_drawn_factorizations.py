@@ -1,6 +1,6 @@
 """Factorizations and functions of matrices in `scipy.linalg` with drawn options, shapes and dtypes.
 
-A factorization is unique up to signs or phases at most, so its value is the matrix that its factors make again.
+A factorization is unique up to signs or phases at most, so the product of its factors is compared.
 """
 
 import math
@@ -37,7 +37,7 @@ OPTIONS = {
 @pytest.mark.parametrize("name", OPTIONS)
 @given(data=st.data())
 def test_shapes_dtypes_and_errors(name, data):
-    # JAX takes the first element of no elements in these two.
+    # JAX reads the first element of an empty array in these two.
     shapes = SHAPES.filter(math.prod) if name in ("sqrtm", "funm") else SHAPES
     a = data.draw(arrays(DTYPES, shapes))
     options = {k: data.draw(st.sampled_from(v)) for k, v in OPTIONS[name].items()}
@@ -61,7 +61,7 @@ def rebuilt_from_qr(s, a, how):
 
 
 def rebuilt_from_qr_multiply(s, a, how):
-    """``c Q``, with which R makes ``c a``; ``c`` has as many columns as ``a`` has rows."""
+    """``c Q``, whose product with R is ``c a``; ``c`` has as many columns as ``a`` has rows."""
     product, r = s.qr_multiply(a, np.eye(len(a), dtype=a.dtype), mode="right")
     return product @ r
 
@@ -141,7 +141,7 @@ def test_unique_results(name, data):
     dtype = data.draw(st.sampled_from(["float32", "complex64"]))
     a = data.draw(arrays([dtype], st.just((m, m))))
     v = data.draw(arrays([dtype], st.just((m,))))
-    # SciPy knows no other kinds of names than JAX, and takes a vector that is too long.
+    # SciPy accepts the same names as JAX, and takes a vector that is too long.
     agree(
         lambda _, j, a, v: f(j.scipy.linalg, a, v, m),
         None if name.endswith("other") else lambda a, v: f(scipy.linalg, a, v, m),

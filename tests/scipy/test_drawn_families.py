@@ -20,7 +20,7 @@ SIZES = st.integers(1, 4)
 BATCH = st.lists(st.integers(1, 3), max_size=1).map(tuple)
 
 
-# Of one square matrix, made well-conditioned.
+# Of one well-conditioned square matrix.
 MATRICES = {
     "det": lambda s, a: s.linalg.det(a),
     "inv": lambda s, a: s.linalg.inv(a),
@@ -190,7 +190,7 @@ def test_coordinates(order, mode, data):
     )
     rng = np.random.default_rng(data.draw(st.integers(0, 99)))
     at = rng.uniform(-3, 6, (x.ndim, 5)).astype(np.float32)
-    # SciPy's order 0 rounds halves elsewhere, and it interpolates between the image and what lies outside of it otherwise.
+    # SciPy's order 0 rounds halves differently, and it interpolates differently at the edge.
     known = x.dtype == np.float32 and order == 1 and mode in ("nearest", "mirror", "reflect")
     oracle = (
         (lambda x, at: scipy.ndimage.map_coordinates(x, list(at), order=1, mode=mode))

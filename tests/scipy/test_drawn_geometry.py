@@ -25,7 +25,7 @@ COUNTS = st.sampled_from([(), (1,), (4,)])
 
 @given(data=st.data())
 def test_rotations_by_euler_angles(data):
-    """From angles of any number, and back."""
+    """From any number of angles, and back."""
     draw = data.draw
     sequence, degrees = draw(SEQUENCES), draw(st.booleans())
     back = draw(st.sampled_from(["xyz", "ZXZ", sequence]))
@@ -148,7 +148,7 @@ def test_values_between_those_of_a_grid(data):
 @pytest.mark.parametrize("name", ["cg", "bicgstab", "gmres"])
 @given(data=st.data())
 def test_iterative_solvers(name, data):
-    """Matrices and functions, trees of right-hand sides, preconditioners and starts."""
+    """Matrices and functions, trees of right-hand sides, preconditioners and first guesses."""
     draw = data.draw
     n = draw(st.integers(1, 4))
     dtype = draw(st.sampled_from(["float32", "float32", "complex64", "int32"]))
@@ -177,8 +177,8 @@ def test_iterative_solvers(name, data):
 
 @given(data=st.data())
 def test_minimization(data):
-    """A quadratic function, with options and arguments that are refused now and then."""
-    # A start that is no vector fails somewhere inside of JAX, with one error or another.
+    """A quadratic function, with options and arguments that are sometimes refused."""
+    # If the first point is not a vector, JAX fails with one internal error or another.
     draw = data.draw
     n = draw(st.integers(1, 3))
     x0 = draw(arrays(["float32", "float32", "int32", "complex64"], st.just((n,))))

@@ -17,7 +17,7 @@ SHAPES = st.sampled_from([(24,), (2, 24), (24, 3), (7,), (2, 0)])
 
 @st.composite
 def segments(draw, of_array=True):
-    """Sizes of segments, now and then such that JAX or SciPy refuse them."""
+    """Sizes of segments, sometimes refused by JAX or SciPy."""
     nperseg = draw(st.sampled_from([8, 8, 7, 4, None, 30, 0]))
     options = {"nperseg": nperseg}
     if nperseg and draw(st.booleans()):
@@ -34,7 +34,7 @@ def segments(draw, of_array=True):
 
 def with_axis(draw, x, options):
     if not x.size and isinstance(options.get("window"), (str, tuple)):
-        # JAX asks SciPy for the others, which has none of no values.
+        # JAX asks SciPy for the others, which has none without values.
         options["window"] = "hann"
     options["axis"] = draw(st.sampled_from([-1, -1, 0, 2])) if x.ndim > 1 else -1
     return options
@@ -86,7 +86,7 @@ def test_power_spectral_density(data):
 @pytest.mark.filterwarnings("ignore")
 @given(data=st.data())
 def test_cross_spectral_density(data):
-    # Two empty signals have spectra of odd shapes in JAX, which takes the axis for a size.
+    # Two empty signals have spectra of wrong shapes in JAX, which reads the axis as a size.
     x = data.draw(arrays(DTYPES, SHAPES.filter(math.prod)))
     y = data.draw(arrays([x.dtype.name], st.sampled_from([x.shape, x.shape, (11,)])))
     options = density_options(data.draw, x)
@@ -103,7 +103,7 @@ def test_cross_spectral_density(data):
 @pytest.mark.filterwarnings("ignore")
 @given(data=st.data())
 def test_inverse_of_the_short_time_fourier_transform(data):
-    """From spectra that are no transform of a signal; one axis of frequencies, one of times."""
+    """From spectra that are not the transform of a signal; one axis of frequencies, one of times."""
     draw = data.draw
     onesided = draw(st.booleans())
     frequencies, times = draw(st.sampled_from([5, 8, 9])), draw(st.integers(1, 6))
@@ -122,7 +122,7 @@ def test_inverse_of_the_short_time_fourier_transform(data):
         options |= {"time_axis": -2, "freq_axis": -1}
     if draw(st.integers(0, 4)) == 0:
         options["nfft"] = draw(st.sampled_from([length, length - 1, length + 2]))
-    # Where no window covers a sample, the division is by noise.
+    # Where no window covers a sample, the quotient is noise.
     known = options["window"] == "boxcar" or (options["boundary"] and times > 2)
     agree(
         lambda _, j, z: j.scipy.signal.istft(z, **options),

@@ -1,7 +1,8 @@
-"""Dtypes, weak types, shapes and errors of `scipy.special` and `scipy.stats` for operands of all kinds in all positions, against JAX.
+"""Dtypes, weak types, shapes and errors of `scipy.special` and `scipy.stats` for operands of all kinds in all
+positions, against JAX.
 
-A formula's constants may be weak or strong beside weak operands, so what comes out shows where each of them stands. Values are
-compared elsewhere (`test_drawn.py`, `test_drawn_distributions.py`).
+A formula's constants may be weak or strong beside weak operands, so the result's type depends on the position of each
+constant. Values are compared elsewhere (`test_drawn.py`, `test_drawn_distributions.py`).
 """
 
 import inspect
@@ -33,7 +34,7 @@ OPERANDS = {
 
 
 class Kind:
-    """What becomes an operand in either namespace: a Python number, an array of NumPy's, or a weak array."""
+    """An operand in either namespace: a Python number, a NumPy array, or a weak array."""
 
     def __init__(self, value, weak_shape=None):
         self.value, self.weak_shape = value, weak_shape
@@ -108,7 +109,7 @@ def test_weak_arrays_and_bools_beside_defaults(distribution):
 def test_special_functions(name, data):
     kinds = data.draw(st.lists(KINDS, min_size=OPERANDS[name], max_size=OPERANDS[name]))
     if name == "owens_t":
-        # JAX gives numbers without meaning for complex arguments, and float64 for all others once 64 bits are on.
+        # JAX gives meaningless numbers for complex arguments, and float64 for all others with x64.
         kinds = [k for k in kinds if getattr(k.value, "dtype", None) != "complex64"]
         if len(kinds) == 2:
             agree(lambda n, j: j.scipy.special.owens_t(*[k.of(n) for k in kinds]), None)
@@ -116,7 +117,7 @@ def test_special_functions(name, data):
     compare(lambda s, *xs: getattr(s.special, name)(*xs), kinds, data.draw(st.booleans()))
 
 
-# Some operands are whole numbers that the program knows.
+# Some operands are integers that are known at tracing time.
 WHOLE = {
     "multigammaln": lambda s, k, x, y: s.multigammaln(x, k),
     "bessel_jn": lambda s, k, x, y: s.bessel_jn(x, v=k),

@@ -25,7 +25,7 @@ def both(x):
 
 
 def sizes(function):
-    """Absolute values of what a function gives: signs and phases are open."""
+    """Absolute values of results: signs and phases are arbitrary."""
     return [abs(y) for y in function]
 
 

@@ -65,7 +65,7 @@ def test_minima(problem, start, method, x64):
         found = minimize(problem(jnp), np.array(start, dtype), method=method)
         with np.errstate(all="ignore"):
             wanted = scipy.optimize.minimize(problem(np), np.array(start), method="BFGS")
-        # L-BFGS may stop for want of progress, with the minimum found.
+        # L-BFGS may stop without progress at the minimum.
         assert found.success or int(found.status) == 4
         assert found.x.dtype == found.fun.dtype == found.jac.dtype == dtype
         np.testing.assert_allclose(found.fun, wanted.fun, atol=1e-6)
@@ -97,10 +97,10 @@ def test_status():
     assert run(rosenbrock(jnp), LBFGS, maxiter=3) == (1, 3, False)
     assert run(rosenbrock(jnp), LBFGS, maxfun=4)[0] == 2
     assert run(rosenbrock(jnp), LBFGS, maxgrad=4)[0] == 3
-    # Nothing bounds it from below: steps grow until the search gives up.
+    # Unbounded from below: steps grow until the search gives up.
     assert run(lambda x: x.sum(), "BFGS", line_search_maxiter=3)[0] == 5
     assert run(lambda x: x.sum(), LBFGS, maxls=3)[0] == 5
-    # No step lowers it: the line search closes on nothing.
+    # No step decreases it: the interval of the line search shrinks to nothing.
     assert run(lambda x: jnp.where(x[0] == np.float32(-1.2), x[0], jnp.nan), "BFGS")[0] == 3
     assert run(lambda x: (x * 0).sum(), "BFGS") == (0, 0, True)
     loose = minimize(rosenbrock(jnp), np.float32([-1.2, 1]), method="BFGS", tol=1.0)

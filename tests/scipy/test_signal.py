@@ -127,7 +127,7 @@ OPTIONS = [
 ]
 
 
-@pytest.mark.filterwarnings("ignore:Input data is complex")  # SciPy and JAX
+@pytest.mark.filterwarnings("ignore:Input data is complex")  # SciPy and JAX.
 @pytest.mark.filterwarnings("ignore:.*complex signals have spectra of both sides")
 @pytest.mark.parametrize("options", OPTIONS, ids=range(len(OPTIONS)))
 def test_spectra(options):

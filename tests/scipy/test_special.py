@@ -43,7 +43,7 @@ TWO = {
     "comb": (np.float32([5, 10, 3, 0, 2.5]), np.float32([2, 3, 4, 0, 1])),
     "zeta": (SECOND + 1.1, POSITIVE),
 }
-# Compared with SciPy in float64, the others with JAX in float32.
+# Compared with SciPy in float64; the others with JAX in float32.
 BY_SCIPY = {"erfcx", "ndtri", "betaln", "beta", "log_ndtr", "gammainc", "gammaincc", "poch", "entr", "gamma", "rel_entr",
             "kl_div"}  # fmt: skip
 
@@ -190,7 +190,7 @@ def test_accuracy(name, x64):
 
 
 def test_whole_gaps_and_sums_that_end():
-    """By Gauss's theorems, and where SciPy cancels digits."""
+    """By Gauss's theorems, where SciPy loses digits."""
     with plugjax.enable_x64(True):
         x = np.array([-50.0, -2, 0.3, 0.95, 0.9999999])
         np.testing.assert_allclose(ours.hyp2f1(1.0, 1.0, 2.0, x), -np.log1p(-x) / x, rtol=1e-13)
@@ -260,7 +260,7 @@ def test_dtypes_of_the_new_ones_are_those_of_jax():
             np.int32([1]),
         ):
             if name == "owens_t" and np.iscomplexobj(first):
-                continue  # JAX takes its absolute value
+                continue  # JAX uses its absolute value.
             args = [first] * counts.get(name, 1)
             with np.errstate(over="ignore"):
                 found, expected = kind(plugjax, ours, name, args), kind(jax, theirs, name, args)
@@ -292,7 +292,7 @@ def test_new_ones_compiled_for_a_backend(on_backend):
             ours.sph_harm_y(np.array([0, 2, 3]), np.array([0, -1, 2]), a, b),
         ]
 
-    # The other ones take IREE several seconds.
+    # The others take IREE several seconds.
     more = [] if on_backend == "iree" else [ours.sici, lambda x: ours.hyp2f1(a, b, 1.5, x)]
     found = plugjax.jit(lambda *v: (several(*v), [f(x) for f in more]))(x, a, b, z)
     with plugjax.default_device("numpy"):
@@ -339,8 +339,8 @@ def test_refused(call, error):
 
 
 def test_accuracy_where_large_numbers_cancel():
-    """Near each other, logarithms of gamma functions of large arguments leave nothing of their difference."""
-    # Computed with 40 digits; SciPy's last ones are wrong here.
+    """The logarithms of gamma functions of large, nearly equal arguments cancel almost completely."""
+    # Computed with 40 digits; SciPy's last digits are wrong here.
     cases = [
         (-100.5, 1e10, 1949.1970496395511),
         (-3.3, 1e6, 44.766821941255689),

@@ -20,7 +20,7 @@ Q = [-0.1, 1e-5, 0.02, 0.3, 0.5, 0.77, 0.999, 1.1, NAN]
 P = [-0.1, 0, 0.2, 0.7, 1, 1.2]
 LOC, SCALE = [0, 1, -0.5], [1, 2.5, 0.3]
 
-# What the arguments before loc and scale are taken from, and which of these two there are.
+# Samplers of the arguments before loc and scale, and which of these two exist.
 CASES = {
     **dict.fromkeys(
         ["norm", "cauchy", "laplace", "logistic", "expon", "uniform", "gumbel_l", "gumbel_r"],
@@ -42,7 +42,7 @@ CASES = {
     "nbinom": ([K, [1, 3, 7.5], P], "loc"),
     "betabinom": ([K, [0, 1, 6, 30], [0.5, 2, -1], [0.3, 4]], "loc"),
 }
-# Inside of the support and away from kinks: where derivatives are compared.
+# Inside of the support and away from kinks, where derivatives are compared.
 INSIDE = {
     "beta": (0.4, 2.3, 1.7), "gamma": (1.3, 2.2), "chi2": (2.1, 3.3), "pareto": (2.7, 1.6), "t": (0.8, 3.1),
     "truncnorm": (0.4, -0.7, 1.9), "gennorm": (0.7, 1.8), "vonmises": (0.6, 1.4), "wrapcauchy": (1.1, 0.4),
@@ -59,7 +59,7 @@ def functions(name):
 
 
 def sample(name, function, count=48):
-    """Arguments drawn from the lists of a case; always as many, so that JAX compiles little."""
+    """Arguments drawn from the lists of a case, always as many, so that JAX compiles few programs."""
     lists, rest = CASES[name]
     lists = [Q if function in {"ppf", "isf"} else lists[0], *lists[1:]]
     if not (name == "bernoulli" and function in {"cdf", "ppf"}):
@@ -76,7 +76,7 @@ def both(name, function):
 
 @pytest.mark.parametrize("name", CASES)
 def test_values_and_edges_are_those_of_jax_or_scipy(name):
-    """SciPy's where JAX loses digits, or nan."""
+    """SciPy's where JAX loses digits, or gives nan."""
     # JAX takes a second to compile each of the functions of the truncated normal distribution.
     for function in functions(name) if name != "truncnorm" else ("logpdf", "logcdf"):
         args = [v.astype(np.float32) for v in sample(name, function)]
@@ -90,9 +90,9 @@ def test_values_and_edges_are_those_of_jax_or_scipy(name):
         ]
         near[1][np.isnan(args[0]) | (np.isnan(expected) & np.isnan(reference))] = True
         wrong = ~(near[0] | near[1])
-        # A logarithm near 0 is as good as the probability near 1.
+        # A logarithm near 0 is as accurate as the probability near 1.
         wrong &= ~(np.isclose(found, expected, atol=3e-5) & function.startswith("log"))
-        # Below, the probability is not a normal number any more.
+        # Below, the probability is subnormal.
         wrong &= ~((found < -85) & (reference < -85))
         assert not wrong.any(), (function, [v[wrong] for v in (*args, found, expected)])
         assert np.isnan(found[np.isnan(args[0])]).all(), function
@@ -102,7 +102,7 @@ def test_values_and_edges_are_those_of_jax_or_scipy(name):
 def test_float64_has_the_digits_of_scipy(name):
     for function in functions(name):
         if name in DISCRETE and function == "ppf":
-            continue  # SciPy's lies below the support at 0
+            continue  # SciPy's lies below the support at 0.
         args = sample(name, function, 160)
         if name in DISCRETE:
             args = [
@@ -167,7 +167,7 @@ def test_derivatives(name):
                 args[0] = 0.4
             smooth = [i for i in range(len(args)) if name not in DISCRETE or i > 0]
             if name == "beta" and "pdf" not in function:
-                smooth = [0]  # as in JAX
+                smooth = [0]  # As in JAX.
             if name == "bernoulli" and function == "ppf":
                 continue
             f = getattr(getattr(ours, name), function)

@@ -2,7 +2,7 @@ import pytest
 
 import plugjax_numpy.plugin
 import plugjax_xla.plugin
-from plugjax.core import plugin as core_plugin
+from plugjax.calls import plugin as core_plugin
 from plugjax.core import registry
 from plugjax.core.registry import Registry
 from plugjax.lax import plugin as lax_plugin

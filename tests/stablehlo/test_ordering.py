@@ -1,4 +1,4 @@
-"""Ordered effects of primitives that plugjax does not know, through calls that it does not know."""
+"""Ordered effects of foreign primitives, through foreign calls."""
 
 import functools
 import types
@@ -7,21 +7,14 @@ import numpy as np
 import pytest
 
 import plugjax
-from plugjax.core import (
-    Primitive,
-    RuleSet,
-    abstract_eval,
-    hookimpl,
-    impl,
-    jvp_rule,
-    lowering,
-    registry,
-)
+from plugjax.core import registry
 from plugjax.core.effects import Effect, effects_rule
 from plugjax.core.errors import LoweringError
-from plugjax.core.transforms.simplify import inline_rule
-from plugjax.core.transforms.staging import stage
 from plugjax.experimental import io_callback
+from plugjax.extend.core import Primitive
+from plugjax.extend.rules import RuleSet, abstract_eval, hookimpl, impl, jvp_rule, lowering
+from plugjax.transforms.expansion import Kept, expand_rule
+from plugjax.transforms.staging import stage
 
 X = np.float32(1)
 
@@ -47,7 +40,7 @@ def _note(x, *, label):
 rules.define(abstract_eval, note_p)(lambda x, *, label: x)
 rules.define(effects_rule, note_p)(lambda **_: frozenset({Noted()}))
 rules.define(abstract_eval, call_p, closed_p)(lambda *avals, jaxpr: jaxpr.out_avals)
-rules.define(inline_rule, call_p)(lambda eqn: eqn.params["jaxpr"])
+rules.define(expand_rule, call_p)(lambda *, jaxpr, **_: Kept(jaxpr))
 rules.define(lowering, call_p, closed_p)(lambda ctx, *xs, jaxpr: ctx.inline(jaxpr, xs))
 rules.define(abstract_eval, shown_p)(lambda x: x)
 rules.define(impl, shown_p)(lambda x: x)
@@ -86,7 +79,7 @@ def called(primitive):
     def body(x):
         for label in "abc":
             io_callback(lambda label=label: log.append(label), None, ordered=True)
-            for _ in range(4):  # too long to be written in place by the passes
+            for _ in range(4):  # Too long to be inlined by the passes.
                 x = plugjax.lax.sin(x)
         return [x]
 
@@ -115,7 +108,7 @@ def test_a_program_nobody_can_order_is_refused(name):
 
 
 def test_a_callback_on_a_tangent():
-    """As in JAX: seen by forward derivatives, by a linearized function when it is called, not by reverse ones."""
+    """As in JAX: executed by forward derivatives and by calls of a linearized function, not by reverse ones."""
     f = shown_p.bind
     plugjax.jvp(f, (X,), (X * 3,))
     assert log == [3.0]

@@ -1,11 +1,13 @@
-"""A plugin with backends that are broken on purpose: NumPy with one bad kernel each, in compiled programs only."""
+"""A plugin with faulty backends: NumPy with one wrong kernel each, in compiled programs only."""
 
 import os
 import time
 
 import numpy as np
 
-from plugjax.core import BackendSpec, PluginInfo, hookimpl, impl, registry
+from plugjax.core import registry
+from plugjax.extend.backend import BackendSpec
+from plugjax.extend.rules import PluginInfo, hookimpl, impl
 from plugjax.lax.shape import rev_p
 from plugjax_numpy.backend import NumpyBackend
 

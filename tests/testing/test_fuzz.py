@@ -1,4 +1,4 @@
-"""The program generator: what it draws, how it judges, what it survives, and a run of each backend with a fixed seed."""
+"""The program generator: drawing, comparison, crashes, and a run of each backend with a fixed seed."""
 
 import math
 import subprocess
@@ -10,9 +10,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import plugjax
+from plugjax import lax
 from plugjax.testing.fuzz.campaign import Campaign
 from plugjax.testing.fuzz.draw import draw_program
 from plugjax.testing.fuzz.judge import compare
+from plugjax.testing.fuzz.noise import Noise, noisy
 from plugjax.testing.fuzz.outcome import examine
 from plugjax.testing.fuzz.program import Aval, Input, Program, Step, script
 from plugjax.testing.fuzz.run import Result, on_numpy, with_noise
@@ -32,7 +35,7 @@ def planted(monkeypatch):
 
 
 def reversal():
-    """A program that reverses, among steps that have nothing to do with it."""
+    """A program that reverses, among unrelated steps."""
     f = Aval("float32", (3,))
     steps = [
         Step("function", "jnp.sin({0})", [0], [1]),
@@ -96,6 +99,25 @@ def test_what_rounding_explains_is_no_difference():
     assert compare(far, expected, lambda: with_noise(program)).kind == "wrong"
 
 
+@pytest.mark.parametrize(
+    ("primitive", "operand", "moved"),
+    [
+        (lax.exp_p, np.float32(0.7), True),
+        (lax.neg_p, np.float32(0.7), False),
+        (lax.abs_p, np.float32(0.7), False),
+        (lax.abs_p, np.complex64(0.3 + 0.7j), True),
+    ],
+)
+def test_noise_moves_what_rounds(primitive, operand, moved):
+    """A primitive says itself what rounding does to it."""
+    x = np.full(50, operand)
+    with noisy() as give:
+        exact = np.asarray(primitive.bind(plugjax.device_put(x, "numpy")))
+        give(Noise(0))
+        found = np.asarray(primitive.bind(plugjax.device_put(x, "numpy")))
+    assert (not np.array_equal(found, exact)) is moved
+
+
 def test_a_result_on_a_discontinuity_is_not_held_against_a_backend():
     f, i = Aval("float32", (1,)), Aval("int32", (1,))
     steps = [
@@ -108,7 +130,7 @@ def test_a_result_on_a_discontinuity_is_not_held_against_a_backend():
     noisy = with_noise(program)
     below = Result([expected.arrays[0] - 1, expected.arrays[1]])
     assert compare(below, expected, lambda: noisy) is None
-    # The input itself did not round.
+    # The input itself was not rounded.
     wrong = Result([expected.arrays[0], expected.arrays[1] - 1])
     assert compare(wrong, expected, lambda: noisy).position == 1
 

@@ -1,7 +1,8 @@
-"""The cell where the row ``lambertw`` and the column ``interval`` cross.
+"""The cell of the primitive ``lambertw`` and the rule kind ``interval``.
 
-W increases on [-1/e, inf), from -1. Near the branch point -1/e, where W is steep, a computed value may be off by many units in
-the last place; below -0.36787, a little above -1/e, the lower bound is therefore -1, and the upper bound W(-0.36787) holds.
+W increases on [-1/e, inf), from -1. Near the branch point -1/e, where W is steep, a computed value may be off by many
+units in the last place; below -0.36787, a little above -1/e, the lower bound is therefore -1, and the upper bound
+W(-0.36787) holds.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from plugjax import lax
-from plugjax.core import RuleSet
+from plugjax.extend import RuleSet
 from plugjax.lax.families import scalar
 from plugjax_interval import Interval, interval_rule, outward
 from plugjax_lambertw import lambertw, lambertw_p
@@ -17,7 +18,7 @@ from plugjax_lambertw import lambertw, lambertw_p
 rules = RuleSet(__name__)
 
 _NEAR_BRANCH = -0.36787
-_ULPS = 512  # of the iteration that XLA and IREE run, down to there
+_ULPS = 512  # The error of the iteration on XLA and IREE, down to this point.
 
 
 @rules.define(interval_rule, lambertw_p)

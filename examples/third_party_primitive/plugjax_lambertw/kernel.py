@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.special
 
-from plugjax.core import RuleSet, impl
+from plugjax.extend import RuleSet, impl
 from plugjax_lambertw.lambertw import lambertw_p
 
 rules = RuleSet(__name__)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from plugjax import lax
-from plugjax.core import Primitive, RuleSet
+from plugjax.extend import Primitive, RuleSet
 from plugjax.lax.families import FLOAT, elementwise, partials, scalar
 
 rules = RuleSet(__name__)
@@ -28,6 +28,6 @@ def lambertw(x: Any) -> Any:
 
 @partials(rules, lambertw_p)
 def _lambertw_partials(w: Any, x: Any) -> tuple[Any]:
-    # dW/dx = 1 / (exp(w) (1 + w)): unlike w / (x (1 + w)) it is right at x == 0 too.
+    # dW/dx = 1 / (exp(w) (1 + w)) is right at x == 0 too, unlike w / (x (1 + w)).
     one = scalar(1, w)
     return (lambda: lax.div(one, lax.mul(lax.exp(w), lax.add(w, one))),)

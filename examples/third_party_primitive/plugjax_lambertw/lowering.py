@@ -1,7 +1,7 @@
-"""StableHLO for the Lambert W function: Halley's iteration, said in lax and staged.
+"""StableHLO for the Lambert W function: Halley's iteration, written in lax and staged.
 
-From a starting value with two right digits, Halley's iteration triples the number of right digits in each step. Near the
-branch point -1/e the series in p = sqrt(2 (e x + 1)) starts it, elsewhere log(1 + x), corrected for large x.
+From a starting value with two right digits, Halley's iteration triples the number of right digits in each step. Near
+the branch point -1/e the series in p = sqrt(2 (e x + 1)) starts it, elsewhere log(1 + x), corrected for large x.
 """
 
 from __future__ import annotations
@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 
 from plugjax import lax
-from plugjax.core import RuleSet, lowering
-from plugjax.core.transforms.staging import stage
+from plugjax.extend import RuleSet, lowering, stage
 from plugjax.lax.families import scalar
 from plugjax_lambertw.lambertw import lambertw_p
 

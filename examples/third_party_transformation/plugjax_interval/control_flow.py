@@ -1,10 +1,10 @@
 """Programs inside programs: calls, branches and loops.
 
-A branch that is not certain gives the hull of the branches that are possible. In a scan each carry is an interval if it starts
-as one or becomes one. A while loop whose condition is not certain may stop at several places: the loop goes on while the
-condition is possible, and what is carried whenever it is not certain goes into the hull of results. The loop ends only when the
-condition is impossible; for a loop whose enclosures never allow that it does not end, and neither does a mapped loop in which
-instances that are done wait for others by an uncertain condition.
+A branch that is not certain gives the hull of the branches that are possible. In a scan each carry is an interval if it
+starts as one or becomes one. A while loop whose condition is not certain may stop after several steps: the loop
+continues while the condition is possible, and carries with an uncertain condition are joined into the hull of results.
+The loop ends only when the condition is impossible. If the enclosures never make it impossible, the loop does not end;
+nor does a mapped loop in which finished instances wait for others with an uncertain condition.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 
 import plugjax.numpy as jnp
 from plugjax import lax
-from plugjax.core import ClosedJaxpr, RuleSet, aval_of, jaxpr_as_fun, jit_p, stage
+from plugjax.extend import ClosedJaxpr, RuleSet, aval_of, jaxpr_as_fun, jit_p, stage
 from plugjax.lax.families import scalar
 from plugjax_interval.enclosure import (
     Interval,
@@ -137,7 +137,8 @@ def _while(
     n_cond, n_body, n = len(cond_consts), len(body_consts), len(init)
     holds, step = jaxpr_as_fun(cond), jaxpr_as_fun(body)
 
-    # Carried: the state, and the hull of the states in which the loop may have stopped, at first empty.
+    # The carry holds the state, and the hull of the states in which the loop may have stopped,
+    # initially empty.
     def possible(*xs: Any) -> list[Any]:
         return holds(*xs[:n_cond], *xs[n_cond : n_cond + n])[1:]
 
@@ -167,7 +168,7 @@ def _while(
 
 
 def _empty(like: Any, upper: bool) -> Any:
-    """The lower or upper bound of the empty interval: the largest or the least value."""
+    """A bound of the empty interval: the largest value as lower bound, the least as upper bound."""
     dtype = aval_of(like).dtype
     if dtype == np.bool_:
         return lax.full_like(like, not upper)

@@ -12,7 +12,7 @@ from functools import reduce
 from typing import Any
 
 from plugjax import lax
-from plugjax.core import RuleSet, aval_of
+from plugjax.extend import RuleSet, aval_of
 from plugjax.lax.families import scalar
 from plugjax_interval.enclosure import Interval, interval_rule
 from plugjax_interval.families import INFINITE, ULPS, Domain, decreasing, exact, increasing
@@ -20,7 +20,7 @@ from plugjax_interval.rounding import is_float, outward
 
 rules = RuleSet(__name__)
 
-INVERSE_ULPS = 64  # of the inverse trigonometric functions
+INVERSE_ULPS = 64  # Error of the inverse trigonometric functions.
 POSITIVE = Domain(0.0, INFINITE, -INFINITE, INFINITE)
 
 increasing(rules, lax.exp_p, Domain(at_start=0.0))
@@ -116,7 +116,7 @@ def _div(x: Interval, y: Interval) -> Interval:
 
 
 def everything_where(where: Any, x: Interval) -> Interval:
-    """The interval, and the whole line at some places."""
+    """The interval, and the whole line where the mask holds."""
     infinite = lax.full_like(x.lower, scalar(INFINITE, x.lower))
     if aval_of(where).shape != aval_of(x.lower).shape:
         where = lax.bitwise_or(where, lax.full_like(x.lower, False, dtype=bool))
@@ -147,5 +147,6 @@ def _pow(x: Interval, y: Interval) -> Interval:
     base = Interval(lax.max(x.lower, zero), lax.max(x.upper, zero))
     found = outward(*corners(lax.pow, base, y), ulps=2 * ULPS)
     least = lax.max(found.lower, scalar(0, found.lower))
-    # A negative base has a value for whole exponents only; which those are is not looked for.
+    # A negative base has a value for integer exponents only; integers in the interval are not
+    # searched.
     return everything_where(negative, Interval(least, found.upper))

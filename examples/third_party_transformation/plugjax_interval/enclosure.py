@@ -1,11 +1,11 @@
-"""Interval arithmetic: run a function once, and learn what it can give for all arguments in given ranges.
+"""Interval arithmetic: run a function once, and get bounds of its results for all arguments in given ranges.
 
-Every value is a pair (lower, upper) of arrays, which stands for all arrays between them, element by element. The rule of a
-primitive f gives, for intervals X_1 ... X_n, an interval Y with f(x_1, ..., x_n) in Y for all x_i in X_i at which f is defined.
-Invariants: lower <= upper, neither is nan, and a tracer's bounds have the tracer's aval.
+Every value is a pair (lower, upper) of arrays, which stands for all arrays between them, element by element. The rule
+of a primitive f gives, for intervals X_1 ... X_n, an interval Y with f(x_1, ..., x_n) in Y for all x_i in X_i at which
+f is defined. Invariants: lower <= upper, neither is nan, and a tracer's bounds have the tracer's aval.
 
-Enclosures are sound, not always tight: operations forget that two operands depend on one another, so x - x is not 0. A product
-of a value with itself is recognised.
+Enclosures are sound, not always tight: operations ignore that two operands depend on one another, so x - x is not 0. A
+product of a value with itself is recognised.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import plugjax
-from plugjax.core import (
+from plugjax.extend import (
     ClosedJaxpr,
     Primitive,
     RuleKind,
@@ -43,7 +43,7 @@ class Interval(NamedTuple):
 
 
 class IntervalTracer(Tracer):
-    """A value that lies between two."""
+    """A value between two bounds."""
 
     __slots__ = ("bounds",)
 
@@ -90,12 +90,12 @@ class IntervalTrace(Trace):
         """A tracer; or the value itself if it has no width."""
         if type(x) is not Interval:
             return x
-        # A fresh pair: rules know by its identity that two operands are the same value.
+        # A fresh pair: rules recognise equal operands by its identity.
         return x.lower if x.lower is x.upper else IntervalTracer(self, Interval(*x))
 
 
 def enclose_flat(function: Callable[..., Sequence[Any]], values: Sequence[Any]) -> list[Any]:
-    """Run a function of flat sequences on intervals and values; gives intervals and values."""
+    """Run a function of flat sequences on intervals and values; returns intervals and values."""
     trace = IntervalTrace(state.trace)
     args = [trace.wrap(x) for x in values]
     previous = state.trace
@@ -108,7 +108,7 @@ def enclose_flat(function: Callable[..., Sequence[Any]], values: Sequence[Any]) 
 
 
 def flatten_intervals(values: Sequence[Any], wide: Sequence[bool]) -> list[Any]:
-    """Bounds of the values that are marked, and the others themselves, in order."""
+    """Bounds of the marked values, and the others unchanged, in order."""
     flat: list[Any] = []
     for x, w in zip(values, wide, strict=True):
         pair = x if type(x) is Interval else Interval(x, x)
@@ -159,12 +159,12 @@ def interval(fun: Callable[..., Any]) -> Callable[..., Any]:
         fun: function of pytrees of arrays.
 
     Returns:
-        A function of the same arguments, in which leaves may be :class:`Interval`; it gives an :class:`Interval` in place of
-        each array. It can be jitted, mapped and differentiated, and ``fun`` may be any of these itself.
+        A function of the same arguments, in which leaves may be :class:`Interval`; it returns an :class:`Interval` in
+        place of each array. It can be jitted, mapped and differentiated, and ``fun`` may be any of these itself.
 
     Raises:
         TypeError: bounds of an argument differ in shape or dtype, or are complex.
-        MissingRuleError: no installed plugin says how to enclose a primitive.
+        MissingRuleError: no installed plugin has an interval rule for a primitive.
 
     Example:
         >>> import plugjax.numpy as jnp

@@ -1,8 +1,8 @@
 """Families of rules: monotone functions, and operations that only move elements.
 
-A function that increases on its domain maps [a, b] onto [f(a), f(b)], one that decreases onto [f(b), f(a)]. Points outside the
-domain have no value, so nothing is claimed about them: an interval that reaches beyond an end of the domain is cut off there,
-and the bound is the function's limit at that end.
+A function that increases on its domain maps [a, b] onto [f(a), f(b)], one that decreases onto [f(b), f(a)]. Points
+outside the domain have no value, so they do not count: an interval that reaches beyond an end of the domain is cut off
+there, and the bound is the function's limit at that end.
 """
 
 from __future__ import annotations
@@ -10,20 +10,20 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from plugjax import lax
-from plugjax.core import Primitive, RuleSet
+from plugjax.extend import Primitive, RuleSet
 from plugjax.lax.families import scalar
 from plugjax_interval.enclosure import Interval, interval_rule
 from plugjax_interval.rounding import is_float, outward
 
 INFINITE = float("inf")
-# Assumed of the backends' elementary functions, from measurements: IREE's cbrt is 11 units off, its atan 41.
+# Assumed error of the backends' elementary functions: IREE's cbrt is 11 units off, its atan 41.
 ULPS = 16
 
 
 class Domain(NamedTuple):
-    """Where a function is defined, and its limits at both ends.
+    """The domain of a function, and its limits at both ends.
 
-    Ends are rounded inwards and limits outwards, if they are not numbers of every dtype.
+    Ends are rounded inwards and limits outwards if they are not representable in every dtype.
     """
 
     start: float = -INFINITE
@@ -41,10 +41,10 @@ def increasing(
     """The rule of an elementwise function of one operand that increases.
 
     Args:
-        rules: where to put it.
+        rules: the rule set that gets it.
         primitive: the function.
-        domain: where it is defined, and its limits.
-        ulps: how far computed values may be off, in units in the last place.
+        domain: its domain and limits.
+        ulps: bound of the error of computed values, in units in the last place.
     """
 
     @rules.define(interval_rule, primitive)
@@ -75,7 +75,7 @@ def _value(primitive: Primitive, x: Any, domain: Domain, params: dict[str, Any])
     ):
         if end not in (-INFINITE, INFINITE):
             outside = past(x, scalar(end, x))
-            # Evaluated in the middle instead, so that neither a value nor a derivative is nan.
+            # Evaluate in the middle instead, so that neither a value nor a derivative is nan.
             inside = lax.select(outside, middle, inside)
             beyond.append((outside, limit))
     y = primitive.bind(inside, **params)
@@ -91,7 +91,7 @@ def _inner_point(domain: Domain) -> float:
 
 
 def within(x: Interval, least: float, greatest: float) -> Interval:
-    """The interval cut off at values that a function cannot exceed."""
+    """The interval cut off at the range of a function."""
     lower, upper = x
     if is_float(lower):
         if least != -INFINITE:

@@ -1,7 +1,7 @@
 """Comparisons and choices.
 
-A bool in an interval is a pair (certain, possible): whether it holds for all values between the bounds, and for some. That is
-the general form, with False below True. A choice that is not certain gives the hull of the cases that are possible.
+A bool in an interval is a pair (certain, possible): whether it holds for all values between the bounds, and for some.
+This is an interval with False below True. An uncertain choice gives the hull of the possible cases.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from plugjax import lax
-from plugjax.core import Primitive, RuleSet, aval_of
+from plugjax.extend import Primitive, RuleSet, aval_of
 from plugjax.lax.families import scalar
 from plugjax_interval.enclosure import Interval, interval_rule
 from plugjax_interval.families import exact
@@ -38,7 +38,7 @@ _ordering(lax.ge_p, lax.ge, False)
 
 @rules.define(interval_rule, lax.eq_p)
 def _eq(x: Interval, y: Interval) -> Interval:
-    # Bounds that enclose one another from both sides are four times the same number.
+    # If two intervals enclose each other, all four bounds are equal.
     certain = lax.bitwise_and(lax.le(x.upper, y.lower), lax.ge(x.lower, y.upper))
     possible = lax.bitwise_and(lax.le(x.lower, y.upper), lax.ge(x.upper, y.lower))
     return Interval(certain, possible)
@@ -90,7 +90,7 @@ def _select_n(which: Interval, *cases: Interval) -> Interval:
 
 
 def hull_of_possible(which: Interval, cases: Sequence[Interval]) -> Interval:
-    """The hull of the cases whose number lies in ``which``."""
+    """The hull of the cases whose number is in ``which``."""
     first, last = (lax.convert_element_type(bound, np.int32) for bound in which)
     lower, upper = cases[0]
     shape = aval_of(lower).shape

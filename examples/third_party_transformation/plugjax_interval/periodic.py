@@ -1,8 +1,9 @@
 """Periodic functions.
 
-sin and cos take their extremes at the ends of an interval, or are 1 or -1 where the interval contains a peak or a trough. With
-t = x / 2 pi, peaks lie at t = k + phase for whole k, so [t1, t2] contains one if ceil(t1 - phase) <= floor(t2 - phase). The ends
-are moved outwards by more than their rounding, so a peak is at worst seen where there is none. tan has poles in its place.
+sin and cos take their extremes at the ends of an interval, or are 1 or -1 where the interval contains a peak or a
+trough. With t = x / 2 pi, peaks lie at t = k + phase for whole k, so [t1, t2] contains one if ceil(t1 - phase) <=
+floor(t2 - phase). The ends are moved outwards by more than their rounding, so at worst a peak is assumed where there is
+none. For tan, poles take the place of peaks.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import math
 from typing import Any
 
 from plugjax import lax
-from plugjax.core import Primitive, RuleSet
+from plugjax.extend import Primitive, RuleSet
 from plugjax.lax.families import scalar
 from plugjax_interval.elementwise import absolute, everything_where, hull
 from plugjax_interval.enclosure import Interval, interval_rule
@@ -22,7 +23,7 @@ rules = RuleSet(__name__)
 
 
 def _contains(x: Interval, phase: float, period: float) -> Any:
-    """Where the interval contains ``(k + phase) * period`` for a whole k."""
+    """Whether the interval contains ``(k + phase) * period`` for an integer k."""
 
     def turns(bound: Any, direction: int) -> Any:
         t = lax.mul(bound, scalar(1 / period, bound))

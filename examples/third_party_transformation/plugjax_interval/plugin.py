@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from plugjax.core import LazyRules, PluginInfo, RuleSet, hookimpl
+from plugjax.extend import LazyRules, PluginInfo, RuleSet, hookimpl
 
 plugjax_plugin = PluginInfo("interval", provides=("transformation interval",))
 

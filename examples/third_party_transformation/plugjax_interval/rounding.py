@@ -1,13 +1,13 @@
 """Outward rounding.
 
-A computed bound is off by the rounding of the operation that gave it. It is moved outwards by a margin that is at least as
-large: ``ulps`` units in the last place, |x| eps being at least one unit of x, and the smallest normal number, which covers
-results that are subnormal or flushed to zero. Sums, products, quotients and square roots are rounded correctly by IEEE 754,
-so one unit is enough; for other functions ``ulps`` states what is assumed of the backends' libraries. Margins are products
-and sums, not ``nextafter``, so bounds have derivatives.
+A computed bound has the rounding error of its operation. It is moved outwards by a margin that is at least as large:
+``ulps`` units in the last place, |x| eps being at least one unit of x, and the smallest normal number, which covers
+results that are subnormal or flushed to zero. Sums, products, quotients and square roots are rounded correctly by IEEE
+754, so one unit is enough; for other functions ``ulps`` states what is assumed of the backends' libraries. Margins are
+products and sums, not ``nextafter``, so bounds have derivatives.
 
-A bound that overflowed says only that the value is beyond the largest number: a lower bound of +inf becomes that number.
-Integers and bools are exact, as long as they do not overflow, which is not looked for.
+A bound that overflowed means only that the value is beyond the largest number: a lower bound of +inf becomes that
+number. Integers and bools are exact if they do not overflow, which is not checked.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from typing import Any
 
 import plugjax.numpy as jnp
 from plugjax import lax
-from plugjax.core import aval_of
+from plugjax.extend import aval_of
 from plugjax.lax.families import scalar
 from plugjax_interval.enclosure import Interval
 
 
 def is_float(x: Any) -> bool:
-    """Whether the bounds of such values need rounding."""
+    """Whether bounds of these values need rounding."""
     return bool(jnp.issubdtype(aval_of(x).dtype, jnp.floating))
 
 
@@ -32,7 +32,7 @@ def unit(x: Any) -> float:
 
 
 def outward(lower: Any, upper: Any, ulps: float = 1) -> Interval:
-    """The interval, wider by ``ulps`` units in the last place of each bound."""
+    """The interval widened by ``ulps`` units in the last place of each bound."""
     if not is_float(lower):
         return Interval(lower, upper)
     share = scalar(ulps * unit(lower), lower)
@@ -40,7 +40,7 @@ def outward(lower: Any, upper: Any, ulps: float = 1) -> Interval:
 
 
 def by_margins(lower: Any, upper: Any, below: Any, above: Any) -> Interval:
-    """The interval, wider by given margins and the smallest normal number."""
+    """The interval widened by given margins and the smallest normal number."""
     finfo = jnp.finfo(aval_of(lower).dtype)
     tiny, largest = float(finfo.tiny), float(finfo.max)
     lower = lax.min(_real(lower, -float("inf")), scalar(largest, lower))
@@ -51,5 +51,5 @@ def by_margins(lower: Any, upper: Any, below: Any, above: Any) -> Interval:
 
 
 def _real(x: Any, instead: float) -> Any:
-    """``x``, with nan (infinity minus infinity) replaced by the bound that claims nothing."""
+    """``x``, with nan (infinity minus infinity) replaced by the trivial bound."""
     return lax.select(lax.ne(x, x), lax.full_like(x, scalar(instead, x)), x)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from plugjax import lax
-from plugjax.core import RuleSet, aval_of
+from plugjax.extend import RuleSet, aval_of
 from plugjax.lax.families import scalar
 from plugjax_interval.elementwise import absolute, reaches_zero
 from plugjax_interval.enclosure import Interval, interval_rule

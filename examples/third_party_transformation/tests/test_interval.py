@@ -1,4 +1,4 @@
-"""Enclosures against samples, computed by NumPy in float64; the backend is that of PLUGJAX_BACKEND."""
+"""Enclosures against samples that NumPy computes in float64; ``PLUGJAX_BACKEND`` chooses the backend."""
 
 import math
 
@@ -8,7 +8,7 @@ import pytest
 import plugjax
 import plugjax.numpy as jnp
 from plugjax import lax
-from plugjax.core.errors import MissingRuleError
+from plugjax.extend.errors import MissingRuleError
 from plugjax_interval import Interval, interval
 
 erf = np.vectorize(math.erf)
@@ -23,7 +23,7 @@ def polynomial(np, x):
     return 1 + x * (2 - x * (3 + x))
 
 
-# Function of the module (plugjax.numpy or NumPy) and x, and the range that boxes are drawn from.
+# Function of the module (plugjax.numpy or NumPy) and x, and the range of the drawn boxes.
 FUNCTIONS = {
     "add": (lambda np, x: x + x[::-1], -3, 3),
     "sub": (lambda np, x: x - 2 * x[::-1], -3, 3),
@@ -229,17 +229,18 @@ def test_composes(name):
     )
     assert all(np.isfinite(bound).all() for pair in found for bound in pair)
     for x in samples(LOWER, UPPER, count=12):
-        # On NumPy, whatever the intervals are computed on: a loop would be compiled anew for every sample.
+        # Always on NumPy: elsewhere a loop would be compiled anew for every
+        # sample.
         with plugjax.default_device("numpy"):
             values = plugjax.tree.leaves(PLAIN[name](jnp.asarray(x, np.float32)))
         assert [v.shape for v in values] == [pair.lower.shape for pair in found]
         for pair, value in zip(found, values, strict=True):
-            slack = 1e-5 * np.abs(value) + 1e-6  # the sample is computed in float32
+            slack = 1e-5 * np.abs(value) + 1e-6  # The sample is computed in float32.
             assert contains(Interval(pair.lower - slack, pair.upper + slack), np.asarray(value))
 
 
 def test_bounds_have_derivatives():
-    """Of the upper bound by the upper end: that of the function, where it increases."""
+    """The derivative of the upper bound by the upper end is that of the function, where it increases."""
     top = lambda upper: interval(lambda x: jnp.exp(x) * 2)(Interval(np.float32(0), upper)).upper  # noqa: E731
     np.testing.assert_allclose(plugjax.grad(top)(1.0), 2 * np.e, rtol=1e-5)
     np.testing.assert_allclose(

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import importlib
+from collections.abc import Callable
 
-from plugjax.core import BackendSpec, LazyRules, PluginInfo, RuleSet, hookimpl
-from plugjax.core.backend import Backend
+from plugjax.extend.backend import Backend, BackendSpec
+from plugjax.extend.execution import Exporter
+from plugjax.extend.rules import LazyRules, PluginInfo, RuleSet, hookimpl
 
-__all__ = ["plugjax_backends", "plugjax_plugin", "plugjax_rules"]
+__all__ = ["plugjax_backends", "plugjax_exporters", "plugjax_plugin", "plugjax_rules"]
 
 plugjax_plugin = PluginInfo("iree", provides=("backend iree", "lowerings for platform iree"))
 
@@ -34,3 +36,14 @@ def plugjax_rules() -> list[LazyRules]:
 def plugjax_backends() -> list[BackendSpec]:
     """The backend ``iree``."""
     return [BackendSpec("iree", _load_backend, priority=5, needs=_NEEDS, verify="first")]
+
+
+def _load_exporter() -> Exporter:
+    exporter: Exporter = importlib.import_module("plugjax_iree.exporter").IreeExporter()
+    return exporter
+
+
+@hookimpl
+def plugjax_exporters() -> dict[str, Callable[[], Exporter]]:
+    """Modules for IREE's runtimes."""
+    return {"iree": _load_exporter}

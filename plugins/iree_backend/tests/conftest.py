@@ -5,7 +5,7 @@ import pytest
 
 import plugjax
 import plugjax.numpy as jnp
-from plugjax_iree.compiler import CompileTarget, compile_stablehlo
+from plugjax_iree.compile import CompileTarget, compile_stablehlo, compiler, pipeline
 
 Compile = Callable[..., bytes]
 
@@ -23,6 +23,24 @@ def agrees_with_numpy(function, *args, rtol, atol):
 @pytest.fixture
 def agrees():
     return agrees_with_numpy
+
+
+@pytest.fixture
+def changes(monkeypatch):
+    """How many changes each workaround made, by its name; programs are compiled in this process, and none is kept."""
+    found: dict[str, int] = {}
+    rewrite = pipeline.rewrite
+
+    def counted(row, invocation):
+        count = rewrite(row, invocation)
+        found[row.name] = found.get(row.name, 0) + count
+        return count
+
+    monkeypatch.setattr(compiler, "compile_elsewhere", pipeline.compile_here)
+    monkeypatch.setattr(pipeline, "rewrite", counted)
+    plugjax.config.update("use_compilation_cache", False)
+    yield found
+    plugjax.config.update("use_compilation_cache", True)
 
 
 @pytest.fixture(scope="session")

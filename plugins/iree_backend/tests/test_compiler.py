@@ -12,12 +12,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from plugjax_iree import compile_process, compiler
-from plugjax_iree.compiler import (
+import plugjax_iree
+from plugjax_iree.compile import (
     CompileError,
     CompileTarget,
     compile_stablehlo,
     compiler_fingerprint,
+    process,
 )
 from plugjax_iree.runtime import open_device
 
@@ -129,7 +130,7 @@ def test_a_module_compiled_in_either_process_runs(subprocess_mode):
 
 def test_a_helper_that_was_killed_is_replaced():
     attempt(NEGATE)
-    for helper in compile_process._pool._idle:
+    for helper in process._pool._idle:
         os.kill(helper._process.pid, signal.SIGKILL)
         helper._process.wait()
     x = np.arange(4, dtype=np.float32)
@@ -141,7 +142,7 @@ def test_a_helper_that_was_killed_is_replaced():
     reason="reads the limits of a process as Linux shows them",
 )
 def test_a_helper_takes_no_more_than_half_of_the_memory():
-    helper = compile_process.Helper()
+    helper = process.Helper()
     try:
         helper.ask({"flags": ["--iree-input-type=stablehlo"], "options": {}}, b"no module")
         limits = Path(f"/proc/{helper._process.pid}/limits").read_text()
@@ -166,10 +167,10 @@ def test_interruption_ends_a_compilation_at_once():
     }}"""
     done = in_new_process(f"""
         import os, signal, threading, time
-        from plugjax_iree import compile_process
-        from plugjax_iree.compiler import CompileTarget, compile_stablehlo
+        from plugjax_iree.compile import process
+        from plugjax_iree.compile import CompileTarget, compile_stablehlo
         compile_stablehlo({NEGATE!r}, CompileTarget(), has_contraction=False, f64=False)
-        helper = compile_process._pool._idle[0]._process
+        helper = process._pool._idle[0]._process
         interrupted = []
         def interrupt():
             interrupted.append(time.monotonic())
@@ -186,10 +187,10 @@ def test_interruption_ends_a_compilation_at_once():
 def test_the_helper_ends_with_its_parent():
     done = in_new_process(f"""
         import os
-        from plugjax_iree import compile_process
-        from plugjax_iree.compiler import CompileTarget, compile_stablehlo
+        from plugjax_iree.compile import process
+        from plugjax_iree.compile import CompileTarget, compile_stablehlo
         compile_stablehlo({NEGATE!r}, CompileTarget(), has_contraction=False, f64=False)
-        print(compile_process._pool._idle[0]._process.pid, flush=True)
+        print(process._pool._idle[0]._process.pid, flush=True)
         os._exit(0)
     """)
     status = Path(f"/proc/{int(done.stdout)}/stat")
@@ -210,7 +211,7 @@ def test_several_threads_compile_at_once():
 def test_the_compiler_is_not_loaded_in_the_process_that_asks():
     done = in_new_process(f"""
         import sys
-        from plugjax_iree.compiler import CompileTarget, compile_stablehlo
+        from plugjax_iree.compile import CompileTarget, compile_stablehlo
         compile_stablehlo({NEGATE!r}, CompileTarget(), has_contraction=False, f64=False)
         print("iree.compiler" in sys.modules, "libIREECompiler" in open("/proc/self/maps").read())
     """)
@@ -218,11 +219,11 @@ def test_the_compiler_is_not_loaded_in_the_process_that_asks():
 
 
 def test_fingerprint_changes_with_the_sources(tmp_path):
-    """A repair that is corrected must not be served the code of the old one."""
-    package = Path(compiler.__file__).parent
+    """A workaround that is corrected must not be served the code of the old one."""
+    package = Path(plugjax_iree.__file__).parent
     copy = tmp_path / "plugjax_iree"
     shutil.copytree(package, copy, ignore=shutil.ignore_patterns("__pycache__"))
-    program = "import sys; sys.path.insert(0, sys.argv[1]); import plugjax_iree.compiler as c; print(c.compiler_fingerprint())"
+    program = "import sys; sys.path.insert(0, sys.argv[1]); import plugjax_iree.compile as c; print(c.compiler_fingerprint())"
 
     def fingerprint():
         command = [sys.executable, "-c", program, str(tmp_path)]
@@ -230,7 +231,7 @@ def test_fingerprint_changes_with_the_sources(tmp_path):
 
     before = fingerprint()
     assert before == f"{compiler_fingerprint()}\n"
-    with open(copy / "late_readers.py", "a") as file:
+    with open(copy / "workarounds" / "late_users.py", "a") as file:
         file.write("# Corrected.\n")
     assert fingerprint() != before
 
@@ -298,7 +299,7 @@ def in_new_process(program: str) -> subprocess.CompletedProcess[str]:
 def test_compiling_in_a_forked_child_does_not_hang():
     done = in_new_process(f"""
         import os, signal
-        from plugjax_iree.compiler import CompileTarget, compile_stablehlo
+        from plugjax_iree.compile import CompileTarget, compile_stablehlo
         def compile():
             options = {{"has_contraction": False, "f64": False}}
             return compile_stablehlo({NEGATE!r}, CompileTarget(), **options)
@@ -315,8 +316,8 @@ def test_compiling_in_a_forked_child_does_not_hang():
 def test_importing_and_fingerprinting_loads_no_native_library():
     done = in_new_process("""
         import sys
-        import plugjax_iree.compiler, plugjax_iree.runtime, plugjax_iree.parameters
-        print(plugjax_iree.compiler.compiler_fingerprint())
+        import plugjax_iree.compile, plugjax_iree.runtime, plugjax_iree.runtime.parameters
+        print(plugjax_iree.compile.compiler_fingerprint())
         print([m for m in sys.modules if m.startswith("iree")])
     """)
     assert done.stdout.splitlines() == [str(compiler_fingerprint()), "[]"], done.stderr

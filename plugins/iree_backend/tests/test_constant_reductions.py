@@ -6,7 +6,6 @@ import pytest
 import plugjax
 import plugjax.numpy as jnp
 from plugjax import lax, nn
-from plugjax_iree import compiler, invocation
 
 ONES = np.ones(4, np.float32)
 T = np.arange(1, 11, dtype=np.int32).reshape(2, 5)
@@ -90,33 +89,18 @@ ORDINARY = {
 }
 
 
-def test_other_reductions_stay_merged(monkeypatch):
-    barriers = []
-    repair = invocation.REPAIRS["constant_reductions"]
-    monkeypatch.setattr(compiler, "compile_elsewhere", invocation.compile_here)
-    monkeypatch.setitem(
-        invocation.REPAIRS, "constant_reductions", lambda inv: barriers.append(repair(inv))
-    )
-    plugjax.config.update("use_compilation_cache", False)
-    try:
-        with plugjax.default_device("iree"):
-            plugjax.jit(lambda x, t: [program(x, t) for program in ORDINARY.values()])(X, T)
-    finally:
-        plugjax.config.update("use_compilation_cache", True)
-    assert barriers == [0]
+def test_other_reductions_stay_merged(changes):
+    with plugjax.default_device("iree"):
+        plugjax.jit(lambda x, t: [program(x, t) for program in ORDINARY.values()])(X, T)
+    assert changes["constant_reductions"] == 0
 
 
 @pytest.mark.parametrize("name", ["weights", "rest of 1", "not less than 0"])
-def test_without_barriers(name, monkeypatch):
+def test_without_barriers(name):
     """They can go when this fails."""
-    monkeypatch.setattr(compiler, "compile_elsewhere", invocation.compile_here)
-    monkeypatch.setitem(invocation.REPAIRS, "constant_reductions", lambda inv: 0)
-    plugjax.config.update("use_compilation_cache", False)
     with plugjax.default_device("numpy"):
         expected = CONSTANT[name](jnp.asarray(X), jnp.asarray(T))
-    try:
-        with plugjax.default_device("iree"):
-            found = plugjax.jit(CONSTANT[name])(X, T)
-    finally:
-        plugjax.config.update("use_compilation_cache", True)
+    with plugjax.default_device("iree"):
+        wrong = plugjax.jit(CONSTANT[name], compiler_options={"without": "constant_reductions"})
+        found = wrong(X, T)
     assert not np.allclose(found, expected)

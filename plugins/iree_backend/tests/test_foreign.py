@@ -5,7 +5,9 @@ import pytest
 
 import plugjax
 import plugjax.numpy as jnp
-from plugjax.core import Primitive, RuleSet, abstract_eval, hookimpl, impl, lowering, registry
+from plugjax.core import registry
+from plugjax.extend.core import Primitive
+from plugjax.extend.rules import RuleSet, abstract_eval, hookimpl, impl, lowering
 from plugjax.stablehlo import mlir
 
 rules = RuleSet("somebody.else")
@@ -43,7 +45,7 @@ class Plugin:
 
 @pytest.fixture(autouse=True)
 def loaded():
-    extended = registry.Registry().discover().load(Plugin())
+    extended = registry.active().extended(Plugin())
     with registry.use(extended), plugjax.default_device("iree"):
         yield
 

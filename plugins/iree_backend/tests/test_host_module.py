@@ -4,8 +4,8 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from plugjax_iree.host_module import HostFunction, HostResultError
 from plugjax_iree.runtime import open_device
+from plugjax_iree.runtime.host_module import HostFunction, HostResultError
 
 F32, I32, BOOL = np.dtype(np.float32), np.dtype(np.int32), np.dtype(np.bool_)
 

@@ -355,3 +355,9 @@ def test_derivatives_of_complex_slices():
     x = sample("complex64", (4,))
     f = lambda x: (lax.slice(x, (0,), (1,)) * lax.slice(x, (1,), (2,))).sum().real  # noqa: E731
     check([("slices", plugjax.grad(f), x)], "complex64")
+
+
+def test_random_numbers_of_a_hidden_state_differ_from_call_to_call():
+    with plugjax.default_device("iree"):
+        draw = plugjax.jit(lambda: lax.rng_uniform(np.float32(0), np.float32(1), (3,)))
+        assert not np.array_equal(draw(), draw())

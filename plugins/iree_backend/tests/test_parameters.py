@@ -2,8 +2,8 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from plugjax_iree.parameters import load_parameters, read_archive, write_archive
 from plugjax_iree.runtime import open_device
+from plugjax_iree.runtime.parameters import load_parameters, read_archive, write_archive
 
 PROGRAM = """module @m {
   util.global private @w = #flow.parameter.named<"model"::"layer/w"> : tensor<2x3xf32>

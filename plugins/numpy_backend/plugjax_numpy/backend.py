@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from plugjax.core import Backend, ClosedJaxpr, Device, Executable, ShapedArray
-from plugjax.core.errors import JaxRuntimeError
-from plugjax.core.host_math import QUIET, enter, leave
-from plugjax.core.source_info import register_internal
+from plugjax.extend.backend import Backend, Executable
+from plugjax.extend.core import ClosedJaxpr, Device, ShapedArray, register_internal
+from plugjax.extend.errors import JaxRuntimeError
+from plugjax.extend.execution import QUIET, enter, leave
 from plugjax_numpy.codegen import generate
 
 register_internal(os.path.dirname(__file__))
@@ -50,7 +50,7 @@ class NumpyBackend(Backend):
         self._devices = (Device(self, "", 0, "NumPy on the host"),)
 
     def devices(self) -> Sequence[Device]:
-        """The host, once."""
+        """The host, the only device."""
         return self._devices
 
     def put(self, value: np.ndarray[Any, Any], device: Device) -> Any:
@@ -65,7 +65,7 @@ class NumpyBackend(Backend):
         """Generate a Python function.
 
         Raises:
-            JaxRuntimeError: there is an option of a compiler.
+            JaxRuntimeError: an option of a compiler was given.
         """
         unknown = set(options) - {"name", "donated"}
         if unknown:

@@ -1,8 +1,9 @@
 """``jit`` on NumPy: a jaxpr becomes one straight-line Python function.
 
-Each equation is one statement, a call of its kernel. A liveness plan drops values after their last use, and lets a ufunc
-write into the memory of an operand that dies there, so that a program needs no more memory than one written by hand. A value
-may be written over only if a kernel that never gives views made it here, and no kernel that may has seen it since.
+Each equation is one statement, a call of its kernel. A liveness plan drops values after their last use, and lets a
+ufunc write into the memory of an operand that dies there, so that a program needs no more memory than one written by
+hand. A value may be overwritten only if a kernel that never returns views made it, and no kernel that may return views
+has read it.
 """
 
 from __future__ import annotations
@@ -13,11 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from plugjax.core import ClosedJaxpr, Literal, impl, registry
-from plugjax.core.errors import MissingRuleError
-from plugjax.core.host_kernels import scalar_kernel
-from plugjax.core.jaxpr import JaxprEqn, Var, memoise
-from plugjax.core.transforms.compile import run_passes
+from plugjax.extend import registry
+from plugjax.extend.core import ClosedJaxpr, JaxprEqn, Literal, Var, memoise
+from plugjax.extend.errors import MissingRuleError
+from plugjax.extend.execution import run_passes, scalar_kernel
+from plugjax.extend.rules import impl
 from plugjax_numpy.kernels import fresh, ufunc
 
 
@@ -32,7 +33,7 @@ class Generated:
 
 
 def host_function(jaxpr: ClosedJaxpr) -> Callable[..., tuple[Any, ...]]:
-    """A function of NumPy values that runs a program; for programs inside other ones. Memoised."""
+    """A function of NumPy values that runs an inner program; memoised."""
     made: Generated = memoise(
         jaxpr,
         ("host function", registry.active().generation),
@@ -42,7 +43,7 @@ def host_function(jaxpr: ClosedJaxpr) -> Callable[..., tuple[Any, ...]]:
 
 
 class _Writer:
-    """Names for values, and the namespace that the generated function runs in."""
+    """Names of values, and the namespace of the generated function."""
 
     def __init__(self) -> None:
         self.names: dict[Var, str] = {}
@@ -100,7 +101,7 @@ def generate(jaxpr: ClosedJaxpr) -> Generated:
         ]
         in_place = ufuncs.get(eqn.primitive) if not eqn.params else None
         if in_place is not kernels.get(eqn.primitive):
-            in_place = None  # another plugin has replaced the kernel
+            in_place = None  # Another plugin has replaced the kernel.
         operands = ", ".join(writer.atom(v) for v in eqn.invars)
         scalar = None
         if in_place is not None and not eqn.outvars[0].aval.shape:
@@ -156,7 +157,7 @@ def _fits(var: Var, out: Var) -> bool:
 def _kernel(writer: _Writer, eqn: JaxprEqn, rule: Callable[..., Any] | None) -> str:
     if rule is None:
         raise MissingRuleError(
-            registry.active()._missing_message(impl, eqn.primitive, None)
+            registry.active().missing_message(impl, eqn.primitive, None)
             + "\nThe NumPy backend runs primitives by their host kernels."
         )
     params = eqn.params

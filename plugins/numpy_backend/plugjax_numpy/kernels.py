@@ -1,24 +1,24 @@
-"""What kernels share: rule kinds that say what memory a kernel gives."""
+"""Rule kinds that tell what memory a kernel returns."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
-from plugjax.core import RuleKind, RuleSet, impl
-from plugjax.core.rules import scalar_impl
+from plugjax.extend.rules import RuleKind, RuleSet, impl, scalar_impl
 
-# A ufunc: the kernel takes ``out=``, gives fresh memory without it, and has no parameters.
+# A ufunc: the kernel takes ``out=``, returns fresh memory without it, and has no parameters.
 ufunc: RuleKind[Callable[..., Any]] = RuleKind("ufunc", "(*arrays, out=array) -> array")
 
-# The kernel always gives fresh memory, which a later ufunc may write over. The rule is a mark; it is not called.
+# The kernel always returns fresh memory, which a later ufunc may overwrite. The rule is a mark; it
+# is not called.
 fresh: RuleKind[Callable[[], bool]] = RuleKind("fresh", "() -> True")
 
-Value = Any  # a NumPy array, or the NumPy scalar that stands for a rank-0 one
+Value = Any  # A NumPy array, or a NumPy scalar for rank 0.
 
 
 def mark_fresh(rules: RuleSet, *primitives: Any) -> None:
-    """The kernels of these primitives never give a view of an operand."""
+    """Declare that the kernels of these primitives never return a view of an operand."""
     rules.define(fresh, *primitives)(_always)
 
 
@@ -27,7 +27,7 @@ def _always() -> bool:
 
 
 def define_ufunc(rules: RuleSet, primitive: Any, function: Any, scalar: Any = None) -> None:
-    """The kernel of a primitive is a NumPy ufunc; ``scalar`` is the same function of NumPy scalars, faster."""
+    """Make a NumPy ufunc the kernel of a primitive; ``scalar`` is a faster function of NumPy scalars."""
     rules.define(impl, primitive)(function)
     rules.define(ufunc, primitive)(function)
     if scalar is not None:

@@ -1,6 +1,6 @@
-"""LAPACK and BLAS through SciPy, matrix by matrix; and what its dtypes ask of operands.
+"""LAPACK and BLAS through SciPy, matrix by matrix, and the dtypes they take.
 
-Routines want columns next to each other (Fortran order) and work on one matrix; leading axes are a loop here.
+Routines take one matrix in Fortran order; leading axes are a loop here.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ def routine(name: str, dtype: np.dtype[Any]) -> Callable[..., Any]:
     """The routine for a dtype.
 
     Args:
-        name: without the letter of the dtype, such as ``"getrf"``; real and complex names, such as ``"orgqr ungqr"``,
-            if they differ.
-        dtype: of LAPACK.
+        name: of the routine without the letter of the dtype, such as ``"getrf"``; real and complex names, such as
+            ``"orgqr ungqr"``, if they differ.
+        dtype: a dtype of LAPACK.
     """
     real, *rest = name.split()
     chosen = _LETTERS[dtype.name] + (rest[0] if rest and dtype.kind == "c" else real)
@@ -41,7 +41,7 @@ def routine(name: str, dtype: np.dtype[Any]) -> Callable[..., Any]:
 
 
 def wide(x: Value) -> Value:
-    """An operand in a dtype that LAPACK has: small floats as float32."""
+    """An operand in a dtype of LAPACK: small floats become float32."""
     return x if x.dtype.name in _LETTERS else np.asarray(x, np.float32)
 
 
@@ -51,7 +51,7 @@ def each(
     """Fill results from a function of single matrices.
 
     Args:
-        function: takes one matrix or vector of every operand, gives a tuple of results.
+        function: from one matrix or vector of every operand to a tuple of results.
         batch: the leading axes, of operands and results.
         outs: arrays to fill.
         *operands: arrays.
@@ -63,5 +63,5 @@ def each(
 
 
 def failed(outs: tuple[Value, ...]) -> tuple[Value, ...]:
-    """Results of a factorization that did not succeed: nan, in place of the arrays given."""
+    """Results of a failed factorization: nan, in the shapes of the given arrays."""
     return tuple(np.full(x.shape, np.nan, x.dtype) for x in outs)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import importlib
 
-from plugjax.core import BackendSpec, LazyRules, PluginInfo, RuleSet, hookimpl
-from plugjax.core.backend import Backend
+from plugjax.extend.backend import Backend, BackendSpec
+from plugjax.extend.rules import LazyRules, PluginInfo, RuleSet, hookimpl
 
 plugjax_plugin = PluginInfo(
     "numpy", provides=("backend numpy", "host kernels (impl) of all primitives")
@@ -27,7 +27,7 @@ def _load_backend() -> Backend:
 
 @hookimpl
 def plugjax_rules() -> list[LazyRules]:
-    """Host kernels; loaded when the first primitive runs."""
+    """Host kernels, loaded when the first primitive runs."""
     return [LazyRules(kinds=("impl", "scalar_impl", "ufunc", "fresh"), load=_load_rules)]
 
 

@@ -1,7 +1,7 @@
 """erf_inv and fused_multiply_add against XLA:CPU and exact arithmetic, bit for bit.
 
-The oracle is JAX in the same process. JAX itself is only the same everywhere if the processor has a
-fused multiply-add; without one these tests would fail, and rightly so.
+The oracle is JAX in the same process. JAX's bits need a processor with a fused multiply-add; without one these tests
+fail.
 """
 
 from fractions import Fraction

@@ -1,4 +1,4 @@
-"""Compiled programs write over what they made, and never over what they were given."""
+"""Compiled programs overwrite their own memory, and never that of their arguments."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,8 @@ import pytest
 import plugjax
 import plugjax.numpy as jnp
 from plugjax import lax
-from plugjax.core import impl, registry
+from plugjax.core import registry
+from plugjax.extend.rules import impl
 from plugjax.testing import OPS, operands
 from plugjax_numpy.kernels import fresh, ufunc
 
@@ -29,7 +30,7 @@ def test_windows_of_one_place_leave_the_argument_alone(pool, place):
 
 
 def test_kernels_marked_fresh_give_memory_of_their_own(monkeypatch):
-    """Every kernel whose result may be written over, on the operands of every row of the op table."""
+    """Every kernel whose result may be overwritten, on the operands of every row of the op table."""
     kernels, seen = registry.active().table(impl), set()
     marked = {*registry.active().table(fresh), *registry.active().table(ufunc)}
 

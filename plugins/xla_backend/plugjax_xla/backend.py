@@ -12,14 +12,11 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from plugjax.core.aval import ShapedArray
-from plugjax.core.backend import Backend, Executable
-from plugjax.core.compilation_cache import CompilationCache, default_cache
-from plugjax.core.config import config
-from plugjax.core.device import Device
-from plugjax.core.dtypes import float0
-from plugjax.core.errors import JaxRuntimeError
-from plugjax.core.jaxpr import ClosedJaxpr
+from plugjax.extend.backend import Backend, Executable
+from plugjax.extend.core import ClosedJaxpr, Device, ShapedArray, config
+from plugjax.extend.dtypes import float0
+from plugjax.extend.errors import JaxRuntimeError
+from plugjax.extend.execution import CompilationCache, default_cache
 from plugjax.stablehlo import mlir
 from plugjax.stablehlo.context import EqnContext
 from plugjax.stablehlo.host_call import HostCall
@@ -32,7 +29,7 @@ from plugjax_xla.pjrt import Buffer, Option, PjrtDevice, PjrtExecutable
 
 HostArray = np.ndarray[Any, Any]
 
-# Options of `jit` that are ours; the others are XLA's debug flags.
+# plugjax's options of `jit`; the others are XLA's debug flags.
 _OWN_OPTIONS = frozenset({"name", "donated"})
 
 _NUMERICS: dict[str, dict[str, Option]] = {
@@ -43,7 +40,7 @@ _NUMERICS: dict[str, dict[str, Option]] = {
 
 _CALLBACK_TARGETS = {"cpu": "xla_ffi_python_cpu_callback", "cuda": "xla_ffi_python_gpu_callback"}
 
-# The driver's device file: without it there is no GPU to look for.
+# The driver's device file; without it there is no GPU.
 _NVIDIA_DRIVER = Path("/dev/nvidiactl")
 
 
@@ -55,9 +52,9 @@ class XlaBackend(Backend):
 
     name = "xla"
     dialects = ("stablehlo", "hlo")
-    # Elements of operands and results together, where compiled elementwise operations overtake
-    # NumPy's: measured on float32 and two cores, for exp and tanh at 2**18 per array and for add
-    # and mul at 2**20; sin and pow never do.
+    # Elements of operands and results together from which compiled elementwise operations are
+    # faster than NumPy's. On two cores with float32: exp and tanh from 2**18 per array, add and mul
+    # from 2**20; sin and pow never.
     eager_limit = 1 << 19
 
     def __init__(self) -> None:
@@ -65,7 +62,7 @@ class XlaBackend(Backend):
         self._runtime: dict[Device, PjrtDevice] = {}
         gpus = self._find_gpus()
         self._devices = [*gpus, Device(self, "cpu", 0, "CPU")]
-        # Eager primitives would fetch their operands from a GPU, one by one.
+        # On a GPU every eager primitive would copy its operands to the host.
         self.host_visible = not gpus
 
     def devices(self) -> Sequence[Device]:
@@ -109,11 +106,11 @@ class XlaBackend(Backend):
             _raise_as_ours(error)
 
     def delete(self, buffer: Buffer) -> None:
-        """Give the memory back, or let it go with its last view."""
+        """Free the memory now, or with its last view."""
         pjrt.delete(buffer)
 
     def block_until_ready(self, buffer: Buffer) -> None:
-        """Wait until the values are computed; raises what went wrong in computing them."""
+        """Wait until the values are computed; raises the errors of the computation."""
         try:
             pjrt.block_until_ready([buffer])
         except RuntimeError as error:
@@ -129,7 +126,7 @@ class XlaBackend(Backend):
     def compile(
         self, jaxpr: ClosedJaxpr, device: Device, options: Mapping[str, Any]
     ) -> XlaExecutable:
-        """Lower and compile, or load what this or another process has compiled before.
+        """Lower and compile, or load the executable from the cache.
 
         Args:
             jaxpr: the program.
@@ -137,7 +134,7 @@ class XlaBackend(Backend):
             options: ``name``, ``donated``, and debug flags of XLA by name.
 
         Raises:
-            LoweringError: a primitive has no lowering, and its host kernel may not run.
+            LoweringError: a primitive has neither a lowering nor a usable host kernel.
             JaxRuntimeError: XLA refuses the program or an option.
         """
         lowered = _lower(jaxpr, device, options)
@@ -170,8 +167,7 @@ class XlaExecutable(Executable):
     Args:
         compiled: the runtime's executable.
         donated: indices of donated arguments.
-        effectful: whether it calls Python for more than results; ``run`` then waits for these
-            calls.
+        effectful: whether it calls Python for side effects; ``run`` then waits for these calls.
     """
 
     def __init__(
@@ -179,7 +175,7 @@ class XlaExecutable(Executable):
     ) -> None:
         self._compiled = compiled
         self.donated = frozenset(donated)
-        # The hot path: an attribute of the instance, so that a call is one Python frame.
+        # The hot path is an attribute of the instance, so that a call is one Python frame.
         runner = _effectful_runner if effectful else _runner
         self.run = runner(compiled)  # type: ignore[assignment,method-assign]  # as above
 
@@ -208,7 +204,7 @@ def _runner(compiled: PjrtExecutable) -> Run:
             collect_garbage()
         try:
             return execute(buffers).consume_with_handlers(handlers)  # type: ignore[no-any-return]
-            # of jaxlib
+            # jaxlib's type.
         except RuntimeError as error:
             _raise_as_ours(error)
 
@@ -217,7 +213,7 @@ def _runner(compiled: PjrtExecutable) -> Run:
         execute = found
 
     compiled.link(set_execute)
-    # Whoever keeps `run` keeps the executable, which is how a forked process finds it.
+    # A reference to `run` keeps the executable alive, so that a forked process finds it.
     run.compiled = compiled  # type: ignore[attr-defined]  # functions have attributes
     return run
 
@@ -235,7 +231,7 @@ def _effectful_runner(compiled: PjrtExecutable) -> Run:
 
 
 def _raise_as_ours(error: RuntimeError) -> NoReturn:
-    """Raise a failure of XLA as ``JaxRuntimeError``, and what a host call raised as it was."""
+    """Raise a failure of XLA as ``JaxRuntimeError``, and an exception of a host call unchanged."""
     if not pjrt.is_runtime_error(error):
         raise error
     try:
@@ -299,8 +295,8 @@ def _compile_or_load(
         try:
             return runtime.deserialize(blob, specs)
         except ValueError:
-            # Whole, as its checksum says, but of no use to this runtime; the result below replaces
-            # it.
+            # The entry is intact, as its checksum shows, but this runtime cannot load it. The
+            # result below replaces it.
             pass
     compiled = runtime.compile(lowered.module, specs, options=flags)
     cache.put(key, compiled.serialize())
@@ -315,7 +311,7 @@ def _cache() -> CompilationCache | None:
 
 @functools.cache
 def _cache_of(_directory: str | None, _max_bytes: str | None) -> CompilationCache | None:
-    # One object per setting of the environment: it counts what it wrote.
+    # One object per setting of the environment, because it counts its writes.
     return default_cache()
 
 

@@ -1,4 +1,4 @@
-"""The fresh process of `elsewhere`: one module from standard input, one answer in a file."""
+"""The process that `elsewhere` starts: it reads one module from standard input and writes one answer to a file."""
 
 import json
 import sys
@@ -9,7 +9,7 @@ from plugjax_xla import pjrt
 
 
 def main(answer: Path, options: Mapping[str, str | bool | int]) -> None:
-    """Compile, and write the machine code or what XLA said."""
+    """Compile, and write the machine code or XLA's error."""
     device = pjrt.cpu_client().devices[0]
     try:
         compiled = device.compile(sys.stdin.buffer.read(), [], options=options)

@@ -66,7 +66,7 @@ def make_cuda_client() -> Any:
     xla_client = library.xla_client
     extension = _import_cuda_extension(plugin)
     try:
-        # jax, in the same process, may have loaded the plugin before us; twice is an error.
+        # jax may have loaded the plugin in the same process; loading it twice is an error.
         if not xla_client.pjrt_plugin_loaded("cuda"):
             c_api = xla_client.load_pjrt_plugin_dynamically("cuda", str(plugin.library))
             _register_cuda_targets(extension, xla_client, c_api)
@@ -89,7 +89,7 @@ def _import_cuda_extension(plugin: CudaPlugin) -> ModuleType:
 
 
 def _register_cuda_targets(extension: ModuleType, xla_client: ModuleType, c_api: Any) -> None:
-    """Makes the plugin's custom calls known: Python callbacks, cuSOLVER and the like."""
+    """Register the plugin's custom calls: Python callbacks, cuSOLVER and others."""
     xla_client.register_custom_type_handler(
         "CUDA", functools.partial(extension.register_custom_type, c_api)
     )
@@ -103,7 +103,7 @@ def _register_cuda_targets(extension: ModuleType, xla_client: ModuleType, c_api:
 
 
 def find_cuda_plugin() -> CudaPlugin | None:
-    """The plugin of the newest CUDA that is installed, if any."""
+    """The plugin of the newest installed CUDA, or ``None``."""
     for major in _CUDA_MAJORS:
         try:
             distribution = importlib.metadata.distribution(f"jax-cuda{major}-pjrt")
@@ -119,7 +119,7 @@ def find_cuda_plugin() -> CudaPlugin | None:
 
 
 def load_nvidia_libraries() -> None:
-    """Loads NVIDIA's libraries from their wheels; what is absent is left to the system's loader."""
+    """Load NVIDIA's libraries from their wheels; the system's loader finds the absent ones."""
     for stem, folders in _NVIDIA_LIBRARIES:
         for library in _candidates(stem, folders):
             try:

@@ -1,7 +1,7 @@
 """Compiling in a fresh Python process.
 
-A process that was forked has the memory of XLA's threads and not the threads: its compiler waits for them for ever. What a
-fresh process has compiled for the same machine loads and runs.
+A forked process has the memory of XLA's threads but not the threads, and its compiler would wait for them forever. A
+fresh process on the same machine compiles; the forked process loads the result.
 """
 
 import json

@@ -15,12 +15,11 @@ Buffer = Any
 
 
 class PjrtExecutable:
-    """A compiled function. Calling it is the hot path: nothing is checked here.
+    """A compiled function. A call is the hot path and checks nothing.
 
-    XLA compares the sizes of the arguments with the parameters, not their shapes or dtypes; the
-    caller vouches for those. Without host callbacks, a call is the same as
-    ``executable.execute(buffers).consume_with_handlers(executable.handlers)``, and
-    `collect_garbage` now and then.
+    XLA compares the sizes of the arguments with the parameters, not their shapes or dtypes; the caller must check
+    those. Without host callbacks, a call is ``executable.execute(buffers).consume_with_handlers(executable.handlers)``,
+    with an occasional `collect_garbage`.
     """
 
     __slots__ = (
@@ -49,7 +48,7 @@ class PjrtExecutable:
         device.client.executables.add(self)
 
     def link(self, set_execute: Callable[[Any], None]) -> None:
-        """Tell who keeps `execute` when it is another one, after a fork; `handlers` stays the same list."""
+        """Register the holder of `execute`, which changes after a fork; `handlers` stays the same list."""
         self._links.append(set_execute)
 
     def orphan(self) -> None:
@@ -79,11 +78,11 @@ class PjrtExecutable:
         return run
 
     def __call__(self, buffers: Sequence[Buffer]) -> list[Buffer]:
-        """Starts the function and returns buffers of its results, which may not be ready yet.
+        """Start the function and return buffers of its results, which may not be ready yet.
 
         Raises:
-            Exception: whatever a host callback raised, if it ran already; otherwise `get` and
-                `block_until_ready` of the results raise it.
+            Exception: the exception of a host callback that has run already; otherwise `get` and `block_until_ready` of
+                the results raise it.
         """
         if next(garbage_due):
             collect_garbage()
@@ -93,7 +92,7 @@ class PjrtExecutable:
             raise_original(error)
 
     def call_with_token(self, buffers: Sequence[Buffer]) -> tuple[list[Buffer], Any]:
-        """Like a call; the token is ready when the effects are done, results or not.
+        """Like a call; the token is ready when the effects are done, even without results.
 
         `block_until_ready` accepts the token.
         """
@@ -110,18 +109,18 @@ class PjrtExecutable:
         """The machine code, for `PjrtDevice.deserialize` in this or another process.
 
         Raises:
-            ValueError: it calls back into Python objects, which live here only.
+            ValueError: it calls Python objects of this process.
         """
         if self.has_host_callbacks:
             raise ValueError("an executable with host callbacks cannot be serialized.")
         if self._blob is not None:
-            # XLA does not write out whole what it has read in.
+            # XLA does not serialize completely what it has deserialized.
             return self._blob
         blob: bytes = self.raw.serialize()
         return blob
 
     def cost_analysis(self) -> dict[str, float]:
-        """XLA's estimate: "flops", "bytes accessed", "transcendentals" and parts of these."""
+        """XLA's estimate: "flops", "bytes accessed", "transcendentals" and their parts."""
         costs = self.raw.cost_analysis()
         return dict(costs[0] if isinstance(costs, list) else costs)
 

@@ -1,7 +1,7 @@
-"""What the processor is, for keys of compiled code.
+"""Identity of the processor, for keys of compiled code.
 
-XLA's CPU compiler uses every instruction set of the machine it runs on and calls the result
-"cpu". Code compiled on one machine of a shared home folder must not run on another.
+XLA's CPU compiler uses every instruction set of the machine it runs on and calls the result "cpu". Code in a shared
+home folder must not run on another machine.
 """
 
 import functools
@@ -11,7 +11,7 @@ from pathlib import Path
 
 _CPUINFO = Path("/proc/cpuinfo")
 
-# x86 and Arm name the same things differently.
+# x86 and Arm have different names for the same fields.
 _MODEL_FIELDS = {
     "vendor_id", "cpu family", "model", "model name", "stepping", "flags",
     "CPU implementer", "CPU architecture", "CPU variant", "CPU part", "Features",
@@ -30,7 +30,7 @@ def _cpu_description() -> list[str]:
         text = _CPUINFO.read_text(encoding="utf-8", errors="replace")
     except OSError:
         return [platform.processor()]
-    # A set: cores repeat each other, and machines with two kinds of core list both.
+    # A set: cores repeat each other, and some machines have two kinds of core.
     return sorted({line for line in text.splitlines() if _field(line) in _MODEL_FIELDS})
 
 

@@ -1,12 +1,12 @@
 """Python functions that compiled code calls back.
 
-XLA copies what a callback returns with ``memcpy`` and trusts the declared shapes, and it reports a
-Python exception as text only. `HostCallback` stands between: it checks every result before C++
-sees it, and keeps each exception so that the caller of the executable gets the original object.
+XLA copies what a callback returns with ``memcpy`` and trusts the declared shapes, and it reports a Python exception as
+text only. `HostCallback` checks every result before C++ reads it, and keeps each exception so that the caller of the
+executable gets the original object.
 
-An exception travels by ticket. The callback stores it and raises a relay error whose text carries
-the ticket number; XLA puts that text into its own error, whichever thread or buffer that surfaces
-in; `raise_original` reads the number back. So concurrent executions never mix their errors up.
+An exception travels by ticket. The callback stores it and raises a relay error whose text carries the ticket number;
+XLA puts that text into its own error, in any thread or buffer; `raise_original` reads the number back. So errors of
+concurrent executions are never confused.
 """
 
 import itertools
@@ -21,14 +21,14 @@ import numpy as np
 HostArray = np.ndarray[Any, Any]
 ArraySpec = tuple[tuple[int, ...], np.dtype[Any]]
 
-# An exception keeps the frames of its traceback alive, hence few of them are kept.
+# An exception keeps the frames of its traceback alive, so only a few are kept.
 _KEPT_EXCEPTIONS = 32
 
 _TICKET = re.compile(r"plugjax-host-callback-(\d+)")
 
 
 class HostCallbackError(RuntimeError):
-    """Carries the ticket of an exception through the C++ runtime; users never see it alone."""
+    """Carries the ticket of an exception through the C++ runtime; users see the original instead."""
 
 
 class _Exceptions:
@@ -57,10 +57,10 @@ _exceptions = _Exceptions(_KEPT_EXCEPTIONS)
 
 
 class HostCallback:
-    """A Python function with declared results, safe to hand to the C++ runtime.
+    """A Python function with declared results, safe for the C++ runtime.
 
-    The function receives read-only NumPy arrays that it may keep. It may return a single array
-    only wrapped in a sequence; results must match ``out_specs`` exactly, nothing is converted.
+    The function receives read-only NumPy arrays that it may keep. It may return a single array only wrapped in a
+    sequence; results must match ``out_specs`` exactly, nothing is converted.
 
     Args:
         function: takes NumPy arrays, returns a sequence of NumPy arrays (``None`` means none).
@@ -101,7 +101,7 @@ class HostCallback:
 
     def _checked(self, results: Sequence[HostArray] | None) -> tuple[HostArray, ...]:
         results = () if results is None else results
-        # A bare array has a length too, and would be taken apart along its first axis.
+        # A bare array also has a length, and would be split along its first axis.
         if isinstance(results, np.ndarray | np.generic) or not hasattr(results, "__len__"):
             raise TypeError(
                 f"host callback {self.name}: got {type(results).__name__}, needs a sequence of "
@@ -118,7 +118,7 @@ class HostCallback:
         )
 
     def _checked_one(self, position: int, result: Any, spec: ArraySpec) -> HostArray:
-        # order="C" here because ascontiguousarray would turn rank 0 into rank 1.
+        # order="C", because ascontiguousarray turns rank 0 into rank 1.
         array = np.asarray(result, order="C")
         if (array.shape, array.dtype) != spec:
             raise TypeError(
@@ -129,9 +129,9 @@ class HostCallback:
 
 
 def raise_original(error: BaseException) -> NoReturn:
-    """Raises the exception that a host callback raised, or ``error`` if it came from elsewhere.
+    """Raise the exception of a host callback, or ``error`` if it has another origin.
 
-    The original gets ``error`` as its cause, unless its author gave it one.
+    The original gets ``error`` as its cause, unless it has one.
     """
     original = _original(error)
     if original is None:

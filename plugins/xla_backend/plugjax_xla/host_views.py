@@ -1,8 +1,7 @@
-"""Device memory that the host sees, as NumPy arrays of dtypes that NumPy does not define itself.
+"""Device memory that the host sees, as NumPy arrays, also in dtypes that NumPy does not define.
 
-Python's buffer protocol cannot describe bfloat16 and its like, so the address comes from a dlpack
-capsule. The capsule is also what keeps XLA from reusing the memory: a bare pointer would let a
-donated buffer be overwritten under a live view.
+Python's buffer protocol cannot describe bfloat16 and its like, so the address comes from a dlpack capsule. The capsule
+also keeps XLA from reusing the memory: with a bare pointer, a donated buffer could be overwritten under a live view.
 """
 
 import ctypes
@@ -14,7 +13,7 @@ import numpy as np
 
 HostArray = np.ndarray[Any, Any]
 
-# XLA packs these, the first element in the lowest bits; NumPy gives each a byte.
+# XLA packs these, the first element in the lowest bits; NumPy uses one byte each.
 PACKED_BITS = {
     np.dtype(scalar): bits
     for scalar, bits in (
@@ -39,7 +38,7 @@ _capsule_pointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
 
 
 class _Memory:
-    """The memory of a dlpack capsule in NumPy's array interface; keeps the capsule alive."""
+    """The memory of a dlpack capsule in NumPy's array interface; it keeps the capsule alive."""
 
     __slots__ = ("__array_interface__", "_capsule")
 

@@ -1,9 +1,9 @@
 """jaxlib, loaded on first use, with the differences between its versions resolved.
 
-Nothing here or above it causes ``import jax``. Some C++ functions do, when jax happens to be
-installed: ``LoadedExecutable.execute``, ``unsafe_buffer_pointer`` of a buffer that was put,
-``dlpack_managed_tensor_to_buffer``, ``_single_device_array_to_np_array_did_copy``. Refusing that
-import would be worse: C++ remembers the failure and breaks a later, real ``import jax``.
+Nothing here or above it causes ``import jax``. Some C++ functions do, when jax happens to be installed:
+``LoadedExecutable.execute``, ``unsafe_buffer_pointer`` of a buffer that was put, ``dlpack_managed_tensor_to_buffer``,
+``_single_device_array_to_np_array_did_copy``. Blocking that import would be worse: C++ caches the failure and breaks a
+later, real ``import jax``.
 """
 
 import dataclasses
@@ -23,7 +23,7 @@ FIRST_UNSUPPORTED_JAXLIB = (0, 13)
 
 
 class ClientUnavailable(RuntimeError):  # noqa: N818  (named for the state it reports)
-    """The runtime that was asked for is not installed, or finds no device."""
+    """The requested runtime is not installed, or finds no device."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -42,7 +42,7 @@ _lock = threading.Lock()
 
 
 def _renew_lock() -> None:
-    # Another thread of the parent may have held it, and is not here to give it back.
+    # Another thread of the parent may have held the lock; it does not exist here.
     global _lock
     _lock = threading.Lock()
 
@@ -52,7 +52,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def jaxlib() -> Jaxlib:
-    """The library.
+    """Load the library.
 
     Raises:
         ClientUnavailable: it is missing, or of an unsupported version.
@@ -61,14 +61,13 @@ def jaxlib() -> Jaxlib:
         return _load()
 
 
-# jaxlib notes the Python frames of each execution and each wait, about 120 bytes, and gives the
-# memory back on request only. `next(garbage_due)` is true once in as many calls as make that
-# request cheap; the rest of the time it costs as much as a look at a variable.
+# jaxlib records the Python frames of each execution and each wait, about 120 bytes, and frees them
+# on request only. `next(garbage_due)` is true so rarely that the request costs nothing on average.
 garbage_due = itertools.cycle([True] + [False] * 1023)
 
 
 def collect_garbage() -> None:
-    """Gives back what jaxlib keeps of calls that are over; see `garbage_due`."""
+    """Free the records that jaxlib keeps of finished calls; see `garbage_due`."""
     jaxlib().extension.collect_garbage()
 
 
@@ -79,14 +78,15 @@ _CURE = (
 
 
 def fork_error(what: str) -> RuntimeError:
-    """What a forked process raises where it would hang; the message names the cure."""
+    """The error of a forked process that would hang; the message says what to do instead."""
     error: RuntimeError = jaxlib().extension.JaxRuntimeError(f"XLA: {what}. {_CURE}")
     return error
 
 
 @functools.cache
 def _load() -> Jaxlib:
-    # Read once, when the C++ library loads; otherwise each client logs a paragraph to stderr.
+    # The variable is read once, when the C++ library loads. Without it each client logs a paragraph
+    # to stderr.
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")
     try:
         version: str = importlib.import_module("jaxlib.version").__version__
@@ -129,7 +129,7 @@ def _make_sharding_class(extension: ModuleType, xla_client: ModuleType) -> type:
     class DeviceSharding(extension.SingleDeviceSharding):  # type: ignore[misc, name-defined]
         """Everything on one device; compared by identity, one object per device.
 
-        The two members are looked up by C++ before jaxlib 0.11.
+        C++ reads the two members before jaxlib 0.11.
         """
 
         __slots__ = ()
@@ -146,7 +146,7 @@ def _make_sharding_class(extension: ModuleType, xla_client: ModuleType) -> type:
 
 
 class Aval:
-    """The attributes that C++ reads of an abstract value."""
+    """The attributes of an abstract value that C++ reads."""
 
     __slots__ = ("dtype", "shape", "weak_type")
 

@@ -1,4 +1,4 @@
-"""MLIR modules as the compiler takes them: parsing, and marking parameters as donated."""
+"""MLIR modules for the compiler: parsing, and marking parameters as donated."""
 
 import functools
 import importlib
@@ -10,8 +10,8 @@ from typing import Any
 
 @functools.cache
 def _ir() -> ModuleType:
-    # The package patches the classes of `ir` while it loads, and jax loads the package first. A
-    # thread that comes in by `ir` at that moment makes jax subclass the unpatched ones, and fail.
+    # The package patches the classes of `ir` while it loads, and jax loads the package first. If a
+    # thread imports `ir` directly at that moment, jax subclasses the unpatched classes and fails.
     importlib.import_module("jaxlib.mlir._mlir_libs")
     return importlib.import_module("jaxlib.mlir.ir")
 
@@ -24,7 +24,7 @@ def _dialects() -> Any:
 
 
 def make_context() -> Any:
-    """An ``ir.Context`` that knows the dialects XLA compiles."""
+    """An ``ir.Context`` with the dialects that XLA compiles."""
     context = _ir().Context()
     context.append_dialect_registry(_dialects())
     for name in ("stablehlo", "chlo", "sdy"):
@@ -33,7 +33,7 @@ def make_context() -> Any:
 
 
 def parse_module(source: bytes | str) -> Any:
-    """The ``ir.Module`` of MLIR text or bytecode, in a context of its own."""
+    """The ``ir.Module`` of MLIR text or bytecode, in its own context."""
     return _ir().Module.parse(source, make_context())
 
 
@@ -45,7 +45,7 @@ def module_bytecode(module: Any) -> bytes:
 
 
 def with_donated_parameters(module: Any, donated: Sequence[int]) -> Any:
-    """A copy of ``module`` whose ``main`` offers the memory of these parameters to XLA.
+    """A copy of ``module`` whose ``main`` donates these parameters to XLA.
 
     A parameter that already names its result (``tf.aliasing_output``) is left as it is.
     """

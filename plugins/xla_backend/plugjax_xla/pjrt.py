@@ -1,12 +1,12 @@
-"""The machine: clients, devices, buffers and executables of XLA, through jaxlib alone.
+"""Clients, devices, buffers and executables of XLA, through jaxlib alone.
 
-This module, `executable` and `jaxlib_shim` hold every private name of jaxlib; they know nothing of plugjax.
+This module, `executable` and `jaxlib_shim` hold every private name of jaxlib; they do not depend on plugjax.
 
 A *buffer* is jaxlib's array object. It never reaches a user: jax, when loaded, patches its class.
 
-A forked process has the memory of a client and none of its threads, so everything that waits for one would wait for ever.
-There, clients become orphans: finished buffers are read, another runtime is made when it is first needed, executables of
-the parent are written out and loaded into it when they are first called, and modules are compiled in a fresh process.
+A forked process has the memory of a client but none of its threads, so waiting for a thread would never end. There,
+clients become orphans: finished buffers can be read, another runtime is made on first use, executables of the parent
+are serialized and loaded into it on their first call, and modules are compiled in a fresh process.
 """
 
 import ctypes
@@ -43,7 +43,7 @@ __all__ = [
 Buffer = Any
 Option = str | bool | int
 
-_NUMPY_OWN = 1  # np.dtype.isbuiltin of native-endian types that NumPy itself defines
+_NUMPY_OWN = 1  # np.dtype.isbuiltin of native-endian types that NumPy itself defines.
 
 
 class PjrtClient:
@@ -58,7 +58,7 @@ class PjrtClient:
         self._make = make
         self.raw = raw = make()
         self.platform: str = "cuda" if raw.platform in ("cuda", "gpu") else raw.platform
-        # XLA parses the variable once per process; what it is set to later has no effect.
+        # XLA parses the variable once per process; later changes have no effect.
         self.xla_flags = os.environ.get("XLA_FLAGS", "")
         self.orphaned = self.forked = False
         self.executables: weakref.WeakSet[PjrtExecutable] = weakref.WeakSet()
@@ -69,7 +69,7 @@ class PjrtClient:
         if self.orphaned:
             return
         self.orphaned = self.forked = True
-        # The end of a runtime is to join its threads.
+        # Destroying a runtime would join its threads.
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(self.raw))
         for device in self.devices:
             device.orphan()
@@ -77,7 +77,7 @@ class PjrtClient:
             executable.orphan()
 
     def revive(self) -> None:
-        """Make another runtime, if this process has none.
+        """Make another runtime if this process has none.
 
         Raises:
             RuntimeError: the platform does not allow it.
@@ -95,7 +95,7 @@ class PjrtClient:
 
 _lock = threading.Lock()
 _clients: dict[tuple[str, int], PjrtClient] = {}
-# Shardings of buffers that were made before a fork, with their devices.
+# Shardings of buffers from before a fork, with their devices.
 _orphaned: "dict[Any, PjrtDevice]" = {}
 
 
@@ -133,7 +133,7 @@ def cpu_client(num_devices: int = 1) -> PjrtClient:
 def cuda_client() -> PjrtClient:
     """The client for the NVIDIA GPUs; the same object every time.
 
-    It does not reserve the memory of the device up front, so that it can live beside others;
+    It does not preallocate the device's memory, so that other clients can use the device;
     ``XLA_PYTHON_CLIENT_PREALLOCATE`` overrides that.
 
     Raises:
@@ -143,7 +143,7 @@ def cuda_client() -> PjrtClient:
 
 
 def hlo_text(module: Any) -> str:
-    """A StableHLO module as the HLO that XLA starts from."""
+    """A StableHLO module as the HLO on which XLA starts."""
     convert = jaxlib().extension.mlir.mlir_module_to_xla_computation
     text: str = convert(
         module_bytecode(module), use_tuple_args=False, return_tuple=False
@@ -179,7 +179,7 @@ class PjrtDevice:
         self._borrow = semantics.ZERO_COPY
 
     def settle(self, raw: Any) -> None:
-        """Be the device of this runtime."""
+        """Become the device of this runtime."""
         library = jaxlib()
         self.raw = raw
         self._list = [raw]
@@ -198,7 +198,7 @@ class PjrtDevice:
         return self._put(aval, self._sharding, arrays, self._list, *rest)
 
     def adopt(self, buffer: Buffer) -> Buffer:
-        """The buffer, or one with its value if it was made before a fork."""
+        """The buffer, or a copy of it if it was made before a fork."""
         if buffer._sharding is self._sharding:
             return buffer
         aval = buffer.aval
@@ -217,8 +217,8 @@ class PjrtDevice:
 
         Args:
             array: any strides, any byte order.
-            owned: nobody will ever write to ``array`` again. Its memory is then used as it is
-                where the alignment allows; otherwise it is copied before this returns.
+            owned: ``array`` will never be written to again. If aligned, its memory is then used without a copy;
+                otherwise it is copied before this returns.
 
         Raises:
             TypeError: XLA has no such dtype.
@@ -239,10 +239,10 @@ class PjrtDevice:
                 self._sharding,
                 [array],
                 self._list,
-                True,  # committed
-                False,  # force_copy
+                True,  # Committed.
+                False,  # Argument force_copy.
                 self._borrow if owned else self._copy,
-                True,  # enable_x64: C++ otherwise asks a global that jax owns, and raises
+                True,  # Argument enable_x64: otherwise C++ asks a global that jax owns, and raises.
             )
         except RuntimeError as error:
             if "Unknown NumPy dtype" in str(error):
@@ -251,25 +251,25 @@ class PjrtDevice:
 
     def _put_packed(self, array: HostArray | np.generic) -> Buffer:
         buffer = self._put_any(array, owned=False)
-        # There is no way back to the host before jaxlib 0.11 that does not import jax.
+        # Before jaxlib 0.11 every other way back to the host imports jax.
         host = np.array(array)
         host.flags.writeable = False
         buffer.plugjax_host_value = host
         return buffer
 
     def holds(self, buffer: Buffer) -> bool:
-        """Whether a buffer lives here."""
+        """Whether a buffer is on this device."""
         sharding = buffer._sharding
         return sharding is self._sharding or _orphaned.get(sharding) is self
 
     def get(self, buffer: Buffer, shape: tuple[int, ...], dtype: np.dtype[Any]) -> HostArray:
         """The value as a read-only host array, without a copy where memory is shared.
 
-        Waits for the value. A view keeps the memory alive and unchanged, even if the buffer is
-        deleted or donated afterwards.
+        Waits for the value. A view keeps the memory alive and unchanged, even if the buffer is deleted or donated
+        afterwards.
 
         Raises:
-            Exception: whatever a host callback raised while the value was computed.
+            Exception: the exception of a host callback during the computation.
         """
         if next(garbage_due):
             collect_garbage()
@@ -292,7 +292,7 @@ class PjrtDevice:
             return value
         if dtype in PACKED_BITS:
             host: HostArray | None = getattr(buffer, "plugjax_host_value", None)
-            # Of a result, unlike of a buffer that was put, the pointer is there without jax.
+            # For a result, unlike for a buffer that was put, the pointer does not need jax.
             return unpacked(buffer.unsafe_buffer_pointer(), shape, dtype) if host is None else host
         return viewed(to_dlpack(buffer), shape, dtype)
 
@@ -309,10 +309,10 @@ class PjrtDevice:
 
         Args:
             module: an ``ir.Module`` of any context, or MLIR text or bytecode.
-            out_specs: shape and dtype of every result, as XLA would not tell.
-            donated: parameters whose memory XLA may use for results. (``tf.aliasing_output``
-                in the module says the same with a fixed result.)
-            host_callbacks: what ``index`` of the custom calls to `callback_target` refers to.
+            out_specs: shape and dtype of every result, which XLA does not report.
+            donated: parameters whose memory XLA may use for results. (``tf.aliasing_output`` in the module says the
+                same with a fixed result.)
+            host_callbacks: host callbacks by the ``index`` of the custom calls to `callback_target`.
             options: XLA debug flags by name, for this executable only.
 
         Raises:
@@ -362,12 +362,12 @@ class PjrtDevice:
         return PjrtExecutable(self, raw, out_specs, has_host_callbacks=False, blob=blob)
 
     def compile_options_fingerprint(self, options: Mapping[str, Option] | None = None) -> bytes:
-        """All that the compiler is told besides the module, equal for equal devices."""
+        """The compiler's options besides the module; equal for equal devices."""
         serialized: bytes = self._compile_options(0, options or {}).SerializeAsString()
         return serialized
 
     def runtime_fingerprint(self) -> tuple[str, ...]:
-        """All that decides what the compiler makes of a module and its options."""
+        """Everything that determines the compiler's output for a module and its options."""
         return (
             f"jaxlib {jaxlib().version}",
             f"platform {self.platform} {self.client.raw.platform_version}",
@@ -377,7 +377,7 @@ class PjrtDevice:
         )
 
     def result_handler(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
-        """What `ExecuteResults.consume_with_handlers` turns one result into a buffer with."""
+        """The handler with which `ExecuteResults.consume_with_handlers` makes a buffer of one result."""
         library = jaxlib()
         return library.extension.array_result_handler(
             Aval(shape, dtype), self._sharding, committed=True, **library.result_handler_options
@@ -402,7 +402,7 @@ def block_until_ready(buffers: Sequence[Any]) -> None:
     """Waits for buffers and tokens.
 
     Raises:
-        Exception: whatever a host callback raised while one of them was computed.
+        Exception: the exception of a host callback during the computation.
     """
     if next(garbage_due):
         collect_garbage()
@@ -418,13 +418,13 @@ def block_until_ready(buffers: Sequence[Any]) -> None:
 
 
 def is_runtime_error(error: BaseException) -> bool:
-    """Whether XLA raised it, rather than Python code that XLA called."""
-    # By class: jax, when loaded, changes the class's module.
+    """Whether XLA raised it, and not Python code that XLA called."""
+    # Compare the class: jax, when loaded, changes the class's module.
     return isinstance(error, jaxlib().extension.JaxRuntimeError)
 
 
 def is_ready(buffer: Buffer) -> bool:
-    """Whether the value is computed; false also for an error that is still to come."""
+    """Whether the value is computed; false also for an error still to come."""
     ready: bool = buffer.is_ready()
     return ready
 
@@ -435,10 +435,10 @@ def is_deleted(buffer: Buffer) -> bool:
 
 
 def delete(buffer: Buffer) -> None:
-    """Gives the memory back now, or when the last view of it dies.
+    """Free the memory now, or with its last view.
 
-    C++ aborts the process on deleting a buffer while an exported dlpack capsule is alive, so a
-    buffer that was ever exported is only marked, and dies with its last reference.
+    C++ aborts the process when a buffer is deleted while an exported dlpack capsule is alive. A buffer that was ever
+    exported is only marked, and is freed with its last reference.
     """
     if not getattr(buffer, "plugjax_exported", False):
         buffer.delete()

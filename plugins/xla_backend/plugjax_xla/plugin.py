@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import importlib
 
-from plugjax.core import BackendSpec, LazyRules, PluginInfo, RuleSet, hookimpl
-from plugjax.core.backend import Backend
+from plugjax.extend.backend import Backend, BackendSpec
+from plugjax.extend.core import Option
+from plugjax.extend.rules import LazyRules, PluginInfo, RuleSet, hookimpl
 
 plugjax_plugin = PluginInfo("xla", provides=("backend xla", "lowerings for platform xla"))
 
@@ -22,11 +23,22 @@ def _load_backend() -> Backend:
 
 @hookimpl
 def plugjax_rules() -> list[LazyRules]:
-    """What XLA needs said differently."""
+    """Lowering rules for platform ``xla``."""
     return [LazyRules(kinds=("lowering",), load=_load_rules, needs=("jaxlib",))]
 
 
 @hookimpl
 def plugjax_backends() -> list[BackendSpec]:
-    """The backend ``xla``, the default one where jaxlib is installed."""
+    """The backend ``xla``, the default if jaxlib is installed."""
     return [BackendSpec("xla", _load_backend, priority=10, needs=("jaxlib",))]
+
+
+@hookimpl
+def plugjax_options() -> list[Option]:
+    """How strictly XLA keeps to the arithmetic that a program writes."""
+    return [
+        Option(
+            "numerics", "default", choices=("strict", "default", "fast"), in_key=True,
+            help="strict: no excess precision; fast: fast-math on the CPU",
+        )
+    ]  # fmt: skip

@@ -1,4 +1,4 @@
-"""The backend as plugjax sees it: placement, running, donation, errors, persistent cache."""
+"""The backend under plugjax: placement, running, donation, errors, persistent cache."""
 
 import os
 import subprocess
@@ -10,25 +10,19 @@ import numpy as np
 import pytest
 
 import plugjax_numpy.plugin
-from plugjax.core import (
-    Primitive,
-    RuleSet,
-    abstract_eval,
-    device_put,
-    hookimpl,
-    impl,
-    registry,
-)
-from plugjax.core import plugin as core_plugin
+from plugjax.calls import plugin as core_plugin
+from plugjax.core import registry
 from plugjax.core.aval import ShapedArray
 from plugjax.core.backend import get_backend
-from plugjax.core.compilation_cache import CompilationCache
 from plugjax.core.config import config
 from plugjax.core.dtypes import float0
 from plugjax.core.effects import Effect, effects_rule
 from plugjax.core.errors import JaxRuntimeError
 from plugjax.core.registry import Registry
-from plugjax.core.transforms.jit import jit
+from plugjax.execution.compilation_cache import CompilationCache
+from plugjax.execution.jit.function import jit
+from plugjax.extend.core import Primitive, device_put
+from plugjax.extend.rules import RuleSet, abstract_eval, hookimpl, impl
 from plugjax.lax import arithmetic, trigonometric
 from plugjax.lax import plugin as lax_plugin
 from plugjax.stablehlo import plugin as stablehlo_plugin
@@ -296,14 +290,15 @@ def test_entry_that_cannot_be_loaded_is_replaced(cache):
 PROGRAM = """
     import numpy as np
     import plugjax_numpy.plugin
-    from plugjax.core import plugin as core_plugin, registry
+    from plugjax.calls import plugin as calls_plugin
+    from plugjax.core import registry
     from plugjax.core.registry import Registry
-    from plugjax.core.transforms.jit import jit
+    from plugjax.execution.jit.function import jit
     from plugjax.lax import arithmetic, plugin as lax_plugin, trigonometric
     from plugjax.stablehlo import plugin as stablehlo_plugin
     from plugjax_xla import backend, plugin as xla_plugin
 
-    plugins = (core_plugin, lax_plugin, plugjax_numpy.plugin, stablehlo_plugin, xla_plugin)
+    plugins = (calls_plugin, lax_plugin, plugjax_numpy.plugin, stablehlo_plugin, xla_plugin)
     with registry.use(Registry().load(*plugins)):
         def program(x):
             return arithmetic.add(trigonometric.sin(x), np.float32(0.25))

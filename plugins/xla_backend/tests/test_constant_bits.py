@@ -1,4 +1,4 @@
-"""What XLA's compiler finds out of constants while it compiles."""
+"""Constant folding in XLA's compiler."""
 
 import numpy as np
 import pytest

@@ -88,7 +88,7 @@ def test_donation_does_not_change_a_host_view(device, name):
         donated=[0],
     )
     dtype = executable.out_specs[0][1]
-    # Of a put buffer and of a result alike.
+    # For a put buffer and for a result.
     (second,) = executable([device.put(np.ones(1000, dtype))])
     for buffer, value in ((device.put(np.ones(1000, dtype)), 1), (second, 2)):
         view = device.get(buffer, (1000,), dtype)

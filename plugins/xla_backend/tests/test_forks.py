@@ -1,4 +1,4 @@
-"""Processes forked from one that has used XLA: they compute, or say at once why not; they never hang."""
+"""Processes forked from one that has used XLA: they compute, or raise at once; they never hang."""
 
 import os
 import subprocess

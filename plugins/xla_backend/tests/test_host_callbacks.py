@@ -177,7 +177,7 @@ def test_exception_of_an_effect_comes_through_the_token(device):
     ids=["get", "block"],
 )
 def test_exception_that_comes_after_the_call_returned(device, wait):
-    """XLA runs in the background what waits for arguments."""
+    """XLA runs a program that waits for its arguments in the background."""
     size = 700
     square = f"tensor<{size}x{size}xf32>"
     slow = device.compile(

@@ -1,4 +1,4 @@
-"""Integer division by a constant 0: XLA's compiler dies of it unless the lowering takes care."""
+"""Integer division by a constant 0, which XLA's compiler does not survive without the lowering's guard."""
 
 import subprocess
 import sys

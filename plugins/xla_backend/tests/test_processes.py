@@ -1,4 +1,4 @@
-"""What holds of a whole process: which modules load, who else lives in it, how it ends."""
+"""A whole process: which modules load, coexistence with jax, exit."""
 
 import importlib.util
 import subprocess

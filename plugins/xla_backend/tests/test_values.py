@@ -62,7 +62,7 @@ def test_result_of_compiled_code(device, name, shape):
     array = sample(name, shape)
     dims = "".join(f"{size}x" for size in shape)
     tensor = f"tensor<{dims}{MLIR_TYPES[name]}>"
-    # An optimization barrier: a result of its own, of every type.
+    # An optimization barrier makes every operand a separate result.
     executable = device.compile(
         f"func.func public @main(%a: {tensor}) -> {tensor} {{"
         f" %0 = stablehlo.optimization_barrier %a : {tensor} return %0 : {tensor} }}",

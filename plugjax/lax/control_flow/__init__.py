@@ -13,12 +13,13 @@ from plugjax.lax.control_flow.remembering import rules as _remember_rules
 from plugjax.lax.control_flow.replaying import rules as _replay_rules
 from plugjax.lax.control_flow.scan import rules as _scan_rules
 from plugjax.lax.control_flow.scan import scan, scan_p
+from plugjax.lax.control_flow.scan_derivatives import rules as _scan_derivative_rules
 from plugjax.lax.control_flow.scan_transpose import rules as _scan_transpose_rules
 from plugjax.lax.control_flow.while_loop import rules as _while_rules
 from plugjax.lax.control_flow.while_loop import while_loop, while_p
 
 rule_sets = [
-    _cond_rules, _scan_rules, _scan_transpose_rules, _while_rules, _remember_rules, _replay_rules, _solve_rules,
+    _cond_rules, _scan_rules, _scan_derivative_rules, _scan_transpose_rules, _while_rules, _remember_rules, _replay_rules, _solve_rules,
 ]  # fmt: skip
 
 __all__ = [

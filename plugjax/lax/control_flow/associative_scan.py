@@ -1,8 +1,8 @@
 """Prefix results of an associative function, in logarithmic depth.
 
-Neighbours are combined in pairs, the pairs' prefixes are found in the same way, and are those of the odd places; combined
-with the next element each gives that of an even place. It is ordinary code on arrays, so derivatives and batching are those of
-what it is made of.
+Neighbours are combined in pairs. The prefixes of the pairs, found recursively, are the prefixes at odd positions;
+combined with the next element each gives the prefix at an even position. It is ordinary code on arrays, so derivatives
+and batching follow from its operations.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from plugjax.core import pytree
-from plugjax.core.array import as_array
+from plugjax.extend import pytree
+from plugjax.extend.core import as_array
 from plugjax.lax.families import convert
 from plugjax.lax.joining import concatenate
 from plugjax.lax.shape import expand_dims, reshape, rev
@@ -28,7 +28,7 @@ def associative_scan(
     """Combine the first k elements along an axis, for every k.
 
     Args:
-        fn: associative function of two pytrees like ``elems``, which combines them place by place along ``axis``.
+        fn: associative function of two pytrees like ``elems``, elementwise along ``axis``.
         elems: pytree of arrays with ``axis`` of one size.
         reverse: whether to start from the last element.
         axis: the axis; negative ones count from the end.
@@ -77,7 +77,7 @@ def associative_scan(
         values = [rev(x, (axis,)) for x in values]
     found = _prefixes(combine, values, axis)
     if shapes[0][axis] > 1:
-        # Elements are put in turn into an array, which is not weak.
+        # The result is interleaved into a new array, which is not weak.
         found = [convert(x, x.aval.dtype) for x in found]
     if reverse:
         found = [rev(x, (axis,)) for x in found]
@@ -102,7 +102,7 @@ def _prefixes(combine: Callable[[Flat, Flat], Flat], elems: Flat, axis: int) -> 
 
 
 def _interleave(even: Any, odd: Any, axis: int) -> Any:
-    """Elements in turn from two arrays, of which the first may have one more."""
+    """Interleaved elements of two arrays, of which the first may have one more."""
     shape = odd.aval.shape
     count = shape[axis]
     columns = [

@@ -1,19 +1,22 @@
-"""What control-flow functions share: tracing of the user's functions, and comparison of carries."""
+"""Tracing of the user's functions and comparison of carries, for all control flow."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from plugjax.core import dtypes, pytree
-from plugjax.core.array import as_array
-from plugjax.core.aval import ShapedArray
-from plugjax.core.config import config
-from plugjax.core.errors import StructureError
-from plugjax.core.jaxpr import ClosedJaxpr, eval_closed
-from plugjax.core.trace import Tracer
-from plugjax.core.transforms.staging import open_constants, stage
-from plugjax.core.vocabulary import convert_element_type_p
+from plugjax.extend import pytree
+from plugjax.extend.core import (
+    ClosedJaxpr,
+    ShapedArray,
+    Tracer,
+    config,
+    convert_element_type_p,
+    eval_closed,
+)
+from plugjax.extend.errors import StructureError
+from plugjax.extend.transforms import Structure, flat_call, open_constants, stage
+from plugjax.lax.promotion import promote
 
 
 def trace_body(
@@ -24,35 +27,29 @@ def trace_body(
     Returns:
         The program with its constants as leading inputs, their values, and the structure of its result.
     """
-    out_tree: Any = None
-
-    def flat(*xs: Any) -> list[Any]:
-        nonlocal out_tree
-        outs, out_tree = pytree.flatten(fun(*pytree.unflatten(in_tree, xs)))
-        return [as_array(y, who) for y in outs]
-
-    program = stage(flat, avals, f"{who} of {getattr(fun, '__name__', 'a function')}")
-    opened, constants = open_constants(program)
-    return opened, constants, out_tree
+    out = Structure()
+    name = f"{who} of {getattr(fun, '__name__', 'a function')}"
+    opened, constants = open_constants(stage(flat_call(fun, in_tree, out, who), avals, name))
+    return opened, constants, out.tree
 
 
 def is_concrete(x: Any) -> bool:
-    """Whether Python can see the value: an array, or a tracer that knows its own."""
+    """Whether Python can see the value: an array, or a tracer with a known value."""
     return not isinstance(x, Tracer) or x._concrete() is not None
 
 
 def runs_as_python() -> bool:
-    """Whether control flow runs as Python loops on concrete arrays: ``disable_jit``, outside of staging."""
+    """Whether control flow runs as Python loops on concrete arrays: under ``disable_jit``, outside of staging."""
     return config.disable_jit
 
 
 def promote_weak_carry(
     carry: Sequence[Any], found: Sequence[ShapedArray]
 ) -> tuple[list[Any], bool]:
-    """Promote initial carries of weak type where the body gives another dtype.
+    """Promote initial carries of weak type where the body returns another dtype.
 
-    Carries that differ in weakness only stay: tracing the body again for them would double the work at every level of nested
-    loops.
+    Carries that differ only in weakness stay: tracing the body again for them would double the work at every level of
+    nested loops.
 
     Returns:
         The carries, and whether any changed: the body must then be traced again.
@@ -62,7 +59,7 @@ def promote_weak_carry(
     for x, aval in zip(carry, found, strict=True):
         own = x.aval
         if own.weak_type and own.shape == aval.shape and own.dtype != aval.dtype:
-            dtype, _ = dtypes.promote([(own.dtype, True), (aval.dtype, aval.weak_type)])
+            dtype, _ = promote([(own.dtype, True), (aval.dtype, aval.weak_type)])
             if dtype != own.dtype:
                 x = convert_element_type_p.bind(x, new_dtype=dtype, weak_type=False)
                 changed = True
@@ -71,7 +68,7 @@ def promote_weak_carry(
 
 
 def fixpoint(start: Sequence[bool], step: Callable[[Sequence[bool]], Sequence[bool]]) -> list[bool]:
-    """The least flags above ``start`` that a loop body keeps."""
+    """The least flags above ``start`` that a loop body preserves."""
     flags = list(start)
     while True:
         found = [a or b for a, b in zip(flags, step(flags), strict=True)]
@@ -86,11 +83,11 @@ def taking(
     program: ClosedJaxpr,
     read: Sequence[bool],
 ) -> ClosedJaxpr:
-    """A pruned program that takes more inputs than it reads.
+    """A pruned program with additional, unread inputs.
 
     Args:
-        keep: which of the inputs before pruning it is to take; all that it reads are among them.
-        avals: of the inputs before pruning.
+        keep: which of the inputs before pruning the result takes; a superset of ``read``.
+        avals: avals of the inputs before pruning.
         program: the pruned program.
         read: which of the inputs before pruning it takes.
     """
@@ -112,7 +109,7 @@ def check_carry(
     found: Sequence[ShapedArray],
     paths: Sequence[str],
 ) -> None:
-    """Raise ``TypeError`` unless a body gives what it takes."""
+    """Raise ``TypeError`` unless a body returns the types that it takes."""
     if in_tree != out_tree:
         raise TypeError(
             f"{who}: the carry that it returns has another structure than the carry that it takes:\n"
@@ -133,11 +130,11 @@ def check_carry(
 
 
 def check_tree(who: str, like: str, found: Any, expected: Any, has_aux: bool) -> None:
-    """Raise unless a user's function gives the structure of something else, paired with anything if ``has_aux``.
+    """Raise unless a user's function returns the expected structure, in a pair if ``has_aux``.
 
     Raises:
         TypeError: the structure differs.
-        ValueError: it gives no pair.
+        ValueError: the result is not a pair.
     """
     if has_aux:
         children = found.children()

@@ -2,8 +2,8 @@
 
 The index chooses one of several programs with equal types. Derivatives differentiate every branch; a branch that stores
 fewer residuals than another fills in zeros. Under ``vmap`` an index that is batched turns into a selection between the
-results of all branches. A choice by platform is a ``cond`` whose parameter ``branches_platforms`` says for which one each branch
-is; its index means nothing (``platform_dependent.py``).
+results of all branches. A choice by platform is a ``cond`` whose parameter ``branches_platforms`` names the platforms
+of each branch; its index is unused (``platform_dependent.py``).
 """
 
 from __future__ import annotations
@@ -13,24 +13,42 @@ from typing import Any
 
 import numpy as np
 
-from plugjax.core import dtypes, pytree
-from plugjax.core.array import as_array, aval_of
-from plugjax.core.aval import ShapedArray
-from plugjax.core.jaxpr import ClosedJaxpr, JaxprEqn, eval_closed, memoise
-from plugjax.core.primitive import Primitive
-from plugjax.core.rules import RuleSet, abstract_eval
-from plugjax.core.trace import Tracer
-from plugjax.core.transforms.batching import Axis, batch_jaxpr, batching_rule, materialize
-from plugjax.core.transforms.dce import dce_rule, prune_closed
-from plugjax.core.transforms.jvp import jvp_jaxpr, jvp_rule
-from plugjax.core.transforms.linearize import linearize_jaxpr, linearize_rule
-from plugjax.core.transforms.staging import stage
-from plugjax.core.transforms.transpose import (
-    is_undefined_primal,
-    transpose_jaxpr,
+from plugjax.extend import dtypes, pytree
+from plugjax.extend.core import (
+    ClosedJaxpr,
+    JaxprEqn,
+    Primitive,
+    ShapedArray,
+    Tracer,
+    Zero,
+    as_array,
+    aval_of,
+    broadcast_in_dim_p,
+    convert_element_type_p,
+    eval_closed,
+    memoise,
+    zeros,
+)
+from plugjax.extend.rules import (
+    RuleSet,
+    abstract_eval,
+    batching_rule,
+    dce_rule,
+    jvp_rule,
+    linearize_rule,
     transpose_rule,
 )
-from plugjax.core.vocabulary import Zero, broadcast_in_dim_p, convert_element_type_p, zeros
+from plugjax.extend.transforms import (
+    Axis,
+    batch_jaxpr,
+    is_undefined_primal,
+    jvp_jaxpr,
+    linearize_jaxpr,
+    materialize,
+    prune_closed,
+    stage,
+    transpose_jaxpr,
+)
 from plugjax.lax.comparison import eq, ne
 from plugjax.lax.control_flow.bodies import is_concrete, runs_as_python, taking, trace_body
 from plugjax.lax.conversion import stop_gradient
@@ -42,7 +60,7 @@ rules = RuleSet(__name__)
 cond_p = Primitive("cond", multiple_results=True, structured=True)
 
 
-# Tells ``operand=None`` from no operand.
+# Distinguishes ``operand=None`` from a missing operand.
 _NO_OPERAND = object()
 
 
@@ -65,7 +83,7 @@ def cond(
     An older form with an operand per function, ``cond(pred, true_operand, true_fun, false_operand, false_fun)``, is accepted.
 
     Raises:
-        TypeError: ``pred`` is no scalar, a function is not callable, or results differ in type.
+        TypeError: ``pred`` is not a scalar, a function is not callable, or results differ in type.
 
     Example:
         >>> from plugjax import lax
@@ -112,7 +130,7 @@ def switch(
         operand: the only operand, by name.
 
     Raises:
-        TypeError: ``index`` is no integer scalar, a branch is not callable, or results differ in type.
+        TypeError: ``index`` is not an integer scalar, a branch is not callable, or results differ in type.
         ValueError: there are no branches.
 
     Example:
@@ -342,7 +360,7 @@ def _cond_linearize(
 def _forward(
     primal: ClosedJaxpr, stored: Sequence[Sequence[ShapedArray]], own: int, count: int
 ) -> ClosedJaxpr:
-    """A branch that gives its residuals, and zeros in place of those of other branches."""
+    """A branch that returns its residuals, and zeros for those of other branches."""
 
     def call(*xs: Any) -> list[Any]:
         results = eval_closed(primal, *xs)
@@ -365,7 +383,7 @@ def _linear_branch(
     operand_avals: Sequence[ShapedArray],
     tangent_avals: Sequence[ShapedArray],
 ) -> ClosedJaxpr:
-    """The derivative of a branch, taking the residuals of all, the operands and the tangents."""
+    """The derivative of a branch as a function of the residuals of all branches, the operands and the tangents."""
     flat = [a for avals in stored for a in avals]
     start = sum(len(avals) for avals in stored[:own])
     stop = start + len(stored[own])
@@ -429,7 +447,7 @@ def _cond_batching(
         return outs, [0 if b else None for b in forced]
     index = materialize(index, index_dim, axis)
     for i, x in enumerate(moved):
-        # What large operands all instances share is left alone, rather than repeated for each.
+        # Large operands that all instances share are not repeated for each instance.
         if not batched[i] and aval_of(x).ndim == 0 and _may_be_differentiated(x):
             moved[i], batched[i] = materialize(x, None, axis), True
     results = []
@@ -451,7 +469,10 @@ def _may_be_differentiated(x: Any) -> bool:
 
 
 def _where_taken(taken: Any, x: Any) -> Any:
-    """``x``, constant for the instances that take another branch: what is infinite there does not make their derivatives nan."""
+    """``x``, constant for instances that take another branch.
+
+    There ``x`` may be infinite, and its derivative would be nan.
+    """
     return select_n(_repeated(taken, aval_of(x).shape), stop_gradient(x), x)
 
 

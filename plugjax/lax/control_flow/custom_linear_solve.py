@@ -1,8 +1,8 @@
-"""Linear systems solved by a function of the user's: ``custom_linear_solve``.
+"""Linear systems solved by a user's function: ``custom_linear_solve``.
 
-With A x = b, differentiation gives A x_dot = b_dot - A_dot x: another system with the same A, solved in the same way, and no
-derivative of the solver is ever taken. Its transpose is a solve with A^T. The primitive holds four programs, of A, A^T,
-the solver and the solver of A^T; transposition exchanges them by pairs.
+With A x = b, differentiation gives A x_dot = b_dot - A_dot x: another system with the same A, solved by the same
+solver, whose derivative is never needed. The transpose is a solve with A^T. The primitive holds four programs, of A,
+A^T, the solver and the solver of A^T; transposition exchanges them by pairs.
 """
 
 from __future__ import annotations
@@ -10,22 +10,36 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from plugjax.core import pytree
-from plugjax.core.array import as_array, aval_of
-from plugjax.core.aval import ShapedArray
-from plugjax.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Var, eval_closed
-from plugjax.core.primitive import Primitive
-from plugjax.core.rules import RuleSet, abstract_eval, lowering
-from plugjax.core.transforms.batching import Axis, batch_jaxpr, batching_rule, materialize
-from plugjax.core.transforms.jvp import jvp_jaxpr, jvp_rule
-from plugjax.core.transforms.linearize import linearize_on_tape, linearize_rule
-from plugjax.core.transforms.simplify import erase_rule
-from plugjax.core.transforms.transpose import (
-    is_undefined_primal,
-    transpose_jaxpr,
+from plugjax.extend import pytree
+from plugjax.extend.core import (
+    ClosedJaxpr,
+    Primitive,
+    ShapedArray,
+    Zero,
+    add_any,
+    as_array,
+    aval_of,
+    eval_closed,
+    instantiate,
+)
+from plugjax.extend.rules import (
+    RuleSet,
+    abstract_eval,
+    batching_rule,
+    expand_rule,
+    jvp_rule,
+    linearize_rule,
     transpose_rule,
 )
-from plugjax.core.vocabulary import Zero, add_any, instantiate
+from plugjax.extend.transforms import (
+    Axis,
+    batch_jaxpr,
+    is_undefined_primal,
+    jvp_jaxpr,
+    linearize_on_tape,
+    materialize,
+    transpose_jaxpr,
+)
 from plugjax.lax.arithmetic import neg
 from plugjax.lax.control_flow.bodies import check_tree, trace_body
 
@@ -33,7 +47,7 @@ rules = RuleSet(__name__)
 
 linear_solve_p = Primitive("custom_linear_solve", multiple_results=True, structured=True)
 
-# Of matvec, vecmat, solve and transpose_solve; there may be none of the second and the fourth.
+# Of matvec, vecmat, solve and transpose_solve; the second and the fourth may be missing.
 Programs = tuple[ClosedJaxpr, ClosedJaxpr | None, ClosedJaxpr, ClosedJaxpr | None]
 Lengths = tuple[int, int, int, int]
 Differentiate = Callable[
@@ -60,12 +74,11 @@ def custom_linear_solve(
         symmetric: whether ``matvec`` is its own transpose.
         has_aux: whether the solvers give ``(x, aux)``; ``aux`` has no derivative.
 
-    Returns:
-        What ``solve`` gives.
+    Returns: The result of ``solve``.
 
     Raises:
         TypeError: ``matvec`` or a solver gives another structure than that of ``b``.
-        ValueError: it gives other shapes, or no pair with ``has_aux``.
+        ValueError: the result has other shapes, or is not a pair with ``has_aux``.
 
     Example:
         >>> import plugjax, plugjax.numpy as jnp
@@ -145,19 +158,15 @@ def _solve_avals(*avals: ShapedArray, jaxprs: Programs, **_: Any) -> list[Shaped
     return jaxprs[2].out_avals
 
 
-@rules.define(erase_rule, linear_solve_p)
-def _solve_erase(eqn: JaxprEqn) -> ClosedJaxpr:
-    """The solver, taking all operands of the equation."""
-    solver: ClosedJaxpr = eqn.params["jaxprs"][2]
-    inner = solver.jaxpr
-    matvec, vecmat, solve, transpose_solve, _ = _groups(eqn.invars, eqn.params["const_lengths"])
-    before, after = ([Var(v.aval) for v in g] for g in ((*matvec, *vecmat), transpose_solve))
-    invars = [*before, *inner.invars[: len(solve)], *after, *inner.invars[len(solve) :]]
-    program = Jaxpr(inner.constvars, invars, inner.outvars, inner.eqns, inner.debug_name)
-    return ClosedJaxpr(program, solver.consts)
+@rules.define(expand_rule, linear_solve_p)
+def _solve_expand(*, const_lengths: Lengths, jaxprs: Programs) -> Callable[..., list[Any]]:
+    """The solver, as a function of all operands of the equation."""
 
+    def solve(*operands: Any) -> list[Any]:
+        _, _, solver_consts, _, b = _groups(operands, const_lengths)
+        return eval_closed(jaxprs[2], *solver_consts, *b)
 
-rules.absent(lowering, linear_solve_p, because="programs are compiled with the solver in its place")
+    return solve
 
 
 def _derivative(
@@ -256,8 +265,8 @@ def _solve_batching(
     const_lengths: Lengths,
     jaxprs: Programs,
 ) -> tuple[list[Any], list[int | None]]:
-    # x and b live in the same space, and each program takes one and gives one of them: they are batched alike, as soon as
-    # any program makes them so. What the solvers give beside x is batched too.
+    # x and b have one structure, and each program maps one to the other. If any program makes them
+    # batched, all batch axes are alike. Further results of the solvers are batched too.
     *consts_b, batched = _groups([d is not None for d in dims], const_lengths)
     batched = list(batched)
     count = len(batched)

@@ -1,7 +1,7 @@
-"""Roots found by a function of the user's: ``custom_root``.
+"""Roots found by a user's function: ``custom_root``.
 
-At a root x*(m) of F(m, x) the implicit function theorem gives x*_dot = -(D_x F)^-1 D_m F m_dot: the derivative needs F at the
-root and one linear solve, whatever way the root was found.
+At a root x*(m) of F(m, x) the implicit function theorem gives x*_dot = -(D_x F)^-1 D_m F m_dot: the derivative needs F
+at the root and one linear solve, however the root is found.
 """
 
 from __future__ import annotations
@@ -11,12 +11,10 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from plugjax.core import pytree
-from plugjax.core.array import as_array, aval_of
-from plugjax.core.jaxpr import ClosedJaxpr, eval_closed
-from plugjax.core.transforms.custom_jvp import custom_jvp
-from plugjax.core.transforms.grad import linearize
-from plugjax.core.vocabulary import zeros
+from plugjax.extend import pytree
+from plugjax.extend.calls import custom_jvp
+from plugjax.extend.core import ClosedJaxpr, as_array, aval_of, eval_closed, zeros
+from plugjax.extend.transforms import linearize
 from plugjax.lax.arithmetic import neg
 from plugjax.lax.control_flow.bodies import check_tree, trace_body
 
@@ -31,19 +29,19 @@ def custom_root(
     """Find ``x`` with ``f(x) = 0`` by ``solve``, with the derivatives of the root.
 
     Args:
-        f: function of a pytree like ``initial_guess``, giving the same structure. Derivatives are taken with respect to what it
-            closes over.
+        f: function of a pytree like ``initial_guess``, giving the same structure. Derivatives are taken with respect to
+            what it closes over.
         initial_guess: pytree of arrays.
         solve: ``(f, initial_guess) -> root``; it need not be differentiable.
-        tangent_solve: ``(g, y) -> x`` with ``g(x) = y``, for a linear function ``g``: the derivative of ``f`` at the root.
+        tangent_solve: ``(g, y) -> x`` with ``g(x) = y``, for a linear function ``g``: the derivative of ``f`` at the
+            root.
         has_aux: whether ``solve`` gives ``(root, aux)``; ``aux`` has no derivative.
 
-    Returns:
-        What ``solve`` gives.
+    Returns: The result of ``solve``.
 
     Raises:
         TypeError: a function gives another structure than that of ``initial_guess``.
-        ValueError: ``solve`` gives no pair, with ``has_aux``.
+        ValueError: the result of ``solve`` is not a pair, with ``has_aux``.
 
     Example:
         >>> import plugjax, plugjax.numpy as jnp
@@ -83,7 +81,7 @@ def custom_root(
 
 @dataclass(frozen=True, eq=False)
 class _Programs:
-    """The user's functions as programs, their constants leading.
+    """The user's functions as programs, whose constants are the leading inputs.
 
     Attributes:
         function: ``x -> f(x)``.
@@ -117,7 +115,8 @@ def _root_jvp(
     aux_dot = [zeros(aval_of(y).to_tangent_aval()) for y in aux]
     if not function_consts:
         return outs, [*(zeros(aval_of(x).to_tangent_aval()) for x in root), *aux_dot]
-    # A linear program applied to the tangents, not a forward derivative: this also runs on a tape.
+    # A linear program applied to the tangents, not a forward derivative, so that it also runs on a
+    # tape.
     _, derivative = linearize(
         lambda *consts: eval_closed(programs.function, *consts, *root), *function_consts
     )

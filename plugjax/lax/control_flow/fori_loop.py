@@ -1,14 +1,11 @@
-"""Counted loops: a ``scan`` when the number of steps is known, so that reverse mode works, else a ``while_loop``."""
+"""Counted loops: a ``scan`` if the number of steps is known, so that reverse mode works, else a ``while_loop``."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
-from plugjax.core.array import as_array, scalar_aval
-from plugjax.core.aval import ShapedArray
-from plugjax.core.trace import Tracer
-from plugjax.core.vocabulary import convert_element_type_p
+from plugjax.extend.core import ShapedArray, Tracer, as_array, convert_element_type_p, scalar_aval
 from plugjax.lax.arithmetic import add
 from plugjax.lax.comparison import lt
 from plugjax.lax.control_flow.bodies import runs_as_python

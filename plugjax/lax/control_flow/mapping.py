@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from plugjax.core import pytree
-from plugjax.core.array import as_array
-from plugjax.core.transforms.batching import vmap
+from plugjax.extend import pytree
+from plugjax.extend.core import as_array
+from plugjax.extend.transforms import vmap
 from plugjax.lax.control_flow.scan import leading_size, scan
 from plugjax.lax.joining import concatenate
 from plugjax.lax.shape import reshape
@@ -20,8 +20,7 @@ def map(f: Callable[[Any], Any], xs: Any, *, batch_size: int | None = None) -> A
     Args:
         f: function of a slice.
         xs: pytree of arrays ``[length, ...]``.
-        batch_size: number of slices that are computed at once by ``vmap``; 0 for all. What does not fill a block is computed
-            by itself.
+        batch_size: number of slices that are computed at once by ``vmap``; 0 for all. The remainder is a smaller block.
 
     Returns:
         Pytree of arrays ``[length, ...]``.

@@ -1,10 +1,11 @@
 """Functions that differ between platforms.
 
-What runs a program is known when it is compiled, so the choice is left until then: all branches are staged, and transformed, as those
-of ``cond``; the one that is compiled is that of the platform, and no other one has to be possible there.
+The platform of a program is known when it is compiled, so the choice is made then: all branches are staged and
+transformed like those of ``cond``, and only the branch for the platform is compiled. The others need not be possible
+there.
 
-A platform goes by two names. One is its backend's (``numpy``, ``xla``, ``iree``), the other, which counts if no branch has the
-first, says what hardware it is (``cpu``, ``cuda``, ``vulkan`` ...): JAX's name.
+A platform has two names: that of its backend (``numpy``, ``xla``, ``iree``) and, if no branch has that one, that of the
+hardware (``cpu``, ``cuda``, ``vulkan`` ...), which is JAX's name.
 """
 
 from __future__ import annotations
@@ -14,11 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from plugjax.core import pytree
-from plugjax.core.array import Array, default_placement
-from plugjax.core.device import common_placement
-from plugjax.core.eval import EvalTrace
-from plugjax.core.trace import Tracer, state
+from plugjax.extend import pytree
+from plugjax.extend.core import Array, Tracer, common_placement, default_placement, state
+from plugjax.extend.execution import EvalTrace
 from plugjax.lax.control_flow.cond import bind_branches
 
 Platforms = tuple[tuple[str, ...] | None, ...]
@@ -27,19 +26,19 @@ Platforms = tuple[tuple[str, ...] | None, ...]
 def platform_dependent(
     *args: Any, default: Callable[..., Any] | None = None, **per_platform: Callable[..., Any]
 ) -> Any:
-    """Apply the function for the platform that the program runs on.
+    """Apply the function for the program's platform.
 
     Args:
         *args: pytrees.
         default: for platforms that are not named.
-        **per_platform: functions of ``args``, by the name of the hardware (``cpu``, ``cuda``, ``vulkan`` ...), as in JAX, or of the
-            backend (``numpy``, ``xla``, ``iree``), which comes first. Unless they are applied at once, their results have one
-            structure, and equal shapes and dtypes.
+        **per_platform: functions of ``args``, by the name of the hardware (``cpu``, ``cuda``, ``vulkan`` ...), as in
+            JAX, or of the backend (``numpy``, ``xla``, ``iree``), which comes first. Unless they are applied at once,
+            their results have one structure, and equal shapes and dtypes.
 
     Raises:
-        NotImplementedError: there is no function for the platform; when the program is compiled for it.
+        NotImplementedError: no function for the platform; raised when the program is compiled for it.
         TypeError: a function is not callable, or results differ in type.
-        ValueError: ``gpu`` is no name; ``cuda`` and ``rocm`` are.
+        ValueError: ``gpu`` is not a platform; ``cuda`` and ``rocm`` are.
 
     Differs from JAX:
         Backends have names too. Exported programs are for one platform.
@@ -81,15 +80,15 @@ def platform_dependent(
 
 
 def platform_branch(platforms: Platforms, backend: str, hardware: str) -> int:
-    """Which branch is for a platform.
+    """The index of the branch for a platform.
 
     Args:
         platforms: for each branch its platforms, ``None`` for the default.
         backend: name of the platform's backend.
-        hardware: what it is.
+        hardware: name of its hardware.
 
     Raises:
-        NotImplementedError: none is.
+        NotImplementedError: no branch is for the platform.
     """
     for name in (backend, hardware):
         for i, names in enumerate(platforms):
@@ -105,7 +104,7 @@ def platform_branch(platforms: Platforms, backend: str, hardware: str) -> int:
 
 
 def platform_of(values: Sequence[Any]) -> tuple[str, str]:
-    """The names of the platform that an operation on values runs on."""
+    """The names of the platform on which an operation on values runs."""
     given = [x._placement for x in values if type(x) is Array]
     chosen = common_placement(given, "platform_dependent") or default_placement()
     return chosen.device.platform, chosen.device.hardware

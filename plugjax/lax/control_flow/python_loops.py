@@ -1,7 +1,7 @@
-"""Loops as plain Python on concrete arrays: what runs under ``disable_jit``, and what a debugger can step through.
+"""Loops as plain Python on concrete arrays, for ``disable_jit`` and debuggers.
 
-Slices of arrays are views of host memory, and what a loop stacks is written into one array at the end, so that the loop
-itself costs little beside the user's body.
+Slices of arrays are views of host memory, and stacked results are written into one array at the end, so that the loop
+costs little beside the user's body.
 """
 
 from __future__ import annotations
@@ -12,10 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from plugjax.core import pytree
-from plugjax.core.array import Array, as_array, default_placement
-from plugjax.core.aval import ShapedArray, physical_aval
-from plugjax.core.enclosing import describe_frames
+from plugjax.extend import pytree
+from plugjax.extend.core import Array, ShapedArray, as_array, default_placement, physical_aval
+from plugjax.extend.transforms import describe_frames
 from plugjax.lax.joining import concatenate
 from plugjax.lax.shape import expand_dims
 from plugjax.lax.slicing import index_in_dim
@@ -95,7 +94,7 @@ def slices(x: Any, length: int, reverse: bool) -> Iterator[Any]:
 
 
 def _stacked(ys: list[Any]) -> Any:
-    """The steps' results, a pytree each, as one pytree of arrays with a leading axis."""
+    """The steps' results, pytrees, as one pytree of arrays with a leading axis."""
     first, tree = pytree.flatten(ys[0])
     if tree.is_leaf():
         return stack([as_array(y, "scan") for y in ys])

@@ -1,7 +1,7 @@
-"""How loops and branches keep what a checkpoint policy allows: see ``core.transforms.remembering``.
+"""Saving of residuals in loops and branches by a checkpoint policy.
 
-A loop stacks the values that its body keeps, and takes them as slices when it is computed again; a branch that was not taken
-keeps zeros.
+A loop stacks the values that its body may save, and reads them as slices when it runs again; branches that are not
+taken save zeros.
 """
 
 from __future__ import annotations
@@ -10,18 +10,10 @@ import itertools
 from collections.abc import Sequence
 from typing import Any
 
-from plugjax.core.jaxpr import ClosedJaxpr, DropVar, JaxprEqn, Var, eval_closed
-from plugjax.core.rules import RuleSet
-from plugjax.core.transforms.dce import prune_outputs
-from plugjax.core.transforms.remembering import (
-    Policy,
-    SplitEquation,
-    SplitProgram,
-    remember_rule,
-    split_by_policy,
-)
-from plugjax.core.transforms.staging import stage
-from plugjax.core.vocabulary import zeros
+from plugjax.extend.calls import Policy, SplitEquation, SplitProgram, split_by_policy
+from plugjax.extend.core import ClosedJaxpr, DropVar, JaxprEqn, Var, eval_closed, zeros
+from plugjax.extend.rules import RuleSet, remember_rule
+from plugjax.extend.transforms import prune_outputs, stage
 from plugjax.lax.control_flow.cond import cond_p
 from plugjax.lax.control_flow.scan import scan_p
 
@@ -36,7 +28,7 @@ def _scan_remember(policy: Policy, eqn: JaxprEqn) -> SplitEquation | None:
     if not split.saved:
         return None
     count = len(eqn.outvars)
-    # What is stacked as an output already is not stacked again.
+    # Stacked outputs serve as saved values and are not stacked again.
     stacked = {
         v: out
         for v, out in zip(
@@ -64,7 +56,7 @@ def _scan_remember(policy: Policy, eqn: JaxprEqn) -> SplitEquation | None:
 @rules.define(remember_rule, cond_p)
 def _cond_remember(policy: Policy, eqn: JaxprEqn) -> SplitEquation | None:
     splits = [split_by_policy(branch, policy) for branch in eqn.params["branches"]]
-    # By branch: where its own values are among those of all branches.
+    # For each branch, the positions of its values among those of all branches.
     ends = [0]
     for split in splits:
         ends.append(ends[-1] + len(split.saved))
@@ -82,7 +74,7 @@ def _cond_remember(policy: Policy, eqn: JaxprEqn) -> SplitEquation | None:
 
 
 def _filled(split: SplitProgram, own: slice, saved: Sequence[Var]) -> ClosedJaxpr:
-    """A branch that gives the values of all branches: zeros for those of others."""
+    """A branch that returns the values of all branches: zeros for those of others."""
 
     def call(*args: Any) -> list[Any]:
         found = eval_closed(split.forward, *args)

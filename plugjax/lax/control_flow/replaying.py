@@ -1,14 +1,12 @@
-"""How loops and branches run their programs when somebody watches: see ``core.transforms.replay``."""
+"""Loops and branches in a replayed program, for the search for nans."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from plugjax.core.jaxpr import ClosedJaxpr
-from plugjax.core.rules import RuleSet
-from plugjax.core.transforms.replay import replay_rule
-from plugjax.core.vocabulary import zeros
+from plugjax.extend.core import ClosedJaxpr, zeros
+from plugjax.extend.rules import RuleSet, replay_rule
 from plugjax.lax.control_flow.cond import cond_p
 from plugjax.lax.control_flow.platform_dependent import Platforms, platform_branch, platform_of
 from plugjax.lax.control_flow.python_loops import slices, stack

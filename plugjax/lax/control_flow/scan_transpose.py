@@ -1,30 +1,32 @@
 """The transpose of a scan: the same loop backwards.
 
-Going backwards, the cotangent of the carry is the new carry, the cotangents of the constants are summed along the way, and
-those of the slices are stacked. Carries that the linear inputs do not reach (a counter) are computed first, forwards, and
-what the linear part reads of them is stacked for it.
+Going backwards, the cotangent of the carry is the new carry, the cotangents of the constants are summed, and those of
+the slices are stacked. Carries that do not depend on linear inputs (a counter) are computed first, forwards, and their
+values are stacked for the linear part.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from plugjax.core.array import aval_of
-from plugjax.core.jaxpr import ClosedJaxpr, eval_closed, memoise
-from plugjax.core.rules import RuleSet
-from plugjax.core.transforms.partial_eval import split_known
-from plugjax.core.transforms.staging import stage
-from plugjax.core.transforms.transpose import (
-    UndefinedPrimal,
-    is_undefined_primal,
-    transpose_flat,
-    transpose_rule,
+from plugjax.extend.core import (
+    ClosedJaxpr,
+    ShapedArray,
+    Zero,
+    add_any,
+    eval_closed,
+    instantiate,
+    memoise,
+    zeros,
 )
-from plugjax.core.vocabulary import Zero, add_any, instantiate, zeros
+from plugjax.extend.rules import RuleSet, transpose_rule
+from plugjax.extend.transforms import UndefinedPrimal, is_undefined_primal, stage, transpose_flat
 from plugjax.lax.control_flow.bodies import fixpoint
-from plugjax.lax.control_flow.scan import parts, scan_p
+from plugjax.lax.control_flow.partial_eval import split_known
+from plugjax.lax.control_flow.scan import in_groups, parts, scan_p
 
 rules = RuleSet(__name__)
 
@@ -40,11 +42,8 @@ def _scan_transpose(
     num_consts: int,
     num_carry: int,
 ) -> list[Any]:
-    # Linear in (some constants, all carries, some xs). Going backwards, the cotangent of the carry is the new carry, the
-    # cotangents of the constants are summed along the way, and those of the xs are stacked.
-    linear = [is_undefined_primal(x) for x in operands]
+    linear = tuple(is_undefined_primal(x) for x in operands)
     consts_lin, init_lin, xs_lin = parts(linear, num_consts, num_carry)
-    consts, _, xs = parts(operands, num_consts, num_carry)
     if not all(init_lin):
         split = _known_steps(jaxpr, linear, num_consts, num_carry)
         if split is not None:
@@ -52,93 +51,108 @@ def _scan_transpose(
                 split, cotangents, operands, num_consts, num_carry,
                 length=length, reverse=reverse, unroll=unroll,
             )  # fmt: skip
-    body_avals = jaxpr.in_avals
-    const_avals, carry_avals, x_avals = parts(body_avals, num_consts, num_carry)
-    fixed = [c for c, lin in zip(consts, consts_lin, strict=True) if not lin]
-    steps = [x for x, lin in zip(xs, xs_lin, strict=True) if not lin]
-    carry_bar = [instantiate(bar) for bar in cotangents[:num_carry]]
-    y_nz = [type(bar) is not Zero for bar in cotangents[num_carry:]]
-    y_bar = [bar for bar in cotangents[num_carry:] if type(bar) is not Zero]
-    lin_const_avals = [a for a, lin in zip(const_avals, consts_lin, strict=True) if lin]
-    n_fixed, n_lin = len(fixed), len(lin_const_avals)
-
-    def pull(*args: Any) -> list[Any]:
-        fixed_args = iter(args[:n_fixed])
-        sums = args[n_fixed : n_fixed + n_lin]
-        bars = args[n_fixed + n_lin : n_fixed + n_lin + num_carry]
-        rest = args[n_fixed + n_lin + num_carry :]
-        step_args, y_bars = iter(rest[: len(steps)]), iter(rest[len(steps) :])
-        inner = [
-            *(
-                UndefinedPrimal(a) if lin else next(fixed_args)
-                for a, lin in zip(const_avals, consts_lin, strict=True)
-            ),
-            *(UndefinedPrimal(a) for a in carry_avals),
-            *(
-                UndefinedPrimal(a) if lin else next(step_args)
-                for a, lin in zip(x_avals, xs_lin, strict=True)
-            ),
-        ]
-        incoming = [
-            *bars,
-            *(
-                next(y_bars) if nz else Zero(a.to_tangent_aval())
-                for a, nz in zip(jaxpr.out_avals[num_carry:], y_nz, strict=True)
-            ),
-        ]
-        found = transpose_flat(lambda *zs: eval_closed(jaxpr, *zs), inner, incoming)
-        found_consts, found_carry, found_xs = parts(found, num_consts, num_carry)
-        new_consts = [b for b, lin in zip(found_consts, consts_lin, strict=True) if lin]
-        new_xs = [b for b, lin in zip(found_xs, xs_lin, strict=True) if lin]
-        return [
-            *(instantiate(add_any(s, b)) for s, b in zip(sums, new_consts, strict=True)),
-            *(instantiate(b) for b in found_carry),
-            *(instantiate(b) for b in new_xs),
-        ]
-
-    avals = [
-        *(aval_of(c) for c in fixed),
-        *lin_const_avals,
-        *carry_avals,
-        *(a for a, lin in zip(x_avals, xs_lin, strict=True) if not lin),
-        *(a for a, nz in zip(jaxpr.out_avals[num_carry:], y_nz, strict=True) if nz),
-    ]
-    program = memoise(
-        jaxpr,
-        ("scan transpose", tuple(linear), tuple(y_nz)),
-        lambda: stage(pull, avals, f"transpose({jaxpr.jaxpr.debug_name})"),
-    )
+    # Linear in some constants, all carries and some xs.
+    consts, _, xs = parts(operands, num_consts, num_carry)
+    y_nz = tuple(type(bar) is not Zero for bar in cotangents[num_carry:])
+    fixed, const_avals = _chosen(consts, consts_lin, False), jaxpr.in_avals[:num_consts]
+    sums = [zeros(a) for a in _chosen(const_avals, consts_lin, True)]
     results = scan_p.bind(
-        *fixed, *(zeros(a) for a in lin_const_avals), *carry_bar, *steps, *y_bar,
-        jaxpr=program,
+        *fixed,
+        *sums,
+        *(instantiate(bar) for bar in cotangents[:num_carry]),
+        *_chosen(xs, xs_lin, False),
+        *_chosen(cotangents[num_carry:], y_nz, True),
+        jaxpr=_backward_body(jaxpr, linear, y_nz, num_consts, num_carry),
         length=length,
         reverse=not reverse,
         unroll=unroll,
-        num_consts=n_fixed,
-        num_carry=n_lin + num_carry,
-    )  # fmt: skip
-    const_bars = iter(results[:n_lin])
-    carry_bars = results[n_lin : n_lin + num_carry]
-    x_bars = iter(results[n_lin + num_carry :])
+        num_consts=len(fixed),
+        num_carry=len(sums) + num_carry,
+    )
+    const_bars, carry_bars, x_bars = parts(results, len(sums), num_carry)
     return [
-        *(next(const_bars) if lin else None for lin in consts_lin),
+        *_placed(const_bars, consts_lin, [None] * len(consts)),
         *(bar if lin else None for bar, lin in zip(carry_bars, init_lin, strict=True)),
-        *(next(x_bars) if lin else None for lin in xs_lin),
+        *_placed(x_bars, xs_lin, [None] * len(xs)),
     ]
+
+
+def _chosen(values: Sequence[Any], flags: Sequence[bool], flag: bool) -> list[Any]:
+    """The values whose flag is ``flag``."""
+    return [x for x, f in zip(values, flags, strict=True) if f is flag]
+
+
+def _placed(values: Sequence[Any], flags: Sequence[bool], others: Sequence[Any]) -> list[Any]:
+    """The next of ``values`` where a flag is set, and what stands in ``others`` elsewhere."""
+    given = iter(values)
+    return [next(given) if f else other for f, other in zip(flags, others, strict=True)]
+
+
+def _backward_body(
+    jaxpr: ClosedJaxpr,
+    linear: tuple[bool, ...],
+    y_nz: tuple[bool, ...],
+    num_consts: int,
+    num_carry: int,
+) -> ClosedJaxpr:
+    """The body of the loop backwards; memoised.
+
+    Its constants are the body's that are values. It carries the sums of the cotangents of the linear constants, and the
+    cotangents of the carry; it reads slices of the xs that are values and of the cotangents of ys, and gives those of the
+    linear xs.
+    """
+    consts_lin, _, xs_lin = parts(linear, num_consts, num_carry)
+    const_avals, carry_avals, x_avals = parts(jaxpr.in_avals, num_consts, num_carry)
+    y_avals = jaxpr.out_avals[num_carry:]
+    groups = [
+        _chosen(const_avals, consts_lin, False),
+        _chosen(const_avals, consts_lin, True),
+        list(carry_avals),
+        _chosen(x_avals, xs_lin, False),
+        _chosen(y_avals, y_nz, True),
+    ]
+
+    def unknown(avals: Sequence[ShapedArray]) -> list[UndefinedPrimal]:
+        return [UndefinedPrimal(a) for a in avals]
+
+    def pull(*args: Any) -> list[Any]:
+        fixed, sums, bars, steps, y_bars = in_groups(args, [len(group) for group in groups])
+        inner = [
+            *_placed(fixed, [not lin for lin in consts_lin], unknown(const_avals)),
+            *unknown(carry_avals),
+            *_placed(steps, [not lin for lin in xs_lin], unknown(x_avals)),
+        ]
+        incoming = [*bars, *_placed(y_bars, y_nz, [Zero(a.to_tangent_aval()) for a in y_avals])]
+        found = transpose_flat(lambda *zs: eval_closed(jaxpr, *zs), inner, incoming)
+        found_consts, found_carry, found_xs = parts(found, num_consts, num_carry)
+        new_consts = _chosen(found_consts, consts_lin, True)
+        return [
+            *(instantiate(add_any(s, b)) for s, b in zip(sums, new_consts, strict=True)),
+            *(instantiate(b) for b in found_carry),
+            *(instantiate(b) for b in _chosen(found_xs, xs_lin, True)),
+        ]
+
+    program: ClosedJaxpr = memoise(
+        jaxpr,
+        ("scan transpose", linear, y_nz),
+        lambda: stage(pull, list(itertools.chain(*groups)), f"transpose({jaxpr.jaxpr.debug_name})"),
+    )
+    return program
 
 
 @dataclass(frozen=True, slots=True)
 class _KnownSteps:
-    """A loop split into what is known and what is linear.
+    """A loop split into a known loop and a linear loop.
 
     Attributes:
-        known: the body of the first loop, ``(known consts, known carry, known xs) -> (known carry, known ys, residuals)``.
-        rest: the body of the second, ``(linear consts, shared consts, linear carry, linear xs, residuals) -> (linear carry,
-            linear ys)``.
+        known: the body of the first loop, ``(known consts, known carry, known xs) -> (known carry, known ys,
+            residuals)``.
+        rest: the body of the second, ``(linear consts, shared consts, linear carry, linear xs, residuals) -> (linear
+            carry, linear ys)``.
         is_known: which inputs of the whole loop the first one takes.
-        ys_known: which ys it gives.
+        ys_known: which ys the first loop returns.
         shared: which of the known consts the second loop reads as well.
-        residuals: how many slices the first loop hands on.
+        residuals: number of residuals that the first loop stacks.
     """
 
     known: ClosedJaxpr
@@ -152,7 +166,10 @@ class _KnownSteps:
 def _known_steps(
     jaxpr: ClosedJaxpr, linear: Sequence[bool], num_consts: int, num_carry: int
 ) -> _KnownSteps | None:
-    """Split a loop some of whose carries start as values; ``None`` if the linear inputs reach all carries."""
+    """Split a loop some of whose carries start as known values.
+
+    ``None`` if all carries depend on the linear inputs.
+    """
     consts_lin, init_lin, xs_lin = parts(linear, num_consts, num_carry)
 
     def reached(carry: Sequence[bool]) -> list[bool]:
@@ -165,8 +182,8 @@ def _known_steps(
     is_known = [not lin for lin in (*consts_lin, *carry_lin, *xs_lin)]
 
     def make() -> _KnownSteps:
-        # A carry that only starts as a value is linear, though what it becomes may be known: it must be an output of the
-        # linear part all the same.
+        # A carry whose first value is linear must be an output of the linear part, even if its
+        # later values are known.
         forced = [*carry_lin, *(False,) * (len(jaxpr.out_avals) - num_carry)]
         split = split_known(jaxpr, is_known)
         known_out = [k and not f for k, f in zip(split.known_out, forced, strict=True)]
@@ -175,7 +192,7 @@ def _known_steps(
         moved = [n for n, i in enumerate(places) if forced[i]]
         staying = [n for n, i in enumerate(places) if not forced[i]]
         known = split.known
-        # A residual that is a constant of the loop is read as one, not stacked.
+        # A residual that is a constant of the loop is passed as a constant, not stacked.
         constants = {v: i for i, v in enumerate(known.jaxpr.invars[: num_consts - sum(consts_lin)])}
         residuals = known.jaxpr.outvars[count:]
         shared = [constants[v] for v in residuals if v in constants]
@@ -257,6 +274,6 @@ def _transpose_rest(
         num_carry=num_carry - sum(carry_known),
         **params,
     )
-    # The second loop's operands are the linear ones, in their order, and others, which have no cotangent.
+    # The second loop's operands are the linear ones, in their order, and others without cotangents.
     linear = iter([*found[:n_consts], *found[n_consts + len(split.shared) :]])
     return [None if k else next(linear) for k in split.is_known]

@@ -1,8 +1,8 @@
 """Loops with a condition: ``while_loop``.
 
-The carry is updated while a condition holds. Forward derivatives carry tangents along; a reverse derivative would need the
-carries of an unknown number of iterations, and is refused. Under ``vmap`` a batched condition lets instances that are done
-keep their carry until all are.
+The carry is updated while a condition holds. Forward derivatives carry tangents along; a reverse derivative would need
+the carries of an unknown number of iterations, and is refused. Under ``vmap`` with a batched condition, finished
+instances keep their carry until all are finished.
 """
 
 from __future__ import annotations
@@ -10,20 +10,31 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from plugjax.core import dtypes, pytree
-from plugjax.core.array import as_array, aval_of
-from plugjax.core.aval import ShapedArray
-from plugjax.core.errors import ConcretizationTypeError
-from plugjax.core.jaxpr import ClosedJaxpr, JaxprEqn, eval_closed, memoise
-from plugjax.core.primitive import Primitive
-from plugjax.core.rules import RuleSet, abstract_eval
-from plugjax.core.transforms.batching import Axis, batch_jaxpr, batching_rule, materialize
-from plugjax.core.transforms.dce import dce_rule, prune_closed
-from plugjax.core.transforms.jvp import jvp_jaxpr, jvp_rule
-from plugjax.core.transforms.linearize import linearize_rule
-from plugjax.core.transforms.staging import stage
-from plugjax.core.transforms.transpose import transpose_rule
-from plugjax.core.vocabulary import Zero, broadcast_in_dim_p, instantiate
+from plugjax.extend import dtypes, pytree
+from plugjax.extend.core import (
+    ClosedJaxpr,
+    JaxprEqn,
+    Primitive,
+    ShapedArray,
+    Zero,
+    as_array,
+    aval_of,
+    broadcast_in_dim_p,
+    eval_closed,
+    instantiate,
+    memoise,
+)
+from plugjax.extend.errors import ConcretizationTypeError
+from plugjax.extend.rules import (
+    RuleSet,
+    abstract_eval,
+    batching_rule,
+    dce_rule,
+    jvp_rule,
+    linearize_rule,
+    transpose_rule,
+)
+from plugjax.extend.transforms import Axis, batch_jaxpr, jvp_jaxpr, materialize, prune_closed, stage
 from plugjax.lax.control_flow.bodies import (
     check_carry,
     fixpoint,
@@ -48,15 +59,15 @@ def while_loop(
     """Repeat ``val = body_fun(val)`` while ``cond_fun(val)``.
 
     Args:
-        cond_fun: gives a bool scalar.
-        body_fun: gives a value of the structure, shapes and dtypes that it takes.
+        cond_fun: from the carry to a bool scalar.
+        body_fun: from the carry to a carry of the same structure, shapes and dtypes.
         init_val: pytree: the first value.
 
     Returns:
         The last value.
 
     Raises:
-        TypeError: the condition is no bool scalar, or the body changes the type of the carry.
+        TypeError: the condition is not a bool scalar, or the body changes the type of the carry.
 
     Example:
         >>> from plugjax import lax
@@ -69,7 +80,7 @@ def while_loop(
         try:
             return python_while(cond_fun, body_fun, init_val)
         except ConcretizationTypeError:
-            # A transformation hides the condition's value: the loop is one primitive then.
+            # A transformation hides the condition's value. The loop is then one primitive.
             pass
     leaves, tree = pytree.flatten(init_val)
     init = [as_array(x, "while_loop") for x in leaves]
@@ -173,7 +184,8 @@ def _while_jvp(
 def _while_linearize(
     primals: Sequence[Any], tangents: Sequence[Any], **params: Any
 ) -> tuple[list[Any], list[Any]]:
-    # Values by the loop itself; tangents by the loop that carries both, written on the tape as a whole.
+    # The loop computes the values. The loop that carries values and tangents is recorded on the
+    # tape as a whole.
     outs = while_p.bind(*primals, **params)
     _, outs_dot = _while_jvp(primals, tangents, **params)
     return outs, outs_dot
@@ -251,7 +263,7 @@ def _with_batched_predicate(
     cond_nconsts: int,
     body_nconsts: int,
 ) -> tuple[ClosedJaxpr, ClosedJaxpr, list[Any]]:
-    """Go on while any instance must; an instance that is done keeps its carry."""
+    """Continue while any instance must; finished instances keep their carry."""
 
     def any_left(*xs: Any) -> list[Any]:
         (pred,) = eval_closed(cond, *xs)
@@ -275,7 +287,7 @@ def _with_batched_predicate(
         body, ("guarded", cond), lambda: stage(guarded, avals, "vmap(while_loop)")
     )
     any_program = memoise(cond, "any", lambda: stage(any_left, cond.in_avals, "vmap(while_loop)"))
-    # The body now needs the condition's constants too: they come first among its own.
+    # The body now needs the condition's constants too; they become its first inputs.
     return any_program, guarded_program, [*consts[:cond_nconsts], *consts]
 
 
@@ -297,7 +309,7 @@ def _while_dce(used: Sequence[bool], eqn: JaxprEqn) -> tuple[Sequence[bool], Jax
     if all(carry):
         return [True] * len(eqn.invars), eqn
     update, body_needed = prune_closed(body, tuple(carry))
-    # A carry that is used but not read must stay an input of both.
+    # A carry that is only passed on must stay an input of both.
     kept_cond = [*cond_needed[:cond_nconsts], *carry]
     kept_body = [*body_needed[:body_nconsts], *carry]
     keep = [*kept_cond[:cond_nconsts], *kept_body]

@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from plugjax.core.array import as_array
-from plugjax.core.errors import ShapeError
-from plugjax.core.primitive import Primitive
-from plugjax.core.rules import RuleSet
-from plugjax.core.transforms.batching import batching_rule
-from plugjax.core.transforms.jvp import jvp_rule
+from plugjax.extend.core import Primitive, as_array
+from plugjax.extend.errors import ShapeError
+from plugjax.extend.rules import RuleSet, batching_rule, jvp_rule
 from plugjax.lax.arithmetic import add, div
 from plugjax.lax.derived import batching_by_loop
 from plugjax.lax.families import FLOAT

@@ -7,11 +7,9 @@ import warnings
 from collections.abc import Sequence
 from typing import Any
 
-from plugjax.core.array import as_array, aval_of
-from plugjax.core.dtypes import INT32, DType
-from plugjax.core.primitive import Primitive
-from plugjax.core.rules import RuleSet
-from plugjax.core.transforms.jvp import jvp_rule
+from plugjax.extend.core import Primitive, as_array, aval_of
+from plugjax.extend.dtypes import INT32, DType
+from plugjax.extend.rules import RuleSet, jvp_rule
 from plugjax.lax.arithmetic import abs as abs_
 from plugjax.lax.arithmetic import add, div, mul, neg
 from plugjax.lax.comparison import eq
@@ -43,7 +41,7 @@ _EIGENVECTOR_DERIVATIVES = (
 
 
 class EigImplementation(enum.Enum):
-    """Algorithms for general matrices; processors have LAPACK's alone."""
+    """Algorithms for general matrices; processors have LAPACK's only."""
 
     CUSOLVER = "cusolver"
     MAGMA = "magma"
@@ -66,19 +64,19 @@ def eig(
 
     Args:
         x: the matrices.
-        compute_left_eigenvectors: whether to give the left ones, with ``u^H x = w u^H``.
-        compute_right_eigenvectors: whether to give the right ones.
+        compute_left_eigenvectors: whether to return the left ones, with ``u^H x = w u^H``.
+        compute_right_eigenvectors: whether to return the right ones.
         enable_eigvec_derivs: allow derivatives of eigenvectors. They are taken under LAPACK's scaling (norm 1, the
             largest component real) and hold only for distinct eigenvalues and a largest component that is unique.
         implementation: ``LAPACK``, or ``None`` for the default.
         use_magma: deprecated, as in JAX.
 
     Returns:
-        Eigenvalues ``[..., n]``, then the left and the right eigenvectors that were asked for, as columns
-        ``[..., n, n]``; all complex, and nan where LAPACK does not converge.
+        Eigenvalues ``[..., n]``, then the requested left and right eigenvectors, as columns ``[..., n, n]``; all
+        complex, and nan where LAPACK does not converge.
 
     Raises:
-        ValueError: the matrices are not square, or another implementation was asked for.
+        ValueError: the matrices are not square, or another implementation is requested.
 
     Example:
         >>> import plugjax.numpy as jnp

@@ -6,11 +6,9 @@ import enum
 from collections.abc import Sequence
 from typing import Any
 
-from plugjax.core.array import as_array, aval_of
-from plugjax.core.dtypes import DType
-from plugjax.core.primitive import Primitive
-from plugjax.core.rules import RuleSet
-from plugjax.core.transforms.jvp import jvp_rule
+from plugjax.extend.core import Primitive, as_array, aval_of
+from plugjax.extend.dtypes import DType
+from plugjax.extend.rules import RuleSet, jvp_rule
 from plugjax.lax.arithmetic import add, div, mul, sub
 from plugjax.lax.families import convert
 from plugjax.lax.linalg.family import matrix_primitive, not_linear
@@ -33,7 +31,7 @@ eigh_p = Primitive("eigh", multiple_results=True)
 
 
 class EighImplementation(enum.Enum):
-    """Algorithms for Hermitian matrices; processors have the first alone."""
+    """Algorithms for Hermitian matrices; processors have the first only."""
 
     QR = "qr"
     JACOBI = "jacobi"

@@ -1,6 +1,6 @@
-"""What primitives of matrices share: operands with leading axes that go together, and batching along one more.
+"""Common rules of primitives of matrices: operands with common leading axes, and batching along one more.
 
-A rule of a single primitive says what the last axes of its results are; ranks, dtypes and leading axes are checked here.
+A primitive gives the last axes of its results; ranks, dtypes and leading axes are checked here.
 """
 
 from __future__ import annotations
@@ -8,15 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from plugjax.core.array import aval_of
-from plugjax.core.aval import ShapedArray
-from plugjax.core.dtypes import DType
-from plugjax.core.errors import DtypeError, ShapeError
-from plugjax.core.primitive import Primitive
-from plugjax.core.rules import RuleSet, abstract_eval
-from plugjax.core.transforms.batching import Axis, batching_rule, materialize
-from plugjax.core.transforms.jvp import jvp_rule
-from plugjax.core.transforms.transpose import transpose_rule
+from plugjax.extend.core import Primitive, ShapedArray, aval_of
+from plugjax.extend.dtypes import DType
+from plugjax.extend.errors import DtypeError, ShapeError
+from plugjax.extend.rules import RuleSet, abstract_eval, batching_rule, jvp_rule, transpose_rule
+from plugjax.extend.transforms import Axis, materialize
 from plugjax.lax.families import INEXACT, DtypeSet, check_same_dtypes
 
 Shapes = Sequence[tuple[int, ...]]
@@ -36,14 +32,14 @@ def matrix_primitive(
     """Abstract evaluation and batching of a primitive of matrices.
 
     Args:
-        rules: where to put them.
+        rules: the rule set that gets them.
         primitive: its operands have equal numbers of leading axes.
-        ranks: of the operands, without leading axes.
+        ranks: ranks of the operands, without leading axes.
         shapes: from the operands' last axes and the parameters, the results' last axes.
-        dtypes: from the first operand's dtype and the parameters, the results' dtypes; left out, they are the operand's.
-        accepts: dtypes of the operands; left out, all are floating or complex, and equal.
+        dtypes: from the first operand's dtype and the parameters, the results' dtypes; by default the operand's.
+        accepts: dtypes of the operands; by default floating or complex, all equal.
         batched: whether operands may have leading axes.
-        own_batching: whether the primitive's file says how it is batched.
+        own_batching: whether the primitive's file defines the batching rule.
     """
     name = primitive.name
 
@@ -104,21 +100,21 @@ def check_square(what: str, shape: tuple[int, ...]) -> None:
     """Raise unless a matrix is square.
 
     Raises:
-        ValueError: it is not.
+        ValueError: the matrix is not square.
     """
     if shape[0] != shape[1]:
         raise ValueError(f"{what} needs square matrices, got shape {shape}.")
 
 
 def not_linear(rules: RuleSet, *primitives: Primitive) -> None:
-    """No transpose: the derivative is written in other primitives."""
+    """Refuse transposition: the derivative is written in other primitives."""
     rules.absent(
         transpose_rule, *primitives, because="it is not linear; its derivative is written in others"
     )
 
 
 def no_derivative(rules: RuleSet, *primitives: Primitive) -> None:
-    """No derivative, as in JAX."""
+    """Refuse derivatives, as JAX does."""
     for kind in (jvp_rule, transpose_rule):
         rules.absent(kind, *primitives, because="no derivative is known for it, as in JAX")
 

@@ -1,4 +1,4 @@
-"""Products of Householder reflections H_i = 1 - tau_i v_i v_i^H, which QR and Hessenberg factors come as.
+"""Products of Householder reflections H_i = 1 - tau_i v_i v_i^H, the form of QR and Hessenberg factors.
 
 The vectors are the columns of a matrix below its diagonal, with a one on it that is not stored.
 """
@@ -8,10 +8,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from plugjax.core.array import as_array
-from plugjax.core.dtypes import INT32, DType
-from plugjax.core.primitive import Primitive
-from plugjax.core.rules import RuleSet
+from plugjax.extend.core import Primitive, as_array
+from plugjax.extend.dtypes import INT32, DType
+from plugjax.extend.rules import RuleSet
 from plugjax.lax.families import INEXACT, INTEGER
 from plugjax.lax.linalg.family import matrix_primitive, no_derivative
 
@@ -37,7 +36,7 @@ def geqrf(a: Any) -> tuple[Any, Any]:
 
 
 def geqp3(a: Any, jpvt: Any) -> tuple[Any, Any, Any]:
-    """QR factors of a matrix whose columns are put in an order that makes the diagonal of R fall.
+    """QR factors with pivoting: columns are permuted so that the diagonal of R decreases.
 
     Shapes:
         a: ``[..., m, n]``, floating or complex.

@@ -1,4 +1,4 @@
-"""LU factors with row exchanges: P A = L U, and what is solved with them."""
+"""LU factors with row exchanges, P A = L U, and solutions with them."""
 
 from __future__ import annotations
 
@@ -8,12 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from plugjax.core.array import as_array, aval_of
-from plugjax.core.dtypes import INT32, DType
-from plugjax.core.primitive import Primitive
-from plugjax.core.rules import RuleSet
-from plugjax.core.transforms.jvp import jvp_rule
-from plugjax.core.vocabulary import Zero
+from plugjax.extend.core import Primitive, Zero, as_array, aval_of
+from plugjax.extend.dtypes import INT32, DType
+from plugjax.extend.rules import RuleSet, jvp_rule
 from plugjax.lax.arithmetic import add
 from plugjax.lax.families import DtypeSet, scalar, zero_derivative
 from plugjax.lax.joining import pad
@@ -46,8 +43,8 @@ def lu(x: Any) -> tuple[Any, Any, Any]:
         x: ``[..., m, n]``, floating or complex.
 
     Returns:
-        Both factors in one ``[..., m, n]``, without the ones on the diagonal of L; the row exchanges
-        ``[..., min(m, n)]``, int32; the permutation that they come to, ``[..., m]``, int32.
+        Both factors in one ``[..., m, n]``, without the ones on the diagonal of L; the row exchanges ``[..., min(m,
+        n)]``, int32; the permutation that results from them, ``[..., m]``, int32.
 
     Example:
         >>> import plugjax.numpy as jnp
@@ -62,7 +59,7 @@ def lu(x: Any) -> tuple[Any, Any, Any]:
 
 
 def lu_pivots_to_permutation(pivots: Any, permutation_size: int) -> Any:
-    """The permutation that a sequence of row exchanges comes to.
+    """The permutation that results from a sequence of row exchanges.
 
     Shapes:
         pivots: ``[..., k]``, int32 -> ``[..., permutation_size]``, int32.
@@ -91,7 +88,7 @@ def lu_solve(factors: Any, permutation: Any, b: Any, trans: int = 0) -> Any:
         b: ``[..., m, k]``; leading axes of all three broadcast -> ``[..., m, k]``. With one axis less, vectors.
 
     Args:
-        factors: as :func:`lu` gives them.
+        factors: as returned by :func:`lu`.
         permutation: likewise.
         b: the right-hand sides.
         trans: 0 for ``A``, 1 for its transpose, 2 for its adjoint.
@@ -189,7 +186,7 @@ def _lu_jvp(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any],
 
 
 def _widened(x: Any, rows: int, columns: int) -> Any:
-    """More rows and columns of zeros."""
+    """Append rows and columns of zeros."""
     if not rows and not columns:
         return x
     lead = [(0, 0, 0)] * (aval_of(x).ndim - 2)

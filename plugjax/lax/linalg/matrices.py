@@ -1,7 +1,7 @@
 """Matrices in the last two axes: products, adjoints, triangles and diagonals, with any number of leading axes.
 
-The formulas of this package are written in these. Each is linear in its matrix, operation by operation, so that the
-derivatives that use them can be transposed.
+The formulas of this package use these functions. Each is linear in its matrix, operation by operation, so that
+derivatives written with them can be transposed.
 """
 
 from __future__ import annotations
@@ -10,9 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from plugjax.core.array import aval_of
-from plugjax.core.dtypes import COMPLEX64, COMPLEX128, FLOAT32, FLOAT64, DType
-from plugjax.core.vocabulary import broadcast_in_dim_p
+from plugjax.extend.core import aval_of, broadcast_in_dim_p
+from plugjax.extend.dtypes import COMPLEX64, COMPLEX128, FLOAT32, FLOAT64, DType
 from plugjax.lax.arithmetic import add, mul
 from plugjax.lax.comparison import eq, ge
 from plugjax.lax.complex import conj, real
@@ -36,12 +35,12 @@ _COMPLEX = {FLOAT32: COMPLEX64, FLOAT64: COMPLEX128}
 
 
 def real_dtype(dtype: DType) -> DType:
-    """The dtype of the parts of a complex dtype; a real one itself."""
+    """The dtype of the parts of a complex dtype; a real dtype is unchanged."""
     return _REAL.get(dtype, dtype)
 
 
 def complex_dtype(dtype: DType) -> DType:
-    """The complex dtype whose parts a dtype can hold."""
+    """The complex dtype whose parts have the dtype."""
     return dtype if dtype.kind == "c" else _COMPLEX.get(dtype, COMPLEX64)
 
 
@@ -68,12 +67,12 @@ def transposed(x: Any) -> Any:
 
 
 def conjugate(x: Any) -> Any:
-    """The complex conjugate; a real array itself."""
+    """The complex conjugate; a real array is unchanged."""
     return conj(x) if aval_of(x).dtype.kind == "c" else x
 
 
 def real_part(x: Any) -> Any:
-    """The real part; a real array itself."""
+    """The real part; a real array is unchanged."""
     return real(x) if aval_of(x).dtype.kind == "c" else x
 
 
@@ -132,7 +131,7 @@ def diagonal(x: Any) -> Any:
     which = identity(np.dtype(bool), *aval.shape[-2:])
     which = broadcast_in_dim(which, aval.shape, (aval.ndim - 2, aval.ndim - 1))
     kept = select_n(which, full_like(x, 0), x)
-    # One term of each sum is not zero: the sum is exact. The longer axis goes.
+    # One term of each sum is not zero, so the sum is exact. Sum over the longer axis.
     longer = aval.ndim - 1 if aval.shape[-1] > aval.shape[-2] else aval.ndim - 2
     return reduce_sum(kept, (longer,))
 

@@ -1,10 +1,11 @@
 """Polar factors A = U H by dynamically weighted Halley iteration.
 
-``X <- X (a + b X^H X) (1 + c X^H X)^-1`` sends every singular value in [l, 1] towards 1; the weights that do so fastest
-depend on l alone, so they are known beforehand. Large c takes a QR factorization, small c a Cholesky factorization.
+``X <- X (a + b X^H X) (1 + c X^H X)^-1`` sends every singular value in [l, 1] towards 1; the optimal weights depend on
+l alone, so they are known beforehand. Large c takes a QR factorization, small c a Cholesky factorization.
 
 Reference:
-    Nakatsukasa, Bai, Gygi, "Optimizing Halley's iteration for computing the matrix polar decomposition", 2010; Nakatsukasa,
+    Nakatsukasa, Bai, Gygi, "Optimizing Halley's iteration for computing the matrix polar decomposition", 2010;
+    Nakatsukasa,
     Higham, "Stable and efficient spectral divide and conquer algorithms", 2013.
 """
 
@@ -15,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from plugjax.core.array import as_array, aval_of
-from plugjax.core.dtypes import INT32
+from plugjax.extend.core import as_array, aval_of
+from plugjax.extend.dtypes import INT32
 from plugjax.lax.arithmetic import abs as abs_
 from plugjax.lax.arithmetic import add, mul, sub
 from plugjax.lax.comparison import eq, gt, lt
@@ -58,9 +59,9 @@ def qdwh(
     Args:
         x: the matrix.
         is_hermitian: accepted as in JAX; not used.
-        max_iterations: when to give up; 10 if left out.
-        eps: how exact, as the spacing of numbers at 1; that of the dtype if left out.
-        dynamic_shape: the part of ``x`` that counts; the rest is taken to be zero.
+        max_iterations: limit of iterations; 10 by default.
+        eps: precision as the spacing of numbers at 1; by default that of the dtype.
+        dynamic_shape: the valid part of ``x``; the rest counts as zero.
 
     Returns:
         u ``[m, n]``, h ``[n, n]``, the number of iterations, and whether they converged.
@@ -106,7 +107,7 @@ def qdwh(
         return add(count, np.int32(1)), after, _is_close(after, before, enough)
 
     count, u, converged = while_loop(goes_on, halley, (np.int32(len(weights)), u, converged))
-    # One step of Newton and Schulz.
+    # One Newton-Schulz step.
     correction = matmul(u, matmul(adjoint(u), u))
     u = sub(mul(u, scalar(1.5, u)), mul(correction, scalar(0.5, u)))
     return u, symmetrized(matmul(adjoint(u), x)), convert(count, INT32, weak_type=True), converged

@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from plugjax.core.array import as_array, aval_of
-from plugjax.core.dtypes import INT32, DType
-from plugjax.core.primitive import Primitive
-from plugjax.core.rules import RuleSet
-from plugjax.core.transforms.jvp import jvp_rule
-from plugjax.core.vocabulary import Zero
+from plugjax.extend.core import Primitive, Zero, as_array, aval_of
+from plugjax.extend.dtypes import INT32, DType
+from plugjax.extend.rules import RuleSet, jvp_rule
 from plugjax.lax.arithmetic import add, mul, sub
 from plugjax.lax.complex import complex as complex_
 from plugjax.lax.complex import imag, real
@@ -44,8 +41,9 @@ def qr(
 
     Args:
         x: the matrices.
-        pivoting: whether to reorder the columns so that the diagonal of R falls.
-        full_matrices: whether Q is ``[..., m, m]`` and R ``[..., m, n]``, instead of ``[..., m, k]`` and ``[..., k, n]``.
+        pivoting: whether to permute the columns so that the diagonal of R decreases.
+        full_matrices: whether Q is ``[..., m, m]`` and R ``[..., m, n]``, instead of ``[..., m, k]`` and ``[..., k,
+            n]``.
         use_magma: accepted as in JAX; LAPACK is used.
 
     Returns:
@@ -96,10 +94,10 @@ def _rows(x: Any, start: int, stop: int | None = None) -> Any:
 def _qr_jvp(
     primals: Sequence[Any], tangents: Sequence[Any], *, full_matrices: bool, **params: Any
 ) -> tuple[list[Any], list[Any]]:
-    """The derivative of the square or tall part, from which the rest follows.
+    """The derivative of the square or tall part determines the rest.
 
-    A wide matrix is ``[X1 X2]`` with X1 square: ``R2 = Q^H X2`` is differentiated as a product. Columns that complete Q
-    are ``Q_mp``; see :func:`_completed`.
+    A wide matrix is ``[X1 X2]`` with X1 square: ``R2 = Q^H X2`` is differentiated as a product. The additional columns
+    of a complete Q are ``Q_mp``; see :func:`_completed`.
     """
     x, x_dot = primals[0], tangents[0]
     rows, columns = core_shape(x)
@@ -141,7 +139,7 @@ def _thin(q: Any, r: Any, x_dot: Any) -> tuple[Any, Any]:
     lower = tril(inner, -1)
     turn = sub(lower, adjoint(lower))
     if aval_of(inner).dtype.kind == "c":
-        # R has a real diagonal: phases are Q's.
+        # The diagonal of R is real, so phases belong to Q.
         on_diagonal = mul(identity_like(inner, core_shape(inner)[0]), inner)
         turn = add(
             turn, complex_(mul(real(on_diagonal), scalar(0, real(inner))), imag(on_diagonal))

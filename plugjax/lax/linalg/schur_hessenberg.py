@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from plugjax.core.array import as_array
-from plugjax.core.primitive import Primitive
-from plugjax.core.rules import RuleSet
+from plugjax.extend.core import Primitive, as_array
+from plugjax.extend.rules import RuleSet
 from plugjax.lax.linalg.family import check_square, matrix_primitive, no_derivative
 
 rules = RuleSet(__name__)
@@ -30,7 +29,7 @@ def schur(
 
     Args:
         x: the matrices.
-        compute_schur_vectors: whether to give Q.
+        compute_schur_vectors: whether to return Q.
         sort_eig_vals: must be false, as in JAX.
         select_callable: accepted as in JAX; not used.
 
@@ -73,8 +72,8 @@ def hessenberg(a: Any) -> tuple[Any, Any]:
     Example:
         >>> import plugjax.numpy as jnp
         >>> from plugjax.lax.linalg import hessenberg
-        >>> hessenberg(jnp.eye(2))[1]
-        Array([0.], dtype=float32)
+        >>> hessenberg(jnp.array([[4.0, 1.0, 2.0], [3.0, 1.0, 0.0], [4.0, 0.0, 1.0]]))[1].round(3)
+        Array([1.6, 0. ], dtype=float32)
     """
     packed, taus = hessenberg_p.bind(as_array(a, "hessenberg"))
     return packed, taus

@@ -1,6 +1,6 @@
 """Linear systems with any matrix, and their derivatives by the same factors.
 
-From A x = b: A x_dot = b_dot - A_dot x. The factors of A are found once, outside of what is differentiated, and serve the
+From A x = b: A x_dot = b_dot - A_dot x. A is factored once, outside of the differentiated code. The factors serve the
 solution, its derivatives of every order, and their transposes.
 """
 
@@ -11,13 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from plugjax.core.array import aval_of
-from plugjax.core.primitive import Primitive
-from plugjax.core.rules import RuleSet
-from plugjax.core.transforms.batching import Axis, batching_rule, materialize
-from plugjax.core.transforms.jvp import jvp_rule
-from plugjax.core.transforms.transpose import is_undefined_primal, transpose_rule
-from plugjax.core.vocabulary import Zero, add_any, moveaxis, stop_gradient_p
+from plugjax.extend.core import Primitive, Zero, add_any, aval_of, moveaxis, stop_gradient_p
+from plugjax.extend.rules import RuleSet, batching_rule, jvp_rule, transpose_rule
+from plugjax.extend.transforms import Axis, is_undefined_primal, materialize
 from plugjax.lax.arithmetic import neg
 from plugjax.lax.families import INEXACT, INTEGER
 from plugjax.lax.linalg.family import matrix_primitive
@@ -27,7 +23,8 @@ from plugjax.lax.shape import expand_dims, reshape, squeeze, transpose
 
 rules = RuleSet(__name__)
 
-# Operands: the matrix, which only derivatives read; right-hand sides; the matrix's LU factors and permutation.
+# Operands: the matrix, read by derivatives only; right-hand sides; the matrix's LU factors and
+# permutation.
 solve_p = Primitive("solve")
 
 
@@ -44,7 +41,7 @@ def solve(a: Any, b: Any) -> Any:
         b = expand_dims(b, (1,))
     a_lead, shape = aval_of(a).shape[:-2], aval_of(b).shape
     if not a_lead and len(shape) > 2:
-        # Right-hand sides of one matrix are put side by side.
+        # Concatenate right-hand sides of one matrix.
         sides = transpose(b, (len(shape) - 2, *range(len(shape) - 2), len(shape) - 1))
         columns = reshape(sides, (shape[-2], int(np.prod(sides.shape[1:]))))
         x = reshape(_solved(a, columns, factors, permutation), sides.shape)
@@ -106,7 +103,7 @@ def _solve_batching(
     if any(d is not None for d in (dims[0], *dims[2:])):
         operands = [materialize(x, d, axis) for x, d in zip(args, dims, strict=True)]
         return solve_p.bind(*operands, **params), 0
-    # One matrix for all instances: they are more columns of one right-hand side.
+    # One matrix for all instances: they become columns of one right-hand side.
     assert b_dim is not None
     last = aval_of(b).ndim - 1
     b = moveaxis(b, b_dim, last)

@@ -6,11 +6,9 @@ import enum
 from collections.abc import Sequence
 from typing import Any
 
-from plugjax.core.array import as_array, aval_of
-from plugjax.core.dtypes import DType
-from plugjax.core.primitive import Primitive
-from plugjax.core.rules import RuleSet
-from plugjax.core.transforms.jvp import jvp_rule
+from plugjax.extend.core import Primitive, as_array, aval_of
+from plugjax.extend.dtypes import DType
+from plugjax.extend.rules import RuleSet, jvp_rule
 from plugjax.lax.arithmetic import add, div, mul, sub
 from plugjax.lax.comparison import eq
 from plugjax.lax.families import convert, scalar
@@ -59,10 +57,11 @@ def svd(
 
     Args:
         x: the matrices.
-        full_matrices: whether U is ``[..., m, m]`` and V^H ``[..., n, n]``, instead of ``[..., m, k]`` and ``[..., k, n]``.
-        compute_uv: whether to give the vectors.
+        full_matrices: whether U is ``[..., m, m]`` and V^H ``[..., n, n]``, instead of ``[..., m, k]`` and ``[..., k,
+            n]``.
+        compute_uv: whether to return the vectors.
         subset_by_index: first and past-last index of the singular values wanted; only all of them are supported.
-        algorithm: which one to use.
+        algorithm: the algorithm.
 
     Returns:
         ``(U, s, V^H)``, or s alone; s is ``[..., k]``, real.
@@ -168,7 +167,7 @@ def _vectors_dot(left: Any, values: Any, right: Any, inner: Any, a_dot: Any) -> 
     def doubled(x: Any) -> Any:
         return add(x, adjoint(x))
 
-    # Only the diagonal of this counts: it turns the phases of complex vectors.
+    # Only the diagonal of this matters: it rotates the phases of complex vectors.
     turn = mul(sub(inner, adjoint(inner)), scalar(0.5, inner))
     turn = mul(scaled_columns(turn, inverse), convert(one, dtype))
     left_dot = matmul(left, add(mul(factor, doubled(scaled_columns(inner, s))), turn))

@@ -1,13 +1,12 @@
-"""Products of a matrix and its own transpose."""
+"""Products of a matrix and its transpose."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
-from plugjax.core.array import as_array
-from plugjax.core.primitive import Primitive
-from plugjax.core.rules import RuleSet
+from plugjax.extend.core import Primitive, as_array
+from plugjax.extend.rules import RuleSet
 from plugjax.lax.arithmetic import add
 from plugjax.lax.families import FLOAT
 from plugjax.lax.linalg.family import matrix_primitive, no_derivative
@@ -26,7 +25,7 @@ def symmetric_product(
     beta: float = 0.0,
     symmetrize_output: bool = False,
 ) -> Any:
-    """``alpha A A^T + beta C``, of which the lower triangle is sure to be right.
+    """``alpha A A^T + beta C``, of which only the lower triangle is specified.
 
     Shapes:
         a_matrix: ``[..., m, n]``, floating.

@@ -5,13 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from plugjax.core.array import as_array, aval_of
-from plugjax.core.primitive import Primitive
-from plugjax.core.rules import RuleSet
-from plugjax.core.transforms.batching import Axis, batching_rule, materialize
-from plugjax.core.transforms.jvp import jvp_rule
-from plugjax.core.transforms.transpose import is_undefined_primal, transpose_rule
-from plugjax.core.vocabulary import Zero, add_any, moveaxis
+from plugjax.extend.core import Primitive, Zero, add_any, as_array, aval_of, moveaxis
+from plugjax.extend.rules import RuleSet, batching_rule, jvp_rule, transpose_rule
+from plugjax.extend.transforms import Axis, is_undefined_primal, materialize
 from plugjax.lax.arithmetic import neg
 from plugjax.lax.linalg.family import matrix_primitive
 from plugjax.lax.linalg.matrices import conjugate, matmul, transposed, tril, triu
@@ -42,10 +38,10 @@ def triangular_solve(
         a: the matrices; only one triangle is read.
         b: the right-hand sides.
         left_side: whether ``op(a)`` stands on the left of ``x``.
-        lower: whether the lower triangle of ``a`` is meant.
+        lower: whether ``a`` is lower triangular.
         transpose_a: whether ``op`` transposes.
         conjugate_a: whether ``op`` conjugates.
-        unit_diagonal: whether the diagonal of ``a`` is taken to be ones.
+        unit_diagonal: whether the diagonal of ``a`` counts as ones.
 
     Raises:
         ValueError: shapes do not fit.
@@ -102,7 +98,7 @@ def _jvp(primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> tupl
 
 
 def _from_matrix(a: Any, a_dot: Any, x: Any, params: dict[str, Any]) -> Any:
-    """The part of the tangent that comes from the matrix; the cheaper product goes first."""
+    """The part of the tangent from the matrix; the cheaper product goes first."""
     skip = 1 if params["unit_diagonal"] else 0
     change = neg(tril(a_dot, -skip) if params["lower"] else triu(a_dot, skip))
     change = transposed(change) if params["transpose_a"] else change
@@ -131,7 +127,7 @@ def _batching(
     if a_dim is not None:
         operands = [materialize(x, d, axis) for x, d in zip(args, dims, strict=True)]
         return triangular_solve_p.bind(*operands, **params), 0
-    # One matrix for all instances: they are more right-hand sides of one system.
+    # One matrix for all instances: they become right-hand sides of one system.
     assert b_dim is not None
     rank = aval_of(b).ndim
     place = rank - 1 if params["left_side"] else rank - 2

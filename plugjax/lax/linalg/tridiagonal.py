@@ -1,17 +1,14 @@
-"""Tridiagonal matrices: the reduction of a Hermitian matrix to one, and linear systems."""
+"""Tridiagonal matrices: reduction of a Hermitian matrix to tridiagonal form, and linear systems."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
-from plugjax.core.array import as_array, aval_of
-from plugjax.core.dtypes import DType
-from plugjax.core.primitive import Primitive
-from plugjax.core.rules import RuleSet
-from plugjax.core.transforms.jvp import jvp_rule
-from plugjax.core.transforms.transpose import is_undefined_primal, transpose_rule
-from plugjax.core.vocabulary import Zero, add_any, instantiate
+from plugjax.extend.core import Primitive, Zero, add_any, as_array, aval_of, instantiate
+from plugjax.extend.dtypes import DType
+from plugjax.extend.rules import RuleSet, jvp_rule, transpose_rule
+from plugjax.extend.transforms import is_undefined_primal
 from plugjax.lax.arithmetic import add, neg
 from plugjax.lax.families import scalar
 from plugjax.lax.joining import pad
@@ -64,7 +61,7 @@ def tridiagonal_solve(dl: Any, d: Any, du: Any, b: Any, *, perturb_singular: boo
         d: the diagonal.
         du: above the diagonal.
         b: the right-hand sides.
-        perturb_singular: whether pivots near zero are moved away from it, so that the result is finite.
+        perturb_singular: whether pivots near zero are perturbed, so that the result is finite.
 
     Raises:
         TypeError: shapes do not fit.
@@ -113,7 +110,7 @@ no_derivative(rules, tridiagonal_p)
 
 
 def _shifted(x: Any, axis: int, by: int) -> Any:
-    """``x[i - by]`` at place i, zero where there is none."""
+    """``x[i - by]`` at position i; zero beyond the ends."""
     config = [(0, 0, 0)] * aval_of(x).ndim
     config[axis] = (by, -by, 0)
     return pad(x, scalar(0, x), config)

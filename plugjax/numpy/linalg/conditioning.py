@@ -1,10 +1,10 @@
-"""Condition number: how much a linear system magnifies errors."""
+"""Condition number of matrices."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from plugjax.core.array import Array
+from plugjax.extend.core import Array
 from plugjax.numpy.linalg.factorizations import svdvals
 from plugjax.numpy.linalg.norms import Order, norm
 from plugjax.numpy.linalg.systems import inv

@@ -1,6 +1,6 @@
 """Determinants.
 
-The derivative of log |det A| is tr(A^-1 A_dot). That of det A is tr(adj(A) A_dot), which has a meaning for singular
+The derivative of log |det A| is tr(A^-1 A_dot). That of det A is tr(adj(A) A_dot), which is defined for singular
 matrices too; the adjugate comes from the LU factors, without a division by the last pivot.
 """
 
@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from plugjax import lax
-from plugjax.core.array import Array
-from plugjax.core.transforms.custom_jvp import custom_jvp
+from plugjax.extend.calls import custom_jvp
+from plugjax.extend.core import Array
 from plugjax.lax.linalg.householder import geqrf
 from plugjax.lax.linalg.lu import lu
 from plugjax.lax.linalg.matrices import diagonal, rows_at
@@ -31,7 +31,7 @@ from plugjax.numpy.tiling import pad
 
 
 class SlogdetResult(NamedTuple):
-    """Sign of a determinant, and logarithm of its size."""
+    """Sign of a determinant, and logarithm of its absolute value."""
 
     sign: Array
     logabsdet: Array
@@ -100,7 +100,7 @@ def _slogdet_small_jvp(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple
 
 
 def _sign_and_log(out: tuple[Any, Any], change: Any) -> tuple[Any, Any]:
-    """From the derivative of the complex logarithm, those of sign and size."""
+    """Derivatives of sign and logarithm from that of the complex logarithm."""
     sign, log = out
     if sign.dtype.kind != "c":
         return (sign, log), (zeros_like(sign), change)
@@ -114,7 +114,7 @@ _slogdet_small.defjvp(_slogdet_small_jvp)
 
 
 def slogdet(a: ArrayLike, *, method: str | None = None) -> SlogdetResult:
-    """Sign of the determinant, and logarithm of its size.
+    """Sign of the determinant, and logarithm of its absolute value.
 
     Shapes:
         a: ``[..., n, n]`` -> ``[...]`` twice; the sign has the dtype of ``a``, the logarithm is real.
@@ -145,7 +145,7 @@ def _two(x: Any) -> Any:
 
 
 def _three(x: Any) -> Any:
-    """Along the first row."""
+    """Determinant of 3x3 matrices, by expansion along the first row."""
     minors = [
         x[..., 1, j] * x[..., 2, k] - x[..., 1, k] * x[..., 2, j]
         for j, k in ((1, 2), (0, 2), (0, 1))
@@ -168,7 +168,7 @@ def _det_jvp(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]
 def _adjugate_product(a: Any, b: Any) -> tuple[Any, Any]:
     """``det(a)`` and ``adj(a) b``, for matrices of rank n - 1 at least; zeros for lower ranks.
 
-    adj(A) = det(A) U^-1 L^-1 P: det(A) is moved into the rows, so that the last pivot, which may be zero, cancels.
+    adj(A) = det(A) U^-1 L^-1 P: det(A) scales the rows, so that the last pivot, which may be zero, cancels.
     """
     size = a.shape[-1]
     if size == 1:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from plugjax import lax
-from plugjax.core.array import Array
+from plugjax.extend.core import Array
 from plugjax.lax.linalg.cholesky import cholesky as lax_cholesky
 from plugjax.lax.linalg.eig import eig as lax_eig
 from plugjax.lax.linalg.eigh import eigh as lax_eigh
@@ -21,14 +21,14 @@ from plugjax.numpy.promotion import ArrayLike
 
 
 class EighResult(NamedTuple):
-    """What :func:`eigh` gives."""
+    """Result of :func:`eigh`."""
 
     eigenvalues: Array
     eigenvectors: Array
 
 
 class EigResult(NamedTuple):
-    """What :func:`eig` gives."""
+    """Result of :func:`eig`."""
 
     eigenvalues: Array
     eigenvectors: Array
@@ -57,7 +57,7 @@ def cholesky(a: ArrayLike, *, upper: bool = False, symmetrize_input: bool = True
 
     Args:
         a: the matrices.
-        upper: whether to give the upper factor.
+        upper: whether to return the upper factor.
         symmetrize_input: whether to take the Hermitian part of ``a`` first; otherwise its lower triangle alone is read.
 
     Example:
@@ -80,7 +80,7 @@ def qr(a: ArrayLike, mode: str = "reduced") -> Any:
     Args:
         a: the matrices.
         mode: ``"reduced"`` (or ``"full"``, as in JAX) for Q ``[..., m, k]`` and R ``[..., k, n]``; ``"complete"`` for Q
-            ``[..., m, m]`` and R ``[..., m, n]``; ``"r"`` for R alone; ``"raw"`` for reflections, as NumPy gives them.
+            ``[..., m, m]`` and R ``[..., m, n]``; ``"r"`` for R alone; ``"raw"`` for reflections, as in NumPy.
 
     Raises:
         ValueError: another mode.
@@ -116,8 +116,9 @@ def svd(
 
     Args:
         a: the matrices.
-        full_matrices: whether U is ``[..., m, m]`` and Vh ``[..., n, n]``, instead of ``[..., m, k]`` and ``[..., k, n]``.
-        compute_uv: whether to give the vectors.
+        full_matrices: whether U is ``[..., m, m]`` and Vh ``[..., n, n]``, instead of ``[..., m, k]`` and ``[..., k,
+            n]``.
+        compute_uv: whether to return the vectors.
         hermitian: whether the matrices are Hermitian, which is faster.
         subset_by_index: only all singular values are supported.
 
@@ -139,7 +140,7 @@ def svd(
 
 
 def _hermitian_svd(x: Array, compute_uv: bool, subset: tuple[int, int] | None) -> Any:
-    """Singular values are the sizes of eigenvalues; the signs go to the right vectors."""
+    """Singular values are the absolute values of eigenvalues; the signs go to the right vectors."""
     vectors, values = lax_eigh(x, subset_by_index=subset)
     last = values.ndim - 1
     if not compute_uv:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from plugjax import lax
-from plugjax.core.array import Array
+from plugjax.extend.core import Array
 from plugjax.numpy.arithmetic import abs as abs_
 from plugjax.numpy.arithmetic import power, sqrt
 from plugjax.numpy.linalg.factorizations import svd
@@ -38,9 +38,11 @@ def norm(
 
     Args:
         x: an array.
-        ord: for vectors see :func:`vector_norm`; for matrices ``"fro"`` (as ``None``), ``"nuc"``, 2, -2, 1, -1, inf, -inf.
-        axis: one axis of vectors, two axes of matrices; left out, the array is one of them, or with ``ord=None`` a vector.
-        keepdims: whether the axes stay, with size 1.
+        ord: for vectors see :func:`vector_norm`; for matrices ``"fro"`` (as ``None``), ``"nuc"``, 2, -2, 1, -1, inf,
+            -inf.
+        axis: one axis of vectors, two axes of matrices; by default the array is a vector or a matrix, with ``ord=None``
+            a flattened vector.
+        keepdims: whether to keep the axes, with size 1.
 
     Raises:
         ValueError: another order, or other numbers of axes.
@@ -82,7 +84,7 @@ def norm(
 
 
 def _line_sums(x: Array, over: int, across: int, largest: bool, keepdims: bool) -> Array:
-    """Extremum of the sums of sizes along an axis."""
+    """Extremum of the sums of absolute values along an axis."""
     sums = sum_(abs_(x), axis=over, keepdims=True)
     found = (
         max_(sums, axis=across, keepdims=True, initial=0)
@@ -104,9 +106,9 @@ def vector_norm(
 
     Args:
         x: an array.
-        axis: the axes that make a vector; all if left out.
+        axis: the axes that make a vector; all by default.
         keepdims: whether the axes stay, with size 1.
-        ord: a number; inf and -inf are the largest and the least size, 0 is how many elements are not zero.
+        ord: a number; inf and -inf give the largest and the least absolute value, 0 the number of nonzero elements.
 
     Raises:
         ValueError: a name.
@@ -160,14 +162,14 @@ def matrix_rank(
     hermitian: bool = False,
     tol: ArrayLike | None = None,
 ) -> Array:
-    """How many singular values are above ``rtol``.
+    """Number of singular values above ``rtol``.
 
     Shapes:
         M: ``[..., m, n]`` -> ``[...]``; of a vector, whether it is not zero.
 
     Args:
         M: the matrices.
-        rtol: the bound; ``max(m, n) eps`` times the largest singular value if left out.
+        rtol: the bound; ``max(m, n) eps`` times the largest singular value by default.
         hermitian: whether the matrices are Hermitian.
         tol: another name of ``rtol``.
 

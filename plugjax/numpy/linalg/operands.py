@@ -1,12 +1,12 @@
-"""What an argument of a function of linear algebra becomes: an array of floating or complex dtype."""
+"""Arguments of linear algebra as arrays of floating or complex dtype."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from plugjax import lax
-from plugjax.core import dtypes
-from plugjax.core.array import Array
+from plugjax.extend import dtypes
+from plugjax.extend.core import Array
 from plugjax.numpy.manipulation import matrix_transpose
 from plugjax.numpy.promotion import ArrayLike, Operand, as_operands, convert, join_dtypes
 
@@ -15,7 +15,7 @@ def inexact(who: str, *args: ArrayLike) -> list[Operand]:
     """Arguments as arrays of one floating or complex dtype.
 
     Raises:
-        TypeError: an argument is no array.
+        TypeError: an argument is not an array.
     """
     operands = as_operands(who, *args)
     dtype, weak = join_dtypes(*operands)
@@ -34,7 +34,7 @@ def square_sizes(who: str, x: Array) -> None:
     """Raise unless the last two axes have one size.
 
     Raises:
-        ValueError: they have not, or there are less than two.
+        ValueError: the sizes differ, or there are fewer than two axes.
     """
     if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
         raise ValueError(f"{who} takes square matrices, [..., n, n], got {x.shape}.")

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
-from plugjax.core.array import Array
-from plugjax.core.device import reject_sharding
-from plugjax.core.dtypes import DTypeLike
+from plugjax.extend.core import Array, reject_sharding
+from plugjax.extend.dtypes import DTypeLike
 from plugjax.numpy import indexing, linear_algebra, manipulation
 from plugjax.numpy.einsum import einsum
 from plugjax.numpy.promotion import ArrayLike, as_operand, as_operands

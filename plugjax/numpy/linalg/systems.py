@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from plugjax import lax
-from plugjax.core import dtypes
-from plugjax.core.array import Array
-from plugjax.core.transforms.custom_jvp import custom_jvp
+from plugjax.extend import dtypes
+from plugjax.extend.calls import custom_jvp
+from plugjax.extend.core import Array
 from plugjax.lax.linalg.matrices import identity_like, matmul, symmetrized, transposed
 from plugjax.lax.linalg.solve import solve as lax_solve
 from plugjax.numpy.creation import array, asarray, empty, zeros
@@ -60,7 +60,7 @@ def solve(a: ArrayLike, b: ArrayLike) -> Array:
 
 
 def inv(a: ArrayLike) -> Array:
-    """Inverse, ``[..., n, n]`` -> the same; infinite or nan if there is none.
+    """Inverse, ``[..., n, n]`` -> ``[..., n, n]``; infinite or nan for singular matrices.
 
     Raises:
         ValueError: matrices that are not square.
@@ -84,7 +84,7 @@ def matrix_power(a: ArrayLike, n: int) -> Array:
         a: ``[..., m, m]`` -> the same.
 
     Raises:
-        TypeError: matrices that are not square, or a power that is no integer.
+        TypeError: matrices that are not square, or a power that is not an integer.
 
     Example:
         >>> import plugjax.numpy as jnp
@@ -106,7 +106,7 @@ def matrix_power(a: ArrayLike, n: int) -> Array:
         return one
     if power < 0:
         x, power = inv(x), -power
-    # Squares of squares, and the product of those that the binary digits of the power name.
+    # Repeated squaring: the product of the squares selected by the binary digits of the power.
     product: Array | None = None
     while power:
         power, digit = divmod(power, 2)
@@ -128,7 +128,7 @@ def pinv(
 
     Args:
         a: the matrices.
-        rtol: singular values below this share of the largest are taken to be zero; ``10 max(m, n) eps`` if left out.
+        rtol: singular values below this share of the largest count as zero; ``10 max(m, n) eps`` by default.
         hermitian: whether the matrices are Hermitian.
         rcond: another name of ``rtol``.
 
@@ -207,7 +207,7 @@ def _pinv_derivative(p: Any, a: Any, a_dot: Any) -> tuple[Any, Any]:
 def lstsq(
     a: ArrayLike, b: ArrayLike, rcond: float | None = None, *, numpy_resid: bool = False
 ) -> tuple[Array, Array, Array, Array]:
-    """The least ``x`` that makes ``|b - a x|`` least.
+    """The least-squares solution: the least ``x`` that minimizes ``|b - a x|``.
 
     Shapes:
         a: ``[m, n]``.
@@ -216,8 +216,8 @@ def lstsq(
     Args:
         a: the matrix.
         b: right-hand sides.
-        rcond: singular values below this share of the largest are taken to be zero; ``max(m, n) eps`` if left out.
-        numpy_resid: whether to give residuals as NumPy does: none if the rank is less than n, or m <= n.
+        rcond: singular values below this share of the largest count as zero; ``max(m, n) eps`` by default.
+        numpy_resid: whether to return residuals as NumPy does: none if the rank is less than n, or m <= n.
 
     Returns:
         ``x``, the sums of squared residuals, the rank, and the singular values of ``a``.
@@ -271,8 +271,9 @@ def tensorinv(a: ArrayLike, ind: int = 2) -> Array:
 
     Example:
         >>> import plugjax.numpy as jnp
-        >>> jnp.linalg.tensorinv(jnp.eye(4).reshape(4, 2, 2), ind=1).shape
-        (2, 2, 4)
+        >>> jnp.linalg.tensorinv(2 * jnp.eye(4).reshape(4, 2, 2), ind=1)[:, :, 0]
+        Array([[0.5, 0. ],
+               [0. , 0. ]], dtype=float32)
     """
     x = as_operand("linalg.tensorinv", a)
     count = operator.index(ind)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import plugjax.numpy as jnp
-from plugjax.core.array import Array
+from plugjax.extend.core import Array
 from plugjax.numpy.promotion import ArrayLike, same_dtype
 
 __all__ = ["vq"]
 
 
 def vq(obs: ArrayLike, code_book: ArrayLike, check_finite: bool = True) -> tuple[Array, Array]:
-    """For each observation the nearest vector of a code book.
+    """The nearest vector of a code book for each observation.
 
     Shapes:
         obs: ``[m, d]``, or ``[m]``.

@@ -8,8 +8,8 @@ import numpy as np
 
 import plugjax.numpy as jnp
 from plugjax import lax
-from plugjax.core.array import Array, aval_of
-from plugjax.core.errors import SizeError
+from plugjax.extend.core import Array, aval_of
+from plugjax.extend.errors import SizeError
 from plugjax.lax import linalg as lax_linalg
 from plugjax.lax.linalg.matrices import complex_dtype
 from plugjax.numpy.linalg.operands import inexact
@@ -38,7 +38,7 @@ def eigh(
         a: the matrices.
         b: must be ``None``.
         lower: has no effect, as in JAX.
-        eigvals_only: whether to give the eigenvalues alone.
+        eigvals_only: whether to return the eigenvalues alone.
         overwrite_a: has no effect.
         overwrite_b: has no effect.
         turbo: has no effect.
@@ -87,10 +87,10 @@ def eigh_tridiagonal(
     Args:
         d: floating or complex.
         e: of the same dtype.
-        eigvals_only: whether to give the eigenvalues alone.
+        eigvals_only: whether to return the eigenvalues alone.
         select: ``"a"`` for all, ``"i"`` for those with the numbers in ``select_range``, both ends included.
         select_range: two numbers.
-        tol: has no effect: the result is as exact as the dtype allows.
+        tol: has no effect: the result is as accurate as the dtype allows.
         key: has no effect: no random numbers are needed.
 
     Raises:
@@ -99,7 +99,7 @@ def eigh_tridiagonal(
         NotImplementedError: ``select="v"``.
 
     Differs from JAX:
-        The matrix is made, and solved as any Hermitian matrix, in O(n^3); the result can be differentiated.
+        The dense matrix is solved as any Hermitian matrix, in O(n^3); the result can be differentiated.
 
     Example:
         >>> import plugjax.numpy as jnp
@@ -148,12 +148,12 @@ def schur(a: ArrayLike, output: str = "real") -> tuple[Array, Array]:
 
     Args:
         a: the matrices.
-        output: ``"complex"``, or ``"real"``, where T of a real matrix is real and has blocks of 2 on its diagonal for pairs
-            of complex eigenvalues.
+        output: ``"complex"``, or ``"real"``, where T of a real matrix is real and has blocks of 2 on its diagonal for
+            pairs of complex eigenvalues.
 
     Raises:
         ValueError: another ``output``.
-        TypeError: whole numbers or bools, of which a real form is asked for.
+        TypeError: integers or bools with ``output="real"``.
 
     Example:
         >>> import plugjax.numpy as jnp
@@ -204,7 +204,7 @@ def rsf2csf(T: ArrayLike, Z: ArrayLike, check_finite: bool = True) -> tuple[Arra
 
 
 def _triangular(form: Any, vectors: Any) -> tuple[Any, Any]:
-    """One block of 2 after the other, from the last, is made triangular by a rotation of two rows and columns."""
+    """Make the blocks of 2 triangular, from the last, by rotations of two rows and columns."""
     size = form.shape[0]
     if size < 2:
         return form, vectors
@@ -217,7 +217,7 @@ def _triangular(form: Any, vectors: Any) -> tuple[Any, Any]:
         block = lax.dynamic_slice(t, (m - 1, m - 1), (2, 2))
         a, b, c, d = block[0, 0], block[0, 1], block[1, 0], block[1, 1]
         present = jnp.abs(c) > eps * (jnp.abs(a) + jnp.abs(d))
-        # An eigenvalue of the block, from its last element.
+        # An eigenvalue of the block, relative to its last element.
         half = (a - d) / 2
         mu = half + jnp.sqrt(half * half + b * c)
         length = jnp.sqrt(jnp.abs(mu) ** 2 + jnp.abs(c) ** 2)

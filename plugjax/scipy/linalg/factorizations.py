@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 import plugjax.numpy as jnp
-from plugjax.core.array import Array
+from plugjax.extend.core import Array
 from plugjax.lax import linalg as lax_linalg
 from plugjax.lax.linalg.householder import geqp3, geqrf
 from plugjax.lax.linalg.matrices import adjoint, matmul
@@ -30,12 +30,12 @@ def cholesky(
 
     Args:
         a: the matrices.
-        lower: whether to read and to give the lower triangle.
+        lower: whether to read and to return the lower triangle.
         overwrite_a: has no effect.
         check_finite: has no effect.
 
     Raises:
-        TypeError: not a matrix, if the lower triangle is asked for; a ``ValueError`` otherwise, as in JAX.
+        TypeError: not a matrix, with ``lower``; a ``ValueError`` otherwise, as in JAX.
 
     Example:
         >>> import plugjax.numpy as jnp
@@ -138,7 +138,7 @@ def qr(
         overwrite_a: has no effect.
         lwork: has no effect.
         mode: ``"full"`` for ``(Q, R)`` with a square Q, ``"economic"`` for min(m, n) columns, ``"r"`` for ``(R,)``.
-        pivoting: whether to reorder the columns, and to give their order last.
+        pivoting: whether to permute the columns, and to return their order last.
         check_finite: has no effect.
 
     Raises:
@@ -174,10 +174,10 @@ def qr_multiply(
         c: ``[..., p, m]`` (``"right"``) or ``[..., k, p]`` (``"left"``); or one vector.
 
     Args:
-        a: the matrices that Q is of.
-        c: what to multiply.
+        a: the factored matrices.
+        c: the other factor.
         mode: ``"right"`` for ``c Q``, ``"left"`` for ``Q c``.
-        pivoting: whether to reorder the columns of ``a``, and to give their order last.
+        pivoting: whether to permute the columns of ``a``, and to return their order last.
         conjugate: whether to take the conjugate of Q.
         overwrite_a: has no effect.
         overwrite_c: has no effect.
@@ -255,20 +255,22 @@ def polar(
     eps: float | None = None,
     max_iterations: int | None = None,
 ) -> tuple[Array, Array]:
-    """Polar factors: ``a = u p`` with ``side="right"``, ``a = p u`` with ``"left"``; p is Hermitian, positive semidefinite.
+    """Polar factors: ``a = u p`` with ``side="right"``, ``a = p u`` with ``"left"``.
+
+    p is Hermitian and positive semidefinite.
 
     Shapes:
         a: ``[..., m, n]``.
 
     Args:
         a: the matrices.
-        side: where p stands.
+        side: the side of p.
         method: ``"qdwh"`` or ``"svd"``. The former takes m >= n with ``"right"`` and m < n with ``"left"``.
-        eps: how exact ``"qdwh"`` is.
-        max_iterations: when ``"qdwh"`` gives up.
+        eps: precision of ``"qdwh"``.
+        max_iterations: limit of iterations of ``"qdwh"``.
 
     Raises:
-        ValueError: another side or method, or no matrix.
+        ValueError: another side or method, or not a matrix.
         NotImplementedError: sizes that ``"qdwh"`` does not take.
 
     Example:
@@ -316,7 +318,7 @@ def hessenberg(
         a: ``[..., n, n]``.
 
     Raises:
-        TypeError: whole numbers or bools.
+        TypeError: integers or bools.
 
     Example:
         >>> import plugjax.numpy as jnp

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from plugjax.core.transforms.batching import vmap
+from plugjax.extend.transforms import vmap
 
 
 def over_matrices(function: Callable[..., Any], *operands: Any) -> Any:

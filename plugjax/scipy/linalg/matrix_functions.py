@@ -9,8 +9,8 @@ import numpy as np
 
 import plugjax.numpy as jnp
 from plugjax import lax
-from plugjax.core.array import Array
-from plugjax.core.transforms.grad import jvp
+from plugjax.extend.core import Array
+from plugjax.extend.transforms import jvp
 from plugjax.lax.linalg.matrices import adjoint, identity, matmul
 from plugjax.lax.linalg.solve import solve as lax_solve
 from plugjax.lax.linalg.triangular_solve import triangular_solve
@@ -20,8 +20,9 @@ from plugjax.numpy.promotion import ArrayLike
 from plugjax.scipy.linalg.eigen import rsf2csf, schur
 from plugjax.scipy.linalg.mapped import over_matrices
 
-# Coefficients of the Pade approximants of exp, and the norm up to which each is exact to the dtype.
-# Higham, "The scaling and squaring method for the matrix exponential revisited", 2005, table 2.3 and section 2.
+# Coefficients of the Pade approximants of exp, and the norm up to which each is accurate in the
+# dtype. Higham, "The scaling and squaring method for the matrix exponential revisited", 2005, table
+# 2.3 and section 2.
 _PADE7 = (17297280.0, 8648640.0, 1995840.0, 277200.0, 25200.0, 1512.0, 56.0, 1.0)
 _PADE13 = (
     64764752532480000.0, 32382376266240000.0, 7771770303897600.0, 1187353796428800.0, 129060195264000.0, 10559470521600.0,
@@ -124,11 +125,11 @@ def expm_frechet(
 
 
 def _by_superdiagonals(start: Any, element: Callable[[Any], Any]) -> Any:
-    """An upper triangular matrix whose elements on a superdiagonal follow from those before it.
+    """An upper triangular matrix, superdiagonal by superdiagonal: each follows from those before it.
 
     Args:
         start: its diagonal, zeros elsewhere.
-        element: from the matrix with zeros where it is not known, all elements of the next superdiagonal, at their places.
+        element: from the matrix so far to the elements of the next superdiagonal, in their positions.
     """
     size = start.shape[0]
     rows = lax.broadcasted_iota(np.int32, (size, size), 0)
@@ -176,15 +177,15 @@ def sqrtm(A: ArrayLike, blocksize: int = 1) -> Array:
 
 
 def funm(A: ArrayLike, func: Callable[[Array], Array], disp: bool = True) -> Any:
-    """A function of a matrix, complex, from what it is on eigenvalues.
+    """A function of a matrix, complex, from its values on eigenvalues.
 
     Shapes:
         A: ``[n, n]`` -> the same.
 
     Args:
         A: the matrix.
-        func: takes and gives the vector of eigenvalues.
-        disp: whether to give the matrix alone; otherwise an estimate of the error comes with it.
+        func: function of the vector of eigenvalues.
+        disp: whether to return the matrix alone; otherwise an estimate of the error is returned too.
 
     Raises:
         ValueError: a matrix that is not square.

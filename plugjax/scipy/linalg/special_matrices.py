@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 import plugjax.numpy as jnp
-from plugjax.core import dtypes
-from plugjax.core.array import Array
-from plugjax.core.dtypes import DTypeLike
+from plugjax.extend import dtypes
+from plugjax.extend.core import Array
+from plugjax.extend.dtypes import DTypeLike
 from plugjax.numpy.linalg.operands import inexact
 from plugjax.numpy.promotion import ArrayLike, as_operands, canonical_dtype
 
@@ -24,7 +24,7 @@ def _vectors(who: str, *args: ArrayLike) -> list[Any]:
 
 
 def _joined(x: Any, y: Any) -> tuple[Any, Any]:
-    """Vectors with equal leading axes."""
+    """Concatenation of vectors with equal leading axes."""
     batch = jnp.broadcast_shapes(x.shape[:-1], y.shape[:-1])
     return jnp.broadcast_to(x, (*batch, x.shape[-1])), jnp.broadcast_to(y, (*batch, y.shape[-1]))
 
@@ -118,7 +118,7 @@ def hankel(c: ArrayLike, r: ArrayLike | None = None) -> Array:
 
 
 def circulant(c: ArrayLike) -> Array:
-    """The matrix whose columns are ``c``, each turned by one place more, ``[..., n]`` -> ``[..., n, n]``.
+    """The matrix whose columns are rotations of ``c``, ``[..., n]`` -> ``[..., n, n]``.
 
     Example:
         >>> import plugjax.numpy as jnp
@@ -195,7 +195,7 @@ def companion(a: ArrayLike) -> Array:
 
 
 def fiedler(a: ArrayLike) -> Array:
-    """Sizes of the differences of all pairs, ``[..., n]`` -> ``[..., n, n]``.
+    """Absolute values of the differences of all pairs, ``[..., n]`` -> ``[..., n, n]``.
 
     Example:
         >>> import plugjax.numpy as jnp
@@ -228,7 +228,7 @@ def fiedler_companion(a: ArrayLike) -> Array:
     size = x.shape[-1] - 1
     if size < 1:
         return jnp.zeros((*x.shape[:-1], 0, 0), x.dtype)
-    # Which coefficient stands where (0: none), and where ones stand.
+    # The position of each coefficient (0: none), and the positions of ones.
     which, ones = np.zeros((size, size), np.int32), np.zeros((size, size))
     which[0, 0] = 1
     even = np.arange(0, size - 1, 2)
@@ -448,7 +448,8 @@ def dft(n: int, scale: str | None = None, *, dtype: DTypeLike | None = None) -> 
     if kind.kind != "c":
         raise ValueError(f"dft needs a complex dtype, got {kind}.")
     every = np.arange(n)
-    # Turns are counted modulo n: their cosines and sines are as exact as those of small angles.
+    # Angles are reduced modulo n turns: their cosines and sines are as accurate as those of small
+    # angles.
     turns = np.exp(-2j * np.pi * (np.outer(every, every) % max(n, 1)) / max(n, 1))
     divisor = {None: 1.0, "sqrtn": math.sqrt(n), "n": n}[scale]
     return _default(turns / divisor, kind)

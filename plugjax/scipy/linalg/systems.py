@@ -7,7 +7,7 @@ from typing import Any
 
 import plugjax.numpy as jnp
 from plugjax import lax
-from plugjax.core.array import Array
+from plugjax.extend.core import Array
 from plugjax.lax import linalg as lax_linalg
 from plugjax.lax.linalg.lu import lu_solve as lax_lu_solve
 from plugjax.lax.linalg.matrices import matmul, repeated
@@ -50,7 +50,7 @@ def cho_solve(
     overwrite_b: bool = False,
     check_finite: bool = True,
 ) -> Array:
-    """The solution of ``a x = b`` from what :func:`cho_factor` gives for ``a``.
+    """The solution of ``a x = b`` from the result of :func:`cho_factor` for ``a``.
 
     Shapes:
         c_and_lower: ``[..., n, n]``, and which triangle it is.
@@ -83,7 +83,7 @@ def lu_solve(
     overwrite_b: bool = False,
     check_finite: bool = True,
 ) -> Array:
-    """The solution of ``op(a) x = b`` from what :func:`lu_factor` gives for ``a``.
+    """The solution of ``op(a) x = b`` from the result of :func:`lu_factor` for ``a``.
 
     Shapes:
         lu_and_piv: ``[..., n, n]`` and ``[..., n]``.
@@ -134,7 +134,7 @@ def solve_triangular(
         b: right-hand sides.
         trans: 0 or ``"N"`` for ``a``, 1 or ``"T"`` for its transpose, 2 or ``"C"`` for its adjoint.
         lower: which triangle is read.
-        unit_diagonal: whether the diagonal is taken to be ones.
+        unit_diagonal: whether the diagonal counts as ones.
         overwrite_b: has no effect.
         debug: has no effect.
         check_finite: has no effect.

@@ -1,7 +1,8 @@
-"""BFGS: Newton's method with an estimate H of the inverse Hessian that each step improves.
+"""BFGS: a quasi-Newton method with an estimate H of the inverse Hessian.
 
-A step s that changes the gradient by y should satisfy H y = s. Of all symmetric matrices that do, the next estimate is the one nearest
-to this, (1 - r s y^T) H (1 - r y s^T) + r s s^T with r = 1 / y^T s (Nocedal and Wright, "Numerical Optimization", 2006, section 6.1).
+A step s that changes the gradient by y should satisfy H y = s. Of all symmetric matrices that do, the next estimate is
+the one nearest to the current one, (1 - r s y^T) H (1 - r y s^T) + r s s^T with r = 1 / y^T s (Nocedal and Wright,
+"Numerical Optimization", 2006, section 6.1).
 """
 
 from __future__ import annotations
@@ -13,12 +14,12 @@ import numpy as np
 
 import plugjax.numpy as jnp
 from plugjax import lax
-from plugjax.core.transforms.grad import value_and_grad
+from plugjax.extend.transforms import value_and_grad
 from plugjax.scipy.optimize.line_search import line_search
 
 
 class State(NamedTuple):
-    """Where the iteration is."""
+    """State of the iteration."""
 
     x: Any
     value: Any
@@ -58,11 +59,12 @@ def minimize_bfgs(
 
     def body(state: State) -> State:
         direction = -_dot(state.inverse, state.gradient)
-        # Rounding can make the estimate useless: it then begins anew.
+        # Rounding can spoil the estimate; it is then reset.
         downhill = _dot(direction, state.gradient) < 0
         inverse = jnp.where(downhill, state.inverse, identity)
         direction = jnp.where(downhill, direction, -state.gradient)
-        # The first step should gain what the last one gained, but it is a Newton step near the minimum.
+        # The first step should gain as much as the last one, but near the minimum it is a Newton
+        # step.
         gain = 1.01 * 2 * (state.value - state.last_value) / _dot(state.gradient, direction)
         found = line_search(
             fun,
@@ -116,7 +118,8 @@ def _improved(inverse: Any, step: Any, change: Any) -> Any:
     product = _dot(change, step)
     usable = product > 0
     r = 1 / jnp.where(usable, product, 1)
-    # One factor after the other: written out in sums, the product loses its positive eigenvalues to rounding.
+    # One factor after the other: expanded into sums, the product loses positive eigenvalues to
+    # rounding.
     right = inverse - r * jnp.outer(_dot(inverse, change), step)
     both = right - r * jnp.outer(step, _dot(change, right))
     return jnp.where(usable, both + r * jnp.outer(step, step), inverse)

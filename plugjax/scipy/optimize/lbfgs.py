@@ -1,8 +1,9 @@
 """L-BFGS: BFGS from the last few steps alone, without a matrix.
 
-The inverse Hessian's estimate is applied to a gradient by two passes over the steps s and changes y of the gradient, newest first and
-then oldest first, around a multiple of the identity (Nocedal and Wright, "Numerical Optimization", 2006, algorithm 7.4). Complex
-arguments are taken as pairs of real ones: the inner product is the real part of ``conj(u) v``, and gradients are conjugated.
+The inverse Hessian's estimate is applied to a gradient by two passes over the steps s and changes y of the gradient,
+newest first and then oldest first, around a multiple of the identity (Nocedal and Wright, "Numerical Optimization",
+2006, algorithm 7.4). Complex arguments count as pairs of real ones: the inner product is the real part of ``conj(u)
+v``, and gradients are conjugated.
 """
 
 from __future__ import annotations
@@ -14,12 +15,12 @@ import numpy as np
 
 import plugjax.numpy as jnp
 from plugjax import lax
-from plugjax.core.transforms.grad import value_and_grad
+from plugjax.extend.transforms import value_and_grad
 from plugjax.scipy.optimize.line_search import line_search
 
 
 class State(NamedTuple):
-    """Where the iteration is; the newest of the steps is the last."""
+    """State of the iteration; the newest step is the last."""
 
     x: Any
     value: Any
@@ -46,11 +47,11 @@ def minimize_lbfgs(
     maxgrad: float | None = None,
     maxls: int = 20,
 ) -> State:
-    """Minimize from ``x0`` with ``maxcor`` steps remembered, until the ``norm`` of the gradient is below ``gtol``.
+    """Minimize from ``x0`` with the last ``maxcor`` steps, until the ``norm`` of the gradient is below ``gtol``.
 
     Returns:
-        The last state. Its status is 0 if it converged, else says what ended it: 1 ``maxiter``, 2 ``maxfun``, 3 ``maxgrad``, 4 a step
-        that gained less than ``ftol``, 5 a line search that failed.
+        The last state. Its status is 0 if it converged, else the reason of the end: 1 ``maxiter``, 2 ``maxfun``, 3
+        ``maxgrad``, 4 a step that gained less than ``ftol``, 5 a line search that failed.
     """
     size = x0.shape[0]
     if maxiter is None and maxfun is None and maxgrad is None:
@@ -106,7 +107,7 @@ def _appended(history: Any, new: Any) -> Any:
 
 
 def _direction(state: State) -> Any:
-    # Rows that no step has filled yet have weight 0, and do nothing.
+    # Rows without a step yet have weight 0.
     def newest_first(q: Any, row: tuple[Any, Any, Any]) -> tuple[Any, Any]:
         step, change, weight = row
         a = weight * jnp.real(_dot(jnp.conj(step), q))

@@ -1,9 +1,11 @@
 """Line search: a step along a direction that satisfies the strong Wolfe conditions.
 
-With phi(t) the function along the direction, a step t is taken if phi(t) <= phi(0) + c1 t phi'(0) and |phi'(t)| <= c2 |phi'(0)|. Steps
-grow until such a step must lie between two, which then close in on it by interpolation (Nocedal and Wright, "Numerical
-Optimization", 2006, algorithms 3.5 and 3.6). Both parts are one loop here, with one evaluation of the function in it:
-``low`` is the best step known that satisfies the first condition; once a step too far is known, ``high`` bounds the interval.
+With phi(t) the function along the direction, a step t is taken if phi(t) <= phi(0) + c1 t phi'(0) and |phi'(t)| <= c2
+|phi'(0)|. Steps grow until two steps bracket such a step; then interpolation shrinks the bracket (Nocedal and Wright,
+"Numerical Optimization", 2006, algorithms 3.5 and 3.6). Both parts are one loop here, with one evaluation of the
+function in it:
+``low`` is the best step so far that satisfies the first condition; ``high`` bounds the interval once a step is too
+long.
 """
 
 from __future__ import annotations
@@ -13,13 +15,13 @@ from typing import Any, NamedTuple
 
 import plugjax.numpy as jnp
 from plugjax import lax
-from plugjax.core import pytree
-from plugjax.core.transforms.grad import value_and_grad
+from plugjax.extend import pytree
+from plugjax.extend.transforms import value_and_grad
 from plugjax.numpy.promotion import limits
 
 _SUFFICIENT, _CURVATURE = 1e-4, 0.9
 _MAX_CLOSING = 30
-# How near to an end of the interval an interpolated step may come, as a share of its length.
+# Least distance of an interpolated step from the ends of the interval, as a fraction of its length.
 _CUBIC_MARGIN, _QUADRATIC_MARGIN = 0.2, 0.1
 
 
@@ -33,7 +35,7 @@ class Point(NamedTuple):
 
 
 class Found(NamedTuple):
-    """What a search ended with; ``status`` is 0, 1 if the interval closed on nothing, 3 if steps only grew."""
+    """Result of a search; ``status`` is 0, 1 if the interval shrank to nothing, 3 if steps only grew."""
 
     point: Point
     failed: Any
@@ -64,7 +66,7 @@ def line_search(
 ) -> Found:
     """Search from ``x``, where value and gradient of ``fun`` are known, in a direction of descent.
 
-    A search that fails gives the best point that it found, which may be ``x``.
+    A failed search returns its best point, which may be ``x``.
     """
     slope = _slope(gradient, direction)
     start = Point(jnp.zeros_like(slope), value, slope, gradient)
@@ -80,7 +82,7 @@ def line_search(
             new_gradient.astype(gradient.dtype),
         )
         opening = ~state.bracketed
-        # Written so that a value that is nan is too high.
+        # Written so that a nan counts as too high.
         too_high = ~(here.value <= value + _SUFFICIENT * t * slope)
         too_high |= (here.value >= state.low.value) & (state.bracketed | (state.count > 0))
         done = ~too_high & (abs(here.slope) <= -_CURVATURE * slope)
@@ -120,7 +122,7 @@ def _pick(which: Any, yes: Point, no: Point) -> Point:
 
 
 def _between(low: Point, high: Point, third: Point, cubic_too: Any) -> Any:
-    """The minimum of the cubic or else the quadratic through the ends, if it lies well inside; else the middle."""
+    """The minimum of the cubic or the quadratic through the ends, if it is well inside; else the middle."""
     width = high.step - low.step
     left, right = jnp.minimum(low.step, high.step), jnp.maximum(low.step, high.step)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from plugjax.core.array import Array
+from plugjax.extend.core import Array
 from plugjax.numpy.creation import asarray
 from plugjax.numpy.promotion import ArrayLike, as_operand
 from plugjax.scipy.optimize.bfgs import minimize_bfgs
@@ -13,12 +13,12 @@ from plugjax.scipy.optimize.lbfgs import minimize_lbfgs
 
 
 class OptimizeResults(NamedTuple):
-    """What a minimization came to. It is a pytree.
+    """Result of a minimization. It is a pytree.
 
     Attributes:
         x: the last point.
         success: whether the gradient became small enough.
-        status: 0 for success, else what ended the iteration.
+        status: 0 for success, else the reason of the end.
         fun: value at ``x``.
         jac: gradient at ``x``.
         hess_inv: estimate of the inverse Hessian, if the method has one.
@@ -51,18 +51,20 @@ def minimize(
 
     Args:
         fun: ``(x, *args) -> scalar``, differentiable.
-        x0: ``[n]``, floating: where to begin.
+        x0: ``[n]``, floating: the first point.
         args: further arguments of ``fun``.
         method: ``"BFGS"``, or ``"l-bfgs-experimental-do-not-rely-on-this"``.
-        tol: the gradient's norm that is small enough, if the options do not say it.
-        options: of the method. BFGS: ``maxiter``, ``norm`` (order of the gradient's norm), ``gtol``, ``line_search_maxiter``.
+        tol: bound of the gradient's norm, unless given in the options.
+        options: of the method. BFGS: ``maxiter``, ``norm`` (order of the gradient's norm), ``gtol``,
+            ``line_search_maxiter``.
 
     Raises:
-        TypeError: ``args`` is no tuple, or an unknown option.
-        ValueError: an unknown method, or ``x0`` is no vector.
+        TypeError: ``args`` is not a tuple, or an unknown option.
+        ValueError: an unknown method, or ``x0`` is not a vector.
 
     Differs from JAX:
-        ``tol`` has an effect. A line search goes on where JAX gives up, and if it fails ``x``, ``fun`` and ``jac`` belong together.
+        ``tol`` has an effect. A line search continues where JAX gives up, and if it fails, ``x``, ``fun`` and ``jac``
+        are of one point.
 
     Example:
         >>> import plugjax.numpy as jnp

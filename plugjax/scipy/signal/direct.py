@@ -11,7 +11,7 @@ import numpy as np
 
 import plugjax.numpy as jnp
 from plugjax import lax
-from plugjax.core.array import Array
+from plugjax.extend.core import Array
 from plugjax.numpy.promotion import ArrayLike, Operand, as_operand, same_dtype
 from plugjax.scipy.signal.fourier import check_mode, contains, fftconvolve
 
@@ -27,7 +27,7 @@ def convolve(
 
     Args:
         in1: the array.
-        in2: what it is convolved with.
+        in2: the other array.
         mode: ``"full"``, ``"same"`` (the central part, as large as ``in1``), or ``"valid"`` (complete overlap).
         method: ``"direct"``, ``"fft"``, or ``"auto"``, which is direct.
         precision: as of ``lax.conv_general_dilated``.
@@ -79,7 +79,7 @@ def convolve2d(
 
     Args:
         in1: the matrix.
-        in2: what it is convolved with.
+        in2: the other matrix.
         mode: as of :func:`convolve`.
         boundary: ``"fill"``.
         fillvalue: 0.
@@ -117,10 +117,10 @@ def correlate2d(
     """
     x, y = _matrices("correlate2d", in1, in2, boundary, fillvalue)
     if mode == "same":
-        # Where the size of in2 is even there are two centers: this one belongs to the reversed arrays.
+        # If the size of in2 is even there are two centers; this one belongs to the reversed arrays.
         return jnp.flip(_convolved(jnp.flip(x), jnp.conj(y), mode, precision))
     found = _convolved(x, _turned(y), mode, precision)
-    # As in SciPy: complete overlap with a smaller in1 conjugates in1, not in2.
+    # As in SciPy, complete overlap with a smaller in1 conjugates in1, not in2.
     return jnp.conj(found) if mode == "valid" and not contains(x.shape, y.shape) else found
 
 
@@ -158,7 +158,7 @@ def _convolved(x: Operand, y: Operand, mode: str, precision: Any) -> Array:
     pads = {
         "full": [(n - 1, n - 1) for n in y.shape],
         "valid": [(0, 0)] * y.ndim,
-        # Of the full result, the middle that is as large as the first operand was.
+        # The middle of the full result, of the size of the first operand.
         "same": [
             (n - 1 - (m + n - 1 - size) // 2, size - m + (m + n - 1 - size) // 2)
             for m, n, size in zip(x.shape, y.shape, sizes, strict=True)

@@ -1,4 +1,4 @@
-"""Convolution by Fourier transform: products of spectra, at a size where nothing wraps around."""
+"""Convolution by Fourier transform: products of spectra, at a size that prevents wrap-around."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import plugjax.numpy as jnp
 from plugjax import lax
-from plugjax.core.array import Array
+from plugjax.extend.core import Array
 from plugjax.numpy.manipulation import canonical_axis
 from plugjax.numpy.promotion import ArrayLike, same_dtype
 
@@ -16,17 +16,17 @@ MODES = ("full", "same", "valid")
 
 
 def check_mode(mode: str) -> None:
-    """Raise unless ``mode`` says which part of a convolution is wanted.
+    """Raise unless ``mode`` names a part of a convolution.
 
     Raises:
-        ValueError: it does not.
+        ValueError: the mode is unknown.
     """
     if mode not in MODES:
         raise ValueError(f"mode is one of {list(MODES)}, got {mode!r}.")
 
 
 def contains(outer: Sequence[int], inner: Sequence[int]) -> bool:
-    """Whether no size of the second is above that of the first."""
+    """Whether no size of the second shape exceeds that of the first."""
     return all(m >= n for m, n in zip(outer, inner, strict=True))
 
 
@@ -37,7 +37,7 @@ def fftconvolve(
 
     Args:
         in1: the array.
-        in2: what it is convolved with, of the same rank.
+        in2: the other array, of the same rank.
         mode: ``"full"``, ``"same"`` (the central part, as large as ``in1``), or ``"valid"`` (complete overlap).
         axes: along which; the others must have equal sizes. All by default.
 

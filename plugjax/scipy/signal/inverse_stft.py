@@ -1,7 +1,7 @@
 """The inverse of the short-time Fourier transform.
 
-Segments are multiplied by the window again and added up where they overlap; the sum is divided by that of the windows' squares. Of all
-signals, this has the spectra that differ least from those given (Griffin and Lim 1984).
+Segments are multiplied by the window again, and overlapping ones are added; the sum is divided by that of the windows'
+squares. This is the signal whose spectra differ least from the given ones (Griffin and Lim 1984).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 import plugjax.numpy as jnp
-from plugjax.core.array import Array
+from plugjax.extend.core import Array
 from plugjax.numpy.manipulation import canonical_axis
 from plugjax.numpy.promotion import ArrayLike, as_operand, converted
 from plugjax.scipy.signal.segments import overlap_add
@@ -36,12 +36,12 @@ def istft(
     Args:
         Zxx: the spectra.
         fs: sampling frequency.
-        window: as it was for :func:`stft`.
-        nperseg: samples in a segment; by default as many as the frequencies stand for, an even number.
+        window: as in :func:`stft`.
+        nperseg: samples in a segment; by default the even number that fits the frequencies.
         noverlap: samples that neighbours share; half a segment by default.
         nfft: size of the transforms.
         input_onesided: whether the frequencies are those from 0 up only.
-        boundary: whether the signal was continued at its ends; half a segment is then cut off.
+        boundary: whether the signal was extended at its ends; half a segment is then cut off.
         time_axis: axis of times.
         freq_axis: axis of frequencies.
 

@@ -1,6 +1,6 @@
 """Spectra of segments: the short-time Fourier transform, and spectral densities as means over segments (Welch 1967).
 
-A signal is cut into segments that overlap; each loses its trend, is multiplied by a window and transformed. The product of one
+A signal is cut into overlapping segments; each is detrended, multiplied by a window and transformed. The product of one
 signal's spectrum, conjugated, with another's is their cross-spectrum, and with its own its power.
 """
 
@@ -14,8 +14,8 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 import plugjax.numpy as jnp
-from plugjax.core.array import Array
-from plugjax.core.dtypes import DType
+from plugjax.extend.core import Array
+from plugjax.extend.dtypes import DType
 from plugjax.numpy.manipulation import canonical_axis
 from plugjax.numpy.promotion import ArrayLike, Operand, converted, same_dtype
 from plugjax.scipy.signal.segments import cut
@@ -35,7 +35,7 @@ _EXTENSIONS: dict[str | None, dict[str, str]] = {
 
 
 class _Segments(NamedTuple):
-    """How a signal is cut, and what each segment is multiplied by."""
+    """The segmentation of a signal, and the window."""
 
     window: Any
     size: int
@@ -67,11 +67,12 @@ def stft(
         window: values, a name as in ``scipy.signal.get_window``, or a name with parameters.
         nperseg: samples in a segment.
         noverlap: samples that neighbours share; half a segment by default.
-        nfft: size of the transforms, at least that of a segment, which is filled with zeros.
-        detrend: ``"constant"`` or ``"linear"`` as of :func:`detrend`, a function of segments ``[..., count, size]``, or ``False``.
-        return_onesided: give the frequencies from 0 up only; complex signals always have all.
-        boundary: how the signal is continued by half a segment at both ends: ``"zeros"``, ``"even"``, ``"odd"``,
-            ``"constant"``, or ``None`` for not at all.
+        nfft: size of the transforms, at least that of a segment, which is padded with zeros.
+        detrend: ``"constant"`` or ``"linear"`` as of :func:`detrend`, a function of segments ``[..., count, size]``, or
+            ``False``.
+        return_onesided: return the frequencies from 0 up only; complex signals always have all.
+        boundary: extension of the signal by half a segment at both ends: ``"zeros"``, ``"even"``, ``"odd"``,
+            ``"constant"``, or ``None`` for no extension.
         padded: add zeros at the end, so that the last segment is full.
         axis: along which.
 
@@ -88,8 +89,8 @@ def stft(
         >>> import plugjax.numpy as jnp
         >>> from plugjax.scipy.signal import stft
         >>> frequencies, times, spectra = stft(jnp.ones(8), nperseg=4)
-        >>> frequencies, spectra.shape
-        (Array([0.  , 0.25, 0.5 ], dtype=float32), (3, 5))
+        >>> frequencies, abs(spectra[:, 2])
+        (Array([0.  , 0.25, 0.5 ], dtype=float32), Array([1. , 0.5, 0. ], dtype=float32))
     """
     frequencies, times, spectra = _spectra(
         "stft",
@@ -120,15 +121,15 @@ def csd(
 
     Args:
         x: a signal.
-        y: another one, whose other axes broadcast with those of ``x``; the shorter is continued by zeros. ``None`` for ``x``
-            itself: the result is then real.
+        y: another one, whose other axes broadcast with those of ``x``; the shorter is padded with zeros. ``None`` for
+            ``x`` itself: the result is then real.
         fs: sampling frequency.
         window: values, a name as in ``scipy.signal.get_window``, or a name with parameters.
         nperseg: samples in a segment; by default those of the window's values, or of the whole signal.
         noverlap: samples that neighbours share; half a segment by default.
         nfft: size of the transforms, at least that of a segment.
         detrend: ``"constant"``, ``"linear"``, a function of segments, or ``False``; see :func:`stft`.
-        return_onesided: give the frequencies from 0 up only, with the power of both halves.
+        return_onesided: return the frequencies from 0 up only, with the power of both halves.
         scaling: ``"density"`` for power per frequency, ``"spectrum"`` for power.
         axis: along which.
         average: over segments: ``"mean"`` or ``"median"``.
@@ -237,7 +238,7 @@ def _spectra(
     *,
     power: bool = False,
 ) -> tuple[Array, Array, Array]:
-    """Frequencies, times, and for each segment the spectrum of a signal, or the cross-power of two, or the power of one."""
+    """Frequencies, times, and for each segment a spectrum, a cross-power or a power."""
     if boundary not in _EXTENSIONS:
         raise ValueError(f"{who}: boundary is one of {list(_EXTENSIONS)}, got {boundary!r}.")
     xs = same_dtype(who, *signals, inexact=True)
@@ -284,7 +285,8 @@ def _spectra(
         result = found[0] * jnp.sqrt(scale).astype(found[0].dtype)
     else:
         if onesided:
-            # Each frequency stands for its negative too, but 0 and, if it is there, the highest.
+            # Each frequency stands for its negative too, except 0 and the highest one of an even
+            # size.
             count = np.full(found[0].shape[-1], 2, half)
             count[0] = 1
             count[-1] = 1 if segments.fft_size % 2 == 0 else count[-1]
@@ -368,7 +370,7 @@ def _transformed(x: Operand, segments: _Segments, onesided: bool) -> Any:
 def _times(
     length: int, segments: _Segments, boundary: str | None, fs: ArrayLike, dtype: DType
 ) -> Any:
-    """Middles of segments; with a boundary, the signal began half a segment later."""
+    """Middles of segments; with a boundary the signal begins half a segment later."""
     middle = segments.size / 2
     first = 0 if boundary is not None else middle
     count = (length - segments.size) // segments.step + 1

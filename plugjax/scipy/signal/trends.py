@@ -1,4 +1,4 @@
-"""Trends: means and least-squares lines, taken out of signals."""
+"""Removal of trends: means and least-squares lines."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 import plugjax.numpy as jnp
-from plugjax.core.array import Array
+from plugjax.extend.core import Array
 from plugjax.numpy.manipulation import canonical_axis
 from plugjax.numpy.promotion import ArrayLike, Operand, to_inexact
 
@@ -27,8 +27,8 @@ def detrend(
     Args:
         data: the signal.
         axis: along which.
-        type: ``"constant"`` takes the mean out, ``"linear"`` lines.
-        bp: where one line ends and the next begins.
+        type: ``"constant"`` removes the mean, ``"linear"`` lines.
+        bp: breakpoints between lines.
         overwrite_data: only ``None``.
 
     Raises:
@@ -60,7 +60,7 @@ def detrend(
 
 
 def _without_line(x: Operand) -> Any:
-    # Times around their mean are orthogonal to the constant, so mean and slope are found apart.
+    # Centered times are orthogonal to the constant, so mean and slope separate.
     size = x.shape[-1]
     times = np.arange(size) - (size - 1) / 2
     line = (times / (np.sqrt(times @ times) or 1)).astype(x.dtype)

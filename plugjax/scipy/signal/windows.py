@@ -1,8 +1,9 @@
-"""Windows by name: the values that a segment is multiplied by before it is transformed.
+"""Windows by name: factors of a segment before its transform.
 
-A window of ``n`` values is one period: ``n + 1`` values that are symmetric, without the last. ``x`` runs from -1 to 1 over these,
-and ``half`` is the distance of the middle from either end, in samples. Formulas are those of F. J. Harris, "On the use of windows
-for harmonic analysis with the discrete Fourier transform", 1978, with coefficients as SciPy has them.
+A window of ``n`` values is one period: ``n + 1`` values that are symmetric, without the last. ``x`` goes from -1 to 1
+over these, and ``half`` is the distance of the middle from either end, in samples. Formulas are those of F. J. Harris,
+"On the use of windows for harmonic analysis with the discrete Fourier transform", 1978, with coefficients as SciPy has
+them.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 import plugjax.numpy as jnp
-from plugjax.core.dtypes import DType, has_arrays
+from plugjax.extend.dtypes import DType, has_arrays
 from plugjax.numpy.promotion import ArrayLike, Operand, as_operand
 
 Values: TypeAlias = np.ndarray[Any, np.dtype[np.float64]]
@@ -25,16 +26,16 @@ def window_array(window: str | tuple[Any, ...] | ArrayLike, size: int, dtype: DT
 
     Args:
         window: its values, its name, or its name and parameters.
-        size: number of values that a name stands for.
-        dtype: of the result, if the window is a name.
+        size: number of values of a named window.
+        dtype: dtype of a named window.
 
     Raises:
-        ValueError: an unknown name, one without its parameters, or values that are no vector.
+        ValueError: an unknown name, one without its parameters, or values that are not a vector.
     """
     if isinstance(window, (str, tuple)):
         return jnp.asarray(_values(window, size).astype(dtype))
     if isinstance(window, np.ndarray) and not has_arrays(window.dtype):
-        # NumPy's numbers and dates of other formats.
+        # NumPy dtypes of other kinds, such as dates.
         window = window.astype(dtype)
     values = as_operand("window", window)
     if values.ndim != 1:
@@ -74,7 +75,7 @@ def _general_hamming(x: Values, half: float, alpha: float) -> Any:
 
 
 def _triangle(x: Values, half: float) -> Any:
-    # The ends are one step above zero, or half a step where no value lies in the middle.
+    # The ends are one step above zero, or half a step if no value is in the middle.
     return 1 - abs(x) * half / (half + (0.5 if half % 1 else 1))
 
 
@@ -141,7 +142,8 @@ def _chebyshev(x: Values, half: float, at: float) -> Any:
     inside = np.cos(order * np.arccos(np.clip(spread, -1, 1)))
     outside = np.sign(spread) ** order * np.cosh(order * np.arccosh(np.maximum(abs(spread), 1)))
     spectrum = np.where(abs(spread) <= 1, inside, outside)
-    # The inverse transform around the middle, which lies between two values where their number is even.
+    # The inverse transform around the middle, which lies between two values if their number is
+    # even.
     found = np.fft.fft(spectrum * np.exp(1j * np.pi * k * order / (order + 1))).real
     return (found / found.max())[:-1]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 
 from plugjax import lax
-from plugjax.core.array import Array
+from plugjax.extend.core import Array
 from plugjax.numpy.joining import stack
 from plugjax.numpy.promotion import ArrayLike
 from plugjax.numpy.selection import where
@@ -35,7 +35,9 @@ def i0(x: ArrayLike) -> Array:
         Array(1., dtype=float32, weak_type=True)
     """
     x = one_inexact("i0", x)
-    return lax.exp(lax.max(x, lax.neg(x))) * lax.bessel_i0e(x)  # The larger has derivative 0 at 0.
+    return lax.exp(lax.max(x, lax.neg(x))) * lax.bessel_i0e(
+        x
+    )  # The larger argument has derivative 0 at 0.
 
 
 def i1e(x: ArrayLike) -> Array:
@@ -44,8 +46,8 @@ def i1e(x: ArrayLike) -> Array:
     Example:
         >>> import plugjax.numpy as jnp
         >>> from plugjax.scipy import special
-        >>> special.i1e(jnp.array([0.0]))
-        Array([0.], dtype=float32)
+        >>> special.i1e(jnp.array([0.0, 1.0])).round(3)
+        Array([0.   , 0.208], dtype=float32)
     """
     return lax.bessel_i1e(one_inexact("i1e", x))
 
@@ -56,8 +58,8 @@ def i1(x: ArrayLike) -> Array:
     Example:
         >>> import plugjax.numpy as jnp
         >>> from plugjax.scipy import special
-        >>> special.i1(jnp.array([0.0]))
-        Array([0.], dtype=float32)
+        >>> special.i1(jnp.array([0.0, 1.0])).round(3)
+        Array([0.   , 0.565], dtype=float32)
     """
     x = one_inexact("i1", x)
     return lax.exp(lax.abs(x)) * lax.bessel_i1e(x)
@@ -67,7 +69,7 @@ def bessel_jn(z: ArrayLike, *, v: int, n_iter: int = 50) -> Array:
     """Bessel functions of the first kind of the orders ``0 ... v``, as a new first axis.
 
     Args:
-        z: where; its size should be below ``n_iter``.
+        z: arguments, of absolute value below ``n_iter``.
         v: the highest order.
         n_iter: the order from which the recurrence descends.
 
@@ -81,7 +83,7 @@ def bessel_jn(z: ArrayLike, *, v: int, n_iter: int = 50) -> Array:
         Array([[1.],
                [0.]], dtype=float32)
     """
-    z = one_floating("bessel_jn", z)
+    z = one_floating("bessel_jn", z, any_width=False)
     highest, start = operator.index(v), int(n_iter)
     at_zero = z == 0
     safe = where(at_zero, 1.0, z)
@@ -90,7 +92,7 @@ def bessel_jn(z: ArrayLike, *, v: int, n_iter: int = 50) -> Array:
     orders: list[Array] = []
     for k in range(start, -1, -1):
         above, here = here, 2 * (k + 1) / safe * here - above
-        # Only ratios matter: all numbers are made smaller together before they overflow.
+        # Only ratios matter: scale all numbers down before they overflow.
         scale = where(lax.abs(here) > 1e10, 1e-20, lax.full_like(here, 1))
         above, here, total = above * scale, here * scale, total * scale
         orders = [y * scale for y in orders]

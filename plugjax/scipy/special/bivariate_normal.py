@@ -1,9 +1,10 @@
-"""Owen's T function: the mass that two independent standard normal numbers have above ``h`` and below ``a`` times the first.
+"""Owen's T function: the probability that X > h and 0 < Y < a X, for independent standard normal X and Y.
 
     T(h, a) = 1 / (2 pi) * integral of exp(-h**2 (1 + x**2) / 2) / (1 + x**2) over x from 0 to a.
 
-For ``a`` up to 1 by Gauss's quadrature, over as much of the interval as the exponential function reaches; above, with Phi the distribution
-function of one of them, ``T(h, a) + T(a h, 1/a) = (Phi(h) + Phi(a h)) / 2 - Phi(h) Phi(a h)`` for ``h >= 0``.
+For ``a`` up to 1 by Gauss's quadrature, over the part of the interval where the exponential function is not negligible;
+above, with Phi the distribution function of one of them, ``T(h, a) + T(a h, 1/a) = (Phi(h) + Phi(a h)) / 2 - Phi(h)
+Phi(a h)`` for ``h >= 0``.
 """
 
 from __future__ import annotations
@@ -15,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from plugjax import lax
-from plugjax.core.array import Array
-from plugjax.core.transforms.custom_jvp import custom_jvp
+from plugjax.extend.calls import custom_jvp
+from plugjax.extend.core import Array
 from plugjax.numpy.promotion import ArrayLike
 from plugjax.numpy.selection import where
 from plugjax.scipy.special.operands import floating, strong
@@ -53,7 +54,7 @@ def _rule(count: int) -> tuple[tuple[float, float], ...]:
 
 @custom_jvp
 def _owens_t(h: Array, a: Array) -> Array:
-    # Beyond 1000 all is 0; a finite slope lets infinity times zero be zero.
+    # Beyond 1000 everything is 0; a finite slope keeps infinity times zero from being nan.
     height = lax.min(lax.abs(h), lax.full_like(h, 1e3))
     size = lax.min(lax.abs(a), lax.full_like(a, np.finfo(a.dtype).max))
     steep = size > 1
@@ -62,7 +63,7 @@ def _owens_t(h: Array, a: Array) -> Array:
     found = _integral(low, flat)
     x, y = height * math.sqrt(0.5), low * math.sqrt(0.5)
     p, q = lax.erfc(x), lax.erfc(y)
-    # The second form keeps its digits where both are small, the first one where both are near 1.
+    # The second form is accurate where both are small, the first one where both are near 1.
     corner = where(y < 0.5, 0.25 * (1 - lax.erf(x) * lax.erf(y)), 0.25 * (p + q - p * q))
     found = lax.sign(a) * where(steep, corner - found, found)
     return where((h != h) | (a != a), np.nan, found)

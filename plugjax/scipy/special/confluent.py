@@ -1,7 +1,7 @@
 """Kummer's function M(a, b, x), the sum of ``(a)_k x**k / ((b)_k k!)``.
 
-Terms of changing signs cancel: for negative x the sum is that of ``exp(x) M(b - a, b, -x)`` (DLMF 13.2.39). For large x an asymptotic
-expansion takes its place (DLMF 13.7.1), unless it ends.
+Terms of changing signs cancel: for negative x the sum is that of ``exp(x) M(b - a, b, -x)`` (DLMF 13.2.39). For large x
+an asymptotic expansion is used (DLMF 13.7.1), unless the sum is finite.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 
 from plugjax import lax
-from plugjax.core.array import Array
-from plugjax.core.transforms.custom_jvp import custom_jvp
-from plugjax.core.transforms.grad import jvp
-from plugjax.core.transforms.jit import jit
+from plugjax.extend.calls import custom_jvp
+from plugjax.extend.core import Array
+from plugjax.extend.execution import jit
+from plugjax.extend.transforms import jvp
 from plugjax.numpy.promotion import ArrayLike, broadcast_together
 from plugjax.numpy.selection import where
 from plugjax.scipy.special.hypergeometric_series import (
@@ -36,7 +36,7 @@ _ASYMPTOTIC_TERMS = 60
 def hyp1f1(a: ArrayLike, b: ArrayLike, x: ArrayLike) -> Array:
     """The confluent hypergeometric function M(a, b, x) of real numbers.
 
-    It is infinite where ``b`` is zero or a negative whole number, unless the sum ends before.
+    It is infinite where ``b`` is zero or a negative integer, unless the sum ends before.
 
     Raises:
         ValueError: complex numbers.
@@ -46,7 +46,7 @@ def hyp1f1(a: ArrayLike, b: ArrayLike, x: ArrayLike) -> Array:
         >>> special.hyp1f1(-1.0, 2.0, 1.0)
         Array(0.5, dtype=float32)
     """
-    operands = [strong(v) for v in floating("hyp1f1", *as_arrays(a, b, x))]
+    operands = [strong(v) for v in floating("hyp1f1", *as_arrays(a, b, x), any_width=False)]
     dtype = operands[0].dtype
     if dtype.itemsize < 4:
         operands = [v.astype(np.float32) for v in operands]
@@ -54,7 +54,7 @@ def hyp1f1(a: ArrayLike, b: ArrayLike, x: ArrayLike) -> Array:
 
 
 def _far(x: Any) -> float:
-    """Where the expansion begins; the exponential of it must not overflow."""
+    """The bound of the expansion; its exponential must not overflow."""
     return 50.0 if x.dtype.itemsize == 4 else 100.0
 
 

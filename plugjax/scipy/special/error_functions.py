@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from plugjax import lax
-from plugjax.core.array import Array
-from plugjax.core.transforms.custom_jvp import custom_jvp
+from plugjax.extend.calls import custom_jvp
+from plugjax.extend.core import Array
 from plugjax.numpy.promotion import ArrayLike
 from plugjax.numpy.selection import where
 from plugjax.scipy.special.faddeeva import faddeeva
@@ -27,8 +27,8 @@ def erf(x: ArrayLike) -> Array:
 
     Example:
         >>> from plugjax.scipy import special
-        >>> special.erf(0.0)
-        Array(0., dtype=float32, weak_type=True)
+        >>> special.erf(1.0).round(3)
+        Array(0.843, dtype=float32, weak_type=True)
     """
     return lax.erf(one_inexact("erf", x))
 
@@ -51,8 +51,8 @@ def erfinv(x: ArrayLike) -> Array:
     Example:
         >>> import plugjax.numpy as jnp
         >>> from plugjax.scipy import special
-        >>> special.erfinv(jnp.array([0.0]))
-        Array([0.], dtype=float32)
+        >>> special.erfinv(jnp.array([0.0, 0.5])).round(3)
+        Array([0.   , 0.477], dtype=float32)
     """
     return lax.erf_inv(one_inexact("erfinv", x))
 
@@ -96,8 +96,8 @@ def dawsn(x: ArrayLike) -> Array:
     Example:
         >>> import plugjax.numpy as jnp
         >>> from plugjax.scipy import special
-        >>> special.dawsn(jnp.array([0.0]))
-        Array([0.], dtype=float32)
+        >>> special.dawsn(jnp.array([0.0, 1.0])).round(3)
+        Array([0.   , 0.538], dtype=float32)
     """
     return _dawsn(strong(one_floating("dawsn", x)))
 
@@ -159,7 +159,7 @@ def log_ndtr(x: ArrayLike, series_order: int = 3) -> Array:
         series_order: number of terms of the series, 0 to 30.
 
     Raises:
-        TypeError: another dtype, or an order that is no integer.
+        TypeError: another dtype, or an order that is not an integer.
         ValueError: an order outside of its range.
 
     Reference:
@@ -206,8 +206,8 @@ def ndtri(p: ArrayLike) -> Array:
     Example:
         >>> import plugjax.numpy as jnp
         >>> from plugjax.scipy import special
-        >>> special.ndtri(0.5)
-        Array(0., dtype=float32)
+        >>> special.ndtri(jnp.array([0.5, 0.75])).round(3)
+        Array([0.   , 0.674], dtype=float32)
     """
     return _ndtri(strong(float32_or_64(p, "ndtri")))
 
@@ -220,7 +220,7 @@ def _ndtri(p: Array) -> Array:
     target = lax.log(where(tail, lower, 0.01))
     x = -lax.sqrt(-2 * target - _LOG_ROOT_2PI)
     for _ in range(5):
-        # The reciprocal of Mills' ratio gives log ndtr and its derivative at once.
+        # The reciprocal of Mills' ratio gives both log ndtr and its derivative.
         scaled = 0.5 * _erfcx(-x * math.sqrt(0.5))
         value = lax.log(scaled) - 0.5 * x * x
         x = x - (value - target) * scaled * math.sqrt(2 * math.pi)

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from plugjax import lax
-from plugjax.core.array import Array
-from plugjax.core.transforms.custom_jvp import custom_jvp
+from plugjax.extend.calls import custom_jvp
+from plugjax.extend.core import Array
 from plugjax.numpy.promotion import ArrayLike, broadcast_together
 from plugjax.numpy.selection import where
 from plugjax.scipy.special.operands import as_arrays, floating, one_floating
@@ -25,7 +25,7 @@ def _eps(x: Array) -> float:
 
 @partial(custom_jvp, nondiff_argnums=(0,))
 def expn(n: ArrayLike, x: ArrayLike) -> Array:
-    """The integral of ``exp(-x t) / t**n`` over t from 1 to infinity, for whole ``n`` of at least 0.
+    """The integral of ``exp(-x t) / t**n`` over t from 1 to infinity, for integers ``n`` of at least 0.
 
     Reference:
         DLMF 8.19.8 (the series, up to ``x = 1``) and 8.19.17 (the continued fraction, contracted, above).
@@ -35,7 +35,7 @@ def expn(n: ArrayLike, x: ArrayLike) -> Array:
         >>> special.expn(2, 0.0)
         Array(1., dtype=float32)
     """
-    order, z = floating("expn", *as_arrays(n, x))
+    order, z = floating("expn", *as_arrays(n, x), any_width=False)
     order, z = broadcast_together(order, z)
     if z.dtype.itemsize < 4:
         return expn(order.astype(np.float32), z.astype(np.float32)).astype(z.dtype)
@@ -62,7 +62,7 @@ def _series(n: Array, x: Array) -> Array:
 
     def step(carry: Any) -> Any:
         k, power, total, harmonic = carry
-        # The term k = n - 1 has the logarithm in place of a division by zero.
+        # The term k = n - 1 has a logarithm in place of a division by zero.
         gap = k - (n - 1)
         at_pole = gap == 0
         term = where(at_pole, 0.0, power / where(at_pole, 1.0, gap))
@@ -74,7 +74,7 @@ def _series(n: Array, x: Array) -> Array:
     carry = (zero, lax.full_like(x, 1), zero, zero)
     for _ in range(count):
         carry = step(carry)
-    # Harmonic numbers of orders above the count; there the logarithm's term is nothing.
+    # Harmonic numbers beyond the count of terms; there the logarithm's term is negligible.
     sign = where(n - 2 * lax.floor(n / 2) == 1, 1.0, -1.0)
     logarithm = sign * lax.exp((n - 1) * lax.log(small) - start)
     return carry[2] + logarithm * (carry[3] - np.euler_gamma - lax.log(small))
@@ -124,7 +124,7 @@ def expi(x: ArrayLike) -> Array:
         >>> special.expi(1.0).round(3)
         Array(1.895, dtype=float32)
     """
-    return _expi(one_floating("expi", x))
+    return _expi(one_floating("expi", x, any_width=False))
 
 
 @custom_jvp
@@ -147,7 +147,7 @@ def _expi(x: Array) -> Array:
     tail = lax.full_like(x, 1)
     for k in range(int(bound) - 1, 0, -1):
         tail = 1 + k / large * tail
-    # In two steps: exp overflows before the result does.
+    # Two steps: exp overflows before the result does.
     half = lax.exp(large / 2)
     positive = where(far, half * (tail / large) * half, series)
     positive = where(x == np.inf, np.inf, positive)

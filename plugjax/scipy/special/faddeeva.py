@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from plugjax import lax
-from plugjax.core.array import Array
-from plugjax.core.transforms.custom_jvp import custom_jvp
+from plugjax.extend.calls import custom_jvp
+from plugjax.extend.core import Array
 from plugjax.numpy.promotion import ArrayLike, converted, to_inexact
 from plugjax.numpy.selection import where
 from plugjax.scipy.special.operands import strong
@@ -26,7 +26,7 @@ _ROOT_PI = math.sqrt(math.pi)
 
 
 def wofz(z: ArrayLike) -> Array:
-    """The Faddeeva function, ``exp(-z**2) erfc(-i z)``, of complex numbers; real ones are taken as such.
+    """The Faddeeva function, ``exp(-z**2) erfc(-i z)``, of complex or real numbers.
 
     Reference:
         Weideman, "Computation of the complex error function", SIAM Journal on Numerical Analysis 31, 1994.

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from plugjax import lax
-from plugjax.core.array import Array
-from plugjax.core.dtypes import is_integer
-from plugjax.core.transforms.custom_jvp import custom_jvp
-from plugjax.core.transforms.grad import jvp
+from plugjax.extend.calls import custom_jvp
+from plugjax.extend.core import Array
+from plugjax.extend.dtypes import is_integer
+from plugjax.extend.transforms import jvp
 from plugjax.numpy.creation import array
 from plugjax.numpy.promotion import ArrayLike, as_operand, promote_inexact
 from plugjax.numpy.selection import where
@@ -37,7 +37,7 @@ def gammaln(x: ArrayLike) -> Array:
 
 
 def gammasgn(x: ArrayLike) -> Array:
-    """Sign of the gamma function: nan at the negative whole numbers, that of the zero at zeros.
+    """Sign of the gamma function: nan at the negative integers; at a zero, the sign of the zero.
 
     Example:
         >>> import plugjax.numpy as jnp
@@ -45,7 +45,7 @@ def gammasgn(x: ArrayLike) -> Array:
         >>> special.gammasgn(jnp.array([0.5, -0.5]))
         Array([ 1., -1.], dtype=float32)
     """
-    x = strong(one_floating("gammasgn", x))
+    x = strong(one_floating("gammasgn", x, any_width=False))
     below = lax.floor(x)
     odd = below - 2 * lax.floor(below / 2) == 1
     found = where((x < 0) & odd, -1.0, lax.full_like(x, 1))
@@ -71,7 +71,7 @@ def factorial(n: ArrayLike, exact: bool = False) -> Array:
     """``gamma(n + 1)``, and 0 for negative ``n``.
 
     Raises:
-        NotImplementedError: ``exact`` is asked for, as in JAX.
+        NotImplementedError: ``exact`` is set, as in JAX.
 
     Example:
         >>> import plugjax.numpy as jnp
@@ -86,7 +86,7 @@ def factorial(n: ArrayLike, exact: bool = False) -> Array:
 
 
 def _stirling_rest(z: Array) -> Array:
-    """Log Gamma(z) less ``(z - 1/2) log z - z + log(2 pi) / 2``, for z of 10 or more."""
+    """Log Gamma(z) minus ``(z - 1/2) log z - z + log(2 pi) / 2``, for z of 10 or more."""
     square = 1 / (z * z)
     tail = 1 / 1260 + square * (-1 / 1680 + square / 1188)
     return (1 / 12 + square * (-1 / 360 + square * tail)) / z
@@ -101,8 +101,8 @@ def betaln(a: ArrayLike, b: ArrayLike) -> Array:
     Example:
         >>> import plugjax.numpy as jnp
         >>> from plugjax.scipy import special
-        >>> special.betaln(1.0, 1.0)
-        Array(0., dtype=float32, weak_type=True)
+        >>> special.betaln(2.0, 2.0).round(3)
+        Array(-1.792, dtype=float32, weak_type=True)
     """
     a, b = inexact("betaln", a, b)
     less, more = lax.min(a, b), lax.max(a, b)
@@ -180,7 +180,7 @@ def comb(N: ArrayLike, k: ArrayLike, *, repetition: bool = False) -> Array:
 
     Args:
         N: number of things.
-        k: how many are chosen.
+        k: number of chosen things.
         repetition: whether one may be chosen several times.
 
     Example:
@@ -195,7 +195,7 @@ def comb(N: ArrayLike, k: ArrayLike, *, repetition: bool = False) -> Array:
         return where((chosen == 0) & (total >= 0), 1.0, several)
     possible = (chosen <= total) & (total >= 0) & (chosen >= 0)
     n, m = where(possible, total, 0.0), where(possible, chosen, 0.0)
-    # 1 / ((n + 1) B(n - m + 1, m + 1)), without the difference of large numbers.
+    # 1 / ((n + 1) B(n - m + 1, m + 1)), without a difference of large numbers.
     ways = lax.exp(-lax.log1p(n) - betaln(n - m + 1, m + 1))
     return where(possible, ways, 0.0)
 
@@ -206,8 +206,8 @@ def multigammaln(a: ArrayLike, d: int) -> Array:
     Example:
         >>> import plugjax.numpy as jnp
         >>> from plugjax.scipy import special
-        >>> special.multigammaln(jnp.array([2.0]), 1).round(3)
-        Array([0.], dtype=float32)
+        >>> special.multigammaln(jnp.array([3.0]), 1).round(3)
+        Array([0.693], dtype=float32)
     """
     dimension = int(d)
     a, _ = inexact("multigammaln", a, dimension)
@@ -228,7 +228,7 @@ def poch(z: ArrayLike, m: ArrayLike) -> Array:
         >>> special.poch(1.0, 3.0).round(3)
         Array(6., dtype=float32)
     """
-    z, m = floating("poch", z, m)
+    z, m = floating("poch", z, m, any_width=False)
     return where(m == 0, 1.0, gamma(z + m) / gamma(z))
 
 
@@ -242,7 +242,7 @@ def polygamma(n: ArrayLike, x: ArrayLike) -> Array:
     """Derivative of :func:`digamma` of order ``n``, an integer.
 
     Raises:
-        ValueError: ``n`` is no integer, or ``x`` is complex.
+        ValueError: ``n`` is not an integer, or ``x`` is complex.
 
     Example:
         >>> import plugjax.numpy as jnp
@@ -261,7 +261,7 @@ def zeta(x: ArrayLike, q: ArrayLike | None = None) -> Array:
     """Hurwitz's zeta function, the sum of ``(n + q) ** -x`` over n = 0, 1, 2, ...
 
     Raises:
-        NotImplementedError: ``q`` is left out, as in JAX.
+        NotImplementedError: ``q`` is missing, as in JAX.
 
     Example:
         >>> import plugjax.numpy as jnp
@@ -287,7 +287,7 @@ _EULER_MACLAURIN = tuple(
 
 def _zeta_by_summation(x: Any, q: Any) -> Array:
     """DLMF 25.11.28: twelve terms, and what the others come to; to be differentiated."""
-    s, a = floating("zeta", x, q)
+    s, a = floating("zeta", x, q, any_width=False)
     count = 12
     found = a ** (-s)
     for n in range(1, count):
@@ -324,7 +324,7 @@ def bernoulli(n: int) -> Array:
         raise ValueError(f"bernoulli: n is not negative, got {last}.")
     numbers = [1.0, -0.5]
     for m in range(2, last + 1):
-        # DLMF 25.6.2 states them by zeta(m), whose sum is short for m > 2.
+        # DLMF 25.6.2: they follow from zeta(m), whose sum is short for m > 2.
         total = sum(k**-m for k in range(1, 60)) if m > 2 else math.pi**2 / 6
         sign = 1 if m % 4 == 2 else -1
         log_size = math.log(2 * total) + math.lgamma(m + 1) - m * math.log(2 * math.pi)

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 
 from plugjax import lax
-from plugjax.core.array import Array
-from plugjax.core.transforms.custom_jvp import custom_jvp
-from plugjax.core.transforms.jit import jit
+from plugjax.extend.calls import custom_jvp
+from plugjax.extend.core import Array
+from plugjax.extend.execution import jit
 from plugjax.numpy.promotion import ArrayLike, broadcast_together, promote_many_inexact
 from plugjax.numpy.selection import where
 from plugjax.scipy.special.hypergeometric_series import (
@@ -40,7 +40,7 @@ _MOST_TERMS = 500
 def hyp2f1(a: ArrayLike, b: ArrayLike, c: ArrayLike, x: ArrayLike) -> Array:
     """The hypergeometric function F(a, b; c; x) of real numbers.
 
-    It is infinite above 1, and where ``c`` is zero or a negative whole number, unless the sum ends before.
+    It is infinite above 1, and where ``c`` is zero or a negative integer, unless the sum ends before.
 
     Raises:
         TypeError: complex numbers.
@@ -62,7 +62,7 @@ def hyp2f1(a: ArrayLike, b: ArrayLike, c: ArrayLike, x: ArrayLike) -> Array:
 def _hyp2f1(a: Any, b: Any, c: Any, x: Any) -> Array:
     gap = c - a - b
     degree, other = _degree(a, b), _degree(c - a, c - b)
-    # A shorter sum that ends, after Euler's transformation, where the power is real.
+    # A shorter finite sum, after Euler's transformation, where the power is real.
     euler = (other < degree) & ((x < 1) | _is_whole(gap)) & ~ends(c)
     euler = euler & ((degree < np.inf) | (x < -0.5) | (x > 0.5))
     finite = euler | (degree < np.inf)
@@ -94,13 +94,13 @@ def _degree(a: Any, b: Any) -> Any:
 
 
 def _is_whole(gap: Any) -> Any:
-    """Whether the gamma functions of the connection formula would cancel more digits than rounding the gap costs."""
+    """Whether the connection formula's gamma functions cancel more digits than rounding the gap costs."""
     tolerance = float(np.finfo(gap.dtype).eps) ** 0.5
     return lax.abs(gap - lax.floor(gap + 0.5)) < tolerance
 
 
 def _power(base: Any, exponent: Any) -> Any:
-    """``base**exponent``, for negative bases too if the exponent is whole; 1 with the exponent 0."""
+    """``base**exponent``, also for negative bases if the exponent is an integer; 1 if it is 0."""
     idle = exponent == 0
     size = lax.exp(exponent * lax.log(where(idle, 1.0, lax.abs(base))))
     half = 0.5 * lax.floor(exponent + 0.5)

@@ -15,19 +15,19 @@ from typing import Any
 import numpy as np
 
 from plugjax import lax
-from plugjax.core.vocabulary import Zero
+from plugjax.extend.core import Zero
 from plugjax.numpy.selection import where
 
 _MOST_TERMS = 3000
 
 
 def ends(parameter: Any) -> Any:
-    """Whether a sum with this upper parameter ends: it is zero or a negative whole number, a pole of the gamma function."""
+    """Whether a sum with this upper parameter is finite: the parameter is zero or a negative integer."""
     return (parameter <= 0) & (lax.floor(parameter) == parameter)
 
 
 def ends_before(parameter: Any, pole: Any) -> Any:
-    """Whether the sum ends by the one parameter before the terms become infinite by the other."""
+    """Whether the sum ends by one parameter before the other makes terms infinite."""
     return ends(parameter) & (parameter >= pole)
 
 
@@ -47,7 +47,8 @@ def _gamma_sign(x: Any) -> Any:
 
 def _ratio(above: Sequence[Any], below: Sequence[Any], x: Any, k: Any) -> tuple[Any, list[Any]]:
     """The ratio of a term to the one before it, and its derivatives by the parameters."""
-    # A zero below either comes after the end of the sum, or makes it infinite, which the caller sees.
+    # A zero of a lower parameter either comes after the end of the sum, or makes it infinite, which
+    # the caller handles.
     lower = [where(v + k == 0, 1.0, v + k) for v in below]
     upper = [v + k for v in above]
     scale = functools.reduce(operator.truediv, lower, x / (k + 1))
@@ -70,8 +71,8 @@ def series(
         above: upper parameters, of the shape of ``x``.
         below: lower parameters.
         x: the argument.
-        needed: where the sum is wanted; elsewhere it is 1.
-        most: the number of terms after which to stop.
+        needed: mask of the needed elements; elsewhere the sum is 1.
+        most: limit of the number of terms.
     """
 
     def step(carry: Any) -> Any:
@@ -112,7 +113,7 @@ def series_slopes(above: Sequence[Any], below: Sequence[Any], x: Any) -> tuple[A
 
 
 def along(tangents: Sequence[Any], slopes: Sequence[Callable[[], Any]]) -> Any:
-    """The sum of slopes times tangents, where a slope is only computed for a tangent that is not zero."""
+    """The sum of slopes times tangents; slopes are computed only for nonzero tangents."""
     return sum(
         slope() * t for t, slope in zip(tangents, slopes, strict=True) if type(t) is not Zero
     )

@@ -1,8 +1,8 @@
-"""Logarithm of the gamma function, in the complex plane its analytic continuation from the positive numbers.
+"""Logarithm of the gamma function; in the complex plane, its analytic continuation from the positive numbers.
 
-Stirling's series (DLMF 5.11.1) serves where the real part is large; below, the recurrence ``log Gamma(z) = log Gamma(z + 1) - log z``
-leads there, and reflection leads from the left half-plane to the right one. In the upper half-plane, where ``1 - exp(2 pi i z)`` has a
-positive real part, reflection reads without a choice of branches
+Stirling's series (DLMF 5.11.1) serves where the real part is large; below, the recurrence ``log Gamma(z) = log Gamma(z
++ 1) - log z`` leads there, and reflection leads from the left half-plane to the right one. In the upper half-plane,
+where ``1 - exp(2 pi i z)`` has a positive real part, reflection reads without a choice of branches
 
     log Gamma(z) = log(2 pi) + i pi (z - 1/2) - log(1 - exp(2 pi i z)) - log Gamma(1 - z),
 
@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from plugjax import lax
-from plugjax.core.array import Array
+from plugjax.extend.core import Array
 from plugjax.numpy.promotion import ArrayLike, to_inexact
 from plugjax.numpy.selection import where
 from plugjax.scipy.special.operands import strong
@@ -34,8 +34,8 @@ _LOG_2PI = math.log(2 * math.pi)
 def loggamma(x: ArrayLike) -> Array:
     """Logarithm of the gamma function, of real or complex numbers.
 
-    Unlike :func:`gammaln` it is nan for real numbers that are not positive; as a complex number such a one has a logarithm, the limit
-    from above, except for the whole ones, which are poles.
+    Unlike :func:`gammaln` it is nan for real numbers that are not positive. As complex numbers these have a logarithm,
+    the limit from above, except at the poles, the integers.
 
     Example:
         >>> from plugjax.scipy import special
@@ -76,7 +76,8 @@ def _right_half_plane(z: Any) -> Any:
     near = (lax.real(z) < shift) & (lax.abs(lax.imag(z)) < shift)
     start, steps = where(near, z, 1.0), lax.full_like(z, 0)
     for k in range(0, shift, 2):
-        # Both factors have a positive real part: the argument of the product is the sum of theirs.
+        # Both factors have a positive real part: the argument of the product is the sum of their
+        # arguments.
         steps = steps + lax.log((start + k) * (start + (k + 1)))
     far = where(near, z + shift, z)
     reciprocal = 1 / far

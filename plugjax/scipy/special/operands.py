@@ -1,4 +1,4 @@
-"""What the arguments of special functions become: floating arrays of one dtype."""
+"""Arguments of special functions: coercion to floating arrays of one dtype."""
 
 from __future__ import annotations
 
@@ -16,13 +16,21 @@ from plugjax.numpy.promotion import (
     rounded,
 )
 
-# JAX compiles these as a whole, and makes Python integers int32 arrays before it looks at them.
-_COMPILED = {"bessel_jn", "expi", "expn", "gammasgn", "hyp1f1", "poch", "sici", "zeta"}
 
+def inexact(who: str, *args: ArrayLike, any_width: bool = True) -> list[Any]:
+    """The arguments with one inexact dtype, and ranks that lax accepts.
 
-def inexact(who: str, *args: ArrayLike) -> list[Any]:
-    """The arguments with one inexact dtype, and ranks that lax accepts; Python integers may be of any width."""
-    return promote_many_inexact(who, *rounded(*args))
+    Args:
+        who: the function that takes them.
+        args: the arguments.
+        any_width: whether Python integers may be wider than the default; JAX refuses them where it compiles the function as
+            a whole, since it makes arrays of all arguments first.
+
+    Raises:
+        TypeError: one of them is no array-like.
+        OverflowError: without ``any_width``, a Python integer beyond the default width.
+    """
+    return promote_many_inexact(who, *(rounded(*args) if any_width else args))
 
 
 def one_inexact(who: str, x: ArrayLike) -> Any:
@@ -31,33 +39,33 @@ def one_inexact(who: str, x: ArrayLike) -> Any:
 
 
 def as_arrays(*args: Any) -> list[Any]:
-    """Lists and tuples as arrays, for the few functions that JAX gives them to ``asarray``."""
+    """Convert lists and tuples to arrays, for the few functions that accept them in JAX."""
     return [asarray(x) if isinstance(x, (list, tuple)) else x for x in args]
 
 
-def floating(who: str, *args: ArrayLike) -> list[Any]:
-    """The arguments with one floating dtype, and ranks that lax accepts.
+def floating(who: str, *args: ArrayLike, any_width: bool = True) -> list[Any]:
+    """The arguments with one floating dtype, and ranks that lax accepts; ``any_width`` as of :func:`inexact`.
 
     Raises:
         ValueError: one of them is complex.
     """
-    found = promote_many_inexact(who, *(args if who in _COMPILED else rounded(*args)))
+    found = inexact(who, *args, any_width=any_width)
     if found[0].dtype.kind == "c":
         raise ValueError(f"{who} takes no complex numbers, got {found[0].dtype.name}.")
     return found
 
 
-def one_floating(who: str, x: ArrayLike) -> Any:
-    """One argument as a floating array.
+def one_floating(who: str, x: ArrayLike, any_width: bool = True) -> Any:
+    """One argument as a floating array; ``any_width`` as of :func:`inexact`.
 
     Raises:
         ValueError: it is complex.
     """
-    return floating(who, x)[0]
+    return floating(who, x, any_width=any_width)[0]
 
 
 def float32_or_64(x: ArrayLike, who: str) -> Any:
-    """One argument as it is.
+    """One argument, unchanged.
 
     Raises:
         TypeError: neither float32 nor float64.

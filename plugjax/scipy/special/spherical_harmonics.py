@@ -14,11 +14,10 @@ from typing import Any
 import numpy as np
 
 from plugjax import lax
-from plugjax.core.array import Array
-from plugjax.core.dtypes import is_integer
-from plugjax.core.errors import ConcretizationTypeError
-from plugjax.core.trace import Tracer
-from plugjax.core.transforms.jit import jit
+from plugjax.extend.core import Array, Tracer
+from plugjax.extend.dtypes import is_integer
+from plugjax.extend.errors import ConcretizationTypeError
+from plugjax.extend.execution import jit
 from plugjax.numpy.promotion import (
     ArrayLike,
     as_operands,
@@ -43,12 +42,13 @@ def sph_harm_y(
     """Spherical harmonics ``Y_n^m``, orthonormal over the sphere, with the sign ``(-1)**m`` of Condon and Shortley.
 
     Args:
-        n: degrees, whole numbers of at least 0.
-        m: orders, whole numbers; where their size is above ``n`` the result is 0.
+        n: degrees, integers of at least 0.
+        m: orders, integers; the result is 0 where ``|m| > n``.
         theta: polar angles.
         phi: azimuths.
-        diff_n: must be left out.
-        n_max: the highest degree, a Python integer; others are lowered to it. It may be left out unless ``n`` is traced.
+        diff_n: must not be given.
+        n_max: the highest degree, a Python integer; higher ones are reduced to it. It is needed only if ``n`` is
+            traced.
 
     Units:
         theta, phi: radians.
@@ -57,7 +57,7 @@ def sph_harm_y(
         Complex array, of the shape of the arguments broadcast together.
 
     Raises:
-        ConcretizationTypeError: ``n_max`` is traced, or left out with a traced ``n``.
+        ConcretizationTypeError: ``n_max`` is traced, or missing with a traced ``n``.
         NotImplementedError: ``diff_n`` is given, as in JAX.
 
     Differs from JAX:

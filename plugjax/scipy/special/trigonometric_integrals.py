@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 
 from plugjax import lax
-from plugjax.core.array import Array
-from plugjax.core.transforms.custom_jvp import custom_jvp
+from plugjax.extend.calls import custom_jvp
+from plugjax.extend.core import Array
 from plugjax.numpy.promotion import ArrayLike, to_inexact
 from plugjax.numpy.selection import where
 from plugjax.numpy.trigonometric import sinc
@@ -27,7 +27,7 @@ from plugjax.scipy.special.operands import one_floating, strong
 
 __all__ = ["fresnel", "sici"]
 
-# From here on 1 / s is large enough for the quadrature.
+# From this bound on, 1 / s is large enough for the quadrature.
 _FAR = 5.0
 _Rule = tuple[tuple[float, float], ...]
 
@@ -92,7 +92,7 @@ def sici(x: ArrayLike) -> tuple[Array, Array]:
         >>> [y.round(3) for y in special.sici(1.0)]
         [Array(0.946, dtype=float32), Array(0.337, dtype=float32)]
     """
-    z = strong(one_floating("sici", x))
+    z = strong(one_floating("sici", x, any_width=False))
     if z.dtype.itemsize < 4:
         si, ci = sici(z.astype(np.float32))
         return si.astype(z.dtype), ci.astype(z.dtype)
@@ -169,7 +169,7 @@ def _fresnel_series(x: Any) -> tuple[Any, Any]:
 def _sine_cosine_of_square(x: Any) -> tuple[Any, Any]:
     """``sin(pi x**2 / 2)`` and ``cos(pi x**2 / 2)``, for large ``x`` too.
 
-    With x = n + r and n whole, ``x**2 / 2`` is ``n r + r**2 / 2``, and a half more if n is odd, but for multiples of 2.
+    With x = n + r and an integer n, ``x**2 / 2`` is ``n r + r**2 / 2`` modulo 2, plus a half if n is odd.
     """
     whole = lax.round(x)
     rest = x - whole

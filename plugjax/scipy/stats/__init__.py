@@ -7,7 +7,7 @@ from typing import Any
 
 from plugjax.scipy.stats.samples import mode, rankdata, sem
 
-# Loaded when first asked for.
+# Loaded on first use.
 _DISTRIBUTIONS = (
     "bernoulli", "beta", "betabinom", "binom", "cauchy", "chi2", "dirichlet", "expon", "gamma", "gennorm", "geom",
     "gumbel_l", "gumbel_r", "laplace", "logistic", "multinomial", "multivariate_normal", "nbinom", "norm", "pareto",

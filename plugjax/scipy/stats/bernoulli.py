@@ -1,11 +1,11 @@
-"""One trial that succeeds with probability p: ``k`` is 0 or 1, moved by ``loc``."""
+"""One trial that succeeds with probability p: ``k`` is 0 or 1, shifted by ``loc``."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from plugjax import lax
-from plugjax.core.array import Array
+from plugjax.extend.core import Array
 from plugjax.numpy.promotion import ArrayLike, scalar
 from plugjax.numpy.selection import where
 from plugjax.scipy.special import xlog1py, xlogy
@@ -20,8 +20,8 @@ def logpmf(k: ArrayLike, p: ArrayLike, loc: ArrayLike = 0) -> Array:
     Example:
         >>> import plugjax.numpy as jnp
         >>> from plugjax.scipy.stats import bernoulli
-        >>> bernoulli.pmf(jnp.arange(3), 0.25)
-        Array([0.75, 0.25, 0.  ], dtype=float32)
+        >>> bernoulli.logpmf(jnp.arange(3), 0.25).round(3)
+        Array([-0.288, -1.386,   -inf], dtype=float32)
     """
     k, p, loc = real("bernoulli.logpmf", k, p, loc)
     x = lax.sub(k, loc)
@@ -42,7 +42,7 @@ def pmf(k: ArrayLike, p: ArrayLike, loc: ArrayLike = 0) -> Array:
 
 
 def cdf(k: ArrayLike, p: ArrayLike) -> Array:
-    """Probability of at most ``k``; nan where ``p`` is no probability.
+    """Probability of at most ``k``; nan where ``p`` is not a probability.
 
     Example:
         >>> import plugjax.numpy as jnp
@@ -57,13 +57,13 @@ def cdf(k: ArrayLike, p: ArrayLike) -> Array:
 
 
 def ppf(q: ArrayLike, p: ArrayLike) -> Array:
-    """Quantiles: the least outcome whose :func:`cdf` is ``q`` or more; nan outside of [0, 1].
+    """Quantiles: the least outcome whose :func:`cdf` is at least ``q``; nan outside of [0, 1].
 
     Example:
         >>> import plugjax.numpy as jnp
         >>> from plugjax.scipy.stats import bernoulli
-        >>> bernoulli.ppf(jnp.array([0.25, 0.5]), 0.25).round(3)
-        Array([0., 0.], dtype=float32)
+        >>> bernoulli.ppf(jnp.array([0.25, 0.9]), 0.25).round(3)
+        Array([0., 1.], dtype=float32)
     """
     q, p = real("bernoulli.ppf", q, p)
     outcome = where(q <= 1 - p, scalar(0, q), scalar(1, q))

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from plugjax import lax
-from plugjax.core.array import Array
+from plugjax.extend.core import Array
 from plugjax.numpy.promotion import ArrayLike, scalar
 from plugjax.numpy.selection import where
 from plugjax.scipy.special import betainc, betaln, xlog1py, xlogy
@@ -23,8 +23,8 @@ def logpdf(
 
     Example:
         >>> from plugjax.scipy.stats import beta
-        >>> beta.pdf(0.5, 1.0, 1.0)
-        Array(1., dtype=float32, weak_type=True)
+        >>> beta.logpdf(0.25, 2.0, 1.0).round(3)
+        Array(-0.693, dtype=float32, weak_type=True)
     """
     x, a, b, loc, scale = inexact("beta.logpdf", x, a, b, loc, scale)
     outside = (x < loc) | (x > loc + scale)

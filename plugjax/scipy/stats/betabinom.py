@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from plugjax import lax
-from plugjax.core.array import Array
+from plugjax.extend.core import Array
 from plugjax.numpy.promotion import ArrayLike, scalar
 from plugjax.numpy.selection import where
 from plugjax.scipy.special import betaln
@@ -19,15 +19,15 @@ def logpmf(k: ArrayLike, n: ArrayLike, a: ArrayLike, b: ArrayLike, loc: ArrayLik
 
     Example:
         >>> from plugjax.scipy.stats import betabinom
-        >>> betabinom.pmf(2.0, 4.0, 1.0, 1.0).round(6)
-        Array(0.2, dtype=float32, weak_type=True)
+        >>> betabinom.logpmf(2.0, 4.0, 1.0, 1.0).round(6).round(3)
+        Array(-1.609, dtype=float32, weak_type=True)
     """
-    k, n, a, b, loc = inexact("betabinom.logpmf", k, n, a, b, loc)
+    k, n, a, b, loc = inexact("betabinom.logpmf", k, n, a, b, loc, any_width=False)
     y = lax.floor(k) - loc
     one = scalar(1, y)
     outside = (y < 0) | (y > n)
     y = where(outside, 0.0, y)
-    # C(n, y) = 1 / ((n + 1) B(n - y + 1, y + 1)), without the difference of large numbers.
+    # C(n, y) = 1 / ((n + 1) B(n - y + 1, y + 1)), without a difference of large numbers.
     ways = -(lax.log1p(n) + betaln(n - y + one, y + one))
     found = where(outside, -np.inf, ways + betaln(y + a, n - y + b) - betaln(a, b))
     return where((n < 0) | (a <= 0) | (b <= 0), np.nan, found)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from plugjax import lax
-from plugjax.core.array import Array
+from plugjax.extend.core import Array
 from plugjax.numpy.promotion import ArrayLike, Operand, scalar
 from plugjax.numpy.selection import where
 from plugjax.scipy.stats.operands import inexact, mirrored, standardized
@@ -18,8 +18,8 @@ def logpdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
 
     Example:
         >>> from plugjax.scipy.stats import cauchy
-        >>> cauchy.cdf(0.0)
-        Array(0.5, dtype=float32, weak_type=True)
+        >>> cauchy.logpdf(0.0).round(3)
+        Array(-1.145, dtype=float32, weak_type=True)
     """
     z, x, scale = standardized("cauchy.logpdf", x, loc, scale)
     return -(lax.log(scalar(math.pi, x) * scale) + lax.log1p(z * z))
@@ -47,7 +47,7 @@ def cdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
         Array([0.5 , 0.75], dtype=float32)
     """
     z, x, _ = standardized("cauchy.cdf", x, loc, scale)
-    # The angle under which the half-line below z is seen: unlike 1/2 + atan(z) / pi, without cancellation.
+    # The angle of the half-line below z; unlike 1/2 + atan(z) / pi it does not cancel.
     return lax.atan2(lax.full_like(z, 1), -z) / scalar(math.pi, x)
 
 
@@ -88,7 +88,7 @@ def logsf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
 
 
 def _standard_quantile(q: Operand) -> Array:
-    """``tan(pi * (q - 1/2))``, in the tails by the cotangent of a small angle."""
+    """``tan(pi * (q - 1/2))``; in the tails, the cotangent of a small angle."""
     central, lower = lax.abs(q - 0.5) < 0.25, q < 0.5
     tangent = lax.tan(math.pi * where(central, q - 0.5, where(lower, q, 1 - q)))
     cotangent = 1 / where(central, scalar(1, q), tangent)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from plugjax import lax
-from plugjax.core.array import Array
+from plugjax.extend.core import Array
 from plugjax.numpy.promotion import ArrayLike, scalar
 from plugjax.scipy.stats import gamma
 from plugjax.scipy.stats.operands import inexact
@@ -23,8 +23,8 @@ def logpdf(x: ArrayLike, df: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1
 
     Example:
         >>> from plugjax.scipy.stats import chi2
-        >>> chi2.pdf(0.0, 2.0)
-        Array(0.5, dtype=float32, weak_type=True)
+        >>> chi2.logpdf(0.0, 2.0).round(3)
+        Array(-0.693, dtype=float32, weak_type=True)
     """
     x, df, loc, scale = inexact("chi2.logpdf", x, df, loc, scale)
     return gamma.logpdf(x, 0.5 * df, loc, 2 * scale)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from plugjax import lax
-from plugjax.core.array import Array
+from plugjax.extend.core import Array
 from plugjax.numpy.joining import concatenate
 from plugjax.numpy.promotion import ArrayLike, rounded, same_dtype, scalar
 from plugjax.numpy.selection import where
@@ -20,7 +20,7 @@ def logpdf(x: ArrayLike, alpha: ArrayLike) -> Array:
     """Logarithm of the density.
 
     Args:
-        x: ``[k, ...]``; with ``k - 1`` rows, the last one is what they lack of 1.
+        x: ``[k, ...]``; with ``k - 1`` rows, the last one is 1 minus their sum.
         alpha: ``[k]``.
 
     Returns:
@@ -32,8 +32,8 @@ def logpdf(x: ArrayLike, alpha: ArrayLike) -> Array:
     Example:
         >>> import plugjax.numpy as jnp
         >>> from plugjax.scipy.stats import dirichlet
-        >>> dirichlet.pdf(jnp.array([0.25, 0.75]), jnp.ones(2))
-        Array(1., dtype=float32)
+        >>> dirichlet.logpdf(jnp.array([0.25, 0.75]), jnp.array([2.0, 1.0])).round(3)
+        Array(-0.693, dtype=float32)
     """
     x, alpha = same_dtype("dirichlet.logpdf", *rounded(x, alpha), inexact=True)
     if alpha.ndim != 1:

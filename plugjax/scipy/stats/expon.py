@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from plugjax import lax
-from plugjax.core.array import Array
+from plugjax.extend.core import Array
 from plugjax.nn.activations import log1mexp
 from plugjax.numpy.promotion import ArrayLike
 from plugjax.numpy.selection import where
@@ -41,7 +41,7 @@ def pdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
 
 
 def _hazard(who: str, x: Any, loc: Any, scale: Any) -> Any:
-    """What the survival function is the negative exponential of."""
+    """The cumulative hazard: minus the logarithm of the survival function."""
     x, loc, scale = real(who, x, loc, scale)
     return where(x < loc, 0.0, (x - loc) / scale)
 

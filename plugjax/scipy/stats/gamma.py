@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from plugjax import lax
-from plugjax.core.array import Array
+from plugjax.extend.core import Array
 from plugjax.numpy.promotion import ArrayLike, scalar
 from plugjax.numpy.selection import where
 from plugjax.scipy.special import gammainc, gammaincc, gammaln, xlogy

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from plugjax import lax
-from plugjax.core.array import Array
+from plugjax.extend.core import Array
 from plugjax.numpy.promotion import ArrayLike
 from plugjax.numpy.selection import where
 from plugjax.scipy.stats.operands import inexact
@@ -16,8 +16,8 @@ def logpdf(x: ArrayLike, beta: ArrayLike) -> Array:
 
     Example:
         >>> from plugjax.scipy.stats import gennorm
-        >>> gennorm.pdf(0.0, 1.0)
-        Array(0.5, dtype=float32, weak_type=True)
+        >>> gennorm.logpdf(1.0, 1.0).round(3)
+        Array(-1.693, dtype=float32, weak_type=True)
     """
     x, beta = inexact("gennorm.logpdf", x, beta)
     return lax.log(0.5 * beta) - lax.lgamma(1 / beta) - lax.pow(lax.abs(x), beta)
@@ -45,6 +45,6 @@ def cdf(x: ArrayLike, beta: ArrayLike) -> Array:
         Array([0.5  , 0.921], dtype=float32)
     """
     x, beta = inexact("gennorm.cdf", x, beta)
-    # Of either tail, abs(x)**beta has a gamma distribution.
+    # In either tail, abs(x)**beta has a gamma distribution.
     tail = 0.5 * lax.igammac(1 / beta, lax.pow(lax.abs(x), beta))
     return where(x > 0, 1 - tail, tail)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from plugjax import lax
-from plugjax.core.array import Array
+from plugjax.extend.core import Array
 from plugjax.numpy.promotion import ArrayLike, scalar
 from plugjax.numpy.selection import where
 from plugjax.scipy.special import xlog1py
@@ -19,8 +19,8 @@ def logpmf(k: ArrayLike, p: ArrayLike, loc: ArrayLike = 0) -> Array:
 
     Example:
         >>> from plugjax.scipy.stats import geom
-        >>> geom.pmf(1.0, 0.5)
-        Array(0.5, dtype=float32, weak_type=True)
+        >>> geom.logpmf(1.0, 0.5).round(3)
+        Array(-0.693, dtype=float32, weak_type=True)
     """
     k, p, loc = real("geom.logpmf", k, p, loc)
     x = k - loc

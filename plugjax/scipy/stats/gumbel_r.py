@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from plugjax import lax
-from plugjax.core.array import Array
+from plugjax.extend.core import Array
 from plugjax.nn.activations import log1mexp
 from plugjax.numpy.promotion import ArrayLike, limits, scalar
 from plugjax.numpy.selection import where
@@ -15,7 +15,7 @@ __all__ = ["cdf", "logcdf", "logpdf", "logsf", "pdf", "ppf", "sf"]
 
 
 def logpdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """Logarithm of the density; nan where ``scale`` is not positive, as of the other functions.
+    """Logarithm of the density; nan where ``scale`` is not positive, like the other functions.
 
     Example:
         >>> from plugjax.scipy.stats import gumbel_r
@@ -23,7 +23,7 @@ def logpdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
         Array(-1., dtype=float32, weak_type=True)
     """
     z, _, scale = standardized("gumbel_r.logpdf", x, loc, scale)
-    # A finite z, so that at -inf the exponential alone is infinite.
+    # A finite z, so that at -inf only the exponential is infinite.
     least = float(limits(z.dtype).min)
     z = where(z < least, least, z)
     return where(lax.gt(scale, scalar(0, scale)), -(z + lax.exp(-z)) - lax.log(scale), np.nan)

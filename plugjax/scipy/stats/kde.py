@@ -1,8 +1,8 @@
-"""Density of a sample, smoothed: a normal distribution around each datum, all of one covariance.
+"""Kernel density estimate: a normal distribution around each datum, all with one covariance.
 
-The covariance is that of the data times the square of a bandwidth. Integrals of a product of two normal densities are normal densities
-again, of the difference of the means and the sum of the covariances: integrals against a normal distribution or another estimate are
-sums of them.
+The covariance is that of the data times the square of a bandwidth. The integral of a product of two normal densities is
+a normal density of the difference of the means, with the sum of the covariances. So integrals against a normal
+distribution or another estimate are sums of such densities.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from typing import Any
 
 import plugjax.numpy as jnp
 from plugjax import lax, random
-from plugjax.core import pytree
-from plugjax.core.array import Array
+from plugjax.extend import pytree
+from plugjax.extend.core import Array
 from plugjax.lax.linalg import cholesky
 from plugjax.nn.normalization import logsumexp
 from plugjax.numpy.linalg import inv
@@ -34,8 +34,8 @@ class gaussian_kde:  # noqa: N801  # JAX's name
 
     Args:
         dataset: ``[n]``, or ``[d, n]`` for data of d dimensions.
-        bw_method: ``"scott"`` (the default), ``"silverman"``, a number, or a function of the estimate that gives one: by which the
-            standard deviations of the data are multiplied.
+        bw_method: ``"scott"`` (the default), ``"silverman"``, a number, or a function of the estimate that returns a
+            number: the factor of the data's standard deviations.
         weights: ``[n]``; equal ones by default.
 
     Raises:
@@ -140,7 +140,7 @@ class gaussian_kde:  # noqa: N801  # JAX's name
         """Integral of the density of one dimension from ``low`` to ``high``.
 
         Raises:
-            ValueError: data of more dimensions, or bounds that are no scalars.
+            ValueError: data of more dimensions, or bounds that are not scalars.
         """
         if self.d != 1:
             raise ValueError("integrate_box_1d needs data of one coordinate.")
@@ -169,7 +169,7 @@ class gaussian_kde:  # noqa: N801  # JAX's name
 
         Args:
             key: a key.
-            shape: how many, as axes.
+            shape: shape of the sample.
 
         Returns:
             ``[d, *shape]``.
@@ -185,7 +185,7 @@ class gaussian_kde:  # noqa: N801  # JAX's name
     def integrate_box(
         self, low_bounds: ArrayLike, high_bounds: ArrayLike, maxpts: int | None = None
     ) -> Array:
-        """Not offered, as in JAX.
+        """Not available, as in JAX.
 
         Raises:
             NotImplementedError: always; see :meth:`integrate_box_1d`.
@@ -193,7 +193,7 @@ class gaussian_kde:  # noqa: N801  # JAX's name
         raise NotImplementedError("integrate_box is not implemented. Use integrate_box_1d.")
 
     def set_bandwidth(self, bw_method: Bandwidth = None) -> None:
-        """Not offered, as in JAX: an estimate is immutable.
+        """Not available, as in JAX: an estimate is immutable.
 
         Raises:
             NotImplementedError: always.

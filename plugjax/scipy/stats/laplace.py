@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from plugjax import lax
-from plugjax.core.array import Array
+from plugjax.extend.core import Array
 from plugjax.numpy.promotion import ArrayLike, scalar
 from plugjax.numpy.selection import where
 from plugjax.scipy.stats.operands import real, standardized
@@ -16,8 +16,8 @@ def logpdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
 
     Example:
         >>> from plugjax.scipy.stats import laplace
-        >>> laplace.pdf(0.0)
-        Array(0.5, dtype=float32, weak_type=True)
+        >>> laplace.logpdf(1.0).round(3)
+        Array(-1.693, dtype=float32, weak_type=True)
     """
     x, loc, scale = real("laplace.logpdf", x, loc, scale)
     return -(lax.abs(x - loc) / scale + lax.log(scalar(2, x) * scale))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from plugjax import lax
-from plugjax.core.array import Array
+from plugjax.extend.core import Array
 from plugjax.numpy.exponential import logaddexp
 from plugjax.numpy.promotion import ArrayLike, scalar
 from plugjax.scipy.special import expit, logit
@@ -17,8 +17,8 @@ def logpdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
 
     Example:
         >>> from plugjax.scipy.stats import logistic
-        >>> logistic.cdf(0.0)
-        Array(0.5, dtype=float32, weak_type=True)
+        >>> logistic.logpdf(0.0).round(3)
+        Array(-1.386, dtype=float32, weak_type=True)
     """
     z, _, scale = standardized("logistic.logpdf", x, loc, scale)
     half = scalar(0.5, z) * z

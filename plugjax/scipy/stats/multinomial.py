@@ -1,4 +1,4 @@
-"""How often each of several outcomes occurs in n independent trials: ``n! * prod(p**x / x!)``."""
+"""Counts of the outcomes of n independent trials: ``n! * prod(p**x / x!)``."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from plugjax import lax
-from plugjax.core.array import Array
-from plugjax.core.dtypes import is_integer
+from plugjax.extend.core import Array
+from plugjax.extend.dtypes import is_integer
 from plugjax.numpy.promotion import ArrayLike, promote_numeric, to_inexact
 from plugjax.numpy.selection import where
 from plugjax.scipy.special import gammaln, xlogy
@@ -28,13 +28,13 @@ def logpmf(x: ArrayLike, n: ArrayLike, p: ArrayLike) -> Array:
         ValueError: ``x`` or ``n`` is not of integer dtype.
 
     Differs from JAX:
-        Of several vectors of counts, each is compared with ``n``; JAX compares the sum of them all.
+        Each of several vectors of counts is compared with ``n``; JAX compares their total.
 
     Example:
         >>> import plugjax.numpy as jnp
         >>> from plugjax.scipy.stats import multinomial
-        >>> multinomial.pmf(jnp.array([1, 1]), 2, jnp.array([0.5, 0.5])).round(6)
-        Array(0.5, dtype=float32)
+        >>> multinomial.logpmf(jnp.array([1, 1]), 2, jnp.array([0.5, 0.5])).round(6).round(3)
+        Array(-0.693, dtype=float32)
     """
     chances: Any = to_inexact("multinomial.logpmf", p)
     counts, total = promote_numeric("multinomial.logpmf", x, n)

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from plugjax import lax
-from plugjax.core.array import Array
+from plugjax.extend.core import Array
 from plugjax.lax.linalg import cholesky, triangular_solve
 from plugjax.numpy.einsum import einsum
 from plugjax.numpy.indexing import diagonal
@@ -28,9 +28,9 @@ def logpdf(x: ArrayLike, mean: ArrayLike, cov: ArrayLike, allow_singular: None =
 
     Args:
         x: ``[..., n]``.
-        mean: ``[..., n]``; if it is a scalar, ``x`` is a number at each place.
+        mean: ``[..., n]``; if it is a scalar, each element of ``x`` is a sample.
         cov: the covariance, ``[..., n, n]`` and positive definite, or a scalar multiple of the identity.
-        allow_singular: must be left out.
+        allow_singular: must not be given.
 
     Returns:
         ``[...]``.
@@ -71,7 +71,7 @@ def _squared(y: Any) -> Any:
 
 
 def _solved(factor: Any, y: Any) -> Any:
-    """``factor**-1 y``, of vectors along the last axis."""
+    """``factor**-1 y``, for vectors along the last axis."""
     size = y.shape[-1]
     if factor.ndim == 2:
         rows = triangular_solve(factor, y.reshape(-1, size), lower=True, transpose_a=True)

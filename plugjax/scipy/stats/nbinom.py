@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from plugjax import lax
-from plugjax.core.array import Array
+from plugjax.extend.core import Array
 from plugjax.numpy.promotion import ArrayLike, scalar
 from plugjax.numpy.selection import where
 from plugjax.scipy.special import betaln, xlog1py, xlogy
@@ -19,13 +19,13 @@ def logpmf(k: ArrayLike, n: ArrayLike, p: ArrayLike, loc: ArrayLike = 0) -> Arra
 
     Example:
         >>> from plugjax.scipy.stats import nbinom
-        >>> nbinom.pmf(1.0, 1.0, 0.5).round(6)
-        Array(0.25, dtype=float32, weak_type=True)
+        >>> nbinom.logpmf(1.0, 1.0, 0.5).round(6).round(3)
+        Array(-1.386, dtype=float32, weak_type=True)
     """
     k, n, p, loc = inexact("nbinom.logpmf", k, n, p, loc)
     below = k < loc
     y = where(below, 0.0, k - loc)
-    # C(y + n - 1, y) = 1 / ((y + n) B(n, y + 1)), without the difference of large numbers.
+    # C(y + n - 1, y) = 1 / ((y + n) B(n, y + 1)), without a difference of large numbers.
     ways = -(lax.log(y + n) + betaln(n, y + scalar(1, k)))
     return where(below, -np.inf, ways + xlogy(n, p) + xlog1py(y, -p))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from plugjax import lax
-from plugjax.core.array import Array
+from plugjax.extend.core import Array
 from plugjax.numpy.creation import asarray
 from plugjax.numpy.promotion import ArrayLike, scalar
 from plugjax.scipy.special import log_ndtr, ndtr, ndtri

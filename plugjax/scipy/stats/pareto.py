@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from plugjax import lax
-from plugjax.core.array import Array
+from plugjax.extend.core import Array
 from plugjax.nn.activations import log1mexp
 from plugjax.numpy.promotion import ArrayLike, scalar
 from plugjax.numpy.selection import where
@@ -21,8 +21,8 @@ def logpdf(x: ArrayLike, b: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1)
 
     Example:
         >>> from plugjax.scipy.stats import pareto
-        >>> pareto.pdf(1.0, 2.0).round(6)
-        Array(2., dtype=float32, weak_type=True)
+        >>> pareto.logpdf(1.0, 2.0).round(3)
+        Array(0.693, dtype=float32, weak_type=True)
     """
     x, b, loc, scale = real("pareto.logpdf", x, b, loc, scale)
     below = x < loc + scale
@@ -43,7 +43,7 @@ def pdf(x: ArrayLike, b: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) ->
 
 
 def _hazard(x: Any, b: Any, loc: Any, scale: Any, one: Any) -> Any:
-    """What the survival function is the negative exponential of: ``b * log(z)``, where z is ``one`` below the support."""
+    """The cumulative hazard ``b * log(z)``; below the support z is replaced by ``one``."""
     return b * lax.log(where(x < loc + scale, one, (x - loc) / scale))
 
 

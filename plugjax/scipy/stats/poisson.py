@@ -1,4 +1,4 @@
-"""Independent events of which mu are expected: ``mu**k * exp(-mu) / k!``."""
+"""Independent events with the expected number mu: ``mu**k * exp(-mu) / k!``."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from plugjax import lax
-from plugjax.core.array import Array
+from plugjax.extend.core import Array
 from plugjax.numpy.creation import arange
 from plugjax.numpy.promotion import (
     ArrayLike,
@@ -25,7 +25,7 @@ __all__ = ["cdf", "entropy", "logpmf", "pmf"]
 
 
 def logpmf(k: ArrayLike, mu: ArrayLike, loc: ArrayLike = 0) -> Array:
-    """Logarithm of the probability of ``k``, -inf unless it is whole.
+    """Logarithm of the probability of ``k``; -inf unless ``k`` is an integer.
 
     Example:
         >>> from plugjax.scipy.stats import poisson
@@ -64,14 +64,14 @@ def cdf(k: ArrayLike, mu: ArrayLike, loc: ArrayLike = 0) -> Array:
     return where(x < 0, scalar(0, k), gammaincc(lax.floor(1 + x), mu))
 
 
-# Coefficients of mu**-1, mu**-2, ... in the entropy of many events.
+# Coefficients of mu**-1, mu**-2, ... in the asymptotic entropy.
 _ENTROPY_SERIES = (-1 / 12, -1 / 24, -19 / 360, -9 / 80, -863 / 2520, -1375 / 1008)
 
 
 def entropy(mu: ArrayLike, loc: ArrayLike = 0) -> Array:
     """Entropy in nats.
 
-    Where ``mu`` is below a bound the terms are added; above, the expansion in its powers is as accurate.
+    Below a bound of ``mu`` the terms are added; above, the asymptotic expansion is as accurate.
 
     Reference:
         Evans, Boersma, Blachman and Jagers, "The entropy of a Poisson distribution", SIAM Review 30, 1988.

@@ -1,7 +1,7 @@
 """Statistics of samples along an axis: the most common value, ranks, the standard error of the mean.
 
-Equal values stand together in a sorted sample. Where these runs begin and end says how often each value occurs, and which ranks tied
-values share.
+Equal values form runs in a sorted sample. The ends of a run give the number of occurrences of a value, and the ranks
+that tied values share.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ import numpy as np
 
 import plugjax.numpy as jnp
 from plugjax import lax
-from plugjax.core import dtypes
-from plugjax.core.array import Array
+from plugjax.extend import dtypes
+from plugjax.extend.core import Array
 from plugjax.lax.axes import canonical_axis
 from plugjax.numpy.promotion import ArrayLike, as_operand, to_inexact
 
@@ -24,7 +24,7 @@ _METHODS = ("average", "min", "max", "dense", "ordinal")
 
 
 class ModeResult(NamedTuple):
-    """The most common values, and how often they occur."""
+    """The most common values, and their counts."""
 
     mode: Array
     count: Array
@@ -45,13 +45,13 @@ def _only_propagate(who: str, nan_policy: str) -> None:
 def mode(
     a: ArrayLike, axis: int | None = 0, nan_policy: str = "propagate", keepdims: bool = False
 ) -> ModeResult:
-    """The most common value along an axis, the least of them if there are several, and how often it occurs.
+    """The most common value along an axis, the least of them if there are several, and its count.
 
     Args:
-        a: array; values that are nan count as equal.
+        a: array; nans count as equal.
         axis: the axis, or ``None`` for all values.
         nan_policy: only ``"propagate"``.
-        keepdims: whether the axis stays, with size 1.
+        keepdims: whether to keep the axis, with size 1.
 
     Raises:
         ValueError: another policy than SciPy's.
@@ -97,12 +97,12 @@ def _run_begins(values: Any) -> Any:
 
 
 def _first_places(begins: Any, places: Any) -> Any:
-    """Of each value, the place where its run begins."""
+    """For each value, the index of the start of its run."""
     return lax.cummax(jnp.where(begins, places, 0), axis=places.ndim - 1)
 
 
 def _last_places(begins: Any, places: Any) -> Any:
-    """Of each value, the place where its run ends."""
+    """For each value, the index of the end of its run."""
     ends = jnp.concatenate([begins[..., 1:], jnp.ones((*begins.shape[:-1], 1), bool)], -1)
     far = places.shape[-1]
     return lax.cummin(jnp.where(ends, places, far), axis=places.ndim - 1, reverse=True)
@@ -119,8 +119,8 @@ def rankdata(
 
     Args:
         a: array.
-        method: the rank of equal values: ``"average"``, ``"min"`` or ``"max"`` of theirs, ``"dense"`` to count distinct values, or
-            ``"ordinal"`` to rank them in the order of their places.
+        method: the rank of equal values: ``"average"``, ``"min"`` or ``"max"`` of their ranks, ``"dense"`` to count
+            distinct values, or ``"ordinal"`` to rank them in their order in ``a``.
         axis: the axis along which to rank, or ``None`` for all values.
         nan_policy: only ``"propagate"``.
 
@@ -188,8 +188,8 @@ def sem(
         a: array.
         axis: the axis, or ``None`` for all values.
         ddof: what is subtracted from the number of values to estimate the variance.
-        nan_policy: ``"propagate"``, or ``"omit"`` to leave values out that are nan.
-        keepdims: whether the axis stays, with size 1.
+        nan_policy: ``"propagate"``, or ``"omit"`` to leave out nans.
+        keepdims: whether to keep the axis, with size 1.
 
     Raises:
         ValueError: another policy.

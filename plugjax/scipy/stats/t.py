@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from plugjax import lax
-from plugjax.core.array import Array
+from plugjax.extend.core import Array
 from plugjax.numpy.promotion import ArrayLike, scalar
 from plugjax.scipy.special import betaln
 from plugjax.scipy.stats.operands import inexact

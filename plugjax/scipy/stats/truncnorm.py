@@ -1,7 +1,7 @@
-"""The normal distribution within bounds, which are given in units of ``scale`` from ``loc``.
+"""The truncated normal distribution; bounds are in units of ``scale`` from ``loc``.
 
-All follows from the logarithm of the mass that the standard normal distribution has between two places, taken in the lower tail,
-where neither it nor the distribution function underflows.
+Everything follows from the logarithm of the mass of the standard normal distribution between two points, taken in the
+lower tail, where neither it nor the distribution function underflows.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from plugjax import lax
-from plugjax.core.array import Array
+from plugjax.extend.core import Array
 from plugjax.nn.activations import log1mexp
 from plugjax.numpy.promotion import ArrayLike, broadcast_together
 from plugjax.numpy.selection import where
@@ -41,10 +41,10 @@ def logpdf(
 
     Example:
         >>> from plugjax.scipy.stats import truncnorm
-        >>> truncnorm.cdf(0.0, -1.0, 1.0).round(6)
-        Array(0.5, dtype=float32)
+        >>> truncnorm.logpdf(0.0, -1.0, 1.0).round(3)
+        Array(-0.537, dtype=float32)
     """
-    x, a, b, loc, scale = inexact("truncnorm.logpdf", x, a, b, loc, scale)
+    x, a, b, loc, scale = inexact("truncnorm.logpdf", x, a, b, loc, scale, any_width=False)
     z = (x - loc) / scale
     found = norm.logpdf(x, loc, scale) - _log_mass(a, b)
     return where(a >= b, np.nan, where((z < a) | (z > b), -np.inf, found))
@@ -75,14 +75,14 @@ def logcdf(
         >>> truncnorm.logcdf(jnp.array([0.0, 0.5]), -1.0, 1.0).round(3)
         Array([-0.693, -0.248], dtype=float32)
     """
-    x, a, b, loc, scale = inexact("truncnorm.logcdf", x, a, b, loc, scale)
+    x, a, b, loc, scale = inexact("truncnorm.logcdf", x, a, b, loc, scale, any_width=False)
     x, a, b = broadcast_together(x, a, b)
     z = (x - loc) / scale
     below, above = z <= a, z >= b
     z = where(below | above, 0.5 * (a + b), z)
     whole = _log_mass(a, b)
     found = _log_mass(a, z) - whole
-    # Near 1 the probability is known better by what it lacks.
+    # Near 1 the complement is more accurate.
     found = where(found > -0.1, log1mexp(whole - _log_mass(z, b)), found)
     found = where(above, 0.0, where(below, -np.inf, found))
     return where(a >= b, np.nan, found)
@@ -113,7 +113,7 @@ def logsf(
         >>> truncnorm.logsf(jnp.array([0.0, 0.5]), -1.0, 1.0).round(3)
         Array([-0.693, -1.516], dtype=float32)
     """
-    x, a, b, loc, scale = inexact("truncnorm.logsf", x, a, b, loc, scale)
+    x, a, b, loc, scale = inexact("truncnorm.logsf", x, a, b, loc, scale, any_width=False)
     return logcdf(-x, -b, -a, -loc, scale)
 
 

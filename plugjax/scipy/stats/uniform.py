@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from plugjax import lax
-from plugjax.core.array import Array
+from plugjax.extend.core import Array
 from plugjax.numpy.promotion import ArrayLike
 from plugjax.numpy.selection import where
 from plugjax.scipy.stats.operands import inexact, no_probability, real
@@ -18,8 +18,8 @@ def logpdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
 
     Example:
         >>> from plugjax.scipy.stats import uniform
-        >>> uniform.pdf(0.5)
-        Array(1., dtype=float32, weak_type=True)
+        >>> uniform.logpdf(0.25, 0.0, 2.0).round(3)
+        Array(-0.693, dtype=float32, weak_type=True)
     """
     x, loc, scale = real("uniform.logpdf", x, loc, scale)
     outside = (x < loc) | (x > loc + scale)

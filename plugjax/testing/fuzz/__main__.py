@@ -12,8 +12,8 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from plugjax.core.backend import get_backend
-from plugjax.core.errors import UnknownBackendError
+from plugjax.extend.backend import get_backend
+from plugjax.extend.errors import UnknownBackendError
 from plugjax.testing.fuzz.campaign import Campaign, Finding
 from plugjax.testing.fuzz.program import script
 

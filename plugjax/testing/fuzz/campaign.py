@@ -1,4 +1,4 @@
-"""Draws and examines many programs in worker processes, and shrinks what fails."""
+"""Draw and examine many programs in worker processes, and shrink the failing ones."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ class Finding:
     """A program that failed.
 
     Args:
-        number: its number under the seed.
-        program: as it was shrunk, with ``outcome``.
-        repeats: whether it failed again when it was run again.
+        number: number under the seed.
+        program: the shrunk program, which has ``outcome``.
+        repeats: whether it failed again in a second run.
     """
 
     number: int
@@ -35,9 +35,9 @@ class Campaign:
     """Which programs to examine, and how.
 
     Args:
-        backend: what is tested.
+        backend: name of the backend under test.
         oracle: ``numpy``, or the name of a module with JAX's names.
-        seconds: limit for one program; ``shrink_seconds``: for shrinking one, 0 for not at all.
+        seconds: limit for one program; ``shrink_seconds``: for shrinking one; 0 means no shrinking.
         until: monotonic time after which no program is begun.
     """
 
@@ -56,7 +56,7 @@ class Campaign:
     def run(
         self, numbers: Sequence[int], report: Callable[[Finding], None] = lambda f: None
     ) -> list[Finding]:
-        """Examine the programs of these numbers; findings are reported as they come and returned in order."""
+        """Examine the programs of these numbers; findings are reported at once and returned in order."""
         supply, lock = iter(numbers), threading.Lock()
         errors: list[BaseException] = []
 

@@ -1,4 +1,4 @@
-"""Program number ``k`` of a seed: the same wherever and after whatever it is drawn."""
+"""Program number ``k`` of a seed, reproducible independently of other programs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from plugjax.testing.fuzz.scope import RefusedError, Scope, Shared
 def draw_program(seed: int, number: int, x64: bool = False) -> Program:
     """Draw a program.
 
-    A step that the framework refuses to trace ends the drawing; then the program is that step alone.
+    If the framework refuses to trace a step, the program is that step alone.
     """
     rng = np.random.default_rng(np.random.SeedSequence([seed, number]))
     shared = Shared(rng, special=bool(rng.random() < 0.3), x64=x64)
@@ -47,7 +47,7 @@ def _alone(error: RefusedError, shared: Shared) -> Program:
     for number in sorted(reads(step) - known):
         renamed[number] = scope.input(shared.avals[number])
     for x in shared.inputs:
-        # The numbers of parameters of the function around it are those of inputs now.
+        # Parameters of the enclosing function become inputs with the same numbers.
         for old, new in renamed.items():
             if x.number == new:
                 x.number = old

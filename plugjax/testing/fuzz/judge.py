@@ -1,8 +1,8 @@
-"""Whether two results of one program may differ as they do.
+"""Whether rounding explains the difference of two results of one program.
 
-Equal bits pass at once. Otherwise the program is run again with noise in every primitive that rounds, and each element may differ by what the
-noise moved it, times a factor, and by a few units in the last place. An integer, a bool, a nan or an infinity that no noise moves must be
-the same.
+Equal bits pass at once. Otherwise the program runs again with noise in every primitive that rounds. Each element may
+differ by a multiple of its change under noise, and by a few units in the last place. An integer, a bool, a nan or an
+infinity that no noise changes must be the same.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ UNITS, SPREADS = 16, 6
 
 @dataclass(frozen=True)
 class Difference:
-    """What is wrong with the result at a position.
+    """The fault of a result.
 
     Args:
         kind: ``wrong``, ``shape``, ``dtype`` or ``weak type``.
@@ -87,7 +87,7 @@ def _floats_differ(a: Any, b: Any, runs: list[Any], eps: float, tiny: float) -> 
         spread = np.where(finite.any(0), spread, 0.0)
         close = np.abs(x - y) <= UNITS * eps * np.abs(y) + SPREADS * spread + tiny
         same = (x == y) | (np.isnan(x) & np.isnan(y))
-        # What some run makes nan or infinite may be any of it, and what noise brings in from there.
+        # Elements that some run makes nan or infinite may have any value.
         steady = np.all(np.isnan(others) == np.isnan(others[0]), 0)
         steady &= np.all(np.where(finite, 0, others) == np.where(finite[0], 0, others[0]), 0) | np.isnan(others[0])  # fmt: skip
         return ~(same | (close & np.isfinite(x) & np.isfinite(y))) & steady
@@ -104,7 +104,7 @@ def _complex_differs(a: Any, b: Any, runs: list[Any]) -> Any:
         _floats_differ(part(a), part(b), [part(run) for run in runs], eps, tiny)
         for part in (np.real, np.imag)
     ]
-    # How infinities and nans of one component get into the other differs between formulas of products.
+    # Formulas of products differ in how infinities and nans of one component reach the other.
     close |= ~np.isfinite(a) & ~np.isfinite(b)
     if runs:
         with np.errstate(all="ignore"):

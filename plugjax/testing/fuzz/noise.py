@@ -1,7 +1,7 @@
-"""Runs in which everything that rounds is moved by some units in its last place.
+"""Runs in which every rounding operation is moved by some units in its last place.
 
 The noise is put around the host kernels of primitives, in a registry of its own, so it reaches what derivatives, composed functions and
-loops compute inside. What moves, chooses or compares is exact and stays as it is.
+loops compute inside. What is exact stays as it is: each primitive says by its rule of the kind ``rounding`` what rounding does to it.
 """
 
 from __future__ import annotations
@@ -14,109 +14,21 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from plugjax.core import Registry, impl
-from plugjax.core.registry import use
-from plugjax.core.rules import scalar_impl
+from plugjax.extend.registry import Registry, use
+from plugjax.extend.rules import impl, scalar_impl
+from plugjax.lax.rounding import Rounding, RoundingFn, rounding_rule
 
 Kernel = Callable[..., Any]
 
-# Primitives that move, choose or compare: their operands stay as they are, and so do their results.
-EXACT = frozenset(
-    (
-        "abs",
-        "approx_top_k",
-        "argmax",
-        "argmin",
-        "bitcast_convert_type",
-        "broadcast_in_dim",
-        "ceil",
-        "clamp",
-        "complex",
-        "concatenate",
-        "conj",
-        "copy",
-        "cummax",
-        "cummin",
-        "device_put",
-        "dynamic_slice",
-        "dynamic_update_slice",
-        "eq",
-        "eq_to",
-        "floor",
-        "gather",
-        "ge",
-        "gt",
-        "imag",
-        "iota",
-        "is_finite",
-        "le",
-        "le_to",
-        "lt",
-        "lt_to",
-        "max",
-        "min",
-        "name",
-        "ne",
-        "neg",
-        "nextafter",
-        "optimization_barrier",
-        "pad",
-        "real",
-        "reduce_max",
-        "reduce_min",
-        "reduce_precision",
-        "reduce_window_max",
-        "reduce_window_min",
-        "rem",
-        "reshape",
-        "rev",
-        "round",
-        "scatter",
-        "scatter-max",
-        "scatter-min",
-        "select_and_gather_add",
-        "select_n",
-        "sharding_constraint",
-        "sign",
-        "slice",
-        "sort",
-        "split",
-        "squeeze",
-        "stack",
-        "stage",
-        "stop_gradient",
-        "tile",
-        "top_k",
-        "transpose",
-        "unstack",
-    )
-)
-# These add or multiply up, in an order that nobody promises: whether they overflow on the way depends on it.
-ACCUMULATES = frozenset(
-    (
-        "conv_general_dilated",
-        "cumprod",
-        "cumsum",
-        "dot_general",
-        "reduce_prod",
-        "reduce_sum",
-        "reduce_window_sum",
-    )
-)
-# These are sums of larger numbers, and as exact as those.
-CANCELS = frozenset(("lgamma",))
-# These round, and look at the order or the whole part of their operands.
-ROUNDS_AFTERWARDS = frozenset(("convert_element_type", "select_and_scatter_add"))
-
 
 class Noise:
-    """Moves values at random, and gives zeros either sign: no sum promises its zero's sign.
+    """Moves values at random, and gives zeros either sign, because no sum defines the sign of its zero.
 
     Args:
-        units: how far, in units of the last place.
-        flush: replace subnormals by zeros, and move nothing.
-        wide: accumulate in float64, where nothing overflows on the way, and move nothing.
-        negate: give zeros among results the other sign, and move nothing.
+        units: distance in units of the last place.
+        flush: only replace subnormals by zeros.
+        wide: only accumulate in float64, without intermediate overflow.
+        negate: only flip the sign of zeros among results.
     """
 
     def __init__(
@@ -131,19 +43,22 @@ class Noise:
         self.rng = np.random.default_rng(seed)
         self.units, self.flush, self.wide, self.negate = units, flush, wide, negate
 
-    def around(self, kernel: Kernel, name: str, args: Sequence[Any], params: dict[str, Any]) -> Any:
+    def around(
+        self, kernel: Kernel, rounding: Rounding, args: Sequence[Any], params: dict[str, Any]
+    ) -> Any:
         """The results of a primitive on moved operands, moved."""
         if self.wide:
-            return _in_float64(kernel, name, args, params)
+            return _in_float64(kernel, rounding, args, params)
         moves_operands = moves_results = True
         if not self.flush:
-            rounds = name not in EXACT or (name == "abs" and args[0].dtype.kind == "c")
-            moves_operands = rounds and not self.negate and name not in ROUNDS_AFTERWARDS
-            moves_results = rounds and not _widens(name, args)
+            moves_results = rounding is not Rounding.EXACT
+            moves_operands = (
+                moves_results and not self.negate and rounding is not Rounding.ROUNDS_AFTERWARDS
+            )
         out = kernel(*(map(self._moved, args) if moves_operands else args), **params)
         if not moves_results:
             return out
-        if name in CANCELS and not self.negate:
+        if rounding is Rounding.CANCELS and not self.negate:
             eps = float(ml_dtypes.finfo(out.dtype).eps)
             sums = self.rng.integers(-1, 2, np.shape(out)) * self.units * eps
             out = (np.asarray(out).astype(np.float64) + sums).astype(out.dtype)
@@ -171,17 +86,12 @@ class Noise:
         return np.where(np.isfinite(z), z * (1 + turn[0] + 1j * turn[1]), z).astype(z.dtype)
 
 
-def _widens(name: str, args: Sequence[Any]) -> bool:
-    """Whether a conversion is from a narrower float or from no float at all: exact, or rounded the same everywhere."""
-    if name != "convert_element_type":
-        return False
-    return args[0].dtype.kind in "biu" or args[0].dtype.itemsize <= 2
-
-
-def _in_float64(kernel: Kernel, name: str, args: Sequence[Any], params: dict[str, Any]) -> Any:
+def _in_float64(
+    kernel: Kernel, rounding: Rounding, args: Sequence[Any], params: dict[str, Any]
+) -> Any:
     """The results of a primitive, accumulated in float64 if it accumulates narrower floats."""
     narrow = all(x.dtype.kind in "fV" and x.dtype.itemsize <= 4 for x in map(np.asarray, args))
-    if name not in ACCUMULATES or not narrow:
+    if rounding is not Rounding.ACCUMULATES or not narrow:
         return kernel(*args, **params)
     narrow_result = kernel(*args, **params)
     if "preferred_element_type" in params:
@@ -191,7 +101,7 @@ def _in_float64(kernel: Kernel, name: str, args: Sequence[Any], params: dict[str
 
 
 def _flushed(x: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Zeros for subnormals."""
+    """Replace subnormals by zeros."""
     if x.dtype.kind == "c":
         return (_flushed(x.real) + 1j * _flushed(x.imag)).astype(x.dtype)
     tiny = ml_dtypes.finfo(x.dtype).smallest_normal
@@ -199,37 +109,41 @@ def _flushed(x: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 
 
 class _Current:
-    """The noise of the moment."""
+    """The noise in force."""
 
     noise: Noise | None = None
 
 
 @functools.cache
 def _noisy_registry() -> Registry:
-    """The installed plugins, with noise around the kernels of what rounds."""
+    """The installed plugins, with noise around the kernels that round."""
     registry = Registry().discover()
-    kernels = registry.table(impl)
+    kernels, roundings = registry.table(impl), registry.table(rounding_rule)
     for primitive, kernel in list(kernels.items()):
-        # A program inside another one is run by kernels too.
+        # Kernels run inner programs too.
         if not primitive.structured:
-            kernels[primitive] = _noised(kernel, primitive.name)
+            kernels[primitive] = _noised(kernel, roundings.get(primitive, _rounds))
     registry.table(scalar_impl).clear()
     return registry
 
 
-def _noised(kernel: Kernel, name: str) -> Kernel:
+def _rounds(*args: Any, **params: Any) -> Rounding:
+    return Rounding.ROUNDS
+
+
+def _noised(kernel: Kernel, rounding: RoundingFn) -> Kernel:
     def run(*args: Any, **params: Any) -> Any:
         noise = _Current.noise
-        return (
-            kernel(*args, **params) if noise is None else noise.around(kernel, name, args, params)
-        )
+        if noise is None:
+            return kernel(*args, **params)
+        return noise.around(kernel, rounding(*args, **params), args, params)
 
     return run
 
 
 @contextlib.contextmanager
 def noisy() -> Iterator[Callable[[Noise], None]]:
-    """Within it, host kernels get the noise that was given last."""
+    """Within the context, host kernels get the noise that was set last."""
 
     def give(noise: Noise) -> None:
         _Current.noise = noise
@@ -242,6 +156,6 @@ def noisy() -> Iterator[Callable[[Noise], None]]:
 
 
 def noises() -> list[Noise]:
-    """What is tried before a difference counts."""
+    """The kinds of noise that are tried before a difference counts."""
     exact = [Noise(0, flush=True), Noise(0, wide=True), Noise(0, negate=True)]
     return [*exact, *(Noise(s) for s in range(1, 5)), *(Noise(s, 1) for s in (5, 6))]

@@ -1,4 +1,4 @@
-"""What came of one program: drawn, run on the backend and by the oracle, compared."""
+"""Outcome of one program: drawn, run on the backend and by the oracle, compared."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from plugjax.testing.fuzz.run import (
 
 T = TypeVar("T")
 
-# These say nothing about the backend.
+# Kinds that say nothing about the backend.
 AGREES, REFUSED_BY_BOTH, ORACLE_FAILED = "agrees", "refused by both", "the oracle failed"
-# Findings.
+# Kinds that are findings.
 FAULTS = ("wrong", "shape", "dtype", "weak type", "refused", "accepted", "crash", "hang", "memory")
 
 
@@ -49,7 +49,7 @@ class Outcome:
 
     @property
     def signature(self) -> str:
-        """By this findings are grouped: kind, error, primitives."""
+        """Key by which findings are grouped: kind, error, primitives."""
         head = self.text.split(":")[0] if self.kind in ("refused", "accepted", "crash") else ""
         return " ".join(x for x in (self.kind, head, "+".join(self.primitives)) if x)
 
@@ -59,7 +59,7 @@ class Outcome:
 
     @staticmethod
     def from_json(text: str) -> Outcome:
-        """The outcome that ``to_json`` wrote."""
+        """The outcome from its JSON."""
         data = json.loads(text)
         return Outcome(**{**data, "primitives": tuple(data["primitives"])})
 
@@ -79,9 +79,10 @@ def examine(
     oracle: str = "numpy",
     phase: Callable[[str], object] = lambda name: None,
 ) -> Outcome:
-    """Run a program and hold it against an oracle.
+    """Run a program and compare it with an oracle.
 
-    The oracle is ``numpy``, the NumPy backend step by step, or the name of a module with JAX's names. ``phase`` is told when it runs.
+    The oracle is ``numpy``, the NumPy backend step by step, or the name of a module with JAX's names. ``phase`` is
+    called when it runs.
     """
     try:
         found = _attempt(on_backend, program, backend)

@@ -1,8 +1,8 @@
-"""A program as data: inputs, steps, results. It prints as Python, and what runs is what is printed.
+"""A program as data: inputs, steps, results. Its printed Python source is what runs.
 
 Each value has a number that is unique in the whole program; ``v7`` is its name in the source. A step's expression is a
-template: ``{0}`` stands for its first operand, ``{f0}`` for the function that its first body becomes. A body may read any value
-of the programs around it, as a Python closure does.
+template: ``{0}`` stands for its first operand, ``{f0}`` for the function of its first body. A body may read any value
+of the enclosing programs, as a Python closure does.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Aval:
 
 
 def numpy_dtype(name: str) -> np.dtype[Any]:
-    """The dtype of a name, bfloat16 too."""
+    """The dtype of a name, including bfloat16."""
     return np.dtype(ml_dtypes.bfloat16) if name == "bfloat16" else np.dtype(name)
 
 
@@ -123,7 +123,7 @@ class Program:
 
     @staticmethod
     def from_json(text: str) -> Program:
-        """The program that ``to_json`` wrote."""
+        """The program from its JSON."""
         data = json.loads(text)
         return Program(
             [Input(**{**x, "aval": _aval(x["aval"])}) for x in data["inputs"]],
@@ -134,7 +134,7 @@ class Program:
         )
 
     def all_steps(self) -> Iterator[Step]:
-        """Every step, those of bodies too."""
+        """Every step, including those of bodies."""
         return _walk(self.steps)
 
     def source(self) -> str:
@@ -174,7 +174,7 @@ def block(body: Body, always_tuple: bool = False) -> list[str]:
 
 
 def step_lines(step: Step) -> list[str]:
-    """Lines of one step: the functions that it takes, then the assignment."""
+    """Lines of one step: its functions, then the assignment."""
     lines, functions = [], {}
     for i, body in enumerate(step.bodies):
         name = f"f{step.results[0]}_{i}"
@@ -188,7 +188,7 @@ def step_lines(step: Step) -> list[str]:
 
 
 def reads(step: Step) -> set[int]:
-    """Numbers of the values from outside that a step reads, its bodies included."""
+    """Numbers of the outer values that a step and its bodies read."""
     found = set(step.operands)
     for body in step.bodies:
         inner: set[int] = set(body.results)

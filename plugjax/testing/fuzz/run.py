@@ -1,4 +1,4 @@
-"""Runs a program: compiled for a backend, or step by step in an oracle."""
+"""Run a program: compiled for a backend, or step by step in an oracle."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 
 import plugjax
-from plugjax.core.array import Array
-from plugjax.core.jaxpr import Jaxpr, subjaxprs
+from plugjax.extend.core import Array, Jaxpr, subjaxprs
 from plugjax.testing.fuzz.noise import noises, noisy
 from plugjax.testing.fuzz.program import Program
 
@@ -20,7 +19,7 @@ Arrays = list[np.ndarray[Any, Any]]
 
 
 def function_of(program: Program, library: Any) -> Any:
-    """The program as a function over ``library``, which is plugjax or has its names."""
+    """The program as a function over ``library``: plugjax or a module with its names."""
     namespace: dict[str, Any] = {
         "np": np,
         "inf": np.inf,
@@ -34,7 +33,7 @@ def function_of(program: Program, library: Any) -> Any:
 
 
 class Result:
-    """What a program gave: arrays and weak types."""
+    """Results of a program: arrays and weak types."""
 
     def __init__(self, values: Sequence[Any]) -> None:
         self.weak = [bool(getattr(v, "weak_type", False)) for v in values]
@@ -52,7 +51,7 @@ def on_backend(program: Program, backend: str) -> Result:
     """The program compiled as a whole.
 
     Raises:
-        AssertionError: it wrote into an argument.
+        AssertionError: the program wrote into an argument.
     """
     with _quietly(), plugjax.enable_x64(program.x64), plugjax.default_device(backend):
         arguments = [_on_device(x.array) for x in program.arguments]
@@ -64,13 +63,13 @@ def on_backend(program: Program, backend: str) -> Result:
 
 
 def _on_device(x: np.ndarray[Any, Any]) -> Array:
-    """An array whose values are in the device's memory alone: what is written there is seen."""
+    """An array whose values are in device memory only, so that writes into it are seen."""
     array = plugjax.numpy.asarray(x)
     return Array(array.aval, array._placement, None, array._resident())
 
 
 def on_numpy(program: Program) -> Result:
-    """The program step by step on the NumPy backend; the bodies of loops too, save where a loop makes no step."""
+    """The program step by step on the NumPy backend, including bodies of loops with at least one step."""
     try:
         with plugjax.disable_jit():
             return _eager(program)
@@ -96,7 +95,7 @@ def in_library(program: Program, name: str) -> Result:
 
 
 def with_noise(program: Program) -> list[Arrays]:
-    """Results of runs in which everything that rounds was moved a little."""
+    """Results of runs with noise in every rounding operation."""
     found = []
     with noisy() as give:
         for noise in noises():
@@ -106,7 +105,7 @@ def with_noise(program: Program) -> list[Arrays]:
 
 
 def primitives(program: Program) -> list[str]:
-    """Names of the primitives that the program is traced to."""
+    """Names of the primitives of the traced program."""
     found: set[str] = set()
 
     def walk(jaxpr: Jaxpr) -> None:

@@ -1,7 +1,7 @@
-"""Where steps are drawn: the values in sight, the budget, and the numbers that were given out.
+"""The state of drawing: visible values, budget, and assigned numbers.
 
-Magnitudes are followed roughly (`level`): a product of what has grown is refused in programs of ordinary values, so that not
-everything ends as an infinity.
+`level` follows magnitudes roughly. Programs of ordinary values refuse products of large values, so that results are not
+all infinite.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def rule(
 
 @dataclass
 class Shared:
-    """What the scopes of one program have in common."""
+    """State that the scopes of one program share."""
 
     rng: np.random.Generator
     special: bool
@@ -90,11 +90,11 @@ class Scope:
     """A body that is being drawn.
 
     Args:
-        visible: numbers of the values in sight, oldest first.
-        depth: how many bodies are around it.
-        reversible: whether what is drawn must have a transpose.
-        differentiated: whether a derivative is taken around it; ``forward``: in forward mode.
-        ruled: whether it is in a function with a derivative of its own: its inputs are constants.
+        visible: numbers of the visible values, oldest first.
+        depth: number of enclosing bodies.
+        reversible: whether its steps must have a transpose.
+        differentiated: whether it is differentiated; ``forward``: in forward mode.
+        ruled: whether it is in a function with a custom derivative; its inputs are constants.
     """
 
     shared: Shared
@@ -113,11 +113,11 @@ class Scope:
         return self.shared.rng
 
     def one_of(self, things: Sequence[Any]) -> Any:
-        """One of several, each as likely."""
+        """One of several, equally likely."""
         return things[int(self.rng.integers(len(things)))]
 
     def chance(self, probability: float) -> bool:
-        """Whether something of this probability happens."""
+        """True with this probability."""
         return bool(self.rng.random() < probability)
 
     def integer(self, low: int, high: int) -> int:
@@ -146,7 +146,7 @@ class Scope:
         return str(self.one_of([n for n in names if Aval(n, ()).kind in kinds]))
 
     def pick(self, fits: Fits = lambda aval: True) -> int:
-        """A value in sight, rather a late one."""
+        """A visible value, preferably a late one."""
         found = [i for i in self.visible if fits(self.aval(i))]
         if not found:
             raise NothingFitsError
@@ -154,7 +154,7 @@ class Scope:
         return int(found[self.rng.choice(len(found), p=weights / weights.sum())])
 
     def want(self, fits: Fits, dtype: str, shape: tuple[int, ...]) -> int:
-        """A value in sight that fits, or now and then, or if there is none, a new input."""
+        """A visible value that fits; sometimes, or if there is none, a new input."""
         if self.chance(0.8):
             try:
                 return self.pick(fits)
@@ -188,7 +188,7 @@ class Scope:
         self.shared.inputs.append(Input(number, aval, values, self.chance(0.3) or self.ruled))
         self.shared.avals[number] = aval
         self.shared.levels[number] = 1
-        # Seen from everywhere after, so it stands first: late values are preferred.
+        # It is visible to all later steps, so it stands first: late values are preferred.
         self.visible.insert(0, number)
         return number
 
@@ -215,9 +215,9 @@ class Scope:
         results: int = 1,
         level: int | None = None,
     ) -> list[int]:
-        """Add a step; its results' types are those that tracing finds.
+        """Add a step; tracing gives the types of its results.
 
-        ``level`` is the rough magnitude of the results; that of the largest operand if left out.
+        ``level`` is the rough magnitude of the results; by default that of the largest operand.
 
         Raises:
             NothingFitsError: a result would be too large or has grown too much.
@@ -250,9 +250,10 @@ class Scope:
         forward: bool = False,
         ruled: bool = False,
     ) -> Inner:
-        """Begin a function inside the program, with ``count`` steps drawn already.
+        """Begin an inner function with ``count`` steps.
 
-        A function with a derivative of its own (``ruled``) closes over nothing: its rule knows no derivative by what it closes over.
+        A function with a custom derivative (``ruled``) closes over nothing, because its rule has no derivative by
+        closed-over values.
         """
         numbers = [next(self.shared.numbers) for _ in parameters]
         for number, aval in zip(numbers, parameters, strict=True):
@@ -276,7 +277,7 @@ class Scope:
         return inner
 
     def grow(self, count: int) -> None:
-        """Draw steps until there are ``count`` more."""
+        """Draw ``count`` more steps."""
         allowed = [r for r in RULES.values() if not (r.nests and self.depth >= 2)]
         weights = np.array([r.weight for r in allowed])
         target, attempts = len(self.steps) + count, 0
@@ -288,7 +289,7 @@ class Scope:
             try:
                 chosen.draw(self)
             except NothingFitsError:
-                # Values of the part that was drawn are out of sight; new inputs stay.
+                # Values of the inner part are invisible outside; new inputs stay visible.
                 del self.steps[before:]
                 made = {x.number for x in self.shared.inputs}
                 self.visible = [i for i in self.visible if i in seen or i in made]
@@ -296,7 +297,7 @@ class Scope:
 
 @dataclass
 class Inner(Scope):
-    """A scope with parameters, to be closed by its results."""
+    """An inner scope with parameters, which its results close."""
 
     parameters: list[int] = field(default_factory=list)
 
@@ -306,7 +307,7 @@ class Inner(Scope):
 
 
 def infer(step: Step, shared: Shared) -> list[Aval]:
-    """Types of a step's results, by tracing it."""
+    """Types of a step's results, by tracing."""
     free = sorted(reads(step))
     lines = [*step_lines(step), f"return [{', '.join(f'v{r}' for r in step.results)}]"]
     source = f"def step({', '.join(f'v{i}' for i in free)}):\n" + "\n".join(

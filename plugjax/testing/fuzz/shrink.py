@@ -1,7 +1,7 @@
-"""Makes a failing program small: fewer results, fewer steps, shorter bodies, plain values.
+"""Shrink a failing program: fewer results, fewer steps, shorter bodies, plain values.
 
-A step is cut by putting an input with its value in its place. So the step that goes wrong is found alone where it goes wrong alone, and
-with what it needs around it where not.
+A step is cut by replacing it with an input of the same value. So the failing step is found alone, or with the context
+that it needs.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ def shrink(
 ) -> Program:
     """A smaller program that fails as well.
 
-    ``fails`` says whether a candidate still fails; ``values`` gives what the oracle computes for the values of a program outside
-    bodies. At most ``trials`` candidates are tried, for at most ``seconds``.
+    ``fails`` says whether a candidate still fails; ``values`` gives the oracle's values outside bodies. At most
+    ``trials`` candidates are tried, for at most ``seconds``.
     """
     end = time.monotonic() + seconds
     best, tried = program, 0
@@ -52,7 +52,7 @@ def shrink(
 
 
 def _candidates(program: Program, known: dict[int, list[str]]) -> Iterator[Program]:
-    """Smaller programs, the most daring first."""
+    """Smaller programs, the smallest first."""
     if len(program.results) > 1:
         for r in program.results:
             yield trimmed(replace(program, results=[r]))
@@ -88,7 +88,7 @@ def _cut(program: Program, steps: list[Step], known: dict[int, list[str]]) -> Pr
 
 
 def _parts_cut(program: Program, known: dict[int, list[str]]) -> Iterator[Program]:
-    """Programs without a half of the steps, a quarter, and so on down to one."""
+    """Programs without a half of the steps, a quarter, and so on down to one step."""
     size = len(program.steps) // 2
     while size:
         for first in range(0, len(program.steps), size):
@@ -130,7 +130,7 @@ def _bodies(steps: list[Step]) -> Iterator[Body]:
 
 
 def _inner(program: Program) -> Iterator[Program]:
-    """Programs with one step less in a body, or with a parameter for a body's result."""
+    """Programs with one step less in a body, or with a parameter in place of a body's result."""
     for i, body in enumerate(_bodies(program.steps)):
         for place, result in enumerate(body.results):
             for p in body.parameters:
@@ -157,7 +157,7 @@ def _trim_body(body: Body) -> None:
 
 
 def _plainer(program: Program) -> Iterator[Program]:
-    """Programs with inputs of plain values, and arguments for constants."""
+    """Programs with plainer inputs, and with arguments in place of constants."""
     if any(x.constant for x in program.inputs):
         yield replace(program, inputs=[replace(x, constant=False) for x in program.inputs])
     for i, x in enumerate(program.inputs):
@@ -183,7 +183,7 @@ def _ones(aval: Aval) -> list[str]:
 
 
 def _rounded(x: Input) -> list[str]:
-    """Whole numbers near the finite values."""
+    """Integers near the finite values."""
     if x.aval.kind != "f":
         return x.values
     return [repr(float(round(float(v)))) if abs(float(v)) < 1e6 else v for v in x.values]

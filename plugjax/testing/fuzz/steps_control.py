@@ -7,9 +7,9 @@ from plugjax.testing.fuzz.scope import Inner, NothingFitsError, Scope, rule
 
 
 def like(scope: Inner, wanted: Aval) -> int:
-    """A value of a type in a body: a late one of its shape, or one of the type joined with what the body computed.
+    """A value of a type in a body: a late one of its shape, or one of the type combined with a value of the body.
 
-    The last parameter of the type always exists where it is a carry.
+    For a carry the last parameter of the type always exists.
     """
     late = [
         i
@@ -36,7 +36,7 @@ def like(scope: Inner, wanted: Aval) -> int:
 
 
 def carry(scope: Scope) -> int:
-    """A value that a loop may carry: of no weak type."""
+    """A value for the carry of a loop: without weak type."""
     i = scope.array("biufc", most=2)
     if scope.aval(i).weak:
         raise NothingFitsError
@@ -44,7 +44,7 @@ def carry(scope: Scope) -> int:
 
 
 def unroll(scope: Scope) -> str:
-    """``unroll`` of a loop."""
+    """The option ``unroll`` of a loop."""
     return str(scope.one_of(["1", "1", "2", "3", "True"]))
 
 
@@ -95,7 +95,7 @@ def two_carries(scope: Scope) -> None:
 
 @rule(2, nests=True)
 def while_loop(scope: Scope) -> None:
-    """A loop whose condition counts and looks at what the body computes."""
+    """A loop whose condition counts and reads a value of the body."""
     if scope.reversible:
         raise NothingFitsError
     c = carry(scope)
@@ -163,7 +163,7 @@ def call(scope: Scope) -> None:
 
 @rule(1, nests=True)
 def ruled_call(scope: Scope) -> None:
-    """A function with a derivative of the program's own."""
+    """A function with a custom derivative."""
     x = scope.array("f", most=2)
     a = scope.aval(x)
     if a.weak:

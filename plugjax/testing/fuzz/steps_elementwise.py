@@ -1,4 +1,4 @@
-"""Steps that work element by element: functions, operators, stretched operands, conversions."""
+"""Elementwise steps: functions, operators, stretched operands, conversions."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ import numpy as np
 from plugjax.testing.fuzz.program import Aval
 from plugjax.testing.fuzz.scope import NothingFitsError, Scope, rule
 
-# Where a function is defined and tame; programs of special values leave it out mostly.
+# Domains in which a function is defined and moderate; programs of special values mostly ignore
+# them.
 ANY, POSITIVE, UNIT, MODEST = "{0}", "(jnp.abs({0}) + 0.5)", "(jnp.tanh({0}) * 0.75)", "jnp.clip({0}, -3, 3)"  # fmt: skip
 
-# Function, kinds of dtype, domain, level that it adds.
+# (function, kinds of dtype, domain, level that it adds).
 FUNCTIONS = [
     ("jnp.sin({0})", "fc", ANY, -9),
     ("jnp.cos({0})", "fc", ANY, -9),
@@ -115,7 +116,7 @@ def simple_function(scope: Scope) -> None:
     scope.step(expression, [scope.array(kinds)])
 
 
-# Operator, kinds, level that it adds.
+# (operator, kinds, level that it adds).
 BINARY = [
     ("{0} + {1}", "iufc", 0),
     ("{0} + {1}", "iufc", 0),
@@ -160,13 +161,13 @@ SAME_TYPE = ("lax.", "jnp.copysign", "jnp.nextafter")
 
 
 def stretchable(a: tuple[int, ...], b: tuple[int, ...]) -> bool:
-    """Whether two shapes stretch to one."""
+    """Whether two shapes broadcast."""
     pairs = zip(reversed(a), reversed(b), strict=False)
     return all(m == n or 1 in (m, n) for m, n in pairs)
 
 
 def beside(scope: Scope, shape: tuple[int, ...]) -> tuple[int, ...]:
-    """A shape that stretches with another one."""
+    """A shape that broadcasts with another one."""
     kept = shape[scope.integer(0, len(shape)) :] if shape and scope.chance(0.5) else shape
     return tuple(1 if scope.chance(0.3) else n for n in kept)
 
@@ -181,7 +182,8 @@ def operator(scope: Scope) -> None:
         raise NothingFitsError
     if "nextafter" in expression and scope.differentiated:
         raise NothingFitsError
-    # An exponent that is a known integer does not promote the base: one type, or the result's would depend on `jit`.
+    # An exponent that is a known integer does not promote the base. Use one type; otherwise the
+    # result's type would depend on `jit`.
     strict = expression.startswith(SAME_TYPE) or (kinds == "iu" and "**" in expression)
 
     def fits(b: Aval) -> bool:
@@ -237,7 +239,7 @@ def selection(scope: Scope) -> None:
 def clamp(scope: Scope) -> None:
     i = scope.array("iuf")
     a = scope.aval(i)
-    # JAX has no derivative by a number that bounds an array.
+    # JAX has no derivative by a scalar bound of an array.
     shapes = [a.shape] if scope.differentiated else [(), a.shape]
     low, high = (
         scope.want(lambda b: b.dtype == a.dtype and b.shape in shapes, a.dtype, shapes[0])
@@ -268,7 +270,7 @@ def reinterpretation(scope: Scope) -> None:
     )
     if Aval(to, ()).kind == "f" and not scope.shared.special:
         raise NothingFitsError
-    # The sign of a nan, and what else is in it, is nobody's promise.
+    # The sign and the payload of a nan are unspecified.
     value = "jnp.where(jnp.isnan({0}), 1, {0})" if scope.aval(i).kind == "f" else "{0}"
     scope.step(f"lax.bitcast_convert_type({value}, '{to}')", [i])
 

@@ -1,11 +1,11 @@
-"""Steps that multiply and add: dots, convolutions, einsum; and small linear algebra, transforms and random numbers."""
+"""Steps of products: dots, convolutions, einsum; small linear algebra, transforms and random numbers."""
 
 from __future__ import annotations
 
 from plugjax.testing.fuzz.program import Aval
 from plugjax.testing.fuzz.scope import NothingFitsError, Scope, rule
 
-# Whether padding times infinity counts is nobody's promise.
+# Whether padding times infinity counts is unspecified.
 FINITE = "jnp.clip({0}, -9, 9)"
 
 
@@ -141,7 +141,7 @@ def fourier(scope: Scope) -> None:
     if scope.aval(i).dtype not in ("float32", "complex64", "float64", "complex128"):
         raise NothingFitsError
     if scope.shared.special:
-        # An infinity reaches every result, by formulas of its own on each machine.
+        # An infinity reaches every result, by different formulas on each backend.
         raise NothingFitsError
     names = ["fft", "ifft"] if scope.aval(i).kind == "c" else ["fft", "rfft"]
     scope.step(f"jnp.fft.{scope.one_of(names)}({{0}})", [i], level=scope.level(i) + 1)
@@ -149,9 +149,9 @@ def fourier(scope: Scope) -> None:
 
 @rule(0.6)
 def linear_systems(scope: Scope) -> None:
-    """Well-conditioned ones: a matrix with a strong diagonal."""
+    """Well-conditioned linear systems: matrices with a dominant diagonal."""
     n = scope.integer(1, 3)
-    # What comes of a matrix with a nan is nobody's promise.
+    # Results for a matrix with a nan are unspecified.
     i = scope.want(lambda b: b.dtype == "float32" and b.shape == (n, n), "float32", (n, n))
     k = scope.want(lambda b: b.dtype == "float32" and b.shape == (n,), "float32", (n,))
     matrix = f"(jnp.tanh(jnp.nan_to_num({{0}})) + {n + 2} * jnp.eye({n}))"

@@ -1,11 +1,11 @@
-"""Steps that join elements along axes: reductions, cumulative operations, windows, sorts."""
+"""Steps that combine elements along axes: reductions, cumulative operations, windows, sorts."""
 
 from __future__ import annotations
 
 from plugjax.testing.fuzz.program import Aval
 from plugjax.testing.fuzz.scope import NothingFitsError, Scope, rule
 
-# Function, kinds, whether empty axes are allowed, level that it adds.
+# (function, kinds, whether empty axes are allowed, level that it adds).
 REDUCTIONS = [
     ("jnp.sum({0}, axis={axes}, keepdims={keep})", "biufc", True, 1),
     ("jnp.sum({0}, axis={axes}, keepdims={keep})", "biufc", True, 1),
@@ -78,7 +78,7 @@ def argument_of_extreme(scope: Scope) -> None:
 
 @rule(0.7)
 def pair_reduction(scope: Scope) -> None:
-    """Reduce a value with its places: several operands and a function of the program's own."""
+    """Reduce values with their positions: several operands and a custom function."""
     i = scope.array("i", least=1)
     a = scope.aval(i)
     if scope.differentiated:

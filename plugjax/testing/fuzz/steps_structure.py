@@ -113,14 +113,14 @@ def split(scope: Scope) -> None:
 
 
 def scalar_index(scope: Scope) -> int:
-    """A whole number without axes, in a value or a new input."""
+    """An integer without axes, from a value or a new input."""
     dtype = scope.one_of(["int32", "int32", "int8", "uint8", "uint32", "int16"])
     return scope.want(lambda b: b.kind in "iu" and b.shape == () and not b.weak, dtype, ())
 
 
 @rule(2.5)
 def dynamic(scope: Scope) -> None:
-    """Slices and updates at places that the program computes, beyond the ends too."""
+    """Slices and updates at computed positions, also beyond the ends."""
     i = scope.array(least=1, most=3)
     a = scope.aval(i)
     sizes = tuple(scope.integer(0, n) if scope.chance(0.8) else n for n in a.shape)
@@ -146,7 +146,7 @@ def dynamic(scope: Scope) -> None:
 
 
 def indices(scope: Scope, shape: tuple[int, ...], size: int, beyond: bool) -> int:
-    """Whole numbers that index an axis, now and then beyond its ends."""
+    """Integers that index an axis, sometimes beyond its ends."""
     low, high = (-size - 2, size + 1) if beyond else (0, size - 1)
     dtype = scope.one_of(["int32", "int32", "int32", "int8", "int16", "uint8", "uint32"])
     if dtype.startswith("u"):
@@ -166,7 +166,7 @@ GATHERS = [
 
 
 def _places(scope: Scope, i: int, beyond: bool, first: int = 1) -> tuple[str, list[int]]:
-    """An index expression with one or two index arrays, slices between and after."""
+    """An index expression with one or two index arrays, and slices between and after them."""
     shape = scope.aval(i).shape
     chosen = set(scope.axes(i)[: scope.integer(1, 2)])
     common = scope.shape(scope.integer(0, 2))
@@ -222,10 +222,10 @@ def scatter(scope: Scope) -> None:
     a = scope.aval(i)
     ops = {"b": ["set"], "c": ["add", "multiply"]}.get(a.kind, ["add", "multiply", "min", "max"])
     if scope.differentiated:
-        # The derivative of a product needs to know that no place comes twice.
+        # The derivative of a product requires unique positions.
         ops = [op for op in ops if op != "multiply"]
     if scope.chance(0.35):
-        # One place at a time or whole rows: the order of equal places is nobody's promise.
+        # Single elements or whole rows: the order of updates of equal positions is unspecified.
         where, operands = _single_place(scope, i)
         op = scope.one_of(["set", *ops])
     else:
@@ -255,7 +255,7 @@ def _single_place(scope: Scope, i: int) -> tuple[str, list[int]]:
 
 
 def _updates(scope: Scope, where: str, operands: list[int], a: Aval) -> int:
-    """Values that stretch to what an index gives."""
+    """Values that broadcast to the shape of an index expression."""
     taken = infer(Step("", f"{{0}}[{where}]", operands, [next(scope.shared.numbers)]), scope.shared)[0]  # fmt: skip
     shape = tuple(1 if scope.chance(0.2) else n for n in taken.shape)
     shape = () if scope.chance(0.2) else shape

@@ -7,7 +7,7 @@ from plugjax.testing.fuzz.scope import Inner, NothingFitsError, Scope, rule
 
 
 def scalar(body: Inner) -> int:
-    """A real number that a body ends in."""
+    """A real scalar, the result of a body."""
     own = [r for step in body.steps for r in step.results if body.aval(r).kind in "fc"]
     number = own[-1] if own else body.parameters[0]
     template = "jnp.sum({0})" if body.aval(number).kind == "f" else "jnp.sum(jnp.real({0} * {0}))"
@@ -18,7 +18,7 @@ def scalar(body: Inner) -> int:
 
 
 def differentiable(scope: Scope) -> int:
-    """A value to differentiate by."""
+    """A value for differentiation."""
     i = scope.array("f", most=2)
     if scope.aval(i).weak:
         raise NothingFitsError

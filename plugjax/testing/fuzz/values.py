@@ -59,7 +59,7 @@ def draw_values(rng: np.random.Generator, aval: Aval, special: bool) -> list[str
 
 
 def _floats(rng: np.random.Generator, aval: Aval, special: bool) -> np.ndarray[Any, Any]:
-    # Whole numbers and halves have ties, which sorts, maxima and their derivatives must break.
+    # Integers and halves have ties, which sorts, maxima and their derivatives must break.
     numbers = (
         rng.integers(-6, 7, aval.size) / 2 if rng.random() < 0.3 else rng.uniform(-3, 3, aval.size)
     )
@@ -71,7 +71,7 @@ def _floats(rng: np.random.Generator, aval: Aval, special: bool) -> np.ndarray[A
 
 
 def literals(array: np.ndarray[Any, Any]) -> list[str]:
-    """Elements of an array as Python literals; the opposite of `Input.array`."""
+    """Elements of an array as Python literals; the inverse of `Input.array`."""
     flat = np.asarray(array).ravel()
     if flat.dtype.kind == "c":
         return [f"complex({float(z.real)!r}, {float(z.imag)!r})" for z in flat]

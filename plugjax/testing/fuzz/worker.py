@@ -1,6 +1,6 @@
-"""The process that draws and runs programs: requests come as lines of JSON, answers go as such.
+"""The process that draws and runs programs. Requests and answers are lines of JSON.
 
-It may die of a program; `Worker` is the other end, which survives it and starts another process.
+A program may crash it; `Worker`, the other end, then starts another process.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from plugjax.core import registry
+from plugjax.extend import registry
 from plugjax.testing.fuzz.draw import draw_program
 from plugjax.testing.fuzz.outcome import ORACLE_FAILED, Outcome, examine, names_of_primitives
 from plugjax.testing.fuzz.program import Program
@@ -29,14 +29,14 @@ from plugjax.testing.fuzz.values import literals
 
 START_SECONDS = 60
 MEMORY = 12 << 30
-# A process is replaced after as many requests, so that what compilers keep does not add up.
+# A process is replaced after this many requests, because compilers do not free all memory.
 REQUESTS = 400
 # A line before the answer: the backend is done, the oracle begins.
 PHASE = b"\n"
 
 
 class DiedError(Exception):
-    """The process ended, or was ended, while it worked on a request."""
+    """The process ended, or was ended, during a request."""
 
     def __init__(self, kind: str, text: str) -> None:
         super().__init__(text)
@@ -44,7 +44,7 @@ class DiedError(Exception):
 
 
 class Worker:
-    """A process for programs, started when it is needed.
+    """A process for programs, started on first use.
 
     Args:
         plugins: modules with hook implementations that the process loads besides the installed plugins.
@@ -117,11 +117,11 @@ class Worker:
         return DiedError(ORACLE_FAILED if in_oracle else kind, "\n".join([f"{how}:", *said[-12:]]))
 
     def draw(self, seed: int, number: int, x64: bool) -> Program:
-        """Have a program drawn."""
+        """Have a program drawn by the process."""
         return Program.from_json(self.ask(do="draw", seed=seed, number=number, x64=x64)["program"])
 
     def examine(self, program: Program, backend: str, oracle: str) -> Outcome:
-        """Have a program run and judged; that the process dies of it is an outcome too."""
+        """Have a program run and judged by the process; its death is an outcome too."""
         try:
             answer = self.ask(do="examine", program=program.to_json(), backend=backend, oracle=oracle)  # fmt: skip
         except DiedError as error:
@@ -129,14 +129,14 @@ class Worker:
         return Outcome.from_json(answer["outcome"])
 
     def _named(self, outcome: Outcome, program: Program) -> Outcome:
-        """The outcome with the program's primitives, which the dead process could not tell."""
+        """The outcome with the program's primitives, which the dead process could not report."""
         with contextlib.suppress(DiedError):
             names = self.ask(do="primitives", program=program.to_json())["primitives"]
             return replace(outcome, primitives=tuple(names))
         return outcome
 
     def values(self, program: Program) -> dict[int, list[str]]:
-        """What the oracle computes for every value outside bodies, as literals; nothing if it cannot."""
+        """The oracle's values outside bodies, as literals; empty if it fails."""
         with contextlib.suppress(DiedError):
             answer = self.ask(do="values", program=program.to_json())
             return {int(k): v for k, v in answer["values"].items()}
@@ -179,9 +179,9 @@ def _reply(request: dict[str, Any], phase: Callable[[str], object]) -> dict[str,
 
 
 def main(plugins: Sequence[str]) -> None:
-    """Answer requests until there are no more."""
+    """Answer requests until the input ends."""
     out = os.dup(1)
-    # What compilers print must not get between the answers.
+    # Prints of compilers must not mix with the answers.
     os.dup2(2, 1)
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, resource.getrlimit(resource.RLIMIT_AS)[1]))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))

@@ -1,11 +1,22 @@
 """What IREE needs said differently: lowering rules for platform ``iree``, in files named as in ``plugjax.lax``.
 
-The reasons are measured ones: operations that IREE 3.13 refuses, computes wrongly, or computes slowly.
+The reasons are measured ones: operations that IREE 3.13 has not, refuses, computes wrongly or slowly. Each has a row in the table of
+workarounds. Where a whole file is the cure of one of them, its rules are switched here; elsewhere the rule asks
+`plugjax_iree.workarounds.is_on`.
 """
 
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+from plugjax.extend import registry
+from plugjax.extend.rules import Rule, RuleSet, lowering
+from plugjax.stablehlo.context import EqnContext
 from plugjax_iree.lowering import (
-    complex,
-    composite,
+    complex as complex_functions,
+)
+from plugjax_iree.lowering import (
     control_flow,
     conversion,
     convolution,
@@ -14,39 +25,60 @@ from plugjax_iree.lowering import (
     exponential,
     fft,
     gather_scatter,
-    joining,
     linalg,
     random_bits,
     random_generators,
     reduction,
-    shape,
     slicing,
     sorting,
     special,
     trigonometric,
     windowed,
 )
+from plugjax_iree.workarounds import is_on, padded_complex, unsigned_reversals, written_barriers
+
+# The rules that a workaround consists of, by its name.
+_SWITCHED = {
+    "angles": trigonometric.rules,
+    "complex_functions": complex_functions.rules,
+    "decompositions": linalg.rules,
+    "feature_order": convolution.rules,
+    "fourier_transforms": fft.rules,
+    "hidden_random_state": random_generators.rules,
+    "indices_out_of_bounds": gather_scatter.rules,
+    "powers": exponential.rules,
+    "sorts": sorting.rules,
+    "special_functions": special.rules,
+}
+
+
+def _switched(name: str, rules: RuleSet) -> RuleSet:
+    """Rules that leave an operation to its general lowering while the workaround is off."""
+    found = RuleSet(rules.module)
+    found.rules = [dataclasses.replace(rule, function=_either(name, rule)) for rule in rules.rules]
+    return found
+
+
+def _either(name: str, rule: Rule) -> Any:
+    def lower(ctx: EqnContext, *operands: Any, **params: Any) -> Any:
+        if is_on(name):
+            return rule.function(ctx, *operands, **params)
+        return registry.table(lowering)[rule.primitive](ctx, *operands, **params)
+
+    return lower
+
 
 RULE_SETS = [
-    complex.rules,
-    composite.rules,
+    *(_switched(name, rules) for name, rules in _SWITCHED.items()),
     control_flow.rules,
     conversion.rules,
-    convolution.rules,
     copies.rules,
     dot.rules,
-    exponential.rules,
-    fft.rules,
-    gather_scatter.rules,
-    joining.rules,
-    linalg.rules,
+    padded_complex.rules,
     random_bits.rules,
-    random_generators.rules,
     reduction.rules,
-    shape.rules,
     slicing.rules,
-    sorting.rules,
-    special.rules,
-    trigonometric.rules,
+    unsigned_reversals.rules,
     windowed.rules,
+    written_barriers.rules,
 ]

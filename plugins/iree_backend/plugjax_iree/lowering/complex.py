@@ -20,10 +20,10 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from plugjax import lax
-from plugjax.core import Primitive, RuleSet, ShapedArray, lowering
-from plugjax.core.contexts import enable_x64
-from plugjax.core.jaxpr import ClosedJaxpr
-from plugjax.core.transforms.staging import stage
+from plugjax.contexts import enable_x64
+from plugjax.extend.core import ClosedJaxpr, Primitive, ShapedArray
+from plugjax.extend.rules import RuleSet, lowering
+from plugjax.extend.transforms import stage
 from plugjax.lax import arithmetic, exponential, trigonometric
 from plugjax.stablehlo.context import EqnContext
 from plugjax.stablehlo.elementwise import elementwise, stretched
@@ -62,7 +62,8 @@ def _infinite(x: Real) -> Any:
 def _turn(x: Real, narrow: np.dtype) -> Parts:
     """Cosine and sine."""
     x = lax.convert_element_type(x, narrow)
-    return tuple(lax.convert_element_type(f(x), np.float64) for f in (lax.cos, lax.sin))  # type: ignore[return-value]
+    cosine, sine = (lax.convert_element_type(f(x), np.float64) for f in (lax.cos, lax.sin))
+    return cosine, sine
 
 
 def _less_one(x: Real, narrow: np.dtype) -> Real:
@@ -239,7 +240,7 @@ def _div(a: Real, b: Real, c: Real, d: Real, narrow: np.dtype) -> Parts:
     # What is infinite stays so.
     grows = lax.bitwise_and(lax.bitwise_not(_finite(a, b)), _finite(c, d))
     x, y = (_copysign(lax.select(_infinite(v), one, zero), v) for v in (a, b))
-    return tuple(  # type: ignore[return-value]
+    real, imag = (
         lax.select(
             nothing,
             large * whole,
@@ -247,6 +248,7 @@ def _div(a: Real, b: Real, c: Real, d: Real, narrow: np.dtype) -> Parts:
         )
         for whole, part, inner in ((a, real, x * c + y * d), (b, imag, y * c - x * d))
     )
+    return real, imag
 
 
 def _finite(x: Real, y: Real) -> Any:
@@ -279,7 +281,7 @@ def _acosh_far(a: Real, b: Real) -> Parts:
     return lax.abs(a), _copysign(_diagonal(a, _EIGHTH), b)
 
 
-def _mended(far: Callable[[Real, Real], Parts]) -> Formula:
+def _corrected(far: Callable[[Real, Real], Parts]) -> Formula:
     """What IREE computes (the second number), but for where both parts of the operand are infinite."""
 
     def formula(a: Real, b: Real, x: Real, y: Real, narrow: np.dtype) -> Parts:
@@ -297,8 +299,8 @@ def _program(formula: Formula, aval: ShapedArray, count: int = 1) -> ClosedJaxpr
     def run(*operands: Any) -> list[Any]:
         read = [part(z) for z in operands for part in (lax.real, lax.imag)]
         found = formula(*(lax.convert_element_type(x, np.float64) for x in read), narrow)
-        parts = found if isinstance(found, tuple) else (found,)
-        parts = [lax.convert_element_type(x, narrow) for x in parts]
+        found = found if isinstance(found, tuple) else (found,)
+        parts = [lax.convert_element_type(x, narrow) for x in found]
         return parts if len(parts) == 1 else [lax.complex(*parts)]
 
     with enable_x64(True):
@@ -335,11 +337,11 @@ _define(trigonometric.tanh_p, _tanh, "stablehlo.tanh")
 _define(trigonometric.atanh_p, _atanh, "chlo.atanh")
 
 
-def mended(
+def corrected(
     operation: str, far: Callable[[Real, Real], Parts]
 ) -> Callable[[EqnContext, Value], Value]:
     """The lowering of a function of a complex number that IREE computes, where not both parts are infinite."""
-    general, formula = elementwise(operation), _mended(far)
+    general, formula = elementwise(operation), _corrected(far)
 
     def lower(ctx: EqnContext, x: Value) -> Value:
         (found,) = ctx.inline(_program(formula, ctx.avals_in[0], 2), [x, general(ctx, x)])
@@ -348,18 +350,18 @@ def mended(
     return lower
 
 
-def _define_mended(
+def _define_corrected(
     primitive: Primitive, operation: str, far: Callable[[Real, Real], Parts]
 ) -> None:
-    general, plane = elementwise(operation), mended(operation, far)
+    general, plane = elementwise(operation), corrected(operation, far)
 
     @rules.define(lowering, primitive, platform="iree")
     def rule(ctx: EqnContext, x: Value, **params: Any) -> Value:
         return plane(ctx, x) if ctx.avals_in[0].dtype.kind == "c" else general(ctx, x, **params)
 
 
-_define_mended(trigonometric.asinh_p, "chlo.asinh", _asinh_far)
-_define_mended(trigonometric.acosh_p, "chlo.acosh", _acosh_far)
+_define_corrected(trigonometric.asinh_p, "chlo.asinh", _asinh_far)
+_define_corrected(trigonometric.acosh_p, "chlo.acosh", _acosh_far)
 
 _quotient = elementwise("stablehlo.divide")
 
@@ -376,4 +378,4 @@ def _div_rule(ctx: EqnContext, *operands: Value) -> Value:
 exp2, log = on_complex(_exp2), on_complex(_log)
 sin, cos, tan = on_complex(_turned(_sinh)), on_complex(_cos), on_complex(_turned(_tanh))
 atan = on_complex(_turned(_atanh))
-asin, acos = mended("chlo.asin", _asin_far), mended("chlo.acos", _acos_far)
+asin, acos = corrected("chlo.asin", _asin_far), corrected("chlo.acos", _acos_far)

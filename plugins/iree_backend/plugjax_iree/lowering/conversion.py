@@ -11,15 +11,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from plugjax.core import RuleSet, ShapedArray, lowering
-from plugjax.core.dtypes import BOOL, FLOAT32, DType, bfloat16
-from plugjax.core.vocabulary import convert_element_type_p
+from plugjax.extend.core import ShapedArray, convert_element_type_p
+from plugjax.extend.dtypes import BOOL, FLOAT32, DType, bfloat16
+from plugjax.extend.rules import RuleSet, lowering
 from plugjax.stablehlo import mlir
 from plugjax.stablehlo.comparison import compare
 from plugjax.stablehlo.complex import real_aval
 from plugjax.stablehlo.context import EqnContext
 from plugjax.stablehlo.conversion import convert
 from plugjax.stablehlo.mlir import Value
+from plugjax_iree.workarounds.switch import is_on
 
 rules = RuleSet(__name__)
 
@@ -34,14 +35,13 @@ def _convert(ctx: EqnContext, x: Value, *, new_dtype: DType, weak_type: bool) ->
 def converted(ctx: EqnContext, x: Value, aval: ShapedArray, new_dtype: DType) -> Value:
     """A value of type ``aval`` in another dtype."""
     flags = _flags(x, aval)
-    if flags is not None and new_dtype.kind in "fcV":
+    if flags is not None and new_dtype.kind in "fcV" and is_on("bool_products"):
         out = ShapedArray(aval.shape, new_dtype)
         ends = [ctx.constant(end, out) for end in (1, 0)]
         return mlir.value("stablehlo.select", out, [flags, *ends])
-    if new_dtype == bfloat16 and aval.dtype.kind in "iu":
+    if new_dtype == bfloat16 and aval.dtype.kind in "iu" and is_on("integers_to_bfloat16"):
         return _upper_half(ctx, convert(x, aval, FLOAT32), aval.shape)
-    if {new_dtype, aval.dtype} == {bfloat16, _FLOAT16}:
-        # The compiler takes two conversions for one where both floats have 16 bits, as if nothing was rounded.
+    if {new_dtype, aval.dtype} == {bfloat16, _FLOAT16} and is_on("half_floats"):
         wide = ShapedArray(aval.shape, FLOAT32)
         bits = {
             "exponent_bits": mlir.attribute("8 : i32"),
@@ -58,6 +58,8 @@ def converted(ctx: EqnContext, x: Value, aval: ShapedArray, new_dtype: DType) ->
     if aval.dtype.itemsize < FLOAT32.itemsize:
         # float16 does not have the limits of int32.
         x, aval = convert(x, aval, FLOAT32), ShapedArray(aval.shape, FLOAT32)
+    if not is_on("unsaturated_conversions"):
+        return convert(x, aval, new_dtype)
     return _saturated(ctx, x, aval, new_dtype)
 
 

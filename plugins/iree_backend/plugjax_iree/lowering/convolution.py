@@ -1,7 +1,7 @@
 """Convolutions with features last, whatever the layout of the program.
 
-IREE 3.13 runs a convolution whose features come first some 70 times slower, and moves
-transposes back into it unless a barrier stands between. Small floats are widened, as for dot products. Where images or features
+IREE 3.13 runs most convolutions whose features come first, and their gradients, up to 24 times slower, and moves
+transposes back into them unless a barrier stands between. Small floats are widened, as for dot products. Where images or features
 are in groups, it fills the holes of a kernel with zeros, which takes long, and what no tap reads gives nan if it is not finite: there the taps
 are gathered.
 """
@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from plugjax.core import RuleSet, ShapedArray, lowering
+from plugjax.extend.core import ShapedArray
+from plugjax.extend.rules import RuleSet, lowering
 from plugjax.lax.conv_shape import ConvDimensionNumbers, dilated, window_count
 from plugjax.lax.convolution import conv_general_dilated_p
 from plugjax.stablehlo import mlir
@@ -24,6 +25,7 @@ from plugjax.stablehlo.mlir import Value
 from plugjax_iree.lowering.dot import as_product
 from plugjax_iree.lowering.sums import accumulator
 from plugjax_iree.lowering.windowed import Windows, arranged, padded
+from plugjax_iree.workarounds.switch import is_on
 
 rules = RuleSet(__name__)
 
@@ -54,7 +56,8 @@ def _conv_general_dilated(
     in_groups = params["feature_group_count"] > 1 < rhs_aval.shape[-2]
     has_holes = any(gap > 1 for gap in params["rhs_dilation"])
     is_empty = any(0 in aval.shape for aval in (lhs_aval, rhs_aval, out))
-    if (in_groups or params["batch_group_count"] > 1) and has_holes and not is_empty:
+    in_groups = in_groups or params["batch_group_count"] > 1
+    if in_groups and has_holes and not is_empty and is_on("dilated_groups"):
         lhs, lhs_aval, rhs, rhs_aval, params = _gathered(lhs, lhs_aval, rhs, rhs_aval, params)
     dtype = accumulator(out.dtype)
     found = ShapedArray(tuple(out.shape[d] for d in order), dtype)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from plugjax.core import RuleSet, ShapedArray, lowering
-from plugjax.core.dtypes import FLOAT32, DType
+from plugjax.extend.core import ShapedArray
+from plugjax.extend.dtypes import FLOAT32, DType
+from plugjax.extend.rules import RuleSet, lowering
 from plugjax.lax.dot import CanonicalPrecision, DotDimensionNumbers, dot_general_p
 from plugjax.lax.dot_algorithm import DotAlgorithm, DotAlgorithmPreset
 from plugjax.stablehlo import mlir
@@ -16,6 +17,7 @@ from plugjax.stablehlo.mlir import Value
 from plugjax.stablehlo.reducers import SUM
 from plugjax_iree.lowering.conversion import converted
 from plugjax_iree.lowering.sums import LONGEST, accumulator, reduced, split
+from plugjax_iree.workarounds.switch import is_on
 
 rules = RuleSet(__name__)
 
@@ -34,8 +36,8 @@ def _dot_general(
     preferred_element_type: DType | None,
 ) -> Value:
     (lhs_aval, rhs_aval), (out,) = ctx.avals_in, ctx.avals_out
-    if 0 in lhs_aval.shape or 0 in rhs_aval.shape:
-        # IREE 3.13 divides by the size of the contracted axis: the process dies of SIGFPE.
+    is_empty = 0 in lhs_aval.shape or 0 in rhs_aval.shape
+    if is_empty and is_on("empty_contractions"):
         return ctx.constant(0, out)
     if isinstance(precision, (DotAlgorithm, DotAlgorithmPreset)):
         left, right, total = algorithm_avals(ctx, precision)
@@ -70,7 +72,7 @@ def _product(
 
 def as_product(x: Value, aval: ShapedArray, dtype: DType) -> tuple[Value, ShapedArray]:
     """An unsigned operand in the product's dtype: IREE would widen it as if it was signed."""
-    if aval.dtype.kind != "u":
+    if aval.dtype.kind != "u" or not is_on("unsigned_factors"):
         return x, aval
     return convert(x, aval, dtype), aval.update(dtype=dtype)
 
@@ -96,7 +98,8 @@ def _in_blocks(
     """A product whose longest contracted axis is cut into blocks, if it is very long: the sums of all blocks are added at last."""
     (lhs_contracting, rhs_contracting), (lhs_batch, rhs_batch) = dimension_numbers
     sizes = [lhs_aval.shape[axis] for axis in lhs_contracting]
-    if max(sizes, default=0) <= _LONGEST or out.dtype.kind not in "fc":
+    is_short = max(sizes, default=0) <= _LONGEST or out.dtype.kind not in "fc"
+    if is_short or not is_on("long_sums"):
         return mixed_dot(lhs, rhs, lhs_aval, rhs_aval, out, dimension_numbers, precision)
     place = sizes.index(max(sizes))
     one, other = lhs_contracting[place], rhs_contracting[place]

@@ -9,8 +9,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from plugjax.core import RuleSet, lowering
-from plugjax.core.dtypes import FLOAT64
+from plugjax.extend.dtypes import FLOAT64
+from plugjax.extend.rules import RuleSet, lowering
 from plugjax.lax.exponential import cbrt_p, exp2_p, log_p, pow_p
 from plugjax.stablehlo import exponential as stablehlo
 from plugjax.stablehlo.context import EqnContext

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from plugjax.core import RuleSet, lowering, registry
-from plugjax.core.dtypes import COMPLEX64, FLOAT32
-from plugjax.core.rules import impl
+from plugjax.extend import registry
+from plugjax.extend.dtypes import COMPLEX64, FLOAT32
+from plugjax.extend.rules import RuleSet, impl, lowering
 from plugjax.lax.fft import FftType, axis_by_axis, by_convolution, by_matrix, fft_p
 from plugjax.stablehlo import mlir
 from plugjax.stablehlo.context import EqnContext

@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from plugjax.core import RuleSet, lowering
+from plugjax.extend.rules import RuleSet, lowering
 from plugjax.lax import gather_scatter as lax
 from plugjax.lax.dimension_numbers import (
     GatherDimensionNumbers,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from plugjax.core import RuleSet, lowering
+from plugjax.extend.rules import RuleSet, lowering
 from plugjax.lax.linalg.cholesky import cholesky_p
 from plugjax.lax.linalg.triangular_solve import triangular_solve_p
 from plugjax.stablehlo.linalg import by_host_or_program

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from plugjax.core import RuleSet, ShapedArray, lowering
-from plugjax.core.dtypes import FLOAT32, FLOAT64
+from plugjax.extend.core import ShapedArray
+from plugjax.extend.dtypes import FLOAT32, FLOAT64
+from plugjax.extend.rules import RuleSet, lowering
 from plugjax.lax.random_bits import multiply_add_p
 from plugjax.stablehlo import mlir
 from plugjax.stablehlo import random as stablehlo

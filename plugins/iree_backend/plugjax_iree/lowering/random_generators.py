@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from plugjax.core import RuleSet, impl, lowering, registry
+from plugjax.extend import registry
+from plugjax.extend.rules import RuleSet, impl, lowering
 from plugjax.lax.random_generators import rng_uniform_p
 from plugjax.stablehlo.context import EqnContext
 from plugjax.stablehlo.host_call import kernel_call

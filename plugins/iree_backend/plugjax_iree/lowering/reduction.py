@@ -1,27 +1,22 @@
-"""Reductions: exact sums, and cumulative operations on unsigned integers, which IREE 3.13 does not compile: they are done on signed ones.
-
-A transposition of what ``argmax`` gives would be merged into its reduction of pairs, and the values forgotten (IREE then refuses
-its own program): so the compiler does not know where the indices come from.
-"""
+"""Reductions: exact sums, and cumulative operations; of unsigned integers they are done on signed ones, which IREE 3.13 compiles."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from plugjax.core import Primitive, RuleSet, ShapedArray, lowering
-from plugjax.core.vocabulary import reduce_sum_p
+from plugjax.extend.core import Primitive, ShapedArray, reduce_sum_p
+from plugjax.extend.rules import RuleSet, lowering
 from plugjax.lax import reduction as lax
 from plugjax.stablehlo import mlir
 from plugjax.stablehlo.context import EqnContext
 from plugjax.stablehlo.conversion import convert
 from plugjax.stablehlo.mlir import Value
 from plugjax.stablehlo.reducers import MAXIMUM, MINIMUM, PRODUCT, SUM, Reducer
-from plugjax.stablehlo.reduction import argmax, argmin, cumulative
-from plugjax_iree.lowering.copies import opaque
+from plugjax.stablehlo.reduction import cumulative
 from plugjax_iree.lowering.sums import accumulator, cumulative_sum, reduced
+from plugjax_iree.workarounds.switch import is_on
 
 rules = RuleSet(__name__)
 
@@ -32,7 +27,7 @@ def _define(primitive: Primitive, reducer: Reducer) -> None:
     @rules.define(lowering, primitive, platform="iree")
     def rule(ctx: EqnContext, x: Value, *, axis: int, reverse: bool) -> Value:
         (aval,) = ctx.avals_in
-        if aval.dtype.kind != "u":
+        if aval.dtype.kind != "u" or not is_on("unsigned_cumulations"):
             wide = aval.update(dtype=aval.dtype if ordered else accumulator(aval.dtype))
             x = convert(x, aval, wide.dtype)
             if reducer is SUM and 0 not in aval.shape:
@@ -58,16 +53,8 @@ def _define_total(primitive: Primitive, reducer: Reducer) -> None:
         return reduced(reducer, x, ctx.avals_in[0], axes)
 
 
-def _define_arg(primitive: Primitive, general: Callable[..., Value]) -> None:
-    @rules.define(lowering, primitive, platform="iree")
-    def rule(ctx: EqnContext, x: Value, **params: Any) -> Value:
-        return opaque(general(ctx, x, **params))
-
-
 _define_total(reduce_sum_p, SUM)
 _define_total(lax.reduce_prod_p, PRODUCT)
-_define_arg(lax.argmax_p, argmax)
-_define_arg(lax.argmin_p, argmin)
 _define(lax.cumsum_p, SUM)
 _define(lax.cumprod_p, PRODUCT)
 _define(lax.cummax_p, MAXIMUM)

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from plugjax.core import ShapedArray
-from plugjax.core.dtypes import BOOL, INT32, DType
+from plugjax.extend.core import ShapedArray
+from plugjax.extend.dtypes import BOOL, INT32, DType
 from plugjax.lax.dimension_numbers import (
     GatherDimensionNumbers,
     GatherScatterMode,
@@ -29,7 +29,8 @@ from plugjax.stablehlo.gather_scatter import along_last_axis, windows_inside
 from plugjax.stablehlo.mlir import Value
 from plugjax.stablehlo.reducers import MAXIMUM, SUM, Reducer
 from plugjax.stablehlo.reduction import reduce
-from plugjax_iree.lowering.copies import apart, to_update
+from plugjax_iree.workarounds.overlapping_updates import apart
+from plugjax_iree.workarounds.updated_values import to_update
 
 
 def clamped(

@@ -19,8 +19,10 @@ from typing import TypeAlias
 
 import numpy as np
 
-from plugjax.core import RuleSet, ShapedArray, impl, lowering, registry
-from plugjax.core.dtypes import BOOL, INT32, DType, is_float
+from plugjax.extend import registry
+from plugjax.extend.core import ShapedArray
+from plugjax.extend.dtypes import BOOL, INT32, DType, is_float
+from plugjax.extend.rules import RuleSet, impl, lowering
 from plugjax.lax import sorting as lax
 from plugjax.stablehlo import mlir
 from plugjax.stablehlo.comparison import compare
@@ -29,7 +31,7 @@ from plugjax.stablehlo.context import EqnContext
 from plugjax.stablehlo.conversion import convert
 from plugjax.stablehlo.host_call import fallback_policy, kernel_call
 from plugjax.stablehlo.mlir import Value
-from plugjax_iree.lowering.copies import copied
+from plugjax_iree.workarounds.copies import copied
 
 rules = RuleSet(__name__)
 

@@ -17,7 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from plugjax.core import RuleSet, ShapedArray, lowering
+from plugjax.extend.core import ShapedArray
+from plugjax.extend.rules import RuleSet, lowering
 from plugjax.lax.special import digamma_p, erf_inv_p
 from plugjax.stablehlo import mlir
 from plugjax.stablehlo.comparison import compare

@@ -10,13 +10,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from plugjax.core import ShapedArray
-from plugjax.core.dtypes import FLOAT32, DType, is_float
+from plugjax.extend.core import ShapedArray
+from plugjax.extend.dtypes import FLOAT32, DType, is_float
 from plugjax.stablehlo import mlir
 from plugjax.stablehlo.conversion import convert
 from plugjax.stablehlo.mlir import Value
 from plugjax.stablehlo.reducers import SUM, Reducer
 from plugjax.stablehlo.reduction import cumulative, reduce
+from plugjax_iree.workarounds.switch import is_on
 
 LONGEST = 4096
 _LONGEST_APART = 512
@@ -25,14 +26,15 @@ _SHORTEST = 16
 
 def accumulator(dtype: DType) -> DType:
     """The dtype to add and multiply numbers of a dtype in."""
-    return FLOAT32 if is_float(dtype) and dtype.itemsize < FLOAT32.itemsize else dtype
+    is_narrow = is_float(dtype) and dtype.itemsize < FLOAT32.itemsize
+    return FLOAT32 if is_narrow and is_on("narrow_sums") else dtype
 
 
 def reduced(reducer: Reducer, x: Value, aval: ShapedArray, axes: Sequence[int]) -> Value:
     """A sum or product over axes."""
     wide = aval.update(dtype=accumulator(aval.dtype))
     x = convert(x, aval, wide.dtype)
-    if reducer is SUM and wide.dtype.kind in "fc":
+    if reducer is SUM and wide.dtype.kind in "fc" and is_on("long_sums"):
         found = _in_stages(x, wide, axes)
     else:
         found = reduce(reducer, x, wide, axes)
@@ -92,7 +94,7 @@ def extended(
 def cumulative_sum(x: Value, aval: ShapedArray, *, axis: int, reverse: bool) -> Value:
     """Sums of each element and those before it; after it if ``reverse``."""
     size = aval.shape[axis]
-    if size <= _LONGEST_APART or aval.dtype.kind not in "fc":
+    if size <= _LONGEST_APART or aval.dtype.kind not in "fc" or not is_on("long_sums"):
         return cumulative(SUM, x, aval, axis=axis, reverse=reverse)
     block = math.isqrt(size - 1) + 1
     x, filled = extended(x, aval, axis, -size % block)

@@ -15,8 +15,9 @@ import math
 from collections.abc import Callable
 from fractions import Fraction
 
-from plugjax.core import Primitive, RuleSet, ShapedArray, lowering
-from plugjax.core.dtypes import FLOAT32, FLOAT64, INT32
+from plugjax.extend.core import Primitive, ShapedArray
+from plugjax.extend.dtypes import FLOAT32, FLOAT64, INT32
+from plugjax.extend.rules import RuleSet, lowering
 from plugjax.lax import trigonometric as lax
 from plugjax.stablehlo import mlir
 from plugjax.stablehlo import trigonometric as stablehlo

@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from plugjax.core import Primitive, RuleSet, ShapedArray, lowering
-from plugjax.core.dtypes import BOOL, FLOAT32, FLOAT64, is_float
+from plugjax.extend.core import Primitive, ShapedArray
+from plugjax.extend.dtypes import BOOL, FLOAT32, FLOAT64, is_float
+from plugjax.extend.rules import RuleSet, lowering
 from plugjax.stablehlo import mlir
 from plugjax.stablehlo.comparison import compare
 from plugjax.stablehlo.context import EqnContext

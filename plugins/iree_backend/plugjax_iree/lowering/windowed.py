@@ -1,10 +1,8 @@
 """Reductions over moving windows.
 
-IREE 3.13 fills one buffer with what windows begin with for all ``reduce_window`` of one result type, and combines the elements of each of
-them into that buffer: the second begins with the result of the first. So each begins with a copy of its own, which the compiler cannot
-merge with others. Of several operands it takes two for one all the same if their shapes agree, whatever they read, so these are
-written out: axis by axis, the elements of each window are slices of the padded array, combined in order. Where a window stands once
-along an axis and does not reach the end, IREE refuses it: what no window reads is cut off.
+Of several operands IREE 3.13 takes two reductions for one if their shapes agree, whatever they read (`several_windows`). So these are written
+out: axis by axis, the elements of each window are slices of the padded array, combined in order. What no window reads is cut off
+(`unread_ends`), and padding is written out where it looks like that of a cumulative sum (`cumulative_windows`).
 """
 
 from __future__ import annotations
@@ -14,10 +12,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from plugjax.core import ClosedJaxpr, Primitive, RuleSet, ShapedArray, lowering
-from plugjax.core.jaxpr import eval_closed, memoise
-from plugjax.core.transforms.batching import vmap
-from plugjax.core.transforms.staging import stage
+from plugjax.extend import registry
+from plugjax.extend.core import ClosedJaxpr, Primitive, ShapedArray, eval_closed, memoise
+from plugjax.extend.rules import RuleSet, lowering
+from plugjax.extend.transforms import stage, vmap
 from plugjax.lax import windowed as lax
 from plugjax.lax.conv_shape import dilated, window_count
 from plugjax.lax.joining import pad
@@ -30,8 +28,9 @@ from plugjax.stablehlo.mlir import Value
 from plugjax.stablehlo.reducers import MAXIMUM, MINIMUM, SUM, Reducer
 from plugjax.stablehlo.reduction import reduce_window
 from plugjax.stablehlo.windowed import windowed
-from plugjax_iree.lowering.copies import copied
 from plugjax_iree.lowering.sums import accumulator
+from plugjax_iree.workarounds.switch import is_on
+from plugjax_iree.workarounds.window_starts import started
 
 rules = RuleSet(__name__)
 
@@ -60,7 +59,7 @@ def _define(primitive: Primitive, reducer: Reducer) -> None:
         found = reduce_window(
             reducer,
             convert(x, aval, wide),
-            copied(ctx, reducer.initial(wide)),
+            started(ctx, reducer.initial(wide)),
             aval.update(dtype=wide),
             out.update(dtype=wide),
             window=windows.dimensions,
@@ -95,9 +94,12 @@ def arranged(
     Where that is not enough, padding and holes are written out: where the array is dilated, and where the padding looks to IREE like that
     of a cumulative sum, whose result would be as long as the operand.
     """
+    if not is_on("unread_ends"):
+        return x, aval, windows
     cut = _without_rest(aval.shape, windows)
     spread = any(b != 1 for b in windows.base_dilation) and _has_rest(aval.shape, windows)
-    if spread or _looks_cumulative(aval.shape, windows):
+    cumulative = is_on("cumulative_windows") and _looks_cumulative(aval.shape, windows)
+    if spread or cumulative:
         x, aval = padded(x, aval, neutral, windows)
         none = ((0, 0),) * aval.ndim
         windows = windows._replace(padding=none, base_dilation=(1,) * aval.ndim)
@@ -164,6 +166,9 @@ def padded(
 def _reduce_window(
     ctx: EqnContext, *operands: Value, jaxpr: ClosedJaxpr, **windows: Any
 ) -> list[Value]:
+    if not is_on("several_windows"):
+        general = registry.table(lowering)[lax.reduce_window_p]
+        return list(general(ctx, *operands, jaxpr=jaxpr, **windows))
     key = ("windows", tuple(ctx.avals_in), tuple(sorted(windows.items())))
     program = memoise(jaxpr, key, lambda: _staged(jaxpr, ctx.avals_in, windows))
     return ctx.inline(program, operands)

@@ -1,5 +1,5 @@
 """Host kernels: one NumPy function per primitive, file names as in ``plugjax.lax``.
 
-A kernel takes NumPy arrays or NumPy scalars and gives values of exactly the output avals' shapes and dtypes. It may return a
-view of an operand; it never writes to one. ``ufunc`` names kernels that can write into memory of their own choice.
+A kernel takes NumPy arrays or NumPy scalars and returns values of exactly the output avals' shapes and dtypes. It may
+return a view of an operand; it never writes to one. The rule kind ``ufunc`` names kernels that take ``out=``.
 """

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from plugjax.core import RuleSet, impl
-from plugjax.core.vocabulary import add_any_p
+from plugjax.extend.core import add_any_p
+from plugjax.extend.rules import RuleSet, impl
 from plugjax.lax import arithmetic as lax
 from plugjax_numpy.kernels import Value, define_ufunc
 
@@ -37,7 +37,8 @@ def _sign(x: Value) -> Value:
 def _div(x: Value, y: Value) -> Value:
     if x.dtype.kind not in "iu":
         return np.divide(x, y)
-    # Towards zero; a quotient by zero is all ones, and the quotient that overflows is the dividend.
+    # Division truncates towards zero. A quotient by zero has all bits set; the quotient that
+    # overflows is the dividend.
     zero = np.equal(y, 0)
     safe = np.where(zero, np.ones_like(y), y)
     if x.dtype.kind == "u":
@@ -69,7 +70,7 @@ def _mulhi(x: Value, y: Value) -> Value:
         wide = np.dtype(np.uint64 if dtype.name.startswith("u") else np.int64)
         product = np.multiply(x.astype(wide), y.astype(wide))
         return np.right_shift(product, wide.type(bits)).astype(dtype)
-    # Four products of halves, which fit; sums of what they have between the words carry.
+    # The high word from four products of halves, which fit in a word, and their carries.
     half, low = np.uint64(32), np.uint64(0xFFFFFFFF)
     a, b = x.astype(np.uint64), y.astype(np.uint64)
     a0, a1, b0, b1 = a & low, a >> half, b & low, b >> half
@@ -82,13 +83,13 @@ def _mulhi(x: Value, y: Value) -> Value:
 
 
 def _integer_bits(dtype: np.dtype[Any]) -> int:
-    """Bits of an integer; NumPy stores those of fewer than 8 in bytes."""
+    """Bits of an integer; NumPy stores integers of fewer than 8 bits in bytes."""
     return int(dtype.name.lstrip("uint"))
 
 
 @rules.define(impl, lax.integer_pow_p)
 def _integer_pow(x: Value, *, y: int) -> Value:
-    # Repeated squaring: NumPy's power is twenty times slower, and rounds through pow().
+    # Repeated squaring: NumPy's power is twenty times slower, and rounds because it uses pow().
     if y == 0:
         return np.ones_like(x)
     result = None

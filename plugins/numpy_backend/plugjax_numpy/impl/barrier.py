@@ -1,9 +1,9 @@
-"""Kernels of barriers and names: nothing is moved here."""
+"""Kernels of barriers and names, which return their operands."""
 
 from __future__ import annotations
 
-from plugjax.core import RuleSet, impl
-from plugjax.core.vocabulary import optimization_barrier_p
+from plugjax.extend.core import optimization_barrier_p
+from plugjax.extend.rules import RuleSet, impl
 from plugjax.lax.barrier import name_p
 from plugjax_numpy.kernels import Value
 

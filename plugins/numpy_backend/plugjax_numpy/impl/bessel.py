@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from plugjax.core import RuleSet, impl
+from plugjax.extend.rules import RuleSet, impl
 from plugjax.lax.bessel import bessel_i0e_p, bessel_i1e_p
 from plugjax_numpy.impl.special import by_scipy
 from plugjax_numpy.kernels import Value

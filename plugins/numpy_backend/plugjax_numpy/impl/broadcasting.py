@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from plugjax.core import RuleSet, impl
+from plugjax.extend.rules import RuleSet, impl
 from plugjax.lax.broadcasting import tile_p
 from plugjax_numpy.kernels import Value, mark_fresh
 

@@ -1,4 +1,4 @@
-"""Callbacks: the user's function is the kernel, around a check of what it gives."""
+"""Kernel of callbacks: the user's function, and a check of its results."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from plugjax.core import RuleSet, ShapedArray, impl
+from plugjax.extend.core import ShapedArray
+from plugjax.extend.rules import RuleSet, impl
 from plugjax.lax.callback import FlatCallback, io_callback_p, pure_callback_p
 from plugjax.lax.debug_callback import debug_callback_p, debug_print_p, print_callback
 from plugjax_numpy.kernels import Value
@@ -19,7 +20,7 @@ rules = RuleSet(__name__)
 def _call(
     *arrays: Value, callback: FlatCallback, result_avals: tuple[ShapedArray, ...], **_: Any
 ) -> Sequence[Value]:
-    # Copied: the function may write to its own arrays later. A scalar stands for a rank-0 array.
+    # Copy: the function may write to its own arrays later. A scalar stands for a rank-0 array.
     return [np.array(y)[()] for y in callback.results(arrays, result_avals)]
 
 

@@ -6,7 +6,9 @@ import operator
 
 import numpy as np
 
-from plugjax.core import Primitive, RuleSet, dtypes, impl
+from plugjax.extend import dtypes
+from plugjax.extend.core import Primitive
+from plugjax.extend.rules import RuleSet, impl
 from plugjax.lax import comparison as lax
 from plugjax_numpy.kernels import Value, define_ufunc
 
@@ -26,7 +28,7 @@ define_ufunc(rules, lax.xor_p, np.bitwise_xor, operator.xor)
 
 
 def _total_order(x: Value) -> Value:
-    """Integers that are ordered as the elements are, negative nan and -0.0 below and nan above."""
+    """Integers in the order of the elements: negative nan and -0.0 below, nan above."""
     if not dtypes.is_float(x.dtype):
         return x
     bits = np.ascontiguousarray(x).view(f"i{x.dtype.itemsize}").reshape(x.shape)

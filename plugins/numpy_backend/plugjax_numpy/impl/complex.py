@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from plugjax.core import RuleSet, impl
+from plugjax.extend.rules import RuleSet, impl
 from plugjax.lax.complex import complex_p, conj_p, imag_p, real_p
 from plugjax_numpy.kernels import Value, define_ufunc
 
@@ -17,7 +17,7 @@ define_ufunc(rules, conj_p, np.conjugate)
 
 @rules.define(impl, complex_p)
 def _complex(x: Value, y: Value) -> Value:
-    # Assembled part by part: x + 1j * y would turn an infinite y into a nan real part.
+    # Assemble the parts: in x + 1j * y an infinite y makes the real part nan.
     dtype = np.complex64 if x.dtype == np.float32 else np.complex128
     out = np.empty(np.broadcast_shapes(x.shape, y.shape), dtype)
     out.real = x

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from plugjax.core import ClosedJaxpr, RuleSet, impl
+from plugjax.extend.core import ClosedJaxpr
+from plugjax.extend.rules import RuleSet, impl
 from plugjax.lax.composite import composite_p
 from plugjax_numpy.codegen import host_function
 from plugjax_numpy.kernels import Value

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from plugjax.core import ClosedJaxpr, RuleSet, impl
-from plugjax.core.transforms.call import jit_p
+from plugjax.extend.calls import jit_p
+from plugjax.extend.core import ClosedJaxpr
+from plugjax.extend.rules import RuleSet, impl
 from plugjax.lax.control_flow import cond_p, linear_solve_p, platform_branch, scan_p, while_p
 from plugjax_numpy.codegen import host_function
 from plugjax_numpy.kernels import Value

@@ -7,8 +7,8 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from plugjax.core import RuleSet, impl
-from plugjax.core.vocabulary import convert_element_type_p, stop_gradient_p
+from plugjax.extend.core import convert_element_type_p, stop_gradient_p
+from plugjax.extend.rules import RuleSet, impl
 from plugjax.lax import conversion as lax
 from plugjax_numpy.kernels import Value, mark_fresh
 
@@ -28,7 +28,7 @@ def _convert(x: Value, *, new_dtype: np.dtype[Any], weak_type: bool) -> Value:
 
 
 def _saturated(x: Value, dtype: np.dtype[Any]) -> Value:
-    """Float to integer as XLA converts: towards zero, out-of-range values to the nearest limit, nan to 0."""
+    """Float to integer as XLA converts: truncate, saturate, nan to 0."""
     if dtype.name in ("int2", "int4", "uint2", "uint4"):
         return x.astype(np.int32).astype(dtype)
     limits = np.iinfo(dtype)
@@ -66,7 +66,7 @@ def _reduce_precision(x: Value, *, exponent_bits: int, mantissa_bits: int) -> Va
 
 
 def _reduced(x: Value, exponent_bits: int, mantissa_bits: int) -> Value:
-    """Rounding done on the bits: adding just below a half to the mantissa carries into the exponent, as it should."""
+    """Round on the bits: adding just below a half to the mantissa carries into the exponent, as it should."""
     limits = ml_dtypes.finfo(x.dtype)  # type: ignore[no-untyped-call]  # no stubs
     word = np.dtype(f"u{x.dtype.itemsize}")
     own_mantissa, own_exponent = int(limits.nmant), int(limits.nexp)

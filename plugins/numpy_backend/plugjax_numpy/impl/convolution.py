@@ -1,4 +1,4 @@
-"""Kernel of convolutions: windows as a view, then a matrix product for each group."""
+"""Kernel of convolutions: windows as a view, and a matrix product for each group."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from plugjax.core import RuleSet, impl
+from plugjax.extend.rules import RuleSet, impl
 from plugjax.lax.convolution import conv_general_dilated_p
 from plugjax_numpy.impl.dot import product_dtypes
 from plugjax_numpy.kernels import Value, mark_fresh
@@ -38,7 +38,7 @@ def _conv_general_dilated(
     k = np.asarray(k, computed).transpose(*rhs_spec[2:], rhs_spec[1], rhs_spec[0])
     x = _spread(x, lhs_dilation, padding)
     if batch_group_count > 1:
-        # Group g of the outputs sees part g of the batch: the parts stand as groups of features.
+        # Group g of the outputs reads part g of the batch: turn the parts into groups of features.
         parts = x.reshape(batch_group_count, x.shape[0] // batch_group_count, *x.shape[1:])
         x = np.moveaxis(parts, 0, -2).reshape(*parts.shape[1:-1], -1)
     y = _grouped(x, k, window_strides, rhs_dilation, feature_group_count * batch_group_count)
@@ -49,7 +49,7 @@ def _conv_general_dilated(
 
 
 def _spread(x: Value, dilation: tuple[int, ...], padding: tuple[tuple[int, int], ...]) -> Value:
-    """The input with holes and padding, or with what negative padding cuts off."""
+    """The input with holes and padding; negative padding cuts elements off."""
     if all(d == 1 for d in dilation) and not any(map(any, padding)):
         return x
     spatial = x.shape[1:-1]
@@ -61,8 +61,8 @@ def _spread(x: Value, dilation: tuple[int, ...], padding: tuple[tuple[int, int],
     source: list[slice] = [slice(None)]
     target: list[slice] = [slice(None)]
     for n, d, (lo, _), extent in zip(spatial, dilation, padding, extents, strict=True):
-        first = max(0, -(lo // d))  # the first element that lands at or after 0
-        past = min(n, max(first, -(-(extent - lo) // d)))  # and the first that lands beyond the end
+        first = max(0, -(lo // d))  # The first element at or after 0.
+        past = min(n, max(first, -(-(extent - lo) // d)))  # The first element beyond the end.
         source.append(slice(first, past))
         begin = first * d + lo
         target.append(slice(begin, begin + max(0, (past - first - 1) * d + 1), d))
@@ -75,7 +75,7 @@ def _spread(x: Value, dilation: tuple[int, ...], padding: tuple[tuple[int, int],
 def _grouped(
     x: Value, k: Value, strides: tuple[int, ...], dilation: tuple[int, ...], groups: int
 ) -> Value:
-    """Windows of ``x`` (batch, spatial..., features) by ``k`` (spatial..., inputs, outputs)."""
+    """Convolve ``x`` (batch, spatial..., features) with ``k`` (spatial..., inputs, outputs), by groups."""
     window, (inputs, outputs) = k.shape[:-2], k.shape[-2:]
     counts = [
         max(0, (n - ((w - 1) * d + 1 if w else 0)) // s + 1)
@@ -88,7 +88,7 @@ def _grouped(
         return np.zeros((batch, *counts, outputs), x.dtype)
     x = x.reshape(*x.shape[:-1], groups, inputs)
     steps = x.strides[1:-2]
-    # (groups, batch, windows..., places in the window..., inputs), as a view.
+    # (groups, batch, windows..., window positions..., inputs), as a view.
     windows = np.lib.stride_tricks.as_strided(
         x,
         (groups, batch, *counts, *window, inputs),

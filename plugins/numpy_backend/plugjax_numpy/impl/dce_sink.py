@@ -1,8 +1,8 @@
-"""Kernel of the place where values go to be used."""
+"""Kernel of ``dce_sink``, which keeps values from dead-code elimination."""
 
 from __future__ import annotations
 
-from plugjax.core import RuleSet, impl
+from plugjax.extend.rules import RuleSet, impl
 from plugjax.lax.dce_sink import dce_sink_p
 from plugjax_numpy.kernels import Value
 

@@ -8,9 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from plugjax.core import RuleSet, dtypes, impl
+from plugjax.extend import dtypes
+from plugjax.extend.rules import RuleSet, impl
 from plugjax.lax.dot import DotDimensionNumbers, dot_general_p, free_axes
 from plugjax.lax.dot_algorithm import DotAlgorithm, DotAlgorithmPreset, algorithm_dtypes
+from plugjax.lax.promotion import join
 from plugjax_numpy.kernels import Value, mark_fresh
 
 rules = RuleSet(__name__)
@@ -19,7 +21,7 @@ mark_fresh(rules, dot_general_p)
 
 @cache
 def _plan(numbers: DotDimensionNumbers, lhs_rank: int, rhs_rank: int) -> tuple[Any, ...]:
-    """Orders that bring batch, free and contracting axes together, and the number of each."""
+    """Axis orders that group batch, free and contracting axes, and the number of each."""
     (lhs_contracting, rhs_contracting), (lhs_batch, rhs_batch) = numbers
     lhs_free = free_axes(lhs_rank, lhs_contracting, lhs_batch)
     rhs_free = free_axes(rhs_rank, rhs_contracting, rhs_batch)
@@ -30,12 +32,12 @@ def _plan(numbers: DotDimensionNumbers, lhs_rank: int, rhs_rank: int) -> tuple[A
 
 @cache
 def product_dtypes(lhs: Any, rhs: Any, preferred: Any) -> tuple[Any, Any]:
-    """The dtype to multiply and add in, and that of the result."""
-    result = lhs if lhs == rhs else dtypes.join(((lhs, False), (rhs, False)))
+    """The dtype of products and sums, and that of the result."""
+    result = lhs if lhs == rhs else join(((lhs, False), (rhs, False)))
     computed = result
     if preferred is not None and preferred != result:
         result = preferred
-        computed = dtypes.join(((computed, False), (preferred, False)))
+        computed = join(((computed, False), (preferred, False)))
     if computed == np.float16 or computed in dtypes.CUSTOM_FLOATS:
         computed = dtypes.FLOAT32
     elif computed in dtypes.SIGNED_SMALL or computed in dtypes.UNSIGNED_SMALL:

@@ -42,7 +42,7 @@ from typing import Any
 
 import numpy as np
 
-from plugjax.core.dtypes import CUSTOM_FLOATS
+from plugjax.extend.dtypes import CUSTOM_FLOATS
 
 __all__ = ["erf_inv", "fused_multiply_add"]
 
@@ -53,8 +53,8 @@ Float64 = np.ndarray[Any, np.dtype[np.float64]]
 _BLOCK_FLOAT32 = 32768
 _BLOCK_FLOAT64 = 8192
 
-# The smallest arguments with a normal result. The result before them rounds to the smallest normal
-# number, but x86 calls it subnormal: it looks at the exponent after rounding to 24 or 53 bits.
+# The smallest arguments with a normal result. The result below them rounds to the smallest normal
+# number, but x86 calls it subnormal, because it tests the exponent after rounding to 24 or 53 bits.
 _SMALLEST = {
     np.dtype(np.float32): np.float32(float.fromhex("0x1.20dd78p-126")),
     np.dtype(np.float64): np.float64(float.fromhex("0x1.20dd750429b6dp-1022")),
@@ -257,18 +257,18 @@ def fused_multiply_add(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarra
             product = np.multiply(a, b)
             total, rest = _two_sum(product, c)
             rest = rest + _product_error(product, *_halves(a), *_halves(b))
-            # An infinite total has no rest.
+            # An infinite total has no remainder.
             return np.asarray(np.where(np.isfinite(total), total + rest, total))
     msg = f"fused_multiply_add: dtypes are {a.dtype}, {b.dtype} and {c.dtype}. Use one of them."
     raise TypeError(msg)
 
 
 def _in_blocks(kernel: Callable[[np.ndarray], np.ndarray], block: int, x: np.ndarray) -> np.ndarray:
-    """``kernel`` on the elements of ``x``, a block at a time, with the edges of its domain."""
+    """Apply ``kernel`` to the elements of ``x`` block by block; floating-point warnings are off."""
     x = np.asarray(x, order="C")
     out = np.empty_like(x, subok=False)
     source, target = x.reshape(-1), out.reshape(-1)
-    # Nothing an element meets on its way is an event for the caller: the domain is checked here.
+    # Intermediate overflow must not warn the caller; the domain is checked here.
     with np.errstate(all="ignore"):
         for start in range(0, source.size, block):
             piece = source[start : start + block]
@@ -322,7 +322,7 @@ def _log1p_near_zero_float32(z: Float32) -> Float32:
     ratio = _polynomial_float32(_LOG1P_NUMERATOR_FLOAT32, z)
     ratio /= _polynomial_float32(_LOG1P_DENOMINATOR_FLOAT32, z)
     cubic = (z * square) * ratio
-    # XLA fuses -z^2/2 + cubic; halving is exact, so nothing is left for the fusion to change.
+    # XLA fuses -z^2/2 + cubic. Halving is exact, so the fusion changes nothing.
     return z + (cubic - square * np.float32(0.5))
 
 
@@ -414,7 +414,8 @@ def _polynomial_float64(coefficients: Sequence[float], x: Float64) -> Float64:
     first, *others = coefficients
     x_high, x_low = _halves(x)
     y = np.full_like(x, first)
-    # Preallocated: the loop is all memory traffic. In place, it is _two_sum and _product_error.
+    # Preallocate: the loop is bound by memory traffic. It computes _two_sum and _product_error in
+    # place.
     product, y_high, y_low, total, rest, scratch = (np.empty_like(x) for _ in range(6))
     for coefficient in others:
         np.multiply(y, x, out=product)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from plugjax.core import RuleSet, impl
+from plugjax.extend.rules import RuleSet, impl
 from plugjax.lax import exponential as lax
 from plugjax_numpy.kernels import Value, define_ufunc
 
@@ -22,7 +22,7 @@ def _expm1(x: Value) -> Value:
     found = np.expm1(x)
     if x.dtype.kind != "c":
         return found
-    # NumPy multiplies an infinite exponential with a sine of 0.
+    # NumPy would multiply an infinite exponential by a sine of 0.
     return np.where(np.isfinite(x.real), found, np.exp(x) - x.dtype.type(1))
 
 
@@ -30,12 +30,12 @@ def _log1p(x: Value) -> Value:
     found = np.log1p(x)
     if x.dtype.kind != "c":
         return found
-    # NumPy adds 1 first: what is small against 1 is lost.
+    # NumPy adds 1 first, which loses what is small against 1.
     a, b = x.real, x.imag
     near = np.log1p(a * (2 + a) + b * b) / 2
     small = (np.abs(a) < 0.5) & (np.abs(b) < 1)
     out = np.array(found)
-    # What is infinite may be a square that is too large.
+    # Infinite parts may come from an overflowing square.
     far = np.where(np.isinf(found.real), np.log(x).real, found.real)
     out.real = np.where(small, near, np.where(np.greater(found.real, 0), far, found.real))
     return out
@@ -54,7 +54,7 @@ def _rsqrt(x: Value) -> Value:
 def _logistic(x: Value) -> Value:
     if x.dtype.kind == "c":
         return np.divide(x.dtype.type(1), np.add(x.dtype.type(1), np.exp(np.negative(x))))
-    # exp of a value not above 0 only: large |x| gives 0 or 1 without overflow.
+    # Take exp only of values up to 0: large |x| gives 0 or 1 without overflow.
     one = x.dtype.type(1)
     small = np.exp(np.negative(np.absolute(x)))
     positive = np.divide(one, np.add(one, small))

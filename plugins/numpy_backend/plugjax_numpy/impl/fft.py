@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from plugjax.core import RuleSet, impl
+from plugjax.extend.rules import RuleSet, impl
 from plugjax.lax.fft import FftType, fft_p
 
 rules = RuleSet(__name__)

@@ -1,8 +1,7 @@
 """Kernels of gather and of the scatters.
 
-The axes of the operand are of two kinds: *block* axes, along which every window is the whole axis,
-and *indexed* ones. A window is then a set of places along the indexed axes, and at each place there
-is a block.
+The operand has *block* axes, along which every window is the whole axis, and *indexed* axes. A window is then a set of
+positions along the indexed axes, with a block at each position.
 """
 
 from __future__ import annotations
@@ -14,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from plugjax.core import RuleSet, dtypes, impl
+from plugjax.extend import dtypes
+from plugjax.extend.rules import RuleSet, impl
 from plugjax.lax import gather_scatter as lax
 from plugjax.lax.dimension_numbers import (
     GatherDimensionNumbers,
@@ -25,21 +25,19 @@ from plugjax_numpy.kernels import Value
 
 rules = RuleSet(__name__)
 
-# Up to so many updates of one row are combined in rounds; measured, reduceat is faster beyond.
+# Up to this many updates of one row are combined in rounds; beyond it reduceat is faster.
 _ROUNDS = 64
 
 
 @dataclass(slots=True)
 class _Places:
-    """Where windows are.
+    """Positions of windows.
 
     Attributes:
         indexed: indexed axes of the operand.
         block: block axes of the operand.
-        index: along each indexed axis, integers ``[batch..., window axes that are indexed...]``,
-            broadcast together.
-        valid: for each window whether it lies within the operand, ``[batch...]``; ``None`` if all
-            do.
+        index: along each indexed axis, integers ``[batch..., window axes that are indexed...]``, broadcast together.
+        valid: for each window whether it lies within the operand, ``[batch...]``; ``None`` if all do.
         window: indexed axes that windows keep.
     """
 
@@ -97,7 +95,7 @@ def _places(
 
 
 def _linear(places: _Places, shape: tuple[int, ...], full: tuple[int, ...]) -> Value:
-    """Places as single numbers, counted along all indexed axes, in the shape ``full``."""
+    """Positions as linear indices over all indexed axes, in the shape ``full``."""
     total: Any = np.intp(0)
     for d, place in zip(places.indexed, places.index, strict=True):
         total = total * shape[d] + place
@@ -128,7 +126,7 @@ def _gather(
     elif not math.prod(head) or not x.size:
         found = np.zeros((*head, *tail), x.dtype)
     elif places.indexed == list(range(first, first + len(places.indexed))):
-        # Neighbouring axes count as one, which np.take is fastest at.
+        # Merge neighbouring axes into one: np.take is fastest then.
         lead = x.shape[:first]
         rows = (
             x.reshape(*lead, count, -1)
@@ -211,7 +209,7 @@ def _window_sizes(
 
 
 def _combine(ufunc: Any, out: Value, rows: Value, given: Value, unique: bool) -> None:
-    """Combine ``given[i]`` into ``out[rows[i]]``, in place, for each i."""
+    """Combine ``given[i]`` into ``out[rows[i]]`` in place, for each i."""
     if ufunc is None:
         out[rows] = given
         return
@@ -224,7 +222,7 @@ def _combine(ufunc: Any, out: Value, rows: Value, given: Value, unique: bool) ->
     if out.shape[1] == 1 and not wide and out.dtype.kind != "V":
         ufunc.at(out.reshape(-1), rows, given.reshape(-1))
         return
-    # Updates of one row are brought together first: ufunc.at is slow on rows.
+    # Group the updates of each row: ufunc.at is slow on rows.
     order = np.argsort(rows, kind="stable")
     ordered = rows[order]
     starts = np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1])))

@@ -1,10 +1,10 @@
-"""Kernels of the incomplete gamma functions: SciPy's, and the derivative by the first argument, which SciPy has not."""
+"""Kernels of the incomplete gamma functions: SciPy's, and their derivative by the first argument, which SciPy lacks."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from plugjax.core import RuleSet, impl
+from plugjax.extend.rules import RuleSet, impl
 from plugjax.lax.incomplete_gamma import igamma_grad_a_p, igamma_p, igammac_p
 from plugjax_numpy.impl.special import by_scipy, scipy_special
 from plugjax_numpy.kernels import Value
@@ -38,7 +38,7 @@ def _igamma_grad_a(a: Value, x: Value) -> Value:
 
 
 def _by_series(a: Value, x: Value) -> Value:
-    """The derivative of the sum of ``x**n / ((a + 1) ... (a + n))``, times what stands before it."""
+    """The derivative of the sum of ``x**n / ((a + 1) ... (a + n))``, times its prefactor."""
     special = scipy_special()
     term, term_a = np.ones_like(x), np.zeros_like(x)
     total, total_a = term.copy(), term_a.copy()
@@ -54,7 +54,7 @@ def _by_series(a: Value, x: Value) -> Value:
 
 
 def _by_fraction(a: Value, x: Value) -> Value:
-    """The same of the continued fraction of the upper function, by Lentz's ratios."""
+    """The derivative of the continued fraction of the upper function, by Lentz's ratios."""
     special = scipy_special()
     c, c_a = np.full_like(x, 1e300), np.zeros_like(x)
     d = 1 / (x + 1 - a)

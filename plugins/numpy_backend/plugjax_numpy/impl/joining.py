@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from plugjax.core import RuleSet, impl
+from plugjax.extend.rules import RuleSet, impl
 from plugjax.lax import joining as lax
 from plugjax_numpy.kernels import Value
 
@@ -44,7 +44,7 @@ def _pad(x: Value, value: Value, *, padding_config: lax.PaddingConfig) -> Value:
     for size, (low, high, interior) in zip(x.shape, padding_config, strict=True):
         step = interior + 1
         total = low + high + size + max(size - 1, 0) * interior
-        # Elements whose places, low + i * step, are within the result; negative padding cuts the
+        # Elements whose position low + i * step is within the result; negative padding cuts the
         # others off.
         first = min(size, -(low // step)) if low < 0 else 0
         last = min(size, max(first, -((low - total) // step)))

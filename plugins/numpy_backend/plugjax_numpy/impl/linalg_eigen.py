@@ -1,4 +1,4 @@
-"""Kernels of eigenvalues and singular values, and of the forms on the way to them."""
+"""Kernels of eigenvalues, singular values and the reductions to Hessenberg, Schur and tridiagonal form."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from plugjax.core import RuleSet, impl
+from plugjax.extend.rules import RuleSet, impl
 from plugjax.lax.linalg.eig import eig_p
 from plugjax.lax.linalg.eigh import eigh_p
 from plugjax.lax.linalg.matrices import complex_dtype, real_dtype
@@ -64,7 +64,7 @@ def _eig(
 
 
 def _unpacked(values: Value, vectors: Value) -> Value:
-    """Complex eigenvectors of a real matrix: a pair of columns holds real and imaginary part of a conjugate pair."""
+    """Complex eigenvectors of a real matrix, from columns that hold real and imaginary parts of conjugate pairs."""
     if vectors.dtype.kind == "c":
         return vectors
     found = vectors.astype(complex_dtype(vectors.dtype))

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from plugjax.core import RuleSet, impl
+from plugjax.extend.rules import RuleSet, impl
 from plugjax.lax.linalg.householder import geqp3_p, geqrf_p, householder_product_p, ormqr_p
 from plugjax.lax.linalg.qr import qr_p
 from plugjax_numpy.kernels import Value
@@ -36,11 +36,12 @@ def _geqp3(x: Value, jpvt: Value) -> list[Value]:
     taus = np.zeros((*batch, min(rows, columns)), a.dtype)
 
     def factor(matrix: Value, first: Value) -> tuple[Value, Value, Value]:
-        # SciPy's routine leaves all columns free: those that come first are factored by themselves.
+        # SciPy's routine leaves all columns free. Fixed columns, which come first, are factored
+        # separately.
         fixed = np.flatnonzero(first)
         start = np.arange(columns)
         for place, column in enumerate(fixed):
-            # They come to the front by exchanges, as LAPACK brings them there.
+            # Move them to the front by exchanges, as LAPACK does.
             start[[place, column]] = start[[column, place]]
         return _factor_after(matrix[:, start], start, len(fixed))
 
@@ -50,7 +51,7 @@ def _geqp3(x: Value, jpvt: Value) -> list[Value]:
 
 
 def _factor_after(matrix: Value, start: Value, fixed: int) -> tuple[Value, Value, Value]:
-    """QR factors with free columns after the first ``fixed`` ones."""
+    """QR factorization with free columns after the first ``fixed`` ones."""
     geqp3 = routine("geqp3", matrix.dtype)
     if not fixed:
         packed, order, taus, _, _ = geqp3(matrix)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from plugjax.core import RuleSet, impl
+from plugjax.extend.rules import RuleSet, impl
 from plugjax.lax.linalg.cholesky import cholesky_p, cholesky_update_p
 from plugjax.lax.linalg.lu import lu_p, lu_pivots_to_permutation_p
 from plugjax.lax.linalg.solve import solve_p
@@ -161,7 +161,7 @@ def _tridiagonal_solve(
 
 
 def _perturbed(dl: Value, d: Value, du: Value, b: Value) -> Value:
-    """Elimination with row exchanges, where a pivot near zero is moved away from it, all instances at once.
+    """Elimination with row exchanges for all instances at once; pivots near zero are perturbed.
 
     Row i of the upper factor has elements on the diagonal, beside it and one further.
     """

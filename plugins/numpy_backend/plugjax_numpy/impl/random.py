@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from plugjax.core import RuleSet, impl
+from plugjax.extend.rules import RuleSet, impl
 from plugjax.lax import random_bits as lax
 from plugjax_numpy.impl.erf_inv import fused_multiply_add
 from plugjax_numpy.kernels import Value

@@ -1,4 +1,4 @@
-"""Kernel of random numbers from a hidden state."""
+"""Kernel of the random number generator with a hidden state."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import functools
 
 import numpy as np
 
-from plugjax.core import RuleSet, dtypes, impl
+from plugjax.extend import dtypes
+from plugjax.extend.rules import RuleSet, impl
 from plugjax.lax.random_generators import rng_uniform_p
 from plugjax_numpy.kernels import Value, mark_fresh
 
@@ -16,7 +17,7 @@ mark_fresh(rules, rng_uniform_p)
 
 @functools.cache
 def _generator() -> np.random.Generator:
-    """Made when it is needed: `numpy.random` takes 10 ms to load. Its methods hold a lock."""
+    """The generator, made on first use: `numpy.random` takes 10 ms to load. Its methods hold a lock."""
     return np.random.default_rng()
 
 
@@ -26,7 +27,7 @@ def _uniform(a: Value, b: Value, *, shape: tuple[int, ...]) -> Value:
     if dtypes.is_float(dtype):
         low, high = (np.asarray(v, np.float64) for v in (a, b))
         numbers = (low + (high - low) * _generator().random(shape)).astype(dtype)
-        # Rounding may reach the bound.
+        # Rounding may reach the upper bound.
         return np.minimum(numbers, np.nextafter(b, a).astype(dtype))
     low, high = int(a), int(b)
     whole = np.int64 if low < 0 else np.uint64

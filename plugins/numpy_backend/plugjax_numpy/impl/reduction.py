@@ -8,8 +8,9 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from plugjax.core import RuleSet, dtypes, impl
-from plugjax.core.vocabulary import reduce_sum_p
+from plugjax.extend import dtypes
+from plugjax.extend.core import reduce_sum_p
+from plugjax.extend.rules import RuleSet, impl
 from plugjax.lax import reduction as lax
 from plugjax_numpy.kernels import Value
 
@@ -37,7 +38,8 @@ def _define(primitive: Any, ufunc: Any) -> None:
 
 _define(lax.reduce_prod_p, np.multiply)
 
-# NumPy adds pairwise along the last axis, and in the order of memory along others. Longer sums than this are done in blocks.
+# NumPy adds pairwise along the last axis, and sequentially along others. Longer sums than this are
+# added in blocks.
 _LONGEST = 256
 
 
@@ -57,7 +59,7 @@ def _sum_exactly(x: Value, axes: tuple[int, ...]) -> Value:
         return np.add.reduce(x, axis=axes, dtype=x.dtype)
     left = sorted(axes)
     together: list[int] = []
-    # What lies side by side NumPy adds pairwise.
+    # NumPy adds contiguous elements pairwise.
     while left and left[-1] == x.ndim - len(together) - 1:
         together.append(left.pop())
     if together:
@@ -92,7 +94,7 @@ def _define_extremum(primitive: Any, ufunc: Any, lowest: bool) -> None:
 
 
 def _limit(dtype: np.dtype[Any], lowest: bool) -> Any:
-    """The extremum of nothing."""
+    """The extremum of an empty set."""
     if dtype.kind == "b":
         return not lowest
     if dtypes.is_inexact(dtype):
@@ -130,12 +132,12 @@ def _define_place(primitive: Any, function: Any) -> None:
         return function(x, axes[0]).astype(index_dtype)
 
 
-# NumPy, too, gives the place of the first nan.
+# NumPy, too, returns the position of the first nan.
 _define_place(lax.argmax_p, np.argmax)
 _define_place(lax.argmin_p, np.argmin)
 
 
-# NumPy accumulates one after the other; in float64 no error adds up.
+# NumPy accumulates sequentially; in float64 the rounding errors stay below float32's.
 _TWICE_AS_WIDE = {dtypes.FLOAT32: dtypes.FLOAT64, dtypes.COMPLEX64: dtypes.COMPLEX128}
 
 
@@ -179,7 +181,7 @@ def _cumlogsumexp(x: Value, *, axis: int, reverse: bool) -> Value:
 def _log_add_exp(x: Value, y: Value) -> Value:
     if x.dtype.kind != "c":
         return np.logaddexp(x, y)
-    # The greater real part in front: the exponential of the difference cannot overflow.
+    # The greater real part first: the exponential of the difference cannot overflow.
     first = np.greater_equal(x.real, y.real)
     greater: Value = np.where(first, x, y)
     lesser: Value = np.where(first, y, x)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from plugjax.core import RuleSet, impl
-from plugjax.core.vocabulary import select_n_p
+from plugjax.extend.core import select_n_p
+from plugjax.extend.rules import RuleSet, impl
 from plugjax.lax import selection as lax
 from plugjax_numpy.kernels import Value, mark_fresh
 

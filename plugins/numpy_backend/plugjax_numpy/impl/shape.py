@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from plugjax.core import RuleSet, impl
-from plugjax.core.vocabulary import broadcast_in_dim_p, reshape_p, transpose_p
+from plugjax.extend.core import broadcast_in_dim_p, reshape_p, transpose_p
+from plugjax.extend.rules import RuleSet, impl
 from plugjax.lax import shape as lax
 from plugjax_numpy.kernels import Value
 

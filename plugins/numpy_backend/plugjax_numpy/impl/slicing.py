@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from plugjax.core import RuleSet, impl
+from plugjax.extend.rules import RuleSet, impl
 from plugjax.lax import slicing as lax
 from plugjax.lax.joining import slice_p
 from plugjax_numpy.kernels import Value
@@ -28,7 +28,7 @@ def _slice(
 def _window(
     shape: tuple[int, ...], starts: tuple[Value, ...], sizes: tuple[int, ...]
 ) -> tuple[slice, ...]:
-    """The window that starts at ``starts``, moved into the array."""
+    """The window that starts at ``starts``, clamped to the array."""
     window = []
     for bound, start, size in zip(shape, starts, sizes, strict=True):
         first = min(max(int(start), 0), bound - size)

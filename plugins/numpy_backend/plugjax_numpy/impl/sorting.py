@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from plugjax.core import RuleSet, dtypes, impl
+from plugjax.extend import dtypes
+from plugjax.extend.rules import RuleSet, impl
 from plugjax.lax import sorting as lax
 from plugjax_numpy.kernels import Value
 
@@ -12,7 +13,7 @@ rules = RuleSet(__name__)
 
 
 def _key(x: Value) -> Value:
-    """What NumPy orders in the same way: the small dtypes of ml_dtypes as wider ones."""
+    """Keys in an equal order that NumPy can sort: the small dtypes of ml_dtypes as wider ones."""
     if x.dtype in dtypes.CUSTOM_FLOATS:
         return x.astype(np.float32)
     if x.dtype in dtypes.SIGNED_SMALL or x.dtype in dtypes.UNSIGNED_SMALL:
@@ -24,7 +25,7 @@ def _key(x: Value) -> Value:
 def _sort(*operands: Value, dimension: int, is_stable: bool, num_keys: int) -> list[Value]:
     keys = [_key(x) for x in operands[:num_keys]]
     if len(operands) == 1 and keys[0] is operands[0]:
-        # Equal integers are not to be told apart, so they need no stable sort.
+        # Equal integers are indistinguishable, so the sort need not be stable.
         stable = is_stable and operands[0].dtype.kind not in "biu"
         return [np.sort(operands[0], dimension, "stable" if stable else None)]
     if num_keys == 1:
@@ -37,7 +38,7 @@ def _sort(*operands: Value, dimension: int, is_stable: bool, num_keys: int) -> l
 @rules.define(impl, lax.top_k_p)
 def _top_k(x: Value, *, k: int) -> list[Value]:
     size = x.shape[-1]
-    # Backwards twice: descending, and of equal elements the first one first.
+    # Reverse, sort, reverse: descending, and the first of equal elements stays first.
     ascending = np.argsort(_total_order(_key(x))[..., ::-1], -1, "stable")
     order = size - 1 - ascending[..., : -k - 1 if k < size else None : -1]
     return [np.take_along_axis(x, order, -1), order.astype(np.int32)]

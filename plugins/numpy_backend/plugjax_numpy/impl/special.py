@@ -1,4 +1,4 @@
-"""Kernels of special functions: SciPy's, except where the bits of XLA are wanted."""
+"""Kernels of special functions: SciPy's, except where XLA's bits are required."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from plugjax.core import RuleSet, impl
+from plugjax.extend.rules import RuleSet, impl
 from plugjax.lax import special as lax
 from plugjax_numpy.impl.erf_inv import erf_inv
 from plugjax_numpy.kernels import Value
@@ -24,7 +24,7 @@ def scipy_special() -> Any:
 
 
 def by_scipy(name: str, *operands: Value) -> Value:
-    """A ufunc of ``scipy.special``; narrower dtypes than float32 are computed in it."""
+    """A ufunc of ``scipy.special``; dtypes narrower than float32 are computed in float32."""
     function = getattr(scipy_special(), name)
     dtype = operands[0].dtype
     if dtype in (np.float32, np.float64):
@@ -50,13 +50,13 @@ def _erf_inv(x: Value) -> Value:
 
 @rules.define(impl, lax.lgamma_p)
 def _lgamma(x: Value) -> Value:
-    # SciPy has no limit at minus infinity, C and XLA have this one.
+    # SciPy has no limit at minus infinity; C and XLA have this one.
     return np.where(x == -np.inf, x.dtype.type(np.inf), by_scipy("gammaln", x))[()]
 
 
 @rules.define(impl, lax.digamma_p)
 def _digamma(x: Value) -> Value:
-    # SciPy gives the limit from one side at 0.
+    # At 0 SciPy gives the limit from one side.
     return np.where(x == 0, x.dtype.type(np.nan), by_scipy("psi", x))[()]
 
 

@@ -1,10 +1,10 @@
-"""Kernels of tokens: NumPy runs programs in order anyway."""
+"""Kernels of tokens. NumPy runs programs in order, so they carry nothing."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from plugjax.core import RuleSet, impl
+from plugjax.extend.rules import RuleSet, impl
 from plugjax.lax.tokens import after_all_p, create_token_p
 from plugjax_numpy.kernels import Value
 

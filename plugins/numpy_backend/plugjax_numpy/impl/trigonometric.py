@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from plugjax.core import RuleSet
+from plugjax.extend.rules import RuleSet
 from plugjax.lax import trigonometric as lax
 from plugjax_numpy.kernels import define_ufunc
 

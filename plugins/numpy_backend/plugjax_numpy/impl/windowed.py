@@ -1,7 +1,7 @@
-"""Kernels of reductions by any operation, and of those over windows.
+"""Kernels of reductions by arbitrary operations, and of reductions over windows.
 
-Sums, maxima and minima of boxes are taken one axis after the other. Other operations are generated functions that run on
-whole arrays: one call for each place in the window.
+Sums, maxima and minima of boxes are taken axis by axis. Other operations are generated functions that run on whole
+arrays, with one call for each position in the window.
 """
 
 from __future__ import annotations
@@ -13,8 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from plugjax.core import ClosedJaxpr, RuleSet, dtypes, impl
-from plugjax.core.transforms.batching import Axis, batch_jaxpr
+from plugjax.extend import dtypes
+from plugjax.extend.core import ClosedJaxpr
+from plugjax.extend.rules import RuleSet, impl
+from plugjax.extend.transforms import Axis, batch_jaxpr
 from plugjax.lax import windowed as lax
 from plugjax.lax.conv_shape import dilated, window_count
 from plugjax.lax.folds import highest, lowest, reduce_p
@@ -29,7 +31,7 @@ _WIDE = (np.dtype(np.float16), *dtypes.CUSTOM_FLOATS)
 
 
 def padded(x: Value, neutral: Any, padding: Any, base_dilation: Ints) -> Value:
-    """The array with holes and padding filled, or with what negative padding cuts off."""
+    """The array with holes and padding filled; negative padding cuts elements off."""
     if not any(map(any, padding)) and all(b == 1 for b in base_dilation):
         return x
     spread = np.full(
@@ -85,7 +87,8 @@ def _boxes(ufunc: np.ufunc, neutral: Callable[[Any], Any]) -> Callable[..., Valu
             for place in range(1, w):
                 ufunc(out, part(place), out=out)
             x = out
-        # A window of one place leaves the operand as it is; what is marked fresh must not be its memory.
+        # A window of one element returns the operand. Kernels marked fresh must not return its
+        # memory.
         return np.array(x, dtype) if x is operand else np.asarray(x, dtype)
 
     return kernel
@@ -105,7 +108,10 @@ def _on_arrays(jaxpr: ClosedJaxpr, size: int) -> Callable[..., Sequence[Value]]:
 def _fold(
     jaxpr: ClosedJaxpr, inits: Sequence[Value], shape: Sequence[int], parts: Any
 ) -> list[Value]:
-    """Combine initial values with each of ``parts``: tuples of arrays of ``shape``, and where they take part if not everywhere."""
+    """Combine initial values with each of ``parts``.
+
+    A part is a tuple of arrays of ``shape``, with a mask of the valid elements if not all are.
+    """
     size = int(np.prod(shape, dtype=int))
     run = _on_arrays(jaxpr, size)
     carry: Sequence[Value] = [np.full(size, v, np.asarray(v).dtype) for v in inits]

@@ -1,4 +1,4 @@
-"""What XLA needs said differently: lowering rules for platform ``xla``, in files named as in ``plugjax.lax``."""
+"""Lowering rules for platform ``xla``, where XLA needs others than IREE; file names as in ``plugjax.lax``."""
 
 from plugjax_xla.lowering import arithmetic, comparison, random_bits
 

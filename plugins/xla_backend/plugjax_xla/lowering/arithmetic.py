@@ -1,15 +1,16 @@
 """Lowerings of integer division whose divisor may be 0.
 
-XLA's compiler divides what it knows to be constant as the processor does, which ends the process for a divisor of 0. So the divisor
-is made 1 there, and the result that XLA documents is chosen: all bits set for a quotient, the dividend for a remainder.
+XLA's compiler folds divisions of constants with the processor's instruction, which ends the process for a divisor of
+0. So the divisor becomes 1 there, and the result that XLA documents is selected: all bits set for a quotient, the
+dividend for a remainder.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from plugjax.core import Literal, RuleSet
-from plugjax.core.rules import lowering
+from plugjax.extend.core import Literal
+from plugjax.extend.rules import RuleSet, lowering
 from plugjax.lax.arithmetic import div_p, rem_p
 from plugjax.stablehlo import mlir
 from plugjax.stablehlo.comparison import compare
@@ -21,7 +22,7 @@ rules = RuleSet(__name__)
 
 
 def _divided(ctx: EqnContext, operation: str, x: Value, y: Value) -> tuple[Value, Value, Value]:
-    """The dividend, where the divisor is 0, and the result of an operation with a divisor of 1 there."""
+    """The dividend, the mask of zero divisors, and the result with divisor 1 in their place."""
     (out,) = ctx.avals_out
     x, y = stretched(ctx, (x, y))
     zero = compare("EQ", out, y, ctx.constant(0, out))

@@ -1,14 +1,13 @@
-"""Lowering of counts of leading zeros.
+"""Lowering of ``clz``.
 
-XLA's compiler counts those of a negative constant wrongly: -32 for an int32. It counts those of unsigned constants rightly.
+XLA's compiler folds it wrongly for negative constants (-32 for an int32), and rightly for unsigned ones.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from plugjax.core import RuleSet
-from plugjax.core.rules import lowering
+from plugjax.extend.rules import RuleSet, lowering
 from plugjax.lax.comparison import clz_p
 from plugjax.stablehlo import mlir
 from plugjax.stablehlo.context import EqnContext

@@ -1,11 +1,11 @@
-"""The Threefry hash as a loop, which XLA compiles as fast as a program without it."""
+"""The Threefry hash as a loop, which XLA compiles quickly."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from plugjax.core.aval import ShapedArray
-from plugjax.core.rules import RuleSet, lowering
+from plugjax.extend.core import ShapedArray
+from plugjax.extend.rules import RuleSet, lowering
 from plugjax.lax.random_bits import threefry2x32_p
 from plugjax.stablehlo import mlir
 from plugjax.stablehlo.comparison import compare
@@ -25,15 +25,14 @@ def _threefry2x32(
 ) -> tuple[Value, ...]:
     """The hash as a loop over its five groups of rounds.
 
-    XLA's fusion for processors copies what has several users into each of them. Unrolled, the twenty rounds of hashes that
-    depend on one another, as those of split keys do, are copied so often that ten draws take minutes to compile. Loops are
-    not copied.
+    XLA's CPU fusion copies a value into each of its users. Twenty unrolled rounds, in hashes that depend on one another
+    as those of split keys do, are copied so often that ten draws take minutes to compile. Loops are not copied.
     """
     if ctx.module.device_kind not in ("", "cpu"):
         return tuple(threefry2x32(ctx, key0, key1, x0, x1))
     out = ctx.avals_out[0]
     words, scalars = Words(out), Words(_SCALAR)
-    # Keys stay scalars where they are.
+    # Keys without axes stay scalars.
     scalar_keys = not (ctx.avals_in[0].shape or ctx.avals_in[1].shape)
     keys = scalars if scalar_keys else words
     key0, key1 = (
@@ -56,7 +55,7 @@ def _threefry2x32(
     ) -> list[Value]:
         odd = scalars.apply("and", group, scalars.number(1))
         for even_bits, odd_bits in zip(*ROTATIONS, strict=True):
-            # Even or odd by arithmetic.
+            # Even or odd by arithmetic, without a branch.
             more = scalars.apply("multiply", odd, scalars.number((odd_bits - even_bits) % 2**32))
             bits = scalars.apply("add", scalars.number(even_bits), more)
             x0 = words.apply("add", x0, x1)

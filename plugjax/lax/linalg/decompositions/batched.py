@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from plugjax.core.array import aval_of
-from plugjax.core.transforms.batching import vmap
+from plugjax.extend.core import aval_of
+from plugjax.extend.transforms import vmap
 
 
 def batched(function: Callable[..., Any], rank: int) -> Callable[..., Any]:
-    """``function``, whose first operand has ``rank`` axes, mapped over the axes that stand before them."""
+    """``function``, whose first operand has ``rank`` axes, mapped over the leading axes."""
 
     def mapped(*operands: Any, **params: Any) -> Any:
         def single(*matrices: Any) -> Any:

@@ -1,7 +1,8 @@
 """Eigenvalues and singular values by Jacobi rotations.
 
-Columns are taken in pairs, and all pairs of a round are rotated at once. Between rounds the columns move as players do in
-a round robin: in 2h - 1 rounds of h pairs every column has met every other once, and is back at its place.
+Columns are taken in pairs, and all pairs of a round are rotated at once. Between rounds the columns move as in a
+round-robin tournament: in 2h - 1 rounds of h pairs every column is paired with every other once, and returns to its
+position.
 
 Reference:
     Brent, Luk, "The solution of singular-value and symmetric eigenvalue problems on multiprocessor arrays", 1985.
@@ -13,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from plugjax.core.array import aval_of
+from plugjax.extend.core import aval_of
 from plugjax.lax.arithmetic import abs as abs_
 from plugjax.lax.arithmetic import max as max_
 from plugjax.lax.control_flow import fori_loop, while_loop
@@ -46,7 +47,7 @@ def _halves(x: Any, axis: int) -> tuple[Any, Any]:
 
 
 def _moved(x: Any, axis: int) -> Any:
-    """Places for the next round: the first stays, the others go round."""
+    """Positions for the next round: the first column stays, the others rotate."""
     size = aval_of(x).shape[axis]
     half = size // 2
     if half == 1:
@@ -86,7 +87,7 @@ def _tolerance(x: Any) -> Any:
 
 
 def _counted(count: Any, again: Any) -> Any:
-    """The number of sweeps so far; all of them if none is needed any more.
+    """The number of sweeps so far; the maximum if no more are needed.
 
     The condition of the loop reads this alone: IREE 3.13 refuses some programs with several loops that end by a float.
     """
@@ -105,7 +106,7 @@ def _eigh(
     subset_by_index: Any = None,
     algorithm: Any = None,
 ) -> list[Any]:
-    """``A <- J^H A J`` until nothing is left off the diagonal."""
+    """``A <- J^H A J`` until A is diagonal."""
     del sort_eigenvalues, subset_by_index, algorithm
     size = aval_of(x).shape[0]
     kept = tril(x) if lower else triu(x)
@@ -115,7 +116,7 @@ def _eigh(
     if size < 2:
         return [one(x, size), diagonal(real_part(x))]
     half = (size + 1) // 2
-    # One more row and column of zeros makes an odd size even; it takes no part.
+    # An additional row and column of zeros makes an odd size even; they do not interact.
     more = [(0, 2 * half - size, 0)] * 2
     a = pad(x, aval_of(x).dtype.type(0), more)
     v = one(x, 2 * half)
@@ -176,7 +177,7 @@ def _svd(
     w, v = _orthogonal_columns(x)
     squares = reduce_sum(real_part(w * conjugate(w)), (0,))
     lengths = sqrt(squares)
-    # Descending, so that what is zero comes last.
+    # Descending, so that zeros come last.
     keys, both = _sorted(-lengths, concatenate([w, v], 0))
     values = -keys
     if not compute_uv:

@@ -1,12 +1,12 @@
 """Schur form, eigenvalues and eigenvectors of general matrices, by the QR algorithm with shifts.
 
-A Hessenberg matrix is multiplied by reflections of neighbouring rows and columns that chase a bulge down its subdiagonal; the
-bulge starts as the first column of a polynomial of the matrix, whose roots are the shifts. Of a complex matrix it has one
-root and the reflections have two rows; of a real matrix two roots, which may be conjugate, and three rows, so that all stays
-real. Elements of the subdiagonal become zero, from the bottom upwards; of a real matrix blocks of two stay, where a pair of
-eigenvalues is complex.
+A Hessenberg matrix is multiplied by reflections of neighbouring rows and columns that chase a bulge down its
+subdiagonal; the bulge starts as the first column of a polynomial of the matrix, whose roots are the shifts. For a
+complex matrix the polynomial has one root and reflections have two rows. For a real matrix it has two roots, which may
+be conjugate, and reflections have three rows, so that everything stays real. Elements of the subdiagonal become zero,
+from the bottom upwards; in a real matrix blocks of two remain for pairs of complex eigenvalues.
 
-All matrices of a batch go through the same loops, so what is not needed for one is masked.
+All matrices of a batch go through the same loops, with masks for the steps that one of them does not need.
 
 Reference:
     Golub, Van Loan, "Matrix Computations", sections 7.5 and 7.6.
@@ -18,8 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from plugjax.core.array import aval_of
-from plugjax.core.dtypes import DType
+from plugjax.extend.core import aval_of
+from plugjax.extend.dtypes import DType
 from plugjax.lax.arithmetic import abs as abs_
 from plugjax.lax.arithmetic import max as max_
 from plugjax.lax.barrier import optimization_barrier
@@ -55,12 +55,12 @@ from plugjax.lax.shape import full_like, reshape, rev
 from plugjax.lax.slicing import dynamic_slice_in_dim, dynamic_update_slice_in_dim, slice_in_dim
 
 _SWEEPS_PER_ROW = 30
-# Sweeps without a new zero after which the shifts are taken from elsewhere once.
+# Sweeps without a new zero after which exceptional shifts are used once.
 _PATIENCE = 10
 
 
 def _size(x: Any) -> Any:
-    """Absolute values, cheaper: those of the parts added."""
+    """A cheap absolute value: the sum of the absolute values of the parts."""
     return abs_(x) if aval_of(x).dtype.kind == "f" else abs_(real_part(x)) + abs_(imag(x))
 
 
@@ -119,7 +119,8 @@ def _bulge(t: Any, low: Any, high: Any, stuck: Any) -> Any:
     places = [(low, low), (low + 1, low), (low, low + 1), (low + 1, low + 1), (low + 2, low + 1)]
     places += [(high - 1, high - 1), (high - 1, high), (high, high - 1), (high, high)]
     elements = concatenate([_element(t, *at) for at in [*places, (high - 1, high - 2)]], 0)
-    # The polynomial is homogeneous: in units of the largest element, no product leaves the range of the dtype.
+    # The polynomial is homogeneous: in units of the largest element no product overflows or
+    # underflows.
     unit = reduce_max(_size(elements), (0, 1))
     elements = elements / convert(where(unit > 0, unit, full_like(unit, 1)), aval_of(t).dtype)
     first, next_, across, second, third, a, b, c, d, above = (
@@ -152,7 +153,7 @@ def _sweep(t: Any, q: Any, low: Any, high: Any, stuck: Any) -> tuple[Any, Any]:
     size = aval_of(t).shape[0]
     start = _bulge(t, low, high, stuck)
     count = aval_of(start).shape[0]
-    # Rows of zeros at the end, for reflections that would reach beyond it.
+    # Rows of zeros at the end, for reflections that reach beyond it.
     t = pad(t, aval_of(t).dtype.type(0), [(0, count - 1, 0)] * 2)
     q = pad(q, aval_of(q).dtype.type(0), [(0, 0, 0), (0, count - 1, 0)])
 
@@ -168,12 +169,12 @@ def _sweep(t: Any, q: Any, low: Any, high: Any, stuck: Any) -> tuple[Any, Any]:
 
     t, q = fori_loop(0, size - 1, step, (t, q))
     t = slice_in_dim(slice_in_dim(t, 0, size, axis=0), 0, size, axis=1)
-    # What the reflections made zero.
+    # The elements that the reflections annihilate.
     return triu(t, -1), slice_in_dim(q, 0, size, axis=1)
 
 
 def _iterated(t: Any, q: Any) -> tuple[Any, Any, Any]:
-    """Sweeps until no block is left that is too large; T, Q, and whether that was reached."""
+    """Sweeps until all blocks are small; T, Q, and whether that was reached."""
     size = aval_of(t).shape[0]
     limit = _SWEEPS_PER_ROW * max(size, 10)
     is_complex = aval_of(t).dtype.kind == "c"
@@ -181,7 +182,7 @@ def _iterated(t: Any, q: Any) -> tuple[Any, Any, Any]:
     places = numbers(size - 1)
 
     def cleared(t: Any) -> tuple[Any, Any, Any]:
-        """T without what is negligible below its diagonal, and the first and last row of the lowest block that is too large."""
+        """T without negligible subdiagonal elements, and the first and last row of the lowest unfinished block."""
         below, sizes = _below(t), _size(diagonal(t))
         beside = slice_in_dim(sizes, 0, size - 1) + slice_in_dim(sizes, 1, size)
         whole = reduce_max(_size(t), (0, 1))
@@ -214,7 +215,7 @@ def _iterated(t: Any, q: Any) -> tuple[Any, Any, Any]:
 
 
 def _standard(t: Any, q: Any) -> tuple[Any, Any]:
-    """Blocks of two of a real T made triangular, or given equal elements on the diagonal if their eigenvalues are complex.
+    """Make the blocks of two of a real T triangular, or their diagonal constant if their eigenvalues are complex.
 
     With p half the difference of the diagonal elements, the eigenvalues are real where ``p^2 + bc`` is not negative.
     """
@@ -232,7 +233,7 @@ def _standard(t: Any, q: Any) -> tuple[Any, Any]:
         # Real: an eigenvector of the block becomes the first column.
         root = sqrt(where(is_real, inside, zeros_like(inside)))
         z = p + where(p < 0, -root, root)
-        # Complex: the angle that makes the diagonal elements equal.
+        # Complex: the rotation that makes the diagonal elements equal.
         total = b + c
         double = sqrt(total * total + 4 * p * p)
         flat = double == 0
@@ -261,7 +262,7 @@ def _standard(t: Any, q: Any) -> tuple[Any, Any]:
 
 
 def _form(x: Any) -> tuple[Any, Any, Any]:
-    """T and Q of one matrix of two rows or more, T in units of the third result; nan where the sweeps did not suffice."""
+    """T and Q of one matrix of at least two rows, T in units of the third result; nan if the sweeps did not suffice."""
     size = aval_of(x).shape[0]
     unit = reshape(reduce_max(_size(x), (0, 1)), (1, 1))
     unit = convert(where(unit > 0, unit, full_like(unit, 1)), aval_of(x).dtype)
@@ -284,7 +285,7 @@ def _schur(x: Any, *, compute_schur_vectors: bool) -> list[Any]:
 
 
 def _triangular(t: Any, q: Any, dtype: DType) -> tuple[Any, Any]:
-    """A real Schur form made complex: the blocks of two become triangular, the eigenvalue above the real axis first."""
+    """A real Schur form made complex: blocks of two become triangular, the eigenvalue above the real axis first."""
     size = aval_of(t).shape[0]
     below = _below(t)
 
@@ -313,7 +314,7 @@ def _triangular(t: Any, q: Any, dtype: DType) -> tuple[Any, Any]:
 
 
 def _null_vectors_of(t: Any) -> Any:
-    """Columns x_k with ``(T - t_kk) x_k = 0`` and one at place k, for a triangular T: rows from the last to the first."""
+    """Columns x_k with ``(T - t_kk) x_k = 0`` and 1 at position k, for a triangular T, by back substitution."""
     size = aval_of(t).shape[0]
     values = _on_diagonal(t)
     least = reduce_max(_size(t), (0, 1)) * np.finfo(aval_of(t).dtype).eps
@@ -327,7 +328,7 @@ def _null_vectors_of(t: Any) -> Any:
         gaps = where(near, convert(least, aval_of(t).dtype), gaps)
         line = where(column_numbers(x) > i, -known / gaps, zeros_like(known))
         line = where(column_numbers(x) == i, full_like(line, 1), line)
-        # Columns grow where eigenvalues are close; only their directions count.
+        # Columns grow where eigenvalues are close; only their directions matter.
         growth = _size(line)
         factor = 1 / where(growth > 1, growth, full_like(growth, 1))
         factor = convert(factor, aval_of(t).dtype)
@@ -349,7 +350,8 @@ def _scaled(vectors: Any) -> Any:
     squares = real_part(vectors * conjugate(vectors))
     lengths = sqrt(reduce_sum(squares, (0,)))
     size = aval_of(vectors).shape[0]
-    # The first of the largest. Not argmax: IREE 3.13 cannot place its iota if the loops above have the same one.
+    # The first of the largest. Not argmax: IREE 3.13 cannot place its iota if the loops above share
+    # it.
     rows = row_numbers(vectors)
     is_largest = squares == reshape(reduce_max(squares, (0,)), (1, size))
     first = reduce_min(where(is_largest, rows, full_like(rows, size)), (0,))
@@ -361,7 +363,10 @@ def _scaled(vectors: Any) -> Any:
 
 
 def _of_a_real_matrix(vectors: Any, heights: Any) -> Any:
-    """Real vectors for real eigenvalues (of a complex one, the real part is one too); pairs exactly conjugate."""
+    """Real vectors for real eigenvalues, and exact conjugates for pairs.
+
+    The real part of an eigenvector of a real eigenvalue is an eigenvector too.
+    """
     size = aval_of(vectors).shape[0]
     heights = reshape(heights, (1, size))
     vectors = where(heights == 0, convert(real_part(vectors), aval_of(vectors).dtype), vectors)
@@ -379,7 +384,7 @@ def _eig(
     enable_eigvec_derivs: bool = False,
     implementation: Any = None,
 ) -> list[Any]:
-    """Eigenvectors of T, turned back by Q; the left ones are those of the adjoint."""
+    """Eigenvectors of T, transformed back by Q; the left ones are those of the adjoint."""
     del enable_eigvec_derivs, implementation
     size, dtype = aval_of(x).shape[0], complex_dtype(aval_of(x).dtype)
     count = compute_left_eigenvectors + compute_right_eigenvectors
@@ -389,10 +394,11 @@ def _eig(
     is_real = aval_of(x).dtype.kind == "f"
     if is_real:
         t, q = _triangular(t, q, dtype)
-    # IREE 3.13 cannot place what the loops before and the loops below have in common.
+    # IREE 3.13 cannot place an operation that the loops before and after share.
     t, q = optimization_barrier((t, q))
     values = _on_diagonal(t)
-    # The adjoint, with rows and columns counted from the end, is triangular on the same side: one loop for both.
+    # The adjoint, with rows and columns reversed, is triangular on the same side: one loop serves
+    # both.
     both = [rev(adjoint(t), (0, 1))] * compute_left_eigenvectors + [t] * compute_right_eigenvectors
     scaled = values * reshape(convert(unit, dtype), (1,))
     if not both:

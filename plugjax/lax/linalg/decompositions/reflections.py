@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from plugjax.core.array import aval_of
+from plugjax.extend.core import aval_of
 from plugjax.lax.arithmetic import abs as abs_
 from plugjax.lax.complex import complex as complex_
 from plugjax.lax.complex import imag
@@ -36,9 +36,9 @@ def _squares(x: Any) -> Any:
 
 
 def reflection(line: Any, k: Any) -> tuple[Any, Any, Any]:
-    """The reflection of a column ``[m, 1]`` that leaves zeros below place k: v with v_k = 1, tau, and element k after it."""
+    """The reflection of a column ``[m, 1]`` that annihilates the rows below k: v, tau and the new element k."""
     rows = row_numbers(line)
-    # In units of the largest element, so that no square leaves the range of the dtype.
+    # In units of the largest element, so that no square overflows or underflows.
     sizes = where(rows >= k, abs_(line), zeros_like(abs_(line)))
     unit = reduce_max(sizes, (0, 1))
     unit = convert(where(unit > 0, unit, full_like(unit, 1)), aval_of(line).dtype)
@@ -63,7 +63,7 @@ def reflection(line: Any, k: Any) -> tuple[Any, Any, Any]:
 
 
 def _factor(x: Any, pivoting: bool, order: Any = None, fixed: Any = 0) -> tuple[Any, Any, Any]:
-    """Packed factors, the factors tau ``[1, k]`` and the order of the columns ``[1, n]``; ``fixed`` of them stay."""
+    """Packed factors, the factors tau ``[1, k]`` and the order of the columns ``[1, n]``; ``fixed`` columns stay."""
     size, width = aval_of(x).shape
     count = min(size, width)
     rows, columns = row_numbers(x), column_numbers(x)
@@ -89,7 +89,7 @@ def _factor(x: Any, pivoting: bool, order: Any = None, fixed: Any = 0) -> tuple[
 
 
 def _largest_first(packed: Any, order: Any, k: Any, fixed: Any) -> tuple[Any, Any]:
-    """Exchange column k, if it is not fixed, and the one of the largest norm below row k."""
+    """Exchange column k, if it is not fixed, with the column of the largest norm below row k."""
     rows = row_numbers(packed)
     norms = reduce_sum(where(rows >= k, _squares(packed), zeros_like(_squares(packed))), (0,))
     norms = where(numbers(aval_of(packed).shape[1]) >= k, norms, full_like(norms, -1))
@@ -99,7 +99,7 @@ def _largest_first(packed: Any, order: Any, k: Any, fixed: Any) -> tuple[Any, An
 
 
 def _exchanged(packed: Any, order: Any, k: Any, place: Any) -> tuple[Any, Any]:
-    """Columns k and ``place``, which is ``[1, 1]``, exchanged."""
+    """Exchange columns k and ``place``, which is ``[1, 1]``."""
     columns = column_numbers(packed)
     first, second = column(order, k), column(order, reshape(place, ()))
     here, there = column(packed, k), column(packed, reshape(place, ()))
@@ -108,7 +108,7 @@ def _exchanged(packed: Any, order: Any, k: Any, place: Any) -> tuple[Any, Any]:
 
 
 def _geqp3(x: Any, first: Any) -> list[Any]:
-    """Columns that ``first`` marks go to the front, the others follow by their norms."""
+    """Columns marked by ``first`` come first, the others follow by their norms."""
     rows, columns = aval_of(x).shape
     order = reshape(numbers(columns), (1, columns))
     if not aval_of(x).size:

@@ -1,4 +1,4 @@
-"""Rows and columns at a place that is known when the program runs, and masks of what is on either side of it."""
+"""Rows and columns at a computed index, and masks of what is on either side of it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from plugjax.core.array import aval_of
+from plugjax.extend.core import aval_of
 from plugjax.lax.linalg.matrices import identity
 from plugjax.lax.selection import select_n
 from plugjax.lax.shape import broadcast_in_dim, broadcasted_iota, full, iota

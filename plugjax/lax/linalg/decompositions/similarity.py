@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from plugjax.core.array import aval_of
+from plugjax.extend.core import aval_of
 from plugjax.lax.control_flow import fori_loop
 from plugjax.lax.families import convert
 from plugjax.lax.linalg.decompositions.batched import batched
@@ -57,7 +57,7 @@ def _hessenberg(x: Any) -> list[Any]:
 
 
 def _tridiagonal(x: Any, *, lower: bool) -> list[Any]:
-    """Of the lower triangle; the upper one is a lower one when rows and columns are counted from the end."""
+    """Reduction from the lower triangle; reversing rows and columns makes the upper one lower."""
     if not lower:
         packed, d, e, taus = _tridiagonal(rev(x, (0, 1)), lower=True)
         return [rev(packed, (0, 1)), rev(d, (0,)), rev(e, (0,)), rev(taus, (0,))]
@@ -65,7 +65,7 @@ def _tridiagonal(x: Any, *, lower: bool) -> list[Any]:
     kept = tril(x)
     full = kept + adjoint(tril(x, -1))
     if aval_of(x).dtype.kind == "c":
-        # What the diagonal's imaginary parts are is not looked at.
+        # The imaginary parts of the diagonal are ignored.
         on = row_numbers(x) == column_numbers(x)
         full = where(on, convert(real_part(full), aval_of(x).dtype), full)
     if size == 1:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from plugjax.core.array import aval_of
+from plugjax.extend.core import aval_of
 from plugjax.lax.arithmetic import abs as abs_
 from plugjax.lax.control_flow import fori_loop, scan
 from plugjax.lax.exponential import sqrt
@@ -30,7 +30,7 @@ from plugjax.lax.slicing import dynamic_index_in_dim
 
 
 def _cholesky(x: Any) -> Any:
-    """Column by column: what a column of L accounts for is taken off the rest."""
+    """Column by column: subtract the contribution of each column of L from the rest."""
     size = aval_of(x).shape[0]
     if not size:
         return x
@@ -58,7 +58,7 @@ def _triangular_solve(
     conjugate_a: bool,
     unit_diagonal: bool,
 ) -> Any:
-    """Row by row: a row of the solution is taken off the rows that follow."""
+    """Row by row: subtract each row of the solution from the rows that follow."""
     size = aval_of(a).shape[0]
     if not size or not aval_of(b).size:
         return b
@@ -162,7 +162,7 @@ def _tridiagonal_solve(dl: Any, d: Any, du: Any, b: Any, *, perturb_singular: bo
 
 
 def _cholesky_update(r_matrix: Any, w_vector: Any) -> Any:
-    """Row by row, a rotation of the row of R and of the rest of w."""
+    """Row by row: rotate the row of R and the rest of w."""
     size = aval_of(w_vector).shape[0]
     if not size:
         return r_matrix

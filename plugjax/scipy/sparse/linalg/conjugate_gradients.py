@@ -6,7 +6,7 @@ from typing import Any
 
 import plugjax.numpy as jnp
 from plugjax import lax
-from plugjax.core import pytree
+from plugjax.extend import pytree
 from plugjax.scipy.sparse.linalg.systems import Operator, solved, system
 from plugjax.scipy.sparse.linalg.vectors import add, real_dot, scaled, subtract
 
@@ -27,9 +27,9 @@ def cg(
         A: a matrix, or a linear function of pytrees like ``b``.
         b: pytree of arrays.
         x0: first guess; zeros by default.
-        tol: the norm of ``b - A x`` that is small enough, in units of that of ``b``.
-        atol: the same, as it is; the larger of both counts.
-        maxiter: bound of iterations; ten for each unknown by default.
+        tol: bound of the norm of ``b - A x``, relative to that of ``b``.
+        atol: absolute bound; the larger of both counts.
+        maxiter: limit of iterations; ten for each unknown by default.
         M: an approximation of the inverse of ``A``, matrix or function.
 
     Returns:
@@ -52,7 +52,7 @@ def cg(
     def solve(apply: Operator, b: Any) -> Any:
         enough = jnp.maximum(jnp.square(tol) * real_dot(b, b), jnp.square(atol))
 
-        # z is the residual r, preconditioned, and rz their product.
+        # z is the preconditioned residual, and rz its product with the residual r.
         def going_on(state: tuple[Any, ...]) -> Any:
             _, r, rz, _, k = state
             return ((rz.real if precondition is None else real_dot(r, r)) > enough) & (

@@ -1,8 +1,9 @@
 """Generalized minimal residuals, for operators of any kind (Saad and Schultz 1986).
 
-The Arnoldi process builds an orthonormal basis V of the space of r, A r, A^2 r, ... and the Hessenberg matrix H with A V_k = V_{k+1} H. The
-correction V y makes |r| e_1 - H y as small as possible. H is brought to triangular form by one rotation a column as it grows;
-what the rotations leave of |r| e_1 below the triangle is the size of the residual. After a number of columns all begins anew.
+The Arnoldi process builds an orthonormal basis V of the space of r, A r, A^2 r, ... and the Hessenberg matrix H with A
+V_k = V_{k+1} H. The correction V y minimizes |r| e_1 - H y. As H grows, one rotation for each column makes it
+triangular; the part of the rotated |r| e_1 below the triangle is the norm of the residual. After a number of columns
+the process restarts.
 """
 
 from __future__ import annotations
@@ -11,8 +12,8 @@ from typing import Any, NamedTuple
 
 import plugjax.numpy as jnp
 from plugjax import lax
-from plugjax.core import pytree
-from plugjax.core.array import Array
+from plugjax.extend import pytree
+from plugjax.extend.core import Array
 from plugjax.lax.linalg import triangular_solve
 from plugjax.numpy.promotion import convert, limits
 from plugjax.scipy.sparse.linalg.systems import Operator, solved, system, unknowns
@@ -39,15 +40,16 @@ def gmres(
         A: a matrix, or a linear function of pytrees like ``b``.
         b: pytree of arrays.
         x0: first guess; zeros by default.
-        tol: the norm of ``b - A x`` that is small enough, in units of that of ``b``.
-        atol: the same, as it is; the larger of both counts.
+        tol: bound of the norm of ``b - A x``, relative to that of ``b``.
+        atol: absolute bound; the larger of both counts.
         restart: vectors in the basis; more converge in fewer applications of ``A``, and take more memory.
-        maxiter: bound of restarts; ten for each unknown by default.
+        maxiter: limit of restarts; ten for each unknown by default.
         M: an approximation of the inverse of ``A``, matrix or function.
-        solve_method: ``"incremental"`` stops amid a basis when the residual is small enough, ``"batched"`` always completes it.
+        solve_method: ``"incremental"`` stops amid a basis when the residual is small enough, ``"batched"`` always
+            completes it.
 
     Returns:
-        ``x``, and 0, or -1 if it is not a number.
+        ``x``, and 0, or -1 if it is nan.
 
     Raises:
         TypeError: ``A`` or ``M`` is neither matrix nor function.
@@ -97,8 +99,8 @@ def gmres(
 class _Arnoldi(NamedTuple):
     """The process after ``k`` columns.
 
-    ``basis`` has its vectors along the first axes of leaves, those to come are zero; ``rotations`` is the product of all rotations,
-    ``triangle`` what it makes of H.
+    ``basis`` has its vectors along the first axes of leaves, the later ones are zero; ``rotations`` is the product of
+    all rotations, ``triangle`` its product with H.
     """
 
     k: Any
@@ -116,7 +118,7 @@ def _correction(apply: Operator, r: Any, columns: int, enough: Any) -> Any:
     basis = pytree.tree_map(lambda v: jnp.pad(v[None], [(0, columns), *[(0, 0)] * v.ndim]), first)
 
     def going_on(state: _Arnoldi) -> Any:
-        # Once at least: a restart that changed nothing would be followed by others.
+        # At least once: a restart that changed nothing would repeat.
         return (state.k < columns) & ((state.k == 0) | (state.residual > enough))
 
     def body(state: _Arnoldi) -> _Arnoldi:
@@ -131,7 +133,7 @@ def _correction(apply: Operator, r: Any, columns: int, enough: Any) -> Any:
         body,
         _Arnoldi(0, basis, jnp.eye(columns, dtype=dtype), jnp.eye(columns + 1, dtype=dtype), size),
     )
-    # A singular operator may leave a zero on the diagonal: that unknown is then zero.
+    # A singular operator may leave a zero on the diagonal; that unknown is then zero.
     pivots = abs(jnp.diagonal(last.triangle))
     usable = (jnp.arange(columns) < last.k) & (pivots > limits(dtype).eps * pivots.max())
     triangle = last.triangle + jnp.diag(jnp.where(usable, 0, 1).astype(dtype))
@@ -158,11 +160,11 @@ def _unit(x: Any, size: Any, usable: Any) -> Any:
 
 
 def _extended(apply: Operator, basis: Any, k: Any, dtype: Any) -> tuple[Any, Any]:
-    """The basis with one vector more, and the column of H that belongs to it."""
+    """The basis with one more vector, and the corresponding column of H."""
     vector = apply(pytree.tree_map(lambda v: v[k], basis))
     before = norm(vector)
     column: Any = 0
-    # Twice is enough: what rounding left along the basis after the first projection, the second takes.
+    # Project twice: the second projection removes the rounding errors of the first.
     for _ in range(2):
         parts = [
             _dot(v.reshape(v.shape[0], -1).conj(), w.ravel())
@@ -180,7 +182,7 @@ def _extended(apply: Operator, basis: Any, k: Any, dtype: Any) -> tuple[Any, Any
 
 
 def _rotated(rotations: Any, column: Any, k: Any) -> Any:
-    """The rotations, and one more that takes what is left of a column below the diagonal into it."""
+    """The rotations, and one more that annihilates the subdiagonal element of a column."""
     pair = lax.dynamic_slice_in_dim(rotations, k, 2)
     a, b = _dot(pair, column)
     size = jnp.sqrt(abs(a) ** 2 + abs(b) ** 2)

@@ -1,6 +1,6 @@
 """Biconjugate gradients, stabilized, for operators of any kind (van der Vorst 1992).
 
-Each iteration takes a step of biconjugate gradients, and then one that makes the residual as small as it can along the new direction.
+Each iteration takes a step of biconjugate gradients, and then one that minimizes the residual along the new direction.
 """
 
 from __future__ import annotations
@@ -9,12 +9,12 @@ from typing import Any
 
 import plugjax.numpy as jnp
 from plugjax import lax
-from plugjax.core import pytree
+from plugjax.extend import pytree
 from plugjax.numpy.promotion import convert, join_dtypes
 from plugjax.scipy.sparse.linalg.systems import Operator, solved, system
 from plugjax.scipy.sparse.linalg.vectors import add, dot, pick, real_dot, scaled, subtract
 
-# An iteration that must divide by zero next ends the loop: its number becomes negative.
+# A division by zero in the next iteration ends the loop: its number becomes negative.
 _BREAKDOWN = -1
 
 

@@ -1,7 +1,7 @@
-"""What all solvers here share: how operators and right-hand sides are given, and that solutions have derivatives.
+"""Common parts of the solvers: operators, right-hand sides, and derivatives of solutions.
 
-The solvers run inside ``lax.custom_linear_solve``, so the derivative of a solution is the solution of another system, and no
-iteration is ever differentiated.
+The solvers run inside ``lax.custom_linear_solve``, so the derivative of a solution is the solution of another system,
+and iterations are not differentiated.
 """
 
 from __future__ import annotations
@@ -15,16 +15,15 @@ import numpy as np
 
 import plugjax.numpy as jnp
 from plugjax import lax
-from plugjax.core import pytree
-from plugjax.core.array import Array
-from plugjax.core.errors import StructureError
-from plugjax.core.trace import Tracer
+from plugjax.extend import pytree
+from plugjax.extend.core import Array, Tracer
+from plugjax.extend.errors import StructureError
 
 Operator = Callable[[Any], Any]
 
 
 class System(NamedTuple):
-    """``operator(x) = b``, with a first guess, a preconditioner (``None`` for none), and a bound of iterations."""
+    """``operator(x) = b``, with a first guess, a preconditioner (or ``None``), and a limit of iterations."""
 
     operator: Operator
     b: Any
@@ -55,7 +54,7 @@ def system(A: Any, b: Any, x0: Any, M: Any, maxiter: int | None) -> System:
 
 
 def unknowns(b: Any) -> int:
-    """How many numbers a vector holds."""
+    """The number of elements of a vector."""
     return sum(x.size for x in pytree.leaves(b))
 
 

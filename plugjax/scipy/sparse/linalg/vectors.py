@@ -8,7 +8,7 @@ from typing import Any
 
 import plugjax.numpy as jnp
 from plugjax import lax
-from plugjax.core import pytree
+from plugjax.extend import pytree
 
 add = partial(pytree.tree_map, operator.add)
 subtract = partial(pytree.tree_map, operator.sub)
@@ -26,7 +26,7 @@ def dot(x: Any, y: Any) -> Any:
 
 
 def real_dot(x: Any, y: Any) -> Any:
-    """The real part of ``x^H y``, which alone is computed."""
+    """The real part of ``x^H y``, without the imaginary part."""
     total: Any = 0
     for a, b in zip(pytree.leaves(x), pytree.leaves(y), strict=True):
         total = total + dot(a.real, b.real)

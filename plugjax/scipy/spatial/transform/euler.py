@@ -1,7 +1,7 @@
-"""Euler angles: rotations as up to three turns about coordinate axes.
+"""Euler angles: rotations as up to three rotations about coordinate axes.
 
-Lower case letters are turns about axes that stay (extrinsic), upper case ones about axes that turn along (intrinsic). A sequence of
-intrinsic turns is that of extrinsic ones backwards.
+Lower case letters are rotations about fixed axes (extrinsic), upper case ones about axes that rotate along (intrinsic).
+A sequence of intrinsic rotations is the reversed sequence of extrinsic ones.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ def axes_of(seq: str) -> tuple[list[int], bool]:
     """Axes of a sequence such as ``"xyz"`` or ``"ZX"``, and whether it is extrinsic.
 
     Raises:
-        ValueError: it is no such sequence.
+        ValueError: the sequence is not of this form.
     """
     if not 1 <= len(seq) <= 3:
         raise ValueError(f"Rotation: a sequence of axes has one letter to three, got {seq}.")
@@ -60,7 +60,7 @@ def from_euler(angles: Any, axes: list[int], extrinsic: bool) -> Any:
 def to_euler(q: Any, axes: list[int], extrinsic: bool) -> Any:
     """Angles ``[..., 3]``, in radians, by the formulas of Bernardes and Viollet 2022.
 
-    Where the middle turn makes the others the same, the last turn is zero.
+    In gimbal lock the last angle is zero.
     """
     i, j, k = axes if extrinsic else axes[::-1]
     symmetric = i == k

@@ -1,4 +1,4 @@
-"""Unit quaternions ``(x, y, z, w)`` along the last axis, and what else describes a rotation: matrices, vectors, parameters.
+"""Unit quaternions ``(x, y, z, w)`` along the last axis, and conversions to matrices, vectors and parameters.
 
 A rotation by an angle about a unit vector n is the quaternion (n sin(angle/2), cos(angle/2)), or its negative.
 """
@@ -9,7 +9,7 @@ from typing import Any
 
 import plugjax.numpy as jnp
 
-# Below this angle, in radians, series take the place of quotients that become 0 / 0.
+# Below this angle, in radians, series replace quotients that become 0 / 0.
 _SMALL = 1e-3
 
 
@@ -38,7 +38,7 @@ def conjugated(q: Any) -> Any:
 
 
 def canonical(q: Any) -> Any:
-    """Of each quaternion and its negative the one whose last component that is not zero is positive, from w on: w, x, y, z."""
+    """The quaternion or its negative, whichever has a positive first nonzero component in the order w, x, y, z."""
     x, y, z, w = _parts(q)
     negative = z < 0
     for part in (y, x, w):
@@ -87,7 +87,7 @@ def from_matrix(m: Any) -> Any:
 
 
 def to_rotvec(q: Any) -> Any:
-    """Vectors along the axis, as long as the angle, at most pi."""
+    """Vectors along the axis whose length is the angle, at most pi."""
     q = jnp.where(q[..., 3:] < 0, -q, q)
     vector, w = q[..., :3], q[..., 3:]
     square = (vector * vector).sum(-1, keepdims=True)
@@ -108,7 +108,7 @@ def from_rotvec(v: Any) -> Any:
 
 
 def to_mrp(q: Any) -> Any:
-    """Modified Rodrigues parameters: vectors along the axis, as long as the tangent of a quarter of the angle."""
+    """Modified Rodrigues parameters: vectors along the axis of length tan(angle / 4)."""
     q = jnp.where(q[..., 3:] < 0, -q, q)
     return q[..., :3] / (1 + q[..., 3:])
 

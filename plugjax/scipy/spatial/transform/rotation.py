@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import plugjax.numpy as jnp
 from plugjax import random
-from plugjax.core.array import Array
-from plugjax.core.dtypes import DTypeLike
+from plugjax.extend.core import Array
+from plugjax.extend.dtypes import DTypeLike
 from plugjax.numpy.promotion import ArrayLike, to_inexact
 from plugjax.scipy.spatial.transform import quaternions
 from plugjax.scipy.spatial.transform.euler import axes_of, from_euler, to_euler
@@ -56,12 +56,12 @@ class Rotation(NamedTuple):
 
     @classmethod
     def from_euler(cls, seq: str, angles: ArrayLike, degrees: bool = False) -> Rotation:
-        """Turns about coordinate axes, one after the other.
+        """Rotations about coordinate axes, in sequence.
 
         Args:
-            seq: up to three axes: of ``xyz`` for axes that stay, of ``XYZ`` for axes that turn along.
+            seq: up to three axes: of ``xyz`` for fixed axes, of ``XYZ`` for axes that rotate along.
             angles: as many along the last axis.
-            degrees: whether they are degrees, not radians.
+            degrees: whether angles are in degrees, not in radians.
 
         Raises:
             ValueError: another sequence, or another number of angles.
@@ -86,51 +86,51 @@ class Rotation(NamedTuple):
 
     @classmethod
     def from_rotvec(cls, rotvec: ArrayLike, degrees: bool = False) -> Rotation:
-        """From vectors along the axis, as long as the angle."""
+        """From vectors along the axis whose length is the angle."""
         return cls(quaternions.from_rotvec(_in_radians(rotvec, degrees)))
 
     @classmethod
     def identity(cls, num: int | None = None, dtype: DTypeLike = float) -> Rotation:
-        """The rotation that does nothing, or ``num`` of it."""
+        """The identity, or ``num`` identities."""
         quat = jnp.array([0.0, 0.0, 0.0, 1.0], dtype=dtype)
         return cls(quat if num is None else jnp.broadcast_to(quat, (num, 4)))
 
     @classmethod
     def random(cls, random_key: ArrayLike, num: int | None = None) -> Rotation:
-        """A random rotation, or ``num`` of them, all rotations being equally likely.
+        """A random rotation, or ``num`` of them, uniformly distributed.
 
         Differs from JAX:
             It is implemented.
         """
-        # Normal numbers prefer no direction in four dimensions.
+        # Normal numbers have no preferred direction in four dimensions.
         return cls.from_quat(random.normal(random_key, (4,) if num is None else (num, 4)))
 
     def __getitem__(self, indexer: Any) -> Rotation:
         """Some of the rotations of an array.
 
         Raises:
-            TypeError: it is a single rotation.
+            TypeError: the object is a single rotation.
         """
         if self.single:
             raise TypeError("a single Rotation has no items.")
         return Rotation(self.quat[indexer])
 
     def __len__(self) -> int:
-        """How many rotations an array holds.
+        """Number of rotations of an array.
 
         Raises:
-            TypeError: it is a single rotation.
+            TypeError: the object is a single rotation.
         """
         if self.single:
             raise TypeError("a single Rotation has no length.")
         return int(self.quat.shape[0])
 
     def __mul__(self, other: Rotation) -> Rotation:  # type: ignore[override]  # a product, not a tuple's repetition
-        """First ``other``, then this."""
+        """The composition: first ``other``, then ``self``."""
         return Rotation.from_quat(quaternions.composed(self.quat, other.quat))
 
     def apply(self, vectors: ArrayLike, inverse: bool = False) -> Array:
-        """Vectors ``[..., 3]``, rotated, or rotated back; they broadcast with the rotations."""
+        """Rotated vectors ``[..., 3]``, by the inverse if ``inverse``; they broadcast with the rotations."""
         matrix = self.as_matrix()
         back = jnp.swapaxes(matrix, -1, -2)
         if isinstance(inverse, bool):
@@ -155,25 +155,25 @@ class Rotation(NamedTuple):
         return quaternions.to_matrix(self.quat)  # type: ignore[no-any-return]  # an array
 
     def as_mrp(self) -> Array:
-        """Modified Rodrigues parameters: vectors along the axis, as long as the tangent of a quarter of the angle."""
+        """Modified Rodrigues parameters: vectors along the axis of length tan(angle / 4)."""
         return quaternions.to_mrp(self.quat)  # type: ignore[no-any-return]  # an array
 
     def as_rotvec(self, degrees: bool = False) -> Array:
-        """Vectors along the axis, as long as the angle."""
+        """Vectors along the axis whose length is the angle."""
         return _in_units(quaternions.to_rotvec(self.quat), degrees)  # type: ignore[no-any-return]  # an array
 
     def as_quat(self, canonical: bool = False, scalar_first: bool = False) -> Array:
         """Quaternions.
 
         Args:
-            canonical: of each and its negative, the one with positive ``w`` (if that is zero, ``x``, and so on).
+            canonical: whether to make ``w`` positive (if it is zero, ``x``, and so on).
             scalar_first: as ``(w, x, y, z)``.
         """
         quat = quaternions.canonical(self.quat) if canonical else self.quat
         return jnp.roll(quat, 1, -1) if scalar_first else quat
 
     def inv(self) -> Rotation:
-        """The rotation back."""
+        """The inverse rotation."""
         return Rotation(quaternions.conjugated(self.quat))
 
     def magnitude(self) -> Array:
@@ -181,13 +181,13 @@ class Rotation(NamedTuple):
         return quaternions.magnitude(self.quat)  # type: ignore[no-any-return]  # an array
 
     def mean(self, weights: ArrayLike | None = None) -> Rotation:
-        """The rotation nearest to all of an array, in the mean of squared distances of matrices (Markley et al. 2007).
+        """The rotation with the least mean squared distance to an array, as matrices (Markley et al. 2007).
 
         Args:
-            weights: ``[n]``; all alike by default.
+            weights: ``[n]``; equal by default.
 
         Raises:
-            TypeError: it is a single rotation.
+            TypeError: the object is a single rotation.
             ValueError: weights of another shape.
         """
         count = len(self)

@@ -15,8 +15,8 @@ class Slerp(NamedTuple):
     Attributes:
         times: ``[n]``, increasing.
         timedelta: ``[n - 1]``, their differences.
-        rotations: those that intervals begin with.
-        rotvecs: ``[n - 1, 3]``, what happens in each interval.
+        rotations: rotations at the starts of intervals.
+        rotvecs: ``[n - 1, 3]``, the rotation vector of each interval.
 
     Example:
         >>> import plugjax.numpy as jnp
@@ -54,7 +54,7 @@ class Slerp(NamedTuple):
         return cls(at, jnp.diff(at), starts, (starts.inv() * ends).as_rotvec())
 
     def __call__(self, times: ArrayLike) -> Rotation:
-        """Rotations at one or several times; the first and the last go on beyond the ends.
+        """Rotations at one or several times; the first and the last interval extrapolate.
 
         Raises:
             ValueError: more than one axis of times.

@@ -1,0 +1,159 @@
+"""StableHLO text to IREE bytecode: which flags, in which order, and in which process.
+
+No one set of flags compiles everything well. Data tiling makes contractions two to three times
+faster, O2 makes softmax and reductions four times faster and fails on some contractions. So a
+module starts with the flags that suit it, and every refusal steps down: tuned, plain, unoptimised,
+and at last one operation at a time.
+"""
+
+import hashlib
+import platform
+import re
+from collections.abc import Iterator
+from functools import cache
+from importlib import metadata
+from pathlib import Path
+
+from plugjax_iree import workarounds
+from plugjax_iree.compile.pipeline import (
+    CompileError,
+    Diagnostic,
+    compile_elsewhere,
+    compile_here,
+    must_run_elsewhere,
+)
+from plugjax_iree.compile.target import CompileTarget
+from plugjax_iree.workarounds import Stage
+
+__all__ = [
+    "CompileError",
+    "CompileTarget",
+    "Diagnostic",
+    "compile_stablehlo",
+    "compiler_fingerprint",
+]
+
+_ALWAYS = (
+    "--iree-input-type=stablehlo",
+    # float64 stays float64: the compiler's default would change the types of the exported functions.
+    "--iree-input-demote-f64-to-f32=false",
+)
+_DATA_TILING = "--iree-global-opt-data-tiling"
+_O2 = "--iree-opt-level=O2"
+_O0 = "--iree-opt-level=O0"
+# The embedded linker knows no libm, so float64 sin, tanh, fmod ... stay undefined; the host's
+# linker finds them.
+_HOST_LINKER = "--iree-llvmcpu-link-embedded=false"
+# Operations on float64 that become calls of it. Those on float32 are expanded in place.
+_LIBM = re.compile(
+    r"(stablehlo\.(sine|cosine|tan|tanh|remainder)|chlo\.(?!top_k|next_after)\w+)\b.*f64"
+)
+
+
+def compile_stablehlo(
+    text: str,
+    target: CompileTarget,
+    *,
+    has_contraction: bool,
+    f64: bool,
+    subprocess: bool = True,
+    apart: bool = False,
+) -> bytes:
+    """Compiles a StableHLO module to an IREE module (the bytes of a ``.vmfb``).
+
+    Safe to call from several threads, in forked processes, and to interrupt: the compiler runs in a helper process. A compiler that
+    aborts is a `CompileError` of stage ``"crash"``, and the next set of flags gets its turn.
+
+    Args:
+        text: the module, in the generic or the pretty form.
+        target: what to compile for.
+        has_contraction: whether the module has a ``dot_general`` or ``convolution``.
+        f64: whether the module computes in float64 or complex128, and may thus need the C library's
+            mathematics.
+        subprocess: ``False`` compiles in this process, which the compiler may then end; not in a process that was forked after the
+            compiler was loaded, where it would hang.
+        apart: merge no operations.
+
+    Raises:
+        CompileError: no set of flags compiled the module; of the first attempt, with a note on the
+            others.
+    """
+    elsewhere = subprocess or must_run_elsewhere()
+    compile_with = compile_elsewhere if elsewhere else compile_here
+    first_error: CompileError | None = None
+    libm = f64 and _LIBM.search(text) is not None
+    cures = [flag for row in workarounds.active(Stage.FLAGS) for flag in row.function()(text)]
+    fixed = (*_ALWAYS, *cures, *target.flags())
+    off = workarounds.switched_off()
+    last_resort = bool(workarounds.active(Stage.REFUSED))
+    for tuning, separate in _ladder(target, has_contraction=has_contraction, f64=f64, libm=libm):
+        if (separate and not last_resort) or (apart and last_resort and not separate):
+            continue
+        try:
+            return compile_with(text, (*fixed, *tuning), apart=separate, without=off)
+        except CompileError as error:
+            if error.stage in ("flags", "parse"):
+                raise  # Other flags read the same text in the same way.
+            if first_error is None:
+                first_error = error
+            else:
+                way = "one operation at a time" if separate else " ".join(tuning) or "default flags"
+                first_error.add_note(f"Nor with {way}.")
+    assert first_error is not None
+    raise first_error
+
+
+def _ladder(
+    target: CompileTarget, *, has_contraction: bool, f64: bool, libm: bool = False
+) -> Iterator[tuple[tuple[str, ...], bool]]:
+    """Flags, and whether operations stay apart."""
+    last: tuple[str, ...] = ()
+    if target.driver == "local":
+        tuned = (_DATA_TILING,) if has_contraction else (_O2,)
+        steps: list[tuple[str, ...]] = [tuned]
+        if f64 and target.arch == "host":
+            # First where it will be needed: the other linker costs a compilation, and complains on
+            # standard error.
+            steps.insert(0 if libm else 1, (*tuned, _HOST_LINKER))
+            if libm:
+                last = (_HOST_LINKER,)
+        for step in steps:
+            yield step, False
+    yield (), False
+    yield (_O0,), False
+    yield last, True
+
+
+@cache
+def compiler_fingerprint() -> tuple[str, ...]:
+    """What, besides text and flags, decides the bytes that come out; for cache keys.
+
+    Versions of compiler and runtime, a hash of this package's sources (workarounds change what is compiled), the machine, and a hash of
+    the CPU's model and features, which ``host`` stands for. The compiler is not loaded.
+    """
+    versions = (f"{name}=={metadata.version(name)}" for name in _DISTRIBUTIONS)
+    return (*versions, _sources_hash(), platform.system(), platform.machine(), _cpu_hash())
+
+
+_DISTRIBUTIONS = ("iree-base-compiler", "iree-base-runtime")
+
+
+def _sources_hash() -> str:
+    """Of the version, and of the names and contents of all modules of this package."""
+    folder = Path(__file__).parent.parent
+    hashed = hashlib.sha256(metadata.version("plugjax-iree").encode())
+    for path in sorted(folder.rglob("*.py")):
+        content = path.read_bytes()
+        hashed.update(f"\0{path.relative_to(folder).as_posix()}\0{len(content)}\0".encode())
+        hashed.update(content)
+    return hashed.hexdigest()[:16]
+
+
+def _cpu_hash() -> str:
+    described = platform.processor()
+    cpuinfo = Path("/proc/cpuinfo")
+    if cpuinfo.exists():
+        first_core = cpuinfo.read_text().split("\n\n", 1)[0].splitlines()
+        telling = ("vendor_id", "cpu family", "model", "stepping", "flags", "Features", "CPU ")
+        described = "\n".join(line for line in first_core if line.startswith(telling))
+    return hashlib.sha256(described.encode()).hexdigest()[:16]

@@ -1,0 +1,72 @@
+"""The helper process of `plugjax_iree.compile.process`: reads requests, compiles, answers, until its standard input ends.
+
+It runs alone (``python -I -S helper.py FOLDER_OF_THIS_PACKAGE FOLDER_OF_IREE``), so it says itself where packages are.
+"""
+
+import contextlib
+import os
+import queue
+import sys
+import threading
+import types
+from typing import Any
+
+_PARENTS = ("iree", "iree.compiler", "iree.compiler.api")
+
+
+def _prepare(package: str, compiler: str) -> None:
+    """Make this package and the binding of the compiler importable, without the packages around the binding.
+
+    Importing ``iree.compiler`` loads NumPy and MLIR's Python bindings, which nobody uses here: 0.15 s.
+    """
+    sys.path[:0] = [package, compiler]
+    for name in _PARENTS:
+        module = types.ModuleType(name)
+        module.__path__ = [os.path.join(compiler, *name.split("."))]
+        sys.modules[name] = module
+
+
+def _limit_memory() -> None:
+    """Take half of the machine's memory at most: of some programs the compiler would take all, and the machine would stand still."""
+    # Windows has none.
+    with contextlib.suppress(ImportError):
+        import resource  # noqa: PLC0415
+
+        half = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2
+        soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+        if soft == resource.RLIM_INFINITY or soft > half:
+            resource.setrlimit(resource.RLIMIT_AS, (half, hard))
+
+
+def main() -> None:
+    """Serve until the end of input, which ends the process in the midst of a compilation too."""
+    _prepare(*sys.argv[1:3])
+    _limit_memory()
+    # After the search path is known.
+    from plugjax_iree.compile.pipeline import CompileError, compile_here  # noqa: PLC0415
+    from plugjax_iree.compile.process import receive, send  # noqa: PLC0415
+
+    answers = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # What the compiler prints is no answer.
+    requests: queue.SimpleQueue[tuple[dict[str, Any], bytes]] = queue.SimpleQueue()
+
+    def read() -> None:
+        try:
+            while True:
+                requests.put(receive(sys.stdin.buffer))
+        except (EOFError, OSError):
+            os._exit(0)
+
+    threading.Thread(target=read, daemon=True).start()
+    while True:
+        header, body = requests.get()
+        try:
+            bytecode = compile_here(body.decode(), header["flags"], **header["options"])
+        except CompileError as error:
+            send(answers, {"stage": error.stage, "diagnostics": error.diagnostics}, b"")
+        else:
+            send(answers, {}, bytecode)
+
+
+if __name__ == "__main__":
+    main()

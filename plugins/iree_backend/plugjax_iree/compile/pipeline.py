@@ -1,0 +1,201 @@
+"""One run of the compiler: text and flags in, bytecode or diagnostics out.
+
+`compile_here` calls the library in this process, and walks the table of workarounds. `compile_elsewhere` asks a helper process to do so: a compiler that
+aborts, or cannot run at all (its thread pool does not survive a fork), costs an exception and no more.
+"""
+
+import ctypes
+import os
+import re
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any, NamedTuple
+
+from plugjax_iree import native, workarounds
+from plugjax_iree.compile import process
+from plugjax_iree.mlir import borrowed
+from plugjax_iree.workarounds import Stage, Workaround
+
+SEVERITIES = ("note", "warning", "error", "remark")
+_LOCATION = re.compile(r"source\.mlir:(\d+):(\d+)")
+_LONGEST_EXCERPT = 300
+_FORKED = {"after_compiler": False}
+
+
+class Diagnostic(NamedTuple):
+    """One message of the compiler; `severity` is one of `SEVERITIES`."""
+
+    severity: str
+    message: str
+
+
+class CompileError(RuntimeError):
+    """IREE did not compile a module.
+
+    Attributes:
+        stage: ``"flags"``, ``"parse"``, ``"compile"``, ``"output"``, or ``"crash"`` when the
+            compiling process died.
+        diagnostics: all messages of the compiler, in order.
+    """
+
+    def __init__(self, stage: str, diagnostics: Sequence[Diagnostic], text: str = "") -> None:
+        self.stage = stage
+        self.diagnostics = tuple(diagnostics)
+        super().__init__(f"IREE could not compile the module (stage: {stage}).\n" + self._say(text))
+
+    def __reduce__(self) -> tuple[Callable[..., "CompileError"], tuple[object, ...]]:
+        return _rebuild, (str(self), self.stage, self.diagnostics)
+
+    def _say(self, text: str) -> str:
+        errors = [d.message for d in self.diagnostics if d.severity == "error"]
+        if not errors:
+            return "The compiler gave no reason."
+        first = errors[0].strip().splitlines()[0]
+        found = _LOCATION.search(errors[0])
+        lines = text.splitlines()
+        if not found or int(found[1]) > len(lines):
+            return _shorten(first)
+        number = int(found[1])
+        return f"{_shorten(first)}\n{number:>6} | {_shorten(lines[number - 1].strip())}"
+
+
+def _rebuild(message: str, stage: str, diagnostics: tuple[Diagnostic, ...]) -> CompileError:
+    error = CompileError(stage, diagnostics)
+    error.args = (message,)
+    return error
+
+
+def _shorten(line: str) -> str:
+    return line if len(line) <= _LONGEST_EXCERPT else line[: _LONGEST_EXCERPT - 4] + " ..."
+
+
+def must_run_elsewhere() -> bool:
+    """Whether compiling here would hang: a fork of a process that had the compiler loaded."""
+    return _FORKED["after_compiler"]
+
+
+def _record_fork() -> None:
+    if _library.cache_info().currsize:
+        _FORKED["after_compiler"] = True
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_record_fork)
+
+
+# void callback(severity, message, length, user_data)
+_DiagnosticCallback = ctypes.CFUNCTYPE(
+    None, ctypes.c_int, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p
+)
+
+
+@cache
+def _library() -> Callable[..., None]:
+    """Loads the compiler; returns the C function that installs a diagnostic callback.
+
+    The Python binding only offers to print diagnostics; the C interface hands them over.
+    """
+    enable = native.compiler()._dylib.ireeCompilerInvocationEnableCallbackDiagnostics
+    enable.argtypes = [ctypes.c_void_p, ctypes.c_int, _DiagnosticCallback, ctypes.c_void_p]
+    enable.restype = None
+    return enable  # type: ignore[no-any-return]
+
+
+def compile_here(
+    text: str, flags: Sequence[str], *, apart: bool = False, without: Sequence[str] = ()
+) -> bytes:
+    """Compiles `text` in this process; several threads may do so at once.
+
+    Args:
+        text: the module.
+        flags: of the session.
+        apart: merge no operations.
+        without: names of workarounds to leave out.
+
+    Raises:
+        CompileError: the compiler refused the flags or the module.
+    """
+    enable_diagnostics = _library()
+    api = native.compiler()
+    diagnostics: list[Diagnostic] = []
+
+    def collect(severity: int, message: int, length: int, _user_data: object) -> None:
+        said = ctypes.string_at(message, length).decode("utf-8", "replace")
+        diagnostics.append(Diagnostic(SEVERITIES[severity], said))
+
+    callback = _DiagnosticCallback(collect)
+    session = api.Session()
+    try:
+        try:
+            session.set_flags(*flags)
+        except ValueError as error:
+            raise CompileError("flags", [Diagnostic("error", _one_line(error))]) from None
+        invocation = session.invocation()
+        enable_diagnostics(invocation._inv_p, 0, callback, None)
+        source = api.Source.wrap_buffer(session, text.encode() + b"\0")
+        if not invocation.parse_source(source):
+            raise CompileError("parse", diagnostics, text)
+        with workarounds.without(without):
+            last = [Stage.REFUSED] if apart else []
+            done = (
+                _work_around(invocation, Stage.INLINED)
+                # Workarounds look for equal operations, which the compiler would merge later.
+                and _run_passes(invocation, "cse")
+                and _work_around(invocation, Stage.STABLEHLO, *last)
+                and invocation.execute()
+            )
+            if not done:
+                raise CompileError("compile", diagnostics, text)
+            _work_around(invocation, Stage.BYTECODE)
+        output = api.Output.open_membuffer()
+        try:
+            invocation.output_vm_bytecode(output)
+        except ValueError as error:
+            diagnostics.append(Diagnostic("error", _one_line(error)))
+            raise CompileError("output", diagnostics, text) from None
+        return bytes(output.map_memory())
+    finally:
+        session.close()
+
+
+def _work_around(invocation: Any, *stages: Stage) -> bool:
+    """Walk through some stages of the table; whether the compiler can go on."""
+    for row in workarounds.active(*stages):
+        if not row.passes:
+            rewrite(row, invocation)
+        elif not _run_passes(invocation, row.passes):
+            return False
+    return True
+
+
+def _run_passes(invocation: Any, passes: str) -> bool:
+    return bool(invocation.execute_text_pass_pipeline(passes))
+
+
+def rewrite(row: Workaround, invocation: Any) -> int:
+    """Let a workaround rewrite the program of an invocation, between two phases; returns the number of its changes."""
+    with borrowed(invocation._inv_p) as (mlir, module):
+        changes: int = row.function()(mlir, module)
+        return changes
+
+
+def _one_line(error: Exception) -> str:
+    return " ".join(str(error).split())
+
+
+def compile_elsewhere(
+    text: str, flags: Sequence[str], *, apart: bool = False, without: Sequence[str] = ()
+) -> bytes:
+    """Compiles `text` in a helper process; arguments as of `compile_here`.
+
+    Raises:
+        CompileError: as `compile_here`; the stage is ``"crash"`` if the process died.
+    """
+    options = {"apart": apart, "without": list(without)}
+    try:
+        failure, bytecode = process.compile_in_helper(text, flags, options)
+    except process.HelperDiedError as crash:
+        raise CompileError("crash", [Diagnostic("error", str(crash))]) from None
+    if failure:
+        raise CompileError(failure["stage"], [Diagnostic(*d) for d in failure["diagnostics"]], text)
+    return bytecode

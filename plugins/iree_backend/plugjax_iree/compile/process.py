@@ -1,0 +1,205 @@
+"""Processes that run IREE's compiler for this one.
+
+The compiler ends its process on some programs, hangs in a forked child, and cannot be interrupted. So it runs in a helper process,
+which takes one request after the other: a crash costs one request, Ctrl-C returns at once, and this process never loads the compiler
+(180 MB). A helper starts in 0.05 s, as it loads neither NumPy nor IREE's Python packages.
+
+A request and its answer are a header in JSON and a body in bytes. The helper ends when its standard input does.
+"""
+
+from __future__ import annotations
+
+import atexit
+import importlib.util
+import json
+import os
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from typing import IO, Any
+
+_LENGTHS = struct.Struct("<QQ")
+_HELPER = Path(__file__).with_name("helper.py")
+
+
+class HelperDiedError(RuntimeError):
+    """The helper died; the message has the reason and its last words."""
+
+
+class Helper:
+    """A process that waits for requests."""
+
+    def __init__(self) -> None:
+        self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - open as long as the helper is
+        places = [str(_HELPER.parent.parent.parent), _compiler_folder()]
+        self._process = subprocess.Popen(
+            [sys.executable, "-I", "-S", str(_HELPER), *places],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._errors,
+            # A Ctrl-C in the terminal is for us alone.
+            start_new_session=True,
+        )
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether it takes requests."""
+        return self._process.poll() is None
+
+    def ask(self, header: dict[str, Any], body: bytes) -> tuple[dict[str, Any], bytes]:
+        """One request, and the answer.
+
+        Raises:
+            HelperDiedError: the helper died.
+        """
+        self._errors.seek(0)
+        self._errors.truncate()
+        requests, answers = self._process.stdin, self._process.stdout
+        assert requests is not None
+        assert answers is not None
+        try:
+            send(requests, header, body)
+            return receive(answers)
+        except (EOFError, BrokenPipeError):
+            self._process.wait()
+            last_words = self._last_words()
+            self.stop()
+            raise HelperDiedError(last_words) from None
+        except BaseException:
+            self.stop()
+            raise
+
+    def stop(self) -> None:
+        """End it, whatever it does."""
+        self._process.kill()
+        self._process.wait()
+        self._close()
+
+    def forget(self) -> None:
+        """Let go of a helper that belongs to the process that this one was forked from."""
+        self._process.returncode = 0
+        self._close()
+
+    def _close(self) -> None:
+        for stream in (self._process.stdin, self._process.stdout, self._errors):
+            try:
+                assert stream is not None
+                stream.close()
+            except BrokenPipeError:
+                pass  # The rest of a request that nobody reads.
+
+    def _last_words(self) -> str:
+        code = self._process.returncode
+        known = {int(s): s.name for s in signal.Signals}
+        end = f"died of {known.get(-code, -code)}" if code < 0 else f"exited with status {code}"
+        self._errors.seek(0)
+        said = self._errors.read().decode("utf-8", "replace").strip().splitlines()
+        # A crash ends in a stack dump; the reason stands before it.
+        reasons = [line for line in said if line.strip() and not _is_dump(line)]
+        return f"the compiling process {end}" + (f": {reasons[0]}" if reasons else "")
+
+
+def _is_dump(line: str) -> bool:
+    return line.startswith(("Stack dump", " #", "Please report issues"))
+
+
+class _Pool:
+    """Helpers that are at rest, the last one used first."""
+
+    def __init__(self) -> None:
+        self._idle: list[Helper] = []
+        self._lock = threading.Lock()
+        self._places = threading.BoundedSemaphore(max(2, os.cpu_count() or 1))
+
+    def ask(self, header: dict[str, Any], body: bytes) -> tuple[dict[str, Any], bytes]:
+        """One request to a helper that is at rest, or to a new one."""
+        with self._places:
+            helper = self._take()
+            answer = helper.ask(header, body)  # If it fails, the helper is gone.
+            with self._lock:
+                self._idle.append(helper)
+            return answer
+
+    def _take(self) -> Helper:
+        while True:
+            with self._lock:
+                helper = self._idle.pop() if self._idle else Helper()
+            if helper.is_alive:
+                return helper
+            helper.stop()
+
+    def stop(self) -> None:
+        """End all helpers that are at rest."""
+        with self._lock:
+            idle, self._idle = self._idle, []
+        for helper in idle:
+            helper.stop()
+
+    def restart_after_fork(self) -> None:
+        """Begin anew in a forked child: the helpers are the parent's."""
+        for helper in self._idle:
+            helper.forget()
+        self.__init__()  # type: ignore[misc]  # locks too are as the parent had them
+
+
+_pool = _Pool()
+atexit.register(_pool.stop)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_pool.restart_after_fork)
+
+
+def compile_in_helper(
+    text: str, flags: Sequence[str], options: dict[str, Any]
+) -> tuple[dict[str, Any], bytes]:
+    """Compile a module in a helper.
+
+    Args:
+        text: the module.
+        flags: of the compiler's session.
+        options: further arguments of `plugjax_iree.compile.pipeline.compile_here`, as JSON can say them.
+
+    Returns:
+        What the helper answered: ``{}`` and the bytecode, or the stage and the diagnostics of a failure.
+
+    Raises:
+        HelperDiedError: the helper died.
+    """
+    return _pool.ask({"flags": list(flags), "options": options}, text.encode())
+
+
+def send(stream: IO[bytes], header: dict[str, Any], body: bytes) -> None:
+    """Write a message."""
+    head = json.dumps(header).encode()
+    stream.write(_LENGTHS.pack(len(head), len(body)) + head)
+    stream.write(body)
+    stream.flush()
+
+
+def receive(stream: IO[bytes]) -> tuple[dict[str, Any], bytes]:
+    """Read a message.
+
+    Raises:
+        EOFError: the other side is gone.
+    """
+    head_length, body_length = _LENGTHS.unpack(_exactly(stream, _LENGTHS.size))
+    return json.loads(_exactly(stream, head_length)), _exactly(stream, body_length)
+
+
+def _exactly(stream: IO[bytes], length: int) -> bytes:
+    data = stream.read(length)
+    if len(data) < length:
+        raise EOFError
+    return data
+
+
+def _compiler_folder() -> str:
+    """The folder that ``iree.compiler`` lies in. The package is not imported."""
+    found = importlib.util.find_spec("iree.compiler")
+    if found is None or found.origin is None:
+        raise ModuleNotFoundError("iree.compiler is not installed: pip install plugjax-iree")
+    return str(Path(found.origin).parent.parent.parent)

@@ -1,0 +1,167 @@
+"""From a jaxpr to a loaded program: workarounds on the jaxpr, lowering, compilation or the cache, loading.
+
+Compiled modules are kept in the persistent cache, since a compilation takes 0.3 s to seconds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from plugjax.extend.backend import Executable
+from plugjax.extend.core import ClosedJaxpr, config
+from plugjax.extend.errors import JaxRuntimeError
+from plugjax.extend.execution import default_cache
+from plugjax.stablehlo.lower import LoweredModule, lower_module
+from plugjax_iree import workarounds
+from plugjax_iree.compile.compiler import compile_stablehlo, compiler_fingerprint
+from plugjax_iree.compile.host_call import emit_host_call, host_functions
+from plugjax_iree.compile.pipeline import CompileError
+from plugjax_iree.compile.target import CompileTarget
+from plugjax_iree.lowering.guarded import GuardedRules
+from plugjax_iree.lowering.reuse import results_of_one_type
+from plugjax_iree.runtime import RuntimeDevice
+from plugjax_iree.workarounds import Stage
+
+# Other options are flags of the compiler.
+_OWN_OPTIONS = ("name", "donated", "debug_info", "subprocess", "apart", "without")
+
+
+class IreeProgram(Executable):
+    """A loaded module.
+
+    Attributes:
+        cache_key: of its entry in the persistent cache; empty if it has none.
+    """
+
+    def __init__(
+        self, function: Any, vmfb: bytes, donated: Sequence[int], cache_key: str = ""
+    ) -> None:
+        self.run = function  # type: ignore[method-assign]  # no layer between the hot path and the call
+        self.vmfb = vmfb
+        self.cache_key = cache_key
+        self.donated = frozenset(donated)
+
+    def memory_analysis(self) -> Any:
+        """Size of the compiled module, in bytes."""
+        return {"generated_code_size_in_bytes": len(self.vmfb)}
+
+
+def compile_program(
+    jaxpr: ClosedJaxpr,
+    runtime: RuntimeDevice,
+    driver: str,
+    hardware: str,
+    options: Mapping[str, Any],
+) -> IreeProgram:
+    """Lower, compile or find in the cache, and load.
+
+    Args:
+        jaxpr: the program.
+        runtime: the device to load it on.
+        driver: the family of devices, as of `CompileTarget`.
+        hardware: what the device is made of, for lowering rules.
+        options: ``name``, ``donated``, ``apart`` (merge no operations), ``without`` (names of workarounds to leave out),
+            ``subprocess``, and flags of IREE's compiler by name.
+
+    Raises:
+        JaxRuntimeError: IREE refuses the program or a flag.
+    """
+    off = _switched_off(options)
+    with workarounds.without(off):
+        lowered = _lowered(jaxpr, hardware, options)
+        target = CompileTarget(driver, extra=_flags(options))
+        vmfb, cache_key = _vmfb(lowered, target, options)
+        function = runtime.load(vmfb, host_functions(lowered.host_calls)).function("main")
+        donated = tuple(options.get("donated", ()))
+        avals = jaxpr.out_avals
+
+        def copy(buffer: Any, index: int) -> Any:
+            aval = avals[index]
+            return runtime.put(runtime.get(buffer, aval.dtype, aval.shape))
+
+        for row in workarounds.active(Stage.RESULTS):
+            function = row.function()(function, jaxpr, donated, copy)
+    return IreeProgram(function, vmfb, donated, cache_key)
+
+
+def lower_program(jaxpr: ClosedJaxpr, hardware: str, options: Mapping[str, Any]) -> LoweredModule:
+    """The StableHLO module that the compiler gets; arguments as of `compile_program`."""
+    with workarounds.without(_switched_off(options)):
+        return _lowered(jaxpr, hardware, options)
+
+
+def _lowered(jaxpr: ClosedJaxpr, hardware: str, options: Mapping[str, Any]) -> LoweredModule:
+    donated = tuple(options.get("donated", ()))
+    reused = results_of_one_type(jaxpr, donated)
+    for row in workarounds.active(Stage.DONATION):
+        reused = row.function()(jaxpr, donated)
+    for row in workarounds.active(Stage.PROGRAM):
+        jaxpr = row.function()(jaxpr, donated)
+    return lower_module(
+        jaxpr,
+        "iree",
+        name=str(options.get("name", "program")),
+        emit_host_call=emit_host_call,
+        reused=reused,
+        device_kind=hardware,
+        locations=bool(options.get("debug_info")),
+        rules=GuardedRules(),
+    )
+
+
+def _switched_off(options: Mapping[str, Any]) -> tuple[str, ...]:
+    try:
+        return workarounds.checked(options.get("without", ()))
+    except ValueError as error:
+        raise JaxRuntimeError(f"INVALID_ARGUMENT: option 'without': {error}") from None
+
+
+def _flags(options: Mapping[str, Any]) -> tuple[str, ...]:
+    """The user's flags."""
+    flags = {k: v for k, v in options.items() if k not in _OWN_OPTIONS}
+    unknown = [k for k in flags if not k.startswith("iree-")]
+    if unknown:
+        raise JaxRuntimeError(
+            f"INVALID_ARGUMENT: No such compile option: {', '.join(map(repr, unknown))}. IREE takes flags of its compiler "
+            "by name ('iree-opt-level': 'O2'), and 'subprocess'."
+        )
+    return tuple(
+        f"--{k}={str(v).lower() if isinstance(v, bool) else v}" for k, v in sorted(flags.items())
+    )
+
+
+def _vmfb(
+    lowered: LoweredModule, target: CompileTarget, options: Mapping[str, Any]
+) -> tuple[bytes, str]:
+    """The module, and its key in the cache."""
+    text = lowered.as_text(generic=True)
+    extra = {k: str(v) for k, v in options.items() if k not in ("name", "donated", "without")}
+    off = workarounds.switched_off()
+    keep = config.read("use_compilation_cache") and all(c.cacheable for c in lowered.host_calls)
+    cache = default_cache() if keep else None
+    key = ""
+    if cache is not None:
+        # Calls of host kernels included: the text has their names and types, and whoever loads the
+        # module supplies the functions.
+        parts = (text, *target.flags(), *compiler_fingerprint(), repr(sorted(extra.items())), *off)
+        key = cache.key("iree", *parts)
+        stored = cache.get(key)
+        if stored is not None:
+            return stored, key
+    try:
+        vmfb = compile_stablehlo(
+            text,
+            target,
+            has_contraction="dot_general" in text or "stablehlo.convolution" in text,
+            f64="f64" in text,
+            subprocess=bool(options.get("subprocess", True)),
+            apart=bool(options.get("apart", False)),
+        )
+    except CompileError as error:
+        refused = JaxRuntimeError(f"IREE could not compile '{options.get('name')}': {error}")
+        refused.is_refusal = error.stage != "flags"  # type: ignore[attr-defined]  # read by the guards
+        raise refused from error
+    if key and cache is not None:
+        cache.put(key, vmfb)
+    return vmfb, key

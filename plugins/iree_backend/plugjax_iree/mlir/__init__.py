@@ -1,0 +1,58 @@
+"""Programs in MLIR's C interface: what workarounds read and rewrite. Nothing is loaded on import."""
+
+from plugjax_iree.mlir.interface import Mlir, borrowed
+from plugjax_iree.mlir.reading import (
+    MOVES,
+    PROGRAMS,
+    blocks,
+    defining_op,
+    in_block,
+    is_zero,
+    name_of,
+    numbers,
+    operands,
+    operations,
+    printed,
+    size_of,
+    users,
+    walk,
+    words,
+)
+from plugjax_iree.mlir.rewriting import (
+    BARRIER,
+    choose,
+    constant,
+    copy_operand,
+    create,
+    insert_barrier,
+    insert_operand_barrier,
+    write_number,
+)
+
+__all__ = [
+    "BARRIER",
+    "MOVES",
+    "PROGRAMS",
+    "Mlir",
+    "blocks",
+    "borrowed",
+    "choose",
+    "constant",
+    "copy_operand",
+    "create",
+    "defining_op",
+    "in_block",
+    "insert_barrier",
+    "insert_operand_barrier",
+    "is_zero",
+    "name_of",
+    "numbers",
+    "operands",
+    "operations",
+    "printed",
+    "size_of",
+    "users",
+    "walk",
+    "words",
+    "write_number",
+]

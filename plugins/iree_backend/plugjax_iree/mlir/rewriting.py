@@ -1,0 +1,106 @@
+"""Rewriting a program: new operations, barriers and copies."""
+
+import ctypes
+from collections.abc import Sequence
+
+from plugjax_iree.mlir.interface import Mlir, NamedAttribute, Pointer, text_of
+
+BARRIER = b"stablehlo.optimization_barrier"
+
+
+def create(
+    mlir: Mlir,
+    name: bytes,
+    location: int,
+    types: Sequence[int],
+    values: Sequence[int],
+    attributes: Sequence[tuple[int, int]] = (),
+) -> int:
+    """An operation without regions, which is in no block yet; names of attributes are identifiers."""
+    state = mlir.state(text_of(name), location)
+    mlir.add_results(ctypes.byref(state), len(types), (Pointer * len(types))(*types))
+    mlir.add_operands(ctypes.byref(state), len(values), (Pointer * len(values))(*values))
+    if attributes:
+        named = (NamedAttribute * len(attributes))(*(NamedAttribute(*pair) for pair in attributes))
+        mlir.add_attributes(ctypes.byref(state), len(attributes), named)
+    return mlir.create(ctypes.byref(state))
+
+
+def constant(mlir: Mlir, before: int, value: str, shape: str) -> int:
+    """A ``stablehlo.constant``, written before an operation.
+
+    Args:
+        mlir: the interface.
+        before: the operation.
+        value: of all elements, as MLIR writes it.
+        shape: the type of the array, as MLIR writes it.
+    """
+    context = mlir.context(before)
+    kind = mlir.parse_type(context, text_of(shape.encode()))
+    elements = mlir.parse_attribute(context, text_of(f"dense<{value}> : {shape}".encode()))
+    assert kind is not None
+    assert elements is not None
+    named = [(mlir.identifier(context, text_of(b"value")), elements)]
+    return _written(mlir, b"stablehlo.constant", before, kind, [], named)
+
+
+def write_number(mlir: Mlir, before: int, number: int) -> int:
+    """A constant int32, written before an operation."""
+    return constant(mlir, before, str(number), "tensor<i32>")
+
+
+def choose(mlir: Mlir, loop: int, end: int, one: int, other: int) -> int:
+    """The first of two values of one type; the compiler cannot know that it is always the first.
+
+    Args:
+        mlir: the interface.
+        loop: the operation that the condition is written before.
+        end: the operation in it that the choice is written before.
+        one: what is chosen.
+        other: what is not.
+    """
+    kind = mlir.type_of(one)
+    sizes = [mlir.size(kind, axis) for axis in range(mlir.rank(kind))]
+    # Of the shape of the values: a scalar would be read back to the host.
+    known = constant(mlir, loop, "true", f"tensor<{'x'.join([*map(str, sizes), 'i1'])}>")
+    unknown = _written(mlir, BARRIER, loop, mlir.type_of(known), [known])
+    return _written(mlir, b"stablehlo.select", end, kind, [unknown, one, other])
+
+
+def copy_operand(mlir: Mlir, operation: int, index: int, value: int) -> int:
+    """Lets an operation read, for one of its operands, a value from a buffer of its own; returns that copy."""
+    again = _written(mlir, BARRIER, operation, mlir.type_of(value), [value])
+    copy = choose(mlir, operation, operation, value, again)
+    mlir.set_operand(operation, index, copy)
+    return copy
+
+
+def _written(
+    mlir: Mlir,
+    name: bytes,
+    before: int,
+    kind: int,
+    values: Sequence[int],
+    attributes: Sequence[tuple[int, int]] = (),
+) -> int:
+    """The result of an operation that is written before another one."""
+    operation = create(mlir, name, mlir.location(before), [kind], values, attributes)
+    mlir.insert_before(mlir.block_of(before), before, operation)
+    return mlir.result(operation, 0)
+
+
+def insert_barrier(mlir: Mlir, operation: int, value: int) -> None:
+    """Lets all users of a result of an operation of StableHLO read it behind a barrier."""
+    kind = mlir.type_of(value)
+    barrier = create(mlir, BARRIER, mlir.location(operation), [kind], [value])
+    mlir.insert_after(mlir.block_of(operation), operation, barrier)
+    mlir.replace(value, mlir.result(barrier, 0))
+    mlir.set_operand(barrier, 0, value)
+
+
+def insert_operand_barrier(mlir: Mlir, operation: int, index: int) -> None:
+    """Lets an operation, and no other, read one of its operands behind a barrier."""
+    value = mlir.operand(operation, index)
+    barrier = create(mlir, BARRIER, mlir.location(operation), [mlir.type_of(value)], [value])
+    mlir.insert_before(mlir.block_of(operation), operation, barrier)
+    mlir.set_operand(operation, index, mlir.result(barrier, 0))

@@ -1,0 +1,315 @@
+"""Devices, buffers and loaded modules: a thin layer on the runtime's extension module.
+
+Lifetimes. A buffer that outlives its device, and a device destroyed in a forked child, end the
+process (segfault, hang). Buffers are in users' hands, so devices live until the process ends:
+`open_device` interns them and they are never destroyed. At exit the contexts and modules are
+released first, while Python can still run the host functions in them.
+
+Threads. `put`, `get`, `load` and calls may come from several threads; calls release the interpreter
+while they run. A module with mutable globals is state: whoever shares one serialises the calls.
+
+Forks. ``local-sync`` works in a forked child. The others have threads or driver state that a child
+does not inherit: there they refuse, by name, instead of hanging.
+
+Donation. Nothing is done at run time. The compiled module says ``tf.aliasing_output = k : i32`` on
+an argument and result k is written into the argument's storage; the caller must not use the
+argument afterwards.
+"""
+
+import atexit
+import ctypes
+import os
+import threading
+import weakref
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
+
+from plugjax_iree import native
+from plugjax_iree.runtime.buffers import (
+    can_be_taken_over,
+    element_types,
+    in_native_order,
+)
+from plugjax_iree.runtime.host_module import HostFunction, create_host_module
+from plugjax_iree.runtime.loaded import LoadedModule
+
+if TYPE_CHECKING:
+    from iree.runtime import HalBufferView, HalDevice, VmModule
+
+LOCAL_DRIVERS = ("local-sync", "local-task")
+DRIVERS = (*LOCAL_DRIVERS, "vulkan", "cuda", "hip")
+
+
+class DeviceError(RuntimeError):
+    """A device that is not there, or cannot be used in this process."""
+
+
+class RuntimeDevice:
+    """One HAL device; made by `open_device`.
+
+    Attributes:
+        uri: the name it was opened by.
+        driver: the part of `uri` before ``://``.
+        host_visible: whether Python sees its memory, so that `get` never copies.
+        hal: the underlying ``HalDevice``, for dlpack and semaphores.
+    """
+
+    def __init__(self, uri: str, hal: "HalDevice") -> None:
+        library = native.runtime()
+        self.uri = uri
+        self.driver = _driver_of(uri)
+        self.host_visible = self.driver in LOCAL_DRIVERS
+        self.hal = hal
+        self._allocator = hal.allocator
+        self._hal_module = library.create_hal_module(vm_instance(), hal)
+        self._element_types = element_types()
+        self._allocate_copy: Callable[..., HalBufferView] = self._allocator.allocate_buffer_copy
+        self._loaded: weakref.WeakSet[LoadedModule] = weakref.WeakSet()
+        memory, usage = library.MemoryType, library.BufferUsage
+        self._memory_type = int(memory.DEVICE_LOCAL)
+        self._usage = int(usage.DEFAULT)
+        if self.host_visible:
+            self._memory_type |= int(memory.HOST_VISIBLE)
+            self._usage |= int(usage.MAPPING)
+
+    def __repr__(self) -> str:
+        return f"RuntimeDevice({self.uri!r})"
+
+    def put(self, array: np.ndarray, *, owned: bool = False) -> "HalBufferView":
+        """A buffer with the contents of `array`.
+
+        Args:
+            array: of a dtype in `DTYPES`, any shape and strides.
+            owned: the caller gives the array away: nobody else reads or writes it from now on. Then
+                its memory becomes the buffer if the host and the device share memory and the array
+                is C-contiguous, writable and aligned to `ALIGNMENT` (numpy's own are to 16; see
+                `aligned_empty`). Otherwise it is copied.
+
+        Raises:
+            TypeError: a dtype that buffers cannot have.
+            DeviceError: the device belongs to the parent of this process.
+        """
+        element_type = self._element_types.get(array.dtype)
+        if element_type is None:
+            array = in_native_order(array)
+            element_type = self._element_types[array.dtype]
+        if owned and self.host_visible and can_be_taken_over(array):
+            return self._take_over(array, element_type)
+        if not array.flags.c_contiguous:
+            array = np.asarray(array, order="C")
+        return self._allocate_copy(self._memory_type, self._usage, self.hal, array, element_type)
+
+    def _take_over(self, array: np.ndarray, element_type: Any) -> "HalBufferView":
+        # Through dlpack, whose capsule holds a reference to the array until the buffer is gone;
+        # `import_host_allocation` takes the bare address, and a result may be its argument's buffer.
+        # As bytes, since NumPy exports no bfloat16.
+        capsule = array.reshape(-1).view(np.uint8).__dlpack__()
+        buffer = self.hal.from_dlpack_capsule(capsule).get_buffer()
+        view: HalBufferView = native.runtime().HalBufferView(buffer, array.shape, int(element_type))
+        return view
+
+    def get(
+        self, view: "HalBufferView", dtype: np.dtype[Any], shape: tuple[int, ...]
+    ) -> np.ndarray:
+        """The contents of a buffer, as a read-only array that keeps the buffer alive.
+
+        Where the host sees the buffer the array is the buffer; elsewhere it is a copy.
+
+        Args:
+            view: a buffer of this device.
+            dtype: the buffer's; compiled code does not tell signed from unsigned, so the caller
+                says it.
+            shape: the buffer's.
+        """
+        mapped = view.map() if self.host_visible or _mappable(view) else self._stage(view)
+        array: np.ndarray = np.ndarray(shape, dtype, mapped)
+        array.setflags(write=False)
+        return array
+
+    def _stage(self, view: "HalBufferView") -> Any:
+        """Copies a buffer to host memory, and maps that."""
+        library = native.runtime()
+        memory, usage, fence = library.MemoryType, library.BufferUsage, library.HalFence
+        source = view.get_buffer()
+        if source.byte_length() == 0:
+            return b""
+        staged = self._allocator.allocate_buffer(
+            int(memory.HOST_LOCAL) | int(memory.DEVICE_VISIBLE),
+            int(usage.TRANSFER_TARGET) | int(usage.MAPPING_SCOPED),
+            source.byte_length(),
+        )
+        semaphore = self.hal.create_semaphore(0)
+        done = fence.create_at(semaphore, 1)
+        self.hal.queue_copy(source, staged, fence.create_at(semaphore, 0), done)
+        done.wait()
+        return staged.map()
+
+    def load(
+        self,
+        vmfb: bytes,
+        host_functions: Sequence[HostFunction] = (),
+        parameters: "VmModule | None" = None,
+    ) -> "LoadedModule":
+        """Loads a compiled module with its own state.
+
+        Args:
+            vmfb: what `compile_stablehlo` returned, for this kind of device.
+            host_functions: the Python functions that it calls.
+            parameters: the archives that it reads, by `plugjax_iree.runtime.parameters.load_parameters`.
+
+        Raises:
+            ValueError: not a module, or an import (a host function, a parameter) is missing.
+            RuntimeError: compiled for another kind of device.
+            DeviceError: the device belongs to the parent of this process.
+        """
+        if self._allocate_copy is _refuse_after_fork:
+            _refuse_after_fork()
+        library = native.runtime()
+        modules = [self._hal_module]
+        if parameters is not None:
+            modules.append(parameters)
+        if host_functions:
+            modules.append(create_host_module(host_functions, self))
+        module = library.VmModule.copy_buffer(vm_instance(), vmfb)
+        context = library.VmContext(vm_instance(), [*modules, module])
+        loaded = LoadedModule(context, module)
+        self._loaded.add(loaded)
+        return loaded
+
+    def _close(self) -> None:
+        for loaded in list(self._loaded):
+            loaded.close()
+
+    def _abandon(self) -> None:
+        """In a forked child: every way into the device now raises."""
+        self._allocate_copy = _refuse_after_fork
+        for loaded in list(self._loaded):
+            loaded.retire(_refuse_after_fork)
+
+
+def open_device(uri: str) -> RuntimeDevice:
+    """The device named `uri`; the same object every time.
+
+    Args:
+        uri: a driver (``"local-sync"``, ``"local-task"``, ``"vulkan"``, ``"cuda"``, ``"hip"``) for
+            its first device, or one of `available_devices`. ``local-sync`` runs on the calling
+            thread and is the choice below some 200 us of work; ``local-task`` has a thread per
+            core.
+
+    Raises:
+        DeviceError: no such driver or device, or the driver belongs to the parent of this process.
+    """
+    driver = _driver_of(uri)
+    with _state.lock:
+        if driver in _state.stale_drivers:
+            _refuse_after_fork()
+        if uri not in _state.devices:
+            try:
+                hal = _driver(driver).create_device_by_uri(uri)
+            except (RuntimeError, ValueError) as error:
+                raise DeviceError(f"cannot open device {uri!r}: {_reason(error)}") from error
+            _make_immortal(hal)
+            _state.devices[uri] = RuntimeDevice(uri, hal)
+        return _state.devices[uri]
+
+
+@cache
+def available_devices(driver: str) -> tuple[str, ...]:
+    """The URIs of the devices that `driver` finds; empty if it cannot run here.
+
+    Opens none of them. Asks the driver once per process, when first called.
+    """
+    if driver in LOCAL_DRIVERS:
+        return (driver,)
+    if driver not in DRIVERS or driver in _state.stale_drivers:
+        return ()
+    try:
+        with _state.lock:
+            found = _driver(driver).query_available_devices()
+    except (RuntimeError, ValueError):
+        return ()
+    return tuple(f"{driver}://{device['path'] or device['device_id']}" for device in found)
+
+
+def available_drivers() -> tuple[str, ...]:
+    """The drivers with at least one device."""
+    return tuple(driver for driver in DRIVERS if available_devices(driver))
+
+
+class _State:
+    """What this process has opened."""
+
+    def __init__(self) -> None:
+        self.lock = threading.RLock()
+        self.devices: dict[str, RuntimeDevice] = {}
+        self.drivers: set[str] = set()
+        self.stale_drivers: set[str] = set()
+
+
+_state = _State()
+
+
+@cache
+def vm_instance() -> Any:
+    """The one VM instance of this process."""
+    instance = native.runtime().VmInstance()
+    _make_immortal(instance)
+    atexit.register(_tear_down)
+    return instance
+
+
+def _driver(name: str) -> Any:
+    _state.drivers.add(name)
+    return native.runtime().get_cached_hal_driver(name)
+
+
+def _driver_of(uri: str) -> str:
+    driver = uri.partition("://")[0]
+    if driver not in DRIVERS:
+        raise DeviceError(f"unknown driver in device {uri!r}; known: {', '.join(DRIVERS)}.")
+    return driver
+
+
+def _reason(error: Exception) -> str:
+    """The part of a runtime error after its source position."""
+    return " ".join(str(error).split("; ", 1)[-1].split())
+
+
+def _make_immortal(native_object: object) -> None:
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(native_object))
+
+
+def _tear_down() -> None:
+    for device in _state.devices.values():
+        device._close()
+    # It would list the devices, which are left alive on purpose, on standard error.
+    native.runtime().disable_leak_checker()
+
+
+def _abandon_devices() -> None:
+    _state.lock = threading.RLock()
+    _state.stale_drivers = _state.drivers - {"local-sync"}
+    for device in _state.devices.values():
+        if device.driver in _state.stale_drivers:
+            device._abandon()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_abandon_devices)
+
+
+def _refuse_after_fork(*_: object) -> NoReturn:
+    raise DeviceError(
+        "this process was forked after the device's driver was loaded, and the driver's threads "
+        "are not in it. Start processes with multiprocessing's 'spawn', or use 'local-sync'."
+    )
+
+
+def _mappable(view: "HalBufferView") -> bool:
+    library = native.runtime()
+    buffer = view.get_buffer()
+    visible = buffer.memory_type() & int(library.MemoryType.HOST_VISIBLE)
+    return bool(visible and int(buffer.allowed_usage()) & int(library.BufferUsage.MAPPING_SCOPED))

@@ -1,0 +1,78 @@
+"""Loops that carry what each step computes anew and alike: ``scan(lambda c, _: (sin(a), None), a, xs)``.
+
+IREE 3.13 moves such a computation out of the loop, and the last step then waits for nothing. The release of the results waits for nothing
+either, and the compiler's process ends (a segmentation fault in ``BatchAllocaOps`` of the stream dialect). So the step is made to choose
+between the new value and the old one, which it has to wait for. Two carries that get one value are told apart in the same way: of two loops
+that IREE makes of one, it takes them for one carry in the first only. And a loop in a loop or a branch, whose condition reads what a branch of
+its own gives on, would have fewer carries before its body than in it ("'scf.while' op along control flow edge").
+"""
+
+from plugjax_iree.mlir import (
+    BARRIER,
+    Mlir,
+    blocks,
+    defining_op,
+    name_of,
+    operands,
+    users,
+    walk,
+)
+from plugjax_iree.mlir.loops import (
+    BRANCHES,
+    WHILE,
+    arguments_and_results,
+    keep_carry,
+    terminator,
+    varying,
+)
+
+
+def apply(mlir: Mlir, module: int) -> int:
+    """Insert choices; returns their number."""
+    found = [
+        place
+        for loop in walk(mlir, module)
+        if name_of(mlir, loop) == WHILE
+        for place in _invariant(mlir, loop)
+    ]
+    found += [place for place in _decisive(mlir, module) if place not in found]
+    for loop, index in found:
+        keep_carry(mlir, loop, index)
+    return len(found)
+
+
+def _invariant(mlir: Mlir, loop: int) -> list[tuple[int, int]]:
+    """The loop and each carry of it whose new value does not depend on the step."""
+    carries = arguments_and_results(mlir, loop)
+    given = [value for _, value in carries]
+    changing = varying(mlir, loop)
+    return [
+        (loop, i)
+        for i, (argument, value) in enumerate(carries)
+        if value != argument and (value not in changing or value in given[:i])
+    ]
+
+
+def _decisive(mlir: Mlir, module: int) -> list[tuple[int, int]]:
+    """Loops in loops and branches, and each carry that the condition reads and a branch gives."""
+    inner = {
+        loop: None
+        for outer in walk(mlir, module)
+        if name_of(mlir, outer) in (WHILE, *BRANCHES)
+        for loop in walk(mlir, outer)
+        if name_of(mlir, loop) == WHILE
+    }
+    found = []
+    for loop in inner:
+        condition, body = blocks(mlir, loop)
+        for i, value in enumerate(operands(mlir, terminator(mlir, body))):
+            if users(mlir, mlir.argument(condition, i)) and _is_of_a_branch(mlir, value):
+                found.append((loop, i))
+    return found
+
+
+def _is_of_a_branch(mlir: Mlir, value: int) -> bool:
+    operation = defining_op(mlir, value)
+    while operation is not None and name_of(mlir, operation) == BARRIER:
+        operation = defining_op(mlir, mlir.operand(operation, 0))
+    return operation is not None and name_of(mlir, operation) in BRANCHES

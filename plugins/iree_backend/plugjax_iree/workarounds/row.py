@@ -1,0 +1,89 @@
+"""What the table of workarounds consists of."""
+
+import importlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+
+class Stage(StrEnum):
+    """Where a workaround acts; in this order."""
+
+    DONATION = "donation"
+    """On the pairs of donated arguments and results that share memory: ``(jaxpr, donated) -> pairs``."""
+    PROGRAM = "program"
+    """On the jaxpr: ``(jaxpr, donated) -> jaxpr``."""
+    LOWERING = "lowering"
+    """In lowering rules, which ask `plugjax_iree.workarounds.is_on`."""
+    INLINED = "inlined StableHLO"
+    """On the StableHLO program once functions are inlined: ``(mlir, module) -> changes``."""
+    STABLEHLO = "StableHLO"
+    """After that, before IREE's own passes: ``(mlir, module) -> changes``, or passes of MLIR."""
+    FLAGS = "flags"
+    """Flags of the compiler for a module: ``(text) -> flags``."""
+    BYTECODE = "bytecode"
+    """On the program of IREE's virtual machine, before its bytecode is written: ``(mlir, module) -> changes``."""
+    REFUSED = "after a refusal"
+    """On the StableHLO program, as the last step, if no set of flags compiles it: ``(mlir, module) -> changes``."""
+    RESULTS = "results"
+    """Around the compiled function: ``(function, jaxpr, donated, copy) -> function``."""
+
+
+class Effect(StrEnum):
+    """What happens to a row's program without the workaround."""
+
+    WRONG = "wrong"
+    REFUSED = "refused"
+    CRASH = "crash"
+    SLOW = "slow"
+    UNSEEN = "unseen"
+
+
+@dataclass(frozen=True)
+class Workaround:
+    """One defect of IREE's compiler, and what is done about it.
+
+    Attributes:
+        name: for ``PLUGJAX_IREE_WITHOUT``.
+        stage: where it acts.
+        defect: what IREE does, in one sentence.
+        without: what happens to ``program`` if it is switched off.
+        program: source of a function ``program`` of float32 arrays ``[4, 4]`` that shows the defect. It sees ``jnp``, ``lax``, ``np``
+            and ``plugjax``.
+        test: file and function of a test that is right with it and not without: of the plugin's tests, or with folders from the root.
+        version: of IREE, in which the defect was last seen.
+        arguments: how many arguments ``program`` takes.
+        donated: positions of arguments that are donated.
+        options: compile options of ``program``.
+        beside: workarounds that are off in both states, since they hide the difference; of refusals, `one_by_one` always is.
+        because: why nothing is to be seen without it, if ``without`` is ``UNSEEN``.
+        passes: passes of MLIR that are the workaround.
+        place: ``module:function`` within this package if it is not ``NAME:apply``; of a lowering, the module within `plugjax_iree`.
+    """
+
+    name: str
+    stage: Stage
+    defect: str
+    without: Effect
+    program: str
+    test: str
+    version: str = "3.13.0"
+    arguments: int = 1
+    donated: tuple[int, ...] = ()
+    options: tuple[tuple[str, str], ...] = ()
+    beside: tuple[str, ...] = ()
+    because: str = ""
+    passes: str = ""
+    place: str = ""
+
+    def function(self) -> Callable[..., Any]:
+        """What the stage calls; its module is loaded now."""
+        module = importlib.import_module(f"plugjax_iree.workarounds.{self.name}")
+        found: Callable[..., Any] = module.apply
+        return found
+
+    @property
+    def where(self) -> str:
+        """Its module within `plugjax_iree`."""
+        return self.place or f"workarounds/{self.name}.py"

@@ -1,0 +1,67 @@
+"""The table of workarounds, in the order in which they run."""
+
+from plugjax_iree.workarounds.row import Effect, Stage, Workaround
+from plugjax_iree.workarounds.table_lowering import LOWERING
+from plugjax_iree.workarounds.table_memory import DONATION_AND_PROGRAM, RESULTS
+from plugjax_iree.workarounds.table_stablehlo import INLINED_AND_STABLEHLO
+
+_LATE = (
+    Workaround(
+        "fused_users",
+        Stage.FLAGS,
+        "Of a value that a gather reads at one place, only that place is computed for its other users; of two results that become equal one is left.",
+        Effect.WRONG,
+        """
+        def program(x):
+            half = x * 0.5
+            one, other = half * x, x * half
+            return one + x @ x, half, one, other
+        """,
+        "test_fused_users.py::test_values_are_those_of_numpy",
+    ),
+    Workaround(
+        "hoisted_constants",
+        Stage.FLAGS,
+        "Expressions of scalar literals are compiled and run one by one while the module is compiled.",
+        Effect.SLOW,
+        """
+        def program(x):
+            return plugjax.scipy.stats.t.logpdf(x, 3.0, 0.5, 2.0)
+        """,
+        "test_workaround_table.py::test_right_with_it",
+    ),
+    Workaround(
+        "registers",
+        Stage.BYTECODE,
+        "A branch that passes one reference on twice loses it if it is in the register that it goes to already.",
+        Effect.REFUSED,
+        """
+        def program(x):
+            def loop(x):
+                def step(c, a):
+                    c = lax.cond(a > 0, lambda v: jnp.sin(v) * a, lambda v: v + a, c)
+                    return c, c > 0.5
+
+                return lax.scan(step, x[0], x)[0]
+
+            return plugjax.hessian(loop)(x[0, :3])
+        """,
+        "test_registers.py::test_values_are_those_of_numpy",
+    ),
+    Workaround(
+        "one_by_one",
+        Stage.REFUSED,
+        'Some operations are refused once they are merged with others ("LLVM Translation failed").',
+        Effect.REFUSED,
+        """
+        def program(x):
+            def total(x):
+                return jnp.sin(lax.slice(x, (0, 3), (3, 4), (2, 2))[np.array([0, 1, 1])]).sum()
+
+            return plugjax.grad(total)(x)
+        """,
+        "test_workarounds.py::test_what_is_refused_is_compiled_one_by_one",
+    ),
+)
+
+WORKAROUNDS = (*DONATION_AND_PROGRAM, *LOWERING, *INLINED_AND_STABLEHLO, *_LATE, *RESULTS)

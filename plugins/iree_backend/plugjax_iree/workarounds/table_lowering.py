@@ -1,0 +1,470 @@
+"""Rows about lowering rules: defects of single operations, and operations that IREE has not."""
+
+from plugjax_iree.workarounds.row import Effect, Stage, Workaround
+
+LOWERING = (
+    # Memory: what updates in place write to.
+    Workaround(
+        "updated_values",
+        Stage.LOWERING,
+        "Constants, what a barrier gives and what a branch chose are updated in place although others have them.",
+        Effect.WRONG,
+        """
+        def program(x):
+            places = np.array([1, 2, 1, 3])
+            return (
+                jnp.arange(4.0).at[places].add(x[0]),
+                jnp.arange(4.0).at[places].mul(x[1]),
+                jnp.arange(4.0),
+            )
+        """,
+        "test_overwriting.py::test_many_at_once",
+    ),
+    Workaround(
+        "overlapping_updates",
+        Stage.LOWERING,
+        "A part of what is updated is read while it changes, if the update is made of it.",
+        Effect.WRONG,
+        """
+        def program(x):
+            x = x.reshape(16)
+            n = x[0].astype(int) + 2
+            return lax.dynamic_update_slice(x, x[:14], (n,)), x.at[1:].add(x[:-1])
+        """,
+        "test_overwriting.py::test_a_part_of_what_is_written_to",
+        beside=("updated_values",),
+    ),
+    Workaround(
+        "whole_updates",
+        Stage.LOWERING,
+        "Where an update writes a whole array, the update itself is taken for the result, and the next update writes into it.",
+        Effect.WRONG,
+        """
+        def program(x, y):
+            whole = lax.dynamic_update_slice(x, y, (0, 0))
+            return lax.dynamic_update_slice(whole, x[:2], (x[0, 0].astype(int) + 1, 0))
+        """,
+        "test_overwriting.py::test_an_update_of_everything_is_no_argument",
+        arguments=2,
+        place="lowering/slicing.py",
+    ),
+    Workaround(
+        "written_barriers",
+        Stage.LOWERING,
+        "What comes out of an optimization barrier is the buffer that went in: an update of either changes both.",
+        Effect.WRONG,
+        """
+        def program(x):
+            y = x * 2
+            return lax.optimization_barrier(y).at[1].add(1.0), y
+        """,
+        "test_overwriting.py::test_many_at_once",
+    ),
+    Workaround(
+        "unsigned_barriers",
+        Stage.LOWERING,
+        "A barrier behind an unsigned constant of rank 0 is refused.",
+        Effect.REFUSED,
+        """
+        def program(x):
+            return lax.optimization_barrier(jnp.asarray(7, np.uint32)), x * 2
+        """,
+        "test_loops.py::test_loops_start_with_unsigned_constants",
+        place="workarounds/copies.py",
+    ),
+    # Loops.
+    Workaround(
+        "shared_carries",
+        Stage.LOWERING,
+        "Where carries share a buffer, loops lose references; and what several results of a loop share is released once for each of them (iree-org/iree pull request 24841).",
+        Effect.REFUSED,
+        """
+        def program(x):
+            def body(s):
+                a, b, c, d = s
+                keep = b.sum() + lax.max(b, -a).sum() * 1e-6 < 10
+                return (
+                    a * 2 + 1,
+                    b * 2 + 1,
+                    jnp.where(keep, c, jnp.minimum(c, a)),
+                    jnp.where(keep, d, jnp.maximum(d, b)),
+                )
+
+            return lax.while_loop(lambda s: s[0].sum() < 10, body, (x, x + 1, x, x + 1))
+        """,
+        "test_loops.py::test_loops",
+        beside=("registers",),
+    ),
+    Workaround(
+        "ended_loops",
+        Stage.LOWERING,
+        "The process ends where the last step of a loop waits for nothing but an inner loop, and another such loop reads what it gives.",
+        Effect.CRASH,
+        """
+        def program(x):
+            def grown(c):
+                return lax.while_loop(lambda v: v < 3, lambda v: v * v + 1, c)
+
+            def loop(x):
+                return lax.scan(lambda c, a: (grown(c * a), c), x[0], x)
+
+            x = x[0, :3]
+            _, tangents = plugjax.linearize(loop, x * 1.0)
+            return tangents(x)
+        """,
+        "test_loops.py::test_loops_that_end_in_loops",
+    ),
+    Workaround(
+        "copied_carries",
+        Stage.LOWERING,
+        "A loop copies what it carries before each update of a part of it: a scan that stacks its outputs takes quadratic time.",
+        Effect.SLOW,
+        """
+        def program(x):
+            start = jnp.zeros(4096) + x[0, 0]
+            return lax.scan(lambda c, _: (c + 1, c), start, None, length=800)
+        """,
+        "test_overwriting.py::test_a_loop_writes_its_outputs_in_place",
+    ),
+    # Reductions.
+    Workaround(
+        "narrow_sums",
+        Stage.LOWERING,
+        "Sums and products of 16-bit floats are rounded at each step, and converted again for every product (140 times slower).",
+        Effect.WRONG,
+        """
+        def program(x):
+            return jnp.cumsum(jnp.tile(jnp.abs(x).reshape(16), 64).astype(jnp.bfloat16))
+        """,
+        "tests/lax/test_long_sums.py::test_long_sums",
+        place="lowering/sums.py",
+    ),
+    Workaround(
+        "long_sums",
+        Stage.LOWERING,
+        "Sums are added in the order of memory: the sum of 2**25 ones is 2**24.",
+        Effect.WRONG,
+        """
+        def program(x):
+            return jnp.sum(jnp.zeros((1 << 25, 1)) + x[:1, :1] * 0 + 1)
+        """,
+        "tests/lax/test_long_sums.py::test_long_sums",
+        place="lowering/sums.py",
+    ),
+    Workaround(
+        "unsigned_cumulations",
+        Stage.LOWERING,
+        "Cumulative operations on unsigned integers are refused.",
+        Effect.REFUSED,
+        """
+        def program(x):
+            return lax.cummax(jnp.abs(x * 10).astype(jnp.uint8), 1)
+        """,
+        "test_lowering.py::test_structural",
+        place="lowering/reduction.py",
+    ),
+    Workaround(
+        "window_starts",
+        Stage.LOWERING,
+        "All reductions over windows of one type accumulate into one buffer: the second starts with the result of the first.",
+        Effect.WRONG,
+        """
+        def program(x):
+            def pooled(x):
+                return lax.reduce_window(x, -jnp.inf, lax.max, (2, 2), (2, 2), "VALID")
+
+            return pooled(x + 5), pooled(x)
+        """,
+        "test_windows.py::test_two_of_one_type",
+    ),
+    Workaround(
+        "several_windows",
+        Stage.LOWERING,
+        "Reductions over windows with several operands are taken for one another if their shapes agree.",
+        Effect.WRONG,
+        """
+        def program(x):
+            def pooled(v):
+                return lax.reduce_window(v, -jnp.inf, lax.max, (2,), (1,), "SAME")
+
+            def loss(a, b):
+                return jnp.sum(pooled(a) * 2) + jnp.sum(pooled(b) * 3)
+
+            return plugjax.grad(loss, (0, 1))(x[0], x[1])
+        """,
+        "test_windows.py::test_two_of_one_shape",
+        place="lowering/windowed.py",
+    ),
+    Workaround(
+        "unread_ends",
+        Stage.LOWERING,
+        "Windows and convolutions that stand once along an axis and do not reach its end are refused.",
+        Effect.REFUSED,
+        """
+        def program(x):
+            return lax.reduce_window(x[:3, :3], 0.0, lax.add, (2, 2), (2, 2), "VALID")
+        """,
+        "test_windows.py::test_windows_that_do_not_reach_the_end",
+        place="lowering/windowed.py",
+    ),
+    Workaround(
+        "cumulative_windows",
+        Stage.LOWERING,
+        "A window as long as its axis with `size - 1` places of padding is taken for a cumulative sum, whatever the padding on the other side, and refused.",
+        Effect.REFUSED,
+        """
+        def program(x):
+            return lax.reduce_window(x[0, :3], 0.0, lax.add, (3,), (1,), [(2, 1)])
+        """,
+        "test_windows.py::test_windows_that_do_not_reach_the_end",
+        place="lowering/windowed.py",
+    ),
+    # Products.
+    Workaround(
+        "empty_contractions",
+        Stage.LOWERING,
+        "The process ends of a division by zero where the contracted axis of a product is empty.",
+        Effect.CRASH,
+        """
+        def program(x):
+            return x[:, :0] @ x[:0]
+        """,
+        "test_lowering.py::test_dot_over_nothing_is_zero",
+        place="lowering/dot.py",
+    ),
+    Workaround(
+        "unsigned_factors",
+        Stage.LOWERING,
+        "The unsigned factors of a product that is wider than they are, are widened as signed ones.",
+        Effect.WRONG,
+        """
+        def program(x):
+            images = (x * 10 + 200).astype(jnp.uint8)
+            numbers = (((1,), (0,)), ((), ()))
+            return lax.dot_general(images, images, numbers, preferred_element_type=jnp.int32)
+        """,
+        "test_products.py::test_unsigned",
+        place="lowering/dot.py",
+    ),
+    Workaround(
+        "feature_order",
+        Stage.LOWERING,
+        "Convolutions whose features come first, and most of all their gradients, are up to 24 times slower; transpositions that put them last are moved away unless a barrier stands between.",
+        Effect.SLOW,
+        """
+        def program(x):
+            def numbers(*shape):
+                return jnp.sin(jnp.arange(float(np.prod(shape))) * x[0, 0]).reshape(shape)
+
+            def loss(images, kernel):
+                return (lax.conv_general_dilated(images, kernel, (1, 1), "SAME") ** 2).sum()
+
+            return plugjax.grad(loss, (0, 1))(numbers(8, 16, 28, 28), numbers(16, 16, 3, 3))
+        """,
+        "test_products.py::test_convolutions_of_dilated_arrays",
+        place="lowering/convolution.py",
+    ),
+    Workaround(
+        "dilated_groups",
+        Stage.LOWERING,
+        "The holes of a dilated kernel in groups are filled with zeros: what no tap reads gives nan if it is not finite.",
+        Effect.WRONG,
+        """
+        def program(x):
+            images = jnp.concatenate([x, x], 1).reshape(1, 4, 8).at[0, 1, 1].set(jnp.nan)
+            kernel = jnp.ones((4, 2, 2)) + x[0, 0]
+            return lax.conv_general_dilated(
+                images, kernel, (4,), "VALID", rhs_dilation=(3,), feature_group_count=2
+            )
+        """,
+        "test_products.py::test_kernels_with_holes_leave_out_what_no_tap_reads",
+        place="lowering/convolution.py",
+    ),
+    # Shapes and types.
+    Workaround(
+        "padded_complex",
+        Stage.LOWERING,
+        "Padded complex128 arrays have no element to fill with; sums of padded complex64 ones end the process.",
+        Effect.CRASH,
+        """
+        def program(x):
+            def f(x):
+                x = x + 1j
+                return (lax.slice(x, (0,), (1,)) * lax.slice(x, (1,), (2,))).sum().real
+
+            return plugjax.grad(f)(x[0])
+        """,
+        "test_lowering.py::test_derivatives_of_complex_slices",
+    ),
+    Workaround(
+        "unsigned_reversals",
+        Stage.LOWERING,
+        "The reversal of unsigned integers is refused.",
+        Effect.REFUSED,
+        """
+        def program(x):
+            return jnp.abs(x * 10).astype(jnp.uint8)[::-1]
+        """,
+        "test_lowering.py::test_structural",
+    ),
+    Workaround(
+        "unsaturated_conversions",
+        Stage.LOWERING,
+        "Conversions of floats that an integer cannot hold are left to the machine: 300.0 as int8 is 44.",
+        Effect.WRONG,
+        """
+        def program(x):
+            return (x * 0 + 300).astype(jnp.int8), (x * 0 - 1).astype(jnp.uint8)
+        """,
+        "test_lowering.py::test_conversions_saturate",
+        place="lowering/conversion.py",
+    ),
+    Workaround(
+        "bool_products",
+        Stage.LOWERING,
+        "A product with a bool that was converted becomes a choice between the other factor and 0: infinity times False is 0.",
+        Effect.WRONG,
+        """
+        def program(x):
+            return (x / 0) * (x > 0).astype(jnp.float32)
+        """,
+        "test_lowering.py::test_products_with_bools_that_were_converted_follow_ieee",
+        place="lowering/conversion.py",
+    ),
+    Workaround(
+        "half_floats",
+        Stage.LOWERING,
+        "A conversion from float16 to bfloat16 and back is taken for nothing: the rounding is lost.",
+        Effect.WRONG,
+        """
+        def program(x):
+            return x.astype(jnp.float16).astype(jnp.bfloat16).astype(jnp.float16)
+        """,
+        "test_lowering.py::test_floats_of_16_bits_are_rounded_on_the_way",
+        place="lowering/conversion.py",
+    ),
+    Workaround(
+        "integers_to_bfloat16",
+        Stage.LOWERING,
+        "A conversion from integers to bfloat16 becomes a call of a function that the linker does not find, unless the processor has an instruction for it.",
+        Effect.REFUSED,
+        """
+        def program(x):
+            return (x * 10).astype(jnp.int32).astype(jnp.bfloat16)
+        """,
+        "test_lowering.py::test_conversions_saturate",
+        place="lowering/conversion.py",
+        options=(("iree-llvmcpu-target-cpu", "generic"),),
+    ),
+    Workaround(
+        "indices_out_of_bounds",
+        Stage.LOWERING,
+        "A gather out of bounds reads foreign memory and a scatter writes to it; windows longer than 1 along an indexed axis are refused.",
+        Effect.WRONG,
+        """
+        def program(x):
+            return x.at[jnp.array([0, 9]) + x[0, 0].astype(jnp.int32)].get(mode="clip")
+        """,
+        "test_lowering.py::test_structural",
+        place="lowering/gather_scatter.py",
+    ),
+    # Functions of numbers.
+    Workaround(
+        "powers",
+        Stage.LOWERING,
+        "`x ** y` is computed as `exp(y log x)`: nan for each negative base; the cube root of infinity is nan, and float64 has none.",
+        Effect.WRONG,
+        """
+        def program(x):
+            return (x - 3) ** jnp.round(x * 3)
+        """,
+        "test_lowering.py::test_elementwise",
+        place="lowering/exponential.py",
+    ),
+    Workaround(
+        "angles",
+        Stage.LOWERING,
+        "Arguments of sine and cosine are reduced in float32 (the sine of 3e8 is 1111), and arctangents err by 40 units in the last place.",
+        Effect.WRONG,
+        """
+        def program(x):
+            return lax.sin(x * 1e8)
+        """,
+        "test_lowering.py::test_sine_of_large_arguments",
+        place="lowering/trigonometric.py",
+    ),
+    Workaround(
+        "special_functions",
+        Stage.LOWERING,
+        "The digamma function of 0 is -inf instead of nan; the inverse error function differs from XLA's in the last places.",
+        Effect.WRONG,
+        """
+        def program(x):
+            return plugjax.scipy.special.digamma(x * 0)
+        """,
+        "test_lowering.py::test_random_numbers_are_those_of_jax",
+        place="lowering/special.py",
+    ),
+    Workaround(
+        "complex_functions",
+        Stage.LOWERING,
+        "Functions of complex numbers overflow early, reduce no arguments and have no special values.",
+        Effect.WRONG,
+        """
+        def program(x):
+            return jnp.abs((x + 1j) * 3e37), jnp.exp(x * 0 + jnp.inf + 0j).real
+        """,
+        "tests/lax/test_special_values.py::test_angles_of_complex_numbers",
+        place="lowering/complex.py",
+    ),
+    # What IREE has not, or another algorithm does better.
+    Workaround(
+        "sorts",
+        Stage.LOWERING,
+        "A sort is not stable, and takes quadratic time.",
+        Effect.WRONG,
+        """
+        def program(x):
+            return jnp.argsort(jnp.floor(jnp.tile(x.reshape(16), 4)))
+        """,
+        "test_lowering.py::test_sort_is_stable",
+        place="lowering/sorting.py",
+    ),
+    Workaround(
+        "fourier_transforms",
+        Stage.LOWERING,
+        "Fourier transforms over several axes, of other lengths than powers of 2, and in double precision are refused.",
+        Effect.REFUSED,
+        """
+        def program(x):
+            return jnp.fft.fft(x[0, :3])
+        """,
+        "test_workaround_table.py::test_right_with_it",
+        place="lowering/fft.py",
+    ),
+    Workaround(
+        "decompositions",
+        Stage.LOWERING,
+        "Cholesky factors and triangular systems are refused.",
+        Effect.REFUSED,
+        """
+        def program(x):
+            return jnp.linalg.cholesky(x @ x.T + jnp.eye(4))
+        """,
+        "test_workaround_table.py::test_right_with_it",
+        place="lowering/linalg.py",
+    ),
+    Workaround(
+        "hidden_random_state",
+        Stage.LOWERING,
+        "Random numbers from a hidden state are the same at every call.",
+        Effect.UNSEEN,
+        """
+        def program(x):
+            return lax.rng_uniform(x[0, 0], x[0, 0] + 1, (3,))
+        """,
+        "test_lowering.py::test_random_numbers_of_a_hidden_state_differ_from_call_to_call",
+        because="the values of one call are as good as any other; two calls differ with it and do not without",
+        place="lowering/random_generators.py",
+    ),
+)

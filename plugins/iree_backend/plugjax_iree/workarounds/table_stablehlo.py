@@ -1,0 +1,196 @@
+"""Rows about StableHLO programs: defects that arise between operations."""
+
+from plugjax_iree.workarounds.row import Effect, Stage, Workaround
+
+INLINED_AND_STABLEHLO = (
+    Workaround(
+        "called_functions",
+        Stage.INLINED,
+        "A transposition that one elementwise operation reads is not converted; where functions are called, passes that remove such ones come too early.",
+        Effect.REFUSED,
+        """
+        def program(x):
+            inner = plugjax.jit(lambda x, y: jnp.sin(x) * y)
+
+            def twice(x):
+                return inner(x, x * 2.0) + inner(x, 1.0)
+
+            columns = jnp.stack([x[0, :3], x[1, :3]], -1)
+            return plugjax.vmap(plugjax.hessian(twice), -1, -1)(columns)
+        """,
+        "test_fused_users.py::test_values_are_those_of_numpy",
+        passes="inline",
+        place="compile/pipeline.py",
+    ),
+    Workaround(
+        "equal_copies",
+        Stage.INLINED,
+        "Copies that a function makes become one where the function is inlined twice, and two loops then write into one buffer.",
+        Effect.WRONG,
+        """
+        def program(x):
+            def step(i, c):
+                return c + jnp.sum(lax.map(lambda q: q * 2, x[i]))
+
+            return lax.fori_loop(0, 4, step, 0.0, unroll=2)
+        """,
+        "test_loops.py::test_unrolled_loops",
+    ),
+    Workaround(
+        "special_constants",
+        Stage.STABLEHLO,
+        "LLVM computes with constants while it compiles, and not as the processor does: sigmoid of a constant nan is 0.95, subnormal constants are no zeros.",
+        Effect.WRONG,
+        """
+        def program(x):
+            return plugjax.nn.sigmoid(jnp.array([0.0, np.nan, 1.0, np.inf])) * x
+        """,
+        "test_special_constants.py::test_functions_of_special_constants",
+    ),
+    Workaround(
+        "constant_chains",
+        Stage.STABLEHLO,
+        "Expressions of constants are copied into every user; where each value is used twice their number grows exponentially.",
+        Effect.SLOW,
+        """
+        def program(x):
+            a = jnp.arange(4, dtype=np.uint32)
+            b = a + 1
+            for _ in range(20):
+                a = a + b
+                b = ((b << 13) | (b >> 19)) ^ a
+            return x + (b % 7).astype(np.float32)
+        """,
+        "test_workarounds.py::test_values_are_those_of_numpy",
+    ),
+    Workaround(
+        "constant_reductions",
+        Stage.STABLEHLO,
+        "The reduction of an array that holds one value everywhere is taken for the value: the sum of `ones(4) / 4` is 0.25.",
+        Effect.WRONG,
+        """
+        def program(x):
+            return jnp.sum(jnp.ones(4) / 4) + x
+        """,
+        "test_constant_reductions.py::test_they_are_what_numpy_computes",
+    ),
+    Workaround(
+        "paired_results",
+        Stage.STABLEHLO,
+        "A transposition of one result of a reduction with several is merged into the reduction, which then lacks the other results.",
+        Effect.REFUSED,
+        """
+        def program(x):
+            def three(x):
+                return x * jnp.floor(x * 3).astype(np.int32), jnp.argmax(x), x.astype(np.int8)
+
+            def along_a_last_axis(f):
+                return lambda x: plugjax.vmap(f, -1, -1)(jnp.stack([x, x * 0.5], -1))
+
+            return along_a_last_axis(along_a_last_axis(three))(x[0, :3])
+        """,
+        "test_fused_users.py::test_values_are_those_of_numpy",
+    ),
+    Workaround(
+        "paired_reductions",
+        Stage.STABLEHLO,
+        "An operation that reads the result of a reduction along two different axes reads it along one: `r[:, None] - r[None, :]` is 0.",
+        Effect.WRONG,
+        """
+        def program(x):
+            r = jnp.sum(x, axis=1)
+            return r[:, None] - r[None, :]
+        """,
+        "test_workarounds.py::test_values_are_those_of_numpy",
+    ),
+    Workaround(
+        "unsigned_products",
+        Stage.STABLEHLO,
+        "A conversion from unsigned numbers or bools is merged into the product that reads it as one from signed numbers: 254 becomes -2, True -1.",
+        Effect.WRONG,
+        """
+        def program(x):
+            images = (x * 10 + 200).astype(jnp.uint8)
+            return images.astype(jnp.float32) @ x
+        """,
+        "test_products.py::test_unsigned",
+    ),
+    Workaround(
+        "sliced_vectors",
+        Stage.STABLEHLO,
+        "With data tiling, a product with a vector that is a strided slice reads its elements as if they lay side by side.",
+        Effect.WRONG,
+        """
+        def program(x):
+            return x @ x[:, 0]
+        """,
+        "test_products.py::test_products_with_a_slice",
+    ),
+    Workaround(
+        "reversed_slices",
+        Stage.STABLEHLO,
+        "The reversal of a slice with steps is refused for some sizes.",
+        Effect.REFUSED,
+        """
+        def program(x):
+            return x[2::-2] * 2, lax.rev(lax.slice(x[0], (0,), (3,), (2,)), (0,))
+        """,
+        "test_workaround_table.py::test_right_with_it",
+    ),
+    Workaround(
+        "first_carries",
+        Stage.STABLEHLO,
+        'A loop whose initial value has other users is refused ("circular dependency"), and some where two carries start with one value.',
+        Effect.REFUSED,
+        """
+        def program(x):
+            z = jnp.exp(x)
+            return lax.fori_loop(0, 5, lambda i, c: jnp.sin(c), z) * z
+        """,
+        "test_workarounds.py::test_values_are_those_of_numpy",
+    ),
+    Workaround(
+        "invariant_carries",
+        Stage.STABLEHLO,
+        "The process ends where a loop carries what each step computes alike, and loops of which two carries get one value are refused.",
+        Effect.CRASH,
+        """
+        def program(x):
+            def body(s):
+                a, _, n = s
+                v = jnp.sin(x[0])
+                return v + 0 * a, jnp.tanh(v), n + 1
+
+            return lax.while_loop(lambda s: (s[2] < 3) & (s[0].sum() < 99), body, (x[0], x[1], 0))
+        """,
+        "test_loops.py::test_unrolled_loops",
+        beside=("unread_carries",),
+    ),
+    Workaround(
+        "unread_carries",
+        Stage.STABLEHLO,
+        "A loop whose body does not read one of its carries is refused, or ends the process.",
+        Effect.CRASH,
+        """
+        def program(x):
+            return lax.while_loop(
+                lambda s: ~(s[1] | s[2]),
+                lambda s: (s[0] / 2, s[0].sum() < 0.5, s[0].max() > 99),
+                (jnp.abs(x[0]), False, False),
+            )
+        """,
+        "test_loops.py::test_loops_with_carries_that_the_body_does_not_read",
+    ),
+    Workaround(
+        "late_users",
+        Stage.STABLEHLO,
+        "The copy before an update is left out although the value has other users; so lowerings copy, and copies that nothing needs are removed here.",
+        Effect.SLOW,
+        """
+        def program(x):
+            table = jnp.zeros((2000, 2048)) + x[0, 0]
+            return lax.fori_loop(0, 2000, lambda i, c: c.at[i].add(1.0), table)
+        """,
+        "test_workarounds.py::test_values_are_those_of_numpy",
+    ),
+)

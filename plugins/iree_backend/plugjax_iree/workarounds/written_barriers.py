@@ -1,0 +1,19 @@
+"""What comes out of a barrier of the user's: the same buffer for IREE 3.13, which updates one of the two in place. So it is copied."""
+
+from __future__ import annotations
+
+from plugjax.extend.core import optimization_barrier_p
+from plugjax.extend.rules import RuleSet, lowering
+from plugjax.stablehlo.context import EqnContext
+from plugjax.stablehlo.mlir import Value
+from plugjax_iree.workarounds.copies import copied, opaque
+from plugjax_iree.workarounds.switch import is_on
+
+rules = RuleSet(__name__)
+
+
+@rules.define(lowering, optimization_barrier_p, platform="iree")
+def _optimization_barrier(ctx: EqnContext, *operands: Value) -> list[Value]:
+    if not is_on("written_barriers"):
+        return [opaque(x) for x in operands]
+    return [copied(ctx, x) for x in operands]

@@ -1,0 +1,223 @@
+"""Programs that IREE 3.13 computes wrongly or not at all, unless barriers and copies are inserted before it begins."""
+
+import numpy as np
+import pytest
+
+import plugjax
+import plugjax.numpy as jnp
+from plugjax import lax, random
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(4, 4)).astype(np.float32)
+V = RNG.normal(size=4).astype(np.float32)
+CLOSE = {"rtol": 1e-4, "atol": 1e-5}
+
+
+def differences(x, v):
+    r = x.sum(1)
+    return r[:, None] - r[None, :]
+
+
+def squared_distances(x, v):
+    s = (x**2).sum(1)
+    return s[:, None] + s[None, :] - 2 * x @ x.T
+
+
+def different_functions_of_it(x, v):
+    r = x.max(0)
+    return jnp.exp(0.1 * r)[:, None] * (r + v)[None, :]
+
+
+def a_user_between(x, v):
+    r = x.sum(1)
+    y = x * r[:, None]
+    return y, y - r[None, :]
+
+
+def slices(x, v):
+    r = x.sum(1)
+    return r[1:][:, None] * x[1:, 1:] - r[1:][None, :]
+
+
+def split_axes(x, v):
+    r = x.sum(1)
+    return jnp.repeat(r, 4).reshape(4, 4) - r
+
+
+def rows_of_a_matrix(x, v):
+    r = (x[:, :, None] * x).sum(1) + x
+    return r[:, None] - r[None, :]
+
+
+def a_product_of_rows(x, v):
+    r = jnp.einsum("ij,ij->i", x, x)
+    return r[:, None] - r[None, :]
+
+
+def windows(x, v):
+    r = lax.reduce_window(v, -np.inf, lax.max, (2,), (1,), "SAME")
+    return r[:, None] * r[None, :] * x
+
+
+def another_function(x, v):
+    return plugjax.jit(lambda r: r[:, None] - r[None, :])(x.sum(1))
+
+
+def in_a_loop(x, v):
+    def step(c, row):
+        r = jnp.abs(c).max(1)
+        return 0.3 * (r[:, None] - r[None, :]) + row, r
+
+    return lax.scan(step, x, x)
+
+
+def a_normalized_graph(x, v):
+    a = jnp.abs(x + x.T)
+    d = 1 / jnp.sqrt(a.sum(1))
+    return jnp.eye(4) - d[:, None] * a * d[None, :]
+
+
+PAIRED = [
+    differences,
+    squared_distances,
+    different_functions_of_it,
+    a_user_between,
+    slices,
+    split_axes,
+    rows_of_a_matrix,
+    a_product_of_rows,
+    windows,
+    another_function,
+    in_a_loop,
+    a_normalized_graph,
+]
+
+
+def normal_numbers(x, v):
+    return x + random.normal(random.key(0), (4, 4))
+
+
+def keys_and_a_loop(x, v):
+    keys = random.split(random.key(3), 4)
+    return lax.scan(lambda c, k: (c + random.uniform(k, (4,)), c), v, keys)
+
+
+def a_long_recurrence(x, v):
+    a = jnp.arange(4, dtype=np.uint32)
+    b = a + 1
+    for _ in range(20):
+        a = a + b
+        b = ((b << 13) | (b >> 19)) ^ a
+    return x + (b % 7).astype(np.float32)
+
+
+CONSTANT = [normal_numbers, keys_and_a_loop, a_long_recurrence]
+
+
+def multiplied_by_its_beginning(x, v):
+    z = jnp.exp(v)
+    return lax.fori_loop(0, 5, lambda i, c: c * 0.5, z) * z
+
+
+def two_loops_from_one_value(x, v):
+    z = jnp.exp(v)
+    one = lax.scan(lambda c, row: (c * row, c), z, x)
+    other = lax.fori_loop(0, 3, lambda i, c: c.at[i].add(c[3]), z)
+    return one, other, z
+
+
+def a_loop_in_a_loop(x, v):
+    def step(q, row):
+        p = jnp.exp(row)
+        end, _ = lax.fori_loop(0, 5, lambda i, c: (c[0] + 0.1 * c[1], c[1] * 0.5), (q, p))
+        return jnp.where(end.sum() + p.sum() > 0, end, q), p
+
+    return lax.scan(step, v, x)
+
+
+SHARED = [multiplied_by_its_beginning, two_loops_from_one_value, a_loop_in_a_loop]
+
+
+def padded_and_updated(x, v):
+    pad = jnp.pad(x, [(0, 0), (1, 0)], constant_values=0.5)
+    return pad, jnp.arange(2.0) * 0.3, x.at[0].add(v)
+
+
+def a_softmax_and_an_update(x, v):
+    p = plugjax.nn.softmax(x, 1)
+    return p[:, :, None], jnp.convolve(v, v, "same"), x.at[1].max(v)[1:3].sum(0)
+
+
+USED_LATE = [padded_and_updated, a_softmax_and_an_update]
+
+
+def layers(x, v):
+    h = plugjax.nn.relu(x @ x + v)
+    h = (h - h.mean(-1, keepdims=True)) / jnp.sqrt(h.var(-1, keepdims=True) + 1e-5)
+    h = (h - h.mean(0)) / (h.std(0) + 1)
+    return plugjax.nn.softmax(h) @ x.T
+
+
+def a_fold(x, v):
+    return lax.scan(lambda c, row: (jnp.tanh(c @ x + row), c.sum()), v, x)
+
+
+def updated_in_place(x, v):
+    # The lowering copies what is updated already.
+    z = jnp.sin(x)
+    return lax.fori_loop(0, 3, lambda i, c: c.at[i].set(c[i + 1] + i), z), z
+
+
+def updates_one_after_another(x, v):
+    return x.at[0].add(v).at[1].set(v * 2).at[2].max(v)
+
+
+UNHARMED = [layers, a_fold, updated_in_place, updates_one_after_another]
+
+WORKED_AROUND = [
+    *((f, "paired_reductions") for f in PAIRED),
+    *((f, "constant_chains") for f in CONSTANT),
+    *((f, "first_carries") for f in SHARED),
+    *((f, "late_users") for f in USED_LATE),
+]
+
+
+@pytest.mark.parametrize(
+    ("function", "name"), WORKED_AROUND, ids=lambda f: getattr(f, "__name__", f)
+)
+def test_values_are_those_of_numpy(function, name, changes, agrees):
+    agrees(function, X, V, **CLOSE)
+    assert changes[name]
+
+
+@pytest.mark.parametrize("function", UNHARMED, ids=lambda f: f.__name__)
+def test_other_programs_stay_as_they_are(function, changes, agrees):
+    agrees(function, X, V, **CLOSE)
+    assert {changes[name] for _, name in WORKED_AROUND} == {0}
+
+
+def strided_and_gathered(x, v):
+    def total(x):
+        return jnp.sin(lax.slice(x, (0, 3), (3, 4), (2, 2))[np.array([0, 1, 1])]).sum()
+
+    return plugjax.grad(total)(x)
+
+
+def chosen_by_a_product(x, v):
+    def total(x, y):
+        columns = plugjax.vmap(lambda a: a * a.sum(), 1, 1)(y)
+        chosen = lax.cond(
+            columns.sum() > 0, lambda a, b: a * 2 + b, lambda a, b: jnp.sin(b) - a, x, x
+        )
+        return jnp.sin(chosen).sum()
+
+    return plugjax.grad(total, (0, 1))(x, x[:3])
+
+
+REFUSED = [strided_and_gathered, chosen_by_a_product]
+
+
+@pytest.mark.parametrize("function", REFUSED, ids=lambda f: f.__name__)
+def test_what_is_refused_is_compiled_one_by_one(function, changes, agrees):
+    agrees(function, X, V, **CLOSE)
+    assert changes["one_by_one"]

@@ -1,0 +1,135 @@
+"""Splitting a program by a checkpoint policy: what is kept of it, and how the rest is computed again.
+
+The program x -> y becomes x -> (y, s), with the values s that the policy lets be kept, and (x, s) -> y, which computes
+again what s does not give. A primitive that runs programs of its own (a loop, a branch, a call) says by a rule of the kind
+``remember`` how its equation splits; small calls have been inlined before. Any other equation, one with a derivative of its own
+included, is kept or computed as a whole: what it computes inside would be differentiated by other rules.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from plugjax.core import registry
+from plugjax.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Var
+from plugjax.core.rules import RuleKind
+from plugjax.transforms.dce import prune_closed, prune_outputs
+from plugjax.transforms.simplify import simplify
+
+# (primitive, *avals, **params) -> whether the results of the equation may be kept.
+Policy = Callable[..., Any]
+
+
+@dataclass(frozen=True, slots=True)
+class SplitEquation:
+    """An equation that keeps some of what it computes inside.
+
+    Attributes:
+        forward: the equation with what is kept among its results.
+        saved: what is kept: results of ``forward``.
+        again: the equation as it is computed again, with ``saved`` among its operands; it must not define these.
+    """
+
+    forward: JaxprEqn
+    saved: list[Var]
+    again: JaxprEqn
+
+
+RememberFn = Callable[[Policy, JaxprEqn], SplitEquation | None]
+remember_rule: RuleKind[RememberFn] = RuleKind(
+    "remember", "(policy, eqn) -> SplitEquation, or None if the policy keeps nothing inside"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class SplitProgram:
+    """A program split by a policy.
+
+    Attributes:
+        forward: ``x -> (y, s)``.
+        again: ``(x, s) -> y``.
+        saved: the variables of ``forward`` that hold ``s``.
+    """
+
+    forward: ClosedJaxpr
+    again: ClosedJaxpr
+    saved: list[Var]
+
+
+def split_by_policy(program: ClosedJaxpr, policy: Policy) -> SplitProgram:
+    """Split a program, its calls inlined.
+
+    Args:
+        program: ``x -> y``.
+        policy: what may be kept.
+    """
+    program = simplify(program, to_compile=False)
+    inner = program.jaxpr
+    table = registry.table(remember_rule)
+    saved: list[Var] = []
+    forward: list[JaxprEqn] = []
+    again: list[JaxprEqn] = []
+    for eqn in inner.eqns:
+        if policy(eqn.primitive, *[v.aval for v in eqn.invars], **eqn.params) is True:
+            forward.append(eqn)
+            saved.extend(eqn.outvars)
+            if not eqn.outvars:
+                again.append(eqn)
+            continue
+        rule = table.get(eqn.primitive)
+        split = rule(policy, eqn) if rule is not None else None
+        if split is None:
+            forward.append(eqn)
+            again.append(eqn)
+        else:
+            forward.append(split.forward)
+            saved.extend(split.saved)
+            again.append(split.again)
+    whole = Jaxpr(
+        inner.constvars, inner.invars, [*inner.outvars, *saved], forward, inner.debug_name
+    )
+    rest = Jaxpr(inner.constvars, [*inner.invars, *saved], inner.outvars, again, inner.debug_name)
+    return SplitProgram(
+        ClosedJaxpr(whole, program.consts), ClosedJaxpr(rest, program.consts), saved
+    )
+
+
+def split_residuals(
+    program: ClosedJaxpr, count: int, policy: Policy | None
+) -> tuple[ClosedJaxpr, ClosedJaxpr, int]:
+    """Split ``x -> (y, r)`` into ``x -> (y, s)`` and ``(x, s) -> r``, with no value among s that r does without.
+
+    Args:
+        program: the program.
+        count: how many outputs are ``y``.
+        policy: what may be kept; ``None`` keeps nothing.
+
+    Returns:
+        Both programs, and the number of values kept.
+    """
+    total = len(program.out_avals)
+    residuals = (False,) * count + (True,) * (total - count)
+    if policy is None:
+        outputs = tuple(not r for r in residuals)
+        return prune_outputs(program, outputs), prune_outputs(program, residuals), 0
+    split = split_by_policy(program, policy)
+    inputs = len(program.in_avals)
+    _, needed = prune_closed(split.again, residuals)
+    keep = needed[inputs:]
+    again = split.again.jaxpr
+    saved = [v for v, k in zip(split.saved, keep, strict=True) if k]
+    rest = Jaxpr(
+        again.constvars,
+        [*again.invars[:inputs], *saved],
+        again.outvars,
+        again.eqns,
+        again.debug_name,
+    )
+    # Values that are not kept are still among the operands of loops, from where pruning takes them too.
+    return (
+        prune_outputs(split.forward, (*(not r for r in residuals), *keep)),
+        prune_outputs(ClosedJaxpr(rest, split.again.consts), residuals),
+        len(saved),
+    )

@@ -1,0 +1,61 @@
+"""Debugging as a plugin: the search for nans, the check for leaks, explanations of cache misses."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from plugjax.debug import cache_misses, leaks, nonfinite
+from plugjax.extend.core import ClosedJaxpr, Option, Trace, boolean, config
+from plugjax.extend.execution import CacheMiss
+from plugjax.extend.rules import PluginInfo, hookimpl
+
+plugjax_plugin = PluginInfo(
+    "debug", provides=("jax_debug_nans", "jax_check_tracer_leaks", "jax_explain_cache_misses")
+)
+
+
+@hookimpl
+def plugjax_options() -> list[Option]:
+    """The debugging options, all off."""
+    return [
+        Option(
+            "debug_nans", False, boolean, in_key=True, help="raise where a nan appears",
+            observes={True: "equations"},
+        ),
+        Option(
+            "debug_infs", False, boolean, in_key=True, help="raise where an inf appears",
+            observes={True: "equations"},
+        ),
+        Option(
+            "check_tracer_leaks", False, boolean, help="raise if a tracer outlives its trace",
+            observes={True: "ended traces"},
+        ),
+        Option(
+            "explain_cache_misses", False, boolean, help="log why jit traces a function again",
+            observes={True: "cache misses"},
+        ),
+    ]  # fmt: skip
+
+
+@hookimpl
+def plugjax_instrument(program: Callable[[], ClosedJaxpr]) -> Callable[[Any], Any] | None:
+    """Check outputs for nans or infinities."""
+    if not (config.read("debug_nans") or config.read("debug_infs")):
+        return None
+    return functools.partial(nonfinite.checked, program=program)
+
+
+@hookimpl
+def plugjax_traces_ended(traces: list[Trace]) -> None:
+    """Raise for tracers that outlive their trace."""
+    if config.read("check_tracer_leaks"):
+        leaks.check_ended(traces)
+
+
+@hookimpl
+def plugjax_cache_miss(miss: CacheMiss) -> None:
+    """Log the reason of a miss."""
+    if config.read("explain_cache_misses"):
+        cache_misses.explain(miss)

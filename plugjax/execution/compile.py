@@ -1,0 +1,170 @@
+"""From a jaxpr to something that runs on arrays: passes, constants, the backend, and the wrapping of results."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from plugjax.core import registry
+from plugjax.core.array import Array, from_host, transfer
+from plugjax.core.backend import Backend, Executable
+from plugjax.core.config import config
+from plugjax.core.device import Placement
+from plugjax.core.jaxpr import ClosedJaxpr, Jaxpr, Var
+from plugjax.transforms.dce import dce
+from plugjax.transforms.jaxpr_check import check_jaxpr
+from plugjax.transforms.physical import physicalize
+from plugjax.transforms.simplify import simplify
+
+# Constants above this number of bytes are passed as arguments: as literals they would be printed, parsed and hashed.
+EMBED_LIMIT = 256
+
+
+def run_passes(jaxpr: ClosedJaxpr, platform: str) -> ClosedJaxpr:
+    """The program after physical rewriting, the standard passes, and those of plugins."""
+    checking = config.read("enable_checks")
+    passes: list[Callable[[ClosedJaxpr], ClosedJaxpr]] = [physicalize, simplify, dce]
+    for extra in registry.active().hook.plugjax_jaxpr_passes(platform=platform):
+        passes.extend(extra)
+    for each in passes:
+        jaxpr = each(jaxpr)
+        if checking:
+            check_jaxpr(jaxpr)
+    return jaxpr
+
+
+def hoist_constants(jaxpr: ClosedJaxpr) -> tuple[ClosedJaxpr, list[Any]]:
+    """Make large constants leading arguments; returns the program and their values."""
+    inner = jaxpr.jaxpr
+    hoisted: list[tuple[Var, Any]] = []
+    kept: list[tuple[Var, Any]] = []
+    for var, value in zip(inner.constvars, jaxpr.consts, strict=True):
+        small = var.aval.size * var.aval.dtype.itemsize <= EMBED_LIMIT
+        (kept if small else hoisted).append((var, value))
+    if not hoisted:
+        return jaxpr, []
+    program = Jaxpr(
+        [v for v, _ in kept],
+        [*(v for v, _ in hoisted), *inner.invars],
+        inner.outvars,
+        inner.eqns,
+        inner.debug_name,
+    )
+    return ClosedJaxpr(program, [value for _, value in kept]), [value for _, value in hoisted]
+
+
+Call = Callable[[Sequence[Array]], list[Array]]
+
+
+class Compiled:
+    """A program compiled for a placement.
+
+    Attributes:
+        jaxpr: the program as the backend got it.
+        executable: what the backend made of it.
+        call: runs it on a sequence of Arrays at the placement, and gives a list of Arrays.
+        single: the same, giving the one result itself; ``None`` where there is no such short way.
+    """
+
+    __slots__ = ("call", "executable", "jaxpr", "placement", "single")
+
+    def __init__(
+        self, jaxpr: ClosedJaxpr, placement: Placement, options: Mapping[str, Any]
+    ) -> None:
+        self.placement = placement
+        out_avals = jaxpr.out_avals
+        program = run_passes(jaxpr, placement.device.platform)
+        self.jaxpr, constants = hoist_constants(program)
+        if constants and options.get("donated"):
+            shift = len(constants)
+            options = {**options, "donated": tuple(i + shift for i in options["donated"])}
+        executable: Executable = registry.active().hook.plugjax_compile(
+            jaxpr=self.jaxpr, device=placement.device, options=options
+        )
+        self.executable = executable
+        leading = [transfer(_as_array(value, placement), placement) for value in constants]
+        self.single: Callable[[Sequence[Array]], Array] | None = None
+        if len(out_avals) == 1 and not (leading or executable.donated):
+            single = self.single = _make_single(executable, out_avals[0], placement)
+            self.call = lambda arrays: [single(arrays)]
+        else:
+            self.call = _make_call(executable, leading, out_avals, placement)
+
+
+def _as_array(value: Any, placement: Placement) -> Array:
+    if type(value) is Array:
+        return value
+    host = np.asarray(value)
+    return from_host(host, placement=placement)
+
+
+def _make_single(
+    executable: Executable, out_aval: Any, placement: Placement
+) -> Callable[[Sequence[Array]], Array]:
+    """The shortest way through compiled code: no constants, nothing donated, one result."""
+    run = executable.run
+    if executable.host:
+
+        def single_host(arrays: Sequence[Array]) -> Array:
+            values = [x._host if x._host is not None else x._fetch() for x in arrays]
+            return Array(out_aval, placement, run(values)[0])
+
+        return single_host
+
+    def single(arrays: Sequence[Array]) -> Array:
+        if len(arrays) == 1:
+            buffer = arrays[0]._buffer
+            buffers = [buffer if buffer is not None else arrays[0]._resident()]
+        else:
+            buffers = [x._buffer if x._buffer is not None else x._resident() for x in arrays]
+        return Array(out_aval, placement, None, run(buffers)[0])
+
+    return single
+
+
+def _make_call(
+    executable: Executable, leading: list[Array], out_avals: list[Any], placement: Placement
+) -> Call:
+    """The hot path of compiled code: unwrap, run, wrap."""
+    run = executable.run
+    if executable.host:
+        fixed = [x._fetch() for x in leading]
+
+        def call_host(arrays: Sequence[Array]) -> list[Array]:
+            values = [x._host if x._host is not None else x._fetch() for x in arrays]
+            results = run(fixed + values if fixed else values)
+            return [Array(a, placement, v) for a, v in zip(out_avals, results, strict=True)]
+
+        return call_host
+    resident = [x._resident() for x in leading]
+    donated = sorted(i - len(resident) for i in executable.donated)
+
+    def call(arrays: Sequence[Array]) -> list[Array]:
+        buffers = [x._buffer if x._buffer is not None else x._resident() for x in arrays]
+        for i in donated:
+            # Memory that somebody else may read must not be written over: a NumPy view that a user holds, or the
+            # buffer of another array (made by `device_put`). The array, this list and the call hold it three times.
+            if arrays[i]._host is not None or sys.getrefcount(buffers[i]) > 3:
+                fresh = np.array(arrays[i]._fetch())
+                # Not given away: a backend that takes the memory over may not be allowed to write all of it.
+                fresh.setflags(write=False)
+                buffers[i] = placement.backend.put(fresh, placement.device)
+        results = run(resident + buffers if resident else buffers)
+        return [Array(a, placement, None, b) for a, b in zip(out_avals, results, strict=True)]
+
+    return call
+
+
+def compiled_call(jaxpr: ClosedJaxpr, placement: Placement, options: Mapping[str, Any]) -> Call:
+    """Compile a program; the result runs it on arrays at ``placement``."""
+    return Compiled(jaxpr, placement, options).call
+
+
+def lowered_text(
+    jaxpr: ClosedJaxpr, backend: Backend, options: Mapping[str, Any], dialect: str | None = None
+) -> str:
+    """The program in a form that a backend's compiler takes."""
+    return backend.lower(run_passes(jaxpr, backend.name), options, dialect or backend.dialects[0])

@@ -1,0 +1,83 @@
+"""Functions of arrays on the fast path, as operators are: see :mod:`plugjax.core.eager_operators`.
+
+A function promotes, converts, checks and binds; which primitives that comes to depends on the avals of its arrays alone when
+it is called with nothing else. The evaluator then keeps a closure over the kernels.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
+
+from plugjax.core.array import Array
+from plugjax.core.primitive import state
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def remembered(count: int) -> Callable[[F], F]:
+    """A decorator: calls with ``count`` arrays and no other argument are remembered by the evaluator.
+
+    Only for functions whose primitives do not depend on values.
+
+    Args:
+        count: number of arrays, 1 to 3.
+
+    Example:
+        >>> import plugjax.numpy as jnp
+        >>> @remembered(2)
+        ... def hypotenuse(x, y):
+        ...     return jnp.sqrt(x * x + y * y)
+        >>> hypotenuse(jnp.float32(3), jnp.float32(4))
+        Array(5., dtype=float32)
+    """
+    return cast("Callable[[F], F]", (_of_one, _of_two, _of_three)[count - 1])
+
+
+def _of_one(function: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if len(args) == 1 and type(args[0]) is Array and not kwargs:
+            (x,) = args
+            trace = state.trace
+            key = (function, x.aval, x._placement)
+            run = trace.operators.get(key)
+            return run(x) if run is not None else trace.operate(key, function, x)
+        return function(*args, **kwargs)
+
+    return call
+
+
+def _of_two(function: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if len(args) == 2 and type(args[0]) is type(args[1]) is Array and not kwargs:
+            x, y = args
+            trace = state.trace
+            key = (function, x.aval, x._placement, y.aval, y._placement)
+            run = trace.operators.get(key)
+            return run(x, y) if run is not None else trace.operate(key, function, x, y)
+        return function(*args, **kwargs)
+
+    return call
+
+
+def _of_three(function: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if (
+            len(args) == 3
+            and not kwargs
+            and type(args[0]) is type(args[1]) is type(args[2]) is Array
+        ):
+            x, y, z = args
+            trace = state.trace
+            key = (
+                function, x.aval, x._placement, y.aval, y._placement, z.aval, z._placement,
+            )  # fmt: skip
+            run = trace.operators.get(key)
+            return run(x, y, z) if run is not None else trace.operate(key, function, x, y, z)
+        return function(*args, **kwargs)
+
+    return call

@@ -1,0 +1,1 @@
+"""``jit``: arguments, signatures and compiled programs of a function."""

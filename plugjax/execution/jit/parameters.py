@@ -1,0 +1,152 @@
+"""Which parameters of a function are static, and which are donated: numbers and names, checked against its signature."""
+
+from __future__ import annotations
+
+import inspect
+import operator
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from plugjax.core import pytree
+
+
+def as_numbers(value: Any, what: str) -> tuple[int, ...]:
+    """One number of a parameter or several, as a tuple.
+
+    Raises:
+        TypeError: something else.
+    """
+    if value is None:
+        return ()
+    try:
+        return (operator.index(value),)
+    except TypeError:
+        several = tuple(value) if isinstance(value, Iterable) else (value,)
+    try:
+        return tuple(operator.index(v) for v in several)
+    except TypeError:
+        raise TypeError(
+            f"jit: {what} must be an integer or a sequence of integers, got {value!r}"
+        ) from None
+
+
+def as_names(value: Any, what: str) -> tuple[str, ...]:
+    """One name of a parameter or several, as a tuple.
+
+    Raises:
+        TypeError: something else.
+    """
+    if value is None:
+        return ()
+    several = (
+        (value,) if isinstance(value, str) or not isinstance(value, Iterable) else tuple(value)
+    )
+    if not all(isinstance(v, str) for v in several):
+        raise TypeError(f"jit: {what} must be a str or a sequence of them, got {value!r}")
+    return several
+
+
+class Static:
+    """A static argument: hashed and compared by value and type, so that 1, 1.0 and True differ."""
+
+    __slots__ = ("key", "value")
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+        self.key = (type(value), value)
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Static) and self.key == other.key
+
+
+def hashable(value: Any, name: str, where: str) -> Static:
+    """A static argument as a part of keys.
+
+    Raises:
+        ValueError: it cannot be hashed.
+    """
+    try:
+        hash(value)
+    except TypeError:
+        raise ValueError(
+            f"jit({name}): the static argument at {where} has no hash to find a compiled program by: {value!r} of type "
+            f"{type(value)}. Use a tuple or another hashable type, or pass it as an array."
+        ) from None
+    return Static(value)
+
+
+def resolve_names(
+    fun: Callable[..., Any], nums: tuple[int, ...], names: tuple[str, ...]
+) -> tuple[tuple[int, ...], frozenset[str]]:
+    """Positions and names of the same parameters, whichever of them the user gave.
+
+    Raises:
+        ValueError: the function has no such parameter.
+    """
+    if not (nums or names):
+        return (), frozenset()
+    try:
+        parameters = list(inspect.signature(fun).parameters.values())
+    except (TypeError, ValueError):
+        return nums, frozenset(names)
+    positional = [
+        p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
+    ]
+    variadic = any(p.kind is p.VAR_POSITIONAL for p in parameters)
+    for n in nums:
+        if not variadic and not -len(positional) <= n < len(positional):
+            raise ValueError(
+                f"jitted function has static_argnums={nums}, donate_argnums or the like, but only accepts "
+                f"{len(positional)} positional arguments."
+            )
+    known = {p.name for p in parameters}
+    keywords = any(p.kind is p.VAR_KEYWORD for p in parameters)
+    for name in names:
+        if name not in known and not keywords:
+            raise ValueError(
+                f"jitted function has invalid argnames {{{name!r}}} in static_argnames or donate_argnames. Function "
+                f"does not take these args."
+            )
+    resolved = list(nums) + [positional.index(n) for n in names if n in positional]
+    resolved_names = set(names) | {
+        positional[n] for n in nums if -len(positional) <= n < len(positional)
+    }
+    return tuple(dict.fromkeys(resolved)), frozenset(resolved_names)
+
+
+def check_disjoint(statics: Iterable[Any], donated: Iterable[Any], what: str, words: str) -> None:
+    """Raise unless no parameter is both static and donated.
+
+    Raises:
+        ValueError: some are.
+    """
+    both = set(statics) & set(donated)
+    if both:
+        raise ValueError(
+            f"static_{what} and donate_{what} cannot intersect. {words} {both} appear in both."
+        )
+
+
+def argument_names(fun: Callable[..., Any], in_tree: Any, statics: Sequence[Any] = ()) -> list[str]:
+    """The name of each leaf of ``(args, kwargs)``, by the function's own parameters where they are known."""
+    args, kwargs = pytree.unflatten(in_tree, range(in_tree.num_leaves))
+    try:
+        parameters = list(inspect.signature(fun).parameters.values())
+    except (TypeError, ValueError):
+        parameters = []
+    fixed = {where for where, _ in statics if isinstance(where, int)}
+    positions = [n for n in range(len(args) + len(fixed)) if n not in fixed]
+    names = []
+    for position, arg in zip(positions, args, strict=True):
+        known = position < len(parameters) and parameters[position].kind in (
+            inspect.Parameter.POSITIONAL_ONLY,
+            inspect.Parameter.POSITIONAL_OR_KEYWORD,
+        )
+        stem = parameters[position].name if known else f"args[{position}]"
+        names += [f"{stem}{path}" for path in pytree.paths(arg)]
+    for name in sorted(kwargs):
+        names += [f"{name}{path}" for path in pytree.paths(kwargs[name])]
+    return names

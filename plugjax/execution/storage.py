@@ -1,0 +1,40 @@
+"""What primitives do with the memory of their operands, as far as their mathematics tell.
+
+A compiler may give an operand's memory to a result where nothing is computed, and update in place. A backend that has to know declares nothing of
+its own about other people's primitives: whoever owns a primitive says it by a rule. Without a rule anything is possible.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import Flag, auto
+from typing import TYPE_CHECKING
+
+from plugjax.core import registry
+from plugjax.core.rules import RuleKind
+
+if TYPE_CHECKING:
+    from plugjax.core.jaxpr import JaxprEqn
+
+
+class Storage(Flag):
+    """Properties of an equation. None of them: the results are computed, and have memory of their own."""
+
+    MOVES = auto()
+    """A result may be an operand: nothing is computed, or a compiler may find that nothing is."""
+    WRITES = auto()
+    """The first operand is updated in place, if its memory is not needed."""
+    LOCAL = auto()
+    """Element i of a result is computed of the elements i of operands."""
+    WHOLE = auto()
+    """The results are computed as a whole before anybody reads them."""
+
+
+StorageFn = Callable[["JaxprEqn"], Storage]
+storage: RuleKind[StorageFn] = RuleKind("storage", "(eqn) -> Storage")
+
+
+def storage_of(eqn: JaxprEqn) -> Storage | None:
+    """What an equation does with memory; ``None`` if nobody has said."""
+    rule = registry.table(storage).get(eqn.primitive)
+    return None if rule is None else rule(eqn)

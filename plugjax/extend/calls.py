@@ -1,0 +1,34 @@
+"""Calls that hold programs or functions, and functions with rules of the user's own."""
+
+from plugjax.calls.call import jit_p
+from plugjax.calls.checkpoint import checkpoint, checkpoint_p
+from plugjax.calls.closures import closure_convert, custom_gradient
+from plugjax.calls.custom_jvp import custom_jvp, custom_jvp_call_p
+from plugjax.calls.custom_vjp import CustomVJPPrimal, custom_lin_p, custom_vjp, custom_vjp_call_p
+from plugjax.calls.custom_vmap import custom_vmap, custom_vmap_call_p
+from plugjax.calls.linear_call import linear_call, linear_call_p
+from plugjax.calls.python_calls import define_python_call
+from plugjax.calls.remat_policy import Policy, SplitEquation, SplitProgram, split_by_policy
+
+__all__ = [
+    "CustomVJPPrimal",
+    "Policy",
+    "SplitEquation",
+    "SplitProgram",
+    "checkpoint",
+    "checkpoint_p",
+    "closure_convert",
+    "custom_gradient",
+    "custom_jvp",
+    "custom_jvp_call_p",
+    "custom_lin_p",
+    "custom_vjp",
+    "custom_vjp_call_p",
+    "custom_vmap",
+    "custom_vmap_call_p",
+    "define_python_call",
+    "jit_p",
+    "linear_call",
+    "linear_call_p",
+    "split_by_policy",
+]

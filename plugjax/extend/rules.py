@@ -1,0 +1,63 @@
+"""Rule kinds, rule sets, and what a plugin says of itself."""
+
+from plugjax.calls.remat_policy import remember_rule
+from plugjax.core.effects import effects_rule
+from plugjax.core.hookspecs import API_VERSION, PluginInfo, hookimpl
+from plugjax.core.rules import (
+    AbsentRule,
+    LazyRules,
+    Rule,
+    RuleKind,
+    RuleSet,
+    abstract_eval,
+    impl,
+    lowering,
+    scalar_impl,
+)
+from plugjax.transforms.batching import batching_rule
+from plugjax.transforms.dce import dce_rule
+from plugjax.transforms.expansion import expand_rule
+from plugjax.transforms.jaxpr_print import printed_rule
+from plugjax.transforms.jvp import JvpRule, jvp_rule
+from plugjax.transforms.linearize import TransposeRule, linearize_rule
+from plugjax.transforms.named_axes import ANY_AXIS, axis_names_rule
+from plugjax.transforms.physical import PhysicalRule, physical_rule
+from plugjax.transforms.replay import ReplayRule, replay_rule
+from plugjax.transforms.simplify import fold_rule, same_rule
+from plugjax.transforms.staging import stage_rule
+from plugjax.transforms.transpose import transpose_rule
+
+__all__ = [
+    "ANY_AXIS",
+    "API_VERSION",
+    "AbsentRule",
+    "JvpRule",
+    "LazyRules",
+    "PhysicalRule",
+    "PluginInfo",
+    "ReplayRule",
+    "Rule",
+    "RuleKind",
+    "RuleSet",
+    "TransposeRule",
+    "abstract_eval",
+    "axis_names_rule",
+    "batching_rule",
+    "dce_rule",
+    "effects_rule",
+    "expand_rule",
+    "fold_rule",
+    "hookimpl",
+    "impl",
+    "jvp_rule",
+    "linearize_rule",
+    "lowering",
+    "physical_rule",
+    "printed_rule",
+    "remember_rule",
+    "replay_rule",
+    "same_rule",
+    "scalar_impl",
+    "stage_rule",
+    "transpose_rule",
+]

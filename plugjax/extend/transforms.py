@@ -1,0 +1,84 @@
+"""Transformations of functions, of programs, and what their rules get and give."""
+
+from plugjax.transforms.batch_steps import BatchStep, batch_axes
+from plugjax.transforms.batching import batch_flat, batch_jaxpr, materialize, vmap
+from plugjax.transforms.dce import dce, prune_closed, prune_outputs
+from plugjax.transforms.enclosing import describe_frames, enclosing
+from plugjax.transforms.ending import ends_trace
+from plugjax.transforms.expansion import Kept, computed, expanded
+from plugjax.transforms.flat_calls import Structure, flat_call, with_fixed
+from plugjax.transforms.grad import grad, jvp, linear_transpose, linearize, value_and_grad, vjp
+from plugjax.transforms.jacobian import hessian, jacfwd, jacrev
+from plugjax.transforms.jaxpr_check import check_jaxpr
+from plugjax.transforms.jaxpr_print import print_jaxpr
+from plugjax.transforms.jvp import jvp_flat, jvp_jaxpr
+from plugjax.transforms.linearize import (
+    LinearizedJaxpr,
+    TapeTracer,
+    linearize_flat,
+    linearize_jaxpr,
+    linearize_on_tape,
+)
+from plugjax.transforms.named_axes import Axis, free_axes, named_axis_size
+from plugjax.transforms.physical import physicalize
+from plugjax.transforms.replay import Watch, replay
+from plugjax.transforms.simplify import simplify
+from plugjax.transforms.staging import open_constants, stage
+from plugjax.transforms.transpose import (
+    UndefinedPrimal,
+    is_undefined_primal,
+    transpose_flat,
+    transpose_jaxpr,
+)
+
+__all__ = [
+    "Axis",
+    "BatchStep",
+    "Kept",
+    "LinearizedJaxpr",
+    "Structure",
+    "TapeTracer",
+    "UndefinedPrimal",
+    "Watch",
+    "batch_axes",
+    "batch_flat",
+    "batch_jaxpr",
+    "check_jaxpr",
+    "computed",
+    "dce",
+    "describe_frames",
+    "enclosing",
+    "ends_trace",
+    "expanded",
+    "flat_call",
+    "free_axes",
+    "grad",
+    "hessian",
+    "is_undefined_primal",
+    "jacfwd",
+    "jacrev",
+    "jvp",
+    "jvp_flat",
+    "jvp_jaxpr",
+    "linear_transpose",
+    "linearize",
+    "linearize_flat",
+    "linearize_jaxpr",
+    "linearize_on_tape",
+    "materialize",
+    "named_axis_size",
+    "open_constants",
+    "physicalize",
+    "print_jaxpr",
+    "prune_closed",
+    "prune_outputs",
+    "replay",
+    "simplify",
+    "stage",
+    "transpose_flat",
+    "transpose_jaxpr",
+    "value_and_grad",
+    "vjp",
+    "vmap",
+    "with_fixed",
+]

@@ -1,0 +1,398 @@
+"""Vectorization: one program for a whole axis of inputs.
+
+Every value is an array and the place of its batch axis, or an array without one. A primitive's rule computes all
+instances at once and says where the batch axis of the result is. Invariant: a tracer of this trace has a batch axis; a
+value without one is no tracer, and operations on such values alone are done by the parent, once, unless they work along
+the axis by its name, or run a function of the user's, which may close over tracers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+
+from plugjax.core import pytree, registry
+from plugjax.core.array import Array, as_array, aval_of
+from plugjax.core.aval import ShapedArray
+from plugjax.core.errors import check_callable
+from plugjax.core.jaxpr import ClosedJaxpr, eval_closed, memoise
+from plugjax.core.primitive import Primitive, Trace, Tracer, state
+from plugjax.core.rules import RuleKind
+from plugjax.core.tracebacks import api_boundary
+from plugjax.core.vocabulary import broadcast_axis, moveaxis
+from plugjax.transforms.batch_steps import BatchStep
+from plugjax.transforms.ending import ends_trace
+from plugjax.transforms.flat_calls import Structure
+from plugjax.transforms.named_axes import Axis as Axis
+from plugjax.transforms.named_axes import uses_axis
+from plugjax.transforms.staging import stage
+
+
+class BatchingRule(Protocol):
+    """A primitive on all instances along an axis at once."""
+
+    def __call__(
+        self,
+        axis: Axis,
+        args: Sequence[Any],
+        dims: Sequence[Any],
+        /,
+        *rest: Any,
+        **params: Any,
+    ) -> tuple[Any, Any]:
+        """The result and the place of its batch axis, ``None`` without one; a list each if there are several.
+
+        ``dims`` holds the place of the batch axis of each operand, ``None`` for one without; one operand always has it.
+        """
+
+
+batching_rule: RuleKind[BatchingRule] = RuleKind(
+    "batching",
+    "(axis, args, dims, **params) -> (out, out_dim); axis.size and axis.name describe the batch axis, a dim is None for "
+    "an operand without one",
+)
+
+
+class BatchTracer(Tracer):
+    """An array with a batch axis, which the user does not see."""
+
+    __slots__ = ("bdim", "val")
+
+    _trace: BatchTrace
+
+    def __init__(self, trace: BatchTrace, val: Any, bdim: int) -> None:
+        self._trace = trace
+        self.val = val
+        self.bdim = bdim
+        full = aval_of(val)
+        shape = full.shape
+        self.aval = ShapedArray(shape[:bdim] + shape[bdim + 1 :], full.dtype, full.weak_type)
+
+    def __repr__(self) -> str:
+        trace = self._trace
+        axis = trace.axis if isinstance(trace, BatchTrace) else None
+        words = f" of size {axis.size}" if axis is not None else ""
+        if axis is not None and axis.name is not None:
+            words += f", name {axis.name!r}"
+        return f"BatchTracer<{self.aval.str_short()}, batch axis {self.bdim}{words}>: {self.val!r}"
+
+
+class BatchTrace(Trace):
+    """Computes all instances at once.
+
+    Tracers over the same axis object are its own: a rule that runs a function of the user's under a trace of its own meets
+    values that the function closes over.
+    """
+
+    __slots__ = ("axis", "parent", "rules")
+
+    def __init__(self, parent: Trace, axis: Axis) -> None:
+        super().__init__("vmap")
+        self.parent = parent
+        self.axis = axis
+        self.rules = registry.table(batching_rule)
+
+    def process(self, primitive: Primitive, args: Sequence[Any], params: dict[str, Any]) -> Any:
+        """Apply the primitive's batching rule, in the parent."""
+        values: list[Any] = []
+        dims: list[int | None] = []
+        batched = False
+        for x in args:
+            if type(x) is BatchTracer and x._trace.axis is self.axis:
+                values.append(x.val)
+                dims.append(x.bdim)
+                batched = True
+            else:
+                values.append(x)
+                dims.append(None)
+        previous = state.trace
+        state.trace = self.parent
+        try:
+            if not batched:
+                name = self.axis.name
+                plain = name is None and not primitive.structured
+                if plain or not uses_axis(name, primitive, params):
+                    return self.parent.process(primitive, values, params)
+            out, out_dim = self.rules[primitive](self.axis, values, dims, **params)
+        finally:
+            state.trace = previous
+        if primitive.multiple_results:
+            return [self.wrap(y, d) for y, d in zip(out, out_dim, strict=True)]
+        return self.wrap(out, out_dim)
+
+    def step(self, processing: Mapping[str, Any]) -> BatchStep:
+        """The primitive that is being batched, for errors."""
+        avals = [aval_of(x) for x in processing["values"]]
+        return BatchStep(
+            batching_rule,
+            self.axis,
+            processing["primitive"],
+            avals,
+            list(processing["dims"]),
+            processing["params"],
+        )
+
+    def wrap(self, value: Any, bdim: int | None) -> Any:
+        """A tracer, or the value itself if it has no batch axis."""
+        return value if bdim is None else BatchTracer(self, value, bdim)
+
+    def unwrap(self, x: Any) -> tuple[Any, int | None]:
+        """Value and batch axis."""
+        if type(x) is BatchTracer and x._trace.axis is self.axis:
+            return x.val, x.bdim
+        return x, None
+
+
+def materialize(x: Any, bdim: int | None, axis: Axis, destination: int = 0) -> Any:
+    """``x`` with its batch axis at ``destination``, repeated along it if it has none."""
+    if bdim is None:
+        return broadcast_axis(x, axis.size, destination, aval_of(x).shape)
+    return moveaxis(x if hasattr(x, "ndim") else as_array(x), bdim, destination)
+
+
+@ends_trace
+def batch_flat(
+    function: Callable[..., Sequence[Any]],
+    axis: Axis,
+    values: Sequence[Any],
+    dims: Sequence[int | None],
+) -> tuple[list[Any], list[int | None]]:
+    """Run a function of flat sequences with batch axes at ``dims``."""
+    trace = BatchTrace(state.trace, axis)
+    args = [trace.wrap(x, d) for x, d in zip(values, dims, strict=True)]
+    previous, axes = state.trace, state.axes
+    state.trace = trace
+    if axis.name is not None:
+        state.axes = (*axes, axis)
+    try:
+        pairs = [trace.unwrap(y) for y in function(*args)]
+    finally:
+        state.trace = previous
+        state.axes = axes
+        trace.finish()
+    return [v for v, _ in pairs], [d for _, d in pairs]
+
+
+def batch_jaxpr(
+    jaxpr: ClosedJaxpr,
+    axis: Axis,
+    in_batched: Sequence[bool],
+    force_out: bool | Sequence[bool] = False,
+) -> tuple[ClosedJaxpr, list[bool]]:
+    """A program for a whole axis, batch axes in front; memoised.
+
+    Args:
+        jaxpr: the program.
+        axis: the batch axis.
+        in_batched: which inputs have it, as axis 0.
+        force_out: which outputs must have it.
+
+    Returns:
+        The program and which outputs have the axis, as axis 0.
+    """
+    forced = (
+        (force_out,) * len(jaxpr.out_avals) if isinstance(force_out, bool) else tuple(force_out)
+    )
+
+    def make() -> tuple[ClosedJaxpr, list[bool]]:
+        batched_out: list[bool] = []
+
+        def batched(*args: Any) -> list[Any]:
+            dims = [0 if b else None for b in in_batched]
+            outs, out_dims = batch_flat(lambda *xs: eval_closed(jaxpr, *xs), axis, args, dims)
+            batched_out[:] = [f or d is not None for f, d in zip(forced, out_dims, strict=True)]
+            return [
+                materialize(y, d, axis) if b else y
+                for y, d, b in zip(outs, out_dims, batched_out, strict=True)
+            ]
+
+        avals = [
+            a.update(shape=(axis.size, *a.shape)) if b else a
+            for a, b in zip(jaxpr.in_avals, in_batched, strict=True)
+        ]
+        return stage(batched, avals, f"vmap({jaxpr.jaxpr.debug_name})"), batched_out
+
+    key = ("batch", axis, tuple(in_batched), forced)
+    found: tuple[ClosedJaxpr, list[bool]] = memoise(jaxpr, key, make)
+    return found
+
+
+def vmap(
+    fun: Callable[..., Any],
+    in_axes: Any = 0,
+    out_axes: Any = 0,
+    axis_name: Any = None,
+    axis_size: int | None = None,
+    spmd_axis_name: Any = None,
+) -> Callable[..., Any]:
+    """Map a function over an axis of its arguments, all instances at once.
+
+    Args:
+        fun: the function of one instance.
+        in_axes: which axis of each positional argument to map over: an int, ``None`` for all instances sharing the
+            argument (it reaches ``fun`` as it is, and may be no array), or a tuple of them, or of pytree prefixes of the
+            arguments. Keyword arguments map over axis 0.
+        out_axes: where the axis goes in each output: an int, or a pytree prefix of the output.
+        axis_name: name of the axis, for collectives.
+        axis_size: size of the axis, needed only if no argument has it.
+        spmd_axis_name: accepted as in JAX; sharding over several devices is not there yet.
+
+    Returns:
+        The vectorized function.
+
+    Raises:
+        TypeError: ``in_axes`` has another type than int, None, tuple or list.
+        ValueError: sizes differ between arguments, an axis is out of range, or nothing is mapped.
+
+    Example:
+        >>> import plugjax, plugjax.numpy as jnp
+        >>> plugjax.vmap(lambda x, y: x * y, in_axes=(0, None))(jnp.arange(3), 2)
+        Array([0, 2, 4], dtype=int32)
+    """
+    check_callable("vmap", fun)
+    if isinstance(in_axes, list):
+        in_axes = tuple(in_axes)
+    if not (in_axes is None or isinstance(in_axes, (int, tuple))):
+        raise TypeError(
+            f"vmap: in_axes is an int, None, or a tuple with one entry for each positional argument; got {in_axes}."
+        )
+    if not all(_is_axis(leaf) for leaf in pytree.leaves(in_axes, is_leaf=lambda x: x is None)):
+        raise TypeError(
+            f"vmap: an entry of in_axes holds nothing but ints and None, got {in_axes}."
+        )
+    if not all(_is_axis(leaf) for leaf in pytree.leaves(out_axes, is_leaf=lambda x: x is None)):
+        raise TypeError(f"vmap: out_axes holds nothing but ints and None, got {out_axes}.")
+    try:
+        hash(axis_name)
+    except TypeError:
+        raise TypeError(
+            f"vmap: axis_name needs a hash, to be found by; got {axis_name!r} of type {type(axis_name)}. Use a string."
+        ) from None
+    name = getattr(fun, "__name__", repr(fun))
+
+    @api_boundary
+    def vectorized(*args: Any, **kwargs: Any) -> Any:
+        if isinstance(in_axes, tuple) and len(in_axes) != len(args):
+            raise ValueError(
+                f"vmap: a tuple of in_axes needs one entry for each positional argument, got {len(in_axes)=}, {len(args)=}."
+            )
+        leaves, in_tree = pytree.flatten((args, kwargs))
+        axes = _flat_axes(in_axes, args, kwargs)
+        # What is not mapped reaches the function as it is: it may be a static argument of an inner jit, or no array at all.
+        values = [
+            x if d is None or type(x) is Array else as_array(x, "vmap")
+            for x, d in zip(leaves, axes, strict=True)
+        ]
+        dims = [d if d is None else _in_range(d, x.aval) for x, d in zip(values, axes, strict=True)]
+        axis = Axis(_axis_size(name, args, kwargs, values, dims, axis_size), axis_name)
+        out = Structure()
+
+        def flat(*xs: Any) -> list[Any]:
+            flat_args, flat_kwargs = pytree.unflatten(in_tree, xs)
+            outs, out.tree = pytree.flatten(fun(*flat_args, **flat_kwargs))
+            return outs
+
+        outs, out_dims = batch_flat(flat, axis, values, dims)
+        result_tree = pytree.unflatten(out.tree, outs)
+        try:
+            targets = pytree.broadcast_prefix(out_axes, result_tree, is_leaf=lambda x: x is None)
+        except ValueError:
+            raise ValueError(
+                f"vmap: out_axes {out_axes} does not fit the tree of the results, {out.tree}. Give an int or None for each "
+                "result, or for a part of the tree."
+            ) from None
+        moved = [
+            _to_out_axis(y, d, target, axis)
+            for y, d, target in zip(outs, out_dims, targets, strict=True)
+        ]
+        return pytree.unflatten(out.tree, moved)
+
+    vectorized.__name__ = name
+    vectorized.__doc__ = getattr(fun, "__doc__", None)
+    vectorized.__wrapped__ = fun  # type: ignore[attr-defined]  # as functools.wraps sets it
+    return vectorized
+
+
+def _is_axis(leaf: Any) -> bool:
+    return leaf is None or (isinstance(leaf, int) and not isinstance(leaf, bool))
+
+
+def _flat_axes(in_axes: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[int | None]:
+    if isinstance(in_axes, int):
+        axes: list[int | None] = [in_axes] * len(pytree.leaves(args))
+    elif in_axes is None:
+        axes = [None] * len(pytree.leaves(args))
+    else:
+        axes = []
+        for spec, arg in zip(in_axes, args, strict=True):
+            if spec is None or isinstance(spec, int):
+                axes.extend([spec] * len(pytree.leaves(arg)))
+                continue
+            try:
+                axes.extend(pytree.broadcast_prefix(spec, arg, is_leaf=lambda x: x is None))
+            except ValueError:
+                raise ValueError(
+                    f"vmap: {spec} in in_axes does not fit the tree of its argument, {pytree.structure(arg)}. Give an int or "
+                    "None for each leaf, or for a part of the tree."
+                ) from None
+    axes.extend([0] * len(pytree.leaves(kwargs)))
+    return axes
+
+
+def _in_range(axis: int, aval: ShapedArray) -> int:
+    ndim = aval.ndim
+    if not -ndim <= axis < ndim:
+        raise ValueError(
+            f"vmap: mapping along axis {axis} needs an argument of rank {axis + 1 if axis >= 0 else -axis} or more, "
+            f"got rank {ndim} (shape {aval.shape})."
+        )
+    return axis % ndim
+
+
+def _axis_size(
+    name: str,
+    args: Any,
+    kwargs: Any,
+    values: list[Any],
+    dims: list[int | None],
+    given: int | None,
+) -> int:
+    sizes = [None if d is None else v.aval.shape[d] for v, d in zip(values, dims, strict=True)]
+    found: set[int] = {s for s in sizes if s is not None}
+    if given is not None:
+        if not isinstance(given, (int, np.integer)):
+            raise ValueError(f"vmap of {name}: axis_size is an integer, got {given!r}.")
+        found.add(int(given))
+    if len(found) == 1:
+        return found.pop()
+    if not found:
+        raise ValueError(
+            f"vmap of {name} has nothing to map. Give an axis in in_axes, or give axis_size."
+        )
+    paths = pytree.paths(args) + [f"kwargs{p}" for p in pytree.paths(kwargs)]
+    described = "\n".join(
+        f"  * args{path} has shape {v.aval.str_short()}, axis {d} of it has size {s}"
+        for path, v, d, s in zip(paths, values, dims, sizes, strict=True)
+        if s is not None
+    )
+    raise ValueError(
+        f"vmap of {name}: the sizes of the mapped axes are inconsistent:\n{described}"
+        + (f"\n  * axis_size is {given}" if given is not None else "")
+    )
+
+
+def _to_out_axis(y: Any, bdim: int | None, target: int | None, axis: Axis) -> Any:
+    ndim = aval_of(y).ndim + (bdim is None)
+    if target is None:
+        if bdim is not None:
+            raise ValueError(
+                "vmap: out_axes is None for a result that depends on the mapped argument. Give the place of its batch axis."
+            )
+        return y
+    if not -ndim <= target < ndim:
+        raise ValueError(
+            f"vmap: a result of rank {ndim} has no place for axis {target} of out_axes."
+        )
+    return materialize(y, bdim, axis, target % ndim)

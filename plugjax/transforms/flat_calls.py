@@ -1,0 +1,46 @@
+"""Functions of pytrees as functions of leaves, and of some of their arguments.
+
+Transformations work on flat lists of arrays. The structure of a function's result is known once it has run, so the flat function
+leaves it in a :class:`Structure`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from plugjax.core import pytree
+from plugjax.core.array import as_array
+
+
+class Structure:
+    """What is known of a result once the function has run.
+
+    Attributes:
+        tree: its structure, ``None`` before.
+        aux: auxiliary output that came with it.
+    """
+
+    __slots__ = ("aux", "tree")
+
+    def __init__(self) -> None:
+        self.tree: Any = None
+        self.aux: Any = None
+
+
+def flat_call(
+    fun: Callable[..., Any], in_tree: Any, out: Structure, who: str
+) -> Callable[..., list[Any]]:
+    """``fun`` of a tuple of arguments as a function of leaves; the structure of its result is put into ``out``."""
+
+    def call(*leaves: Any) -> list[Any]:
+        found, out.tree = pytree.flatten(fun(*pytree.unflatten(in_tree, leaves)))
+        return [as_array(y, who) for y in found]
+
+    return call
+
+
+def with_fixed(fixed: Mapping[int, Any], others: Sequence[Any], count: int) -> list[Any]:
+    """``count`` arguments in their order: ``fixed`` by their positions, the others between them."""
+    given = iter(others)
+    return [fixed[i] if i in fixed else next(given) for i in range(count)]

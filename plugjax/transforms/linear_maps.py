@@ -1,0 +1,216 @@
+"""Derivatives at a point as values: the pullback that ``vjp`` gives, and the pushforward that ``linearize`` gives.
+
+Each is a linear program and the residuals that it reads. As containers (pytrees) of their residuals both pass through
+``jit``, ``scan`` and rules of custom derivatives; the program is their structure. A pullback that has not been taken apart
+walks the tape itself, and needs no program.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from plugjax.core import dtypes, pytree
+from plugjax.core.array import as_array, aval_of
+from plugjax.core.aval import ShapedArray
+from plugjax.core.jaxpr import ClosedJaxpr, eval_closed
+from plugjax.core.vocabulary import Zero, instantiate, zeros
+from plugjax.transforms.linearize import Linearized, tape_jaxpr
+from plugjax.transforms.transpose import UndefinedPrimal, backward, transpose_flat
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """What a derivative maps: the function's inputs and outputs.
+
+    Attributes:
+        in_tree: structure of the tuple of inputs.
+        in_avals: of the inputs.
+        out_tree: structure of the output.
+        out_avals: of the outputs.
+    """
+
+    in_tree: Any
+    in_avals: tuple[ShapedArray, ...]
+    out_tree: Any
+    out_avals: tuple[ShapedArray, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LinearProgram:
+    """A derivative without its residuals; compared by identity.
+
+    Attributes:
+        jaxpr: ``(residuals, tangents of the inputs that have one) -> tangents of the outputs that have one``.
+        differentiated: which inputs have a tangent.
+        has_tangent: which outputs have one.
+        signature: the function's.
+    """
+
+    jaxpr: ClosedJaxpr
+    differentiated: tuple[bool, ...]
+    has_tangent: tuple[bool, ...]
+    signature: Signature
+
+
+def linear_program(found: Linearized, signature: Signature) -> tuple[LinearProgram, list[Any]]:
+    """The tape as a program, and the residuals."""
+    jaxpr, residuals = tape_jaxpr(found)
+    differentiated = tuple(t is not None for t in found.inputs)
+    has_tangent = tuple(type(t) is not Zero for t in found.out_tangents)
+    return LinearProgram(jaxpr, differentiated, has_tangent, signature), residuals
+
+
+class VJP:
+    """The pullback at a point: cotangents of the output in, cotangents of the inputs out. Callable many times.
+
+    A container of the residuals.
+    """
+
+    __slots__ = ("_found", "_linear", "_residuals", "_signature")
+
+    def __init__(
+        self,
+        signature: Signature,
+        found: Linearized | None,
+        linear: LinearProgram | None = None,
+        residuals: Sequence[Any] = (),
+    ) -> None:
+        self._signature = signature
+        self._found = found
+        self._linear = linear
+        self._residuals = residuals
+
+    def __call__(self, cotangent: Any) -> Any:
+        """Pull ``cotangent``, of the output's structure, back."""
+        signature = self._signature
+        leaves, tree = pytree.flatten(cotangent)
+        if tree != signature.out_tree:
+            raise ValueError(
+                "vjp: the cotangent needs the tree structure of the output: "
+                + pytree.first_difference(signature.out_tree, tree)
+            )
+        bars = [
+            _cotangent(aval, bar, path)
+            for aval, bar, path in zip(
+                signature.out_avals, leaves, pytree.paths(cotangent), strict=True
+            )
+        ]
+        return pytree.unflatten(signature.in_tree, [instantiate(x) for x in self._pull(bars)])
+
+    def _pull(self, bars: list[Any]) -> list[Any]:
+        found = self._found
+        if found is not None:
+            return backward(found.tape, found.inputs, found.out_tangents, bars)
+        linear = self._linear
+        assert linear is not None
+        operands = [UndefinedPrimal(a.to_tangent_aval()) for a in self._signature.in_avals]
+        return transpose_flat(
+            lambda *dots: eval_closed(linear.jaxpr, *self._residuals, *dots),
+            operands,
+            [bar for bar, t in zip(bars, linear.has_tangent, strict=True) if t],
+        )
+
+    def _split(self) -> tuple[Sequence[Any], LinearProgram]:
+        if self._linear is None:
+            assert self._found is not None
+            self._linear, self._residuals = linear_program(self._found, self._signature)
+        return self._residuals, self._linear
+
+
+class Pushforward:
+    """The derivative at a point as a linear function of tangents. A container of the residuals."""
+
+    __slots__ = ("_linear", "_residuals")
+
+    def __init__(self, linear: LinearProgram, residuals: Sequence[Any]) -> None:
+        self._linear = linear
+        self._residuals = residuals
+
+    def __call__(self, *tangents: Any) -> Any:
+        """The tangent of the output for tangents of the inputs."""
+        linear = self._linear
+        signature = linear.signature
+        leaves, tree = pytree.flatten(tangents)
+        if tree != signature.in_tree:
+            raise TypeError(
+                "linearize: the tangents need the tree structure of the inputs: "
+                + pytree.first_difference(signature.in_tree, tree)
+            )
+        paths = pytree.paths(tangents)
+        for aval, t, path in zip(signature.in_avals, leaves, paths, strict=True):
+            _check_consistent(aval, t, path)
+        given = [
+            tangent_of(aval, t, path)
+            for aval, t, path in zip(signature.in_avals, leaves, paths, strict=True)
+        ]
+        flat_in = [instantiate(t) for t, d in zip(given, linear.differentiated, strict=True) if d]
+        results = iter(eval_closed(linear.jaxpr, *self._residuals, *flat_in))
+        outs = [
+            next(results) if h else zeros(aval.to_tangent_aval())
+            for h, aval in zip(linear.has_tangent, signature.out_avals, strict=True)
+        ]
+        return pytree.unflatten(signature.out_tree, outs)
+
+
+pytree.register(
+    VJP,
+    VJP._split,
+    lambda linear, residuals: VJP(linear.signature, None, linear, list(residuals)),
+)
+pytree.register(
+    Pushforward,
+    lambda push: (push._residuals, push._linear),
+    lambda linear, residuals: Pushforward(linear, list(residuals)),
+)
+
+
+def tangent_of(primal: ShapedArray, tangent: Any, path: str) -> Any:
+    """A user's tangent, checked against the primal's aval."""
+    expected = primal.to_tangent_aval()
+    if isinstance(tangent, np.ndarray) and tangent.dtype == dtypes.float0:
+        if expected.dtype == dtypes.float0:
+            return Zero(expected)
+    elif type(tangent) is Zero:
+        return tangent
+    found = aval_of(tangent)
+    if expected.dtype == dtypes.float0 or found.dtype != expected.dtype:
+        raise TypeError(
+            f"jvp: for a primal of dtype {primal.dtype} the tangent needs dtype "
+            f"{expected.dtype.name if expected.dtype != dtypes.float0 else 'float0'}, got {found.dtype} at argument {path}. "
+            "A tangent has its primal's dtype, that of an integer or bool float0."
+        )
+    if found.shape != expected.shape:
+        raise ValueError(
+            f"jvp: a tangent needs its primal's shape {expected.shape}, got {found.shape} at argument {path}."
+        )
+    return as_array(tangent, "jvp")
+
+
+def _check_consistent(primal: ShapedArray, tangent: Any, path: str) -> None:
+    """Refuse a tangent of another type than that at which a function was linearized."""
+    expected, found = primal.to_tangent_aval(), aval_of(tangent)
+    if (found.shape, found.dtype) != (expected.shape, expected.dtype):
+        raise ValueError(
+            f"linearize: a tangent needs to be {expected.str_short()} like its input, got {found.str_short()} at argument {path}."
+        )
+
+
+def _cotangent(out: ShapedArray, bar: Any, path: str) -> Any:
+    expected = out.to_tangent_aval()
+    if expected.dtype == dtypes.float0:
+        return Zero(expected)
+    found = aval_of(as_array(bar, "vjp") if type(bar) is int else bar)
+    if found.dtype != expected.dtype:
+        raise ValueError(
+            f"vjp: the cotangent of an output {out.str_short()} needs to be {expected.str_short()}, got "
+            f"{found.str_short()}{f', at {path}' if path else ''}."
+        )
+    if found.shape != expected.shape:
+        raise ValueError(
+            f"vjp: the cotangent needs to be {expected.str_short()}, got {found.str_short()}{f', at {path}' if path else ''}."
+        )
+    return as_array(bar, "vjp")

@@ -1,0 +1,96 @@
+"""Named axes: the names that collective operations may use, and which programs use them.
+
+``vmap(axis_name=...)`` binds a name for as long as the function runs. A primitive over axis names declares them by the
+rule kind ``axis_names``; a program uses the names that its equations use. The trace that bound a name must see every
+operation that uses it, even one whose operands have no batch axis: the sum of a constant over an axis of size n is n
+times the constant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from plugjax.core import registry
+from plugjax.core.jaxpr import ClosedJaxpr, memoise, subjaxprs
+from plugjax.core.primitive import Primitive, state
+from plugjax.core.rules import RuleKind
+
+axis_names_rule: RuleKind[Callable[..., Iterable[Any]]] = RuleKind(
+    "axis_names",
+    "(**params) -> names of the axes that the primitive works along; ANY_AXIS if that is not known",
+)
+
+# Stands for every axis, named or not: a Python function that has not been traced may close over values of any.
+ANY_AXIS = object()
+
+
+class Axis:
+    """The axis that a ``vmap`` maps over; the name is ``None`` if it has none."""
+
+    __slots__ = ("name", "size")
+
+    def __init__(self, size: int, name: Any = None) -> None:
+        self.size = size
+        self.name = name
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Axis) and (self.size, self.name) == (other.size, other.name)
+
+    def __hash__(self) -> int:
+        return hash((self.size, self.name))
+
+
+def named_axis_size(name: Any) -> int:
+    """Size of the innermost axis of that name.
+
+    Raises:
+        NameError: no axis of that name is bound here.
+    """
+    for axis in reversed(state.axes):
+        if axis.name == name:
+            return int(axis.size)
+    bound = ", ".join(repr(axis.name) for axis in state.axes) or "none"
+    raise NameError(
+        f"unbound axis name: {name}. Bound here are: {bound}. Call the function under "
+        f"plugjax.vmap(..., axis_name={name!r})."
+    )
+
+
+@contextmanager
+def bound_axes(axes: Iterable[Axis]) -> Iterator[None]:
+    """Bind the names of ``axes`` within a ``with`` block."""
+    previous = state.axes
+    state.axes = (*previous, *axes)
+    try:
+        yield
+    finally:
+        state.axes = previous
+
+
+def uses_axis(name: Any, primitive: Primitive, params: dict[str, Any]) -> bool:
+    """Whether an operation may work along the axis ``name`` (``None`` if it has none), itself or in a program that it holds."""
+    rule = registry.table(axis_names_rule).get(primitive)
+    if rule is not None:
+        names = rule(**params)
+        return name in names or ANY_AXIS in names
+    return primitive.structured and any(name in free_axes(sub) for sub in subjaxprs(params))
+
+
+def free_axes(jaxpr: ClosedJaxpr) -> frozenset[Any]:
+    """Names of all axes that a program uses; memoised."""
+
+    def find() -> frozenset[Any]:
+        table = registry.table(axis_names_rule)
+        found: set[Any] = set()
+        for eqn in jaxpr.eqns:
+            rule = table.get(eqn.primitive)
+            if rule is not None:
+                found.update(rule(**eqn.params))
+            elif eqn.primitive.structured:
+                found.update(*map(free_axes, subjaxprs(eqn.params)))
+        return frozenset(found)
+
+    names: frozenset[Any] = memoise(jaxpr, "free axes", find)
+    return names

@@ -1,0 +1,215 @@
+"""Staging: run a function on tracers and write down what it does, as a jaxpr.
+
+Every primitive bound while a :class:`StagingTrace` is current becomes an equation, constants included, so that a program
+means the same whether its inputs are known or not. Values that are not the trace's own become constants: scalars stand
+in the equation as literals, arrays and the tracers of enclosing traces become constvars.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from plugjax.core import caches, registry
+from plugjax.core.array import Array, as_array
+from plugjax.core.aval import ShapedArray
+from plugjax.core.config import config
+from plugjax.core.dtypes import ExtendedDType
+from plugjax.core.effects import effects_rule, jaxpr_effects, no_effects
+from plugjax.core.errors import UnexpectedTracerError
+from plugjax.core.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var
+from plugjax.core.primitive import Primitive, Trace, Tracer, state
+from plugjax.core.rules import RuleKind, abstract_eval
+from plugjax.core.source_info import user_source
+from plugjax.transforms.enclosing import noted_source
+from plugjax.transforms.ending import ends_trace
+
+stage_rule: RuleKind[
+    Callable[[Sequence[Any], dict[str, Any]], tuple[Sequence[Any], dict[str, Any]]]
+] = RuleKind(
+    "stage",
+    "(args, params) -> (args, params): what a call is written down with, Python functions made programs",
+)
+
+
+class StagingTracer(Tracer):
+    """A variable of the program being written."""
+
+    __slots__ = ("_var",)
+
+    def __init__(self, trace: StagingTrace, var: Var) -> None:
+        self._trace = trace
+        self.aval = var.aval
+        self._var = var
+
+    def _origin(self) -> str:
+        trace = self._trace
+        if isinstance(trace, StagingTrace):
+            for eqn in trace.eqns:
+                if self._var in eqn.outvars:
+                    return (
+                        f"The tracer was made by primitive '{eqn.primitive.name}' at {eqn.source}, "
+                        f"while tracing {trace.origin}."
+                    )
+            for path, var in zip(trace.paths, trace.invars, strict=False):
+                if var is self._var:
+                    return f"The tracer is the argument {path} of {trace.origin}."
+        return f"The tracer was made while tracing {trace.origin}."
+
+
+_avals = caches.new_cache()
+
+
+def known_avals() -> dict[Any, Any]:
+    """Results of abstract evaluation by primitive, operands and parameters, under the configuration and rules in force."""
+    found: dict[Any, Any] = _avals.setdefault(config.fingerprint, {})
+    return found
+
+
+class StagingTrace(Trace):
+    """Writes equations."""
+
+    __slots__ = (
+        "avals",
+        "constants",
+        "effects",
+        "eqns",
+        "invars",
+        "locating",
+        "paths",
+        "rules",
+        "stagers",
+    )
+
+    def __init__(self, origin: str) -> None:
+        super().__init__(origin)
+        self.eqns: list[JaxprEqn] = []
+        self.invars: list[Var] = []
+        self.paths: Sequence[str] = ()
+        # id of the value -> (variable, value); holding the value keeps the id from being used again.
+        self.constants: dict[int, tuple[Var, Any]] = {}
+        self.rules = registry.table(abstract_eval)
+        self.avals = known_avals()
+        self.locating = config.observes("equations")
+        self.effects = registry.table(effects_rule)
+        self.stagers = registry.table(stage_rule)
+
+    def new_input(self, aval: ShapedArray) -> StagingTracer:
+        """A tracer for one more input of the program."""
+        var = Var(aval)
+        self.invars.append(var)
+        return StagingTracer(self, var)
+
+    def atom(self, x: Any) -> Atom:
+        """What stands in an equation for an operand."""
+        if type(x) is StagingTracer and x._trace is self:
+            return x._var
+        if type(x) is not Array:
+            if isinstance(x, np.generic):
+                return Literal(x, ShapedArray((), x.dtype))
+            if isinstance(x, Tracer):
+                if not x._trace.alive:
+                    raise UnexpectedTracerError(x)
+            else:
+                x = as_array(x)
+        if type(x) is Array and not x.aval.shape and not isinstance(x.aval.dtype, ExtendedDType):
+            # A weak scalar stays an Array: a NumPy scalar could not say that it is weak.
+            return Literal(x if x.aval.weak_type else np.asarray(x._fetch())[()], x.aval)
+        found = self.constants.get(id(x))
+        if found is None:
+            found = self.constants[id(x)] = (Var(x.aval), x)
+        return found[0]
+
+    def process(self, primitive: Primitive, args: Sequence[Any], params: dict[str, Any]) -> Any:
+        """Write an equation."""
+        if primitive.structured:
+            stager = self.stagers.get(primitive)
+            if stager is not None:
+                args, params = stager(args, params)
+        invars: list[Any] = []
+        for x in args:
+            if type(x) is StagingTracer and x._trace is self:
+                invars.append(x._var)
+            else:
+                invars.append(self.atom(x))
+        multiple = primitive.multiple_results
+        if primitive.structured:
+            result = self.rules[primitive](*[v.aval for v in invars], **params)
+            found = jaxpr_effects(params)
+        else:
+            key = (primitive, *[v.aval for v in invars], *params.items())
+            result = self.avals.get(key)
+            if result is None:
+                result = self.rules[primitive](*[v.aval for v in invars], **params)
+                self.avals[key] = result
+            found = no_effects
+        effect = self.effects.get(primitive)
+        if effect is not None:
+            found |= effect(**params)
+        outvars = [Var(aval) for aval in result] if multiple else [Var(result)]
+        source = state.source or user_source(2)
+        if self.locating:
+            source = noted_source(source, _stage_code)
+        self.eqns.append(JaxprEqn(invars, outvars, primitive, params, found, source))
+        if multiple:
+            return [StagingTracer(self, v) for v in outvars]
+        return StagingTracer(self, outvars[0])
+
+    def close(self, outputs: Sequence[Any]) -> ClosedJaxpr:
+        """The program with the given outputs."""
+        outvars = [self.atom(x) for x in outputs]
+        constants = list(self.constants.values())
+        jaxpr = Jaxpr([v for v, _ in constants], self.invars, outvars, self.eqns, self.origin)
+        return ClosedJaxpr(jaxpr, [value for _, value in constants])
+
+
+@ends_trace
+def stage(
+    function: Callable[..., Sequence[Any]],
+    in_avals: Sequence[ShapedArray],
+    origin: str = "a function",
+    paths: Sequence[str] = (),
+) -> ClosedJaxpr:
+    """Trace ``function``, which takes and gives flat sequences, to a closed jaxpr.
+
+    Args:
+        function: called with one tracer per aval; returns a sequence of outputs.
+        in_avals: avals of the inputs.
+        origin: what is being traced, for messages.
+        paths: names of the inputs, for messages.
+
+    Returns:
+        The program. Its constants may hold tracers of enclosing traces.
+    """
+    trace = StagingTrace(origin)
+    trace.paths = paths
+    tracers = [trace.new_input(aval) for aval in in_avals]
+    previous, source = state.trace, state.source
+    state.trace, state.source = trace, None
+    try:
+        outputs = function(*tracers)
+        return trace.close(outputs)
+    finally:
+        state.trace, state.source = previous, source
+        trace.finish()
+
+
+_stage_code = stage.__wrapped__.__code__  # type: ignore[attr-defined]  # functools.wraps sets it
+
+
+def has_tracers(jaxpr: ClosedJaxpr) -> bool:
+    """Whether constants of the program are tracers: such a program belongs to one call only."""
+    return any(isinstance(value, Tracer) for value in jaxpr.consts)
+
+
+def open_constants(jaxpr: ClosedJaxpr) -> tuple[ClosedJaxpr, list[Any]]:
+    """The program with all constants as leading inputs, and their values."""
+    if not jaxpr.consts:
+        return jaxpr, []
+    inner = jaxpr.jaxpr
+    opened = Jaxpr(
+        [], [*inner.constvars, *inner.invars], inner.outvars, inner.eqns, inner.debug_name
+    )
+    return ClosedJaxpr(opened), list(jaxpr.consts)

@@ -1,0 +1,175 @@
+"""Transposition: from a linear map to its transpose, by walking a tape backwards.
+
+If y_dot = A x_dot then x_bar = A^T y_bar. Each primitive's rule transposes one operation; cotangents of a value that is used
+several times are added. Cotangents that nothing contributes to stay symbolic zeros, and cost nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from plugjax.core import registry
+from plugjax.core.aval import ShapedArray
+from plugjax.core.jaxpr import ClosedJaxpr, eval_closed, memoise
+from plugjax.core.primitive import state
+from plugjax.core.vocabulary import Zero, add_any, instantiate
+from plugjax.transforms.enclosing import describe_frames
+from plugjax.transforms.linearize import TapeTrace, TapeTracer
+from plugjax.transforms.linearize import transpose_rule as transpose_rule
+from plugjax.transforms.staging import stage
+
+
+class UndefinedPrimal:
+    """Stands in a transpose rule for an operand whose cotangent is wanted; only its aval is known."""
+
+    __slots__ = ("aval",)
+
+    def __init__(self, aval: ShapedArray) -> None:
+        self.aval = aval
+
+    def __repr__(self) -> str:
+        return f"UndefinedPrimal({self.aval.str_short()})"
+
+
+def is_undefined_primal(x: Any) -> bool:
+    """Whether a rule's operand is one that its primitive is linear in."""
+    return type(x) is UndefinedPrimal
+
+
+def backward(
+    tape: TapeTrace,
+    inputs: Sequence[TapeTracer | None],
+    outputs: Sequence[Any],
+    cotangents: Sequence[Any],
+) -> list[Any]:
+    """Pull cotangents back through a tape.
+
+    Args:
+        tape: the linear program.
+        inputs: its inputs, ``None`` where no cotangent is wanted.
+        outputs: its outputs, tape tracers or symbolic zeros.
+        cotangents: one per output; symbolic zeros allowed.
+
+    Returns:
+        One cotangent per input, a symbolic zero where nothing contributes, ``None`` where none is wanted.
+    """
+    table = registry.table(transpose_rule)
+    bars: list[Any] = [None] * tape.slots
+    for out, bar in zip(outputs, cotangents, strict=True):
+        if type(out) is TapeTracer and type(bar) is not Zero:
+            _accumulate(bars, out.slot, bar)
+    outer = state.source
+    try:
+        for eqn in reversed(tape.eqns):
+            outs = eqn.outs
+            state.source = eqn.source or outer
+            if eqn.primitive.multiple_results:
+                found = [bars[o.slot] for o in outs]
+                if all(bar is None for bar in found):
+                    continue
+                incoming: Any = [
+                    Zero(o.aval) if bar is None else bar for bar, o in zip(found, outs, strict=True)
+                ]
+            else:
+                incoming = bars[outs[0].slot]
+                if incoming is None:
+                    continue
+            operands = [
+                UndefinedPrimal(x.aval) if type(x) is TapeTracer and x._trace is tape else x
+                for x in eqn.operands
+            ]
+            results = table[eqn.primitive](incoming, *operands, **eqn.params)
+            for x, bar in zip(eqn.operands, results, strict=True):
+                if bar is not None and type(bar) is not Zero and type(x) is TapeTracer:
+                    _accumulate(bars, x.slot, bar)
+            for o in outs:
+                bars[o.slot] = None
+    finally:
+        state.source = outer
+    return [
+        None if t is None else (Zero(t.aval) if bars[t.slot] is None else bars[t.slot])
+        for t in inputs
+    ]
+
+
+describe_frames(backward, lambda local: f"transpose of {local['eqn'].primitive.name}")
+
+
+def _accumulate(bars: list[Any], slot: int, bar: Any) -> None:
+    existing = bars[slot]
+    bars[slot] = bar if existing is None else add_any(existing, bar)
+
+
+def transpose_flat(
+    function: Callable[..., Sequence[Any]],
+    operands: Sequence[Any],
+    cotangents: Sequence[Any],
+) -> list[Any]:
+    """Transpose a function of flat sequences that is linear in the operands given as UndefinedPrimal.
+
+    Args:
+        function: evaluates the linear map.
+        operands: values, and ``UndefinedPrimal`` for those it is linear in.
+        cotangents: one per output.
+
+    Returns:
+        One cotangent per operand, ``None`` for values.
+    """
+    parent = state.trace
+    tape = TapeTrace(parent)
+    inputs = [TapeTracer(tape, x.aval) if is_undefined_primal(x) else None for x in operands]
+    args = [x if t is None else t for x, t in zip(operands, inputs, strict=True)]
+    state.trace = tape
+    try:
+        outs = function(*args)
+    finally:
+        state.trace = parent
+        tape.finish()
+    return backward(tape, inputs, outs, cotangents)
+
+
+def transpose_jaxpr(
+    jaxpr: ClosedJaxpr,
+    linear: Sequence[bool],
+    nonzero_cotangents: Sequence[bool],
+    instantiate_out: bool = False,
+) -> tuple[ClosedJaxpr, list[bool]]:
+    """The transpose of a program that is linear in some inputs, as a program; memoised.
+
+    Args:
+        jaxpr: the program.
+        linear: which inputs it is linear in.
+        nonzero_cotangents: for which outputs a cotangent will be given.
+        instantiate_out: whether zero cotangents are made into arrays.
+
+    Returns:
+        A program ``(other inputs, cotangents) -> cotangents of linear inputs that are not zero``, and which those are.
+    """
+
+    def make() -> tuple[ClosedJaxpr, list[bool]]:
+        nonzero: list[bool] = []
+        fixed = len(linear) - sum(linear)
+
+        def pull(*args: Any) -> list[Any]:
+            values, given = iter(args[:fixed]), iter(args[fixed:])
+            operands = [
+                UndefinedPrimal(a) if is_linear else next(values)
+                for a, is_linear in zip(jaxpr.in_avals, linear, strict=True)
+            ]
+            bars = [
+                next(given) if nz else Zero(a.to_tangent_aval())
+                for a, nz in zip(jaxpr.out_avals, nonzero_cotangents, strict=True)
+            ]
+            found = transpose_flat(lambda *xs: eval_closed(jaxpr, *xs), operands, bars)
+            wanted = [bar for bar, is_linear in zip(found, linear, strict=True) if is_linear]
+            nonzero[:] = [instantiate_out or type(bar) is not Zero for bar in wanted]
+            return [instantiate(bar) for bar, nz in zip(wanted, nonzero, strict=True) if nz]
+
+        avals = [a for a, is_linear in zip(jaxpr.in_avals, linear, strict=True) if not is_linear]
+        avals += [a for a, nz in zip(jaxpr.out_avals, nonzero_cotangents, strict=True) if nz]
+        return stage(pull, avals, f"transpose({jaxpr.jaxpr.debug_name})"), nonzero
+
+    key = ("transpose", tuple(linear), tuple(nonzero_cotangents), instantiate_out)
+    found: tuple[ClosedJaxpr, list[bool]] = memoise(jaxpr, key, make)
+    return found

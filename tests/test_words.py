@@ -1,0 +1,74 @@
+"""Comments and docstrings use the field's words, and speak of the product only."""
+
+import ast
+import io
+import re
+import tokenize
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+PACKAGES = (
+    *("cli", "debug", "experimental", "export", "guard", "lax", "nn", "numpy", "random", "scipy"),
+    *("stablehlo", "testing"),
+)
+TREES = (
+    *(f"plugjax/{name}" for name in PACKAGES),
+    *("plugins/numpy_backend", "plugins/xla_backend", "tests", "benchmarks", "examples"),
+)
+# A pattern, and what to write instead.
+WORDS = {
+    r"roads?": "path, fast path, slow path",
+    r"mend(s|ed|ing)?": "work around, repair",
+    r"remember(s|ed|ing)?": "cache, save, record",
+    r"noting": "recording",
+    r"watch(es|ed|ing|ers?)?": "instrument, check",
+    r"makers?": "the function that makes it, defining op",
+    r"whoever|whatever|nobody|somebody|anybody": "name who or what it is",
+    r"would seem|as it were|so to speak": "say what is so",
+    r"goes wrong|went wrong|what came": "the error, the input",
+    r"forgets?|forgotten": "drop, ignore, lose",
+    r"held against|hold against": "compared with",
+    r"now and then": "sometimes",
+    r"until now|at hand|was found|this session": "nothing: history is git's",
+    r"/work/\S*|/home/\S*": "nothing: the repository speaks of itself",
+}
+PATTERNS = [(re.compile(rf"(?<![\w`/]){p}(?![\w`])", re.IGNORECASE), w) for p, w in WORDS.items()]
+
+
+def prose(source):
+    """Pairs of line and text: comments, and docstrings without their examples."""
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type == tokenize.COMMENT:
+            yield token.start[0], token.string
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
+            text = ast.get_docstring(node)
+            if text:
+                yield (node.body[0].lineno, text.split("\nExample:")[0])
+
+
+def findings(source):
+    """Lines with words that have a better one."""
+    return [
+        f"line {line}: {found[0]!r} (write: {instead})"
+        for line, text in prose(source)
+        for pattern, instead in PATTERNS
+        for found in pattern.finditer(" ".join(text.split()))
+    ]
+
+
+@pytest.mark.parametrize("tree", TREES)
+def test_words_of_comments_and_docstrings(tree):
+    found = {
+        path.relative_to(ROOT).as_posix(): lines
+        for path in sorted((ROOT / tree).rglob("*.py"))
+        if (lines := findings(path.read_text()))
+    }
+    assert found == {}
+
+
+def test_words_are_found_in_comments_and_docstrings_alone():
+    source = '"""Cached on the general\nroad."""\nroad = "the road"  # whoever asks\n'
+    assert [line.split(":")[0] for line in findings(source)] == ["line 3", "line 1"]
