@@ -178,9 +178,46 @@ def test_exception_of_an_effect_comes_through_the_token(device):
 )
 def test_exception_that_comes_after_the_call_returned(device, wait):
     """XLA runs a program that waits for its arguments in the background."""
-    size = 700
+    error = UserError("late")
+    released = threading.Event()
+
+    def raises(_):
+        if threading.current_thread() is threading.main_thread():
+            raise RanAtOnce
+        released.wait(5)
+        raise error
+
+    callback = HostCallback(raises, [((4,), F32)])
+    executable = device.compile(VALUE, [((4,), F32)], host_callbacks=[callback])
+    result = result_of_a_waiting_call(device, executable)
+    assert not pjrt.is_ready(result)
+    released.set()
+    for _ in range(2):
+        with pytest.raises(UserError) as caught:
+            wait(device, result)
+        assert caught.value is error
+
+
+class RanAtOnce(Exception):
+    """The argument was ready before the call: XLA ran the program on the caller's thread."""
+
+
+def result_of_a_waiting_call(device, executable):
+    """Call with the result of ever longer programs until one still runs when the call is made."""
+    for size in (700, 1000, 1400, 2000, 2800):
+        argument = device.put(np.ones((size, size), F32))
+        pending = slow_program(device, size)([argument])
+        try:
+            (result,) = executable(pending)
+        except RanAtOnce:
+            continue
+        return result
+    pytest.fail("every program had ended before the call")
+
+
+def slow_program(device, size):
     square = f"tensor<{size}x{size}xf32>"
-    slow = device.compile(
+    return device.compile(
         f"""
     func.func public @main(%a: {square}) -> tensor<4xf32> {{
       %0 = stablehlo.dot_general %a, %a, contracting_dims = [1] x [0]
@@ -193,22 +230,6 @@ def test_exception_that_comes_after_the_call_returned(device, wait):
     }}""",
         [((4,), F32)],
     )
-    error = UserError("late")
-    released = threading.Event()
-
-    def raises(_):
-        released.wait(5)
-        raise error
-
-    callback = HostCallback(raises, [((4,), F32)])
-    executable = device.compile(VALUE, [((4,), F32)], host_callbacks=[callback])
-    (result,) = executable(slow([device.put(np.ones((size, size), F32))]))
-    assert not pjrt.is_ready(result)
-    released.set()
-    for _ in range(2):
-        with pytest.raises(UserError) as caught:
-            wait(device, result)
-        assert caught.value is error
 
 
 def test_concurrent_executions_keep_their_exceptions_apart(device):
