@@ -106,6 +106,60 @@ def _warm(backend: str, target: float) -> Row:
     return Row(f"warm jit call, 1 argument: {backend}", target, ours(backend) + code, JAX + code)
 
 
+# Warm calls by what the arguments are: a definition of ``f``, and the call.
+_WARM_CALLS = {
+    "NumPy arguments": (
+        "f = j.jit(lambda x, y: x * y + 1.0); a = np.arange(8, dtype='f'); b = a + 1",
+        "f(a, b)",
+    ),
+    "Python scalars": (
+        "f = j.jit(lambda x, s, n: x * s + n); x = jnp.arange(8.0)",
+        "f(x, 2.5, 3)",
+    ),
+    "static arguments": (
+        "f = j.jit(lambda x, n: x * n + 1.0, static_argnums=1); x = jnp.arange(8.0)",
+        "f(x, 3)",
+    ),
+    "static names": (
+        "f = j.jit(lambda x, n, s: x * n + s, static_argnames=('n', 's')); x = jnp.arange(8.0)",
+        "f(x, n=3, s=2)",
+    ),
+    "keywords": (
+        "f = j.jit(lambda x, y: x * y + 1.0); x = jnp.arange(8.0)",
+        "f(x, y=x)",
+    ),
+    "donation": (
+        "f = j.jit(lambda x: x + 1.0, donate_argnums=0); box = [jnp.arange(8.0)]",
+        "box.append(f(box.pop()))",
+    ),
+    "donation of a tree": (
+        "f = j.jit(lambda p, g: {k: p[k] - g[k] for k in p}, donate_argnums=0); "
+        "g = {str(i): jnp.ones(8) for i in range(10)}; box = [{k: v + 0.0 for k, v in g.items()}]",
+        "box.append(f(box.pop(), g))",
+    ),
+}
+
+
+def _warm_call(name: str) -> Row:
+    define, call = _WARM_CALLS[name]
+    code = f"{define}\nRESULT = per_call(lambda: {call})"
+    return Row(f"warm jit call, {name}: xla", 1.2, ours("xla") + code, JAX + code)
+
+
+# A text is made once per lowered program, so a program is lowered for each: a definition of ``f``, and its arguments.
+_TEXTS = {
+    "x + 1": "f = lambda x: x + 1.0; a = (jnp.arange(8.0),)",
+    "MLP step": MLP + "f = step; a = (params(), X, Y)",
+    "1000 equations": CHAIN + "f = chain(N); a = (jnp.ones(8),)",
+}
+
+
+def _text(name: str) -> Row:
+    fresh = "j.jit(lambda *x: f(*x)).lower(*a).as_text()"
+    code = f"{_TEXTS[name]}\nRESULT = per_call(lambda: {fresh}, repeats=3)"
+    return Row(f"lower a new function and as_text: {name}", 1.2, ours("xla") + code, JAX + code)
+
+
 _LEAVES = """
 tree = {str(i): jnp.arange(8.0) + i for i in range(100)}
 f = j.jit(lambda t: {k: v + 1.0 for k, v in t.items()})
@@ -250,4 +304,6 @@ tracemalloc.start(); step(); RESULT = tracemalloc.get_traced_memory()[1]
 """, "MB", 1e-6),
 ]  # fmt: skip
 
+ROWS += [_warm_call(name) for name in _WARM_CALLS]
+ROWS += [_text(name) for name in _TEXTS]
 ROWS += [_verification(name, body) for name, body in _IREE_PROGRAMS.items()]

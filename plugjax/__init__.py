@@ -41,7 +41,7 @@ from plugjax.core.config import config
 from plugjax.core.device import Device
 from plugjax.core.jaxpr import set_printer as _set_printer
 from plugjax.execution.compile_time import ensure_compile_time_eval
-from plugjax.execution.jit.function import clear_caches, eval_shape, jit, make_jaxpr
+from plugjax.execution.jit.api import clear_caches, eval_shape, jit, make_jaxpr
 from plugjax.forward_backward import fwd_and_bwd
 from plugjax.transforms.batching import vmap
 from plugjax.transforms.grad import (

@@ -10,7 +10,7 @@ from plugjax.calls.checkpoint import checkpoint
 from plugjax.core import pytree
 from plugjax.core.array import as_array
 from plugjax.core.jaxpr import Literal
-from plugjax.execution.jit.function import make_jaxpr
+from plugjax.execution.jit.api import make_jaxpr
 from plugjax.execution.jit.parameters import argument_names
 from plugjax.lax.barrier import name_p
 from plugjax.transforms.grad import vjp

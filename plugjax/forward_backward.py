@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from plugjax.core.errors import check_callable
-from plugjax.execution.jit.function import jit
+from plugjax.execution.jit.api import jit
 from plugjax.transforms.grad import vjp
 
 

@@ -44,6 +44,16 @@ class Executable:
         """Run on buffers, one per argument; give one buffer per result."""
         raise TypeError(f"{type(self).__name__} cannot run")
 
+    def taking_values(
+        self, avals: Mapping[int, ShapedArray]
+    ) -> Callable[[list[Any]], Sequence[Any]] | None:
+        """``run`` for calls in which the arguments at these positions are NumPy arrays or numbers instead of buffers.
+
+        It reads them before it returns, and converts them to the dtypes; the list of arguments is its own to change. ``None``:
+        the values are put on the device one by one.
+        """
+        return None
+
     def as_text(self) -> str:
         """The program as the backend's compiler left it."""
         return ""

@@ -79,7 +79,7 @@ class Option:
 
 _CORE_OPTIONS = (
     Option("enable_x64", False, boolean, in_key=True, help="keep 64-bit dtypes"),
-    Option("disable_jit", False, boolean, help="run jit and control flow as plain Python"),
+    Option("disable_jit", False, boolean, in_key=True, help="run jit and control flow as plain Python"),
     Option("eager", "auto", choices=("host", "compile", "auto"), in_key=True, help="how primitives run outside of jit"),
     Option("default_device", None, in_key=True, help="device of uncommitted arrays"),
     Option("backend", "", in_key=True, help="backend of the default device"),

@@ -9,7 +9,7 @@ from plugjax.execution.exporter import Exporter, exporter
 from plugjax.execution.host_kernels import scalar_kernel
 from plugjax.execution.host_math import QUIET, enter, leave
 from plugjax.execution.instruments import instrumented
-from plugjax.execution.jit.function import clear_caches, eval_shape, jit, make_jaxpr
+from plugjax.execution.jit.api import clear_caches, eval_shape, jit, make_jaxpr
 from plugjax.execution.jit.misses import CacheMiss, TraceKey
 from plugjax.execution.jit.parameters import argument_names
 from plugjax.execution.jit.stages import ArgInfo, CompiledFunction, Lowered, Traced, Wrapped

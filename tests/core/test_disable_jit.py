@@ -210,3 +210,17 @@ def test_operators_follow_the_configuration():
     assert (x + jnp.ones(3)).dtype == "float32"
     with plugjax.enable_x64(True):
         assert (jnp.arange(3) * 0.5).dtype == "float64"
+
+
+@pytest.mark.parametrize("call", [lambda f: f(jnp.ones(3)), lambda f: f({"x": jnp.ones(3)}), lambda f: f(1.0)], ids=["array", "tree", "number"])  # fmt: skip
+def test_a_function_that_was_compiled_runs_as_python(call):
+    calls = []
+    f = plugjax.jit(lambda x: calls.append(1) or x)
+    for _ in range(3):
+        call(f)
+    assert len(calls) == 1
+    with plugjax.disable_jit():
+        call(f)
+        call(f)
+    call(f)
+    assert len(calls) == 3

@@ -8,7 +8,7 @@ import pytest
 import plugjax
 import plugjax.numpy as jnp
 from plugjax.core import pytree
-from plugjax.execution.jit.leaf_reader import leaf_reader
+from plugjax.execution.jit.leaf_reader import argument_reader
 
 Pair = namedtuple("Pair", "a b")
 A, B, C = (jnp.arange(3.0) + i for i in range(3))
@@ -106,15 +106,65 @@ def test_clear_cache_forgets_the_guess():
     assert len(calls) == 2
 
 
-def test_structures_that_only_the_library_takes_apart():
-    assert leaf_reader(pytree.structure(Pair(0, 0))) is None
-    assert leaf_reader(pytree.structure({(0,): 0})) is None
-    assert leaf_reader(pytree.structure({"a": OrderedDict(b=0)})) is None
+@pytest.mark.parametrize("tree", [Pair(0, 0), {(0,): 0}, {"a": OrderedDict(b=0)}], ids=str)
+def test_structures_that_only_the_library_takes_apart(tree):
+    assert argument_reader(pytree.structure(((tree,), {}))) is None
+    assert argument_reader(pytree.structure(((), {"key": tree}))) is None
 
 
 @pytest.mark.parametrize("wrong", [{"a": 1}, {"a": [1, 2], "c": 2}, {"a": [1], "b": 2}, {"a": (1, 2), "b": 3}, [1, 2], None])  # fmt: skip
 def test_another_structure_is_refused(wrong):
-    read = leaf_reader(pytree.structure({"a": [0, 0], "b": 0}))
-    assert read({"b": 3, "a": [1, 2]}) == [1, 2, 3]
+    read = argument_reader(pytree.structure((({"a": [0, 0], "b": 0},), {})))
+    assert read(({"b": 3, "a": [1, 2]},), {}) == ([1, 2, 3], ())
     with pytest.raises(LookupError):
-        read(wrong)
+        read((wrong,), {})
+
+
+@pytest.mark.parametrize(
+    ("args", "kwargs"), [((1, 2), {"y": 3}), ((1, "s", 2), {}), ((1, "s", 2), {"y": 3, "z": 4}), ((1, "s", 2), {"z": 4})]
+)  # fmt: skip
+def test_other_positions_and_names_are_refused(args, kwargs):
+    read = argument_reader(pytree.structure(((0, 0), {"y": 0})), [1])
+    assert read((1, "s", 2), {"y": 3}) == ([1, 2, 3], (str, "s"))
+    with pytest.raises(LookupError):
+        read(args, kwargs)
+
+
+def test_static_values_by_name():
+    read = argument_reader(pytree.structure(((0,), {"y": [0, 0]})), [0], ["n", "mode"])
+    found = read((5, 1), {"mode": "same", "n": True, "y": [2, 3]})
+    assert found == ([1, 2, 3], (int, 5, bool, True, str, "same"))
+
+
+CALLS = [
+    (1.5, 2, {"n": 3}),
+    (A, 2, {"n": 3}),
+    (np.arange(3, dtype="f"), 2, {"n": 3}),
+    (np.arange(4, dtype="f"), 2, {"n": 3}),
+    (np.arange(3), 2, {"n": 3}),
+    (A, 2.0, {"n": 3}),
+    (A, True, {"n": True}),
+    (A, np.float32(2), {"n": 1}),
+    (A, B, {"n": 2}),
+]
+
+
+@pytest.mark.parametrize("first", range(len(CALLS)))
+def test_any_kind_of_argument_after_any_other(first, on_backend):
+    def scaled(x, y, n=1):
+        return x * y + type(n)(n)
+
+    f = plugjax.jit(scaled, static_argnames="n")
+    for x, y, kwargs in CALLS:
+        for args, names in ((CALLS[first][:2], CALLS[first][2]), ((x, y), kwargs)) * 3:
+            found = f(*args, **names)
+            expected = scaled(*map(jnp.asarray, args), **names)
+            np.testing.assert_array_equal(found, expected)
+
+
+def test_a_static_argument_without_a_hash_is_refused_at_every_call():
+    f = plugjax.jit(lambda x, n: x * n, static_argnums=1)
+    for _ in range(3):
+        np.testing.assert_array_equal(f(A, 2), 2 * A)
+        with pytest.raises(ValueError, match="has no hash"):
+            f(A, [2])

@@ -13,7 +13,7 @@ from plugjax.core import registry
 from plugjax.core.config import config
 from plugjax.core.dtypes import float0
 from plugjax.core.errors import FallbackWarning, LoweringError
-from plugjax.execution.jit.function import jit
+from plugjax.execution.jit.api import jit
 from plugjax.extend.core import Primitive, ShapedArray
 from plugjax.extend.rules import RuleSet, abstract_eval, expand_rule, hookimpl, impl, lowering
 from plugjax.lax import (

@@ -23,6 +23,7 @@ from plugjax.stablehlo.host_call import HostCall
 from plugjax.stablehlo.lower import LoweredModule, lower_module, matching_results
 from plugjax.stablehlo.mlir import Value
 from plugjax_xla import pjrt
+from plugjax_xla.argument_slots import has_slots, with_slots
 from plugjax_xla.cuda_plugin import find_cuda_plugin
 from plugjax_xla.host_callbacks import HostCallback, raise_original
 from plugjax_xla.pjrt import Buffer, Option, PjrtDevice, PjrtExecutable
@@ -178,6 +179,15 @@ class XlaExecutable(Executable):
         # The hot path is an attribute of the instance, so that a call is one Python frame.
         runner = _effectful_runner if effectful else _runner
         self.run = runner(compiled)  # type: ignore[assignment,method-assign]  # as above
+
+    def taking_values(
+        self, avals: Mapping[int, ShapedArray]
+    ) -> Callable[[list[Any]], Sequence[Buffer]] | None:
+        """``run`` that writes small values into memory of the device; ``None`` on a GPU."""
+        compiled = self._compiled
+        if not (compiled.device.host_memory and compiled.out_specs and has_slots(avals)):
+            return None
+        return with_slots(self.run, compiled, avals)
 
     def as_text(self) -> str:
         """The optimised program, as HLO text."""

@@ -20,7 +20,7 @@ from plugjax.core.effects import Effect, effects_rule
 from plugjax.core.errors import JaxRuntimeError
 from plugjax.core.registry import Registry
 from plugjax.execution.compilation_cache import CompilationCache
-from plugjax.execution.jit.function import jit
+from plugjax.execution.jit.api import jit
 from plugjax.extend.core import Primitive, device_put
 from plugjax.extend.rules import RuleSet, abstract_eval, hookimpl, impl
 from plugjax.lax import arithmetic, trigonometric
@@ -293,7 +293,7 @@ PROGRAM = """
     from plugjax.calls import plugin as calls_plugin
     from plugjax.core import registry
     from plugjax.core.registry import Registry
-    from plugjax.execution.jit.function import jit
+    from plugjax.execution.jit.api import jit
     from plugjax.lax import arithmetic, plugin as lax_plugin, trigonometric
     from plugjax.stablehlo import plugin as stablehlo_plugin
     from plugjax_xla import backend, plugin as xla_plugin

@@ -183,7 +183,7 @@ def test_exception_that_comes_after_the_call_returned(device, wait):
 
     def raises(_):
         if threading.current_thread() is threading.main_thread():
-            raise RanAtOnce
+            raise RanAtOnceError
         released.wait(5)
         raise error
 
@@ -198,7 +198,7 @@ def test_exception_that_comes_after_the_call_returned(device, wait):
         assert caught.value is error
 
 
-class RanAtOnce(Exception):
+class RanAtOnceError(Exception):
     """The argument was ready before the call: XLA ran the program on the caller's thread."""
 
 
@@ -209,7 +209,7 @@ def result_of_a_waiting_call(device, executable):
         pending = slow_program(device, size)([argument])
         try:
             (result,) = executable(pending)
-        except RanAtOnce:
+        except RanAtOnceError:
             continue
         return result
     pytest.fail("every program had ended before the call")

@@ -19,7 +19,8 @@ from plugjax.core.errors import JaxRuntimeError
 from plugjax.core.jaxpr import ClosedJaxpr
 from plugjax.transforms.dce import prune_closed
 
-Call = Callable[[Sequence[Array]], list[Array]]
+# Gives an Array, or a list of them.
+Call = Callable[[Sequence[Array]], Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,18 +109,25 @@ def _memory(x: Array) -> Any:
 
 
 def _consuming(donated: tuple[int, ...], run: Call) -> Call:
-    def consume(arrays: Sequence[Array]) -> list[Array]:
-        first: dict[int, int] = {}
-        for i, x in enumerate(arrays):
-            j = first.setdefault(id(_memory(x)), i)
-            if j != i and (i in donated or j in donated):
-                raise JaxRuntimeError(
-                    f"INVALID_ARGUMENT: an argument is donated and used once more in the same call: arguments {j} and {i} "
-                    "are one array. Pass a copy, or do not donate it."
-                )
+    def consume(arrays: Sequence[Array]) -> Any:
+        # Different buffers are different memory, so most calls need no closer look.
+        if len(arrays) > 1 and len({id(x._buffer) for x in arrays}) < len(arrays):
+            _check_distinct(arrays, donated)
         results = run(arrays)
         for i in donated:
-            arrays[i].delete()
+            x = arrays[i]
+            x._host = x._buffer = None
         return results
 
     return consume
+
+
+def _check_distinct(arrays: Sequence[Array], donated: tuple[int, ...]) -> None:
+    first: dict[int, int] = {}
+    for i, x in enumerate(arrays):
+        j = first.setdefault(id(_memory(x)), i)
+        if j != i and (i in donated or j in donated):
+            raise JaxRuntimeError(
+                f"INVALID_ARGUMENT: an argument is donated and used once more in the same call: arguments {j} and {i} "
+                "are one array. Pass a copy, or do not donate it."
+            )

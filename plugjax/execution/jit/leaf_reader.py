@@ -1,45 +1,55 @@
-"""Reading the leaves of a tree whose structure is known: a function is written for the structure, and checks it as it goes.
+"""Reading the leaves of arguments whose structure is known: a function is written for the structure, and checks it as it goes.
 
-To flatten a dict of a hundred arrays takes longer than to look the hundred up: `jit` guesses that a call has the structure of the one
-before it.
+To flatten a dict of a hundred arrays takes longer than to look the hundred up. So `jit` expects the structure of the call before.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from operator import itemgetter
 from typing import Any
 
 from plugjax.core.pytree import PyTreeDef
 
-Reader = Callable[[Any], list[Any]]
+# From ``(args, kwargs)`` to the leaves, and types and values of the static arguments in turn.
+Reader = Callable[[tuple[Any, ...], dict[str, Any]], tuple[list[Any], tuple[Any, ...]]]
 
 
 class _UnreadableError(Exception):
     """A node that only the library of pytrees can take apart."""
 
 
-def leaf_reader(treedef: PyTreeDef) -> Reader | None:
-    """A function from a tree to its leaves.
+def argument_reader(
+    in_tree: PyTreeDef, positions: Sequence[int] = (), names: Sequence[str] = ()
+) -> Reader | None:
+    """A function from the arguments of a call to their leaves and static values.
 
     ``None`` unless the structure has only tuples, lists, ``None``, and dicts whose keys are all strings or all integers.
 
-    The function raises LookupError for a tree of another structure, but takes anything for a leaf: the caller finds out whether it
-    is one.
+    The function raises LookupError for arguments of another structure, but takes anything for a leaf: the caller finds out
+    whether it is one.
+
+    Args:
+        in_tree: structure of ``(args, kwargs)`` without the static arguments.
+        positions: of the static arguments, in order.
+        names: of the static arguments that are given by name.
 
     Example:
         >>> from plugjax.extend import pytree
-        >>> read = leaf_reader(pytree.structure({"b": 0, "a": [0, 0]}))
-        >>> read({"b": 3, "a": [1, 2]})
-        [1, 2, 3]
+        >>> read = argument_reader(pytree.structure(((0, {"b": 0, "a": [0, 0]}), {})), [1])
+        >>> read((4, "static", {"b": 3, "a": [1, 2]}), {})
+        ([4, 1, 2, 3], (<class 'str'>, 'static'))
     """
     writer = _Writer()
+    args, kwargs = in_tree.children()
     try:
-        writer.node("tree", treedef)
+        writer.arguments(args.children(), positions)
+        writer.keywords(dict(zip(kwargs.entries(), kwargs.children(), strict=True)), names)
     except _UnreadableError:
         return None
-    lines = [*writer.lines, f"return [{', '.join(writer.leaves)}]"]
-    source = "def read(tree):\n" + "".join(f"    {line}\n" for line in lines)
+    statics = "".join(f"type({name}), {name}, " for name in writer.statics)
+    lines = [*writer.lines, f"return [{', '.join(writer.leaves)}], ({statics})"]
+    source = "def read(args, kwargs):\n" + "".join(f"    {line}\n" for line in lines)
     scope: dict[str, Any] = dict(writer.getters)
     exec(compile(source, "<leaf reader>", "exec"), scope)  # made of names and numbers only
     read: Reader = scope["read"]
@@ -52,12 +62,40 @@ class _Writer:
     def __init__(self) -> None:
         self.lines: list[str] = []
         self.leaves: list[str] = []
+        self.statics: list[str] = []
         self.getters: dict[str, Any] = {}
         self._names = 0
 
     def _name(self) -> str:
         self._names += 1
         return f"x{self._names}"
+
+    def arguments(self, trees: Sequence[PyTreeDef], static: Sequence[int]) -> None:
+        """Write how positional arguments are taken apart."""
+        count = len(trees) + len(static)
+        self.lines.append(f"if len(args) != {count}: raise LookupError")
+        if not static and all(tree.type is None for tree in trees):
+            self.leaves.append("*args")
+            return
+        names = [self._name() for _ in range(count)]
+        self.lines.append(f"{', '.join(names)}, = args")
+        self.statics += [names[n] for n in static]
+        given = iter(trees)
+        for n, name in enumerate(names):
+            if n not in static:
+                self.node(name, next(given))
+
+    def keywords(self, trees: Mapping[str, PyTreeDef], static: Sequence[str]) -> None:
+        """Write how arguments that are given by name are taken apart."""
+        if not (trees or static):
+            self.lines.append("if kwargs: raise LookupError")
+            return
+        self.lines.append(f"if len(kwargs) != {len(trees) + len(static)}: raise LookupError")
+        names = {key: self._name() for key in (*trees, *static)}
+        self.lines += [f"{name} = kwargs[{key!r}]" for key, name in names.items()]
+        self.statics += [names[key] for key in static]
+        for key, tree in trees.items():
+            self.node(names[key], tree)
 
     def node(self, name: str, treedef: PyTreeDef) -> None:
         """Write how the node called ``name`` is checked and taken apart."""

@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 from plugjax.core import pytree
 from plugjax.core.array import as_array, on_device
 from plugjax.core.aval import ShapedArray, ShapeDtypeStruct
 from plugjax.core.backend import backend_with_dialect
 from plugjax.core.device import Placement
-from plugjax.core.jaxpr import ClosedJaxpr
 from plugjax.core.operators import HasAval
 from plugjax.core.primitive import Tracer
 from plugjax.execution.compile import Compiled, lowered_text
-from plugjax.execution.instruments import instrumented
-
-if TYPE_CHECKING:
-    from plugjax.execution.jit.function import JitFunction
+from plugjax.execution.jit.program import Program
 
 
 @dataclass(frozen=True)
@@ -61,27 +57,18 @@ class Traced:
         out_tree: structure of the result.
     """
 
-    def __init__(
-        self,
-        function: JitFunction,
-        jaxpr: ClosedJaxpr,
-        in_tree: Any,
-        out_tree: Any,
-        statics: Any,
-        placements: list[Placement],
-    ) -> None:
-        self.jaxpr = jaxpr
-        self.in_tree = in_tree
-        self.out_tree = out_tree
-        self.fun_name = function.__name__
-        self._function = function
-        self._placements = placements
-        self._donated = function._donated(in_tree, statics)
+    def __init__(self, program: Program, placement: Callable[[], Placement]) -> None:
+        self.jaxpr = program.jaxpr
+        self.in_tree = program.in_tree
+        self.out_tree = program.out_tree
+        self.fun_name = program.name
+        self._program = program
+        self._placement = placement
 
     @functools.cached_property
     def args_info(self) -> Any:
         """An ``ArgInfo`` per argument, in their structure; made when asked for, as not every class holds what is no array."""
-        infos = [ArgInfo(a, i in self._donated) for i, a in enumerate(self.jaxpr.in_avals)]
+        infos = [ArgInfo(a, i in self._program.donated) for i, a in enumerate(self.jaxpr.in_avals)]
         return pytree.unflatten(self.in_tree, infos)
 
     @property
@@ -96,7 +83,7 @@ class Traced:
 
     def lower(self) -> Lowered:
         """Settle the device."""
-        return Lowered(self, self._function._placement(self._placements))
+        return Lowered(self, self._program, self._placement())
 
 
 class Lowered:
@@ -106,11 +93,12 @@ class Lowered:
         in_tree, out_tree: as in :class:`Traced`.
     """
 
-    def __init__(self, traced: Traced, placement: Placement) -> None:
-        function = traced._function
+    def __init__(self, traced: Traced, program: Program, placement: Placement) -> None:
+        program.plan.warn()
         self._traced = traced
+        self._program = program
         self._placement = placement
-        self._plan, self._options = function._plan(traced.jaxpr, traced._donated)
+        self._texts: dict[tuple[str | None, bool], str] = {}
         self.in_tree = traced.in_tree
         self.out_tree = traced.out_tree
 
@@ -141,10 +129,12 @@ class Lowered:
         Raises:
             ValueError: no installed backend writes the dialect.
         """
-        backend = backend_with_dialect(dialect, self._placement.backend)
-        return lowered_text(
-            self._plan.program, backend, {**self._options, "debug_info": debug_info}, dialect
-        )
+        key = (dialect, debug_info)
+        if key not in self._texts:
+            backend = backend_with_dialect(dialect, self._placement.backend)
+            options = {**self._program.options, "debug_info": debug_info}
+            self._texts[key] = lowered_text(self._program.plan.program, backend, options, dialect)
+        return self._texts[key]
 
     def compiler_ir(self, dialect: str | None = None) -> Any:
         """The text of the program: see :meth:`as_text`."""
@@ -160,8 +150,12 @@ class Lowered:
         Args:
             compiler_options: the backend's own options, beside those of ``jit``.
         """
-        options = {**self._options, **(compiler_options or {})}
-        return CompiledFunction(self, Compiled(self._plan.program, self._placement, options))
+        if not compiler_options:
+            return CompiledFunction(self, self._program.compiled_for(self._placement))
+        options = {**self._program.options, **compiler_options}
+        return CompiledFunction(
+            self, Compiled(self._program.plan.program, self._placement, options)
+        )
 
 
 class CompiledFunction:
@@ -174,7 +168,7 @@ class CompiledFunction:
     def __init__(self, lowered: Lowered, compiled: Compiled) -> None:
         self._lowered = lowered
         self._compiled = compiled
-        self._run = instrumented(lowered._plan.call(compiled.call), lambda: lowered._traced.jaxpr)
+        self._run = lowered._program.call(compiled)
         self.in_tree = lowered.in_tree
         self.out_tree = lowered.out_tree
 
@@ -203,7 +197,7 @@ class CompiledFunction:
                 )
         placement = self._compiled.placement
         arrays = [on_device(as_array(x), placement) for x in leaves]
-        expected = self._lowered._traced.jaxpr.in_avals
+        expected = self._lowered._program.jaxpr.in_avals
         for i, (x, aval) in enumerate(zip(arrays, expected, strict=True)):
             if (x.aval.shape, x.aval.dtype) != (aval.shape, aval.dtype):
                 path = pytree.paths((args, kwargs))[i]
@@ -212,7 +206,7 @@ class CompiledFunction:
                     f"{x.aval.str_short()} now. Lower and compile for it, or call the jitted function."
                 )
         outs = self._run(arrays)
-        for i in self._lowered._plan.donated:
+        for i in self._lowered._program.plan.donated:
             # A Python value, or an array that was elsewhere, gave a copy of its own away.
             if arrays[i] is not leaves[i] and hasattr(leaves[i], "delete"):
                 leaves[i].delete()
@@ -226,13 +220,15 @@ class CompiledFunction:
     @property
     def out_info(self) -> Any:
         """Results as a pytree of ShapeDtypeStruct with their shardings."""
-        found = _described(self._lowered._traced.jaxpr.out_avals, self._compiled.placement.sharding)
+        found = _described(
+            self._lowered._program.jaxpr.out_avals, self._compiled.placement.sharding
+        )
         return pytree.unflatten(self.out_tree, found)
 
     @property
     def input_shardings(self) -> Any:
         """Where each argument is wanted, ``None`` for those that nothing reads: ``(args, kwargs)``."""
-        kept, sharding = self._lowered._plan.kept, self._compiled.placement.sharding
+        kept, sharding = self._lowered._program.plan.kept, self._compiled.placement.sharding
         flat = [sharding if i in kept else None for i in range(self.in_tree.num_leaves)]
         return pytree.unflatten(self.in_tree, flat)
 

@@ -1,0 +1,106 @@
+"""NumPy arrays and numbers as arguments: their values are copied, and results do not share the copies."""
+
+import threading
+
+import numpy as np
+import pytest
+
+import plugjax
+import plugjax.numpy as jnp
+
+F = np.float32
+
+
+@pytest.fixture(autouse=True)
+def _xla():
+    with plugjax.default_device(plugjax.devices("xla")[0]):
+        yield
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x, s: (x, s),
+        lambda x, s: (x.reshape(2, 2), s),
+        lambda x, s: (x.T, s + 0),
+        lambda x, s: (jnp.stack([x, x]), s * 2),
+    ],
+    ids=["itself", "reshape", "transpose", "stack"],
+)
+def test_results_do_not_change_with_later_calls(f):
+    jitted = plugjax.jit(f)
+    a = np.arange(4, dtype=F).reshape(1, 4)
+    kept = [jitted(a + i, i) for i in range(6)]
+    for i, (x, s) in enumerate(kept):
+        expected, scalar = f(jnp.asarray(a + i), jnp.asarray(i))
+        np.testing.assert_array_equal(x, expected)
+        assert s == scalar
+
+
+def test_the_argument_may_be_written_after_the_call():
+    add = plugjax.jit(lambda x, y: x + y)
+    a = np.ones(8, F)
+    for _ in range(3):
+        result = add(a, a)
+        a += 1
+        np.testing.assert_array_equal(result, 2 * (a - 1))
+
+
+def test_while_a_long_program_reads_them():
+    @plugjax.jit
+    def slow(x, s):
+        y = jnp.ones((600, 600)) * s
+        for _ in range(3):
+            y = y @ y * (1 / 600)
+        return x * s + y[0, 0] * 0, y
+
+    a = np.arange(8, dtype=F)
+    found = [slow(a + i, float(i))[0] for i in range(12)]
+    for i, x in enumerate(found):
+        np.testing.assert_array_equal(x, (a + i) * F(i))
+
+
+def test_threads_have_slots_of_their_own():
+    add = plugjax.jit(lambda x, s: x * s + 1)
+    wrong = []
+
+    def work(k):
+        with plugjax.default_device(plugjax.devices("xla")[0]):
+            for i in range(300):
+                a = np.full(16, k * 1000 + i, F)
+                if not np.array_equal(add(a, 2.0), a * 2 + 1):
+                    wrong.append((k, i))
+
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(4)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert not wrong
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        2, 2.5, True, 2j, F(3), np.float64(3.5), np.int8(-3), np.bool_(True), np.arange(4), np.arange(4.0)[::-1], np.zeros((0,)),
+        np.asfortranarray(np.arange(6.0).reshape(2, 3)), np.float16(2), np.zeros((200, 200), F),
+        np.array(3.5),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_values_dtypes_and_weakness_are_those_of_arrays(value):
+    twice = plugjax.jit(lambda x: x + x)
+    expected = twice(jnp.asarray(value) if isinstance(value, np.ndarray | np.generic) else value)
+    for _ in range(4):
+        found = twice(value)
+        np.testing.assert_array_equal(found, expected)
+        assert (found.dtype, found.weak_type) == (expected.dtype, expected.weak_type)
+
+
+def test_an_integer_that_does_not_fit():
+    twice = plugjax.jit(lambda x: x + x)
+    for _ in range(3):
+        assert twice(3) == 6
+    with pytest.raises(OverflowError, match="does not fit int32"):
+        twice(2**40)
+    assert twice(4) == 8

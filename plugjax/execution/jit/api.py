@@ -1,0 +1,154 @@
+"""What users call: ``jit``, ``make_jaxpr``, ``eval_shape``, ``clear_caches``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from plugjax.core import caches, pytree
+from plugjax.core.backend import as_device, get_backend
+from plugjax.core.device import Sharding
+from plugjax.execution.jit.function import JitFunction
+from plugjax.transforms.named_axes import Axis, bound_axes
+
+
+def _device_of(shardings: Sequence[Any]) -> Any:
+    """The one device that shardings name, ``None`` if they leave it open."""
+    leaves = pytree.leaves(shardings)
+    for leaf in leaves:
+        if not isinstance(leaf, Sharding):
+            raise TypeError(
+                f"jit: in_shardings and out_shardings hold shardings on one device or None, got {leaf!r}. "
+                "Take the sharding of an array, x.sharding, or give device= instead."
+            )
+    found = {as_device(s) for s in leaves}
+    if len(found) > 1:
+        raise ValueError(f"jit: in_shardings and out_shardings name several devices: {found}.")
+    return found.pop() if found else None
+
+
+class _NotSpecified:
+    """Tells ``jit(static_argnums=0)`` from ``jit(None)``."""
+
+
+_not_specified = _NotSpecified()
+
+
+def jit(
+    fun: Any = _not_specified,
+    /,
+    *,
+    in_shardings: Any = None,
+    out_shardings: Any = None,
+    static_argnums: int | Sequence[int] | None = None,
+    static_argnames: str | Iterable[str] | None = None,
+    donate_argnums: int | Sequence[int] | None = None,
+    donate_argnames: str | Iterable[str] | None = None,
+    keep_unused: bool = False,
+    device: Any = None,
+    backend: str | None = None,
+    inline: bool = False,
+    compiler_options: dict[str, Any] | None = None,
+) -> Any:
+    """Compile a function on first use of each signature.
+
+    Args:
+        fun: the function, of pytrees of arrays. Left out, a decorator is returned.
+        in_shardings: ``None``, or shardings on one device (in any structure): where to run.
+        out_shardings: as ``in_shardings``.
+        static_argnums: positions of arguments that are part of the signature by value; they must be hashable.
+        static_argnames: names of such arguments.
+        donate_argnums: positions of arguments whose memory may be taken over; they are deleted by the call.
+        donate_argnames: names of such arguments.
+        keep_unused: whether the compiled program takes arguments that nothing reads.
+        device: where to run: a Device or a name such as ``"iree:local:0"``. Results are committed there.
+        backend: name of the backend whose first device to run on.
+        inline: under another transformation, put the equations in place of the call.
+        compiler_options: the backend's own options.
+
+    Raises:
+        TypeError: ``fun`` is not callable, or gives something that is not an array.
+        ValueError: a static argument is not hashable, or is to be donated; shardings name several devices.
+        RuntimeError: an array is donated and passed once more in the same call.
+
+    Warns:
+        UserWarning: a donated argument has the shape and dtype of no result; it is left alone.
+
+    Example:
+        >>> import plugjax, plugjax.numpy as jnp
+        >>> plugjax.jit(lambda x: x + 1)(jnp.arange(3))
+        Array([1, 2, 3], dtype=int32)
+    """
+    if not isinstance(backend, (str, type(None))):
+        raise ValueError(f"jit: backend is a name, got {backend!r}.")
+    options: dict[str, Any] = {
+        "static_argnums": static_argnums,
+        "static_argnames": static_argnames,
+        "donate_argnums": donate_argnums,
+        "donate_argnames": donate_argnames,
+        "keep_unused": keep_unused,
+        "device": device
+        if device is not None
+        else get_backend(backend).devices()[0]
+        if backend
+        else _device_of([in_shardings, out_shardings]),
+        "inline": inline,
+        "compiler_options": compiler_options,
+    }
+    if isinstance(fun, _NotSpecified):
+        return lambda function: JitFunction(function, **options).as_function()
+    return JitFunction(fun, **options).as_function()
+
+
+def make_jaxpr(
+    fun: Callable[..., Any],
+    static_argnums: int | Sequence[int] = (),
+    axis_env: Sequence[tuple[Any, int]] | None = None,
+    return_shape: bool = False,
+) -> Callable[..., Any]:
+    """A function that gives the jaxpr of ``fun`` for its arguments.
+
+    Args:
+        fun: the function.
+        static_argnums: positions of arguments that are part of the signature by value.
+        axis_env: pairs of name and size: axes that ``fun`` may use as under ``vmap(axis_name=...)``.
+        return_shape: whether to give shapes and dtypes of the results too.
+
+    Example:
+        >>> import plugjax
+        >>> plugjax.make_jaxpr(lambda x: x * 2.0)(3.0)
+        { lambda ; a:f32[]. let b:f32[] = mul a 2.0:f32[] in (b,) }
+    """
+    traced = JitFunction(fun, static_argnums=static_argnums, keep_unused=True)
+    axes = [Axis(size, axis) for axis, size in axis_env or ()]
+
+    def jaxpr_of(*args: Any, **kwargs: Any) -> Any:
+        with bound_axes(axes):
+            found = traced.trace(*args, **kwargs)
+        return (found.jaxpr, found.out_info) if return_shape else found.jaxpr
+
+    jaxpr_of.__name__ = f"make_jaxpr({traced.__name__})"
+    return jaxpr_of
+
+
+def eval_shape(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """Shapes and dtypes of ``fun(*args, **kwargs)``, computing nothing.
+
+    Example:
+        >>> import plugjax, plugjax.numpy as jnp
+        >>> plugjax.eval_shape(jnp.sin, plugjax.ShapeDtypeStruct((2,), "float32"))
+        ShapeDtypeStruct(shape=(2,), dtype=float32)
+    """
+    _, shapes = make_jaxpr(fun, return_shape=True)(*args, **kwargs)
+    return shapes
+
+
+def clear_caches() -> None:
+    """Drop all traces and compiled programs of this process; those on disk stay.
+
+    Example:
+        >>> import plugjax
+        >>> import plugjax.numpy as jnp
+        >>> plugjax.clear_caches()
+    """
+    caches.clear_all()

@@ -1,0 +1,137 @@
+"""A jitted function traced for one signature, and what it was compiled to."""
+
+from __future__ import annotations
+
+import functools
+import operator
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from plugjax.core import pytree
+from plugjax.core.array import Array, on_device
+from plugjax.core.aval import ShapedArray
+from plugjax.core.device import Placement
+from plugjax.core.jaxpr import ClosedJaxpr
+from plugjax.execution.compile import Compiled
+from plugjax.execution.host_arguments import call_with_values
+from plugjax.execution.instruments import instrumented
+from plugjax.execution.jit.arguments import ArgumentPlan, plan_arguments
+from plugjax.execution.jit.misses import TraceKey
+
+_LEAF = pytree.structure(0)
+
+# From the leaves of a call's arguments to what the function returns.
+Run = Callable[[Sequence[Any]], Any]
+
+
+class Program:
+    """A function traced for one signature.
+
+    Attributes:
+        name: of the function.
+        key: the signature.
+        jaxpr: the program of all arguments.
+        in_tree: structure of ``(args, kwargs)``, without static arguments.
+        out_tree: structure of the result.
+        donated: which leaves of the arguments the user gives away.
+        options: for the backend.
+        compiled: what it was compiled to without further options, by placement.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        key: TraceKey,
+        jaxpr: ClosedJaxpr,
+        out_tree: Any,
+        donated: Sequence[int],
+        keep_unused: bool,
+        options: Mapping[str, Any],
+    ) -> None:
+        self.name = name
+        self.key = key
+        self.jaxpr = jaxpr
+        self.in_tree = key[1]
+        self.out_tree = out_tree
+        self.donated = donated
+        self.compiled: dict[Placement, Compiled] = {}
+        self._keep_unused = keep_unused
+        self._options = options
+
+    @functools.cached_property
+    def plan(self) -> ArgumentPlan:
+        """What of the arguments reaches the compiled program."""
+        return plan_arguments(self.jaxpr, self.donated, self._keep_unused)
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """What the program is compiled with."""
+        return {"name": self.name, "donated": self.plan.donated_inputs, **self._options}
+
+    def compiled_for(self, placement: Placement) -> Compiled:
+        """The program compiled for a placement, now or before."""
+        found = self.compiled.get(placement)
+        if found is None:
+            found = Compiled(self.plan.program, placement, self.options)
+            self.compiled[placement] = found
+        return found
+
+    def call(self, compiled: Compiled) -> Callable[[Sequence[Array]], list[Array]]:
+        """A compiled form as a function of all arguments, which must be at its placement: it ends those that are donated."""
+        return instrumented(self.plan.call(compiled.call), self._jaxpr)
+
+    def _jaxpr(self) -> ClosedJaxpr:
+        return self.jaxpr
+
+    def run(self, placement: Placement, moves: bool) -> Run:
+        """The function of leaves that are Arrays.
+
+        Args:
+            placement: where the program runs.
+            moves: whether some of the arrays are on other devices.
+        """
+        compiled = self.compiled_for(placement)
+        call, unflatten = self.call(compiled), self.out_tree.unflatten
+        if moves:
+            donated = self.plan.donated
+
+            def run(leaves: Sequence[Array]) -> Any:
+                results = call([on_device(x, placement) for x in leaves])
+                for i in donated:
+                    leaves[i].delete()
+                return unflatten(results)
+
+            return run
+        if self.out_tree != _LEAF:
+            return lambda leaves: unflatten(call(leaves))
+        if compiled.single is not None:
+            return instrumented(self.plan.call(compiled.single), self._jaxpr)
+        return lambda leaves: call(leaves)[0]
+
+    def run_with_values(
+        self, placement: Placement, values: Mapping[int, ShapedArray], as_arrays: Callable[..., Any]
+    ) -> Run:
+        """The function of leaves that are Arrays at its placement, NumPy arrays, or numbers.
+
+        Args:
+            placement: where the program runs.
+            values: avals of the leaves that are no Arrays, by position.
+            as_arrays: makes Arrays of all leaves, or raises.
+        """
+        run = self.run(placement, moves=True)
+        compiled = self.compiled_for(placement)
+        plain = instrumented(compiled.call, self._jaxpr) is compiled.call and not self.donated
+        fast = call_with_values(compiled, self.plan.kept, values) if plain else None
+        if fast is None:
+            return lambda leaves: run(as_arrays(leaves))
+        call = fast
+        finish = operator.itemgetter(0) if self.out_tree == _LEAF else self.out_tree.unflatten
+
+        def run_fast(leaves: Sequence[Any]) -> Any:
+            try:
+                return finish(call(leaves))
+            except OverflowError:
+                as_arrays(leaves)  # Raises with the name of the argument.
+                raise
+
+        return run_fast
