@@ -20,6 +20,7 @@ from plugjax.key_paths import (
     SequenceKey,
     keystr,
 )
+from plugjax.transforms.tree_differences import first_difference
 
 T = TypeVar("T")
 KeyEntry = TypeVar("KeyEntry", bound=Hashable)
@@ -180,7 +181,7 @@ def tree_transpose(
         inner = pytree.structure(outer_treedef.flatten_up_to(pytree_to_transpose)[0])
     expected = outer_treedef.compose(inner)
     if treedef != expected:
-        raise TypeError(f"Mismatch: {pytree.first_difference(expected, treedef)}.")
+        raise TypeError(f"Mismatch: {first_difference(expected, treedef)}.")
     size = inner.num_leaves
     return inner.unflatten([outer_treedef.unflatten(flat[i::size]) for i in range(size)])
 

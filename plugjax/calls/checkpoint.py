@@ -30,12 +30,12 @@ from plugjax.core.errors import check_callable
 from plugjax.core.jaxpr import ClosedJaxpr, eval_closed, memoise
 from plugjax.core.primitive import Primitive
 from plugjax.core.rules import RuleSet
-from plugjax.core.tracebacks import api_boundary
 from plugjax.core.vocabulary import Zero, optimization_barrier_p
 from plugjax.transforms.expansion import expand_rule
 from plugjax.transforms.flat_calls import Structure, flat_call, with_fixed
 from plugjax.transforms.linearize import LinearizedJaxpr, linearize_jaxpr, linearize_rule
 from plugjax.transforms.staging import open_constants, stage
+from plugjax.transforms.tracebacks import api_boundary
 
 rules = RuleSet(__name__)
 

@@ -18,6 +18,7 @@ from plugjax.core.jaxpr import ClosedJaxpr, Jaxpr, eval_closed, eval_jaxpr
 from plugjax.core.primitive import Tracer
 from plugjax.transforms.flat_calls import Structure, flat_call
 from plugjax.transforms.staging import stage
+from plugjax.transforms.tree_differences import first_difference
 
 
 def closure_convert(
@@ -57,7 +58,7 @@ def closure_convert(
         found, tree = pytree.flatten(given)
         if tree != in_tree:
             raise TypeError(
-                f"closure_convert: the closure needs arguments like the examples: {pytree.first_difference(in_tree, tree)}."
+                f"closure_convert: the closure needs arguments like the examples: {first_difference(in_tree, tree)}."
             )
         consts = [next(values) if h else x for x, h in zip(program.consts, hoisted, strict=True)]
         return pytree.unflatten(out.tree, eval_jaxpr(program.jaxpr, consts, *found))

@@ -27,12 +27,13 @@ from plugjax.core.errors import CustomJVPException, check_callable
 from plugjax.core.jaxpr import JaxprEqn
 from plugjax.core.primitive import Primitive
 from plugjax.core.rules import RuleSet
-from plugjax.core.tracebacks import api_boundary
 from plugjax.core.vocabulary import Zero, add_any, instantiate, stop_gradient_p, zeros
 from plugjax.transforms.batching import Axis, batch_flat, batching_rule, materialize
 from plugjax.transforms.dce import dce_rule, prune_outputs
 from plugjax.transforms.flat_calls import Structure, flat_call
 from plugjax.transforms.jvp import jvp_rule
+from plugjax.transforms.tracebacks import api_boundary
+from plugjax.transforms.tree_differences import first_difference
 
 rules = RuleSet(__name__)
 
@@ -171,7 +172,7 @@ def _checked(result: Any, rule: str, name: str, out: Structure) -> tuple[list[An
     if out.tree is not None and out.tree != tree:
         raise TypeError(
             f"custom_jvp: rule {rule} gave outputs that differ from those of {name}: "
-            f"{pytree.first_difference(out.tree, tree)}."
+            f"{first_difference(out.tree, tree)}."
         )
     out.tree = tree
     values = [as_array(y, rule) for y in primals]

@@ -30,7 +30,6 @@ from plugjax.core.errors import CustomVJPException, UnexpectedTracerError, check
 from plugjax.core.jaxpr import JaxprEqn
 from plugjax.core.primitive import Primitive, Tracer
 from plugjax.core.rules import RuleKind, RuleSet, abstract_eval, impl, lowering
-from plugjax.core.tracebacks import api_boundary
 from plugjax.core.vocabulary import (
     Zero,
     convert_element_type_p,
@@ -42,7 +41,9 @@ from plugjax.transforms.dce import dce_rule, prune_outputs
 from plugjax.transforms.flat_calls import Structure, flat_call
 from plugjax.transforms.jvp import jvp_rule
 from plugjax.transforms.linearize import linearize_rule
+from plugjax.transforms.tracebacks import api_boundary
 from plugjax.transforms.transpose import is_undefined_primal, transpose_rule
+from plugjax.transforms.tree_differences import first_difference
 
 rules = RuleSet(__name__)
 
@@ -178,7 +179,7 @@ def _checked_forward(result: Any, rule: str, name: str, out: Structure) -> tuple
     if out.tree is not None and out.tree != tree:
         raise TypeError(
             f"custom_vjp: rule {rule} (fwd) gave outputs that differ from those of {name}: "
-            f"{pytree.first_difference(out.tree, tree)}."
+            f"{first_difference(out.tree, tree)}."
         )
     out.tree = tree
     residuals, res_tree = pytree.flatten(result[1])

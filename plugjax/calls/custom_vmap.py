@@ -27,13 +27,14 @@ from plugjax.core.aval import ShapedArray
 from plugjax.core.errors import CustomJVPException
 from plugjax.core.primitive import Primitive
 from plugjax.core.rules import RuleSet
-from plugjax.core.tracebacks import api_boundary
 from plugjax.core.vocabulary import Zero, instantiate
 from plugjax.transforms.batching import Axis, batch_flat, batching_rule, materialize
 from plugjax.transforms.flat_calls import Structure, flat_call
 from plugjax.transforms.jvp import jvp_flat, jvp_rule, zero_tangent
 from plugjax.transforms.linearize import linearize_on_tape, linearize_rule
 from plugjax.transforms.staging import stage
+from plugjax.transforms.tracebacks import api_boundary
+from plugjax.transforms.tree_differences import first_difference
 
 rules = RuleSet(__name__)
 
@@ -125,7 +126,7 @@ def _checked(result: Any, rule: str, name: str, out: Structure) -> tuple[list[An
     if out.tree is not None and out.tree != tree:
         raise ValueError(
             f"custom_vmap: rule {rule} gave outputs that differ from those of {name}: "
-            f"{pytree.first_difference(out.tree, tree)}."
+            f"{first_difference(out.tree, tree)}."
         )
     out.tree = tree
     return [as_array(y, rule) for y in outs], [bool(f) for f in flags]

@@ -17,14 +17,15 @@ from plugjax.core.aval import ShapedArray
 from plugjax.core.jaxpr import ClosedJaxpr, eval_closed
 from plugjax.core.primitive import Primitive
 from plugjax.core.rules import RuleSet, abstract_eval
-from plugjax.core.tracebacks import api_boundary
 from plugjax.core.vocabulary import Zero, instantiate, zeros
 from plugjax.transforms.batching import Axis, batch_flat, batching_rule, materialize
 from plugjax.transforms.expansion import expand_rule
 from plugjax.transforms.flat_calls import Structure, flat_call
 from plugjax.transforms.jvp import jvp_rule
 from plugjax.transforms.staging import open_constants, stage
+from plugjax.transforms.tracebacks import api_boundary
 from plugjax.transforms.transpose import is_undefined_primal, transpose_rule
+from plugjax.transforms.tree_differences import first_difference
 
 rules = RuleSet(__name__)
 
@@ -106,7 +107,7 @@ def linear_call(
         if back.tree != lin_tree:
             raise TypeError(
                 "linear_call: the transpose needs to give the pytree structure of the linear inputs: "
-                + pytree.first_difference(lin_tree, back.tree)
+                + first_difference(lin_tree, back.tree)
             )
         return open_constants(found)
 

@@ -4,7 +4,6 @@ from plugjax.core.pytree import (
     NAMESPACE,
     PyTreeDef,
     broadcast_prefix,
-    first_difference,
     flatten,
     leaves,
     paths,
@@ -14,6 +13,7 @@ from plugjax.core.pytree import (
     tree_map,
     unflatten,
 )
+from plugjax.transforms.tree_differences import first_difference
 
 __all__ = [
     "NAMESPACE",

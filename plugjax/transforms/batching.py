@@ -20,7 +20,6 @@ from plugjax.core.errors import check_callable
 from plugjax.core.jaxpr import ClosedJaxpr, eval_closed, memoise
 from plugjax.core.primitive import Primitive, Trace, Tracer, state
 from plugjax.core.rules import RuleKind
-from plugjax.core.tracebacks import api_boundary
 from plugjax.core.vocabulary import broadcast_axis, moveaxis
 from plugjax.transforms.batch_steps import BatchStep
 from plugjax.transforms.ending import ends_trace
@@ -28,6 +27,7 @@ from plugjax.transforms.flat_calls import Structure
 from plugjax.transforms.named_axes import Axis as Axis
 from plugjax.transforms.named_axes import uses_axis
 from plugjax.transforms.staging import stage
+from plugjax.transforms.tracebacks import api_boundary
 
 
 class BatchingRule(Protocol):

@@ -15,7 +15,6 @@ from plugjax.core.array import as_array, aval_of, from_host
 from plugjax.core.errors import check_callable
 from plugjax.core.jaxpr import ClosedJaxpr, eval_closed
 from plugjax.core.primitive import Tracer
-from plugjax.core.tracebacks import api_boundary
 from plugjax.core.vocabulary import instantiate
 from plugjax.transforms.flat_calls import Structure, flat_call
 from plugjax.transforms.jvp import jvp_flat
@@ -28,7 +27,9 @@ from plugjax.transforms.linear_maps import (
 )
 from plugjax.transforms.linearize import Linearized, TapeTracer, linearize_flat
 from plugjax.transforms.staging import stage
+from plugjax.transforms.tracebacks import api_boundary
 from plugjax.transforms.transpose import UndefinedPrimal, backward, transpose_flat
+from plugjax.transforms.tree_differences import first_difference
 
 
 def _flatten_call(
@@ -147,7 +148,7 @@ def jvp(
     if tangent_tree != in_tree:
         raise TypeError(
             "jvp: the tangents are not arranged like the primals: "
-            + pytree.first_difference(in_tree, tangent_tree)
+            + first_difference(in_tree, tangent_tree)
         )
     directions = [
         tangent_of(aval_of(x), t, path)
@@ -270,7 +271,7 @@ def linear_transpose(
         if tree != out_tree:
             raise TypeError(
                 "linear_transpose: the cotangent is not arranged like the output: "
-                + pytree.first_difference(out_tree, tree)
+                + first_difference(out_tree, tree)
             )
         for bar, aval in zip(bars, program.out_avals, strict=True):
             found = aval_of(bar)

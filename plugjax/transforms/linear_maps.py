@@ -20,6 +20,7 @@ from plugjax.core.jaxpr import ClosedJaxpr, eval_closed
 from plugjax.core.vocabulary import Zero, instantiate, zeros
 from plugjax.transforms.linearize import Linearized, tape_jaxpr
 from plugjax.transforms.transpose import UndefinedPrimal, backward, transpose_flat
+from plugjax.transforms.tree_differences import first_difference
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +92,7 @@ class VJP:
         if tree != signature.out_tree:
             raise ValueError(
                 "vjp: the cotangent needs the tree structure of the output: "
-                + pytree.first_difference(signature.out_tree, tree)
+                + first_difference(signature.out_tree, tree)
             )
         bars = [
             _cotangent(aval, bar, path)
@@ -138,7 +139,7 @@ class Pushforward:
         if tree != signature.in_tree:
             raise TypeError(
                 "linearize: the tangents need the tree structure of the inputs: "
-                + pytree.first_difference(signature.in_tree, tree)
+                + first_difference(signature.in_tree, tree)
             )
         paths = pytree.paths(tangents)
         for aval, t, path in zip(signature.in_avals, leaves, paths, strict=True):

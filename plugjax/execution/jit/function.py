@@ -23,7 +23,6 @@ from plugjax.core.device import Device, Placement, common_placement
 from plugjax.core.errors import check_callable
 from plugjax.core.jaxpr import eval_closed
 from plugjax.core.primitive import Tracer, state
-from plugjax.core.tracebacks import api_boundary
 from plugjax.execution.eval import EvalTrace
 from plugjax.execution.jit.layout import (
     Layout,
@@ -46,6 +45,7 @@ from plugjax.execution.jit.program import Program, Run
 from plugjax.execution.jit.stages import Lowered, Traced
 from plugjax.transforms import staging
 from plugjax.transforms.flat_calls import Structure
+from plugjax.transforms.tracebacks import api_boundary
 
 
 class JitFunction:

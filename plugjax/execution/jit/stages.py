@@ -16,6 +16,7 @@ from plugjax.core.operators import HasAval
 from plugjax.core.primitive import Tracer
 from plugjax.execution.compile import Compiled, lowered_text
 from plugjax.execution.jit.program import Program
+from plugjax.transforms.tree_differences import first_difference
 
 
 @dataclass(frozen=True)
@@ -187,7 +188,7 @@ class CompiledFunction:
         if in_tree != self.in_tree:
             raise TypeError(
                 "Compiled: the arguments do not have the structure that the program was compiled for: "
-                + pytree.first_difference(self.in_tree, in_tree)
+                + first_difference(self.in_tree, in_tree)
             )
         for x in leaves:
             if isinstance(x, Tracer):
