@@ -1,17 +1,15 @@
 """The registry: plugins in, tables of rules out.
 
-``Registry().load(plugin, ...)`` builds one by hand, as tests do. :func:`active` is the one in force: it discovers plugins
-by entry points on first use. A table is a dict from primitive to rule, for one kind and platform; interpreters keep it and
-look cells up directly. An empty cell asks the hook ``plugjax_missing_rule`` once; its answer is kept.
+``Registry().load(plugin, ...)`` builds one by hand, as tests do. :func:`active` is the one in force: it takes the installed
+plugins (:mod:`plugjax.core.discovery`) on first use. A table is a dict from primitive to rule, for one kind and platform;
+interpreters keep it and look cells up directly. An empty cell asks the hook ``plugjax_missing_rule`` once; its answer is kept.
 
-Discovery loads the plugins of our own distributions first, then the others by name. One of the others that cannot be
-imported, or has a second rule for a cell, is skipped whole; one whose hook raises goes without that hook. A warning names it
-and its distribution, and everything else goes on. A plugin that is loaded by hand raises instead.
+An installed plugin from outside that cannot be imported, or has a second rule for a cell, is skipped whole; one whose hook
+raises goes without that hook. A warning names it, and everything else goes on. A plugin that is loaded by hand raises instead.
 """
 
 from __future__ import annotations
 
-import importlib.metadata
 import importlib.util
 import itertools
 import os
@@ -19,13 +17,14 @@ import threading
 import warnings
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 import pluggy
 
 from plugjax.core import caches, hookspecs
 from plugjax.core.config import config
+from plugjax.core.discovery import LoadedPlugin, charger, declared, report_found, report_skipped
 from plugjax.core.errors import MissingRuleError, PluginWarning, RuleConflictError
 from plugjax.core.operators import methods
 from plugjax.core.plugin_faults import guarded
@@ -33,45 +32,9 @@ from plugjax.core.primitive import Primitive
 from plugjax.core.rules import LazyRules, Rule, RuleKind, RuleSet
 from plugjax.core.source_info import register_internal
 
-GROUP = "plugjax"
 # Hooks are called through pluggy: its frames are not the user's.
 register_internal(os.path.dirname(pluggy.__file__))
-# What every program needs: `PLUGJAX_PLUGINS` cannot leave it out.
-ALWAYS = frozenset({"calls"})
-# Packages whose plugins load first, and whose errors in hooks are our own: they are raised, not charged.
-BUILT_IN = ("plugjax", "plugjax_iree", "plugjax_numpy", "plugjax_xla")
 _generations = itertools.count(1)
-
-
-@dataclass(frozen=True)
-class LoadedPlugin:
-    """A plugin as found.
-
-    Attributes:
-        name: name of its entry point.
-        provides: what it says that it brings.
-        error: why it was skipped.
-        blocked: whether the environment keeps it from being loaded.
-        source: its distribution's metadata.
-        faults: what its hooks raised, by name of the hook.
-    """
-
-    name: str
-    provides: tuple[str, ...] = ()
-    error: BaseException | None = None
-    blocked: bool = False
-    source: Any = None
-    faults: dict[str, BaseException] = field(default_factory=dict)
-
-    @property
-    def distribution(self) -> str:
-        """Name of the distribution that brings it; read when asked for, since it means parsing a file."""
-        return str(self.source.name) if self.source is not None else ""
-
-    @property
-    def version(self) -> str:
-        """Version of that distribution."""
-        return str(self.source.version) if self.source is not None else ""
 
 
 class RuleTable(dict[Primitive, Callable[..., Any]]):
@@ -149,39 +112,18 @@ class Registry:
             name = info.name if info else getattr(plugin, "__name__", type(plugin).__name__)
             provides = tuple(info.provides) if info else ()
             self._register(plugin, name)
-            self.plugins.append(LoadedPlugin(name, provides))
+            # It stands for an installed plugin of its name that is not in force.
+            kept = [p for p in self.plugins if p.name != name or not (p.blocked or p.error)]
+            self.plugins = [*kept, LoadedPlugin(name, provides)]
         return self
 
     def discover(self) -> Registry:
         """Load the plugins that installed distributions declare, as the environment allows."""
-        wanted = _names("PLUGJAX_PLUGINS")
-        blocked = _names("PLUGJAX_NO_PLUGINS")
-        tracing = os.environ.get("PLUGJAX_TRACE_PLUGINS", "") not in ("", "0")
-        entries = sorted(importlib.metadata.entry_points(group=GROUP), key=_load_order)
-        unknown = wanted - {entry.name for entry in entries}
-        if unknown:
-            warnings.warn(
-                f"PLUGJAX_PLUGINS names {', '.join(sorted(unknown))}, which no installed distribution provides.",
-                PluginWarning,
-                stacklevel=2,
-            )
-        found: dict[str, importlib.metadata.EntryPoint] = {}
-        by_hand = {plugin.name for plugin in self.plugins}
-        for entry in entries:
-            first = found.get(entry.name)
-            # An editable installation may be seen twice.
-            if entry.name in by_hand or (first is not None and first.value == entry.value):
-                continue
-            if entry.name in blocked or (wanted and entry.name not in wanted | ALWAYS):
-                self.plugins.append(LoadedPlugin(entry.name, blocked=True, source=entry.dist))
-                continue
-            self._discover_one(entry, found.setdefault(entry.name, entry))
-            if tracing:
-                warnings.warn(
-                    f"plugin {entry.name}: {self.plugins[-1].error or 'loaded'}",
-                    PluginWarning,
-                    stacklevel=2,
-                )
+        for plugin, load in declared({plugin.name for plugin in self.plugins}):
+            self.plugins.append(plugin)
+            if load is not None:
+                self._discover_one(len(self.plugins) - 1, load)
+                report_found(self.plugins[-1])
         self.declare_options()
         self.hook.plugjax_configure(config=config)
         return self
@@ -196,7 +138,7 @@ class Registry:
             config.declare(options)
 
     def extended(self, *plugins: Any, without: Collection[str] = ()) -> Registry:
-        """A new registry: the plugins of this one, and more. This one stays as it is.
+        """A new registry: the plugins of this one, those not in force included, and more. This one stays as it is.
 
         Args:
             *plugins: modules, or any objects with hook implementations.
@@ -218,68 +160,35 @@ class Registry:
             ...     twice_p in extended.table(impl)
             True
         """
-        built = Registry()
+        built, without = Registry(), frozenset(without)
         for name, plugin, hooks in self._loaded:
             if name not in without:
                 built._register(plugin, name, hooks)
-                built.plugins += [p for p in self.plugins if p.name == name]
-                built._strangers += [s for s in self._strangers if s == name]
+        built.plugins = [each for each in self.plugins if each.name not in without]
+        built._strangers = [name for name in self._strangers if name not in without]
         return built.load(*plugins)
 
-    def _discover_one(
-        self, entry: importlib.metadata.EntryPoint, first: importlib.metadata.EntryPoint
-    ) -> None:
+    def _discover_one(self, index: int, load: Callable[[], Any]) -> None:
         """Load a plugin; a broken one must not take start-up down."""
-        self.plugins.append(LoadedPlugin(entry.name, source=entry.dist))
-        index = len(self.plugins) - 1
         try:
-            if first is not entry:
-                raise RuleConflictError(
-                    f"distribution {_described(first.dist)} has a plugin of the same name"
-                )
-            plugin = entry.load()
+            plugin = load()
             info = getattr(plugin, "plugjax_plugin", None)
             if info is not None:
-                if info.api_version != hookspecs.API_VERSION:
-                    raise ImportError(
-                        f"written for plugin API {info.api_version}, this is {hookspecs.API_VERSION}"
-                    )
                 self.plugins[index] = replace(self.plugins[index], provides=tuple(info.provides))
-            if _package(entry) in BUILT_IN:
-                self._register(plugin, entry.name)
+            found = self.plugins[index]
+            if found.built_in:
+                self._register(plugin, found.name)
             else:
-                self._register(plugin, entry.name, guarded(plugin, self._charger(index)))
-                self._strangers.append(entry.name)
+                self._register(plugin, found.name, guarded(plugin, charger(found)))
+                self._strangers.append(found.name)
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # SystemExit too
             self._skip(index, error)
 
     def _skip(self, index: int, error: BaseException) -> None:
-        plugin = self.plugins[index] = replace(self.plugins[index], error=error)
-        warnings.warn(
-            f"plugjax plugin '{plugin.name}' of distribution {_described(plugin.source)} was skipped: "
-            f"{type(error).__name__}: {error}. Set PLUGJAX_NO_PLUGINS={plugin.name} to silence this.",
-            PluginWarning,
-            stacklevel=3,
-        )
-
-    def _charger(self, index: int) -> Callable[[str, BaseException], None]:
-        plugin = self.plugins[index]
-
-        def charge(hook: str, error: BaseException) -> None:
-            if hook in plugin.faults:
-                return
-            plugin.faults[hook] = error
-            warnings.warn(
-                f"plugjax plugin '{plugin.name}' of distribution {_described(plugin.source)} failed in {hook}: "
-                f"{type(error).__name__}: {error}. plugjax goes on without what it gives there. "
-                f"Set PLUGJAX_NO_PLUGINS={plugin.name} to silence this.",
-                PluginWarning,
-                stacklevel=3,
-            )
-
-        return charge
+        self.plugins[index] = replace(self.plugins[index], error=error)
+        report_skipped(self.plugins[index])
 
     def _register(self, plugin: Any, name: str, hooks: Any = None) -> None:
         """Take in the rules of a plugin, and its hooks or what stands for them."""
@@ -480,25 +389,6 @@ def _importable(module: str) -> bool:
         return importlib.util.find_spec(module) is not None
     except ModuleNotFoundError:  # the parent package is missing
         return False
-
-
-def _names(variable: str) -> set[str]:
-    """Names in a variable; without any, it is as if it were not set."""
-    return {name.strip() for name in os.environ.get(variable, "").split(",") if name.strip()}
-
-
-def _load_order(entry: importlib.metadata.EntryPoint) -> tuple[bool, bool, str, str]:
-    """The framework first, its backends next, then the others; by name, not as the file system has them."""
-    package = _package(entry)
-    return (package not in BUILT_IN, package != "plugjax", entry.name, entry.value)
-
-
-def _package(entry: importlib.metadata.EntryPoint) -> str:
-    return entry.value.partition(":")[0].partition(".")[0]
-
-
-def _described(distribution: importlib.metadata.Distribution | None) -> str:
-    return f"{distribution.name} {distribution.version}" if distribution is not None else "?"
 
 
 _active: Registry | None = None

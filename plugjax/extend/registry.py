@@ -1,16 +1,7 @@
 """The rules in force: tables by rule kind, and registries of one's own."""
 
-from plugjax.core.registry import (
-    ALWAYS,
-    BUILT_IN,
-    GROUP,
-    LoadedPlugin,
-    Registry,
-    RuleTable,
-    active,
-    table,
-    use,
-)
+from plugjax.core.discovery import ALWAYS, BUILT_IN, GROUP, LoadedPlugin
+from plugjax.core.registry import Registry, RuleTable, active, table, use
 
 __all__ = [
     "ALWAYS",

@@ -140,6 +140,21 @@ def test_a_third_kind_of_rule_from_outside():
     assert built.table(flops)[sin_p](plugjax.typeof(np.ones(3))) == 30
 
 
+def test_an_extended_registry_has_the_plugins_of_its_source_and_more():
+    p, q = Primitive("first"), Primitive("second")
+    first, second = (
+        plugin(rule_set(impl, p), name="first"),
+        plugin(rule_set(impl, q), name="second"),
+    )
+    source = Registry().load(first)
+    built = source.extended(second)
+    assert [each.name for each in source.plugins] == ["first"]
+    assert [each.name for each in built.plugins] == ["first", "second"]
+    assert {*built.table(impl)} == {p, q}
+    assert {*source.table(impl)} == {p}
+    assert {*built.extended(without=iter(["first"])).table(impl)} == {q}
+
+
 class TestDiscovery(Site):
     """What is found, and what is not even read."""
 
@@ -176,6 +191,32 @@ class TestDiscovery(Site):
         code = "from plugjax.extend import registry; print(sorted(p.name for p in registry.active().plugins if not p.blocked))"
         out, _ = self.run(folder, code, PLUGJAX_PLUGINS="lax,numpy")
         assert out.strip() == "['calls', 'lax', 'numpy']"
+
+    def test_an_extended_registry_names_what_is_not_in_force(self, site):
+        site("broken_one", "raise RuntimeError('oh no')")
+        folder = site("blocked_one", "raise SystemExit('imported')")
+        code = (
+            "from plugjax.extend import Primitive, impl, registry\n"
+            "built = registry.active().extended(without=['broken_two'])\n"
+            "print(built.missing_message(impl, Primitive('lonely'), None).splitlines()[0])\n"
+            "print(registry.active().extended(without=['broken_one', 'blocked_one']).asleep())"
+        )
+        out, _ = self.run(folder, code, PLUGJAX_NO_PLUGINS="blocked_one")
+        named = (
+            " Blocked by PLUGJAX_PLUGINS or PLUGJAX_NO_PLUGINS: blocked_one. Broken: broken_one."
+        )
+        assert out == f"no impl rule for primitive 'lonely'.{named}\n\n"
+
+    def test_a_plugin_that_is_loaded_by_hand_is_not_asleep(self, site):
+        source = "from plugjax.extend import PluginInfo\nplugjax_plugin = PluginInfo('blocked_one')"
+        folder = site("blocked_one", source)
+        code = (
+            "import blocked_one; from plugjax.extend import registry\n"
+            "built = registry.active().extended(blocked_one)\n"
+            "print([built.asleep(), [p.blocked for p in built.plugins if p.name == 'blocked_one']])"
+        )
+        out, _ = self.run(folder, code, PLUGJAX_NO_PLUGINS="blocked_one")
+        assert out == "['', [False]]\n"
 
     def test_our_own_plugins_come_by_entry_points(self):
         names = {e.name for e in importlib.metadata.entry_points(group="plugjax")}
