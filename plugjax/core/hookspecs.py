@@ -1,8 +1,12 @@
 """THE map of extension points: everything that a plugin can add, one pluggy hook each.
 
 A plugin is a module, or any object, with some of these functions decorated by :data:`hookimpl`, named by an entry point
-in the group ``plugjax``. A module may say ``plugjax_plugin = PluginInfo(...)`` to describe itself. pluggy runs when
-plugins load, when a rule is missing, and once per compilation; never in ``bind``, per equation or per execution.
+in the group ``plugjax``. A module may say ``plugjax_plugin = PluginInfo(...)`` to describe itself.
+
+pluggy runs when plugins load, when a rule is missing, once per compilation, and once when the calls of a program or of an
+eager primitive are made ready (``plugjax_instrument``); never in ``bind``, per equation or per execution. What a plugin
+instruments runs at every call. Two hooks run as often as what they are told of happens, and only while an option is set that
+observes it: ``plugjax_traces_ended`` and ``plugjax_cache_miss``.
 """
 
 from __future__ import annotations

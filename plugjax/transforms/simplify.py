@@ -2,9 +2,9 @@
 
 Constant folding computes an equation on scalar literals at once, if its primitive has a ``fold`` rule. Inlining puts the
 equations of a call where the call stands (rule kind ``expand``), when the call is small, or stood only for a rule that a
-transformation might have wanted. Common subexpressions are computed once: two equations with the same primitive, operands and parameters, and no effect, are one. Equations that
-give an operand as it is (a conversion to the dtype it has, a choice between a value and itself) are dropped, as the primitive's
-``same`` rule says.
+transformation might have wanted. Common subexpressions are computed once: two equations with the same primitive, operands
+and parameters, and no effect, are one. Equations that give an operand as it is (a conversion to the dtype it has, a choice
+between a value and itself) are dropped, as the primitive's ``same`` rule says.
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""Which parameters of a function are static, and which are donated: numbers and names, checked against its signature."""
+"""Parameters of a function: which are static and which are donated, and what its arguments are called.
+
+The user gives numbers and names of parameters, which are checked against the signature. ``argument_names`` names the leaves
+of arguments for messages, by parameter and path.
+"""
 
 from __future__ import annotations
 
