@@ -10,11 +10,11 @@ from typing import Any, Protocol, runtime_checkable
 from plugjax.core import pytree
 from plugjax.core.array import as_array, on_device
 from plugjax.core.aval import ShapedArray, ShapeDtypeStruct
-from plugjax.core.backend import backend_with_dialect
 from plugjax.core.device import Placement
 from plugjax.core.operators import HasAval
 from plugjax.core.primitive import Tracer
 from plugjax.execution.compile import Compiled, lowered_text
+from plugjax.execution.dialects import backend_with_dialect
 from plugjax.execution.jit.program import Program
 from plugjax.transforms.tree_differences import first_difference
 
