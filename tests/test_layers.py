@@ -17,6 +17,7 @@ ABOVE = (
     "plugjax/guard",
     "plugjax/debug",
     "plugjax/testing",
+    "plugjax/interpreters",
     "plugjax/export",
     "plugjax/cli",
     "plugins/numpy_backend/plugjax_numpy",

@@ -10,8 +10,8 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = (
-    *("cli", "debug", "experimental", "export", "guard", "lax", "nn", "numpy", "random", "scipy"),
-    *("stablehlo", "testing"),
+    *("cli", "debug", "experimental", "export", "guard", "interpreters", "lax", "nn", "numpy", "random"),
+    *("scipy", "stablehlo", "testing"),
 )
 TREES = (
     *(f"plugjax/{name}" for name in PACKAGES),

@@ -4,6 +4,7 @@ Authors of plugins import from ``plugjax.extend``; :mod:`plugjax.core.hookspecs`
 """
 
 from plugjax.core import registry
+from plugjax.core.aval import ShapedArray as ShapedArray
 from plugjax.core.operators import methods
 
 

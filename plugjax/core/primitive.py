@@ -2,7 +2,7 @@
 
 One thread-local *current trace*. ``Primitive.bind`` asks it. A trace that gets no tracer of its own hands the primitive
 to its parent, with the parent as the current trace; there are no levels to compare and no arguments to scan. The
-outermost parent is the evaluator (``core.eval``), which runs primitives on arrays.
+outermost parent is the evaluator (``execution.eval``), which runs primitives on arrays.
 
 Invariant: while a rule of a trace runs, the current trace is that trace's parent.
 """
@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from plugjax.core.aval import ShapedArray
 from plugjax.core.config import config
@@ -24,6 +24,8 @@ from plugjax.core.errors import (
 )
 from plugjax.core.operators import ArrayOperators
 from plugjax.core.source_info import Source
+
+Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 class Trace:
@@ -144,13 +146,19 @@ state = _State()
 
 
 def set_base(factory: Callable[[], Trace]) -> None:
-    """Install the evaluator: called once, by ``core.eval``."""
+    """Install the evaluator: called once, by ``execution.eval``."""
     _State.base = staticmethod(factory)
     state.trace = factory()
 
 
+# How a program defines a rule of a kind without a rule set; ``plugjax.calls`` fills it.
+definitions: dict[str, Callable[[Any, Callable[..., Any]], None]] = {}
+
+
 class Primitive:
     """An operation that transformations and backends know by its rules only.
+
+    Plugins give the rules in rule sets; a program may define them one by one (``def_impl``, ``plugjax.interpreters``).
 
     Args:
         name: name in jaxprs and in messages.
@@ -184,6 +192,16 @@ class Primitive:
             An array or tracer; a list of them if ``multiple_results``.
         """
         return state.trace.process(self, args, params)
+
+    def def_impl(self, function: Function) -> Function:
+        """Evaluate the primitive by a function of arrays; decorator."""
+        definitions["impl"](self, function)
+        return function
+
+    def def_abstract_eval(self, function: Function) -> Function:
+        """Give the aval of the result, or a list of them, by a function of avals; decorator."""
+        definitions["abstract_eval"](self, function)
+        return function
 
     def __repr__(self) -> str:
         return self.name

@@ -6,15 +6,18 @@ from plugjax.calls.closures import closure_convert, custom_gradient
 from plugjax.calls.custom_jvp import custom_jvp, custom_jvp_call_p
 from plugjax.calls.custom_vjp import CustomVJPPrimal, custom_lin_p, custom_vjp, custom_vjp_call_p
 from plugjax.calls.custom_vmap import custom_vmap, custom_vmap_call_p
+from plugjax.calls.defined_primitives import Definitions, apply_primitive, define, defined
 from plugjax.calls.linear_call import linear_call, linear_call_p
 from plugjax.calls.python_calls import define_python_call
 from plugjax.calls.remat_policy import Policy, SplitEquation, SplitProgram, split_by_policy
 
 __all__ = [
     "CustomVJPPrimal",
+    "Definitions",
     "Policy",
     "SplitEquation",
     "SplitProgram",
+    "apply_primitive",
     "checkpoint",
     "checkpoint_p",
     "closure_convert",
@@ -26,7 +29,9 @@ __all__ = [
     "custom_vjp_call_p",
     "custom_vmap",
     "custom_vmap_call_p",
+    "define",
     "define_python_call",
+    "defined",
     "jit_p",
     "linear_call",
     "linear_call_p",

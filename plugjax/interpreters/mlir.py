@@ -1,0 +1,151 @@
+"""StableHLO of primitives that a program defines."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from jaxlib.mlir import ir
+
+from plugjax.extend.calls import define, defined
+from plugjax.extend.core import Primitive, ShapedArray, as_array
+from plugjax.extend.dtypes import DType
+from plugjax.extend.errors import LoweringError
+from plugjax.extend.rules import impl, lowering
+from plugjax.extend.transforms import stage
+from plugjax.stablehlo import mlir
+from plugjax.stablehlo.context import EqnContext
+
+Value = Any
+LoweringRule = Callable[..., Any]
+LoweringRuleContext = EqnContext
+
+aval_to_ir_type = mlir.type_of
+ir_attribute = mlir.attribute
+
+_rules: dict[Primitive, dict[str | None, LoweringRule]] = {}
+
+
+def register_lowering(
+    prim: Primitive,
+    rule: LoweringRule,
+    platform: str | None = None,
+    inline: bool = True,
+    cacheable: bool = True,
+) -> LoweringRule:
+    """Give a primitive its lowering.
+
+    Args:
+        prim: the primitive.
+        rule: ``(ctx, *values, **params) -> value or list of them``, with the builders of ``plugjax.extend.mlir.dialects``.
+        platform: hardware (``"cpu"``, ``"cuda"``, ``"rocm"``) or a backend (``"xla"``, ``"iree"``) that the rule is for;
+            ``None`` for all.
+        inline: accepted as in JAX; operations are always written in place.
+        cacheable: accepted as in JAX.
+
+    Raises:
+        RuleConflictError: a plugin has a lowering of the primitive.
+    """
+    known = _rules.get(prim)
+    if known is None:
+        known = {}
+        define(lowering, prim, _chosen(prim, known))
+        _rules[prim] = known
+    if isinstance(rule, _Function) and defined(impl, prim) is None:
+        # Where there is no compiler, the function itself is the evaluation.
+        prim.def_impl(rule.fun)
+    for name in ("cuda", "rocm") if platform == "gpu" else (platform,):
+        known[name] = rule
+    return rule
+
+
+def _chosen(prim: Primitive, rules: dict[str | None, LoweringRule]) -> LoweringRule:
+    """A lowering that picks the rule of the hardware, of the backend, or of all, in this order."""
+
+    def lower(ctx: EqnContext, *values: Value, **params: Any) -> Any:
+        hardware = ctx.module.device_kind or "cpu"
+        for name in (hardware, ctx.platform, None):
+            if name in rules:
+                return rules[name](ctx, *values, **params)
+        given = ", ".join(map(str, rules))
+        raise LoweringError(
+            f"primitive '{prim}' has lowerings for {given}, none for {hardware} of backend {ctx.platform}. "
+            "Register one without a platform."
+        )
+
+    return lower
+
+
+class _Function:
+    """A lowering that writes what a function of arrays does."""
+
+    def __init__(self, fun: Callable[..., Any], multiple_results: bool) -> None:
+        self.fun = fun
+        self.multiple_results = multiple_results
+
+    def __call__(self, ctx: EqnContext, *values: Value, **params: Any) -> list[Value]:
+        def flat(*operands: Any) -> list[Any]:
+            found = self.fun(*operands, **params)
+            return [as_array(y) for y in (found if self.multiple_results else [found])]
+
+        name = getattr(self.fun, "__name__", "lower_fun")
+        return ctx.inline(stage(flat, ctx.avals_in, name), values)
+
+
+def lower_fun(fun: Callable[..., Any], multiple_results: bool = True) -> LoweringRule:
+    """A lowering that writes what a function of arrays does; without ``def_impl``, it also evaluates on the host.
+
+    Args:
+        fun: of the operands and parameters.
+        multiple_results: whether it gives a sequence.
+    """
+    return _Function(fun, multiple_results)
+
+
+def dtype_to_ir_type(dtype: DType) -> Any:
+    """The MLIR type of an element."""
+    return mlir.element_type(np.dtype(dtype))
+
+
+def ir_constant(value: Any, aval: ShapedArray | None = None) -> Value:
+    """A constant with the values of an array."""
+    return mlir.constant(np.asarray(value, aval.dtype if aval is not None else None))
+
+
+def i32_attr(number: int) -> Any:
+    """A 32-bit integer attribute."""
+    return mlir.attribute(f"{int(number)} : i32")
+
+
+def i64_attr(number: int) -> Any:
+    """A 64-bit integer attribute."""
+    return mlir.i64(int(number))
+
+
+def dense_int_array(numbers: Sequence[int]) -> Any:
+    """An attribute that is an array of 64-bit integers."""
+    return mlir.i64s(numbers)
+
+
+def dense_int_elements(numbers: Sequence[int]) -> Any:
+    """An attribute that is a tensor of 64-bit integers."""
+    return mlir.elements(np.asarray(numbers, np.int64))
+
+
+__all__ = [
+    "LoweringRule",
+    "LoweringRuleContext",
+    "Value",
+    "aval_to_ir_type",
+    "dense_int_array",
+    "dense_int_elements",
+    "dtype_to_ir_type",
+    "i32_attr",
+    "i64_attr",
+    "ir",
+    "ir_attribute",
+    "ir_constant",
+    "lower_fun",
+    "register_lowering",
+]
