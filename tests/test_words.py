@@ -10,7 +10,18 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = (
-    *("cli", "debug", "experimental", "export", "guard", "interpreters", "lax", "nn", "numpy", "random"),
+    *(
+        "cli",
+        "debug",
+        "experimental",
+        "export",
+        "guard",
+        "interpreters",
+        "lax",
+        "nn",
+        "numpy",
+        "random",
+    ),
     *("scipy", "stablehlo", "testing"),
 )
 TREES = (

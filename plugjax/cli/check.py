@@ -11,7 +11,7 @@ from rich.table import Table
 from plugjax.cli.targets import load, lookup, parse_shapes
 from plugjax.extend import registry
 from plugjax.extend.backend import get_backend
-from plugjax.extend.core import ClosedJaxpr, Jaxpr, JaxprEqn, Var, subjaxprs
+from plugjax.extend.core import ClosedJaxpr, Jaxpr, JaxprEqn, Var, programs_in
 from plugjax.extend.errors import LoweringError
 from plugjax.extend.execution import make_jaxpr, run_passes
 from plugjax.extend.rules import impl, lowering
@@ -26,7 +26,7 @@ def host_equations(jaxpr: Jaxpr, backend: str) -> Counter[str]:
     table = registry.table(lowering if by_lowering else impl, backend)
     found: Counter[str] = Counter()
     for eqn in jaxpr.eqns:
-        inner = list(subjaxprs(eqn.params))
+        inner = list(programs_in(eqn.params))
         for sub in inner:
             found += host_equations(sub.jaxpr, backend)
         if table.find(eqn.primitive) is None or (

@@ -181,7 +181,7 @@ def memoise(jaxpr: ClosedJaxpr, key: Any, make: Callable[[], Any]) -> Any:
     return found
 
 
-def subjaxprs(params: dict[str, Any]) -> Iterator[ClosedJaxpr]:
+def programs_in(params: dict[str, Any]) -> Iterator[ClosedJaxpr]:
     """The programs among the parameters of an equation."""
     for value in params.values():
         for item in value if isinstance(value, tuple) else (value,):

@@ -14,7 +14,7 @@ from plugjax.core.array import Array, constant, default_placement, transfer
 from plugjax.core.aval import ShapedArray
 from plugjax.core.config import config
 from plugjax.core.device import Placement, common_placement
-from plugjax.core.jaxpr import ClosedJaxpr, Jaxpr, Var, new_eqn, subjaxprs
+from plugjax.core.jaxpr import ClosedJaxpr, Jaxpr, Var, new_eqn, programs_in
 from plugjax.core.primitive import Primitive, Trace, set_base, state
 from plugjax.execution.compile import compiled_call
 from plugjax.execution.host_kernels import Entry, host_entry, host_kernel, output_avals
@@ -84,7 +84,7 @@ class EvalTrace(Trace):
             # The configuration was changed by another thread since this thread last looked.
             state.trace = current
             return current._prepare(primitive, arrays, params)
-        program = next(subjaxprs(params), None) if primitive.structured else None
+        program = next(programs_in(params), None) if primitive.structured else None
         if program is not None:
             key = (EvalTrace, self, self._key(primitive, arrays, params, chosen))
             entries = program.memo

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from plugjax.extend import pytree
-from plugjax.extend.core import ClosedJaxpr, ShapedArray, aval_of, subjaxprs
+from plugjax.extend.core import ClosedJaxpr, ShapedArray, aval_of, programs_in
 from plugjax.extend.errors import LoweringError
 from plugjax.extend.execution import Wrapped, jit, run_passes
 
@@ -119,7 +119,7 @@ def _effectful(program: ClosedJaxpr) -> set[str]:
         if eqn.effects and not eqn.primitive.structured:
             called = getattr(eqn.params.get("callback"), "name", None)
             found.add(eqn.primitive.name + (f" of {called!r}" if called else ""))
-        for inner in subjaxprs(eqn.params):
+        for inner in programs_in(eqn.params):
             found |= _effectful(inner)
     return found
 

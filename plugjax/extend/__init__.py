@@ -43,8 +43,8 @@ from plugjax.extend.core import (
     jaxpr_as_fun,
     memoise,
     methods,
+    programs_in,
     state,
-    subjaxprs,
 )
 from plugjax.extend.execution import Compiled, EvalTrace
 from plugjax.extend.registry import Registry
@@ -120,10 +120,10 @@ __all__ = [
     "memoise",
     "methods",
     "physical_rule",
+    "programs_in",
     "pytree",
     "registry",
     "stage",
     "state",
-    "subjaxprs",
     "transpose_rule",
 ]

@@ -10,14 +10,33 @@ from plugjax.core.backend import (
     devices,
     get_backend,
 )
+from plugjax.core.backend import default_device as get_default_device
+from plugjax.core.errors import UnknownBackendError
+from plugjax.core.registry import active
+from plugjax.execution.jit.function import clear_caches as clear_in_memory_compilation_cache
+
+
+def backends() -> dict[str, Backend]:
+    """The installed backends by name, the one of highest priority first; those that cannot be loaded are left out."""
+    found = {}
+    for spec in sorted(active().backends().values(), key=lambda spec: -spec.priority):
+        try:
+            found[spec.name] = get_backend(spec.name)
+        except UnknownBackendError:
+            continue
+    return found
+
 
 __all__ = [
     "Backend",
     "BackendSpec",
     "Executable",
+    "backends",
+    "clear_in_memory_compilation_cache",
     "default_backend",
     "default_device",
     "device",
     "devices",
     "get_backend",
+    "get_default_device",
 ]

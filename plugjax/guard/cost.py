@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from plugjax.extend.core import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, subjaxprs
+from plugjax.extend.core import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, programs_in
 from plugjax.lax.control_flow import cond_p, scan_p, while_p
 from plugjax.lax.convolution import conv_general_dilated_p
 from plugjax.lax.dot import dot_general_p
@@ -29,7 +29,7 @@ def cost(jaxpr: Jaxpr) -> float:
 
 def equation_cost(eqn: JaxprEqn) -> float:
     """Seconds for an equation."""
-    inner = [cost(program.jaxpr) for program in subjaxprs(eqn.params)]
+    inner = [cost(program.jaxpr) for program in programs_in(eqn.params)]
     if eqn.primitive is cond_p:
         return _PER_EQUATION + max(inner, default=0.0)
     if inner:
@@ -60,7 +60,7 @@ def longest_sum(jaxpr: Jaxpr, repeated: int = 1) -> int:
     longest = 1
     for eqn in jaxpr.eqns:
         steps = repeated * int(eqn.params.get("length", 1)) if eqn.primitive is scan_p else repeated
-        for program in subjaxprs(eqn.params):
+        for program in programs_in(eqn.params):
             longest = max(longest, longest_sum(program.jaxpr, steps))
         sizes = [v.aval.size for v in eqn.invars]
         outs = max((v.aval.size for v in eqn.outvars), default=0)

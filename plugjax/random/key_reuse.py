@@ -35,8 +35,8 @@ from plugjax.extend.core import (
     convert_element_type_p,
     device_put_p,
     memoise,
+    programs_in,
     reshape_p,
-    subjaxprs,
     user_source,
 )
 from plugjax.extend.errors import KeyReuseError
@@ -204,7 +204,7 @@ def equation_usage(eqn: JaxprEqn) -> Usage:
     if rule is not None:
         return rule(eqn)
     # A call has the usage of its program.
-    for program in subjaxprs(eqn.params):
+    for program in programs_in(eqn.params):
         if len(program.in_avals) == len(eqn.invars) and len(program.out_avals) == len(eqn.outvars):
             return program_usage(program)
     return _of_all(eqn)

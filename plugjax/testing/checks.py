@@ -9,7 +9,7 @@ import numpy as np
 
 import plugjax
 from plugjax.extend import dtypes, pytree
-from plugjax.extend.core import ClosedJaxpr, Primitive, Var, as_array, aval_of, subjaxprs
+from plugjax.extend.core import ClosedJaxpr, Primitive, Var, as_array, aval_of, programs_in
 from plugjax.extend.errors import RuleAbsentError
 from plugjax.extend.transforms import TapeTracer, linearize_flat
 from plugjax.testing.row import Op
@@ -233,7 +233,7 @@ def tape_primitives(op: Op) -> set[Primitive]:
             found.add(eqn.primitive)
             if op.reverse:
                 linear = [type(x) is TapeTracer for x in eqn.operands]
-                for inner in subjaxprs(eqn.params):
+                for inner in programs_in(eqn.params):
                     found |= _on_tangents(inner, linear)
     return found
 
@@ -264,6 +264,6 @@ def _on_tangents(jaxpr: ClosedJaxpr, linear: Sequence[bool]) -> set[Primitive]:
         if any(flags):
             live.update(eqn.outvars)
             found.add(eqn.primitive)
-            for inner in subjaxprs(eqn.params):
+            for inner in programs_in(eqn.params):
                 found |= _on_tangents(inner, flags)
     return found

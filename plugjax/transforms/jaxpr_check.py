@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from plugjax.core import registry
 from plugjax.core.aval import ShapedArray
-from plugjax.core.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, subjaxprs
+from plugjax.core.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, programs_in
 from plugjax.core.rules import abstract_eval
 
 
@@ -45,7 +45,7 @@ def check_jaxpr(jaxpr: ClosedJaxpr | Jaxpr) -> None:
         where = f"equation {number} ({eqn.primitive.name})"
         avals = [read(v, where) for v in eqn.invars]
         _check_eqn(eqn, avals, where)
-        for sub in subjaxprs(eqn.params):
+        for sub in programs_in(eqn.params):
             check_jaxpr(sub)
         for var in eqn.outvars:
             bind(var, where)

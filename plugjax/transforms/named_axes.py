@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from plugjax.core import registry
-from plugjax.core.jaxpr import ClosedJaxpr, memoise, subjaxprs
+from plugjax.core.jaxpr import ClosedJaxpr, memoise, programs_in
 from plugjax.core.primitive import Primitive, state
 from plugjax.core.rules import RuleKind
 
@@ -75,7 +75,7 @@ def uses_axis(name: Any, primitive: Primitive, params: dict[str, Any]) -> bool:
     if rule is not None:
         names = rule(**params)
         return name in names or ANY_AXIS in names
-    return primitive.structured and any(name in free_axes(sub) for sub in subjaxprs(params))
+    return primitive.structured and any(name in free_axes(sub) for sub in programs_in(params))
 
 
 def free_axes(jaxpr: ClosedJaxpr) -> frozenset[Any]:
@@ -89,7 +89,7 @@ def free_axes(jaxpr: ClosedJaxpr) -> frozenset[Any]:
             if rule is not None:
                 found.update(rule(**eqn.params))
             elif eqn.primitive.structured:
-                found.update(*map(free_axes, subjaxprs(eqn.params)))
+                found.update(*map(free_axes, programs_in(eqn.params)))
         return frozenset(found)
 
     names: frozenset[Any] = memoise(jaxpr, "free axes", find)

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 from plugjax.core import registry
 from plugjax.core.aval import ShapedArray, physical_aval
 from plugjax.core.dtypes import ExtendedDType
-from plugjax.core.jaxpr import ClosedJaxpr, Jaxpr, Literal, memoise, subjaxprs
+from plugjax.core.jaxpr import ClosedJaxpr, Jaxpr, Literal, memoise, programs_in
 from plugjax.core.primitive import state
 from plugjax.core.rules import RuleKind
 from plugjax.transforms.staging import stage
@@ -48,7 +48,7 @@ def _mentions_extended(jaxpr: Jaxpr) -> bool:
     for eqn in jaxpr.eqns:
         if any(_is_extended(v.aval) for v in eqn.outvars):
             return True
-        if any(_mentions_extended(sub.jaxpr) for sub in subjaxprs(eqn.params)):
+        if any(_mentions_extended(sub.jaxpr) for sub in programs_in(eqn.params)):
             return True
     return False
 

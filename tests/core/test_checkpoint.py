@@ -101,7 +101,7 @@ def test_in_scan(backend):
 def computed(jaxpr, name):
     """Number of equations of the primitive in a program, inner programs included."""
     own = sum(e.primitive.name == name for e in jaxpr.eqns)
-    inner = plugjax.extend.core.subjaxprs
+    inner = plugjax.extend.core.programs_in
     return own + sum(computed(sub, name) for e in jaxpr.eqns for sub in inner(e.params))
 
 

@@ -14,7 +14,7 @@ import jax.numpy
 import pytest
 
 import plugjax
-from plugjax.extend.core import subjaxprs
+from plugjax.extend.core import programs_in
 from tests.core.transform_programs import PROGRAMS, REVERSE
 from tests.core.transform_words import LETTERS, compare, meaning, oracle, order, spell
 
@@ -182,7 +182,7 @@ def test_primitives(row):
     program = PROGRAMS[row]
     found = plugjax.make_jaxpr(ours(row))(*program.args)
     wanted = jax.make_jaxpr(program.make(jax, jax.numpy))(*program.args)
-    same = _primitives(found.eqns, subjaxprs) == _primitives(wanted.eqns, _programs_of_jax)
+    same = _primitives(found.eqns, programs_in) == _primitives(wanted.eqns, _programs_of_jax)
     assert same == (program.name not in OWN_PRIMITIVES)
 
 

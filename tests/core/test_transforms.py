@@ -521,9 +521,9 @@ def test_cost_of_nested_scan_gradients_is_linear_in_depth():
         return f
 
     def count(jaxpr):
-        from plugjax.extend.core import subjaxprs
+        from plugjax.extend.core import programs_in
 
-        return sum(1 + sum(count(s.jaxpr) for s in subjaxprs(e.params)) for e in jaxpr.eqns)
+        return sum(1 + sum(count(s.jaxpr) for s in programs_in(e.params)) for e in jaxpr.eqns)
 
     sizes = [count(plugjax.make_jaxpr(plugjax.grad(nest(d)))(1.0).jaxpr) for d in (1, 2, 3, 4)]
     steps = [b - a for a, b in pairwise(sizes)]

@@ -6,7 +6,7 @@ import pytest
 import plugjax
 import plugjax.numpy as jnp
 from plugjax import lax
-from plugjax.core.jaxpr import subjaxprs
+from plugjax.core.jaxpr import programs_in
 
 
 def equations(jaxpr):
@@ -20,7 +20,7 @@ def equations(jaxpr):
         seen.add(id(program))
         total += len(program.jaxpr.eqns)
         for eqn in program.jaxpr.eqns:
-            left.extend(subjaxprs(eqn.params))
+            left.extend(programs_in(eqn.params))
     return total
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 import plugjax
-from plugjax.extend.core import Array, Jaxpr, subjaxprs
+from plugjax.extend.core import Array, Jaxpr, programs_in
 from plugjax.testing.fuzz.noise import noises, noisy
 from plugjax.testing.fuzz.program import Program
 
@@ -111,7 +111,7 @@ def primitives(program: Program) -> list[str]:
     def walk(jaxpr: Jaxpr) -> None:
         for eqn in jaxpr.eqns:
             found.add(eqn.primitive.name)
-            for inner in subjaxprs(eqn.params):
+            for inner in programs_in(eqn.params):
                 walk(inner.jaxpr)
 
     arguments = [x.array for x in program.arguments]

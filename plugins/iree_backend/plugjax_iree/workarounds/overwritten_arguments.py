@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from plugjax.extend.core import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, subjaxprs
+from plugjax.extend.core import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, programs_in
 from plugjax.extend.execution import Storage, storage_of
 from plugjax.lax.control_flow import scan_p, while_p
 from plugjax.lax.conversion import copy_p
@@ -74,5 +74,5 @@ def _programs(
         ]
     return [
         (program, operands[len(operands) - len(program.jaxpr.invars) :])
-        for program in subjaxprs(eqn.params)
+        for program in programs_in(eqn.params)
     ]

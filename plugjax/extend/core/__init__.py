@@ -1,4 +1,4 @@
-"""Values, primitives, programs and the primitives that the core itself uses."""
+"""Values, primitives, programs and the primitives that the core itself uses; JAX's names of ``jax.extend.core`` among them."""
 
 from plugjax.core.array import (
     Array,
@@ -25,7 +25,7 @@ from plugjax.core.device import (
     common_placement,
     reject_sharding,
 )
-from plugjax.core.effects import Effect, Effects
+from plugjax.core.effects import Effect, Effects, no_effects
 from plugjax.core.jaxpr import (
     Atom,
     ClosedJaxpr,
@@ -39,7 +39,7 @@ from plugjax.core.jaxpr import (
     jaxpr_as_fun,
     memoise,
     new_eqn,
-    subjaxprs,
+    programs_in,
 )
 from plugjax.core.operators import methods
 from plugjax.core.primitive import Primitive, Trace, Tracer, state
@@ -62,6 +62,40 @@ from plugjax.core.vocabulary import (
     transpose_p,
     zeros,
 )
+from plugjax.extend.core import primitives as primitives
+from plugjax.extend.core.programs import (
+    gensym,
+    jaxprs_in_params,
+    mapped_aval,
+    new_jaxpr_eqn,
+    subjaxprs,
+    unmapped_aval,
+)
+from plugjax.extend.core.trace_state import (
+    find_top_trace,
+    get_opaque_trace_state,
+    set_current_trace,
+    take_current_trace,
+)
+from plugjax.extend.core.trace_state import (
+    nonempty_axis_env as nonempty_axis_env_DO_NOT_USE,  # noqa: N812  # JAX's name
+)
+from plugjax.extend.core.trace_state import (
+    unsafe_am_i_under_a_jit as unsafe_am_i_under_a_jit_DO_NOT_USE,  # noqa: N812
+)
+from plugjax.extend.core.trace_state import (
+    unsafe_am_i_under_a_vmap as unsafe_am_i_under_a_vmap_DO_NOT_USE,  # noqa: N812
+)
+from plugjax.extend.core.trace_state import (
+    unsafe_get_axis_names as unsafe_get_axis_names_DO_NOT_USE,  # noqa: N812
+)
+from plugjax.extend.core.values import (
+    array_types,
+    concrete_or_error,
+    primal_dtype_to_tangent_dtype,
+    valid_jaxtype,
+)
+from plugjax.transforms.jaxpr_check import JaxprTypeError, check_jaxpr
 
 __all__ = [
     "Array",
@@ -76,6 +110,7 @@ __all__ = [
     "Fingerprint",
     "Jaxpr",
     "JaxprEqn",
+    "JaxprTypeError",
     "Literal",
     "Option",
     "Placement",
@@ -92,13 +127,16 @@ __all__ = [
     "Zero",
     "add_any",
     "add_any_p",
+    "array_types",
     "as_array",
     "aval_of",
     "block_until_ready",
     "boolean",
     "broadcast_axis",
     "broadcast_in_dim_p",
+    "check_jaxpr",
     "common_placement",
+    "concrete_or_error",
     "config",
     "convert_element_type_p",
     "default_placement",
@@ -107,18 +145,29 @@ __all__ = [
     "device_put_p",
     "eval_closed",
     "eval_jaxpr",
+    "find_top_trace",
     "from_host",
+    "gensym",
+    "get_opaque_trace_state",
     "instantiate",
     "is_internal",
     "jaxpr_as_fun",
+    "jaxprs_in_params",
+    "mapped_aval",
     "memoise",
     "methods",
     "moveaxis",
     "mul_p",
     "new_cache",
     "new_eqn",
+    "new_jaxpr_eqn",
+    "no_effects",
+    "nonempty_axis_env_DO_NOT_USE",
     "optimization_barrier_p",
     "physical_aval",
+    "primal_dtype_to_tangent_dtype",
+    "primitives",
+    "programs_in",
     "reduce_sum_p",
     "register_internal",
     "reject_sharding",
@@ -126,11 +175,18 @@ __all__ = [
     "scalar_aval",
     "scalar_value",
     "select_n_p",
+    "set_current_trace",
     "state",
     "stop_gradient_p",
     "subjaxprs",
+    "take_current_trace",
     "transfer",
     "transpose_p",
+    "unmapped_aval",
+    "unsafe_am_i_under_a_jit_DO_NOT_USE",
+    "unsafe_am_i_under_a_vmap_DO_NOT_USE",
+    "unsafe_get_axis_names_DO_NOT_USE",
     "user_source",
+    "valid_jaxtype",
     "zeros",
 ]

@@ -1,0 +1,66 @@
+"""Parts of programs, by JAX's names: equations, variables, inner programs, avals along a batch axis."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from plugjax.core.aval import ShapedArray
+from plugjax.core.effects import Effect
+from plugjax.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Var
+from plugjax.core.primitive import Primitive
+from plugjax.core.source_info import Source
+
+
+def jaxprs_in_params(params: Mapping[str, Any]) -> Iterator[Jaxpr]:
+    """The open programs among the parameters of an equation."""
+    for value in params.values():
+        for item in value if isinstance(value, tuple) else (value,):
+            if isinstance(item, ClosedJaxpr):
+                yield item.jaxpr
+            elif isinstance(item, Jaxpr):
+                yield item
+
+
+def subjaxprs(jaxpr: Jaxpr) -> Iterator[Jaxpr]:
+    """The open programs in the equations of a program, not those within them."""
+    for eqn in jaxpr.eqns:
+        yield from jaxprs_in_params(eqn.params)
+
+
+def new_jaxpr_eqn(
+    invars: Sequence[Any],
+    outvars: Sequence[Var],
+    primitive: Primitive,
+    params: Mapping[str, Any],
+    effects: Iterable[Effect],
+    source_info: Source | None = None,
+) -> JaxprEqn:
+    """An equation with the effects that are given."""
+    fixed = frozenset(effects)
+    return JaxprEqn(list(invars), list(outvars), primitive, dict(params), fixed, source_info)
+
+
+def gensym() -> Callable[[ShapedArray], Var]:
+    """A function that makes new variables of avals."""
+    return Var
+
+
+def mapped_aval(size: int, axis: int | None, aval: ShapedArray) -> ShapedArray:
+    """The aval of one instance, given the aval of all.
+
+    Raises:
+        ValueError: the axis does not have the size.
+    """
+    if axis is None:
+        return aval
+    if aval.shape[axis] != size:
+        raise ValueError(f"axis {axis} of {aval.str_short()} does not have size {size}")
+    return aval.update(shape=aval.shape[:axis] + aval.shape[axis + 1 :])
+
+
+def unmapped_aval(size: int, axis: int | None, aval: ShapedArray) -> ShapedArray:
+    """The aval of all instances, given the aval of one."""
+    if axis is None:
+        return aval
+    return aval.update(shape=(*aval.shape[:axis], size, *aval.shape[axis:]))

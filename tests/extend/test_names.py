@@ -1,0 +1,165 @@
+"""JAX's names of ``jax.extend`` are here, with JAX's meaning; those that are not are listed."""
+
+import importlib
+
+import jax
+import numpy as np
+import pytest
+
+import plugjax
+from plugjax.extend import backend as backend_module
+from plugjax.extend import core, source_info_util
+
+# What belongs to XLA's runtime, to JAX's own representation of traces, or to several devices.
+ABSENT = {
+    "core": {
+        "AbstractToken", "CallPrimitive", "DebugInfo", "InconclusiveDimensionOperation", "Token", "TraceTag", "call_impl",
+    },
+    "linear_util": set(),
+    "mlir": {"lower_with_sharding_in_types"},
+    "mlir.dialects": set(),
+    "mlir.ir": set(),
+    "mlir.passmanager": set(),
+    "backend": {
+        "backend_xla_version", "clear_backends", "get_compile_options", "ifrt_proxy", "register_backend_cache",
+        "register_backend_factory",
+    },
+    "source_info_util": {
+        "NameStack", "new_name_stack", "new_source_info", "reset_name_stack", "set_name_stack", "transform_name_stack",
+        "user_context",
+    },
+}  # fmt: skip
+
+
+def public(module):
+    return {name for name in dir(module) if not name.startswith("_")}
+
+
+@pytest.mark.parametrize("name", ABSENT)
+def test_names(name):
+    theirs = public(importlib.import_module(f"jax.extend.{name}"))
+    ours = public(importlib.import_module(f"plugjax.extend.{name}"))
+    assert theirs - ours == ABSENT[name]
+
+
+def test_primitives():
+    theirs = public(importlib.import_module("jax.extend.core.primitives"))
+    found = {n: getattr(core.primitives, n) for n in theirs if hasattr(core.primitives, n)}
+    left = {"call_p", "closed_call_p", "empty2_p", "get_p", "swap_p"}
+    assert theirs - set(found) == left
+    assert core.primitives.sin_p is plugjax.lax.sin_p
+    assert core.primitives.remat_p is plugjax.extend.calls.checkpoint_p
+    assert core.primitives.scatter_add_p.name == "scatter-add"
+    assert "scan_p" in dir(core.primitives)
+    with pytest.raises(AttributeError, match="no plugin in force has a primitive 'sinn'"):
+        _ = core.primitives.sinn_p
+
+
+def nested(framework):
+    return framework.make_jaxpr(
+        framework.jit(lambda x: framework.lax.cond(x > 0, lambda y: y, lambda y: -y, x))
+    )(1.0)
+
+
+@pytest.fixture(params=[jax, plugjax], ids=["jax", "plugjax"])
+def framework(request):
+    importlib.import_module(f"{request.param.__name__}.extend.core")
+    importlib.import_module(f"{request.param.__name__}.core")
+    importlib.import_module(f"{request.param.__name__}.dtypes")
+    return request.param
+
+
+def test_programs_within_programs(framework):
+    extend, program = framework.extend.core, nested(framework)
+    (call,) = program.eqns
+    (inner,) = extend.subjaxprs(program.jaxpr)
+    assert inner is call.params["jaxpr"].jaxpr
+    assert len(list(extend.jaxprs_in_params(inner.eqns[-1].params))) == 2
+    extend.check_jaxpr(program.jaxpr)
+    assert [float(y) for y in extend.jaxpr_as_fun(program)(-2.0)] == [2.0]
+
+
+@pytest.mark.filterwarnings("ignore:.*missing a DebugInfo:DeprecationWarning")
+def test_a_program_can_be_built_from_parts(framework):
+    extend = framework.extend.core
+    aval = framework.core.ShapedArray((), np.dtype(np.float32))
+    new = extend.gensym()
+    x, y = new(aval), new(aval)
+    eqn = extend.new_jaxpr_eqn([x, x], [y], framework.lax.add_p, {}, extend.no_effects)
+    program = extend.Jaxpr([], [x], [y], [eqn])
+    assert [float(v) for v in extend.jaxpr_as_fun(extend.ClosedJaxpr(program, []))(3.0)] == [6.0]
+
+
+def test_avals_along_an_axis(framework):
+    extend = framework.extend.core
+    aval = framework.core.ShapedArray((3, 4), np.dtype(np.float32))
+    assert extend.mapped_aval(4, 1, aval).shape == (3,)
+    assert extend.unmapped_aval(5, 1, aval).shape == (3, 5, 4)
+    assert extend.unmapped_aval(5, None, aval).shape == (3, 4)
+    assert extend.primal_dtype_to_tangent_dtype(np.dtype(np.int32)) == framework.dtypes.float0
+    assert extend.primal_dtype_to_tangent_dtype(np.dtype(np.float32)) == np.float32
+
+
+def test_values(framework):
+    extend = framework.extend.core
+    assert extend.valid_jaxtype(1.0)
+    assert not extend.valid_jaxtype("one")
+    assert np.ndarray in extend.array_types
+    assert extend.concrete_or_error(int, 3.0) == 3
+    error = framework.errors.ConcretizationTypeError
+    with pytest.raises(error, match="for the test"):
+        framework.jit(lambda x: extend.concrete_or_error(None, x, "for the test"))(1.0)
+
+
+def test_the_state_of_traces(framework):
+    extend, seen = framework.extend.core, []
+    outside = extend.get_opaque_trace_state(convention="test")
+
+    def look(x):
+        seen.append(
+            (
+                extend.unsafe_am_i_under_a_jit_DO_NOT_USE(),
+                extend.unsafe_am_i_under_a_vmap_DO_NOT_USE(),
+                extend.nonempty_axis_env_DO_NOT_USE(),
+                list(extend.unsafe_get_axis_names_DO_NOT_USE()),
+                extend.get_opaque_trace_state(convention="test") == outside,
+            )
+        )
+        return x
+
+    look(1.0)
+    framework.jit(look)(1.0)
+    framework.vmap(look, axis_name="i")(np.ones(2, np.float32))
+    assert seen == [
+        (False, False, False, [], True),
+        (True, False, False, [], False),
+        (False, True, True, ["i"], False),
+    ]
+
+
+def test_a_trace_can_be_taken_and_set(framework):
+    extend = framework.extend.core
+
+    def f(x):
+        with extend.take_current_trace() as trace:
+            two = framework.numpy.add(1.0, 1.0)
+            assert float(two) == 2.0
+            with extend.set_current_trace(trace):
+                return x * two
+
+    assert float(framework.jit(f)(3.0)) == 6.0
+
+
+def test_backends():
+    found = backend_module.backends()
+    assert {"numpy", "xla", "iree"} <= set(found)
+    assert found["numpy"] is backend_module.get_backend("numpy")
+    assert backend_module.get_default_device() == plugjax.numpy.ones(2).device
+
+
+def test_sources():
+    source = source_info_util.current()
+    assert source_info_util.summarize(source).startswith(__file__)
+    with source_info_util.extend_name_stack("outer"), plugjax.named_scope("inner"):
+        assert source_info_util.current_name_stack() == ("outer", "inner")
+    assert source_info_util.current_name_stack() == ()
