@@ -51,7 +51,7 @@ def _oracle(request):
 
 @pytest.fixture(autouse=True)
 def _draws(request, monkeypatch):
-    """Seed the module's ``RNG``, so that a test draws the same numbers whatever ran before it."""
+    """Seed the module's ``RNG``, so that a test draws the same numbers in every order of tests."""
     module = getattr(request, "module", None)
     if hasattr(module, "RNG"):
         seed = zlib.crc32(request.node.name.encode())

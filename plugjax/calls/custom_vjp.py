@@ -112,7 +112,7 @@ class custom_vjp(CustomFunction):  # noqa: N801  # JAX's name
             bwd: ``(*nondiff args, residuals, cotangent of out) -> tuple of cotangents``, one per differentiated argument;
                 ``None`` for zero.
             symbolic_zeros: whether ``fwd`` gets :class:`CustomVJPPrimal` objects, and ``bwd`` ``SymbolicZero`` objects.
-            optimize_remat: accepted as in JAX: residuals that nobody reads are dropped in any case.
+            optimize_remat: accepted as in JAX: unused residuals are always dropped.
         """
         self.fwd = fwd
         self.bwd = bwd

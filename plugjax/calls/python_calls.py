@@ -1,8 +1,8 @@
 """Equations that stand for Python functions: calls with a rule of the user's own for some transformation.
 
-Such a primitive (``custom_jvp_call``, ``custom_vjp_call``, ``custom_vmap_call``, ``checkpoint``) holds what it computes as
-a program, or as a Python function as long as nobody has written it down. A transformation that the user's rule is about
-asks for the rule. Staging makes the function a program by the rule kind ``stage``. Every other interpreter computes what the
+Such a primitive (``custom_jvp_call``, ``custom_vjp_call``, ``custom_vmap_call``, ``checkpoint``) holds a program, or a
+Python function that has not been traced yet. The transformation that the user's rule is for calls that rule. Staging traces
+the function to a program by the rule kind ``stage``. Every other interpreter computes what the
 equation stands for, by the rule kind ``expand``.
 """
 

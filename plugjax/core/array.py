@@ -293,7 +293,7 @@ def default_placement() -> Placement:
 
 
 def from_host(value: Any, *, weak_type: bool = False, placement: Placement | None = None) -> Array:
-    """An array over a NumPy value that nobody else writes to; dtype is taken as it is."""
+    """An array over a NumPy value, which must not be written to again; the dtype is not changed."""
     aval = aval_of_value(value.shape, value.dtype)
     if weak_type:
         aval = ShapedArray(aval.shape, aval.dtype, True)

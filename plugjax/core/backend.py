@@ -32,7 +32,7 @@ class Executable:
         host: whether ``run`` takes and gives NumPy arrays instead of the backend's buffers.
         donated: indices of arguments whose memory the program takes over.
         cache_key: under which the persistent cache has it; empty if it does not.
-        verification: what is known of its results, if somebody verifies them.
+        verification: the state of the comparison with NumPy, if a plugin verifies programs.
     """
 
     host: bool = False
@@ -239,7 +239,7 @@ def _named_backend() -> str:
     return str(config.read("backend") or "")
 
 
-# Backends that nobody named and that could not be loaded.
+# Backends that could not be loaded, and that the user did not name.
 _unavailable: set[int] = set()
 
 

@@ -45,7 +45,7 @@ class Option:
 
     Attributes:
         name: without ``jax_``.
-        default: the value where nobody sets one.
+        default: the value where the user sets none.
         parse: from the text of the environment variable ``PLUGJAX_<NAME>``.
         choices: the accepted values; empty if any is.
         in_key: whether programs or compilations depend on it, so that keys of caches do.

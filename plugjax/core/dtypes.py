@@ -174,7 +174,7 @@ def scalar_dtype(value: bool | int | float | complex) -> DType:
     return COMPLEX128 if wide else COMPLEX64
 
 
-# Python integers from here to there fit the default integer dtype, whatever the configuration.
+# Python integers in this range fit the default integer dtype under every configuration.
 INT32_MIN, INT32_MAX = -(2**31), 2**31 - 1
 
 

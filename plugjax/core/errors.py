@@ -1,6 +1,6 @@
 """Error types: those of JAX, by name and by builtin base class, and the registry's own.
 
-A message says who complains, what came, what was needed and what to do. Classes that carry a long explanation build it
+A message names the function, the input, the requirement and the remedy. Classes that carry a long explanation build it
 themselves, so that the code around ``raise`` stays readable.
 """
 

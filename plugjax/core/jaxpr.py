@@ -31,7 +31,7 @@ class Var:
 
 
 class DropVar(Var):
-    """A result that nobody uses; printed as ``_``."""
+    """A result without users; printed as ``_``."""
 
     __slots__ = ()
 

@@ -35,12 +35,12 @@ class Methods:
         return found[name]
 
     def refill(self, source: Callable[[], dict[str, Callable[..., Any]]]) -> None:
-        """Forget what was filled in; ask ``source`` at the next look-up."""
+        """Drop all functions; ask ``source`` for them at the next look-up."""
         self._source = source
         self.forget()
 
     def forget(self) -> None:
-        """Forget what was filled in."""
+        """Drop all functions; the next look-up asks for them again."""
         for name in [name for name in self.__dict__ if name != "_source"]:
             self.__dict__.pop(name, None)
 

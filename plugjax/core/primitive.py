@@ -35,7 +35,7 @@ class Trace:
 
     alive: bool
     origin: str
-    # What operators of arrays do under this trace, by name and operands: only the evaluator remembers.
+    # Programs of operators, by name and operands. Only the evaluator fills it.
     operators: Mapping[Any, Callable[..., Any]] = {}
 
     def __init__(self, origin: str = "") -> None:

@@ -1,6 +1,6 @@
 """The user's line: where in their program an equation was written.
 
-Walking the stack costs a few dict look-ups per frame; files and lines are resolved only when somebody asks.
+Walking the stack costs a few dict look-ups per frame; files and lines are resolved when they are read.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Which axis of a batched result is the batch axis, asked after the fact.
 
-While a batching rule runs, nobody knows where it will leave the axis of its result, and afterwards the result has forgotten.
-An error can still find out: the rule is staged once more for an axis whose size no other axis has, and the equation whose
-result has the shape in question shows where that size is. Nothing of this is done until it is asked.
+A batching rule reports the batch axis of its final result, and of no value that it computes on the way. To name the axis of
+such a value in an error, the rule is staged once more with a batch size that no other axis has: in the equation whose result
+has the shape in question, the axis of that size is the batch axis. This runs only when an error asks for it.
 """
 
 from __future__ import annotations

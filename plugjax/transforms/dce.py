@@ -1,4 +1,4 @@
-"""Dead-code elimination: equations whose results nobody reads, and that have no effect, are dropped.
+"""Dead-code elimination: equations without used results and without effects are dropped.
 
 Calls (``jit``) are pruned inside as well: unread results and then unread operands of the inner program disappear.
 """

@@ -1,7 +1,7 @@
 """What is around a primitive that is being bound: transformations, and loops that run as plain Python.
 
-Nobody keeps a list of them. Whoever wants to know walks the Python stack, where every transformation has a frame; so it costs
-nothing until it is asked.
+No list of them is kept. `enclosing` walks the Python stack, where every transformation has a frame, so there is no cost until
+it is called.
 """
 
 from __future__ import annotations

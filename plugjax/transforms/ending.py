@@ -17,7 +17,7 @@ def ends_trace(function: Callable[P, R]) -> Callable[P, R]:
     """Decorator of functions that make a trace and finish it: plugins see the trace when they return.
 
     Raises:
-        Whatever a plugin raises by the hook ``plugjax_traces_ended``.
+        Exception: raised by a plugin in the hook ``plugjax_traces_ended``.
     """
 
     @functools.wraps(function)

@@ -1,6 +1,6 @@
 """What a call-like equation stands for: the rule kind ``expand``.
 
-A call holds a program, or a Python function as long as nobody has traced it. A transformation that the call is about (a custom
+A call holds a program, or a Python function that has not been traced yet. A transformation that the call is about (a custom
 derivative, a checkpoint) has a rule for it. Every other interpreter computes what it stands for: the evaluator and the tape run
 it under the current trace, and programs are compiled with it in the equation's place.
 """

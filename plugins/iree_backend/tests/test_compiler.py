@@ -195,7 +195,7 @@ def test_the_helper_ends_with_its_parent():
     """)
     status = Path(f"/proc/{int(done.stdout)}/stat")
     deadline = time.monotonic() + 20
-    # A zombie has ended too; nobody may be there to ask how.
+    # A zombie has ended too: its parent may not have waited for it.
     while status.exists() and status.read_text().split()[2] != "Z":
         assert time.monotonic() < deadline
         time.sleep(0.05)

@@ -1,4 +1,4 @@
-"""Primitives that another plugin lowers: whatever they make of memory, arrays stay as they are."""
+"""Primitives that another plugin lowers may alias or overwrite operands; arrays stay as they are."""
 
 import numpy as np
 import pytest

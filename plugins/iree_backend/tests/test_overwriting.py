@@ -1,7 +1,7 @@
-"""What IREE would update in place although somebody else has it: arguments, constants, what a loop carries, what a barrier gives.
+"""Buffers that IREE would update in place although they have other users: arguments, constants, carries, results of barriers.
 
-Many programs are compiled together, because what one leaves alone may be what another one reads; and those whose argument nobody
-reads afterwards are compiled alone.
+Many programs are compiled together as one, so that buffers have users in several of them. A program whose argument has no later
+user is compiled alone.
 """
 
 import numpy as np

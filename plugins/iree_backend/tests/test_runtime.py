@@ -48,7 +48,7 @@ def test_every_dtype_comes_back(device, dtype, shape):
     assert back.dtype == dtype
     assert back.shape == shape
     assert back.tobytes() == x.tobytes()
-    # The road of devices whose memory the host does not see.
+    # The path of devices whose memory the host does not see.
     staged = np.ndarray(shape, dtype, device._stage(view))
     assert staged.tobytes() == x.tobytes()
 

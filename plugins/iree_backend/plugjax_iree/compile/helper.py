@@ -17,7 +17,7 @@ _PARENTS = ("iree", "iree.compiler", "iree.compiler.api")
 def _prepare(package: str, compiler: str) -> None:
     """Make this package and the binding of the compiler importable, without the packages around the binding.
 
-    Importing ``iree.compiler`` loads NumPy and MLIR's Python bindings, which nobody uses here: 0.15 s.
+    Importing ``iree.compiler`` loads NumPy and MLIR's Python bindings, which are not needed here and take 0.15 s.
     """
     sys.path[:0] = [package, compiler]
     for name in _PARENTS:

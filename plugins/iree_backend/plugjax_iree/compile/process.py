@@ -75,13 +75,13 @@ class Helper:
             raise
 
     def stop(self) -> None:
-        """End it, whatever it does."""
+        """Kill the process, also in the middle of a request."""
         self._process.kill()
         self._process.wait()
         self._close()
 
-    def forget(self) -> None:
-        """Let go of a helper that belongs to the process that this one was forked from."""
+    def disown(self) -> None:
+        """Close the streams of a helper that the parent of a forked process started, and leave it running."""
         self._process.returncode = 0
         self._close()
 
@@ -91,7 +91,7 @@ class Helper:
                 assert stream is not None
                 stream.close()
             except BrokenPipeError:
-                pass  # The rest of a request that nobody reads.
+                pass  # The helper died before it had read the whole request.
 
     def _last_words(self) -> str:
         code = self._process.returncode
@@ -143,7 +143,7 @@ class _Pool:
     def restart_after_fork(self) -> None:
         """Begin anew in a forked child: the helpers are the parent's."""
         for helper in self._idle:
-            helper.forget()
+            helper.disown()
         self.__init__()  # type: ignore[misc]  # locks too are as the parent had them
 
 

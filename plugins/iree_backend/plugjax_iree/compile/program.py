@@ -142,8 +142,8 @@ def _vmfb(
     cache = default_cache() if keep else None
     key = ""
     if cache is not None:
-        # Calls of host kernels included: the text has their names and types, and whoever loads the
-        # module supplies the functions.
+        # Modules that call host kernels are cached as well: the text has the kernels' names and types, and the
+        # functions are supplied when a module is loaded.
         parts = (text, *target.flags(), *compiler_fingerprint(), repr(sorted(extra.items())), *off)
         key = cache.key("iree", *parts)
         stored = cache.get(key)

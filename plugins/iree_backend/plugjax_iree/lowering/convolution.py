@@ -1,4 +1,4 @@
-"""Convolutions with features last, whatever the layout of the program.
+"""Convolutions with features last, for every layout in the program.
 
 IREE 3.13 runs most convolutions whose features come first, and their gradients, up to 24 times slower, and moves
 transposes back into them unless a barrier stands between. Small floats are widened, as for dot products. Where images or features

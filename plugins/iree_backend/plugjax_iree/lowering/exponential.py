@@ -27,7 +27,7 @@ def _power(w: Wide, x: Value, y: Value) -> Value:
     zero, one, half = w.number(0.0), w.number(1.0), w.number(0.5)
     magnitude = w.op("abs", x)
     power = w.op("exponential", w.op("multiply", y, w.op("log", magnitude)))
-    # 0 * inf: the logarithm of 1 is 0, whatever the exponent.
+    # The logarithm of 1 is 0, and 0 * inf would be nan: a power of 1 is 1 for every exponent.
     power = w.where(w.is_("EQ", magnitude, one), one, power)
     whole = w.is_("EQ", w.op("floor", y), y)
     halved = w.op("multiply", y, half)

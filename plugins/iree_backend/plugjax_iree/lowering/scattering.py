@@ -60,7 +60,7 @@ class Scatter:
         numbers: which axis means what, as of the gather that reads the same windows.
         sizes: shape of a window.
         starts: where windows start, moved to lie within the operand.
-        valid: for each index vector, whether it did so before; ``None`` if nobody asks.
+        valid: for each index vector, whether its window lay within the operand before; ``None`` if that is not needed.
     """
 
     def __init__(

@@ -1,8 +1,9 @@
 """Reductions over moving windows.
 
-Of several operands IREE 3.13 takes two reductions for one if their shapes agree, whatever they read (`several_windows`). So these are written
-out: axis by axis, the elements of each window are slices of the padded array, combined in order. What no window reads is cut off
-(`unread_ends`), and padding is written out where it looks like that of a cumulative sum (`cumulative_windows`).
+IREE 3.13 takes two reductions of several operands for one if their shapes agree, even if their operands differ (`several_windows`). So
+these are expanded: axis by axis, the elements of each window are slices of the padded array, combined in order. Elements that no window
+reads are cut off (`unread_ends`), and padding becomes an operation of its own where it looks like that of a cumulative sum
+(`cumulative_windows`).
 """
 
 from __future__ import annotations

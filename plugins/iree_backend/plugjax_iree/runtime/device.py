@@ -6,7 +6,7 @@ process (segfault, hang). Buffers are in users' hands, so devices live until the
 released first, while Python can still run the host functions in them.
 
 Threads. `put`, `get`, `load` and calls may come from several threads; calls release the interpreter
-while they run. A module with mutable globals is state: whoever shares one serialises the calls.
+while they run. A module with mutable globals is state: calls of one that threads share must be serialised.
 
 Forks. ``local-sync`` works in a forked child. The others have threads or driver state that a child
 does not inherit: there they refuse, by name, instead of hanging.
@@ -83,7 +83,7 @@ class RuntimeDevice:
 
         Args:
             array: of a dtype in `DTYPES`, any shape and strides.
-            owned: the caller gives the array away: nobody else reads or writes it from now on. Then
+            owned: the caller gives the array away, and neither reads nor writes it again. Then
                 its memory becomes the buffer if the host and the device share memory and the array
                 is C-contiguous, writable and aligned to `ALIGNMENT` (numpy's own are to 16; see
                 `aligned_empty`). Otherwise it is copied.

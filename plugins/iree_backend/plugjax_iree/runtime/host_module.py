@@ -126,8 +126,8 @@ _raised = threading.local()
 def take_exception() -> BaseException | None:
     """The exception that a host function raised last on this thread, once.
 
-    The VM carries no Python objects through its errors; the exception waits here for whoever
-    invoked it.
+    The VM carries no Python objects through its errors. The exception is kept here until the call of the VM
+    returns.
     """
     exception: BaseException | None = getattr(_raised, "exception", None)
     _raised.exception = None

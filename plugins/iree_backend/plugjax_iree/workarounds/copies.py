@@ -40,7 +40,7 @@ VIEWS = (
     "stablehlo.transpose",
 )
 
-# Operations whose results the compiler does not know, whatever the operands are.
+# Operations whose results the compiler does not know, even with constant operands.
 UNKNOWN = (
     BARRIER,
     "func.call",

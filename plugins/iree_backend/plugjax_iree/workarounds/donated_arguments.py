@@ -1,6 +1,6 @@
 """Which result may be written into the memory of which donated argument.
 
-IREE 3.13 writes a result where it is told to, whoever still reads the argument: ``(a, b) -> (b, a)`` gave ``b`` twice. So a result gets
+IREE 3.13 writes a result where it is told to, even if the argument there is read later: ``(a, b) -> (b, a)`` gave ``b`` twice. So a result gets
 the memory of an argument only if every user of the argument is done by then, or reads the element that it writes: all users lead to
 the operation that gives the result, which is elementwise or an update; and none of them is fused with it, unless it and what stands
 between them is elementwise, too.
@@ -18,7 +18,7 @@ _NOTHING = Storage(0)
 
 
 def _known(eqn: JaxprEqn) -> Storage:
-    """What an equation is known to do; a primitive that nobody describes is neither local nor computed as a whole."""
+    """What an equation does with memory; a primitive without a rule is neither local nor computed as a whole."""
     return storage_of(eqn) or _NOTHING
 
 

@@ -15,6 +15,6 @@ _OWN = ("plugjax.", "plugjax_iree.")
 
 
 def is_foreign(primitive: Primitive) -> bool:
-    """Whether another plugin lowers a primitive, or nobody does."""
+    """Whether another plugin lowers a primitive, or no plugin does."""
     rule = registry.active().rule(lowering, primitive, "iree")
     return rule is None or not rule.module.startswith(_OWN)

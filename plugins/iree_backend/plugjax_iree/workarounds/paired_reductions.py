@@ -1,10 +1,10 @@
 """Reductions whose result one operation reads along different axes: ``r[:, None] - r[None, :]``.
 
-IREE 3.13 computes such a user together with the reduction, tile by tile, and reads of the tile at hand what belongs to another: the
-differences above are all 0, whatever the tuning (its ``hasCompatibleOuterParallelLoops`` takes an axis that the reduction does not have
-for a constant). Squared distances, Gram matrices divided by norms and Laplacians of graphs are of this
-kind. Elementwise operations on the way, slices of the result and users in between make no difference. Where a result comes
-together with itself in this way, in whichever function or loop, a barrier keeps its reduction out of what reads it.
+IREE 3.13 fuses such a user with the reduction, tile by tile, and reads elements of another tile from the current one: the
+differences above are all 0, with every tuning (its ``hasCompatibleOuterParallelLoops`` takes an axis that the reduction does not have
+for a constant). Squared distances, Gram matrices divided by norms and Laplacians of graphs are of this kind. Elementwise operations
+in between, slices of the result and further users make no difference. Where one operation reads a result in two such ways, in any
+function or loop, a barrier separates the reduction from its users.
 
 The compiler inlines functions before this is looked for, and lowerings have become operations: `apply` walks the StableHLO program
 once, and follows each result through what keeps, stretches, permutes or merges its axes.

@@ -1,7 +1,7 @@
 """Reductions with several results, as ``argmax`` is lowered to one of values and places.
 
-IREE 3.13 merges a transposition of one result into the reduction, forgets the other result, and refuses what it made ("expected number of yield
-values (2)"). Barriers stand behind the results.
+IREE 3.13 fuses a transposition of one result into the reduction, loses the other result, and refuses its own program ("expected number of
+yield values (2)"). A barrier is inserted behind each used result.
 """
 
 from plugjax_iree.mlir import Mlir, insert_barrier, name_of, users, walk

@@ -1,10 +1,10 @@
 """A register for each reference that a branch passes on.
 
-IREE 3.13 loses references: where a branch of its virtual machine passes one reference on twice, and one of the two finds itself in the
-register that it is to go to, the other one is moved out of that register, which is null from then on ("indirect buffer reference ... is
-out range", "ref is null"; iree-org/iree pull request 24781 has the mechanism). Several results of one computation lie in one buffer, so
-a loop or branch that hands two of them on does just this, and whether the registers coincide is chance. Between the compiler's last
-phase and its bytecode, each repetition is given a copy of the reference (no memory is copied) in a register of its own.
+IREE 3.13 loses references. If a branch of its virtual machine passes one reference twice, and one of the two is already in its target
+register, the move for the other one leaves that register null ("indirect buffer reference ... is out range", "ref is null"; iree-org/iree
+pull request 24781 describes the mechanism). Several results of one computation share a buffer, so a loop or branch that passes two of
+them on is such a branch; whether the registers coincide is chance. Between the compiler's last phase and its bytecode, each
+repetition gets a copy of the reference (no memory is copied) in a register of its own.
 """
 
 from plugjax_iree.mlir import Mlir, blocks, create, name_of, operations

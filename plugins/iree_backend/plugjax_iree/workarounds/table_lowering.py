@@ -210,7 +210,7 @@ LOWERING = (
     Workaround(
         "cumulative_windows",
         Stage.LOWERING,
-        "A window as long as its axis with `size - 1` places of padding is taken for a cumulative sum, whatever the padding on the other side, and refused.",
+        "A window as long as its axis with `size - 1` places of padding is taken for a cumulative sum, even with padding on the other side, and refused.",
         Effect.REFUSED,
         """
         def program(x):

@@ -19,7 +19,7 @@ DONATION_AND_PROGRAM = (
     Workaround(
         "overwritten_arguments",
         Stage.PROGRAM,
-        "An argument that nobody reads afterwards is updated in place, although it belongs to the caller (iree-org/iree issue 16168).",
+        "An argument without a later user is updated in place, although it belongs to the caller (iree-org/iree issue 16168).",
         Effect.WRONG,
         """
         def program(x):
