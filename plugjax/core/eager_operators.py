@@ -1,4 +1,4 @@
-"""Operators of arrays on the fast path: what an operator does with given avals is remembered by the evaluator.
+"""Operators of arrays on the fast path: the evaluator caches the program of an operator with operands of given avals.
 
 ``x * 0.5`` promotes, converts, checks and binds; which primitives that comes to depends on avals and on the type of a Python
 scalar, never on values. So the evaluator keeps, per operator and operands, a closure over the kernels (made by

@@ -6,8 +6,8 @@ entry is no entry, and is read as bytes, never unpickled. A file that does not c
 deleted and counts as a miss, and no failure of the file system reaches the program; the worst
 case is to compile again.
 
-A checksum keeps out accidents, not people. What is read here runs, so a directory counts only if
-nobody else can write to it: see `private_folder`. In any other one nothing is read, written or
+A checksum detects accidents, not attacks. Cached code is run, so a directory is used only if no other
+user can write to it: see `private_folder`. In any other one nothing is read, written or
 deleted. Within the directory, only files with the names of entries are touched.
 
 Any number of processes share a directory without coordination. A write goes to a temporary file
@@ -72,7 +72,7 @@ class CompilationCache:
 
     Args:
         directory: created on the first write, readable by its owner only. The entries are
-            machine code, so one to which somebody else may write is not used; a warning says so.
+            machine code, so a directory to which another user may write is not used; a warning says so.
         max_bytes: the least recently used entries are deleted beyond this; a payload larger than
             this is not stored.
     """
@@ -141,7 +141,7 @@ class CompilationCache:
             self._warn_not_private(error)
             return
         except OSError as error:
-            # Windows does not replace a file while somebody reads it; its content is the same.
+            # Windows does not replace a file that another process reads; its content is the same.
             if not (self.directory / name).is_file():
                 self._stop_writing(error)
             return

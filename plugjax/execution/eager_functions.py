@@ -17,7 +17,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def remembered(count: int) -> Callable[[F], F]:
-    """A decorator: calls with ``count`` arrays and no other argument are remembered by the evaluator.
+    """A decorator: the evaluator caches a program for calls with ``count`` arrays and no other argument.
 
     Only for functions whose primitives do not depend on values.
 

@@ -48,12 +48,12 @@ class EvalTrace(Trace):
                 key = (key, *params.items())
             entry = self.entries[key]
         except (AttributeError, KeyError):
-            # Not prepared here: what goes wrong would seem to follow from the missing key.
+            # Prepare outside the `except`: errors must not be chained to the KeyError.
             entry = None
         return self._prepare(primitive, args, params) if entry is None else entry(args)
 
     def operate(self, key: Any, general: Callable[..., Any], *operands: Any) -> Any:
-        """Run an operator, and remember what it does with operands like these."""
+        """Run an operator, and cache its program for operands of these avals and placements."""
         if len(operands) > 1:
             # `x * x` must be seen to read both of its operands.
             first, *rest = operands

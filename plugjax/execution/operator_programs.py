@@ -1,8 +1,8 @@
 """What an operator, or a function of arrays, does with operands of given avals, as one closure over host kernels.
 
-The operator runs once on a trace that hands every primitive to the evaluator and notes it. If all its operands were the
-operator's own, or results of earlier primitives, the notes are a straight-line program, and running the kernels one after
-the other is the same as running the operator. Anything else (a constant, a result on another device, a primitive that must
+The operator runs once on a trace that passes every primitive to the evaluator and records it. If each operand is one of the
+operator's own, or the result of an earlier primitive, the record is a straight-line program: its kernels, run in order, give
+the operator's result. Anything else (a constant, a result on another device, a primitive that must
 be compiled) leaves the operator on the general path.
 """
 

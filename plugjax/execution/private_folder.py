@@ -1,8 +1,8 @@
-"""A folder whose files nobody but this user can have written.
+"""A folder whose files only this user can have written.
 
-Compiled code is run as it is read, so whoever can write it is this user. Three things are checked, at each use: that nobody
-else can put another folder in the place of this one, that the folder is this user's and closed to other writers, and that
-each file in it is too, and is a regular one. Once the folder is open, files are found relative to its descriptor, so that
+Compiled code is run as it is read, so only this user may write it. Three things are checked, at each use: that no other user
+can put another folder in the place of this one, that the folder is this user's and closed to other writers, and that each
+file in it is too, and is a regular one. Once the folder is open, files are found relative to its descriptor, so that
 what was checked is what is used. Pipes, devices and links are neither opened nor followed.
 
 Windows has other permissions and gives each user a folder that others cannot write; there, only the kind of file is checked.
@@ -36,7 +36,7 @@ _CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
 
 
 class FolderNotPrivateError(OSError):
-    """Somebody else can write to the folder, or could put another one in its place."""
+    """Another user can write to the folder, or could put another one in its place."""
 
 
 class File(NamedTuple):
@@ -180,8 +180,8 @@ def _check_folder(path: Path, status: os.stat_result, user: int) -> None:
 def _check_place(path: Path, user: int) -> None:
     """Walk along a path, links included, as far as it exists.
 
-    Whoever may write to a folder on the way may exchange what comes below it; in a sticky folder such as /tmp, only its
-    own entries. Root may do so everywhere.
+    A user who may write to a folder on the way can replace its entries; in a sticky folder such as /tmp, only that user's
+    own. Root may do so everywhere.
     """
     place, links = "/", 0
     pending = os.path.join(os.getcwd(), path).split("/")[::-1]

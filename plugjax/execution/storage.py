@@ -1,7 +1,7 @@
 """What primitives do with the memory of their operands, as far as their mathematics tell.
 
-A compiler may give an operand's memory to a result where nothing is computed, and update in place. A backend that has to know declares nothing of
-its own about other people's primitives: whoever owns a primitive says it by a rule. Without a rule anything is possible.
+A compiler may give an operand's memory to a result where nothing is computed, and may update it in place. The package that owns a
+primitive declares this by a rule, so that backends need no lists of primitives. Without a rule anything is possible.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Storage(Flag):
     LOCAL = auto()
     """Element i of a result is computed of the elements i of operands."""
     WHOLE = auto()
-    """The results are computed as a whole before anybody reads them."""
+    """The results are computed as a whole before an operation reads them."""
 
 
 StorageFn = Callable[["JaxprEqn"], Storage]
@@ -35,6 +35,6 @@ storage: RuleKind[StorageFn] = RuleKind("storage", "(eqn) -> Storage")
 
 
 def storage_of(eqn: JaxprEqn) -> Storage | None:
-    """What an equation does with memory; ``None`` if nobody has said."""
+    """What an equation does with memory; ``None`` without a rule."""
     rule = registry.table(storage).get(eqn.primitive)
     return None if rule is None else rule(eqn)
