@@ -200,11 +200,11 @@ def tree_flatten_with_path(
     # Both traversals visit nodes in the same order: a leaf by its path is a leaf here too.
     verdicts: list[bool] = []
 
-    def remembered(path: KeyPath, node: Any) -> bool:
+    def recorded(path: KeyPath, node: Any) -> bool:
         verdicts.append(bool(is_leaf(path, node)))
         return verdicts[-1]
 
-    found = key_paths.leaves_with_path(tree, remembered, True)
+    found = key_paths.leaves_with_path(tree, recorded, True)
     again = iter(verdicts)
     return found, pytree.structure(tree, lambda _: next(again))
 

@@ -12,7 +12,7 @@ from typing import Any
 from plugjax.calls.remat_policy import (
     Policy,
     SplitEquation,
-    remember_rule,
+    remat_rule,
     split_by_policy,
 )
 from plugjax.core.aval import ShapedArray
@@ -109,8 +109,8 @@ def define_call(rules: RuleSet, primitive: Primitive, derived: Derived) -> None:
             invars=invars, outvars=outvars, params={**eqn.params, "jaxpr": program}
         )
 
-    @rules.define(remember_rule, primitive)
-    def _remember(policy: Policy, eqn: JaxprEqn) -> SplitEquation | None:
+    @rules.define(remat_rule, primitive)
+    def _remat(policy: Policy, eqn: JaxprEqn) -> SplitEquation | None:
         split = split_by_policy(eqn.params["jaxpr"], policy)
         if not split.saved:
             return None

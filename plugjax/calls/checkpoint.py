@@ -165,7 +165,7 @@ def _linearize(
     **params: Any,
 ) -> tuple[list[Any], list[Any]]:
     split = linearize_jaxpr(jaxpr, [type(t) is not Zero for t in tangents])
-    forward, linear = _remembering(split, len(jaxpr.out_avals), policy)
+    forward, linear = _rematerialized(split, len(jaxpr.out_avals), policy)
     results = checkpoint_p.bind(*primals, jaxpr=forward, policy=policy, **params)
     count = len(jaxpr.out_avals)
     given = [t for t in tangents if type(t) is not Zero]
@@ -180,7 +180,7 @@ def _linearize(
     return results[:count], split.tangents(found)
 
 
-def _remembering(
+def _rematerialized(
     split: LinearizedJaxpr, count: int, policy: Policy | None
 ) -> tuple[ClosedJaxpr, ClosedJaxpr]:
     """The programs ``x -> (y, saved)`` and ``(x, saved, x_dot) -> y_dot``; memoised."""
@@ -198,5 +198,5 @@ def _remembering(
         avals = [*again.in_avals, *split.linear.in_avals[residuals:]]
         return forward, stage(linear, avals, f"rematerialized({split.primal.jaxpr.debug_name})")
 
-    found: tuple[ClosedJaxpr, ClosedJaxpr] = memoise(split.primal, ("remembering", policy), make)
+    found: tuple[ClosedJaxpr, ClosedJaxpr] = memoise(split.primal, ("rematerialized", policy), make)
     return found

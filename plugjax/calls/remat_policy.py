@@ -2,7 +2,7 @@
 
 The program x -> y becomes x -> (y, s), with the values s that the policy lets be kept, and (x, s) -> y, which computes
 again what s does not give. A primitive that runs programs of its own (a loop, a branch, a call) says by a rule of the kind
-``remember`` how its equation splits; small calls have been inlined before. Any other equation, one with a derivative of its own
+``remat`` how its equation splits; small calls have been inlined before. Any other equation, one with a derivative of its own
 included, is kept or computed as a whole: what it computes inside would be differentiated by other rules.
 """
 
@@ -37,9 +37,9 @@ class SplitEquation:
     again: JaxprEqn
 
 
-RememberFn = Callable[[Policy, JaxprEqn], SplitEquation | None]
-remember_rule: RuleKind[RememberFn] = RuleKind(
-    "remember", "(policy, eqn) -> SplitEquation, or None if the policy keeps nothing inside"
+RematFn = Callable[[Policy, JaxprEqn], SplitEquation | None]
+remat_rule: RuleKind[RematFn] = RuleKind(
+    "remat", "(policy, eqn) -> SplitEquation, or None if the policy keeps nothing inside"
 )
 
 
@@ -67,7 +67,7 @@ def split_by_policy(program: ClosedJaxpr, policy: Policy) -> SplitProgram:
     """
     program = simplify(program, to_compile=False)
     inner = program.jaxpr
-    table = registry.table(remember_rule)
+    table = registry.table(remat_rule)
     saved: list[Var] = []
     forward: list[JaxprEqn] = []
     again: list[JaxprEqn] = []

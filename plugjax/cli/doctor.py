@@ -49,13 +49,13 @@ def run(console: Console) -> bool:
     """Print the report; returns whether everything is installed and works."""
     healthy = True
     table = Table("distribution", "for", "version", title=f"Python {platform.python_version()}")
-    mend: list[str] = []
+    repairs: list[str] = []
     for name, purpose, command in _WANTED:
         try:
             version = importlib.metadata.version(name)
         except importlib.metadata.PackageNotFoundError:
             version = "[red]missing[/red]"
-            mend.append(command)
+            repairs.append(command)
             healthy = False
         table.add_row(name, purpose, version)
     console.print(table)
@@ -65,7 +65,7 @@ def run(console: Console) -> bool:
             console.print(
                 f"[red]plugin {plugin.name}[/red] of {plugin.distribution}: {escape(str(plugin.error))}"
             )
-            mend.append(f"pip install --force-reinstall {plugin.distribution}")
+            repairs.append(f"pip install --force-reinstall {plugin.distribution}")
         for hook, fault in plugin.faults.items():
             healthy = False
             console.print(
@@ -80,8 +80,8 @@ def run(console: Console) -> bool:
         healthy = False
     healthy &= _print_cache(console)
     _print_verification(console)
-    for command in mend:
-        console.print(f"to mend: [bold]{command}[/bold]", highlight=False)
+    for command in repairs:
+        console.print(f"to repair: [bold]{command}[/bold]", highlight=False)
     if healthy:
         console.print("[green]all is well[/green]")
     return healthy

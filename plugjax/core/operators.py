@@ -37,9 +37,9 @@ class Methods:
     def refill(self, source: Callable[[], dict[str, Callable[..., Any]]]) -> None:
         """Drop all functions; ask ``source`` for them at the next look-up."""
         self._source = source
-        self.forget()
+        self.clear()
 
-    def forget(self) -> None:
+    def clear(self) -> None:
         """Drop all functions; the next look-up asks for them again."""
         for name in [name for name in self.__dict__ if name != "_source"]:
             self.__dict__.pop(name, None)

@@ -418,7 +418,7 @@ def _rules_changed(registry: Registry | None) -> None:
     caches.clear_all()
     # A registry of rules alone, which a test may use, leaves arrays their operators.
     if registry is not None and registry.hook.plugjax_array_methods.get_hookimpls():
-        methods.forget()
+        methods.clear()
 
 
 @contextmanager

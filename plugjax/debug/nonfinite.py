@@ -71,7 +71,7 @@ class _Criterion:
 def _find(jaxpr: ClosedJaxpr, args: Sequence[Array], bad: _Criterion) -> None:
     around = enclosing()
 
-    def watch(
+    def observe(
         eqn: JaxprEqn, operands: list[Any], results: list[Any], within: tuple[str, ...]
     ) -> None:
         for result in results:
@@ -82,7 +82,7 @@ def _find(jaxpr: ClosedJaxpr, args: Sequence[Array], bad: _Criterion) -> None:
     # A call of a program is named; a single eager primitive needs no further name.
     eqns = jaxpr.jaxpr.eqns
     alone = len(eqns) == 1 and eqns[0].primitive.name == jaxpr.jaxpr.debug_name
-    replay(jaxpr, args, watch, () if alone else (f"jit({jaxpr.jaxpr.debug_name})",))
+    replay(jaxpr, args, observe, () if alone else (f"jit({jaxpr.jaxpr.debug_name})",))
 
 
 def _words(

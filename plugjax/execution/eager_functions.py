@@ -16,7 +16,7 @@ from plugjax.core.primitive import state
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def remembered(count: int) -> Callable[[F], F]:
+def eager_program(count: int) -> Callable[[F], F]:
     """A decorator: the evaluator caches a program for calls with ``count`` arrays and no other argument.
 
     Only for functions whose primitives do not depend on values.
@@ -26,7 +26,7 @@ def remembered(count: int) -> Callable[[F], F]:
 
     Example:
         >>> import plugjax.numpy as jnp
-        >>> @remembered(2)
+        >>> @eager_program(2)
         ... def hypotenuse(x, y):
         ...     return jnp.sqrt(x * x + y * y)
         >>> hypotenuse(jnp.float32(3), jnp.float32(4))

@@ -3,7 +3,7 @@
 from plugjax.execution.compilation_cache import CompilationCache, default_cache
 from plugjax.execution.compile import Compiled, run_passes
 from plugjax.execution.compile_time import ensure_compile_time_eval
-from plugjax.execution.eager_functions import remembered
+from plugjax.execution.eager_functions import eager_program
 from plugjax.execution.eval import EvalTrace
 from plugjax.execution.exporter import Exporter, exporter
 from plugjax.execution.host_kernels import scalar_kernel
@@ -32,6 +32,7 @@ __all__ = [
     "argument_names",
     "clear_caches",
     "default_cache",
+    "eager_program",
     "ensure_compile_time_eval",
     "enter",
     "eval_shape",
@@ -40,7 +41,6 @@ __all__ = [
     "jit",
     "leave",
     "make_jaxpr",
-    "remembered",
     "run_passes",
     "scalar_kernel",
     "storage",

@@ -1,6 +1,6 @@
 """Rule kinds, rule sets, and what a plugin says of itself."""
 
-from plugjax.calls.remat_policy import remember_rule
+from plugjax.calls.remat_policy import remat_rule
 from plugjax.core.effects import effects_rule
 from plugjax.core.hookspecs import API_VERSION, PluginInfo, hookimpl
 from plugjax.core.rules import (
@@ -54,7 +54,7 @@ __all__ = [
     "lowering",
     "physical_rule",
     "printed_rule",
-    "remember_rule",
+    "remat_rule",
     "replay_rule",
     "same_rule",
     "scalar_impl",

@@ -21,7 +21,7 @@ from plugjax.transforms.linearize import (
 )
 from plugjax.transforms.named_axes import Axis, free_axes, named_axis_size
 from plugjax.transforms.physical import physicalize
-from plugjax.transforms.replay import Watch, replay
+from plugjax.transforms.replay import Observer, replay
 from plugjax.transforms.simplify import simplify
 from plugjax.transforms.staging import open_constants, stage
 from plugjax.transforms.transpose import (
@@ -36,10 +36,10 @@ __all__ = [
     "BatchStep",
     "Kept",
     "LinearizedJaxpr",
+    "Observer",
     "Structure",
     "TapeTracer",
     "UndefinedPrimal",
-    "Watch",
     "batch_axes",
     "batch_flat",
     "batch_jaxpr",

@@ -92,6 +92,6 @@ def recorders(jaxpr: ClosedJaxpr) -> list[Recorder]:
     return list(found.values())
 
 
-def without_watchers(jaxpr: ClosedJaxpr) -> ClosedJaxpr:
+def without_side_effects(jaxpr: ClosedJaxpr) -> ClosedJaxpr:
     """The program without equations that have no results: printing, checks, calls for effects alone."""
     return rewritten(jaxpr, lambda eqn: [eqn] if eqn.outvars else [])

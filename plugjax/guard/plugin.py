@@ -15,7 +15,7 @@ from plugjax.extend.errors import FallbackWarning, JaxRuntimeError
 from plugjax.extend.rules import PluginInfo, RuleSet, hookimpl
 from plugjax.guard import noise, on_host
 from plugjax.guard.on_host import on_host_p, with_host
-from plugjax.guard.reports import Verification, new_number, note, stored
+from plugjax.guard.reports import Verification, new_number, record, stored
 
 
 def _module(name: str) -> Any:
@@ -96,7 +96,7 @@ class _Known(Executable):
     def __init__(self, inner: Executable, run: Any, verification: Verification) -> None:
         self.inner, self.verification = inner, verification
         self.run = run
-        note(new_number(), verification)
+        record(new_number(), verification)
         self.donated = inner.donated
 
     def memory_analysis(self) -> Any:

@@ -61,7 +61,7 @@ def new_number() -> int:
     return next(_numbers)
 
 
-def note(number: int, verification: Verification) -> None:
+def record(number: int, verification: Verification) -> None:
     """Keep the result of a program; of very many programs only the last."""
     with _lock:
         _known[number] = verification

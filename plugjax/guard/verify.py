@@ -32,7 +32,7 @@ from plugjax.guard.blame import (
     write_reproduction,
     wrong_by_themselves,
 )
-from plugjax.guard.callbacks import ReplayError, recorders, without_watchers
+from plugjax.guard.callbacks import ReplayError, recorders, without_side_effects
 from plugjax.guard.cost import affordable, longest_sum
 from plugjax.guard.on_host import with_host
 from plugjax.guard.reference import TooLongError, computed
@@ -40,7 +40,7 @@ from plugjax.guard.reports import (
     Verification,
     VerificationWarning,
     new_number,
-    note,
+    record,
     store,
 )
 
@@ -75,7 +75,7 @@ class VerifiedExecutable(Executable):
         self.host, self.donated = inner.host, inner.donated
         self.cache_key = inner.cache_key
         name = str(options.get("name", "program"))
-        self._program = without_watchers(jaxpr)
+        self._program = without_side_effects(jaxpr)
         self._jaxpr, self._device, self._options = jaxpr, device, options
         self._seconds, self._always = max(seconds, _LEAST_SECONDS), always
         self._number = new_number()
@@ -109,7 +109,7 @@ class VerifiedExecutable(Executable):
 
     def _set(self, verification: Verification) -> None:
         self.verification = verification
-        note(self._number, verification)
+        record(self._number, verification)
 
     def _conclude(self, **changes: Any) -> None:
         self._set(replace(self.verification, **changes))

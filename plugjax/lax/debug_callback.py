@@ -156,7 +156,7 @@ def _print_effects(*, ordered: bool, **_: Any) -> Effects:
     return frozenset({ordered_debug_effect if ordered else debug_effect})
 
 
-def _watching(primitive: Primitive) -> None:
+def _define_side_effect(primitive: Primitive) -> None:
     """Common rules of both primitives."""
 
     @rules.define(jvp_rule, primitive)
@@ -183,8 +183,8 @@ def _watching(primitive: Primitive) -> None:
         return [], []
 
 
-_watching(debug_callback_p)
-_watching(debug_print_p)
+_define_side_effect(debug_callback_p)
+_define_side_effect(debug_print_p)
 
 
 @rules.define(physical_rule, debug_callback_p)

@@ -8,7 +8,7 @@ from plugjax import lax
 from plugjax.extend import dtypes
 from plugjax.extend.core import Array, aval_of
 from plugjax.extend.dtypes import BOOL, DType
-from plugjax.extend.execution import remembered
+from plugjax.extend.execution import eager_program
 from plugjax.lax.families import scalar as own_scalar
 from plugjax.numpy.logic import greater, less
 from plugjax.numpy.promotion import (
@@ -34,7 +34,7 @@ __all__ = [
 ]  # fmt: skip
 
 
-@remembered(2)
+@eager_program(2)
 def add(x: ArrayLike, y: ArrayLike, /) -> Array:
     """Sum, ``x + y``; for bools the disjunction.
 
@@ -50,7 +50,7 @@ def add(x: ArrayLike, y: ArrayLike, /) -> Array:
     return lax.bitwise_or(x, y) if x.dtype == BOOL else lax.add(x, y)
 
 
-@remembered(2)
+@eager_program(2)
 def subtract(x: ArrayLike, y: ArrayLike, /) -> Array:
     """Difference, ``x - y``.
 
@@ -63,7 +63,7 @@ def subtract(x: ArrayLike, y: ArrayLike, /) -> Array:
     return lax.sub(x, y)
 
 
-@remembered(2)
+@eager_program(2)
 def multiply(x: ArrayLike, y: ArrayLike, /) -> Array:
     """Product, ``x * y``; for bools the conjunction.
 
@@ -381,7 +381,7 @@ def hypot(x: ArrayLike, y: ArrayLike, /) -> Array:
     return pick(infinite, scalar(np.inf, larger), pick(at_zero, larger, length))
 
 
-@remembered(2)
+@eager_program(2)
 def maximum(x: ArrayLike, y: ArrayLike, /) -> Array:
     """The larger of two; nan if either is nan.
 
@@ -394,7 +394,7 @@ def maximum(x: ArrayLike, y: ArrayLike, /) -> Array:
     return lax.max(x, y)
 
 
-@remembered(2)
+@eager_program(2)
 def minimum(x: ArrayLike, y: ArrayLike, /) -> Array:
     """The smaller of two; nan if either is nan."""
     x, y = promote_args("minimum", x, y)

@@ -8,7 +8,7 @@ from plugjax import lax
 from plugjax.extend import dtypes
 from plugjax.extend.core import Array
 from plugjax.extend.dtypes import BOOL, DTypeLike
-from plugjax.extend.execution import remembered
+from plugjax.extend.execution import eager_program
 from plugjax.numpy.manipulation import canonical_axis, ravel
 from plugjax.numpy.promotion import (
     ArrayLike,
@@ -48,7 +48,7 @@ def _cumulative(
     return scan(convert(x, wanted), position)
 
 
-@remembered(1)
+@eager_program(1)
 def cumsum(
     a: ArrayLike, axis: int | None = None, dtype: DTypeLike | None = None, out: None = None
 ) -> Array:
@@ -62,7 +62,7 @@ def cumsum(
     return _cumulative("cumsum", lax.cumsum, a, axis, dtype, out)
 
 
-@remembered(1)
+@eager_program(1)
 def cumprod(
     a: ArrayLike, axis: int | None = None, dtype: DTypeLike | None = None, out: None = None
 ) -> Array:

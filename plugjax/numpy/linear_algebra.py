@@ -11,7 +11,7 @@ import numpy as np
 from plugjax import lax
 from plugjax.extend.core import Array, reject_sharding
 from plugjax.extend.dtypes import DTypeLike
-from plugjax.extend.execution import remembered
+from plugjax.extend.execution import eager_program
 from plugjax.lax.promotion import join
 from plugjax.numpy.indexing import diagonal
 from plugjax.numpy.manipulation import canonical_axis, moveaxis, ravel
@@ -57,7 +57,7 @@ def _product(
     return result
 
 
-@remembered(2)
+@eager_program(2)
 def dot(
     a: ArrayLike,
     b: ArrayLike,
@@ -86,7 +86,7 @@ def dot(
     return _product(x, y, numbers, precision, wanted, weak)
 
 
-@remembered(2)
+@eager_program(2)
 def matmul(
     a: ArrayLike,
     b: ArrayLike,
@@ -249,7 +249,7 @@ def vecdot(
     return _product(x, y, (((len(batch),), (len(batch),)), (batch, batch)), precision, wanted, weak)
 
 
-@remembered(2)
+@eager_program(2)
 def vdot(
     a: ArrayLike,
     b: ArrayLike,
@@ -273,7 +273,7 @@ def vdot(
     )
 
 
-@remembered(2)
+@eager_program(2)
 def inner(
     a: ArrayLike,
     b: ArrayLike,
@@ -293,7 +293,7 @@ def inner(
     return tensordot(x, y, axes, precision=precision, preferred_element_type=preferred_element_type)
 
 
-@remembered(2)
+@eager_program(2)
 def outer(a: ArrayLike, b: ArrayLike, out: None = None) -> Array:
     """Products of all pairs of elements of two flattened arrays.
 

@@ -13,7 +13,7 @@ from plugjax import lax
 from plugjax.extend.core import Array, reject_sharding, reshape_p
 from plugjax.extend.dtypes import DTypeLike
 from plugjax.extend.errors import ShapeError, SizeError
-from plugjax.extend.execution import remembered
+from plugjax.extend.execution import eager_program
 from plugjax.lax.axes import static_sizes
 from plugjax.numpy.creation import array
 from plugjax.numpy.promotion import (
@@ -120,7 +120,7 @@ def reshape(
     raise ValueError(f"reshape and ravel know order 'C' and 'F', got {order}.")
 
 
-@remembered(1)
+@eager_program(1)
 def ravel(a: ArrayLike, order: str = "C", *, out_sharding: None = None) -> Array:
     """All elements in one axis.
 
@@ -137,7 +137,7 @@ def ravel(a: ArrayLike, order: str = "C", *, out_sharding: None = None) -> Array
     return reshape(x, (x.size,), order)
 
 
-@remembered(1)
+@eager_program(1)
 def transpose(a: ArrayLike, axes: Sequence[int] | None = None) -> Array:
     """Axes in another order; reversed by default.
 

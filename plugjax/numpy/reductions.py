@@ -14,7 +14,7 @@ from plugjax.extend import dtypes
 from plugjax.extend.core import Array
 from plugjax.extend.dtypes import BOOL, DType, DTypeLike
 from plugjax.extend.errors import NamedAxisError
-from plugjax.extend.execution import remembered
+from plugjax.extend.execution import eager_program
 from plugjax.numpy.manipulation import axis_tuple, canonical_axes, canonical_axis, ravel
 from plugjax.numpy.promotion import (
     ArrayLike,
@@ -114,7 +114,7 @@ def _accumulate(
     return _kept(convert(total, result), axes, keepdims)
 
 
-@remembered(1)
+@eager_program(1)
 def sum(
     a: ArrayLike,
     axis: AxisArg = None,
@@ -163,7 +163,7 @@ def sum(
     )
 
 
-@remembered(1)
+@eager_program(1)
 def prod(
     a: ArrayLike,
     axis: AxisArg = None,
@@ -237,7 +237,7 @@ def _limit(dtype: DType, largest: bool) -> Any:
     return info.max if largest else info.min
 
 
-@remembered(1)
+@eager_program(1)
 def max(
     a: ArrayLike,
     axis: AxisArg = None,
@@ -260,7 +260,7 @@ def max(
     return _extremum("max", lax.reduce_max, lax.max, a, axis, keepdims, initial, where, True)
 
 
-@remembered(1)
+@eager_program(1)
 def min(
     a: ArrayLike,
     axis: AxisArg = None,
@@ -318,7 +318,7 @@ def _truth(
     return _kept(reduce(x, axes), axes, keepdims)
 
 
-@remembered(1)
+@eager_program(1)
 def all(
     a: ArrayLike,
     axis: AxisArg = None,
@@ -337,7 +337,7 @@ def all(
     return _truth("all", lax.reduce_and, a, axis, out, keepdims, where, True)
 
 
-@remembered(1)
+@eager_program(1)
 def any(
     a: ArrayLike,
     axis: AxisArg = None,
@@ -541,7 +541,7 @@ def _arg_extremum(
     return _kept(found, kept, bool(keepdims))
 
 
-@remembered(1)
+@eager_program(1)
 def argmax(
     a: ArrayLike, axis: int | None = None, out: None = None, keepdims: bool | None = None
 ) -> Array:
@@ -555,7 +555,7 @@ def argmax(
     return _arg_extremum("argmax", lax.argmax, a, axis, out, keepdims)
 
 
-@remembered(1)
+@eager_program(1)
 def argmin(
     a: ArrayLike, axis: int | None = None, out: None = None, keepdims: bool | None = None
 ) -> Array:

@@ -11,7 +11,7 @@ from plugjax import lax
 from plugjax.extend import dtypes
 from plugjax.extend.core import Array
 from plugjax.extend.dtypes import BOOL
-from plugjax.extend.execution import remembered
+from plugjax.extend.execution import eager_program
 from plugjax.numpy.arithmetic import maximum, minimum
 from plugjax.numpy.creation import asarray
 from plugjax.numpy.promotion import (
@@ -94,7 +94,7 @@ def _as_dtype_of(value: ArrayLike, x: Array) -> Array:
     return asarray(value, x.dtype)
 
 
-@remembered(3)
+@eager_program(3)
 def where(
     condition: ArrayLike,
     x: ArrayLike | None = None,

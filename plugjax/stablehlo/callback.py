@@ -34,15 +34,17 @@ def _callback(
 def _debug_callback(
     ctx: EqnContext, *operands: Value, callback: FlatCallback, **_: Any
 ) -> list[Value]:
-    return _watch(ctx, operands, callback)
+    return _emit_side_effect(ctx, operands, callback)
 
 
 @rules.define(lowering, debug_print_p)
 def _debug_print(ctx: EqnContext, *operands: Value, **params: Any) -> list[Value]:
-    return _watch(ctx, operands, print_callback(**params))
+    return _emit_side_effect(ctx, operands, print_callback(**params))
 
 
-def _watch(ctx: EqnContext, operands: Sequence[Value], callback: FlatCallback) -> list[Value]:
+def _emit_side_effect(
+    ctx: EqnContext, operands: Sequence[Value], callback: FlatCallback
+) -> list[Value]:
     def run(arrays: Sequence[np.ndarray[Any, Any]]) -> list[Any]:
         callback.run(arrays)
         return []

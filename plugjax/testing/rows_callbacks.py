@@ -26,7 +26,7 @@ def _host(x: Any, y: Any) -> tuple[Any, Any]:
     return np.sum(np.asarray(x)).astype(np.int32), np.asarray(x) - np.asarray(y)
 
 
-def _watched(lax: Any, x: Any) -> Any:
+def _with_debug_callback(lax: Any, x: Any) -> Any:
     in_tree, arrays, static = split_arguments((x, "a name"), {})
     bind_debug_callback(lambda *_: None, in_tree, arrays, static, ordered=False, partitioned=False)
     return lax.sin(x)
@@ -54,7 +54,7 @@ CALLBACKS: Sequence[Op] = (
        integers(-9, 9, (4,), (4,)), without_jax=_ELSEWHERE),
     Op("io_callback", io_callback_p, lambda _, x, y: io_callback(_host, _SHAPES, x, y), _host,
        integers(-9, 9, (4,), (4,)), without_jax=_ELSEWHERE),
-    Op("debug_callback", debug_callback_p, _watched, in_float64(np.sin), real(-1, 1, (3,)), 2,
+    Op("debug_callback", debug_callback_p, _with_debug_callback, in_float64(np.sin), real(-1, 1, (3,)), 2,
        rtol=1e-6, without_jax=_ELSEWHERE),
     Op("debug_print", debug_print_p, _printed, in_float64(np.sin), real(-1, 1, (2,)), 2, rtol=1e-6,
        without_jax=_ELSEWHERE),

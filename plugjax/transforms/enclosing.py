@@ -54,8 +54,8 @@ def enclosing(until: CodeType | None = None) -> tuple[Any, ...]:
     return tuple(reversed(found))
 
 
-def noted_source(source: Source | None, until: CodeType) -> Source | None:
-    """The source of an equation with the transformations around it noted, those inside a frame of ``until``."""
+def source_with_enclosing(source: Source | None, until: CodeType) -> Source | None:
+    """The source of an equation with the transformations around it, those inside a frame of ``until``."""
     if source is None:
         return None
     around = (*enclosing(until), *source.within)

@@ -1,7 +1,7 @@
-"""Replaying: run a program again one equation at a time, with somebody watching.
+"""Replaying: run a program again one equation at a time, and call an observer after each.
 
-The watcher sees every equation with its operands and results, in all the programs that equations hold, and where it stands:
-which call, branch and iteration. A primitive that runs programs of its own (a loop, a branch) says how by a rule of the kind
+The observer gets every equation with its operands and results, also those of programs that equations hold, and the calls,
+branches and iterations around it. A primitive that runs programs of its own (a loop, a branch) says how by a rule of the kind
 ``replay``; one that stands for a program has said so already (``expand``); any other is bound as a whole.
 """
 
@@ -16,7 +16,7 @@ from plugjax.core.primitive import state
 from plugjax.core.rules import RuleKind
 from plugjax.transforms.expansion import expand_rule, expanded
 
-Watch = Callable[[JaxprEqn, list[Any], list[Any], tuple[str, ...]], None]
+Observer = Callable[[JaxprEqn, list[Any], list[Any], tuple[str, ...]], None]
 
 
 class ReplayRule(Protocol):
@@ -35,14 +35,14 @@ replay_rule: RuleKind[ReplayRule] = RuleKind(
 
 
 def replay(
-    jaxpr: ClosedJaxpr, args: Sequence[Any], watch: Watch, within: tuple[str, ...] = ()
+    jaxpr: ClosedJaxpr, args: Sequence[Any], observe: Observer, within: tuple[str, ...] = ()
 ) -> list[Any]:
     """Run a program equation by equation under the current trace.
 
     Args:
         jaxpr: the program.
         args: its inputs.
-        watch: called after each equation as ``(eqn, operands, results, within)``.
+        observe: called after each equation as ``(eqn, operands, results, within)``.
         within: the calls, branches and iterations around the program, outermost first.
 
     Returns:
@@ -54,7 +54,7 @@ def replay(
     env.update(zip(inner.invars, args, strict=True))
 
     def run(words: str, program: ClosedJaxpr, *values: Any) -> list[Any]:
-        return replay(program, values, watch, (*within, words))
+        return replay(program, values, observe, (*within, words))
 
     for eqn in inner.eqns:
         operands = [v.val if type(v) is Literal else env[v] for v in eqn.invars]
@@ -71,6 +71,6 @@ def replay(
             results = state.trace.process(primitive, operands, eqn.params)
             if not primitive.multiple_results:
                 results = [results]
-        watch(eqn, operands, results, within)
+        observe(eqn, operands, results, within)
         env.update(zip(eqn.outvars, results, strict=True))
     return [v.val if type(v) is Literal else env[v] for v in inner.outvars]

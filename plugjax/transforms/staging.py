@@ -23,7 +23,7 @@ from plugjax.core.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var
 from plugjax.core.primitive import Primitive, Trace, Tracer, state
 from plugjax.core.rules import RuleKind, abstract_eval
 from plugjax.core.source_info import user_source
-from plugjax.transforms.enclosing import noted_source
+from plugjax.transforms.enclosing import source_with_enclosing
 from plugjax.transforms.ending import ends_trace
 
 stage_rule: RuleKind[
@@ -151,7 +151,7 @@ class StagingTrace(Trace):
         outvars = [Var(aval) for aval in result] if multiple else [Var(result)]
         source = state.source or user_source(2)
         if self.locating:
-            source = noted_source(source, _stage_code)
+            source = source_with_enclosing(source, _stage_code)
         self.eqns.append(JaxprEqn(invars, outvars, primitive, params, found, source))
         if multiple:
             return [StagingTracer(self, v) for v in outvars]

@@ -71,7 +71,7 @@ def test_doctor_gives_the_command_for_a_missing_distribution(monkeypatch):
     assert not doctor.run(console)
     text = console.export_text()
     assert "missing" in text
-    assert "to mend: pip install plugjax-abacus" in text
+    assert "to repair: pip install plugjax-abacus" in text
 
 
 @pytest.fixture

@@ -85,18 +85,18 @@ def programs(j, np_):
         return x * y, silent(tx, x) * (y + bonus) + silent(ty, y) * x
 
     @j.custom_vjp
-    def watched(x, y):
+    def symbolic(x, y):
         return x * y
 
-    def watched_fwd(x, y):
+    def symbolic_fwd(x, y):
         bonus = 10.0 if x.perturbed and not y.perturbed else 0.0
         return x.value * y.value, (x.value, y.value, bonus * x.value)
 
-    def watched_bwd(res, g):
+    def symbolic_bwd(res, g):
         x, y, bonus = res
         return g * (y + bonus), g * x
 
-    watched.defvjp(watched_fwd, watched_bwd, symbolic_zeros=True)
+    symbolic.defvjp(symbolic_fwd, symbolic_bwd, symbolic_zeros=True)
 
     def gradient(x, y):
         return np_.tanh(x * y), lambda g: (g * np_.cos(x * y), None)
@@ -120,7 +120,7 @@ def programs(j, np_):
         "nondiff number": lambda x, y: power(x, 3) * y,
         "symbolic zeros": choosy,
         "symbolic zeros, one silent": lambda x, y: choosy(x, np_.float32(2)) * y,
-        "symbolic zeros in reverse": lambda x, y: watched(x, np_.float32(2)) * y,
+        "symbolic zeros in reverse": lambda x, y: symbolic(x, np_.float32(2)) * y,
         "custom_gradient": tangled,
         "closure_convert": converted,
         "in jit": lambda x, y: j.jit(forward)(x, y) * j.jit(reverse)(y, x)[0],

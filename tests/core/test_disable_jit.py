@@ -142,7 +142,7 @@ def _same(found, expected):
 
 
 @pytest.mark.parametrize("operator", OPERATORS)
-def test_a_remembered_operator_gives_what_the_first_call_gave(operator):
+def test_a_cached_operator_gives_what_the_first_call_gave(operator):
     others = [*OPERANDS.values(), 300, 2, -3, 0.5, 1j, True, 1e30]
     for row, value in enumerate(OPERANDS.values()):
         x = jnp.asarray(np.asarray(value))
@@ -158,7 +158,7 @@ def test_a_remembered_operator_gives_what_the_first_call_gave(operator):
 
 
 @pytest.mark.parametrize("operator", ["__neg__", "__abs__", "__invert__"])
-def test_a_remembered_unary_operator(operator):
+def test_a_cached_unary_operator(operator):
     for value in OPERANDS.values():
         expected = _same_unary(jax.numpy.asarray(value), operator)
         for _ in range(3):
@@ -180,7 +180,7 @@ def test_an_operator_on_one_array_twice_is_not_taken_for_one_on_two():
     assert (x - y).tolist() == [-4, -5]
 
 
-def test_remembered_scalars_are_told_apart():
+def test_scalars_in_cached_programs_are_told_apart():
     x = jnp.asarray([1.0, 2.0])
     for number in (2.0, 3.0, 3.0, 0.0, -0.0, 2, True):
         found = x * number

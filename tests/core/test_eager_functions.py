@@ -6,7 +6,7 @@ import pytest
 import plugjax
 import plugjax.numpy as jnp
 from plugjax.core.primitive import state
-from plugjax.execution.eager_functions import remembered
+from plugjax.execution.eager_functions import eager_program
 
 X = np.linspace(-1, 1, 12, dtype=np.float32).reshape(3, 4)
 CALLS = {
@@ -24,7 +24,7 @@ CALLS = {
 
 
 @pytest.mark.parametrize("name", CALLS)
-def test_a_remembered_call_gives_what_the_first_gave(name):
+def test_a_cached_call_gives_what_the_first_gave(name):
     function, oracle, args = CALLS[name]
     arrays = [jnp.asarray(a) for a in args]
     first, second = function(*arrays), function(*arrays)
@@ -34,7 +34,7 @@ def test_a_remembered_call_gives_what_the_first_gave(name):
     np.testing.assert_allclose(function(*changed), oracle(*map(np.flip, args)), rtol=1e-6)
 
 
-def test_it_is_remembered():
+def test_its_program_is_cached():
     key = (jnp.sum.__wrapped__, jnp.asarray(X).aval, jnp.asarray(X)._placement)
     jnp.sum(jnp.asarray(X))
     assert state.trace.operators[key] is not jnp.sum.__wrapped__
@@ -55,7 +55,7 @@ def test_other_arguments_take_the_general_road():
 
 
 def test_what_depends_on_constants_is_computed_each_time():
-    @remembered(1)
+    @eager_program(1)
     def centred(x):
         return x - np.float32(next(numbers))
 
@@ -93,7 +93,7 @@ def test_results_stay_where_their_operands_are():
 
 
 @pytest.mark.parametrize("name", ["mul", "subtract", "maximum", "matmul"])
-def test_one_array_twice_is_remembered(name):
+def test_one_array_twice_has_a_cached_program(name):
     """A program recorded with one array twice holds for two different arrays."""
     f = {"mul": lambda x, y: x * y}.get(name, getattr(jnp, name, None))
     oracle = {"mul": np.multiply}.get(name, getattr(np, name, None))

@@ -96,7 +96,7 @@ def test_other_dtypes_configurations_and_devices():
     np.testing.assert_array_equal(f(tree), total(tree))
 
 
-def test_clear_cache_forgets_the_guess():
+def test_clear_cache_drops_the_guess():
     calls = []
     f = plugjax.jit(lambda t: calls.append(1) or total(t))
     for _ in range(3):

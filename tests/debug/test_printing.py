@@ -175,12 +175,12 @@ def test_a_program_of_nothing_else(on_backend, same):
 def test_callback_gets_the_arguments_as_they_were_given(on_backend):
     seen = []
 
-    def watch(a, text, *, k):
+    def receive(a, text, *, k):
         seen.append((type(a["x"]), np.asarray(a["x"]).tolist(), text, float(k[0]), k[1]))
 
     def f(x):
-        plugjax.debug.callback(watch, {"x": x}, "text", k=(x[0], None))
-        plugjax.debug.callback(ordered=True)(watch, {"x": x * 2}, "more", k=(x[1], len))
+        plugjax.debug.callback(receive, {"x": x}, "text", k=(x[0], None))
+        plugjax.debug.callback(ordered=True)(receive, {"x": x * 2}, "more", k=(x[1], len))
 
     f(plugjax.numpy.asarray(X))
     plugjax.jit(f)(X)

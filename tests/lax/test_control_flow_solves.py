@@ -93,7 +93,7 @@ def transforms(j, make):
     }
 
 
-MAKERS = {"plain": solution, "pytree": pytree_solution,
+SOLUTIONS = {"plain": solution, "pytree": pytree_solution,
           "symmetric": lambda j, np_: solution(j, np_, symmetric=True)}  # fmt: skip
 
 
@@ -103,8 +103,8 @@ CASES += [(make, name) for make in ("pytree", "symmetric") for name in ("jvp", "
 
 @pytest.mark.parametrize(("make", "name"), CASES)
 def test_linear_solve_as_in_jax(make, name):
-    found = transforms(plugjax, MAKERS[make])[name](MATRIX, RIGHT)
-    expected = transforms(jax, MAKERS[make])[name](MATRIX, RIGHT)
+    found = transforms(plugjax, SOLUTIONS[make])[name](MATRIX, RIGHT)
+    expected = transforms(jax, SOLUTIONS[make])[name](MATRIX, RIGHT)
     assert_trees(found, expected)
 
 

@@ -31,7 +31,7 @@ def main() -> int:
     parser.add_argument("--every", type=int, default=1, help="run one of so many calls")
     parser.add_argument("--first", type=int, default=0, help="which one of so many calls")
     parser.add_argument(
-        "--remember", type=Path, help="a file that keeps JAX's answers between surveys"
+        "--cache", type=Path, help="a file that keeps JAX's answers between surveys"
     )
     parser.add_argument(
         "-o", "--output", type=Path, help="a file for the findings, one JSON object a line"
@@ -39,8 +39,8 @@ def main() -> int:
     options = parser.parse_args()
     part, parts = map(int, options.part.split("/"))
     known = {}
-    if options.remember and options.remember.exists():
-        known = json.loads(options.remember.read_text())
+    if options.cache and options.cache.exists():
+        known = json.loads(options.cache.read_text())
     survey, findings, functions = Survey(known, options.every, options.first), [], 0
     for i, sample in enumerate([*samples(), *transformations()]):
         if i % parts == part and re.search(options.only, sample.name):
@@ -49,8 +49,8 @@ def main() -> int:
             functions += survey.calls > before
             if survey.calls == before and options.every == 1:
                 sys.stderr.write(f"no sample: {sample.name}\n")
-    if options.remember:
-        options.remember.write_text(json.dumps(survey.remembered))
+    if options.cache:
+        options.cache.write_text(json.dumps(survey.answers))
     if options.output:
         rows = [
             {"function": f.sample, "kind": f.mutation.kind, "text": f.mutation.text, "verdict": f.verdict, "stumble": f.stumble,

@@ -150,9 +150,9 @@ class Survey:
     """
 
     def __init__(
-        self, remembered: dict[str, str] | None = None, every: int = 1, first: int = 0
+        self, answers: dict[str, str] | None = None, every: int = 1, first: int = 0
     ) -> None:
-        self.remembered = {} if remembered is None else remembered
+        self.answers = {} if answers is None else answers
         self.every, self.first = every, first
         self.calls = 0
 
@@ -161,15 +161,15 @@ class Survey:
 
         # The last frame of a traceback shows the origin of the error.
         jax.config.update("jax_traceback_filtering", "off")
-        if key not in self.remembered:
+        if key not in self.answers:
             # Tracing accepts most valid calls, and compiles nothing.
             scope = theirs.scope
             traced = outcome(
                 "_shape(lambda: (lambda _: None)(" + text + "))",
                 {**scope, "_shape": jax.eval_shape},
             )
-            self.remembered[key] = "ok" if traced == "ok" else outcome(text, scope)
-        return self.remembered[key]
+            self.answers[key] = "ok" if traced == "ok" else outcome(text, scope)
+        return self.answers[key]
 
     def of(self, sample: Sample) -> Iterator[Finding]:
         """The disagreements among the malformed variants of one call."""
@@ -197,7 +197,7 @@ class Survey:
                 # A trace may accept values that execution refuses, and a cached program may be for
                 # other options that compare equal.
                 jax.clear_caches()
-                b = self.remembered[key] = outcome(text, theirs.scope)
+                b = self.answers[key] = outcome(text, theirs.scope)
                 found = verdict(a, b)
             if found is not None:
                 yield Finding(sample.name, mutation, found, a, b)

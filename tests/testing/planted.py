@@ -14,7 +14,7 @@ from plugjax_numpy.backend import NumpyBackend
 plugjax_plugin = PluginInfo("planted")
 
 
-def _forgets_to_reverse(x, *, dimensions):
+def _without_reversal(x, *, dimensions):
     return x
 
 
@@ -50,7 +50,7 @@ class Planted(NumpyBackend):
 
 
 KERNELS = {
-    "wrong": _forgets_to_reverse,
+    "wrong": _without_reversal,
     "crash": _crashes,
     "hang": _hangs,
     "memory": _takes_all_memory,

@@ -178,7 +178,7 @@ def carries_what_does_not_change(x):
     return lax.scan(lambda c, _: (jnp.sin(x[0, 0]), x[0, 0]), x[0, 0], x, unroll=2)
 
 
-def forgets_its_carry(x):
+def drops_its_carry(x):
     return lax.scan(lambda c, row: (jnp.exp(x), c.sum() + row), x, x)
 
 
@@ -206,7 +206,7 @@ UNROLLED = [
     unrolled_around_a_scan,
     unrolled_cell,
     carries_what_does_not_change,
-    forgets_its_carry,
+    drops_its_carry,
     two_loops_in_an_unrolled_one,
     sums_whose_rounding_is_not_read,
 ]

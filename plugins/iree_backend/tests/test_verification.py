@@ -27,7 +27,7 @@ def its_own_beginning(x):
     return lax.fori_loop(0, 5, lambda i, c: jnp.sin(c), z) * z
 
 
-def forgetful(x):
+def drops_its_carry(x):
     return lax.scan(lambda c, _: (jnp.sin(x[0, 0]), x[0, 0]), x[0, 0], x, unroll=2)
 
 
@@ -77,7 +77,7 @@ PROGRAMS = {
     "paired_reductions": differences,
     "equal_copies": loops_in_an_unrolled_one,
     "first_carries": its_own_beginning,
-    "invariant_carries": forgetful,
+    "invariant_carries": drops_its_carry,
     "late_users": updated_and_padded,
     "special_constants": of_a_constant_nan,
     "sliced_vectors": by_a_column,

@@ -34,7 +34,7 @@ def test_kernels_marked_fresh_give_memory_of_their_own(monkeypatch):
     kernels, seen = registry.active().table(impl), set()
     marked = {*registry.active().table(fresh), *registry.active().table(ufunc)}
 
-    def watched(primitive, kernel):
+    def instrumented(primitive, kernel):
         def run(*args, **params):
             out = kernel(*args, **params)
             seen.add(primitive)
@@ -44,7 +44,7 @@ def test_kernels_marked_fresh_give_memory_of_their_own(monkeypatch):
         return run
 
     for primitive in marked:
-        monkeypatch.setitem(kernels, primitive, watched(primitive, kernels[primitive]))
+        monkeypatch.setitem(kernels, primitive, instrumented(primitive, kernels[primitive]))
     with plugjax.default_device("numpy"), plugjax.disable_jit():
         for op in OPS:
             op.function(*map(jnp.asarray, operands(op)))

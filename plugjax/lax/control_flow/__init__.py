@@ -9,7 +9,7 @@ from plugjax.lax.control_flow.custom_root import custom_root
 from plugjax.lax.control_flow.fori_loop import fori_loop
 from plugjax.lax.control_flow.mapping import map
 from plugjax.lax.control_flow.platform_dependent import platform_branch, platform_dependent
-from plugjax.lax.control_flow.remembering import rules as _remember_rules
+from plugjax.lax.control_flow.rematerialization import rules as _remat_rules
 from plugjax.lax.control_flow.replaying import rules as _replay_rules
 from plugjax.lax.control_flow.scan import rules as _scan_rules
 from plugjax.lax.control_flow.scan import scan, scan_p
@@ -19,7 +19,7 @@ from plugjax.lax.control_flow.while_loop import rules as _while_rules
 from plugjax.lax.control_flow.while_loop import while_loop, while_p
 
 rule_sets = [
-    _cond_rules, _scan_rules, _scan_derivative_rules, _scan_transpose_rules, _while_rules, _remember_rules, _replay_rules, _solve_rules,
+    _cond_rules, _scan_rules, _scan_derivative_rules, _scan_transpose_rules, _while_rules, _remat_rules, _replay_rules, _solve_rules,
 ]  # fmt: skip
 
 __all__ = [

@@ -12,7 +12,7 @@ from typing import Any
 
 from plugjax.extend.calls import Policy, SplitEquation, SplitProgram, split_by_policy
 from plugjax.extend.core import ClosedJaxpr, DropVar, JaxprEqn, Var, eval_closed, zeros
-from plugjax.extend.rules import RuleSet, remember_rule
+from plugjax.extend.rules import RuleSet, remat_rule
 from plugjax.extend.transforms import prune_outputs, stage
 from plugjax.lax.control_flow.cond import cond_p
 from plugjax.lax.control_flow.scan import scan_p
@@ -20,8 +20,8 @@ from plugjax.lax.control_flow.scan import scan_p
 rules = RuleSet(__name__)
 
 
-@rules.define(remember_rule, scan_p)
-def _scan_remember(policy: Policy, eqn: JaxprEqn) -> SplitEquation | None:
+@rules.define(remat_rule, scan_p)
+def _scan_remat(policy: Policy, eqn: JaxprEqn) -> SplitEquation | None:
     body: ClosedJaxpr = eqn.params["jaxpr"]
     num_carry, length = eqn.params["num_carry"], eqn.params["length"]
     split = split_by_policy(body, policy)
@@ -53,8 +53,8 @@ def _scan_remember(policy: Policy, eqn: JaxprEqn) -> SplitEquation | None:
     return SplitEquation(forward, saved, again)
 
 
-@rules.define(remember_rule, cond_p)
-def _cond_remember(policy: Policy, eqn: JaxprEqn) -> SplitEquation | None:
+@rules.define(remat_rule, cond_p)
+def _cond_remat(policy: Policy, eqn: JaxprEqn) -> SplitEquation | None:
     splits = [split_by_policy(branch, policy) for branch in eqn.params["branches"]]
     # For each branch, the positions of its values among those of all branches.
     ends = [0]
