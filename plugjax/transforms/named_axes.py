@@ -73,7 +73,7 @@ def uses_axis(name: Any, primitive: Primitive, params: dict[str, Any]) -> bool:
     """Whether an operation may work along the axis ``name`` (``None`` if it has none), itself or in a program that it holds."""
     rule = registry.table(axis_names_rule).get(primitive)
     if rule is not None:
-        names = rule(**params)
+        names = tuple(rule(**params))
         return name in names or ANY_AXIS in names
     return primitive.structured and any(name in free_axes(sub) for sub in programs_in(params))
 

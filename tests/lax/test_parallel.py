@@ -10,7 +10,10 @@ import pytest
 import plugjax
 import plugjax.numpy as pnp
 from plugjax import lax
-from plugjax.transforms.named_axes import free_axes
+from plugjax.core import registry
+from plugjax.extend.core import Primitive
+from plugjax.extend.rules import ANY_AXIS, RuleSet, axis_names_rule, hookimpl
+from plugjax.transforms.named_axes import free_axes, uses_axis
 from tests.quick_oracle import optimised
 
 X = np.random.default_rng(3).uniform(-1, 1, (4, 4, 8)).astype(np.float32)
@@ -474,3 +477,23 @@ def test_on_every_backend(on_backend):
     found = program(plugjax, lax)(pnp.asarray(X))
     assert found.device.platform == on_backend
     close(found, program(jax, jax.lax)(X))
+
+
+@pytest.mark.parametrize(
+    ("names", "expected"), [(["j", "i"], True), (["j"], False), (["j", ANY_AXIS], True)]
+)
+def test_a_rule_of_axis_names_may_be_a_generator(names, expected):
+    rules, named_p = RuleSet(__name__), Primitive("named")
+
+    @rules.define(axis_names_rule, named_p)
+    def _names(**_):
+        yield from names
+
+    class Plugin:
+        @staticmethod
+        @hookimpl
+        def plugjax_rules():
+            return [rules]
+
+    with registry.use(registry.active().extended(Plugin)):
+        assert uses_axis("i", named_p, {}) is expected
