@@ -23,7 +23,7 @@ from plugjax.core.vocabulary import Zero
 from plugjax.transforms.batching import Axis, batch_jaxpr, batching_rule, materialize
 from plugjax.transforms.dce import dce_rule, prune_closed
 from plugjax.transforms.expansion import Kept, expand_rule
-from plugjax.transforms.jvp import jvp_jaxpr, jvp_rule
+from plugjax.transforms.jvp import jvp_jaxpr, jvp_rule, with_zeros
 from plugjax.transforms.linearize import linearize_jaxpr, linearize_rule
 from plugjax.transforms.transpose import (
     is_undefined_primal,
@@ -61,12 +61,7 @@ def define_call(rules: RuleSet, primitive: Primitive, derived: Derived) -> None:
         given = [t for t in tangents if type(t) is not Zero]
         results = primitive.bind(*primals, *given, jaxpr=derivative, **derived("jvp", params))
         count = len(jaxpr.out_avals)
-        found = iter(results[count:])
-        outs_dot = [
-            next(found) if nz else Zero(aval.to_tangent_aval())
-            for nz, aval in zip(nonzero_out, jaxpr.out_avals, strict=True)
-        ]
-        return results[:count], outs_dot
+        return results[:count], with_zeros(results[count:], nonzero_out, jaxpr.out_avals)
 
     @rules.define(transpose_rule, primitive)
     def _transpose(

@@ -39,7 +39,7 @@ from plugjax.core.vocabulary import (
 from plugjax.transforms.batching import Axis, batch_flat, batching_rule, materialize
 from plugjax.transforms.dce import dce_rule, prune_outputs
 from plugjax.transforms.flat_calls import Structure, flat_call
-from plugjax.transforms.jvp import jvp_rule
+from plugjax.transforms.jvp import jvp_rule, with_zeros
 from plugjax.transforms.linearize import linearize_rule
 from plugjax.transforms.tracebacks import api_boundary
 from plugjax.transforms.transpose import is_undefined_primal, transpose_rule
@@ -397,16 +397,14 @@ def _of_operand(bar: Any, found: int | None, axis: Axis, dim: int | None) -> Any
 def _dce(used: Sequence[bool], eqn: JaxprEqn) -> tuple[Sequence[bool], JaxprEqn]:
     fwd: UserRule = eqn.params["fwd_jaxpr_thunk"]
     bwd: UserRule = eqn.params["bwd"]
-    avals = [v.aval.to_tangent_aval() for v in eqn.outvars]
+    avals = [v.aval for v in eqn.outvars]
 
     def forward(primals: Sequence[Any], perturbed: Sequence[bool]) -> tuple[Any, Any, Any]:
         outs, residuals, description = fwd.run(primals, perturbed)
         return [y for y, u in zip(outs, used, strict=True) if u], residuals, description
 
     def backward(description: Any, residuals: Sequence[Any], bars: Sequence[Any]) -> list[Any]:
-        given = iter(bars)
-        full = [next(given) if u else Zero(a) for u, a in zip(used, avals, strict=True)]
-        return list(bwd.run(description, residuals, full))
+        return list(bwd.run(description, residuals, with_zeros(bars, used, avals)))
 
     params = {
         **eqn.params,

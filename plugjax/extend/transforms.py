@@ -11,7 +11,7 @@ from plugjax.transforms.grad import grad, jvp, linear_transpose, linearize, valu
 from plugjax.transforms.jacobian import hessian, jacfwd, jacrev
 from plugjax.transforms.jaxpr_check import check_jaxpr
 from plugjax.transforms.jaxpr_print import print_jaxpr
-from plugjax.transforms.jvp import jvp_flat, jvp_jaxpr
+from plugjax.transforms.jvp import jvp_flat, jvp_jaxpr, with_zeros
 from plugjax.transforms.linearize import (
     LinearizedJaxpr,
     TapeTracer,
@@ -81,4 +81,5 @@ __all__ = [
     "vjp",
     "vmap",
     "with_fixed",
+    "with_zeros",
 ]

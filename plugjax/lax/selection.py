@@ -137,7 +137,7 @@ def _select_n_batching(
     full = aval_of(moved[0]).shape
     which = materialize(which, which_dim, axis)
     if aval_of(which).shape != full:
-        which = broadcast_in_dim_p.bind(which, shape=full, broadcast_dimensions=(0,))
+        which = per_instance(which, full)
     return select_n(which, *moved), 0
 
 
@@ -200,11 +200,16 @@ def _clamp_batching(axis: Axis, args: Sequence[Any], dims: Sequence[int | None])
         if dim is None and not aval_of(value).shape:
             return _fill(value, full)
         value = moveaxis(value, dim, 0) if dim is not None else materialize(value, None, axis)
-        if aval_of(value).ndim < len(full):
-            return broadcast_in_dim_p.bind(value, shape=full, broadcast_dimensions=(0,))
-        return value
+        return per_instance(value, full) if aval_of(value).ndim < len(full) else value
 
     return clamp(bound(args[0], dims[0]), x, bound(args[2], dims[2])), 0
+
+
+def per_instance(values: Any, shape: tuple[int, ...]) -> Any:
+    """One value for each instance of a batch, ``[n]``, repeated over the other axes of ``shape``, ``[n, ...]``."""
+    if len(shape) == 1:
+        return values
+    return broadcast_in_dim_p.bind(values, shape=shape, broadcast_dimensions=(0,))
 
 
 def _fill(value: Any, shape: tuple[int, ...]) -> Any:

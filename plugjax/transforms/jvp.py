@@ -7,11 +7,12 @@ and never a symbolic zero: a value without tangent is no tracer.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Protocol
 
 from plugjax.core import registry
 from plugjax.core.array import aval_of
+from plugjax.core.aval import ShapedArray
 from plugjax.core.jaxpr import ClosedJaxpr, eval_closed, memoise
 from plugjax.core.primitive import Primitive, Trace, Tracer, state
 from plugjax.core.rules import RuleKind
@@ -32,7 +33,7 @@ class JvpRule(Protocol):
 jvp_rule: RuleKind[JvpRule] = RuleKind("jvp", "(primals, tangents, **params) -> (primal, tangent)")
 
 
-class JVPTracer(Tracer):
+class DualTracer(Tracer):
     """A primal and its tangent."""
 
     __slots__ = ("primal", "tangent")
@@ -47,8 +48,48 @@ class JVPTracer(Tracer):
         primal = self.primal
         return primal._concrete() if isinstance(primal, Tracer) else primal
 
-    def __repr__(self) -> str:
-        return f"JVPTracer(primal={self.primal!r}, tangent={self.tangent!r})"
+
+class DualTrace(Trace):
+    """A trace whose tracers are primals with tangents.
+
+    Attributes:
+        tracer: the type of the tracers.
+    """
+
+    __slots__ = ("parent", "rules")
+
+    tracer: type[DualTracer]
+
+    def __init__(self, parent: Trace, origin: str) -> None:
+        super().__init__(origin)
+        self.parent = parent
+        self.rules = registry.table(jvp_rule)
+
+    def split(self, args: Sequence[Any]) -> tuple[list[Any], list[Any], bool]:
+        """Primals, tangents (``None`` for values without), and whether there is a tangent."""
+        primals: list[Any] = []
+        tangents: list[Any] = []
+        differentiated = False
+        tracer = self.tracer
+        for x in args:
+            if type(x) is tracer and x._trace is self:
+                primals.append(x.primal)
+                tangents.append(x.tangent)
+                differentiated = True
+            else:
+                primals.append(x)
+                tangents.append(None)
+        return primals, tangents, differentiated
+
+    def pair(self, primal: Any, tangent: Any) -> Any:
+        """A tracer, or the primal alone if it has no tangent."""
+        return primal if type(tangent) is Zero else self.tracer(self, primal, tangent)
+
+    def unpair(self, x: Any) -> tuple[Any, Any]:
+        """Primal and tangent of a value."""
+        if type(x) is self.tracer and x._trace is self:
+            return x.primal, x.tangent
+        return x, zero_tangent(x)
 
 
 def zero_tangent(x: Any) -> Zero:
@@ -56,29 +97,39 @@ def zero_tangent(x: Any) -> Zero:
     return Zero(aval_of(x).to_tangent_aval())
 
 
-class JVPTrace(Trace):
+def with_zeros(
+    tangents: Iterable[Any], nonzeros: Iterable[bool], avals: Iterable[ShapedArray]
+) -> list[Any]:
+    """One tangent for each aval of a primal: the next of ``tangents``, or a symbolic zero."""
+    given = iter(tangents)
+    return [
+        next(given) if nz else Zero(aval.to_tangent_aval())
+        for nz, aval in zip(nonzeros, avals, strict=True)
+    ]
+
+
+class JVPTracer(DualTracer):
+    """A primal and its tangent in forward mode."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return f"JVPTracer(primal={self.primal!r}, tangent={self.tangent!r})"
+
+
+class JVPTrace(DualTrace):
     """Pushes tangents forward."""
 
-    __slots__ = ("parent", "rules")
+    __slots__ = ()
+
+    tracer = JVPTracer
 
     def __init__(self, parent: Trace) -> None:
-        super().__init__("jvp")
-        self.parent = parent
-        self.rules = registry.table(jvp_rule)
+        super().__init__(parent, "jvp")
 
     def process(self, primitive: Primitive, args: Sequence[Any], params: dict[str, Any]) -> Any:
         """Apply the primitive's jvp rule, in the parent."""
-        primals: list[Any] = []
-        tangents: list[Any] = []
-        differentiated = False
-        for x in args:
-            if type(x) is JVPTracer and x._trace is self:
-                primals.append(x.primal)
-                tangents.append(x.tangent)
-                differentiated = True
-            else:
-                primals.append(x)
-                tangents.append(None)
+        primals, tangents, differentiated = self.split(args)
         previous = state.trace
         state.trace = self.parent
         try:
@@ -93,16 +144,6 @@ class JVPTrace(Trace):
         if primitive.multiple_results:
             return [self.pair(y, y_dot) for y, y_dot in zip(out, out_dot, strict=True)]
         return self.pair(out, out_dot)
-
-    def pair(self, primal: Any, tangent: Any) -> Any:
-        """A tracer, or the primal alone if it has no tangent."""
-        return primal if type(tangent) is Zero else JVPTracer(self, primal, tangent)
-
-    def unpair(self, x: Any) -> tuple[Any, Any]:
-        """Primal and tangent of a value."""
-        if type(x) is JVPTracer and x._trace is self:
-            return x.primal, x.tangent
-        return x, zero_tangent(x)
 
 
 @ends_trace
@@ -147,11 +188,7 @@ def jvp_jaxpr(
         count = len(jaxpr.in_avals)
 
         def derivative(*args: Any) -> list[Any]:
-            given = iter(args[count:])
-            tangents = [
-                next(given) if nz else Zero(aval.to_tangent_aval())
-                for nz, aval in zip(nonzeros, jaxpr.in_avals, strict=True)
-            ]
+            tangents = with_zeros(args[count:], nonzeros, jaxpr.in_avals)
             outs, outs_dot = jvp_flat(lambda *xs: eval_closed(jaxpr, *xs), args[:count], tangents)
             nonzero_out[:] = [
                 f or type(t) is not Zero for f, t in zip(forced, outs_dot, strict=True)

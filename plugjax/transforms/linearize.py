@@ -24,10 +24,10 @@ from plugjax.core.jaxpr import ClosedJaxpr, Jaxpr, Var, eval_closed, memoise, ne
 from plugjax.core.primitive import Primitive, Trace, Tracer, state
 from plugjax.core.rules import RuleKind, abstract_eval
 from plugjax.core.source_info import Source, user_source
-from plugjax.core.vocabulary import Zero, zeros
+from plugjax.core.vocabulary import zeros
 from plugjax.transforms.ending import ends_trace
 from plugjax.transforms.expansion import Kept, computed, expand_rule
-from plugjax.transforms.jvp import JvpRule, jvp_rule, zero_tangent
+from plugjax.transforms.jvp import DualTrace, DualTracer, JvpRule, with_zeros, zero_tangent
 from plugjax.transforms.staging import StagingTrace, StagingTracer, known_avals
 
 linearize_rule: RuleKind[JvpRule] = RuleKind(
@@ -150,50 +150,30 @@ class TapeTrace(Trace):
         return out
 
 
-class LinearizeTracer(Tracer):
+class LinearizeTracer(DualTracer):
     """A primal and its tangent on the tape."""
 
-    __slots__ = ("primal", "tangent")
-
-    def __init__(self, trace: Trace, primal: Any, tangent: TapeTracer) -> None:
-        self._trace = trace
-        self.aval = aval_of(primal)
-        self.primal = primal
-        self.tangent = tangent
-
-    def _concrete(self) -> Any:
-        primal = self.primal
-        return primal._concrete() if isinstance(primal, Tracer) else primal
+    __slots__ = ()
 
     def __repr__(self) -> str:
         return f"LinearizeTracer(primal={self.primal!r})"
 
 
-class LinearizeTrace(Trace):
+class LinearizeTrace(DualTrace):
     """Computes primals in the parent and writes tangents on a tape."""
 
-    __slots__ = ("linearize_rules", "parent", "rules", "tape")
+    __slots__ = ("linearize_rules", "tape")
+
+    tracer = LinearizeTracer
 
     def __init__(self, parent: Trace) -> None:
-        super().__init__("grad, vjp or linearize")
-        self.parent = parent
+        super().__init__(parent, "grad, vjp or linearize")
         self.tape = TapeTrace(parent)
-        self.rules = registry.table(jvp_rule)
         self.linearize_rules = registry.table(linearize_rule)
 
     def process(self, primitive: Primitive, args: Sequence[Any], params: dict[str, Any]) -> Any:
         """Apply the primitive's derivative rule."""
-        primals: list[Any] = []
-        tangents: list[Any] = []
-        differentiated = False
-        for x in args:
-            if type(x) is LinearizeTracer and x._trace is self:
-                primals.append(x.primal)
-                tangents.append(x.tangent)
-                differentiated = True
-            else:
-                primals.append(x)
-                tangents.append(None)
+        primals, tangents, differentiated = self.split(args)
         previous = state.trace
         if not differentiated:
             state.trace = self.parent
@@ -213,16 +193,6 @@ class LinearizeTrace(Trace):
         if primitive.multiple_results:
             return [self.pair(y, y_dot) for y, y_dot in zip(out, out_dot, strict=True)]
         return self.pair(out, out_dot)
-
-    def pair(self, primal: Any, tangent: Any) -> Any:
-        """A tracer, or the primal alone if it has no tangent."""
-        return primal if type(tangent) is Zero else LinearizeTracer(self, primal, tangent)
-
-    def unpair(self, x: Any) -> tuple[Any, Any]:
-        """Primal and tangent of a value."""
-        if type(x) is LinearizeTracer and x._trace is self:
-            return x.primal, x.tangent
-        return x, zero_tangent(x)
 
 
 @dataclass(slots=True)
@@ -361,12 +331,9 @@ class LinearizedJaxpr:
 
     def tangents(self, found: Sequence[Any]) -> list[Any]:
         """One tangent per output, with symbolic zeros where there is none."""
-        given = iter(found)
-        avals = self.primal.out_avals
-        return [
-            next(given) if nz else Zero(avals[i].to_tangent_aval())
-            for i, nz in enumerate(self.nonzero_out)
-        ]
+        # The residuals follow the outputs.
+        outs = self.primal.out_avals[: len(self.nonzero_out)]
+        return with_zeros(found, self.nonzero_out, outs)
 
 
 def linearize_jaxpr(

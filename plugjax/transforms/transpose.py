@@ -15,6 +15,7 @@ from plugjax.core.jaxpr import ClosedJaxpr, eval_closed, memoise
 from plugjax.core.primitive import state
 from plugjax.core.vocabulary import Zero, add_any, instantiate
 from plugjax.transforms.enclosing import describe_frames
+from plugjax.transforms.jvp import with_zeros
 from plugjax.transforms.linearize import TapeTrace, TapeTracer
 from plugjax.transforms.linearize import transpose_rule as transpose_rule
 from plugjax.transforms.staging import stage
@@ -152,15 +153,12 @@ def transpose_jaxpr(
         fixed = len(linear) - sum(linear)
 
         def pull(*args: Any) -> list[Any]:
-            values, given = iter(args[:fixed]), iter(args[fixed:])
+            values = iter(args[:fixed])
             operands = [
                 UndefinedPrimal(a) if is_linear else next(values)
                 for a, is_linear in zip(jaxpr.in_avals, linear, strict=True)
             ]
-            bars = [
-                next(given) if nz else Zero(a.to_tangent_aval())
-                for a, nz in zip(jaxpr.out_avals, nonzero_cotangents, strict=True)
-            ]
+            bars = with_zeros(args[fixed:], nonzero_cotangents, jaxpr.out_avals)
             found = transpose_flat(lambda *xs: eval_closed(jaxpr, *xs), operands, bars)
             wanted = [bar for bar, is_linear in zip(found, linear, strict=True) if is_linear]
             nonzero[:] = [instantiate_out or type(bar) is not Zero for bar in wanted]

@@ -23,7 +23,6 @@ from plugjax.extend.core import (
     Zero,
     as_array,
     aval_of,
-    broadcast_in_dim_p,
     convert_element_type_p,
     eval_closed,
     memoise,
@@ -48,12 +47,13 @@ from plugjax.extend.transforms import (
     prune_closed,
     stage,
     transpose_jaxpr,
+    with_zeros,
 )
 from plugjax.lax.comparison import eq, ne
 from plugjax.lax.control_flow.bodies import is_concrete, runs_as_python, taking, trace_body
 from plugjax.lax.conversion import stop_gradient
 from plugjax.lax.effects import any_has, io_effect, ordered_io_effect
-from plugjax.lax.selection import clamp, select_n
+from plugjax.lax.selection import clamp, per_instance, select_n
 
 rules = RuleSet(__name__)
 
@@ -309,22 +309,13 @@ def _cond_jvp(
     programs = tuple(jvp_jaxpr(b, nonzeros, forced)[0] for b in branches)
     given = [t for t in tangents[1:] if type(t) is not Zero]
     results = cond_p.bind(index, *operands, *given, branches=programs, **params)
-    return _split_tangents(results, branches[0].out_avals, forced)
+    avals = branches[0].out_avals
+    count = len(avals)
+    return list(results[:count]), with_zeros(results[count:], forced, avals)
 
 
 def _union(flags: Any) -> list[bool]:
     return [any(column) for column in zip(*flags, strict=True)]
-
-
-def _split_tangents(
-    results: Sequence[Any], avals: Sequence[ShapedArray], nonzero: Sequence[bool]
-) -> tuple[list[Any], list[Any]]:
-    count = len(avals)
-    found = iter(results[count:])
-    return list(results[:count]), [
-        next(found) if nz else Zero(a.to_tangent_aval())
-        for a, nz in zip(avals, nonzero, strict=True)
-    ]
 
 
 @rules.define(linearize_rule, cond_p)
@@ -350,11 +341,7 @@ def _cond_linearize(
         for i, s in enumerate(splits)
     )
     found = cond_p.bind(index, *residuals, *operands, *given, branches=backward, **params)
-    outs_dot = iter(found)
-    return results[:count], [
-        next(outs_dot) if nz else Zero(a.to_tangent_aval())
-        for a, nz in zip(branches[0].out_avals, forced, strict=True)
-    ]
+    return results[:count], with_zeros(found, forced, branches[0].out_avals)
 
 
 def _forward(
@@ -473,17 +460,11 @@ def _where_taken(taken: Any, x: Any) -> Any:
 
     There ``x`` may be infinite, and its derivative would be nan.
     """
-    return select_n(_repeated(taken, aval_of(x).shape), stop_gradient(x), x)
+    return select_n(per_instance(taken, aval_of(x).shape), stop_gradient(x), x)
 
 
 def _stretched(index: Any, shape: tuple[int, ...], count: int) -> Any:
-    return _repeated(ne(index, np.int32(0)) if count == 2 else index, shape)
-
-
-def _repeated(flags: Any, shape: tuple[int, ...]) -> Any:
-    if len(shape) == 1:
-        return flags
-    return broadcast_in_dim_p.bind(flags, shape=shape, broadcast_dimensions=(0,))
+    return per_instance(ne(index, np.int32(0)) if count == 2 else index, shape)
 
 
 @rules.define(dce_rule, cond_p)

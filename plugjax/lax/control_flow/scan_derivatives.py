@@ -29,6 +29,7 @@ from plugjax.extend.transforms import (
     prune_closed,
     prune_outputs,
     stage,
+    with_zeros,
 )
 from plugjax.lax.control_flow.bodies import fixpoint
 from plugjax.lax.control_flow.scan import in_groups, parts, scan_p
@@ -88,15 +89,6 @@ def _nonzero_tangents(
     )
 
 
-def _with_zeros(dots: Sequence[Any], values: Sequence[Any], nonzeros: Sequence[bool]) -> list[Any]:
-    """One tangent for each value: the next of ``dots``, or a symbolic zero."""
-    given = iter(dots)
-    return [
-        next(given) if nz else Zero(aval_of(y).to_tangent_aval())
-        for y, nz in zip(values, nonzeros, strict=True)
-    ]
-
-
 @rules.define(jvp_rule, scan_p)
 def _scan_jvp(
     primals: Sequence[Any],
@@ -141,7 +133,7 @@ def _scan_jvp(
     )
     carry, carry_dot, y, y_dot = in_groups(results, out_sizes)
     outs = [*carry, *y]
-    return outs, _with_zeros([*carry_dot, *y_dot], outs, out_nz)
+    return outs, with_zeros([*carry_dot, *y_dot], out_nz, map(aval_of, outs))
 
 
 @dataclass(slots=True)
@@ -323,4 +315,4 @@ def _scan_linearize(
     outs, residuals = _run_values(split, primals, num_consts, num_carry, **params)
     given = _nonzero_tangents(tangents, carry_nz, num_consts, num_carry)
     found = _run_linear(split.linear, residuals, given, **params)
-    return outs, _with_zeros(found, outs, split.nonzero_out)
+    return outs, with_zeros(found, split.nonzero_out, map(aval_of, outs))

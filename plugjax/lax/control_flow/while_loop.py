@@ -19,7 +19,6 @@ from plugjax.extend.core import (
     Zero,
     as_array,
     aval_of,
-    broadcast_in_dim_p,
     eval_closed,
     instantiate,
     memoise,
@@ -34,7 +33,15 @@ from plugjax.extend.rules import (
     linearize_rule,
     transpose_rule,
 )
-from plugjax.extend.transforms import Axis, batch_jaxpr, jvp_jaxpr, materialize, prune_closed, stage
+from plugjax.extend.transforms import (
+    Axis,
+    batch_jaxpr,
+    jvp_jaxpr,
+    materialize,
+    prune_closed,
+    stage,
+    with_zeros,
+)
 from plugjax.lax.control_flow.bodies import (
     check_carry,
     fixpoint,
@@ -46,7 +53,7 @@ from plugjax.lax.control_flow.bodies import (
 from plugjax.lax.control_flow.python_loops import python_while
 from plugjax.lax.effects import any_has, io_effect, ordered_io_effect
 from plugjax.lax.reduction import reduce_or
-from plugjax.lax.selection import select
+from plugjax.lax.selection import per_instance, select
 
 rules = RuleSet(__name__)
 
@@ -173,11 +180,7 @@ def _while_jvp(
         cond_nconsts=cond_nconsts,
         body_nconsts=n_consts + n_dots,
     )
-    found = iter(results[count:])
-    return results[:count], [
-        next(found) if nz else Zero(a.to_tangent_aval())
-        for a, nz in zip(body_jaxpr.out_avals, carry_nz, strict=True)
-    ]
+    return results[:count], with_zeros(results[count:], carry_nz, body_jaxpr.out_avals)
 
 
 @rules.define(linearize_rule, while_p)
@@ -278,7 +281,7 @@ def _with_batched_predicate(
         (pred,) = eval_closed(cond, *cond_consts, *carry)
         updated = eval_closed(body, *body_consts, *carry)
         return [
-            select(_like(pred, aval_of(new).shape), new, old)
+            select(per_instance(pred, aval_of(new).shape), new, old)
             for new, old in zip(updated, carry, strict=True)
         ]
 
@@ -289,12 +292,6 @@ def _with_batched_predicate(
     any_program = memoise(cond, "any", lambda: stage(any_left, cond.in_avals, "vmap(while_loop)"))
     # The body now needs the condition's constants too; they become its first inputs.
     return any_program, guarded_program, [*consts[:cond_nconsts], *consts]
-
-
-def _like(pred: Any, shape: tuple[int, ...]) -> Any:
-    if len(shape) == 1:
-        return pred
-    return broadcast_in_dim_p.bind(pred, shape=shape, broadcast_dimensions=(0,))
 
 
 @rules.define(dce_rule, while_p)
