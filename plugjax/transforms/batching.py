@@ -23,7 +23,7 @@ from plugjax.core.rules import RuleKind
 from plugjax.core.vocabulary import broadcast_axis, moveaxis
 from plugjax.transforms.batch_steps import BatchStep
 from plugjax.transforms.ending import ends_trace
-from plugjax.transforms.flat_calls import Structure
+from plugjax.transforms.flat_calls import Structure, named_after
 from plugjax.transforms.named_axes import Axis as Axis
 from plugjax.transforms.named_axes import uses_axis
 from plugjax.transforms.staging import stage
@@ -309,10 +309,7 @@ def vmap(
         ]
         return pytree.unflatten(out.tree, moved)
 
-    vectorized.__name__ = name
-    vectorized.__doc__ = getattr(fun, "__doc__", None)
-    vectorized.__wrapped__ = fun  # type: ignore[attr-defined]  # as functools.wraps sets it
-    return vectorized
+    return named_after(fun, vectorized, getattr(fun, "__doc__", None), name)
 
 
 def _is_axis(leaf: Any) -> bool:

@@ -40,6 +40,24 @@ def flat_call(
     return call
 
 
+def function_name(fun: Callable[..., Any]) -> str:
+    """A function's name, for messages."""
+    return str(getattr(fun, "__name__", "function"))
+
+
+def named_after(
+    fun: Callable[..., Any],
+    derived: Callable[..., Any],
+    doc: str | None = None,
+    name: str | None = None,
+) -> Callable[..., Any]:
+    """``derived``, with the name of the function that it was derived from, and its signature for ``inspect``."""
+    derived.__name__ = name or function_name(fun)
+    derived.__doc__ = doc
+    derived.__wrapped__ = fun  # type: ignore[attr-defined]  # as functools.wraps sets it
+    return derived
+
+
 def with_fixed(fixed: Mapping[int, Any], others: Sequence[Any], count: int) -> list[Any]:
     """``count`` arguments in their order: ``fixed`` by their positions, the others between them."""
     given = iter(others)

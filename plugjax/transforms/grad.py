@@ -16,7 +16,7 @@ from plugjax.core.errors import check_callable
 from plugjax.core.jaxpr import ClosedJaxpr, eval_closed
 from plugjax.core.primitive import Tracer
 from plugjax.core.vocabulary import instantiate
-from plugjax.transforms.flat_calls import Structure, flat_call
+from plugjax.transforms.flat_calls import Structure, flat_call, function_name, named_after
 from plugjax.transforms.jvp import jvp_flat
 from plugjax.transforms.linear_maps import (
     VJP,
@@ -262,7 +262,7 @@ def linear_transpose(
     program: ClosedJaxpr = stage(
         flat_call(fun, in_tree, out, "linear_transpose"),
         avals,
-        getattr(fun, "__name__", "function"),
+        function_name(fun),
     )
     out_tree = out.tree
 
@@ -322,7 +322,7 @@ def value_and_grad(
     if reduce_axes:
         raise NotImplementedError("grad takes no reduce_axes any more.")
     single, nums = as_argnums("grad", argnums)
-    name = getattr(fun, "__name__", "function")
+    name = function_name(fun)
 
     @api_boundary
     def value_and_gradient(*args: Any, **kwargs: Any) -> Any:
@@ -348,10 +348,8 @@ def value_and_grad(
         result = pytree.unflatten(known.tree, found.outs)
         return ((result, _strip(known.aux)), gradient) if has_aux else (result, gradient)
 
-    value_and_gradient.__name__ = name
-    value_and_gradient.__doc__ = f"Value of {name}, and its gradient by the argument(s) {argnums}."
-    value_and_gradient.__wrapped__ = fun  # type: ignore[attr-defined]  # as functools.wraps sets it
-    return value_and_gradient
+    doc = f"Value of {name}, and its gradient by the argument(s) {argnums}."
+    return named_after(fun, value_and_gradient, doc)
 
 
 def _check_input(
@@ -415,7 +413,5 @@ def grad(
         value, result = both(*args, **kwargs)
         return (result, value[1]) if has_aux else result
 
-    gradient.__name__ = getattr(fun, "__name__", "function")
-    gradient.__doc__ = f"Gradient of {gradient.__name__} by the argument(s) {argnums}."
-    gradient.__wrapped__ = fun  # type: ignore[attr-defined]  # as functools.wraps sets it
-    return gradient
+    doc = f"Gradient of {function_name(fun)} by the argument(s) {argnums}."
+    return named_after(fun, gradient, doc)

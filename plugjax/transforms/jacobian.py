@@ -12,6 +12,7 @@ from plugjax.core.array import as_array, aval_of
 from plugjax.core.errors import check_callable
 from plugjax.core.operators import methods
 from plugjax.transforms.batching import vmap
+from plugjax.transforms.flat_calls import named_after
 from plugjax.transforms.grad import as_argnums, jvp, of_chosen, vjp
 
 
@@ -115,9 +116,7 @@ def jacfwd(
         )
         return (jac, results[2]) if has_aux else jac
 
-    jacobian_of.__name__ = getattr(fun, "__name__", "function")
-    jacobian_of.__wrapped__ = fun  # type: ignore[attr-defined]  # as functools.wraps sets it
-    return jacobian_of
+    return named_after(fun, jacobian_of)
 
 
 def jacrev(
@@ -168,9 +167,7 @@ def jacrev(
         )
         return (jac, results[2]) if has_aux else jac
 
-    jacobian_of.__name__ = getattr(fun, "__name__", "function")
-    jacobian_of.__wrapped__ = fun  # type: ignore[attr-defined]  # as functools.wraps sets it
-    return jacobian_of
+    return named_after(fun, jacobian_of)
 
 
 def hessian(

@@ -51,142 +51,128 @@ class NamedAttribute(ctypes.Structure):
 Printer = ctypes.CFUNCTYPE(None, Text, Pointer)
 
 
-class Mlir(NamedTuple):
-    """The functions that are used."""
-
-    take_module: Callable[[Any], int]
-    give_module: Callable[[Any, int], bool]
-    region_count: Callable[[int], int]
-    region: Callable[[int, int], int]
-    first_block: Callable[[int], int | None]
-    next_block: Callable[[int], int | None]
-    first_operation: Callable[[int], int | None]
-    next_operation: Callable[[int], int | None]
-    terminator: Callable[[int], int | None]
-    argument_count: Callable[[int], int]
-    argument: Callable[[int, int], int]
-    block_of: Callable[[int], int]
-    name: Callable[[int], int]
-    text: Callable[[int], Text]
-    location: Callable[[int], int]
-    attribute: Callable[[int, Text], int | None]
-    print_attribute: Callable[[int, Any, Any], None]
-    is_splat: Callable[[int], bool]
-    raw_data: Callable[[int], int]
-    number_count: Callable[[int], int]
-    number: Callable[[int, int], int]
-    operand_count: Callable[[int], int]
-    operand: Callable[[int, int], int]
-    set_operand: Callable[[int, int, int], None]
-    result_count: Callable[[int], int]
-    result: Callable[[int, int], int]
-    successor_count: Callable[[int], int]
-    successor: Callable[[int, int], int]
-    replace: Callable[[int, int], None]
-    is_result: Callable[[int], bool]
-    owner: Callable[[int], int]
-    first_use: Callable[[int], int | None]
-    next_use: Callable[[int], int | None]
-    user: Callable[[int], int]
-    type_of: Callable[[int], int]
-    is_integer: Callable[[int], bool]
-    is_unsigned: Callable[[int], bool]
-    is_float: Callable[[int], bool]
-    is_bfloat16: Callable[[int], bool]
-    is_complex: Callable[[int], bool]
-    part_type: Callable[[int], int]
-    bits: Callable[[int], int]
-    float_bits: Callable[[int], int]
-    is_array: Callable[[int], bool]
-    element_type: Callable[[int], int]
-    rank: Callable[[int], int]
-    size: Callable[[int, int], int]
-    context: Callable[[int], int]
-    identifier: Callable[[int, Text], int]
-    parse_attribute: Callable[[int, Text], int | None]
-    parse_type: Callable[[int, Text], int | None]
-    state: Callable[[Text, int], State]
-    add_results: Callable[[Any, int, Any], None]
-    add_operands: Callable[[Any, int, Any], None]
-    add_attributes: Callable[[Any, int, Any], None]
-    create: Callable[[Any], int]
-    destroy: Callable[[int], None]
-    insert_before: Callable[[int, int, int], None]
-    insert_after: Callable[[int, int, int], None]
+_INDEX, _FLAG = ctypes.c_ssize_t, ctypes.c_bool
+_POINTERS, _STATE = ctypes.POINTER(Pointer), ctypes.POINTER(State)
 
 
-@cache
-def _mlir() -> Mlir:
-    library = native.compiler()._dylib
-    index, flag, nothing = ctypes.c_ssize_t, ctypes.c_bool, None
+class _Declaration(NamedTuple):
+    """A function of MLIR's C interface."""
 
-    def c(name: str, result: Any, *arguments: Any) -> Any:
-        function = library[name]  # Not the attribute, which the binding shares.
-        function.restype, function.argtypes = result, arguments
-        return function
+    symbol: str
+    result: Any
+    arguments: tuple[Any, ...]
 
-    one, many, state = (Pointer,), ctypes.POINTER(Pointer), ctypes.POINTER(State)
-    return Mlir(
-        c("ireeCompilerInvocationExportStealModule", Pointer, *one),
-        c("ireeCompilerInvocationImportStealModule", flag, Pointer, Pointer),
-        c("mlirOperationGetNumRegions", index, *one),
-        c("mlirOperationGetRegion", Pointer, Pointer, index),
-        c("mlirRegionGetFirstBlock", Pointer, *one),
-        c("mlirBlockGetNextInRegion", Pointer, *one),
-        c("mlirBlockGetFirstOperation", Pointer, *one),
-        c("mlirOperationGetNextInBlock", Pointer, *one),
-        c("mlirBlockGetTerminator", Pointer, *one),
-        c("mlirBlockGetNumArguments", index, *one),
-        c("mlirBlockGetArgument", Pointer, Pointer, index),
-        c("mlirOperationGetBlock", Pointer, *one),
-        c("mlirOperationGetName", Pointer, *one),
-        c("mlirIdentifierStr", Text, *one),
-        c("mlirOperationGetLocation", Pointer, *one),
-        c("mlirOperationGetAttributeByName", Pointer, Pointer, Text),
-        c("mlirAttributePrint", nothing, Pointer, Printer, Pointer),
-        c("mlirDenseElementsAttrIsSplat", flag, *one),
-        c("mlirDenseElementsAttrGetRawData", Pointer, *one),
-        c("mlirDenseArrayGetNumElements", index, *one),
-        c("mlirDenseI64ArrayGetElement", ctypes.c_int64, Pointer, index),
-        c("mlirOperationGetNumOperands", index, *one),
-        c("mlirOperationGetOperand", Pointer, Pointer, index),
-        c("mlirOperationSetOperand", nothing, Pointer, index, Pointer),
-        c("mlirOperationGetNumResults", index, *one),
-        c("mlirOperationGetResult", Pointer, Pointer, index),
-        c("mlirOperationGetNumSuccessors", index, *one),
-        c("mlirOperationGetSuccessor", Pointer, Pointer, index),
-        c("mlirValueReplaceAllUsesOfWith", nothing, Pointer, Pointer),
-        c("mlirValueIsAOpResult", flag, *one),
-        c("mlirOpResultGetOwner", Pointer, *one),
-        c("mlirValueGetFirstUse", Pointer, *one),
-        c("mlirOpOperandGetNextUse", Pointer, *one),
-        c("mlirOpOperandGetOwner", Pointer, *one),
-        c("mlirValueGetType", Pointer, *one),
-        c("mlirTypeIsAInteger", flag, *one),
-        c("mlirIntegerTypeIsUnsigned", flag, *one),
-        c("mlirTypeIsAFloat", flag, *one),
-        c("mlirTypeIsABF16", flag, *one),
-        c("mlirTypeIsAComplex", flag, *one),
-        c("mlirComplexTypeGetElementType", Pointer, *one),
-        c("mlirIntegerTypeGetWidth", ctypes.c_uint, *one),
-        c("mlirFloatTypeGetWidth", ctypes.c_uint, *one),
-        c("mlirTypeIsARankedTensor", flag, *one),
-        c("mlirShapedTypeGetElementType", Pointer, *one),
-        c("mlirShapedTypeGetRank", ctypes.c_int64, *one),
-        c("mlirShapedTypeGetDimSize", ctypes.c_int64, Pointer, index),
-        c("mlirOperationGetContext", Pointer, *one),
-        c("mlirIdentifierGet", Pointer, Pointer, Text),
-        c("mlirAttributeParseGet", Pointer, Pointer, Text),
-        c("mlirTypeParseGet", Pointer, Pointer, Text),
-        c("mlirOperationStateGet", State, Text, Pointer),
-        c("mlirOperationStateAddResults", nothing, state, index, many),
-        c("mlirOperationStateAddOperands", nothing, state, index, many),
-        c("mlirOperationStateAddAttributes", nothing, state, index, ctypes.POINTER(NamedAttribute)),
-        c("mlirOperationCreate", Pointer, state),
-        c("mlirOperationDestroy", nothing, *one),
-        c("mlirBlockInsertOwnedOperationBefore", nothing, Pointer, Pointer, Pointer),
-        c("mlirBlockInsertOwnedOperationAfter", nothing, Pointer, Pointer, Pointer),
+
+def _c(symbol: str, result: Any, *arguments: Any) -> Any:
+    return _Declaration(symbol, result, arguments)
+
+
+class Mlir:
+    """The functions that are used: each declaration of the class is replaced by a function of the library in its object."""
+
+    take_module: Callable[[Any], int] = _c(
+        "ireeCompilerInvocationExportStealModule", Pointer, Pointer
     )
+    give_module: Callable[[Any, int], bool] = _c(
+        "ireeCompilerInvocationImportStealModule", _FLAG, Pointer, Pointer
+    )
+    region_count: Callable[[int], int] = _c("mlirOperationGetNumRegions", _INDEX, Pointer)
+    region: Callable[[int, int], int] = _c("mlirOperationGetRegion", Pointer, Pointer, _INDEX)
+    first_block: Callable[[int], int | None] = _c("mlirRegionGetFirstBlock", Pointer, Pointer)
+    next_block: Callable[[int], int | None] = _c("mlirBlockGetNextInRegion", Pointer, Pointer)
+    first_operation: Callable[[int], int | None] = _c(
+        "mlirBlockGetFirstOperation", Pointer, Pointer
+    )
+    next_operation: Callable[[int], int | None] = _c(
+        "mlirOperationGetNextInBlock", Pointer, Pointer
+    )
+    terminator: Callable[[int], int | None] = _c("mlirBlockGetTerminator", Pointer, Pointer)
+    argument_count: Callable[[int], int] = _c("mlirBlockGetNumArguments", _INDEX, Pointer)
+    argument: Callable[[int, int], int] = _c("mlirBlockGetArgument", Pointer, Pointer, _INDEX)
+    block_of: Callable[[int], int] = _c("mlirOperationGetBlock", Pointer, Pointer)
+    name: Callable[[int], int] = _c("mlirOperationGetName", Pointer, Pointer)
+    text: Callable[[int], Text] = _c("mlirIdentifierStr", Text, Pointer)
+    location: Callable[[int], int] = _c("mlirOperationGetLocation", Pointer, Pointer)
+    attribute: Callable[[int, Text], int | None] = _c(
+        "mlirOperationGetAttributeByName", Pointer, Pointer, Text
+    )
+    print_attribute: Callable[[int, Any, Any], None] = _c(
+        "mlirAttributePrint", None, Pointer, Printer, Pointer
+    )
+    is_splat: Callable[[int], bool] = _c("mlirDenseElementsAttrIsSplat", _FLAG, Pointer)
+    raw_data: Callable[[int], int] = _c("mlirDenseElementsAttrGetRawData", Pointer, Pointer)
+    number_count: Callable[[int], int] = _c("mlirDenseArrayGetNumElements", _INDEX, Pointer)
+    number: Callable[[int, int], int] = _c(
+        "mlirDenseI64ArrayGetElement", ctypes.c_int64, Pointer, _INDEX
+    )
+    operand_count: Callable[[int], int] = _c("mlirOperationGetNumOperands", _INDEX, Pointer)
+    operand: Callable[[int, int], int] = _c("mlirOperationGetOperand", Pointer, Pointer, _INDEX)
+    set_operand: Callable[[int, int, int], None] = _c(
+        "mlirOperationSetOperand", None, Pointer, _INDEX, Pointer
+    )
+    result_count: Callable[[int], int] = _c("mlirOperationGetNumResults", _INDEX, Pointer)
+    result: Callable[[int, int], int] = _c("mlirOperationGetResult", Pointer, Pointer, _INDEX)
+    successor_count: Callable[[int], int] = _c("mlirOperationGetNumSuccessors", _INDEX, Pointer)
+    successor: Callable[[int, int], int] = _c("mlirOperationGetSuccessor", Pointer, Pointer, _INDEX)
+    replace: Callable[[int, int], None] = _c(
+        "mlirValueReplaceAllUsesOfWith", None, Pointer, Pointer
+    )
+    is_result: Callable[[int], bool] = _c("mlirValueIsAOpResult", _FLAG, Pointer)
+    owner: Callable[[int], int] = _c("mlirOpResultGetOwner", Pointer, Pointer)
+    first_use: Callable[[int], int | None] = _c("mlirValueGetFirstUse", Pointer, Pointer)
+    next_use: Callable[[int], int | None] = _c("mlirOpOperandGetNextUse", Pointer, Pointer)
+    user: Callable[[int], int] = _c("mlirOpOperandGetOwner", Pointer, Pointer)
+    type_of: Callable[[int], int] = _c("mlirValueGetType", Pointer, Pointer)
+    is_integer: Callable[[int], bool] = _c("mlirTypeIsAInteger", _FLAG, Pointer)
+    is_unsigned: Callable[[int], bool] = _c("mlirIntegerTypeIsUnsigned", _FLAG, Pointer)
+    is_float: Callable[[int], bool] = _c("mlirTypeIsAFloat", _FLAG, Pointer)
+    is_bfloat16: Callable[[int], bool] = _c("mlirTypeIsABF16", _FLAG, Pointer)
+    is_complex: Callable[[int], bool] = _c("mlirTypeIsAComplex", _FLAG, Pointer)
+    part_type: Callable[[int], int] = _c("mlirComplexTypeGetElementType", Pointer, Pointer)
+    bits: Callable[[int], int] = _c("mlirIntegerTypeGetWidth", ctypes.c_uint, Pointer)
+    float_bits: Callable[[int], int] = _c("mlirFloatTypeGetWidth", ctypes.c_uint, Pointer)
+    is_array: Callable[[int], bool] = _c("mlirTypeIsARankedTensor", _FLAG, Pointer)
+    element_type: Callable[[int], int] = _c("mlirShapedTypeGetElementType", Pointer, Pointer)
+    rank: Callable[[int], int] = _c("mlirShapedTypeGetRank", ctypes.c_int64, Pointer)
+    size: Callable[[int, int], int] = _c(
+        "mlirShapedTypeGetDimSize", ctypes.c_int64, Pointer, _INDEX
+    )
+    context: Callable[[int], int] = _c("mlirOperationGetContext", Pointer, Pointer)
+    identifier: Callable[[int, Text], int] = _c("mlirIdentifierGet", Pointer, Pointer, Text)
+    parse_attribute: Callable[[int, Text], int | None] = _c(
+        "mlirAttributeParseGet", Pointer, Pointer, Text
+    )
+    parse_type: Callable[[int, Text], int | None] = _c("mlirTypeParseGet", Pointer, Pointer, Text)
+    state: Callable[[Text, int], State] = _c("mlirOperationStateGet", State, Text, Pointer)
+    add_results: Callable[[Any, int, Any], None] = _c(
+        "mlirOperationStateAddResults", None, _STATE, _INDEX, _POINTERS
+    )
+    add_operands: Callable[[Any, int, Any], None] = _c(
+        "mlirOperationStateAddOperands", None, _STATE, _INDEX, _POINTERS
+    )
+    add_attributes: Callable[[Any, int, Any], None] = _c(
+        "mlirOperationStateAddAttributes", None, _STATE, _INDEX, ctypes.POINTER(NamedAttribute)
+    )
+    create: Callable[[Any], int] = _c("mlirOperationCreate", Pointer, _STATE)
+    destroy: Callable[[int], None] = _c("mlirOperationDestroy", None, Pointer)
+    insert_before: Callable[[int, int, int], None] = _c(
+        "mlirBlockInsertOwnedOperationBefore", None, Pointer, Pointer, Pointer
+    )
+    insert_after: Callable[[int, int, int], None] = _c(
+        "mlirBlockInsertOwnedOperationAfter", None, Pointer, Pointer, Pointer
+    )
+
+    def __init__(self) -> None:
+        library = native.compiler()._dylib
+        for name, declared in vars(Mlir).items():
+            if isinstance(declared, _Declaration):
+                # By index, not by attribute: the binding shares the attribute's object.
+                function = library[declared.symbol]
+                function.restype, function.argtypes = declared.result, declared.arguments
+                setattr(self, name, function)
+
+
+_mlir = cache(Mlir)
 
 
 @contextmanager
