@@ -13,6 +13,7 @@ from plugjax.core.jaxpr import Literal
 from plugjax.execution.jit.api import make_jaxpr
 from plugjax.execution.jit.parameters import argument_names
 from plugjax.lax.barrier import name_p
+from plugjax.transforms.expansion import call_words
 from plugjax.transforms.grad import vjp
 
 
@@ -68,9 +69,7 @@ def _where_from(atom: Any, names: dict[Any, str], made: dict[Any, Any]) -> str:
         return "from a constant"
     if eqn.primitive is name_p:
         return f"named '{eqn.params['name']}' at {eqn.source}"
-    if eqn.primitive.name == "jit":
-        return f"output of jitted function '{eqn.params['name']}' at {eqn.source}"
-    return f"output of {eqn.primitive.name} at {eqn.source}"
+    return f"output of {call_words(eqn)} at {eqn.source}"
 
 
 def print_saved_residuals(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> None:

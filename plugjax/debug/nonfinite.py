@@ -79,10 +79,10 @@ def _find(jaxpr: ClosedJaxpr, args: Sequence[Array], bad: _Criterion) -> None:
             if mask is not None:
                 raise FloatingPointError(_words(eqn, operands, result, mask, around, within, bad))
 
-    # A call of a program is named; a single eager primitive needs no further name.
+    # The equation of an eager primitive has no source; staged equations have one while the options are on.
     eqns = jaxpr.jaxpr.eqns
-    alone = len(eqns) == 1 and eqns[0].primitive.name == jaxpr.jaxpr.debug_name
-    replay(jaxpr, args, observe, () if alone else (f"jit({jaxpr.jaxpr.debug_name})",))
+    is_eager = len(eqns) == 1 and eqns[0].source is None
+    replay(jaxpr, args, observe, () if is_eager else (f"jit({jaxpr.jaxpr.debug_name})",))
 
 
 def _words(

@@ -9,10 +9,12 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from plugjax.extend import registry
 from plugjax.extend.core import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, programs_in
 from plugjax.lax.control_flow import cond_p, scan_p, while_p
 from plugjax.lax.convolution import conv_general_dilated_p
 from plugjax.lax.dot import dot_general_p
+from plugjax.lax.rounding import terms_rule
 
 _PER_EQUATION = 3e-6
 _PER_ELEMENT = 2e-9
@@ -58,16 +60,18 @@ def _products(eqn: JaxprEqn) -> float:
 def longest_sum(jaxpr: Jaxpr, repeated: int = 1) -> int:
     """Number of terms of the longest sum in a program; steps of loops multiply."""
     longest = 1
+    table = registry.table(terms_rule)
     for eqn in jaxpr.eqns:
         steps = repeated * int(eqn.params.get("length", 1)) if eqn.primitive is scan_p else repeated
         for program in programs_in(eqn.params):
             longest = max(longest, longest_sum(program.jaxpr, steps))
+        rule = table.get(eqn.primitive)
         sizes = [v.aval.size for v in eqn.invars]
         outs = max((v.aval.size for v in eqn.outvars), default=0)
-        if sizes and outs:
+        if rule is not None:
+            longest = max(longest, repeated * rule(*[v.aval for v in eqn.invars], **eqn.params))
+        elif sizes and outs:
             longest = max(longest, repeated * max(sizes) // outs)
-        if eqn.primitive.name.startswith("cum"):
-            longest = max(longest, repeated * eqn.invars[0].aval.shape[eqn.params["axis"]])
     return longest
 
 

@@ -116,7 +116,7 @@ def plugjax_rules() -> list[RuleSet | LazyRules]:
         windowed_rules,
         *control_flow_rules,
         LazyRules(kinds=("abstract_eval", "jvp", "batching", "transpose"), load=_load_linalg),
-        LazyRules(kinds=("rounding",), load=_load_rounding),
+        LazyRules(kinds=("rounding", "terms"), load=_load_rounding),
         LazyRules(kinds=("storage",), load=_load_storage),
     ]
 

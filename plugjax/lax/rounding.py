@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from plugjax import lax
+from plugjax.extend.core import ShapedArray
 from plugjax.extend.rules import RuleKind, RuleSet
 from plugjax.lax.barrier import name_p
 
@@ -32,6 +33,11 @@ class Rounding(enum.Enum):
 RoundingFn = Callable[..., Rounding]
 rounding_rule: RuleKind[RoundingFn] = RuleKind(
     "rounding", "(*operands, **params) -> Rounding: how results of these operands are rounded"
+)
+terms_rule: RuleKind[Callable[..., int]] = RuleKind(
+    "terms",
+    "(*avals, **params) -> most elements of an operand that one element of a result combines; without a rule, the ratio "
+    "of the sizes",
 )
 rules = RuleSet(__name__)
 
@@ -82,3 +88,10 @@ def _conversion_rounding(x: Any, **params: Any) -> Rounding:
     if x.dtype.kind in "biu" or x.dtype.itemsize <= 2:
         return Rounding.EXACT
     return Rounding.ROUNDS_AFTERWARDS
+
+
+@rules.define(
+    terms_rule, lax.cumlogsumexp_p, lax.cummax_p, lax.cummin_p, lax.cumprod_p, lax.cumsum_p
+)
+def _cumulative_terms(x: ShapedArray, *, axis: int, reverse: bool) -> int:
+    return x.shape[axis]

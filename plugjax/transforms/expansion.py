@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from plugjax.core import registry
 from plugjax.core.jaxpr import ClosedJaxpr, JaxprEqn, eval_closed
 from plugjax.core.rules import RuleKind
 from plugjax.transforms.staging import stage
@@ -43,6 +44,14 @@ def computed(callee: Callee, args: Sequence[Any]) -> list[Any]:
     if isinstance(callee, ClosedJaxpr):
         return eval_closed(callee, *args)
     return list(callee(*args))
+
+
+def call_words(eqn: JaxprEqn) -> str:
+    """An equation in messages: ``jit(f)`` if it stands for a function with a name, else its primitive's name."""
+    name = eqn.params.get("name")
+    if isinstance(name, str) and eqn.primitive in registry.table(expand_rule):
+        return f"{eqn.primitive.name}({name})"
+    return eqn.primitive.name
 
 
 def expanded(found: Callee | Kept, eqn: JaxprEqn) -> ClosedJaxpr:

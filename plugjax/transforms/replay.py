@@ -14,7 +14,7 @@ from plugjax.core import registry
 from plugjax.core.jaxpr import ClosedJaxpr, JaxprEqn, Literal
 from plugjax.core.primitive import state
 from plugjax.core.rules import RuleKind
-from plugjax.transforms.expansion import expand_rule, expanded
+from plugjax.transforms.expansion import call_words, expand_rule, expanded
 
 Observer = Callable[[JaxprEqn, list[Any], list[Any], tuple[str, ...]], None]
 
@@ -64,9 +64,7 @@ def replay(
         if rule is not None:
             results = list(rule(run, operands, **eqn.params))
         elif expand is not None:
-            name = eqn.params.get("name")
-            words = f"{primitive.name}({name})" if isinstance(name, str) else primitive.name
-            results = run(words, expanded(expand(**eqn.params), eqn), *operands)
+            results = run(call_words(eqn), expanded(expand(**eqn.params), eqn), *operands)
         else:
             results = state.trace.process(primitive, operands, eqn.params)
             if not primitive.multiple_results:

@@ -217,6 +217,7 @@ def test_saved_residuals_tell_where_they_come_from(capsys):
     words = [w for _, w in plugjax.ad_checkpoint.saved_residuals(f, V, V)]
     assert words[:2] == ["from the argument w", "from the argument x"]
     assert all(__file__ in w for w in words[2:])
+    assert any("output of jit(tanh)" in w for w in words)
     plugjax.ad_checkpoint.print_saved_residuals(plugjax.checkpoint(f), V, V)
     lines = capsys.readouterr().out.splitlines()
     assert lines == ["float32[3] from the argument w", "float32[3] from the argument x"]

@@ -75,6 +75,11 @@ def test_names_primitive_line_index_and_ranges(on_backend):
     assert "operand 0: float32[3], min -1.0, max 4.0, 0 not finite" in message
 
 
+def test_names_a_compiled_function_that_is_named_like_its_primitive():
+    assert "within: jit(log)" in _message(plugjax.jit(lax.log), jnp.asarray(X))
+    assert "jit" not in _message(lax.log, jnp.asarray(X))
+
+
 def test_names_iterations_and_branches(on_backend):
     message = _message(lambda x: plugjax.jit(lambda x: _loop(plugjax, lax, x))(x), jnp.asarray(X))
     assert "scan, iteration 1 of 3 > scan, iteration 1 of 3 > cond, branch 1" in message

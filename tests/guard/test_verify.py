@@ -18,6 +18,7 @@ from plugjax.core import registry
 from plugjax.errors import FallbackWarning, JaxRuntimeError
 from plugjax.extend.rules import RuleSet, hookimpl, lowering
 from plugjax.guard import VerificationWarning
+from plugjax.guard.cost import longest_sum
 from plugjax.lax.trigonometric import sin_p
 from plugjax.stablehlo import mlir
 
@@ -338,3 +339,17 @@ def test_what_is_not_compiled_runs_on_the_host():
                 plugjax.jit(refused)()
         finally:
             plugjax.config.update("fallback", "warn")
+
+
+@pytest.mark.parametrize(
+    ("function", "terms"),
+    [
+        (lambda x: jnp.sin(x), 1),
+        (lambda x: jnp.sum(x, axis=1), 5),
+        (lambda x: lax.cumsum(x, axis=1), 5),
+        (lambda x: lax.scan(lambda c, a: (c + lax.cumsum(a), a), jnp.zeros(5), x)[0], 15),
+    ],
+)
+def test_the_longest_sum_of_a_program(function, terms):
+    jaxpr = plugjax.make_jaxpr(function)(jnp.ones((3, 5)))
+    assert longest_sum(jaxpr.jaxpr) == terms
