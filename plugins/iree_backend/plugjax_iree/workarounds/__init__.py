@@ -1,4 +1,4 @@
-"""What is worked around in IREE's compiler: one file per defect, one table of all (`table.py`), a switch for each.
+"""Workarounds for defects of IREE's compiler: one file per defect, one table of all (`table.py`), a switch for each.
 
 Import this package for the table and the switches; the files of the workarounds are loaded when they run. The process that compiles
 imports it too, so it needs neither NumPy nor the framework.

@@ -1,6 +1,6 @@
 """Long computations on constants, which IREE 3.13 copies into every user.
 
-IREE rematerialises an expression of constants and counters in each operation that uses it. A value with two users exists twice, so after the
+IREE rematerialises an expression of constants and iotas in each operation that uses it. A value with two users exists twice, so after the
 twenty rounds of a hash of a constant key (``random.normal(random.key(0), ...)`` in a compiled function) the program has millions of copies, and
 the compiler takes all memory. A barrier hides that a value is constant. One is inserted wherever a copy would exceed `LIMIT` operations.
 """

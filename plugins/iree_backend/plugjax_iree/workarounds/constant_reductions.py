@@ -1,12 +1,12 @@
 """Reductions of constants, which IREE 3.13 computes wrongly.
 
-IREE takes the reduction of an array that holds one value everywhere for the value itself: the sum of ``ones(4) / 4`` is 0.25. No flag
-changes it. Such arrays come of constants, and of what the compiler finds to be constant: ``t >= 0`` of unsigned ``t``, ``t % 1``, the
-result of a loop of length 0, what all branches give. Behind a barrier it does not know that the operand is constant, and reduces it.
+IREE folds the reduction of a splat, an array that holds one value everywhere, to that value: the sum of ``ones(4) / 4`` is 0.25. No flag
+changes it. Splats come from constants and from folding: ``t >= 0`` of unsigned ``t``, ``t % 1``, the result of a loop of length 0, a value
+that all branches return. Behind a barrier the compiler does not know that the operand is constant, and reduces it.
 
-A barrier keeps the operand from being computed inside the reduction, so it stands only where an operand may be found to be constant. A
-forward analysis decides that: what is computed from arguments in floating point never is, as no identity holds for nan; integers and
-comparisons may be.
+A barrier also prevents the fusion of the operand into the reduction, so there is one only where an operand may be found to be constant. A
+forward analysis decides that: floating-point results of arguments are never folded, as no identity holds for nan; integers and comparisons
+may be.
 """
 
 from __future__ import annotations

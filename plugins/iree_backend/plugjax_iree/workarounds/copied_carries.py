@@ -57,7 +57,7 @@ def _is_written(x: Value, body: mlir.Block) -> bool:
 
 
 def _is_own(x: Value, body: mlir.Block) -> bool:
-    """Whether a value is what an update in a block gives, and nothing else that leaves the block may have its buffer."""
+    """Whether a value is the result of an update in the block, and no other value that leaves the block may share its buffer."""
     operation = x.owner
     while getattr(operation, "name", None) in VIEWS:
         if len(list(x.uses)) > 1:

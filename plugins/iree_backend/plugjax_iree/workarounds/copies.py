@@ -51,7 +51,7 @@ UNKNOWN = (
 
 
 def opaque(x: Value) -> Value:
-    """The same buffer, of which the compiler knows nothing."""
+    """The same buffer behind a barrier: the compiler knows nothing of its elements."""
     is_constant = getattr(x.owner, "name", None) == "stablehlo.constant"
     if is_constant and is_unsigned(x) and is_on("unsigned_barriers"):
         return bitcast(_barrier(bitcast(x, signed(x))), x.type)
@@ -78,7 +78,7 @@ def signed(x: Value) -> Any:
 
 
 def either(ctx: EqnContext, x: Value, y: Value) -> Value:
-    """The first, but the compiler cannot know, nor that another such choice is like this one."""
+    """The first of two values, by a choice that the compiler cannot decide, nor find equal to another such choice."""
     # Each gets a number of its own once all functions are inlined (``equal_copies.py``).
     number = opaque(mlir.constant(np.int32(1)))
     # Of the shape of the operands: a scalar would be read back to the host.
@@ -102,7 +102,7 @@ def is_copy(operation: Operation) -> bool:
 
 
 def root(x: Value) -> Value:
-    """What a value may be a part of."""
+    """The value whose buffer another value may share, through views."""
     while getattr(x.owner, "name", None) in VIEWS:
         x = x.owner.operands[0]
     return x

@@ -1,8 +1,8 @@
-"""Loops whose last step ends with what an inner loop gave.
+"""Loops whose last step ends with the result of an inner loop.
 
-IREE 3.13 ends its process where the releases of two results of a loop wait for nothing (a segmentation fault in ``BatchAllocaOps`` of the
-stream dialect): a ``scan`` whose last carry comes from an inner ``while``, and whose outputs another such ``scan`` reads. What an inner loop gives
-is copied; the copy is waited for.
+IREE 3.13 crashes if the releases of two results of a loop wait for no operation (a segmentation fault in ``BatchAllocaOps`` of the stream
+dialect): a ``scan`` whose last carry comes from an inner ``while``, and whose outputs another such ``scan`` reads. So the result of the
+inner loop is copied, and the release waits for the copy.
 """
 
 from __future__ import annotations

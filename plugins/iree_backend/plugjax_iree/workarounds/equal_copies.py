@@ -1,9 +1,9 @@
 """Copies in a function that is inlined more than once.
 
-A copy is a choice between a value and itself that the compiler cannot decide (`plugjax_iree.workarounds.copies`). Two calls of a function make
-two such choices, which are equal if the value is: the buffers that inner loops of an unrolled loop start with, for example. Equal operations
-become one, and both loops would write into one buffer. So each choice gets a number of its own between inlining and the merging of equal
-operations.
+A copy is a choice between a value and itself that the compiler cannot decide (`plugjax_iree.workarounds.copies`). Two calls of a function with
+one value make two equal choices, for example of the buffers with which the inner loops of an unrolled loop start. Common subexpression
+elimination would leave one of them, and both loops would write into one buffer. So each choice gets a number of its own after inlining and
+before that elimination.
 """
 
 from plugjax_iree.mlir import BARRIER, Mlir, defining_op, name_of, walk, write_number

@@ -1,10 +1,10 @@
 """Initial values of a loop that have other users: ``z = exp(w); f(fori_loop(0, 5, body, z), z)``.
 
-A loop updates what it carries in place, so IREE 3.13 copies such a value first. It puts the copy into one partition with what comes after the
-loop, and refuses the program: "circular dependency: input operation uses partition output". A barrier on the value cures it.
+A loop updates its carries in place, so IREE 3.13 copies such a value first. It schedules the copy in one partition with operations after the
+loop, and refuses the program: "circular dependency: input operation uses partition output". A barrier on the value prevents this.
 
-Where two carries start with one value, IREE makes one carry of both in some places and not in others ("operand #4 does not dominate this
-use"). So each but the first starts with a copy.
+If two carries start with one value, IREE merges the carries in some places and not in others ("operand #4 does not dominate this use"). So
+each but the first starts with a copy.
 """
 
 from plugjax_iree.mlir import (
@@ -47,7 +47,7 @@ def _separate(mlir: Mlir, loop: int) -> int:
     count = 0
     for i, value in enumerate(operands(mlir, loop)):
         if value in last:
-            # A copy of the previous copy: equal copies would become one.
+            # Copy the previous copy: equal copies would be eliminated.
             last[value] = copy_operand(mlir, loop, i, last[value])
             count += 1
         else:

@@ -1,7 +1,7 @@
-"""Primitives whose lowering comes from another plugin: what they make of memory is not known.
+"""Primitives whose lowering comes from another plugin: what they do with memory is not known.
 
-IREE updates in place what nothing reads afterwards, an argument of the program too, and gives an operand's buffer back where nothing is
-computed. A rule from outside may do all of that: it may give its operands back (`shared_results`) and write into them
+IREE updates a value without later users in place, even an argument of the program, and returns an operand's buffer if nothing is computed.
+The lowering of another plugin may cause both: its results may be its operands (`shared_results`), and it may write into them
 (`overwritten_arguments`).
 """
 

@@ -1,8 +1,8 @@
-"""Operations that IREE merges although several others use them.
+"""Fusion of operations with several users.
 
-IREE 3.13 merges operations with several users wrongly: of a value that a gather reads at one place, only that place is computed for the other
-users too; and of two results that become equal one is left, and the numbers of the others are not changed. The flag makes it merge none; the
-benchmarks are as fast with it.
+IREE 3.13 fuses operations with several users wrongly. If one user is a gather of one element, only that element is computed, for the other
+users too. If two results of a fused operation become equal, one is removed, and users of the results behind it keep their old positions.
+The flag turns such fusions off; the benchmarks are as fast with it.
 """
 
 FLAG = "--iree-dispatch-creation-fuse-multi-use=false"

@@ -1,10 +1,12 @@
-"""Loops that carry what each step computes anew and alike: ``scan(lambda c, _: (sin(a), None), a, xs)``.
+"""Carries whose new value is loop-invariant: ``scan(lambda c, _: (sin(a), None), a, xs)``.
 
-IREE 3.13 moves such a computation out of the loop, and the last step then waits for nothing. The release of the results waits for nothing
-either, and the compiler's process ends (a segmentation fault in ``BatchAllocaOps`` of the stream dialect). So the step is made to choose
-between the new value and the old one, which it has to wait for. Two carries that get one value are told apart in the same way: of two loops
-that IREE makes of one, it takes them for one carry in the first only. And a loop in a loop or a branch, whose condition reads what a branch of
-its own gives on, would have fewer carries before its body than in it ("'scf.while' op along control flow edge").
+IREE 3.13 hoists such a computation out of the loop, and the last step then waits for no operation. Nor does the release of the results, and
+the compiler crashes (a segmentation fault in ``BatchAllocaOps`` of the stream dialect). So the step is made to choose between the new value
+and the old one, and waits for the choice.
+
+Two more kinds of carries get such a choice. If two carries get one value, IREE splits the loop in two and merges the carries in the first
+only. If a loop in a loop or a branch has a condition that reads the result of a branch in its body, the loop would have fewer carries before
+its body than in it ("'scf.while' op along control flow edge").
 """
 
 from plugjax_iree.mlir import (

@@ -1,11 +1,12 @@
 """Updates in place of values that are still read: ``x.at[0].add(v), jnp.pad(x, 1)``.
 
-IREE 3.13 leaves out the copy before an update (``flow.tensor.clone``) although the value has other users, and runs them at the same time
-as the update: whether they see what was or what is written is chance. So the lowering updates a buffer of its own
-(`plugjax_iree.workarounds.copies.to_update`), and here, where all users are known, needless copies are removed: the users that an update
-itself waits for have read before it. In a loop, copies of what changes from step to step are removed: there IREE's own copies are right. What does
-not change IREE would copy once, before the loop, and each step would update what the step before it has written: ``x.at[i].add(v)`` of an
-``x`` from outside of the loop. There our copies stay (``tests/test_overwriting.py``).
+IREE 3.13 leaves out the copy before an update (``flow.tensor.clone``) although the value has other users, and runs them concurrently with
+the update: whether they read the old or the new elements is chance. So the lowering updates a copy (`updated_values`), and here, where all
+users are known, needless copies are removed: users that the update itself waits for have read before it.
+
+In a loop, copies of values that change from step to step are removed: there IREE's own copies are right. A loop-invariant value IREE would
+copy once, before the loop, and each step would update the result of the step before: ``x.at[i].add(v)`` of an ``x`` from outside of the loop.
+There the copies of the lowering stay (``tests/test_overwriting.py``).
 """
 
 from typing import NamedTuple
@@ -34,8 +35,8 @@ class _Copy(NamedTuple):
     """A choice between a value and itself behind a barrier.
 
     Attributes:
-        clones: what of it is updated.
-        changing: what differs from step to step in the innermost loop around; ``None`` outside of loops.
+        clones: the clones of it, which are updated.
+        changing: values that change from step to step in the innermost enclosing loop; ``None`` outside of loops.
     """
 
     clones: list[int]
@@ -61,7 +62,7 @@ def _is_needless(mlir: Mlir, copy: int, found: _Copy) -> bool:
 
 
 def _source(mlir: Mlir, clone: int) -> int | None:
-    """What made the value that is cloned."""
+    """The operation that defines the cloned value."""
     source = defining_op(mlir, mlir.operand(clone, 0))
     if source is not None and name_of(mlir, source) == b"stablehlo.bitcast_convert":
         source = defining_op(mlir, mlir.operand(source, 0))

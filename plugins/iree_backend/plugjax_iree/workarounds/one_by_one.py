@@ -1,12 +1,12 @@
-"""Each operation of a program by itself: the last resort for programs that IREE refuses.
+"""Programs without any fusion: the last resort for those that IREE refuses.
 
-IREE 3.13 refuses some of what it makes when it merges operations ("LLVM Translation failed", "invalid accumulator/result vector shape").
-With a barrier after each operation nothing is merged: slow, but right.
+IREE 3.13 refuses some of its own fusions ("LLVM Translation failed", "invalid accumulator/result vector shape"). With a barrier after
+each operation nothing is fused: slow, but right.
 """
 
 from plugjax_iree.mlir import PROGRAMS, Mlir, insert_barrier, name_of, walk
 
-# A barrier would hide what the compiler needs to know of them, or stand behind another one.
+# Behind a barrier the compiler would not see that these are constants, copies or barriers.
 _LEFT = (b"stablehlo.constant", b"stablehlo.optimization_barrier", b"flow.tensor.clone")
 
 

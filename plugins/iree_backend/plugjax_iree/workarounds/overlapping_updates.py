@@ -1,6 +1,6 @@
-"""Updates by a part of what is updated: ``x.at[1:].add(x[:-1])``.
+"""Updates by a slice of the updated array: ``x.at[1:].add(x[:-1])``.
 
-IREE 3.13 updates in place, and reads the part while it changes. So the part is copied first.
+IREE 3.13 updates in place, and reads the slice while it writes. So the slice is copied first.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from plugjax_iree.workarounds.switch import is_on
 
 
 def apart(ctx: EqnContext, x: Value, target: Value) -> Value:
-    """A value to be written into ``target``, which is not a part of it: IREE would read it while it writes."""
+    """The value of an update of ``target``, copied if it may share memory with it."""
     if not is_on("overlapping_updates"):
         return x
     source = root(x)
     if source != root(target) and getattr(source.owner, "name", None) not in UNKNOWN:
         return x
-    # Behind a barrier: what is copied while it is written is read too late.
+    # Without the barrier the copy is fused into the update, and reads too late.
     return opaque(copied(ctx, x))

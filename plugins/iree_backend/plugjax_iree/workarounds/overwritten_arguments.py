@@ -34,7 +34,7 @@ def apply(jaxpr: ClosedJaxpr, donated: Sequence[int]) -> ClosedJaxpr:
 
 
 def _follow(jaxpr: Jaxpr, held: Mapping[Var, Arguments], written: set[int]) -> None:
-    """Add the arguments that a program writes, given those that its inputs may be, to ``written``."""
+    """Add to ``written`` the arguments that a program may write; ``held`` has those that each input may be."""
     known = dict(held)
     for eqn in jaxpr.eqns:
         operands = [_NONE if isinstance(v, Literal) else known.get(v, _NONE) for v in eqn.invars]
@@ -57,9 +57,9 @@ def _follow(jaxpr: Jaxpr, held: Mapping[Var, Arguments], written: set[int]) -> N
 def _programs(
     eqn: JaxprEqn, operands: Sequence[Arguments]
 ) -> list[tuple[ClosedJaxpr, Sequence[Arguments]]]:
-    """The programs of an equation, with what their inputs may be."""
+    """The programs of an equation, each with the arguments that its inputs may be."""
     if eqn.primitive is scan_p:
-        if eqn.params["unroll"] >= eqn.params["length"]:  # No loop is left.
+        if eqn.params["unroll"] >= eqn.params["length"]:  # It is unrolled.
             return [(eqn.params["jaxpr"], operands)]
         consts, carries = eqn.params["num_consts"], eqn.params["num_carry"]
         carried = [_NONE] * carries

@@ -1,4 +1,4 @@
-"""Padding of complex numbers, done in two halves: sums of it end IREE 3.13's process, and complex128 has no element to fill with."""
+"""Padding of complex arrays, real and imaginary part apart: sums of padded ones crash IREE 3.13, and there is no complex128 element to pad with."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Reversals of slices with steps: ``x[2::-2]``.
 
-IREE 3.13 merges the two and refuses what it made, for some sizes (3 elements with step 2: "LLVM Translation failed"). A barrier stands between.
+IREE 3.13 fuses the two and, for some sizes, refuses the fusion (3 elements with step 2: "LLVM Translation failed"). A barrier separates them.
 """
 
 from plugjax_iree.mlir import Mlir, defining_op, insert_operand_barrier, name_of, walk

@@ -1,4 +1,4 @@
-"""What the table of workarounds consists of."""
+"""A row of the table of workarounds: a defect, the stage at which it is worked around, and a program that shows it."""
 
 import importlib
 from collections.abc import Callable
@@ -27,7 +27,7 @@ class Stage(StrEnum):
     REFUSED = "after a refusal"
     """On the StableHLO program, as the last step, if no set of flags compiles it: ``(mlir, module) -> changes``."""
     RESULTS = "results"
-    """Around the compiled function: ``(function, jaxpr, donated, copy) -> function``."""
+    """On the compiled function: ``(function, jaxpr, donated, copy) -> function``."""
 
 
 class Effect(StrEnum):
@@ -42,7 +42,7 @@ class Effect(StrEnum):
 
 @dataclass(frozen=True)
 class Workaround:
-    """One defect of IREE's compiler, and what is done about it.
+    """One defect of IREE's compiler and its workaround.
 
     Attributes:
         name: for ``PLUGJAX_IREE_WITHOUT``.
@@ -57,7 +57,7 @@ class Workaround:
         donated: positions of arguments that are donated.
         options: compile options of ``program``.
         beside: workarounds that are off in both states, since they hide the difference; of refusals, `one_by_one` always is.
-        because: why nothing is to be seen without it, if ``without`` is ``UNSEEN``.
+        because: why ``program`` shows no difference, if ``without`` is ``UNSEEN``.
         passes: passes of MLIR that are the workaround.
         place: ``module:function`` within this package if it is not ``NAME:apply``; of a lowering, the module within `plugjax_iree`.
     """

@@ -1,8 +1,7 @@
 """Results in the memory of arguments.
 
-A compiled program may give an argument's buffer back as its result: where it passes a value through, or only changes its shape.
-Two arrays then share memory, and a later call that the first one is donated to would write over the second. Such results
-are copied, as XLA does.
+A compiled program may return an argument's buffer as its result, if it passes a value through or only changes its shape. Two arrays
+then share memory, and a later call to which the first is donated would write over the second. Such results are copied, as XLA does.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ Run = Callable[[Sequence[Any]], list[Any]]
 
 
 def _shared(jaxpr: ClosedJaxpr) -> tuple[int, ...]:
-    """Positions of results that may be an argument: no operation that computes stands between."""
+    """Positions of results that may be an argument: no operation between the two computes."""
     passed: set[Any] = set(jaxpr.jaxpr.invars)
     for eqn in jaxpr.jaxpr.eqns:
         if passes_through(eqn) and any(
@@ -31,7 +30,7 @@ def _shared(jaxpr: ClosedJaxpr) -> tuple[int, ...]:
 
 
 def passes_through(eqn: JaxprEqn) -> bool:
-    """Whether results may be in the memory of operands, as far as the operation tells."""
+    """Whether results may share memory with operands, as far as the rules of the primitive tell."""
     found = storage_of(eqn)
     return (
         eqn.primitive.structured

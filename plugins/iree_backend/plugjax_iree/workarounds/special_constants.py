@@ -1,8 +1,8 @@
 """Constants that are not finite, or subnormal.
 
-What is computed of constants LLVM computes while it compiles, and not as the processor does: the logistic function of a constant nan is
-0.95, since its polynomial passes through an integer, and subnormal numbers are not taken for zeros there. Behind a barrier a constant is
-computed with when the program runs. Infinity alone stays: reductions start with it.
+LLVM folds operations on constants, and its results differ from the processor's: the logistic function of a constant nan is 0.95, since its
+polynomial passes through an integer, and subnormal numbers are not flushed to zero. Behind a barrier a constant is not folded. A single
+infinity needs no barrier: reductions start with it.
 """
 
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from plugjax_iree.mlir import Mlir, insert_barrier, name_of, users, walk, words
 # Exponents of all ones are infinities and nans, those of all zeros subnormal numbers and zeros.
 _EXPONENTS = {8: 0x7C, 16: 0x7C00, 32: 0x7F80_0000, 64: 0x7FF0_0000_0000_0000}
 _BFLOAT16 = 0x7F80
-# What only chooses and moves treats all numbers alike.
+# Operations that choose or move numbers, and do not compute with them.
 _HARMLESS = (
     b"func.return",
     b"stablehlo.broadcast_in_dim",

@@ -56,7 +56,7 @@ def without(names: Sequence[str]) -> Iterator[None]:
 
 
 def switched_off() -> tuple[str, ...]:
-    """The names of what is off, sorted; part of the key of every compiled module."""
+    """The names of the workarounds that are off, sorted; part of the key of every compiled module."""
     return tuple(sorted(_off.get() | from_environment()))
 
 

@@ -9,7 +9,7 @@ _LATE = (
     Workaround(
         "fused_users",
         Stage.FLAGS,
-        "Of a value that a gather reads at one place, only that place is computed for its other users; of two results that become equal one is left.",
+        "A producer with several users is fused into a gather, and the other users get the gathered element only; of two results that become equal, one is lost.",
         Effect.WRONG,
         """
         def program(x):
@@ -22,7 +22,7 @@ _LATE = (
     Workaround(
         "hoisted_constants",
         Stage.FLAGS,
-        "Expressions of scalar literals are compiled and run one by one while the module is compiled.",
+        "Constant expressions of scalar literals are compiled and run one by one while the module is compiled.",
         Effect.SLOW,
         """
         def program(x):
@@ -33,7 +33,7 @@ _LATE = (
     Workaround(
         "registers",
         Stage.BYTECODE,
-        "A branch that passes one reference on twice loses it if it is in the register that it goes to already.",
+        "A branch that passes one reference twice loses it if one of the two is already in its target register.",
         Effect.REFUSED,
         """
         def program(x):
@@ -51,7 +51,7 @@ _LATE = (
     Workaround(
         "one_by_one",
         Stage.REFUSED,
-        'Some operations are refused once they are merged with others ("LLVM Translation failed").',
+        'Some operations are refused once they are fused with others ("LLVM Translation failed").',
         Effect.REFUSED,
         """
         def program(x):

@@ -1,13 +1,13 @@
-"""Rows about lowering rules: defects of single operations, and operations that IREE has not."""
+"""Rows about lowering rules: defects of single operations, and operations that IREE lacks."""
 
 from plugjax_iree.workarounds.row import Effect, Stage, Workaround
 
 LOWERING = (
-    # Memory: what updates in place write to.
+    # Memory: buffers of updates in place.
     Workaround(
         "updated_values",
         Stage.LOWERING,
-        "Constants, what a barrier gives and what a branch chose are updated in place although others have them.",
+        "Constants, results of barriers and results of branches are updated in place although they have other users.",
         Effect.WRONG,
         """
         def program(x):
@@ -23,7 +23,7 @@ LOWERING = (
     Workaround(
         "overlapping_updates",
         Stage.LOWERING,
-        "A part of what is updated is read while it changes, if the update is made of it.",
+        "An update by a slice of its own target reads the slice while it writes.",
         Effect.WRONG,
         """
         def program(x):
@@ -37,7 +37,7 @@ LOWERING = (
     Workaround(
         "whole_updates",
         Stage.LOWERING,
-        "Where an update writes a whole array, the update itself is taken for the result, and the next update writes into it.",
+        "An update of a whole array is replaced by the new value itself, and the next update writes into that.",
         Effect.WRONG,
         """
         def program(x, y):
@@ -51,7 +51,7 @@ LOWERING = (
     Workaround(
         "written_barriers",
         Stage.LOWERING,
-        "What comes out of an optimization barrier is the buffer that went in: an update of either changes both.",
+        "The result of an optimization barrier is the buffer of its operand: an update of either changes both.",
         Effect.WRONG,
         """
         def program(x):
@@ -76,7 +76,7 @@ LOWERING = (
     Workaround(
         "shared_carries",
         Stage.LOWERING,
-        "Where carries share a buffer, loops lose references; and what several results of a loop share is released once for each of them (iree-org/iree pull request 24841).",
+        "Loops lose references if carries share a buffer, and a buffer of several results of a loop is released once for each of them (iree-org/iree pull request 24841).",
         Effect.REFUSED,
         """
         def program(x):
@@ -98,7 +98,7 @@ LOWERING = (
     Workaround(
         "ended_loops",
         Stage.LOWERING,
-        "The process ends where the last step of a loop waits for nothing but an inner loop, and another such loop reads what it gives.",
+        "The compiler crashes on a loop whose last step waits for an inner loop alone, if another such loop uses its results.",
         Effect.CRASH,
         """
         def program(x):
@@ -117,7 +117,7 @@ LOWERING = (
     Workaround(
         "copied_carries",
         Stage.LOWERING,
-        "A loop copies what it carries before each update of a part of it: a scan that stacks its outputs takes quadratic time.",
+        "A loop copies a carry before each update of a part of it: a scan that stacks its outputs takes quadratic time.",
         Effect.SLOW,
         """
         def program(x):
@@ -198,7 +198,7 @@ LOWERING = (
     Workaround(
         "unread_ends",
         Stage.LOWERING,
-        "Windows and convolutions that stand once along an axis and do not reach its end are refused.",
+        "Windows and convolutions with one position along an axis are refused if they do not reach its end.",
         Effect.REFUSED,
         """
         def program(x):
@@ -223,7 +223,7 @@ LOWERING = (
     Workaround(
         "empty_contractions",
         Stage.LOWERING,
-        "The process ends of a division by zero where the contracted axis of a product is empty.",
+        "The compiler crashes with a division by zero if the contracted axis of a product is empty.",
         Effect.CRASH,
         """
         def program(x):
@@ -235,7 +235,7 @@ LOWERING = (
     Workaround(
         "unsigned_factors",
         Stage.LOWERING,
-        "The unsigned factors of a product that is wider than they are, are widened as signed ones.",
+        "Unsigned factors of a product with a wider result type are sign-extended.",
         Effect.WRONG,
         """
         def program(x):
@@ -249,7 +249,7 @@ LOWERING = (
     Workaround(
         "feature_order",
         Stage.LOWERING,
-        "Convolutions whose features come first, and most of all their gradients, are up to 24 times slower; transpositions that put them last are moved away unless a barrier stands between.",
+        "Convolutions with features first, and above all their gradients, are up to 24 times slower; transpositions to features last are undone unless a barrier separates them.",
         Effect.SLOW,
         """
         def program(x):
@@ -267,7 +267,7 @@ LOWERING = (
     Workaround(
         "dilated_groups",
         Stage.LOWERING,
-        "The holes of a dilated kernel in groups are filled with zeros: what no tap reads gives nan if it is not finite.",
+        "The holes of a dilated kernel with feature groups are filled with zeros: elements that no tap reads give nan if they are not finite.",
         Effect.WRONG,
         """
         def program(x):
@@ -284,7 +284,7 @@ LOWERING = (
     Workaround(
         "padded_complex",
         Stage.LOWERING,
-        "Padded complex128 arrays have no element to fill with; sums of padded complex64 ones end the process.",
+        "There is no complex128 element to pad with; sums of padded complex64 arrays crash the compiler.",
         Effect.CRASH,
         """
         def program(x):
@@ -310,7 +310,7 @@ LOWERING = (
     Workaround(
         "unsaturated_conversions",
         Stage.LOWERING,
-        "Conversions of floats that an integer cannot hold are left to the machine: 300.0 as int8 is 44.",
+        "Floats outside the range of an integer dtype are converted as the processor does it: 300.0 as int8 is 44.",
         Effect.WRONG,
         """
         def program(x):
@@ -334,7 +334,7 @@ LOWERING = (
     Workaround(
         "half_floats",
         Stage.LOWERING,
-        "A conversion from float16 to bfloat16 and back is taken for nothing: the rounding is lost.",
+        "A conversion from float16 to bfloat16 and back is folded away: the rounding is lost.",
         Effect.WRONG,
         """
         def program(x):
@@ -417,7 +417,7 @@ LOWERING = (
         "tests/lax/test_special_values.py::test_angles_of_complex_numbers",
         place="lowering/complex.py",
     ),
-    # What IREE has not, or another algorithm does better.
+    # Operations that IREE lacks, or that another algorithm does better.
     Workaround(
         "sorts",
         Stage.LOWERING,

@@ -6,7 +6,7 @@ DONATION_AND_PROGRAM = (
     Workaround(
         "donated_arguments",
         Stage.DONATION,
-        "A result is written over a donated argument although the argument is still read.",
+        "A result is written over a donated argument that is read later.",
         Effect.WRONG,
         """
         def program(x, y):

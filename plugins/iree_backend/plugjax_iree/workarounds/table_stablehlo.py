@@ -6,7 +6,7 @@ INLINED_AND_STABLEHLO = (
     Workaround(
         "called_functions",
         Stage.INLINED,
-        "A transposition that one elementwise operation reads is not converted; where functions are called, passes that remove such ones come too early.",
+        "A transposition with one elementwise user is not converted; the passes that remove it run before functions are inlined.",
         Effect.REFUSED,
         """
         def program(x):
@@ -25,7 +25,7 @@ INLINED_AND_STABLEHLO = (
     Workaround(
         "equal_copies",
         Stage.INLINED,
-        "Copies that a function makes become one where the function is inlined twice, and two loops then write into one buffer.",
+        "Copies in a function become equal operations if it is inlined twice; one of them is eliminated, and two loops write into one buffer.",
         Effect.WRONG,
         """
         def program(x):
@@ -39,7 +39,7 @@ INLINED_AND_STABLEHLO = (
     Workaround(
         "special_constants",
         Stage.STABLEHLO,
-        "LLVM computes with constants while it compiles, and not as the processor does: sigmoid of a constant nan is 0.95, subnormal constants are no zeros.",
+        "LLVM folds constants differently from the processor: the sigmoid of a constant nan is 0.95, and subnormal constants are not flushed to zero.",
         Effect.WRONG,
         """
         def program(x):
@@ -50,7 +50,7 @@ INLINED_AND_STABLEHLO = (
     Workaround(
         "constant_chains",
         Stage.STABLEHLO,
-        "Expressions of constants are copied into every user; where each value is used twice their number grows exponentially.",
+        "Constant expressions are rematerialised in every user; a chain in which each value has two users grows exponentially.",
         Effect.SLOW,
         """
         def program(x):
@@ -66,7 +66,7 @@ INLINED_AND_STABLEHLO = (
     Workaround(
         "constant_reductions",
         Stage.STABLEHLO,
-        "The reduction of an array that holds one value everywhere is taken for the value: the sum of `ones(4) / 4` is 0.25.",
+        "The reduction of a splat is folded to its element: the sum of `ones(4) / 4` is 0.25.",
         Effect.WRONG,
         """
         def program(x):
@@ -77,7 +77,7 @@ INLINED_AND_STABLEHLO = (
     Workaround(
         "paired_results",
         Stage.STABLEHLO,
-        "A transposition of one result of a reduction with several is merged into the reduction, which then lacks the other results.",
+        "A transposition of one result of a reduction with several results is fused into the reduction, which then lacks the others.",
         Effect.REFUSED,
         """
         def program(x):
@@ -106,7 +106,7 @@ INLINED_AND_STABLEHLO = (
     Workaround(
         "unsigned_products",
         Stage.STABLEHLO,
-        "A conversion from unsigned numbers or bools is merged into the product that reads it as one from signed numbers: 254 becomes -2, True -1.",
+        "A conversion from unsigned numbers or bools is fused into its product as a conversion from signed numbers: 254 becomes -2, True -1.",
         Effect.WRONG,
         """
         def program(x):
@@ -140,7 +140,7 @@ INLINED_AND_STABLEHLO = (
     Workaround(
         "first_carries",
         Stage.STABLEHLO,
-        'A loop whose initial value has other users is refused ("circular dependency"), and some where two carries start with one value.',
+        'A loop whose initial value has other users is refused ("circular dependency"); so are some loops with one initial value for two carries.',
         Effect.REFUSED,
         """
         def program(x):
@@ -152,7 +152,7 @@ INLINED_AND_STABLEHLO = (
     Workaround(
         "invariant_carries",
         Stage.STABLEHLO,
-        "The process ends where a loop carries what each step computes alike, and loops of which two carries get one value are refused.",
+        "A loop with a carry whose new value is loop-invariant crashes the compiler; a loop that gives two carries one value is refused.",
         Effect.CRASH,
         """
         def program(x):
@@ -169,7 +169,7 @@ INLINED_AND_STABLEHLO = (
     Workaround(
         "unread_carries",
         Stage.STABLEHLO,
-        "A loop whose body does not read one of its carries is refused, or ends the process.",
+        "A loop whose body does not read one of its carries is refused, or crashes the compiler.",
         Effect.CRASH,
         """
         def program(x):
@@ -184,7 +184,7 @@ INLINED_AND_STABLEHLO = (
     Workaround(
         "late_users",
         Stage.STABLEHLO,
-        "The copy before an update is left out although the value has other users; so lowerings copy, and copies that nothing needs are removed here.",
+        "The copy before an update is left out although the value has other users; so lowerings insert copies, and needless ones are removed here.",
         Effect.SLOW,
         """
         def program(x):

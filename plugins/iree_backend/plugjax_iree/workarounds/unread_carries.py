@@ -1,10 +1,10 @@
 """Carries that the body of a loop does not read: ``while_loop(lambda c: c[1] > eps, lambda c: (step(c[0]), error(c[0])), c)``.
 
-Where IREE 3.13 moves something out of a loop, it makes a loop of it that tests at its end. What the body does not read it drops from what
-goes into that loop, but not from what comes out, which it does not compile ("region branch point has 4 operands, but region successor needs 2
-inputs", "failed to legalize unresolved source materialization"), or its process ends. So the body is made to choose between the new value and
-the old one. Whether it reads a carry is known when all functions are inlined: it may hand it to one that does not. Loops that count have no
-such form.
+When IREE 3.13 hoists an operation out of a loop, it rotates the loop, so that the test is at its end. It then drops carries that the body does
+not read from the operands of the new loop, but not from its results, and refuses that loop ("region branch point has 4 operands, but region
+successor needs 2 inputs", "failed to legalize unresolved source materialization") or crashes. So the body is made to choose between the new
+value and the old one, and reads the carry. This runs after inlining, because a called function may ignore its argument. Loops with a counter
+are not rotated.
 """
 
 from plugjax_iree.mlir import Mlir, blocks, defining_op, name_of, operands, users, walk
@@ -31,7 +31,7 @@ def _unread(mlir: Mlir, loop: int) -> list[int]:
 
 
 def _counts(mlir: Mlir, loop: int) -> bool:
-    """Whether a loop compares a carry with something, and adds something to it; behind barriers IREE does not see that either."""
+    """Whether a loop has a counter: a carry that its condition compares and its body adds to. As for IREE, a barrier hides it."""
     condition, _ = blocks(mlir, loop)
     test = defining_op(mlir, mlir.operand(terminator(mlir, condition), 0))
     if test is None or name_of(mlir, test) != b"stablehlo.compare":

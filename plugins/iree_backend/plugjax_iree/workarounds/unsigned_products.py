@@ -1,7 +1,7 @@
-"""Products of what was unsigned or bool: ``images.astype(float32) @ weights``, ``einsum("bn,bn->b", scores, one_hot)``.
+"""Products of converted unsigned numbers or bools: ``images.astype(float32) @ weights``, ``einsum("bn,bn->b", scores, one_hot)``.
 
-IREE 3.13 merges a conversion into the product that reads it, and converts as if the numbers were signed: 254 becomes -2, and True, a number of
-one bit, -1. Behind a barrier the conversion is done before.
+IREE 3.13 fuses a conversion into the product that reads it, and converts as if the numbers were signed: 254 becomes -2, and True, a number of
+one bit, -1. A barrier behind the conversion prevents the fusion.
 """
 
 from plugjax_iree.mlir import MOVES, Mlir, insert_operand_barrier, name_of

@@ -1,4 +1,4 @@
-"""Reversals of unsigned integers, which IREE 3.13 does not compile: they are done on signed ones."""
+"""Reversals of unsigned integers, which IREE 3.13 refuses: signed integers of the same bits are reversed."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Operands of updates.
 
-IREE 3.13 updates a value in place if it sees no other use of it, and there are uses that it does not see: of what comes out of a barrier (the
-same buffer), of constants (computed once for all updates), of what a branch or a loop gives. So an update works on a copy of its own.
-``flow.tensor.clone`` is a copy that IREE leaves out where it sees that the value has no other use.
+IREE 3.13 updates a value in place if it sees no other user, and it misses users of the same buffer: users of a barrier's operand, of a constant
+(computed once for all updates), of the values that a branch or a loop passes on. So each update works on a copy of its own.
+``flow.tensor.clone`` is a copy that IREE leaves out if it sees no other user of the value.
 """
 
 from __future__ import annotations
@@ -31,17 +31,17 @@ def to_update(ctx: EqnContext, x: Value) -> Value:
     x = copied(ctx, x)
     if chosen:
         return x
-    # The compiler is told below what it may leave out, and before it begins the copy above is dropped if no one reads the value
-    # afterwards (``late_users.py``).
+    # `late_users` removes the copy above if the value has no later user. The clone below is then IREE's own copy, which IREE may
+    # leave out.
     if not is_unsigned(x):
         return mlir.op(CLONE, [x.type], [x]).result
-    # It is not known for unsigned integers.
+    # IREE does not compile clones of unsigned integers.
     kind = signed(x)
     return bitcast(mlir.op(CLONE, [kind], [bitcast(x, kind)]).result, x.type)
 
 
 def _is_chosen(x: Value) -> bool:
-    """Whether a value may be one of several that are there already."""
+    """Whether a value may be the buffer of another value: the result of a branch, a loop, a barrier or a choice."""
     operation = root(x).owner
     name = getattr(operation, "name", None)
     return name in UNKNOWN or (

@@ -1,7 +1,7 @@
-"""What reductions over windows start with.
+"""Initial values of reductions over windows.
 
 IREE 3.13 fills one buffer with the initial value for all ``reduce_window`` of one result type, and accumulates into it: the second starts with
-the result of the first (two max pools, or one after the other). So each starts with a copy that the compiler cannot merge with others.
+the result of the first (two max pools, or one after the other). So each starts with a copy that the compiler cannot take for another.
 """
 
 from __future__ import annotations

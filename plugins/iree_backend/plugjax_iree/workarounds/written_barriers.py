@@ -1,4 +1,4 @@
-"""What comes out of a barrier of the user's: the same buffer for IREE 3.13, which updates one of the two in place. So it is copied."""
+"""Results of the user's barriers. For IREE 3.13 they are the buffers of the operands, and it updates one of the two in place; so they are copied."""
 
 from __future__ import annotations
 
