@@ -23,7 +23,7 @@ from plugjax_iree.runtime import RuntimeDevice, available_devices, available_dri
 register_internal(os.path.dirname(__file__))
 
 _LOCAL = {"local": "local-sync", "task": "local-task"}
-_WORDS = {
+_DESCRIPTIONS = {
     "local": "IREE on the CPU, in the calling thread",
     "task": "IREE on the CPU, a pool of threads",
 }
@@ -37,7 +37,7 @@ class IreeBackend(Backend):
     careful_options: Mapping[str, Any] = MappingProxyType({"apart": True})
 
     def __init__(self) -> None:
-        devices = [Device(self, kind, 0, _WORDS[kind], "cpu") for kind in _LOCAL]
+        devices = [Device(self, kind, 0, _DESCRIPTIONS[kind], "cpu") for kind in _LOCAL]
         self._uris = {device: _LOCAL[device.kind] for device in devices}
         for driver in available_drivers():
             if driver in _LOCAL.values():

@@ -9,10 +9,11 @@ and at last one operation at a time.
 import hashlib
 import platform
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from importlib import metadata
 from pathlib import Path
+from typing import NamedTuple
 
 from plugjax_iree import workarounds
 from plugjax_iree.compile.pipeline import (
@@ -59,7 +60,7 @@ def compile_stablehlo(
     subprocess: bool = True,
     apart: bool = False,
 ) -> bytes:
-    """Compiles a StableHLO module to an IREE module (the bytes of a ``.vmfb``).
+    """Compile a StableHLO module to an IREE module (the bytes of a ``.vmfb``).
 
     Safe to call from several threads, in forked processes, and to interrupt: the compiler runs in a helper process. A compiler that
     aborts is a `CompileError` of stage ``"crash"``, and the next set of flags gets its turn.
@@ -72,7 +73,7 @@ def compile_stablehlo(
             mathematics.
         subprocess: ``False`` compiles in this process, which the compiler may then end; not in a process that was forked after the
             compiler was loaded, where it would hang.
-        apart: merge no operations.
+        apart: fuse no operations.
 
     Raises:
         CompileError: no set of flags compiled the module; of the first attempt, with a note on the
@@ -82,46 +83,58 @@ def compile_stablehlo(
     compile_with = compile_elsewhere if elsewhere else compile_here
     first_error: CompileError | None = None
     libm = f64 and _LIBM.search(text) is not None
-    cures = [flag for row in workarounds.active(Stage.FLAGS) for flag in row.function()(text)]
-    fixed = (*_ALWAYS, *cures, *target.flags())
+    repairs = [flag for row in workarounds.active(Stage.FLAGS) for flag in row.function()(text)]
+    fixed = (*_ALWAYS, *repairs, *target.flags())
     off = workarounds.switched_off()
-    last_resort = bool(workarounds.active(Stage.REFUSED))
-    for tuning, separate in _ladder(target, has_contraction=has_contraction, f64=f64, libm=libm):
-        if (separate and not last_resort) or (apart and last_resort and not separate):
-            continue
+    steps = _ladder(target, has_contraction=has_contraction, f64=f64, libm=libm)
+    for step in _attempts(steps, apart):
         try:
-            return compile_with(text, (*fixed, *tuning), apart=separate, without=off)
+            return compile_with(text, (*fixed, *step.tuning), apart=step.apart, without=off)
         except CompileError as error:
             if error.stage in ("flags", "parse"):
-                raise  # Other flags read the same text in the same way.
+                raise  # Every step has the same text, and the same flags of the user.
             if first_error is None:
                 first_error = error
             else:
-                way = "one operation at a time" if separate else " ".join(tuning) or "default flags"
-                first_error.add_note(f"Nor with {way}.")
+                first_error.add_note(f"Nor with {step}.")
     assert first_error is not None
     raise first_error
 
 
+class _Step(NamedTuple):
+    """One attempt: tuning flags, and whether operations stay apart."""
+
+    tuning: tuple[str, ...]
+    apart: bool = False
+
+    def __str__(self) -> str:
+        return "one operation at a time" if self.apart else " ".join(self.tuning) or "default flags"
+
+
+def _attempts(steps: Iterable[_Step], apart: bool) -> list[_Step]:
+    """The steps to try: only those with operations apart if the caller wants that, none of them if the workaround is off."""
+    last_resort = bool(workarounds.active(Stage.REFUSED))
+    return [step for step in steps if (last_resort if step.apart else not (apart and last_resort))]
+
+
 def _ladder(
     target: CompileTarget, *, has_contraction: bool, f64: bool, libm: bool = False
-) -> Iterator[tuple[tuple[str, ...], bool]]:
-    """Flags, and whether operations stay apart."""
+) -> Iterator[_Step]:
+    """All steps, the fastest code first."""
     last: tuple[str, ...] = ()
     if target.driver == "local":
         tuned = (_DATA_TILING,) if has_contraction else (_O2,)
         steps: list[tuple[str, ...]] = [tuned]
         if f64 and target.arch == "host":
-            # First where it will be needed: the other linker costs a compilation, and complains on
-            # standard error.
+            # First if the module calls libm: an attempt with the embedded linker would be wasted, and
+            # prints errors.
             steps.insert(0 if libm else 1, (*tuned, _HOST_LINKER))
             if libm:
                 last = (_HOST_LINKER,)
-        for step in steps:
-            yield step, False
-    yield (), False
-    yield (_O0,), False
-    yield last, True
+        yield from map(_Step, steps)
+    yield _Step(())
+    yield _Step((_O0,))
+    yield _Step(last, apart=True)
 
 
 @cache

@@ -27,8 +27,8 @@ def _prepare(package: str, compiler: str) -> None:
 
 
 def _limit_memory() -> None:
-    """Take half of the machine's memory at most: of some programs the compiler would take all, and the machine would stand still."""
-    # Windows has none.
+    """Limit this process to half of the machine's memory: on some programs the compiler would take all of it."""
+    # Windows lacks the module.
     with contextlib.suppress(ImportError):
         import resource  # noqa: PLC0415
 
@@ -39,15 +39,15 @@ def _limit_memory() -> None:
 
 
 def main() -> None:
-    """Serve until the end of input, which ends the process in the midst of a compilation too."""
+    """Serve requests; the end of the input ends the process, even during a compilation."""
     _prepare(*sys.argv[1:3])
     _limit_memory()
-    # After the search path is known.
+    # Importable only after `_prepare`.
     from plugjax_iree.compile.pipeline import CompileError, compile_here  # noqa: PLC0415
     from plugjax_iree.compile.process import receive, send  # noqa: PLC0415
 
     answers = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # What the compiler prints is no answer.
+    os.dup2(2, 1)  # Output of the compiler must not be read as an answer.
     requests: queue.SimpleQueue[tuple[dict[str, Any], bytes]] = queue.SimpleQueue()
 
     def read() -> None:

@@ -91,7 +91,7 @@ _DiagnosticCallback = ctypes.CFUNCTYPE(
 
 @cache
 def _library() -> Callable[..., None]:
-    """Loads the compiler; returns the C function that installs a diagnostic callback.
+    """Load the compiler; returns the C function that installs a diagnostic callback.
 
     The Python binding only offers to print diagnostics; the C interface hands them over.
     """
@@ -104,12 +104,12 @@ def _library() -> Callable[..., None]:
 def compile_here(
     text: str, flags: Sequence[str], *, apart: bool = False, without: Sequence[str] = ()
 ) -> bytes:
-    """Compiles `text` in this process; several threads may do so at once.
+    """Compile `text` in this process; several threads may do so at once.
 
     Args:
         text: the module.
         flags: of the session.
-        apart: merge no operations.
+        apart: fuse no operations.
         without: names of workarounds to leave out.
 
     Raises:
@@ -136,17 +136,8 @@ def compile_here(
         if not invocation.parse_source(source):
             raise CompileError("parse", diagnostics, text)
         with workarounds.without(without):
-            last = [Stage.REFUSED] if apart else []
-            done = (
-                _work_around(invocation, Stage.INLINED)
-                # Workarounds look for equal operations, which the compiler would merge later.
-                and _run_passes(invocation, "cse")
-                and _work_around(invocation, Stage.STABLEHLO, *last)
-                and invocation.execute()
-            )
-            if not done:
+            if not _run_phases(invocation, apart):
                 raise CompileError("compile", diagnostics, text)
-            _work_around(invocation, Stage.BYTECODE)
         output = api.Output.open_membuffer()
         try:
             invocation.output_vm_bytecode(output)
@@ -158,8 +149,21 @@ def compile_here(
         session.close()
 
 
+def _run_phases(invocation: Any, apart: bool) -> bool:
+    """The phases of the compiler, with the workarounds between them; whether all succeeded."""
+    last = [Stage.REFUSED] if apart else []
+    return bool(
+        _work_around(invocation, Stage.INLINED)
+        # The compiler eliminates equal operations later; the workarounds below must see the result.
+        and _run_passes(invocation, "cse")
+        and _work_around(invocation, Stage.STABLEHLO, *last)
+        and invocation.execute()
+        and _work_around(invocation, Stage.BYTECODE)
+    )
+
+
 def _work_around(invocation: Any, *stages: Stage) -> bool:
-    """Walk through some stages of the table; whether the compiler can go on."""
+    """Run the workarounds of some stages, in the order of the table; whether all passes of MLIR succeeded."""
     for row in workarounds.active(*stages):
         if not row.passes:
             rewrite(row, invocation)
@@ -173,7 +177,7 @@ def _run_passes(invocation: Any, passes: str) -> bool:
 
 
 def rewrite(row: Workaround, invocation: Any) -> int:
-    """Let a workaround rewrite the program of an invocation, between two phases; returns the number of its changes."""
+    """Rewrite the program of an invocation by a workaround, between two phases; returns the number of changes."""
     with borrowed(invocation._inv_p) as (mlir, module):
         changes: int = row.function()(mlir, module)
         return changes
@@ -186,7 +190,7 @@ def _one_line(error: Exception) -> str:
 def compile_elsewhere(
     text: str, flags: Sequence[str], *, apart: bool = False, without: Sequence[str] = ()
 ) -> bytes:
-    """Compiles `text` in a helper process; arguments as of `compile_here`.
+    """Compile `text` in a helper process; arguments as of `compile_here`.
 
     Raises:
         CompileError: as `compile_here`; the stage is ``"crash"`` if the process died.

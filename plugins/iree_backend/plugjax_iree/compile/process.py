@@ -42,7 +42,7 @@ class Helper:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._errors,
-            # A Ctrl-C in the terminal is for us alone.
+            # A Ctrl-C in the terminal interrupts this process alone.
             start_new_session=True,
         )
 
@@ -52,7 +52,7 @@ class Helper:
         return self._process.poll() is None
 
     def ask(self, header: dict[str, Any], body: bytes) -> tuple[dict[str, Any], bytes]:
-        """One request, and the answer.
+        """Send one request and return the answer.
 
         Raises:
             HelperDiedError: the helper died.
@@ -109,18 +109,21 @@ def _is_dump(line: str) -> bool:
 
 
 class _Pool:
-    """Helpers that are at rest, the last one used first."""
+    """Idle helpers, the last one used first."""
 
     def __init__(self) -> None:
+        self._reset()
+
+    def _reset(self) -> None:
         self._idle: list[Helper] = []
         self._lock = threading.Lock()
         self._places = threading.BoundedSemaphore(max(2, os.cpu_count() or 1))
 
     def ask(self, header: dict[str, Any], body: bytes) -> tuple[dict[str, Any], bytes]:
-        """One request to a helper that is at rest, or to a new one."""
+        """One request to an idle helper, or to a new one."""
         with self._places:
             helper = self._take()
-            answer = helper.ask(header, body)  # If it fails, the helper is gone.
+            answer = helper.ask(header, body)  # A helper that raises has been stopped.
             with self._lock:
                 self._idle.append(helper)
             return answer
@@ -134,17 +137,18 @@ class _Pool:
             helper.stop()
 
     def stop(self) -> None:
-        """End all helpers that are at rest."""
+        """Stop all idle helpers."""
         with self._lock:
             idle, self._idle = self._idle, []
         for helper in idle:
             helper.stop()
 
     def restart_after_fork(self) -> None:
-        """Begin anew in a forked child: the helpers are the parent's."""
+        """Drop the helpers in a forked child: they are the parent's."""
         for helper in self._idle:
             helper.disown()
-        self.__init__()  # type: ignore[misc]  # locks too are as the parent had them
+        # The locks too: a thread of the parent may have held one.
+        self._reset()
 
 
 _pool = _Pool()

@@ -61,13 +61,13 @@ def compile_program(
         runtime: the device to load it on.
         driver: the family of devices, as of `CompileTarget`.
         hardware: what the device is made of, for lowering rules.
-        options: ``name``, ``donated``, ``apart`` (merge no operations), ``without`` (names of workarounds to leave out),
+        options: ``name``, ``donated``, ``apart`` (fuse no operations), ``without`` (names of workarounds to leave out),
             ``subprocess``, and flags of IREE's compiler by name.
 
     Raises:
         JaxRuntimeError: IREE refuses the program or a flag.
     """
-    off = _switched_off(options)
+    off = _without(options)
     with workarounds.without(off):
         lowered = _lowered(jaxpr, hardware, options)
         target = CompileTarget(driver, extra=_flags(options))
@@ -87,7 +87,7 @@ def compile_program(
 
 def lower_program(jaxpr: ClosedJaxpr, hardware: str, options: Mapping[str, Any]) -> LoweredModule:
     """The StableHLO module that the compiler gets; arguments as of `compile_program`."""
-    with workarounds.without(_switched_off(options)):
+    with workarounds.without(_without(options)):
         return _lowered(jaxpr, hardware, options)
 
 
@@ -110,7 +110,7 @@ def _lowered(jaxpr: ClosedJaxpr, hardware: str, options: Mapping[str, Any]) -> L
     )
 
 
-def _switched_off(options: Mapping[str, Any]) -> tuple[str, ...]:
+def _without(options: Mapping[str, Any]) -> tuple[str, ...]:
     try:
         return workarounds.checked(options.get("without", ()))
     except ValueError as error:

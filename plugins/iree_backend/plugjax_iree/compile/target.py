@@ -70,7 +70,7 @@ class CompileTarget:
 
 
 def _check_flag(flag: str) -> None:
-    """Refuses the flags whose value the compiler answers by aborting."""
+    """Refuse flags with values on which the compiler aborts."""
     name, _, value = flag.partition("=")
     if not name.startswith("--"):
         raise ValueError(f"CompileTarget: {flag!r} is not a flag of the form --name=value.")

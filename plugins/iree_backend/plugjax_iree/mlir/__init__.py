@@ -1,4 +1,4 @@
-"""Programs in MLIR's C interface: what workarounds read and rewrite. Nothing is loaded on import."""
+"""Reading and rewriting programs through MLIR's C interface. Importing this loads no native library."""
 
 from plugjax_iree.mlir.interface import Mlir, borrowed
 from plugjax_iree.mlir.reading import (

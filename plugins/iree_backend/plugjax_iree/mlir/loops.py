@@ -23,7 +23,7 @@ def arguments_and_results(mlir: Mlir, loop: int) -> list[tuple[int, int]]:
 
 
 def keep_carry(mlir: Mlir, loop: int, index: int) -> None:
-    """Let the body choose between a carry's new value and its old one, as if the choice was not known: it is the new one."""
+    """Let the body choose between a carry's new and old value by a condition that the compiler cannot decide; the new one is always chosen."""
     _, body = blocks(mlir, loop)
     end = terminator(mlir, body)
     chosen = choose(mlir, loop, end, mlir.operand(end, index), mlir.argument(body, index))

@@ -1,4 +1,4 @@
-"""Products and what their operands are views of."""
+"""Products, and the operations whose results their operands are views of."""
 
 from collections.abc import Iterator, Sequence
 

@@ -44,7 +44,7 @@ def in_block(mlir: Mlir, block: int) -> Iterator[int]:
 
 
 def walk(mlir: Mlir, program: int) -> Iterator[int]:
-    """The operations of a StableHLO program, each before those of its regions; what reductions and the like apply is left out."""
+    """The operations of a StableHLO program, each before those of its regions, without the scalar functions of reductions and sorts."""
     for operation in operations(mlir, program):
         yield operation
         if name_of(mlir, operation) in PROGRAMS:

@@ -68,7 +68,7 @@ def choose(mlir: Mlir, loop: int, end: int, one: int, other: int) -> int:
 
 
 def copy_operand(mlir: Mlir, operation: int, index: int, value: int) -> int:
-    """Lets an operation read, for one of its operands, a value from a buffer of its own; returns that copy."""
+    """Replace an operand by a copy of a value in a buffer of its own; returns the copy."""
     again = _written(mlir, BARRIER, operation, mlir.type_of(value), [value])
     copy = choose(mlir, operation, operation, value, again)
     mlir.set_operand(operation, index, copy)
@@ -90,7 +90,7 @@ def _written(
 
 
 def insert_barrier(mlir: Mlir, operation: int, value: int) -> None:
-    """Lets all users of a result of an operation of StableHLO read it behind a barrier."""
+    """Insert a barrier between a result of an operation and all its users."""
     kind = mlir.type_of(value)
     barrier = create(mlir, BARRIER, mlir.location(operation), [kind], [value])
     mlir.insert_after(mlir.block_of(operation), operation, barrier)
@@ -99,7 +99,7 @@ def insert_barrier(mlir: Mlir, operation: int, value: int) -> None:
 
 
 def insert_operand_barrier(mlir: Mlir, operation: int, index: int) -> None:
-    """Lets an operation, and no other, read one of its operands behind a barrier."""
+    """Insert a barrier before an operand of an operation; other users of the value stay as they are."""
     value = mlir.operand(operation, index)
     barrier = create(mlir, BARRIER, mlir.location(operation), [mlir.type_of(value)], [value])
     mlir.insert_before(mlir.block_of(operation), operation, barrier)

@@ -1,4 +1,4 @@
-"""What NumPy arrays and device buffers have in common: dtypes, alignment, layout."""
+"""Properties that NumPy arrays share with device buffers: dtypes, alignment, layout."""
 
 from functools import cache
 from typing import Any
@@ -9,7 +9,7 @@ import numpy as np
 from plugjax_iree import native
 
 ALIGNMENT = 64
-"""What compiled code assumes of every buffer; less is a segfault."""
+"""Bytes. Compiled code assumes that every buffer is aligned to them; one that is not is a segfault."""
 
 _ELEMENT_TYPE_NAMES = {
     np.bool_: "BOOL_8",
@@ -54,7 +54,7 @@ def aligned_empty(shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray:
 
 
 def can_be_taken_over(array: np.ndarray) -> bool:
-    """Whether the memory of `array` can itself be a buffer."""
+    """Whether a buffer can use the memory of `array`."""
     return (
         array.flags.c_contiguous
         and array.flags.writeable
@@ -64,7 +64,11 @@ def can_be_taken_over(array: np.ndarray) -> bool:
 
 
 def in_native_order(array: np.ndarray) -> np.ndarray:
-    """Swaps the bytes of an array in foreign order; refuses every other unknown dtype."""
+    """An array with its bytes in native order.
+
+    Raises:
+        TypeError: a dtype that buffers cannot have in native order either.
+    """
     dtype = array.dtype.newbyteorder("=")
     if dtype not in element_types():
         raise TypeError(

@@ -44,7 +44,7 @@ DRIVERS = (*LOCAL_DRIVERS, "vulkan", "cuda", "hip")
 
 
 class DeviceError(RuntimeError):
-    """A device that is not there, or cannot be used in this process."""
+    """A device that does not exist, or cannot be used in this process."""
 
 
 class RuntimeDevice:
@@ -130,7 +130,7 @@ class RuntimeDevice:
         return array
 
     def _stage(self, view: "HalBufferView") -> Any:
-        """Copies a buffer to host memory, and maps that."""
+        """Copy a buffer to host memory, and map the copy."""
         library = native.runtime()
         memory, usage, fence = library.MemoryType, library.BufferUsage, library.HalFence
         source = view.get_buffer()
@@ -153,7 +153,7 @@ class RuntimeDevice:
         host_functions: Sequence[HostFunction] = (),
         parameters: "VmModule | None" = None,
     ) -> "LoadedModule":
-        """Loads a compiled module with its own state.
+        """Load a compiled module with its own state.
 
         Args:
             vmfb: what `compile_stablehlo` returned, for this kind of device.
@@ -184,7 +184,7 @@ class RuntimeDevice:
             loaded.close()
 
     def _abandon(self) -> None:
-        """In a forked child: every way into the device now raises."""
+        """In a forked child: make every use of the device raise."""
         self._allocate_copy = _refuse_after_fork
         for loaded in list(self._loaded):
             loaded.retire(_refuse_after_fork)
@@ -240,7 +240,7 @@ def available_drivers() -> tuple[str, ...]:
 
 
 class _State:
-    """What this process has opened."""
+    """Devices and drivers that this process has opened."""
 
     def __init__(self) -> None:
         self.lock = threading.RLock()
@@ -285,7 +285,7 @@ def _make_immortal(native_object: object) -> None:
 def _tear_down() -> None:
     for device in _state.devices.values():
         device._close()
-    # It would list the devices, which are left alive on purpose, on standard error.
+    # Devices stay alive on purpose; the checker would report them on standard error.
     native.runtime().disable_leak_checker()
 
 

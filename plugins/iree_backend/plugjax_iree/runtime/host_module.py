@@ -91,7 +91,7 @@ class HostFunction:
         return f"0{operands or 'v'}_{results or 'v'}"
 
     def call(self, *arrays: np.ndarray) -> list[np.ndarray]:
-        """Calls the function and checks what it returns.
+        """Call the function and check its results.
 
         Raises:
             HostResultError: results that differ from `out_specs` in number, shape or dtype.

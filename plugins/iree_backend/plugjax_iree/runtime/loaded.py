@@ -23,7 +23,7 @@ Raises:
 """
 
 _Refuse = Callable[..., NoReturn]
-# What IREE writes between the place in its source and the message, as in "module.c:12: NOT_FOUND; no such file".
+# The status in a message of IREE, between the position in its source and the text: "module.c:12: NOT_FOUND; no such file".
 _STATUS = re.compile(r": ([A-Z][A-Z_]+); ")
 
 
@@ -66,7 +66,7 @@ class LoadedModule:
         return call
 
     def close(self) -> None:
-        """Releases the module; its functions then raise. Buffers they returned stay valid."""
+        """Release the module; its functions then raise. Buffers that they returned stay valid."""
         self.retire(_refuse_closed)
         self._off_switches.clear()
         self._functions.clear()
@@ -74,17 +74,17 @@ class LoadedModule:
         self.function_names = ()
 
     def retire(self, refuse: _Refuse) -> None:
-        """Makes every function call `refuse` instead."""
+        """Make every function call `refuse` instead."""
         for retire in list(self._off_switches.values()):
             retire(refuse)
 
     def raise_original(self, error: Exception) -> NoReturn:
-        """Raises what a host function raised in place of `error`, which only tells of it; else `JaxRuntimeError`."""
+        """Raise the exception of the host function that caused `error`, if one did; else a `JaxRuntimeError`."""
         original = take_exception()
         if original is not None:
             raise original from error
         status = _STATUS.search(str(error))
-        if status is None:  # Not IREE's.
+        if status is None:  # Not an error of IREE.
             raise error
         raise JaxRuntimeError(f"{status[1]}: {error}") from error
 

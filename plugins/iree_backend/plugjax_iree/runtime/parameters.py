@@ -1,4 +1,4 @@
-"""Parameters beside the program: archives (``.irpa``) that compiled modules read by scope and key.
+"""Parameters outside of the program: archives (``.irpa``) that compiled modules read by scope and key.
 
 A module that declares ``util.global private @w = #flow.parameter.named<"model"::"w"> :
 tensor<...>`` finds the entry ``w`` of the scope ``model``. The same file serves ``iree-run-module
@@ -24,7 +24,7 @@ _DTYPES_BY_NAME = {dtype.name: dtype for dtype in DTYPES}
 
 
 def write_archive(path: str | os.PathLike[str], parameters: Mapping[str, np.ndarray]) -> None:
-    """Writes an archive, replacing `path` at once or not at all.
+    """Write an archive, replacing `path` at once or not at all.
 
     Raises:
         TypeError: a dtype that no buffer can have.
