@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import functools
 import types
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from plugjax.core.config import Option
@@ -41,15 +42,9 @@ def guarded(plugin: Any, charge: Charge) -> types.SimpleNamespace:
 def _guarded(hook: str, function: Callable[..., Any], charge: Charge) -> Callable[..., Any]:
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
-        try:
+        with _charging(hook, charge):
             return _answer(hook, function(*args, **kwargs), charge)
-        except KeyboardInterrupt:
-            raise
-        except BaseException as error:
-            if _is_refusal(hook, error):
-                raise
-            charge(hook, error)
-            return None
+        return None
 
     return call
 
@@ -137,6 +132,19 @@ def _started(
     return generator
 
 
+@contextmanager
+def _charging(hook: str, charge: Charge) -> Iterator[None]:
+    """Charge an error to the plugin and end the block; refusals and ``KeyboardInterrupt`` pass."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        if _is_refusal(hook, error):
+            raise
+        charge(hook, error)
+
+
 def _is_refusal(hook: str, error: BaseException) -> bool:
     return hook in ("plugjax_compile", "plugjax_jaxpr_passes") and isinstance(
         error, JaxRuntimeError
@@ -202,17 +210,11 @@ def _guarded_pass(
     hook: str, each: Callable[[ClosedJaxpr], Any], charge: Charge
 ) -> Callable[[ClosedJaxpr], ClosedJaxpr]:
     def run(jaxpr: ClosedJaxpr) -> ClosedJaxpr:
-        try:
+        with _charging(hook, charge):
             found: ClosedJaxpr = each(jaxpr)
             _require(isinstance(found, type(jaxpr)), hook, "passes that give a ClosedJaxpr", found)
             return found
-        except KeyboardInterrupt:
-            raise
-        except BaseException as error:
-            if _is_refusal(hook, error):
-                raise
-            charge(hook, error)
-            return jaxpr
+        return jaxpr
 
     return run
 
@@ -221,14 +223,10 @@ def _guarded_around(
     hook: str, around: Callable[[Any], Any], charge: Charge
 ) -> Callable[[Any], Any]:
     def make(call: Any) -> Any:
-        try:
+        with _charging(hook, charge):
             found = around(call)
             _require(callable(found), hook, "what can be called", found)
             return found
-        except KeyboardInterrupt:
-            raise
-        except BaseException as error:
-            charge(hook, error)
-            return call
+        return call
 
     return make
