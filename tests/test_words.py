@@ -52,11 +52,11 @@ def prose(source):
                 yield (node.body[0].lineno, text.split("\nExample:")[0])
 
 
-def findings(source):
-    """Lines with words that have a better one."""
+def findings(texts):
+    """Lines with words that have a better one; ``texts`` are pairs of line and text."""
     return [
         f"line {line}: {found[0]!r} (write: {instead})"
-        for line, text in prose(source)
+        for line, text in texts
         for pattern, instead in PATTERNS
         for found in pattern.finditer(" ".join(text.split()))
     ]
@@ -69,11 +69,20 @@ def test_words_of_comments_and_docstrings(files):
     found = {
         path.relative_to(ROOT).as_posix(): lines
         for path in paths
-        if (lines := findings(path.read_text()))
+        if (lines := findings(prose(path.read_text())))
+    }
+    assert found == {}
+
+
+def test_words_of_documents():
+    found = {
+        path.relative_to(ROOT).as_posix(): lines
+        for path in sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")])
+        if (lines := findings(enumerate(path.read_text().splitlines(), 1)))
     }
     assert found == {}
 
 
 def test_words_are_found_in_comments_and_docstrings_alone():
     source = '"""Cached on the general\nroad."""\nroad = "the road"  # whoever asks\n'
-    assert [line.split(":")[0] for line in findings(source)] == ["line 3", "line 1"]
+    assert [line.split(":")[0] for line in findings(prose(source))] == ["line 3", "line 1"]
