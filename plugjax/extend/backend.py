@@ -13,7 +13,7 @@ from plugjax.core.backend import (
 from plugjax.core.backend import default_device as get_default_device
 from plugjax.core.errors import UnknownBackendError
 from plugjax.core.registry import active
-from plugjax.execution.jit.function import clear_caches as clear_in_memory_compilation_cache
+from plugjax.execution.jit.api import clear_caches as clear_in_memory_compilation_cache
 
 
 def backends() -> dict[str, Backend]:
