@@ -1,8 +1,7 @@
-"""Operators of arrays on the fast path: the evaluator caches the program of an operator with operands of given avals.
+"""Operators of arrays on the fast path: the evaluator keeps the host program of an operator with operands of given avals.
 
-``x * 0.5`` promotes, converts, checks and binds; which primitives that comes to depends on avals and on the type of a Python
-scalar, never on values. So the evaluator keeps, per operator and operands, a closure over the kernels (made by
-``core.operator_programs``). Under any other trace, and for operands of other types, an operator takes the general path.
+``x * 0.5`` promotes, converts, checks and binds; which primitives that comes to depends on avals and on the type of a number,
+never on values. Under any other trace, and for operands of other types, an operator takes the general path.
 
 Only operators whose program does not depend on values stand here: ``x ** 2`` and ``x // y`` do not.
 """
@@ -30,7 +29,7 @@ def _binary(name: str) -> Callable[[Any, Any], Any]:
             key = (name, self.aval, self._placement, other.aval, other._placement)
         else:
             key = (name, self.aval, self._placement, kind)
-        run = trace.operators.get(key)
+        run = trace.programs.get(key)
         if run is not None:
             return run(self, other)
         return trace.operate(key, general, self, other)
@@ -45,7 +44,7 @@ def _unary(name: str) -> Callable[[Any], Any]:
     def operator(self: Any) -> Any:
         trace = state.trace
         key = (name, self.aval, self._placement)
-        run = trace.operators.get(key)
+        run = trace.programs.get(key)
         if run is not None:
             return run(self)
         return trace.operate(key, general, self)

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from plugjax.core.array import Array
     from plugjax.core.backend import BackendSpec, Executable
     from plugjax.core.config import Config, Option
+    from plugjax.core.device import Placement
     from plugjax.core.jaxpr import ClosedJaxpr
     from plugjax.core.primitive import Primitive, Trace
     from plugjax.core.registry import Registry
@@ -74,6 +75,19 @@ def plugjax_missing_rule(
     registry: Registry, kind: RuleKind[Any], primitive: Primitive, platform: str | None
 ) -> Callable[..., Any] | None:
     """Derive a rule for an empty cell from others, or return ``None``. The answer is memoised."""
+
+
+@hookspec(firstresult=True)
+def plugjax_host_program(
+    jaxpr: ClosedJaxpr,
+    placement: Placement,
+    conversions: Mapping[int, Callable[[Any], Any]],
+    otherwise: Callable[..., Any],
+) -> Callable[..., Any] | None:
+    """A function of Arrays at ``placement`` that runs a line of primitives by their host kernels, and gives an Array.
+
+    The operands at the positions of ``conversions`` are numbers; where these raise OverflowError, it calls ``otherwise``.
+    """
 
 
 @hookspec

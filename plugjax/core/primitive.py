@@ -36,7 +36,7 @@ class Trace:
     alive: bool
     origin: str
     # Programs of operators, by name and operands. Only the evaluator fills it.
-    operators: Mapping[Any, Callable[..., Any]] = {}
+    programs: Mapping[Any, Callable[..., Any]] = {}
 
     def __init__(self, origin: str = "") -> None:
         self.alive = True
@@ -51,7 +51,7 @@ class Trace:
         return self.origin
 
     def operate(self, key: Any, general: Callable[..., Any], *operands: Any) -> Any:
-        """Run an operator of arrays that ``operators`` holds nothing for."""
+        """Run an operator of arrays that ``programs`` holds nothing for."""
         return general(*operands)
 
     def finish(self) -> None:

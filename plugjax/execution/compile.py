@@ -161,8 +161,8 @@ def _make_call(
     return call
 
 
-# An array, a list and the call hold a buffer. If more do, somebody else may read its memory, which must not be written
-# over. The same is true of a buffer of which a NumPy view was made.
+# An array, a list and the call hold a buffer. A buffer that has more owners, or of which a NumPy view was made, must not be
+# written over: its memory may still be read.
 OWNERS = 3
 
 
@@ -185,11 +185,6 @@ def on_buffers(
         array.aval, array._placement, array._host, array._buffer = aval, placement, None, buffer
         arrays.append(array)
     return arrays
-
-
-def compiled_call(jaxpr: ClosedJaxpr, placement: Placement, options: Mapping[str, Any]) -> Call:
-    """Compile a program; the result runs it on arrays at ``placement``."""
-    return Compiled(jaxpr, placement, options).call
 
 
 def lowered_text(

@@ -1,7 +1,7 @@
 """Functions of arrays on the fast path, as operators are: see :mod:`plugjax.core.eager_operators`.
 
 A function promotes, converts, checks and binds; which primitives that comes to depends on the avals of its arrays alone when
-it is called with nothing else. The evaluator then keeps a closure over the kernels.
+it is called with nothing else. The evaluator then keeps a host program.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def _of_one(function: Callable[..., Any]) -> Callable[..., Any]:
             (x,) = args
             trace = state.trace
             key = (function, x.aval, x._placement)
-            run = trace.operators.get(key)
+            run = trace.programs.get(key)
             return run(x) if run is not None else trace.operate(key, function, x)
         return function(*args, **kwargs)
 
@@ -56,7 +56,7 @@ def _of_two(function: Callable[..., Any]) -> Callable[..., Any]:
             x, y = args
             trace = state.trace
             key = (function, x.aval, x._placement, y.aval, y._placement)
-            run = trace.operators.get(key)
+            run = trace.programs.get(key)
             return run(x, y) if run is not None else trace.operate(key, function, x, y)
         return function(*args, **kwargs)
 
@@ -76,7 +76,7 @@ def _of_three(function: Callable[..., Any]) -> Callable[..., Any]:
             key = (
                 function, x.aval, x._placement, y.aval, y._placement, z.aval, z._placement,
             )  # fmt: skip
-            run = trace.operators.get(key)
+            run = trace.programs.get(key)
             return run(x, y, z) if run is not None else trace.operate(key, function, x, y, z)
         return function(*args, **kwargs)
 

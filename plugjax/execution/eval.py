@@ -1,7 +1,7 @@
 """The evaluator: the outermost trace, which runs primitives on arrays.
 
-The hot path is one dict look-up and one call. The key holds the primitive, where its operands live, their avals and the
-parameters; the entry is a closure made on first use, which knows the kernel and the output avals.
+The hot path is one dict look-up and one call. One table holds what was prepared: the key is a primitive, an operator or a function,
+the avals and placements of its operands, and the parameters; the value is a function of the operands.
 """
 
 from __future__ import annotations
@@ -14,60 +14,58 @@ from plugjax.core.array import Array, constant, default_placement, transfer
 from plugjax.core.aval import ShapedArray
 from plugjax.core.config import config
 from plugjax.core.device import Placement, common_placement
-from plugjax.core.jaxpr import ClosedJaxpr, Jaxpr, Var, new_eqn, programs_in
+from plugjax.core.jaxpr import ClosedJaxpr, programs_in
 from plugjax.core.primitive import Primitive, Trace, set_base, state
-from plugjax.execution.compile import compiled_call
-from plugjax.execution.host_kernels import Entry, host_entry, host_kernel, output_avals
+from plugjax.execution.compile import Compiled
+from plugjax.execution.host_kernels import Run, host_kernel, output_avals, run_kernel
+from plugjax.execution.host_programs import host_program, single_equation
 from plugjax.execution.instruments import instrumented
-from plugjax.execution.operator_programs import NotingTrace, can_note
 from plugjax.transforms.expansion import Kept, computed, expand_rule
 
 
 class EvalTrace(Trace):
     """Runs primitives at once."""
 
-    __slots__ = ("entries", "operators")
+    __slots__ = ("programs",)
 
     def __init__(self) -> None:
         super().__init__("the evaluator")
-        self.entries = caches.new_cache()
-        self.operators: caches.Cache = caches.new_cache()
+        self.programs: caches.Cache = caches.new_cache()
 
     def process(self, primitive: Primitive, args: Sequence[Any], params: dict[str, Any]) -> Any:
         """Run ``primitive`` on arrays."""
-        try:
-            if len(args) == 1:
-                x = args[0]
-                key: Any = (primitive, x._placement, x.aval)
-            elif len(args) == 2:
-                x, y = args
-                key = (primitive, x._placement, x.aval, y._placement, y.aval)
-            else:
-                key = (primitive, *[(x._placement, x.aval) for x in args])
-            if params:
-                key = (key, *params.items())
-            entry = self.entries[key]
-        except (AttributeError, KeyError):
-            # Prepare outside the `except`: errors must not be chained to the KeyError.
-            entry = None
-        return self._prepare(primitive, args, params) if entry is None else entry(args)
+        # One operand and two are written out: they take a tenth less time.
+        run: Callable[..., Any] | None
+        if len(args) == 1:
+            x = args[0]
+            if type(x) is Array:
+                key: Any = (primitive, x.aval, x._placement)
+                run = self.programs.get((key, *params.items()) if params else key)
+                if run is not None:
+                    return run(x)
+        elif len(args) == 2:
+            x, y = args
+            if type(x) is Array and type(y) is Array:
+                key = (primitive, x.aval, x._placement, y.aval, y._placement)
+                run = self.programs.get((key, *params.items()) if params else key)
+                if run is not None:
+                    return run(x, y)
+        elif all(type(x) is Array for x in args):
+            key = (primitive, *[(x.aval, x._placement) for x in args])
+            run = self.programs.get((key, *params.items()) if params else key)
+            if run is not None:
+                return run(*args)
+        return self._prepare(primitive, args, params)
 
     def operate(self, key: Any, general: Callable[..., Any], *operands: Any) -> Any:
-        """Run an operator, and cache its program for operands of these avals and placements."""
-        if len(operands) > 1:
-            # `x * x` must be seen to read both of its operands.
-            first, *rest = operands
-            operands = (first, *[x._alias() if x is first else x for x in rest])
-        if not can_note(operands) or config.observes("equations") or config.observes("operators"):
+        """Run an operator or a function, and keep its host program for operands of these avals and placements."""
+        if config.observes("equations") or config.observes("operators"):
             return general(*operands)
-        noting = NotingTrace(self, operands)
-        state.trace = noting
-        try:
-            result = general(*operands)
-        finally:
-            state.trace = self
-        self.operators[key] = noting.program(general, result)
-        return result
+        if self is not (current := evaluator()):
+            state.trace = current
+            return current.operate(key, general, *operands)
+        run = self.programs[key] = host_program(general, operands) or general
+        return run(*operands)
 
     def _prepare(self, primitive: Primitive, args: Sequence[Any], params: dict[str, Any]) -> Any:
         if primitive.structured:
@@ -84,38 +82,37 @@ class EvalTrace(Trace):
             # The configuration was changed by another thread since this thread last looked.
             state.trace = current
             return current._prepare(primitive, arrays, params)
-        program = next(programs_in(params), None) if primitive.structured else None
-        if program is not None:
-            key = (EvalTrace, self, self._key(primitive, arrays, params, chosen))
-            entries = program.memo
-        else:
-            key = self._key(primitive, arrays, params, chosen)
-            entries = self.entries
-        entry = entries.get(key)
-        if entry is None:
-            entry = entries[key] = make_entry(primitive, [x.aval for x in arrays], params, chosen)
-        return entry(arrays)
+        key = self._key(primitive, arrays, params, chosen)
+        programs: dict[Any, Any] = self.programs
+        callee = next(programs_in(params), None) if primitive.structured else None
+        if callee is not None:
+            # What runs a program of the user's goes when the program goes.
+            key, programs = (EvalTrace, self, key), callee.memo
+        run = programs.get(key)
+        if run is None:
+            run = programs[key] = prepared(primitive, [x.aval for x in arrays], params, chosen)
+        return run(*arrays)
 
     def _key(
         self, primitive: Primitive, arrays: list[Array], params: dict[str, Any], chosen: Placement
     ) -> Any:
         key: Any
         if len(arrays) == 1:
-            key = (primitive, chosen, arrays[0].aval)
+            key = (primitive, arrays[0].aval, chosen)
         elif len(arrays) == 2:
-            key = (primitive, chosen, arrays[0].aval, chosen, arrays[1].aval)
+            key = (primitive, arrays[0].aval, chosen, arrays[1].aval, chosen)
         elif arrays:
-            key = (primitive, *[(chosen, x.aval) for x in arrays])
+            key = (primitive, *[(x.aval, chosen) for x in arrays])
         else:
-            # Nothing in the key says where the result goes, so default placement must.
+            # No operand says where the result goes, so the key does.
             key = (primitive, chosen)
         return (key, *params.items()) if params else key
 
 
-def make_entry(
+def prepared(
     primitive: Primitive, avals: list[ShapedArray], params: dict[str, Any], placement: Placement
-) -> Entry:
-    """A closure that runs a primitive on arrays of given avals at a placement."""
+) -> Run:
+    """A function that runs a primitive on arrays of given avals at a placement."""
     out_avals = output_avals(primitive, avals, params)
 
     def program() -> ClosedJaxpr:
@@ -123,25 +120,21 @@ def make_entry(
 
     kernel = host_kernel(primitive, avals, out_avals, params, placement)
     if kernel is not None:
-        entry = host_entry(kernel, out_avals, placement, primitive.multiple_results, len(avals))
-        return instrumented(entry, program)
-    run = instrumented(compiled_call(program(), placement, {"name": primitive.name}), program)
-    if primitive.multiple_results:
-        return run
-    return lambda arrays: run(arrays)[0]
+        run = run_kernel(kernel, out_avals, placement, primitive.multiple_results, len(avals))
 
+        def call(arrays: Sequence[Array]) -> Any:
+            return run(*arrays)
 
-def single_equation(
-    primitive: Primitive,
-    avals: list[ShapedArray],
-    params: dict[str, Any],
-    out_avals: list[ShapedArray],
-) -> ClosedJaxpr:
-    """The program that consists of one equation."""
-    invars = [Var(aval) for aval in avals]
-    outvars = [Var(aval) for aval in out_avals]
-    eqn = new_eqn(list(invars), outvars, primitive, params)
-    return ClosedJaxpr(Jaxpr([], invars, outvars, [eqn], primitive.name))
+        around = instrumented(call, program)
+        return run if around is call else lambda *arrays: around(arrays)
+    compiled = Compiled(program(), placement, {"name": primitive.name})
+    if primitive.multiple_results or compiled.single is None:
+        several = instrumented(compiled.call, program)
+        if primitive.multiple_results:
+            return lambda *arrays: several(arrays)
+        return lambda *arrays: several(arrays)[0]
+    single = instrumented(compiled.single, program)
+    return lambda *arrays: single(arrays)
 
 
 _evaluators: dict[Any, EvalTrace] = {}

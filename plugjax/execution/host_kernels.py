@@ -1,4 +1,4 @@
-"""Host kernels as the evaluator calls them: which one runs a primitive, and closures that unwrap, run and wrap.
+"""Host kernels as the evaluator calls them: which one runs a primitive, and functions that unwrap, run and wrap.
 
 Rank-0 values are NumPy scalars, for which Python's operators are ten times faster than ufuncs: a plugin may give a kernel of
 the kind ``scalar_impl`` beside its ``impl`` rule, for operands that are all of rank 0.
@@ -19,7 +19,8 @@ from plugjax.core.primitive import Primitive
 from plugjax.core.rules import abstract_eval, impl, scalar_impl
 from plugjax.execution.host_math import QUIET, enter, leave
 
-Entry = Callable[[Sequence[Array]], Any]
+# A function of Arrays.
+Run = Callable[..., Any]
 
 
 def output_avals(
@@ -64,17 +65,17 @@ def scalar_kernel(primitive: Primitive) -> Callable[..., Any] | None:
     )
 
 
-def host_entry(
+def run_kernel(
     kernel: Callable[..., Any],
     out_avals: Sequence[ShapedArray],
     placement: Placement,
     multiple_results: bool,
     count: int,
-) -> Entry:
-    """A closure that runs a kernel on ``count`` arrays."""
+) -> Run:
+    """A function that runs a kernel on ``count`` arrays; it gives an array, or a list of them."""
     if multiple_results:
 
-        def run_many(arrays: Sequence[Array]) -> Any:
+        def run_many(*arrays: Array) -> Any:
             operands = [x._host if x._host is not None else x._fetch() for x in arrays]
             token = enter(QUIET)
             try:
@@ -88,10 +89,10 @@ def host_entry(
 
     if count == 1:
 
-        def run_one(arrays: Sequence[Array]) -> Array:
-            host = arrays[0]._host
+        def run_one(x: Array) -> Array:
+            host = x._host
             if host is None:
-                host = arrays[0]._fetch()
+                host = x._fetch()
             token = enter(QUIET)
             try:
                 return Array(aval, placement, kernel(host))
@@ -100,7 +101,7 @@ def host_entry(
 
         return run_one
 
-    def run(arrays: Sequence[Array]) -> Array:
+    def run(*arrays: Array) -> Array:
         operands = [x._host if x._host is not None else x._fetch() for x in arrays]
         token = enter(QUIET)
         try:

@@ -7,7 +7,7 @@ from plugjax.execution.eager_functions import eager_program
 from plugjax.execution.eval import EvalTrace
 from plugjax.execution.exporter import Exporter, exporter
 from plugjax.execution.host_kernels import scalar_kernel
-from plugjax.execution.host_math import QUIET, enter, leave
+from plugjax.execution.host_math import QUIET, SILENT, enter, leave
 from plugjax.execution.instruments import instrumented
 from plugjax.execution.jit.api import clear_caches, eval_shape, jit, make_jaxpr
 from plugjax.execution.jit.misses import CacheMiss, TraceKey
@@ -17,6 +17,7 @@ from plugjax.execution.storage import Storage, storage, storage_of
 
 __all__ = [
     "QUIET",
+    "SILENT",
     "ArgInfo",
     "CacheMiss",
     "CompilationCache",

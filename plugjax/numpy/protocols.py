@@ -59,6 +59,14 @@ def _by_numpy(
     return function(*_to_numpy(args), **{k: _to_numpy(v) for k, v in kwargs.items()})
 
 
+_REFLECTED = {
+    np.add: "__radd__",
+    np.subtract: "__rsub__",
+    np.multiply: "__rmul__",
+    np.true_divide: "__rtruediv__",
+}
+
+
 def array_ufunc(ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
     """``__array_ufunc__``: also called for operators between NumPy's arrays and ours.
 
@@ -66,6 +74,12 @@ def array_ufunc(ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
         The result of the function of the same name, or of its method. With ``out``, ``where``, ``dtype`` or other
         options that ours do not have, NumPy's result.
     """
+    reflected = _REFLECTED.get(ufunc)
+    if reflected is not None and method == "__call__" and not kwargs:
+        x, y = inputs
+        if isinstance(x, np.generic):
+            # `np.float32(2) * x`: operators have a fast path.
+            return getattr(y, reflected)(x)
     module = "numpy" if getattr(np, ufunc.__name__, None) is ufunc else "scipy.special"
     own = _own(module, ufunc.__name__)
     if own is not None:

@@ -37,7 +37,7 @@ def test_a_cached_call_gives_what_the_first_gave(name):
 def test_its_program_is_cached():
     key = (jnp.sum.__wrapped__, jnp.asarray(X).aval, jnp.asarray(X)._placement)
     jnp.sum(jnp.asarray(X))
-    assert state.trace.operators[key] is not jnp.sum.__wrapped__
+    assert state.trace.programs[key] is not jnp.sum.__wrapped__
 
 
 def test_one_array_twice_is_not_taken_for_two():
@@ -46,7 +46,7 @@ def test_one_array_twice_is_not_taken_for_two():
         assert jnp.multiply(left, right) == expected
 
 
-def test_other_arguments_take_the_general_road():
+def test_other_arguments_take_the_general_path():
     x = jnp.asarray(X)
     assert jnp.sum(x, 0).shape == (4,)
     assert jnp.sum(x, keepdims=True).shape == (1, 1)
@@ -57,11 +57,11 @@ def test_other_arguments_take_the_general_road():
 def test_what_depends_on_constants_is_computed_each_time():
     @eager_program(1)
     def centred(x):
-        return x - np.float32(next(numbers))
+        return x - np.float32(centre)
 
-    numbers = iter([1.0, 2.0, 3.0])
     x = jnp.float32(5)
-    assert [float(centred(x)) for _ in range(3)] == [4.0, 3.0, 2.0]
+    for centre in (1.0, 2.0, 3.0):
+        assert centred(x) == 5.0 - centre
 
 
 @pytest.mark.parametrize("transform", [plugjax.jit, plugjax.grad, plugjax.vmap, plugjax.jacrev])
@@ -100,7 +100,7 @@ def test_one_array_twice_has_a_cached_program(name):
     x, y = np.arange(3, dtype=np.float32) + 1, np.float32([5, 0, 2])
     a, b = jnp.asarray(x), jnp.asarray(y)
     np.testing.assert_array_equal(f(a, a), oracle(x, x))
-    count = len(state.trace.operators)
+    count = len(state.trace.programs)
     np.testing.assert_array_equal(f(a, a), oracle(x, x))
     np.testing.assert_array_equal(f(a, b), oracle(x, y))
-    assert len(state.trace.operators) == count
+    assert len(state.trace.programs) == count

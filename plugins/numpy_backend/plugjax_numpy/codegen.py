@@ -42,107 +42,140 @@ def host_function(jaxpr: ClosedJaxpr) -> Callable[..., tuple[Any, ...]]:
     return made.function
 
 
-class _Writer:
-    """Names of values, and the namespace of the generated function."""
+class Writer:
+    """The statements that run a program, and the namespace of the function that they stand in.
 
-    def __init__(self) -> None:
+    Args:
+        jaxpr: a program without extended dtypes.
+
+    Raises:
+        MissingRuleError: a primitive has no host kernel.
+    """
+
+    def __init__(self, jaxpr: ClosedJaxpr) -> None:
         self.names: dict[Var, str] = {}
         self.namespace: dict[str, Any] = {}
         self.kernels: dict[Any, str] = {}
+        self.lines: list[str] = []
+        inner = jaxpr.jaxpr
+        for var, value in zip(inner.constvars, jaxpr.consts, strict=True):
+            self.names[var] = self.bind("c", _host(value))
+        self.arguments = [self.name(v) for v in inner.invars]
+        self._constants = set(inner.constvars)
+        # Values whose memory no other value shares.
+        self._owned: set[Var] = set()
+        last_use = _last_uses(inner.eqns, inner.outvars)
+        for number, eqn in enumerate(inner.eqns):
+            operands = dict.fromkeys(v for v in eqn.invars if isinstance(v, Var))
+            dying = [v for v in operands if last_use.get(v) == number]
+            self._equation(eqn, dying)
+            unread = [v for v in eqn.outvars if v not in last_use]
+            if number + 1 < len(inner.eqns):
+                self._drop([*dying, *unread])
 
     def name(self, var: Var) -> str:
+        """The name of a value."""
         found = self.names.get(var)
         if found is None:
             found = self.names[var] = f"v{len(self.names)}"
         return found
 
     def bind(self, prefix: str, value: Any) -> str:
+        """A new name in the namespace."""
         name = f"{prefix}{len(self.namespace)}"
         self.namespace[name] = value
         return name
 
-    def kernel(self, key: Any, value: Any, stem: str) -> str:
-        found = self.kernels.get(key)
-        if found is None:
-            found = self.kernels[key] = self.bind(f"{_identifier(stem)}_", value)
-        return found
-
     def atom(self, atom: Any) -> str:
+        """What stands for an operand."""
         if isinstance(atom, Literal):
             return self.bind("c", np.asarray(atom.val, atom.aval.dtype)[()])
         return self.name(atom)
 
+    def kernels_used(self) -> list[Any]:
+        """The kernels that the statements call."""
+        return [self.namespace[name] for name in self.kernels.values()]
 
-def _identifier(stem: str) -> str:
+    def _equation(self, eqn: JaxprEqn, dying: Sequence[Var]) -> None:
+        operands = ", ".join(self.atom(v) for v in eqn.invars)
+        targets = ", ".join(self.name(v) for v in eqn.outvars)
+        in_place = registry.table(ufunc).get(eqn.primitive) if not eqn.params else None
+        if in_place is not registry.table(impl).get(eqn.primitive):
+            in_place = None  # Another plugin has replaced the kernel.
+        scalar = None
+        if not (eqn.params or any(v.aval.shape for v in eqn.invars)):
+            scalar = scalar_kernel(eqn.primitive)
+        if scalar is not None:
+            function = self._kernel(("scalar", eqn.primitive), scalar, eqn.primitive.name)
+        elif in_place is not None:
+            function = self._kernel(eqn.primitive, in_place, eqn.primitive.name)
+            (out,) = eqn.outvars
+            reused = next((v for v in dying if v in self._owned and _fits(v, out)), None)
+            if reused is not None:
+                operands += f", out={self.name(reused)}"
+            if out.aval.shape:
+                self._owned.add(out)
+        else:
+            if eqn.primitive not in registry.table(fresh):
+                self._owned.difference_update(v for v in eqn.invars if isinstance(v, Var))
+            elif eqn.outvars[0].aval.shape:
+                self._owned.add(eqn.outvars[0])
+            function = self._general_kernel(eqn)
+            if eqn.primitive.multiple_results and len(eqn.outvars) == 1:
+                targets += ","
+        call = f"{function}({operands})"
+        self.lines.append(f"{targets} = {call}" if targets else call)
+
+    def _drop(self, values: Sequence[Var]) -> None:
+        names = [self.name(v) for v in values if v in self.names and v not in self._constants]
+        if names:
+            self.lines.append(f"del {', '.join(names)}")
+
+    def _kernel(self, key: Any, value: Any, stem: str) -> str:
+        found = self.kernels.get(key)
+        if found is None:
+            found = self.kernels[key] = self.bind(f"{identifier(stem)}_", value)
+        return found
+
+    def _general_kernel(self, eqn: JaxprEqn) -> str:
+        rule = registry.table(impl).find(eqn.primitive)
+        if rule is None:
+            raise MissingRuleError(
+                registry.active().missing_message(impl, eqn.primitive, None)
+                + "\nThe NumPy backend runs primitives by their host kernels."
+            )
+        params = eqn.params
+        if not params:
+            return self._kernel(eqn.primitive, rule, eqn.primitive.name)
+        key = (eqn.primitive, tuple(params.items()))
+        return self._kernel(key, partial(rule, **params), eqn.primitive.name)
+
+
+def identifier(stem: str) -> str:
+    """A name as a part of Python's names."""
     return "".join(c if c.isalnum() else "_" for c in stem)
 
 
 def generate(jaxpr: ClosedJaxpr) -> Generated:
-    """Write and compile the function for a program without extended dtypes.
+    """Write and compile the function of NumPy values for a program without extended dtypes.
 
     Raises:
         MissingRuleError: a primitive has no host kernel.
     """
     inner = jaxpr.jaxpr
-    writer = _Writer()
-    kernels, ufuncs = registry.table(impl), registry.table(ufunc)
-    marks = registry.table(fresh)
-    for var, value in zip(inner.constvars, jaxpr.consts, strict=True):
-        writer.names[var] = writer.bind("c", _host(value))
-    arguments = ", ".join(writer.name(v) for v in inner.invars)
-    last_use = _last_uses(inner.eqns, inner.outvars)
-    owned: set[Var] = set()
-    lines: list[str] = []
-    for number, eqn in enumerate(inner.eqns):
-        dying = [
-            v
-            for v in dict.fromkeys(v for v in eqn.invars if isinstance(v, Var))
-            if last_use.get(v) == number
-        ]
-        in_place = ufuncs.get(eqn.primitive) if not eqn.params else None
-        if in_place is not kernels.get(eqn.primitive):
-            in_place = None  # Another plugin has replaced the kernel.
-        operands = ", ".join(writer.atom(v) for v in eqn.invars)
-        scalar = None
-        if in_place is not None and not eqn.outvars[0].aval.shape:
-            scalar = scalar_kernel(eqn.primitive)
-        if scalar is not None:
-            function = writer.kernel(("scalar", eqn.primitive), scalar, eqn.primitive.name)
-            lines.append(f"{writer.name(eqn.outvars[0])} = {function}({operands})")
-        elif in_place is not None:
-            function = writer.kernel(eqn.primitive, in_place, eqn.primitive.name)
-            (out,) = eqn.outvars
-            reused = next((v for v in dying if v in owned and _fits(v, out)), None)
-            if reused is not None:
-                lines.append(
-                    f"{writer.name(out)} = {function}({operands}, out={writer.name(reused)})"
-                )
-            else:
-                lines.append(f"{writer.name(out)} = {function}({operands})")
-            if out.aval.shape:
-                owned.add(out)
-        else:
-            if eqn.primitive not in marks:
-                owned.difference_update(v for v in eqn.invars if isinstance(v, Var))
-            elif eqn.outvars[0].aval.shape:
-                owned.add(eqn.outvars[0])
-            function = _kernel(writer, eqn, kernels.find(eqn.primitive))
-            targets = ", ".join(writer.name(v) for v in eqn.outvars)
-            if eqn.primitive.multiple_results and len(eqn.outvars) == 1:
-                targets += ","
-            call = f"{function}({operands})"
-            lines.append(f"{targets} = {call}" if targets else call)
-        unread = [v for v in eqn.outvars if v not in last_use]
-        dropped = [v for v in (*dying, *unread) if v in writer.names and v not in inner.constvars]
-        if dropped:
-            lines.append(f"del {', '.join(writer.name(v) for v in dropped)}")
+    writer = Writer(jaxpr)
     results = "".join(f"{writer.atom(v)}, " for v in inner.outvars)
-    lines.append(f"return ({results})")
-    stem = f"run_{_identifier(inner.debug_name)}"
+    lines = [*writer.lines, f"return ({results})"]
+    name = f"run_{identifier(inner.debug_name)}"
+    source = written(name, writer.arguments, lines)
+    exec(compile(source, f"<plugjax numpy {name}>", "exec"), writer.namespace)
+    return Generated(writer.namespace[name], source)
+
+
+def written(name: str, arguments: Sequence[str], lines: Sequence[str]) -> str:
+    """The source of a function."""
     body = "\n".join(f"    {line}" for line in lines)
-    source = f"def {stem}({arguments}):\n{body}\n"
-    exec(compile(source, f"<plugjax numpy {stem}>", "exec"), writer.namespace)
-    return Generated(writer.namespace[stem], source)
+    return f"def {name}({', '.join(arguments)}):\n{body}\n"
 
 
 def _host(value: Any) -> Any:
@@ -152,19 +185,6 @@ def _host(value: Any) -> Any:
 
 def _fits(var: Var, out: Var) -> bool:
     return var.aval.shape == out.aval.shape and var.aval.dtype == out.aval.dtype
-
-
-def _kernel(writer: _Writer, eqn: JaxprEqn, rule: Callable[..., Any] | None) -> str:
-    if rule is None:
-        raise MissingRuleError(
-            registry.active().missing_message(impl, eqn.primitive, None)
-            + "\nThe NumPy backend runs primitives by their host kernels."
-        )
-    params = eqn.params
-    if not params:
-        return writer.kernel(eqn.primitive, rule, eqn.primitive.name)
-    key = (eqn.primitive, tuple(params.items()))
-    return writer.kernel(key, partial(rule, **params), eqn.primitive.name)
 
 
 def _last_uses(eqns: Sequence[JaxprEqn], outvars: Sequence[Any]) -> dict[Var, int]:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import importlib
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from plugjax.extend.backend import Backend, BackendSpec
+from plugjax.extend.core import ClosedJaxpr, Placement
 from plugjax.extend.rules import LazyRules, PluginInfo, RuleSet, hookimpl
 
 plugjax_plugin = PluginInfo(
@@ -35,3 +38,16 @@ def plugjax_rules() -> list[LazyRules]:
 def plugjax_backends() -> list[BackendSpec]:
     """The backend ``numpy``."""
     return [BackendSpec("numpy", _load_backend, priority=0)]
+
+
+@hookimpl
+def plugjax_host_program(
+    jaxpr: ClosedJaxpr,
+    placement: Placement,
+    conversions: Mapping[int, Callable[[Any], Any]],
+    otherwise: Callable[..., Any],
+) -> Callable[..., Any]:
+    """A generated Python function."""
+    write = importlib.import_module("plugjax_numpy.host_programs").host_program
+    found: Callable[..., Any] = write(jaxpr, placement, conversions, otherwise)
+    return found

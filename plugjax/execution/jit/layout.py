@@ -18,19 +18,11 @@ from plugjax.core.array import Array
 from plugjax.core.pytree import PyTreeDef
 from plugjax.execution.jit.leaf_reader import Reader, argument_reader
 from plugjax.execution.jit.parameters import Static, as_names, as_numbers, hashable, resolve_names
+from plugjax.execution.number_types import NUMBERS
 from plugjax.transforms.flat_calls import with_fixed
 
 # Static arguments of a call with their positions or names.
 Statics = tuple[tuple[int | str, Static], ...]
-
-# Types of numbers: each has one aval.
-NUMBERS = frozenset((bool, int, float, complex)) | {
-    np.dtype(name).type
-    for name in (
-        *("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
-        *("float16", "float32", "float64", "complex64", "complex128"),
-    )
-}
 
 get_aval, get_placement = attrgetter("aval"), attrgetter("_placement")
 
