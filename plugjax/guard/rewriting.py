@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from plugjax.extend import registry
 from plugjax.extend.calls import jit_p
-from plugjax.extend.core import ClosedJaxpr, Jaxpr, JaxprEqn
-from plugjax.lax.control_flow import cond_p, scan_p, while_p
-
-#: Primitives whose programs run on whole arrays, one equation after the other.
-CONTROL = frozenset({cond_p, jit_p, scan_p, while_p})
+from plugjax.extend.core import ClosedJaxpr, Jaxpr, JaxprEqn, Primitive
+from plugjax.extend.rules import replay_rule
 
 Rewrite = Callable[[JaxprEqn], Sequence[JaxprEqn]]
+
+
+def is_control(primitive: Primitive) -> bool:
+    """Whether the programs of a primitive run on whole arrays, one equation after the other: then it can replay them."""
+    return primitive is jit_p or primitive in registry.table(replay_rule)
 
 
 def rewritten(jaxpr: ClosedJaxpr, rewrite: Rewrite) -> ClosedJaxpr:
@@ -21,7 +24,7 @@ def rewritten(jaxpr: ClosedJaxpr, rewrite: Rewrite) -> ClosedJaxpr:
     eqns: list[JaxprEqn] = []
     changed = False
     for eqn in inner.eqns:
-        if eqn.primitive in CONTROL:
+        if is_control(eqn.primitive):
             params = {name: _in_param(value, rewrite) for name, value in eqn.params.items()}
             if any(params[name] is not value for name, value in eqn.params.items()):
                 eqn, changed = eqn.replace(params=params), True
