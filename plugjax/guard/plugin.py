@@ -40,7 +40,7 @@ def plugjax_options() -> list[Option]:
     return [
         Option(
             "verify", None, choices=(None, "off", "first", "always"), in_key=True,
-            help="hold results of compiled programs against NumPy's",
+            help="compare results of compiled programs with NumPy's",
         )
     ]  # fmt: skip
 

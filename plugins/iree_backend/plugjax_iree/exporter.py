@@ -24,12 +24,7 @@ class IreeExporter:
         """
         if target is None or isinstance(target, str):
             target = CompileTarget("local", target or "host")
-        return compile_stablehlo(
-            stablehlo,
-            target,
-            has_contraction="dot_general" in stablehlo or "stablehlo.convolution" in stablehlo,
-            f64="f64" in stablehlo,
-        )
+        return compile_stablehlo(stablehlo, target)
 
     def write_parameters(self, path: Path, values: Mapping[str, np.ndarray[Any, Any]]) -> None:
         """Write an archive of parameters."""

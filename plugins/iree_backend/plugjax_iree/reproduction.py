@@ -15,8 +15,7 @@ folder = Path(__file__).parent
 told = json.loads((folder / "program.json").read_text())
 text = (folder / "program.mlir").read_text()
 inputs = [np.load(folder / f"input{i}.npy") for i in range(told["inputs"])]
-contraction = "dot_general" in text or "stablehlo.convolution" in text
-vmfb = compile_stablehlo(text, CompileTarget(), has_contraction=contraction, f64="f64" in text)
+vmfb = compile_stablehlo(text, CompileTarget())
 device = open_device("local-sync")
 results = device.load(vmfb).function("main")([device.put(x) for x in inputs])
 for i, result in enumerate(results):

@@ -48,11 +48,9 @@ def compiled() -> Compile:
     """Compiles text for the host, each text once."""
     known: dict[str, bytes] = {}
 
-    def compile_once(text: str, *, has_contraction: bool = False, f64: bool = False) -> bytes:
+    def compile_once(text: str) -> bytes:
         if text not in known:
-            known[text] = compile_stablehlo(
-                text, CompileTarget(), has_contraction=has_contraction, f64=f64
-            )
+            known[text] = compile_stablehlo(text, CompileTarget())
         return known[text]
 
     return compile_once

@@ -63,8 +63,7 @@ SINE_F64 = """module @m {
 
 
 def attempt(text: str, target: CompileTarget | None = None, **options: bool) -> bytes:
-    settings = {"has_contraction": False, "f64": False, **options}
-    return compile_stablehlo(text, target or CompileTarget(), **settings)
+    return compile_stablehlo(text, target or CompileTarget(), **options)
 
 
 def run(vmfb: bytes, *arrays: np.ndarray) -> np.ndarray:
@@ -75,12 +74,12 @@ def run(vmfb: bytes, *arrays: np.ndarray) -> np.ndarray:
 
 def test_compiles_and_runs_a_contraction(compiled):
     x = np.arange(16, dtype=np.float32).reshape(4, 4)
-    np.testing.assert_array_equal(run(compiled(MATMUL, has_contraction=True), x), x @ x)
+    np.testing.assert_array_equal(run(compiled(MATMUL), x), x @ x)
 
 
 def test_f64_transcendental_stays_f64(compiled):
     x = np.array([0.5, 1.0, 1e3])
-    np.testing.assert_allclose(run(compiled(SINE_F64, f64=True), x), np.sin(x), rtol=1e-14)
+    np.testing.assert_allclose(run(compiled(SINE_F64), x), np.sin(x), rtol=1e-14)
 
 
 @pytest.mark.parametrize("subprocess_mode", [False, True])
@@ -115,7 +114,7 @@ def test_compile_error_survives_pickling():
 
 def test_a_crash_of_the_compiler_is_a_compile_error():
     with pytest.raises(CompileError) as caught:
-        attempt(CRASHES, CompileTarget("local", "vmvx"), has_contraction=True)
+        attempt(CRASHES, CompileTarget("local", "vmvx"))
     assert caught.value.stage == "crash"
     assert "SIGFPE" in str(caught.value)
     x = np.arange(4, dtype=np.float32)
@@ -169,7 +168,7 @@ def test_interruption_ends_a_compilation_at_once():
         import os, signal, threading, time
         from plugjax_iree.compile import process
         from plugjax_iree.compile import CompileTarget, compile_stablehlo
-        compile_stablehlo({NEGATE!r}, CompileTarget(), has_contraction=False, f64=False)
+        compile_stablehlo({NEGATE!r}, CompileTarget())
         helper = process._pool._idle[0]._process
         interrupted = []
         def interrupt():
@@ -177,7 +176,7 @@ def test_interruption_ends_a_compilation_at_once():
             os.kill(os.getpid(), signal.SIGINT)
         threading.Timer(1.0, interrupt).start()
         try:
-            compile_stablehlo({module!r}, CompileTarget(), has_contraction=True, f64=False)
+            compile_stablehlo({module!r}, CompileTarget())
         except KeyboardInterrupt:
             print(time.monotonic() - interrupted[0] < 1, helper.poll() is not None)
     """)
@@ -189,7 +188,7 @@ def test_the_helper_ends_with_its_parent():
         import os
         from plugjax_iree.compile import process
         from plugjax_iree.compile import CompileTarget, compile_stablehlo
-        compile_stablehlo({NEGATE!r}, CompileTarget(), has_contraction=False, f64=False)
+        compile_stablehlo({NEGATE!r}, CompileTarget())
         print(process._pool._idle[0]._process.pid, flush=True)
         os._exit(0)
     """)
@@ -212,7 +211,7 @@ def test_the_compiler_is_not_loaded_in_the_process_that_asks():
     done = in_new_process(f"""
         import sys
         from plugjax_iree.compile import CompileTarget, compile_stablehlo
-        compile_stablehlo({NEGATE!r}, CompileTarget(), has_contraction=False, f64=False)
+        compile_stablehlo({NEGATE!r}, CompileTarget())
         print("iree.compiler" in sys.modules, "libIREECompiler" in open("/proc/self/maps").read())
     """)
     assert done.stdout.split() == ["False", "False"], done.stderr
@@ -301,8 +300,7 @@ def test_compiling_in_a_forked_child_does_not_hang():
         import os, signal
         from plugjax_iree.compile import CompileTarget, compile_stablehlo
         def compile():
-            options = {{"has_contraction": False, "f64": False}}
-            return compile_stablehlo({NEGATE!r}, CompileTarget(), **options)
+            return compile_stablehlo({NEGATE!r}, CompileTarget())
         compile()
         child = os.fork()
         if child == 0:

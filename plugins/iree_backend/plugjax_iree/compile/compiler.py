@@ -39,6 +39,7 @@ _ALWAYS = (
     # float64 stays float64: the compiler's default would change the types of the exported functions.
     "--iree-input-demote-f64-to-f32=false",
 )
+_CONTRACTIONS = ("dot_general", "stablehlo.convolution")
 _DATA_TILING = "--iree-global-opt-data-tiling"
 _O2 = "--iree-opt-level=O2"
 _O0 = "--iree-opt-level=O0"
@@ -55,8 +56,6 @@ def compile_stablehlo(
     text: str,
     target: CompileTarget,
     *,
-    has_contraction: bool,
-    f64: bool,
     subprocess: bool = True,
     apart: bool = False,
 ) -> bytes:
@@ -68,9 +67,6 @@ def compile_stablehlo(
     Args:
         text: the module, in the generic or the pretty form.
         target: what to compile for.
-        has_contraction: whether the module has a ``dot_general`` or ``convolution``.
-        f64: whether the module computes in float64 or complex128, and may thus need the C library's
-            mathematics.
         subprocess: ``False`` compiles in this process, which the compiler may then end; not in a process that was forked after the
             compiler was loaded, where it would hang.
         apart: fuse no operations.
@@ -82,12 +78,10 @@ def compile_stablehlo(
     elsewhere = subprocess or must_run_elsewhere()
     compile_with = compile_elsewhere if elsewhere else compile_here
     first_error: CompileError | None = None
-    libm = f64 and _LIBM.search(text) is not None
     repairs = [flag for row in workarounds.active(Stage.FLAGS) for flag in row.function()(text)]
     fixed = (*_ALWAYS, *repairs, *target.flags())
     off = workarounds.switched_off()
-    steps = _ladder(target, has_contraction=has_contraction, f64=f64, libm=libm)
-    for step in _attempts(steps, apart):
+    for step in _attempts(_ladder(text, target), apart):
         try:
             return compile_with(text, (*fixed, *step.tuning), apart=step.apart, without=off)
         except CompileError as error:
@@ -117,15 +111,14 @@ def _attempts(steps: Iterable[_Step], apart: bool) -> list[_Step]:
     return [step for step in steps if (last_resort if step.apart else not (apart and last_resort))]
 
 
-def _ladder(
-    target: CompileTarget, *, has_contraction: bool, f64: bool, libm: bool = False
-) -> Iterator[_Step]:
+def _ladder(text: str, target: CompileTarget) -> Iterator[_Step]:
     """All steps, the fastest code first."""
     last: tuple[str, ...] = ()
     if target.driver == "local":
-        tuned = (_DATA_TILING,) if has_contraction else (_O2,)
+        tuned = (_DATA_TILING,) if any(name in text for name in _CONTRACTIONS) else (_O2,)
         steps: list[tuple[str, ...]] = [tuned]
-        if f64 and target.arch == "host":
+        if "f64" in text and target.arch == "host":
+            libm = _LIBM.search(text) is not None
             # First if the module calls libm: an attempt with the embedded linker would be wasted, and
             # prints errors.
             steps.insert(0 if libm else 1, (*tuned, _HOST_LINKER))

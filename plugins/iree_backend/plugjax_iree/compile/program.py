@@ -153,8 +153,6 @@ def _vmfb(
         vmfb = compile_stablehlo(
             text,
             target,
-            has_contraction="dot_general" in text or "stablehlo.convolution" in text,
-            f64="f64" in text,
             subprocess=bool(options.get("subprocess", True)),
             apart=bool(options.get("apart", False)),
         )
