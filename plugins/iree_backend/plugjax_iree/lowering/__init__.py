@@ -1,8 +1,7 @@
-"""What IREE needs said differently: lowering rules for platform ``iree``, in files named as in ``plugjax.lax``.
+"""Lowering rules for platform ``iree``, in files named as in ``plugjax.lax``.
 
-The reasons are measured ones: operations that IREE 3.13 has not, refuses, computes wrongly or slowly. Each has a row in the table of
-workarounds. Where a whole file is the cure of one of them, its rules are switched here; elsewhere the rule asks
-`plugjax_iree.workarounds.is_on`.
+They are for operations that IREE 3.13 lacks, refuses, or computes wrongly or slowly. Each reason is measured and has a row in the table of
+workarounds. Where a whole file is one workaround, its rules are switched here; elsewhere the rule asks `plugjax_iree.workarounds.is_on`.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ from plugjax_iree.lowering import (
 )
 from plugjax_iree.workarounds import is_on, padded_complex, unsigned_reversals, written_barriers
 
-# The rules that a workaround consists of, by its name.
+# Rules of the workarounds that are whole files, by the name of the workaround.
 _SWITCHED = {
     "angles": trigonometric.rules,
     "complex_functions": complex_functions.rules,

@@ -1,9 +1,9 @@
 """Functions of complex numbers, from real ones.
 
 IREE 3.13 expands the complex operations by formulas that overflow (the magnitude of 3e38 is infinite), that reduce no arguments, and that
-have no special values: ``exp(inf + 0j)`` has an imaginary part of nan. Here they are what the C standard says, and the array API's after it.
-complex64 is computed in float64, where no square of a float32 overflows or vanishes; sines and cosines are those of float32, which are
-reduced with all digits.
+have no special values: ``exp(inf + 0j)`` has an imaginary part of nan. The rules here follow the C standard, as the array API standard
+does. complex64 is computed in float64, where no square of a float32 overflows or underflows; sines and cosines are those of float32, whose
+arguments are reduced with all digits.
 
 Reference:
     ISO/IEC 9899:2011 (C11), annex G.6 (special values).
@@ -93,7 +93,7 @@ def _abs(a: Real, b: Real, narrow: np.dtype) -> Real:
 
 def _exp(a: Real, b: Real, narrow: np.dtype) -> Parts:
     cosine, sine = _turn(b, narrow)
-    # Of an infinite number of turns a half line has no direction; its length is known.
+    # An infinite angle has no direction; the length of the result is known.
     lost = lax.bitwise_and(_infinite(a), lax.bitwise_not(lax.is_finite(b)))
     one = lax.full_like(cosine, 1.0)
     vanishes = lax.lt(a, np.float64(0))
@@ -155,7 +155,7 @@ def _hyperbolic(a: Real, b: Real, narrow: np.dtype) -> tuple[Real, Real, Real, R
         return lax.select(beyond, (half * 0.5 * x) * half, x * y)
 
     sign = _copysign(lax.full_like(a, 1.0), a)
-    # The length is infinite in some direction, which an infinite number of turns leaves open.
+    # The length is infinite; an infinite angle leaves the direction open.
     lost = lax.bitwise_and(_infinite(a), lax.bitwise_not(lax.is_finite(b)))
     cos_at = lax.select(lost, lax.full_like(cosine, 1.0), cosine)
     still, flat = lax.eq(b, np.float64(0)), lax.eq(a, np.float64(0))
@@ -231,13 +231,13 @@ def _div(a: Real, b: Real, c: Real, d: Real, narrow: np.dtype) -> Parts:
     """``(a + ib) / (c + id)``, of parts whose squares are float64 numbers."""
     one, zero = lax.full_like(c, 1.0), lax.full_like(c, 0.0)
     square = c * c + d * d
-    # Of an infinite divisor the direction counts, and then it leaves nothing; a divisor of 0 is that of the real line.
+    # An infinite divisor is replaced by its direction, and the quotient multiplied by 0. A divisor of 0 is real.
     far = lax.bitwise_and(_infinite(square), _finite(a, b))
     c, d = (lax.select(far, _copysign(lax.select(_infinite(v), one, zero), v), v) for v in (c, d))
     real, imag = a * c + b * d, b * c - a * d
     nothing = lax.bitwise_and(lax.eq(square, zero), lax.bitwise_not(_is_nan(a + b)))
     large = _copysign(lax.full_like(c, math.inf), c)
-    # What is infinite stays so.
+    # An infinite dividend gives an infinite quotient.
     grows = lax.bitwise_and(lax.bitwise_not(_finite(a, b)), _finite(c, d))
     x, y = (_copysign(lax.select(_infinite(v), one, zero), v) for v in (a, b))
     real, imag = (
@@ -255,7 +255,7 @@ def _finite(x: Real, y: Real) -> Any:
     return lax.bitwise_and(lax.is_finite(x), lax.is_finite(y))
 
 
-# The angles of what is infinite in both parts.
+# The angles of numbers with two infinite parts.
 _EIGHTH = math.pi / 4
 
 
@@ -282,7 +282,7 @@ def _acosh_far(a: Real, b: Real) -> Parts:
 
 
 def _corrected(far: Callable[[Real, Real], Parts]) -> Formula:
-    """What IREE computes (the second number), but for where both parts of the operand are infinite."""
+    """The second number, which IREE computes, except where both parts of the operand are infinite."""
 
     def formula(a: Real, b: Real, x: Real, y: Real, narrow: np.dtype) -> Parts:
         both = lax.bitwise_and(_infinite(a), _infinite(b))

@@ -1,10 +1,13 @@
 """Conversion between floats and integers.
 
-IREE 3.13 leaves nan, and what the integer cannot hold, to the machine (measured: 300.0 as int8 is 44, -1.0 as uint8 is 255).
-Here they become 0 and the nearest limit, as on XLA. Integers become bfloat16 by way of the bits of a
-float32: LLVM makes the conversion a call to a function that the linker does not find, also where it is written in two steps. A product
-with a bool that was converted becomes a choice between the other factor and 0, also where that is not finite: a bool chooses between 1 and 0
-itself.
+IREE 3.13 leaves nan, and floats outside the range of the integer dtype, to the processor (measured: 300.0 as int8 is 44, -1.0 as uint8 is
+255). Here they become 0 and the nearest limit, as on XLA.
+
+Integers become bfloat16 by way of the bits of a float32: LLVM turns the conversion into a call of a function that the linker does not find,
+even if it is written in two steps.
+
+IREE turns a product with a converted bool into a choice between the other factor and 0, even if that factor is not finite. So a bool is
+converted by a choice between 1 and 0.
 """
 
 from __future__ import annotations
@@ -64,7 +67,7 @@ def converted(ctx: EqnContext, x: Value, aval: ShapedArray, new_dtype: DType) ->
 
 
 def _flags(x: Value, aval: ShapedArray) -> Value | None:
-    """The bools that a value is, or that its integers were."""
+    """A bool value, or the bools from which an integer value was converted."""
     if aval.dtype.kind in "iu" and getattr(x.owner, "name", None) == "stablehlo.convert":
         (x,) = x.owner.operands
     is_bool = x.type.element_type == mlir.element_type(BOOL)
@@ -82,7 +85,7 @@ def _saturated(ctx: EqnContext, x: Value, aval: ShapedArray, dtype: DType) -> Va
     undefined = compare("NE", aval, x, x)
     outside = mlir.value("stablehlo.or", ShapedArray(aval.shape, BOOL), [too_high, too_low])
     outside = mlir.value("stablehlo.or", ShapedArray(aval.shape, BOOL), [outside, undefined])
-    # Not converted at all: LLVM calls the result of an impossible conversion poison.
+    # Such floats must not reach the conversion: its result would be poison in LLVM.
     inside = select(outside, ctx.constant(0, aval), x, aval)
     result = mlir.op("stablehlo.convert", [mlir.type_of(out)], [inside]).result
     result = select(too_low, ctx.constant(limits.min, out), result, out)

@@ -1,9 +1,9 @@
 """Convolutions with features last, for every layout in the program.
 
-IREE 3.13 runs most convolutions whose features come first, and their gradients, up to 24 times slower, and moves
-transposes back into them unless a barrier stands between. Small floats are widened, as for dot products. Where images or features
-are in groups, it fills the holes of a kernel with zeros, which takes long, and what no tap reads gives nan if it is not finite: there the taps
-are gathered.
+IREE 3.13 runs most convolutions whose features come first, and their gradients, up to 24 times slower, and
+fuses transpositions back into them unless a barrier separates them. Small floats are widened, as for dot products. In convolutions with
+groups of images or features it fills the holes of a dilated kernel with zeros, which is slow and gives nan where an element that no tap
+reads is not finite: there the taps are gathered.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def _conv_general_dilated(
 def _without_rest(
     x: Value, aval: ShapedArray, kernel: ShapedArray, params: dict[str, Any]
 ) -> tuple[Value, ShapedArray, dict[str, Any]]:
-    """The operand, features last, without what no window reads: IREE refuses a single place that does not reach the end."""
+    """The operand, features last, without elements that no window reads: IREE refuses a single window that does not reach the end."""
     zero = mlir.constant(np.zeros((), aval.dtype))
     x, aval, windows = arranged(x, aval, zero, _windows(kernel, params))
     found = {
@@ -96,7 +96,7 @@ def _windows(kernel: ShapedArray, params: dict[str, Any]) -> Windows:
 def _gathered(
     x: Value, aval: ShapedArray, kernel: Value, taps: ShapedArray, params: dict[str, Any]
 ) -> tuple[Value, ShapedArray, Value, ShapedArray, dict[str, Any]]:
-    """Operands, features last, for a kernel of one tap: each place has what all taps read there as its features."""
+    """Operands, features last, for a kernel of one tap: the features of a place are the elements that all taps read for it."""
     *sizes, features, outputs = taps.shape
     batches, rank = params["batch_group_count"], len(sizes)
     groups = params["feature_group_count"] * batches
@@ -124,7 +124,7 @@ def _gathered(
 def _with_taps(
     x: Value, aval: ShapedArray, windows: Windows, axis: int
 ) -> tuple[Value, ShapedArray]:
-    """What the taps read along one axis; those of one place lie along an axis before the last."""
+    """The elements that the taps read along one axis, with a new axis over the taps before the last."""
     gap, step, count = windows.dilation[axis], windows.strides[axis], windows.dimensions[axis]
     found = window_count(aval.shape[axis], dilated(count, gap), step)
     shape = (*aval.shape[:axis], found, *aval.shape[axis + 1 :])

@@ -1,4 +1,4 @@
-"""Dot products over nothing, over very much, and of small floats."""
+"""Dot products over empty and over very long axes, and of small floats."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from plugjax_iree.workarounds.switch import is_on
 
 rules = RuleSet(__name__)
 
-# Beyond, products are summed up in blocks; up to here that would cost more than it gives.
+# Longer sums are done in blocks; for shorter ones that costs more time than the accuracy is worth.
 _LONGEST = 4 * LONGEST
 
 
@@ -59,7 +59,7 @@ def _product(
 ) -> Value:
     if _is_narrow(lhs_aval.dtype) and _is_narrow(rhs_aval.dtype):
         # IREE converts bfloat16 again for every product (measured: 512 x 512 x 512 in 709 ms, of float32
-        # in 5 ms), also where the conversion is written out. Behind a barrier it is done once. Of float16 it adds up float16.
+        # in 5 ms), even if the conversion is explicit. Behind a barrier it is done once. Products of float16 it adds in float16.
         wide = out.update(dtype=FLOAT32)
         lhs, rhs = _widened(lhs, lhs_aval), _widened(rhs, rhs_aval)
         lhs_aval, rhs_aval = lhs_aval.update(dtype=FLOAT32), rhs_aval.update(dtype=FLOAT32)
@@ -117,5 +117,5 @@ def _in_blocks(
 
 
 def _shifted(axes: Sequence[int], cut: int) -> tuple[int, ...]:
-    """Axes after one of them was cut in two; that one itself is now its second part."""
+    """Axes after one of them was cut in two; that axis is now its second part."""
     return tuple(axis + (axis >= cut) for axis in axes)

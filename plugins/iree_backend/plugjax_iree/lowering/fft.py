@@ -1,7 +1,7 @@
-"""Fourier transforms. IREE has them over one axis of 2**n elements, in single precision.
+"""Fourier transforms. IREE has those over one axis of 2**n elements, in single precision.
 
-Others are NumPy's, where a program can call Python; else they are made from those: axis by axis, by a matrix where that is small or
-precision is double, else by a convolution.
+Where a program can call Python, NumPy computes the others. Elsewhere they are done axis by axis: by a product with a matrix if the axis is
+short or the precision double, else by a convolution of power-of-2 transforms.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Gather and scatter that never leave their operands.
 
-IREE 3.13 moves no window back in: a gather out of bounds reads, and a scatter out of bounds writes, memory that belongs to
-others (measured: wrong values, then a segfault). So starts are clamped here; ``scattering.py`` drops updates.
+IREE 3.13 does not clamp windows: a gather out of bounds reads, and a scatter out of bounds writes, foreign memory
+(measured: wrong values, then a segfault). So starts are clamped here; ``scattering.py`` drops updates.
 """
 
 from __future__ import annotations

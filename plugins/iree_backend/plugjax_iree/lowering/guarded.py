@@ -1,6 +1,7 @@
-"""The lowering rules that a program is lowered with: those of other plugins are kept from updating what others read.
+"""The lowering rules of a program, with copies for updates in the rules of other plugins.
 
-IREE updates in place what nothing reads afterwards. Our own lowerings copy what they update; a rule from outside may not, so it is done here.
+IREE updates a value without later users in place, even if another value shares its buffer. The rules of this package copy what they update;
+those of other plugins may not, so the copies are inserted here.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from plugjax_iree.workarounds.updated_values import to_update
 
 
 class GuardedRules:
-    """The lowering rules in force; those from outside are kept from updating what others read."""
+    """The active lowering rules; updates in those of other plugins work on copies."""
 
     def __init__(self) -> None:
         self._table = registry.table(lowering, "iree")
@@ -50,7 +51,7 @@ def _guarded(rule: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _copy_what_is_updated(ctx: EqnContext, results: Any, operands: tuple[Value, ...]) -> None:
-    """Let each update that a rule wrote, in the block of its results, work on a value of its own."""
+    """Let each update that a rule emitted, in the block of its results, work on a copy."""
     pending, seen = list(results), set(operands)
     while pending:
         value = pending.pop()

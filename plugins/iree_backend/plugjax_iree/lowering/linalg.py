@@ -1,4 +1,4 @@
-"""Cholesky factors and triangular systems, for which StableHLO has operations that IREE has not."""
+"""Cholesky factors and triangular systems: operations of StableHLO that IREE lacks."""
 
 from __future__ import annotations
 

@@ -21,8 +21,8 @@ def _multiply_add(ctx: EqnContext, a: Value, b: Value, c: Value) -> Value:
     (out,) = ctx.avals_out
     if out.dtype != FLOAT32:
         return stablehlo.multiply_add(ctx, a, b, c)
-    # LLVM contracts a product and a sum or not, as it sees fit. In float64 the product of two
-    # float32 is exact, and the sum is so nearly rounded once that no uniform number differs.
+    # LLVM may or may not contract a product and a sum. In float64 the product of two float32 is exact, and the sum
+    # is so nearly rounded once that no uniform number differs.
     narrow, wide = ShapedArray(out.shape, FLOAT32), ShapedArray(out.shape, FLOAT64)
     a, b, c = (convert(x, narrow, FLOAT64) for x in stretched(ctx, (a, b, c)))
     product = mlir.value("stablehlo.multiply", wide, [a, b])

@@ -1,4 +1,4 @@
-"""Random numbers from a hidden state: the host's, since IREE 3.13 gives the same ones at every call."""
+"""Random numbers from a hidden state. The host draws them, since IREE 3.13 gives the same numbers at every call."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reductions: exact sums, and cumulative operations; of unsigned integers they are done on signed ones, which IREE 3.13 compiles."""
+"""Reductions: accurate sums, and cumulative operations. Those on unsigned integers, which IREE 3.13 refuses, are done on signed ones."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def _define(primitive: Primitive, reducer: Reducer) -> None:
         lowest = ctx.constant(np.iinfo(signed.dtype).min, signed)
 
         def shifted(v: Any) -> Value:
-            # Sums and products have the same bits; the order begins half the range lower.
+            # Sums and products have the same bits; for the order, values are shifted by half the range.
             return mlir.value("stablehlo.xor", signed, [v, lowest]) if ordered else v
 
         y = shifted(mlir.value("stablehlo.bitcast_convert", signed, [x]))

@@ -1,8 +1,8 @@
 """The two forms that every scatter takes on IREE.
 
-IREE 3.13 writes out of bounds, and refuses windows longer than 1 along an axis that is indexed, and scatters into the result
-of a slice. So a single window is a slice that is updated in place, also in loops; and several are rows of one table, whose
-leading axis stands for the indexed axes of the operand, and whose other axes are whole.
+IREE 3.13 writes out of bounds, and refuses windows longer than 1 along an indexed axis as well as scatters into the result of a
+slice. So a single window becomes an update of a slice, in place also in loops. Several windows become rows of one table: its
+leading axis stands for the indexed axes of the operand, and its other axes are whole.
 """
 
 from __future__ import annotations
@@ -54,10 +54,10 @@ class Scatter:
 
     Attributes:
         ctx: the equation.
-        operand: type of what is written to.
+        operand: type of the operand.
         indices: type of the index vectors.
-        updates: type of what is written.
-        numbers: which axis means what, as of the gather that reads the same windows.
+        updates: type of the updates.
+        numbers: dimension numbers of the gather that reads the same windows.
         sizes: shape of a window.
         starts: where windows start, moved to lie within the operand.
         valid: for each index vector, whether its window lay within the operand before; ``None`` if that is not needed.
@@ -80,7 +80,7 @@ class Scatter:
         self.batch = self.indices.shape[:-1]
         self.starts = clamped(self.operand, indices, self.indices, self.numbers, self.sizes)
         self.valid: Value | None = None
-        # A broken promise must not write to the memory of others: it drops, as on XLA.
+        # Indices that break the promise must not write to foreign memory: they are dropped, as on XLA.
         if mode is not GatherScatterMode.CLIP and self.numbers.start_index_map:
             self.valid = windows_inside(
                 self.operand, indices, self.indices, self.numbers, self.sizes
@@ -99,7 +99,7 @@ class Scatter:
         return mlir.value("stablehlo.reshape", self.aval(*self.batch, dtype=INT32), [cut])
 
     def one_window(self, operand: Value, updates: Value) -> Value:
-        """A slice is read, combined and put back: IREE does it in place, in loops as well."""
+        """The window as a slice: read, combined and written back. IREE does that in place, in loops as well."""
         zero = mlir.constant(np.int32(0))
         scalar = self.aval(dtype=INT32)
         corner = [zero] * self.operand.ndim
@@ -191,7 +191,7 @@ class Scatter:
         table: Value,
         head: tuple[int, ...],
     ) -> tuple[Value, Value]:
-        """Places and updates in which those that leave the operand change nothing."""
+        """Places and updates, with those that leave the operand replaced by ones without effect."""
         count, *block = given_aval.shape
         dims = {"broadcast_dimensions": mlir.i64s(range(len(self.batch)))}
         flags = self.aval(*head, dtype=BOOL)
@@ -205,8 +205,8 @@ class Scatter:
                 np.asarray(_neutral(self.reducer, self.dtype)), given_aval.shape
             )
             return places, mlir.value("stablehlo.select", given_aval, [mask, given, neutral])
-        # There is no update that leaves an element as it is: these repeat the last valid one,
-        # which stays the last of all; and without any, the first row is given its own elements.
+        # No update leaves an element as it is. So these repeat the last valid update, which stays the
+        # last one; if there is none, they write the first row's own elements.
         counts = self.aval(count, dtype=INT32)
         numbers = mlir.value("stablehlo.iota", counts, [], {"iota_dimension": mlir.i64(0)})
         none = mlir.constant(np.int32(-1), counts.shape)

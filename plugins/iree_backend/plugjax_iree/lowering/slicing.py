@@ -1,4 +1,4 @@
-"""Updates of slices, of values that are not shared (``copies.py``)."""
+"""Updates of slices, on copies (`plugjax_iree.workarounds.updated_values`)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ rules = RuleSet(__name__)
 @rules.define(lowering, dynamic_update_slice_p, platform="iree")
 def _dynamic_update_slice(ctx: EqnContext, x: Value, update: Value, *starts: Value) -> Value:
     if update.type == x.type and is_on("whole_updates"):
-        # IREE takes the update itself for the result, and the next one would write into it.
+        # IREE would return the new value itself, and the next update would write into that.
         return copied(ctx, update)
     operands = [to_update(ctx, x), apart(ctx, update, x), *starts]
     return mlir.value("stablehlo.dynamic_update_slice", ctx.avals_out[0], operands)

@@ -1,7 +1,7 @@
 """Sorting: stable, and in less than quadratic time.
 
 IREE 3.13 ignores ``is_stable``, and its sort compares every pair (measured on one axis of 1024, 4096, 16384 elements: 7.7, 98,
-1735 ms). Here the place of an element is its last key, so no two are equal, and the order is found by
+1735 ms). Here the position of an element is its last key, so no two elements are equal, and the order is found by
 
 * IREE's sort, for a few elements;
 * a call to the host's kernel, where a program can call Python;
@@ -65,7 +65,7 @@ def _sort(
 
 @rules.define(lowering, lax.top_k_p, platform="iree")
 def _top_k(ctx: EqnContext, x: Value, *, k: int) -> Sequence[Value]:
-    # IREE's own takes no nan for the greatest, and mixes up equal integers.
+    # IREE's own sort does not put nan last, and permutes equal integers.
     (aval,) = ctx.avals_in
     if 0 in ctx.avals_out[0].shape:
         return [ctx.constant(0, out) for out in ctx.avals_out]

@@ -46,7 +46,7 @@ _LOG2_HIGH, _LOG2_LOW, _SQRT_HALF, _LOG1P_RANGE = _floats("3F318000 B95E8083 3F3
 
 
 class _Float32:
-    """Arithmetic on float32 values of one shape, in which it is certain what is rounded."""
+    """Arithmetic on float32 values of one shape, with every rounding explicit."""
 
     def __init__(self, ctx: EqnContext, shape: tuple[int, ...]) -> None:
         self.ctx = ctx
@@ -163,7 +163,7 @@ _NEAR_THE_POLE = 1e-9
 
 @rules.define(lowering, digamma_p, platform="iree")
 def _digamma(ctx: EqnContext, x: Value) -> Value:
-    # IREE's expansion gives -inf at 0, where XLA gives nan, as at the other poles; and it loses the pole's other side.
+    # At the pole 0 IREE's expansion gives -inf, where XLA gives nan, and near it the values of one side are wrong.
     (aval,) = ctx.avals_out
     found = mlir.value("chlo.digamma", aval, [x])
     one = ctx.constant(1, aval)

@@ -76,7 +76,7 @@ def split(x: Value, aval: ShapedArray, axis: int, longest: int) -> tuple[Value, 
 def extended(
     x: Value, aval: ShapedArray, axis: int, after: int, before: int = 0
 ) -> tuple[Value, ShapedArray]:
-    """An axis with zeros at its ends; negative counts cut off."""
+    """An axis with zeros at its ends; negative counts remove elements."""
     shape = list(aval.shape)
     shape[axis] += before + after
     result = ShapedArray(shape, aval.dtype)
@@ -102,7 +102,7 @@ def cumulative_sum(x: Value, aval: ShapedArray, *, axis: int, reverse: bool) -> 
     table = ShapedArray(shape, aval.dtype)
     x = mlir.value("stablehlo.reshape", table, [x])
     x = cumulative(SUM, x, table, axis=axis + 1, reverse=reverse)
-    # The sums of whole blocks, summed up in turn, are what lies before a block.
+    # The cumulative sums of whole blocks are the offsets of the blocks.
     last = 0 if reverse else block - 1
     start, limit = [0] * table.ndim, list(table.shape)
     start[axis + 1], limit[axis + 1] = last, last + 1

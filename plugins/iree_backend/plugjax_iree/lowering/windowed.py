@@ -90,10 +90,10 @@ class Windows(NamedTuple):
 def arranged(
     x: Value, aval: ShapedArray, neutral: Value, windows: Windows
 ) -> tuple[Value, ShapedArray, Windows]:
-    """An array of which the windows read everything: without the rest that no window reaches.
+    """An array without elements that no window reads.
 
-    Where that is not enough, padding and holes are written out: where the array is dilated, and where the padding looks to IREE like that
-    of a cumulative sum, whose result would be as long as the operand.
+    Padding and dilation become an operation of their own if the array is dilated, and if the padding looks to IREE like that of a
+    cumulative sum, whose result would be as long as the operand.
     """
     if not is_on("unread_ends"):
         return x, aval, windows
@@ -133,7 +133,7 @@ def _looks_cumulative(shape: Sequence[int], windows: Windows) -> bool:
 def _without_rest(
     shape: Sequence[int], windows: Windows
 ) -> tuple[tuple[int, ...], list[tuple[int, int]]]:
-    """Sizes and padding without what no window reads; axes that are dilated stay."""
+    """Sizes and padding without elements that no window reads; dilated axes stay."""
     cut, pads = list(shape), list(windows.padding)
     for axis, (low, high) in enumerate(pads):
         if windows.base_dilation[axis] == 1:
@@ -202,7 +202,7 @@ def combined_windows(
     Args:
         jaxpr: combines two elements of each operand, which are scalars.
         operands: arrays of one shape.
-        inits: what each window begins with.
+        inits: initial values of the windows.
         window_dimensions: as of ``lax.reduce_window``, like those that follow.
         window_strides: likewise.
         padding: likewise.
@@ -222,13 +222,13 @@ def combined_windows(
     config = [(low, high, gap - 1) for (low, high), gap in zip(padding, base_dilation, strict=True)]
     arrays, operation = [*operands], jaxpr
     if any(low > 0 or high > 0 or gap for low, high, gap in config):
-        # Padding takes no part.
+        # Padding is not combined.
         arrays = [pad(x, init, config) for x, init in zip(operands, inits, strict=True)]
         arrays.append(pad(full(operands[0].shape, True), np.bool_(False), config))
         operation = lax.of_those_present(jaxpr)
     elif any(map(any, padding)):
         arrays = [pad(x, init, config) for x, init in zip(operands, inits, strict=True)]
-    # The last axis first: elements meet in their order in memory.
+    # The last axis first: elements are combined in their order in memory.
     for axis in reversed(range(len(window_dimensions))):
         arrays = _along(
             operation,
