@@ -14,7 +14,7 @@ from ml_dtypes import finfo
 from plugjax.extend import dtypes
 from plugjax.extend.core import ClosedJaxpr, Jaxpr, JaxprEqn, Primitive, ShapedArray, Var
 from plugjax.extend.rules import RuleSet, abstract_eval, impl
-from plugjax.guard.rewriting import is_control, rewritten
+from plugjax.guard.rewriting import rewritten, runs_programs
 
 rules = RuleSet(__name__)
 
@@ -65,7 +65,7 @@ def noisy(jaxpr: ClosedJaxpr) -> ClosedJaxpr:
 
 
 def _with_noise(eqn: JaxprEqn) -> list[JaxprEqn]:
-    if is_control(eqn.primitive):
+    if runs_programs(eqn):
         return [eqn]
     outvars = [Var(v.aval) if dtypes.is_inexact(v.aval.dtype) else v for v in eqn.outvars]
     noise = [

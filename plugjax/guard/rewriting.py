@@ -6,16 +6,24 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from plugjax.extend import registry
-from plugjax.extend.calls import jit_p
-from plugjax.extend.core import ClosedJaxpr, Jaxpr, JaxprEqn, Primitive
-from plugjax.extend.rules import replay_rule
+from plugjax.extend.core import ClosedJaxpr, Jaxpr, JaxprEqn, programs_in
+from plugjax.extend.rules import expand_rule, replay_rule
+from plugjax.extend.transforms import Kept
 
 Rewrite = Callable[[JaxprEqn], Sequence[JaxprEqn]]
 
 
-def is_control(primitive: Primitive) -> bool:
-    """Whether the programs of a primitive run on whole arrays, one equation after the other: then it can replay them."""
-    return primitive is jit_p or primitive in registry.table(replay_rule)
+def runs_programs(eqn: JaxprEqn) -> bool:
+    """Whether an equation runs the programs in its parameters: it is a loop, a branch, or a call of its program."""
+    primitive = eqn.primitive
+    if not primitive.structured:
+        return False
+    if primitive in registry.table(replay_rule):
+        return True
+    expand = registry.table(expand_rule).get(primitive)
+    found = None if expand is None else expand(**eqn.params)
+    callee = found.callee if isinstance(found, Kept) else found
+    return any(callee is program for program in programs_in(eqn.params))
 
 
 def rewritten(jaxpr: ClosedJaxpr, rewrite: Rewrite) -> ClosedJaxpr:
@@ -24,7 +32,7 @@ def rewritten(jaxpr: ClosedJaxpr, rewrite: Rewrite) -> ClosedJaxpr:
     eqns: list[JaxprEqn] = []
     changed = False
     for eqn in inner.eqns:
-        if is_control(eqn.primitive):
+        if runs_programs(eqn):
             params = {name: _in_param(value, rewrite) for name, value in eqn.params.items()}
             if any(params[name] is not value for name, value in eqn.params.items()):
                 eqn, changed = eqn.replace(params=params), True

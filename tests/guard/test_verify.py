@@ -19,6 +19,7 @@ from plugjax.errors import FallbackWarning, JaxRuntimeError
 from plugjax.extend.rules import RuleSet, hookimpl, lowering
 from plugjax.guard import VerificationWarning
 from plugjax.guard.cost import longest_sum
+from plugjax.guard.rewriting import rewritten
 from plugjax.lax.trigonometric import sin_p
 from plugjax.stablehlo import mlir
 
@@ -353,3 +354,18 @@ def test_what_is_not_compiled_runs_on_the_host():
 def test_the_longest_sum_of_a_program(function, terms):
     jaxpr = plugjax.make_jaxpr(function)(jnp.ones((3, 5)))
     assert longest_sum(jaxpr.jaxpr) == terms
+
+
+def test_programs_of_loops_branches_and_calls_are_rewritten():
+    def inner(x):
+        return lax.cond(x[0] > 0, jnp.sin, jnp.cos, x)
+
+    def program(x):
+        looped = lax.scan(lambda c, _: (plugjax.jit(inner)(c), None), x, None, length=2)[0]
+        return lax.reduce(looped, np.float32(1), lambda a, b: a * b + 1, (0,))
+
+    seen = []
+    jaxpr = plugjax.make_jaxpr(program)(jnp.ones(3))
+    assert rewritten(jaxpr, lambda eqn: seen.append(eqn.primitive.name) or [eqn]) is jaxpr
+    assert {"sin", "cos", "cond", "jit", "scan"} <= set(seen)
+    assert "mul" not in seen
