@@ -6,7 +6,7 @@ keeps a buffer until a host kernel asks for memory. Values are immutable; NumPy 
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -18,6 +18,8 @@ from plugjax.core.device import Device, Placement, SingleDeviceSharding
 from plugjax.core.eager_operators import EagerOperators
 from plugjax.core.errors import NotArrayError, UnexpectedTracerError
 from plugjax.core.primitive import Primitive, Tracer
+
+_T = TypeVar("_T")
 
 # What `device_put` of a traced value is; its rules, like all rules, are a plugin's.
 device_put_p = Primitive("device_put", multiple_results=True, structured=True)
@@ -505,7 +507,7 @@ def device_get(x: Any) -> Any:
     )
 
 
-def block_until_ready(x: Any) -> Any:
+def block_until_ready(x: _T) -> _T:
     """Wait for all arrays in a pytree; returns the pytree.
 
     Example:

@@ -1,16 +1,26 @@
-"""Devices, shardings and placements: where an array lives.
+"""Backends, devices, shardings and placements: where an array lives, and what a machine has to offer.
 
 A device is named ``backend:index`` or ``backend:kind:index``: ``numpy:0``, ``xla:cpu:0``, ``iree:local:0``. A sharding says how
 an array is spread over devices; there is one kind now, on a single device. A *placement* joins a sharding with whether
 the user chose it (committed); placements are interned and part of every compilation key.
+
+Required of a backend: ``devices``, ``put``, ``get``, ``compile``. The front end settles shapes, dtypes, broadcasting and
+promotion; a backend gets output avals and does not guess. A backend that only compiles is complete: eager evaluation
+then compiles single equations. Where the host sees a device's memory, host kernels (``impl`` rules) run eager primitives.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
 
-if TYPE_CHECKING:
-    from plugjax.core.backend import Backend
+import numpy as np
+
+from plugjax.core.aval import ShapedArray
+from plugjax.core.config import config
+from plugjax.core.jaxpr import ClosedJaxpr
+from plugjax.core.primitive import Primitive
 
 
 class Device:
@@ -111,6 +121,136 @@ class Placement:
 
     def __repr__(self) -> str:
         return f"Placement({self.device}, committed={self.committed})"
+
+
+class Executable:
+    """A compiled program.
+
+    Attributes:
+        host: whether ``run`` takes and gives NumPy arrays instead of the backend's buffers.
+        donated: indices of arguments whose memory the program takes over.
+        cache_key: under which the persistent cache has it; empty if it does not.
+        verification: the state of the comparison with NumPy, if a plugin verifies programs.
+    """
+
+    host: bool = False
+    donated: frozenset[int] = frozenset()
+    cache_key: str = ""
+    verification: Any = None
+
+    def run(self, buffers: Sequence[Any]) -> Sequence[Any]:
+        """Run on buffers, one per argument; give one buffer per result."""
+        raise TypeError(f"{type(self).__name__} cannot run")
+
+    def taking_values(
+        self, avals: Mapping[int, ShapedArray]
+    ) -> Callable[[list[Any]], Sequence[Any]] | None:
+        """``run`` for calls in which the arguments at these positions are NumPy arrays or numbers instead of buffers.
+
+        It reads them before it returns, and converts them to the dtypes; the list of arguments is its own to change. ``None``:
+        the values are put on the device one by one.
+        """
+        return None
+
+    def as_text(self) -> str:
+        """The program as the backend's compiler left it."""
+        return ""
+
+    def cost_analysis(self) -> Mapping[str, float]:
+        """Estimated cost, in the backend's own terms (``flops``, ``bytes accessed`` ...)."""
+        return {}
+
+    def memory_analysis(self) -> Any:
+        """Sizes in bytes of arguments, results and temporaries, if the backend tells."""
+        return None
+
+
+class Backend:
+    """What a machine has to offer; subclass it and describe it to the hook ``plugjax_backends``.
+
+    Attributes:
+        name: platform name: of devices, of lowering rules, in ``PLUGJAX_BACKEND``.
+        host_visible: whether NumPy can look at the memory of all its devices.
+        eager_limit: number of elements above which an eager primitive is compiled instead of run by its host kernel.
+        dialects: the textual forms of programs that ``lower`` knows, the usual one first.
+        careful_options: compile options by which its compiler makes as few mistakes as it can, at the cost of speed.
+    """
+
+    name: str
+    dialects: tuple[str, ...] = ()
+    host_visible: bool = True
+    eager_limit: float = float("inf")
+    careful_options: Mapping[str, Any] = MappingProxyType({})
+
+    def devices(self) -> Sequence[Device]:
+        """The devices, the default one first. Cheap: opens no hardware that is not asked for."""
+        raise TypeError(f"backend {self.name}: devices() is required")
+
+    def put(self, value: np.ndarray[Any, Any], device: Device) -> Any:
+        """Copy or share a NumPy array into a buffer. The array is never written to again."""
+        raise TypeError(f"backend {self.name}: put() is required")
+
+    def get(self, buffer: Any, aval: ShapedArray) -> np.ndarray[Any, Any]:
+        """The values of a buffer, sharing memory where that is possible."""
+        raise TypeError(f"backend {self.name}: get() is required")
+
+    def compile(self, jaxpr: ClosedJaxpr, device: Device, options: Mapping[str, Any]) -> Executable:
+        """Compile a checked program for a device.
+
+        Args:
+            jaxpr: the program; ``jaxpr.consts`` are embedded.
+            device: where it will run.
+            options: ``name``, ``donated`` (argument indices), and the backend's own.
+        """
+        raise TypeError(f"backend {self.name}: compile() is required")
+
+    def lower(self, jaxpr: ClosedJaxpr, options: Mapping[str, Any], dialect: str) -> str:
+        """The program in a form that the compiler takes, as text.
+
+        Args:
+            jaxpr: the program.
+            options: as for :meth:`compile`, and ``debug_info``: whether to write where operations come from.
+            dialect: one of ``dialects``.
+        """
+        raise TypeError(f"backend {self.name} has no textual form")
+
+    def workarounds(self) -> Sequence[tuple[str, ...]]:
+        """What is worked around in its compiler, for ``plugjax doctor --workarounds``.
+
+        Returns:
+            Rows of name, stage, defect, what happens without it, the version of the compiler in which it was last seen, the
+            installed version, and state (``"on"`` or ``"off"``); in the order in which they run.
+        """
+        return ()
+
+    def reproduction_script(self) -> str | None:
+        """A Python script that runs the program of a report of wrong results, for the report's folder; ``None`` if there is none."""
+        return None
+
+    def delete(self, buffer: Any) -> None:
+        """Give up a buffer's memory now."""
+
+    def block_until_ready(self, buffer: Any) -> None:
+        """Wait until a buffer's values are there."""
+
+    def runs_on_host(
+        self,
+        primitive: Primitive,
+        in_avals: Sequence[ShapedArray],
+        out_avals: Sequence[ShapedArray],
+    ) -> bool:
+        """Whether an eager primitive should run by its host kernel rather than be compiled."""
+        if not self.host_visible:
+            return False
+        mode = config.read("eager")
+        if mode == "host":
+            return True
+        if mode == "compile" or primitive.structured:
+            return False
+        return sum(aval.size for aval in (*in_avals, *out_avals)) <= self.eager_limit
+
+    def __repr__(self) -> str:
+        return f"Backend({self.name})"
 
 
 def common_placement(placements: list[Placement], who: str) -> Placement | None:

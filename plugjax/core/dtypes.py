@@ -15,7 +15,7 @@ from plugjax.core.config import config
 from plugjax.core.errors import ForeignDtypeError, KeyDtypeError
 
 DType: TypeAlias = np.dtype[Any]
-DTypeLike: TypeAlias = Any
+DTypeLike: TypeAlias = "str | type[Any] | DType | ExtendedDType | None"
 
 bfloat16 = np.dtype(ml_dtypes.bfloat16)
 float0 = np.dtype([("float0", np.void, 0)])
@@ -83,7 +83,7 @@ class ExtendedDType:
         raise KeyDtypeError(f"no {self.name} can be made of the number {value!r}.")
 
 
-def interned(dtype: DType) -> DType:
+def interned(dtype: Any) -> DType:
     """The one object that stands for all dtypes equal to ``dtype``; ``dtype`` itself if it is not among JAX's."""
     found: DType = _INTERNED.get(dtype, dtype)
     return found
@@ -142,7 +142,7 @@ def narrowed(dtype: DType) -> DType:
 _HASHED = frozenset(map(type, _INTERNED))
 
 
-def as_numpy_dtype(dtype: DTypeLike) -> DType:
+def as_numpy_dtype(dtype: Any) -> DType:
     """The NumPy dtype that ``dtype`` names: a dtype, a type of scalars, a name, or a scalar of NumPy.
 
     Raises:

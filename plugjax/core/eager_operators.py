@@ -9,17 +9,17 @@ Only operators whose program does not depend on values stand here: ``x ** 2`` an
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypeVar, cast
 
+from plugjax.core.device import Placement
 from plugjax.core.operators import ArrayOperators
 from plugjax.core.primitive import state
 
-if TYPE_CHECKING:
-    from plugjax.core.device import Placement
+_F = TypeVar("_F", bound=Callable[..., Any])
 
 
-def _binary(name: str) -> Callable[[Any, Any], Any]:
-    general = getattr(ArrayOperators, name)
+def _binary(general: _F) -> _F:
+    name = general.__name__
 
     def operator(self: Any, other: Any) -> Any:
         trace = state.trace
@@ -35,11 +35,11 @@ def _binary(name: str) -> Callable[[Any, Any], Any]:
         return trace.operate(key, general, self, other)
 
     operator.__name__ = name
-    return operator
+    return cast("_F", operator)
 
 
-def _unary(name: str) -> Callable[[Any], Any]:
-    general = getattr(ArrayOperators, name)
+def _unary(general: _F) -> _F:
+    name = general.__name__
 
     def operator(self: Any) -> Any:
         trace = state.trace
@@ -50,7 +50,7 @@ def _unary(name: str) -> Callable[[Any], Any]:
         return trace.operate(key, general, self)
 
     operator.__name__ = name
-    return operator
+    return cast("_F", operator)
 
 
 class EagerOperators(ArrayOperators):
@@ -60,25 +60,25 @@ class EagerOperators(ArrayOperators):
 
     _placement: Placement
 
-    __add__ = _binary("__add__")
-    __radd__ = _binary("__radd__")
-    __sub__ = _binary("__sub__")
-    __rsub__ = _binary("__rsub__")
-    __mul__ = _binary("__mul__")
-    __rmul__ = _binary("__rmul__")
-    __truediv__ = _binary("__truediv__")
-    __rtruediv__ = _binary("__rtruediv__")
-    __matmul__ = _binary("__matmul__")
-    __and__ = _binary("__and__")
-    __or__ = _binary("__or__")
-    __xor__ = _binary("__xor__")
-    __eq__ = _binary("__eq__")
-    __ne__ = _binary("__ne__")
-    __lt__ = _binary("__lt__")
-    __le__ = _binary("__le__")
-    __gt__ = _binary("__gt__")
-    __ge__ = _binary("__ge__")
-    __neg__ = _unary("__neg__")
-    __abs__ = _unary("__abs__")
-    __invert__ = _unary("__invert__")
+    __add__ = _binary(ArrayOperators.__add__)
+    __radd__ = _binary(ArrayOperators.__radd__)
+    __sub__ = _binary(ArrayOperators.__sub__)
+    __rsub__ = _binary(ArrayOperators.__rsub__)
+    __mul__ = _binary(ArrayOperators.__mul__)
+    __rmul__ = _binary(ArrayOperators.__rmul__)
+    __truediv__ = _binary(ArrayOperators.__truediv__)
+    __rtruediv__ = _binary(ArrayOperators.__rtruediv__)
+    __matmul__ = _binary(ArrayOperators.__matmul__)
+    __and__ = _binary(ArrayOperators.__and__)
+    __or__ = _binary(ArrayOperators.__or__)
+    __xor__ = _binary(ArrayOperators.__xor__)
+    __eq__ = _binary(ArrayOperators.__eq__)
+    __ne__ = _binary(ArrayOperators.__ne__)
+    __lt__ = _binary(ArrayOperators.__lt__)
+    __le__ = _binary(ArrayOperators.__le__)
+    __gt__ = _binary(ArrayOperators.__gt__)
+    __ge__ = _binary(ArrayOperators.__ge__)
+    __neg__ = _unary(ArrayOperators.__neg__)
+    __abs__ = _unary(ArrayOperators.__abs__)
+    __invert__ = _unary(ArrayOperators.__invert__)
     __hash__ = None

@@ -6,16 +6,20 @@ themselves, so that the code around ``raise`` stays readable.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from plugjax.core.primitive import Tracer
+from typing import Any, Protocol
 
 _CONCRETE_ADVICE = (
     "Inside a transformation an array stands for many values at once. Use plugjax.lax.cond, lax.while_loop, "
     "lax.select or jnp.where instead of Python control flow, or mark the argument static "
     "(static_argnums, static_argnames)."
 )
+
+
+class _Tracer(Protocol):
+    aval: Any
+    _trace: Any
+
+    def _origin(self) -> str: ...
 
 
 class ShapeError(TypeError):
@@ -83,7 +87,7 @@ def check_callable(who: str, fun: object) -> None:
 class ConcretizationTypeError(TypeError):
     """A concrete value was needed where a tracer came."""
 
-    def __init__(self, tracer: Tracer | str, context: str = "") -> None:
+    def __init__(self, tracer: _Tracer | str, context: str = "") -> None:
         if isinstance(tracer, str):
             super().__init__(tracer)
         else:
@@ -96,7 +100,7 @@ class ConcretizationTypeError(TypeError):
 class TracerBoolConversionError(ConcretizationTypeError):
     """A tracer was used as a Python ``bool``, for example in ``if`` or ``while``."""
 
-    def __init__(self, tracer: Tracer) -> None:
+    def __init__(self, tracer: _Tracer) -> None:
         TypeError.__init__(
             self,
             f"bool() of a traced array: {tracer.aval.str_short()} has no value yet.\n"
@@ -111,7 +115,7 @@ class AmbiguousTruthError(TracerBoolConversionError, ValueError):
 class TracerIntegerConversionError(TypeError):
     """A tracer was used as a Python integer index or size."""
 
-    def __init__(self, tracer: Tracer) -> None:
+    def __init__(self, tracer: _Tracer) -> None:
         super().__init__(
             f"__index__() of a traced array: a Python integer is needed, and {tracer.aval.str_short()} has no value yet.\n"
             f"{tracer._origin()}\n{_CONCRETE_ADVICE}"
@@ -121,7 +125,7 @@ class TracerIntegerConversionError(TypeError):
 class TracerArrayConversionError(TypeError):
     """A tracer was given to NumPy, or to anything that needs the values of an array."""
 
-    def __init__(self, tracer: Tracer) -> None:
+    def __init__(self, tracer: _Tracer) -> None:
         super().__init__(
             f"__array__() of a traced array: NumPy needs values, and {tracer.aval.str_short()} has none yet.\n"
             f"{tracer._origin()}\nUse the function of plugjax.numpy with the same name, "
@@ -132,7 +136,7 @@ class TracerArrayConversionError(TypeError):
 class NonConcreteBooleanIndexError(IndexError):
     """A traced boolean mask was used as an index, which would make a shape depend on values."""
 
-    def __init__(self, tracer: Tracer) -> None:
+    def __init__(self, tracer: _Tracer) -> None:
         super().__init__(
             f"a boolean mask used as an index needs to be known: {tracer.aval.str_short()} is traced.\n{tracer._origin()}\n"
             "Use jnp.where(mask, x, fill), which keeps the shape."
@@ -142,7 +146,7 @@ class NonConcreteBooleanIndexError(IndexError):
 class UnexpectedTracerError(TypeError):
     """A tracer was used after its transformation had finished, or where the transformation does not look."""
 
-    def __init__(self, tracer: Tracer, message: str = "") -> None:
+    def __init__(self, tracer: _Tracer, message: str = "") -> None:
         if not message and tracer._trace.alive:
             message = (
                 f"{tracer!r} is used by a function that closes over it, and that its transformation does not look into: a "

@@ -20,9 +20,9 @@ import pluggy
 
 if TYPE_CHECKING:
     from plugjax.core.array import Array
-    from plugjax.core.backend import BackendSpec, Executable
+    from plugjax.core.backend import BackendSpec
     from plugjax.core.config import Config, Option
-    from plugjax.core.device import Placement
+    from plugjax.core.device import Executable, Placement
     from plugjax.core.jaxpr import ClosedJaxpr
     from plugjax.core.primitive import Primitive, Trace
     from plugjax.core.registry import Registry

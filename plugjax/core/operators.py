@@ -6,14 +6,13 @@ A static mixin: every operator delegates to a function of the same meaning in :d
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Protocol, Self, TypeAlias
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from plugjax.core.aval import Shape, ShapedArray
-    from plugjax.core.dtypes import DType
+from plugjax.core.aval import Shape, ShapedArray
+from plugjax.core.dtypes import DType, DTypeLike
 
 
 class Methods:
@@ -118,10 +117,10 @@ class ArrayOperators(HasAval):
             raise TypeError("len() needs an array with an axis, and a scalar has none.")
         return self.aval.shape[0]
 
-    def __getitem__(self, index: Any) -> Any:
+    def __getitem__(self, index: Any) -> Self:
         return methods.getitem(self, index)
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[Self]:
         if not self.aval.shape:
             raise TypeError("a 0-d array has no axis to iterate over.")
         return iter(methods.unstack(self))
@@ -132,7 +131,7 @@ class ArrayOperators(HasAval):
             "Write x = x.at[idx].set(y), which gives a new array."
         )
 
-    def __round__(self, ndigits: int | None = None) -> Any:
+    def __round__(self, ndigits: int | None = None) -> Self:
         return methods.round(self, ndigits or 0)
 
     def __array_namespace__(self, *, api_version: str | None = None) -> Any:
@@ -146,293 +145,232 @@ class ArrayOperators(HasAval):
 
     __hash__ = None  # type: ignore[assignment]  # equality is elementwise
 
-    def __add__(self, other: Any) -> Any:
+    def __add__(self, other: ArrayLike) -> Self:
         return methods.add(self, other) if _accepts(other) else NotImplemented
 
-    def __radd__(self, other: Any) -> Any:
+    def __radd__(self, other: ArrayLike) -> Self:
         return methods.add(other, self) if _accepts(other) else NotImplemented
 
-    def __sub__(self, other: Any) -> Any:
+    def __sub__(self, other: ArrayLike) -> Self:
         return methods.subtract(self, other) if _accepts(other) else NotImplemented
 
-    def __rsub__(self, other: Any) -> Any:
+    def __rsub__(self, other: ArrayLike) -> Self:
         return methods.subtract(other, self) if _accepts(other) else NotImplemented
 
-    def __mul__(self, other: Any) -> Any:
+    def __mul__(self, other: ArrayLike) -> Self:
         return methods.multiply(self, other) if _accepts(other) else NotImplemented
 
-    def __rmul__(self, other: Any) -> Any:
+    def __rmul__(self, other: ArrayLike) -> Self:
         return methods.multiply(other, self) if _accepts(other) else NotImplemented
 
-    def __truediv__(self, other: Any) -> Any:
+    def __truediv__(self, other: ArrayLike) -> Self:
         return methods.true_divide(self, other) if _accepts(other) else NotImplemented
 
-    def __rtruediv__(self, other: Any) -> Any:
+    def __rtruediv__(self, other: ArrayLike) -> Self:
         return methods.true_divide(other, self) if _accepts(other) else NotImplemented
 
-    def __floordiv__(self, other: Any) -> Any:
+    def __floordiv__(self, other: ArrayLike) -> Self:
         return methods.floor_divide(self, other) if _accepts(other) else NotImplemented
 
-    def __rfloordiv__(self, other: Any) -> Any:
+    def __rfloordiv__(self, other: ArrayLike) -> Self:
         return methods.floor_divide(other, self) if _accepts(other) else NotImplemented
 
-    def __mod__(self, other: Any) -> Any:
+    def __mod__(self, other: ArrayLike) -> Self:
         return methods.remainder(self, other) if _accepts(other) else NotImplemented
 
-    def __rmod__(self, other: Any) -> Any:
+    def __rmod__(self, other: ArrayLike) -> Self:
         return methods.remainder(other, self) if _accepts(other) else NotImplemented
 
-    def __divmod__(self, other: Any) -> Any:
+    def __divmod__(self, other: ArrayLike) -> tuple[Self, Self]:
         return methods.divmod(self, other) if _accepts(other) else NotImplemented
 
-    def __rdivmod__(self, other: Any) -> Any:
+    def __rdivmod__(self, other: ArrayLike) -> tuple[Self, Self]:
         return methods.divmod(other, self) if _accepts(other) else NotImplemented
 
-    def __pow__(self, other: Any) -> Any:
+    def __pow__(self, other: ArrayLike) -> Self:
         return methods.power(self, other) if _accepts(other) else NotImplemented
 
-    def __rpow__(self, other: Any) -> Any:
+    def __rpow__(self, other: ArrayLike) -> Self:
         return methods.power(other, self) if _accepts(other) else NotImplemented
 
-    def __matmul__(self, other: Any) -> Any:
+    def __matmul__(self, other: ArrayLike) -> Self:
         return methods.matmul(self, other) if _accepts(other) else NotImplemented
 
-    def __rmatmul__(self, other: Any) -> Any:
+    def __rmatmul__(self, other: ArrayLike) -> Self:
         return methods.matmul(other, self) if _accepts(other) else NotImplemented
 
-    def __and__(self, other: Any) -> Any:
+    def __and__(self, other: ArrayLike) -> Self:
         return methods.bitwise_and(self, other) if _accepts(other) else NotImplemented
 
-    def __rand__(self, other: Any) -> Any:
+    def __rand__(self, other: ArrayLike) -> Self:
         return methods.bitwise_and(other, self) if _accepts(other) else NotImplemented
 
-    def __or__(self, other: Any) -> Any:
+    def __or__(self, other: ArrayLike) -> Self:
         return methods.bitwise_or(self, other) if _accepts(other) else NotImplemented
 
-    def __ror__(self, other: Any) -> Any:
+    def __ror__(self, other: ArrayLike) -> Self:
         return methods.bitwise_or(other, self) if _accepts(other) else NotImplemented
 
-    def __xor__(self, other: Any) -> Any:
+    def __xor__(self, other: ArrayLike) -> Self:
         return methods.bitwise_xor(self, other) if _accepts(other) else NotImplemented
 
-    def __rxor__(self, other: Any) -> Any:
+    def __rxor__(self, other: ArrayLike) -> Self:
         return methods.bitwise_xor(other, self) if _accepts(other) else NotImplemented
 
-    def __lshift__(self, other: Any) -> Any:
+    def __lshift__(self, other: ArrayLike) -> Self:
         return methods.left_shift(self, other) if _accepts(other) else NotImplemented
 
-    def __rlshift__(self, other: Any) -> Any:
+    def __rlshift__(self, other: ArrayLike) -> Self:
         return methods.left_shift(other, self) if _accepts(other) else NotImplemented
 
-    def __rshift__(self, other: Any) -> Any:
+    def __rshift__(self, other: ArrayLike) -> Self:
         return methods.right_shift(self, other) if _accepts(other) else NotImplemented
 
-    def __rrshift__(self, other: Any) -> Any:
+    def __rrshift__(self, other: ArrayLike) -> Self:
         return methods.right_shift(other, self) if _accepts(other) else NotImplemented
 
-    def __eq__(self, other: Any) -> Any:
+    def __eq__(self, other: ArrayLike) -> Self:  # type: ignore[override]  # elementwise
         return methods.equal(self, other) if _compares(other) else NotImplemented
 
-    def __ne__(self, other: Any) -> Any:
+    def __ne__(self, other: ArrayLike) -> Self:  # type: ignore[override]  # elementwise
         return methods.not_equal(self, other) if _compares(other) else NotImplemented
 
-    def __lt__(self, other: Any) -> Any:
+    def __lt__(self, other: ArrayLike) -> Self:
         return methods.less(self, other) if _accepts(other) else NotImplemented
 
-    def __le__(self, other: Any) -> Any:
+    def __le__(self, other: ArrayLike) -> Self:
         return methods.less_equal(self, other) if _accepts(other) else NotImplemented
 
-    def __gt__(self, other: Any) -> Any:
+    def __gt__(self, other: ArrayLike) -> Self:
         return methods.greater(self, other) if _accepts(other) else NotImplemented
 
-    def __ge__(self, other: Any) -> Any:
+    def __ge__(self, other: ArrayLike) -> Self:
         return methods.greater_equal(self, other) if _accepts(other) else NotImplemented
 
-    def __neg__(self) -> Any:
+    def __neg__(self) -> Self:
         return methods.negative(self)
 
-    def __pos__(self) -> Any:
+    def __pos__(self) -> Self:
         return methods.positive(self)
 
-    def __abs__(self) -> Any:
+    def __abs__(self) -> Self:
         return methods.abs(self)
 
-    def __invert__(self) -> Any:
+    def __invert__(self) -> Self:
         return methods.bitwise_not(self)
 
-    def all(self, *args: Any, **kwargs: Any) -> Any:
-        """As ``plugjax.numpy.all`` with this array first."""
-        return methods.all(self, *args, **kwargs)
-
-    def any(self, *args: Any, **kwargs: Any) -> Any:
-        """As ``plugjax.numpy.any`` with this array first."""
-        return methods.any(self, *args, **kwargs)
-
-    def argmax(self, *args: Any, **kwargs: Any) -> Any:
-        """As ``plugjax.numpy.argmax`` with this array first."""
-        return methods.argmax(self, *args, **kwargs)
-
-    def argmin(self, *args: Any, **kwargs: Any) -> Any:
-        """As ``plugjax.numpy.argmin`` with this array first."""
-        return methods.argmin(self, *args, **kwargs)
-
-    def argpartition(self, *args: Any, **kwargs: Any) -> Any:
-        """As ``plugjax.numpy.argpartition`` with this array first."""
-        return methods.argpartition(self, *args, **kwargs)
-
-    def argsort(self, *args: Any, **kwargs: Any) -> Any:
-        """As ``plugjax.numpy.argsort`` with this array first."""
-        return methods.argsort(self, *args, **kwargs)
-
-    def astype(self, *args: Any, **kwargs: Any) -> Any:
-        """As ``plugjax.numpy.astype`` with this array first."""
-        return methods.astype(self, *args, **kwargs)
-
-    def choose(self, *args: Any, **kwargs: Any) -> Any:
-        """As ``plugjax.numpy.choose`` with this array first."""
-        return methods.choose(self, *args, **kwargs)
-
-    def clip(self, *args: Any, **kwargs: Any) -> Any:
-        """As ``plugjax.numpy.clip`` with this array first."""
-        return methods.clip(self, *args, **kwargs)
-
-    def compress(self, *args: Any, **kwargs: Any) -> Any:
-        """As ``plugjax.numpy.compress`` with this array first."""
-        return methods.compress(self, *args, **kwargs)
-
-    def conj(self, *args: Any, **kwargs: Any) -> Any:
-        """As ``plugjax.numpy.conj`` with this array first."""
-        return methods.conj(self, *args, **kwargs)
-
-    def conjugate(self, *args: Any, **kwargs: Any) -> Any:
-        """As ``plugjax.numpy.conjugate`` with this array first."""
-        return methods.conjugate(self, *args, **kwargs)
-
-    def copy(self, *args: Any, **kwargs: Any) -> Any:
-        """As ``plugjax.numpy.copy`` with this array first."""
-        return methods.copy(self, *args, **kwargs)
-
-    def cumprod(self, *args: Any, **kwargs: Any) -> Any:
-        """As ``plugjax.numpy.cumprod`` with this array first."""
-        return methods.cumprod(self, *args, **kwargs)
-
-    def cumsum(self, *args: Any, **kwargs: Any) -> Any:
-        """As ``plugjax.numpy.cumsum`` with this array first."""
-        return methods.cumsum(self, *args, **kwargs)
-
-    def diagonal(self, *args: Any, **kwargs: Any) -> Any:
-        """As ``plugjax.numpy.diagonal`` with this array first."""
-        return methods.diagonal(self, *args, **kwargs)
-
-    def dot(self, *args: Any, **kwargs: Any) -> Any:
-        """As ``plugjax.numpy.dot`` with this array first."""
-        return methods.dot(self, *args, **kwargs)
-
-    def flatten(self, *args: Any, **kwargs: Any) -> Any:
-        """As ``plugjax.numpy.flatten`` with this array first."""
-        return methods.flatten(self, *args, **kwargs)
-
-    def max(self, *args: Any, **kwargs: Any) -> Any:
-        """As ``plugjax.numpy.max`` with this array first."""
-        return methods.max(self, *args, **kwargs)
-
-    def mean(self, *args: Any, **kwargs: Any) -> Any:
-        """As ``plugjax.numpy.mean`` with this array first."""
-        return methods.mean(self, *args, **kwargs)
-
-    def min(self, *args: Any, **kwargs: Any) -> Any:
-        """As ``plugjax.numpy.min`` with this array first."""
-        return methods.min(self, *args, **kwargs)
-
-    def nonzero(self, *args: Any, **kwargs: Any) -> Any:
-        """As ``plugjax.numpy.nonzero`` with this array first."""
-        return methods.nonzero(self, *args, **kwargs)
-
-    def prod(self, *args: Any, **kwargs: Any) -> Any:
-        """As ``plugjax.numpy.prod`` with this array first."""
-        return methods.prod(self, *args, **kwargs)
-
-    def ptp(self, *args: Any, **kwargs: Any) -> Any:
-        """As ``plugjax.numpy.ptp`` with this array first."""
-        return methods.ptp(self, *args, **kwargs)
-
-    def ravel(self, *args: Any, **kwargs: Any) -> Any:
-        """As ``plugjax.numpy.ravel`` with this array first."""
-        return methods.ravel(self, *args, **kwargs)
-
-    def repeat(self, *args: Any, **kwargs: Any) -> Any:
-        """As ``plugjax.numpy.repeat`` with this array first."""
-        return methods.repeat(self, *args, **kwargs)
-
-    def reshape(self, *args: Any, **kwargs: Any) -> Any:
-        """As ``plugjax.numpy.reshape`` with this array first."""
-        return methods.reshape(self, *args, **kwargs)
-
-    def round(self, *args: Any, **kwargs: Any) -> Any:
-        """As ``plugjax.numpy.round`` with this array first."""
-        return methods.round(self, *args, **kwargs)
-
-    def searchsorted(self, *args: Any, **kwargs: Any) -> Any:
-        """As ``plugjax.numpy.searchsorted`` with this array first."""
-        return methods.searchsorted(self, *args, **kwargs)
-
-    def sort(self, *args: Any, **kwargs: Any) -> Any:
-        """As ``plugjax.numpy.sort`` with this array first."""
-        return methods.sort(self, *args, **kwargs)
-
-    def squeeze(self, *args: Any, **kwargs: Any) -> Any:
-        """As ``plugjax.numpy.squeeze`` with this array first."""
-        return methods.squeeze(self, *args, **kwargs)
-
-    def std(self, *args: Any, **kwargs: Any) -> Any:
-        """As ``plugjax.numpy.std`` with this array first."""
-        return methods.std(self, *args, **kwargs)
-
-    def sum(self, *args: Any, **kwargs: Any) -> Any:
-        """As ``plugjax.numpy.sum`` with this array first."""
-        return methods.sum(self, *args, **kwargs)
-
-    def swapaxes(self, *args: Any, **kwargs: Any) -> Any:
-        """As ``plugjax.numpy.swapaxes`` with this array first."""
-        return methods.swapaxes(self, *args, **kwargs)
-
-    def take(self, *args: Any, **kwargs: Any) -> Any:
-        """As ``plugjax.numpy.take`` with this array first."""
-        return methods.take(self, *args, **kwargs)
-
-    def trace(self, *args: Any, **kwargs: Any) -> Any:
-        """As ``plugjax.numpy.trace`` with this array first."""
-        return methods.trace(self, *args, **kwargs)
-
-    def transpose(self, *args: Any, **kwargs: Any) -> Any:
-        """As ``plugjax.numpy.transpose`` with this array first."""
-        return methods.transpose(self, *args, **kwargs)
-
-    def var(self, *args: Any, **kwargs: Any) -> Any:
-        """As ``plugjax.numpy.var`` with this array first."""
-        return methods.var(self, *args, **kwargs)
-
-    def view(self, *args: Any, **kwargs: Any) -> Any:
-        """As ``plugjax.numpy.view`` with this array first."""
-        return methods.view(self, *args, **kwargs)
+    if TYPE_CHECKING:
+        # Functions of plugins by name, with the array first (see `_method`).
+        # fmt: off
+        def all(
+            self, axis: Axes = None, out: None = None, keepdims: bool = False, *, where: ArrayLike | None = None
+        ) -> Self: ...
+        def any(
+            self, axis: Axes = None, out: None = None, keepdims: bool = False, *, where: ArrayLike | None = None
+        ) -> Self: ...
+        def argmax(self, axis: int | None = None, out: None = None, keepdims: bool | None = None) -> Self: ...
+        def argmin(self, axis: int | None = None, out: None = None, keepdims: bool | None = None) -> Self: ...
+        def argpartition(self, kth: int, axis: int = -1) -> Self: ...
+        def argsort(
+            self, axis: int | None = -1, *, kind: None = None, order: None = None, stable: bool = True,
+            descending: bool = False, dtype: DTypeLike = None,
+        ) -> Self: ...
+        def astype(self, dtype: DTypeLike, /, *, copy: bool = False, device: Any = None) -> Self: ...
+        def choose(self, choices: Sequence[ArrayLike], out: None = None, mode: str = "raise") -> Self: ...
+        def clip(self, min: ArrayLike | None = None, max: ArrayLike | None = None) -> Self: ...
+        def compress(
+            self, condition: ArrayLike, axis: int | None = None, *, out: None = None, size: int | None = None,
+            fill_value: ArrayLike = 0,
+        ) -> Self: ...
+        def conj(self) -> Self: ...
+        def conjugate(self) -> Self: ...
+        def copy(self) -> Self: ...
+        def cumprod(self, axis: int | None = None, dtype: DTypeLike = None, out: None = None) -> Self: ...
+        def cumsum(self, axis: int | None = None, dtype: DTypeLike = None, out: None = None) -> Self: ...
+        def diagonal(self, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Self: ...
+        def dot(
+            self, b: ArrayLike, *, precision: Any = None, preferred_element_type: DTypeLike = None,
+            out_sharding: None = None,
+        ) -> Self: ...
+        def flatten(self, order: str = "C") -> Self: ...
+        def max(
+            self, axis: Axes = None, out: None = None, keepdims: bool = False, initial: ArrayLike | None = None,
+            where: ArrayLike | None = None,
+        ) -> Self: ...
+        def min(
+            self, axis: Axes = None, out: None = None, keepdims: bool = False, initial: ArrayLike | None = None,
+            where: ArrayLike | None = None,
+        ) -> Self: ...
+        def mean(
+            self, axis: Axes = None, dtype: DTypeLike = None, out: None = None, keepdims: bool = False, *,
+            where: ArrayLike | None = None,
+        ) -> Self: ...
+        def nonzero(
+            self, *, size: int | None = None, fill_value: ArrayLike | tuple[ArrayLike, ...] | None = None
+        ) -> tuple[Self, ...]: ...
+        def prod(
+            self, axis: Axes = None, dtype: DTypeLike = None, out: None = None, keepdims: bool = False,
+            initial: ArrayLike | None = None, where: ArrayLike | None = None, promote_integers: bool = True,
+        ) -> Self: ...
+        def sum(
+            self, axis: Axes = None, dtype: DTypeLike = None, out: None = None, keepdims: bool = False,
+            initial: ArrayLike | None = None, where: ArrayLike | None = None, promote_integers: bool = True,
+        ) -> Self: ...
+        def ptp(self, axis: Axes = None, out: None = None, keepdims: bool = False) -> Self: ...
+        def ravel(self, order: str = "C", *, out_sharding: None = None) -> Self: ...
+        def repeat(
+            self, repeats: ArrayLike, axis: int | None = None, *, total_repeat_length: int | None = None,
+            out_sharding: None = None,
+        ) -> Self: ...
+        def reshape(self, *shape: Any, order: str = "C", copy: bool | None = None) -> Self: ...
+        def round(self, decimals: int = 0, out: None = None) -> Self: ...
+        def searchsorted(
+            self, v: ArrayLike, side: str = "left", sorter: ArrayLike | None = None, *, method: str = "scan"
+        ) -> Self: ...
+        def sort(
+            self, axis: int | None = -1, *, kind: None = None, order: None = None, stable: bool = True,
+            descending: bool = False,
+        ) -> Self: ...
+        def squeeze(self, axis: Axes = None) -> Self: ...
+        def std(
+            self, axis: Axes = None, dtype: DTypeLike = None, out: None = None, ddof: int = 0,
+            keepdims: bool = False, *, where: ArrayLike | None = None, correction: float | None = None,
+            mean: ArrayLike | None = None,
+        ) -> Self: ...
+        def var(
+            self, axis: Axes = None, dtype: DTypeLike = None, out: None = None, ddof: int = 0,
+            keepdims: bool = False, *, where: ArrayLike | None = None, correction: float | None = None,
+            mean: ArrayLike | None = None,
+        ) -> Self: ...
+        def swapaxes(self, axis1: int, axis2: int) -> Self: ...
+        def take(
+            self, indices: ArrayLike, axis: int | None = None, out: None = None, mode: str | None = None,
+            unique_indices: bool = False, indices_are_sorted: bool = False, fill_value: ArrayLike | None = None,
+        ) -> Self: ...
+        def trace(
+            self, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: DTypeLike = None, out: None = None
+        ) -> Self: ...
+        def transpose(self, *axes: Any) -> Self: ...
+        def view(self, dtype: DTypeLike = None, type: None = None) -> Self: ...
+        # fmt: on
 
     @property
-    def T(self) -> Any:
+    def T(self) -> Self:
         """As in ``jax.Array.T``."""
         return methods.T(self)
 
     @property
-    def mT(self) -> Any:
+    def mT(self) -> Self:
         """As in ``jax.Array.mT``."""
         return methods.mT(self)
 
     @property
-    def real(self) -> Any:
+    def real(self) -> Self:
         """As in ``jax.Array.real``."""
         return methods.real(self)
 
     @property
-    def imag(self) -> Any:
+    def imag(self) -> Self:
         """As in ``jax.Array.imag``."""
         return methods.imag(self)
 
@@ -447,4 +385,33 @@ class ArrayOperators(HasAval):
         return methods.flat(self)
 
 
+def _method(name: str) -> Callable[..., Any]:
+    known = methods.__dict__
+
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        try:
+            function = known[name]
+        except KeyError:
+            function = getattr(methods, name)
+        return function(self, *args, **kwargs)
+
+    method.__name__, method.__qualname__ = name, f"ArrayOperators.{name}"
+    method.__doc__ = f"As ``plugjax.numpy.{name}`` with this array first."
+    return method
+
+
+for _name in (
+    "all", "any", "argmax", "argmin", "argpartition", "argsort", "astype", "choose", "clip", "compress", "conj", "conjugate", "copy", "cumprod", "cumsum", "diagonal", "dot", "flatten", "max", "mean", "min", "nonzero", "prod", "ptp", "ravel", "repeat", "reshape", "round", "searchsorted", "sort", "squeeze", "std", "sum", "swapaxes", "take", "trace", "transpose", "var", "view",
+):  # fmt: skip
+    setattr(ArrayOperators, _name, _method(_name))
+
+
+class HasJaxArray(Protocol):
+    """An object that gives an array for itself."""
+
+    def __jax_array__(self) -> Any: ...
+
+
+Axes: TypeAlias = int | Sequence[int] | None
+ArrayLike: TypeAlias = ArrayOperators | HasJaxArray | np.ndarray[Any, Any] | np.generic | complex
 _OPERANDS = (ArrayOperators, int, float, complex, np.ndarray, np.generic)

@@ -11,13 +11,12 @@ import functools
 import types
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypeVar
 
 from plugjax.core.config import Option
 from plugjax.core.errors import JaxRuntimeError
 
-if TYPE_CHECKING:
-    from plugjax.core.jaxpr import ClosedJaxpr
+_Program = TypeVar("_Program")
 
 # Called with the name of the hook and what it raised.
 Charge = Callable[[str, BaseException], None]
@@ -207,11 +206,11 @@ def _is_backend_spec(spec: Any) -> bool:
 
 
 def _guarded_pass(
-    hook: str, each: Callable[[ClosedJaxpr], Any], charge: Charge
-) -> Callable[[ClosedJaxpr], ClosedJaxpr]:
-    def run(jaxpr: ClosedJaxpr) -> ClosedJaxpr:
+    hook: str, each: Callable[[_Program], _Program], charge: Charge
+) -> Callable[[_Program], _Program]:
+    def run(jaxpr: _Program) -> _Program:
         with _charging(hook, charge):
-            found: ClosedJaxpr = each(jaxpr)
+            found = each(jaxpr)
             _require(isinstance(found, type(jaxpr)), hook, "passes that give a ClosedJaxpr", found)
             return found
         return jaxpr

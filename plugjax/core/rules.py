@@ -9,12 +9,10 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Concatenate, Generic, TypeVar
+from typing import Any, Concatenate, Generic, TypeVar
 
 from plugjax.core.errors import RuleAbsentError
-
-if TYPE_CHECKING:
-    from plugjax.core.primitive import Primitive
+from plugjax.core.primitive import Primitive
 
 F = TypeVar("F", bound=Callable[..., Any])
 

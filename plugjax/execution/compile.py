@@ -11,9 +11,8 @@ import numpy as np
 from plugjax.core import registry
 from plugjax.core.array import Array, from_host, transfer
 from plugjax.core.aval import ShapedArray
-from plugjax.core.backend import Backend, Executable
 from plugjax.core.config import config
-from plugjax.core.device import Placement
+from plugjax.core.device import Backend, Executable, Placement
 from plugjax.core.jaxpr import ClosedJaxpr, Jaxpr, Var
 from plugjax.transforms.dce import dce
 from plugjax.transforms.jaxpr_check import check_jaxpr

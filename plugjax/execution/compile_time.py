@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from plugjax.core.primitive import Trace, Tracer, state
+from plugjax.core.primitive import Primitive, Trace, Tracer, state
 from plugjax.execution.eval import evaluator
-
-if TYPE_CHECKING:
-    from plugjax.core.primitive import Primitive
 
 
 class CompileTimeTrace(Trace):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from plugjax.core import registry
-from plugjax.core.backend import Backend, get_backend
+from plugjax.core.backend import get_backend
+from plugjax.core.device import Backend
 from plugjax.core.errors import UnknownBackendError
 
 

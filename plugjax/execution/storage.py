@@ -8,13 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from enum import Flag, auto
-from typing import TYPE_CHECKING
 
 from plugjax.core import registry
+from plugjax.core.jaxpr import JaxprEqn
 from plugjax.core.rules import RuleKind
-
-if TYPE_CHECKING:
-    from plugjax.core.jaxpr import JaxprEqn
 
 
 class Storage(Flag):
@@ -30,7 +27,7 @@ class Storage(Flag):
     """The results are computed as a whole before an operation reads them."""
 
 
-StorageFn = Callable[["JaxprEqn"], Storage]
+StorageFn = Callable[[JaxprEqn], Storage]
 storage: RuleKind[StorageFn] = RuleKind("storage", "(eqn) -> Storage")
 
 

@@ -18,6 +18,7 @@ from plugjax.extend.backend import Backend, BackendSpec, Executable
 from plugjax.extend.calls import jit_p
 from plugjax.extend.core import (
     Array,
+    ArrayLike,
     ClosedJaxpr,
     Device,
     Jaxpr,
@@ -70,6 +71,7 @@ from plugjax.extend.transforms import Axis, UndefinedPrimal, is_undefined_primal
 __all__ = [
     "API_VERSION",
     "Array",
+    "ArrayLike",
     "Axis",
     "Backend",
     "BackendSpec",

@@ -1,9 +1,8 @@
 """What a backend is, and those that are installed."""
 
 from plugjax.core.backend import (
-    Backend,
     BackendSpec,
-    Executable,
+    DeviceLike,
     default_backend,
     default_device,
     device,
@@ -11,6 +10,7 @@ from plugjax.core.backend import (
     get_backend,
 )
 from plugjax.core.backend import default_device as get_default_device
+from plugjax.core.device import Backend, Executable
 from plugjax.core.errors import UnknownBackendError
 from plugjax.core.registry import active
 from plugjax.execution.jit.api import clear_caches as clear_in_memory_compilation_cache
@@ -30,6 +30,7 @@ def backends() -> dict[str, Backend]:
 __all__ = [
     "Backend",
     "BackendSpec",
+    "DeviceLike",
     "Executable",
     "backends",
     "clear_in_memory_compilation_cache",

@@ -58,6 +58,7 @@ def with_slots(run: Run, compiled: PjrtExecutable, avals: Mapping[int, ShapedArr
         token = enter(QUIET)
         try:
             for i, aval, slots in free:
+                slot: Slot | None
                 try:
                     slot = slots.pop()
                 except IndexError:
@@ -72,8 +73,8 @@ def with_slots(run: Run, compiled: PjrtExecutable, avals: Mapping[int, ShapedArr
             leave(token)
         results = run(arguments)
         if results[0].is_ready():
-            for slots, slot in used:
-                slots.append(slot)
+            for slots, filled in used:
+                slots.append(filled)
         return results
 
     return run_on_values

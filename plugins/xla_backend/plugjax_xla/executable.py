@@ -1,17 +1,26 @@
 """Compiled functions of XLA."""
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from plugjax_xla.host_callbacks import ArraySpec, raise_original
 from plugjax_xla.jaxlib_shim import collect_garbage, fork_error, garbage_due
 
-if TYPE_CHECKING:
-    from plugjax_xla.pjrt import PjrtDevice
-
 Buffer = Any
+
+
+class _Device(Protocol):
+    """What an executable asks of its device."""
+
+    client: Any
+
+    def adopt(self, buffer: Buffer) -> Buffer: ...
+
+    def deserialize(self, blob: bytes, out_specs: Sequence[ArraySpec]) -> "PjrtExecutable": ...
+
+    def result_handler(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any: ...
 
 
 class PjrtExecutable:
@@ -28,14 +37,14 @@ class PjrtExecutable:
 
     def __init__(
         self,
-        device: "PjrtDevice",
+        device: _Device,
         raw: Any,
         out_specs: Sequence[tuple[Sequence[int], Any]],
         *,
         has_host_callbacks: bool,
         blob: bytes | None = None,
     ) -> None:
-        self.device = device
+        self.device: Any = device
         self.raw = raw
         self.out_specs: tuple[ArraySpec, ...] = tuple(
             (tuple(shape), np.dtype(dtype)) for shape, dtype in out_specs
@@ -87,7 +96,7 @@ class PjrtExecutable:
         if next(garbage_due):
             collect_garbage()
         try:
-            return self.execute(buffers).consume_with_handlers(self.handlers)  # type: ignore[no-any-return]
+            return self.execute(buffers).consume_with_handlers(self.handlers)
         except RuntimeError as error:
             raise_original(error)
 

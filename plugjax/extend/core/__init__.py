@@ -41,7 +41,7 @@ from plugjax.core.jaxpr import (
     new_eqn,
     programs_in,
 )
-from plugjax.core.operators import methods
+from plugjax.core.operators import ArrayLike, methods
 from plugjax.core.primitive import Primitive, Trace, Tracer, state
 from plugjax.core.source_info import Source, is_internal, register_internal, user_source
 from plugjax.core.vocabulary import (
@@ -99,6 +99,7 @@ from plugjax.transforms.jaxpr_check import JaxprTypeError, check_jaxpr
 
 __all__ = [
     "Array",
+    "ArrayLike",
     "Atom",
     "Cache",
     "ClosedJaxpr",
