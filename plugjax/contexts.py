@@ -5,17 +5,20 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from typing import Any
+from typing import Any, TypeVar
 
 from plugjax.core.array import aval_of
 from plugjax.core.aval import ShapedArray
-from plugjax.core.backend import as_device, devices
+from plugjax.core.backend import DeviceLike, as_device, devices
 from plugjax.core.config import config
 from plugjax.core.device import Device
+from plugjax.core.operators import ArrayLike
 from plugjax.core.source_info import open_scopes
 
+_R = TypeVar("_R")
 
-def default_device(device: Any) -> AbstractContextManager[None]:
+
+def default_device(device: DeviceLike | None) -> AbstractContextManager[None]:
     """Within the block, uncommitted arrays are made on ``device``: a Device or a name such as ``"iree:local:0"``.
 
     Example:
@@ -184,7 +187,7 @@ def named_scope(name: str) -> Iterator[None]:
         open_scopes.names = outer
 
 
-def named_call(fun: Callable[..., Any], *, name: str | None = None) -> Callable[..., Any]:
+def named_call(fun: Callable[..., _R], *, name: str | None = None) -> Callable[..., _R]:
     """The function under a name; see :func:`named_scope`.
 
     Args:
@@ -303,7 +306,7 @@ def local_device_count(backend: str | None = None) -> int:
     return len(devices(backend))
 
 
-def typeof(x: Any) -> ShapedArray:
+def typeof(x: ArrayLike) -> ShapedArray:
     """The abstract value of an array, tracer or scalar.
 
     Example:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -37,6 +37,8 @@ from plugjax.transforms.linearize import LinearizedJaxpr, linearize_jaxpr, linea
 from plugjax.transforms.staging import open_constants, stage
 from plugjax.transforms.tracebacks import api_boundary
 
+_R = TypeVar("_R")
+
 rules = RuleSet(__name__)
 
 checkpoint_p = Primitive("checkpoint", multiple_results=True, structured=True)
@@ -58,13 +60,13 @@ def _not_callable(given: Any) -> Policy:
 
 
 def checkpoint(
-    fun: Callable[..., Any],
+    fun: Callable[..., _R],
     *,
     prevent_cse: bool = True,
     policy: Policy | None = None,
     static_argnums: int | Sequence[int] = (),
     static_argnames: str | Iterable[str] = (),
-) -> Callable[..., Any]:
+) -> Callable[..., _R]:
     """``fun``, such that reverse mode computes its intermediate values again instead of keeping them.
 
     Args:

@@ -8,8 +8,8 @@ the axis by its name, or run a function of the user's, which may close over trac
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
@@ -28,6 +28,8 @@ from plugjax.transforms.named_axes import Axis as Axis
 from plugjax.transforms.named_axes import uses_axis
 from plugjax.transforms.staging import stage
 from plugjax.transforms.tracebacks import api_boundary
+
+_R = TypeVar("_R")
 
 
 class BatchingRule(Protocol):
@@ -220,13 +222,13 @@ def batch_jaxpr(
 
 
 def vmap(
-    fun: Callable[..., Any],
+    fun: Callable[..., _R],
     in_axes: Any = 0,
     out_axes: Any = 0,
-    axis_name: Any = None,
+    axis_name: Hashable = None,
     axis_size: int | None = None,
-    spmd_axis_name: Any = None,
-) -> Callable[..., Any]:
+    spmd_axis_name: Hashable = None,
+) -> Callable[..., _R]:
     """Map a function over an axis of its arguments, all instances at once.
 
     Args:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from plugjax.core import dtypes, pytree
 from plugjax.core.array import as_array, aval_of, from_host
@@ -30,6 +30,8 @@ from plugjax.transforms.staging import stage
 from plugjax.transforms.tracebacks import api_boundary
 from plugjax.transforms.transpose import UndefinedPrimal, backward, transpose_flat
 from plugjax.transforms.tree_differences import first_difference
+
+_R = TypeVar("_R")
 
 
 def _flatten_call(
@@ -115,7 +117,7 @@ def of_chosen(
 @api_boundary
 def jvp(
     fun: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any], has_aux: bool = False
-) -> Any:
+) -> tuple[Any, ...]:
     """Value and directional derivative.
 
     Args:
@@ -165,7 +167,7 @@ def jvp(
 @api_boundary
 def vjp(
     fun: Callable[..., Any], *primals: Any, has_aux: bool = False, reduce_axes: Sequence[Any] = ()
-) -> Any:
+) -> tuple[Any, ...]:
     """Value and pullback.
 
     Args:
@@ -213,7 +215,7 @@ def _fill_inputs(found: Linearized, values: Sequence[Any]) -> None:
 
 
 @api_boundary
-def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
+def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
     """Value and derivative at a point, as a linear function that does not evaluate ``fun`` again.
 
     Returns:
@@ -289,13 +291,13 @@ def linear_transpose(
 
 
 def value_and_grad(
-    fun: Callable[..., Any],
+    fun: Callable[..., _R],
     argnums: int | Sequence[int] = 0,
     has_aux: bool = False,
     holomorphic: bool = False,
     allow_int: bool = False,
     reduce_axes: Sequence[Any] = (),
-) -> Callable[..., Any]:
+) -> Callable[..., tuple[_R, Any]]:
     """A function that gives the value of ``fun`` and its gradient.
 
     Args:
@@ -407,7 +409,9 @@ def grad(
         >>> plugjax.grad(lambda x: jnp.sum(x ** 2))(jnp.arange(3.0))
         Array([0., 2., 4.], dtype=float32)
     """
-    both = value_and_grad(fun, argnums, has_aux, holomorphic, allow_int, reduce_axes)
+    both: Callable[..., Any] = value_and_grad(
+        fun, argnums, has_aux, holomorphic, allow_int, reduce_axes
+    )
 
     def gradient(*args: Any, **kwargs: Any) -> Any:
         value, result = both(*args, **kwargs)

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, TypeVar, Unpack, overload
 
 from plugjax.core import caches, pytree
-from plugjax.core.backend import as_device, get_backend
+from plugjax.core.backend import DeviceLike, as_device, get_backend
 from plugjax.core.device import Sharding
 from plugjax.execution.jit.function import JitFunction
+from plugjax.execution.jit.parameters import JitOptions
+from plugjax.execution.jit.stages import Wrapped
 from plugjax.transforms.named_axes import Axis, bound_axes
+
+_R = TypeVar("_R")
 
 
 def _device_of(shardings: Sequence[Any]) -> Any:
@@ -34,6 +38,16 @@ class _NotSpecified:
 _not_specified = _NotSpecified()
 
 
+@overload
+def jit(fun: Callable[..., _R], /, **options: Unpack[JitOptions]) -> Wrapped[_R]: ...
+
+
+@overload
+def jit(
+    **options: Unpack[JitOptions],
+) -> Callable[[Callable[..., _R]], Wrapped[_R]]: ...
+
+
 def jit(
     fun: Any = _not_specified,
     /,
@@ -45,7 +59,7 @@ def jit(
     donate_argnums: int | Sequence[int] | None = None,
     donate_argnames: str | Iterable[str] | None = None,
     keep_unused: bool = False,
-    device: Any = None,
+    device: DeviceLike | None = None,
     backend: str | None = None,
     inline: bool = False,
     compiler_options: dict[str, Any] | None = None,

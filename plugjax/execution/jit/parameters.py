@@ -9,9 +9,26 @@ from __future__ import annotations
 import inspect
 import operator
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, TypedDict
 
 from plugjax.core import pytree
+from plugjax.core.backend import DeviceLike
+
+
+class JitOptions(TypedDict, total=False):
+    """The options of :func:`plugjax.jit`."""
+
+    in_shardings: Any
+    out_shardings: Any
+    static_argnums: int | Sequence[int] | None
+    static_argnames: str | Iterable[str] | None
+    donate_argnums: int | Sequence[int] | None
+    donate_argnames: str | Iterable[str] | None
+    keep_unused: bool
+    device: DeviceLike | None
+    backend: str | None
+    inline: bool
+    compiler_options: dict[str, Any] | None
 
 
 def as_numbers(value: Any, what: str) -> tuple[int, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from plugjax.core import pytree
 from plugjax.core.array import as_array, on_device
@@ -17,6 +17,8 @@ from plugjax.execution.compile import Compiled, lowered_text
 from plugjax.execution.dialects import backend_with_dialect
 from plugjax.execution.jit.program import Program
 from plugjax.transforms.tree_differences import first_difference
+
+_R = TypeVar("_R", covariant=True)
 
 
 @dataclass(frozen=True)
@@ -267,7 +269,7 @@ class CompiledFunction:
 
 
 @runtime_checkable
-class Wrapped(Protocol):
+class Wrapped(Protocol[_R]):
     """What ``jit`` returns: a function that can be traced and lowered ahead of time.
 
     Example:
@@ -276,7 +278,7 @@ class Wrapped(Protocol):
         True
     """
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: Any, **kwargs: Any) -> _R:
         """Run the function, compiled."""
 
     def trace(self, *args: Any, **kwargs: Any) -> Traced:
