@@ -1,7 +1,7 @@
 """Operations with strict types: the names of ``jax.lax``."""
 
 import importlib
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from plugjax.extend.core import (
     add_any_p,
@@ -401,6 +401,8 @@ from plugjax.lax.windowed import (
 
 # Loaded on first use: programs without linear algebra do not pay for it.
 _SUBMODULES = ("linalg",)
+if TYPE_CHECKING:
+    from plugjax.lax import linalg as linalg
 
 
 def __getattr__(name: str) -> Any:

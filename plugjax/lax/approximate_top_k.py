@@ -16,7 +16,7 @@ import operator
 from typing import Any
 
 from plugjax.extend import dtypes
-from plugjax.extend.core import ShapedArray, as_array, aval_of, moveaxis
+from plugjax.extend.core import Array, ArrayLike, ShapedArray, as_array, aval_of, moveaxis
 from plugjax.extend.rules import RuleSet, abstract_eval
 from plugjax.lax.arithmetic import neg
 from plugjax.lax.axes import canonical_axis
@@ -29,13 +29,13 @@ approx_top_k_p = new_compound("approx_top_k")
 
 
 def approx_max_k(
-    operand: Any,
+    operand: ArrayLike,
     k: int,
     reduction_dimension: int = -1,
     recall_target: float = 0.95,
     reduction_input_size_override: int = -1,
     aggregate_to_topk: bool = True,
-) -> tuple[Any, Any]:
+) -> tuple[Array, Array]:
     """The k greatest elements along an axis, and their indices.
 
     Shapes:
@@ -65,13 +65,13 @@ def approx_max_k(
 
 
 def approx_min_k(
-    operand: Any,
+    operand: ArrayLike,
     k: int,
     reduction_dimension: int = -1,
     recall_target: float = 0.95,
     reduction_input_size_override: int = -1,
     aggregate_to_topk: bool = True,
-) -> tuple[Any, Any]:
+) -> tuple[Array, Array]:
     """The k least elements along an axis, and their indices; arguments as of :func:`approx_max_k`.
 
     Example:

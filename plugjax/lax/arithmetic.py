@@ -7,7 +7,17 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from plugjax.extend import dtypes
-from plugjax.extend.core import Primitive, ShapedArray, Zero, add_any, add_any_p, aval_of, mul_p
+from plugjax.extend.core import (
+    Array,
+    ArrayLike,
+    Primitive,
+    ShapedArray,
+    Zero,
+    add_any,
+    add_any_p,
+    aval_of,
+    mul_p,
+)
 from plugjax.extend.dtypes import DTypeLike
 from plugjax.extend.rules import RuleSet, jvp_rule, transpose_rule
 from plugjax.extend.transforms import is_undefined_primal
@@ -75,7 +85,7 @@ class RoundingMethod(enum.IntEnum):
     TO_NEAREST_EVEN = 1
 
 
-def neg(x: Any) -> Any:
+def neg(x: ArrayLike) -> Array:
     """Elementwise negation, ``-x``.
 
     Shapes:
@@ -90,7 +100,7 @@ def neg(x: Any) -> Any:
     return neg_p.bind(x)
 
 
-def add(x: Any, y: Any) -> Any:
+def add(x: ArrayLike, y: ArrayLike) -> Array:
     """Elementwise sum. Operands have one dtype and one rank; axes of size 1 and scalars stretch.
 
     Example:
@@ -102,7 +112,7 @@ def add(x: Any, y: Any) -> Any:
     return add_p.bind(x, y)
 
 
-def sub(x: Any, y: Any) -> Any:
+def sub(x: ArrayLike, y: ArrayLike) -> Array:
     """Elementwise difference; shapes as of :func:`add`.
 
     Example:
@@ -114,7 +124,7 @@ def sub(x: Any, y: Any) -> Any:
     return sub_p.bind(x, y)
 
 
-def mul(x: Any, y: Any, *, out_dtype: DTypeLike | None = None) -> Any:
+def mul(x: ArrayLike, y: ArrayLike, *, out_dtype: DTypeLike | None = None) -> Array:
     """Elementwise product; shapes as of :func:`add`.
 
     Args:
@@ -133,7 +143,7 @@ def mul(x: Any, y: Any, *, out_dtype: DTypeLike | None = None) -> Any:
     return mul_p.bind(x, y)
 
 
-def mulhi(x: Any, y: Any, /) -> Any:
+def mulhi(x: ArrayLike, y: ArrayLike, /) -> Array:
     """Elementwise upper half of the bits of the product of integers; shapes as of :func:`add`.
 
     Example:
@@ -145,7 +155,7 @@ def mulhi(x: Any, y: Any, /) -> Any:
     return mulhi_p.bind(x, y)
 
 
-def div(x: Any, y: Any) -> Any:
+def div(x: ArrayLike, y: ArrayLike) -> Array:
     """Elementwise quotient; integers round towards zero. ``x / 0`` is -1 for integers, inf or nan for others.
 
     Example:
@@ -157,7 +167,7 @@ def div(x: Any, y: Any) -> Any:
     return div_p.bind(x, y)
 
 
-def rem(x: Any, y: Any) -> Any:
+def rem(x: ArrayLike, y: ArrayLike) -> Array:
     """Elementwise remainder with the sign of ``x``; shapes as of :func:`add`.
 
     Example:
@@ -169,7 +179,7 @@ def rem(x: Any, y: Any) -> Any:
     return rem_p.bind(x, y)
 
 
-def integer_pow(x: Any, y: int) -> Any:
+def integer_pow(x: ArrayLike, y: int) -> Array:
     """Elementwise power with a static integer exponent.
 
     Raises:
@@ -186,11 +196,11 @@ def integer_pow(x: Any, y: int) -> Any:
             f"integer_pow: x ** {y} of integers is no integer. Convert x to float first."
         )
     if y == 1:
-        return x
+        return x  # type: ignore[return-value]  # as it came
     return integer_pow_p.bind(x, y=int(y))
 
 
-def reciprocal(x: Any) -> Any:
+def reciprocal(x: ArrayLike) -> Array:
     """Elementwise ``1 / x`` of inexact ``x``.
 
     Example:
@@ -201,7 +211,7 @@ def reciprocal(x: Any) -> Any:
     return integer_pow(x, -1)
 
 
-def square(x: Any) -> Any:
+def square(x: ArrayLike) -> Array:
     """Elementwise square.
 
     Example:
@@ -213,7 +223,7 @@ def square(x: Any) -> Any:
     return square_p.bind(x)
 
 
-def max(x: Any, y: Any) -> Any:
+def max(x: ArrayLike, y: ArrayLike) -> Array:
     """Elementwise maximum; nan if either is nan. The derivative at a tie is one half for each.
 
     Complex numbers are in lexicographic order. JAX gives the second operand where only the first one is a complex nan.
@@ -227,7 +237,7 @@ def max(x: Any, y: Any) -> Any:
     return max_p.bind(x, y)
 
 
-def min(x: Any, y: Any) -> Any:
+def min(x: ArrayLike, y: ArrayLike) -> Array:
     """Elementwise minimum; nan if either is nan. The derivative at a tie is one half for each.
 
     Complex numbers are in lexicographic order, see :func:`max`.
@@ -241,7 +251,7 @@ def min(x: Any, y: Any) -> Any:
     return min_p.bind(x, y)
 
 
-def abs(x: Any) -> Any:
+def abs(x: ArrayLike) -> Array:
     """Elementwise absolute value; real for complex ``x``.
 
     Example:
@@ -253,7 +263,7 @@ def abs(x: Any) -> Any:
     return abs_p.bind(x)
 
 
-def sign(x: Any) -> Any:
+def sign(x: ArrayLike) -> Array:
     """Elementwise sign: -1, 0, 1, or nan; ``x / |x|`` for complex ``x``.
 
     Example:
@@ -265,7 +275,7 @@ def sign(x: Any) -> Any:
     return sign_p.bind(x)
 
 
-def floor(x: Any) -> Any:
+def floor(x: ArrayLike) -> Array:
     """Elementwise largest integer not above ``x``, as a float.
 
     Example:
@@ -277,7 +287,7 @@ def floor(x: Any) -> Any:
     return floor_p.bind(x)
 
 
-def ceil(x: Any) -> Any:
+def ceil(x: ArrayLike) -> Array:
     """Elementwise smallest integer not below ``x``, as a float.
 
     Example:
@@ -289,7 +299,9 @@ def ceil(x: Any) -> Any:
     return ceil_p.bind(x)
 
 
-def round(x: Any, rounding_method: RoundingMethod | int = RoundingMethod.AWAY_FROM_ZERO) -> Any:
+def round(
+    x: ArrayLike, rounding_method: RoundingMethod | int = RoundingMethod.AWAY_FROM_ZERO
+) -> Array:
     """Elementwise rounding; halves move away from zero, or to the even neighbour.
 
     Raises:
@@ -304,7 +316,7 @@ def round(x: Any, rounding_method: RoundingMethod | int = RoundingMethod.AWAY_FR
     return round_p.bind(x, rounding_method=RoundingMethod(rounding_method))
 
 
-def nextafter(x1: Any, x2: Any) -> Any:
+def nextafter(x1: ArrayLike, x2: ArrayLike) -> Array:
     """Elementwise next representable value after ``x1`` towards ``x2``.
 
     Example:

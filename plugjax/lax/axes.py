@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 from numpy.exceptions import AxisError
 
 from plugjax.extend.core import ShapedArray
 from plugjax.extend.errors import NegativeSizeError, ShapeError, SizeError
+
+ShapeLike: TypeAlias = int | Sequence[int]
 
 
 def static_sizes(who: str, sizes: Any) -> tuple[int, ...]:

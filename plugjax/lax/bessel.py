@@ -8,7 +8,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from plugjax.extend.core import Primitive, aval_of
+from plugjax.extend.core import Array, ArrayLike, Primitive, aval_of
 from plugjax.extend.rules import RuleSet
 from plugjax.lax.arithmetic import abs as abs_
 from plugjax.lax.arithmetic import add, div, mul, sign, sub
@@ -29,7 +29,7 @@ for _p in (bessel_i0e_p, bessel_i1e_p):
     elementwise(rules, _p, accepts=FLOAT)
 
 
-def bessel_i0e(x: Any) -> Any:
+def bessel_i0e(x: ArrayLike) -> Array:
     """Elementwise ``exp(-abs(x)) * I0(x)``.
 
     Example:
@@ -40,7 +40,7 @@ def bessel_i0e(x: Any) -> Any:
     return bessel_i0e_p.bind(x)
 
 
-def bessel_i1e(x: Any) -> Any:
+def bessel_i1e(x: ArrayLike) -> Array:
     """Elementwise ``exp(-abs(x)) * I1(x)``.
 
     Example:

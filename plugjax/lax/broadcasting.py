@@ -6,7 +6,16 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from plugjax.extend.core import Primitive, ShapedArray, as_array, aval_of, reduce_sum_p, reshape_p
+from plugjax.extend.core import (
+    Array,
+    ArrayLike,
+    Primitive,
+    ShapedArray,
+    as_array,
+    aval_of,
+    reduce_sum_p,
+    reshape_p,
+)
 from plugjax.extend.errors import ShapeError, SizeError
 from plugjax.extend.rules import RuleSet, abstract_eval, batching_rule, physical_rule
 from plugjax.extend.transforms import Axis
@@ -43,7 +52,7 @@ def broadcast_shapes(*shapes: Sequence[int]) -> tuple[int, ...]:
     return tuple(found)
 
 
-def broadcast_like(arr: Any, like_arr: Any) -> Any:
+def broadcast_like(arr: ArrayLike, like_arr: ArrayLike) -> Array:
     """``arr`` in the shape of another array, by NumPy's rules.
 
     Shapes:
@@ -71,7 +80,7 @@ def broadcast_like(arr: Any, like_arr: Any) -> Any:
     return broadcast_in_dim(arr, shape, range(first, len(shape)))
 
 
-def tile(operand: Any, reps: Sequence[int]) -> Any:
+def tile(operand: ArrayLike, reps: Sequence[int]) -> Array:
     """``operand`` repeated along each axis.
 
     Shapes:

@@ -442,14 +442,14 @@ def _mapped(
 def _pure_physical(
     in_avals: Sequence[ShapedArray], out_avals: Sequence[ShapedArray], *stored: Any, **params: Any
 ) -> list[Any]:
-    return pure_callback_p.bind(*stored, **with_avals(params, in_avals))  # type: ignore[no-any-return]  # a list, as it has many results
+    return pure_callback_p.bind(*stored, **with_avals(params, in_avals))
 
 
 @rules.define(physical_rule, io_callback_p)
 def _io_physical(
     in_avals: Sequence[ShapedArray], out_avals: Sequence[ShapedArray], *stored: Any, **params: Any
 ) -> list[Any]:
-    return io_callback_p.bind(*stored, **with_avals(params, in_avals))  # type: ignore[no-any-return]  # as above
+    return io_callback_p.bind(*stored, **with_avals(params, in_avals))
 
 
 def with_avals(params: dict[str, Any], avals: Sequence[ShapedArray]) -> dict[str, Any]:

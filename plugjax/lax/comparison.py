@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from plugjax.extend.core import Primitive
+from plugjax.extend.core import Array, ArrayLike, Primitive
 from plugjax.extend.dtypes import BOOL
 from plugjax.extend.rules import RuleSet
 from plugjax.lax.families import (
@@ -57,7 +55,7 @@ for _p in (
     elementwise(rules, _p, accepts=INTEGER, differentiable=False)
 
 
-def eq(x: Any, y: Any) -> Any:
+def eq(x: ArrayLike, y: ArrayLike) -> Array:
     """Elementwise ``x == y``, as bool.
 
     Example:
@@ -69,7 +67,7 @@ def eq(x: Any, y: Any) -> Any:
     return eq_p.bind(x, y)
 
 
-def ne(x: Any, y: Any) -> Any:
+def ne(x: ArrayLike, y: ArrayLike) -> Array:
     """Elementwise ``x != y``, as bool.
 
     Example:
@@ -81,7 +79,7 @@ def ne(x: Any, y: Any) -> Any:
     return ne_p.bind(x, y)
 
 
-def ge(x: Any, y: Any) -> Any:
+def ge(x: ArrayLike, y: ArrayLike) -> Array:
     """Elementwise ``x >= y``, as bool; real operands.
 
     Example:
@@ -93,7 +91,7 @@ def ge(x: Any, y: Any) -> Any:
     return ge_p.bind(x, y)
 
 
-def gt(x: Any, y: Any) -> Any:
+def gt(x: ArrayLike, y: ArrayLike) -> Array:
     """Elementwise ``x > y``, as bool; real operands.
 
     Example:
@@ -105,7 +103,7 @@ def gt(x: Any, y: Any) -> Any:
     return gt_p.bind(x, y)
 
 
-def le(x: Any, y: Any) -> Any:
+def le(x: ArrayLike, y: ArrayLike) -> Array:
     """Elementwise ``x <= y``, as bool; real operands.
 
     Example:
@@ -117,7 +115,7 @@ def le(x: Any, y: Any) -> Any:
     return le_p.bind(x, y)
 
 
-def lt(x: Any, y: Any) -> Any:
+def lt(x: ArrayLike, y: ArrayLike) -> Array:
     """Elementwise ``x < y``, as bool; real operands.
 
     Example:
@@ -129,7 +127,7 @@ def lt(x: Any, y: Any) -> Any:
     return lt_p.bind(x, y)
 
 
-def is_finite(x: Any) -> Any:
+def is_finite(x: ArrayLike) -> Array:
     """Elementwise: neither infinite nor nan.
 
     Example:
@@ -141,7 +139,7 @@ def is_finite(x: Any) -> Any:
     return is_finite_p.bind(x)
 
 
-def bitwise_not(x: Any) -> Any:
+def bitwise_not(x: ArrayLike) -> Array:
     """Elementwise negation of bools, or of the bits of integers.
 
     Example:
@@ -153,7 +151,7 @@ def bitwise_not(x: Any) -> Any:
     return not_p.bind(x)
 
 
-def bitwise_and(x: Any, y: Any) -> Any:
+def bitwise_and(x: ArrayLike, y: ArrayLike) -> Array:
     """Elementwise conjunction of bools or bits.
 
     Example:
@@ -165,7 +163,7 @@ def bitwise_and(x: Any, y: Any) -> Any:
     return and_p.bind(x, y)
 
 
-def bitwise_or(x: Any, y: Any) -> Any:
+def bitwise_or(x: ArrayLike, y: ArrayLike) -> Array:
     """Elementwise disjunction of bools or bits.
 
     Example:
@@ -177,7 +175,7 @@ def bitwise_or(x: Any, y: Any) -> Any:
     return or_p.bind(x, y)
 
 
-def bitwise_xor(x: Any, y: Any) -> Any:
+def bitwise_xor(x: ArrayLike, y: ArrayLike) -> Array:
     """Elementwise exclusive disjunction of bools or bits.
 
     Example:
@@ -189,7 +187,7 @@ def bitwise_xor(x: Any, y: Any) -> Any:
     return xor_p.bind(x, y)
 
 
-def shift_left(x: Any, y: Any) -> Any:
+def shift_left(x: ArrayLike, y: ArrayLike) -> Array:
     """Elementwise ``x << y``; 0 where ``y`` is not below the number of bits.
 
     Example:
@@ -201,7 +199,7 @@ def shift_left(x: Any, y: Any) -> Any:
     return shift_left_p.bind(x, y)
 
 
-def shift_right_logical(x: Any, y: Any) -> Any:
+def shift_right_logical(x: ArrayLike, y: ArrayLike) -> Array:
     """Elementwise shift to the right that fills with zero bits; 0 where ``y`` is not below the number of bits.
 
     Example:
@@ -213,7 +211,7 @@ def shift_right_logical(x: Any, y: Any) -> Any:
     return shift_right_logical_p.bind(x, y)
 
 
-def shift_right_arithmetic(x: Any, y: Any) -> Any:
+def shift_right_arithmetic(x: ArrayLike, y: ArrayLike) -> Array:
     """Elementwise shift to the right that repeats the sign bit.
 
     Example:
@@ -225,7 +223,7 @@ def shift_right_arithmetic(x: Any, y: Any) -> Any:
     return shift_right_arithmetic_p.bind(x, y)
 
 
-def population_count(x: Any) -> Any:
+def population_count(x: ArrayLike) -> Array:
     """Elementwise number of bits that are set.
 
     Example:
@@ -237,7 +235,7 @@ def population_count(x: Any) -> Any:
     return population_count_p.bind(x)
 
 
-def clz(x: Any) -> Any:
+def clz(x: ArrayLike) -> Array:
     """Elementwise number of leading zero bits.
 
     Example:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from plugjax.extend import dtypes
-from plugjax.extend.core import Primitive, Zero, aval_of, instantiate
+from plugjax.extend.core import Array, ArrayLike, Primitive, Zero, aval_of, instantiate
 from plugjax.extend.rules import RuleSet, jvp_rule, transpose_rule
 from plugjax.extend.transforms import is_undefined_primal
 from plugjax.lax.families import COMPLEX, DtypeSet, elementwise, linear, scalar, unbroadcast
@@ -27,7 +27,7 @@ elementwise(rules, conj_p, accepts=COMPLEX)
 elementwise(rules, complex_p, accepts=PART, result=lambda d: _COMPLEX[d])
 
 
-def real(x: Any) -> Any:
+def real(x: ArrayLike) -> Array:
     """Elementwise real part of a complex array.
 
     Example:
@@ -39,7 +39,7 @@ def real(x: Any) -> Any:
     return real_p.bind(x)
 
 
-def imag(x: Any) -> Any:
+def imag(x: ArrayLike) -> Array:
     """Elementwise imaginary part of a complex array.
 
     Example:
@@ -51,7 +51,7 @@ def imag(x: Any) -> Any:
     return imag_p.bind(x)
 
 
-def conj(x: Any) -> Any:
+def conj(x: ArrayLike) -> Array:
     """Elementwise conjugate; a real operand becomes complex, as in JAX.
 
     Example:
@@ -65,7 +65,7 @@ def conj(x: Any) -> Any:
     return conj_p.bind(x)
 
 
-def complex(x: Any, y: Any) -> Any:
+def complex(x: ArrayLike, y: ArrayLike) -> Array:
     """Elementwise ``x + iy`` of real operands of one dtype, float32 or float64.
 
     Example:

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
-from plugjax.extend.core import as_array, aval_of
+from plugjax.extend.core import Array, ArrayLike, as_array, aval_of
 from plugjax.extend.dtypes import DTypeLike
-from plugjax.lax.conv_shape import conv_dimension_numbers, dilated, transposed_padding
+from plugjax.lax.conv_shape import (
+    ConvGeneralDilatedDimensionNumbers,
+    conv_dimension_numbers,
+    dilated,
+    transposed_padding,
+)
 from plugjax.lax.convolution import conv_general_dilated
 from plugjax.lax.dot import Precision, PrecisionLike, dot_general, precision_pair
 from plugjax.lax.families import convert
@@ -25,13 +29,13 @@ _TRANSPOSED_LAYOUTS = {
 
 
 def conv(
-    lhs: Any,
-    rhs: Any,
+    lhs: ArrayLike,
+    rhs: ArrayLike,
     window_strides: Sequence[int],
     padding: str,
     precision: PrecisionLike = None,
     preferred_element_type: DTypeLike | None = None,
-) -> Any:
+) -> Array:
     """:func:`conv_general_dilated` without dilation, in the layout ``NC...``, ``OI...``, ``NC...``.
 
     Example:
@@ -52,15 +56,15 @@ def conv(
 
 
 def conv_with_general_padding(
-    lhs: Any,
-    rhs: Any,
+    lhs: ArrayLike,
+    rhs: ArrayLike,
     window_strides: Sequence[int],
     padding: str | Sequence[tuple[int, int]],
     lhs_dilation: Sequence[int] | None,
     rhs_dilation: Sequence[int] | None,
     precision: PrecisionLike = None,
     preferred_element_type: DTypeLike | None = None,
-) -> Any:
+) -> Array:
     """:func:`conv_general_dilated` in the layout ``NC...``, ``OI...``, ``NC...``.
 
     Example:
@@ -82,17 +86,17 @@ def conv_with_general_padding(
 
 
 def conv_transpose(
-    lhs: Any,
-    rhs: Any,
+    lhs: ArrayLike,
+    rhs: ArrayLike,
     strides: Sequence[int],
     padding: str | Sequence[tuple[int, int]],
     rhs_dilation: Sequence[int] | None = None,
-    dimension_numbers: Any = None,
+    dimension_numbers: ConvGeneralDilatedDimensionNumbers = None,
     transpose_kernel: bool = False,
     precision: PrecisionLike = None,
     preferred_element_type: DTypeLike | None = None,
     use_consistent_padding: bool = False,
-) -> Any:
+) -> Array:
     """Convolution with fractional strides: the input is dilated by ``strides``.
 
     Args:
@@ -152,16 +156,16 @@ def conv_transpose(
 
 
 def conv_general_dilated_patches(
-    lhs: Any,
+    lhs: ArrayLike,
     filter_shape: Sequence[int],
     window_strides: Sequence[int],
     padding: str | Sequence[tuple[int, int]],
     lhs_dilation: Sequence[int] | None = None,
     rhs_dilation: Sequence[int] | None = None,
-    dimension_numbers: Any = None,
-    precision: Any = None,
+    dimension_numbers: ConvGeneralDilatedDimensionNumbers = None,
+    precision: PrecisionLike = None,
     preferred_element_type: DTypeLike | None = None,
-) -> Any:
+) -> Array:
     """The elements of every window as features: channels first, then the positions of ``filter_shape``.
 
     The kernel is an identity matrix, in one group per channel.
@@ -211,16 +215,16 @@ def conv_general_dilated_patches(
 
 
 def conv_general_dilated_local(
-    lhs: Any,
-    rhs: Any,
+    lhs: ArrayLike,
+    rhs: ArrayLike,
     window_strides: Sequence[int],
     padding: str | Sequence[tuple[int, int]],
     filter_shape: Sequence[int],
     lhs_dilation: Sequence[int] | None = None,
     rhs_dilation: Sequence[int] | None = None,
-    dimension_numbers: Any = None,
+    dimension_numbers: ConvGeneralDilatedDimensionNumbers = None,
     precision: PrecisionLike = None,
-) -> Any:
+) -> Array:
     """Convolution with another kernel in every window: a locally connected layer.
 
     Shapes:

@@ -38,7 +38,7 @@ ConvGeneralDilatedDimensionNumbers: TypeAlias = tuple[str, str, str] | ConvDimen
 
 
 def conv_dimension_numbers(
-    lhs_shape: Sizes, rhs_shape: Sizes, dimension_numbers: Any
+    lhs_shape: Sizes, rhs_shape: Sizes, dimension_numbers: ConvGeneralDilatedDimensionNumbers
 ) -> ConvDimensionNumbers:
     """The numbers of strings such as ``("NHWC", "HWIO", "NHWC")``; ``None`` is ``NC...``, ``OI...``, ``NC...``.
 
@@ -124,7 +124,7 @@ def window_count(size: int, window: int, stride: int) -> int:
 
 
 def padtype_to_pads(
-    in_shape: Sizes, window_shape: Sizes, window_strides: Sizes, padding: Any
+    in_shape: Sizes, window_shape: Sizes, window_strides: Sizes, padding: str | Pads
 ) -> list[tuple[int, int]]:
     """Padding before and after each axis for ``"VALID"``, ``"SAME"`` or ``"SAME_LOWER"``.
 
@@ -176,7 +176,7 @@ def padding_pairs(padding: Any) -> list[tuple[int, int]]:
 
 
 def conv_shape_tuple(
-    lhs_shape: Sizes, rhs_shape: Sizes, strides: Sizes, pads: Any, batch_group_count: int = 1
+    lhs_shape: Sizes, rhs_shape: Sizes, strides: Sizes, pads: str | Pads, batch_group_count: int = 1
 ) -> tuple[int, ...]:
     """Shape of the result for arrays in the order ``NC...``, ``OI...``, ``NC...``, with nothing dilated.
 
@@ -206,7 +206,11 @@ def conv_shape_tuple(
 
 
 def conv_general_shape_tuple(
-    lhs_shape: Sizes, rhs_shape: Sizes, window_strides: Sizes, padding: Any, dimension_numbers: Any
+    lhs_shape: Sizes,
+    rhs_shape: Sizes,
+    window_strides: Sizes,
+    padding: str | Pads,
+    dimension_numbers: ConvGeneralDilatedDimensionNumbers,
 ) -> tuple[int, ...]:
     """Shape of the result of a convolution with axes in the order of ``dimension_numbers``.
 
@@ -218,7 +222,7 @@ def conv_general_shape_tuple(
     """
     numbers = conv_dimension_numbers(lhs_shape, rhs_shape, dimension_numbers)
     lhs, rhs = (
-        np.take(shape, spec)
+        np.take(shape, spec).tolist()
         for shape, spec in zip((lhs_shape, rhs_shape), numbers[:2], strict=True)
     )
     found = conv_shape_tuple(lhs, rhs, window_strides, padding)
@@ -226,7 +230,11 @@ def conv_general_shape_tuple(
 
 
 def conv_transpose_shape_tuple(
-    lhs_shape: Sizes, rhs_shape: Sizes, window_strides: Sizes, padding: Any, dimension_numbers: Any
+    lhs_shape: Sizes,
+    rhs_shape: Sizes,
+    window_strides: Sizes,
+    padding: str | Pads,
+    dimension_numbers: ConvGeneralDilatedDimensionNumbers,
 ) -> tuple[int, ...]:
     """Shape of the result of :func:`plugjax.lax.conv_transpose` with explicit or named padding.
 
@@ -238,7 +246,7 @@ def conv_transpose_shape_tuple(
     """
     numbers = conv_dimension_numbers(lhs_shape, rhs_shape, dimension_numbers)
     lhs, rhs = (
-        np.take(shape, spec)
+        np.take(shape, spec).tolist()
         for shape, spec in zip((lhs_shape, rhs_shape), numbers[:2], strict=True)
     )
     if isinstance(padding, str):

@@ -11,6 +11,7 @@ import numpy as np
 from plugjax.extend import dtypes, pytree
 from plugjax.extend.core import (
     Array,
+    ArrayLike,
     Primitive,
     ShapedArray,
     Tracer,
@@ -53,7 +54,7 @@ elementwise(rules, stage_p, accepts=ANY)
 elementwise(rules, reduce_precision_p, accepts=FLOAT)
 
 
-def convert_element_type(operand: Any, new_dtype: DTypeLike) -> Any:
+def convert_element_type(operand: ArrayLike, new_dtype: DTypeLike) -> Array:
     """``operand`` in another dtype, element by element; the result is not weak.
 
     Differs from NumPy:
@@ -70,11 +71,11 @@ def convert_element_type(operand: Any, new_dtype: DTypeLike) -> Any:
     dtype = dtypes.canonicalize(new_dtype, "convert_element_type")
     aval = aval_of(operand)
     if aval.dtype == dtype and not aval.weak_type and hasattr(operand, "aval"):
-        return operand
+        return operand  # type: ignore[return-value]  # it has an aval: an array
     return convert_element_type_p.bind(operand, new_dtype=dtype, weak_type=False)
 
 
-def bitcast_convert_type(operand: Any, new_dtype: DTypeLike) -> Any:
+def bitcast_convert_type(operand: ArrayLike, new_dtype: DTypeLike) -> Array:
     """The bits of ``operand`` as another dtype; a change of width adds or removes a trailing axis.
 
     Example:
@@ -111,7 +112,7 @@ def _constant(x: Any) -> Any:
     return stop_gradient_p.bind(x)
 
 
-def stage(x: Any, /) -> Any:
+def stage(x: ArrayLike, /) -> Array:
     """``x`` as a value of the current trace: an Array, or a variable of the program that is being staged.
 
     Example:
@@ -122,7 +123,7 @@ def stage(x: Any, /) -> Any:
     return stage_p.bind(x)
 
 
-def reduce_precision(operand: Any, exponent_bits: int, mantissa_bits: int) -> Any:
+def reduce_precision(operand: ArrayLike, exponent_bits: int, mantissa_bits: int) -> Array:
     """Elementwise the nearest number of a floating format with fewer bits, in the dtype of ``operand``.
 
     Halves go to the even neighbour. What is too large becomes infinite; what is below the normal numbers of the format
@@ -149,7 +150,7 @@ def reduce_precision(operand: Any, exponent_bits: int, mantissa_bits: int) -> An
     return reduce_precision_p.bind(operand, exponent_bits=exponent, mantissa_bits=mantissa)
 
 
-def dtype(x: Any) -> DType:
+def dtype(x: ArrayLike) -> DType:
     """The dtype of an array-like, a type or a name; of 32 bits instead of 64 unless x64 is enabled.
 
     Raises:
@@ -171,7 +172,8 @@ def dtype(x: Any) -> DType:
         return dtypes.canonicalize(x)
     if isinstance(x, (bool, int, float, complex)):
         return dtypes.scalar_dtype(x)
-    return dtypes.canonicalize(x.dtype) if hasattr(x, "dtype") else dtypes.canonicalize(x)
+    given: Any = x
+    return dtypes.canonicalize(getattr(given, "dtype", given))
 
 
 def copy(x: Any) -> Any:

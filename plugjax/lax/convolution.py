@@ -18,7 +18,16 @@ from collections.abc import Sequence
 from typing import Any
 
 from plugjax.extend import dtypes
-from plugjax.extend.core import Primitive, ShapedArray, Zero, add_any, aval_of, moveaxis
+from plugjax.extend.core import (
+    Array,
+    ArrayLike,
+    Primitive,
+    ShapedArray,
+    Zero,
+    add_any,
+    aval_of,
+    moveaxis,
+)
 from plugjax.extend.dtypes import DType, DTypeLike
 from plugjax.extend.errors import DtypeError, ShapeError
 from plugjax.extend.rules import RuleSet, abstract_eval, batching_rule, jvp_rule, transpose_rule
@@ -26,6 +35,7 @@ from plugjax.extend.transforms import Axis, is_undefined_primal
 from plugjax.lax.axes import static_ints
 from plugjax.lax.conv_shape import (
     ConvDimensionNumbers,
+    ConvGeneralDilatedDimensionNumbers,
     conv_dimension_numbers,
     dilated,
     padding_pairs,
@@ -42,19 +52,19 @@ conv_general_dilated_p = Primitive("conv_general_dilated")
 
 
 def conv_general_dilated(
-    lhs: Any,
-    rhs: Any,
+    lhs: ArrayLike,
+    rhs: ArrayLike,
     window_strides: Sequence[int],
     padding: str | Sequence[tuple[int, int]],
     lhs_dilation: Sequence[int] | None = None,
     rhs_dilation: Sequence[int] | None = None,
-    dimension_numbers: Any = None,
+    dimension_numbers: ConvGeneralDilatedDimensionNumbers = None,
     feature_group_count: int = 1,
     batch_group_count: int = 1,
     precision: PrecisionLike = None,
     preferred_element_type: DTypeLike | None = None,
-    out_sharding: Any = None,
-) -> Any:
+    out_sharding: None = None,
+) -> Array:
     """Convolution of ``lhs`` with the kernel ``rhs`` (a correlation: the kernel is not reversed).
 
     Shapes:
@@ -125,7 +135,7 @@ def conv_general_dilated(
     )
 
 
-def _dilations(what: str, values: Sequence[int] | None, spatial: int) -> tuple[int, ...]:
+def _dilations(what: str, values: Any, spatial: int) -> tuple[int, ...]:
     # In JAX an empty dict means no dilation.
     if values is None or values == {}:
         return (1,) * spatial

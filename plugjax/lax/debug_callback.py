@@ -191,7 +191,7 @@ _define_side_effect(debug_print_p)
 def _callback_physical(
     in_avals: Sequence[ShapedArray], out_avals: Sequence[ShapedArray], *stored: Any, **params: Any
 ) -> list[Any]:
-    return debug_callback_p.bind(*stored, **with_avals(params, in_avals))  # type: ignore[no-any-return]  # a list, as it has many results
+    return debug_callback_p.bind(*stored, **with_avals(params, in_avals))
 
 
 @rules.define(physical_rule, debug_print_p)
@@ -204,4 +204,4 @@ def _print_physical(
         "effect": effect,
         "partitioned": params["partitioned"],
     }
-    return debug_callback_p.bind(*stored, **with_avals(shown, in_avals))  # type: ignore[no-any-return]  # as above
+    return debug_callback_p.bind(*stored, **with_avals(shown, in_avals))

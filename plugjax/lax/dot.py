@@ -12,6 +12,8 @@ import numpy as np
 
 from plugjax.extend import dtypes
 from plugjax.extend.core import (
+    Array,
+    ArrayLike,
     Primitive,
     ShapedArray,
     Zero,
@@ -77,7 +79,10 @@ PrecisionLike: TypeAlias = (
 PrecisionPair: TypeAlias = tuple[Precision, Precision] | None
 CanonicalPrecision: TypeAlias = PrecisionPair | Algorithm
 Axes: TypeAlias = tuple[int, ...]
-DotDimensionNumbers: TypeAlias = tuple[tuple[Axes, Axes], tuple[Axes, Axes]]
+DotDimensionNumbers: TypeAlias = tuple[
+    tuple[Sequence[int], Sequence[int]], tuple[Sequence[int], Sequence[int]]
+]
+CanonicalNumbers: TypeAlias = tuple[tuple[Axes, Axes], tuple[Axes, Axes]]
 
 
 def canonicalize_precision(precision: PrecisionLike) -> CanonicalPrecision:
@@ -125,7 +130,7 @@ def _swapped(precision: CanonicalPrecision) -> CanonicalPrecision:
 
 
 @lru_cache(maxsize=1024)
-def _canonical_numbers(dimension_numbers: Any) -> DotDimensionNumbers:
+def _canonical_numbers(dimension_numbers: Any) -> CanonicalNumbers:
     (lhs_contracting, rhs_contracting), (lhs_batch, rhs_batch) = dimension_numbers
 
     def axes(values: Any) -> Axes:
@@ -138,14 +143,14 @@ def _canonical_numbers(dimension_numbers: Any) -> DotDimensionNumbers:
 
 
 def dot_general(
-    lhs: Any,
-    rhs: Any,
-    dimension_numbers: Any,
+    lhs: ArrayLike,
+    rhs: ArrayLike,
+    dimension_numbers: DotDimensionNumbers,
     precision: PrecisionLike = None,
     preferred_element_type: DTypeLike | None = None,
     *,
     out_sharding: None = None,
-) -> Any:
+) -> Array:
     """Products of elements, summed over contracting axes, separately for each index of batch axes.
 
     Shapes:
@@ -184,14 +189,14 @@ def dot_general(
 
 
 def dot(
-    lhs: Any,
-    rhs: Any,
+    lhs: ArrayLike,
+    rhs: ArrayLike,
     *,
-    dimension_numbers: Any = None,
+    dimension_numbers: DotDimensionNumbers | None = None,
     precision: PrecisionLike = None,
     preferred_element_type: DTypeLike | None = None,
     out_sharding: None = None,
-) -> Any:
+) -> Array:
     """Product of vectors and matrices; with ``dimension_numbers``, as :func:`dot_general`.
 
     Raises:
@@ -216,7 +221,7 @@ def dot(
     return dot_general(lhs, rhs, dimension_numbers, precision, preferred_element_type)
 
 
-def batch_matmul(lhs: Any, rhs: Any, precision: PrecisionLike = None) -> Any:
+def batch_matmul(lhs: ArrayLike, rhs: ArrayLike, precision: PrecisionLike = None) -> Array:
     """Matrix products over leading batch axes: ``[..., m, k], [..., k, n] -> [..., m, n]``.
 
     Example:
@@ -225,11 +230,11 @@ def batch_matmul(lhs: Any, rhs: Any, precision: PrecisionLike = None) -> Any:
         >>> lax.batch_matmul(jnp.ones((2, 1, 3)), jnp.ones((2, 3, 1))).ravel()
         Array([3., 3.], dtype=float32)
     """
-    if np.ndim(lhs) < 2 or np.ndim(rhs) < 2:
-        raise ValueError(
-            f"batch_matmul needs operands of rank 2 or more, got ranks {np.ndim(lhs)} and {np.ndim(rhs)}."
-        )
     left, right = aval_of(lhs), aval_of(rhs)
+    if left.ndim < 2 or right.ndim < 2:
+        raise ValueError(
+            f"batch_matmul needs operands of rank 2 or more, got ranks {left.ndim} and {right.ndim}."
+        )
     if left.ndim != right.ndim:
         raise ValueError(
             f"batch_matmul needs operands of one rank, got {left.str_short()} and {right.str_short()}."
@@ -249,7 +254,7 @@ def dot_general_aval(
     lhs: ShapedArray,
     rhs: ShapedArray,
     *,
-    dimension_numbers: DotDimensionNumbers,
+    dimension_numbers: CanonicalNumbers,
     precision: CanonicalPrecision,
     preferred_element_type: DType | None,
 ) -> ShapedArray:
@@ -343,7 +348,7 @@ def _dot_general_transpose(
     x: Any,
     y: Any,
     *,
-    dimension_numbers: DotDimensionNumbers,
+    dimension_numbers: CanonicalNumbers,
     precision: CanonicalPrecision,
     preferred_element_type: DType | None,
 ) -> tuple[Any, Any]:
@@ -395,7 +400,7 @@ def _dot_general_batching(
     args: Sequence[Any],
     dims: Sequence[int | None],
     *,
-    dimension_numbers: DotDimensionNumbers,
+    dimension_numbers: CanonicalNumbers,
     **params: Any,
 ) -> tuple[Any, int]:
     (x, y), (x_dim, y_dim) = args, dims

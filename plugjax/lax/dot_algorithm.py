@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, TypeAlias
 import ml_dtypes
 import numpy as np
 
-from plugjax.extend.dtypes import FLOAT32, FLOAT64, DType, DTypeLike, bfloat16
+from plugjax.extend.dtypes import FLOAT32, FLOAT64, DType, DTypeLike, as_numpy_dtype, bfloat16
 
 FLOAT16: DType = np.dtype(np.float16)
 
@@ -124,7 +124,7 @@ class DotAlgorithmPreset(enum.Enum):
             return _AFTER_FLOAT8
         if self.name in ("F16_F16_F32", "BF16_BF16_F32"):
             small = FLOAT16 if self.name.startswith("F16") else bfloat16
-            if np.dtype(lhs_dtype) == np.dtype(rhs_dtype) == small:
+            if as_numpy_dtype(lhs_dtype) == as_numpy_dtype(rhs_dtype) == small:
                 return accumulation, small
         return (accumulation,)
 
@@ -149,7 +149,7 @@ def algorithm_dtypes(
 ) -> tuple[DType, DType, DType]:
     """Dtypes to convert the operands to, and of the product before it is converted to ``out``."""
     if isinstance(algorithm, DotAlgorithm):
-        left, right, total = (np.dtype(d) for d in algorithm[:3])
+        left, right, total = (as_numpy_dtype(d) for d in algorithm[:3])
         return left, right, total
 
     def chosen(dtype: DType, supported: tuple[DType, ...] | None) -> DType:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from plugjax.extend import dtypes
-from plugjax.extend.core import Primitive, aval_of
+from plugjax.extend.core import Array, ArrayLike, Primitive, aval_of
 from plugjax.extend.rules import RuleSet
 from plugjax.lax.accuracy import Accuracy, check_accuracy
 from plugjax.lax.arithmetic import add, div, integer_pow, mul, sub
@@ -36,7 +36,7 @@ for _p in (exp_p, exp2_p, expm1_p, log_p, log1p_p, sqrt_p, rsqrt_p, logistic_p, 
 elementwise(rules, cbrt_p, accepts=FLOAT)
 
 
-def exp(x: Any, *, accuracy: Accuracy = None) -> Any:
+def exp(x: ArrayLike, *, accuracy: Accuracy = None) -> Array:
     """Elementwise ``e ** x``.
 
     Example:
@@ -50,7 +50,7 @@ def exp(x: Any, *, accuracy: Accuracy = None) -> Any:
     return exp_p.bind(x)
 
 
-def exp2(x: Any, *, accuracy: Accuracy = None) -> Any:
+def exp2(x: ArrayLike, *, accuracy: Accuracy = None) -> Array:
     """Elementwise ``2 ** x``.
 
     Example:
@@ -64,7 +64,7 @@ def exp2(x: Any, *, accuracy: Accuracy = None) -> Any:
     return exp2_p.bind(x)
 
 
-def expm1(x: Any, *, accuracy: Accuracy = None) -> Any:
+def expm1(x: ArrayLike, *, accuracy: Accuracy = None) -> Array:
     """Elementwise ``e ** x - 1``, accurate near 0.
 
     Example:
@@ -78,7 +78,7 @@ def expm1(x: Any, *, accuracy: Accuracy = None) -> Any:
     return expm1_p.bind(x)
 
 
-def log(x: Any, *, accuracy: Accuracy = None) -> Any:
+def log(x: ArrayLike, *, accuracy: Accuracy = None) -> Array:
     """Elementwise natural logarithm, in nats.
 
     Example:
@@ -92,7 +92,7 @@ def log(x: Any, *, accuracy: Accuracy = None) -> Any:
     return log_p.bind(x)
 
 
-def log1p(x: Any, *, accuracy: Accuracy = None) -> Any:
+def log1p(x: ArrayLike, *, accuracy: Accuracy = None) -> Array:
     """Elementwise ``log(1 + x)``, accurate near 0.
 
     Example:
@@ -106,7 +106,7 @@ def log1p(x: Any, *, accuracy: Accuracy = None) -> Any:
     return log1p_p.bind(x)
 
 
-def sqrt(x: Any, *, accuracy: Accuracy = None) -> Any:
+def sqrt(x: ArrayLike, *, accuracy: Accuracy = None) -> Array:
     """Elementwise square root; nan for negative reals.
 
     Example:
@@ -120,7 +120,7 @@ def sqrt(x: Any, *, accuracy: Accuracy = None) -> Any:
     return sqrt_p.bind(x)
 
 
-def rsqrt(x: Any, *, accuracy: Accuracy = None) -> Any:
+def rsqrt(x: ArrayLike, *, accuracy: Accuracy = None) -> Array:
     """Elementwise reciprocal of the square root.
 
     Example:
@@ -134,7 +134,7 @@ def rsqrt(x: Any, *, accuracy: Accuracy = None) -> Any:
     return rsqrt_p.bind(x)
 
 
-def cbrt(x: Any, *, accuracy: Accuracy = None) -> Any:
+def cbrt(x: ArrayLike, *, accuracy: Accuracy = None) -> Array:
     """Elementwise real cube root.
 
     Example:
@@ -148,7 +148,7 @@ def cbrt(x: Any, *, accuracy: Accuracy = None) -> Any:
     return cbrt_p.bind(x)
 
 
-def logistic(x: Any, *, accuracy: Accuracy = None) -> Any:
+def logistic(x: ArrayLike, *, accuracy: Accuracy = None) -> Array:
     """Elementwise logistic function, ``1 / (1 + exp(-x))``.
 
     Example:
@@ -161,7 +161,7 @@ def logistic(x: Any, *, accuracy: Accuracy = None) -> Any:
     return logistic_p.bind(x)
 
 
-def pow(x: Any, y: Any) -> Any:
+def pow(x: ArrayLike, y: ArrayLike) -> Array:
     """Elementwise power ``x ** y`` of an inexact ``x``; integers ``y`` are converted to its dtype.
 
     Example:

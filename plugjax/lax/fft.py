@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from plugjax.extend import dtypes
-from plugjax.extend.core import Primitive, ShapedArray, aval_of, moveaxis
+from plugjax.extend.core import Array, ArrayLike, Primitive, ShapedArray, aval_of, moveaxis
 from plugjax.extend.dtypes import COMPLEX64, COMPLEX128, FLOAT32, FLOAT64, DType
 from plugjax.extend.rules import RuleSet, abstract_eval, batching_rule
 from plugjax.extend.transforms import Axis
@@ -49,7 +49,7 @@ class FftType(enum.IntEnum):
     IRFFT = 3
 
 
-def fft(x: Any, fft_type: FftType | str, fft_lengths: Sequence[int]) -> Any:
+def fft(x: ArrayLike, fft_type: FftType | str, fft_lengths: Sequence[int]) -> Array:
     """Discrete Fourier transform over the last axes.
 
     Args:

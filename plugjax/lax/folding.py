@@ -17,12 +17,13 @@ from plugjax.extend.core import (
     Primitive,
     Var,
     convert_element_type_p,
+    mul_p,
     select_n_p,
     stop_gradient_p,
 )
 from plugjax.extend.dtypes import DType
 from plugjax.extend.rules import RuleSet, expand_rule, fold_rule, same_rule
-from plugjax.lax.arithmetic import add_p, mul_p, neg_p, sub_p
+from plugjax.lax.arithmetic import add_p, neg_p, sub_p
 from plugjax.lax.comparison import and_p, eq_p, ge_p, gt_p, le_p, lt_p, ne_p, not_p, or_p
 from plugjax.lax.selection import clamp_p
 

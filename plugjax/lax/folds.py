@@ -93,7 +93,7 @@ def reduce(
     init_values: Any,
     computation: Callable[[Any, Any], Any],
     dimensions: Sequence[int],
-    out_sharding: Any = None,
+    out_sharding: None = None,
 ) -> Any:
     """Combine elements along axes by any associative operation.
 

@@ -17,7 +17,16 @@ from typing import Any
 import numpy as np
 
 from plugjax.extend import dtypes
-from plugjax.extend.core import Primitive, ShapedArray, Zero, aval_of, moveaxis, zeros
+from plugjax.extend.core import (
+    Array,
+    ArrayLike,
+    Primitive,
+    ShapedArray,
+    Zero,
+    aval_of,
+    moveaxis,
+    zeros,
+)
 from plugjax.extend.rules import (
     RuleSet,
     abstract_eval,
@@ -57,16 +66,16 @@ _NAN = float("nan")
 
 
 def gather(
-    operand: Any,
-    start_indices: Any,
+    operand: ArrayLike,
+    start_indices: ArrayLike,
     dimension_numbers: GatherDimensionNumbers,
     slice_sizes: Sequence[int],
     *,
     unique_indices: bool = False,
     indices_are_sorted: bool = False,
     mode: str | GatherScatterMode | None = None,
-    fill_value: Any = None,
-) -> Any:
+    fill_value: ArrayLike | None = None,
+) -> Array:
     """Windows of ``operand`` at ``start_indices``.
 
     Shapes:
@@ -93,7 +102,7 @@ def gather(
     parsed = (
         GatherScatterMode.PROMISE_IN_BOUNDS if mode is None else GatherScatterMode.from_any(mode)
     )
-    fill = None
+    fill: Any = None
     if parsed is GatherScatterMode.FILL_OR_DROP:
         fill = _fill_value(aval_of(operand).dtype) if fill_value is None else fill_value
         if hasattr(fill, "shape"):
@@ -126,15 +135,15 @@ def _fill_value(dtype: Any) -> Any:
 
 
 def scatter(
-    operand: Any,
-    scatter_indices: Any,
-    updates: Any,
+    operand: ArrayLike,
+    scatter_indices: ArrayLike,
+    updates: ArrayLike,
     dimension_numbers: ScatterDimensionNumbers,
     *,
     indices_are_sorted: bool = False,
     unique_indices: bool = False,
     mode: str | GatherScatterMode | None = None,
-) -> Any:
+) -> Array:
     """``operand`` with windows at ``scatter_indices`` replaced by ``updates``.
 
     Of several updates of one element, one wins.
@@ -174,15 +183,15 @@ def scatter(
 
 
 def scatter_add(
-    operand: Any,
-    scatter_indices: Any,
-    updates: Any,
+    operand: ArrayLike,
+    scatter_indices: ArrayLike,
+    updates: ArrayLike,
     dimension_numbers: ScatterDimensionNumbers,
     *,
     indices_are_sorted: bool = False,
     unique_indices: bool = False,
     mode: str | GatherScatterMode | None = None,
-) -> Any:
+) -> Array:
     """``operand`` with ``updates`` added to windows at ``scatter_indices``. See :func:`scatter`.
 
     Example:
@@ -205,15 +214,15 @@ def scatter_add(
 
 
 def scatter_mul(
-    operand: Any,
-    scatter_indices: Any,
-    updates: Any,
+    operand: ArrayLike,
+    scatter_indices: ArrayLike,
+    updates: ArrayLike,
     dimension_numbers: ScatterDimensionNumbers,
     *,
     indices_are_sorted: bool = False,
     unique_indices: bool = False,
     mode: str | GatherScatterMode | None = None,
-) -> Any:
+) -> Array:
     """``operand`` with windows multiplied by ``updates``. See :func:`scatter`.
 
     Example:
@@ -236,15 +245,15 @@ def scatter_mul(
 
 
 def scatter_min(
-    operand: Any,
-    scatter_indices: Any,
-    updates: Any,
+    operand: ArrayLike,
+    scatter_indices: ArrayLike,
+    updates: ArrayLike,
     dimension_numbers: ScatterDimensionNumbers,
     *,
     indices_are_sorted: bool = False,
     unique_indices: bool = False,
     mode: str | GatherScatterMode | None = None,
-) -> Any:
+) -> Array:
     """``operand`` with windows lowered to ``updates`` where those are less. See :func:`scatter`.
 
     Example:
@@ -267,15 +276,15 @@ def scatter_min(
 
 
 def scatter_max(
-    operand: Any,
-    scatter_indices: Any,
-    updates: Any,
+    operand: ArrayLike,
+    scatter_indices: ArrayLike,
+    updates: ArrayLike,
     dimension_numbers: ScatterDimensionNumbers,
     *,
     indices_are_sorted: bool = False,
     unique_indices: bool = False,
     mode: str | GatherScatterMode | None = None,
-) -> Any:
+) -> Array:
     """``operand`` with windows raised to ``updates`` where those are more. See :func:`scatter`.
 
     Example:
@@ -298,15 +307,15 @@ def scatter_max(
 
 
 def scatter_sub(
-    operand: Any,
-    scatter_indices: Any,
-    updates: Any,
+    operand: ArrayLike,
+    scatter_indices: ArrayLike,
+    updates: ArrayLike,
     dimension_numbers: ScatterDimensionNumbers,
     *,
     indices_are_sorted: bool = False,
     unique_indices: bool = False,
     mode: str | GatherScatterMode | None = None,
-) -> Any:
+) -> Array:
     """``operand`` with ``updates`` subtracted from windows. See :func:`scatter`.
 
     Example:
@@ -350,7 +359,7 @@ def _bind_scatter(
     )
 
 
-def index_take(src: Any, idxs: Sequence[Any], axes: Sequence[int]) -> Any:
+def index_take(src: ArrayLike, idxs: Sequence[ArrayLike], axes: Sequence[int]) -> Array:
     """Elements of ``src`` at computed indices along some axes, whole along the others.
 
     Shapes:

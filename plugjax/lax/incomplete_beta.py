@@ -14,11 +14,11 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from plugjax.extend.core import Primitive, aval_of
+from plugjax.extend.core import Array, ArrayLike, Primitive, aval_of
 from plugjax.extend.rules import RuleSet
 from plugjax.lax.arithmetic import abs as abs_
 from plugjax.lax.arithmetic import add, mul, neg, sub
-from plugjax.lax.control_flow import while_loop
+from plugjax.lax.control_flow.while_loop import while_loop
 from plugjax.lax.exponential import exp, log, log1p
 from plugjax.lax.families import FLOAT, elementwise, partials, scalar
 from plugjax.lax.reduction import reduce_or
@@ -35,7 +35,7 @@ elementwise(rules, regularized_incomplete_beta_p, accepts=FLOAT)
 _MOST_STEPS = 300
 
 
-def betainc(a: Any, b: Any, x: Any) -> Any:
+def betainc(a: ArrayLike, b: ArrayLike, x: ArrayLike) -> Array:
     """Elementwise regularized incomplete beta function, I_x(a, b).
 
     Raises:

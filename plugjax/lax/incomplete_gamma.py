@@ -22,11 +22,11 @@ from typing import Any
 
 import numpy as np
 
-from plugjax.extend.core import Primitive, aval_of
+from plugjax.extend.core import Array, ArrayLike, Primitive, aval_of
 from plugjax.extend.rules import RuleSet, jvp_rule
 from plugjax.lax.arithmetic import abs as abs_
 from plugjax.lax.arithmetic import mul, neg, sub
-from plugjax.lax.control_flow import while_loop
+from plugjax.lax.control_flow.while_loop import while_loop
 from plugjax.lax.exponential import exp, log
 from plugjax.lax.families import FLOAT, elementwise, partials, scalar
 from plugjax.lax.reduction import reduce_or
@@ -49,7 +49,7 @@ rules.absent(jvp_rule, igamma_grad_a_p, because="its derivatives are not written
 _MOST_TERMS = 2000
 
 
-def igamma(a: Any, x: Any) -> Any:
+def igamma(a: ArrayLike, x: ArrayLike) -> Array:
     """Elementwise regularized lower incomplete gamma function, P(a, x).
 
     Example:
@@ -60,7 +60,7 @@ def igamma(a: Any, x: Any) -> Any:
     return igamma_p.bind(a, x)
 
 
-def igammac(a: Any, x: Any) -> Any:
+def igammac(a: ArrayLike, x: ArrayLike) -> Array:
     """Elementwise regularized upper incomplete gamma function, Q(a, x) = 1 - P(a, x) without cancellation.
 
     Example:
@@ -72,7 +72,7 @@ def igammac(a: Any, x: Any) -> Any:
     return igammac_p.bind(a, x)
 
 
-def igamma_grad_a(a: Any, x: Any) -> Any:
+def igamma_grad_a(a: ArrayLike, x: ArrayLike) -> Array:
     """Elementwise derivative of :func:`igamma` by ``a``.
 
     Example:
@@ -234,7 +234,7 @@ def igamma_grad_a_program(a: Any, x: Any) -> Any:
     return _derivative(a, x, of_sample=False)
 
 
-def random_gamma_grad(a: Any, x: Any) -> Any:
+def random_gamma_grad(a: ArrayLike, x: ArrayLike) -> Array:
     """Elementwise derivative of samples of Gamma(a, 1) by ``a``, at samples ``x``.
 
     It is the motion of a fixed quantile, ``-(dP/da) / (dP/dx)``.

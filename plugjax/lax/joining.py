@@ -6,12 +6,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
 from plugjax.extend.core import (
+    Array,
+    ArrayLike,
     Primitive,
     ShapedArray,
     Zero,
@@ -53,7 +55,7 @@ slice_p = Primitive("slice")
 PaddingConfig = tuple[tuple[int, int, int], ...]
 
 
-def concatenate(operands: Any, dimension: int) -> Any:
+def concatenate(operands: Iterable[ArrayLike], dimension: int) -> Array:
     """Arrays joined along an axis that they have.
 
     Shapes:
@@ -77,11 +79,11 @@ def concatenate(operands: Any, dimension: int) -> Any:
         raise ValueError("concatenate needs a non-empty list of arrays.")
     if len(arrays) == 1 and hasattr(arrays[0], "aval"):
         check_axes("concatenate", "dimension", (dimension,), arrays[0].aval)
-        return arrays[0]
+        return arrays[0]  # type: ignore[return-value]  # it has an aval: an array
     return concatenate_p.bind(*arrays, dimension=int(dimension))
 
 
-def split(operand: Any, sizes: Sequence[int], axis: int = 0) -> list[Any]:
+def split(operand: ArrayLike, sizes: Sequence[int], axis: int = 0) -> list[Array]:
     """Parts of given sizes along an axis.
 
     Shapes:
@@ -100,7 +102,7 @@ def split(operand: Any, sizes: Sequence[int], axis: int = 0) -> list[Any]:
     return found
 
 
-def stack(operands: Sequence[Any], axis: int = 0) -> Any:
+def stack(operands: Sequence[ArrayLike], axis: int = 0) -> Array:
     """Arrays of one shape and dtype, joined along a new axis.
 
     Raises:
@@ -120,7 +122,7 @@ def stack(operands: Sequence[Any], axis: int = 0) -> Any:
     return stack_p.bind(*arrays, axis=place)
 
 
-def unstack(x: Any, axis: int = 0) -> tuple[Any, ...]:
+def unstack(x: ArrayLike, axis: int = 0) -> tuple[Array, ...]:
     """The parts of an array along an axis, without that axis.
 
     Example:
@@ -133,7 +135,9 @@ def unstack(x: Any, axis: int = 0) -> tuple[Any, ...]:
     return tuple(unstack_p.bind(array, axis=canonical_axis(axis, array.aval.ndim)))
 
 
-def pad(operand: Any, padding_value: Any, padding_config: Sequence[tuple[int, int, int]]) -> Any:
+def pad(
+    operand: ArrayLike, padding_value: ArrayLike, padding_config: Sequence[tuple[int, int, int]]
+) -> Array:
     """``operand`` with a scalar before, after and between its elements.
 
     Args:

@@ -7,13 +7,13 @@ These functions check arguments, reduce positional axes, and bind one primitive 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 import numpy as np
 
 from plugjax.extend import dtypes, pytree
-from plugjax.extend.core import Primitive, Tracer, aval_of
+from plugjax.extend.core import Array, Primitive, Tracer, aval_of
 from plugjax.extend.transforms import named_axis_size
 from plugjax.lax.arithmetic import add, mul
 from plugjax.lax.axes import canonical_axes, canonical_axis
@@ -37,7 +37,7 @@ from plugjax.lax.shape import expand_dims, full_like, reshape, squeeze, transpos
 Groups = Sequence[Sequence[int]] | None
 
 
-def psum(x: Any, axis_name: Any, *, axis_index_groups: Groups = None) -> Any:
+def psum(x: Any, axis_name: Hashable, *, axis_index_groups: Groups = None) -> Any:
     """Sum over the instances of a named axis.
 
     Args:
@@ -72,7 +72,7 @@ def psum(x: Any, axis_name: Any, *, axis_index_groups: Groups = None) -> Any:
     )
 
 
-def pmean(x: Any, axis_name: Any, *, axis_index_groups: Groups = None) -> Any:
+def pmean(x: Any, axis_name: Hashable, *, axis_index_groups: Groups = None) -> Any:
     """Mean over the instances of a named axis; arguments as for :func:`psum`.
 
     Example:
@@ -87,7 +87,7 @@ def pmean(x: Any, axis_name: Any, *, axis_index_groups: Groups = None) -> Any:
     )
 
 
-def pmax(x: Any, axis_name: Any, *, axis_index_groups: Groups = None) -> Any:
+def pmax(x: Any, axis_name: Hashable, *, axis_index_groups: Groups = None) -> Any:
     """Maximum over the instances of a named axis; arguments as for :func:`psum`.
 
     Differs from JAX:
@@ -103,7 +103,7 @@ def pmax(x: Any, axis_name: Any, *, axis_index_groups: Groups = None) -> Any:
     return pytree.unflatten(tree, _reduce(pmax_p, reduce_max, leaves, axis_name, axis_index_groups))
 
 
-def pmin(x: Any, axis_name: Any, *, axis_index_groups: Groups = None) -> Any:
+def pmin(x: Any, axis_name: Hashable, *, axis_index_groups: Groups = None) -> Any:
     """Minimum over the instances of a named axis; as :func:`pmax`.
 
     Example:
@@ -116,7 +116,7 @@ def pmin(x: Any, axis_name: Any, *, axis_index_groups: Groups = None) -> Any:
     return pytree.unflatten(tree, _reduce(pmin_p, reduce_min, leaves, axis_name, axis_index_groups))
 
 
-def ppermute(x: Any, axis_name: Any, perm: Sequence[tuple[int, int]]) -> Any:
+def ppermute(x: Any, axis_name: Hashable, perm: Sequence[tuple[int, int]]) -> Any:
     """Instances of ``x`` sent from index to index of a named axis.
 
     Args:
@@ -153,7 +153,7 @@ def ppermute(x: Any, axis_name: Any, perm: Sequence[tuple[int, int]]) -> Any:
     return pytree.tree_map(lambda v: ppermute_p.bind(v, axis_name=names, perm=pairs), x)
 
 
-def pbroadcast(x: Any, axis_name: Any, source: int) -> Any:
+def pbroadcast(x: Any, axis_name: Hashable, source: int) -> Any:
     """The value of ``x`` in one instance of a named axis, for all instances.
 
     Args:
@@ -187,7 +187,7 @@ def pbroadcast(x: Any, axis_name: Any, source: int) -> Any:
     return pytree.tree_map(sent, x)
 
 
-def pcast(x: Any, axis_name: Any, *, to: str) -> Any:
+def pcast(x: Any, axis_name: Hashable, *, to: str) -> Any:
     """``x`` as a value that may differ between the instances of named axes.
 
     Under ``vmap`` every value may, so nothing changes; it exists for programs written for ``shard_map``.
@@ -225,7 +225,7 @@ def pcast(x: Any, axis_name: Any, *, to: str) -> Any:
     return x
 
 
-def pshuffle(x: Any, axis_name: Any, perm: Sequence[int]) -> Any:
+def pshuffle(x: Any, axis_name: Hashable, perm: Sequence[int]) -> Any:
     """Instances of ``x`` permuted along a named axis: index k gets that of ``perm[k]``.
 
     Raises:
@@ -244,7 +244,7 @@ def pshuffle(x: Any, axis_name: Any, perm: Sequence[int]) -> Any:
 
 def all_gather(
     x: Any,
-    axis_name: Any,
+    axis_name: Hashable,
     *,
     axis_index_groups: Groups = None,
     axis: int = 0,
@@ -304,7 +304,7 @@ def all_gather(
 
 def psum_scatter(
     x: Any,
-    axis_name: Any,
+    axis_name: Hashable,
     *,
     scatter_dimension: int = 0,
     axis_index_groups: Groups = None,
@@ -357,7 +357,7 @@ def psum_scatter(
 
 def all_to_all(
     x: Any,
-    axis_name: Any,
+    axis_name: Hashable,
     split_axis: int,
     concat_axis: int,
     *,
@@ -434,7 +434,7 @@ def all_to_all(
     return pytree.tree_map(exchanged, x)
 
 
-def pswapaxes(x: Any, axis_name: Any, axis: int, *, axis_index_groups: Groups = None) -> Any:
+def pswapaxes(x: Any, axis_name: Hashable, axis: int, *, axis_index_groups: Groups = None) -> Any:
     """Swap a named axis with axis ``axis`` of ``x``, of the same size: ``all_to_all(x, axis_name, axis, axis)``.
 
     Example:
@@ -447,7 +447,7 @@ def pswapaxes(x: Any, axis_name: Any, axis: int, *, axis_index_groups: Groups = 
     return all_to_all(x, axis_name, axis, axis, axis_index_groups=axis_index_groups)
 
 
-def axis_index(axis_name: Any) -> Any:
+def axis_index(axis_name: Hashable) -> Array:
     """The index of the instance along a named axis; along several, the first varies slowest.
 
     Raises:
@@ -468,7 +468,7 @@ def axis_index(axis_name: Any) -> Any:
     return index
 
 
-def axis_size(axis_name: Any) -> int:
+def axis_size(axis_name: Hashable) -> int:
     """Size of a named axis, or the product of several, as a Python integer.
 
     Raises:

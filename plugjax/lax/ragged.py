@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from plugjax.extend import dtypes
-from plugjax.extend.core import ShapedArray, as_array, aval_of, reject_sharding
+from plugjax.extend.core import Array, ArrayLike, ShapedArray, as_array, aval_of, reject_sharding
 from plugjax.extend.dtypes import INT32, DTypeLike
 from plugjax.extend.errors import DtypeError, ShapeError
 from plugjax.extend.rules import RuleSet, abstract_eval
@@ -28,7 +28,7 @@ from plugjax.lax.compound import compound, new_compound
 from plugjax.lax.conversion import convert_element_type
 from plugjax.lax.dot import (
     Axes,
-    DotDimensionNumbers,
+    CanonicalNumbers,
     PrecisionLike,
     canonicalize_precision,
     dot_general,
@@ -54,7 +54,7 @@ class RaggedDotDimensionNumbers:
         rhs_group_dimensions: the axis of the right operand that counts groups, if the ragged axis is kept.
     """
 
-    dot_dimension_numbers: DotDimensionNumbers
+    dot_dimension_numbers: CanonicalNumbers
     lhs_ragged_dimensions: Axes
     rhs_group_dimensions: Axes
 
@@ -71,14 +71,14 @@ _ROWS = RaggedDotDimensionNumbers((((1,), (1,)), ((), ())), (0,), (0,))
 
 
 def ragged_dot(
-    lhs: Any,
-    rhs: Any,
-    group_sizes: Any,
+    lhs: ArrayLike,
+    rhs: ArrayLike,
+    group_sizes: ArrayLike,
     precision: PrecisionLike = None,
     preferred_element_type: DTypeLike | None = None,
     group_offset: None = None,
     out_sharding: None = None,
-) -> Any:
+) -> Array:
     """Products of matrices, one for each group of rows.
 
     Shapes:
@@ -108,15 +108,15 @@ def ragged_dot(
 
 
 def ragged_dot_general(
-    lhs: Any,
-    rhs: Any,
-    group_sizes: Any,
+    lhs: ArrayLike,
+    rhs: ArrayLike,
+    group_sizes: ArrayLike,
     ragged_dot_dimension_numbers: RaggedDotDimensionNumbers,
     precision: PrecisionLike = None,
     preferred_element_type: DTypeLike | None = None,
     group_offset: None = None,
     out_sharding: None = None,
-) -> Any:
+) -> Array:
     """Dot products with groups along an axis of ``lhs``: kept, contracted, or of the batch.
 
     Shapes:

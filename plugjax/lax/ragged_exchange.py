@@ -9,13 +9,23 @@ cotangent 0.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any
 
 import numpy as np
 
 from plugjax.extend import dtypes
-from plugjax.extend.core import Primitive, ShapedArray, Zero, as_array, aval_of, instantiate, zeros
+from plugjax.extend.core import (
+    Array,
+    ArrayLike,
+    Primitive,
+    ShapedArray,
+    Zero,
+    as_array,
+    aval_of,
+    instantiate,
+    zeros,
+)
 from plugjax.extend.dtypes import INT32
 from plugjax.extend.rules import (
     RuleSet,
@@ -60,16 +70,16 @@ for _kind in (impl, lowering):
 
 
 def ragged_all_to_all(
-    operand: Any,
-    output: Any,
-    input_offsets: Any,
-    send_sizes: Any,
-    output_offsets: Any,
-    recv_sizes: Any,
+    operand: ArrayLike,
+    output: ArrayLike,
+    input_offsets: ArrayLike,
+    send_sizes: ArrayLike,
+    output_offsets: ArrayLike,
+    recv_sizes: ArrayLike,
     *,
-    axis_name: Any,
+    axis_name: Hashable,
     axis_index_groups: None = None,
-) -> Any:
+) -> Array:
     """Send slices of rows to the instances of a named axis, and write the slices received.
 
     Shapes:

@@ -21,6 +21,8 @@ import numpy as np
 
 from plugjax.extend import dtypes
 from plugjax.extend.core import (
+    Array,
+    ArrayLike,
     Effect,
     Effects,
     Primitive,
@@ -67,13 +69,13 @@ class RandomAlgorithm(enum.IntEnum):
 
 
 def rng_bit_generator(
-    key: Any,
+    key: ArrayLike,
     shape: int | Sequence[int],
     dtype: DTypeLike = np.uint32,
     algorithm: RandomAlgorithm | int = RandomAlgorithm.RNG_DEFAULT,
     *,
     out_sharding: None = None,
-) -> tuple[Any, Any]:
+) -> tuple[Array, Array]:
     """Random bits, and the key for the next ones.
 
     Under ``vmap`` the first key makes the bits of all instances, as in JAX. ``plugjax.random`` uses each instance's
@@ -155,10 +157,11 @@ def _words(key: Any) -> list[Any]:
 
 def _advanced(words: Sequence[Any], low: Any, high: Any) -> list[Any]:
     """The number in ``words`` plus a number of two words; further words take the carry only."""
-    found, carry = [], None
+    found: list[Any] = []
+    carry: Any = None
     for word, part in zip(words, (low, high, *(None for _ in words[2:])), strict=True):
         total = word if part is None else add(word, part)
-        over = None if part is None else lt(total, part)
+        over: Any = None if part is None else lt(total, part)
         if carry is not None:
             total = add(total, carry)
             wrapped = lt(total, carry)
@@ -189,7 +192,7 @@ def _threefry(state: Sequence[Any], shape: tuple[int, ...], wide: bool) -> tuple
     half = sizes if wide else (*sizes[:axis], -(-sizes[axis] // 2), *sizes[axis + 1 :])
     blocks = math.prod(half)
     low, high = _advanced(state[2:], _counts(blocks), np.uint32(0))
-    first, second = (reshape(v, half) for v in threefry2x32(*state[:2], low, high))
+    first, second = (reshape(v, half) for v in threefry2x32(state[0], state[1], low, high))
     if wide:
         return blocks, reshape(_joined(first, second), shape)
     both = reshape(
@@ -257,7 +260,7 @@ class HiddenStateEffect(Effect):
         return "HiddenState"
 
 
-def rng_uniform(a: Any, b: Any, shape: Sequence[int]) -> Any:
+def rng_uniform(a: ArrayLike, b: ArrayLike, shape: Sequence[int]) -> Array:
     """Random numbers in [a, b), other ones at every call; those of ``plugjax.random`` are reproducible.
 
     Args:

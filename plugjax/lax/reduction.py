@@ -10,7 +10,16 @@ from typing import Any
 from numpy.exceptions import AxisError
 
 from plugjax.extend import dtypes
-from plugjax.extend.core import Primitive, ShapedArray, Zero, aval_of, reduce_sum_p, reject_sharding
+from plugjax.extend.core import (
+    Array,
+    ArrayLike,
+    Primitive,
+    ShapedArray,
+    Zero,
+    aval_of,
+    reduce_sum_p,
+    reject_sharding,
+)
 from plugjax.extend.dtypes import DType, DTypeLike, is_extended
 from plugjax.extend.errors import DtypeError, KeyDtypeError
 from plugjax.extend.rules import RuleSet, abstract_eval, batching_rule, jvp_rule, physical_rule
@@ -51,7 +60,7 @@ cummin_p = Primitive("cummin")
 cumlogsumexp_p = Primitive("cumlogsumexp")
 
 
-def reduce_sum(operand: Any, axes: Sequence[int], *, out_sharding: None = None) -> Any:
+def reduce_sum(operand: ArrayLike, axes: Sequence[int], *, out_sharding: None = None) -> Array:
     """Sum over ``axes``, in the dtype of ``operand``; 0 of nothing.
 
     Example:
@@ -65,7 +74,7 @@ def reduce_sum(operand: Any, axes: Sequence[int], *, out_sharding: None = None) 
     return reduce_sum_p.bind(operand, axes=static_ints("reduce_sum", "axes", axes))
 
 
-def reduce_max(operand: Any, axes: Sequence[int]) -> Any:
+def reduce_max(operand: ArrayLike, axes: Sequence[int]) -> Array:
     """Maximum over ``axes``: nan if one is nan, the lowest value of nothing.
 
     Elements that are equal to the maximum share its derivative evenly.
@@ -79,7 +88,7 @@ def reduce_max(operand: Any, axes: Sequence[int]) -> Any:
     return reduce_max_p.bind(operand, axes=static_ints("reduce_max", "axes", axes))
 
 
-def reduce_min(operand: Any, axes: Sequence[int]) -> Any:
+def reduce_min(operand: ArrayLike, axes: Sequence[int]) -> Array:
     """Minimum over ``axes``: nan if one is nan, the highest value of nothing.
 
     Elements that are equal to the minimum share its derivative evenly.
@@ -93,7 +102,7 @@ def reduce_min(operand: Any, axes: Sequence[int]) -> Any:
     return reduce_min_p.bind(operand, axes=static_ints("reduce_min", "axes", axes))
 
 
-def reduce_prod(operand: Any, axes: Sequence[int]) -> Any:
+def reduce_prod(operand: ArrayLike, axes: Sequence[int]) -> Array:
     """Product over ``axes``, in the dtype of ``operand``; 1 of nothing.
 
     Example:
@@ -105,7 +114,7 @@ def reduce_prod(operand: Any, axes: Sequence[int]) -> Any:
     return reduce_prod_p.bind(operand, axes=static_ints("reduce_prod", "axes", axes))
 
 
-def reduce_and(operand: Any, axes: Sequence[int]) -> Any:
+def reduce_and(operand: ArrayLike, axes: Sequence[int]) -> Array:
     """Conjunction of bools or bits over ``axes``.
 
     Example:
@@ -117,7 +126,7 @@ def reduce_and(operand: Any, axes: Sequence[int]) -> Any:
     return reduce_and_p.bind(operand, axes=static_ints("reduce_and", "axes", axes))
 
 
-def reduce_or(operand: Any, axes: Sequence[int]) -> Any:
+def reduce_or(operand: ArrayLike, axes: Sequence[int]) -> Array:
     """Disjunction of bools or bits over ``axes``.
 
     Example:
@@ -129,7 +138,7 @@ def reduce_or(operand: Any, axes: Sequence[int]) -> Any:
     return reduce_or_p.bind(operand, axes=static_ints("reduce_or", "axes", axes))
 
 
-def reduce_xor(operand: Any, axes: Sequence[int]) -> Any:
+def reduce_xor(operand: ArrayLike, axes: Sequence[int]) -> Array:
     """Exclusive disjunction of bools or bits over ``axes``.
 
     Example:
@@ -141,7 +150,7 @@ def reduce_xor(operand: Any, axes: Sequence[int]) -> Any:
     return reduce_xor_p.bind(operand, axes=static_ints("reduce_xor", "axes", axes))
 
 
-def argmax(operand: Any, axis: int, index_dtype: DTypeLike) -> Any:
+def argmax(operand: ArrayLike, axis: int, index_dtype: DTypeLike) -> Array:
     """Index of the first maximum along ``axis``; of the first nan if there is one.
 
     Example:
@@ -155,7 +164,7 @@ def argmax(operand: Any, axis: int, index_dtype: DTypeLike) -> Any:
     )
 
 
-def argmin(operand: Any, axis: int, index_dtype: DTypeLike) -> Any:
+def argmin(operand: ArrayLike, axis: int, index_dtype: DTypeLike) -> Array:
     """Index of the first minimum along ``axis``; of the first nan if there is one.
 
     Example:
@@ -169,7 +178,7 @@ def argmin(operand: Any, axis: int, index_dtype: DTypeLike) -> Any:
     )
 
 
-def cumsum(operand: Any, axis: int = 0, reverse: bool = False) -> Any:
+def cumsum(operand: ArrayLike, axis: int = 0, reverse: bool = False) -> Array:
     """Sums of the elements up to each one along ``axis``; from the end if ``reverse``.
 
     Example:
@@ -181,7 +190,7 @@ def cumsum(operand: Any, axis: int = 0, reverse: bool = False) -> Any:
     return cumsum_p.bind(operand, axis=int(axis), reverse=bool(reverse))
 
 
-def cumprod(operand: Any, axis: int = 0, reverse: bool = False) -> Any:
+def cumprod(operand: ArrayLike, axis: int = 0, reverse: bool = False) -> Array:
     """Products of the elements up to each one along ``axis``; from the end if ``reverse``.
 
     Example:
@@ -193,7 +202,7 @@ def cumprod(operand: Any, axis: int = 0, reverse: bool = False) -> Any:
     return cumprod_p.bind(operand, axis=int(axis), reverse=bool(reverse))
 
 
-def cummax(operand: Any, axis: int = 0, reverse: bool = False) -> Any:
+def cummax(operand: ArrayLike, axis: int = 0, reverse: bool = False) -> Array:
     """Maxima of the elements up to each one along ``axis``; from the end if ``reverse``.
 
     Example:
@@ -205,7 +214,7 @@ def cummax(operand: Any, axis: int = 0, reverse: bool = False) -> Any:
     return cummax_p.bind(operand, axis=int(axis), reverse=bool(reverse))
 
 
-def cummin(operand: Any, axis: int = 0, reverse: bool = False) -> Any:
+def cummin(operand: ArrayLike, axis: int = 0, reverse: bool = False) -> Array:
     """Minima of the elements up to each one along ``axis``; from the end if ``reverse``.
 
     Example:
@@ -217,7 +226,7 @@ def cummin(operand: Any, axis: int = 0, reverse: bool = False) -> Any:
     return cummin_p.bind(operand, axis=int(axis), reverse=bool(reverse))
 
 
-def cumlogsumexp(operand: Any, axis: int = 0, reverse: bool = False) -> Any:
+def cumlogsumexp(operand: ArrayLike, axis: int = 0, reverse: bool = False) -> Array:
     """``log(cumsum(exp(operand)))`` along ``axis``, no overflow; from the end if ``reverse``.
 
     Example:

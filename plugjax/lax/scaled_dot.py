@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from plugjax.extend import dtypes
-from plugjax.extend.core import ShapedArray, as_array, aval_of
+from plugjax.extend.core import Array, ArrayLike, ShapedArray, as_array, aval_of
 from plugjax.extend.dtypes import FLOAT8, DType, DTypeLike, bfloat16
 from plugjax.extend.errors import ShapeError
 from plugjax.extend.rules import RuleSet, abstract_eval
@@ -13,7 +13,7 @@ from plugjax.lax.arithmetic import mul
 from plugjax.lax.axes import inserted
 from plugjax.lax.compound import compound, new_compound
 from plugjax.lax.conversion import convert_element_type
-from plugjax.lax.dot import Axes, DotDimensionNumbers, dot_general, free_axes
+from plugjax.lax.dot import Axes, CanonicalNumbers, DotDimensionNumbers, dot_general, free_axes
 from plugjax.lax.shape import broadcast_in_dim, full, reshape
 
 rules = RuleSet(__name__)
@@ -24,14 +24,14 @@ _SCALE = next(d for d in FLOAT8 if d.name == "float8_e8m0fnu")
 
 
 def scaled_dot(
-    lhs: Any,
-    rhs: Any,
+    lhs: ArrayLike,
+    rhs: ArrayLike,
     *,
-    lhs_scale: Any = None,
-    rhs_scale: Any = None,
-    dimension_numbers: Any = None,
+    lhs_scale: ArrayLike | None = None,
+    rhs_scale: ArrayLike | None = None,
+    dimension_numbers: DotDimensionNumbers | None = None,
     preferred_element_type: DTypeLike | None = None,
-) -> Any:
+) -> Array:
     """``dot_general`` of ``lhs * lhs_scale`` and ``rhs * rhs_scale``, multiplied in bfloat16.
 
     Shapes:
@@ -113,7 +113,7 @@ def _scaled_dot_avals(
     lhs_scale: ShapedArray,
     rhs_scale: ShapedArray,
     *,
-    dimension_numbers: DotDimensionNumbers,
+    dimension_numbers: CanonicalNumbers,
     preferred_element_type: DType,
 ) -> list[ShapedArray]:
     operands = (lhs, rhs, lhs_scale, rhs_scale)
@@ -161,7 +161,7 @@ def _scaled_dot(
     lhs_scale: Any,
     rhs_scale: Any,
     *,
-    dimension_numbers: DotDimensionNumbers,
+    dimension_numbers: CanonicalNumbers,
     preferred_element_type: DType,
 ) -> list[Any]:
     (left, right), _ = dimension_numbers

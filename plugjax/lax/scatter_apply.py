@@ -11,13 +11,21 @@ from typing import Any
 
 import numpy as np
 
-from plugjax.extend.core import ShapedArray, Tracer, as_array, aval_of, eval_closed
+from plugjax.extend.core import (
+    Array,
+    ArrayLike,
+    ShapedArray,
+    Tracer,
+    as_array,
+    aval_of,
+    eval_closed,
+)
 from plugjax.extend.errors import DtypeError
 from plugjax.extend.transforms import Axis, batch_jaxpr, stage
 from plugjax.lax.arithmetic import add
 from plugjax.lax.axes import static_sizes
 from plugjax.lax.comparison import gt, lt
-from plugjax.lax.control_flow import while_loop
+from plugjax.lax.control_flow.while_loop import while_loop
 from plugjax.lax.dimension_numbers import GatherScatterMode, ScatterDimensionNumbers
 from plugjax.lax.families import convert
 from plugjax.lax.gather_scatter import scatter_add
@@ -27,8 +35,8 @@ from plugjax.lax.shape import full, reshape
 
 
 def scatter_apply(
-    operand: Any,
-    scatter_indices: Any,
+    operand: ArrayLike,
+    scatter_indices: ArrayLike,
     func: Callable[[Any], Any],
     dimension_numbers: ScatterDimensionNumbers,
     *,
@@ -36,7 +44,7 @@ def scatter_apply(
     indices_are_sorted: bool = False,
     unique_indices: bool = False,
     mode: str | GatherScatterMode | None = None,
-) -> Any:
+) -> Array:
     """``operand`` with a function applied to the elements of windows, once for each window that an element is in.
 
     Args:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from plugjax.extend import dtypes
 from plugjax.extend.core import (
+    Array,
+    ArrayLike,
     Primitive,
     ShapedArray,
     Zero,
@@ -36,7 +38,7 @@ rules = RuleSet(__name__)
 clamp_p = Primitive("clamp")
 
 
-def select_n(which: Any, *cases: Any) -> Any:
+def select_n(which: ArrayLike, *cases: ArrayLike) -> Array:
     """Choose elementwise between cases.
 
     Shapes:
@@ -54,7 +56,7 @@ def select_n(which: Any, *cases: Any) -> Any:
     return select_n_p.bind(which, *cases)
 
 
-def select(pred: Any, on_true: Any, on_false: Any) -> Any:
+def select(pred: ArrayLike, on_true: ArrayLike, on_false: ArrayLike) -> Array:
     """Choose elementwise ``on_true`` where ``pred``, else ``on_false``; shapes as of :func:`select_n`.
 
     Example:
@@ -66,7 +68,7 @@ def select(pred: Any, on_true: Any, on_false: Any) -> Any:
     return select_n_p.bind(pred, on_false, on_true)
 
 
-def clamp(min: Any, x: Any, max: Any) -> Any:
+def clamp(min: ArrayLike, x: ArrayLike, max: ArrayLike) -> Array:
     """Elementwise ``x`` moved into the interval; bounds are scalars or have the shape of ``x``.
 
     Example:
@@ -173,7 +175,7 @@ def _clamp_jvp(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, An
     zero = zeros(aval.to_tangent_aval())
     # Strict comparisons: a value on a bound passes. If the bounds are in the wrong order, the upper
     # one wins.
-    chosen = (
+    chosen: tuple[Callable[[], Any], ...] = (
         lambda: bitwise_and(gt(low, x), lt(low, high)),
         lambda: bitwise_and(gt(x, low), lt(x, high)),
         lambda: lt(high, x),

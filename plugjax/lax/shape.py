@@ -12,8 +12,10 @@ import numpy as np
 from plugjax.extend import dtypes
 from plugjax.extend.core import (
     Array,
+    ArrayLike,
     Primitive,
     ShapedArray,
+    Sharding,
     as_array,
     aval_of,
     broadcast_in_dim_p,
@@ -59,12 +61,12 @@ iota_p = Primitive("iota")
 
 
 def reshape(
-    operand: Any,
+    operand: ArrayLike,
     new_sizes: Sequence[int],
     dimensions: Sequence[int] | None = None,
     *,
     out_sharding: None = None,
-) -> Any:
+) -> Array:
     """The elements in row-major order, in another shape.
 
     Shapes:
@@ -93,11 +95,11 @@ def reshape(
         if order != tuple(range(aval_of(operand).ndim)):
             operand = transpose(operand, order)
     if hasattr(operand, "aval") and operand.aval.shape == sizes:
-        return operand
+        return operand  # type: ignore[return-value]  # it has an aval: an array
     return reshape_p.bind(operand, new_sizes=sizes)
 
 
-def broadcast(operand: Any, sizes: Sequence[int], *, out_sharding: None = None) -> Any:
+def broadcast(operand: ArrayLike, sizes: Sequence[int], *, out_sharding: None = None) -> Array:
     """``operand`` repeated along new leading axes: ``[...] -> [*sizes, ...]``.
 
     Example:
@@ -115,12 +117,12 @@ def broadcast(operand: Any, sizes: Sequence[int], *, out_sharding: None = None) 
 
 
 def broadcast_in_dim(
-    operand: Any,
+    operand: ArrayLike,
     shape: Sequence[int],
     broadcast_dimensions: Sequence[int],
     *,
     out_sharding: None = None,
-) -> Any:
+) -> Array:
     """``operand`` repeated along axes that it lacks, and along its axes of size 1.
 
     Shapes:
@@ -148,13 +150,13 @@ def broadcast_in_dim(
         and operand.aval.shape == target
         and dims == tuple(range(len(dims)))
     ):
-        return operand
+        return operand  # type: ignore[return-value]  # it has an aval: an array
     if len(dims) > 1 and [*dims] != sorted(dims) and len(dims) == aval_of(operand).ndim:
         operand, dims = transpose(operand, np.argsort(dims).tolist()), tuple(sorted(dims))
     return broadcast_in_dim_p.bind(operand, shape=target, broadcast_dimensions=dims)
 
 
-def broadcast_to_rank(x: Any, rank: int) -> Any:
+def broadcast_to_rank(x: ArrayLike, rank: int) -> Array:
     """``x`` with leading axes of size 1, so many that its rank is at least ``rank``.
 
     Example:
@@ -166,7 +168,7 @@ def broadcast_to_rank(x: Any, rank: int) -> Any:
     return expand_dims(x, range(rank - aval_of(x).ndim))
 
 
-def iota(dtype: DTypeLike, size: int) -> Any:
+def iota(dtype: DTypeLike, size: int) -> Array:
     """``0, 1, ..., size - 1``.
 
     Example:
@@ -180,7 +182,7 @@ def iota(dtype: DTypeLike, size: int) -> Any:
 
 def broadcasted_iota(
     dtype: DTypeLike, shape: Sequence[int], dimension: int, *, out_sharding: None = None
-) -> Any:
+) -> Array:
     """Each element's index along one axis.
 
     Shapes:
@@ -204,7 +206,7 @@ def broadcasted_iota(
     )
 
 
-def expand_dims(array: Any, dimensions: Sequence[int]) -> Any:
+def expand_dims(array: ArrayLike, dimensions: Sequence[int]) -> Array:
     """``array`` with axes of size 1 at ``dimensions`` of the result.
 
     Example:
@@ -225,7 +227,7 @@ def expand_dims(array: Any, dimensions: Sequence[int]) -> Any:
     return broadcast_in_dim(array, shape, tuple(i for i in range(rank) if i not in new))
 
 
-def squeeze(array: Any, dimensions: Sequence[int]) -> Any:
+def squeeze(array: ArrayLike, dimensions: Sequence[int]) -> Array:
     """``array`` without some of its axes of size 1.
 
     Raises:
@@ -240,11 +242,11 @@ def squeeze(array: Any, dimensions: Sequence[int]) -> Any:
     rank = aval_of(array).ndim
     dims = canonical_axes(tuple(dimensions), rank)
     if not dims and hasattr(array, "aval"):
-        return array
+        return array  # type: ignore[return-value]  # it has an aval: an array
     return squeeze_p.bind(array, dimensions=tuple(sorted(dims)))
 
 
-def rev(operand: Any, dimensions: Sequence[int]) -> Any:
+def rev(operand: ArrayLike, dimensions: Sequence[int]) -> Array:
     """``operand`` with the order of elements reversed along ``dimensions``.
 
     Example:
@@ -256,7 +258,7 @@ def rev(operand: Any, dimensions: Sequence[int]) -> Any:
     return rev_p.bind(operand, dimensions=static_ints("rev", "dimensions", dimensions))
 
 
-def transpose(operand: Any, permutation: Sequence[int] | np.ndarray[Any, Any]) -> Any:
+def transpose(operand: ArrayLike, permutation: Sequence[int] | np.ndarray[Any, Any]) -> Array:
     """``operand`` with axis ``permutation[i]`` at position ``i``.
 
     Example:
@@ -268,17 +270,17 @@ def transpose(operand: Any, permutation: Sequence[int] | np.ndarray[Any, Any]) -
     """
     order = static_ints("transpose", "permutation", permutation)
     if hasattr(operand, "aval") and order == tuple(range(operand.aval.ndim)):
-        return operand
+        return operand  # type: ignore[return-value]  # it has an aval: an array
     return transpose_p.bind(operand, permutation=order)
 
 
 def full(
     shape: Sequence[int],
-    fill_value: Any,
+    fill_value: ArrayLike,
     dtype: DTypeLike | None = None,
     *,
-    sharding: Any = None,
-) -> Any:
+    sharding: Sharding | None = None,
+) -> Array:
     """An array of one value; weak if ``dtype`` is not given and the value is a Python scalar.
 
     Args:
@@ -309,12 +311,12 @@ def full(
 
 
 def full_like(
-    x: Any,
-    fill_value: Any,
+    x: ArrayLike,
+    fill_value: ArrayLike,
     dtype: DTypeLike | None = None,
     shape: Sequence[int] | None = None,
-    sharding: Any = None,
-) -> Any:
+    sharding: Sharding | None = None,
+) -> Array:
     """An array of one value, with the shape and dtype of ``x`` by default; ``sharding`` as of :func:`full`.
 
     Example:
@@ -342,7 +344,7 @@ def full_like(
     return filled if sharding is None else device_put(filled, sharding)
 
 
-def empty(shape: int | Sequence[int], dtype: DTypeLike, *, out_sharding: None = None) -> Any:
+def empty(shape: int | Sequence[int], dtype: DTypeLike, *, out_sharding: None = None) -> Array:
     """An array of unspecified values: here they are zeros.
 
     Example:
@@ -369,7 +371,7 @@ def shape_as_value(shape: Sequence[int]) -> np.ndarray[Any, Any]:
     return np.asarray(sizes, np.int32 if fits else np.int64)
 
 
-def collapse(operand: Any, start_dimension: int, stop_dimension: int | None = None) -> Any:
+def collapse(operand: ArrayLike, start_dimension: int, stop_dimension: int | None = None) -> Array:
     """``operand`` with axes ``start_dimension`` up to ``stop_dimension`` merged into one.
 
     Example:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from plugjax.extend import dtypes
-from plugjax.extend.core import Primitive, ShapedArray, Tracer, aval_of
+from plugjax.extend.core import Array, ArrayLike, Primitive, ShapedArray, Tracer, aval_of
 from plugjax.extend.errors import ShapeError, SizeError
 from plugjax.extend.rules import RuleSet, abstract_eval, batching_rule, physical_rule
 from plugjax.extend.transforms import Axis
@@ -29,11 +29,11 @@ dynamic_update_slice_p = Primitive("dynamic_update_slice")
 
 
 def slice(
-    operand: Any,
+    operand: ArrayLike,
     start_indices: Sequence[int],
     limit_indices: Sequence[int],
     strides: Sequence[int] | None = None,
-) -> Any:
+) -> Array:
     """Part of an array between static bounds.
 
     Shapes:
@@ -63,12 +63,12 @@ def slice(
 
 
 def slice_in_dim(
-    operand: Any,
+    operand: ArrayLike,
     start_index: int | None,
     limit_index: int | None,
     stride: int = 1,
     axis: int = 0,
-) -> Any:
+) -> Array:
     """Part of an array along one axis; negative bounds count from the end, ``None`` is an end.
 
     Example:
@@ -96,7 +96,7 @@ def slice_in_dim(
     return slice(operand, starts, limits, strides)
 
 
-def index_in_dim(operand: Any, index: int, axis: int = 0, keepdims: bool = True) -> Any:
+def index_in_dim(operand: ArrayLike, index: int, axis: int = 0, keepdims: bool = True) -> Array:
     """One static index along an axis, which stays with size 1 if ``keepdims``.
 
     Raises:
@@ -120,12 +120,12 @@ def index_in_dim(operand: Any, index: int, axis: int = 0, keepdims: bool = True)
 
 
 def dynamic_slice(
-    operand: Any,
-    start_indices: Any,
+    operand: ArrayLike,
+    start_indices: ArrayLike | Sequence[ArrayLike],
     slice_sizes: Sequence[int],
     *,
     allow_negative_indices: bool | Sequence[bool] = True,
-) -> Any:
+) -> Array:
     """A window of static size at a computed position, clamped to the array.
 
     Shapes:
@@ -150,13 +150,13 @@ def dynamic_slice(
 
 
 def dynamic_slice_in_dim(
-    operand: Any,
-    start_index: Any,
+    operand: ArrayLike,
+    start_index: ArrayLike,
     slice_size: int,
     axis: int = 0,
     *,
     allow_negative_indices: bool = True,
-) -> Any:
+) -> Array:
     """A window along one axis; see :func:`dynamic_slice`.
 
     Example:
@@ -177,13 +177,13 @@ def dynamic_slice_in_dim(
 
 
 def dynamic_index_in_dim(
-    operand: Any,
-    index: Any,
+    operand: ArrayLike,
+    index: ArrayLike,
     axis: int = 0,
     keepdims: bool = True,
     *,
     allow_negative_indices: bool = True,
-) -> Any:
+) -> Array:
     """One computed index along an axis, which stays with size 1 if ``keepdims``.
 
     Example:
@@ -200,12 +200,12 @@ def dynamic_index_in_dim(
 
 
 def dynamic_update_slice(
-    operand: Any,
-    update: Any,
-    start_indices: Any,
+    operand: ArrayLike,
+    update: ArrayLike,
+    start_indices: ArrayLike | Sequence[ArrayLike],
     *,
     allow_negative_indices: bool | Sequence[bool] = True,
-) -> Any:
+) -> Array:
     """``operand`` with a window at a computed position replaced.
 
     Shapes:
@@ -226,8 +226,13 @@ def dynamic_update_slice(
 
 
 def dynamic_update_slice_in_dim(
-    operand: Any, update: Any, start_index: Any, axis: int, *, allow_negative_indices: bool = True
-) -> Any:
+    operand: ArrayLike,
+    update: ArrayLike,
+    start_index: ArrayLike,
+    axis: int,
+    *,
+    allow_negative_indices: bool = True,
+) -> Array:
     """``operand`` with a window along one axis replaced.
 
     Example:
@@ -247,8 +252,13 @@ def dynamic_update_slice_in_dim(
 
 
 def dynamic_update_index_in_dim(
-    operand: Any, update: Any, index: Any, axis: int, *, allow_negative_indices: bool = True
-) -> Any:
+    operand: ArrayLike,
+    update: ArrayLike,
+    index: ArrayLike,
+    axis: int,
+    *,
+    allow_negative_indices: bool = True,
+) -> Array:
     """``operand`` with the slice at one index of an axis replaced; ``update`` may lack that axis.
 
     Example:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
 from plugjax.extend import dtypes
-from plugjax.extend.core import Primitive, ShapedArray, Zero, aval_of, moveaxis
+from plugjax.extend.core import Array, ArrayLike, Primitive, ShapedArray, Zero, aval_of, moveaxis
 from plugjax.extend.errors import DtypeError, ShapeError
 from plugjax.extend.rules import RuleSet, abstract_eval, batching_rule, jvp_rule, transpose_rule
 from plugjax.extend.transforms import Axis, materialize
@@ -21,6 +21,18 @@ rules = RuleSet(__name__)
 
 sort_p = Primitive("sort", multiple_results=True)
 top_k_p = Primitive("top_k", multiple_results=True)
+
+
+@overload
+def sort(
+    operand: Sequence[ArrayLike], dimension: int = -1, is_stable: bool = True, num_keys: int = 1
+) -> tuple[Array, ...]: ...
+
+
+@overload
+def sort(
+    operand: ArrayLike, dimension: int = -1, is_stable: bool = True, num_keys: int = 1
+) -> Array: ...
 
 
 def sort(operand: Any, dimension: int = -1, is_stable: bool = True, num_keys: int = 1) -> Any:
@@ -64,8 +76,8 @@ def sort(operand: Any, dimension: int = -1, is_stable: bool = True, num_keys: in
 
 
 def sort_key_val(
-    keys: Any, values: Any, dimension: int = -1, is_stable: bool = True
-) -> tuple[Any, Any]:
+    keys: ArrayLike, values: ArrayLike, dimension: int = -1, is_stable: bool = True
+) -> tuple[Array, Array]:
     """``keys`` in ascending order along an axis, and ``values`` in the same order.
 
     Example:
@@ -78,7 +90,7 @@ def sort_key_val(
     return found[0], found[1]
 
 
-def top_k(operand: Any, k: int, *, axis: int = -1) -> list[Any]:
+def top_k(operand: ArrayLike, k: int, *, axis: int = -1) -> list[Array]:
     """The ``k`` largest elements along an axis, largest first, and their indices as int32.
 
     Of equal elements the one with the lower index comes first. A positive nan counts as the

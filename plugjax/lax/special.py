@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NoReturn
 
-from plugjax.extend.core import Primitive
+from plugjax.extend.core import Array, ArrayLike, Primitive
 from plugjax.extend.rules import RuleSet, jvp_rule
 from plugjax.lax.arithmetic import add, mul, neg, square
 from plugjax.lax.exponential import exp
@@ -30,7 +30,7 @@ _TWO_OVER_SQRT_PI = 1.1283791670955126
 _HALF_SQRT_PI = 0.8862269254527580
 
 
-def erf(x: Any) -> Any:
+def erf(x: ArrayLike) -> Array:
     """Elementwise error function.
 
     Example:
@@ -42,7 +42,7 @@ def erf(x: Any) -> Any:
     return erf_p.bind(x)
 
 
-def erfc(x: Any) -> Any:
+def erfc(x: ArrayLike) -> Array:
     """Elementwise complementary error function, ``1 - erf(x)`` without cancellation.
 
     Example:
@@ -54,7 +54,7 @@ def erfc(x: Any) -> Any:
     return erfc_p.bind(x)
 
 
-def erf_inv(x: Any) -> Any:
+def erf_inv(x: ArrayLike) -> Array:
     """Elementwise inverse error function, of values in [-1, 1].
 
     Example:
@@ -66,7 +66,7 @@ def erf_inv(x: Any) -> Any:
     return erf_inv_p.bind(x)
 
 
-def lgamma(x: Any) -> Any:
+def lgamma(x: ArrayLike) -> Array:
     """Elementwise logarithm of ``abs(gamma(x))``.
 
     Example:
@@ -77,7 +77,7 @@ def lgamma(x: Any) -> Any:
     return lgamma_p.bind(x)
 
 
-def digamma(x: Any) -> Any:
+def digamma(x: ArrayLike) -> Array:
     """Elementwise derivative of :func:`lgamma`; nan at its poles.
 
     Example:
@@ -89,7 +89,7 @@ def digamma(x: Any) -> Any:
     return digamma_p.bind(x)
 
 
-def polygamma(m: Any, x: Any) -> Any:
+def polygamma(m: ArrayLike, x: ArrayLike) -> Array:
     """Elementwise derivative of :func:`digamma` of order ``m``, a whole number of the dtype of ``x``.
 
     Raises:
@@ -104,7 +104,7 @@ def polygamma(m: Any, x: Any) -> Any:
     return polygamma_p.bind(m, x)
 
 
-def zeta(x: Any, q: Any) -> Any:
+def zeta(x: ArrayLike, q: ArrayLike) -> Array:
     """Elementwise Hurwitz zeta function: the sum of ``(n + q) ** -x`` over n = 0, 1, 2, ...
 
     Example:

@@ -7,7 +7,7 @@ A token is a value without meaning: an operation that takes a token runs after t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from typing import Any
 
 from plugjax.extend import pytree
@@ -102,7 +102,7 @@ def _after_all_batching(
     return after_all_p.bind(*args), None
 
 
-def psend(x: Any, axis_name: Any, perm: Sequence[tuple[int, int]]) -> Any:
+def psend(x: Any, axis_name: Hashable, perm: Sequence[tuple[int, int]]) -> Any:
     """Send instances of ``x`` from index to index of a named axis; :func:`precv` receives them.
 
     Args:
@@ -132,7 +132,9 @@ def psend(x: Any, axis_name: Any, perm: Sequence[tuple[int, int]]) -> Any:
     return pytree.tree_map(lambda v: Token(ppermute(v, axis_name, pairs), pairs), x)
 
 
-def precv(token: Token, out_shape: Any, axis_name: Any, perm: Sequence[tuple[int, int]]) -> Any:
+def precv(
+    token: Token, out_shape: Any, axis_name: Hashable, perm: Sequence[tuple[int, int]]
+) -> Any:
     """The message of :func:`psend` along a named axis; zeros where nothing was sent.
 
     Args:

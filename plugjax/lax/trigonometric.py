@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from plugjax.extend.core import Primitive, aval_of
+from plugjax.extend.core import Array, ArrayLike, Primitive, aval_of
 from plugjax.extend.rules import RuleSet
 from plugjax.lax.accuracy import Accuracy, check_accuracy
 from plugjax.lax.arithmetic import add, div, mul, neg, square, sub
@@ -37,7 +37,7 @@ for _p in (
 elementwise(rules, atan2_p, accepts=FLOAT)
 
 
-def sin(x: Any, *, accuracy: Accuracy = None) -> Any:
+def sin(x: ArrayLike, *, accuracy: Accuracy = None) -> Array:
     """Elementwise sine.
 
     Example:
@@ -51,7 +51,7 @@ def sin(x: Any, *, accuracy: Accuracy = None) -> Any:
     return sin_p.bind(x)
 
 
-def cos(x: Any, *, accuracy: Accuracy = None) -> Any:
+def cos(x: ArrayLike, *, accuracy: Accuracy = None) -> Array:
     """Elementwise cosine.
 
     Example:
@@ -65,7 +65,7 @@ def cos(x: Any, *, accuracy: Accuracy = None) -> Any:
     return cos_p.bind(x)
 
 
-def tan(x: Any, *, accuracy: Accuracy = None) -> Any:
+def tan(x: ArrayLike, *, accuracy: Accuracy = None) -> Array:
     """Elementwise tangent.
 
     Example:
@@ -79,7 +79,7 @@ def tan(x: Any, *, accuracy: Accuracy = None) -> Any:
     return tan_p.bind(x)
 
 
-def asin(x: Any) -> Any:
+def asin(x: ArrayLike) -> Array:
     """Elementwise inverse sine, in [-pi/2, pi/2].
 
     Example:
@@ -91,7 +91,7 @@ def asin(x: Any) -> Any:
     return asin_p.bind(x)
 
 
-def acos(x: Any) -> Any:
+def acos(x: ArrayLike) -> Array:
     """Elementwise inverse cosine, in [0, pi].
 
     Example:
@@ -103,7 +103,7 @@ def acos(x: Any) -> Any:
     return acos_p.bind(x)
 
 
-def atan(x: Any) -> Any:
+def atan(x: ArrayLike) -> Array:
     """Elementwise inverse tangent, in [-pi/2, pi/2].
 
     Example:
@@ -115,7 +115,7 @@ def atan(x: Any) -> Any:
     return atan_p.bind(x)
 
 
-def atan2(x: Any, y: Any) -> Any:
+def atan2(x: ArrayLike, y: ArrayLike) -> Array:
     """Elementwise angle of the point ``(y, x)``, in [-pi, pi]: the inverse tangent of ``x / y`` in its quadrant.
 
     For complex numbers, the argument that the formula ``-i log((y + ix) / sqrt(x**2 + y**2))`` continues.
@@ -133,7 +133,7 @@ def atan2(x: Any, y: Any) -> Any:
     return atan2_p.bind(x, y)
 
 
-def sinh(x: Any) -> Any:
+def sinh(x: ArrayLike) -> Array:
     """Elementwise hyperbolic sine.
 
     Example:
@@ -145,7 +145,7 @@ def sinh(x: Any) -> Any:
     return sinh_p.bind(x)
 
 
-def cosh(x: Any) -> Any:
+def cosh(x: ArrayLike) -> Array:
     """Elementwise hyperbolic cosine.
 
     Example:
@@ -157,7 +157,7 @@ def cosh(x: Any) -> Any:
     return cosh_p.bind(x)
 
 
-def tanh(x: Any, *, accuracy: Accuracy = None) -> Any:
+def tanh(x: ArrayLike, *, accuracy: Accuracy = None) -> Array:
     """Elementwise hyperbolic tangent.
 
     Example:
@@ -171,7 +171,7 @@ def tanh(x: Any, *, accuracy: Accuracy = None) -> Any:
     return tanh_p.bind(x)
 
 
-def asinh(x: Any) -> Any:
+def asinh(x: ArrayLike) -> Array:
     """Elementwise inverse hyperbolic sine.
 
     Example:
@@ -183,7 +183,7 @@ def asinh(x: Any) -> Any:
     return asinh_p.bind(x)
 
 
-def acosh(x: Any) -> Any:
+def acosh(x: ArrayLike) -> Array:
     """Elementwise inverse hyperbolic cosine, of values not below 1.
 
     Example:
@@ -195,7 +195,7 @@ def acosh(x: Any) -> Any:
     return acosh_p.bind(x)
 
 
-def atanh(x: Any) -> Any:
+def atanh(x: ArrayLike) -> Array:
     """Elementwise inverse hyperbolic tangent, of values in [-1, 1].
 
     Example:

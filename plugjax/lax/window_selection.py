@@ -33,7 +33,7 @@ from plugjax.extend.errors import ShapeError
 from plugjax.extend.rules import RuleSet, abstract_eval
 from plugjax.lax.comparison import bitwise_not, lt
 from plugjax.lax.compound import compound, new_compound
-from plugjax.lax.control_flow import scan
+from plugjax.lax.control_flow.scan import scan
 from plugjax.lax.dimension_numbers import (
     GatherDimensionNumbers,
     GatherScatterMode,

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from plugjax.extend.core import ShapedArray
-from plugjax.extend.dtypes import FLOAT8, DType
+from plugjax.extend.dtypes import FLOAT8, DType, as_numpy_dtype
 from plugjax.extend.rules import RuleSet, lowering
 from plugjax.lax.dot import (
+    CanonicalNumbers,
     CanonicalPrecision,
-    DotDimensionNumbers,
     PrecisionPair,
     dot_general_p,
 )
@@ -41,7 +39,7 @@ def dot_general(
     lhs: Value,
     rhs: Value,
     *,
-    dimension_numbers: DotDimensionNumbers,
+    dimension_numbers: CanonicalNumbers,
     precision: CanonicalPrecision,
     preferred_element_type: DType | None,
 ) -> Value:
@@ -73,7 +71,7 @@ def mixed_dot(
     lhs_aval: ShapedArray,
     rhs_aval: ShapedArray,
     out: ShapedArray,
-    dimension_numbers: DotDimensionNumbers,
+    dimension_numbers: CanonicalNumbers,
     precision: CanonicalPrecision,
 ) -> Value:
     """The dot product of operands that may differ in dtype, as a value of type ``out``."""
@@ -88,7 +86,7 @@ def dot(
     lhs: Value,
     rhs: Value,
     out: ShapedArray,
-    dimension_numbers: DotDimensionNumbers,
+    dimension_numbers: CanonicalNumbers,
     precision: CanonicalPrecision,
 ) -> Value:
     """The dot product as a value of type ``out``."""
@@ -113,7 +111,7 @@ def dot(
 def _algorithm(algorithm: Algorithm, lhs: Value, rhs: Value, out: ShapedArray) -> Attribute | None:
     """The attribute that selects an algorithm of the hardware; none if the compiler may choose."""
     if isinstance(algorithm, DotAlgorithm):
-        types = [str(mlir.element_type(np.dtype(d))) for d in algorithm[:3]]
+        types = [str(mlir.element_type(as_numpy_dtype(d))) for d in algorithm[:3]]
         left, right, products = algorithm[3:6]
         imprecise = algorithm.allow_imprecise_accumulation
     else:

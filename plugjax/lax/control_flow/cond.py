@@ -15,6 +15,7 @@ import numpy as np
 
 from plugjax.extend import dtypes, pytree
 from plugjax.extend.core import (
+    ArrayLike,
     ClosedJaxpr,
     JaxprEqn,
     Primitive,
@@ -65,7 +66,7 @@ _NO_OPERAND = object()
 
 
 def cond(
-    pred: Any,
+    pred: ArrayLike,
     true_fun: Callable[..., Any],
     false_fun: Callable[..., Any],
     *operands: Any,
@@ -104,19 +105,19 @@ def cond(
             "lax.cond: true_fun or false_fun is not callable. Write cond(pred, true_fun, false_fun, *operands)."
         )
     operands = _operands(operands, operand)
-    pred = _predicate(pred)
-    if runs_as_python() and is_concrete(pred):
-        return true_fun(*operands) if bool(pred) else false_fun(*operands)
-    aval = pred.aval
+    chosen = _predicate(pred)
+    if runs_as_python() and is_concrete(chosen):
+        return true_fun(*operands) if bool(chosen) else false_fun(*operands)
+    aval = chosen.aval
     if aval.dtype != dtypes.BOOL:
-        pred = ne(pred, aval.dtype.type(0))
-    index = convert_element_type_p.bind(pred, new_dtype=dtypes.INT32, weak_type=False)
+        chosen = ne(chosen, aval.dtype.type(0))
+    index = convert_element_type_p.bind(chosen, new_dtype=dtypes.INT32, weak_type=False)
     names = ("false_fun", "true_fun")
     return bind_branches(index, (false_fun, true_fun), operands, names, "cond")
 
 
 def switch(
-    index: Any,
+    index: ArrayLike,
     branches: Sequence[Callable[..., Any]],
     *operands: Any,
     operand: Any = _NO_OPERAND,
@@ -143,25 +144,27 @@ def switch(
         raise TypeError("lax.switch: a branch is not callable. Pass a sequence of functions.")
     operands = _operands(operands, operand)
     try:
-        index = as_array(index, "switch")
+        chosen = as_array(index, "switch")
     except TypeError:
         raise TypeError(f"lax.switch needs an integer as index, got {index}.") from None
-    if index.aval.shape:
+    if chosen.aval.shape:
         raise TypeError(
-            f"lax.switch needs a scalar as index, got {index.aval.str_short()} of shape {index.aval.shape}."
+            f"lax.switch needs a scalar as index, got {chosen.aval.str_short()} of shape {chosen.aval.shape}."
         )
-    if index.aval.dtype.kind not in "iu":
-        raise TypeError(f"lax.switch needs an integer as index, got dtype {index.aval.dtype.name}.")
+    if chosen.aval.dtype.kind not in "iu":
+        raise TypeError(
+            f"lax.switch needs an integer as index, got dtype {chosen.aval.dtype.name}."
+        )
     if not branches:
         raise ValueError("lax.switch needs at least one branch.")
     if len(branches) == 1:
         return branches[0](*operands)
-    if runs_as_python() and is_concrete(index):
-        return branches[min(max(int(index), 0), len(branches) - 1)](*operands)
-    index = convert_element_type_p.bind(index, new_dtype=dtypes.INT32, weak_type=False)
-    index = clamp(np.int32(0), index, np.int32(len(branches) - 1))
+    if runs_as_python() and is_concrete(chosen):
+        return branches[min(max(int(chosen), 0), len(branches) - 1)](*operands)
+    chosen = convert_element_type_p.bind(chosen, new_dtype=dtypes.INT32, weak_type=False)
+    chosen = clamp(np.int32(0), chosen, np.int32(len(branches) - 1))
     names = tuple(f"branch {i}" for i in range(len(branches)))
-    return bind_branches(index, branches, operands, names, "switch")
+    return bind_branches(chosen, branches, operands, names, "switch")
 
 
 def _operands(operands: tuple[Any, ...], operand: Any) -> tuple[Any, ...]:
@@ -226,10 +229,10 @@ def bind_branches(
             )
     programs = _with_common_constants(traced, len(args))
     constants = [c for _, found, _ in traced for c in found]
-    programs = _with_common_types(
+    branches = _with_common_types(
         programs, names, who, pytree.unflatten(tree, range(tree.num_leaves))
     )
-    outs = cond_p.bind(index, *constants, *args, branches=programs, **params)
+    outs = cond_p.bind(index, *constants, *args, branches=branches, **params)
     return pytree.unflatten(tree, outs)
 
 

@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from plugjax.extend.core import ShapedArray, Tracer, as_array, convert_element_type_p, scalar_aval
+from plugjax.extend.core import (
+    ArrayLike,
+    ShapedArray,
+    Tracer,
+    as_array,
+    convert_element_type_p,
+    scalar_aval,
+)
 from plugjax.lax.arithmetic import add
 from plugjax.lax.comparison import lt
 from plugjax.lax.control_flow.bodies import runs_as_python
@@ -41,8 +48,8 @@ def _common_type(lower: ShapedArray, upper: ShapedArray) -> tuple[Any, bool]:
 
 
 def fori_loop(
-    lower: Any,
-    upper: Any,
+    lower: ArrayLike,
+    upper: ArrayLike,
     body_fun: Callable[[Any, Any], Any],
     init_val: Any,
     *,

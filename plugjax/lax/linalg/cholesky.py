@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from plugjax.extend.core import Primitive, as_array
+from plugjax.extend.core import Array, ArrayLike, Primitive, as_array
 from plugjax.extend.errors import ShapeError
 from plugjax.extend.rules import RuleSet, batching_rule, jvp_rule
 from plugjax.lax.arithmetic import add, div
@@ -28,7 +28,7 @@ cholesky_p = Primitive("cholesky")
 cholesky_update_p = Primitive("cholesky_update")
 
 
-def cholesky(x: Any, *, symmetrize_input: bool = True) -> Any:
+def cholesky(x: ArrayLike, *, symmetrize_input: bool = True) -> Array:
     """The lower triangular ``L`` with ``L L^H = x``.
 
     Shapes:
@@ -51,15 +51,15 @@ def cholesky(x: Any, *, symmetrize_input: bool = True) -> Any:
         Array([[2., 0.],
                [1., 2.]], dtype=float32)
     """
-    x = as_array(x, "cholesky")
+    operand = as_array(x, "cholesky")
     if symmetrize_input:
-        if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
-            raise ShapeError(f"cholesky: matrices must be square, got {x.aval.str_short()}.")
-        x = symmetrized(x)
-    return tril(cholesky_p.bind(x))
+        if operand.ndim < 2 or operand.shape[-1] != operand.shape[-2]:
+            raise ShapeError(f"cholesky: matrices must be square, got {operand.aval.str_short()}.")
+        operand = symmetrized(operand)
+    return tril(cholesky_p.bind(operand))
 
 
-def cholesky_update(r_matrix: Any, w_vector: Any) -> Any:
+def cholesky_update(r_matrix: ArrayLike, w_vector: ArrayLike) -> Array:
     """The factor of ``A + w w^T`` from that of ``A``, in O(n^2).
 
     Shapes:

@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Sequence
 from typing import Any
 
-from plugjax.extend.core import Primitive, as_array, aval_of
+from plugjax.extend.core import Array, ArrayLike, Primitive, as_array, aval_of
 from plugjax.extend.dtypes import INT32, DType
 from plugjax.extend.rules import RuleSet, jvp_rule
 from plugjax.lax.arithmetic import abs as abs_
@@ -49,14 +49,14 @@ class EigImplementation(enum.Enum):
 
 
 def eig(
-    x: Any,
+    x: ArrayLike,
     *,
     compute_left_eigenvectors: bool = True,
     compute_right_eigenvectors: bool = True,
     enable_eigvec_derivs: bool = False,
     implementation: EigImplementation | None = None,
     use_magma: bool | None = None,
-) -> list[Any]:
+) -> list[Array]:
     """Eigenvalues and eigenvectors of general matrices.
 
     Shapes:

@@ -6,7 +6,7 @@ import enum
 from collections.abc import Sequence
 from typing import Any
 
-from plugjax.extend.core import Primitive, as_array, aval_of
+from plugjax.extend.core import Array, ArrayLike, Primitive, as_array, aval_of
 from plugjax.extend.dtypes import DType
 from plugjax.extend.rules import RuleSet, jvp_rule
 from plugjax.lax.arithmetic import add, div, mul, sub
@@ -39,14 +39,14 @@ class EighImplementation(enum.Enum):
 
 
 def eigh(
-    x: Any,
+    x: ArrayLike,
     *,
     lower: bool = True,
     symmetrize_input: bool = True,
     sort_eigenvalues: bool = True,
     subset_by_index: tuple[int, int] | None = None,
     implementation: EighImplementation | None = None,
-) -> tuple[Any, Any]:
+) -> tuple[Array, Array]:
     """Eigenvectors and eigenvalues of Hermitian matrices.
 
     Shapes:

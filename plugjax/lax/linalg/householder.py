@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from plugjax.extend.core import Primitive, as_array
+from plugjax.extend.core import Array, ArrayLike, Primitive, as_array
 from plugjax.extend.dtypes import INT32, DType
 from plugjax.extend.rules import RuleSet
 from plugjax.lax.families import INEXACT, INTEGER
@@ -49,7 +49,7 @@ def geqp3(a: Any, jpvt: Any) -> tuple[Any, Any, Any]:
     return packed, order, taus
 
 
-def householder_product(a: Any, taus: Any) -> Any:
+def householder_product(a: ArrayLike, taus: ArrayLike) -> Array:
     """The first columns of the product of reflections.
 
     Shapes:
@@ -71,7 +71,9 @@ def householder_product(a: Any, taus: Any) -> Any:
     )
 
 
-def ormqr(a: Any, taus: Any, c: Any, *, left: bool = True, transpose: bool = False) -> Any:
+def ormqr(
+    a: ArrayLike, taus: ArrayLike, c: ArrayLike, *, left: bool = True, transpose: bool = False
+) -> Array:
     """``Q c`` or ``c Q`` for the Q of a QR factorization, without making Q.
 
     Shapes:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from plugjax.extend.core import Primitive, Zero, as_array, aval_of
+from plugjax.extend.core import Array, ArrayLike, Primitive, Zero, as_array, aval_of
 from plugjax.extend.dtypes import INT32, DType
 from plugjax.extend.rules import RuleSet, jvp_rule
 from plugjax.lax.arithmetic import add
@@ -36,7 +36,7 @@ lu_pivots_to_permutation_p = Primitive("lu_pivots_to_permutation")
 _INT32 = DtypeSet("int32", lambda d: d == INT32)
 
 
-def lu(x: Any) -> tuple[Any, Any, Any]:
+def lu(x: ArrayLike) -> tuple[Array, Array, Array]:
     """LU factors with partial pivoting.
 
     Shapes:
@@ -58,7 +58,7 @@ def lu(x: Any) -> tuple[Any, Any, Any]:
     return factors, pivots, permutation
 
 
-def lu_pivots_to_permutation(pivots: Any, permutation_size: int) -> Any:
+def lu_pivots_to_permutation(pivots: ArrayLike, permutation_size: int) -> Array:
     """The permutation that results from a sequence of row exchanges.
 
     Shapes:

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from plugjax.extend.core import as_array, aval_of
+from plugjax.extend.core import Array, ArrayLike, as_array, aval_of
 from plugjax.extend.dtypes import INT32
 from plugjax.lax.arithmetic import abs as abs_
 from plugjax.lax.arithmetic import add, mul, sub
@@ -44,13 +44,13 @@ _CHOLESKY_BELOW = 100.0
 
 
 def qdwh(
-    x: Any,
+    x: ArrayLike,
     *,
     is_hermitian: bool = False,
     max_iterations: int | None = None,
     eps: float | None = None,
     dynamic_shape: tuple[int, int] | None = None,
-) -> tuple[Any, Any, Any, Any]:
+) -> tuple[Array, Array, Array, Array]:
     """Polar factors ``x = u h``, u with orthonormal columns, h Hermitian and positive semidefinite.
 
     Shapes:

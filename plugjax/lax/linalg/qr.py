@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from plugjax.extend.core import Primitive, Zero, as_array, aval_of
+from plugjax.extend.core import Array, ArrayLike, Primitive, Zero, as_array, aval_of
 from plugjax.extend.dtypes import INT32, DType
 from plugjax.extend.rules import RuleSet, jvp_rule
 from plugjax.lax.arithmetic import add, mul, sub
@@ -32,8 +32,12 @@ qr_p = Primitive("qr", multiple_results=True)
 
 
 def qr(
-    x: Any, *, pivoting: bool = False, full_matrices: bool = True, use_magma: bool | None = None
-) -> tuple[Any, ...]:
+    x: ArrayLike,
+    *,
+    pivoting: bool = False,
+    full_matrices: bool = True,
+    use_magma: bool | None = None,
+) -> tuple[Array, ...]:
     """QR factors.
 
     Shapes:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from plugjax.extend.core import Primitive, as_array
+from plugjax.extend.core import Array, ArrayLike, Primitive, as_array
 from plugjax.extend.rules import RuleSet
 from plugjax.lax.linalg.family import check_square, matrix_primitive, no_derivative
 
@@ -16,12 +16,12 @@ hessenberg_p = Primitive("hessenberg", multiple_results=True)
 
 
 def schur(
-    x: Any,
+    x: ArrayLike,
     *,
     compute_schur_vectors: bool = True,
     sort_eig_vals: bool = False,
     select_callable: Callable[..., Any] | None = None,
-) -> list[Any]:
+) -> list[Array]:
     """Schur form; of a real matrix the real form, with blocks of 2 for pairs of complex eigenvalues.
 
     Shapes:
@@ -56,7 +56,7 @@ def schur(
     return found
 
 
-def hessenberg(a: Any) -> tuple[Any, Any]:
+def hessenberg(a: ArrayLike) -> tuple[Array, Array]:
     """Hessenberg form as LAPACK stores it.
 
     Shapes:

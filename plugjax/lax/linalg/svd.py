@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal, overload
 
-from plugjax.extend.core import Primitive, as_array, aval_of
+from plugjax.extend.core import Array, ArrayLike, Primitive, as_array, aval_of
 from plugjax.extend.dtypes import DType
 from plugjax.extend.rules import RuleSet, jvp_rule
 from plugjax.lax.arithmetic import add, div, mul, sub
@@ -42,8 +42,41 @@ class SvdAlgorithm(enum.Enum):
     DIVIDE_AND_CONQUER = "divide_and_conquer"
 
 
+@overload
 def svd(
-    x: Any,
+    x: ArrayLike,
+    *,
+    full_matrices: bool = True,
+    compute_uv: Literal[True] = True,
+    subset_by_index: tuple[int, int] | None = None,
+    algorithm: SvdAlgorithm | None = None,
+) -> tuple[Array, Array, Array]: ...
+
+
+@overload
+def svd(
+    x: ArrayLike,
+    *,
+    full_matrices: bool = True,
+    compute_uv: Literal[False],
+    subset_by_index: tuple[int, int] | None = None,
+    algorithm: SvdAlgorithm | None = None,
+) -> Array: ...
+
+
+@overload
+def svd(
+    x: ArrayLike,
+    *,
+    full_matrices: bool = True,
+    compute_uv: bool,
+    subset_by_index: tuple[int, int] | None = None,
+    algorithm: SvdAlgorithm | None = None,
+) -> Any: ...
+
+
+def svd(
+    x: ArrayLike,
     *,
     full_matrices: bool = True,
     compute_uv: bool = True,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from plugjax.extend.core import Primitive, as_array
+from plugjax.extend.core import Array, ArrayLike, Primitive, as_array
 from plugjax.extend.rules import RuleSet
 from plugjax.lax.arithmetic import add
 from plugjax.lax.families import FLOAT
@@ -18,13 +18,13 @@ symmetric_product_p = Primitive("symmetric_product")
 
 
 def symmetric_product(
-    a_matrix: Any,
-    c_matrix: Any,
+    a_matrix: ArrayLike,
+    c_matrix: ArrayLike,
     *,
     alpha: float = 1.0,
     beta: float = 0.0,
     symmetrize_output: bool = False,
-) -> Any:
+) -> Array:
     """``alpha A A^T + beta C``, of which only the lower triangle is specified.
 
     Shapes:

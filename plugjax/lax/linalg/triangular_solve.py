@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from plugjax.extend.core import Primitive, Zero, add_any, as_array, aval_of, moveaxis
+from plugjax.extend.core import (
+    Array,
+    ArrayLike,
+    Primitive,
+    Zero,
+    add_any,
+    as_array,
+    aval_of,
+    moveaxis,
+)
 from plugjax.extend.rules import RuleSet, batching_rule, jvp_rule, transpose_rule
 from plugjax.extend.transforms import Axis, is_undefined_primal, materialize
 from plugjax.lax.arithmetic import neg
@@ -19,15 +28,15 @@ triangular_solve_p = Primitive("triangular_solve")
 
 
 def triangular_solve(
-    a: Any,
-    b: Any,
+    a: ArrayLike,
+    b: ArrayLike,
     *,
     left_side: bool = False,
     lower: bool = False,
     transpose_a: bool = False,
     conjugate_a: bool = False,
     unit_diagonal: bool = False,
-) -> Any:
+) -> Array:
     """The solution of ``op(a) x = b`` or ``x op(a) = b`` with a triangular ``a``.
 
     Shapes:

@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from plugjax.extend.core import Primitive, Zero, add_any, as_array, aval_of, instantiate
+from plugjax.extend.core import (
+    Array,
+    ArrayLike,
+    Primitive,
+    Zero,
+    add_any,
+    as_array,
+    aval_of,
+    instantiate,
+)
 from plugjax.extend.dtypes import DType
 from plugjax.extend.rules import RuleSet, jvp_rule, transpose_rule
 from plugjax.extend.transforms import is_undefined_primal
@@ -21,7 +30,7 @@ tridiagonal_p = Primitive("tridiagonal", multiple_results=True)
 tridiagonal_solve_p = Primitive("tridiagonal_solve")
 
 
-def tridiagonal(a: Any, *, lower: bool = True) -> tuple[Any, Any, Any, Any]:
+def tridiagonal(a: ArrayLike, *, lower: bool = True) -> tuple[Array, Array, Array, Array]:
     """A Hermitian matrix reduced to tridiagonal form by reflections.
 
     Shapes:
@@ -48,7 +57,9 @@ def tridiagonal(a: Any, *, lower: bool = True) -> tuple[Any, Any, Any, Any]:
     return packed, d, e, taus
 
 
-def tridiagonal_solve(dl: Any, d: Any, du: Any, b: Any, *, perturb_singular: bool = False) -> Any:
+def tridiagonal_solve(
+    dl: ArrayLike, d: ArrayLike, du: ArrayLike, b: ArrayLike, *, perturb_singular: bool = False
+) -> Array:
     """The solution of ``A x = b`` with a tridiagonal matrix A.
 
     Shapes:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from plugjax.extend.core import ShapedArray
 from plugjax.extend.dtypes import FLOAT32, DType
 from plugjax.extend.rules import RuleSet, lowering
-from plugjax.lax.dot import CanonicalPrecision, DotDimensionNumbers, dot_general_p
+from plugjax.lax.dot import CanonicalNumbers, CanonicalPrecision, dot_general_p
 from plugjax.lax.dot_algorithm import DotAlgorithm, DotAlgorithmPreset
 from plugjax.stablehlo import mlir
 from plugjax.stablehlo.context import EqnContext
@@ -31,7 +31,7 @@ def _dot_general(
     lhs: Value,
     rhs: Value,
     *,
-    dimension_numbers: DotDimensionNumbers,
+    dimension_numbers: CanonicalNumbers,
     precision: CanonicalPrecision,
     preferred_element_type: DType | None,
 ) -> Value:
@@ -54,7 +54,7 @@ def _product(
     lhs_aval: ShapedArray,
     rhs_aval: ShapedArray,
     out: ShapedArray,
-    dimension_numbers: DotDimensionNumbers,
+    dimension_numbers: CanonicalNumbers,
     precision: CanonicalPrecision,
 ) -> Value:
     if _is_narrow(lhs_aval.dtype) and _is_narrow(rhs_aval.dtype):
@@ -92,7 +92,7 @@ def _in_blocks(
     lhs_aval: ShapedArray,
     rhs_aval: ShapedArray,
     out: ShapedArray,
-    dimension_numbers: DotDimensionNumbers,
+    dimension_numbers: CanonicalNumbers,
     precision: CanonicalPrecision,
 ) -> Value:
     """A product whose longest contracted axis is cut into blocks, if it is very long: the sums of all blocks are added at last."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from plugjax.extend import dtypes
 from plugjax.extend.rules import RuleSet, impl
-from plugjax.lax.dot import DotDimensionNumbers, dot_general_p, free_axes
+from plugjax.lax.dot import CanonicalNumbers, dot_general_p, free_axes
 from plugjax.lax.dot_algorithm import DotAlgorithm, DotAlgorithmPreset, algorithm_dtypes
 from plugjax.lax.promotion import join
 from plugjax_numpy.kernels import Value, mark_fresh
@@ -20,7 +20,7 @@ mark_fresh(rules, dot_general_p)
 
 
 @cache
-def _plan(numbers: DotDimensionNumbers, lhs_rank: int, rhs_rank: int) -> tuple[Any, ...]:
+def _plan(numbers: CanonicalNumbers, lhs_rank: int, rhs_rank: int) -> tuple[Any, ...]:
     """Axis orders that group batch, free and contracting axes, and the number of each."""
     (lhs_contracting, rhs_contracting), (lhs_batch, rhs_batch) = numbers
     lhs_free = free_axes(lhs_rank, lhs_contracting, lhs_batch)
@@ -50,7 +50,7 @@ def _dot_general(
     x: Value,
     y: Value,
     *,
-    dimension_numbers: DotDimensionNumbers,
+    dimension_numbers: CanonicalNumbers,
     precision: Any,
     preferred_element_type: Any,
 ) -> Value:
@@ -64,7 +64,7 @@ def _dot_general(
 
 
 def _in_dtypes(
-    x: Value, y: Value, dimension_numbers: DotDimensionNumbers, computed: Any, result: Any
+    x: Value, y: Value, dimension_numbers: CanonicalNumbers, computed: Any, result: Any
 ) -> Value:
     if x.dtype != computed:
         x = x.astype(computed)
@@ -74,7 +74,7 @@ def _in_dtypes(
     return z if computed == result else z.astype(result)
 
 
-def _contract(x: Value, y: Value, numbers: DotDimensionNumbers) -> Value:
+def _contract(x: Value, y: Value, numbers: CanonicalNumbers) -> Value:
     if numbers == (((x.ndim - 1,), (0,)), ((), ())) and x.ndim <= 2 >= y.ndim:
         return np.dot(x, y)
     lhs_order, rhs_order, batch, free, contracting = _plan(numbers, x.ndim, y.ndim)

@@ -93,7 +93,7 @@ def _on_both_sides(t: Any, q: Any, k: Any, vector: Any, tau: Any) -> tuple[Any, 
     rows = dynamic_slice_in_dim(t, k, count, axis=0)
     rows = rows - conjugate(tau) * vector * matmul(adjoint(vector), rows)
     t = dynamic_update_slice_in_dim(t, rows, k, axis=0)
-    return tuple(_from_the_right(x, k, vector, tau) for x in (t, q))  # type: ignore[return-value]
+    return tuple(_from_the_right(x, k, vector, tau) for x in (t, q))
 
 
 def _from_the_right(x: Any, k: Any, vector: Any, tau: Any) -> Any:
