@@ -1,7 +1,7 @@
 """NumPy's functions on arrays that can be differentiated, batched and compiled: the names of ``jax.numpy``."""
 
 import importlib
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from plugjax.numpy.arithmetic import (
     abs,
@@ -372,6 +372,23 @@ _CHAPTERS = {
         "subtract"),
     "window_functions": ("bartlett", "blackman", "hamming", "hanning", "i0", "kaiser"),
 }  # fmt: skip
+if TYPE_CHECKING:
+    from plugjax.numpy import fft as fft
+    from plugjax.numpy import linalg as linalg
+    from plugjax.numpy.calculus import *
+    from plugjax.numpy.convolution import *
+    from plugjax.numpy.editing import *
+    from plugjax.numpy.functional import *
+    from plugjax.numpy.histograms import *
+    from plugjax.numpy.index_tricks import *
+    from plugjax.numpy.input_output import *
+    from plugjax.numpy.polynomial import *
+    from plugjax.numpy.rational import *
+    from plugjax.numpy.sets import *
+    from plugjax.numpy.ufuncs import *
+    from plugjax.numpy.universal import *
+    from plugjax.numpy.window_functions import *
+
 _LATE = {name: chapter for chapter, names in _CHAPTERS.items() for name in names}
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from plugjax import lax
@@ -211,14 +213,14 @@ def power(x: ArrayLike, y: ArrayLike, /) -> Array:
 pow = power
 
 
-def _known_integer(y: ArrayLike) -> int | None:
+def _known_integer(y: Any) -> int | None:
     """A bool, or an integer without axes, whose value is known."""
     if type(y) is Array and y.aval.shape:
         return None
     if isinstance(y, (bool, np.integer)):
         return int(y)
     known = (type(y) is Array or isinstance(y, np.ndarray)) and not y.ndim
-    return int(y) if known and dtypes.is_integer(y.dtype) else None  # type: ignore[union-attr]  # an array
+    return int(y) if known and dtypes.is_integer(y.dtype) else None
 
 
 def _number(x: Array) -> DType:

@@ -116,7 +116,7 @@ def _weights(bitorder: str) -> np.ndarray:
 
 
 def _shifted(
-    shift: Callable[[Operand, Operand], Operand], x: Operand, places: np.ndarray
+    shift: Callable[[ArrayLike, ArrayLike], Operand], x: Operand, places: np.ndarray
 ) -> Operand:
     return shift(x, places.reshape((*(1,) * (x.ndim - 1), 8)))
 

@@ -16,6 +16,7 @@ from plugjax.numpy.joining import concatenate
 from plugjax.numpy.manipulation import canonical_axes, moveaxis
 from plugjax.numpy.promotion import ArrayLike, Operand, as_operand, same_dtype, to_inexact
 from plugjax.numpy.selection import clip, where
+from plugjax.numpy.shape_info import ndim
 from plugjax.numpy.sorting_searching import argsort, searchsorted
 from plugjax.numpy.tiling import diff
 
@@ -60,7 +61,8 @@ def gradient(
         raise TypeError(
             f"gradient: got {len(given)} spacings for axis={axis}; give none, one, or one per axis."
         )
-    spacings = given if len(given) == len(axes) else (given or [1.0]) * len(axes)
+    each: list[Any] = [*given] or [1.0]
+    spacings = each if len(each) == len(axes) else each * len(axes)
     found = [_gradient(x, h, i) for i, h in zip(axes, spacings, strict=True)]
     return found[0] if len(axes) == 1 else found
 
@@ -190,7 +192,7 @@ def interp(
     if at.dtype.kind == "c":
         raise ValueError("interp: x holds complex points; real ones are needed.")
     if period is not None:
-        if np.ndim(period) != 0:
+        if ndim(period) != 0:
             raise ValueError(f"interp: period is one number, got {period}")
         turn = abs(as_operand("interp", period))
         at, points = at % turn, points % turn

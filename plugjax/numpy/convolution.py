@@ -7,6 +7,7 @@ from typing import Any
 from plugjax import lax
 from plugjax.extend.core import Array
 from plugjax.extend.dtypes import DTypeLike
+from plugjax.lax.dot import PrecisionLike
 from plugjax.numpy.promotion import ArrayLike, Operand, canonical_dtype, same_dtype
 
 __all__ = ["convolve", "correlate"]
@@ -17,7 +18,7 @@ def convolve(
     v: ArrayLike,
     mode: str = "full",
     *,
-    precision: Any = None,
+    precision: PrecisionLike = None,
     preferred_element_type: DTypeLike | None = None,
 ) -> Array:
     """Convolution of two vectors.
@@ -48,7 +49,7 @@ def correlate(
     v: ArrayLike,
     mode: str = "valid",
     *,
-    precision: Any = None,
+    precision: PrecisionLike = None,
     preferred_element_type: DTypeLike | None = None,
 ) -> Array:
     """Correlation of two vectors: sums of products of ``a`` with the conjugate of ``v`` shifted. See :func:`convolve`.

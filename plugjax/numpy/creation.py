@@ -12,8 +12,10 @@ import numpy as np
 
 from plugjax import lax
 from plugjax.extend import dtypes
+from plugjax.extend.backend import DeviceLike
 from plugjax.extend.core import (
     Array,
+    ShapeDtypeStruct,
     Tracer,
     as_array,
     aval_of,
@@ -23,6 +25,7 @@ from plugjax.extend.core import (
 )
 from plugjax.extend.dtypes import DType, DTypeLike
 from plugjax.extend.errors import ConcretizationTypeError, NegativeSizeError, NotArrayError
+from plugjax.lax.axes import ShapeLike
 from plugjax.numpy.promotion import (
     ArrayLike,
     as_operand,
@@ -53,7 +56,7 @@ def array(
     copy: bool = True,
     order: str | None = "K",
     ndmin: int = 0,
-    device: Any = None,
+    device: DeviceLike | None = None,
     out_sharding: None = None,
 ) -> Array:
     """An array from array-likes and nested sequences of them; the values are copied.
@@ -112,7 +115,7 @@ def asarray(
     order: str | None = None,
     *,
     copy: bool | None = None,
-    device: Any = None,
+    device: DeviceLike | None = None,
     out_sharding: None = None,
 ) -> Array:
     """As :func:`array`, but an array that needs no conversion is returned unchanged.
@@ -258,7 +261,11 @@ def _shape(who: str, shape: Any) -> tuple[int, ...]:
 
 
 def zeros(
-    shape: Any, dtype: DTypeLike | None = None, *, device: Any = None, out_sharding: None = None
+    shape: ShapeLike,
+    dtype: DTypeLike | None = None,
+    *,
+    device: DeviceLike | None = None,
+    out_sharding: None = None,
 ) -> Array:
     """Zeros.
 
@@ -275,7 +282,11 @@ def zeros(
 
 
 def ones(
-    shape: Any, dtype: DTypeLike | None = None, *, device: Any = None, out_sharding: None = None
+    shape: ShapeLike,
+    dtype: DTypeLike | None = None,
+    *,
+    device: DeviceLike | None = None,
+    out_sharding: None = None,
 ) -> Array:
     """Ones.
 
@@ -295,7 +306,11 @@ def _number(value: int, dtype: DType) -> Any:
 
 
 def empty(
-    shape: Any, dtype: DTypeLike | None = None, *, device: Any = None, out_sharding: None = None
+    shape: ShapeLike,
+    dtype: DTypeLike | None = None,
+    *,
+    device: DeviceLike | None = None,
+    out_sharding: None = None,
 ) -> Array:
     """Zeros: uninitialized memory is never returned.
 
@@ -310,11 +325,11 @@ def empty(
 
 
 def full(
-    shape: Any,
+    shape: ShapeLike,
     fill_value: ArrayLike,
     dtype: DTypeLike | None = None,
     *,
-    device: Any = None,
+    device: DeviceLike | None = None,
     out_sharding: None = None,
 ) -> Array:
     """An array filled with a value, or with values that broadcast to the shape.
@@ -329,17 +344,17 @@ def full(
     check_arraylike("full", fill_value)
     wanted = None if dtype is None else canonical_dtype("full", dtype)
     sizes = _shape("full", shape)
-    if type(fill_value) in _PYTHON or not np.shape(fill_value):
+    if type(fill_value) in _PYTHON or not aval_of(fill_value).shape:
         return _placed(lax.full(sizes, fill_value, wanted), device)
     return _placed(broadcast_to_shape("full", asarray(fill_value, wanted), sizes), device)
 
 
 def zeros_like(
-    a: Any,
+    a: ArrayLike | ShapeDtypeStruct,
     dtype: DTypeLike | None = None,
-    shape: Any = None,
+    shape: ShapeLike | None = None,
     *,
-    device: Any = None,
+    device: DeviceLike | None = None,
     out_sharding: None = None,
 ) -> Array:
     """Zeros with the shape and dtype of ``a``.
@@ -355,11 +370,11 @@ def zeros_like(
 
 
 def ones_like(
-    a: Any,
+    a: ArrayLike | ShapeDtypeStruct,
     dtype: DTypeLike | None = None,
-    shape: Any = None,
+    shape: ShapeLike | None = None,
     *,
-    device: Any = None,
+    device: DeviceLike | None = None,
     out_sharding: None = None,
 ) -> Array:
     """Ones with the shape and dtype of ``a``.
@@ -375,7 +390,11 @@ def ones_like(
 
 
 def empty_like(
-    prototype: Any, dtype: DTypeLike | None = None, shape: Any = None, *, device: Any = None
+    prototype: ArrayLike | ShapeDtypeStruct,
+    dtype: DTypeLike | None = None,
+    shape: ShapeLike | None = None,
+    *,
+    device: DeviceLike | None = None,
 ) -> Array:
     """Zeros with the shape and dtype of ``prototype``.
 
@@ -388,12 +407,12 @@ def empty_like(
 
 
 def full_like(
-    a: Any,
+    a: ArrayLike | ShapeDtypeStruct,
     fill_value: ArrayLike,
     dtype: DTypeLike | None = None,
-    shape: Any = None,
+    shape: ShapeLike | None = None,
     *,
-    device: Any = None,
+    device: DeviceLike | None = None,
     out_sharding: None = None,
 ) -> Array:
     """An array with the shape and dtype of ``a``, filled with a value.
@@ -406,7 +425,7 @@ def full_like(
     if out_sharding is not None:
         reject_sharding("full_like", out_sharding)
     check_arraylike("full_like", fill_value)
-    if type(fill_value) in _PYTHON or not np.shape(fill_value):
+    if type(fill_value) in _PYTHON or not aval_of(fill_value).shape:
         return _like("full_like", a, fill_value, dtype, shape, device)
     if not (hasattr(a, "shape") and hasattr(a, "dtype")):
         check_arraylike("full_like", a)
@@ -439,7 +458,7 @@ def arange(
     step: ArrayLike | None = None,
     dtype: DTypeLike | None = None,
     *,
-    device: Any = None,
+    device: DeviceLike | None = None,
     out_sharding: None = None,
 ) -> Array:
     """Evenly spaced values in ``[start, stop)``; with one argument, in ``[0, start)``.
@@ -460,27 +479,32 @@ def arange(
             wanted = dtypes.canonicalize(join_dtypes(*given)[0])
     else:
         wanted = canonical_dtype("arange", dtype)
-    start = _concrete_scalar("arange", "start" if stop is not None else "stop", start)
-    stop = _concrete_scalar("arange", "stop", stop)
-    step = 1 if step is None else _concrete_scalar("arange", "step", step)
-    if any(isinstance(v, (complex, np.complexfloating)) for v in (start, stop, step)):
+    first = _concrete_scalar("arange", "start" if stop is not None else "stop", start)
+    end = _concrete_scalar("arange", "stop", stop)
+    stride = 1 if step is None else _concrete_scalar("arange", "step", step)
+    if any(isinstance(v, (complex, np.complexfloating)) for v in (first, end, stride)):
         raise ValueError("arange counts real numbers. Add or multiply by a complex number after.")
-    if stop is None:
-        start, stop = 0, start
-    if step == 0:
+    if end is None:
+        first, end = 0, first
+    if stride == 0:
         raise ValueError("arange: step=0 never reaches stop.")
-    size = max(0, math.ceil((stop - start) / step))
-    if start == 0 and step == 1:
+    size = max(0, math.ceil((end - first) / stride))
+    if first == 0 and stride == 1:
         return _placed(lax.iota(wanted, size), device)
     if dtypes.is_integer(wanted) and wanted.itemsize >= 4:
         counts = lax.iota(wanted, size)
-        spread = lax.mul(counts, scalar(step, counts)) if step != 1 else counts
-        return _placed(lax.add(spread, scalar(start, counts)) if start else spread, device)
-    return _placed(from_host(np.arange(start, stop, step).astype(wanted)), device)
+        spread = lax.mul(counts, scalar(stride, counts)) if stride != 1 else counts
+        return _placed(lax.add(spread, scalar(first, counts)) if first else spread, device)
+    return _placed(from_host(np.arange(first, end, stride).astype(wanted)), device)
 
 
 def eye(
-    N: int, M: int | None = None, k: int = 0, dtype: DTypeLike | None = None, *, device: Any = None
+    N: int,
+    M: int | None = None,
+    k: int = 0,
+    dtype: DTypeLike | None = None,
+    *,
+    device: DeviceLike | None = None,
 ) -> Array:
     """Ones on the ``k``-th diagonal, zeros elsewhere.
 

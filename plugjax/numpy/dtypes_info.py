@@ -188,7 +188,7 @@ def finfo(dtype: DTypeLike) -> Any:
     return limits(_as_dtype(dtype))
 
 
-def iinfo(int_type: Any) -> Any:
+def iinfo(int_type: DTypeLike) -> Any:
     """Limits of an integer dtype: ``min``, ``max``, ``bits``.
 
     Example:
@@ -196,7 +196,7 @@ def iinfo(int_type: Any) -> Any:
         >>> jnp.iinfo("int8").max
         127
     """
-    return ml_dtypes.iinfo(_as_dtype(int_type))  # type: ignore[no-untyped-call]  # ml_dtypes is annotated in part
+    return ml_dtypes.iinfo(_as_dtype(int_type))
 
 
 _PYTHON = (bool, int, float, complex)
@@ -259,7 +259,7 @@ _KINDS: dict[type, Any] = {
 }
 
 
-def issubdtype(arg1: Any, arg2: Any) -> bool:
+def issubdtype(arg1: DTypeLike, arg2: DTypeLike) -> bool:
     """Whether one dtype, or kind of dtypes, belongs to another.
 
     Example:
@@ -288,7 +288,7 @@ def issubdtype(arg1: Any, arg2: Any) -> bool:
     return first == _as_dtype(arg2)
 
 
-def isdtype(dtype: DTypeLike, kind: Any) -> bool:
+def isdtype(dtype: DTypeLike, kind: DTypeLike | tuple[DTypeLike, ...]) -> bool:
     """Whether a dtype is of a kind: a dtype, a name such as ``"real floating"``, or a tuple of them (array API).
 
     Example:

@@ -54,7 +54,7 @@ def delete(
         obj, assume_unique_indices = np.arange(size)[obj], True
     elif not isinstance(obj, Tracer):
         try:
-            place = canonical_axis(operator.index(obj), size)
+            place = canonical_axis(operator.index(obj), size)  # type: ignore[arg-type]  # refused as in Python
         except TypeError:
             pass
         else:

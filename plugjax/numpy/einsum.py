@@ -9,6 +9,7 @@ from plugjax import lax
 from plugjax.extend.core import Array, reject_sharding
 from plugjax.extend.dtypes import DTypeLike
 from plugjax.extend.errors import OutArgumentError
+from plugjax.lax.dot import PrecisionLike
 from plugjax.numpy.indexing import diagonal
 from plugjax.numpy.linear_algebra import product_operands
 from plugjax.numpy.promotion import Operand, check_arraylike, converted
@@ -29,7 +30,7 @@ def einsum(
     *operands: Any,
     out: None = None,
     optimize: Any = "auto",
-    precision: Any = None,
+    precision: PrecisionLike = None,
     preferred_element_type: DTypeLike | None = None,
     out_sharding: None = None,
 ) -> Array:

@@ -15,6 +15,7 @@ import numpy as np
 
 from plugjax import lax
 from plugjax.extend import dtypes
+from plugjax.extend.backend import DeviceLike
 from plugjax.extend.core import Array
 from plugjax.extend.dtypes import DType, DTypeLike
 from plugjax.numpy.creation import arange, array
@@ -86,14 +87,14 @@ _WIDE = ("int64", "uint64", "float64", "complex128")
 def _over_axes(x: Array, kind: lax.FftType, s: tuple[int, ...]) -> Array:
     """A transform over the last axes, three at a time."""
     if len(s) <= 3:
-        return lax.fft(x, kind, s)  # type: ignore[no-any-return]  # an array
+        return lax.fft(x, kind, s)
     ahead = tuple(range(x.ndim - len(s), x.ndim - 3))
     behind = tuple(range(x.ndim - len(s) + 3, x.ndim))
     if kind in (_FFT, _RFFT):
         x = lax.fft(x, kind, s[-3:])
         return moveaxis(_over_axes(moveaxis(x, ahead, behind), _FFT, s[:-3]), behind, ahead)
     x = moveaxis(_over_axes(moveaxis(x, ahead, behind), _IFFT, s[:-3]), behind, ahead)
-    return lax.fft(x, kind, s[-3:])  # type: ignore[no-any-return]  # an array
+    return lax.fft(x, kind, s[-3:])
 
 
 def _normalized(x: Array, size: int, norm: str, *, inverse: bool) -> Array:
@@ -353,15 +354,17 @@ def irfftn(
     return _transform("irfftn", _IRFFT, a, s, axes, norm)
 
 
-def _check_frequencies(name: str, n: Any, d: Any) -> None:
+def _spread(name: str, n: Any, d: Any) -> Any:
+    """The range of positions, one over the step of frequencies."""
     if isinstance(n, (list, tuple)):
         raise ValueError(f"fft.{name}: n is one integer, got {n}.")
     if isinstance(d, (list, tuple)):
         raise ValueError(f"fft.{name}: d is one number, got {d}.")
+    return d * n
 
 
 def fftfreq(
-    n: int, d: ArrayLike = 1.0, *, dtype: DTypeLike | None = None, device: Any = None
+    n: int, d: ArrayLike = 1.0, *, dtype: DTypeLike | None = None, device: DeviceLike | None = None
 ) -> Array:
     """Frequencies of the values of :func:`fft`.
 
@@ -373,11 +376,11 @@ def fftfreq(
         >>> jnp.fft.fftfreq(4)
         Array([ 0.  ,  0.25, -0.5 , -0.25], dtype=float32)
     """
-    _check_frequencies("fftfreq", n, d)
+    spread = _spread("fftfreq", n, d)
     wanted = _frequency_dtype("fftfreq", dtype)
     part = np.zeros((), dtypes.to_inexact(wanted)).real.dtype
     numbers = (np.arange(n) + n // 2) % n - n // 2
-    found = array(numbers, dtype=part, device=device) / array(d * n, dtype=part, device=device)
+    found = array(numbers, dtype=part, device=device) / array(spread, dtype=part, device=device)
     return found.astype(wanted)
 
 
@@ -388,7 +391,7 @@ def _frequency_dtype(who: str, dtype: DTypeLike | None) -> DType:
 
 
 def rfftfreq(
-    n: int, d: ArrayLike = 1.0, *, dtype: DTypeLike | None = None, device: Any = None
+    n: int, d: ArrayLike = 1.0, *, dtype: DTypeLike | None = None, device: DeviceLike | None = None
 ) -> Array:
     """Frequencies of the values of :func:`rfft`.
 
@@ -397,10 +400,10 @@ def rfftfreq(
         >>> jnp.fft.rfftfreq(4)
         Array([0.  , 0.25, 0.5 ], dtype=float32)
     """
-    _check_frequencies("rfftfreq", n, d)
+    spread = _spread("rfftfreq", n, d)
     wanted = canonical_dtype("rfftfreq", float if dtype is None else dtype)
     numbers = arange(n // 2 + 1, dtype=wanted, device=device)
-    return numbers / array(d * n, dtype=wanted, device=device)
+    return numbers / array(spread, dtype=wanted, device=device)
 
 
 def _shifted(who: str, x: ArrayLike, axes: Any, sign: int) -> Array:

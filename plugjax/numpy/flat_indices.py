@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -27,10 +28,10 @@ from plugjax.numpy.selection import clip
 __all__ = ["ravel_multi_index", "unravel_index"]
 
 
-def _size(n: object) -> int:
+def _size(n: Any) -> int:
     if np.ndim(n):
         raise ValueError(f"unravel_index: shape is a sequence of integers, got {n!r} among them.")
-    return int(n)  # type: ignore[call-overload]  # what is not a number raises
+    return int(n)
 
 
 def unravel_index(indices: ArrayLike, shape: int | Sequence[int]) -> tuple[Array, ...]:

@@ -246,7 +246,7 @@ def apply_over_axes(func: Callable[..., Any], a: ArrayLike, axes: Sequence[int])
 
 def piecewise(
     x: ArrayLike,
-    condlist: Any,
+    condlist: Array | Sequence[ArrayLike],
     funclist: Sequence[Any],
     *args: Any,
     **kw: Any,
@@ -294,4 +294,4 @@ def piecewise(
         return lambda v: array(piece, dtype=at.dtype)
 
     branches = [branch(p) for p in pieces]
-    return vectorize(lambda i, v: lax.switch(i, branches, v))(last, at)  # type: ignore[no-any-return]  # one result
+    return vectorize(lambda i, v: lax.switch(i, branches, v))(last, at)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Literal, overload
 
 import numpy as np
 
 from plugjax import lax
+from plugjax.extend.backend import DeviceLike
 from plugjax.extend.core import Array, aval_of, from_host
 from plugjax.extend.dtypes import DTypeLike
 from plugjax.numpy.creation import asarray, ones
@@ -59,6 +60,18 @@ def meshgrid(
         thin = lax.broadcast_in_dim(v, shape, (axis,))
         grids.append(thin if sparse else broadcast_to_shape("meshgrid", thin, tuple(sizes)))
     return grids
+
+
+@overload
+def indices(
+    dimensions: Sequence[int], dtype: DTypeLike | None = None, sparse: Literal[False] = False
+) -> Array: ...
+
+
+@overload
+def indices(
+    dimensions: Sequence[int], dtype: DTypeLike | None = None, *, sparse: Literal[True]
+) -> tuple[Array, ...]: ...
 
 
 def indices(dimensions: Sequence[int], dtype: DTypeLike | None = None, sparse: bool = False) -> Any:
@@ -218,7 +231,8 @@ def mask_indices(
     """
     found = mask_func(ones((n, n)), k)
     check_arraylike("mask_indices", found)
-    return asarray(found).nonzero(size=size)  # type: ignore[return-value]  # indices of a matrix
+    rows, columns = asarray(found).nonzero(size=size)
+    return rows, columns
 
 
 def _triangle(positions: Callable[..., Any], n: int, k: int, m: int | None) -> tuple[Array, Array]:
@@ -275,10 +289,11 @@ def frombuffer(buffer: Any, dtype: DTypeLike = float, count: int = -1, offset: i
         >>> jnp.frombuffer(bytes([1, 2]), "uint8")
         Array([1, 2], dtype=uint8)
     """
-    return asarray(np.frombuffer(buffer, np.dtype(dtype), count, offset))
+    wanted: Any = np.dtype(dtype)  # type: ignore[arg-type]  # NumPy's stubs name each string
+    return asarray(np.frombuffer(buffer, wanted, count, offset))
 
 
-def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Array:
+def from_dlpack(x: Any, /, *, device: DeviceLike | None = None, copy: bool | None = None) -> Array:
     """An array from another library's, by the DLPack protocol.
 
     Example:

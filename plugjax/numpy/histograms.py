@@ -31,6 +31,8 @@ from plugjax.numpy.promotion import (
     to_inexact,
 )
 from plugjax.numpy.ranges import linspace
+from plugjax.numpy.shape_info import ndim
+from plugjax.numpy.shape_info import shape as shape_of
 from plugjax.numpy.sorting_searching import bincount, searchsorted
 from plugjax.numpy.tiling import diff
 
@@ -38,7 +40,10 @@ __all__ = ["histogram", "histogram2d", "histogram_bin_edges", "histogramdd"]
 
 
 def histogram_bin_edges(
-    a: ArrayLike, bins: ArrayLike = 10, range: Any = None, weights: ArrayLike | None = None
+    a: ArrayLike,
+    bins: ArrayLike = 10,
+    range: Sequence[ArrayLike] | None = None,
+    weights: ArrayLike | None = None,
 ) -> Array:
     """Edges of bins of one width over the range of the elements.
 
@@ -52,9 +57,11 @@ def histogram_bin_edges(
             "histogram_bin_edges: `bins` is a number or the edges; there are no rules with names."
         )
     x = to_inexact("histogram_bin_edges", a)
-    if np.ndim(bins) == 1:
+    count: Any = bins
+    bounds: Any = range
+    if ndim(bins) == 1:
         return converted(as_operand("histogram_bin_edges", bins), x.dtype)
-    if range is not None and not np.ndim(range):
+    if range is not None and not ndim(bounds):
         raise SizeError(f"histogram_bin_edges: range is None or a pair of numbers, got {range!r}.")
     if range is None:
         low, high = reductions.min(x, initial=np.inf), reductions.max(x, initial=-np.inf)
@@ -65,13 +72,13 @@ def histogram_bin_edges(
     flat = lax.eq(low, high)
     half = scalar(0.5, x)
     low, high = pick(flat, lax.sub(low, half), low), pick(flat, lax.add(high, half), high)
-    return linspace(low, high, operator.index(bins) + 1, dtype=x.dtype)
+    return linspace(low, high, operator.index(count) + 1, dtype=x.dtype)
 
 
 def histogram(
     a: ArrayLike,
     bins: ArrayLike = 10,
-    range: Any = None,
+    range: Sequence[ArrayLike] | None = None,
     weights: ArrayLike | None = None,
     density: bool | None = None,
 ) -> tuple[Array, Array]:
@@ -102,7 +109,7 @@ def histogram(
 def histogram2d(
     x: ArrayLike,
     y: ArrayLike,
-    bins: Any = 10,
+    bins: ArrayLike | Sequence[ArrayLike] = 10,
     range: Sequence[Any] | None = None,
     weights: ArrayLike | None = None,
     density: bool | None = None,
@@ -129,15 +136,16 @@ def histogram2d(
             f"histogram2d: x and y are lists of one length, got {x.aval.str_short()} and {y.aval.str_short()}."
         )
     points = stack([x, y], 1)
-    if np.ndim(bins) and len(bins) not in (1, 2):
-        bins = [asarray(bins)] * 2
-    counts, (first, second) = histogramdd(points, bins, range, weights, density)
+    each: Any = bins
+    if ndim(each) and len(each) not in (1, 2):
+        each = [asarray(each)] * 2
+    counts, (first, second) = histogramdd(points, each, range, weights, density)
     return counts, first, second
 
 
 def histogramdd(
     sample: ArrayLike,
-    bins: Any = 10,
+    bins: ArrayLike | Sequence[ArrayLike] = 10,
     range: Sequence[Any] | None = None,
     weights: ArrayLike | None = None,
     density: bool | None = None,
@@ -164,7 +172,7 @@ def histogramdd(
         points = to_inexact("histogramdd", sample)
     else:
         check_arraylike("histogramdd", weights)
-        if np.shape(weights) != np.shape(sample)[:1]:
+        if shape_of(weights) != shape_of(sample)[:1]:
             raise ValueError("histogramdd: weights is a vector with one number per point.")
         points, weights = same_dtype("histogramdd", sample, weights, inexact=True)
     count, rank = points.shape
@@ -174,7 +182,8 @@ def histogramdd(
         raise ValueError(
             f"histogramdd: points of shape {(count, rank)} need {rank} ranges, a pair or None each, got {range}"
         )
-    each = list(bins) if isinstance(bins, (list, tuple)) or np.ndim(bins) else [bins] * rank
+    given: Any = bins
+    each = list(given) if isinstance(given, (list, tuple)) or ndim(given) else [given] * rank
     if len(each) != rank:
         raise ValueError(f"histogramdd: got {len(each)} bins for points with {rank} coordinates.")
     ranges = [None] * rank if range is None else range

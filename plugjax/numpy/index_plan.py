@@ -154,7 +154,7 @@ def slice_bounds(entry: slice, size: int) -> tuple[int, int, int]:
     return start, len(range(start, stop, step)), step
 
 
-def normalized(index: Any, size: int, wrap: bool = True) -> Operand:
+def normalized(index: Any, size: int, wrap: bool = True) -> Any:
     """Index values as int32, negative ones counted from the end if ``wrap``."""
     if isinstance(index, np.ndarray):
         return (np.where(index < 0, index + size, index) if wrap else index).astype(np.int32)
@@ -318,7 +318,7 @@ def _is_array(entry: Entry) -> bool:
     return isinstance(entry, (np.ndarray, Array))
 
 
-def _index_vectors(starts: Sequence[_Start], batch: Shape, home: int, rank: int) -> Operand:
+def _index_vectors(starts: Sequence[_Start], batch: Shape, home: int, rank: int) -> Any:
     """The index values of all axes side by side, ``[*batch, k]``."""
     columns = []
     for _, values, position in starts:

@@ -16,6 +16,7 @@ from plugjax.extend.errors import (
     OutArgumentError,
     ShapeError,
 )
+from plugjax.lax.dimension_numbers import GatherScatterMode
 from plugjax.numpy.index_plan import (
     Entry,
     Plan,
@@ -39,6 +40,7 @@ from plugjax.numpy.promotion import (
     same_dtype,
     scalar,
 )
+from plugjax.numpy.shape_info import shape as shape_of
 
 __all__ = [
     "choose", "compress", "diagonal", "extract", "getitem", "ix_", "take", "take_along_axis",
@@ -232,7 +234,7 @@ def take(
     mode: str | None = None,
     unique_indices: bool = False,
     indices_are_sorted: bool = False,
-    fill_value: Any = None,
+    fill_value: ArrayLike | None = None,
 ) -> Array:
     """Elements of ``a`` along an axis; ``axis=None`` flattens ``a`` first.
 
@@ -292,8 +294,8 @@ def take_along_axis(
     arr: ArrayLike,
     indices: ArrayLike,
     axis: int | None = -1,
-    mode: Any = None,
-    fill_value: Any = None,
+    mode: str | GatherScatterMode | None = None,
+    fill_value: ArrayLike | None = None,
     *,
     wrap_negative_indices: bool | None = None,
 ) -> Array:
@@ -420,7 +422,7 @@ def compress(
     axis: int | None = None,
     *,
     size: int | None = None,
-    fill_value: Any = 0,
+    fill_value: ArrayLike = 0,
     out: None = None,
 ) -> Array:
     """Slices along an axis where a condition holds; the condition must be concrete, or ``size`` given.
@@ -465,7 +467,7 @@ def compress(
 
 
 def extract(
-    condition: ArrayLike, arr: ArrayLike, *, size: int | None = None, fill_value: Any = 0
+    condition: ArrayLike, arr: ArrayLike, *, size: int | None = None, fill_value: ArrayLike = 0
 ) -> Array:
     """Elements of the flattened array where a condition holds.
 
@@ -528,7 +530,7 @@ def choose(
             raise ValueError(
                 f"choose: an index is not below {count}, or negative; mode 'wrap' or 'clip' allows that."
             )
-    shape = broadcast_shape("choose", which.shape, *[np.shape(c) for c in choices])
+    shape = broadcast_shape("choose", which.shape, *[shape_of(c) for c in choices])
     options = [broadcast_to_shape("choose", c, shape) for c in same_dtype("choose", *choices)]
     stacked = lax.concatenate([lax.expand_dims(o, (0,)) for o in options], 0)
     stacked = convert(stacked, stacked.dtype)

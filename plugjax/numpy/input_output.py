@@ -66,7 +66,8 @@ def fromstring(string: str, dtype: DTypeLike = float, count: int = -1, *, sep: s
         >>> jnp.fromstring("1 2", int, sep=" ")
         Array([1, 2], dtype=int32)
     """
-    return asarray(np.fromstring(string, dtype=np.dtype(dtype), count=count, sep=sep))
+    wanted: Any = np.dtype(dtype)  # type: ignore[arg-type]  # NumPy's stubs name each string
+    return asarray(np.fromstring(string, dtype=wanted, count=count, sep=sep))
 
 
 def fromfile(*args: Any, **kwargs: Any) -> NoReturn:

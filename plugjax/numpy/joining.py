@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import operator
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -54,7 +55,9 @@ def _joined(who: str, arrays: Any, dtype: DTypeLike | None) -> list[Array]:
     return [convert(x, wanted, weak) for x in operands]
 
 
-def concatenate(arrays: Any, axis: int | None = 0, dtype: DTypeLike | None = None) -> Array:
+def concatenate(
+    arrays: Iterable[ArrayLike], axis: int | None = 0, dtype: DTypeLike | None = None
+) -> Array:
     """Arrays joined along an axis that they have; ``axis=None`` joins them flattened.
 
     Example:
@@ -72,7 +75,7 @@ def concatenate(arrays: Any, axis: int | None = 0, dtype: DTypeLike | None = Non
     return operands[0] if len(operands) == 1 else lax.concatenate(operands, position)
 
 
-def concat(arrays: Any, /, *, axis: int | None = 0) -> Array:
+def concat(arrays: Iterable[ArrayLike], /, *, axis: int | None = 0) -> Array:
     """As :func:`concatenate` (array API).
 
     Example:
@@ -83,7 +86,12 @@ def concat(arrays: Any, /, *, axis: int | None = 0) -> Array:
     return concatenate(arrays, axis)
 
 
-def stack(arrays: Any, axis: int = 0, out: None = None, dtype: DTypeLike | None = None) -> Array:
+def stack(
+    arrays: Iterable[ArrayLike],
+    axis: int = 0,
+    out: None = None,
+    dtype: DTypeLike | None = None,
+) -> Array:
     """Arrays of one shape joined along a new axis.
 
     Example:
@@ -119,7 +127,7 @@ def unstack(x: ArrayLike, /, *, axis: int = 0) -> tuple[Array, ...]:
     return tuple(lax.index_in_dim(x, i, position, keepdims=False) for i in range(x.shape[position]))
 
 
-def vstack(tup: Any, dtype: DTypeLike | None = None) -> Array:
+def vstack(tup: Iterable[ArrayLike], dtype: DTypeLike | None = None) -> Array:
     """Arrays joined as rows.
 
     Example:
@@ -131,7 +139,7 @@ def vstack(tup: Any, dtype: DTypeLike | None = None) -> Array:
     return concatenate([atleast_2d(x) for x in tup], 0, dtype)
 
 
-def hstack(tup: Any, dtype: DTypeLike | None = None) -> Array:
+def hstack(tup: Iterable[ArrayLike], dtype: DTypeLike | None = None) -> Array:
     """Arrays joined along the second axis; vectors end to end.
 
     Example:
@@ -143,7 +151,7 @@ def hstack(tup: Any, dtype: DTypeLike | None = None) -> Array:
     return concatenate(parts, 0 if parts and parts[0].ndim == 1 else 1, dtype)
 
 
-def dstack(tup: Any, dtype: DTypeLike | None = None) -> Array:
+def dstack(tup: Iterable[ArrayLike], dtype: DTypeLike | None = None) -> Array:
     """Arrays joined along the third axis.
 
     Example:
@@ -155,7 +163,7 @@ def dstack(tup: Any, dtype: DTypeLike | None = None) -> Array:
     return concatenate([atleast_3d(x) for x in tup], 2, dtype)
 
 
-def column_stack(tup: Any) -> Array:
+def column_stack(tup: Iterable[ArrayLike]) -> Array:
     """Vectors joined as columns of a matrix.
 
     Example:
@@ -210,7 +218,9 @@ def _block(arrays: Any) -> tuple[Array, int]:
     return concatenate(padded, -depth), depth + 1
 
 
-def split(ary: ArrayLike, indices_or_sections: Any, axis: int = 0) -> list[Array]:
+def split(
+    ary: ArrayLike, indices_or_sections: ArrayLike | Sequence[int], axis: int = 0
+) -> list[Array]:
     """The array cut into equal sections, or before the given indices.
 
     Raises:
@@ -224,7 +234,9 @@ def split(ary: ArrayLike, indices_or_sections: Any, axis: int = 0) -> list[Array
     return _split("split", ary, indices_or_sections, axis)
 
 
-def array_split(ary: ArrayLike, indices_or_sections: Any, axis: int = 0) -> list[Array]:
+def array_split(
+    ary: ArrayLike, indices_or_sections: ArrayLike | Sequence[int], axis: int = 0
+) -> list[Array]:
     """As :func:`split`; sections may differ by one element.
 
     Example:
@@ -235,7 +247,7 @@ def array_split(ary: ArrayLike, indices_or_sections: Any, axis: int = 0) -> list
     return _split("array_split", ary, indices_or_sections, axis)
 
 
-def vsplit(ary: ArrayLike, indices_or_sections: Any) -> list[Array]:
+def vsplit(ary: ArrayLike, indices_or_sections: ArrayLike | Sequence[int]) -> list[Array]:
     """:func:`split` along the first axis.
 
     Example:
@@ -246,7 +258,7 @@ def vsplit(ary: ArrayLike, indices_or_sections: Any) -> list[Array]:
     return _split("vsplit", ary, indices_or_sections, 0)
 
 
-def hsplit(ary: ArrayLike, indices_or_sections: Any) -> list[Array]:
+def hsplit(ary: ArrayLike, indices_or_sections: ArrayLike | Sequence[int]) -> list[Array]:
     """:func:`split` along the second axis; a vector's first.
 
     Example:
@@ -258,7 +270,7 @@ def hsplit(ary: ArrayLike, indices_or_sections: Any) -> list[Array]:
     return _split("hsplit", x, indices_or_sections, 0 if x.ndim == 1 else 1)
 
 
-def dsplit(ary: ArrayLike, indices_or_sections: Any) -> list[Array]:
+def dsplit(ary: ArrayLike, indices_or_sections: ArrayLike | Sequence[int]) -> list[Array]:
     """:func:`split` along the third axis.
 
     Example:

@@ -5,16 +5,17 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
 from plugjax import lax
+from plugjax.extend.backend import DeviceLike
 from plugjax.extend.core import Array, reject_sharding, reshape_p
 from plugjax.extend.dtypes import DTypeLike
 from plugjax.extend.errors import ShapeError, SizeError
 from plugjax.extend.execution import eager_program
-from plugjax.lax.axes import static_sizes
+from plugjax.lax.axes import ShapeLike, static_sizes
 from plugjax.numpy.creation import array
 from plugjax.numpy.promotion import (
     ArrayLike,
@@ -91,7 +92,7 @@ def _sizes(x: Array, newshape: Any) -> tuple[int, ...]:
 
 def reshape(
     a: ArrayLike,
-    shape: Any,
+    shape: ShapeLike,
     order: str = "C",
     *,
     copy: bool | None = None,
@@ -339,6 +340,14 @@ def broadcast_shapes(*shapes: int | Sequence[int]) -> tuple[int, ...]:
     return broadcast_shape("broadcast_shapes", *sizes)
 
 
+@overload
+def atleast_1d(arys: ArrayLike, /) -> Array: ...
+
+
+@overload
+def atleast_1d(*arys: ArrayLike) -> list[Array]: ...
+
+
 def atleast_1d(*arys: ArrayLike) -> Any:
     """Arrays with one axis or more.
 
@@ -348,6 +357,14 @@ def atleast_1d(*arys: ArrayLike) -> Any:
         Array([1.], dtype=float32)
     """
     return _at_least("atleast_1d", arys, lambda x: lax.reshape(x, (1,)) if not x.ndim else x)
+
+
+@overload
+def atleast_2d(arys: ArrayLike, /) -> Array: ...
+
+
+@overload
+def atleast_2d(*arys: ArrayLike) -> list[Array]: ...
 
 
 def atleast_2d(*arys: ArrayLike) -> Any:
@@ -363,6 +380,14 @@ def atleast_2d(*arys: ArrayLike) -> Any:
         arys,
         lambda x: lax.expand_dims(x, tuple(range(2 - x.ndim))) if x.ndim < 2 else x,
     )
+
+
+@overload
+def atleast_3d(arys: ArrayLike, /) -> Array: ...
+
+
+@overload
+def atleast_3d(*arys: ArrayLike) -> list[Array]: ...
 
 
 def atleast_3d(*arys: ArrayLike) -> Any:
@@ -446,7 +471,12 @@ def rot90(m: ArrayLike, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Array:
 
 
 def astype(
-    x: ArrayLike, dtype: DTypeLike | None, /, *, copy: bool = False, device: Any = None
+    x: ArrayLike,
+    dtype: DTypeLike | None,
+    /,
+    *,
+    copy: bool = False,
+    device: DeviceLike | None = None,
 ) -> Array:
     """The array with another dtype.
 

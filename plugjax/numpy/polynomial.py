@@ -228,23 +228,23 @@ def roots(p: ArrayLike, *, strip_zeros: bool = True) -> Array:
         >>> jnp.sort(jnp.roots(jnp.array([1.0, -3.0, 2.0])).real)
         Array([1., 2.], dtype=float32)
     """
-    p = atleast_1d(to_inexact("roots", p))
-    if p.ndim != 1:
-        raise ValueError(f"roots takes a vector of coefficients, got shape {p.shape}.")
-    if p.shape[0] < 2:
-        return zeros((0,), _complex(p.dtype))
+    c = atleast_1d(to_inexact("roots", p))
+    if c.ndim != 1:
+        raise ValueError(f"roots takes a vector of coefficients, got shape {c.shape}.")
+    if c.shape[0] < 2:
+        return zeros((0,), _complex(c.dtype))
     if strip_zeros:
-        if isinstance(p, Tracer):
+        if isinstance(c, Tracer):
             raise ConcretizationTypeError(
-                p,
+                c,
                 "roots: leading zeros cannot be seen in traced coefficients. Pass strip_zeros=False: each of them "
                 "then gives a nan.",
             )
-        nonzero = np.flatnonzero(np.asarray(p))
-        return _eigenvalues(p[nonzero[0] if len(nonzero) else p.shape[0] :])
-    is_zero = p == 0
-    leading = where(is_zero.all(), p.shape[0], is_zero.argmin())
-    found = _eigenvalues(roll(where(leading == p.shape[0], 1.0, p), -leading))
+        nonzero = np.flatnonzero(np.asarray(c))
+        return _eigenvalues(c[nonzero[0] if len(nonzero) else c.shape[0] :])
+    is_zero = c == 0
+    leading = where(is_zero.all(), c.shape[0], is_zero.argmin())
+    found = _eigenvalues(roll(where(leading == c.shape[0], 1.0, c), -leading))
     # The zeros moved to the end give roots 0; these are last and become nan.
     found = found[(found == 0).argsort()]
     return where(arange(found.shape[0]) < found.shape[0] - leading, found, complex(np.nan, np.nan))

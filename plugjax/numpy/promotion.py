@@ -17,6 +17,7 @@ import numpy as np
 from plugjax.extend import dtypes
 from plugjax.extend.core import (
     Array,
+    ArrayLike,
     Shape,
     ShapedArray,
     Tracer,
@@ -68,10 +69,8 @@ __all__ = [
     "to_inexact",
 ]  # fmt: skip
 
-ArrayLike: TypeAlias = (
-    Any  # An Array, a tracer, a NumPy array or scalar, a Python scalar, or `__jax_array__`.
-)
-Operand: TypeAlias = Any  # Operand of a primitive: an Array, a tracer, or a NumPy scalar.
+# Operand of a primitive: an Array, or a tracer or NumPy scalar, which have what is asked of it.
+Operand: TypeAlias = Array
 
 _PYTHON = (bool, int, float, complex)
 
@@ -188,7 +187,7 @@ def join_dtypes(*args: ArrayLike) -> tuple[DType, bool]:
     return promote((a.dtype, a.weak_type) for a in avals)
 
 
-def _scalar(value: Any, dtype: DType, weak_type: bool, beside: Operand) -> Operand:
+def _scalar(value: Any, dtype: DType, weak_type: bool, beside: Any) -> Any:
     """A Python scalar as an operand of a dtype, on its partner's device.
 
     Raises:
@@ -254,7 +253,7 @@ def rounded(*args: ArrayLike) -> list[ArrayLike]:
     return [float(x) if type(x) is int and not _fits(x) else x for x in args]
 
 
-def scalar(value: Any, like: Operand) -> Operand:
+def scalar(value: Any, like: ArrayLike) -> Operand:
     """A number as an operand beside ``like``: of its dtype, where it is, and weak if it is a weak number itself.
 
     Beside a weak array with axes it is strong, other than in the formulas of lax: functions of NumPy's API then give what JAX's give.
@@ -263,7 +262,7 @@ def scalar(value: Any, like: Operand) -> Operand:
     return scalar_beside(value, like, aval.weak_type and not aval.shape)
 
 
-def promote_args(who: str, x: ArrayLike, y: ArrayLike) -> tuple[Operand, Operand]:
+def promote_args(who: str, x: Any, y: Any) -> tuple[Operand, Operand]:
     """Two operands with one dtype, and ranks that lax accepts.
 
     Raises:
@@ -275,22 +274,22 @@ def promote_args(who: str, x: ArrayLike, y: ArrayLike) -> tuple[Operand, Operand
         if type(y) is Array or isinstance(y, Tracer):
             b = y.aval
             if a is b:
-                return x, y
+                return x, y  # type: ignore[return-value]  # tracers are arrays
             if (
                 a.dtype == b.dtype
                 and a.weak_type is b.weak_type
                 and (a.ndim == b.ndim or not a.ndim or not b.ndim)
             ):
-                return x, y
+                return x, y  # type: ignore[return-value]  # tracers are arrays
         else:
             kinds = _ABSORBED.get(type(y))
             if kinds is not None and not a.weak_type and a.dtype.kind in kinds:
-                return x, _scalar(y, a.dtype, False, x)
+                return x, _scalar(y, a.dtype, False, x)  # type: ignore[return-value]  # tracers are arrays
     elif type(y) is Array or isinstance(y, Tracer):
         b = y.aval
         kinds = _ABSORBED.get(type(x))
         if kinds is not None and not b.weak_type and b.dtype.kind in kinds:
-            return _scalar(x, b.dtype, False, y), y
+            return _scalar(x, b.dtype, False, y), y  # type: ignore[return-value]  # tracers are arrays
     first, second = _promoted(who, (x, y), None)
     return first, second
 
@@ -346,7 +345,7 @@ def _promoted(
     who: str, args: Sequence[ArrayLike], widen: Callable[[DType], DType] | None
 ) -> list[Operand]:
     check_arraylike(who, *args)
-    values = [x if type(x) in _PYTHON else as_array(x, who) for x in args]
+    values: list[Any] = [x if type(x) in _PYTHON else as_array(x, who) for x in args]
     dtype, weak_type = promote(
         (aval.dtype, aval.weak_type) for aval in [aval_of(x) for x in values]
     )
@@ -456,7 +455,7 @@ def broadcast_together(*operands: Operand) -> list[Operand]:
     return [x if x.shape == shape else broadcast_to_shape("broadcast", x, shape) for x in operands]
 
 
-def pick(which: Operand, on_true: Operand, on_false: Operand) -> Operand:
+def pick(which: Operand, on_true: Any, on_false: Any) -> Operand:
     """Choose between two operands of one dtype; all three broadcast together."""
     if which.shape:
         which, on_true, on_false = broadcast_together(which, on_true, on_false)
@@ -467,7 +466,7 @@ def pick(which: Operand, on_true: Operand, on_false: Operand) -> Operand:
 
 def limits(dtype: DType) -> Any:
     """Limits of a floating dtype, including the small ones."""
-    return ml_dtypes.finfo(dtype)  # type: ignore[no-untyped-call]  # ml_dtypes is annotated in part
+    return ml_dtypes.finfo(dtype)
 
 
 def reject_out(who: str, out: Any) -> None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import operator
-from typing import Any
+from typing import Any, Literal, overload
 
 import numpy as np
 
 from plugjax import lax
 from plugjax.extend import dtypes
+from plugjax.extend.backend import DeviceLike
 from plugjax.extend.core import Array, device_put
 from plugjax.extend.dtypes import DType, DTypeLike
 from plugjax.lax.axes import canonical_axis
@@ -30,6 +31,34 @@ from plugjax.numpy.promotion import (
 __all__ = ["geomspace", "linspace", "logspace"]
 
 
+@overload
+def linspace(
+    start: ArrayLike,
+    stop: ArrayLike,
+    num: int = 50,
+    endpoint: bool = True,
+    retstep: Literal[False] = False,
+    dtype: DTypeLike | None = None,
+    axis: int = 0,
+    *,
+    device: DeviceLike | None = None,
+) -> Array: ...
+
+
+@overload
+def linspace(
+    start: ArrayLike,
+    stop: ArrayLike,
+    num: int = 50,
+    endpoint: bool = True,
+    *,
+    retstep: Literal[True],
+    dtype: DTypeLike | None = None,
+    axis: int = 0,
+    device: DeviceLike | None = None,
+) -> tuple[Array, Array]: ...
+
+
 def linspace(
     start: ArrayLike,
     stop: ArrayLike,
@@ -39,7 +68,7 @@ def linspace(
     dtype: DTypeLike | None = None,
     axis: int = 0,
     *,
-    device: Any = None,
+    device: DeviceLike | None = None,
 ) -> Any:
     """``num`` values at equal distances: the first is ``start`` and, if ``endpoint``, the last is ``stop``.
 

@@ -42,7 +42,7 @@ def gcd(x1: ArrayLike, x2: ArrayLike) -> Array:
         return where(done, a, b), where(done, 0, lax.rem(a, where(done, 1, b)))
 
     found, _ = lax.while_loop(lambda pair: (pair[1] != 0).any(), step, (x, y))
-    return found  # type: ignore[no-any-return]  # the carry's type
+    return found
 
 
 def lcm(x1: ArrayLike, x2: ArrayLike) -> Array:

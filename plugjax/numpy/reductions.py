@@ -466,6 +466,7 @@ def var(
     total = sum(squares, axes, squares.dtype, keepdims=keepdims, where=where)
     count = _count("var", x, axes, where, squares.dtype, keepdims)
     defined: Any = True
+    degrees: Any
     if isinstance(count, np.generic) and isinstance(ddof, (int, float)):
         degrees = count.dtype.type(float(count) - ddof)
         defined = degrees > 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
@@ -94,11 +94,27 @@ def _as_dtype_of(value: ArrayLike, x: Array) -> Array:
     return asarray(value, x.dtype)
 
 
+@overload
+def where(condition: ArrayLike, x: ArrayLike, y: ArrayLike, /) -> Array: ...
+
+
+@overload
+def where(
+    condition: ArrayLike,
+    x: None = None,
+    y: None = None,
+    /,
+    *,
+    size: int | None = None,
+    fill_value: ArrayLike | tuple[ArrayLike, ...] | None = None,
+) -> tuple[Array, ...]: ...
+
+
 @eager_program(3)
 def where(
     condition: ArrayLike,
-    x: ArrayLike | None = None,
-    y: ArrayLike | None = None,
+    x: Any = None,
+    y: Any = None,
     /,
     *,
     size: int | None = None,

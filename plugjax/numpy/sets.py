@@ -47,7 +47,7 @@ def unique(
     *,
     equal_nan: bool = True,
     size: int | None = None,
-    fill_value: Any = None,
+    fill_value: ArrayLike | None = None,
     sorted: bool = True,
 ) -> Any:
     """Sorted distinct elements, and on request first indices, inverse indices and counts.
@@ -255,7 +255,7 @@ def unique_values(
         >>> jnp.unique_values(jnp.array([2, 1, 2]))
         Array([1, 2], dtype=int32)
     """
-    return unique(x, equal_nan=False, size=size, fill_value=fill_value)  # type: ignore[no-any-return]  # one result
+    return unique(x, equal_nan=False, size=size, fill_value=fill_value)
 
 
 def isin(
@@ -484,7 +484,7 @@ def setdiff1d(
 
 
 def union1d(
-    ar1: ArrayLike, ar2: ArrayLike, *, size: int | None = None, fill_value: Any = None
+    ar1: ArrayLike, ar2: ArrayLike, *, size: int | None = None, fill_value: ArrayLike | None = None
 ) -> Array:
     """Sorted distinct elements of two arrays.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -104,7 +105,7 @@ def argsort(
     return found
 
 
-def lexsort(keys: Any, axis: int = -1) -> Array:
+def lexsort(keys: Iterable[ArrayLike], axis: int = -1) -> Array:
     """Indices that sort by several keys, the last one first.
 
     Example:
@@ -272,7 +273,12 @@ def _mask(who: str, a: ArrayLike) -> Operand:
     return x if x.dtype == BOOL else lax.ne(x, scalar(0, x))
 
 
-def nonzero(a: ArrayLike, *, size: int | None = None, fill_value: Any = None) -> tuple[Array, ...]:
+def nonzero(
+    a: ArrayLike,
+    *,
+    size: int | None = None,
+    fill_value: ArrayLike | tuple[ArrayLike, ...] | None = None,
+) -> tuple[Array, ...]:
     """Indices of the elements that are not 0, one array per axis.
 
     Differs from NumPy:
@@ -306,8 +312,8 @@ def nonzero(a: ArrayLike, *, size: int | None = None, fill_value: Any = None) ->
         return _nonzero_of_size(mask, size, fill_value)
     found = tuple(part.astype(dtype) for part in np.nonzero(np.asarray(mask)))
     if size is not None:
-        fills = fill_value if isinstance(fill_value, tuple) else (fill_value or 0,) * mask.ndim
-        fills = tuple(int(f) for f in fills)
+        given: Any = fill_value or 0
+        fills = tuple(int(f) for f in (given if isinstance(given, tuple) else (given,) * mask.ndim))
         found = tuple(
             np.concatenate([part, np.full(max(0, size - len(part)), f, dtype)])[:size]
             for part, f in zip(found, fills, strict=True)
@@ -353,7 +359,12 @@ def _nonzero_of_size(mask: Operand, size: int, fill_value: Any) -> tuple[Array, 
     )
 
 
-def flatnonzero(a: ArrayLike, *, size: int | None = None, fill_value: Any = None) -> Array:
+def flatnonzero(
+    a: ArrayLike,
+    *,
+    size: int | None = None,
+    fill_value: ArrayLike | tuple[ArrayLike, ...] | None = None,
+) -> Array:
     """Indices into the flattened array of the elements that are not 0.
 
     Example:
@@ -364,7 +375,12 @@ def flatnonzero(a: ArrayLike, *, size: int | None = None, fill_value: Any = None
     return nonzero(ravel(a), size=size, fill_value=fill_value)[0]
 
 
-def argwhere(a: ArrayLike, *, size: int | None = None, fill_value: Any = None) -> Array:
+def argwhere(
+    a: ArrayLike,
+    *,
+    size: int | None = None,
+    fill_value: ArrayLike | tuple[ArrayLike, ...] | None = None,
+) -> Array:
     """Indices of the elements that are not 0, one row each.
 
     Example:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal, overload
 
 import numpy as np
 
@@ -283,6 +283,27 @@ def _nan_index(
     return pick(reductions.all(missing, axis, keepdims=bool(keepdims)), scalar(-1, found), found)
 
 
+@overload
+def average(
+    a: ArrayLike,
+    axis: AxisArg = None,
+    weights: ArrayLike | None = None,
+    returned: Literal[False] = False,
+    keepdims: bool = False,
+) -> Array: ...
+
+
+@overload
+def average(
+    a: ArrayLike,
+    axis: AxisArg = None,
+    weights: ArrayLike | None = None,
+    *,
+    returned: Literal[True],
+    keepdims: bool = False,
+) -> tuple[Array, Array]: ...
+
+
 def average(
     a: ArrayLike,
     axis: AxisArg = None,
@@ -380,7 +401,7 @@ def cov(
         total = mass
         if lost and aweights is None:
             total = mass - lost
-        elif lost:
+        elif lost and aweights is not None:
             share = converted(to_inexact("cov", aweights), x.dtype)
             total = mass - lost * reductions.sum(weights * abs(share)) / mass
     conjugate = lax.conj(scaled) if x.dtype.kind == "c" else scaled

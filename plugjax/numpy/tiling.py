@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,18 +10,18 @@ import numpy as np
 from plugjax import lax
 from plugjax.extend.core import Array, Tracer, reject_sharding
 from plugjax.extend.errors import ConcretizationTypeError, DtypeError, NegativeSizeError
-from plugjax.lax.axes import static_ints
+from plugjax.lax.axes import ShapeLike, static_ints
 from plugjax.numpy.creation import asarray
 from plugjax.numpy.indexing import take
 from plugjax.numpy.joining import concatenate
 from plugjax.numpy.manipulation import axis_tuple, canonical_axes, canonical_axis, ravel
-from plugjax.numpy.promotion import ArrayLike, Operand, as_operand, check_arraylike, converted
+from plugjax.numpy.promotion import ArrayLike, as_operand, check_arraylike, converted
 from plugjax.numpy.ranges import linspace
 
 __all__ = ["diff", "ediff1d", "pad", "repeat", "resize", "roll", "tile"]
 
 
-def tile(A: ArrayLike, reps: Any) -> Array:
+def tile(A: ArrayLike, reps: ShapeLike) -> Array:
     """The array repeated as a whole along each axis.
 
     Example:
@@ -90,7 +90,7 @@ def repeat(
     return take(x, asarray(chosen.astype(np.int32)), axis, mode="clip")
 
 
-def _repeat_to_length(x: Array, repeats: Operand, axis: int, length: int) -> Array:
+def _repeat_to_length(x: Array, repeats: Any, axis: int, length: int) -> Array:
     size = x.shape[axis]
     counts = lax.broadcast_in_dim(repeats, (size,), (0,) if repeats.ndim else ())
     ends = lax.cumsum(counts, 0)
@@ -115,10 +115,11 @@ def roll(
         return lax.reshape(roll(ravel(x), shift, 0), x.shape)
     axes = axis_tuple(axis)
     amounts: list[Any]
-    if isinstance(shift, (tuple, list)):
-        amounts = list(shift)
+    given: Any = shift
+    if isinstance(given, (tuple, list)) or getattr(given, "ndim", 0) > 0:
+        amounts = list(given)
     else:
-        amounts = list(shift) if getattr(shift, "ndim", 0) else [shift]
+        amounts = [given]
     if len(amounts) == 1:
         amounts *= len(axes)
     if len(axes) == 1:
@@ -224,7 +225,12 @@ def ediff1d(
     return concatenate(parts)
 
 
-def pad(array: ArrayLike, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> Array:
+def pad(
+    array: ArrayLike,
+    pad_width: ArrayLike | Sequence[int | Sequence[int]] | Mapping[int, Any],
+    mode: str | Callable[..., Any] = "constant",
+    **kwargs: Any,
+) -> Array:
     """The array padded with values.
 
     Args:
@@ -243,6 +249,7 @@ def pad(array: ArrayLike, pad_width: Any, mode: Any = "constant", **kwargs: Any)
         Array([0, 0, 1, 0], dtype=int32)
     """
     x = as_operand("pad", array)
+    how: Any = mode
     widths = _pairs(x.ndim, pad_width)
     if any(w < 0 for pair in widths for w in pair):
         raise ValueError(f"pad: a width is negative: {widths}. Slice to cut elements off.")
@@ -253,7 +260,7 @@ def pad(array: ArrayLike, pad_width: Any, mode: Any = "constant", **kwargs: Any)
             return _pad_odd(x, widths)
         for axis, (low, high) in enumerate(widths):
             if low or high:
-                source = np.pad(np.arange(x.shape[axis], dtype=np.int32), (low, high), mode)
+                source = np.pad(np.arange(x.shape[axis], dtype=np.int32), (low, high), how)
                 x = take(x, asarray(source), axis, mode="clip")
         return x
     if mode in ("mean", "maximum", "minimum"):

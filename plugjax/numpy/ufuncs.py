@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
@@ -32,8 +32,10 @@ from plugjax.numpy.promotion import (
 
 __all__ = ["frompyfunc", "ufunc"]
 
+_R = TypeVar("_R")
 
-class ufunc:
+
+class ufunc(Generic[_R]):
     """A function of scalars as a function of arrays, with the methods of NumPy's universal functions.
 
     Args:
@@ -83,7 +85,7 @@ class ufunc:
         self._nargs = operator.index(nargs or nin)
         self._identity = identity
         self._vectorized = vectorize(func)
-        self._call = call or self._mapped
+        self._call: Callable[..., Any] = call or self._mapped
         self._reduce = reduce or self._fold
         self._accumulate = accumulate or self._scan
         self._at = at or self._update
@@ -121,7 +123,7 @@ class ufunc:
     def __repr__(self) -> str:
         return f"<jnp.ufunc '{self.__name__}'>"
 
-    def __call__(self, *args: ArrayLike, out: None = None, where: None = None) -> Any:
+    def __call__(self, *args: ArrayLike, out: None = None, where: None = None) -> _R:
         """The function, elementwise; arguments broadcast."""
         if out is not None or where is not None:
             reject_out(self.__name__, out)
@@ -226,7 +228,7 @@ class ufunc:
 
         def step(carry: Array, each: Any) -> tuple[Array, None]:
             element, chosen = each
-            combined = converted(self(carry, element), wanted)
+            combined = converted(self._call(carry, element), wanted)
             return (combined if chosen is None else selection.where(chosen, combined, carry)), None
 
         found, _ = lax.scan(step, carry, (x, mask))
@@ -253,7 +255,7 @@ class ufunc:
         x = moveaxis(x, axis, 0)
 
         def step(carry: Array, element: Array) -> tuple[Array, Array]:
-            combined = converted(self(carry, element), wanted)
+            combined = converted(self._call(carry, element), wanted)
             return combined, combined
 
         _, rest = lax.scan(step, x[0], x[1:])
@@ -302,7 +304,7 @@ class ufunc:
             here = tuple(
                 i if isinstance(i, slice) else place for i, place in zip(index, places, strict=True)
             )
-            new = converted(self(carry.at[here].get(), *values), wanted)
+            new = converted(self._call(carry.at[here].get(), *values), wanted)
             return carry.at[here].set(new), None
 
         found, _ = lax.scan(step, x, (rows, operands), length=count)
@@ -348,20 +350,22 @@ class ufunc:
 
         def step(i: Any, found: Array) -> Array:
             element = lax.dynamic_slice_in_dim(x, i, 1, axis)
-            combined = converted(self(found, element), found.dtype)
-            return selection.where((i > starts) & (i < ends), combined, found)  # type: ignore[no-any-return]  # an array
+            combined = converted(self._call(found, element), found.dtype)
+            return selection.where((i > starts) & (i < ends), combined, found)
 
-        return lax.fori_loop(0, x.shape[axis], step, found)  # type: ignore[no-any-return]  # the carry's type
+        return lax.fori_loop(0, x.shape[axis], step, found)
 
     def outer(self, A: ArrayLike, B: ArrayLike, /) -> Array:
         """The function of every pair of elements."""
         self._check_binary("outer")
         x, y = (as_operand(f"{self.__name__}.outer", v) for v in (A, B))
-        pairs = vmap(vmap(self, (None, 0)), (0, None))
+        pairs: Callable[..., Any] = vmap(vmap(self, (None, 0)), (0, None))
         return lax.reshape(pairs(ravel(x), ravel(y)), (*x.shape, *y.shape))
 
 
-def frompyfunc(func: Callable[..., Any], /, nin: int, nout: int, *, identity: Any = None) -> ufunc:
+def frompyfunc(
+    func: Callable[..., Any], /, nin: int, nout: int, *, identity: ArrayLike | None = None
+) -> ufunc[Any]:
     """A universal function from a function of scalars, which must be traceable.
 
     Args:

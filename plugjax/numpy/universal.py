@@ -26,7 +26,9 @@ __all__ = [
 ]  # fmt: skip
 
 
-def _of(function: Callable[..., Any], identity: Any = None, nin: int = 2, **methods: Any) -> ufunc:
+def _of(
+    function: Callable[..., Any], identity: Any = None, nin: int = 2, **methods: Any
+) -> ufunc[Array]:
     return ufunc(function, nin, 1, identity=identity, call=function, **methods)
 
 

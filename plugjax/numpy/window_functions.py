@@ -31,7 +31,7 @@ def _cosines(size: Any, weights: tuple[float, ...]) -> Array:
     found: Any = weights[0]
     for k, weight in enumerate(weights[1:], 1):
         found = found + weight * lax.cos(2 * np.pi * k * n / (size - 1))
-    return found  # type: ignore[no-any-return]  # a sum with arrays
+    return found
 
 
 def blackman(M: int) -> Array:
@@ -110,4 +110,4 @@ def i0(x: ArrayLike) -> Array:
     if x.dtype.kind == "c":
         raise ValueError(f"i0 takes real numbers, got dtype {x.dtype}")
     size = lax.max(x, lax.neg(x))  # The derivative is 0 at 0.
-    return lax.mul(lax.exp(size), lax.bessel_i0e(size))  # type: ignore[no-any-return]  # an array
+    return lax.mul(lax.exp(size), lax.bessel_i0e(size))

@@ -18,6 +18,7 @@ from plugjax.numpy.reductions import any as any_
 from plugjax.numpy.reductions import max as max_
 from plugjax.numpy.reductions import min as min_
 from plugjax.numpy.reductions import sum as sum_
+from plugjax.numpy.shape_info import ndim
 
 Order = int | float | str | None
 
@@ -193,4 +194,4 @@ def matrix_rank(
     if rtol is None:
         largest = max_(s, axis=-1)
         rtol = largest * scalar(max(x.shape[-2:]) * float(limits(s.dtype).eps), s)
-    return sum_(s > expand_dims(rtol, np.ndim(rtol)), axis=-1)
+    return sum_(s > expand_dims(rtol, ndim(rtol)), axis=-1)

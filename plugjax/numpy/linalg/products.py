@@ -8,6 +8,7 @@ from typing import Any
 
 from plugjax.extend.core import Array, reject_sharding
 from plugjax.extend.dtypes import DTypeLike
+from plugjax.lax.dot import PrecisionLike
 from plugjax.numpy import indexing, linear_algebra, manipulation
 from plugjax.numpy.einsum import einsum
 from plugjax.numpy.promotion import ArrayLike, as_operand, as_operands
@@ -75,7 +76,7 @@ def vecdot(
     /,
     *,
     axis: int = -1,
-    precision: Any = None,
+    precision: PrecisionLike = None,
     preferred_element_type: DTypeLike | None = None,
 ) -> Array:
     """Dot products along an axis, the first operand conjugated; see :func:`plugjax.numpy.vecdot`.
@@ -95,7 +96,7 @@ def matmul(
     x2: ArrayLike,
     /,
     *,
-    precision: Any = None,
+    precision: PrecisionLike = None,
     preferred_element_type: DTypeLike | None = None,
 ) -> Array:
     """Matrix product; see :func:`plugjax.numpy.matmul`.
@@ -116,7 +117,7 @@ def tensordot(
     /,
     *,
     axes: int | Sequence[Sequence[int]] = 2,
-    precision: Any = None,
+    precision: PrecisionLike = None,
     preferred_element_type: DTypeLike | None = None,
     out_sharding: None = None,
 ) -> Array:
@@ -157,7 +158,7 @@ def trace(x: ArrayLike, /, *, offset: int = 0, dtype: DTypeLike | None = None) -
     return linear_algebra.trace(x, offset=offset, axis1=-2, axis2=-1, dtype=dtype)
 
 
-def multi_dot(arrays: Sequence[ArrayLike], *, precision: Any = None) -> Array:
+def multi_dot(arrays: Sequence[ArrayLike], *, precision: PrecisionLike = None) -> Array:
     """Product of matrices, in the order that costs least; the first and the last may be vectors.
 
     Raises:
