@@ -73,7 +73,7 @@ def itemsize_bits(dtype: DTypeLike | None) -> int:
     """
     if dtype is None:
         raise ValueError("dtype cannot be None.")
-    found = core.canonicalize(dtype) if core.is_extended(dtype) else np.dtype(dtype)
+    found = core.canonicalize(dtype) if core.is_extended(dtype) else np.dtype(dtype)  # type: ignore[arg-type]  # NumPy's stubs name each string
     if found == core.BOOL:
         return 8
     if core.is_integer(found):

@@ -16,6 +16,7 @@ import numpy as np
 from plugjax import lax
 from plugjax.extend.core import Array
 from plugjax.lax.axes import static_sizes
+from plugjax.lax.dot import PrecisionLike
 from plugjax.numpy.creation import arange
 from plugjax.numpy.einsum import einsum
 from plugjax.numpy.indexing import take
@@ -181,7 +182,7 @@ def scale_and_translate(
     translation: ArrayLike,
     method: str | ResizeMethod,
     antialias: bool = True,
-    precision: Any = lax.Precision.HIGHEST,
+    precision: PrecisionLike = lax.Precision.HIGHEST,
 ) -> Array:
     """An image scaled, then moved, along some of its axes; zero outside of the moved image.
 
@@ -233,7 +234,7 @@ def resize(
     shape: Sequence[int],
     method: str | ResizeMethod,
     antialias: bool = True,
-    precision: Any = lax.Precision.HIGHEST,
+    precision: PrecisionLike = lax.Precision.HIGHEST,
 ) -> Array:
     """An image resampled to another shape.
 

@@ -13,19 +13,21 @@ from plugjax.core import dtypes
 from plugjax.core.device import reject_sharding
 from plugjax.core.errors import ConcretizationTypeError, DtypeError
 from plugjax.core.primitive import Tracer
+from plugjax.extend.core import Array, ArrayLike
+from plugjax.lax.dimension_numbers import GatherScatterMode
 from plugjax.numpy.promotion import check_arraylike, check_numbers
 
 
 def segment_sum(
-    data: Any,
-    segment_ids: Any,
+    data: ArrayLike,
+    segment_ids: ArrayLike,
     num_segments: int | None = None,
     indices_are_sorted: bool = False,
     unique_indices: bool = False,
     bucket_size: int | None = None,
-    mode: Any = None,
-    out_sharding: Any = None,
-) -> Any:
+    mode: str | GatherScatterMode | None = None,
+    out_sharding: None = None,
+) -> Array:
     """Sums of the rows that belong to each segment.
 
     Shapes:
@@ -55,15 +57,15 @@ def segment_sum(
 
 
 def segment_prod(
-    data: Any,
-    segment_ids: Any,
+    data: ArrayLike,
+    segment_ids: ArrayLike,
     num_segments: int | None = None,
     indices_are_sorted: bool = False,
     unique_indices: bool = False,
     bucket_size: int | None = None,
-    mode: Any = None,
-    out_sharding: Any = None,
-) -> Any:
+    mode: str | GatherScatterMode | None = None,
+    out_sharding: None = None,
+) -> Array:
     """Products of the rows of each segment; arguments as of :func:`segment_sum`. Empty segments give 1.
 
     Example:
@@ -77,15 +79,15 @@ def segment_prod(
 
 
 def segment_max(
-    data: Any,
-    segment_ids: Any,
+    data: ArrayLike,
+    segment_ids: ArrayLike,
     num_segments: int | None = None,
     indices_are_sorted: bool = False,
     unique_indices: bool = False,
     bucket_size: int | None = None,
-    mode: Any = None,
-    out_sharding: Any = None,
-) -> Any:
+    mode: str | GatherScatterMode | None = None,
+    out_sharding: None = None,
+) -> Array:
     """Largest rows of each segment; arguments as of :func:`segment_sum`. Empty segments give the lowest value.
 
     Example:
@@ -99,15 +101,15 @@ def segment_max(
 
 
 def segment_min(
-    data: Any,
-    segment_ids: Any,
+    data: ArrayLike,
+    segment_ids: ArrayLike,
     num_segments: int | None = None,
     indices_are_sorted: bool = False,
     unique_indices: bool = False,
     bucket_size: int | None = None,
-    mode: Any = None,
-    out_sharding: Any = None,
-) -> Any:
+    mode: str | GatherScatterMode | None = None,
+    out_sharding: None = None,
+) -> Array:
     """Smallest rows of each segment; arguments as of :func:`segment_sum`. Empty segments give the highest value.
 
     Example:

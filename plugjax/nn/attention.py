@@ -118,7 +118,7 @@ def dot_product_attention(
     return found, lax.stop_gradient(residual)
 
 
-def _check_lengths(**lengths: ArrayLike | None) -> None:
+def _check_lengths(**lengths: Any) -> None:
     for name, found in lengths.items():
         if found is not None and np.ndim(found) != 1:
             raise ValueError(

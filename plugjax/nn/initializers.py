@@ -34,12 +34,12 @@ __all__ = [
 class Initializer(Protocol):
     """A function that makes initial values."""
 
-    def __call__(self, key: Array, shape: Sequence[int], dtype: DTypeLike = ...) -> Array:
+    def __call__(self, key: ArrayLike, shape: Sequence[int], dtype: DTypeLike = ...) -> Array:
         """Initial values of a shape."""
 
 
 def zeros(
-    key: Any, shape: Sequence[int], dtype: DTypeLike = None, out_sharding: None = None
+    key: ArrayLike, shape: Sequence[int], dtype: DTypeLike = None, out_sharding: None = None
 ) -> Array:
     """Zeros; the key is not used.
 
@@ -56,7 +56,7 @@ def zeros(
 
 
 def ones(
-    key: Any, shape: Sequence[int], dtype: DTypeLike = None, out_sharding: None = None
+    key: ArrayLike, shape: Sequence[int], dtype: DTypeLike = None, out_sharding: None = None
 ) -> Array:
     """Ones; the key is not used.
 
@@ -87,13 +87,13 @@ def constant(value: ArrayLike, dtype: DTypeLike = None) -> Initializer:
         Array([7., 7.], dtype=float32)
     """
 
-    def init(key: Any, shape: Sequence[int], dtype: DTypeLike = dtype) -> Array:
+    def init(key: ArrayLike, shape: Sequence[int], dtype: DTypeLike = dtype) -> Array:
         return full(shape, value, _dtype("constant", dtype))
 
     return init
 
 
-def uniform(scale: Any = 1e-2, dtype: DTypeLike = None) -> Initializer:
+def uniform(scale: ArrayLike = 1e-2, dtype: DTypeLike = None) -> Initializer:
     """Uniform numbers in ``[0, scale)``.
 
     Example:
@@ -105,14 +105,14 @@ def uniform(scale: Any = 1e-2, dtype: DTypeLike = None) -> Initializer:
         Array(True, dtype=bool)
     """
 
-    def init(key: Any, shape: Sequence[int], dtype: DTypeLike = dtype) -> Array:
+    def init(key: ArrayLike, shape: Sequence[int], dtype: DTypeLike = dtype) -> Array:
         wanted = _dtype("uniform", dtype)
         return random.uniform(key, shape, wanted) * wanted.type(scale)
 
     return init
 
 
-def normal(stddev: Any = 1e-2, dtype: DTypeLike = None) -> Initializer:
+def normal(stddev: ArrayLike = 1e-2, dtype: DTypeLike = None) -> Initializer:
     """Normal numbers of a standard deviation.
 
     Example:
@@ -124,7 +124,7 @@ def normal(stddev: Any = 1e-2, dtype: DTypeLike = None) -> Initializer:
                [-0.39,  0.88, -4.86]], dtype=float32)
     """
 
-    def init(key: Any, shape: Sequence[int], dtype: DTypeLike = dtype) -> Array:
+    def init(key: ArrayLike, shape: Sequence[int], dtype: DTypeLike = dtype) -> Array:
         wanted = _dtype("normal", dtype)
         return random.normal(key, shape, wanted) * wanted.type(stddev)
 
@@ -132,7 +132,7 @@ def normal(stddev: Any = 1e-2, dtype: DTypeLike = None) -> Initializer:
 
 
 def truncated_normal(
-    stddev: Any = 1e-2, dtype: DTypeLike = None, lower: float = -2.0, upper: float = 2.0
+    stddev: ArrayLike = 1e-2, dtype: DTypeLike = None, lower: float = -2.0, upper: float = 2.0
 ) -> Initializer:
     """Normal numbers between ``lower`` and ``upper`` standard deviations.
 
@@ -144,7 +144,7 @@ def truncated_normal(
         Array(True, dtype=bool)
     """
 
-    def init(key: Any, shape: Sequence[int], dtype: DTypeLike = dtype) -> Array:
+    def init(key: ArrayLike, shape: Sequence[int], dtype: DTypeLike = dtype) -> Array:
         wanted = _dtype("truncated_normal", dtype)
         drawn = random.truncated_normal(key, lower, upper, shape, wanted)
         return drawn * wanted.type(stddev)
@@ -173,7 +173,11 @@ def _fans(
 
 
 def _in_disk(
-    key: Any, shape: Sequence[int], real: np.dtype[Any], wanted: np.dtype[Any], cut: float | None
+    key: ArrayLike,
+    shape: Sequence[int],
+    real: np.dtype[Any],
+    wanted: np.dtype[Any],
+    cut: float | None,
 ) -> Array:
     """Complex numbers of variance 1: uniform in a disk, or normal ones truncated at the absolute value ``cut``."""
     radius_key, angle_key = random.split(key)
@@ -190,7 +194,7 @@ def _in_disk(
 
 
 def variance_scaling(
-    scale: Any,
+    scale: ArrayLike,
     mode: str,
     distribution: str,
     in_axis: int | Sequence[int] = -2,
@@ -222,7 +226,7 @@ def variance_scaling(
                [-0.08,  0.18, -0.97]], dtype=float32)
     """
 
-    def init(key: Any, shape: Sequence[int], dtype: DTypeLike = dtype) -> Array:
+    def init(key: ArrayLike, shape: Sequence[int], dtype: DTypeLike = dtype) -> Array:
         wanted = _dtype("variance_scaling", dtype)
         fan_in, fan_out = _fans(shape, in_axis, out_axis, batch_axis)
         counts = {
@@ -397,7 +401,7 @@ def orthogonal(
         Array(True, dtype=bool)
     """
 
-    def init(key: Any, shape: Sequence[int], dtype: DTypeLike = dtype) -> Array:
+    def init(key: ArrayLike, shape: Sequence[int], dtype: DTypeLike = dtype) -> Array:
         wanted = _dtype("orthogonal", dtype)
         if len(shape) < 2:
             raise ValueError("orthogonal requires a shape of two axes or more.")
@@ -434,7 +438,7 @@ def delta_orthogonal(
     """
     matrix = orthogonal(scale, column_axis, dtype)
 
-    def init(key: Any, shape: Sequence[int], dtype: DTypeLike = dtype) -> Array:
+    def init(key: ArrayLike, shape: Sequence[int], dtype: DTypeLike = dtype) -> Array:
         if len(shape) not in (3, 4, 5):
             raise ValueError("delta_orthogonal requires a shape of three, four or five axes.")
         if shape[-1] < shape[-2]:

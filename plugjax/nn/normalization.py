@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal, overload
 
 import numpy as np
 
@@ -30,7 +30,7 @@ from plugjax.numpy.selection import clip
 __all__ = ["log_softmax", "logmeanexp", "logsumexp", "one_hot", "softmax", "standardize"]
 
 
-def _logits(who: str, x: ArrayLike, axis: AxisArg, where: ArrayLike | None) -> Any:
+def _logits(who: str, x: ArrayLike, axis: AxisArg, where: ArrayLike | None) -> Array:
     """Logits as a floating or complex operand; bools are refused unless there is a mask."""
     found = as_operand(who, x)
     if found.dtype == dtypes.BOOL and where is None:
@@ -102,6 +102,29 @@ def log_softmax(x: ArrayLike, axis: AxisArg = -1, where: ArrayLike | None = None
     total = _total(lax.exp(shifted), axis, mask)
     result = lax.sub(shifted, lax.log(total))
     return result if mask is None else pick(mask, result, scalar(-np.inf, result))
+
+
+@overload
+def logsumexp(
+    a: ArrayLike,
+    axis: AxisArg = None,
+    b: ArrayLike | None = None,
+    keepdims: bool = False,
+    return_sign: Literal[False] = False,
+    where: ArrayLike | None = None,
+) -> Array: ...
+
+
+@overload
+def logsumexp(
+    a: ArrayLike,
+    axis: AxisArg = None,
+    b: ArrayLike | None = None,
+    keepdims: bool = False,
+    *,
+    return_sign: Literal[True],
+    where: ArrayLike | None = None,
+) -> tuple[Array, Array]: ...
 
 
 def logsumexp(

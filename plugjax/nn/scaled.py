@@ -19,6 +19,7 @@ from plugjax import lax
 from plugjax.extend.calls import custom_vjp
 from plugjax.extend.core import Array
 from plugjax.extend.dtypes import FLOAT32, DTypeLike
+from plugjax.lax.dot import DotDimensionNumbers
 from plugjax.numpy.creation import ones
 from plugjax.numpy.promotion import ArrayLike, as_operand, canonical_dtype, limits
 from plugjax.numpy.selection import clip, where
@@ -185,7 +186,7 @@ def _scaled_product(
 def scaled_dot_general(
     lhs: ArrayLike,
     rhs: ArrayLike,
-    dimension_numbers: Any,
+    dimension_numbers: DotDimensionNumbers,
     preferred_element_type: DTypeLike = np.float32,
     configs: Sequence[BlockScaleConfig] | None = None,
     implementation: str | None = None,
@@ -214,7 +215,7 @@ def scaled_dot_general(
     x, y = as_operand("scaled_dot_general", lhs), as_operand("scaled_dot_general", rhs)
     wanted = canonical_dtype("scaled_dot_general", preferred_element_type)
     if configs is None:
-        return lax.dot_general(x, y, dimension_numbers, preferred_element_type=wanted)  # type: ignore[no-any-return]  # an array
+        return lax.dot_general(x, y, dimension_numbers, preferred_element_type=wanted)
     if wanted.name not in ("float32", "bfloat16", "float16"):
         raise TypeError(
             f"scaled_dot_general: preferred_element_type is float32, bfloat16 or float16, got {wanted.name}."
@@ -224,7 +225,7 @@ def scaled_dot_general(
     y_kept, y = _three_axes(y, y_contract, y_batch)
     batch = tuple(as_operand("scaled_dot_general", lhs).shape[i] for i in x_batch)
     found = _differentiable(configs, wanted)(x, y)
-    return lax.reshape(found, (*batch, *x_kept, *y_kept))  # type: ignore[no-any-return]  # an array
+    return lax.reshape(found, (*batch, *x_kept, *y_kept))
 
 
 def _three_axes(

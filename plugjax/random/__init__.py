@@ -1,7 +1,7 @@
 """Random numbers as functions of keys: the names of ``jax.random``, and its numbers, bit for bit."""
 
 import importlib
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from plugjax.random import rbg as _rbg  # noqa: F401  # makes its generators known
 from plugjax.random.bits import bits, permutation, randint, uniform
@@ -54,6 +54,9 @@ _LATE = {
     **dict.fromkeys(("ball", "generalized_normal", "multivariate_normal", "orthogonal"), "directions"),
     **dict.fromkeys(("binomial", "multinomial", "poisson"), "counts"),
 }  # fmt: skip
+if TYPE_CHECKING:
+    from plugjax.random.counts import binomial, multinomial, poisson
+    from plugjax.random.directions import ball, generalized_normal, multivariate_normal, orthogonal
 
 
 def __getattr__(name: str) -> Any:

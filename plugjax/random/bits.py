@@ -14,7 +14,7 @@ from plugjax.extend import dtypes
 from plugjax.extend.core import Array, aval_of, reject_sharding
 from plugjax.extend.dtypes import DType, DTypeLike
 from plugjax.extend.errors import NegativeSizeError, SizeError, TypePromotionError
-from plugjax.lax.axes import canonical_axis
+from plugjax.lax.axes import ShapeLike, canonical_axis
 from plugjax.lax.promotion import promote
 from plugjax.lax.random_bits import multiply_add
 from plugjax.numpy.promotion import (
@@ -30,6 +30,7 @@ from plugjax.numpy.promotion import (
     promote_shapes,
     scalar,
 )
+from plugjax.numpy.shape_info import ndim
 from plugjax.random.keys import single_key, split
 from plugjax.random.primitives import random_bits_p
 
@@ -66,7 +67,7 @@ def float_dtype(who: str, dtype: DTypeLike | None) -> DType:
     return found
 
 
-def result_shape(who: str, shape: Any, *parameters: Any) -> tuple[int, ...]:
+def result_shape(who: str, shape: ShapeLike | None, *parameters: Any) -> tuple[int, ...]:
     """The requested shape, or the broadcast shape of the parameters.
 
     Raises:
@@ -104,7 +105,11 @@ def random_bits(key: Array, width: int, shape: Sequence[int]) -> Array:
 
 
 def bits(
-    key: Any, shape: Any = (), dtype: DTypeLike | None = None, *, out_sharding: None = None
+    key: ArrayLike,
+    shape: ShapeLike = (),
+    dtype: DTypeLike | None = None,
+    *,
+    out_sharding: None = None,
 ) -> Array:
     """Random bits, as unsigned integers.
 
@@ -129,8 +134,8 @@ def _wide() -> bool:
 
 
 def uniform(
-    key: Any,
-    shape: Any = (),
+    key: ArrayLike,
+    shape: ShapeLike = (),
     dtype: DTypeLike | None = None,
     minval: ArrayLike = 0.0,
     maxval: ArrayLike = 1.0,
@@ -188,8 +193,8 @@ def _bound(value: ArrayLike, dtype: DType, sizes: tuple[int, ...]) -> Any:
 
 
 def randint(
-    key: Any,
-    shape: Any,
+    key: ArrayLike,
+    shape: ShapeLike,
     minval: ArrayLike,
     maxval: ArrayLike,
     dtype: DTypeLike | None = None,
@@ -278,7 +283,12 @@ def _clamped(value: Any, dtype: DType) -> Any:
 
 
 def permutation(
-    key: Any, x: Any, axis: int = 0, independent: bool = False, *, out_sharding: None = None
+    key: ArrayLike,
+    x: ArrayLike,
+    axis: int = 0,
+    independent: bool = False,
+    *,
+    out_sharding: None = None,
 ) -> Array:
     """The elements along an axis in random order; for an integer, those of ``arange``.
 
@@ -297,11 +307,12 @@ def permutation(
     if out_sharding is not None:
         reject_sharding("permutation", out_sharding)
     k = single_key("permutation", key)
-    if not np.ndim(x):
+    given: Any = x
+    if not ndim(given):
         if not dtypes.is_integer(as_operand("permutation", x).dtype):
             raise TypeError("permutation needs an integer, or an array with an axis.")
         canonical_axis(axis, 1)
-        return shuffled(k, lax.iota(dtypes.canonicalize(int), int(x)), 0)
+        return shuffled(k, lax.iota(dtypes.canonicalize(int), int(given)), 0)
     values = as_operand("permutation", x)
     axis = axis + values.ndim if axis < 0 else axis
     if not 0 <= axis < values.ndim:

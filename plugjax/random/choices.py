@@ -10,10 +10,12 @@ import numpy as np
 from plugjax import lax
 from plugjax.extend import dtypes
 from plugjax.extend.core import Array, reject_sharding
+from plugjax.lax.axes import ShapeLike
 from plugjax.numpy.arithmetic import multiply
 from plugjax.numpy.cumulative import cumsum
 from plugjax.numpy.manipulation import canonical_axis
 from plugjax.numpy.promotion import ArrayLike, as_operand, promote_shapes, scalar, to_inexact
+from plugjax.numpy.shape_info import ndim
 from plugjax.numpy.sorting_searching import searchsorted
 from plugjax.random.bits import as_shape, float_dtype, permutation, randint, result_shape, uniform
 from plugjax.random.distributions import gumbel
@@ -23,10 +25,10 @@ __all__ = ["categorical", "choice"]
 
 
 def categorical(
-    key: Any,
+    key: ArrayLike,
     logits: ArrayLike,
     axis: int = -1,
-    shape: Any = None,
+    shape: ShapeLike | None = None,
     replace: bool = True,
     mode: str | None = None,
     *,
@@ -74,9 +76,9 @@ def categorical(
 
 
 def choice(
-    key: Any,
-    a: Any,
-    shape: Any = (),
+    key: ArrayLike,
+    a: ArrayLike,
+    shape: ShapeLike = (),
     replace: bool = True,
     p: ArrayLike | None = None,
     axis: int = 0,
@@ -104,11 +106,11 @@ def choice(
     """
     k = single_key("choice", key)
     sizes = as_shape("choice", shape)
-    whole = not np.ndim(a)
-    values = a if whole else as_operand("choice", a)
+    whole = not ndim(a)
+    values: Any = a if whole else as_operand("choice", a)
     if not whole:
         axis = canonical_axis(axis, values.ndim)
-    count = int(a) if whole else values.shape[axis]
+    count = int(values) if whole else values.shape[axis]
     draws = math.prod(sizes)
     if count <= 0 and draws:
         raise ValueError("choice: there is nothing to draw from. Give an a that is not empty.")

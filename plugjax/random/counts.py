@@ -21,6 +21,7 @@ from plugjax import lax
 from plugjax.extend.core import Array, reject_sharding
 from plugjax.extend.dtypes import DType, DTypeLike
 from plugjax.extend.execution import jit
+from plugjax.lax.axes import ShapeLike
 from plugjax.numpy.manipulation import moveaxis
 from plugjax.numpy.promotion import (
     ArrayLike,
@@ -39,9 +40,9 @@ __all__ = ["binomial", "multinomial", "poisson"]
 
 
 def poisson(
-    key: Any,
+    key: ArrayLike,
     lam: ArrayLike,
-    shape: Any = None,
+    shape: ShapeLike | None = None,
     dtype: DTypeLike | None = None,
     *,
     out_sharding: None = None,
@@ -126,7 +127,11 @@ def _poisson_large(key: Array, lam: Array, dtype: DType) -> Array:
 
 
 def binomial(
-    key: Any, n: ArrayLike, p: ArrayLike, shape: Any = None, dtype: DTypeLike | None = None
+    key: ArrayLike,
+    n: ArrayLike,
+    p: ArrayLike,
+    shape: ShapeLike | None = None,
+    dtype: DTypeLike | None = None,
 ) -> Array:
     """Number of successes in ``n`` trials of probability ``p``, as floating numbers.
 
@@ -250,11 +255,11 @@ def _stirling_error(k: Array) -> Array:
 
 
 def multinomial(
-    key: Any,
+    key: ArrayLike,
     n: ArrayLike,
     p: ArrayLike,
     *,
-    shape: Any = None,
+    shape: ShapeLike | None = None,
     dtype: DTypeLike | None = None,
     unroll: int | bool = 1,
 ) -> Array:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import operator
-from typing import Any
 
 from plugjax import lax
 from plugjax.extend import dtypes
 from plugjax.extend.core import Array, reject_sharding
 from plugjax.extend.dtypes import DTypeLike
+from plugjax.lax.axes import ShapeLike
 from plugjax.numpy import linalg
 from plugjax.numpy.einsum import einsum
 from plugjax.numpy.promotion import (
@@ -28,10 +28,10 @@ __all__ = ["ball", "generalized_normal", "multivariate_normal", "orthogonal"]
 
 
 def multivariate_normal(
-    key: Any,
+    key: ArrayLike,
     mean: ArrayLike,
     cov: ArrayLike,
-    shape: Any = None,
+    shape: ShapeLike | None = None,
     dtype: DTypeLike | None = None,
     method: str = "cholesky",
     *,
@@ -94,9 +94,9 @@ def multivariate_normal(
 
 
 def orthogonal(
-    key: Any,
+    key: ArrayLike,
     n: int,
-    shape: Any = (),
+    shape: ShapeLike = (),
     dtype: DTypeLike | None = None,
     m: int | None = None,
     *,
@@ -139,9 +139,9 @@ def orthogonal(
 
 
 def generalized_normal(
-    key: Any,
+    key: ArrayLike,
     p: ArrayLike,
-    shape: Any = (),
+    shape: ShapeLike = (),
     dtype: DTypeLike | None = None,
     *,
     out_sharding: None = None,
@@ -165,10 +165,10 @@ def generalized_normal(
 
 
 def ball(
-    key: Any,
+    key: ArrayLike,
     d: int,
     p: ArrayLike = 2,
-    shape: Any = (),
+    shape: ShapeLike = (),
     dtype: DTypeLike | None = None,
     *,
     out_sharding: None = None,

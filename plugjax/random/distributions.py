@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from plugjax import lax
@@ -11,6 +9,7 @@ from plugjax.extend import dtypes
 from plugjax.extend.core import Array, reject_sharding
 from plugjax.extend.dtypes import DType, DTypeLike
 from plugjax.extend.errors import DtypeError
+from plugjax.lax.axes import ShapeLike
 from plugjax.numpy.arithmetic import add, multiply, power, true_divide
 from plugjax.numpy.promotion import (
     ArrayLike,
@@ -56,7 +55,11 @@ def _no_mode(who: str, mode: str | None, known: tuple[str, ...]) -> None:
 
 
 def normal(
-    key: Any, shape: Any = (), dtype: DTypeLike | None = None, *, out_sharding: None = None
+    key: ArrayLike,
+    shape: ShapeLike = (),
+    dtype: DTypeLike | None = None,
+    *,
+    out_sharding: None = None,
 ) -> Array:
     """Standard normal numbers; complex ones have independent parts of variance 1/2.
 
@@ -90,10 +93,10 @@ def _normal(key: Array, shape: tuple[int, ...], dtype: DType) -> Array:
 
 
 def truncated_normal(
-    key: Any,
+    key: ArrayLike,
     lower: ArrayLike,
     upper: ArrayLike,
-    shape: Any = None,
+    shape: ShapeLike | None = None,
     dtype: DTypeLike | None = None,
     *,
     out_sharding: None = None,
@@ -130,9 +133,9 @@ def truncated_normal(
 
 
 def bernoulli(
-    key: Any,
+    key: ArrayLike,
     p: ArrayLike = 0.5,
-    shape: Any = None,
+    shape: ShapeLike | None = None,
     mode: str = "low",
     *,
     out_sharding: None = None,
@@ -172,7 +175,11 @@ def bernoulli(
 
 
 def rademacher(
-    key: Any, shape: Any = (), dtype: DTypeLike | None = None, *, out_sharding: None = None
+    key: ArrayLike,
+    shape: ShapeLike = (),
+    dtype: DTypeLike | None = None,
+    *,
+    out_sharding: None = None,
 ) -> Array:
     """-1 or 1, with equal probability.
 
@@ -193,7 +200,11 @@ def rademacher(
 
 
 def exponential(
-    key: Any, shape: Any = (), dtype: DTypeLike | None = None, *, out_sharding: None = None
+    key: ArrayLike,
+    shape: ShapeLike = (),
+    dtype: DTypeLike | None = None,
+    *,
+    out_sharding: None = None,
 ) -> Array:
     """Exponential numbers of rate 1.
 
@@ -211,8 +222,8 @@ def exponential(
 
 
 def gumbel(
-    key: Any,
-    shape: Any = (),
+    key: ArrayLike,
+    shape: ShapeLike = (),
     dtype: DTypeLike | None = None,
     mode: str | None = None,
     *,
@@ -246,7 +257,11 @@ def gumbel(
 
 
 def laplace(
-    key: Any, shape: Any = (), dtype: DTypeLike | None = None, *, out_sharding: None = None
+    key: ArrayLike,
+    shape: ShapeLike = (),
+    dtype: DTypeLike | None = None,
+    *,
+    out_sharding: None = None,
 ) -> Array:
     """Standard Laplace numbers.
 
@@ -266,7 +281,11 @@ def laplace(
 
 
 def logistic(
-    key: Any, shape: Any = (), dtype: DTypeLike | None = None, *, out_sharding: None = None
+    key: ArrayLike,
+    shape: ShapeLike = (),
+    dtype: DTypeLike | None = None,
+    *,
+    out_sharding: None = None,
 ) -> Array:
     """Standard logistic numbers.
 
@@ -285,7 +304,11 @@ def logistic(
 
 
 def cauchy(
-    key: Any, shape: Any = (), dtype: DTypeLike | None = None, *, out_sharding: None = None
+    key: ArrayLike,
+    shape: ShapeLike = (),
+    dtype: DTypeLike | None = None,
+    *,
+    out_sharding: None = None,
 ) -> Array:
     """Standard Cauchy numbers.
 
@@ -304,9 +327,9 @@ def cauchy(
 
 
 def lognormal(
-    key: Any,
+    key: ArrayLike,
     sigma: ArrayLike = 1.0,
-    shape: Any = None,
+    shape: ShapeLike | None = None,
     dtype: DTypeLike | None = None,
     *,
     out_sharding: None = None,
@@ -332,9 +355,9 @@ def lognormal(
 
 
 def pareto(
-    key: Any,
+    key: ArrayLike,
     b: ArrayLike,
-    shape: Any = None,
+    shape: ShapeLike | None = None,
     dtype: DTypeLike | None = None,
     *,
     out_sharding: None = None,
@@ -359,9 +382,9 @@ def pareto(
 
 
 def rayleigh(
-    key: Any,
+    key: ArrayLike,
     scale: ArrayLike,
-    shape: Any = None,
+    shape: ShapeLike | None = None,
     dtype: DTypeLike | None = None,
     *,
     out_sharding: None = None,
@@ -386,10 +409,10 @@ def rayleigh(
 
 
 def weibull_min(
-    key: Any,
+    key: ArrayLike,
     scale: ArrayLike,
     concentration: ArrayLike,
-    shape: Any = (),
+    shape: ShapeLike = (),
     dtype: DTypeLike | None = None,
 ) -> Array:
     """Weibull numbers of a scale and a concentration, which are stretched and promoted with them.
@@ -407,11 +430,11 @@ def weibull_min(
 
 
 def triangular(
-    key: Any,
+    key: ArrayLike,
     left: ArrayLike,
     mode: ArrayLike,
     right: ArrayLike,
-    shape: Any = None,
+    shape: ShapeLike | None = None,
     dtype: DTypeLike | None = None,
     *,
     out_sharding: None = None,
@@ -445,7 +468,11 @@ def triangular(
 
 
 def maxwell(
-    key: Any, shape: Any = (), dtype: DTypeLike | None = None, *, out_sharding: None = None
+    key: ArrayLike,
+    shape: ShapeLike = (),
+    dtype: DTypeLike | None = None,
+    *,
+    out_sharding: None = None,
 ) -> Array:
     """Maxwell numbers of scale 1: lengths of normal vectors with 3 components.
 
@@ -464,7 +491,11 @@ def maxwell(
 
 
 def double_sided_maxwell(
-    key: Any, loc: ArrayLike, scale: ArrayLike, shape: Any = (), dtype: DTypeLike | None = None
+    key: ArrayLike,
+    loc: ArrayLike,
+    scale: ArrayLike,
+    shape: ShapeLike = (),
+    dtype: DTypeLike | None = None,
 ) -> Array:
     """Maxwell numbers of either sign, scaled and moved.
 
@@ -485,9 +516,9 @@ def double_sided_maxwell(
 
 
 def geometric(
-    key: Any,
+    key: ArrayLike,
     p: ArrayLike,
-    shape: Any = None,
+    shape: ShapeLike | None = None,
     dtype: DTypeLike | None = None,
     *,
     out_sharding: None = None,
@@ -517,9 +548,9 @@ def geometric(
 
 
 def wald(
-    key: Any,
+    key: ArrayLike,
     mean: ArrayLike,
-    shape: Any = None,
+    shape: ShapeLike | None = None,
     dtype: DTypeLike | None = None,
     *,
     out_sharding: None = None,

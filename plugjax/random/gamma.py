@@ -26,6 +26,7 @@ from plugjax.extend.core import (
 from plugjax.extend.dtypes import DType, DTypeLike
 from plugjax.extend.rules import RuleSet, abstract_eval, batching_rule, jvp_rule, physical_rule
 from plugjax.extend.transforms import Axis, materialize, physicalize, stage, vmap
+from plugjax.lax.axes import ShapeLike
 from plugjax.numpy.promotion import (
     ArrayLike,
     as_operand,
@@ -136,7 +137,9 @@ def _parameter(who: str, value: ArrayLike, dtype: DType) -> Array:
     return converted(as_operand(who, value), dtype)
 
 
-def _gamma(who: str, key: Any, a: ArrayLike, shape: Any, dtype: Any, *, log_space: bool) -> Array:
+def _gamma(
+    who: str, key: ArrayLike, a: ArrayLike, shape: ShapeLike | None, dtype: Any, *, log_space: bool
+) -> Array:
     k = single_key(who, key)
     wanted = float_dtype(who, dtype)
     sizes = result_shape(who, shape, a)
@@ -145,9 +148,9 @@ def _gamma(who: str, key: Any, a: ArrayLike, shape: Any, dtype: Any, *, log_spac
 
 
 def gamma(
-    key: Any,
+    key: ArrayLike,
     a: ArrayLike,
-    shape: Any = None,
+    shape: ShapeLike | None = None,
     dtype: DTypeLike | None = None,
     *,
     out_sharding: None = None,
@@ -168,9 +171,9 @@ def gamma(
 
 
 def loggamma(
-    key: Any,
+    key: ArrayLike,
     a: ArrayLike,
-    shape: Any = None,
+    shape: ShapeLike | None = None,
     dtype: DTypeLike | None = None,
     *,
     out_sharding: None = None,
@@ -192,10 +195,10 @@ def loggamma(
 
 
 def beta(
-    key: Any,
+    key: ArrayLike,
     a: ArrayLike,
     b: ArrayLike,
-    shape: Any = None,
+    shape: ShapeLike | None = None,
     dtype: DTypeLike | None = None,
     *,
     out_sharding: None = None,
@@ -225,9 +228,9 @@ def beta(
 
 
 def dirichlet(
-    key: Any,
+    key: ArrayLike,
     alpha: ArrayLike,
-    shape: Any = None,
+    shape: ShapeLike | None = None,
     dtype: DTypeLike | None = None,
     *,
     out_sharding: None = None,
@@ -266,9 +269,9 @@ def _kept(reduce: Any, x: Array, axis: int) -> Array:
 
 
 def chisquare(
-    key: Any,
+    key: ArrayLike,
     df: ArrayLike,
-    shape: Any = None,
+    shape: ShapeLike | None = None,
     dtype: DTypeLike | None = None,
     *,
     out_sharding: None = None,
@@ -292,9 +295,9 @@ def chisquare(
 
 
 def t(
-    key: Any,
+    key: ArrayLike,
     df: ArrayLike,
-    shape: Any = None,
+    shape: ShapeLike | None = None,
     dtype: DTypeLike | None = None,
     *,
     out_sharding: None = None,
@@ -322,10 +325,10 @@ def t(
 
 
 def f(
-    key: Any,
+    key: ArrayLike,
     dfnum: ArrayLike,
     dfden: ArrayLike,
-    shape: Any = None,
+    shape: ShapeLike | None = None,
     dtype: DTypeLike | None = None,
     *,
     out_sharding: None = None,

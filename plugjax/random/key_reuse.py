@@ -46,9 +46,9 @@ from plugjax.lax.control_flow import cond_p, scan_p, while_p
 from plugjax.lax.conversion import copy_p
 from plugjax.lax.debug_callback import debug_callback_p
 from plugjax.lax.gather_scatter import gather_p, scatter_p
-from plugjax.lax.joining import concatenate_p
+from plugjax.lax.joining import concatenate_p, slice_p
 from plugjax.lax.shape import squeeze_p
-from plugjax.lax.slicing import dynamic_slice_p, dynamic_update_slice_p, slice_p
+from plugjax.lax.slicing import dynamic_slice_p, dynamic_update_slice_p
 from plugjax.random.primitives import (
     KeyDType,
     random_clone_p,

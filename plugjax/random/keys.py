@@ -14,9 +14,10 @@ import numpy as np
 
 from plugjax import lax
 from plugjax.extend import dtypes
-from plugjax.extend.core import Array, Tracer, as_array, config
+from plugjax.extend.core import Array, ArrayLike, Tracer, as_array, aval_of, config
 from plugjax.random.primitives import (
     KeyDType,
+    PRNGImpl,
     random_clone_p,
     random_fold_in_p,
     random_seed_p,
@@ -51,7 +52,7 @@ class prng_key(extended, metaclass=_KeyKind):
     """The kind of all key dtypes: ``jnp.issubdtype(k.dtype, prng_key)``."""
 
 
-def _seeds(seed: Any, who: str) -> Any:
+def _seeds(seed: ArrayLike, who: str) -> Any:
     if seed is None:
         raise ValueError(f"{who}: a seed is an integer, got None.")
     if isinstance(seed, (float, complex)):
@@ -69,7 +70,12 @@ def _seeds(seed: Any, who: str) -> Any:
     return found
 
 
-def key(seed: Any, *, impl: Any = None, dtype: Any = None) -> Array:
+def key(
+    seed: ArrayLike,
+    *,
+    impl: str | PRNGImpl | KeyDType | None = None,
+    dtype: str | KeyDType | None = None,
+) -> Array:
     """A typed key made from an integer.
 
     Args:
@@ -97,7 +103,7 @@ def _one_name(who: str, impl: Any, dtype: Any) -> Any:
     return config.read("default_prng_impl") if named is None else named
 
 
-def key_dtype(impl_spec: Any = None) -> KeyDType:
+def key_dtype(impl_spec: str | PRNGImpl | KeyDType | None = None) -> KeyDType:
     """The key dtype of a generator, by default of the default generator.
 
     Example:
@@ -109,7 +115,7 @@ def key_dtype(impl_spec: Any = None) -> KeyDType:
     return resolve_impl(name).dtype
 
 
-def PRNGKey(seed: Any, *, impl: Any = None) -> Array:
+def PRNGKey(seed: ArrayLike, *, impl: str | PRNGImpl | KeyDType | None = None) -> Array:
     """A raw key made from an integer: ``uint32[2]``.
 
     Example:
@@ -161,7 +167,7 @@ def _as_given(keys: Array, was_typed: bool) -> Array:
     return keys if was_typed else random_unwrap_p.bind(keys)
 
 
-def split(key: Any, num: int | Sequence[int] = 2) -> Array:
+def split(key: ArrayLike, num: int | Sequence[int] = 2) -> Array:
     """New keys, independent of each other; ``key`` must not be used any more.
 
     Shapes:
@@ -177,14 +183,14 @@ def split(key: Any, num: int | Sequence[int] = 2) -> Array:
     found, was_typed = typed("split", key)
     if found.ndim:
         raise ValueError(
-            f"split takes one key, got keys of shape {key.shape}. Use plugjax.vmap for several."
+            f"split takes one key, got keys of shape {aval_of(key).shape}. Use plugjax.vmap for several."
         )
     sizes: Any = num if isinstance(num, (tuple, list)) else (num,)
     shape = tuple(operator.index(n) for n in sizes)
     return _as_given(random_split_p.bind(found, shape=shape), was_typed)
 
 
-def fold_in(key: Any, data: Any) -> Array:
+def fold_in(key: ArrayLike, data: ArrayLike) -> Array:
     """A new key from a key and a number, such as the index of a step or a layer.
 
     Args:
@@ -200,7 +206,7 @@ def fold_in(key: Any, data: Any) -> Array:
     found, was_typed = typed("fold_in", key)
     if found.ndim:
         raise ValueError(
-            f"fold_in takes one key, got keys of shape {key.shape}. Use plugjax.vmap for several."
+            f"fold_in takes one key, got keys of shape {aval_of(key).shape}. Use plugjax.vmap for several."
         )
     if type(data) is int:
         if not 0 <= data < 1 << 32:
@@ -216,7 +222,7 @@ def fold_in(key: Any, data: Any) -> Array:
     return _as_given(random_fold_in_p.bind(found, number), was_typed)
 
 
-def key_data(keys: Any) -> Array:
+def key_data(keys: ArrayLike) -> Array:
     """The words of keys: ``[...]`` -> ``uint32[..., 2]``.
 
     Example:
@@ -231,7 +237,12 @@ def key_data(keys: Any) -> Array:
     return as_array(keys, "key_data")
 
 
-def wrap_key_data(key_bits_array: Any, *, impl: Any = None, dtype: Any = None) -> Array:
+def wrap_key_data(
+    key_bits_array: ArrayLike,
+    *,
+    impl: str | PRNGImpl | KeyDType | None = None,
+    dtype: str | KeyDType | None = None,
+) -> Array:
     """Words as typed keys: ``uint32[..., 2]`` -> ``[...]``.
 
     ``impl`` and ``dtype`` name the generator, as in :func:`key`.
@@ -248,7 +259,7 @@ def wrap_key_data(key_bits_array: Any, *, impl: Any = None, dtype: Any = None) -
     return random_wrap_p.bind(as_array(key_bits_array, "wrap_key_data"), impl=generator)
 
 
-def key_impl(keys: Any) -> str:
+def key_impl(keys: ArrayLike) -> str:
     """Name of the generator that keys are for.
 
     Example:
@@ -262,7 +273,7 @@ def key_impl(keys: Any) -> str:
     return dtype.impl.name
 
 
-def clone(key: Any) -> Array:
+def clone(key: ArrayLike) -> Array:
     """The same key, as one that may be used once more.
 
     Example:

@@ -338,7 +338,8 @@ def _stream(keys: Any, aval: ShapedArray, count: int, shape: Shape) -> Any:
         )
     if aval.ndim:
         first, second = (lax.expand_dims(v, tuple(range(aval.ndim))) for v in (first, second))
-    words = lax.concatenate(threefry2x32(*_words(keys, aval, 1), first, second), aval.ndim)
+    key0, key1 = _words(keys, aval, 1)
+    words = lax.concatenate(threefry2x32(key0, key1, first, second), aval.ndim)
     return lax.slice_in_dim(words, 0, count, axis=aval.ndim)
 
 

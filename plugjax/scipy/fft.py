@@ -54,19 +54,19 @@ def _ortho(size: int) -> np.ndarray[Any, Any]:
 
 def _dct(x: Operand, axis: int, norm: str | None) -> Array:
     if x.dtype.kind == "c":
-        return lax.complex(_dct(lax.real(x), axis, norm), _dct(lax.imag(x), axis, norm))  # type: ignore[no-any-return]  # an array
+        return lax.complex(_dct(lax.real(x), axis, norm), _dct(lax.imag(x), axis, norm))
     even = lax.slice_in_dim(x, 0, None, 2, axis)
     odd = lax.rev(lax.slice_in_dim(x, 1, None, 2, axis), (axis,))
     spectrum = fourier.fft(lax.concatenate([even, odd], axis), axis=axis)
     found = 2 * lax.real(_turned(spectrum, axis, -1))
     if norm == "ortho":
         found = found * _along(_ortho(x.shape[axis]), found, axis)
-    return found  # type: ignore[no-any-return]  # an array
+    return found
 
 
 def _idct(x: Operand, axis: int, norm: str | None) -> Array:
     if x.dtype.kind == "c":
-        return lax.complex(_idct(lax.real(x), axis, norm), _idct(lax.imag(x), axis, norm))  # type: ignore[no-any-return]  # an array
+        return lax.complex(_idct(lax.real(x), axis, norm), _idct(lax.imag(x), axis, norm))
     if x.dtype.itemsize < 4:
         x = lax.convert_element_type(x, np.float32)
     size = x.shape[axis]
@@ -90,7 +90,7 @@ def _idct(x: Operand, axis: int, norm: str | None) -> Array:
         widths[axis] = (low, high, inner)
         return lax.pad(v, zero, widths)
 
-    return spread(even, 0) + spread(odd, 1) if size > 1 else even  # type: ignore[no-any-return]  # an array
+    return spread(even, 0) + spread(odd, 1) if size > 1 else even
 
 
 def dct(
@@ -139,9 +139,8 @@ def idct(
 def _axes(
     x: Operand, s: Sequence[int] | None, axes: Sequence[int] | None
 ) -> tuple[Operand, tuple[int, ...]]:
-    sizes: list[int] | None = (
-        None if s is None else [operator.index(n) for n in (s if hasattr(s, "__iter__") else [s])]
-    )
+    given: Any = s if s is None or hasattr(s, "__iter__") else [s]
+    sizes = None if given is None else [operator.index(n) for n in given]
     if sizes is not None and len(sizes) > x.ndim:
         raise ValueError(
             f"scipy.fft: an array of {x.ndim} axes has no use for {len(sizes)} sizes s."

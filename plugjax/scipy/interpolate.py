@@ -113,11 +113,11 @@ class RegularGridInterpolator:
         else:
             found = self.values[tuple(jnp.where(share <= 0.5, i, i + 1) for i, share in cells)]
         if self.fill_value is None:
-            return found  # type: ignore[no-any-return]  # an array
+            return found
         outside = jnp.zeros(points.shape[:-1], bool)
         for x, g in zip(at, self.grid, strict=True):
             outside |= (x < g[0]) | (x > g[-1])
-        return jnp.where(outside[(..., *deeper)], self.fill_value, found)  # type: ignore[no-any-return]  # an array
+        return jnp.where(outside[(..., *deeper)], self.fill_value, found)
 
     def _linear(self, cells: Sequence[tuple[Any, Any]], deeper: tuple[None, ...]) -> Any:
         total: Any = 0.0

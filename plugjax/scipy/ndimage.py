@@ -98,7 +98,7 @@ def map_coordinates(
         weight = reduce(operator.mul, (w for _, w in corner))
         total = weight * value if total is None else total + weight * value
     result: Array = _rounded(total) if x.dtype.kind in "iu" else total
-    return result.astype(x.dtype)  # type: ignore[no-any-return]  # an array
+    return result.astype(x.dtype)
 
 
 def _rounded(x: Any) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal, overload
 
 import numpy as np
 
@@ -226,6 +226,29 @@ def qr_multiply(
     return (product.ravel() if vector else product), jnp.triu(packed[..., :least, :]), *order
 
 
+@overload
+def svd(
+    a: ArrayLike,
+    full_matrices: bool = True,
+    compute_uv: Literal[True] = True,
+    overwrite_a: bool = False,
+    check_finite: bool = True,
+    lapack_driver: str = "gesdd",
+) -> tuple[Array, Array, Array]: ...
+
+
+@overload
+def svd(
+    a: ArrayLike,
+    full_matrices: bool = True,
+    *,
+    compute_uv: Literal[False],
+    overwrite_a: bool = False,
+    check_finite: bool = True,
+    lapack_driver: str = "gesdd",
+) -> Array: ...
+
+
 def svd(
     a: ArrayLike,
     full_matrices: bool = True,
@@ -307,6 +330,22 @@ def polar(
     if side == "right":
         return matmul(left, right), matmul(adjoint(right) * s, right)
     return matmul(left, right), matmul(left * s, adjoint(left))
+
+
+@overload
+def hessenberg(
+    a: ArrayLike,
+    *,
+    calc_q: Literal[False] = False,
+    overwrite_a: bool = False,
+    check_finite: bool = True,
+) -> Array: ...
+
+
+@overload
+def hessenberg(
+    a: ArrayLike, *, calc_q: Literal[True], overwrite_a: bool = False, check_finite: bool = True
+) -> tuple[Array, Array]: ...
 
 
 def hessenberg(

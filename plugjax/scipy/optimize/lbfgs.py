@@ -95,7 +95,7 @@ def minimize_lbfgs(
     start = State(
         x0, value, gradient, history, history, weights, jnp.ones((), value.dtype), 0, 1, small(gradient), 0
     )  # fmt: skip
-    return lax.while_loop(lambda state: ~state.converged & (state.status == 0), body, start)  # type: ignore[no-any-return]  # a state
+    return lax.while_loop(lambda state: ~state.converged & (state.status == 0), body, start)
 
 
 def _dot(x: Any, y: Any) -> Any:

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 import plugjax.numpy as jnp
 from plugjax import lax
-from plugjax.extend.core import Array
+from plugjax.extend.core import Array, aval_of
+from plugjax.lax.dot import PrecisionLike
 from plugjax.numpy.promotion import ArrayLike, Operand, as_operand, same_dtype
 from plugjax.scipy.signal.fourier import check_mode, contains, fftconvolve
 
@@ -21,7 +20,7 @@ def convolve(
     in2: ArrayLike,
     mode: str = "full",
     method: str = "auto",
-    precision: Any = None,
+    precision: PrecisionLike = None,
 ) -> Array:
     """Convolution of two arrays of one rank.
 
@@ -54,7 +53,7 @@ def correlate(
     in2: ArrayLike,
     mode: str = "full",
     method: str = "auto",
-    precision: Any = None,
+    precision: PrecisionLike = None,
 ) -> Array:
     """Cross-correlation of two arrays of one rank; arguments as of :func:`convolve`.
 
@@ -73,7 +72,7 @@ def convolve2d(
     mode: str = "full",
     boundary: str = "fill",
     fillvalue: float = 0,
-    precision: Any = None,
+    precision: PrecisionLike = None,
 ) -> Array:
     """Convolution of two matrices.
 
@@ -105,7 +104,7 @@ def correlate2d(
     mode: str = "full",
     boundary: str = "fill",
     fillvalue: float = 0,
-    precision: Any = None,
+    precision: PrecisionLike = None,
 ) -> Array:
     """Cross-correlation of two matrices; arguments as of :func:`convolve2d`.
 
@@ -135,7 +134,7 @@ def _matrices(
         raise NotImplementedError(
             f"{who} continues by zeros only. Leave boundary='fill' and fillvalue=0."
         )
-    if np.ndim(in1) != 2 or np.ndim(in2) != 2:
+    if aval_of(in1).ndim != 2 or aval_of(in2).ndim != 2:
         raise ValueError(f"{who} takes two matrices.")
     return same_dtype(who, in1, in2, inexact=True)
 
@@ -167,4 +166,4 @@ def _convolved(x: Operand, y: Operand, mode: str, precision: Any) -> Array:
     found = lax.conv_general_dilated(
         x[None, None], jnp.flip(y)[None, None], (1,) * y.ndim, pads, precision=precision
     )
-    return found[0, 0]  # type: ignore[no-any-return]  # an array
+    return found[0, 0]

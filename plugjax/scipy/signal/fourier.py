@@ -77,7 +77,7 @@ def fftconvolve(
     for i, size, all_of_it in zip(along, wanted, full, strict=True):
         start = (all_of_it - size) // 2
         result = lax.slice_in_dim(result, start, start + size, axis=i)
-    return result  # type: ignore[no-any-return]  # an array
+    return result
 
 
 def _axes(axes: int | Sequence[int] | None, rank: int) -> tuple[int, ...]:

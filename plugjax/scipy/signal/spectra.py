@@ -218,7 +218,7 @@ def _median_bias(count: int) -> float:
 class _Cut(NamedTuple):
     """Arguments that all functions here share."""
 
-    fs: ArrayLike
+    fs: Any
     window: WindowLike
     nperseg: int | None
     noverlap: int | None

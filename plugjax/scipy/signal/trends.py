@@ -50,7 +50,7 @@ def detrend(
     x = to_inexact("detrend", jnp.asarray(data))
     axis = canonical_axis(operator.index(axis), x.ndim)
     if type == "constant":
-        return x - x.mean(axis, keepdims=True)  # type: ignore[no-any-return]  # an array
+        return x - x.mean(axis, keepdims=True)
     ends = np.unique([0, *np.ravel(bp), x.shape[axis]])
     if ends[0] < 0 or ends[-1] > x.shape[axis]:
         raise ValueError("detrend: breakpoints lie between 0 and the size of the axis.")

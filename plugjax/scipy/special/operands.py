@@ -17,7 +17,7 @@ from plugjax.numpy.promotion import (
 )
 
 
-def inexact(who: str, *args: ArrayLike, any_width: bool = True) -> list[Any]:
+def inexact(who: str, *args: ArrayLike, any_width: bool = True) -> list[Operand]:
     """The arguments with one inexact dtype, and ranks that lax accepts.
 
     Args:
@@ -33,17 +33,17 @@ def inexact(who: str, *args: ArrayLike, any_width: bool = True) -> list[Any]:
     return promote_many_inexact(who, *(rounded(*args) if any_width else args))
 
 
-def one_inexact(who: str, x: ArrayLike) -> Any:
+def one_inexact(who: str, x: ArrayLike) -> Operand:
     """One argument as an inexact array; a Python integer may be of any width."""
     return inexact(who, x)[0]
 
 
-def as_arrays(*args: Any) -> list[Any]:
+def as_arrays(*args: Any) -> list[Operand]:
     """Convert lists and tuples to arrays, for the few functions that accept them in JAX."""
     return [asarray(x) if isinstance(x, (list, tuple)) else x for x in args]
 
 
-def floating(who: str, *args: ArrayLike, any_width: bool = True) -> list[Any]:
+def floating(who: str, *args: ArrayLike, any_width: bool = True) -> list[Operand]:
     """The arguments with one floating dtype, and ranks that lax accepts; ``any_width`` as of :func:`inexact`.
 
     Raises:
@@ -55,7 +55,7 @@ def floating(who: str, *args: ArrayLike, any_width: bool = True) -> list[Any]:
     return found
 
 
-def one_floating(who: str, x: ArrayLike, any_width: bool = True) -> Any:
+def one_floating(who: str, x: ArrayLike, any_width: bool = True) -> Operand:
     """One argument as a floating array; ``any_width`` as of :func:`inexact`.
 
     Raises:
@@ -64,7 +64,7 @@ def one_floating(who: str, x: ArrayLike, any_width: bool = True) -> Any:
     return floating(who, x, any_width=any_width)[0]
 
 
-def float32_or_64(x: ArrayLike, who: str) -> Any:
+def float32_or_64(x: ArrayLike, who: str) -> Operand:
     """One argument, unchanged.
 
     Raises:
@@ -78,6 +78,6 @@ def float32_or_64(x: ArrayLike, who: str) -> Any:
     return found
 
 
-def strong(x: Operand) -> Any:
+def strong(x: Operand) -> Operand:
     """``x`` without weak type; NumPy's scalars have none."""
     return x if isinstance(x, np.generic) else convert(x, x.dtype)

@@ -85,7 +85,7 @@ def sph_harm_y(
     return lax.complex(size * lax.cos(angle), size * lax.sin(angle))
 
 
-def _highest(n: ArrayLike, n_max: int | None) -> int:
+def _highest(n: ArrayLike, n_max: Any) -> int:
     for value in (n, n_max):
         if isinstance(value, Tracer) and (n_max is None or value is n_max):
             raise ConcretizationTypeError(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from plugjax.scipy.stats.samples import mode, rankdata, sem
 
@@ -13,6 +13,9 @@ _DISTRIBUTIONS = (
     "gumbel_l", "gumbel_r", "laplace", "logistic", "multinomial", "multivariate_normal", "nbinom", "norm", "pareto",
     "poisson", "t", "truncnorm", "uniform", "vonmises", "wrapcauchy",
 )  # fmt: skip
+
+if TYPE_CHECKING:
+    from plugjax.scipy.stats.kde import gaussian_kde
 
 
 def __getattr__(name: str) -> Any:

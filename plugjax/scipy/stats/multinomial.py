@@ -42,8 +42,8 @@ def logpmf(x: ArrayLike, n: ArrayLike, p: ArrayLike) -> Array:
         raise ValueError(
             f"multinomial: x and n need integer dtypes, got {counts.dtype} and {total.dtype}."
         )
-    k, n = counts.astype(chances.dtype), total.astype(chances.dtype)
-    found = gammaln(n + 1) + (xlogy(k, chances) - gammaln(k + 1)).sum(-1)
+    k, size = counts.astype(chances.dtype), total.astype(chances.dtype)
+    found = gammaln(size + 1) + (xlogy(k, chances) - gammaln(k + 1)).sum(-1)
     right = (counts.sum(-1) if counts.ndim else counts) == total
     return where(right, found, -np.inf)
 

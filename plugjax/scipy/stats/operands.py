@@ -12,8 +12,6 @@ A nan argument makes the result nan, as in SciPy, also where JAX treats it as a 
 
 from __future__ import annotations
 
-from typing import Any
-
 from plugjax import lax
 from plugjax.extend.core import Array
 from plugjax.extend.errors import DtypeError
@@ -23,7 +21,7 @@ from plugjax.scipy.special.operands import inexact
 __all__ = ["inexact", "mirrored", "no_probability", "real", "standardized"]
 
 
-def real(who: str, *args: ArrayLike) -> list[Any]:
+def real(who: str, *args: ArrayLike) -> list[Operand]:
     """The arguments with one floating dtype, and ranks that lax accepts.
 
     Raises:
@@ -35,13 +33,17 @@ def real(who: str, *args: ArrayLike) -> list[Any]:
     return found
 
 
-def standardized(who: str, x: ArrayLike, loc: ArrayLike, scale: ArrayLike) -> tuple[Any, Any, Any]:
+def standardized(
+    who: str, x: ArrayLike, loc: ArrayLike, scale: ArrayLike
+) -> tuple[Operand, Operand, Operand]:
     """``(x - loc) / scale``, ``x`` and ``scale``, of one inexact dtype."""
     x, loc, scale = inexact(who, x, loc, scale)
     return lax.div(lax.sub(x, loc), scale), x, scale
 
 
-def mirrored(who: str, x: ArrayLike, loc: ArrayLike, scale: ArrayLike) -> tuple[Any, Any, Any]:
+def mirrored(
+    who: str, x: ArrayLike, loc: ArrayLike, scale: ArrayLike
+) -> tuple[Operand, Operand, Operand]:
     """``x``, ``loc`` and ``scale`` of ``-X``: ``-x``, ``-loc`` and ``scale``."""
     x, loc, scale = inexact(who, x, loc, scale)
     return lax.neg(x), lax.neg(loc), scale

@@ -27,7 +27,7 @@ class ModeResult(NamedTuple):
     """The most common values, and their counts."""
 
     mode: Array
-    count: Array
+    count: Array  # type: ignore[assignment]  # SciPy's name, which a tuple has
 
 
 def _only_propagate(who: str, nan_policy: str) -> None:

@@ -60,7 +60,7 @@ def unknowns(b: Any) -> int:
 
 def _as_function(given: Any) -> Operator:
     if callable(given):
-        return given  # type: ignore[no-any-return]  # a function
+        return given
     if not hasattr(given, "__matmul__"):
         raise TypeError(f"a linear operator is a function or a matrix, got {given!r}.")
     shape = getattr(given, "shape", None)

@@ -148,19 +148,19 @@ class Rotation(NamedTuple):
         if len(seq) != 3:
             raise ValueError(f"Rotation.as_euler needs a sequence of 3 axes, got {seq}.")
         axes, extrinsic = axes_of(seq)
-        return _in_units(to_euler(self.quat, axes, extrinsic), degrees)  # type: ignore[no-any-return]  # an array
+        return _in_units(to_euler(self.quat, axes, extrinsic), degrees)
 
     def as_matrix(self) -> Array:
         """Matrices ``[..., 3, 3]``."""
-        return quaternions.to_matrix(self.quat)  # type: ignore[no-any-return]  # an array
+        return quaternions.to_matrix(self.quat)
 
     def as_mrp(self) -> Array:
         """Modified Rodrigues parameters: vectors along the axis of length tan(angle / 4)."""
-        return quaternions.to_mrp(self.quat)  # type: ignore[no-any-return]  # an array
+        return quaternions.to_mrp(self.quat)
 
     def as_rotvec(self, degrees: bool = False) -> Array:
         """Vectors along the axis whose length is the angle."""
-        return _in_units(quaternions.to_rotvec(self.quat), degrees)  # type: ignore[no-any-return]  # an array
+        return _in_units(quaternions.to_rotvec(self.quat), degrees)
 
     def as_quat(self, canonical: bool = False, scalar_first: bool = False) -> Array:
         """Quaternions.
@@ -178,7 +178,7 @@ class Rotation(NamedTuple):
 
     def magnitude(self) -> Array:
         """The angle, in radians, between 0 and pi."""
-        return quaternions.magnitude(self.quat)  # type: ignore[no-any-return]  # an array
+        return quaternions.magnitude(self.quat)
 
     def mean(self, weights: ArrayLike | None = None) -> Rotation:
         """The rotation with the least mean squared distance to an array, as matrices (Markley et al. 2007).
