@@ -145,7 +145,7 @@ def run(console: Console, backend: str | None, epochs: int, output: Path | None)
 
 
 def _installed(console: Console) -> list[str]:
-    names = []
+    names: list[str] = []
     for name in ("numpy", "xla", "iree"):
         if name not in registry.active().backends():
             console.print(f"backend {name} is not installed: `plugjax doctor` says how to")

@@ -41,7 +41,8 @@ def equation_cost(eqn: JaxprEqn) -> float:
 
 
 def _moved(eqn: JaxprEqn) -> float:
-    return _PER_ELEMENT * sum(v.aval.size for v in (*eqn.invars, *eqn.outvars))
+    sizes: list[int] = [v.aval.size for v in (*eqn.invars, *eqn.outvars)]
+    return _PER_ELEMENT * sum(sizes)
 
 
 def _products(eqn: JaxprEqn) -> float:
@@ -51,9 +52,8 @@ def _products(eqn: JaxprEqn) -> float:
     if eqn.primitive is conv_general_dilated_p:
         kernel = eqn.invars[1].aval
         spec = eqn.params["dimension_numbers"].rhs_spec
-        return (
-            _PER_CONVOLVED * eqn.outvars[0].aval.size * kernel.size / max(1, kernel.shape[spec[0]])
-        )
+        features: int = kernel.shape[spec[0]]
+        return float(_PER_CONVOLVED * eqn.outvars[0].aval.size * kernel.size / max(1, features))
     return 0.0
 
 

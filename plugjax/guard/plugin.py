@@ -95,7 +95,7 @@ class _Known(Executable):
 
     def __init__(self, inner: Executable, run: Any, verification: Verification) -> None:
         self.inner, self.verification = inner, verification
-        self.run = run
+        self.run = run  # type: ignore[method-assign]  # an attribute is called at less cost
         record(new_number(), verification)
         self.donated = inner.donated
 

@@ -19,8 +19,8 @@ from plugjax.extend.calls import (
     linear_call,
     linear_call_p,
 )
-from plugjax.extend.core import default_placement
-from plugjax.lax.barrier import name_p, optimization_barrier_p
+from plugjax.extend.core import default_placement, optimization_barrier_p
+from plugjax.lax.barrier import name_p
 from plugjax.lax.composite import composite_p
 from plugjax.testing.row import Op, in_float64, real
 

@@ -29,18 +29,18 @@ def convolved(
     window = k.shape[2:]
     counts = [(n - w) // s + 1 for n, w, s in zip(x.shape[2:], window, strides, strict=True)]
     batch, each = x.shape[0] // batch_groups, k.shape[0] // (feature_groups * batch_groups)
-    out = np.zeros((batch, k.shape[0], *counts), wide)
+    out: Any = np.zeros((batch, k.shape[0], *counts), wide)
     for o in range(k.shape[0]):
         group, inputs = o // each, k.shape[1]
         part = x[group * batch : (group + 1) * batch] if batch_groups > 1 else x
         if feature_groups > 1:
             part = part[:, group * inputs : (group + 1) * inputs]
         for place in itertools.product(*map(range, counts)):
-            at = tuple(
+            at: list[Any] = [
                 slice(p * s, p * s + w) for p, s, w in zip(place, strides, window, strict=True)
-            )
-            seen = part[(slice(None), slice(None), *at)]
-            out[(slice(None), o, *place)] = np.tensordot(seen, k[o], x.ndim - 1)
+            ]
+            seen = part[:, :, *at]
+            out[:, o, *place] = np.tensordot(seen, k[o], x.ndim - 1)
     return out
 
 

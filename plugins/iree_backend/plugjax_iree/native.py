@@ -15,7 +15,7 @@ def runtime() -> ModuleType:
     # here.
     from iree._runtime.libs import _runtime  # noqa: PLC0415 - named lazy-loading point
 
-    return _runtime  # type: ignore[no-any-return]
+    return _runtime
 
 
 @cache
@@ -23,4 +23,4 @@ def compiler() -> ModuleType:
     """The ctypes binding of ``libIREECompiler`` (``Session``, ``Source``, ``_dylib`` ...)."""
     from iree.compiler.api import ctypes_dl  # noqa: PLC0415 - named lazy-loading point
 
-    return ctypes_dl  # type: ignore[no-any-return]
+    return ctypes_dl

@@ -31,7 +31,7 @@ class HostProgram(Executable):
         """Run on NumPy values."""
         token = enter(QUIET)
         try:
-            return self._function(*values)  # type: ignore[no-any-return]  # generated: a tuple
+            return self._function(*values)
         finally:
             leave(token)
 
@@ -59,7 +59,7 @@ class NumpyBackend(Backend):
 
     def get(self, buffer: Any, aval: ShapedArray) -> np.ndarray[Any, Any]:
         """The array itself."""
-        return buffer  # type: ignore[no-any-return]  # what put() was given
+        return buffer
 
     def compile(self, jaxpr: ClosedJaxpr, device: Device, options: Mapping[str, Any]) -> Executable:
         """Generate a Python function.

@@ -213,7 +213,7 @@ def _runner(compiled: PjrtExecutable) -> Run:
         if next(garbage_due):
             collect_garbage()
         try:
-            return execute(buffers).consume_with_handlers(handlers)  # type: ignore[no-any-return]
+            return execute(buffers).consume_with_handlers(handlers)
             # jaxlib's type.
         except RuntimeError as error:
             _raise_as_ours(error)

@@ -98,7 +98,7 @@ def _library() -> Callable[..., None]:
     enable = native.compiler()._dylib.ireeCompilerInvocationEnableCallbackDiagnostics
     enable.argtypes = [ctypes.c_void_p, ctypes.c_int, _DiagnosticCallback, ctypes.c_void_p]
     enable.restype = None
-    return enable  # type: ignore[no-any-return]
+    return enable
 
 
 def compile_here(

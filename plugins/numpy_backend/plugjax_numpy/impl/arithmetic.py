@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from plugjax.extend.core import add_any_p
+from plugjax.extend.core import add_any_p, mul_p
 from plugjax.extend.rules import RuleSet, impl
 from plugjax.lax import arithmetic as lax
 from plugjax_numpy.kernels import Value, define_ufunc
@@ -18,7 +18,7 @@ define_ufunc(rules, lax.neg_p, np.negative, operator.neg)
 define_ufunc(rules, lax.add_p, np.add, operator.add)
 define_ufunc(rules, add_any_p, np.add, operator.add)
 define_ufunc(rules, lax.sub_p, np.subtract, operator.sub)
-define_ufunc(rules, lax.mul_p, np.multiply, operator.mul)
+define_ufunc(rules, mul_p, np.multiply, operator.mul)
 define_ufunc(rules, lax.max_p, np.maximum)
 define_ufunc(rules, lax.min_p, np.minimum)
 define_ufunc(rules, lax.abs_p, np.absolute, operator.abs)
@@ -92,7 +92,7 @@ def _integer_pow(x: Value, *, y: int) -> Value:
     # Repeated squaring: NumPy's power is twenty times slower, and rounds because it uses pow().
     if y == 0:
         return np.ones_like(x)
-    result = None
+    result: Any = None
     base, exponent = x, abs(y)
     while exponent:
         if exponent & 1:

@@ -40,7 +40,7 @@ def _geqp3(x: Value, jpvt: Value) -> list[Value]:
         # separately.
         fixed = np.flatnonzero(first)
         start = np.arange(columns)
-        for place, column in enumerate(fixed):
+        for place, column in enumerate(fixed.tolist()):
             # Move them to the front by exchanges, as LAPACK does.
             start[[place, column]] = start[[column, place]]
         return _factor_after(matrix[:, start], start, len(fixed))

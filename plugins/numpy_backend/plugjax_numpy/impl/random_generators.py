@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from typing import Any
 
 import numpy as np
 
@@ -29,6 +30,6 @@ def _uniform(a: Value, b: Value, *, shape: tuple[int, ...]) -> Value:
         numbers = (low + (high - low) * _generator().random(shape)).astype(dtype)
         # Rounding may reach the upper bound.
         return np.minimum(numbers, np.nextafter(b, a).astype(dtype))
-    low, high = int(a), int(b)
-    whole = np.int64 if low < 0 else np.uint64
-    return _generator().integers(low, max(high, low + 1), shape, whole).astype(dtype)
+    least, most = int(a), int(b)
+    whole: Any = np.int64 if least < 0 else np.uint64
+    return _generator().integers(least, max(most, least + 1), shape, whole).astype(dtype)

@@ -100,7 +100,7 @@ def _limit(dtype: np.dtype[Any], lowest: bool) -> Any:
     if dtypes.is_inexact(dtype):
         return -np.inf if lowest else np.inf
     if dtype in _SMALL_INTEGERS:
-        limits: Any = ml_dtypes.iinfo(dtype)  # type: ignore[no-untyped-call]  # no stubs
+        limits: Any = ml_dtypes.iinfo(dtype)
     else:
         limits = np.iinfo(dtype)
     return limits.min if lowest else limits.max
