@@ -1,0 +1,101 @@
+"""What type checkers and editors see: arrays in and out by name, and ``Any`` for a reason only."""
+
+import importlib
+import inspect
+import subprocess
+import sys
+import typing
+from pathlib import Path
+
+import pytest
+
+from plugjax.cli.parity import listed
+
+ROOT = Path(__file__).resolve().parents[1]
+NAMESPACES = [
+    "numpy", "numpy.linalg", "numpy.fft", "lax", "lax.linalg", "random", "nn", "nn.initializers", "ops", "image",
+    *(name for name in listed() if name.startswith("scipy.")),
+]  # fmt: skip
+
+PROGRAM = """
+import plugjax
+import plugjax.numpy as jnp
+from plugjax import Array, lax
+
+x = jnp.ones((2, 3))
+total: Array = (2.0 * x - x / 3).sum(axis=0, keepdims=True)
+mask: Array = (x > 1) & ~(x == 2)
+places: tuple[Array, ...] = jnp.where(mask)
+chosen: Array = jnp.where(mask, x, 0)
+sines: Array = lax.sin(jnp.add(x, 1).T.reshape(-1))
+gradient = plugjax.grad(lambda y: jnp.sum(y))(x)
+compiled: Array = plugjax.jit(jnp.sin, donate_argnums=0)(x)
+{line}
+"""
+WRONG = [
+    "x + 'a'", "x.sum(axes=0)", "x.reshape(2, orde='C')", "jnp.sin([1.0])", "lax.add(x, None)", "jnp.zeros('3')",
+    "plugjax.jit(jnp.sin, donate=0)", "text: str = jnp.cumsum(x)",
+]  # fmt: skip
+
+# Parameters and results of public functions that are `Any`, by what they are.
+ANY = {
+    "a pytree, or what a function of the user's takes and gives": """
+        lax.all_gather lax.all_to_all lax.associative_scan lax.cond lax.custom_linear_solve lax.custom_root lax.dce_sink
+        lax.fori_loop lax.map lax.optimization_barrier lax.pbroadcast lax.pcast lax.platform_dependent lax.pmax lax.pmean
+        lax.pmin lax.ppermute lax.precv lax.psend lax.pshuffle lax.psum lax.psum_scatter lax.pswapaxes lax.reduce
+        lax.reduce_window lax.scan lax.stop_gradient lax.switch lax.while_loop lax.with_sharding_constraint
+        numpy.apply_along_axis numpy.fromfunction numpy.piecewise scipy.sparse.linalg.bicgstab scipy.sparse.linalg.cg
+        scipy.sparse.linalg.gmres
+    """,
+    "any object": """
+        lax.create_token numpy.array numpy.asarray numpy.block numpy.einsum numpy.einsum_path numpy.from_dlpack
+        numpy.frombuffer numpy.fromfile numpy.fromiter numpy.iscomplexobj numpy.isrealobj numpy.isscalar numpy.load
+        numpy.pad numpy.result_type scipy.linalg.eigh_tridiagonal scipy.linalg.qr scipy.linalg.solve_triangular
+    """,
+    "other results by a flag or by the number of arguments": """
+        nn.dot_product_attention numpy.gradient numpy.intersect1d numpy.linalg.qr numpy.polyfit numpy.unique
+        scipy.linalg.eigh scipy.linalg.expm_frechet scipy.linalg.funm
+    """,
+    "a class without annotations": "numpy.finfo numpy.iinfo",
+}  # fmt: skip
+
+
+def untyped(namespace):
+    module = importlib.import_module(f"plugjax.{namespace}")
+    names = getattr(module, "__all__", None) or [name for name in dir(module) if name[0] != "_"]
+    for name in names:
+        function = inspect.unwrap(getattr(module, name))
+        if not inspect.isfunction(function):
+            continue
+        if not function.__module__.startswith("plugjax") or typing.get_overloads(function):
+            continue
+        if "Any" in map(str, inspect.get_annotations(function).values()):
+            yield f"{namespace}.{name}"
+
+
+@pytest.mark.parametrize("namespace", NAMESPACES)
+def test_any_stands_for_what_is_no_array(namespace):
+    known = {name for names in ANY.values() for name in names.split()}
+    allowed = {name for name in known if name.rpartition(".")[0] == namespace}
+    assert set(untyped(namespace)) == allowed
+
+
+def errors(tmp_path, line):
+    path = tmp_path / "program_of_a_user.py"
+    path.write_text(PROGRAM.format(line=line))
+    run = subprocess.run(
+        [sys.executable, "-m", "mypy", "--strict", "--cache-dir", str(ROOT / ".mypy_cache"), str(path)],
+        capture_output=True, text=True, cwd=ROOT, timeout=280, check=False,
+    )  # fmt: skip
+    return [each for each in run.stdout.splitlines() if "program_of_a_user.py" in each and "error" in each]  # fmt: skip
+
+
+def test_a_right_program_passes(tmp_path):
+    assert errors(tmp_path, "") == []
+
+
+def test_each_wrong_line_is_found(tmp_path):
+    found = errors(tmp_path, "\n".join(WRONG))
+    first = PROGRAM.count("\n") - 1
+    lines = {int(each.split(":")[1]) for each in found}
+    assert lines == set(range(first + 1, first + 1 + len(WRONG)))
