@@ -147,6 +147,12 @@ def plugjax_numpy_namespaces() -> Mapping[str, Callable[[], ModuleType]]:
 
 
 @hookspec
+def plugjax_extensions() -> Mapping[str, Callable[[], ModuleType]]:
+    """Modules whose public names modules of ``plugjax.extend`` show, by the names of those: ``random`` of keys is there."""
+    raise NotImplementedError(SPECIFICATION)
+
+
+@hookspec
 def plugjax_options() -> Sequence[Option]:
     """Options of the configuration; read once, when the plugin is loaded."""
     raise NotImplementedError(SPECIFICATION)

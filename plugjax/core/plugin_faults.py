@@ -172,7 +172,7 @@ def _answer(hook: str, answer: Any, charge: Charge) -> Any:
     if hook == "plugjax_instrument":
         _require(answer is None or callable(answer), hook, "a function or None", answer)
         return answer and _guarded_around(hook, answer, charge)
-    if hook in ("plugjax_exporters", "plugjax_numpy_namespaces"):
+    if hook in ("plugjax_exporters", "plugjax_extensions", "plugjax_numpy_namespaces"):
         loaders = dict(answer)
         named = all(isinstance(n, str) and callable(f) for n, f in loaders.items())
         _require(named, hook, "functions by name", answer)

@@ -18,6 +18,7 @@ from plugjax.extend.core import Array, ArrayLike, Tracer, as_array, aval_of, con
 from plugjax.random.primitives import (
     KeyDType,
     PRNGImpl,
+    is_registered,
     random_clone_p,
     random_fold_in_p,
     random_seed_p,
@@ -52,7 +53,13 @@ class prng_key(extended, metaclass=_KeyKind):
     """The kind of all key dtypes: ``jnp.issubdtype(k.dtype, prng_key)``."""
 
 
-def _seeds(seed: ArrayLike, who: str) -> Any:
+def as_seeds(seed: ArrayLike, who: str) -> Any:
+    """Seeds as an array of integers.
+
+    Raises:
+        ValueError: ``None``.
+        TypeError: not integers.
+    """
     if seed is None:
         raise ValueError(f"{who}: a seed is an integer, got None.")
     if isinstance(seed, (float, complex)):
@@ -63,6 +70,11 @@ def _seeds(seed: ArrayLike, who: str) -> Any:
     found = as_array(seed, who)
     if found.dtype.kind not in "iu":
         raise TypeError(f"{who}: a seed is an integer, got {found.aval.str_short()}.")
+    return found
+
+
+def _one_seed(seed: ArrayLike, who: str) -> Any:
+    found = as_seeds(seed, who)
     if found.ndim:
         raise TypeError(
             f"{who} takes one seed, got an array of shape {found.shape}. Use vmap for several."
@@ -80,7 +92,8 @@ def key(
 
     Args:
         seed: integer, or array without axes.
-        impl: name of the generator: ``"threefry2x32"``, the default, ``"rbg"`` or ``"unsafe_rbg"``.
+        impl: the generator: ``"threefry2x32"``, the default, ``"rbg"``, ``"unsafe_rbg"``, or one of
+            ``plugjax.extend.random.define_prng_impl``.
         dtype: the dtype of the key, or the name of its generator, instead of ``impl``.
 
     Raises:
@@ -93,7 +106,7 @@ def key(
         [0 3]
     """
     generator = resolve_impl(_one_name("key", impl, dtype))
-    return random_seed_p.bind(_seeds(seed, "key"), impl=generator)
+    return random_seed_p.bind(_one_seed(seed, "key"), impl=generator)
 
 
 def _one_name(who: str, impl: Any, dtype: Any) -> Any:
@@ -259,8 +272,8 @@ def wrap_key_data(
     return random_wrap_p.bind(as_array(key_bits_array, "wrap_key_data"), impl=generator)
 
 
-def key_impl(keys: ArrayLike) -> str:
-    """Name of the generator that keys are for.
+def key_impl(keys: ArrayLike) -> str | PRNGImpl:
+    """Name of the generator that keys are for; the generator itself if it has no name.
 
     Example:
         >>> from plugjax import random
@@ -270,7 +283,8 @@ def key_impl(keys: ArrayLike) -> str:
     """
     found, _ = typed("key_impl", keys)
     dtype: Any = found.dtype
-    return dtype.impl.name
+    impl: PRNGImpl = dtype.impl
+    return impl.name if is_registered(impl) else impl
 
 
 def clone(key: ArrayLike) -> Array:

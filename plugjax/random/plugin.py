@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import functools
+import importlib
+from collections.abc import Callable
+from types import ModuleType
+
 from plugjax.extend.core import Option, boolean
 from plugjax.extend.rules import PluginInfo, RuleSet, hookimpl
 from plugjax.random import key_reuse, primitives
 from plugjax.random.gamma import rules as gamma_rules
 from plugjax.random.key_reuse import plugjax_instrument as plugjax_instrument
 
-plugjax_plugin = PluginInfo("random", provides=("random keys and their primitives",))
+plugjax_plugin = PluginInfo("random", provides=("random keys and their primitives", "generators"))
 
 
 @hookimpl
@@ -29,3 +34,9 @@ def plugjax_options() -> list[Option]:
         Option("default_prng_impl", "threefry2x32", in_key=True, help="implementation of new keys"),
         Option("enable_custom_prng", False, boolean, in_key=True, help="PRNGKey makes typed keys"),
     ]  # fmt: skip
+
+
+@hookimpl
+def plugjax_extensions() -> dict[str, Callable[[], ModuleType]]:
+    """Generators for authors."""
+    return {"random": functools.partial(importlib.import_module, "plugjax.random.extension")}

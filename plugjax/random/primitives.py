@@ -9,13 +9,25 @@ the word at the same position of the second half.
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from plugjax import lax
-from plugjax.extend.core import Primitive, Shape, ShapedArray, broadcast_in_dim_p, config, moveaxis
+from plugjax.extend.core import (
+    Array,
+    ArrayLike,
+    Primitive,
+    Shape,
+    ShapedArray,
+    as_array,
+    aval_of,
+    broadcast_in_dim_p,
+    config,
+    moveaxis,
+)
 from plugjax.extend.dtypes import ExtendedDType
 from plugjax.extend.rules import RuleSet, abstract_eval, batching_rule, physical_rule
 from plugjax.extend.transforms import Axis
@@ -45,49 +57,71 @@ for _p in (
     zero_derivative(rules, _p)
 
 
-class PRNGImpl:
-    """A generator: name, tag of its keys' dtype, shape of a stored key, and its functions.
+class KeyFunctions(NamedTuple):
+    """The functions of a generator on stored keys ``[..., *key_shape]``; the aval of the keys is ``[...]``.
 
-    The functions take stored keys ``[..., *key_shape]`` and the aval of the keys, ``[...]``.
+    Attributes:
+        seed: ``(seeds, aval) -> stored keys``.
+        split: ``(keys, aval, shape) -> stored keys [..., *shape, *key_shape]``.
+        random_bits: ``(keys, aval, bit_width, shape) -> unsigned integers [..., *shape]``.
+        fold_in: ``(keys, aval, data, data_aval) -> stored keys``, with one ``uint32`` for each key.
+    """
+
+    seed: Callable[..., Array]
+    split: Callable[..., Array]
+    random_bits: Callable[..., Array]
+    fold_in: Callable[..., Array]
+
+
+class PRNGImpl:
+    """A generator; its methods are functions of one stored key.
 
     Attributes:
         name: as in ``key(0, impl=name)``.
         tag: short name, in the dtype ``key<tag>`` and in jaxprs.
         key_shape: shape of a stored key, in words of 32 bits.
-        seed: ``(seeds, aval) -> stored keys``.
-        split: ``(keys, aval, shape) -> stored keys [..., *shape, *key_shape]``.
-        random_bits: ``(keys, aval, bit_width, shape) -> unsigned integers [..., *shape]``.
-        fold_in: ``(keys, aval, data, data_aval) -> stored keys``, with one ``uint32`` for each key.
+        of_arrays: its functions on arrays of stored keys.
         dtype: dtype of its keys.
     """
 
-    __slots__ = ("dtype", "fold_in", "key_shape", "name", "random_bits", "seed", "split", "tag")
+    __slots__ = ("__weakref__", "dtype", "key_shape", "name", "of_arrays", "tag")
 
-    def __init__(
-        self,
-        name: str,
-        tag: str,
-        key_shape: Shape,
-        *,
-        seed: Callable[..., Any],
-        split: Callable[..., Any],
-        random_bits: Callable[..., Any],
-        fold_in: Callable[..., Any],
-    ) -> None:
+    def __init__(self, name: str, tag: str, key_shape: Shape, of_arrays: KeyFunctions) -> None:
         self.name = name
         self.tag = tag
         self.key_shape = key_shape
-        self.seed = seed
-        self.split = split
-        self.random_bits = random_bits
-        self.fold_in = fold_in
+        self.of_arrays = of_arrays
         self.dtype = KeyDType(self)
+
+    def seed(self, seed: ArrayLike) -> Array:
+        """The stored key of an integer."""
+        number = as_array(seed, self.name)
+        return self.of_arrays.seed(number, aval_of(number))
+
+    def split(self, key: ArrayLike, shape: Shape) -> Array:
+        """An array of new stored keys."""
+        return self.of_arrays.split(as_array(key, self.name), self._one_key, shape)
+
+    def random_bits(self, key: ArrayLike, bit_width: int, shape: Shape) -> Array:
+        """An array of unsigned integers."""
+        return self.of_arrays.random_bits(as_array(key, self.name), self._one_key, bit_width, shape)
+
+    def fold_in(self, key: ArrayLike, data: ArrayLike) -> Array:
+        """The stored key for a key and a number."""
+        number = lax.convert_element_type(as_array(data, self.name), np.uint32)
+        return self.of_arrays.fold_in(
+            as_array(key, self.name), self._one_key, number, aval_of(number)
+        )
+
+    @property
+    def _one_key(self) -> ShapedArray:
+        return ShapedArray((), self.dtype)
 
     def __repr__(self) -> str:
         return self.tag
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _impl_by_name, (self.name,)
+        return resolve_impl, (self.name,)
 
 
 class KeyDType(ExtendedDType):
@@ -109,7 +143,7 @@ class KeyDType(ExtendedDType):
         return self.name
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _dtype_by_name, (self.impl.name,)
+        return operator.attrgetter("dtype"), (self.impl,)
 
 
 _IMPLS: dict[str, PRNGImpl] = {}
@@ -121,12 +155,9 @@ def register(impl: PRNGImpl) -> PRNGImpl:
     return impl
 
 
-def _impl_by_name(name: str) -> PRNGImpl:
-    return _IMPLS[name]
-
-
-def _dtype_by_name(name: str) -> KeyDType:
-    return _IMPLS[name].dtype
+def is_registered(impl: PRNGImpl) -> bool:
+    """Whether the name of a generator stands for it."""
+    return _IMPLS.get(impl.name) is impl
 
 
 def resolve_impl(impl: Any) -> PRNGImpl:
@@ -234,7 +265,7 @@ rules.define(batching_rule, random_fold_in_p)(elementwise_batching(random_fold_i
 
 @rules.define(physical_rule, random_seed_p)
 def _seed_physical(in_avals: Any, out_avals: Any, seeds: Any, *, impl: PRNGImpl) -> Any:
-    return impl.seed(seeds, in_avals[0])
+    return impl.of_arrays.seed(seeds, in_avals[0])
 
 
 @rules.define(abstract_eval, random_clone_p)
@@ -255,20 +286,20 @@ def _same_words(in_avals: Any, out_avals: Any, words: Any, **params: Any) -> Any
 def _bits_physical(
     in_avals: Sequence[ShapedArray], out_avals: Any, keys: Any, *, bit_width: int, shape: Shape
 ) -> Any:
-    return _impl_of(in_avals[0]).random_bits(keys, in_avals[0], bit_width, shape)
+    return _impl_of(in_avals[0]).of_arrays.random_bits(keys, in_avals[0], bit_width, shape)
 
 
 @rules.define(physical_rule, random_split_p)
 def _split_physical(
     in_avals: Sequence[ShapedArray], out_avals: Any, keys: Any, *, shape: Shape
 ) -> Any:
-    return _impl_of(in_avals[0]).split(keys, in_avals[0], shape)
+    return _impl_of(in_avals[0]).of_arrays.split(keys, in_avals[0], shape)
 
 
 @rules.define(physical_rule, random_fold_in_p)
 def _fold_in_physical(in_avals: Sequence[ShapedArray], out_avals: Any, keys: Any, data: Any) -> Any:
     key_aval, data_aval = in_avals
-    return _impl_of(key_aval).fold_in(keys, key_aval, data, data_aval)
+    return _impl_of(key_aval).of_arrays.fold_in(keys, key_aval, data, data_aval)
 
 
 # Threefry ------------------------------------------------------------------------------------------
@@ -401,9 +432,6 @@ threefry = register(
         "threefry2x32",
         "fry",
         (2,),
-        seed=threefry_seed,
-        split=threefry_split,
-        random_bits=_threefry_bits,
-        fold_in=threefry_fold_in,
+        KeyFunctions(threefry_seed, threefry_split, _threefry_bits, threefry_fold_in),
     )
 )

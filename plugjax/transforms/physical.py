@@ -63,7 +63,9 @@ def _physicalize(jaxpr: ClosedJaxpr) -> ClosedJaxpr:
     if not _mentions_extended(jaxpr.jaxpr):
         return jaxpr
     avals = [physical_aval(aval) for aval in jaxpr.in_avals]
-    return stage(lambda *args: _interpret(jaxpr, args), avals, jaxpr.jaxpr.debug_name)
+    found = stage(lambda *args: _interpret(jaxpr, args), avals, jaxpr.jaxpr.debug_name)
+    # Rules may use extended dtypes themselves.
+    return physicalize(found)
 
 
 def _interpret(jaxpr: ClosedJaxpr, args: Sequence[Any]) -> list[Any]:

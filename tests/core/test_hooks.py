@@ -29,6 +29,7 @@ HOOKS = {
     "plugjax_options": [],
     "plugjax_exporters": [],
     "plugjax_numpy_namespaces": [],
+    "plugjax_extensions": [],
     "plugjax_configure": ["config"],
 }
 

@@ -44,6 +44,10 @@ HOOK_FAULTS = {
         "def plugjax_numpy_namespaces(): raise {error}",
         "__import__('numpy').sin(jnp.ones(1))",
     ),
+    "plugjax_extensions": (
+        "def plugjax_extensions(): raise {error}",
+        "__import__('plugjax.extend.random', fromlist=['x']).threefry_prng_impl",
+    ),
     "plugjax_configure": ("def plugjax_configure(config): raise {error}", "jnp.sin(0.0)"),
 }
 

@@ -16,6 +16,7 @@ ABSENT = {
         "AbstractToken", "CallPrimitive", "DebugInfo", "InconclusiveDimensionOperation", "Token", "TraceTag", "call_impl",
     },
     "linear_util": set(),
+    "random": set(),
     "mlir": {"lower_with_sharding_in_types"},
     "mlir.dialects": set(),
     "mlir.ir": set(),
