@@ -2,7 +2,8 @@
 
 ``Primitive("f").def_impl(...)`` and ``ad.primitive_jvps[f_p] = ...`` keep rules here. The hook ``plugjax_missing_rule`` of
 this package's plugin hands them to every registry that has no rule in the cell, so a definition changes no table that is in
-use, and may be given before plugins are loaded. Invariant: a cell that a plugin fills cannot be defined here.
+use. It may be given before plugins are loaded, and is checked when they are. Invariant: a cell that a plugin fills cannot be
+defined here.
 """
 
 from __future__ import annotations
@@ -17,31 +18,43 @@ from plugjax.core import registry
 from plugjax.core.array import as_array
 from plugjax.core.errors import RuleConflictError
 from plugjax.core.primitive import Primitive, definitions
+from plugjax.core.registry import Registry
 from plugjax.core.rules import RuleKind, abstract_eval, impl
+from plugjax.core.source_info import Source, user_source
 
 Rule = Callable[..., Any]
 
 # Whether plugins have been loaded. Before, their rules cannot be asked for.
 _discovered = False
 _rules: dict[tuple[RuleKind[Any], Primitive], Rule] = {}
+# Where the program gave those that are not checked yet.
+_unchecked: dict[tuple[RuleKind[Any], Primitive], Source | None] = {}
 
 
 def define(kind: RuleKind[Any], primitive: Primitive, rule: Rule) -> None:
     """Give a primitive its rule of a kind, or another one in its place.
 
     Raises:
-        RuleConflictError: a plugin has a rule in the cell.
+        RuleConflictError: a plugin has a rule in the cell. Before plugins are loaded, it is raised when they are.
     """
     if _discovered:
         active = registry.active()
-        if active.rule(kind, primitive) is not None:
-            raise RuleConflictError(
-                f"primitive '{primitive.name}' has a {kind.name} rule already ({active.where(kind, primitive)}). "
-                "To displace it, write a plugin with a rule that says replace=True."
-            )
+        _check_free(active, kind, primitive)
         # A rule that was derived while there was none.
         active.table(kind).pop(primitive, None)
+    else:
+        _unchecked[kind, primitive] = user_source()
     _rules[kind, primitive] = rule
+
+
+def _check_free(
+    found: Registry, kind: RuleKind[Any], primitive: Primitive, ending: str = ""
+) -> None:
+    if found.rule(kind, primitive) is not None:
+        raise RuleConflictError(
+            f"primitive '{primitive.name}' has a {kind.name} rule already ({found.where(kind, primitive)}). "
+            f"To displace it, write a plugin with a rule that says replace=True.{ending}"
+        )
 
 
 def defined(kind: RuleKind[Any], primitive: Primitive) -> Rule | None:
@@ -112,9 +125,21 @@ def apply_primitive(primitive: Primitive, *args: Any, **params: Any) -> Any:
     return primitive.bind(*args, **params)
 
 
-def set_discovered() -> None:
-    """Say that plugins have been loaded, so that their rules can be asked for."""
+def set_discovered(found: Registry) -> None:
+    """Say that plugins have been loaded, so that their rules can be asked for, and check the rules that were given before.
+
+    Raises:
+        RuleConflictError: a plugin has a rule in the cell of one of them. That one is dropped.
+    """
     global _discovered
+    while _unchecked:
+        cell, source = next(iter(_unchecked.items()))
+        rule = _rules.pop(cell)
+        del _unchecked[cell]
+        _check_free(
+            found, *cell, f" The program gave its own at {source}, before plugins were loaded."
+        )
+        _rules[cell] = rule
     _discovered = True
 
 

@@ -16,6 +16,7 @@ from plugjax.calls import (
 )
 from plugjax.core.hookspecs import PluginInfo, hookimpl
 from plugjax.core.primitive import Primitive
+from plugjax.core.registry import Registry
 from plugjax.core.rules import RuleKind, RuleSet
 
 plugjax_plugin = PluginInfo(
@@ -41,6 +42,6 @@ def plugjax_missing_rule(kind: RuleKind[Any], primitive: Primitive) -> Callable[
 
 
 @hookimpl
-def plugjax_configure() -> None:
+def plugjax_configure(registry: Registry) -> None:
     """From here on, rules of plugins are known."""
-    defined_primitives.set_discovered()
+    defined_primitives.set_discovered(registry)

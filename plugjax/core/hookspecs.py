@@ -159,5 +159,5 @@ def plugjax_options() -> Sequence[Option]:
 
 
 @hookspec
-def plugjax_configure(config: Config) -> None:
-    """Called once, after all plugins are loaded: set options, check the environment."""
+def plugjax_configure(config: Config, registry: Registry) -> None:
+    """Called once, after all plugins are loaded into ``registry``: set options, check the environment and the rules."""

@@ -125,7 +125,7 @@ class Registry:
                 self._discover_one(len(self.plugins) - 1, load)
                 report_found(self.plugins[-1])
         self.declare_options()
-        self.hook.plugjax_configure(config=config)
+        self.hook.plugjax_configure(config=config, registry=self)
         return self
 
     def declare_options(self) -> None:

@@ -30,7 +30,7 @@ HOOKS = {
     "plugjax_exporters": [],
     "plugjax_numpy_namespaces": [],
     "plugjax_extensions": [],
-    "plugjax_configure": ["config"],
+    "plugjax_configure": ["config", "registry"],
 }
 
 

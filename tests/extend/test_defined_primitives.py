@@ -2,6 +2,8 @@
 
 import functools
 import importlib
+import subprocess
+import sys
 import warnings
 
 import numpy as np
@@ -229,6 +231,40 @@ def test_rules_of_plugins_are_read_and_not_displaced():
     with pytest.raises(NotImplementedError, match="no transpose rule for primitive 'sin'"):
         ad.get_primitive_transpose(sin_p)
     assert xla.apply_primitive(sin_p, 0.0) == 0.0
+
+
+EARLY = """
+import plugjax
+from plugjax.errors import RuleConflictError
+from plugjax.interpreters import ad, batching
+
+own_p = plugjax.extend.Primitive("own")
+own_p.def_abstract_eval(lambda x: x)
+own_p.def_impl(lambda x: x + 1)
+batching.primitive_batchers[plugjax.lax.cos_p] = lambda args, dims: None
+ad.primitive_jvps[plugjax.lax.sin_p] = lambda primals, tangents: None
+for primitive, kind, line in (("cos", "batching", 9), ("sin", "jvp", 10)):
+    try:
+        plugjax.numpy.zeros(2)
+    except RuleConflictError as error:
+        assert f"'{primitive}' has a {kind} rule already (lax: " in str(error), error
+        assert f"program.py:{line} (<module>), before plugins were loaded" in str(error), error
+    else:
+        raise AssertionError(primitive)
+# The rules that were refused are dropped.
+assert float(own_p.bind(1.0)) == 2.0
+assert float(plugjax.grad(plugjax.lax.sin)(0.0)) == 1.0
+assert plugjax.vmap(plugjax.lax.cos)(plugjax.numpy.zeros(2)).tolist() == [1.0, 1.0]
+"""
+
+
+def test_an_early_rule_in_a_plugins_cell_is_refused_when_plugins_are_loaded(tmp_path):
+    program = tmp_path / "program.py"
+    program.write_text(EARLY)
+    done = subprocess.run(
+        [sys.executable, program], capture_output=True, text=True, timeout=120, cwd=tmp_path
+    )
+    assert done.returncode == 0, done.stderr
 
 
 def test_a_lowering_for_other_hardware_is_named():
