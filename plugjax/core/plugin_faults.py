@@ -181,7 +181,7 @@ def _answer(hook: str, answer: Any, charge: Charge) -> Any:
         options = list(answer)
         _require(all(isinstance(o, Option) for o in options), hook, "a list of Option", answer)
         return options
-    if hook == "plugjax_missing_rule":
+    if hook in ("plugjax_missing_rule", "plugjax_host_program"):
         _require(answer is None or callable(answer), hook, "a function or None", answer)
     if hook == "plugjax_compile":
         runs = answer is None or callable(getattr(answer, "run", None))

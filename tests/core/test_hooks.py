@@ -20,6 +20,7 @@ HOOKS = {
     "plugjax_backends": [],
     "plugjax_array_methods": [],
     "plugjax_missing_rule": ["registry", "kind", "primitive", "platform"],
+    "plugjax_host_program": ["jaxpr", "placement", "conversions", "otherwise"],
     "plugjax_jaxpr_passes": ["platform"],
     "plugjax_compile": ["jaxpr", "device", "options"],
     "plugjax_fallback_policy": ["primitive", "platform"],
@@ -51,6 +52,21 @@ def extended(**hooks):
     """The active plugins and one more."""
     source = types.SimpleNamespace(__name__="extension", **hooks)
     return registry.use(registry.active().extended(source))
+
+
+def test_a_plugin_writes_host_programs_its_own_way():
+    seen = []
+
+    @hookimpl
+    def plugjax_host_program(jaxpr, placement, conversions, otherwise):
+        seen.append(([eqn.primitive.name for eqn in jaxpr.eqns], placement.device, {*conversions}))
+        return lambda *operands: "written" if len(seen) == 1 else otherwise(*operands)
+
+    with extended(plugjax_host_program=plugjax_host_program), plugjax.default_device("numpy"):
+        x = jnp.arange(3.0)
+        assert x * 2.5 == "written"
+        assert (x + x).tolist() == [0.0, 2.0, 4.0]
+    assert seen[:2] == [(["mul"], x.device, {1}), (["add"], x.device, set())]
 
 
 def test_array_methods_of_a_plugin_that_loads_after_the_first_operator():

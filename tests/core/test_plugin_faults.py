@@ -15,6 +15,10 @@ HOOK_FAULTS = {
         "def plugjax_jaxpr_passes(platform): raise {error}",
         "plugjax.jit(jnp.sin)(1.0)",
     ),
+    "plugjax_host_program": (
+        "def plugjax_host_program(jaxpr, placement): raise {error}",
+        "jnp.ones(2) + 1",
+    ),
     "plugjax_compile": (
         "def plugjax_compile(jaxpr, device, options): raise {error}",
         "plugjax.jit(jnp.sin)(1.0)",
@@ -85,6 +89,7 @@ class TestFaults(Site):
             ("jaxpr_passes", "platform", "[None]"),
             ("jaxpr_passes", "platform", "[lambda jaxpr: None]"),
             ("jaxpr_passes", "platform", "[lambda jaxpr: 1 / 0]"),
+            ("host_program", "jaxpr, otherwise", "3"),
             ("options", "", "[1]"),
             ("exporters", "", "{'iree': 3}"),
             ("numpy_namespaces", "", "['numpy']"),
