@@ -2,6 +2,8 @@
 
 import functools
 import logging
+import subprocess
+import sys
 
 import pytest
 
@@ -99,3 +101,12 @@ def test_a_function_made_in_a_loop(messages):
     found = messages(again)
     assert found.count("a function not seen before") == 2
     assert found.count("another function was defined on this line before") == 1
+
+
+def test_the_first_call_in_a_process_traces_once():
+    """It discovers the plugins before it looks anything up."""
+    program = "import plugjax\ntraces = []\nf = plugjax.jit(lambda x: traces.append(x) or x + 1)\n{}\nf(1), f(1)\nprint(len(traces))"
+    for first in ("f(1)", "f.lower(1).compile()"):
+        command = [sys.executable, "-c", program.format(first)]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=100, check=True)
+        assert done.stdout == "1\n"

@@ -14,7 +14,7 @@ from itertools import chain
 from typing import Any
 
 from plugjax.calls.call import jit_p
-from plugjax.core import caches, pytree
+from plugjax.core import caches, pytree, registry
 from plugjax.core.array import Array, as_array, aval_of, concrete, default_placement
 from plugjax.core.aval import ShapedArray
 from plugjax.core.backend import as_device
@@ -183,6 +183,8 @@ class JitFunction:
         return run(leaves)
 
     def _layout(self, in_tree: Any, statics: Statics) -> Layout:
+        # The first call in a process discovers the plugins, which empties tables and changes the configuration: not while it traces.
+        registry.active()
         places = tuple(place for place, _ in statics)
         found: Layout | None = self._layouts.get((in_tree, places))
         if found is None:
