@@ -6,6 +6,7 @@ As in JAX, ``None`` is a container without leaves, and dicts are ordered by key.
 from __future__ import annotations
 
 import warnings
+from collections import defaultdict
 from collections.abc import Callable, Iterable
 from typing import Any, TypeAlias
 
@@ -34,6 +35,21 @@ def leaves(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> list[Any]
 def structure(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> PyTreeDef:
     """Structure of a tree."""
     return optree.tree_structure(tree, is_leaf, namespace=NAMESPACE)
+
+
+def in_key_order(treedef: PyTreeDef) -> PyTreeDef:
+    """An equal structure whose dicts are rebuilt in the order of their keys, not in that of the dict that was flattened."""
+    return treedef.transform(_with_sorted_keys)
+
+
+def _with_sorted_keys(node: PyTreeDef) -> PyTreeDef:
+    if node.type not in (dict, defaultdict):
+        return node
+    children = dict(zip(node.entries(), node.children(), strict=True))
+    if node.type is dict:
+        return optree.treespec_dict(children, namespace=NAMESPACE)
+    factory = node.unflatten(children).default_factory
+    return optree.treespec_defaultdict(factory, children, namespace=NAMESPACE)
 
 
 def tree_map(

@@ -1,7 +1,8 @@
 """Warm calls with trees: a wrong expectation of their structure changes nothing."""
 
-from collections import OrderedDict, namedtuple
+from collections import OrderedDict, defaultdict, namedtuple
 
+import jax
 import numpy as np
 import pytest
 
@@ -168,3 +169,19 @@ def test_a_static_argument_without_a_hash_is_refused_at_every_call():
         np.testing.assert_array_equal(f(A, 2), 2 * A)
         with pytest.raises(ValueError, match="has no hash"):
             f(A, [2])
+
+
+ORDERS = [{"b": 1, "a": 2.0}, {"a": 2.0, "b": 1}, defaultdict(int, b=1, a=2.0), {"b": {2: 1, 1: 2.0}}]  # fmt: skip
+
+
+@pytest.mark.parametrize("first", ORDERS)
+def test_functions_see_dicts_in_the_order_of_their_keys(first):
+    """Whichever dict the function was traced for: equal structures share a program."""
+
+    def function(tree, **named):
+        return list(tree.values()), list(named.values()), {"z": tree, "y": named}
+
+    ours, theirs = plugjax.jit(function), jax.jit(function)
+    for tree in (first, *ORDERS, first):
+        for named in ({"d": 1, "c": 2}, {"c": 1, "d": 2}):
+            assert str(ours(tree, **named)) == str(theirs(tree, **named))

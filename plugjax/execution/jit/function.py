@@ -190,7 +190,9 @@ class JitFunction:
         if found is None:
             positions = tuple(place for place in places if isinstance(place, int))
             names = tuple(place for place in places if isinstance(place, str))
-            found = self._layouts[in_tree, places] = Layout(in_tree, positions, names)
+            found = self._layouts[in_tree, places] = Layout(
+                pytree.in_key_order(in_tree), positions, names
+            )
         return found
 
     def _resolve(self, layout: Layout, statics: Statics, leaves: Sequence[Any], mixed: bool) -> Run:
@@ -259,7 +261,8 @@ class JitFunction:
 
         def flat(*tracers: Any) -> list[Any]:
             args, kwargs = join(statics, *pytree.unflatten(in_tree, tracers))
-            outs, out.tree = pytree.flatten(self._fun(*args, **kwargs))
+            outs, tree = pytree.flatten(self._fun(*args, **kwargs))
+            out.tree = pytree.in_key_order(tree)
             return _check_outputs(outs, out.tree, self.__name__)
 
         jaxpr = staging.stage(flat, avals, self.__name__, pytree.paths_of(in_tree))
