@@ -66,7 +66,13 @@ def with_slots(run: Run, compiled: PjrtExecutable, avals: Mapping[int, ShapedArr
                 if slot is None or device.client.forked:
                     arguments[i] = device.put(np.array(arguments[i], aval.dtype), owned=True)
                     continue
-                slot.memory[...] = arguments[i]
+                try:
+                    slot.memory[...] = arguments[i]
+                except OverflowError:
+                    if not isinstance(arguments[i], np.generic):
+                        raise
+                    # NumPy refuses a scalar of its own that does not fit; an array of it wraps around, as everywhere else.
+                    slot.memory[...] = np.asarray(arguments[i])
                 arguments[i] = slot.buffer
                 used.append((slots, slot))
         finally:

@@ -104,3 +104,22 @@ def test_an_integer_that_does_not_fit():
     with pytest.raises(OverflowError, match="does not fit int32"):
         twice(2**40)
     assert twice(4) == 8
+
+
+@pytest.mark.parametrize("value", [np.int64(2**33 + 5), np.uint64(2**63), np.int64(-(2**31) - 1)])
+def test_numbers_of_numpy_wrap_around(value):
+    add = plugjax.jit(lambda x, y: x + y)
+    for y in (value, value.dtype.type(1), value):
+        expected = jnp.asarray(np.asarray([y])) + 1
+        for x in (1, np.int32(1)):
+            np.testing.assert_array_equal(add(x, y), expected[0])
+
+
+def test_an_integer_of_python_that_does_not_fit_is_refused():
+    add = plugjax.jit(lambda x, y: x + y)
+    for y in (1, 2**31, 2, 2**31):
+        if y < 2**31:
+            assert add(np.arange(2), y)[1] == y + 1
+        else:
+            with pytest.raises(OverflowError):
+                add(np.arange(2), y)
