@@ -310,6 +310,7 @@ def as_array(value: Any, who: str = "plugjax") -> Any:
 
     Raises:
         TypeError: ``value`` is not array-like.
+        ValueError: it is a masked array.
         OverflowError: a Python integer does not fit its dtype.
     """
     kind = type(value)
@@ -318,6 +319,10 @@ def as_array(value: Any, who: str = "plugjax") -> Any:
     if kind in _PYTHON_SCALARS:
         return Array(scalar_aval(value), default_placement(), scalar_value(value))
     if isinstance(value, (np.ndarray, np.generic)):
+        if kind is not np.ndarray and isinstance(value, np.ma.MaskedArray):
+            raise ValueError(
+                f"{who}: masked arrays of NumPy are not supported, as their mask would be lost. Pass x.filled(value)."
+            )
         dtype = dtypes.canonicalize(value.dtype, who)
         # A copy: the caller may write to the array later.
         return from_host(np.array(value, dtype, order="C"))

@@ -149,7 +149,8 @@ def _from_values(value: Any, dtype: DType | None, copy: bool) -> Array:
         return from_host(_scalar_of(value, dtype))
     if isinstance(value, (np.ndarray, np.generic)):
         if dtype is None:
-            return as_array(value, "array")
+            # As in JAX, a copy of a masked array is that of its data.
+            return as_array(np.asarray(value) if copy else value, "array")
         return from_host(np.array(value, dtype, order="C"))
     if isinstance(value, (list, tuple, range)):
         return _from_sequence(value, dtype)

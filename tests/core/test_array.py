@@ -236,3 +236,28 @@ def test_an_unpickled_dtype_asks_for_the_same_as_another(dtype):
     for f in (jnp.sum, jnp.prod, jnp.cumsum, jnp.array, lambda x, dtype: x.astype(dtype)):
         assert f(x, dtype=mine).aval is f(x, dtype=np.dtype(dtype)).aval
         np.testing.assert_array_equal(f(x, dtype=mine), f(x, dtype=np.dtype(dtype)))
+
+
+MASKED = np.ma.array([1.0, 2.0, 3.0], mask=[0, 1, 0])
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda framework: framework.jit(lambda x: x * 2)(MASKED),
+        lambda framework: framework.numpy.sin(MASKED),
+        lambda framework: framework.numpy.ones(3) + MASKED,
+        lambda framework: framework.device_put(MASKED),
+        lambda framework: framework.numpy.asarray(MASKED),
+    ],
+    ids=["jit", "function", "operator", "device_put", "asarray"],
+)
+def test_masked_arrays_are_refused(use):
+    for framework in (jax, plugjax):
+        with pytest.raises(ValueError, match="masked arrays"):
+            use(framework)
+
+
+def test_a_copy_of_a_masked_array_has_its_data():
+    for framework in (jax, plugjax):
+        np.testing.assert_array_equal(framework.numpy.array(MASKED), MASKED.data)
