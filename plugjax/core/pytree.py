@@ -48,8 +48,8 @@ def _with_sorted_keys(node: PyTreeDef) -> PyTreeDef:
     children = dict(zip(node.entries(), node.children(), strict=True))
     if node.type is dict:
         return optree.treespec_dict(children, namespace=NAMESPACE)
-    factory = node.unflatten(children).default_factory
-    return optree.treespec_defaultdict(factory, children, namespace=NAMESPACE)
+    found: Any = node.unflatten(children)
+    return optree.treespec_defaultdict(found.default_factory, children, namespace=NAMESPACE)
 
 
 def tree_map(
