@@ -45,7 +45,9 @@ def make_slot(device: PjrtDevice, aval: ShapedArray) -> Slot | None:
     start = -raw.ctypes.data % _ALIGNMENT
     memory = raw[start : start + count].view(aval.dtype).reshape(aval.shape)
     buffer = device.put(memory, owned=True)
-    return Slot(memory, buffer) if buffer.unsafe_buffer_pointer() == memory.ctypes.data else None
+    # Not by `unsafe_buffer_pointer`, which imports jax.
+    seen = device.get(buffer, aval.shape, aval.dtype)
+    return Slot(memory, buffer) if seen.ctypes.data == memory.ctypes.data else None
 
 
 def with_slots(run: Run, compiled: PjrtExecutable, avals: Mapping[int, ShapedArray]) -> Run:

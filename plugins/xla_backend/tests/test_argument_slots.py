@@ -1,5 +1,8 @@
 """NumPy arrays and numbers as arguments: their values are copied, and results do not share the copies."""
 
+import os
+import subprocess
+import sys
 import threading
 
 import numpy as np
@@ -123,3 +126,19 @@ def test_an_integer_of_python_that_does_not_fit_is_refused():
         else:
             with pytest.raises(OverflowError):
                 add(np.arange(2), y)
+
+
+def test_jax_is_not_imported():
+    program = (
+        "import sys, numpy as np, plugjax\n"
+        "f = plugjax.jit(lambda x, s, n: (x * s + n).sum())\n"
+        "print([float(f(np.ones(4), s, True)) for s in (1.0, 2.0, 3.0)], 'jax' in sys.modules)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        env={**os.environ, "PLUGJAX_BACKEND": "xla"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.strip() == "[8.0, 12.0, 16.0] False"
