@@ -1,8 +1,34 @@
 """Print, call and stop in running programs, in compiled and transformed code too."""
 
-from plugjax.debug.breakpoints import breakpoint
-from plugjax.debug.calling import callback
-from plugjax.debug.printing import log, print
-from plugjax.lax.effects import DebugEffect, OrderedDebugEffect
+import importlib
+from typing import TYPE_CHECKING, Any
+
+# Loaded on first use: the package's plugin is loaded with the framework.
+_LATE = {
+    "DebugEffect": "plugjax.lax.effects",
+    "OrderedDebugEffect": "plugjax.lax.effects",
+    "breakpoint": "plugjax.debug.breakpoints",
+    "callback": "plugjax.debug.calling",
+    "log": "plugjax.debug.printing",
+    "print": "plugjax.debug.printing",
+}
+if TYPE_CHECKING:
+    from plugjax.debug.breakpoints import breakpoint
+    from plugjax.debug.calling import callback
+    from plugjax.debug.printing import log, print
+    from plugjax.lax.effects import DebugEffect, OrderedDebugEffect
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LATE:
+        raise AttributeError(f"module 'plugjax.debug' has no attribute {name!r}")
+    found = getattr(importlib.import_module(_LATE[name]), name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_LATE})
+
 
 __all__ = ["DebugEffect", "OrderedDebugEffect", "breakpoint", "callback", "log", "print"]

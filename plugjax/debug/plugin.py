@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import functools
+import importlib
 from collections.abc import Callable
 from typing import Any
 
-from plugjax.debug import cache_misses, leaks, nonfinite
 from plugjax.extend.core import ClosedJaxpr, Option, Trace, boolean, config
 from plugjax.extend.execution import CacheMiss
 from plugjax.extend.rules import PluginInfo, hookimpl
@@ -14,6 +14,11 @@ from plugjax.extend.rules import PluginInfo, hookimpl
 plugjax_plugin = PluginInfo(
     "debug", provides=("jax_debug_nans", "jax_check_tracer_leaks", "jax_explain_cache_misses")
 )
+
+
+def _module(name: str) -> Any:
+    """A module of this package, loaded when its option is first set."""
+    return importlib.import_module(f"plugjax.debug.{name}")
 
 
 @hookimpl
@@ -44,18 +49,18 @@ def plugjax_instrument(program: Callable[[], ClosedJaxpr]) -> Callable[[Any], An
     """Check outputs for nans or infinities."""
     if not (config.read("debug_nans") or config.read("debug_infs")):
         return None
-    return functools.partial(nonfinite.checked, program=program)
+    return functools.partial(_module("nonfinite").checked, program=program)
 
 
 @hookimpl
 def plugjax_traces_ended(traces: list[Trace]) -> None:
     """Raise for tracers that outlive their trace."""
     if config.read("check_tracer_leaks"):
-        leaks.check_ended(traces)
+        _module("leaks").check_ended(traces)
 
 
 @hookimpl
 def plugjax_cache_miss(miss: CacheMiss) -> None:
     """Log the reason of a miss."""
     if config.read("explain_cache_misses"):
-        cache_misses.explain(miss)
+        _module("cache_misses").explain(miss)

@@ -68,10 +68,20 @@ class Compiled:
         call: runs it on a sequence of Arrays at the placement, and gives a list of Arrays.
         leading: constants that are passed as arguments before those of the call.
         out_avals: avals of the results.
+        ending: like ``single`` for a program whose only argument is donated: it ends the array. ``None`` for others.
         single: like ``call``, giving the one result itself; ``None`` where there is no such fast path.
     """
 
-    __slots__ = ("call", "executable", "jaxpr", "leading", "out_avals", "placement", "single")
+    __slots__ = (
+        "call",
+        "ending",
+        "executable",
+        "jaxpr",
+        "leading",
+        "out_avals",
+        "placement",
+        "single",
+    )
 
     def __init__(
         self, jaxpr: ClosedJaxpr, placement: Placement, options: Mapping[str, Any]
@@ -91,7 +101,10 @@ class Compiled:
             transfer(_as_array(value, placement), placement) for value in constants
         ]
         self.single: Callable[[Sequence[Array]], Array] | None = None
+        self.ending: Callable[[Sequence[Array]], Array] | None = None
         if len(out_avals) == 1 and not leading:
+            if executable.donated and len(self.jaxpr.in_avals) == 1:
+                self.ending = _make_ending(executable, out_avals[0], placement)
             single = self.single = _make_single(executable, out_avals[0], placement)
             self.call = lambda arrays: [single(arrays)]
         else:
@@ -120,9 +133,8 @@ def _make_single(
 
     def single(arrays: Sequence[Array]) -> Array:
         if len(arrays) == 1:
-            buffer = arrays[0]._buffer
-            buffers = [buffer if buffer is not None else arrays[0]._resident()]
-            del buffer
+            x = arrays[0]
+            buffers = [x._buffer if x._buffer is not None else x._resident()]
         else:
             buffers = [x._buffer if x._buffer is not None else x._resident() for x in arrays]
         for i in donated:
@@ -131,6 +143,24 @@ def _make_single(
         return Array(out_aval, placement, None, run(buffers)[0])
 
     return single
+
+
+def _make_ending(
+    executable: Executable, out_aval: Any, placement: Placement
+) -> Callable[[Sequence[Array]], Array]:
+    """The fast path of a program whose only argument is donated."""
+    run = executable.run
+
+    def ending(arrays: Sequence[Array]) -> Array:
+        x = arrays[0]
+        buffers = [x._buffer if x._buffer is not None else x._resident()]
+        if x._host is not None or sys.getrefcount(buffers[0]) > OWNERS:
+            buffers = [_copy(x)]
+        found = run(buffers)[0]
+        x._host = x._buffer = None
+        return Array(out_aval, placement, None, found)
+
+    return ending
 
 
 def _make_call(

@@ -104,6 +104,8 @@ class Program:
             return run
         if self.out_tree != _LEAF:
             return lambda leaves: unflatten(call(leaves))
+        if compiled.ending is not None and self.plan.total == 1:
+            return instrumented(compiled.ending, self._jaxpr)
         if compiled.single is not None:
             return instrumented(self.plan.call(compiled.single), self._jaxpr)
         return lambda leaves: call(leaves)[0]
