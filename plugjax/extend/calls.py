@@ -8,7 +8,7 @@ from plugjax.calls.custom_vjp import CustomVJPPrimal, custom_lin_p, custom_vjp, 
 from plugjax.calls.custom_vmap import custom_vmap, custom_vmap_call_p
 from plugjax.calls.defined_primitives import Definitions, apply_primitive, define, defined
 from plugjax.calls.linear_call import linear_call, linear_call_p
-from plugjax.calls.python_calls import define_python_call
+from plugjax.calls.python_calls import UserRule, define_python_call
 from plugjax.calls.remat_policy import Policy, SplitEquation, SplitProgram, split_by_policy
 
 __all__ = [
@@ -17,6 +17,7 @@ __all__ = [
     "Policy",
     "SplitEquation",
     "SplitProgram",
+    "UserRule",
     "apply_primitive",
     "checkpoint",
     "checkpoint_p",

@@ -24,6 +24,7 @@ from plugjax.transforms.physical import physicalize
 from plugjax.transforms.replay import Observer, replay
 from plugjax.transforms.simplify import simplify
 from plugjax.transforms.staging import open_constants, stage
+from plugjax.transforms.tracebacks import api_boundary
 from plugjax.transforms.transpose import (
     UndefinedPrimal,
     is_undefined_primal,
@@ -40,6 +41,7 @@ __all__ = [
     "Structure",
     "TapeTracer",
     "UndefinedPrimal",
+    "api_boundary",
     "batch_axes",
     "batch_flat",
     "batch_jaxpr",

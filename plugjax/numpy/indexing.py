@@ -82,8 +82,9 @@ def _take_one(x: Array, index: int, shape: Sequence[int]) -> Array:
     if not size:
         raise IndexError(f"indexing: axis 0 has size 0, so {index} does not lie in it.")
     position = index + size if index < 0 else index
-    position = 0 if position < 0 else size - 1 if position >= size else position
     rank = len(shape)
+    if not 0 <= position < size:
+        return _dynamic(x, [index, *(slice(None),) * (rank - 1)], shape)
     cut = lax.slice_p.bind(
         x,
         start_indices=(position, *(0,) * (rank - 1)),
@@ -138,7 +139,9 @@ def _static(x: Array, row: Sequence[Entry], shape: Sequence[int]) -> Array:
                 raise IndexError(
                     f"indexing: axis {len(slices)} has size 0, so {entry} does not lie in it."
                 )
-            position = min(max(entry + size if entry < 0 else entry, 0), size - 1)
+            position = entry + size if entry < 0 else entry
+            if not 0 <= position < size:
+                return _dynamic(x, row, shape)
             single.append(len(slices))
             slices.append(slice(position, position + 1))
         else:
@@ -151,7 +154,7 @@ def _static(x: Array, row: Sequence[Entry], shape: Sequence[int]) -> Array:
 
 
 def _dynamic(x: Array, row: Sequence[Entry], shape: Sequence[int]) -> Array:
-    """Scalars, some of them traced, beside slices: one dynamic slice."""
+    """Scalars, some of them traced or out of bounds, beside slices: one dynamic slice, which clamps."""
     consuming = [e for e in row if e is not None]
     static = [e if type(e) is slice else slice(None) for e in consuming]
     x = _cut(x, static, shape)
@@ -163,14 +166,15 @@ def _dynamic(x: Array, row: Sequence[Entry], shape: Sequence[int]) -> Array:
             sizes.append(size)
         else:
             starts.append(
-                np.int32(entry + size if entry < 0 else entry)
+                _start(entry + size if entry < 0 else entry)
                 if type(entry) is int
                 else normalized(
                     entry, size, wrap=False
                 )  # dynamic_slice counts negative ones from the end.
             )
             sizes.append(1)
-    x = lax.dynamic_slice(x, starts, sizes)
+    from_end = [type(entry) is not int for entry in consuming]
+    x = lax.dynamic_slice(x, starts, sizes, allow_negative_indices=from_end)
     x = lax.squeeze(x, tuple(i for i, e in enumerate(consuming) if type(e) is not slice))
     new: list[int] = []
     rank = 0
@@ -179,6 +183,12 @@ def _dynamic(x: Array, row: Sequence[Entry], shape: Sequence[int]) -> Array:
             new.append(rank)
         rank += entry is None or type(entry) is slice
     return lax.expand_dims(x, tuple(new)) if new else x
+
+
+def _start(position: int) -> np.ndarray:
+    """An axis has fewer than 2**31 elements, so what is beyond an int32 is as far out of bounds as its limits."""
+    limits = np.iinfo(np.int32)
+    return np.asarray(min(max(position, limits.min), limits.max), np.int32)
 
 
 def index_array(plan: Plan) -> Operand:

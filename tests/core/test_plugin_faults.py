@@ -312,6 +312,7 @@ class TestFaults(Site):
         assert out.strip() == str(
             [
                 "calls",
+                "checkify",
                 "debug",
                 "guard",
                 "lax",
