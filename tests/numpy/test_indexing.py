@@ -1,5 +1,6 @@
 """Reading and updating by index against JAX."""
 
+import jax
 import jax.numpy as jax_numpy
 import numpy as onp
 import pytest
@@ -186,3 +187,21 @@ def test_scalar_masks(index):
     wanted = x.copy()
     onp.add.at(wanted, index, 1)
     onp.testing.assert_array_equal(jnp.asarray(x).at[index].add(1), wanted)
+
+
+OUTSIDE = [9, -9, (9, None), (None, -9), (-9, full), (full, 9), (-4, -5), (..., -9)]
+
+
+@pytest.mark.parametrize("index", OUTSIDE, ids=str)
+def test_scalars_out_of_bounds_read_the_nearest_element(index):
+    """Alone, and beside a traced scalar."""
+    row = index if isinstance(index, tuple) else (index,)
+    onp.testing.assert_array_equal(jnp.asarray(T)[index], jax_numpy.asarray(T)[index])
+    found = plugjax.jit(lambda x, i: x[(*row, i)])(T, 1)
+    onp.testing.assert_array_equal(found, jax.jit(lambda x, i: x[(*row, i)])(T, 1))
+
+
+def test_scalars_beyond_all_integers_of_the_index_dtype():
+    for index, nearest in ((2**40, -1), (-(2**40), 0)):
+        onp.testing.assert_array_equal(jnp.asarray(T)[index], T[nearest])
+        onp.testing.assert_array_equal(plugjax.jit(lambda x, i: x[index, i])(T, 1), T[nearest, 1])  # noqa: B023

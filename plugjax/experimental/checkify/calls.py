@@ -56,7 +56,8 @@ class _Custom:
     """
 
     def __init__(self, checks: CheckTrace, callee: Any, args: Sequence[Any], consts: int) -> None:
-        program, closed = callee, []
+        program: ClosedJaxpr = callee
+        closed: list[Any] = []
         if not isinstance(callee, ClosedJaxpr):
             avals = [aval_of(x) for x in args]
             program, closed = open_constants(stage(callee.run, avals, callee.name))

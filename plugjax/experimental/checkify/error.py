@@ -7,6 +7,7 @@ Codes increase in the order in which checks are traced, so of several failed kin
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,7 +18,18 @@ import numpy as np
 from plugjax import lax
 from plugjax.experimental.checkify.exceptions import BatchedError, ErrorCategory, JaxException
 from plugjax.extend import dtypes, pytree
-from plugjax.extend.core import ShapedArray, Source, as_array, aval_of, state, user_source, zeros
+from plugjax.extend.core import (
+    Primitive,
+    ShapedArray,
+    Source,
+    as_array,
+    aval_of,
+    state,
+    user_source,
+    zeros,
+)
+
+check_p = Primitive("check", multiple_results=True, structured=True)
 
 Describe = Callable[[Sequence[Any]], JaxException]
 
@@ -117,9 +129,7 @@ class Error:
         Raises:
             JaxRuntimeError: a check failed.
         """
-        from plugjax.experimental.checkify.checks import check_error  # noqa: PLC0415  # which uses this class
-
-        check_error(self)
+        bind_check(self, debug=False, rethrown=True)
 
     def _exception(self, records: Sequence[tuple[bool, Record]]) -> JaxException | None:
         """The exception of one instance: that of the failed record with the least code."""
@@ -252,3 +262,35 @@ def from_leaves(kinds: Sequence[Kind], leaves: Sequence[Any], sites: Mapping[int
         failed, code, *payload = (next(given) for _ in kind.record_avals)
         records[kind] = Record(failed, code, tuple(payload))
     return Error(records, sites)
+
+
+def bind_check(error: Error, *, debug: bool, rethrown: bool) -> None:
+    """Raise if an error has a failure; the rules of ``check_p`` are in ``checks.py``.
+
+    Args:
+        error: the error.
+        debug: whether nothing happens unless the check is discharged.
+        rethrown: whether its checks were made before, so that they keep their codes.
+    """
+    leaves, tree = pytree.flatten(of_one_instance(error))
+    if leaves:
+        check_p.bind(*leaves, err_tree=tree, debug=debug, rethrown=rethrown)
+
+
+def of_one_instance(error: Error) -> Error:
+    """An error of a mapped function as that of one instance: for each kind the last that failed, as in JAX."""
+    records = {}
+    for kind, record in error._records.items():
+        shape = aval_of(record.failed).shape
+        if shape:
+            size, rank = math.prod(shape), len(shape)
+            flags = lax.reshape(record.failed, (size,))
+            last = size - 1 - lax.argmax(lax.rev(flags, (0,)), 0, np.int32)
+
+            def instance(x: Any, size: int = size, rank: int = rank, last: Any = last) -> Any:
+                flat = lax.reshape(x, (size, *aval_of(x).shape[rank:]))
+                return lax.dynamic_index_in_dim(flat, last, 0, keepdims=False)
+
+            record = pytree.tree_map(instance, record)
+        records[kind] = record
+    return Error(records, error._sites)

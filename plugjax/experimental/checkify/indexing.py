@@ -1,6 +1,6 @@
 """Checks of indices: windows that leave the array.
 
-What an operation does with such a window (clamp, fill, drop) makes no difference.
+What an operation does with such a window (clamp, fill, drop) makes no difference, as in JAX.
 """
 
 from __future__ import annotations
@@ -63,7 +63,11 @@ def _gather(
 ) -> Any:
     check_starts(checks, operand, indices, dimension_numbers.start_index_map, slice_sizes)
     return lax.gather_p.bind(
-        operand, indices, dimension_numbers=dimension_numbers, slice_sizes=slice_sizes, **params
+        operand,
+        indices,
+        dimension_numbers=dimension_numbers,
+        slice_sizes=slice_sizes,
+        **params,
     )
 
 
