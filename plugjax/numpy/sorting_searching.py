@@ -221,7 +221,9 @@ def searchsorted(
     high = lax.full(shape, np.int32(size))
     for _ in range(size.bit_length()):
         middle = lax.add(low, lax.shift_right_logical(lax.sub(high, low), np.int32(1)))
-        probe = row.at[middle].get(mode="clip") if size else row
+        # A search that has ended beyond all elements reads the last, and discards it.
+        place = lax.min(middle, np.int32(size - 1))
+        probe = row.at[place].get(mode="clip", wrap_negative_indices=False) if size else row
         before = (
             _sorts_before(probe, query)
             if side == "left"
