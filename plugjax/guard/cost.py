@@ -6,22 +6,19 @@ three.
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 from plugjax.extend import registry
 from plugjax.extend.core import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, programs_in
-from plugjax.lax.control_flow import cond_p, scan_p, while_p
-from plugjax.lax.convolution import conv_general_dilated_p
-from plugjax.lax.dot import dot_general_p
 from plugjax.lax.rounding import terms_rule
+from plugjax.lax.work import Work, work_rule
 
 _PER_EQUATION = 3e-6
 _PER_ELEMENT = 2e-9
 _PER_PRODUCT = 1e-10
 _PER_CONVOLVED = 1e-9
-# Assumed steps of a while loop.
-_WHILE_STEPS = 100
+# Assumed steps of a loop where only the values tell.
+_UNKNOWN_STEPS = 100
 
 
 def cost(jaxpr: Jaxpr) -> float:
@@ -32,12 +29,12 @@ def cost(jaxpr: Jaxpr) -> float:
 def equation_cost(eqn: JaxprEqn) -> float:
     """Seconds for an equation."""
     inner = [cost(program.jaxpr) for program in programs_in(eqn.params)]
-    if eqn.primitive is cond_p:
+    work = _work(eqn)
+    if work.one_program:
         return _PER_EQUATION + max(inner, default=0.0)
-    if inner:
-        steps = {scan_p: eqn.params.get("length", 1), while_p: _WHILE_STEPS}.get(eqn.primitive, 1)
-        return _PER_EQUATION + _moved(eqn) + sum(inner) * int(steps)
-    return _PER_EQUATION + _moved(eqn) + _products(eqn)
+    steps = _UNKNOWN_STEPS if work.steps is None else work.steps
+    products = _PER_PRODUCT * work.products + _PER_CONVOLVED * work.convolved
+    return _PER_EQUATION + _moved(eqn) + products + sum(inner) * steps
 
 
 def _moved(eqn: JaxprEqn) -> float:
@@ -45,16 +42,9 @@ def _moved(eqn: JaxprEqn) -> float:
     return _PER_ELEMENT * sum(sizes)
 
 
-def _products(eqn: JaxprEqn) -> float:
-    if eqn.primitive is dot_general_p:
-        lhs, rhs = (v.aval.size for v in eqn.invars)
-        return _PER_PRODUCT * math.sqrt(float(lhs) * rhs * eqn.outvars[0].aval.size)
-    if eqn.primitive is conv_general_dilated_p:
-        kernel = eqn.invars[1].aval
-        spec = eqn.params["dimension_numbers"].rhs_spec
-        features: int = kernel.shape[spec[0]]
-        return float(_PER_CONVOLVED * eqn.outvars[0].aval.size * kernel.size / max(1, features))
-    return 0.0
+def _work(eqn: JaxprEqn) -> Work:
+    rule = registry.table(work_rule).get(eqn.primitive)
+    return Work() if rule is None else rule(eqn)
 
 
 def longest_sum(jaxpr: Jaxpr, repeated: int = 1) -> int:
@@ -62,8 +52,8 @@ def longest_sum(jaxpr: Jaxpr, repeated: int = 1) -> int:
     longest = 1
     table = registry.table(terms_rule)
     for eqn in jaxpr.eqns:
-        steps = repeated * int(eqn.params.get("length", 1)) if eqn.primitive is scan_p else repeated
         for program in programs_in(eqn.params):
+            steps = repeated * (_work(eqn).steps or 1)
             longest = max(longest, longest_sum(program.jaxpr, steps))
         rule = table.get(eqn.primitive)
         sizes = [v.aval.size for v in eqn.invars]

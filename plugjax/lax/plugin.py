@@ -65,6 +65,10 @@ def _load_rounding() -> list[RuleSet]:
     return [importlib.import_module("plugjax.lax.rounding").rules]
 
 
+def _load_work() -> list[RuleSet]:
+    return [importlib.import_module("plugjax.lax.work").rules]
+
+
 def _load_storage() -> list[RuleSet]:
     return [importlib.import_module("plugjax.lax.storage").rules]
 
@@ -118,6 +122,7 @@ def plugjax_rules() -> list[RuleSet | LazyRules]:
         LazyRules(kinds=("abstract_eval", "jvp", "batching", "transpose"), load=_load_linalg),
         LazyRules(kinds=("rounding", "terms"), load=_load_rounding),
         LazyRules(kinds=("storage",), load=_load_storage),
+        LazyRules(kinds=("work",), load=_load_work),
     ]
 
 
