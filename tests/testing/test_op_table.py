@@ -11,6 +11,7 @@ import pytest
 import plugjax
 from plugjax.core import registry
 from plugjax.core.errors import FallbackWarning
+from plugjax.experimental.checkify.error import check_p
 from plugjax.extend.core import aval_of
 from plugjax.extend.rules import (
     abstract_eval,
@@ -172,8 +173,9 @@ def test_a_row_of_a_function_that_is_wrong_is_found():
 # The matrix ---------------------------------------------------------------------------------------
 
 
-# Primitives of compiled programs that no transformation meets; `tests/guard` tests them.
-_BEHIND_THE_TABLE = {noise_p, on_host_p}
+# Primitives of compiled programs that no transformation meets, which `tests/guard` tests, and one that no compiled program
+# has: `check` has no results and stays only until `checkify` takes it away; `tests/experimental` tests its rules.
+_BEHIND_THE_TABLE = {noise_p, on_host_p, check_p}
 
 
 @cache
