@@ -63,22 +63,13 @@ def _guarded_wrapper(hook: str, function: Callable[..., Any], charge: Charge) ->
                 return stop.value
             generator.close()
             raise
-        try:
-            generator.send(inner)
-        except StopIteration as stop:
+        with _charging(hook, charge):
             try:
+                generator.send(inner)
+            except StopIteration as stop:
                 return _answer(hook, stop.value, charge)
-            except TypeError as error:
-                charge(hook, error)
-        except KeyboardInterrupt:
-            raise
-        except BaseException as error:
-            if _is_refusal(hook, error):
-                raise
-            charge(hook, error)
-        else:
             generator.close()
-            charge(hook, RuntimeError("the wrapper yields twice"))
+            raise RuntimeError("the wrapper yields twice")
         return inner
 
     return call

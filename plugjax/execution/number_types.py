@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from plugjax.core.aval import ShapedArray
-from plugjax.core.dtypes import INT32_MAX, INT32_MIN, takes_wide_integers
 
-_PYTHON = (bool, int, float, complex)
+# Python's numbers have no dtype that they would be rounded to first. Its integers have: the default width.
+_ROUNDED_ONCE = (bool, float, complex)
 
 # Types of which every number has one aval.
-NUMBERS = frozenset(_PYTHON) | {
+NUMBERS = frozenset((bool, int, float, complex)) | {
     np.dtype(name).type
     for name in (
         *("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
@@ -35,16 +35,7 @@ def conversion(kind: type, aval: ShapedArray, dtype: Any) -> Conversion:
         dtype: of the scalar.
     """
     last: Conversion = dtype.type
-    if kind is int and takes_wide_integers(dtype):
-        # Python's integers have the default width, though a float takes any of them.
-        return lambda number: last(_of_default_width(number))
-    if kind in _PYTHON or aval.dtype == dtype:
+    if kind in _ROUNDED_ONCE or aval.dtype == dtype:
         return last
     first: Conversion = aval.dtype.type
     return lambda number: last(first(number))
-
-
-def _of_default_width(number: int) -> int:
-    if not INT32_MIN <= number <= INT32_MAX:
-        raise OverflowError
-    return number

@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from plugjax.core import pytree
 from plugjax.core.array import Array
 from plugjax.core.pytree import PyTreeDef
 from plugjax.execution.jit.leaf_reader import Reader, argument_reader
@@ -49,11 +48,6 @@ class Layout:
     def read(self) -> Reader | None:
         """Reads leaves and static values of arguments that are laid out like this; ``None`` if only pytrees know how."""
         return argument_reader(self.in_tree, self.positions, self.names)
-
-    def statics(self, values: tuple[Any, ...]) -> Statics:
-        """The static arguments of what :attr:`read` gives for them."""
-        places: tuple[int | str, ...] = (*self.positions, *self.names)
-        return tuple(zip(places, map(Static, values[1::2]), strict=True))
 
 
 class StaticParameters:
@@ -131,17 +125,3 @@ def array_signature(leaves: Sequence[Any]) -> tuple[Any, ...]:
         AttributeError: one is no Array.
     """
     return (*map(get_aval, leaves), *map(get_placement, leaves))
-
-
-__all__ = [
-    "NUMBERS",
-    "Layout",
-    "StaticParameters",
-    "Statics",
-    "array_signature",
-    "get_aval",
-    "get_placement",
-    "join",
-    "pytree",
-    "signature",
-]

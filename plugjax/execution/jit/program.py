@@ -91,24 +91,26 @@ class Program:
             moves: whether some of the arrays are on other devices.
         """
         compiled = self.compiled_for(placement)
-        call, unflatten = self.call(compiled), self.out_tree.unflatten
         if moves:
-            donated = self.plan.donated
+            return self._moving(self.call(compiled), placement)
+        if self.out_tree == _LEAF:
+            if compiled.ending is not None and self.plan.total == 1:
+                return instrumented(compiled.ending, self._jaxpr)
+            if compiled.single is not None:
+                return instrumented(self.plan.call(compiled.single), self._jaxpr)
+        call, unflatten = self.call(compiled), self.out_tree.unflatten
+        return lambda leaves: unflatten(call(leaves))
 
-            def run(leaves: Sequence[Array]) -> Any:
-                results = call([on_device(x, placement) for x in leaves])
-                for i in donated:
-                    leaves[i].delete()
-                return unflatten(results)
+    def _moving(self, call: Callable[[Sequence[Array]], list[Array]], placement: Placement) -> Run:
+        donated, unflatten = self.plan.donated, self.out_tree.unflatten
 
-            return run
-        if self.out_tree != _LEAF:
-            return lambda leaves: unflatten(call(leaves))
-        if compiled.ending is not None and self.plan.total == 1:
-            return instrumented(compiled.ending, self._jaxpr)
-        if compiled.single is not None:
-            return instrumented(self.plan.call(compiled.single), self._jaxpr)
-        return lambda leaves: call(leaves)[0]
+        def run(leaves: Sequence[Array]) -> Any:
+            results = call([on_device(x, placement) for x in leaves])
+            for i in donated:
+                leaves[i].delete()
+            return unflatten(results)
+
+        return run
 
     def run_with_values(
         self, placement: Placement, values: Mapping[int, ShapedArray], as_arrays: Callable[..., Any]
@@ -120,11 +122,14 @@ class Program:
             values: avals of the leaves that are no Arrays, by position.
             as_arrays: makes Arrays of all leaves, or raises.
         """
-        run = self.run(placement, moves=True)
         compiled = self.compiled_for(placement)
-        plain = instrumented(compiled.call, self._jaxpr) is compiled.call and not self.donated
-        fast = call_with_values(compiled, self.plan.kept, values) if plain else None
+        plain = self.plan.call(compiled.call)
+        call = instrumented(plain, self._jaxpr)
+        fast = None
+        if call is plain and not self.donated:
+            fast = call_with_values(compiled, self.plan.kept, values)
         if fast is None:
+            run = self._moving(call, placement)
             return lambda leaves: run(as_arrays(leaves))
         call = fast
         finish = operator.itemgetter(0) if self.out_tree == _LEAF else self.out_tree.unflatten

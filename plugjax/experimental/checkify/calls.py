@@ -85,23 +85,12 @@ def _zero(x: Any) -> Zero:
 
 
 @rules.define(error_check, custom_jvp_call_p)
-def _custom_jvp(
-    checks: CheckTrace,
-    *args: Any,
-    call_jaxpr: Any,
-    jvp_jaxpr_fun: UserRule,
-    num_consts: int,
-    symbolic_zeros: bool,
-) -> list[Any]:
-    custom = _Custom(checks, call_jaxpr, args, num_consts)
+def _custom_jvp(checks: CheckTrace, *args: Any, **params: Any) -> list[Any]:
+    custom = _Custom(checks, params["call_jaxpr"], args, params["num_consts"])
     if custom.checked.silent:
-        return custom_jvp_call_p.bind(
-            *args,
-            call_jaxpr=call_jaxpr,
-            jvp_jaxpr_fun=jvp_jaxpr_fun,
-            num_consts=num_consts,
-            symbolic_zeros=symbolic_zeros,
-        )
+        return custom_jvp_call_p.bind(*args, **params)
+    jvp_jaxpr_fun: UserRule = params["jvp_jaxpr_fun"]
+    symbolic_zeros: bool = params["symbolic_zeros"]
 
     def rule(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         if any(type(t) is not Zero for t in tangents[custom.closed]):
@@ -123,25 +112,12 @@ def _custom_jvp(
 
 
 @rules.define(error_check, custom_vjp_call_p)
-def _custom_vjp(
-    checks: CheckTrace,
-    *args: Any,
-    call_jaxpr: Any,
-    fwd_jaxpr_thunk: UserRule,
-    bwd: UserRule,
-    num_consts: int,
-    symbolic_zeros: bool,
-) -> list[Any]:
-    custom = _Custom(checks, call_jaxpr, args, num_consts)
+def _custom_vjp(checks: CheckTrace, *args: Any, **params: Any) -> list[Any]:
+    custom = _Custom(checks, params["call_jaxpr"], args, params["num_consts"])
     if custom.checked.silent:
-        return custom_vjp_call_p.bind(
-            *args,
-            call_jaxpr=call_jaxpr,
-            fwd_jaxpr_thunk=fwd_jaxpr_thunk,
-            bwd=bwd,
-            num_consts=num_consts,
-            symbolic_zeros=symbolic_zeros,
-        )
+        return custom_vjp_call_p.bind(*args, **params)
+    fwd_jaxpr_thunk: UserRule = params["fwd_jaxpr_thunk"]
+    bwd: UserRule = params["bwd"]
     before = [_zero(x) for x in custom.operands[: custom.own]]
 
     def forward(primals: Sequence[Any], perturbed: Sequence[bool]) -> tuple[Any, Any, Any]:
@@ -161,6 +137,6 @@ def _custom_vjp(
         fwd_jaxpr_thunk=UserRule(forward, f"checkify({fwd_jaxpr_thunk})"),
         bwd=UserRule(backward, f"checkify({bwd})"),
         num_consts=0,
-        symbolic_zeros=symbolic_zeros,
+        symbolic_zeros=params["symbolic_zeros"],
     )
     return checks.receive(outs, custom.checked)
