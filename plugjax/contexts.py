@@ -159,6 +159,54 @@ def explain_cache_misses(new_val: bool = True) -> AbstractContextManager[None]:
     return config.override("explain_cache_misses", new_val)
 
 
+def log_compiles(new_val: bool = True) -> AbstractContextManager[None]:
+    """Within the block, each compilation is logged: its name, arguments, device and duration.
+
+    The logger is that of ``plugjax.debug.compilations``, the level ``WARNING``.
+
+    Example:
+        >>> import logging, plugjax
+        >>> handler = logging.Handler()
+        >>> handler.emit = lambda record: print(record.getMessage().split(" in ")[0])
+        >>> logger = logging.getLogger("plugjax.debug.compilations")
+        >>> logger.addHandler(handler)
+        >>> def double(x):
+        ...     return 2 * x
+        >>> with plugjax.log_compiles(), plugjax.default_device("numpy"):
+        ...     y = plugjax.jit(double)(1)
+        Compiling double with global shapes and types [int32[]] for numpy:0.
+        Finished compilation of double for numpy:0
+        >>> logger.removeHandler(handler)
+    """
+    return config.override("log_compiles", new_val)
+
+
+def enable_checks(new_val: bool = True) -> AbstractContextManager[None]:
+    """Within the block, jaxprs are checked after each pass.
+
+    Example:
+        >>> import plugjax
+        >>> with plugjax.enable_checks(True):
+        ...     y = plugjax.jit(lambda x: x + 1)(1)
+        >>> y
+        Array(2, dtype=int32, weak_type=True)
+    """
+    return config.override("enable_checks", new_val)
+
+
+def default_prng_impl(new_val: str) -> AbstractContextManager[None]:
+    """Within the block, new random keys have this implementation unless they name another.
+
+    Example:
+        >>> import plugjax
+        >>> with plugjax.default_prng_impl("rbg"):
+        ...     key = plugjax.random.key(0)
+        >>> print(plugjax.random.key_impl(key))
+        rbg
+    """
+    return config.override("default_prng_impl", new_val)
+
+
 @contextmanager
 def named_scope(name: str) -> Iterator[None]:
     """A name for the operations within the block; also a decorator.

@@ -16,6 +16,7 @@ OWN = (
     "custom_batching",
     "custom_derivatives",
     "debug",
+    "monitoring",
     "test_util",
 )
 NAMESPACES = sorted(

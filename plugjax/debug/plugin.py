@@ -1,18 +1,26 @@
-"""Debugging as a plugin: the search for nans, the check for leaks, explanations of cache misses."""
+"""Debugging as a plugin: the search for nans, the check for leaks, explanations of cache misses, a log of compilations."""
 
 from __future__ import annotations
 
 import functools
 import importlib
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Generator, Mapping
 from typing import Any
 
+from plugjax.extend.backend import Executable
 from plugjax.extend.core import ClosedJaxpr, Option, Trace, boolean, config
 from plugjax.extend.execution import CacheMiss
 from plugjax.extend.rules import PluginInfo, hookimpl
 
 plugjax_plugin = PluginInfo(
-    "debug", provides=("jax_debug_nans", "jax_check_tracer_leaks", "jax_explain_cache_misses")
+    "debug",
+    provides=(
+        "jax_debug_nans",
+        "jax_check_tracer_leaks",
+        "jax_explain_cache_misses",
+        "jax_log_compiles",
+    ),
 )
 
 
@@ -41,6 +49,7 @@ def plugjax_options() -> list[Option]:
             "explain_cache_misses", False, boolean, help="log why jit traces a function again",
             observes={True: "cache misses"},
         ),
+        Option("log_compiles", False, boolean, help="log each compilation"),
     ]  # fmt: skip
 
 
@@ -64,3 +73,14 @@ def plugjax_cache_miss(miss: CacheMiss) -> None:
     """Log the reason of a miss."""
     if config.read("explain_cache_misses"):
         _module("cache_misses").explain(miss)
+
+
+@hookimpl(wrapper=True)
+def plugjax_compile(
+    jaxpr: ClosedJaxpr, device: Any, options: Mapping[str, Any]
+) -> Generator[None, Executable, Executable]:
+    """Log compilations, and record them for listeners."""
+    if config.read("log_compiles") or "plugjax.monitoring" in sys.modules:
+        executable: Executable = yield from _module("compilations").observed(jaxpr, device, options)
+        return executable
+    return (yield)
