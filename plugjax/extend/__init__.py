@@ -9,6 +9,7 @@ The names of every plugin are here. Each submodule holds all names of one subjec
 * :mod:`plugjax.extend.execution`: evaluation, compilation, and the cache of compilations;
 * :mod:`plugjax.extend.backend`: what a backend is, and those that are installed;
 * :mod:`plugjax.extend.random`: generators of random numbers;
+* :mod:`plugjax.extend.sharding`: XLA's descriptions of shardings as bytes;
 * :mod:`plugjax.extend.registry`, :mod:`~plugjax.extend.dtypes`, :mod:`~plugjax.extend.errors`, :mod:`~plugjax.extend.pytree`.
 
 ``API_VERSION`` is the version of this surface: a plugin that says another one in its ``PluginInfo`` is skipped.

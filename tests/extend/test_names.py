@@ -5,6 +5,7 @@ import importlib
 import jax
 import numpy as np
 import pytest
+from jaxlib import xla_client
 
 import plugjax
 from plugjax.extend import backend as backend_module
@@ -17,6 +18,7 @@ ABSENT = {
     },
     "linear_util": set(),
     "random": set(),
+    "sharding": {"GSPMDSharding", "xla_client"},
     "mlir": {"lower_with_sharding_in_types"},
     "mlir.dialects": set(),
     "mlir.ir": set(),
@@ -164,3 +166,11 @@ def test_sources():
     with source_info_util.extend_name_stack("outer"), plugjax.named_scope("inner"):
         assert source_info_util.current_name_stack() == ("outer", "inner")
     assert source_info_util.current_name_stack() == ()
+
+
+def test_shardings_as_bytes(framework):
+    sharding = importlib.import_module(f"{framework.__name__}.extend.sharding")
+    tiled = xla_client.HloSharding.iota_tile((2, 4))
+    data = sharding.get_serialized_proto_from_hlo_sharding(tiled)
+    assert sharding.get_hlo_sharding_from_serialized_proto(data) == tiled
+    assert sharding.get_op_sharding_from_serialized_proto(data).SerializeToString() == data

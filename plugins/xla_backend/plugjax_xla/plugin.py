@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib
+from collections.abc import Callable
+from types import ModuleType
 
 from plugjax.extend.backend import Backend, BackendSpec
 from plugjax.extend.core import Option
@@ -42,3 +44,9 @@ def plugjax_options() -> list[Option]:
             help="strict: no excess precision; fast: fast-math on the CPU",
         )
     ]  # fmt: skip
+
+
+@hookimpl
+def plugjax_extensions() -> dict[str, Callable[[], ModuleType]]:
+    """The names of ``plugjax.extend.sharding``."""
+    return {"sharding": lambda: importlib.import_module("plugjax_xla.sharding")}
