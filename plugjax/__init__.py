@@ -76,6 +76,7 @@ _SUBMODULES = (
 _LATE = {
     "effects_barrier": "plugjax.lax.effects",
     "pure_callback": "plugjax.lax.callback",
+    "float0": "plugjax.dtypes",
     "host_count": "plugjax.environment",
     "host_id": "plugjax.environment",
     "host_ids": "plugjax.environment",
@@ -131,6 +132,7 @@ __all__ = [
     "errors",
     "eval_shape",
     "explain_cache_misses",
+    "float0",
     "fwd_and_bwd",
     "grad",
     "hessian",

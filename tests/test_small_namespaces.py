@@ -110,3 +110,9 @@ def test_keys_are_extended():
         plugjax.dtypes.canonicalize_dtype(key.dtype)
     with pytest.raises(ValueError, match="None"):
         plugjax.dtypes.itemsize_bits(None)
+
+
+def test_float0_is_the_type_of_tangents_of_integers():
+    assert plugjax.float0 == jax.float0
+    _, tangent = plugjax.jvp(lambda n: n + 1, (3,), (np.zeros((), plugjax.float0),))
+    assert tangent.dtype == jax.jvp(lambda n: n + 1, (3,), (np.zeros((), jax.float0),))[1].dtype
