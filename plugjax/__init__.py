@@ -70,7 +70,7 @@ _SUBMODULES = (
     "ad_checkpoint", "checkpoint_policies", "custom_batching", "custom_derivatives",
     "cli", "core", "debug", "dlpack", "dtypes", "experimental", "export", "extend", "flatten_util", "image", "lax",
     "monitoring", "nn", "numpy", "ops",
-    "random", "scipy", "stablehlo", "stages", "test_util", "testing", "tree", "tree_util", "typing",
+    "random", "ref", "scipy", "stablehlo", "stages", "test_util", "testing", "tree", "tree_util", "typing",
     "version",
 )  # fmt: skip
 _LATE = {
@@ -80,6 +80,12 @@ _LATE = {
     "host_count": "plugjax.environment",
     "host_id": "plugjax.environment",
     "host_ids": "plugjax.environment",
+    "Ref": "plugjax.state",
+    "ds": "plugjax.state",
+    "empty_ref": "plugjax.state",
+    "free_ref": "plugjax.state",
+    "freeze": "plugjax.state",
+    "new_ref": "plugjax.state",
     "print_environment_info": "plugjax.environment",
     "process_count": "plugjax.environment",
     "process_index": "plugjax.environment",

@@ -22,6 +22,7 @@ from plugjax.core.rules import RuleSet, abstract_eval
 from plugjax.core.vocabulary import Zero
 from plugjax.transforms.batching import Axis, batch_jaxpr, batching_rule, materialize
 from plugjax.transforms.dce import dce_rule, prune_closed
+from plugjax.transforms.discharge import discharge_rule, discharged
 from plugjax.transforms.expansion import Kept, expand_rule
 from plugjax.transforms.jvp import jvp_jaxpr, jvp_rule, with_zeros
 from plugjax.transforms.linearize import linearize_jaxpr, linearize_rule
@@ -133,6 +134,15 @@ def _jit_linearize(
     given = [t for t in tangents if type(t) is not Zero]
     found = jit_p.bind(*residuals, *given, jaxpr=split.linear, name=f"linear({name})")
     return results[:count], split.tangents(found)
+
+
+@rules.define(discharge_rule, jit_p)
+def _discharge(
+    marked: Sequence[bool], operands: Sequence[Any], *, jaxpr: ClosedJaxpr, name: str
+) -> tuple[list[Any], list[Any]]:
+    outs = jit_p.bind(*operands, jaxpr=discharged(jaxpr, marked), name=name)
+    count = len(jaxpr.out_avals)
+    return outs[:count], outs[count:]
 
 
 @rules.define(expand_rule, jit_p)

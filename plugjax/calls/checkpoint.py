@@ -31,6 +31,7 @@ from plugjax.core.jaxpr import ClosedJaxpr, eval_closed, memoise
 from plugjax.core.primitive import Primitive
 from plugjax.core.rules import RuleSet
 from plugjax.core.vocabulary import Zero, optimization_barrier_p
+from plugjax.transforms.discharge import is_reference
 from plugjax.transforms.expansion import expand_rule
 from plugjax.transforms.flat_calls import Structure, flat_call, with_fixed
 from plugjax.transforms.linearize import LinearizedJaxpr, linearize_jaxpr, linearize_rule
@@ -147,7 +148,9 @@ def _expand(*, jaxpr: ClosedJaxpr, differentiated: bool, prevent_cse: Any, **_: 
         return jaxpr
 
     def behind_barrier(*args: Any) -> list[Any]:
-        return eval_closed(jaxpr, *optimization_barrier_p.bind(*args))
+        # A reference is read and written in order in any case.
+        passed = iter(optimization_barrier_p.bind(*(x for x in args if not is_reference(x))))
+        return eval_closed(jaxpr, *(x if is_reference(x) else next(passed) for x in args))
 
     found: ClosedJaxpr = memoise(
         jaxpr,

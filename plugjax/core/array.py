@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from plugjax.core import dtypes, pytree
-from plugjax.core.aval import ShapedArray, aval_of_value, physical_aval
+from plugjax.core.aval import AbstractReference, ShapedArray, aval_of_value, physical_aval
 from plugjax.core.backend import as_device, default_device
 from plugjax.core.config import config
 from plugjax.core.device import Device, Placement, SingleDeviceSharding
@@ -29,7 +29,9 @@ class _ArrayType(type):
     """Makes ``isinstance(tracer, Array)`` true, as JAX does: user code asks "is it an array?"."""
 
     def __instancecheck__(cls, instance: object) -> bool:
-        return type(instance) is cls or isinstance(instance, Tracer)
+        return type(instance) is cls or (
+            isinstance(instance, Tracer) and not isinstance(instance.aval, AbstractReference)
+        )
 
 
 class Array(EagerOperators, metaclass=_ArrayType):
@@ -387,8 +389,8 @@ def aval_of(value: Any, who: str = "plugjax") -> ShapedArray:
     if kind in _PYTHON_SCALARS:
         return scalar_aval(value)
     aval = getattr(value, "aval", None)
-    if isinstance(aval, ShapedArray):
-        return aval
+    if isinstance(aval, (ShapedArray, AbstractReference)):
+        return aval  # type: ignore[return-value]  # what takes references asks for them
     if isinstance(value, (np.ndarray, np.generic)):
         return aval_of_value(value.shape, dtypes.canonicalize(value.dtype, who))
     if isinstance(value, ShapedArray):

@@ -1,4 +1,4 @@
-"""Abstract values: shape, dtype and weak type of an array, interned.
+"""Abstract values: shape, dtype and weak type of an array, interned; and what stands for the type of a reference to one.
 
 Two equal avals are one object, so hot paths compare and hash by identity, and a known dtype in an aval is always the same
 object. Dimensions are compared and hashed only here; a symbolic dimension would be taught to this module alone.
@@ -16,6 +16,42 @@ from plugjax.core import dtypes
 from plugjax.core.dtypes import DType, DTypeLike, ExtendedDType
 
 Shape: TypeAlias = tuple[int, ...]
+
+
+class AbstractReference:
+    """The type of a value that is no array: a reference to a mutable one. A plugin derives the types that there are.
+
+    Attributes:
+        inner_aval: of the array that it refers to.
+    """
+
+    __slots__ = ()
+
+    inner_aval: ShapedArray
+
+    def update(self, **changes: Any) -> AbstractReference:
+        """The type with some of the array's ``shape``, ``dtype``, ``weak_type`` replaced."""
+        raise NotImplementedError
+
+    def attribute(self, reference: Any, name: str) -> Any:
+        """What ``getattr`` gives of a reference; AttributeError for what it does not have."""
+        raise AttributeError(name)
+
+    def read(self, reference: Any) -> Any:
+        """The array, under the current trace."""
+        raise NotImplementedError
+
+    def write(self, reference: Any, value: Any) -> None:
+        """Replace the array, under the current trace."""
+        raise NotImplementedError
+
+    def add(self, reference: Any, value: Any) -> None:
+        """Add to the array, under the current trace."""
+        raise NotImplementedError
+
+    def of_zeros(self) -> Any:
+        """A reference to zeros, made under the current trace."""
+        raise NotImplementedError
 
 
 class ShapedArray:

@@ -13,7 +13,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
-from plugjax.core.aval import ShapedArray
+from plugjax.core.aval import AbstractReference, ShapedArray
 from plugjax.core.config import config
 from plugjax.core.errors import (
     AmbiguousTruthError,
@@ -35,6 +35,8 @@ class Trace:
 
     alive: bool
     origin: str
+    # Whether its tracers are values: they outlive every call, so programs that close over them may be kept.
+    lasting = False
     # Programs of operators, by name and operands. Only the evaluator fills it.
     programs: Mapping[Any, Callable[..., Any]] = {}
 
@@ -76,6 +78,32 @@ class Tracer(ArrayOperators):
     def _concrete(self) -> Any:
         """The array behind the tracer, if it is known, else ``None``."""
         return None
+
+    # A reference has the items and methods that its type gives it.
+
+    def __getattr__(self, name: str) -> Any:
+        aval = object.__getattribute__(self, "aval")
+        if isinstance(aval, AbstractReference):
+            return aval.attribute(self, name)
+        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(self.aval, AbstractReference):
+            return self.aval.attribute(self, "__getitem__")(index)
+        return super().__getitem__(index)
+
+    @property
+    def at(self) -> Any:
+        """As in ``jax.Array.at``."""
+        if isinstance(self.aval, AbstractReference):
+            return self.aval.attribute(self, "at")
+        return super().at
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        if isinstance(self.aval, AbstractReference):
+            self.aval.attribute(self, "__setitem__")(index, value)
+        else:
+            super().__setitem__(index, value)
 
     def __bool__(self) -> bool:
         value = self._concrete()
@@ -165,6 +193,7 @@ class Primitive:
         multiple_results: whether ``bind`` gives a list.
         structured: whether parameters hold jaxprs; such a primitive is run by a backend as a whole program, and its
             abstract evaluation is not memoised.
+        stateful: whether it makes, reads or writes references: transformations apply their rules also if no operand is theirs.
 
     Example:
         >>> from plugjax.extend.core import Primitive
@@ -172,14 +201,20 @@ class Primitive:
         twice
     """
 
-    __slots__ = ("__weakref__", "multiple_results", "name", "structured")
+    __slots__ = ("__weakref__", "multiple_results", "name", "stateful", "structured")
 
     def __init__(
-        self, name: str, *, multiple_results: bool = False, structured: bool = False
+        self,
+        name: str,
+        *,
+        multiple_results: bool = False,
+        structured: bool = False,
+        stateful: bool = False,
     ) -> None:
         self.name = name
         self.multiple_results = multiple_results
         self.structured = structured
+        self.stateful = stateful
 
     def bind(self, *args: Any, **params: Any) -> Any:
         """Hand the operation to the current trace.

@@ -14,7 +14,7 @@ import numpy as np
 
 from plugjax.core import dtypes
 from plugjax.core.array import aval_of
-from plugjax.core.aval import ShapedArray
+from plugjax.core.aval import AbstractReference, ShapedArray
 from plugjax.core.operators import HasAval
 from plugjax.core.primitive import Primitive
 
@@ -61,8 +61,10 @@ def zeros(aval: ShapedArray) -> Any:
 
 
 def instantiate(value: Any) -> Any:
-    """``value``, with a symbolic zero made into an array of zeros."""
-    return zeros(value.aval) if type(value) is Zero else value
+    """``value``, with a symbolic zero made into an array of zeros; that of a reference stays."""
+    if type(value) is not Zero or isinstance(value.aval, AbstractReference):
+        return value
+    return zeros(value.aval)
 
 
 def add_any(x: Any, y: Any) -> Any:

@@ -15,6 +15,7 @@ from plugjax.core.config import config
 from plugjax.core.device import Backend, Executable, Placement
 from plugjax.core.jaxpr import ClosedJaxpr, Jaxpr, Var
 from plugjax.transforms.dce import dce
+from plugjax.transforms.discharge import discharge
 from plugjax.transforms.jaxpr_check import check_jaxpr
 from plugjax.transforms.physical import physicalize
 from plugjax.transforms.simplify import simplify
@@ -26,7 +27,7 @@ EMBED_LIMIT = 256
 def run_passes(jaxpr: ClosedJaxpr, platform: str) -> ClosedJaxpr:
     """The program after physical rewriting, the standard passes, and those of plugins."""
     checking = config.read("enable_checks")
-    passes: list[Callable[[ClosedJaxpr], ClosedJaxpr]] = [physicalize, simplify, dce]
+    passes: list[Callable[[ClosedJaxpr], ClosedJaxpr]] = [discharge, physicalize, simplify, dce]
     for extra in registry.active().hook.plugjax_jaxpr_passes(platform=platform):
         passes.extend(extra)
     for each in passes:

@@ -20,6 +20,7 @@ from plugjax.execution.compile import Compiled
 from plugjax.execution.host_kernels import Run, host_kernel, output_avals, run_kernel
 from plugjax.execution.host_programs import host_program, single_equation
 from plugjax.execution.instruments import instrumented
+from plugjax.transforms.discharge import is_reference, with_references
 from plugjax.transforms.expansion import Kept, computed, expand_rule
 
 
@@ -73,6 +74,8 @@ class EvalTrace(Trace):
             callee = None if expand is None else expand(**params)
             if callee is not None and not isinstance(callee, Kept):
                 return computed(callee, args)
+        if any(map(is_reference, args)):
+            return with_references(primitive, args, params)
         given = [x._placement for x in args if type(x) is Array]
         chosen = common_placement(given, primitive.name) or default_placement()
         arrays = [x if type(x) is Array else constant(x, chosen) for x in args]

@@ -16,8 +16,9 @@ from plugjax.core.rules import (
 )
 from plugjax.transforms.batching import batching_rule
 from plugjax.transforms.dce import dce_rule
+from plugjax.transforms.discharge import discharge_rule
 from plugjax.transforms.expansion import expand_rule
-from plugjax.transforms.jaxpr_print import printed_rule
+from plugjax.transforms.jaxpr_print import notation_rule, printed_rule
 from plugjax.transforms.jvp import JvpRule, jvp_rule
 from plugjax.transforms.linearize import TransposeRule, linearize_rule
 from plugjax.transforms.named_axes import ANY_AXIS, axis_names_rule
@@ -44,6 +45,7 @@ __all__ = [
     "axis_names_rule",
     "batching_rule",
     "dce_rule",
+    "discharge_rule",
     "effects_rule",
     "expand_rule",
     "fold_rule",
@@ -52,6 +54,7 @@ __all__ = [
     "jvp_rule",
     "linearize_rule",
     "lowering",
+    "notation_rule",
     "physical_rule",
     "printed_rule",
     "remat_rule",

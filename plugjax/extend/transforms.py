@@ -3,6 +3,7 @@
 from plugjax.transforms.batch_steps import BatchStep, batch_axes
 from plugjax.transforms.batching import batch_flat, batch_jaxpr, materialize, vmap
 from plugjax.transforms.dce import dce, prune_closed, prune_outputs
+from plugjax.transforms.discharge import ReferenceEffect, discharge, discharged, is_reference
 from plugjax.transforms.enclosing import describe_frames, enclosing
 from plugjax.transforms.ending import ends_trace
 from plugjax.transforms.expansion import Kept, computed, expanded
@@ -38,6 +39,7 @@ __all__ = [
     "Kept",
     "LinearizedJaxpr",
     "Observer",
+    "ReferenceEffect",
     "Structure",
     "TapeTracer",
     "UndefinedPrimal",
@@ -49,6 +51,8 @@ __all__ = [
     "computed",
     "dce",
     "describe_frames",
+    "discharge",
+    "discharged",
     "enclosing",
     "ends_trace",
     "expanded",
@@ -56,6 +60,7 @@ __all__ = [
     "free_axes",
     "grad",
     "hessian",
+    "is_reference",
     "is_undefined_primal",
     "jacfwd",
     "jacrev",

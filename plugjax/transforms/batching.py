@@ -22,6 +22,7 @@ from plugjax.core.primitive import Primitive, Trace, Tracer, state
 from plugjax.core.rules import RuleKind
 from plugjax.core.vocabulary import broadcast_axis, moveaxis
 from plugjax.transforms.batch_steps import BatchStep
+from plugjax.transforms.discharge import has_pure_form, is_reference, with_values
 from plugjax.transforms.ending import ends_trace
 from plugjax.transforms.flat_calls import Structure, named_after
 from plugjax.transforms.named_axes import Axis as Axis
@@ -70,7 +71,11 @@ class BatchTracer(Tracer):
         self.bdim = bdim
         full = aval_of(val)
         shape = full.shape
-        self.aval = ShapedArray(shape[:bdim] + shape[bdim + 1 :], full.dtype, full.weak_type)
+        own = shape[:bdim] + shape[bdim + 1 :]
+        if isinstance(full, ShapedArray):
+            self.aval = ShapedArray(own, full.dtype, full.weak_type)
+        else:
+            self.aval = full.update(shape=own)
 
     def __repr__(self) -> str:
         trace = self._trace
@@ -112,11 +117,18 @@ class BatchTrace(Trace):
         previous = state.trace
         state.trace = self.parent
         try:
-            if not batched:
+            if not batched and not primitive.stateful:
                 name = self.axis.name
                 plain = name is None and not primitive.structured
                 if plain or not uses_axis(name, primitive, params):
                     return self.parent.process(primitive, values, params)
+            if primitive.structured and not primitive.stateful:
+                marked = [
+                    d is not None and is_reference(x) for x, d in zip(values, dims, strict=True)
+                ]
+                if any(marked) and has_pure_form(primitive):
+                    state.trace = self
+                    return with_values(primitive, args, params, marked)
             out, out_dim = self.rules[primitive](self.axis, values, dims, **params)
         finally:
             state.trace = previous

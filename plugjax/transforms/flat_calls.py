@@ -11,6 +11,8 @@ from typing import Any
 
 from plugjax.core import pytree
 from plugjax.core.array import as_array
+from plugjax.core.aval import AbstractReference
+from plugjax.core.primitive import Tracer
 
 
 class Structure:
@@ -35,9 +37,25 @@ def flat_call(
 
     def call(*leaves: Any) -> list[Any]:
         found, out.tree = pytree.flatten(fun(*pytree.unflatten(in_tree, leaves)))
-        return [as_array(y, who) for y in found]
+        return [as_array(y, who) for y in without_references(found, out.tree, who)]
 
     return call
+
+
+def without_references(outs: Sequence[Any], out_tree: Any, who: str) -> Sequence[Any]:
+    """The results of a function, which may hold no references.
+
+    Raises:
+        ValueError: one is a reference.
+    """
+    for i, y in enumerate(outs):
+        if isinstance(y, Tracer) and isinstance(y.aval, AbstractReference):
+            path = pytree.paths_of(out_tree)[i] or "the top"
+            raise ValueError(
+                f"{who} returned a mutable array reference of type {y.aval} at {path}, but mutable array references cannot be "
+                "returned. Return its array: ref[...]."
+            )
+    return outs
 
 
 def function_name(fun: Callable[..., Any]) -> str:

@@ -16,6 +16,7 @@ from plugjax.core.errors import check_callable
 from plugjax.core.jaxpr import ClosedJaxpr, eval_closed
 from plugjax.core.primitive import Tracer
 from plugjax.core.vocabulary import instantiate
+from plugjax.transforms.discharge import is_reference
 from plugjax.transforms.flat_calls import Structure, flat_call, function_name, named_after
 from plugjax.transforms.jvp import jvp_flat
 from plugjax.transforms.linear_maps import (
@@ -357,6 +358,11 @@ def value_and_grad(
 def _check_input(
     x: Any, holomorphic: bool, allow_int: bool, point: tuple[Any, ...], index: int
 ) -> None:
+    if is_reference(x):
+        raise ValueError(
+            f"grad: Expected cotangent type of an array, but an argument is a reference ({aval_of(x)}), which has no gradient "
+            "that could be returned. Use plugjax.vjp and its with_refs."
+        )
     dtype = aval_of(x).dtype
     if dtypes.is_extended(dtype) or dtypes.is_integer(dtype) or dtype == dtypes.BOOL:
         if not allow_int:

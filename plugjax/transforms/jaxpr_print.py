@@ -8,7 +8,7 @@ a rule of the kind ``printed``.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -27,6 +27,11 @@ from plugjax.core.rules import RuleKind
 
 printed_rule: RuleKind[Callable[..., dict[str, Any]]] = RuleKind(
     "printed", "(**params) -> the parameters that are printed"
+)
+
+notation_rule: RuleKind[Callable[[JaxprEqn, Sequence[str], Sequence[str]], str]] = RuleKind(
+    "notation",
+    "(eqn, results, operands) -> how the equation is printed; results come with their types",
 )
 
 _WIDTH = 80
@@ -99,7 +104,12 @@ def _jaxpr(jaxpr: Jaxpr, names: _Names, indent: int, before: int = 0) -> str:
 
 
 def _eqn(eqn: JaxprEqn, names: _Names, indent: int) -> str:
-    left = " ".join(f"{names(v)}:{v.aval.str_short(True)}" for v in eqn.outvars)
+    results = [f"{names(v)}:{v.aval.str_short(True)}" for v in eqn.outvars]
+    notation = registry.table(notation_rule).get(eqn.primitive)
+    if notation is not None:
+        found: str = notation(eqn, results, [_atom(v, names) for v in eqn.invars])
+        return found
+    left = " ".join(results)
     params = _params(eqn, names, indent)
     operands = "".join(f" {_atom(v, names)}" for v in eqn.invars)
     return f"{left}{' = ' if left else ''}{eqn.primitive.name}{params}{operands}"

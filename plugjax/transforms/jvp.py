@@ -17,6 +17,7 @@ from plugjax.core.jaxpr import ClosedJaxpr, eval_closed, memoise
 from plugjax.core.primitive import Primitive, Trace, Tracer, state
 from plugjax.core.rules import RuleKind
 from plugjax.core.vocabulary import Zero, instantiate
+from plugjax.transforms.discharge import has_pure_form, is_reference, with_values
 from plugjax.transforms.ending import ends_trace
 from plugjax.transforms.staging import stage
 
@@ -92,6 +93,11 @@ class DualTrace(Trace):
         return x, zero_tangent(x)
 
 
+def differentiated_references(primals: Sequence[Any], tangents: Sequence[Any]) -> list[bool]:
+    """Which operands are references that have a tangent."""
+    return [t is not None and is_reference(x) for x, t in zip(primals, tangents, strict=True)]
+
+
 def zero_tangent(x: Any) -> Zero:
     """The symbolic zero in the tangent space of ``x``."""
     return Zero(aval_of(x).to_tangent_aval())
@@ -133,8 +139,13 @@ class JVPTrace(DualTrace):
         previous = state.trace
         state.trace = self.parent
         try:
-            if not differentiated:
+            if not differentiated and not primitive.stateful:
                 return self.parent.process(primitive, primals, params)
+            if primitive.structured and not primitive.stateful:
+                marked = differentiated_references(primals, tangents)
+                if any(marked) and has_pure_form(primitive):
+                    state.trace = self
+                    return with_values(primitive, args, params, marked)
             for i, t in enumerate(tangents):
                 if t is None:
                     tangents[i] = zero_tangent(primals[i])

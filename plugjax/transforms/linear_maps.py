@@ -7,7 +7,7 @@ walks the tape itself, and needs no program.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,9 +15,10 @@ import numpy as np
 
 from plugjax.core import dtypes, pytree
 from plugjax.core.array import as_array, aval_of
-from plugjax.core.aval import ShapedArray
+from plugjax.core.aval import AbstractReference, ShapedArray
 from plugjax.core.jaxpr import ClosedJaxpr, eval_closed
 from plugjax.core.vocabulary import Zero, instantiate, zeros
+from plugjax.transforms.discharge import is_reference
 from plugjax.transforms.linearize import Linearized, tape_jaxpr
 from plugjax.transforms.transpose import UndefinedPrimal, backward, transpose_flat
 from plugjax.transforms.tree_differences import first_difference
@@ -65,6 +66,16 @@ def linear_program(found: Linearized, signature: Signature) -> tuple[LinearProgr
     return LinearProgram(jaxpr, differentiated, has_tangent, signature), residuals
 
 
+@dataclass(frozen=True, slots=True)
+class GradValue:
+    """Stands for an input of ``VJP.with_refs`` whose cotangent is returned."""
+
+
+@dataclass(frozen=True, slots=True)
+class GradRef:
+    """Stands for a cotangent that was added to a reference."""
+
+
 class VJP:
     """The pullback at a point: cotangents of the output in, cotangents of the inputs out. Callable many times.
 
@@ -86,7 +97,70 @@ class VJP:
         self._residuals = residuals
 
     def __call__(self, cotangent: Any) -> Any:
-        """Pull ``cotangent``, of the output's structure, back."""
+        """Pull ``cotangent``, of the output's structure, back.
+
+        Raises:
+            ValueError: the structure differs; an input is a reference, so that it has no cotangent that could be returned.
+        """
+        signature = self._signature
+        for aval in signature.in_avals:
+            if isinstance(aval, AbstractReference):
+                raise ValueError(
+                    f"vjp: Expected cotangent type {aval.inner_aval} but an input is a reference ({aval}), whose cotangents are "
+                    "collected in another. Give one: vjp.with_refs(...)(cotangent)."
+                )
+        pulled = self._pull(self._bars(cotangent))
+        return pytree.unflatten(signature.in_tree, [instantiate(x) for x in pulled])
+
+    def with_refs(self, *maybe_ct_refs: Any) -> Callable[[Any], Any]:
+        """The pullback that adds cotangents to references.
+
+        Args:
+            *maybe_ct_refs: of the structure of the inputs: for each a reference, to which its cotangent is added, or a
+                :class:`GradValue`, for an input whose cotangent is returned. An input that is a reference needs one.
+
+        Returns:
+            A function of a cotangent of the output. It gives cotangents of the inputs, :class:`GradRef` in the place of those
+            that were added to references.
+
+        Raises:
+            ValueError: the structure differs, or an input that is a reference is given none.
+
+        Example:
+            >>> import plugjax
+            >>> total = plugjax.new_ref(1.0)
+            >>> _, pull = plugjax.vjp(lambda x: 3.0 * x, 2.0)
+            >>> pull.with_refs(total)(1.0), total
+            ((GradRef(),), Ref(4., dtype=float32, weak_type=True))
+        """
+        signature = self._signature
+        given, tree = pytree.flatten(maybe_ct_refs)
+        if tree != signature.in_tree:
+            raise ValueError(
+                "vjp.with_refs: the references need the tree structure of the inputs: "
+                + first_difference(signature.in_tree, tree)
+            )
+        for aval, x in zip(signature.in_avals, given, strict=True):
+            if isinstance(aval, AbstractReference) and not is_reference(x):
+                raise ValueError(
+                    f"vjp.with_refs: an input is a reference ({aval}), and its cotangents need one too; got {x!r}."
+                )
+
+        def pull(cotangent: Any) -> Any:
+            found: list[Any] = []
+            pulled = self._pull(self._bars(cotangent), given)
+            for aval, x, bar in zip(signature.in_avals, given, pulled, strict=True):
+                if not is_reference(x):
+                    found.append(instantiate(bar))
+                    continue
+                if not isinstance(aval, AbstractReference) and type(bar) is not Zero:
+                    x.aval.add(x, bar)
+                found.append(GradRef())
+            return pytree.unflatten(signature.in_tree, found)
+
+        return pull
+
+    def _bars(self, cotangent: Any) -> list[Any]:
         signature = self._signature
         leaves, tree = pytree.flatten(cotangent)
         if tree != signature.out_tree:
@@ -94,18 +168,17 @@ class VJP:
                 "vjp: the cotangent needs the tree structure of the output: "
                 + first_difference(signature.out_tree, tree)
             )
-        bars = [
+        return [
             _cotangent(aval, bar, path)
             for aval, bar, path in zip(
                 signature.out_avals, leaves, pytree.paths(cotangent), strict=True
             )
         ]
-        return pytree.unflatten(signature.in_tree, [instantiate(x) for x in self._pull(bars)])
 
-    def _pull(self, bars: list[Any]) -> list[Any]:
+    def _pull(self, bars: list[Any], references: Sequence[Any] = ()) -> list[Any]:
         found = self._found
         if found is not None:
-            return backward(found.tape, found.inputs, found.out_tangents, bars)
+            return backward(found.tape, found.inputs, found.out_tangents, bars, references)
         linear = self._linear
         assert linear is not None
         operands = [UndefinedPrimal(a.to_tangent_aval()) for a in self._signature.in_avals]
@@ -113,6 +186,7 @@ class VJP:
             lambda *dots: eval_closed(linear.jaxpr, *self._residuals, *dots),
             operands,
             [bar for bar, t in zip(bars, linear.has_tangent, strict=True) if t],
+            references,
         )
 
     def _split(self) -> tuple[Sequence[Any], LinearProgram]:

@@ -25,9 +25,17 @@ from plugjax.core.primitive import Primitive, Trace, Tracer, state
 from plugjax.core.rules import RuleKind, abstract_eval
 from plugjax.core.source_info import Source, user_source
 from plugjax.core.vocabulary import zeros
+from plugjax.transforms.discharge import discharge, has_pure_form, with_values
 from plugjax.transforms.ending import ends_trace
 from plugjax.transforms.expansion import Kept, computed, expand_rule
-from plugjax.transforms.jvp import DualTrace, DualTracer, JvpRule, with_zeros, zero_tangent
+from plugjax.transforms.jvp import (
+    DualTrace,
+    DualTracer,
+    JvpRule,
+    differentiated_references,
+    with_zeros,
+    zero_tangent,
+)
 from plugjax.transforms.staging import StagingTrace, StagingTracer, known_avals
 
 linearize_rule: RuleKind[JvpRule] = RuleKind(
@@ -123,11 +131,13 @@ class TapeTrace(Trace):
             if type(x) is TapeTracer and x._trace is self:
                 break
         else:
-            state.trace = self.parent
-            try:
-                return self.parent.process(primitive, args, params)
-            finally:
-                state.trace = self
+            # A reference to tangents that has been given none yet.
+            if args or not primitive.stateful or primitive not in self.transposes:
+                state.trace = self.parent
+                try:
+                    return self.parent.process(primitive, args, params)
+                finally:
+                    state.trace = self
         if primitive.structured:
             expand = self.expansions.get(primitive)
             if expand is not None and primitive not in self.transposes:
@@ -175,12 +185,16 @@ class LinearizeTrace(DualTrace):
         """Apply the primitive's derivative rule."""
         primals, tangents, differentiated = self.split(args)
         previous = state.trace
-        if not differentiated:
+        if not differentiated and not primitive.stateful:
             state.trace = self.parent
             try:
                 return self.parent.process(primitive, primals, params)
             finally:
                 state.trace = previous
+        if primitive.structured and not primitive.stateful:
+            marked = differentiated_references(primals, tangents)
+            if any(marked) and has_pure_form(primitive):
+                return with_values(primitive, args, params, marked)
         for i, t in enumerate(tangents):
             if t is None:
                 tangents[i] = zero_tangent(primals[i])
@@ -352,11 +366,13 @@ def linearize_jaxpr(
 
     def make() -> LinearizedJaxpr:
         trace = StagingTrace(jaxpr.jaxpr.debug_name)
+        # References that the program makes for itself are gone; those that it is given stay.
+        source = discharge(jaxpr)
         args = [trace.new_input(aval) for aval in jaxpr.in_avals]
         previous = state.trace
         state.trace = trace
         try:
-            found = linearize_flat(lambda *xs: eval_closed(jaxpr, *xs), args, nonzeros)
+            found = linearize_flat(lambda *xs: eval_closed(source, *xs), args, nonzeros)
             linear, values = tape_jaxpr(found)
             nonzero_out = [type(t) is TapeTracer for t in found.out_tangents]
             if any(f and not nz for f, nz in zip(forced, nonzero_out, strict=True)):

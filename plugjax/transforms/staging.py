@@ -14,7 +14,7 @@ import numpy as np
 
 from plugjax.core import caches, registry
 from plugjax.core.array import Array, as_array
-from plugjax.core.aval import ShapedArray
+from plugjax.core.aval import AbstractReference, ShapedArray
 from plugjax.core.config import config
 from plugjax.core.dtypes import ExtendedDType
 from plugjax.core.effects import effects_rule, jaxpr_effects, no_effects
@@ -57,6 +57,14 @@ class StagingTracer(Tracer):
                 if var is self._var:
                     return f"The tracer is the argument {path} of {trace.origin}."
         return f"The tracer was made while tracing {trace.origin}."
+
+
+def no_references(name: str, avals: Sequence[Any]) -> str:
+    """What is said of a primitive of arrays that was given a reference."""
+    return (
+        f"{name} requires ndarray or scalar arguments, got a reference among its operands "
+        f"({', '.join(map(str, avals))}). Read a reference by indexing: ref[...] is its array."
+    )
 
 
 _avals = caches.new_cache()
@@ -142,7 +150,10 @@ class StagingTrace(Trace):
             key = (primitive, *[v.aval for v in invars], *params.items())
             result = self.avals.get(key)
             if result is None:
-                result = self.rules[primitive](*[v.aval for v in invars], **params)
+                avals = [v.aval for v in invars]
+                if any(isinstance(aval, AbstractReference) for aval in avals):
+                    raise TypeError(no_references(primitive.name, avals))
+                result = self.rules[primitive](*avals, **params)
                 self.avals[key] = result
             found = no_effects
         effect = self.effects.get(primitive)
@@ -201,7 +212,7 @@ _stage_code = stage.__wrapped__.__code__  # type: ignore[attr-defined]  # functo
 
 def has_tracers(jaxpr: ClosedJaxpr) -> bool:
     """Whether constants of the program are tracers: such a program belongs to one call only."""
-    return any(isinstance(value, Tracer) for value in jaxpr.consts)
+    return any(isinstance(value, Tracer) and not value._trace.lasting for value in jaxpr.consts)
 
 
 def open_constants(jaxpr: ClosedJaxpr) -> tuple[ClosedJaxpr, list[Any]]:

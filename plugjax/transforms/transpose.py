@@ -10,13 +10,13 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from plugjax.core import registry
-from plugjax.core.aval import ShapedArray
+from plugjax.core.aval import AbstractReference, ShapedArray
 from plugjax.core.jaxpr import ClosedJaxpr, eval_closed, memoise
 from plugjax.core.primitive import state
 from plugjax.core.vocabulary import Zero, add_any, instantiate
 from plugjax.transforms.enclosing import describe_frames
 from plugjax.transforms.jvp import with_zeros
-from plugjax.transforms.linearize import TapeTrace, TapeTracer
+from plugjax.transforms.linearize import TapeEqn, TapeTrace, TapeTracer
 from plugjax.transforms.linearize import transpose_rule as transpose_rule
 from plugjax.transforms.staging import stage
 
@@ -43,6 +43,7 @@ def backward(
     inputs: Sequence[TapeTracer | None],
     outputs: Sequence[Any],
     cotangents: Sequence[Any],
+    references: Sequence[Any] = (),
 ) -> list[Any]:
     """Pull cotangents back through a tape.
 
@@ -51,6 +52,7 @@ def backward(
         inputs: its inputs, ``None`` where no cotangent is wanted.
         outputs: its outputs, tape tracers or symbolic zeros.
         cotangents: one per output; symbolic zeros allowed.
+        references: for each input that is a reference, the one that its cotangents are added to.
 
     Returns:
         One cotangent per input, a symbolic zero where nothing contributes, ``None`` where none is wanted.
@@ -60,11 +62,17 @@ def backward(
     for out, bar in zip(outputs, cotangents, strict=True):
         if type(out) is TapeTracer and type(bar) is not Zero:
             _accumulate(bars, out.slot, bar)
+    for t, reference in zip(inputs, references, strict=False):
+        if t is not None and isinstance(t.aval, AbstractReference):
+            bars[t.slot] = reference
     outer = state.source
     try:
         for eqn in reversed(tape.eqns):
             outs = eqn.outs
             state.source = eqn.source or outer
+            if eqn.primitive.stateful:
+                _pull_through_reference(tape, eqn, bars)
+                continue
             if eqn.primitive.multiple_results:
                 found = [bars[o.slot] for o in outs]
                 if all(bar is None for bar in found):
@@ -94,6 +102,55 @@ def backward(
     ]
 
 
+class Accumulator:
+    """Stands in a transpose rule for a reference to tangents: what flows back to it is collected in a reference of its own.
+
+    Attributes:
+        aval: of the reference.
+        known: whether something has been collected.
+    """
+
+    __slots__ = ("_bars", "_slot", "aval")
+
+    def __init__(self, aval: AbstractReference, bars: list[Any], slot: int) -> None:
+        self.aval = aval
+        self._bars = bars
+        self._slot = slot
+
+    @property
+    def known(self) -> bool:
+        """Whether something has been collected."""
+        return self._bars[self._slot] is not None
+
+    @property
+    def reference(self) -> Any:
+        """The reference to cotangents; made of zeros at the first use."""
+        found = self._bars[self._slot]
+        if found is None:
+            found = self._bars[self._slot] = self.aval.of_zeros()
+        return found
+
+
+def _pull_through_reference(tape: TapeTrace, eqn: TapeEqn, bars: list[Any]) -> None:
+    """Transpose an equation that makes, reads or writes a reference to tangents."""
+    incoming = [bars[o.slot] for o in eqn.outs]
+    operands: list[Any] = []
+    for x in eqn.operands:
+        if not (type(x) is TapeTracer and x._trace is tape):
+            operands.append(x)
+        elif isinstance(x.aval, AbstractReference):
+            operands.append(Accumulator(x.aval, bars, x.slot))
+        else:
+            operands.append(UndefinedPrimal(x.aval))
+    cotangents = incoming if eqn.primitive.multiple_results else incoming[0]
+    results = registry.table(transpose_rule)[eqn.primitive](cotangents, *operands, **eqn.params)
+    for x, bar in zip(eqn.operands, results, strict=True):
+        if bar is not None and type(bar) is not Zero and type(x) is TapeTracer:
+            _accumulate(bars, x.slot, bar)
+    for o in eqn.outs:
+        bars[o.slot] = None
+
+
 describe_frames(backward, lambda local: f"transpose of {local['eqn'].primitive.name}")
 
 
@@ -106,6 +163,7 @@ def transpose_flat(
     function: Callable[..., Sequence[Any]],
     operands: Sequence[Any],
     cotangents: Sequence[Any],
+    references: Sequence[Any] = (),
 ) -> list[Any]:
     """Transpose a function of flat sequences that is linear in the operands given as UndefinedPrimal.
 
@@ -113,6 +171,7 @@ def transpose_flat(
         function: evaluates the linear map.
         operands: values, and ``UndefinedPrimal`` for those it is linear in.
         cotangents: one per output.
+        references: as in :func:`backward`.
 
     Returns:
         One cotangent per operand, ``None`` for values.
@@ -127,7 +186,7 @@ def transpose_flat(
     finally:
         state.trace = parent
         tape.finish()
-    return backward(tape, inputs, outs, cotangents)
+    return backward(tape, inputs, outs, cotangents, references)
 
 
 def transpose_jaxpr(

@@ -42,9 +42,11 @@ from plugjax.execution.jit.parameters import (
     resolve_names,
 )
 from plugjax.execution.jit.program import Program, Run
+from plugjax.execution.jit.references import check_distinct
 from plugjax.execution.jit.stages import Lowered, Traced
 from plugjax.transforms import staging
-from plugjax.transforms.flat_calls import Structure
+from plugjax.transforms.discharge import has_references, is_reference
+from plugjax.transforms.flat_calls import Structure, without_references
 from plugjax.transforms.tracebacks import api_boundary
 
 
@@ -158,6 +160,8 @@ class JitFunction:
         if type(state.trace) is not EvalTrace:
             return self._bind(leaves, layout, statics)
         mixed = not all(type(x) is Array for x in leaves)
+        if mixed and any(map(is_reference, leaves)):
+            return self._bind(leaves, layout, statics)
         readable = True
         try:
             parts = signature(leaves) if mixed else array_signature(leaves)
@@ -202,6 +206,8 @@ class JitFunction:
         # An array that only was not committed to its device need not move.
         moves = any(x._placement.device is not chosen.device for x in leaves if type(x) is Array)
         program = self._trace(layout, statics, [x.aval for x in arrays])
+        if any(map(is_reference, program.jaxpr.consts)):
+            return lambda leaves: self._bind(list(leaves), layout, statics)
         if chosen not in program.compiled:
             program.plan.warn()
         if program.compiled and chosen not in program.compiled:
@@ -263,6 +269,7 @@ class JitFunction:
             args, kwargs = join(statics, *pytree.unflatten(in_tree, tracers))
             outs, tree = pytree.flatten(self._fun(*args, **kwargs))
             out.tree = pytree.in_key_order(tree)
+            without_references(outs, out.tree, f"jit({self.__name__})")
             return _check_outputs(outs, out.tree, self.__name__)
 
         jaxpr = staging.stage(flat, avals, self.__name__, pytree.paths_of(in_tree))
@@ -286,10 +293,9 @@ class JitFunction:
         """The call as an equation of an enclosing transformation."""
         args = [x if isinstance(x, (Array, Tracer)) else as_array(x) for x in leaves]
         program = self._trace(layout, statics, [x.aval for x in args])
-        jaxpr = program.jaxpr
-        constants: list[Any] = []
-        if jaxpr.consts:
-            jaxpr, constants = staging.open_constants(jaxpr)
+        jaxpr, constants = program.opened
+        if has_references(jaxpr):
+            check_distinct(self.__name__, constants, args, layout.in_tree)
         if self._inline:
             outs = eval_closed(jaxpr, *constants, *args)
         else:

@@ -6,6 +6,7 @@ from plugjax.lax.control_flow.cond import rules as _cond_rules
 from plugjax.lax.control_flow.custom_linear_solve import custom_linear_solve, linear_solve_p
 from plugjax.lax.control_flow.custom_linear_solve import rules as _solve_rules
 from plugjax.lax.control_flow.custom_root import custom_root
+from plugjax.lax.control_flow.discharging import rules as _discharge_rules
 from plugjax.lax.control_flow.fori_loop import fori_loop
 from plugjax.lax.control_flow.mapping import map
 from plugjax.lax.control_flow.platform_dependent import platform_branch, platform_dependent
@@ -19,7 +20,7 @@ from plugjax.lax.control_flow.while_loop import rules as _while_rules
 from plugjax.lax.control_flow.while_loop import while_loop, while_p
 
 rule_sets = [
-    _cond_rules, _scan_rules, _scan_derivative_rules, _scan_transpose_rules, _while_rules, _remat_rules, _replay_rules, _solve_rules,
+    _cond_rules, _scan_rules, _scan_derivative_rules, _scan_transpose_rules, _while_rules, _remat_rules, _replay_rules, _solve_rules, _discharge_rules,
 ]  # fmt: skip
 
 __all__ = [

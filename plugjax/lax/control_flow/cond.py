@@ -227,8 +227,7 @@ def bind_branches(
                 f"{pytree.first_difference(tree, other)}.\n"
                 "Return the same structure from every branch."
             )
-    programs = _with_common_constants(traced, len(args))
-    constants = [c for _, found, _ in traced for c in found]
+    programs, constants = _with_common_constants(traced)
     branches = _with_common_types(
         programs, names, who, pytree.unflatten(tree, range(tree.num_leaves))
     )
@@ -237,24 +236,29 @@ def bind_branches(
 
 
 def _with_common_constants(
-    traced: Sequence[tuple[ClosedJaxpr, list[Any], Any]], arity: int
-) -> list[ClosedJaxpr]:
-    """Give every branch the constants of all, so that they take the same operands."""
-    total = sum(len(found) for _, found, _ in traced)
-    if not total:
-        return [program for program, _, _ in traced]
-    avals = [aval_of(c) for _, found, _ in traced for c in found]
-    programs, start = [], 0
+    traced: Sequence[tuple[ClosedJaxpr, list[Any], Any]],
+) -> tuple[list[ClosedJaxpr], list[Any]]:
+    """Give every branch the constants of all, each once, so that they take the same operands; and those constants."""
+    places: dict[int, int] = {}
+    constants: list[Any] = []
+    for _, found, _ in traced:
+        for c in found:
+            if id(c) not in places:
+                places[id(c)] = len(constants)
+                constants.append(c)
+    if not constants:
+        return [program for program, _, _ in traced], []
+    avals = [aval_of(c) for c in constants]
+    programs = []
     for program, found, _ in traced:
-        stop = start + len(found)
+        own = [places[id(c)] for c in found]
         args_avals = program.in_avals[len(found) :]
 
-        def call(*xs: Any, p: ClosedJaxpr = program, a: int = start, b: int = stop) -> list[Any]:
-            return eval_closed(p, *xs[a:b], *xs[total:])
+        def call(*xs: Any, p: ClosedJaxpr = program, own: Sequence[int] = own) -> list[Any]:
+            return eval_closed(p, *(xs[i] for i in own), *xs[len(constants) :])
 
         programs.append(stage(call, [*avals, *args_avals], program.jaxpr.debug_name))
-        start = stop
-    return programs
+    return programs, constants
 
 
 def _with_common_types(
