@@ -73,7 +73,7 @@ def _derivative(x: Any, data: Any) -> Any:
     """A derivative by values as an array like ``x``; axes of outputs come first, as batch axes."""
     if not _is_sparse(x):
         return data
-    function = functools.partial(_with_data, x)
+    function: Callable[..., Any] = functools.partial(_with_data, x)
     for _ in range(data.ndim - x.data.ndim):
         function = plugjax.vmap(function)
     return function(data)

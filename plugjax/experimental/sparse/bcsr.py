@@ -176,8 +176,8 @@ class BCSR(JAXSparse):
             raise ValueError(f"BCSR.from_scipy_sparse requires 2D array; {mat.ndim}D is given.")
         found = mat.tocsr()
         dtype = index_dtype or np.int32
-        indices = (jnp.asarray(x.astype(dtype)) for x in (found.indices, found.indptr))
-        return cls((jnp.asarray(found.data), *indices), shape=found.shape)
+        indices, indptr = found.indices.astype(dtype), found.indptr.astype(dtype)
+        return cls((found.data, indices, indptr), shape=found.shape)
 
     @classmethod
     def _empty(

@@ -64,7 +64,7 @@ def random_bcoo(
     if not 0 <= nse < size:
         raise ValueError(f"random_bcoo: got {nse=}, expected to be between 0 and {size}.")
     count = math.ceil(nse * size) if 0 < nse < 1 else operator.index(int(nse))
-    kind = jnp.dtype(indices_dtype or jnp.int_)
+    kind = jnp.arange(0).dtype if indices_dtype is None else jnp.dtype(indices_dtype)
     if size > jnp.iinfo(kind).max:
         raise ValueError(
             f"random_bcoo: {indices_dtype=} does not have enough range for {size} sparse indices."

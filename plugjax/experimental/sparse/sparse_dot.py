@@ -59,9 +59,9 @@ def spdot_general_buffers(
         (rhs_data, rhs_indices, rhs, rhs_batch),
     ):
         order = (*batch, *remaining(props.n_batch, batch))
-        sizes = common_batch(props.n_batch, data, indices)
+        common = common_batch(props.n_batch, data, indices)
         for x in (data, indices):
-            whole = with_batch(x, sizes)
+            whole = with_batch(x, common)
             given.append(lax.transpose(whole, (*order, *range(props.n_batch, aval_of(whole).ndim))))
     shape = out.shape[out_n_batch:]
     lhs_sizes = [lhs_shape[lhs.n_batch + d] for d in lhs_contract]
@@ -91,11 +91,8 @@ def spdot_general_buffers(
         function = vmap(function, in_axes=(None, None, 0, 0))
     for _ in range(lhs.n_batch - len(lhs_batch)):
         function = vmap(function, in_axes=(0, 0, None, None))
-    for d in range(len(lhs_batch)):
-        if any(aval_of(x).shape[d] != lhs_shape[lhs_batch[d]] for x in given):
-            sizes = [lhs_shape[b] for b in lhs_batch]
-            given = [with_batch(x, sizes) for x in given]
-            break
+    sizes = [lhs_shape[d] for d in lhs_batch]
+    given = [with_batch(x, sizes) for x in given]
     for _ in lhs_batch:
         function = vmap(function)
     return list(function(*given))

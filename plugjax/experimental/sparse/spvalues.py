@@ -95,21 +95,16 @@ class SparsifyEnv:
         unique_indices: bool | None = False,
     ) -> SparsifyValue:
         """A sparse array of new buffers, or of places of buffers."""
-        places = [
-            place if buffer is None else self._push(buffer)
-            for buffer, place in (
-                (data, data_ref),
-                (indices, indices_ref),
-                (indptr, indptr_ref),
-            )
-        ]
-        if places[0] is None or places[1] is None:
+        if data is not None:
+            data_ref = self._push(data)
+        if indices is not None:
+            indices_ref = self._push(indices)
+        if indptr is not None:
+            indptr_ref = self._push(indptr)
+        if data_ref is None or indices_ref is None:
             raise ValueError("SparsifyEnv.sparse needs data and indices, or their places.")
         return SparsifyValue(
-            tuple(shape),
-            *places,
-            indices_sorted=indices_sorted,
-            unique_indices=unique_indices,
+            tuple(shape), data_ref, indices_ref, indptr_ref, indices_sorted, unique_indices
         )
 
 

@@ -33,7 +33,7 @@ from plugjax.extend.core import (
     state,
 )
 from plugjax.extend.errors import check_callable
-from plugjax.extend.rules import RuleKind, expand_rule
+from plugjax.extend.rules import RuleKind, abstract_eval, expand_rule
 from plugjax.extend.transforms import Kept, api_boundary, computed, stage
 from plugjax.lax import (
     acos_p,
@@ -90,12 +90,13 @@ class SparseTrace(Trace):
         spenv: the buffers.
     """
 
-    __slots__ = ("bcoo", "bcsr", "expansions", "parent", "spenv")
+    __slots__ = ("avals", "bcoo", "bcsr", "expansions", "parent", "spenv")
 
     def __init__(self, parent: Trace) -> None:
         super().__init__("sparsify")
         self.parent = parent
         self.spenv = SparsifyEnv()
+        self.avals = registry.table(abstract_eval)
         self.bcoo = registry.table(sparse_bcoo_rule)
         self.bcsr = registry.table(sparse_bcsr_rule)
         self.expansions = registry.table(expand_rule)
@@ -105,6 +106,9 @@ class SparseTrace(Trace):
         own = [x.spvalue if self._owns(x) else None for x in args]
         if not any(own):
             return self._in_parent(lambda: self.parent.process(primitive, args, params))
+        # What is wrong with the operands is said of dense arrays first.
+        if primitive not in self.expansions:
+            self.avals[primitive](*map(aval_of, args), **params)
         table = self.bcsr if any(v is not None and v.is_bcsr() for v in own) else self.bcoo
         rule = table.find(primitive)
         if rule is None and primitive in self.expansions:

@@ -155,6 +155,6 @@ def _search(apply: Callable[[Any], Any], start: Any, tol: Any, m: int) -> Any:
         converged = (_norms(residuals)[0] < tol * scale).sum()
         return step + 1, x, p, residuals, theta, converged
 
-    state = (0, x, p, ax - theta * x, theta, jnp.zeros((), jnp.int_))
+    state = (0, x, p, ax - theta * x, theta, jnp.zeros((), int))
     step, x, _, _, theta, _ = lax.while_loop(goes_on, advance, state)
     return theta, x, step

@@ -42,14 +42,15 @@ rules = RuleSet(__name__)
 def _on_arrays(
     kind: RuleKind[SparseRule], primitive: Any, operation: Callable[..., Any], *names: str
 ) -> None:
-    """A rule that applies a function of arrays; ``names`` are the parameters that the function takes."""
+    """A rule that applies a function of arrays; ``names`` are the parameters that the function takes,
+    if the equation has them."""
 
     @rules.define(kind, primitive)
     def _rule(
         spenv: SparsifyEnv, *spvalues: SparsifyValue, **params: Any
     ) -> Sequence[SparsifyValue]:
         arrays = spvalues_to_arrays(spenv, list(spvalues))
-        result = operation(*arrays, **{name: params[name] for name in names})
+        result = operation(*arrays, **{name: params[name] for name in names if name in params})
         return [arrays_to_spvalues(spenv, result)]
 
 
