@@ -24,7 +24,7 @@ class Library:
 
 OURS = Library(plugjax, sparse)
 THEIRS = Library(jax, jax.experimental.sparse)
-FEW = settings(max_examples=int(os.environ.get('EX', 8)), deadline=None, derandomize=True)
+FEW = settings(max_examples=int(os.environ.get("EX", 5)), deadline=None, derandomize=True)
 DTYPES = ["float32", "float32", "float32", "int32", "complex64"]
 
 
@@ -85,7 +85,9 @@ def outcome(function, m, *args):
     """What a function gives, or the error that it raises."""
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", Warning if m is THEIRS else sparse.SparseEfficiencyWarning)
+            warnings.simplefilter(
+                "ignore", Warning if m is THEIRS else sparse.SparseEfficiencyWarning
+            )
             return described(function(m, *args))
     except Exception as error:
         return error

@@ -31,7 +31,9 @@ def test_every_name_is_there():
 
 
 def test_parameters_are_those_of_jax():
-    functions = [n for n in sparse.__all__ if n.islower() and not n.endswith("_p") and n != "linalg"]
+    functions = [
+        n for n in sparse.__all__ if n.islower() and not n.endswith("_p") and n != "linalg"
+    ]
     assert functions
     for name in functions:
         found, wanted = (parameters(getattr(m, name)) for m in (sparse, jax.experimental.sparse))
@@ -152,10 +154,20 @@ def test_bcsr_under_vmap():
     assert_same(call)
 
 
-@pytest.mark.parametrize("shape, layout", [((4, 5), {}), ((3, 4, 5), {"n_batch": 1}), ((4, 5, 2), {"n_dense": 1})])
+@pytest.mark.parametrize(
+    ("shape", "layout"), [((4, 5), {}), ((3, 4, 5), {"n_batch": 1}), ((4, 5, 2), {"n_dense": 1})]
+)
 def test_random_arrays(shape, layout):
-    for kwargs in ({"nse": 3}, {"nse": 0.3}, {"nse": 3, "sorted_indices": True}, {"nse": 100}, {"nse": 3, "unique_indices": False}):
-        assert_same(lambda m, k=kwargs: m.sparse.random_bcoo(m.jax.random.key(0), shape, **layout, **k))
+    for kwargs in (
+        {"nse": 3},
+        {"nse": 0.3},
+        {"nse": 3, "sorted_indices": True},
+        {"nse": 100},
+        {"nse": 3, "unique_indices": False},
+    ):
+        assert_same(
+            lambda m, k=kwargs: m.sparse.random_bcoo(m.jax.random.key(0), shape, **layout, **k)
+        )
 
 
 def test_malformed_buffers():
@@ -189,7 +201,10 @@ def system():
 def test_spsolve(device):
     with plugjax.default_device(device):
         mat = sparse.CSR.fromdense(system())
-        solve = lambda d, b: sparse.linalg.spsolve(d, mat.indices, mat.indptr, b)
+
+        def solve(d, b):
+            return sparse.linalg.spsolve(d, mat.indices, mat.indptr, b)
+
         found = plugjax.jit(solve)(mat.data, V), solve(mat.data, V)
     for x in found:
         np.testing.assert_allclose(x, np.linalg.solve(system(), V), rtol=1e-5)
@@ -198,17 +213,25 @@ def test_spsolve(device):
 def test_derivatives_of_spsolve():
     def call(m):
         mat = m.sparse.CSR.fromdense(m.np.asarray(system()))
-        solve = lambda d, b: m.sparse.linalg.spsolve(d, mat.indices, mat.indptr, b)
+
+        def solve(d, b):
+            return m.sparse.linalg.spsolve(d, mat.indices, mat.indptr, b)
+
         args = mat.data, m.np.asarray(V)
         return [
-            m.jax.jvp(solve, args, (mat.data, m.np.ones(4))), m.jax.grad(lambda b: solve(args[0], b).sum())(args[1])
+            m.jax.jvp(solve, args, (mat.data, m.np.ones(4))),
+            m.jax.grad(lambda b: solve(args[0], b).sum())(args[1]),
         ]
 
     assert_same(call)
     mat = sparse.CSR.fromdense(system())
     rows = np.repeat(np.arange(4), np.diff(mat.indptr))
-    by_data = plugjax.grad(lambda d: sparse.linalg.spsolve(d, mat.indices, mat.indptr, V).sum())(mat.data)
-    dense = plugjax.grad(lambda a: plugjax.numpy.linalg.solve(a, V).sum())(plugjax.numpy.asarray(system()))
+    by_data = plugjax.grad(lambda d: sparse.linalg.spsolve(d, mat.indices, mat.indptr, V).sum())(
+        mat.data
+    )
+    dense = plugjax.grad(lambda a: plugjax.numpy.linalg.solve(a, V).sum())(
+        plugjax.numpy.asarray(system())
+    )
     np.testing.assert_allclose(by_data, np.asarray(dense)[rows, np.asarray(mat.indices)], rtol=1e-4)
 
 
@@ -219,7 +242,13 @@ def test_spsolve_under_vmap():
 
 
 def test_malformed_systems():
-    for change in ({"b": np.ones(3, np.float32)}, {"b": np.ones(4, np.int32)}, {"reorder": 7}, {"b": W}):
+    for change in (
+        {"b": np.ones(3, np.float32)},
+        {"b": np.ones(4, np.int32)},
+        {"reorder": 7},
+        {"b": W},
+    ):
+
         def call(m, change=change):
             mat = m.sparse.CSR.fromdense(m.np.asarray(system()))
             given = {"b": V, **change}
@@ -239,7 +268,9 @@ def test_lobpcg(kind):
     def call(m):
         matrix = m.np.asarray(a)
         mat = m.sparse.BCOO.fromdense(matrix)
-        operand = {"matrix": matrix, "function": lambda x: matrix @ x, "sparse": lambda x: mat @ x}[kind]
+        operand = {"matrix": matrix, "function": lambda x: matrix @ x, "sparse": lambda x: mat @ x}[
+            kind
+        ]
         theta, u, steps = m.sparse.linalg.lobpcg_standard(operand, m.np.asarray(start), m=40)
         return theta, u, int(steps)
 
@@ -255,6 +286,12 @@ def test_malformed_searches():
     for start, operand in [
         (np.ones((12, 0), np.float32), a), (np.ones((12, 3), np.float32), a), (np.ones((12, 1), np.float32), a[:6]),
     ]:  # fmt: skip
-        assert_same(lambda m, s=start, o=operand: m.sparse.linalg.lobpcg_standard(m.np.asarray(o), m.np.asarray(s)))
+        assert_same(
+            lambda m, s=start, o=operand: m.sparse.linalg.lobpcg_standard(
+                m.np.asarray(o), m.np.asarray(s)
+            )
+        )
     assert_same(lambda m: m.sparse.linalg.lobpcg_standard(lambda x: x[:6], m.np.ones((12, 1))))
-    assert_same(lambda m: m.sparse.linalg.lobpcg_standard(lambda x: x.astype("int32"), m.np.ones((12, 1))))
+    assert_same(
+        lambda m: m.sparse.linalg.lobpcg_standard(lambda x: x.astype("int32"), m.np.ones((12, 1)))
+    )

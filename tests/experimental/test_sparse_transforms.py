@@ -29,13 +29,19 @@ OF_DATA = {
     "times dense": lambda m, mat, d: (with_data(mat, d) * m.np.asarray(D)).todense(),
     "sum": lambda m, mat, d: with_data(mat, d).sum(1).todense(),
     "sorted": lambda m, mat, d: with_data(mat, d).sort_indices().todense(),
-    "duplicates": lambda m, mat, d: with_data(mat, d).sum_duplicates(nse=4, remove_zeros=False).data,
+    "duplicates": lambda m, mat, d: (
+        with_data(mat, d).sum_duplicates(nse=4, remove_zeros=False).data
+    ),
     "transposed": lambda m, mat, d: with_data(mat, d).T.todense(),
     "slice": lambda m, mat, d: with_data(mat, d)[1:, ::2].todense(),
     "reshaped": lambda m, mat, d: with_data(mat, d).reshape(2, 6).todense(),
     "sparse product": lambda m, mat, d: (with_data(mat, d) @ mat.T).todense(),
-    "dense layout": lambda m, mat, d: with_data(mat, d).update_layout(n_dense=1, on_inefficient=None).data,
-    "batch layout": lambda m, mat, d: with_data(mat, d).update_layout(n_batch=1, on_inefficient=None).data,
+    "dense layout": lambda m, mat, d: (
+        with_data(mat, d).update_layout(n_dense=1, on_inefficient=None).data
+    ),
+    "batch layout": lambda m, mat, d: (
+        with_data(mat, d).update_layout(n_batch=1, on_inefficient=None).data
+    ),
 }
 
 
@@ -43,8 +49,13 @@ OF_DATA = {
 def test_derivatives_by_values(name):
     def call(m):
         mat = bcoo(m, M)
-        f = lambda d: OF_DATA[name](m, mat, d)
-        loss = lambda d: (f(d) ** 2).sum()
+
+        def f(d):
+            return OF_DATA[name](m, mat, d)
+
+        def loss(d):
+            return (f(d) ** 2).sum()
+
         forward = m.jax.jvp(f, (mat.data,), (mat.data * 2 + 1,))
         if name == "sparse product":
             return forward  # JAX has no reverse derivative of it.
@@ -61,7 +72,9 @@ def test_reverse_derivative_of_sparse_products():
     dense = mat.todense()
     found = sparse.grad(lambda x: ((x @ x.T).todense() ** 2).sum())(mat)
     wanted = plugjax.grad(lambda x: ((x @ x.T) ** 2).sum())(dense)
-    np.testing.assert_allclose(found.data, sparse.bcoo_extract(mat, wanted, assume_unique=True).data, rtol=1e-5)
+    np.testing.assert_allclose(
+        found.data, sparse.bcoo_extract(mat, wanted, assume_unique=True).data, rtol=1e-5
+    )
 
 
 def test_derivatives_by_dense_operands():
@@ -90,7 +103,9 @@ LOSSES = {
 @pytest.mark.parametrize("argnums", [0, 1, (0, 1), (1,), 2])
 def test_sparse_gradients(name, argnums):
     def call(m):
-        f = lambda mat, v: LOSSES[name](m, mat, v)
+        def f(mat, v):
+            return LOSSES[name](m, mat, v)
+
         args = bcoo(m, M), m.np.asarray(V)
         return [
             m.sparse.grad(f, argnums)(*args), m.sparse.value_and_grad(f, argnums)(*args),
@@ -115,7 +130,9 @@ def test_sparse_jacobians(name):
 
 def test_gradients_of_trees():
     def call(m):
-        f = lambda p: ((p["m"] @ p["v"]) ** 2).sum() + p["b"]
+        def f(p):
+            return ((p["m"] @ p["v"]) ** 2).sum() + p["b"]
+
         return m.sparse.grad(f)({"m": bcoo(m, M), "v": m.np.asarray(V), "b": 2.0})
 
     assert_same(call)
@@ -144,13 +161,23 @@ def test_vmap_axes():
     assert_same(lambda m: m.jax.vmap(lambda x: x, in_axes=1)(bcoo(m, BATCHED)))
     assert_same(lambda m: m.jax.vmap(lambda x: x)(bcoo(m, M)))
     assert_same(lambda m: m.jax.vmap(lambda x: x, out_axes=1)(bcoo(m, BATCHED)))
-    assert_same(lambda m: m.jax.vmap(lambda x, v: x @ v, in_axes=(0, None))(bcoo(m, BATCHED), m.np.asarray(V)))
-    assert_same(lambda m: m.jax.vmap(lambda x, v: x @ v, in_axes=(None, 1))(bcoo(m, M), m.np.asarray(W)))
+    assert_same(
+        lambda m: m.jax.vmap(lambda x, v: x @ v, in_axes=(0, None))(
+            bcoo(m, BATCHED), m.np.asarray(V)
+        )
+    )
+    assert_same(
+        lambda m: m.jax.vmap(lambda x, v: x @ v, in_axes=(None, 1))(bcoo(m, M), m.np.asarray(W))
+    )
     assert_same(lambda m: m.jax.vmap(lambda v: bcoo(m, M) * v)(m.np.asarray(D)))
     assert_same(lambda m: m.jax.vmap(lambda d: m.sparse.BCOO.fromdense(d, nse=3))(m.np.asarray(D)))
     two = buffers((2, 3, 4), 2, 0, 2)
     assert_same(lambda m: m.jax.vmap(m.jax.vmap(lambda x: x * 3))(bcoo(m, two)))
-    assert_same(lambda m: m.jax.vmap(lambda t: t["x"], in_axes=({"x": 0, "y": None},))({"x": bcoo(m, BATCHED), "y": 1.0}))
+    assert_same(
+        lambda m: m.jax.vmap(lambda t: t["x"], in_axes=({"x": 0, "y": None},))(
+            {"x": bcoo(m, BATCHED), "y": 1.0}
+        )
+    )
     assert_same(lambda m: m.jax.vmap(m.jax.grad(lambda d: (d**2).sum()))(bcoo(m, BATCHED).data))
 
 
@@ -176,11 +203,16 @@ def test_compiled_on(device, name):
 @pytest.mark.parametrize("name", ["todense", "matmat", "duplicates"])
 def test_compiled_on_iree(name):
     mat = bcoo(OURS, M)
-    f = lambda d: OF_DATA[name](OURS, mat, d)
+
+    def f(d):
+        return OF_DATA[name](OURS, mat, d)
+
     wanted = f(mat.data), plugjax.grad(lambda d: (f(d) ** 2).sum())(mat.data)
     with plugjax.default_device("iree"):
         mat = bcoo(OURS, M)
-        found = plugjax.jit(lambda d: (f(d), plugjax.grad(lambda d: (f(d) ** 2).sum())(d)))(mat.data)
+        found = plugjax.jit(lambda d: (f(d), plugjax.grad(lambda d: (f(d) ** 2).sum())(d)))(
+            mat.data
+        )
     for x, y in zip(found, wanted, strict=True):
         np.testing.assert_allclose(x, y, rtol=1e-5)
 

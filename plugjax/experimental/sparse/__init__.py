@@ -55,13 +55,15 @@ if TYPE_CHECKING:
     from plugjax.experimental.sparse.functions import (
         bcoo_dot_general,
         bcoo_dot_general_sampled,
-        bcoo_eliminate_zeros as bcoo_eliminate_zeros,
         bcoo_extract,
         bcoo_fromdense,
         bcoo_sort_indices,
         bcoo_sum_duplicates,
         bcoo_todense,
         bcoo_transpose,
+    )
+    from plugjax.experimental.sparse.functions import (
+        bcoo_eliminate_zeros as bcoo_eliminate_zeros,
     )
     from plugjax.experimental.sparse.primitives import (
         bcoo_dot_general_p,

@@ -77,7 +77,9 @@ def random_bcoo(
         return jnp.column_stack(jnp.unravel_index(flat.astype(kind), inner))
 
     keys = random.split(key, math.prod(batch) + 1)
-    data = generator(keys[0], shape=(*batch, count, *dense), dtype=dtype, **kwds)
+    # The default is the widest float that is on.
+    wanted = float if dtype is jnp.float_ else dtype
+    data = generator(keys[0], shape=(*batch, count, *dense), dtype=wanted, **kwds)
     indices = vmap(places)(keys[1:]).reshape((*batch, count, n_sparse))
     mat = BCOO((data, indices), shape=shape)
     return mat.sort_indices() if sorted_indices else mat

@@ -42,8 +42,7 @@ rules = RuleSet(__name__)
 def _on_arrays(
     kind: RuleKind[SparseRule], primitive: Any, operation: Callable[..., Any], *names: str
 ) -> None:
-    """A rule that applies a function of arrays; ``names`` are the parameters that the function takes,
-    if the equation has them."""
+    """A rule that applies a function of arrays, with those parameters of the equation that ``names`` lists."""
 
     @rules.define(kind, primitive)
     def _rule(
