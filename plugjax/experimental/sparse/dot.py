@@ -13,6 +13,7 @@ from typing import Any
 from plugjax import lax
 from plugjax import numpy as jnp
 from plugjax.experimental.sparse.layout import SparseInfo, bcoo_properties
+from plugjax.experimental.sparse.matrix_product import KINDS, coordinate_matmul
 from plugjax.experimental.sparse.places import add_rows, columns, gather_rows, with_batch
 from plugjax.extend.core import ShapedArray, aval_of
 from plugjax.extend.transforms import stage
@@ -93,6 +94,14 @@ def dot_general_buffers(
         raise NotImplementedError(
             f"bcoo_dot_general: contracting over dense dimensions; got {lhs_contract=}, {props}. Use update_layout first."
         )
+    if (n, props.n_sparse, props.n_dense) == (0, 2, 0) and _is_matrix_product(
+        lhs_data, rhs, out, dimension_numbers
+    ):
+        rows, cols = (lax.squeeze(columns(lhs_indices, [c]), (1,)) for c in (0, 1))
+        if lhs_contract == (0,):
+            rows, cols = cols, rows
+        turned = lax.transpose(rhs, (1, 0)) if rhs_contract == (1,) else rhs
+        return [coordinate_matmul(lhs_data, rows, cols, turned, out.shape[0])]
     pairs = list(zip(lhs_contract, rhs_contract, strict=True))
     summed = [(l, r) for l, r in pairs if l < n]
     looked_up = [(l - n, r) for l, r in pairs if l >= n]
@@ -131,6 +140,19 @@ def dot_general_buffers(
     zeros = jnp.zeros(out.shape, out.dtype)
     total = add_rows(zeros, where, lax.convert_element_type(values, out.dtype), n - len(summed))
     return [total]
+
+
+def _is_matrix_product(data: Any, rhs: Any, out: ShapedArray, dimension_numbers: Any) -> bool:
+    """Whether one axis of a vector or matrix is contracted, and all dtypes are one that hosts multiply."""
+    (contract, _), (batch, _) = dimension_numbers
+    kinds = {aval_of(data).dtype, aval_of(rhs).dtype, out.dtype}
+    return (
+        len(contract) == 1
+        and not batch
+        and aval_of(rhs).ndim <= 2
+        and len(kinds) == 1
+        and (out.dtype in KINDS)
+    )
 
 
 def _ordered(x: Any, order: Sequence[int], sizes: Sequence[int]) -> Any:

@@ -8,6 +8,7 @@ from plugjax import lax
 from plugjax import numpy as jnp
 from plugjax.experimental.sparse import bcsr_buffers, dense
 from plugjax.experimental.sparse.layout import SparseInfo
+from plugjax.experimental.sparse.matrix_product import KINDS, coordinate_matmul
 from plugjax.experimental.sparse.places import add_rows, gather_rows
 from plugjax.extend.core import aval_of
 
@@ -51,6 +52,8 @@ def coo_product_buffers(
         raise TypeError(
             f"product of a sparse matrix: dtypes {x.dtype} and {y.dtype} differ. Convert one, or use the operator @."
         )
+    if x.dtype in KINDS:
+        return [coordinate_matmul(data, row, col, other, rows)]
     found = gather_rows(other, col[:, None])
     values = lax.mul(jnp.broadcast_to(data[:, None], found.shape) if y.ndim == 2 else data, found)
     return [add_rows(jnp.zeros((rows, *y.shape[1:]), x.dtype), row[:, None], values)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from plugjax.experimental.sparse import primitives, solve
+from plugjax.experimental.sparse import matrix_product, primitives, solve
 from plugjax.extend.core import Primitive
 from plugjax.extend.rules import LazyRules, PluginInfo, RuleSet, hookimpl
 
@@ -27,6 +27,7 @@ def plugjax_rules() -> list[RuleSet | LazyRules]:
     return [
         primitives.rules,
         solve.rules,
+        matrix_product.rules,
         LazyRules(kinds=("sparse_bcoo", "sparse_bcsr"), load=_load_rules),
     ]
 

@@ -42,7 +42,7 @@ rules = RuleSet(__name__)
 def _on_arrays(
     kind: RuleKind[SparseRule], primitive: Any, operation: Callable[..., Any], *names: str
 ) -> None:
-    """A rule that applies a function of arrays, with those parameters of the equation that ``names`` lists."""
+    """A rule that applies a function of arrays; ``names`` are the parameters that it takes, where the equation has them."""
 
     @rules.define(kind, primitive)
     def _rule(
