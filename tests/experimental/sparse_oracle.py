@@ -24,7 +24,7 @@ class Library:
 
 OURS = Library(plugjax, sparse)
 THEIRS = Library(jax, jax.experimental.sparse)
-FEW = settings(max_examples=int(os.environ.get("EX", 5)), deadline=None, derandomize=True)
+FEW = settings(max_examples=int(os.environ.get("EX", 4)), deadline=None, derandomize=True)
 DTYPES = ["float32", "float32", "float32", "int32", "complex64"]
 
 

@@ -97,11 +97,11 @@ def dot_general_buffers(
     if (n, props.n_sparse, props.n_dense) == (0, 2, 0) and _is_matrix_product(
         lhs_data, rhs, out, dimension_numbers
     ):
-        rows, cols = (lax.squeeze(columns(lhs_indices, [c]), (1,)) for c in (0, 1))
+        row, col = (lax.squeeze(columns(lhs_indices, [c]), (1,)) for c in (0, 1))
         if lhs_contract == (0,):
-            rows, cols = cols, rows
+            row, col = col, row
         turned = lax.transpose(rhs, (1, 0)) if rhs_contract == (1,) else rhs
-        return [coordinate_matmul(lhs_data, rows, cols, turned, out.shape[0])]
+        return [coordinate_matmul(lhs_data, row, col, turned, out.shape[0])]
     pairs = list(zip(lhs_contract, rhs_contract, strict=True))
     summed = [(l, r) for l, r in pairs if l < n]
     looked_up = [(l - n, r) for l, r in pairs if l >= n]

@@ -81,7 +81,9 @@ def _beside(data: Any, rows: Any) -> Any:
 
 @rules.define(lowering, coordinate_matmul_p)
 def _lowering(ctx: Any, *operands: Any, rows: int) -> Any:
-    program = stage(lambda *xs: [_composed(*xs, rows)], ctx.avals_in, "coordinate_matmul")
+    program = stage(
+        lambda a, b, c, d: [_composed(a, b, c, d, rows)], ctx.avals_in, "coordinate_matmul"
+    )
     return ctx.inline(program, operands)
 
 
@@ -116,9 +118,12 @@ def _batching(
 ) -> tuple[Any, Any]:
     data, row, col, dense = args
     if any(d is not None for d in dims[:3]):
-        outs, out_dims = batch_flat(lambda *xs: [_composed(*xs, rows)], axis, args, dims)
+        outs, out_dims = batch_flat(
+            lambda a, b, c, d: [_composed(a, b, c, d, rows)], axis, args, dims
+        )
         return outs[0], out_dims[0]
     # The batch axis of a dense operand is one more axis of its rows.
+    assert dims[3] is not None
     moved = moveaxis(dense, dims[3], 1)
     shape = aval_of(moved).shape
     flat = lax.reshape(moved, (shape[0], int(np.prod(shape[1:]))))
