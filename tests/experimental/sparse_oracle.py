@@ -62,6 +62,20 @@ def buffers(shape, n_batch, n_dense, nse, dtype="float32", seed=0, shared=""):
     return {"data": data, "indices": indices, "shape": shape}
 
 
+def clean(found):
+    """The buffers with values of 0 at padding, which JAX counts where it drops the axis that tells; ``None`` if data are shared."""
+    data, indices = found["data"], found["indices"]
+    n = indices.ndim - 2
+    if data.shape[:n] != indices.shape[:n]:
+        return None
+    sizes = np.array(found["shape"][n : n + indices.shape[-1]])
+    keep = (indices < sizes).all(-1)
+    return {
+        **found,
+        "data": data * keep.reshape(keep.shape + (1,) * (data.ndim - keep.ndim)).astype(data.dtype),
+    }
+
+
 def bcoo(m, found, **flags):
     buffers = m.np.asarray(found["data"]), m.np.asarray(found["indices"])
     return m.sparse.BCOO(buffers, shape=found["shape"], **flags)

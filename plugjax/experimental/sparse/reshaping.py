@@ -15,6 +15,7 @@ from plugjax import numpy as jnp
 from plugjax.experimental.sparse.base import Shape
 from plugjax.experimental.sparse.bcoo import BCOO
 from plugjax.experimental.sparse.efficiency import SparseEfficiencyError, SparseEfficiencyWarning
+from plugjax.experimental.sparse.functions import without_padding
 from plugjax.experimental.sparse.layout import bcoo_properties, split_shape
 from plugjax.experimental.sparse.places import bounds, common_batch, mapped, set_rows, with_batch
 from plugjax.experimental.sparse.transposition import split_permutation
@@ -289,6 +290,8 @@ def bcoo_reshape(
     first = int(products.searchsorted(batch_size, side="right"))
     stop = int(products.searchsorted(batch_size * inner_size, side="right"))
     new_batch, new_inner, new_dense = sizes[:first], sizes[first:stop], sizes[stop:]
+    if inner and not new_inner:
+        data = without_padding(mat)
     data, indices = with_batch(data, batch), with_batch(indices, batch)
     data = lax.reshape(
         data,
@@ -297,6 +300,7 @@ def bcoo_reshape(
     )
     indices = lax.reshape(indices, (*new_batch, mat.nse, props.n_sparse), (*batch_order, n, n + 1))
     if not new_inner:
+        # No index is left to tell padding by.
         indices = jnp.zeros((*new_batch, mat.nse, 0), indices.dtype)
     elif inner:
         read = tuple(inner[p] for p in inner_order)

@@ -14,7 +14,7 @@ from plugjax import numpy as jnp
 from plugjax.experimental.sparse import primitives
 from plugjax.experimental.sparse.base import Shape
 from plugjax.experimental.sparse.bcoo import BCOO
-from plugjax.experimental.sparse.functions import bcoo_transpose
+from plugjax.experimental.sparse.functions import bcoo_transpose, without_padding
 from plugjax.experimental.sparse.layout import SparseInfo, bcoo_properties, split_shape
 from plugjax.experimental.sparse.places import bounds, columns
 from plugjax.experimental.sparse.reshaping import bcoo_reshape, bcoo_update_layout, with_nse
@@ -224,7 +224,9 @@ def bcoo_squeeze(arr: BCOO, *, dimensions: Sequence[int]) -> BCOO:
     batch = tuple(d for d in sorted(axes) if d < n)
     dense = tuple(d - arr.n_sparse + 1 for d in sorted(axes) if d >= stop)
     kept = [c for c in range(arr.n_sparse) if c + n not in axes]
-    data, indices = arr._bufs
+    # A row that is padding by a dropped index alone would count.
+    data = without_padding(arr) if len(kept) < arr.n_sparse else arr.data
+    indices = arr.indices
     return BCOO(
         (
             lax.squeeze(data, (*batch, *dense)) if batch or dense else data,
