@@ -6,7 +6,6 @@ says where the product is added (a scatter).
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,10 +14,8 @@ from plugjax import numpy as jnp
 from plugjax.experimental.sparse.layout import SparseInfo, bcoo_properties
 from plugjax.experimental.sparse.matrix_product import KINDS, coordinate_matmul
 from plugjax.experimental.sparse.places import add_rows, columns, gather_rows, with_batch
-from plugjax.extend.core import ShapedArray, aval_of
+from plugjax.extend.core import ShapedArray, aval_of, config, new_cache
 from plugjax.extend.transforms import stage
-
-DimensionNumbers = tuple[tuple[Sequence[int], Sequence[int]], tuple[Sequence[int], Sequence[int]]]
 
 
 def normalized(numbers: Any) -> Any:
@@ -34,7 +31,9 @@ def _ints(axes: Any) -> tuple[int, ...]:
     return tuple(int(d) for d in (axes if hasattr(axes, "__iter__") else (axes,)))
 
 
-@functools.lru_cache(maxsize=512)
+_products = new_cache()
+
+
 def product_aval(
     lhs_shape: tuple[int, ...],
     lhs_dtype: Any,
@@ -44,14 +43,17 @@ def product_aval(
     preferred: Any,
 ) -> ShapedArray:
     """The aval of ``lax.dot_general`` of arrays of these shapes and dtypes, which says what is wrong with them."""
-    program = stage(
-        lambda x, y: [
-            lax.dot_general(x, y, dimension_numbers=numbers, preferred_element_type=preferred)
-        ],
-        [ShapedArray(lhs_shape, lhs_dtype), ShapedArray(rhs_shape, rhs_dtype)],
-        "dot_general",
-    )
-    return program.out_avals[0]
+    operands = ShapedArray(lhs_shape, lhs_dtype), ShapedArray(rhs_shape, rhs_dtype)
+    key = (config.fingerprint, operands, numbers, preferred)
+    found: ShapedArray | None = _products.get(key)
+    if found is None:
+        program = stage(
+            lambda x, y: [lax.dot_general(x, y, numbers, preferred_element_type=preferred)],
+            operands,
+            "dot_general",
+        )
+        found = _products[key] = program.out_avals[0]
+    return found
 
 
 def remaining(count: int, *used: Sequence[int]) -> list[int]:

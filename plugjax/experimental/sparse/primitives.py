@@ -12,7 +12,7 @@ import importlib
 from collections.abc import Sequence
 from typing import Any
 
-from plugjax.extend.core import Primitive, ShapedArray, new_cache
+from plugjax.extend.core import Primitive, ShapedArray, config, new_cache
 from plugjax.extend.rules import RuleSet, abstract_eval
 from plugjax.extend.transforms import stage
 from plugjax.lax.compound import compound, new_compound
@@ -37,7 +37,7 @@ def _define(name: str, module: str, function: str) -> Primitive:
 
     @rules.define(abstract_eval, primitive)
     def _abstract(*avals: ShapedArray, **params: Any) -> list[ShapedArray]:
-        key = (primitive, *avals, *params.items())
+        key = (primitive, config.fingerprint, *avals, *params.items())
         known = _avals.get(key)
         if known is None:
             staged = stage(lambda *xs: list(program(*xs, **params)), avals, name)
