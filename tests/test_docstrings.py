@@ -16,6 +16,8 @@ OWN = (
     "custom_batching",
     "custom_derivatives",
     "debug",
+    "experimental.sparse",
+    "experimental.sparse.linalg",
     "monitoring",
     "test_util",
 )

@@ -20,6 +20,7 @@ from plugjax.transforms.linearize import (
     linearize_jaxpr,
     linearize_on_tape,
 )
+from plugjax.transforms.mapped_classes import register_mapped
 from plugjax.transforms.named_axes import Axis, free_axes, named_axis_size
 from plugjax.transforms.physical import physicalize
 from plugjax.transforms.replay import Observer, replay
@@ -79,6 +80,7 @@ __all__ = [
     "print_jaxpr",
     "prune_closed",
     "prune_outputs",
+    "register_mapped",
     "replay",
     "simplify",
     "stage",

@@ -25,6 +25,7 @@ from plugjax.transforms.batch_steps import BatchStep
 from plugjax.transforms.discharge import has_pure_form, is_reference, with_values
 from plugjax.transforms.ending import ends_trace
 from plugjax.transforms.flat_calls import Structure, named_after
+from plugjax.transforms.mapped_classes import instances, joined, mapped_classes
 from plugjax.transforms.named_axes import Axis as Axis
 from plugjax.transforms.named_axes import uses_axis
 from plugjax.transforms.staging import stage
@@ -294,6 +295,8 @@ def vmap(
             )
         leaves, in_tree = pytree.flatten((args, kwargs))
         axes = _flat_axes(in_axes, args, kwargs)
+        if mapped_classes:
+            in_tree = pytree.structure(instances((args, kwargs), axes))
         # What is not mapped reaches the function as it is: it may be a static argument of an inner jit, or no array at all.
         values = [
             x if d is None or type(x) is Array else as_array(x, "vmap")
@@ -321,7 +324,8 @@ def vmap(
             _to_out_axis(y, d, target, axis)
             for y, d, target in zip(outs, out_dims, targets, strict=True)
         ]
-        return pytree.unflatten(out.tree, moved)
+        result = pytree.unflatten(out.tree, moved)
+        return joined(result, targets, axis.size) if mapped_classes else result
 
     return named_after(fun, vectorized, getattr(fun, "__doc__", None), name)
 

@@ -1,0 +1,6 @@
+"""Linear algebra of sparse matrices: the names of ``jax.experimental.sparse.linalg``."""
+
+from plugjax.experimental.sparse.linalg.lobpcg import lobpcg_standard
+from plugjax.experimental.sparse.linalg.systems import spsolve
+
+__all__ = ["lobpcg_standard", "spsolve"]

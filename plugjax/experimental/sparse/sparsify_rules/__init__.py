@@ -1,0 +1,1 @@
+"""What ``sparsify`` does with primitives."""
