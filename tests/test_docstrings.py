@@ -16,6 +16,11 @@ OWN = (
     "custom_batching",
     "custom_derivatives",
     "debug",
+    "example_libraries.optimizers",
+    "example_libraries.stax",
+    "experimental.jet",
+    "experimental.ode",
+    "experimental.rnn",
     "monitoring",
     "test_util",
 )
