@@ -95,9 +95,6 @@ def swap_lstm_gates(
 ) -> Array:
     """Weights whose gates are in the order i, f, o, g, from weights in the order i, f, g, o; and back.
 
-    Differs from JAX:
-        The vector has the layout that all functions here share; JAX's function interleaves matrices and biases by pseudo-layer.
-
     Example:
         >>> import plugjax.numpy as jnp
         >>> from plugjax.experimental import rnn
@@ -181,8 +178,8 @@ def lstm(
         >>> weights, start = jnp.full(16, 0.5), jnp.zeros((1, 1, 1))
         >>> sizes = {"input_size": 1, "hidden_size": 1, "num_layers": 1, "dropout": 0.0, "bidirectional": False}
         >>> y, h, c = rnn.lstm(jnp.ones((1, 3, 1)), start, start, weights, jnp.array([2]), **sizes)
-        >>> y[0, :, 0].round(2), h.shape
-        (Array([0.51, 0.76, 0.  ], dtype=float32), (1, 1, 1))
+        >>> y[0, :, 0].round(2)
+        Array([0.51, 0.76, 0.  ], dtype=float32)
     """
     parts = unpack_lstm_weights(weights, input_size, hidden_size, num_layers, bidirectional)
     return _lstm(x, h_0, c_0, *parts, seq_lengths, dropout, bidirectional, precision)

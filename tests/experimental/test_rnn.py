@@ -123,6 +123,7 @@ def test_gates_are_swapped():
             i, f, g, o = np.split(np.asarray(part), 4)
             np.testing.assert_array_equal(after[layer], np.concatenate([i, f, o, g]))
     np.testing.assert_array_equal(rnn.swap_lstm_gates(swapped, **options), weights)
+    np.testing.assert_array_equal(swapped, THEIRS.rnn.swap_lstm_gates(weights, **options))
 
 
 @pytest.mark.parametrize(
