@@ -18,6 +18,11 @@ OWN = (
     "debug",
     "experimental.sparse",
     "experimental.sparse.linalg",
+    "example_libraries.optimizers",
+    "example_libraries.stax",
+    "experimental.jet",
+    "experimental.ode",
+    "experimental.rnn",
     "monitoring",
     "test_util",
 )

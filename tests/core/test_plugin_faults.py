@@ -315,6 +315,7 @@ class TestFaults(Site):
                 "checkify",
                 "debug",
                 "guard",
+                "jet",
                 "lax",
                 "numpy_api",
                 "random",
