@@ -27,7 +27,7 @@ SCOPE = "model"
 
 
 @dataclass(frozen=True)
-class Exported:
+class IreeModule:
     """What an export wrote.
 
     Attributes:
@@ -48,7 +48,7 @@ def to_iree(
     parameters: Any = None,
     parameters_path: str | Path | None = None,
     target: Any = None,
-) -> Exported:
+) -> IreeModule:
     """Compile functions to one IREE module.
 
     All files are written after the compilation has succeeded; until then existing files stay. A file with checksums,
@@ -98,7 +98,7 @@ def to_iree(
             writer.write_parameters(archive[0], values)
             written.append((archive[0], parameters_path))
         sums.write_text(checksums(written, path.parent), encoding="utf-8")
-    return Exported(path, parameters_path, {t.name: _signature(t) for t in traced})
+    return IreeModule(path, parameters_path, {t.name: _signature(t) for t in traced})
 
 
 def to_stablehlo(

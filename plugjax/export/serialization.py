@@ -1,0 +1,247 @@
+"""Exported functions as bytes, and back. Reading runs no code but that of registered containers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from plugjax.export import program_bytes, schema
+from plugjax.export.exported import (
+    Exported,
+    maximum_supported_calling_convention_version,
+    minimum_supported_calling_convention_version,
+)
+from plugjax.export.exporting import vjp_of_program
+from plugjax.export.flat_tables import read, write
+from plugjax.export.safety import DisabledSafetyCheck
+from plugjax.export.trees import read_tree, tree_fields
+from plugjax.extend import dtypes
+from plugjax.extend.core import ClosedJaxpr, ShapedArray
+from plugjax.random.primitives import resolve_impl
+
+_KEYS = {"key<fry>": "threefry2x32", "key<rbg>": "rbg", "key<urbg>": "unsafe_rbg"}
+
+
+@dataclass(frozen=True)
+class NamedEffect:
+    """An effect of a module that another program wrote.
+
+    Attributes:
+        type_name: what the writer called it.
+    """
+
+    type_name: str
+
+
+def serialize(exported: Exported, vjp_order: int, jaxpr: bool) -> bytearray:
+    """The bytes of an artifact: see :meth:`Exported.serialize`."""
+    data = write("Exported", _fields(exported, vjp_order))
+    if jaxpr:
+        if exported._program is None:
+            raise ValueError(
+                f"Exported.serialize: the program of '{exported.fun_name}' is not known: it was loaded from an artifact without."
+            )
+        data += program_bytes.trailer(exported._program)
+    return data
+
+
+def _fields(exported: Exported, vjp_order: int) -> dict[str, Any]:
+    avals = list(dict.fromkeys((*map(_plain, exported.in_avals), *map(_plain, exported.out_avals))))
+    place = {aval: i for i, aval in enumerate(avals)}
+    if exported.ordered_effects or exported.unordered_effects:
+        raise NotImplementedError(
+            f"Exported.serialize: '{exported.fun_name}' has effects, which cannot be written."
+        )
+    if vjp_order > 0 and not exported.has_vjp():
+        raise ValueError(
+            f"Exported.serialize: '{exported.fun_name}' does not have vjps of high-enough order for {vjp_order} more."
+        )
+    return {
+        "serialization_version": schema.SERIALIZATION_VERSION,
+        "fun_name": exported.fun_name,
+        "in_tree": tree_fields(exported.in_tree),
+        "in_avals": [_aval_fields(aval) for aval in exported.in_avals],
+        "out_tree": tree_fields(exported.out_tree),
+        "out_avals": [_aval_fields(aval) for aval in exported.out_avals],
+        "nr_devices": exported.nr_devices,
+        "in_shardings": [{} for _ in exported.in_avals],
+        "out_shardings": [{} for _ in exported.out_avals],
+        "platforms": exported.platforms,
+        "ordered_effects": [],
+        "unordered_effects": [],
+        "disabled_checks": [_check_fields(check) for check in exported.disabled_safety_checks],
+        "mlir_module": exported.mlir_module_serialized,
+        "calling_convention_version": exported.calling_convention_version,
+        "module_kept_var_idx": exported.module_kept_var_idx,
+        "uses_global_constants": exported.uses_global_constants,
+        "vjp": _fields(exported.vjp(), vjp_order - 1) if vjp_order > 0 else None,
+        "unique_avals": [_aval_fields(aval) for aval in avals],
+        "unique_meshes": [],
+        "unique_shardings": [],
+        "in_aval_indices": [place[_plain(aval)] for aval in exported.in_avals],
+        "out_aval_indices": [place[_plain(aval)] for aval in exported.out_avals],
+        "in_sharding_indices": [0 for _ in exported.in_avals],
+        "out_sharding_indices": [0 for _ in exported.out_avals],
+    }
+
+
+def _plain(aval: ShapedArray) -> ShapedArray:
+    return aval.strip_weak_type()
+
+
+def _aval_fields(aval: ShapedArray) -> dict[str, Any]:
+    name = "float0" if aval.dtype == dtypes.float0 else aval.dtype.name
+    if name not in schema.DTYPES:
+        raise ValueError(f"Exported.serialize: the form of artifacts has no dtype {name}.")
+    return {
+        "kind": 0,
+        "shape": [str(d) for d in aval.shape],
+        "dtype": schema.DTYPES.index(name),
+        "memory_space": schema.DEVICE_MEMORY,
+    }
+
+
+def _check_fields(check: DisabledSafetyCheck) -> dict[str, Any]:
+    target = check.is_custom_call()
+    if target is not None:
+        return {"kind": schema.CHECK_CUSTOM_CALL, "custom_call_target": target}
+    return {"kind": schema.CHECK_PLATFORM}
+
+
+def deserialize(blob: bytes | bytearray) -> Exported:
+    """The exported function of an artifact that plugjax or JAX wrote.
+
+    No code of the artifact runs. Its module may hold custom calls, which run when the function does: load what you trust.
+
+    Args:
+        blob: the bytes.
+
+    Raises:
+        ValueError: the bytes are no artifact, are damaged, or need a container that is not registered.
+        NotImplementedError: the artifact has what plugjax lacks, such as values spread over several devices.
+
+    Example:
+        >>> import plugjax
+        >>> import plugjax.numpy as jnp
+        >>> from plugjax import export
+        >>> exported = export.export(plugjax.jit(jnp.sin))(plugjax.ShapeDtypeStruct((4,), "float32"))
+        >>> export.deserialize(exported.serialize()).fun_name
+        'sin'
+    """
+    data = bytes(blob)
+    program = program_bytes.from_trailer(data)
+    return _exported(read("Exported", data), program)
+
+
+def _fail(what: str) -> ValueError:
+    return ValueError(f"export.deserialize: the artifact is malformed: {what}.")
+
+
+def _exported(fields: Mapping[str, Any], program: ClosedJaxpr | None) -> Exported:
+    name = fields["fun_name"]
+    if name is None:
+        raise _fail("it names no function")
+    version = fields["calling_convention_version"]
+    oldest, newest = (
+        minimum_supported_calling_convention_version,
+        maximum_supported_calling_convention_version,
+    )
+    if not oldest <= version <= newest:
+        raise _fail(f"its calling convention is of version {version}, and {oldest} to {newest} are known")
+    devices = fields["nr_devices"] or fields["nr_devices_short"]
+    if devices != 1 or fields["unique_meshes"] and any(m["axis_sizes"] for m in fields["unique_meshes"]):
+        raise NotImplementedError(
+            f"export.deserialize: '{name}' was exported for {devices} devices; artifacts of one device are supported."
+        )
+    unique = [_aval(aval) for aval in fields["unique_avals"]]
+    in_avals = _avals(fields, "in", unique)
+    out_avals = _avals(fields, "out", unique)
+    kept = tuple(fields["module_kept_var_idx"])
+    if list(kept) != sorted(set(kept)) or any(i >= len(in_avals) for i in kept):
+        raise _fail(f"its module takes the arguments {kept} of {len(in_avals)}")
+    if not fields["platforms"]:
+        raise _fail("it names no platforms")
+    if program is not None:
+        _check_program(program, in_avals, out_avals)
+    vjp = fields["vjp"]
+    derivative = None if vjp is None else _exported(vjp, None)
+    get_vjp: Any = None
+    if derivative is not None:
+        get_vjp = lambda _: derivative
+    elif program is not None:
+        get_vjp = vjp_of_program(program)
+    return Exported(
+        fun_name=name,
+        in_tree=read_tree(fields["in_tree"], in_avals),
+        in_avals=in_avals,
+        out_tree=read_tree(fields["out_tree"], out_avals),
+        out_avals=out_avals,
+        in_shardings_hlo=(None,) * len(in_avals),
+        out_shardings_hlo=(None,) * len(out_avals),
+        nr_devices=devices,
+        platforms=tuple(fields["platforms"]),
+        ordered_effects=tuple(NamedEffect(e["type_name"]) for e in fields["ordered_effects"]),
+        unordered_effects=tuple(NamedEffect(e["type_name"]) for e in fields["unordered_effects"]),
+        disabled_safety_checks=tuple(_check(c) for c in fields["disabled_checks"]),
+        mlir_module_serialized=fields["mlir_module"],
+        calling_convention_version=version,
+        module_kept_var_idx=kept,
+        uses_global_constants=fields["uses_global_constants"],
+        _get_vjp=get_vjp,
+        _program=program,
+    )
+
+
+def _check_program(
+    program: ClosedJaxpr, in_avals: Sequence[ShapedArray], out_avals: Sequence[ShapedArray]
+) -> None:
+    for found, wanted in ((program.in_avals, in_avals), (program.out_avals, out_avals)):
+        if [_plain(aval) for aval in found] != [_plain(aval) for aval in wanted]:
+            raise _fail(f"its program has the avals {found}, and its signature {list(wanted)}")
+
+
+def _avals(
+    fields: Mapping[str, Any], side: str, unique: Sequence[ShapedArray]
+) -> tuple[ShapedArray, ...]:
+    indices = fields[f"{side}_aval_indices"]
+    if not indices:
+        # Artifacts from before JAX 0.10 write each aval out.
+        return tuple(_aval(aval) for aval in fields[f"{side}_avals"])
+    if any(i >= len(unique) for i in indices):
+        raise _fail(f"it refers to avals {indices} of {len(unique)}")
+    return tuple(unique[i] for i in indices)
+
+
+def _aval(fields: Mapping[str, Any]) -> ShapedArray:
+    kind = fields["dtype"]
+    if not 0 <= kind < len(schema.DTYPES):
+        raise _fail(f"it has a dtype of unknown kind {kind}")
+    return ShapedArray(tuple(_size(d) for d in fields["shape"]), _dtype(schema.DTYPES[kind]))
+
+
+def _size(text: str) -> int:
+    if not text.isdecimal():
+        raise NotImplementedError(
+            f"export.deserialize: a size is {text!r}; sizes that are no numbers are not supported."
+        )
+    return int(text)
+
+
+def _dtype(name: str) -> Any:
+    if name in _KEYS:
+        return resolve_impl(_KEYS[name]).dtype
+    if name == "float0":
+        return dtypes.float0
+    return dtypes.interned(np.dtype(getattr(ml_dtypes, name, name)))
+
+
+def _check(fields: Mapping[str, Any]) -> DisabledSafetyCheck:
+    if fields["kind"] == schema.CHECK_PLATFORM:
+        return DisabledSafetyCheck.platform()
+    if fields["kind"] == schema.CHECK_CUSTOM_CALL and fields["custom_call_target"]:
+        return DisabledSafetyCheck.custom_call(fields["custom_call_target"])
+    raise _fail(f"it disables a check of unknown kind {fields['kind']}")
