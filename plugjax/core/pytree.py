@@ -129,5 +129,5 @@ def node_data(treedef: PyTreeDef) -> tuple[type[Any], Any] | None:
 
 def unflatten_function(kind: type[Any]) -> Callable[[Any, Iterable[Any]], Any] | None:
     """``(metadata, children) -> container`` of a registered class, ``None`` if it is not registered."""
-    entry: Any = optree.register_pytree_node.get(kind, namespace=NAMESPACE)  # type: ignore[attr-defined]  # of a function
+    entry: Any = optree.register_pytree_node.get(kind, namespace=NAMESPACE)
     return None if entry is None else entry.unflatten_func

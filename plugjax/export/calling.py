@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,20 +22,18 @@ from plugjax.extend.core import (
     ShapedArray,
     as_array,
     aval_of,
-    default_placement,
     from_host,
     memoise,
     physical_aval,
     zeros,
 )
-from plugjax.extend.dtypes import float0, is_extended
+from plugjax.extend.dtypes import float0
 from plugjax.extend.errors import UnknownBackendError
 from plugjax.extend.execution import Compiled
 from plugjax.extend.rules import (
     RuleSet,
     abstract_eval,
     batching_rule,
-    dce_rule,
     expand_rule,
     impl,
     jvp_rule,
@@ -83,7 +80,8 @@ def _call_flat(exported: Exported, values: Sequence[Any]) -> Sequence[Any]:
     if exported._program is not None:
         found: list[Any] = call_exported_p.bind(*values, jaxpr=exported._program, exported=exported)
         return found
-    return _with_derivative(exported)(*values)
+    results: Sequence[Any] = _with_derivative(exported)(*values)
+    return results
 
 
 def _with_derivative(exported: Exported) -> Callable[..., Any]:
@@ -94,8 +92,11 @@ def _with_derivative(exported: Exported) -> Callable[..., Any]:
         found: list[Any] = call_exported_p.bind(*values, jaxpr=program, exported=exported)
         return found
 
-    def forward(*values: Any) -> tuple[list[Any], tuple[Any, ...]]:
-        return run(*values), values
+    function: Any = custom_vjp(run)
+
+    def forward(*values: Any) -> tuple[Sequence[Any], tuple[Any, ...]]:
+        # The function itself, so that the next derivative is known too.
+        return function(*values), values
 
     def backward(values: tuple[Any, ...], cotangents: Sequence[Any]) -> tuple[Any, ...]:
         derivative = exported.vjp()
@@ -106,10 +107,8 @@ def _with_derivative(exported: Exported) -> Callable[..., Any]:
         ]
         return tuple(_call_flat(derivative, [*values, *given]))
 
-    function: Any = custom_vjp(run)
     function.defvjp(forward, backward)
     return function  # type: ignore[no-any-return]  # of a decorator
-
 
 
 def _module_program(exported: Exported) -> ClosedJaxpr:
@@ -136,7 +135,9 @@ def _check_avals(exported: Exported, avals: Sequence[ShapedArray]) -> None:
         elif wanted.dtype != got.dtype:
             kind, place = "Dtype mismatch", _argument(exported, index)
         else:
-            axis = next(i for i, (a, b) in enumerate(zip(wanted.shape, got.shape, strict=True)) if a != b)
+            axis = next(
+                i for i, (a, b) in enumerate(zip(wanted.shape, got.shape, strict=True)) if a != b
+            )
             kind, place = "Shape mismatch", f"{_argument(exported, index)}.shape[{axis}]"
         raise ValueError(
             f"Exported.call: {kind} for {place}: '{exported.fun_name}' was exported for {wanted.str_short()} and called with "
@@ -146,7 +147,11 @@ def _check_avals(exported: Exported, avals: Sequence[ShapedArray]) -> None:
 
 def _argument(exported: Exported, index: int) -> str:
     path = pytree.paths_of(exported.in_tree)[index]
-    return path.replace("[0]", "args", 1) if path.startswith("[0]") else path.replace("[1]", "kwargs", 1)
+    return (
+        path.replace("[0]", "args", 1)
+        if path.startswith("[0]")
+        else path.replace("[1]", "kwargs", 1)
+    )
 
 
 def platform_index(exported: Exported, hardware: str) -> int:
@@ -179,8 +184,10 @@ def _as_call(kind: Any) -> Callable[..., Any]:
     return rule
 
 
-for _kind in (jvp_rule, linearize_rule, transpose_rule, batching_rule):
-    rules.define(_kind, call_exported_p)(_as_call(_kind))
+rules.define(jvp_rule, call_exported_p)(_as_call(jvp_rule))
+rules.define(linearize_rule, call_exported_p)(_as_call(linearize_rule))
+rules.define(transpose_rule, call_exported_p)(_as_call(transpose_rule))
+rules.define(batching_rule, call_exported_p)(_as_call(batching_rule))
 
 
 @rules.define(expand_rule, call_exported_p)

@@ -9,6 +9,7 @@ from typing import Any
 from plugjax.export.exported import Exported, maximum_supported_calling_convention_version
 from plugjax.export.safety import DisabledSafetyCheck, check_targets
 from plugjax.extend import pytree
+from plugjax.extend.backend import get_default_device
 from plugjax.extend.core import (
     ClosedJaxpr,
     Jaxpr,
@@ -18,7 +19,6 @@ from plugjax.extend.core import (
     jaxpr_as_fun,
 )
 from plugjax.extend.execution import Wrapped, jit, run_passes
-from plugjax.extend.backend import get_default_device
 from plugjax.extend.transforms import vjp
 
 PLATFORMS = ("cpu", "cuda", "rocm", "tpu")
@@ -123,9 +123,7 @@ def _export_program(
         )
     kept, pruned = _prune(run_passes(program, "xla"))
     artifacts = importlib.import_module("plugjax.stablehlo.artifacts")
-    module, targets = artifacts.exported_module(
-        dict.fromkeys(platforms, pruned), name, overriding
-    )
+    module, targets = artifacts.exported_module(dict.fromkeys(platforms, pruned), name, overriding)
     check_targets(targets, disabled_checks)
     return Exported(
         fun_name=name,

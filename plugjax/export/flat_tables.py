@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import importlib
 import struct
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from types import ModuleType
 from typing import Any
 
@@ -164,8 +164,8 @@ class _Reader:
 
     def field(self, field: Field, position: int, path: str, depth: int) -> Any:
         if not field.repeated and field.kind in _CODES:
-            found = self.number(_CODES[field.kind], position, path)
-            return bool(found) if field.kind == "bool" else found
+            number = self.number(_CODES[field.kind], position, path)
+            return bool(number) if field.kind == "bool" else number
         target = self.reference(position, path)
         if not field.repeated:
             return self.referred(field.kind, target, path, depth)
@@ -177,10 +177,13 @@ class _Reader:
             return bytes(self.data[start : start + count])
         if field.kind in _NUMBERS:
             return np.frombuffer(self.data, _NUMBERS[field.kind], count, start).tolist()
-        read_one: Callable[[int], Any] = lambda i: self.referred(
-            field.kind, self.reference(start + 4 * i, f"{path}[{i}]"), f"{path}[{i}]", depth
-        )
-        return [read_one(i) for i in range(count)]
+        found = []
+        for i in range(count):
+            item = f"{path}[{i}]"
+            found.append(
+                self.referred(field.kind, self.reference(start + 4 * i, item), item, depth)
+            )
+        return found
 
     def referred(self, kind: str, target: int, path: str, depth: int) -> Any:
         if kind != "string":

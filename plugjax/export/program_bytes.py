@@ -1,12 +1,13 @@
 """Programs as bytes, without code: what an artifact carries behind the tables that JAX reads.
 
 A program is written as JSON with tagged values, and its arrays as raw bytes after it. Primitives are written by name, and
-so are the classes of parameters, which are the enumerations and named tuples of ``plugjax.lax`` and no others. What a
+so are the classes of parameters, which are the enumerations, named tuples and data classes of ``plugjax.lax`` and no others. What a
 reader does not know is refused by name.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import enum
 import functools
 import hashlib
@@ -78,13 +79,22 @@ def from_trailer(data: bytes) -> ClosedJaxpr | None:
         reader = _Reader(head["programs"], body[8 + head_size :])
         program = reader.program(head["main"])
         check_jaxpr(program)
-    except (KeyError, IndexError, TypeError, AttributeError, RecursionError, UnicodeDecodeError) as error:
+    except (
+        KeyError,
+        IndexError,
+        TypeError,
+        AttributeError,
+        RecursionError,
+        UnicodeDecodeError,
+    ) as error:
         raise _fail(f"{type(error).__name__}: {error}") from error
     return program
 
 
 def _fail(what: str) -> ValueError:
-    return ValueError(f"export.deserialize: the program in the artifact is damaged or unknown: {what}.")
+    return ValueError(
+        f"export.deserialize: the program in the artifact is damaged or unknown: {what}."
+    )
 
 
 @functools.lru_cache(maxsize=4)
@@ -94,7 +104,9 @@ def _primitives(generation: int) -> Mapping[str, Primitive | None]:
     for rule in registry.active().rules():
         if rule.kind is abstract_eval:
             name = rule.primitive.name
-            found[name] = None if found.get(name, rule.primitive) is not rule.primitive else rule.primitive
+            found[name] = (
+                None if found.get(name, rule.primitive) is not rule.primitive else rule.primitive
+            )
     return found
 
 
@@ -102,18 +114,25 @@ def _primitive(name: str) -> Primitive:
     registry.table(abstract_eval)
     found = _primitives(registry.active().generation).get(name)
     if found is None:
-        raise ValueError(f"export: no plugin in force has the one primitive '{name}' of the program.")
+        raise ValueError(
+            f"export: no plugin in force has the one primitive '{name}' of the program."
+        )
     return found
 
 
 @functools.cache
 def _classes() -> Mapping[str, type]:
-    """Enumerations and named tuples that parameters may be of, by name."""
+    """Enumerations, named tuples and data classes that parameters may be of, by name."""
     public = [getattr(lax, name) for name in lax.__all__]
     return {
         each.__name__: each
         for each in public
-        if isinstance(each, type) and (issubclass(each, enum.Enum) or hasattr(each, "_fields"))
+        if isinstance(each, type)
+        and (
+            issubclass(each, enum.Enum)
+            or hasattr(each, "_fields")
+            or dataclasses.is_dataclass(each)
+        )
     }
 
 
@@ -139,11 +158,18 @@ class _Writer:
             return numbers[var]
 
         def atom(v: Any) -> Any:
-            return [self.value(np.asarray(v.val, v.aval.dtype)), *_aval(v.aval)] if type(v) is Literal else variable(v)
+            return (
+                [self.value(np.asarray(v.val, v.aval.dtype)), *_aval(v.aval)]
+                if type(v) is Literal
+                else variable(v)
+            )
 
         written = {
             "name": inner.debug_name,
-            "consts": [[variable(v), self.value(c)] for v, c in zip(inner.constvars, program.consts, strict=True)],
+            "consts": [
+                [variable(v), self.value(c)]
+                for v, c in zip(inner.constvars, program.consts, strict=True)
+            ],
             "invars": [variable(v) for v in inner.invars],
             "eqns": [
                 [
@@ -191,7 +217,10 @@ class _Writer:
             if type(value) is tuple:
                 return {"tuple": items}
             if _classes().get(type(value).__name__) is type(value):
-                return {"named": [type(value).__name__, items]}
+                return {"record": [type(value).__name__, items]}
+        if dataclasses.is_dataclass(value) and _classes().get(type(value).__name__) is type(value):
+            fields = [getattr(value, field.name) for field in dataclasses.fields(value)]
+            return {"record": [type(value).__name__, [self.value(item) for item in fields]]}
         if isinstance(value, (np.dtype, dtypes.ExtendedDType)):
             return {"dtype": _dtype_name(value)}
         if isinstance(value, PRNGImpl):
@@ -210,7 +239,9 @@ class _Writer:
         self.offset += len(raw)
         kind = "array" if isinstance(value, Array) else "host"
         aval = value.aval if isinstance(value, Array) else None
-        extended = [_dtype_name(aval.dtype)] if aval is not None and dtypes.is_extended(aval.dtype) else []
+        extended = (
+            [_dtype_name(aval.dtype)] if aval is not None and dtypes.is_extended(aval.dtype) else []
+        )
         weak = bool(aval is not None and aval.weak_type)
         return {kind: [list(host.shape), _dtype_name(host.dtype), place, weak, *extended]}
 
@@ -286,7 +317,7 @@ class _Reader:
     def earlier(self, index: int) -> ClosedJaxpr:
         return self.made[index]
 
-    def named(self, found: Any) -> Any:
+    def record(self, found: Any) -> Any:
         name, items = found
         return _classes()[name](*[self.value(item) for item in items])
 
@@ -315,7 +346,7 @@ _READ: Mapping[str, Callable[[_Reader, Any], Any]] = {
     "program": _Reader.earlier,
     "enum": lambda _, found: _classes()[found[0]].__members__[found[1]],  # type: ignore[attr-defined]  # of an Enum
     "tuple": lambda reader, found: tuple(reader.value(item) for item in found),
-    "named": _Reader.named,
+    "record": _Reader.record,
     "dtype": lambda _, found: _dtype(found),
     "generator": lambda _, found: resolve_impl(found),
     "aval": lambda _, found: ShapedArray(tuple(found[0]), _dtype(found[1]), found[2]),

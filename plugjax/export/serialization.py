@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -151,9 +151,13 @@ def _exported(fields: Mapping[str, Any], program: ClosedJaxpr | None) -> Exporte
         maximum_supported_calling_convention_version,
     )
     if not oldest <= version <= newest:
-        raise _fail(f"its calling convention is of version {version}, and {oldest} to {newest} are known")
+        raise _fail(
+            f"its calling convention is of version {version}, and {oldest} to {newest} are known"
+        )
     devices = fields["nr_devices"] or fields["nr_devices_short"]
-    if devices != 1 or fields["unique_meshes"] and any(m["axis_sizes"] for m in fields["unique_meshes"]):
+    if devices != 1 or (
+        fields["unique_meshes"] and any(m["axis_sizes"] for m in fields["unique_meshes"])
+    ):
         raise NotImplementedError(
             f"export.deserialize: '{name}' was exported for {devices} devices; artifacts of one device are supported."
         )
@@ -168,10 +172,14 @@ def _exported(fields: Mapping[str, Any], program: ClosedJaxpr | None) -> Exporte
     if program is not None:
         _check_program(program, in_avals, out_avals)
     vjp = fields["vjp"]
-    derivative = None if vjp is None else _exported(vjp, None)
-    get_vjp: Any = None
-    if derivative is not None:
-        get_vjp = lambda _: derivative
+    get_vjp: Callable[[Exported], Exported] | None = None
+    if vjp is not None:
+        derivative = _exported(vjp, None)
+
+        def stored(_: Exported) -> Exported:
+            return derivative
+
+        get_vjp = stored
     elif program is not None:
         get_vjp = vjp_of_program(program)
     return Exported(

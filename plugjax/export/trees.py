@@ -136,9 +136,7 @@ def register_namedtuple_serialization(nodetype: T, *, serialized_name: str) -> T
 def _names(data: bytes) -> tuple[str, ...]:
     found = json.loads(data)
     if not (isinstance(found, list) and all(isinstance(name, str) for name in found)):
-        raise ValueError(
-            f"export.deserialize: the names of a container's children are {found!r}."
-        )
+        raise ValueError(f"export.deserialize: the names of a container's children are {found!r}.")
     return tuple(found)
 
 
@@ -214,7 +212,9 @@ def read_tree(fields: Mapping[str, Any] | None, leaves: Sequence[Any]) -> pytree
         ValueError: the table is malformed, a class is not registered, or there are more or fewer leaves.
     """
     if fields is None:
-        raise ValueError("export.deserialize: the structure of the arguments or results is missing.")
+        raise ValueError(
+            "export.deserialize: the structure of the arguments or results is missing."
+        )
     remaining = iter(leaves)
     tree = _build(fields, remaining)
     if next(remaining, None) is not None:
@@ -228,7 +228,9 @@ def _build(fields: Mapping[str, Any], leaves: Iterator[Any]) -> Any:
     if kind == schema.LEAF:
         found = next(leaves, None)
         if found is None or children:
-            raise ValueError("export.deserialize: a structure has more leaves than there are avals.")
+            raise ValueError(
+                "export.deserialize: a structure has more leaves than there are avals."
+            )
         return found
     if kind == schema.NONE:
         return None
