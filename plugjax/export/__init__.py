@@ -4,17 +4,17 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from plugjax.export.entry import Entry
-    from plugjax.export.exported import (
-        Exported,
+    from plugjax.export.artifact import (
         maximum_supported_calling_convention_version,
         minimum_supported_calling_convention_version,
     )
+    from plugjax.export.entry import Entry
+    from plugjax.export.exported import Exported
     from plugjax.export.exporting import default_export_platform, export
     from plugjax.export.files import read_iree
     from plugjax.export.iree import IreeModule, to_iree, to_stablehlo
+    from plugjax.export.reading import deserialize
     from plugjax.export.safety import DisabledSafetyCheck
-    from plugjax.export.serialization import deserialize
     from plugjax.export.trees import (
         register_namedtuple_serialization,
         register_pytree_node_serialization,
@@ -25,8 +25,8 @@ _LATE = {
     name: module
     for module, names in {
         "entry": ("Entry",),
-        "exported": (
-            "Exported",
+        "exported": ("Exported",),
+        "artifact": (
             "maximum_supported_calling_convention_version",
             "minimum_supported_calling_convention_version",
         ),
@@ -34,7 +34,7 @@ _LATE = {
         "files": ("read_iree",),
         "iree": ("IreeModule", "to_iree", "to_stablehlo"),
         "safety": ("DisabledSafetyCheck",),
-        "serialization": ("deserialize",),
+        "reading": ("deserialize",),
         "trees": ("register_namedtuple_serialization", "register_pytree_node_serialization"),
     }.items()
     for name in names

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from plugjax.export.artifact import Artifact
 from plugjax.export.safety import DisabledSafetyCheck
 from plugjax.extend import pytree, registry
 from plugjax.extend.backend import devices
@@ -44,16 +45,13 @@ from plugjax.extend.rules import (
 )
 from plugjax.extend.transforms import Kept, stage
 
-if TYPE_CHECKING:
-    from plugjax.export.exported import Exported
-
 rules = RuleSet(__name__)
 
 call_exported_p = Primitive("call_exported", multiple_results=True, structured=True)
 exported_module_p = Primitive("exported_module", multiple_results=True)
 
 
-def call_exported(exported: Exported, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def call_exported(exported: Artifact, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Call an exported function with the arguments that it was exported for."""
     leaves, in_tree = pytree.flatten((args, kwargs))
     if in_tree != exported.in_tree:
@@ -66,7 +64,7 @@ def call_exported(exported: Exported, args: tuple[Any, ...], kwargs: dict[str, A
     return pytree.unflatten(exported.out_tree, _call_flat(exported, values))
 
 
-def _call_flat(exported: Exported, values: Sequence[Any]) -> Sequence[Any]:
+def _call_flat(exported: Artifact, values: Sequence[Any]) -> Sequence[Any]:
     if exported.ordered_effects or exported.unordered_effects:
         raise NotImplementedError(
             f"Exported.call: '{exported.fun_name}' has effects {exported.ordered_effects + exported.unordered_effects}, "
@@ -84,7 +82,7 @@ def _call_flat(exported: Exported, values: Sequence[Any]) -> Sequence[Any]:
     return results
 
 
-def _with_derivative(exported: Exported) -> Callable[..., Any]:
+def _with_derivative(exported: Artifact) -> Callable[..., Any]:
     """A call of a module whose derivative is another module."""
     program = _module_program(exported)
 
@@ -111,7 +109,7 @@ def _with_derivative(exported: Exported) -> Callable[..., Any]:
     return function  # type: ignore[no-any-return]  # of a decorator
 
 
-def _module_program(exported: Exported) -> ClosedJaxpr:
+def _module_program(exported: Artifact) -> ClosedJaxpr:
     """A program of one equation that stands for the module; the same one each time."""
     found = exported.__dict__.get("_module_program")
     if found is None:
@@ -126,7 +124,7 @@ def _module_program(exported: Exported) -> ClosedJaxpr:
     return program
 
 
-def _check_avals(exported: Exported, avals: Sequence[ShapedArray]) -> None:
+def _check_avals(exported: Artifact, avals: Sequence[ShapedArray]) -> None:
     for index, (wanted, got) in enumerate(zip(exported.in_avals, avals, strict=True)):
         if (wanted.shape, wanted.dtype) == (got.shape, got.dtype):
             continue
@@ -145,7 +143,7 @@ def _check_avals(exported: Exported, avals: Sequence[ShapedArray]) -> None:
         )
 
 
-def _argument(exported: Exported, index: int) -> str:
+def _argument(exported: Artifact, index: int) -> str:
     path = pytree.paths_of(exported.in_tree)[index]
     return (
         path.replace("[0]", "args", 1)
@@ -154,7 +152,7 @@ def _argument(exported: Exported, index: int) -> str:
     )
 
 
-def platform_index(exported: Exported, hardware: str) -> int:
+def platform_index(exported: Artifact, hardware: str) -> int:
     """The index of a platform among those that a function was exported for.
 
     Raises:
@@ -171,14 +169,14 @@ def platform_index(exported: Exported, hardware: str) -> int:
 
 
 @rules.define(abstract_eval, call_exported_p)
-def _call_avals(*avals: ShapedArray, jaxpr: ClosedJaxpr, exported: Exported) -> list[ShapedArray]:
+def _call_avals(*avals: ShapedArray, jaxpr: ClosedJaxpr, exported: Artifact) -> list[ShapedArray]:
     return jaxpr.out_avals
 
 
 def _as_call(kind: Any) -> Callable[..., Any]:
     """A rule of a transformation: that for a call of the program."""
 
-    def rule(*given: Any, jaxpr: ClosedJaxpr, exported: Exported) -> Any:
+    def rule(*given: Any, jaxpr: ClosedJaxpr, exported: Artifact) -> Any:
         return registry.table(kind)[jit_p](*given, jaxpr=jaxpr, name=exported.fun_name)
 
     return rule
@@ -191,18 +189,18 @@ rules.define(batching_rule, call_exported_p)(_as_call(batching_rule))
 
 
 @rules.define(expand_rule, call_exported_p)
-def _expand(*, jaxpr: ClosedJaxpr, exported: Exported) -> Kept:
+def _expand(*, jaxpr: ClosedJaxpr, exported: Artifact) -> Kept:
     return Kept(jaxpr, inline=False)
 
 
 @rules.define(impl, call_exported_p)
-def _run(*values: Any, jaxpr: ClosedJaxpr, exported: Exported) -> Any:
+def _run(*values: Any, jaxpr: ClosedJaxpr, exported: Artifact) -> Any:
     platform_index(exported, "cpu")
     return registry.table(impl)[jit_p](*values, jaxpr=jaxpr, name=exported.fun_name)
 
 
 @rules.define(lowering, call_exported_p)
-def _lower(ctx: Any, *operands: Any, jaxpr: ClosedJaxpr, exported: Exported) -> list[Any]:
+def _lower(ctx: Any, *operands: Any, jaxpr: ClosedJaxpr, exported: Artifact) -> list[Any]:
     index = platform_index(exported, ctx.module.device_kind or "cpu")
     if exported._program is not None and ctx.platform != "xla":
         # Each compiler gets the operations that are right for it.
@@ -211,7 +209,7 @@ def _lower(ctx: Any, *operands: Any, jaxpr: ClosedJaxpr, exported: Exported) -> 
     return _lower_module(ctx, operands, exported, index)
 
 
-def _lower_module(ctx: Any, operands: Sequence[Any], exported: Exported, index: int) -> list[Any]:
+def _lower_module(ctx: Any, operands: Sequence[Any], exported: Artifact, index: int) -> list[Any]:
     artifacts = importlib.import_module("plugjax.stablehlo.artifacts")
     kept = exported.module_kept_var_idx
     avals = ctx.avals_in
@@ -230,7 +228,7 @@ def _lower_module(ctx: Any, operands: Sequence[Any], exported: Exported, index: 
 
 
 @rules.define(abstract_eval, exported_module_p)
-def _module_avals(*avals: ShapedArray, exported: Exported, stored: bool) -> list[ShapedArray]:
+def _module_avals(*avals: ShapedArray, exported: Artifact, stored: bool) -> list[ShapedArray]:
     found = exported.out_avals
     return [physical_aval(aval) for aval in found] if stored else list(found)
 
@@ -240,14 +238,14 @@ def _module_physical(
     in_avals: Sequence[ShapedArray],
     out_avals: Sequence[ShapedArray],
     *values: Any,
-    exported: Exported,
+    exported: Artifact,
     stored: bool,
 ) -> Any:
     return exported_module_p.bind(*values, exported=exported, stored=True)
 
 
 @rules.define(batching_rule, exported_module_p)
-def _module_batching(*_: Any, exported: Exported, stored: bool) -> Any:
+def _module_batching(*_: Any, exported: Artifact, stored: bool) -> Any:
     raise NotImplementedError(
         f"vmap: Batching rule for 'call_exported' not implemented: the artifact of '{exported.fun_name}' holds a module only, "
         "whose shapes are fixed. Serialise it with jaxpr=True, or use lax.map."
@@ -255,13 +253,13 @@ def _module_batching(*_: Any, exported: Exported, stored: bool) -> Any:
 
 
 @rules.define(lowering, exported_module_p)
-def _module_lower(ctx: Any, *operands: Any, exported: Exported, stored: bool) -> list[Any]:
+def _module_lower(ctx: Any, *operands: Any, exported: Artifact, stored: bool) -> list[Any]:
     index = platform_index(exported, ctx.module.device_kind or "cpu")
     return _lower_module(ctx, operands, exported, index)
 
 
 @rules.define(impl, exported_module_p)
-def _module_run(*values: Any, exported: Exported, stored: bool) -> list[Any]:
+def _module_run(*values: Any, exported: Artifact, stored: bool) -> list[Any]:
     """On the host there is no compiler for modules, so XLA runs it."""
     try:
         device = next(d for d in devices("xla") if d.kind == "cpu")

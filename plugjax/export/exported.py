@@ -2,21 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
+from plugjax.export.artifact import Artifact
 from plugjax.export.calling import call_exported
-from plugjax.export.safety import DisabledSafetyCheck
-from plugjax.extend import pytree
-from plugjax.extend.core import ClosedJaxpr, ShapedArray
-
-minimum_supported_calling_convention_version = 9
-maximum_supported_calling_convention_version = 10
 
 
-@dataclass(frozen=True, eq=False)
-class Exported:
+class Exported(Artifact):
     """A function as a StableHLO module, with its signature; :func:`export` and :func:`deserialize` make it.
 
     Attributes:
@@ -50,26 +42,6 @@ class Exported:
         (ShapedArray(float32[4]),)
     """
 
-    fun_name: str
-    in_tree: pytree.PyTreeDef
-    in_avals: tuple[ShapedArray, ...]
-    out_tree: pytree.PyTreeDef
-    out_avals: tuple[ShapedArray, ...]
-    in_shardings_hlo: tuple[None, ...]
-    out_shardings_hlo: tuple[None, ...]
-    nr_devices: int
-    platforms: tuple[str, ...]
-    ordered_effects: tuple[Any, ...]
-    unordered_effects: tuple[Any, ...]
-    disabled_safety_checks: Sequence[DisabledSafetyCheck]
-    mlir_module_serialized: bytes = field(repr=False)
-    calling_convention_version: int
-    module_kept_var_idx: tuple[int, ...]
-    uses_global_constants: bool
-    _get_vjp: Callable[[Exported], Exported] | None = field(repr=False)
-    # The program, if it is known.
-    _program: ClosedJaxpr | None = field(default=None, repr=False)
-
     def __str__(self) -> str:
         return f"Exported(fun_name={self.fun_name}, ...)"
 
@@ -87,24 +59,6 @@ class Exported:
         """For each result how it is spread over the devices of a mesh: ``None``, as nothing is said of it."""
         return self.out_shardings_hlo
 
-    def has_vjp(self) -> bool:
-        """Whether :meth:`vjp` gives something."""
-        return self._get_vjp is not None
-
-    def vjp(self) -> Exported:
-        """The derivative as an exported function.
-
-        It takes the leaves of the arguments and then a cotangent for each result, and gives a cotangent for each argument.
-
-        Raises:
-            ValueError: the artifact holds none.
-        """
-        if self._get_vjp is None:
-            raise ValueError(
-                f"export: No VJP is available for '{self.fun_name}'. Serialise it with a higher vjp_order."
-            )
-        return self._get_vjp(self)
-
     def serialize(self, vjp_order: int = 0, *, jaxpr: bool = False) -> bytearray:
         """The bytes of an artifact, which :func:`deserialize` of plugjax and of JAX reads.
 
@@ -118,7 +72,7 @@ class Exported:
                 is asked for and the program holds Python, such as a custom derivative.
             ImportError: the package ``flatbuffers`` is not installed.
         """
-        from plugjax.export.serialization import serialize  # noqa: PLC0415  # on first use
+        from plugjax.export.writing import serialize  # noqa: PLC0415  # on first use
 
         return serialize(self, vjp_order, jaxpr)
 

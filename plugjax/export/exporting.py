@@ -6,7 +6,8 @@ import importlib
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from plugjax.export.exported import Exported, maximum_supported_calling_convention_version
+from plugjax.export.artifact import Artifact, maximum_supported_calling_convention_version
+from plugjax.export.exported import Exported
 from plugjax.export.safety import DisabledSafetyCheck, check_targets
 from plugjax.extend import pytree
 from plugjax.extend.backend import get_default_device
@@ -157,11 +158,11 @@ def _prune(program: ClosedJaxpr) -> tuple[tuple[int, ...], ClosedJaxpr]:
     return kept, ClosedJaxpr(pruned, program.consts)
 
 
-def vjp_of_program(program: ClosedJaxpr) -> Callable[[Exported], Exported]:
+def vjp_of_program(program: ClosedJaxpr) -> Callable[[Artifact], Exported]:
     """What exports the derivative of a program for the platforms of an exported function."""
     made: list[Exported] = []
 
-    def get(exported: Exported) -> Exported:
+    def get(exported: Artifact) -> Exported:
         if not made:
             made.append(_export_vjp(program, exported))
         return made[0]
@@ -169,7 +170,7 @@ def vjp_of_program(program: ClosedJaxpr) -> Callable[[Exported], Exported]:
     return get
 
 
-def _export_vjp(program: ClosedJaxpr, exported: Exported) -> Exported:
+def _export_vjp(program: ClosedJaxpr, exported: Artifact) -> Exported:
     count = len(program.in_avals)
     function = jaxpr_as_fun(program)
 

@@ -12,7 +12,7 @@ import plugjax
 import plugjax.numpy as jnp
 from plugjax import export
 from plugjax.export import flat_tables, program_bytes
-from plugjax.export.serialization import _fields
+from plugjax.export.writing import _fields
 
 X = np.ones((2, 3), np.float32)
 EXPORTED = export.export(plugjax.jit(lambda d: {"y": jnp.sin(d["x"])}))({"x": X})

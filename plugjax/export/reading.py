@@ -1,4 +1,4 @@
-"""Exported functions as bytes, and back. Reading runs no code but that of registered containers."""
+"""Exported functions from bytes. Reading runs no code but that of registered containers."""
 
 from __future__ import annotations
 
@@ -10,15 +10,16 @@ import ml_dtypes
 import numpy as np
 
 from plugjax.export import program_bytes, schema
-from plugjax.export.exported import (
-    Exported,
+from plugjax.export.artifact import (
+    Artifact,
     maximum_supported_calling_convention_version,
     minimum_supported_calling_convention_version,
 )
+from plugjax.export.exported import Exported
 from plugjax.export.exporting import vjp_of_program
-from plugjax.export.flat_tables import read, write
+from plugjax.export.flat_tables import read
 from plugjax.export.safety import DisabledSafetyCheck
-from plugjax.export.trees import read_tree, tree_fields
+from plugjax.export.trees import read_tree
 from plugjax.extend import dtypes
 from plugjax.extend.core import ClosedJaxpr, ShapedArray
 from plugjax.random.primitives import resolve_impl
@@ -35,81 +36,6 @@ class NamedEffect:
     """
 
     type_name: str
-
-
-def serialize(exported: Exported, vjp_order: int, jaxpr: bool) -> bytearray:
-    """The bytes of an artifact: see :meth:`Exported.serialize`."""
-    data = write("Exported", _fields(exported, vjp_order))
-    if jaxpr:
-        if exported._program is None:
-            raise ValueError(
-                f"Exported.serialize: the program of '{exported.fun_name}' is not known: it was loaded from an artifact without."
-            )
-        data += program_bytes.trailer(exported._program)
-    return data
-
-
-def _fields(exported: Exported, vjp_order: int) -> dict[str, Any]:
-    avals = list(dict.fromkeys((*map(_plain, exported.in_avals), *map(_plain, exported.out_avals))))
-    place = {aval: i for i, aval in enumerate(avals)}
-    if exported.ordered_effects or exported.unordered_effects:
-        raise NotImplementedError(
-            f"Exported.serialize: '{exported.fun_name}' has effects, which cannot be written."
-        )
-    if vjp_order > 0 and not exported.has_vjp():
-        raise ValueError(
-            f"Exported.serialize: '{exported.fun_name}' does not have vjps of high-enough order for {vjp_order} more."
-        )
-    return {
-        "serialization_version": schema.SERIALIZATION_VERSION,
-        "fun_name": exported.fun_name,
-        "in_tree": tree_fields(exported.in_tree),
-        "in_avals": [_aval_fields(aval) for aval in exported.in_avals],
-        "out_tree": tree_fields(exported.out_tree),
-        "out_avals": [_aval_fields(aval) for aval in exported.out_avals],
-        "nr_devices": exported.nr_devices,
-        "in_shardings": [{} for _ in exported.in_avals],
-        "out_shardings": [{} for _ in exported.out_avals],
-        "platforms": exported.platforms,
-        "ordered_effects": [],
-        "unordered_effects": [],
-        "disabled_checks": [_check_fields(check) for check in exported.disabled_safety_checks],
-        "mlir_module": exported.mlir_module_serialized,
-        "calling_convention_version": exported.calling_convention_version,
-        "module_kept_var_idx": exported.module_kept_var_idx,
-        "uses_global_constants": exported.uses_global_constants,
-        "vjp": _fields(exported.vjp(), vjp_order - 1) if vjp_order > 0 else None,
-        "unique_avals": [_aval_fields(aval) for aval in avals],
-        "unique_meshes": [],
-        "unique_shardings": [],
-        "in_aval_indices": [place[_plain(aval)] for aval in exported.in_avals],
-        "out_aval_indices": [place[_plain(aval)] for aval in exported.out_avals],
-        "in_sharding_indices": [0 for _ in exported.in_avals],
-        "out_sharding_indices": [0 for _ in exported.out_avals],
-    }
-
-
-def _plain(aval: ShapedArray) -> ShapedArray:
-    return aval.strip_weak_type()
-
-
-def _aval_fields(aval: ShapedArray) -> dict[str, Any]:
-    name = "float0" if aval.dtype == dtypes.float0 else aval.dtype.name
-    if name not in schema.DTYPES:
-        raise ValueError(f"Exported.serialize: the form of artifacts has no dtype {name}.")
-    return {
-        "kind": 0,
-        "shape": [str(d) for d in aval.shape],
-        "dtype": schema.DTYPES.index(name),
-        "memory_space": schema.DEVICE_MEMORY,
-    }
-
-
-def _check_fields(check: DisabledSafetyCheck) -> dict[str, Any]:
-    target = check.is_custom_call()
-    if target is not None:
-        return {"kind": schema.CHECK_CUSTOM_CALL, "custom_call_target": target}
-    return {"kind": schema.CHECK_PLATFORM}
 
 
 def deserialize(blob: bytes | bytearray) -> Exported:
@@ -172,11 +98,11 @@ def _exported(fields: Mapping[str, Any], program: ClosedJaxpr | None) -> Exporte
     if program is not None:
         _check_program(program, in_avals, out_avals)
     vjp = fields["vjp"]
-    get_vjp: Callable[[Exported], Exported] | None = None
+    get_vjp: Callable[[Artifact], Exported] | None = None
     if vjp is not None:
         derivative = _exported(vjp, None)
 
-        def stored(_: Exported) -> Exported:
+        def stored(_: Artifact) -> Exported:
             return derivative
 
         get_vjp = stored
@@ -208,7 +134,7 @@ def _check_program(
     program: ClosedJaxpr, in_avals: Sequence[ShapedArray], out_avals: Sequence[ShapedArray]
 ) -> None:
     for found, wanted in ((program.in_avals, in_avals), (program.out_avals, out_avals)):
-        if [_plain(aval) for aval in found] != [_plain(aval) for aval in wanted]:
+        if [a.strip_weak_type() for a in found] != [a.strip_weak_type() for a in wanted]:
             raise _fail(f"its program has the avals {found}, and its signature {list(wanted)}")
 
 
