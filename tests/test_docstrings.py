@@ -16,6 +16,7 @@ OWN = (
     "custom_batching",
     "custom_derivatives",
     "debug",
+    "export",
     "monitoring",
     "test_util",
 )

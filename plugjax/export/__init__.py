@@ -15,6 +15,12 @@ if TYPE_CHECKING:
     from plugjax.export.iree import IreeModule, to_iree, to_stablehlo
     from plugjax.export.reading import deserialize
     from plugjax.export.safety import DisabledSafetyCheck
+    from plugjax.export.symbolic.dimension import (
+        SymbolicScope,
+        is_symbolic_dim,
+        symbolic_shape,
+    )
+    from plugjax.export.symbolic.specs import symbolic_args_specs
     from plugjax.export.trees import (
         register_namedtuple_serialization,
         register_pytree_node_serialization,
@@ -35,6 +41,8 @@ _LATE = {
         "iree": ("IreeModule", "to_iree", "to_stablehlo"),
         "safety": ("DisabledSafetyCheck",),
         "reading": ("deserialize",),
+        "symbolic.dimension": ("SymbolicScope", "is_symbolic_dim", "symbolic_shape"),
+        "symbolic.specs": ("symbolic_args_specs",),
         "trees": ("register_namedtuple_serialization", "register_pytree_node_serialization"),
     }.items()
     for name in names
@@ -45,14 +53,18 @@ __all__ = [
     "Entry",
     "Exported",
     "IreeModule",
+    "SymbolicScope",
     "default_export_platform",
     "deserialize",
     "export",
+    "is_symbolic_dim",
     "maximum_supported_calling_convention_version",
     "minimum_supported_calling_convention_version",
     "read_iree",
     "register_namedtuple_serialization",
     "register_pytree_node_serialization",
+    "symbolic_args_specs",
+    "symbolic_shape",
     "to_iree",
     "to_stablehlo",
 ]

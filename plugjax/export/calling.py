@@ -13,7 +13,9 @@ from typing import Any
 import numpy as np
 
 from plugjax.export.artifact import Artifact
+from plugjax.export.polymorphic import specialised
 from plugjax.export.safety import DisabledSafetyCheck
+from plugjax.export.symbolic.dimension import is_symbolic_dim
 from plugjax.extend import pytree, registry
 from plugjax.extend.backend import devices
 from plugjax.extend.calls import custom_vjp, jit_p
@@ -60,8 +62,9 @@ def call_exported(exported: Artifact, args: tuple[Any, ...], kwargs: dict[str, A
             f"'{exported.fun_name}' was exported: {pytree.first_difference(exported.in_tree, in_tree)}."
         )
     values = [as_array(x, "Exported.call") for x in leaves]
-    _check_avals(exported, [aval_of(x) for x in values])
-    return pytree.unflatten(exported.out_tree, _call_flat(exported, values))
+    avals = [aval_of(x) for x in values]
+    _check_avals(exported, avals)
+    return pytree.unflatten(exported.out_tree, _call_flat(specialised(exported, avals), values))
 
 
 def _call_flat(exported: Artifact, values: Sequence[Any]) -> Sequence[Any]:
@@ -100,10 +103,11 @@ def _with_derivative(exported: Artifact) -> Callable[..., Any]:
         derivative = exported.vjp()
         wanted = derivative.in_avals[len(values) :]
         given = [
-            zeros(aval) if aval.dtype == float0 else bar
-            for bar, aval in zip(cotangents, wanted, strict=True)
+            zeros(aval.update(shape=out.shape)) if aval.dtype == float0 else bar
+            for bar, aval, out in zip(cotangents, wanted, exported.out_avals, strict=True)
         ]
-        return tuple(_call_flat(derivative, [*values, *given]))
+        operands = [*values, *given]
+        return tuple(_call_flat(specialised(derivative, [aval_of(x) for x in operands]), operands))
 
     function.defvjp(forward, backward)
     return function  # type: ignore[no-any-return]  # of a decorator
@@ -126,7 +130,7 @@ def _module_program(exported: Artifact) -> ClosedJaxpr:
 
 def _check_avals(exported: Artifact, avals: Sequence[ShapedArray]) -> None:
     for index, (wanted, got) in enumerate(zip(exported.in_avals, avals, strict=True)):
-        if (wanted.shape, wanted.dtype) == (got.shape, got.dtype):
+        if _fits(wanted.shape, got.shape) and wanted.dtype == got.dtype:
             continue
         if len(wanted.shape) != len(got.shape):
             kind, place = "Rank mismatch", _argument(exported, index)
@@ -134,13 +138,22 @@ def _check_avals(exported: Artifact, avals: Sequence[ShapedArray]) -> None:
             kind, place = "Dtype mismatch", _argument(exported, index)
         else:
             axis = next(
-                i for i, (a, b) in enumerate(zip(wanted.shape, got.shape, strict=True)) if a != b
+                i
+                for i, (a, b) in enumerate(zip(wanted.shape, got.shape, strict=True))
+                if a != b and not is_symbolic_dim(a)
             )
             kind, place = "Shape mismatch", f"{_argument(exported, index)}.shape[{axis}]"
         raise ValueError(
             f"Exported.call: {kind} for {place}: '{exported.fun_name}' was exported for {wanted.str_short()} and called with "
             f"{got.str_short()}."
         )
+
+
+def _fits(wanted: Sequence[Any], got: Sequence[int]) -> bool:
+    """Whether a shape is one that was exported, as far as its sizes are numbers."""
+    return len(wanted) == len(got) and all(
+        a == b or is_symbolic_dim(a) for a, b in zip(wanted, got, strict=True)
+    )
 
 
 def _argument(exported: Artifact, index: int) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 from plugjax.export.artifact import Artifact, maximum_supported_calling_convention_version
 from plugjax.export.exported import Exported
 from plugjax.export.safety import DisabledSafetyCheck, check_targets
+from plugjax.export.symbolic.dimension import is_symbolic_dim
 from plugjax.extend import pytree
 from plugjax.extend.backend import get_default_device
 from plugjax.extend.core import (
@@ -84,6 +85,7 @@ def export(
         _check_platforms(chosen)
 
     def export_for(*args: Any, **kwargs: Any) -> Exported:
+        _reject_symbolic((args, kwargs))
         traced = fun_jit.trace(*args, **kwargs)
         return _export_program(
             traced.jaxpr,
@@ -96,6 +98,15 @@ def export(
         )
 
     return export_for
+
+
+def _reject_symbolic(arguments: Any) -> None:
+    for leaf in pytree.leaves(arguments):
+        if any(is_symbolic_dim(d) for d in getattr(leaf, "shape", ())):
+            raise NotImplementedError(
+                f"export: an argument has the shape {leaf.shape}. Programs are traced for sizes that are numbers: export one "
+                "artifact for each size, or pad the argument."
+            )
 
 
 def _check_platforms(platforms: Sequence[str]) -> None:

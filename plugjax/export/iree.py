@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from plugjax.export.artifact import Artifact
 from plugjax.export.entry import Entry, TracedEntry, trace_entries
 from plugjax.export.files import check_outputs, checksum_path, checksums, written_together
 from plugjax.extend import pytree
@@ -42,7 +43,7 @@ class IreeModule:
 
 
 def to_iree(
-    entries: Mapping[str, Entry | tuple[Any, ...]],
+    entries: Mapping[str, Entry | Artifact | tuple[Any, ...]],
     path: str | Path,
     *,
     parameters: Any = None,
@@ -55,7 +56,7 @@ def to_iree(
     named as the module with ``.sha256`` appended, lies beside it; :func:`read_iree` checks it.
 
     Args:
-        entries: name to ``(function, args)`` or :class:`Entry`; ``args`` are arrays or ``ShapeDtypeStruct``.
+        entries: name to ``(function, args)``, :class:`Entry`, or what :func:`plugjax.export.export` made; ``args`` are arrays or ``ShapeDtypeStruct``.
         path: the ``.vmfb`` file to write.
         parameters: pytree of arrays that every function takes as its first argument.
         parameters_path: where to write the parameters, as ``.irpa``; by default they are inside the module.
@@ -102,7 +103,7 @@ def to_iree(
 
 
 def to_stablehlo(
-    entries: Mapping[str, Entry | tuple[Any, ...]],
+    entries: Mapping[str, Entry | Artifact | tuple[Any, ...]],
     *,
     parameters: Any = None,
     external: bool = False,
@@ -129,7 +130,7 @@ def _iree_type(aval: ShapedArray) -> str:
 
 
 def _module_text(
-    entries: Mapping[str, Entry | tuple[Any, ...]], parameters: Any, *, external: bool
+    entries: Mapping[str, Entry | Artifact | tuple[Any, ...]], parameters: Any, *, external: bool
 ) -> tuple[str, list[TracedEntry], dict[str, np.ndarray[Any, Any]]]:
     traced = trace_entries(entries, parameters, "iree")
     values = _named_values(parameters)

@@ -19,6 +19,7 @@ from plugjax.export.exported import Exported
 from plugjax.export.exporting import vjp_of_program
 from plugjax.export.flat_tables import read
 from plugjax.export.safety import DisabledSafetyCheck
+from plugjax.export.symbolic.dimension import SymbolicScope, is_symbolic_dim, symbolic_shape
 from plugjax.export.trees import read_tree
 from plugjax.extend import dtypes
 from plugjax.extend.core import ClosedJaxpr, ShapedArray
@@ -87,9 +88,10 @@ def _exported(fields: Mapping[str, Any], program: ClosedJaxpr | None) -> Exporte
         raise NotImplementedError(
             f"export.deserialize: '{name}' was exported for {devices} devices; artifacts of one device are supported."
         )
-    unique = [_aval(aval) for aval in fields["unique_avals"]]
-    in_avals = _avals(fields, "in", unique)
-    out_avals = _avals(fields, "out", unique)
+    scope = SymbolicScope()
+    unique = [_aval(aval, scope) for aval in fields["unique_avals"]]
+    in_avals = _avals(fields, "in", unique, scope)
+    out_avals = _avals(fields, "out", unique, scope)
     kept = tuple(fields["module_kept_var_idx"])
     if list(kept) != sorted(set(kept)) or any(i >= len(in_avals) for i in kept):
         raise _fail(f"its module takes the arguments {kept} of {len(in_avals)}")
@@ -139,30 +141,31 @@ def _check_program(
 
 
 def _avals(
-    fields: Mapping[str, Any], side: str, unique: Sequence[ShapedArray]
+    fields: Mapping[str, Any], side: str, unique: Sequence[ShapedArray], scope: SymbolicScope
 ) -> tuple[ShapedArray, ...]:
     indices = fields[f"{side}_aval_indices"]
     if not indices:
         # Artifacts from before JAX 0.10 write each aval out.
-        return tuple(_aval(aval) for aval in fields[f"{side}_avals"])
+        return tuple(_aval(aval, scope) for aval in fields[f"{side}_avals"])
     if any(i >= len(unique) for i in indices):
         raise _fail(f"it refers to avals {indices} of {len(unique)}")
     return tuple(unique[i] for i in indices)
 
 
-def _aval(fields: Mapping[str, Any]) -> ShapedArray:
+def _aval(fields: Mapping[str, Any], scope: SymbolicScope) -> ShapedArray:
     kind = fields["dtype"]
     if not 0 <= kind < len(schema.DTYPES):
         raise _fail(f"it has a dtype of unknown kind {kind}")
-    return ShapedArray(tuple(_size(d) for d in fields["shape"]), _dtype(schema.DTYPES[kind]))
+    return ShapedArray(tuple(_size(d, scope) for d in fields["shape"]), _dtype(schema.DTYPES[kind]))
 
 
-def _size(text: str) -> int:
-    if not text.isdecimal():
-        raise NotImplementedError(
-            f"export.deserialize: a size is {text!r}; sizes that are no numbers are not supported."
-        )
-    return int(text)
+def _size(text: str, scope: SymbolicScope) -> Any:
+    if text.isdecimal():
+        return int(text)
+    found = symbolic_shape(text, scope=scope)
+    if len(found) != 1 or not is_symbolic_dim(found[0]):
+        raise _fail(f"a size is {text!r}")
+    return found[0]
 
 
 def _dtype(name: str) -> Any:

@@ -21,7 +21,9 @@ NAMES = ("a", "b", "n")
 
 expressions = st.recursive(
     st.sampled_from(NAMES) | st.integers(-4, 6).map(str),
-    lambda inner: st.tuples(st.sampled_from(["+", "-", "*", "//", "%", "max", "min"]), inner, inner),
+    lambda inner: st.tuples(
+        st.sampled_from(["+", "-", "*", "//", "%", "max", "min"]), inner, inner
+    ),
     max_leaves=6,
 )
 
@@ -48,14 +50,20 @@ def ours(tree, constraints=()):
 
 
 def theirs(tree, constraints=()):
-    variables = dict(zip(NAMES, jax_export.symbolic_shape("a, b, n", constraints=constraints), strict=True))
+    variables = dict(
+        zip(NAMES, jax_export.symbolic_shape("a, b, n", constraints=constraints), strict=True)
+    )
     return build(tree, variables, jax.core.max_dim, jax.core.min_dim), variables
 
 
 def attempt(function, *args):
     try:
         return function(*args)
-    except (ZeroDivisionError, InconclusiveDimensionOperation, jax.errors.InconclusiveDimensionOperation) as error:
+    except (
+        ZeroDivisionError,
+        InconclusiveDimensionOperation,
+        jax.errors.InconclusiveDimensionOperation,
+    ) as error:
         return type(error).__name__
 
 
@@ -83,7 +91,13 @@ def test_values_are_those_of_python(tree, values):
     assert (size.evaluate(sizes) if is_symbolic_dim(size) else size) == wanted
 
 
-CONSTRAINTS = [(), ("a >= b",), ("n >= 4", "b <= 8"), ("mod(n, 2) == 0",), ("a >= b + n", "n == 2*b")]
+CONSTRAINTS = [
+    (),
+    ("a >= b",),
+    ("n >= 4", "b <= 8"),
+    ("mod(n, 2) == 0",),
+    ("a >= b + n", "n == 2*b"),
+]
 
 
 @settings(max_examples=300, deadline=None)
@@ -104,7 +118,7 @@ def test_comparisons_know_at_least_what_jax_knows(tree, number, constraints):
 
 
 def _satisfied(constraints, sizes):
-    return all(eval(c, {"mod": lambda a, b: a % b}, dict(sizes)) for c in constraints)  # noqa: S307
+    return all(eval(c, {"mod": lambda a, b: a % b}, dict(sizes)) for c in constraints)
 
 
 SPECS = [
@@ -159,7 +173,10 @@ def test_constraints_that_nothing_satisfies(constraints):
 
 def test_what_is_inconclusive_says_so():
     a, b = symbolic_shape("a, b")
-    with pytest.raises(InconclusiveDimensionOperation, match=r"Symbolic dimension comparison 'a' >= 'b' is inconclusive"):
+    with pytest.raises(
+        InconclusiveDimensionOperation,
+        match=r"Symbolic dimension comparison 'a' >= 'b' is inconclusive",
+    ):
         bool(a >= b)
     with pytest.raises(InconclusiveDimensionOperation, match="context that requires a constant"):
         int(a)

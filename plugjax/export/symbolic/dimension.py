@@ -79,7 +79,9 @@ class SymbolicScope:
     def _one(self, text: str) -> Polynomial:
         sizes = self._parse(text, None)
         if len(sizes) != 1:
-            raise ValueError(f"SymbolicScope: a side of a constraint is one expression, got {text!r}.")
+            raise ValueError(
+                f"SymbolicScope: a side of a constraint is one expression, got {text!r}."
+            )
         return as_polynomial(sizes[0])
 
     def _equate(self, first: Polynomial, second: Polynomial, text: str) -> None:
@@ -113,7 +115,9 @@ class SymbolicScope:
             return max_dim(left, right)
         if name == MIN:
             return min_dim(left, right)
-        return self.dimension(Polynomial.atom(Atom(name, as_polynomial(left), as_polynomial(right))))
+        return self.dimension(
+            Polynomial.atom(Atom(name, as_polynomial(left), as_polynomial(right)))
+        )
 
     def dimension(self, polynomial: Polynomial) -> Size:
         """A polynomial as a size: a number if it is one."""
@@ -138,7 +142,9 @@ class SymbolicScope:
             )
 
     def __repr__(self) -> str:
-        constraints = f" with constraints: {', '.join(self._constraints)}" if self._constraints else ""
+        constraints = (
+            f" with constraints: {', '.join(self._constraints)}" if self._constraints else ""
+        )
         return f"scope {id(self)}{constraints}"
 
 
@@ -146,6 +152,8 @@ class Dimension:
     """A size that is no number: a polynomial in its scope."""
 
     __slots__ = ("_hash", "polynomial", "scope")
+    # Avals keep sizes of such a class.
+    symbolic_size = True
     # NumPy's numbers leave arithmetic to this class.
     __array_priority__ = 1000
 
@@ -171,40 +179,58 @@ class Dimension:
 
     def __add__(self, other: Any) -> Any:
         found = self._other(other, "addition")
-        return NotImplemented if found is None else self.scope.dimension(self.polynomial.plus(found))
+        return (
+            NotImplemented if found is None else self.scope.dimension(self.polynomial.plus(found))
+        )
 
     __radd__ = __add__
 
     def __sub__(self, other: Any) -> Any:
         found = self._other(other, "subtraction")
-        return NotImplemented if found is None else self.scope.dimension(self.polynomial.plus(found, -1))
+        return (
+            NotImplemented
+            if found is None
+            else self.scope.dimension(self.polynomial.plus(found, -1))
+        )
 
     def __rsub__(self, other: Any) -> Any:
         found = self._other(other, "subtraction")
-        return NotImplemented if found is None else self.scope.dimension(found.plus(self.polynomial, -1))
+        return (
+            NotImplemented
+            if found is None
+            else self.scope.dimension(found.plus(self.polynomial, -1))
+        )
 
     def __neg__(self) -> Any:
         return self.scope.dimension(self.polynomial.scaled(-1))
 
     def __mul__(self, other: Any) -> Any:
         found = self._other(other, "multiplication")
-        return NotImplemented if found is None else self.scope.dimension(self.polynomial.times(found))
+        return (
+            NotImplemented if found is None else self.scope.dimension(self.polynomial.times(found))
+        )
 
     __rmul__ = __mul__
 
     def __pow__(self, power: Any) -> Any:
         number = operator.index(power) if not isinstance(power, float) else power
         if number != int(number):
-            raise ValueError(f"Symbolic dimension cannot be raised to non-integer powers: '{self}' ** '{power}'")
+            raise ValueError(
+                f"Symbolic dimension cannot be raised to non-integer powers: '{self}' ** '{power}'"
+            )
         if number < 0:
-            raise ValueError(f"Symbolic dimension cannot be raised to negative powers: '{self}' ** '{power}'")
+            raise ValueError(
+                f"Symbolic dimension cannot be raised to negative powers: '{self}' ** '{power}'"
+            )
         return functools.reduce(operator.mul, [self] * int(number), 1)
 
     def _divmod(self, dividend: Polynomial, divisor: Polynomial) -> tuple[Any, Any]:
         found = dividend.divided(divisor)
         if found is not None:
             return self.scope.dimension(found[0]), found[1]
-        quotient, rest = (Polynomial.atom(Atom(name, dividend, divisor)) for name in (FLOORDIV, MOD))
+        quotient, rest = (
+            Polynomial.atom(Atom(name, dividend, divisor)) for name in (FLOORDIV, MOD)
+        )
         return self.scope.dimension(quotient), self.scope.dimension(rest)
 
     def __divmod__(self, other: Any) -> Any:

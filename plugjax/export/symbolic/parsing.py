@@ -41,12 +41,18 @@ class ShapeParser:
             found = _TOKEN.match(text, position)
             if found is None:
                 raise self.error(f"{text[position:].strip()[0]!r} is no token", position)
-            self.tokens.append((found.group().strip(), found.start() + len(found.group()) - len(found.group().lstrip())))
+            self.tokens.append(
+                (
+                    found.group().strip(),
+                    found.start() + len(found.group()) - len(found.group().lstrip()),
+                )
+            )
             position = found.end()
         self.tokens.append((_END, len(text)))
         self.at = 0
 
     def error(self, what: str, position: int | None = None) -> ValueError:
+        """A syntax error at the current token."""
         place = self.tokens[self.at][1] if position is None else position
         return ValueError(
             f"symbolic_shape: syntax error in symbolic shape {self.text!r} in dimension {len(self.sizes)}: {what}. Parsed "
@@ -55,9 +61,11 @@ class ShapeParser:
 
     @property
     def token(self) -> str:
+        """The current token; empty at the end."""
         return self.tokens[self.at][0]
 
     def take(self, expected: str) -> None:
+        """Go on to the next token."""
         if self.token != expected:
             raise self.error(f"{expected or 'the end'!r} is needed")
         self.at += 1
@@ -96,7 +104,9 @@ class ShapeParser:
     def known(self, count: int) -> Sequence[Any]:
         """The shape that placeholders stand for, with this many axes at least."""
         if self.like is None:
-            raise self.error(f"{self.token!r} stands for what 'like' says, but no 'like' shape was given")
+            raise self.error(
+                f"{self.token!r} stands for what 'like' says, but no 'like' shape was given"
+            )
         if len(self.like) < count:
             raise self.error(
                 f"cannot resolve placeholder {self.token!r}, as the 'like' shape has only {len(self.like)} dimensions"
@@ -104,6 +114,7 @@ class ShapeParser:
         return self.like
 
     def add(self, size: Any) -> None:
+        """Append a size to the shape."""
         if size is None:
             raise self.error(f"unexpected placeholder for unknown dimension; like={self.like}")
         if self.like is not None and isinstance(size, int):
@@ -126,6 +137,7 @@ class ShapeParser:
         return total
 
     def product(self) -> Any:
+        """A product of powers."""
         found = self.power()
         while self.token == "*":
             self.at += 1
@@ -133,6 +145,7 @@ class ShapeParser:
         return found
 
     def power(self) -> Any:
+        """A factor, or its power."""
         base = self.factor()
         if self.token != "^":
             return base
@@ -140,12 +153,14 @@ class ShapeParser:
         return base ** self.number()
 
     def number(self) -> int:
+        """A number."""
         if not self.token.isdecimal():
             raise self.error("expecting integer")
         self.at += 1
         return int(self.tokens[self.at - 1][0])
 
     def factor(self) -> Any:
+        """A number, a variable or an operation."""
         name = self.token
         if name == "-":
             self.at += 1

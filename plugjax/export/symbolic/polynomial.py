@@ -78,7 +78,9 @@ def _multiplied(left: Term, right: Term, sign: int) -> Term:
 
 
 def _term_text(term: Term) -> str:
-    return "*".join(f"{atom}^{power}" if power != 1 else str(atom) for atom, power in reversed(term))
+    return "*".join(
+        f"{atom}^{power}" if power != 1 else str(atom) for atom, power in reversed(term)
+    )
 
 
 class Polynomial:
