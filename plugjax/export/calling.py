@@ -86,7 +86,10 @@ def _call_flat(exported: Artifact, values: Sequence[Any]) -> Sequence[Any]:
 
 
 def _with_derivative(exported: Artifact) -> Callable[..., Any]:
-    """A call of a module whose derivative is another module."""
+    """A call of a module whose derivative is another module; the same function each time."""
+    known: Callable[..., Any] | None = exported.__dict__.get("_with_derivative")
+    if known is not None:
+        return known
     program = _module_program(exported)
 
     def run(*values: Any) -> list[Any]:
@@ -110,6 +113,7 @@ def _with_derivative(exported: Artifact) -> Callable[..., Any]:
         return tuple(_call_flat(specialised(derivative, [aval_of(x) for x in operands]), operands))
 
     function.defvjp(forward, backward)
+    exported.__dict__["_with_derivative"] = function
     return function  # type: ignore[no-any-return]  # of a decorator
 
 

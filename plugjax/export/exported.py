@@ -45,11 +45,19 @@ class Exported(Artifact):
     def __str__(self) -> str:
         return f"Exported(fun_name={self.fun_name}, ...)"
 
-    def mlir_module(self) -> str:
-        """The module as StableHLO text."""
-        from plugjax.stablehlo.artifacts import artifact_text  # noqa: PLC0415  # it loads jaxlib
+    def mlir_module(self, serialized: bool = True) -> Any:
+        """The module as StableHLO text.
 
-        return artifact_text(self.mlir_module_serialized)
+        Args:
+            serialized: ``False`` for the ``ir.Module`` of jaxlib's bindings.
+
+        Raises:
+            ValueError: the bytes are no module that this jaxlib reads.
+        """
+        from plugjax.stablehlo.artifacts import artifact_module  # noqa: PLC0415  # it loads jaxlib
+
+        module = artifact_module(self.mlir_module_serialized)
+        return str(module) if serialized else module
 
     def in_shardings_jax(self, mesh: Any) -> tuple[None, ...]:
         """For each argument how it is spread over the devices of a mesh: ``None``, as nothing is said of it."""

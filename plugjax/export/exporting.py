@@ -72,9 +72,9 @@ def export(
         >>> import plugjax
         >>> import plugjax.numpy as jnp
         >>> from plugjax import export
-        >>> exported = export.export(plugjax.jit(jnp.sin))(plugjax.ShapeDtypeStruct((), "float32"))
-        >>> exported.call(0.0)
-        Array(0., dtype=float32)
+        >>> exported = export.export(plugjax.jit(jnp.exp2))(plugjax.ShapeDtypeStruct((), "float32"))
+        >>> exported.call(3.0)
+        Array(8., dtype=float32)
     """
     if not isinstance(fun_jit, Wrapped):
         raise ValueError(

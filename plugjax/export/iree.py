@@ -114,6 +114,16 @@ def to_stablehlo(
         entries: as of :func:`to_iree`.
         parameters: as of :func:`to_iree`.
         external: whether parameter values come from a file.
+
+    Raises:
+        LoweringError: a primitive has no lowering.
+
+    Example:
+        >>> import plugjax
+        >>> from plugjax.export import to_stablehlo
+        >>> x = plugjax.ShapeDtypeStruct((4,), "float32")
+        >>> "func.func public @double(%a0: tensor<4xf32>)" in to_stablehlo({"double": (lambda x: x * 2, (x,))})
+        True
     """
     return _module_text(entries, parameters, external=external)[0]
 

@@ -162,7 +162,12 @@ def _aval(fields: Mapping[str, Any], scope: SymbolicScope) -> ShapedArray:
 def _size(text: str, scope: SymbolicScope) -> Any:
     if text.isdecimal():
         return int(text)
-    found = symbolic_shape(text, scope=scope)
+    try:
+        found = symbolic_shape(text, scope=scope)
+    except RecursionError as error:
+        raise _fail(
+            f"a size has {len(text)} characters, and too many operations in one another"
+        ) from error
     if len(found) != 1 or not is_symbolic_dim(found[0]):
         raise _fail(f"a size is {text!r}")
     return found[0]

@@ -57,6 +57,7 @@ def register_pytree_node_serialization(
         ValueError: the class or the name is registered already, or the class is no container.
 
     Example:
+        >>> import plugjax
         >>> from plugjax import export, tree_util
         >>> class Pair:
         ...     def __init__(self, a, b):
@@ -68,6 +69,9 @@ def register_pytree_node_serialization(
         ...     serialize_auxdata=lambda _: b"",
         ...     deserialize_auxdata=lambda _: None,
         ... )
+        >>> exported = export.export(plugjax.jit(lambda p: p.a - p.b))(Pair(5.0, 2.0))
+        >>> export.deserialize(exported.serialize()).call(Pair(5.0, 2.0))
+        Array(3., dtype=float32)
     """
     if nodetype in _by_class:
         raise ValueError(
@@ -104,11 +108,15 @@ def register_namedtuple_serialization(nodetype: T, *, serialized_name: str) -> T
 
     Example:
         >>> from typing import NamedTuple
+        >>> import plugjax
         >>> from plugjax import export
         >>> class Point(NamedTuple):
         ...     x: float
         ...     y: float
         >>> _ = export.register_namedtuple_serialization(Point, serialized_name="example.Point")
+        >>> exported = export.export(plugjax.jit(lambda p: p.x * p.y))(Point(2.0, 3.0))
+        >>> export.deserialize(exported.serialize()).call(Point(2.0, 3.0))
+        Array(6., dtype=float32)
     """
     fields: Any = getattr(nodetype, "_fields", None)
     if not (issubclass(nodetype, tuple) and isinstance(fields, tuple)):

@@ -141,14 +141,14 @@ def _custom_calls(operation: Any) -> list[str]:
     return found
 
 
-def artifact_text(data: bytes) -> str:
-    """A portable artifact as StableHLO text.
+def artifact_module(data: bytes) -> Module:
+    """The module of a portable artifact.
 
     Raises:
         ValueError: the bytes are no portable artifact, or one of a version that this jaxlib does not read.
     """
     with mlir.new_module("reading"):
-        return str(mlir.read_artifact(data))
+        return mlir.read_artifact(data)
 
 
 def merged(

@@ -159,6 +159,7 @@ def test_fields_are_those_of_jax():
     assert wanted.has_vjp()
     assert str(exported) == str(wanted)
     assert exported.mlir_module().startswith("module @jit_scaled")
+    assert str(exported.mlir_module(serialized=False)) == exported.mlir_module()
     attributes = "jax.uses_shape_polymorphism = false, mhlo.num_partitions = 1 : i32"
     assert attributes in exported.mlir_module()
     assert attributes in wanted.mlir_module()

@@ -75,6 +75,9 @@ CHANGES = {
     "too many leaves": {"out_tree": {"kind": 2, "children": [{"kind": 0}, {"kind": 0}]}},
     "too few leaves": {"out_tree": {"kind": 1}},
     "a class that is not registered": {"in_tree": {"kind": 5, "custom_name": "nobody"}},
+    "a size without end": {"unique_avals": [{"shape": ["(" * 9 + "a"], "dtype": 10}]},
+    "a size of many operations": {"unique_avals": [{"shape": ["mod(" * 5000 + "a"], "dtype": 10}]},
+    "a size that is two": {"unique_avals": [{"shape": ["a, b"], "dtype": 10}]},
     "an unknown check": {"disabled_checks": [{"kind": 2}]},
 }
 
@@ -82,8 +85,14 @@ CHANGES = {
 @pytest.mark.parametrize("change", CHANGES)
 def test_tables_that_contradict_themselves(change):
     data = flat_tables.write("Exported", {**_fields(EXPORTED, 0), **CHANGES[change]})
-    with pytest.raises(ValueError, match=r"export\.deserialize"):
+    with pytest.raises(ValueError, match=r"export\.deserialize|syntax error in symbolic shape"):
         export.deserialize(data)
+
+
+def test_powers_that_take_long_are_refused():
+    aval = {"unique_avals": [{"shape": ["n^1000000000"], "dtype": 10}]}
+    with pytest.raises(ValueError, match="powers up to 64"):
+        export.deserialize(flat_tables.write("Exported", {**_fields(EXPORTED, 0), **aval}))
 
 
 def test_a_module_that_is_damaged_is_refused_when_it_is_read():

@@ -12,6 +12,7 @@ import plugjax
 from plugjax.core import registry
 from plugjax.core.errors import FallbackWarning
 from plugjax.experimental.checkify.error import check_p
+from plugjax.export.calling import call_exported_p, exported_module_p
 from plugjax.extend.core import aval_of
 from plugjax.extend.rules import (
     abstract_eval,
@@ -175,7 +176,8 @@ def test_a_row_of_a_function_that_is_wrong_is_found():
 
 # Primitives of compiled programs that no transformation meets, which `tests/guard` tests, and one that no compiled program
 # has: `check` has no results and stays only until `checkify` takes it away; `tests/experimental` tests its rules.
-_BEHIND_THE_TABLE = {noise_p, on_host_p, check_p}
+# Those of exported functions need one; `tests/export` tests them.
+_BEHIND_THE_TABLE = {noise_p, on_host_p, check_p, call_exported_p, exported_module_p}
 
 
 @cache

@@ -8,6 +8,8 @@ from typing import Any
 
 _TOKEN = re.compile(r"\s*(?:(\d+)|([A-Za-z_]\w*)|(\.\.\.)|([-+*^(),]))")
 _END = ""
+# A text may come from a file. Greater powers of sums would take long.
+LARGEST_POWER = 64
 
 
 class ShapeParser:
@@ -150,7 +152,10 @@ class ShapeParser:
         if self.token != "^":
             return base
         self.at += 1
-        return base ** self.number()
+        power = self.number()
+        if power > LARGEST_POWER:
+            raise self.error(f"powers up to {LARGEST_POWER} are supported")
+        return base**power
 
     def number(self) -> int:
         """A number."""
