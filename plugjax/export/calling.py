@@ -8,14 +8,11 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Sequence
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from plugjax.export.artifact import Artifact
-from plugjax.export.polymorphic import specialised
-from plugjax.export.safety import DisabledSafetyCheck
-from plugjax.export.symbolic.dimension import is_symbolic_dim
 from plugjax.extend import pytree, registry
 from plugjax.extend.backend import devices
 from plugjax.extend.calls import custom_vjp, jit_p
@@ -47,6 +44,9 @@ from plugjax.extend.rules import (
 )
 from plugjax.extend.transforms import Kept, stage
 
+if TYPE_CHECKING:
+    from plugjax.export.artifact import Artifact
+
 rules = RuleSet(__name__)
 
 call_exported_p = Primitive("call_exported", multiple_results=True, structured=True)
@@ -63,8 +63,13 @@ def call_exported(exported: Artifact, args: tuple[Any, ...], kwargs: dict[str, A
         )
     values = [as_array(x, "Exported.call") for x in leaves]
     avals = [aval_of(x) for x in values]
-    _check_avals(exported, avals)
-    return pytree.unflatten(exported.out_tree, _call_flat(specialised(exported, avals), values))
+    found = _arguments().fitted(exported, avals)
+    return pytree.unflatten(exported.out_tree, _call_flat(found, values))
+
+
+def _arguments() -> ModuleType:
+    # The plugin loads this module, and most programs call nothing that was exported.
+    return importlib.import_module("plugjax.export.arguments")
 
 
 def _call_flat(exported: Artifact, values: Sequence[Any]) -> Sequence[Any]:
@@ -110,7 +115,9 @@ def _with_derivative(exported: Artifact) -> Callable[..., Any]:
             for bar, aval, out in zip(cotangents, wanted, exported.out_avals, strict=True)
         ]
         operands = [*values, *given]
-        return tuple(_call_flat(specialised(derivative, [aval_of(x) for x in operands]), operands))
+        return tuple(
+            _call_flat(_arguments().fitted(derivative, [aval_of(x) for x in operands]), operands)
+        )
 
     function.defvjp(forward, backward)
     exported.__dict__["_with_derivative"] = function
@@ -130,59 +137,6 @@ def _module_program(exported: Artifact) -> ClosedJaxpr:
         exported.__dict__["_module_program"] = found
     program: ClosedJaxpr = found
     return program
-
-
-def _check_avals(exported: Artifact, avals: Sequence[ShapedArray]) -> None:
-    for index, (wanted, got) in enumerate(zip(exported.in_avals, avals, strict=True)):
-        if _fits(wanted.shape, got.shape) and wanted.dtype == got.dtype:
-            continue
-        if len(wanted.shape) != len(got.shape):
-            kind, place = "Rank mismatch", _argument(exported, index)
-        elif wanted.dtype != got.dtype:
-            kind, place = "Dtype mismatch", _argument(exported, index)
-        else:
-            axis = next(
-                i
-                for i, (a, b) in enumerate(zip(wanted.shape, got.shape, strict=True))
-                if a != b and not is_symbolic_dim(a)
-            )
-            kind, place = "Shape mismatch", f"{_argument(exported, index)}.shape[{axis}]"
-        raise ValueError(
-            f"Exported.call: {kind} for {place}: '{exported.fun_name}' was exported for {wanted.str_short()} and called with "
-            f"{got.str_short()}."
-        )
-
-
-def _fits(wanted: Sequence[Any], got: Sequence[int]) -> bool:
-    """Whether a shape is one that was exported, as far as its sizes are numbers."""
-    return len(wanted) == len(got) and all(
-        a == b or is_symbolic_dim(a) for a, b in zip(wanted, got, strict=True)
-    )
-
-
-def _argument(exported: Artifact, index: int) -> str:
-    path = pytree.paths_of(exported.in_tree)[index]
-    return (
-        path.replace("[0]", "args", 1)
-        if path.startswith("[0]")
-        else path.replace("[1]", "kwargs", 1)
-    )
-
-
-def platform_index(exported: Artifact, hardware: str) -> int:
-    """The index of a platform among those that a function was exported for.
-
-    Raises:
-        ValueError: it is not among them.
-    """
-    if hardware in exported.platforms:
-        return exported.platforms.index(hardware)
-    if DisabledSafetyCheck.platform() in exported.disabled_safety_checks:
-        return 0
-    raise ValueError(
-        f"Exported.call: Function '{exported.fun_name}' was exported for platforms '{exported.platforms}' but it is used on "
-        f"'{(hardware,)}'. Export it for that platform too, or with disabled_checks=[DisabledSafetyCheck.platform()]."
-    )
 
 
 @rules.define(abstract_eval, call_exported_p)
@@ -212,13 +166,13 @@ def _expand(*, jaxpr: ClosedJaxpr, exported: Artifact) -> Kept:
 
 @rules.define(impl, call_exported_p)
 def _run(*values: Any, jaxpr: ClosedJaxpr, exported: Artifact) -> Any:
-    platform_index(exported, "cpu")
+    _arguments().platform_index(exported, "cpu")
     return registry.table(impl)[jit_p](*values, jaxpr=jaxpr, name=exported.fun_name)
 
 
 @rules.define(lowering, call_exported_p)
 def _lower(ctx: Any, *operands: Any, jaxpr: ClosedJaxpr, exported: Artifact) -> list[Any]:
-    index = platform_index(exported, ctx.module.device_kind or "cpu")
+    index = _arguments().platform_index(exported, ctx.module.device_kind or "cpu")
     if exported._program is not None and ctx.platform != "xla":
         # Each compiler gets the operations that are right for it.
         found: list[Any] = ctx.call(jaxpr, operands, exported.fun_name)
@@ -271,7 +225,7 @@ def _module_batching(*_: Any, exported: Artifact, stored: bool) -> Any:
 
 @rules.define(lowering, exported_module_p)
 def _module_lower(ctx: Any, *operands: Any, exported: Artifact, stored: bool) -> list[Any]:
-    index = platform_index(exported, ctx.module.device_kind or "cpu")
+    index = _arguments().platform_index(exported, ctx.module.device_kind or "cpu")
     return _lower_module(ctx, operands, exported, index)
 
 
