@@ -23,7 +23,9 @@ OWN = (
     "experimental.jet",
     "experimental.ode",
     "experimental.rnn",
+    "export",
     "monitoring",
+    "ref",
     "test_util",
 )
 NAMESPACES = sorted(

@@ -1,7 +1,8 @@
 """Abstract values: shape, dtype and weak type of an array, interned; and what stands for the type of a reference to one.
 
 Two equal avals are one object, so hot paths compare and hash by identity, and a known dtype in an aval is always the same
-object. Dimensions are compared and hashed only here; a symbolic dimension would be taught to this module alone.
+object. A size is an integer, or an object whose class has a true attribute ``symbolic_size``: an expression of sizes
+that are not known, which is hashed, compared and multiplied like an integer.
 """
 
 from __future__ import annotations
@@ -54,6 +55,11 @@ class AbstractReference:
         raise NotImplementedError
 
 
+def as_size(size: Any) -> int:
+    """A size as an integer; one that is not known stays as it is."""
+    return size if getattr(type(size), "symbolic_size", False) else int(size)
+
+
 class ShapedArray:
     """Shape, dtype and weak type of an array.
 
@@ -90,7 +96,7 @@ class ShapedArray:
             dtype = dtypes.interned(dtype)
             key = (key[0], dtype, weak_type)
             found = object.__new__(cls)
-            found.shape = tuple(int(d) for d in shape)
+            found.shape = tuple(d if type(d) is int else as_size(d) for d in shape)
             found.dtype = dtype
             found.weak_type = bool(weak_type)
             found.ndim = len(found.shape)
@@ -179,7 +185,7 @@ class ShapeDtypeStruct:
     ) -> None:
         if dtype is None:
             raise ValueError("ShapeDtypeStruct needs a dtype.")
-        self.shape = tuple(int(d) for d in shape)
+        self.shape = tuple(d if type(d) is int else as_size(d) for d in shape)
         self.dtype = dtype if isinstance(dtype, ExtendedDType) else np.dtype(dtype)
         self.sharding = sharding
         self.weak_type = weak_type

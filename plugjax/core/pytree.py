@@ -115,3 +115,19 @@ def paths(tree: Any) -> list[str]:
 def paths_of(treedef: PyTreeDef) -> list[str]:
     """The path of each leaf of a tree with that structure, which is not built: its classes may refuse what is no array."""
     return [accessor.codify("") for accessor in treedef.accessors()]
+
+
+def node_data(treedef: PyTreeDef) -> tuple[type[Any], Any] | None:
+    """The class of the outermost container and what of it is no child: the keys of a dict, for one; ``None`` for a leaf."""
+    if treedef.is_leaf():
+        return None
+    # optree gives the metadata to pickle alone. The outermost node is the last one.
+    state: Any = treedef.__getstate__()
+    kind: Any = treedef.type
+    return kind, state[0][-1][2]
+
+
+def unflatten_function(kind: type[Any]) -> Callable[[Any, Iterable[Any]], Any] | None:
+    """``(metadata, children) -> container`` of a registered class, ``None`` if it is not registered."""
+    entry: Any = optree.register_pytree_node.get(kind, namespace=NAMESPACE)
+    return None if entry is None else entry.unflatten_func

@@ -6,8 +6,10 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from plugjax.export.artifact import Artifact
+from plugjax.export.calling import call_exported
 from plugjax.extend import pytree
-from plugjax.extend.core import ClosedJaxpr, ShapedArray, aval_of, programs_in
+from plugjax.extend.core import ClosedJaxpr, ShapedArray, ShapeDtypeStruct, aval_of, programs_in
 from plugjax.extend.errors import LoweringError
 from plugjax.extend.execution import Wrapped, jit, run_passes
 
@@ -58,7 +60,7 @@ class TracedEntry(NamedTuple):
 
 
 def trace_entries(
-    entries: Mapping[str, Entry | tuple[Any, ...]], parameters: Any, platform: str
+    entries: Mapping[str, Entry | Artifact | tuple[Any, ...]], parameters: Any, platform: str
 ) -> list[TracedEntry]:
     """Trace every entry point.
 
@@ -71,9 +73,22 @@ def trace_entries(
             "export: at least one entry point is needed, such as {'predict': (predict, (x,))}"
         )
     return [
-        _trace(name, Entry(*entry) if not isinstance(entry, Entry) else entry, parameters, platform)
+        _trace(name, _as_entry(name, entry), parameters, platform)
         for name, entry in entries.items()
     ]
+
+
+def _as_entry(name: str, entry: Entry | Artifact | tuple[Any, ...]) -> Entry:
+    if not isinstance(entry, Artifact):
+        return entry if isinstance(entry, Entry) else Entry(*entry)
+    specs = [ShapeDtypeStruct(aval.shape, aval.dtype) for aval in entry.in_avals]
+    args, kwargs = pytree.unflatten(entry.in_tree, specs)
+    if kwargs:
+        raise TypeError(
+            f"export: entry point {name!r} is an exported function with keyword arguments {sorted(kwargs)}, and entry points have "
+            "none. Export a function of positional arguments."
+        )
+    return Entry(lambda *values: call_exported(entry, values, {}), args)
 
 
 def _trace(name: str, entry: Entry, parameters: Any, platform: str) -> TracedEntry:

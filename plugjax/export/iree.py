@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from plugjax.export.artifact import Artifact
 from plugjax.export.entry import Entry, TracedEntry, trace_entries
 from plugjax.export.files import check_outputs, checksum_path, checksums, written_together
 from plugjax.extend import pytree
@@ -27,7 +28,7 @@ SCOPE = "model"
 
 
 @dataclass(frozen=True)
-class Exported:
+class IreeModule:
     """What an export wrote.
 
     Attributes:
@@ -42,20 +43,20 @@ class Exported:
 
 
 def to_iree(
-    entries: Mapping[str, Entry | tuple[Any, ...]],
+    entries: Mapping[str, Entry | Artifact | tuple[Any, ...]],
     path: str | Path,
     *,
     parameters: Any = None,
     parameters_path: str | Path | None = None,
     target: Any = None,
-) -> Exported:
+) -> IreeModule:
     """Compile functions to one IREE module.
 
     All files are written after the compilation has succeeded; until then existing files stay. A file with checksums,
     named as the module with ``.sha256`` appended, lies beside it; :func:`read_iree` checks it.
 
     Args:
-        entries: name to ``(function, args)`` or :class:`Entry`; ``args`` are arrays or ``ShapeDtypeStruct``.
+        entries: name to ``(function, args)``, :class:`Entry`, or what :func:`plugjax.export.export` made; ``args`` are arrays or ``ShapeDtypeStruct``.
         path: the ``.vmfb`` file to write.
         parameters: pytree of arrays that every function takes as its first argument.
         parameters_path: where to write the parameters, as ``.irpa``; by default they are inside the module.
@@ -98,11 +99,11 @@ def to_iree(
             writer.write_parameters(archive[0], values)
             written.append((archive[0], parameters_path))
         sums.write_text(checksums(written, path.parent), encoding="utf-8")
-    return Exported(path, parameters_path, {t.name: _signature(t) for t in traced})
+    return IreeModule(path, parameters_path, {t.name: _signature(t) for t in traced})
 
 
 def to_stablehlo(
-    entries: Mapping[str, Entry | tuple[Any, ...]],
+    entries: Mapping[str, Entry | Artifact | tuple[Any, ...]],
     *,
     parameters: Any = None,
     external: bool = False,
@@ -113,6 +114,16 @@ def to_stablehlo(
         entries: as of :func:`to_iree`.
         parameters: as of :func:`to_iree`.
         external: whether parameter values come from a file.
+
+    Raises:
+        LoweringError: a primitive has no lowering.
+
+    Example:
+        >>> import plugjax
+        >>> from plugjax.export import to_stablehlo
+        >>> x = plugjax.ShapeDtypeStruct((4,), "float32")
+        >>> "func.func public @double(%a0: tensor<4xf32>)" in to_stablehlo({"double": (lambda x: x * 2, (x,))})
+        True
     """
     return _module_text(entries, parameters, external=external)[0]
 
@@ -129,7 +140,7 @@ def _iree_type(aval: ShapedArray) -> str:
 
 
 def _module_text(
-    entries: Mapping[str, Entry | tuple[Any, ...]], parameters: Any, *, external: bool
+    entries: Mapping[str, Entry | Artifact | tuple[Any, ...]], parameters: Any, *, external: bool
 ) -> tuple[str, list[TracedEntry], dict[str, np.ndarray[Any, Any]]]:
     traced = trace_entries(entries, parameters, "iree")
     values = _named_values(parameters)

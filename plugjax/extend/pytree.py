@@ -6,12 +6,14 @@ from plugjax.core.pytree import (
     broadcast_prefix,
     flatten,
     leaves,
+    node_data,
     paths,
     paths_of,
     register,
     structure,
     tree_map,
     unflatten,
+    unflatten_function,
 )
 from plugjax.transforms.tree_differences import first_difference
 
@@ -22,10 +24,12 @@ __all__ = [
     "first_difference",
     "flatten",
     "leaves",
+    "node_data",
     "paths",
     "paths_of",
     "register",
     "structure",
     "tree_map",
     "unflatten",
+    "unflatten_function",
 ]

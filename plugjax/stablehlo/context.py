@@ -51,6 +51,7 @@ class ModuleContext:
         "emit_host_call",
         "functions",
         "host_calls",
+        "imported",
         "locations",
         "module",
         "path",
@@ -75,6 +76,8 @@ class ModuleContext:
         self.rules: LoweringRules = registry.table(lowering, platform)
         # Keyed by the program, which compares by identity: one function per program.
         self.functions: dict[ClosedJaxpr, str] = {}
+        # What writes a call of a module of another program that was added to this one, by a key of the rule's own.
+        self.imported: dict[Any, Callable[[Sequence[Value]], list[Value]]] = {}
         self._names: dict[str, int] = {"main": 1}
 
     def unique_name(self, name: str) -> str:
@@ -87,6 +90,11 @@ class ModuleContext:
         self._names[name] = max(count, 1)
         self._names.setdefault(unused, 1)
         return unused
+
+    @property
+    def names(self) -> list[str]:
+        """The names of functions that are taken."""
+        return list(self._names)
 
     def reserve(self, names: Iterable[str]) -> None:
         """Reserve names for functions that are written elsewhere."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -38,9 +37,7 @@ class LoweredModule:
 
     def bytecode(self) -> bytes:
         """The module as MLIR bytecode, without locations: equal programs give equal bytes."""
-        stream = io.BytesIO()
-        self.module.operation.write_bytecode(stream)
-        return stream.getvalue()
+        return mlir.bytecode(self.module)
 
 
 def lower_module(

@@ -11,6 +11,8 @@ a rule may use the builders in ``jaxlib.mlir.dialects`` as well.
 
 from __future__ import annotations
 
+import importlib
+import io
 import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -375,3 +377,73 @@ def declare_function(
     }
     with ir.InsertionPoint(module.body):
         op("func.func", [], [], attributes, 1)
+
+
+def rename_symbols(module: Module, renamed: dict[str, str]) -> None:
+    """Rename symbols of a module where they are defined and where they are used."""
+    for old, new in renamed.items():
+        ir.SymbolTable.replace_all_symbol_uses(old, new, module.operation)
+    table = ir.SymbolTable(module.operation)
+    for old, new in renamed.items():
+        ir.SymbolTable.set_symbol_name(table[old], new)
+
+
+def bytecode(module: Module) -> bytes:
+    """A module as MLIR bytecode, without locations: equal programs give equal bytes."""
+    stream = io.BytesIO()
+    module.operation.write_bytecode(stream)
+    return stream.getvalue()
+
+
+def write_artifact(module: Module) -> bytes:
+    """A module as a StableHLO portable artifact, in the version that readers of four weeks ago understand."""
+    requirement = stablehlo.StablehloCompatibilityRequirement.WEEK_4
+    target = stablehlo.get_version_from_compatibility_requirement(requirement)
+    data: bytes = _portable().serialize_portable_artifact(module, target, False)
+    return data
+
+
+def read_artifact(data: bytes) -> Module:
+    """The module of a portable artifact, in the context of the module that this thread is building.
+
+    Raises:
+        ValueError: the bytes are no portable artifact, or one of a version that this jaxlib does not read.
+    """
+    try:
+        return _portable().deserialize_portable_artifact(data, session().context)
+    except (RuntimeError, ValueError, ir.MLIRError) as error:
+        raise ValueError(
+            f"the bytes are no StableHLO portable artifact that this jaxlib reads: {error}"
+        ) from error
+
+
+def refine_shapes(module: Module) -> Module:
+    """The module with all shapes static, which follow from those of the arguments of ``main``.
+
+    Raises:
+        ValueError: an assertion on the shapes fails, or a shape does not follow.
+    """
+    try:
+        refined = _portable().refine_polymorphic_shapes(bytecode(module))
+    except RuntimeError as error:
+        raise ValueError(f"the shapes of the arguments do not fit: {error}") from error
+    return ir.Module.parse(refined, session().context)
+
+
+def _portable() -> Any:
+    return importlib.import_module("jaxlib._jax").mlir
+
+
+def function_types(function: Operation) -> tuple[list[Type], list[Type]]:
+    """Types of the arguments and of the results of a function."""
+    found = ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value)
+    return list(found.inputs), list(found.results)
+
+
+def move_to_end(operation: Operation, module: Module) -> None:
+    """Take an operation out of its own module and put it at the end of another one of the same context."""
+    last = list(module.body.operations)
+    if last:
+        operation.move_after(last[-1].operation)
+    else:
+        module.body.append(operation)

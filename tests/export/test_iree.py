@@ -9,6 +9,7 @@ import pytest
 
 import plugjax
 import plugjax.numpy as jnp
+from plugjax import export
 from plugjax.core import registry
 from plugjax.core.errors import LoweringError
 from plugjax.export import Entry, to_iree, to_stablehlo
@@ -178,3 +179,14 @@ def test_the_command_line_exports(tmp_path):
     x = np.ones((4, 3), np.float32)
     (found,) = run(out, "predict", [x], 1, tmp_path, tmp_path / "m.irpa")
     np.testing.assert_array_equal(found, np.full((4, 2), 3.0))
+
+
+def test_entry_points_may_be_exported_functions(tmp_path):
+    exported = export.export(plugjax.jit(lambda d: d["a"] * 2 + 1))({"a": np.ones(3, np.float32)})
+    loaded = export.deserialize(exported.serialize(jaxpr=True))
+    for each in (exported, loaded):
+        done = export.to_iree({"double": each}, tmp_path / "m.vmfb")
+        assert done.signatures["double"] == (["3xf32"], ["3xf32"])
+    named = export.export(plugjax.jit(lambda *, k: k))(k=np.float32(1))
+    with pytest.raises(TypeError, match="keyword arguments"):
+        export.to_stablehlo({"named": named})

@@ -174,11 +174,13 @@ def test_a_row_of_a_function_that_is_wrong_is_found():
 
 # Primitives of compiled programs that no transformation meets; `tests/guard` tests them.
 _BEHIND_THE_TABLE = {noise_p, on_host_p}
+# Their primitives have tests of their own: tests/experimental, tests/export, tests/state.
+_TESTED_ELSEWHERE = ("plugjax.experimental", "plugjax.export", "plugjax.state")
 
 
 @cache
 def primitives():
-    """Every primitive with a rule of ours; `tests/experimental` tests those of experimental packages."""
+    """Every primitive with a rule of ours that the table is for."""
     for kind in (abstract_eval, impl, jvp_rule, batching_rule, lowering, transpose_rule):
         registry.table(kind)
     rules = registry.active().rules()
@@ -186,7 +188,7 @@ def primitives():
     ours -= {
         rule.primitive
         for rule in rules
-        if rule.module.startswith("plugjax.experimental") and rule.kind is abstract_eval
+        if rule.module.startswith(_TESTED_ELSEWHERE) and rule.kind is abstract_eval
     }
     return sorted(ours - _BEHIND_THE_TABLE, key=lambda p: p.name)
 

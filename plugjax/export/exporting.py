@@ -1,0 +1,204 @@
+"""``export``: from a jitted function and a signature to an artifact."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from plugjax.export.artifact import Artifact, maximum_supported_calling_convention_version
+from plugjax.export.exported import Exported
+from plugjax.export.safety import DisabledSafetyCheck, check_targets
+from plugjax.export.symbolic.dimension import is_symbolic_dim
+from plugjax.extend import pytree
+from plugjax.extend.backend import get_default_device
+from plugjax.extend.core import (
+    ClosedJaxpr,
+    Jaxpr,
+    Primitive,
+    ShapedArray,
+    ShapeDtypeStruct,
+    jaxpr_as_fun,
+)
+from plugjax.extend.execution import Wrapped, jit, run_passes
+from plugjax.extend.transforms import vjp
+
+PLATFORMS = ("cpu", "cuda", "rocm", "tpu")
+
+
+def default_export_platform() -> str:
+    """The platform that functions are exported for unless others are named: ``"cpu"``, ``"cuda"``, ``"rocm"`` or ``"tpu"``.
+
+    It is the hardware of the default device; a machine's own processor and NumPy are ``"cpu"``.
+
+    Example:
+        >>> from plugjax import export
+        >>> export.default_export_platform() in ("cpu", "cuda")
+        True
+    """
+    hardware = get_default_device().hardware
+    return hardware if hardware in PLATFORMS else "cpu"
+
+
+def export(
+    fun_jit: Callable[..., Any],
+    *,
+    platforms: Sequence[str] | None = None,
+    disabled_checks: Sequence[DisabledSafetyCheck] = (),
+    _override_lowering_rules: Sequence[tuple[Primitive, Callable[..., Any]]] | None = None,
+) -> Callable[..., Exported]:
+    """Export a function: a program that is kept, and that plugjax and JAX of other versions run.
+
+    Args:
+        fun_jit: what ``jit`` returns.
+        platforms: what the artifact runs on, some of ``"cpu"``, ``"cuda"``, ``"rocm"``, ``"tpu"``; by default that of the
+            default device. An artifact for several holds the program once, or once for each where they differ.
+        disabled_checks: checks that are not made.
+        _override_lowering_rules: pairs of a primitive and the rule ``(ctx, *operands, **params)`` that lowers it here.
+
+    Returns:
+        A function of arrays or ``ShapeDtypeStruct`` that gives the exported function.
+
+    Raises:
+        ValueError: the function was not jitted, a platform is unknown, or the program holds a custom call without
+            guarantees.
+        NotImplementedError: the program has effects, such as printing; there is no Python where it runs.
+        LoweringError: a primitive has no lowering.
+
+    Differs from JAX:
+        The other arguments of JAX's function are those of its internals.
+
+    Example:
+        >>> import plugjax
+        >>> import plugjax.numpy as jnp
+        >>> from plugjax import export
+        >>> exported = export.export(plugjax.jit(jnp.exp2))(plugjax.ShapeDtypeStruct((), "float32"))
+        >>> exported.call(3.0)
+        Array(8., dtype=float32)
+    """
+    if not isinstance(fun_jit, Wrapped):
+        raise ValueError(
+            f"export: Function to be exported must be the result of `jit` but is: {fun_jit}. Write export(jit(f))."
+        )
+    chosen = None if platforms is None else tuple(platforms)
+    if chosen is not None:
+        _check_platforms(chosen)
+
+    def export_for(*args: Any, **kwargs: Any) -> Exported:
+        _reject_symbolic((args, kwargs))
+        traced = fun_jit.trace(*args, **kwargs)
+        return _export_program(
+            traced.jaxpr,
+            traced.fun_name,
+            traced.in_tree,
+            traced.out_tree,
+            chosen or (default_export_platform(),),
+            tuple(disabled_checks),
+            dict(_override_lowering_rules or ()),
+        )
+
+    return export_for
+
+
+def _reject_symbolic(arguments: Any) -> None:
+    for leaf in pytree.leaves(arguments):
+        if any(is_symbolic_dim(d) for d in getattr(leaf, "shape", ())):
+            raise NotImplementedError(
+                f"export: an argument has the shape {leaf.shape}. Programs are traced for sizes that are numbers: export one "
+                "artifact for each size, or pad the argument."
+            )
+
+
+def _check_platforms(platforms: Sequence[str]) -> None:
+    for name in platforms:
+        if name not in PLATFORMS:
+            raise ValueError(
+                f"export: unknown platform {name!r}. There are {', '.join(PLATFORMS)}."
+            )
+    if not platforms or len(set(platforms)) != len(platforms):
+        raise ValueError(f"export: platforms must be named once each, got {tuple(platforms)}.")
+
+
+def _export_program(
+    program: ClosedJaxpr,
+    name: str,
+    in_tree: pytree.PyTreeDef,
+    out_tree: pytree.PyTreeDef,
+    platforms: tuple[str, ...],
+    disabled_checks: tuple[DisabledSafetyCheck, ...],
+    overriding: dict[Primitive, Callable[..., Any]],
+) -> Exported:
+    if program.effects:
+        raise NotImplementedError(
+            f"export: '{name}' has effects {sorted(map(repr, program.effects))}: serialization of host_callbacks is not yet "
+            "implemented, as there is no Python where the artifact runs. Leave these calls out."
+        )
+    kept, pruned = _prune(run_passes(program, "xla"))
+    artifacts = importlib.import_module("plugjax.stablehlo.artifacts")
+    module, targets = artifacts.exported_module(dict.fromkeys(platforms, pruned), name, overriding)
+    check_targets(targets, disabled_checks)
+    return Exported(
+        fun_name=name,
+        in_tree=in_tree,
+        in_avals=tuple(program.in_avals),
+        out_tree=out_tree,
+        out_avals=tuple(program.out_avals),
+        in_shardings_hlo=(None,) * len(program.in_avals),
+        out_shardings_hlo=(None,) * len(program.out_avals),
+        nr_devices=1,
+        platforms=platforms,
+        ordered_effects=(),
+        unordered_effects=(),
+        disabled_safety_checks=disabled_checks,
+        mlir_module_serialized=module,
+        calling_convention_version=maximum_supported_calling_convention_version,
+        module_kept_var_idx=kept,
+        uses_global_constants=len(platforms) > 1,
+        _get_vjp=vjp_of_program(program),
+        _program=program,
+    )
+
+
+def _prune(program: ClosedJaxpr) -> tuple[tuple[int, ...], ClosedJaxpr]:
+    """The arguments that a program reads, and the program of these alone."""
+    inner = program.jaxpr
+    read = {id(v) for eqn in inner.eqns for v in eqn.invars} | {id(v) for v in inner.outvars}
+    kept = tuple(i for i, v in enumerate(inner.invars) if id(v) in read)
+    invars = [inner.invars[i] for i in kept]
+    pruned = Jaxpr(inner.constvars, invars, inner.outvars, inner.eqns, inner.debug_name)
+    return kept, ClosedJaxpr(pruned, program.consts)
+
+
+def vjp_of_program(program: ClosedJaxpr) -> Callable[[Artifact], Exported]:
+    """What exports the derivative of a program for the platforms of an exported function."""
+    made: list[Exported] = []
+
+    def get(exported: Artifact) -> Exported:
+        if not made:
+            made.append(_export_vjp(program, exported))
+        return made[0]
+
+    return get
+
+
+def _export_vjp(program: ClosedJaxpr, exported: Artifact) -> Exported:
+    count = len(program.in_avals)
+    function = jaxpr_as_fun(program)
+
+    def pull_back(*values: Any) -> tuple[Any, ...]:
+        _, back = vjp(function, *values[:count])
+        found: tuple[Any, ...] = back(list(values[count:]))
+        return found
+
+    pull_back.__name__ = f"vjp_{exported.fun_name}"
+    tangents = [aval.to_tangent_aval() for aval in program.out_avals]
+    specs = [_spec(aval) for aval in (*program.in_avals, *tangents)]
+    return export(
+        jit(pull_back),
+        platforms=exported.platforms,
+        disabled_checks=exported.disabled_safety_checks,
+    )(*specs)
+
+
+def _spec(aval: ShapedArray) -> ShapeDtypeStruct:
+    return ShapeDtypeStruct(aval.shape, aval.dtype, weak_type=aval.weak_type)

@@ -1,0 +1,255 @@
+"""StableHLO portable artifacts: modules of exported programs, written and merged into other modules.
+
+The calling convention is JAX's: ``main`` takes an index of the platform if the module is for several, and then those
+arguments that the program reads; it returns all results.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from plugjax.extend.core import ClosedJaxpr, ShapedArray
+from plugjax.stablehlo import mlir
+from plugjax.stablehlo.context import ModuleContext, as_symbol
+from plugjax.stablehlo.mlir import Module, Value
+
+_INDEX = ShapedArray((), "int32")
+
+
+def exported_module(
+    programs: Mapping[str, ClosedJaxpr],
+    name: str,
+    overriding: Mapping[Any, Callable[..., Any]] | None = None,
+) -> tuple[bytes, frozenset[str]]:
+    """Lower a program for several kinds of hardware to one portable artifact.
+
+    Args:
+        programs: the program for each kind, in the order of their indices; all of the same signature.
+        name: name of the program.
+        overriding: lowering rules by primitive that come before the platform's.
+
+    Returns:
+        The artifact, and the targets of the custom calls in it.
+
+    Raises:
+        LoweringError: a primitive has no lowering; there is no Python where the artifact runs.
+    """
+    first = next(iter(programs.values()))
+    several = len(programs) > 1
+    with mlir.new_module(as_symbol(f"jit_{name}")) as module:
+        attributes = module.operation.attributes
+        attributes["mhlo.num_partitions"] = mlir.attribute("1 : i32")
+        attributes["mhlo.num_replicas"] = mlir.attribute("1 : i32")
+        attributes["jax.uses_shape_polymorphism"] = mlir.boolean(several)
+        if several:
+            _write_choice(module, programs, overriding)
+        else:
+            (hardware,) = programs
+            _context(module, hardware, name, overriding).write_function(first, "main", public=True)
+        targets = frozenset(_custom_calls(module.operation))
+        return mlir.write_artifact(module), targets
+
+
+def _context(
+    module: Module,
+    hardware: str,
+    name: str,
+    overriding: Mapping[Any, Callable[..., Any]] | None,
+) -> ModuleContext:
+    context = ModuleContext(module, "xla", None, hardware)
+    context.path = (name,)
+    if overriding:
+        context.rules = _Overridden(context.rules, overriding)
+    return context
+
+
+class _Overridden:
+    """Lowering rules of which some are replaced."""
+
+    def __init__(self, rules: Any, overriding: Mapping[Any, Callable[..., Any]]) -> None:
+        self._rules = rules
+        self._overriding = overriding
+
+    def get(self, primitive: Any, /) -> Callable[..., Any] | None:
+        return self._overriding.get(primitive) or self._rules.get(primitive)
+
+    def find(self, primitive: Any, /) -> Callable[..., Any] | None:
+        return self._overriding.get(primitive) or self._rules.find(primitive)
+
+
+def _write_choice(
+    module: Module,
+    programs: Mapping[str, ClosedJaxpr],
+    overriding: Mapping[Any, Callable[..., Any]] | None,
+) -> None:
+    """A ``main`` that computes the program for the platform whose index is its first argument."""
+    first = next(iter(programs.values()))
+    index = mlir.type_of(_INDEX)
+    types = [mlir.type_of(aval) for aval in first.in_avals]
+    results = [mlir.type_of(aval) for aval in first.out_avals]
+    main, block = mlir.add_function(module, "main", [index, *types], results, public=True)
+    marked = mlir.dictionary({"jax.global_constant": mlir.string("_platform_index")})
+    main.attributes["arg_attrs"] = mlir.array([marked, *[mlir.dictionary({})] * len(types)])
+    which, *arguments = block.arguments
+    context: ModuleContext | None = None
+    written: dict[bytes, str] = {}
+    functions: list[str] = []
+    for hardware, program in programs.items():
+        form = _alone(program, hardware, overriding)
+        if form not in written:
+            reserved = context.names if context is not None else []
+            context = _context(module, hardware, "", overriding)
+            context.reserve(reserved)
+            written[form] = context.function(program, f"for_{hardware}")
+        functions.append(written[form])
+    with mlir.at_end(block):
+        if len(written) == 1:
+            mlir.op("func.return", [], _call(functions[0], arguments, results))
+            return
+        chosen = mlir.op("stablehlo.case", results, [which], None, len(functions))
+        for region, function in zip(chosen.regions, functions, strict=True):
+            branch = mlir.add_block(region, [])
+            with mlir.at_end(branch):
+                mlir.op("stablehlo.return", [], _call(function, arguments, results))
+        mlir.op("func.return", [], list(chosen.results))
+
+
+def _alone(
+    program: ClosedJaxpr, hardware: str, overriding: Mapping[Any, Callable[..., Any]] | None
+) -> bytes:
+    """The program lowered for one kind of hardware, to compare with others."""
+    with mlir.new_module("alone") as module:
+        _context(module, hardware, "", overriding).write_function(program, "main", public=True)
+        return mlir.bytecode(module)
+
+
+def _call(function: str, operands: Sequence[Value], types: Sequence[Any]) -> list[Value]:
+    return list(mlir.op("func.call", types, operands, {"callee": mlir.symbol(function)}).results)
+
+
+def _custom_calls(operation: Any) -> list[str]:
+    found = []
+    if operation.name == "stablehlo.custom_call":
+        found.append(str(operation.attributes["call_target_name"].value))
+    for region in operation.regions:
+        for block in region:
+            for inner in block:
+                found += _custom_calls(inner.operation)
+    return found
+
+
+def artifact_module(data: bytes) -> Module:
+    """The module of a portable artifact.
+
+    Raises:
+        ValueError: the bytes are no portable artifact, or one of a version that this jaxlib does not read.
+    """
+    with mlir.new_module("reading"):
+        return mlir.read_artifact(data)
+
+
+def merged(
+    context: ModuleContext,
+    data: bytes,
+    name: str,
+    in_avals: Sequence[ShapedArray],
+    out_avals: Sequence[ShapedArray],
+    platform_index: int | None,
+) -> Callable[[Sequence[Value]], list[Value]]:
+    """Add the functions of an artifact to a module; returns a function that writes a call of its ``main``.
+
+    Args:
+        context: the module under construction.
+        data: the artifact.
+        name: of the exported program, for the names of the functions.
+        in_avals: avals of the arguments that ``main`` takes; static, also where its own shapes are not.
+        out_avals: avals of the results.
+        platform_index: what ``main`` takes as its first argument, if it does.
+
+    Raises:
+        ValueError: the artifact cannot be read, or its shapes do not follow from those of the arguments.
+    """
+    added = mlir.read_artifact(data)
+    wanted = [mlir.type_of(aval) for aval in in_avals]
+    results = [mlir.type_of(aval) for aval in out_avals]
+    functions = [op.operation for op in added.body.operations]
+    main = next(op for op in functions if op.name == "func.func" and _name(op) == "main")
+    inputs, outputs = mlir.function_types(main)
+    expected = wanted if platform_index is None else [mlir.type_of(_INDEX), *wanted]
+    if len(inputs) != len(expected) or len(outputs) != len(results):
+        raise ValueError(
+            f"the module of {name!r} takes {len(inputs)} arguments and gives {len(outputs)} results, and the artifact says "
+            f"{len(expected)} and {len(results)}."
+        )
+    if expected != inputs or results != outputs:
+        added = _static(added, main, wanted, results, platform_index)
+        platform_index = None
+        functions = [op.operation for op in added.body.operations]
+    renamed = {
+        _name(op): context.unique_name(f"call_exported_{name}_{_name(op)}")
+        for op in functions
+        if op.name == "func.func"
+    }
+    mlir.rename_symbols(added, renamed)
+    for op in functions:
+        if op.name == "func.func":
+            op.attributes["sym_visibility"] = mlir.string("private")
+            _without_sharding(op)
+            mlir.move_to_end(op, context.module)
+    function = renamed["main"]
+
+    def call(operands: Sequence[Value]) -> list[Value]:
+        if platform_index is not None:
+            operands = [mlir.constant(np.int32(platform_index)), *operands]
+        return _call(function, operands, results)
+
+    return call
+
+
+def _static(
+    added: Module,
+    main: Any,
+    wanted: Sequence[Any],
+    results: Sequence[Any],
+    platform_index: int | None,
+) -> Module:
+    """The module with a ``main`` of static types, and all shapes in it refined to what follows from these."""
+    inputs, outputs = mlir.function_types(main)
+    mlir.rename_symbols(added, {"main": "_polymorphic_main"})
+    main.attributes["sym_visibility"] = mlir.string("private")
+    _, block = mlir.add_function(added, "main", wanted, results, public=True)
+    with mlir.at_end(block):
+        operands = list(block.arguments)
+        if platform_index is not None:
+            operands.insert(0, mlir.constant(np.int32(platform_index)))
+        converted = [_converted(x, t) for x, t in zip(operands, inputs, strict=True)]
+        found = _call("_polymorphic_main", converted, outputs)
+        mlir.op("func.return", [], [_converted(x, t) for x, t in zip(found, results, strict=True)])
+    return mlir.refine_shapes(added)
+
+
+def _converted(value: Value, wanted: Any) -> Value:
+    return value if value.type == wanted else mlir.op("stablehlo.convert", [wanted], [value]).result
+
+
+def _name(op: Any) -> str:
+    return str(op.attributes["sym_name"].value)
+
+
+def _without_sharding(operation: Any) -> None:
+    """Leave out how values are spread over devices: there is one."""
+    for name in ("arg_attrs", "res_attrs"):
+        if name in operation.attributes:
+            del operation.attributes[name]
+    for region in operation.regions:
+        for block in region:
+            for inner in list(block):
+                op = inner.operation
+                if op.name == "sdy.sharding_constraint":
+                    op.result.replace_all_uses_with(op.operands[0])
+                    op.erase()
+                else:
+                    _without_sharding(op)
