@@ -6,6 +6,7 @@ from plugjax.core.errors import (
     CustomVJPException,
     DtypeError,
     FallbackWarning,
+    InconclusiveDimensionOperation,
     JaxRuntimeError,
     KeyReuseError,
     LeakedTracerError,
@@ -26,7 +27,7 @@ from plugjax.core.errors import (
 
 __all__ = [
     "ConcretizationTypeError", "CustomJVPException", "CustomVJPException", "DtypeError", "FallbackWarning",
-    "JaxRuntimeError", "KeyReuseError", "LeakedTracerError", "LoweringError", "MissingRuleError",
+    "InconclusiveDimensionOperation", "JaxRuntimeError", "KeyReuseError", "LeakedTracerError", "LoweringError", "MissingRuleError",
     "NonConcreteBooleanIndexError", "PluginWarning", "RuleAbsentError", "RuleConflictError", "ShapeError", "TracerArrayConversionError",
     "TracerBoolConversionError", "TracerIntegerConversionError", "TypePromotionError", "UnexpectedTracerError",
     "UnknownBackendError",

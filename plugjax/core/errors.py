@@ -133,6 +133,10 @@ class TracerArrayConversionError(TypeError):
         )
 
 
+class InconclusiveDimensionOperation(Exception):  # noqa: N818  # JAX's name
+    """A comparison of sizes has no answer that holds for all values of their variables."""
+
+
 class NonConcreteBooleanIndexError(IndexError):
     """A traced boolean mask was used as an index, which would make a shape depend on values."""
 

@@ -80,6 +80,7 @@ def from_trailer(data: bytes) -> ClosedJaxpr | None:
         program = reader.program(head["main"])
         check_jaxpr(program)
     except (
+        json.JSONDecodeError,
         KeyError,
         IndexError,
         TypeError,

@@ -8,7 +8,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from jax import export as jax_export
 
-from plugjax.export.symbolic.bounds import InconclusiveDimensionOperation
+from plugjax.errors import InconclusiveDimensionOperation
 from plugjax.export.symbolic.dimension import (
     SymbolicScope,
     is_symbolic_dim,

@@ -23,15 +23,12 @@ from plugjax.export.symbolic.polynomial import (
     Polynomial,
     Term,
 )
+from plugjax.extend.errors import InconclusiveDimensionOperation
 
 # Numbers and infinities, which Python compares and multiplies as they should be.
 Bound = float | int
 
 _DEEPEST = 12
-
-
-class InconclusiveDimensionOperation(Exception):  # noqa: N818  # JAX's name
-    """A comparison of sizes has no answer that holds for all values of their variables."""
 
 
 class Facts:

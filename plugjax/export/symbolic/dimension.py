@@ -12,9 +12,10 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias, TypeGuard
 
-from plugjax.export.symbolic.bounds import Bound, Facts, InconclusiveDimensionOperation
+from plugjax.export.symbolic.bounds import Bound, Facts
 from plugjax.export.symbolic.parsing import ShapeParser
 from plugjax.export.symbolic.polynomial import FLOORDIV, MAX, MIN, MOD, Atom, Polynomial, Term
+from plugjax.extend.errors import InconclusiveDimensionOperation
 
 _OPERATIONS = (FLOORDIV, MOD, MAX, MIN)
 _CONSTRAINT = re.compile(r"(.*?)(==|>=|<=)(.*)", re.DOTALL)
