@@ -26,7 +26,7 @@ from plugjax.testing.fuzz.worker import DiedError, Worker
 ROOT = Path(__file__).resolve().parents[2]
 PLANTED = ["tests.testing.planted"]
 # About two minutes each on one core.
-COUNTS = {"numpy": 2000, "xla": 300, "iree": 80}
+COUNTS = {"numpy": 800, "xla": 150, "iree": 60}
 
 
 @pytest.fixture
