@@ -5,7 +5,7 @@ import jax.experimental.sparse
 import numpy as np
 import pytest
 import scipy.sparse
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import plugjax
@@ -121,7 +121,7 @@ def test_scipy():
     assert_same(lambda m: m.sparse.BCOO.from_scipy_sparse(mat, n_batch=1))
 
 
-@FEW
+@settings(FEW, max_examples=2)
 @given(st.data())
 def test_bcsr(data):
     n_batch, n_dense = data.draw(st.integers(0, 1)), data.draw(st.integers(0, 1))
