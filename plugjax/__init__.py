@@ -38,7 +38,6 @@ from plugjax.contexts import (
     typeof,
 )
 from plugjax.core.array import Array, block_until_ready, device_get, device_put
-from plugjax.core.aval import ShapeDtypeStruct
 from plugjax.core.backend import default_backend, devices
 from plugjax.core.config import config
 from plugjax.core.device import Device
@@ -57,6 +56,7 @@ from plugjax.transforms.grad import (
 )
 from plugjax.transforms.jacobian import hessian, jacfwd, jacrev
 from plugjax.transforms.jaxpr_print import print_jaxpr as _print_jaxpr
+from plugjax.transforms.shape_struct import ShapeDtypeStruct
 
 __version__ = "0.1.0"
 __version_info__ = (0, 1, 0)

@@ -35,20 +35,8 @@ class AbstractReference:
         raise NotImplementedError
 
     def attribute(self, reference: Any, name: str) -> Any:
-        """What ``getattr`` gives of a reference; AttributeError for what it does not have."""
+        """A method of a reference, items among them; AttributeError for what it does not have."""
         raise AttributeError(name)
-
-    def read(self, reference: Any) -> Any:
-        """The array, under the current trace."""
-        raise NotImplementedError
-
-    def write(self, reference: Any, value: Any) -> None:
-        """Replace the array, under the current trace."""
-        raise NotImplementedError
-
-    def add(self, reference: Any, value: Any) -> None:
-        """Add to the array, under the current trace."""
-        raise NotImplementedError
 
     def of_zeros(self) -> Any:
         """A reference to zeros, made under the current trace."""
@@ -156,64 +144,3 @@ def physical_aval(aval: ShapedArray) -> ShapedArray:
     if isinstance(dtype, ExtendedDType):
         return ShapedArray((*aval.shape, *dtype.storage_shape), dtype.storage_dtype)
     return aval
-
-
-class ShapeDtypeStruct:
-    """Shape and dtype without values, for ``eval_shape`` and ``jit(f).lower``.
-
-    Args:
-        shape: sizes of the axes.
-        dtype: dtype, canonicalised as array creation does.
-        sharding: where the array would live.
-        weak_type: whether the dtype is weak.
-
-    Example:
-        >>> import plugjax
-        >>> plugjax.ShapeDtypeStruct((2, 3), "float32")
-        ShapeDtypeStruct(shape=(2, 3), dtype=float32)
-    """
-
-    __slots__ = ("dtype", "shape", "sharding", "weak_type")
-
-    def __init__(
-        self,
-        shape: Sequence[int],
-        dtype: DTypeLike,
-        *,
-        sharding: Any = None,
-        weak_type: bool = False,
-    ) -> None:
-        if dtype is None:
-            raise ValueError("ShapeDtypeStruct needs a dtype.")
-        self.shape = tuple(d if type(d) is int else as_size(d) for d in shape)
-        self.dtype = dtype if isinstance(dtype, ExtendedDType) else np.dtype(dtype)
-        self.sharding = sharding
-        self.weak_type = weak_type
-
-    @property
-    def ndim(self) -> int:
-        """Number of axes."""
-        return len(self.shape)
-
-    @property
-    def size(self) -> int:
-        """Number of elements."""
-        return math.prod(self.shape)
-
-    def __len__(self) -> int:
-        if not self.shape:
-            raise TypeError("len() of unsized object")
-        return self.shape[0]
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, ShapeDtypeStruct) and self._key() == other._key()
-
-    def __hash__(self) -> int:
-        return hash(self._key())
-
-    def _key(self) -> tuple[Any, ...]:
-        return self.shape, self.dtype, self.sharding, self.weak_type
-
-    def __repr__(self) -> str:
-        weak = ", weak_type=True" if self.weak_type else ""
-        return f"ShapeDtypeStruct(shape={self.shape}, dtype={self.dtype.name}{weak})"

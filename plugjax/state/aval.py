@@ -91,18 +91,6 @@ class AbstractRef(AbstractReference):
             )
         return functools.partial(function, reference)
 
-    def read(self, reference: Any) -> Any:
-        """The array, under the current trace."""
-        return METHODS["__getitem__"](reference, ...)
-
-    def write(self, reference: Any, value: Any) -> None:
-        """Replace the array, under the current trace."""
-        METHODS["__setitem__"](reference, ..., value)
-
-    def add(self, reference: Any, value: Any) -> None:
-        """Add to the array, under the current trace."""
-        METHODS["addupdate"](reference, value)
-
     def of_zeros(self) -> Any:
         """A reference to zeros, made under the current trace."""
         return METHODS["of_zeros"](self)

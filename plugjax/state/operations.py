@@ -63,7 +63,7 @@ def new_ref(init_val: Any, *, memory_space: Any = None, kind: str | None = None)
 
 
 def empty_ref(ty: Any, memory_space: Any = None) -> Ref:
-    """A reference to an array whose values nobody has given yet; they are zeros here.
+    """A reference to an array whose values are not given yet; they are zeros here.
 
     Args:
         ty: what has shape and dtype, a ``ShapeDtypeStruct`` for example.
@@ -108,7 +108,11 @@ def free_ref(ref: Ref) -> None:
 
     Example:
         >>> import plugjax
-        >>> plugjax.free_ref(plugjax.new_ref(1.0))
+        >>> plugjax.make_jaxpr(lambda x: plugjax.free_ref(plugjax.new_ref(x)))(1.0)
+        { lambda ; a:f32[]. let
+            b:Ref{f32[]} = new_ref[kind=None memory_space=None] a
+            free_ref b
+          in () }
     """
     _check("free_ref", ref)
     free_ref_p.bind(ref)

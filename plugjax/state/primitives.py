@@ -288,7 +288,7 @@ def replace(ref: Ref, value: Array) -> None:
     ref._value = value
 
 
-# What holds the memory of an array that nobody else sees: the array, a name, and the call that counts.
+# What holds the memory of an array that no other object sees: the array, a name, and the call that counts.
 _OWNERS = 3
 
 

@@ -181,8 +181,8 @@ def with_values(
         raise ValueError(
             f"only one reference to a mutable array may be passed as an argument to a function, but one came to {primitive.name} twice."
         )
-    operands = [x.aval.read(x) if m else x for x, m in zip(args, marked, strict=True)]
+    operands = [x[...] if m else x for x, m in zip(args, marked, strict=True)]
     results, values = rule(marked, operands, **params)
     for x, value in zip((x for x, m in zip(args, marked, strict=True) if m), values, strict=True):
-        x.aval.write(x, value)
+        x[...] = value
     return list(results)

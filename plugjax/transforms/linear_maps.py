@@ -154,7 +154,7 @@ class VJP:
                     found.append(instantiate(bar))
                     continue
                 if not isinstance(aval, AbstractReference) and type(bar) is not Zero:
-                    x.aval.add(x, bar)
+                    x.addupdate(bar)
                 found.append(GradRef())
             return pytree.unflatten(signature.in_tree, found)
 

@@ -9,13 +9,14 @@ from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from plugjax.core import pytree
 from plugjax.core.array import as_array, on_device
-from plugjax.core.aval import ShapedArray, ShapeDtypeStruct
+from plugjax.core.aval import ShapedArray
 from plugjax.core.device import Placement
 from plugjax.core.operators import HasAval
 from plugjax.core.primitive import Tracer
 from plugjax.execution.compile import Compiled, lowered_text
 from plugjax.execution.dialects import backend_with_dialect
 from plugjax.execution.jit.program import Program
+from plugjax.transforms.shape_struct import ShapeDtypeStruct
 from plugjax.transforms.tree_differences import first_difference
 
 _R = TypeVar("_R", covariant=True)

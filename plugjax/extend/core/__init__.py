@@ -14,7 +14,7 @@ from plugjax.core.array import (
     scalar_value,
     transfer,
 )
-from plugjax.core.aval import AbstractReference, Shape, ShapedArray, ShapeDtypeStruct, physical_aval
+from plugjax.core.aval import AbstractReference, Shape, ShapedArray, physical_aval
 from plugjax.core.caches import Cache, new_cache
 from plugjax.core.config import Config, Fingerprint, Option, boolean, config
 from plugjax.core.device import (
@@ -96,6 +96,7 @@ from plugjax.extend.core.values import (
     valid_jaxtype,
 )
 from plugjax.transforms.jaxpr_check import JaxprTypeError, check_jaxpr
+from plugjax.transforms.shape_struct import ShapeDtypeStruct
 
 __all__ = [
     "AbstractReference",

@@ -1,0 +1,73 @@
+"""Shape and dtype without values, as an argument of what only asks for those."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from plugjax.core.aval import as_size
+from plugjax.core.dtypes import DTypeLike, ExtendedDType
+
+
+class ShapeDtypeStruct:
+    """Shape and dtype without values, for ``eval_shape`` and ``jit(f).lower``.
+
+    Args:
+        shape: sizes of the axes.
+        dtype: dtype, canonicalised as array creation does.
+        sharding: where the array would live.
+        weak_type: whether the dtype is weak.
+
+    Example:
+        >>> import plugjax
+        >>> plugjax.ShapeDtypeStruct((2, 3), "float32")
+        ShapeDtypeStruct(shape=(2, 3), dtype=float32)
+    """
+
+    __slots__ = ("dtype", "shape", "sharding", "weak_type")
+
+    def __init__(
+        self,
+        shape: Sequence[int],
+        dtype: DTypeLike,
+        *,
+        sharding: Any = None,
+        weak_type: bool = False,
+    ) -> None:
+        if dtype is None:
+            raise ValueError("ShapeDtypeStruct needs a dtype.")
+        self.shape = tuple(d if type(d) is int else as_size(d) for d in shape)
+        self.dtype = dtype if isinstance(dtype, ExtendedDType) else np.dtype(dtype)
+        self.sharding = sharding
+        self.weak_type = weak_type
+
+    @property
+    def ndim(self) -> int:
+        """Number of axes."""
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        """Number of elements."""
+        return math.prod(self.shape)
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError("len() of unsized object")
+        return self.shape[0]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ShapeDtypeStruct) and self._key() == other._key()
+
+    def __hash__(self) -> int:
+        return hash(self._key())
+
+    def _key(self) -> tuple[Any, ...]:
+        return self.shape, self.dtype, self.sharding, self.weak_type
+
+    def __repr__(self) -> str:
+        weak = ", weak_type=True" if self.weak_type else ""
+        return f"ShapeDtypeStruct(shape={self.shape}, dtype={self.dtype.name}{weak})"
