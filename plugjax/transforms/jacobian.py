@@ -102,19 +102,21 @@ def jacfwd(
 
         def push(direction: Any) -> Any:
             tangents = (direction,) if isinstance(argnums, int) else direction
-            return jvp(partial, point, tangents, has_aux=has_aux)
+            values, *found = jvp(partial, point, tangents, has_aux=has_aux)
+            known.append(pytree.tree_map(aval_of, values))
+            return tuple(found)
 
-        results = vmap(push, out_axes=(None, -1, None) if has_aux else (None, -1))(
-            _basis(point_for)
-        )
-        out, columns = results[0], results[1]
+        # Of the values only the avals are needed, so they may have a batch axis.
+        known: list[Any] = []
+        results = vmap(push, out_axes=(-1, None) if has_aux else -1)(_basis(point_for))
+        (out,), columns = known, results[0]
         _check(out, "jacfwd", "output", holomorphic, _anything)
         jac = pytree.tree_map(
             lambda y, column: _unravel(_along_basis(column, y), point_for, aval_of(y).ndim),
             out,
             columns,
         )
-        return (jac, results[2]) if has_aux else jac
+        return (jac, results[1]) if has_aux else jac
 
     return named_after(fun, jacobian_of)
 
@@ -165,7 +167,7 @@ def jacrev(
                 for i in range(len(out_leaves))
             ],
         )
-        return (jac, results[2]) if has_aux else jac
+        return (jac, results[1]) if has_aux else jac
 
     return named_after(fun, jacobian_of)
 
