@@ -21,7 +21,7 @@ from plugjax.extend.core import (
     jaxpr_as_fun,
 )
 from plugjax.extend.execution import Wrapped, jit, run_passes
-from plugjax.extend.transforms import vjp
+from plugjax.extend.transforms import discharge, is_reference, vjp
 
 PLATFORMS = ("cpu", "cuda", "rocm", "tpu")
 
@@ -128,6 +128,12 @@ def _export_program(
     disabled_checks: tuple[DisabledSafetyCheck, ...],
     overriding: dict[Primitive, Callable[..., Any]],
 ) -> Exported:
+    if any(map(is_reference, (*program.jaxpr.invars, *program.jaxpr.constvars))):
+        raise NotImplementedError(
+            f"export: '{name}' takes or closes over a reference, which there is none of where the artifact runs. Read it "
+            "before, and return what is to be written."
+        )
+    program = discharge(program)
     if program.effects:
         raise NotImplementedError(
             f"export: '{name}' has effects {sorted(map(repr, program.effects))}: serialization of host_callbacks is not yet "

@@ -519,3 +519,17 @@ def test_disable_jit_runs_python():
 
         plugjax.lax.fori_loop(0, 3, body, 1.0)
         np.testing.assert_array_equal(r[...], [1, 2, 4])
+
+
+def test_exported_functions_have_references_of_their_own():
+    def f(x):
+        r = plugjax.new_ref(plugjax.numpy.zeros(2))
+        r[0] = x
+        return plugjax.lax.fori_loop(0, 2, lambda i, c: c + r[i], 1.0)
+
+    spec = plugjax.ShapeDtypeStruct((), "float32")
+    exported = plugjax.export.export(plugjax.jit(f))(spec)
+    np.testing.assert_array_equal(exported.call(np.float32(3.0)), 4.0)
+    r = plugjax.new_ref(1.0)
+    with pytest.raises(NotImplementedError, match="closes over a reference"):
+        plugjax.export.export(plugjax.jit(lambda x: x + r[...]))(spec)

@@ -17,6 +17,7 @@ from plugjax.execution.host_arguments import call_with_values
 from plugjax.execution.instruments import instrumented
 from plugjax.execution.jit.arguments import ArgumentPlan, plan_arguments
 from plugjax.execution.jit.misses import TraceKey
+from plugjax.transforms.discharge import discharge
 from plugjax.transforms.staging import open_constants
 
 _LEAF = pytree.structure(0)
@@ -62,7 +63,7 @@ class Program:
     @functools.cached_property
     def plan(self) -> ArgumentPlan:
         """What of the arguments reaches the compiled program."""
-        return plan_arguments(self.jaxpr, self.donated, self._keep_unused)
+        return plan_arguments(discharge(self.jaxpr), self.donated, self._keep_unused)
 
     @functools.cached_property
     def opened(self) -> tuple[ClosedJaxpr, list[Any]]:
