@@ -131,15 +131,20 @@ def set_error_if(pred: Array, /, msg: str) -> None:
 
 
 def raise_if_error() -> None:
-    """Raise the error that was set first, and forget it; nothing if none was set.
+    """Raise the error that was set first, and drop it; nothing if none was set.
 
     Raises:
         JaxValueError: with the message of :func:`set_error_if`, and a note that says where it stands.
         ValueError: it is called in a function that is traced.
 
     Example:
+        >>> import plugjax.numpy as jnp
         >>> from plugjax.experimental import error_check
+        >>> error_check.set_error_if(jnp.array([False, True]), "second")
         >>> error_check.raise_if_error()
+        Traceback (most recent call last):
+        plugjax.experimental.error_check.JaxValueError: second
+        ...
     """
     ref = _storage.ref
     if ref is None:
@@ -179,7 +184,7 @@ def wrap_for_export(f: Callable[..., Any]) -> Callable[..., Any]:
         ...     error_check.set_error_if(x > 2, "too large")
         ...     return x
         >>> error_check.unwrap_from_import(error_check.wrap_for_export(f))(jnp.array(3.0))
-        Array(3., dtype=float32)
+        Array(3., dtype=float32, weak_type=True)
         >>> error_check.raise_if_error()
         Traceback (most recent call last):
         plugjax.experimental.error_check.JaxValueError: too large
@@ -207,13 +212,13 @@ def unwrap_from_import(f: Callable[..., Any]) -> Callable[..., Any]:
     """A function whose errors :func:`raise_if_error` raises, from one that :func:`wrap_for_export` made.
 
     Args:
-        f: what was wrapped, or an exported function of it, ``exported.call`` for example. It is not to be traced.
+        f: what was wrapped, or an exported function of it, ``exported.call`` for example.
 
     Example:
         >>> import plugjax.numpy as jnp
         >>> from plugjax.experimental import error_check
-        >>> error_check.unwrap_from_import(error_check.wrap_for_export(jnp.sin))(0.0)
-        Array(0., dtype=float32)
+        >>> error_check.unwrap_from_import(error_check.wrap_for_export(jnp.exp2))(3.0)
+        Array(8., dtype=float32, weak_type=True)
     """
 
     @functools.wraps(f)

@@ -45,7 +45,7 @@ class StatefulPRNG:
         >>> from plugjax.experimental import random
         >>> rng = random.stateful_rng(42)
         >>> plugjax.jit(lambda: rng.integers(10))(), plugjax.jit(lambda: rng.integers(10))()
-        (Array(3, dtype=int32), Array(9, dtype=int32))
+        (Array(4, dtype=int32), Array(5, dtype=int32))
     """
 
     def __init__(self, _base_key: Array, _counter: Ref) -> None:
