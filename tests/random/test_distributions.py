@@ -90,7 +90,9 @@ def _both(draw, seed, make="key"):
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("name", EXACT)
 def test_bits_are_those_of_jax(name, seed):
-    ours, theirs = _both(EXACT[name], seed)
+    # Where the processor computes with 16 bits, compiled JAX rounds once for several operations.
+    with jax.disable_jit("float16" in name):
+        ours, theirs = _both(EXACT[name], seed)
     assert ours.tobytes() == theirs.tobytes()
 
 

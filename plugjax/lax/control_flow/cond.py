@@ -41,6 +41,7 @@ from plugjax.extend.rules import (
 from plugjax.extend.transforms import (
     Axis,
     batch_jaxpr,
+    is_reference,
     is_undefined_primal,
     jvp_jaxpr,
     linearize_jaxpr,
@@ -238,20 +239,21 @@ def bind_branches(
 def _with_common_constants(
     traced: Sequence[tuple[ClosedJaxpr, list[Any], Any]],
 ) -> tuple[list[ClosedJaxpr], list[Any]]:
-    """Give every branch the constants of all, each once, so that they take the same operands; and those constants."""
-    places: dict[int, int] = {}
+    """Give every branch the constants of all, a reference once, so that they take the same operands; and those constants."""
+    places: dict[tuple[int, int], int] = {}
     constants: list[Any] = []
-    for _, found, _ in traced:
+    for i, (_, found, _) in enumerate(traced):
         for c in found:
-            if id(c) not in places:
-                places[id(c)] = len(constants)
+            key = _place(i, c)
+            if key not in places:
+                places[key] = len(constants)
                 constants.append(c)
     if not constants:
         return [program for program, _, _ in traced], []
     avals = [aval_of(c) for c in constants]
     programs = []
-    for program, found, _ in traced:
-        own = [places[id(c)] for c in found]
+    for i, (program, found, _) in enumerate(traced):
+        own = [places[_place(i, c)] for c in found]
         args_avals = program.in_avals[len(found) :]
 
         def call(*xs: Any, p: ClosedJaxpr = program, own: Sequence[int] = own) -> list[Any]:
@@ -259,6 +261,11 @@ def _with_common_constants(
 
         programs.append(stage(call, [*avals, *args_avals], program.jaxpr.debug_name))
     return programs, constants
+
+
+def _place(branch: int, constant: Any) -> tuple[int, int]:
+    # Nothing may take a reference twice.
+    return (-1 if is_reference(constant) else branch), id(constant)
 
 
 def _with_common_types(
