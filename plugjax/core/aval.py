@@ -8,7 +8,7 @@ that are not known, which is hashed, compared and multiplied like an integer.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -24,23 +24,19 @@ class AbstractReference:
 
     Attributes:
         inner_aval: of the array that it refers to.
+        update: gives the type with some of the array's ``shape``, ``dtype``, ``weak_type`` replaced.
+        of_zeros: makes a reference to zeros under the current trace.
     """
 
     __slots__ = ()
 
     inner_aval: ShapedArray
-
-    def update(self, **changes: Any) -> AbstractReference:
-        """The type with some of the array's ``shape``, ``dtype``, ``weak_type`` replaced."""
-        raise NotImplementedError
+    update: Callable[..., Any]
+    of_zeros: Callable[[], Any]
 
     def attribute(self, reference: Any, name: str) -> Any:
         """A method of a reference, items among them; AttributeError for what it does not have."""
         raise AttributeError(name)
-
-    def of_zeros(self) -> Any:
-        """A reference to zeros, made under the current trace."""
-        raise NotImplementedError
 
 
 def as_size(size: Any) -> int:

@@ -28,7 +28,7 @@ __all__ = [
     "wrap_for_export",
 ]
 
-# Codes are indices of what can be raised; the smallest one is the first.
+# A code says which message is to be raised; the reference keeps the first one.
 _NO_ERROR = np.uint32(np.iinfo(np.uint32).max)
 _UNKNOWN = (
     "An unknown error occurred during execution of an exported function: its error code stands for no message. The artifact "
@@ -45,13 +45,16 @@ class _Messages:
 
     def __init__(self) -> None:
         self.found: list[tuple[str, str]] = []
-        self.lock = threading.RLock()
+        self._codes: dict[tuple[str, str], int] = {}
+        self._lock = threading.Lock()
 
     def add(self, message: str, place: str) -> np.uint32:
-        """Keep a message; gives its code."""
-        with self.lock:
-            self.found.append((message, place))
-            return np.uint32(len(self.found) - 1)
+        """Keep a message; gives its code, which is the same each time."""
+        with self._lock:
+            code = self._codes.setdefault((message, place), len(self.found))
+            if code == len(self.found):
+                self.found.append((message, place))
+            return np.uint32(code)
 
 
 class _Storage(threading.local):
@@ -159,8 +162,7 @@ def raise_if_error() -> None:
     if number == _NO_ERROR:
         return
     ref[...] = jnp.uint32(_NO_ERROR)
-    known = _storage.messages.found
-    message, place = known[number] if number < len(known) else (_UNKNOWN, "")
+    message, place = _storage.messages.found[number]
     error = JaxValueError(message)
     if place:
         error.add_note(f"The error was set at {place}.")
@@ -225,13 +227,12 @@ def unwrap_from_import(f: Callable[..., Any]) -> Callable[..., Any]:
     def unwrapped(*args: Any, **kwargs: Any) -> Any:
         out, (code, text) = f(*args, **kwargs)
         found = json.loads(bytes(np.asarray(text)))
-        known = _storage.messages
-        with known.lock:
-            offset = len(known.found)
-            known.found += [(str(message), str(place)) for message, place in found]
+        codes = [_storage.messages.add(str(message), str(place)) for message, place in found]
+        codes.append(_storage.messages.add(_UNKNOWN, ""))
+        own = jnp.asarray(codes)[jnp.minimum(code, np.uint32(len(found)))]
+        own = jnp.where(code == _NO_ERROR, _NO_ERROR, own)
         ref = _code()
         first = ref[...]
-        own = jnp.where(code == _NO_ERROR, jnp.uint32(_NO_ERROR), code + np.uint32(offset))
         ref[...] = jnp.where(first == _NO_ERROR, own, first)
         return out
 

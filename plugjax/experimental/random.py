@@ -14,8 +14,9 @@ import numpy as np
 
 import plugjax.numpy as jnp
 from plugjax import dtypes, random
-from plugjax.extend.core import Array, ArrayLike, Tracer, as_array
+from plugjax.extend.core import Array, ArrayLike, find_top_trace
 from plugjax.extend.dtypes import DTypeLike
+from plugjax.extend.execution import EvalTrace
 from plugjax.state import Ref, addupdate, new_ref
 from plugjax.tree_util import register_pytree_node
 
@@ -158,7 +159,7 @@ def stateful_rng(seed: ArrayLike | None = None, *, impl: Any = None) -> Stateful
         (Array(0.5302608, dtype=float32), Array(0.72766423, dtype=float32))
     """
     if seed is None:
-        if isinstance(as_array(0) + 0, Tracer):
+        if not isinstance(find_top_trace(), EvalTrace):
             raise TypeError(
                 "stateful_rng: a function that is traced would draw its seed once, so it requires an explicit seed to be set."
             )

@@ -97,6 +97,7 @@ def _step(eqn: JaxprEqn, env: dict[Any, Any], held: set[Var]) -> None:
     """Compute an equation on the values of the references that the environment holds."""
     operands = [v.val if type(v) is Literal else env[v] for v in eqn.invars]
     marked = [v in held for v in eqn.invars]
+    check_distinct(eqn.primitive, [v for v, m in zip(eqn.invars, marked, strict=True) if m])
     params = eqn.params
     makes = any(isinstance(v.aval, AbstractReference) for v in eqn.outvars)
     if any(marked) or makes:
@@ -142,6 +143,19 @@ def pure_form(eqn: JaxprEqn, marked: Sequence[bool]) -> Callable[[Sequence[Any]]
     return run
 
 
+def check_distinct(primitive: Primitive, references: Sequence[Any]) -> None:
+    """Raise if a reference comes twice: which of its two new values is the last one, nothing says.
+
+    Raises:
+        ValueError: it does.
+    """
+    if len({id(x) for x in references}) < len(references):
+        raise ValueError(
+            "only one reference to a mutable array may be passed as an argument to a function, but one came to "
+            f"{primitive.name} twice."
+        )
+
+
 def has_pure_form(primitive: Primitive) -> bool:
     """Whether a structured primitive is computed on values of references; calls with rules of the user's take the references."""
     return primitive in registry.table(discharge_rule)
@@ -176,11 +190,7 @@ def with_values(
     rule = registry.table(discharge_rule).get(primitive)
     if rule is None:
         return refuse(primitive, args)
-    held = [id(x) for x in args if is_reference(x)]
-    if len(set(held)) < len(held):
-        raise ValueError(
-            f"only one reference to a mutable array may be passed as an argument to a function, but one came to {primitive.name} twice."
-        )
+    check_distinct(primitive, [x for x in args if is_reference(x)])
     operands = [x[...] if m else x for x, m in zip(args, marked, strict=True)]
     results, values = rule(marked, operands, **params)
     for x, value in zip((x for x, m in zip(args, marked, strict=True) if m), values, strict=True):

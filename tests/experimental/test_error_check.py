@@ -91,6 +91,26 @@ def test_blocks_keep_errors_apart():
     error_check.raise_if_error()
 
 
+def test_calls_keep_one_message_for_each_place():
+    def f(x):
+        error_check.set_error_if(x > 2, "kept once")
+        return x
+
+    call = error_check.unwrap_from_import(error_check.wrap_for_export(f))
+    call(1.0)
+    count = len(error_check._storage.messages.found)
+    for _ in range(3):
+        call(1.0)
+    assert len(error_check._storage.messages.found) == count
+
+
+def test_a_code_without_a_message_is_an_error():
+    damaged = np.uint32(5), np.frombuffer(b"[]", np.uint8)
+    assert error_check.unwrap_from_import(lambda: (1, damaged))() == 1
+    with pytest.raises(error_check.JaxValueError, match="unknown error occurred"):
+        error_check.raise_if_error()
+
+
 def test_exported_functions_bring_their_errors():
     def f(x):
         error_check.set_error_if(x > 2, "too large")

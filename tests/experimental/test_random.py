@@ -36,6 +36,8 @@ def test_errors(j):
     module = (jax if j is jax else plugjax).experimental.random
     with pytest.raises(TypeError, match="explicit seed"):
         j.jit(lambda: module.stateful_rng().uniform())()
+    with pytest.raises(TypeError, match="explicit seed"):
+        j.vmap(lambda x: x + module.stateful_rng().uniform())(np.zeros(2))
     with pytest.raises(ValueError, match="cannot operate on split stateful generator"):
         module.stateful_rng(0).split(3).uniform()
     with pytest.raises(ValueError, match="Expected base_key to be a typed PRNG key"):

@@ -304,6 +304,13 @@ ERRORS = {
         "both closed over and passed",
         lambda j, n: (lambda r: j.jit(lambda x: x[...] + r[...])(r))(j.new_ref(1.0)),
     ),
+    "scanned and closed over": (
+        ValueError,
+        "mutable array",
+        lambda j, n: j.jit(lambda r: j.lax.scan(lambda c, x: (c + r[0], x[...]), 0.0, r))(
+            j.new_ref(n.zeros(3))
+        ),
+    ),
     "added": (TypeError, "unsupported operand type", lambda j, n: j.new_ref(1.0) + 1),
     "sine": (TypeError, "requires ndarray or scalar arguments", lambda j, n: n.sin(j.new_ref(1.0))),
     "sine under jit": (
