@@ -67,7 +67,7 @@ remat = checkpoint
 
 # Loaded on first use, so that `import plugjax` costs only what a program uses.
 _SUBMODULES = (
-    "ad_checkpoint", "checkpoint_policies", "custom_batching", "custom_derivatives",
+    "ad", "ad_checkpoint", "checkpoint_policies", "custom_batching", "custom_derivatives",
     "cli", "core", "debug", "dlpack", "dtypes", "example_libraries", "experimental", "export", "extend", "flatten_util", "image", "lax",
     "monitoring", "nn", "numpy", "ops",
     "random", "ref", "scipy", "stablehlo", "stages", "test_util", "testing", "tree", "tree_util", "typing",

@@ -72,6 +72,16 @@ class GradValue:
 
 
 @dataclass(frozen=True, slots=True)
+class DontWant:
+    """Stands for an input of ``VJP.with_refs`` whose cotangent is left out; under ``jit`` it is not computed."""
+
+
+@dataclass(frozen=True, slots=True)
+class DidntWant:
+    """Stands for a cotangent that was left out."""
+
+
+@dataclass(frozen=True, slots=True)
 class GradRef:
     """Stands for a cotangent that was added to a reference."""
 
@@ -116,12 +126,13 @@ class VJP:
         """The pullback that adds cotangents to references.
 
         Args:
-            *maybe_ct_refs: of the structure of the inputs: for each a reference, to which its cotangent is added, or a
-                :class:`GradValue`, for an input whose cotangent is returned. An input that is a reference needs one.
+            *maybe_ct_refs: of the structure of the inputs: for each a reference, to which its cotangent is added, a
+                :class:`GradValue`, for an input whose cotangent is returned, or a :class:`DontWant`, for one whose cotangent is
+                left out. An input that is a reference needs a reference.
 
         Returns:
             A function of a cotangent of the output. It gives cotangents of the inputs, :class:`GradRef` in the place of those
-            that were added to references.
+            that were added to references and :class:`DidntWant` in the place of those that were left out.
 
         Raises:
             ValueError: the structure differs, or an input that is a reference is given none.
@@ -150,6 +161,9 @@ class VJP:
             found: list[Any] = []
             pulled = self._pull(self._bars(cotangent), given)
             for aval, x, bar in zip(signature.in_avals, given, pulled, strict=True):
+                if type(x) is DontWant:
+                    found.append(DidntWant())
+                    continue
                 if not is_reference(x):
                     found.append(instantiate(bar))
                     continue

@@ -208,6 +208,14 @@ def cotangents_are_added(j, np_, lax):
 
 
 @case
+def cotangents_are_left_out(j, np_, lax):
+    _, pull = j.vjp(lambda w, x: w @ x, np_.ones((2, 2)), np_.ones(2))
+    w, x = pull.with_refs(j.ad.GradValue(), j.ad.DontWant())(np_.ones(2))
+    assert type(x) is j.ad.DidntWant
+    return w
+
+
+@case
 def references_are_differentiated(j, np_, lax):
     def f(r, x):
         r[0] = x * x
