@@ -162,7 +162,7 @@ def _swap_transpose(
     bar = cotangents[0]
     found = None
     if ref.known or bar is not None:
-        before = bar if bar is not None else instantiate(Zero(_value_aval(value)))
+        before = bar if bar is not None else instantiate(Zero(aval_of(value)))
         found = swap_p.bind(ref.reference, before, *operands, index=index)[0]
     return [None, found, *(None for _ in operands)]
 
@@ -173,7 +173,3 @@ def _addupdate_transpose(
 ) -> list[Any]:
     found = get_p.bind(ref.reference, *operands, index=index)[0] if ref.known else None
     return [None, found, *(None for _ in operands)]
-
-
-def _value_aval(value: Any) -> Any:
-    return aval_of(value)

@@ -257,17 +257,7 @@ METHODS.update(
         "set": lambda ref, value, idx=(): _set_item(ref, idx, value),
         "swap": lambda ref, value, idx=(): _swap(ref, idx, value),
         "addupdate": lambda ref, value, idx=(): _add(ref, idx, value),
-        "at": lambda ref: _Parts(ref),
+        "at": lambda ref: View(ref, ()).at,
         "of_zeros": lambda aval: zero_ref_p.bind(aval=aval)[0],
     }
 )
-
-
-class _Parts:
-    """``ref.at``: parts of a reference by index."""
-
-    def __init__(self, ref: Any) -> None:
-        self._ref = ref
-
-    def __getitem__(self, index: Any) -> View:
-        return View(self._ref, (index,))

@@ -40,7 +40,7 @@ class View:
     @property
     def at(self) -> Any:
         """Parts of the part by index."""
-        return _Deeper(self)
+        return _Parts(self)
 
     def get(self, idx: Any = ()) -> Array:
         """The values of the part, or of a part of it."""
@@ -83,7 +83,9 @@ class View:
         return (*self._indices, idx)
 
 
-class _Deeper:
+class _Parts:
+    """``ref.at`` and ``view.at``: parts by index."""
+
     def __init__(self, view: View) -> None:
         self._view = view
 
