@@ -130,3 +130,10 @@ for _name in (
     "__rsub__", "__getitem__",
 ):  # fmt: skip
     setattr(JAXSparse, _name, _absent(_name))
+
+
+def diagonal_places(rows: int, columns: int, k: int) -> tuple[np.ndarray, np.ndarray]:
+    """Rows and columns of the entries on a diagonal of a matrix, in order; ``k`` is how far it lies above the main one."""
+    size = min(rows, columns - k) if k > 0 else min(rows + k, columns)
+    along = np.arange(max(size, 0))
+    return along - min(k, 0), along + max(k, 0)

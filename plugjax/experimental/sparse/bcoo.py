@@ -9,7 +9,7 @@ import numpy as np
 
 from plugjax import numpy as jnp
 from plugjax.experimental import sparse
-from plugjax.experimental.sparse.base import JAXSparse, Shape, take_operators
+from plugjax.experimental.sparse.base import JAXSparse, Shape, diagonal_places, take_operators
 from plugjax.experimental.sparse.layout import SparseInfo, bcoo_properties
 from plugjax.extend.transforms import register_mapped
 from plugjax.tree_util import register_pytree_node_class
@@ -178,15 +178,15 @@ class BCOO(JAXSparse):
             raise ValueError(
                 f"BCOO: Invalid inputs: shape={(N, M)}, {n_dense=}, {n_batch=}. A matrix has two axes."
             )
-        size = min(N, M - k) if k > 0 else min(N + k, M)
+        places = diagonal_places(N, M, k)
+        size = places[0].size
         layout = {"n_batch": n_batch, "n_dense": n_dense}
-        if size <= 0:
+        if not size:
             return cls._empty((N, M), dtype=dtype, index_dtype=index_dtype, **layout)
         if n_dense or n_batch:
             dense = jnp.eye(N, M, k, dtype=dtype)
             return cls.fromdense(dense, index_dtype=index_dtype, **layout)
-        along = np.arange(size)
-        indices = np.stack((along - min(k, 0), along + max(k, 0)), axis=-1).astype(index_dtype)
+        indices = np.stack(places, axis=-1).astype(index_dtype)
         return cls(
             (jnp.ones(size, dtype), indices),
             shape=(N, M),

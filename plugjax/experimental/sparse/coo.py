@@ -10,7 +10,7 @@ import numpy as np
 from plugjax import lax
 from plugjax import numpy as jnp
 from plugjax.experimental.sparse import primitives
-from plugjax.experimental.sparse.base import JAXSparse, Shape
+from plugjax.experimental.sparse.base import JAXSparse, Shape, diagonal_places
 from plugjax.experimental.sparse.functions import known_nse
 from plugjax.tree_util import register_pytree_node_class
 
@@ -103,12 +103,10 @@ class COO(JAXSparse):
         dtype: Any = None,
         index_dtype: Any = "int32",
     ) -> COO:
-        size = min(N, M - k) if k > 0 else min(N + k, M)
-        if size <= 0:
+        row, col = (x.astype(index_dtype) for x in diagonal_places(N, M, k))
+        if not row.size:
             return cls._empty((N, M), dtype=dtype, index_dtype=index_dtype)
-        along = np.arange(size)
-        row, col = (x.astype(index_dtype) for x in (along - min(k, 0), along + max(k, 0)))
-        ones = jnp.ones(size, dtype)
+        ones = jnp.ones(row.size, dtype)
         return cls((ones, row, col), shape=(N, M), rows_sorted=True, cols_sorted=True)
 
     def todense(self) -> Any:

@@ -9,7 +9,7 @@ import numpy as np
 
 from plugjax import numpy as jnp
 from plugjax.experimental.sparse import primitives
-from plugjax.experimental.sparse.base import JAXSparse, Shape
+from plugjax.experimental.sparse.base import JAXSparse, Shape, diagonal_places
 from plugjax.experimental.sparse.coo import promoted
 from plugjax.experimental.sparse.functions import known_nse
 from plugjax.tree_util import register_pytree_node_class
@@ -98,11 +98,11 @@ class CSR(_Compressed):
         dtype: Any = None,
         index_dtype: Any = "int32",
     ) -> CSR:
-        size = min(N, M - k) if k > 0 else min(N + k, M)
-        if size <= 0:
+        columns = diagonal_places(N, M, k)[1].astype(index_dtype)
+        size = columns.size
+        if not size:
             found: CSR = cls._empty((N, M), dtype=dtype, index_dtype=index_dtype)
             return found
-        columns = (np.arange(size) + max(k, 0)).astype(index_dtype)
         starts = np.clip(np.arange(N + 1) + min(k, 0), 0, size).astype(index_dtype)
         return cls((jnp.ones(size, dtype), columns, starts), shape=(N, M))
 
