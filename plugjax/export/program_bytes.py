@@ -15,7 +15,6 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 
 from plugjax import lax
@@ -85,6 +84,7 @@ def from_trailer(data: bytes) -> ClosedJaxpr | None:
         IndexError,
         TypeError,
         AttributeError,
+        OverflowError,
         RecursionError,
         UnicodeDecodeError,
     ) as error:
@@ -253,12 +253,36 @@ def _dtype_name(dtype: Any) -> str:
     return "float0" if dtype == dtypes.float0 else str(dtype.name)
 
 
-def _dtype(name: str) -> Any:
+# Dtypes of arrays, by name. NumPy knows others, such as that of Python objects.
+_PLAIN = {
+    dtype.name: dtype
+    for dtype in map(
+        np.dtype,
+        (
+            *("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
+            *("float16", "float32", "float64", "complex64", "complex128"),
+            *dtypes.CUSTOM_FLOATS,
+            *dtypes.SIGNED_SMALL,
+            *dtypes.UNSIGNED_SMALL,
+        ),
+    )
+}
+
+
+def dtype_named(name: str) -> Any:
+    """The dtype of a name: of an array, ``float0``, or ``key`` and the name of a generator.
+
+    Raises:
+        ValueError: arrays have no such dtype.
+    """
     if name.startswith("key "):
         return resolve_impl(name[4:]).dtype
     if name == "float0":
         return dtypes.float0
-    return dtypes.interned(np.dtype(getattr(ml_dtypes, name, name)))
+    found = _PLAIN.get(name)
+    if found is None:
+        raise _fail(f"arrays have no dtype {name!r}")
+    return dtypes.interned(found)
 
 
 def _aval(aval: ShapedArray) -> list[Any]:
@@ -279,7 +303,7 @@ class _Reader:
 
     def make(self, written: Any) -> ClosedJaxpr:
         variables = [
-            (DropVar if dropped else Var)(ShapedArray(tuple(shape), _dtype(dtype), weak))
+            (DropVar if dropped else Var)(ShapedArray(tuple(shape), dtype_named(dtype), weak))
             for shape, dtype, weak, dropped in written["avals"]
         ]
 
@@ -287,7 +311,7 @@ class _Reader:
             if isinstance(found, int):
                 return variables[found]
             value, shape, dtype, weak = found
-            aval = ShapedArray(tuple(shape), _dtype(dtype), weak)
+            aval = ShapedArray(tuple(shape), dtype_named(dtype), weak)
             host = self.value(value)[()]
             return Literal(from_host(np.asarray(host), weak_type=True) if weak else host, aval)
 
@@ -324,7 +348,7 @@ class _Reader:
 
     def host(self, found: Any) -> Any:
         shape, dtype, (start, size), *_ = found
-        kind = _dtype(dtype)
+        kind = dtype_named(dtype)
         if kind == dtypes.float0:
             return np.zeros(shape, kind)
         count = int(np.prod(shape, dtype=np.int64))
@@ -336,7 +360,7 @@ class _Reader:
         host, weak, extended = self.host(found), found[3], found[4:]
         if not extended:
             return from_host(host, weak_type=weak)
-        dtype = _dtype(extended[0])
+        dtype = dtype_named(extended[0])
         shape = host.shape[: host.ndim - len(dtype.storage_shape)]
         return Array(ShapedArray(shape, dtype), from_host(host)._placement, host)
 
@@ -348,9 +372,9 @@ _READ: Mapping[str, Callable[[_Reader, Any], Any]] = {
     "enum": lambda _, found: _classes()[found[0]].__members__[found[1]],  # type: ignore[attr-defined]  # of an Enum
     "tuple": lambda reader, found: tuple(reader.value(item) for item in found),
     "record": _Reader.record,
-    "dtype": lambda _, found: _dtype(found),
+    "dtype": lambda _, found: dtype_named(found),
     "generator": lambda _, found: resolve_impl(found),
-    "aval": lambda _, found: ShapedArray(tuple(found[0]), _dtype(found[1]), found[2]),
+    "aval": lambda _, found: ShapedArray(tuple(found[0]), dtype_named(found[1]), found[2]),
     "host": _Reader.host,
     "array": _Reader.array,
 }

@@ -6,9 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import ml_dtypes
-import numpy as np
-
 from plugjax.export import program_bytes, schema
 from plugjax.export.artifact import (
     Artifact,
@@ -21,11 +18,13 @@ from plugjax.export.flat_tables import read
 from plugjax.export.safety import DisabledSafetyCheck
 from plugjax.export.symbolic.dimension import SymbolicScope, is_symbolic_dim, symbolic_shape
 from plugjax.export.trees import read_tree
-from plugjax.extend import dtypes
 from plugjax.extend.core import ClosedJaxpr, ShapedArray
-from plugjax.random.primitives import resolve_impl
 
-_KEYS = {"key<fry>": "threefry2x32", "key<rbg>": "rbg", "key<urbg>": "unsafe_rbg"}
+_KEYS = {
+    "key<fry>": "key threefry2x32",
+    "key<rbg>": "key rbg",
+    "key<urbg>": "key unsafe_rbg",
+}
 
 
 @dataclass(frozen=True)
@@ -156,7 +155,11 @@ def _aval(fields: Mapping[str, Any], scope: SymbolicScope) -> ShapedArray:
     kind = fields["dtype"]
     if not 0 <= kind < len(schema.DTYPES):
         raise _fail(f"it has a dtype of unknown kind {kind}")
-    return ShapedArray(tuple(_size(d, scope) for d in fields["shape"]), _dtype(schema.DTYPES[kind]))
+    name = schema.DTYPES[kind]
+    return ShapedArray(
+        tuple(_size(d, scope) for d in fields["shape"]),
+        program_bytes.dtype_named(_KEYS.get(name, name)),
+    )
 
 
 def _size(text: str, scope: SymbolicScope) -> Any:
@@ -171,14 +174,6 @@ def _size(text: str, scope: SymbolicScope) -> Any:
     if len(found) != 1 or not is_symbolic_dim(found[0]):
         raise _fail(f"a size is {text!r}")
     return found[0]
-
-
-def _dtype(name: str) -> Any:
-    if name in _KEYS:
-        return resolve_impl(_KEYS[name]).dtype
-    if name == "float0":
-        return dtypes.float0
-    return dtypes.interned(np.dtype(getattr(ml_dtypes, name, name)))
 
 
 def _check(fields: Mapping[str, Any]) -> DisabledSafetyCheck:
