@@ -33,9 +33,10 @@ from plugjax.core.rules import RuleSet
 from plugjax.core.vocabulary import Zero, optimization_barrier_p
 from plugjax.transforms.discharge import is_reference
 from plugjax.transforms.expansion import expand_rule
-from plugjax.transforms.flat_calls import Structure, flat_call, with_fixed
+from plugjax.transforms.flat_calls import flat_call, with_fixed
+from plugjax.transforms.function_caches import cached_trace
 from plugjax.transforms.linearize import LinearizedJaxpr, linearize_jaxpr, linearize_rule
-from plugjax.transforms.staging import open_constants, stage
+from plugjax.transforms.staging import stage
 from plugjax.transforms.tracebacks import api_boundary
 
 _R = TypeVar("_R")
@@ -117,15 +118,17 @@ def checkpoint(
         dynamic_kwargs = {k: v for k, v in kwargs.items() if k not in fixed_names}
         leaves, in_tree = pytree.flatten((dynamic, dynamic_kwargs))
         operands = [as_array(x, "checkpoint") for x in leaves]
-        out = Structure()
 
         def call(positional: tuple[Any, ...], named: dict[str, Any]) -> Any:
             return fun(*with_fixed(fixed, positional, len(args)), **named, **fixed_names)
 
-        traced = stage(
-            flat_call(call, in_tree, out, "checkpoint"), [aval_of(x) for x in operands], name
+        avals = [aval_of(x) for x in operands]
+        fixed_values = [(k, type(v), v) for k, v in (*fixed.items(), *fixed_names.items())]
+        program, consts, out_tree = cached_trace(
+            fun,
+            ("checkpoint", in_tree, *fixed_values, *avals),
+            lambda out: stage(flat_call(call, in_tree, out, "checkpoint"), avals, name),
         )
-        program, consts = open_constants(traced)
         outs = checkpoint_p.bind(
             *consts,
             *operands,
@@ -134,7 +137,7 @@ def checkpoint(
             differentiated=False,
             policy=policy,
         )
-        return pytree.unflatten(out.tree, outs)
+        return pytree.unflatten(out_tree, outs)
 
     return checkpointed
 

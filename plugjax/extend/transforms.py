@@ -8,6 +8,7 @@ from plugjax.transforms.enclosing import describe_frames, enclosing
 from plugjax.transforms.ending import ends_trace
 from plugjax.transforms.expansion import Kept, computed, expanded
 from plugjax.transforms.flat_calls import Structure, flat_call, with_fixed
+from plugjax.transforms.function_caches import cached_trace, derived_once, kept_for
 from plugjax.transforms.grad import grad, jvp, linear_transpose, linearize, value_and_grad, vjp
 from plugjax.transforms.jacobian import hessian, jacfwd, jacrev
 from plugjax.transforms.jaxpr_check import check_jaxpr
@@ -48,9 +49,11 @@ __all__ = [
     "batch_axes",
     "batch_flat",
     "batch_jaxpr",
+    "cached_trace",
     "check_jaxpr",
     "computed",
     "dce",
+    "derived_once",
     "describe_frames",
     "discharge",
     "discharged",
@@ -68,6 +71,7 @@ __all__ = [
     "jvp",
     "jvp_flat",
     "jvp_jaxpr",
+    "kept_for",
     "linear_transpose",
     "linearize",
     "linearize_flat",

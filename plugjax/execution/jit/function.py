@@ -47,6 +47,7 @@ from plugjax.execution.jit.stages import Lowered, Traced
 from plugjax.transforms import staging
 from plugjax.transforms.discharge import has_references, is_reference
 from plugjax.transforms.flat_calls import Structure, without_references
+from plugjax.transforms.function_caches import kept_for
 from plugjax.transforms.tracebacks import api_boundary
 
 
@@ -85,10 +86,22 @@ class JitFunction:
         check_disjoint(self._static.numbers, self._donate_nums, "argnums", "Argument numbers")
         # (configuration, layout, static values, *signature) -> Run, and the same with avals and named axes -> Program. The
         # layout is None where each argument is an Array given by position.
-        self._table = caches.new_cache()
-        self._layouts = caches.new_cache()
+        self._table, self._layouts = self._shared_tables()
         # The layout of the latest call.
         self._expected: Layout | None = None
+
+    def _shared_tables(self) -> tuple[caches.Cache, caches.Cache]:
+        """The tables of programs and of layouts, which all ``jit`` of one function with the same options share."""
+        options = (
+            "jit",
+            self.__name__,
+            self._target,
+            *(self._static.numbers, frozenset(self._static.names)),
+            *(self._donate_nums, self._donate_names),
+            *(self._keep_unused, self._inline),
+            *sorted(self._options.items()),
+        )
+        return kept_for(self._fun, options, lambda: (caches.new_cache(), caches.new_cache()))
 
     def as_function(self) -> Callable[..., Any]:
         """What the user gets: a plain function, which Python calls faster than an object, with the object's methods."""
@@ -166,7 +179,7 @@ class JitFunction:
         try:
             parts = signature(leaves) if mixed else array_signature(leaves)
         except LookupError:
-            leaves = self._arrays(leaves, in_tree)
+            leaves = _arrays(leaves, in_tree, self.__name__)
             mixed, readable, parts = False, False, array_signature(leaves)
         flat = not (statics or kwargs) and all(type(x) is Array for x in args)
         key = (
@@ -201,13 +214,15 @@ class JitFunction:
 
     def _resolve(self, layout: Layout, statics: Statics, leaves: Sequence[Any], mixed: bool) -> Run:
         """What runs calls of a signature: compiled now, or compiled before for arguments that were placed otherwise."""
-        arrays = self._arrays(leaves, layout.in_tree) if mixed else leaves
+        arrays = _arrays(leaves, layout.in_tree, self.__name__) if mixed else leaves
         chosen = self._placement([x._placement for x in arrays])
         # An array that only was not committed to its device need not move.
         moves = any(x._placement.device is not chosen.device for x in leaves if type(x) is Array)
         program = self._trace(layout, statics, [x.aval for x in arrays])
+        # What stands in the table must not refer to the function, as the table lives while the function does.
         if any(map(is_reference, program.jaxpr.consts)):
-            return lambda leaves: self._bind(list(leaves), layout, statics)
+            inline = self._inline
+            return lambda leaves: _bind_program(program, leaves, inline)
         if chosen not in program.compiled:
             program.plan.warn()
         if program.compiled and chosen not in program.compiled:
@@ -222,7 +237,7 @@ class JitFunction:
             )
         if not mixed:
             return program.run(chosen, moves)
-        as_arrays = functools.partial(self._arrays, in_tree=layout.in_tree)
+        as_arrays = functools.partial(_arrays, in_tree=layout.in_tree, name=self.__name__)
         if moves:
             run = program.run(chosen, moves)
             return lambda leaves: run(as_arrays(leaves))
@@ -233,21 +248,6 @@ class JitFunction:
         if self._target is not None:
             return self._target.committed
         return common_placement(placements, f"jit({self.__name__})") or default_placement()
-
-    def _arrays(self, leaves: Sequence[Any], in_tree: Any) -> list[Array]:
-        found = []
-        for i, x in enumerate(leaves):
-            try:
-                found.append(x if type(x) is Array else concrete(as_array(x)))
-            except TypeError as error:
-                if isinstance(x, Tracer):
-                    raise
-                path = pytree.paths_of(in_tree)[i]
-                raise TypeError(
-                    f"jit({self.__name__}): argument {path} is no array, but of type {type(x)}. Pass it with "
-                    "static_argnums or static_argnames, or make it an array."
-                ) from error
-        return found
 
     def _trace(self, layout: Layout, statics: Statics, avals: Sequence[ShapedArray]) -> Program:
         table_key = (
@@ -289,18 +289,11 @@ class JitFunction:
     def _programs(self) -> list[Program]:
         return [found for found in self._table.values() if isinstance(found, Program)]
 
-    def _bind(self, leaves: list[Any], layout: Layout, statics: Statics) -> Any:
+    def _bind(self, leaves: Sequence[Any], layout: Layout, statics: Statics) -> Any:
         """The call as an equation of an enclosing transformation."""
         args = [x if isinstance(x, (Array, Tracer)) else as_array(x) for x in leaves]
         program = self._trace(layout, statics, [x.aval for x in args])
-        jaxpr, constants = program.opened
-        if has_references(jaxpr):
-            check_distinct(self.__name__, constants, args, layout.in_tree)
-        if self._inline:
-            outs = eval_closed(jaxpr, *constants, *args)
-        else:
-            outs = jit_p.bind(*constants, *args, jaxpr=jaxpr, name=self.__name__)
-        return program.out_tree.unflatten(outs)
+        return _bind_program(program, args, self._inline)
 
     def _donated(self, in_tree: Any, statics: Statics) -> tuple[int, ...]:
         if not (self._donate_nums or self._donate_names) or config.observes("equations"):
@@ -336,6 +329,34 @@ class JitFunction:
 
     def _cache_size(self) -> int:
         return sum(len(program.compiled) for program in self._programs())
+
+
+def _bind_program(program: Program, leaves: Sequence[Any], inline: bool) -> Any:
+    args = [x if isinstance(x, (Array, Tracer)) else as_array(x) for x in leaves]
+    jaxpr, constants = program.opened
+    if has_references(jaxpr):
+        check_distinct(program.name, constants, args, program.in_tree)
+    if inline:
+        outs = eval_closed(jaxpr, *constants, *args)
+    else:
+        outs = jit_p.bind(*constants, *args, jaxpr=jaxpr, name=program.name)
+    return program.out_tree.unflatten(outs)
+
+
+def _arrays(leaves: Sequence[Any], in_tree: Any, name: str) -> list[Array]:
+    found = []
+    for i, x in enumerate(leaves):
+        try:
+            found.append(x if type(x) is Array else concrete(as_array(x)))
+        except TypeError as error:
+            if isinstance(x, Tracer):
+                raise
+            path = pytree.paths_of(in_tree)[i]
+            raise TypeError(
+                f"jit({name}): argument {path} is no array, but of type {type(x)}. Pass it with "
+                "static_argnums or static_argnames, or make it an array."
+            ) from error
+    return found
 
 
 def _check_outputs(outs: list[Any], out_tree: Any, name: str) -> list[Any]:

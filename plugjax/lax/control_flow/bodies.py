@@ -15,22 +15,24 @@ from plugjax.extend.core import (
     eval_closed,
 )
 from plugjax.extend.errors import StructureError
-from plugjax.extend.transforms import Structure, flat_call, open_constants, stage
+from plugjax.extend.transforms import cached_trace, flat_call, stage
 from plugjax.lax.promotion import promote
 
 
 def trace_body(
     fun: Callable[..., Any], in_tree: Any, avals: Sequence[ShapedArray], who: str
 ) -> tuple[ClosedJaxpr, list[Any], Any]:
-    """Trace a function of pytrees.
+    """Trace a function of pytrees, once for each signature.
 
     Returns:
         The program with its constants as leading inputs, their values, and the structure of its result.
     """
-    out = Structure()
     name = f"{who} of {getattr(fun, '__name__', 'a function')}"
-    opened, constants = open_constants(stage(flat_call(fun, in_tree, out, who), avals, name))
-    return opened, constants, out.tree
+    return cached_trace(
+        fun,
+        (who, in_tree, *avals),
+        lambda out: stage(flat_call(fun, in_tree, out, who), avals, name),
+    )
 
 
 def is_concrete(x: Any) -> bool:

@@ -13,6 +13,7 @@ from plugjax.extend.core import (
     convert_element_type_p,
     scalar_aval,
 )
+from plugjax.extend.transforms import derived_once
 from plugjax.lax.arithmetic import add
 from plugjax.lax.comparison import lt
 from plugjax.lax.control_flow.bodies import runs_as_python
@@ -85,12 +86,12 @@ def fori_loop(
         if runs_as_python():
             return python_fori(start, stop, scalar_aval(start), body_fun, init_val)
 
-        def step(carry: tuple[Any, Any], _: Any) -> tuple[tuple[Any, Any], None]:
-            i, x = carry
-            return (add(i, scalar(1, i)), body_fun(i, x)), None
-
         (_, result), _ = scan(
-            step, (start, init_val), None, length=length, unroll=False if unroll is None else unroll
+            derived_once(body_fun, "fori_loop by scan", _scan_body),
+            (start, init_val),
+            None,
+            length=length,
+            unroll=False if unroll is None else unroll,
         )
         return result
     if unroll not in (None, False, 1):
@@ -100,15 +101,30 @@ def fori_loop(
         )
     limit = _as(last, dtype, weak)
     _, result, _ = while_loop(
-        lambda state: lt(state[0], state[2]),
-        lambda state: (
-            add(state[0], scalar(1, state[0])),
-            body_fun(state[0], state[1]),
-            state[2],
-        ),
+        _below_limit,
+        derived_once(body_fun, "fori_loop by while_loop", _while_body),
         (_as(first, dtype, weak), init_val, limit),
     )
     return result
+
+
+def _scan_body(call: Callable[[Any, Any], Any]) -> Callable[..., Any]:
+    def step(carry: tuple[Any, Any], _: Any) -> tuple[tuple[Any, Any], None]:
+        i, x = carry
+        return (add(i, scalar(1, i)), call(i, x)), None
+
+    return step
+
+
+def _while_body(call: Callable[[Any, Any], Any]) -> Callable[..., Any]:
+    def step(state: tuple[Any, Any, Any]) -> tuple[Any, Any, Any]:
+        return add(state[0], scalar(1, state[0])), call(state[0], state[1]), state[2]
+
+    return step
+
+
+def _below_limit(state: tuple[Any, Any, Any]) -> Any:
+    return lt(state[0], state[2])
 
 
 def _as(x: Any, dtype: Any, weak: bool) -> Any:
