@@ -33,6 +33,39 @@ settings.load_profile("quick")
 quick_oracle.install()
 
 
+def pytest_addoption(parser):
+    parser.addoption(
+        "--wide",
+        action="store_true",
+        help="sweeps run whole: every row of the tests marked with `spread`, and whole tables instead of samples",
+    )
+
+
+def pytest_configure(config):
+    config.addinivalue_line(
+        "markers",
+        "spread(n): a wide sweep. Without --wide every n-th of its rows runs, the same ones in each run.",
+    )
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config, items):
+    if config.getoption("--wide"):
+        return
+    sweeps = {}
+    for item in items:
+        if item.get_closest_marker("spread"):
+            sweeps.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    left_out = set()
+    for rows in sweeps.values():
+        count = -(-len(rows) // rows[0].get_closest_marker("spread").args[0])
+        # The order of hashes spreads over all parameters, whatever their number.
+        order = sorted(rows, key=lambda item: zlib.crc32(item.nodeid.encode()))
+        left_out.update(order[count:])
+    config.hook.pytest_deselected(items=[item for item in items if item in left_out])
+    items[:] = [item for item in items if item not in left_out]
+
+
 @pytest.fixture(scope="session", autouse=True)
 def _private_cache(tmp_path_factory):
     """Keep away from the user's compilation cache."""

@@ -15,11 +15,6 @@ def pytest_addoption(parser):
         metavar="NAME",
         help="run the rows of the op table on this backend, and nothing else (repeatable)",
     )
-    parser.addoption(
-        "--whole-table",
-        action="store_true",
-        help="every program under every nesting of two transformations, on every backend, instead of a sample",
-    )
 
 
 def pytest_configure(config):
@@ -43,8 +38,9 @@ def pytest_collection_modifyitems(config, items):
 
 
 @pytest.fixture
-def whole(request):
-    return request.config.getoption("--whole-table")
+def wide(request):
+    """Whether sweeps run whole (``--wide``)."""
+    return request.config.getoption("--wide")
 
 
 @pytest.fixture

@@ -49,6 +49,7 @@ CLEAN = {
 }
 
 
+@pytest.mark.spread(3)
 @pytest.mark.parametrize("name", LEAKING)
 def test_raises_where_jax_does(name):
     # JAX does not check the tracers of grad and jvp.

@@ -69,6 +69,7 @@ AFTER = (
 class TestFaults(Site):
     """A failing plugin from outside is named, and everything else works."""
 
+    @pytest.mark.spread(3)
     @pytest.mark.parametrize("error", ["RuntimeError('oh no')", "SystemExit('oh no')"])
     @pytest.mark.parametrize("hook", HOOK_FAULTS)
     def test_an_error_in_a_hook_is_charged_to_its_plugin(self, site, hook, error):
@@ -80,6 +81,7 @@ class TestFaults(Site):
         assert "oh no" in err
         assert err.count("failed in") == 1
 
+    @pytest.mark.spread(3)
     @pytest.mark.parametrize(
         ("hook", "arguments", "answer"),
         [
@@ -162,6 +164,7 @@ class TestFaults(Site):
         assert "not this one" in out
         assert "failed in" not in err
 
+    @pytest.mark.spread(3)
     @pytest.mark.parametrize(
         "text",
         [
@@ -207,6 +210,7 @@ class TestFaults(Site):
         "@hookimpl\ndef plugjax_rules(): return [{given}]\n"
     )
 
+    @pytest.mark.spread(3)
     @pytest.mark.parametrize("name", ["aaa", "zzz"])
     @pytest.mark.parametrize(
         ("machine", "kind", "given"),

@@ -29,8 +29,8 @@ def _sample(words, row, count):
 
 
 @cache
-def words_of(row, whole=False):
-    """The words of a row: letters, pairs, triples; all of the pairs and more of the triples if ``whole``."""
+def words_of(row, wide=False):
+    """The words of a row: letters, pairs, triples; all of the pairs and more of the triples if ``wide``."""
     refused, other_vmap = PROGRAMS[row].refuses, ("vmap", "vmap last")[row % 2]
     singles = [(letter,) for letter in LETTERS if letter not in refused]
     letters = [letter for letter in NESTED if letter not in refused and letter != other_vmap]
@@ -41,7 +41,7 @@ def words_of(row, whole=False):
     long = [w for w in triples if len(meaning(w, False)) > 2]
     short = [w for w in triples if len(meaning(w, False)) <= 2]
     low = [w for w in pairs if order(w) <= 2]
-    if whole:
+    if wide:
         return singles, low + high, [*_sample(short, row, 24), *_sample(long, row, 6)]
     # Each pair occurs in every fourth row: in some twenty programs.
     pairs = low[row // 2 % 4 :: 4] + high
@@ -54,10 +54,10 @@ def _mixed(word):
 
 
 @cache
-def expected(row, whole):
+def expected(row, wide):
     """Values of JAX for all words of a row, by meaning."""
     program = PROGRAMS[row]
-    words = [w for kind in words_of(row, whole) for w in kind]
+    words = [w for kind in words_of(row, wide) for w in kind]
     meanings = [(), *(meaning(w, program.exact) for w in words)]
     return oracle(program.make(jax, jax.numpy), meanings, program.args)
 
@@ -70,44 +70,46 @@ def arguments(row):
     return plugjax.tree.map(plugjax.numpy.asarray, PROGRAMS[row].args)
 
 
-def check(row, word, found, whole):
+def check(row, word, found, wide):
     program = PROGRAMS[row]
     try:
-        compare(found, expected(row, whole)[meaning(word, program.exact)], program.rtol)
+        compare(found, expected(row, wide)[meaning(word, program.exact)], program.rtol)
     except BaseException as error:
         error.add_note(f"{program.name} under {word}")
         raise
 
 
+@pytest.mark.spread(4)
 @ROWS
-def test_values(row, whole):
+def test_values(row, wide):
     f, args = ours(row), arguments(row)
-    singles, pairs, triples = words_of(row, whole)
+    singles, pairs, triples = words_of(row, wide)
     for word in [(), *singles, *pairs, *triples]:
         try:
             found = spell(plugjax, word, f)(*args)
         except Exception as error:
             error.add_note(f"{PROGRAMS[row].name} under {word}")
             raise
-        check(row, word, found, whole)
+        check(row, word, found, wide)
 
 
+@pytest.mark.spread(4)
 @ROWS
 @pytest.mark.parametrize("device", ["xla", "iree"])
-def test_values_on_compiling_backends(row, device, whole):
+def test_values_on_compiling_backends(row, device, wide):
     """Composed values of one program, many in one compiled module."""
     f = ours(row)
-    singles, pairs, _ = words_of(row, whole)
+    singles, pairs, _ = words_of(row, wide)
     first = [w for w in pairs if order(w) <= 1]
     words = [(), _sample([*singles, *first], row, 1)[0]]
-    if whole:
+    if wide:
         words = [(), *singles, *pairs]
     with plugjax.default_device(device):
         for start in range(0, len(words), 12):
             some = words[start : start + 12]
             together = plugjax.jit(lambda *xs: [spell(plugjax, w, f)(*xs) for w in some])  # noqa: B023
             for word, found in zip(some, together(*arguments(row)), strict=True):
-                check(row, word, found, whole)
+                check(row, word, found, wide)
 
 
 # Tangents of Python scalars and of weak loop states are weak in only one of the libraries.
@@ -118,6 +120,7 @@ def _types(avals, weak=True):
     return [(a.shape, str(a.dtype), weak and bool(a.weak_type)) for a in avals]
 
 
+@pytest.mark.spread(4)
 @ROWS
 def test_types_in_jaxprs(row):
     """Inputs and outputs have the shapes, dtypes and weak types of JAX."""

@@ -246,6 +246,7 @@ def oracle(functions, *args):
     return together.lower(*args).compile(compiler_options=UNOPTIMISED)(*args)
 
 
+@pytest.mark.spread(4)
 @pytest.mark.parametrize("program", SCALAR_PROGRAMS, ids=lambda p: p.__name__)
 def test_every_composition(program):
     theirs, ours = program(jax, jax_jnp, jax.lax), program(plugjax, jnp, lax)
@@ -319,6 +320,7 @@ def _many(np_, x):
     return np_.stack([x, x * 3])
 
 
+@pytest.mark.spread(3)
 @pytest.mark.parametrize("name", WHILE)
 def test_while_loops(name, on_backend):
     x, ours = WHILE_INPUT, WHILE[name](plugjax, jnp, lax)

@@ -69,12 +69,12 @@ def test_they_import_only_what_they_extend_and_public_names(name):
         assert own <= {"plugjax", "plugjax.extend", "plugjax.numpy", "plugjax.lax.families"}
 
 
-def test_own_tests_of_the_transformation(sites, backend):
+def test_own_tests_of_the_transformation(sites, backend, wide):
     tests = EXAMPLES / "third_party_transformation" / "tests"
     options = ("-q", "-p", "no:cacheprovider", "-c", os.devnull, "--import-mode=importlib")
-    if backend == "iree":
+    if backend == "iree" and not wide:
         # A spread sample: each composition is a compilation of seconds.
-        options = (*options, "-k", "not test_composes or jit or scan or grad or cond")
+        options = (*options, "-k", "not test_composes or cond")
     run(sites, ["transformation"], "-m", "pytest", *options, str(tests), PLUGJAX_BACKEND=backend)
 
 

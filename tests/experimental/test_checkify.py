@@ -234,6 +234,7 @@ def compare(name, errors, transform=lambda m, f: f):
     return message
 
 
+@pytest.mark.spread(4)
 @pytest.mark.parametrize("name", CASES)
 def test_agrees_with_jax(name):
     compare(name, "all_checks")
@@ -259,6 +260,7 @@ SPREAD = (
 )  # fmt: skip
 
 
+@pytest.mark.spread(4)
 @pytest.mark.parametrize("name", SPREAD)
 def test_every_backend_runs_the_pure_program(name, on_backend):
     compare(name, "all_checks", lambda m, f: m.jax.jit(f))

@@ -45,6 +45,7 @@ def test_parameters_are_those_of_jax():
         assert found == wanted, name
 
 
+@pytest.mark.spread(4)
 @pytest.mark.parametrize("name", FORMATS)
 @pytest.mark.parametrize("nse", [None, 1, 5])
 def test_classes(name, nse):

@@ -10,6 +10,7 @@ import ast
 import doctest
 import importlib
 import inspect
+import logging
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -86,7 +87,19 @@ def _parameters(function: Any) -> dict[str, inspect.Parameter]:
 
 
 def _from_example(name: str, function: Any, oracle: Any) -> Sample | None:
-    """The first call of ``function`` in its own example."""
+    """The first call of ``function`` in its own example. Handlers that the example gives to loggers are taken away again."""
+    loggers = [
+        x for x in logging.Logger.manager.loggerDict.values() if isinstance(x, logging.Logger)
+    ]
+    handlers = [(logger, list(logger.handlers)) for logger in loggers]
+    try:
+        return _first_call(name, function, oracle)
+    finally:
+        for logger, before in handlers:
+            logger.handlers[:] = before
+
+
+def _first_call(name: str, function: Any, oracle: Any) -> Sample | None:
     examples = doctest.DocTestParser().get_examples(inspect.getdoc(function) or "")
     setup = ""
     scope: dict[str, Any] = {}

@@ -57,6 +57,7 @@ DISTRIBUTIONS = {
 }  # fmt: skip
 
 
+@pytest.mark.spread(3)
 @pytest.mark.parametrize("name", DISTRIBUTIONS)
 @given(data=st.data())
 def test_types(name, data):

@@ -47,6 +47,7 @@ SAMPLES = {
 }
 
 
+@pytest.mark.spread(4)
 @pytest.mark.parametrize("name", SAMPLES)
 def test_the_numbers_of_jax(name):
     sample = SAMPLES[name]
@@ -55,6 +56,7 @@ def test_the_numbers_of_jax(name):
     np.testing.assert_allclose(ours, theirs, rtol=5e-6, atol=1e-6)
 
 
+@pytest.mark.spread(3)
 @pytest.mark.parametrize("name", ["gamma", "poisson", "binomial"])
 def test_compiled_for_a_backend(name, on_backend):
     sample = SAMPLES[name]

@@ -79,6 +79,7 @@ def test_compiled_for_a_backend(on_backend):
             np.testing.assert_allclose(y, z, rtol=5e-5, atol=2e-5)
 
 
+@pytest.mark.spread(4)
 @pytest.mark.parametrize("name", [*ONE, *TWO])
 def test_gradients(name):
     xs = TWO[name] if name in TWO else (ONE[name],)

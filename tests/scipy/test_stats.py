@@ -74,6 +74,7 @@ def both(name, function):
     return (getattr(getattr(module, name), function) for module in (ours, theirs))
 
 
+@pytest.mark.spread(3)
 @pytest.mark.parametrize("name", CASES)
 def test_values_and_edges_are_those_of_jax_or_scipy(name):
     """SciPy's where JAX loses digits, or gives nan."""

@@ -82,6 +82,7 @@ def test_jit_against_eager(op):
     check_jit(op)
 
 
+@pytest.mark.spread(4)
 @pytest.mark.backend_rows
 @chunks(OPS)
 def test_compiled_for_a_backend(chunk, backend):
@@ -90,6 +91,7 @@ def test_compiled_for_a_backend(chunk, backend):
         check_compiled(chunk, backend)
 
 
+@pytest.mark.spread(4)
 @pytest.mark.backend_rows
 @rows
 def test_eager_on_a_backend(op, backend):

@@ -212,6 +212,7 @@ UNROLLED = [
 ]
 
 
+@pytest.mark.spread(3)
 @pytest.mark.parametrize("program", UNROLLED, ids=lambda f: f.__name__)
 def test_unrolled_loops(program, agrees):
     x = np.random.default_rng(0).normal(size=(4, 4)).astype(np.float32)

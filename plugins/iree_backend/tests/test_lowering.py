@@ -111,6 +111,7 @@ def elementwise(dtype):
     return cases
 
 
+@pytest.mark.spread(3)
 @pytest.mark.parametrize(
     "dtype", ["float16", BF16, "float64", "complex64", "int8", "uint8", "uint32", "int64", "bool"]
 )

@@ -61,6 +61,7 @@ UNSIGNED = {
 }
 
 
+@pytest.mark.spread(4)
 @pytest.mark.parametrize("name", UNSIGNED)
 def test_unsigned(name):
     # Arguments: of constants the conversion is done while the program is compiled.
@@ -121,6 +122,7 @@ BOOLS = {
 }
 
 
+@pytest.mark.spread(4)
 @pytest.mark.parametrize("name", BOOLS)
 def test_bools_count_as_one_in_products(name):
     arrays = (SCORES, LABELS, SCORES.T.reshape(6, 4) > -0.2)
@@ -173,6 +175,7 @@ def test_convolutions_of_dilated_arrays(dilation, strides, padding, agrees):
     agrees(program, x, k, rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.spread(3)
 @pytest.mark.parametrize(
     ("shape", "kernel", "options"),
     [
@@ -255,6 +258,7 @@ SLICED_VECTORS = {
 }
 
 
+@pytest.mark.spread(4)
 @pytest.mark.parametrize("size", [3, 16])
 @pytest.mark.parametrize("name", SLICED_VECTORS)
 def test_products_with_a_slice(name, size, agrees):

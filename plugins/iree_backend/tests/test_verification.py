@@ -97,6 +97,7 @@ _WRONG_WITHOUT = (
 )
 
 
+@pytest.mark.spread(3)
 @pytest.mark.parametrize("workaround", PROGRAMS)
 def test_right_without_a_workaround(workaround, tmp_path, monkeypatch):
     monkeypatch.setenv("PLUGJAX_REPORT_DIR", str(tmp_path))

@@ -89,6 +89,7 @@ def strict():
     plugjax.config.update("use_compilation_cache", True)
 
 
+@pytest.mark.spread(4)
 @pytest.mark.parametrize("row", ROWS)
 def test_right_with_it(row):
     results, kept, _ = run(row, off=())
@@ -96,6 +97,7 @@ def test_right_with_it(row):
         assert is_right(row, results, kept)
 
 
+@pytest.mark.spread(6)
 @pytest.mark.parametrize("row", SEEN)
 def test_the_defect_is_there_without_it(row):
     """If this fails for a row, the defect is gone, and the workaround can go."""
