@@ -59,7 +59,7 @@ def pytest_collection_modifyitems(config, items):
     left_out = set()
     for rows in sweeps.values():
         count = -(-len(rows) // rows[0].get_closest_marker("spread").args[0])
-        # The order of hashes spreads over all parameters, whatever their number.
+        # The order of hashes spreads over all parameters, few or many.
         order = sorted(rows, key=lambda item: zlib.crc32(item.nodeid.encode()))
         left_out.update(order[count:])
     config.hook.pytest_deselected(items=[item for item in items if item in left_out])

@@ -323,7 +323,7 @@ def as_array(value: Any, who: str = "plugjax") -> Any:
     if isinstance(value, (np.ndarray, np.generic)):
         if kind is not np.ndarray and isinstance(value, np.ma.MaskedArray):
             raise ValueError(
-                f"{who}: masked arrays of NumPy are not supported, as their mask would be lost. Pass x.filled(value)."
+                f"{who}: numpy masked arrays are not supported, as their mask would be lost. Pass x.filled(value)."
             )
         dtype = dtypes.canonicalize(value.dtype, who)
         # A copy: the caller may write to the array later.

@@ -1,21 +1,21 @@
 """Composites: named functions for which compilers may have better code.
 
 The name, a version and attributes go to the compiler beside the decomposition, the function that defines the result. A
-composite may be replaced by its decomposition anywhere; derivatives and batching are those of the decomposition.
+composite may be replaced by its decomposition anywhere, and is batched as its decomposition. Derivatives are refused, as in JAX.
 """
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
 from plugjax.extend import pytree
 from plugjax.extend.core import Array, ClosedJaxpr, ShapedArray, Tracer, as_array, eval_closed
 from plugjax.extend.errors import UnexpectedTracerError
-from plugjax.extend.rules import RuleSet, abstract_eval
+from plugjax.extend.rules import RuleSet, abstract_eval, jvp_rule
 from plugjax.lax.compound import compound, new_compound
 from plugjax.lax.control_flow.bodies import trace_body
 
@@ -77,7 +77,8 @@ def composite(decomposition: Callable[..., Any], name: str, version: int = 0) ->
         ValueError: ``name`` has no namespace; raised when XLA compiles it.
 
     Differs from JAX:
-        It can be differentiated and batched as its decomposition, which then replaces it.
+        It is batched as its decomposition, which then replaces it. It has no derivative: give one with ``custom_jvp`` around the
+        call.
 
     Example:
         >>> import plugjax.numpy as jnp
@@ -136,4 +137,12 @@ def _decomposed(*operands: Any, jaxpr: ClosedJaxpr, **_: Any) -> list[Any]:
     return eval_closed(jaxpr, *operands)
 
 
-compound(rules, composite_p, _decomposed, expanded=False)
+compound(rules, composite_p, _decomposed, expanded=False, differentiable=False)
+
+
+@rules.define(jvp_rule, composite_p)
+def _no_derivative(*_: Any, name: str, **__: Any) -> NoReturn:
+    raise ValueError(
+        f"JVP rule for composite not implemented: a compiler may replace '{name}', and its derivative would be that of another "
+        "function. Define the derivative with jax.custom_jvp."
+    )

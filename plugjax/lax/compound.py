@@ -38,6 +38,7 @@ def compound(
     *,
     batching: bool = True,
     expanded: bool = True,
+    differentiable: bool = True,
 ) -> None:
     """Rules of a compound primitive, but for its abstract evaluation.
 
@@ -47,6 +48,7 @@ def compound(
         program: ``(*operands, **params) -> sequence of results``: what it stands for, in operations that work on arrays and tracers.
         batching: ``False`` if it has a batching rule of its own.
         expanded: ``False`` if backends have rules for it.
+        differentiable: ``False`` if it has a rule of its own for derivatives.
     """
 
     def checked(*operands: Any, **params: Any) -> Sequence[Any]:
@@ -59,17 +61,8 @@ def compound(
         stands_for = partial(checked, **params)
         return stands_for if expanded else Kept(stands_for, inline=False)
 
-    @rules.define(jvp_rule, primitive)
-    def _jvp(
-        primals: Sequence[Any], tangents: Sequence[Any], **params: Any
-    ) -> tuple[list[Any], list[Any]]:
-        return jvp_flat(partial(checked, **params), primals, tangents)
-
-    @rules.define(linearize_rule, primitive)
-    def _linearize(
-        primals: Sequence[Any], tangents: Sequence[Any], **params: Any
-    ) -> tuple[list[Any], list[Any]]:
-        return linearize_on_tape(partial(checked, **params), primals, tangents)
+    if differentiable:
+        _define_derivatives(rules, primitive, checked)
 
     if batching:
 
@@ -78,3 +71,17 @@ def compound(
             axis: Axis, args: Sequence[Any], dims: Sequence[int | None], **params: Any
         ) -> tuple[list[Any], list[int | None]]:
             return batch_flat(partial(checked, **params), axis, args, dims)
+
+
+def _define_derivatives(rules: RuleSet, primitive: Primitive, program: Program) -> None:
+    @rules.define(jvp_rule, primitive)
+    def _jvp(
+        primals: Sequence[Any], tangents: Sequence[Any], **params: Any
+    ) -> tuple[list[Any], list[Any]]:
+        return jvp_flat(partial(program, **params), primals, tangents)
+
+    @rules.define(linearize_rule, primitive)
+    def _linearize(
+        primals: Sequence[Any], tangents: Sequence[Any], **params: Any
+    ) -> tuple[list[Any], list[Any]]:
+        return linearize_on_tape(partial(program, **params), primals, tangents)

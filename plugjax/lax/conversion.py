@@ -40,6 +40,7 @@ from plugjax.lax.families import (
     linear,
     zero_derivative,
 )
+from plugjax.lax.requested_dtypes import canonical_dtype, warn_caller
 
 rules = RuleSet(__name__)
 
@@ -58,7 +59,11 @@ def convert_element_type(operand: ArrayLike, new_dtype: DTypeLike) -> Array:
     """``operand`` in another dtype, element by element; the result is not weak.
 
     Differs from NumPy:
-        A complex operand loses its imaginary part without a warning; bool from float is ``x != 0``.
+        bool from float is ``x != 0``.
+
+    Warns:
+        ComplexWarning: a complex operand loses its imaginary part.
+        UserWarning: a dtype of 64 bits is narrowed, because they are off.
 
     Example:
         >>> from plugjax import lax
@@ -68,8 +73,13 @@ def convert_element_type(operand: ArrayLike, new_dtype: DTypeLike) -> Array:
     """
     if new_dtype is None:
         raise ValueError("convert_element_type: new_dtype is None, and a dtype is needed.")
-    dtype = dtypes.canonicalize(new_dtype, "convert_element_type")
+    dtype = canonical_dtype("convert_element_type", new_dtype)
     aval = aval_of(operand)
+    if aval.dtype.kind == "c" and dtype.kind != "c" and dtype.kind != "b":
+        warn_caller(
+            "Casting complex values to real discards the imaginary part. Take it by lax.real first.",
+            np.exceptions.ComplexWarning,
+        )
     if aval.dtype == dtype and not aval.weak_type and hasattr(operand, "aval"):
         return operand  # type: ignore[return-value]  # it has an aval: an array
     return convert_element_type_p.bind(operand, new_dtype=dtype, weak_type=False)

@@ -52,6 +52,7 @@ from plugjax.lax.joining import pad as pad
 from plugjax.lax.joining import pad_p as pad_p
 from plugjax.lax.joining import split as split
 from plugjax.lax.joining import split_p as split_p
+from plugjax.lax.requested_dtypes import canonical_dtype
 
 rules = RuleSet(__name__)
 
@@ -200,7 +201,7 @@ def broadcasted_iota(
     if dtype is None:
         raise ValueError("broadcasted_iota: dtype must be specified.")
     return iota_p.bind(
-        dtype=dtypes.canonicalize(dtype),
+        dtype=canonical_dtype("broadcasted_iota", dtype),
         shape=static_sizes("iota", shape),
         dimension=int(dimension),
     )
@@ -317,7 +318,9 @@ def full_like(
     shape: Sequence[int] | None = None,
     sharding: Sharding | None = None,
 ) -> Array:
-    """An array of one value, with the shape and dtype of ``x`` by default; ``sharding`` as of :func:`full`.
+    """An array of one value, with the shape and dtype of ``x`` by default, and committed to its device if ``x`` is.
+
+    ``sharding`` as of :func:`full`.
 
     Example:
         >>> from plugjax import lax
@@ -340,6 +343,8 @@ def full_like(
     if isinstance(fill_value, complex) and not wanted.kind == "c":
         raise TypeError(f"full_like: {fill_value} is no number of dtype {wanted.name}.")
     value = convert_element_type_p.bind(fill_value, new_dtype=wanted, weak_type=weak)
+    if type(x) is Array and x.committed and type(value) is Array and not value.committed:
+        value = device_put(value, x.sharding)
     filled = broadcast(value, aval.shape if shape is None else static_sizes("full_like", shape))
     return filled if sharding is None else device_put(filled, sharding)
 

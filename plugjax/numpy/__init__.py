@@ -243,6 +243,7 @@ from plugjax.numpy.manipulation import (
     swapaxes,
     transpose,
 )
+from plugjax.numpy.padding import pad
 from plugjax.numpy.quantiles import (
     median,
     nanmedian,
@@ -316,7 +317,7 @@ from plugjax.numpy.statistics import (
     nansum,
     nanvar,
 )
-from plugjax.numpy.tiling import diff, ediff1d, pad, repeat, resize, roll, tile
+from plugjax.numpy.tiling import diff, ediff1d, repeat, resize, roll, tile
 from plugjax.numpy.trigonometric import (
     acos,
     acosh,

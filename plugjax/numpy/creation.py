@@ -484,7 +484,9 @@ def arange(
     end = _concrete_scalar("arange", "stop", stop)
     stride = 1 if step is None else _concrete_scalar("arange", "step", step)
     if any(isinstance(v, (complex, np.complexfloating)) for v in (first, end, stride)):
-        raise ValueError("arange counts real numbers. Add or multiply by a complex number after.")
+        raise ValueError(
+            "arange: passing complex start/stop/step to jnp.arange is not supported. Add or multiply by a complex number after."
+        )
     if end is None:
         first, end = 0, first
     if stride == 0:
@@ -518,14 +520,16 @@ def eye(
     wanted = canonical_dtype("eye", dtype)
     shape = _shape("eye", (N, N if M is None else M))
     rows, columns = (lax.broadcasted_iota(np.int32, shape, axis) for axis in (0, 1))
-    on = lax.eq(lax.add(rows, np.int32(_diagonal("eye", k))), columns)
+    on = lax.eq(lax.add(rows, _diagonal("eye", k)), columns)
     return _placed(lax.convert_element_type(on, wanted), device)
 
 
-def _diagonal(who: str, k: Any) -> int:
+def _diagonal(who: str, k: Any) -> Any:
     if isinstance(k, (float, complex)):
         raise ValueError(f"{who}: k is the integer of a diagonal, got {k}.")
-    return operator.index(k)
+    if isinstance(k, Tracer) and not k.aval.shape and k.aval.dtype.kind in "iu":
+        return lax.convert_element_type(k, np.int32)
+    return np.int32(operator.index(k))
 
 
 def identity(n: int, dtype: DTypeLike | None = None) -> Array:
@@ -544,7 +548,7 @@ def _lower(shape: tuple[int, ...], k: int) -> Array:
     if isinstance(k, (bool, np.bool_)):
         raise TypeError(f"k numbers a diagonal: it is an integer, got {k}.")
     rows, columns = (lax.broadcasted_iota(np.int32, shape, axis) for axis in (0, 1))
-    return lax.ge(lax.add(rows, np.int32(operator.index(k))), columns)
+    return lax.ge(lax.add(rows, _diagonal("tri", k)), columns)
 
 
 def tri(N: int, M: int | None = None, k: int = 0, dtype: DTypeLike | None = None) -> Array:

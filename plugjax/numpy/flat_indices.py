@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import operator
 from collections.abc import Sequence
@@ -43,14 +44,21 @@ def unravel_index(indices: ArrayLike, shape: int | Sequence[int]) -> tuple[Array
         (Array(1, dtype=int32, weak_type=True), Array(2, dtype=int32, weak_type=True))
     """
     found = integers("unravel_index", indices)
-    sizes = (shape,) if isinstance(shape, int) else tuple(_size(n) for n in shape)
-    total = int(np.prod(sizes))
+    given = (shape,) if isinstance(shape, int) else tuple(shape)
+    if any(isinstance(n, Tracer) for n in given):
+        sizes: list[Any] = [lax.convert_element_type(n, found.dtype) for n in given]
+        total: Any = functools.reduce(lax.mul, sizes)
+        last = lax.max(lax.sub(total, scalar(1, total)), scalar(0, total))
+    else:
+        sizes = [_size(n) for n in given]
+        count = int(np.prod(sizes))
+        total, last = scalar(count, found), scalar(max(count - 1, 0), found)
     low = scalar(0, found)
-    flat = lax.select(lax.lt(found, low), lax.add(found, scalar(total, found)), found)
-    flat = lax.clamp(low, flat, scalar(max(total - 1, 0), found))
+    flat = lax.select(lax.lt(found, low), lax.add(found, total), found)
+    flat = lax.clamp(low, flat, last)
     parts = []
     for size in reversed(sizes):
-        n = scalar(size, flat)
+        n = size if isinstance(size, (Array, Tracer)) else scalar(size, flat)
         parts.append(lax.rem(flat, n))
         flat = lax.div(flat, n)
     return tuple(reversed(parts))

@@ -35,7 +35,7 @@ _STATIC_SLICE = (
 )
 
 _BARE_LIST = (
-    "indexing: a list alone is ambiguous. Make it an array with `jnp.array`, or use `x[list,]` for indices of the first axis, "
+    "Using a non-tuple sequence for multidimensional indexing is not allowed. Make it an array with `jnp.array`, or use `x[list,]` for indices of the first axis, "
     "or `x[tuple(list)]` if each entry belongs to another axis."
 )
 

@@ -538,7 +538,7 @@ def choose(
         values = np.asarray(which)
         if np.any((values < 0) | (values >= count)):
             raise ValueError(
-                f"choose: an index is not below {count}, or negative; mode 'wrap' or 'clip' allows that."
+                f"choose: invalid entry in choice array: an index is not below {count}, or negative; mode 'wrap' or 'clip' allows that."
             )
     shape = broadcast_shape("choose", which.shape, *[shape_of(c) for c in choices])
     options = [broadcast_to_shape("choose", c, shape) for c in same_dtype("choose", *choices)]

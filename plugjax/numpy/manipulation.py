@@ -16,6 +16,7 @@ from plugjax.extend.dtypes import DTypeLike
 from plugjax.extend.errors import ShapeError, SizeError
 from plugjax.extend.execution import eager_program
 from plugjax.lax.axes import ShapeLike, static_sizes
+from plugjax.lax.requested_dtypes import warn_caller
 from plugjax.numpy.creation import array
 from plugjax.numpy.promotion import (
     ArrayLike,
@@ -481,7 +482,10 @@ def astype(
     """The array with another dtype.
 
     Differs from NumPy:
-        A complex array loses its imaginary part silently; floats beyond an integer's range become its limits.
+        Floats beyond an integer's range become its limits.
+
+    Warns:
+        DeprecationWarning: a complex array loses its imaginary part.
 
     Example:
         >>> import plugjax.numpy as jnp
@@ -495,5 +499,10 @@ def astype(
     elif wanted.kind == "b" and x.dtype.kind != "b":
         found = lax.ne(x, x.dtype.type(0))
     else:
+        if x.dtype.kind == "c" and wanted.kind != "c":
+            warn_caller(
+                "Casting from complex to real dtypes discards the imaginary part. Take jnp.real(x) or jnp.imag(x) first.",
+                DeprecationWarning,
+            )
         found = lax.convert_element_type_p.bind(x, new_dtype=wanted, weak_type=False)
     return found if device is None else found.to_device(device)

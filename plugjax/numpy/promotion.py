@@ -30,11 +30,12 @@ from plugjax.extend.core import (
     scalar_value,
     select_n_p,
 )
-from plugjax.extend.dtypes import BOOL, INT32_MAX, INT32_MIN, DType, DTypeLike
+from plugjax.extend.dtypes import BOOL, INT32_MAX, INT32_MIN, DType
 from plugjax.extend.errors import KeyDtypeError, NotArrayError, OutArgumentError, SizeError
 from plugjax.lax.families import scalar as scalar_beside
 from plugjax.lax.families import scalar_aval
 from plugjax.lax.promotion import promote
+from plugjax.lax.requested_dtypes import canonical_dtype as canonical_dtype
 
 __all__ = [
     "ArrayLike",
@@ -100,7 +101,7 @@ def _is_arraylike(x: Any) -> bool:
 
 def _not_arraylike(who: str, position: int, x: Any) -> NotArrayError:
     return NotArrayError(
-        f"{who}: argument {position} is neither an array nor a scalar, but {type(x)}. "
+        f"{who} requires ndarray or scalar arguments, got {type(x)} at position {position}. "
         "Convert it with plugjax.numpy.asarray."
     )
 
@@ -142,27 +143,6 @@ def as_mask(who: str, where: ArrayLike) -> Operand:
 def as_operands(who: str, *args: ArrayLike) -> list[Operand]:
     """Each argument as an Array or tracer."""
     return [as_operand(who, x, i) for i, x in enumerate(args)]
-
-
-def canonical_dtype(who: str, dtype: DTypeLike) -> DType:
-    """A ``dtype=`` argument as an available dtype: 64-bit ones are narrowed, with a warning, unless x64 is on.
-
-    Raises:
-        TypeError: not a dtype of arrays.
-        ValueError: an array in place of its dtype.
-    """
-    if dtype is None:
-        return dtypes.canonicalize(float)
-    found = dtypes.canonicalize(dtype, who)
-    if isinstance(dtype, (str, np.dtype, type)) and dtype not in _PYTHON:
-        given = dtypes.as_numpy_dtype(dtype)
-        if given.itemsize > found.itemsize:
-            warnings.warn(
-                f"{who}: dtype {given.name} becomes {found.name}, because 64-bit numbers are off. "
-                "Turn them on with jax_enable_x64.",
-                stacklevel=3,
-            )
-    return found
 
 
 def convert(x: Operand, dtype: DType, weak_type: bool = False) -> Operand:

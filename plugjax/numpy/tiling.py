@@ -1,8 +1,8 @@
-"""Repeating, shifting and padding."""
+"""Repeating, shifting and differences."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -14,11 +14,10 @@ from plugjax.lax.axes import ShapeLike, static_ints
 from plugjax.numpy.creation import asarray
 from plugjax.numpy.indexing import take
 from plugjax.numpy.joining import concatenate
-from plugjax.numpy.manipulation import axis_tuple, canonical_axes, canonical_axis, ravel
+from plugjax.numpy.manipulation import axis_tuple, canonical_axis, ravel
 from plugjax.numpy.promotion import ArrayLike, as_operand, check_arraylike, converted
-from plugjax.numpy.ranges import linspace
 
-__all__ = ["diff", "ediff1d", "pad", "repeat", "resize", "roll", "tile"]
+__all__ = ["diff", "ediff1d", "repeat", "resize", "roll", "tile"]
 
 
 def tile(A: ArrayLike, reps: ShapeLike) -> Array:
@@ -223,150 +222,3 @@ def ediff1d(
     if to_end is not None:
         parts.append(converted(ravel(to_end), x.dtype))
     return concatenate(parts)
-
-
-def pad(
-    array: ArrayLike,
-    pad_width: ArrayLike | Sequence[int | Sequence[int]] | Mapping[int, Any],
-    mode: str | Callable[..., Any] = "constant",
-    **kwargs: Any,
-) -> Array:
-    """The array padded with values.
-
-    Args:
-        array: the array.
-        pad_width: one number, a pair, or a pair for each axis.
-        mode: ``constant``, ``edge``, ``reflect``, ``symmetric``, ``wrap``, ``empty``, ``linear_ramp``, ``mean``,
-            ``maximum``, ``minimum``, or a function as in NumPy's manual.
-        **kwargs: ``constant_values``, ``end_values``, ``reflect_type`` ("even" or "odd").
-
-    Raises:
-        NotImplementedError: an unknown mode.
-
-    Example:
-        >>> import plugjax.numpy as jnp
-        >>> jnp.pad(jnp.arange(2), 1)
-        Array([0, 0, 1, 0], dtype=int32)
-    """
-    x = as_operand("pad", array)
-    how: Any = mode
-    widths = _pairs(x.ndim, pad_width)
-    if any(w < 0 for pair in widths for w in pair):
-        raise ValueError(f"pad: a width is negative: {widths}. Slice to cut elements off.")
-    if mode in ("constant", "empty"):
-        return _pad_constant(x, widths, kwargs.get("constant_values", 0))
-    if mode in ("edge", "reflect", "symmetric", "wrap"):
-        if mode == "reflect" and kwargs.get("reflect_type", "even") == "odd":
-            return _pad_odd(x, widths)
-        for axis, (low, high) in enumerate(widths):
-            if low or high:
-                source = np.pad(np.arange(x.shape[axis], dtype=np.int32), (low, high), how)
-                x = take(x, asarray(source), axis, mode="clip")
-        return x
-    if mode in ("mean", "maximum", "minimum"):
-        return _pad_statistic(x, widths, mode)
-    if mode == "linear_ramp":
-        return _pad_ramp(x, widths, _pairs(x.ndim, kwargs.get("end_values", 0)))
-    raise NotImplementedError(f"jnp.pad: mode {mode!r} is not implemented.")
-
-
-def _pairs(rank: int, given: Any) -> list[tuple[Any, Any]]:
-    if isinstance(given, dict):
-        if not given:
-            raise TypeError("pad_width: integers are needed, got {}")
-        full = [(0, 0)] * rank
-        for axis, width in given.items():
-            full[canonical_axes(axis, rank)[0]] = (
-                tuple(width) if hasattr(width, "__iter__") else (width, width)
-            )
-        return full
-    if not np.ndim(given):
-        return [(given, given)] * rank
-    entries = [tuple(e) if np.ndim(e) else e for e in given]
-    if all(not isinstance(e, tuple) for e in entries):
-        pair = (entries[0], entries[-1])
-        if len(entries) > 2:
-            raise ValueError(f"pad_width: cannot read {given!r} as a pair for each of {rank} axes")
-        return [pair] * rank
-    if any(isinstance(e, tuple) and len(e) > 2 for e in entries):
-        raise ValueError(f"pad_width: expected a number or a pair for each axis, got {given!r}")
-    pairs = [(e[0], e[-1]) for e in entries if isinstance(e, tuple)]
-    if len(pairs) == 1:
-        pairs *= rank
-    if len(pairs) != rank:
-        raise ValueError(f"pad_width: got {len(pairs)} pairs for an array with {rank} axes")
-    return pairs
-
-
-def _pad_constant(x: Array, widths: list[tuple[int, int]], values: Any) -> Array:
-    fills = _pairs(x.ndim, values)
-    flat = [f for pair in fills for f in pair]
-    if not x.ndim:
-        return x
-    if all(f is flat[0] for f in flat):
-        fill = converted(as_operand("pad", flat[0]), x.dtype)
-        return lax.pad(x, fill, [(low, high, 0) for low, high in widths])
-    for axis, ((low, high), pair) in enumerate(zip(widths, fills, strict=True)):
-        for width, fill, front in ((low, pair[0], True), (high, pair[1], False)):
-            config = [(0, 0, 0)] * x.ndim
-            config[axis] = (width, 0, 0) if front else (0, width, 0)
-            x = lax.pad(x, converted(as_operand("pad", fill), x.dtype), config)
-    return x
-
-
-def _pad_odd(x: Array, widths: list[tuple[int, int]]) -> Array:
-    for axis, (low, high) in enumerate(widths):
-        size = x.shape[axis]
-        if max(low, high) >= size:
-            raise NotImplementedError(
-                "jnp.pad: odd reflection wider than the array is not implemented."
-            )
-        first, last = (
-            lax.slice_in_dim(x, 0, 1, axis=axis),
-            lax.slice_in_dim(x, size - 1, size, axis=axis),
-        )
-        two = x.dtype.type(2)
-        before = lax.rev(lax.slice_in_dim(x, 1, 1 + low, axis=axis), (axis,))
-        after = lax.rev(lax.slice_in_dim(x, size - 1 - high, size - 1, axis=axis), (axis,))
-        x = lax.concatenate(
-            [lax.sub(lax.mul(two, first), before), x, lax.sub(lax.mul(two, last), after)], axis
-        )
-    return x
-
-
-def _pad_statistic(x: Array, widths: list[tuple[int, int]], mode: str) -> Array:
-    for axis, (low, high) in enumerate(widths):
-        if mode == "mean":
-            value = x.mean(axis, keepdims=True)
-            value = value.round() if x.dtype.kind in "iu" else value
-        else:
-            value = (x.max if mode == "maximum" else x.min)(axis, keepdims=True)
-        value = converted(value, x.dtype)
-        edges = [
-            lax.broadcast_in_dim(
-                value, (*x.shape[:axis], n, *x.shape[axis + 1 :]), tuple(range(x.ndim))
-            )
-            for n in (low, high)
-        ]
-        x = lax.concatenate([edges[0], x, edges[1]], axis)
-    return x
-
-
-def _pad_ramp(x: Array, widths: list[tuple[int, int]], ends: list[tuple[Any, Any]]) -> Array:
-    for axis, ((low, high), pair) in enumerate(zip(widths, ends, strict=True)):
-        size = x.shape[axis]
-        first, last = (
-            lax.slice_in_dim(x, 0, 1, axis=axis),
-            lax.slice_in_dim(x, size - 1, size, axis=axis),
-        )
-        before, after = (
-            converted(
-                linspace(
-                    end, lax.squeeze(edge, (axis,)), n, endpoint=False, dtype=x.dtype, axis=axis
-                ),
-                x.dtype,
-            )
-            for end, edge, n in ((pair[0], first, low), (pair[1], last, high))
-        )
-        x = lax.concatenate([before, x, lax.rev(after, (axis,))], axis)
-    return x

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 
 from plugjax import lax
+from plugjax.extend.calls import custom_jvp
 from plugjax.extend.core import Array
 from plugjax.numpy.promotion import ArrayLike, pick, promote_inexact, scalar, to_inexact
 
@@ -205,7 +210,37 @@ def sinc(x: ArrayLike, /) -> Array:
     """
     x = to_inexact("sinc", x)
     at_zero = lax.eq(x, scalar(0, x))
-    angle = pick(at_zero, scalar(1, x), lax.mul(scalar(np.pi, x), x))
-    # Near 0 the derivative is that of the series; the quotient's would be 0 / 0.
-    series = lax.sub(scalar(1, x), lax.mul(scalar(np.pi**2 / 6, x), lax.square(x)))
-    return pick(at_zero, series, lax.div(lax.sin(angle), angle))
+    angle = lax.mul(scalar(np.pi, x), x)
+    elsewhere = pick(at_zero, scalar(1, x), angle)
+    # At 0 the derivatives are those of the series; the quotient's would be 0 / 0.
+    return pick(at_zero, _sinc_at_zero(0)(angle), _ratio(lax.sin(elsewhere), elsewhere))
+
+
+@functools.cache
+def _sinc_at_zero(order: int) -> Callable[[Any], Any]:
+    """The derivative of ``sin(t) / t`` at 0, as a function of ``t`` that is constant and has the derivatives of higher order."""
+    value = 0.0 if order % 2 else (-1) ** (order // 2) / (order + 1)
+
+    @custom_jvp
+    def constant(t: Any) -> Any:
+        return lax.full_like(t, value)
+
+    @constant.defjvp
+    def _(primals: Any, tangents: Any) -> Any:
+        (t,), (t_dot,) = primals, tangents
+        return constant(t), lax.mul(_sinc_at_zero(order + 1)(t), t_dot)
+
+    return constant
+
+
+@custom_jvp
+def _ratio(x: Any, y: Any) -> Any:
+    return lax.div(x, y)
+
+
+@_ratio.defjvp
+def _ratio_jvp(primals: Any, tangents: Any) -> Any:
+    """With ``1 / y**2``: where ``x`` is near ``sin(y)`` this loses less than two quotients."""
+    (x, y), (x_dot, y_dot) = primals, tangents
+    by_y = lax.mul(lax.mul(lax.neg(y_dot), x), lax.integer_pow(y, -2))
+    return _ratio(x, y), lax.add(lax.div(x_dot, y), by_y)

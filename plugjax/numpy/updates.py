@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -10,6 +9,7 @@ import numpy as np
 
 from plugjax import lax
 from plugjax.extend.core import Array, reject_sharding
+from plugjax.lax.requested_dtypes import warn_caller
 from plugjax.numpy.arithmetic import divide, power
 from plugjax.numpy.index_plan import entries, make_plan, masks_as_arrays
 from plugjax.numpy.indexing import along_axis, gather, getitem, index_array, integers
@@ -164,11 +164,10 @@ def _scatter(
     y = as_operand("scatter", values)
     joined = x.dtype if y.dtype == x.dtype else join_dtypes(x, y)[0]
     if joined != x.dtype:
-        warnings.warn(
-            f"scatter: incompatible types: values of dtype {y.dtype.name} do not fit into {x.dtype.name}. "
+        warn_caller(
+            f"scatter inputs have incompatible types: values of dtype {y.dtype.name} do not fit into {x.dtype.name}. "
             "Convert them with .astype first; later versions raise.",
             FutureWarning,
-            stacklevel=4,
         )
         # Compute in the dtype of both; then truncate the result.
         joined = x.dtype if operation is lax.scatter else joined

@@ -100,7 +100,7 @@ CALLS: Sequence[Op] = (
     Op("optimization_barrier", optimization_barrier_p,
        lambda lax, x, y: lax.optimization_barrier((x, y)), lambda x, y: [x, y],
        real(-1, 1, (3,), (2, 2)), 2),
-    Op("composite", composite_p, _composed, in_float64(np.sin), real(-1, 1, (3,)), 2, rtol=1e-5),
+    Op("composite", composite_p, _composed, in_float64(np.sin), real(-1, 1, (3,)), 0, rtol=1e-5),
     Op("sharding_constraint", lax.sharding_constraint_p,
        lambda lax, x: lax.with_sharding_constraint(x, default_placement().sharding),
        lambda x: x, real(-1, 1), 2, without_jax="JAX's devices are others"),

@@ -1,7 +1,10 @@
 """Array creation against JAX."""
 
+import jax
 import numpy as onp
 import pytest
+
+import plugjax
 
 _rng = onp.random.RandomState(0)
 F = _rng.randn(3, 4).astype(onp.float32)
@@ -61,3 +64,30 @@ def test_arange(agree, args):
 )
 def test_cases(agree, expression):
     agree(expression)
+
+
+@pytest.mark.parametrize("k", [-2, 0, 1, 5])
+def test_diagonals_with_traced_numbers(k):
+    for make in (
+        lambda m, k: m.numpy.eye(3, 4, k=k),
+        lambda m, k: m.numpy.tri(3, 4, k=k),
+    ):
+        expected, found = (m.jit(lambda k, m=m: make(m, k))(k) for m in (jax, plugjax))  # noqa: B023
+        assert found.dtype == expected.dtype
+        onp.testing.assert_array_equal(found, expected)
+
+
+def test_arrays_like_a_committed_one_are_committed():
+    for library in (jax, plugjax):
+        x = library.device_put(library.numpy.ones(2), library.devices()[0])
+        jnp = library.numpy
+        found = [
+            jnp.full_like(x, 3),
+            jnp.zeros_like(x),
+            jnp.ones_like(x, dtype=int),
+            jnp.empty_like(x, shape=(3,)),
+            library.lax.full_like(x, 3),
+            jnp.full_like(x, jnp.arange(2.0)),
+            jnp.full_like(jnp.ones(2), 3),
+        ]
+        assert [y.committed for y in found] == [True] * 5 + [False] * 2
