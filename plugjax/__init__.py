@@ -39,12 +39,18 @@ from plugjax.contexts import (
     threefry_partitionable,
     typeof,
 )
-from plugjax.core.array import Array, block_until_ready, device_get, device_put
+from plugjax.core.array import Array, device_put
 from plugjax.core.backend import default_backend, devices
 from plugjax.core.config import config
 from plugjax.core.device import Device
 from plugjax.core.jaxpr import set_printer as _set_printer
 from plugjax.execution.compile_time import ensure_compile_time_eval
+from plugjax.execution.fetching import (
+    block_until_ready,
+    copy_to_host_async,
+    device_get,
+    live_arrays,
+)
 from plugjax.execution.jit.api import clear_caches, eval_shape, jit, make_jaxpr
 from plugjax.forward_backward import fwd_and_bwd
 from plugjax.transforms.batching import vmap
@@ -118,6 +124,7 @@ __all__ = [
     "clear_caches",
     "closure_convert",
     "config",
+    "copy_to_host_async",
     "custom_gradient",
     "custom_jvp",
     "custom_vjp",
@@ -153,9 +160,10 @@ __all__ = [
     "jacrev",
     "jit",
     "jvp",
+    "legacy_prng_key",
     "linear_transpose",
     "linearize",
-    "legacy_prng_key",
+    "live_arrays",
     "local_device_count",
     "local_devices",
     "log_compiles",
