@@ -207,6 +207,32 @@ def default_prng_impl(new_val: str) -> AbstractContextManager[None]:
     return config.override("default_prng_impl", new_val)
 
 
+def no_tracing(new_val: bool = True) -> AbstractContextManager[None]:
+    """Within the block, ``jit`` traces nothing: it raises ``RuntimeError`` instead.
+
+    Example:
+        >>> import plugjax
+        >>> with plugjax.no_tracing():
+        ...     plugjax.jit(lambda x: x)(1)
+        Traceback (most recent call last):
+        RuntimeError: re-tracing function <lambda> for `jit`, but 'no_tracing' is set. ...
+    """
+    return config.override("no_tracing", new_val)
+
+
+def no_execution(new_val: bool = True) -> AbstractContextManager[None]:
+    """Within the block, nothing runs: an operation or a compiled function raises ``RuntimeError`` instead.
+
+    Example:
+        >>> import plugjax, plugjax.numpy as jnp
+        >>> with plugjax.no_execution():
+        ...     jnp.ones(2) + 1
+        Traceback (most recent call last):
+        RuntimeError: tried to execute a program, but the no_execution config option is set. ...
+    """
+    return config.override("no_execution", new_val)
+
+
 def enable_custom_prng(new_val: bool = True) -> AbstractContextManager[None]:
     """Within the block, ``random.PRNGKey`` makes typed keys, and raw keys are warned of.
 

@@ -85,7 +85,8 @@ _CORE_OPTIONS = (
     Option("backend", "", in_key=True, help="backend of the default device"),
     Option("platforms", None, in_key=True, help="backends or hardware, by commas; the first has the default device"),
     Option("fallback", "warn", choices=("error", "warn", "silent"), in_key=True, help="when a primitive has no lowering"),
-    Option("use_compilation_cache", True, boolean, help="the persistent cache"),
+    Option("enable_compilation_cache", True, boolean, help="the persistent cache"),
+    Option("compilation_cache_dir", None, help="its folder; PLUGJAX_CACHE_DIR comes first"),
     Option("traceback_filtering", "auto", choices=("auto", "off", "tracebackhide", "remove_frames", "quiet_remove_frames"), help="hide the framework's frames"),
     Option("enable_checks", False, boolean, help="check jaxprs after every pass"),
 )  # fmt: skip

@@ -46,7 +46,7 @@ class ShapeDtypeStruct:
 
     @classmethod
     def like(cls, x: Any, /) -> ShapeDtypeStruct:
-        """The struct of an array, or of what else has a shape and a dtype; its sharding, unless nobody chose it."""
+        """The struct of an array, or of what else has a shape and a dtype; its sharding if the user chose it."""
         sharding = getattr(x, "sharding", None) if getattr(x, "committed", True) else None
         return cls(x.shape, x.dtype, sharding=sharding, weak_type=getattr(x, "weak_type", False))
 

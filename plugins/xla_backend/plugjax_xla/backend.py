@@ -318,14 +318,15 @@ def _compile_or_load(
 
 
 def _cache() -> CompilationCache | None:
-    if not config.read("use_compilation_cache"):
+    if not config.read("enable_compilation_cache"):
         return None
-    return _cache_of(os.environ.get("PLUGJAX_CACHE_DIR"), os.environ.get("PLUGJAX_CACHE_MAX_BYTES"))
+    environment = (os.environ.get(f"PLUGJAX_CACHE_{name}") for name in ("DIR", "MAX_BYTES"))
+    return _cache_of(*environment, config.read("compilation_cache_dir"))
 
 
 @functools.cache
-def _cache_of(_directory: str | None, _max_bytes: str | None) -> CompilationCache | None:
-    # One object per setting of the environment, because it counts its writes.
+def _cache_of(*_settings: str | None) -> CompilationCache | None:
+    # One object per setting, because it counts its writes.
     return default_cache()
 
 

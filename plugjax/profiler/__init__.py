@@ -1,0 +1,1 @@
+"""Traces of what a program does: the names of ``jax.profiler``."""
