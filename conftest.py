@@ -91,13 +91,17 @@ def _draws(request, monkeypatch):
         monkeypatch.setattr(module, "RNG", np.random.default_rng(seed))
 
 
+# Importing it is a warning.
+collect_ignore = ["plugjax/cloud_tpu_init.py"]
+
+
 def pytest_collect_file(file_path, parent):
     """Import modules of packages by name, before pytest imports them by path.
 
     Pytest imports the package, which imports the module, and then runs the module a second time: its primitives would
     differ from those of the rules.
     """
-    if file_path.suffix != ".py":
+    if file_path.suffix != ".py" or file_path.stem == "cloud_tpu_init":
         return
     folder, names = file_path.parent, [file_path.stem]
     while (folder / "__init__.py").exists():

@@ -207,6 +207,58 @@ def default_prng_impl(new_val: str) -> AbstractContextManager[None]:
     return config.override("default_prng_impl", new_val)
 
 
+def no_tracing(new_val: bool = True) -> AbstractContextManager[None]:
+    """Within the block, ``jit`` traces nothing: it raises ``RuntimeError`` instead.
+
+    Example:
+        >>> import plugjax
+        >>> with plugjax.no_tracing():
+        ...     plugjax.jit(lambda x: x)(1)
+        Traceback (most recent call last):
+        RuntimeError: re-tracing function <lambda> for `jit`, but 'no_tracing' is set. ...
+    """
+    return config.override("no_tracing", new_val)
+
+
+def no_execution(new_val: bool = True) -> AbstractContextManager[None]:
+    """Within the block, nothing runs: an operation or a compiled function raises ``RuntimeError`` instead.
+
+    Example:
+        >>> import plugjax, plugjax.numpy as jnp
+        >>> with plugjax.no_execution():
+        ...     jnp.ones(2) + 1
+        Traceback (most recent call last):
+        RuntimeError: tried to execute a program, but the no_execution config option is set. ...
+    """
+    return config.override("no_execution", new_val)
+
+
+def enable_custom_prng(new_val: bool = True) -> AbstractContextManager[None]:
+    """Within the block, ``random.PRNGKey`` makes typed keys, and raw keys are warned of.
+
+    Example:
+        >>> import plugjax
+        >>> with plugjax.enable_custom_prng():
+        ...     print(plugjax.random.PRNGKey(0).dtype)
+        key<fry>
+    """
+    return config.override("enable_custom_prng", new_val)
+
+
+def legacy_prng_key(new_val: str) -> AbstractContextManager[None]:
+    """Within the block, raw keys are accepted, warned of or refused: ``"allow"``, ``"warn"`` or ``"error"``.
+
+    Example:
+        >>> import plugjax
+        >>> raw = plugjax.random.PRNGKey(0)
+        >>> with plugjax.legacy_prng_key("error"):
+        ...     plugjax.random.split(raw)
+        Traceback (most recent call last):
+        ValueError: split: Legacy uint32 key array passed as key. ...
+    """
+    return config.override("legacy_prng_key", new_val)
+
+
 @contextmanager
 def named_scope(name: str) -> Iterator[None]:
     """A name for the operations within the block; also a decorator.

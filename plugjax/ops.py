@@ -10,9 +10,9 @@ import numpy as np
 
 import plugjax.numpy as jnp
 from plugjax.core import dtypes
-from plugjax.core.device import reject_sharding
 from plugjax.core.errors import ConcretizationTypeError, DtypeError
 from plugjax.core.primitive import Tracer
+from plugjax.execution.out_sharding import reject_sharding
 from plugjax.extend.core import Array, ArrayLike
 from plugjax.lax.dimension_numbers import GatherScatterMode
 from plugjax.numpy.promotion import check_arraylike, check_numbers

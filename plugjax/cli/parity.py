@@ -1,7 +1,7 @@
 """``plugjax parity``: how many public names of JAX exist here, per namespace, and which are missing.
 
-The names are data (``data/jax_names.json``, with its origin). A name counts if it can be read and is not a stub. A stub
-is a function whose body only raises.
+The names are data (``data/jax_names.json``, with its origin), and so are the reasons why some are missing
+(``data/missing_names.json``). A name counts if it can be read and is not a stub. A stub is a function whose body only raises.
 """
 
 from __future__ import annotations
@@ -11,31 +11,61 @@ import importlib
 import inspect
 import json
 import textwrap
+import warnings
 from importlib import resources
 from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 
+Names = dict[str, list[str]]
 
-def listed() -> dict[str, list[str]]:
-    """Public names of JAX by namespace, as ``numpy.linalg``."""
-    text = resources.files("plugjax.cli").joinpath("data", "jax_names.json").read_text()
-    names: dict[str, list[str]] = json.loads(text)["names"]
+
+def listed(part: str = "names") -> Names:
+    """Public names of JAX by namespace, as ``numpy.linalg``.
+
+    Args:
+        part: ``"names"``, those of the namespaces that programs are written in; ``"others"``, those of all other modules, in
+            which ``jax`` itself is the empty string.
+    """
+    names: Names = _data("jax_names.json")[part]
     return names
 
 
-def missing() -> dict[str, list[str]]:
-    """The names of each namespace that do not exist here, or are stubs."""
-    found: dict[str, list[str]] = {}
-    for namespace, names in listed().items():
+def _data(name: str) -> Any:
+    return json.loads(resources.files("plugjax.cli").joinpath("data", name).read_text())
+
+
+def reason(namespace: str, name: str) -> str:
+    """Why a name is missing; empty if the data have no reason."""
+    whole = f"{namespace}.{name}".removeprefix(".")
+    for group in _data("missing_names.json")["groups"]:
+        if any(whole == n or whole.startswith(f"{n}.") for n in group["names"]):
+            return str(group["reason"])
+    return ""
+
+
+def missing(names: Names | None = None) -> Names:
+    """The names of each namespace that do not exist here, or are stubs; of :func:`listed` by default."""
+    found: Names = {}
+    for namespace, wanted in (listed() if names is None else names).items():
         try:
-            module = importlib.import_module(f"plugjax.{namespace}")
+            with warnings.catch_warnings():
+                # Importing a deprecated module says so.
+                warnings.simplefilter("ignore", DeprecationWarning)
+                module = importlib.import_module(f"plugjax.{namespace}".rstrip("."))
         except ModuleNotFoundError:
-            found[namespace] = list(names)
+            found[namespace] = list(wanted)
             continue
-        found[namespace] = [n for n in names if not _works(module, n)]
+        found[namespace] = [n for n in wanted if not _works(module, n)]
     return found
+
+
+def _explained(namespace: str, names: list[str]) -> str:
+    by_reason: dict[str, list[str]] = {}
+    for name in names:
+        by_reason.setdefault(reason(namespace, name), []).append(name)
+    return "\n".join(f"{', '.join(found)}: {why}" for why, found in by_reason.items())
 
 
 def _works(module: Any, name: str) -> bool:
@@ -64,15 +94,16 @@ def is_stub(value: Any) -> bool:
 
 
 def run(console: Console, every_name: bool) -> None:
-    """Print the table, and the missing names."""
-    names, absent = listed(), missing()
+    """Print the table, and the missing names with the reasons."""
+    names = {**listed(), **listed("others")}
+    absent = missing(names)
     table = Table("namespace", "here", "of", "%", *(["missing"] if every_name else []))
     here = total = 0
     for namespace, wanted in names.items():
         count = len(wanted) - len(absent[namespace])
         here, total = here + count, total + len(wanted)
-        row = [namespace, str(count), str(len(wanted)), f"{100 * count / len(wanted):.0f}"]
-        table.add_row(*row, *([", ".join(absent[namespace])] if every_name else []))
+        row = [namespace or "jax", str(count), str(len(wanted)), f"{100 * count / len(wanted):.0f}"]
+        table.add_row(*row, *([_explained(namespace, absent[namespace])] if every_name else []))
     table.add_section()
     table.add_row("all", str(here), str(total), f"{100 * here / total:.1f}")
     console.print(table)

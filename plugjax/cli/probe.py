@@ -36,7 +36,7 @@ def probe(name: str, seconds: float = SECONDS) -> str:
 
 def main(name: str) -> int:
     """Command line."""
-    plugjax.config.update("use_compilation_cache", False)  # Compiling is part of the test.
+    plugjax.config.update("enable_compilation_cache", False)  # Compiling is part of the test.
     x = np.arange(24, dtype=np.float32).reshape(4, 6)
     target = device(name)
 

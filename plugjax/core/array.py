@@ -6,7 +6,7 @@ keeps a buffer until a host kernel asks for memory. Values are immutable; NumPy 
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -17,9 +17,8 @@ from plugjax.core.config import config
 from plugjax.core.device import Device, Placement, SingleDeviceSharding
 from plugjax.core.eager_operators import EagerOperators
 from plugjax.core.errors import NotArrayError, UnexpectedTracerError
+from plugjax.core.operators import methods
 from plugjax.core.primitive import Primitive, Tracer
-
-_T = TypeVar("_T")
 
 # What `device_put` of a traced value is; its rules, like all rules, are a plugin's.
 device_put_p = Primitive("device_put", multiple_results=True, structured=True)
@@ -128,6 +127,25 @@ class Array(EagerOperators, metaclass=_ArrayType):
         buffer, self._buffer, self._host = self._buffer, None, None
         if buffer is not None:
             self._placement.backend.delete(buffer)
+
+    def is_ready(self) -> bool:
+        """Whether the values are there."""
+        if self.is_deleted():
+            raise self._deleted()
+        return self._host is not None or self._placement.backend.is_ready(self._buffer)
+
+    def copy_to_host_async(self) -> None:
+        """Begin to fetch the values; what asks for them later finds them there."""
+        self._fetch()
+
+    def on_device_size_in_bytes(self) -> int:
+        """Bytes that the values take on the device."""
+        stored = physical_aval(self.aval)
+        return stored.size * stored.dtype.itemsize
+
+    def unsafe_buffer_pointer(self) -> int:
+        """The address of the values in the host's memory; the array must outlive its use."""
+        return int(np.asarray(self._fetch()).__array_interface__["data"][0])
 
     def is_deleted(self) -> bool:
         """Whether the memory was given up or donated."""
@@ -256,17 +274,18 @@ class Array(EagerOperators, metaclass=_ArrayType):
         return str(np.asarray(self._fetch()))
 
     def __dlpack__(self, **kwargs: Any) -> Any:
-        host = np.asarray(self._fetch())
-        kwargs.pop("stream", None)
-        if not host.flags.writeable and kwargs.get("max_version") is None:
-            # The protocol before 1.0 has no word for memory that is only read, so NumPy refuses to share it. JAX shares it.
-            host = np.asarray(_Shared(host))
-        return host.__dlpack__(**kwargs)
+        return methods.dlpack(np.asarray(self._fetch()), **kwargs)
 
     def __dlpack_device__(self) -> tuple[int, int]:
         return (1, 0)
 
+    def __bytes__(self) -> bytes:
+        return self.tobytes()
+
     def __reduce__(self) -> tuple[Any, ...]:
+        # Keys are pickled as their words and the aval, which their generator makes again.
+        if isinstance(self.aval.dtype, dtypes.ExtendedDType):
+            return _rebuild_stored, (np.asarray(self._fetch()), self.aval.shape, self.aval.dtype)
         return _rebuild, (np.asarray(self), self.aval.weak_type)
 
     def __copy__(self) -> Array:
@@ -276,19 +295,12 @@ class Array(EagerOperators, metaclass=_ArrayType):
         return Array(self.aval, self._placement, np.array(self._fetch()))
 
 
-class _Shared:
-    """The memory of an array on the host as one that may be written, for consumers that know no other."""
-
-    __slots__ = ("__array_interface__", "_owner")
-
-    def __init__(self, host: np.ndarray[Any, Any]) -> None:
-        self._owner = host
-        address, _ = host.__array_interface__["data"]
-        self.__array_interface__ = {**host.__array_interface__, "data": (address, False)}
-
-
 def _rebuild(value: np.ndarray[Any, Any], weak_type: bool) -> Array:
     return from_host(value, weak_type=weak_type)
+
+
+def _rebuild_stored(words: np.ndarray[Any, Any], shape: Any, dtype: Any) -> Array:
+    return Array(ShapedArray(shape, dtype), default_placement(), words)
 
 
 def default_placement() -> Placement:
@@ -493,38 +505,3 @@ def on_device(array: Array, placement: Placement) -> Array:
     """The array, at another placement only if that is on another device: whether it is committed is no matter to a program."""
     same = array._placement.device is placement.device
     return array if same else transfer(array, placement)
-
-
-def device_get(x: Any) -> Any:
-    """A pytree with NumPy arrays for arrays.
-
-    Example:
-        >>> import plugjax, plugjax.numpy as jnp
-        >>> plugjax.device_get({"a": jnp.ones(2)})
-        {'a': array([1., 1.], dtype=float32)}
-    """
-    # Keys have no NumPy dtype: they stay what they are.
-    return pytree.tree_map(
-        lambda leaf: (
-            np.asarray(leaf)
-            if type(leaf) is Array and not dtypes.is_extended(leaf.aval.dtype)
-            else leaf
-        ),
-        x,
-    )
-
-
-def block_until_ready(x: _T) -> _T:
-    """Wait for all arrays in a pytree; returns the pytree.
-
-    Example:
-        >>> import plugjax
-        >>> import plugjax.numpy as jnp
-        >>> plugjax.block_until_ready(jnp.ones(2))
-        Array([1., 1.], dtype=float32)
-    """
-    for leaf in pytree.leaves(x):
-        wait = getattr(leaf, "block_until_ready", None)
-        if wait is not None:
-            wait()
-    return x

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import warnings
 from collections.abc import Callable, Sequence
@@ -48,6 +49,8 @@ def get_backend(name: str | None = None) -> Backend:
         return _chosen_backend()
     specs = registry.active().backends()
     spec = specs.get(name)
+    if spec is None and name in _HARDWARE and (owner := _with_hardware(name)) is not None:
+        return owner
     if spec is None:
         known = ", ".join(sorted(specs)) or "none"
         asleep = registry.active().asleep()
@@ -57,6 +60,18 @@ def get_backend(name: str | None = None) -> Backend:
             "`plugjax doctor` lists what is missing."
         )
     return _load(spec)
+
+
+_HARDWARE = ("cpu", "gpu", "cuda", "rocm", "hip", "vulkan", "metal", "tpu")
+
+
+def _with_hardware(name: str) -> Backend | None:
+    """The best backend with a device of a kind of hardware."""
+    for spec in _backends_by_priority():
+        with contextlib.suppress(UnknownBackendError):
+            if any(name in (d.hardware, d.platform) for d in _load(spec).devices()):
+                return _load(spec)
+    return None
 
 
 def _load(spec: BackendSpec) -> Backend:
@@ -91,11 +106,14 @@ def default_backend() -> str:
         >>> plugjax.default_backend() in ("numpy", "xla", "iree")
         True
     """
-    return _named_backend() or _backends_by_priority()[0].name
+    named = _named_backend()
+    if named in _HARDWARE:
+        return get_backend(named).name
+    return named or _backends_by_priority()[0].name
 
 
 def _named_backend() -> str:
-    return str(config.read("backend") or "")
+    return str(config.read("backend") or (config.read("platforms") or "").split(",")[0])
 
 
 # Backends that could not be loaded, and that the user did not name.
@@ -135,14 +153,17 @@ def _chosen_backend() -> Backend:
 
 
 def devices(backend: str | None = None) -> list[Device]:
-    """Devices of one backend; the default backend's if it is not named.
+    """Devices of one backend, or of its hardware (``"cpu"``, ``"gpu"``); the default backend's if none is named.
 
     Example:
         >>> import plugjax
         >>> plugjax.devices("numpy")
         [Device(numpy:0)]
     """
-    return list(get_backend(backend).devices())
+    named = backend or _named_backend()
+    owner = get_backend(named)
+    hardware = named if named in _HARDWARE and named != owner.name else None
+    return [d for d in owner.devices() if hardware in (None, d.hardware, d.platform)]
 
 
 def device(name: str) -> Device:
@@ -190,6 +211,6 @@ def default_device() -> Device:
     found: Device | None = _defaults.get(key)
     if found is None:
         chosen = config.read("default_device")
-        found = as_device(chosen) if chosen is not None else get_backend().devices()[0]
+        found = as_device(chosen) if chosen is not None else devices()[0]
         _defaults[key] = found
     return found

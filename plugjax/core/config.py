@@ -3,7 +3,7 @@
 ``config.update("jax_enable_x64", True)`` sets a value for all threads; ``with enable_x64(): ...`` overrides it in one
 thread. Options that change what a program means or how it is compiled belong to ``config.fingerprint``, an interned
 object that every cache key holds, together with the generation of the rules in force: switching back and forth finds the
-old entries again. Environment variables are ``PLUGJAX_*``: ``PLUGJAX_ENABLE_X64=1``.
+old entries again. Environment variables are ``PLUGJAX_*`` (``PLUGJAX_ENABLE_X64=1``), else ``JAX_*``.
 """
 
 from __future__ import annotations
@@ -83,9 +83,11 @@ _CORE_OPTIONS = (
     Option("eager", "auto", choices=("host", "compile", "auto"), in_key=True, help="how primitives run outside of jit"),
     Option("default_device", None, in_key=True, help="device of uncommitted arrays"),
     Option("backend", "", in_key=True, help="backend of the default device"),
+    Option("platforms", None, in_key=True, help="backends or hardware, by commas; the first has the default device"),
     Option("fallback", "warn", choices=("error", "warn", "silent"), in_key=True, help="when a primitive has no lowering"),
-    Option("use_compilation_cache", True, boolean, help="the persistent cache"),
-    Option("traceback_filtering", "auto", choices=("auto", "off"), help="hide the framework's frames"),
+    Option("enable_compilation_cache", True, boolean, help="the persistent cache"),
+    Option("compilation_cache_dir", None, help="its folder; PLUGJAX_CACHE_DIR comes first"),
+    Option("traceback_filtering", "auto", choices=("auto", "off", "tracebackhide", "remove_frames", "quiet_remove_frames"), help="hide the framework's frames"),
     Option("enable_checks", False, boolean, help="check jaxprs after every pass"),
 )  # fmt: skip
 
@@ -258,6 +260,15 @@ class Config:
         # Another thread may be declaring it.
         return values[option.name] if option.name in values else self._global[option.name]
 
+    @property
+    def values(self) -> dict[str, Any]:
+        """All options by JAX's names, with their values in this thread."""
+        self.load_plugins()
+        return {f"jax_{name}": value for name, value in sorted(this_thread.view.values.items())}
+
+    def __repr__(self) -> str:
+        return f"Config({', '.join(f'{name}={value!r}' for name, value in self.values.items())})"
+
     def observes(self, what: Observed) -> bool:
         """Whether an option that is set in this thread has plugins see ``what``: see :class:`Option`."""
         return what in this_thread.view.observed
@@ -291,6 +302,9 @@ class Config:
 
 def _initial(option: Option) -> Any:
     variable = f"PLUGJAX_{option.name.upper()}"
+    if variable not in os.environ:
+        # JAX's name of the variable is understood where ours is not set.
+        variable = variable.removeprefix("PLUG")
     text = os.environ.get(variable)
     if text is None:
         return option.default

@@ -28,7 +28,6 @@ class Device:
 
     Attributes:
         backend: the backend that owns it.
-        platform: name under which lowering rules are looked up.
         kind: what it is, within the backend (``cpu``, ``cuda``, ``local`` ...; empty if there is only one kind).
         hardware: what runs its programs: ``cpu``, ``cuda``, ``vulkan`` ...; the kind, if nothing else is said, else ``cpu``.
         id: index among the backend's devices of that kind.
@@ -53,18 +52,22 @@ class Device:
 
     @property
     def platform(self) -> str:
-        """Name of the backend."""
-        return self.backend.name
+        """What runs its programs, in JAX's words: ``cpu``, ``gpu`` or another hardware's name."""
+        return "gpu" if self.hardware in ("cuda", "hip", "rocm") else self.hardware
 
     @property
     def device_kind(self) -> str:
         """Words that describe the hardware."""
-        return self.description or self.kind or self.platform
+        return self.description or self.kind or self.backend.name
 
     @property
     def process_index(self) -> int:
         """Index of the process that owns the device; one process for now."""
         return 0
+
+    def memory_stats(self) -> dict[str, int] | None:
+        """Sizes in bytes of what its memory holds; ``None``: its backend does not tell, as with JAX on CPUs."""
+        return None
 
     def __str__(self) -> str:
         parts = (self.backend.name, self.kind, str(self.id))
@@ -233,6 +236,10 @@ class Backend:
     def block_until_ready(self, buffer: Any) -> None:
         """Wait until a buffer's values are there."""
 
+    def is_ready(self, buffer: Any) -> bool:
+        """Whether a buffer's values are there; a backend whose programs run on after a call says so itself."""
+        return True
+
     def runs_on_host(
         self,
         primitive: Primitive,
@@ -271,15 +278,3 @@ def common_placement(placements: list[Placement], who: str) -> Placement | None:
                 f"{placement.device}. Move one of them with plugjax.device_put(x, device)."
             )
     return chosen
-
-
-def reject_sharding(who: str, out_sharding: object) -> None:
-    """Refuse an ``out_sharding``: the results of functions lie on one device, and ``device_put`` says on which.
-
-    Raises:
-        TypeError: always.
-    """
-    raise TypeError(
-        f"{who}: out_sharding must be None, since there are no meshes of devices yet; got {out_sharding!r}. "
-        "plugjax.device_put chooses a device."
-    )

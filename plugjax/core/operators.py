@@ -125,6 +125,9 @@ class ArrayOperators(HasAval):
             raise TypeError("a 0-d array has no axis to iterate over.")
         return iter(methods.unstack(self))
 
+    def __contains__(self, value: Any) -> bool:
+        return bool(methods.contains(self, value))
+
     def __setitem__(self, index: Any, value: Any) -> None:
         raise TypeError(
             f"{type(self).__name__} objects are immutable: their items cannot be set in place. "
@@ -351,6 +354,7 @@ class ArrayOperators(HasAval):
             self, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: DTypeLike = None, out: None = None
         ) -> Self: ...
         def transpose(self, *axes: Any) -> Self: ...
+        def byteswap(self) -> Self: ...
         def view(self, dtype: DTypeLike = None, type: None = None) -> Self: ...
         # fmt: on
 
@@ -401,7 +405,7 @@ def _method(name: str) -> Callable[..., Any]:
 
 
 for _name in (
-    "all", "any", "argmax", "argmin", "argpartition", "argsort", "astype", "choose", "clip", "compress", "conj", "conjugate", "copy", "cumprod", "cumsum", "diagonal", "dot", "flatten", "max", "mean", "min", "nonzero", "prod", "ptp", "ravel", "repeat", "reshape", "round", "searchsorted", "sort", "squeeze", "std", "sum", "swapaxes", "take", "trace", "transpose", "var", "view",
+    "all", "any", "argmax", "argmin", "argpartition", "argsort", "astype", "byteswap", "choose", "clip", "compress", "conj", "conjugate", "copy", "cumprod", "cumsum", "diagonal", "dot", "flatten", "max", "mean", "min", "nonzero", "prod", "ptp", "ravel", "repeat", "reshape", "round", "searchsorted", "sort", "squeeze", "std", "sum", "swapaxes", "take", "trace", "transpose", "var", "view",
 ):  # fmt: skip
     setattr(ArrayOperators, _name, _method(_name))
 

@@ -31,5 +31,7 @@ def observed(
     seconds = time.perf_counter() - start
     if logs:
         _log.warning("Finished compilation of %s for %s in %.6f sec", name, device, seconds)
-    monitoring.record_event_duration_secs(_EVENT, seconds, fun_name=name, platform=device.platform)
+    monitoring.record_event_duration_secs(
+        _EVENT, seconds, fun_name=name, platform=device.backend.name
+    )
     return executable

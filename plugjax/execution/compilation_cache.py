@@ -27,6 +27,7 @@ import warnings
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from plugjax.core.config import config
 from plugjax.execution.private_folder import File, FolderNotPrivateError, PrivateFolder
 
 DEFAULT_MAX_BYTES = 1 << 30
@@ -268,13 +269,15 @@ class CompilationCache:
 def default_cache() -> CompilationCache | None:
     """The cache that the environment asks for; ``None`` if it asks for none.
 
-    ``PLUGJAX_CACHE_DIR`` names the directory (``off``, ``0`` or empty: no cache; unset: the
-    user's cache folder). ``PLUGJAX_CACHE_MAX_BYTES`` bounds it, 1 GiB by default.
+    ``PLUGJAX_CACHE_DIR`` names the directory (``off``, ``0`` or empty: no cache; unset: that of
+    ``jax_compilation_cache_dir``, else the user's cache folder). ``PLUGJAX_CACHE_MAX_BYTES`` bounds it, 1 GiB by default.
 
     Raises:
         ValueError: ``PLUGJAX_CACHE_MAX_BYTES`` is no count of bytes.
     """
     directory = os.environ.get("PLUGJAX_CACHE_DIR")
+    if directory is None:
+        directory = config.read("compilation_cache_dir")
     if directory is not None and directory.strip().lower() in _OFF:
         return None
     if directory is None:
@@ -285,6 +288,11 @@ def default_cache() -> CompilationCache | None:
     if found is None:
         found = _opened.setdefault(key, CompilationCache(Path(directory).expanduser(), key[1]))
     return found
+
+
+def forget_opened() -> None:
+    """Look at the folders afresh when they are next asked for."""
+    _opened.clear()
 
 
 # One object per directory and limit: its counters then tell what the process saw.

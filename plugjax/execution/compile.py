@@ -89,7 +89,7 @@ class Compiled:
     ) -> None:
         self.placement = placement
         out_avals = self.out_avals = jaxpr.out_avals
-        program = run_passes(jaxpr, placement.device.platform)
+        program = run_passes(jaxpr, placement.device.backend.name)
         self.jaxpr, constants = hoist_constants(program)
         if constants and options.get("donated"):
             shift = len(constants)

@@ -36,15 +36,16 @@ from plugjax.extend.dtypes import DType, DTypeLike
 from plugjax.extend.errors import DtypeError
 from plugjax.extend.rules import RuleSet, abstract_eval, batching_rule, effects_rule, jvp_rule
 from plugjax.extend.transforms import Axis
-from plugjax.lax.arithmetic import add, mul, mulhi
+from plugjax.lax.arithmetic import add
 from plugjax.lax.axes import static_sizes
-from plugjax.lax.comparison import bitwise_or, bitwise_xor, lt, shift_left, shift_right_logical
+from plugjax.lax.comparison import bitwise_or, lt, shift_left, shift_right_logical
 from plugjax.lax.compound import compound, new_compound
 from plugjax.lax.conversion import convert_element_type
 from plugjax.lax.derived import batching_by_loop
 from plugjax.lax.families import FLOAT, INTEGER
 from plugjax.lax.joining import stack
 from plugjax.lax.random_bits import threefry2x32
+from plugjax.lax.random_hashes import philox4x32
 from plugjax.lax.shape import iota, reshape, squeeze
 from plugjax.lax.slicing import dynamic_update_index_in_dim, slice_in_dim
 
@@ -209,27 +210,14 @@ def _halved_axis(sizes: tuple[int, ...]) -> int:
 
 # Philox -------------------------------------------------------------------------------------------
 
-_MULTIPLIERS = (0xD2511F53, 0xCD9E8D57)
-_WEYL = (0x9E3779B9, 0xBB67AE85)
-
 
 def _philox(state: Sequence[Any], shape: tuple[int, ...], wide: bool) -> tuple[int, Any]:
     """The number of blocks, and bits; a block is four consecutive words."""
     count = math.prod(shape) * (2 if wide else 1)
     blocks = -(-count // 4)
-    keys: list[Any] = list(state[:2])
     # The upper half of the counter is also the key.
-    x0, x1, x2, x3 = _advanced([*state[2:], *keys], _counts(blocks), np.uint32(0))
-    for _ in range(10):
-        first, second = (np.uint32(m) for m in _MULTIPLIERS)
-        x0, x1, x2, x3 = (
-            bitwise_xor(bitwise_xor(mulhi(x2, second), x1), keys[0]),
-            mul(x2, second),
-            bitwise_xor(bitwise_xor(mulhi(x0, first), x3), keys[1]),
-            mul(x0, first),
-        )
-        keys = [add(k, np.uint32(w)) for k, w in zip(keys, _WEYL, strict=True)]
-    words = reshape(stack([x0, x1, x2, x3], 1), (4 * blocks,))
+    counter = _advanced([*state[2:], *state[:2]], _counts(blocks), np.uint32(0))
+    words = reshape(stack(philox4x32(state[:2], counter), 1), (4 * blocks,))
     if wide:
         pairs = reshape(words, (2 * blocks, 2))
         words = _joined(_column(pairs, 0, 1), _column(pairs, 1, 1))

@@ -25,6 +25,7 @@ from plugjax.numpy import (
     reductions,
     rounding,
     selection,
+    sharing,
     sorting_searching,
     tiling,
     updates,
@@ -128,7 +129,29 @@ def _namespace(api_version: str | None = None) -> Any:
     return sys.modules["plugjax.numpy"]
 
 
+def _byteswap(x: Array) -> Array:
+    size = x.dtype.itemsize
+    if size == 1:
+        return x
+    if x.dtype.kind == "c":
+        return lax.complex(_byteswap(lax.real(x)), _byteswap(lax.imag(x)))
+    return lax.bitcast_convert_type(
+        lax.rev(lax.bitcast_convert_type(x, np.uint8), (x.ndim,)), x.dtype
+    )
+
+
+def _contains(x: Array, value: Any) -> Any:
+    if x.ndim != 1:
+        raise ValueError(
+            f"Array.__contains__: the searched array must be one-dimensional, got shape {x.shape}. Use (x == value).any()."
+        )
+    return reductions.any(logic.equal(x, value))
+
+
 METHODS: dict[str, Callable[..., Any]] = {
+    "byteswap": _byteswap,
+    "contains": _contains,
+    "dlpack": sharing.dlpack,
     "T": _T,
     "abs": arithmetic.abs,
     "add": arithmetic.add,

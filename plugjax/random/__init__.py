@@ -3,6 +3,7 @@
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from plugjax.random import hashed as _hashed  # noqa: F401  # makes its generators known
 from plugjax.random import rbg as _rbg  # noqa: F401  # makes its generators known
 from plugjax.random.bits import bits, permutation, randint, uniform
 from plugjax.random.choices import categorical, choice

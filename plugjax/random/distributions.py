@@ -6,7 +6,7 @@ import numpy as np
 
 from plugjax import lax
 from plugjax.extend import dtypes
-from plugjax.extend.core import Array, reject_sharding
+from plugjax.extend.core import Array, config, reject_sharding
 from plugjax.extend.dtypes import DType, DTypeLike
 from plugjax.extend.errors import DtypeError
 from plugjax.lax.axes import ShapeLike
@@ -165,7 +165,7 @@ def bernoulli(
     sizes = result_shape("bernoulli", shape, chance)
     chance = promote_shapes(chance, len(sizes)) if chance.ndim else chance
     chance = lax.convert_element_type(chance, chance.dtype)
-    if mode == "high":
+    if mode == "high" or (mode is None and config.read("high_dynamic_range_gumbel")):
         drawn = uniform(k, (2, *sizes), chance.dtype)
         first, second = (lax.index_in_dim(drawn, i, 0, keepdims=False) for i in range(2))
         info = limits(chance.dtype)
@@ -231,6 +231,8 @@ def gumbel(
 ) -> Array:
     """Standard Gumbel numbers; mode ``"high"`` resolves the upper tail with twice the bits.
 
+    Without a mode the option ``jax_high_dynamic_range_gumbel`` decides.
+
     Example:
         >>> from plugjax import random
         >>> import plugjax.numpy as jnp
@@ -245,7 +247,7 @@ def gumbel(
     _no_mode("gumbel", mode, ("high", "low"))
     info = limits(wanted)
     tiny = wanted.type(info.tiny)
-    if mode == "high":
+    if mode == "high" or (mode is None and config.read("high_dynamic_range_gumbel")):
         drawn = uniform(k, (2, *sizes), wanted)
         high, low = (lax.index_in_dim(drawn, i, 0, keepdims=False) for i in range(2))
         fine = lax.add(lax.add(high, lax.mul(wanted.type(info.eps), low)), tiny)

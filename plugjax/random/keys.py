@@ -7,6 +7,7 @@ dtype ``key<fry>``; raw keys are their storage, ``uint32[..., 2]``.
 from __future__ import annotations
 
 import operator
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -64,13 +65,14 @@ def as_seeds(seed: ArrayLike, who: str) -> Any:
         raise ValueError(f"{who}: a seed is an integer, got None.")
     if isinstance(seed, (float, complex)):
         raise TypeError(f"{who}: a seed is an integer, got {seed!r}.")
+    offset = config.read("random_seed_offset")
     if isinstance(seed, int):
         # 64 bits, of which 32 remain without x64, as a hash given as a seed needs.
-        return as_array(np.int64(seed), who)
+        return as_array(np.int64(seed + offset), who)
     found = as_array(seed, who)
     if found.dtype.kind not in "iu":
         raise TypeError(f"{who}: a seed is an integer, got {found.aval.str_short()}.")
-    return found
+    return lax.add(found, found.dtype.type(offset)) if offset else found
 
 
 def _one_seed(seed: ArrayLike, who: str) -> Any:
@@ -92,8 +94,8 @@ def key(
 
     Args:
         seed: integer, or array without axes.
-        impl: the generator: ``"threefry2x32"``, the default, ``"rbg"``, ``"unsafe_rbg"``, or one of
-            ``plugjax.extend.random.define_prng_impl``.
+        impl: the generator: ``"threefry2x32"``, the default, ``"threefry4x32"``, ``"philox2x32"``, ``"philox4x32"``,
+            ``"rbg"``, ``"unsafe_rbg"``, or one of ``plugjax.extend.random.define_prng_impl``.
         dtype: the dtype of the key, or the name of its generator, instead of ``impl``.
 
     Raises:
@@ -129,14 +131,14 @@ def key_dtype(impl_spec: str | PRNGImpl | KeyDType | None = None) -> KeyDType:
 
 
 def PRNGKey(seed: ArrayLike, *, impl: str | PRNGImpl | KeyDType | None = None) -> Array:
-    """A raw key made from an integer: ``uint32[2]``.
+    """A raw key made from an integer: ``uint32[2]``; a typed one while ``jax_enable_custom_prng`` is set.
 
     Example:
         >>> from plugjax import random
         >>> random.PRNGKey(42)
         Array([ 0, 42], dtype=uint32)
     """
-    return random_unwrap_p.bind(key(seed, impl=impl))
+    return _as_given(key(seed, impl=impl), False)
 
 
 def is_key_array(x: Any) -> bool:
@@ -158,8 +160,33 @@ def typed(who: str, keys: Any) -> tuple[Array, bool]:
                 f"{who} expected a key: an array of dtype key<fry>, or raw uint32[..., 2]; got "
                 f"{keys.dtype}{list(keys.shape)}. Make one with random.key(seed)."
             )
+        _judge_raw_key(who)
         return random_wrap_p.bind(keys, impl=resolve_impl(config.read("default_prng_impl"))), False
     raise TypeError(f"{who} needs a key, got {type(keys)}. Make one with random.key(seed).")
+
+
+def _judge_raw_key(who: str) -> None:
+    """What the configuration says of keys without a generator.
+
+    Raises:
+        ValueError: ``jax_legacy_prng_key`` is ``"error"``.
+    """
+    legacy = config.read("legacy_prng_key")
+    if legacy != "allow":
+        message = (
+            f"{who}: Legacy uint32 key array passed as key. Make it with random.key(seed), or set "
+            'jax_legacy_prng_key="allow".'
+        )
+        if legacy == "error":
+            raise ValueError(message)
+        warnings.warn(message, stacklevel=4)
+    elif config.read("enable_custom_prng"):
+        warnings.warn(
+            f"{who}: Raw arrays as random keys are deprecated while jax_enable_custom_prng is set. Make typed ones with "
+            "random.key(seed).",
+            FutureWarning,
+            stacklevel=4,
+        )
 
 
 def single_key(who: str, k: Any) -> Array:
@@ -177,7 +204,9 @@ def single_key(who: str, k: Any) -> Array:
 
 
 def _as_given(keys: Array, was_typed: bool) -> Array:
-    return keys if was_typed else random_unwrap_p.bind(keys)
+    if was_typed or config.read("enable_custom_prng"):
+        return keys
+    return random_unwrap_p.bind(keys)
 
 
 def split(key: ArrayLike, num: int | Sequence[int] = 2) -> Array:

@@ -31,8 +31,20 @@ def plugjax_options() -> list[Option]:
             "threefry_partitionable", True, boolean, in_key=True,
             help="a part of an array of random numbers is computed as that part alone",
         ),
-        Option("default_prng_impl", "threefry2x32", in_key=True, help="implementation of new keys"),
+        Option(
+            "default_prng_impl", "threefry2x32", in_key=True, help="implementation of new keys",
+            choices=("threefry2x32", "threefry4x32", "rbg", "unsafe_rbg", "philox2x32", "philox4x32"),
+        ),
         Option("enable_custom_prng", False, boolean, in_key=True, help="PRNGKey makes typed keys"),
+        Option(
+            "legacy_prng_key", "allow", choices=("allow", "warn", "error"), in_key=True,
+            help="what becomes of keys that are arrays of words",
+        ),
+        Option(
+            "high_dynamic_range_gumbel", False, boolean, in_key=True,
+            help="Gumbel numbers have twice the bits in their upper tail",
+        ),
+        Option("random_seed_offset", 0, int, in_key=True, help="added to the seeds of keys"),
     ]  # fmt: skip
 
 

@@ -176,7 +176,8 @@ def resolve_impl(impl: Any) -> PRNGImpl:
     found = _IMPLS.get(impl)
     if found is None:
         raise ValueError(
-            f"no generator of random numbers {impl!r}. There are: {sorted({i.name for i in _IMPLS.values()})}."
+            f"unrecognized PRNG implementation: no generator of random numbers {impl!r}. There are: "
+            f"{sorted({i.name for i in _IMPLS.values()})}."
         )
     return found
 
@@ -340,7 +341,7 @@ def _words(keys: Any, aval: ShapedArray, extra: int) -> list[Any]:
 def _hashed_positions(keys: Any, aval: ShapedArray, shape: Shape) -> list[Any]:
     """Two words for each position in an array of ``shape``."""
     size = math.prod(shape)
-    _check_count(size, shape)
+    check_count(size, shape)
     counts = lax.reshape(lax.iota(np.uint32, size), shape)
     high = lax.full(shape, np.uint32(0))
     if aval.ndim:
@@ -349,7 +350,12 @@ def _hashed_positions(keys: Any, aval: ShapedArray, shape: Shape) -> list[Any]:
     return threefry2x32(key0, key1, high, counts)
 
 
-def _check_count(count: int, shape: Shape) -> None:
+def check_count(count: int, shape: Shape) -> None:
+    """Refuse more positions than a counter of 32 bits has.
+
+    Raises:
+        NotImplementedError: there are more.
+    """
     if count >= 1 << 32:
         raise NotImplementedError(
             f"random numbers for 2**32 positions or more: got shape {shape}. Split the key."
@@ -358,7 +364,7 @@ def _check_count(count: int, shape: Shape) -> None:
 
 def _stream(keys: Any, aval: ShapedArray, count: int, shape: Shape) -> Any:
     """The first words of a key's stream, ``[..., count]``."""
-    _check_count(count, shape)
+    check_count(count, shape)
     half = (count + 1) // 2
     first = lax.iota(np.uint32, half)
     second = lax.add(first, np.uint32(half))

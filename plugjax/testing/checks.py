@@ -197,8 +197,8 @@ def check_eager(op: Op, backend: str, rtol: float = 1e-5) -> None:
     values = operands(op)
     with plugjax.default_device(backend):
         found = op.function(*_arrays(values))
-        platforms = {y.device.platform for y in pytree.leaves(found)}
-        if platforms != {plugjax.devices(backend)[0].platform}:
+        platforms = {y.device.backend.name for y in pytree.leaves(found)}
+        if platforms != {plugjax.devices(backend)[0].backend.name}:
             raise AssertionError(f"{op.name} on {backend}: the result is on {platforms}")
         found = _leaves(found)
     _close(found, _on_numpy(op, values), max(rtol, op.rtol), f"{op.name} on {backend}")

@@ -44,6 +44,17 @@ class ShapeDtypeStruct:
         self.sharding = sharding
         self.weak_type = weak_type
 
+    @classmethod
+    def like(cls, x: Any, /) -> ShapeDtypeStruct:
+        """The struct of an array, or of what else has a shape and a dtype; its sharding if the user chose it."""
+        sharding = getattr(x, "sharding", None) if getattr(x, "committed", True) else None
+        return cls(x.shape, x.dtype, sharding=sharding, weak_type=getattr(x, "weak_type", False))
+
+    def update(self, **changed: Any) -> ShapeDtypeStruct:
+        """The struct with another shape, dtype, sharding or weak type."""
+        kept = {name: getattr(self, name) for name in self.__slots__}
+        return ShapeDtypeStruct(**{**kept, **changed})
+
     @property
     def ndim(self) -> int:
         """Number of axes."""

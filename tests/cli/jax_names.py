@@ -1,11 +1,13 @@
 """The public names of the installed JAX, for ``plugjax/cli/data/jax_names.json``.
 
 ``python tests/cli/jax_names.py`` writes the file. A name is public if it is an attribute of a public module without a
-leading underscore, not a module, and readable without an error.
+leading underscore, not a module, and readable without an error. In the modules outside of the goal, which are read as text,
+a name is public if it is defined there, imported under its own name (``import x as x``), or in ``__all__``.
 """
 
 from __future__ import annotations
 
+import ast
 import importlib
 import json
 import pkgutil
@@ -49,6 +51,49 @@ def names(namespace: str) -> list[str]:
     return sorted(found)
 
 
+def others() -> dict[str, list[str]]:
+    """Public names of all other public modules, by module; ``jax`` itself is the empty string."""
+    root = Path(jax.__file__).parent
+    found = {}
+    for file in sorted(root.rglob("*.py")):
+        parts = file.relative_to(root).with_suffix("").parts
+        parts = parts[:-1] if parts[-1] == "__init__" else parts
+        module = ".".join(parts)
+        if any(part.startswith("_") for part in parts) or module in namespaces():
+            continue
+        declared = declared_names(file, root)
+        if declared:
+            found[module] = declared
+    return found
+
+
+def declared_names(file: Path, root: Path) -> list[str]:
+    """Names that a module shows, from its text."""
+    tree = ast.parse(file.read_text())
+    own: set[str] = set()
+    for node in tree.body:
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+            own.add(node.name)
+        elif isinstance(node, (ast.Assign, ast.AnnAssign)):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            named = {t.id for t in targets if isinstance(t, ast.Name)}
+            if "__all__" in named and isinstance(node.value, (ast.List, ast.Tuple)):
+                return sorted(ast.literal_eval(node.value))
+            called = node.value.func if isinstance(node.value, ast.Call) else None
+            if "TypeVar" not in ast.dump(called or ast.Pass()) and named.isdisjoint({"map", "zip"}):
+                own |= named
+        elif isinstance(node, ast.ImportFrom):
+            folder = root.parent.joinpath(*(node.module or "").split("."))
+            own |= {
+                a.asname
+                for a in node.names
+                if a.asname == a.name
+                and not (folder / f"{a.name}.py").exists()
+                and not (folder / a.name).is_dir()
+            }
+    return sorted(name for name in own if not name.startswith("_"))
+
+
 def table() -> dict[str, object]:
     """The content of the file."""
     all_names = {name: names(name) for name in namespaces()}
@@ -56,6 +101,7 @@ def table() -> dict[str, object]:
         "origin": f"public names of JAX {jax.__version__}, listed by tests/cli/jax_names.py",
         "version": jax.__version__,
         "names": {name: found for name, found in all_names.items() if found},
+        "others": others(),
     }
 
 

@@ -48,6 +48,17 @@ def test_the_namespaces_that_are_whole_stay_whole():
     assert absent["tree_util"] == []
 
 
+def test_each_missing_name_has_a_reason():
+    absent = parity.missing(parity.listed("others"))
+    assert absent[""]
+    assert absent["experimental.pallas"]
+    unexplained = [
+        (n, name) for n, names in absent.items() for name in names if not parity.reason(n, name)
+    ]
+    assert unexplained == []
+    assert parity.reason("numpy", "sin") == ""
+
+
 def test_the_command(capsys):
     from rich.console import Console
 
@@ -55,3 +66,8 @@ def test_the_command(capsys):
     out = capsys.readouterr().out
     assert "numpy.linalg" in out
     assert "all" in out
+    parity.run(Console(width=4000), every_name=True)
+    out = capsys.readouterr().out
+    (row,) = [line for line in out.splitlines() if " jax " in line]
+    assert "pmap" in row
+    assert "arrays over several devices" in row

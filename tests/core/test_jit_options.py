@@ -416,7 +416,7 @@ def test_unknown_options_of_the_compiler_are_errors(on_backend):
 def test_shardings_on_one_device_choose_it():
     sharding = plugjax.device_put(V4, "xla").sharding
     y = plugjax.jit(lambda t: t["a"] + 1, in_shardings={"a": sharding}, out_shardings=sharding)({"a": 1.0})  # fmt: skip
-    assert y.device.platform == "xla"
+    assert y.device.backend.name == "xla"
     with pytest.raises(ValueError, match="several devices"):
         plugjax.jit(one, in_shardings=sharding, out_shardings=plugjax.device_put(V4, "numpy").sharding)  # fmt: skip
 

@@ -97,7 +97,7 @@ def test_the_three_together_on_every_backend(sites, backend):
                 together = plugjax.jit(plugjax.vmap(interval(lambertw)))
                 for enclose in (together, interval(plugjax.jit(lambertw)), interval(plugjax.vmap(lambertw))):
                     found = enclose(box)
-                    assert found.lower.device.platform == "{backend}"
+                    assert found.lower.device.backend.name == "{backend}"
                     assert (np.asarray(found.lower) <= least).all() and (greatest <= np.asarray(found.upper)).all()
                     np.testing.assert_allclose(found.lower, least, rtol=2e-4, atol=1e-2)
                     np.testing.assert_allclose(found.upper, greatest, rtol=2e-4, atol=1e-4)

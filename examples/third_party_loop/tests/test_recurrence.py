@@ -120,7 +120,7 @@ def test_as_scan(name):
     function, args = PROGRAMS[name]
     ours, theirs = both(function)
     found = ours(*args)
-    assert plugjax.tree.leaves(found)[0].device.platform == BACKEND
+    assert plugjax.tree.leaves(found)[0].device.backend.name == BACKEND
     compare(found, jax.jit(theirs)(*args))
 
 

@@ -38,9 +38,9 @@ def changes(monkeypatch):
 
     monkeypatch.setattr(compiler, "compile_elsewhere", pipeline.compile_here)
     monkeypatch.setattr(pipeline, "rewrite", counted)
-    plugjax.config.update("use_compilation_cache", False)
+    plugjax.config.update("enable_compilation_cache", False)
     yield found
-    plugjax.config.update("use_compilation_cache", True)
+    plugjax.config.update("enable_compilation_cache", True)
 
 
 @pytest.fixture(scope="session")

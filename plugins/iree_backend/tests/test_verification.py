@@ -104,7 +104,7 @@ def test_right_without_a_workaround(workaround, tmp_path, monkeypatch):
     program = PROGRAMS[workaround]
     with plugjax.default_device("numpy"):
         expected = plugjax.tree.leaves(program(jnp.asarray(X)))
-    plugjax.config.update("use_compilation_cache", False)
+    plugjax.config.update("enable_compilation_cache", False)
     plugjax.config.update("verify", "first")
     plugjax.config.update("fallback", "silent")
     try:
@@ -113,7 +113,7 @@ def test_right_without_a_workaround(workaround, tmp_path, monkeypatch):
             f = plugjax.jit(program, compiler_options={"without": (workaround,)})
             found = [plugjax.tree.leaves(f(X)) for _ in range(2)]
     finally:
-        plugjax.config.update("use_compilation_cache", True)
+        plugjax.config.update("enable_compilation_cache", True)
         plugjax.config.update("verify", "off")
         plugjax.config.update("fallback", "warn")
     for leaves in found:

@@ -83,10 +83,10 @@ def is_right(row, results, kept):
 
 @pytest.fixture(autouse=True)
 def strict():
-    plugjax.config.update("use_compilation_cache", False)
+    plugjax.config.update("enable_compilation_cache", False)
     with plugjax.config.override("fallback", "error"):
         yield
-    plugjax.config.update("use_compilation_cache", True)
+    plugjax.config.update("enable_compilation_cache", True)
 
 
 @pytest.mark.spread(4)
@@ -197,7 +197,7 @@ def test_the_environment_switches_workarounds_off_and_no_module_of_another_state
     tmp_path, monkeypatch
 ):
     """The cache has a module for each state."""
-    plugjax.config.update("use_compilation_cache", True)
+    plugjax.config.update("enable_compilation_cache", True)
     monkeypatch.setenv("PLUGJAX_CACHE_DIR", str(tmp_path))
 
     def total():

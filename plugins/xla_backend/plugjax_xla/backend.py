@@ -117,6 +117,10 @@ class XlaBackend(Backend):
         except RuntimeError as error:
             _raise_as_ours(error)
 
+    def is_ready(self, buffer: Buffer) -> bool:
+        """Whether the values are computed."""
+        return pjrt.is_ready(buffer)
+
     def lower(self, jaxpr: ClosedJaxpr, options: Mapping[str, Any], dialect: str) -> str:
         """The program as StableHLO text, or as the HLO that XLA makes of it."""
         lowered = _lower(jaxpr, self._devices[0], options)
@@ -255,7 +259,7 @@ def _raise_as_ours(error: RuntimeError) -> NoReturn:
 def _lower(jaxpr: ClosedJaxpr, device: Device, options: Mapping[str, Any]) -> LoweredModule:
     return lower_module(
         jaxpr,
-        device.platform,
+        device.backend.name,
         name=f"jit_{options.get('name', 'f')}",
         emit_host_call=functools.partial(_emit_host_call, _CALLBACK_TARGETS[device.kind]),
         reused=matching_results(jaxpr, options.get("donated", ())),
@@ -314,14 +318,15 @@ def _compile_or_load(
 
 
 def _cache() -> CompilationCache | None:
-    if not config.read("use_compilation_cache"):
+    if not config.read("enable_compilation_cache"):
         return None
-    return _cache_of(os.environ.get("PLUGJAX_CACHE_DIR"), os.environ.get("PLUGJAX_CACHE_MAX_BYTES"))
+    environment = (os.environ.get(f"PLUGJAX_CACHE_{name}") for name in ("DIR", "MAX_BYTES"))
+    return _cache_of(*environment, config.read("compilation_cache_dir"))
 
 
 @functools.cache
-def _cache_of(_directory: str | None, _max_bytes: str | None) -> CompilationCache | None:
-    # One object per setting of the environment, because it counts its writes.
+def _cache_of(*_settings: str | None) -> CompilationCache | None:
+    # One object per setting, because it counts its writes.
     return default_cache()
 
 

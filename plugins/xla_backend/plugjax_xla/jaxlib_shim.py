@@ -154,3 +154,13 @@ class Aval:
         self.shape = shape
         self.dtype = dtype
         self.weak_type = False
+
+
+def new_profiler_session(**settings: Any) -> Any:
+    """A session of XLA's profiler, which records from now on; ``stop_and_export(folder)`` ends it."""
+    jaxlib()
+    profiler = importlib.import_module("jaxlib._profiler")
+    options = profiler.ProfileOptions()
+    for name, value in settings.items():
+        setattr(options, name, value)
+    return profiler.ProfilerSession(options)

@@ -48,5 +48,8 @@ def plugjax_options() -> list[Option]:
 
 @hookimpl
 def plugjax_extensions() -> dict[str, Callable[[], ModuleType]]:
-    """The names of ``plugjax.extend.sharding``."""
-    return {"sharding": lambda: importlib.import_module("plugjax_xla.sharding")}
+    """The names of ``plugjax.extend.sharding``, and XLA's profiler."""
+    return {
+        "sharding": lambda: importlib.import_module("plugjax_xla.sharding"),
+        "profiler": lambda: importlib.import_module("plugjax_xla.profiling"),
+    }

@@ -265,7 +265,7 @@ def test_cache_entry_serves_the_next_compilation(cache):
 
 
 def test_cache_is_left_alone_when_it_is_switched_off(cache):
-    with config.override("use_compilation_cache", False):
+    with config.override("enable_compilation_cache", False):
         jit(cached_program, device="xla")(X)
     assert cache.entries() == []
 

@@ -4,9 +4,7 @@ from plugjax.core.array import (
     Array,
     as_array,
     aval_of,
-    block_until_ready,
     default_placement,
-    device_get,
     device_put,
     device_put_p,
     from_host,
@@ -23,7 +21,6 @@ from plugjax.core.device import (
     Sharding,
     SingleDeviceSharding,
     common_placement,
-    reject_sharding,
 )
 from plugjax.core.effects import Effect, Effects, no_effects
 from plugjax.core.jaxpr import (
@@ -62,6 +59,8 @@ from plugjax.core.vocabulary import (
     transpose_p,
     zeros,
 )
+from plugjax.execution.fetching import block_until_ready, device_get
+from plugjax.execution.out_sharding import reject_sharding
 from plugjax.extend.core import primitives as primitives
 from plugjax.extend.core.programs import (
     gensym,

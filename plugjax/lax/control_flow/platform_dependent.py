@@ -107,4 +107,4 @@ def platform_of(values: Sequence[Any]) -> tuple[str, str]:
     """The names of the platform on which an operation on values runs."""
     given = [x._placement for x in values if type(x) is Array]
     chosen = common_placement(given, "platform_dependent") or default_placement()
-    return chosen.device.platform, chosen.device.hardware
+    return chosen.device.backend.name, chosen.device.hardware

@@ -138,7 +138,7 @@ def _vmfb(
     text = lowered.as_text(generic=True)
     extra = {k: str(v) for k, v in options.items() if k not in ("name", "donated", "without")}
     off = workarounds.switched_off()
-    keep = config.read("use_compilation_cache") and all(c.cacheable for c in lowered.host_calls)
+    keep = config.read("enable_compilation_cache") and all(c.cacheable for c in lowered.host_calls)
     cache = default_cache() if keep else None
     key = ""
     if cache is not None:

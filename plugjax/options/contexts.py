@@ -1,0 +1,127 @@
+"""Context managers over options without effect, under JAX's names: see ``plugjax.options.without_effect``."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+
+from plugjax.core.config import config
+
+
+def allow_f16_reductions(new_val: bool = True) -> AbstractContextManager[None]:
+    """Sets the option ``jax_allow_f16_reductions``, which has no effect; a warning says why, unless the value is the default.
+
+    Example:
+        >>> import plugjax
+        >>> with plugjax.allow_f16_reductions(True):
+        ...     plugjax.config.jax_allow_f16_reductions
+        True
+    """
+    return config.override("allow_f16_reductions", new_val)
+
+
+def jax2tf_associative_scan_reductions(new_val: bool = True) -> AbstractContextManager[None]:
+    """Sets the option ``jax_jax2tf_associative_scan_reductions``, which has no effect; a warning says why, unless the value is the default.
+
+    Example:
+        >>> import plugjax
+        >>> with plugjax.jax2tf_associative_scan_reductions(False):
+        ...     plugjax.config.jax_jax2tf_associative_scan_reductions
+        False
+    """
+    return config.override("jax2tf_associative_scan_reductions", new_val)
+
+
+def remove_size_one_mesh_axis_from_type(new_val: bool = True) -> AbstractContextManager[None]:
+    """Sets the option ``jax_remove_size_one_mesh_axis_from_type``, which has no effect; a warning says why, unless the value is the default.
+
+    Example:
+        >>> import plugjax
+        >>> with plugjax.remove_size_one_mesh_axis_from_type(False):
+        ...     plugjax.config.jax_remove_size_one_mesh_axis_from_type
+        False
+    """
+    return config.override("remove_size_one_mesh_axis_from_type", new_val)
+
+
+def softmax_custom_jvp(new_val: bool = True) -> AbstractContextManager[None]:
+    """Sets the option ``jax_softmax_custom_jvp``, which has no effect; a warning says why, unless the value is the default.
+
+    Example:
+        >>> import plugjax
+        >>> with plugjax.softmax_custom_jvp(False):
+        ...     plugjax.config.jax_softmax_custom_jvp
+        False
+    """
+    return config.override("softmax_custom_jvp", new_val)
+
+
+def thread_guard(new_val: bool = True) -> AbstractContextManager[None]:
+    """Sets the option ``jax_thread_guard``, which has no effect; a warning says why, unless the value is the default.
+
+    Example:
+        >>> import plugjax
+        >>> with plugjax.thread_guard(False):
+        ...     plugjax.config.jax_thread_guard
+        False
+    """
+    return config.override("thread_guard", new_val)
+
+
+def array_garbage_collection_guard(new_val: str) -> AbstractContextManager[None]:
+    """Sets the option ``jax_array_garbage_collection_guard``, which has no effect; a warning says why, unless the value is ``"allow"``.
+
+    Example:
+        >>> import plugjax
+        >>> with plugjax.array_garbage_collection_guard("allow"):
+        ...     plugjax.config.jax_array_garbage_collection_guard
+        'allow'
+    """
+    return config.override("array_garbage_collection_guard", new_val)
+
+
+def transfer_guard(new_val: str) -> AbstractContextManager[None]:
+    """Sets the option ``jax_transfer_guard``, which has no effect; a warning says why, unless the value is ``"allow"``.
+
+    Example:
+        >>> import plugjax
+        >>> with plugjax.transfer_guard("allow"):
+        ...     plugjax.config.jax_transfer_guard
+        'allow'
+    """
+    return config.override("transfer_guard", new_val)
+
+
+def transfer_guard_host_to_device(new_val: str) -> AbstractContextManager[None]:
+    """Sets the option ``jax_transfer_guard_host_to_device``, which has no effect; a warning says why, unless the value is ``"allow"``.
+
+    Example:
+        >>> import plugjax
+        >>> with plugjax.transfer_guard_host_to_device("allow"):
+        ...     plugjax.config.jax_transfer_guard_host_to_device
+        'allow'
+    """
+    return config.override("transfer_guard_host_to_device", new_val)
+
+
+def transfer_guard_device_to_device(new_val: str) -> AbstractContextManager[None]:
+    """Sets the option ``jax_transfer_guard_device_to_device``, which has no effect; a warning says why, unless the value is ``"allow"``.
+
+    Example:
+        >>> import plugjax
+        >>> with plugjax.transfer_guard_device_to_device("allow"):
+        ...     plugjax.config.jax_transfer_guard_device_to_device
+        'allow'
+    """
+    return config.override("transfer_guard_device_to_device", new_val)
+
+
+def transfer_guard_device_to_host(new_val: str) -> AbstractContextManager[None]:
+    """Sets the option ``jax_transfer_guard_device_to_host``, which has no effect; a warning says why, unless the value is ``"allow"``.
+
+    Example:
+        >>> import plugjax
+        >>> with plugjax.transfer_guard_device_to_host("allow"):
+        ...     plugjax.config.jax_transfer_guard_device_to_host
+        'allow'
+    """
+    return config.override("transfer_guard_device_to_host", new_val)

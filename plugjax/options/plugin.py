@@ -1,0 +1,56 @@
+"""Options as a plugin: those that forbid tracing or running, and JAX's options without effect."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+from plugjax.extend.core import ClosedJaxpr, Option, boolean, config
+from plugjax.extend.execution import CacheMiss
+from plugjax.extend.rules import PluginInfo, hookimpl
+from plugjax.options.without_effect import OPTIONS
+
+plugjax_plugin = PluginInfo(
+    "jax_options", provides=("jax_no_tracing", "jax_no_execution", "JAX's other options")
+)
+
+
+@hookimpl
+def plugjax_options() -> list[Option]:
+    """What may be forbidden, and what has no effect."""
+    return [
+        Option(
+            "no_tracing", False, boolean, help="raise where jit would trace a function",
+            observes={True: "cache misses"},
+        ),
+        Option(
+            "no_execution", False, boolean, in_key=True, help="raise where something would run",
+            observes={True: "equations"},
+        ),
+        *OPTIONS,
+    ]  # fmt: skip
+
+
+@hookimpl
+def plugjax_cache_miss(miss: CacheMiss) -> None:
+    """Refuse to trace."""
+    if miss.placement is None and config.read("no_tracing"):
+        raise RuntimeError(
+            f"re-tracing function {miss.name} for `jit`, but 'no_tracing' is set. Call it before with arguments of these "
+            "shapes and dtypes, or end the no_tracing block."
+        )
+
+
+@hookimpl
+def plugjax_instrument(program: Callable[[], ClosedJaxpr]) -> Callable[[Any], Any] | None:
+    """Refuse to run."""
+    return _refused if config.read("no_execution") else None
+
+
+def _refused(call: Any) -> Callable[..., NoReturn]:
+    def refuse(*_: Any, **__: Any) -> NoReturn:
+        raise RuntimeError(
+            "tried to execute a program, but the no_execution config option is set. End the block that sets it."
+        )
+
+    return refuse

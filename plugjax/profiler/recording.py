@@ -1,0 +1,66 @@
+"""The events of a trace: spans of time with a name, by thread, in the form of Chrome's trace events."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+# What a span is of; each kind is a row of events in a viewer besides the thread.
+KINDS = ("tracing", "compiling", "execution", "annotation")
+
+
+class Recording:
+    """The events since a trace was started.
+
+    Attributes:
+        events: complete events (``ph`` is ``"X"``), times in microseconds since the start.
+    """
+
+    def __init__(self) -> None:
+        self.events: list[dict[str, Any]] = []
+        self._start = time.perf_counter_ns()
+        self._threads: dict[int, str] = {}
+
+    def add(self, name: str, kind: str, start: int, details: Mapping[str, Any]) -> None:
+        """A span that began at ``start`` and ends now."""
+        end, thread = time.perf_counter_ns(), threading.get_ident()
+        self._threads.setdefault(thread, threading.current_thread().name)
+        self.events.append(
+            {
+                "ph": "X", "name": name, "cat": kind, "pid": os.getpid(), "tid": thread,
+                "ts": (start - self._start) / 1000, "dur": (end - start) / 1000, "args": dict(details),
+            }
+        )  # fmt: skip
+
+    def trace_events(self) -> list[dict[str, Any]]:
+        """The events, after those that name the process and its threads."""
+        named = {"ph": "M", "name": "process_name", "pid": os.getpid(), "args": {"name": "plugjax"}}
+        threads = [
+            {"ph": "M", "name": "thread_name", "pid": os.getpid(), "tid": t, "args": {"name": n}}
+            for t, n in self._threads.items()
+        ]
+        return [named, *threads, *self.events]
+
+
+class _Active:
+    """The recording in force, if a trace is being taken; one for all threads."""
+
+    recording: Recording | None = None
+
+
+active = _Active()
+
+
+@contextlib.contextmanager
+def span(name: str, kind: str, **details: Any) -> Iterator[None]:
+    """Record how long a block takes, if a trace is being taken when it ends."""
+    start = time.perf_counter_ns()
+    try:
+        yield
+    finally:
+        if active.recording is not None:
+            active.recording.add(name, kind, start, details)
