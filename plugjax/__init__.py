@@ -37,11 +37,11 @@ from plugjax.contexts import (
     threefry_partitionable,
     typeof,
 )
+from plugjax.core import above as _above
 from plugjax.core.array import Array, block_until_ready, device_get, device_put
 from plugjax.core.backend import default_backend, devices
 from plugjax.core.config import config
 from plugjax.core.device import Device
-from plugjax.core.jaxpr import set_printer as _set_printer
 from plugjax.execution.compile_time import ensure_compile_time_eval
 from plugjax.execution.jit.api import clear_caches, eval_shape, jit, make_jaxpr
 from plugjax.forward_backward import fwd_and_bwd
@@ -55,22 +55,26 @@ from plugjax.transforms.grad import (
     vjp,
 )
 from plugjax.transforms.jacobian import hessian, jacfwd, jacrev
-from plugjax.transforms.jaxpr_print import print_jaxpr as _print_jaxpr
 from plugjax.transforms.shape_struct import ShapeDtypeStruct
 
 __version__ = "0.1.0"
 __version_info__ = (0, 1, 0)
 
-_set_printer(_print_jaxpr)
+
+def _attribute(owner: Any, name: str) -> Any:
+    return importlib.import_module("plugjax.extend.core.attributes").attribute(owner, name)
+
+
+_above.find = _attribute
 jacobian = jacrev
 remat = checkpoint
 
 # Loaded on first use, so that `import plugjax` costs only what a program uses.
 _SUBMODULES = (
-    "ad", "ad_checkpoint", "checkpoint_policies", "custom_batching", "custom_derivatives",
-    "cli", "core", "debug", "dlpack", "dtypes", "example_libraries", "experimental", "export", "extend", "flatten_util", "image", "lax",
+    "ad", "ad_checkpoint", "api_util", "checkpoint_policies", "custom_batching", "custom_derivatives",
+    "cli", "core", "debug", "dlpack", "dtypes", "example_libraries", "experimental", "export", "extend", "flatten_util", "image", "interpreters", "lax",
     "monitoring", "nn", "numpy", "ops",
-    "random", "ref", "scipy", "stablehlo", "stages", "test_util", "testing", "tree", "tree_util", "typing",
+    "random", "ref", "scipy", "stablehlo", "stages", "test_util", "testing", "tree", "tree_util", "typing", "util",
     "version",
 )  # fmt: skip
 _LATE = {

@@ -18,6 +18,7 @@ OWN = (
     "debug",
     "experimental.sparse",
     "experimental.sparse.linalg",
+    "api_util",
     "example_libraries.optimizers",
     "example_libraries.stax",
     "experimental.error_check",
@@ -29,6 +30,7 @@ OWN = (
     "monitoring",
     "ref",
     "test_util",
+    "util",
 )
 NAMESPACES = sorted(
     {*(f"plugjax.{name}" for name in listed()), *(f"plugjax.{n}".rstrip(".") for n in OWN)}

@@ -14,7 +14,7 @@ from plugjax.core.array import (
     scalar_value,
     transfer,
 )
-from plugjax.core.aval import AbstractReference, Shape, ShapedArray, physical_aval
+from plugjax.core.aval import AbstractReference, AbstractValue, Shape, ShapedArray, physical_aval
 from plugjax.core.caches import Cache, new_cache
 from plugjax.core.config import Config, Fingerprint, Option, boolean, config
 from plugjax.core.device import (
@@ -26,6 +26,7 @@ from plugjax.core.device import (
     reject_sharding,
 )
 from plugjax.core.effects import Effect, Effects, no_effects
+from plugjax.core.errors import InconclusiveDimensionOperation
 from plugjax.core.jaxpr import (
     Atom,
     ClosedJaxpr,
@@ -63,15 +64,27 @@ from plugjax.core.vocabulary import (
     zeros,
 )
 from plugjax.extend.core import primitives as primitives
+from plugjax.extend.core.call_primitives import CallPrimitive, call_impl
+from plugjax.extend.core.debug_info import DebugInfo
+from plugjax.extend.core.effect_types import (
+    EffectTypeSet,
+    control_flow_allowed_effects,
+    lowerable_effects,
+)
 from plugjax.extend.core.programs import (
     gensym,
     jaxprs_in_params,
     mapped_aval,
+    max_dim,
+    min_dim,
     new_jaxpr_eqn,
     subjaxprs,
     unmapped_aval,
 )
+from plugjax.extend.core.token_types import AbstractToken, Token, abstract_token
 from plugjax.extend.core.trace_state import (
+    TraceTag,
+    eval_context,
     find_top_trace,
     get_opaque_trace_state,
     set_current_trace,
@@ -100,17 +113,23 @@ from plugjax.transforms.shape_struct import ShapeDtypeStruct
 
 __all__ = [
     "AbstractReference",
+    "AbstractToken",
+    "AbstractValue",
     "Array",
     "ArrayLike",
     "Atom",
     "Cache",
+    "CallPrimitive",
     "ClosedJaxpr",
     "Config",
+    "DebugInfo",
     "Device",
     "DropVar",
     "Effect",
+    "EffectTypeSet",
     "Effects",
     "Fingerprint",
+    "InconclusiveDimensionOperation",
     "Jaxpr",
     "JaxprEqn",
     "JaxprTypeError",
@@ -124,10 +143,13 @@ __all__ = [
     "Sharding",
     "SingleDeviceSharding",
     "Source",
+    "Token",
     "Trace",
+    "TraceTag",
     "Tracer",
     "Var",
     "Zero",
+    "abstract_token",
     "add_any",
     "add_any_p",
     "array_types",
@@ -137,16 +159,19 @@ __all__ = [
     "boolean",
     "broadcast_axis",
     "broadcast_in_dim_p",
+    "call_impl",
     "check_jaxpr",
     "common_placement",
     "concrete_or_error",
     "config",
+    "control_flow_allowed_effects",
     "convert_element_type_p",
     "default_placement",
     "device_get",
     "device_put",
     "device_put_p",
     "eval_closed",
+    "eval_context",
     "eval_jaxpr",
     "find_top_trace",
     "from_host",
@@ -156,9 +181,12 @@ __all__ = [
     "is_internal",
     "jaxpr_as_fun",
     "jaxprs_in_params",
+    "lowerable_effects",
     "mapped_aval",
+    "max_dim",
     "memoise",
     "methods",
+    "min_dim",
     "moveaxis",
     "mul_p",
     "new_cache",
