@@ -25,6 +25,7 @@ OWN = (
     "experimental.jet",
     "experimental.ode",
     "experimental.random",
+    "experimental.references",
     "experimental.rnn",
     "export",
     "monitoring",
