@@ -22,6 +22,7 @@ OWN = (
     "example_libraries.optimizers",
     "example_libraries.stax",
     "experimental.error_check",
+    "experimental.hijax",
     "experimental.jet",
     "experimental.ode",
     "experimental.random",
