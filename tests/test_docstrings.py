@@ -22,7 +22,6 @@ OWN = (
     "example_libraries.optimizers",
     "example_libraries.stax",
     "experimental.error_check",
-    "experimental.hijax",
     "experimental.jet",
     "experimental.ode",
     "experimental.random",
