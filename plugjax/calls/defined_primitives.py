@@ -29,7 +29,8 @@ _discovered = False
 _rules: dict[tuple[RuleKind[Any], Primitive], Rule] = {}
 # Kinds whose absence means something, so that a missing rule is not asked for: registries get such rules like a plugin's.
 _OPTIONAL = ("dce", "effects", "expand", "linearize", "remat")
-optional = RuleSet(__name__)
+_PROGRAM = "a program"
+optional = RuleSet(_PROGRAM)
 # Where the program gave those that are not checked yet.
 _unchecked: dict[tuple[RuleKind[Any], Primitive], Source | None] = {}
 
@@ -63,7 +64,7 @@ def _check_free(
     found: Registry, kind: RuleKind[Any], primitive: Primitive, ending: str = ""
 ) -> None:
     known = found.rule(kind, primitive)
-    if known is not None and known.module != __name__:
+    if known is not None and known.module != _PROGRAM:
         raise RuleConflictError(
             f"primitive '{primitive.name}' has a {kind.name} rule already ({found.where(kind, primitive)}). "
             f"To displace it, write a plugin with a rule that says replace=True.{ending}"
