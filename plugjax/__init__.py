@@ -41,11 +41,11 @@ from plugjax.contexts import (
     threefry_partitionable,
     typeof,
 )
+from plugjax.core import above as _above
 from plugjax.core.array import Array, device_put
 from plugjax.core.backend import default_backend, devices
 from plugjax.core.config import config
 from plugjax.core.device import Device
-from plugjax.core.jaxpr import set_printer as _set_printer
 from plugjax.execution.compile_time import ensure_compile_time_eval
 from plugjax.execution.fetching import (
     block_until_ready,
@@ -65,22 +65,26 @@ from plugjax.transforms.grad import (
     vjp,
 )
 from plugjax.transforms.jacobian import hessian, jacfwd, jacrev
-from plugjax.transforms.jaxpr_print import print_jaxpr as _print_jaxpr
 from plugjax.transforms.shape_struct import ShapeDtypeStruct
 
 __version__ = "0.1.0"
 __version_info__ = (0, 1, 0)
 
-_set_printer(_print_jaxpr)
+
+def _attribute(owner: Any, name: str) -> Any:
+    return importlib.import_module("plugjax.extend.core.attributes").attribute(owner, name)
+
+
+_above.find = _attribute
 jacobian = jacrev
 remat = checkpoint
 
 # Loaded on first use, so that `import plugjax` costs only what a program uses.
 _SUBMODULES = (
-    "ad", "ad_checkpoint", "checkpoint_policies", "custom_batching", "custom_derivatives",
-    "cli", "cloud_tpu_init", "core", "debug", "dlpack", "dtypes", "example_libraries", "experimental", "export", "extend", "flatten_util", "image", "lax", "lib",
-    "monitoring", "nn", "numpy", "ops", "profiler",
-    "random", "ref", "scipy", "stablehlo", "stages", "test_util", "testing", "tools", "tree", "tree_util", "typing",
+    "ad", "ad_checkpoint", "api_util", "checkpoint_policies", "custom_batching", "custom_derivatives",
+    "cli", "cloud_tpu_init", "core", "debug", "dlpack", "dtypes", "example_libraries", "experimental", "export", "extend",
+    "flatten_util", "image", "interpreters", "lax", "lib", "monitoring", "nn", "numpy", "ops", "profiler",
+    "random", "ref", "scipy", "stablehlo", "stages", "test_util", "testing", "tools", "tree", "tree_util", "typing", "util",
     "version",
 )  # fmt: skip
 _LATE = {

@@ -7,6 +7,7 @@ from typing import Any
 
 from plugjax import checkpoint_policies
 from plugjax.calls.checkpoint import checkpoint
+from plugjax.calls.remat_policy import Offloadable, Recompute, Saveable
 from plugjax.core import pytree
 from plugjax.core.array import as_array
 from plugjax.core.jaxpr import Literal
@@ -84,5 +85,5 @@ def print_saved_residuals(fun: Callable[..., Any], *args: Any, **kwargs: Any) ->
 
 
 __all__ = [
-    "checkpoint", "checkpoint_name", "checkpoint_policies", "print_saved_residuals", "saved_residuals",
+    "Offloadable", "Recompute", "Saveable", "checkpoint", "checkpoint_name", "checkpoint_policies", "print_saved_residuals", "saved_residuals",
 ]  # fmt: skip

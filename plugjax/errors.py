@@ -7,7 +7,9 @@ from plugjax.core.errors import (
     DtypeError,
     FallbackWarning,
     InconclusiveDimensionOperation,
+    JAXIndexError,
     JaxRuntimeError,
+    JAXTypeError,
     KeyReuseError,
     LeakedTracerError,
     LoweringError,
@@ -24,10 +26,11 @@ from plugjax.core.errors import (
     UnexpectedTracerError,
     UnknownBackendError,
 )
+from plugjax.transforms.jaxpr_check import JaxprTypeError
 
 __all__ = [
     "ConcretizationTypeError", "CustomJVPException", "CustomVJPException", "DtypeError", "FallbackWarning",
-    "InconclusiveDimensionOperation", "JaxRuntimeError", "KeyReuseError", "LeakedTracerError", "LoweringError", "MissingRuleError",
+    "InconclusiveDimensionOperation", "JAXIndexError", "JAXTypeError", "JaxRuntimeError", "JaxprTypeError", "KeyReuseError", "LeakedTracerError", "LoweringError", "MissingRuleError",
     "NonConcreteBooleanIndexError", "PluginWarning", "RuleAbsentError", "RuleConflictError", "ShapeError", "TracerArrayConversionError",
     "TracerBoolConversionError", "TracerIntegerConversionError", "TypePromotionError", "UnexpectedTracerError",
     "UnknownBackendError",

@@ -18,17 +18,20 @@ OWN = (
     "debug",
     "experimental.sparse",
     "experimental.sparse.linalg",
+    "api_util",
     "example_libraries.optimizers",
     "example_libraries.stax",
     "experimental.error_check",
     "experimental.jet",
     "experimental.ode",
     "experimental.random",
+    "experimental.references",
     "experimental.rnn",
     "export",
     "monitoring",
     "ref",
     "test_util",
+    "util",
 )
 NAMESPACES = sorted(
     {*(f"plugjax.{name}" for name in listed()), *(f"plugjax.{n}".rstrip(".") for n in OWN)}

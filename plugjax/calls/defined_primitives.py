@@ -19,7 +19,7 @@ from plugjax.core.array import as_array
 from plugjax.core.errors import RuleConflictError
 from plugjax.core.primitive import Primitive, definitions
 from plugjax.core.registry import Registry
-from plugjax.core.rules import RuleKind, abstract_eval, impl
+from plugjax.core.rules import RuleKind, RuleSet, abstract_eval, impl
 from plugjax.core.source_info import Source, user_source
 
 Rule = Callable[..., Any]
@@ -27,6 +27,10 @@ Rule = Callable[..., Any]
 # Whether plugins have been loaded. Before, their rules cannot be asked for.
 _discovered = False
 _rules: dict[tuple[RuleKind[Any], Primitive], Rule] = {}
+# Kinds whose absence means something, so that a missing rule is not asked for: registries get such rules like a plugin's.
+_OPTIONAL = ("dce", "effects", "expand", "linearize", "remat")
+_PROGRAM = "a program"
+optional = RuleSet(_PROGRAM)
 # Where the program gave those that are not checked yet.
 _unchecked: dict[tuple[RuleKind[Any], Primitive], Source | None] = {}
 
@@ -44,13 +48,23 @@ def define(kind: RuleKind[Any], primitive: Primitive, rule: Rule) -> None:
         active.table(kind).pop(primitive, None)
     else:
         _unchecked[kind, primitive] = user_source()
+    if kind.name in _OPTIONAL and (kind, primitive) not in _rules:
+        optional.define(kind, primitive)(_current(kind, primitive))
+        if _discovered:
+            active.table(kind)[primitive] = _current(kind, primitive)
     _rules[kind, primitive] = rule
+
+
+def _current(kind: RuleKind[Any], primitive: Primitive) -> Rule:
+    """A function that calls the rule that is defined when it runs."""
+    return lambda *args, **params: _rules[kind, primitive](*args, **params)
 
 
 def _check_free(
     found: Registry, kind: RuleKind[Any], primitive: Primitive, ending: str = ""
 ) -> None:
-    if found.rule(kind, primitive) is not None:
+    known = found.rule(kind, primitive)
+    if known is not None and known.module != _PROGRAM:
         raise RuleConflictError(
             f"primitive '{primitive.name}' has a {kind.name} rule already ({found.where(kind, primitive)}). "
             f"To displace it, write a plugin with a rule that says replace=True.{ending}"
@@ -61,7 +75,7 @@ def defined(kind: RuleKind[Any], primitive: Primitive) -> Rule | None:
     """The rule of a cell as a function that calls what is defined when it runs; ``None`` if nothing is defined."""
     if (kind, primitive) not in _rules:
         return None
-    return lambda *args, **params: _rules[kind, primitive](*args, **params)
+    return _current(kind, primitive)
 
 
 class Definitions(MutableMapping[Primitive, Rule]):

@@ -32,7 +32,7 @@ plugjax_plugin = PluginInfo(
 def plugjax_rules() -> list[RuleSet]:
     """Rules of ``jit`` and of calls with rules of the user's own."""
     modules = (call, checkpoint, custom_jvp, custom_vjp, custom_vmap, linear_call)
-    return [module.rules for module in modules]
+    return [*(module.rules for module in modules), defined_primitives.optional]
 
 
 @hookimpl(tryfirst=True)

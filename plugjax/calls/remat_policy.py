@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from plugjax.core import registry
 from plugjax.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Var
@@ -18,8 +18,37 @@ from plugjax.core.rules import RuleKind
 from plugjax.transforms.dce import prune_closed, prune_outputs
 from plugjax.transforms.simplify import simplify
 
-# (primitive, *avals, **params) -> whether the results of the equation may be kept.
+# (primitive, *avals, **params) -> whether the results of the equation may be kept: a bool, or one of the answers below.
 Policy = Callable[..., Any]
+
+
+class RecomputeType:
+    """The answer of a policy that results are computed again."""
+
+
+class SaveableType:
+    """The answer of a policy that results are kept."""
+
+
+class Offloadable(NamedTuple):
+    """The answer of a policy that results are kept in other memory; they stay on the device here.
+
+    Attributes:
+        src: memory that they are in.
+        dst: memory that they are to be kept in.
+    """
+
+    src: str
+    dst: str
+
+
+Recompute = RecomputeType()
+Saveable = SaveableType()
+
+
+def keeps(answer: Any) -> bool:
+    """Whether an answer of a policy lets results be kept."""
+    return answer is True or isinstance(answer, (SaveableType, Offloadable))
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +101,7 @@ def split_by_policy(program: ClosedJaxpr, policy: Policy) -> SplitProgram:
     forward: list[JaxprEqn] = []
     again: list[JaxprEqn] = []
     for eqn in inner.eqns:
-        if policy(eqn.primitive, *[v.aval for v in eqn.invars], **eqn.params) is True:
+        if keeps(policy(eqn.primitive, *[v.aval for v in eqn.invars], **eqn.params)):
             forward.append(eqn)
             saved.extend(eqn.outvars)
             if not eqn.outvars:

@@ -3,9 +3,21 @@
 Authors of plugins import from ``plugjax.extend``; :mod:`plugjax.core.hookspecs` is the map of extension points.
 """
 
-from plugjax.core import registry
+import sys
+from typing import Any
+
+from plugjax.core import above, registry
+from plugjax.core.aval import AbstractValue as AbstractValue
 from plugjax.core.aval import ShapedArray as ShapedArray
+from plugjax.core.jaxpr import Atom as Atom
+from plugjax.core.jaxpr import eval_jaxpr as eval_jaxpr
 from plugjax.core.operators import methods
+from plugjax.core.primitive import Trace as Trace
+from plugjax.core.primitive import Tracer as Tracer
+
+
+def __getattr__(name: str) -> Any:
+    return above.find(sys.modules[__name__], name)
 
 
 def _array_methods() -> dict[str, object]:

@@ -19,7 +19,13 @@ from plugjax.core.dtypes import DType, DTypeLike, ExtendedDType
 Shape: TypeAlias = tuple[int, ...]
 
 
-class AbstractReference:
+class AbstractValue:
+    """The type of a value: of an array, or of what a plugin has values of."""
+
+    __slots__ = ()
+
+
+class AbstractReference(AbstractValue):
     """The type of a value that is no array: a reference to a mutable one. A plugin derives the types that there are.
 
     Attributes:
@@ -44,7 +50,7 @@ def as_size(size: Any) -> int:
     return size if getattr(type(size), "symbolic_size", False) else int(size)
 
 
-class ShapedArray:
+class ShapedArray(AbstractValue):
     """Shape, dtype and weak type of an array.
 
     Args:

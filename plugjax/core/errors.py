@@ -38,40 +38,12 @@ class NotArrayError(TypeError, ValueError):
     """Neither an array nor a scalar came where one was needed. JAX raises the one or the other, by the place that finds out."""
 
 
-class NegativeSizeError(ShapeError, ValueError):
-    """An axis of negative size was asked for. JAX raises the one or the other, by the place that finds out."""
-
-
 class ForeignDtypeError(DtypeError, TypePromotionError):
     """Values have a dtype that no array has. JAX raises the one or the other, by whether it looks at shapes first."""
 
 
-class IndexDtypeError(TypeError, ValueError):
-    """Indices are no integers. JAX raises the one or the other, by the place that finds out."""
-
-
-class TrivialTangentError(DtypeError, TypePromotionError):
-    """Numbers were to be computed with tangents of integers, which have dtype ``float0`` and no values."""
-
-
-class StructureError(TypeError, ValueError):
-    """A function gave another pytree than was asked for. JAX raises the one or the other, by whether the leaves match."""
-
-
-class NamedAxisError(TypeError, NameError, NotImplementedError):
-    """A name came in the place of an axis, and nothing binds it. JAX raises the one or the other, by the reduction."""
-
-
-class SizeError(ShapeError, ValueError):
-    """Elements do not fit a shape. JAX raises the one or the other, by the place that finds out."""
-
-
 class KeyDtypeError(DtypeError, TypePromotionError):
     """Random keys came together with numbers. JAX raises the one or the other, by the place that finds out."""
-
-
-class OutArgumentError(NotImplementedError, TypeError):
-    """An ``out=`` array was given. JAX raises the one or the other, by the place that finds out."""
 
 
 def check_callable(who: str, fun: object) -> None:
@@ -84,7 +56,15 @@ def check_callable(who: str, fun: object) -> None:
         raise TypeError(f"{who}: Expected a callable value, got {fun!r}")
 
 
-class ConcretizationTypeError(TypeError):
+class JAXTypeError(TypeError):
+    """What values that are traced cannot be used for."""
+
+
+class JAXIndexError(IndexError):
+    """What values that are traced cannot index."""
+
+
+class ConcretizationTypeError(JAXTypeError):
     """A concrete value was needed where a tracer came."""
 
     def __init__(self, tracer: _Tracer | str, context: str = "") -> None:
@@ -112,7 +92,7 @@ class AmbiguousTruthError(TracerBoolConversionError, ValueError):
     """A tracer of more than one element, or of none, was used as a Python ``bool``, which would be ambiguous of any array."""
 
 
-class TracerIntegerConversionError(TypeError):
+class TracerIntegerConversionError(JAXTypeError):
     """A tracer was used as a Python integer index or size."""
 
     def __init__(self, tracer: _Tracer) -> None:
@@ -122,7 +102,7 @@ class TracerIntegerConversionError(TypeError):
         )
 
 
-class TracerArrayConversionError(TypeError):
+class TracerArrayConversionError(JAXTypeError):
     """A tracer was given to NumPy, or to anything that needs the values of an array."""
 
     def __init__(self, tracer: _Tracer) -> None:
@@ -137,7 +117,7 @@ class InconclusiveDimensionOperation(Exception):  # noqa: N818  # JAX's name
     """A comparison of sizes has no answer that holds for all values of their variables."""
 
 
-class NonConcreteBooleanIndexError(IndexError):
+class NonConcreteBooleanIndexError(JAXIndexError):
     """A traced boolean mask was used as an index, which would make a shape depend on values."""
 
     def __init__(self, tracer: _Tracer) -> None:
@@ -147,7 +127,7 @@ class NonConcreteBooleanIndexError(IndexError):
         )
 
 
-class UnexpectedTracerError(TypeError):
+class UnexpectedTracerError(JAXTypeError):
     """A tracer was used after its transformation had finished, or where the transformation does not look."""
 
     def __init__(self, tracer: _Tracer, message: str = "") -> None:
@@ -188,7 +168,7 @@ class LeakedTracerError(Exception):
     """A tracer is still held when its transformation is over, and ``jax_check_tracer_leaks`` is on."""
 
 
-class KeyReuseError(TypeError):
+class KeyReuseError(JAXTypeError):
     """A random key is used twice, and ``jax_debug_key_reuse`` is on."""
 
 

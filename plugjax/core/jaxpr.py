@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 
 from plugjax.core import effects as effects_module
 from plugjax.core import registry
+from plugjax.core.above import Extensible
 from plugjax.core.aval import ShapedArray
 from plugjax.core.config import config
 from plugjax.core.effects import Effects, no_effects
@@ -52,20 +53,7 @@ class Literal:
 Atom: TypeAlias = Var | Literal
 
 
-def _plain_text(jaxpr: Jaxpr) -> str:
-    return f"Jaxpr({len(jaxpr.eqns)} equations)"
-
-
-_printer: Callable[[Jaxpr], str] = _plain_text
-
-
-def set_printer(printer: Callable[[Jaxpr], str]) -> None:
-    """Install what ``str(jaxpr)`` calls."""
-    global _printer
-    _printer = printer
-
-
-class JaxprEqn:
+class JaxprEqn(Extensible):
     """One equation: ``outvars = primitive[params] invars``."""
 
     __slots__ = ("effects", "invars", "outvars", "params", "primitive", "source")
@@ -98,7 +86,7 @@ class JaxprEqn:
 _EQN_FIELDS = ("invars", "outvars", "primitive", "params", "effects", "source")
 
 
-class Jaxpr:
+class Jaxpr(Extensible):
     """An open program: ``constvars`` are given values from outside."""
 
     __slots__ = ("__weakref__", "constvars", "debug_name", "effects", "eqns", "invars", "outvars")
@@ -122,12 +110,12 @@ class Jaxpr:
         self.debug_name = debug_name
 
     def __str__(self) -> str:
-        return _printer(self)
+        return str(self.pretty_print())
 
     __repr__ = __str__
 
 
-class ClosedJaxpr:
+class ClosedJaxpr(Extensible):
     """A program with the values of its constants. Compared by identity; ``memo`` holds what was derived from it.
 
     Example:

@@ -13,6 +13,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
+from plugjax.core.above import Extensible
 from plugjax.core.aval import AbstractReference, ShapedArray
 from plugjax.core.config import config
 from plugjax.core.errors import (
@@ -183,7 +184,7 @@ def set_base(factory: Callable[[], Trace]) -> None:
 definitions: dict[str, Callable[[Any, Callable[..., Any]], None]] = {}
 
 
-class Primitive:
+class Primitive(Extensible):
     """An operation that transformations and backends know by its rules only.
 
     Plugins give the rules in rule sets; a program may define them one by one (``def_impl``, ``plugjax.interpreters``).

@@ -15,6 +15,9 @@ The names of every plugin are here. Each submodule holds all names of one subjec
 ``API_VERSION`` is the version of this surface: a plugin that says another one in its ``PluginInfo`` is skipped.
 """
 
+import importlib
+from types import ModuleType
+
 from plugjax.extend import dtypes, errors, pytree, registry
 from plugjax.extend.backend import Backend, BackendSpec, Executable
 from plugjax.extend.calls import jit_p
@@ -69,6 +72,16 @@ from plugjax.extend.rules import (
     transpose_rule,
 )
 from plugjax.extend.transforms import Axis, UndefinedPrimal, is_undefined_primal, stage
+
+# Loaded on first use: ``mlir`` needs jaxlib, ``random`` plugins.
+_SUBMODULES = ("linear_util", "mlir", "random", "sharding", "source_info_util")
+
+
+def __getattr__(name: str) -> ModuleType:
+    if name in _SUBMODULES:
+        return importlib.import_module(f"plugjax.extend.{name}")
+    raise AttributeError(f"module 'plugjax.extend' has no attribute {name!r}")
+
 
 __all__ = [
     "API_VERSION",

@@ -2,7 +2,7 @@
 
 from plugjax.transforms.batch_steps import BatchStep, batch_axes
 from plugjax.transforms.batching import batch_flat, batch_jaxpr, materialize, vmap
-from plugjax.transforms.dce import dce, prune_closed, prune_outputs
+from plugjax.transforms.dce import dce, prune, prune_closed, prune_outputs
 from plugjax.transforms.discharge import ReferenceEffect, discharge, discharged, is_reference
 from plugjax.transforms.enclosing import describe_frames, enclosing
 from plugjax.transforms.ending import ends_trace
@@ -13,7 +13,7 @@ from plugjax.transforms.grad import grad, jvp, linear_transpose, linearize, valu
 from plugjax.transforms.jacobian import hessian, jacfwd, jacrev
 from plugjax.transforms.jaxpr_check import check_jaxpr
 from plugjax.transforms.jaxpr_print import print_jaxpr
-from plugjax.transforms.jvp import jvp_flat, jvp_jaxpr, with_zeros
+from plugjax.transforms.jvp import JVPTrace, JVPTracer, jvp_flat, jvp_jaxpr, with_zeros
 from plugjax.transforms.linearize import (
     LinearizedJaxpr,
     TapeTracer,
@@ -26,7 +26,7 @@ from plugjax.transforms.named_axes import Axis, free_axes, named_axis_size
 from plugjax.transforms.physical import physicalize
 from plugjax.transforms.replay import Observer, replay
 from plugjax.transforms.simplify import simplify
-from plugjax.transforms.staging import open_constants, stage
+from plugjax.transforms.staging import StagingTracer, open_constants, stage
 from plugjax.transforms.tracebacks import api_boundary
 from plugjax.transforms.transpose import (
     UndefinedPrimal,
@@ -38,10 +38,13 @@ from plugjax.transforms.transpose import (
 __all__ = [
     "Axis",
     "BatchStep",
+    "JVPTrace",
+    "JVPTracer",
     "Kept",
     "LinearizedJaxpr",
     "Observer",
     "ReferenceEffect",
+    "StagingTracer",
     "Structure",
     "TapeTracer",
     "UndefinedPrimal",
@@ -82,6 +85,7 @@ __all__ = [
     "open_constants",
     "physicalize",
     "print_jaxpr",
+    "prune",
     "prune_closed",
     "prune_outputs",
     "register_mapped",

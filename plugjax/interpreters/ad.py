@@ -12,12 +12,20 @@ from plugjax.extend.core import (
     Zero,
     add_any,
     add_any_p,
+    as_array,
     aval_of,
     instantiate,
     zeros,
 )
 from plugjax.extend.rules import jvp_rule, transpose_rule
-from plugjax.extend.transforms import UndefinedPrimal, is_undefined_primal
+from plugjax.extend.transforms import (
+    JVPTrace,
+    JVPTracer,
+    UndefinedPrimal,
+    is_undefined_primal,
+    jvp_flat,
+    linearize,
+)
 
 # Rules ``(primals, tangents, **params) -> (primal, tangent)``.
 primitive_jvps = Definitions(jvp_rule)
@@ -28,6 +36,34 @@ add_jaxvals_p = add_any_p
 add_tangents = add_any
 instantiate_zeros = instantiate
 zeros_like_aval = zeros
+
+
+def jvp(
+    fun: Callable[..., Any],
+    primals: Sequence[Any],
+    tangents: Sequence[Any],
+    instantiate: bool = True,
+) -> tuple[list[Any], list[Any]]:
+    """Values and tangents of a function of arrays that gives a sequence of them.
+
+    Args:
+        fun: the function, or a ``WrappedFun``.
+        primals: the point. JAX takes its own trees of leaves here.
+        tangents: the direction; ``Zero`` where there is none.
+        instantiate: whether tangents that are zero are given as arrays.
+
+    Example:
+        >>> from plugjax.interpreters import ad
+        >>> ad.jvp(lambda x, y: [x * y], [2.0, 3.0], [1.0, 0.0])[1]
+        [Array(3., dtype=float32, weak_type=True)]
+    """
+    call: Callable[..., Any] = getattr(fun, "call_wrapped", fun)
+    outs, dots = jvp_flat(
+        lambda *xs: [as_array(y, "ad.jvp") for y in call(*xs)],
+        [as_array(x, "ad.jvp") for x in primals],
+        [t if type(t) is Zero else as_array(t, "ad.jvp") for t in tangents],
+    )
+    return outs, [instantiate_zeros(t) for t in dots] if instantiate else dots
 
 
 def add_jaxvals(x: Any, y: Any) -> Any:
@@ -128,6 +164,8 @@ def _listed(primitive: Primitive, out: Any) -> Sequence[Any]:
 
 
 __all__ = [
+    "JVPTrace",
+    "JVPTracer",
     "UndefinedPrimal",
     "Zero",
     "add_jaxvals",
@@ -141,6 +179,8 @@ __all__ = [
     "get_primitive_transpose",
     "instantiate_zeros",
     "is_undefined_primal",
+    "jvp",
+    "linearize",
     "primitive_jvps",
     "primitive_transposes",
     "zeros_like_aval",

@@ -80,6 +80,20 @@ def defbroadcasting(primitive: Primitive) -> None:
     primitive_batchers[primitive] = batch
 
 
+def defreducer(primitive: Primitive) -> None:
+    """Say that a primitive of one operand reduces along the axes in its parameter ``axes``."""
+
+    def batch(
+        args: Sequence[Any], dims: Sequence[int | None], *, axes: Sequence[int], **params: Any
+    ) -> tuple[Any, Any]:
+        (operand,), (bdim,) = args, dims
+        assert bdim is not None
+        moved = moveaxis(operand, bdim, 0)
+        return primitive.bind(moved, axes=tuple(int(a) + 1 for a in axes), **params), 0
+
+    primitive_batchers[primitive] = batch
+
+
 def _aligned(x: Any, bdim: int, missing: int) -> Any:
     """The batch axis in front, followed by ``missing`` axes of size 1."""
     front = moveaxis(x, bdim, 0)
@@ -94,6 +108,7 @@ __all__ = [
     "bdim_at_front",
     "broadcast",
     "defbroadcasting",
+    "defreducer",
     "defvectorized",
     "fancy_primitive_batchers",
     "not_mapped",

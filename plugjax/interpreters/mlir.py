@@ -9,19 +9,38 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from plugjax.extend.calls import define, defined
-from plugjax.extend.core import Primitive, ShapedArray, as_array
+from plugjax.extend.core import Primitive, ShapedArray, as_array, lowerable_effects
 from plugjax.extend.dtypes import DType
 from plugjax.extend.errors import LoweringError
 from plugjax.extend.rules import impl, lowering
 from plugjax.extend.transforms import stage
+from plugjax.interpreters.modules import (
+    LoweringResult,
+    TokenSet,
+    aval_to_ir_types,
+    core_call_lowering,
+    emit_python_callback,
+    flatten_ir_types,
+    flatten_ir_values,
+    ir_constants,
+    jaxpr_subcomp,
+    lower_jaxpr_to_fun,
+    lower_jaxpr_to_module,
+    make_ir_context,
+    module_to_bytecode,
+    module_to_string,
+    shape_tensor,
+    token_type,
+    unflatten_ir_values_like_types,
+)
 from plugjax.stablehlo import mlir
-from plugjax.stablehlo.context import EqnContext
+from plugjax.stablehlo.context import EqnContext, ModuleContext
 
 Value = Any
+Token = Any
 LoweringRule = Callable[..., Any]
 LoweringRuleContext = EqnContext
 
-aval_to_ir_type = mlir.type_of
 ir_attribute = mlir.attribute
 
 _rules: dict[Primitive, dict[str | None, LoweringRule]] = {}
@@ -103,6 +122,15 @@ def lower_fun(fun: Callable[..., Any], multiple_results: bool = True) -> Lowerin
     return _Function(fun, multiple_results)
 
 
+def aval_to_ir_type(*ctx_and_aval: Any) -> Any:
+    """The MLIR type of an array.
+
+    Args:
+        *ctx_and_aval: the module and the aval; JAX before 0.10 takes the aval alone.
+    """
+    return mlir.type_of(ctx_and_aval[-1])
+
+
 def dtype_to_ir_type(dtype: DType) -> Any:
     """The MLIR type of an element."""
     return mlir.element_type(np.dtype(dtype))
@@ -134,18 +162,38 @@ def dense_int_elements(numbers: Sequence[int]) -> Any:
 
 
 __all__ = [
+    "LoweringResult",
     "LoweringRule",
     "LoweringRuleContext",
+    "ModuleContext",
+    "Token",
+    "TokenSet",
     "Value",
     "aval_to_ir_type",
+    "aval_to_ir_types",
+    "core_call_lowering",
     "dense_int_array",
     "dense_int_elements",
     "dtype_to_ir_type",
+    "emit_python_callback",
+    "flatten_ir_types",
+    "flatten_ir_values",
     "i32_attr",
     "i64_attr",
     "ir",
     "ir_attribute",
     "ir_constant",
+    "ir_constants",
+    "jaxpr_subcomp",
     "lower_fun",
+    "lower_jaxpr_to_fun",
+    "lower_jaxpr_to_module",
+    "lowerable_effects",
+    "make_ir_context",
+    "module_to_bytecode",
+    "module_to_string",
     "register_lowering",
+    "shape_tensor",
+    "token_type",
+    "unflatten_ir_values_like_types",
 ]

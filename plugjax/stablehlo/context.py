@@ -92,6 +92,16 @@ class ModuleContext:
         return unused
 
     @property
+    def platforms(self) -> tuple[str, ...]:
+        """The hardware that the module is for, by JAX's name."""
+        return (self.device_kind or "cpu",)
+
+    @property
+    def context(self) -> Any:
+        """The MLIR context."""
+        return self.module.context
+
+    @property
     def names(self) -> list[str]:
         """The names of functions that are taken."""
         return list(self._names)
@@ -209,6 +219,11 @@ class EqnContext:
     def platform(self) -> str:
         """The platform that the module is for."""
         return self.module.platform
+
+    @property
+    def module_context(self) -> ModuleContext:
+        """The module under construction, by JAX's name."""
+        return self.module
 
     @property
     def avals_in(self) -> list[ShapedArray]:

@@ -179,7 +179,7 @@ def vjp(
 
     Returns:
         ``(out, vjp_fun)``, with ``aux`` as third if ``has_aux``; ``vjp_fun(cotangent)`` gives a tuple of cotangents. It
-        is a pytree of the values that it keeps.
+        is a pytree of the values that it keeps: ``args_res``, the arguments among them, and ``opaque_residuals``.
 
     Example:
         >>> import plugjax
@@ -193,7 +193,8 @@ def vjp(
     found = linearize_flat(flat, values, [_differentiable(x) for x in values])
     _fill_inputs(found, values)
     out = pytree.unflatten(known.tree, found.outs)
-    pullback = VJP(_signature(in_tree, values, known.tree, found.outs), found)
+    inputs = {id(x): i for i, x in enumerate(values)}
+    pullback = VJP(_signature(in_tree, values, known.tree, found.outs), found, inputs=inputs)
     return (out, pullback, _strip(known.aux)) if has_aux else (out, pullback)
 
 

@@ -40,7 +40,8 @@ _WIDTH = 80
 class _Names:
     """Names variables ``a``, ``b`` ... ``z``, ``ba`` ... in the order in which they are met, and ``_`` if nothing reads them."""
 
-    def __init__(self) -> None:
+    def __init__(self, sources: bool = False) -> None:
+        self.sources = sources
         self.names: dict[Var, str] = {}
         self.counter = itertools.count()
         self.unread: set[Var] = set()
@@ -67,9 +68,9 @@ class _Names:
         return name
 
 
-def print_jaxpr(jaxpr: Jaxpr) -> str:
-    """The program as text."""
-    return _jaxpr(jaxpr, _Names(), 0)
+def print_jaxpr(jaxpr: Jaxpr, sources: bool = False) -> str:
+    """The program as text; with ``sources``, the user's line after each equation."""
+    return _jaxpr(jaxpr, _Names(sources), 0)
 
 
 def _binders(variables: list[Var], names: _Names) -> str:
@@ -96,8 +97,10 @@ def _jaxpr(jaxpr: Jaxpr, names: _Names, indent: int, before: int = 0) -> str:
     eqns = [_eqn(eqn, names, indent + 4) for eqn in jaxpr.eqns]
     outs = ", ".join(_atom(v, names) for v in jaxpr.outvars)
     tail = f"in ({outs}{',' if len(jaxpr.outvars) == 1 else ''}) }}"
+    if names.sources:
+        eqns = [f"{text} # {e.source}" for text, e in zip(eqns, jaxpr.eqns, strict=True)]
     flat = f"{head} {'; '.join(e.strip() for e in eqns)} {tail}"
-    if "\n" not in flat and len(flat) + indent + before <= _WIDTH:
+    if not (names.sources and eqns) and "\n" not in flat and len(flat) + indent + before <= _WIDTH:
         return flat
     body = "".join(f"\n{pad}    {eqn.strip()}" for eqn in eqns)
     return f"{head}{body}\n{pad}  {tail}"

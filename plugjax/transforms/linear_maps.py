@@ -7,7 +7,7 @@ walks the tape itself, and needs no program.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -50,20 +50,38 @@ class LinearProgram:
         differentiated: which inputs have a tangent.
         has_tangent: which outputs have one.
         signature: the function's.
+        sources: for each residual the input that it is, ``None`` for one that was computed.
     """
 
     jaxpr: ClosedJaxpr
     differentiated: tuple[bool, ...]
     has_tangent: tuple[bool, ...]
     signature: Signature
+    sources: tuple[int | None, ...]
 
 
-def linear_program(found: Linearized, signature: Signature) -> tuple[LinearProgram, list[Any]]:
-    """The tape as a program, and the residuals."""
+def linear_program(
+    found: Linearized, signature: Signature, inputs: Mapping[int, int] | None = None
+) -> tuple[LinearProgram, list[Any]]:
+    """The tape as a program, and the residuals.
+
+    Args:
+        found: the function's values and tape.
+        signature: the function's.
+        inputs: the numbers of the inputs by their identity.
+    """
+    # What is made now may have the identity of an input that is gone; what is on the tape has not.
+    recorded = {id(x) for eqn in found.tape.eqns for x in eqn.operands} if inputs else ()
     jaxpr, residuals = tape_jaxpr(found)
     differentiated = tuple(t is not None for t in found.inputs)
     has_tangent = tuple(type(t) is not Zero for t in found.out_tangents)
-    return LinearProgram(jaxpr, differentiated, has_tangent, signature), residuals
+    sources = tuple(inputs.get(id(r)) if inputs and id(r) in recorded else None for r in residuals)
+    return LinearProgram(jaxpr, differentiated, has_tangent, signature, sources), residuals
+
+
+@dataclass(frozen=True, slots=True)
+class NotNeeded:
+    """Stands in ``VJP.args_res`` for an input that the pullback does without."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,9 +108,22 @@ class VJP:
     """The pullback at a point: cotangents of the output in, cotangents of the inputs out. Callable many times.
 
     A container of the residuals.
+
+    Attributes:
+        args_res: residuals that are inputs, arranged like the inputs; :class:`NotNeeded` in the place of other inputs. A list
+            with an entry for each positional argument: entries may be replaced, to free their memory until the pullback is called.
+        opaque_residuals: residuals that were computed, a list.
     """
 
-    __slots__ = ("_found", "_linear", "_residuals", "_signature")
+    __slots__ = (
+        "__weakref__",
+        "_found",
+        "_inputs",
+        "_linear",
+        "_residuals",
+        "_shown",
+        "_signature",
+    )
 
     def __init__(
         self,
@@ -100,9 +131,12 @@ class VJP:
         found: Linearized | None,
         linear: LinearProgram | None = None,
         residuals: Sequence[Any] = (),
+        inputs: Mapping[int, int] | None = None,
     ) -> None:
         self._signature = signature
         self._found = found
+        self._inputs = inputs
+        self._shown: tuple[list[Any], list[Any]] | None = None
         self._linear = linear
         self._residuals = residuals
 
@@ -193,11 +227,10 @@ class VJP:
         found = self._found
         if found is not None:
             return backward(found.tape, found.inputs, found.out_tangents, bars, references)
-        linear = self._linear
-        assert linear is not None
+        residuals, linear = self._split()
         operands = [UndefinedPrimal(a.to_tangent_aval()) for a in self._signature.in_avals]
         return transpose_flat(
-            lambda *dots: eval_closed(linear.jaxpr, *self._residuals, *dots),
+            lambda *dots: eval_closed(linear.jaxpr, *residuals, *dots),
             operands,
             [bar for bar, t in zip(bars, linear.has_tangent, strict=True) if t],
             references,
@@ -206,8 +239,74 @@ class VJP:
     def _split(self) -> tuple[Sequence[Any], LinearProgram]:
         if self._linear is None:
             assert self._found is not None
-            self._linear, self._residuals = linear_program(self._found, self._signature)
+            self._linear, self._residuals = linear_program(
+                self._found, self._signature, self._inputs
+            )
+        if self._shown is not None:
+            return self._gathered(*self._shown), self._linear
         return self._residuals, self._linear
+
+    def _show(self) -> tuple[list[Any], list[Any]]:
+        """The residuals as the user sees them. From now on these lists hold them, and nothing else does."""
+        if self._shown is None:
+            residuals, linear = self._split()
+            signature = self._signature
+            leaves: list[Any] = [NotNeeded()] * len(signature.in_avals)
+            for residual, source in zip(residuals, linear.sources, strict=True):
+                if source is not None:
+                    leaves[source] = residual
+            opaque = [r for r, s in zip(residuals, linear.sources, strict=True) if s is None]
+            self._shown = list(pytree.unflatten(signature.in_tree, leaves)), opaque
+            self._found, self._residuals = None, ()
+        return self._shown
+
+    def _gathered(self, args_res: list[Any], opaque: list[Any]) -> list[Any]:
+        assert self._linear is not None
+        leaves: list[Any] = []
+        for argument, tree in zip(args_res, self._signature.in_tree.children(), strict=True):
+            own = pytree.leaves(argument)
+            # An argument that was taken out.
+            leaves += own if len(own) == tree.num_leaves else [NotNeeded()] * tree.num_leaves
+        for s in self._linear.sources:
+            if s is not None and isinstance(leaves[s], NotNeeded):
+                raise ValueError(
+                    f"vjp: the pullback needs the argument with leaf {s}, which was taken out of args_res. Put it back."
+                )
+        rest = iter(opaque)
+        return [next(rest) if s is None else leaves[s] for s in self._linear.sources]
+
+    @property
+    def args_res(self) -> list[Any]:
+        """Residuals that are inputs."""
+        return self._show()[0]
+
+    @args_res.setter
+    def args_res(self, value: list[Any]) -> None:
+        self._shown = value, self._show()[1]
+
+    @property
+    def opaque_residuals(self) -> list[Any]:
+        """Residuals that were computed."""
+        return self._show()[1]
+
+    @opaque_residuals.setter
+    def opaque_residuals(self, value: list[Any]) -> None:
+        self._shown = self._show()[0], value
+
+    @property
+    def in_tree(self) -> Any:
+        """Structure of the tuple of inputs."""
+        return self._signature.in_tree
+
+    @property
+    def out_tree(self) -> Any:
+        """Structure of the output."""
+        return self._signature.out_tree
+
+    @property
+    def jaxpr(self) -> Any:
+        """The derivative as a program: from the residuals and the tangents of the inputs to those of the output."""
+        return self._split()[1].jaxpr.jaxpr
 
 
 class Pushforward:

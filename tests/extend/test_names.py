@@ -13,9 +13,7 @@ from plugjax.extend import core, source_info_util
 
 # What belongs to XLA's runtime, to JAX's own representation of traces, or to several devices.
 ABSENT = {
-    "core": {
-        "AbstractToken", "CallPrimitive", "DebugInfo", "InconclusiveDimensionOperation", "Token", "TraceTag", "call_impl",
-    },
+    "core": set(),
     "linear_util": set(),
     "random": set(),
     "sharding": {"GSPMDSharding", "xla_client"},
@@ -27,10 +25,7 @@ ABSENT = {
         "backend_xla_version", "clear_backends", "get_compile_options", "ifrt_proxy", "register_backend_cache",
         "register_backend_factory",
     },
-    "source_info_util": {
-        "NameStack", "new_name_stack", "new_source_info", "reset_name_stack", "set_name_stack", "transform_name_stack",
-        "user_context",
-    },
+    "source_info_util": set(),
 }  # fmt: skip
 
 
@@ -48,7 +43,7 @@ def test_names(name):
 def test_primitives():
     theirs = public(importlib.import_module("jax.extend.core.primitives"))
     found = {n: getattr(core.primitives, n) for n in theirs if hasattr(core.primitives, n)}
-    left = {"call_p", "closed_call_p", "empty2_p"}
+    left = {"empty2_p"}
     assert theirs - set(found) == left
     assert core.primitives.sin_p is plugjax.lax.sin_p
     assert core.primitives.remat_p is plugjax.extend.calls.checkpoint_p
@@ -164,8 +159,8 @@ def test_sources():
     source = source_info_util.current()
     assert source_info_util.summarize(source).startswith(__file__)
     with source_info_util.extend_name_stack("outer"), plugjax.named_scope("inner"):
-        assert source_info_util.current_name_stack() == ("outer", "inner")
-    assert source_info_util.current_name_stack() == ()
+        assert str(source_info_util.current_name_stack()) == "outer/inner"
+    assert len(source_info_util.current_name_stack()) == 0
 
 
 def test_shardings_as_bytes(framework):

@@ -258,6 +258,14 @@ class Dimension:
         found = self.__rdivmod__(other)
         return found if found is NotImplemented else found[1]
 
+    def max(self, other: Size) -> Size:
+        """The greater one of two sizes."""
+        return max_dim(self, other)
+
+    def min(self, other: Size) -> Size:
+        """The smaller one of two sizes."""
+        return min_dim(self, other)
+
     def __int__(self) -> int:
         raise InconclusiveDimensionOperation(
             f"Symbolic dimension '{self}' used in a context that requires a constant: its value is not known while tracing."

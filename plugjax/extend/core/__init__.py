@@ -12,7 +12,7 @@ from plugjax.core.array import (
     scalar_value,
     transfer,
 )
-from plugjax.core.aval import AbstractReference, Shape, ShapedArray, physical_aval
+from plugjax.core.aval import AbstractReference, AbstractValue, Shape, ShapedArray, physical_aval
 from plugjax.core.caches import Cache, new_cache
 from plugjax.core.config import Config, Fingerprint, Option, boolean, config
 from plugjax.core.device import (
@@ -23,6 +23,7 @@ from plugjax.core.device import (
     common_placement,
 )
 from plugjax.core.effects import Effect, Effects, no_effects
+from plugjax.core.errors import InconclusiveDimensionOperation
 from plugjax.core.jaxpr import (
     Atom,
     ClosedJaxpr,
@@ -62,15 +63,27 @@ from plugjax.core.vocabulary import (
 from plugjax.execution.fetching import block_until_ready, device_get
 from plugjax.execution.out_sharding import reject_sharding
 from plugjax.extend.core import primitives as primitives
+from plugjax.extend.core.call_primitives import CallPrimitive, call_impl
+from plugjax.extend.core.debug_info import DebugInfo
+from plugjax.extend.core.effect_types import (
+    EffectTypeSet,
+    control_flow_allowed_effects,
+    lowerable_effects,
+)
 from plugjax.extend.core.programs import (
     gensym,
     jaxprs_in_params,
     mapped_aval,
+    max_dim,
+    min_dim,
     new_jaxpr_eqn,
     subjaxprs,
     unmapped_aval,
 )
+from plugjax.extend.core.token_types import AbstractToken, Token, abstract_token
 from plugjax.extend.core.trace_state import (
+    TraceTag,
+    eval_context,
     find_top_trace,
     get_opaque_trace_state,
     set_current_trace,
@@ -99,17 +112,23 @@ from plugjax.transforms.shape_struct import ShapeDtypeStruct
 
 __all__ = [
     "AbstractReference",
+    "AbstractToken",
+    "AbstractValue",
     "Array",
     "ArrayLike",
     "Atom",
     "Cache",
+    "CallPrimitive",
     "ClosedJaxpr",
     "Config",
+    "DebugInfo",
     "Device",
     "DropVar",
     "Effect",
+    "EffectTypeSet",
     "Effects",
     "Fingerprint",
+    "InconclusiveDimensionOperation",
     "Jaxpr",
     "JaxprEqn",
     "JaxprTypeError",
@@ -123,10 +142,13 @@ __all__ = [
     "Sharding",
     "SingleDeviceSharding",
     "Source",
+    "Token",
     "Trace",
+    "TraceTag",
     "Tracer",
     "Var",
     "Zero",
+    "abstract_token",
     "add_any",
     "add_any_p",
     "array_types",
@@ -136,16 +158,19 @@ __all__ = [
     "boolean",
     "broadcast_axis",
     "broadcast_in_dim_p",
+    "call_impl",
     "check_jaxpr",
     "common_placement",
     "concrete_or_error",
     "config",
+    "control_flow_allowed_effects",
     "convert_element_type_p",
     "default_placement",
     "device_get",
     "device_put",
     "device_put_p",
     "eval_closed",
+    "eval_context",
     "eval_jaxpr",
     "find_top_trace",
     "from_host",
@@ -155,9 +180,12 @@ __all__ = [
     "is_internal",
     "jaxpr_as_fun",
     "jaxprs_in_params",
+    "lowerable_effects",
     "mapped_aval",
+    "max_dim",
     "memoise",
     "methods",
+    "min_dim",
     "moveaxis",
     "mul_p",
     "new_cache",

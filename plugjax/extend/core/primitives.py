@@ -8,6 +8,7 @@ from typing import Any
 from plugjax.core import registry
 from plugjax.core.primitive import Primitive
 from plugjax.core.rules import abstract_eval
+from plugjax.extend.core.call_primitives import call_p, closed_call_p
 
 # JAX's names of primitives that are called otherwise in programs.
 _OTHER_NAMES = {
@@ -27,7 +28,13 @@ def _by_name(generation: int) -> dict[str, Primitive]:
     return found | {name: found[own] for name, own in _OTHER_NAMES.items() if own in found}
 
 
+# Primitives of calls that no plugin has rules for: their rules are given as a program gives its own.
+_CALLS = {"call_p": call_p, "closed_call_p": closed_call_p}
+
+
 def __getattr__(name: str) -> Any:
+    if name in _CALLS:
+        return _CALLS[name]
     if not name.endswith("_p"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     active = registry.active()
@@ -38,4 +45,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted(_by_name(registry.active().generation))
+    return sorted({*_by_name(registry.active().generation), *_CALLS})

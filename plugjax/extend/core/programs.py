@@ -10,6 +10,7 @@ from plugjax.core.effects import Effect
 from plugjax.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Var
 from plugjax.core.primitive import Primitive
 from plugjax.core.source_info import Source
+from plugjax.extend.source_info_util import SourceInfo, as_source
 
 
 def jaxprs_in_params(params: Mapping[str, Any]) -> Iterator[Jaxpr]:
@@ -34,11 +35,14 @@ def new_jaxpr_eqn(
     primitive: Primitive,
     params: Mapping[str, Any],
     effects: Iterable[Effect],
-    source_info: Source | None = None,
+    source_info: SourceInfo | Source | None = None,
+    ctx: Any = None,
 ) -> JaxprEqn:
-    """An equation with the effects that are given."""
+    """An equation with the effects that are given; ``ctx`` is accepted as in JAX."""
     fixed = frozenset(effects)
-    return JaxprEqn(list(invars), list(outvars), primitive, dict(params), fixed, source_info)
+    return JaxprEqn(
+        list(invars), list(outvars), primitive, dict(params), fixed, as_source(source_info)
+    )
 
 
 def gensym() -> Callable[[ShapedArray], Var]:
@@ -64,3 +68,29 @@ def unmapped_aval(size: int, axis: int | None, aval: ShapedArray) -> ShapedArray
     if axis is None:
         return aval
     return aval.update(shape=(*aval.shape[:axis], size, *aval.shape[axis:]))
+
+
+def min_dim(d1: Any, d2: Any) -> Any:
+    """The smaller one of two sizes, which may be expressions.
+
+    Example:
+        >>> from plugjax.core import min_dim
+        >>> min_dim(3, 4)
+        3
+    """
+    if type(d1) is int and type(d2) is int:
+        return min(d1, d2)
+    return d2.min(d1) if type(d1) is int else d1.min(d2)
+
+
+def max_dim(d1: Any, d2: Any) -> Any:
+    """The larger one of two sizes, which may be expressions.
+
+    Example:
+        >>> from plugjax.core import max_dim
+        >>> max_dim(3, 4)
+        4
+    """
+    if type(d1) is int and type(d2) is int:
+        return max(d1, d2)
+    return d2.max(d1) if type(d1) is int else d1.max(d2)

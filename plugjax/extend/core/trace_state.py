@@ -83,3 +83,31 @@ def unsafe_get_axis_names() -> list[Any]:
 def nonempty_axis_env() -> bool:
     """Whether a named axis is bound here."""
     return bool(state.axes)
+
+
+class TraceTag:
+    """Tells traces of one transformation apart in JAX. Traces here know each other, so all tags are equal."""
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, TraceTag)
+
+    def __hash__(self) -> int:
+        return hash(TraceTag)
+
+
+@contextmanager
+def eval_context() -> Iterator[None]:
+    """Within the block, operations on arrays are evaluated at once, also while a program is traced.
+
+    Example:
+        >>> import plugjax, plugjax.numpy as jnp
+        >>> from plugjax.core import eval_context
+        >>> def f(x):
+        ...     with eval_context():
+        ...         print(float(jnp.sin(0.0)))
+        ...     return x
+        >>> _ = plugjax.jit(f)(1.0)
+        0.0
+    """
+    with set_current_trace(type(state).base()):
+        yield

@@ -1,0 +1,23 @@
+"""Attributes that packages above give to the core's objects: names of JAX that the core itself does without."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+
+def _nothing(owner: Any, name: str) -> Any:
+    raise AttributeError(f"{owner!r} has no attribute {name!r}")
+
+
+# (object, name) -> its attribute; AttributeError if there is none. ``plugjax`` sets it.
+find: Callable[[Any, str], Any] = _nothing
+
+
+class Extensible:
+    """What has attributes of packages above."""
+
+    __slots__ = ()
+
+    def __getattr__(self, name: str) -> Any:
+        return (_nothing if name.startswith("__") else find)(self, name)

@@ -1,0 +1,195 @@
+"""JAX's names on objects of the core that the core itself does without: of programs, equations, primitives, ``plugjax.core``."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from functools import partial
+from types import ModuleType
+from typing import Any
+
+from plugjax.calls.defined_primitives import define
+from plugjax.core import registry
+from plugjax.core.effects import Effects, effects_rule, no_effects
+from plugjax.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn
+from plugjax.core.primitive import Primitive
+from plugjax.core.rules import abstract_eval
+from plugjax.execution.compile_time import ensure_compile_time_eval
+from plugjax.extend import core
+from plugjax.extend.core.debug_info import DebugInfo
+from plugjax.extend.core.programs import max_dim, min_dim
+from plugjax.extend.core.trace_state import eval_context
+from plugjax.extend.source_info_util import source_info_of
+from plugjax.transforms.jaxpr_print import print_jaxpr
+
+
+class EquationSettings:
+    """What was set around an equation when it was written: nothing that evaluation would need to set again."""
+
+    @property
+    def manager(self) -> AbstractContextManager[None]:
+        """A context to evaluate the equation in."""
+        return nullcontext()
+
+
+_SETTINGS = EquationSettings()
+
+
+def _replace(jaxpr: Jaxpr, /, **changes: Any) -> Jaxpr:
+    info = changes.get("debug_info")
+    return Jaxpr(
+        changes.get("constvars", jaxpr.constvars),
+        changes.get("invars", jaxpr.invars),
+        changes.get("outvars", jaxpr.outvars),
+        changes.get("eqns", jaxpr.eqns),
+        jaxpr.debug_name if info is None else info.func_name,
+    )
+
+
+def _replace_closed(jaxpr: ClosedJaxpr, /, **changes: Any) -> ClosedJaxpr:
+    return ClosedJaxpr(changes.get("jaxpr", jaxpr.jaxpr), changes.get("consts", jaxpr.consts))
+
+
+def _pretty_print(
+    jaxpr: Jaxpr | ClosedJaxpr, *, source_info: bool = False, use_color: bool = False
+) -> str:
+    inner = jaxpr.jaxpr if isinstance(jaxpr, ClosedJaxpr) else jaxpr
+    return print_jaxpr(inner, sources=source_info)
+
+
+def _def_effectful_abstract_eval(
+    primitive: Primitive, rule: Callable[..., tuple[Any, Any]]
+) -> Callable[..., Any]:
+    found: dict[Any, Effects] = {}
+
+    def avals(*in_avals: Any, **params: Any) -> Any:
+        result, effects = rule(*in_avals, **params)
+        key = tuple(params.items())
+        found[key] = found.get(key, no_effects) | frozenset(effects)
+        return result
+
+    define(abstract_eval, primitive, avals)
+    define(effects_rule, primitive, lambda **params: found.get(tuple(params.items()), no_effects))
+    return rule
+
+
+def _abstract_eval(primitive: Primitive, *avals: Any, **params: Any) -> tuple[Any, Effects]:
+    result = registry.table(abstract_eval)[primitive](*avals, **params)
+    effect = registry.table(effects_rule).find(primitive)
+    return result, no_effects if effect is None else effect(**params)
+
+
+def _impl(primitive: Primitive, *args: Any, **params: Any) -> Any:
+    with eval_context():
+        return primitive.bind(*args, **params)
+
+
+def _method(function: Callable[..., Any]) -> Callable[[Any], Any]:
+    return lambda owner: partial(function, owner)
+
+
+def _debug_info(jaxpr: Jaxpr) -> DebugInfo:
+    return DebugInfo(traced_for="jit", func_src_info=jaxpr.debug_name)
+
+
+def _avals(atoms: Sequence[Any]) -> list[Any]:
+    return [atom.aval for atom in atoms]
+
+
+# By class, from a name to the attribute of an object.
+_ATTRIBUTES: dict[type, dict[str, Callable[[Any], Any]]] = {
+    JaxprEqn: {
+        "source_info": lambda eqn: source_info_of(eqn.source),
+        "ctx": lambda eqn: _SETTINGS,
+    },
+    Jaxpr: {
+        "replace": _method(_replace),
+        "pretty_print": _method(_pretty_print),
+        "in_avals": lambda jaxpr: _avals(jaxpr.invars),
+        "out_avals": lambda jaxpr: _avals(jaxpr.outvars),
+        "debug_info": _debug_info,
+        "is_high": lambda jaxpr: False,
+    },
+    ClosedJaxpr: {
+        "replace": _method(_replace_closed),
+        "pretty_print": _method(_pretty_print),
+        "literals": lambda jaxpr: jaxpr.consts,
+        "map_jaxpr": _method(lambda jaxpr, f: ClosedJaxpr(f(jaxpr.jaxpr), jaxpr.consts)),
+        "constvars": lambda jaxpr: jaxpr.jaxpr.constvars,
+        "invars": lambda jaxpr: jaxpr.jaxpr.invars,
+        "outvars": lambda jaxpr: jaxpr.jaxpr.outvars,
+        "debug_info": lambda jaxpr: _debug_info(jaxpr.jaxpr),
+        "is_high": lambda jaxpr: False,
+    },
+    Primitive: {
+        "abstract_eval": _method(_abstract_eval),
+        "call_primitive": lambda primitive: False,
+        "def_effectful_abstract_eval": _method(_def_effectful_abstract_eval),
+        "get_bind_params": lambda primitive: dict,
+        "impl": _method(_impl),
+        "is_high": lambda primitive: False,
+    },
+}
+
+# Names of ``jax.core`` that its packages above define.
+_CORE: dict[str, Any] = {
+    "ParamDict": dict[str, Any],
+    "Value": Any,
+    "ensure_compile_time_eval": ensure_compile_time_eval,
+    "eval_context": eval_context,
+    "max_dim": max_dim,
+    "min_dim": min_dim,
+}
+# Those that JAX still has there, with a warning.
+_DEPRECATED = (
+    "CallPrimitive", "DebugInfo", "DropVar", "Effect", "Effects", "InconclusiveDimensionOperation", "JaxprTypeError",
+    "check_jaxpr", "concrete_or_error", "find_top_trace", "gensym", "get_opaque_trace_state", "jaxprs_in_params",
+    "new_jaxpr_eqn", "no_effects", "nonempty_axis_env_DO_NOT_USE", "primal_dtype_to_tangent_dtype",
+    "unsafe_am_i_under_a_jit_DO_NOT_USE", "unsafe_am_i_under_a_vmap_DO_NOT_USE", "unsafe_get_axis_names_DO_NOT_USE",
+    "valid_jaxtype",
+)  # fmt: skip
+# Those that JAX has removed from there, and where they are.
+_MOVED = {
+    "get_aval": "plugjax.typeof",
+    **{
+        name: f"plugjax.extend.core.{name}"
+        for name in (
+            "AbstractToken", "TraceTag", "call_impl", "mapped_aval", "set_current_trace", "subjaxprs", "take_current_trace",
+            "unmapped_aval",
+        )
+    },
+}  # fmt: skip
+
+
+def attribute(owner: Any, name: str) -> Any:
+    """An attribute of an object of the core, or of ``plugjax.core``.
+
+    Raises:
+        AttributeError: it has none of this name.
+    """
+    if isinstance(owner, ModuleType):
+        return _of_core(owner, name)
+    for kind in type(owner).__mro__:
+        found = _ATTRIBUTES.get(kind, {}).get(name)
+        if found is not None:
+            return found(owner)
+    raise AttributeError(f"'{type(owner).__name__}' object has no attribute '{name}'")
+
+
+def _of_core(module: ModuleType, name: str) -> Any:
+    if name in _CORE:
+        return _CORE[name]
+    if name in _DEPRECATED:
+        warnings.warn(
+            f"plugjax.core.{name} is deprecated. Use plugjax.extend.core.{name}.",
+            DeprecationWarning,
+            stacklevel=4,
+        )
+        return getattr(core, name)
+    if name in _MOVED:
+        raise AttributeError(f"plugjax.core.{name} was removed. Use {_MOVED[name]}.")
+    raise AttributeError(f"module {module.__name__!r} has no attribute {name!r}")
+
+
+__all__ = ["attribute"]
