@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from plugjax.core.errors import check_callable
 from plugjax.execution.jit.api import jit
+from plugjax.transforms.callables import check_callable
 from plugjax.transforms.grad import vjp
 
 

@@ -24,6 +24,7 @@ from plugjax.transforms.batching import Axis, batch_jaxpr, batching_rule, materi
 from plugjax.transforms.dce import dce_rule, prune_closed
 from plugjax.transforms.discharge import discharge_rule, discharged
 from plugjax.transforms.expansion import Kept, expand_rule
+from plugjax.transforms.high_values import lowered, lowered_rule
 from plugjax.transforms.jvp import jvp_jaxpr, jvp_rule, with_zeros
 from plugjax.transforms.linearize import linearize_jaxpr, linearize_rule
 from plugjax.transforms.transpose import (
@@ -148,3 +149,11 @@ def _discharge(
 @rules.define(expand_rule, jit_p)
 def _expand(*, jaxpr: ClosedJaxpr, **_: Any) -> Kept:
     return Kept(jaxpr)
+
+
+@rules.define(lowered_rule, jit_p)
+def _lowered(
+    in_avals: Sequence[Any], arrays: Sequence[Any], *, jaxpr: ClosedJaxpr, name: str
+) -> list[Any]:
+    found: list[Any] = jit_p.bind(*arrays, jaxpr=lowered(jaxpr), name=name)
+    return found

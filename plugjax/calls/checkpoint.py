@@ -26,11 +26,11 @@ from plugjax.calls.python_calls import (
 from plugjax.calls.remat_policy import Policy, split_residuals
 from plugjax.core import pytree
 from plugjax.core.array import as_array, aval_of
-from plugjax.core.errors import check_callable
 from plugjax.core.jaxpr import ClosedJaxpr, eval_closed, memoise
 from plugjax.core.primitive import Primitive
 from plugjax.core.rules import RuleSet
 from plugjax.core.vocabulary import Zero, optimization_barrier_p
+from plugjax.transforms.callables import check_callable
 from plugjax.transforms.discharge import is_reference
 from plugjax.transforms.expansion import expand_rule
 from plugjax.transforms.flat_calls import flat_call, with_fixed

@@ -23,12 +23,13 @@ from plugjax.calls.python_calls import (
 )
 from plugjax.core import dtypes, pytree
 from plugjax.core.array import as_array, aval_of
-from plugjax.core.errors import CustomJVPException, check_callable
+from plugjax.core.errors import CustomJVPException
 from plugjax.core.jaxpr import JaxprEqn
 from plugjax.core.primitive import Primitive
 from plugjax.core.rules import RuleSet
 from plugjax.core.vocabulary import Zero, add_any, instantiate, stop_gradient_p, zeros
 from plugjax.transforms.batching import Axis, batch_flat, batching_rule, materialize
+from plugjax.transforms.callables import check_callable
 from plugjax.transforms.dce import dce_rule, prune_outputs
 from plugjax.transforms.flat_calls import Structure, flat_call
 from plugjax.transforms.jvp import jvp_rule

@@ -26,7 +26,7 @@ from plugjax.core import dtypes, pytree
 from plugjax.core.array import as_array, aval_of
 from plugjax.core.aval import ShapedArray
 from plugjax.core.dtypes import DType
-from plugjax.core.errors import CustomVJPException, UnexpectedTracerError, check_callable
+from plugjax.core.errors import CustomVJPException, UnexpectedTracerError
 from plugjax.core.jaxpr import JaxprEqn
 from plugjax.core.primitive import Primitive, Tracer
 from plugjax.core.rules import RuleKind, RuleSet, abstract_eval, impl, lowering
@@ -37,6 +37,7 @@ from plugjax.core.vocabulary import (
     reduce_sum_p,
 )
 from plugjax.transforms.batching import Axis, batch_flat, batching_rule, materialize
+from plugjax.transforms.callables import check_callable
 from plugjax.transforms.dce import dce_rule, prune_outputs
 from plugjax.transforms.flat_calls import Structure, flat_call
 from plugjax.transforms.jvp import jvp_rule, with_zeros

@@ -9,11 +9,7 @@ from typing import Any
 from plugjax.core import above, registry
 from plugjax.core.aval import AbstractValue as AbstractValue
 from plugjax.core.aval import ShapedArray as ShapedArray
-from plugjax.core.jaxpr import Atom as Atom
-from plugjax.core.jaxpr import eval_jaxpr as eval_jaxpr
 from plugjax.core.operators import methods
-from plugjax.core.primitive import Trace as Trace
-from plugjax.core.primitive import Tracer as Tracer
 
 
 def __getattr__(name: str) -> Any:

@@ -6,12 +6,19 @@ keeps a buffer until a host kernel asks for memory. Values are immutable; NumPy 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from plugjax.core import dtypes, pytree
-from plugjax.core.aval import AbstractReference, ShapedArray, aval_of_value, physical_aval
+from plugjax.core.aval import (
+    AbstractReference,
+    AbstractValue,
+    ShapedArray,
+    aval_of_value,
+    physical_aval,
+)
 from plugjax.core.backend import as_device, default_device
 from plugjax.core.config import config
 from plugjax.core.device import Device, Placement, SingleDeviceSharding
@@ -317,6 +324,8 @@ def from_host(value: Any, *, weak_type: bool = False, placement: Placement | Non
 
 
 _PYTHON_SCALARS = (bool, int, float, complex)
+# Classes of values that are no arrays, and what gives their types: a plugin may add its own.
+value_types: dict[type, Callable[[Any], AbstractValue]] = {}
 
 
 def as_array(value: Any, who: str = "plugjax") -> Any:
@@ -345,6 +354,8 @@ def as_array(value: Any, who: str = "plugjax") -> Any:
         return as_array(convert(), who)
     if isinstance(value, _PYTHON_SCALARS):
         return as_array(_plain_scalar(value), who)
+    if kind in value_types:
+        return value
     raise NotArrayError(f"{who} needs an array or a number, got {value!r} of type {type(value)}.")
 
 
@@ -401,12 +412,14 @@ def aval_of(value: Any, who: str = "plugjax") -> ShapedArray:
     if kind in _PYTHON_SCALARS:
         return scalar_aval(value)
     aval = getattr(value, "aval", None)
-    if isinstance(aval, (ShapedArray, AbstractReference)):
+    if isinstance(aval, AbstractValue):
         return aval  # type: ignore[return-value]  # what takes references asks for them
     if isinstance(value, (np.ndarray, np.generic)):
         return aval_of_value(value.shape, dtypes.canonicalize(value.dtype, who))
     if isinstance(value, ShapedArray):
         return value
+    if kind in value_types:
+        return value_types[kind](value)  # type: ignore[return-value]  # likewise
     if hasattr(value, "shape") and hasattr(value, "dtype"):
         return ShapedArray(
             tuple(value.shape),

@@ -46,16 +46,6 @@ class KeyDtypeError(DtypeError, TypePromotionError):
     """Random keys came together with numbers. JAX raises the one or the other, by the place that finds out."""
 
 
-def check_callable(who: str, fun: object) -> None:
-    """Refuse what cannot be called where a function is needed.
-
-    Raises:
-        TypeError: ``fun`` is not callable.
-    """
-    if not callable(fun):
-        raise TypeError(f"{who}: Expected a callable value, got {fun!r}")
-
-
 class JAXTypeError(TypeError):
     """What values that are traced cannot be used for."""
 

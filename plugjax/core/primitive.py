@@ -83,8 +83,8 @@ class Tracer(ArrayOperators):
     # A reference has the items and methods that its type gives it.
 
     def __getattr__(self, name: str) -> Any:
-        aval = object.__getattribute__(self, "aval")
-        if isinstance(aval, AbstractReference):
+        aval: Any = object.__getattribute__(self, "aval")
+        if not isinstance(aval, ShapedArray):
             return aval.attribute(self, name)
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 

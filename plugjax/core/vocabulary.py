@@ -51,7 +51,9 @@ class Zero(HasAval):
 
 
 def zeros(aval: ShapedArray) -> Any:
-    """An array of zeros."""
+    """An array of zeros; of another type than an array's, the type's own zero."""
+    if not isinstance(aval, ShapedArray):
+        return aval.vspace_zero()
     if aval.dtype == dtypes.float0:
         return np.zeros(aval.shape, dtypes.float0)
     zero = aval.dtype.type(0)

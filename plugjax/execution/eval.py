@@ -22,6 +22,7 @@ from plugjax.execution.host_programs import host_program, single_equation
 from plugjax.execution.instruments import instrumented
 from plugjax.transforms.discharge import is_reference, with_references
 from plugjax.transforms.expansion import Kept, computed, expand_rule
+from plugjax.transforms.high_values import needs_lowering, on_arrays
 
 
 class EvalTrace(Trace):
@@ -76,6 +77,8 @@ class EvalTrace(Trace):
                 return computed(callee, args)
         if any(map(is_reference, args)):
             return with_references(primitive, args, params)
+        if needs_lowering(primitive, args, params):
+            return on_arrays(primitive, args, params)
         given = [x._placement for x in args if type(x) is Array]
         chosen = common_placement(given, primitive.name) or default_placement()
         arrays = [x if type(x) is Array else constant(x, chosen) for x in args]

@@ -27,7 +27,6 @@ from plugjax.core.errors import (
     TypePromotionError,
     UnexpectedTracerError,
     UnknownBackendError,
-    check_callable,
 )
 from plugjax.extend.argument_errors import (
     IndexDtypeError,
@@ -38,6 +37,7 @@ from plugjax.extend.argument_errors import (
     StructureError,
     TrivialTangentError,
 )
+from plugjax.transforms.callables import check_callable
 
 __all__ = [
     "AmbiguousTruthError",

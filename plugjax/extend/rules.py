@@ -18,6 +18,7 @@ from plugjax.transforms.batching import batching_rule
 from plugjax.transforms.dce import dce_rule
 from plugjax.transforms.discharge import discharge_rule
 from plugjax.transforms.expansion import expand_rule
+from plugjax.transforms.high_values import lowered_rule
 from plugjax.transforms.jaxpr_print import notation_rule, printed_rule
 from plugjax.transforms.jvp import JvpRule, jvp_rule
 from plugjax.transforms.linearize import TransposeRule, linearize_rule
@@ -53,6 +54,7 @@ __all__ = [
     "impl",
     "jvp_rule",
     "linearize_rule",
+    "lowered_rule",
     "lowering",
     "notation_rule",
     "physical_rule",

@@ -10,6 +10,15 @@ from plugjax.transforms.expansion import Kept, computed, expanded
 from plugjax.transforms.flat_calls import Structure, flat_call, with_fixed
 from plugjax.transforms.function_caches import cached_trace, derived_once, kept_for
 from plugjax.transforms.grad import grad, jvp, linear_transpose, linearize, value_and_grad, vjp
+from plugjax.transforms.high_values import (
+    HighType,
+    MappingSpec,
+    is_high,
+    low_avals,
+    lowered,
+    stacked_aval,
+    step_aval,
+)
 from plugjax.transforms.jacobian import hessian, jacfwd, jacrev
 from plugjax.transforms.jaxpr_check import check_jaxpr
 from plugjax.transforms.jaxpr_print import print_jaxpr
@@ -38,10 +47,12 @@ from plugjax.transforms.transpose import (
 __all__ = [
     "Axis",
     "BatchStep",
+    "HighType",
     "JVPTrace",
     "JVPTracer",
     "Kept",
     "LinearizedJaxpr",
+    "MappingSpec",
     "Observer",
     "ReferenceEffect",
     "StagingTracer",
@@ -67,6 +78,7 @@ __all__ = [
     "free_axes",
     "grad",
     "hessian",
+    "is_high",
     "is_reference",
     "is_undefined_primal",
     "jacfwd",
@@ -80,6 +92,8 @@ __all__ = [
     "linearize_flat",
     "linearize_jaxpr",
     "linearize_on_tape",
+    "low_avals",
+    "lowered",
     "materialize",
     "named_axis_size",
     "open_constants",
@@ -91,7 +105,9 @@ __all__ = [
     "register_mapped",
     "replay",
     "simplify",
+    "stacked_aval",
     "stage",
+    "step_aval",
     "transpose_flat",
     "transpose_jaxpr",
     "value_and_grad",

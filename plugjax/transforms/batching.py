@@ -16,15 +16,16 @@ import numpy as np
 from plugjax.core import pytree, registry
 from plugjax.core.array import Array, as_array, aval_of
 from plugjax.core.aval import ShapedArray
-from plugjax.core.errors import check_callable
 from plugjax.core.jaxpr import ClosedJaxpr, eval_closed, memoise
 from plugjax.core.primitive import Primitive, Trace, Tracer, state
 from plugjax.core.rules import RuleKind
 from plugjax.core.vocabulary import broadcast_axis, moveaxis
 from plugjax.transforms.batch_steps import BatchStep
+from plugjax.transforms.callables import check_callable
 from plugjax.transforms.discharge import has_pure_form, is_reference, with_values
 from plugjax.transforms.ending import ends_trace
 from plugjax.transforms.flat_calls import Structure, named_after
+from plugjax.transforms.high_values import HighType, MappingSpec
 from plugjax.transforms.mapped_classes import instances, joined, mapped_classes
 from plugjax.transforms.named_axes import Axis as Axis
 from plugjax.transforms.named_axes import uses_axis
@@ -71,6 +72,9 @@ class BatchTracer(Tracer):
         self.val = val
         self.bdim = bdim
         full = aval_of(val)
+        if isinstance(full, HighType):
+            self.aval = full.dec_rank(trace.axis.size, bdim)
+            return
         shape = full.shape
         own = shape[:bdim] + shape[bdim + 1 :]
         if isinstance(full, ShapedArray):
@@ -269,7 +273,7 @@ def vmap(
     check_callable("vmap", fun)
     if isinstance(in_axes, list):
         in_axes = tuple(in_axes)
-    if not (in_axes is None or isinstance(in_axes, (int, tuple))):
+    if not (in_axes is None or isinstance(in_axes, (int, tuple, MappingSpec))):
         raise TypeError(
             f"vmap: in_axes is an int, None, or a tuple with one entry for each positional argument; got {in_axes}."
         )
@@ -302,7 +306,10 @@ def vmap(
             x if d is None or type(x) is Array else as_array(x, "vmap")
             for x, d in zip(leaves, axes, strict=True)
         ]
-        dims = [d if d is None else _in_range(d, x.aval) for x, d in zip(values, axes, strict=True)]
+        dims: list[Any] = [
+            d if d is None or isinstance(d, MappingSpec) else _in_range(d, aval_of(x))
+            for x, d in zip(values, axes, strict=True)
+        ]
         axis = Axis(_axis_size(name, args, kwargs, values, dims, axis_size), axis_name)
         out = Structure()
 
@@ -331,18 +338,22 @@ def vmap(
 
 
 def _is_axis(leaf: Any) -> bool:
-    return leaf is None or (isinstance(leaf, int) and not isinstance(leaf, bool))
+    return (
+        leaf is None
+        or isinstance(leaf, MappingSpec)
+        or (isinstance(leaf, int) and not isinstance(leaf, bool))
+    )
 
 
-def _flat_axes(in_axes: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[int | None]:
+def _flat_axes(in_axes: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
     if isinstance(in_axes, int):
-        axes: list[int | None] = [in_axes] * len(pytree.leaves(args))
-    elif in_axes is None:
-        axes = [None] * len(pytree.leaves(args))
+        axes: list[Any] = [in_axes] * len(pytree.leaves(args))
+    elif in_axes is None or isinstance(in_axes, MappingSpec):
+        axes = [in_axes] * len(pytree.leaves(args))
     else:
         axes = []
         for spec, arg in zip(in_axes, args, strict=True):
-            if spec is None or isinstance(spec, int):
+            if spec is None or isinstance(spec, (int, MappingSpec)):
                 axes.extend([spec] * len(pytree.leaves(arg)))
                 continue
             try:
@@ -374,7 +385,9 @@ def _axis_size(
     dims: list[int | None],
     given: int | None,
 ) -> int:
-    sizes = [None if d is None else v.aval.shape[d] for v, d in zip(values, dims, strict=True)]
+    sizes = [
+        v.aval.shape[d] if isinstance(d, int) else None for v, d in zip(values, dims, strict=True)
+    ]
     found: set[int] = {s for s in sizes if s is not None}
     if given is not None:
         if not isinstance(given, (int, np.integer)):
@@ -399,6 +412,12 @@ def _axis_size(
 
 
 def _to_out_axis(y: Any, bdim: int | None, target: int | None, axis: Axis) -> Any:
+    if isinstance(bdim, MappingSpec) or isinstance(target, MappingSpec):
+        if bdim != target:
+            raise ValueError(
+                f"vmap: out_axes is {target} for a result that is mapped by {bdim}. Give {bdim}."
+            )
+        return y
     ndim = aval_of(y).ndim + (bdim is None)
     if target is None:
         if bdim is not None:

@@ -12,12 +12,13 @@ from typing import Any, TypeVar
 
 from plugjax.core import dtypes, pytree
 from plugjax.core.array import as_array, aval_of, from_host
-from plugjax.core.errors import check_callable
 from plugjax.core.jaxpr import ClosedJaxpr, eval_closed
 from plugjax.core.primitive import Tracer
 from plugjax.core.vocabulary import instantiate
+from plugjax.transforms.callables import check_callable
 from plugjax.transforms.discharge import is_reference
 from plugjax.transforms.flat_calls import Structure, flat_call, function_name, named_after
+from plugjax.transforms.high_values import HighType
 from plugjax.transforms.jvp import jvp_flat
 from plugjax.transforms.linear_maps import (
     VJP,
@@ -205,7 +206,8 @@ def _signature(
 
 
 def _differentiable(x: Any) -> bool:
-    return aval_of(x).to_tangent_aval().dtype != dtypes.float0
+    tangent = aval_of(x).to_tangent_aval()
+    return isinstance(tangent, HighType) or tangent.dtype != dtypes.float0
 
 
 def _fill_inputs(found: Linearized, values: Sequence[Any]) -> None:
@@ -364,6 +366,8 @@ def _check_input(
             f"grad: Expected cotangent type of an array, but an argument is a reference ({aval_of(x)}), which has no gradient "
             "that could be returned. Use plugjax.vjp and its with_refs."
         )
+    if isinstance(aval_of(x), HighType):
+        return
     dtype = aval_of(x).dtype
     if dtypes.is_extended(dtype) or dtypes.is_integer(dtype) or dtype == dtypes.BOOL:
         if not allow_int:

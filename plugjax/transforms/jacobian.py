@@ -9,9 +9,9 @@ import numpy as np
 
 from plugjax.core import dtypes, pytree
 from plugjax.core.array import as_array, aval_of
-from plugjax.core.errors import check_callable
 from plugjax.core.operators import methods
 from plugjax.transforms.batching import vmap
+from plugjax.transforms.callables import check_callable
 from plugjax.transforms.flat_calls import named_after
 from plugjax.transforms.grad import as_argnums, jvp, of_chosen, vjp
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from plugjax.core import caches, registry
-from plugjax.core.array import Array, as_array
+from plugjax.core.array import Array, as_array, aval_of
 from plugjax.core.aval import AbstractReference, ShapedArray
 from plugjax.core.config import config
 from plugjax.core.dtypes import ExtendedDType
@@ -127,7 +127,7 @@ class StagingTrace(Trace):
             return Literal(x if x.aval.weak_type else np.asarray(x._fetch())[()], x.aval)
         found = self.constants.get(id(x))
         if found is None:
-            found = self.constants[id(x)] = (Var(x.aval), x)
+            found = self.constants[id(x)] = (Var(aval_of(x)), x)
         return found[0]
 
     def process(self, primitive: Primitive, args: Sequence[Any], params: dict[str, Any]) -> Any:
@@ -182,6 +182,7 @@ def stage(
     in_avals: Sequence[ShapedArray],
     origin: str = "a function",
     paths: Sequence[str] = (),
+    trace_type: type[StagingTrace] = StagingTrace,
 ) -> ClosedJaxpr:
     """Trace ``function``, which takes and gives flat sequences, to a closed jaxpr.
 
@@ -190,11 +191,12 @@ def stage(
         in_avals: avals of the inputs.
         origin: what is being traced, for messages.
         paths: names of the inputs, for messages.
+        trace_type: what writes.
 
     Returns:
         The program. Its constants may hold tracers of enclosing traces.
     """
-    trace = StagingTrace(origin)
+    trace = trace_type(origin)
     trace.paths = paths
     tracers = [trace.new_input(aval) for aval in in_avals]
     previous, source = state.trace, state.source

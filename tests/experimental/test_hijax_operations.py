@@ -175,5 +175,5 @@ def test_forward_mode_of_a_linearized_operation():
     expected = plugjax.jvp(program.affine, (x, y), (y, x))[1]
     for a, b in zip(push(y, x), expected, strict=True):
         np.testing.assert_allclose(a, b)
-    with pytest.raises(TypeError, match="Twice has reverse mode alone"):
+    with pytest.raises(TypeError, match="Twice has reverse mode alone after linearize"):
         plugjax.linearize(program.twice, x)[1](x)

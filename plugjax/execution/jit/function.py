@@ -20,7 +20,6 @@ from plugjax.core.aval import ShapedArray
 from plugjax.core.backend import as_device
 from plugjax.core.config import config, this_thread
 from plugjax.core.device import Device, Placement, common_placement
-from plugjax.core.errors import check_callable
 from plugjax.core.jaxpr import eval_closed
 from plugjax.core.primitive import Tracer, state
 from plugjax.execution.eval import EvalTrace
@@ -45,9 +44,11 @@ from plugjax.execution.jit.program import Program, Run
 from plugjax.execution.jit.references import check_distinct
 from plugjax.execution.jit.stages import Lowered, Traced
 from plugjax.transforms import staging
+from plugjax.transforms.callables import check_callable
 from plugjax.transforms.discharge import has_references, is_reference
 from plugjax.transforms.flat_calls import Structure, without_references
 from plugjax.transforms.function_caches import kept_for
+from plugjax.transforms.high_values import has_high, is_high
 from plugjax.transforms.tracebacks import api_boundary
 
 
@@ -173,7 +174,7 @@ class JitFunction:
         if type(state.trace) is not EvalTrace:
             return self._bind(leaves, layout, statics)
         mixed = not all(type(x) is Array for x in leaves)
-        if mixed and any(map(is_reference, leaves)):
+        if mixed and any(is_reference(x) or is_high(x) for x in leaves):
             return self._bind(leaves, layout, statics)
         readable = True
         try:
@@ -220,7 +221,7 @@ class JitFunction:
         moves = any(x._placement.device is not chosen.device for x in leaves if type(x) is Array)
         program = self._trace(layout, statics, [x.aval for x in arrays])
         # What stands in the table must not refer to the function, as the table lives while the function does.
-        if any(map(is_reference, program.jaxpr.consts)):
+        if any(map(is_reference, program.jaxpr.consts)) or has_high(program.jaxpr):
             inline = self._inline
             return lambda leaves: _bind_program(program, leaves, inline)
         if chosen not in program.compiled:
@@ -292,7 +293,7 @@ class JitFunction:
     def _bind(self, leaves: Sequence[Any], layout: Layout, statics: Statics) -> Any:
         """The call as an equation of an enclosing transformation."""
         args = [x if isinstance(x, (Array, Tracer)) else as_array(x) for x in leaves]
-        program = self._trace(layout, statics, [x.aval for x in args])
+        program = self._trace(layout, statics, [aval_of(x) for x in args])
         return _bind_program(program, args, self._inline)
 
     def _donated(self, in_tree: Any, statics: Statics) -> tuple[int, ...]:

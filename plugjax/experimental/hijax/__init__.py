@@ -1,6 +1,13 @@
-"""Operations with rules of their own, given by a class: names of ``jax.experimental.hijax``."""
+"""Operations and types of a program's own, given by classes: names of ``jax.experimental.hijax``."""
 
 from plugjax.experimental.hijax.primitives import GradAccum, VJPHiPrimitive
+from plugjax.experimental.hijax.types import (
+    HiType,
+    MappingSpec,
+    aval_method,
+    aval_property,
+    register_hitype,
+)
 from plugjax.extend.core import AbstractValue, ShapedArray, Zero, control_flow_allowed_effects
 from plugjax.extend.core import instantiate as instantiate_zeros
 from plugjax.extend.transforms import is_undefined_primal
@@ -10,10 +17,15 @@ __all__ = [
     "AbstractRef",
     "AbstractValue",
     "GradAccum",
+    "HiType",
+    "MappingSpec",
     "ShapedArray",
     "VJPHiPrimitive",
     "Zero",
+    "aval_method",
+    "aval_property",
     "control_flow_allowed_effects",
     "instantiate_zeros",
     "is_undefined_primal",
+    "register_hitype",
 ]

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from plugjax.experimental.hijax.primitives import AxisData, VJPHiPrimitive, pulled_back
+from plugjax.experimental.hijax.types import unmapped
 from plugjax.extend import pytree
-from plugjax.extend.core import Zero, instantiate, reduce_sum_p, unmapped_aval, zeros
+from plugjax.extend.core import Zero, instantiate, reduce_sum_p, zeros
 from plugjax.extend.transforms import Axis, batch_flat, materialize, vmap
 
 
@@ -24,9 +25,7 @@ class VmapOf(VJPHiPrimitive):
     ) -> None:
         def whole(avals: Any, tree: Any, dims: Any) -> Any:
             places = tree.flatten_up_to(dims)
-            found = [
-                unmapped_aval(axis_data.size, d, a) for a, d in zip(avals, places, strict=True)
-            ]
+            found = [unmapped(axis_data.size, d, a) for a, d in zip(avals, places, strict=True)]
             return pytree.unflatten(tree, found)
 
         self.in_avals = whole(prim.in_avals_flat, prim.in_tree, in_dims)

@@ -17,6 +17,6 @@ def _load() -> list[RuleSet]:
 def plugjax_rules() -> list[LazyRules]:
     """Types, values, derivatives and batches of such operations."""
     kinds = (
-        "abstract_eval", "batching", "dce", "expand", "jvp", "linearize", "transpose",
+        "abstract_eval", "batching", "dce", "expand", "jvp", "linearize", "lowered", "transpose",
     )  # fmt: skip
     return [LazyRules(kinds=kinds, load=_load)]

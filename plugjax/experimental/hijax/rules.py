@@ -21,7 +21,7 @@ from plugjax.experimental.hijax.primitives import (
     pulled_back,
 )
 from plugjax.extend import pytree
-from plugjax.extend.core import JaxprEqn, Primitive, Zero, as_array
+from plugjax.extend.core import ClosedJaxpr, JaxprEqn, Primitive, Zero, as_array
 from plugjax.extend.rules import (
     RuleSet,
     abstract_eval,
@@ -30,9 +30,19 @@ from plugjax.extend.rules import (
     expand_rule,
     jvp_rule,
     linearize_rule,
+    lowered_rule,
     transpose_rule,
 )
-from plugjax.extend.transforms import Axis, UndefinedPrimal, is_undefined_primal, transpose_flat
+from plugjax.extend.transforms import (
+    Axis,
+    HighType,
+    UndefinedPrimal,
+    is_undefined_primal,
+    low_avals,
+    lowered,
+    transpose_flat,
+)
+from plugjax.lax.control_flow.scan import scan_p
 
 rules = RuleSet(__name__)
 
@@ -81,7 +91,8 @@ def _linearize(
     has_tangent = flags(known[0], out) if known else [True] * len(outs)
     flat, residuals_tree = pytree.flatten(residuals)
     # What forward mode needs, if the operation has it.
-    point = list(primals) if overrides(_prim, "jvp") else []
+    arrays = not any(isinstance(a, HighType) for a in _prim.in_avals_flat)
+    point = list(primals) if arrays and overrides(_prim, "jvp") else []
     dots = linear_p.bind(
         *(as_array(r, "vjp_fwd") for r in flat),
         *point,
@@ -106,7 +117,7 @@ def _push(
     """The tangents of the results, computed by forward mode."""
     if not count:
         raise TypeError(
-            f"{type(prim).__name__} has reverse mode alone (jvp was asked for). Give it a method `jvp`, or use grad or vjp."
+            f"{type(prim).__name__} has reverse mode alone after linearize. Use jvp; it needs a method `jvp`."
         )
     rest = iter(operands[skipped + count :])
     tangents = [
@@ -178,3 +189,24 @@ def _dce(used: Sequence[bool], eqn: JaxprEqn) -> tuple[Sequence[bool], JaxprEqn 
     invars = [v for v, n in zip(eqn.invars, used_in, strict=True) if n]
     outvars = [v for v, m in zip(eqn.outvars, made, strict=True) if m]
     return used_in, eqn.replace(invars=invars, outvars=outvars, params={"_prim": found})
+
+
+@rules.define(lowered_rule, scan_p)
+def _scan_on_arrays(
+    in_avals: Sequence[Any],
+    arrays: Sequence[Any],
+    *,
+    jaxpr: ClosedJaxpr,
+    num_consts: int,
+    num_carry: int,
+    **params: Any,
+) -> list[Any]:
+    split = num_consts + num_carry
+    found: list[Any] = scan_p.bind(
+        *arrays,
+        jaxpr=lowered(jaxpr),
+        num_consts=len(low_avals(in_avals[:num_consts])),
+        num_carry=len(low_avals(in_avals[num_consts:split])),
+        **params,
+    )
+    return found

@@ -11,6 +11,7 @@ from plugjax.core.array import (
     scalar_aval,
     scalar_value,
     transfer,
+    value_types,
 )
 from plugjax.core.aval import AbstractReference, AbstractValue, Shape, ShapedArray, physical_aval
 from plugjax.core.caches import Cache, new_cache
@@ -218,5 +219,6 @@ __all__ = [
     "unsafe_get_axis_names_DO_NOT_USE",
     "user_source",
     "valid_jaxtype",
+    "value_types",
     "zeros",
 ]

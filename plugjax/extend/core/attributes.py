@@ -12,8 +12,8 @@ from typing import Any
 from plugjax.calls.defined_primitives import define
 from plugjax.core import registry
 from plugjax.core.effects import Effects, effects_rule, no_effects
-from plugjax.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn
-from plugjax.core.primitive import Primitive
+from plugjax.core.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, eval_jaxpr
+from plugjax.core.primitive import Primitive, Trace, Tracer
 from plugjax.core.rules import abstract_eval
 from plugjax.execution.compile_time import ensure_compile_time_eval
 from plugjax.extend import core
@@ -132,8 +132,12 @@ _ATTRIBUTES: dict[type, dict[str, Callable[[Any], Any]]] = {
     },
 }
 
-# Names of ``jax.core`` that its packages above define.
+# Names of ``jax.core`` that modules of the core and packages above define.
 _CORE: dict[str, Any] = {
+    "Atom": Atom,
+    "Trace": Trace,
+    "Tracer": Tracer,
+    "eval_jaxpr": eval_jaxpr,
     "ParamDict": dict[str, Any],
     "Value": Any,
     "ensure_compile_time_eval": ensure_compile_time_eval,

@@ -10,12 +10,13 @@ from plugjax.extend.core import (
     ClosedJaxpr,
     ShapedArray,
     Tracer,
+    aval_of,
     config,
     convert_element_type_p,
     eval_closed,
 )
 from plugjax.extend.errors import StructureError
-from plugjax.extend.transforms import cached_trace, flat_call, stage
+from plugjax.extend.transforms import HighType, cached_trace, flat_call, stage
 from plugjax.lax.promotion import promote
 
 
@@ -59,7 +60,7 @@ def promote_weak_carry(
     changed = False
     result = []
     for x, aval in zip(carry, found, strict=True):
-        own = x.aval
+        own = aval_of(x)
         if own.weak_type and own.shape == aval.shape and own.dtype != aval.dtype:
             dtype, _ = promote([(own.dtype, True), (aval.dtype, aval.weak_type)])
             if dtype != own.dtype:
@@ -121,7 +122,7 @@ def check_carry(
     wrong = [
         f"  * carry{path}: takes {a.str_short()}, returns {b.str_short()}"
         for path, a, b in zip(paths, expected, found, strict=True)
-        if (a.shape, a.dtype) != (b.shape, b.dtype)
+        if not _same_type(a, b)
     ]
     if wrong:
         raise TypeError(
@@ -129,6 +130,13 @@ def check_carry(
             + "\n".join(wrong)
             + "\nReturn each array with the shape and dtype that it came with."
         )
+
+
+def _same_type(a: Any, b: Any) -> bool:
+    """Whether values of the types can take each other's place in a carry: weakness apart."""
+    if isinstance(a, HighType) or isinstance(b, HighType):
+        return bool(a == b)
+    return (a.shape, a.dtype) == (b.shape, b.dtype)
 
 
 def check_tree(who: str, like: str, found: Any, expected: Any, has_aux: bool) -> None:

@@ -19,11 +19,20 @@ from plugjax.extend.core import (
     ShapedArray,
     Tracer,
     as_array,
+    aval_of,
     moveaxis,
 )
 from plugjax.extend.errors import ConcretizationTypeError
 from plugjax.extend.rules import RuleSet, abstract_eval, batching_rule, dce_rule
-from plugjax.extend.transforms import Axis, batch_jaxpr, materialize, prune_closed
+from plugjax.extend.transforms import (
+    Axis,
+    HighType,
+    batch_jaxpr,
+    materialize,
+    prune_closed,
+    stacked_aval,
+    step_aval,
+)
 from plugjax.lax.control_flow.bodies import (
     check_carry,
     fixpoint,
@@ -86,10 +95,10 @@ def scan(
         return python_scan(f, init, xs_values, xs_tree, steps, reverse)
     init_leaves, carry_tree = pytree.flatten(init)
     carry = [as_array(x, "scan") for x in init_leaves]
-    x_avals = [x.aval.update(shape=x.aval.shape[1:]) for x in xs_values]
+    x_avals = [step_aval(aval_of(x), steps) for x in xs_values]
     in_tree = pytree.structure((init, pytree.unflatten(xs_tree, xs_values)))
     while True:
-        carry_avals = [x.aval for x in carry]
+        carry_avals = [aval_of(x) for x in carry]
         program, consts, out_tree = trace_body(f, in_tree, [*carry_avals, *x_avals], "scan")
         found_tree, y_tree = _split_outputs(out_tree)
         if found_tree != carry_tree:
@@ -130,12 +139,13 @@ def _unroll(unroll: int | bool, length: int) -> int:
 
 def leading_size(xs: Sequence[Any], length: int | None, tree: Any) -> int:
     """The number of steps: the common leading size of ``xs``, the leaves of ``tree``, and ``length``."""
-    for x, path in zip(xs, pytree.paths(tree), strict=True):
+    arrays = [(x, path) for x, path in zip(xs, pytree.paths(tree), strict=True) if not _is_high(x)]
+    for x, path in arrays:
         if not x.aval.shape:
             raise AxisError(
                 f"lax.scan goes along leading axes, but xs{path} has none: it is {x.aval.str_short()}."
             )
-    sizes = {x.aval.shape[0] for x in xs}
+    sizes = {x.aval.shape[0] for x, _ in arrays}
     if length is not None:
         if isinstance(length, Tracer) and length._concrete() is None:
             raise ConcretizationTypeError(length, _DYNAMIC_LENGTH)
@@ -146,14 +156,15 @@ def leading_size(xs: Sequence[Any], length: int | None, tree: Any) -> int:
             )
         return length
     if len(sizes) > 1:
-        described = ", ".join(
-            f"xs{path}: {x.aval.str_short()}"
-            for x, path in zip(xs, pytree.paths(tree), strict=True)
-        )
+        described = ", ".join(f"xs{path}: {x.aval.str_short()}" for x, path in arrays)
         raise ValueError(f"lax.scan: the leading axes of xs differ in size: {described}.")
     if not sizes:
         raise ValueError("lax.scan: xs has no arrays, so length must say how many steps to make.")
     return sizes.pop()
+
+
+def _is_high(x: Any) -> bool:
+    return isinstance(aval_of(x), HighType)
 
 
 def _split_outputs(out_tree: Any) -> tuple[Any, Any]:
@@ -170,7 +181,7 @@ def _scan_avals(
     outs = jaxpr.out_avals
     return [
         *outs[:num_carry],
-        *(y.update(shape=(length, *y.shape)) for y in outs[num_carry:]),
+        *(stacked_aval(y, length) for y in outs[num_carry:]),
     ]
 
 
