@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import threading
 import warnings
 from collections.abc import Callable, Sequence
@@ -49,7 +48,7 @@ def get_backend(name: str | None = None) -> Backend:
         return _chosen_backend()
     specs = registry.active().backends()
     spec = specs.get(name)
-    if spec is None and name in _HARDWARE and (owner := _with_hardware(name)) is not None:
+    if spec is None and name in _HARDWARE and (owner := _with_hardware(name)):
         return owner
     if spec is None:
         known = ", ".join(sorted(specs)) or "none"
@@ -68,9 +67,9 @@ _HARDWARE = ("cpu", "gpu", "cuda", "rocm", "hip", "vulkan", "metal", "tpu")
 def _with_hardware(name: str) -> Backend | None:
     """The best backend with a device of a kind of hardware."""
     for spec in _backends_by_priority():
-        with contextlib.suppress(UnknownBackendError):
-            if any(name in (d.hardware, d.platform) for d in _load(spec).devices()):
-                return _load(spec)
+        owner = _available(spec)
+        if owner and any(name in (d.hardware, d.platform) for d in owner.devices()):
+            return owner
     return None
 
 
@@ -102,14 +101,11 @@ def default_backend() -> str:
 
     Example:
         >>> import plugjax
-        >>> import plugjax.numpy as jnp
         >>> plugjax.default_backend() in ("numpy", "xla", "iree")
         True
     """
-    named = _named_backend()
-    if named in _HARDWARE:
-        return get_backend(named).name
-    return named or _backends_by_priority()[0].name
+    named = _named_backend() or _backends_by_priority()[0].name
+    return get_backend(named).name if named in _HARDWARE else named
 
 
 def _named_backend() -> str:
@@ -139,17 +135,21 @@ def _chosen_backend() -> Backend:
         return get_backend(name)
     specs = _backends_by_priority()
     for spec in specs[:-1]:
-        try:
-            return _load(spec)
-        except UnknownBackendError as error:
-            if id(spec) not in _unavailable:
-                _unavailable.add(id(spec))
-                warnings.warn(
-                    f"{error} The next best backend is the default one.",
-                    PluginWarning,
-                    stacklevel=3,
-                )
+        if found := _available(spec):
+            return found
     return _load(specs[-1])
+
+
+def _available(spec: BackendSpec) -> Backend | None:
+    """The backend, if it can be loaded; a warning says why not, once."""
+    try:
+        return _load(spec)
+    except UnknownBackendError as error:
+        if id(spec) not in _unavailable:
+            _unavailable.add(id(spec))
+            message = f"{error} The next best backend is the default one."
+            warnings.warn(message, PluginWarning, stacklevel=4)
+    return None
 
 
 def devices(backend: str | None = None) -> list[Device]:
