@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator as python_operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,6 +12,7 @@ from plugjax.extend.core import Array, ArrayLike, Primitive, ShapedArray, Tracer
 from plugjax.extend.errors import ShapeError, SizeError
 from plugjax.extend.rules import RuleSet, abstract_eval, batching_rule, physical_rule
 from plugjax.extend.transforms import Axis
+from plugjax.lax import axes
 from plugjax.lax.arithmetic import add
 from plugjax.lax.axes import canonical_axis, inserted, static_ints, static_sizes
 from plugjax.lax.comparison import lt
@@ -84,7 +84,7 @@ def slice_in_dim(
     def bound(index: int | None, default: int) -> int:
         if index is None:
             return default
-        found = python_operator.index(index)
+        found = axes.index(index)
         return found + size if found < 0 else found
 
     starts = [0] * len(shape)
@@ -92,7 +92,7 @@ def slice_in_dim(
     strides = [1] * len(shape)
     starts[axis] = bound(start_index, 0)
     limits[axis] = bound(limit_index, size)
-    strides[axis] = python_operator.index(stride)
+    strides[axis] = axes.index(stride)
     return slice(operand, starts, limits, strides)
 
 
@@ -108,7 +108,7 @@ def index_in_dim(operand: ArrayLike, index: int, axis: int = 0, keepdims: bool =
         >>> lax.index_in_dim(jnp.array([5, 6, 7]), 1, keepdims=False)
         Array(6, dtype=int32)
     """
-    index, axis = python_operator.index(index), int(axis)
+    index, axis = axes.index(index), int(axis)
     shape = aval_of(operand).shape
     axis = canonical_axis(axis, len(shape))
     size = shape[axis]
@@ -167,7 +167,7 @@ def dynamic_slice_in_dim(
     """
     shape = aval_of(operand).shape
     axis = canonical_axis(axis, len(shape))
-    sizes = (*shape[:axis], python_operator.index(slice_size), *shape[axis + 1 :])
+    sizes = (*shape[:axis], axes.index(slice_size), *shape[axis + 1 :])
     return dynamic_slice(
         operand,
         _at_axis(start_index, axis, len(shape)),

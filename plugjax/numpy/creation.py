@@ -25,6 +25,7 @@ from plugjax.extend.core import (
 )
 from plugjax.extend.dtypes import DType, DTypeLike
 from plugjax.extend.errors import ConcretizationTypeError, NegativeSizeError, NotArrayError
+from plugjax.lax import axes
 from plugjax.lax.axes import ShapeLike
 from plugjax.numpy.promotion import (
     ArrayLike,
@@ -253,7 +254,7 @@ def _shape(who: str, shape: Any) -> tuple[int, ...]:
                 size, f"{who}: a size in the shape is traced, a concrete one is needed."
             )
         try:
-            sizes.append(operator.index(size))
+            sizes.append(axes.index(size))
         except TypeError:
             raise TypeError(f"{who}: a shape holds integers, got {shape}.") from None
     if any(size < 0 for size in sizes):

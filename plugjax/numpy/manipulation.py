@@ -15,6 +15,7 @@ from plugjax.extend.core import Array, reject_sharding, reshape_p
 from plugjax.extend.dtypes import DTypeLike
 from plugjax.extend.errors import ShapeError, SizeError
 from plugjax.extend.execution import eager_program
+from plugjax.lax import axes
 from plugjax.lax.axes import ShapeLike, static_sizes
 from plugjax.numpy.creation import array
 from plugjax.numpy.promotion import (
@@ -72,7 +73,7 @@ def canonical_axes(axis: int | Sequence[int], rank: int) -> tuple[int, ...]:
 def _sizes(x: Array, newshape: Any) -> tuple[int, ...]:
     if isinstance(newshape, (int, np.integer)) or not hasattr(newshape, "__iter__"):
         newshape = (newshape,)
-    sizes = tuple(operator.index(n) for n in newshape)
+    sizes = tuple(axes.index(n) for n in newshape)
     if -1 not in sizes:
         if math.prod(sizes) != x.size:
             raise SizeError(
@@ -308,7 +309,7 @@ def broadcast_to(
         reject_sharding("broadcast_to", out_sharding)
     x = as_operand("broadcast_to", array)
     sizes = (shape,) if not hasattr(shape, "__iter__") else shape
-    return broadcast_to_shape("broadcast_to", x, tuple(operator.index(n) for n in sizes))
+    return broadcast_to_shape("broadcast_to", x, tuple(axes.index(n) for n in sizes))
 
 
 def broadcast_arrays(*args: ArrayLike) -> list[Array]:
