@@ -33,6 +33,24 @@ def index(value: Any) -> int:
     return value if is_symbolic(value) else operator.index(value)
 
 
+def larger(a: int, b: int) -> int:
+    """The greater of two sizes, of which either may be an expression."""
+    if is_symbolic(a) or is_symbolic(b):
+        symbol, other = (a, b) if is_symbolic(a) else (b, a)
+        found: int = symbol.larger(other)  # type: ignore[attr-defined]  # of an expression
+        return found
+    return max(a, b)
+
+
+def smaller(a: int, b: int) -> int:
+    """The smaller of two sizes, of which either may be an expression."""
+    if is_symbolic(a) or is_symbolic(b):
+        symbol, other = (a, b) if is_symbolic(a) else (b, a)
+        found: int = symbol.smaller(other)  # type: ignore[attr-defined]  # of an expression
+        return found
+    return min(a, b)
+
+
 def static_sizes(who: str, sizes: Any) -> tuple[int, ...]:
     """Sizes of axes as a tuple of integers.
 

@@ -155,7 +155,7 @@ def padtype_to_pads(
         *(np.asarray(v) for v in (in_shape, window_shape, window_strides))
     )
     for size, window, stride in zip(*(map(axes.index, c) for c in columns), strict=True):
-        total = max(0, (math.ceil(size / stride) - 1) * stride + window - size)
+        total = axes.larger(0, (-(-size // stride) - 1) * stride + window - size)
         low = total // 2 if name == "SAME" else total - total // 2
         pads.append((low, total - low))
     return pads

@@ -319,7 +319,7 @@ def _scalars(who: str, operand: ShapedArray, start_indices: Any) -> list[Any]:
             return [squeeze(slice(start_indices, (i,), (i + 1,)), (0,)) for i in range(count)]
         starts = list(np.asarray(start_indices)) if count == rank else [0] * count
     else:
-        starts = list(start_indices)
+        starts = [as_array(s) if axes.is_symbolic(s) else s for s in start_indices]
     if len(starts) != rank:
         raise ValueError(
             f"lax.{who} needs a start index for each axis, got {len(starts)} for shape {operand.shape}."
@@ -346,7 +346,11 @@ def _scalars(who: str, operand: ShapedArray, start_indices: Any) -> list[Any]:
 
 def _from_end(start: Any, size: int) -> Any:
     if isinstance(start, np.integer):
-        return start + start.dtype.type(size) if start < 0 else start
+        if start >= 0:
+            return start
+        if axes.is_symbolic(size):
+            return add(start, scalar(size, start))
+        return start + start.dtype.type(size)
     if aval_of(start).dtype.kind == "u":
         return start
     return select(lt(start, scalar(0, start)), add(start, scalar(size, start)), start)

@@ -10,7 +10,7 @@ import numpy as np
 from plugjax import lax
 from plugjax.extend.core import Array, Tracer, reject_sharding
 from plugjax.extend.errors import ConcretizationTypeError, DtypeError, NegativeSizeError
-from plugjax.lax.axes import ShapeLike, static_ints
+from plugjax.lax.axes import ShapeLike, has_symbols, static_ints
 from plugjax.numpy.creation import asarray
 from plugjax.numpy.indexing import take
 from plugjax.numpy.joining import concatenate
@@ -260,7 +260,11 @@ def pad(
             return _pad_odd(x, widths)
         for axis, (low, high) in enumerate(widths):
             if low or high:
-                source = np.pad(np.arange(x.shape[axis], dtype=np.int32), (low, high), how)
+                size = x.shape[axis]
+                if has_symbols((size, low, high)):
+                    x = _pad_edge(x, axis, low, high, mode)
+                    continue
+                source = np.pad(np.arange(size, dtype=np.int32), (low, high), how)
                 x = take(x, asarray(source), axis, mode="clip")
         return x
     if mode in ("mean", "maximum", "minimum"):
@@ -268,6 +272,18 @@ def pad(
     if mode == "linear_ramp":
         return _pad_ramp(x, widths, _pairs(x.ndim, kwargs.get("end_values", 0)))
     raise NotImplementedError(f"jnp.pad: mode {mode!r} is not implemented.")
+
+
+def _pad_edge(x: Array, axis: int, low: int, high: int, mode: Any) -> Array:
+    """The padding of an axis whose size is not known, or by widths that are not."""
+    if mode != "edge":
+        raise NotImplementedError(
+            f"jnp.pad: mode {mode!r} needs sizes that are numbers, got {x.aval.str_short()}."
+        )
+    places = lax.iota(np.int32, low + x.shape[axis] + high)
+    places = lax.sub(places, scalar(low, places))
+    # Places beyond an end are moved to it.
+    return take(x, lax.max(places, np.int32(0)), axis, mode="clip")
 
 
 def _pairs(rank: int, given: Any) -> list[tuple[Any, Any]]:

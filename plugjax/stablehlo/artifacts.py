@@ -43,7 +43,10 @@ def exported_module(
         NotImplementedError: an operation has no form for sizes that are not known.
     """
     several = len(programs) > 1
-    with mlir.new_module(as_symbol(f"jit_{name}")) as module, _sizes(equations) as variables:
+    with (
+        mlir.new_module(as_symbol(f"jit_{name}")) as module,
+        _sizes(module, equations) as variables,
+    ):
         attributes = module.operation.attributes
         attributes["mhlo.num_partitions"] = mlir.attribute("1 : i32")
         attributes["mhlo.num_replicas"] = mlir.attribute("1 : i32")
@@ -60,13 +63,15 @@ def exported_module(
 
 
 @contextmanager
-def _sizes(equations: SizeEquations | None) -> Iterator[Variables | None]:
+def _sizes(
+    module: Module, equations: SizeEquations | Variables | None
+) -> Iterator[Variables | None]:
     """While a module is written, sizes may be expressions of these variables."""
     if equations is None:
         yield None
         return
     session = mlir.session()
-    session.symbolic = variables = Variables(equations.names)
+    session.symbolic = variables = Variables(equations.names, module)
     try:
         yield variables
     finally:
@@ -167,10 +172,13 @@ class _Choice:
 
     def alone(self, program: ClosedJaxpr, hardware: str) -> bytes:
         """The program lowered for one kind of hardware, to compare with others."""
-        with mlir.new_module("alone") as module:
+        outer = self.variables
+        with mlir.new_module("alone") as module, _sizes(module, outer) as self.variables:
             context = self.context(module, hardware, "")
             context.write_function(program, "alone", public=False)
-            return mlir.bytecode(module)
+            found = mlir.bytecode(module)
+        self.variables = mlir.session().symbolic = outer
+        return found
 
 
 def _call(function: str, operands: Sequence[Value], types: Sequence[Any]) -> list[Value]:

@@ -400,6 +400,8 @@ def attribute(text: str) -> Attribute:
 
 def i64(number: int) -> Attribute:
     """A 64-bit integer attribute."""
+    if is_symbolic(number):
+        return SizedNumbers((number,))
     return attribute(f"{number} : i64")
 
 
@@ -420,6 +422,11 @@ def pairs(numbers: Sequence[Sequence[int]]) -> Attribute:
     if has_symbols(flat):
         return SizedNumbers(tuple(flat))
     return elements(np.asarray(flat, np.int64).reshape(-1, 2))
+
+
+def numbers_of(dense: Attribute) -> list[int]:
+    """The integers of a matrix that is an attribute, row by row."""
+    return [int(n) for n in np.asarray(ir.DenseIntElementsAttr(dense)).reshape(-1)]
 
 
 def boolean(flag: bool) -> Attribute:

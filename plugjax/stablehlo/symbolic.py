@@ -14,9 +14,18 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from plugjax.extend.dtypes import BOOL, INT32
+from plugjax.extend.core import ShapedArray
+from plugjax.extend.dtypes import BOOL, INT32, DType
 from plugjax.stablehlo import mlir
-from plugjax.stablehlo.mlir import Attribute, Operation, SizedNumbers, SizedType, Type, Value
+from plugjax.stablehlo.mlir import (
+    Attribute,
+    Module,
+    Operation,
+    SizedNumbers,
+    SizedType,
+    Type,
+    Value,
+)
 
 _Attributes = dict[str, Attribute]
 
@@ -57,7 +66,9 @@ class Number:
         differs = _compared("NE", rest.is_("LT", 0), by.is_("LT", 0), "UNSIGNED")
         wrong = mlir.op("stablehlo.and", [differs.type], [differs, rest.is_("NE", 0)]).result
         rest = Number(
-            mlir.op("stablehlo.select", [_int_type()], [wrong, (rest + by).value, rest.value]).result
+            mlir.op(
+                "stablehlo.select", [_int_type()], [wrong, (rest + by).value, rest.value]
+            ).result
         )
         return (self - rest)._apply("stablehlo.divide", by), rest
 
@@ -103,8 +114,10 @@ OPERATIONS: Mapping[str, Callable[[Any, Any], Number]] = {
 class Variables:
     """The values of variables in the function that is being written; what ``mlir`` asks for sizes."""
 
-    def __init__(self, names: Sequence[str]) -> None:
+    def __init__(self, names: Sequence[str], module: Module) -> None:
         self.names = tuple(names)
+        self.module = module
+        self.functions = 0
         self.values: Mapping[str, Number] = {}
 
     @contextmanager
@@ -249,6 +262,20 @@ def _matrix(pairs: Value) -> Value:
     return mlir.op("stablehlo.reshape", [wanted], [pairs]).result
 
 
+def _top_k(
+    sizes: Variables, shape: Sequence[Any], operands: list[Value], attributes: _Attributes
+) -> tuple[str, list[Value], _Attributes]:
+    """The number of elements is an operand if it is not known."""
+    k = attributes["k"]
+    if not isinstance(k, SizedNumbers):
+        return "chlo.top_k", operands, attributes
+    target = {
+        "call_target_name": mlir.string("stablehlo.dynamic_top_k"),
+        "api_version": mlir.attribute("2 : i32"),
+    }
+    return "stablehlo.custom_call", [*operands, sizes.scalar(k.numbers[0])], target
+
+
 def _custom_call(
     sizes: Variables, shape: Sequence[Any], operands: list[Value], attributes: _Attributes
 ) -> tuple[str, list[Value], _Attributes]:
@@ -282,6 +309,7 @@ _DYNAMIC: Mapping[str, Callable[..., tuple[str, list[Value], _Attributes]]] = {
     "stablehlo.dynamic_slice": _dynamic_slice,
     "stablehlo.convolution": _convolution,
     "stablehlo.custom_call": _custom_call,
+    "chlo.top_k": _top_k,
 }
 
 
@@ -299,7 +327,40 @@ def assertion(holds: Value, message: str, numbers: Sequence[Value]) -> None:
 def dimension_size(value: Value, axis: int) -> Number:
     """The size of an axis of an argument."""
     attributes = {"dimension": mlir.i64(axis)}
-    return Number(mlir.op("stablehlo.get_dimension_size", [_int_type()], [value], attributes).result)
+    return Number(
+        mlir.op("stablehlo.get_dimension_size", [_int_type()], [value], attributes).result
+    )
+
+
+def dynamic_reduce_window(
+    x: Value,
+    initial: Value,
+    out: ShapedArray,
+    attributes: _Attributes,
+    dtype: DType,
+    body: Callable[[Value, Value], list[Value]],
+) -> Value:
+    """A reduction over moving windows, whose sizes are operands; the operation on two scalars is a function."""
+    sizes = mlir.session().symbolic
+    assert isinstance(sizes, Variables), "there are sizes that are not known"
+    scalar = mlir.tensor((), dtype)
+    name = f"dynamic_reducer_{sizes.functions}"
+    sizes.functions += 1
+    _, block = mlir.add_function(sizes.module, name, [scalar, scalar], [scalar], public=False)
+    with mlir.at_end(block):
+        mlir.op("func.return", [], body(*block.arguments))
+    names = ("window_dimensions", "window_strides", "base_dilations", "window_dilations")
+    vectors = [sizes.vector(_numbers(attributes[n])) for n in names]
+    padding = attributes["padding"]
+    flat = padding.numbers if isinstance(padding, SizedNumbers) else mlir.numbers_of(padding)
+    operands = [x, initial, *vectors, _matrix(sizes.vector(flat))]
+    described = {
+        "call_target_name": mlir.string("stablehlo.dynamic_reduce_window"),
+        "called_computations": mlir.array([mlir.symbol(name)]),
+        "api_version": mlir.attribute("2 : i32"),
+    }
+    types = mlir.plain([mlir.type_of(out)])
+    return mlir.op("stablehlo.custom_call", types, operands, described).result
 
 
 class SizeEquations(Protocol):

@@ -369,6 +369,14 @@ class Dimension:
             "State what you know: symbolic_shape(..., constraints=[...])."
         )
 
+    def larger(self, other: Size) -> Size:
+        """The greater of this size and another one."""
+        return max_dim(self, other)
+
+    def smaller(self, other: Size) -> Size:
+        """The smaller of this size and another one."""
+        return min_dim(self, other)
+
     def evaluate(
         self,
         sizes: Mapping[str, Any],

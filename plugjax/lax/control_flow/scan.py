@@ -24,6 +24,7 @@ from plugjax.extend.core import (
 from plugjax.extend.errors import ConcretizationTypeError
 from plugjax.extend.rules import RuleSet, abstract_eval, batching_rule, dce_rule
 from plugjax.extend.transforms import Axis, batch_jaxpr, materialize, prune_closed
+from plugjax.lax.axes import is_symbolic
 from plugjax.lax.control_flow.bodies import (
     check_carry,
     fixpoint,
@@ -139,7 +140,7 @@ def leading_size(xs: Sequence[Any], length: int | None, tree: Any) -> int:
     if length is not None:
         if isinstance(length, Tracer) and length._concrete() is None:
             raise ConcretizationTypeError(length, _DYNAMIC_LENGTH)
-        length = int(length)
+        length = length if is_symbolic(length) else int(length)
         if sizes - {length}:
             raise ValueError(
                 f"lax.scan: length={length}, but the leading axes of xs have sizes {sorted(sizes)}."
