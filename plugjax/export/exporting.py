@@ -58,12 +58,15 @@ def export(
         _override_lowering_rules: pairs of a primitive and the rule ``(ctx, *operands, **params)`` that lowers it here.
 
     Returns:
-        A function of arrays or ``ShapeDtypeStruct`` that gives the exported function.
+        A function of arrays or ``ShapeDtypeStruct`` that gives the exported function. Sizes may be those of
+        :func:`symbolic_shape`: the artifact then serves all of their values.
 
     Raises:
         ValueError: the function was not jitted, a platform is unknown, or the program holds a custom call without
             guarantees.
-        NotImplementedError: the program has effects, such as printing; there is no Python where it runs.
+        InconclusiveDimensionOperation: what is traced depends on a size that is not known.
+        NotImplementedError: the program has effects, such as printing; there is no Python where it runs. Or an operation
+            has no form for sizes that are not known.
         LoweringError: a primitive has no lowering.
 
     Differs from JAX:

@@ -120,7 +120,7 @@ def dilated(size: int, dilation: int) -> int:
 
 def window_count(size: int, window: int, stride: int) -> int:
     """How many windows fit."""
-    return max(0, (size - window) // stride + 1)
+    return axes.larger(0, (size - window) // stride + 1)
 
 
 def padtype_to_pads(

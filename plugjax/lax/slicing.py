@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from plugjax.extend import dtypes
-from plugjax.extend.core import Array, ArrayLike, Primitive, ShapedArray, Tracer, aval_of
+from plugjax.extend.core import Array, ArrayLike, Primitive, ShapedArray, Tracer, as_array, aval_of
 from plugjax.extend.errors import ShapeError, SizeError
 from plugjax.extend.rules import RuleSet, abstract_eval, batching_rule, physical_rule
 from plugjax.extend.transforms import Axis

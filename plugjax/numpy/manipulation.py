@@ -13,7 +13,7 @@ from plugjax import lax
 from plugjax.extend.backend import DeviceLike
 from plugjax.extend.core import Array, reject_sharding, reshape_p
 from plugjax.extend.dtypes import DTypeLike
-from plugjax.extend.errors import ShapeError, SizeError
+from plugjax.extend.errors import InconclusiveDimensionOperation, ShapeError, SizeError
 from plugjax.extend.execution import eager_program
 from plugjax.lax import axes
 from plugjax.lax.axes import ShapeLike, static_sizes
@@ -83,6 +83,11 @@ def _sizes(x: Array, newshape: Any) -> tuple[int, ...]:
     known = -math.prod(sizes)
     if sizes.count(-1) > 1 or any(n < -1 for n in sizes):
         raise SizeError(f"reshape: one size may be -1, the others not be negative, got {sizes}")
+    if axes.is_symbolic(x.size % known if known != 0 else 0):
+        raise InconclusiveDimensionOperation(
+            f"reshape: Cannot divide evenly the sizes of shapes {x.shape} and {sizes}: whether {known} divides {x.size} "
+            "depends on sizes that are not known. Constrain them, or write the shape with a factor: '3*n'."
+        )
     if known == 0 or x.size % known:
         raise SizeError(
             f"reshape: shape {x.shape} has {x.size} elements, which shape {sizes} cannot take: "

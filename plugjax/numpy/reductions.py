@@ -474,7 +474,9 @@ def var(
         spread = lax.div(total, scalar(degrees, total)) if defined else lax.full_like(total, 0)
     else:
         fewer = scalar(ddof, count) if isinstance(ddof, (int, float)) else as_operand("var", ddof)
-        degrees = lax.sub(count, converted(fewer, count.dtype))
+        if not isinstance(fewer, np.generic):
+            fewer = converted(fewer, count.dtype)
+        degrees = lax.sub(count, fewer)
         defined = lax.gt(degrees, scalar(0, degrees))
         # Where the result is undefined the derivative is 0; that of a division by 0 would be nan.
         spread = lax.div(total, pick(defined, degrees, scalar(1, degrees)))

@@ -11,6 +11,7 @@ from plugjax import lax
 from plugjax.extend.core import Array, Tracer, reject_sharding
 from plugjax.extend.errors import ConcretizationTypeError, DtypeError, NegativeSizeError
 from plugjax.lax.axes import ShapeLike, has_symbols, static_ints
+from plugjax.lax.families import scalar
 from plugjax.numpy.creation import asarray
 from plugjax.numpy.indexing import take
 from plugjax.numpy.joining import concatenate

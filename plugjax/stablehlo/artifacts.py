@@ -127,7 +127,7 @@ class _Choice:
             )
         arguments = list(block.arguments)[len(index) :]
         with mlir.at_end(block):
-            found = []
+            found: Sequence[Value] = ()
             if equations is not None:
                 found = equations.write(lambda i, axis: dimension_size(arguments[i], axis))
             functions, context = self.functions(module, name)
