@@ -78,6 +78,7 @@ class Exported(Artifact):
         Raises:
             ValueError: a derivative of that order is not known, a container is of a class that is not registered, or ``jaxpr``
                 is asked for and the program holds Python, such as a custom derivative.
+            NotImplementedError: ``jaxpr`` is asked for and the program has sizes that are not known.
             ImportError: the package ``flatbuffers`` is not installed.
         """
         from plugjax.export.writing import serialize  # noqa: PLC0415  # on first use

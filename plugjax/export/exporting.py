@@ -10,6 +10,7 @@ from plugjax.export.artifact import Artifact, maximum_supported_calling_conventi
 from plugjax.export.exported import Exported
 from plugjax.export.safety import DisabledSafetyCheck, check_targets
 from plugjax.export.symbolic.dimension import is_symbolic_dim
+from plugjax.export.symbolic.equations import Solution, Written
 from plugjax.extend import pytree
 from plugjax.extend.backend import get_default_device
 from plugjax.extend.core import (
@@ -57,12 +58,15 @@ def export(
         _override_lowering_rules: pairs of a primitive and the rule ``(ctx, *operands, **params)`` that lowers it here.
 
     Returns:
-        A function of arrays or ``ShapeDtypeStruct`` that gives the exported function.
+        A function of arrays or ``ShapeDtypeStruct`` that gives the exported function. Sizes may be those of
+        :func:`symbolic_shape`: the artifact then serves all of their values.
 
     Raises:
         ValueError: the function was not jitted, a platform is unknown, or the program holds a custom call without
             guarantees.
-        NotImplementedError: the program has effects, such as printing; there is no Python where it runs.
+        InconclusiveDimensionOperation: what is traced depends on a size that is not known.
+        NotImplementedError: the program has effects, such as printing; there is no Python where it runs. Or an operation
+            has no form for sizes that are not known.
         LoweringError: a primitive has no lowering.
 
     Differs from JAX:
@@ -85,7 +89,6 @@ def export(
         _check_platforms(chosen)
 
     def export_for(*args: Any, **kwargs: Any) -> Exported:
-        _reject_symbolic((args, kwargs))
         traced = fun_jit.trace(*args, **kwargs)
         return _export_program(
             traced.jaxpr,
@@ -98,15 +101,6 @@ def export(
         )
 
     return export_for
-
-
-def _reject_symbolic(arguments: Any) -> None:
-    for leaf in pytree.leaves(arguments):
-        if any(is_symbolic_dim(d) for d in getattr(leaf, "shape", ())):
-            raise NotImplementedError(
-                f"export: an argument has the shape {leaf.shape}. Programs are traced for sizes that are numbers: export one "
-                "artifact for each size, or pad the argument."
-            )
 
 
 def _check_platforms(platforms: Sequence[str]) -> None:
@@ -139,9 +133,17 @@ def _export_program(
             f"export: '{name}' has effects {sorted(map(repr, program.effects))}: serialization of host_callbacks is not yet "
             "implemented, as there is no Python where the artifact runs. Leave these calls out."
         )
-    kept, pruned = _prune(run_passes(program, "xla"))
+    equations = _equations(name, program)
+    simplified = run_passes(program, "xla")
+    if equations is None:
+        kept, simplified = _prune(simplified)
+    else:
+        # Sizes are found from all arguments.
+        kept = tuple(range(len(program.in_avals)))
     artifacts = importlib.import_module("plugjax.stablehlo.artifacts")
-    module, targets = artifacts.exported_module(dict.fromkeys(platforms, pruned), name, overriding)
+    module, targets = artifacts.exported_module(
+        dict.fromkeys(platforms, simplified), name, overriding, equations
+    )
     check_targets(targets, disabled_checks)
     return Exported(
         fun_name=name,
@@ -159,10 +161,23 @@ def _export_program(
         mlir_module_serialized=module,
         calling_convention_version=maximum_supported_calling_convention_version,
         module_kept_var_idx=kept,
-        uses_global_constants=len(platforms) > 1,
+        uses_global_constants=len(platforms) > 1 or equations is not None,
         _get_vjp=vjp_of_program(program),
         _program=program,
     )
+
+
+def _equations(name: str, program: ClosedJaxpr) -> Written | None:
+    """How the sizes of a program follow from its arguments, if they are not all known."""
+    needed = [d for aval in program.out_avals for d in aval.shape]
+    if not any(is_symbolic_dim(d) for aval in program.in_avals for d in aval.shape) and not any(
+        map(is_symbolic_dim, needed)
+    ):
+        return None
+    solution = Solution(f"export of '{name}'", program.in_avals, needed)
+    symbolic = importlib.import_module("plugjax.stablehlo.symbolic")
+    shapes = ", ".join(aval.str_short() for aval in program.in_avals)
+    return Written(solution, symbolic.OPERATIONS, symbolic.assertion, f"({shapes})")
 
 
 def _prune(program: ClosedJaxpr) -> tuple[tuple[int, ...], ClosedJaxpr]:

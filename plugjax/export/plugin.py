@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from plugjax.export import calling
+from plugjax.export.symbolic import values
 from plugjax.extend.rules import PluginInfo, RuleSet, hookimpl
 
-plugjax_plugin = PluginInfo("export", provides=("primitive call_exported",))
+plugjax_plugin = PluginInfo(
+    "export", provides=("primitive call_exported", "primitive dim_as_value")
+)
 
 
 @hookimpl
 def plugjax_rules() -> list[RuleSet]:
-    """Rules of ``call_exported``."""
-    return [calling.rules]
+    """Rules of ``call_exported`` and of sizes as values."""
+    return [calling.rules, values.rules]

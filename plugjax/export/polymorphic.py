@@ -1,4 +1,4 @@
-"""Calls of artifacts whose sizes are expressions: the variables are found from the shapes of the arguments."""
+"""Calls of artifacts whose sizes are expressions: the artifact for the sizes of the arguments."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from typing import TypeVar
 
 from plugjax.export.artifact import Artifact
-from plugjax.export.symbolic.dimension import Dimension, as_polynomial, is_symbolic_dim
+from plugjax.export.symbolic.dimension import is_symbolic_dim
+from plugjax.export.symbolic.equations import Solution, solve
+from plugjax.export.symbolic.programs import aval_with_sizes, with_sizes
 from plugjax.extend.core import ShapedArray
 
 A = TypeVar("A", bound=Artifact)
-
-_WRONG = "Input shapes do not match the polymorphic shapes specification"
 
 
 def is_polymorphic(exported: Artifact) -> bool:
@@ -34,88 +34,27 @@ def specialised(exported: A, avals: Sequence[ShapedArray]) -> A:
     """
     if not is_polymorphic(exported):
         return exported
-    sizes = _solve(exported, avals)
+    solution = _solution(exported)
+    sizes = solve(solution, "Exported.call", exported.fun_name, avals)
     key = tuple(sorted(sizes.items()))
     known: dict[tuple[tuple[str, int], ...], A] = exported.__dict__.setdefault("_specialised", {})
     found = known.get(key)
     if found is None:
+        program = exported._program
         found = known[key] = dataclasses.replace(
             exported,
-            in_avals=tuple(_with_sizes(aval, sizes) for aval in exported.in_avals),
-            out_avals=tuple(_with_sizes(aval, sizes) for aval in exported.out_avals),
+            in_avals=tuple(aval_with_sizes(aval, sizes) for aval in exported.in_avals),
+            out_avals=tuple(aval_with_sizes(aval, sizes) for aval in exported.out_avals),
+            _program=None if program is None else with_sizes(program, sizes),
         )
     return found
 
 
-def _with_sizes(aval: ShapedArray, sizes: dict[str, int]) -> ShapedArray:
-    shape = [d.evaluate(sizes) if is_symbolic_dim(d) else d for d in aval.shape]
-    return aval.update(shape=tuple(shape))
-
-
-def _solve(exported: Artifact, avals: Sequence[ShapedArray]) -> dict[str, int]:
-    """The values of the variables: each size that holds one unknown variable, linearly, gives it."""
-    equations = [
-        (wanted, got)
-        for aval, actual in zip(exported.in_avals, avals, strict=True)
-        for wanted, got in zip(aval.shape, actual.shape, strict=True)
-        if is_symbolic_dim(wanted)
-    ]
-    sizes: dict[str, int] = {}
-    while True:
-        before = len(sizes)
-        for wanted, got in equations:
-            _find_one(exported, wanted, got, sizes)
-        if len(sizes) == before:
-            break
-    needed = [
-        d for a in (*exported.in_avals, *exported.out_avals) for d in a.shape if is_symbolic_dim(d)
-    ]
-    unknown = frozenset().union(*(as_polynomial(d).variables for d in needed)) - sizes.keys()
-    if unknown:
-        raise ValueError(
-            f"Exported.call: Cannot solve for values of dimension variables {sorted(unknown)} of '{exported.fun_name}': each "
-            "must be the only unknown one in some size of an argument."
-        )
-    for wanted, got in equations:
-        value = wanted.evaluate(sizes)
-        if value != got:
-            raise ValueError(
-                f"Exported.call: {_WRONG}: a size of '{exported.fun_name}' is {wanted}, which is {value} for {sizes}, and is "
-                f"{got} in the call."
-            )
-    return sizes
-
-
-def _find_one(exported: Artifact, wanted: Dimension, got: int, sizes: dict[str, int]) -> None:
-    unknown = as_polynomial(wanted).variables - sizes.keys()
-    if len(unknown) != 1:
-        return
-    (name,) = unknown
-    if not _is_linear(wanted, name):
-        return
-    rest = wanted.evaluate({**sizes, name: 0})
-    slope = wanted.evaluate({**sizes, name: 1}) - rest
-    if slope == 0:
-        return
-    value, remainder = divmod(got - rest, slope)
-    if remainder or value < 1:
-        problem = (
-            f"Division had remainder {remainder}"
-            if remainder
-            else f"Expected value >= 1, and it is {value},"
-        )
-        raise ValueError(
-            f"Exported.call: {_WRONG}: {problem} for dimension variable '{name}' of '{exported.fun_name}', where {wanted} is "
-            f"{got}."
-        )
-    sizes[name] = value
-
-
-def _is_linear(wanted: Dimension, name: str) -> bool:
-    """Whether a variable stands in no operation and in no power."""
-    for term, _ in as_polynomial(wanted).terms:
-        for atom, power in term:
-            inside = any(name in operand.variables for operand in atom.operands)
-            if inside or (atom.label == name and not atom.operands and power > 1):
-                return False
-    return True
+def _solution(exported: Artifact) -> Solution:
+    found: Solution | None = exported.__dict__.get("_solution")
+    if found is None:
+        needed = [d for aval in exported.out_avals for d in aval.shape]
+        found = Solution(f"Exported.call of '{exported.fun_name}'", exported.in_avals, needed)
+        # The class is frozen, but this is derived from its fields.
+        exported.__dict__["_solution"] = found
+    return found

@@ -14,6 +14,43 @@ from plugjax.extend.errors import NegativeSizeError, ShapeError, SizeError
 ShapeLike: TypeAlias = int | Sequence[int]
 
 
+def is_symbolic(size: Any) -> bool:
+    """Whether a size is an expression of variables, as in a program that is exported for sizes that are not known."""
+    return getattr(type(size), "symbolic_size", False)
+
+
+def has_symbols(sizes: Any) -> bool:
+    """Whether sizes are, or one of them is, an expression of variables."""
+    return is_symbolic(sizes) or (isinstance(sizes, (tuple, list)) and any(map(is_symbolic, sizes)))
+
+
+def index(value: Any) -> int:
+    """An integer, or a size that is an expression of variables.
+
+    Raises:
+        TypeError: it is neither.
+    """
+    return value if is_symbolic(value) else operator.index(value)
+
+
+def larger(a: int, b: int) -> int:
+    """The greater of two sizes, of which either may be an expression."""
+    if is_symbolic(a) or is_symbolic(b):
+        symbol, other = (a, b) if is_symbolic(a) else (b, a)
+        found: int = symbol.larger(other)  # type: ignore[attr-defined]  # of an expression
+        return found
+    return max(a, b)
+
+
+def smaller(a: int, b: int) -> int:
+    """The smaller of two sizes, of which either may be an expression."""
+    if is_symbolic(a) or is_symbolic(b):
+        symbol, other = (a, b) if is_symbolic(a) else (b, a)
+        found: int = symbol.smaller(other)  # type: ignore[attr-defined]  # of an expression
+        return found
+    return min(a, b)
+
+
 def static_sizes(who: str, sizes: Any) -> tuple[int, ...]:
     """Sizes of axes as a tuple of integers.
 
@@ -23,6 +60,11 @@ def static_sizes(who: str, sizes: Any) -> tuple[int, ...]:
     try:
         found = tuple(operator.index(size) for size in ((sizes,) if type(sizes) is int else sizes))
     except TypeError as error:
+        if has_symbols(sizes):
+            # Whether an expression is negative may depend on its variables.
+            found = tuple(map(index, (sizes,) if is_symbolic(sizes) else sizes))
+            static_sizes(who, [size for size in found if not is_symbolic(size)])
+            return found
         if hasattr(sizes, "aval") or any(hasattr(size, "aval") for size in sizes):
             raise
         raise SizeError(
@@ -42,6 +84,8 @@ def static_ints(who: str, what: str, values: Any) -> tuple[int, ...]:
     try:
         return tuple(operator.index(value) for value in values)
     except TypeError as error:
+        if has_symbols(values):
+            return tuple(map(index, values))
         if not hasattr(values, "__iter__") or any(hasattr(value, "aval") for value in values):
             raise
         raise SizeError(f"lax.{who}: {what} must be integers, got {values!r}.") from error

@@ -7,13 +7,13 @@ spread by its own dilation, is applied at every ``stride``-th position.
 from __future__ import annotations
 
 import math
-import operator
 from collections.abc import Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from plugjax.extend.errors import SizeError
+from plugjax.lax import axes
 from plugjax.lax.axes import static_ints
 
 Sizes: TypeAlias = Sequence[int]
@@ -120,7 +120,7 @@ def dilated(size: int, dilation: int) -> int:
 
 def window_count(size: int, window: int, stride: int) -> int:
     """How many windows fit."""
-    return max(0, (size - window) // stride + 1)
+    return axes.larger(0, (size - window) // stride + 1)
 
 
 def padtype_to_pads(
@@ -154,8 +154,8 @@ def padtype_to_pads(
     columns = np.broadcast_arrays(
         *(np.asarray(v) for v in (in_shape, window_shape, window_strides))
     )
-    for size, window, stride in zip(*(map(operator.index, c) for c in columns), strict=True):
-        total = max(0, (math.ceil(size / stride) - 1) * stride + window - size)
+    for size, window, stride in zip(*(map(axes.index, c) for c in columns), strict=True):
+        total = axes.larger(0, (-(-size // stride) - 1) * stride + window - size)
         low = total // 2 if name == "SAME" else total - total // 2
         pads.append((low, total - low))
     return pads
@@ -168,7 +168,7 @@ def padding_pairs(padding: Any) -> list[tuple[int, int]]:
         SizeError: the padding has another form.
     """
     try:
-        return [(operator.index(low), operator.index(high)) for low, high in padding]
+        return [(axes.index(low), axes.index(high)) for low, high in padding]
     except (TypeError, ValueError):
         raise SizeError(
             f"padding is 'SAME', 'SAME_LOWER', 'VALID' or a pair of integers for each axis, got {padding!r}."

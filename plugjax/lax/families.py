@@ -17,6 +17,7 @@ from plugjax.extend.core import (
     ShapedArray,
     Zero,
     add_any,
+    as_array,
     aval_of,
     broadcast_in_dim_p,
     convert_element_type_p,
@@ -27,9 +28,10 @@ from plugjax.extend.core import (
     reshape_p,
 )
 from plugjax.extend.dtypes import DType
-from plugjax.extend.errors import DtypeError, ShapeError
+from plugjax.extend.errors import DtypeError, InconclusiveDimensionOperation, ShapeError
 from plugjax.extend.rules import RuleSet, abstract_eval, batching_rule, jvp_rule, transpose_rule
 from plugjax.extend.transforms import Axis
+from plugjax.lax.axes import is_symbolic
 
 Accepts = Callable[[DType], bool]
 
@@ -302,6 +304,13 @@ def scalar_aval(dtype: DType, weak_type: bool) -> ShapedArray:
     return found
 
 
+def size_value(size: Any, dtype: Any) -> Any:
+    """The size of an axis, or a number computed from sizes, as a scalar of a dtype."""
+    if is_symbolic(size):
+        return convert_element_type_p.bind(as_array(size), new_dtype=dtype, weak_type=False)
+    return dtype.type(size)
+
+
 def scalar(value: Any, like: Any, weak_type: bool | None = None) -> Any:
     """A number as an operand beside ``like``, for use in a formula: of its dtype, and where it is.
 
@@ -312,9 +321,14 @@ def scalar(value: Any, like: Any, weak_type: bool | None = None) -> Any:
     """
     aval = aval_of(like)
     dtype = aval.dtype
-    number = dtype.type(value)
     if weak_type is None:
         weak_type = aval.weak_type
+    try:
+        number = dtype.type(value)
+    except (TypeError, InconclusiveDimensionOperation):
+        if not is_symbolic(value):
+            raise
+        return convert_element_type_p.bind(as_array(value), new_dtype=dtype, weak_type=weak_type)
     if type(like) is Array:
         return Array(scalar_aval(dtype, weak_type), like._placement, number)
     # Staging writes a NumPy scalar as a literal; it has no weak type.

@@ -41,6 +41,7 @@ from plugjax.extend.transforms import Axis
 from plugjax.lax.axes import (
     canonical_axes,
     check_axes,
+    is_symbolic,
     past,
     static_ints,
     static_sizes,
@@ -300,6 +301,8 @@ def full(
     aval = aval_of(fill_value)
     if aval.shape:
         raise TypeError(f"lax.full needs a scalar as fill_value, got {aval.str_short()}.")
+    if is_symbolic(fill_value):
+        fill_value = as_array(fill_value, "full")
     weak = dtype is None and aval.weak_type
     wanted = aval.dtype if dtype is None else dtypes.canonicalize(dtype)
     if isinstance(wanted, dtypes.ExtendedDType):

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import operator as python_operator
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from plugjax.extend import dtypes
-from plugjax.extend.core import Array, ArrayLike, Primitive, ShapedArray, Tracer, aval_of
+from plugjax.extend.core import Array, ArrayLike, Primitive, ShapedArray, Tracer, as_array, aval_of
 from plugjax.extend.errors import ShapeError, SizeError
 from plugjax.extend.rules import RuleSet, abstract_eval, batching_rule, physical_rule
 from plugjax.extend.transforms import Axis
+from plugjax.lax import axes
 from plugjax.lax.arithmetic import add
 from plugjax.lax.axes import canonical_axis, inserted, static_ints, static_sizes
 from plugjax.lax.comparison import lt
@@ -84,7 +84,7 @@ def slice_in_dim(
     def bound(index: int | None, default: int) -> int:
         if index is None:
             return default
-        found = python_operator.index(index)
+        found = axes.index(index)
         return found + size if found < 0 else found
 
     starts = [0] * len(shape)
@@ -92,7 +92,7 @@ def slice_in_dim(
     strides = [1] * len(shape)
     starts[axis] = bound(start_index, 0)
     limits[axis] = bound(limit_index, size)
-    strides[axis] = python_operator.index(stride)
+    strides[axis] = axes.index(stride)
     return slice(operand, starts, limits, strides)
 
 
@@ -108,7 +108,7 @@ def index_in_dim(operand: ArrayLike, index: int, axis: int = 0, keepdims: bool =
         >>> lax.index_in_dim(jnp.array([5, 6, 7]), 1, keepdims=False)
         Array(6, dtype=int32)
     """
-    index, axis = python_operator.index(index), int(axis)
+    index, axis = axes.index(index), int(axis)
     shape = aval_of(operand).shape
     axis = canonical_axis(axis, len(shape))
     size = shape[axis]
@@ -167,7 +167,7 @@ def dynamic_slice_in_dim(
     """
     shape = aval_of(operand).shape
     axis = canonical_axis(axis, len(shape))
-    sizes = (*shape[:axis], python_operator.index(slice_size), *shape[axis + 1 :])
+    sizes = (*shape[:axis], axes.index(slice_size), *shape[axis + 1 :])
     return dynamic_slice(
         operand,
         _at_axis(start_index, axis, len(shape)),
@@ -319,7 +319,7 @@ def _scalars(who: str, operand: ShapedArray, start_indices: Any) -> list[Any]:
             return [squeeze(slice(start_indices, (i,), (i + 1,)), (0,)) for i in range(count)]
         starts = list(np.asarray(start_indices)) if count == rank else [0] * count
     else:
-        starts = list(start_indices)
+        starts = [as_array(s) if axes.is_symbolic(s) else s for s in start_indices]
     if len(starts) != rank:
         raise ValueError(
             f"lax.{who} needs a start index for each axis, got {len(starts)} for shape {operand.shape}."
@@ -346,7 +346,11 @@ def _scalars(who: str, operand: ShapedArray, start_indices: Any) -> list[Any]:
 
 def _from_end(start: Any, size: int) -> Any:
     if isinstance(start, np.integer):
-        return start + start.dtype.type(size) if start < 0 else start
+        if start >= 0:
+            return start
+        if axes.is_symbolic(size):
+            return add(start, scalar(size, start))
+        return start + start.dtype.type(size)
     if aval_of(start).dtype.kind == "u":
         return start
     return select(lt(start, scalar(0, start)), add(start, scalar(size, start)), start)

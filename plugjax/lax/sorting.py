@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Sequence
 from typing import Any, overload
 
@@ -13,6 +12,7 @@ from plugjax.extend.core import Array, ArrayLike, Primitive, ShapedArray, Zero, 
 from plugjax.extend.errors import DtypeError, ShapeError
 from plugjax.extend.rules import RuleSet, abstract_eval, batching_rule, jvp_rule, transpose_rule
 from plugjax.extend.transforms import Axis, materialize
+from plugjax.lax import axes
 from plugjax.lax.axes import canonical_axis
 from plugjax.lax.gather_scatter import gather_along_axis
 from plugjax.lax.shape import broadcasted_iota
@@ -105,9 +105,9 @@ def top_k(operand: ArrayLike, k: int, *, axis: int = -1) -> list[Array]:
     rank = aval_of(operand).ndim
     place = canonical_axis(axis, rank)
     if place == rank - 1:
-        found: list[Any] = top_k_p.bind(operand, k=operator.index(k))
+        found: list[Any] = top_k_p.bind(operand, k=axes.index(k))
         return found
-    found = top_k_p.bind(moveaxis(operand, place, rank - 1), k=operator.index(k))
+    found = top_k_p.bind(moveaxis(operand, place, rank - 1), k=axes.index(k))
     return [moveaxis(x, rank - 1, place) for x in found]
 
 

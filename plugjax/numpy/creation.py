@@ -25,6 +25,7 @@ from plugjax.extend.core import (
 )
 from plugjax.extend.dtypes import DType, DTypeLike
 from plugjax.extend.errors import ConcretizationTypeError, NegativeSizeError, NotArrayError
+from plugjax.lax import axes
 from plugjax.lax.axes import ShapeLike
 from plugjax.numpy.promotion import (
     ArrayLike,
@@ -253,7 +254,7 @@ def _shape(who: str, shape: Any) -> tuple[int, ...]:
                 size, f"{who}: a size in the shape is traced, a concrete one is needed."
             )
         try:
-            sizes.append(operator.index(size))
+            sizes.append(axes.index(size))
         except TypeError:
             raise TypeError(f"{who}: a shape holds integers, got {shape}.") from None
     if any(size < 0 for size in sizes):
@@ -473,7 +474,7 @@ def arange(
         reject_sharding("arange", out_sharding)
     given = [v for v in (start, stop, step) if v is not None]
     if dtype is None:
-        if all(type(v) is int for v in given):
+        if all(type(v) is int or axes.is_symbolic(v) for v in given):
             wanted = dtypes.canonicalize(int)
         else:
             check_arraylike("arange", *given)
@@ -483,6 +484,8 @@ def arange(
     first = _concrete_scalar("arange", "start" if stop is not None else "stop", start)
     end = _concrete_scalar("arange", "stop", stop)
     stride = 1 if step is None else _concrete_scalar("arange", "step", step)
+    if axes.has_symbols((first, end, stride)):
+        return _placed(_symbolic_range(first, end, stride, wanted), device)
     if any(isinstance(v, (complex, np.complexfloating)) for v in (first, end, stride)):
         raise ValueError(
             "arange: passing complex start/stop/step to jnp.arange is not supported. Add or multiply by a complex number after."
@@ -499,6 +502,25 @@ def arange(
         spread = lax.mul(counts, scalar(stride, counts)) if stride != 1 else counts
         return _placed(lax.add(spread, scalar(first, counts)) if first else spread, device)
     return _placed(from_host(np.arange(first, end, stride).astype(wanted)), device)
+
+
+def _symbolic_range(first: Any, end: Any, stride: Any, dtype: DType) -> Array:
+    """A range of which a bound is a size that is not known."""
+    if end is None:
+        first, end = 0, first
+    if not all(axes.is_symbolic(v) or type(v) is int for v in (first, end, stride)):
+        raise ValueError(
+            "In arange with non-constant arguments all of start, stop, and step must be either dimension expressions or "
+            f"integers: start={first}, stop={end}, step={stride}."
+        )
+    if stride == 0:
+        raise ValueError("arange: step=0 never reaches stop.")
+    distance = end - first if stride > 0 else first - end
+    by = stride if stride > 0 else -stride
+    size = axes.larger(0, (distance + by - 1) // by)
+    counts = lax.iota(dtype, size)
+    spread = counts if stride == 1 else lax.mul(counts, scalar(stride, counts))
+    return spread if first == 0 else lax.add(spread, scalar(first, counts))
 
 
 def eye(

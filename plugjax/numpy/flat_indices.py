@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import math
-import operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,6 +14,7 @@ from plugjax.extend import dtypes
 from plugjax.extend.core import Array, Tracer, from_host
 from plugjax.extend.dtypes import DType, DTypeLike
 from plugjax.extend.errors import ConcretizationTypeError
+from plugjax.lax import axes
 from plugjax.numpy.indexing import integers
 from plugjax.numpy.promotion import (
     ArrayLike,
@@ -94,7 +94,7 @@ def ravel_multi_index(
         raise AssertionError(
             f"ravel_multi_index: {len(multi_index)} arrays of indices for {len(dims)} axes"
         )
-    sizes = [operator.index(n) for n in dims]
+    sizes = [axes.index(n) for n in dims]
     parts = as_operands("ravel_multi_index", *multi_index)
     wanted = _flat_dtype(parts, sizes, dtype)
     if any(not dtypes.is_integer(p.dtype) for p in parts):

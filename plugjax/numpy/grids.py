@@ -12,6 +12,7 @@ from plugjax import lax
 from plugjax.extend.backend import DeviceLike
 from plugjax.extend.core import Array, aval_of, from_host
 from plugjax.extend.dtypes import DTypeLike
+from plugjax.lax import axes
 from plugjax.numpy.creation import asarray, ones
 from plugjax.numpy.promotion import (
     ArrayLike,
@@ -84,7 +85,7 @@ def indices(dimensions: Sequence[int], dtype: DTypeLike | None = None, sparse: b
                [1, 1]], dtype=int32)
     """
     wanted = canonical_dtype("indices", int if dtype is None else dtype)
-    shape = tuple(operator.index(d) for d in dimensions)
+    shape = tuple(axes.index(d) for d in dimensions)
     if sparse:
         thin = [
             tuple(n if i == axis else 1 for i in range(len(shape))) for axis, n in enumerate(shape)

@@ -19,6 +19,8 @@ from plugjax import lax
 from plugjax.extend import dtypes
 from plugjax.extend.core import Array, Shape, Tracer, select_n_p
 from plugjax.extend.errors import NonConcreteBooleanIndexError
+from plugjax.lax import axes
+from plugjax.lax.families import size_value
 from plugjax.numpy.creation import array
 from plugjax.numpy.promotion import Operand, broadcast_to_shape, converted
 
@@ -150,8 +152,33 @@ def slice_bounds(entry: slice, size: int) -> tuple[int, int, int]:
     except TypeError:
         if any(isinstance(bound, Tracer) for bound in (entry.start, entry.stop, entry.step)):
             raise IndexError(_STATIC_SLICE.format(entry)) from None
-        raise
+        if not axes.has_symbols((size, entry.start, entry.stop)):
+            raise
+        return _symbolic_bounds(entry, size)
     return start, len(range(start, stop, step)), step
+
+
+def _symbolic_bounds(entry: slice, size: int) -> tuple[int, int, int]:
+    """The bounds of a slice if they, or the size of the axis, are expressions of variables."""
+    step = 1 if entry.step is None else operator.index(entry.step)
+    if step == 0:
+        raise ValueError("slice step cannot be zero")
+    lowest, highest = (0, size) if step > 0 else (-1, size - 1)
+
+    def bound(given: Any, default: int) -> int:
+        if given is None:
+            return default
+        found = axes.index(given)
+        if found < 0:
+            return axes.larger(found + size, lowest)
+        return axes.smaller(found, highest)
+
+    start, stop = (
+        bound(entry.start, 0 if step > 0 else highest),
+        bound(entry.stop, highest if step > 0 else -1),
+    )
+    distance = stop - start if step > 0 else start - stop
+    return start, axes.larger(0, (distance + abs(step) - 1) // abs(step)), step
 
 
 def normalized(index: Any, size: int, wrap: bool = True) -> Any:
@@ -161,7 +188,7 @@ def normalized(index: Any, size: int, wrap: bool = True) -> Any:
     if index.dtype.kind == "u" or not wrap:
         return converted(index, dtypes.INT32)
     wide = converted(index, dtypes.INT32)
-    shift = lax.add(wide, np.int32(size))
+    shift = lax.add(wide, size_value(size, dtypes.INT32))
     return select_n_p.bind(lax.lt(wide, np.int32(0)), wide, shift)
 
 
@@ -243,9 +270,9 @@ class _Layout:
             self.windows.append(len(self.sizes) - len(self.new_axes))
             self.slice_sizes.append(count)
             if count != size:
-                self.starts.append(_Start(axis, np.asarray(start, np.int32), None))
+                self.starts.append(_Start(axis, _places(start, None, 1), None))
         else:
-            values = (start + step * np.arange(count)).astype(np.int32)
+            values = _places(start, count, step)
             self.starts.append(_Start(axis, values, len(self.batch_sizes)))
             self.batch_sizes.append(count)
             self.slice_sizes.append(1)
@@ -258,7 +285,7 @@ class _Layout:
             raise IndexError(f"indexing: axis {axis} has size 0, so no index lies in it.")
         if type(entry) is int:
             place = entry + size if self.wrap and entry < 0 else min(entry, _FAR)
-            values: Any = np.asarray(place, np.int32)
+            values: Any = _places(place, None, 1)
         else:
             values = normalized(entry, size, self.wrap)
         self.starts.append(_Start(axis, values, _SHARED))
@@ -283,11 +310,27 @@ class _Layout:
         )
 
 
+def _places(start: int, count: int | None, step: int) -> Any:
+    """Positions as index values: ``count`` of them in steps, or one."""
+    if axes.has_symbols((start, count)):
+        first = size_value(start, dtypes.INT32)
+        if count is None:
+            return first
+        return lax.add(lax.mul(lax.iota(np.int32, count), np.int32(step)), first)
+    if count is None:
+        return np.asarray(start, np.int32)
+    return (start + step * np.arange(count)).astype(np.int32)
+
+
 def make_plan(shape: Shape, row: Sequence[Entry], wrap: bool = True) -> Plan:
     """The plan of an index without masks into an array of ``shape``."""
     has_arrays = any(_is_array(e) and e.ndim for e in row)
     advanced = [i for i, e in enumerate(row) if _is_array(e) or (has_arrays and type(e) is int)]
-    batch_shape = np.broadcast_shapes(*[row[i].shape for i in advanced if _is_array(row[i])])
+    shapes = [row[i].shape for i in advanced if _is_array(row[i])]
+    try:
+        batch_shape = np.broadcast_shapes(*shapes)
+    except TypeError:
+        batch_shape = lax.broadcast_shapes(*shapes)
     layout = _Layout(batch_shape, wrap)
     # Index arrays side by side put their axes in their place, and others in front.
     are_adjacent = not advanced or advanced[-1] - advanced[0] == len(advanced) - 1

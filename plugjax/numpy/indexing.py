@@ -12,6 +12,7 @@ from plugjax.extend import dtypes
 from plugjax.extend.core import Array, Tracer, from_host
 from plugjax.extend.errors import (
     ConcretizationTypeError,
+    InconclusiveDimensionOperation,
     IndexDtypeError,
     OutArgumentError,
     ShapeError,
@@ -77,13 +78,21 @@ def getitem(x: Array, index: Any) -> Array:
     return gather(x, row, None, None, False, False)
 
 
+def _lies_within(position: int, size: int) -> bool:
+    try:
+        return 0 <= position < size
+    except InconclusiveDimensionOperation:
+        # A dynamic slice moves it inside.
+        return False
+
+
 def _take_one(x: Array, index: int, shape: Sequence[int]) -> Array:
     size = shape[0]
     if not size:
         raise IndexError(f"indexing: axis 0 has size 0, so {index} does not lie in it.")
     position = index + size if index < 0 else index
     rank = len(shape)
-    if not 0 <= position < size:
+    if not _lies_within(position, size):
         return _dynamic(x, [index, *(slice(None),) * (rank - 1)], shape)
     cut = lax.slice_p.bind(
         x,
@@ -140,7 +149,7 @@ def _static(x: Array, row: Sequence[Entry], shape: Sequence[int]) -> Array:
                     f"indexing: axis {len(slices)} has size 0, so {entry} does not lie in it."
                 )
             position = entry + size if entry < 0 else entry
-            if not 0 <= position < size:
+            if not _lies_within(position, size):
                 return _dynamic(x, row, shape)
             single.append(len(slices))
             slices.append(slice(position, position + 1))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import operator
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -13,6 +12,7 @@ from plugjax import lax
 from plugjax.extend.core import Array, Tracer
 from plugjax.extend.dtypes import DTypeLike
 from plugjax.extend.errors import OutArgumentError
+from plugjax.lax import axes
 from plugjax.numpy.manipulation import (
     atleast_1d,
     atleast_2d,
@@ -286,7 +286,7 @@ def _split(who: str, ary: ArrayLike, sections: Any, axis: int) -> list[Array]:
     axis = canonical_axis(axis, x.ndim)
     size = x.shape[axis]
     if isinstance(sections, (tuple, list)) or getattr(sections, "ndim", 0) > 0:
-        cuts = [0, *(operator.index(i) for i in sections), size]
+        cuts = [0, *(axes.index(i) for i in sections), size]
         if any(low > high for low, high in itertools.pairwise(cuts)):
             raise ValueError(f"{who}: places to cut at rise from 0 to {size}, got {cuts[1:-1]}.")
     else:

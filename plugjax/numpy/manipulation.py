@@ -13,8 +13,9 @@ from plugjax import lax
 from plugjax.extend.backend import DeviceLike
 from plugjax.extend.core import Array, reject_sharding, reshape_p
 from plugjax.extend.dtypes import DTypeLike
-from plugjax.extend.errors import ShapeError, SizeError
+from plugjax.extend.errors import InconclusiveDimensionOperation, ShapeError, SizeError
 from plugjax.extend.execution import eager_program
+from plugjax.lax import axes
 from plugjax.lax.axes import ShapeLike, static_sizes
 from plugjax.lax.requested_dtypes import warn_caller
 from plugjax.numpy.creation import array
@@ -73,7 +74,7 @@ def canonical_axes(axis: int | Sequence[int], rank: int) -> tuple[int, ...]:
 def _sizes(x: Array, newshape: Any) -> tuple[int, ...]:
     if isinstance(newshape, (int, np.integer)) or not hasattr(newshape, "__iter__"):
         newshape = (newshape,)
-    sizes = tuple(operator.index(n) for n in newshape)
+    sizes = tuple(axes.index(n) for n in newshape)
     if -1 not in sizes:
         if math.prod(sizes) != x.size:
             raise SizeError(
@@ -83,6 +84,11 @@ def _sizes(x: Array, newshape: Any) -> tuple[int, ...]:
     known = -math.prod(sizes)
     if sizes.count(-1) > 1 or any(n < -1 for n in sizes):
         raise SizeError(f"reshape: one size may be -1, the others not be negative, got {sizes}")
+    if axes.is_symbolic(x.size % known if known != 0 else 0):
+        raise InconclusiveDimensionOperation(
+            f"reshape: Cannot divide evenly the sizes of shapes {x.shape} and {sizes}: whether {known} divides {x.size} "
+            "depends on sizes that are not known. Constrain them, or write the shape with a factor: '3*n'."
+        )
     if known == 0 or x.size % known:
         raise SizeError(
             f"reshape: shape {x.shape} has {x.size} elements, which shape {sizes} cannot take: "
@@ -309,7 +315,7 @@ def broadcast_to(
         reject_sharding("broadcast_to", out_sharding)
     x = as_operand("broadcast_to", array)
     sizes = (shape,) if not hasattr(shape, "__iter__") else shape
-    return broadcast_to_shape("broadcast_to", x, tuple(operator.index(n) for n in sizes))
+    return broadcast_to_shape("broadcast_to", x, tuple(axes.index(n) for n in sizes))
 
 
 def broadcast_arrays(*args: ArrayLike) -> list[Array]:

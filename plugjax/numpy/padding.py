@@ -9,6 +9,8 @@ import numpy as np
 
 from plugjax import lax
 from plugjax.extend.core import Array
+from plugjax.lax.axes import has_symbols
+from plugjax.lax.families import scalar
 from plugjax.numpy.creation import asarray
 from plugjax.numpy.functional import apply_along_axis
 from plugjax.numpy.indexing import take
@@ -154,9 +156,24 @@ def _pad_by_index(x: Array, widths: list[tuple[int, int]], mode: Any, reflect_ty
             x = lax.rev(x, (axis,))
             x = lax.rev(_odd_before(x, high, size, skipped, axis), (axis,))
             continue
+        if has_symbols((size, low, high)):
+            x = _pad_edge(x, axis, low, high, mode)
+            continue
         source = np.pad(np.arange(size, dtype=np.int32), (low, high), mode)
         x = take(x, asarray(source), axis, mode="clip")
     return x
+
+
+def _pad_edge(x: Array, axis: int, low: int, high: int, mode: str) -> Array:
+    """The padding of an axis whose size is not known, or by widths that are not."""
+    if mode != "edge":
+        raise NotImplementedError(
+            f"jnp.pad: mode {mode!r} needs sizes that are numbers, got {x.aval.str_short()}."
+        )
+    places = lax.iota(np.int32, low + x.shape[axis] + high)
+    places = lax.sub(places, scalar(low, places))
+    # Places beyond an end are moved to it.
+    return take(x, lax.max(places, np.int32(0)), axis, mode="clip")
 
 
 def _odd_before(x: Array, width: int, size: int, skipped: int, axis: int) -> Array:

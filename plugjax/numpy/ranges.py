@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from typing import Any, Literal, overload
 
 import numpy as np
@@ -12,6 +11,7 @@ from plugjax.extend import dtypes
 from plugjax.extend.backend import DeviceLike
 from plugjax.extend.core import Array, device_put
 from plugjax.extend.dtypes import DType, DTypeLike
+from plugjax.lax import axes
 from plugjax.lax.axes import canonical_axis
 from plugjax.numpy.arithmetic import divide, multiply, power
 from plugjax.numpy.exponential import log10
@@ -80,7 +80,7 @@ def linspace(
         >>> jnp.linspace(0, 1, 3)
         Array([0. , 0.5, 1. ], dtype=float32)
     """
-    num = operator.index(num)
+    num = axes.index(num)
     if num < 0:
         raise ValueError(f"linspace: num={num} is negative; it counts values.")
     low, high, wanted = range_ends("linspace", start, stop, dtype)

@@ -15,6 +15,7 @@ from plugjax.extend.core import Array
 from plugjax.extend.dtypes import BOOL, DType, DTypeLike
 from plugjax.extend.errors import NamedAxisError
 from plugjax.extend.execution import eager_program
+from plugjax.lax.families import size_value
 from plugjax.numpy.manipulation import axis_tuple, canonical_axes, canonical_axis, ravel
 from plugjax.numpy.promotion import (
     ArrayLike,
@@ -382,7 +383,7 @@ def _count(
 ) -> Any:
     real = {dtypes.COMPLEX64: dtypes.FLOAT32, dtypes.COMPLEX128: dtypes.FLOAT64}.get(dtype, dtype)
     if where is None:
-        return real.type(math.prod([x.shape[i] for i in axes]))
+        return size_value(math.prod([x.shape[i] for i in axes]), real)
     mask = broadcast_to_shape(who, as_mask(who, where), x.shape)
     return sum(mask, axes, real, keepdims=keepdims)
 
@@ -473,7 +474,9 @@ def var(
         spread = lax.div(total, scalar(degrees, total)) if defined else lax.full_like(total, 0)
     else:
         fewer = scalar(ddof, count) if isinstance(ddof, (int, float)) else as_operand("var", ddof)
-        degrees = lax.sub(count, converted(fewer, count.dtype))
+        if not isinstance(fewer, np.generic):
+            fewer = converted(fewer, count.dtype)
+        degrees = lax.sub(count, fewer)
         defined = lax.gt(degrees, scalar(0, degrees))
         # Where the result is undefined the derivative is 0; that of a division by 0 would be nan.
         spread = lax.div(total, pick(defined, degrees, scalar(1, degrees)))

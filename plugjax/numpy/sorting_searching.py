@@ -13,6 +13,7 @@ from plugjax.extend import dtypes
 from plugjax.extend.core import Array, Tracer, from_host, reject_sharding
 from plugjax.extend.dtypes import BOOL, DType, DTypeLike
 from plugjax.extend.errors import ConcretizationTypeError, NegativeSizeError
+from plugjax.lax import axes
 from plugjax.numpy.logic import greater_equal, less
 from plugjax.numpy.manipulation import canonical_axis, ravel
 from plugjax.numpy.promotion import (
@@ -300,7 +301,7 @@ def nonzero(
             "nonzero: a scalar has no axis to count along. Give it one: jnp.atleast_1d(x)."
         )
     if size is not None:
-        size = operator.index(size)
+        size = axes.index(size)
         if size < 0:
             raise NegativeSizeError(f"nonzero: size counts results, got {size}.")
     _check_fill("nonzero", fill_value, mask.ndim)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,6 +13,7 @@ from plugjax.extend import dtypes
 from plugjax.extend.core import Array, aval_of, reject_sharding
 from plugjax.extend.dtypes import DType, DTypeLike
 from plugjax.extend.errors import NegativeSizeError, SizeError, TypePromotionError
+from plugjax.lax import axes
 from plugjax.lax.axes import ShapeLike, canonical_axis
 from plugjax.lax.promotion import promote
 from plugjax.lax.random_bits import multiply_add
@@ -45,7 +45,7 @@ def as_shape(who: str, shape: Any) -> tuple[int, ...]:
     """
     try:
         sizes = (shape,) if not hasattr(shape, "__iter__") else shape
-        found = tuple(operator.index(n) for n in sizes)
+        found = tuple(axes.index(n) for n in sizes)
     except TypeError as error:
         raise TypeError(
             f"{who}: shape must be a sequence of static integers, got {shape!r}."

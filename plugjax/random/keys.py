@@ -6,7 +6,6 @@ dtype ``key<fry>``; raw keys are their storage, ``uint32[..., 2]``.
 
 from __future__ import annotations
 
-import operator
 import warnings
 from collections.abc import Sequence
 from typing import Any
@@ -16,6 +15,7 @@ import numpy as np
 from plugjax import lax
 from plugjax.extend import dtypes
 from plugjax.extend.core import Array, ArrayLike, Tracer, as_array, aval_of, config
+from plugjax.lax import axes
 from plugjax.random.primitives import (
     KeyDType,
     PRNGImpl,
@@ -228,7 +228,7 @@ def split(key: ArrayLike, num: int | Sequence[int] = 2) -> Array:
             f"split takes one key, got keys of shape {aval_of(key).shape}. Use plugjax.vmap for several."
         )
     sizes: Any = num if isinstance(num, (tuple, list)) else (num,)
-    shape = tuple(operator.index(n) for n in sizes)
+    shape = tuple(axes.index(n) for n in sizes)
     return _as_given(random_split_p.bind(found, shape=shape), was_typed)
 
 

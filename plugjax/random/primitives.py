@@ -31,6 +31,7 @@ from plugjax.extend.core import (
 from plugjax.extend.dtypes import ExtendedDType
 from plugjax.extend.rules import RuleSet, abstract_eval, batching_rule, physical_rule
 from plugjax.extend.transforms import Axis
+from plugjax.lax.axes import is_symbolic
 from plugjax.lax.families import broadcast_shapes_strict, elementwise_batching, zero_derivative
 from plugjax.lax.random_bits import threefry2x32
 from plugjax.lax.shape import full
@@ -356,7 +357,7 @@ def check_count(count: int, shape: Shape) -> None:
     Raises:
         NotImplementedError: there are more.
     """
-    if count >= 1 << 32:
+    if not is_symbolic(count) and count >= 1 << 32:
         raise NotImplementedError(
             f"random numbers for 2**32 positions or more: got shape {shape}. Split the key."
         )

@@ -6,7 +6,8 @@ arguments that the program reads; it returns all results.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from plugjax.extend.core import ClosedJaxpr, ShapedArray
 from plugjax.stablehlo import mlir
 from plugjax.stablehlo.context import ModuleContext, as_symbol
 from plugjax.stablehlo.mlir import Module, Value
+from plugjax.stablehlo.symbolic import SizeEquations, Variables, dimension_size
 
 _INDEX = ShapedArray((), "int32")
 
@@ -23,6 +25,7 @@ def exported_module(
     programs: Mapping[str, ClosedJaxpr],
     name: str,
     overriding: Mapping[Any, Callable[..., Any]] | None = None,
+    equations: SizeEquations | None = None,
 ) -> tuple[bytes, frozenset[str]]:
     """Lower a program for several kinds of hardware to one portable artifact.
 
@@ -30,40 +33,49 @@ def exported_module(
         programs: the program for each kind, in the order of their indices; all of the same signature.
         name: name of the program.
         overriding: lowering rules by primitive that come before the platform's.
+        equations: how sizes that are not known follow from the shapes of the arguments, if there are such.
 
     Returns:
         The artifact, and the targets of the custom calls in it.
 
     Raises:
         LoweringError: a primitive has no lowering; there is no Python where the artifact runs.
+        NotImplementedError: an operation has no form for sizes that are not known.
     """
-    first = next(iter(programs.values()))
     several = len(programs) > 1
-    with mlir.new_module(as_symbol(f"jit_{name}")) as module:
+    with (
+        mlir.new_module(as_symbol(f"jit_{name}")) as module,
+        _sizes(module, equations) as variables,
+    ):
         attributes = module.operation.attributes
         attributes["mhlo.num_partitions"] = mlir.attribute("1 : i32")
         attributes["mhlo.num_replicas"] = mlir.attribute("1 : i32")
-        attributes["jax.uses_shape_polymorphism"] = mlir.boolean(several)
-        if several:
-            _write_choice(module, programs, overriding)
+        uses_constants = several or equations is not None
+        attributes["jax.uses_shape_polymorphism"] = mlir.boolean(uses_constants)
+        choice = _Choice(programs, overriding, variables)
+        if uses_constants:
+            choice.write(module, name, equations)
         else:
-            (hardware,) = programs
-            _context(module, hardware, name, overriding).write_function(first, "main", public=True)
+            ((hardware, program),) = programs.items()
+            choice.context(module, hardware, name).write_function(program, "main", public=True)
         targets = frozenset(_custom_calls(module.operation))
         return mlir.write_artifact(module), targets
 
 
-def _context(
-    module: Module,
-    hardware: str,
-    name: str,
-    overriding: Mapping[Any, Callable[..., Any]] | None,
-) -> ModuleContext:
-    context = ModuleContext(module, "xla", None, hardware)
-    context.path = (name,)
-    if overriding:
-        context.rules = _Overridden(context.rules, overriding)
-    return context
+@contextmanager
+def _sizes(
+    module: Module, equations: SizeEquations | Variables | None
+) -> Iterator[Variables | None]:
+    """While a module is written, sizes may be expressions of these variables."""
+    if equations is None:
+        yield None
+        return
+    session = mlir.session()
+    session.symbolic = variables = Variables(equations.names, module)
+    try:
+        yield variables
+    finally:
+        session.symbolic = None
 
 
 class _Overridden:
@@ -80,50 +92,93 @@ class _Overridden:
         return self._overriding.get(primitive) or self._rules.find(primitive)
 
 
-def _write_choice(
-    module: Module,
-    programs: Mapping[str, ClosedJaxpr],
-    overriding: Mapping[Any, Callable[..., Any]] | None,
-) -> None:
-    """A ``main`` that computes the program for the platform whose index is its first argument."""
-    first = next(iter(programs.values()))
-    index = mlir.type_of(_INDEX)
-    types = [mlir.type_of(aval) for aval in first.in_avals]
-    results = [mlir.type_of(aval) for aval in first.out_avals]
-    main, block = mlir.add_function(module, "main", [index, *types], results, public=True)
-    marked = mlir.dictionary({"jax.global_constant": mlir.string("_platform_index")})
-    main.attributes["arg_attrs"] = mlir.array([marked, *[mlir.dictionary({})] * len(types)])
-    which, *arguments = block.arguments
-    context: ModuleContext | None = None
-    written: dict[bytes, str] = {}
-    functions: list[str] = []
-    for hardware, program in programs.items():
-        form = _alone(program, hardware, overriding)
-        if form not in written:
-            reserved = context.names if context is not None else []
-            context = _context(module, hardware, "", overriding)
-            context.reserve(reserved)
-            written[form] = context.function(program, f"for_{hardware}")
-        functions.append(written[form])
-    with mlir.at_end(block):
-        if len(written) == 1:
-            mlir.op("func.return", [], _call(functions[0], arguments, results))
-            return
-        chosen = mlir.op("stablehlo.case", results, [which], None, len(functions))
-        for region, function in zip(chosen.regions, functions, strict=True):
-            branch = mlir.add_block(region, [])
-            with mlir.at_end(branch):
-                mlir.op("stablehlo.return", [], _call(function, arguments, results))
-        mlir.op("func.return", [], list(chosen.results))
+class _Choice:
+    """A ``main`` that computes the program for the platform whose index is its first argument, if there are several."""
 
+    def __init__(
+        self,
+        programs: Mapping[str, ClosedJaxpr],
+        overriding: Mapping[Any, Callable[..., Any]] | None,
+        variables: Variables | None,
+    ) -> None:
+        self.programs = programs
+        self.overriding = overriding
+        self.variables = variables
 
-def _alone(
-    program: ClosedJaxpr, hardware: str, overriding: Mapping[Any, Callable[..., Any]] | None
-) -> bytes:
-    """The program lowered for one kind of hardware, to compare with others."""
-    with mlir.new_module("alone") as module:
-        _context(module, hardware, "", overriding).write_function(program, "main", public=True)
-        return mlir.bytecode(module)
+    def context(self, module: Module, hardware: str, name: str) -> ModuleContext:
+        """The context of a module for one kind of hardware."""
+        context = ModuleContext(module, "xla", None, hardware)
+        context.path = (name,)
+        context.variables = self.variables
+        if self.overriding:
+            context.rules = _Overridden(context.rules, self.overriding)
+        return context
+
+    def write(self, module: Module, name: str, equations: SizeEquations | None) -> None:
+        first = next(iter(self.programs.values()))
+        index = [mlir.type_of(_INDEX)] if len(self.programs) > 1 else []
+        types = [mlir.type_of(aval) for aval in first.in_avals]
+        results = mlir.plain([mlir.type_of(aval) for aval in first.out_avals])
+        main, block = mlir.add_function(module, "main", [*index, *types], results, public=True)
+        marked = [mlir.dictionary({"jax.global_constant": mlir.string("_platform_index")})]
+        if index:
+            main.attributes["arg_attrs"] = mlir.array(
+                [*marked, *[mlir.dictionary({})] * len(types)]
+            )
+        arguments = list(block.arguments)[len(index) :]
+        with mlir.at_end(block):
+            found: Sequence[Value] = ()
+            if equations is not None:
+                found = equations.write(lambda i, axis: dimension_size(arguments[i], axis))
+            functions, context = self.functions(module, name)
+            with nullcontext() if self.variables is None else self.variables.inside(found):
+                if len(set(functions)) == 1:
+                    values = context.call(functions[0], arguments, results)
+                else:
+                    values = self.chosen(context, functions, block.arguments[0], arguments, results)
+            mlir.op("func.return", [], values)
+
+    def functions(self, module: Module, name: str) -> tuple[list[str], ModuleContext]:
+        """The function of each platform; platforms for which the program is the same share one."""
+        context: ModuleContext | None = None
+        written: dict[bytes, str] = {}
+        functions: list[str] = []
+        several = len(self.programs) > 1
+        for hardware, program in self.programs.items():
+            form = self.alone(program, hardware) if several else b""
+            if form not in written:
+                reserved = context.names if context is not None else []
+                context = self.context(module, hardware, "" if several else name)
+                context.reserve(reserved)
+                written[form] = context.function(program, f"for_{hardware}")
+            functions.append(written[form])
+        assert context is not None, "there is a platform"
+        return functions, context
+
+    @staticmethod
+    def chosen(
+        context: ModuleContext,
+        functions: Sequence[str],
+        which: Value,
+        arguments: Sequence[Value],
+        results: Sequence[Any],
+    ) -> list[Value]:
+        """The results of the function that an index chooses."""
+        choice = mlir.op("stablehlo.case", results, [which], None, len(functions))
+        for region, function in zip(choice.regions, functions, strict=True):
+            with mlir.at_end(mlir.add_block(region, [])):
+                mlir.op("stablehlo.return", [], context.call(function, arguments, results))
+        return list(choice.results)
+
+    def alone(self, program: ClosedJaxpr, hardware: str) -> bytes:
+        """The program lowered for one kind of hardware, to compare with others."""
+        outer = self.variables
+        with mlir.new_module("alone") as module, _sizes(module, outer) as self.variables:
+            context = self.context(module, hardware, "")
+            context.write_function(program, "alone", public=False)
+            found = mlir.bytecode(module)
+        self.variables = mlir.session().symbolic = outer
+        return found
 
 
 def _call(function: str, operands: Sequence[Value], types: Sequence[Any]) -> list[Value]:

@@ -32,6 +32,9 @@ def _composite(
         raise ValueError(
             f"lax.composite: name must be a valid namespaced op name such as 'my_namespace.my_op', got {name!r}."
         )
+    if ctx.module.variables is not None:
+        # Sizes are operands of the function, and no compiler knows an operation with more operands by its name.
+        return ctx.call(jaxpr, operands, name)
     described = {
         "name": mlir.string(name),
         "decomposition": mlir.symbol(ctx.module.function(jaxpr, name)),

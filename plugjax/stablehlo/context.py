@@ -16,6 +16,7 @@ from plugjax.extend.rules import lowering
 from plugjax.stablehlo import mlir
 from plugjax.stablehlo.host_call import HostCall, described, host_call
 from plugjax.stablehlo.mlir import Module, Value
+from plugjax.stablehlo.symbolic import Variables
 
 # (ctx, index, host_call, operands) -> values: writes the operation that calls Python on this
 # backend.
@@ -42,6 +43,7 @@ class ModuleContext:
         host_calls: calls to Python, by index.
         locations: whether operations carry the user's lines.
         rules: the lowering rules.
+        variables: those of sizes that are not known, if there are any; private functions take them first.
         path: names of the enclosing functions, outermost first.
     """
 
@@ -57,6 +59,7 @@ class ModuleContext:
         "path",
         "platform",
         "rules",
+        "variables",
     )
 
     def __init__(
@@ -70,6 +73,7 @@ class ModuleContext:
         self.platform = platform
         self.device_kind = device_kind
         self.locations = False
+        self.variables: Variables | None = None
         self.path: tuple[str, ...] = ()
         self.emit_host_call = emit_host_call
         self.host_calls: list[HostCall] = []
@@ -129,17 +133,30 @@ class ModuleContext:
 
     def write_function(self, jaxpr: ClosedJaxpr, name: str, *, public: bool) -> Any:
         """Write a function that computes ``jaxpr``; returns the operation."""
-        types = mlir.type_of
-        function, block = mlir.add_function(
-            self.module,
-            name,
-            [types(v.aval) for v in jaxpr.jaxpr.invars],
-            [types(v.aval) for v in jaxpr.jaxpr.outvars],
-            public=public,
-        )
+        types = [mlir.type_of(v.aval) for v in jaxpr.jaxpr.invars]
+        results = [mlir.type_of(v.aval) for v in jaxpr.jaxpr.outvars]
+        variables = None if public else self.variables
+        if variables is not None:
+            types = [*variables.types, *types]
+        function, block = mlir.add_function(self.module, name, types, results, public=public)
         with mlir.at_end(block):
-            mlir.op("func.return", [], self.inline(jaxpr, block.arguments))
+            if variables is None:
+                mlir.op("func.return", [], self.inline(jaxpr, block.arguments))
+            else:
+                function.attributes["arg_attrs"] = variables.marks(len(jaxpr.jaxpr.invars))
+                count = len(variables.names)
+                with variables.inside(block.arguments[:count]):
+                    mlir.op("func.return", [], self.inline(jaxpr, block.arguments[count:]))
         return function
+
+    def call(
+        self, function: str, operands: Sequence[Value], types: Sequence[mlir.Type]
+    ) -> list[Value]:
+        """Call a private function that was written here."""
+        if self.variables is not None:
+            operands = [*self.variables.operands, *operands]
+        call = mlir.op("func.call", mlir.plain(types), operands, {"callee": mlir.symbol(function)})
+        return list(call.results)
 
     def inline(self, jaxpr: ClosedJaxpr, operands: Sequence[Value]) -> list[Value]:
         """Write the equations of a program at the insertion point; returns its outputs."""
@@ -243,6 +260,10 @@ class EqnContext:
         """A number of rank 0."""
         return mlir.constant(np.asarray(value, dtype))
 
+    def size(self, size: Any, dtype: DType) -> Value:
+        """The size of an axis as a number of rank 0."""
+        return mlir.size(size, dtype)
+
     def broadcast(self, value: Value, aval_from: ShapedArray, aval_to: ShapedArray) -> Value:
         """Stretch a scalar, or the axes of size 1 of an operand of equal rank."""
         return mlir.broadcast(value, aval_from, aval_to)
@@ -252,9 +273,9 @@ class EqnContext:
         function = self.module.function(
             jaxpr, name or jaxpr.jaxpr.debug_name or self.primitive.name
         )
-        types = [mlir.type_of(v.aval) for v in jaxpr.jaxpr.outvars]
-        call = mlir.op("func.call", types, operands, {"callee": mlir.symbol(function)})
-        return list(call.results)
+        return self.module.call(
+            function, operands, [mlir.type_of(v.aval) for v in jaxpr.jaxpr.outvars]
+        )
 
     def inline(self, jaxpr: ClosedJaxpr, operands: Sequence[Value]) -> list[Value]:
         """Write the equations of a program here, for bodies of loops and branches."""

@@ -154,7 +154,7 @@ class _Scan:
         """Position of the slice of the ``index``-th step."""
         if not self.reverse:
             return index
-        last = mlir.constant(np.int32(self.length - 1))
+        last = mlir.size(self.length - 1, INT32)
         return mlir.value("stablehlo.subtract", _COUNTER, [last, index])
 
     def straight(
@@ -189,7 +189,7 @@ class _Scan:
         looped = self.length - self.length % unroll
 
         def condition(*args: Value) -> list[Value]:
-            return [compare("LT", _COUNTER, args[0], mlir.constant(np.int32(looped)))]
+            return [compare("LT", _COUNTER, args[0], mlir.size(looped, INT32))]
 
         def advance(*args: Value) -> list[Value]:
             index, inner_fixed = args[0], args[1:first_carry]
@@ -209,7 +209,7 @@ class _Scan:
             return args
 
         results = tuple(self.write([x.type for x in operands], operands, condition, body))
-        for _ in range(self.length - looped):
+        for _ in range(0 if unroll == 1 else self.length - looped):
             results = tuple(advance(*results))
         return list(results[first_carry:])
 
@@ -263,7 +263,8 @@ def write_scan(
     """Write a scan as unrolled steps or as a loop, with ``write`` for the body."""
     split = num_consts + num_carry
     consts, carry, xs = operands[:num_consts], operands[num_consts:split], operands[split:]
-    unroll = min(unroll, length)
+    # The steps that remain after an unrolled loop are written one by one.
+    unroll = 1 if mlir.is_symbolic(length) else min(unroll, length)
     copies = length if unroll == length else unroll + length % unroll
     scan = _Scan(ctx, jaxpr, length, reverse, num_consts, num_carry, copies, write)
     if unroll == length:

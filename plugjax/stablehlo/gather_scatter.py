@@ -110,6 +110,10 @@ def windows_inside(
 
 def along_last_axis(numbers: Sequence[int], aval: ShapedArray) -> Value:
     """One number per position of the last axis, repeated along the others."""
+    if mlir.has_symbols(numbers):
+        row = mlir.sizes(numbers, aval.dtype)
+        dims = {"broadcast_dimensions": mlir.i64s([aval.ndim - 1])}
+        return mlir.value("stablehlo.broadcast_in_dim", aval, [row], dims)
     limits = np.iinfo(aval.dtype)
     row = mlir.constant(
         np.clip(np.asarray(numbers, np.int64), 0, int(limits.max)).astype(aval.dtype)

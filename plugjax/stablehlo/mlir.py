@@ -17,7 +17,7 @@ import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 # The variable is read once, when the C++ library loads. Without it each client logs a paragraph to
 # stderr.
@@ -32,7 +32,8 @@ from jaxlib.mlir._mlir_libs import _jax_mlir_ext
 from jaxlib.mlir.dialects import chlo, sdy, stablehlo
 
 from plugjax.extend.core import ShapedArray, Source
-from plugjax.extend.dtypes import DType, float0
+from plugjax.extend.dtypes import INT32, DType, float0
+from plugjax.extend.errors import LoweringError
 
 # jaxlib ships no type stubs.
 Value: TypeAlias = Any
@@ -51,11 +52,44 @@ _jax_mlir_ext.register_dialects(_dialects)
 _FLOATS = {"bfloat16": "bf16", "complex64": "complex<f32>", "complex128": "complex<f64>"}
 
 
+class SymbolicSizes(Protocol):
+    """What writes operations with sizes that are not known, while a module with such sizes is lowered."""
+
+    def operation(
+        self,
+        name: str,
+        result_types: Sequence[Type],
+        operands: Sequence[Value],
+        attributes: dict[str, Attribute] | None,
+        regions: int,
+    ) -> Operation:
+        """The operation, with sizes as operands."""
+
+    def scalar(self, size: Any) -> Value:
+        """A size as an ``i32``."""
+
+    def vector(self, sizes: Sequence[Any]) -> Value:
+        """Sizes as a vector of ``i32``."""
+
+
+class SizedType(NamedTuple):
+    """A tensor type of which some sizes are expressions; ``plain`` is MLIR's, which lacks them."""
+
+    plain: Type
+    shape: Sequence[Any]
+
+
+class SizedNumbers(NamedTuple):
+    """What would be an attribute if all its numbers were known: a vector, or a matrix row by row."""
+
+    numbers: Sequence[Any]
+
+
 class Session:
     """A context, with the types and attributes made in it."""
 
     __slots__ = (
-        "attributes", "constant_bytes", "context", "location", "modules", "scalars", "tensors",
+        "attributes", "constant_bytes", "context", "location", "modules", "open", "scalars", "symbolic", "tensors",
         "texts",
     )  # fmt: skip
 
@@ -76,6 +110,8 @@ class Session:
         self.texts: dict[str, Attribute] = {}
         self.constant_bytes = 0
         self.modules = 0
+        self.open = 0
+        self.symbolic: SymbolicSizes | None = None
 
 
 class _Local(threading.local):
@@ -89,13 +125,21 @@ _local = _Local()
 def new_module(name: str) -> Iterator[Module]:
     """A module that operations may be added to within the ``with`` block."""
     current = _local.session
-    if current is None or current.constant_bytes > _CONSTANT_BYTES or current.modules >= _MODULES:
+    full = current is None or (
+        current.constant_bytes > _CONSTANT_BYTES or current.modules >= _MODULES
+    )
+    # A module within a module has the types of the outer one.
+    if current is None or (full and not current.open):
         current = _local.session = Session()
     current.modules += 1
-    with current.context, current.location:
-        module = ir.Module.create()
-        module.operation.attributes["sym_name"] = string(name)
-        yield module
+    current.open += 1
+    try:
+        with current.context, current.location:
+            module = ir.Module.create()
+            module.operation.attributes["sym_name"] = string(name)
+            yield module
+    finally:
+        current.open -= 1
 
 
 def session() -> Session:
@@ -144,7 +188,14 @@ def op(
         attributes: by name.
         regions: number of regions, empty at first; :func:`add_block` fills them.
     """
-    return ir.Operation.create(name, result_types, operands, attributes, None, regions)
+    try:
+        return ir.Operation.create(name, result_types, operands, attributes, None, regions)
+    except TypeError:
+        # MLIR takes neither types nor attributes with sizes that are expressions.
+        symbolic = session().symbolic
+        if symbolic is None:
+            raise
+        return symbolic.operation(name, result_types, operands, attributes, regions)
 
 
 def value(
@@ -154,11 +205,56 @@ def value(
     attributes: dict[str, Attribute] | None = None,
 ) -> Value:
     """The result of an operation that has one, of type ``aval``."""
-    return ir.Operation.create(name, [type_of(aval)], operands, attributes).result
+    return op(name, [type_of(aval)], operands, attributes).result
+
+
+def is_symbolic(size: Any) -> bool:
+    """Whether a size is an expression."""
+    return getattr(type(size), "symbolic_size", False)
+
+
+def has_symbols(sizes: Sequence[Any]) -> bool:
+    """Whether a size among these is an expression."""
+    return any(map(is_symbolic, sizes))
+
+
+def _sizes() -> SymbolicSizes:
+    found = session().symbolic
+    if found is None:
+        raise LoweringError(
+            "a size is an expression, and only export lowers programs with such sizes."
+        )
+    return found
+
+
+def size(number: Any, dtype: DType) -> Value:
+    """A size as a scalar of an integer dtype."""
+    if not is_symbolic(number):
+        return constant(np.asarray(number, dtype))
+    found = _sizes().scalar(number)
+    if dtype == INT32:
+        return found
+    return op("stablehlo.convert", [tensor((), dtype)], [found]).result
+
+
+def sizes(numbers: Sequence[Any], dtype: DType) -> Value:
+    """Sizes as a vector of an integer dtype."""
+    if not has_symbols(numbers):
+        return constant(np.asarray(numbers, dtype))
+    found = _sizes().vector(numbers)
+    if dtype == INT32:
+        return found
+    return op("stablehlo.convert", [tensor((len(numbers),), dtype)], [found]).result
+
+
+def plain(types: Sequence[Type]) -> list[Type]:
+    """Types as MLIR has them."""
+    return [t.plain if type(t) is SizedType else t for t in types]
 
 
 def add_block(region: Any, types: Sequence[Type]) -> Block:
     """A new block at the end of a region, with one argument per type."""
+    types = plain(types)
     return region.blocks.append(*types, arg_locs=[session().location] * len(types))
 
 
@@ -199,7 +295,15 @@ def type_of(aval: ShapedArray) -> Type:
     types = session().tensors
     found = types.get(aval)
     if found is None:
-        found = types[aval] = ir.RankedTensorType.get(list(aval.shape), element_type(aval.dtype))
+        shape, element = list(aval.shape), element_type(aval.dtype)
+        if has_symbols(shape):
+            unknown = ir.ShapedType.get_dynamic_size()
+            dynamic = ir.RankedTensorType.get(
+                [unknown if is_symbolic(d) else d for d in shape], element
+            )
+            found = types[aval] = SizedType(dynamic, aval.shape)
+        else:
+            found = types[aval] = ir.RankedTensorType.get(shape, element)
     return found
 
 
@@ -210,6 +314,9 @@ def tensor(shape: Sequence[int], dtype: DType) -> Type:
 
 def constant(array: np.ndarray[Any, Any] | np.generic, shape: Sequence[int] | None = None) -> Value:
     """A constant; ``shape`` repeats a scalar. An array of equal elements is stored as a splat."""
+    if shape is not None and has_symbols(shape):
+        scalar = constant(np.asarray(array))
+        return broadcast(scalar, ShapedArray((), array.dtype), ShapedArray(shape, array.dtype))
     attribute = elements(array, shape)
     return ir.Operation.create(
         "stablehlo.constant", [attribute.type], [], {"value": attribute}
@@ -293,6 +400,8 @@ def attribute(text: str) -> Attribute:
 
 def i64(number: int) -> Attribute:
     """A 64-bit integer attribute."""
+    if is_symbolic(number):
+        return SizedNumbers((number,))
     return attribute(f"{number} : i64")
 
 
@@ -301,13 +410,23 @@ def i64s(numbers: Sequence[int]) -> Attribute:
     key = (i64s, *numbers)
     found = session().attributes.get(key)
     if found is None:
+        if has_symbols(numbers):
+            return SizedNumbers(tuple(numbers))
         found = session().attributes[key] = ir.DenseI64ArrayAttr.get([int(n) for n in numbers])
     return found
 
 
 def pairs(numbers: Sequence[Sequence[int]]) -> Attribute:
     """An attribute that is a matrix of 64-bit integers with two columns, as paddings are."""
-    return elements(np.asarray(numbers, np.int64).reshape(-1, 2))
+    flat = [number for pair in numbers for number in pair]
+    if has_symbols(flat):
+        return SizedNumbers(tuple(flat))
+    return elements(np.asarray(flat, np.int64).reshape(-1, 2))
+
+
+def numbers_of(dense: Attribute) -> list[int]:
+    """The integers of a matrix that is an attribute, row by row."""
+    return [int(n) for n in np.asarray(ir.DenseIntElementsAttr(dense)).reshape(-1)]
 
 
 def boolean(flag: bool) -> Attribute:
@@ -354,7 +473,7 @@ def add_function(
     public: bool,
 ) -> tuple[Operation, Block]:
     """A function at the end of a module; returns the operation and its empty body."""
-    function_type = ir.TypeAttr.get(ir.FunctionType.get(list(argument_types), list(result_types)))
+    function_type = ir.TypeAttr.get(ir.FunctionType.get(plain(argument_types), plain(result_types)))
     attributes = {
         "sym_name": string(name),
         "function_type": function_type,
@@ -369,7 +488,7 @@ def declare_function(
     module: Module, name: str, argument_types: Sequence[Type], result_types: Sequence[Type]
 ) -> None:
     """Declare a function without a body, which the loader of the module supplies."""
-    function_type = ir.TypeAttr.get(ir.FunctionType.get(list(argument_types), list(result_types)))
+    function_type = ir.TypeAttr.get(ir.FunctionType.get(plain(argument_types), plain(result_types)))
     attributes = {
         "sym_name": string(name),
         "function_type": function_type,

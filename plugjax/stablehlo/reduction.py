@@ -26,6 +26,7 @@ from plugjax.stablehlo.reducers import (
     Reducer,
     extreme,
 )
+from plugjax.stablehlo.symbolic import dynamic_reduce_window
 
 rules = RuleSet(__name__)
 
@@ -162,6 +163,10 @@ def reduce_window(
         "window_dilations": mlir.i64s(window_dilation or ones),
         "padding": mlir.pairs(padding),
     }
+    if any(isinstance(each, mlir.SizedNumbers) for each in attributes.values()):
+        return dynamic_reduce_window(
+            x, initial, out, attributes, aval.dtype, reducer.body(aval.dtype)
+        )
     found = mlir.op("stablehlo.reduce_window", [mlir.type_of(out)], [x, initial], attributes, 1)
     scalar = mlir.tensor((), aval.dtype)
     mlir.fill_region(found.regions[0], [scalar, scalar], reducer.body(aval.dtype))

@@ -36,8 +36,10 @@ def _within(ctx: EqnContext, starts: Sequence[Value], sizes: Sequence[int]) -> t
     found = []
     for start, aval, extent, size in zip(starts, avals, x.shape, sizes, strict=True):
         if aval.dtype.kind == "u":
-            last = min(extent - size, np.iinfo(aval.dtype).max)
-            limit = mlir.constant(np.asarray(last, aval.dtype))
+            last = extent - size
+            if not mlir.is_symbolic(last):
+                last = min(last, np.iinfo(aval.dtype).max)
+            limit = mlir.size(last, aval.dtype)
             start = mlir.value("stablehlo.minimum", aval, [start, limit])
         found.append(start)
     return tuple(found)

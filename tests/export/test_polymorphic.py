@@ -112,9 +112,3 @@ def test_specs_are_those_of_jax():
             )
         described = [(str(x.shape), x.dtype) for x in plugjax.tree.leaves(found)]
         assert described == [(str(x.shape), x.dtype) for x in jax.tree.leaves(wanted)]
-
-
-def test_programs_are_exported_for_sizes_that_are_numbers():
-    specs = export.symbolic_args_specs((np.ones((2, 3), F32),), "b, ...")
-    with pytest.raises(NotImplementedError, match="an argument has the shape \\(b, 3\\)"):
-        export.export(plugjax.jit(lambda x: x))(*specs)

@@ -12,9 +12,12 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias, TypeGuard
 
+import numpy as np
+
 from plugjax.export.symbolic.bounds import Bound, Facts
 from plugjax.export.symbolic.parsing import ShapeParser
 from plugjax.export.symbolic.polynomial import FLOORDIV, MAX, MIN, MOD, Atom, Polynomial, Term
+from plugjax.export.symbolic.values import size_as_value
 from plugjax.extend.errors import InconclusiveDimensionOperation
 
 _OPERATIONS = (FLOORDIV, MOD, MAX, MIN)
@@ -45,6 +48,7 @@ class SymbolicScope:
                 f"SymbolicScope: The symbolic constraints should be a sequence of strings, got {constraints_str!r}."
             )
         self._constraints: list[str] = []
+        self._differences: list[tuple[bool, Polynomial]] = []
         self._rules: dict[Term, tuple[Polynomial, int]] = {}
         self._facts = Facts()
         self._bounds: dict[Polynomial, tuple[Bound, Bound]] = {}
@@ -75,7 +79,20 @@ class SymbolicScope:
         if relation == "==":
             self._facts.state(difference.scaled(-1), text)
         self._constraints.append(text)
+        self._differences.append((relation == "==", difference))
         self._bounds.clear()
+
+    def constraints(self) -> list[tuple[str, bool, Size]]:
+        """The constraints: their text, whether they are equations, and the left side less the right one."""
+        # A rule of the scope would make the difference of an equation 0.
+        return [
+            (text, equal, Dimension(difference, self))
+            for text, (equal, difference) in zip(self._constraints, self._differences, strict=True)
+        ]
+
+    def variable(self, name: str) -> Size:
+        """A variable as a size."""
+        return self._variable(name)
 
     def _one(self, text: str) -> Polynomial:
         sizes = self._parse(text, None)
@@ -173,47 +190,64 @@ class Dimension:
         if isinstance(other, Dimension):
             self.scope.check_same(other, f"for {name}")
             return other.polynomial
+        if hasattr(other, "dtype") and not isinstance(other, np.integer):
+            return None
         try:
             return Polynomial.constant(operator.index(other))
         except TypeError:
             return None
 
+    def _made(
+        self, other: Any, name: str, make: Callable[[Polynomial], Any], value: Callable[[Any], Any]
+    ) -> Any:
+        """A size, or a value if the other operand is none."""
+        found = self._other(other, name)
+        if found is not None:
+            return make(found)
+        if hasattr(other, "aval"):
+            # An array takes a size as its operand.
+            return NotImplemented
+        return value(self.__jax_array__())
+
     def __add__(self, other: Any) -> Any:
-        found = self._other(other, "addition")
-        return (
-            NotImplemented if found is None else self.scope.dimension(self.polynomial.plus(found))
-        )
+        return self._made(
+            other, "addition",
+            lambda p: self.scope.dimension(self.polynomial.plus(p)), lambda v: v + other,
+        )  # fmt: skip
 
     __radd__ = __add__
 
     def __sub__(self, other: Any) -> Any:
-        found = self._other(other, "subtraction")
-        return (
-            NotImplemented
-            if found is None
-            else self.scope.dimension(self.polynomial.plus(found, -1))
-        )
+        return self._made(
+            other, "subtraction",
+            lambda p: self.scope.dimension(self.polynomial.plus(p, -1)), lambda v: v - other,
+        )  # fmt: skip
 
     def __rsub__(self, other: Any) -> Any:
-        found = self._other(other, "subtraction")
-        return (
-            NotImplemented
-            if found is None
-            else self.scope.dimension(found.plus(self.polynomial, -1))
-        )
+        return self._made(
+            other, "subtraction",
+            lambda p: self.scope.dimension(p.plus(self.polynomial, -1)), lambda v: other - v,
+        )  # fmt: skip
 
     def __neg__(self) -> Any:
         return self.scope.dimension(self.polynomial.scaled(-1))
 
     def __mul__(self, other: Any) -> Any:
-        found = self._other(other, "multiplication")
-        return (
-            NotImplemented if found is None else self.scope.dimension(self.polynomial.times(found))
-        )
+        return self._made(
+            other, "multiplication",
+            lambda p: self.scope.dimension(self.polynomial.times(p)), lambda v: v * other,
+        )  # fmt: skip
 
     __rmul__ = __mul__
 
+    def __rpow__(self, base: Any) -> Any:
+        return base ** self.__jax_array__()
+
     def __pow__(self, power: Any) -> Any:
+        if isinstance(power, Dimension):
+            return self.__jax_array__() ** power.__jax_array__()
+        if hasattr(power, "aval"):
+            return NotImplemented
         number = operator.index(power) if not isinstance(power, float) else power
         if number != int(number):
             raise ValueError(
@@ -235,12 +269,16 @@ class Dimension:
         return self.scope.dimension(quotient), self.scope.dimension(rest)
 
     def __divmod__(self, other: Any) -> Any:
-        found = self._other(other, "division")
-        return NotImplemented if found is None else self._divmod(self.polynomial, found)
+        return self._made(
+            other, "division",
+            lambda p: self._divmod(self.polynomial, p), lambda v: (v // other, v % other),
+        )  # fmt: skip
 
     def __rdivmod__(self, other: Any) -> Any:
-        found = self._other(other, "division")
-        return NotImplemented if found is None else self._divmod(found, self.polynomial)
+        return self._made(
+            other, "division",
+            lambda p: self._divmod(p, self.polynomial), lambda v: (other // v, other % v),
+        )  # fmt: skip
 
     def __floordiv__(self, other: Any) -> Any:
         found = self.__divmod__(other)
@@ -266,27 +304,63 @@ class Dimension:
         """The smaller one of two sizes."""
         return min_dim(self, other)
 
+    def __jax_array__(self) -> Any:
+        """The size as a value of the program under construction."""
+        return size_as_value(self)
+
+    def __truediv__(self, other: Any) -> Any:
+        return self.__jax_array__() / _operand(other)
+
+    def __rtruediv__(self, other: Any) -> Any:
+        return _operand(other) / self.__jax_array__()
+
     def __int__(self) -> int:
         raise InconclusiveDimensionOperation(
             f"Symbolic dimension '{self}' used in a context that requires a constant: its value is not known while tracing."
         )
 
     def __eq__(self, other: object) -> bool:
+        if hasattr(other, "aval"):
+            return NotImplemented
         if isinstance(other, Dimension):
             return self.scope is other.scope and self.polynomial == other.polynomial
         return False
 
-    def __ge__(self, other: Any) -> bool:
-        return self._at_least(self, other, f"'{self}' >= '{other}'")
+    def __ge__(self, other: Any) -> Any:
+        return self._compared(
+            other,
+            lambda: self._at_least(self, other, f"'{self}' >= '{other}'"),
+            lambda v: v >= other,
+        )
 
-    def __le__(self, other: Any) -> bool:
-        return self._at_least(other, self, f"'{self}' <= '{other}'")
+    def __le__(self, other: Any) -> Any:
+        return self._compared(
+            other,
+            lambda: self._at_least(other, self, f"'{self}' <= '{other}'"),
+            lambda v: v <= other,
+        )
 
-    def __gt__(self, other: Any) -> bool:
-        return not self._at_least(other, self, f"'{self}' > '{other}'")
+    def __gt__(self, other: Any) -> Any:
+        return self._compared(
+            other,
+            lambda: not self._at_least(other, self, f"'{self}' > '{other}'"),
+            lambda v: v > other,
+        )
 
-    def __lt__(self, other: Any) -> bool:
-        return not self._at_least(self, other, f"'{self}' < '{other}'")
+    def __lt__(self, other: Any) -> Any:
+        return self._compared(
+            other,
+            lambda: not self._at_least(self, other, f"'{self}' < '{other}'"),
+            lambda v: v < other,
+        )
+
+    def _compared(self, other: Any, decide: Callable[[], bool], value: Callable[[Any], Any]) -> Any:
+        """What is known of two sizes; a comparison with another number is a value."""
+        if hasattr(other, "aval"):
+            return NotImplemented
+        if isinstance(other, (float, np.ndarray, np.inexact)):
+            return value(self.__jax_array__())
+        return decide()
 
     def _at_least(self, left: Any, right: Any, words: str) -> bool:
         for side in (left, right):
@@ -303,23 +377,39 @@ class Dimension:
             "State what you know: symbolic_shape(..., constraints=[...])."
         )
 
-    def evaluate(self, sizes: Mapping[str, Any]) -> Any:
+    def larger(self, other: Size) -> Size:
+        """The greater of this size and another one."""
+        return max_dim(self, other)
+
+    def smaller(self, other: Size) -> Size:
+        """The smaller of this size and another one."""
+        return min_dim(self, other)
+
+    def evaluate(
+        self,
+        sizes: Mapping[str, Any],
+        operations: Mapping[str, Callable[[Any, Any], Any]] | None = None,
+    ) -> Any:
         """The value for values of the variables.
+
+        Args:
+            sizes: values by name.
+            operations: what ``floordiv``, ``mod``, ``max`` and ``min`` do, by name; by default what they do to integers.
 
         Raises:
             KeyError: a variable has none.
         """
-        return self.polynomial.evaluate(sizes.__getitem__, _evaluated)
+        known = _OF_SIZES if operations is None else operations
+        return self.polynomial.evaluate(
+            sizes.__getitem__, lambda name, left, right: known[name](left, right)
+        )
 
 
 Size: TypeAlias = int | Dimension
 
 
-def _evaluated(name: str, left: Any, right: Any) -> Any:
-    function: Callable[[Any, Any], Any] = {
-        FLOORDIV: operator.floordiv, MOD: operator.mod, MAX: max_dim, MIN: min_dim,
-    }[name]  # fmt: skip
-    return function(left, right)
+def _operand(value: Any) -> Any:
+    return value.__jax_array__() if isinstance(value, Dimension) else value
 
 
 def as_polynomial(size: Size) -> Polynomial:
@@ -363,6 +453,11 @@ def _extreme(name: str, left: Size, right: Size) -> Size:
     if high <= 0:
         return right if name == MAX else left
     return symbolic.scope.dimension(Polynomial.atom(Atom(name, first, second)))
+
+
+_OF_SIZES: Mapping[str, Callable[[Any, Any], Any]] = {
+    FLOORDIV: operator.floordiv, MOD: operator.mod, MAX: max_dim, MIN: min_dim,
+}  # fmt: skip
 
 
 def symbolic_shape(

@@ -15,6 +15,7 @@ from plugjax.extend.core import (
 )
 from plugjax.extend.transforms import derived_once
 from plugjax.lax.arithmetic import add
+from plugjax.lax.axes import is_symbolic, larger
 from plugjax.lax.comparison import lt
 from plugjax.lax.control_flow.bodies import runs_as_python
 from plugjax.lax.control_flow.python_loops import python_fori
@@ -28,7 +29,7 @@ def _known(bound: Any) -> int | None:
         bound = bound._concrete()
         if bound is None:
             return None
-    return int(bound)
+    return bound if is_symbolic(bound) else int(bound)
 
 
 def _common_type(lower: ShapedArray, upper: ShapedArray) -> tuple[Any, bool]:
@@ -82,7 +83,7 @@ def fori_loop(
     dtype, weak = _common_type(first.aval, last.aval)
     start, stop = _known(lower), _known(upper)
     if start is not None and stop is not None:
-        length = max(stop - start, 0)
+        length = larger(stop - start, 0)
         if runs_as_python():
             return python_fori(start, stop, scalar_aval(start), body_fun, init_val)
 

@@ -33,6 +33,7 @@ from plugjax.extend.transforms import (
     stacked_aval,
     step_aval,
 )
+from plugjax.lax.axes import is_symbolic
 from plugjax.lax.control_flow.bodies import (
     check_carry,
     fixpoint,
@@ -149,7 +150,7 @@ def leading_size(xs: Sequence[Any], length: int | None, tree: Any) -> int:
     if length is not None:
         if isinstance(length, Tracer) and length._concrete() is None:
             raise ConcretizationTypeError(length, _DYNAMIC_LENGTH)
-        length = int(length)
+        length = length if is_symbolic(length) else int(length)
         if sizes - {length}:
             raise ValueError(
                 f"lax.scan: length={length}, but the leading axes of xs have sizes {sorted(sizes)}."
