@@ -141,19 +141,6 @@ class Array(EagerOperators, metaclass=_ArrayType):
             raise self._deleted()
         return self._host is not None or self._placement.backend.is_ready(self._buffer)
 
-    def copy_to_host_async(self) -> None:
-        """Begin to fetch the values; what asks for them later finds them there."""
-        self._fetch()
-
-    def on_device_size_in_bytes(self) -> int:
-        """Bytes that the values take on the device."""
-        stored = physical_aval(self.aval)
-        return stored.size * stored.dtype.itemsize
-
-    def unsafe_buffer_pointer(self) -> int:
-        """The address of the values in the host's memory; the array must outlive its use."""
-        return int(np.asarray(self._fetch()).__array_interface__["data"][0])
-
     def is_deleted(self) -> bool:
         """Whether the memory was given up or donated."""
         return self._host is None and self._buffer is None

@@ -303,7 +303,6 @@ class Config:
 def _initial(option: Option) -> Any:
     variable = f"PLUGJAX_{option.name.upper()}"
     if variable not in os.environ:
-        # JAX's name of the variable is understood where ours is not set.
         variable = variable.removeprefix("PLUG")
     text = os.environ.get(variable)
     if text is None:

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from plugjax import lax
-from plugjax.extend.core import Array
+from plugjax.extend.core import Array, physical_aval
 from plugjax.extend.dtypes import DTypeLike
+from plugjax.extend.errors import ConcretizationTypeError
 from plugjax.numpy import (
     arithmetic,
     bitwise,
@@ -148,8 +149,34 @@ def _contains(x: Array, value: Any) -> Any:
     return reductions.any(logic.equal(x, value))
 
 
+def _copy_to_host_async(x: Array) -> None:
+    """Begin to fetch the values; what asks for them later finds them there."""
+    _held(x, "copy_to_host_async")._fetch()
+
+
+def _on_device_size_in_bytes(x: Array) -> int:
+    """Bytes that the values take on the device."""
+    stored = physical_aval(_held(x, "on_device_size_in_bytes").aval)
+    return stored.size * stored.dtype.itemsize
+
+
+def _unsafe_buffer_pointer(x: Array) -> int:
+    """The address of the values in the host's memory; the array must outlive its use."""
+    values = np.asarray(_held(x, "unsafe_buffer_pointer")._fetch())
+    return int(values.__array_interface__["data"][0])
+
+
+def _held(x: Any, who: str) -> Array:
+    if type(x) is not Array:
+        raise ConcretizationTypeError(x, f"{who}: only arrays have memory.")
+    return x
+
+
 METHODS: dict[str, Callable[..., Any]] = {
     "byteswap": _byteswap,
+    "copy_to_host_async": _copy_to_host_async,
+    "on_device_size_in_bytes": _on_device_size_in_bytes,
+    "unsafe_buffer_pointer": _unsafe_buffer_pointer,
     "contains": _contains,
     "dlpack": sharing.dlpack,
     "T": _T,
