@@ -320,6 +320,7 @@ class TestFaults(Site):
                 "debug",
                 "export",
                 "guard",
+                "hijax",
                 "jax_options",
                 "jet",
                 "lax",
