@@ -112,7 +112,7 @@ _REASONS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("Python's garbage collector says of no array that it collects it", {
         "array_garbage_collection_guard": (None, "allow", "log", "fatal"),
     }),
-    ("arrays on these devices share the host's memory, so no operation transfers anything", dict.fromkeys(("transfer_guard", "transfer_guard_host_to_device", "transfer_guard_device_to_device", "transfer_guard_device_to_host"), (None, "allow", "log", "disallow", "log_explicit", "disallow_explicit"))),
+    ("transfers between the host and devices are not watched", dict.fromkeys(("transfer_guard", "transfer_guard_host_to_device", "transfer_guard_device_to_device", "transfer_guard_device_to_host"), (None, "allow", "log", "disallow", "log_explicit", "disallow_explicit"))),
 )  # fmt: skip
 
 
