@@ -28,6 +28,7 @@ from plugjax.transforms.replay import ReplayRule, replay_rule
 from plugjax.transforms.simplify import fold_rule, same_rule
 from plugjax.transforms.staging import stage_rule
 from plugjax.transforms.transpose import transpose_rule
+from plugjax.transforms.work import Work, work_rule
 
 __all__ = [
     "ANY_AXIS",
@@ -42,6 +43,7 @@ __all__ = [
     "RuleKind",
     "RuleSet",
     "TransposeRule",
+    "Work",
     "abstract_eval",
     "axis_names_rule",
     "batching_rule",
@@ -65,4 +67,5 @@ __all__ = [
     "scalar_impl",
     "stage_rule",
     "transpose_rule",
+    "work_rule",
 ]

@@ -10,8 +10,8 @@ from typing import Any
 
 from plugjax.extend import registry
 from plugjax.extend.core import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, programs_in
+from plugjax.extend.rules import Work, work_rule
 from plugjax.lax.rounding import terms_rule
-from plugjax.lax.work import Work, work_rule
 
 _PER_EQUATION = 3e-6
 _PER_ELEMENT = 2e-9

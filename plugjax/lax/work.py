@@ -1,36 +1,14 @@
-"""How much an equation computes, for estimates of time.
-
-A primitive without a rule reads its operands and writes its results, and runs the programs in its parameters once each.
-"""
+"""How much the primitives of lax compute, for estimates of time and cost."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any
 
 from plugjax import lax
 from plugjax.extend.core import JaxprEqn
-from plugjax.extend.rules import RuleKind, RuleSet
+from plugjax.extend.rules import RuleSet, Work, work_rule
 
-
-class Work(NamedTuple):
-    """What an equation does beside reading and writing.
-
-    Attributes:
-        products: multiplications of a matrix product.
-        convolved: multiplications of a convolution.
-        steps: how often it runs its programs; ``None`` if only the values tell.
-        one_program: whether it runs one of its programs, and not all of them.
-    """
-
-    products: float = 0.0
-    convolved: float = 0.0
-    steps: int | None = 1
-    one_program: bool = False
-
-
-work_rule: RuleKind[Callable[[JaxprEqn], Work]] = RuleKind("work", "(eqn) -> Work")
 rules = RuleSet(__name__)
 
 
@@ -60,3 +38,48 @@ def _while(eqn: JaxprEqn) -> Work:
 @rules.define(work_rule, lax.cond_p)
 def _cond(eqn: JaxprEqn) -> Work:
     return Work(one_program=True)
+
+
+# One function such as `exp` for each element.
+_TRANSCENDENTAL = (
+    "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cbrt", "cos", "cosh", "digamma", "erf", "erf_inv", "erfc", "exp", "exp2",
+    "expm1", "lgamma", "log", "log1p", "logistic", "pow", "rsqrt", "sin", "sinh", "sqrt", "tan", "tanh",
+)  # fmt: skip
+# Elements are moved, and not computed.
+_MOVING = (
+    "bitcast_convert_type", "broadcast_in_dim", "concatenate", "copy", "dynamic_slice", "dynamic_update_slice", "gather", "iota", "pad",
+    "reshape", "rev", "scatter", "select_n", "slice", "split", "squeeze", "transpose",
+)  # fmt: skip
+_REDUCING = (
+    "argmax",
+    "argmin",
+    "reduce_and",
+    "reduce_max",
+    "reduce_min",
+    "reduce_or",
+    "reduce_prod",
+    "reduce_sum",
+    "reduce_xor",
+)
+
+
+def _transcendental(eqn: JaxprEqn) -> Work:
+    return Work(operations=eqn.outvars[0].aval.size, transcendental=True)
+
+
+def _moving(_: JaxprEqn) -> Work:
+    return Work(operations=0)
+
+
+def _reducing(eqn: JaxprEqn) -> Work:
+    return Work(operations=max(0, eqn.invars[0].aval.size - eqn.outvars[0].aval.size))
+
+
+for _names, _rule in (
+    (_TRANSCENDENTAL, _transcendental),
+    (_MOVING, _moving),
+    (_REDUCING, _reducing),
+):
+    for _name in _names:
+        _primitive: Any = getattr(lax, f"{_name}_p")
+        rules.define(work_rule, _primitive)(_rule)

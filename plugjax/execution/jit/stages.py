@@ -11,9 +11,11 @@ from plugjax.core import pytree
 from plugjax.core.array import as_array, on_device
 from plugjax.core.aval import ShapedArray
 from plugjax.core.device import Placement
+from plugjax.core.jaxpr import ClosedJaxpr
 from plugjax.core.operators import HasAval
 from plugjax.core.primitive import Tracer
 from plugjax.execution.compile import Compiled, lowered_text
+from plugjax.execution.costs import program_costs, program_memory
 from plugjax.execution.dialects import backend_with_dialect
 from plugjax.execution.jit.program import Program
 from plugjax.transforms.shape_struct import ShapeDtypeStruct
@@ -145,7 +147,7 @@ class Lowered:
         return self.as_text(dialect)
 
     def cost_analysis(self) -> Any:
-        """The backend's estimate of the cost, after compilation; ``None`` if it makes none."""
+        """The estimated cost: see :meth:`CompiledFunction.cost_analysis`."""
         return self.compile().cost_analysis()
 
     def compile(self, compiler_options: Mapping[str, Any] | None = None) -> CompiledFunction:
@@ -260,13 +262,25 @@ class CompiledFunction:
         return self._compiled.executable.verification
 
     def cost_analysis(self) -> Any:
-        """The backend's estimate of the cost, by name; ``None`` if it makes none."""
-        return self._compiled.executable.cost_analysis() or None
+        """The estimated cost, by name: ``flops``, ``transcendentals``, ``bytes accessed``.
 
-    def memory_analysis(self) -> MemoryStats | None:
-        """Sizes of arguments, results and temporaries in bytes, ``None`` if the backend does not tell."""
+        Differs from JAX:
+            Where the backend's compiler makes no estimate, it is that of the program, each operation run by itself.
+        """
+        return self._compiled.executable.cost_analysis() or program_costs(self._program)
+
+    def memory_analysis(self) -> MemoryStats:
+        """Sizes of arguments, results and temporaries in bytes.
+
+        Differs from JAX:
+            Where the backend's compiler does not tell, temporaries are those of the program, each operation run by itself.
+        """
         found = self._compiled.executable.memory_analysis()
-        return None if found is None else MemoryStats(found)
+        return MemoryStats({**program_memory(self._program), **(found or {})})
+
+    @property
+    def _program(self) -> ClosedJaxpr:
+        return self._lowered._program.plan.program
 
 
 @runtime_checkable
