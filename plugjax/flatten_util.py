@@ -41,7 +41,10 @@ class _Unravel:
         for shape, own in zip(shapes, dtypes or (None,) * len(shapes), strict=True):
             size = math.prod(shape)
             leaf = lax.reshape(lax.slice(vector, (start,), (start + size,)), shape)
-            leaves.append(leaf if own is None else lax.convert_element_type(leaf, own))
+            if own is not None and leaf.dtype != own:
+                # A complex vector gives real leaves without a warning.
+                leaf = lax.convert_element_type_p.bind(leaf, new_dtype=own, weak_type=False)
+            leaves.append(leaf)
             start += size
         return unflatten(treedef, leaves)
 

@@ -20,7 +20,7 @@ from plugjax.core.effects import Effect, effects_rule
 from plugjax.core.errors import JaxRuntimeError
 from plugjax.core.registry import Registry
 from plugjax.execution.compilation_cache import CompilationCache
-from plugjax.execution.jit.api import jit
+from plugjax.execution.jit.api import clear_caches, jit
 from plugjax.extend.core import Primitive, device_put
 from plugjax.extend.rules import RuleSet, abstract_eval, hookimpl, impl
 from plugjax.lax import arithmetic, trigonometric
@@ -282,6 +282,7 @@ def test_entry_that_cannot_be_loaded_is_replaced(cache):
     jit(cached_program, device="xla")(X)
     (entry,) = cache.entries()
     cache.put(entry.key, b"whole, but no executable")
+    clear_caches()
     found = np.asarray(jit(cached_program, device="xla")(X))
     assert np.allclose(found, np.sin(X) + 0.25, atol=1e-6)
     assert len(cache.get(entry.key)) > 100
