@@ -74,7 +74,11 @@ def canonical_axes(axis: int | Sequence[int], rank: int) -> tuple[int, ...]:
 def _sizes(x: Array, newshape: Any) -> tuple[int, ...]:
     if isinstance(newshape, (int, np.integer)) or not hasattr(newshape, "__iter__"):
         newshape = (newshape,)
-    sizes = tuple(axes.index(n) for n in newshape)
+    given = tuple(newshape)
+    try:
+        sizes = tuple(map(operator.index, given))
+    except TypeError:
+        sizes = tuple(map(axes.index, given))
     if -1 not in sizes:
         if math.prod(sizes) != x.size:
             raise SizeError(
