@@ -5,8 +5,6 @@ from plugjax.core.array import (
     as_array,
     aval_of,
     default_placement,
-    device_put,
-    device_put_p,
     from_host,
     scalar_aval,
     scalar_value,
@@ -21,7 +19,6 @@ from plugjax.core.device import (
     Placement,
     Sharding,
     SingleDeviceSharding,
-    common_placement,
 )
 from plugjax.core.effects import Effect, Effects, no_effects
 from plugjax.core.errors import InconclusiveDimensionOperation
@@ -61,6 +58,7 @@ from plugjax.core.vocabulary import (
     transpose_p,
     zeros,
 )
+from plugjax.execution.device_put import device_put, device_put_p
 from plugjax.execution.fetching import block_until_ready, device_get
 from plugjax.execution.out_sharding import reject_sharding
 from plugjax.extend.core import primitives as primitives
@@ -108,6 +106,7 @@ from plugjax.extend.core.values import (
     primal_dtype_to_tangent_dtype,
     valid_jaxtype,
 )
+from plugjax.meshes.placements import common_placement
 from plugjax.transforms.jaxpr_check import JaxprTypeError, check_jaxpr
 from plugjax.transforms.shape_struct import ShapeDtypeStruct
 
