@@ -112,6 +112,7 @@ _LATE = {
     "Shard": "plugjax.extend.meshes",
     "make_mesh": "plugjax.extend.meshes",
     "set_mesh": "plugjax.extend.meshes",
+    "shard_map": "plugjax.lax.sharded.shard_map",
     "ds": "plugjax.state",
     "empty_ref": "plugjax.state",
     "free_ref": "plugjax.state",

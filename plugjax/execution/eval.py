@@ -23,7 +23,7 @@ from plugjax.execution.instruments import instrumented
 from plugjax.execution.partitioned import Partitioned
 from plugjax.meshes.partition import Partition
 from plugjax.meshes.placements import common_placement
-from plugjax.meshes.programs import Place, partition_of
+from plugjax.meshes.programs import Place, names_mesh, partition_of
 from plugjax.transforms.discharge import is_reference, with_references
 from plugjax.transforms.expansion import Kept, computed, expand_rule
 from plugjax.transforms.high_values import needs_lowering, on_arrays
@@ -86,8 +86,8 @@ class EvalTrace(Trace):
         given = [x._placement for x in args if type(x) is Array]
         chosen = common_placement(given, primitive.name) or default_placement()
         arrays = [x if type(x) is Array else constant(x, chosen) for x in args]
-        if chosen.several:
-            return self._run_partitioned(primitive, arrays, params, chosen)
+        if chosen.several or (primitive.structured and names_mesh(primitive, params)):
+            return self._run_partitioned(primitive, arrays, params)
         if any(x._placement is not chosen for x in arrays):
             return self.process(primitive, [transfer(x, chosen) for x in arrays], params)
         if self is not (current := evaluator()):
@@ -106,17 +106,19 @@ class EvalTrace(Trace):
         return run(*arrays)
 
     def _run_partitioned(
-        self, primitive: Primitive, args: list[Array], params: dict[str, Any], chosen: Placement
+        self, primitive: Primitive, arrays: list[Array], params: dict[str, Any]
     ) -> Any:
-        arrays = [x if x._placement.several else transfer(x, chosen) for x in args]
         key: Any = (primitive, *[(x.aval, x._placement) for x in arrays])
         if len(arrays) < 3:
             key = (primitive, *[part for pair in key[1:] for part in pair])
         key = (key, *params.items()) if params else key
-        run = self.programs.get(key)
+        programs: dict[Any, Any] = self.programs
+        callee = next(programs_in(params), None) if primitive.structured else None
+        if callee is not None:
+            key, programs = (EvalTrace, self, key), callee.memo
+        run = programs.get(key)
         if run is None:
-            run = prepared_partitioned(primitive, arrays, params)
-            self.programs[key] = run
+            run = programs[key] = prepared_partitioned(primitive, arrays, params)
         return run(*arrays)
 
     def _key(
@@ -169,13 +171,13 @@ def prepared_partitioned(
     """A function that runs a primitive on arrays that are spread over devices as the given ones."""
     avals = [x.aval for x in arrays]
     program = single_equation(primitive, avals, params, output_avals(primitive, avals, params))
-    given = [Place(x._placement.sharding, True) for x in arrays]
+    given = [Place(x._placement.sharding, x._placement.committed) for x in arrays]
     open_results: list[None] = [None] * len(program.out_avals)
     partition = partition_of(
         primitive.name, program, given, [None] * len(given), open_results
     )
     compiled = Partitioned(program, _known(partition), {"name": primitive.name})
-    several = instrumented(compiled.call, lambda: program)
+    several = instrumented(compiled.moving(arrays), lambda: program)
     if primitive.multiple_results:
         return lambda *operands: several(operands)
     return lambda *operands: several(operands)[0]

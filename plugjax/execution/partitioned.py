@@ -73,6 +73,21 @@ class Partitioned:
         """How the results are spread."""
         return [s for s in self.partition.results if s is not None]
 
+    def moving(self, arrays: Sequence[Array]) -> Callable[[Sequence[Array]], list[Array]]:
+        """``call`` for arrays that lie as given ones, moving those that lie otherwise than they must."""
+        places = [(i, place) for i, place in enumerate(self.moves(arrays)) if place is not None]
+        if not places:
+            return self.call
+        call = self.call
+
+        def run(given: Sequence[Array]) -> list[Array]:
+            placed = list(given)
+            for i, place in places:
+                placed[i] = transfer(placed[i], place)
+            return call(placed)
+
+        return run
+
     def moves(self, arrays: Sequence[Array]) -> list[Placement | None]:
         """For each argument where it must be moved, ``None`` if it lies as it must."""
         return [

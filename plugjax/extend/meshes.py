@@ -10,12 +10,13 @@ from plugjax.meshes.context import (
     use_abstract_mesh,
 )
 from plugjax.meshes.errors import DuplicateSpecError, IndivisibleError
-from plugjax.meshes.geometry import block_indices
+from plugjax.meshes.geometry import block_indices, check_compatible_aval
 from plugjax.meshes.making import device_array, make_mesh
 from plugjax.meshes.mesh import AbstractDevice, AbstractMesh, AxisType, Mesh
 from plugjax.meshes.named import NamedSharding
 from plugjax.meshes.partition import Partition
 from plugjax.meshes.programs import mesh_of, mesh_rule
+from plugjax.meshes.propagation import spread_rule
 from plugjax.meshes.shards import Shard
 from plugjax.meshes.spec import UNCONSTRAINED, PartitionSpec, names_of
 
@@ -33,6 +34,7 @@ __all__ = [
     "Shard",
     "as_sharding",
     "block_indices",
+    "check_compatible_aval",
     "device_array",
     "get_abstract_mesh",
     "get_mesh",
@@ -43,5 +45,6 @@ __all__ = [
     "mesh_rule",
     "names_of",
     "set_mesh",
+    "spread_rule",
     "use_abstract_mesh",
 ]

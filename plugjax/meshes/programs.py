@@ -11,6 +11,7 @@ import numpy as np
 from plugjax.core import registry
 from plugjax.core.device import Device, Sharding, SingleDeviceSharding
 from plugjax.core.jaxpr import ClosedJaxpr, memoise, programs_in
+from plugjax.core.primitive import Primitive
 from plugjax.core.rules import RuleKind
 from plugjax.meshes.context import mesh_in_force
 from plugjax.meshes.geometry import check_compatible_aval
@@ -42,6 +43,14 @@ def mesh_of(jaxpr: ClosedJaxpr) -> AnyMesh | None:
 
     result: AnyMesh | None = memoise(jaxpr, "mesh", find)
     return result
+
+
+def names_mesh(primitive: Primitive, params: dict[str, Any]) -> bool:
+    """Whether an operation names a mesh, itself or in a program that it holds."""
+    rule = registry.table(mesh_rule).get(primitive)
+    if rule is not None:
+        return rule(**params) is not None
+    return any(mesh_of(program) is not None for program in programs_in(params))
 
 
 @dataclass(frozen=True)

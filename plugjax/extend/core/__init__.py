@@ -44,11 +44,9 @@ from plugjax.core.vocabulary import (
     Zero,
     add_any,
     add_any_p,
-    broadcast_axis,
     broadcast_in_dim_p,
     convert_element_type_p,
     instantiate,
-    moveaxis,
     mul_p,
     optimization_barrier_p,
     reduce_sum_p,
@@ -107,6 +105,7 @@ from plugjax.extend.core.values import (
     valid_jaxtype,
 )
 from plugjax.meshes.placements import common_placement
+from plugjax.transforms.axes import broadcast_axis, moveaxis
 from plugjax.transforms.jaxpr_check import JaxprTypeError, check_jaxpr
 from plugjax.transforms.shape_struct import ShapeDtypeStruct
 
