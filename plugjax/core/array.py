@@ -27,6 +27,7 @@ from plugjax.core.errors import NotArrayError, UnexpectedTracerError
 from plugjax.core.operators import methods
 from plugjax.core.primitive import Tracer
 
+
 class _ArrayType(type):
     """Makes ``isinstance(tracer, Array)`` true, as JAX does: user code asks "is it an array?"."""
 

@@ -173,9 +173,7 @@ def prepared_partitioned(
     program = single_equation(primitive, avals, params, output_avals(primitive, avals, params))
     given = [Place(x._placement.sharding, x._placement.committed) for x in arrays]
     open_results: list[None] = [None] * len(program.out_avals)
-    partition = partition_of(
-        primitive.name, program, given, [None] * len(given), open_results
-    )
+    partition = partition_of(primitive.name, program, given, [None] * len(given), open_results)
     compiled = Partitioned(program, _known(partition), {"name": primitive.name})
     several = instrumented(compiled.moving(arrays), lambda: program)
     if primitive.multiple_results:

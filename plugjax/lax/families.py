@@ -29,6 +29,7 @@ from plugjax.extend.core import (
 )
 from plugjax.extend.dtypes import DType
 from plugjax.extend.errors import DtypeError, InconclusiveDimensionOperation, ShapeError
+from plugjax.extend.meshes import elementwise_spread, spread_rule
 from plugjax.extend.rules import RuleSet, abstract_eval, batching_rule, jvp_rule, transpose_rule
 from plugjax.extend.transforms import Axis
 from plugjax.lax.axes import is_symbolic
@@ -158,6 +159,7 @@ def elementwise(
         return ShapedArray(shape, dtype, all(a.weak_type for a in avals))
 
     rules.define(batching_rule, primitive)(elementwise_batching(primitive))
+    rules.define(spread_rule, primitive)(elementwise_spread)
     if not differentiable:
         zero_derivative(rules, primitive)
 

@@ -117,12 +117,8 @@ def _device_put(
 
 
 def _moved(x: Any, place: Device | Sharding) -> Any:
-    """The array elsewhere; a value of a program stays where the program runs, spread as it says."""
-    if not isinstance(x, Tracer):
-        return transfer(as_array(x), place.committed)
-    if isinstance(place, NamedSharding):
-        return sharding_constraint_p.bind(x, sharding=place)[0]
-    return x
+    """The array elsewhere; a value of a program stays where the program runs."""
+    return x if isinstance(x, Tracer) else transfer(as_array(x), place.committed)
 
 
 @rules.define(expand_rule, sharding_constraint_p)
@@ -156,14 +152,6 @@ def _spread(operands: Sequence[Any], eqn: JaxprEqn) -> list[Any]:
     sharding = eqn.params["sharding"]
     is_open = UNCONSTRAINED in tuple(getattr(sharding, "spec", ()))
     return [operands[0] if is_open else sharding]
-
-
-@rules.define(spread_rule, device_put_p)
-def _target_spread(operands: Sequence[Any], eqn: JaxprEqn) -> list[Any]:
-    return [
-        device if isinstance(device, NamedSharding) else operand
-        for operand, device in zip(operands, eqn.params["devices"], strict=True)
-    ]
 
 
 def _identity(primitive: Primitive) -> None:

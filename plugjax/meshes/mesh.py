@@ -182,7 +182,7 @@ class AbstractMesh(_Axes):
 
     def update(self, **changes: Any) -> AbstractMesh:
         """The mesh with other ``axis_sizes``, ``axis_names`` or ``axis_types``."""
-        given = {"axis_sizes": self.axis_sizes, "axis_names": self.axis_names}
+        given: dict[str, Any] = {"axis_sizes": self.axis_sizes, "axis_names": self.axis_names}
         given |= {"axis_types": self.axis_types, "abstract_device": self.abstract_device}
         return AbstractMesh(**(given | changes))
 
@@ -290,9 +290,7 @@ class Mesh(_Axes):
             return NO_ABSTRACT_MESH
         first = self.flat_devices[0]
         kind = AbstractDevice(first.platform, None, first.platform)
-        return AbstractMesh(
-            self.axis_sizes, self.axis_names, self.axis_types, abstract_device=kind
-        )
+        return AbstractMesh(self.axis_sizes, self.axis_names, self.axis_types, abstract_device=kind)
 
     @property
     def device_ids(self) -> np.ndarray[Any, Any]:
@@ -317,7 +315,7 @@ class Mesh(_Axes):
 
     def update(self, **changes: Any) -> Mesh:
         """The mesh with other ``devices``, ``axis_names`` or ``axis_types``."""
-        given = {"devices": self.devices, "axis_names": self.axis_names}
+        given: dict[str, Any] = {"devices": self.devices, "axis_names": self.axis_names}
         return Mesh(**(given | {"axis_types": self.axis_types} | changes))
 
     def __enter__(self) -> Mesh:
@@ -355,9 +353,7 @@ class Mesh(_Axes):
     def __repr__(self) -> str:
         if not self.axis_names:
             return "Mesh(axis_sizes=(), axis_names=())"
-        return (
-            f"Mesh(axis_sizes={self.axis_sizes}, axis_names={self.axis_names}, axis_types={self.axis_types})"
-        )
+        return f"Mesh(axis_sizes={self.axis_sizes}, axis_names={self.axis_names}, axis_types={self.axis_types})"
 
     def __str__(self) -> str:
         return f"Mesh({self._described()})"

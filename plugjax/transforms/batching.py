@@ -19,8 +19,8 @@ from plugjax.core.aval import ShapedArray
 from plugjax.core.jaxpr import ClosedJaxpr, eval_closed, memoise
 from plugjax.core.primitive import Primitive, Trace, Tracer, state
 from plugjax.core.rules import RuleKind
-from plugjax.transforms.batch_steps import BatchStep
 from plugjax.transforms.axes import broadcast_axis, moveaxis
+from plugjax.transforms.batch_steps import BatchStep
 from plugjax.transforms.callables import check_callable
 from plugjax.transforms.discharge import has_pure_form, is_reference, with_values
 from plugjax.transforms.ending import ends_trace
@@ -256,7 +256,8 @@ def vmap(
         out_axes: where the axis goes in each output: an int, or a pytree prefix of the output.
         axis_name: name of the axis, for collectives.
         axis_size: size of the axis, needed only if no argument has it.
-        spmd_axis_name: accepted as in JAX; sharding over several devices is not there yet.
+        spmd_axis_name: axis of a mesh, or a tuple of them, along which the instances are spread where the function says how its
+            values are spread.
 
     Returns:
         The vectorized function.
@@ -290,6 +291,9 @@ def vmap(
             f"vmap: axis_name needs a hash, to be found by; got {axis_name!r} of type {type(axis_name)}. Use a string."
         ) from None
     name = getattr(fun, "__name__", repr(fun))
+    spread = spmd_axis_name if isinstance(spmd_axis_name, tuple) else (spmd_axis_name,)
+    if spmd_axis_name is None:
+        spread = ()
 
     @api_boundary
     def vectorized(*args: Any, **kwargs: Any) -> Any:
@@ -310,7 +314,8 @@ def vmap(
             d if d is None or isinstance(d, MappingSpec) else _in_range(d, aval_of(x))
             for x, d in zip(values, axes, strict=True)
         ]
-        axis = Axis(_axis_size(name, args, kwargs, values, dims, axis_size), axis_name)
+        size = _axis_size(name, args, kwargs, values, dims, axis_size)
+        axis = Axis(size, axis_name, spread)
         out = Structure()
 
         def flat(*xs: Any) -> list[Any]:

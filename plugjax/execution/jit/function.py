@@ -347,7 +347,7 @@ class JitFunction:
         self._table.clear()
 
     def _cache_size(self) -> int:
-        return sum(len(program.compiled) for program in self._programs())
+        return sum(len(p.compiled) + len(p.partitioned) for p in self._programs())
 
 
 def _bind_program(program: Program, leaves: Sequence[Any], inline: bool) -> Any:
