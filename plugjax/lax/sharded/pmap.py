@@ -78,7 +78,9 @@ def pmap(
         if key not in compiled:
             mesh = _mesh(size, name, given, backend)
             whole = _mapped(fun, mesh, name, axes, tree, out_axes, static)
-            compiled[key] = jit(whole, static_argnums=static or None, donate_argnums=donate_argnums)
+            compiled[key] = jit(
+                whole, static_argnums=static or None, donate_argnums=_numbers(donate_argnums)
+            )
         return compiled[key]
 
     @functools.wraps(fun)

@@ -11,9 +11,13 @@ from typing import Any
 from plugjax.extend.calls import jit_p
 from plugjax.extend.core import (
     JaxprEqn,
+    broadcast_in_dim_p,
     convert_element_type_p,
     optimization_barrier_p,
+    reduce_sum_p,
+    reshape_p,
     select_n_p,
+    transpose_p,
 )
 from plugjax.extend.meshes import (
     NamedSharding,
@@ -31,10 +35,8 @@ from plugjax.lax.reduction import (
     reduce_min_p,
     reduce_or_p,
     reduce_prod_p,
-    reduce_sum_p,
     reduce_xor_p,
 )
-from plugjax.lax.shape import broadcast_in_dim_p, reshape_p, transpose_p
 
 rules = RuleSet(__name__)
 
