@@ -116,6 +116,7 @@ _LATE = {
     "make_mesh": "plugjax.extend.meshes",
     "pmap": "plugjax.lax.sharded.pmap",
     "smap": "plugjax.lax.sharded.pmap",
+    "reshard": "plugjax.lax.sharded.resharding",
     "set_mesh": "plugjax.extend.meshes",
     "shard_map": "plugjax.lax.sharded.shard_map",
     "ds": "plugjax.state",

@@ -9,13 +9,21 @@ _LATE = {
     "OrderedDebugEffect": "plugjax.lax.effects",
     "breakpoint": "plugjax.debug.breakpoints",
     "callback": "plugjax.debug.calling",
+    "inspect_array_sharding": "plugjax.debug.shardings",
     "log": "plugjax.debug.printing",
     "print": "plugjax.debug.printing",
+    "visualize_array_sharding": "plugjax.debug.shardings",
+    "visualize_sharding": "plugjax.debug.shardings",
 }
 if TYPE_CHECKING:
     from plugjax.debug.breakpoints import breakpoint
     from plugjax.debug.calling import callback
     from plugjax.debug.printing import log, print
+    from plugjax.debug.shardings import (
+        inspect_array_sharding,
+        visualize_array_sharding,
+        visualize_sharding,
+    )
     from plugjax.lax.effects import DebugEffect, OrderedDebugEffect
 
 
@@ -31,4 +39,14 @@ def __dir__() -> list[str]:
     return sorted({*globals(), *_LATE})
 
 
-__all__ = ["DebugEffect", "OrderedDebugEffect", "breakpoint", "callback", "log", "print"]
+__all__ = [
+    "DebugEffect",
+    "OrderedDebugEffect",
+    "breakpoint",
+    "callback",
+    "inspect_array_sharding",
+    "log",
+    "print",
+    "visualize_array_sharding",
+    "visualize_sharding",
+]

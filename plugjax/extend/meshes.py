@@ -6,6 +6,7 @@ from plugjax.meshes.assembly import (
     make_array_from_single_device_arrays,
 )
 from plugjax.meshes.context import (
+    ShardingLike,
     as_sharding,
     get_abstract_mesh,
     get_mesh,
@@ -42,6 +43,7 @@ __all__ = [
     "Partition",
     "PartitionSpec",
     "Shard",
+    "ShardingLike",
     "as_sharding",
     "block_indices",
     "check_compatible_aval",

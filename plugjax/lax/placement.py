@@ -30,6 +30,7 @@ from plugjax.extend.meshes import (
     Mesh,
     NamedSharding,
     PartitionSpec,
+    ShardingLike,
     as_sharding,
     check_compatible_aval,
     mesh_rule,
@@ -82,6 +83,19 @@ def with_sharding_constraint(x: Any, shardings: Any) -> Any:
     for v, sharding in zip(values, found, strict=True):
         _check(sharding, aval_of(v))
     return pytree.unflatten(tree, list(map(_constrained, values, found)))
+
+
+def laid_out(who: str, x: Any, out_sharding: ShardingLike) -> Any:
+    """A result as the argument ``out_sharding`` of a function says.
+
+    Raises:
+        RuntimeError: it is a partition spec, and no mesh is in force.
+        TypeError: it is no sharding.
+        ValueError: the result cannot be cut so.
+    """
+    sharding = as_sharding(who, out_sharding, "out_sharding")
+    _check(sharding, aval_of(x))
+    return _constrained(x, sharding)
 
 
 def _check(sharding: Sharding, aval: ShapedArray) -> None:

@@ -16,8 +16,10 @@ from typing import Any, Protocol
 import numpy as np
 
 from plugjax import lax, random
-from plugjax.extend.core import Array, reject_sharding
+from plugjax.extend.core import Array
 from plugjax.extend.dtypes import DTypeLike
+from plugjax.extend.meshes import ShardingLike
+from plugjax.lax.placement import laid_out
 from plugjax.numpy.creation import array, full
 from plugjax.numpy.creation import ones as ones_array
 from plugjax.numpy.creation import zeros as zeros_array
@@ -39,7 +41,10 @@ class Initializer(Protocol):
 
 
 def zeros(
-    key: ArrayLike, shape: Sequence[int], dtype: DTypeLike = None, out_sharding: None = None
+    key: ArrayLike,
+    shape: Sequence[int],
+    dtype: DTypeLike = None,
+    out_sharding: ShardingLike | None = None,
 ) -> Array:
     """Zeros; the key is not used.
 
@@ -51,12 +56,15 @@ def zeros(
         Array([0., 0.], dtype=float32)
     """
     if out_sharding is not None:
-        reject_sharding("zeros", out_sharding)
+        return laid_out("zeros", zeros(key=key, shape=shape, dtype=dtype), out_sharding)
     return zeros_array(shape, dtype)
 
 
 def ones(
-    key: ArrayLike, shape: Sequence[int], dtype: DTypeLike = None, out_sharding: None = None
+    key: ArrayLike,
+    shape: Sequence[int],
+    dtype: DTypeLike = None,
+    out_sharding: ShardingLike | None = None,
 ) -> Array:
     """Ones; the key is not used.
 
@@ -68,7 +76,7 @@ def ones(
         Array([1., 1.], dtype=float32)
     """
     if out_sharding is not None:
-        reject_sharding("ones", out_sharding)
+        return laid_out("ones", ones(key=key, shape=shape, dtype=dtype), out_sharding)
     return ones_array(shape, dtype)
 
 

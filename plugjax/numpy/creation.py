@@ -21,12 +21,13 @@ from plugjax.extend.core import (
     aval_of,
     device_put,
     from_host,
-    reject_sharding,
 )
 from plugjax.extend.dtypes import DType, DTypeLike
 from plugjax.extend.errors import ConcretizationTypeError, NegativeSizeError, NotArrayError
+from plugjax.extend.meshes import ShardingLike
 from plugjax.lax import axes
 from plugjax.lax.axes import ShapeLike
+from plugjax.lax.placement import laid_out
 from plugjax.numpy.promotion import (
     ArrayLike,
     as_operand,
@@ -58,7 +59,7 @@ def array(
     order: str | None = "K",
     ndmin: int = 0,
     device: DeviceLike | None = None,
-    out_sharding: None = None,
+    out_sharding: ShardingLike | None = None,
 ) -> Array:
     """An array from array-likes and nested sequences of them; the values are copied.
 
@@ -70,7 +71,7 @@ def array(
         order: accepted as in NumPy; arrays have no memory order.
         ndmin: least number of axes.
         device: the device of the result.
-        out_sharding: only ``None``.
+        out_sharding: how the result is spread: a sharding, or a partition spec of the mesh in force.
 
     Raises:
         TypeError: an element of ``object`` is not a number.
@@ -81,7 +82,11 @@ def array(
         Array([1. , 2.5], dtype=float32)
     """
     if out_sharding is not None:
-        reject_sharding("array", out_sharding)
+        return laid_out(
+            "array",
+            array(object, dtype, *args, copy=copy, order=order, ndmin=ndmin, device=device),
+            out_sharding,
+        )
     if args:
         copy, order, ndmin = _by_position(args, (copy, order, ndmin))
     if order not in (None, "K"):
@@ -117,7 +122,7 @@ def asarray(
     *,
     copy: bool | None = None,
     device: DeviceLike | None = None,
-    out_sharding: None = None,
+    out_sharding: ShardingLike | None = None,
 ) -> Array:
     """As :func:`array`, but an array that needs no conversion is returned unchanged.
 
@@ -128,7 +133,11 @@ def asarray(
         True
     """
     if out_sharding is not None:
-        reject_sharding("asarray", out_sharding)
+        return laid_out(
+            "asarray",
+            asarray(a=a, dtype=dtype, order=order, copy=copy, device=device),
+            out_sharding,
+        )
     if order not in (None, "K"):
         raise NotImplementedError("asarray: order is 'K', or left out.")
     if type(a) is Array and dtype is None and not copy and device is None:
@@ -267,7 +276,7 @@ def zeros(
     dtype: DTypeLike | None = None,
     *,
     device: DeviceLike | None = None,
-    out_sharding: None = None,
+    out_sharding: ShardingLike | None = None,
 ) -> Array:
     """Zeros.
 
@@ -278,7 +287,7 @@ def zeros(
                [0, 0]], dtype=int32)
     """
     if out_sharding is not None:
-        reject_sharding("zeros", out_sharding)
+        return laid_out("zeros", zeros(shape=shape, dtype=dtype, device=device), out_sharding)
     wanted = canonical_dtype("zeros", dtype)
     return _placed(lax.full(_shape("zeros", shape), _number(0, wanted), wanted), device)
 
@@ -288,7 +297,7 @@ def ones(
     dtype: DTypeLike | None = None,
     *,
     device: DeviceLike | None = None,
-    out_sharding: None = None,
+    out_sharding: ShardingLike | None = None,
 ) -> Array:
     """Ones.
 
@@ -298,7 +307,7 @@ def ones(
         Array([1, 1], dtype=int32)
     """
     if out_sharding is not None:
-        reject_sharding("ones", out_sharding)
+        return laid_out("ones", ones(shape=shape, dtype=dtype, device=device), out_sharding)
     wanted = canonical_dtype("ones", dtype)
     return _placed(lax.full(_shape("ones", shape), _number(1, wanted), wanted), device)
 
@@ -312,7 +321,7 @@ def empty(
     dtype: DTypeLike | None = None,
     *,
     device: DeviceLike | None = None,
-    out_sharding: None = None,
+    out_sharding: ShardingLike | None = None,
 ) -> Array:
     """Zeros: uninitialized memory is never returned.
 
@@ -322,7 +331,7 @@ def empty(
         Array([0., 0.], dtype=float32)
     """
     if out_sharding is not None:
-        reject_sharding("empty", out_sharding)
+        return laid_out("empty", empty(shape=shape, dtype=dtype, device=device), out_sharding)
     return zeros(shape, dtype, device=device)
 
 
@@ -332,7 +341,7 @@ def full(
     dtype: DTypeLike | None = None,
     *,
     device: DeviceLike | None = None,
-    out_sharding: None = None,
+    out_sharding: ShardingLike | None = None,
 ) -> Array:
     """An array filled with a value, or with values that broadcast to the shape.
 
@@ -342,7 +351,11 @@ def full(
         Array([7, 7], dtype=int32, weak_type=True)
     """
     if out_sharding is not None:
-        reject_sharding("full", out_sharding)
+        return laid_out(
+            "full",
+            full(shape=shape, fill_value=fill_value, dtype=dtype, device=device),
+            out_sharding,
+        )
     check_arraylike("full", fill_value)
     wanted = None if dtype is None else canonical_dtype("full", dtype)
     sizes = _shape("full", shape)
@@ -357,7 +370,7 @@ def zeros_like(
     shape: ShapeLike | None = None,
     *,
     device: DeviceLike | None = None,
-    out_sharding: None = None,
+    out_sharding: ShardingLike | None = None,
 ) -> Array:
     """Zeros with the shape and dtype of ``a``.
 
@@ -367,7 +380,9 @@ def zeros_like(
         Array([0, 0], dtype=int32)
     """
     if out_sharding is not None:
-        reject_sharding("zeros_like", out_sharding)
+        return laid_out(
+            "zeros_like", zeros_like(a=a, dtype=dtype, shape=shape, device=device), out_sharding
+        )
     return _like("zeros_like", a, 0, dtype, shape, device)
 
 
@@ -377,7 +392,7 @@ def ones_like(
     shape: ShapeLike | None = None,
     *,
     device: DeviceLike | None = None,
-    out_sharding: None = None,
+    out_sharding: ShardingLike | None = None,
 ) -> Array:
     """Ones with the shape and dtype of ``a``.
 
@@ -387,7 +402,9 @@ def ones_like(
         Array([1, 1], dtype=int32)
     """
     if out_sharding is not None:
-        reject_sharding("ones_like", out_sharding)
+        return laid_out(
+            "ones_like", ones_like(a=a, dtype=dtype, shape=shape, device=device), out_sharding
+        )
     return _like("ones_like", a, 1, dtype, shape, device)
 
 
@@ -415,7 +432,7 @@ def full_like(
     shape: ShapeLike | None = None,
     *,
     device: DeviceLike | None = None,
-    out_sharding: None = None,
+    out_sharding: ShardingLike | None = None,
 ) -> Array:
     """An array with the shape and dtype of ``a``, filled with a value.
 
@@ -425,7 +442,11 @@ def full_like(
         Array([7, 7], dtype=int32)
     """
     if out_sharding is not None:
-        reject_sharding("full_like", out_sharding)
+        return laid_out(
+            "full_like",
+            full_like(a=a, fill_value=fill_value, dtype=dtype, shape=shape, device=device),
+            out_sharding,
+        )
     check_arraylike("full_like", fill_value)
     if type(fill_value) in _PYTHON or not aval_of(fill_value).shape:
         return _like("full_like", a, fill_value, dtype, shape, device)
@@ -461,7 +482,7 @@ def arange(
     dtype: DTypeLike | None = None,
     *,
     device: DeviceLike | None = None,
-    out_sharding: None = None,
+    out_sharding: ShardingLike | None = None,
 ) -> Array:
     """Evenly spaced values in ``[start, stop)``; with one argument, in ``[0, start)``.
 
@@ -471,7 +492,11 @@ def arange(
         Array([1, 3, 5, 7], dtype=int32)
     """
     if out_sharding is not None:
-        reject_sharding("arange", out_sharding)
+        return laid_out(
+            "arange",
+            arange(start=start, stop=stop, step=step, dtype=dtype, device=device),
+            out_sharding,
+        )
     given = [v for v in (start, stop, step) if v is not None]
     if dtype is None:
         if all(type(v) is int or axes.is_symbolic(v) for v in given):

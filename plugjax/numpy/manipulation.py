@@ -11,12 +11,14 @@ import numpy as np
 
 from plugjax import lax
 from plugjax.extend.backend import DeviceLike
-from plugjax.extend.core import Array, reject_sharding, reshape_p
+from plugjax.extend.core import Array, reshape_p
 from plugjax.extend.dtypes import DTypeLike
 from plugjax.extend.errors import InconclusiveDimensionOperation, ShapeError, SizeError
 from plugjax.extend.execution import eager_program
+from plugjax.extend.meshes import ShardingLike
 from plugjax.lax import axes
 from plugjax.lax.axes import ShapeLike, static_sizes
+from plugjax.lax.placement import laid_out
 from plugjax.lax.requested_dtypes import warn_caller
 from plugjax.numpy.creation import array
 from plugjax.numpy.promotion import (
@@ -107,7 +109,7 @@ def reshape(
     order: str = "C",
     *,
     copy: bool | None = None,
-    out_sharding: None = None,
+    out_sharding: ShardingLike | None = None,
 ) -> Array:
     """The same elements in another shape; one size may be -1.
 
@@ -121,7 +123,7 @@ def reshape(
                [2, 3]], dtype=int32)
     """
     if out_sharding is not None:
-        reject_sharding("reshape", out_sharding)
+        return laid_out("reshape", reshape(a=a, shape=shape, order=order, copy=copy), out_sharding)
     x = as_operand("reshape", a)
     sizes = _sizes(x, shape)
     if order == "C":
@@ -133,7 +135,7 @@ def reshape(
 
 
 @eager_program(1)
-def ravel(a: ArrayLike, order: str = "C", *, out_sharding: None = None) -> Array:
+def ravel(a: ArrayLike, order: str = "C", *, out_sharding: ShardingLike | None = None) -> Array:
     """All elements in one axis.
 
     Example:
@@ -142,7 +144,7 @@ def ravel(a: ArrayLike, order: str = "C", *, out_sharding: None = None) -> Array
         Array([1, 2, 3, 4], dtype=int32)
     """
     if out_sharding is not None:
-        reject_sharding("ravel", out_sharding)
+        return laid_out("ravel", ravel(a=a, order=order), out_sharding)
     x = as_operand("ravel", a)
     if order == "K":
         raise NotImplementedError("ravel: order='K' is not available; use 'C' or 'F'.")
@@ -302,7 +304,7 @@ def squeeze(a: ArrayLike, axis: int | Sequence[int] | None = None) -> Array:
 
 
 def broadcast_to(
-    array: ArrayLike, shape: int | Sequence[int], *, out_sharding: None = None
+    array: ArrayLike, shape: int | Sequence[int], *, out_sharding: ShardingLike | None = None
 ) -> Array:
     """The array repeated along new axes and axes of size 1.
 
@@ -316,7 +318,7 @@ def broadcast_to(
                [0, 1]], dtype=int32)
     """
     if out_sharding is not None:
-        reject_sharding("broadcast_to", out_sharding)
+        return laid_out("broadcast_to", broadcast_to(array=array, shape=shape), out_sharding)
     x = as_operand("broadcast_to", array)
     sizes = (shape,) if not hasattr(shape, "__iter__") else shape
     return broadcast_to_shape("broadcast_to", x, tuple(axes.index(n) for n in sizes))

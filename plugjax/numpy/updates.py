@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 
 from plugjax import lax
-from plugjax.extend.core import Array, reject_sharding
+from plugjax.extend.core import Array
+from plugjax.extend.meshes import ShardingLike
+from plugjax.lax.placement import laid_out
 from plugjax.lax.requested_dtypes import warn_caller
 from plugjax.numpy.arithmetic import divide, power
 from plugjax.numpy.index_plan import entries, make_plan, masks_as_arrays
@@ -71,11 +73,18 @@ class IndexedUpdate:
         mode: Any = None,
         fill_value: Any = None,
         wrap_negative_indices: bool = True,
-        out_sharding: None = None,
+        out_sharding: ShardingLike | None = None,
     ) -> Array:
         """``x[index]``; with mode ``"fill"``, elements out of bounds are ``fill_value`` (nan by default)."""
         if out_sharding is not None:
-            reject_sharding("at", out_sharding)
+            found = self.get(
+                indices_are_sorted=indices_are_sorted,
+                unique_indices=unique_indices,
+                mode=mode,
+                fill_value=fill_value,
+                wrap_negative_indices=wrap_negative_indices,
+            )
+            return laid_out("at", found, out_sharding)
         if mode is None and fill_value is None and wrap_negative_indices:
             return getitem(self.array, self.index)
         row = entries(self.array.shape, self.index)
@@ -154,10 +163,23 @@ def _scatter(
     unique_indices: bool = False,
     mode: Any = None,
     wrap_negative_indices: bool = True,
-    out_sharding: None = None,
+    out_sharding: ShardingLike | None = None,
 ) -> Array:
     if out_sharding is not None:
-        reject_sharding("at", out_sharding)
+        return laid_out(
+            "at",
+            _scatter(
+                operation=operation,
+                x=x,
+                index=index,
+                values=values,
+                indices_are_sorted=indices_are_sorted,
+                unique_indices=unique_indices,
+                mode=mode,
+                wrap_negative_indices=wrap_negative_indices,
+            ),
+            out_sharding,
+        )
     row, axes = masks_as_arrays(entries(x.aval.shape, index))
     target = lax.expand_dims(x, axes) if axes else x
     plan = make_plan(target.aval.shape, row, wrap_negative_indices)

@@ -58,7 +58,6 @@ from plugjax.core.vocabulary import (
 )
 from plugjax.execution.device_put import device_put, device_put_p
 from plugjax.execution.fetching import block_until_ready, device_get
-from plugjax.execution.out_sharding import reject_sharding
 from plugjax.extend.core import primitives as primitives
 from plugjax.extend.core.call_primitives import CallPrimitive, call_impl
 from plugjax.extend.core.debug_info import DebugInfo
@@ -199,7 +198,6 @@ __all__ = [
     "programs_in",
     "reduce_sum_p",
     "register_internal",
-    "reject_sharding",
     "reshape_p",
     "scalar_aval",
     "scalar_value",
