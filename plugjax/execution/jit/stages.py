@@ -47,10 +47,13 @@ class MemoryStats(dict[str, int]):
             raise AttributeError(name) from None
 
 
-def _described(avals: Sequence[ShapedArray], sharding: Any = None) -> list[ShapeDtypeStruct]:
-    return [
-        ShapeDtypeStruct(a.shape, a.dtype, weak_type=a.weak_type, sharding=sharding) for a in avals
-    ]
+def _described(avals: Sequence[ShapedArray]) -> list[ShapeDtypeStruct]:
+    return [ShapeDtypeStruct(a.shape, a.dtype, weak_type=a.weak_type) for a in avals]
+
+
+def _lowered(avals: Sequence[ShapedArray], sharding: Any = None) -> list[ShapeDtypeStruct]:
+    """Without weak types, of which a lowered program knows nothing."""
+    return [ShapeDtypeStruct(a.shape, a.dtype, sharding=sharding) for a in avals]
 
 
 class Traced:
@@ -121,7 +124,7 @@ class Lowered:
     @property
     def out_info(self) -> Any:
         """Results as a pytree of ShapeDtypeStruct."""
-        return self._traced.out_info
+        return pytree.unflatten(self.out_tree, _lowered(self._traced.jaxpr.out_avals))
 
     def as_text(self, dialect: str | None = None, *, debug_info: bool = False) -> str:
         """The program in the form that the backend's compiler takes: StableHLO text, or generated Python for NumPy.
@@ -226,9 +229,7 @@ class CompiledFunction:
     @property
     def out_info(self) -> Any:
         """Results as a pytree of ShapeDtypeStruct with their shardings."""
-        found = _described(
-            self._lowered._program.jaxpr.out_avals, self._compiled.placement.sharding
-        )
+        found = _lowered(self._lowered._program.jaxpr.out_avals, self._compiled.placement.sharding)
         return pytree.unflatten(self.out_tree, found)
 
     @property
