@@ -42,11 +42,12 @@ from plugjax.contexts import (
     typeof,
 )
 from plugjax.core import above as _above
-from plugjax.core.array import Array, device_put
+from plugjax.core.array import Array
 from plugjax.core.backend import default_backend, devices
 from plugjax.core.config import config
 from plugjax.core.device import Device
 from plugjax.execution.compile_time import ensure_compile_time_eval
+from plugjax.execution.device_put import device_put
 from plugjax.execution.fetching import (
     block_until_ready,
     copy_to_host_async,
@@ -84,7 +85,7 @@ _SUBMODULES = (
     "ad", "ad_checkpoint", "api_util", "checkpoint_policies", "custom_batching", "custom_derivatives",
     "cli", "cloud_tpu_init", "core", "debug", "dlpack", "dtypes", "example_libraries", "experimental", "export", "extend",
     "flatten_util", "image", "interpreters", "lax", "lib", "monitoring", "nn", "numpy", "ops", "profiler",
-    "random", "ref", "scipy", "stablehlo", "stages", "test_util", "testing", "tools", "tree", "tree_util", "typing", "util",
+    "random", "ref", "scipy", "sharding", "stablehlo", "stages", "test_util", "testing", "tools", "tree", "tree_util", "typing", "util",
     "version",
 )  # fmt: skip
 _LATE = {
@@ -105,7 +106,13 @@ _LATE = {
     "host_count": "plugjax.environment",
     "host_id": "plugjax.environment",
     "host_ids": "plugjax.environment",
+    "NamedSharding": "plugjax.extend.meshes",
+    "P": "plugjax.sharding",
     "Ref": "plugjax.state",
+    "Shard": "plugjax.extend.meshes",
+    "make_mesh": "plugjax.extend.meshes",
+    "set_mesh": "plugjax.extend.meshes",
+    "shard_map": "plugjax.lax.sharded.shard_map",
     "ds": "plugjax.state",
     "empty_ref": "plugjax.state",
     "free_ref": "plugjax.state",

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from plugjax.core import dtypes, pytree
+from plugjax.core import dtypes
 from plugjax.core.aval import (
     AbstractReference,
     AbstractValue,
@@ -19,17 +19,13 @@ from plugjax.core.aval import (
     aval_of_value,
     physical_aval,
 )
-from plugjax.core.backend import as_device, default_device
+from plugjax.core.backend import default_device
 from plugjax.core.config import config
-from plugjax.core.device import Device, Placement, SingleDeviceSharding
+from plugjax.core.device import Device, Placement, Sharding
 from plugjax.core.eager_operators import EagerOperators
 from plugjax.core.errors import NotArrayError, UnexpectedTracerError
 from plugjax.core.operators import methods
-from plugjax.core.primitive import Primitive, Tracer
-
-# What `device_put` of a traced value is; its rules, like all rules, are a plugin's.
-device_put_p = Primitive("device_put", multiple_results=True, structured=True)
-
+from plugjax.core.primitive import Tracer
 
 class _ArrayType(type):
     """Makes ``isinstance(tracer, Array)`` true, as JAX does: user code asks "is it an array?"."""
@@ -95,11 +91,12 @@ class Array(EagerOperators, metaclass=_ArrayType):
 
     @property
     def device(self) -> Device:
-        """The device that holds the array."""
-        return self._placement.device
+        """The device that holds the array; the sharding, if there are several."""
+        device: Device = self._placement.device
+        return device
 
     @property
-    def sharding(self) -> SingleDeviceSharding:
+    def sharding(self) -> Sharding:
         """How the array is spread over devices."""
         return self._placement.sharding
 
@@ -112,13 +109,13 @@ class Array(EagerOperators, metaclass=_ArrayType):
 
     def devices(self) -> set[Device]:
         """The devices that hold the array."""
-        return {self._placement.device}
+        return set(self._placement.sharding.devices)
 
     def to_device(self, device: Any, *, stream: Any = None) -> Array:
         """The array on another device (array API)."""
         if stream is not None:
             raise NotImplementedError("to_device: there are no streams; leave stream out.")
-        moved: Array = device_put(self, device)
+        moved: Array = methods.device_put(self, device)
         return moved
 
     def block_until_ready(self) -> Array:
@@ -148,18 +145,27 @@ class Array(EagerOperators, metaclass=_ArrayType):
     @property
     def is_fully_addressable(self) -> bool:
         """Whether this process holds all of the array."""
-        return True
+        return bool(self._placement.sharding.is_fully_addressable)
 
     @property
     def is_fully_replicated(self) -> bool:
         """Whether every device holds all of the array."""
-        return True
+        return self._placement.sharding.is_fully_replicated
+
+    @property
+    def addressable_shards(self) -> list[Any]:
+        """The part on each device of this process, with its device and index."""
+        return list(methods.addressable_shards(self))
+
+    @property
+    def global_shards(self) -> list[Any]:
+        """The part on each device; those of other processes have no data."""
+        return list(methods.global_shards(self))
 
     def addressable_data(self, index: int) -> Array:
         """The part on the ``index``-th device of this process."""
-        if index:
-            raise IndexError(f"the array is on one device; got index {index}")
-        return self
+        found: Array = self.addressable_shards[index].data
+        return found
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
         host = self._host
@@ -431,65 +437,6 @@ def constant(value: Any, placement: Placement) -> Array:
     if isinstance(value, np.generic) and dtypes.canonicalize(value.dtype) is value.dtype:
         return Array(aval_of_value((), value.dtype), placement, value)
     return transfer(concrete(value), placement)
-
-
-def device_put(
-    x: Any, device: Any = None, *, src: Any = None, donate: Any = False, may_alias: Any = None
-) -> Any:
-    """Move a pytree of arrays to a device.
-
-    Args:
-        x: pytree of array-likes.
-        device: a Device, a sharding, or a name such as ``"iree:local:0"``; ``None`` leaves placement to defaults. Or a pytree
-            prefix of ``x`` with one for each part.
-        src: accepted as in JAX: an array knows where it is.
-        donate: a permission to use the memory of ``x``, of which nothing is made.
-        may_alias: whether memory may be shared. It is where both devices see it: arrays do not change.
-
-    Returns:
-        The pytree with Arrays committed to the device.
-
-    Example:
-        >>> import plugjax
-        >>> plugjax.device_put(1.5, "numpy").device
-        Device(numpy:0)
-    """
-    del src
-    if donate is True and may_alias is True:
-        raise ValueError("device_put: what is donated has no alias. Leave may_alias or donate out.")
-    for flag in (donate, may_alias):
-        if not isinstance(flag, (bool, type(None))):
-            _for_each_leaf("device_put", flag, x)
-    if isinstance(device, (tuple, list, dict)):
-        return pytree.unflatten(
-            pytree.structure(x),
-            [
-                device_put(leaf, d)
-                for leaf, d in zip(
-                    pytree.leaves(x), _for_each_leaf("device_put", device, x), strict=True
-                )
-            ],
-        )
-    target = as_device(device) if device is not None else None
-
-    def move(leaf: Any) -> Any:
-        array = as_array(leaf, "device_put")
-        if target is None:
-            return array
-        if isinstance(array, Tracer):
-            return device_put_p.bind(array, devices=(target,))[0]
-        return transfer(array, target.committed)
-
-    return pytree.tree_map(move, x)
-
-
-def _for_each_leaf(who: str, prefix: Any, tree: Any) -> list[Any]:
-    try:
-        return list(pytree.broadcast_prefix(prefix, tree, is_leaf=lambda x: x is None))
-    except ValueError:
-        raise ValueError(
-            f"{who}: {prefix!r} is no prefix of the tree {pytree.structure(tree)}."
-        ) from None
 
 
 def transfer(array: Array, placement: Placement) -> Array:

@@ -84,6 +84,7 @@ _CORE_OPTIONS = (
     Option("default_device", None, in_key=True, help="device of uncommitted arrays"),
     Option("backend", "", in_key=True, help="backend of the default device"),
     Option("platforms", None, in_key=True, help="backends or hardware, by commas; the first has the default device"),
+    Option("num_cpu_devices", -1, int, help="devices that each backend makes of the processor"),
     Option("fallback", "warn", choices=("error", "warn", "silent"), in_key=True, help="when a primitive has no lowering"),
     Option("enable_compilation_cache", True, boolean, help="the persistent cache"),
     Option("compilation_cache_dir", None, help="its folder; PLUGJAX_CACHE_DIR comes first"),

@@ -12,7 +12,7 @@ from plugjax.core import registry
 from plugjax.core.array import Array, from_host, transfer
 from plugjax.core.aval import ShapedArray
 from plugjax.core.config import config
-from plugjax.core.device import Backend, Executable, Placement
+from plugjax.core.device import Backend, Executable, Placement, Sharding
 from plugjax.core.jaxpr import ClosedJaxpr, Jaxpr, Var
 from plugjax.transforms.dce import dce
 from plugjax.transforms.discharge import discharge
@@ -99,7 +99,7 @@ class Compiled:
         )
         self.executable = executable
         leading = self.leading = [
-            transfer(_as_array(value, placement), placement) for value in constants
+            transfer(as_constant(value, placement), placement) for value in constants
         ]
         self.single: Callable[[Sequence[Array]], Array] | None = None
         self.ending: Callable[[Sequence[Array]], Array] | None = None
@@ -111,8 +111,19 @@ class Compiled:
         else:
             self.call = _make_call(executable, leading, out_avals, placement)
 
+    @property
+    def placements(self) -> list[Placement]:
+        """Where the arguments must be."""
+        return [self.placement] * (len(self.jaxpr.in_avals) - len(self.leading))
 
-def _as_array(value: Any, placement: Placement) -> Array:
+    @property
+    def result_shardings(self) -> list[Sharding]:
+        """How the results are spread."""
+        return [self.placement.sharding] * len(self.out_avals)
+
+
+def as_constant(value: Any, placement: Placement) -> Array:
+    """A constant of a program as an Array."""
     if type(value) is Array:
         return value
     host = np.asarray(value)
@@ -183,12 +194,18 @@ def _make_call(
 
     def call(arrays: Sequence[Array]) -> list[Array]:
         buffers = [x._buffer if x._buffer is not None else x._resident() for x in arrays]
-        for i in donated:
-            if arrays[i]._host is not None or sys.getrefcount(buffers[i]) > OWNERS:
-                buffers[i] = _copy(arrays[i])
+        if donated:
+            copied_donations(arrays, buffers, donated)
         return on_buffers(out_avals, placement, run(resident + buffers if resident else buffers))
 
     return call
+
+
+def copied_donations(arrays: Sequence[Array], buffers: list[Any], donated: Sequence[int]) -> None:
+    """Put copies in place of donated buffers that must not be written over."""
+    for i in donated:
+        if arrays[i]._host is not None or sys.getrefcount(buffers[i]) > OWNERS:
+            buffers[i] = _copy(arrays[i])
 
 
 # An array, a list and the call hold a buffer. A buffer that has more owners, or of which a NumPy view was made, must not be

@@ -14,6 +14,7 @@ from plugjax.execution.jit.misses import CacheMiss, TraceKey
 from plugjax.execution.jit.parameters import argument_names
 from plugjax.execution.jit.stages import ArgInfo, CompiledFunction, Lowered, Traced, Wrapped
 from plugjax.execution.storage import Storage, storage, storage_of
+from plugjax.execution.threads import settings_of_this_thread
 
 __all__ = [
     "QUIET",
@@ -44,6 +45,7 @@ __all__ = [
     "make_jaxpr",
     "run_passes",
     "scalar_kernel",
+    "settings_of_this_thread",
     "storage",
     "storage_of",
 ]

@@ -28,6 +28,7 @@ from plugjax.transforms.replay import ReplayRule, replay_rule
 from plugjax.transforms.simplify import fold_rule, same_rule
 from plugjax.transforms.staging import stage_rule
 from plugjax.transforms.transpose import transpose_rule
+from plugjax.transforms.varying import sum_rule, varying_rule
 from plugjax.transforms.work import Work, work_rule
 
 __all__ = [
@@ -66,6 +67,8 @@ __all__ = [
     "same_rule",
     "scalar_impl",
     "stage_rule",
+    "sum_rule",
     "transpose_rule",
+    "varying_rule",
     "work_rule",
 ]

@@ -31,12 +31,13 @@ from plugjax.transforms.linearize import (
     linearize_on_tape,
 )
 from plugjax.transforms.mapped_classes import register_mapped
-from plugjax.transforms.named_axes import Axis, free_axes, named_axis_size
+from plugjax.transforms.named_axes import Axis, bound_axes, free_axes, named_axis_size
 from plugjax.transforms.physical import physicalize
 from plugjax.transforms.replay import Observer, replay
 from plugjax.transforms.simplify import simplify
 from plugjax.transforms.staging import StagingTracer, open_constants, stage
 from plugjax.transforms.tracebacks import api_boundary
+from plugjax.transforms.varying import typed_axes, with_varying
 from plugjax.transforms.transpose import (
     UndefinedPrimal,
     is_undefined_primal,
@@ -63,6 +64,7 @@ __all__ = [
     "batch_axes",
     "batch_flat",
     "batch_jaxpr",
+    "bound_axes",
     "cached_trace",
     "check_jaxpr",
     "computed",
@@ -110,9 +112,11 @@ __all__ = [
     "step_aval",
     "transpose_flat",
     "transpose_jaxpr",
+    "typed_axes",
     "value_and_grad",
     "vjp",
     "vmap",
     "with_fixed",
+    "with_varying",
     "with_zeros",
 ]

@@ -330,6 +330,6 @@ def scalar(value: Any, like: Any, weak_type: bool | None = None) -> Any:
             raise
         return convert_element_type_p.bind(as_array(value), new_dtype=dtype, weak_type=weak_type)
     if type(like) is Array:
-        return Array(scalar_aval(dtype, weak_type), like._placement, number)
+        return Array(scalar_aval(dtype, weak_type), like._placement.whole, number)
     # Staging writes a NumPy scalar as a literal; it has no weak type.
     return Array(scalar_aval(dtype, True), default_placement(), number) if weak_type else number

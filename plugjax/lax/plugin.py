@@ -45,6 +45,8 @@ from plugjax.lax.scaled_dot import rules as scaled_dot_rules
 from plugjax.lax.scattering import rules as scattering_rules
 from plugjax.lax.selection import rules as selection_rules
 from plugjax.lax.shape import rules as shape_rules
+from plugjax.lax.sharded.primitive import rules as sharded_rules
+from plugjax.lax.sharded.whole import rules as whole_rules
 from plugjax.lax.slicing import rules as slicing_rules
 from plugjax.lax.sorting import rules as sorting_rules
 from plugjax.lax.special import rules as special_rules
@@ -109,6 +111,8 @@ def plugjax_rules() -> list[RuleSet | LazyRules]:
         scattering_rules,
         selection_rules,
         shape_rules,
+        sharded_rules,
+        whole_rules,
         slicing_rules,
         sorting_rules,
         special_rules,

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from plugjax import lax
-from plugjax.extend.core import Array, physical_aval
+from plugjax.extend.core import Array, device_put, physical_aval
 from plugjax.extend.dtypes import DTypeLike
 from plugjax.extend.errors import ConcretizationTypeError
 from plugjax.numpy import (
@@ -206,6 +206,7 @@ METHODS: dict[str, Callable[..., Any]] = {
     "cumprod": cumulative.cumprod,
     "cumsum": cumulative.cumsum,
     "diagonal": indexing.diagonal,
+    "device_put": device_put,
     "divmod": arithmetic.divmod,
     "dot": linear_algebra.dot,
     "equal": logic.equal,

@@ -187,7 +187,7 @@ def _scalar(value: Any, dtype: DType, weak_type: bool, beside: Any) -> Any:
     if is_bounded and not INT32_MIN <= value <= INT32_MAX:
         check_width(value)
     if type(beside) is Array:
-        return Array(aval, beside._placement, number)
+        return Array(aval, beside._placement.whole, number)
     if weak_type:
         return Array(aval, default_placement(), number)
     return number

@@ -34,9 +34,9 @@ def _warn_once(name: str, reason: str) -> None:
 # Why, and the options with their defaults; a tuple holds the accepted values, the default first.
 _REASONS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("programs run on one device, without meshes", {
-        "check_vma": False, "auto_pcast": True, "disable_vmap_shmap_error": False,
+        "auto_pcast": True, "disable_vmap_shmap_error": False,
         "disallow_mesh_context_manager": False, "remove_size_one_mesh_axis_from_type": False,
-        "use_shardy_partitioner": True, "remove_custom_partitioning_ptr_from_cache_key": False, "num_cpu_devices": -1,
+        "use_shardy_partitioner": True, "remove_custom_partitioning_ptr_from_cache_key": False,
         "sort_devices_by_process_index": True,
     }),
     ("a program has one process", {

@@ -27,19 +27,33 @@ ANY_AXIS = object()
 
 
 class Axis:
-    """The axis that a ``vmap`` maps over; the name is ``None`` if it has none."""
+    """The axis that a ``vmap`` maps over, or an axis of a mesh inside ``shard_map``.
 
-    __slots__ = ("name", "size")
+    Attributes:
+        size: its size.
+        name: ``None`` if it has none.
+        spmd: names of the axes of a mesh along which the instances are spread.
+        typed: whether types say which values may differ along it.
+    """
 
-    def __init__(self, size: int, name: Any = None) -> None:
+    __slots__ = ("name", "size", "spmd", "typed")
+
+    def __init__(
+        self, size: int, name: Any = None, spmd: tuple[Any, ...] = (), typed: bool = False
+    ) -> None:
         self.size = size
         self.name = name
+        self.spmd = spmd
+        self.typed = typed
+
+    def _key(self) -> tuple[Any, ...]:
+        return self.size, self.name, self.spmd, self.typed
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Axis) and (self.size, self.name) == (other.size, other.name)
+        return isinstance(other, Axis) and self._key() == other._key()
 
     def __hash__(self) -> int:
-        return hash((self.size, self.name))
+        return hash(self._key())
 
 
 def named_axis_size(name: Any) -> int:

@@ -12,11 +12,12 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from plugjax.extend.backend import Backend, Executable
-from plugjax.extend.core import ClosedJaxpr, Device, ShapedArray, config
+from plugjax.extend.backend import Backend, Executable, virtual_cpu_devices
+from plugjax.extend.core import ClosedJaxpr, Device, ShapedArray, Sharding, config
 from plugjax.extend.dtypes import float0
 from plugjax.extend.errors import JaxRuntimeError
 from plugjax.extend.execution import CompilationCache, default_cache
+from plugjax.extend.meshes import Partition
 from plugjax.stablehlo import mlir
 from plugjax.stablehlo.context import EqnContext
 from plugjax.stablehlo.host_call import HostCall
@@ -26,12 +27,14 @@ from plugjax_xla import pjrt
 from plugjax_xla.argument_slots import has_slots, with_slots
 from plugjax_xla.cuda_plugin import find_cuda_plugin
 from plugjax_xla.host_callbacks import HostCallback, raise_original
+from plugjax_xla.mesh_runtime import MeshRuntime
+from plugjax_xla.partitioned import PartitionedExecutable, blocks_of, is_open
 from plugjax_xla.pjrt import Buffer, Option, PjrtDevice, PjrtExecutable
 
 HostArray = np.ndarray[Any, Any]
 
 # plugjax's options of `jit`; the others are XLA's debug flags.
-_OWN_OPTIONS = frozenset({"name", "donated"})
+_OWN_OPTIONS = frozenset({"name", "donated", "partition"})
 
 _NUMERICS: dict[str, dict[str, Option]] = {
     "strict": {"xla_allow_excess_precision": False},
@@ -52,6 +55,7 @@ class XlaBackend(Backend):
     """
 
     name = "xla"
+    partitions = True
     dialects = ("stablehlo", "hlo")
     # Elements of operands and results together from which compiled elementwise operations are
     # faster than NumPy's. On two cores with float32: exp and tanh from 2**18 per array, add and mul
@@ -61,14 +65,20 @@ class XlaBackend(Backend):
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._runtime: dict[Device, PjrtDevice] = {}
+        self._meshes: dict[tuple[Device, ...], MeshRuntime] = {}
         gpus = self._find_gpus()
-        self._devices = [*gpus, Device(self, "cpu", 0, "CPU")]
+        self._gpus = gpus
+        self._cpus = [Device(self, "cpu", 0, "CPU")]
+        self._started = 0
         # On a GPU every eager primitive would copy its operands to the host.
         self.host_visible = not gpus
 
     def devices(self) -> Sequence[Device]:
-        """GPUs, if there are any and the CUDA plugin is installed, then the processor."""
-        return self._devices
+        """GPUs, if there are any and the CUDA plugin is installed, then the processor, as often as ``num_cpu_devices`` says."""
+        count = self._started or virtual_cpu_devices()
+        for index in range(len(self._cpus), count):
+            self._cpus.append(Device(self, "cpu", index, "CPU"))
+        return [*self._gpus, *self._cpus[:count]]
 
     def _find_gpus(self) -> list[Device]:
         if not _NVIDIA_DRIVER.exists() or find_cuda_plugin() is None:
@@ -86,21 +96,48 @@ class XlaBackend(Backend):
         found = self._runtime.get(device)
         if found is None:
             with self._lock:
-                found = self._runtime[device] = pjrt.cpu_client().devices[device.id]
+                self._started = self._started or max(len(self._cpus), virtual_cpu_devices())
+                client = pjrt.cpu_client(self._started)
+                if device.id >= self._started:
+                    raise RuntimeError(
+                        f"{device}: XLA runs with {self._started} devices of the processor already. Set jax_num_cpu_devices "
+                        "before the first computation."
+                    )
+                found = self._runtime[device] = client.devices[device.id]
+        return found
+
+    def mesh_runtime(self, devices: Sequence[Device]) -> MeshRuntime:
+        """Several devices as the runtime knows them."""
+        key = tuple(devices)
+        found = self._meshes.get(key)
+        if found is None:
+            found = MeshRuntime([self.runtime_device(device) for device in key])
+            self._meshes[key] = found
         return found
 
     def put(self, value: HostArray, device: Device) -> Buffer:
         """A buffer with the values of an array, in its own memory where the alignment allows."""
         if value.dtype == float0:
             value = np.zeros(value.shape, np.bool_)
+        if isinstance(device, Sharding):
+            mesh = self.mesh_runtime(device.devices)
+            return mesh.put(value, blocks_of(device, np.ndim(value)))
         runtime = self._runtime.get(device) or self.runtime_device(device)
         return runtime.put(value, owned=True)
+
+    def block(self, buffer: Buffer, index: int) -> Buffer:
+        """The part on one of the devices."""
+        return self._mesh_of(buffer).part(buffer, index)
+
+    def _mesh_of(self, buffer: Buffer) -> MeshRuntime:
+        return next(each for each in self._meshes.values() if each.holds(buffer))
 
     def get(self, buffer: Buffer, aval: ShapedArray) -> HostArray:
         """The values as a read-only array, in the buffer's own memory on a processor."""
         if aval.dtype == float0:
             return np.zeros(aval.shape, float0)
-        runtime = next(each for each in self._runtime.values() if each.holds(buffer))
+        runtime: Any = next((r for r in self._runtime.values() if r.holds(buffer)), None)
+        runtime = runtime or self._mesh_of(buffer)
         try:
             return runtime.get(buffer, aval.shape, aval.dtype)
         except RuntimeError as error:
@@ -123,14 +160,14 @@ class XlaBackend(Backend):
 
     def lower(self, jaxpr: ClosedJaxpr, options: Mapping[str, Any], dialect: str) -> str:
         """The program as StableHLO text, or as the HLO that XLA makes of it."""
-        lowered = _lower(jaxpr, self._devices[0], options)
+        lowered = _lower(jaxpr, self.devices()[0], options)
         if dialect == "hlo":
             return pjrt.hlo_text(lowered.module)
         return lowered.as_text(debug_info=bool(options.get("debug_info")))
 
     def compile(
         self, jaxpr: ClosedJaxpr, device: Device, options: Mapping[str, Any]
-    ) -> XlaExecutable:
+    ) -> Executable:
         """Lower and compile, or load the executable from the cache.
 
         Args:
@@ -143,11 +180,11 @@ class XlaBackend(Backend):
             JaxRuntimeError: XLA refuses the program or an option.
         """
         lowered = _lower(jaxpr, device, options)
+        partition: Partition | None = options.get("partition")
+        if partition is not None:
+            return self._compile_partitioned(jaxpr, partition, lowered, options)
         runtime = self.runtime_device(device)
-        flags = {
-            **_NUMERICS[config.read("numerics")],
-            **{name: value for name, value in options.items() if name not in _OWN_OPTIONS},
-        }
+        flags = _flags(options)
         specs = [
             (aval.shape, np.dtype(np.bool_) if aval.dtype == float0 else aval.dtype)
             for aval in jaxpr.out_avals
@@ -164,6 +201,32 @@ class XlaBackend(Backend):
             _raise_as_ours(error)
         effectful = any(call.effectful for call in lowered.host_calls)
         return XlaExecutable(compiled, options.get("donated", ()), effectful=effectful)
+
+
+    def _compile_partitioned(
+        self,
+        jaxpr: ClosedJaxpr,
+        partition: Partition,
+        lowered: LoweredModule,
+        options: Mapping[str, Any],
+    ) -> PartitionedExecutable:
+        mesh = self.mesh_runtime(partition.devices)
+        settings = mesh.compile_options(
+            _flags(options),
+            [s is None for s in partition.arguments],
+            [s is None or is_open(s) for s in partition.results],
+        )
+        callbacks = [_callback(call) for call in lowered.host_calls]
+        try:
+            raw = mesh.compile(lowered.module, settings, callbacks)
+        except RuntimeError as error:
+            _raise_as_ours(error)
+        return PartitionedExecutable(mesh, raw, jaxpr, partition, options.get("donated", ()))
+
+
+def _flags(options: Mapping[str, Any]) -> dict[str, Option]:
+    own = {name: value for name, value in options.items() if name not in _OWN_OPTIONS}
+    return {**_NUMERICS[config.read("numerics")], **own}
 
 
 class XlaExecutable(Executable):
@@ -262,10 +325,19 @@ def _lower(jaxpr: ClosedJaxpr, device: Device, options: Mapping[str, Any]) -> Lo
         device.backend.name,
         name=f"jit_{options.get('name', 'f')}",
         emit_host_call=functools.partial(_emit_host_call, _CALLBACK_TARGETS[device.kind]),
-        reused=matching_results(jaxpr, options.get("donated", ())),
+        reused=_reused(jaxpr, options),
         device_kind=device.hardware,
         locations=bool(options.get("debug_info")),
+        partition=options.get("partition"),
     )
+
+
+def _reused(jaxpr: ClosedJaxpr, options: Mapping[str, Any]) -> dict[int, int | None]:
+    donated = options.get("donated", ())
+    if options.get("partition") is not None:
+        # How results are spread is not known yet.
+        return dict.fromkeys(donated)
+    return matching_results(jaxpr, donated)
 
 
 def _emit_host_call(

@@ -61,6 +61,8 @@ class PjrtClient:
         # XLA parses the variable once per process; later changes have no effect.
         self.xla_flags = os.environ.get("XLA_FLAGS", "")
         self.orphaned = self.forked = False
+        # Results of the latest program whose devices wait for one another.
+        self.latest_collective: list[Buffer] = []
         self.executables: weakref.WeakSet[PjrtExecutable] = weakref.WeakSet()
         self.devices = tuple(PjrtDevice(self, device) for device in raw.local_devices())
 
@@ -256,6 +258,11 @@ class PjrtDevice:
         host.flags.writeable = False
         buffer.plugjax_host_value = host
         return buffer
+
+    def adopt_part(self, part: Any) -> Buffer:
+        """The buffer of a part on this device of a spread buffer."""
+        aval = Aval(tuple(part.shape), np.dtype(part.dtype))
+        return jaxlib().extension.ArrayImpl(aval, self._sharding, [part], True, True)
 
     def holds(self, buffer: Buffer) -> bool:
         """Whether a buffer is on this device."""

@@ -19,7 +19,7 @@ from plugjax.core.array import Array, as_array, aval_of, concrete, default_place
 from plugjax.core.aval import ShapedArray
 from plugjax.core.backend import as_device
 from plugjax.core.config import config, this_thread
-from plugjax.core.device import Device, Placement, common_placement
+from plugjax.core.device import Device, Placement
 from plugjax.core.jaxpr import eval_closed
 from plugjax.core.primitive import Tracer, state
 from plugjax.execution.eval import EvalTrace
@@ -42,7 +42,10 @@ from plugjax.execution.jit.parameters import (
 )
 from plugjax.execution.jit.program import Program, Run
 from plugjax.execution.jit.references import check_distinct
+from plugjax.execution.jit.shardings import JitShardings, place_of
 from plugjax.execution.jit.stages import Lowered, Traced
+from plugjax.meshes.partition import Partition
+from plugjax.meshes.placements import common_placement
 from plugjax.transforms import staging
 from plugjax.transforms.callables import check_callable
 from plugjax.transforms.discharge import has_references, is_reference
@@ -67,6 +70,8 @@ class JitFunction:
         device: Any = None,
         inline: bool = False,
         compiler_options: Any = None,
+        in_shardings: Any = None,
+        out_shardings: Any = None,
     ) -> None:
         check_callable("jit", fun)
         self.__wrapped__ = fun
@@ -77,6 +82,7 @@ class JitFunction:
         self._inline = inline
         self._options = dict(compiler_options or {})
         self._target: Device | None = as_device(device) if device is not None else None
+        self._shardings = JitShardings(self.__name__, in_shardings, out_shardings)
         self._static = StaticParameters(fun, static_argnums, static_argnames)
         self._donate_nums, self._donate_names = resolve_names(
             fun,
@@ -99,7 +105,7 @@ class JitFunction:
             self._target,
             *(self._static.numbers, frozenset(self._static.names)),
             *(self._donate_nums, self._donate_names),
-            *(self._keep_unused, self._inline),
+            *(self._keep_unused, self._inline, self._shardings.key),
             *sorted(self._options.items()),
         )
         return kept_for(self._fun, options, lambda: (caches.new_cache(), caches.new_cache()))
@@ -216,10 +222,15 @@ class JitFunction:
     def _resolve(self, layout: Layout, statics: Statics, leaves: Sequence[Any], mixed: bool) -> Run:
         """What runs calls of a signature: compiled now, or compiled before for arguments that were placed otherwise."""
         arrays = _arrays(leaves, layout.in_tree, self.__name__) if mixed else leaves
+        program = self._trace(layout, statics, [x.aval for x in arrays])
+        as_arrays = functools.partial(_arrays, in_tree=layout.in_tree, name=self.__name__)
+        partition = self._partition(program, arrays)
+        if partition is not None:
+            program.plan.warn()
+            return program.run_partitioned(partition, arrays, as_arrays if mixed else None)
         chosen = self._placement([x._placement for x in arrays])
         # An array that only was not committed to its device need not move.
         moves = any(x._placement.device is not chosen.device for x in leaves if type(x) is Array)
-        program = self._trace(layout, statics, [x.aval for x in arrays])
         # What stands in the table must not refer to the function, as the table lives while the function does.
         if any(map(is_reference, program.jaxpr.consts)) or has_high(program.jaxpr):
             inline = self._inline
@@ -238,12 +249,17 @@ class JitFunction:
             )
         if not mixed:
             return program.run(chosen, moves)
-        as_arrays = functools.partial(_arrays, in_tree=layout.in_tree, name=self.__name__)
         if moves:
             run = program.run(chosen, moves)
             return lambda leaves: run(as_arrays(leaves))
         values = {i: x.aval for i, x in enumerate(arrays) if x is not leaves[i]}
         return program.run_with_values(chosen, values, as_arrays)
+
+    def _partition(self, program: Program, leaves: Sequence[Any]) -> Partition | None:
+        """How a program is spread over devices; ``None`` if it runs on one, and no mesh is about."""
+        if self._target is not None:
+            return None
+        return self._shardings.partition(program, list(map(place_of, leaves)))
 
     def _placement(self, placements: list[Placement]) -> Placement:
         if self._target is not None:
@@ -312,7 +328,9 @@ class JitFunction:
         avals = [aval_of(x) for x in leaves]
         program = self._trace(self._layout(in_tree, statics), statics, avals)
         placements = [x._placement for x in leaves if type(x) is Array]
-        return Traced(program, lambda: self._placement(placements))
+        return Traced(
+            program, lambda: self._partition(program, leaves) or self._placement(placements)
+        )
 
     def lower(self, *args: Any, **kwargs: Any) -> Lowered:
         """Trace and lower for given arguments, arrays or ``ShapeDtypeStruct``."""

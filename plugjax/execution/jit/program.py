@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from plugjax.core import pytree
-from plugjax.core.array import Array, on_device
+from plugjax.core.array import Array, on_device, transfer
 from plugjax.core.aval import ShapedArray
 from plugjax.core.device import Placement
 from plugjax.core.jaxpr import ClosedJaxpr
@@ -17,6 +17,8 @@ from plugjax.execution.host_arguments import call_with_values
 from plugjax.execution.instruments import instrumented
 from plugjax.execution.jit.arguments import ArgumentPlan, plan_arguments
 from plugjax.execution.jit.misses import TraceKey
+from plugjax.execution.partitioned import Partitioned
+from plugjax.meshes.partition import Partition
 from plugjax.transforms.discharge import discharge
 from plugjax.transforms.staging import open_constants
 
@@ -56,7 +58,7 @@ class Program:
         self.in_tree = key[1]
         self.out_tree = out_tree
         self.donated = donated
-        self.compiled: dict[Placement, Compiled] = {}
+        self.compiled: dict[Placement | Partition, Compiled | Partitioned] = {}
         self._keep_unused = keep_unused
         self._options = options
 
@@ -77,13 +79,22 @@ class Program:
 
     def compiled_for(self, placement: Placement) -> Compiled:
         """The program compiled for a placement, now or before."""
-        found = self.compiled.get(placement)
+        found: Any = self.compiled.get(placement)
         if found is None:
-            found = Compiled(self.plan.program, placement, self.options)
-            self.compiled[placement] = found
-        return found
+            found = self.compiled[placement] = Compiled(self.plan.program, placement, self.options)
+        compiled: Compiled = found
+        return compiled
 
-    def call(self, compiled: Compiled) -> Callable[[Sequence[Array]], list[Array]]:
+    def partitioned_for(self, partition: Partition) -> Partitioned:
+        """The program compiled for the devices of a mesh, now or before."""
+        found: Any = self.compiled.get(partition)
+        if found is None:
+            found = Partitioned(self.plan.program, partition, self.options)
+            self.compiled[partition] = found
+        compiled: Partitioned = found
+        return compiled
+
+    def call(self, compiled: Compiled | Partitioned) -> Callable[[Sequence[Array]], list[Array]]:
         """A compiled form as a function of all arguments, which must be at its placement: it ends those that are donated."""
         return instrumented(self.plan.call(compiled.call), self._jaxpr)
 
@@ -115,6 +126,36 @@ class Program:
             results = call([on_device(x, placement) for x in leaves])
             for i in donated:
                 leaves[i].delete()
+            return unflatten(results)
+
+        return run
+
+    def run_partitioned(
+        self, partition: Partition, arrays: Sequence[Array], as_arrays: Callable[..., Any] | None
+    ) -> Run:
+        """The function of leaves that lie as given arrays do, over the devices of a mesh.
+
+        Args:
+            partition: how it is spread, by the program's inputs.
+            arrays: the leaves of a call.
+            as_arrays: makes Arrays of all leaves, or raises; ``None`` if they are Arrays.
+        """
+        compiled = self.partitioned_for(partition)
+        call, unflatten = self.call(compiled), self.out_tree.unflatten
+        kept, donated = self.plan.kept, self.plan.donated
+        moves = compiled.moves([arrays[i] for i in kept])
+        places = [(i, place) for i, place in zip(kept, moves, strict=True) if place is not None]
+        if not places and as_arrays is None:
+            return lambda leaves: unflatten(call(leaves))
+
+        def run(leaves: Sequence[Any]) -> Any:
+            given = list(leaves if as_arrays is None else as_arrays(leaves))
+            placed = list(given)
+            for i, place in places:
+                placed[i] = transfer(given[i], place)
+            results = call(placed)
+            for i in donated:
+                given[i].delete()
             return unflatten(results)
 
         return run

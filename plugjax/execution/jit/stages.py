@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from plugjax.core import pytree
-from plugjax.core.array import as_array, on_device
+from plugjax.core.array import as_array, transfer
 from plugjax.core.aval import ShapedArray
 from plugjax.core.device import Placement
 from plugjax.core.jaxpr import ClosedJaxpr
@@ -18,6 +18,8 @@ from plugjax.execution.compile import Compiled, lowered_text
 from plugjax.execution.costs import program_costs, program_memory
 from plugjax.execution.dialects import backend_with_dialect
 from plugjax.execution.jit.program import Program
+from plugjax.execution.partitioned import Partitioned, lies_as
+from plugjax.meshes.partition import Partition
 from plugjax.transforms.shape_struct import ShapeDtypeStruct
 from plugjax.transforms.tree_differences import first_difference
 
@@ -51,9 +53,9 @@ def _described(avals: Sequence[ShapedArray]) -> list[ShapeDtypeStruct]:
     return [ShapeDtypeStruct(a.shape, a.dtype, weak_type=a.weak_type) for a in avals]
 
 
-def _lowered(avals: Sequence[ShapedArray], sharding: Any = None) -> list[ShapeDtypeStruct]:
+def _lowered(avals: Sequence[ShapedArray]) -> list[ShapeDtypeStruct]:
     """Without weak types, of which a lowered program knows nothing."""
-    return [ShapeDtypeStruct(a.shape, a.dtype, sharding=sharding) for a in avals]
+    return [ShapeDtypeStruct(a.shape, a.dtype) for a in avals]
 
 
 class Traced:
@@ -66,13 +68,13 @@ class Traced:
         out_tree: structure of the result.
     """
 
-    def __init__(self, program: Program, placement: Callable[[], Placement]) -> None:
+    def __init__(self, program: Program, target: Callable[[], Placement | Partition]) -> None:
         self.jaxpr = program.jaxpr
         self.in_tree = program.in_tree
         self.out_tree = program.out_tree
         self.fun_name = program.name
         self._program = program
-        self._placement = placement
+        self._target = target
 
     @functools.cached_property
     def args_info(self) -> Any:
@@ -92,7 +94,7 @@ class Traced:
 
     def lower(self) -> Lowered:
         """Settle the device."""
-        return Lowered(self, self._program, self._placement())
+        return Lowered(self, self._program, self._target())
 
 
 class Lowered:
@@ -102,11 +104,11 @@ class Lowered:
         in_tree, out_tree: as in :class:`Traced`.
     """
 
-    def __init__(self, traced: Traced, program: Program, placement: Placement) -> None:
+    def __init__(self, traced: Traced, program: Program, target: Placement | Partition) -> None:
         program.plan.warn()
         self._traced = traced
         self._program = program
-        self._placement = placement
+        self._target = target
         self._texts: dict[tuple[str | None, bool], str] = {}
         self.in_tree = traced.in_tree
         self.out_tree = traced.out_tree
@@ -140,8 +142,10 @@ class Lowered:
         """
         key = (dialect, debug_info)
         if key not in self._texts:
-            backend = backend_with_dialect(dialect, self._placement.backend)
             options = {**self._program.options, "debug_info": debug_info}
+            if isinstance(self._target, Partition):
+                options["partition"] = self._target
+            backend = backend_with_dialect(dialect, self._target.backend)
             self._texts[key] = lowered_text(self._program.plan.program, backend, options, dialect)
         return self._texts[key]
 
@@ -159,12 +163,19 @@ class Lowered:
         Args:
             compiler_options: the backend's own options, beside those of ``jit``.
         """
-        if not compiler_options:
-            return CompiledFunction(self, self._program.compiled_for(self._placement))
-        options = {**self._program.options, **compiler_options}
-        return CompiledFunction(
-            self, Compiled(self._program.plan.program, self._placement, options)
-        )
+        target, program = self._target, self._program
+        compiled: Compiled | Partitioned
+        options = {**program.options, **(compiler_options or {})}
+        if isinstance(target, Partition):
+            if compiler_options:
+                compiled = Partitioned(program.plan.program, target, options)
+            else:
+                compiled = program.partitioned_for(target)
+        elif compiler_options:
+            compiled = Compiled(program.plan.program, target, options)
+        else:
+            compiled = program.compiled_for(target)
+        return CompiledFunction(self, compiled)
 
 
 class CompiledFunction:
@@ -174,7 +185,7 @@ class CompiledFunction:
         in_tree, out_tree: as in :class:`Traced`.
     """
 
-    def __init__(self, lowered: Lowered, compiled: Compiled) -> None:
+    def __init__(self, lowered: Lowered, compiled: Compiled | Partitioned) -> None:
         self._lowered = lowered
         self._compiled = compiled
         self._run = lowered._program.call(compiled)
@@ -204,8 +215,7 @@ class CompiledFunction:
                     f"Compiled: a compiled program cannot be transformed, but an argument is a tracer, {x!r}. Transform the "
                     "function, then lower and compile it."
                 )
-        placement = self._compiled.placement
-        arrays = [on_device(as_array(x), placement) for x in leaves]
+        arrays = [as_array(x) for x in leaves]
         expected = self._lowered._program.jaxpr.in_avals
         for i, (x, aval) in enumerate(zip(arrays, expected, strict=True)):
             if (x.aval.shape, x.aval.dtype) != (aval.shape, aval.dtype):
@@ -214,6 +224,11 @@ class CompiledFunction:
                     f"Compiled: argument {path} was {aval.str_short()} when the program was compiled, and is "
                     f"{x.aval.str_short()} now. Lower and compile for it, or call the jitted function."
                 )
+        for i, placement in zip(
+            self._lowered._program.plan.kept, self._compiled.placements, strict=True
+        ):
+            if not lies_as(arrays[i], placement):
+                arrays[i] = transfer(arrays[i], placement)
         outs = self._run(arrays)
         for i in self._lowered._program.plan.donated:
             # A Python value, or an array that was elsewhere, gave a copy of its own away.
@@ -229,21 +244,26 @@ class CompiledFunction:
     @property
     def out_info(self) -> Any:
         """Results as a pytree of ShapeDtypeStruct with their shardings."""
-        found = _lowered(self._lowered._program.jaxpr.out_avals, self._compiled.placement.sharding)
+        avals = self._lowered._program.jaxpr.out_avals
+        found = [
+            each.update(sharding=sharding)
+            for each, sharding in zip(_lowered(avals), self._compiled.result_shardings, strict=True)
+        ]
         return pytree.unflatten(self.out_tree, found)
 
     @property
     def input_shardings(self) -> Any:
         """Where each argument is wanted, ``None`` for those that nothing reads: ``(args, kwargs)``."""
-        kept, sharding = self._lowered._program.plan.kept, self._compiled.placement.sharding
-        flat = [sharding if i in kept else None for i in range(self.in_tree.num_leaves)]
+        flat: list[Any] = [None] * self.in_tree.num_leaves
+        kept = self._lowered._program.plan.kept
+        for i, placement in zip(kept, self._compiled.placements, strict=True):
+            flat[i] = placement.sharding
         return pytree.unflatten(self.in_tree, flat)
 
     @property
     def output_shardings(self) -> Any:
         """Where each result is."""
-        flat = [self._compiled.placement.sharding] * self.out_tree.num_leaves
-        return pytree.unflatten(self.out_tree, flat)
+        return pytree.unflatten(self.out_tree, self._compiled.result_shardings)
 
     def as_text(self) -> str:
         """The program as the backend's compiler left it."""

@@ -5,8 +5,6 @@ from plugjax.core.array import (
     as_array,
     aval_of,
     default_placement,
-    device_put,
-    device_put_p,
     from_host,
     scalar_aval,
     scalar_value,
@@ -21,7 +19,6 @@ from plugjax.core.device import (
     Placement,
     Sharding,
     SingleDeviceSharding,
-    common_placement,
 )
 from plugjax.core.effects import Effect, Effects, no_effects
 from plugjax.core.errors import InconclusiveDimensionOperation
@@ -47,11 +44,9 @@ from plugjax.core.vocabulary import (
     Zero,
     add_any,
     add_any_p,
-    broadcast_axis,
     broadcast_in_dim_p,
     convert_element_type_p,
     instantiate,
-    moveaxis,
     mul_p,
     optimization_barrier_p,
     reduce_sum_p,
@@ -61,6 +56,7 @@ from plugjax.core.vocabulary import (
     transpose_p,
     zeros,
 )
+from plugjax.execution.device_put import device_put, device_put_p
 from plugjax.execution.fetching import block_until_ready, device_get
 from plugjax.execution.out_sharding import reject_sharding
 from plugjax.extend.core import primitives as primitives
@@ -108,6 +104,8 @@ from plugjax.extend.core.values import (
     primal_dtype_to_tangent_dtype,
     valid_jaxtype,
 )
+from plugjax.meshes.placements import common_placement
+from plugjax.transforms.axes import broadcast_axis, moveaxis
 from plugjax.transforms.jaxpr_check import JaxprTypeError, check_jaxpr
 from plugjax.transforms.shape_struct import ShapeDtypeStruct
 
