@@ -27,6 +27,7 @@ from plugjax.core.errors import NotArrayError, UnexpectedTracerError
 from plugjax.core.operators import methods
 from plugjax.core.primitive import Tracer
 
+
 class _ArrayType(type):
     """Makes ``isinstance(tracer, Array)`` true, as JAX does: user code asks "is it an array?"."""
 
@@ -68,6 +69,8 @@ class Array(EagerOperators, metaclass=_ArrayType):
             host = backend.get(buffer, physical_aval(self.aval))
             if backend.host_visible:
                 self._host = host
+            elif transfers:
+                transfers["device-to-host"](self)
         return host
 
     def _alias(self) -> Array:
@@ -317,6 +320,8 @@ def from_host(value: Any, *, weak_type: bool = False, placement: Placement | Non
 
 
 _PYTHON_SCALARS = (bool, int, float, complex)
+# What looks at values on their way, by direction; empty unless an option observes "transfers".
+transfers: dict[str, Callable[..., None]] = {}
 # Classes of values that are no arrays, and what gives their types: a plugin may add its own.
 value_types: dict[type, Callable[[Any], AbstractValue]] = {}
 
@@ -332,6 +337,8 @@ def as_array(value: Any, who: str = "plugjax") -> Any:
     kind = type(value)
     if kind is Array or isinstance(value, Tracer):
         return value
+    if transfers:
+        transfers["host-to-device"](value, who)
     if kind in _PYTHON_SCALARS:
         return Array(scalar_aval(value), default_placement(), scalar_value(value))
     if isinstance(value, (np.ndarray, np.generic)):
@@ -345,19 +352,13 @@ def as_array(value: Any, who: str = "plugjax") -> Any:
     convert = getattr(value, "__jax_array__", None)
     if convert is not None:
         return as_array(convert(), who)
-    if isinstance(value, _PYTHON_SCALARS):
-        return as_array(_plain_scalar(value), who)
+    scalar: Any
+    for scalar in _PYTHON_SCALARS:
+        if isinstance(value, scalar):
+            return as_array(scalar(value), who)
     if kind in value_types:
         return value
     raise NotArrayError(f"{who} needs an array or a number, got {value!r} of type {type(value)}.")
-
-
-def _plain_scalar(value: Any) -> Any:
-    kind: Any
-    for kind in _PYTHON_SCALARS:
-        if isinstance(value, kind):
-            return kind(value)
-    raise TypeError(f"{value!r} is not a scalar")
 
 
 def scalar_aval(value: Any) -> ShapedArray:
@@ -445,6 +446,8 @@ def transfer(array: Array, placement: Placement) -> Array:
         return array
     if array._placement.device is placement.device:
         return Array(array.aval, placement, array._host, array._buffer)
+    if transfers:
+        transfers["device-to-device"](array, placement)
     return Array(array.aval, placement, array._fetch())
 
 

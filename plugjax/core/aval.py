@@ -122,7 +122,9 @@ class ShapedArray(AbstractValue):
         tangent = self._tangent
         if tangent is None:
             dtype = dtypes.tangent_dtype(self.dtype)
-            tangent = self if dtype == self.dtype else ShapedArray(self.shape, dtype, False, self.vma)
+            tangent = (
+                self if dtype == self.dtype else ShapedArray(self.shape, dtype, False, self.vma)
+            )
             self._tangent = tangent
         return tangent
 

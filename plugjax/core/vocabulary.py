@@ -7,7 +7,6 @@ bind them; their rules, like all rules, are a plugin's (``plugjax.lax``).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np

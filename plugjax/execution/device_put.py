@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from plugjax.core import pytree
-from plugjax.core.array import as_array, transfer
+from plugjax.core.array import as_array, transfer, transfers
 from plugjax.core.backend import as_device
 from plugjax.core.device import Device, Sharding
 from plugjax.core.primitive import Primitive, Tracer
+from plugjax.execution.transfers import asked, explicit_transfers
 from plugjax.meshes.context import mesh_of_specs
 from plugjax.meshes.geometry import check_compatible_aval
 from plugjax.meshes.named import NamedSharding
@@ -66,6 +67,9 @@ def device_put(
     for flag in (donate, may_alias):
         if not isinstance(flag, (bool, type(None))):
             _for_each_leaf("device_put", flag, x)
+    if transfers and not asked.explicit:
+        with explicit_transfers():
+            return device_put(x, device, donate=donate, may_alias=may_alias)
     leaves, tree = pytree.flatten(x)
     if isinstance(device, (tuple, list, dict)):
         targets = _for_each_leaf("device_put", device, x)

@@ -37,13 +37,13 @@ from plugjax.transforms.replay import Observer, replay
 from plugjax.transforms.simplify import simplify
 from plugjax.transforms.staging import StagingTracer, open_constants, stage
 from plugjax.transforms.tracebacks import api_boundary
-from plugjax.transforms.varying import typed_axes, with_varying
 from plugjax.transforms.transpose import (
     UndefinedPrimal,
     is_undefined_primal,
     transpose_flat,
     transpose_jaxpr,
 )
+from plugjax.transforms.varying import typed_axes, with_varying
 
 __all__ = [
     "Axis",

@@ -290,9 +290,7 @@ class Mesh(_Axes):
             return NO_ABSTRACT_MESH
         first = self.flat_devices[0]
         kind = AbstractDevice(first.platform, None, first.platform)
-        return AbstractMesh(
-            self.axis_sizes, self.axis_names, self.axis_types, abstract_device=kind
-        )
+        return AbstractMesh(self.axis_sizes, self.axis_names, self.axis_types, abstract_device=kind)
 
     @property
     def device_ids(self) -> np.ndarray[Any, Any]:
@@ -355,9 +353,7 @@ class Mesh(_Axes):
     def __repr__(self) -> str:
         if not self.axis_names:
             return "Mesh(axis_sizes=(), axis_names=())"
-        return (
-            f"Mesh(axis_sizes={self.axis_sizes}, axis_names={self.axis_names}, axis_types={self.axis_types})"
-        )
+        return f"Mesh(axis_sizes={self.axis_sizes}, axis_names={self.axis_names}, axis_types={self.axis_types})"
 
     def __str__(self) -> str:
         return f"Mesh({self._described()})"

@@ -159,7 +159,9 @@ class NamedSharding(Sharding):
         return self
 
     def __repr__(self) -> str:
-        return f"NamedSharding(mesh={self.mesh!s}, spec={self.spec}, memory_kind={self.memory_kind})"
+        return (
+            f"NamedSharding(mesh={self.mesh!s}, spec={self.spec}, memory_kind={self.memory_kind})"
+        )
 
 
 _positions = caches.new_cache()

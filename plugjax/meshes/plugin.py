@@ -18,7 +18,9 @@ def plugjax_options() -> list[Option]:
     return [
         Option("mesh", None, in_key=True, help="the mesh that set_mesh put in force"),
         Option("physical_mesh", None, in_key=True, help="the mesh whose block was entered"),
-        Option("check_vma", False, in_key=True, help="types say which values differ between devices"),
+        Option(
+            "check_vma", False, in_key=True, help="types say which values differ between devices"
+        ),
         Option("abstract_mesh", None, in_key=True, help="the mesh that programs are traced for"),
     ]
 

@@ -49,6 +49,4 @@ def result_shardings(
             for var, sharding in zip(eqn.outvars, found, strict=True):
                 if sharding is not None:
                     env[var] = sharding
-    return [
-        wanted or read(v) for wanted, v in zip(results, jaxpr.jaxpr.outvars, strict=True)
-    ]
+    return [wanted or read(v) for wanted, v in zip(results, jaxpr.jaxpr.outvars, strict=True)]

@@ -8,6 +8,7 @@ from typing import Any, NoReturn
 from plugjax.extend.core import ClosedJaxpr, Option, boolean, config
 from plugjax.extend.execution import CacheMiss
 from plugjax.extend.rules import PluginInfo, hookimpl
+from plugjax.options import transfers
 from plugjax.options.without_effect import OPTIONS
 
 plugjax_plugin = PluginInfo(
@@ -27,6 +28,7 @@ def plugjax_options() -> list[Option]:
             "no_execution", False, boolean, in_key=True, help="raise where something would run",
             observes={True: "equations"},
         ),
+        *transfers.OPTIONS,
         *OPTIONS,
     ]  # fmt: skip
 
@@ -39,6 +41,9 @@ def plugjax_cache_miss(miss: CacheMiss) -> None:
             f"re-tracing function {miss.name} for `jit`, but 'no_tracing' is set. Call it before with arguments of these "
             "shapes and dtypes, or end the no_tracing block."
         )
+
+
+plugjax_transfer = hookimpl(transfers.plugjax_transfer)
 
 
 @hookimpl

@@ -112,7 +112,6 @@ _REASONS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("Python's garbage collector says of no array that it collects it", {
         "array_garbage_collection_guard": (None, "allow", "log", "fatal"),
     }),
-    ("transfers between the host and devices are not watched", dict.fromkeys(("transfer_guard", "transfer_guard_host_to_device", "transfer_guard_device_to_device", "transfer_guard_device_to_host"), (None, "allow", "log", "disallow", "log_explicit", "disallow_explicit"))),
 )  # fmt: skip
 
 

@@ -78,7 +78,9 @@ def lower_module(
         if partition is not None:
             declare_partition(context, partition)
         main = context.write_function(with_order(jaxpr), "main", public=True)
-        marks = [_reuse(reused[i]) if reused and i in reused else {} for i in range(len(jaxpr.in_avals))]
+        marks = [
+            _reuse(reused[i]) if reused and i in reused else {} for i in range(len(jaxpr.in_avals))
+        ]
         if partition is not None:
             ranks = [aval.ndim for aval in jaxpr.in_avals]
             spread = partition_marks(context, partition.arguments, ranks)

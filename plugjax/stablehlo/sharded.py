@@ -69,9 +69,7 @@ def _shard_map(
     }
     types = [mlir.type_of(aval) for aval in ctx.avals_out]
     found = mlir.op("sdy.manual_computation", types, list(operands), attributes, regions=1)
-    block = mlir.add_block(
-        found.regions[0], [mlir.type_of(v.aval) for v in jaxpr.jaxpr.invars]
-    )
+    block = mlir.add_block(found.regions[0], [mlir.type_of(v.aval) for v in jaxpr.jaxpr.invars])
     outer = module.manual_axes
     module.manual_axes = {**outer, **dict.fromkeys(names, mesh)}
     # A program is another function along other axes.
@@ -205,9 +203,7 @@ def _reduce_scatter(
         **_along(_mesh_of(ctx, axis_name), axis_name),
         "scatter_dimension": mlir.attribute(f"{scatter_dimension} : i64"),
     }
-    found = mlir.op(
-        "stablehlo.reduce_scatter", [mlir.type_of(part)], [x], attributes, regions=1
-    )
+    found = mlir.op("stablehlo.reduce_scatter", [mlir.type_of(part)], [x], attributes, regions=1)
     mlir.fill_region(found.regions[0], [scalar, scalar], SUM.body(aval.dtype))
     return found.result if tiled else mlir.value("stablehlo.reshape", out, [found.result])
 
@@ -250,7 +246,9 @@ def _ppermute(
 def _axis_index(ctx: EqnContext, *, axis_name: Any) -> Value:
     mesh = _mesh_of(ctx, (axis_name,))
     (out,) = ctx.avals_out
-    manual = [name for name, m in ctx.module.manual_axes.items() if m.shape_tuple == mesh.shape_tuple]
+    manual = [
+        name for name, m in ctx.module.manual_axes.items() if m.shape_tuple == mesh.shape_tuple
+    ]
     others = [name for name in mesh.axis_names if name not in manual]
     if not others:
         return _position(mesh, axis_name, out)

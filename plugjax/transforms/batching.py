@@ -19,8 +19,8 @@ from plugjax.core.aval import ShapedArray
 from plugjax.core.jaxpr import ClosedJaxpr, eval_closed, memoise
 from plugjax.core.primitive import Primitive, Trace, Tracer, state
 from plugjax.core.rules import RuleKind
-from plugjax.transforms.batch_steps import BatchStep
 from plugjax.transforms.axes import broadcast_axis, moveaxis
+from plugjax.transforms.batch_steps import BatchStep
 from plugjax.transforms.callables import check_callable
 from plugjax.transforms.discharge import has_pure_form, is_reference, with_values
 from plugjax.transforms.ending import ends_trace

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar, Unpack, overload
 
-from plugjax.core import caches, pytree
+from plugjax.core import caches
 from plugjax.core.backend import DeviceLike, get_backend
 from plugjax.execution.jit.function import JitFunction
 from plugjax.execution.jit.parameters import JitOptions

@@ -81,9 +81,7 @@ def inside(mesh: AnyMesh, axes: Axes, check_vma: bool) -> Iterator[None]:
     outer = around if around is not None and set(axes) <= set(around.axis_names) else None
     types = dict.fromkeys(axes, AxisType.Manual)
     here = (outer or mesh.abstract_mesh).update_axis_types(types)
-    bound = [
-        Axis(size, name, typed=check_vma) for name, size in mesh.shape_tuple if name in axes
-    ]
+    bound = [Axis(size, name, typed=check_vma) for name, size in mesh.shape_tuple if name in axes]
     with (
         config.override("abstract_mesh", here),
         config.override("check_vma", check_vma),
@@ -275,9 +273,7 @@ def _transpose(
             ]
             found = eval_closed(program, *args[:fixed], *shares)
             return [
-                psum_p.bind(bar, axes=copies(spec), axis_index_groups=None)
-                if copies(spec)
-                else bar
+                psum_p.bind(bar, axes=copies(spec), axis_index_groups=None) if copies(spec) else bar
                 for bar, spec in zip(found, result_specs, strict=True)
             ]
 
@@ -317,7 +313,8 @@ def _batching(
 
     def with_axis(specs: Specs, marked: Sequence[bool]) -> Specs:
         return tuple(
-            PartitionSpec(entry, *spec) if m else spec for spec, m in zip(specs, marked, strict=True)
+            PartitionSpec(entry, *spec) if m else spec
+            for spec, m in zip(specs, marked, strict=True)
         )
 
     moved = [x if d is None else materialize(x, d, axis) for x, d in zip(args, dims, strict=True)]

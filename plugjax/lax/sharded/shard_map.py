@@ -121,7 +121,9 @@ def _mesh(given: AnyMesh | None) -> AnyMesh:
                 "give mesh=."
             )
     if not isinstance(found, (Mesh, AbstractMesh)):
-        raise TypeError(f"shard_map requires a Mesh or AbstractMesh for its second argument, got {found!r}.")
+        raise TypeError(
+            f"shard_map requires a Mesh or AbstractMesh for its second argument, got {found!r}."
+        )
     return found
 
 
@@ -230,10 +232,16 @@ class _Call:
                 "shard_map in_specs argument must be a pytree of `jax.sharding.PartitionSpec` instances, but it was left out "
                 f"where axis_names={set(self.axes)} are of type AxisType.Auto. Give in_specs."
             )
-        if not isinstance(sharding, NamedSharding) or sharding.mesh.shape_tuple != self.mesh.shape_tuple:
+        if (
+            not isinstance(sharding, NamedSharding)
+            or sharding.mesh.shape_tuple != self.mesh.shape_tuple
+        ):
             return PartitionSpec()
         return PartitionSpec(
-            *(tuple(n for n in names_of(entry) if n in self.axes) or None for entry in sharding.spec)
+            *(
+                tuple(n for n in names_of(entry) if n in self.axes) or None
+                for entry in sharding.spec
+            )
         )
 
     def _broadcast(self, argument: str, prefix: Any, tree: Any) -> list[Any]:

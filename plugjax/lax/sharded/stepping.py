@@ -88,8 +88,7 @@ def step_through(
 
     results = ring.run(run)
     return [
-        _joined([outs[i] for outs in results], mesh, grid, spec)
-        for i, spec in enumerate(out_specs)
+        _joined([outs[i] for outs in results], mesh, grid, spec) for i, spec in enumerate(out_specs)
     ]
 
 
@@ -107,9 +106,7 @@ def _joined(parts: list[Array], mesh: AnyMesh, grid: AbstractMesh, spec: Partiti
     host = np.asarray(parts[0]._fetch())
     found = np.empty((*aval.shape, *host.shape[first.ndim :]), host.dtype)
     sharding = NamedSharding(grid, spec)
-    for part, index in reversed(
-        list(zip(parts, block_indices(sharding, aval.shape), strict=True))
-    ):
+    for part, index in reversed(list(zip(parts, block_indices(sharding, aval.shape), strict=True))):
         found[index] = part._fetch()
     joined = Array(aval, from_host(host)._placement, found)
     if not isinstance(mesh, Mesh):

@@ -87,9 +87,7 @@ def _program(
                     found.update([name] if b else [])
 
         def whole(*args: Any) -> list[Any]:
-            parts = [
-                _split(x, spec, names, sizes) for x, spec in zip(args, in_specs, strict=True)
-            ]
+            parts = [_split(x, spec, names, sizes) for x, spec in zip(args, in_specs, strict=True)]
             outs = jit_p.bind(*parts, jaxpr=program, name=jaxpr.jaxpr.debug_name)
             joined = [
                 _join(y, spec, found, names, sizes)
