@@ -19,6 +19,7 @@ from plugjax.contexts import (
     debug_infs,
     debug_key_reuse,
     debug_nans,
+    default_backend,
     default_device,
     default_matmul_precision,
     default_prng_impl,
@@ -43,7 +44,7 @@ from plugjax.contexts import (
 )
 from plugjax.core import above as _above
 from plugjax.core.array import Array
-from plugjax.core.backend import default_backend, devices
+from plugjax.core.backend import devices
 from plugjax.core.config import config
 from plugjax.core.device import Device
 from plugjax.execution.compile_time import ensure_compile_time_eval
