@@ -254,8 +254,7 @@ class Array(EagerOperators, metaclass=_ArrayType):
     def __format__(self, spec: str) -> str:
         if isinstance(self.aval.dtype, dtypes.ExtendedDType):
             return format(repr(self), spec)
-        # A scalar is formatted as one.
-        return format(np.asarray(self._fetch())[()], spec)
+        return format(np.asarray(self._fetch())[()], spec)  # a scalar is formatted as one
 
     def __repr__(self) -> str:
         if self.is_deleted():
@@ -285,9 +284,11 @@ class Array(EagerOperators, metaclass=_ArrayType):
     def __bytes__(self) -> bytes:
         return self.tobytes()
 
+    def __buffer__(self, flags: int) -> memoryview:  # asked by Python 3.12 and later
+        return memoryview(self.__array__())
+
     def __reduce__(self) -> tuple[Any, ...]:
-        # Keys are pickled as their words and the aval, which their generator makes again.
-        if isinstance(self.aval.dtype, dtypes.ExtendedDType):
+        if isinstance(self.aval.dtype, dtypes.ExtendedDType):  # its words, and the aval
             return _rebuild_stored, (np.asarray(self._fetch()), self.aval.shape, self.aval.dtype)
         return _rebuild, (np.asarray(self), self.aval.weak_type)
 

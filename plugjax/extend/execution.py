@@ -14,6 +14,7 @@ from plugjax.execution.jit.misses import CacheMiss, TraceKey
 from plugjax.execution.jit.parameters import argument_names
 from plugjax.execution.jit.stages import ArgInfo, CompiledFunction, Lowered, Traced, Wrapped
 from plugjax.execution.storage import Storage, storage, storage_of
+from plugjax.execution.string_arrays import is_string_array
 from plugjax.execution.threads import settings_of_this_thread
 from plugjax.execution.transfers import Transfer, array_of_values, explicit_transfers
 
@@ -44,6 +45,7 @@ __all__ = [
     "explicit_transfers",
     "exporter",
     "instrumented",
+    "is_string_array",
     "jit",
     "leave",
     "make_jaxpr",

@@ -25,7 +25,7 @@ from plugjax.extend.core import (
 )
 from plugjax.extend.dtypes import DType, DTypeLike
 from plugjax.extend.errors import ConcretizationTypeError, NegativeSizeError, NotArrayError
-from plugjax.extend.execution import array_of_values
+from plugjax.extend.execution import array_of_values, is_string_array
 from plugjax.lax import axes
 from plugjax.lax.axes import ShapeLike
 from plugjax.numpy.promotion import (
@@ -89,6 +89,8 @@ def array(
         raise NotImplementedError("array: order is 'K', or left out.")
     if object is None:
         raise NotArrayError("array: None holds no numbers.")
+    if device is not None and dtype is None and is_string_array(object):
+        return device_put(object, device)
     wanted = None if dtype is None else canonical_dtype("array", dtype)
     result = _from_values(object, wanted, bool(copy))
     if result.ndim < ndmin:

@@ -1,5 +1,7 @@
 """Programs that differ from JAX on purpose, or for want of what other parts of the framework will bring: each with the reason."""
 
+import sys
+
 _PYTHON_NUMBERS = (
     "A transformed function gives arrays; JAX hands a Python number on that no primitive has met."
 )
@@ -24,6 +26,11 @@ ON_PURPOSE: dict[str, str] = {
     "tools.print_of_a_device": "The kind of a device says what computes on it.",
     "trees.tree_functions": "Structures are optree's, and are printed as it prints them.",
 }
+
+if sys.version_info < (3, 12):
+    ON_PURPOSE["array_methods.memory_view"] = (
+        "Before Python 3.12, classes that are written in Python have no buffers."
+    )
 
 _PYTHON_TEXT = "A program for NumPy is lowered to Python, not to StableHLO."
 _XLA_OPTIONS = "An option of XLA's compiler is none of another."
