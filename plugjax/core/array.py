@@ -285,7 +285,7 @@ class Array(EagerOperators, metaclass=_ArrayType):
         return self.tobytes()
 
     def __buffer__(self, flags: int) -> memoryview:  # asked by Python 3.12 and later
-        return memoryview(self.__array__())
+        return memoryview(self.__array__())  # type: ignore[arg-type]
 
     def __reduce__(self) -> tuple[Any, ...]:
         if isinstance(self.aval.dtype, dtypes.ExtendedDType):  # its words, and the aval
