@@ -19,6 +19,7 @@ from plugjax.contexts import (
     debug_infs,
     debug_key_reuse,
     debug_nans,
+    default_backend,
     default_device,
     default_matmul_precision,
     default_prng_impl,
@@ -43,7 +44,7 @@ from plugjax.contexts import (
 )
 from plugjax.core import above as _above
 from plugjax.core.array import Array
-from plugjax.core.backend import default_backend, devices
+from plugjax.core.backend import devices
 from plugjax.core.config import config
 from plugjax.core.device import Device
 from plugjax.execution.compile_time import ensure_compile_time_eval
@@ -95,10 +96,10 @@ _LATE = {
     "remove_size_one_mesh_axis_from_type": "plugjax.options.contexts",
     "softmax_custom_jvp": "plugjax.options.contexts",
     "thread_guard": "plugjax.options.contexts",
-    "transfer_guard": "plugjax.options.contexts",
-    "transfer_guard_device_to_device": "plugjax.options.contexts",
-    "transfer_guard_device_to_host": "plugjax.options.contexts",
-    "transfer_guard_host_to_device": "plugjax.options.contexts",
+    "transfer_guard": "plugjax.options.transfers",
+    "transfer_guard_device_to_device": "plugjax.options.transfers",
+    "transfer_guard_device_to_host": "plugjax.options.transfers",
+    "transfer_guard_host_to_device": "plugjax.options.transfers",
     "make_user_context": "plugjax.options.user_context",
     "effects_barrier": "plugjax.lax.effects",
     "pure_callback": "plugjax.lax.callback",

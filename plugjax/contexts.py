@@ -368,6 +368,20 @@ def default_matmul_precision(new_val: Any) -> AbstractContextManager[None]:
     return config.override("default_matmul_precision", new_val)
 
 
+def default_backend() -> str:
+    """What computes by default, in JAX's words: ``"cpu"``, ``"gpu"``, ``"tpu"`` or another hardware's name.
+
+    It is the platform of ``devices()[0]``. Which plugin computes there is ``plugjax.extend.backend.default_backend()``, and for an
+    array ``x.device.backend.name``.
+
+    Example:
+        >>> import plugjax
+        >>> plugjax.default_backend() in ("cpu", "gpu", "tpu")
+        True
+    """
+    return devices()[0].platform
+
+
 def local_devices(
     process_index: int | None = None, backend: str | None = None, host_id: int | None = None
 ) -> list[Device]:

@@ -183,7 +183,9 @@ def tree_transpose(
     if treedef != expected:
         raise TypeError(f"Mismatch: {first_difference(expected, treedef)}.")
     size = inner.num_leaves
-    return inner.unflatten([outer_treedef.unflatten(flat[i::size]) for i in range(size)])
+    return pytree.unflatten(
+        inner, [pytree.unflatten(outer_treedef, flat[i::size]) for i in range(size)]
+    )
 
 
 def tree_flatten_with_path(
@@ -237,8 +239,8 @@ def tree_map_with_path(
     """
     found, treedef = tree_flatten_with_path(tree, is_leaf, is_leaf_takes_path)
     others = [treedef.flatten_up_to(r) for r in rest]
-    return treedef.unflatten(
-        [f(path, leaf, *more) for (path, leaf), *more in zip(found, *others, strict=True)]
+    return pytree.unflatten(
+        treedef, [f(path, leaf, *more) for (path, leaf), *more in zip(found, *others, strict=True)]
     )
 
 

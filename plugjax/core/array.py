@@ -69,6 +69,8 @@ class Array(EagerOperators, metaclass=_ArrayType):
             host = backend.get(buffer, physical_aval(self.aval))
             if backend.host_visible:
                 self._host = host
+            elif transfers:
+                transfers["device-to-host"](self)
         return host
 
     def _alias(self) -> Array:
@@ -252,8 +254,7 @@ class Array(EagerOperators, metaclass=_ArrayType):
     def __format__(self, spec: str) -> str:
         if isinstance(self.aval.dtype, dtypes.ExtendedDType):
             return format(repr(self), spec)
-        # A scalar is formatted as one.
-        return format(np.asarray(self._fetch())[()], spec)
+        return format(np.asarray(self._fetch())[()], spec)  # a scalar is formatted as one
 
     def __repr__(self) -> str:
         if self.is_deleted():
@@ -283,9 +284,11 @@ class Array(EagerOperators, metaclass=_ArrayType):
     def __bytes__(self) -> bytes:
         return self.tobytes()
 
+    def __buffer__(self, flags: int) -> memoryview:  # asked by Python 3.12 and later
+        return memoryview(self.__array__())  # type: ignore[arg-type]
+
     def __reduce__(self) -> tuple[Any, ...]:
-        # Keys are pickled as their words and the aval, which their generator makes again.
-        if isinstance(self.aval.dtype, dtypes.ExtendedDType):
+        if isinstance(self.aval.dtype, dtypes.ExtendedDType):  # its words, and the aval
             return _rebuild_stored, (np.asarray(self._fetch()), self.aval.shape, self.aval.dtype)
         return _rebuild, (np.asarray(self), self.aval.weak_type)
 
@@ -318,6 +321,8 @@ def from_host(value: Any, *, weak_type: bool = False, placement: Placement | Non
 
 
 _PYTHON_SCALARS = (bool, int, float, complex)
+# What looks at values on their way, by direction; empty unless an option observes "transfers".
+transfers: dict[str, Callable[..., None]] = {}
 # Classes of values that are no arrays, and what gives their types: a plugin may add its own.
 value_types: dict[type, Callable[[Any], AbstractValue]] = {}
 
@@ -333,6 +338,8 @@ def as_array(value: Any, who: str = "plugjax") -> Any:
     kind = type(value)
     if kind is Array or isinstance(value, Tracer):
         return value
+    if transfers:
+        transfers["host-to-device"](value, who)
     if kind in _PYTHON_SCALARS:
         return Array(scalar_aval(value), default_placement(), scalar_value(value))
     if isinstance(value, (np.ndarray, np.generic)):
@@ -346,19 +353,13 @@ def as_array(value: Any, who: str = "plugjax") -> Any:
     convert = getattr(value, "__jax_array__", None)
     if convert is not None:
         return as_array(convert(), who)
-    if isinstance(value, _PYTHON_SCALARS):
-        return as_array(_plain_scalar(value), who)
+    scalar: Any
+    for scalar in _PYTHON_SCALARS:
+        if isinstance(value, scalar):
+            return as_array(scalar(value), who)
     if kind in value_types:
         return value
     raise NotArrayError(f"{who} needs an array or a number, got {value!r} of type {type(value)}.")
-
-
-def _plain_scalar(value: Any) -> Any:
-    kind: Any
-    for kind in _PYTHON_SCALARS:
-        if isinstance(value, kind):
-            return kind(value)
-    raise TypeError(f"{value!r} is not a scalar")
 
 
 def scalar_aval(value: Any) -> ShapedArray:
@@ -446,6 +447,8 @@ def transfer(array: Array, placement: Placement) -> Array:
         return array
     if array._placement.device is placement.device:
         return Array(array.aval, placement, array._host, array._buffer)
+    if transfers:
+        transfers["device-to-device"](array, placement)
     return Array(array.aval, placement, array._fetch())
 
 

@@ -100,8 +100,8 @@ def default_backend() -> str:
     ``PLUGJAX_BACKEND`` is the option's first value.
 
     Example:
-        >>> import plugjax
-        >>> plugjax.default_backend() in ("numpy", "xla", "iree")
+        >>> from plugjax.extend.backend import default_backend
+        >>> default_backend() in ("numpy", "xla", "iree")
         True
     """
     named = _named_backend() or _backends_by_priority()[0].name

@@ -36,7 +36,7 @@ def boolean(text: str) -> bool:
 
 
 # What an option may have the framework show to plugins, or do in the open, while it has a certain value.
-Observed = Literal["equations", "operators", "ended traces", "cache misses"]
+Observed = Literal["equations", "operators", "ended traces", "cache misses", "transfers"]
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Option:
         help: what it does, in words.
         observes: by value, what plugins want to see while it is set. ``"equations"``: each is run by itself and knows its
             source and the transformations around it. ``"operators"``: the functions behind operators run at every call.
-            ``"ended traces"`` and ``"cache misses"``: the hooks of these names are called.
+            ``"ended traces"``, ``"cache misses"`` and ``"transfers"``: the hooks of these names are called.
 
     Example:
         >>> Option("checks", False, boolean).check("often")

@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from plugjax.core import pytree
-from plugjax.core.array import as_array, transfer
+from plugjax.core.array import as_array, transfer, transfers
 from plugjax.core.backend import as_device
 from plugjax.core.device import Device, Sharding
 from plugjax.core.primitive import Primitive, Tracer
+from plugjax.execution.string_arrays import is_string_array, string_array
+from plugjax.execution.transfers import asked, explicit_transfers
 from plugjax.meshes.context import mesh_of_specs
 from plugjax.meshes.geometry import check_compatible_aval
 from plugjax.meshes.named import NamedSharding
@@ -66,13 +68,19 @@ def device_put(
     for flag in (donate, may_alias):
         if not isinstance(flag, (bool, type(None))):
             _for_each_leaf("device_put", flag, x)
+    if transfers and not asked.explicit:
+        with explicit_transfers():
+            return device_put(x, device, donate=donate, may_alias=may_alias)
     leaves, tree = pytree.flatten(x)
     if isinstance(device, (tuple, list, dict)):
         targets = _for_each_leaf("device_put", device, x)
     else:
         targets = [device] * len(leaves)
-    arrays = [as_array(leaf, "device_put") for leaf in leaves]
     places = [None if target is None else as_target(target) for target in targets]
+    arrays = [
+        string_array(leaf, place) if is_string_array(leaf) else as_array(leaf, "device_put")
+        for leaf, place in zip(leaves, places, strict=True)
+    ]
     for i, (array, place) in enumerate(zip(arrays, places, strict=True)):
         if isinstance(place, Sharding):
             _check(place, array, pytree.paths_of(tree)[i])

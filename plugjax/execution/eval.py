@@ -137,6 +137,16 @@ class EvalTrace(Trace):
         return (key, *params.items()) if params else key
 
 
+class TransferringTrace(EvalTrace):
+    """The evaluator while transfers are observed: operators make arrays of what comes from the host."""
+
+    __slots__ = ()
+
+    def operate(self, key: Any, general: Callable[..., Any], *operands: Any) -> Any:
+        """Run an operator or a function as it is written."""
+        return general(*operands)
+
+
 def prepared(
     primitive: Primitive, avals: list[ShapedArray], params: dict[str, Any], placement: Placement
 ) -> Run:
@@ -192,10 +202,11 @@ _evaluators: dict[Any, EvalTrace] = {}
 
 def evaluator() -> EvalTrace:
     """The evaluator for the configuration in force: options that change what an entry does have one each."""
-    key = config.fingerprint
+    kind = TransferringTrace if config.observes("transfers") else EvalTrace
+    key = (kind, config.fingerprint)
     found = _evaluators.get(key)
     if found is None:
-        found = _evaluators.setdefault(key, EvalTrace())
+        found = _evaluators.setdefault(key, kind())
     return found
 
 

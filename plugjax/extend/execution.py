@@ -14,7 +14,9 @@ from plugjax.execution.jit.misses import CacheMiss, TraceKey
 from plugjax.execution.jit.parameters import argument_names
 from plugjax.execution.jit.stages import ArgInfo, CompiledFunction, Lowered, Traced, Wrapped
 from plugjax.execution.storage import Storage, storage, storage_of
+from plugjax.execution.string_arrays import is_string_array
 from plugjax.execution.threads import settings_of_this_thread
+from plugjax.execution.transfers import Transfer, array_of_values, explicit_transfers
 
 __all__ = [
     "QUIET",
@@ -30,16 +32,20 @@ __all__ = [
     "Storage",
     "TraceKey",
     "Traced",
+    "Transfer",
     "Wrapped",
     "argument_names",
+    "array_of_values",
     "clear_caches",
     "default_cache",
     "eager_program",
     "ensure_compile_time_eval",
     "enter",
     "eval_shape",
+    "explicit_transfers",
     "exporter",
     "instrumented",
+    "is_string_array",
     "jit",
     "leave",
     "make_jaxpr",

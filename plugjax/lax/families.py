@@ -108,7 +108,7 @@ def broadcast_shapes_strict(name: str, avals: Sequence[ShapedArray]) -> tuple[in
         if len(stretched) > 1:
             described = ", ".join(a.str_short() for a in avals)
             raise ShapeError(
-                f"lax.{name}: shapes do not broadcast: {described} differ on axis {axis}."
+                f"lax.{name} got incompatible shapes for broadcasting: {described} differ on axis {axis}."
             )
         result.append(stretched.pop() if stretched else 1)
     return tuple(result)

@@ -17,6 +17,7 @@ from plugjax.extend.core import (
     ShapedArray,
     Zero,
     aval_of,
+    config,
     reduce_sum_p,
 )
 from plugjax.extend.dtypes import DType, DTypeLike, is_extended
@@ -284,6 +285,8 @@ def _reduction(primitive: Primitive, accepts: DtypeSet) -> None:
     def _aval(x: ShapedArray, *, axes: tuple[int, ...]) -> ShapedArray:
         _check_axes(name, x, axes)
         _check_dtype(name, x, accepts)
+        if primitive is reduce_sum_p:
+            _check_half(x, axes)
         return x.update(shape=_remaining(x.shape, axes))
 
     _batching_over_axes(primitive)
@@ -300,6 +303,17 @@ def _bitwise_reduction(primitive: Primitive) -> None:
 
     _batching_over_axes(primitive)
     zero_derivative(rules, primitive)
+
+
+def _check_half(x: ShapedArray, axes: tuple[int, ...]) -> None:
+    if (
+        x.dtype.name in ("float16", "bfloat16")
+        and not config.read("allow_f16_reductions")
+        and any(x.shape[d] != 1 for d in axes)
+    ):
+        raise ValueError(
+            f"reduce_sum on operand {x.str_short()} is not allowed when jax_allow_f16_reductions=False. Convert it to float32 before."
+        )
 
 
 for _p in (reduce_sum_p, reduce_prod_p):

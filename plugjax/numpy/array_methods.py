@@ -12,6 +12,7 @@ from plugjax import lax
 from plugjax.extend.core import Array, device_put, physical_aval
 from plugjax.extend.dtypes import DTypeLike
 from plugjax.extend.errors import ConcretizationTypeError
+from plugjax.extend.execution import explicit_transfers
 from plugjax.numpy import (
     arithmetic,
     bitwise,
@@ -151,7 +152,8 @@ def _contains(x: Array, value: Any) -> Any:
 
 def _copy_to_host_async(x: Array) -> None:
     """Begin to fetch the values; what asks for them later finds them there."""
-    _held(x, "copy_to_host_async")._fetch()
+    with explicit_transfers():
+        _held(x, "copy_to_host_async")._fetch()
 
 
 def _on_device_size_in_bytes(x: Array) -> int:

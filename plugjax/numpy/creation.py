@@ -24,6 +24,7 @@ from plugjax.extend.core import (
 )
 from plugjax.extend.dtypes import DType, DTypeLike
 from plugjax.extend.errors import ConcretizationTypeError, NegativeSizeError, NotArrayError
+from plugjax.extend.execution import array_of_values, is_string_array
 from plugjax.extend.meshes import ShardingLike
 from plugjax.lax import axes
 from plugjax.lax.axes import ShapeLike
@@ -93,6 +94,8 @@ def array(
         raise NotImplementedError("array: order is 'K', or left out.")
     if object is None:
         raise NotArrayError("array: None holds no numbers.")
+    if device is not None and dtype is None and is_string_array(object):
+        return device_put(object, device)
     wanted = None if dtype is None else canonical_dtype("array", dtype)
     result = _from_values(object, wanted, bool(copy))
     if result.ndim < ndmin:
@@ -156,12 +159,12 @@ def _from_values(value: Any, dtype: DType | None, copy: bool) -> Array:
     if kind in _PYTHON:
         if dtype is None:
             return as_array(value, "array")
-        return from_host(_scalar_of(value, dtype))
+        return array_of_values(_scalar_of(value, dtype))
     if isinstance(value, (np.ndarray, np.generic)):
         if dtype is None:
             # As in JAX, a copy of a masked array is that of its data.
             return as_array(np.asarray(value) if copy else value, "array")
-        return from_host(np.array(value, dtype, order="C"))
+        return array_of_values(np.array(value, dtype, order="C"))
     if isinstance(value, (list, tuple, range)):
         return _from_sequence(value, dtype)
     if hasattr(value, "__jax_array__"):
@@ -193,7 +196,7 @@ def _from_sequence(value: Sequence[Any], dtype: DType | None) -> Array:
                 (k for k in (complex, float, int) if k in kinds), bool if leaves else float
             )
             dtype = dtypes.canonicalize(widest)
-        return from_host(_rectangular(value, dtype))
+        return array_of_values(_rectangular(value, dtype))
     if dtype is None:
         check_arraylike("array", *leaves)
         dtype, _ = join_dtypes(*leaves)
@@ -203,7 +206,7 @@ def _from_sequence(value: Sequence[Any], dtype: DType | None) -> Array:
     ):
         parts = [_from_values(item, dtype, False) for item in value]
         return lax.concatenate([lax.expand_dims(part, (0,)) for part in parts], 0)
-    return from_host(_rectangular(_as_numpy(value)).astype(dtype))
+    return array_of_values(_rectangular(_as_numpy(value)).astype(dtype))
 
 
 def _rectangular(value: Any, dtype: DType | None = None) -> np.ndarray[Any, Any]:

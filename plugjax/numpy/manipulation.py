@@ -84,7 +84,7 @@ def _sizes(x: Array, newshape: Any) -> tuple[int, ...]:
     if -1 not in sizes:
         if math.prod(sizes) != x.size:
             raise SizeError(
-                f"reshape: shape {x.shape} has {x.size} elements, shape {sizes} takes {math.prod(sizes)}."
+                f"cannot reshape array of shape {x.shape} and size {x.size} into shape {sizes}, which takes {math.prod(sizes)}."
             )
         return sizes
     known = -math.prod(sizes)

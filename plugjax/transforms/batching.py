@@ -411,7 +411,7 @@ def _axis_size(
         if s is not None
     )
     raise ValueError(
-        f"vmap of {name}: the sizes of the mapped axes are inconsistent:\n{described}"
+        f"vmap got inconsistent sizes for array axes to be mapped, by {name}:\n{described}"
         + (f"\n  * axis_size is {given}" if given is not None else "")
     )
 

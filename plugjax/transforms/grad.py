@@ -14,8 +14,8 @@ from plugjax.core import dtypes, pytree
 from plugjax.core.array import as_array, aval_of, from_host
 from plugjax.core.jaxpr import ClosedJaxpr, eval_closed
 from plugjax.core.primitive import Tracer
-from plugjax.core.vocabulary import instantiate
 from plugjax.transforms.callables import check_callable
+from plugjax.transforms.derivative_values import as_cotangent, as_tangent
 from plugjax.transforms.discharge import is_reference
 from plugjax.transforms.flat_calls import Structure, flat_call, function_name, named_after
 from plugjax.transforms.high_values import HighType
@@ -160,7 +160,7 @@ def jvp(
     ]
     outs, outs_dot = jvp_flat(flat, values, directions)
     out = pytree.unflatten(known.tree, outs)
-    out_dot = pytree.unflatten(known.tree, [instantiate(t) for t in outs_dot])
+    out_dot = pytree.unflatten(known.tree, [as_tangent(t) for t in outs_dot])
     if has_aux:
         return out, out_dot, _strip(known.aux)
     return out, out_dot
@@ -289,7 +289,7 @@ def linear_transpose(
         found_bars = transpose_flat(
             lambda *xs: eval_closed(program, *xs), operands, [as_array(b, "vjp") for b in bars]
         )
-        return pytree.unflatten(in_tree, [instantiate(b) for b in found_bars])
+        return pytree.unflatten(in_tree, [as_tangent(b) for b in found_bars])
 
     return transposed
 
@@ -348,7 +348,8 @@ def value_and_grad(
         aval = aval_of(value)
         one = from_host(aval.dtype.type(1), weak_type=aval.weak_type)
         bars = backward(found.tape, found.inputs, found.out_tangents, [one])
-        gradient = pytree.unflatten(in_tree, [instantiate(b) for b in bars])
+        found_bars = [as_cotangent(b, aval_of(x)) for b, x in zip(bars, values, strict=True)]
+        gradient = pytree.unflatten(in_tree, found_bars)
         if single:
             (gradient,) = gradient
         result = pytree.unflatten(known.tree, found.outs)
@@ -372,7 +373,7 @@ def _check_input(
     if dtypes.is_extended(dtype) or dtypes.is_integer(dtype) or dtype == dtypes.BOOL:
         if not allow_int:
             raise TypeError(
-                f"grad needs floating or complex inputs, got {dtype.name} at argument {pytree.paths(point)[index]}. "
+                f"grad requires real- or complex-valued inputs, got {dtype.name} at argument {pytree.paths(point)[index]}. "
                 "For booleans and integers there is allow_int=True, and vjp."
             )
     elif holomorphic and dtype.kind != "c":
@@ -384,14 +385,14 @@ def _check_input(
 def _check_output(outs: list[Any], out_tree: Any, holomorphic: bool, name: str) -> None:
     if len(outs) != 1 or not out_tree.is_leaf():
         raise TypeError(
-            f"grad needs a scalar-output function, and {name} gives "
+            f"Gradient only defined for scalar-output functions, and {name} gives "
             f"{pytree.unflatten(out_tree, [aval_of(y).str_short() for y in outs])}."
         )
     aval = aval_of(outs[0])
     if aval.shape:
         raise TypeError(
-            f"grad needs a scalar-output function, and {name} gives shape {aval.shape}. Reduce it, for example with .sum(), or "
-            "use jacrev."
+            f"Gradient only defined for scalar-output functions, and {name} gives shape {aval.shape}. Reduce it, for example "
+            "with .sum(), or use jacrev."
         )
     if holomorphic:
         if aval.dtype.kind != "c":

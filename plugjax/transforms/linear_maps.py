@@ -17,7 +17,8 @@ from plugjax.core import dtypes, pytree
 from plugjax.core.array import as_array, aval_of
 from plugjax.core.aval import AbstractReference, ShapedArray
 from plugjax.core.jaxpr import ClosedJaxpr, eval_closed
-from plugjax.core.vocabulary import Zero, instantiate, zeros
+from plugjax.core.vocabulary import Zero, instantiate
+from plugjax.transforms.derivative_values import as_cotangent, as_tangent
 from plugjax.transforms.discharge import is_reference
 from plugjax.transforms.high_values import HighType
 from plugjax.transforms.linearize import Linearized, tape_jaxpr
@@ -155,7 +156,8 @@ class VJP:
                     "collected in another. Give one: vjp.with_refs(...)(cotangent)."
                 )
         pulled = self._pull(self._bars(cotangent))
-        return pytree.unflatten(signature.in_tree, [instantiate(x) for x in pulled])
+        bars = [as_cotangent(x, aval) for x, aval in zip(pulled, signature.in_avals, strict=True)]
+        return pytree.unflatten(signature.in_tree, bars)
 
     def with_refs(self, *maybe_ct_refs: Any) -> Callable[[Any], Any]:
         """The pullback that adds cotangents to references.
@@ -200,7 +202,7 @@ class VJP:
                     found.append(DidntWant())
                     continue
                 if not is_reference(x):
-                    found.append(instantiate(bar))
+                    found.append(as_cotangent(bar, aval))
                     continue
                 if not isinstance(aval, AbstractReference) and type(bar) is not Zero:
                     x.addupdate(bar)
@@ -339,7 +341,7 @@ class Pushforward:
         flat_in = [instantiate(t) for t, d in zip(given, linear.differentiated, strict=True) if d]
         results = iter(eval_closed(linear.jaxpr, *self._residuals, *flat_in))
         outs = [
-            next(results) if h else zeros(aval.to_tangent_aval())
+            next(results) if h else as_tangent(Zero(aval.to_tangent_aval()))
             for h, aval in zip(linear.has_tangent, signature.out_avals, strict=True)
         ]
         return pytree.unflatten(signature.out_tree, outs)

@@ -177,11 +177,14 @@ class JitFunction:
         statics, dyn_args, dyn_kwargs = self._static.split(args, kwargs, self.__name__)
         leaves, in_tree = pytree.flatten((dyn_args, dyn_kwargs))
         layout = self._layout(in_tree, statics)
-        if type(state.trace) is not EvalTrace:
+        if not isinstance(state.trace, EvalTrace):
             return self._bind(leaves, layout, statics)
         mixed = not all(type(x) is Array for x in leaves)
         if mixed and any(is_reference(x) or is_high(x) for x in leaves):
             return self._bind(leaves, layout, statics)
+        if mixed and type(state.trace) is not EvalTrace:
+            # Transfers are observed: what comes from the host is made an Array before the program runs.
+            leaves, mixed = _arrays(leaves, in_tree, self.__name__), False
         readable = True
         try:
             parts = signature(leaves) if mixed else array_signature(leaves)

@@ -53,6 +53,11 @@ def _described(avals: Sequence[ShapedArray]) -> list[ShapeDtypeStruct]:
     return [ShapeDtypeStruct(a.shape, a.dtype, weak_type=a.weak_type) for a in avals]
 
 
+def _lowered(avals: Sequence[ShapedArray]) -> list[ShapeDtypeStruct]:
+    """Without weak types, of which a lowered program knows nothing."""
+    return [ShapeDtypeStruct(a.shape, a.dtype) for a in avals]
+
+
 class Traced:
     """A traced function: its jaxpr and shapes, ready to be lowered.
 
@@ -121,7 +126,7 @@ class Lowered:
     @property
     def out_info(self) -> Any:
         """Results as a pytree of ShapeDtypeStruct."""
-        return self._traced.out_info
+        return pytree.unflatten(self.out_tree, _lowered(self._traced.jaxpr.out_avals))
 
     def as_text(self, dialect: str | None = None, *, debug_info: bool = False) -> str:
         """The program in the form that the backend's compiler takes: StableHLO text, or generated Python for NumPy.
@@ -242,9 +247,7 @@ class CompiledFunction:
         avals = self._lowered._program.jaxpr.out_avals
         found = [
             each.update(sharding=sharding)
-            for each, sharding in zip(
-                _described(avals), self._compiled.result_shardings, strict=True
-            )
+            for each, sharding in zip(_lowered(avals), self._compiled.result_shardings, strict=True)
         ]
         return pytree.unflatten(self.out_tree, found)
 
