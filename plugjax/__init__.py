@@ -66,6 +66,7 @@ from plugjax.transforms.grad import (
 )
 from plugjax.transforms.jacobian import hessian, jacfwd, jacrev
 from plugjax.transforms.shape_struct import ShapeDtypeStruct
+from plugjax.transforms.tracebacks import boundaries, public
 
 __version__ = "0.1.0"
 __version_info__ = (0, 1, 0)
@@ -122,7 +123,7 @@ def __getattr__(name: str) -> Any:
     if name in _SUBMODULES:
         return importlib.import_module(f"plugjax.{name}")
     if name in _LATE:
-        return getattr(importlib.import_module(_LATE[name]), name)
+        return public(getattr(importlib.import_module(_LATE[name]), name), __name__, name)
     raise AttributeError(f"module 'plugjax' has no attribute {name!r}")
 
 
@@ -214,3 +215,5 @@ __all__ = [
     "vjp",
     "vmap",
 ]  # fmt: skip
+
+boundaries(globals(), __all__)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
+from plugjax.extend.transforms import boundaries
 from plugjax.tree_util import tree_all as all
 from plugjax.tree_util import tree_broadcast as broadcast
 from plugjax.tree_util import tree_flatten as flatten
@@ -43,3 +44,5 @@ __all__ = [
     "all", "broadcast", "flatten", "flatten_with_path", "leaves", "leaves_with_path", "map", "map_with_path", "reduce",
     "reduce_associative", "static", "structure", "transpose", "unflatten",
 ]  # fmt: skip
+
+boundaries(globals(), __all__)

@@ -12,6 +12,7 @@ import optree
 from plugjax import key_paths
 from plugjax.core import pytree
 from plugjax.core.pytree import PyTreeDef
+from plugjax.extend.transforms import boundaries
 from plugjax.key_paths import (
     DictKey,
     FlattenedIndexKey,
@@ -545,3 +546,5 @@ __all__ = [
     "tree_reduce_associative", "tree_structure", "tree_transpose", "tree_unflatten", "treedef_children",
     "treedef_is_leaf", "treedef_tuple",
 ]  # fmt: skip
+
+boundaries(globals(), __all__)

@@ -11,8 +11,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
+from plugjax.core import above
 from plugjax.core.device import Placement
-from plugjax.core.operators import ArrayOperators
+from plugjax.core.operators import ArrayOperators, methods
 from plugjax.core.primitive import state
 
 _F = TypeVar("_F", bound=Callable[..., Any])
@@ -29,10 +30,12 @@ def _binary(general: _F) -> _F:
             key = (name, self.aval, self._placement, other.aval, other._placement)
         else:
             key = (name, self.aval, self._placement, kind)
-        run = trace.programs.get(key)
-        if run is not None:
-            return run(self, other)
-        return trace.operate(key, general, self, other)
+        try:
+            run = trace.programs.get(key)
+            return run(self, other) if run else trace.operate(key, general, self, other)
+        except Exception:
+            above.shorten_traceback()
+            raise
 
     operator.__name__ = name
     return cast("_F", operator)
@@ -44,13 +47,27 @@ def _unary(general: _F) -> _F:
     def operator(self: Any) -> Any:
         trace = state.trace
         key = (name, self.aval, self._placement)
-        run = trace.programs.get(key)
-        if run is not None:
-            return run(self)
-        return trace.operate(key, general, self)
+        try:
+            run = trace.programs.get(key)
+            return run(self) if run else trace.operate(key, general, self)
+        except Exception:
+            above.shorten_traceback()
+            raise
 
     operator.__name__ = name
     return cast("_F", operator)
+
+
+def _general(operator: Callable[..., Any]) -> Any:
+    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+        try:
+            return operator(self, *args, **kwargs)
+        except Exception:
+            above.shorten_traceback()
+            raise
+
+    call.__name__ = operator.__name__
+    return call
 
 
 class EagerOperators(ArrayOperators):
@@ -82,3 +99,15 @@ class EagerOperators(ArrayOperators):
     __abs__ = _unary(ArrayOperators.__abs__)
     __invert__ = _unary(ArrayOperators.__invert__)
     __hash__ = None
+
+    def __getitem__(self, index: Any) -> Any:
+        try:
+            return methods.getitem(self, index)
+        except Exception:
+            above.shorten_traceback()
+            raise
+
+
+for _name in ("floordiv", "rfloordiv", "mod", "rmod", "divmod", "rdivmod", "pow", "rpow", "rmatmul", "rand", "ror", "rxor",
+    "lshift", "rlshift", "rshift", "rrshift", "pos", "round", "setitem", "array_ufunc", "array_function", "iter", "contains", "len"):  # fmt: skip
+    setattr(EagerOperators, f"__{_name}__", _general(getattr(ArrayOperators, f"__{_name}__")))

@@ -3,6 +3,8 @@
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from plugjax.extend.transforms import public
+
 # Loaded on first use: the package's plugin is loaded with the framework.
 _LATE = {
     "DebugEffect": "plugjax.lax.effects",
@@ -23,7 +25,7 @@ def __getattr__(name: str) -> Any:
     if name not in _LATE:
         raise AttributeError(f"module 'plugjax.debug' has no attribute {name!r}")
     found = getattr(importlib.import_module(_LATE[name]), name)
-    globals()[name] = found
+    globals()[name] = found = public(found, __name__, name)
     return found
 
 

@@ -3,6 +3,8 @@
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from plugjax.extend.transforms import public
+
 if TYPE_CHECKING:
     from plugjax.export.artifact import (
         maximum_supported_calling_convention_version,
@@ -75,5 +77,5 @@ def __getattr__(name: str) -> Any:
     if module is None:
         raise AttributeError(f"module 'plugjax.export' has no attribute {name!r}")
     value = getattr(importlib.import_module(f"plugjax.export.{module}"), name)
-    globals()[name] = value
+    globals()[name] = value = public(value, __name__, name)
     return value

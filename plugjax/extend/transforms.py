@@ -36,7 +36,7 @@ from plugjax.transforms.physical import physicalize
 from plugjax.transforms.replay import Observer, replay
 from plugjax.transforms.simplify import simplify
 from plugjax.transforms.staging import StagingTracer, open_constants, stage
-from plugjax.transforms.tracebacks import api_boundary
+from plugjax.transforms.tracebacks import api_boundary, boundaries, public, shorten_traceback
 from plugjax.transforms.transpose import (
     UndefinedPrimal,
     is_undefined_primal,
@@ -63,6 +63,7 @@ __all__ = [
     "batch_axes",
     "batch_flat",
     "batch_jaxpr",
+    "boundaries",
     "cached_trace",
     "check_jaxpr",
     "computed",
@@ -102,8 +103,10 @@ __all__ = [
     "prune",
     "prune_closed",
     "prune_outputs",
+    "public",
     "register_mapped",
     "replay",
+    "shorten_traceback",
     "simplify",
     "stacked_aval",
     "stage",

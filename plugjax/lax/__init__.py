@@ -16,6 +16,7 @@ from plugjax.extend.core import (
     stop_gradient_p,
     transpose_p,
 )
+from plugjax.extend.transforms import boundaries
 from plugjax.lax.accuracy import AccuracyMode, Tolerance
 from plugjax.lax.approximate_top_k import approx_max_k, approx_min_k, approx_top_k_p
 from plugjax.lax.arithmetic import (
@@ -475,3 +476,5 @@ __all__ = [
     "unstack", "unstack_p", "while_loop", "while_p", "with_sharding_constraint", "xor_p",
     "zeta", "zeta_p",
 ]  # fmt: skip
+
+boundaries(globals(), __all__)

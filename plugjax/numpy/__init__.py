@@ -3,6 +3,7 @@
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from plugjax.extend.transforms import boundaries, public
 from plugjax.numpy.arithmetic import (
     abs,
     absolute,
@@ -398,7 +399,7 @@ def __getattr__(name: str) -> Any:
         return importlib.import_module(f"plugjax.numpy.{name}")
     if name in _LATE:
         found = getattr(importlib.import_module(f"plugjax.numpy.{_LATE[name]}"), name)
-        globals()[name] = found
+        globals()[name] = found = public(found, __name__, name)
         return found
     raise AttributeError(f"module 'plugjax.numpy' has no attribute {name!r}")
 
@@ -463,3 +464,5 @@ __all__ = [
     "unsignedinteger", "unstack", "unwrap", "vander", "var", "vdot", "vecdot", "vecmat",
     "vectorize", "vsplit", "vstack", "where", "zeros", "zeros_like",
 ]  # fmt: skip
+
+boundaries(globals(), __all__)

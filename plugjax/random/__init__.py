@@ -3,6 +3,7 @@
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from plugjax.extend.transforms import boundaries, public
 from plugjax.random import hashed as _hashed  # noqa: F401  # makes its generators known
 from plugjax.random import rbg as _rbg  # noqa: F401  # makes its generators known
 from plugjax.random.bits import bits, permutation, randint, uniform
@@ -64,7 +65,7 @@ def __getattr__(name: str) -> Any:
     if name not in _LATE:
         raise AttributeError(f"module 'plugjax.random' has no attribute {name!r}")
     found = getattr(importlib.import_module(f"plugjax.random.{_LATE[name]}"), name)
-    globals()[name] = found
+    globals()[name] = found = public(found, __name__, name)
     return found
 
 
@@ -80,3 +81,5 @@ __all__ = [
     "permutation", "poisson", "prng_key", "rademacher", "randint", "random_gamma_p", "rayleigh", "split", "t",
     "triangular", "truncated_normal", "uniform", "wald", "weibull_min", "wrap_key_data",
 ]  # fmt: skip
+
+boundaries(globals(), __all__)

@@ -17,6 +17,7 @@ import numpy as np
 import plugjax.numpy as jnp
 from plugjax import lax
 from plugjax.extend.core import Array
+from plugjax.extend.transforms import boundaries
 from plugjax.numpy.promotion import ArrayLike
 
 __all__ = ["map_coordinates"]
@@ -114,3 +115,6 @@ def _linear(coordinate: Any) -> Shares:
     share = coordinate - below
     index = below.astype(np.int32)
     return [(index, 1 - share), (index + 1, share)]
+
+
+boundaries(globals(), __all__)

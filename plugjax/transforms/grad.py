@@ -272,6 +272,7 @@ def linear_transpose(
     )
     out_tree = out.tree
 
+    @api_boundary
     def transposed(cotangent: Any) -> Any:
         bars, tree = pytree.flatten(cotangent)
         if tree != out_tree:
@@ -424,6 +425,7 @@ def grad(
         fun, argnums, has_aux, holomorphic, allow_int, reduce_axes
     )
 
+    @api_boundary
     def gradient(*args: Any, **kwargs: Any) -> Any:
         value, result = both(*args, **kwargs)
         return (result, value[1]) if has_aux else result

@@ -14,6 +14,7 @@ from plugjax.transforms.batching import vmap
 from plugjax.transforms.callables import check_callable
 from plugjax.transforms.flat_calls import named_after
 from plugjax.transforms.grad import as_argnums, jvp, of_chosen, vjp
+from plugjax.transforms.tracebacks import api_boundary
 
 
 def _basis(tree: Any) -> Any:
@@ -93,6 +94,7 @@ def jacfwd(
     """
     check_callable("jacfwd", fun)
 
+    @api_boundary
     def jacobian_of(*args: Any, **kwargs: Any) -> Any:
         partial, point = of_chosen(
             "jacobian", fun, as_argnums("jacobian", argnums)[1], args, kwargs
@@ -143,6 +145,7 @@ def jacrev(
     """
     check_callable("jacrev", fun)
 
+    @api_boundary
     def jacobian_of(*args: Any, **kwargs: Any) -> Any:
         partial, point = of_chosen(
             "jacobian", fun, as_argnums("jacobian", argnums)[1], args, kwargs

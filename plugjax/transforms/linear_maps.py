@@ -21,6 +21,7 @@ from plugjax.core.vocabulary import Zero, instantiate, zeros
 from plugjax.transforms.discharge import is_reference
 from plugjax.transforms.high_values import HighType
 from plugjax.transforms.linearize import Linearized, tape_jaxpr
+from plugjax.transforms.tracebacks import api_boundary
 from plugjax.transforms.transpose import UndefinedPrimal, backward, transpose_flat
 from plugjax.transforms.tree_differences import first_difference
 
@@ -141,6 +142,7 @@ class VJP:
         self._linear = linear
         self._residuals = residuals
 
+    @api_boundary
     def __call__(self, cotangent: Any) -> Any:
         """Pull ``cotangent``, of the output's structure, back.
 
@@ -192,6 +194,7 @@ class VJP:
                     f"vjp.with_refs: an input is a reference ({aval}), and its cotangents need one too; got {x!r}."
                 )
 
+        @api_boundary
         def pull(cotangent: Any) -> Any:
             found: list[Any] = []
             pulled = self._pull(self._bars(cotangent), given)
@@ -319,6 +322,7 @@ class Pushforward:
         self._linear = linear
         self._residuals = residuals
 
+    @api_boundary
     def __call__(self, *tangents: Any) -> Any:
         """The tangent of the output for tangents of the inputs."""
         linear = self._linear

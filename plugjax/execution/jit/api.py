@@ -12,6 +12,7 @@ from plugjax.execution.jit.function import JitFunction
 from plugjax.execution.jit.parameters import JitOptions
 from plugjax.execution.jit.stages import Wrapped
 from plugjax.transforms.named_axes import Axis, bound_axes
+from plugjax.transforms.tracebacks import api_boundary
 
 _R = TypeVar("_R")
 
@@ -136,6 +137,7 @@ def make_jaxpr(
     traced = JitFunction(fun, static_argnums=static_argnums, keep_unused=True)
     axes = [Axis(size, axis) for axis, size in axis_env or ()]
 
+    @api_boundary
     def jaxpr_of(*args: Any, **kwargs: Any) -> Any:
         with bound_axes(axes):
             found = traced.trace(*args, **kwargs)

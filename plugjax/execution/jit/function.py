@@ -49,7 +49,7 @@ from plugjax.transforms.discharge import has_references, is_reference
 from plugjax.transforms.flat_calls import Structure, without_references
 from plugjax.transforms.function_caches import kept_for
 from plugjax.transforms.high_values import has_high, is_high
-from plugjax.transforms.tracebacks import api_boundary
+from plugjax.transforms.tracebacks import api_boundary, own_boundaries, shorten_traceback
 
 
 class JitFunction:
@@ -158,13 +158,17 @@ class JitFunction:
             except (AttributeError, LookupError, TypeError):
                 # Another layout, leaves that are no Arrays, a static argument without a hash, or a new signature.
                 run = None
-            if run is None or type(state.trace) is not EvalTrace:
-                return cold(args, kwargs)
-            return run(leaves)
+            try:
+                if run is None or type(state.trace) is not EvalTrace:
+                    return cold(args, kwargs)
+                return run(leaves)
+            except Exception:
+                shorten_traceback()
+                raise
 
+        own_boundaries.add(call.__code__)
         return call
 
-    @api_boundary
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if config.disable_jit:
             return self._fun(*args, **kwargs)
@@ -305,6 +309,7 @@ class JitFunction:
         chosen += [kwargs[n] for n in self._donate_names if n in kwargs]
         return tuple(sorted(leaf for leaf in pytree.leaves(chosen) if isinstance(leaf, int)))
 
+    @api_boundary
     def trace(self, *args: Any, **kwargs: Any) -> Traced:
         """Trace for given arguments, arrays or ``ShapeDtypeStruct``, without compiling."""
         statics, dyn_args, dyn_kwargs = self._static.split(args, kwargs, self.__name__)
@@ -314,10 +319,12 @@ class JitFunction:
         placements = [x._placement for x in leaves if type(x) is Array]
         return Traced(program, lambda: self._placement(placements))
 
+    @api_boundary
     def lower(self, *args: Any, **kwargs: Any) -> Lowered:
         """Trace and lower for given arguments, arrays or ``ShapeDtypeStruct``."""
         return self.trace(*args, **kwargs).lower()
 
+    @api_boundary
     def eval_shape(self, *args: Any, **kwargs: Any) -> Any:
         """Shapes and dtypes of the results."""
         return self.trace(*args, **kwargs).out_info

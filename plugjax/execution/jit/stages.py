@@ -19,6 +19,7 @@ from plugjax.execution.costs import program_costs, program_memory
 from plugjax.execution.dialects import backend_with_dialect
 from plugjax.execution.jit.program import Program
 from plugjax.transforms.shape_struct import ShapeDtypeStruct
+from plugjax.transforms.tracebacks import api_boundary
 from plugjax.transforms.tree_differences import first_difference
 
 _R = TypeVar("_R", covariant=True)
@@ -87,6 +88,7 @@ class Traced:
         """Results as a pytree of ShapeDtypeStruct."""
         return pytree.unflatten(self.out_tree, _described(self.jaxpr.out_avals))
 
+    @api_boundary
     def lower(self) -> Lowered:
         """Settle the device."""
         return Lowered(self, self._program, self._placement())
@@ -150,6 +152,7 @@ class Lowered:
         """The estimated cost: see :meth:`CompiledFunction.cost_analysis`."""
         return self.compile().cost_analysis()
 
+    @api_boundary
     def compile(self, compiler_options: Mapping[str, Any] | None = None) -> CompiledFunction:
         """Compile; the result takes the same arguments, without the static ones.
 
@@ -183,6 +186,7 @@ class CompiledFunction:
         """An ``ArgInfo`` per argument, in their structure."""
         return self._lowered.args_info
 
+    @api_boundary
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run.
 

@@ -10,6 +10,8 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from plugjax.extend.transforms import public
+
 if TYPE_CHECKING:
     from plugjax.experimental.sparse import linalg as linalg
     from plugjax.experimental.sparse.ad import grad, jacfwd, jacobian, jacrev, value_and_grad
@@ -143,7 +145,7 @@ def __getattr__(name: str) -> Any:
     if name not in _LATE:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     found = getattr(importlib.import_module(f"{__name__}.{_LATE[name]}"), name)
-    globals()[name] = found
+    globals()[name] = found = public(found, __name__, name)
     return found
 
 

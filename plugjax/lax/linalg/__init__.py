@@ -4,6 +4,7 @@ Host kernels are LAPACK's, through NumPy and SciPy. Where a program cannot call 
 ``plugjax.lax.linalg.decompositions``, which is written in other primitives.
 """
 
+from plugjax.extend.transforms import boundaries
 from plugjax.lax.linalg.cholesky import cholesky, cholesky_p, cholesky_update, cholesky_update_p
 from plugjax.lax.linalg.cholesky import rules as _cholesky_rules
 from plugjax.lax.linalg.eig import EigImplementation, eig, eig_p
@@ -87,3 +88,5 @@ __all__ = [
     "tridiagonal_solve",
     "tridiagonal_solve_p",
 ]
+
+boundaries(globals(), __all__)

@@ -2,5 +2,8 @@
 
 from plugjax.experimental.sparse.linalg.lobpcg import lobpcg_standard
 from plugjax.experimental.sparse.linalg.systems import spsolve
+from plugjax.extend.transforms import boundaries
 
 __all__ = ["lobpcg_standard", "spsolve"]
+
+boundaries(globals(), __all__)
