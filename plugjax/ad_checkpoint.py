@@ -12,8 +12,8 @@ from plugjax.core import pytree
 from plugjax.core.array import as_array
 from plugjax.core.jaxpr import Literal
 from plugjax.execution.jit.api import make_jaxpr
-from plugjax.execution.jit.parameters import argument_names
 from plugjax.lax.barrier import name_p
+from plugjax.transforms.argument_names import argument_names
 from plugjax.transforms.expansion import call_words
 from plugjax.transforms.grad import vjp
 

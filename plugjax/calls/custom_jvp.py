@@ -117,7 +117,9 @@ class custom_jvp(CustomFunction):  # noqa: N801  # JAX's name
         """Run the function."""
         name = name_of(self.fun)
         if not self.jvp:
-            raise AttributeError(f"custom_jvp: {name} has no rule. Give it one with defjvp.")
+            raise AttributeError(
+                f"No JVP defined for custom_jvp function {name}. Give it a rule with defjvp."
+            )
         check_callable("custom_jvp", self.fun)
         values = self.by_position(args, kwargs, "custom_jvp")
         fixed = {
@@ -162,7 +164,7 @@ def _checked(result: Any, rule: str, name: str, out: Structure) -> tuple[list[An
     """Leaves of what a user's rule gave."""
     if not isinstance(result, (tuple, list)) or len(result) != 2:
         raise TypeError(
-            f"custom_jvp: rule {rule} of {name} needs to give a pair (primals_out, tangents_out), got {result}."
+            f"Custom JVP rule {rule} of {name} must produce a pair (primals_out, tangents_out), got {result}."
         )
     primals, tree = pytree.flatten(result[0])
     tangents, tangent_tree = pytree.flatten(result[1])
@@ -182,7 +184,7 @@ def _checked(result: Any, rule: str, name: str, out: Structure) -> tuple[list[An
         found = t.aval if type(t) is Zero else aval_of(t)
         if (found.shape, found.dtype) != (expected.shape, expected.dtype):
             raise TypeError(
-                f"custom_jvp: rule {rule} of {name}{f', at output{path}' if path else ''}: the tangent of "
+                f"Custom JVP rule must produce primal and tangent outputs that agree: in {rule} of {name}{f', at output{path}' if path else ''} the tangent of "
                 f"{aval_of(y).str_short()} needs to be {expected.str_short()}, got {found.str_short()}."
             )
     return values, list(tangents)

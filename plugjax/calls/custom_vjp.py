@@ -124,7 +124,9 @@ class custom_vjp(CustomFunction):  # noqa: N801  # JAX's name
         """Run the function."""
         name = name_of(self.fun)
         if not (self.fwd and self.bwd):
-            raise AttributeError(f"custom_vjp: {name} has no rule. Give it one with defvjp.")
+            raise AttributeError(
+                f"No VJP defined for custom_vjp function {name}. Give it a rule with defvjp."
+            )
         check_callable("custom_vjp", self.fun)
         values = self.by_position(args, kwargs, "custom_vjp")
         fixed = {i: values[i] for i in self.nondiff_argnums if i < len(values)}
@@ -174,7 +176,7 @@ def _checked_forward(result: Any, rule: str, name: str, out: Structure) -> tuple
     """Leaves of what a user's ``fwd`` gave."""
     if not isinstance(result, (tuple, list)) or len(result) != 2:
         raise TypeError(
-            f"custom_vjp: rule {rule} (fwd) of {name} needs to give a pair (primal_out, residuals), got {result}."
+            f"Custom VJP fwd rule {rule} of {name} must produce a pair (primal_out, residuals), got {result}."
         )
     outs, tree = pytree.flatten(result[0])
     if out.tree is not None and out.tree != tree:
@@ -201,7 +203,7 @@ def _checked_backward(
 
     def wrong() -> TypeError:
         return TypeError(
-            f"custom_vjp: rule {rule} (bwd) needs to give a tuple with a cotangent for each argument, each of its argument's "
+            f"Custom VJP bwd rule {rule} must produce an output that is a tuple with a cotangent for each argument, each of its argument's "
             f"tree. It gave {pytree.structure(result)} for {in_tree}."
         )
 
@@ -224,7 +226,7 @@ def _checked_backward(
             given.dtype == expected.dtype or _is_among(given.dtype, expected.dtype)
         ):
             raise ValueError(
-                f"custom_vjp: rule {rule} (bwd) gave {given.str_short()} at output{path}, for an input of type "
+                f"Custom VJP bwd rule {rule} gave {given.str_short()} at output{path}, for an input of type "
                 f"{aval.str_short()}. A cotangent needs the shape and dtype of its input."
             )
         if type(bar) is not Zero and given.dtype != expected.dtype:
@@ -240,7 +242,7 @@ def _is_among(dtype: DType, others: DType) -> bool:
 
 def _no_forward_mode(*_: Any, **__: Any) -> Any:
     raise TypeError(
-        "custom_vjp functions have no forward mode (jvp). Use reverse mode (grad, vjp, jacrev), or state the derivative by "
+        "can't apply forward-mode autodiff (jvp) to custom_vjp functions. Use reverse mode (grad, vjp, jacrev), or state the derivative by "
         "plugjax.custom_jvp."
     )
 

@@ -130,7 +130,7 @@ class ArrayOperators(HasAval):
 
     def __iter__(self) -> Iterator[Self]:
         if not self.aval.shape:
-            raise TypeError("a 0-d array has no axis to iterate over.")
+            raise TypeError("iteration over a 0-d array: it has no axis.")
         return iter(methods.unstack(self))
 
     def __contains__(self, value: Any) -> bool:
@@ -138,7 +138,7 @@ class ArrayOperators(HasAval):
 
     def __setitem__(self, index: Any, value: Any) -> None:
         raise TypeError(
-            f"{type(self).__name__} objects are immutable: their items cannot be set in place. "
+            f"{type(self).__name__}: arrays are immutable and do not support assignment to items. "
             "Write x = x.at[idx].set(y), which gives a new array."
         )
 

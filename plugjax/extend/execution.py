@@ -11,9 +11,9 @@ from plugjax.execution.host_math import QUIET, SILENT, enter, leave
 from plugjax.execution.instruments import instrumented
 from plugjax.execution.jit.api import clear_caches, eval_shape, jit, make_jaxpr
 from plugjax.execution.jit.misses import CacheMiss, TraceKey
-from plugjax.execution.jit.parameters import argument_names
 from plugjax.execution.jit.stages import ArgInfo, CompiledFunction, Lowered, Traced, Wrapped
 from plugjax.execution.storage import Storage, storage, storage_of
+from plugjax.transforms.argument_names import argument_names
 
 __all__ = [
     "QUIET",

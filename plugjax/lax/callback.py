@@ -354,7 +354,7 @@ def _io_effects(*, ordered: bool, **_: Any) -> Effects:
 @rules.define(jvp_rule, pure_callback_p)
 def _pure_jvp(primals: Sequence[Any], tangents: Sequence[Any], **_: Any) -> tuple[Any, Any]:
     raise ValueError(
-        "pure_callback: functions on the host do not support JVP. Give the derivative by plugjax.custom_jvp."
+        "Pure callbacks do not support JVP, as functions on the host have no derivative. Give the derivative by plugjax.custom_jvp."
     )
 
 
@@ -367,7 +367,9 @@ def _pure_transpose(cotangents: Sequence[Any], *operands: Any, **_: Any) -> list
 
 @rules.define(jvp_rule, io_callback_p)
 def _io_jvp(primals: Sequence[Any], tangents: Sequence[Any], **_: Any) -> tuple[Any, Any]:
-    raise ValueError("io_callback: functions on the host do not support JVP.")
+    raise ValueError(
+        "IO callbacks do not support JVP, as functions on the host have no derivative."
+    )
 
 
 @rules.define(transpose_rule, io_callback_p)
@@ -387,7 +389,7 @@ def _pure_batching(
 ) -> tuple[list[Any], list[int]]:
     if vmap_method is None:
         raise NotImplementedError(
-            "pure_callback has vmap_method=None, so vmap does not know how to call it. Pass 'expand_dims', "
+            "vmap is only supported for the pure_callback with a vmap_method, and this one has None. Pass 'expand_dims', "
             "'broadcast_all', 'sequential', 'sequential_unrolled' or 'legacy_vectorized'."
         )
     moved = [x if d is None else moveaxis(x, d, 0) for x, d in zip(args, dims, strict=True)]
@@ -419,7 +421,9 @@ def _io_batching(
     axis: Axis, args: Sequence[Any], dims: Sequence[int | None], *, ordered: bool, **params: Any
 ) -> tuple[list[Any], list[int]]:
     if ordered:
-        raise ValueError("io_callback: ordered IO has no order under vmap. Pass ordered=False.")
+        raise ValueError(
+            "Cannot `vmap` ordered IO callback: a batch has no order. Pass ordered=False."
+        )
     moved = [x if d is None else moveaxis(x, d, 0) for x, d in zip(args, dims, strict=True)]
     mapped, merge = _mapped(moved, dims)
     outs = lax_map(lambda xs: io_callback_p.bind(*merge(xs), ordered=False, **params), mapped)

@@ -51,10 +51,15 @@ def _check(
     for leaf in pytree.leaves(tree):
         dtype = aval_of(leaf).dtype
         if holomorphic and dtype.kind != "c":
-            raise TypeError(f"{who} with holomorphic=True needs complex {what}s, got {dtype.name}.")
-        if not holomorphic and not accepts(dtype):
             raise TypeError(
-                f"{who} needs floating {what}s, got {dtype.name}. Pass holomorphic=True if the function is, else use plugjax.jvp "
+                f"{who} with holomorphic=True requires {what}s with complex dtype, got {dtype.name}."
+            )
+        if not holomorphic and not accepts(dtype):
+            numbers = (
+                "real- or complex-valued" if (who, what) == ("jacrev", "input") else "real-valued"
+            )
+            raise TypeError(
+                f"{who} requires {numbers} {what}s, got {dtype.name}. Pass holomorphic=True if the function is, else use plugjax.jvp "
                 "or plugjax.vjp."
             )
 

@@ -217,7 +217,7 @@ class VJP:
         leaves, tree = pytree.flatten(cotangent)
         if tree != signature.out_tree:
             raise ValueError(
-                "vjp: the cotangent needs the tree structure of the output: "
+                "vjp: unexpected tree structure of the cotangent, which is arranged like the output: "
                 + first_difference(signature.out_tree, tree)
             )
         return [
@@ -378,13 +378,13 @@ def tangent_of(primal: ShapedArray, tangent: Any, path: str) -> Any:
         )
     if expected.dtype == dtypes.float0 or found.dtype != expected.dtype:
         raise TypeError(
-            f"jvp: for a primal of dtype {primal.dtype} the tangent needs dtype "
+            f"jvp: primal and tangent arguments do not match: for a primal of dtype {primal.dtype} the tangent needs dtype "
             f"{expected.dtype.name if expected.dtype != dtypes.float0 else 'float0'}, got {found.dtype} at argument {path}. "
             "A tangent has its primal's dtype, that of an integer or bool float0."
         )
     if found.shape != expected.shape:
         raise ValueError(
-            f"jvp: a tangent needs its primal's shape {expected.shape}, got {found.shape} at argument {path}."
+            f"jvp called with different primal and tangent shapes: {expected.shape} and {found.shape} at argument {path}."
         )
     return as_array(tangent, "jvp")
 
@@ -413,11 +413,11 @@ def _cotangent(out: ShapedArray, bar: Any, path: str) -> Any:
     found = aval_of(as_array(bar, "vjp") if type(bar) is int else bar)
     if found.dtype != expected.dtype:
         raise ValueError(
-            f"vjp: the cotangent of an output {out.str_short()} needs to be {expected.str_short()}, got "
+            f"vjp: unexpected JAX type of a cotangent: that of an output {out.str_short()} is {expected.str_short()}, got "
             f"{found.str_short()}{f', at {path}' if path else ''}."
         )
     if found.shape != expected.shape:
         raise ValueError(
-            f"vjp: the cotangent needs to be {expected.str_short()}, got {found.str_short()}{f', at {path}' if path else ''}."
+            f"vjp: unexpected JAX type of a cotangent: {expected.str_short()} is needed, got {found.str_short()}{f', at {path}' if path else ''}."
         )
     return as_array(bar, "vjp")

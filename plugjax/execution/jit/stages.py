@@ -194,26 +194,26 @@ class CompiledFunction:
             TypeError: structure or avals differ from those it was compiled for, or an argument is a tracer.
         """
         leaves, in_tree = pytree.flatten((args, kwargs))
+        program = self._lowered._program
         if in_tree != self.in_tree:
             raise TypeError(
-                "Compiled: the arguments do not have the structure that the program was compiled for: "
+                f"Compiled {program.name}: the arguments have another structure than the input pytree that it was compiled for: "
                 + first_difference(self.in_tree, in_tree)
             )
-        for x in leaves:
+        for i, x in enumerate(leaves):
             if isinstance(x, Tracer):
                 raise TypeError(
-                    f"Compiled: a compiled program cannot be transformed, but an argument is a tracer, {x!r}. Transform the "
+                    f"Cannot apply JAX transformations to compiled {program.name}: argument `{program.names[i]}` is a tracer, {x!r}. Transform the "
                     "function, then lower and compile it."
                 )
         placement = self._compiled.placement
         arrays = [on_device(as_array(x), placement) for x in leaves]
-        expected = self._lowered._program.jaxpr.in_avals
+        expected = program.jaxpr.in_avals
         for i, (x, aval) in enumerate(zip(arrays, expected, strict=True)):
             if (x.aval.shape, x.aval.dtype) != (aval.shape, aval.dtype):
-                path = pytree.paths((args, kwargs))[i]
                 raise TypeError(
-                    f"Compiled: argument {path} was {aval.str_short()} when the program was compiled, and is "
-                    f"{x.aval.str_short()} now. Lower and compile for it, or call the jitted function."
+                    f"Argument types differ from the types for which {program.name} was compiled: argument "
+                    f"`{program.names[i]}` was {aval.str_short()} then, and is {x.aval.str_short()} now. Lower and compile for it, or call the jitted function."
                 )
         outs = self._run(arrays)
         for i in self._lowered._program.plan.donated:
