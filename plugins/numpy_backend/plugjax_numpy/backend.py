@@ -10,7 +10,7 @@ import numpy as np
 from plugjax.extend.backend import Backend, Executable
 from plugjax.extend.core import ClosedJaxpr, Device, ShapedArray
 from plugjax.extend.errors import JaxRuntimeError
-from plugjax.extend.execution import QUIET, enter, leave
+from plugjax.extend.execution import QUIET, enter, leave, out_of_memory
 from plugjax_numpy.codegen import generate
 
 
@@ -29,6 +29,8 @@ class HostProgram(Executable):
         token = enter(QUIET)
         try:
             return self._function(*values)
+        except MemoryError as error:
+            raise out_of_memory(error) from None
         finally:
             leave(token)
 
