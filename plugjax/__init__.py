@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import importlib
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from plugjax import errors
 from plugjax.calls.checkpoint import checkpoint
@@ -65,8 +65,8 @@ from plugjax.transforms.grad import (
     vjp,
 )
 from plugjax.transforms.jacobian import hessian, jacfwd, jacrev
+from plugjax.transforms.namespaces import public, publish
 from plugjax.transforms.shape_struct import ShapeDtypeStruct
-from plugjax.transforms.tracebacks import boundaries, public
 
 __version__ = "0.1.0"
 __version_info__ = (0, 1, 0)
@@ -119,21 +119,226 @@ _LATE = {
 }
 
 
-def __getattr__(name: str) -> Any:
-    if name in _SUBMODULES:
-        return importlib.import_module(f"plugjax.{name}")
-    if name in _LATE:
-        return public(getattr(importlib.import_module(_LATE[name]), name), __name__, name)
-    raise AttributeError(f"module 'plugjax' has no attribute {name!r}")
+if TYPE_CHECKING:
+    from plugjax import (
+        ad as ad,
+    )
+    from plugjax import (
+        ad_checkpoint as ad_checkpoint,
+    )
+    from plugjax import (
+        api_util as api_util,
+    )
+    from plugjax import (
+        checkpoint_policies as checkpoint_policies,
+    )
+    from plugjax import (
+        cli as cli,
+    )
+    from plugjax import (
+        cloud_tpu_init as cloud_tpu_init,
+    )
+    from plugjax import (
+        core as core,
+    )
+    from plugjax import (
+        custom_batching as custom_batching,
+    )
+    from plugjax import (
+        custom_derivatives as custom_derivatives,
+    )
+    from plugjax import (
+        debug as debug,
+    )
+    from plugjax import (
+        dlpack as dlpack,
+    )
+    from plugjax import (
+        dtypes as dtypes,
+    )
+    from plugjax import (
+        example_libraries as example_libraries,
+    )
+    from plugjax import (
+        experimental as experimental,
+    )
+    from plugjax import (
+        export as export,
+    )
+    from plugjax import (
+        extend as extend,
+    )
+    from plugjax import (
+        flatten_util as flatten_util,
+    )
+    from plugjax import (
+        image as image,
+    )
+    from plugjax import (
+        interpreters as interpreters,
+    )
+    from plugjax import (
+        lax as lax,
+    )
+    from plugjax import (
+        lib as lib,
+    )
+    from plugjax import (
+        monitoring as monitoring,
+    )
+    from plugjax import (
+        nn as nn,
+    )
+    from plugjax import (
+        numpy as numpy,
+    )
+    from plugjax import (
+        ops as ops,
+    )
+    from plugjax import (
+        profiler as profiler,
+    )
+    from plugjax import (
+        random as random,
+    )
+    from plugjax import (
+        ref as ref,
+    )
+    from plugjax import (
+        scipy as scipy,
+    )
+    from plugjax import (
+        stablehlo as stablehlo,
+    )
+    from plugjax import (
+        stages as stages,
+    )
+    from plugjax import (
+        test_util as test_util,
+    )
+    from plugjax import (
+        testing as testing,
+    )
+    from plugjax import (
+        tools as tools,
+    )
+    from plugjax import (
+        tree as tree,
+    )
+    from plugjax import (
+        tree_util as tree_util,
+    )
+    from plugjax import (
+        typing as typing,
+    )
+    from plugjax import (
+        util as util,
+    )
+    from plugjax import (
+        version as version,
+    )
+    from plugjax.dtypes import (
+        float0 as float0,
+    )
+    from plugjax.environment import (
+        host_count as host_count,
+    )
+    from plugjax.environment import (
+        host_id as host_id,
+    )
+    from plugjax.environment import (
+        host_ids as host_ids,
+    )
+    from plugjax.environment import (
+        print_environment_info as print_environment_info,
+    )
+    from plugjax.environment import (
+        process_count as process_count,
+    )
+    from plugjax.environment import (
+        process_index as process_index,
+    )
+    from plugjax.environment import (
+        process_indices as process_indices,
+    )
+    from plugjax.lax.callback import (
+        pure_callback as pure_callback,
+    )
+    from plugjax.lax.effects import (
+        effects_barrier as effects_barrier,
+    )
+    from plugjax.options.contexts import (
+        allow_f16_reductions as allow_f16_reductions,
+    )
+    from plugjax.options.contexts import (
+        array_garbage_collection_guard as array_garbage_collection_guard,
+    )
+    from plugjax.options.contexts import (
+        jax2tf_associative_scan_reductions as jax2tf_associative_scan_reductions,
+    )
+    from plugjax.options.contexts import (
+        remove_size_one_mesh_axis_from_type as remove_size_one_mesh_axis_from_type,
+    )
+    from plugjax.options.contexts import (
+        softmax_custom_jvp as softmax_custom_jvp,
+    )
+    from plugjax.options.contexts import (
+        thread_guard as thread_guard,
+    )
+    from plugjax.options.contexts import (
+        transfer_guard as transfer_guard,
+    )
+    from plugjax.options.contexts import (
+        transfer_guard_device_to_device as transfer_guard_device_to_device,
+    )
+    from plugjax.options.contexts import (
+        transfer_guard_device_to_host as transfer_guard_device_to_host,
+    )
+    from plugjax.options.contexts import (
+        transfer_guard_host_to_device as transfer_guard_host_to_device,
+    )
+    from plugjax.options.user_context import (
+        make_user_context as make_user_context,
+    )
+    from plugjax.state import (
+        Ref as Ref,
+    )
+    from plugjax.state import (
+        ds as ds,
+    )
+    from plugjax.state import (
+        empty_ref as empty_ref,
+    )
+    from plugjax.state import (
+        free_ref as free_ref,
+    )
+    from plugjax.state import (
+        freeze as freeze,
+    )
+    from plugjax.state import (
+        new_ref as new_ref,
+    )
+
+
+if not TYPE_CHECKING:
+    # Type checkers report names that do not exist.
+
+    def __getattr__(name: str) -> Any:
+        if name in _SUBMODULES:
+            return importlib.import_module(f"plugjax.{name}")
+        if name in _LATE:
+            return public(getattr(importlib.import_module(_LATE[name]), name), __name__, name)
+        raise AttributeError(f"module 'plugjax' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_SUBMODULES, *_LATE})
+    return sorted({*__all__, *_SUBMODULES, *_LATE, "__version__", "__version_info__"})
 
 
 __all__ = [
     "Array",
     "Device",
+    "Ref",
     "ShapeDtypeStruct",
     "allow_f16_reductions",
     "array_garbage_collection_guard",
@@ -160,7 +365,9 @@ __all__ = [
     "device_put",
     "devices",
     "disable_jit",
+    "ds",
     "effects_barrier",
+    "empty_ref",
     "enable_checks",
     "enable_custom_prng",
     "enable_x64",
@@ -169,6 +376,8 @@ __all__ = [
     "eval_shape",
     "explain_cache_misses",
     "float0",
+    "free_ref",
+    "freeze",
     "fwd_and_bwd",
     "grad",
     "hessian",
@@ -192,6 +401,7 @@ __all__ = [
     "make_user_context",
     "named_call",
     "named_scope",
+    "new_ref",
     "no_execution",
     "no_tracing",
     "numpy_dtype_promotion",
@@ -216,4 +426,4 @@ __all__ = [
     "vmap",
 ]  # fmt: skip
 
-boundaries(globals(), __all__)
+publish(globals(), __all__)

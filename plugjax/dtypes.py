@@ -11,6 +11,7 @@ from plugjax.core.dtypes import DType, DTypeLike
 from plugjax.core.dtypes import bfloat16 as _bfloat16
 from plugjax.core.dtypes import float0 as float0
 from plugjax.core.errors import TypePromotionError
+from plugjax.extend.transforms import show_only
 from plugjax.numpy.dtypes_info import finfo, iinfo, promotion
 from plugjax.numpy.dtypes_info import issubdtype as _issubdtype
 from plugjax.random.keys import extended, prng_key
@@ -117,3 +118,5 @@ __all__ = [
     "TypePromotionError", "bfloat16", "canonicalize_dtype", "extended", "finfo", "float0", "iinfo", "issubdtype",
     "itemsize_bits", "prng_key", "result_type", "scalar_type_of",
 ]  # fmt: skip
+
+show_only(globals(), __all__)

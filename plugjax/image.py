@@ -15,7 +15,7 @@ import numpy as np
 
 from plugjax import lax
 from plugjax.extend.core import Array
-from plugjax.extend.transforms import boundaries
+from plugjax.extend.transforms import publish
 from plugjax.lax.axes import static_sizes
 from plugjax.lax.dot import PrecisionLike
 from plugjax.numpy.creation import arange
@@ -273,4 +273,4 @@ def resize(
     return _resampled(x, sizes, axes, scales, [none] * len(axes), method, antialias, precision)
 
 
-boundaries(globals(), __all__)
+publish(globals(), __all__)

@@ -14,7 +14,7 @@ from plugjax.core.errors import ConcretizationTypeError, DtypeError
 from plugjax.core.primitive import Tracer
 from plugjax.execution.out_sharding import reject_sharding
 from plugjax.extend.core import Array, ArrayLike
-from plugjax.extend.transforms import boundaries
+from plugjax.extend.transforms import publish
 from plugjax.lax.dimension_numbers import GatherScatterMode
 from plugjax.numpy.promotion import check_arraylike, check_numbers
 
@@ -189,4 +189,4 @@ def _identity(method: str, dtype: Any) -> Any:
 
 __all__ = ["segment_max", "segment_min", "segment_prod", "segment_sum"]
 
-boundaries(globals(), __all__)
+publish(globals(), __all__)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-from plugjax.extend.transforms import boundaries
+from plugjax.extend.transforms import publish
 from plugjax.tree_util import tree_all as all
 from plugjax.tree_util import tree_broadcast as broadcast
 from plugjax.tree_util import tree_flatten as flatten
@@ -45,4 +45,4 @@ __all__ = [
     "reduce_associative", "static", "structure", "transpose", "unflatten",
 ]  # fmt: skip
 
-boundaries(globals(), __all__)
+publish(globals(), __all__)

@@ -12,7 +12,7 @@ import optree
 from plugjax import key_paths
 from plugjax.core import pytree
 from plugjax.core.pytree import PyTreeDef
-from plugjax.extend.transforms import boundaries
+from plugjax.extend.transforms import publish
 from plugjax.key_paths import (
     DictKey,
     FlattenedIndexKey,
@@ -558,4 +558,4 @@ __all__ = [
     "treedef_is_leaf", "treedef_tuple",
 ]  # fmt: skip
 
-boundaries(globals(), __all__)
+publish(globals(), __all__)

@@ -14,7 +14,9 @@ from typing import Any
 from plugjax.calls.python_calls import (
     Callee,
     CustomFunction,
+    P,
     PythonCall,
+    R,
     SplitArguments,
     UserRule,
     define_python_call,
@@ -41,7 +43,7 @@ rules = RuleSet(__name__)
 custom_jvp_call_p = Primitive("custom_jvp_call", multiple_results=True, structured=True)
 
 
-class custom_jvp(CustomFunction):  # noqa: N801  # JAX's name
+class custom_jvp(CustomFunction[P, R]):  # noqa: N801  # JAX's name
     """A function whose derivative is what :meth:`defjvp` says.
 
     Args:
@@ -68,7 +70,7 @@ class custom_jvp(CustomFunction):  # noqa: N801  # JAX's name
 
     def __init__(
         self,
-        fun: Callable[..., Any],
+        fun: Callable[P, R],
         nondiff_argnums: Sequence[int] = (),
         nondiff_argnames: str | Sequence[str] = (),
     ) -> None:
@@ -100,7 +102,8 @@ class custom_jvp(CustomFunction):  # noqa: N801  # JAX's name
             raise TypeError("custom_jvp: defjvps does not know nondiff_argnums. Use defjvp.")
 
         def jvp(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
-            out = self(*primals)
+            function: Callable[..., Any] = self
+            out = function(*primals)
             terms = [
                 rule(t, out, *primals)
                 for t, rule in zip(tangents, jvps, strict=True)
@@ -113,7 +116,7 @@ class custom_jvp(CustomFunction):  # noqa: N801  # JAX's name
         self.defjvp(jvp)
 
     @api_boundary
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         """Run the function."""
         name = name_of(self.fun)
         if not self.jvp:
@@ -150,7 +153,8 @@ class custom_jvp(CustomFunction):  # noqa: N801  # JAX's name
             num_consts=0,
             symbolic_zeros=self.symbolic_zeros,
         )
-        return pytree.unflatten(out.tree, outs)
+        result: R = pytree.unflatten(out.tree, outs)
+        return result
 
 
 def _stop_gradient(x: Any) -> Any:

@@ -15,7 +15,9 @@ from plugjax.calls.custom_jvp import OutputDims, batched_zero, name_of_callee, u
 from plugjax.calls.python_calls import (
     Callee,
     CustomFunction,
+    P,
     PythonCall,
+    R,
     SplitArguments,
     UserRule,
     define_python_call,
@@ -65,7 +67,7 @@ class CustomVJPPrimal:
         self.perturbed = perturbed
 
 
-class custom_vjp(CustomFunction):  # noqa: N801  # JAX's name
+class custom_vjp(CustomFunction[P, R]):  # noqa: N801  # JAX's name
     """A function whose reverse derivative is what :meth:`defvjp` says.
 
     Args:
@@ -90,7 +92,7 @@ class custom_vjp(CustomFunction):  # noqa: N801  # JAX's name
 
     def __init__(
         self,
-        fun: Callable[..., Any],
+        fun: Callable[P, R],
         nondiff_argnums: Sequence[int] = (),
         nondiff_argnames: str | Sequence[str] = (),
     ) -> None:
@@ -120,7 +122,7 @@ class custom_vjp(CustomFunction):  # noqa: N801  # JAX's name
         self.symbolic_zeros = symbolic_zeros
 
     @api_boundary
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         """Run the function."""
         name = name_of(self.fun)
         if not (self.fwd and self.bwd):
@@ -169,7 +171,8 @@ class custom_vjp(CustomFunction):  # noqa: N801  # JAX's name
             num_consts=0,
             symbolic_zeros=self.symbolic_zeros,
         )
-        return pytree.unflatten(out.tree, outs)
+        result: R = pytree.unflatten(out.tree, outs)
+        return result
 
 
 def _checked_forward(result: Any, rule: str, name: str, out: Structure) -> tuple[Any, Any, Any]:

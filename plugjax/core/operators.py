@@ -7,7 +7,7 @@ A static mixin: every operator delegates to a function of the same meaning in :d
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Protocol, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, Generic, Protocol, Self, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -53,6 +53,7 @@ class Methods:
 
 
 methods = Methods()
+_A = TypeVar("_A")
 _CONTAINERS = (list, tuple, dict, set)
 
 
@@ -332,19 +333,32 @@ class ArrayOperators(HasAval):
         def on_device_size_in_bytes(self) -> int: ...
         def unsafe_buffer_pointer(self) -> int: ...
         def view(self, dtype: DTypeLike = None, type: None = None) -> Self: ...
-        @property
-        def T(self) -> Self: ...
+        T: Self
         @property
         def mT(self) -> Self: ...
+        real: Self
+        imag: Self
         @property
-        def real(self) -> Self: ...
-        @property
-        def imag(self) -> Self: ...
-        @property
-        def at(self) -> Any: ...
-        @property
-        def flat(self) -> Any: ...
+        def at(self) -> IndexUpdate[Self]: ...
+        flat: Any
         # fmt: on
+
+
+if TYPE_CHECKING:
+    # fmt: off
+    class IndexUpdate(Generic[_A]):
+        """What ``x.at`` is."""
+
+        def __getitem__(self, index: Any, /) -> IndexedUpdate[_A]: ...
+
+    class IndexedUpdate(Generic[_A]):
+        """What ``x.at[index]`` is."""
+
+        def get(self, **options: Any) -> _A: ...
+        def set(self, values: ArrayLike, **options: Any) -> _A: ...
+        add = subtract = multiply = mul = divide = power = min = max = set
+        def apply(self, func: Callable[[_A], Any], **options: Any) -> _A: ...
+    # fmt: on
 
 
 def _method(name: str) -> Callable[..., Any]:

@@ -21,16 +21,19 @@ if TYPE_CHECKING:
     from plugjax.lax.effects import DebugEffect, OrderedDebugEffect
 
 
-def __getattr__(name: str) -> Any:
-    if name not in _LATE:
-        raise AttributeError(f"module 'plugjax.debug' has no attribute {name!r}")
-    found = getattr(importlib.import_module(_LATE[name]), name)
-    globals()[name] = found = public(found, __name__, name)
-    return found
+if not TYPE_CHECKING:
+    # Type checkers report names that do not exist.
+
+    def __getattr__(name: str) -> Any:
+        if name not in _LATE:
+            raise AttributeError(f"module 'plugjax.debug' has no attribute {name!r}")
+        found = getattr(importlib.import_module(_LATE[name]), name)
+        globals()[name] = found = public(found, __name__, name)
+        return found
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_LATE})
+    return sorted({*__all__, *_LATE})
 
 
 __all__ = ["DebugEffect", "OrderedDebugEffect", "breakpoint", "callback", "log", "print"]

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import plugjax.numpy as jnp
 from plugjax.extend import pytree
-from plugjax.extend.transforms import boundaries
+from plugjax.extend.transforms import publish
 
 __all__ = [
     "InitFn", "JoinPoint", "Optimizer", "OptimizerState", "Params", "ParamsFn", "Schedule", "State", "Step", "UpdateFn", "Updates",
@@ -564,4 +564,4 @@ def pack_optimizer_state(marked_pytree: Any) -> OptimizerState:
     return _pack(tree_def, states)
 
 
-boundaries(globals(), __all__)
+publish(globals(), __all__)

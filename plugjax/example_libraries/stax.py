@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 
 import plugjax.numpy as jnp
 from plugjax import lax, random
-from plugjax.extend.transforms import boundaries
+from plugjax.extend.transforms import publish
 from plugjax.nn import (
     elu,
     gelu,
@@ -540,4 +540,4 @@ def shape_dependent(make_layer: Callable[[Shape], Layer]) -> Layer:
     return lambda rng, input_shape: make_layer(input_shape)[0](rng, input_shape), apply_fun
 
 
-boundaries(globals(), __all__)
+publish(globals(), __all__)

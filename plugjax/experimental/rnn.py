@@ -21,7 +21,7 @@ import plugjax.numpy as jnp
 from plugjax import lax, random
 from plugjax.extend.core import Array, aval_of
 from plugjax.extend.execution import jit
-from plugjax.extend.transforms import boundaries
+from plugjax.extend.transforms import publish
 from plugjax.lax import PrecisionLike
 from plugjax.nn import sigmoid
 
@@ -280,4 +280,4 @@ def _direction(
     return y, h, c
 
 
-boundaries(globals(), __all__)
+publish(globals(), __all__)

@@ -32,11 +32,12 @@ from plugjax.transforms.linearize import (
 )
 from plugjax.transforms.mapped_classes import register_mapped
 from plugjax.transforms.named_axes import Axis, free_axes, named_axis_size
+from plugjax.transforms.namespaces import public, publish, show_only
 from plugjax.transforms.physical import physicalize
 from plugjax.transforms.replay import Observer, replay
 from plugjax.transforms.simplify import simplify
 from plugjax.transforms.staging import StagingTracer, open_constants, stage
-from plugjax.transforms.tracebacks import api_boundary, boundaries, public, shorten_traceback
+from plugjax.transforms.tracebacks import api_boundary, shorten_traceback
 from plugjax.transforms.transpose import (
     UndefinedPrimal,
     is_undefined_primal,
@@ -63,7 +64,6 @@ __all__ = [
     "batch_axes",
     "batch_flat",
     "batch_jaxpr",
-    "boundaries",
     "cached_trace",
     "check_jaxpr",
     "computed",
@@ -104,9 +104,11 @@ __all__ = [
     "prune_closed",
     "prune_outputs",
     "public",
+    "publish",
     "register_mapped",
     "replay",
     "shorten_traceback",
+    "show_only",
     "simplify",
     "stacked_aval",
     "stage",

@@ -1,6 +1,6 @@
 """Functions of neural networks: the names of ``jax.nn``."""
 
-from plugjax.extend.transforms import boundaries
+from plugjax.extend.transforms import publish
 from plugjax.nn import initializers
 from plugjax.nn.activations import (
     celu,
@@ -51,4 +51,4 @@ __all__ = [
     "sparse_sigmoid", "squareplus", "standardize", "swish", "tanh",
 ]  # fmt: skip
 
-boundaries(globals(), __all__)
+publish(globals(), __all__)

@@ -18,7 +18,7 @@ import numpy as np
 from plugjax import lax, random
 from plugjax.extend.core import Array, reject_sharding
 from plugjax.extend.dtypes import DTypeLike
-from plugjax.extend.transforms import api_boundary, boundaries
+from plugjax.extend.transforms import api_boundary, publish
 from plugjax.numpy.creation import array, full
 from plugjax.numpy.creation import ones as ones_array
 from plugjax.numpy.creation import zeros as zeros_array
@@ -458,4 +458,4 @@ def delta_orthogonal(
     return init
 
 
-boundaries(globals(), __all__)
+publish(globals(), __all__)

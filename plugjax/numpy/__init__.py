@@ -3,7 +3,7 @@
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from plugjax.extend.transforms import boundaries, public
+from plugjax.extend.transforms import public, publish
 from plugjax.numpy.arithmetic import (
     abs,
     absolute,
@@ -394,18 +394,21 @@ if TYPE_CHECKING:
 _LATE = {name: chapter for chapter, names in _CHAPTERS.items() for name in names}
 
 
-def __getattr__(name: str) -> Any:
-    if name in _SUBMODULES:
-        return importlib.import_module(f"plugjax.numpy.{name}")
-    if name in _LATE:
-        found = getattr(importlib.import_module(f"plugjax.numpy.{_LATE[name]}"), name)
-        globals()[name] = found = public(found, __name__, name)
-        return found
-    raise AttributeError(f"module 'plugjax.numpy' has no attribute {name!r}")
+if not TYPE_CHECKING:
+    # Type checkers report names that do not exist.
+
+    def __getattr__(name: str) -> Any:
+        if name in _SUBMODULES:
+            return importlib.import_module(f"plugjax.numpy.{name}")
+        if name in _LATE:
+            found = getattr(importlib.import_module(f"plugjax.numpy.{_LATE[name]}"), name)
+            globals()[name] = found = public(found, __name__, name)
+            return found
+        raise AttributeError(f"module 'plugjax.numpy' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_SUBMODULES, *_LATE})
+    return sorted({*__all__, *_SUBMODULES, *_LATE})
 
 
 __all__ = [
@@ -465,4 +468,4 @@ __all__ = [
     "vectorize", "vsplit", "vstack", "where", "zeros", "zeros_like",
 ]  # fmt: skip
 
-boundaries(globals(), __all__)
+publish(globals(), __all__)

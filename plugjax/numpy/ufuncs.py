@@ -301,7 +301,8 @@ class ufunc(Generic[_R]):
         shapes = [i.shape for i in index if not isinstance(i, slice)]
         shape = broadcast_shape("at", *shapes) if shapes else ()
         if not shape:
-            return x.at[index].set(self(x.at[index].get(), *operands))
+            found: Any = self(x.at[index].get(), *operands)
+            return x.at[index].set(found)
         count = int(np.prod(shape))
         rows = [None if isinstance(i, slice) else ravel(broadcast_to(i, shape)) for i in index]
         if operands:

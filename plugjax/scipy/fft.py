@@ -15,7 +15,7 @@ import numpy as np
 from plugjax import lax
 from plugjax.extend.core import Array
 from plugjax.extend.errors import NegativeSizeError
-from plugjax.extend.transforms import boundaries
+from plugjax.extend.transforms import publish
 from plugjax.numpy import fft as fourier
 from plugjax.numpy.manipulation import canonical_axes, canonical_axis
 from plugjax.numpy.promotion import ArrayLike, Operand, as_operand, scalar, to_inexact
@@ -206,4 +206,4 @@ def idctn(
     return x
 
 
-boundaries(globals(), __all__)
+publish(globals(), __all__)

@@ -9,7 +9,7 @@ the axis by its name, or run a function of the user's, which may close over trac
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from typing import Any, Protocol, TypeVar
+from typing import Any, ParamSpec, Protocol, TypeVar
 
 import numpy as np
 
@@ -34,6 +34,7 @@ from plugjax.transforms.staging import stage
 from plugjax.transforms.tracebacks import api_boundary
 from plugjax.transforms.tree_differences import prefix_difference
 
+_P = ParamSpec("_P")
 _R = TypeVar("_R")
 
 
@@ -241,13 +242,13 @@ def batch_jaxpr(
 
 
 def vmap(
-    fun: Callable[..., _R],
+    fun: Callable[_P, _R],
     in_axes: Any = 0,
     out_axes: Any = 0,
     axis_name: Hashable = None,
     axis_size: int | None = None,
     spmd_axis_name: Hashable = None,
-) -> Callable[..., _R]:
+) -> Callable[_P, _R]:
     """Map a function over an axis of its arguments, all instances at once.
 
     Args:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import operator
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 from plugjax.core import dtypes, pytree
 from plugjax.core.array import as_array, aval_of, from_host
@@ -35,6 +35,7 @@ from plugjax.transforms.tracebacks import api_boundary
 from plugjax.transforms.transpose import UndefinedPrimal, backward, transpose_flat
 from plugjax.transforms.tree_differences import first_difference
 
+_P = ParamSpec("_P")
 _R = TypeVar("_R")
 
 
@@ -298,13 +299,13 @@ def linear_transpose(
 
 
 def value_and_grad(
-    fun: Callable[..., _R],
+    fun: Callable[_P, _R],
     argnums: int | Sequence[int] = 0,
     has_aux: bool = False,
     holomorphic: bool = False,
     allow_int: bool = False,
     reduce_axes: Sequence[Any] = (),
-) -> Callable[..., tuple[_R, Any]]:
+) -> Callable[_P, tuple[_R, Any]]:
     """A function that gives the value of ``fun`` and its gradient.
 
     Args:
@@ -417,13 +418,13 @@ def _check_output(outs: list[Any], out_tree: Any, holomorphic: bool, name: str) 
 
 
 def grad(
-    fun: Callable[..., Any],
+    fun: Callable[_P, Any],
     argnums: int | Sequence[int] = 0,
     has_aux: bool = False,
     holomorphic: bool = False,
     allow_int: bool = False,
     reduce_axes: Sequence[Any] = (),
-) -> Callable[..., Any]:
+) -> Callable[_P, Any]:
     """A function that gives the gradient of ``fun``; arguments as of :func:`value_and_grad`.
 
     Example:

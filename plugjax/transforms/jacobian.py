@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, ParamSpec
 
 import numpy as np
 
@@ -15,6 +15,8 @@ from plugjax.transforms.callables import check_callable
 from plugjax.transforms.flat_calls import named_after
 from plugjax.transforms.grad import as_argnums, jvp, of_chosen, vjp
 from plugjax.transforms.tracebacks import api_boundary
+
+_P = ParamSpec("_P")
 
 
 def _basis(tree: Any) -> Any:
@@ -76,11 +78,11 @@ def _along_basis(derivatives: Any, primal: Any) -> Any:
 
 
 def jacfwd(
-    fun: Callable[..., Any],
+    fun: Callable[_P, Any],
     argnums: int | Sequence[int] = 0,
     has_aux: bool = False,
     holomorphic: bool = False,
-) -> Callable[..., Any]:
+) -> Callable[_P, Any]:
     """Jacobian by forward mode: one pass per element of the input, all at once.
 
     Returns:
@@ -129,12 +131,12 @@ def jacfwd(
 
 
 def jacrev(
-    fun: Callable[..., Any],
+    fun: Callable[_P, Any],
     argnums: int | Sequence[int] = 0,
     has_aux: bool = False,
     holomorphic: bool = False,
     allow_int: bool = False,
-) -> Callable[..., Any]:
+) -> Callable[_P, Any]:
     """Jacobian by reverse mode: one pass per element of the output, all at once; results as of :func:`jacfwd`.
 
     Raises:
@@ -181,11 +183,11 @@ def jacrev(
 
 
 def hessian(
-    fun: Callable[..., Any],
+    fun: Callable[_P, Any],
     argnums: int | Sequence[int] = 0,
     has_aux: bool = False,
     holomorphic: bool = False,
-) -> Callable[..., Any]:
+) -> Callable[_P, Any]:
     """Hessian: the forward-mode Jacobian of the reverse-mode one.
 
     Example:

@@ -2,7 +2,7 @@
 
 A boundary is a function that users call. An error that leaves it for the user's code goes on without our frames. Three kinds of
 functions are boundaries: those that :func:`api_boundary` decorates, the public functions of a namespace
-(:func:`boundaries`), and functions with a ``try`` of their own, which costs nothing while no error comes. Inside the framework
+(:func:`plugjax.transforms.namespaces.publish`), and functions with a ``try`` of their own, which costs nothing while no error comes. Inside the framework
 boundaries do nothing: errors that it catches are not looked at.
 
 The option ``traceback_filtering`` says how, as in JAX: ``quiet_remove_frames`` removes the frames and says so in a note,
@@ -16,7 +16,7 @@ import builtins
 import functools
 import inspect
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from types import CellType, CodeType, FrameType, FunctionType, TracebackType
 from typing import Any, TypeVar, cast
 
@@ -194,27 +194,3 @@ def _forwarding(positional: int, named: int, packs: bool) -> CodeType:
     exec(compile(text, "<plugjax boundary>", "exec"), space)
     found: CodeType = space["made"](None, shorten_traceback).__code__
     return found
-
-
-def boundaries(namespace: dict[str, Any], names: Iterable[str]) -> None:
-    """Make boundaries of the public functions of a package. Its modules call one another without them.
-
-    Args:
-        namespace: the package's ``globals()``.
-        names: those that are public.
-    """
-    for name in names:
-        found = namespace.get(name)
-        if isinstance(found, FunctionType):
-            namespace[name] = public(found, namespace["__name__"], name)
-
-
-def public(found: Any, package: str, name: str) -> Any:
-    """A function as a package shows it: a boundary, which pickles by the name there."""
-    if not isinstance(found, FunctionType) or found.__code__ in own_boundaries:
-        return found
-    if not found.__module__.startswith("plugjax."):
-        return found
-    shown = api_boundary(found)
-    shown.__module__, shown.__qualname__ = package, name
-    return shown

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar, runtime_checkable
+from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, overload, runtime_checkable
 
 from plugjax.core import pytree
 from plugjax.core.array import as_array, on_device
@@ -22,6 +22,8 @@ from plugjax.transforms.shape_struct import ShapeDtypeStruct
 from plugjax.transforms.tracebacks import api_boundary
 from plugjax.transforms.tree_differences import first_difference
 
+_P = ParamSpec("_P")
+_Q = ParamSpec("_Q")
 _R = TypeVar("_R", covariant=True)
 
 
@@ -288,7 +290,7 @@ class CompiledFunction:
 
 
 @runtime_checkable
-class Wrapped(Protocol[_R]):
+class Wrapped(Protocol[_P, _R]):
     """What ``jit`` returns: a function that can be traced and lowered ahead of time.
 
     Example:
@@ -297,8 +299,17 @@ class Wrapped(Protocol[_R]):
         True
     """
 
-    def __call__(self, *args: Any, **kwargs: Any) -> _R:
+    def __call__(self, *args: _P.args, **kwargs: _P.kwargs) -> _R:
         """Run the function, compiled."""
+
+    @overload
+    def __get__(self, instance: None, owner: Any = None, /) -> Wrapped[_P, _R]: ...
+    @overload
+    def __get__(
+        self: Wrapped[Concatenate[Any, _Q], _R], instance: object, owner: Any = None, /
+    ) -> Wrapped[_Q, _R]: ...
+    def __get__(self, instance: Any, owner: Any = None, /) -> Any:
+        """The function as a method."""
 
     def trace(self, *args: Any, **kwargs: Any) -> Traced:
         """Trace for given arguments, without compiling."""

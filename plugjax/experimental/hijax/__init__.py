@@ -10,7 +10,7 @@ from plugjax.experimental.hijax.types import (
 )
 from plugjax.extend.core import AbstractValue, ShapedArray, Zero, control_flow_allowed_effects
 from plugjax.extend.core import instantiate as instantiate_zeros
-from plugjax.extend.transforms import is_undefined_primal
+from plugjax.extend.transforms import is_undefined_primal, show_only
 from plugjax.state import AbstractRef
 
 __all__ = [
@@ -29,3 +29,5 @@ __all__ = [
     "is_undefined_primal",
     "register_hitype",
 ]
+
+show_only(globals(), __all__)

@@ -137,20 +137,27 @@ _NAMES = {
 }
 _LATE = {name: module for module, names in _NAMES.items() for name in names.split()}
 _SUBMODULES = ("linalg", "operators", "transform")
+if TYPE_CHECKING:
+    from plugjax.experimental.sparse import linalg as linalg
+    from plugjax.experimental.sparse import operators as operators
+    from plugjax.experimental.sparse import transform as transform
 
 
-def __getattr__(name: str) -> Any:
-    if name in _SUBMODULES:
-        return importlib.import_module(f"{__name__}.{name}")
-    if name not in _LATE:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found = getattr(importlib.import_module(f"{__name__}.{_LATE[name]}"), name)
-    globals()[name] = found = public(found, __name__, name)
-    return found
+if not TYPE_CHECKING:
+    # Type checkers report names that do not exist.
+
+    def __getattr__(name: str) -> Any:
+        if name in _SUBMODULES:
+            return importlib.import_module(f"{__name__}.{name}")
+        if name not in _LATE:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        found = getattr(importlib.import_module(f"{__name__}.{_LATE[name]}"), name)
+        globals()[name] = found = public(found, __name__, name)
+        return found
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_LATE, *_SUBMODULES})
+    return sorted({*__all__, *_LATE, *_SUBMODULES})
 
 
 __all__ = [

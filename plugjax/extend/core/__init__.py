@@ -109,6 +109,7 @@ from plugjax.extend.core.values import (
     valid_jaxtype,
 )
 from plugjax.transforms.jaxpr_check import JaxprTypeError, check_jaxpr
+from plugjax.transforms.namespaces import show_only
 from plugjax.transforms.shape_struct import ShapeDtypeStruct
 
 __all__ = [
@@ -222,3 +223,5 @@ __all__ = [
     "value_types",
     "zeros",
 ]
+
+show_only(globals(), __all__)

@@ -4,7 +4,7 @@ Host kernels are LAPACK's, through NumPy and SciPy. Where a program cannot call 
 ``plugjax.lax.linalg.decompositions``, which is written in other primitives.
 """
 
-from plugjax.extend.transforms import boundaries
+from plugjax.extend.transforms import publish
 from plugjax.lax.linalg.cholesky import cholesky, cholesky_p, cholesky_update, cholesky_update_p
 from plugjax.lax.linalg.cholesky import rules as _cholesky_rules
 from plugjax.lax.linalg.eig import EigImplementation, eig, eig_p
@@ -89,4 +89,4 @@ __all__ = [
     "tridiagonal_solve_p",
 ]
 
-boundaries(globals(), __all__)
+publish(globals(), __all__)

@@ -1,6 +1,6 @@
 """Linear algebra with the interface of ``numpy.linalg``: matrices are in the last two axes."""
 
-from plugjax.extend.transforms import boundaries
+from plugjax.extend.transforms import publish
 from plugjax.numpy.linalg.conditioning import cond
 from plugjax.numpy.linalg.determinants import det, slogdet
 from plugjax.numpy.linalg.factorizations import (
@@ -41,4 +41,4 @@ __all__ = [
     "slogdet", "solve", "svd", "svdvals", "tensordot", "tensorinv", "tensorsolve", "trace", "vecdot", "vector_norm",
 ]  # fmt: skip
 
-boundaries(globals(), __all__)
+publish(globals(), __all__)

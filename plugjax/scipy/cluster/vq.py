@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import plugjax.numpy as jnp
 from plugjax.extend.core import Array
-from plugjax.extend.transforms import boundaries
+from plugjax.extend.transforms import publish
 from plugjax.numpy.promotion import ArrayLike, same_dtype
 
 __all__ = ["vq"]
@@ -46,4 +46,4 @@ def vq(obs: ArrayLike, code_book: ArrayLike, check_finite: bool = True) -> tuple
     return jnp.argmin(distances, -1), distances.min(-1)
 
 
-boundaries(globals(), __all__)
+publish(globals(), __all__)

@@ -1,6 +1,6 @@
 """Linear algebra with the interface of ``scipy.linalg``."""
 
-from plugjax.extend.transforms import boundaries
+from plugjax.extend.transforms import publish
 from plugjax.scipy.linalg.eigen import eigh, eigh_tridiagonal, rsf2csf, schur
 from plugjax.scipy.linalg.factorizations import (
     cho_factor,
@@ -55,4 +55,4 @@ __all__ = [
     "svd", "toeplitz",
 ]  # fmt: skip
 
-boundaries(globals(), __all__)
+publish(globals(), __all__)

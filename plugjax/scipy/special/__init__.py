@@ -1,6 +1,6 @@
 """Special functions with the interface of ``scipy.special``."""
 
-from plugjax.extend.transforms import boundaries
+from plugjax.extend.transforms import publish
 from plugjax.nn.normalization import logsumexp
 from plugjax.scipy.special.bessel import bessel_jn, i0, i0e, i1, i1e
 from plugjax.scipy.special.bivariate_normal import owens_t
@@ -62,4 +62,4 @@ __all__ = [
     "rel_entr", "sici", "softmax", "spence", "sph_harm_y", "wofz", "xlog1py", "xlogy", "zeta",
 ]  # fmt: skip
 
-boundaries(globals(), __all__)
+publish(globals(), __all__)

@@ -6,7 +6,7 @@ import numpy as np
 
 from plugjax import lax
 from plugjax.extend.core import Array
-from plugjax.extend.transforms import boundaries
+from plugjax.extend.transforms import publish
 from plugjax.numpy.promotion import ArrayLike, scalar
 from plugjax.numpy.selection import where
 from plugjax.scipy.special import xlog1py, xlogy
@@ -71,4 +71,4 @@ def ppf(q: ArrayLike, p: ArrayLike) -> Array:
     return where(no_probability(q) | no_probability(p), np.nan, outcome)
 
 
-boundaries(globals(), __all__)
+publish(globals(), __all__)

@@ -8,7 +8,7 @@ import numpy as np
 
 from plugjax import lax
 from plugjax.extend.core import Array
-from plugjax.extend.transforms import boundaries
+from plugjax.extend.transforms import publish
 from plugjax.numpy.promotion import ArrayLike, scalar
 from plugjax.numpy.selection import where
 from plugjax.scipy.special import betainc, betaln, xlog1py, xlogy
@@ -111,4 +111,4 @@ def logsf(
     return lax.log(sf(x, a, b, loc, scale))
 
 
-boundaries(globals(), __all__)
+publish(globals(), __all__)

@@ -6,7 +6,7 @@ import numpy as np
 
 from plugjax import lax
 from plugjax.extend.core import Array
-from plugjax.extend.transforms import boundaries
+from plugjax.extend.transforms import publish
 from plugjax.numpy.promotion import ArrayLike, scalar
 from plugjax.numpy.selection import where
 from plugjax.scipy.special import betaln
@@ -46,4 +46,4 @@ def pmf(k: ArrayLike, n: ArrayLike, a: ArrayLike, b: ArrayLike, loc: ArrayLike =
     return lax.exp(logpmf(k, n, a, b, loc))
 
 
-boundaries(globals(), __all__)
+publish(globals(), __all__)

@@ -6,7 +6,7 @@ import math
 
 from plugjax import lax
 from plugjax.extend.core import Array
-from plugjax.extend.transforms import boundaries
+from plugjax.extend.transforms import publish
 from plugjax.numpy.promotion import ArrayLike, Operand, scalar
 from plugjax.numpy.selection import where
 from plugjax.scipy.stats.operands import inexact, mirrored, standardized
@@ -122,4 +122,4 @@ def isf(q: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     return loc - _standard_quantile(q) * scale
 
 
-boundaries(globals(), __all__)
+publish(globals(), __all__)

@@ -6,7 +6,7 @@ from typing import Any
 
 from plugjax import lax
 from plugjax.extend.core import Array
-from plugjax.extend.transforms import boundaries
+from plugjax.extend.transforms import publish
 from plugjax.numpy.promotion import ArrayLike, scalar
 from plugjax.scipy.stats import gamma
 from plugjax.scipy.stats.operands import inexact
@@ -91,4 +91,4 @@ def logsf(x: ArrayLike, df: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1)
     return lax.log(sf(x, df, loc, scale))
 
 
-boundaries(globals(), __all__)
+publish(globals(), __all__)

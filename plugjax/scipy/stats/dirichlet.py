@@ -8,7 +8,7 @@ import numpy as np
 
 from plugjax import lax
 from plugjax.extend.core import Array
-from plugjax.extend.transforms import boundaries
+from plugjax.extend.transforms import publish
 from plugjax.numpy.joining import concatenate
 from plugjax.numpy.promotion import ArrayLike, rounded, same_dtype, scalar
 from plugjax.numpy.selection import where
@@ -65,4 +65,4 @@ def pdf(x: ArrayLike, alpha: ArrayLike) -> Array:
     return lax.exp(logpdf(x, alpha))
 
 
-boundaries(globals(), __all__)
+publish(globals(), __all__)

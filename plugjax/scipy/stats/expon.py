@@ -8,7 +8,7 @@ import numpy as np
 
 from plugjax import lax
 from plugjax.extend.core import Array
-from plugjax.extend.transforms import boundaries
+from plugjax.extend.transforms import publish
 from plugjax.nn.activations import log1mexp
 from plugjax.numpy.promotion import ArrayLike
 from plugjax.numpy.selection import where
@@ -108,4 +108,4 @@ def ppf(q: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     return where(no_probability(q), np.nan, loc - scale * lax.log1p(-q))
 
 
-boundaries(globals(), __all__)
+publish(globals(), __all__)

@@ -8,7 +8,7 @@ import numpy as np
 
 from plugjax import lax
 from plugjax.extend.core import Array
-from plugjax.extend.transforms import boundaries
+from plugjax.extend.transforms import publish
 from plugjax.numpy.promotion import ArrayLike, scalar
 from plugjax.numpy.selection import where
 from plugjax.scipy.special import gammainc, gammaincc, gammaln, xlogy
@@ -99,4 +99,4 @@ def logsf(x: ArrayLike, a: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) 
     return lax.log(sf(x, a, loc, scale))
 
 
-boundaries(globals(), __all__)
+publish(globals(), __all__)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from plugjax import lax
 from plugjax.extend.core import Array
-from plugjax.extend.transforms import boundaries
+from plugjax.extend.transforms import publish
 from plugjax.numpy.promotion import ArrayLike
 from plugjax.numpy.selection import where
 from plugjax.scipy.stats.operands import inexact
@@ -51,4 +51,4 @@ def cdf(x: ArrayLike, beta: ArrayLike) -> Array:
     return where(x > 0, 1 - tail, tail)
 
 
-boundaries(globals(), __all__)
+publish(globals(), __all__)

@@ -6,7 +6,7 @@ import numpy as np
 
 from plugjax import lax
 from plugjax.extend.core import Array
-from plugjax.extend.transforms import boundaries
+from plugjax.extend.transforms import publish
 from plugjax.numpy.promotion import ArrayLike, scalar
 from plugjax.numpy.selection import where
 from plugjax.scipy.special import xlog1py
@@ -40,4 +40,4 @@ def pmf(k: ArrayLike, p: ArrayLike, loc: ArrayLike = 0) -> Array:
     return lax.exp(logpmf(k, p, loc))
 
 
-boundaries(globals(), __all__)
+publish(globals(), __all__)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from plugjax import lax
 from plugjax.extend.core import Array
-from plugjax.extend.transforms import boundaries
+from plugjax.extend.transforms import publish
 from plugjax.numpy.promotion import ArrayLike, scalar
 from plugjax.numpy.selection import where
 from plugjax.scipy.stats.operands import real, standardized
@@ -51,4 +51,4 @@ def cdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     return where(left, tail, 1 - tail)
 
 
-boundaries(globals(), __all__)
+publish(globals(), __all__)

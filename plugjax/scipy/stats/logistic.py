@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from plugjax import lax
 from plugjax.extend.core import Array
-from plugjax.extend.transforms import boundaries
+from plugjax.extend.transforms import publish
 from plugjax.numpy.exponential import logaddexp
 from plugjax.numpy.promotion import ArrayLike, scalar
 from plugjax.scipy.special import expit, logit
@@ -90,4 +90,4 @@ def isf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     return loc - logit(q) * scale
 
 
-boundaries(globals(), __all__)
+publish(globals(), __all__)

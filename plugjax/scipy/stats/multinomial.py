@@ -9,7 +9,7 @@ import numpy as np
 from plugjax import lax
 from plugjax.extend.core import Array
 from plugjax.extend.dtypes import is_integer
-from plugjax.extend.transforms import boundaries
+from plugjax.extend.transforms import publish
 from plugjax.numpy.promotion import ArrayLike, promote_numeric, to_inexact
 from plugjax.numpy.selection import where
 from plugjax.scipy.special import gammaln, xlogy
@@ -61,4 +61,4 @@ def pmf(x: ArrayLike, n: ArrayLike, p: ArrayLike) -> Array:
     return lax.exp(logpmf(x, n, p))
 
 
-boundaries(globals(), __all__)
+publish(globals(), __all__)

@@ -7,7 +7,7 @@ from typing import Any
 
 from plugjax import lax
 from plugjax.extend.core import Array
-from plugjax.extend.transforms import boundaries
+from plugjax.extend.transforms import publish
 from plugjax.lax.linalg import cholesky, triangular_solve
 from plugjax.numpy.einsum import einsum
 from plugjax.numpy.indexing import diagonal
@@ -95,4 +95,4 @@ def pdf(x: ArrayLike, mean: ArrayLike, cov: ArrayLike) -> Array:
     return lax.exp(logpdf(x, mean, cov))
 
 
-boundaries(globals(), __all__)
+publish(globals(), __all__)

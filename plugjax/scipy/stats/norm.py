@@ -6,7 +6,7 @@ import math
 
 from plugjax import lax
 from plugjax.extend.core import Array
-from plugjax.extend.transforms import boundaries
+from plugjax.extend.transforms import publish
 from plugjax.numpy.creation import asarray
 from plugjax.numpy.promotion import ArrayLike, scalar
 from plugjax.scipy.special import log_ndtr, ndtr, ndtri
@@ -125,4 +125,4 @@ def isf(q: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     return asarray(loc - ndtri(q) * scale, float)
 
 
-boundaries(globals(), __all__)
+publish(globals(), __all__)

@@ -9,7 +9,7 @@ import numpy as np
 
 from plugjax import lax
 from plugjax.extend.core import Array
-from plugjax.extend.transforms import boundaries
+from plugjax.extend.transforms import publish
 from plugjax.numpy.creation import arange
 from plugjax.numpy.promotion import (
     ArrayLike,
@@ -103,4 +103,4 @@ def _entropy(mu: Any) -> Array:
     return where(many, expansion, where(none, 0.0, added))
 
 
-boundaries(globals(), __all__)
+publish(globals(), __all__)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from plugjax import lax
 from plugjax.extend.core import Array
-from plugjax.extend.transforms import boundaries
+from plugjax.extend.transforms import publish
 from plugjax.numpy.promotion import ArrayLike, scalar
 from plugjax.scipy.special import betaln
 from plugjax.scipy.stats.operands import inexact
@@ -39,4 +39,4 @@ def pdf(x: ArrayLike, df: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -
     return lax.exp(logpdf(x, df, loc, scale))
 
 
-boundaries(globals(), __all__)
+publish(globals(), __all__)

@@ -12,7 +12,7 @@ import numpy as np
 
 from plugjax import lax
 from plugjax.extend.core import Array
-from plugjax.extend.transforms import boundaries
+from plugjax.extend.transforms import publish
 from plugjax.nn.activations import log1mexp
 from plugjax.numpy.promotion import ArrayLike, broadcast_together
 from plugjax.numpy.selection import where
@@ -130,4 +130,4 @@ def sf(x: ArrayLike, a: ArrayLike, b: ArrayLike, loc: ArrayLike = 0, scale: Arra
     return lax.exp(logsf(x, a, b, loc, scale))
 
 
-boundaries(globals(), __all__)
+publish(globals(), __all__)

@@ -6,7 +6,7 @@ import numpy as np
 
 from plugjax import lax
 from plugjax.extend.core import Array
-from plugjax.extend.transforms import boundaries
+from plugjax.extend.transforms import publish
 from plugjax.numpy.promotion import ArrayLike
 from plugjax.numpy.selection import where
 from plugjax.scipy.stats.operands import inexact, no_probability, real
@@ -66,4 +66,4 @@ def ppf(q: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     return where(no_probability(q), np.nan, loc + scale * q)
 
 
-boundaries(globals(), __all__)
+publish(globals(), __all__)

@@ -8,7 +8,7 @@ import numpy as np
 
 from plugjax import lax
 from plugjax.extend.core import Array
-from plugjax.extend.transforms import boundaries
+from plugjax.extend.transforms import publish
 from plugjax.numpy.promotion import ArrayLike
 from plugjax.numpy.selection import where
 from plugjax.scipy.stats.operands import inexact
@@ -46,4 +46,4 @@ def pdf(x: ArrayLike, kappa: ArrayLike) -> Array:
     return lax.exp(logpdf(x, kappa))
 
 
-boundaries(globals(), __all__)
+publish(globals(), __all__)

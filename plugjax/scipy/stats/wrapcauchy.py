@@ -8,7 +8,7 @@ import numpy as np
 
 from plugjax import lax
 from plugjax.extend.core import Array
-from plugjax.extend.transforms import boundaries
+from plugjax.extend.transforms import publish
 from plugjax.numpy.promotion import ArrayLike
 from plugjax.numpy.selection import where
 from plugjax.scipy.stats.operands import real
@@ -50,4 +50,4 @@ def pdf(x: ArrayLike, c: ArrayLike) -> Array:
     return lax.exp(logpdf(x, c))
 
 
-boundaries(globals(), __all__)
+publish(globals(), __all__)
