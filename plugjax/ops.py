@@ -14,6 +14,7 @@ from plugjax.core.errors import ConcretizationTypeError, DtypeError
 from plugjax.core.primitive import Tracer
 from plugjax.extend.core import Array, ArrayLike
 from plugjax.extend.meshes import ShardingLike
+from plugjax.extend.transforms import publish
 from plugjax.lax.dimension_numbers import GatherScatterMode
 from plugjax.lax.placement import laid_out
 from plugjax.numpy.promotion import check_arraylike, check_numbers
@@ -188,3 +189,5 @@ def _identity(method: str, dtype: Any) -> Any:
 
 
 __all__ = ["segment_max", "segment_min", "segment_prod", "segment_sum"]
+
+publish(globals(), __all__)

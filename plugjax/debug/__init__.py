@@ -3,6 +3,8 @@
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from plugjax.extend.transforms import public
+
 # Loaded on first use: the package's plugin is loaded with the framework.
 _LATE = {
     "DebugEffect": "plugjax.lax.effects",
@@ -27,16 +29,19 @@ if TYPE_CHECKING:
     from plugjax.lax.effects import DebugEffect, OrderedDebugEffect
 
 
-def __getattr__(name: str) -> Any:
-    if name not in _LATE:
-        raise AttributeError(f"module 'plugjax.debug' has no attribute {name!r}")
-    found = getattr(importlib.import_module(_LATE[name]), name)
-    globals()[name] = found
-    return found
+if not TYPE_CHECKING:
+    # Type checkers report names that do not exist.
+
+    def __getattr__(name: str) -> Any:
+        if name not in _LATE:
+            raise AttributeError(f"module 'plugjax.debug' has no attribute {name!r}")
+        found = getattr(importlib.import_module(_LATE[name]), name)
+        globals()[name] = found = public(found, __name__, name)
+        return found
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_LATE})
+    return sorted({*__all__, *_LATE})
 
 
 __all__ = [

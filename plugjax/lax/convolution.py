@@ -245,7 +245,7 @@ def _check_groups(
                 )
     if features // feature_group_count != inputs:
         raise ValueError(
-            f"conv_general_dilated: a group has {features} // {feature_group_count} features of lhs, but rhs takes "
+            f"conv_general_dilated lhs feature dimension size: a group has {features} // {feature_group_count} features, but rhs takes "
             f"{inputs}: {given}."
         )
     if feature_group_count > 1 and batch_group_count > 1:

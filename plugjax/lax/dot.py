@@ -299,10 +299,8 @@ def dot_general_aval(
         for i, j in zip(*pair, strict=True):
             if lhs.shape[i] != rhs.shape[j]:
                 raise ShapeError(
-                    f"lax.dot_general: {what} dimensions differ: lhs {lhs.str_short()} axis {i} "
-                    "has size "
-                    f"{lhs.shape[i]}, rhs {rhs.str_short()} axis {j} has size {rhs.shape[j]}. Swap "
-                    "the operands, or "
+                    f"dot_general requires {what} dimensions to have the same size: lhs {lhs.str_short()} has "
+                    f"{lhs.shape[i]} on axis {i}, rhs {rhs.str_short()} has {rhs.shape[j]} on axis {j}. Swap the operands, or "
                     "transpose one of them."
                 )
     shape = (

@@ -81,7 +81,7 @@ def check_same_dtypes(name: str, avals: Sequence[ShapedArray]) -> None:
     if any(a.dtype != first for a in avals[1:]):
         names = ", ".join(a.dtype.name for a in avals)
         raise DtypeError(
-            f"lax.{name} needs arguments of equal dtypes, got {names}. Convert them, or call plugjax.numpy, which "
+            f"lax.{name} requires arguments to have the same dtypes, got {names}. Convert them, or call plugjax.numpy, which "
             "promotes them."
         )
 
@@ -108,7 +108,7 @@ def broadcast_shapes_strict(name: str, avals: Sequence[ShapedArray]) -> tuple[in
         if len(stretched) > 1:
             described = ", ".join(a.str_short() for a in avals)
             raise ShapeError(
-                f"lax.{name} got incompatible shapes for broadcasting: {described} differ on axis {axis}."
+                f"{name} got incompatible shapes for broadcasting: {described} differ on axis {axis}."
             )
         result.append(stretched.pop() if stretched else 1)
     return tuple(result)

@@ -47,12 +47,14 @@ from plugjax.lax.axes import (
     static_sizes,
 )
 from plugjax.lax.families import linear
-from plugjax.lax.joining import concatenate as concatenate
-from plugjax.lax.joining import concatenate_p as concatenate_p
-from plugjax.lax.joining import pad as pad
-from plugjax.lax.joining import pad_p as pad_p
-from plugjax.lax.joining import split as split
-from plugjax.lax.joining import split_p as split_p
+from plugjax.lax.joining import (
+    concatenate as concatenate,
+    concatenate_p as concatenate_p,
+    pad as pad,
+    pad_p as pad_p,
+    split as split,
+    split_p as split_p,
+)
 from plugjax.lax.placement import laid_out
 from plugjax.lax.requested_dtypes import canonical_dtype
 

@@ -19,10 +19,9 @@ from plugjax import lax, random
 from plugjax.extend.core import Array
 from plugjax.extend.dtypes import DTypeLike
 from plugjax.extend.meshes import ShardingLike
+from plugjax.extend.transforms import api_boundary, publish
 from plugjax.lax.placement import laid_out
-from plugjax.numpy.creation import array, full
-from plugjax.numpy.creation import ones as ones_array
-from plugjax.numpy.creation import zeros as zeros_array
+from plugjax.numpy.creation import array, full, ones as ones_array, zeros as zeros_array
 from plugjax.numpy.manipulation import moveaxis
 from plugjax.numpy.promotion import ArrayLike, canonical_dtype
 
@@ -95,6 +94,7 @@ def constant(value: ArrayLike, dtype: DTypeLike = None) -> Initializer:
         Array([7., 7.], dtype=float32)
     """
 
+    @api_boundary
     def init(key: ArrayLike, shape: Sequence[int], dtype: DTypeLike = dtype) -> Array:
         return full(shape, value, _dtype("constant", dtype))
 
@@ -113,6 +113,7 @@ def uniform(scale: ArrayLike = 1e-2, dtype: DTypeLike = None) -> Initializer:
         Array(True, dtype=bool)
     """
 
+    @api_boundary
     def init(key: ArrayLike, shape: Sequence[int], dtype: DTypeLike = dtype) -> Array:
         wanted = _dtype("uniform", dtype)
         return random.uniform(key, shape, wanted) * wanted.type(scale)
@@ -132,6 +133,7 @@ def normal(stddev: ArrayLike = 1e-2, dtype: DTypeLike = None) -> Initializer:
                [-0.39,  0.88, -4.86]], dtype=float32)
     """
 
+    @api_boundary
     def init(key: ArrayLike, shape: Sequence[int], dtype: DTypeLike = dtype) -> Array:
         wanted = _dtype("normal", dtype)
         return random.normal(key, shape, wanted) * wanted.type(stddev)
@@ -152,6 +154,7 @@ def truncated_normal(
         Array(True, dtype=bool)
     """
 
+    @api_boundary
     def init(key: ArrayLike, shape: Sequence[int], dtype: DTypeLike = dtype) -> Array:
         wanted = _dtype("truncated_normal", dtype)
         drawn = random.truncated_normal(key, lower, upper, shape, wanted)
@@ -234,6 +237,7 @@ def variance_scaling(
                [-0.08,  0.18, -0.97]], dtype=float32)
     """
 
+    @api_boundary
     def init(key: ArrayLike, shape: Sequence[int], dtype: DTypeLike = dtype) -> Array:
         wanted = _dtype("variance_scaling", dtype)
         fan_in, fan_out = _fans(shape, in_axis, out_axis, batch_axis)
@@ -409,6 +413,7 @@ def orthogonal(
         Array(True, dtype=bool)
     """
 
+    @api_boundary
     def init(key: ArrayLike, shape: Sequence[int], dtype: DTypeLike = dtype) -> Array:
         wanted = _dtype("orthogonal", dtype)
         if len(shape) < 2:
@@ -446,6 +451,7 @@ def delta_orthogonal(
     """
     matrix = orthogonal(scale, column_axis, dtype)
 
+    @api_boundary
     def init(key: ArrayLike, shape: Sequence[int], dtype: DTypeLike = dtype) -> Array:
         if len(shape) not in (3, 4, 5):
             raise ValueError("delta_orthogonal requires a shape of three, four or five axes.")
@@ -456,3 +462,6 @@ def delta_orthogonal(
         return zeros_array(shape, wanted).at[middle].set(matrix(key, shape[-2:], wanted))
 
     return init
+
+
+publish(globals(), __all__)

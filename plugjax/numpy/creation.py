@@ -176,7 +176,9 @@ def _from_values(value: Any, dtype: DType | None, copy: bool) -> Array:
     try:
         view = memoryview(value)
     except TypeError:
-        raise NotArrayError(f"array: no numbers can be made of {type(value)}: {value!r}") from None
+        raise NotArrayError(
+            f"array: {type(value)} is not a valid JAX array type: no numbers can be made of {value!r}"
+        ) from None
     return _from_values(np.array(view), dtype, copy)
 
 
@@ -216,7 +218,7 @@ def _rectangular(value: Any, dtype: DType | None = None) -> np.ndarray[Any, Any]
         if "inhomogeneous" not in str(error):
             raise
         raise NotArrayError(
-            f"array: lists of one length become an array, not {value!r}."
+            f"array: setting an array element with a sequence: the lists do not have one length in {value!r}."
         ) from error
 
 
@@ -252,7 +254,7 @@ def _shape(who: str, shape: Any) -> tuple[int, ...]:
         shape = (shape,)
     elif isinstance(shape, Tracer):
         raise ConcretizationTypeError(
-            shape, f"{who}: the shape is traced, a concrete one is needed."
+            shape, f"{who}: Shapes must be 1D sequences of known sizes, and this one is traced."
         )
     elif isinstance(shape, (dict, set)):
         raise TypeError(f"{who}: a shape is a sequence of integers, got {shape}.")
@@ -263,12 +265,15 @@ def _shape(who: str, shape: Any) -> tuple[int, ...]:
     for size in shape:
         if isinstance(size, Tracer):
             raise ConcretizationTypeError(
-                size, f"{who}: a size in the shape is traced, a concrete one is needed."
+                size,
+                f"{who}: Shapes must be 1D sequences of known sizes, and one of these is traced.",
             )
         try:
             sizes.append(axes.index(size))
         except TypeError:
-            raise TypeError(f"{who}: a shape holds integers, got {shape}.") from None
+            raise TypeError(
+                f"{who}: Shapes must be 1D sequences of integers, got {shape}."
+            ) from None
     if any(size < 0 for size in sizes):
         raise NegativeSizeError(f"{who}: a shape has no negative size, got {tuple(sizes)}.")
     return tuple(sizes)

@@ -89,7 +89,7 @@ def einsum(
                 sizes[letter] = size
             elif size not in (1, known):
                 raise ValueError(
-                    f"einsum: axes with the letter {letter!r} differ in size: {known} and {size}."
+                    f"einsum: Size of label {letter!r} differs between operands: {known} and {size}."
                 )
     path = _path(parsed_in, parsed_out, values, optimize)
     terms = [_simplified(v, n, sizes) for v, n in zip(values, names, strict=True)]

@@ -137,7 +137,9 @@ def matmul(
     x_rank, y_rank = x.ndim, y.ndim
     if not x_rank or not y_rank:
         which = 0 if not x_rank else 1
-        raise ValueError(f"matmul: operand {which} is a scalar; scale with * instead.")
+        raise ValueError(
+            f"matmul input operand {which} must have ndim at least 1, and it is a scalar; scale with * instead."
+        )
     if x_rank <= 2 and y_rank <= 2:
         return _product(
             x, y, (((x_rank - 1,), (max(0, y_rank - 2),)), ((), ())), precision, wanted, weak

@@ -69,7 +69,7 @@ def canonical_axes(axis: int | Sequence[int], rank: int) -> tuple[int, ...]:
     axes = axis_tuple(axis) if is_sequence else (axis,)
     found = tuple(canonical_axis(a, rank) for a in axes)
     if len(set(found)) != len(found):
-        raise ValueError(f"an axis comes twice in {axes}.")
+        raise ValueError(f"duplicate value in 'axis': {axes}.")
     return found
 
 
@@ -84,12 +84,14 @@ def _sizes(x: Array, newshape: Any) -> tuple[int, ...]:
     if -1 not in sizes:
         if math.prod(sizes) != x.size:
             raise SizeError(
-                f"cannot reshape array of shape {x.shape} and size {x.size} into shape {sizes}, which takes {math.prod(sizes)}."
+                f"reshape: cannot reshape array of shape {x.shape}, which has {x.size} elements, into {sizes}, which takes {math.prod(sizes)}."
             )
         return sizes
     known = -math.prod(sizes)
     if sizes.count(-1) > 1 or any(n < -1 for n in sizes):
-        raise SizeError(f"reshape: one size may be -1, the others not be negative, got {sizes}")
+        raise SizeError(
+            f"reshape: can only specify one unknown axis size, by -1, and no negative one, got {sizes}"
+        )
     if axes.is_symbolic(x.size % known if known != 0 else 0):
         raise InconclusiveDimensionOperation(
             f"reshape: Cannot divide evenly the sizes of shapes {x.shape} and {sizes}: whether {known} divides {x.size} "
@@ -168,7 +170,7 @@ def transpose(a: ArrayLike, axes: Sequence[int] | None = None) -> Array:
     order = tuple(canonical_axis(axis, x.ndim) for axis in axes)
     if sorted(order) != list(range(x.ndim)):
         raise TypeError(
-            f"transpose: axes must be a permutation of the array's, got {tuple(axes)} for shape {x.shape}"
+            f"transpose permutation isn't a permutation of the axes: got {tuple(axes)} for shape {x.shape}"
         )
     return lax.transpose(x, order)
 
@@ -299,7 +301,9 @@ def squeeze(a: ArrayLike, axis: int | Sequence[int] | None = None) -> Array:
     else:
         axes = canonical_axes(axis_tuple(axis), x.ndim)
         if any(x.shape[i] != 1 for i in axes):
-            raise ValueError(f"squeeze: axes {axes} of shape {x.shape} do not all have size 1.")
+            raise ValueError(
+                f"squeeze: cannot select an axis to squeeze out of {axes} of shape {x.shape}: not all of them have size 1."
+            )
     return lax.squeeze(x, axes) if axes else x
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from plugjax import lax
 from plugjax.extend.core import Array
 from plugjax.extend.meshes import ShardingLike
+from plugjax.extend.transforms import api_boundary
 from plugjax.lax.placement import laid_out
 from plugjax.lax.requested_dtypes import warn_caller
 from plugjax.numpy.arithmetic import divide, power
@@ -65,6 +66,7 @@ class IndexedUpdate:
     def __repr__(self) -> str:
         return f"_IndexUpdateRef({self.array!r}, {self.index!r})"
 
+    @api_boundary
     def get(
         self,
         *,
@@ -104,24 +106,29 @@ class IndexedUpdate:
         operand = self.array if x is None else x
         return _scatter(operation, operand, self.index, values, **options)
 
+    @api_boundary
     def set(self, values: ArrayLike, **options: Any) -> Array:
         """``x`` with ``values`` at the index."""
         return self._scatter(lax.scatter, values, None, **options)
 
+    @api_boundary
     def add(self, values: ArrayLike, **options: Any) -> Array:
         """``x`` with ``values`` added at the index, repeatedly for repeated indices."""
         return self._scatter(lax.scatter_add, values, None, **options)
 
+    @api_boundary
     def subtract(self, values: ArrayLike, **options: Any) -> Array:
         """``x`` with ``values`` subtracted at the index."""
         return self._scatter(lax.scatter_sub, values, None, **options)
 
+    @api_boundary
     def multiply(self, values: ArrayLike, **options: Any) -> Array:
         """``x`` multiplied by ``values`` at the index."""
         return self._scatter(lax.scatter_mul, values, None, **options)
 
     mul = multiply
 
+    @api_boundary
     def divide(self, values: ArrayLike, **options: Any) -> Array:
         """``x`` divided by ``values`` at the index."""
         return divide(
@@ -129,6 +136,7 @@ class IndexedUpdate:
             self._scatter(lax.scatter_mul, values, lax.full_like(self.array, 1), **options),
         )
 
+    @api_boundary
     def power(self, values: ArrayLike, **options: Any) -> Array:
         """``x`` to the power of ``values`` at the index."""
         return power(
@@ -136,14 +144,17 @@ class IndexedUpdate:
             self._scatter(lax.scatter_mul, values, lax.full_like(self.array, 1), **options),
         )
 
+    @api_boundary
     def min(self, values: ArrayLike, **options: Any) -> Array:
         """The smaller of ``x`` and ``values`` at the index."""
         return self._scatter(lax.scatter_min, values, None, **options)
 
+    @api_boundary
     def max(self, values: ArrayLike, **options: Any) -> Array:
         """The larger of ``x`` and ``values`` at the index."""
         return self._scatter(lax.scatter_max, values, None, **options)
 
+    @api_boundary
     def apply(self, func: Callable[[Array], Array], **options: Any) -> Array:
         """``x`` with ``func``, a function of scalars, applied at the index, repeatedly for repeated indices."""
 

@@ -226,7 +226,7 @@ def randint(
     k = single_key("randint", key)
     wanted = canonical_dtype("randint", int if dtype is None else dtype)
     if not dtypes.is_integer(wanted):
-        raise TypeError(f"randint needs an integer dtype, got {wanted.name}.")
+        raise TypeError(f"randint only accepts integer dtypes; {wanted.name} came.")
     sizes = as_shape("randint", shape)
     low, high = as_operand("randint", minval), as_operand("randint", maxval)
     if not (dtypes.is_integer(low.dtype) and dtypes.is_integer(high.dtype)):

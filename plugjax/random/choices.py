@@ -124,7 +124,7 @@ def choice(
         return lax.full(sizes, 0, dtypes.canonicalize(int) if whole else values.dtype)
     if not replace and draws > count:
         raise ValueError(
-            f"choice without replacement: a larger sample (size {draws}) than there are elements (size {count}). Draw fewer."
+            f"choice: Cannot take a larger sample (size {draws}) than there are elements (size {count}) without replacement. Draw fewer."
         )
 
     def chosen(index: Array) -> Array:

@@ -75,7 +75,9 @@ def normal(
     k = single_key("normal", key)
     wanted = canonical_dtype("normal", float if dtype is None else dtype)
     if not dtypes.is_inexact(wanted):
-        raise ValueError(f"normal needs a floating or complex dtype, got {wanted.name}.")
+        raise ValueError(
+            f"dtype argument to `normal` must be floating or complex, got {wanted.name}."
+        )
     sizes = as_shape("normal", shape)
     if wanted.kind == "c":
         real = np.dtype(f"float{wanted.itemsize * 4}")

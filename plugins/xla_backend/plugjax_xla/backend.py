@@ -313,7 +313,11 @@ def _raise_as_ours(error: RuntimeError) -> NoReturn:
     except RuntimeError as found:
         if found is not error:
             raise
-    raise JaxRuntimeError(str(error)) from error
+    message = str(error)
+    # A computation that waits for one without memory fails with an internal error around that one's.
+    if message.startswith("INTERNAL") and ": Out of memory allocating" in message:
+        message = f"RESOURCE_EXHAUSTED: Out of memory allocating{message.rpartition('Out of memory allocating')[2]}"
+    raise JaxRuntimeError(message) from error
 
 
 def _lower(jaxpr: ClosedJaxpr, device: Device, options: Mapping[str, Any]) -> LoweredModule:

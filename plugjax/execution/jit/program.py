@@ -35,6 +35,7 @@ class Program:
         name: of the function.
         key: the signature.
         jaxpr: the program of all arguments.
+        names: of the leaves of the arguments.
         in_tree: structure of ``(args, kwargs)``, without static arguments.
         out_tree: structure of the result.
         donated: which leaves of the arguments the user gives away.
@@ -48,6 +49,7 @@ class Program:
         name: str,
         key: TraceKey,
         jaxpr: ClosedJaxpr,
+        names: Sequence[str],
         out_tree: Any,
         donated: Sequence[int],
         keep_unused: bool,
@@ -56,6 +58,7 @@ class Program:
         self.name = name
         self.key = key
         self.jaxpr = jaxpr
+        self.names = names
         self.in_tree = key[1]
         self.out_tree = out_tree
         self.donated = donated

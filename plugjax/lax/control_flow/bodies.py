@@ -115,7 +115,7 @@ def check_carry(
     """Raise ``TypeError`` unless a body returns the types that it takes."""
     if in_tree != out_tree:
         raise TypeError(
-            f"{who}: the carry that it returns has another structure than the carry that it takes:\n"
+            f"{who}: carry input and carry output must have the same pytree structure, but they differ:\n"
             f"{pytree.first_difference(in_tree, out_tree)}.\n"
             "Return the carry as it came, with new leaves."
         )
@@ -137,7 +137,7 @@ def check_carry(
         )
     if wrong:
         raise TypeError(
-            f"{who}: the carry that it returns has other shapes or dtypes than the carry that it takes:\n"
+            f"{who}: carry input and carry output must have equal types, but they differ:\n"
             + "\n".join(wrong)
             + "\nReturn each array with the shape and dtype that it came with."
         )
