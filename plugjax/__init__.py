@@ -225,6 +225,16 @@ if TYPE_CHECKING:
         new_ref as new_ref,
     )
 
+if not TYPE_CHECKING:
+    # Type checkers report names that do not exist.
+
+    def __getattr__(name: str) -> Any:
+        if name in _SUBMODULES:
+            return importlib.import_module(f"plugjax.{name}")
+        if name in _LATE:
+            return public(getattr(importlib.import_module(_LATE[name]), name), __name__, name)
+        raise AttributeError(f"module 'plugjax' has no attribute {name!r}")
+
 
 def __dir__() -> list[str]:
     return sorted({*__all__, *_SUBMODULES, *_LATE, "__version__", "__version_info__"})
