@@ -28,6 +28,7 @@ OWN = (
     "experimental.references",
     "experimental.rnn",
     "export",
+    "ffi",
     "monitoring",
     "ref",
     "test_util",

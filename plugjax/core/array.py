@@ -110,6 +110,11 @@ class Array(EagerOperators, metaclass=_ArrayType):
 
     _committed = committed
 
+    @property
+    def format(self) -> Any:
+        """How the array lies in memory, and where."""
+        return methods.format(self)
+
     def devices(self) -> set[Device]:
         """The devices that hold the array."""
         return {self._placement.device}
@@ -245,7 +250,6 @@ class Array(EagerOperators, metaclass=_ArrayType):
     def __format__(self, spec: str) -> str:
         if isinstance(self.aval.dtype, dtypes.ExtendedDType):
             return format(repr(self), spec)
-        # A scalar is formatted as one.
         return format(np.asarray(self._fetch())[()], spec)
 
     def __repr__(self) -> str:
@@ -454,7 +458,6 @@ def device_put(
         >>> plugjax.device_put(1.5, "numpy").device
         Device(numpy:0)
     """
-    del src
     if donate is True and may_alias is True:
         raise ValueError("device_put: what is donated has no alias. Leave may_alias or donate out.")
     for flag in (donate, may_alias):

@@ -35,13 +35,13 @@ from plugjax.interpreters.modules import (
 )
 from plugjax.stablehlo import mlir
 from plugjax.stablehlo.context import EqnContext, ModuleContext
+from plugjax.stablehlo.custom_call import attribute_of
 
 Value = Any
 Token = Any
 LoweringRule = Callable[..., Any]
 LoweringRuleContext = EqnContext
 
-ir_attribute = mlir.attribute
 
 _rules: dict[Primitive, dict[str | None, LoweringRule]] = {}
 
@@ -139,6 +139,15 @@ def dtype_to_ir_type(dtype: DType) -> Any:
 def ir_constant(value: Any, aval: ShapedArray | None = None) -> Value:
     """A constant with the values of an array."""
     return mlir.constant(np.asarray(value, aval.dtype if aval is not None else None))
+
+
+def ir_attribute(value: Any) -> Any:
+    """A Python value as an attribute: a number, a string, a dtype, an array, or a sequence or dict of these.
+
+    Raises:
+        TypeError: there is no attribute for it.
+    """
+    return attribute_of(value)
 
 
 def i32_attr(number: int) -> Any:

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from jaxlib.mlir import ir
 
 from plugjax.extend.core import AbstractToken, ClosedJaxpr, Jaxpr, ShapedArray
 from plugjax.extend.source_info_util import NameStack
@@ -85,7 +84,7 @@ def aval_to_ir_types(ctx: ModuleContext, aval: Any) -> tuple[Any, ...]:
 
 def token_type() -> Any:
     """The MLIR type of a token."""
-    return ir.Type.parse("!stablehlo.token", mlir.session().context)
+    return mlir.token_type()
 
 
 def ir_constants(value: Any, *, aval: ShapedArray | None = None) -> tuple[Value, ...]:

@@ -12,6 +12,7 @@ from plugjax import lax
 from plugjax.extend.core import Array, physical_aval
 from plugjax.extend.dtypes import DTypeLike
 from plugjax.extend.errors import ConcretizationTypeError
+from plugjax.extend.layouts import Format, row_by_row
 from plugjax.numpy import (
     arithmetic,
     bitwise,
@@ -172,7 +173,12 @@ def _held(x: Any, who: str) -> Array:
     return x
 
 
+def _format(x: Array) -> Format:
+    return Format(row_by_row(x.shape), x.sharding)
+
+
 METHODS: dict[str, Callable[..., Any]] = {
+    "format": _format,
     "byteswap": _byteswap,
     "copy_to_host_async": _copy_to_host_async,
     "on_device_size_in_bytes": _on_device_size_in_bytes,

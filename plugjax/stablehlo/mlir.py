@@ -237,6 +237,11 @@ def size(number: Any, dtype: DType) -> Value:
     return op("stablehlo.convert", [tensor((), dtype)], [found]).result
 
 
+def token_type() -> Type:
+    """The type of tokens."""
+    return ir.Type.parse("!stablehlo.token", session().context)
+
+
 def sizes(numbers: Sequence[Any], dtype: DType) -> Value:
     """Sizes as a vector of an integer dtype."""
     if not has_symbols(numbers):
@@ -439,12 +444,31 @@ def floating(number: float) -> Attribute:
     return ir.FloatAttr.get_f64(number)
 
 
+def number(value: Any) -> Attribute:
+    """A NumPy scalar as an attribute of its dtype.
+
+    Raises:
+        TypeError: the dtype is neither of integers nor of floating numbers.
+    """
+    kind = element_type(value.dtype)
+    if isinstance(kind, ir.IntegerType):
+        return ir.IntegerAttr.get(kind, int(value))
+    if isinstance(kind, ir.FloatType):
+        return ir.FloatAttr.get(kind, float(value))
+    raise TypeError(f"Unsupported scalar attribute type: {type(value)}.")
+
+
+def is_attribute(value: Any) -> bool:
+    """Whether a value is an attribute, or a type, which stands for one."""
+    return isinstance(value, (ir.Attribute, ir.Type))
+
+
 def type_attribute(dtype: DType) -> Attribute:
     """An element type as an attribute."""
     return ir.TypeAttr.get(element_type(dtype))
 
 
-def string(text: str) -> Attribute:
+def string(text: str | bytes) -> Attribute:
     """A string attribute."""
     return ir.StringAttr.get(text)
 

@@ -26,6 +26,7 @@ from plugjax_xla import pjrt
 from plugjax_xla.argument_slots import has_slots, with_slots
 from plugjax_xla.cuda_plugin import find_cuda_plugin
 from plugjax_xla.host_callbacks import HostCallback, raise_original
+from plugjax_xla.jaxlib_shim import register_shipped_targets
 from plugjax_xla.pjrt import Buffer, Option, PjrtDevice, PjrtExecutable
 
 HostArray = np.ndarray[Any, Any]
@@ -152,6 +153,8 @@ class XlaBackend(Backend):
             (aval.shape, np.dtype(np.bool_) if aval.dtype == float0 else aval.dtype)
             for aval in jaxpr.out_avals
         ]
+        bytecode = lowered.bytecode()
+        register_shipped_targets(bytecode)
         try:
             if lowered.host_calls:
                 callbacks = [_callback(call) for call in lowered.host_calls]
@@ -159,7 +162,7 @@ class XlaBackend(Backend):
                     lowered.module, specs, host_callbacks=callbacks, options=flags
                 )
             else:
-                compiled = _compile_or_load(runtime, lowered, specs, flags)
+                compiled = _compile_or_load(runtime, lowered, bytecode, specs, flags)
         except RuntimeError as error:
             _raise_as_ours(error)
         effectful = any(call.effectful for call in lowered.host_calls)
@@ -292,6 +295,7 @@ def _callback(call: HostCall) -> HostCallback:
 def _compile_or_load(
     runtime: PjrtDevice,
     lowered: LoweredModule,
+    bytecode: bytes,
     specs: Sequence[tuple[Sequence[int], Any]],
     flags: Mapping[str, Option],
 ) -> PjrtExecutable:
@@ -299,7 +303,7 @@ def _compile_or_load(
     if cache is None:
         return runtime.compile(lowered.module, specs, options=flags)
     key = cache.key(
-        lowered.bytecode(),
+        bytecode,
         runtime.compile_options_fingerprint(flags),
         *runtime.runtime_fingerprint(),
         _own_version(),

@@ -164,3 +164,50 @@ def new_profiler_session(**settings: Any) -> Any:
     for name, value in settings.items():
         setattr(options, name, value)
     return profiler.ProfilerSession(options)
+
+
+def register_target(
+    name: str, function: Any, platform: str = "cpu", api_version: int = 1, **options: Any
+) -> None:
+    """Make a foreign function known to XLA."""
+    jaxlib().xla_client.register_custom_call_target(
+        name, function, platform, api_version, **options
+    )
+
+
+def register_type(name: str, registration: Any, platform: str = "cpu") -> None:
+    """Make a type of state of foreign functions known to XLA."""
+    jaxlib().xla_client.register_custom_type(name, registration, platform=platform)
+
+
+def register_batch_partitionable(name: str) -> None:
+    """Tell XLA that the leading axes of a foreign function are batches."""
+    jaxlib().xla_client.register_custom_call_as_batch_partitionable(name)
+
+
+def include_dir() -> str:
+    """The folder of the headers that jaxlib ships."""
+    jaxlib()
+    (folder, *_) = importlib.import_module("jaxlib").__path__
+    return os.path.join(os.path.abspath(folder), "include")
+
+
+_LAPACK = b"lapack_"
+
+
+def register_shipped_targets(bytecode: bytes) -> None:
+    """Register the foreign functions that jaxlib brings and a module names: those of LAPACK."""
+    if _LAPACK in bytecode:
+        _register_lapack()
+
+
+@functools.cache
+def _register_lapack() -> None:
+    lapack = importlib.import_module("jaxlib.lapack")
+    for platform, targets in lapack.registrations().items():
+        for name, function, api_version in targets:
+            register_target(name, function, platform, api_version)
+    for name in lapack.batch_partitionable_targets():
+        register_batch_partitionable(name)
+    # Finds the functions in SciPy.
+    importlib.import_module("jaxlib.cpu._lapack").initialize()

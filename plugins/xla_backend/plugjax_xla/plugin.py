@@ -48,8 +48,9 @@ def plugjax_options() -> list[Option]:
 
 @hookimpl
 def plugjax_extensions() -> dict[str, Callable[[], ModuleType]]:
-    """The names of ``plugjax.extend.sharding``, and XLA's profiler."""
+    """The names of ``plugjax.extend.sharding``, XLA's foreign functions, and its profiler."""
     return {
+        "ffi": lambda: importlib.import_module("plugjax_xla.foreign_functions"),
         "sharding": lambda: importlib.import_module("plugjax_xla.sharding"),
         "profiler": lambda: importlib.import_module("plugjax_xla.profiling"),
     }
