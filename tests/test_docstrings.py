@@ -21,6 +21,7 @@ OWN = (
     "api_util",
     "example_libraries.optimizers",
     "example_libraries.stax",
+    "experimental.buffer_callback",
     "experimental.error_check",
     "experimental.jet",
     "experimental.ode",

@@ -17,15 +17,12 @@ from plugjax.extend.core import ClosedJaxpr, Device, ShapedArray, config
 from plugjax.extend.dtypes import float0
 from plugjax.extend.errors import JaxRuntimeError
 from plugjax.extend.execution import CompilationCache, default_cache
-from plugjax.stablehlo import mlir
-from plugjax.stablehlo.context import EqnContext
-from plugjax.stablehlo.host_call import HostCall
 from plugjax.stablehlo.lower import LoweredModule, lower_module, matching_results
-from plugjax.stablehlo.mlir import Value
 from plugjax_xla import pjrt
 from plugjax_xla.argument_slots import has_slots, with_slots
 from plugjax_xla.cuda_plugin import find_cuda_plugin
-from plugjax_xla.host_callbacks import HostCallback, raise_original
+from plugjax_xla.host_callbacks import raise_original
+from plugjax_xla.host_calls import emit_host_call, host_callback
 from plugjax_xla.jaxlib_shim import register_shipped_targets
 from plugjax_xla.pjrt import Buffer, Option, PjrtDevice, PjrtExecutable
 
@@ -39,8 +36,6 @@ _NUMERICS: dict[str, dict[str, Option]] = {
     "default": {},
     "fast": {"xla_cpu_enable_fast_math": True},
 }
-
-_CALLBACK_TARGETS = {"cpu": "xla_ffi_python_cpu_callback", "cuda": "xla_ffi_python_gpu_callback"}
 
 # The driver's device file; without it there is no GPU.
 _NVIDIA_DRIVER = Path("/dev/nvidiactl")
@@ -157,7 +152,7 @@ class XlaBackend(Backend):
         register_shipped_targets(bytecode)
         try:
             if lowered.host_calls:
-                callbacks = [_callback(call) for call in lowered.host_calls]
+                callbacks = [host_callback(device.kind, call) for call in lowered.host_calls]
                 compiled = runtime.compile(
                     lowered.module, specs, host_callbacks=callbacks, options=flags
                 )
@@ -264,31 +259,10 @@ def _lower(jaxpr: ClosedJaxpr, device: Device, options: Mapping[str, Any]) -> Lo
         jaxpr,
         device.backend.name,
         name=f"jit_{options.get('name', 'f')}",
-        emit_host_call=functools.partial(_emit_host_call, _CALLBACK_TARGETS[device.kind]),
+        emit_host_call=functools.partial(emit_host_call, device.kind),
         reused=matching_results(jaxpr, options.get("donated", ())),
         device_kind=device.hardware,
         locations=bool(options.get("debug_info")),
-    )
-
-
-def _emit_host_call(
-    target: str, ctx: EqnContext, index: int, call: HostCall, operands: Sequence[Value]
-) -> list[Value]:
-    attributes = {
-        "call_target_name": mlir.string(target),
-        "api_version": mlir.attribute("4 : i32"),
-        "backend_config": mlir.attribute(f"{{index = {index} : ui64}}"),
-        "has_side_effect": mlir.boolean(call.effectful),
-    }
-    types = [mlir.type_of(aval) for aval in call.out_avals]
-    return list(mlir.op("stablehlo.custom_call", types, operands, attributes).results)
-
-
-def _callback(call: HostCall) -> HostCallback:
-    return HostCallback(
-        call.kernel,
-        [(a.shape, a.dtype) for a in call.out_avals],
-        name=f"host kernel of {call.name}",
     )
 
 
