@@ -31,6 +31,7 @@ from plugjax.transforms.linearize import (
     linearize_on_tape,
 )
 from plugjax.transforms.mapped_classes import register_mapped
+from plugjax.transforms.marks import NO_MARKS, Marks, marking, marks_of
 from plugjax.transforms.named_axes import Axis, free_axes, named_axis_size
 from plugjax.transforms.physical import physicalize
 from plugjax.transforms.replay import Observer, replay
@@ -45,6 +46,7 @@ from plugjax.transforms.transpose import (
 )
 
 __all__ = [
+    "NO_MARKS",
     "Axis",
     "BatchStep",
     "HighType",
@@ -53,6 +55,7 @@ __all__ = [
     "Kept",
     "LinearizedJaxpr",
     "MappingSpec",
+    "Marks",
     "Observer",
     "ReferenceEffect",
     "StagingTracer",
@@ -94,6 +97,8 @@ __all__ = [
     "linearize_on_tape",
     "low_avals",
     "lowered",
+    "marking",
+    "marks_of",
     "materialize",
     "named_axis_size",
     "open_constants",

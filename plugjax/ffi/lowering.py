@@ -12,7 +12,7 @@ from plugjax.ffi.attributes import Attributes, plain
 from plugjax.ffi.call import ffi_call_p
 from plugjax.ffi.host import host_function, no_function
 from plugjax.ffi.orders import FfiLayoutOptions, MinorToMajor, stored_shape, xla_order
-from plugjax.ffi.targets import host_functions
+from plugjax.ffi.targets import host_functions, nothing
 from plugjax.stablehlo import mlir
 from plugjax.stablehlo.context import EqnContext
 from plugjax.stablehlo.custom_call import attribute_of, custom_call
@@ -160,5 +160,7 @@ def _ffi_call_on_host(
 ) -> Sequence[Value]:
     if target_name not in host_functions:
         raise LoweringError(no_function(target_name, ctx.platform))
+    if host_functions[target_name] is nothing:
+        return []
     kernel = host_function(target_name=target_name, **params)
     return ctx.host_call(called_from(ctx.eqn, kernel, cacheable=False), operands)

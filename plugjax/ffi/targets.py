@@ -11,7 +11,14 @@ from plugjax.extend import extensions
 # The platform under which functions of Python are registered.
 HOST = "numpy"
 
-host_functions: dict[str, Callable[..., Any]] = {}
+
+def nothing(*_: Any, **__: Any) -> list[Any]:
+    """The function of a target without results that means something to XLA only; compiled programs do not call it."""
+    return []
+
+
+# By name of the target. One is XLA's own, and orders what it schedules.
+host_functions: dict[str, Callable[..., Any]] = {"control_dep": nothing}
 
 
 def _xla(who: str, name: str) -> Any:

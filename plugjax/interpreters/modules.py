@@ -153,7 +153,9 @@ def lower_jaxpr_to_module(
         raise NotImplementedError(
             f"lower_jaxpr_to_module: a module is for one platform, got {tuple(platforms)}. Lower once for each."
         )
-    found = lower_module(physicalize(jaxpr), "xla", name=module_name, device_kind=platforms[0])
+    found = lower_module(
+        physicalize(jaxpr), "xla", name=module_name, device_kind=platforms[0], hints=True
+    )
     return LoweringResult(found.module, None, list(found.host_calls))
 
 

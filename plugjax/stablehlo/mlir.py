@@ -463,6 +463,20 @@ def is_attribute(value: Any) -> bool:
     return isinstance(value, (ir.Attribute, ir.Type))
 
 
+def entries(attribute: Attribute) -> dict[str, Attribute]:
+    """The entries of a dictionary attribute."""
+    found = ir.DictAttr(attribute)
+    # Iterating yields names or pairs, depending on the version; indexing is stable.
+    named = [found[position] for position in range(len(found))]
+    return {each.name: each.attr for each in named}
+
+
+def defining(value: Value) -> Operation | None:
+    """The operation that gives a value, ``None`` of an argument of a block."""
+    owner = value.owner
+    return None if isinstance(owner, ir.Block) else getattr(owner, "operation", owner)
+
+
 def type_attribute(dtype: DType) -> Attribute:
     """An element type as an attribute."""
     return ir.TypeAttr.get(element_type(dtype))

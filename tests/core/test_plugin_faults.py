@@ -315,10 +315,13 @@ class TestFaults(Site):
         out, _ = self.run(folder, code)
         assert out.strip() == str(
             [
+                "annotations",
+                "buffer_callback",
                 "calls",
                 "checkify",
                 "debug",
                 "export",
+                "ffi",
                 "guard",
                 "hijax",
                 "jax_options",

@@ -168,7 +168,7 @@ def test_a_callback_that_returns_something(on_backend):
 def test_errors_are_of_the_types_of_jax(call):
     kinds = []
     for m in (jax, plugjax):
-        with pytest.raises(Exception) as found:  # noqa: PT011
+        with pytest.raises(Exception) as found:
             call(m, lambda m=m, **options: of(m)(lambda *_: None, struct(m, 3), **options))
         kinds.append(found.type)
     assert kinds[0] is kinds[1]

@@ -263,6 +263,7 @@ def _lower(jaxpr: ClosedJaxpr, device: Device, options: Mapping[str, Any]) -> Lo
         reused=matching_results(jaxpr, options.get("donated", ())),
         device_kind=device.hardware,
         locations=bool(options.get("debug_info")),
+        hints=True,
     )
 
 

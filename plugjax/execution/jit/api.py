@@ -11,6 +11,7 @@ from plugjax.core.device import Sharding
 from plugjax.execution.jit.function import JitFunction
 from plugjax.execution.jit.parameters import JitOptions
 from plugjax.execution.jit.stages import Wrapped
+from plugjax.execution.layouts import sharding_of
 from plugjax.transforms.named_axes import Axis, bound_axes
 
 _R = TypeVar("_R")
@@ -18,7 +19,8 @@ _R = TypeVar("_R")
 
 def _device_of(shardings: Sequence[Any]) -> Any:
     """The one device that shardings name, ``None`` if they leave it open."""
-    leaves = pytree.leaves(shardings)
+    wanted = [sharding_of(leaf, "jit") for leaf in pytree.leaves(shardings)]
+    leaves = [leaf for leaf in wanted if leaf is not None]
     for leaf in leaves:
         if not isinstance(leaf, Sharding):
             raise TypeError(
@@ -68,7 +70,7 @@ def jit(
 
     Args:
         fun: the function, of pytrees of arrays. Left out, a decorator is returned.
-        in_shardings: ``None``, or shardings on one device (in any structure): where to run.
+        in_shardings: ``None``, or shardings or formats on one device (in any structure): where to run.
         out_shardings: as ``in_shardings``.
         static_argnums: positions of arguments that are part of the signature by value; they must be hashable.
         static_argnames: names of such arguments.

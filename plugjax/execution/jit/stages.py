@@ -18,6 +18,7 @@ from plugjax.execution.compile import Compiled, lowered_text
 from plugjax.execution.costs import program_costs, program_memory
 from plugjax.execution.dialects import backend_with_dialect
 from plugjax.execution.jit.program import Program
+from plugjax.execution.layouts import Format, row_by_row
 from plugjax.transforms.shape_struct import ShapeDtypeStruct
 from plugjax.transforms.tree_differences import first_difference
 
@@ -242,6 +243,24 @@ class CompiledFunction:
     def output_shardings(self) -> Any:
         """Where each result is."""
         flat = [self._compiled.placement.sharding] * self.out_tree.num_leaves
+        return pytree.unflatten(self.out_tree, flat)
+
+    @property
+    def input_formats(self) -> Any:
+        """How each argument lies in memory and where; an empty format for those that nothing reads: ``(args, kwargs)``."""
+        kept, sharding = self._lowered._program.plan.kept, self._compiled.placement.sharding
+        avals = self._lowered._program.jaxpr.in_avals
+        flat = [
+            Format(row_by_row(a.shape), sharding) if i in kept else Format()
+            for i, a in enumerate(avals)
+        ]
+        return pytree.unflatten(self.in_tree, flat)
+
+    @property
+    def output_formats(self) -> Any:
+        """How each result lies in memory and where."""
+        sharding, avals = self._compiled.placement.sharding, self._lowered._program.jaxpr.out_avals
+        flat = [Format(row_by_row(a.shape), sharding) for a in avals]
         return pytree.unflatten(self.out_tree, flat)
 
     def as_text(self) -> str:
