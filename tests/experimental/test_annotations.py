@@ -307,7 +307,7 @@ def test_fused_functions_are_computed_on_a_processor(on_backend):
 def test_errors_are_of_the_types_of_jax(call):
     kinds = []
     for m in (jax, plugjax):
-        with pytest.raises(Exception) as found:  # noqa: PT011
+        with pytest.raises(Exception) as found:
             call(m)
         kinds.append(found.type)
     assert kinds[0] is kinds[1]
@@ -353,6 +353,17 @@ def test_formats_in_place_of_shardings():
         f = plugjax.jit(lambda x: x * 2, out_shardings=Format(Layout((1, 0)), x.sharding))
     np.testing.assert_array_equal(f(x), 2 * x)
     assert f(x).format == Format(Layout((0, 1), ()), x.sharding)
+
+
+def test_arrays_are_put_by_formats():
+    x, there = jnp.ones((2, 3)), plugjax.device_put(1.0, "xla").sharding
+    y = plugjax.device_put(x, Format(Layout((0, 1)), there))
+    assert y.sharding == there
+    with pytest.warns(UserWarning, match="row by row"):
+        y = plugjax.device_put(x, Format(Layout((1, 0)), there))
+    assert y.format == Format(Layout((0, 1), ()), there)
+    with pytest.raises(ValueError, match="expected a Device"):
+        plugjax.device_put(x, Format())
 
 
 def test_formats_of_compiled_functions():
