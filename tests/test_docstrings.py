@@ -24,6 +24,7 @@ OWN = (
     "experimental.buffer_callback",
     "experimental.compute_on",
     "experimental.control_deps",
+    "experimental.custom_partitioning",
     "experimental.error_check",
     "experimental.fused",
     "experimental.jet",

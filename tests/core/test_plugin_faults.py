@@ -319,6 +319,7 @@ class TestFaults(Site):
                 "buffer_callback",
                 "calls",
                 "checkify",
+                "custom_partitioning",
                 "debug",
                 "export",
                 "ffi",
