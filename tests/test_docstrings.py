@@ -34,6 +34,8 @@ OWN = (
     "experimental.references",
     "experimental.rnn",
     "experimental.scheduling_groups",
+    "experimental.serialize_executable",
+    "experimental.topologies",
     "experimental.xla_metadata",
     "export",
     "ffi",

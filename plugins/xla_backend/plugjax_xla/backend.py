@@ -16,7 +16,7 @@ from plugjax.extend.backend import Backend, Executable
 from plugjax.extend.core import ClosedJaxpr, Device, ShapedArray, config
 from plugjax.extend.dtypes import float0
 from plugjax.extend.errors import JaxRuntimeError
-from plugjax.extend.execution import CompilationCache, default_cache
+from plugjax.extend.execution import CompilationCache, CompiledForm, default_cache
 from plugjax.stablehlo.lower import LoweredModule, lower_module, matching_results
 from plugjax_xla import pjrt
 from plugjax_xla.argument_slots import has_slots, with_slots
@@ -25,11 +25,12 @@ from plugjax_xla.host_callbacks import raise_original
 from plugjax_xla.host_calls import emit_host_call, host_callback
 from plugjax_xla.jaxlib_shim import register_shipped_targets
 from plugjax_xla.pjrt import Buffer, Option, PjrtDevice, PjrtExecutable
+from plugjax_xla.written import load_executable, write_executable
 
 HostArray = np.ndarray[Any, Any]
 
 # plugjax's options of `jit`; the others are XLA's debug flags.
-_OWN_OPTIONS = frozenset({"name", "donated"})
+_OWN_OPTIONS = frozenset({"name", "donated", "compiled"})
 
 _NUMERICS: dict[str, dict[str, Option]] = {
     "strict": {"xla_allow_excess_precision": False},
@@ -132,22 +133,24 @@ class XlaBackend(Backend):
         Args:
             jaxpr: the program.
             device: one of `devices`.
-            options: ``name``, ``donated``, and debug flags of XLA by name.
+            options: ``name``, ``donated``, ``compiled`` (load this), and debug flags of XLA by name.
 
         Raises:
+            ValueError: what is to be loaded is not of this machine or version.
             LoweringError: a primitive has neither a lowering nor a usable host kernel.
             JaxRuntimeError: XLA refuses the program or an option.
         """
-        lowered = _lower(jaxpr, device, options)
         runtime = self.runtime_device(device)
+        specs = _specs(jaxpr)
+        form: CompiledForm | None = options.get("compiled")
+        if form is not None and form.jaxpr is jaxpr:
+            found = load_executable(runtime, form.blob, specs)
+            return XlaExecutable(found, options.get("donated", ()), effectful=False)
+        lowered = _lower(jaxpr, device, options)
         flags = {
             **_NUMERICS[config.read("numerics")],
             **{name: value for name, value in options.items() if name not in _OWN_OPTIONS},
         }
-        specs = [
-            (aval.shape, np.dtype(np.bool_) if aval.dtype == float0 else aval.dtype)
-            for aval in jaxpr.out_avals
-        ]
         bytecode = lowered.bytecode()
         register_shipped_targets(bytecode)
         try:
@@ -191,6 +194,14 @@ class XlaExecutable(Executable):
             return None
         return with_slots(self.run, compiled, avals)
 
+    def serialize(self) -> bytes:
+        """The machine code, with what it depends on.
+
+        Raises:
+            ValueError: it calls Python objects of this process.
+        """
+        return write_executable(self._compiled)
+
     def as_text(self) -> str:
         """The optimised program, as HLO text."""
         return self._compiled.hlo_text()
@@ -202,6 +213,14 @@ class XlaExecutable(Executable):
     def memory_analysis(self) -> Mapping[str, int]:
         """Sizes in bytes."""
         return self._compiled.memory_analysis()
+
+
+def _specs(jaxpr: ClosedJaxpr) -> list[tuple[Sequence[int], Any]]:
+    """Shapes and dtypes of the results, as XLA has them."""
+    return [
+        (aval.shape, np.dtype(np.bool_) if aval.dtype == float0 else aval.dtype)
+        for aval in jaxpr.out_avals
+    ]
 
 
 Run = Callable[[Sequence[Buffer]], Sequence[Buffer]]
