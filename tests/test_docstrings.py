@@ -33,6 +33,7 @@ OWN = (
     "experimental.random",
     "experimental.references",
     "experimental.rnn",
+    "experimental.roofline",
     "experimental.scheduling_groups",
     "experimental.serialize_executable",
     "experimental.topologies",

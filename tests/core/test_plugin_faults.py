@@ -331,6 +331,7 @@ class TestFaults(Site):
                 "numpy_api",
                 "profiler",
                 "random",
+                "roofline",
                 "scipy_api",
                 "sparse",
                 "stablehlo",
