@@ -18,13 +18,8 @@ from plugjax.extend import extensions
 from plugjax.extend.backend import device, get_backend
 from plugjax.extend.core import Device, ShapedArray
 from plugjax.extend.errors import UnknownBackendError
-from plugjax.extend.execution import (
-    CompiledFunction,
-    CompiledParts,
-    function_of,
-    parts_of,
-    placement_of,
-)
+from plugjax.extend.execution import CompiledFunction
+from plugjax.extend.serialization import CompiledParts, function_of, parts_of, placement_of
 
 _MAGIC = b"plugjax compiled 1\n"
 _DIGEST = hashlib.sha256().digest_size

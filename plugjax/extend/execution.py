@@ -13,14 +13,6 @@ from plugjax.execution.jit.api import clear_caches, eval_shape, jit, make_jaxpr
 from plugjax.execution.jit.misses import CacheMiss, TraceKey
 from plugjax.execution.jit.parameters import argument_names
 from plugjax.execution.jit.stages import ArgInfo, CompiledFunction, Lowered, Traced, Wrapped
-from plugjax.execution.serialization import (
-    CompiledForm,
-    CompiledParts,
-    Serializable,
-    function_of,
-    parts_of,
-    placement_of,
-)
 from plugjax.execution.storage import Storage, storage, storage_of
 
 __all__ = [
@@ -30,13 +22,10 @@ __all__ = [
     "CacheMiss",
     "CompilationCache",
     "Compiled",
-    "CompiledForm",
     "CompiledFunction",
-    "CompiledParts",
     "EvalTrace",
     "Exporter",
     "Lowered",
-    "Serializable",
     "Storage",
     "TraceKey",
     "Traced",
@@ -49,13 +38,10 @@ __all__ = [
     "enter",
     "eval_shape",
     "exporter",
-    "function_of",
     "instrumented",
     "jit",
     "leave",
     "make_jaxpr",
-    "parts_of",
-    "placement_of",
     "run_passes",
     "scalar_kernel",
     "storage",

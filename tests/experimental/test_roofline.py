@@ -129,7 +129,7 @@ def test_rules_of_a_program(caplog):
         primitive.def_abstract_eval(lambda x, *, n: x)
         f = lambda x, p=primitive: p.bind(x, n=3)  # noqa: E731
         caplog.clear()
-        with caplog.at_level(logging.WARNING, logger="plugjax.experimental.roofline.roofline"):
+        with caplog.at_level(logging.WARNING, logger="plugjax.experimental.estimates.reading"):
             _, result = of(m).roofline(f)(*structs(m, (4,)))
         assert result.unfused_flops == 0
         if m is plugjax:

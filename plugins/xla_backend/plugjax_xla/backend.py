@@ -8,7 +8,7 @@ import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from plugjax.extend.backend import Backend, Executable
 from plugjax.extend.core import ClosedJaxpr, Device, ShapedArray, config
 from plugjax.extend.dtypes import float0
 from plugjax.extend.errors import JaxRuntimeError
-from plugjax.extend.execution import CompilationCache, CompiledForm, default_cache
+from plugjax.extend.execution import CompilationCache, default_cache
 from plugjax.stablehlo.lower import LoweredModule, lower_module, matching_results
 from plugjax_xla import pjrt
 from plugjax_xla.argument_slots import has_slots, with_slots
@@ -26,6 +26,9 @@ from plugjax_xla.host_calls import emit_host_call, host_callback
 from plugjax_xla.jaxlib_shim import register_shipped_targets
 from plugjax_xla.pjrt import Buffer, Option, PjrtDevice, PjrtExecutable
 from plugjax_xla.written import load_executable, write_executable
+
+if TYPE_CHECKING:
+    from plugjax.extend.serialization import CompiledForm
 
 HostArray = np.ndarray[Any, Any]
 

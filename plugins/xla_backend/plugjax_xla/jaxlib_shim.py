@@ -166,6 +166,34 @@ def new_profiler_session(**settings: Any) -> Any:
     return profiler.ProfilerSession(options)
 
 
+def start_profiler_server(port: int) -> Any:
+    """A server of XLA's profiler, which runs as long as the object lives."""
+    jaxlib()
+    return importlib.import_module("jaxlib._profiler").start_server(port)
+
+
+def register_profiled_process(pid: int, port: int) -> Any:
+    """Have sessions of this process record another one; returns a function that ends that."""
+    jaxlib()
+    return importlib.import_module("jaxlib._profiler").register_subprocess(pid, port)
+
+
+def profiled_instructions(folder: str) -> bytes:
+    """Costs of operations from a profile, as a protocol buffer; empty but on NVIDIA GPUs."""
+    jaxlib()
+    found: bytes = importlib.import_module("jaxlib._profiler").get_profiled_instructions_proto(
+        folder
+    )
+    return found
+
+
+def profile_class(name: str) -> type:
+    """A class that reads profiles."""
+    jaxlib()
+    found: type = getattr(importlib.import_module("jaxlib._profile_data"), name)
+    return found
+
+
 def register_target(
     name: str, function: Any, platform: str = "cpu", api_version: int = 1, **options: Any
 ) -> None:

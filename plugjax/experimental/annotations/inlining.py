@@ -2,42 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from typing import Any
 
 from plugjax.experimental.annotations.calls import CALLS
-from plugjax.extend import registry
 from plugjax.extend.core import ClosedJaxpr, Jaxpr, JaxprEqn, Var, memoise, programs_in
-from plugjax.extend.rules import lowering
 
 
-def inlining(platform: str) -> Sequence[Callable[[ClosedJaxpr], ClosedJaxpr]]:
-    """The pass for a platform; none if it has lowerings of all calls."""
-    table = registry.table(lowering, platform)
-    calls = frozenset(p for p in CALLS if table.get(p) is None)
-    return [lambda jaxpr: _without(jaxpr, calls)] if calls else []
-
-
-def _without(jaxpr: ClosedJaxpr, calls: frozenset[Any]) -> ClosedJaxpr:
-    found: ClosedJaxpr = memoise(jaxpr, ("inlined", calls), lambda: _inlined(jaxpr, calls))
+def inlined(jaxpr: ClosedJaxpr) -> ClosedJaxpr:
+    """The program without such calls, in bodies of loops and branches too; memoised."""
+    found: ClosedJaxpr = memoise(jaxpr, "inlined annotations", lambda: _inlined(jaxpr))
     return found
 
 
-def _holds(jaxpr: ClosedJaxpr, calls: frozenset[Any]) -> bool:
+def _holds_calls(jaxpr: ClosedJaxpr) -> bool:
     return any(
-        eqn.primitive in calls or any(_holds(inner, calls) for inner in programs_in(eqn.params))
+        eqn.primitive in CALLS or any(map(_holds_calls, programs_in(eqn.params)))
         for eqn in jaxpr.jaxpr.eqns
     )
 
 
-def _inlined(jaxpr: ClosedJaxpr, calls: frozenset[Any]) -> ClosedJaxpr:
-    if not _holds(jaxpr, calls):
+def _inlined(jaxpr: ClosedJaxpr) -> ClosedJaxpr:
+    if not _holds_calls(jaxpr):
         return jaxpr
     inner = jaxpr.jaxpr
     constants = list(zip(inner.constvars, jaxpr.consts, strict=True))
     eqns: list[JaxprEqn] = []
     env: dict[Any, Any] = {}
-    _write(inner, calls, env, eqns, constants)
+    _write(inner, env, eqns, constants)
     outvars = [env.get(v, v) if isinstance(v, Var) else v for v in inner.outvars]
     made = Jaxpr([v for v, _ in constants], inner.invars, outvars, eqns, inner.debug_name)
     return ClosedJaxpr(made, [value for _, value in constants])
@@ -45,7 +36,6 @@ def _inlined(jaxpr: ClosedJaxpr, calls: frozenset[Any]) -> ClosedJaxpr:
 
 def _write(
     jaxpr: Jaxpr,
-    calls: frozenset[Any],
     env: dict[Any, Any],
     eqns: list[JaxprEqn],
     constants: list[tuple[Var, Any]],
@@ -53,8 +43,8 @@ def _write(
     """Write a program's equations; ``env`` says what its variables are called, where that differs."""
     for eqn in jaxpr.eqns:
         operands = [env.get(v, v) if isinstance(v, Var) else v for v in eqn.invars]
-        if eqn.primitive not in calls:
-            params = {key: _param(value, calls) for key, value in eqn.params.items()}
+        if eqn.primitive not in CALLS:
+            params = {key: _param(value) for key, value in eqn.params.items()}
             outvars = [env.get(v, v) for v in eqn.outvars]
             eqns.append(eqn.replace(invars=operands, outvars=outvars, params=params))
             continue
@@ -65,14 +55,14 @@ def _write(
             within[var] = Var(var.aval)
             constants.append((within[var], value))
         within.update({v: type(v)(v.aval) for inner in called.jaxpr.eqns for v in inner.outvars})
-        _write(called.jaxpr, calls, within, eqns, constants)
+        _write(called.jaxpr, within, eqns, constants)
         results = [within[v] if isinstance(v, Var) else v for v in called.jaxpr.outvars]
         env.update(zip(eqn.outvars, results, strict=True))
 
 
-def _param(value: Any, calls: frozenset[Any]) -> Any:
+def _param(value: Any) -> Any:
     if isinstance(value, ClosedJaxpr):
-        return _without(value, calls)
+        return inlined(value)
     if isinstance(value, tuple) and any(isinstance(v, ClosedJaxpr) for v in value):
-        return tuple(_param(v, calls) for v in value)
+        return tuple(map(_param, value))
     return value

@@ -10,17 +10,13 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from plugjax.experimental.custom_partitioning.primitive import custom_partitioning_p
 from plugjax.experimental.custom_partitioning.sharding_rule import SdyShardingRule, parsed
 from plugjax.extend import pytree
-from plugjax.extend.core import ClosedJaxpr, Primitive, ShapedArray, Tracer, as_array
+from plugjax.extend.core import Tracer, as_array
 from plugjax.extend.errors import UnexpectedTracerError
-from plugjax.extend.rules import RuleSet, abstract_eval, expand_rule
 from plugjax.extend.transforms import cached_trace, flat_call, stage, with_fixed
 from plugjax.lax.callback import Opaque
-
-rules = RuleSet(__name__)
-
-custom_partitioning_p = Primitive("custom_partitioning", multiple_results=True, structured=True)
 
 
 class custom_partitioning:  # noqa: N801  # JAX's name
@@ -170,13 +166,3 @@ class custom_partitioning:  # noqa: N801  # JAX's name
                 f"to positions: {sorted(bound.kwargs)}."
             )
         return bound.args
-
-
-@rules.define(abstract_eval, custom_partitioning_p)
-def _avals(*_: ShapedArray, call: ClosedJaxpr, **__: Any) -> list[ShapedArray]:
-    return call.out_avals
-
-
-@rules.define(expand_rule, custom_partitioning_p)
-def _expand(*, call: ClosedJaxpr, **_: Any) -> ClosedJaxpr:
-    return call

@@ -8,9 +8,9 @@ plugjax_plugin = PluginInfo("custom_partitioning", provides=("custom_partitionin
 
 
 def _load() -> list[RuleSet]:
-    from plugjax.experimental.custom_partitioning import call  # noqa: PLC0415  # on first use
+    from plugjax.experimental.custom_partitioning import primitive  # noqa: PLC0415  # on first use
 
-    return [call.rules]
+    return [primitive.rules]
 
 
 @hookimpl

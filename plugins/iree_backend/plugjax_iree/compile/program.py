@@ -6,12 +6,12 @@ Compiled modules are kept in the persistent cache, since a compilation takes 0.3
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from plugjax.extend.backend import Executable
 from plugjax.extend.core import ClosedJaxpr, config
 from plugjax.extend.errors import JaxRuntimeError
-from plugjax.extend.execution import CompiledForm, default_cache
+from plugjax.extend.execution import default_cache
 from plugjax.stablehlo.host_call import HostCall
 from plugjax.stablehlo.lower import LoweredModule, lower_module
 from plugjax_iree import workarounds
@@ -24,6 +24,9 @@ from plugjax_iree.lowering.guarded import GuardedRules
 from plugjax_iree.lowering.reuse import results_of_one_type
 from plugjax_iree.runtime import RuntimeDevice
 from plugjax_iree.workarounds import Stage
+
+if TYPE_CHECKING:
+    from plugjax.extend.serialization import CompiledForm
 
 # Other options are flags of the compiler.
 _OWN_OPTIONS = ("name", "donated", "debug_info", "subprocess", "apart", "without", "compiled")

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from plugjax import lax
-from plugjax.experimental.roofline.results import (
+from plugjax.experimental.estimates.results import (
     RooflineResult,
     RooflineRule,
     RooflineRuleContext,

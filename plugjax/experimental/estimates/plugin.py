@@ -8,7 +8,7 @@ plugjax_plugin = PluginInfo("roofline", provides=("estimates of work and memory 
 
 
 def _load() -> list[RuleSet]:
-    from plugjax.experimental.roofline import rules  # noqa: PLC0415  # on first use
+    from plugjax.experimental.estimates import rules  # noqa: PLC0415  # on first use
 
     return [rules.rules]
 
