@@ -473,7 +473,7 @@ def device_put(
                 )
             ],
         )
-    target = as_device(device) if device is not None else None
+    target = None if getattr(device, "keeps_device", device is None) else as_device(device)
 
     def move(leaf: Any) -> Any:
         array = as_array(leaf, "device_put")

@@ -24,6 +24,11 @@ class MemorySpace(enum.Enum):
     Host = enum.auto()
     Any = enum.auto()
 
+    @property
+    def keeps_device(self) -> bool:
+        """Whether an array that is put there stays on its device: arrays are where their backend keeps them."""
+        return True
+
     def __repr__(self) -> str:
         return f"MemorySpace.{self.name}"
 

@@ -366,6 +366,49 @@ def test_arrays_are_put_by_formats():
         plugjax.device_put(x, Format())
 
 
+@pytest.mark.parametrize("name", ["numpy", "xla"])
+def test_arrays_are_put_into_memories(name):
+    spaces = plugjax.memory.Space
+
+    def f(x):
+        y = plugjax.device_put(jnp.sin(x), spaces.Host)
+        return (plugjax.device_put(y, spaces.Device) * x).sum()
+
+    with plugjax.default_device(name):
+        x = plugjax.device_put(X, name)
+        y = plugjax.device_put(x, spaces.Host)
+        assert (y.device, y.committed) == (x.device, x.committed)
+        a, _ = plugjax.device_put((x, x), (spaces.Host, spaces.Device))
+        np.testing.assert_array_equal(a, X)
+        np.testing.assert_allclose(
+            plugjax.jit(plugjax.grad(f))(x),
+            jax.grad(lambda x: (jax.numpy.sin(x) * x).sum())(X),
+            rtol=1e-5,
+        )
+
+
+def test_values_that_are_split_alike(on_backend):
+    shard_alike = of(plugjax, "shard_alike").shard_alike
+    tree = lambda x: {"a": x, "b": (x + 1,)}  # noqa: E731
+    for run in (shard_alike, plugjax.jit(shard_alike)):
+        x, y = run(tree(X), tree(2 * X))
+        np.testing.assert_array_equal(x["a"], X)
+        np.testing.assert_array_equal(y["b"][0], 2 * X + 1)
+    x, y = plugjax.vmap(shard_alike, (0, None))(X, X[0])
+    np.testing.assert_array_equal(y, np.stack([X[0], X[0]]))
+    grad = plugjax.grad(lambda x: (shard_alike(x, 2 * x)[1] * x).sum())(X)
+    np.testing.assert_array_equal(grad, 4 * X)
+
+
+def test_what_cannot_be_split_alike():
+    for m in (jax, plugjax):
+        shard_alike = of(m, "shard_alike").shard_alike
+        with pytest.raises(ValueError, match="Trees should be equal"):
+            shard_alike((X,), [X])
+        with pytest.raises(ValueError, match="shapes"):
+            shard_alike(X, X.T)
+
+
 def test_formats_of_compiled_functions():
     x = jnp.ones((2, 3))
     compiled = plugjax.jit(lambda x, *, y: {"a": x.T + y}).lower(x, y=jnp.ones(())).compile()

@@ -21,6 +21,7 @@ from plugjax.stablehlo.lower import LoweredModule, lower_module, matching_result
 from plugjax_xla import pjrt
 from plugjax_xla.argument_slots import has_slots, with_slots
 from plugjax_xla.cuda_plugin import find_cuda_plugin
+from plugjax_xla.hlo_transformations import any_registered
 from plugjax_xla.host_callbacks import raise_original
 from plugjax_xla.host_calls import emit_host_call, host_callback
 from plugjax_xla.jaxlib_shim import register_shipped_targets
@@ -319,7 +320,7 @@ def _compile_or_load(
 
 
 def _cache() -> CompilationCache | None:
-    if not config.read("enable_compilation_cache"):
+    if not config.read("enable_compilation_cache") or any_registered():
         return None
     environment = (os.environ.get(f"PLUGJAX_CACHE_{name}") for name in ("DIR", "MAX_BYTES"))
     return _cache_of(*environment, config.read("compilation_cache_dir"))

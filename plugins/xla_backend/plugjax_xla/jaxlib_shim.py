@@ -208,6 +208,19 @@ def register_type(name: str, registration: Any, platform: str = "cpu") -> None:
     jaxlib().xla_client.register_custom_type(name, registration, platform=platform)
 
 
+def register_hlo_pass(name: str, stage: int, callback: Any) -> None:
+    """Add a pass over HLO to the compiler of this process."""
+    jaxlib()
+    importlib.import_module("jaxlib._xla").register_xla_transform(name, stage, callback)
+
+
+def clear_hlo_pass(name: str, stage: int) -> bool:
+    """Take a pass out; returns whether there was one."""
+    jaxlib()
+    found: bool = importlib.import_module("jaxlib._xla").clear_xla_transform(name, stage)
+    return found
+
+
 def register_batch_partitionable(name: str) -> None:
     """Tell XLA that the leading axes of a foreign function are batches."""
     jaxlib().xla_client.register_custom_call_as_batch_partitionable(name)

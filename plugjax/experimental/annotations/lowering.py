@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from plugjax.experimental.annotations.alike import shard_alike_p
 from plugjax.experimental.annotations.calls import (
     compute_attributes,
     compute_on_p,
@@ -34,6 +35,11 @@ def _value(ctx: EqnContext, x: Value, *, xla_metadata_kvs: Sequence[tuple[str, A
     if ctx.module.hints:
         annotate(mlir.defining(x), {name: text_of(v) for name, v in xla_metadata_kvs})
     return x
+
+
+@rules.define(lowering, shard_alike_p)
+def _alike(ctx: EqnContext, *operands: Value) -> Sequence[Value]:
+    return operands
 
 
 @rules.define(lowering, layout_constraint_p)

@@ -26,7 +26,9 @@ def plugjax_rules() -> list[LazyRules]:
         *("printed", "remat", "storage", "transpose"),
     )  # fmt: skip
     return [
-        LazyRules(kinds=kinds, load=lambda: _sets("metadata", "layout_constraint", "calls")),
+        LazyRules(
+            kinds=kinds, load=lambda: _sets("metadata", "layout_constraint", "alike", "calls")
+        ),
         LazyRules(kinds=("lowering",), load=lambda: _sets("lowering"), needs=("jaxlib",)),
     ]
 
