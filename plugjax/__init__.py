@@ -86,7 +86,7 @@ remat = checkpoint
 _SUBMODULES = (
     "ad", "ad_checkpoint", "api_util", "checkpoint_policies", "custom_batching", "custom_derivatives",
     "cli", "cloud_tpu_init", "core", "debug", "dlpack", "dtypes", "example_libraries", "experimental", "export", "extend",
-    "flatten_util", "image", "interpreters", "lax", "lib", "monitoring", "nn", "numpy", "ops", "profiler",
+    "ffi", "flatten_util", "image", "interpreters", "lax", "lib", "memory", "monitoring", "nn", "numpy", "ops", "profiler",
     "random", "ref", "scipy", "sharding", "stablehlo", "stages", "test_util", "testing", "tools", "tree", "tree_util", "typing", "util",
     "version",
 )  # fmt: skip

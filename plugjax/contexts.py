@@ -14,6 +14,7 @@ from plugjax.core.config import config
 from plugjax.core.device import Device
 from plugjax.core.operators import ArrayLike
 from plugjax.core.source_info import open_scopes
+from plugjax.transforms.marks import with_scope
 
 _R = TypeVar("_R")
 
@@ -280,7 +281,7 @@ def named_scope(name: str) -> Iterator[None]:
     if not isinstance(name, str):
         raise TypeError("named_scope needs a string as its name.")
     outer = open_scopes.names
-    open_scopes.names = (*outer, name)
+    open_scopes.names = with_scope(outer, name)
     try:
         yield
     finally:

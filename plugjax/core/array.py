@@ -110,6 +110,11 @@ class Array(EagerOperators, metaclass=_ArrayType):
 
     _committed = committed
 
+    @property
+    def format(self) -> Any:
+        """How the array lies in memory, and where."""
+        return methods.format(self)
+
     def devices(self) -> set[Device]:
         """The devices that hold the array."""
         return set(self._placement.sharding.devices)

@@ -25,7 +25,7 @@ from plugjax.core.jaxpr import ClosedJaxpr
 from plugjax.core.primitive import Primitive
 
 
-class Device:
+class Device(Extensible):
     """One device of a backend.
 
     Attributes:
@@ -66,10 +66,6 @@ class Device:
     def process_index(self) -> int:
         """Index of the process that owns the device; one process for now."""
         return 0
-
-    def memory_stats(self) -> dict[str, int] | None:
-        """Sizes in bytes of what its memory holds; ``None``: its backend does not tell, as with JAX on CPUs."""
-        return None
 
     def __str__(self) -> str:
         parts = (self.backend.name, self.kind, str(self.id))

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from types import ModuleType
+
 from plugjax.export import calling
 from plugjax.export.symbolic import values
 from plugjax.extend.rules import PluginInfo, RuleSet, hookimpl
@@ -9,6 +12,18 @@ from plugjax.extend.rules import PluginInfo, RuleSet, hookimpl
 plugjax_plugin = PluginInfo(
     "export", provides=("primitive call_exported", "primitive dim_as_value")
 )
+
+
+def _program_bytes() -> ModuleType:
+    from plugjax.export import program_bytes  # noqa: PLC0415  # on first use
+
+    return program_bytes
+
+
+@hookimpl
+def plugjax_extensions() -> dict[str, Callable[[], ModuleType]]:
+    """Programs as bytes, for those who write compiled functions."""
+    return {"program_bytes": _program_bytes}
 
 
 @hookimpl
