@@ -95,8 +95,7 @@ class Array(EagerOperators, metaclass=_ArrayType):
     @property
     def device(self) -> Device:
         """The device that holds the array; the sharding, if there are several."""
-        device: Device = self._placement.device
-        return device
+        return self._placement.device  # type: ignore[no-any-return]  # as it says
 
     @property
     def sharding(self) -> Sharding:
@@ -172,8 +171,7 @@ class Array(EagerOperators, metaclass=_ArrayType):
 
     def addressable_data(self, index: int) -> Array:
         """The part on the ``index``-th device of this process."""
-        found: Array = self.addressable_shards[index].data
-        return found
+        return self.addressable_shards[index].data  # type: ignore[no-any-return]  # an array
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
         host = self._host

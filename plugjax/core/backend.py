@@ -211,6 +211,7 @@ def default_device() -> Device:
     found: Device | None = _defaults.get(key)
     if found is None:
         chosen = config.read("default_device")
-        found = as_device(chosen) if chosen is not None else devices()[0]
+        own = [d for d in devices() if d.process_index == d.backend.processes[0]]
+        found = as_device(own[0] if chosen is None else chosen)
         _defaults[key] = found
     return found

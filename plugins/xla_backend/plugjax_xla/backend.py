@@ -29,6 +29,7 @@ from plugjax_xla.jaxlib_shim import register_shipped_targets
 from plugjax_xla.mesh_runtime import MeshRuntime
 from plugjax_xla.partitioned import PartitionedExecutable, blocks_of, is_open
 from plugjax_xla.pjrt import Buffer, Option, PjrtDevice, PjrtExecutable
+from plugjax_xla.processes import ProcessGroup
 from plugjax_xla.written import load_executable, write_executable
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 HostArray = np.ndarray[Any, Any]
 
 # plugjax's options of `jit`; the others are XLA's debug flags.
-_OWN_OPTIONS = frozenset({"name", "donated", "partition", "compiled"})
+_OWN_OPTIONS = frozenset({"name", "donated", "partition", "compiled", "constants"})
 
 _NUMERICS: dict[str, dict[str, Option]] = {
     "strict": {"xla_allow_excess_precision": False},
@@ -65,17 +66,21 @@ class XlaBackend(Backend):
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._runtime: dict[Device, PjrtDevice] = {}
+        self._runtime: dict[Device, Any] = {}
         self._meshes: dict[tuple[Device, ...], MeshRuntime] = {}
         gpus = self._find_gpus()
         self._gpus = gpus
         self._cpus = [Device(self, "cpu", 0, "CPU")]
         self._started = 0
+        self.group: ProcessGroup | None = None
+        self._global: list[Device] = []
         # On a GPU every eager primitive would copy its operands to the host.
         self.host_visible = not gpus
 
     def devices(self) -> Sequence[Device]:
         """GPUs, if there are any and the CUDA plugin is installed, then the processor, as often as ``num_cpu_devices`` says."""
+        if self.group is not None:
+            return self._global
         count = self._started or virtual_cpu_devices()
         for index in range(len(self._cpus), count):
             self._cpus.append(Device(self, "cpu", index, "CPU"))
@@ -91,6 +96,46 @@ class XlaBackend(Backend):
         devices = [Device(self, "cuda", each.id, each.kind) for each in found]
         self._runtime.update(zip(devices, found, strict=True))
         return devices
+
+    def join_processes(
+        self,
+        address: str,
+        count: int,
+        index: int,
+        *,
+        bind_address: str | None,
+        timeouts: dict[str, int],
+    ) -> None:
+        """Become one of several processes whose devices run programs together; arguments as for `ProcessGroup`.
+
+        Raises:
+            RuntimeError: this process has computed already.
+        """
+        if self._started or self._runtime:
+            raise RuntimeError(
+                "distributed.initialize() must be called before any JAX calls that might initialise the XLA backend: it computes "
+                "already in this process."
+            )
+        group = ProcessGroup(address, count, index, bind_address=bind_address, timeouts=timeouts)
+        client = group.start(virtual_cpu_devices())
+        self.processes = (group.index, group.count)
+        self._started = len(client.devices)
+        for found in client.all_devices:
+            raw = found.raw
+            device = Device(self, "cpu", raw.id, "CPU", process_index=raw.process_index)
+            self._global.append(device)
+            self._runtime[device] = found
+        self.group = group
+
+    def leave_processes(self) -> None:
+        """Tell the other processes that this one ends."""
+        if self.group is not None:
+            self.group.stop()
+
+    def join(self, parts: Sequence[Any], aval: ShapedArray, sharding: Sharding) -> Buffer:
+        """A spread buffer of the parts on the devices of this process, ``None`` for those of others."""
+        mesh = self.mesh_runtime(sharding.devices)
+        return mesh.join(parts, aval.shape, aval.dtype, blocks_of(sharding, aval.ndim))
 
     def runtime_device(self, device: Device) -> PjrtDevice:
         """The device as the runtime knows it."""
@@ -215,6 +260,10 @@ class XlaBackend(Backend):
         options: Mapping[str, Any],
     ) -> PartitionedExecutable:
         mesh = self.mesh_runtime(partition.devices)
+        if self.group is not None:
+            self.group.check_program(
+                str(options.get("name")), lowered.bytecode(), options.get("constants", b"")
+            )
         settings = mesh.compile_options(
             _flags(options),
             [s is None for s in partition.arguments],

@@ -168,6 +168,21 @@ def _make_mesh_sharding_class(extension: ModuleType) -> type:
     return MeshSharding
 
 
+def coordination_service(address: str, processes: int, **timeouts: int) -> Any:
+    """The service of the process that the others report to. It lives as long as the object."""
+    return jaxlib().extension.get_distributed_runtime_service(address, processes, **timeouts)
+
+
+def coordination_client(address: str, process: int, **options: Any) -> Any:
+    """A client of the service, not connected yet."""
+    return jaxlib().extension.get_distributed_runtime_client(address, process, **options)
+
+
+def processor_collectives(client: Any) -> Any:
+    """What exchanges values between processors of several processes."""
+    return jaxlib().extension.make_gloo_tcp_collectives(distributed_client=client)
+
+
 def version_before(version: str, numbers: tuple[int, ...]) -> bool:
     """Whether a version of jaxlib is older than another."""
     return _version_numbers(version) < numbers
