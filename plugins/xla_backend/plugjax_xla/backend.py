@@ -187,7 +187,7 @@ class XlaBackend(Backend):
         try:
             return runtime.get(buffer, aval.shape, aval.dtype)
         except RuntimeError as error:
-            _raise_as_ours(error)
+            _raise_as_ours(error, self.group)
 
     def delete(self, buffer: Buffer) -> None:
         """Free the memory now, or with its last view."""
@@ -198,7 +198,7 @@ class XlaBackend(Backend):
         try:
             pjrt.block_until_ready([buffer])
         except RuntimeError as error:
-            _raise_as_ours(error)
+            _raise_as_ours(error, self.group)
 
     def is_ready(self, buffer: Buffer) -> bool:
         """Whether the values are computed."""
@@ -275,7 +275,9 @@ class XlaBackend(Backend):
             raw = mesh.compile(lowered.module, settings, callbacks)
         except RuntimeError as error:
             _raise_as_ours(error)
-        return PartitionedExecutable(mesh, raw, jaxpr, partition, options.get("donated", ()))
+        on_error = functools.partial(_raise_as_ours, group=self.group)
+        donated = options.get("donated", ())
+        return PartitionedExecutable(mesh, raw, jaxpr, partition, donated, on_error)
 
 
 def _flags(options: Mapping[str, Any]) -> dict[str, Option]:
@@ -377,10 +379,12 @@ def _effectful_runner(compiled: PjrtExecutable) -> Run:
     return run
 
 
-def _raise_as_ours(error: RuntimeError) -> NoReturn:
+def _raise_as_ours(error: RuntimeError, group: ProcessGroup | None = None) -> NoReturn:
     """Raise a failure of XLA as ``JaxRuntimeError``, and an exception of a host call unchanged."""
     if not pjrt.is_runtime_error(error):
         raise error
+    if group is not None and (lost := group.on_failure(error)) is not None:
+        raise JaxRuntimeError(str(lost)) from error
     try:
         raise_original(error)
     except RuntimeError as found:

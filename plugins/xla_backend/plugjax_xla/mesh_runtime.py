@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
@@ -228,13 +228,19 @@ class MeshRuntime:
         )
 
     def runner(
-        self, raw: Any, handlers: Sequence[Any], *, collective: bool
+        self,
+        raw: Any,
+        handlers: Sequence[Any],
+        on_error: Callable[[RuntimeError], NoReturn],
+        *,
+        collective: bool,
     ) -> Callable[[Sequence[Buffer]], Sequence[Buffer]]:
         """A function that runs an executable on spread buffers.
 
         Args:
             raw: the executable.
             handlers: for each result what makes a buffer of it.
+            on_error: raises the error that stands for one of XLA's.
             collective: whether its devices wait for one another.
         """
         execute = raw.execute_sharded
@@ -250,13 +256,16 @@ class MeshRuntime:
         def run(buffers: Sequence[Buffer]) -> Sequence[Buffer]:
             if next(garbage_due):
                 collect_garbage()
-            if not in_turn:
-                return execute(buffers).consume_with_handlers(handlers)
-            for buffer in latest:
-                if not buffer.is_deleted():
-                    buffer.block_until_ready()
-            results: Sequence[Buffer] = execute(buffers).consume_with_handlers(handlers)
-            latest[:] = results[:1]
+            try:
+                if in_turn:
+                    for buffer in latest:
+                        if not buffer.is_deleted():
+                            buffer.block_until_ready()
+                results: Sequence[Buffer] = execute(buffers).consume_with_handlers(handlers)
+            except RuntimeError as error:
+                on_error(error)
+            if in_turn:
+                latest[:] = results[:1]
             return results
 
         return run

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -55,6 +55,7 @@ class PartitionedExecutable(Executable):
         jaxpr: the program.
         partition: how it was asked to be spread.
         donated: indices of donated arguments.
+        on_error: raises the error that stands for one of XLA's.
     """
 
     def __init__(
@@ -64,6 +65,7 @@ class PartitionedExecutable(Executable):
         jaxpr: ClosedJaxpr,
         partition: Partition,
         donated: Sequence[int],
+        on_error: Callable[[RuntimeError], NoReturn],
     ) -> None:
         self._raw = raw
         self.donated = frozenset(donated)
@@ -85,7 +87,7 @@ class PartitionedExecutable(Executable):
         ]
         self._text: str | None = None
         collective = any(word in self.as_text() for word in _COLLECTIVES)
-        self.run = runtime.runner(raw, handlers, collective=collective)  # type: ignore[assignment,method-assign]  # one frame less
+        self.run = runtime.runner(raw, handlers, on_error, collective=collective)  # type: ignore[assignment,method-assign]  # one frame less
 
     def as_text(self) -> str:
         """The optimised program of one device, as HLO text."""

@@ -5,8 +5,11 @@ One process has the service that all report to; it holds a table of keys and val
 
 from __future__ import annotations
 
+import ctypes
 import hashlib
 import itertools
+import os
+import socket
 from collections.abc import Sequence
 
 from plugjax_xla import pjrt
@@ -41,6 +44,8 @@ class ProcessGroup:
         self._timeouts = timeouts
         self._programs = itertools.count()
         self._service = None
+        # Whether an exchange with another process has failed.
+        self.lost = False
         heartbeat, shutdown = timeouts["heartbeat"], timeouts["shutdown"]
         if index == 0:
             bind = bind_address or f"[::]:{address.rsplit(':', 1)[1]}"
@@ -53,16 +58,23 @@ class ProcessGroup:
             init_timeout=timeouts["initialization"],
             heartbeat_timeout=heartbeat,
             shutdown_timeout=shutdown,
+            shutdown_on_destruction=False,
             use_compression=True,
         )
 
     def start(self, num_devices: int) -> pjrt.PjrtClient:
         """Meet the other processes, and make the runtime."""
         self.client.connect()
+        self.put(f"plugjax/places/{self.index}", f"{socket.gethostname()} {os.getpid()}".encode())
         return pjrt.distributed_cpu_client(self.client, self.index, self.count, num_devices)
 
     def stop(self) -> None:
-        """Wait until all processes come here, and part from them."""
+        """Wait until all processes come here, and part from them; at once if one of them was lost."""
+        if self.lost:
+            # The end of the service would be a fatal error of the client's thread: both live until the process ends.
+            for kept in (self._service, self.client):
+                ctypes.pythonapi.Py_IncRef(ctypes.py_object(kept))
+            return
         self.client.shutdown()
         if self._service is not None:
             self._service.shutdown()
@@ -82,9 +94,9 @@ class ProcessGroup:
         return value
 
     def check_program(self, name: str, module: bytes, constants: bytes) -> None:
-        """Compare a program with that of the first process.
+        """Compare a program with those of the other processes.
 
-        Programs over several processes are compiled in the same order in each.
+        Programs over several processes are compiled in the same order in each; each compares its own with those of all others.
 
         Raises:
             RuntimeError: it is another one.
@@ -92,19 +104,72 @@ class ProcessGroup:
         number = next(self._programs)
         own = _digests(name, module, constants)
         key = f"plugjax/programs/{number}"
-        if self.index == 0:
-            self.put(key, b"\n".join(own))
-            return
-        theirs = self.get(key, self._timeouts["initialization"]).split(b"\n")
+        self.put(f"{key}/{self.index}", b"\n".join(own))
+        for other in range(self.count):
+            if other != self.index:
+                found = self.get(f"{key}/{other}", self._timeouts["initialization"])
+                self._compare(name, number, own, other, found.split(b"\n"))
+
+    def _compare(
+        self, name: str, number: int, own: Sequence[bytes], other: int, theirs: Sequence[bytes]
+    ) -> None:
         words = ("the function", "the program", "the constants")
         for what, a, b in zip(words, own, theirs, strict=True):
             if a != b:
                 named = f": {a.decode()!r} here, {b.decode()!r} there" if what == words[0] else ""
                 raise RuntimeError(
-                    f"process {self.index} compiles another program than process 0 for '{name}' (the {number + 1}. over several "
-                    f"processes): {what} differs{named}. All processes must run the same program; values that differ between them "
-                    "must be arguments, not constants."
+                    f"process {self.index} compiles another program than process {other} for '{name}' (the program of number "
+                    f"{number} over several processes): {what} differs{named}. All processes must run the same program; values that "
+                    "differ between them must be arguments, not constants."
                 )
+
+    def on_failure(self, error: RuntimeError) -> RuntimeError | None:
+        """What to raise for an exchange that failed because another process has ended; ``None`` for other failures.
+
+        Processes of this machine are asked for; of those elsewhere it is only known that one has ended.
+        """
+        if not any(word in str(error) for word in _CONNECTION_WORDS):
+            return None
+        self.lost = True
+        ended, elsewhere = [], []
+        for other in (i for i in range(self.count) if i != self.index):
+            host, number = self.get(f"plugjax/places/{other}", 1.0).decode().split(" ")
+            if host != socket.gethostname():
+                elsewhere.append(f"{other} on {host}")
+            elif not _is_running(int(number)):
+                ended.append(f"{other} (pid {number} on this machine)")
+        if ended or self.count == 2:
+            words = ", ".join(ended) or elsewhere[0] if (ended or elsewhere) else "the other one"
+            what = f"process {words} has ended"
+        else:
+            what = f"another process has ended: one of {', '.join(elsewhere) or 'those of this machine'}"
+        return RuntimeError(
+            f"{what}, while process {self.index} exchanged values with it. Start all processes again. ({error})"
+        )
+
+
+# Words of gloo.
+_CONNECTION_WORDS = (
+    "Connection closed by peer",
+    "Connection reset",
+    "Connection refused",
+    "Broken pipe",
+)
+
+
+def _is_running(number: int) -> bool:
+    """Whether a process of this machine runs: one that has ended may wait for its parent."""
+    try:
+        os.kill(number, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    try:
+        with open(f"/proc/{number}/stat") as file:
+            return file.read().rsplit(")", 1)[1].split()[0] not in ("Z", "X")
+    except OSError:
+        return True
 
 
 def _digests(name: str, module: bytes, constants: bytes) -> Sequence[bytes]:
