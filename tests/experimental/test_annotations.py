@@ -256,6 +256,22 @@ def test_equal_equations_with_other_metadata_are_two():
     assert text.count('{key = "v"}') == 2  # The second sine, and the product.
 
 
+def test_interpreters_keep_metadata():
+    for m in (jax, plugjax):
+        program = m.make_jaxpr(metadata_block(m))(X)
+        assert [bool(eqn.ctx.xla_metadata) for eqn in program.eqns] == [True, True, False, False]
+
+        def interpreted(x, program=program):
+            values = {program.jaxpr.invars[0]: x}
+            for eqn in program.eqns:
+                read = [values[v] if not hasattr(v, "val") else v.val for v in eqn.invars]
+                with eqn.ctx.manager:
+                    values[eqn.outvars[0]] = eqn.primitive.bind(*read, **eqn.params)
+            return values[program.jaxpr.outvars[0]]
+
+        assert hints(m, interpreted, X) == hints(m, metadata_block(m), X)
+
+
 def test_scopes_keep_metadata():
     set_xla_metadata = of(plugjax, "xla_metadata").set_xla_metadata
 
