@@ -369,10 +369,29 @@ def default_matmul_precision(new_val: Any) -> AbstractContextManager[None]:
     return config.override("default_matmul_precision", new_val)
 
 
+def default_backend() -> str:
+    """What computes by default, in JAX's words: ``"cpu"``, ``"gpu"``, ``"tpu"`` or another hardware's name.
+
+    It is the platform of ``devices()[0]``. Which plugin computes there is ``plugjax.extend.backend.default_backend()``, and for an
+    array ``x.device.backend.name``.
+
+    Example:
+        >>> import plugjax
+        >>> plugjax.default_backend() in ("cpu", "gpu", "tpu")
+        True
+    """
+    return devices()[0].platform
+
+
 def local_devices(
     process_index: int | None = None, backend: str | None = None, host_id: int | None = None
 ) -> list[Device]:
-    """Devices of this process: all devices, because there is one process.
+    """Devices of a process.
+
+    Args:
+        process_index: index of the process; this one, if left out.
+        backend: name of the backend, or of hardware.
+        host_id: the older name of ``process_index``.
 
     Example:
         >>> import plugjax
@@ -380,7 +399,13 @@ def local_devices(
         >>> plugjax.local_devices(backend="numpy")
         [Device(numpy:0)]
     """
-    return devices(backend)
+    found = devices(backend)
+    index = host_id if process_index is None else process_index
+    if index is None:
+        return [device for device in found if device.process_index == device.backend.processes[0]]
+    if not 0 <= index < found[0].backend.processes[1]:
+        raise ValueError(f"local_devices: Unknown process_index {index}.")
+    return [device for device in found if device.process_index == index]
 
 
 def device_count(backend: str | None = None) -> int:
@@ -404,7 +429,7 @@ def local_device_count(backend: str | None = None) -> int:
         >>> plugjax.local_device_count("numpy")
         1
     """
-    return len(devices(backend))
+    return len(local_devices(backend=backend))
 
 
 def typeof(x: ArrayLike) -> ShapedArray:

@@ -189,3 +189,37 @@ def test_a_named_tuple_with_functions_of_its_own_is_registered_in_silence():
         )
     assert plugjax.tree.leaves(Interval(1.0, "a")) == [1.0]
     assert plugjax.tree.map(lambda x: x + 1, Interval(1.0, "a")) == Interval(2.0, "a")
+
+
+@pytest.mark.parametrize(
+    "rebuilt",
+    [
+        lambda j, d: j.tree.map(lambda x: x, d),
+        lambda j, d: j.tree.unflatten(j.tree.structure(d), [1.0, 2.0, 3.0]),
+        lambda j, d: j.tree.map_with_path(lambda path, x: x, d),
+        lambda j, d: j.grad(lambda d: d["b"] * d["a"]["d"] * d["a"]["c"])(d),
+        lambda j, d: j.vjp(lambda d: d, d)[0],
+        lambda j, d: j.vmap(lambda x, d: {"z": x, "y": d["b"]}, in_axes=(0, None))(np.arange(2), d),
+        lambda j, d: j.lax.cond(True, lambda d: d, lambda d: d, d),
+    ],
+    ids=["map", "unflatten", "map_with_path", "grad", "vjp", "vmap", "cond"],
+)
+def test_dicts_are_rebuilt_in_the_order_of_their_keys(rebuilt):
+    def order(tree):
+        return [(k, order(v)) for k, v in tree.items()] if isinstance(tree, dict) else None
+
+    d = {"b": 1.0, "a": {"d": 2.0, "c": 3.0}}
+    assert order(rebuilt(plugjax, d)) == order(rebuilt(jax, d))
+
+
+def test_the_order_of_keys_is_that_of_the_tree_itself():
+    # Structures that are equal, but not the same: of keys, and of classes with metadata.
+    for tree in ({1: "x", 0: "y"}, {True: "x", 0: "y"}, {1.0: "x", 0: "y"}):
+        found = plugjax.tree.map(str.upper, tree)
+        assert [(type(k), k) for k in found] == [(type(k), k) for k in sorted(tree)]
+    kept = collections.defaultdict(list, b=1, a=2)
+    found = plugjax.tree.map(str, kept)
+    assert list(found) == ["a", "b"]
+    assert found.default_factory is list
+    ordered = plugjax.tree.map(str, collections.OrderedDict(b=1, a=2))
+    assert list(ordered) == ["b", "a"]

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from plugjax.core import dtypes, pytree
+from plugjax.core import dtypes
 from plugjax.core.aval import (
     AbstractReference,
     AbstractValue,
@@ -19,16 +19,13 @@ from plugjax.core.aval import (
     aval_of_value,
     physical_aval,
 )
-from plugjax.core.backend import as_device, default_device
+from plugjax.core.backend import default_device
 from plugjax.core.config import config
-from plugjax.core.device import Device, Placement, SingleDeviceSharding
+from plugjax.core.device import Device, Placement, Sharding
 from plugjax.core.eager_operators import EagerOperators
 from plugjax.core.errors import NotArrayError, UnexpectedTracerError
 from plugjax.core.operators import methods
-from plugjax.core.primitive import Primitive, Tracer
-
-# What `device_put` of a traced value is; its rules, like all rules, are a plugin's.
-device_put_p = Primitive("device_put", multiple_results=True, structured=True)
+from plugjax.core.primitive import Tracer
 
 
 class _ArrayType(type):
@@ -72,6 +69,8 @@ class Array(EagerOperators, metaclass=_ArrayType):
             host = backend.get(buffer, physical_aval(self.aval))
             if backend.host_visible:
                 self._host = host
+            elif transfers:
+                transfers["device-to-host"](self)
         return host
 
     def _alias(self) -> Array:
@@ -80,7 +79,7 @@ class Array(EagerOperators, metaclass=_ArrayType):
 
     def _deleted(self) -> RuntimeError:
         return RuntimeError(
-            f"array {self.aval.str_short()} was deleted: it was donated to a compiled function, or .delete() was called."
+            f"Array has been deleted: {self.aval.str_short()} was donated to a compiled function, or .delete() was called."
         )
 
     def _resident(self) -> Any:
@@ -95,11 +94,11 @@ class Array(EagerOperators, metaclass=_ArrayType):
 
     @property
     def device(self) -> Device:
-        """The device that holds the array."""
-        return self._placement.device
+        """The device that holds the array; the sharding, if there are several."""
+        return self._placement.device  # type: ignore[no-any-return]  # as it says
 
     @property
-    def sharding(self) -> SingleDeviceSharding:
+    def sharding(self) -> Sharding:
         """How the array is spread over devices."""
         return self._placement.sharding
 
@@ -117,13 +116,13 @@ class Array(EagerOperators, metaclass=_ArrayType):
 
     def devices(self) -> set[Device]:
         """The devices that hold the array."""
-        return {self._placement.device}
+        return set(self._placement.sharding.devices)
 
     def to_device(self, device: Any, *, stream: Any = None) -> Array:
         """The array on another device (array API)."""
         if stream is not None:
             raise NotImplementedError("to_device: there are no streams; leave stream out.")
-        moved: Array = device_put(self, device)
+        moved: Array = methods.device_put(self, device)
         return moved
 
     def block_until_ready(self) -> Array:
@@ -153,18 +152,26 @@ class Array(EagerOperators, metaclass=_ArrayType):
     @property
     def is_fully_addressable(self) -> bool:
         """Whether this process holds all of the array."""
-        return True
+        return bool(self._placement.sharding.is_fully_addressable)
 
     @property
     def is_fully_replicated(self) -> bool:
         """Whether every device holds all of the array."""
-        return True
+        return self._placement.sharding.is_fully_replicated
+
+    @property
+    def addressable_shards(self) -> list[Any]:
+        """The part on each device of this process, with its device and index."""
+        return list(methods.addressable_shards(self))
+
+    @property
+    def global_shards(self) -> list[Any]:
+        """The part on each device; those of other processes have no data."""
+        return list(methods.global_shards(self))
 
     def addressable_data(self, index: int) -> Array:
         """The part on the ``index``-th device of this process."""
-        if index:
-            raise IndexError(f"the array is on one device; got index {index}")
-        return self
+        return self.addressable_shards[index].data  # type: ignore[no-any-return]  # an array
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
         host = self._host
@@ -198,13 +205,9 @@ class Array(EagerOperators, metaclass=_ArrayType):
         return np.asarray(self).tobytes(order)
 
     def _scalar(self, kind: str) -> Any:
-        if self.aval.shape and self.aval.size != 1:
-            raise TypeError(
-                f"{kind}() needs an array of one element, got {self.aval.str_short()}. Index it, or use .tolist()."
-            )
         if self.aval.shape:
             raise TypeError(
-                f"{kind}() needs an array without axes, got one of {self.aval.ndim} dimensions. Index it, or use .item()."
+                f"{kind}(): Only scalar arrays can be converted, got {self.aval.str_short()}. Index it, or use .item() or .tolist()."
             )
         try:
             return self._fetch().item()
@@ -227,7 +230,7 @@ class Array(EagerOperators, metaclass=_ArrayType):
         self._refuse_keys("bool")
         if self.aval.size != 1:
             raise ValueError(
-                f"bool() needs one element, else truth is ambiguous; got {self.aval.str_short()}. Ask for a.any() or a.all()."
+                f"The truth value of an array is ambiguous unless it has one element; got {self.aval.str_short()}. Ask for a.any() or a.all()."
             )
         return bool(self._fetch().item())
 
@@ -250,7 +253,7 @@ class Array(EagerOperators, metaclass=_ArrayType):
     def __format__(self, spec: str) -> str:
         if isinstance(self.aval.dtype, dtypes.ExtendedDType):
             return format(repr(self), spec)
-        return format(np.asarray(self._fetch())[()], spec)
+        return format(np.asarray(self._fetch())[()], spec)  # a scalar is formatted as one
 
     def __repr__(self) -> str:
         if self.is_deleted():
@@ -280,9 +283,11 @@ class Array(EagerOperators, metaclass=_ArrayType):
     def __bytes__(self) -> bytes:
         return self.tobytes()
 
+    def __buffer__(self, flags: int) -> memoryview:  # asked by Python 3.12 and later
+        return memoryview(self.__array__())  # type: ignore[arg-type]
+
     def __reduce__(self) -> tuple[Any, ...]:
-        # Keys are pickled as their words and the aval, which their generator makes again.
-        if isinstance(self.aval.dtype, dtypes.ExtendedDType):
+        if isinstance(self.aval.dtype, dtypes.ExtendedDType):  # its words, and the aval
             return _rebuild_stored, (np.asarray(self._fetch()), self.aval.shape, self.aval.dtype)
         return _rebuild, (np.asarray(self), self.aval.weak_type)
 
@@ -315,6 +320,8 @@ def from_host(value: Any, *, weak_type: bool = False, placement: Placement | Non
 
 
 _PYTHON_SCALARS = (bool, int, float, complex)
+# What looks at values on their way, by direction; empty unless an option observes "transfers".
+transfers: dict[str, Callable[..., None]] = {}
 # Classes of values that are no arrays, and what gives their types: a plugin may add its own.
 value_types: dict[type, Callable[[Any], AbstractValue]] = {}
 
@@ -330,6 +337,8 @@ def as_array(value: Any, who: str = "plugjax") -> Any:
     kind = type(value)
     if kind is Array or isinstance(value, Tracer):
         return value
+    if transfers:
+        transfers["host-to-device"](value, who)
     if kind in _PYTHON_SCALARS:
         return Array(scalar_aval(value), default_placement(), scalar_value(value))
     if isinstance(value, (np.ndarray, np.generic)):
@@ -343,19 +352,13 @@ def as_array(value: Any, who: str = "plugjax") -> Any:
     convert = getattr(value, "__jax_array__", None)
     if convert is not None:
         return as_array(convert(), who)
-    if isinstance(value, _PYTHON_SCALARS):
-        return as_array(_plain_scalar(value), who)
+    scalar: Any
+    for scalar in _PYTHON_SCALARS:
+        if isinstance(value, scalar):
+            return as_array(scalar(value), who)
     if kind in value_types:
         return value
     raise NotArrayError(f"{who} needs an array or a number, got {value!r} of type {type(value)}.")
-
-
-def _plain_scalar(value: Any) -> Any:
-    kind: Any
-    for kind in _PYTHON_SCALARS:
-        if isinstance(value, kind):
-            return kind(value)
-    raise TypeError(f"{value!r} is not a scalar")
 
 
 def scalar_aval(value: Any) -> ShapedArray:
@@ -393,7 +396,7 @@ def scalar_value(value: Any) -> Any:
             return dtype.type(value)
     except OverflowError:
         raise OverflowError(
-            f"Python integer {value} does not fit {dtype}; set jax_enable_x64"
+            f"Python int {value} is too large to convert to {dtype}; set jax_enable_x64"
         ) from None
 
 
@@ -437,70 +440,14 @@ def constant(value: Any, placement: Placement) -> Array:
     return transfer(concrete(value), placement)
 
 
-def device_put(
-    x: Any, device: Any = None, *, src: Any = None, donate: Any = False, may_alias: Any = None
-) -> Any:
-    """Move a pytree of arrays to a device.
-
-    Args:
-        x: pytree of array-likes.
-        device: a Device, a sharding, or a name such as ``"iree:local:0"``; ``None`` leaves placement to defaults. Or a pytree
-            prefix of ``x`` with one for each part.
-        src: accepted as in JAX: an array knows where it is.
-        donate: a permission to use the memory of ``x``, of which nothing is made.
-        may_alias: whether memory may be shared. It is where both devices see it: arrays do not change.
-
-    Returns:
-        The pytree with Arrays committed to the device.
-
-    Example:
-        >>> import plugjax
-        >>> plugjax.device_put(1.5, "numpy").device
-        Device(numpy:0)
-    """
-    if donate is True and may_alias is True:
-        raise ValueError("device_put: what is donated has no alias. Leave may_alias or donate out.")
-    for flag in (donate, may_alias):
-        if not isinstance(flag, (bool, type(None))):
-            _for_each_leaf("device_put", flag, x)
-    if isinstance(device, (tuple, list, dict)):
-        return pytree.unflatten(
-            pytree.structure(x),
-            [
-                device_put(leaf, d)
-                for leaf, d in zip(
-                    pytree.leaves(x), _for_each_leaf("device_put", device, x), strict=True
-                )
-            ],
-        )
-    target = None if getattr(device, "keeps_device", device is None) else as_device(device)
-
-    def move(leaf: Any) -> Any:
-        array = as_array(leaf, "device_put")
-        if target is None:
-            return array
-        if isinstance(array, Tracer):
-            return device_put_p.bind(array, devices=(target,))[0]
-        return transfer(array, target.committed)
-
-    return pytree.tree_map(move, x)
-
-
-def _for_each_leaf(who: str, prefix: Any, tree: Any) -> list[Any]:
-    try:
-        return list(pytree.broadcast_prefix(prefix, tree, is_leaf=lambda x: x is None))
-    except ValueError:
-        raise ValueError(
-            f"{who}: {prefix!r} is no prefix of the tree {pytree.structure(tree)}."
-        ) from None
-
-
 def transfer(array: Array, placement: Placement) -> Array:
     """The array at another placement: memory is shared where both backends see host memory."""
     if array._placement is placement:
         return array
     if array._placement.device is placement.device:
         return Array(array.aval, placement, array._host, array._buffer)
+    if transfers:
+        transfers["device-to-device"](array, placement)
     return Array(array.aval, placement, array._fetch())
 
 

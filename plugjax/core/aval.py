@@ -57,6 +57,7 @@ class ShapedArray(AbstractValue):
         shape: sizes of the axes.
         dtype: a NumPy, ml_dtypes or extended dtype.
         weak_type: whether the dtype gives way in promotion, as a Python scalar's does.
+        vma: inside ``shard_map``, names of the axes of the mesh along which the values may differ.
 
     Example:
         >>> from plugjax.extend.core import ShapedArray
@@ -64,31 +65,39 @@ class ShapedArray(AbstractValue):
         ShapedArray(float32[2,3])
     """
 
-    __slots__ = ("__weakref__", "_tangent", "dtype", "ndim", "shape", "size", "weak_type")
+    __slots__ = ("__weakref__", "_tangent", "dtype", "ndim", "shape", "size", "vma", "weak_type")
 
     shape: Shape
     dtype: DType
     weak_type: bool
+    vma: frozenset[Any]
     ndim: int
     size: int
     _tangent: ShapedArray | None
 
     def __new__(
-        cls, shape: Sequence[int], dtype: DTypeLike, weak_type: bool = False
+        cls,
+        shape: Sequence[int],
+        dtype: DTypeLike,
+        weak_type: bool = False,
+        vma: frozenset[Any] = frozenset(),
     ) -> ShapedArray:
         """Return the interned aval."""
         if not isinstance(dtype, (np.dtype, ExtendedDType)):
             dtype = np.dtype(dtype)
-        key = (tuple(shape), dtype, weak_type)
+        key: Any = (tuple(shape), dtype, weak_type)
+        if vma:
+            key = (*key, vma)
         found = _interned.get(key)
         if found is None:
             # An equal dtype may be another object: a pickle of a NumPy array brings one along.
             dtype = dtypes.interned(dtype)
-            key = (key[0], dtype, weak_type)
+            key = (key[0], dtype, *key[2:])
             found = object.__new__(cls)
             found.shape = tuple(d if type(d) is int else as_size(d) for d in shape)
             found.dtype = dtype
             found.weak_type = bool(weak_type)
+            found.vma = vma
             found.ndim = len(found.shape)
             found.size = math.prod(found.shape)
             found._tangent = None
@@ -96,30 +105,37 @@ class ShapedArray(AbstractValue):
         return found
 
     def update(self, **changes: Any) -> ShapedArray:
-        """The aval with some of ``shape``, ``dtype``, ``weak_type`` replaced."""
+        """The aval with some of ``shape``, ``dtype``, ``weak_type``, ``vma`` replaced."""
         return ShapedArray(
             changes.get("shape", self.shape),
             changes.get("dtype", self.dtype),
             changes.get("weak_type", self.weak_type),
+            changes.get("vma", self.vma),
         )
 
     def strip_weak_type(self) -> ShapedArray:
         """The same aval, not weak."""
-        return ShapedArray(self.shape, self.dtype) if self.weak_type else self
+        return self.update(weak_type=False) if self.weak_type else self
 
     def to_tangent_aval(self) -> ShapedArray:
         """The aval of tangents: the same for inexact dtypes, ``float0`` for others."""
         tangent = self._tangent
         if tangent is None:
             dtype = dtypes.tangent_dtype(self.dtype)
-            tangent = self if dtype == self.dtype else ShapedArray(self.shape, dtype)
+            tangent = (
+                self if dtype == self.dtype else ShapedArray(self.shape, dtype, False, self.vma)
+            )
             self._tangent = tangent
         return tangent
 
     def str_short(self, short_dtypes: bool = False) -> str:
         """``float32[2,3]``, or ``f32[2,3]`` as jaxprs print it."""
         name = dtypes.short_name(self.dtype) if short_dtypes else self.dtype.name
-        return f"{name}[{','.join(str(d) for d in self.shape)}]"
+        text = f"{name}[{','.join(str(d) for d in self.shape)}]"
+        if not self.vma:
+            return text
+        names = ",".join(sorted(map(str, self.vma)))
+        return f"{text}{{V:{names if len(self.vma) == 1 else f'({names})'}}}"
 
     def __repr__(self) -> str:
         return f"ShapedArray({self.str_short()}{', weak_type=True' if self.weak_type else ''})"
@@ -128,10 +144,10 @@ class ShapedArray(AbstractValue):
         return f"{'~' if self.weak_type else ''}{self.str_short()}"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return ShapedArray, (self.shape, self.dtype, self.weak_type)
+        return ShapedArray, (self.shape, self.dtype, self.weak_type, self.vma)
 
 
-_interned: dict[tuple[Shape, Any, bool], ShapedArray] = {}
+_interned: dict[tuple[Any, ...], ShapedArray] = {}
 
 
 def aval_of_value(shape: Shape, dtype: DType) -> ShapedArray:
@@ -144,5 +160,6 @@ def physical_aval(aval: ShapedArray) -> ShapedArray:
     """The aval that a value is stored as."""
     dtype: Any = aval.dtype
     if isinstance(dtype, ExtendedDType):
-        return ShapedArray((*aval.shape, *dtype.storage_shape), dtype.storage_dtype)
+        shape = (*aval.shape, *dtype.storage_shape)
+        return ShapedArray(shape, dtype.storage_dtype, False, aval.vma)
     return aval

@@ -100,8 +100,8 @@ def default_backend() -> str:
     ``PLUGJAX_BACKEND`` is the option's first value.
 
     Example:
-        >>> import plugjax
-        >>> plugjax.default_backend() in ("numpy", "xla", "iree")
+        >>> from plugjax.extend.backend import default_backend
+        >>> default_backend() in ("numpy", "xla", "iree")
         True
     """
     named = _named_backend() or _backends_by_priority()[0].name
@@ -211,6 +211,7 @@ def default_device() -> Device:
     found: Device | None = _defaults.get(key)
     if found is None:
         chosen = config.read("default_device")
-        found = as_device(chosen) if chosen is not None else devices()[0]
+        own = [d for d in devices() if d.process_index == d.backend.processes[0]]
+        found = as_device(own[0] if chosen is None else chosen)
         _defaults[key] = found
     return found

@@ -36,7 +36,7 @@ def boolean(text: str) -> bool:
 
 
 # What an option may have the framework show to plugins, or do in the open, while it has a certain value.
-Observed = Literal["equations", "operators", "ended traces", "cache misses"]
+Observed = Literal["equations", "operators", "ended traces", "cache misses", "transfers"]
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Option:
         help: what it does, in words.
         observes: by value, what plugins want to see while it is set. ``"equations"``: each is run by itself and knows its
             source and the transformations around it. ``"operators"``: the functions behind operators run at every call.
-            ``"ended traces"`` and ``"cache misses"``: the hooks of these names are called.
+            ``"ended traces"``, ``"cache misses"`` and ``"transfers"``: the hooks of these names are called.
 
     Example:
         >>> Option("checks", False, boolean).check("often")
@@ -84,6 +84,7 @@ _CORE_OPTIONS = (
     Option("default_device", None, in_key=True, help="device of uncommitted arrays"),
     Option("backend", "", in_key=True, help="backend of the default device"),
     Option("platforms", None, in_key=True, help="backends or hardware, by commas; the first has the default device"),
+    Option("num_cpu_devices", -1, int, help="devices that each backend makes of the processor"),
     Option("fallback", "warn", choices=("error", "warn", "silent"), in_key=True, help="when a primitive has no lowering"),
     Option("enable_compilation_cache", True, boolean, help="the persistent cache"),
     Option("compilation_cache_dir", None, help="its folder; PLUGJAX_CACHE_DIR comes first"),

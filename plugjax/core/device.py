@@ -1,7 +1,7 @@
 """Backends, devices, shardings and placements: where an array lives, and what a machine has to offer.
 
 A device is named ``backend:index`` or ``backend:kind:index``: ``numpy:0``, ``xla:cpu:0``, ``iree:local:0``. A sharding says how
-an array is spread over devices; there is one kind now, on a single device. A *placement* joins a sharding with whether
+an array is spread over devices; ``plugjax.meshes`` has those over several. A *placement* joins a sharding with whether
 the user chose it (committed); placements are interned and part of every compilation key.
 
 Required of a backend: ``devices``, ``put``, ``get``, ``compile``. The front end settles shapes, dtypes, broadcasting and
@@ -11,6 +11,7 @@ then compiles single equations. Where the host sees a device's memory, host kern
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
@@ -33,20 +34,28 @@ class Device(Extensible):
         hardware: what runs its programs: ``cpu``, ``cuda``, ``vulkan`` ...; the kind, if nothing else is said, else ``cpu``.
         id: index among the backend's devices of that kind.
         description: words for a table.
+        process_index: index of the process that owns it, among those of the program.
     """
 
     __slots__ = (
-        "__weakref__", "backend", "committed", "description", "hardware", "id", "kind", "uncommitted",
+        "__weakref__", "backend", "committed", "description", "hardware", "id", "kind", "process_index", "uncommitted",
     )  # fmt: skip
 
     def __init__(
-        self, backend: Backend, kind: str, index: int, description: str = "", hardware: str = ""
+        self,
+        backend: Backend,
+        kind: str,
+        index: int,
+        description: str = "",
+        hardware: str = "",
+        process_index: int = 0,
     ) -> None:
         self.backend = backend
         self.kind = kind
         self.hardware = hardware or kind or "cpu"
         self.id = index
         self.description = description
+        self.process_index = process_index
         sharding = SingleDeviceSharding(self)
         self.committed = Placement(sharding, True)
         self.uncommitted = Placement(sharding, False)
@@ -61,11 +70,6 @@ class Device(Extensible):
         """Words that describe the hardware."""
         return self.description or self.kind or self.backend.name
 
-    @property
-    def process_index(self) -> int:
-        """Index of the process that owns the device; one process for now."""
-        return 0
-
     def __str__(self) -> str:
         parts = (self.backend.name, self.kind, str(self.id))
         return ":".join(part for part in parts if part)
@@ -74,15 +78,43 @@ class Device(Extensible):
         return f"Device({self})"
 
 
-class Sharding:
-    """How an array is spread over devices."""
+class Sharding(Extensible):
+    """How an array is spread over devices: each axis is cut into a number of blocks, and each device holds one block.
+
+    A subclass gives ``devices``, ``counts`` and ``positions``; what JAX asks of a sharding beyond that follows from them
+    (``plugjax.meshes.geometry``).
+    """
 
     __slots__ = ("__weakref__",)
 
     @property
-    def device_set(self) -> set[Device]:
-        """The devices that hold a part of the array."""
+    def devices(self) -> tuple[Device, ...]:
+        """The devices, in an order that all its methods keep."""
         raise TypeError(f"{type(self).__name__} has no devices")
+
+    def counts(self, ndim: int) -> tuple[int, ...]:
+        """Into how many blocks each axis of an array of this rank is cut."""
+        return (1,) * ndim
+
+    def positions(self, ndim: int) -> Sequence[tuple[int, ...]]:
+        """The block that each device holds, as an index for each axis."""
+        return [(0,) * ndim] * len(self.devices)
+
+    @property
+    def is_fully_replicated(self) -> bool:
+        """Whether each device holds the whole array."""
+        return len(self.devices) == 1
+
+    @property
+    def whole(self) -> Sharding:
+        """How arrays of any rank are on the same devices, each of which has them whole."""
+        return self
+
+    @property
+    def committed(self) -> Placement:
+        """The placement of arrays that the user put here; equal shardings have one."""
+        found = _placements.get(self)
+        return found or _placements.setdefault(self, Placement(self, True))
 
 
 class SingleDeviceSharding(Sharding):
@@ -94,9 +126,14 @@ class SingleDeviceSharding(Sharding):
         self.device = device
 
     @property
-    def device_set(self) -> set[Device]:
+    def devices(self) -> tuple[Device, ...]:
         """The one device."""
-        return {self.device}
+        return (self.device,)
+
+    @property
+    def committed(self) -> Placement:
+        """The placement of arrays that the user put here."""
+        return self.device.committed
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, SingleDeviceSharding) and other.device is self.device
@@ -109,18 +146,34 @@ class SingleDeviceSharding(Sharding):
 
 
 class Placement:
-    """A sharding, and whether the user chose it. One object per device and flag: compare by identity."""
+    """A sharding, and whether the user chose it. One object per sharding and flag: compare by identity.
 
-    __slots__ = ("__weakref__", "backend", "committed", "device", "sharding")
+    Attributes:
+        sharding: the sharding.
+        committed: whether the user chose it.
+        device: what a backend puts values on: the device, or the sharding if there are several.
+        backend: the backend of the devices.
+        several: whether there are several devices.
+        whole: the placement of whole arrays, of any rank, on these devices.
+    """
 
-    def __init__(self, sharding: SingleDeviceSharding, committed: bool) -> None:
+    __slots__ = ("__weakref__", "backend", "committed", "device", "several", "sharding", "whole")
+
+    def __init__(self, sharding: Sharding, committed: bool) -> None:
+        first, *others = sharding.devices
         self.sharding = sharding
         self.committed = committed
-        self.device = sharding.device
-        self.backend: Any = sharding.device.backend
+        self.several = bool(others)
+        self.device: Any = sharding if others else first
+        self.backend: Any = first.backend
+        whole = sharding.whole
+        self.whole: Placement = self if whole is sharding else whole.committed
 
     def __repr__(self) -> str:
         return f"Placement({self.device}, committed={self.committed})"
+
+
+_placements: weakref.WeakValueDictionary[Sharding, Placement] = weakref.WeakValueDictionary()
 
 
 class Executable:
@@ -131,12 +184,14 @@ class Executable:
         donated: indices of arguments whose memory the program takes over.
         cache_key: under which the persistent cache has it; empty if it does not.
         verification: the state of the comparison with NumPy, if a plugin verifies programs.
+        partition: how it is spread over devices (a ``Partition``), nothing left open; ``None`` if one memory holds it.
     """
 
     host: bool = False
     donated: frozenset[int] = frozenset()
     cache_key: str = ""
     verification: Any = None
+    partition: Any = None
 
     def run(self, buffers: Sequence[Any]) -> Sequence[Any]:
         """Run on buffers, one per argument; give one buffer per result."""
@@ -170,6 +225,8 @@ class Backend:
 
     Attributes:
         name: platform name: of devices, of lowering rules, in ``PLUGJAX_BACKEND``.
+        partitions: whether its compiler spreads a program over several devices; else these share one memory.
+        processes: index of this process among those of the program, and their number.
         host_visible: whether NumPy can look at the memory of all its devices.
         eager_limit: number of elements above which an eager primitive is compiled instead of run by its host kernel.
         dialects: the textual forms of programs that ``lower`` knows, the usual one first.
@@ -178,6 +235,8 @@ class Backend:
 
     name: str
     dialects: tuple[str, ...] = ()
+    partitions: bool = False
+    processes: tuple[int, int] = (0, 1)
     host_visible: bool = True
     eager_limit: float = float("inf")
     careful_options: Mapping[str, Any] = MappingProxyType({})
@@ -187,12 +246,18 @@ class Backend:
         raise TypeError(f"backend {self.name}: devices() is required")
 
     def put(self, value: np.ndarray[Any, Any], device: Device) -> Any:
-        """Copy or share a NumPy array into a buffer. The array is never written to again."""
+        """Copy or share a NumPy array into a buffer. The array is never written to again.
+
+        A backend whose devices are several gets a sharding in place of the device for arrays that are spread.
+        """
         raise TypeError(f"backend {self.name}: put() is required")
 
     def get(self, buffer: Any, aval: ShapedArray) -> np.ndarray[Any, Any]:
         """The values of a buffer, sharing memory where that is possible."""
         raise TypeError(f"backend {self.name}: get() is required")
+
+    def block(self, buffer: Any, index: int) -> Any:
+        """The part of a spread buffer on the ``index``-th of its devices; ``None`` if the buffer is whole."""
 
     def compile(self, jaxpr: ClosedJaxpr, device: Device, options: Mapping[str, Any]) -> Executable:
         """Compile a checked program for a device.
@@ -200,7 +265,8 @@ class Backend:
         Args:
             jaxpr: the program; ``jaxpr.consts`` are embedded.
             device: where it will run.
-            options: ``name``, ``donated`` (argument indices), and the backend's own.
+            options: ``name``, ``donated`` (argument indices), ``partition`` (for programs over several devices: a
+                ``plugjax.meshes.partition.Partition``), and the backend's own.
         """
         raise TypeError(f"backend {self.name}: compile() is required")
 
@@ -255,23 +321,3 @@ class Backend:
 
     def __repr__(self) -> str:
         return f"Backend({self.name})"
-
-
-def common_placement(placements: list[Placement], who: str) -> Placement | None:
-    """The placement of a result computed from operands at ``placements``.
-
-    Committed operands decide, uncommitted ones follow; ``None`` if there are no operands.
-
-    Raises:
-        ValueError: two operands are committed to different devices.
-    """
-    chosen: Placement | None = None
-    for placement in placements:
-        if chosen is None or (placement.committed and not chosen.committed):
-            chosen = placement
-        elif placement.committed and placement is not chosen:
-            raise ValueError(
-                f"{who}: received incompatible devices: one operand is committed to {chosen.device}, another to "
-                f"{placement.device}. Move one of them with plugjax.device_put(x, device)."
-            )
-    return chosen

@@ -62,7 +62,7 @@ class ConcretizationTypeError(JAXTypeError):
             super().__init__(tracer)
         else:
             super().__init__(
-                f"{tracer!r} stands for a value that is not known yet, and a concrete one is needed. "
+                f"Abstract tracer value encountered where concrete value is expected: {tracer!r} has no value yet. "
                 f"{context}\n{tracer._origin()}\n{_CONCRETE_ADVICE}"
             )
 
@@ -70,10 +70,12 @@ class ConcretizationTypeError(JAXTypeError):
 class TracerBoolConversionError(ConcretizationTypeError):
     """A tracer was used as a Python ``bool``, for example in ``if`` or ``while``."""
 
+    _words = "Attempted boolean conversion of traced array"
+
     def __init__(self, tracer: _Tracer) -> None:
         TypeError.__init__(
             self,
-            f"bool() of a traced array: {tracer.aval.str_short()} has no value yet.\n"
+            f"{self._words}: {tracer.aval.str_short()} has no value yet.\n"
             f"{tracer._origin()}\n{_CONCRETE_ADVICE}",
         )
 
@@ -81,13 +83,15 @@ class TracerBoolConversionError(ConcretizationTypeError):
 class AmbiguousTruthError(TracerBoolConversionError, ValueError):
     """A tracer of more than one element, or of none, was used as a Python ``bool``, which would be ambiguous of any array."""
 
+    _words = "The truth value of an array that is traced, and not of one element"
+
 
 class TracerIntegerConversionError(JAXTypeError):
     """A tracer was used as a Python integer index or size."""
 
     def __init__(self, tracer: _Tracer) -> None:
         super().__init__(
-            f"__index__() of a traced array: a Python integer is needed, and {tracer.aval.str_short()} has no value yet.\n"
+            f"The __index__() method was called on traced array {tracer.aval.str_short()}, which has no value yet.\n"
             f"{tracer._origin()}\n{_CONCRETE_ADVICE}"
         )
 
@@ -97,7 +101,7 @@ class TracerArrayConversionError(JAXTypeError):
 
     def __init__(self, tracer: _Tracer) -> None:
         super().__init__(
-            f"__array__() of a traced array: NumPy needs values, and {tracer.aval.str_short()} has none yet.\n"
+            f"The numpy.ndarray conversion method __array__() was called on traced array {tracer.aval.str_short()}.\n"
             f"{tracer._origin()}\nUse the function of plugjax.numpy with the same name, "
             "or move the NumPy call out of the transformed function."
         )
@@ -112,7 +116,7 @@ class NonConcreteBooleanIndexError(JAXIndexError):
 
     def __init__(self, tracer: _Tracer) -> None:
         super().__init__(
-            f"a boolean mask used as an index needs to be known: {tracer.aval.str_short()} is traced.\n{tracer._origin()}\n"
+            f"Array boolean indices must be concrete: the mask {tracer.aval.str_short()} is traced.\n{tracer._origin()}\n"
             "Use jnp.where(mask, x, fill), which keeps the shape."
         )
 
@@ -129,7 +133,7 @@ class UnexpectedTracerError(JAXTypeError):
         super().__init__(
             f"{message}\n{tracer._origin()}"
             if message
-            else f"{tracer!r} has leaked from a transformation that is over, through a global, an attribute or a closure.\n"
+            else f"Encountered an unexpected tracer: {tracer!r} has leaked from a transformation that is over, by a global or a closure.\n"
             f"{tracer._origin()}\nReturn the value instead of storing it."
         )
 

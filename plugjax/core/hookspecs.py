@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from plugjax.core.rules import LazyRules, RuleKind, RuleSet
     from plugjax.execution.exporter import Exporter
     from plugjax.execution.jit.misses import CacheMiss
+    from plugjax.execution.transfers import Transfer
 
 API_VERSION = 1
 SPECIFICATION = "a hook specification is not called; pluggy calls its implementations"
@@ -132,6 +133,11 @@ def plugjax_traces_ended(traces: list[Trace]) -> None:
 @hookspec
 def plugjax_cache_miss(miss: CacheMiss) -> None:
     """Learn why ``jit`` traces or compiles; called only while an option is set that observes ``"cache misses"``."""
+
+
+@hookspec
+def plugjax_transfer(transfer: Transfer) -> None:
+    """Look at a transfer before it happens; called only while an option is set that observes ``"transfers"``."""
 
 
 @hookspec

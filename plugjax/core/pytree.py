@@ -5,6 +5,7 @@ As in JAX, ``None`` is a container without leaves, and dicts are ordered by key.
 
 from __future__ import annotations
 
+import functools
 import warnings
 from collections import defaultdict
 from collections.abc import Callable, Iterable
@@ -23,8 +24,8 @@ def flatten(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> tuple[li
 
 
 def unflatten(treedef: PyTreeDef, leaves: Iterable[Any]) -> Any:
-    """The tree with that structure and those leaves."""
-    return treedef.unflatten(leaves)
+    """The tree with that structure and those leaves; its dicts have the order of their keys."""
+    return in_key_order(treedef).unflatten(leaves)
 
 
 def leaves(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> list[Any]:
@@ -39,7 +40,21 @@ def structure(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> PyTree
 
 def in_key_order(treedef: PyTreeDef) -> PyTreeDef:
     """An equal structure whose dicts are rebuilt in the order of their keys, not in that of the dict that was flattened."""
-    return treedef.transform(_with_sorted_keys)
+    try:
+        found = _plain_in_key_order(treedef)
+    except TypeError:  # A container with metadata that has no hash.
+        return treedef.transform(_with_sorted_keys)
+    return found or treedef.transform(_with_sorted_keys)
+
+
+@functools.lru_cache(4096)
+def _plain_in_key_order(treedef: PyTreeDef) -> PyTreeDef | None:
+    """For structures that are the same if they are equal: without classes of a program's own, and with strings as keys."""
+    own = treedef.kind in (optree.PyTreeKind.CUSTOM, optree.PyTreeKind.DEFAULTDICT)
+    keys = treedef.entries() if treedef.type is dict else []
+    plain = not own and all(type(key) is str for key in keys)
+    plain = plain and all(map(_plain_in_key_order, treedef.children()))
+    return treedef.transform(_with_sorted_keys) if plain else None
 
 
 def _with_sorted_keys(node: PyTreeDef) -> PyTreeDef:
@@ -63,7 +78,8 @@ def tree_map(
     Raises:
         ValueError: the trees differ in structure.
     """
-    return optree.tree_map(function, tree, *rest, is_leaf=is_leaf, namespace=NAMESPACE)
+    found, treedef = flatten(tree, is_leaf)
+    return unflatten(treedef, map(function, found, *map(treedef.flatten_up_to, rest)))
 
 
 def broadcast_prefix(
@@ -115,19 +131,3 @@ def paths(tree: Any) -> list[str]:
 def paths_of(treedef: PyTreeDef) -> list[str]:
     """The path of each leaf of a tree with that structure, which is not built: its classes may refuse what is no array."""
     return [accessor.codify("") for accessor in treedef.accessors()]
-
-
-def node_data(treedef: PyTreeDef) -> tuple[type[Any], Any] | None:
-    """The class of the outermost container and what of it is no child: the keys of a dict, for one; ``None`` for a leaf."""
-    if treedef.is_leaf():
-        return None
-    # optree gives the metadata to pickle alone. The outermost node is the last one.
-    state: Any = treedef.__getstate__()
-    kind: Any = treedef.type
-    return kind, state[0][-1][2]
-
-
-def unflatten_function(kind: type[Any]) -> Callable[[Any, Iterable[Any]], Any] | None:
-    """``(metadata, children) -> container`` of a registered class, ``None`` if it is not registered."""
-    entry: Any = optree.register_pytree_node.get(kind, namespace=NAMESPACE)
-    return None if entry is None else entry.unflatten_func

@@ -7,7 +7,6 @@ bind them; their rules, like all rules, are a plugin's (``plugjax.lax``).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -76,19 +75,3 @@ def add_any(x: Any, y: Any) -> Any:
     if type(y) is Zero:
         return x
     return add_any_p.bind(x, y)
-
-
-def moveaxis(x: Any, source: int, destination: int) -> Any:
-    """Move one axis; the others keep their order."""
-    if source == destination:
-        return x
-    order = [axis for axis in range(x.ndim) if axis != source]
-    order.insert(destination, source)
-    return transpose_p.bind(x, permutation=tuple(order))
-
-
-def broadcast_axis(x: Any, size: int, axis: int, shape: Sequence[int]) -> Any:
-    """Repeat ``x`` of shape ``shape`` along a new axis."""
-    target = (*shape[:axis], size, *shape[axis:])
-    dims = tuple(i for i in range(len(target)) if i != axis)
-    return broadcast_in_dim_p.bind(x, shape=target, broadcast_dimensions=dims)

@@ -1,4 +1,4 @@
-"""Debugging as a plugin: the search for nans, the check for leaks, explanations of cache misses, a log of compilations."""
+"""Debugging as a plugin: the search for nans and for leaks, explanations of cache misses, compilations as a log and as files."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ plugjax_plugin = PluginInfo(
         "jax_check_tracer_leaks",
         "jax_explain_cache_misses",
         "jax_log_compiles",
+        "jax_dump_ir_to",
     ),
 )
 
@@ -50,6 +51,11 @@ def plugjax_options() -> list[Option]:
             observes={True: "cache misses"},
         ),
         Option("log_compiles", False, boolean, help="log each compilation"),
+        Option("dump_ir_to", "", help="a folder for programs that are compiled, as text"),
+        Option("dump_ir_modes", "stablehlo", help="their forms, by commas: stablehlo, jaxpr"),
+        Option(
+            "include_debug_info_in_dumps", True, boolean, help="with the user's lines in them",
+        ),
     ]  # fmt: skip
 
 
@@ -79,7 +85,9 @@ def plugjax_cache_miss(miss: CacheMiss) -> None:
 def plugjax_compile(
     jaxpr: ClosedJaxpr, device: Any, options: Mapping[str, Any]
 ) -> Generator[None, Executable, Executable]:
-    """Log compilations, and record them for listeners."""
+    """Log compilations, write their programs to files, and record them for listeners."""
+    if config.read("dump_ir_to"):
+        _module("dumps").dump(jaxpr, device, options)
     if config.read("log_compiles") or "plugjax.monitoring" in sys.modules:
         executable: Executable = yield from _module("compilations").observed(jaxpr, device, options)
         return executable

@@ -12,11 +12,12 @@ from plugjax.core import registry
 from plugjax.core.array import Array, from_host, transfer
 from plugjax.core.aval import ShapedArray
 from plugjax.core.config import config
-from plugjax.core.device import Backend, Executable, Placement
+from plugjax.core.device import Backend, Executable, Placement, Sharding
 from plugjax.core.jaxpr import ClosedJaxpr, Jaxpr, Var
 from plugjax.transforms.dce import dce
 from plugjax.transforms.discharge import discharge
 from plugjax.transforms.jaxpr_check import check_jaxpr
+from plugjax.transforms.named_axes import axes_inside
 from plugjax.transforms.physical import physicalize
 from plugjax.transforms.simplify import simplify
 
@@ -87,15 +88,16 @@ class Compiled:
     def __init__(
         self, jaxpr: ClosedJaxpr, placement: Placement, options: Mapping[str, Any]
     ) -> None:
-        program = run_passes(jaxpr, placement.device.backend.name)
-        hoisted, constants = hoist_constants(program)
-        if constants and options.get("donated"):
-            shift = len(constants)
-            options = {**options, "donated": tuple(i + shift for i in options["donated"])}
-        executable: Executable = registry.active().hook.plugjax_compile(
-            jaxpr=hoisted, device=placement.device, options=options
-        )
-        leading = [transfer(_as_array(value, placement), placement) for value in constants]
+        with axes_inside(jaxpr):
+            program = run_passes(jaxpr, placement.device.backend.name)
+            hoisted, constants = hoist_constants(program)
+            if constants and options.get("donated"):
+                shift = len(constants)
+                options = {**options, "donated": tuple(i + shift for i in options["donated"])}
+            executable: Executable = registry.active().hook.plugjax_compile(
+                jaxpr=hoisted, device=placement.device, options=options
+            )
+        leading = [transfer(as_constant(value, placement), placement) for value in constants]
         self._settle(hoisted, executable, leading, jaxpr.out_avals, placement)
 
     @classmethod
@@ -132,8 +134,19 @@ class Compiled:
         else:
             self.call = _make_call(executable, leading, out_avals, placement)
 
+    @property
+    def placements(self) -> list[Placement]:
+        """Where the arguments must be."""
+        return [self.placement] * (len(self.jaxpr.in_avals) - len(self.leading))
 
-def _as_array(value: Any, placement: Placement) -> Array:
+    @property
+    def result_shardings(self) -> list[Sharding]:
+        """How the results are spread."""
+        return [self.placement.sharding] * len(self.out_avals)
+
+
+def as_constant(value: Any, placement: Placement) -> Array:
+    """A constant of a program as an Array."""
     if type(value) is Array:
         return value
     host = np.asarray(value)
@@ -204,12 +217,18 @@ def _make_call(
 
     def call(arrays: Sequence[Array]) -> list[Array]:
         buffers = [x._buffer if x._buffer is not None else x._resident() for x in arrays]
-        for i in donated:
-            if arrays[i]._host is not None or sys.getrefcount(buffers[i]) > OWNERS:
-                buffers[i] = _copy(arrays[i])
+        if donated:
+            copied_donations(arrays, buffers, donated)
         return on_buffers(out_avals, placement, run(resident + buffers if resident else buffers))
 
     return call
+
+
+def copied_donations(arrays: Sequence[Array], buffers: list[Any], donated: Sequence[int]) -> None:
+    """Put copies in place of donated buffers that must not be written over."""
+    for i in donated:
+        if arrays[i]._host is not None or sys.getrefcount(buffers[i]) > OWNERS:
+            buffers[i] = _copy(arrays[i])
 
 
 # An array, a list and the call hold a buffer. A buffer that has more owners, or of which a NumPy view was made, must not be
@@ -242,4 +261,6 @@ def lowered_text(
     jaxpr: ClosedJaxpr, backend: Backend, options: Mapping[str, Any], dialect: str | None = None
 ) -> str:
     """The program in a form that a backend's compiler takes."""
-    return backend.lower(run_passes(jaxpr, backend.name), options, dialect or backend.dialects[0])
+    with axes_inside(jaxpr):
+        program = run_passes(jaxpr, backend.name)
+        return backend.lower(program, options, dialect or backend.dialects[0])

@@ -13,13 +13,17 @@ from plugjax.core import caches, registry
 from plugjax.core.array import Array, constant, default_placement, transfer
 from plugjax.core.aval import ShapedArray
 from plugjax.core.config import config
-from plugjax.core.device import Placement, common_placement
+from plugjax.core.device import Placement
 from plugjax.core.jaxpr import ClosedJaxpr, programs_in
 from plugjax.core.primitive import Primitive, Trace, set_base, state
 from plugjax.execution.compile import Compiled
 from plugjax.execution.host_kernels import Run, host_kernel, output_avals, run_kernel
 from plugjax.execution.host_programs import host_program, single_equation
 from plugjax.execution.instruments import instrumented
+from plugjax.execution.partitioned import Partitioned
+from plugjax.meshes.partition import Partition
+from plugjax.meshes.placements import common_placement
+from plugjax.meshes.programs import Place, names_mesh, partition_of
 from plugjax.transforms.discharge import is_reference, with_references
 from plugjax.transforms.expansion import Kept, computed, expand_rule
 from plugjax.transforms.high_values import needs_lowering, on_arrays
@@ -82,6 +86,8 @@ class EvalTrace(Trace):
         given = [x._placement for x in args if type(x) is Array]
         chosen = common_placement(given, primitive.name) or default_placement()
         arrays = [x if type(x) is Array else constant(x, chosen) for x in args]
+        if chosen.several or (primitive.structured and names_mesh(primitive, params)):
+            return self._run_partitioned(primitive, arrays, params)
         if any(x._placement is not chosen for x in arrays):
             return self.process(primitive, [transfer(x, chosen) for x in arrays], params)
         if self is not (current := evaluator()):
@@ -99,6 +105,22 @@ class EvalTrace(Trace):
             run = programs[key] = prepared(primitive, [x.aval for x in arrays], params, chosen)
         return run(*arrays)
 
+    def _run_partitioned(
+        self, primitive: Primitive, arrays: list[Array], params: dict[str, Any]
+    ) -> Any:
+        key: Any = (primitive, *[(x.aval, x._placement) for x in arrays])
+        if len(arrays) < 3:
+            key = (primitive, *[part for pair in key[1:] for part in pair])
+        key = (key, *params.items()) if params else key
+        programs: dict[Any, Any] = self.programs
+        callee = next(programs_in(params), None) if primitive.structured else None
+        if callee is not None:
+            key, programs = (EvalTrace, self, key), callee.memo
+        run = programs.get(key)
+        if run is None:
+            run = programs[key] = prepared_partitioned(primitive, arrays, params)
+        return run(*arrays)
+
     def _key(
         self, primitive: Primitive, arrays: list[Array], params: dict[str, Any], chosen: Placement
     ) -> Any:
@@ -113,6 +135,16 @@ class EvalTrace(Trace):
             # No operand says where the result goes, so the key does.
             key = (primitive, chosen)
         return (key, *params.items()) if params else key
+
+
+class TransferringTrace(EvalTrace):
+    """The evaluator while transfers are observed: operators make arrays of what comes from the host."""
+
+    __slots__ = ()
+
+    def operate(self, key: Any, general: Callable[..., Any], *operands: Any) -> Any:
+        """Run an operator or a function as it is written."""
+        return general(*operands)
 
 
 def prepared(
@@ -143,15 +175,38 @@ def prepared(
     return lambda *arrays: single(arrays)
 
 
+def prepared_partitioned(
+    primitive: Primitive, arrays: Sequence[Array], params: dict[str, Any]
+) -> Run:
+    """A function that runs a primitive on arrays that are spread over devices as the given ones."""
+    avals = [x.aval for x in arrays]
+    program = single_equation(primitive, avals, params, output_avals(primitive, avals, params))
+    given = [Place(x._placement.sharding, x._placement.committed) for x in arrays]
+    open_results: list[None] = [None] * len(program.out_avals)
+    partition = partition_of(primitive.name, program, given, [None] * len(given), open_results)
+    compiled = Partitioned(program, _known(partition), {"name": primitive.name})
+    several = instrumented(compiled.moving(arrays), lambda: program)
+    if primitive.multiple_results:
+        return lambda *operands: several(operands)
+    return lambda *operands: several(operands)[0]
+
+
+def _known(partition: Partition | None) -> Partition:
+    if partition is None:
+        raise TypeError("the operands are on one device")
+    return partition
+
+
 _evaluators: dict[Any, EvalTrace] = {}
 
 
 def evaluator() -> EvalTrace:
     """The evaluator for the configuration in force: options that change what an entry does have one each."""
-    key = config.fingerprint
+    kind = TransferringTrace if config.observes("transfers") else EvalTrace
+    key = (kind, config.fingerprint)
     found = _evaluators.get(key)
     if found is None:
-        found = _evaluators.setdefault(key, EvalTrace())
+        found = _evaluators.setdefault(key, kind())
     return found
 
 

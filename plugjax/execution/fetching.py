@@ -8,8 +8,9 @@ from typing import Any, TypeVar
 import numpy as np
 
 from plugjax.core import dtypes, pytree
-from plugjax.core.array import Array
+from plugjax.core.array import Array, transfers
 from plugjax.core.backend import devices
+from plugjax.execution.transfers import asked, explicit_transfers
 
 _T = TypeVar("_T")
 
@@ -22,6 +23,9 @@ def device_get(x: Any) -> Any:
         >>> plugjax.device_get({"a": jnp.ones(2)})
         {'a': array([1., 1.], dtype=float32)}
     """
+    if transfers and not asked.explicit:
+        with explicit_transfers():
+            return device_get(x)
     # Keys have no NumPy dtype: they stay what they are.
     return pytree.tree_map(
         lambda leaf: (
@@ -61,6 +65,9 @@ def copy_to_host_async(x: _T) -> _T:
         >>> plugjax.device_get(tree)
         {'a': array([1., 1.], dtype=float32)}
     """
+    if transfers and not asked.explicit:
+        with explicit_transfers():
+            return copy_to_host_async(x)
     for leaf in pytree.leaves(x):
         begin = getattr(leaf, "copy_to_host_async", None)
         if begin is not None:

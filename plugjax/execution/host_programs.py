@@ -30,6 +30,9 @@ def host_program(
         operands: an Array, then Arrays or numbers.
     """
     placement: Placement = operands[0]._placement
+    # What is spread over devices goes to their backend.
+    if placement.whole is not placement or placement.several:
+        return None
     if not all(_same_placement(x, placement) for x in operands):
         return None
     avals = [aval_of(x) for x in operands]

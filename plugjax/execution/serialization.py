@@ -13,7 +13,7 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from plugjax.core import registry
+from plugjax.core import pytree, registry
 from plugjax.core.array import from_host
 from plugjax.core.aval import ShapedArray
 from plugjax.core.config import config
@@ -23,6 +23,7 @@ from plugjax.execution.compile import Compiled
 from plugjax.execution.jit.arguments import ArgumentPlan
 from plugjax.execution.jit.program import Program
 from plugjax.execution.jit.stages import CompiledFunction, Lowered, Traced
+from plugjax.execution.partitioned import Partitioned
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,8 +103,18 @@ def parts_of(function: CompiledFunction) -> CompiledParts:
 
 
 def placement_of(function: CompiledFunction) -> Placement:
-    """Where a compiled function runs."""
-    return function._compiled.placement
+    """Where a compiled function runs.
+
+    Raises:
+        ValueError: over several devices.
+    """
+    compiled = function._compiled
+    if isinstance(compiled, Partitioned):
+        raise ValueError(
+            f"{function._lowered._program.name} was compiled for several devices, {compiled.partition.mesh}; only programs of one "
+            "device can be written. Export the function instead (plugjax.export)."
+        )
+    return compiled.placement
 
 
 def function_of(
@@ -141,6 +152,7 @@ def function_of(
         parts.name,
         (config.fingerprint, in_tree, (), tuple(parts.in_avals), ()),
         whole,
+        pytree.paths_of(in_tree),
         out_tree,
         parts.donated,
         True,

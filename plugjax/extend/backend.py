@@ -5,15 +5,16 @@ from plugjax.core.backend import (
     DeviceLike,
     default_backend,
     default_device,
+    default_device as get_default_device,
     device,
     devices,
     get_backend,
 )
-from plugjax.core.backend import default_device as get_default_device
 from plugjax.core.device import Backend, Executable
 from plugjax.core.errors import UnknownBackendError
 from plugjax.core.registry import active
 from plugjax.execution.jit.api import clear_caches as clear_in_memory_compilation_cache
+from plugjax.meshes.virtual import virtual_cpu_devices
 
 
 def backends() -> dict[str, Backend]:
@@ -40,4 +41,5 @@ __all__ = [
     "devices",
     "get_backend",
     "get_default_device",
+    "virtual_cpu_devices",
 ]

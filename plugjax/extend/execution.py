@@ -11,9 +11,13 @@ from plugjax.execution.host_math import QUIET, SILENT, enter, leave
 from plugjax.execution.instruments import instrumented
 from plugjax.execution.jit.api import clear_caches, eval_shape, jit, make_jaxpr
 from plugjax.execution.jit.misses import CacheMiss, TraceKey
-from plugjax.execution.jit.parameters import argument_names
 from plugjax.execution.jit.stages import ArgInfo, CompiledFunction, Lowered, Traced, Wrapped
+from plugjax.execution.out_of_memory import out_of_memory
 from plugjax.execution.storage import Storage, storage, storage_of
+from plugjax.execution.string_arrays import is_string_array
+from plugjax.execution.threads import settings_of_this_thread
+from plugjax.execution.transfers import Transfer, array_of_values, explicit_transfers
+from plugjax.transforms.argument_names import argument_names
 
 __all__ = [
     "QUIET",
@@ -29,21 +33,27 @@ __all__ = [
     "Storage",
     "TraceKey",
     "Traced",
+    "Transfer",
     "Wrapped",
     "argument_names",
+    "array_of_values",
     "clear_caches",
     "default_cache",
     "eager_program",
     "ensure_compile_time_eval",
     "enter",
     "eval_shape",
+    "explicit_transfers",
     "exporter",
     "instrumented",
+    "is_string_array",
     "jit",
     "leave",
     "make_jaxpr",
+    "out_of_memory",
     "run_passes",
     "scalar_kernel",
+    "settings_of_this_thread",
     "storage",
     "storage_of",
 ]

@@ -32,18 +32,20 @@ from plugjax.transforms.linearize import (
 )
 from plugjax.transforms.mapped_classes import register_mapped
 from plugjax.transforms.marks import NO_MARKS, Marks, marking, marks_of
-from plugjax.transforms.named_axes import Axis, free_axes, named_axis_size
+from plugjax.transforms.named_axes import Axis, bound_axes, free_axes, named_axis_size
+from plugjax.transforms.namespaces import public, publish, show_only
 from plugjax.transforms.physical import physicalize
 from plugjax.transforms.replay import Observer, replay
 from plugjax.transforms.simplify import simplify
 from plugjax.transforms.staging import StagingTracer, open_constants, stage
-from plugjax.transforms.tracebacks import api_boundary
+from plugjax.transforms.tracebacks import api_boundary, shorten_traceback
 from plugjax.transforms.transpose import (
     UndefinedPrimal,
     is_undefined_primal,
     transpose_flat,
     transpose_jaxpr,
 )
+from plugjax.transforms.varying import typed_axes, with_varying
 
 __all__ = [
     "NO_MARKS",
@@ -66,6 +68,7 @@ __all__ = [
     "batch_axes",
     "batch_flat",
     "batch_jaxpr",
+    "bound_axes",
     "cached_trace",
     "check_jaxpr",
     "computed",
@@ -107,17 +110,23 @@ __all__ = [
     "prune",
     "prune_closed",
     "prune_outputs",
+    "public",
+    "publish",
     "register_mapped",
     "replay",
+    "shorten_traceback",
+    "show_only",
     "simplify",
     "stacked_aval",
     "stage",
     "step_aval",
     "transpose_flat",
     "transpose_jaxpr",
+    "typed_axes",
     "value_and_grad",
     "vjp",
     "vmap",
     "with_fixed",
+    "with_varying",
     "with_zeros",
 ]

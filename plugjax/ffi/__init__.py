@@ -11,16 +11,18 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from plugjax.ffi.call import ffi_call as ffi_call
-    from plugjax.ffi.lowering import build_ffi_lowering_function as build_ffi_lowering_function
-    from plugjax.ffi.lowering import ffi_lowering as ffi_lowering
-    from plugjax.ffi.targets import include_dir as include_dir
-    from plugjax.ffi.targets import pycapsule as pycapsule
-    from plugjax.ffi.targets import register_ffi_target as register_ffi_target
-    from plugjax.ffi.targets import (
-        register_ffi_target_as_batch_partitionable as register_ffi_target_as_batch_partitionable,
+    from plugjax.ffi.lowering import (
+        build_ffi_lowering_function as build_ffi_lowering_function,
+        ffi_lowering as ffi_lowering,
     )
-    from plugjax.ffi.targets import register_ffi_type as register_ffi_type
-    from plugjax.ffi.targets import register_ffi_type_id as register_ffi_type_id
+    from plugjax.ffi.targets import (
+        include_dir as include_dir,
+        pycapsule as pycapsule,
+        register_ffi_target as register_ffi_target,
+        register_ffi_target_as_batch_partitionable as register_ffi_target_as_batch_partitionable,
+        register_ffi_type as register_ffi_type,
+        register_ffi_type_id as register_ffi_type_id,
+    )
 
 # By name, the module that has it: it is loaded when it is asked for, as the plugin beside it is loaded always.
 _LATE = {

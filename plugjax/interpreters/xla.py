@@ -10,6 +10,7 @@ import numpy as np
 from plugjax.extend.backend import Backend
 from plugjax.extend.calls import apply_primitive
 from plugjax.extend.dtypes import canonicalize
+from plugjax.extend.transforms import show_only
 
 Handler = Callable[[Any], Any]
 
@@ -43,3 +44,5 @@ def _host_array(value: Any) -> np.ndarray[Any, Any]:
 canonicalize_dtype_handlers = _Handlers()
 
 __all__ = ["Backend", "apply_primitive", "canonicalize_dtype_handlers"]
+
+show_only(globals(), __all__)

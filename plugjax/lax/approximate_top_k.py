@@ -35,7 +35,7 @@ def approx_max_k(
     recall_target: float = 0.95,
     reduction_input_size_override: int = -1,
     aggregate_to_topk: bool = True,
-) -> tuple[Array, Array]:
+) -> list[Array]:
     """The k greatest elements along an axis, and their indices.
 
     Shapes:
@@ -57,7 +57,7 @@ def approx_max_k(
         >>> import plugjax.numpy as jnp
         >>> from plugjax import lax
         >>> lax.approx_max_k(jnp.array([1.0, 4.0, 2.0, 3.0]), 2)
-        (Array([4., 3.], dtype=float32), Array([1, 3], dtype=int32))
+        [Array([4., 3.], dtype=float32), Array([1, 3], dtype=int32)]
     """
     return _bind(
         operand, k, reduction_dimension, recall_target, reduction_input_size_override, aggregate_to_topk, True
@@ -71,14 +71,14 @@ def approx_min_k(
     recall_target: float = 0.95,
     reduction_input_size_override: int = -1,
     aggregate_to_topk: bool = True,
-) -> tuple[Array, Array]:
+) -> list[Array]:
     """The k least elements along an axis, and their indices; arguments as of :func:`approx_max_k`.
 
     Example:
         >>> import plugjax.numpy as jnp
         >>> from plugjax import lax
         >>> lax.approx_min_k(jnp.array([1.0, 4.0, 2.0, 3.0]), 2)
-        (Array([1., 2.], dtype=float32), Array([0, 2], dtype=int32))
+        [Array([1., 2.], dtype=float32), Array([0, 2], dtype=int32)]
     """
     return _bind(
         operand, k, reduction_dimension, recall_target, reduction_input_size_override, aggregate_to_topk, False
@@ -87,7 +87,7 @@ def approx_min_k(
 
 def _bind(
     operand: Any, k: int, axis: int, recall: float, override: int, aggregate: bool, greatest: bool
-) -> tuple[Any, Any]:
+) -> list[Array]:
     values, places = approx_top_k_p.bind(
         as_array(operand, "approx_top_k"),
         k=operator.index(k),
@@ -97,7 +97,7 @@ def _bind(
         reduction_input_size_override=int(override),
         aggregate_to_topk=bool(aggregate),
     )
-    return values, places
+    return [values, places]
 
 
 def candidates(size: int, rank: int, k: int, recall: float, override: int) -> int:

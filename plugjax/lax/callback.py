@@ -17,8 +17,7 @@ import numpy as np
 
 from plugjax.contexts import default_device, enable_x64
 from plugjax.extend import dtypes, pytree, registry
-from plugjax.extend.backend import default_device as current_device
-from plugjax.extend.backend import get_backend
+from plugjax.extend.backend import default_device as current_device, get_backend
 from plugjax.extend.core import (
     Array,
     Device,
@@ -346,7 +345,7 @@ def _io_effects(*, ordered: bool, **_: Any) -> Effects:
 @rules.define(jvp_rule, pure_callback_p)
 def _pure_jvp(primals: Sequence[Any], tangents: Sequence[Any], **_: Any) -> tuple[Any, Any]:
     raise ValueError(
-        "pure_callback: functions on the host do not support JVP. Give the derivative by plugjax.custom_jvp."
+        "Pure callbacks do not support JVP, as functions on the host have no derivative. Give the derivative by plugjax.custom_jvp."
     )
 
 
@@ -359,7 +358,9 @@ def _pure_transpose(cotangents: Sequence[Any], *operands: Any, **_: Any) -> list
 
 @rules.define(jvp_rule, io_callback_p)
 def _io_jvp(primals: Sequence[Any], tangents: Sequence[Any], **_: Any) -> tuple[Any, Any]:
-    raise ValueError("io_callback: functions on the host do not support JVP.")
+    raise ValueError(
+        "IO callbacks do not support JVP, as functions on the host have no derivative."
+    )
 
 
 @rules.define(transpose_rule, io_callback_p)
@@ -388,7 +389,9 @@ def _io_batching(
     axis: Axis, args: Sequence[Any], dims: Sequence[int | None], *, ordered: bool, **params: Any
 ) -> tuple[list[Any], list[int]]:
     if ordered:
-        raise ValueError("io_callback: ordered IO has no order under vmap. Pass ordered=False.")
+        raise ValueError(
+            "Cannot `vmap` ordered IO callback: a batch has no order. Pass ordered=False."
+        )
     moved = [x if d is None else moveaxis(x, d, 0) for x, d in zip(args, dims, strict=True)]
     mapped, merge = mapped_operands(moved, dims)
     outs = lax_map(lambda xs: io_callback_p.bind(*merge(xs), ordered=False, **params), mapped)

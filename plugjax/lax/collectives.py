@@ -22,12 +22,13 @@ combine them.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from functools import partial
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from plugjax.extend import dtypes
-from plugjax.extend.core import Primitive, ShapedArray, Zero, aval_of
+from plugjax.extend.core import Primitive, ShapedArray, Zero, add_any_p, aval_of
 from plugjax.extend.rules import (
     RuleSet,
     abstract_eval,
@@ -35,7 +36,8 @@ from plugjax.extend.rules import (
     batching_rule,
     impl,
     jvp_rule,
-    lowering,
+    sum_rule,
+    varying_rule,
 )
 from plugjax.extend.transforms import Axis, materialize, named_axis_size
 from plugjax.lax.arithmetic import div, mul
@@ -44,23 +46,30 @@ from plugjax.lax.dimension_numbers import GatherDimensionNumbers, GatherScatterM
 from plugjax.lax.families import convert, linear, scalar, zero_derivative
 from plugjax.lax.gather_scatter import gather
 from plugjax.lax.reduction import reduce_max, reduce_min, reduce_sum
-from plugjax.lax.shape import iota, reshape, transpose
+from plugjax.lax.shape import iota, reshape, squeeze, transpose
+from plugjax.lax.slicing import dynamic_slice_in_dim
 
 rules = RuleSet(__name__)
 
+Names: TypeAlias = frozenset[Any]
+
+pvary_p = Primitive("pvary")
 psum_p = Primitive("psum")
 pmax_p = Primitive("pmax")
 pmin_p = Primitive("pmin")
 ppermute_p = Primitive("ppermute")
 all_gather_p = Primitive("all_gather")
 reduce_scatter_p = Primitive("reduce_scatter")
+all_gather_invariant_p = Primitive("all_gather_invariant")
 all_to_all_p = Primitive("all_to_all")
 axis_index_p = Primitive("axis_index")
 
 # What the primitives share ------------------------------------------------------------------------
 
 _REDUCTIONS = (psum_p, pmax_p, pmin_p)
-_ALONG_ONE = (ppermute_p, all_gather_p, reduce_scatter_p, all_to_all_p, axis_index_p)
+_ALONG_ONE = (
+    ppermute_p, all_gather_p, all_gather_invariant_p, reduce_scatter_p, all_to_all_p, axis_index_p,
+)  # fmt: skip
 
 
 @rules.define(axis_names_rule, *_REDUCTIONS)
@@ -73,13 +82,42 @@ def _names_along_one(*, axis_name: Any, **_: Any) -> tuple[Any, ...]:
     return axis_name if isinstance(axis_name, tuple) else (axis_name,)
 
 
-for _kind in (impl, lowering):
-    rules.absent(
-        _kind,
-        *_REDUCTIONS,
-        *_ALONG_ONE,
-        because="an axis name means the instances of a vmap, and the vmap does away with it",
-    )
+@rules.define(varying_rule, *_REDUCTIONS)
+def _same_along(names: Names, *, axes: tuple[Any, ...], axis_index_groups: Any) -> Names:
+    return names if axis_index_groups is not None else names - set(axes)
+
+
+@rules.define(varying_rule, ppermute_p, all_gather_p, reduce_scatter_p, all_to_all_p)
+def _varying_along(names: Names, *, axis_name: Any, **_: Any) -> Names:
+    return names | set(axis_name if isinstance(axis_name, tuple) else (axis_name,))
+
+
+@rules.define(varying_rule, all_gather_invariant_p)
+def _gathered_varying(names: Names, *, axis_name: tuple[Any, ...], **_: Any) -> Names:
+    return names - set(axis_name)
+
+
+@rules.define(varying_rule, axis_index_p)
+def _index_varying(*, axis_name: Any) -> Names:
+    return frozenset((axis_name,))
+
+
+@rules.define(varying_rule, pvary_p)
+def _marked_varying(names: Names, *, axes: tuple[Any, ...]) -> Names:
+    return names | set(axes)
+
+
+@rules.define(sum_rule, add_any_p)
+def _sum_over(x: Any, axes: tuple[Any, ...]) -> Any:
+    return psum_p.bind(x, axes=axes, axis_index_groups=None)
+
+
+rules.absent(
+    impl,
+    *_REDUCTIONS,
+    *_ALONG_ONE,
+    because="an axis name means the instances of a vmap or the devices of a mesh: one value is not enough",
+)
 
 
 def refuse_groups(groups: Any) -> None:
@@ -104,7 +142,7 @@ def _reduction_aval(
 ) -> ShapedArray:
     for name in axes:
         named_axis_size(name)
-    return ShapedArray(x.shape, x.dtype)
+    return x.strip_weak_type()
 
 
 def _reduction_batching(primitive: Primitive, reducer: Callable[..., Any]) -> None:
@@ -136,8 +174,29 @@ _reduction_batching(pmin_p, reduce_min)
 
 
 @linear(rules, psum_p)
-def _psum_transpose(bar: Any, x: Any, **params: Any) -> tuple[Any]:
-    return (psum_p.bind(bar, **params),)
+def _psum_transpose(
+    bar: Any, x: Any, *, axes: tuple[Any, ...], axis_index_groups: Any
+) -> tuple[Any]:
+    # Where the operand differs along an axis of a mesh, the cotangent of the sum, which does not, is that of each part.
+    left = tuple(name for name in axes if name not in x.aval.vma)
+    if left:
+        bar = psum_p.bind(bar, axes=left, axis_index_groups=axis_index_groups)
+    return (bar,)
+
+
+# Marks --------------------------------------------------------------------------------------------
+
+rules.define(abstract_eval, pvary_p)(lambda x, *, axes: x)
+rules.define(impl, pvary_p)(lambda x, *, axes: x)
+# The cotangent is summed where it reaches the operand, which does not differ.
+linear(rules, pvary_p)(lambda bar, x, *, axes: (bar,))
+
+
+@rules.define(batching_rule, pvary_p)
+def _pvary_batching(
+    axis: Axis, args: Sequence[Any], dims: Sequence[int | None], *, axes: tuple[Any, ...]
+) -> tuple[Any, int | None]:
+    return pvary_p.bind(args[0], axes=axes), dims[0]
 
 
 def _extremum_derivative(primitive: Primitive) -> None:
@@ -201,7 +260,7 @@ def _ppermute_batching(
 # Gathering and scattering -------------------------------------------------------------------------
 
 
-@rules.define(abstract_eval, all_gather_p)
+@rules.define(abstract_eval, all_gather_p, all_gather_invariant_p)
 def _all_gather_aval(
     x: ShapedArray,
     *,
@@ -248,8 +307,37 @@ def _reduce_scatter_transpose(
     return (all_gather_p.bind(bar, all_gather_dimension=scatter_dimension, **params),)
 
 
-@rules.define(batching_rule, all_gather_p)
-def _all_gather_batching(
+@linear(rules, all_gather_invariant_p)
+def _all_gather_invariant_transpose(
+    bar: Any,
+    x: Any,
+    *,
+    all_gather_dimension: int,
+    axis_name: tuple[Any, ...],
+    axis_size: int,
+    tiled: bool,
+    **_: Any,
+) -> tuple[Any]:
+    if not x.aval.vma.issuperset(axis_name):
+        scattered = reduce_scatter_p.bind(
+            bar,
+            scatter_dimension=all_gather_dimension,
+            axis_index_groups=None,
+            axis_name=axis_name,
+            axis_size=axis_size,
+            tiled=tiled,
+        )
+        return (scattered,)
+    # All devices have one cotangent, and each takes that of its own part.
+    shape, place = aval_of(bar).shape, all_gather_dimension
+    size = shape[place] // axis_size if tiled else 1
+    start = mul(axis_index_p.bind(axis_name=axis_name[0]), np.int32(size))
+    part = dynamic_slice_in_dim(bar, start, size, place)
+    return (part if tiled else squeeze(part, (place,)),)
+
+
+def _gather_batching(
+    primitive: Primitive,
     axis: Axis,
     args: Sequence[Any],
     dims: Sequence[int | None],
@@ -270,7 +358,11 @@ def _all_gather_batching(
         place = _after(place, bdim)
         bdim += place <= bdim and not tiled
     params = {**params, "axis_name": axis_name, "tiled": tiled}
-    return all_gather_p.bind(x, all_gather_dimension=place, **params), bdim
+    return primitive.bind(x, all_gather_dimension=place, **params), bdim
+
+
+for _gather_p in (all_gather_p, all_gather_invariant_p):
+    rules.define(batching_rule, _gather_p)(partial(_gather_batching, _gather_p))
 
 
 @rules.define(batching_rule, reduce_scatter_p)

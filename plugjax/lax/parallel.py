@@ -14,10 +14,11 @@ import numpy as np
 
 from plugjax.extend import dtypes, pytree
 from plugjax.extend.core import Array, Primitive, Tracer, aval_of
-from plugjax.extend.transforms import named_axis_size
+from plugjax.extend.transforms import named_axis_size, typed_axes
 from plugjax.lax.arithmetic import add, mul
 from plugjax.lax.axes import canonical_axes, canonical_axis
 from plugjax.lax.collectives import (
+    all_gather_invariant_p,
     all_gather_p,
     all_to_all_p,
     axis_index_p,
@@ -25,6 +26,7 @@ from plugjax.lax.collectives import (
     pmin_p,
     ppermute_p,
     psum_p,
+    pvary_p,
     reduce_scatter_p,
     refuse_groups,
 )
@@ -190,7 +192,8 @@ def pbroadcast(x: Any, axis_name: Hashable, source: int) -> Any:
 def pcast(x: Any, axis_name: Hashable, *, to: str) -> Any:
     """``x`` as a value that may differ between the instances of named axes.
 
-    Under ``vmap`` every value may, so nothing changes; it exists for programs written for ``shard_map``.
+    Inside ``shard_map`` the type of the result says that it may differ; derivatives by it are those of one device. Under
+    ``vmap`` every value may, so nothing changes.
 
     Args:
         x: pytree of arrays.
@@ -222,7 +225,13 @@ def pcast(x: Any, axis_name: Hashable, *, to: str) -> Any:
         raise ValueError(f"lax.pcast cannot go from 'invarying' to {to!r}.")
     for name in names:
         named_axis_size(name)
-    return x
+    wanted = frozenset(names) & typed_axes()
+
+    def marked(v: Any) -> Any:
+        new = tuple(sorted(wanted - aval_of(v).vma, key=str))
+        return pvary_p.bind(v, axes=new) if new else v
+
+    return pytree.tree_map(marked, x) if wanted else x
 
 
 def pshuffle(x: Any, axis_name: Hashable, perm: Sequence[int]) -> Any:
@@ -263,7 +272,7 @@ def all_gather(
         axis_index_groups: not supported under ``vmap``, as in JAX.
         axis: position of the instances' axis in the result.
         tiled: whether instances are concatenated instead of stacked.
-        to: accepted as in JAX; all values mean the same under ``vmap``.
+        to: ``"invarying"`` says in types that all instances have the same; under ``vmap`` all values mean the same.
 
     Raises:
         NameError: no axis of that name is bound.
@@ -282,6 +291,7 @@ def all_gather(
     names = _names(axis_name)
     sizes = [named_axis_size(name) for name in names]
     refuse_groups(axis_index_groups)
+    gather = all_gather_p if to == "varying" else all_gather_invariant_p
 
     def gathered(v: Any) -> Any:
         place = canonical_axis(axis, aval_of(v).ndim + (not tiled))
@@ -289,7 +299,7 @@ def all_gather(
         if several and not tiled:
             v = expand_dims(v, (place,))
         for name, size in zip(reversed(names), reversed(sizes), strict=True):
-            v = all_gather_p.bind(
+            v = gather.bind(
                 v,
                 all_gather_dimension=place,
                 axis_index_groups=None,

@@ -45,6 +45,8 @@ from plugjax.lax.scaled_dot import rules as scaled_dot_rules
 from plugjax.lax.scattering import rules as scattering_rules
 from plugjax.lax.selection import rules as selection_rules
 from plugjax.lax.shape import rules as shape_rules
+from plugjax.lax.sharded.primitive import rules as sharded_rules
+from plugjax.lax.sharded.whole import rules as whole_rules
 from plugjax.lax.slicing import rules as slicing_rules
 from plugjax.lax.sorting import rules as sorting_rules
 from plugjax.lax.special import rules as special_rules
@@ -63,6 +65,10 @@ def _load_linalg() -> list[RuleSet]:
 
 def _load_rounding() -> list[RuleSet]:
     return [importlib.import_module("plugjax.lax.rounding").rules]
+
+
+def _load_spreading() -> list[RuleSet]:
+    return [importlib.import_module("plugjax.lax.sharded.spreading").rules]
 
 
 def _load_work() -> list[RuleSet]:
@@ -109,6 +115,8 @@ def plugjax_rules() -> list[RuleSet | LazyRules]:
         scattering_rules,
         selection_rules,
         shape_rules,
+        sharded_rules,
+        whole_rules,
         slicing_rules,
         sorting_rules,
         special_rules,
@@ -121,6 +129,7 @@ def plugjax_rules() -> list[RuleSet | LazyRules]:
         *control_flow_rules,
         LazyRules(kinds=("abstract_eval", "jvp", "batching", "transpose"), load=_load_linalg),
         LazyRules(kinds=("rounding", "terms"), load=_load_rounding),
+        LazyRules(kinds=("spread",), load=_load_spreading),
         LazyRules(kinds=("storage",), load=_load_storage),
         LazyRules(kinds=("work",), load=_load_work),
     ]

@@ -8,7 +8,8 @@ import numpy as np
 
 from plugjax import lax
 from plugjax.extend import dtypes
-from plugjax.extend.core import Array
+from plugjax.extend.calls import custom_jvp
+from plugjax.extend.core import Array, config
 from plugjax.extend.dtypes import DTypeLike
 from plugjax.extend.errors import DtypeError, NamedAxisError
 from plugjax.numpy import reductions
@@ -81,10 +82,26 @@ def softmax(x: ArrayLike, axis: AxisArg = -1, where: ArrayLike | None = None) ->
     """
     x = _logits("softmax", x, axis, where)
     mask = _mask("softmax", x, where)
+    return (_softmax if config.read("softmax_custom_jvp") else _quotient)(x, axis, mask)
+
+
+def _quotient(x: Array, axis: AxisArg, mask: Array | None) -> Array:
     unnormalized = lax.exp(_shifted(x, axis, mask))
     total = _total(unnormalized, axis, mask)
     result = lax.div(unnormalized, total)
     return result if mask is None else pick(mask, result, scalar(0, result))
+
+
+# In terms of its result, which is all that the derivative keeps.
+_softmax = custom_jvp(_quotient, nondiff_argnums=(1,))
+
+
+@_softmax.defjvp
+def _softmax_jvp(axis: AxisArg, primals: Any, tangents: Any) -> tuple[Array, Array]:
+    (x, mask), (x_dot, _) = primals, tangents
+    y = _softmax(x, axis, mask)
+    mean = reductions.sum(lax.mul(y, x_dot), axis, keepdims=True, where=mask)
+    return y, lax.mul(y, lax.sub(x_dot, mean))
 
 
 def log_softmax(x: ArrayLike, axis: AxisArg = -1, where: ArrayLike | None = None) -> Array:

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from plugjax import lax
-from plugjax.extend.core import Array, physical_aval
+from plugjax.extend.core import Array, device_put, physical_aval
 from plugjax.extend.dtypes import DTypeLike
 from plugjax.extend.errors import ConcretizationTypeError
+from plugjax.extend.execution import explicit_transfers
 from plugjax.extend.layouts import Format, row_by_row
 from plugjax.numpy import (
     arithmetic,
@@ -38,11 +39,13 @@ __all__ = ["METHODS"]
 
 
 def _reshape(x: Array, *args: Any, order: str = "C", copy: bool | None = None) -> Array:
+    """The elements in another shape, given as a sequence or as sizes."""
     shape = args[0] if len(args) == 1 else args
     return manipulation.reshape(x, shape, order)
 
 
 def _transpose(x: Array, *args: Any) -> Array:
+    """The axes in another order, given as a sequence or as axes; reversed by default."""
     axes = (
         args[0]
         if len(args) == 1 and (args[0] is None or hasattr(args[0], "__iter__"))
@@ -56,6 +59,7 @@ def _T(x: Array) -> Array:
 
 
 def _flatten(x: Array, order: str = "C") -> Array:
+    """The elements on one axis."""
     return manipulation.ravel(x, order)
 
 
@@ -64,6 +68,7 @@ def _flat(x: Array) -> Any:
 
 
 def _copy(x: Array) -> Array:
+    """A copy."""
     return creation.array(x, copy=True)
 
 
@@ -116,10 +121,12 @@ def _unstack(x: Array) -> tuple[Array, ...]:
 
 
 def _clip(x: Array, min: Any = None, max: Any = None) -> Array:
+    """Elements limited to an interval."""
     return selection.clip(x, min, max)
 
 
 def _compress(x: Array, condition: Any, axis: int | None = None, **kwargs: Any) -> Array:
+    """Slices along an axis where a condition holds."""
     return indexing.compress(condition, x, axis, **kwargs)
 
 
@@ -132,6 +139,7 @@ def _namespace(api_version: str | None = None) -> Any:
 
 
 def _byteswap(x: Array) -> Array:
+    """The bytes of each element in the other order."""
     size = x.dtype.itemsize
     if size == 1:
         return x
@@ -152,7 +160,8 @@ def _contains(x: Array, value: Any) -> Any:
 
 def _copy_to_host_async(x: Array) -> None:
     """Begin to fetch the values; what asks for them later finds them there."""
-    _held(x, "copy_to_host_async")._fetch()
+    with explicit_transfers():
+        _held(x, "copy_to_host_async")._fetch()
 
 
 def _on_device_size_in_bytes(x: Array) -> int:
@@ -212,6 +221,7 @@ METHODS: dict[str, Callable[..., Any]] = {
     "cumprod": cumulative.cumprod,
     "cumsum": cumulative.cumsum,
     "diagonal": indexing.diagonal,
+    "device_put": device_put,
     "divmod": arithmetic.divmod,
     "dot": linear_algebra.dot,
     "equal": logic.equal,

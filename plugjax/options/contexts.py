@@ -1,4 +1,4 @@
-"""Context managers over options without effect, under JAX's names: see ``plugjax.options.without_effect``."""
+"""Context managers over options of this plugin, under JAX's names; for those without effect see ``without_effect.py``."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ from plugjax.core.config import config
 
 
 def allow_f16_reductions(new_val: bool = True) -> AbstractContextManager[None]:
-    """Sets the option ``jax_allow_f16_reductions``, which has no effect; a warning says why, unless the value is the default.
+    """Within the block, whether sums of float16 and bfloat16 are accepted; if not, they raise ``ValueError``.
 
     Example:
-        >>> import plugjax
-        >>> with plugjax.allow_f16_reductions(True):
-        ...     plugjax.config.jax_allow_f16_reductions
-        True
+        >>> import plugjax, plugjax.numpy as jnp
+        >>> with plugjax.allow_f16_reductions(False):
+        ...     plugjax.lax.reduce_sum(jnp.ones(3, "float16"), (0,))
+        Traceback (most recent call last):
+        ValueError: reduce_sum on operand float16[3] is not allowed when jax_allow_f16_reductions=False. ...
     """
     return config.override("allow_f16_reductions", new_val)
 
@@ -44,13 +45,13 @@ def remove_size_one_mesh_axis_from_type(new_val: bool = True) -> AbstractContext
 
 
 def softmax_custom_jvp(new_val: bool = True) -> AbstractContextManager[None]:
-    """Sets the option ``jax_softmax_custom_jvp``, which has no effect; a warning says why, unless the value is the default.
+    """Within the block, whether ``nn.softmax`` has a derivative in terms of its result, the only array that is kept for it.
 
     Example:
-        >>> import plugjax
-        >>> with plugjax.softmax_custom_jvp(False):
-        ...     plugjax.config.jax_softmax_custom_jvp
-        False
+        >>> import plugjax, plugjax.numpy as jnp
+        >>> with plugjax.softmax_custom_jvp():
+        ...     plugjax.make_jaxpr(plugjax.nn.softmax)(jnp.ones(3)).eqns[0].primitive
+        custom_jvp_call
     """
     return config.override("softmax_custom_jvp", new_val)
 
@@ -77,51 +78,3 @@ def array_garbage_collection_guard(new_val: str) -> AbstractContextManager[None]
         'allow'
     """
     return config.override("array_garbage_collection_guard", new_val)
-
-
-def transfer_guard(new_val: str) -> AbstractContextManager[None]:
-    """Sets the option ``jax_transfer_guard``, which has no effect; a warning says why, unless the value is ``"allow"``.
-
-    Example:
-        >>> import plugjax
-        >>> with plugjax.transfer_guard("allow"):
-        ...     plugjax.config.jax_transfer_guard
-        'allow'
-    """
-    return config.override("transfer_guard", new_val)
-
-
-def transfer_guard_host_to_device(new_val: str) -> AbstractContextManager[None]:
-    """Sets the option ``jax_transfer_guard_host_to_device``, which has no effect; a warning says why, unless the value is ``"allow"``.
-
-    Example:
-        >>> import plugjax
-        >>> with plugjax.transfer_guard_host_to_device("allow"):
-        ...     plugjax.config.jax_transfer_guard_host_to_device
-        'allow'
-    """
-    return config.override("transfer_guard_host_to_device", new_val)
-
-
-def transfer_guard_device_to_device(new_val: str) -> AbstractContextManager[None]:
-    """Sets the option ``jax_transfer_guard_device_to_device``, which has no effect; a warning says why, unless the value is ``"allow"``.
-
-    Example:
-        >>> import plugjax
-        >>> with plugjax.transfer_guard_device_to_device("allow"):
-        ...     plugjax.config.jax_transfer_guard_device_to_device
-        'allow'
-    """
-    return config.override("transfer_guard_device_to_device", new_val)
-
-
-def transfer_guard_device_to_host(new_val: str) -> AbstractContextManager[None]:
-    """Sets the option ``jax_transfer_guard_device_to_host``, which has no effect; a warning says why, unless the value is ``"allow"``.
-
-    Example:
-        >>> import plugjax
-        >>> with plugjax.transfer_guard_device_to_host("allow"):
-        ...     plugjax.config.jax_transfer_guard_device_to_host
-        'allow'
-    """
-    return config.override("transfer_guard_device_to_host", new_val)

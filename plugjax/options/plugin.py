@@ -1,4 +1,4 @@
-"""Options as a plugin: those that forbid tracing or running, and JAX's options without effect."""
+"""Options as a plugin: those that forbid tracing, running or transfers, choices that functions ask for, and those without effect."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any, NoReturn
 from plugjax.extend.core import ClosedJaxpr, Option, boolean, config
 from plugjax.extend.execution import CacheMiss
 from plugjax.extend.rules import PluginInfo, hookimpl
+from plugjax.options import captured_constants, transfers
 from plugjax.options.without_effect import OPTIONS
 
 plugjax_plugin = PluginInfo(
@@ -27,6 +28,14 @@ def plugjax_options() -> list[Option]:
             "no_execution", False, boolean, in_key=True, help="raise where something would run",
             observes={True: "equations"},
         ),
+        Option(
+            "softmax_custom_jvp", False, boolean, in_key=True, help="a derivative of nn.softmax in terms of its result",
+        ),
+        Option(
+            "allow_f16_reductions", True, boolean, in_key=True, help="whether reduce_sum takes float16 and bfloat16",
+        ),
+        *transfers.OPTIONS,
+        *captured_constants.OPTIONS,
         *OPTIONS,
     ]  # fmt: skip
 
@@ -39,6 +48,15 @@ def plugjax_cache_miss(miss: CacheMiss) -> None:
             f"re-tracing function {miss.name} for `jit`, but 'no_tracing' is set. Call it before with arguments of these "
             "shapes and dtypes, or end the no_tracing block."
         )
+
+
+@hookimpl
+def plugjax_jaxpr_passes(platform: str) -> list[Callable[[ClosedJaxpr], ClosedJaxpr]]:
+    """Warn of large constants."""
+    return [captured_constants.check_constants]
+
+
+plugjax_transfer = hookimpl(transfers.plugjax_transfer)
 
 
 @hookimpl

@@ -34,9 +34,9 @@ def _warn_once(name: str, reason: str) -> None:
 # Why, and the options with their defaults; a tuple holds the accepted values, the default first.
 _REASONS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("programs run on one device, without meshes", {
-        "check_vma": False, "auto_pcast": True, "disable_vmap_shmap_error": False,
+        "auto_pcast": True, "disable_vmap_shmap_error": False,
         "disallow_mesh_context_manager": False, "remove_size_one_mesh_axis_from_type": False,
-        "use_shardy_partitioner": True, "remove_custom_partitioning_ptr_from_cache_key": False, "num_cpu_devices": -1,
+        "use_shardy_partitioner": True, "remove_custom_partitioning_ptr_from_cache_key": False,
         "sort_devices_by_process_index": True,
     }),
     ("a program has one process", {
@@ -76,10 +76,9 @@ _REASONS: tuple[tuple[str, dict[str, Any]], ...] = (
     }),
     ("plugjax has one implementation of this transformation, neither JAX's older one nor its newer one", {
         "custom_vjp3": False, "remat3": False, "scan3": False, "use_direct_linearize": True,
-        "use_simplified_jaxpr_constants": False, "disable_bwd_checks": False, "softmax_custom_jvp": False,
+        "use_simplified_jaxpr_constants": False, "disable_bwd_checks": False,
         "eager_constant_folding": False, "mutable_array_checks": True, "embedded_constants_max_bytes": 32,
     }),
-    ("a reduction of float16 accumulates as its backend does", {"allow_f16_reductions": True}),
     ("plugjax writes no TensorFlow programs", {
         "jax2tf_associative_scan_reductions": False, "jax2tf_default_native_serialization": True,
     }),
@@ -96,12 +95,7 @@ _REASONS: tuple[tuple[str, dict[str, Any]], ...] = (
         "debug_log_modules": "", "logging_level": "NOTSET", "log_checkpoint_residuals": False,
         "compiler_detailed_logging_min_ops": 10,
     }),
-    ("constants of programs are neither copied nor embedded above a size, so none is warned of", {
-        "captured_constants_report_frames": 0, "captured_constants_warn_bytes": 2000000000,
-    }),
-    ("jit(f).lower(...).as_text() gives programs as text in every dialect", {
-        "dump_ir_modes": "stablehlo", "dump_ir_to": "", "include_debug_info_in_dumps": True, "pprint_use_color": True,
-    }),
+    ("programs are printed without colours", {"pprint_use_color": True}),
     ("indices are checked by experimental.checkify, and errors raised by experimental.error_check", {
         "check_static_indices": False, "error_checking_behavior_divide": ("ignore", "raise"),
         "error_checking_behavior_nan": ("ignore", "raise"), "error_checking_behavior_oob": ("ignore", "raise"),
@@ -112,7 +106,6 @@ _REASONS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("Python's garbage collector says of no array that it collects it", {
         "array_garbage_collection_guard": (None, "allow", "log", "fatal"),
     }),
-    ("transfers between the host and devices are not watched", dict.fromkeys(("transfer_guard", "transfer_guard_host_to_device", "transfer_guard_device_to_device", "transfer_guard_device_to_host"), (None, "allow", "log", "disallow", "log_explicit", "disallow_explicit"))),
 )  # fmt: skip
 
 

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from plugjax.extend.transforms import show_only
 from plugjax.profiler.annotations import StepTraceAnnotation, TraceAnnotation, annotate_function
 from plugjax.profiler.memory import device_memory_profile, save_device_memory_profile
 from plugjax.profiler.native import of_xla, register_subprocess, start_server, stop_server
@@ -22,3 +23,5 @@ __all__ = [
     "device_memory_profile", "register_subprocess", "save_device_memory_profile", "start_server", "start_trace", "stop_server",
     "stop_trace", "trace",
 ]  # fmt: skip
+
+show_only(globals(), __all__)

@@ -46,6 +46,8 @@ class ModuleContext:
         locations: whether operations carry the user's lines.
         hints: whether operations carry what the user tells XLA's compiler.
         rules: the lowering rules.
+        meshes: names of the meshes that it declares.
+        manual_axes: by name, the mesh of each axis along which the program under construction is that of one device.
         variables: those of sizes that are not known, if there are any; private functions take them first.
         path: names of the enclosing functions, outermost first.
     """
@@ -59,6 +61,8 @@ class ModuleContext:
         "host_calls",
         "imported",
         "locations",
+        "manual_axes",
+        "meshes",
         "module",
         "path",
         "platform",
@@ -86,6 +90,10 @@ class ModuleContext:
         self.functions: dict[ClosedJaxpr, str] = {}
         # What writes a call of a module of another program that was added to this one, by a key of the rule's own.
         self.imported: dict[Any, Callable[[Sequence[Value]], list[Value]]] = {}
+        # Names of meshes that were declared.
+        self.meshes: dict[Any, str] = {}
+        # Axes of a mesh along which the program under construction is that of one device, with the mesh.
+        self.manual_axes: dict[Any, Any] = {}
         self._names: dict[str, int] = {"main": 1}
 
     def unique_name(self, name: str) -> str:

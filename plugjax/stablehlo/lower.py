@@ -6,9 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from plugjax.extend.core import ClosedJaxpr, ShapedArray
+from plugjax.extend.meshes import Partition
 from plugjax.stablehlo import mlir
 from plugjax.stablehlo.context import EmitHostCall, LoweringRules, ModuleContext, as_symbol
 from plugjax.stablehlo.host_call import HostCall
+from plugjax.stablehlo.meshes import declare_partition, partition_marks
 from plugjax.stablehlo.mlir import Module
 from plugjax.stablehlo.ordering import with_order
 
@@ -51,6 +53,7 @@ def lower_module(
     locations: bool = False,
     hints: bool = False,
     rules: LoweringRules | None = None,
+    partition: Partition | None = None,
 ) -> LoweredModule:
     """Lower a program.
 
@@ -64,6 +67,7 @@ def lower_module(
         locations: whether operations carry the user's lines and scopes; modules of equal programs then differ.
         hints: whether operations carry what the user tells XLA's compiler.
         rules: lowering rules in place of the platform's.
+        partition: how the program is spread over devices, if it is.
 
     Raises:
         LoweringError: a primitive has neither a lowering nor a usable host kernel.
@@ -73,9 +77,20 @@ def lower_module(
         context.locations, context.hints = locations, hints
         context.rules = rules or context.rules
         context.path = (name,)
+        if partition is not None:
+            declare_partition(context, partition)
         main = context.write_function(with_order(jaxpr), "main", public=True)
-        if reused:
-            marks = [_reuse(reused[i]) if i in reused else {} for i in range(len(jaxpr.in_avals))]
+        marks = [
+            _reuse(reused[i]) if reused and i in reused else {} for i in range(len(jaxpr.in_avals))
+        ]
+        if partition is not None:
+            ranks = [aval.ndim for aval in jaxpr.in_avals]
+            spread = partition_marks(context, partition.arguments, ranks)
+            marks = [{**mark, **more} for mark, more in zip(marks, spread, strict=True)]
+            ranks = [aval.ndim for aval in jaxpr.out_avals]
+            found = partition_marks(context, partition.results, ranks)
+            main.attributes["res_attrs"] = mlir.array([mlir.dictionary(m) for m in found])
+        if any(marks):
             main.attributes["arg_attrs"] = mlir.array([mlir.dictionary(m) for m in marks])
     return LoweredModule(module, tuple(context.host_calls))
 

@@ -15,7 +15,7 @@ import importlib
 import io
 import os
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
@@ -401,6 +401,11 @@ def attribute(text: str) -> Attribute:
     if found is None:
         found = texts[text] = ir.Attribute.parse(text)
     return found
+
+
+def manual_axes(names: Iterable[str]) -> Attribute:
+    """Axes of a mesh along which a region is the program of one device."""
+    return sdy.ManualAxesAttr.get([ir.StringAttr.get(name) for name in names])
 
 
 def i64(number: int) -> Attribute:

@@ -10,7 +10,7 @@ plugjax_plugin = PluginInfo("stablehlo", provides=("lowering of the lax primitiv
 
 _FAMILIES = (
     "arithmetic", "barrier", "broadcasting", "callback", "comparison", "complex", "composite", "control_flow", "conversion", "convolution", "dce_sink", "dot", "exponential", "fft",
-    "gather_scatter", "joining", "linalg", "ordering", "random", "random_generators", "reduction", "selection", "shape", "slicing", "sorting",
+    "gather_scatter", "joining", "linalg", "ordering", "random", "random_generators", "reduction", "selection", "shape", "sharded", "slicing", "sorting",
     "special", "tokens", "trigonometric", "windowed",
 )  # fmt: skip
 

@@ -1,14 +1,14 @@
 """Printing of jaxprs, in JAX's form.
 
-A program that appears several times as a parameter is printed once, as ``let name = {...} in``, when it has more than a few
-equations; small ones are printed where they stand. A primitive whose parameters repeat what its results' types say leaves them out by
+A program that appears several times as a parameter, or is long, is printed once, before all else, as ``let name = {...} in``. A primitive whose parameters repeat what its results' types say leaves them out by
 a rule of the kind ``printed``.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections import Counter, deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -35,13 +35,16 @@ notation_rule: RuleKind[Callable[[JaxprEqn, Sequence[str], Sequence[str]], str]]
 )
 
 _WIDTH = 80
+# Equations of a program that is printed before what it is part of.
+_LONG = 10
 
 
 class _Names:
     """Names variables ``a``, ``b`` ... ``z``, ``ba`` ... in the order in which they are met, and ``_`` if nothing reads them."""
 
-    def __init__(self, sources: bool = False) -> None:
+    def __init__(self, sources: bool = False, shared: Mapping[Jaxpr, str] | None = None) -> None:
         self.sources = sources
+        self.shared = shared or {}
         self.names: dict[Var, str] = {}
         self.counter = itertools.count()
         self.unread: set[Var] = set()
@@ -57,20 +60,69 @@ class _Names:
             return "_"
         name = self.names.get(var)
         if name is None:
-            number = next(self.counter)
-            name = ""
-            while True:
-                number, digit = divmod(number, 26)
-                name = chr(ord("a") + digit) + name
-                if not number:
-                    break
-            self.names[var] = name
+            fresh = map(_letters, self.counter)
+            name = self.names[var] = next(n for n in fresh if n not in self.shared.values())
         return name
+
+
+def _letters(number: int) -> str:
+    name = ""
+    while True:
+        number, digit = divmod(number, 26)
+        name = chr(ord("a") + digit) + name
+        if not number:
+            return name
 
 
 def print_jaxpr(jaxpr: Jaxpr, sources: bool = False) -> str:
     """The program as text; with ``sources``, the user's line after each equation."""
-    return _jaxpr(jaxpr, _Names(sources), 0)
+    names = _Names(sources, shared_programs(jaxpr))
+    lets = "".join(
+        f"let {name} = {_program(inner, names, 0, len(name) + 7)} in\n"
+        for inner, name in names.shared.items()
+    )
+    return lets + _program(jaxpr, names, 0)
+
+
+def shared_programs(jaxpr: Jaxpr) -> dict[Jaxpr, str]:
+    """Programs within a program that are printed before it, with their names: that of an equation that holds them."""
+    counts: Counter[Jaxpr] = Counter()
+    names: dict[Jaxpr, str] = {}
+    waiting = deque(_inner(jaxpr, names))
+    while waiting:
+        found = waiting.popleft()
+        counts[found] += 2 if len(found.eqns) > _LONG else 1
+        waiting += _inner(found, names)
+    uses: Counter[str] = Counter()
+    shared = {}
+    for found, count in counts.items():
+        if count > 1:
+            name = names.get(found, "jaxpr")
+            number = uses[name]
+            uses[name] += 1
+            if number:
+                name = f"{name}{number}"
+                uses[name] += 1
+            shared[found] = name
+    return shared
+
+
+def _inner(jaxpr: Jaxpr, names: dict[Jaxpr, str]) -> list[Jaxpr]:
+    found = []
+    for eqn in jaxpr.eqns:
+        inner = [p.jaxpr if isinstance(p, ClosedJaxpr) else p for p in _programs(eqn)]
+        if "name" in eqn.params:
+            for program in inner:
+                names.setdefault(program, str(eqn.params["name"]).strip("<>"))
+        found += inner
+    return found
+
+
+def _programs(eqn: JaxprEqn) -> Iterator[Jaxpr | ClosedJaxpr]:
+    for value in eqn.params.values():
+        for item in value if isinstance(value, (tuple, list)) else (value,):
+            if isinstance(item, (Jaxpr, ClosedJaxpr)):
+                yield item
 
 
 def _binders(variables: list[Var], names: _Names) -> str:
@@ -89,6 +141,11 @@ def _scalar(value: Any) -> str:
 
 
 def _jaxpr(jaxpr: Jaxpr, names: _Names, indent: int, before: int = 0) -> str:
+    """The program, or its name."""
+    return names.shared.get(jaxpr) or _program(jaxpr, names, indent, before)
+
+
+def _program(jaxpr: Jaxpr, names: _Names, indent: int, before: int = 0) -> str:
     """The program; on one line if that ends at column 80 or before, where ``before`` characters stand on it already."""
     pad = " " * indent
     names.enter(jaxpr)
@@ -112,10 +169,10 @@ def _eqn(eqn: JaxprEqn, names: _Names, indent: int) -> str:
     if notation is not None:
         found: str = notation(eqn, results, [_atom(v, names) for v in eqn.invars])
         return found
-    left = " ".join(results)
-    params = _params(eqn, names, indent)
+    left = f"{' '.join(results)}{' = ' if results else ''}{eqn.primitive.name}"
+    params = _params(eqn, names, indent, len(left))
     operands = "".join(f" {_atom(v, names)}" for v in eqn.invars)
-    return f"{left}{' = ' if left else ''}{eqn.primitive.name}{params}{operands}"
+    return f"{left}{params}{operands}"
 
 
 def _shown(eqn: JaxprEqn) -> dict[str, Any]:
@@ -127,7 +184,7 @@ def _shown(eqn: JaxprEqn) -> dict[str, Any]:
     return params
 
 
-def _params(eqn: JaxprEqn, names: _Names, indent: int) -> str:
+def _params(eqn: JaxprEqn, names: _Names, indent: int, before: int) -> str:
     texts = [
         f"{key}={_value(value, names, indent + 2, len(key) + 1)}"
         for key, value in _shown(eqn).items()
@@ -135,7 +192,7 @@ def _params(eqn: JaxprEqn, names: _Names, indent: int) -> str:
     if not texts:
         return ""
     flat = f"[{' '.join(texts)}]"
-    if "\n" not in flat and len(flat) + indent <= _WIDTH:
+    if "\n" not in flat and len(flat) + indent + before <= _WIDTH:
         return flat
     pad = " " * indent
     return "[" + "".join(f"\n{pad}  {text}" for text in texts) + f"\n{pad}]"

@@ -17,10 +17,12 @@ from plugjax.core import dtypes, pytree
 from plugjax.core.array import as_array, aval_of
 from plugjax.core.aval import AbstractReference, ShapedArray
 from plugjax.core.jaxpr import ClosedJaxpr, eval_closed
-from plugjax.core.vocabulary import Zero, instantiate, zeros
+from plugjax.core.vocabulary import Zero, instantiate
+from plugjax.transforms.derivative_values import as_cotangent, as_tangent
 from plugjax.transforms.discharge import is_reference
 from plugjax.transforms.high_values import HighType
 from plugjax.transforms.linearize import Linearized, tape_jaxpr
+from plugjax.transforms.tracebacks import api_boundary
 from plugjax.transforms.transpose import UndefinedPrimal, backward, transpose_flat
 from plugjax.transforms.tree_differences import first_difference
 
@@ -141,6 +143,7 @@ class VJP:
         self._linear = linear
         self._residuals = residuals
 
+    @api_boundary
     def __call__(self, cotangent: Any) -> Any:
         """Pull ``cotangent``, of the output's structure, back.
 
@@ -155,7 +158,8 @@ class VJP:
                     "collected in another. Give one: vjp.with_refs(...)(cotangent)."
                 )
         pulled = self._pull(self._bars(cotangent))
-        return pytree.unflatten(signature.in_tree, [instantiate(x) for x in pulled])
+        bars = [as_cotangent(x, aval) for x, aval in zip(pulled, signature.in_avals, strict=True)]
+        return pytree.unflatten(signature.in_tree, bars)
 
     def with_refs(self, *maybe_ct_refs: Any) -> Callable[[Any], Any]:
         """The pullback that adds cotangents to references.
@@ -192,6 +196,7 @@ class VJP:
                     f"vjp.with_refs: an input is a reference ({aval}), and its cotangents need one too; got {x!r}."
                 )
 
+        @api_boundary
         def pull(cotangent: Any) -> Any:
             found: list[Any] = []
             pulled = self._pull(self._bars(cotangent), given)
@@ -200,7 +205,7 @@ class VJP:
                     found.append(DidntWant())
                     continue
                 if not is_reference(x):
-                    found.append(instantiate(bar))
+                    found.append(as_cotangent(bar, aval))
                     continue
                 if not isinstance(aval, AbstractReference) and type(bar) is not Zero:
                     x.addupdate(bar)
@@ -214,7 +219,7 @@ class VJP:
         leaves, tree = pytree.flatten(cotangent)
         if tree != signature.out_tree:
             raise ValueError(
-                "vjp: the cotangent needs the tree structure of the output: "
+                "vjp: unexpected tree structure of the cotangent, which is arranged like the output: "
                 + first_difference(signature.out_tree, tree)
             )
         return [
@@ -319,6 +324,7 @@ class Pushforward:
         self._linear = linear
         self._residuals = residuals
 
+    @api_boundary
     def __call__(self, *tangents: Any) -> Any:
         """The tangent of the output for tangents of the inputs."""
         linear = self._linear
@@ -339,7 +345,7 @@ class Pushforward:
         flat_in = [instantiate(t) for t, d in zip(given, linear.differentiated, strict=True) if d]
         results = iter(eval_closed(linear.jaxpr, *self._residuals, *flat_in))
         outs = [
-            next(results) if h else zeros(aval.to_tangent_aval())
+            next(results) if h else as_tangent(Zero(aval.to_tangent_aval()))
             for h, aval in zip(linear.has_tangent, signature.out_avals, strict=True)
         ]
         return pytree.unflatten(signature.out_tree, outs)
@@ -374,13 +380,13 @@ def tangent_of(primal: ShapedArray, tangent: Any, path: str) -> Any:
         )
     if expected.dtype == dtypes.float0 or found.dtype != expected.dtype:
         raise TypeError(
-            f"jvp: for a primal of dtype {primal.dtype} the tangent needs dtype "
+            f"jvp: primal and tangent arguments do not match: for a primal of dtype {primal.dtype} the tangent needs dtype "
             f"{expected.dtype.name if expected.dtype != dtypes.float0 else 'float0'}, got {found.dtype} at argument {path}. "
             "A tangent has its primal's dtype, that of an integer or bool float0."
         )
     if found.shape != expected.shape:
         raise ValueError(
-            f"jvp: a tangent needs its primal's shape {expected.shape}, got {found.shape} at argument {path}."
+            f"jvp called with different primal and tangent shapes: {expected.shape} and {found.shape} at argument {path}."
         )
     return as_array(tangent, "jvp")
 
@@ -409,11 +415,11 @@ def _cotangent(out: ShapedArray, bar: Any, path: str) -> Any:
     found = aval_of(as_array(bar, "vjp") if type(bar) is int else bar)
     if found.dtype != expected.dtype:
         raise ValueError(
-            f"vjp: the cotangent of an output {out.str_short()} needs to be {expected.str_short()}, got "
+            f"vjp: unexpected JAX type of a cotangent: that of an output {out.str_short()} is {expected.str_short()}, got "
             f"{found.str_short()}{f', at {path}' if path else ''}."
         )
     if found.shape != expected.shape:
         raise ValueError(
-            f"vjp: the cotangent needs to be {expected.str_short()}, got {found.str_short()}{f', at {path}' if path else ''}."
+            f"vjp: unexpected JAX type of a cotangent: {expected.str_short()} is needed, got {found.str_short()}{f', at {path}' if path else ''}."
         )
     return as_array(bar, "vjp")

@@ -38,6 +38,7 @@ from plugjax.transforms.jvp import (
 )
 from plugjax.transforms.marks import blocks
 from plugjax.transforms.staging import StagingTrace, StagingTracer, known_avals
+from plugjax.transforms.varying import with_varying
 
 linearize_rule: RuleKind[JvpRule] = RuleKind(
     "linearize",
@@ -147,11 +148,16 @@ class TapeTrace(Trace):
         avals = [x.aval if isinstance(x, Tracer) else aval_of(x) for x in args]
         if primitive.structured:
             result = self.rules[primitive](*avals, **params)
+            if state.axes:
+                result = with_varying(primitive, avals, params, result)
         else:
             key = (primitive, *avals, *params.items())
             result = self.avals.get(key)
             if result is None:
-                result = self.avals[key] = self.rules[primitive](*avals, **params)
+                result = self.rules[primitive](*avals, **params)
+                if state.axes:
+                    result = with_varying(primitive, avals, params, result)
+                self.avals[key] = result
         if primitive.multiple_results:
             outs = [TapeTracer(self, aval) for aval in result]
             self.eqns.append(TapeEqn(primitive, args, params, outs, self.source()))

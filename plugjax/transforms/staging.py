@@ -25,6 +25,7 @@ from plugjax.core.rules import RuleKind, abstract_eval
 from plugjax.core.source_info import user_source
 from plugjax.transforms.enclosing import source_with_enclosing
 from plugjax.transforms.ending import ends_trace
+from plugjax.transforms.varying import with_varying
 
 stage_rule: RuleKind[
     Callable[[Sequence[Any], dict[str, Any]], tuple[Sequence[Any], dict[str, Any]]]
@@ -145,6 +146,8 @@ class StagingTrace(Trace):
         multiple = primitive.multiple_results
         if primitive.structured:
             result = self.rules[primitive](*[v.aval for v in invars], **params)
+            if state.axes:
+                result = with_varying(primitive, [v.aval for v in invars], params, result)
             found = jaxpr_effects(params)
         else:
             key = (primitive, *[v.aval for v in invars], *params.items())
@@ -154,6 +157,8 @@ class StagingTrace(Trace):
                 if any(isinstance(aval, AbstractReference) for aval in avals):
                     raise TypeError(no_references(primitive.name, avals))
                 result = self.rules[primitive](*avals, **params)
+                if state.axes:
+                    result = with_varying(primitive, avals, params, result)
                 self.avals[key] = result
             found = no_effects
         effect = self.effects.get(primitive)

@@ -16,9 +16,14 @@ from plugjax.core.primitive import state
 from plugjax.core.vocabulary import Zero, add_any, instantiate
 from plugjax.transforms.enclosing import describe_frames
 from plugjax.transforms.jvp import with_zeros
-from plugjax.transforms.linearize import TapeEqn, TapeTrace, TapeTracer
-from plugjax.transforms.linearize import transpose_rule as transpose_rule
+from plugjax.transforms.linearize import (
+    TapeEqn,
+    TapeTrace,
+    TapeTracer,
+    transpose_rule as transpose_rule,
+)
 from plugjax.transforms.staging import stage
+from plugjax.transforms.varying import summed
 
 
 class UndefinedPrimal:
@@ -61,7 +66,7 @@ def backward(
     bars: list[Any] = [None] * tape.slots
     for out, bar in zip(outputs, cotangents, strict=True):
         if type(out) is TapeTracer and type(bar) is not Zero:
-            _accumulate(bars, out.slot, bar)
+            _accumulate(bars, out.slot, summed(bar, out.aval) if state.axes else bar)
     for t, reference in zip(inputs, references, strict=False):
         if t is not None and isinstance(t.aval, AbstractReference):
             bars[t.slot] = reference
@@ -91,7 +96,7 @@ def backward(
             results = table[eqn.primitive](incoming, *operands, **eqn.params)
             for x, bar in zip(eqn.operands, results, strict=True):
                 if bar is not None and type(bar) is not Zero and type(x) is TapeTracer:
-                    _accumulate(bars, x.slot, bar)
+                    _accumulate(bars, x.slot, summed(bar, x.aval) if state.axes else bar)
             for o in outs:
                 bars[o.slot] = None
     finally:

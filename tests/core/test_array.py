@@ -261,3 +261,18 @@ def test_masked_arrays_are_refused(use):
 def test_a_copy_of_a_masked_array_has_its_data():
     for framework in (jax, plugjax):
         np.testing.assert_array_equal(framework.numpy.array(MASKED), MASKED.data)
+
+
+@pytest.mark.parametrize("dtype", ["int32", "float32", "bool", "complex64", "uint8"])
+def test_the_memory_of_an_array_is_read_as_bytes(dtype):
+    values = np.array([[0, 1, 2], [3, 4, 5]]).astype(dtype)
+    for j, np_ in ((plugjax, jnp), (jax, jax.numpy)):
+        for x in (np_.asarray(values), np_.asarray(values).T, np_.asarray(values[0, 1])):
+            # Of an integer without axes Python takes its value for a length.
+            assert x.ndim == 0 or bytes(x) == np.asarray(x).tobytes()
+            # Python 3.12 asks a class for a buffer; before, only one written in C has it.
+            view = memoryview(x) if j is jax or sys.version_info >= (3, 12) else x.__buffer__(0)
+            assert (view.shape, view.readonly) == (x.shape, True)
+            assert view.tobytes() == np.asarray(x).tobytes()
+    with pytest.raises(TypeError):
+        memoryview(plugjax.random.key(0))

@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 
+import jax
 import numpy as np
 import pytest
 
@@ -15,7 +16,7 @@ import sys
 import plugjax as jax, plugjax.numpy as jnp
 x = jnp.arange(3.0)
 y = jax.jit(lambda x: jnp.sin(x) * 2)(x)
-print(x.device, y.device, float(y[1]), jax.default_backend(), "jax" in sys.modules)
+print(x.device, y.device, float(y[1]), x.device.backend.name, jax.default_backend(), "jax" in sys.modules)
 """
 
 
@@ -28,15 +29,15 @@ def test_the_environment_switches_a_whole_program(name, device):
         env={**os.environ, "PLUGJAX_BACKEND": name}, capture_output=True, text=True, timeout=120, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    x, y, value, backend, has_jax = done.stdout.split()
-    assert (x, y, backend) == (device, device, name)
+    x, y, value, backend, platform, has_jax = done.stdout.split()
+    assert (x, y, backend, platform) == (device, device, name, "cpu")
     assert float(value) == pytest.approx(2 * np.sin(1.0), rel=1e-5)
     assert has_jax == "False"  # JAX is installed as the oracle, and never imported.
 
 
 def test_the_default_is_the_best_that_is_installed():
     environment = {k: v for k, v in os.environ.items() if k != "PLUGJAX_BACKEND"}
-    code = "import plugjax; print(plugjax.default_backend())"
+    code = "from plugjax.extend.backend import default_backend; print(default_backend())"
     for extra, expected in (({}, "xla"), ({"PLUGJAX_NO_PLUGINS": "xla,iree"}, "numpy")):
         done = subprocess.run(
             [sys.executable, "-c", code], env={**environment, **extra}, capture_output=True, text=True, check=True
@@ -46,8 +47,8 @@ def test_the_default_is_the_best_that_is_installed():
 
 def test_an_update_after_import_beats_the_environment():
     code = (
-        "import plugjax; before = plugjax.default_backend(); plugjax.config.update('backend', 'numpy'); "
-        "print(before, plugjax.default_backend(), plugjax.numpy.ones(2).device)"
+        "import plugjax; from plugjax.extend.backend import default_backend; before = default_backend(); "
+        "plugjax.config.update('backend', 'numpy'); print(before, default_backend(), plugjax.numpy.ones(2).device)"
     )
     done = subprocess.run(
         [sys.executable, "-c", code],
@@ -83,3 +84,13 @@ def test_eager_modes_agree(backend):
         for mode in ("host", "compile"):
             with plugjax.config.override("eager", mode):
                 np.testing.assert_allclose(jnp.sin(jnp.asarray(x)) + 1, np.sin(x) + 1, rtol=1e-5)
+
+
+def test_the_default_backend_is_what_programs_of_jax_compare_with(backend):
+    before = plugjax.config.backend
+    plugjax.config.update("backend", backend)
+    try:
+        assert plugjax.default_backend() == jax.default_backend() == "cpu"
+        assert plugjax.devices(plugjax.default_backend())[0].platform == "cpu"
+    finally:
+        plugjax.config.update("backend", before)

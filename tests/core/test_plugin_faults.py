@@ -291,7 +291,7 @@ class TestFaults(Site):
         )
         code = (
             "import plugjax, plugjax.numpy as jnp\n"
-            "print(float(jnp.sin(0.0)), plugjax.default_backend())\n"
+            "print(float(jnp.sin(0.0)), plugjax.devices()[0].backend.name)\n"
             "try:\n    plugjax.devices('best')\nexcept RuntimeError as error:\n    print(error)\n"
         )
         out, err = self.run(site("aaa", text), code, PLUGJAX_BACKEND="")
@@ -328,6 +328,7 @@ class TestFaults(Site):
                 "jax_options",
                 "jet",
                 "lax",
+                "meshes",
                 "numpy_api",
                 "profiler",
                 "random",

@@ -16,8 +16,14 @@ from typing import Any
 
 import numpy as np
 
-from plugjax.extend.backend import Backend, Executable
-from plugjax.extend.core import ClosedJaxpr, Device, ShapedArray, register_internal
+from plugjax.extend.backend import Backend, Executable, virtual_cpu_devices
+from plugjax.extend.core import (
+    ClosedJaxpr,
+    Device,
+    ShapedArray,
+    Sharding,
+    register_internal,
+)
 from plugjax_iree.runtime import RuntimeDevice, available_devices, available_drivers, open_device
 
 register_internal(os.path.dirname(__file__))
@@ -37,8 +43,10 @@ class IreeBackend(Backend):
     careful_options: Mapping[str, Any] = MappingProxyType({"apart": True})
 
     def __init__(self) -> None:
-        devices = [Device(self, kind, 0, _DESCRIPTIONS[kind], "cpu") for kind in _LOCAL]
-        self._uris = {device: _LOCAL[device.kind] for device in devices}
+        # Devices of the processor by kind; there may be several of each, which share one of the runtime's.
+        self._local = {kind: [self._local_device(kind, 0)] for kind in _LOCAL}
+        self._uris: dict[Device, str] = {}
+        devices = []
         for driver in available_drivers():
             if driver in _LOCAL.values():
                 continue
@@ -46,16 +54,24 @@ class IreeBackend(Backend):
                 device = Device(self, driver, index, f"IREE on {uri}")
                 self._uris[device] = uri
                 devices.append(device)
-        self._devices = tuple(devices)
+        self._accelerators = tuple(devices)
         self.host_visible = True
 
-    def devices(self) -> Sequence[Device]:
-        """``iree:local:0``, ``iree:task:0``, and accelerators that are there."""
-        return self._devices
+    def _local_device(self, kind: str, index: int) -> Device:
+        return Device(self, kind, index, _DESCRIPTIONS[kind], "cpu")
 
-    def runtime(self, device: Device) -> RuntimeDevice:
-        """The runtime's device; opened on first use."""
-        return open_device(self._uris[device])
+    def devices(self) -> Sequence[Device]:
+        """``iree:local:0``, ``iree:task:0``, each as often as ``num_cpu_devices`` says, and accelerators that are there."""
+        count = virtual_cpu_devices()
+        for kind, made in self._local.items():
+            made += [self._local_device(kind, index) for index in range(len(made), count)]
+        local, task = (made[:count] for made in self._local.values())
+        return (*local, *task, *self._accelerators)
+
+    def runtime(self, device: Device | Sharding) -> RuntimeDevice:
+        """The runtime's device; opened on first use. What is spread over several of the processor's is in their one memory."""
+        first = device.devices[0] if isinstance(device, Sharding) else device
+        return open_device(_LOCAL.get(first.kind) or self._uris[first])
 
     def put(self, value: np.ndarray[Any, Any], device: Device) -> Any:
         """A buffer; shares the memory if that is aligned as compiled code needs."""
@@ -75,7 +91,7 @@ class IreeBackend(Backend):
 
     def lower(self, jaxpr: ClosedJaxpr, options: Mapping[str, Any], dialect: str) -> str:
         """The StableHLO text that IREE gets."""
-        lowered = _programs().lower_program(jaxpr, self._devices[0].hardware, options)
+        lowered = _programs().lower_program(jaxpr, self.devices()[0].hardware, options)
         return str(lowered.as_text(debug_info=bool(options.get("debug_info"))))
 
     def reproduction_script(self) -> str:

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from plugjax.extend.backend import Backend, Executable
-from plugjax.extend.core import ClosedJaxpr, Device, ShapedArray, register_internal
+from plugjax.extend.backend import Backend, Executable, virtual_cpu_devices
+from plugjax.extend.core import ClosedJaxpr, Device, ShapedArray
 from plugjax.extend.errors import JaxRuntimeError
-from plugjax.extend.execution import QUIET, enter, leave
+from plugjax.extend.execution import QUIET, enter, leave, out_of_memory
 from plugjax_numpy.codegen import generate
-
-register_internal(os.path.dirname(__file__))
 
 
 class HostProgram(Executable):
@@ -32,6 +29,8 @@ class HostProgram(Executable):
         token = enter(QUIET)
         try:
             return self._function(*values)
+        except MemoryError as error:
+            raise out_of_memory(error) from None
         finally:
             leave(token)
 
@@ -47,11 +46,14 @@ class NumpyBackend(Backend):
     dialects = ("python",)
 
     def __init__(self) -> None:
-        self._devices = (Device(self, "", 0, "NumPy on the host"),)
+        self._devices: list[Device] = []
 
     def devices(self) -> Sequence[Device]:
-        """The host, the only device."""
-        return self._devices
+        """The host, as often as ``num_cpu_devices`` says; all have its memory."""
+        count = virtual_cpu_devices()
+        for index in range(len(self._devices), count):
+            self._devices.append(Device(self, "", index, "NumPy on the host"))
+        return self._devices[:count]
 
     def put(self, value: np.ndarray[Any, Any], device: Device) -> Any:
         """The array itself."""
@@ -67,7 +69,7 @@ class NumpyBackend(Backend):
         Raises:
             JaxRuntimeError: an option of a compiler was given.
         """
-        unknown = set(options) - {"name", "donated"}
+        unknown = set(options) - {"name", "donated", "partition"}
         if unknown:
             raise JaxRuntimeError(
                 f"INVALID_ARGUMENT: No such compile option: {', '.join(map(repr, sorted(unknown)))}. NumPy has none."

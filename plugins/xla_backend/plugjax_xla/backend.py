@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from plugjax.extend.backend import Backend, Executable
-from plugjax.extend.core import ClosedJaxpr, Device, ShapedArray, config
+from plugjax.extend.backend import Backend, Executable, virtual_cpu_devices
+from plugjax.extend.core import ClosedJaxpr, Device, ShapedArray, Sharding, config
 from plugjax.extend.dtypes import float0
 from plugjax.extend.errors import JaxRuntimeError
 from plugjax.extend.execution import CompilationCache, default_cache
+from plugjax.extend.meshes import Partition
 from plugjax.stablehlo.lower import LoweredModule, lower_module, matching_results
 from plugjax_xla import pjrt
 from plugjax_xla.argument_slots import has_slots, with_slots
@@ -25,7 +26,10 @@ from plugjax_xla.hlo_transformations import any_registered
 from plugjax_xla.host_callbacks import raise_original
 from plugjax_xla.host_calls import emit_host_call, host_callback
 from plugjax_xla.jaxlib_shim import register_shipped_targets
+from plugjax_xla.mesh_runtime import MeshRuntime
+from plugjax_xla.partitioned import PartitionedExecutable, blocks_of, is_open
 from plugjax_xla.pjrt import Buffer, Option, PjrtDevice, PjrtExecutable
+from plugjax_xla.processes import ProcessGroup
 from plugjax_xla.written import load_executable, write_executable
 
 if TYPE_CHECKING:
@@ -34,7 +38,7 @@ if TYPE_CHECKING:
 HostArray = np.ndarray[Any, Any]
 
 # plugjax's options of `jit`; the others are XLA's debug flags.
-_OWN_OPTIONS = frozenset({"name", "donated", "compiled"})
+_OWN_OPTIONS = frozenset({"name", "donated", "partition", "compiled", "constants"})
 
 _NUMERICS: dict[str, dict[str, Option]] = {
     "strict": {"xla_allow_excess_precision": False},
@@ -53,6 +57,7 @@ class XlaBackend(Backend):
     """
 
     name = "xla"
+    partitions = True
     dialects = ("stablehlo", "hlo")
     # Elements of operands and results together from which compiled elementwise operations are
     # faster than NumPy's. On two cores with float32: exp and tanh from 2**18 per array, add and mul
@@ -61,15 +66,25 @@ class XlaBackend(Backend):
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._runtime: dict[Device, PjrtDevice] = {}
+        self._runtime: dict[Device, Any] = {}
+        self._meshes: dict[tuple[Device, ...], MeshRuntime] = {}
         gpus = self._find_gpus()
-        self._devices = [*gpus, Device(self, "cpu", 0, "CPU")]
+        self._gpus = gpus
+        self._cpus = [Device(self, "cpu", 0, "CPU")]
+        self._started = 0
+        self.group: ProcessGroup | None = None
+        self._global: list[Device] = []
         # On a GPU every eager primitive would copy its operands to the host.
         self.host_visible = not gpus
 
     def devices(self) -> Sequence[Device]:
-        """GPUs, if there are any and the CUDA plugin is installed, then the processor."""
-        return self._devices
+        """GPUs, if there are any and the CUDA plugin is installed, then the processor, as often as ``num_cpu_devices`` says."""
+        if self.group is not None:
+            return self._global
+        count = self._started or virtual_cpu_devices()
+        for index in range(len(self._cpus), count):
+            self._cpus.append(Device(self, "cpu", index, "CPU"))
+        return [*self._gpus, *self._cpus[:count]]
 
     def _find_gpus(self) -> list[Device]:
         if not _NVIDIA_DRIVER.exists() or find_cuda_plugin() is None:
@@ -82,26 +97,93 @@ class XlaBackend(Backend):
         self._runtime.update(zip(devices, found, strict=True))
         return devices
 
+    def join_processes(
+        self,
+        address: str,
+        count: int,
+        index: int,
+        *,
+        bind_address: str | None,
+        timeouts: dict[str, int],
+    ) -> None:
+        """Become one of several processes whose devices run programs together; arguments as for `ProcessGroup`.
+
+        Raises:
+            RuntimeError: this process has computed already.
+        """
+        if self._started or self._runtime:
+            raise RuntimeError(
+                "distributed.initialize() must be called before any JAX calls that might initialise the XLA backend: it computes "
+                "already in this process."
+            )
+        group = ProcessGroup(address, count, index, bind_address=bind_address, timeouts=timeouts)
+        client = group.start(virtual_cpu_devices())
+        self.processes = (group.index, group.count)
+        self._started = len(client.devices)
+        for found in client.all_devices:
+            raw = found.raw
+            device = Device(self, "cpu", raw.id, "CPU", process_index=raw.process_index)
+            self._global.append(device)
+            self._runtime[device] = found
+        self.group = group
+
+    def leave_processes(self) -> None:
+        """Tell the other processes that this one ends."""
+        if self.group is not None:
+            self.group.stop()
+
+    def join(self, parts: Sequence[Any], aval: ShapedArray, sharding: Sharding) -> Buffer:
+        """A spread buffer of the parts on the devices of this process, ``None`` for those of others."""
+        mesh = self.mesh_runtime(sharding.devices)
+        return mesh.join(parts, aval.shape, aval.dtype, blocks_of(sharding, aval.ndim))
+
     def runtime_device(self, device: Device) -> PjrtDevice:
         """The device as the runtime knows it."""
         found = self._runtime.get(device)
         if found is None:
             with self._lock:
-                found = self._runtime[device] = pjrt.cpu_client().devices[device.id]
+                self._started = self._started or max(len(self._cpus), virtual_cpu_devices())
+                client = pjrt.cpu_client(self._started)
+                if device.id >= self._started:
+                    raise RuntimeError(
+                        f"{device}: XLA runs with {self._started} devices of the processor already. Set jax_num_cpu_devices "
+                        "before the first computation."
+                    )
+                found = self._runtime[device] = client.devices[device.id]
+        return found
+
+    def mesh_runtime(self, devices: Sequence[Device]) -> MeshRuntime:
+        """Several devices as the runtime knows them."""
+        key = tuple(devices)
+        found = self._meshes.get(key)
+        if found is None:
+            found = MeshRuntime([self.runtime_device(device) for device in key])
+            self._meshes[key] = found
         return found
 
     def put(self, value: HostArray, device: Device) -> Buffer:
         """A buffer with the values of an array, in its own memory where the alignment allows."""
         if value.dtype == float0:
             value = np.zeros(value.shape, np.bool_)
+        if isinstance(device, Sharding):
+            mesh = self.mesh_runtime(device.devices)
+            return mesh.put(value, blocks_of(device, np.ndim(value)))
         runtime = self._runtime.get(device) or self.runtime_device(device)
         return runtime.put(value, owned=True)
+
+    def block(self, buffer: Buffer, index: int) -> Buffer:
+        """The part on one of the devices."""
+        return self._mesh_of(buffer).part(buffer, index)
+
+    def _mesh_of(self, buffer: Buffer) -> MeshRuntime:
+        return next(each for each in self._meshes.values() if each.holds(buffer))
 
     def get(self, buffer: Buffer, aval: ShapedArray) -> HostArray:
         """The values as a read-only array, in the buffer's own memory on a processor."""
         if aval.dtype == float0:
             return np.zeros(aval.shape, float0)
-        runtime = next(each for each in self._runtime.values() if each.holds(buffer))
+        runtime: Any = next((r for r in self._runtime.values() if r.holds(buffer)), None)
+        runtime = runtime or self._mesh_of(buffer)
         try:
             return runtime.get(buffer, aval.shape, aval.dtype)
         except RuntimeError as error:
@@ -124,14 +206,12 @@ class XlaBackend(Backend):
 
     def lower(self, jaxpr: ClosedJaxpr, options: Mapping[str, Any], dialect: str) -> str:
         """The program as StableHLO text, or as the HLO that XLA makes of it."""
-        lowered = _lower(jaxpr, self._devices[0], options)
+        lowered = _lower(jaxpr, self.devices()[0], options)
         if dialect == "hlo":
             return pjrt.hlo_text(lowered.module)
         return lowered.as_text(debug_info=bool(options.get("debug_info")))
 
-    def compile(
-        self, jaxpr: ClosedJaxpr, device: Device, options: Mapping[str, Any]
-    ) -> XlaExecutable:
+    def compile(self, jaxpr: ClosedJaxpr, device: Device, options: Mapping[str, Any]) -> Executable:
         """Lower and compile, or load the executable from the cache.
 
         Args:
@@ -144,6 +224,11 @@ class XlaBackend(Backend):
             LoweringError: a primitive has neither a lowering nor a usable host kernel.
             JaxRuntimeError: XLA refuses the program or an option.
         """
+        partition: Partition | None = options.get("partition")
+        if partition is not None:
+            lowered = _lower(jaxpr, device, options)
+            register_shipped_targets(lowered.bytecode())
+            return self._compile_partitioned(jaxpr, partition, lowered, options)
         runtime = self.runtime_device(device)
         specs = _specs(jaxpr)
         form: CompiledForm | None = options.get("compiled")
@@ -151,10 +236,7 @@ class XlaBackend(Backend):
             found = load_executable(runtime, form.blob, specs)
             return XlaExecutable(found, options.get("donated", ()), effectful=False)
         lowered = _lower(jaxpr, device, options)
-        flags = {
-            **_NUMERICS[config.read("numerics")],
-            **{name: value for name, value in options.items() if name not in _OWN_OPTIONS},
-        }
+        flags = _flags(options)
         bytecode = lowered.bytecode()
         register_shipped_targets(bytecode)
         try:
@@ -169,6 +251,36 @@ class XlaBackend(Backend):
             _raise_as_ours(error)
         effectful = any(call.effectful for call in lowered.host_calls)
         return XlaExecutable(compiled, options.get("donated", ()), effectful=effectful)
+
+    def _compile_partitioned(
+        self,
+        jaxpr: ClosedJaxpr,
+        partition: Partition,
+        lowered: LoweredModule,
+        options: Mapping[str, Any],
+    ) -> PartitionedExecutable:
+        mesh = self.mesh_runtime(partition.devices)
+        if self.group is not None:
+            self.group.check_program(
+                str(options.get("name")), lowered.bytecode(), options.get("constants", b"")
+            )
+        settings = mesh.compile_options(
+            _flags(options),
+            [s is None for s in partition.arguments],
+            [s is None or is_open(s) for s in partition.results],
+        )
+        kind = partition.devices[0].kind
+        callbacks = [host_callback(kind, call) for call in lowered.host_calls]
+        try:
+            raw = mesh.compile(lowered.module, settings, callbacks)
+        except RuntimeError as error:
+            _raise_as_ours(error)
+        return PartitionedExecutable(mesh, raw, jaxpr, partition, options.get("donated", ()))
+
+
+def _flags(options: Mapping[str, Any]) -> dict[str, Option]:
+    own = {name: value for name, value in options.items() if name not in _OWN_OPTIONS}
+    return {**_NUMERICS[config.read("numerics")], **own}
 
 
 class XlaExecutable(Executable):
@@ -274,7 +386,11 @@ def _raise_as_ours(error: RuntimeError) -> NoReturn:
     except RuntimeError as found:
         if found is not error:
             raise
-    raise JaxRuntimeError(str(error)) from error
+    message = str(error)
+    # A computation that waits for one without memory fails with an internal error around that one's.
+    if message.startswith("INTERNAL") and ": Out of memory allocating" in message:
+        message = f"RESOURCE_EXHAUSTED: Out of memory allocating{message.rpartition('Out of memory allocating')[2]}"
+    raise JaxRuntimeError(message) from error
 
 
 def _lower(jaxpr: ClosedJaxpr, device: Device, options: Mapping[str, Any]) -> LoweredModule:
@@ -283,11 +399,20 @@ def _lower(jaxpr: ClosedJaxpr, device: Device, options: Mapping[str, Any]) -> Lo
         device.backend.name,
         name=f"jit_{options.get('name', 'f')}",
         emit_host_call=functools.partial(emit_host_call, device.kind),
-        reused=matching_results(jaxpr, options.get("donated", ())),
+        reused=_reused(jaxpr, options),
         device_kind=device.hardware,
         locations=bool(options.get("debug_info")),
+        partition=options.get("partition"),
         hints=True,
     )
+
+
+def _reused(jaxpr: ClosedJaxpr, options: Mapping[str, Any]) -> dict[int, int | None]:
+    donated = options.get("donated", ())
+    if options.get("partition") is not None:
+        # How results are spread is not known yet.
+        return dict.fromkeys(donated)
+    return matching_results(jaxpr, donated)
 
 
 def _compile_or_load(

@@ -12,7 +12,7 @@ import importlib
 import itertools
 import os
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import ModuleType
 from typing import Any
 
@@ -34,6 +34,7 @@ class Jaxlib:
     extension: ModuleType
     xla_client: ModuleType
     sharding: type
+    mesh_sharding: type
     result_handler_options: Mapping[str, Any]
     gpu_to_numpy: str
 
@@ -107,6 +108,7 @@ def _load() -> Jaxlib:
         extension=extension,
         xla_client=xla_client,
         sharding=_make_sharding_class(extension, xla_client),
+        mesh_sharding=_make_mesh_sharding_class(extension),
         result_handler_options={"_skip_checks": True} if before_0_11 else {},
         gpu_to_numpy=(
             "_single_device_array_to_np_array_did_copy" if before_0_11 else "_to_np_array_did_copy"
@@ -143,6 +145,47 @@ def _make_sharding_class(extension: ModuleType, xla_client: ModuleType) -> type:
             return replicated
 
     return DeviceSharding
+
+
+def _make_mesh_sharding_class(extension: ModuleType) -> type:
+    class MeshSharding(extension.GSPMDSharding):  # type: ignore[misc, name-defined]
+        """Parts on several devices; compared by identity."""
+
+        __slots__ = ("__weakref__", "_described")
+        __hash__ = object.__hash__
+        memory_kind = None
+
+        def __init__(self, devices: Sequence[Any], described: Any) -> None:
+            super().__init__(extension.DeviceList(tuple(devices)), described)
+            self._described = described
+
+        def __eq__(self, other: object) -> bool:
+            return self is other
+
+        def _to_xla_hlo_sharding(self, _ndim: int) -> Any:
+            return self._described
+
+    return MeshSharding
+
+
+def coordination_service(address: str, processes: int, **timeouts: int) -> Any:
+    """The service of the process that the others report to. It lives as long as the object."""
+    return jaxlib().extension.get_distributed_runtime_service(address, processes, **timeouts)
+
+
+def coordination_client(address: str, process: int, **options: Any) -> Any:
+    """A client of the service, not connected yet."""
+    return jaxlib().extension.get_distributed_runtime_client(address, process, **options)
+
+
+def processor_collectives(client: Any) -> Any:
+    """What exchanges values between processors of several processes."""
+    return jaxlib().extension.make_gloo_tcp_collectives(distributed_client=client)
+
+
+def version_before(version: str, numbers: tuple[int, ...]) -> bool:
+    """Whether a version of jaxlib is older than another."""
+    return _version_numbers(version) < numbers
 
 
 class Aval:

@@ -3,34 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, TypeVar, Unpack, overload
+from typing import Any, ParamSpec, TypeVar, Unpack, overload
 
-from plugjax.core import caches, pytree
-from plugjax.core.backend import DeviceLike, as_device, get_backend
-from plugjax.core.device import Sharding
+from plugjax.core import caches
+from plugjax.core.backend import DeviceLike, get_backend
 from plugjax.execution.jit.function import JitFunction
 from plugjax.execution.jit.parameters import JitOptions
+from plugjax.execution.jit.shardings import only_device
 from plugjax.execution.jit.stages import Wrapped
-from plugjax.execution.layouts import sharding_of
+from plugjax.transforms.flat_calls import named_after
 from plugjax.transforms.named_axes import Axis, bound_axes
+from plugjax.transforms.tracebacks import api_boundary
 
+_P = ParamSpec("_P")
 _R = TypeVar("_R")
-
-
-def _device_of(shardings: Sequence[Any]) -> Any:
-    """The one device that shardings name, ``None`` if they leave it open."""
-    wanted = [sharding_of(leaf, "jit") for leaf in pytree.leaves(shardings)]
-    leaves = [leaf for leaf in wanted if leaf is not None]
-    for leaf in leaves:
-        if not isinstance(leaf, Sharding):
-            raise TypeError(
-                f"jit: in_shardings and out_shardings hold shardings on one device or None, got {leaf!r}. "
-                "Take the sharding of an array, x.sharding, or give device= instead."
-            )
-    found = {as_device(s) for s in leaves}
-    if len(found) > 1:
-        raise ValueError(f"jit: in_shardings and out_shardings name several devices: {found}.")
-    return found.pop() if found else None
 
 
 class _NotSpecified:
@@ -41,13 +27,13 @@ _not_specified = _NotSpecified()
 
 
 @overload
-def jit(fun: Callable[..., _R], /, **options: Unpack[JitOptions]) -> Wrapped[_R]: ...
+def jit(fun: Callable[_P, _R], /, **options: Unpack[JitOptions]) -> Wrapped[_P, _R]: ...
 
 
 @overload
 def jit(
     **options: Unpack[JitOptions],
-) -> Callable[[Callable[..., _R]], Wrapped[_R]]: ...
+) -> Callable[[Callable[_P, _R]], Wrapped[_P, _R]]: ...
 
 
 def jit(
@@ -70,8 +56,9 @@ def jit(
 
     Args:
         fun: the function, of pytrees of arrays. Left out, a decorator is returned.
-        in_shardings: ``None``, or shardings or formats on one device (in any structure): where to run.
-        out_shardings: as ``in_shardings``.
+        in_shardings: how the arguments are spread over devices: a pytree prefix of them, of shardings, formats, partition specs
+            of the mesh in force, and ``None``, which leaves it open. Arguments that are not committed are moved.
+        out_shardings: how the results are spread, likewise.
         static_argnums: positions of arguments that are part of the signature by value; they must be hashable.
         static_argnames: names of such arguments.
         donate_argnums: positions of arguments whose memory may be taken over; they are deleted by the call.
@@ -84,7 +71,8 @@ def jit(
 
     Raises:
         TypeError: ``fun`` is not callable, or gives something that is not an array.
-        ValueError: a static argument is not hashable, or is to be donated; shardings name several devices.
+        ValueError: a static argument is not hashable, or is to be donated; shardings name several devices without a mesh, or
+            cannot divide an array.
         RuntimeError: an array is donated and passed once more in the same call.
 
     Warns:
@@ -103,14 +91,16 @@ def jit(
         "donate_argnums": donate_argnums,
         "donate_argnames": donate_argnames,
         "keep_unused": keep_unused,
-        "device": device
-        if device is not None
-        else get_backend(backend).devices()[0]
-        if backend
-        else _device_of([in_shardings, out_shardings]),
+        "device": device,
         "inline": inline,
         "compiler_options": compiler_options,
+        "in_shardings": in_shardings,
+        "out_shardings": out_shardings,
     }
+    if device is None and backend:
+        options["device"] = get_backend(backend).devices()[0]
+    elif device is None and (only := only_device([in_shardings, out_shardings])) is not None:
+        options |= {"device": only, "in_shardings": None, "out_shardings": None}
     if isinstance(fun, _NotSpecified):
         return lambda function: JitFunction(function, **options).as_function()
     return JitFunction(fun, **options).as_function()
@@ -138,13 +128,16 @@ def make_jaxpr(
     traced = JitFunction(fun, static_argnums=static_argnums, keep_unused=True)
     axes = [Axis(size, axis) for axis, size in axis_env or ()]
 
+    @api_boundary
     def jaxpr_of(*args: Any, **kwargs: Any) -> Any:
         with bound_axes(axes):
             found = traced.trace(*args, **kwargs)
         return (found.jaxpr, found.out_info) if return_shape else found.jaxpr
 
-    jaxpr_of.__name__ = f"make_jaxpr({traced.__name__})"
-    return jaxpr_of
+    name = f"make_jaxpr({traced.__name__})"
+    found = named_after(fun, jaxpr_of, getattr(fun, "__doc__", None), name)
+    found.__qualname__, found.__module__ = name, "plugjax"
+    return found
 
 
 def eval_shape(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from plugjax.core import pytree
-from plugjax.core.array import Array, on_device
+from plugjax.core.array import Array, on_device, transfer
 from plugjax.core.aval import ShapedArray
 from plugjax.core.device import Placement
 from plugjax.core.jaxpr import ClosedJaxpr
@@ -17,6 +17,8 @@ from plugjax.execution.host_arguments import call_with_values
 from plugjax.execution.instruments import instrumented
 from plugjax.execution.jit.arguments import ArgumentPlan, plan_arguments
 from plugjax.execution.jit.misses import TraceKey
+from plugjax.execution.partitioned import Partitioned
+from plugjax.meshes.partition import Partition
 from plugjax.transforms.discharge import discharge
 from plugjax.transforms.staging import open_constants
 
@@ -33,11 +35,13 @@ class Program:
         name: of the function.
         key: the signature.
         jaxpr: the program of all arguments.
+        names: of the leaves of the arguments.
         in_tree: structure of ``(args, kwargs)``, without static arguments.
         out_tree: structure of the result.
         donated: which leaves of the arguments the user gives away.
         options: for the backend.
         compiled: what it was compiled to without further options, by placement.
+        partitioned: likewise for the devices of a mesh.
     """
 
     def __init__(
@@ -45,6 +49,7 @@ class Program:
         name: str,
         key: TraceKey,
         jaxpr: ClosedJaxpr,
+        names: Sequence[str],
         out_tree: Any,
         donated: Sequence[int],
         keep_unused: bool,
@@ -53,10 +58,12 @@ class Program:
         self.name = name
         self.key = key
         self.jaxpr = jaxpr
+        self.names = names
         self.in_tree = key[1]
         self.out_tree = out_tree
         self.donated = donated
         self.compiled: dict[Placement, Compiled] = {}
+        self.partitioned: dict[Partition, Partitioned] = {}
         self._keep_unused = keep_unused
         self._options = options
 
@@ -83,7 +90,15 @@ class Program:
             self.compiled[placement] = found
         return found
 
-    def call(self, compiled: Compiled) -> Callable[[Sequence[Array]], list[Array]]:
+    def partitioned_for(self, partition: Partition) -> Partitioned:
+        """The program compiled for the devices of a mesh, now or before."""
+        found = self.partitioned.get(partition)
+        if found is None:
+            found = Partitioned(self.plan.program, partition, self.options)
+            self.partitioned[partition] = found
+        return found
+
+    def call(self, compiled: Compiled | Partitioned) -> Callable[[Sequence[Array]], list[Array]]:
         """A compiled form as a function of all arguments, which must be at its placement: it ends those that are donated."""
         return instrumented(self.plan.call(compiled.call), self._jaxpr)
 
@@ -115,6 +130,36 @@ class Program:
             results = call([on_device(x, placement) for x in leaves])
             for i in donated:
                 leaves[i].delete()
+            return unflatten(results)
+
+        return run
+
+    def run_partitioned(
+        self, partition: Partition, arrays: Sequence[Array], as_arrays: Callable[..., Any] | None
+    ) -> Run:
+        """The function of leaves that lie as given arrays do, over the devices of a mesh.
+
+        Args:
+            partition: how it is spread, by the program's inputs.
+            arrays: the leaves of a call.
+            as_arrays: makes Arrays of all leaves, or raises; ``None`` if they are Arrays.
+        """
+        compiled = self.partitioned_for(partition)
+        call, unflatten = self.call(compiled), self.out_tree.unflatten
+        kept, donated = self.plan.kept, self.plan.donated
+        moves = compiled.moves([arrays[i] for i in kept])
+        places = [(i, place) for i, place in zip(kept, moves, strict=True) if place is not None]
+        if not places and as_arrays is None:
+            return lambda leaves: unflatten(call(leaves))
+
+        def run(leaves: Sequence[Any]) -> Any:
+            given = list(leaves if as_arrays is None else as_arrays(leaves))
+            placed = list(given)
+            for i, place in places:
+                placed[i] = transfer(given[i], place)
+            results = call(placed)
+            for i in donated:
+                given[i].delete()
             return unflatten(results)
 
         return run

@@ -5,10 +5,10 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar, runtime_checkable
+from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, overload, runtime_checkable
 
 from plugjax.core import pytree
-from plugjax.core.array import as_array, on_device
+from plugjax.core.array import as_array, transfer
 from plugjax.core.aval import ShapedArray
 from plugjax.core.device import Placement
 from plugjax.core.jaxpr import ClosedJaxpr
@@ -19,9 +19,14 @@ from plugjax.execution.costs import program_costs, program_memory
 from plugjax.execution.dialects import backend_with_dialect
 from plugjax.execution.jit.program import Program
 from plugjax.execution.layouts import Format, row_by_row
+from plugjax.execution.partitioned import Partitioned, lies_as
+from plugjax.meshes.partition import Partition
 from plugjax.transforms.shape_struct import ShapeDtypeStruct
+from plugjax.transforms.tracebacks import api_boundary
 from plugjax.transforms.tree_differences import first_difference
 
+_P = ParamSpec("_P")
+_Q = ParamSpec("_Q")
 _R = TypeVar("_R", covariant=True)
 
 
@@ -48,10 +53,13 @@ class MemoryStats(dict[str, int]):
             raise AttributeError(name) from None
 
 
-def _described(avals: Sequence[ShapedArray], sharding: Any = None) -> list[ShapeDtypeStruct]:
-    return [
-        ShapeDtypeStruct(a.shape, a.dtype, weak_type=a.weak_type, sharding=sharding) for a in avals
-    ]
+def _described(avals: Sequence[ShapedArray]) -> list[ShapeDtypeStruct]:
+    return [ShapeDtypeStruct(a.shape, a.dtype, weak_type=a.weak_type) for a in avals]
+
+
+def _lowered(avals: Sequence[ShapedArray]) -> list[ShapeDtypeStruct]:
+    """Without weak types, of which a lowered program knows nothing."""
+    return [ShapeDtypeStruct(a.shape, a.dtype) for a in avals]
 
 
 class Traced:
@@ -64,13 +72,13 @@ class Traced:
         out_tree: structure of the result.
     """
 
-    def __init__(self, program: Program, placement: Callable[[], Placement]) -> None:
+    def __init__(self, program: Program, target: Callable[[], Placement | Partition]) -> None:
         self.jaxpr = program.jaxpr
         self.in_tree = program.in_tree
         self.out_tree = program.out_tree
         self.fun_name = program.name
         self._program = program
-        self._placement = placement
+        self._target = target
 
     @functools.cached_property
     def args_info(self) -> Any:
@@ -88,9 +96,10 @@ class Traced:
         """Results as a pytree of ShapeDtypeStruct."""
         return pytree.unflatten(self.out_tree, _described(self.jaxpr.out_avals))
 
+    @api_boundary
     def lower(self) -> Lowered:
         """Settle the device."""
-        return Lowered(self, self._program, self._placement())
+        return Lowered(self, self._program, self._target())
 
 
 class Lowered:
@@ -100,11 +109,11 @@ class Lowered:
         in_tree, out_tree: as in :class:`Traced`.
     """
 
-    def __init__(self, traced: Traced, program: Program, placement: Placement) -> None:
+    def __init__(self, traced: Traced, program: Program, target: Placement | Partition) -> None:
         program.plan.warn()
         self._traced = traced
         self._program = program
-        self._placement = placement
+        self._target = target
         self._texts: dict[tuple[str | None, bool], str] = {}
         self.in_tree = traced.in_tree
         self.out_tree = traced.out_tree
@@ -122,7 +131,7 @@ class Lowered:
     @property
     def out_info(self) -> Any:
         """Results as a pytree of ShapeDtypeStruct."""
-        return self._traced.out_info
+        return pytree.unflatten(self.out_tree, _lowered(self._traced.jaxpr.out_avals))
 
     def as_text(self, dialect: str | None = None, *, debug_info: bool = False) -> str:
         """The program in the form that the backend's compiler takes: StableHLO text, or generated Python for NumPy.
@@ -138,8 +147,10 @@ class Lowered:
         """
         key = (dialect, debug_info)
         if key not in self._texts:
-            backend = backend_with_dialect(dialect, self._placement.backend)
             options = {**self._program.options, "debug_info": debug_info}
+            if isinstance(self._target, Partition):
+                options["partition"] = self._target
+            backend = backend_with_dialect(dialect, self._target.backend)
             self._texts[key] = lowered_text(self._program.plan.program, backend, options, dialect)
         return self._texts[key]
 
@@ -151,18 +162,26 @@ class Lowered:
         """The estimated cost: see :meth:`CompiledFunction.cost_analysis`."""
         return self.compile().cost_analysis()
 
+    @api_boundary
     def compile(self, compiler_options: Mapping[str, Any] | None = None) -> CompiledFunction:
         """Compile; the result takes the same arguments, without the static ones.
 
         Args:
             compiler_options: the backend's own options, beside those of ``jit``.
         """
-        if not compiler_options:
-            return CompiledFunction(self, self._program.compiled_for(self._placement))
-        options = {**self._program.options, **compiler_options}
-        return CompiledFunction(
-            self, Compiled(self._program.plan.program, self._placement, options)
-        )
+        target, program = self._target, self._program
+        compiled: Compiled | Partitioned
+        options = {**program.options, **(compiler_options or {})}
+        if isinstance(target, Partition):
+            if compiler_options:
+                compiled = Partitioned(program.plan.program, target, options)
+            else:
+                compiled = program.partitioned_for(target)
+        elif compiler_options:
+            compiled = Compiled(program.plan.program, target, options)
+        else:
+            compiled = program.compiled_for(target)
+        return CompiledFunction(self, compiled)
 
 
 class CompiledFunction:
@@ -172,7 +191,7 @@ class CompiledFunction:
         in_tree, out_tree: as in :class:`Traced`.
     """
 
-    def __init__(self, lowered: Lowered, compiled: Compiled) -> None:
+    def __init__(self, lowered: Lowered, compiled: Compiled | Partitioned) -> None:
         self._lowered = lowered
         self._compiled = compiled
         self._run = lowered._program.call(compiled)
@@ -184,6 +203,7 @@ class CompiledFunction:
         """An ``ArgInfo`` per argument, in their structure."""
         return self._lowered.args_info
 
+    @api_boundary
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run.
 
@@ -191,27 +211,31 @@ class CompiledFunction:
             TypeError: structure or avals differ from those it was compiled for, or an argument is a tracer.
         """
         leaves, in_tree = pytree.flatten((args, kwargs))
+        program = self._lowered._program
         if in_tree != self.in_tree:
             raise TypeError(
-                "Compiled: the arguments do not have the structure that the program was compiled for: "
+                f"Compiled {program.name}: the arguments have another structure than the input pytree that it was compiled for: "
                 + first_difference(self.in_tree, in_tree)
             )
-        for x in leaves:
+        for i, x in enumerate(leaves):
             if isinstance(x, Tracer):
                 raise TypeError(
-                    f"Compiled: a compiled program cannot be transformed, but an argument is a tracer, {x!r}. Transform the "
+                    f"Cannot apply JAX transformations to compiled {program.name}: argument `{program.names[i]}` is a tracer, {x!r}. Transform the "
                     "function, then lower and compile it."
                 )
-        placement = self._compiled.placement
-        arrays = [on_device(as_array(x), placement) for x in leaves]
-        expected = self._lowered._program.jaxpr.in_avals
+        arrays = [as_array(x) for x in leaves]
+        expected = program.jaxpr.in_avals
         for i, (x, aval) in enumerate(zip(arrays, expected, strict=True)):
             if (x.aval.shape, x.aval.dtype) != (aval.shape, aval.dtype):
-                path = pytree.paths((args, kwargs))[i]
                 raise TypeError(
-                    f"Compiled: argument {path} was {aval.str_short()} when the program was compiled, and is "
-                    f"{x.aval.str_short()} now. Lower and compile for it, or call the jitted function."
+                    f"Argument types differ from the types for which {program.name} was compiled: argument "
+                    f"`{program.names[i]}` was {aval.str_short()} then, and is {x.aval.str_short()} now. Lower and compile for it, or call the jitted function."
                 )
+        for i, placement in zip(
+            self._lowered._program.plan.kept, self._compiled.placements, strict=True
+        ):
+            if not lies_as(arrays[i], placement):
+                arrays[i] = transfer(arrays[i], placement)
         outs = self._run(arrays)
         for i in self._lowered._program.plan.donated:
             # A Python value, or an array that was elsewhere, gave a copy of its own away.
@@ -227,40 +251,45 @@ class CompiledFunction:
     @property
     def out_info(self) -> Any:
         """Results as a pytree of ShapeDtypeStruct with their shardings."""
-        found = _described(
-            self._lowered._program.jaxpr.out_avals, self._compiled.placement.sharding
-        )
+        avals = self._lowered._program.jaxpr.out_avals
+        found = [
+            each.update(sharding=sharding)
+            for each, sharding in zip(_lowered(avals), self._compiled.result_shardings, strict=True)
+        ]
         return pytree.unflatten(self.out_tree, found)
 
     @property
     def input_shardings(self) -> Any:
         """Where each argument is wanted, ``None`` for those that nothing reads: ``(args, kwargs)``."""
-        kept, sharding = self._lowered._program.plan.kept, self._compiled.placement.sharding
-        flat = [sharding if i in kept else None for i in range(self.in_tree.num_leaves)]
+        flat: list[Any] = [None] * self.in_tree.num_leaves
+        kept = self._lowered._program.plan.kept
+        for i, placement in zip(kept, self._compiled.placements, strict=True):
+            flat[i] = placement.sharding
         return pytree.unflatten(self.in_tree, flat)
 
     @property
     def output_shardings(self) -> Any:
         """Where each result is."""
-        flat = [self._compiled.placement.sharding] * self.out_tree.num_leaves
-        return pytree.unflatten(self.out_tree, flat)
+        return pytree.unflatten(self.out_tree, self._compiled.result_shardings)
 
     @property
     def input_formats(self) -> Any:
         """How each argument lies in memory and where; an empty format for those that nothing reads: ``(args, kwargs)``."""
-        kept, sharding = self._lowered._program.plan.kept, self._compiled.placement.sharding
         avals = self._lowered._program.jaxpr.in_avals
-        flat = [
-            Format(row_by_row(a.shape), sharding) if i in kept else Format()
-            for i, a in enumerate(avals)
-        ]
+        flat = [Format()] * len(avals)
+        kept = self._lowered._program.plan.kept
+        for i, placement in zip(kept, self._compiled.placements, strict=True):
+            flat[i] = Format(row_by_row(avals[i].shape), placement.sharding)
         return pytree.unflatten(self.in_tree, flat)
 
     @property
     def output_formats(self) -> Any:
         """How each result lies in memory and where."""
-        sharding, avals = self._compiled.placement.sharding, self._lowered._program.jaxpr.out_avals
-        flat = [Format(row_by_row(a.shape), sharding) for a in avals]
+        shardings, avals = self._compiled.result_shardings, self._lowered._program.jaxpr.out_avals
+        flat = [
+            Format(row_by_row(a.shape), sharding)
+            for a, sharding in zip(avals, shardings, strict=True)
+        ]
         return pytree.unflatten(self.out_tree, flat)
 
     def as_text(self) -> str:
@@ -303,7 +332,7 @@ class CompiledFunction:
 
 
 @runtime_checkable
-class Wrapped(Protocol[_R]):
+class Wrapped(Protocol[_P, _R]):
     """What ``jit`` returns: a function that can be traced and lowered ahead of time.
 
     Example:
@@ -312,8 +341,17 @@ class Wrapped(Protocol[_R]):
         True
     """
 
-    def __call__(self, *args: Any, **kwargs: Any) -> _R:
+    def __call__(self, *args: _P.args, **kwargs: _P.kwargs) -> _R:
         """Run the function, compiled."""
+
+    @overload
+    def __get__(self, instance: None, owner: Any = None, /) -> Wrapped[_P, _R]: ...
+    @overload
+    def __get__(
+        self: Wrapped[Concatenate[Any, _Q], _R], instance: object, owner: Any = None, /
+    ) -> Wrapped[_Q, _R]: ...
+    def __get__(self, instance: Any, owner: Any = None, /) -> Any:
+        """The function as a method."""
 
     def trace(self, *args: Any, **kwargs: Any) -> Traced:
         """Trace for given arguments, without compiling."""

@@ -6,9 +6,11 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from plugjax.experimental.buffer_callback.buffers import Buffer as Buffer
-    from plugjax.experimental.buffer_callback.buffers import ExecutionContext as ExecutionContext
-    from plugjax.experimental.buffer_callback.buffers import ExecutionStage as ExecutionStage
+    from plugjax.experimental.buffer_callback.buffers import (
+        Buffer as Buffer,
+        ExecutionContext as ExecutionContext,
+        ExecutionStage as ExecutionStage,
+    )
     from plugjax.experimental.buffer_callback.call import buffer_callback as buffer_callback
 
 # By name, the module that has it: it is loaded when it is asked for, as the plugin beside it is loaded always.

@@ -12,12 +12,10 @@ if TYPE_CHECKING:
     from plugjax.experimental.custom_partitioning.primitive import (
         custom_partitioning_p as custom_partitioning_p,
     )
-    from plugjax.experimental.custom_partitioning.sharding_rule import BATCHING as BATCHING
-    from plugjax.experimental.custom_partitioning.sharding_rule import ArrayMapping as ArrayMapping
     from plugjax.experimental.custom_partitioning.sharding_rule import (
+        BATCHING as BATCHING,
+        ArrayMapping as ArrayMapping,
         CompoundFactor as CompoundFactor,
-    )
-    from plugjax.experimental.custom_partitioning.sharding_rule import (
         SdyShardingRule as SdyShardingRule,
     )
 

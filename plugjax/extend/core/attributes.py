@@ -11,7 +11,7 @@ from typing import Any
 
 from plugjax.calls.defined_primitives import define
 from plugjax.core import registry
-from plugjax.core.device import Device
+from plugjax.core.device import Device, Sharding
 from plugjax.core.effects import Effects, effects_rule, no_effects
 from plugjax.core.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, eval_jaxpr
 from plugjax.core.primitive import Primitive, Trace, Tracer
@@ -23,6 +23,7 @@ from plugjax.extend.core.debug_info import DebugInfo
 from plugjax.extend.core.programs import max_dim, min_dim
 from plugjax.extend.core.trace_state import eval_context
 from plugjax.extend.source_info_util import source_info_of
+from plugjax.meshes import geometry
 from plugjax.transforms.jaxpr_print import print_jaxpr
 from plugjax.transforms.marks import NO_MARKS, Marks, marking, marks_of
 
@@ -132,6 +133,7 @@ _ATTRIBUTES: dict[type, dict[str, Callable[[Any], Any]]] = {
         "debug_info": lambda jaxpr: _debug_info(jaxpr.jaxpr),
         "is_high": lambda jaxpr: False,
     },
+    Sharding: geometry.ATTRIBUTES,
     Device: {
         "addressable_memories": _method(memories),
         "default_memory": _method(lambda device: memories(device)[0]),

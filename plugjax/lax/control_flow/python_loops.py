@@ -88,7 +88,7 @@ def slices(x: Any, length: int, reverse: bool) -> Iterator[Any]:
     order = range(length - 1, -1, -1) if reverse else range(length)
     if type(x) is not Array:
         return (index_in_dim(x, i, 0, keepdims=False) for i in order)
-    aval, placement = x.aval.update(shape=x.aval.shape[1:]), x._placement
+    aval, placement = x.aval.update(shape=x.aval.shape[1:]), x._placement.whole
     host = x._fetch()
     return (Array(aval, placement, part) for part in (host[::-1] if reverse else host))
 
@@ -118,4 +118,4 @@ def stack(values: Sequence[Any]) -> Any:
     host = np.empty((len(values), *stored.shape), stored.dtype)
     for i, y in enumerate(values):
         host[i] = y._host if y._host is not None else y._fetch()
-    return Array(aval.update(shape=(len(values), *aval.shape)), first._placement, host)
+    return Array(aval.update(shape=(len(values), *aval.shape)), first._placement.whole, host)

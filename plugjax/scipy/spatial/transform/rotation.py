@@ -9,13 +9,14 @@ import plugjax.numpy as jnp
 from plugjax import random
 from plugjax.extend.core import Array
 from plugjax.extend.dtypes import DTypeLike
-from plugjax.numpy.promotion import ArrayLike, to_inexact
+from plugjax.numpy.promotion import ArrayLike, convert, to_inexact
 from plugjax.scipy.spatial.transform import quaternions
 from plugjax.scipy.spatial.transform.euler import axes_of, from_euler, to_euler
 
 
 def _floating(x: ArrayLike) -> Any:
-    return to_inexact("Rotation", jnp.asarray(x))
+    found = to_inexact("Rotation", jnp.asarray(x))
+    return convert(found, found.dtype)
 
 
 def _in_radians(x: ArrayLike, degrees: Any) -> Any:

@@ -1,0 +1,136 @@
+"""Programs over the devices of a mesh."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from plugjax.extend.backend import Executable
+from plugjax.extend.core import ClosedJaxpr, ShapedArray, Sharding
+from plugjax.extend.dtypes import float0
+from plugjax.extend.meshes import AbstractMesh, Mesh, NamedSharding, Partition, PartitionSpec
+from plugjax_xla.mesh_runtime import Blocks, MeshRuntime, blocks_from_proto
+
+
+def blocks_of(sharding: Sharding, ndim: int) -> Blocks:
+    """How values of a rank are spread, as the runtime takes it."""
+    return Blocks(sharding.counts(ndim), tuple(sharding.positions(ndim)))
+
+
+def named(mesh: Mesh | AbstractMesh, blocks: Blocks) -> NamedSharding | None:
+    """The sharding by a mesh's names that spreads values into given blocks; ``None`` if there is none."""
+    sizes = dict(mesh.shape_tuple)
+    choices = []
+    for count in blocks.counts:
+        fitting = [
+            names
+            for length in range(len(sizes) + 1)
+            for names in itertools.permutations(sizes, length)
+            if np.prod([sizes[n] for n in names], dtype=int) == count
+            and all(sizes[n] > 1 for n in names)
+        ]
+        choices.append(fitting)
+    for entries in itertools.product(*choices):
+        used = [name for names in entries for name in names]
+        if len(set(used)) < len(used):
+            continue
+        spec = [names[0] if len(names) == 1 else (names or None) for names in entries]
+        while spec and spec[-1] is None:
+            spec.pop()
+        sharding = NamedSharding(mesh, PartitionSpec(*spec))
+        if tuple(sharding.positions(len(blocks.counts))) == blocks.positions:
+            return sharding
+    return None
+
+
+class PartitionedExecutable(Executable):
+    """A program over several devices, compiled by XLA.
+
+    Args:
+        runtime: the devices.
+        raw: the runtime's executable.
+        jaxpr: the program.
+        partition: how it was asked to be spread.
+        donated: indices of donated arguments.
+    """
+
+    def __init__(
+        self,
+        runtime: MeshRuntime,
+        raw: Any,
+        jaxpr: ClosedJaxpr,
+        partition: Partition,
+        donated: Sequence[int],
+    ) -> None:
+        self._raw = raw
+        self.donated = frozenset(donated)
+        count = len(runtime.devices)
+        arguments = _settled(
+            partition.mesh, partition.arguments, jaxpr.in_avals, raw.get_parameter_shardings, count
+        )
+        results = _settled(
+            partition.mesh, partition.results, jaxpr.out_avals, raw.get_output_shardings, count
+        )
+        self.partition = Partition(partition.mesh, tuple(arguments), tuple(results))
+        handlers = [
+            runtime.result_handler(
+                aval.shape,
+                np.dtype(np.bool_) if aval.dtype == float0 else aval.dtype,
+                blocks_of(sharding, aval.ndim),
+            )
+            for aval, sharding in zip(jaxpr.out_avals, results, strict=True)
+        ]
+        self._text: str | None = None
+        collective = any(word in self.as_text() for word in _COLLECTIVES)
+        self.run = runtime.runner(raw, handlers, collective=collective)  # type: ignore[assignment,method-assign]  # one frame less
+
+    def as_text(self) -> str:
+        """The optimised program of one device, as HLO text."""
+        if self._text is None:
+            self._text = "\n\n".join(module.to_string() for module in self._raw.hlo_modules())
+        return self._text
+
+    def cost_analysis(self) -> Mapping[str, float]:
+        """XLA's estimates for one device."""
+        costs = self._raw.cost_analysis()
+        return dict(costs[0] if isinstance(costs, list) else costs)
+
+
+_COLLECTIVES = (
+    "all-reduce", "all-gather", "all-to-all", "collective-permute", "reduce-scatter", "collective-broadcast",
+)  # fmt: skip
+
+
+def _settled(
+    mesh: Mesh | AbstractMesh,
+    asked: Sequence[Sharding | None],
+    avals: Sequence[ShapedArray],
+    read: Any,
+    count: int,
+) -> list[Sharding]:
+    """Shardings, where they were left open as the compiler chose them."""
+    if all(s is not None and not is_open(s) for s in asked):
+        return [s for s in asked if s is not None]
+    found = []
+    chosen = read() or []
+    for i, (sharding, aval) in enumerate(zip(asked, avals, strict=True)):
+        if sharding is not None and not is_open(sharding):
+            found.append(sharding)
+            continue
+        blocks = blocks_from_proto(chosen[i], aval.ndim, count) if i < len(chosen) else None
+        spread = None if blocks is None else named(mesh, blocks)
+        if spread is None:
+            raise NotImplementedError(
+                f"XLA spread a value of {aval.str_short()} in a way that no partition spec over {mesh} describes: "
+                f"{chosen[i] if i < len(chosen) else 'nothing'}. Give out_shardings."
+            )
+        found.append(spread)
+    return found
+
+
+def is_open(sharding: Sharding) -> bool:
+    """Whether a sharding leaves some axes to the compiler."""
+    return PartitionSpec.UNCONSTRAINED in tuple(getattr(sharding, "spec", ()))

@@ -1,0 +1,1 @@
+"""Programs of one device, run by all devices of a mesh."""

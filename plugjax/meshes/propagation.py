@@ -1,0 +1,83 @@
+"""How results are spread where no compiler of the backend decides it.
+
+The rule kind ``spread`` says it for a primitive. Without a rule the results of an equation are whole on each device.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from plugjax.core import registry
+from plugjax.core.device import Sharding
+from plugjax.core.jaxpr import ClosedJaxpr, JaxprEqn, Literal, Var
+from plugjax.core.rules import RuleKind
+from plugjax.meshes.named import NamedSharding
+from plugjax.meshes.spec import PartitionSpec
+
+spread_rule: RuleKind[Callable[[Sequence[Any], JaxprEqn], Sequence[Any]]] = RuleKind(
+    "spread",
+    "(shardings of the operands, eqn) -> for each result its sharding, or None if each device has it whole",
+)
+
+
+def result_shardings(
+    jaxpr: ClosedJaxpr,
+    mesh: Any,
+    arguments: Sequence[Sharding],
+    results: Sequence[Sharding | None],
+) -> list[Sharding]:
+    """How the results of a program are spread.
+
+    Args:
+        jaxpr: the program.
+        mesh: its mesh.
+        arguments: how its arguments are spread.
+        results: what the user asked for.
+    """
+    whole = NamedSharding(mesh, PartitionSpec())
+    table = registry.table(spread_rule)
+    env: dict[Var, Sharding] = dict(zip(jaxpr.jaxpr.invars, arguments, strict=True))
+
+    def read(atom: Any) -> Sharding:
+        return whole if isinstance(atom, Literal) else env.get(atom, whole)
+
+    for eqn in jaxpr.eqns:
+        rule = table.get(eqn.primitive)
+        if rule is not None:
+            found = rule([read(v) for v in eqn.invars], eqn)
+            pairs = zip(eqn.outvars, found, strict=True)
+            env.update({var: sharding for var, sharding in pairs if sharding is not None})
+    return [wanted or read(v) for wanted, v in zip(results, jaxpr.jaxpr.outvars, strict=True)]
+
+
+def spread_by(like: NamedSharding, entries: Sequence[tuple[Any, ...]], shape: Sequence[int]) -> Any:
+    """The sharding with given cuts, without those that an axis of the mesh makes twice or that are uneven."""
+    sizes = dict(like.mesh.shape_tuple)
+    used: set[Any] = set()
+    kept: list[Any] = []
+    for names, size in zip(entries, shape, strict=True):
+        fits = used.isdisjoint(names) and size % math.prod(sizes[name] for name in names) == 0
+        used.update(names if fits else ())
+        kept.append(tuple(names) if fits and names else None)
+    while kept and kept[-1] is None:
+        kept.pop()
+    return NamedSharding(like.mesh, PartitionSpec(*kept))
+
+
+def elementwise_spread(operands: Sequence[NamedSharding], eqn: JaxprEqn) -> list[Any]:
+    """Results are spread as the operands of their shape are."""
+    found = []
+    for out in eqn.outvars:
+        shape = out.aval.shape
+        entries: list[tuple[Any, ...]] = [()] * len(shape)
+        for sharding, var in zip(operands, eqn.invars, strict=True):
+            if var.aval.ndim == len(shape):
+                own = sharding.entries(len(shape))
+                entries = [
+                    a or (b if n == m else ())
+                    for a, b, n, m in zip(entries, own, var.aval.shape, shape, strict=True)
+                ]
+        found.append(spread_by(operands[0], entries, shape) if operands else None)
+    return found

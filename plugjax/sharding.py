@@ -1,0 +1,57 @@
+"""Meshes and shardings by JAX's names (``jax.sharding``)."""
+
+from plugjax.extend.core import Device, Sharding, SingleDeviceSharding
+from plugjax.extend.meshes import (
+    AbstractDevice,
+    AbstractMesh,
+    AxisType,
+    Mesh,
+    NamedSharding,
+    PartitionSpec,
+    get_abstract_mesh,
+    get_mesh,
+    set_mesh,
+    use_abstract_mesh,
+)
+from plugjax.lax.sharded.resharding import auto_axes, explicit_axes, reshard
+
+P = PartitionSpec
+
+
+def make_single_device_sharding(
+    device: Device, *, memory_kind: str | None = None
+) -> SingleDeviceSharding:
+    """The sharding of whole arrays on one device.
+
+    Raises:
+        ValueError: the device has no memory of that kind.
+
+    Example:
+        >>> import plugjax
+        >>> plugjax.sharding.make_single_device_sharding(plugjax.devices("numpy")[0])
+        SingleDeviceSharding(numpy:0)
+    """
+    found = SingleDeviceSharding(device)
+    if memory_kind is not None:
+        found.with_memory_kind(memory_kind)
+    return found
+
+
+__all__ = [
+    "AbstractDevice",
+    "AbstractMesh",
+    "AxisType",
+    "Mesh",
+    "NamedSharding",
+    "PartitionSpec",
+    "Sharding",
+    "SingleDeviceSharding",
+    "auto_axes",
+    "explicit_axes",
+    "get_abstract_mesh",
+    "get_mesh",
+    "make_single_device_sharding",
+    "reshard",
+    "set_mesh",
+    "use_abstract_mesh",
+]

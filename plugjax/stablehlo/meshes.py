@@ -1,0 +1,98 @@
+"""Meshes and shardings in the Shardy dialect."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from plugjax.extend.core import Sharding
+from plugjax.extend.meshes import (
+    UNCONSTRAINED,
+    AbstractMesh,
+    Mesh,
+    NamedSharding,
+    Partition,
+    names_of,
+)
+from plugjax.stablehlo import mlir
+from plugjax.stablehlo.context import ModuleContext
+from plugjax.stablehlo.mlir import Attribute
+
+
+def mesh_symbol(module: ModuleContext, mesh: Mesh | AbstractMesh) -> str:
+    """Name of the mesh in the module, which declares it on first use."""
+    key = ("mesh", mesh.shape_tuple)
+    found = module.meshes.get(key)
+    if found is None:
+        found = module.meshes[key] = module.unique_name("mesh")
+        axes = ", ".join(f"{_quoted(name)}={size}" for name, size in mesh.shape_tuple)
+        attributes = {
+            "sym_name": mlir.string(found),
+            "mesh": mlir.attribute(f"#sdy.mesh<[{axes}]>"),
+        }
+        with mlir.at_start(module.module.body):
+            mlir.op("sdy.mesh", [], [], attributes)
+    return found
+
+
+def _quoted(name: Any) -> str:
+    return json.dumps(str(name))
+
+
+def sharding_text(
+    module: ModuleContext, sharding: Sharding, ndim: int, open_axes: Sequence[int] = ()
+) -> str:
+    """A sharding as Shardy's text within ``#sdy.sharding<...>``.
+
+    Args:
+        module: the module.
+        sharding: by the names of a mesh.
+        ndim: the rank of the values.
+        open_axes: axes that the compiler may cut further.
+    """
+    if not isinstance(sharding, NamedSharding):
+        raise TypeError(f"only shardings over a mesh can be lowered, got {sharding}")
+    parts = []
+    entries = [*sharding.spec, *[None] * (ndim - len(sharding.spec))]
+    for axis, entry in enumerate(entries):
+        is_open = entry is UNCONSTRAINED or axis in open_axes
+        names = [*map(_quoted, names_of(entry)), *(["?"] if is_open else [])]
+        parts.append("{" + ", ".join(names) + "}")
+    return f"@{mesh_symbol(module, sharding.mesh)}, [{', '.join(parts)}]"
+
+
+def sharding_attribute(
+    module: ModuleContext, sharding: Sharding, ndim: int, open_axes: Sequence[int] = ()
+) -> Attribute:
+    """A sharding as an attribute of a value."""
+    return mlir.attribute(f"#sdy.sharding<{sharding_text(module, sharding, ndim, open_axes)}>")
+
+
+def sharding_list(
+    module: ModuleContext, shardings: Sequence[Sharding], ranks: Sequence[int]
+) -> Attribute:
+    """Shardings of several values as one attribute."""
+    texts = [
+        f"<{sharding_text(module, sharding, ndim)}>"
+        for sharding, ndim in zip(shardings, ranks, strict=True)
+    ]
+    return mlir.attribute(f"#sdy.sharding_per_value<[{', '.join(texts)}]>")
+
+
+def partition_marks(
+    module: ModuleContext, shardings: Sequence[Sharding | None], ranks: Sequence[int]
+) -> list[dict[str, Attribute]]:
+    """Attributes of arguments or results that say how they are spread."""
+    return [
+        {} if s is None else {"sdy.sharding": sharding_attribute(module, s, ndim)}
+        for s, ndim in zip(shardings, ranks, strict=True)
+    ]
+
+
+def declare_partition(module: ModuleContext, partition: Partition) -> None:
+    """Mark a module as the program of the devices of a mesh."""
+    attributes = module.module.operation.attributes
+    attributes["mhlo.num_partitions"] = mlir.attribute(f"{partition.mesh.size} : i32")
+    attributes["mhlo.num_replicas"] = mlir.attribute("1 : i32")
+    mesh_symbol(module, partition.mesh)

@@ -1,0 +1,1 @@
+"""A module for each topic; each public function is a program, which takes ``jax`` or ``plugjax``."""
