@@ -194,7 +194,7 @@ def as_device(target: Any) -> Device:
         return target
     if isinstance(target, str):
         return device(target)
-    single = getattr(target, "device" if isinstance(target, Sharding) else "single_device", None)
+    single = getattr(target, "device", None) if isinstance(target, Sharding) else None
     if isinstance(single, Device):
         return single
     raise ValueError(

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from plugjax.core.aval import Shape
-from plugjax.core.device import Device, Sharding
+from plugjax.core.device import Sharding
 
 
 class AutoLayout:
@@ -128,12 +128,6 @@ class Format:
             )
         self.layout = layout
         self.sharding = sharding
-
-    @property
-    def single_device(self) -> Device | None:
-        """The device of the sharding, if it has one."""
-        device: Device | None = getattr(sharding_of(self, "device_put"), "device", None)
-        return device
 
     def __repr__(self) -> str:
         return f"Format(layout={self.layout}, sharding={self.sharding})"

@@ -1,12 +1,14 @@
-"""Devices that programs may be compiled for: names of ``jax.experimental.topologies``."""
+"""Devices that programs may be compiled for: the names of ``jax.experimental.topologies``."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
+from plugjax.experimental.mesh_utils import create_device_mesh
 from plugjax.extend.backend import devices
 from plugjax.extend.core import Device
+from plugjax.extend.meshes import Mesh
 
 
 class TopologyDescription:
@@ -62,4 +64,37 @@ def get_topology_desc(
     )
 
 
-__all__ = ["Device", "TopologyDescription", "get_attached_topology", "get_topology_desc"]
+def make_mesh(
+    topo: TopologyDescription,
+    mesh_shape: Sequence[int],
+    axis_names: tuple[str, ...],
+    *,
+    contiguous_submeshes: bool = False,
+) -> Mesh:
+    """The devices of a topology as a mesh.
+
+    Args:
+        topo: the topology.
+        mesh_shape: sizes of the axes.
+        axis_names: their names.
+        contiguous_submeshes: as in ``mesh_utils.create_device_mesh``.
+
+    Raises:
+        ValueError: the product of the sizes is not the number of devices.
+
+    Example:
+        >>> from plugjax.experimental.topologies import get_attached_topology, make_mesh
+        >>> make_mesh(get_attached_topology("numpy"), (1, 1), ("x", "y")).axis_names
+        ('x', 'y')
+    """
+    found = create_device_mesh(mesh_shape, topo.devices, contiguous_submeshes=contiguous_submeshes)
+    return Mesh(found, axis_names)
+
+
+__all__ = [
+    "Device",
+    "TopologyDescription",
+    "get_attached_topology",
+    "get_topology_desc",
+    "make_mesh",
+]

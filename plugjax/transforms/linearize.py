@@ -36,6 +36,7 @@ from plugjax.transforms.jvp import (
     with_zeros,
     zero_tangent,
 )
+from plugjax.transforms.marks import blocks
 from plugjax.transforms.staging import StagingTrace, StagingTracer, known_avals
 from plugjax.transforms.varying import with_varying
 
@@ -124,7 +125,7 @@ class TapeTrace(Trace):
 
     def source(self) -> Source | None:
         """The user's line whose derivative is being written down, if it is known."""
-        return state.source or (user_source(3) if self.locating else None)
+        return state.source or (user_source(3) if self.locating or blocks.open else None)
 
     def process(self, primitive: Primitive, args: Sequence[Any], params: dict[str, Any]) -> Any:
         """Write the operation down if it involves a tangent."""

@@ -6,6 +6,7 @@ backend that has no use for them ignores them.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import NamedTuple
@@ -60,6 +61,23 @@ def marks_of(source: Source | None) -> Marks:
     return getattr(source.scopes, "marks", NO_MARKS)
 
 
+class _Blocks:
+    """How many blocks with marks are open, in all threads."""
+
+    def __init__(self) -> None:
+        self.open = 0
+        self._lock = threading.Lock()
+
+    def count(self, change: int) -> None:
+        """One more, or one less."""
+        with self._lock:
+            self.open += change
+
+
+# Traces that do without the sources of equations ask it.
+blocks = _Blocks()
+
+
 @contextmanager
 def marking(change: Callable[[Marks], Marks]) -> Iterator[None]:
     """Within the block, equations have other marks; functions are traced anew for them.
@@ -70,8 +88,10 @@ def marking(change: Callable[[Marks], Marks]) -> Iterator[None]:
     outer = open_scopes.names
     found = change(outer.marks if isinstance(outer, MarkedScopes) else NO_MARKS)
     open_scopes.names = _marked(tuple(outer), found)
+    blocks.count(1)
     try:
         with config.override("equation_marks", found):
             yield
     finally:
+        blocks.count(-1)
         open_scopes.names = outer

@@ -206,6 +206,17 @@ def test_topologies():
             module.get_attached_topology("nowhere")
 
 
+def test_meshes_of_topologies():
+    for m, module in ((jax, jax.experimental.topologies), (plugjax, topologies)):
+        topology = module.get_attached_topology("cpu")
+        count = len(topology.devices)
+        mesh = module.make_mesh(topology, (1, count), ("x", "y"))
+        assert isinstance(mesh, m.sharding.Mesh)
+        assert mesh.devices.shape == (1, count)
+        with pytest.raises(ValueError, match="product"):
+            module.make_mesh(topology, (count + 1,), ("x",))
+
+
 # What compiled functions say ----------------------------------------------------------------------
 
 

@@ -294,3 +294,28 @@ def test_sizes_that_are_expressions():
         or str(plugjax.core.min_dim(3, n)) == "min(3, n)"
     )
     assert plugjax.core.max_dim(n, n + 1) == n + 1
+
+
+def test_values_of_a_class_become_arrays():
+    from plugjax.interpreters import xla
+
+    class Variable:
+        def __init__(self, values):
+            self.values = values
+
+        def __array__(self, dtype=None, copy=None):
+            return np.asarray(self.values, dtype)
+
+    handlers = xla.canonicalize_dtype_handlers
+    handlers[Variable] = handlers[np.ndarray]
+    x = Variable([0.0, 1.0])
+    for run in (plugjax.numpy.sin, plugjax.jit(plugjax.numpy.sin)):
+        np.testing.assert_allclose(run(x), np.sin([0, 1]), rtol=1e-6)
+    found = handlers[np.ndarray](np.arange(2.0))
+    assert (type(found), found.dtype) == (np.ndarray, np.float32)
+    theirs = importlib.import_module("jax.interpreters.xla").canonicalize_dtype_handlers[
+        np.ndarray
+    ](np.arange(2.0))
+    assert (np.asarray(theirs).dtype, theirs.shape) == (found.dtype, found.shape)
+    with pytest.raises(TypeError, match="a class of your own"):
+        handlers[np.ndarray] = handlers[np.ndarray]

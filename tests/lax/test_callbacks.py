@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import plugjax
+import plugjax.export.iree
 from plugjax.core.errors import JaxRuntimeError, LoweringError
 from plugjax.experimental import io_callback
 

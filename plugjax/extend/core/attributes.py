@@ -25,18 +25,26 @@ from plugjax.extend.core.trace_state import eval_context
 from plugjax.extend.source_info_util import source_info_of
 from plugjax.meshes import geometry
 from plugjax.transforms.jaxpr_print import print_jaxpr
+from plugjax.transforms.marks import NO_MARKS, Marks, marking, marks_of
 
 
 class EquationSettings:
-    """What was set around an equation when it was written: nothing that evaluation would need to set again."""
+    """What was set around an equation when it was written and has to be set again where it is evaluated: its marks."""
+
+    def __init__(self, marks: Marks) -> None:
+        self._marks = marks
 
     @property
     def manager(self) -> AbstractContextManager[None]:
         """A context to evaluate the equation in."""
-        return nullcontext()
+        if self._marks is NO_MARKS:
+            return nullcontext()
+        return marking(lambda outer: self._marks)
 
-
-_SETTINGS = EquationSettings()
+    @property
+    def xla_metadata(self) -> dict[str, str] | None:
+        """The metadata of its operations, for XLA."""
+        return dict(self._marks.results) or None
 
 
 def _replace(jaxpr: Jaxpr, /, **changes: Any) -> Jaxpr:
@@ -104,7 +112,7 @@ def _avals(atoms: Sequence[Any]) -> list[Any]:
 _ATTRIBUTES: dict[type, dict[str, Callable[[Any], Any]]] = {
     JaxprEqn: {
         "source_info": lambda eqn: source_info_of(eqn.source),
-        "ctx": lambda eqn: _SETTINGS,
+        "ctx": lambda eqn: EquationSettings(marks_of(eqn.source)),
     },
     Jaxpr: {
         "replace": _method(_replace),
