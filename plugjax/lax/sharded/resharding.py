@@ -55,7 +55,7 @@ def auto_axes(
     axes: str | tuple[str, ...] | None = None,
     out_sharding: Any = None,
 ) -> Any:
-    """A function within which the compiler decides how values are spread, whatever the types of its arguments say.
+    """A function within which the compiler decides how values are spread, although types of arguments may say it.
 
     Args:
         f: the function. Left out, a decorator is returned.
