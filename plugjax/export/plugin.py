@@ -4,11 +4,27 @@ from __future__ import annotations
 
 from plugjax.export import calling
 from plugjax.export.symbolic import values
+from plugjax.extend.core import Option
 from plugjax.extend.rules import PluginInfo, RuleSet, hookimpl
 
 plugjax_plugin = PluginInfo(
-    "export", provides=("primitive call_exported", "primitive dim_as_value")
+    "export",
+    provides=(
+        "primitive call_exported",
+        "primitive dim_as_value",
+        "jax_export_calling_convention_version",
+    ),
 )
+
+
+@hookimpl
+def plugjax_options() -> list[Option]:
+    """The calling convention of artifacts."""
+    return [
+        Option(
+            "export_calling_convention_version", 10, int, help="the version of what is exported",
+        ),
+    ]  # fmt: skip
 
 
 @hookimpl
