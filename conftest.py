@@ -50,6 +50,7 @@ def pytest_configure(config):
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config, items):
+    _drop_repeated_doctests(items)
     if config.getoption("--wide"):
         return
     sweeps = {}
@@ -66,6 +67,19 @@ def pytest_collection_modifyitems(config, items):
     items[:] = [item for item in items if item not in left_out]
 
 
+def _drop_repeated_doctests(items):
+    """Packages and methods show functions of other modules; their examples run once, in the module if there is a choice."""
+    kept = {}
+    for item in items:
+        if isinstance(item, pytest.DoctestItem):
+            examples = tuple((example.source, example.want) for example in item.dtest.examples)
+            first = kept.setdefault(examples, item)
+            if first.dtest.lineno is None or first.path.stem == "__init__":
+                kept[examples] = item
+    chosen = set(kept.values())
+    items[:] = [i for i in items if not isinstance(i, pytest.DoctestItem) or i in chosen]
+
+
 @pytest.fixture(scope="session", autouse=True)
 def _private_cache(tmp_path_factory):
     """Keep away from the user's compilation cache."""
@@ -79,6 +93,18 @@ def _oracle(request):
         yield
         return
     with quick_oracle.optimised():
+        yield
+
+
+@pytest.fixture(autouse=True)
+def _errors_without_notes(request):
+    """Before Python 3.13 doctest compares the last line of an error, which may be a note, with the message."""
+    if isinstance(request.node, pytest.DoctestItem):
+        import plugjax  # noqa: PLC0415  # after pytest chose the environment
+
+        with plugjax.config.override("traceback_filtering", "off"):
+            yield
+    else:
         yield
 
 

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import importlib
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from plugjax import errors
 from plugjax.calls.checkpoint import checkpoint
@@ -67,6 +67,7 @@ from plugjax.transforms.grad import (
     vjp,
 )
 from plugjax.transforms.jacobian import hessian, jacfwd, jacrev
+from plugjax.transforms.namespaces import public, publish
 from plugjax.transforms.shape_struct import ShapeDtypeStruct
 
 __version__ = "0.1.0"
@@ -111,7 +112,13 @@ _LATE = {
     "P": "plugjax.sharding",
     "Ref": "plugjax.state",
     "Shard": "plugjax.extend.meshes",
+    "make_array_from_callback": "plugjax.extend.meshes",
+    "make_array_from_process_local_data": "plugjax.extend.meshes",
+    "make_array_from_single_device_arrays": "plugjax.extend.meshes",
     "make_mesh": "plugjax.extend.meshes",
+    "pmap": "plugjax.lax.sharded.pmap",
+    "smap": "plugjax.lax.sharded.pmap",
+    "reshard": "plugjax.lax.sharded.resharding",
     "set_mesh": "plugjax.extend.meshes",
     "shard_map": "plugjax.lax.sharded.shard_map",
     "ds": "plugjax.state",
@@ -126,22 +133,121 @@ _LATE = {
 }
 
 
-def __getattr__(name: str) -> Any:
-    if name in _SUBMODULES:
-        return importlib.import_module(f"plugjax.{name}")
-    if name in _LATE:
-        return getattr(importlib.import_module(_LATE[name]), name)
-    raise AttributeError(f"module 'plugjax' has no attribute {name!r}")
+if TYPE_CHECKING:
+    from plugjax import (
+        ad as ad,
+        ad_checkpoint as ad_checkpoint,
+        api_util as api_util,
+        checkpoint_policies as checkpoint_policies,
+        cli as cli,
+        cloud_tpu_init as cloud_tpu_init,
+        core as core,
+        custom_batching as custom_batching,
+        custom_derivatives as custom_derivatives,
+        debug as debug,
+        dlpack as dlpack,
+        dtypes as dtypes,
+        example_libraries as example_libraries,
+        experimental as experimental,
+        export as export,
+        extend as extend,
+        flatten_util as flatten_util,
+        image as image,
+        interpreters as interpreters,
+        lax as lax,
+        lib as lib,
+        monitoring as monitoring,
+        nn as nn,
+        numpy as numpy,
+        ops as ops,
+        profiler as profiler,
+        random as random,
+        ref as ref,
+        scipy as scipy,
+        sharding as sharding,
+        stablehlo as stablehlo,
+        stages as stages,
+        test_util as test_util,
+        testing as testing,
+        tools as tools,
+        tree as tree,
+        tree_util as tree_util,
+        typing as typing,
+        util as util,
+        version as version,
+    )
+    from plugjax.dtypes import float0 as float0
+    from plugjax.environment import (
+        host_count as host_count,
+        host_id as host_id,
+        host_ids as host_ids,
+        print_environment_info as print_environment_info,
+        process_count as process_count,
+        process_index as process_index,
+        process_indices as process_indices,
+    )
+    from plugjax.extend.meshes import (
+        NamedSharding as NamedSharding,
+        Shard as Shard,
+        make_array_from_callback as make_array_from_callback,
+        make_array_from_process_local_data as make_array_from_process_local_data,
+        make_array_from_single_device_arrays as make_array_from_single_device_arrays,
+        make_mesh as make_mesh,
+        set_mesh as set_mesh,
+    )
+    from plugjax.lax.callback import pure_callback as pure_callback
+    from plugjax.lax.effects import effects_barrier as effects_barrier
+    from plugjax.lax.sharded.pmap import pmap as pmap, smap as smap
+    from plugjax.lax.sharded.resharding import reshard as reshard
+    from plugjax.lax.sharded.shard_map import shard_map as shard_map
+    from plugjax.options.contexts import (
+        allow_f16_reductions as allow_f16_reductions,
+        array_garbage_collection_guard as array_garbage_collection_guard,
+        jax2tf_associative_scan_reductions as jax2tf_associative_scan_reductions,
+        remove_size_one_mesh_axis_from_type as remove_size_one_mesh_axis_from_type,
+        softmax_custom_jvp as softmax_custom_jvp,
+        thread_guard as thread_guard,
+    )
+    from plugjax.options.transfers import (
+        transfer_guard as transfer_guard,
+        transfer_guard_device_to_device as transfer_guard_device_to_device,
+        transfer_guard_device_to_host as transfer_guard_device_to_host,
+        transfer_guard_host_to_device as transfer_guard_host_to_device,
+    )
+    from plugjax.options.user_context import make_user_context as make_user_context
+    from plugjax.sharding import P as P
+    from plugjax.state import (
+        Ref as Ref,
+        ds as ds,
+        empty_ref as empty_ref,
+        free_ref as free_ref,
+        freeze as freeze,
+        new_ref as new_ref,
+    )
+
+if not TYPE_CHECKING:
+    # Type checkers report names that do not exist.
+
+    def __getattr__(name: str) -> Any:
+        if name in _SUBMODULES:
+            return importlib.import_module(f"plugjax.{name}")
+        if name in _LATE:
+            return public(getattr(importlib.import_module(_LATE[name]), name), __name__, name)
+        raise AttributeError(f"module 'plugjax' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_SUBMODULES, *_LATE})
+    return sorted({*__all__, *_SUBMODULES, *_LATE, "__version__", "__version_info__"})
 
 
 __all__ = [
     "Array",
     "Device",
+    "NamedSharding",
+    "P",
+    "Ref",
     "ShapeDtypeStruct",
+    "Shard",
     "allow_f16_reductions",
     "array_garbage_collection_guard",
     "block_until_ready",
@@ -167,7 +273,9 @@ __all__ = [
     "device_put",
     "devices",
     "disable_jit",
+    "ds",
     "effects_barrier",
+    "empty_ref",
     "enable_checks",
     "enable_custom_prng",
     "enable_x64",
@@ -176,6 +284,8 @@ __all__ = [
     "eval_shape",
     "explain_cache_misses",
     "float0",
+    "free_ref",
+    "freeze",
     "fwd_and_bwd",
     "grad",
     "hessian",
@@ -195,14 +305,20 @@ __all__ = [
     "local_device_count",
     "local_devices",
     "log_compiles",
+    "make_array_from_callback",
+    "make_array_from_process_local_data",
+    "make_array_from_single_device_arrays",
     "make_jaxpr",
+    "make_mesh",
     "make_user_context",
     "named_call",
     "named_scope",
+    "new_ref",
     "no_execution",
     "no_tracing",
     "numpy_dtype_promotion",
     "numpy_rank_promotion",
+    "pmap",
     "print_environment_info",
     "process_count",
     "process_index",
@@ -210,6 +326,10 @@ __all__ = [
     "pure_callback",
     "remat",
     "remove_size_one_mesh_axis_from_type",
+    "reshard",
+    "set_mesh",
+    "shard_map",
+    "smap",
     "softmax_custom_jvp",
     "thread_guard",
     "threefry_partitionable",
@@ -222,3 +342,5 @@ __all__ = [
     "vjp",
     "vmap",
 ]  # fmt: skip
+
+publish(globals(), __all__)

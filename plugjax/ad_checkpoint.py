@@ -12,10 +12,11 @@ from plugjax.core import pytree
 from plugjax.core.array import as_array
 from plugjax.core.jaxpr import Literal
 from plugjax.execution.jit.api import make_jaxpr
-from plugjax.execution.jit.parameters import argument_names
 from plugjax.lax.barrier import name_p
+from plugjax.transforms.argument_names import argument_names
 from plugjax.transforms.expansion import call_words
 from plugjax.transforms.grad import vjp
+from plugjax.transforms.namespaces import show_only
 
 
 def checkpoint_name(x: Any, name: str) -> Any:
@@ -87,3 +88,5 @@ def print_saved_residuals(fun: Callable[..., Any], *args: Any, **kwargs: Any) ->
 __all__ = [
     "Offloadable", "Recompute", "Saveable", "checkpoint", "checkpoint_name", "checkpoint_policies", "print_saved_residuals", "saved_residuals",
 ]  # fmt: skip
+
+show_only(globals(), __all__)

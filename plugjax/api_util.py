@@ -10,6 +10,7 @@ from plugjax.core.array import aval_of
 from plugjax.extend import linear_util as lu
 from plugjax.extend.core.debug_info import debug_info
 from plugjax.transforms.flat_calls import with_fixed
+from plugjax.transforms.namespaces import show_only
 from plugjax.util import safe_map
 
 
@@ -257,3 +258,5 @@ __all__ = [
     "safe_map",
     "shaped_abstractify",
 ]
+
+show_only(globals(), __all__)

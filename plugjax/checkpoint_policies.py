@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from plugjax.extend.core import Primitive
+from plugjax.extend.transforms import show_only
 from plugjax.lax.barrier import name_p
 from plugjax.lax.convolution import conv_general_dilated_p
 from plugjax.lax.dot import dot_general_p
@@ -190,3 +191,10 @@ def save_from_both_policies(policy_1: Policy, policy_2: Policy) -> Policy:
         )
 
     return either
+
+
+__all__ = [
+    "checkpoint_dots", "checkpoint_dots_with_no_batch_dims", "dots_saveable", "dots_with_no_batch_dims_saveable", "everything_saveable", "nothing_saveable", "offload_dot_with_no_batch_dims", "save_and_offload_only_these_names", "save_any_names_but_these", "save_anything_except_these_names", "save_from_both_policies", "save_only_these_names",
+]  # fmt: skip
+
+show_only(globals(), __all__)

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 from plugjax.calls.custom_vmap import custom_vmap
 from plugjax.core import pytree
+from plugjax.extend.transforms import show_only
 from plugjax.lax import map as lax_map
 
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
 
-def sequential_vmap(f: Callable[..., Any]) -> custom_vmap:
+
+def sequential_vmap(f: Callable[_P, _R]) -> custom_vmap[_P, _R]:
     """A function whose ``vmap`` runs the instances one after the other, in a loop.
 
     Example:
@@ -28,7 +32,8 @@ def sequential_vmap(f: Callable[..., Any]) -> custom_vmap:
 
         def one(varying: Sequence[Any]) -> Any:
             given = iter(varying)
-            return mapped(
+            function: Callable[..., Any] = mapped
+            return function(
                 *pytree.unflatten(
                     tree, [next(given) if b else x for x, b in zip(leaves, flags, strict=True)]
                 )
@@ -42,3 +47,5 @@ def sequential_vmap(f: Callable[..., Any]) -> custom_vmap:
 
 
 __all__ = ["custom_vmap", "sequential_vmap"]
+
+show_only(globals(), __all__)

@@ -8,8 +8,8 @@ from plugjax.calls.custom_vjp import CustomVJPPrimal, custom_vjp, custom_vjp_cal
 from plugjax.calls.linear_call import linear_call, linear_call_p
 from plugjax.core import pytree
 from plugjax.core.errors import CustomJVPException, CustomVJPException
-from plugjax.core.vocabulary import Zero as SymbolicZero
-from plugjax.core.vocabulary import instantiate
+from plugjax.core.vocabulary import Zero as SymbolicZero, instantiate
+from plugjax.extend.transforms import show_only
 
 
 def custom_vjp_primal_tree_values(tree: Any) -> Any:
@@ -49,3 +49,5 @@ __all__ = [
     "custom_gradient", "custom_jvp", "custom_jvp_call_p", "custom_vjp", "custom_vjp_call_p",
     "custom_vjp_primal_tree_values", "linear_call", "linear_call_p", "zero_from_primal",
 ]  # fmt: skip
+
+show_only(globals(), __all__)

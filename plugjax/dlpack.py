@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from plugjax.extend.transforms import publish
 from plugjax.numpy import from_dlpack
 
 # Dtypes with a code in the protocol and in NumPy.
@@ -24,3 +25,5 @@ def is_supported_dtype(dtype: Any) -> bool:
 
 
 __all__ = ["from_dlpack", "is_supported_dtype"]
+
+publish(globals(), __all__)

@@ -7,12 +7,10 @@ from typing import Any
 import numpy as np
 
 from plugjax.core import dtypes as core
-from plugjax.core.dtypes import DType, DTypeLike
-from plugjax.core.dtypes import bfloat16 as _bfloat16
-from plugjax.core.dtypes import float0 as float0
+from plugjax.core.dtypes import DType, DTypeLike, bfloat16 as _bfloat16, float0 as float0
 from plugjax.core.errors import TypePromotionError
-from plugjax.numpy.dtypes_info import finfo, iinfo, promotion
-from plugjax.numpy.dtypes_info import issubdtype as _issubdtype
+from plugjax.extend.transforms import show_only
+from plugjax.numpy.dtypes_info import finfo, iinfo, issubdtype as _issubdtype, promotion
 from plugjax.random.keys import extended, prng_key
 
 bfloat16 = _bfloat16.type
@@ -117,3 +115,5 @@ __all__ = [
     "TypePromotionError", "bfloat16", "canonicalize_dtype", "extended", "finfo", "float0", "iinfo", "issubdtype",
     "itemsize_bits", "prng_key", "result_type", "scalar_type_of",
 ]  # fmt: skip
+
+show_only(globals(), __all__)

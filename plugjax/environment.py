@@ -9,6 +9,7 @@ import warnings
 
 from plugjax.core.backend import devices
 from plugjax.core.registry import active
+from plugjax.extend.transforms import show_only
 
 _DISTRIBUTIONS = (
     *("plugjax", "plugjax-numpy", "plugjax-xla", "plugjax-iree"),
@@ -148,3 +149,5 @@ __all__ = [
     "process_index",
     "process_indices",
 ]
+
+show_only(globals(), __all__)

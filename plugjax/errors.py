@@ -27,6 +27,7 @@ from plugjax.core.errors import (
     UnknownBackendError,
 )
 from plugjax.transforms.jaxpr_check import JaxprTypeError
+from plugjax.transforms.namespaces import show_only
 
 __all__ = [
     "ConcretizationTypeError", "CustomJVPException", "CustomVJPException", "DtypeError", "FallbackWarning",
@@ -35,3 +36,5 @@ __all__ = [
     "TracerBoolConversionError", "TracerIntegerConversionError", "TypePromotionError", "UnexpectedTracerError",
     "UnknownBackendError",
 ]  # fmt: skip
+
+show_only(globals(), __all__)

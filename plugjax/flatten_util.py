@@ -10,6 +10,7 @@ import plugjax.numpy as jnp
 from plugjax import lax
 from plugjax.core.array import aval_of
 from plugjax.core.pytree import flatten, unflatten
+from plugjax.extend.transforms import publish
 
 
 class _Unravel:
@@ -82,3 +83,5 @@ def ravel_pytree(pytree: Any) -> tuple[Any, Callable[[Any], Any]]:
 
 
 __all__ = ["ravel_pytree"]
+
+publish(globals(), __all__)

@@ -15,6 +15,7 @@ import numpy as np
 
 from plugjax import lax
 from plugjax.extend.core import Array
+from plugjax.extend.transforms import publish
 from plugjax.lax.axes import static_sizes
 from plugjax.lax.dot import PrecisionLike
 from plugjax.numpy.creation import arange
@@ -270,3 +271,6 @@ def resize(
     scales = [as_operand("resize", sizes[i] / x.shape[i] if sizes[i] else 1.0) for i in axes]
     none = as_operand("resize", 0.0)
     return _resampled(x, sizes, axes, scales, [none] * len(axes), method, antialias, precision)
+
+
+publish(globals(), __all__)

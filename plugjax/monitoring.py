@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from plugjax.extend.transforms import show_only
+
 EventListener = Callable[..., None]
 """Called with the event's name and keywords."""
 DurationListener = Callable[..., None]
@@ -294,3 +296,5 @@ __all__ = [
     "unregister_event_time_span_listener",
     "unregister_scalar_listener",
 ]
+
+show_only(globals(), __all__)

@@ -12,9 +12,11 @@ import plugjax.numpy as jnp
 from plugjax.core import dtypes
 from plugjax.core.errors import ConcretizationTypeError, DtypeError
 from plugjax.core.primitive import Tracer
-from plugjax.execution.out_sharding import reject_sharding
 from plugjax.extend.core import Array, ArrayLike
+from plugjax.extend.meshes import ShardingLike
+from plugjax.extend.transforms import publish
 from plugjax.lax.dimension_numbers import GatherScatterMode
+from plugjax.lax.placement import laid_out
 from plugjax.numpy.promotion import check_arraylike, check_numbers
 
 
@@ -26,7 +28,7 @@ def segment_sum(
     unique_indices: bool = False,
     bucket_size: int | None = None,
     mode: str | GatherScatterMode | None = None,
-    out_sharding: None = None,
+    out_sharding: ShardingLike | None = None,
 ) -> Array:
     """Sums of the rows that belong to each segment.
 
@@ -41,7 +43,7 @@ def segment_sum(
         unique_indices: whether ids are known to be distinct.
         bucket_size: number of rows per bucket; buckets are summed first, for accuracy.
         mode: treatment of ids out of bounds; see ``plugjax.lax.GatherScatterMode``.
-        out_sharding: only ``None``.
+        out_sharding: how the result is spread: a sharding, or a partition spec of the mesh in force.
 
     Raises:
         ValueError: ``num_segments`` is negative.
@@ -52,8 +54,9 @@ def segment_sum(
         >>> segment_sum(jnp.arange(5), jnp.array([0, 0, 1, 1, 2]))
         Array([1, 5, 4], dtype=int32)
     """
-    options = _options(indices_are_sorted, unique_indices, mode, out_sharding)
-    return _segments("add", data, segment_ids, num_segments, bucket_size, options, jnp.sum)
+    options = _options(indices_are_sorted, unique_indices, mode)
+    found = _segments("add", data, segment_ids, num_segments, bucket_size, options, jnp.sum)
+    return found if out_sharding is None else laid_out("segment_add", found, out_sharding)
 
 
 def segment_prod(
@@ -64,7 +67,7 @@ def segment_prod(
     unique_indices: bool = False,
     bucket_size: int | None = None,
     mode: str | GatherScatterMode | None = None,
-    out_sharding: None = None,
+    out_sharding: ShardingLike | None = None,
 ) -> Array:
     """Products of the rows of each segment; arguments as of :func:`segment_sum`. Empty segments give 1.
 
@@ -74,8 +77,9 @@ def segment_prod(
         >>> ops.segment_prod(jnp.arange(4), jnp.array([0, 0, 1, 1]))
         Array([0, 6], dtype=int32)
     """
-    options = _options(indices_are_sorted, unique_indices, mode, out_sharding)
-    return _segments("multiply", data, segment_ids, num_segments, bucket_size, options, jnp.prod)
+    options = _options(indices_are_sorted, unique_indices, mode)
+    found = _segments("multiply", data, segment_ids, num_segments, bucket_size, options, jnp.prod)
+    return found if out_sharding is None else laid_out("segment_multiply", found, out_sharding)
 
 
 def segment_max(
@@ -86,7 +90,7 @@ def segment_max(
     unique_indices: bool = False,
     bucket_size: int | None = None,
     mode: str | GatherScatterMode | None = None,
-    out_sharding: None = None,
+    out_sharding: ShardingLike | None = None,
 ) -> Array:
     """Largest rows of each segment; arguments as of :func:`segment_sum`. Empty segments give the lowest value.
 
@@ -96,8 +100,9 @@ def segment_max(
         >>> ops.segment_max(jnp.arange(4), jnp.array([0, 0, 1, 1]))
         Array([1, 3], dtype=int32)
     """
-    options = _options(indices_are_sorted, unique_indices, mode, out_sharding)
-    return _segments("max", data, segment_ids, num_segments, bucket_size, options, jnp.max)
+    options = _options(indices_are_sorted, unique_indices, mode)
+    found = _segments("max", data, segment_ids, num_segments, bucket_size, options, jnp.max)
+    return found if out_sharding is None else laid_out("segment_max", found, out_sharding)
 
 
 def segment_min(
@@ -108,7 +113,7 @@ def segment_min(
     unique_indices: bool = False,
     bucket_size: int | None = None,
     mode: str | GatherScatterMode | None = None,
-    out_sharding: None = None,
+    out_sharding: ShardingLike | None = None,
 ) -> Array:
     """Smallest rows of each segment; arguments as of :func:`segment_sum`. Empty segments give the highest value.
 
@@ -118,15 +123,12 @@ def segment_min(
         >>> ops.segment_min(jnp.arange(4), jnp.array([0, 0, 1, 1]))
         Array([0, 2], dtype=int32)
     """
-    options = _options(indices_are_sorted, unique_indices, mode, out_sharding)
-    return _segments("min", data, segment_ids, num_segments, bucket_size, options, jnp.min)
+    options = _options(indices_are_sorted, unique_indices, mode)
+    found = _segments("min", data, segment_ids, num_segments, bucket_size, options, jnp.min)
+    return found if out_sharding is None else laid_out("segment_min", found, out_sharding)
 
 
-def _options(
-    indices_are_sorted: bool, unique_indices: bool, mode: Any, out_sharding: Any
-) -> dict[str, Any]:
-    if out_sharding is not None:
-        reject_sharding("segment", out_sharding)
+def _options(indices_are_sorted: bool, unique_indices: bool, mode: Any) -> dict[str, Any]:
     if not isinstance(unique_indices, bool):
         raise TypeError(f"segment: unique_indices is True or False, got {unique_indices!r}.")
     return {
@@ -187,3 +189,5 @@ def _identity(method: str, dtype: Any) -> Any:
 
 
 __all__ = ["segment_max", "segment_min", "segment_prod", "segment_sum"]
+
+publish(globals(), __all__)

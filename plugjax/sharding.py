@@ -13,6 +13,7 @@ from plugjax.extend.meshes import (
     set_mesh,
     use_abstract_mesh,
 )
+from plugjax.lax.sharded.resharding import auto_axes, explicit_axes, reshard
 
 P = PartitionSpec
 
@@ -45,9 +46,12 @@ __all__ = [
     "PartitionSpec",
     "Sharding",
     "SingleDeviceSharding",
+    "auto_axes",
+    "explicit_axes",
     "get_abstract_mesh",
     "get_mesh",
     "make_single_device_sharding",
+    "reshard",
     "set_mesh",
     "use_abstract_mesh",
 ]

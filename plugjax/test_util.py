@@ -15,6 +15,7 @@ import numpy as np
 from plugjax.core import dtypes, pytree
 from plugjax.core.array import aval_of
 from plugjax.core.config import config
+from plugjax.extend.transforms import publish
 from plugjax.transforms.grad import jvp, linearize, vjp
 
 __all__ = ["check_grads", "check_jvp", "check_vjp"]
@@ -266,3 +267,6 @@ def _same_dtypes(found: Any, expected: Any, words: str) -> None:
             assert x == y, f"{words}: dtypes {x} and {y} differ"
 
     pytree.tree_map(compare, found, expected)
+
+
+publish(globals(), __all__)

@@ -5,19 +5,22 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-from plugjax.tree_util import tree_all as all
-from plugjax.tree_util import tree_broadcast as broadcast
-from plugjax.tree_util import tree_flatten as flatten
-from plugjax.tree_util import tree_flatten_with_path as flatten_with_path
-from plugjax.tree_util import tree_leaves as leaves
-from plugjax.tree_util import tree_leaves_with_path as leaves_with_path
-from plugjax.tree_util import tree_map as map
-from plugjax.tree_util import tree_map_with_path as map_with_path
-from plugjax.tree_util import tree_reduce as reduce
-from plugjax.tree_util import tree_reduce_associative as reduce_associative
-from plugjax.tree_util import tree_structure as structure
-from plugjax.tree_util import tree_transpose as transpose
-from plugjax.tree_util import tree_unflatten as unflatten
+from plugjax.extend.transforms import publish
+from plugjax.tree_util import (
+    tree_all as all,
+    tree_broadcast as broadcast,
+    tree_flatten as flatten,
+    tree_flatten_with_path as flatten_with_path,
+    tree_leaves as leaves,
+    tree_leaves_with_path as leaves_with_path,
+    tree_map as map,
+    tree_map_with_path as map_with_path,
+    tree_reduce as reduce,
+    tree_reduce_associative as reduce_associative,
+    tree_structure as structure,
+    tree_transpose as transpose,
+    tree_unflatten as unflatten,
+)
 
 
 def static(**kwargs: Any) -> Any:
@@ -43,3 +46,5 @@ __all__ = [
     "all", "broadcast", "flatten", "flatten_with_path", "leaves", "leaves_with_path", "map", "map_with_path", "reduce",
     "reduce_associative", "static", "structure", "transpose", "unflatten",
 ]  # fmt: skip
+
+publish(globals(), __all__)

@@ -12,6 +12,7 @@ import optree
 from plugjax import key_paths
 from plugjax.core import pytree
 from plugjax.core.pytree import PyTreeDef
+from plugjax.extend.transforms import publish
 from plugjax.key_paths import (
     DictKey,
     FlattenedIndexKey,
@@ -20,7 +21,7 @@ from plugjax.key_paths import (
     SequenceKey,
     keystr,
 )
-from plugjax.transforms.tree_differences import first_difference
+from plugjax.transforms.tree_differences import first_difference, map_difference
 
 T = TypeVar("T")
 KeyEntry = TypeVar("KeyEntry", bound=Hashable)
@@ -81,7 +82,14 @@ def tree_map(f: Callable[..., Any], tree: Any, *rest: Any, is_leaf: IsLeaf = Non
         >>> tree_map(lambda x, y: x + y, [1, (2,)], [10, (20,)])
         [11, (22,)]
     """
-    return pytree.tree_map(f, tree, *rest, is_leaf=is_leaf)
+    try:
+        return pytree.tree_map(f, tree, *rest, is_leaf=is_leaf)
+    except ValueError:
+        # It may be an error of the function.
+        different = map_difference(tree, rest, is_leaf)
+        if different is None:
+            raise
+        raise ValueError(f"tree.map: {different}.") from None
 
 
 def tree_all(tree: Any, *, is_leaf: IsLeaf = None) -> bool:
@@ -238,7 +246,11 @@ def tree_map_with_path(
         {'a': ["['a'][0]1"]}
     """
     found, treedef = tree_flatten_with_path(tree, is_leaf, is_leaf_takes_path)
-    others = [treedef.flatten_up_to(r) for r in rest]
+    try:
+        others = [treedef.flatten_up_to(r) for r in rest]
+    except ValueError:
+        different = map_difference(tree, rest, is_leaf)
+        raise ValueError(f"tree.map_with_path: {different}.") from None
     return pytree.unflatten(
         treedef, [f(path, leaf, *more) for (path, leaf), *more in zip(found, *others, strict=True)]
     )
@@ -547,3 +559,5 @@ __all__ = [
     "tree_reduce_associative", "tree_structure", "tree_transpose", "tree_unflatten", "treedef_children",
     "treedef_is_leaf", "treedef_tuple",
 ]  # fmt: skip
+
+publish(globals(), __all__)

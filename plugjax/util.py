@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
+from plugjax.extend.transforms import show_only
+
 _T = TypeVar("_T")
 
 
@@ -70,3 +72,5 @@ def split_list(args: Sequence[_T], ns: Sequence[int]) -> list[list[_T]]:
 
 
 __all__ = ["safe_map", "safe_zip", "split_list", "unzip2"]
+
+show_only(globals(), __all__)

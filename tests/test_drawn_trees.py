@@ -10,8 +10,7 @@ import jax.image
 import jax.ops
 import numpy as np
 import pytest
-from hypothesis import assume, given
-from hypothesis import strategies as st
+from hypothesis import assume, given, strategies as st
 
 import plugjax
 import plugjax.dtypes

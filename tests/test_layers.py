@@ -6,7 +6,13 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-BELOW = ("plugjax.core", "plugjax.transforms", "plugjax.calls", "plugjax.execution")
+BELOW = (
+    "plugjax.core",
+    "plugjax.meshes",
+    "plugjax.transforms",
+    "plugjax.calls",
+    "plugjax.execution",
+)
 ABOVE = (
     "plugjax/lax",
     "plugjax/stablehlo",

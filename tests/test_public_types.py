@@ -18,6 +18,8 @@ NAMESPACES = [
 ]  # fmt: skip
 
 PROGRAM = """
+import functools
+
 import plugjax
 import plugjax.numpy as jnp
 from plugjax import Array, lax
@@ -30,11 +32,46 @@ chosen: Array = jnp.where(mask, x, 0)
 sines: Array = lax.sin(jnp.add(x, 1).T.reshape(-1))
 gradient = plugjax.grad(lambda y: jnp.sum(y))(x)
 compiled: Array = plugjax.jit(jnp.sin, donate_argnums=0)(x)
+part: Array = x[0, 1:]
+changed: Array = x.at[0].set(1.0).at[1].add(x).at[2].apply(jnp.sin)
+taken: Array = x.at[0].get(mode="fill")
+method: Array = x.astype("int32").T.mT.real
+
+
+def scaled(x: Array, factor: float = 2.0) -> Array:
+    return x * factor
+
+
+class Model:
+    @plugjax.jit
+    def apply(self, x: Array) -> Array:
+        return x
+
+    @functools.partial(plugjax.jit, static_argnums=0)
+    def call(self, x: Array) -> Array:
+        return x
+
+
+@plugjax.custom_jvp
+def own(x: Array) -> Array:
+    return x
+
+
+fast = plugjax.jit(scaled, static_argnames="factor")
+text: str = fast.lower(x, factor=3.0).as_text()
+results: tuple[Array, ...] = (
+    fast(x, factor=3.0), plugjax.vmap(scaled)(x, 2.0), plugjax.checkpoint(scaled)(x), own(x), Model().apply(x),
+    plugjax.value_and_grad(scaled)(x)[0], plugjax.jit(plugjax.vmap(scaled))(x), plugjax.random.normal(plugjax.random.key(0)),
+    plugjax.scipy.special.gammaln(x), plugjax.scipy.stats.norm.pdf(x), plugjax.nn.relu(x),
+)
 {line}
 """
 WRONG = [
     "x + 'a'", "x.sum(axes=0)", "x.reshape(2, orde='C')", "jnp.sin([1.0])", "lax.add(x, None)", "jnp.zeros('3')",
     "plugjax.jit(jnp.sin, donate=0)", "text: str = jnp.cumsum(x)",
+    "jnp.no_such_name(x)", "lax.no_such_name(x)", "plugjax.no_such_name", "plugjax.random.no_such_name", "plugjax.scipy.no_such_name",
+    "fast(x, scale=2.0)", "fast('a')", "plugjax.vmap(scaled)()", "plugjax.grad(scaled)(x, 2.0, 3.0)", "plugjax.checkpoint(scaled)(1, 'a')",
+    "plugjax.jacfwd(scaled)('a')", "own(x, x)", "Model().apply(1, 2)", "x.at[0].sett(1)", "x.at[0].set('a')", "number: int = x[0]", "x.summ()",
 ]  # fmt: skip
 
 # Parameters and results of public functions that are `Any`, by what they are.

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
@@ -39,6 +39,7 @@ from plugjax.transforms.linearize import LinearizedJaxpr, linearize_jaxpr, linea
 from plugjax.transforms.staging import stage
 from plugjax.transforms.tracebacks import api_boundary
 
+_P = ParamSpec("_P")
 _R = TypeVar("_R")
 
 rules = RuleSet(__name__)
@@ -62,13 +63,13 @@ def _not_callable(given: Any) -> Policy:
 
 
 def checkpoint(
-    fun: Callable[..., _R],
+    fun: Callable[_P, _R],
     *,
     prevent_cse: bool = True,
     policy: Policy | None = None,
     static_argnums: int | Sequence[int] = (),
     static_argnames: str | Iterable[str] = (),
-) -> Callable[..., _R]:
+) -> Callable[_P, _R]:
     """``fun``, such that reverse mode computes its intermediate values again instead of keeping them.
 
     Args:

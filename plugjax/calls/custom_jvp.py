@@ -14,7 +14,9 @@ from typing import Any
 from plugjax.calls.python_calls import (
     Callee,
     CustomFunction,
+    P,
     PythonCall,
+    R,
     SplitArguments,
     UserRule,
     define_python_call,
@@ -41,7 +43,7 @@ rules = RuleSet(__name__)
 custom_jvp_call_p = Primitive("custom_jvp_call", multiple_results=True, structured=True)
 
 
-class custom_jvp(CustomFunction):  # noqa: N801  # JAX's name
+class custom_jvp(CustomFunction[P, R]):  # noqa: N801  # JAX's name
     """A function whose derivative is what :meth:`defjvp` says.
 
     Args:
@@ -68,7 +70,7 @@ class custom_jvp(CustomFunction):  # noqa: N801  # JAX's name
 
     def __init__(
         self,
-        fun: Callable[..., Any],
+        fun: Callable[P, R],
         nondiff_argnums: Sequence[int] = (),
         nondiff_argnames: str | Sequence[str] = (),
     ) -> None:
@@ -100,7 +102,8 @@ class custom_jvp(CustomFunction):  # noqa: N801  # JAX's name
             raise TypeError("custom_jvp: defjvps does not know nondiff_argnums. Use defjvp.")
 
         def jvp(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
-            out = self(*primals)
+            function: Callable[..., Any] = self
+            out = function(*primals)
             terms = [
                 rule(t, out, *primals)
                 for t, rule in zip(tangents, jvps, strict=True)
@@ -113,11 +116,13 @@ class custom_jvp(CustomFunction):  # noqa: N801  # JAX's name
         self.defjvp(jvp)
 
     @api_boundary
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         """Run the function."""
         name = name_of(self.fun)
         if not self.jvp:
-            raise AttributeError(f"custom_jvp: {name} has no rule. Give it one with defjvp.")
+            raise AttributeError(
+                f"No JVP defined for custom_jvp function {name}. Give it a rule with defjvp."
+            )
         check_callable("custom_jvp", self.fun)
         values = self.by_position(args, kwargs, "custom_jvp")
         fixed = {
@@ -148,7 +153,8 @@ class custom_jvp(CustomFunction):  # noqa: N801  # JAX's name
             num_consts=0,
             symbolic_zeros=self.symbolic_zeros,
         )
-        return pytree.unflatten(out.tree, outs)
+        result: R = pytree.unflatten(out.tree, outs)
+        return result
 
 
 def _stop_gradient(x: Any) -> Any:
@@ -162,7 +168,7 @@ def _checked(result: Any, rule: str, name: str, out: Structure) -> tuple[list[An
     """Leaves of what a user's rule gave."""
     if not isinstance(result, (tuple, list)) or len(result) != 2:
         raise TypeError(
-            f"custom_jvp: rule {rule} of {name} needs to give a pair (primals_out, tangents_out), got {result}."
+            f"Custom JVP rule {rule} of {name} must produce a pair (primals_out, tangents_out), got {result}."
         )
     primals, tree = pytree.flatten(result[0])
     tangents, tangent_tree = pytree.flatten(result[1])
@@ -182,7 +188,7 @@ def _checked(result: Any, rule: str, name: str, out: Structure) -> tuple[list[An
         found = t.aval if type(t) is Zero else aval_of(t)
         if (found.shape, found.dtype) != (expected.shape, expected.dtype):
             raise TypeError(
-                f"custom_jvp: rule {rule} of {name}{f', at output{path}' if path else ''}: the tangent of "
+                f"Custom JVP rule must produce primal and tangent outputs that agree: in {rule} of {name}{f', at output{path}' if path else ''} the tangent of "
                 f"{aval_of(y).str_short()} needs to be {expected.str_short()}, got {found.str_short()}."
             )
     return values, list(tangents)

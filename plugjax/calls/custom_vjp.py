@@ -15,7 +15,9 @@ from plugjax.calls.custom_jvp import OutputDims, batched_zero, name_of_callee, u
 from plugjax.calls.python_calls import (
     Callee,
     CustomFunction,
+    P,
     PythonCall,
+    R,
     SplitArguments,
     UserRule,
     define_python_call,
@@ -65,7 +67,7 @@ class CustomVJPPrimal:
         self.perturbed = perturbed
 
 
-class custom_vjp(CustomFunction):  # noqa: N801  # JAX's name
+class custom_vjp(CustomFunction[P, R]):  # noqa: N801  # JAX's name
     """A function whose reverse derivative is what :meth:`defvjp` says.
 
     Args:
@@ -90,7 +92,7 @@ class custom_vjp(CustomFunction):  # noqa: N801  # JAX's name
 
     def __init__(
         self,
-        fun: Callable[..., Any],
+        fun: Callable[P, R],
         nondiff_argnums: Sequence[int] = (),
         nondiff_argnames: str | Sequence[str] = (),
     ) -> None:
@@ -120,11 +122,13 @@ class custom_vjp(CustomFunction):  # noqa: N801  # JAX's name
         self.symbolic_zeros = symbolic_zeros
 
     @api_boundary
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         """Run the function."""
         name = name_of(self.fun)
         if not (self.fwd and self.bwd):
-            raise AttributeError(f"custom_vjp: {name} has no rule. Give it one with defvjp.")
+            raise AttributeError(
+                f"No VJP defined for custom_vjp function {name}. Give it a rule with defvjp."
+            )
         check_callable("custom_vjp", self.fun)
         values = self.by_position(args, kwargs, "custom_vjp")
         fixed = {i: values[i] for i in self.nondiff_argnums if i < len(values)}
@@ -167,14 +171,15 @@ class custom_vjp(CustomFunction):  # noqa: N801  # JAX's name
             num_consts=0,
             symbolic_zeros=self.symbolic_zeros,
         )
-        return pytree.unflatten(out.tree, outs)
+        result: R = pytree.unflatten(out.tree, outs)
+        return result
 
 
 def _checked_forward(result: Any, rule: str, name: str, out: Structure) -> tuple[Any, Any, Any]:
     """Leaves of what a user's ``fwd`` gave."""
     if not isinstance(result, (tuple, list)) or len(result) != 2:
         raise TypeError(
-            f"custom_vjp: rule {rule} (fwd) of {name} needs to give a pair (primal_out, residuals), got {result}."
+            f"Custom VJP fwd rule {rule} of {name} must produce a pair (primal_out, residuals), got {result}."
         )
     outs, tree = pytree.flatten(result[0])
     if out.tree is not None and out.tree != tree:
@@ -201,7 +206,7 @@ def _checked_backward(
 
     def wrong() -> TypeError:
         return TypeError(
-            f"custom_vjp: rule {rule} (bwd) needs to give a tuple with a cotangent for each argument, each of its argument's "
+            f"Custom VJP bwd rule {rule} must produce an output that is a tuple with a cotangent for each argument, each of its argument's "
             f"tree. It gave {pytree.structure(result)} for {in_tree}."
         )
 
@@ -224,7 +229,7 @@ def _checked_backward(
             given.dtype == expected.dtype or _is_among(given.dtype, expected.dtype)
         ):
             raise ValueError(
-                f"custom_vjp: rule {rule} (bwd) gave {given.str_short()} at output{path}, for an input of type "
+                f"Custom VJP bwd rule {rule} gave {given.str_short()} at output{path}, for an input of type "
                 f"{aval.str_short()}. A cotangent needs the shape and dtype of its input."
             )
         if type(bar) is not Zero and given.dtype != expected.dtype:
@@ -240,7 +245,7 @@ def _is_among(dtype: DType, others: DType) -> bool:
 
 def _no_forward_mode(*_: Any, **__: Any) -> Any:
     raise TypeError(
-        "custom_vjp functions have no forward mode (jvp). Use reverse mode (grad, vjp, jacrev), or state the derivative by "
+        "can't apply forward-mode autodiff (jvp) to custom_vjp functions. Use reverse mode (grad, vjp, jacrev), or state the derivative by "
         "plugjax.custom_jvp."
     )
 

@@ -15,7 +15,9 @@ from plugjax.calls.custom_jvp import as_tangents, name_of_callee
 from plugjax.calls.python_calls import (
     Callee,
     CustomFunction,
+    P,
     PythonCall,
+    R,
     UserRule,
     define_python_call,
     name_of,
@@ -44,7 +46,7 @@ custom_vmap_call_p = Primitive("custom_vmap_call", multiple_results=True, struct
 Flags = Sequence[bool]
 
 
-class custom_vmap(CustomFunction):  # noqa: N801  # JAX's name
+class custom_vmap(CustomFunction[P, R]):  # noqa: N801  # JAX's name
     """A function whose ``vmap`` is what :meth:`def_vmap` says.
 
     Args:
@@ -68,7 +70,7 @@ class custom_vmap(CustomFunction):  # noqa: N801  # JAX's name
         Array([  0, 100, 200], dtype=int32)
     """
 
-    def __init__(self, fun: Callable[..., Any]) -> None:
+    def __init__(self, fun: Callable[P, R]) -> None:
         super().__init__(fun)
         self.vmap_rule: Callable[..., tuple[Any, Any]] | None = None
 
@@ -86,7 +88,7 @@ class custom_vmap(CustomFunction):  # noqa: N801  # JAX's name
         return vmap_rule
 
     @api_boundary
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         """Run the function."""
         name = name_of(self.fun)
         values = self.by_position(args, kwargs, "custom_vmap")
@@ -107,7 +109,8 @@ class custom_vmap(CustomFunction):  # noqa: N801  # JAX's name
             rule=UserRule(rule, name_of(self.vmap_rule)),
             num_consts=0,
         )
-        return pytree.unflatten(out.tree, outs)
+        result: R = pytree.unflatten(out.tree, outs)
+        return result
 
 
 def _checked(result: Any, rule: str, name: str, out: Structure) -> tuple[list[Any], list[bool]]:

@@ -12,7 +12,7 @@ import functools
 import inspect
 import operator
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, TypeAlias
+from typing import Any, Generic, ParamSpec, TypeAlias, TypeVar
 
 from plugjax.core import pytree
 from plugjax.core.array import as_array, aval_of
@@ -24,6 +24,9 @@ from plugjax.transforms.expansion import expand_rule
 from plugjax.transforms.flat_calls import with_fixed
 from plugjax.transforms.named_axes import ANY_AXIS, axis_names_rule, free_axes
 from plugjax.transforms.staging import open_constants, stage, stage_rule
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 class FlatFunction:
@@ -103,7 +106,7 @@ def name_of(fun: Callable[..., Any]) -> str:
     return str(getattr(fun, "__name__", None) or type(fun).__name__)
 
 
-class CustomFunction:
+class CustomFunction(Generic[P, R]):
     """A user's function that stands for itself in programs, with rules of its own.
 
     Attributes:
@@ -113,12 +116,12 @@ class CustomFunction:
 
     def __init__(
         self,
-        fun: Callable[..., Any],
+        fun: Callable[P, R],
         nondiff_argnums: Sequence[int] = (),
         nondiff_argnames: str | Sequence[str] = (),
     ) -> None:
         functools.update_wrapper(self, fun)  # type: ignore[arg-type]  # subclasses can be called
-        self.fun = fun
+        self.fun: Callable[..., Any] = fun
         self.nondiff_argnums = positions(fun, nondiff_argnums, nondiff_argnames)
 
     def __getattr__(self, name: str) -> Any:

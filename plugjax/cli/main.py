@@ -14,12 +14,14 @@ from rich.markup import escape
 from rich.table import Table
 
 import plugjax
-from plugjax.cli import check as check_module
-from plugjax.cli import demo as demo_module
-from plugjax.cli import doctor as doctor_module
-from plugjax.cli import doctor_workarounds
-from plugjax.cli import export as export_module
-from plugjax.cli import parity as parity_module
+from plugjax.cli import (
+    check as check_module,
+    demo as demo_module,
+    doctor as doctor_module,
+    doctor_workarounds,
+    export as export_module,
+    parity as parity_module,
+)
 from plugjax.extend import registry
 from plugjax.extend.backend import get_backend
 from plugjax.extend.errors import UnknownBackendError

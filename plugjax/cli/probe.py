@@ -44,7 +44,7 @@ def main(name: str) -> int:
         return jnp.sum(x * 0.5 + 1, axis=0), jnp.sqrt(x @ x.T)
 
     expected = [np.sum(x * np.float32(0.5) + 1, axis=0), np.sqrt(x @ x.T)]
-    found = plugjax.jit(program, device=target)(x)
+    found = plugjax.jit(program, device=target)(jnp.asarray(x))
     for a, b in zip(found, expected, strict=True):
         if not np.allclose(np.asarray(a), b, rtol=1e-3):
             print(f"a wrong result: {np.asarray(a).tolist()} instead of {b.tolist()}")  # noqa: T201  (its answer)

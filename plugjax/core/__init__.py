@@ -7,8 +7,7 @@ import sys
 from typing import Any
 
 from plugjax.core import above, registry
-from plugjax.core.aval import AbstractValue as AbstractValue
-from plugjax.core.aval import ShapedArray as ShapedArray
+from plugjax.core.aval import AbstractValue as AbstractValue, ShapedArray as ShapedArray
 from plugjax.core.operators import methods
 
 

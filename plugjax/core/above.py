@@ -12,6 +12,8 @@ def _nothing(owner: Any, name: str) -> Any:
 
 # (object, name) -> its attribute; AttributeError if there is none. ``plugjax`` sets it.
 find: Callable[[Any, str], Any] = _nothing
+# What an error that leaves a public function does to its traceback (`transforms/tracebacks.py`).
+shorten_traceback: Callable[[], object] = object
 
 
 class Extensible:

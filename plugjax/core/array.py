@@ -79,7 +79,7 @@ class Array(EagerOperators, metaclass=_ArrayType):
 
     def _deleted(self) -> RuntimeError:
         return RuntimeError(
-            f"array {self.aval.str_short()} was deleted: it was donated to a compiled function, or .delete() was called."
+            f"Array has been deleted: {self.aval.str_short()} was donated to a compiled function, or .delete() was called."
         )
 
     def _resident(self) -> Any:
@@ -202,13 +202,9 @@ class Array(EagerOperators, metaclass=_ArrayType):
         return np.asarray(self).tobytes(order)
 
     def _scalar(self, kind: str) -> Any:
-        if self.aval.shape and self.aval.size != 1:
-            raise TypeError(
-                f"{kind}() needs an array of one element, got {self.aval.str_short()}. Index it, or use .tolist()."
-            )
         if self.aval.shape:
             raise TypeError(
-                f"{kind}() needs an array without axes, got one of {self.aval.ndim} dimensions. Index it, or use .item()."
+                f"{kind}(): Only scalar arrays can be converted, got {self.aval.str_short()}. Index it, or use .item() or .tolist()."
             )
         try:
             return self._fetch().item()
@@ -231,7 +227,7 @@ class Array(EagerOperators, metaclass=_ArrayType):
         self._refuse_keys("bool")
         if self.aval.size != 1:
             raise ValueError(
-                f"bool() needs one element, else truth is ambiguous; got {self.aval.str_short()}. Ask for a.any() or a.all()."
+                f"The truth value of an array is ambiguous unless it has one element; got {self.aval.str_short()}. Ask for a.any() or a.all()."
             )
         return bool(self._fetch().item())
 
@@ -397,7 +393,7 @@ def scalar_value(value: Any) -> Any:
             return dtype.type(value)
     except OverflowError:
         raise OverflowError(
-            f"Python integer {value} does not fit {dtype}; set jax_enable_x64"
+            f"Python int {value} is too large to convert to {dtype}; set jax_enable_x64"
         ) from None
 
 

@@ -70,16 +70,20 @@ class ConcretizationTypeError(JAXTypeError):
 class TracerBoolConversionError(ConcretizationTypeError):
     """A tracer was used as a Python ``bool``, for example in ``if`` or ``while``."""
 
+    _words = "Attempted boolean conversion of traced array"
+
     def __init__(self, tracer: _Tracer) -> None:
         TypeError.__init__(
             self,
-            f"Attempted boolean conversion of traced array: {tracer.aval.str_short()} has no value yet.\n"
+            f"{self._words}: {tracer.aval.str_short()} has no value yet.\n"
             f"{tracer._origin()}\n{_CONCRETE_ADVICE}",
         )
 
 
 class AmbiguousTruthError(TracerBoolConversionError, ValueError):
     """A tracer of more than one element, or of none, was used as a Python ``bool``, which would be ambiguous of any array."""
+
+    _words = "The truth value of an array that is traced, and not of one element"
 
 
 class TracerIntegerConversionError(JAXTypeError):
@@ -112,7 +116,7 @@ class NonConcreteBooleanIndexError(JAXIndexError):
 
     def __init__(self, tracer: _Tracer) -> None:
         super().__init__(
-            f"Array boolean indices must be concrete: {tracer.aval.str_short()} is traced.\n{tracer._origin()}\n"
+            f"Array boolean indices must be concrete: the mask {tracer.aval.str_short()} is traced.\n{tracer._origin()}\n"
             "Use jnp.where(mask, x, fill), which keeps the shape."
         )
 
@@ -129,7 +133,7 @@ class UnexpectedTracerError(JAXTypeError):
         super().__init__(
             f"{message}\n{tracer._origin()}"
             if message
-            else f"{tracer!r} has leaked from a transformation that is over, through a global, an attribute or a closure.\n"
+            else f"Encountered an unexpected tracer: {tracer!r} has leaked from a transformation that is over, by a global or a closure.\n"
             f"{tracer._origin()}\nReturn the value instead of storing it."
         )
 

@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeAlias
 
-from plugjax.core import effects as effects_module
-from plugjax.core import registry
+from plugjax.core import effects as effects_module, registry
 from plugjax.core.above import Extensible
 from plugjax.core.aval import ShapedArray
 from plugjax.core.config import config

@@ -7,10 +7,11 @@ A static mixin: every operator delegates to a function of the same meaning in :d
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Protocol, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, Generic, Protocol, Self, TypeAlias, TypeVar
 
 import numpy as np
 
+from plugjax.core import above
 from plugjax.core.aval import Shape, ShapedArray
 from plugjax.core.dtypes import DType, DTypeLike
 
@@ -25,13 +26,20 @@ class Methods:
         source = self.__dict__.get("_source")
         if source is None or name.startswith("__"):
             raise AttributeError(name)
-        found = source()
-        self.__dict__.update(found)
-        if name not in found:
+        self.fill()
+        if name not in self.__dict__:
             raise AttributeError(
                 f"no plugin provides the array method '{name}' (hook plugjax_array_methods)"
             )
-        return found[name]
+        return self.__dict__[name]
+
+    def fill(self) -> None:
+        """Ask for the functions. Methods of arrays then have their signatures and their documentation."""
+        self.__dict__.update(found := self._source() if self._source else {})
+        for name in _METHODS.intersection(found):
+            method, function = vars(ArrayOperators)[name], found[name]
+            method.__wrapped__ = function
+            method.__doc__ = f"{(function.__doc__ or name).strip()}\n\n    As ``plugjax.numpy.{name}``, with this array first."
 
     def refill(self, source: Callable[[], dict[str, Callable[..., Any]]]) -> None:
         """Drop all functions; ask ``source`` for them at the next look-up."""
@@ -45,6 +53,7 @@ class Methods:
 
 
 methods = Methods()
+_A = TypeVar("_A")
 _CONTAINERS = (list, tuple, dict, set)
 
 
@@ -122,7 +131,7 @@ class ArrayOperators(HasAval):
 
     def __iter__(self) -> Iterator[Self]:
         if not self.aval.shape:
-            raise TypeError("a 0-d array has no axis to iterate over.")
+            raise TypeError("iteration over a 0-d array: it has no axis.")
         return iter(methods.unstack(self))
 
     def __contains__(self, value: Any) -> bool:
@@ -130,7 +139,7 @@ class ArrayOperators(HasAval):
 
     def __setitem__(self, index: Any, value: Any) -> None:
         raise TypeError(
-            f"{type(self).__name__} objects are immutable: their items cannot be set in place. "
+            f"{type(self).__name__}: arrays are immutable and do not support assignment to items. "
             "Write x = x.at[idx].set(y), which gives a new array."
         )
 
@@ -148,119 +157,84 @@ class ArrayOperators(HasAval):
 
     __hash__ = None  # type: ignore[assignment]  # equality is elementwise
 
+    # fmt: off
     def __add__(self, other: ArrayLike) -> Self:
         return methods.add(self, other) if _accepts(other) else NotImplemented
-
     def __radd__(self, other: ArrayLike) -> Self:
         return methods.add(other, self) if _accepts(other) else NotImplemented
-
     def __sub__(self, other: ArrayLike) -> Self:
         return methods.subtract(self, other) if _accepts(other) else NotImplemented
-
     def __rsub__(self, other: ArrayLike) -> Self:
         return methods.subtract(other, self) if _accepts(other) else NotImplemented
-
     def __mul__(self, other: ArrayLike) -> Self:
         return methods.multiply(self, other) if _accepts(other) else NotImplemented
-
     def __rmul__(self, other: ArrayLike) -> Self:
         return methods.multiply(other, self) if _accepts(other) else NotImplemented
-
     def __truediv__(self, other: ArrayLike) -> Self:
         return methods.true_divide(self, other) if _accepts(other) else NotImplemented
-
     def __rtruediv__(self, other: ArrayLike) -> Self:
         return methods.true_divide(other, self) if _accepts(other) else NotImplemented
-
     def __floordiv__(self, other: ArrayLike) -> Self:
         return methods.floor_divide(self, other) if _accepts(other) else NotImplemented
-
     def __rfloordiv__(self, other: ArrayLike) -> Self:
         return methods.floor_divide(other, self) if _accepts(other) else NotImplemented
-
     def __mod__(self, other: ArrayLike) -> Self:
         return methods.remainder(self, other) if _accepts(other) else NotImplemented
-
     def __rmod__(self, other: ArrayLike) -> Self:
         return methods.remainder(other, self) if _accepts(other) else NotImplemented
-
     def __divmod__(self, other: ArrayLike) -> tuple[Self, Self]:
         return methods.divmod(self, other) if _accepts(other) else NotImplemented
-
     def __rdivmod__(self, other: ArrayLike) -> tuple[Self, Self]:
         return methods.divmod(other, self) if _accepts(other) else NotImplemented
-
     def __pow__(self, other: ArrayLike) -> Self:
         return methods.power(self, other) if _accepts(other) else NotImplemented
-
     def __rpow__(self, other: ArrayLike) -> Self:
         return methods.power(other, self) if _accepts(other) else NotImplemented
-
     def __matmul__(self, other: ArrayLike) -> Self:
         return methods.matmul(self, other) if _accepts(other) else NotImplemented
-
     def __rmatmul__(self, other: ArrayLike) -> Self:
         return methods.matmul(other, self) if _accepts(other) else NotImplemented
-
     def __and__(self, other: ArrayLike) -> Self:
         return methods.bitwise_and(self, other) if _accepts(other) else NotImplemented
-
     def __rand__(self, other: ArrayLike) -> Self:
         return methods.bitwise_and(other, self) if _accepts(other) else NotImplemented
-
     def __or__(self, other: ArrayLike) -> Self:
         return methods.bitwise_or(self, other) if _accepts(other) else NotImplemented
-
     def __ror__(self, other: ArrayLike) -> Self:
         return methods.bitwise_or(other, self) if _accepts(other) else NotImplemented
-
     def __xor__(self, other: ArrayLike) -> Self:
         return methods.bitwise_xor(self, other) if _accepts(other) else NotImplemented
-
     def __rxor__(self, other: ArrayLike) -> Self:
         return methods.bitwise_xor(other, self) if _accepts(other) else NotImplemented
-
     def __lshift__(self, other: ArrayLike) -> Self:
         return methods.left_shift(self, other) if _accepts(other) else NotImplemented
-
     def __rlshift__(self, other: ArrayLike) -> Self:
         return methods.left_shift(other, self) if _accepts(other) else NotImplemented
-
     def __rshift__(self, other: ArrayLike) -> Self:
         return methods.right_shift(self, other) if _accepts(other) else NotImplemented
-
     def __rrshift__(self, other: ArrayLike) -> Self:
         return methods.right_shift(other, self) if _accepts(other) else NotImplemented
-
     def __eq__(self, other: ArrayLike) -> Self:  # type: ignore[override]  # elementwise
         return methods.equal(self, other) if _compares(other) else NotImplemented
-
     def __ne__(self, other: ArrayLike) -> Self:  # type: ignore[override]  # elementwise
         return methods.not_equal(self, other) if _compares(other) else NotImplemented
-
     def __lt__(self, other: ArrayLike) -> Self:
         return methods.less(self, other) if _accepts(other) else NotImplemented
-
     def __le__(self, other: ArrayLike) -> Self:
         return methods.less_equal(self, other) if _accepts(other) else NotImplemented
-
     def __gt__(self, other: ArrayLike) -> Self:
         return methods.greater(self, other) if _accepts(other) else NotImplemented
-
     def __ge__(self, other: ArrayLike) -> Self:
         return methods.greater_equal(self, other) if _accepts(other) else NotImplemented
-
     def __neg__(self) -> Self:
         return methods.negative(self)
-
     def __pos__(self) -> Self:
         return methods.positive(self)
-
     def __abs__(self) -> Self:
         return methods.abs(self)
-
     def __invert__(self) -> Self:
         return methods.bitwise_not(self)
+    # fmt: on
 
     if TYPE_CHECKING:
         # Functions of plugins by name, with the array first (see `_method`).
@@ -293,7 +267,7 @@ class ArrayOperators(HasAval):
         def diagonal(self, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Self: ...
         def dot(
             self, b: ArrayLike, *, precision: Any = None, preferred_element_type: DTypeLike = None,
-            out_sharding: None = None,
+            out_sharding: Any = None,
         ) -> Self: ...
         def flatten(self, order: str = "C") -> Self: ...
         def max(
@@ -320,10 +294,10 @@ class ArrayOperators(HasAval):
             initial: ArrayLike | None = None, where: ArrayLike | None = None, promote_integers: bool = True,
         ) -> Self: ...
         def ptp(self, axis: Axes = None, out: None = None, keepdims: bool = False) -> Self: ...
-        def ravel(self, order: str = "C", *, out_sharding: None = None) -> Self: ...
+        def ravel(self, order: str = "C", *, out_sharding: Any = None) -> Self: ...
         def repeat(
             self, repeats: ArrayLike, axis: int | None = None, *, total_repeat_length: int | None = None,
-            out_sharding: None = None,
+            out_sharding: Any = None,
         ) -> Self: ...
         def reshape(self, *shape: Any, order: str = "C", copy: bool | None = None) -> Self: ...
         def round(self, decimals: int = 0, out: None = None) -> Self: ...
@@ -359,37 +333,32 @@ class ArrayOperators(HasAval):
         def on_device_size_in_bytes(self) -> int: ...
         def unsafe_buffer_pointer(self) -> int: ...
         def view(self, dtype: DTypeLike = None, type: None = None) -> Self: ...
+        T: Self
+        @property
+        def mT(self) -> Self: ...
+        real: Self
+        imag: Self
+        @property
+        def at(self) -> IndexUpdate[Self]: ...
+        flat: Any
         # fmt: on
 
-    @property
-    def T(self) -> Self:
-        """As in ``jax.Array.T``."""
-        return methods.T(self)
 
-    @property
-    def mT(self) -> Self:
-        """As in ``jax.Array.mT``."""
-        return methods.mT(self)
+if TYPE_CHECKING:
+    # fmt: off
+    class IndexUpdate(Generic[_A]):
+        """What ``x.at`` is."""
 
-    @property
-    def real(self) -> Self:
-        """As in ``jax.Array.real``."""
-        return methods.real(self)
+        def __getitem__(self, index: Any, /) -> IndexedUpdate[_A]: ...
 
-    @property
-    def imag(self) -> Self:
-        """As in ``jax.Array.imag``."""
-        return methods.imag(self)
+    class IndexedUpdate(Generic[_A]):
+        """What ``x.at[index]`` is."""
 
-    @property
-    def at(self) -> Any:
-        """As in ``jax.Array.at``."""
-        return methods.at(self)
-
-    @property
-    def flat(self) -> Any:
-        """As in ``jax.Array.flat``."""
-        return methods.flat(self)
+        def get(self, **options: Any) -> _A: ...
+        def set(self, values: ArrayLike, **options: Any) -> _A: ...
+        add = subtract = multiply = mul = divide = power = min = max = set
+        def apply(self, func: Callable[[_A], Any], **options: Any) -> _A: ...
+    # fmt: on
 
 
 def _method(name: str) -> Callable[..., Any]:
@@ -397,20 +366,32 @@ def _method(name: str) -> Callable[..., Any]:
 
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
         try:
-            function = known[name]
-        except KeyError:
-            function = getattr(methods, name)
-        return function(self, *args, **kwargs)
+            return (known.get(name) or getattr(methods, name))(self, *args, **kwargs)
+        except Exception:
+            above.shorten_traceback()
+            raise
 
     method.__name__, method.__qualname__ = name, f"ArrayOperators.{name}"
     method.__doc__ = f"As ``plugjax.numpy.{name}`` with this array first."
     return method
 
 
-for _name in (
+def _property(name: str) -> Any:
+    known = methods.__dict__
+
+    def get(self: Any) -> Any:
+        return (known.get(name) or getattr(methods, name))(self)
+
+    return property(get, doc=f"As in ``jax.Array.{name}``.")
+
+
+_METHODS = {
     "all", "any", "argmax", "argmin", "argpartition", "argsort", "astype", "byteswap", "choose", "clip", "compress", "conj", "conjugate", "copy", "copy_to_host_async", "cumprod", "cumsum", "diagonal", "dot", "flatten", "max", "mean", "min", "nonzero", "on_device_size_in_bytes", "prod", "ptp", "ravel", "repeat", "reshape", "round", "searchsorted", "sort", "squeeze", "std", "sum", "swapaxes", "take", "trace", "transpose", "unsafe_buffer_pointer", "var", "view",
-):  # fmt: skip
+}  # fmt: skip
+for _name in _METHODS:
     setattr(ArrayOperators, _name, _method(_name))
+for _name in ("T", "mT", "real", "imag", "at", "flat"):
+    setattr(ArrayOperators, _name, _property(_name))
 
 
 class HasJaxArray(Protocol):

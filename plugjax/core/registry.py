@@ -419,6 +419,7 @@ def _rules_changed(registry: Registry | None) -> None:
     # A registry of rules alone, which a test may use, leaves arrays their operators.
     if registry is not None and registry.hook.plugjax_array_methods.get_hookimpls():
         methods.clear()
+        methods.fill()
 
 
 @contextmanager

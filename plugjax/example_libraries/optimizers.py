@@ -18,6 +18,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import plugjax.numpy as jnp
 from plugjax.extend import pytree
+from plugjax.extend.transforms import publish
 
 __all__ = [
     "InitFn", "JoinPoint", "Optimizer", "OptimizerState", "Params", "ParamsFn", "Schedule", "State", "Step", "UpdateFn", "Updates",
@@ -561,3 +562,6 @@ def pack_optimizer_state(marked_pytree: Any) -> OptimizerState:
             )
         states.append(leaf.subtree)
     return _pack(tree_def, states)
+
+
+publish(globals(), __all__)

@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 
 import plugjax.numpy as jnp
 from plugjax import lax, random
+from plugjax.extend.transforms import publish
 from plugjax.nn import (
     elu,
     gelu,
@@ -537,3 +538,6 @@ def shape_dependent(make_layer: Callable[[Shape], Layer]) -> Layer:
         return make_layer(inputs.shape)[1](params, inputs, **kwargs)
 
     return lambda rng, input_shape: make_layer(input_shape)[0](rng, input_shape), apply_fun
+
+
+publish(globals(), __all__)

@@ -17,6 +17,7 @@ from plugjax.core.jaxpr import ClosedJaxpr, Jaxpr, Var
 from plugjax.transforms.dce import dce
 from plugjax.transforms.discharge import discharge
 from plugjax.transforms.jaxpr_check import check_jaxpr
+from plugjax.transforms.named_axes import axes_inside
 from plugjax.transforms.physical import physicalize
 from plugjax.transforms.simplify import simplify
 
@@ -89,14 +90,15 @@ class Compiled:
     ) -> None:
         self.placement = placement
         out_avals = self.out_avals = jaxpr.out_avals
-        program = run_passes(jaxpr, placement.device.backend.name)
-        self.jaxpr, constants = hoist_constants(program)
-        if constants and options.get("donated"):
-            shift = len(constants)
-            options = {**options, "donated": tuple(i + shift for i in options["donated"])}
-        executable: Executable = registry.active().hook.plugjax_compile(
-            jaxpr=self.jaxpr, device=placement.device, options=options
-        )
+        with axes_inside(jaxpr):
+            program = run_passes(jaxpr, placement.device.backend.name)
+            self.jaxpr, constants = hoist_constants(program)
+            if constants and options.get("donated"):
+                shift = len(constants)
+                options = {**options, "donated": tuple(i + shift for i in options["donated"])}
+            executable: Executable = registry.active().hook.plugjax_compile(
+                jaxpr=self.jaxpr, device=placement.device, options=options
+            )
         self.executable = executable
         leading = self.leading = [
             transfer(as_constant(value, placement), placement) for value in constants
@@ -238,4 +240,6 @@ def lowered_text(
     jaxpr: ClosedJaxpr, backend: Backend, options: Mapping[str, Any], dialect: str | None = None
 ) -> str:
     """The program in a form that a backend's compiler takes."""
-    return backend.lower(run_passes(jaxpr, backend.name), options, dialect or backend.dialects[0])
+    with axes_inside(jaxpr):
+        program = run_passes(jaxpr, backend.name)
+        return backend.lower(program, options, dialect or backend.dialects[0])

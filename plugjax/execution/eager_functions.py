@@ -12,6 +12,7 @@ from typing import Any, TypeVar, cast
 
 from plugjax.core.array import Array
 from plugjax.core.primitive import state
+from plugjax.transforms.tracebacks import own_boundaries, shorten_traceback
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -19,7 +20,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 def eager_program(count: int) -> Callable[[F], F]:
     """A decorator: the evaluator caches a program for calls with ``count`` arrays and no other argument.
 
-    Only for functions whose primitives do not depend on values.
+    Only for functions whose primitives do not depend on values. Errors shorten_traceback them as by ``api_boundary``.
 
     Args:
         count: number of arrays, 1 to 3.
@@ -32,52 +33,68 @@ def eager_program(count: int) -> Callable[[F], F]:
         >>> hypotenuse(jnp.float32(3), jnp.float32(4))
         Array(5., dtype=float32)
     """
-    return cast("Callable[[F], F]", (_of_one, _of_two, _of_three)[count - 1])
+    make = (_of_one, _of_two, _of_three)[count - 1]
+
+    def decorate(function: F) -> F:
+        call: Any = functools.update_wrapper(make(function), function)
+        own_boundaries.add(call.__code__)
+        return cast("F", call)
+
+    return decorate
 
 
 def _of_one(function: Callable[..., Any]) -> Callable[..., Any]:
-    @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
-        if len(args) == 1 and type(args[0]) is Array and not kwargs:
-            (x,) = args
-            trace = state.trace
-            key = (function, x.aval, x._placement)
-            run = trace.programs.get(key)
-            return run(x) if run is not None else trace.operate(key, function, x)
-        return function(*args, **kwargs)
+        try:
+            if len(args) == 1 and type(args[0]) is Array and not kwargs:
+                (x,) = args
+                trace = state.trace
+                key = (function, x.aval, x._placement)
+                run = trace.programs.get(key)
+                return run(x) if run is not None else trace.operate(key, function, x)
+            return function(*args, **kwargs)
+        except Exception:
+            shorten_traceback()
+            raise
 
     return call
 
 
 def _of_two(function: Callable[..., Any]) -> Callable[..., Any]:
-    @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
-        if len(args) == 2 and type(args[0]) is type(args[1]) is Array and not kwargs:
-            x, y = args
-            trace = state.trace
-            key = (function, x.aval, x._placement, y.aval, y._placement)
-            run = trace.programs.get(key)
-            return run(x, y) if run is not None else trace.operate(key, function, x, y)
-        return function(*args, **kwargs)
+        try:
+            if len(args) == 2 and type(args[0]) is type(args[1]) is Array and not kwargs:
+                x, y = args
+                trace = state.trace
+                key = (function, x.aval, x._placement, y.aval, y._placement)
+                run = trace.programs.get(key)
+                return run(x, y) if run is not None else trace.operate(key, function, x, y)
+            return function(*args, **kwargs)
+        except Exception:
+            shorten_traceback()
+            raise
 
     return call
 
 
 def _of_three(function: Callable[..., Any]) -> Callable[..., Any]:
-    @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
-        if (
-            len(args) == 3
-            and not kwargs
-            and type(args[0]) is type(args[1]) is type(args[2]) is Array
-        ):
-            x, y, z = args
-            trace = state.trace
-            key = (
-                function, x.aval, x._placement, y.aval, y._placement, z.aval, z._placement,
-            )  # fmt: skip
-            run = trace.programs.get(key)
-            return run(x, y, z) if run is not None else trace.operate(key, function, x, y, z)
-        return function(*args, **kwargs)
+        try:
+            if (
+                len(args) == 3
+                and not kwargs
+                and type(args[0]) is type(args[1]) is type(args[2]) is Array
+            ):
+                x, y, z = args
+                trace = state.trace
+                key = (
+                    function, x.aval, x._placement, y.aval, y._placement, z.aval, z._placement,
+                )  # fmt: skip
+                run = trace.programs.get(key)
+                return run(x, y, z) if run is not None else trace.operate(key, function, x, y, z)
+            return function(*args, **kwargs)
+        except Exception:
+            shorten_traceback()
+            raise
 
     return call

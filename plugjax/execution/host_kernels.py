@@ -18,6 +18,7 @@ from plugjax.core.dtypes import ExtendedDType
 from plugjax.core.primitive import Primitive
 from plugjax.core.rules import abstract_eval, impl, scalar_impl
 from plugjax.execution.host_math import QUIET, enter, leave
+from plugjax.execution.out_of_memory import out_of_memory
 
 # A function of Arrays.
 Run = Callable[..., Any]
@@ -80,6 +81,8 @@ def run_kernel(
             token = enter(QUIET)
             try:
                 values = kernel(*operands)
+            except MemoryError as error:
+                raise out_of_memory(error) from None
             finally:
                 leave(token)
             return [Array(a, placement, v) for a, v in zip(out_avals, values, strict=True)]
@@ -96,6 +99,8 @@ def run_kernel(
             token = enter(QUIET)
             try:
                 return Array(aval, placement, kernel(host))
+            except MemoryError as error:
+                raise out_of_memory(error) from None
             finally:
                 leave(token)
 
@@ -106,6 +111,8 @@ def run_kernel(
         token = enter(QUIET)
         try:
             return Array(aval, placement, kernel(*operands))
+        except MemoryError as error:
+            raise out_of_memory(error) from None
         finally:
             leave(token)
 

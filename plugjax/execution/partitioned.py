@@ -14,6 +14,7 @@ from plugjax.meshes.named import NamedSharding
 from plugjax.meshes.partition import Partition
 from plugjax.meshes.propagation import result_shardings
 from plugjax.meshes.spec import PartitionSpec
+from plugjax.transforms.named_axes import axes_inside
 
 
 class Partitioned:
@@ -40,7 +41,8 @@ class Partitioned:
         devices = partition.devices
         backend = devices[0].backend
         out_avals = self.out_avals = jaxpr.out_avals
-        self.jaxpr, constants = hoist_constants(run_passes(jaxpr, backend.name))
+        with axes_inside(jaxpr):
+            self.jaxpr, constants = hoist_constants(run_passes(jaxpr, backend.name))
         whole = NamedSharding(partition.mesh, PartitionSpec())
         asked = Partition(
             partition.mesh, (*[whole] * len(constants), *partition.arguments), partition.results
@@ -50,9 +52,10 @@ class Partitioned:
             options = {**options, "donated": shifted}
         if backend.partitions and len(devices) > 1:
             options = {**options, "partition": asked}
-        executable: Executable = registry.active().hook.plugjax_compile(
-            jaxpr=self.jaxpr, device=devices[0], options=options
-        )
+        with axes_inside(self.jaxpr):
+            executable: Executable = registry.active().hook.plugjax_compile(
+                jaxpr=self.jaxpr, device=devices[0], options=options
+            )
         self.executable = executable
         found = executable.partition
         if found is None:

@@ -17,6 +17,7 @@ import numpy as np
 import plugjax.numpy as jnp
 from plugjax.extend.core import Array, Tracer, user_source
 from plugjax.extend.execution import ensure_compile_time_eval
+from plugjax.extend.transforms import show_only
 from plugjax.state import Ref, new_ref
 
 __all__ = [
@@ -237,3 +238,6 @@ def unwrap_from_import(f: Callable[..., Any]) -> Callable[..., Any]:
         return out
 
     return unwrapped
+
+
+show_only(globals(), __all__)

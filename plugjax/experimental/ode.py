@@ -28,7 +28,7 @@ from plugjax.extend import dtypes, pytree
 from plugjax.extend.calls import closure_convert, custom_vjp
 from plugjax.extend.core import aval_of, config, valid_jaxtype
 from plugjax.extend.execution import jit
-from plugjax.extend.transforms import vjp, vmap
+from plugjax.extend.transforms import publish, vjp, vmap
 from plugjax.flatten_util import ravel_pytree
 
 __all__ = ["odeint"]
@@ -312,3 +312,5 @@ def _backward(func: Dynamics, settings: _Settings, residuals: Any, ys_bar: Any) 
 
 
 _solve.defvjp(_forward, _backward)
+
+publish(globals(), __all__)

@@ -17,6 +17,7 @@ from plugjax import dtypes, random
 from plugjax.extend.core import Array, ArrayLike, find_top_trace
 from plugjax.extend.dtypes import DTypeLike
 from plugjax.extend.execution import EvalTrace
+from plugjax.extend.transforms import show_only
 from plugjax.state import Ref, addupdate, new_ref
 from plugjax.tree_util import register_pytree_node
 
@@ -167,3 +168,6 @@ def stateful_rng(seed: ArrayLike | None = None, *, impl: Any = None) -> Stateful
         assert isinstance(entropy, int)
         seed = np.int64(entropy & np.iinfo(np.int64).max)
     return StatefulPRNG(random.key(seed, impl=impl), new_ref(0))
+
+
+show_only(globals(), __all__)

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from plugjax import tree_util
+from plugjax.extend.transforms import show_only
 from plugjax.lax import fori_loop
 from plugjax.state import freeze, new_ref
 
@@ -82,3 +83,5 @@ def for_loop(
 
 
 __all__ = ["for_loop", "run_state"]
+
+show_only(globals(), __all__)

@@ -21,6 +21,7 @@ import plugjax.numpy as jnp
 from plugjax import lax, random
 from plugjax.extend.core import Array, aval_of
 from plugjax.extend.execution import jit
+from plugjax.extend.transforms import publish
 from plugjax.lax import PrecisionLike
 from plugjax.nn import sigmoid
 
@@ -277,3 +278,6 @@ def _direction(
 
     (h, c), y = lax.scan(step, (h, c), (given, inside))
     return y, h, c
+
+
+publish(globals(), __all__)

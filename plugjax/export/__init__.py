@@ -3,6 +3,8 @@
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from plugjax.extend.transforms import public, show_only
+
 if TYPE_CHECKING:
     from plugjax.export.artifact import (
         maximum_supported_calling_convention_version,
@@ -70,10 +72,16 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    module = _LATE.get(name)
-    if module is None:
-        raise AttributeError(f"module 'plugjax.export' has no attribute {name!r}")
-    value = getattr(importlib.import_module(f"plugjax.export.{module}"), name)
-    globals()[name] = value
-    return value
+if not TYPE_CHECKING:
+    # Type checkers report names that do not exist.
+
+    def __getattr__(name: str) -> Any:
+        module = _LATE.get(name)
+        if module is None:
+            raise AttributeError(f"module 'plugjax.export' has no attribute {name!r}")
+        value = getattr(importlib.import_module(f"plugjax.export.{module}"), name)
+        globals()[name] = value = public(value, __name__, name)
+        return value
+
+
+show_only(globals(), __all__)

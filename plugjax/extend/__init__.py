@@ -72,6 +72,7 @@ from plugjax.extend.rules import (
     transpose_rule,
 )
 from plugjax.extend.transforms import Axis, UndefinedPrimal, is_undefined_primal, stage
+from plugjax.transforms.namespaces import show_only
 
 # Loaded on first use: ``mlir`` needs jaxlib, ``random`` plugins.
 _SUBMODULES = ("linear_util", "mlir", "random", "sharding", "source_info_util")
@@ -144,3 +145,5 @@ __all__ = [
     "state",
     "transpose_rule",
 ]
+
+show_only(globals(), __all__)

@@ -5,11 +5,11 @@ from plugjax.core.backend import (
     DeviceLike,
     default_backend,
     default_device,
+    default_device as get_default_device,
     device,
     devices,
     get_backend,
 )
-from plugjax.core.backend import default_device as get_default_device
 from plugjax.core.device import Backend, Executable
 from plugjax.core.errors import UnknownBackendError
 from plugjax.core.registry import active

@@ -11,12 +11,13 @@ from plugjax.execution.host_math import QUIET, SILENT, enter, leave
 from plugjax.execution.instruments import instrumented
 from plugjax.execution.jit.api import clear_caches, eval_shape, jit, make_jaxpr
 from plugjax.execution.jit.misses import CacheMiss, TraceKey
-from plugjax.execution.jit.parameters import argument_names
 from plugjax.execution.jit.stages import ArgInfo, CompiledFunction, Lowered, Traced, Wrapped
+from plugjax.execution.out_of_memory import out_of_memory
 from plugjax.execution.storage import Storage, storage, storage_of
 from plugjax.execution.string_arrays import is_string_array
 from plugjax.execution.threads import settings_of_this_thread
 from plugjax.execution.transfers import Transfer, array_of_values, explicit_transfers
+from plugjax.transforms.argument_names import argument_names
 
 __all__ = [
     "QUIET",
@@ -49,6 +50,7 @@ __all__ = [
     "jit",
     "leave",
     "make_jaxpr",
+    "out_of_memory",
     "run_passes",
     "scalar_kernel",
     "settings_of_this_thread",

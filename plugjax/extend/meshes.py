@@ -1,6 +1,12 @@
 """Meshes and shardings, for authors of primitives and backends."""
 
+from plugjax.meshes.assembly import (
+    make_array_from_callback,
+    make_array_from_process_local_data,
+    make_array_from_single_device_arrays,
+)
 from plugjax.meshes.context import (
+    ShardingLike,
     as_sharding,
     get_abstract_mesh,
     get_mesh,
@@ -16,7 +22,12 @@ from plugjax.meshes.mesh import AbstractDevice, AbstractMesh, AxisType, Mesh
 from plugjax.meshes.named import NamedSharding
 from plugjax.meshes.partition import Partition
 from plugjax.meshes.programs import mesh_of, mesh_rule
-from plugjax.meshes.propagation import spread_rule
+from plugjax.meshes.propagation import (
+    elementwise_spread,
+    result_shardings,
+    spread_by,
+    spread_rule,
+)
 from plugjax.meshes.shards import Shard
 from plugjax.meshes.spec import UNCONSTRAINED, PartitionSpec, names_of
 
@@ -32,19 +43,26 @@ __all__ = [
     "Partition",
     "PartitionSpec",
     "Shard",
+    "ShardingLike",
     "as_sharding",
     "block_indices",
     "check_compatible_aval",
     "device_array",
+    "elementwise_spread",
     "get_abstract_mesh",
     "get_mesh",
+    "make_array_from_callback",
+    "make_array_from_process_local_data",
+    "make_array_from_single_device_arrays",
     "make_mesh",
     "mesh_in_force",
     "mesh_of",
     "mesh_of_specs",
     "mesh_rule",
     "names_of",
+    "result_shardings",
     "set_mesh",
+    "spread_by",
     "spread_rule",
     "use_abstract_mesh",
 ]

@@ -20,7 +20,7 @@ from plugjax.core.pytree import (
     tree_map,
     unflatten,
 )
-from plugjax.transforms.tree_differences import first_difference
+from plugjax.transforms.tree_differences import first_difference, map_difference, prefix_difference
 
 __all__ = [
     "NAMESPACE",
@@ -29,9 +29,11 @@ __all__ = [
     "first_difference",
     "flatten",
     "leaves",
+    "map_difference",
     "node_data",
     "paths",
     "paths_of",
+    "prefix_difference",
     "register",
     "structure",
     "tree_map",

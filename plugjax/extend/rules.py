@@ -22,7 +22,7 @@ from plugjax.transforms.high_values import lowered_rule
 from plugjax.transforms.jaxpr_print import notation_rule, printed_rule
 from plugjax.transforms.jvp import JvpRule, jvp_rule
 from plugjax.transforms.linearize import TransposeRule, linearize_rule
-from plugjax.transforms.named_axes import ANY_AXIS, axis_names_rule
+from plugjax.transforms.named_axes import ANY_AXIS, axis_names_rule, binds_rule
 from plugjax.transforms.physical import PhysicalRule, physical_rule
 from plugjax.transforms.replay import ReplayRule, replay_rule
 from plugjax.transforms.simplify import fold_rule, same_rule
@@ -48,6 +48,7 @@ __all__ = [
     "abstract_eval",
     "axis_names_rule",
     "batching_rule",
+    "binds_rule",
     "dce_rule",
     "discharge_rule",
     "effects_rule",

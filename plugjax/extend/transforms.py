@@ -32,11 +32,12 @@ from plugjax.transforms.linearize import (
 )
 from plugjax.transforms.mapped_classes import register_mapped
 from plugjax.transforms.named_axes import Axis, bound_axes, free_axes, named_axis_size
+from plugjax.transforms.namespaces import public, publish, show_only
 from plugjax.transforms.physical import physicalize
 from plugjax.transforms.replay import Observer, replay
 from plugjax.transforms.simplify import simplify
 from plugjax.transforms.staging import StagingTracer, open_constants, stage
-from plugjax.transforms.tracebacks import api_boundary
+from plugjax.transforms.tracebacks import api_boundary, shorten_traceback
 from plugjax.transforms.transpose import (
     UndefinedPrimal,
     is_undefined_primal,
@@ -104,8 +105,12 @@ __all__ = [
     "prune",
     "prune_closed",
     "prune_outputs",
+    "public",
+    "publish",
     "register_mapped",
     "replay",
+    "shorten_traceback",
+    "show_only",
     "simplify",
     "stacked_aval",
     "stage",

@@ -25,6 +25,7 @@ from plugjax.extend.transforms import (
     is_undefined_primal,
     jvp_flat,
     linearize,
+    show_only,
 )
 
 # Rules ``(primals, tangents, **params) -> (primal, tangent)``.
@@ -185,3 +186,5 @@ __all__ = [
     "primitive_transposes",
     "zeros_like_aval",
 ]
+
+show_only(globals(), __all__)

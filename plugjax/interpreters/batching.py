@@ -8,7 +8,7 @@ from typing import Any
 from plugjax.extend.calls import Definitions
 from plugjax.extend.core import Primitive, aval_of, broadcast_axis, moveaxis, reshape_p
 from plugjax.extend.rules import batching_rule
-from plugjax.extend.transforms import Axis
+from plugjax.extend.transforms import Axis, show_only
 
 Rule = Callable[..., Any]
 
@@ -114,3 +114,5 @@ __all__ = [
     "not_mapped",
     "primitive_batchers",
 ]
+
+show_only(globals(), __all__)

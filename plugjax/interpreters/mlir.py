@@ -13,7 +13,7 @@ from plugjax.extend.core import Primitive, ShapedArray, as_array, lowerable_effe
 from plugjax.extend.dtypes import DType
 from plugjax.extend.errors import LoweringError
 from plugjax.extend.rules import impl, lowering
-from plugjax.extend.transforms import stage
+from plugjax.extend.transforms import show_only, stage
 from plugjax.interpreters.modules import (
     LoweringResult,
     TokenSet,
@@ -197,3 +197,5 @@ __all__ = [
     "token_type",
     "unflatten_ir_values_like_types",
 ]
+
+show_only(globals(), __all__)

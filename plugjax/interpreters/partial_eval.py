@@ -13,7 +13,7 @@ from plugjax.extend.core import ClosedJaxpr, Jaxpr, JaxprEqn, as_array, aval_of
 from plugjax.extend.execution import ensure_compile_time_eval
 from plugjax.extend.linear_util import WrappedFun
 from plugjax.extend.rules import dce_rule
-from plugjax.extend.transforms import StagingTracer, prune, stage
+from plugjax.extend.transforms import StagingTracer, prune, show_only, stage
 
 Val = Any
 DynamicJaxprTracer = StagingTracer
@@ -247,3 +247,5 @@ __all__ = [
     "trace_to_jaxpr_dynamic",
     "trace_to_jaxpr_nounits",
 ]
+
+show_only(globals(), __all__)

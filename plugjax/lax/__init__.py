@@ -16,6 +16,7 @@ from plugjax.extend.core import (
     stop_gradient_p,
     transpose_p,
 )
+from plugjax.extend.transforms import publish
 from plugjax.lax.accuracy import AccuracyMode, Tolerance
 from plugjax.lax.approximate_top_k import approx_max_k, approx_min_k, approx_top_k_p
 from plugjax.lax.arithmetic import (
@@ -405,14 +406,17 @@ if TYPE_CHECKING:
     from plugjax.lax import linalg as linalg
 
 
-def __getattr__(name: str) -> Any:
-    if name in _SUBMODULES:
-        return importlib.import_module(f"plugjax.lax.{name}")
-    raise AttributeError(f"module 'plugjax.lax' has no attribute {name!r}")
+if not TYPE_CHECKING:
+    # Type checkers report names that do not exist.
+
+    def __getattr__(name: str) -> Any:
+        if name in _SUBMODULES:
+            return importlib.import_module(f"plugjax.lax.{name}")
+        raise AttributeError(f"module 'plugjax.lax' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_SUBMODULES})
+    return sorted({*__all__, *_SUBMODULES})
 
 
 __all__ = [
@@ -475,3 +479,5 @@ __all__ = [
     "unstack", "unstack_p", "while_loop", "while_p", "with_sharding_constraint", "xor_p",
     "zeta", "zeta_p",
 ]  # fmt: skip
+
+publish(globals(), __all__)

@@ -10,9 +10,7 @@ import numpy as np
 
 from plugjax.extend.core import Array, ArrayLike, Primitive, aval_of
 from plugjax.extend.rules import RuleSet
-from plugjax.lax.arithmetic import abs as abs_
-from plugjax.lax.arithmetic import add, div, mul, sign, sub
-from plugjax.lax.arithmetic import max as max_
+from plugjax.lax.arithmetic import abs as abs_, add, div, max as max_, mul, sign, sub
 from plugjax.lax.comparison import gt
 from plugjax.lax.exponential import rsqrt
 from plugjax.lax.families import FLOAT, elementwise, partials, scalar

@@ -17,8 +17,7 @@ import numpy as np
 
 from plugjax.contexts import default_device, enable_x64
 from plugjax.extend import dtypes, pytree, registry
-from plugjax.extend.backend import default_device as current_device
-from plugjax.extend.backend import get_backend
+from plugjax.extend.backend import default_device as current_device, get_backend
 from plugjax.extend.core import (
     Array,
     Device,
@@ -43,8 +42,7 @@ from plugjax.extend.rules import (
     transpose_rule,
 )
 from plugjax.extend.transforms import Axis
-from plugjax.lax.control_flow import map as lax_map
-from plugjax.lax.control_flow import scan
+from plugjax.lax.control_flow import map as lax_map, scan
 from plugjax.lax.effects import io_effect, ordered_io_effect
 
 rules = RuleSet(__name__)
@@ -354,7 +352,7 @@ def _io_effects(*, ordered: bool, **_: Any) -> Effects:
 @rules.define(jvp_rule, pure_callback_p)
 def _pure_jvp(primals: Sequence[Any], tangents: Sequence[Any], **_: Any) -> tuple[Any, Any]:
     raise ValueError(
-        "pure_callback: functions on the host do not support JVP. Give the derivative by plugjax.custom_jvp."
+        "Pure callbacks do not support JVP, as functions on the host have no derivative. Give the derivative by plugjax.custom_jvp."
     )
 
 
@@ -367,7 +365,9 @@ def _pure_transpose(cotangents: Sequence[Any], *operands: Any, **_: Any) -> list
 
 @rules.define(jvp_rule, io_callback_p)
 def _io_jvp(primals: Sequence[Any], tangents: Sequence[Any], **_: Any) -> tuple[Any, Any]:
-    raise ValueError("io_callback: functions on the host do not support JVP.")
+    raise ValueError(
+        "IO callbacks do not support JVP, as functions on the host have no derivative."
+    )
 
 
 @rules.define(transpose_rule, io_callback_p)
@@ -387,7 +387,7 @@ def _pure_batching(
 ) -> tuple[list[Any], list[int]]:
     if vmap_method is None:
         raise NotImplementedError(
-            "pure_callback has vmap_method=None, so vmap does not know how to call it. Pass 'expand_dims', "
+            "vmap is only supported for the pure_callback with a vmap_method, and this one has None. Pass 'expand_dims', "
             "'broadcast_all', 'sequential', 'sequential_unrolled' or 'legacy_vectorized'."
         )
     moved = [x if d is None else moveaxis(x, d, 0) for x, d in zip(args, dims, strict=True)]
@@ -419,7 +419,9 @@ def _io_batching(
     axis: Axis, args: Sequence[Any], dims: Sequence[int | None], *, ordered: bool, **params: Any
 ) -> tuple[list[Any], list[int]]:
     if ordered:
-        raise ValueError("io_callback: ordered IO has no order under vmap. Pass ordered=False.")
+        raise ValueError(
+            "Cannot `vmap` ordered IO callback: a batch has no order. Pass ordered=False."
+        )
     moved = [x if d is None else moveaxis(x, d, 0) for x, d in zip(args, dims, strict=True)]
     mapped, merge = _mapped(moved, dims)
     outs = lax_map(lambda xs: io_callback_p.bind(*merge(xs), ordered=False, **params), mapped)

@@ -318,7 +318,17 @@ def _all_gather_invariant_transpose(
     tiled: bool,
     **_: Any,
 ) -> tuple[Any]:
-    # Each device takes the cotangent of its own part.
+    if not x.aval.vma.issuperset(axis_name):
+        scattered = reduce_scatter_p.bind(
+            bar,
+            scatter_dimension=all_gather_dimension,
+            axis_index_groups=None,
+            axis_name=axis_name,
+            axis_size=axis_size,
+            tiled=tiled,
+        )
+        return (scattered,)
+    # All devices have one cotangent, and each takes that of its own part.
     shape, place = aval_of(bar).shape, all_gather_dimension
     size = shape[place] // axis_size if tiled else 1
     start = mul(axis_index_p.bind(axis_name=axis_name[0]), np.int32(size))

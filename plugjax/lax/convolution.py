@@ -30,6 +30,7 @@ from plugjax.extend.core import (
 )
 from plugjax.extend.dtypes import DType, DTypeLike
 from plugjax.extend.errors import DtypeError, ShapeError
+from plugjax.extend.meshes import ShardingLike
 from plugjax.extend.rules import RuleSet, abstract_eval, batching_rule, jvp_rule, transpose_rule
 from plugjax.extend.transforms import Axis, is_undefined_primal
 from plugjax.lax.axes import static_ints
@@ -44,6 +45,7 @@ from plugjax.lax.conv_shape import (
 )
 from plugjax.lax.dot import PrecisionLike, PrecisionPair, precision_pair
 from plugjax.lax.families import COMPLEX, FLOAT, INTEGER, SIGNED, check_same_dtypes, convert
+from plugjax.lax.placement import laid_out
 from plugjax.lax.shape import reshape, rev
 
 rules = RuleSet(__name__)
@@ -63,7 +65,7 @@ def conv_general_dilated(
     batch_group_count: int = 1,
     precision: PrecisionLike = None,
     preferred_element_type: DTypeLike | None = None,
-    out_sharding: None = None,
+    out_sharding: ShardingLike | None = None,
 ) -> Array:
     """Convolution of ``lhs`` with the kernel ``rhs`` (a correlation: the kernel is not reversed).
 
@@ -84,7 +86,7 @@ def conv_general_dilated(
         batch_group_count: number of groups of the batch.
         precision: see :class:`Precision`; an algorithm of dot products is ignored.
         preferred_element_type: dtype of sums and of the result.
-        out_sharding: only ``None``.
+        out_sharding: how the result is spread: a sharding, or a partition spec of the mesh in force.
 
     Raises:
         ValueError: sizes, strides, dilations or groups do not fit.
@@ -118,7 +120,7 @@ def conv_general_dilated(
         ]
         padding = padtype_to_pads(sizes, extents, strides, padding)
     pads = tuple(padding_pairs(padding))
-    return conv_general_dilated_p.bind(
+    found = conv_general_dilated_p.bind(
         lhs,
         rhs,
         window_strides=strides,
@@ -133,6 +135,7 @@ def conv_general_dilated(
         if preferred_element_type is None
         else dtypes.canonicalize(preferred_element_type),
     )
+    return found if out_sharding is None else laid_out("conv_general_dilated", found, out_sharding)
 
 
 def _dilations(what: str, values: Any, spatial: int) -> tuple[int, ...]:
@@ -242,7 +245,7 @@ def _check_groups(
                 )
     if features // feature_group_count != inputs:
         raise ValueError(
-            f"conv_general_dilated: a group has {features} // {feature_group_count} features of lhs, but rhs takes "
+            f"conv_general_dilated lhs feature dimension size: a group has {features} // {feature_group_count} features, but rhs takes "
             f"{inputs}: {given}."
         )
     if feature_group_count > 1 and batch_group_count > 1:

@@ -20,10 +20,10 @@ from plugjax.extend.core import (
     add_any,
     aval_of,
     config,
-    reject_sharding,
 )
 from plugjax.extend.dtypes import DType, DTypeLike
 from plugjax.extend.errors import DtypeError, ShapeError
+from plugjax.extend.meshes import ShardingLike
 from plugjax.extend.rules import RuleSet, abstract_eval, batching_rule, jvp_rule, transpose_rule
 from plugjax.extend.transforms import Axis, is_undefined_primal
 from plugjax.lax.axes import past, static_ints
@@ -35,6 +35,7 @@ from plugjax.lax.dot_algorithm import (
     swapped_algorithm,
 )
 from plugjax.lax.families import convert
+from plugjax.lax.placement import laid_out
 from plugjax.lax.promotion import join
 from plugjax.lax.shape import transpose
 
@@ -149,7 +150,7 @@ def dot_general(
     precision: PrecisionLike = None,
     preferred_element_type: DTypeLike | None = None,
     *,
-    out_sharding: None = None,
+    out_sharding: ShardingLike | None = None,
 ) -> Array:
     """Products of elements, summed over contracting axes, separately for each index of batch axes.
 
@@ -163,7 +164,7 @@ def dot_general(
         precision: see :class:`Precision`; a name, or a pair for ``lhs`` and ``rhs``; or a :class:`DotAlgorithm`, a
             :class:`DotAlgorithmPreset`, or the name of one.
         preferred_element_type: dtype of sums and of the result; with an algorithm, of the result.
-        out_sharding: only ``None``.
+        out_sharding: how the result is spread: a sharding, or a partition spec of the mesh in force.
 
     Example:
         >>> from plugjax import lax
@@ -172,7 +173,17 @@ def dot_general(
         Array([3., 3.], dtype=float32)
     """
     if out_sharding is not None:
-        reject_sharding("dot_general", out_sharding)
+        return laid_out(
+            "dot_general",
+            dot_general(
+                lhs=lhs,
+                rhs=rhs,
+                dimension_numbers=dimension_numbers,
+                precision=precision,
+                preferred_element_type=preferred_element_type,
+            ),
+            out_sharding,
+        )
     try:
         numbers = _canonical_numbers(dimension_numbers)
     except TypeError:  # Lists are not hashable.
@@ -195,7 +206,7 @@ def dot(
     dimension_numbers: DotDimensionNumbers | None = None,
     precision: PrecisionLike = None,
     preferred_element_type: DTypeLike | None = None,
-    out_sharding: None = None,
+    out_sharding: ShardingLike | None = None,
 ) -> Array:
     """Product of vectors and matrices; with ``dimension_numbers``, as :func:`dot_general`.
 
@@ -209,7 +220,17 @@ def dot(
         Array(11., dtype=float32)
     """
     if out_sharding is not None:
-        reject_sharding("dot", out_sharding)
+        return laid_out(
+            "dot",
+            dot(
+                lhs=lhs,
+                rhs=rhs,
+                dimension_numbers=dimension_numbers,
+                precision=precision,
+                preferred_element_type=preferred_element_type,
+            ),
+            out_sharding,
+        )
     if dimension_numbers is None:
         left, right = aval_of(lhs), aval_of(rhs)
         if not (1 <= left.ndim <= 2 and 1 <= right.ndim <= 2 and left.shape[-1] == right.shape[0]):
@@ -278,10 +299,8 @@ def dot_general_aval(
         for i, j in zip(*pair, strict=True):
             if lhs.shape[i] != rhs.shape[j]:
                 raise ShapeError(
-                    f"lax.dot_general: {what} dimensions differ: lhs {lhs.str_short()} axis {i} "
-                    "has size "
-                    f"{lhs.shape[i]}, rhs {rhs.str_short()} axis {j} has size {rhs.shape[j]}. Swap "
-                    "the operands, or "
+                    f"dot_general requires {what} dimensions to have the same size: lhs {lhs.str_short()} has "
+                    f"{lhs.shape[i]} on axis {i}, rhs {rhs.str_short()} has {rhs.shape[j]} on axis {j}. Swap the operands, or "
                     "transpose one of them."
                 )
     shape = (

@@ -54,7 +54,7 @@ def _dynamic_slice_aval(
         not 0 <= size <= bound for size, bound in zip(slice_sizes, x.shape, strict=True)
     ):
         raise SizeError(
-            f"dynamic_slice: slice_sizes {slice_sizes} do not fit into operand {x.str_short()}."
+            f"dynamic_slice: slice slice_sizes must be less than those of the operand or equal, got {slice_sizes} for {x.str_short()}."
         )
     return x.update(shape=slice_sizes)
 

@@ -29,6 +29,7 @@ from plugjax.extend.core import (
 )
 from plugjax.extend.dtypes import DType
 from plugjax.extend.errors import DtypeError, InconclusiveDimensionOperation, ShapeError
+from plugjax.extend.meshes import elementwise_spread, spread_rule
 from plugjax.extend.rules import RuleSet, abstract_eval, batching_rule, jvp_rule, transpose_rule
 from plugjax.extend.transforms import Axis
 from plugjax.lax.axes import is_symbolic
@@ -80,7 +81,7 @@ def check_same_dtypes(name: str, avals: Sequence[ShapedArray]) -> None:
     if any(a.dtype != first for a in avals[1:]):
         names = ", ".join(a.dtype.name for a in avals)
         raise DtypeError(
-            f"lax.{name} needs arguments of equal dtypes, got {names}. Convert them, or call plugjax.numpy, which "
+            f"lax.{name} requires arguments to have the same dtypes, got {names}. Convert them, or call plugjax.numpy, which "
             "promotes them."
         )
 
@@ -107,7 +108,7 @@ def broadcast_shapes_strict(name: str, avals: Sequence[ShapedArray]) -> tuple[in
         if len(stretched) > 1:
             described = ", ".join(a.str_short() for a in avals)
             raise ShapeError(
-                f"lax.{name} got incompatible shapes for broadcasting: {described} differ on axis {axis}."
+                f"{name} got incompatible shapes for broadcasting: {described} differ on axis {axis}."
             )
         result.append(stretched.pop() if stretched else 1)
     return tuple(result)
@@ -158,6 +159,7 @@ def elementwise(
         return ShapedArray(shape, dtype, all(a.weak_type for a in avals))
 
     rules.define(batching_rule, primitive)(elementwise_batching(primitive))
+    rules.define(spread_rule, primitive)(elementwise_spread)
     if not differentiable:
         zero_derivative(rules, primitive)
 

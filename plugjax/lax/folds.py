@@ -26,6 +26,7 @@ from plugjax.extend.core import (
 )
 from plugjax.extend.dtypes import DType
 from plugjax.extend.errors import DtypeError, ShapeError
+from plugjax.extend.meshes import ShardingLike
 from plugjax.extend.rules import RuleSet, abstract_eval, batching_rule, jvp_rule
 from plugjax.extend.transforms import Axis, batch_jaxpr, jvp_flat, materialize, stage
 from plugjax.lax.arithmetic import add, max, min, mul
@@ -33,6 +34,7 @@ from plugjax.lax.axes import static_ints
 from plugjax.lax.comparison import bitwise_and, bitwise_or, bitwise_xor
 from plugjax.lax.families import convert
 from plugjax.lax.joining import concatenate
+from plugjax.lax.placement import laid_out
 from plugjax.lax.reduction import (
     reduce_and,
     reduce_max,
@@ -93,7 +95,7 @@ def reduce(
     init_values: Any,
     computation: Callable[[Any, Any], Any],
     dimensions: Sequence[int],
-    out_sharding: None = None,
+    out_sharding: ShardingLike | None = None,
 ) -> Any:
     """Combine elements along axes by any associative operation.
 
@@ -102,7 +104,7 @@ def reduce(
         init_values: scalars of the same structure: the neutral elements.
         computation: ``(a, b) -> c`` on scalars of that structure.
         dimensions: the axes.
-        out_sharding: only ``None``.
+        out_sharding: how the result is spread: a sharding, or a partition spec of the mesh in force.
 
     Raises:
         ValueError: structures differ.
@@ -114,6 +116,9 @@ def reduce(
         >>> lax.reduce(jnp.arange(1.0, 5), 1.0, lambda a, b: a * b, (0,))
         Array(24., dtype=float32)
     """
+    if out_sharding is not None:
+        found = reduce(operands, init_values, computation, dimensions)
+        return pytree.tree_map(lambda x: laid_out("reduce", x, out_sharding), found)
     leaves, inits, tree = flat_operands("reduce", operands, init_values)
     axes = static_ints("reduce", "dimensions", dimensions)
     if len(leaves) == 1:

@@ -16,8 +16,7 @@ import numpy as np
 
 from plugjax.extend.core import Array, ArrayLike, Primitive, aval_of
 from plugjax.extend.rules import RuleSet
-from plugjax.lax.arithmetic import abs as abs_
-from plugjax.lax.arithmetic import add, mul, neg, sub
+from plugjax.lax.arithmetic import abs as abs_, add, mul, neg, sub
 from plugjax.lax.control_flow.while_loop import while_loop
 from plugjax.lax.exponential import exp, log, log1p
 from plugjax.lax.families import FLOAT, elementwise, partials, scalar

@@ -24,8 +24,7 @@ import numpy as np
 
 from plugjax.extend.core import Array, ArrayLike, Primitive, aval_of
 from plugjax.extend.rules import RuleSet, jvp_rule
-from plugjax.lax.arithmetic import abs as abs_
-from plugjax.lax.arithmetic import mul, neg, sub
+from plugjax.lax.arithmetic import abs as abs_, mul, neg, sub
 from plugjax.lax.control_flow.while_loop import while_loop
 from plugjax.lax.exponential import exp, log
 from plugjax.lax.families import FLOAT, elementwise, partials, scalar

@@ -164,7 +164,9 @@ def _concatenate_aval(*operands: ShapedArray, dimension: int) -> ShapedArray:
     first = operands[0]
     described = ", ".join(a.str_short() for a in operands)
     if any(a.ndim != first.ndim for a in operands):
-        raise ShapeError(f"concatenate needs arrays of one rank, got {described}.")
+        raise ShapeError(
+            f"Cannot concatenate arrays with different numbers of dimensions: {described}."
+        )
     if not 0 <= dimension < first.ndim:
         raise ShapeError(f"concatenate: dimension {dimension} is out of bounds for {described}.")
     check_same_dtypes("concatenate", operands)

@@ -30,6 +30,7 @@ from plugjax.extend.meshes import (
     Mesh,
     NamedSharding,
     PartitionSpec,
+    ShardingLike,
     as_sharding,
     check_compatible_aval,
     mesh_rule,
@@ -84,6 +85,19 @@ def with_sharding_constraint(x: Any, shardings: Any) -> Any:
     return pytree.unflatten(tree, list(map(_constrained, values, found)))
 
 
+def laid_out(who: str, x: Any, out_sharding: ShardingLike) -> Any:
+    """A result as the argument ``out_sharding`` of a function says.
+
+    Raises:
+        RuntimeError: it is a partition spec, and no mesh is in force.
+        TypeError: it is no sharding.
+        ValueError: the result cannot be cut so.
+    """
+    sharding = as_sharding(who, out_sharding, "out_sharding")
+    _check(sharding, aval_of(x))
+    return _constrained(x, sharding)
+
+
 def _check(sharding: Sharding, aval: ShapedArray) -> None:
     try:
         check_compatible_aval(sharding, aval.shape)
@@ -117,12 +131,8 @@ def _device_put(
 
 
 def _moved(x: Any, place: Device | Sharding) -> Any:
-    """The array elsewhere; a value of a program stays where the program runs, spread as it says."""
-    if not isinstance(x, Tracer):
-        return transfer(as_array(x), place.committed)
-    if isinstance(place, NamedSharding):
-        return sharding_constraint_p.bind(x, sharding=place)[0]
-    return x
+    """The array elsewhere; a value of a program stays where the program runs."""
+    return x if isinstance(x, Tracer) else transfer(as_array(x), place.committed)
 
 
 @rules.define(expand_rule, sharding_constraint_p)
@@ -156,14 +166,6 @@ def _spread(operands: Sequence[Any], eqn: JaxprEqn) -> list[Any]:
     sharding = eqn.params["sharding"]
     is_open = UNCONSTRAINED in tuple(getattr(sharding, "spec", ()))
     return [operands[0] if is_open else sharding]
-
-
-@rules.define(spread_rule, device_put_p)
-def _target_spread(operands: Sequence[Any], eqn: JaxprEqn) -> list[Any]:
-    return [
-        device if isinstance(device, NamedSharding) else operand
-        for operand, device in zip(operands, eqn.params["devices"], strict=True)
-    ]
 
 
 def _identity(primitive: Primitive) -> None:

@@ -67,6 +67,10 @@ def _load_rounding() -> list[RuleSet]:
     return [importlib.import_module("plugjax.lax.rounding").rules]
 
 
+def _load_spreading() -> list[RuleSet]:
+    return [importlib.import_module("plugjax.lax.sharded.spreading").rules]
+
+
 def _load_work() -> list[RuleSet]:
     return [importlib.import_module("plugjax.lax.work").rules]
 
@@ -125,6 +129,7 @@ def plugjax_rules() -> list[RuleSet | LazyRules]:
         *control_flow_rules,
         LazyRules(kinds=("abstract_eval", "jvp", "batching", "transpose"), load=_load_linalg),
         LazyRules(kinds=("rounding", "terms"), load=_load_rounding),
+        LazyRules(kinds=("spread",), load=_load_spreading),
         LazyRules(kinds=("storage",), load=_load_storage),
         LazyRules(kinds=("work",), load=_load_work),
     ]

@@ -109,7 +109,7 @@ def _promote(pairs: tuple[tuple[DType, bool], ...], x64: bool, mode: str) -> tup
     if mode == "strict" and not _agree_strictly(pairs):
         listed = ", ".join(sorted(f"weak {d.name}" if weak else d.name for d, weak in pairs))
         raise TypePromotionError(
-            f"the dtypes {listed} differ, and jax_numpy_dtype_promotion=strict lets no promotion bring them together. "
+            f"the dtypes {listed} have no available implicit dtype promotion under jax_numpy_dtype_promotion=strict. "
             "Convert them with .astype(...)."
         )
     for d, _ in pairs:

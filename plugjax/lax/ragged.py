@@ -18,9 +18,10 @@ from typing import Any
 import numpy as np
 
 from plugjax.extend import dtypes
-from plugjax.extend.core import Array, ArrayLike, ShapedArray, as_array, aval_of, reject_sharding
+from plugjax.extend.core import Array, ArrayLike, ShapedArray, as_array, aval_of
 from plugjax.extend.dtypes import INT32, DTypeLike
 from plugjax.extend.errors import DtypeError, ShapeError
+from plugjax.extend.meshes import ShardingLike
 from plugjax.extend.rules import RuleSet, abstract_eval
 from plugjax.lax.arithmetic import sub
 from plugjax.lax.comparison import bitwise_and, le, lt
@@ -35,6 +36,7 @@ from plugjax.lax.dot import (
     dot_general_aval,
     free_axes,
 )
+from plugjax.lax.placement import laid_out
 from plugjax.lax.reduction import cumsum
 from plugjax.lax.selection import select
 from plugjax.lax.shape import broadcast, broadcast_in_dim, broadcasted_iota, full_like, transpose
@@ -77,7 +79,7 @@ def ragged_dot(
     precision: PrecisionLike = None,
     preferred_element_type: DTypeLike | None = None,
     group_offset: None = None,
-    out_sharding: None = None,
+    out_sharding: ShardingLike | None = None,
 ) -> Array:
     """Products of matrices, one for each group of rows.
 
@@ -92,7 +94,7 @@ def ragged_dot(
         precision: as of :func:`dot`.
         preferred_element_type: as of :func:`dot`.
         group_offset: not supported, as in JAX.
-        out_sharding: only ``None``.
+        out_sharding: how the result is spread: a sharding, or a partition spec of the mesh in force.
 
     Example:
         >>> import plugjax.numpy as jnp
@@ -115,7 +117,7 @@ def ragged_dot_general(
     precision: PrecisionLike = None,
     preferred_element_type: DTypeLike | None = None,
     group_offset: None = None,
-    out_sharding: None = None,
+    out_sharding: ShardingLike | None = None,
 ) -> Array:
     """Dot products with groups along an axis of ``lhs``: kept, contracted, or of the batch.
 
@@ -131,7 +133,7 @@ def ragged_dot_general(
         precision: as of :func:`dot`.
         preferred_element_type: as of :func:`dot`.
         group_offset: not supported, as in JAX.
-        out_sharding: only ``None``.
+        out_sharding: how the result is spread: a sharding, or a partition spec of the mesh in force.
 
     Raises:
         TypeError: shapes, axes or dtypes do not fit.
@@ -153,7 +155,19 @@ def ragged_dot_general(
     if group_offset is not None:
         raise NotImplementedError("ragged_dot: group_offset is not supported; leave it out.")
     if out_sharding is not None:
-        reject_sharding("ragged_dot", out_sharding)
+        return laid_out(
+            "ragged_dot",
+            ragged_dot_general(
+                lhs=lhs,
+                rhs=rhs,
+                group_sizes=group_sizes,
+                ragged_dot_dimension_numbers=ragged_dot_dimension_numbers,
+                precision=precision,
+                preferred_element_type=preferred_element_type,
+                group_offset=group_offset,
+            ),
+            out_sharding,
+        )
     preferred = (
         None if preferred_element_type is None else dtypes.canonicalize(preferred_element_type)
     )

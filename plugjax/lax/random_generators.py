@@ -30,10 +30,10 @@ from plugjax.extend.core import (
     as_array,
     aval_of,
     moveaxis,
-    reject_sharding,
 )
 from plugjax.extend.dtypes import DType, DTypeLike
 from plugjax.extend.errors import DtypeError
+from plugjax.extend.meshes import ShardingLike
 from plugjax.extend.rules import RuleSet, abstract_eval, batching_rule, effects_rule, jvp_rule
 from plugjax.extend.transforms import Axis
 from plugjax.lax.arithmetic import add
@@ -44,6 +44,7 @@ from plugjax.lax.conversion import convert_element_type
 from plugjax.lax.derived import batching_by_loop
 from plugjax.lax.families import FLOAT, INTEGER
 from plugjax.lax.joining import stack
+from plugjax.lax.placement import laid_out
 from plugjax.lax.random_bits import threefry2x32
 from plugjax.lax.random_hashes import philox4x32
 from plugjax.lax.shape import iota, reshape, squeeze
@@ -75,7 +76,7 @@ def rng_bit_generator(
     dtype: DTypeLike = np.uint32,
     algorithm: RandomAlgorithm | int = RandomAlgorithm.RNG_DEFAULT,
     *,
-    out_sharding: None = None,
+    out_sharding: ShardingLike | None = None,
 ) -> tuple[Array, Array]:
     """Random bits, and the key for the next ones.
 
@@ -90,7 +91,7 @@ def rng_bit_generator(
         shape: shape of the result.
         dtype: unsigned integer, of 8 to 64 bits.
         algorithm: the cipher.
-        out_sharding: only ``None``.
+        out_sharding: how the result is spread: a sharding, or a partition spec of the mesh in force.
 
     Raises:
         TypeError: another dtype, or another key.
@@ -102,7 +103,11 @@ def rng_bit_generator(
         (Array([1, 2, 4, 4], dtype=uint32), Array([ 512747620, 1298009047], dtype=uint32))
     """
     if out_sharding is not None:
-        reject_sharding("rng_bit_generator", out_sharding)
+        return laid_out(
+            "rng_bit_generator",
+            rng_bit_generator(key=key, shape=shape, dtype=dtype, algorithm=algorithm),
+            out_sharding,
+        )
     if dtype is None:
         raise ValueError("rng_bit_generator needs a dtype: uint8, uint16, uint32 or uint64.")
     wanted = dtypes.canonicalize(dtype)

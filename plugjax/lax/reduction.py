@@ -19,10 +19,10 @@ from plugjax.extend.core import (
     aval_of,
     config,
     reduce_sum_p,
-    reject_sharding,
 )
 from plugjax.extend.dtypes import DType, DTypeLike, is_extended
 from plugjax.extend.errors import DtypeError, KeyDtypeError
+from plugjax.extend.meshes import ShardingLike
 from plugjax.extend.rules import RuleSet, abstract_eval, batching_rule, jvp_rule, physical_rule
 from plugjax.extend.transforms import Axis, jvp_flat
 from plugjax.lax.arithmetic import add, div, max, min, mul
@@ -41,6 +41,7 @@ from plugjax.lax.families import (
     zero_derivative,
 )
 from plugjax.lax.joining import concatenate, pad
+from plugjax.lax.placement import laid_out
 from plugjax.lax.shape import broadcast_in_dim, reshape, rev, transpose
 from plugjax.lax.slicing import slice_in_dim
 
@@ -61,7 +62,9 @@ cummin_p = Primitive("cummin")
 cumlogsumexp_p = Primitive("cumlogsumexp")
 
 
-def reduce_sum(operand: ArrayLike, axes: Sequence[int], *, out_sharding: None = None) -> Array:
+def reduce_sum(
+    operand: ArrayLike, axes: Sequence[int], *, out_sharding: ShardingLike | None = None
+) -> Array:
     """Sum over ``axes``, in the dtype of ``operand``; 0 of nothing.
 
     Example:
@@ -71,7 +74,7 @@ def reduce_sum(operand: ArrayLike, axes: Sequence[int], *, out_sharding: None = 
         Array([4, 6], dtype=int32)
     """
     if out_sharding is not None:
-        reject_sharding("reduce_sum", out_sharding)
+        return laid_out("reduce_sum", reduce_sum(operand=operand, axes=axes), out_sharding)
     return reduce_sum_p.bind(operand, axes=static_ints("reduce_sum", "axes", axes))
 
 

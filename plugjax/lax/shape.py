@@ -23,12 +23,12 @@ from plugjax.extend.core import (
     device_put,
     moveaxis,
     reduce_sum_p,
-    reject_sharding,
     reshape_p,
     transpose_p,
 )
 from plugjax.extend.dtypes import DType, DTypeLike
 from plugjax.extend.errors import DtypeError, ShapeError, SizeError
+from plugjax.extend.meshes import ShardingLike
 from plugjax.extend.rules import (
     RuleSet,
     abstract_eval,
@@ -47,12 +47,15 @@ from plugjax.lax.axes import (
     static_sizes,
 )
 from plugjax.lax.families import linear
-from plugjax.lax.joining import concatenate as concatenate
-from plugjax.lax.joining import concatenate_p as concatenate_p
-from plugjax.lax.joining import pad as pad
-from plugjax.lax.joining import pad_p as pad_p
-from plugjax.lax.joining import split as split
-from plugjax.lax.joining import split_p as split_p
+from plugjax.lax.joining import (
+    concatenate as concatenate,
+    concatenate_p as concatenate_p,
+    pad as pad,
+    pad_p as pad_p,
+    split as split,
+    split_p as split_p,
+)
+from plugjax.lax.placement import laid_out
 from plugjax.lax.requested_dtypes import canonical_dtype
 
 rules = RuleSet(__name__)
@@ -67,7 +70,7 @@ def reshape(
     new_sizes: Sequence[int],
     dimensions: Sequence[int] | None = None,
     *,
-    out_sharding: None = None,
+    out_sharding: ShardingLike | None = None,
 ) -> Array:
     """The elements in row-major order, in another shape.
 
@@ -78,7 +81,7 @@ def reshape(
         operand: the array.
         new_sizes: the shape; ``-1`` is left to ``plugjax.numpy.reshape``.
         dimensions: order in which the axes are read, outermost first.
-        out_sharding: only ``None``.
+        out_sharding: how the result is spread: a sharding, or a partition spec of the mesh in force.
 
     Example:
         >>> from plugjax import lax
@@ -88,7 +91,11 @@ def reshape(
                [2, 3]], dtype=int32)
     """
     if out_sharding is not None:
-        reject_sharding("reshape", out_sharding)
+        return laid_out(
+            "reshape",
+            reshape(operand=operand, new_sizes=new_sizes, dimensions=dimensions),
+            out_sharding,
+        )
     sizes = static_sizes("reshape", new_sizes)
     if dimensions is not None:
         one_axis = np.ndim(dimensions) == 0 and hasattr(dimensions, "__index__")
@@ -101,7 +108,9 @@ def reshape(
     return reshape_p.bind(operand, new_sizes=sizes)
 
 
-def broadcast(operand: ArrayLike, sizes: Sequence[int], *, out_sharding: None = None) -> Array:
+def broadcast(
+    operand: ArrayLike, sizes: Sequence[int], *, out_sharding: ShardingLike | None = None
+) -> Array:
     """``operand`` repeated along new leading axes: ``[...] -> [*sizes, ...]``.
 
     Example:
@@ -112,7 +121,7 @@ def broadcast(operand: ArrayLike, sizes: Sequence[int], *, out_sharding: None = 
                [1, 2]], dtype=int32)
     """
     if out_sharding is not None:
-        reject_sharding("broadcast", out_sharding)
+        return laid_out("broadcast", broadcast(operand=operand, sizes=sizes), out_sharding)
     new = static_sizes("broadcast", tuple(sizes))
     shape = aval_of(operand).shape
     return broadcast_in_dim(operand, (*new, *shape), range(len(new), len(new) + len(shape)))
@@ -123,7 +132,7 @@ def broadcast_in_dim(
     shape: Sequence[int],
     broadcast_dimensions: Sequence[int],
     *,
-    out_sharding: None = None,
+    out_sharding: ShardingLike | None = None,
 ) -> Array:
     """``operand`` repeated along axes that it lacks, and along its axes of size 1.
 
@@ -134,7 +143,7 @@ def broadcast_in_dim(
         operand: the array.
         shape: shape of the result.
         broadcast_dimensions: for each axis of ``operand``, its position in ``shape``, in any order.
-        out_sharding: only ``None``.
+        out_sharding: how the result is spread: a sharding, or a partition spec of the mesh in force.
 
     Example:
         >>> from plugjax import lax
@@ -144,7 +153,13 @@ def broadcast_in_dim(
                [2, 2]], dtype=int32)
     """
     if out_sharding is not None:
-        reject_sharding("broadcast_in_dim", out_sharding)
+        return laid_out(
+            "broadcast_in_dim",
+            broadcast_in_dim(
+                operand=operand, shape=shape, broadcast_dimensions=broadcast_dimensions
+            ),
+            out_sharding,
+        )
     target = static_sizes("broadcast_in_dim", shape)
     dims = static_ints("broadcast_in_dim", "broadcast_dimensions", broadcast_dimensions)
     if (
@@ -183,7 +198,11 @@ def iota(dtype: DTypeLike, size: int) -> Array:
 
 
 def broadcasted_iota(
-    dtype: DTypeLike, shape: Sequence[int], dimension: int, *, out_sharding: None = None
+    dtype: DTypeLike,
+    shape: Sequence[int],
+    dimension: int,
+    *,
+    out_sharding: ShardingLike | None = None,
 ) -> Array:
     """Each element's index along one axis.
 
@@ -198,7 +217,11 @@ def broadcasted_iota(
                [0, 1]], dtype=int32)
     """
     if out_sharding is not None:
-        reject_sharding("broadcasted_iota", out_sharding)
+        return laid_out(
+            "broadcasted_iota",
+            broadcasted_iota(dtype=dtype, shape=shape, dimension=dimension),
+            out_sharding,
+        )
     if dtype is None:
         raise ValueError("broadcasted_iota: dtype must be specified.")
     return iota_p.bind(
@@ -352,7 +375,9 @@ def full_like(
     return filled if sharding is None else device_put(filled, sharding)
 
 
-def empty(shape: int | Sequence[int], dtype: DTypeLike, *, out_sharding: None = None) -> Array:
+def empty(
+    shape: int | Sequence[int], dtype: DTypeLike, *, out_sharding: ShardingLike | None = None
+) -> Array:
     """An array of unspecified values: here they are zeros.
 
     Example:
@@ -361,7 +386,7 @@ def empty(shape: int | Sequence[int], dtype: DTypeLike, *, out_sharding: None = 
         (3,)
     """
     if out_sharding is not None:
-        reject_sharding("empty", out_sharding)
+        return laid_out("empty", empty(shape=shape, dtype=dtype), out_sharding)
     sizes = static_sizes("empty", (shape,) if isinstance(shape, int) else shape)
     return full(sizes, 0, dtype)
 

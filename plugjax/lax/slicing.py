@@ -322,7 +322,7 @@ def _scalars(who: str, operand: ShapedArray, start_indices: Any) -> list[Any]:
         starts = [as_array(s) if axes.is_symbolic(s) else s for s in start_indices]
     if len(starts) != rank:
         raise ValueError(
-            f"lax.{who} needs a start index for each axis, got {len(starts)} for shape {operand.shape}."
+            f"lax.{who}: Length of slice indices must match the number of axes, got {len(starts)} for shape {operand.shape}."
         )
     avals = [aval_of(start) for start in starts]
     strong = {aval.dtype for aval in avals if not aval.weak_type}

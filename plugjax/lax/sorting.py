@@ -157,7 +157,7 @@ def _top_k_avals(x: ShapedArray, *, k: int) -> list[ShapedArray]:
         raise ValueError(f"top_k needs an operand of rank 1 or more, got {x.str_short()}.")
     if x.shape[-1] < k:
         raise ValueError(
-            f"top_k: {k=} elements are more than the last axis of {x.str_short()} has."
+            f"k argument to top_k must be no larger than the axis, got {k=} for {x.str_short()}."
         )
     if x.dtype.kind == "c" or dtypes.is_extended(x.dtype):
         raise ValueError(f"top_k: {x.dtype.name} values have no order.")

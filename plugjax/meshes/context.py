@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from types import TracebackType
-from typing import Any
+from typing import Any, TypeAlias
 
 from plugjax.core.config import config
 from plugjax.core.device import Sharding
@@ -13,6 +13,8 @@ from plugjax.core.primitive import state
 from plugjax.meshes.mesh import NO_ABSTRACT_MESH, NO_MESH, AbstractMesh, Mesh
 from plugjax.meshes.named import NamedSharding
 from plugjax.meshes.spec import PartitionSpec
+
+ShardingLike: TypeAlias = Sharding | PartitionSpec
 
 
 class set_mesh:  # noqa: N801  # JAX's name

@@ -182,7 +182,7 @@ class AbstractMesh(_Axes):
 
     def update(self, **changes: Any) -> AbstractMesh:
         """The mesh with other ``axis_sizes``, ``axis_names`` or ``axis_types``."""
-        given = {"axis_sizes": self.axis_sizes, "axis_names": self.axis_names}
+        given: dict[str, Any] = {"axis_sizes": self.axis_sizes, "axis_names": self.axis_names}
         given |= {"axis_types": self.axis_types, "abstract_device": self.abstract_device}
         return AbstractMesh(**(given | changes))
 
@@ -315,7 +315,7 @@ class Mesh(_Axes):
 
     def update(self, **changes: Any) -> Mesh:
         """The mesh with other ``devices``, ``axis_names`` or ``axis_types``."""
-        given = {"devices": self.devices, "axis_names": self.axis_names}
+        given: dict[str, Any] = {"devices": self.devices, "axis_names": self.axis_names}
         return Mesh(**(given | {"axis_types": self.axis_types} | changes))
 
     def __enter__(self) -> Mesh:

@@ -122,7 +122,7 @@ class NamedSharding(Sharding):
 
     def positions(self, ndim: int) -> Sequence[tuple[int, ...]]:
         """The block that each device holds, as an index for each axis."""
-        key = (self.mesh.shape_tuple, entries := self.entries(ndim))
+        key = (self.mesh.shape_tuple, self.entries(ndim))
         found: Sequence[tuple[int, ...]] | None = _positions.get(key)
         if found is None:
             found = _positions[key] = _block_positions(*key)

@@ -33,7 +33,7 @@ def mesh_of(jaxpr: ClosedJaxpr) -> AnyMesh | None:
         table = registry.table(mesh_rule)
         for eqn in jaxpr.eqns:
             rule = table.get(eqn.primitive)
-            found = None if rule is None else rule(**eqn.params)
+            found: AnyMesh | None = None if rule is None else rule(**eqn.params)
             if found is None and eqn.primitive.structured:
                 inner = (mesh_of(program) for program in programs_in(eqn.params))
                 found = next((mesh for mesh in inner if mesh is not None), None)
@@ -91,8 +91,8 @@ def partition_of(
         ValueError: arguments are committed to other devices than those of the mesh, or lie otherwise than the user wants them.
     """
     named = mesh_of(jaxpr)
-    spread = [s for s in (*arguments, *results) if is_spread(s)]
-    spread += [p.sharding for p in given if is_spread(p.sharding) and p.committed]
+    placed = [p.sharding for p in given if p.committed]
+    spread = [s for s in (*arguments, *results, *placed) if s is not None and is_spread(s)]
     in_force = mesh_in_force()
     if not spread and named is None and in_force is None:
         return None
@@ -116,12 +116,13 @@ def partition_of(
             continue
         check_compatible_aval(sharding, aval.shape)
         held = place.sharding
-        if place.committed and is_spread(held) and held is not None:
-            if not held.is_equivalent_to(sharding, aval.ndim):
-                raise ValueError(
-                    f"{who}: Sharding passed to jit does not match the sharding on the respective arg. Got jit sharding: "
-                    f"{sharding},\narg sharding: {held} for {aval.str_short()}. Move it with device_put first."
-                )
+        if held is None or not place.committed or type(held) is SingleDeviceSharding:
+            continue
+        if not held.is_equivalent_to(sharding, aval.ndim):
+            raise ValueError(
+                f"{who}: Sharding passed to jit does not match the sharding on the respective arg. Got jit sharding: "
+                f"{sharding},\narg sharding: {held} for {aval.str_short()}. Move it with device_put first."
+            )
     for sharding, aval in zip(results, jaxpr.out_avals, strict=True):
         if sharding is not None:
             _check_result(who, sharding, aval.shape)

@@ -5,6 +5,7 @@ The rule kind ``spread`` says it for a primitive. Without a rule the results of 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -46,7 +47,37 @@ def result_shardings(
         rule = table.get(eqn.primitive)
         if rule is not None:
             found = rule([read(v) for v in eqn.invars], eqn)
-            for var, sharding in zip(eqn.outvars, found, strict=True):
-                if sharding is not None:
-                    env[var] = sharding
+            pairs = zip(eqn.outvars, found, strict=True)
+            env.update({var: sharding for var, sharding in pairs if sharding is not None})
     return [wanted or read(v) for wanted, v in zip(results, jaxpr.jaxpr.outvars, strict=True)]
+
+
+def spread_by(like: NamedSharding, entries: Sequence[tuple[Any, ...]], shape: Sequence[int]) -> Any:
+    """The sharding with given cuts, without those that an axis of the mesh makes twice or that are uneven."""
+    sizes = dict(like.mesh.shape_tuple)
+    used: set[Any] = set()
+    kept: list[Any] = []
+    for names, size in zip(entries, shape, strict=True):
+        fits = used.isdisjoint(names) and size % math.prod(sizes[name] for name in names) == 0
+        used.update(names if fits else ())
+        kept.append(tuple(names) if fits and names else None)
+    while kept and kept[-1] is None:
+        kept.pop()
+    return NamedSharding(like.mesh, PartitionSpec(*kept))
+
+
+def elementwise_spread(operands: Sequence[NamedSharding], eqn: JaxprEqn) -> list[Any]:
+    """Results are spread as the operands of their shape are."""
+    found = []
+    for out in eqn.outvars:
+        shape = out.aval.shape
+        entries: list[tuple[Any, ...]] = [()] * len(shape)
+        for sharding, var in zip(operands, eqn.invars, strict=True):
+            if var.aval.ndim == len(shape):
+                own = sharding.entries(len(shape))
+                entries = [
+                    a or (b if n == m else ())
+                    for a, b, n, m in zip(entries, own, var.aval.shape, shape, strict=True)
+                ]
+        found.append(spread_by(operands[0], entries, shape) if operands else None)
+    return found

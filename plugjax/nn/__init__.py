@@ -1,5 +1,6 @@
 """Functions of neural networks: the names of ``jax.nn``."""
 
+from plugjax.extend.transforms import publish
 from plugjax.nn import initializers
 from plugjax.nn.activations import (
     celu,
@@ -49,3 +50,5 @@ __all__ = [
     "one_hot", "relu", "relu6", "scaled_dot_general", "scaled_matmul", "selu", "sigmoid", "silu", "soft_sign", "softmax", "softplus", "sparse_plus",
     "sparse_sigmoid", "squareplus", "standardize", "swish", "tanh",
 ]  # fmt: skip
+
+publish(globals(), __all__)

@@ -16,11 +16,12 @@ from typing import Any, Protocol
 import numpy as np
 
 from plugjax import lax, random
-from plugjax.extend.core import Array, reject_sharding
+from plugjax.extend.core import Array
 from plugjax.extend.dtypes import DTypeLike
-from plugjax.numpy.creation import array, full
-from plugjax.numpy.creation import ones as ones_array
-from plugjax.numpy.creation import zeros as zeros_array
+from plugjax.extend.meshes import ShardingLike
+from plugjax.extend.transforms import api_boundary, publish
+from plugjax.lax.placement import laid_out
+from plugjax.numpy.creation import array, full, ones as ones_array, zeros as zeros_array
 from plugjax.numpy.manipulation import moveaxis
 from plugjax.numpy.promotion import ArrayLike, canonical_dtype
 
@@ -39,7 +40,10 @@ class Initializer(Protocol):
 
 
 def zeros(
-    key: ArrayLike, shape: Sequence[int], dtype: DTypeLike = None, out_sharding: None = None
+    key: ArrayLike,
+    shape: Sequence[int],
+    dtype: DTypeLike = None,
+    out_sharding: ShardingLike | None = None,
 ) -> Array:
     """Zeros; the key is not used.
 
@@ -51,12 +55,15 @@ def zeros(
         Array([0., 0.], dtype=float32)
     """
     if out_sharding is not None:
-        reject_sharding("zeros", out_sharding)
+        return laid_out("zeros", zeros(key=key, shape=shape, dtype=dtype), out_sharding)
     return zeros_array(shape, dtype)
 
 
 def ones(
-    key: ArrayLike, shape: Sequence[int], dtype: DTypeLike = None, out_sharding: None = None
+    key: ArrayLike,
+    shape: Sequence[int],
+    dtype: DTypeLike = None,
+    out_sharding: ShardingLike | None = None,
 ) -> Array:
     """Ones; the key is not used.
 
@@ -68,7 +75,7 @@ def ones(
         Array([1., 1.], dtype=float32)
     """
     if out_sharding is not None:
-        reject_sharding("ones", out_sharding)
+        return laid_out("ones", ones(key=key, shape=shape, dtype=dtype), out_sharding)
     return ones_array(shape, dtype)
 
 
@@ -87,6 +94,7 @@ def constant(value: ArrayLike, dtype: DTypeLike = None) -> Initializer:
         Array([7., 7.], dtype=float32)
     """
 
+    @api_boundary
     def init(key: ArrayLike, shape: Sequence[int], dtype: DTypeLike = dtype) -> Array:
         return full(shape, value, _dtype("constant", dtype))
 
@@ -105,6 +113,7 @@ def uniform(scale: ArrayLike = 1e-2, dtype: DTypeLike = None) -> Initializer:
         Array(True, dtype=bool)
     """
 
+    @api_boundary
     def init(key: ArrayLike, shape: Sequence[int], dtype: DTypeLike = dtype) -> Array:
         wanted = _dtype("uniform", dtype)
         return random.uniform(key, shape, wanted) * wanted.type(scale)
@@ -124,6 +133,7 @@ def normal(stddev: ArrayLike = 1e-2, dtype: DTypeLike = None) -> Initializer:
                [-0.39,  0.88, -4.86]], dtype=float32)
     """
 
+    @api_boundary
     def init(key: ArrayLike, shape: Sequence[int], dtype: DTypeLike = dtype) -> Array:
         wanted = _dtype("normal", dtype)
         return random.normal(key, shape, wanted) * wanted.type(stddev)
@@ -144,6 +154,7 @@ def truncated_normal(
         Array(True, dtype=bool)
     """
 
+    @api_boundary
     def init(key: ArrayLike, shape: Sequence[int], dtype: DTypeLike = dtype) -> Array:
         wanted = _dtype("truncated_normal", dtype)
         drawn = random.truncated_normal(key, lower, upper, shape, wanted)
@@ -226,6 +237,7 @@ def variance_scaling(
                [-0.08,  0.18, -0.97]], dtype=float32)
     """
 
+    @api_boundary
     def init(key: ArrayLike, shape: Sequence[int], dtype: DTypeLike = dtype) -> Array:
         wanted = _dtype("variance_scaling", dtype)
         fan_in, fan_out = _fans(shape, in_axis, out_axis, batch_axis)
@@ -401,6 +413,7 @@ def orthogonal(
         Array(True, dtype=bool)
     """
 
+    @api_boundary
     def init(key: ArrayLike, shape: Sequence[int], dtype: DTypeLike = dtype) -> Array:
         wanted = _dtype("orthogonal", dtype)
         if len(shape) < 2:
@@ -438,6 +451,7 @@ def delta_orthogonal(
     """
     matrix = orthogonal(scale, column_axis, dtype)
 
+    @api_boundary
     def init(key: ArrayLike, shape: Sequence[int], dtype: DTypeLike = dtype) -> Array:
         if len(shape) not in (3, 4, 5):
             raise ValueError("delta_orthogonal requires a shape of three, four or five axes.")
@@ -448,3 +462,6 @@ def delta_orthogonal(
         return zeros_array(shape, wanted).at[middle].set(matrix(key, shape[-2:], wanted))
 
     return init
+
+
+publish(globals(), __all__)

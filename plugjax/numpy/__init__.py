@@ -3,6 +3,7 @@
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from plugjax.extend.transforms import public, publish
 from plugjax.numpy.arithmetic import (
     abs,
     absolute,
@@ -374,8 +375,7 @@ _CHAPTERS = {
     "window_functions": ("bartlett", "blackman", "hamming", "hanning", "i0", "kaiser"),
 }  # fmt: skip
 if TYPE_CHECKING:
-    from plugjax.numpy import fft as fft
-    from plugjax.numpy import linalg as linalg
+    from plugjax.numpy import fft as fft, linalg as linalg
     from plugjax.numpy.calculus import *
     from plugjax.numpy.convolution import *
     from plugjax.numpy.editing import *
@@ -393,18 +393,21 @@ if TYPE_CHECKING:
 _LATE = {name: chapter for chapter, names in _CHAPTERS.items() for name in names}
 
 
-def __getattr__(name: str) -> Any:
-    if name in _SUBMODULES:
-        return importlib.import_module(f"plugjax.numpy.{name}")
-    if name in _LATE:
-        found = getattr(importlib.import_module(f"plugjax.numpy.{_LATE[name]}"), name)
-        globals()[name] = found
-        return found
-    raise AttributeError(f"module 'plugjax.numpy' has no attribute {name!r}")
+if not TYPE_CHECKING:
+    # Type checkers report names that do not exist.
+
+    def __getattr__(name: str) -> Any:
+        if name in _SUBMODULES:
+            return importlib.import_module(f"plugjax.numpy.{name}")
+        if name in _LATE:
+            found = getattr(importlib.import_module(f"plugjax.numpy.{_LATE[name]}"), name)
+            globals()[name] = found = public(found, __name__, name)
+            return found
+        raise AttributeError(f"module 'plugjax.numpy' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_SUBMODULES, *_LATE})
+    return sorted({*__all__, *_SUBMODULES, *_LATE})
 
 
 __all__ = [
@@ -463,3 +466,5 @@ __all__ = [
     "unsignedinteger", "unstack", "unwrap", "vander", "var", "vdot", "vecdot", "vecmat",
     "vectorize", "vsplit", "vstack", "where", "zeros", "zeros_like",
 ]  # fmt: skip
+
+publish(globals(), __all__)

@@ -38,11 +38,13 @@ __all__ = ["METHODS"]
 
 
 def _reshape(x: Array, *args: Any, order: str = "C", copy: bool | None = None) -> Array:
+    """The elements in another shape, given as a sequence or as sizes."""
     shape = args[0] if len(args) == 1 else args
     return manipulation.reshape(x, shape, order)
 
 
 def _transpose(x: Array, *args: Any) -> Array:
+    """The axes in another order, given as a sequence or as axes; reversed by default."""
     axes = (
         args[0]
         if len(args) == 1 and (args[0] is None or hasattr(args[0], "__iter__"))
@@ -56,6 +58,7 @@ def _T(x: Array) -> Array:
 
 
 def _flatten(x: Array, order: str = "C") -> Array:
+    """The elements on one axis."""
     return manipulation.ravel(x, order)
 
 
@@ -64,6 +67,7 @@ def _flat(x: Array) -> Any:
 
 
 def _copy(x: Array) -> Array:
+    """A copy."""
     return creation.array(x, copy=True)
 
 
@@ -116,10 +120,12 @@ def _unstack(x: Array) -> tuple[Array, ...]:
 
 
 def _clip(x: Array, min: Any = None, max: Any = None) -> Array:
+    """Elements limited to an interval."""
     return selection.clip(x, min, max)
 
 
 def _compress(x: Array, condition: Any, axis: int | None = None, **kwargs: Any) -> Array:
+    """Slices along an axis where a condition holds."""
     return indexing.compress(condition, x, axis, **kwargs)
 
 
@@ -132,6 +138,7 @@ def _namespace(api_version: str | None = None) -> Any:
 
 
 def _byteswap(x: Array) -> Array:
+    """The bytes of each element in the other order."""
     size = x.dtype.itemsize
     if size == 1:
         return x

@@ -21,13 +21,14 @@ from plugjax.extend.core import (
     aval_of,
     device_put,
     from_host,
-    reject_sharding,
 )
 from plugjax.extend.dtypes import DType, DTypeLike
 from plugjax.extend.errors import ConcretizationTypeError, NegativeSizeError, NotArrayError
 from plugjax.extend.execution import array_of_values, is_string_array
+from plugjax.extend.meshes import ShardingLike
 from plugjax.lax import axes
 from plugjax.lax.axes import ShapeLike
+from plugjax.lax.placement import laid_out
 from plugjax.numpy.promotion import (
     ArrayLike,
     as_operand,
@@ -59,7 +60,7 @@ def array(
     order: str | None = "K",
     ndmin: int = 0,
     device: DeviceLike | None = None,
-    out_sharding: None = None,
+    out_sharding: ShardingLike | None = None,
 ) -> Array:
     """An array from array-likes and nested sequences of them; the values are copied.
 
@@ -71,7 +72,7 @@ def array(
         order: accepted as in NumPy; arrays have no memory order.
         ndmin: least number of axes.
         device: the device of the result.
-        out_sharding: only ``None``.
+        out_sharding: how the result is spread: a sharding, or a partition spec of the mesh in force.
 
     Raises:
         TypeError: an element of ``object`` is not a number.
@@ -82,7 +83,11 @@ def array(
         Array([1. , 2.5], dtype=float32)
     """
     if out_sharding is not None:
-        reject_sharding("array", out_sharding)
+        return laid_out(
+            "array",
+            array(object, dtype, *args, copy=copy, order=order, ndmin=ndmin, device=device),
+            out_sharding,
+        )
     if args:
         copy, order, ndmin = _by_position(args, (copy, order, ndmin))
     if order not in (None, "K"):
@@ -120,7 +125,7 @@ def asarray(
     *,
     copy: bool | None = None,
     device: DeviceLike | None = None,
-    out_sharding: None = None,
+    out_sharding: ShardingLike | None = None,
 ) -> Array:
     """As :func:`array`, but an array that needs no conversion is returned unchanged.
 
@@ -131,7 +136,11 @@ def asarray(
         True
     """
     if out_sharding is not None:
-        reject_sharding("asarray", out_sharding)
+        return laid_out(
+            "asarray",
+            asarray(a=a, dtype=dtype, order=order, copy=copy, device=device),
+            out_sharding,
+        )
     if order not in (None, "K"):
         raise NotImplementedError("asarray: order is 'K', or left out.")
     if type(a) is Array and dtype is None and not copy and device is None:
@@ -167,7 +176,9 @@ def _from_values(value: Any, dtype: DType | None, copy: bool) -> Array:
     try:
         view = memoryview(value)
     except TypeError:
-        raise NotArrayError(f"array: no numbers can be made of {type(value)}: {value!r}") from None
+        raise NotArrayError(
+            f"array: {type(value)} is not a valid JAX array type: no numbers can be made of {value!r}"
+        ) from None
     return _from_values(np.array(view), dtype, copy)
 
 
@@ -207,7 +218,7 @@ def _rectangular(value: Any, dtype: DType | None = None) -> np.ndarray[Any, Any]
         if "inhomogeneous" not in str(error):
             raise
         raise NotArrayError(
-            f"array: lists of one length become an array, not {value!r}."
+            f"array: setting an array element with a sequence: the lists do not have one length in {value!r}."
         ) from error
 
 
@@ -243,7 +254,7 @@ def _shape(who: str, shape: Any) -> tuple[int, ...]:
         shape = (shape,)
     elif isinstance(shape, Tracer):
         raise ConcretizationTypeError(
-            shape, f"{who}: the shape is traced, a concrete one is needed."
+            shape, f"{who}: Shapes must be 1D sequences of known sizes, and this one is traced."
         )
     elif isinstance(shape, (dict, set)):
         raise TypeError(f"{who}: a shape is a sequence of integers, got {shape}.")
@@ -254,12 +265,15 @@ def _shape(who: str, shape: Any) -> tuple[int, ...]:
     for size in shape:
         if isinstance(size, Tracer):
             raise ConcretizationTypeError(
-                size, f"{who}: a size in the shape is traced, a concrete one is needed."
+                size,
+                f"{who}: Shapes must be 1D sequences of known sizes, and one of these is traced.",
             )
         try:
             sizes.append(axes.index(size))
         except TypeError:
-            raise TypeError(f"{who}: a shape holds integers, got {shape}.") from None
+            raise TypeError(
+                f"{who}: Shapes must be 1D sequences of integers, got {shape}."
+            ) from None
     if any(size < 0 for size in sizes):
         raise NegativeSizeError(f"{who}: a shape has no negative size, got {tuple(sizes)}.")
     return tuple(sizes)
@@ -270,7 +284,7 @@ def zeros(
     dtype: DTypeLike | None = None,
     *,
     device: DeviceLike | None = None,
-    out_sharding: None = None,
+    out_sharding: ShardingLike | None = None,
 ) -> Array:
     """Zeros.
 
@@ -281,7 +295,7 @@ def zeros(
                [0, 0]], dtype=int32)
     """
     if out_sharding is not None:
-        reject_sharding("zeros", out_sharding)
+        return laid_out("zeros", zeros(shape=shape, dtype=dtype, device=device), out_sharding)
     wanted = canonical_dtype("zeros", dtype)
     return _placed(lax.full(_shape("zeros", shape), _number(0, wanted), wanted), device)
 
@@ -291,7 +305,7 @@ def ones(
     dtype: DTypeLike | None = None,
     *,
     device: DeviceLike | None = None,
-    out_sharding: None = None,
+    out_sharding: ShardingLike | None = None,
 ) -> Array:
     """Ones.
 
@@ -301,7 +315,7 @@ def ones(
         Array([1, 1], dtype=int32)
     """
     if out_sharding is not None:
-        reject_sharding("ones", out_sharding)
+        return laid_out("ones", ones(shape=shape, dtype=dtype, device=device), out_sharding)
     wanted = canonical_dtype("ones", dtype)
     return _placed(lax.full(_shape("ones", shape), _number(1, wanted), wanted), device)
 
@@ -315,7 +329,7 @@ def empty(
     dtype: DTypeLike | None = None,
     *,
     device: DeviceLike | None = None,
-    out_sharding: None = None,
+    out_sharding: ShardingLike | None = None,
 ) -> Array:
     """Zeros: uninitialized memory is never returned.
 
@@ -325,7 +339,7 @@ def empty(
         Array([0., 0.], dtype=float32)
     """
     if out_sharding is not None:
-        reject_sharding("empty", out_sharding)
+        return laid_out("empty", empty(shape=shape, dtype=dtype, device=device), out_sharding)
     return zeros(shape, dtype, device=device)
 
 
@@ -335,7 +349,7 @@ def full(
     dtype: DTypeLike | None = None,
     *,
     device: DeviceLike | None = None,
-    out_sharding: None = None,
+    out_sharding: ShardingLike | None = None,
 ) -> Array:
     """An array filled with a value, or with values that broadcast to the shape.
 
@@ -345,7 +359,11 @@ def full(
         Array([7, 7], dtype=int32, weak_type=True)
     """
     if out_sharding is not None:
-        reject_sharding("full", out_sharding)
+        return laid_out(
+            "full",
+            full(shape=shape, fill_value=fill_value, dtype=dtype, device=device),
+            out_sharding,
+        )
     check_arraylike("full", fill_value)
     wanted = None if dtype is None else canonical_dtype("full", dtype)
     sizes = _shape("full", shape)
@@ -360,7 +378,7 @@ def zeros_like(
     shape: ShapeLike | None = None,
     *,
     device: DeviceLike | None = None,
-    out_sharding: None = None,
+    out_sharding: ShardingLike | None = None,
 ) -> Array:
     """Zeros with the shape and dtype of ``a``.
 
@@ -370,7 +388,9 @@ def zeros_like(
         Array([0, 0], dtype=int32)
     """
     if out_sharding is not None:
-        reject_sharding("zeros_like", out_sharding)
+        return laid_out(
+            "zeros_like", zeros_like(a=a, dtype=dtype, shape=shape, device=device), out_sharding
+        )
     return _like("zeros_like", a, 0, dtype, shape, device)
 
 
@@ -380,7 +400,7 @@ def ones_like(
     shape: ShapeLike | None = None,
     *,
     device: DeviceLike | None = None,
-    out_sharding: None = None,
+    out_sharding: ShardingLike | None = None,
 ) -> Array:
     """Ones with the shape and dtype of ``a``.
 
@@ -390,7 +410,9 @@ def ones_like(
         Array([1, 1], dtype=int32)
     """
     if out_sharding is not None:
-        reject_sharding("ones_like", out_sharding)
+        return laid_out(
+            "ones_like", ones_like(a=a, dtype=dtype, shape=shape, device=device), out_sharding
+        )
     return _like("ones_like", a, 1, dtype, shape, device)
 
 
@@ -418,7 +440,7 @@ def full_like(
     shape: ShapeLike | None = None,
     *,
     device: DeviceLike | None = None,
-    out_sharding: None = None,
+    out_sharding: ShardingLike | None = None,
 ) -> Array:
     """An array with the shape and dtype of ``a``, filled with a value.
 
@@ -428,7 +450,11 @@ def full_like(
         Array([7, 7], dtype=int32)
     """
     if out_sharding is not None:
-        reject_sharding("full_like", out_sharding)
+        return laid_out(
+            "full_like",
+            full_like(a=a, fill_value=fill_value, dtype=dtype, shape=shape, device=device),
+            out_sharding,
+        )
     check_arraylike("full_like", fill_value)
     if type(fill_value) in _PYTHON or not aval_of(fill_value).shape:
         return _like("full_like", a, fill_value, dtype, shape, device)
@@ -464,7 +490,7 @@ def arange(
     dtype: DTypeLike | None = None,
     *,
     device: DeviceLike | None = None,
-    out_sharding: None = None,
+    out_sharding: ShardingLike | None = None,
 ) -> Array:
     """Evenly spaced values in ``[start, stop)``; with one argument, in ``[0, start)``.
 
@@ -474,7 +500,11 @@ def arange(
         Array([1, 3, 5, 7], dtype=int32)
     """
     if out_sharding is not None:
-        reject_sharding("arange", out_sharding)
+        return laid_out(
+            "arange",
+            arange(start=start, stop=stop, step=step, dtype=dtype, device=device),
+            out_sharding,
+        )
     given = [v for v in (start, stop, step) if v is not None]
     if dtype is None:
         if all(type(v) is int or axes.is_symbolic(v) for v in given):

@@ -6,10 +6,12 @@ from functools import cache
 from typing import Any
 
 from plugjax import lax
-from plugjax.extend.core import Array, reject_sharding
+from plugjax.extend.core import Array
 from plugjax.extend.dtypes import DTypeLike
 from plugjax.extend.errors import OutArgumentError
+from plugjax.extend.meshes import ShardingLike
 from plugjax.lax.dot import PrecisionLike
+from plugjax.lax.placement import laid_out
 from plugjax.numpy.indexing import diagonal
 from plugjax.numpy.linear_algebra import product_operands
 from plugjax.numpy.promotion import Operand, check_arraylike, converted
@@ -32,7 +34,7 @@ def einsum(
     optimize: Any = "auto",
     precision: PrecisionLike = None,
     preferred_element_type: DTypeLike | None = None,
-    out_sharding: None = None,
+    out_sharding: ShardingLike | None = None,
 ) -> Array:
     """Sum of products, named by subscripts.
 
@@ -43,7 +45,7 @@ def einsum(
         optimize: strategy of opt_einsum for the order of contractions.
         precision: as of ``lax.dot_general``.
         preferred_element_type: dtype to accumulate in.
-        out_sharding: only ``None``.
+        out_sharding: how the result is spread: a sharding, or a partition spec of the mesh in force.
 
     Example:
         >>> import plugjax.numpy as jnp
@@ -51,7 +53,18 @@ def einsum(
         Array([0., 1.], dtype=float32)
     """
     if out_sharding is not None:
-        reject_sharding("einsum", out_sharding)
+        return laid_out(
+            "einsum",
+            einsum(
+                subscripts,
+                *operands,
+                out=out,
+                optimize=optimize,
+                precision=precision,
+                preferred_element_type=preferred_element_type,
+            ),
+            out_sharding,
+        )
     if out is not None:
         raise OutArgumentError(
             "einsum: 'out' cannot be written, since arrays are immutable. Use the result instead."
@@ -76,7 +89,7 @@ def einsum(
                 sizes[letter] = size
             elif size not in (1, known):
                 raise ValueError(
-                    f"einsum: axes with the letter {letter!r} differ in size: {known} and {size}."
+                    f"einsum: Size of label {letter!r} differs between operands: {known} and {size}."
                 )
     path = _path(parsed_in, parsed_out, values, optimize)
     terms = [_simplified(v, n, sizes) for v, n in zip(values, names, strict=True)]

@@ -6,6 +6,7 @@ import numpy as np
 
 from plugjax import lax
 from plugjax.extend.core import Array
+from plugjax.extend.execution import eager_program
 from plugjax.lax.exponential import log_add
 from plugjax.numpy.promotion import (
     ArrayLike,
@@ -29,6 +30,7 @@ __all__ = [
 ]  # fmt: skip
 
 
+@eager_program(1)
 def exp(x: ArrayLike, /) -> Array:
     """``e ** x``.
 
@@ -51,6 +53,7 @@ def exp2(x: ArrayLike, /) -> Array:
     return lax.exp2(to_inexact("exp2", x))
 
 
+@eager_program(1)
 def expm1(x: ArrayLike, /) -> Array:
     """``e ** x - 1``, accurate near 0.
 
@@ -62,6 +65,7 @@ def expm1(x: ArrayLike, /) -> Array:
     return lax.expm1(to_inexact("expm1", x))
 
 
+@eager_program(1)
 def log(x: ArrayLike, /) -> Array:
     """Natural logarithm, in nats.
 
@@ -73,6 +77,7 @@ def log(x: ArrayLike, /) -> Array:
     return lax.log(to_inexact("log", x))
 
 
+@eager_program(1)
 def log1p(x: ArrayLike, /) -> Array:
     """``log(1 + x)``, accurate near 0.
 

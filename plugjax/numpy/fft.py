@@ -18,6 +18,7 @@ from plugjax.extend import dtypes
 from plugjax.extend.backend import DeviceLike
 from plugjax.extend.core import Array
 from plugjax.extend.dtypes import DType, DTypeLike
+from plugjax.extend.transforms import publish
 from plugjax.numpy.creation import arange, array
 from plugjax.numpy.manipulation import moveaxis
 from plugjax.numpy.promotion import ArrayLike, as_operand, canonical_dtype, scalar, to_inexact
@@ -436,3 +437,6 @@ def ifftshift(x: ArrayLike, axes: int | Sequence[int] | None = None) -> Array:
         Array([2, 3, 0, 1], dtype=int32)
     """
     return _shifted("ifftshift", x, axes, -1)
+
+
+publish(globals(), __all__)

@@ -15,7 +15,7 @@ import numpy as np
 
 from plugjax import lax
 from plugjax.extend.core import Array
-from plugjax.extend.transforms import vmap
+from plugjax.extend.transforms import api_boundary, vmap
 from plugjax.numpy.creation import array, asarray
 from plugjax.numpy.manipulation import canonical_axis, expand_dims, squeeze
 from plugjax.numpy.promotion import (
@@ -138,6 +138,7 @@ def vectorize(
     where = f"(excluded={excluded!r}, signature={signature!r})"
 
     @functools.wraps(pyfunc)
+    @api_boundary
     def vectorized(*args: Any, **kwargs: Any) -> Any:
         function, mapped = _without(pyfunc, excluded, args, kwargs)
         core_in: list[Dims] = [()] * len(mapped)

@@ -31,8 +31,7 @@ from plugjax.numpy.promotion import (
     to_inexact,
 )
 from plugjax.numpy.ranges import linspace
-from plugjax.numpy.shape_info import ndim
-from plugjax.numpy.shape_info import shape as shape_of
+from plugjax.numpy.shape_info import ndim, shape as shape_of
 from plugjax.numpy.sorting_searching import bincount, searchsorted
 from plugjax.numpy.tiling import diff
 

@@ -32,7 +32,7 @@ _FAR = np.iinfo(np.int32).max
 Entry = Any  # int, slice, None, bool, a NumPy array of integers, or a traced one.
 
 _STATIC_SLICE = (
-    "indexing: a traced bound in {} leaves the size of the result open. "
+    "Slice entries must be static integers: a traced bound in {} leaves the size of the result open. "
     "lax.dynamic_slice and lax.dynamic_update_slice take a traced start and a static size."
 )
 
@@ -67,7 +67,9 @@ def entries(shape: Shape, index: Any) -> list[Entry]:
             consumed += item is not None and type(item) is not bool
     missing = len(shape) - consumed
     if missing < 0:
-        raise IndexError(f"indexing: {consumed} indices came for an array with {len(shape)} axes.")
+        raise IndexError(
+            f"Too many indices: array is {len(shape)}-dimensional, and {consumed} came."
+        )
     position = len(found) if ellipsis is None else ellipsis
     found[position:position] = [slice(None)] * missing
     return found
@@ -97,7 +99,7 @@ def _entry(entry: Any, shape: Shape, axis: int, after_ellipsis: bool) -> Sequenc
     if isinstance(entry, (bool, np.bool_)):
         return (bool(entry),)
     if isinstance(entry, (str, bytes)):
-        raise TypeError(f"indexing: a string is no index, got {entry!r}")
+        raise TypeError(f"plugjax does not support string indexing, got {entry!r}.")
     if isinstance(entry, (list, tuple)):
         # An empty array has a floating dtype by default.
         entry = array(entry)
@@ -126,7 +128,7 @@ def _entry(entry: Any, shape: Shape, axis: int, after_ellipsis: bool) -> Sequenc
     number = found is not None or isinstance(entry, (float, complex))
     refusal = TypeError if number or isinstance(entry, Sequence) else IndexError
     raise refusal(
-        f"indexing: {described} at position {axis} is no index; convert it to integers or bools."
+        f"Indexer must have integer or boolean type, got {described} at position {axis}. Convert it."
     )
 
 

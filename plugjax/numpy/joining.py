@@ -44,7 +44,7 @@ def _joined(who: str, arrays: Any, dtype: DTypeLike | None) -> list[Array]:
     else:
         operands = as_operands(who, *arrays)
     if not operands:
-        raise ValueError(f"{who}: no arrays came.")
+        raise ValueError(f"{who}: Need at least one array, got none.")
     if dtype is not None:
         wanted, weak = canonical_dtype(who, dtype), False
     else:
@@ -107,7 +107,9 @@ def stack(
     operands = _joined("stack", arrays, dtype)
     shape = operands[0].shape
     if any(x.shape != shape for x in operands):
-        raise ValueError(f"stack: the arrays differ in shape: {[x.shape for x in operands]}")
+        raise ValueError(
+            f"stack: All input arrays must have the same shape, got {[x.shape for x in operands]}."
+        )
     position = canonical_axis(axis, len(shape) + 1)
     return lax.concatenate([lax.expand_dims(x, (position,)) for x in operands], position)
 
@@ -295,6 +297,8 @@ def _split(who: str, ary: ArrayLike, sections: Any, axis: int) -> list[Array]:
             raise ValueError(f"{who}: the number of parts is positive, got {count}.")
         part, rest = divmod(size, count)
         if rest and who != "array_split":
-            raise ValueError(f"{who}: equal parts leave a rest of {rest}; use array_split.")
+            raise ValueError(
+                f"{who} does not result in an equal division: the rest is {rest}; use array_split."
+            )
         cuts = [i * part + min(i, rest) for i in range(count + 1)]
     return [lax.slice_in_dim(x, low, high, axis=axis) for low, high in itertools.pairwise(cuts)]

@@ -9,10 +9,12 @@ from typing import Any
 import numpy as np
 
 from plugjax import lax
-from plugjax.extend.core import Array, reject_sharding
+from plugjax.extend.core import Array
 from plugjax.extend.dtypes import DTypeLike
 from plugjax.extend.execution import eager_program
+from plugjax.extend.meshes import ShardingLike
 from plugjax.lax.dot import PrecisionLike
+from plugjax.lax.placement import laid_out
 from plugjax.lax.promotion import join
 from plugjax.numpy.indexing import diagonal
 from plugjax.numpy.manipulation import canonical_axis, moveaxis, ravel
@@ -65,7 +67,7 @@ def dot(
     *,
     precision: PrecisionLike = None,
     preferred_element_type: DTypeLike | None = None,
-    out_sharding: None = None,
+    out_sharding: ShardingLike | None = None,
 ) -> Array:
     """Product summed over the last axis of ``a`` with the last but one of ``b``; a plain product if one is a scalar.
 
@@ -78,7 +80,11 @@ def dot(
         Array(5., dtype=float32)
     """
     if out_sharding is not None:
-        reject_sharding("dot", out_sharding)
+        return laid_out(
+            "dot",
+            dot(a=a, b=b, precision=precision, preferred_element_type=preferred_element_type),
+            out_sharding,
+        )
     (x, y), wanted, weak = product_operands("dot", preferred_element_type, a, b)
     if not x.ndim or not y.ndim:
         numbers: Any = (((), ()), ((), ()))
@@ -94,7 +100,7 @@ def matmul(
     *,
     precision: PrecisionLike = None,
     preferred_element_type: DTypeLike | None = None,
-    out_sharding: None = None,
+    out_sharding: ShardingLike | None = None,
 ) -> Array:
     """Matrix product; leading axes are batches, and broadcast.
 
@@ -112,7 +118,11 @@ def matmul(
         Array([0., 1.], dtype=float32)
     """
     if out_sharding is not None:
-        reject_sharding("matmul", out_sharding)
+        return laid_out(
+            "matmul",
+            matmul(a=a, b=b, precision=precision, preferred_element_type=preferred_element_type),
+            out_sharding,
+        )
     if (
         type(a) is Array
         and type(b) is Array
@@ -127,7 +137,9 @@ def matmul(
     x_rank, y_rank = x.ndim, y.ndim
     if not x_rank or not y_rank:
         which = 0 if not x_rank else 1
-        raise ValueError(f"matmul: operand {which} is a scalar; scale with * instead.")
+        raise ValueError(
+            f"matmul input operand {which} must have ndim at least 1, and it is a scalar; scale with * instead."
+        )
     if x_rank <= 2 and y_rank <= 2:
         return _product(
             x, y, (((x_rank - 1,), (max(0, y_rank - 2),)), ((), ())), precision, wanted, weak
@@ -336,7 +348,7 @@ def tensordot(
     *,
     precision: PrecisionLike = None,
     preferred_element_type: DTypeLike | None = None,
-    out_sharding: None = None,
+    out_sharding: ShardingLike | None = None,
 ) -> Array:
     """Sum over pairs of axes: the last of ``a`` with the first of ``b``, or the given ones.
 
@@ -347,7 +359,17 @@ def tensordot(
                [3., 3.]], dtype=float32)
     """
     if out_sharding is not None:
-        reject_sharding("tensordot", out_sharding)
+        return laid_out(
+            "tensordot",
+            tensordot(
+                a=a,
+                b=b,
+                axes=axes,
+                precision=precision,
+                preferred_element_type=preferred_element_type,
+            ),
+            out_sharding,
+        )
     (x, y), wanted, weak = product_operands("tensordot", preferred_element_type, a, b)
     if isinstance(axes, (tuple, list)):
         if len(axes) != 2:

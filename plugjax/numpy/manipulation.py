@@ -11,12 +11,14 @@ import numpy as np
 
 from plugjax import lax
 from plugjax.extend.backend import DeviceLike
-from plugjax.extend.core import Array, reject_sharding, reshape_p
+from plugjax.extend.core import Array, reshape_p
 from plugjax.extend.dtypes import DTypeLike
 from plugjax.extend.errors import InconclusiveDimensionOperation, ShapeError, SizeError
 from plugjax.extend.execution import eager_program
+from plugjax.extend.meshes import ShardingLike
 from plugjax.lax import axes
 from plugjax.lax.axes import ShapeLike, static_sizes
+from plugjax.lax.placement import laid_out
 from plugjax.lax.requested_dtypes import warn_caller
 from plugjax.numpy.creation import array
 from plugjax.numpy.promotion import (
@@ -67,7 +69,7 @@ def canonical_axes(axis: int | Sequence[int], rank: int) -> tuple[int, ...]:
     axes = axis_tuple(axis) if is_sequence else (axis,)
     found = tuple(canonical_axis(a, rank) for a in axes)
     if len(set(found)) != len(found):
-        raise ValueError(f"an axis comes twice in {axes}.")
+        raise ValueError(f"duplicate value in 'axis': {axes}.")
     return found
 
 
@@ -82,12 +84,14 @@ def _sizes(x: Array, newshape: Any) -> tuple[int, ...]:
     if -1 not in sizes:
         if math.prod(sizes) != x.size:
             raise SizeError(
-                f"cannot reshape array of shape {x.shape} and size {x.size} into shape {sizes}, which takes {math.prod(sizes)}."
+                f"reshape: cannot reshape array of shape {x.shape}, which has {x.size} elements, into {sizes}, which takes {math.prod(sizes)}."
             )
         return sizes
     known = -math.prod(sizes)
     if sizes.count(-1) > 1 or any(n < -1 for n in sizes):
-        raise SizeError(f"reshape: one size may be -1, the others not be negative, got {sizes}")
+        raise SizeError(
+            f"reshape: can only specify one unknown axis size, by -1, and no negative one, got {sizes}"
+        )
     if axes.is_symbolic(x.size % known if known != 0 else 0):
         raise InconclusiveDimensionOperation(
             f"reshape: Cannot divide evenly the sizes of shapes {x.shape} and {sizes}: whether {known} divides {x.size} "
@@ -107,7 +111,7 @@ def reshape(
     order: str = "C",
     *,
     copy: bool | None = None,
-    out_sharding: None = None,
+    out_sharding: ShardingLike | None = None,
 ) -> Array:
     """The same elements in another shape; one size may be -1.
 
@@ -121,7 +125,7 @@ def reshape(
                [2, 3]], dtype=int32)
     """
     if out_sharding is not None:
-        reject_sharding("reshape", out_sharding)
+        return laid_out("reshape", reshape(a=a, shape=shape, order=order, copy=copy), out_sharding)
     x = as_operand("reshape", a)
     sizes = _sizes(x, shape)
     if order == "C":
@@ -133,7 +137,7 @@ def reshape(
 
 
 @eager_program(1)
-def ravel(a: ArrayLike, order: str = "C", *, out_sharding: None = None) -> Array:
+def ravel(a: ArrayLike, order: str = "C", *, out_sharding: ShardingLike | None = None) -> Array:
     """All elements in one axis.
 
     Example:
@@ -142,7 +146,7 @@ def ravel(a: ArrayLike, order: str = "C", *, out_sharding: None = None) -> Array
         Array([1, 2, 3, 4], dtype=int32)
     """
     if out_sharding is not None:
-        reject_sharding("ravel", out_sharding)
+        return laid_out("ravel", ravel(a=a, order=order), out_sharding)
     x = as_operand("ravel", a)
     if order == "K":
         raise NotImplementedError("ravel: order='K' is not available; use 'C' or 'F'.")
@@ -166,7 +170,7 @@ def transpose(a: ArrayLike, axes: Sequence[int] | None = None) -> Array:
     order = tuple(canonical_axis(axis, x.ndim) for axis in axes)
     if sorted(order) != list(range(x.ndim)):
         raise TypeError(
-            f"transpose: axes must be a permutation of the array's, got {tuple(axes)} for shape {x.shape}"
+            f"transpose permutation isn't a permutation of the axes: got {tuple(axes)} for shape {x.shape}"
         )
     return lax.transpose(x, order)
 
@@ -297,12 +301,14 @@ def squeeze(a: ArrayLike, axis: int | Sequence[int] | None = None) -> Array:
     else:
         axes = canonical_axes(axis_tuple(axis), x.ndim)
         if any(x.shape[i] != 1 for i in axes):
-            raise ValueError(f"squeeze: axes {axes} of shape {x.shape} do not all have size 1.")
+            raise ValueError(
+                f"squeeze: cannot select an axis to squeeze out of {axes} of shape {x.shape}: not all of them have size 1."
+            )
     return lax.squeeze(x, axes) if axes else x
 
 
 def broadcast_to(
-    array: ArrayLike, shape: int | Sequence[int], *, out_sharding: None = None
+    array: ArrayLike, shape: int | Sequence[int], *, out_sharding: ShardingLike | None = None
 ) -> Array:
     """The array repeated along new axes and axes of size 1.
 
@@ -316,7 +322,7 @@ def broadcast_to(
                [0, 1]], dtype=int32)
     """
     if out_sharding is not None:
-        reject_sharding("broadcast_to", out_sharding)
+        return laid_out("broadcast_to", broadcast_to(array=array, shape=shape), out_sharding)
     x = as_operand("broadcast_to", array)
     sizes = (shape,) if not hasattr(shape, "__iter__") else shape
     return broadcast_to_shape("broadcast_to", x, tuple(axes.index(n) for n in sizes))

@@ -32,8 +32,7 @@ from plugjax.extend.core import (
 )
 from plugjax.extend.dtypes import BOOL, INT32_MAX, INT32_MIN, DType
 from plugjax.extend.errors import KeyDtypeError, NotArrayError, OutArgumentError, SizeError
-from plugjax.lax.families import scalar as scalar_beside
-from plugjax.lax.families import scalar_aval
+from plugjax.lax.families import scalar as scalar_beside, scalar_aval
 from plugjax.lax.promotion import promote
 from plugjax.lax.requested_dtypes import canonical_dtype as canonical_dtype
 
@@ -101,7 +100,7 @@ def _is_arraylike(x: Any) -> bool:
 
 def _not_arraylike(who: str, position: int, x: Any) -> NotArrayError:
     return NotArrayError(
-        f"{who} requires ndarray or scalar arguments, got {type(x)} at position {position}. "
+        f"{who} requires ndarray or scalar arguments: that at position {position} is of type {type(x)}. "
         "Convert it with plugjax.numpy.asarray."
     )
 
@@ -408,7 +407,9 @@ def broadcast_to_shape(who: str, x: Operand, shape: Shape) -> Operand:
         return x
     lead = len(shape) - len(own)
     if lead < 0 or any(a not in (1, b) for a, b in zip(own, shape[lead:], strict=True)):
-        raise SizeError(f"{who}: an array of shape {own} does not broadcast to shape {shape}.")
+        raise SizeError(
+            f"{who}: Incompatible shapes for broadcasting: {own} does not broadcast to {shape}."
+        )
     return broadcast_in_dim_p.bind(
         x, shape=shape, broadcast_dimensions=tuple(range(lead, len(shape)))
     )
@@ -457,5 +458,5 @@ def reject_out(who: str, out: Any) -> None:
     """
     if out is not None:
         raise OutArgumentError(
-            f"{who}: 'out' cannot be written, since arrays are immutable. Use the result instead."
+            f"The 'out' argument to jnp.{who} cannot be written, since arrays are immutable. Use the result instead."
         )

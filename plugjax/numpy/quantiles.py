@@ -15,7 +15,9 @@ import numpy as np
 
 from plugjax import lax
 from plugjax.extend import dtypes
-from plugjax.extend.core import Array, reject_sharding
+from plugjax.extend.core import Array
+from plugjax.extend.meshes import ShardingLike
+from plugjax.lax.placement import laid_out
 from plugjax.numpy import reductions
 from plugjax.numpy.cumulative import cumsum
 from plugjax.numpy.manipulation import canonical_axes
@@ -90,7 +92,7 @@ def percentile(
     keepdims: bool = False,
     *,
     weights: ArrayLike | None = None,
-    out_sharding: None = None,
+    out_sharding: ShardingLike | None = None,
 ) -> Array:
     """As :func:`quantile`, with ``q`` in percent.
 
@@ -100,7 +102,20 @@ def percentile(
         Array(2., dtype=float32)
     """
     if out_sharding is not None:
-        reject_sharding("percentile", out_sharding)
+        return laid_out(
+            "percentile",
+            percentile(
+                a=a,
+                q=q,
+                axis=axis,
+                out=out,
+                overwrite_input=overwrite_input,
+                method=method,
+                keepdims=keepdims,
+                weights=weights,
+            ),
+            out_sharding,
+        )
     _reject_memory("percentile", out, overwrite_input)
     share = _share("percentile", q)
     return _quantile("percentile", a, share, axis, method, keepdims, False, weights)

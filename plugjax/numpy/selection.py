@@ -46,7 +46,7 @@ def clip(
         Array([1, 1, 2, 3, 3], dtype=int32)
     """
     if arr is None:
-        raise ValueError("clip: there is no array to clip.")
+        raise ValueError("clip: No input was provided.")
     x = as_operand("clip", arr)
     if any(
         isinstance(v, complex) or getattr(getattr(v, "dtype", None), "kind", "") == "c"

@@ -10,11 +10,13 @@ import numpy as np
 
 from plugjax import lax
 from plugjax.extend import dtypes
-from plugjax.extend.core import Array, Tracer, from_host, reject_sharding
+from plugjax.extend.core import Array, Tracer, from_host
 from plugjax.extend.dtypes import BOOL, DType, DTypeLike
 from plugjax.extend.errors import ConcretizationTypeError, NegativeSizeError
+from plugjax.extend.meshes import ShardingLike
 from plugjax.lax import axes
 from plugjax.lax.families import size_value
+from plugjax.lax.placement import laid_out
 from plugjax.numpy.logic import greater_equal, less
 from plugjax.numpy.manipulation import canonical_axis, ravel
 from plugjax.numpy.promotion import (
@@ -407,7 +409,7 @@ def bincount(
     minlength: int = 0,
     *,
     length: int | None = None,
-    out_sharding: None = None,
+    out_sharding: ShardingLike | None = None,
 ) -> Array:
     """Number of occurrences of each integer.
 
@@ -420,7 +422,11 @@ def bincount(
         Array([1, 0, 2, 0], dtype=int32)
     """
     if out_sharding is not None:
-        reject_sharding("bincount", out_sharding)
+        return laid_out(
+            "bincount",
+            bincount(x=x, weights=weights, minlength=minlength, length=length),
+            out_sharding,
+        )
     minlength = operator.index(minlength)
     values = as_operand("bincount", x)
     if not (dtypes.is_integer(values.dtype) or values.dtype == BOOL):

@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 
 from plugjax import lax
-from plugjax.extend.core import Array, Tracer, reject_sharding
+from plugjax.extend.core import Array, Tracer
 from plugjax.extend.errors import ConcretizationTypeError, DtypeError, NegativeSizeError
+from plugjax.extend.meshes import ShardingLike
 from plugjax.lax.axes import ShapeLike, static_ints
+from plugjax.lax.placement import laid_out
 from plugjax.numpy.creation import asarray
 from plugjax.numpy.indexing import take
 from plugjax.numpy.joining import concatenate
@@ -43,7 +45,7 @@ def repeat(
     axis: int | None = None,
     *,
     total_repeat_length: int | None = None,
-    out_sharding: None = None,
+    out_sharding: ShardingLike | None = None,
 ) -> Array:
     """Each element repeated.
 
@@ -56,7 +58,11 @@ def repeat(
         Array([0, 0, 1, 1], dtype=int32)
     """
     if out_sharding is not None:
-        reject_sharding("repeat", out_sharding)
+        return laid_out(
+            "repeat",
+            repeat(a=a, repeats=repeats, axis=axis, total_repeat_length=total_repeat_length),
+            out_sharding,
+        )
     x = as_operand("repeat", a)
     check_arraylike("repeat", a, repeats)
     if axis is None:

@@ -11,6 +11,7 @@ import numpy as np
 from plugjax import lax
 from plugjax.extend.calls import custom_jvp
 from plugjax.extend.core import Array
+from plugjax.extend.execution import eager_program
 from plugjax.numpy.promotion import ArrayLike, pick, promote_inexact, scalar, to_inexact
 
 __all__ = [
@@ -20,6 +21,7 @@ __all__ = [
 ]  # fmt: skip
 
 
+@eager_program(1)
 def sin(x: ArrayLike, /) -> Array:
     """Sine of an angle in radians.
 
@@ -31,6 +33,7 @@ def sin(x: ArrayLike, /) -> Array:
     return lax.sin(to_inexact("sin", x))
 
 
+@eager_program(1)
 def cos(x: ArrayLike, /) -> Array:
     """Cosine of an angle in radians.
 
@@ -42,6 +45,7 @@ def cos(x: ArrayLike, /) -> Array:
     return lax.cos(to_inexact("cos", x))
 
 
+@eager_program(1)
 def tan(x: ArrayLike, /) -> Array:
     """Tangent of an angle in radians.
 
@@ -53,6 +57,7 @@ def tan(x: ArrayLike, /) -> Array:
     return lax.tan(to_inexact("tan", x))
 
 
+@eager_program(1)
 def arcsin(x: ArrayLike, /) -> Array:
     """Inverse sine, in radians in [-pi/2, pi/2]; nan outside [-1, 1].
 
@@ -64,6 +69,7 @@ def arcsin(x: ArrayLike, /) -> Array:
     return lax.asin(to_inexact("arcsin", x))
 
 
+@eager_program(1)
 def arccos(x: ArrayLike, /) -> Array:
     """Inverse cosine, in radians in [0, pi]; nan outside [-1, 1].
 
@@ -75,6 +81,7 @@ def arccos(x: ArrayLike, /) -> Array:
     return lax.acos(to_inexact("arccos", x))
 
 
+@eager_program(1)
 def arctan(x: ArrayLike, /) -> Array:
     """Inverse tangent, in radians in [-pi/2, pi/2].
 
@@ -97,6 +104,7 @@ def arctan2(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     return lax.atan2(*promote_inexact("arctan2", x1, x2))
 
 
+@eager_program(1)
 def sinh(x: ArrayLike, /) -> Array:
     """Hyperbolic sine.
 
@@ -108,6 +116,7 @@ def sinh(x: ArrayLike, /) -> Array:
     return lax.sinh(to_inexact("sinh", x))
 
 
+@eager_program(1)
 def cosh(x: ArrayLike, /) -> Array:
     """Hyperbolic cosine.
 
@@ -119,6 +128,7 @@ def cosh(x: ArrayLike, /) -> Array:
     return lax.cosh(to_inexact("cosh", x))
 
 
+@eager_program(1)
 def tanh(x: ArrayLike, /) -> Array:
     """Hyperbolic tangent.
 
@@ -130,6 +140,7 @@ def tanh(x: ArrayLike, /) -> Array:
     return lax.tanh(to_inexact("tanh", x))
 
 
+@eager_program(1)
 def arcsinh(x: ArrayLike, /) -> Array:
     """Inverse hyperbolic sine.
 
@@ -141,6 +152,7 @@ def arcsinh(x: ArrayLike, /) -> Array:
     return lax.asinh(to_inexact("arcsinh", x))
 
 
+@eager_program(1)
 def arccosh(x: ArrayLike, /) -> Array:
     """Inverse hyperbolic cosine; nan below 1.
 
@@ -152,6 +164,7 @@ def arccosh(x: ArrayLike, /) -> Array:
     return lax.acosh(to_inexact("arccosh", x))
 
 
+@eager_program(1)
 def arctanh(x: ArrayLike, /) -> Array:
     """Inverse hyperbolic tangent; nan outside [-1, 1].
 

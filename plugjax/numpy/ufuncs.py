@@ -13,7 +13,7 @@ from plugjax.extend import dtypes
 from plugjax.extend.core import Array
 from plugjax.extend.dtypes import BOOL, DType, DTypeLike
 from plugjax.extend.execution import eval_shape
-from plugjax.extend.transforms import vmap
+from plugjax.extend.transforms import api_boundary, shorten_traceback, vmap
 from plugjax.numpy import selection
 from plugjax.numpy.functional import vectorize
 from plugjax.numpy.indexing import take
@@ -125,12 +125,19 @@ class ufunc(Generic[_R]):
 
     def __call__(self, *args: ArrayLike, out: None = None, where: None = None) -> _R:
         """The function, elementwise; arguments broadcast."""
-        if out is not None or where is not None:
-            reject_out(self.__name__, out)
-            raise NotImplementedError(
-                f"{self.__name__}: 'where' is not available; use jnp.where on the result."
-            )
-        return self._call(*args)
+        try:
+            if out is not None or where is not None:
+                self._refuse_options(out)
+            return self._call(*args)
+        except Exception:
+            shorten_traceback()
+            raise
+
+    def _refuse_options(self, out: None) -> None:
+        reject_out(self.__name__, out)
+        raise NotImplementedError(
+            f"{self.__name__}: 'where' is not available; use jnp.where on the result."
+        )
 
     def _mapped(self, *args: ArrayLike) -> Any:
         check_arraylike(self.__name__, *args)
@@ -152,6 +159,7 @@ class ufunc(Generic[_R]):
         found: DType = eval_shape(self._func, *(lax.full((), 1, x.dtype) for x in args)).dtype
         return found
 
+    @api_boundary
     def reduce(
         self,
         a: ArrayLike,
@@ -234,6 +242,7 @@ class ufunc(Generic[_R]):
         found, _ = lax.scan(step, carry, (x, mask))
         return lax.reshape(found, kept) if keepdims else found
 
+    @api_boundary
     def accumulate(
         self, a: ArrayLike, axis: int = 0, dtype: DTypeLike | None = None, out: None = None
     ) -> Array:
@@ -261,6 +270,7 @@ class ufunc(Generic[_R]):
         _, rest = lax.scan(step, x[0], x[1:])
         return moveaxis(lax.concatenate([x[:1], rest], 0), 0, axis)
 
+    @api_boundary
     def at(
         self, a: ArrayLike, indices: Any, b: ArrayLike | None = None, /, *, inplace: bool = True
     ) -> Array:
@@ -291,7 +301,8 @@ class ufunc(Generic[_R]):
         shapes = [i.shape for i in index if not isinstance(i, slice)]
         shape = broadcast_shape("at", *shapes) if shapes else ()
         if not shape:
-            return x.at[index].set(self(x.at[index].get(), *operands))
+            found: Any = self(x.at[index].get(), *operands)
+            return x.at[index].set(found)
         count = int(np.prod(shape))
         rows = [None if isinstance(i, slice) else ravel(broadcast_to(i, shape)) for i in index]
         if operands:
@@ -310,6 +321,7 @@ class ufunc(Generic[_R]):
         found, _ = lax.scan(step, x, (rows, operands), length=count)
         return found
 
+    @api_boundary
     def reduceat(
         self,
         a: ArrayLike,
@@ -355,6 +367,7 @@ class ufunc(Generic[_R]):
 
         return lax.fori_loop(0, x.shape[axis], step, found)
 
+    @api_boundary
     def outer(self, A: ArrayLike, B: ArrayLike, /) -> Array:
         """The function of every pair of elements."""
         self._check_binary("outer")

@@ -8,7 +8,10 @@ from typing import Any
 import numpy as np
 
 from plugjax import lax
-from plugjax.extend.core import Array, reject_sharding
+from plugjax.extend.core import Array
+from plugjax.extend.meshes import ShardingLike
+from plugjax.extend.transforms import api_boundary
+from plugjax.lax.placement import laid_out
 from plugjax.lax.requested_dtypes import warn_caller
 from plugjax.numpy.arithmetic import divide, power
 from plugjax.numpy.index_plan import entries, make_plan, masks_as_arrays
@@ -63,6 +66,7 @@ class IndexedUpdate:
     def __repr__(self) -> str:
         return f"_IndexUpdateRef({self.array!r}, {self.index!r})"
 
+    @api_boundary
     def get(
         self,
         *,
@@ -71,11 +75,18 @@ class IndexedUpdate:
         mode: Any = None,
         fill_value: Any = None,
         wrap_negative_indices: bool = True,
-        out_sharding: None = None,
+        out_sharding: ShardingLike | None = None,
     ) -> Array:
         """``x[index]``; with mode ``"fill"``, elements out of bounds are ``fill_value`` (nan by default)."""
         if out_sharding is not None:
-            reject_sharding("at", out_sharding)
+            found = self.get(
+                indices_are_sorted=indices_are_sorted,
+                unique_indices=unique_indices,
+                mode=mode,
+                fill_value=fill_value,
+                wrap_negative_indices=wrap_negative_indices,
+            )
+            return laid_out("at", found, out_sharding)
         if mode is None and fill_value is None and wrap_negative_indices:
             return getitem(self.array, self.index)
         row = entries(self.array.shape, self.index)
@@ -95,24 +106,29 @@ class IndexedUpdate:
         operand = self.array if x is None else x
         return _scatter(operation, operand, self.index, values, **options)
 
+    @api_boundary
     def set(self, values: ArrayLike, **options: Any) -> Array:
         """``x`` with ``values`` at the index."""
         return self._scatter(lax.scatter, values, None, **options)
 
+    @api_boundary
     def add(self, values: ArrayLike, **options: Any) -> Array:
         """``x`` with ``values`` added at the index, repeatedly for repeated indices."""
         return self._scatter(lax.scatter_add, values, None, **options)
 
+    @api_boundary
     def subtract(self, values: ArrayLike, **options: Any) -> Array:
         """``x`` with ``values`` subtracted at the index."""
         return self._scatter(lax.scatter_sub, values, None, **options)
 
+    @api_boundary
     def multiply(self, values: ArrayLike, **options: Any) -> Array:
         """``x`` multiplied by ``values`` at the index."""
         return self._scatter(lax.scatter_mul, values, None, **options)
 
     mul = multiply
 
+    @api_boundary
     def divide(self, values: ArrayLike, **options: Any) -> Array:
         """``x`` divided by ``values`` at the index."""
         return divide(
@@ -120,6 +136,7 @@ class IndexedUpdate:
             self._scatter(lax.scatter_mul, values, lax.full_like(self.array, 1), **options),
         )
 
+    @api_boundary
     def power(self, values: ArrayLike, **options: Any) -> Array:
         """``x`` to the power of ``values`` at the index."""
         return power(
@@ -127,14 +144,17 @@ class IndexedUpdate:
             self._scatter(lax.scatter_mul, values, lax.full_like(self.array, 1), **options),
         )
 
+    @api_boundary
     def min(self, values: ArrayLike, **options: Any) -> Array:
         """The smaller of ``x`` and ``values`` at the index."""
         return self._scatter(lax.scatter_min, values, None, **options)
 
+    @api_boundary
     def max(self, values: ArrayLike, **options: Any) -> Array:
         """The larger of ``x`` and ``values`` at the index."""
         return self._scatter(lax.scatter_max, values, None, **options)
 
+    @api_boundary
     def apply(self, func: Callable[[Array], Array], **options: Any) -> Array:
         """``x`` with ``func``, a function of scalars, applied at the index, repeatedly for repeated indices."""
 
@@ -154,10 +174,23 @@ def _scatter(
     unique_indices: bool = False,
     mode: Any = None,
     wrap_negative_indices: bool = True,
-    out_sharding: None = None,
+    out_sharding: ShardingLike | None = None,
 ) -> Array:
     if out_sharding is not None:
-        reject_sharding("at", out_sharding)
+        return laid_out(
+            "at",
+            _scatter(
+                operation=operation,
+                x=x,
+                index=index,
+                values=values,
+                indices_are_sorted=indices_are_sorted,
+                unique_indices=unique_indices,
+                mode=mode,
+                wrap_negative_indices=wrap_negative_indices,
+            ),
+            out_sharding,
+        )
     row, axes = masks_as_arrays(entries(x.aval.shape, index))
     target = lax.expand_dims(x, axes) if axes else x
     plan = make_plan(target.aval.shape, row, wrap_negative_indices)

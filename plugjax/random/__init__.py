@@ -3,8 +3,11 @@
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from plugjax.random import hashed as _hashed  # noqa: F401  # makes its generators known
-from plugjax.random import rbg as _rbg  # noqa: F401  # makes its generators known
+from plugjax.extend.transforms import public, publish
+from plugjax.random import (
+    hashed as _hashed,  # noqa: F401  # makes its generators known
+    rbg as _rbg,  # noqa: F401  # makes its generators known
+)
 from plugjax.random.bits import bits, permutation, randint, uniform
 from plugjax.random.choices import categorical, choice
 from plugjax.random.distributions import (
@@ -60,16 +63,19 @@ if TYPE_CHECKING:
     from plugjax.random.directions import ball, generalized_normal, multivariate_normal, orthogonal
 
 
-def __getattr__(name: str) -> Any:
-    if name not in _LATE:
-        raise AttributeError(f"module 'plugjax.random' has no attribute {name!r}")
-    found = getattr(importlib.import_module(f"plugjax.random.{_LATE[name]}"), name)
-    globals()[name] = found
-    return found
+if not TYPE_CHECKING:
+    # Type checkers report names that do not exist.
+
+    def __getattr__(name: str) -> Any:
+        if name not in _LATE:
+            raise AttributeError(f"module 'plugjax.random' has no attribute {name!r}")
+        found = getattr(importlib.import_module(f"plugjax.random.{_LATE[name]}"), name)
+        globals()[name] = found = public(found, __name__, name)
+        return found
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_LATE})
+    return sorted({*__all__, *_LATE})
 
 
 __all__ = [
@@ -80,3 +86,5 @@ __all__ = [
     "permutation", "poisson", "prng_key", "rademacher", "randint", "random_gamma_p", "rayleigh", "split", "t",
     "triangular", "truncated_normal", "uniform", "wald", "weibull_min", "wrap_key_data",
 ]  # fmt: skip
+
+publish(globals(), __all__)

@@ -10,11 +10,13 @@ import numpy as np
 
 from plugjax import lax
 from plugjax.extend import dtypes
-from plugjax.extend.core import Array, aval_of, reject_sharding
+from plugjax.extend.core import Array, aval_of
 from plugjax.extend.dtypes import DType, DTypeLike
 from plugjax.extend.errors import NegativeSizeError, SizeError, TypePromotionError
+from plugjax.extend.meshes import ShardingLike
 from plugjax.lax import axes
 from plugjax.lax.axes import ShapeLike, canonical_axis
+from plugjax.lax.placement import laid_out
 from plugjax.lax.promotion import promote
 from plugjax.lax.random_bits import multiply_add
 from plugjax.numpy.promotion import (
@@ -109,7 +111,7 @@ def bits(
     shape: ShapeLike = (),
     dtype: DTypeLike | None = None,
     *,
-    out_sharding: None = None,
+    out_sharding: ShardingLike | None = None,
 ) -> Array:
     """Random bits, as unsigned integers.
 
@@ -119,7 +121,7 @@ def bits(
         Array([4070199207, 4202968722], dtype=uint32)
     """
     if out_sharding is not None:
-        reject_sharding("bits", out_sharding)
+        return laid_out("bits", bits(key=key, shape=shape, dtype=dtype), out_sharding)
     k = single_key("bits", key)
     wanted = canonical_dtype(
         "bits", (np.uint64 if _wide() else np.uint32) if dtype is None else dtype
@@ -140,7 +142,7 @@ def uniform(
     minval: ArrayLike = 0.0,
     maxval: ArrayLike = 1.0,
     *,
-    out_sharding: None = None,
+    out_sharding: ShardingLike | None = None,
 ) -> Array:
     """Uniform numbers in ``[minval, maxval)``.
 
@@ -153,7 +155,11 @@ def uniform(
         Array(0.947667, dtype=float32)
     """
     if out_sharding is not None:
-        reject_sharding("uniform", out_sharding)
+        return laid_out(
+            "uniform",
+            uniform(key=key, shape=shape, dtype=dtype, minval=minval, maxval=maxval),
+            out_sharding,
+        )
     wanted = float_dtype("uniform", dtype)
     sizes = as_shape("uniform", shape)
     k = single_key("uniform", key)
@@ -199,7 +205,7 @@ def randint(
     maxval: ArrayLike,
     dtype: DTypeLike | None = None,
     *,
-    out_sharding: None = None,
+    out_sharding: ShardingLike | None = None,
 ) -> Array:
     """Uniform integers in ``[minval, maxval)``.
 
@@ -212,11 +218,15 @@ def randint(
         Array([9, 0, 2], dtype=int32)
     """
     if out_sharding is not None:
-        reject_sharding("randint", out_sharding)
+        return laid_out(
+            "randint",
+            randint(key=key, shape=shape, minval=minval, maxval=maxval, dtype=dtype),
+            out_sharding,
+        )
     k = single_key("randint", key)
     wanted = canonical_dtype("randint", int if dtype is None else dtype)
     if not dtypes.is_integer(wanted):
-        raise TypeError(f"randint needs an integer dtype, got {wanted.name}.")
+        raise TypeError(f"randint only accepts integer dtypes; {wanted.name} came.")
     sizes = as_shape("randint", shape)
     low, high = as_operand("randint", minval), as_operand("randint", maxval)
     if not (dtypes.is_integer(low.dtype) and dtypes.is_integer(high.dtype)):
@@ -288,7 +298,7 @@ def permutation(
     axis: int = 0,
     independent: bool = False,
     *,
-    out_sharding: None = None,
+    out_sharding: ShardingLike | None = None,
 ) -> Array:
     """The elements along an axis in random order; for an integer, those of ``arange``.
 
@@ -297,7 +307,7 @@ def permutation(
         x: array or integer.
         axis: the axis.
         independent: whether every row along the axis gets its own order.
-        out_sharding: only ``None``.
+        out_sharding: how the result is spread: a sharding, or a partition spec of the mesh in force.
 
     Example:
         >>> from plugjax import random
@@ -305,7 +315,11 @@ def permutation(
         [0, 1, 2, 3]
     """
     if out_sharding is not None:
-        reject_sharding("permutation", out_sharding)
+        return laid_out(
+            "permutation",
+            permutation(key=key, x=x, axis=axis, independent=independent),
+            out_sharding,
+        )
     k = single_key("permutation", key)
     given: Any = x
     if not ndim(given):

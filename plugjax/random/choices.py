@@ -9,8 +9,10 @@ import numpy as np
 
 from plugjax import lax
 from plugjax.extend import dtypes
-from plugjax.extend.core import Array, reject_sharding
+from plugjax.extend.core import Array
+from plugjax.extend.meshes import ShardingLike
 from plugjax.lax.axes import ShapeLike
+from plugjax.lax.placement import laid_out
 from plugjax.numpy.arithmetic import multiply
 from plugjax.numpy.cumulative import cumsum
 from plugjax.numpy.manipulation import canonical_axis
@@ -32,7 +34,7 @@ def categorical(
     replace: bool = True,
     mode: str | None = None,
     *,
-    out_sharding: None = None,
+    out_sharding: ShardingLike | None = None,
 ) -> Array:
     """Indices drawn with probabilities ``softmax(logits)`` along an axis.
 
@@ -48,7 +50,11 @@ def categorical(
         Array([1, 1], dtype=int32)
     """
     if out_sharding is not None:
-        reject_sharding("categorical", out_sharding)
+        return laid_out(
+            "categorical",
+            categorical(key=key, logits=logits, axis=axis, shape=shape, replace=replace, mode=mode),
+            out_sharding,
+        )
     k = single_key("categorical", key)
     scores = as_operand("categorical", logits)
     axis = canonical_axis(axis, scores.ndim) - scores.ndim
@@ -118,7 +124,7 @@ def choice(
         return lax.full(sizes, 0, dtypes.canonicalize(int) if whole else values.dtype)
     if not replace and draws > count:
         raise ValueError(
-            f"choice without replacement: a larger sample (size {draws}) than there are elements (size {count}). Draw fewer."
+            f"choice: Cannot take a larger sample (size {draws}) than there are elements (size {count}) without replacement. Draw fewer."
         )
 
     def chosen(index: Array) -> Array:

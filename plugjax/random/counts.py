@@ -18,10 +18,12 @@ from typing import Any
 import numpy as np
 
 from plugjax import lax
-from plugjax.extend.core import Array, reject_sharding
+from plugjax.extend.core import Array
 from plugjax.extend.dtypes import DType, DTypeLike
 from plugjax.extend.execution import jit
+from plugjax.extend.meshes import ShardingLike
 from plugjax.lax.axes import ShapeLike
+from plugjax.lax.placement import laid_out
 from plugjax.numpy.manipulation import moveaxis
 from plugjax.numpy.promotion import (
     ArrayLike,
@@ -45,7 +47,7 @@ def poisson(
     shape: ShapeLike | None = None,
     dtype: DTypeLike | None = None,
     *,
-    out_sharding: None = None,
+    out_sharding: ShardingLike | None = None,
 ) -> Array:
     """Poisson numbers of mean ``lam``, which is at least 0.
 
@@ -58,7 +60,9 @@ def poisson(
         Array([1, 2, 5], dtype=int32)
     """
     if out_sharding is not None:
-        reject_sharding("poisson", out_sharding)
+        return laid_out(
+            "poisson", poisson(key=key, lam=lam, shape=shape, dtype=dtype), out_sharding
+        )
     k = single_key("poisson", key)
     wanted = canonical_dtype("poisson", int if dtype is None else dtype)
     rate = as_operand("poisson", lam)

@@ -6,9 +6,11 @@ import operator
 
 from plugjax import lax
 from plugjax.extend import dtypes
-from plugjax.extend.core import Array, reject_sharding
+from plugjax.extend.core import Array
 from plugjax.extend.dtypes import DTypeLike
+from plugjax.extend.meshes import ShardingLike
 from plugjax.lax.axes import ShapeLike
+from plugjax.lax.placement import laid_out
 from plugjax.numpy import linalg
 from plugjax.numpy.einsum import einsum
 from plugjax.numpy.promotion import (
@@ -35,7 +37,7 @@ def multivariate_normal(
     dtype: DTypeLike | None = None,
     method: str = "cholesky",
     *,
-    out_sharding: None = None,
+    out_sharding: ShardingLike | None = None,
 ) -> Array:
     """Normal vectors of a mean and a covariance.
 
@@ -46,7 +48,7 @@ def multivariate_normal(
         shape: the leading axes of the result; by default those of ``mean`` and ``cov``, broadcast.
         dtype: of the numbers that are drawn; that of ``mean`` by default.
         method: how ``cov`` is factored: ``"cholesky"``, ``"eigh"`` or ``"svd"``.
-        out_sharding: only ``None``.
+        out_sharding: how the result is spread: a sharding, or a partition spec of the mesh in force.
 
     Raises:
         ValueError: shapes that do not fit, or a method that is none of these.
@@ -59,7 +61,13 @@ def multivariate_normal(
                [ 0.18, -0.97]], dtype=float32)
     """
     if out_sharding is not None:
-        reject_sharding("multivariate_normal", out_sharding)
+        return laid_out(
+            "multivariate_normal",
+            multivariate_normal(
+                key=key, mean=mean, cov=cov, shape=shape, dtype=dtype, method=method
+            ),
+            out_sharding,
+        )
     k = single_key("multivariate_normal", key)
     who = "multivariate_normal"
     centre, spread = same_dtype(who, mean, cov, inexact=True)
@@ -100,7 +108,7 @@ def orthogonal(
     dtype: DTypeLike | None = None,
     m: int | None = None,
     *,
-    out_sharding: None = None,
+    out_sharding: ShardingLike | None = None,
 ) -> Array:
     """Orthogonal matrices (unitary ones of complex dtypes), uniform over their group.
 
@@ -110,7 +118,7 @@ def orthogonal(
         shape: leading axes of the result.
         dtype: floating or complex.
         m: number of columns, ``n`` by default; rows or columns, whichever are fewer, are orthonormal.
-        out_sharding: only ``None``.
+        out_sharding: how the result is spread: a sharding, or a partition spec of the mesh in force.
 
     Reference:
         Mezzadri, "How to generate random matrices from the classical compact groups", 2007.
@@ -123,7 +131,9 @@ def orthogonal(
         Array(True, dtype=bool)
     """
     if out_sharding is not None:
-        reject_sharding("orthogonal", out_sharding)
+        return laid_out(
+            "orthogonal", orthogonal(key=key, n=n, shape=shape, dtype=dtype, m=m), out_sharding
+        )
     k = single_key("orthogonal", key)
     wanted = canonical_dtype("orthogonal", float if dtype is None else dtype)
     if not dtypes.is_inexact(wanted):
@@ -144,7 +154,7 @@ def generalized_normal(
     shape: ShapeLike = (),
     dtype: DTypeLike | None = None,
     *,
-    out_sharding: None = None,
+    out_sharding: ShardingLike | None = None,
 ) -> Array:
     """Numbers of density proportional to ``exp(-abs(x)**p)``.
 
@@ -155,7 +165,11 @@ def generalized_normal(
         Array([0.95, 0.09], dtype=float32)
     """
     if out_sharding is not None:
-        reject_sharding("generalized_normal", out_sharding)
+        return laid_out(
+            "generalized_normal",
+            generalized_normal(key=key, p=p, shape=shape, dtype=dtype),
+            out_sharding,
+        )
     k = single_key("generalized_normal", key)
     wanted = float_dtype("generalized_normal", dtype)
     sizes = as_shape("generalized_normal", shape)
@@ -171,7 +185,7 @@ def ball(
     shape: ShapeLike = (),
     dtype: DTypeLike | None = None,
     *,
-    out_sharding: None = None,
+    out_sharding: ShardingLike | None = None,
 ) -> Array:
     """Points of the unit ball of the norm of order ``p``, uniform: ``[*shape, d]``.
 
@@ -185,7 +199,7 @@ def ball(
         True
     """
     if out_sharding is not None:
-        reject_sharding("ball", out_sharding)
+        return laid_out("ball", ball(key=key, d=d, p=p, shape=shape, dtype=dtype), out_sharding)
     k = single_key("ball", key)
     wanted = float_dtype("ball", dtype)
     sizes = as_shape("ball", shape)

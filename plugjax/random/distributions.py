@@ -6,10 +6,12 @@ import numpy as np
 
 from plugjax import lax
 from plugjax.extend import dtypes
-from plugjax.extend.core import Array, config, reject_sharding
+from plugjax.extend.core import Array, config
 from plugjax.extend.dtypes import DType, DTypeLike
 from plugjax.extend.errors import DtypeError
+from plugjax.extend.meshes import ShardingLike
 from plugjax.lax.axes import ShapeLike
+from plugjax.lax.placement import laid_out
 from plugjax.numpy.arithmetic import add, multiply, power, true_divide
 from plugjax.numpy.promotion import (
     ArrayLike,
@@ -59,7 +61,7 @@ def normal(
     shape: ShapeLike = (),
     dtype: DTypeLike | None = None,
     *,
-    out_sharding: None = None,
+    out_sharding: ShardingLike | None = None,
 ) -> Array:
     """Standard normal numbers; complex ones have independent parts of variance 1/2.
 
@@ -69,11 +71,13 @@ def normal(
         Array([1.6226422, 2.0252647], dtype=float32)
     """
     if out_sharding is not None:
-        reject_sharding("normal", out_sharding)
+        return laid_out("normal", normal(key=key, shape=shape, dtype=dtype), out_sharding)
     k = single_key("normal", key)
     wanted = canonical_dtype("normal", float if dtype is None else dtype)
     if not dtypes.is_inexact(wanted):
-        raise ValueError(f"normal needs a floating or complex dtype, got {wanted.name}.")
+        raise ValueError(
+            f"dtype argument to `normal` must be floating or complex, got {wanted.name}."
+        )
     sizes = as_shape("normal", shape)
     if wanted.kind == "c":
         real = np.dtype(f"float{wanted.itemsize * 4}")
@@ -99,7 +103,7 @@ def truncated_normal(
     shape: ShapeLike | None = None,
     dtype: DTypeLike | None = None,
     *,
-    out_sharding: None = None,
+    out_sharding: ShardingLike | None = None,
 ) -> Array:
     """Standard normal numbers within ``(lower, upper)``.
 
@@ -114,7 +118,11 @@ def truncated_normal(
         Array(True, dtype=bool)
     """
     if out_sharding is not None:
-        reject_sharding("truncated_normal", out_sharding)
+        return laid_out(
+            "truncated_normal",
+            truncated_normal(key=key, lower=lower, upper=upper, shape=shape, dtype=dtype),
+            out_sharding,
+        )
     k = single_key("truncated_normal", key)
     wanted = float_dtype("truncated_normal", dtype)
     bounds = as_operands("truncated_normal", lower, upper)
@@ -138,7 +146,7 @@ def bernoulli(
     shape: ShapeLike | None = None,
     mode: str = "low",
     *,
-    out_sharding: None = None,
+    out_sharding: ShardingLike | None = None,
 ) -> Array:
     """True with probability ``p``.
 
@@ -147,7 +155,7 @@ def bernoulli(
         p: probability, broadcast to ``shape``.
         shape: shape of the result, that of ``p`` by default.
         mode: ``"high"`` resolves small probabilities with twice the bits.
-        out_sharding: only ``None``.
+        out_sharding: how the result is spread: a sharding, or a partition spec of the mesh in force.
 
     Example:
         >>> from plugjax import random
@@ -155,7 +163,7 @@ def bernoulli(
         Array([False, False,  True], dtype=bool)
     """
     if out_sharding is not None:
-        reject_sharding("bernoulli", out_sharding)
+        return laid_out("bernoulli", bernoulli(key=key, p=p, shape=shape, mode=mode), out_sharding)
     k = single_key("bernoulli", key)
     if mode not in ("high", "low"):
         raise ValueError(f"bernoulli: mode is 'high' or 'low', got {mode!r}.")
@@ -179,7 +187,7 @@ def rademacher(
     shape: ShapeLike = (),
     dtype: DTypeLike | None = None,
     *,
-    out_sharding: None = None,
+    out_sharding: ShardingLike | None = None,
 ) -> Array:
     """-1 or 1, with equal probability.
 
@@ -190,7 +198,7 @@ def rademacher(
         Array([1, 1, 1], dtype=int32)
     """
     if out_sharding is not None:
-        reject_sharding("rademacher", out_sharding)
+        return laid_out("rademacher", rademacher(key=key, shape=shape, dtype=dtype), out_sharding)
     k = single_key("rademacher", key)
     wanted = canonical_dtype("rademacher", int if dtype is None else dtype)
     # As bools both values are true.
@@ -204,7 +212,7 @@ def exponential(
     shape: ShapeLike = (),
     dtype: DTypeLike | None = None,
     *,
-    out_sharding: None = None,
+    out_sharding: ShardingLike | None = None,
 ) -> Array:
     """Exponential numbers of rate 1.
 
@@ -215,7 +223,7 @@ def exponential(
         Array(True, dtype=bool)
     """
     if out_sharding is not None:
-        reject_sharding("exponential", out_sharding)
+        return laid_out("exponential", exponential(key=key, shape=shape, dtype=dtype), out_sharding)
     k = single_key("exponential", key)
     u = uniform(k, shape, float_dtype("exponential", dtype))
     return lax.neg(lax.log1p(lax.neg(u)))
@@ -227,7 +235,7 @@ def gumbel(
     dtype: DTypeLike | None = None,
     mode: str | None = None,
     *,
-    out_sharding: None = None,
+    out_sharding: ShardingLike | None = None,
 ) -> Array:
     """Standard Gumbel numbers; mode ``"high"`` resolves the upper tail with twice the bits.
 
@@ -240,7 +248,9 @@ def gumbel(
         Array([2.92, 3.83], dtype=float32)
     """
     if out_sharding is not None:
-        reject_sharding("gumbel", out_sharding)
+        return laid_out(
+            "gumbel", gumbel(key=key, shape=shape, dtype=dtype, mode=mode), out_sharding
+        )
     k = single_key("gumbel", key)
     wanted = float_dtype("gumbel", dtype)
     sizes = as_shape("gumbel", shape)
@@ -263,7 +273,7 @@ def laplace(
     shape: ShapeLike = (),
     dtype: DTypeLike | None = None,
     *,
-    out_sharding: None = None,
+    out_sharding: ShardingLike | None = None,
 ) -> Array:
     """Standard Laplace numbers.
 
@@ -274,7 +284,7 @@ def laplace(
         Array([-2.26, -3.15], dtype=float32)
     """
     if out_sharding is not None:
-        reject_sharding("laplace", out_sharding)
+        return laid_out("laplace", laplace(key=key, shape=shape, dtype=dtype), out_sharding)
     k = single_key("laplace", key)
     wanted = float_dtype("laplace", dtype)
     low = wanted.type(-1 + limits(wanted).epsneg)
@@ -287,7 +297,7 @@ def logistic(
     shape: ShapeLike = (),
     dtype: DTypeLike | None = None,
     *,
-    out_sharding: None = None,
+    out_sharding: ShardingLike | None = None,
 ) -> Array:
     """Standard logistic numbers.
 
@@ -298,7 +308,7 @@ def logistic(
         Array([2.9 , 3.82], dtype=float32)
     """
     if out_sharding is not None:
-        reject_sharding("logistic", out_sharding)
+        return laid_out("logistic", logistic(key=key, shape=shape, dtype=dtype), out_sharding)
     k = single_key("logistic", key)
     wanted = float_dtype("logistic", dtype)
     u = uniform(k, shape, wanted, wanted.type(limits(wanted).tiny), 1.0)
@@ -310,7 +320,7 @@ def cauchy(
     shape: ShapeLike = (),
     dtype: DTypeLike | None = None,
     *,
-    out_sharding: None = None,
+    out_sharding: ShardingLike | None = None,
 ) -> Array:
     """Standard Cauchy numbers.
 
@@ -321,7 +331,7 @@ def cauchy(
         Array([ 6.03, 14.84], dtype=float32)
     """
     if out_sharding is not None:
-        reject_sharding("cauchy", out_sharding)
+        return laid_out("cauchy", cauchy(key=key, shape=shape, dtype=dtype), out_sharding)
     k = single_key("cauchy", key)
     wanted = float_dtype("cauchy", dtype)
     u = uniform(k, shape, wanted, wanted.type(limits(wanted).eps), 1.0)
@@ -334,7 +344,7 @@ def lognormal(
     shape: ShapeLike | None = None,
     dtype: DTypeLike | None = None,
     *,
-    out_sharding: None = None,
+    out_sharding: ShardingLike | None = None,
 ) -> Array:
     """Numbers whose logarithm is normal with standard deviation ``sigma``.
 
@@ -345,7 +355,9 @@ def lognormal(
         Array(True, dtype=bool)
     """
     if out_sharding is not None:
-        reject_sharding("lognormal", out_sharding)
+        return laid_out(
+            "lognormal", lognormal(key=key, sigma=sigma, shape=shape, dtype=dtype), out_sharding
+        )
     k = single_key("lognormal", key)
     wanted = canonical_dtype("lognormal", float if dtype is None else dtype)
     if not dtypes.is_inexact(wanted):
@@ -362,7 +374,7 @@ def pareto(
     shape: ShapeLike | None = None,
     dtype: DTypeLike | None = None,
     *,
-    out_sharding: None = None,
+    out_sharding: ShardingLike | None = None,
 ) -> Array:
     """Pareto numbers of shape ``b`` and scale 1.
 
@@ -373,7 +385,7 @@ def pareto(
         Array(True, dtype=bool)
     """
     if out_sharding is not None:
-        reject_sharding("pareto", out_sharding)
+        return laid_out("pareto", pareto(key=key, b=b, shape=shape, dtype=dtype), out_sharding)
     k = single_key("pareto", key)
     wanted = float_dtype("pareto", dtype)
     sizes = result_shape("pareto", shape, b)
@@ -389,7 +401,7 @@ def rayleigh(
     shape: ShapeLike | None = None,
     dtype: DTypeLike | None = None,
     *,
-    out_sharding: None = None,
+    out_sharding: ShardingLike | None = None,
 ) -> Array:
     """Rayleigh numbers of a scale.
 
@@ -400,7 +412,9 @@ def rayleigh(
         Array(True, dtype=bool)
     """
     if out_sharding is not None:
-        reject_sharding("rayleigh", out_sharding)
+        return laid_out(
+            "rayleigh", rayleigh(key=key, scale=scale, shape=shape, dtype=dtype), out_sharding
+        )
     k = single_key("rayleigh", key)
     wanted = float_dtype("rayleigh", dtype)
     sizes = result_shape("rayleigh", shape, scale)
@@ -439,7 +453,7 @@ def triangular(
     shape: ShapeLike | None = None,
     dtype: DTypeLike | None = None,
     *,
-    out_sharding: None = None,
+    out_sharding: ShardingLike | None = None,
 ) -> Array:
     """Triangular numbers between ``left`` and ``right`` with the peak at ``mode``.
 
@@ -451,7 +465,11 @@ def triangular(
         Array(True, dtype=bool)
     """
     if out_sharding is not None:
-        reject_sharding("triangular", out_sharding)
+        return laid_out(
+            "triangular",
+            triangular(key=key, left=left, mode=mode, right=right, shape=shape, dtype=dtype),
+            out_sharding,
+        )
     k = single_key("triangular", key)
     wanted = float_dtype("triangular", dtype)
     sizes = result_shape("triangular", shape, left, mode, right)
@@ -474,7 +492,7 @@ def maxwell(
     shape: ShapeLike = (),
     dtype: DTypeLike | None = None,
     *,
-    out_sharding: None = None,
+    out_sharding: ShardingLike | None = None,
 ) -> Array:
     """Maxwell numbers of scale 1: lengths of normal vectors with 3 components.
 
@@ -485,7 +503,7 @@ def maxwell(
         Array(True, dtype=bool)
     """
     if out_sharding is not None:
-        reject_sharding("maxwell", out_sharding)
+        return laid_out("maxwell", maxwell(key=key, shape=shape, dtype=dtype), out_sharding)
     k = single_key("maxwell", key)
     wanted = float_dtype("maxwell", dtype)
     vectors = normal(k, (*as_shape("maxwell", shape), 3), wanted)
@@ -523,7 +541,7 @@ def geometric(
     shape: ShapeLike | None = None,
     dtype: DTypeLike | None = None,
     *,
-    out_sharding: None = None,
+    out_sharding: ShardingLike | None = None,
 ) -> Array:
     """Number of trials until the first success, each of probability ``p``.
 
@@ -534,7 +552,9 @@ def geometric(
         Array(True, dtype=bool)
     """
     if out_sharding is not None:
-        reject_sharding("geometric", out_sharding)
+        return laid_out(
+            "geometric", geometric(key=key, p=p, shape=shape, dtype=dtype), out_sharding
+        )
     k = single_key("geometric", key)
     wanted = canonical_dtype("geometric", int if dtype is None else dtype)
     if not dtypes.is_integer(wanted):
@@ -555,7 +575,7 @@ def wald(
     shape: ShapeLike | None = None,
     dtype: DTypeLike | None = None,
     *,
-    out_sharding: None = None,
+    out_sharding: ShardingLike | None = None,
 ) -> Array:
     """Inverse Gaussian numbers of a mean, with scale 1.
 
@@ -566,7 +586,7 @@ def wald(
         Array(True, dtype=bool)
     """
     if out_sharding is not None:
-        reject_sharding("wald", out_sharding)
+        return laid_out("wald", wald(key=key, mean=mean, shape=shape, dtype=dtype), out_sharding)
     k = single_key("wald", key)
     wanted = float_dtype("wald", dtype)
     sizes = result_shape("wald", shape, mean)

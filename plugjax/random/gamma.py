@@ -21,12 +21,13 @@ from plugjax.extend.core import (
     Zero,
     aval_of,
     eval_closed,
-    reject_sharding,
 )
 from plugjax.extend.dtypes import DType, DTypeLike
+from plugjax.extend.meshes import ShardingLike
 from plugjax.extend.rules import RuleSet, abstract_eval, batching_rule, jvp_rule, physical_rule
 from plugjax.extend.transforms import Axis, materialize, physicalize, stage, vmap
 from plugjax.lax.axes import ShapeLike
+from plugjax.lax.placement import laid_out
 from plugjax.numpy.promotion import (
     ArrayLike,
     as_operand,
@@ -153,7 +154,7 @@ def gamma(
     shape: ShapeLike | None = None,
     dtype: DTypeLike | None = None,
     *,
-    out_sharding: None = None,
+    out_sharding: ShardingLike | None = None,
 ) -> Array:
     """Gamma numbers of shape parameter ``a`` and scale 1; they can be differentiated by ``a``.
 
@@ -166,7 +167,7 @@ def gamma(
         Array([1.59, 1.76], dtype=float32)
     """
     if out_sharding is not None:
-        reject_sharding("gamma", out_sharding)
+        return laid_out("gamma", gamma(key=key, a=a, shape=shape, dtype=dtype), out_sharding)
     return _gamma("gamma", key, a, shape, dtype, log_space=False)
 
 
@@ -176,7 +177,7 @@ def loggamma(
     shape: ShapeLike | None = None,
     dtype: DTypeLike | None = None,
     *,
-    out_sharding: None = None,
+    out_sharding: ShardingLike | None = None,
 ) -> Array:
     """Logarithms of the numbers of :func:`gamma`, without underflow.
 
@@ -190,7 +191,7 @@ def loggamma(
         Array([0.46, 0.57], dtype=float32)
     """
     if out_sharding is not None:
-        reject_sharding("loggamma", out_sharding)
+        return laid_out("loggamma", loggamma(key=key, a=a, shape=shape, dtype=dtype), out_sharding)
     return _gamma("loggamma", key, a, shape, dtype, log_space=True)
 
 
@@ -201,7 +202,7 @@ def beta(
     shape: ShapeLike | None = None,
     dtype: DTypeLike | None = None,
     *,
-    out_sharding: None = None,
+    out_sharding: ShardingLike | None = None,
 ) -> Array:
     """Beta numbers, in [0, 1], of density ``x**(a - 1) * (1 - x)**(b - 1)``.
 
@@ -211,7 +212,7 @@ def beta(
         True
     """
     if out_sharding is not None:
-        reject_sharding("beta", out_sharding)
+        return laid_out("beta", beta(key=key, a=a, b=b, shape=shape, dtype=dtype), out_sharding)
     k = single_key("beta", key)
     wanted = float_dtype("beta", dtype)
     check_safe_cast("beta", wanted, a, b)
@@ -233,7 +234,7 @@ def dirichlet(
     shape: ShapeLike | None = None,
     dtype: DTypeLike | None = None,
     *,
-    out_sharding: None = None,
+    out_sharding: ShardingLike | None = None,
 ) -> Array:
     """Dirichlet vectors: positive, with sum 1.
 
@@ -250,7 +251,9 @@ def dirichlet(
         Array(1., dtype=float32)
     """
     if out_sharding is not None:
-        reject_sharding("dirichlet", out_sharding)
+        return laid_out(
+            "dirichlet", dirichlet(key=key, alpha=alpha, shape=shape, dtype=dtype), out_sharding
+        )
     k = single_key("dirichlet", key)
     wanted = float_dtype("dirichlet", dtype)
     concentration = _parameter("dirichlet", alpha, wanted)
@@ -274,7 +277,7 @@ def chisquare(
     shape: ShapeLike | None = None,
     dtype: DTypeLike | None = None,
     *,
-    out_sharding: None = None,
+    out_sharding: ShardingLike | None = None,
 ) -> Array:
     """Chi-square numbers of ``df`` degrees of freedom.
 
@@ -285,7 +288,9 @@ def chisquare(
         Array(True, dtype=bool)
     """
     if out_sharding is not None:
-        reject_sharding("chisquare", out_sharding)
+        return laid_out(
+            "chisquare", chisquare(key=key, df=df, shape=shape, dtype=dtype), out_sharding
+        )
     k = single_key("chisquare", key)
     wanted = float_dtype("chisquare", dtype)
     check_safe_cast("chisquare", wanted, df)
@@ -300,7 +305,7 @@ def t(
     shape: ShapeLike | None = None,
     dtype: DTypeLike | None = None,
     *,
-    out_sharding: None = None,
+    out_sharding: ShardingLike | None = None,
 ) -> Array:
     """Student's t numbers of ``df`` degrees of freedom.
 
@@ -311,7 +316,7 @@ def t(
         Array([ 0.69, -3.24], dtype=float32)
     """
     if out_sharding is not None:
-        reject_sharding("t", out_sharding)
+        return laid_out("t", t(key=key, df=df, shape=shape, dtype=dtype), out_sharding)
     k = single_key("t", key)
     wanted = float_dtype("t", dtype)
     sizes = result_shape("t", shape, df)
@@ -331,7 +336,7 @@ def f(
     shape: ShapeLike | None = None,
     dtype: DTypeLike | None = None,
     *,
-    out_sharding: None = None,
+    out_sharding: ShardingLike | None = None,
 ) -> Array:
     """F numbers: the ratio of two chi-square ones, each divided by its degrees of freedom.
 
@@ -342,7 +347,9 @@ def f(
         Array(True, dtype=bool)
     """
     if out_sharding is not None:
-        reject_sharding("f", out_sharding)
+        return laid_out(
+            "f", f(key=key, dfnum=dfnum, dfden=dfden, shape=shape, dtype=dtype), out_sharding
+        )
     k = single_key("f", key)
     wanted = float_dtype("f", dtype)
     sizes = result_shape("f", shape, dfnum, dfden)

@@ -64,14 +64,14 @@ def as_seeds(seed: ArrayLike, who: str) -> Any:
     if seed is None:
         raise ValueError(f"{who}: a seed is an integer, got None.")
     if isinstance(seed, (float, complex)):
-        raise TypeError(f"{who}: a seed is an integer, got {seed!r}.")
+        raise TypeError(f"{who}: PRNG key seed must be an integer, got {seed!r}.")
     offset = config.read("random_seed_offset")
     if isinstance(seed, int):
         # 64 bits, of which 32 remain without x64, as a hash given as a seed needs.
         return as_array(np.int64(seed + offset), who)
     found = as_array(seed, who)
     if found.dtype.kind not in "iu":
-        raise TypeError(f"{who}: a seed is an integer, got {found.aval.str_short()}.")
+        raise TypeError(f"{who}: PRNG key seed must be an integer, got {found.aval.str_short()}.")
     return lax.add(found, found.dtype.type(offset)) if offset else found
 
 
@@ -157,12 +157,14 @@ def typed(who: str, keys: Any) -> tuple[Array, bool]:
     if isinstance(keys, (Array, Tracer, np.ndarray)):
         if keys.dtype != np.uint32 or not keys.ndim:
             raise TypeError(
-                f"{who} expected a key: an array of dtype key<fry>, or raw uint32[..., 2]; got "
+                f"{who}: invalid PRNG key data: a key has dtype key<fry>, or is raw uint32[..., 2]; got "
                 f"{keys.dtype}{list(keys.shape)}. Make one with random.key(seed)."
             )
         _judge_raw_key(who)
         return random_wrap_p.bind(keys, impl=resolve_impl(config.read("default_prng_impl"))), False
-    raise TypeError(f"{who} needs a key, got {type(keys)}. Make one with random.key(seed).")
+    raise TypeError(
+        f"{who}: invalid PRNG key data: got {type(keys)}. Make a key with random.key(seed)."
+    )
 
 
 def _judge_raw_key(who: str) -> None:
@@ -198,7 +200,7 @@ def single_key(who: str, k: Any) -> Array:
     found, _ = typed(who, k)
     if found.ndim:
         raise ValueError(
-            f"{who} takes one key, got keys of shape {k.shape}. Use plugjax.vmap for several."
+            f"{who} accepts a single key, got keys of shape {k.shape}. Use plugjax.vmap for several."
         )
     return found
 
@@ -225,7 +227,7 @@ def split(key: ArrayLike, num: int | Sequence[int] = 2) -> Array:
     found, was_typed = typed("split", key)
     if found.ndim:
         raise ValueError(
-            f"split takes one key, got keys of shape {aval_of(key).shape}. Use plugjax.vmap for several."
+            f"split accepts a single key, got keys of shape {aval_of(key).shape}. Use plugjax.vmap for several."
         )
     sizes: Any = num if isinstance(num, (tuple, list)) else (num,)
     shape = tuple(axes.index(n) for n in sizes)
@@ -248,7 +250,7 @@ def fold_in(key: ArrayLike, data: ArrayLike) -> Array:
     found, was_typed = typed("fold_in", key)
     if found.ndim:
         raise ValueError(
-            f"fold_in takes one key, got keys of shape {aval_of(key).shape}. Use plugjax.vmap for several."
+            f"fold_in accepts a single key, got keys of shape {aval_of(key).shape}. Use plugjax.vmap for several."
         )
     if type(data) is int:
         if not 0 <= data < 1 << 32:

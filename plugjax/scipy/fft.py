@@ -15,6 +15,7 @@ import numpy as np
 from plugjax import lax
 from plugjax.extend.core import Array
 from plugjax.extend.errors import NegativeSizeError
+from plugjax.extend.transforms import publish
 from plugjax.numpy import fft as fourier
 from plugjax.numpy.manipulation import canonical_axes, canonical_axis
 from plugjax.numpy.promotion import ArrayLike, Operand, as_operand, scalar, to_inexact
@@ -203,3 +204,6 @@ def idctn(
     for axis in chosen:
         x = _idct(x, axis, norm)
     return x
+
+
+publish(globals(), __all__)

@@ -15,6 +15,7 @@ import numpy as np
 import plugjax.numpy as jnp
 from plugjax.extend import pytree
 from plugjax.extend.core import Array
+from plugjax.extend.transforms import publish
 from plugjax.numpy.promotion import ArrayLike, Operand, as_operand, check_arraylike, to_inexact
 
 __all__ = ["RegularGridInterpolator"]
@@ -159,3 +160,5 @@ def _unflatten(options: tuple[str, bool], children: Iterable[Any]) -> RegularGri
 
 
 pytree.register(RegularGridInterpolator, _flatten, _unflatten)
+
+publish(globals(), __all__)

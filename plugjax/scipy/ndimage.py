@@ -17,6 +17,7 @@ import numpy as np
 import plugjax.numpy as jnp
 from plugjax import lax
 from plugjax.extend.core import Array
+from plugjax.extend.transforms import publish
 from plugjax.numpy.promotion import ArrayLike
 
 __all__ = ["map_coordinates"]
@@ -35,9 +36,13 @@ def _reflect(index: Any, size: int) -> Any:
     return (_mirror(2 * index + 1, 2 * size + 1) - 1) // 2
 
 
+def _clamped(index: Any, size: int) -> Any:
+    return jnp.clip(index, 0, size - 1)
+
+
 _OUTSIDE: dict[str, Callable[[Any, int], Any]] = {
     "constant": lambda index, size: index,
-    "nearest": lambda index, size: jnp.clip(index, 0, size - 1),
+    "nearest": _clamped,
     "wrap": lambda index, size: index % size,
     "mirror": _mirror,
     "reflect": _reflect,
@@ -114,3 +119,6 @@ def _linear(coordinate: Any) -> Shares:
     share = coordinate - below
     index = below.astype(np.int32)
     return [(index, 1 - share), (index + 1, share)]
+
+
+publish(globals(), __all__)

@@ -11,8 +11,7 @@ from typing import Any
 
 from plugjax.extend.core import Primitive
 from plugjax.extend.rules import RuleSet, lowering
-from plugjax.lax import bessel, incomplete_beta, incomplete_gamma
-from plugjax.lax import special as lax
+from plugjax.lax import bessel, incomplete_beta, incomplete_gamma, special as lax
 from plugjax.stablehlo.context import EqnContext
 from plugjax.stablehlo.elementwise import define_elementwise
 from plugjax.stablehlo.mlir import Value

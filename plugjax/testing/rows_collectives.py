@@ -9,9 +9,13 @@ from typing import Any
 import numpy as np
 
 from plugjax import lax
-from plugjax.extend.core import Primitive
+from plugjax.extend.core import Primitive, default_placement
+from plugjax.extend.meshes import Mesh, PartitionSpec
 from plugjax.extend.transforms import vmap
-from plugjax.testing.row import Op, real
+from plugjax.lax.collectives import all_gather_invariant_p, pvary_p
+from plugjax.lax.sharded.primitive import shard_map_p
+from plugjax.lax.sharded.shard_map import shard_map
+from plugjax.testing.row import Op, in_float64, real
 
 
 def _row(
@@ -34,6 +38,15 @@ def _everywhere(reduce: Callable[..., Any]) -> Callable[[Any], Any]:
     return lambda x: np.broadcast_to(reduce(x, axis=0), x.shape)
 
 
+def _on_a_mesh(f: Callable[..., Any], x: Any, spec: Any = None) -> Any:
+    """A function of one device on a mesh of one, of the backend under test."""
+    mesh = Mesh([default_placement().device], ("i",))
+    specs = P("i") if spec is None else spec
+    return shard_map(f, mesh=mesh, in_specs=specs, out_specs=P())(x)
+
+
+_ELSEWHERE = "JAX has it outside of jax.lax; tests/meshes compares"
+P = PartitionSpec
 _SLOTS = (np.array([[0, 2], [1, 0]]), np.array([[2, 1], [2, 1]]), np.array([[0, 3], [2, 1]]))
 
 
@@ -60,12 +73,19 @@ COLLECTIVES: Sequence[Op] = (
          lambda x: np.stack([x[2], 0 * x[1], x[0]])),
     _row(lax.all_gather_p, lambda lax, y: lax.all_gather(y, "i", axis=1),
          lambda x: np.stack([x.T] * 3)),
+    _row(all_gather_invariant_p, lambda lax, y: lax.all_gather(y, "i", axis=1, to="invarying"),
+         lambda x: np.stack([x.T] * 3)),
     _row(lax.reduce_scatter_p, lambda lax, y: lax.psum_scatter(y, "i", tiled=True),
          lambda x: x.sum(0).reshape(3, 2)),
     _row(lax.all_to_all_p, lambda lax, y: lax.all_to_all(y, "i", 0, 0, tiled=True),
          lambda x: x.reshape(3, 3, 2).swapaxes(0, 1).reshape(3, 6)),
     Op("ragged_all_to_all", lax.ragged_all_to_all_p, _exchange, _exchanged,
        real(-2, 2, (2, 3, 2), (2, 4, 2)), 2, without_jax="JAX on processors has none"),
+    Op("shard_map", shard_map_p, lambda _, x: _on_a_mesh(lambda y: lax.sin(lax.psum(y, "i")), x),
+       in_float64(np.sin), real(-2, 2, (3,)), 2, rtol=1e-5, without_jax=_ELSEWHERE),
+    Op("pvary", pvary_p,
+       lambda _, x: _on_a_mesh(lambda y: lax.psum(lax.pcast(y, "i", to="varying"), "i"), x, P()),
+       lambda x: x, real(-2, 2, (3,)), 2, without_jax=_ELSEWHERE),
     _row(lax.axis_index_p, lambda lax, y: y * lax.axis_index("i"),
          lambda x: x * np.arange(3)[:, None]),
 )  # fmt: skip

@@ -9,7 +9,7 @@ the axis by its name, or run a function of the user's, which may close over trac
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from typing import Any, Protocol, TypeVar
+from typing import Any, ParamSpec, Protocol, TypeVar
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from plugjax.core.aval import ShapedArray
 from plugjax.core.jaxpr import ClosedJaxpr, eval_closed, memoise
 from plugjax.core.primitive import Primitive, Trace, Tracer, state
 from plugjax.core.rules import RuleKind
+from plugjax.transforms.argument_names import argument_names, function_place, positional_names
 from plugjax.transforms.axes import broadcast_axis, moveaxis
 from plugjax.transforms.batch_steps import BatchStep
 from plugjax.transforms.callables import check_callable
@@ -27,11 +28,12 @@ from plugjax.transforms.ending import ends_trace
 from plugjax.transforms.flat_calls import Structure, named_after
 from plugjax.transforms.high_values import HighType, MappingSpec
 from plugjax.transforms.mapped_classes import instances, joined, mapped_classes
-from plugjax.transforms.named_axes import Axis as Axis
-from plugjax.transforms.named_axes import uses_axis
+from plugjax.transforms.named_axes import Axis as Axis, uses_axis
 from plugjax.transforms.staging import stage
 from plugjax.transforms.tracebacks import api_boundary
+from plugjax.transforms.tree_differences import prefix_difference
 
+_P = ParamSpec("_P")
 _R = TypeVar("_R")
 
 
@@ -239,13 +241,13 @@ def batch_jaxpr(
 
 
 def vmap(
-    fun: Callable[..., _R],
+    fun: Callable[_P, _R],
     in_axes: Any = 0,
     out_axes: Any = 0,
     axis_name: Hashable = None,
     axis_size: int | None = None,
     spmd_axis_name: Hashable = None,
-) -> Callable[..., _R]:
+) -> Callable[_P, _R]:
     """Map a function over an axis of its arguments, all instances at once.
 
     Args:
@@ -256,7 +258,8 @@ def vmap(
         out_axes: where the axis goes in each output: an int, or a pytree prefix of the output.
         axis_name: name of the axis, for collectives.
         axis_size: size of the axis, needed only if no argument has it.
-        spmd_axis_name: accepted as in JAX; sharding over several devices is not there yet.
+        spmd_axis_name: axis of a mesh, or a tuple of them, along which the instances are spread where the function says how its
+            values are spread.
 
     Returns:
         The vectorized function.
@@ -275,7 +278,7 @@ def vmap(
         in_axes = tuple(in_axes)
     if not (in_axes is None or isinstance(in_axes, (int, tuple, MappingSpec))):
         raise TypeError(
-            f"vmap: in_axes is an int, None, or a tuple with one entry for each positional argument; got {in_axes}."
+            f"vmap: in_axes must be an int, None, or a tuple with one entry for each positional argument; got {in_axes}."
         )
     if not all(_is_axis(leaf) for leaf in pytree.leaves(in_axes, is_leaf=lambda x: x is None)):
         raise TypeError(
@@ -290,15 +293,19 @@ def vmap(
             f"vmap: axis_name needs a hash, to be found by; got {axis_name!r} of type {type(axis_name)}. Use a string."
         ) from None
     name = getattr(fun, "__name__", repr(fun))
+    spread = spmd_axis_name if isinstance(spmd_axis_name, tuple) else (spmd_axis_name,)
+    if spmd_axis_name is None:
+        spread = ()
 
     @api_boundary
     def vectorized(*args: Any, **kwargs: Any) -> Any:
         if isinstance(in_axes, tuple) and len(in_axes) != len(args):
             raise ValueError(
-                f"vmap: a tuple of in_axes needs one entry for each positional argument, got {len(in_axes)=}, {len(args)=}."
+                f"vmap of {name}: in_axes must be an int, None, or a tuple of one entry for each positional argument, got {len(in_axes)=}, {len(args)=}."
             )
         leaves, in_tree = pytree.flatten((args, kwargs))
-        axes = _flat_axes(in_axes, args, kwargs)
+        words = _Words(fun, in_tree)
+        axes = _flat_axes(fun, in_axes, args, kwargs)
         if mapped_classes:
             in_tree = pytree.structure(instances((args, kwargs), axes))
         # What is not mapped reaches the function as it is: it may be a static argument of an inner jit, or no array at all.
@@ -307,10 +314,10 @@ def vmap(
             for x, d in zip(leaves, axes, strict=True)
         ]
         dims: list[Any] = [
-            d if d is None or isinstance(d, MappingSpec) else _in_range(d, aval_of(x))
-            for x, d in zip(values, axes, strict=True)
+            d if d is None or isinstance(d, MappingSpec) else _in_range(d, aval_of(x), words, i)
+            for i, (x, d) in enumerate(zip(values, axes, strict=True))
         ]
-        axis = Axis(_axis_size(name, args, kwargs, values, dims, axis_size), axis_name)
+        axis = Axis(_axis_size(words, values, dims, axis_size), axis_name, spread)
         out = Structure()
 
         def flat(*xs: Any) -> list[Any]:
@@ -324,8 +331,8 @@ def vmap(
             targets = pytree.broadcast_prefix(out_axes, result_tree, is_leaf=lambda x: x is None)
         except ValueError:
             raise ValueError(
-                f"vmap: out_axes {out_axes} does not fit the tree of the results, {out.tree}. Give an int or None for each "
-                "result, or for a part of the tree."
+                f"vmap: out_axes must be a tree prefix of the result of {name}, {prefix_difference(out_axes, out.tree)}. Give "
+                "an int or None for each leaf, or for a part of the tree."
             ) from None
         moved = [
             _to_out_axis(y, d, target, axis)
@@ -345,42 +352,60 @@ def _is_axis(leaf: Any) -> bool:
     )
 
 
-def _flat_axes(in_axes: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+class _Words:
+    """A function and the names of its arguments, for messages."""
+
+    __slots__ = ("fun", "in_tree")
+
+    def __init__(self, fun: Callable[..., Any], in_tree: Any) -> None:
+        self.fun = fun
+        self.in_tree = in_tree
+
+    def place(self) -> str:
+        return function_place(self.fun)
+
+    def names(self) -> list[str]:
+        return argument_names(self.fun, self.in_tree)
+
+
+def _flat_axes(
+    fun: Callable[..., Any], in_axes: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> list[Any]:
     if isinstance(in_axes, int):
         axes: list[Any] = [in_axes] * len(pytree.leaves(args))
     elif in_axes is None or isinstance(in_axes, MappingSpec):
         axes = [in_axes] * len(pytree.leaves(args))
     else:
         axes = []
-        for spec, arg in zip(in_axes, args, strict=True):
+        for i, (spec, arg) in enumerate(zip(in_axes, args, strict=True)):
             if spec is None or isinstance(spec, (int, MappingSpec)):
                 axes.extend([spec] * len(pytree.leaves(arg)))
                 continue
             try:
                 axes.extend(pytree.broadcast_prefix(spec, arg, is_leaf=lambda x: x is None))
             except ValueError:
+                (name,) = positional_names(fun, [i], [pytree.structure(0)])
                 raise ValueError(
-                    f"vmap: {spec} in in_axes does not fit the tree of its argument, {pytree.structure(arg)}. Give an int or "
-                    "None for each leaf, or for a part of the tree."
+                    f"vmap: in_axes[{i}] must be a tree prefix of argument `{name}` of {function_place(fun)}, "
+                    f"{prefix_difference(spec, pytree.structure(arg))}. Give an int or None for each leaf, or for a part of "
+                    "the tree."
                 ) from None
     axes.extend([0] * len(pytree.leaves(kwargs)))
     return axes
 
 
-def _in_range(axis: int, aval: ShapedArray) -> int:
+def _in_range(axis: int, aval: ShapedArray, words: _Words, leaf: int) -> int:
     ndim = aval.ndim
     if not -ndim <= axis < ndim:
         raise ValueError(
-            f"vmap: mapping along axis {axis} needs an argument of rank {axis + 1 if axis >= 0 else -axis} or more, "
-            f"got rank {ndim} (shape {aval.shape})."
+            f"vmap was requested to map its argument `{words.names()[leaf]}` along axis {axis}, which needs rank {axis + 1 if axis >= 0 else -axis} or more; "
+            f"got rank {ndim} (shape {aval.shape}) in {words.place()}."
         )
     return axis % ndim
 
 
 def _axis_size(
-    name: str,
-    args: Any,
-    kwargs: Any,
+    words: _Words,
     values: list[Any],
     dims: list[int | None],
     given: int | None,
@@ -391,22 +416,21 @@ def _axis_size(
     found: set[int] = {s for s in sizes if s is not None}
     if given is not None:
         if not isinstance(given, (int, np.integer)):
-            raise ValueError(f"vmap of {name}: axis_size is an integer, got {given!r}.")
+            raise ValueError(f"vmap of {words.place()}: axis_size is an integer, got {given!r}.")
         found.add(int(given))
     if len(found) == 1:
         return found.pop()
     if not found:
         raise ValueError(
-            f"vmap of {name} has nothing to map. Give an axis in in_axes, or give axis_size."
+            f"vmap of {words.place()} has nothing to map: there must be at least one argument with a non-None value in in_axes, or axis_size must be specified."
         )
-    paths = pytree.paths(args) + [f"kwargs{p}" for p in pytree.paths(kwargs)]
     described = "\n".join(
-        f"  * args{path} has shape {v.aval.str_short()}, axis {d} of it has size {s}"
-        for path, v, d, s in zip(paths, values, dims, sizes, strict=True)
+        f"  * axis {d} of argument `{path}`, {v.aval.str_short()}, has size {s}"
+        for path, v, d, s in zip(words.names(), values, dims, sizes, strict=True)
         if s is not None
     )
     raise ValueError(
-        f"vmap got inconsistent sizes for array axes to be mapped, by {name}:\n{described}"
+        f"vmap got inconsistent sizes for the mapped axes of {words.place()}:\n{described}"
         + (f"\n  * axis_size is {given}" if given is not None else "")
     )
 
@@ -422,7 +446,7 @@ def _to_out_axis(y: Any, bdim: int | None, target: int | None, axis: Axis) -> An
     if target is None:
         if bdim is not None:
             raise ValueError(
-                "vmap: out_axes is None for a result that depends on the mapped argument. Give the place of its batch axis."
+                "vmap: out_axes is None, but output was batched: it depends on a mapped argument. Give the place of its batch axis."
             )
         return y
     if not -ndim <= target < ndim:

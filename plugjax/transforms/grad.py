@@ -6,14 +6,16 @@
 
 from __future__ import annotations
 
+import functools
 import operator
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 from plugjax.core import dtypes, pytree
 from plugjax.core.array import as_array, aval_of, from_host
 from plugjax.core.jaxpr import ClosedJaxpr, eval_closed
 from plugjax.core.primitive import Tracer
+from plugjax.transforms.argument_names import function_place, positional_names
 from plugjax.transforms.callables import check_callable
 from plugjax.transforms.derivative_values import as_cotangent, as_tangent
 from plugjax.transforms.discharge import is_reference
@@ -33,6 +35,7 @@ from plugjax.transforms.tracebacks import api_boundary
 from plugjax.transforms.transpose import UndefinedPrimal, backward, transpose_flat
 from plugjax.transforms.tree_differences import first_difference
 
+_P = ParamSpec("_P")
 _R = TypeVar("_R")
 
 
@@ -141,7 +144,7 @@ def jvp(
     """
     if not isinstance(primals, (tuple, list)) or not isinstance(tangents, (tuple, list)):
         raise TypeError(
-            f"jvp needs primals and tangents in tuples or lists, got {type(primals).__name__} and {type(tangents).__name__}."
+            f"jvp: primal and tangent arguments are tuples or lists, got {type(primals).__name__} and {type(tangents).__name__}."
         )
     if type(primals) is not type(tangents):
         raise TypeError(
@@ -151,7 +154,7 @@ def jvp(
     tangent_leaves, tangent_tree = pytree.flatten(tuple(tangents))
     if tangent_tree != in_tree:
         raise TypeError(
-            "jvp: the tangents are not arranged like the primals: "
+            "jvp: primal and tangent arguments need the same tree structure: "
             + first_difference(in_tree, tangent_tree)
         )
     directions = [
@@ -272,6 +275,7 @@ def linear_transpose(
     )
     out_tree = out.tree
 
+    @api_boundary
     def transposed(cotangent: Any) -> Any:
         bars, tree = pytree.flatten(cotangent)
         if tree != out_tree:
@@ -295,13 +299,13 @@ def linear_transpose(
 
 
 def value_and_grad(
-    fun: Callable[..., _R],
+    fun: Callable[_P, _R],
     argnums: int | Sequence[int] = 0,
     has_aux: bool = False,
     holomorphic: bool = False,
     allow_int: bool = False,
     reduce_axes: Sequence[Any] = (),
-) -> Callable[..., tuple[_R, Any]]:
+) -> Callable[_P, tuple[_R, Any]]:
     """A function that gives the value of ``fun`` and its gradient.
 
     Args:
@@ -334,12 +338,13 @@ def value_and_grad(
     def value_and_gradient(*args: Any, **kwargs: Any) -> Any:
         if nums and max(nums) >= len(args):
             raise TypeError(
-                f"grad with argnums={argnums} needs {max(nums) + 1} or more positional arguments, got {len(args)}."
+                f"differentiating with respect to argnums={argnums} needs {max(nums) + 1} or more positional arguments of {name}, got {len(args)}."
             )
         partial, point = of_chosen("grad", fun, nums, args, kwargs)
         values, in_tree, flat, known = _flatten_call(partial, point, "grad", has_aux)
         for i, x in enumerate(values):
-            _check_input(x, holomorphic, allow_int, point, i)
+            name_of = functools.partial(_leaf_name, fun, nums, args, i)
+            _check_input(x, holomorphic, allow_int, name_of)
         found = linearize_flat(flat, values, [_differentiable(x) for x in values])
         if allow_int:
             _fill_inputs(found, values)
@@ -359,9 +364,16 @@ def value_and_grad(
     return named_after(fun, value_and_gradient, doc)
 
 
-def _check_input(
-    x: Any, holomorphic: bool, allow_int: bool, point: tuple[Any, ...], index: int
-) -> None:
+def _leaf_name(
+    fun: Callable[..., Any], nums: Sequence[int], args: tuple[Any, ...], leaf: int
+) -> str:
+    """The name of a leaf of the chosen arguments, with the function's place."""
+    places = [n % len(args) for n in nums]
+    names = positional_names(fun, places, [pytree.structure(args[n]) for n in places])
+    return f"argument `{names[leaf]}` of {function_place(fun)}"
+
+
+def _check_input(x: Any, holomorphic: bool, allow_int: bool, name: Callable[[], str]) -> None:
     if is_reference(x):
         raise ValueError(
             f"grad: Expected cotangent type of an array, but an argument is a reference ({aval_of(x)}), which has no gradient "
@@ -373,12 +385,12 @@ def _check_input(
     if dtypes.tangent_dtype(dtype) == dtypes.float0:
         if not allow_int:
             raise TypeError(
-                f"grad requires real- or complex-valued inputs, got {dtype.name} at argument {pytree.paths(point)[index]}. "
+                f"grad requires real- or complex-valued inputs, got {dtype.name} at {name()}. "
                 "For booleans and integers there is allow_int=True, and vjp."
             )
     elif holomorphic and dtype.kind != "c":
         raise TypeError(
-            f"grad with holomorphic=True needs complex inputs, got {dtype.name} at {pytree.paths(point)[index]}."
+            f"grad with holomorphic=True requires inputs with complex dtype, got {dtype.name} at {name()}."
         )
 
 
@@ -391,29 +403,29 @@ def _check_output(outs: list[Any], out_tree: Any, holomorphic: bool, name: str) 
     aval = aval_of(outs[0])
     if aval.shape:
         raise TypeError(
-            f"Gradient only defined for scalar-output functions, and {name} gives shape {aval.shape}. Reduce it, for example "
-            "with .sum(), or use jacrev."
+            f"Gradient only defined for scalar-output functions, and {name} gives shape {aval.shape}. Reduce it, for example with .sum(), or "
+            "use jacrev."
         )
     if holomorphic:
         if aval.dtype.kind != "c":
             raise TypeError(
-                f"grad with holomorphic=True needs a complex output, got {aval.dtype.name}."
+                f"grad with holomorphic=True requires outputs with complex dtype, got {aval.dtype.name}."
             )
     elif not dtypes.is_float(aval.dtype):
         raise TypeError(
-            f"grad needs a floating output, got {aval.dtype.name}. If the function is holomorphic, pass holomorphic=True; if its "
+            f"grad requires real-valued outputs, got {aval.dtype.name} from {name}. If the function is holomorphic, pass holomorphic=True; if its "
             "output is an integer, use vjp."
         )
 
 
 def grad(
-    fun: Callable[..., Any],
+    fun: Callable[_P, Any],
     argnums: int | Sequence[int] = 0,
     has_aux: bool = False,
     holomorphic: bool = False,
     allow_int: bool = False,
     reduce_axes: Sequence[Any] = (),
-) -> Callable[..., Any]:
+) -> Callable[_P, Any]:
     """A function that gives the gradient of ``fun``; arguments as of :func:`value_and_grad`.
 
     Example:
@@ -425,6 +437,7 @@ def grad(
         fun, argnums, has_aux, holomorphic, allow_int, reduce_axes
     )
 
+    @api_boundary
     def gradient(*args: Any, **kwargs: Any) -> Any:
         value, result = both(*args, **kwargs)
         return (result, value[1]) if has_aux else result

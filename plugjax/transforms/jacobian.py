@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, ParamSpec
 
 import numpy as np
 
@@ -14,6 +14,9 @@ from plugjax.transforms.batching import vmap
 from plugjax.transforms.callables import check_callable
 from plugjax.transforms.flat_calls import named_after
 from plugjax.transforms.grad import as_argnums, jvp, of_chosen, vjp
+from plugjax.transforms.tracebacks import api_boundary
+
+_P = ParamSpec("_P")
 
 
 def _basis(tree: Any) -> Any:
@@ -50,10 +53,15 @@ def _check(
     for leaf in pytree.leaves(tree):
         dtype = aval_of(leaf).dtype
         if holomorphic and dtype.kind != "c":
-            raise TypeError(f"{who} with holomorphic=True needs complex {what}s, got {dtype.name}.")
-        if not holomorphic and not accepts(dtype):
             raise TypeError(
-                f"{who} needs floating {what}s, got {dtype.name}. Pass holomorphic=True if the function is, else use plugjax.jvp "
+                f"{who} with holomorphic=True requires {what}s with complex dtype, got {dtype.name}."
+            )
+        if not holomorphic and not accepts(dtype):
+            numbers = (
+                "real- or complex-valued" if (who, what) == ("jacrev", "input") else "real-valued"
+            )
+            raise TypeError(
+                f"{who} requires {numbers} {what}s, got {dtype.name}. Pass holomorphic=True if the function is, else use plugjax.jvp "
                 "or plugjax.vjp."
             )
 
@@ -70,11 +78,11 @@ def _along_basis(derivatives: Any, primal: Any) -> Any:
 
 
 def jacfwd(
-    fun: Callable[..., Any],
+    fun: Callable[_P, Any],
     argnums: int | Sequence[int] = 0,
     has_aux: bool = False,
     holomorphic: bool = False,
-) -> Callable[..., Any]:
+) -> Callable[_P, Any]:
     """Jacobian by forward mode: one pass per element of the input, all at once.
 
     Returns:
@@ -93,6 +101,7 @@ def jacfwd(
     """
     check_callable("jacfwd", fun)
 
+    @api_boundary
     def jacobian_of(*args: Any, **kwargs: Any) -> Any:
         partial, point = of_chosen(
             "jacobian", fun, as_argnums("jacobian", argnums)[1], args, kwargs
@@ -122,12 +131,12 @@ def jacfwd(
 
 
 def jacrev(
-    fun: Callable[..., Any],
+    fun: Callable[_P, Any],
     argnums: int | Sequence[int] = 0,
     has_aux: bool = False,
     holomorphic: bool = False,
     allow_int: bool = False,
-) -> Callable[..., Any]:
+) -> Callable[_P, Any]:
     """Jacobian by reverse mode: one pass per element of the output, all at once; results as of :func:`jacfwd`.
 
     Raises:
@@ -143,6 +152,7 @@ def jacrev(
     """
     check_callable("jacrev", fun)
 
+    @api_boundary
     def jacobian_of(*args: Any, **kwargs: Any) -> Any:
         partial, point = of_chosen(
             "jacobian", fun, as_argnums("jacobian", argnums)[1], args, kwargs
@@ -173,11 +183,11 @@ def jacrev(
 
 
 def hessian(
-    fun: Callable[..., Any],
+    fun: Callable[_P, Any],
     argnums: int | Sequence[int] = 0,
     has_aux: bool = False,
     holomorphic: bool = False,
-) -> Callable[..., Any]:
+) -> Callable[_P, Any]:
     """Hessian: the forward-mode Jacobian of the reverse-mode one.
 
     Example:

@@ -22,6 +22,7 @@ from plugjax.transforms.derivative_values import as_cotangent, as_tangent
 from plugjax.transforms.discharge import is_reference
 from plugjax.transforms.high_values import HighType
 from plugjax.transforms.linearize import Linearized, tape_jaxpr
+from plugjax.transforms.tracebacks import api_boundary
 from plugjax.transforms.transpose import UndefinedPrimal, backward, transpose_flat
 from plugjax.transforms.tree_differences import first_difference
 
@@ -142,6 +143,7 @@ class VJP:
         self._linear = linear
         self._residuals = residuals
 
+    @api_boundary
     def __call__(self, cotangent: Any) -> Any:
         """Pull ``cotangent``, of the output's structure, back.
 
@@ -194,6 +196,7 @@ class VJP:
                     f"vjp.with_refs: an input is a reference ({aval}), and its cotangents need one too; got {x!r}."
                 )
 
+        @api_boundary
         def pull(cotangent: Any) -> Any:
             found: list[Any] = []
             pulled = self._pull(self._bars(cotangent), given)
@@ -216,7 +219,7 @@ class VJP:
         leaves, tree = pytree.flatten(cotangent)
         if tree != signature.out_tree:
             raise ValueError(
-                "vjp: the cotangent needs the tree structure of the output: "
+                "vjp: unexpected tree structure of the cotangent, which is arranged like the output: "
                 + first_difference(signature.out_tree, tree)
             )
         return [
@@ -321,6 +324,7 @@ class Pushforward:
         self._linear = linear
         self._residuals = residuals
 
+    @api_boundary
     def __call__(self, *tangents: Any) -> Any:
         """The tangent of the output for tangents of the inputs."""
         linear = self._linear
@@ -376,13 +380,13 @@ def tangent_of(primal: ShapedArray, tangent: Any, path: str) -> Any:
         )
     if expected.dtype == dtypes.float0 or found.dtype != expected.dtype:
         raise TypeError(
-            f"jvp: for a primal of dtype {primal.dtype} the tangent needs dtype "
+            f"jvp: primal and tangent arguments do not match: for a primal of dtype {primal.dtype} the tangent needs dtype "
             f"{expected.dtype.name if expected.dtype != dtypes.float0 else 'float0'}, got {found.dtype} at argument {path}. "
             "A tangent has its primal's dtype, that of an integer or bool float0."
         )
     if found.shape != expected.shape:
         raise ValueError(
-            f"jvp: a tangent needs its primal's shape {expected.shape}, got {found.shape} at argument {path}."
+            f"jvp called with different primal and tangent shapes: {expected.shape} and {found.shape} at argument {path}."
         )
     return as_array(tangent, "jvp")
 
@@ -411,11 +415,11 @@ def _cotangent(out: ShapedArray, bar: Any, path: str) -> Any:
     found = aval_of(as_array(bar, "vjp") if type(bar) is int else bar)
     if found.dtype != expected.dtype:
         raise ValueError(
-            f"vjp: the cotangent of an output {out.str_short()} needs to be {expected.str_short()}, got "
+            f"vjp: unexpected JAX type of a cotangent: that of an output {out.str_short()} is {expected.str_short()}, got "
             f"{found.str_short()}{f', at {path}' if path else ''}."
         )
     if found.shape != expected.shape:
         raise ValueError(
-            f"vjp: the cotangent needs to be {expected.str_short()}, got {found.str_short()}{f', at {path}' if path else ''}."
+            f"vjp: unexpected JAX type of a cotangent: {expected.str_short()} is needed, got {found.str_short()}{f', at {path}' if path else ''}."
         )
     return as_array(bar, "vjp")

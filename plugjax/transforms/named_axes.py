@@ -9,7 +9,7 @@ times the constant.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 from plugjax.core import registry
@@ -20,6 +20,10 @@ from plugjax.core.rules import RuleKind
 axis_names_rule: RuleKind[Callable[..., Iterable[Any]]] = RuleKind(
     "axis_names",
     "(**params) -> names of the axes that the primitive works along; ANY_AXIS if that is not known",
+)
+
+binds_rule: RuleKind[Callable[..., Iterable[Axis]]] = RuleKind(
+    "binds", "(**params) -> the axes that an equation binds for the programs in its parameters"
 )
 
 # Stands for every axis, named or not: a Python function that has not been traced may close over values of any.
@@ -108,3 +112,27 @@ def free_axes(jaxpr: ClosedJaxpr) -> frozenset[Any]:
 
     names: frozenset[Any] = memoise(jaxpr, "free axes", find)
     return names
+
+
+@contextmanager
+def axes_inside(jaxpr: ClosedJaxpr) -> Iterator[None]:
+    """Bind the axes that equations of a program bind for the programs that they hold, while these are rewritten or lowered."""
+    found = _bound_inside(jaxpr)
+    with bound_axes(found) if found else nullcontext():
+        yield
+
+
+def _bound_inside(jaxpr: ClosedJaxpr) -> tuple[Axis, ...]:
+    def find() -> tuple[Axis, ...]:
+        table = registry.table(binds_rule)
+        found: dict[Axis, None] = {}
+        for eqn in jaxpr.eqns:
+            if eqn.primitive.structured:
+                rule = table.get(eqn.primitive)
+                found.update(dict.fromkeys(() if rule is None else rule(**eqn.params)))
+                for program in programs_in(eqn.params):
+                    found.update(dict.fromkeys(_bound_inside(program)))
+        return tuple(found)
+
+    axes: tuple[Axis, ...] = memoise(jaxpr, "bound axes", find)
+    return axes

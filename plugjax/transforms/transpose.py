@@ -16,8 +16,12 @@ from plugjax.core.primitive import state
 from plugjax.core.vocabulary import Zero, add_any, instantiate
 from plugjax.transforms.enclosing import describe_frames
 from plugjax.transforms.jvp import with_zeros
-from plugjax.transforms.linearize import TapeEqn, TapeTrace, TapeTracer
-from plugjax.transforms.linearize import transpose_rule as transpose_rule
+from plugjax.transforms.linearize import (
+    TapeEqn,
+    TapeTrace,
+    TapeTracer,
+    transpose_rule as transpose_rule,
+)
 from plugjax.transforms.staging import stage
 from plugjax.transforms.varying import summed
 

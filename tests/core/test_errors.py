@@ -214,7 +214,11 @@ def _builtin(error):
         (to_numpy, errors.TracerArrayConversionError, ["float32[2]", "plugjax.numpy"]),
         (boolean_mask, errors.NonConcreteBooleanIndexError, ["bool[3]", "jnp.where"]),
         (leaked, errors.UnexpectedTracerError, ["leaked", "argument", "Return the value"]),
-        (non_hashable_static, ValueError, ["static argument", "no hash", "[1]", "tuple"]),
+        (
+            non_hashable_static,
+            ValueError,
+            ["Non-hashable static argument", "argument `n`", "[1]", "tuple"],
+        ),
         (gradient_of_vector, TypeError, ["scalar-output", "(3,)"]),
         (gradient_of_integers, TypeError, ["int32", "allow_int"]),
         (vmap_of_different_sizes, ValueError, ["float32[2]", "float32[3]", "inconsistent"]),

@@ -473,5 +473,5 @@ def test_a_class_that_converts_what_it_holds_is_an_argument(run):
 
 
 def test_what_is_no_array_is_named_in_a_class_that_converts():
-    with pytest.raises(TypeError, match=r"\[0\]\[1\]"):
+    with pytest.raises(TypeError, match="argument `n` is no array"):
         plugjax.jit(lambda c, n: c.value)(Converted(1.0), "a word")

@@ -324,6 +324,7 @@ class TestFaults(Site):
                 "jax_options",
                 "jet",
                 "lax",
+                "meshes",
                 "numpy_api",
                 "profiler",
                 "random",

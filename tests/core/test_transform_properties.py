@@ -3,8 +3,7 @@
 import jax
 import jax.numpy
 import numpy as np
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 import plugjax
 from tests.core.transform_words import compare, oracle, order, spell

@@ -7,8 +7,7 @@ import jax
 import jax.experimental.sparse
 import jax.experimental.sparse.bcoo
 import numpy as np
-from hypothesis import settings
-from hypothesis import strategies as st
+from hypothesis import settings, strategies as st
 
 import plugjax
 import plugjax.numpy

@@ -6,8 +6,7 @@ import jax
 import jax.experimental.ode
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import plugjax
 import plugjax.numpy

@@ -3,8 +3,7 @@
 import itertools
 
 import numpy as np
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from tests.experimental.sparse_oracle import (
     FEW,

@@ -5,8 +5,7 @@ import jax.experimental.sparse
 import numpy as np
 import pytest
 import scipy.sparse
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 import plugjax
 from plugjax.experimental import sparse

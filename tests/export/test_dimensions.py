@@ -4,8 +4,7 @@ import itertools
 
 import jax
 import pytest
-from hypothesis import assume, given, settings
-from hypothesis import strategies as st
+from hypothesis import assume, given, settings, strategies as st
 from jax import export as jax_export
 
 from plugjax.errors import InconclusiveDimensionOperation

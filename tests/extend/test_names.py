@@ -8,8 +8,7 @@ import pytest
 from jaxlib import xla_client
 
 import plugjax
-from plugjax.extend import backend as backend_module
-from plugjax.extend import core, source_info_util
+from plugjax.extend import backend as backend_module, core, source_info_util
 
 # What belongs to XLA's runtime, to JAX's own representation of traces, or to several devices.
 ABSENT = {

@@ -14,8 +14,7 @@ import pytest
 import plugjax
 import plugjax.numpy as jnp
 from plugjax import random
-from plugjax.extend import random as extension
-from plugjax.extend import registry
+from plugjax.extend import random as extension, registry
 
 COMPARES_BITS = True
 

@@ -1,8 +1,7 @@
 """Elementwise operations of `plugjax.lax` on drawn dtypes and shapes: types and errors against JAX (`tests/drawn.py`)."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from tests.drawn import DTYPES, agree, arrays, stretchable
 

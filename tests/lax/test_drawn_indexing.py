@@ -5,8 +5,7 @@ JAX's types and errors, a loop's values.
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from tests.drawn import DTYPES, agree, arrays, operands
 

@@ -6,8 +6,7 @@ Results have JAX's types, or JAX's error; and the product of the factors is the 
 import numpy as np
 import pytest
 import scipy.linalg
-from hypothesis import assume, given
-from hypothesis import strategies as st
+from hypothesis import assume, given, strategies as st
 
 from tests.drawn import agree, arrays, operands
 

@@ -6,8 +6,7 @@ JAX's types and errors, NumPy's values.
 import numpy as np
 import pytest
 import scipy.special
-from hypothesis import assume, given
-from hypothesis import strategies as st
+from hypothesis import assume, given, strategies as st
 
 from tests.drawn import DTYPES, Weak, agree, axes_of, operands
 

@@ -3,8 +3,7 @@
 import ml_dtypes
 import numpy as np
 import pytest
-from hypothesis import assume, given
-from hypothesis import strategies as st
+from hypothesis import assume, given, strategies as st
 
 from tests.drawn import DTYPES, Weak, agree, arrays, axes_of, operands
 

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 import scipy.special
-from hypothesis import assume, given
-from hypothesis import strategies as st
+from hypothesis import assume, given, strategies as st
 
 from tests.drawn import DTYPES, agree, arrays, axes_of, operands
 

@@ -10,8 +10,7 @@ import operator
 import jax
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import plugjax
 import plugjax.numpy as jnp

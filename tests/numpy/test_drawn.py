@@ -2,8 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import assume, given
-from hypothesis import strategies as st
+from hypothesis import assume, given, strategies as st
 
 import plugjax
 from tests.drawn import DTYPES, WIDE_DTYPES, agree, arrays, axes_of, outcome, stretchable

@@ -6,8 +6,7 @@ import jax
 import jax.numpy
 import numpy as np
 import pytest
-from hypothesis import assume, given
-from hypothesis import strategies as st
+from hypothesis import assume, given, strategies as st
 
 import plugjax
 import plugjax.numpy

@@ -3,8 +3,7 @@
 import jax.numpy
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import plugjax.numpy
 from tests.drawn import DTYPES, agree, arrays, axes_of

@@ -7,8 +7,7 @@ import jax
 import jax.numpy
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
-from hypothesis import strategies as st
+from hypothesis import assume, given, settings, strategies as st
 
 import plugjax
 import plugjax.numpy

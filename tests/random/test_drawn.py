@@ -4,8 +4,7 @@ import jax
 import jax.random
 import numpy as np
 import pytest
-from hypothesis import assume, given
-from hypothesis import strategies as st
+from hypothesis import assume, given, strategies as st
 
 import plugjax
 from plugjax import random

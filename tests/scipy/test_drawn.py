@@ -4,8 +4,7 @@ import jax.scipy.stats
 import pytest
 import scipy.special
 import scipy.stats
-from hypothesis import assume, given
-from hypothesis import strategies as st
+from hypothesis import assume, given, strategies as st
 
 from tests.drawn import agree, arrays, axes_of, stretchable
 

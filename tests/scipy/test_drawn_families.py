@@ -9,8 +9,7 @@ import scipy.linalg
 import scipy.ndimage
 import scipy.signal
 import scipy.stats
-from hypothesis import assume, given
-from hypothesis import strategies as st
+from hypothesis import assume, given, strategies as st
 
 from tests.drawn import agree, arrays, axes_of
 

@@ -11,8 +11,7 @@ import scipy.ndimage
 import scipy.optimize
 import scipy.spatial.transform
 import scipy.special
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from tests.drawn import agree, arrays
 

@@ -12,8 +12,7 @@ import jax.scipy.special
 import jax.scipy.stats
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import plugjax
 from tests.drawn import agree

@@ -19,13 +19,13 @@ from plugjax.extend import (
     add_any,
     aval_of,
     instantiate,
+    is_undefined_primal as is_linear,
     jvp_rule,
     linearize_rule,
     memoise,
     stage,
     transpose_rule,
 )
-from plugjax.extend import is_undefined_primal as is_linear
 from plugjax.extend.core import eval_closed, zeros
 from plugjax.extend.transforms import jvp_jaxpr, linearize_jaxpr, transpose_jaxpr
 from plugjax_recurrence.recurrence import Loop, fixpoint, rearranged, recurrence_p

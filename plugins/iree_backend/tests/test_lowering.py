@@ -8,8 +8,7 @@ import plugjax
 from plugjax import lax
 from plugjax.core import pytree
 from plugjax.core.array import as_array
-from plugjax.lax import GatherDimensionNumbers as Gather
-from plugjax.lax import ScatterDimensionNumbers as Scatter
+from plugjax.lax import GatherDimensionNumbers as Gather, ScatterDimensionNumbers as Scatter
 from plugjax.lax.random_bits import multiply_add
 
 # Bits are compared: see the root's conftest.

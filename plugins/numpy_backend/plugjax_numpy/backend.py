@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from plugjax.extend.backend import Backend, Executable, virtual_cpu_devices
-from plugjax.extend.core import ClosedJaxpr, Device, ShapedArray, register_internal
+from plugjax.extend.core import ClosedJaxpr, Device, ShapedArray
 from plugjax.extend.errors import JaxRuntimeError
-from plugjax.extend.execution import QUIET, enter, leave
+from plugjax.extend.execution import QUIET, enter, leave, out_of_memory
 from plugjax_numpy.codegen import generate
-
-register_internal(os.path.dirname(__file__))
 
 
 class HostProgram(Executable):
@@ -32,6 +29,8 @@ class HostProgram(Executable):
         token = enter(QUIET)
         try:
             return self._function(*values)
+        except MemoryError as error:
+            raise out_of_memory(error) from None
         finally:
             leave(token)
 

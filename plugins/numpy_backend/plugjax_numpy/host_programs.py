@@ -8,10 +8,17 @@ from types import CodeType
 from typing import Any
 
 from plugjax.extend.core import Array, ClosedJaxpr, Placement
-from plugjax.extend.execution import QUIET, SILENT, enter, leave
+from plugjax.extend.execution import QUIET, SILENT, enter, leave, out_of_memory
 from plugjax_numpy.codegen import Writer, written
 
-_COMMON = {"Array": Array, "new": object.__new__, "QUIET": QUIET, "enter": enter, "leave": leave}
+_COMMON = {
+    "Array": Array,
+    "new": object.__new__,
+    "QUIET": QUIET,
+    "enter": enter,
+    "leave": leave,
+    "out_of_memory": out_of_memory,
+}
 
 
 def host_program(
@@ -27,10 +34,11 @@ def host_program(
     for i, value in enumerate(writer.arguments):
         lines += _number(i, value, arguments) if i in conversions else _array(i, value)
     silent = SILENT.issuperset(writer.kernels_used())
-    if silent:
-        lines += writer.lines
-    else:
-        lines += ["token = enter(QUIET)", "try:", *(f"    {line}" for line in writer.lines)]
+    if not silent:
+        lines.append("token = enter(QUIET)")
+    lines += ["try:", *(f"    {line}" for line in writer.lines)]
+    lines.append("except MemoryError as error: raise out_of_memory(error) from None")
+    if not silent:
         lines.append("finally: leave(token)")
     (out,) = jaxpr.jaxpr.outvars
     # An Array, without the call of its constructor.

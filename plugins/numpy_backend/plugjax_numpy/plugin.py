@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import importlib
+import os
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from plugjax.extend.backend import Backend, BackendSpec
-from plugjax.extend.core import ClosedJaxpr, Placement
+from plugjax.extend.core import ClosedJaxpr, Placement, register_internal
 from plugjax.extend.rules import LazyRules, PluginInfo, RuleSet, hookimpl
+
+register_internal(os.path.dirname(__file__))
 
 plugjax_plugin = PluginInfo(
     "numpy", provides=("backend numpy", "host kernels (impl) of all primitives")

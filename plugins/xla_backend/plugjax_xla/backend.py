@@ -165,9 +165,7 @@ class XlaBackend(Backend):
             return pjrt.hlo_text(lowered.module)
         return lowered.as_text(debug_info=bool(options.get("debug_info")))
 
-    def compile(
-        self, jaxpr: ClosedJaxpr, device: Device, options: Mapping[str, Any]
-    ) -> Executable:
+    def compile(self, jaxpr: ClosedJaxpr, device: Device, options: Mapping[str, Any]) -> Executable:
         """Lower and compile, or load the executable from the cache.
 
         Args:
@@ -201,7 +199,6 @@ class XlaBackend(Backend):
             _raise_as_ours(error)
         effectful = any(call.effectful for call in lowered.host_calls)
         return XlaExecutable(compiled, options.get("donated", ()), effectful=effectful)
-
 
     def _compile_partitioned(
         self,
@@ -316,7 +313,11 @@ def _raise_as_ours(error: RuntimeError) -> NoReturn:
     except RuntimeError as found:
         if found is not error:
             raise
-    raise JaxRuntimeError(str(error)) from error
+    message = str(error)
+    # A computation that waits for one without memory fails with an internal error around that one's.
+    if message.startswith("INTERNAL") and ": Out of memory allocating" in message:
+        message = f"RESOURCE_EXHAUSTED: Out of memory allocating{message.rpartition('Out of memory allocating')[2]}"
+    raise JaxRuntimeError(message) from error
 
 
 def _lower(jaxpr: ClosedJaxpr, device: Device, options: Mapping[str, Any]) -> LoweredModule:

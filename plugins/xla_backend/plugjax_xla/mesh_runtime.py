@@ -230,7 +230,9 @@ class MeshRuntime:
         # Before jaxlib 0.12 the processor's threads may all wait within different runs, and the process is aborted. A run
         # therefore begins when the one before has ended.
         in_turn = (
-            collective and self.client.platform == "cpu" and version_before(jaxlib().version, (0, 12))
+            collective
+            and self.client.platform == "cpu"
+            and version_before(jaxlib().version, (0, 12))
         )
         latest = self.client.latest_collective
 
@@ -238,7 +240,7 @@ class MeshRuntime:
             if next(garbage_due):
                 collect_garbage()
             if not in_turn:
-                return execute(buffers).consume_with_handlers(handlers)  # type: ignore[no-any-return]
+                return execute(buffers).consume_with_handlers(handlers)
             for buffer in latest:
                 if not buffer.is_deleted():
                     buffer.block_until_ready()

@@ -85,7 +85,7 @@ class PartitionedExecutable(Executable):
         ]
         self._text: str | None = None
         collective = any(word in self.as_text() for word in _COLLECTIVES)
-        self.run = runtime.runner(raw, handlers, collective=collective)  # type: ignore[method-assign]  # one frame less
+        self.run = runtime.runner(raw, handlers, collective=collective)  # type: ignore[assignment,method-assign]  # one frame less
 
     def as_text(self) -> str:
         """The optimised program of one device, as HLO text."""

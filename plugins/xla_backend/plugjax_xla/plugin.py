@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import importlib
+import os
 from collections.abc import Callable
 from types import ModuleType
 
 from plugjax.extend.backend import Backend, BackendSpec
-from plugjax.extend.core import Option
+from plugjax.extend.core import Option, register_internal
 from plugjax.extend.rules import LazyRules, PluginInfo, RuleSet, hookimpl
+
+register_internal(os.path.dirname(__file__))
 
 plugjax_plugin = PluginInfo("xla", provides=("backend xla", "lowerings for platform xla"))
 

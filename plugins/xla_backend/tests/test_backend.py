@@ -23,8 +23,7 @@ from plugjax.execution.compilation_cache import CompilationCache
 from plugjax.execution.jit.api import clear_caches, jit
 from plugjax.extend.core import Primitive, device_put
 from plugjax.extend.rules import RuleSet, abstract_eval, hookimpl, impl
-from plugjax.lax import arithmetic, trigonometric
-from plugjax.lax import plugin as lax_plugin
+from plugjax.lax import arithmetic, plugin as lax_plugin, trigonometric
 from plugjax.stablehlo import plugin as stablehlo_plugin
 from plugjax_xla import plugin as xla_plugin
 

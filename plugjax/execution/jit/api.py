@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, TypeVar, Unpack, overload
+from typing import Any, ParamSpec, TypeVar, Unpack, overload
 
 from plugjax.core import caches
 from plugjax.core.backend import DeviceLike, get_backend
@@ -11,8 +11,11 @@ from plugjax.execution.jit.function import JitFunction
 from plugjax.execution.jit.parameters import JitOptions
 from plugjax.execution.jit.shardings import only_device
 from plugjax.execution.jit.stages import Wrapped
+from plugjax.transforms.flat_calls import named_after
 from plugjax.transforms.named_axes import Axis, bound_axes
+from plugjax.transforms.tracebacks import api_boundary
 
+_P = ParamSpec("_P")
 _R = TypeVar("_R")
 
 
@@ -24,13 +27,13 @@ _not_specified = _NotSpecified()
 
 
 @overload
-def jit(fun: Callable[..., _R], /, **options: Unpack[JitOptions]) -> Wrapped[_R]: ...
+def jit(fun: Callable[_P, _R], /, **options: Unpack[JitOptions]) -> Wrapped[_P, _R]: ...
 
 
 @overload
 def jit(
     **options: Unpack[JitOptions],
-) -> Callable[[Callable[..., _R]], Wrapped[_R]]: ...
+) -> Callable[[Callable[_P, _R]], Wrapped[_P, _R]]: ...
 
 
 def jit(
@@ -125,13 +128,16 @@ def make_jaxpr(
     traced = JitFunction(fun, static_argnums=static_argnums, keep_unused=True)
     axes = [Axis(size, axis) for axis, size in axis_env or ()]
 
+    @api_boundary
     def jaxpr_of(*args: Any, **kwargs: Any) -> Any:
         with bound_axes(axes):
             found = traced.trace(*args, **kwargs)
         return (found.jaxpr, found.out_info) if return_shape else found.jaxpr
 
-    jaxpr_of.__name__ = f"make_jaxpr({traced.__name__})"
-    return jaxpr_of
+    name = f"make_jaxpr({traced.__name__})"
+    found = named_after(fun, jaxpr_of, getattr(fun, "__doc__", None), name)
+    found.__qualname__, found.__module__ = name, "plugjax"
+    return found
 
 
 def eval_shape(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:

@@ -20,6 +20,7 @@ from plugjax.core.aval import ShapedArray
 from plugjax.core.backend import as_device
 from plugjax.core.config import config, this_thread
 from plugjax.core.device import Device, Placement
+from plugjax.core.errors import NotArrayError
 from plugjax.core.jaxpr import eval_closed
 from plugjax.core.primitive import Tracer, state
 from plugjax.execution.eval import EvalTrace
@@ -47,12 +48,13 @@ from plugjax.execution.jit.stages import Lowered, Traced
 from plugjax.meshes.partition import Partition
 from plugjax.meshes.placements import common_placement
 from plugjax.transforms import staging
+from plugjax.transforms.argument_names import argument_names, function_place
 from plugjax.transforms.callables import check_callable
 from plugjax.transforms.discharge import has_references, is_reference
 from plugjax.transforms.flat_calls import Structure, without_references
 from plugjax.transforms.function_caches import kept_for
 from plugjax.transforms.high_values import has_high, is_high
-from plugjax.transforms.tracebacks import api_boundary
+from plugjax.transforms.tracebacks import api_boundary, own_boundaries, shorten_traceback
 
 
 class JitFunction:
@@ -164,17 +166,21 @@ class JitFunction:
             except (AttributeError, LookupError, TypeError):
                 # Another layout, leaves that are no Arrays, a static argument without a hash, or a new signature.
                 run = None
-            if run is None or type(state.trace) is not EvalTrace:
-                return cold(args, kwargs)
-            return run(leaves)
+            try:
+                if run is None or type(state.trace) is not EvalTrace:
+                    return cold(args, kwargs)
+                return run(leaves)
+            except Exception:
+                shorten_traceback()
+                raise
 
+        own_boundaries.add(call.__code__)
         return call
 
-    @api_boundary
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if config.disable_jit:
             return self._fun(*args, **kwargs)
-        statics, dyn_args, dyn_kwargs = self._static.split(args, kwargs, self.__name__)
+        statics, dyn_args, dyn_kwargs = self._static.split(args, kwargs)
         leaves, in_tree = pytree.flatten((dyn_args, dyn_kwargs))
         layout = self._layout(in_tree, statics)
         if not isinstance(state.trace, EvalTrace):
@@ -184,12 +190,12 @@ class JitFunction:
             return self._bind(leaves, layout, statics)
         if mixed and type(state.trace) is not EvalTrace:
             # Transfers are observed: what comes from the host is made an Array before the program runs.
-            leaves, mixed = _arrays(leaves, in_tree, self.__name__), False
+            leaves, mixed = _arrays(leaves, self._named(in_tree, statics)), False
         readable = True
         try:
             parts = signature(leaves) if mixed else array_signature(leaves)
         except LookupError:
-            leaves = _arrays(leaves, in_tree, self.__name__)
+            leaves = _arrays(leaves, self._named(in_tree, statics))
             mixed, readable, parts = False, False, array_signature(leaves)
         flat = not (statics or kwargs) and all(type(x) is Array for x in args)
         key = (
@@ -224,9 +230,11 @@ class JitFunction:
 
     def _resolve(self, layout: Layout, statics: Statics, leaves: Sequence[Any], mixed: bool) -> Run:
         """What runs calls of a signature: compiled now, or compiled before for arguments that were placed otherwise."""
-        arrays = _arrays(leaves, layout.in_tree, self.__name__) if mixed else leaves
+        named = self._named(layout.in_tree, statics)
+        arrays = _arrays(leaves, named) if mixed else leaves
         program = self._trace(layout, statics, [x.aval for x in arrays])
-        as_arrays = functools.partial(_arrays, in_tree=layout.in_tree, name=self.__name__)
+        words = named() if mixed else ("", [])
+        as_arrays = functools.partial(_arrays, named=lambda: words)
         partition = self._partition(program, arrays)
         if partition is not None:
             program.plan.warn()
@@ -292,11 +300,13 @@ class JitFunction:
             without_references(outs, out.tree, f"jit({self.__name__})")
             return _check_outputs(outs, out.tree, self.__name__)
 
-        jaxpr = staging.stage(flat, avals, self.__name__, pytree.paths_of(in_tree))
+        names = argument_names(self._fun, in_tree, statics)
+        jaxpr = staging.stage(flat, avals, self.__name__, names)
         program = Program(
             self.__name__,
             key,
             jaxpr,
+            names,
             out.tree,
             self._donated(in_tree, statics),
             self._keep_unused,
@@ -305,6 +315,18 @@ class JitFunction:
         if not staging.has_tracers(jaxpr):
             self._table[table_key] = program
         return program
+
+    def _named(self, in_tree: Any, statics: Statics) -> Callable[[], tuple[str, list[str]]]:
+        """Words for messages: the function with its place, and the names of its arguments."""
+        return lambda: (function_place(self._fun), argument_names(self._fun, in_tree, statics))
+
+    def _avals(self, leaves: Sequence[Any], in_tree: Any, statics: Statics) -> list[ShapedArray]:
+        try:
+            return [aval_of(x) for x in leaves]
+        except TypeError:
+            # It names the argument.
+            _arrays(leaves, self._named(in_tree, statics))
+            raise
 
     def _programs(self) -> list[Program]:
         return [found for found in self._table.values() if isinstance(found, Program)]
@@ -324,21 +346,24 @@ class JitFunction:
         chosen += [kwargs[n] for n in self._donate_names if n in kwargs]
         return tuple(sorted(leaf for leaf in pytree.leaves(chosen) if isinstance(leaf, int)))
 
+    @api_boundary
     def trace(self, *args: Any, **kwargs: Any) -> Traced:
         """Trace for given arguments, arrays or ``ShapeDtypeStruct``, without compiling."""
-        statics, dyn_args, dyn_kwargs = self._static.split(args, kwargs, self.__name__)
+        statics, dyn_args, dyn_kwargs = self._static.split(args, kwargs)
         leaves, in_tree = pytree.flatten((dyn_args, dyn_kwargs))
-        avals = [aval_of(x) for x in leaves]
+        avals = self._avals(leaves, in_tree, statics)
         program = self._trace(self._layout(in_tree, statics), statics, avals)
         placements = [x._placement for x in leaves if type(x) is Array]
         return Traced(
             program, lambda: self._partition(program, leaves) or self._placement(placements)
         )
 
+    @api_boundary
     def lower(self, *args: Any, **kwargs: Any) -> Lowered:
         """Trace and lower for given arguments, arrays or ``ShapeDtypeStruct``."""
         return self.trace(*args, **kwargs).lower()
 
+    @api_boundary
     def eval_shape(self, *args: Any, **kwargs: Any) -> Any:
         """Shapes and dtypes of the results."""
         return self.trace(*args, **kwargs).out_info
@@ -350,14 +375,14 @@ class JitFunction:
         self._table.clear()
 
     def _cache_size(self) -> int:
-        return sum(len(program.compiled) for program in self._programs())
+        return sum(len(p.compiled) + len(p.partitioned) for p in self._programs())
 
 
 def _bind_program(program: Program, leaves: Sequence[Any], inline: bool) -> Any:
     args = [x if isinstance(x, (Array, Tracer)) else as_array(x) for x in leaves]
     jaxpr, constants = program.opened
     if has_references(jaxpr):
-        check_distinct(program.name, constants, args, program.in_tree)
+        check_distinct(program.name, constants, args, program.names)
     if inline:
         outs = eval_closed(jaxpr, *constants, *args)
     else:
@@ -365,19 +390,19 @@ def _bind_program(program: Program, leaves: Sequence[Any], inline: bool) -> Any:
     return program.out_tree.unflatten(outs)
 
 
-def _arrays(leaves: Sequence[Any], in_tree: Any, name: str) -> list[Array]:
+def _arrays(leaves: Sequence[Any], named: Callable[[], tuple[str, list[str]]]) -> list[Any]:
     found = []
     for i, x in enumerate(leaves):
         try:
             found.append(x if type(x) is Array else concrete(as_array(x)))
-        except TypeError as error:
+        except TypeError:
             if isinstance(x, Tracer):
                 raise
-            path = pytree.paths_of(in_tree)[i]
-            raise TypeError(
-                f"jit({name}): argument {path} is no array, but of type {type(x)}. Pass it with "
-                "static_argnums or static_argnames, or make it an array."
-            ) from error
+            place, names = named()
+            raise NotArrayError(
+                f"Error interpreting argument to {place}: argument `{names[i]}` is no array, but of type {type(x)}. "
+                "Pass it with static_argnums or static_argnames of jit, or make it an array."
+            ) from None
     return found
 
 
@@ -389,6 +414,6 @@ def _check_outputs(outs: list[Any], out_tree: Any, name: str) -> list[Any]:
         except TypeError as error:
             path = pytree.paths_of(out_tree)[i]
             raise TypeError(
-                f"{name} must return JAX types, but its output at {path or 'the top'} has type {type(y)}: {y!r}"
+                f"jit: {name} returned a value of type {type(y)}, not a JAX type, at {path or 'the top'} of its result: {y!r}"
             ) from error
     return checked

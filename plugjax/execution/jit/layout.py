@@ -63,10 +63,11 @@ class StaticParameters:
         self.numbers, self.names = resolve_names(
             fun, as_numbers(numbers, "static_argnums"), as_names(names, "static_argnames")
         )
+        self.fun = fun
         self._any = bool(self.numbers or self.names)
 
     def split(
-        self, args: tuple[Any, ...], kwargs: dict[str, Any], who: str
+        self, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> tuple[Statics, tuple[Any, ...], dict[str, Any]]:
         """Take the static arguments out; returns them, and the rest.
 
@@ -79,8 +80,8 @@ class StaticParameters:
         positions = sorted({n % count for n in self.numbers if -count <= n < count})
         names = sorted(name for name in kwargs if name in self.names)
         statics: Statics = (
-            *((n, hashable(args[n], who, f"position {n}")) for n in positions),
-            *((name, hashable(kwargs[name], who, f"name {name!r}")) for name in names),
+            *((n, hashable(args[n], self.fun, n)) for n in positions),
+            *((name, hashable(kwargs[name], self.fun, name)) for name in names),
         )
         dynamic = tuple(x for n, x in enumerate(args) if n not in positions)
         return statics, dynamic, {k: v for k, v in kwargs.items() if k not in self.names}

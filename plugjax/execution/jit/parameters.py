@@ -1,7 +1,6 @@
-"""Parameters of a function: which are static and which are donated, and what its arguments are called.
+"""Parameters of a function: which are static and which are donated.
 
-The user gives numbers and names of parameters, which are checked against the signature. ``argument_names`` names the leaves
-of arguments for messages, by parameter and path.
+The user gives numbers and names of parameters, which are checked against the signature.
 """
 
 from __future__ import annotations
@@ -13,6 +12,9 @@ from typing import Any, TypedDict
 
 from plugjax.core import pytree
 from plugjax.core.backend import DeviceLike
+from plugjax.transforms.argument_names import function_place, positional_names
+
+_LEAF = pytree.structure(0)
 
 
 class JitOptions(TypedDict, total=False):
@@ -83,7 +85,7 @@ class Static:
         return isinstance(other, Static) and self.key == other.key
 
 
-def hashable(value: Any, name: str, where: str) -> Static:
+def hashable(value: Any, fun: Callable[..., Any], where: int | str) -> Static:
     """A static argument as a part of keys.
 
     Raises:
@@ -92,9 +94,10 @@ def hashable(value: Any, name: str, where: str) -> Static:
     try:
         hash(value)
     except TypeError:
+        stem = where if isinstance(where, str) else positional_names(fun, [where], [_LEAF])[0]
         raise ValueError(
-            f"jit({name}): the static argument at {where} has no hash to find a compiled program by: {value!r} of type "
-            f"{type(value)}. Use a tuple or another hashable type, or pass it as an array."
+            f"jit of {function_place(fun)}: Non-hashable static arguments cannot name a compiled program: argument `{stem}` is "
+            f"{value!r} of type {type(value)}. Use a tuple or another hashable type, or pass it as an array."
         ) from None
     return Static(value)
 
@@ -120,7 +123,7 @@ def resolve_names(
     for n in nums:
         if not variadic and not -len(positional) <= n < len(positional):
             raise ValueError(
-                f"jitted function has static_argnums={nums}, donate_argnums or the like, but only accepts "
+                f"Jitted function has static_argnums={nums}, donate_argnums or the like, but only accepts "
                 f"{len(positional)} positional arguments."
             )
     known = {p.name for p in parameters}
@@ -128,7 +131,7 @@ def resolve_names(
     for name in names:
         if name not in known and not keywords:
             raise ValueError(
-                f"jitted function has invalid argnames {{{name!r}}} in static_argnames or donate_argnames. Function "
+                f"Jitted function has invalid argnames {{{name!r}}} in static_argnames or donate_argnames. Function "
                 f"does not take these args."
             )
     resolved = list(nums) + [positional.index(n) for n in names if n in positional]
@@ -149,25 +152,3 @@ def check_disjoint(statics: Iterable[Any], donated: Iterable[Any], what: str, wo
         raise ValueError(
             f"static_{what} and donate_{what} cannot intersect. {words} {both} appear in both."
         )
-
-
-def argument_names(fun: Callable[..., Any], in_tree: Any, statics: Sequence[Any] = ()) -> list[str]:
-    """The name of each leaf of ``(args, kwargs)``, by the function's own parameters where they are known."""
-    args, kwargs = pytree.unflatten(in_tree, range(in_tree.num_leaves))
-    try:
-        parameters = list(inspect.signature(fun).parameters.values())
-    except (TypeError, ValueError):
-        parameters = []
-    fixed = {where for where, _ in statics if isinstance(where, int)}
-    positions = [n for n in range(len(args) + len(fixed)) if n not in fixed]
-    names = []
-    for position, arg in zip(positions, args, strict=True):
-        known = position < len(parameters) and parameters[position].kind in (
-            inspect.Parameter.POSITIONAL_ONLY,
-            inspect.Parameter.POSITIONAL_OR_KEYWORD,
-        )
-        stem = parameters[position].name if known else f"args[{position}]"
-        names += [f"{stem}{path}" for path in pytree.paths(arg)]
-    for name in sorted(kwargs):
-        names += [f"{name}{path}" for path in pytree.paths(kwargs[name])]
-    return names

@@ -35,11 +35,13 @@ class Program:
         name: of the function.
         key: the signature.
         jaxpr: the program of all arguments.
+        names: of the leaves of the arguments.
         in_tree: structure of ``(args, kwargs)``, without static arguments.
         out_tree: structure of the result.
         donated: which leaves of the arguments the user gives away.
         options: for the backend.
         compiled: what it was compiled to without further options, by placement.
+        partitioned: likewise for the devices of a mesh.
     """
 
     def __init__(
@@ -47,6 +49,7 @@ class Program:
         name: str,
         key: TraceKey,
         jaxpr: ClosedJaxpr,
+        names: Sequence[str],
         out_tree: Any,
         donated: Sequence[int],
         keep_unused: bool,
@@ -55,10 +58,12 @@ class Program:
         self.name = name
         self.key = key
         self.jaxpr = jaxpr
+        self.names = names
         self.in_tree = key[1]
         self.out_tree = out_tree
         self.donated = donated
-        self.compiled: dict[Placement | Partition, Compiled | Partitioned] = {}
+        self.compiled: dict[Placement, Compiled] = {}
+        self.partitioned: dict[Partition, Partitioned] = {}
         self._keep_unused = keep_unused
         self._options = options
 
@@ -79,20 +84,19 @@ class Program:
 
     def compiled_for(self, placement: Placement) -> Compiled:
         """The program compiled for a placement, now or before."""
-        found: Any = self.compiled.get(placement)
+        found = self.compiled.get(placement)
         if found is None:
-            found = self.compiled[placement] = Compiled(self.plan.program, placement, self.options)
-        compiled: Compiled = found
-        return compiled
+            found = Compiled(self.plan.program, placement, self.options)
+            self.compiled[placement] = found
+        return found
 
     def partitioned_for(self, partition: Partition) -> Partitioned:
         """The program compiled for the devices of a mesh, now or before."""
-        found: Any = self.compiled.get(partition)
+        found = self.partitioned.get(partition)
         if found is None:
             found = Partitioned(self.plan.program, partition, self.options)
-            self.compiled[partition] = found
-        compiled: Partitioned = found
-        return compiled
+            self.partitioned[partition] = found
+        return found
 
     def call(self, compiled: Compiled | Partitioned) -> Callable[[Sequence[Array]], list[Array]]:
         """A compiled form as a function of all arguments, which must be at its placement: it ends those that are donated."""

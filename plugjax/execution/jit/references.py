@@ -5,18 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from plugjax.core import pytree
 from plugjax.transforms.discharge import is_reference
 
 
-def check_distinct(name: str, constants: Sequence[Any], args: Sequence[Any], in_tree: Any) -> None:
+def check_distinct(
+    name: str, constants: Sequence[Any], args: Sequence[Any], names: Sequence[str]
+) -> None:
     """Raise if one reference reaches a function in two ways.
 
     Args:
         name: of the function.
         constants: what it closes over.
         args: leaves of its arguments.
-        in_tree: their structure.
+        names: of those leaves.
 
     Raises:
         ValueError: a reference was passed twice, or was closed over and passed.
@@ -29,12 +30,11 @@ def check_distinct(name: str, constants: Sequence[Any], args: Sequence[Any], in_
         if id(x) in closed:
             raise ValueError(
                 f"jit({name}): a mutable array reference of type {x.aval} was both closed over and passed as the argument "
-                f"{pytree.paths_of(in_tree)[i]}. Use one of the two."
+                f"`{names[i]}`. Use one of the two."
             )
         first = seen.setdefault(id(x), i)
         if first != i:
-            paths = pytree.paths_of(in_tree)
             raise ValueError(
                 "only one reference to a mutable array may be passed as an argument to a function, but that of type "
-                f"{x.aval} came to jit({name}) at both {paths[first]} and {paths[i]}."
+                f"{x.aval} came to jit({name}) at both `{names[first]}` and `{names[i]}`."
             )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar, runtime_checkable
+from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, overload, runtime_checkable
 
 from plugjax.core import pytree
 from plugjax.core.array import as_array, transfer
@@ -21,8 +21,11 @@ from plugjax.execution.jit.program import Program
 from plugjax.execution.partitioned import Partitioned, lies_as
 from plugjax.meshes.partition import Partition
 from plugjax.transforms.shape_struct import ShapeDtypeStruct
+from plugjax.transforms.tracebacks import api_boundary
 from plugjax.transforms.tree_differences import first_difference
 
+_P = ParamSpec("_P")
+_Q = ParamSpec("_Q")
 _R = TypeVar("_R", covariant=True)
 
 
@@ -92,6 +95,7 @@ class Traced:
         """Results as a pytree of ShapeDtypeStruct."""
         return pytree.unflatten(self.out_tree, _described(self.jaxpr.out_avals))
 
+    @api_boundary
     def lower(self) -> Lowered:
         """Settle the device."""
         return Lowered(self, self._program, self._target())
@@ -157,6 +161,7 @@ class Lowered:
         """The estimated cost: see :meth:`CompiledFunction.cost_analysis`."""
         return self.compile().cost_analysis()
 
+    @api_boundary
     def compile(self, compiler_options: Mapping[str, Any] | None = None) -> CompiledFunction:
         """Compile; the result takes the same arguments, without the static ones.
 
@@ -197,6 +202,7 @@ class CompiledFunction:
         """An ``ArgInfo`` per argument, in their structure."""
         return self._lowered.args_info
 
+    @api_boundary
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run.
 
@@ -204,25 +210,25 @@ class CompiledFunction:
             TypeError: structure or avals differ from those it was compiled for, or an argument is a tracer.
         """
         leaves, in_tree = pytree.flatten((args, kwargs))
+        program = self._lowered._program
         if in_tree != self.in_tree:
             raise TypeError(
-                "Compiled: the arguments do not have the structure that the program was compiled for: "
+                f"Compiled {program.name}: the arguments have another structure than the input pytree that it was compiled for: "
                 + first_difference(self.in_tree, in_tree)
             )
-        for x in leaves:
+        for i, x in enumerate(leaves):
             if isinstance(x, Tracer):
                 raise TypeError(
-                    f"Compiled: a compiled program cannot be transformed, but an argument is a tracer, {x!r}. Transform the "
+                    f"Cannot apply JAX transformations to compiled {program.name}: argument `{program.names[i]}` is a tracer, {x!r}. Transform the "
                     "function, then lower and compile it."
                 )
         arrays = [as_array(x) for x in leaves]
-        expected = self._lowered._program.jaxpr.in_avals
+        expected = program.jaxpr.in_avals
         for i, (x, aval) in enumerate(zip(arrays, expected, strict=True)):
             if (x.aval.shape, x.aval.dtype) != (aval.shape, aval.dtype):
-                path = pytree.paths((args, kwargs))[i]
                 raise TypeError(
-                    f"Compiled: argument {path} was {aval.str_short()} when the program was compiled, and is "
-                    f"{x.aval.str_short()} now. Lower and compile for it, or call the jitted function."
+                    f"Argument types differ from the types for which {program.name} was compiled: argument "
+                    f"`{program.names[i]}` was {aval.str_short()} then, and is {x.aval.str_short()} now. Lower and compile for it, or call the jitted function."
                 )
         for i, placement in zip(
             self._lowered._program.plan.kept, self._compiled.placements, strict=True
@@ -305,7 +311,7 @@ class CompiledFunction:
 
 
 @runtime_checkable
-class Wrapped(Protocol[_R]):
+class Wrapped(Protocol[_P, _R]):
     """What ``jit`` returns: a function that can be traced and lowered ahead of time.
 
     Example:
@@ -314,8 +320,17 @@ class Wrapped(Protocol[_R]):
         True
     """
 
-    def __call__(self, *args: Any, **kwargs: Any) -> _R:
+    def __call__(self, *args: _P.args, **kwargs: _P.kwargs) -> _R:
         """Run the function, compiled."""
+
+    @overload
+    def __get__(self, instance: None, owner: Any = None, /) -> Wrapped[_P, _R]: ...
+    @overload
+    def __get__(
+        self: Wrapped[Concatenate[Any, _Q], _R], instance: object, owner: Any = None, /
+    ) -> Wrapped[_Q, _R]: ...
+    def __get__(self, instance: Any, owner: Any = None, /) -> Any:
+        """The function as a method."""
 
     def trace(self, *args: Any, **kwargs: Any) -> Traced:
         """Trace for given arguments, without compiling."""

@@ -20,6 +20,7 @@ from plugjax.experimental.checkify.exceptions import (
 )
 from plugjax.experimental.checkify.tracing import error_check
 from plugjax.experimental.checkify.transform import checkify
+from plugjax.extend.transforms import show_only
 
 __all__ = [
     "Error",
@@ -39,3 +40,5 @@ __all__ = [
     "nan_checks",
     "user_checks",
 ]
+
+show_only(globals(), __all__)

@@ -8,9 +8,14 @@ from plugjax.experimental.hijax.types import (
     aval_property,
     register_hitype,
 )
-from plugjax.extend.core import AbstractValue, ShapedArray, Zero, control_flow_allowed_effects
-from plugjax.extend.core import instantiate as instantiate_zeros
-from plugjax.extend.transforms import is_undefined_primal
+from plugjax.extend.core import (
+    AbstractValue,
+    ShapedArray,
+    Zero,
+    control_flow_allowed_effects,
+    instantiate as instantiate_zeros,
+)
+from plugjax.extend.transforms import is_undefined_primal, show_only
 from plugjax.state import AbstractRef
 
 __all__ = [
@@ -29,3 +34,5 @@ __all__ = [
     "is_undefined_primal",
     "register_hitype",
 ]
+
+show_only(globals(), __all__)

@@ -6,5 +6,8 @@ primitive without such a rule is pushed through by its jvp rule.
 
 from plugjax.experimental.jet.tracing import taylor
 from plugjax.experimental.jet.transform import jet
+from plugjax.extend.transforms import show_only
 
 __all__ = ["jet", "taylor"]
+
+show_only(globals(), __all__)

@@ -10,6 +10,8 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from plugjax.extend.transforms import public
+
 if TYPE_CHECKING:
     from plugjax.experimental.sparse import linalg as linalg
     from plugjax.experimental.sparse.ad import grad, jacfwd, jacobian, jacrev, value_and_grad
@@ -55,15 +57,13 @@ if TYPE_CHECKING:
     from plugjax.experimental.sparse.functions import (
         bcoo_dot_general,
         bcoo_dot_general_sampled,
+        bcoo_eliminate_zeros as bcoo_eliminate_zeros,
         bcoo_extract,
         bcoo_fromdense,
         bcoo_sort_indices,
         bcoo_sum_duplicates,
         bcoo_todense,
         bcoo_transpose,
-    )
-    from plugjax.experimental.sparse.functions import (
-        bcoo_eliminate_zeros as bcoo_eliminate_zeros,
     )
     from plugjax.experimental.sparse.primitives import (
         bcoo_dot_general_p,
@@ -135,20 +135,29 @@ _NAMES = {
 }
 _LATE = {name: module for module, names in _NAMES.items() for name in names.split()}
 _SUBMODULES = ("linalg", "operators", "transform")
+if TYPE_CHECKING:
+    from plugjax.experimental.sparse import (
+        linalg as linalg,
+        operators as operators,
+        transform as transform,
+    )
 
 
-def __getattr__(name: str) -> Any:
-    if name in _SUBMODULES:
-        return importlib.import_module(f"{__name__}.{name}")
-    if name not in _LATE:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found = getattr(importlib.import_module(f"{__name__}.{_LATE[name]}"), name)
-    globals()[name] = found
-    return found
+if not TYPE_CHECKING:
+    # Type checkers report names that do not exist.
+
+    def __getattr__(name: str) -> Any:
+        if name in _SUBMODULES:
+            return importlib.import_module(f"{__name__}.{name}")
+        if name not in _LATE:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        found = getattr(importlib.import_module(f"{__name__}.{_LATE[name]}"), name)
+        globals()[name] = found = public(found, __name__, name)
+        return found
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_LATE, *_SUBMODULES})
+    return sorted({*__all__, *_LATE, *_SUBMODULES})
 
 
 __all__ = [

@@ -6,8 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from plugjax import lax
-from plugjax import numpy as jnp
+from plugjax import lax, numpy as jnp
 from plugjax.experimental.sparse import primitives
 from plugjax.experimental.sparse.bcoo import BCOO
 from plugjax.experimental.sparse.functions import without_padding

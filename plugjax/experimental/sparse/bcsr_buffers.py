@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from plugjax import lax
-from plugjax import numpy as jnp
+from plugjax import lax, numpy as jnp
 from plugjax.experimental.sparse import dense, dot
 from plugjax.experimental.sparse.layout import SparseInfo, compatible
 from plugjax.experimental.sparse.places import add_rows, common_batch, with_batch

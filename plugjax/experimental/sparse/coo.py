@@ -7,8 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from plugjax import lax
-from plugjax import numpy as jnp
+from plugjax import lax, numpy as jnp
 from plugjax.experimental.sparse import primitives
 from plugjax.experimental.sparse.base import JAXSparse, Shape, diagonal_places
 from plugjax.experimental.sparse.functions import known_nse

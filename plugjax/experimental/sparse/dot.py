@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from plugjax import lax
-from plugjax import numpy as jnp
+from plugjax import lax, numpy as jnp
 from plugjax.experimental.sparse.layout import SparseInfo, bcoo_properties
 from plugjax.experimental.sparse.matrix_product import KINDS, coordinate_matmul
 from plugjax.experimental.sparse.places import add_rows, columns, gather_rows, with_batch

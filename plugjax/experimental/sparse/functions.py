@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from plugjax import lax
-from plugjax import numpy as jnp
+from plugjax import lax, numpy as jnp
 from plugjax.experimental.sparse import primitives
 from plugjax.experimental.sparse.bcoo import BCOO
 from plugjax.experimental.sparse.dense import count_stored

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from plugjax import lax
-from plugjax import numpy as jnp
+from plugjax import lax, numpy as jnp
 from plugjax.experimental.sparse import bcsr_buffers, dense
 from plugjax.experimental.sparse.layout import SparseInfo
 from plugjax.experimental.sparse.matrix_product import KINDS, coordinate_matmul

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from plugjax import lax
-from plugjax import numpy as jnp
+from plugjax import lax, numpy as jnp
 from plugjax.experimental.sparse.layout import (
     SparseInfo,
     bcoo_indices_properties,

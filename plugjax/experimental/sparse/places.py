@@ -10,8 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from plugjax import lax, vmap
-from plugjax import numpy as jnp
+from plugjax import lax, numpy as jnp, vmap
 from plugjax.extend.core import aval_of
 
 

@@ -7,8 +7,7 @@ import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from plugjax import numpy as jnp
-from plugjax import random, vmap
+from plugjax import numpy as jnp, random, vmap
 from plugjax.experimental.sparse.bcoo import BCOO
 
 

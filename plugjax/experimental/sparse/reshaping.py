@@ -10,8 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from plugjax import lax
-from plugjax import numpy as jnp
+from plugjax import lax, numpy as jnp
 from plugjax.experimental.sparse.base import Shape
 from plugjax.experimental.sparse.bcoo import BCOO
 from plugjax.experimental.sparse.efficiency import SparseEfficiencyError, SparseEfficiencyWarning

@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from plugjax import lax, vmap
-from plugjax import numpy as jnp
+from plugjax import lax, numpy as jnp, vmap
 from plugjax.experimental.sparse import primitives
 from plugjax.experimental.sparse.base import Shape
 from plugjax.experimental.sparse.bcoo import BCOO

@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from plugjax import lax, vmap
-from plugjax import numpy as jnp
+from plugjax import lax, numpy as jnp, vmap
 from plugjax.experimental.sparse.dot import product_aval, remaining
 from plugjax.experimental.sparse.layout import BCOOProperties, SparseInfo, bcoo_properties
 from plugjax.experimental.sparse.order import sum_duplicates_buffers

@@ -58,7 +58,6 @@ from plugjax.core.vocabulary import (
 )
 from plugjax.execution.device_put import device_put, device_put_p
 from plugjax.execution.fetching import block_until_ready, device_get
-from plugjax.execution.out_sharding import reject_sharding
 from plugjax.extend.core import primitives as primitives
 from plugjax.extend.core.call_primitives import CallPrimitive, call_impl
 from plugjax.extend.core.debug_info import DebugInfo
@@ -83,19 +82,11 @@ from plugjax.extend.core.trace_state import (
     eval_context,
     find_top_trace,
     get_opaque_trace_state,
+    nonempty_axis_env as nonempty_axis_env_DO_NOT_USE,  # noqa: N812  # JAX's name
     set_current_trace,
     take_current_trace,
-)
-from plugjax.extend.core.trace_state import (
-    nonempty_axis_env as nonempty_axis_env_DO_NOT_USE,  # noqa: N812  # JAX's name
-)
-from plugjax.extend.core.trace_state import (
     unsafe_am_i_under_a_jit as unsafe_am_i_under_a_jit_DO_NOT_USE,  # noqa: N812
-)
-from plugjax.extend.core.trace_state import (
     unsafe_am_i_under_a_vmap as unsafe_am_i_under_a_vmap_DO_NOT_USE,  # noqa: N812
-)
-from plugjax.extend.core.trace_state import (
     unsafe_get_axis_names as unsafe_get_axis_names_DO_NOT_USE,  # noqa: N812
 )
 from plugjax.extend.core.values import (
@@ -107,6 +98,7 @@ from plugjax.extend.core.values import (
 from plugjax.meshes.placements import common_placement
 from plugjax.transforms.axes import broadcast_axis, moveaxis
 from plugjax.transforms.jaxpr_check import JaxprTypeError, check_jaxpr
+from plugjax.transforms.namespaces import show_only
 from plugjax.transforms.shape_struct import ShapeDtypeStruct
 
 __all__ = [
@@ -199,7 +191,6 @@ __all__ = [
     "programs_in",
     "reduce_sum_p",
     "register_internal",
-    "reject_sharding",
     "reshape_p",
     "scalar_aval",
     "scalar_value",
@@ -220,3 +211,5 @@ __all__ = [
     "value_types",
     "zeros",
 ]
+
+show_only(globals(), __all__)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from plugjax.core import pytree
+from plugjax.transforms.argument_names import function_place
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,14 +52,6 @@ class DebugInfo:
     def safe_arg_names(self, expected_count: int) -> tuple[str, ...]:
         """The names of the arguments; empty ones if they are not known."""
         return self.arg_names or ("",) * expected_count
-
-
-def function_place(fun: Callable[..., Any]) -> str:
-    """``name at file:line``, or the name alone of a function without source."""
-    plain = inspect.unwrap(getattr(fun, "func", fun))
-    name = getattr(plain, "__name__", type(plain).__name__)
-    code = getattr(plain, "__code__", None)
-    return f"{name} at {code.co_filename}:{code.co_firstlineno}" if code is not None else name
 
 
 def debug_info(

@@ -115,7 +115,7 @@ def check_carry(
     """Raise ``TypeError`` unless a body returns the types that it takes."""
     if in_tree != out_tree:
         raise TypeError(
-            f"{who}: the carry that it returns has another structure than the carry that it takes:\n"
+            f"{who}: carry input and carry output must have the same pytree structure, but they differ:\n"
             f"{pytree.first_difference(in_tree, out_tree)}.\n"
             "Return the carry as it came, with new leaves."
         )
@@ -124,9 +124,20 @@ def check_carry(
         for path, a, b in zip(paths, expected, found, strict=True)
         if not _same_type(a, b)
     ]
+    differs = [
+        f"  * carry{path}: takes {a.str_short()}, returns {b.str_short()}"
+        for path, a, b in zip(paths, expected, found, strict=True)
+        if not _varies_as(a, b)
+    ]
+    if differs and not wrong:
+        raise TypeError(
+            f"{who}: carry input and carry output must have equal types, but the manual axis types do not match:\n"
+            + "\n".join(differs)
+            + "\nApply plugjax.lax.pcast(x, axes, to='varying') to the first carry, for axes along which the result varies."
+        )
     if wrong:
         raise TypeError(
-            f"{who}: the carry that it returns has other shapes or dtypes than the carry that it takes:\n"
+            f"{who}: carry input and carry output must have equal types, but they differ:\n"
             + "\n".join(wrong)
             + "\nReturn each array with the shape and dtype that it came with."
         )
@@ -137,6 +148,12 @@ def _same_type(a: Any, b: Any) -> bool:
     if isinstance(a, HighType) or isinstance(b, HighType):
         return bool(a == b)
     return (a.shape, a.dtype) == (b.shape, b.dtype)
+
+
+def _varies_as(a: Any, b: Any) -> bool:
+    """Whether a value differs between devices only along the axes along which the carry does."""
+    names: frozenset[Any] = frozenset()
+    return bool(getattr(b, "vma", names) <= getattr(a, "vma", names))
 
 
 def check_tree(who: str, like: str, found: Any, expected: Any, has_aux: bool) -> None:

@@ -103,7 +103,7 @@ def cond(
                 false_operand,
             )
         raise TypeError(
-            "lax.cond: true_fun or false_fun is not callable. Write cond(pred, true_fun, false_fun, *operands)."
+            "cond: true_fun and false_fun arguments should be callable. Write cond(pred, true_fun, false_fun, *operands)."
         )
     operands = _operands(operands, operand)
     chosen = _predicate(pred)
@@ -147,17 +147,17 @@ def switch(
     try:
         chosen = as_array(index, "switch")
     except TypeError:
-        raise TypeError(f"lax.switch needs an integer as index, got {index}.") from None
+        raise TypeError(f"lax.switch: Index type must be an integer, got {type(index)}.") from None
     if chosen.aval.shape:
         raise TypeError(
-            f"lax.switch needs a scalar as index, got {chosen.aval.str_short()} of shape {chosen.aval.shape}."
+            f"lax.switch: Index must be a scalar, got {chosen.aval.str_short()} of shape {chosen.aval.shape}."
         )
     if chosen.aval.dtype.kind not in "iu":
         raise TypeError(
-            f"lax.switch needs an integer as index, got dtype {chosen.aval.dtype.name}."
+            f"lax.switch: Index type must be an integer, got dtype {chosen.aval.dtype.name}."
         )
     if not branches:
-        raise ValueError("lax.switch needs at least one branch.")
+        raise ValueError("lax.switch: Empty branch sequence. Give one branch or more.")
     if len(branches) == 1:
         return branches[0](*operands)
     if runs_as_python() and is_concrete(chosen):
@@ -182,19 +182,21 @@ def _predicate(pred: Any) -> Any:
     if pred is None:
         raise TypeError("lax.cond: pred is None. Pass a bool.")
     if isinstance(pred, (list, tuple)):
-        raise TypeError(f"lax.cond needs a scalar as pred, got {pred} of type {type(pred)}.")
+        raise TypeError(f"lax.cond: Pred must be a scalar, got {type(pred)}.")
     try:
         pred = as_array(pred, "cond")
     except TypeError:
-        raise TypeError(f"lax.cond needs a bool or a number as pred, got {pred}.") from None
+        raise TypeError(
+            f"lax.cond: Pred must be a scalar, a bool or a number, got {type(pred)}."
+        ) from None
     if pred.aval.shape:
         raise TypeError(
-            f"lax.cond needs a scalar as pred, got {pred!r} of shape {pred.aval.shape}. Reduce it, for example with "
+            f"lax.cond: Pred must be a scalar, got {pred.aval.str_short()} of shape {pred.aval.shape}. Reduce it, for example with "
             ".all()."
         )
     if pred.aval.dtype.kind not in "biuf":
         raise TypeError(
-            f"lax.cond needs a bool or a number as pred, got dtype {pred.aval.dtype.name}."
+            f"lax.cond: Pred must be a scalar, a bool or a number, got dtype {pred.aval.dtype.name}."
         )
     return pred
 
@@ -224,7 +226,7 @@ def bind_branches(
     for name, (_, _, other) in zip(names, traced, strict=True):
         if other != tree:
             raise TypeError(
-                f"{who}: {names[0]} and {name} return different structures:\n"
+                f"{who} branch outputs must have the same pytree structure, but those of {names[0]} and {name} differ:\n"
                 f"{pytree.first_difference(tree, other)}.\n"
                 "Return the same structure from every branch."
             )
@@ -281,7 +283,7 @@ def _with_common_types(
         ]
         if wrong:
             raise TypeError(
-                f"{who}: branches return different shapes or dtypes:\n" + "\n".join(wrong)
+                f"{who} branches must have equal output types but they differ:\n" + "\n".join(wrong)
             )
     weak = [all(p.out_avals[i].weak_type for p in programs) for i in range(len(first))]
     return tuple(_weaken(program, weak) for program in programs)

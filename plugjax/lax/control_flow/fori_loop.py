@@ -44,7 +44,7 @@ def _common_type(lower: ShapedArray, upper: ShapedArray) -> tuple[Any, bool]:
     signed = lower.dtype.kind == upper.dtype.kind == "i"
     if not signed or lower.weak_type == upper.weak_type:
         raise TypeError(
-            f"lax.fori_loop needs bounds of one dtype, got lower {lower.dtype.name} and upper {upper.dtype.name}."
+            f"lower and upper arguments to fori_loop must have equal types, got lower {lower.dtype.name} and upper {upper.dtype.name}."
         )
     return (upper if lower.weak_type else lower).dtype, False
 

@@ -144,7 +144,7 @@ def leading_size(xs: Sequence[Any], length: int | None, tree: Any) -> int:
     for x, path in arrays:
         if not x.aval.shape:
             raise AxisError(
-                f"lax.scan goes along leading axes, but xs{path} has none: it is {x.aval.str_short()}."
+                f"scan got value with no leading axis to scan over: xs{path} is {x.aval.str_short()}."
             )
     sizes = {x.aval.shape[0] for x, _ in arrays}
     if length is not None:
@@ -153,14 +153,16 @@ def leading_size(xs: Sequence[Any], length: int | None, tree: Any) -> int:
         length = length if is_symbolic(length) else int(length)
         if sizes - {length}:
             raise ValueError(
-                f"lax.scan: length={length}, but the leading axes of xs have sizes {sorted(sizes)}."
+                f"scan got `length` argument of {length}, but the leading axes of xs have sizes {sorted(sizes)}."
             )
         return length
     if len(sizes) > 1:
         described = ", ".join(f"xs{path}: {x.aval.str_short()}" for x, path in arrays)
-        raise ValueError(f"lax.scan: the leading axes of xs differ in size: {described}.")
+        raise ValueError(f"scan got values with different leading axis sizes: {described}.")
     if not sizes:
-        raise ValueError("lax.scan: xs has no arrays, so length must say how many steps to make.")
+        raise ValueError(
+            "scan got no values to scan over: xs has no arrays, so length must say how many steps to make."
+        )
     return sizes.pop()
 
 
@@ -171,7 +173,9 @@ def _is_high(x: Any) -> bool:
 def _split_outputs(out_tree: Any) -> tuple[Any, Any]:
     children = out_tree.children()
     if len(children) != 2:
-        raise TypeError(f"lax.scan: f must return (carry, y), got structure {out_tree}.")
+        raise TypeError(
+            f"lax.scan: scan body output must be a pair (carry, y), got structure {out_tree}."
+        )
     return children[0], children[1]
 
 

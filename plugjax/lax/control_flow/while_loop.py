@@ -104,7 +104,7 @@ def while_loop(
     cond, cond_consts, cond_tree = trace_body(cond_fun, in_tree, avals, "while_loop condition")
     if not cond_tree.is_leaf() or cond.out_avals[0].shape or cond.out_avals[0].dtype != dtypes.BOOL:
         found = ", ".join(a.str_short() for a in cond.out_avals)
-        raise TypeError(f"lax.while_loop: cond_fun must return a single bool[], got {found}.")
+        raise TypeError(f"lax.while_loop: cond_fun must return a boolean scalar, got {found}.")
     outs = while_p.bind(
         *cond_consts,
         *body_consts,
@@ -197,8 +197,8 @@ def _while_linearize(
 @rules.define(transpose_rule, while_p)
 def _while_transpose(cotangents: Sequence[Any], *operands: Any, **params: Any) -> list[Any]:
     raise ValueError(
-        "Reverse-mode derivatives need to know the number of steps, which lax.while_loop, or lax.fori_loop with "
-        "traced bounds, does not tell. Use lax.scan, or lax.fori_loop with bounds that are Python ints."
+        "Reverse-mode differentiation does not work for loops whose number of steps is not known: lax.while_loop, and "
+        "lax.fori_loop with traced bounds. Use lax.scan, or lax.fori_loop with bounds that are Python ints."
     )
 
 

@@ -10,11 +10,9 @@ from typing import Any
 from plugjax.extend.core import Array, ArrayLike, Primitive, as_array, aval_of
 from plugjax.extend.dtypes import INT32, DType
 from plugjax.extend.rules import RuleSet, jvp_rule
-from plugjax.lax.arithmetic import abs as abs_
-from plugjax.lax.arithmetic import add, div, mul, neg
+from plugjax.lax.arithmetic import abs as abs_, add, div, mul, neg
 from plugjax.lax.comparison import eq
-from plugjax.lax.complex import complex as complex_
-from plugjax.lax.complex import conj, imag, real
+from plugjax.lax.complex import complex as complex_, conj, imag, real
 from plugjax.lax.families import convert
 from plugjax.lax.linalg.eigh import reciprocal_gaps
 from plugjax.lax.linalg.family import check_square, matrix_primitive, not_linear

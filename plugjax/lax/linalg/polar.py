@@ -18,8 +18,7 @@ import numpy as np
 
 from plugjax.extend.core import Array, ArrayLike, as_array, aval_of
 from plugjax.extend.dtypes import INT32
-from plugjax.lax.arithmetic import abs as abs_
-from plugjax.lax.arithmetic import add, mul, sub
+from plugjax.lax.arithmetic import abs as abs_, add, mul, sub
 from plugjax.lax.comparison import eq, gt, lt
 from plugjax.lax.control_flow import while_loop
 from plugjax.lax.exponential import sqrt

@@ -9,8 +9,7 @@ from plugjax.extend.core import Array, ArrayLike, Primitive, Zero, as_array, ava
 from plugjax.extend.dtypes import INT32, DType
 from plugjax.extend.rules import RuleSet, jvp_rule
 from plugjax.lax.arithmetic import add, mul, sub
-from plugjax.lax.complex import complex as complex_
-from plugjax.lax.complex import imag, real
+from plugjax.lax.complex import complex as complex_, imag, real
 from plugjax.lax.families import scalar
 from plugjax.lax.joining import concatenate, pad
 from plugjax.lax.linalg.family import core_shape, matrix_primitive, not_linear

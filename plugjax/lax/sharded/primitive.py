@@ -41,6 +41,7 @@ from plugjax.extend.rules import (
     abstract_eval,
     axis_names_rule,
     batching_rule,
+    binds_rule,
     dce_rule,
     jvp_rule,
     linearize_rule,
@@ -150,6 +151,11 @@ def _spread(operands: Sequence[Any], eqn: JaxprEqn) -> list[NamedSharding]:
 @rules.define(axis_names_rule, shard_map_p)
 def _free_names(*, jaxpr: ClosedJaxpr, newly_manual_axes: Axes, **_: Any) -> Axes:
     return free_axes(jaxpr) - newly_manual_axes
+
+
+@rules.define(binds_rule, shard_map_p)
+def _bound(*, mesh: AnyMesh, newly_manual_axes: Axes, **_: Any) -> list[Axis]:
+    return [Axis(size, name) for name, size in mesh.shape_tuple if name in newly_manual_axes]
 
 
 @rules.define(jvp_rule, shard_map_p)

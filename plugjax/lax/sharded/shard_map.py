@@ -5,8 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import math
-from collections.abc import Callable, Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Callable, Sequence, Set as AbstractSet
 from typing import Any
 
 from plugjax.extend import pytree
@@ -162,7 +161,7 @@ class _Call:
         for i in mapped:
             self._check_argument(values[i], specs[i], paths[i])
         arrays = [values[i] for i in mapped]
-        used = tuple(specs[i] for i in mapped)
+        used = tuple(spec for spec in specs if spec is not None)
         out = Structure()
         found_specs: list[PartitionSpec] = []
 

@@ -239,8 +239,9 @@ class _Ring:
 
     def _pass_on(self, number: int) -> None:
         """Let the next device run; after the last one, those that wait at a collective go on."""
-        if number + 1 < self.count:
-            self._turns[number + 1].release()
+        following = [k for k in range(number + 1, self.count) if not self._done[k]]
+        if following:
+            self._turns[following[0]].release()
             return
         waiting = [k for k in range(self.count) if not self._done[k]]
         if not waiting:

@@ -1,5 +1,6 @@
 """Linear algebra with the interface of ``numpy.linalg``: matrices are in the last two axes."""
 
+from plugjax.extend.transforms import publish
 from plugjax.numpy.linalg.conditioning import cond
 from plugjax.numpy.linalg.determinants import det, slogdet
 from plugjax.numpy.linalg.factorizations import (
@@ -39,3 +40,5 @@ __all__ = [
     "matrix_norm", "matrix_power", "matrix_rank", "matrix_transpose", "multi_dot", "norm", "outer", "pinv", "qr",
     "slogdet", "solve", "svd", "svdvals", "tensordot", "tensorinv", "tensorsolve", "trace", "vecdot", "vector_norm",
 ]  # fmt: skip
+
+publish(globals(), __all__)

@@ -23,10 +23,7 @@ from plugjax.numpy.linalg.operands import inexact, square_sizes
 from plugjax.numpy.logic import isfinite
 from plugjax.numpy.padding import pad
 from plugjax.numpy.promotion import ArrayLike
-from plugjax.numpy.reductions import all as all_
-from plugjax.numpy.reductions import any as any_
-from plugjax.numpy.reductions import count_nonzero, prod
-from plugjax.numpy.reductions import sum as sum_
+from plugjax.numpy.reductions import all as all_, any as any_, count_nonzero, prod, sum as sum_
 from plugjax.numpy.selection import where
 
 

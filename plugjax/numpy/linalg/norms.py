@@ -8,16 +8,12 @@ import numpy as np
 
 from plugjax import lax
 from plugjax.extend.core import Array
-from plugjax.numpy.arithmetic import abs as abs_
-from plugjax.numpy.arithmetic import power, sqrt
+from plugjax.numpy.arithmetic import abs as abs_, power, sqrt
 from plugjax.numpy.linalg.factorizations import svd
 from plugjax.numpy.linalg.operands import inexact
 from plugjax.numpy.manipulation import canonical_axis, expand_dims, moveaxis
 from plugjax.numpy.promotion import ArrayLike, as_operand, limits, scalar
-from plugjax.numpy.reductions import any as any_
-from plugjax.numpy.reductions import max as max_
-from plugjax.numpy.reductions import min as min_
-from plugjax.numpy.reductions import sum as sum_
+from plugjax.numpy.reductions import any as any_, max as max_, min as min_, sum as sum_
 from plugjax.numpy.shape_info import ndim
 
 Order = int | float | str | None

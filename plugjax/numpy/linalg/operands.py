@@ -37,4 +37,6 @@ def square_sizes(who: str, x: Array) -> None:
         ValueError: the sizes differ, or there are fewer than two axes.
     """
     if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
-        raise ValueError(f"{who} takes square matrices, [..., n, n], got {x.shape}.")
+        raise ValueError(
+            f"Argument to {who} must have shape [..., n, n], as square matrices have, got {x.shape}."
+        )

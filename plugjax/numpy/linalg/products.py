@@ -6,9 +6,11 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
-from plugjax.extend.core import Array, reject_sharding
+from plugjax.extend.core import Array
 from plugjax.extend.dtypes import DTypeLike
+from plugjax.extend.meshes import ShardingLike
 from plugjax.lax.dot import PrecisionLike
+from plugjax.lax.placement import laid_out
 from plugjax.numpy import indexing, linear_algebra, manipulation
 from plugjax.numpy.einsum import einsum
 from plugjax.numpy.promotion import ArrayLike, as_operand, as_operands
@@ -119,7 +121,7 @@ def tensordot(
     axes: int | Sequence[Sequence[int]] = 2,
     precision: PrecisionLike = None,
     preferred_element_type: DTypeLike | None = None,
-    out_sharding: None = None,
+    out_sharding: ShardingLike | None = None,
 ) -> Array:
     """Sum over pairs of axes; see :func:`plugjax.numpy.tensordot`.
 
@@ -130,7 +132,17 @@ def tensordot(
                [3., 3.]], dtype=float32)
     """
     if out_sharding is not None:
-        reject_sharding("tensordot", out_sharding)
+        return laid_out(
+            "tensordot",
+            tensordot(
+                x1,
+                x2,
+                axes=axes,
+                precision=precision,
+                preferred_element_type=preferred_element_type,
+            ),
+            out_sharding,
+        )
     return linear_algebra.tensordot(
         x1, x2, axes, precision=precision, preferred_element_type=preferred_element_type
     )

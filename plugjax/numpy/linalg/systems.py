@@ -73,7 +73,9 @@ def inv(a: ArrayLike) -> Array:
     """
     x = as_operand("linalg.inv", a)
     if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
-        raise ValueError(f"linalg.inv takes square matrices, [..., n, n], got {x.shape}.")
+        raise ValueError(
+            f"Argument to inv must have shape [..., n, n], as square matrices have, got {x.shape}."
+        )
     return solve(x, identity_like(x, x.shape[-1]))
 
 

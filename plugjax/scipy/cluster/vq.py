@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import plugjax.numpy as jnp
 from plugjax.extend.core import Array
+from plugjax.extend.transforms import publish
 from plugjax.numpy.promotion import ArrayLike, same_dtype
 
 __all__ = ["vq"]
@@ -43,3 +44,6 @@ def vq(obs: ArrayLike, code_book: ArrayLike, check_finite: bool = True) -> tuple
         raise ValueError("vq takes arrays of one axis or two.")
     distances = jnp.linalg.norm(x[:, None] - codes, axis=-1)
     return jnp.argmin(distances, -1), distances.min(-1)
+
+
+publish(globals(), __all__)

@@ -1,5 +1,6 @@
 """Linear algebra with the interface of ``scipy.linalg``."""
 
+from plugjax.extend.transforms import publish
 from plugjax.scipy.linalg.eigen import eigh, eigh_tridiagonal, rsf2csf, schur
 from plugjax.scipy.linalg.factorizations import (
     cho_factor,
@@ -53,3 +54,5 @@ __all__ = [
     "pascal", "polar", "qr", "qr_multiply", "rsf2csf", "schur", "solve", "solve_sylvester", "solve_triangular", "sqrtm",
     "svd", "toeplitz",
 ]  # fmt: skip
+
+publish(globals(), __all__)

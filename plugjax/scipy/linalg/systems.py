@@ -11,9 +11,7 @@ from plugjax.extend.core import Array
 from plugjax.lax import linalg as lax_linalg
 from plugjax.lax.linalg.lu import lu_solve as lax_lu_solve
 from plugjax.lax.linalg.matrices import matmul, repeated
-from plugjax.numpy.linalg import det as numpy_det
-from plugjax.numpy.linalg import inv as numpy_inv
-from plugjax.numpy.linalg import solve as numpy_solve
+from plugjax.numpy.linalg import det as numpy_det, inv as numpy_inv, solve as numpy_solve
 from plugjax.numpy.linalg.operands import inexact
 from plugjax.numpy.promotion import ArrayLike
 from plugjax.scipy.linalg.factorizations import cho_factor

@@ -1,5 +1,6 @@
 """Special functions with the interface of ``scipy.special``."""
 
+from plugjax.extend.transforms import publish
 from plugjax.nn.normalization import logsumexp
 from plugjax.scipy.special.bessel import bessel_jn, i0, i0e, i1, i1e
 from plugjax.scipy.special.bivariate_normal import owens_t
@@ -60,3 +61,5 @@ __all__ = [
     "log_softmax", "loggamma", "logit", "logsumexp", "multigammaln", "ndtr", "ndtri", "owens_t", "poch", "polygamma",
     "rel_entr", "sici", "softmax", "spence", "sph_harm_y", "wofz", "xlog1py", "xlogy", "zeta",
 ]  # fmt: skip
+
+publish(globals(), __all__)

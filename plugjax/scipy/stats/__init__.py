@@ -27,7 +27,7 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_DISTRIBUTIONS, "gaussian_kde"})
+    return sorted({*__all__, *_DISTRIBUTIONS, "gaussian_kde"})
 
 
 __all__ = [

@@ -6,6 +6,7 @@ import numpy as np
 
 from plugjax import lax
 from plugjax.extend.core import Array
+from plugjax.extend.transforms import publish
 from plugjax.numpy.promotion import ArrayLike, scalar
 from plugjax.numpy.selection import where
 from plugjax.scipy.special import xlog1py, xlogy
@@ -68,3 +69,6 @@ def ppf(q: ArrayLike, p: ArrayLike) -> Array:
     q, p = real("bernoulli.ppf", q, p)
     outcome = where(q <= 1 - p, scalar(0, q), scalar(1, q))
     return where(no_probability(q) | no_probability(p), np.nan, outcome)
+
+
+publish(globals(), __all__)

@@ -8,6 +8,7 @@ import numpy as np
 
 from plugjax import lax
 from plugjax.extend.core import Array
+from plugjax.extend.transforms import publish
 from plugjax.numpy.promotion import ArrayLike, scalar
 from plugjax.numpy.selection import where
 from plugjax.scipy.special import betainc, betaln, xlog1py, xlogy
@@ -108,3 +109,6 @@ def logsf(
         Array([-0.17 , -0.693], dtype=float32)
     """
     return lax.log(sf(x, a, b, loc, scale))
+
+
+publish(globals(), __all__)

@@ -6,6 +6,7 @@ import numpy as np
 
 from plugjax import lax
 from plugjax.extend.core import Array
+from plugjax.extend.transforms import publish
 from plugjax.numpy.promotion import ArrayLike, scalar
 from plugjax.numpy.selection import where
 from plugjax.scipy.special import betaln
@@ -43,3 +44,6 @@ def pmf(k: ArrayLike, n: ArrayLike, a: ArrayLike, b: ArrayLike, loc: ArrayLike =
         Array([0.333, 0.333], dtype=float32)
     """
     return lax.exp(logpmf(k, n, a, b, loc))
+
+
+publish(globals(), __all__)

@@ -6,6 +6,7 @@ import numpy as np
 
 from plugjax import lax
 from plugjax.extend.core import Array
+from plugjax.extend.transforms import publish
 from plugjax.numpy.promotion import ArrayLike
 from plugjax.numpy.selection import where
 from plugjax.scipy.special import betaln, xlog1py, xlogy
@@ -40,3 +41,6 @@ def pmf(k: ArrayLike, n: ArrayLike, p: ArrayLike, loc: ArrayLike = 0) -> Array:
         Array([0.25, 0.5 ], dtype=float32)
     """
     return lax.exp(logpmf(k, n, p, loc))
+
+
+publish(globals(), __all__)

@@ -6,6 +6,7 @@ import math
 
 from plugjax import lax
 from plugjax.extend.core import Array
+from plugjax.extend.transforms import publish
 from plugjax.numpy.promotion import ArrayLike, Operand, scalar
 from plugjax.numpy.selection import where
 from plugjax.scipy.stats.operands import inexact, mirrored, standardized
@@ -119,3 +120,6 @@ def isf(q: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     """
     q, loc, scale = inexact("cauchy.isf", q, loc, scale)
     return loc - _standard_quantile(q) * scale
+
+
+publish(globals(), __all__)

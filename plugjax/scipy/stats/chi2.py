@@ -6,6 +6,7 @@ from typing import Any
 
 from plugjax import lax
 from plugjax.extend.core import Array
+from plugjax.extend.transforms import publish
 from plugjax.numpy.promotion import ArrayLike, scalar
 from plugjax.scipy.stats import gamma
 from plugjax.scipy.stats.operands import inexact
@@ -88,3 +89,6 @@ def logsf(x: ArrayLike, df: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1)
         Array([-0.5, -1. ], dtype=float32)
     """
     return lax.log(sf(x, df, loc, scale))
+
+
+publish(globals(), __all__)

@@ -8,6 +8,7 @@ import numpy as np
 
 from plugjax import lax
 from plugjax.extend.core import Array
+from plugjax.extend.transforms import publish
 from plugjax.numpy.joining import concatenate
 from plugjax.numpy.promotion import ArrayLike, rounded, same_dtype, scalar
 from plugjax.numpy.selection import where
@@ -62,3 +63,6 @@ def pdf(x: ArrayLike, alpha: ArrayLike) -> Array:
         Array(1.5, dtype=float32)
     """
     return lax.exp(logpdf(x, alpha))
+
+
+publish(globals(), __all__)

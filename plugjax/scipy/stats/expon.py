@@ -8,6 +8,7 @@ import numpy as np
 
 from plugjax import lax
 from plugjax.extend.core import Array
+from plugjax.extend.transforms import publish
 from plugjax.nn.activations import log1mexp
 from plugjax.numpy.promotion import ArrayLike
 from plugjax.numpy.selection import where
@@ -105,3 +106,6 @@ def ppf(q: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     """
     q, loc, scale = inexact("expon.ppf", q, loc, scale)
     return where(no_probability(q), np.nan, loc - scale * lax.log1p(-q))
+
+
+publish(globals(), __all__)

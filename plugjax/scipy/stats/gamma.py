@@ -8,6 +8,7 @@ import numpy as np
 
 from plugjax import lax
 from plugjax.extend.core import Array
+from plugjax.extend.transforms import publish
 from plugjax.numpy.promotion import ArrayLike, scalar
 from plugjax.numpy.selection import where
 from plugjax.scipy.special import gammainc, gammaincc, gammaln, xlogy
@@ -96,3 +97,6 @@ def logsf(x: ArrayLike, a: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) 
         Array([-0.095, -0.307], dtype=float32)
     """
     return lax.log(sf(x, a, loc, scale))
+
+
+publish(globals(), __all__)

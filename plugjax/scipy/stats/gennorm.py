@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from plugjax import lax
 from plugjax.extend.core import Array
+from plugjax.extend.transforms import publish
 from plugjax.numpy.promotion import ArrayLike
 from plugjax.numpy.selection import where
 from plugjax.scipy.stats.operands import inexact
@@ -48,3 +49,6 @@ def cdf(x: ArrayLike, beta: ArrayLike) -> Array:
     # In either tail, abs(x)**beta has a gamma distribution.
     tail = 0.5 * lax.igammac(1 / beta, lax.pow(lax.abs(x), beta))
     return where(x > 0, 1 - tail, tail)
+
+
+publish(globals(), __all__)

@@ -6,6 +6,7 @@ import numpy as np
 
 from plugjax import lax
 from plugjax.extend.core import Array
+from plugjax.extend.transforms import publish
 from plugjax.numpy.promotion import ArrayLike, scalar
 from plugjax.numpy.selection import where
 from plugjax.scipy.special import xlog1py
@@ -37,3 +38,6 @@ def pmf(k: ArrayLike, p: ArrayLike, loc: ArrayLike = 0) -> Array:
         Array([0.5 , 0.25], dtype=float32)
     """
     return lax.exp(logpmf(k, p, loc))
+
+
+publish(globals(), __all__)

@@ -6,6 +6,7 @@ import numpy as np
 
 from plugjax import lax
 from plugjax.extend.core import Array
+from plugjax.extend.transforms import publish
 from plugjax.numpy.promotion import ArrayLike
 from plugjax.numpy.selection import where
 from plugjax.scipy.stats import gumbel_r
@@ -96,3 +97,6 @@ def ppf(p: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     """
     p, loc, scale = real("gumbel_l.ppf", p, loc, scale)
     return where((p > 0) & (p < 1), loc + scale * lax.log(-lax.log1p(-p)), np.nan)
+
+
+publish(globals(), __all__)

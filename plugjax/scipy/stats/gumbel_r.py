@@ -6,6 +6,7 @@ import numpy as np
 
 from plugjax import lax
 from plugjax.extend.core import Array
+from plugjax.extend.transforms import publish
 from plugjax.nn.activations import log1mexp
 from plugjax.numpy.promotion import ArrayLike, limits, scalar
 from plugjax.numpy.selection import where
@@ -102,3 +103,6 @@ def ppf(p: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     """
     p, loc, scale = real("gumbel_r.ppf", p, loc, scale)
     return where((p > 0) & (p < 1), loc - scale * lax.log(-lax.log(p)), np.nan)
+
+
+publish(globals(), __all__)

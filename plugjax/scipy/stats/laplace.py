@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from plugjax import lax
 from plugjax.extend.core import Array
+from plugjax.extend.transforms import publish
 from plugjax.numpy.promotion import ArrayLike, scalar
 from plugjax.numpy.selection import where
 from plugjax.scipy.stats.operands import real, standardized
@@ -48,3 +49,6 @@ def cdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     left = lax.le(z, scalar(0, z))
     tail = scalar(0.5, x) * lax.exp(where(left, z, -z))
     return where(left, tail, 1 - tail)
+
+
+publish(globals(), __all__)

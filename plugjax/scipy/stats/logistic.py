@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from plugjax import lax
 from plugjax.extend.core import Array
+from plugjax.extend.transforms import publish
 from plugjax.numpy.exponential import logaddexp
 from plugjax.numpy.promotion import ArrayLike, scalar
 from plugjax.scipy.special import expit, logit
@@ -87,3 +88,6 @@ def isf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     """
     q, loc, scale = inexact("logistic.isf", x, loc, scale)
     return loc - logit(q) * scale
+
+
+publish(globals(), __all__)

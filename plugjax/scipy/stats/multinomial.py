@@ -9,6 +9,7 @@ import numpy as np
 from plugjax import lax
 from plugjax.extend.core import Array
 from plugjax.extend.dtypes import is_integer
+from plugjax.extend.transforms import publish
 from plugjax.numpy.promotion import ArrayLike, promote_numeric, to_inexact
 from plugjax.numpy.selection import where
 from plugjax.scipy.special import gammaln, xlogy
@@ -58,3 +59,6 @@ def pmf(x: ArrayLike, n: ArrayLike, p: ArrayLike) -> Array:
         Array(0.5, dtype=float32)
     """
     return lax.exp(logpmf(x, n, p))
+
+
+publish(globals(), __all__)

@@ -7,6 +7,7 @@ from typing import Any
 
 from plugjax import lax
 from plugjax.extend.core import Array
+from plugjax.extend.transforms import publish
 from plugjax.lax.linalg import cholesky, triangular_solve
 from plugjax.numpy.einsum import einsum
 from plugjax.numpy.indexing import diagonal
@@ -92,3 +93,6 @@ def pdf(x: ArrayLike, mean: ArrayLike, cov: ArrayLike) -> Array:
         Array(0.159, dtype=float32)
     """
     return lax.exp(logpdf(x, mean, cov))
+
+
+publish(globals(), __all__)

@@ -6,6 +6,7 @@ import math
 
 from plugjax import lax
 from plugjax.extend.core import Array
+from plugjax.extend.transforms import publish
 from plugjax.numpy.creation import asarray
 from plugjax.numpy.promotion import ArrayLike, scalar
 from plugjax.scipy.special import log_ndtr, ndtr, ndtri
@@ -122,3 +123,6 @@ def isf(q: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
         Array([0.674, 0.   ], dtype=float32)
     """
     return asarray(loc - ndtri(q) * scale, float)
+
+
+publish(globals(), __all__)

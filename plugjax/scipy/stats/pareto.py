@@ -8,6 +8,7 @@ import numpy as np
 
 from plugjax import lax
 from plugjax.extend.core import Array
+from plugjax.extend.transforms import publish
 from plugjax.nn.activations import log1mexp
 from plugjax.numpy.promotion import ArrayLike, scalar
 from plugjax.numpy.selection import where
@@ -111,3 +112,6 @@ def ppf(q: ArrayLike, b: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) ->
     return where(
         no_probability(q), np.nan, loc + scale * lax.exp(scalar(-1, q) * lax.log1p(-q) / b)
     )
+
+
+publish(globals(), __all__)

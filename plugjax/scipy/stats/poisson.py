@@ -9,6 +9,7 @@ import numpy as np
 
 from plugjax import lax
 from plugjax.extend.core import Array
+from plugjax.extend.transforms import publish
 from plugjax.numpy.creation import arange
 from plugjax.numpy.promotion import (
     ArrayLike,
@@ -100,3 +101,6 @@ def _entropy(mu: Any) -> Array:
         series = (series + c) / large
     expansion = 0.5 * lax.log(2 * math.pi * math.e * large) + series
     return where(many, expansion, where(none, 0.0, added))
+
+
+publish(globals(), __all__)

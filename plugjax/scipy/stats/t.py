@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from plugjax import lax
 from plugjax.extend.core import Array
+from plugjax.extend.transforms import publish
 from plugjax.numpy.promotion import ArrayLike, scalar
 from plugjax.scipy.special import betaln
 from plugjax.scipy.stats.operands import inexact
@@ -36,3 +37,6 @@ def pdf(x: ArrayLike, df: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -
         Array([0.354, 0.192], dtype=float32)
     """
     return lax.exp(logpdf(x, df, loc, scale))
+
+
+publish(globals(), __all__)

@@ -12,6 +12,7 @@ import numpy as np
 
 from plugjax import lax
 from plugjax.extend.core import Array
+from plugjax.extend.transforms import publish
 from plugjax.nn.activations import log1mexp
 from plugjax.numpy.promotion import ArrayLike, broadcast_together
 from plugjax.numpy.selection import where
@@ -127,3 +128,6 @@ def sf(x: ArrayLike, a: ArrayLike, b: ArrayLike, loc: ArrayLike = 0, scale: Arra
         Array([0.5 , 0.22], dtype=float32)
     """
     return lax.exp(logsf(x, a, b, loc, scale))
+
+
+publish(globals(), __all__)

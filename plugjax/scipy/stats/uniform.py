@@ -6,6 +6,7 @@ import numpy as np
 
 from plugjax import lax
 from plugjax.extend.core import Array
+from plugjax.extend.transforms import publish
 from plugjax.numpy.promotion import ArrayLike
 from plugjax.numpy.selection import where
 from plugjax.scipy.stats.operands import inexact, no_probability, real
@@ -63,3 +64,6 @@ def ppf(q: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     """
     q, loc, scale = inexact("uniform.ppf", q, loc, scale)
     return where(no_probability(q), np.nan, loc + scale * q)
+
+
+publish(globals(), __all__)

@@ -8,6 +8,7 @@ import numpy as np
 
 from plugjax import lax
 from plugjax.extend.core import Array
+from plugjax.extend.transforms import publish
 from plugjax.numpy.promotion import ArrayLike
 from plugjax.numpy.selection import where
 from plugjax.scipy.stats.operands import inexact
@@ -43,3 +44,6 @@ def pdf(x: ArrayLike, kappa: ArrayLike) -> Array:
         Array([0.342, 0.216], dtype=float32)
     """
     return lax.exp(logpdf(x, kappa))
+
+
+publish(globals(), __all__)

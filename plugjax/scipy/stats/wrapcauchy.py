@@ -8,6 +8,7 @@ import numpy as np
 
 from plugjax import lax
 from plugjax.extend.core import Array
+from plugjax.extend.transforms import publish
 from plugjax.numpy.promotion import ArrayLike
 from plugjax.numpy.selection import where
 from plugjax.scipy.stats.operands import real
@@ -47,3 +48,6 @@ def pdf(x: ArrayLike, c: ArrayLike) -> Array:
         Array([0.477, 0.168], dtype=float32)
     """
     return lax.exp(logpdf(x, c))
+
+
+publish(globals(), __all__)

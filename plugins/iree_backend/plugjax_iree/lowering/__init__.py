@@ -14,8 +14,6 @@ from plugjax.extend.rules import Rule, RuleSet, lowering
 from plugjax.stablehlo.context import EqnContext
 from plugjax_iree.lowering import (
     complex as complex_functions,
-)
-from plugjax_iree.lowering import (
     control_flow,
     conversion,
     convolution,

@@ -6,8 +6,7 @@ from plugjax.extend.core import ShapedArray
 from plugjax.extend.dtypes import FLOAT32, FLOAT64
 from plugjax.extend.rules import RuleSet, lowering
 from plugjax.lax.random_bits import multiply_add_p
-from plugjax.stablehlo import mlir
-from plugjax.stablehlo import random as stablehlo
+from plugjax.stablehlo import mlir, random as stablehlo
 from plugjax.stablehlo.context import EqnContext
 from plugjax.stablehlo.conversion import convert
 from plugjax.stablehlo.elementwise import stretched

@@ -19,8 +19,7 @@ from plugjax.extend.core import Primitive, ShapedArray
 from plugjax.extend.dtypes import FLOAT32, FLOAT64, INT32
 from plugjax.extend.rules import RuleSet, lowering
 from plugjax.lax import trigonometric as lax
-from plugjax.stablehlo import mlir
-from plugjax.stablehlo import trigonometric as stablehlo
+from plugjax.stablehlo import mlir, trigonometric as stablehlo
 from plugjax.stablehlo.comparison import compare
 from plugjax.stablehlo.context import EqnContext
 from plugjax.stablehlo.conversion import convert

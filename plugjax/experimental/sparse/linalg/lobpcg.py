@@ -15,8 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from plugjax import jit, lax
-from plugjax import numpy as jnp
+from plugjax import jit, lax, numpy as jnp
 from plugjax.extend.core import Array
 
 _HIGHEST = lax.Precision.HIGHEST

@@ -15,8 +15,7 @@ from typing import Any
 import numpy as np
 
 from plugjax.extend.core import aval_of
-from plugjax.lax.arithmetic import abs as abs_
-from plugjax.lax.arithmetic import max as max_
+from plugjax.lax.arithmetic import abs as abs_, max as max_
 from plugjax.lax.control_flow import fori_loop, while_loop
 from plugjax.lax.exponential import sqrt
 from plugjax.lax.families import convert

@@ -8,8 +8,7 @@ import numpy as np
 
 from plugjax.extend.core import aval_of
 from plugjax.lax.arithmetic import abs as abs_
-from plugjax.lax.complex import complex as complex_
-from plugjax.lax.complex import imag
+from plugjax.lax.complex import complex as complex_, imag
 from plugjax.lax.control_flow import fori_loop
 from plugjax.lax.exponential import sqrt
 from plugjax.lax.families import convert

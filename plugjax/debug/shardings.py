@@ -1,0 +1,128 @@
+"""Pictures of how arrays are spread over devices."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from rich.box import SQUARE
+from rich.console import Console
+from rich.style import Style
+from rich.table import Table
+from rich.text import Text
+
+from plugjax.extend.core import Array, Sharding, Tracer
+from plugjax.extend.meshes import check_compatible_aval
+
+_COLOURS = ("blue", "green", "magenta", "cyan", "yellow", "red", "bright_blue", "bright_green")
+
+
+def visualize_sharding(
+    shape: Sequence[int],
+    sharding: Sharding,
+    *,
+    use_color: bool = True,
+    scale: float = 1.0,
+    min_width: int = 9,
+    max_width: int = 80,
+    color_map: Any = None,
+) -> None:
+    """Print how an array of one or two axes is cut, with the devices that hold each part.
+
+    Args:
+        shape: of the array.
+        sharding: how it is spread.
+        use_color: whether parts have colours, where the terminal has them.
+        scale: factor of the size of the picture.
+        min_width: least width of a part, in characters.
+        max_width: greatest width of the picture.
+        color_map: from a number between 0 and 1 to a colour (r, g, b, a); the terminal's colours, if left out.
+
+    Raises:
+        ValueError: the array has no axes or more than two, or cannot be cut so.
+
+    Example:
+        >>> import plugjax
+        >>> mesh = plugjax.make_mesh((1,), ("x",), devices=plugjax.devices("numpy"))
+        >>> sharding = plugjax.NamedSharding(mesh, plugjax.P("x"))
+        >>> plugjax.debug.visualize_sharding((4,), sharding, use_color=False)
+        ┌─────────┐
+        │  CPU 0  │
+        └─────────┘
+    """
+    if not 1 <= len(shape) <= 2:
+        raise ValueError("`visualize_sharding` only works for shapes with 1 and 2 dimensions.")
+    check_compatible_aval(sharding, tuple(shape))
+    rows, columns = (1, *sharding.counts(len(shape)))[-2:]
+    holders: dict[tuple[int, int], list[Any]] = {}
+    for device, position in zip(sharding.devices, sharding.positions(len(shape)), strict=True):
+        row, column = (0, *position)[-2:]
+        holders.setdefault((row, column), []).append(device)
+    width = max(min_width, 1)
+    width = min(max(int(width * scale), 1), max(max_width // columns - 1, 1))
+    table = Table(box=SQUARE, show_header=False, show_lines=True, padding=0, pad_edge=False)
+    for _ in range(columns):
+        table.add_column(width=None, min_width=width, justify="center", vertical="middle")
+    for row in range(rows):
+        cells = []
+        for column in range(columns):
+            devices = holders[row, column]
+            label = f"{devices[0].platform.upper()} {','.join(str(d.id) for d in devices)}"
+            number = row * columns + column
+            cells.append(Text(label, style=_style(number, rows * columns, use_color, color_map)))
+        table.add_row(*cells)
+    console = Console(file=sys.stdout, width=max_width + 2, highlight=False, no_color=not use_color)
+    console.print(table)
+
+
+def _style(number: int, count: int, use_color: bool, color_map: Any) -> Style:
+    if not use_color:
+        return Style()
+    if color_map is None:
+        return Style(bgcolor=_COLOURS[number % len(_COLOURS)], color="white", bold=True)
+    r, g, b = (int(255 * v) for v in color_map(number / count)[:3])
+    return Style(bgcolor=f"rgb({r},{g},{b})", bold=True)
+
+
+def visualize_array_sharding(arr: Any, **kwargs: Any) -> None:
+    """Print how an array is spread; arguments as for :func:`visualize_sharding`.
+
+    Example:
+        >>> import numpy as np, plugjax
+        >>> mesh = plugjax.make_mesh((1,), ("x",), devices=plugjax.devices("numpy"))
+        >>> x = plugjax.device_put(np.ones(4), plugjax.NamedSharding(mesh, plugjax.P("x")))
+        >>> plugjax.debug.visualize_array_sharding(x, use_color=False)
+        ┌─────────┐
+        │  CPU 0  │
+        └─────────┘
+    """
+    inspect_array_sharding(arr, callback=lambda s: visualize_sharding(arr.shape, s, **kwargs))
+
+
+def inspect_array_sharding(value: Any, *, callback: Callable[[Any], None]) -> None:
+    """Call a function with the sharding of an array.
+
+    Args:
+        value: the array.
+        callback: gets the sharding.
+
+    Raises:
+        NotImplementedError: ``value`` is being traced: how the compiler spreads it is not known then.
+
+    Differs from JAX:
+        In traced functions it is refused. Give the value back, and look at the result.
+
+    Example:
+        >>> import plugjax, plugjax.numpy as jnp
+        >>> plugjax.debug.inspect_array_sharding(jnp.ones(2), callback=lambda s: print(s.num_devices))
+        1
+    """
+    if isinstance(value, Tracer):
+        raise NotImplementedError(
+            "inspect_array_sharding: the value is being traced, and how it is spread is decided when the program is compiled. "
+            "Return it from the function, and inspect the result."
+        )
+    if not isinstance(value, Array):
+        raise TypeError(f"inspect_array_sharding: expected an array, got {value!r}.")
+    callback(value.sharding)

@@ -1,0 +1,91 @@
+"""Programs over a mesh of eight devices on every backend, compared with JAX; each framework runs in a process of its own."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+from tests.meshes.programs import PROGRAMS
+
+# Where JAX fails inside: plugjax gives the result, or an error that describes the fault.
+JAX_STUMBLES = {
+    "map_batched_inside": None,
+    "error_map psum over an unknown axis": "NameError",
+}
+BUILTINS = {
+    "ValueError", "TypeError", "NameError", "RuntimeError", "AttributeError", "NotImplementedError",
+}  # fmt: skip
+# Programs that IREE compiles; one in three of the others runs there.
+IREE_EVERY = 3
+
+
+def _run(framework, path, names=()):
+    environment = {k: v for k, v in os.environ.items() if k != "XLA_FLAGS"}
+    subprocess.run(
+        [sys.executable, "-m", "tests.meshes.programs", framework, path, *names],
+        check=True,
+        env=environment,
+        timeout=280,
+    )
+
+
+@pytest.fixture(scope="session")
+def recorded(tmp_path_factory):
+    """What JAX gives; once for all workers."""
+    folder = tmp_path_factory.getbasetemp()
+    if os.environ.get("PYTEST_XDIST_WORKER"):
+        folder = folder.parent
+    path = folder / "meshes_jax.json"
+    try:
+        (folder / "meshes_jax.lock").touch(exist_ok=False)
+    except FileExistsError:
+        while not path.exists():
+            time.sleep(0.2)
+    else:
+        _run("jax", path.with_suffix(".part"))
+        path.with_suffix(".part").rename(path)
+    return json.loads(path.read_text())
+
+
+def test_programs_agree_with_jax(backend, recorded, tmp_path, wide):
+    path = tmp_path / "found.json"
+    names = list(PROGRAMS)
+    if backend == "iree" and not wide:
+        names = [n for n in names if not n.startswith("error")][::IREE_EVERY]
+    _run(backend, path, names)
+    found = json.loads(path.read_text())
+    assert len(found) == len(names)
+    differences = [
+        f"{name}: {words}"
+        for name in names
+        if (words := _difference(name, recorded[name], found[name]))
+    ]
+    assert not differences, "\n".join(differences)
+
+
+def _difference(name, expected, found):
+    if name in JAX_STUMBLES:
+        wanted = JAX_STUMBLES[name]
+        kinds = found["error"] if isinstance(found, dict) else []
+        return None if (wanted in kinds if wanted else not kinds) else f"gives {found}"
+    if isinstance(expected, dict):
+        if not isinstance(found, dict):
+            return f"no error, JAX raises {expected}"
+        kind = next((k for k in expected["error"] if k in BUILTINS), "Exception")
+        return None if kind in found["error"] else f"JAX raises {expected}, not {found}"
+    if isinstance(found, dict):
+        return f"raises {found}"
+    if len(expected) != len(found):
+        return f"{len(found)} results, not {len(expected)}"
+    for i, (a, b) in enumerate(zip(expected, found, strict=True)):
+        if a["dtype"] != b["dtype"] or np.shape(a["value"]) != np.shape(b["value"]):
+            return f"result {i} is {b}, not {a}"
+        if not np.allclose(a["value"], b["value"], rtol=2e-5, atol=1e-5):
+            return f"values of result {i} are {b}, not {a}"
+        if a["spec"] is not None and a["spec"] != b["spec"]:
+            return f"result {i} is spread by {b['spec']}, not {a['spec']}"
+    return None
