@@ -271,3 +271,31 @@ def test_a_calling_convention_that_is_not_known_is_refused():
                 library.export(j.jit(lambda x: x + 1))(j.ShapeDtypeStruct((2,), F32))
         finally:
             j.config.update("jax_export_calling_convention_version", before)
+
+
+def test_what_depends_on_the_platform_is_exported_with_sizes():
+    def function(j, np_, x):
+        return j.lax.platform_dependent(
+            x, cpu=lambda x: x * x.shape[0], cuda=lambda x: -x, default=lambda x: x
+        )
+
+    exported, x = ours(function, platforms=("cpu", "cuda")), argument(5, 2)
+    for loaded in (export.deserialize(exported.serialize()), jax_export.deserialize(exported.serialize())):  # fmt: skip
+        assert loaded.platforms == ("cpu", "cuda")
+        agree(loaded.call(x), x * F32(5))
+
+
+def test_the_check_of_the_platform_is_disabled_with_sizes():
+    blobs = [
+        ours(
+            lambda j, n, x: x * x.shape[0],
+            platforms=("tpu",),
+            disabled_checks=[export.DisabledSafetyCheck.platform()] if disabled else [],
+        ).serialize()
+        for disabled in (False, True)
+    ]
+    x = argument(5, 2)
+    for library in (export, jax_export):
+        with pytest.raises(ValueError, match="was exported for platforms"):
+            library.deserialize(blobs[0]).call(x)
+        agree(library.deserialize(blobs[1]).call(x), x * F32(5))
