@@ -85,8 +85,8 @@ remat = checkpoint
 # Loaded on first use, so that `import plugjax` costs only what a program uses.
 _SUBMODULES = (
     "ad", "ad_checkpoint", "api_util", "checkpoint_policies", "custom_batching", "custom_derivatives",
-    "cli", "cloud_tpu_init", "core", "debug", "dlpack", "dtypes", "example_libraries", "experimental", "export", "extend",
-    "flatten_util", "image", "interpreters", "lax", "lib", "monitoring", "nn", "numpy", "ops", "profiler",
+    "cli", "cloud_tpu_init", "core", "debug", "distributed", "dlpack", "dtypes", "example_libraries", "experimental", "export", "extend",
+    "ffi", "flatten_util", "image", "interpreters", "lax", "lib", "memory", "monitoring", "nn", "numpy", "ops", "profiler",
     "random", "ref", "scipy", "sharding", "stablehlo", "stages", "test_util", "testing", "tools", "tree", "tree_util", "typing", "util",
     "version",
 )  # fmt: skip
@@ -145,6 +145,7 @@ if TYPE_CHECKING:
         custom_batching as custom_batching,
         custom_derivatives as custom_derivatives,
         debug as debug,
+        distributed as distributed,
         dlpack as dlpack,
         dtypes as dtypes,
         example_libraries as example_libraries,

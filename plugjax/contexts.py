@@ -14,6 +14,7 @@ from plugjax.core.config import config
 from plugjax.core.device import Device
 from plugjax.core.operators import ArrayLike
 from plugjax.core.source_info import open_scopes
+from plugjax.transforms.marks import with_scope
 
 _R = TypeVar("_R")
 
@@ -280,7 +281,7 @@ def named_scope(name: str) -> Iterator[None]:
     if not isinstance(name, str):
         raise TypeError("named_scope needs a string as its name.")
     outer = open_scopes.names
-    open_scopes.names = (*outer, name)
+    open_scopes.names = with_scope(outer, name)
     try:
         yield
     finally:
@@ -385,7 +386,12 @@ def default_backend() -> str:
 def local_devices(
     process_index: int | None = None, backend: str | None = None, host_id: int | None = None
 ) -> list[Device]:
-    """Devices of this process: all devices, because there is one process.
+    """Devices of a process.
+
+    Args:
+        process_index: index of the process; this one, if left out.
+        backend: name of the backend, or of hardware.
+        host_id: the older name of ``process_index``.
 
     Example:
         >>> import plugjax
@@ -393,7 +399,13 @@ def local_devices(
         >>> plugjax.local_devices(backend="numpy")
         [Device(numpy:0)]
     """
-    return devices(backend)
+    found = devices(backend)
+    index = host_id if process_index is None else process_index
+    if index is None:
+        return [device for device in found if device.process_index == device.backend.processes[0]]
+    if not 0 <= index < found[0].backend.processes[1]:
+        raise ValueError(f"local_devices: Unknown process_index {index}.")
+    return [device for device in found if device.process_index == index]
 
 
 def device_count(backend: str | None = None) -> int:
@@ -417,7 +429,7 @@ def local_device_count(backend: str | None = None) -> int:
         >>> plugjax.local_device_count("numpy")
         1
     """
-    return len(devices(backend))
+    return len(local_devices(backend=backend))
 
 
 def typeof(x: ArrayLike) -> ShapedArray:

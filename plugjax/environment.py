@@ -7,7 +7,7 @@ import platform
 import sys
 import warnings
 
-from plugjax.core.backend import devices
+from plugjax.core.backend import devices, get_backend
 from plugjax.core.registry import active
 from plugjax.extend.transforms import show_only
 
@@ -18,7 +18,7 @@ _DISTRIBUTIONS = (
 
 
 def process_index(backend: str | None = None) -> int:
-    """The index of this process among those of a program: 0, because a program has one.
+    """The index of this process among those of a program.
 
     Raises:
         RuntimeError: there is no such backend.
@@ -28,11 +28,11 @@ def process_index(backend: str | None = None) -> int:
         >>> plugjax.process_index()
         0
     """
-    return process_indices(backend)[0]
+    return get_backend(backend).processes[0]
 
 
 def process_count(backend: str | None = None) -> int:
-    """How many processes a program has: 1.
+    """How many processes a program has.
 
     Raises:
         RuntimeError: there is no such backend.
@@ -56,9 +56,7 @@ def process_indices(backend: str | None = None) -> list[int]:
         >>> plugjax.process_indices("numpy")
         [0]
     """
-    if backend is not None:
-        devices(backend)
-    return [0]
+    return list(range(get_backend(backend).processes[1]))
 
 
 def host_id(backend: str | None = None) -> int:

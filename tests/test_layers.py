@@ -25,6 +25,7 @@ ABOVE = (
     "plugjax/testing",
     "plugjax/interpreters",
     "plugjax/export",
+    "plugjax/ffi",
     "plugjax/cli",
     "plugins/numpy_backend/plugjax_numpy",
     "plugins/xla_backend/plugjax_xla",

@@ -20,6 +20,7 @@ from plugjax.cli import (
     doctor as doctor_module,
     doctor_workarounds,
     export as export_module,
+    launch as launch_module,
     parity as parity_module,
 )
 from plugjax.extend import registry
@@ -49,6 +50,21 @@ def demo(
 ) -> None:
     """Train a classifier of handwritten digits on every backend, export it, and run it without Python."""
     demo_module.run(console, backend, epochs, output)
+
+
+@app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
+def launch(
+    context: typer.Context,
+    program: Annotated[str, typer.Argument(help="The program, or -m and a module after --.")],
+    processes: Annotated[int, typer.Option("-n", min=1, help="How many processes.")] = 2,
+    devices: Annotated[
+        int | None, typer.Option(min=1, help="Devices that each makes of the processor.")
+    ] = None,
+    backend: Annotated[str, typer.Option(help="Their backend.")] = "xla",
+) -> None:
+    """Run a program in several processes on this machine; it calls plugjax.distributed.initialize()."""
+    status = launch_module.launch(console, [program, *context.args], processes, devices, backend)
+    raise typer.Exit(status)
 
 
 @app.command()

@@ -194,7 +194,7 @@ def as_device(target: Any) -> Device:
         return target
     if isinstance(target, str):
         return device(target)
-    single = getattr(target, "device", None) if isinstance(target, Sharding) else None
+    single = getattr(target, "device" if isinstance(target, Sharding) else "single_device", None)
     if isinstance(single, Device):
         return single
     raise ValueError(
@@ -211,6 +211,7 @@ def default_device() -> Device:
     found: Device | None = _defaults.get(key)
     if found is None:
         chosen = config.read("default_device")
-        found = as_device(chosen) if chosen is not None else devices()[0]
+        own = [d for d in devices() if d.process_index == d.backend.processes[0]]
+        found = as_device(own[0] if chosen is None else chosen)
         _defaults[key] = found
     return found

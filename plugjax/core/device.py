@@ -25,7 +25,7 @@ from plugjax.core.jaxpr import ClosedJaxpr
 from plugjax.core.primitive import Primitive
 
 
-class Device:
+class Device(Extensible):
     """One device of a backend.
 
     Attributes:
@@ -34,20 +34,28 @@ class Device:
         hardware: what runs its programs: ``cpu``, ``cuda``, ``vulkan`` ...; the kind, if nothing else is said, else ``cpu``.
         id: index among the backend's devices of that kind.
         description: words for a table.
+        process_index: index of the process that owns it, among those of the program.
     """
 
     __slots__ = (
-        "__weakref__", "backend", "committed", "description", "hardware", "id", "kind", "uncommitted",
+        "__weakref__", "backend", "committed", "description", "hardware", "id", "kind", "process_index", "uncommitted",
     )  # fmt: skip
 
     def __init__(
-        self, backend: Backend, kind: str, index: int, description: str = "", hardware: str = ""
+        self,
+        backend: Backend,
+        kind: str,
+        index: int,
+        description: str = "",
+        hardware: str = "",
+        process_index: int = 0,
     ) -> None:
         self.backend = backend
         self.kind = kind
         self.hardware = hardware or kind or "cpu"
         self.id = index
         self.description = description
+        self.process_index = process_index
         sharding = SingleDeviceSharding(self)
         self.committed = Placement(sharding, True)
         self.uncommitted = Placement(sharding, False)
@@ -61,15 +69,6 @@ class Device:
     def device_kind(self) -> str:
         """Words that describe the hardware."""
         return self.description or self.kind or self.backend.name
-
-    @property
-    def process_index(self) -> int:
-        """Index of the process that owns the device; one process for now."""
-        return 0
-
-    def memory_stats(self) -> dict[str, int] | None:
-        """Sizes in bytes of what its memory holds; ``None``: its backend does not tell, as with JAX on CPUs."""
-        return None
 
     def __str__(self) -> str:
         parts = (self.backend.name, self.kind, str(self.id))
@@ -227,6 +226,7 @@ class Backend:
     Attributes:
         name: platform name: of devices, of lowering rules, in ``PLUGJAX_BACKEND``.
         partitions: whether its compiler spreads a program over several devices; else these share one memory.
+        processes: index of this process among those of the program, and their number.
         host_visible: whether NumPy can look at the memory of all its devices.
         eager_limit: number of elements above which an eager primitive is compiled instead of run by its host kernel.
         dialects: the textual forms of programs that ``lower`` knows, the usual one first.
@@ -236,6 +236,7 @@ class Backend:
     name: str
     dialects: tuple[str, ...] = ()
     partitions: bool = False
+    processes: tuple[int, int] = (0, 1)
     host_visible: bool = True
     eager_limit: float = float("inf")
     careful_options: Mapping[str, Any] = MappingProxyType({})

@@ -88,21 +88,42 @@ class Compiled:
     def __init__(
         self, jaxpr: ClosedJaxpr, placement: Placement, options: Mapping[str, Any]
     ) -> None:
-        self.placement = placement
-        out_avals = self.out_avals = jaxpr.out_avals
         with axes_inside(jaxpr):
             program = run_passes(jaxpr, placement.device.backend.name)
-            self.jaxpr, constants = hoist_constants(program)
+            hoisted, constants = hoist_constants(program)
             if constants and options.get("donated"):
                 shift = len(constants)
                 options = {**options, "donated": tuple(i + shift for i in options["donated"])}
             executable: Executable = registry.active().hook.plugjax_compile(
-                jaxpr=self.jaxpr, device=placement.device, options=options
+                jaxpr=hoisted, device=placement.device, options=options
             )
-        self.executable = executable
-        leading = self.leading = [
-            transfer(as_constant(value, placement), placement) for value in constants
-        ]
+        leading = [transfer(as_constant(value, placement), placement) for value in constants]
+        self._settle(hoisted, executable, leading, jaxpr.out_avals, placement)
+
+    @classmethod
+    def of(
+        cls,
+        jaxpr: ClosedJaxpr,
+        executable: Executable,
+        leading: list[Array],
+        out_avals: list[Any],
+        placement: Placement,
+    ) -> Compiled:
+        """What was compiled before, by its attributes."""
+        made: Compiled = object.__new__(cls)
+        made._settle(jaxpr, executable, leading, out_avals, placement)
+        return made
+
+    def _settle(
+        self,
+        jaxpr: ClosedJaxpr,
+        executable: Executable,
+        leading: list[Array],
+        out_avals: list[Any],
+        placement: Placement,
+    ) -> None:
+        self.jaxpr, self.placement = jaxpr, placement
+        self.executable, self.leading, self.out_avals = executable, leading, out_avals
         self.single: Callable[[Sequence[Array]], Array] | None = None
         self.ending: Callable[[Sequence[Array]], Array] | None = None
         if len(out_avals) == 1 and not leading:

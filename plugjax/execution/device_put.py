@@ -9,6 +9,7 @@ from plugjax.core.array import as_array, transfer, transfers
 from plugjax.core.backend import as_device
 from plugjax.core.device import Device, Sharding
 from plugjax.core.primitive import Primitive, Tracer
+from plugjax.execution.layouts import sharding_of
 from plugjax.execution.string_arrays import is_string_array, string_array
 from plugjax.execution.transfers import asked, explicit_transfers
 from plugjax.meshes.context import mesh_of_specs
@@ -26,6 +27,7 @@ def as_target(target: Any) -> Device | Sharding:
     Raises:
         ValueError: another value, or a spec while no mesh is in force.
     """
+    target = sharding_of(target, "device_put")
     if isinstance(target, (Device, Sharding)):
         return target
     if isinstance(target, PartitionSpec):
@@ -45,7 +47,7 @@ def device_put(
 
     Args:
         x: pytree of array-likes.
-        device: a Device, a sharding, a partition spec of the mesh in force, or a name such as ``"iree:local:0"``; ``None``
+        device: a Device, a sharding, a format, a partition spec of the mesh in force, or a name such as ``"iree:local:0"``; ``None``
             leaves placement to defaults. Or a pytree prefix of ``x`` with one for each part.
         src: accepted as in JAX: an array knows where it is.
         donate: a permission to use the memory of ``x``, of which nothing is made.
@@ -76,7 +78,7 @@ def device_put(
         targets = _for_each_leaf("device_put", device, x)
     else:
         targets = [device] * len(leaves)
-    places = [None if target is None else as_target(target) for target in targets]
+    places = [None if _keeps_device(target) else as_target(target) for target in targets]
     arrays = [
         string_array(leaf, place) if is_string_array(leaf) else as_array(leaf, "device_put")
         for leaf, place in zip(leaves, places, strict=True)
@@ -85,6 +87,11 @@ def device_put(
         if isinstance(place, Sharding):
             _check(place, array, pytree.paths_of(tree)[i])
     return pytree.unflatten(tree, list(map(_moved, arrays, places)))
+
+
+def _keeps_device(target: Any) -> bool:
+    """Whether a target leaves open where values go: none, or a kind of memory of their device."""
+    return bool(getattr(target, "keeps_device", sharding_of(target, "device_put") is None))
 
 
 def _check(sharding: Sharding, array: Any, path: str) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from plugjax.core import registry
 from plugjax.core.array import Array, transfer
 from plugjax.core.device import Executable, Placement, Sharding
@@ -52,6 +54,9 @@ class Partitioned:
             options = {**options, "donated": shifted}
         if backend.partitions and len(devices) > 1:
             options = {**options, "partition": asked}
+        if backend.processes[1] > 1:
+            # Processes compare what they compile.
+            options = {**options, "constants": b"".join(np.asarray(c).tobytes() for c in constants)}
         with axes_inside(self.jaxpr):
             executable: Executable = registry.active().hook.plugjax_compile(
                 jaxpr=self.jaxpr, device=devices[0], options=options

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from types import ModuleType
+
 from plugjax.export import calling
 from plugjax.export.symbolic import values
 from plugjax.extend.core import Option
@@ -15,6 +18,18 @@ plugjax_plugin = PluginInfo(
         "jax_export_calling_convention_version",
     ),
 )
+
+
+def _program_bytes() -> ModuleType:
+    from plugjax.export import program_bytes  # noqa: PLC0415  # on first use
+
+    return program_bytes
+
+
+@hookimpl
+def plugjax_extensions() -> dict[str, Callable[[], ModuleType]]:
+    """Programs as bytes, for those who write compiled functions."""
+    return {"program_bytes": _program_bytes}
 
 
 @hookimpl

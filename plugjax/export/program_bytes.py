@@ -229,7 +229,7 @@ class _Writer:
             fields = [getattr(value, field.name) for field in dataclasses.fields(value)]
             return {"record": [type(value).__name__, [self.value(item) for item in fields]]}
         if isinstance(value, (np.dtype, dtypes.ExtendedDType)):
-            return {"dtype": _dtype_name(value)}
+            return {"dtype": dtype_name(value)}
         if isinstance(value, PRNGImpl):
             return {"generator": value.name}
         if isinstance(value, ShapedArray):
@@ -247,13 +247,14 @@ class _Writer:
         kind = "array" if isinstance(value, Array) else "host"
         aval = value.aval if isinstance(value, Array) else None
         extended = (
-            [_dtype_name(aval.dtype)] if aval is not None and dtypes.is_extended(aval.dtype) else []
+            [dtype_name(aval.dtype)] if aval is not None and dtypes.is_extended(aval.dtype) else []
         )
         weak = bool(aval is not None and aval.weak_type)
-        return {kind: [list(host.shape), _dtype_name(host.dtype), place, weak, *extended]}
+        return {kind: [list(host.shape), dtype_name(host.dtype), place, weak, *extended]}
 
 
-def _dtype_name(dtype: Any) -> str:
+def dtype_name(dtype: Any) -> str:
+    """The name of a dtype, by which :func:`dtype_named` finds it."""
     if dtypes.is_extended(dtype):
         return f"key {dtype.impl.name}"
     return "float0" if dtype == dtypes.float0 else str(dtype.name)
@@ -293,7 +294,7 @@ def dtype_named(name: str) -> Any:
 
 def _aval(aval: ShapedArray) -> list[Any]:
     shape = [{"size": str(d)} if is_symbolic_dim(d) else d for d in aval.shape]
-    return [shape, _dtype_name(aval.dtype), aval.weak_type]
+    return [shape, dtype_name(aval.dtype), aval.weak_type]
 
 
 class _Reader:
@@ -395,3 +396,6 @@ _READ: Mapping[str, Callable[[_Reader, Any], Any]] = {
     "host": _Reader.host,
     "array": _Reader.array,
 }
+
+
+__all__ = ["dtype_name", "dtype_named", "from_trailer", "trailer"]

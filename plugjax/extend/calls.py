@@ -1,6 +1,6 @@
 """Calls that hold programs or functions, and functions with rules of the user's own."""
 
-from plugjax.calls.call import jit_p
+from plugjax.calls.call import define_call, jit_p
 from plugjax.calls.checkpoint import checkpoint, checkpoint_p
 from plugjax.calls.closures import closure_convert, custom_gradient
 from plugjax.calls.custom_jvp import custom_jvp, custom_jvp_call_p
@@ -31,6 +31,7 @@ __all__ = [
     "custom_vmap",
     "custom_vmap_call_p",
     "define",
+    "define_call",
     "define_python_call",
     "defined",
     "jit_p",

@@ -31,6 +31,7 @@ from plugjax.transforms.linearize import (
     linearize_on_tape,
 )
 from plugjax.transforms.mapped_classes import register_mapped
+from plugjax.transforms.marks import NO_MARKS, Marks, marking, marks_of
 from plugjax.transforms.named_axes import Axis, bound_axes, free_axes, named_axis_size
 from plugjax.transforms.namespaces import public, publish, show_only
 from plugjax.transforms.physical import physicalize
@@ -47,6 +48,7 @@ from plugjax.transforms.transpose import (
 from plugjax.transforms.varying import typed_axes, with_varying
 
 __all__ = [
+    "NO_MARKS",
     "Axis",
     "BatchStep",
     "HighType",
@@ -55,6 +57,7 @@ __all__ = [
     "Kept",
     "LinearizedJaxpr",
     "MappingSpec",
+    "Marks",
     "Observer",
     "ReferenceEffect",
     "StagingTracer",
@@ -97,6 +100,8 @@ __all__ = [
     "linearize_on_tape",
     "low_avals",
     "lowered",
+    "marking",
+    "marks_of",
     "materialize",
     "named_axis_size",
     "open_constants",

@@ -99,6 +99,10 @@ class _Known(Executable):
         record(new_number(), verification)
         self.donated = inner.donated
 
+    def as_text(self) -> str:
+        """As the backend's compiler wrote it."""
+        return self.inner.as_text()
+
     def memory_analysis(self) -> Any:
         """As the backend reports it."""
         return self.inner.memory_analysis()

@@ -27,6 +27,7 @@ from plugjax.interpreters.modules import (
     lower_jaxpr_to_fun,
     lower_jaxpr_to_module,
     make_ir_context,
+    merge_mlir_modules,
     module_to_bytecode,
     module_to_string,
     shape_tensor,
@@ -35,13 +36,13 @@ from plugjax.interpreters.modules import (
 )
 from plugjax.stablehlo import mlir
 from plugjax.stablehlo.context import EqnContext, ModuleContext
+from plugjax.stablehlo.custom_call import attribute_of
 
 Value = Any
 Token = Any
 LoweringRule = Callable[..., Any]
 LoweringRuleContext = EqnContext
 
-ir_attribute = mlir.attribute
 
 _rules: dict[Primitive, dict[str | None, LoweringRule]] = {}
 
@@ -141,6 +142,15 @@ def ir_constant(value: Any, aval: ShapedArray | None = None) -> Value:
     return mlir.constant(np.asarray(value, aval.dtype if aval is not None else None))
 
 
+def ir_attribute(value: Any) -> Any:
+    """A Python value as an attribute: a number, a string, a dtype, an array, or a sequence or dict of these.
+
+    Raises:
+        TypeError: there is no attribute for it.
+    """
+    return attribute_of(value)
+
+
 def i32_attr(number: int) -> Any:
     """A 32-bit integer attribute."""
     return mlir.attribute(f"{int(number)} : i32")
@@ -190,6 +200,7 @@ __all__ = [
     "lower_jaxpr_to_module",
     "lowerable_effects",
     "make_ir_context",
+    "merge_mlir_modules",
     "module_to_bytecode",
     "module_to_string",
     "register_lowering",

@@ -68,6 +68,45 @@ def module_to_string(module: Any, enable_debug_info: bool | None = None) -> str:
     return str(module.operation.get_asm(enable_debug_info=bool(enable_debug_info)))
 
 
+def merge_mlir_modules(
+    dst_module: Any, sym_name: str, src_module: Any, dst_symtab: Any = None
+) -> str:
+    """Move the functions of a module into another one, as private functions; returns the name that ``main`` has there.
+
+    Args:
+        dst_module: the module that gets them; its own names stay.
+        sym_name: the name for ``main``, with a number if it is taken.
+        src_module: the module that has them, of the same context; it is used up.
+        dst_symtab: the table of symbols of ``dst_module``; new names are entered there.
+
+    Raises:
+        ValueError: the modules are of different contexts, or ``src_module`` has no ``main``.
+    """
+    if dst_module.context != src_module.context:
+        raise ValueError("merge_mlir_modules: the modules are of different contexts.")
+    table = ir.SymbolTable(dst_module.operation) if dst_symtab is None else dst_symtab
+    functions = [op.operation for op in src_module.body.operations]
+    own = [str(op.attributes["sym_name"].value) for op in functions]
+    if "main" not in own:
+        raise ValueError("merge_mlir_modules: the module to merge has no function main.")
+    renamed: dict[str, str] = {}
+    taken = set(own)
+    for name in own:
+        if name == "main" or name in table:
+            stem = new = sym_name if name == "main" else name
+            number = 0
+            while new in table or new in taken:
+                new, number = f"{stem}_{number}", number + 1
+            renamed[name] = new
+            taken.add(new)
+    mlir.rename_symbols(src_module, renamed)
+    for op in functions:
+        op.attributes["sym_visibility"] = mlir.string("private")
+        mlir.move_to_end(op, dst_module)
+        table.insert(op)
+    return renamed["main"]
+
+
 def module_to_bytecode(module: Any) -> bytes:
     """A module as MLIR bytecode."""
     return mlir.bytecode(module)
@@ -85,7 +124,7 @@ def aval_to_ir_types(ctx: ModuleContext, aval: Any) -> tuple[Any, ...]:
 
 def token_type() -> Any:
     """The MLIR type of a token."""
-    return ir.Type.parse("!stablehlo.token", mlir.session().context)
+    return mlir.token_type()
 
 
 def ir_constants(value: Any, *, aval: ShapedArray | None = None) -> tuple[Value, ...]:
@@ -154,7 +193,9 @@ def lower_jaxpr_to_module(
         raise NotImplementedError(
             f"lower_jaxpr_to_module: a module is for one platform, got {tuple(platforms)}. Lower once for each."
         )
-    found = lower_module(physicalize(jaxpr), "xla", name=module_name, device_kind=platforms[0])
+    found = lower_module(
+        physicalize(jaxpr), "xla", name=module_name, device_kind=platforms[0], hints=True
+    )
     return LoweringResult(found.module, None, list(found.host_calls))
 
 

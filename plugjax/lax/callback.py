@@ -27,7 +27,6 @@ from plugjax.extend.core import (
     Sharding,
     Tracer,
     as_array,
-    broadcast_axis,
     config,
     moveaxis,
 )
@@ -42,17 +41,14 @@ from plugjax.extend.rules import (
     transpose_rule,
 )
 from plugjax.extend.transforms import Axis
-from plugjax.lax.control_flow import map as lax_map, scan
+from plugjax.lax.callback_batching import batched_call, check_vmap_method, mapped_operands
+from plugjax.lax.control_flow import map as lax_map
 from plugjax.lax.effects import io_effect, ordered_io_effect
 
 rules = RuleSet(__name__)
 
 pure_callback_p = Primitive("pure_callback", multiple_results=True)
 io_callback_p = Primitive("io_callback", multiple_results=True)
-
-_VMAP_METHODS = (
-    "sequential", "sequential_unrolled", "expand_dims", "broadcast_all", "legacy_vectorized", None,
-)  # fmt: skip
 
 
 class Opaque:
@@ -244,10 +240,7 @@ def pure_callback(
         >>> plugjax.jit(lambda x: plugjax.pure_callback(np.sort, shape, x))(jnp.array([2.0, 1.0]))
         Array([1., 2.], dtype=float32)
     """
-    if vmap_method not in _VMAP_METHODS:
-        raise ValueError(
-            f"pure_callback has no vmap_method {vmap_method!r}. Choose from {list(_VMAP_METHODS)}."
-        )
+    check_vmap_method("pure_callback", vmap_method)
     leaves, flat, avals = _flat("pure_callback", callback, result_shape_dtypes, args, kwargs)
     outs = pure_callback_p.bind(
         *leaves, callback=flat, result_avals=avals, sharding=sharding, vmap_method=vmap_method
@@ -385,33 +378,10 @@ def _pure_batching(
     vmap_method: str | None,
     **params: Any,
 ) -> tuple[list[Any], list[int]]:
-    if vmap_method is None:
-        raise NotImplementedError(
-            "vmap is only supported for the pure_callback with a vmap_method, and this one has None. Pass 'expand_dims', "
-            "'broadcast_all', 'sequential', 'sequential_unrolled' or 'legacy_vectorized'."
-        )
-    moved = [x if d is None else moveaxis(x, d, 0) for x, d in zip(args, dims, strict=True)]
-    zeros = [0] * len(result_avals)
-    if vmap_method.startswith("sequential"):
+    def call(xs: Sequence[Any], avals: tuple[ShapedArray, ...], _: Sequence[bool]) -> list[Any]:
+        return pure_callback_p.bind(*xs, result_avals=avals, vmap_method=vmap_method, **params)
 
-        def call(*xs: Any) -> Any:
-            return pure_callback_p.bind(
-                *xs, result_avals=result_avals, vmap_method=vmap_method, **params
-            )
-
-        mapped, merge = _mapped(moved, dims)
-        unroll = vmap_method == "sequential_unrolled"
-        _, outs = scan(lambda _, xs: ((), call(*merge(xs))), (), mapped, unroll=unroll)
-        return outs, zeros
-    if vmap_method != "legacy_vectorized":
-        size = axis.size if vmap_method == "broadcast_all" else 1
-        moved = [
-            broadcast_axis(x, size, 0, x.aval.shape) if d is None else x
-            for x, d in zip(map(as_array, moved), dims, strict=True)
-        ]
-    batched = tuple(a.update(shape=(axis.size, *a.shape)) for a in result_avals)
-    outs = pure_callback_p.bind(*moved, result_avals=batched, vmap_method=vmap_method, **params)
-    return outs, zeros
+    return batched_call("pure_callback", vmap_method, axis, args, dims, result_avals, call)
 
 
 @rules.define(batching_rule, io_callback_p)
@@ -423,21 +393,9 @@ def _io_batching(
             "Cannot `vmap` ordered IO callback: a batch has no order. Pass ordered=False."
         )
     moved = [x if d is None else moveaxis(x, d, 0) for x, d in zip(args, dims, strict=True)]
-    mapped, merge = _mapped(moved, dims)
+    mapped, merge = mapped_operands(moved, dims)
     outs = lax_map(lambda xs: io_callback_p.bind(*merge(xs), ordered=False, **params), mapped)
     return outs, [0] * len(outs)
-
-
-def _mapped(
-    args: Sequence[Any], dims: Sequence[int | None]
-) -> tuple[list[Any], Callable[[Sequence[Any]], list[Any]]]:
-    """The batched arguments, and the way all arguments of an instance are made from slices of them."""
-
-    def merge(slices: Sequence[Any]) -> list[Any]:
-        given = iter(slices)
-        return [x if d is None else next(given) for x, d in zip(args, dims, strict=True)]
-
-    return [x for x, d in zip(args, dims, strict=True) if d is not None], merge
 
 
 @rules.define(physical_rule, pure_callback_p)

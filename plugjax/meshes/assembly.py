@@ -12,7 +12,7 @@ from plugjax.core.array import Array, as_array
 from plugjax.core.aval import Shape, ShapedArray, physical_aval
 from plugjax.core.device import Sharding
 from plugjax.core.dtypes import DTypeLike
-from plugjax.meshes.geometry import Index, block_indices, shard_shape
+from plugjax.meshes.geometry import Index, block_indices, is_local, shard_shape
 
 
 def make_array_from_callback(
@@ -41,8 +41,11 @@ def make_array_from_callback(
     shape = tuple(shape)
     expected = shard_shape(sharding, shape)
     found: dict[Any, Any] = {}
-    parts = []
-    for index in block_indices(sharding, shape):
+    parts: list[Any] = []
+    for device, index in zip(sharding.devices, block_indices(sharding, shape), strict=True):
+        if not is_local(device):
+            parts.append(None)
+            continue
         key = tuple((s.start, s.stop) for s in index)
         if key not in found:
             part = as_array(data_callback(index), "make_array_from_callback")
@@ -85,7 +88,7 @@ def make_array_from_single_device_arrays(
         raise TypeError(
             f"make_array_from_single_device_arrays `arrays` argument must be a list or tuple, but got {type(arrays)}."
         )
-    devices = sharding.devices
+    devices = [device for device in sharding.devices if is_local(device)]
     if len(arrays) != len(devices):
         raise ValueError(
             f"Expected {len(devices)} per-device arrays (this is how many devices are addressable by the sharding), but got "
@@ -103,7 +106,9 @@ def make_array_from_single_device_arrays(
     held = {part._placement.device: part for part in parts}
     if all(device in held for device in devices):
         parts = [held[device] for device in devices]
-    return _assembled(shape, sharding, parts, dtype)
+    left = iter(parts)
+    each = [next(left) if is_local(device) else None for device in sharding.devices]
+    return _assembled(shape, sharding, each, dtype)
 
 
 def make_array_from_process_local_data(
@@ -126,28 +131,59 @@ def make_array_from_process_local_data(
         Array([0, 1], dtype=int32)
     """
     data = np.asarray(local_data)
-    shape = data.shape if global_shape is None else tuple(global_shape)
-    if shape != data.shape:
+    counts = sharding.counts(data.ndim)
+    own = [
+        position
+        for device, position in zip(sharding.devices, sharding.positions(data.ndim), strict=True)
+        if is_local(device)
+    ]
+    # The first block of this process, and how many it has, along each axis.
+    first = [min(each) for each in zip(*own, strict=True)]
+    spans = [max(each) + 1 - low for each, low in zip(zip(*own, strict=True), first, strict=True)]
+    inferred = tuple(
+        n if n_blocks == span else n * n_blocks // span
+        for n, n_blocks, span in zip(data.shape, counts, spans, strict=True)
+    )
+    shape = inferred if global_shape is None else tuple(global_shape)
+    whole = data.shape == shape
+    if not whole and shape != inferred:
         raise ValueError(
-            f"make_array_from_process_local_data: this process has all devices of {sharding}, so the data must have the global "
-            f"shape {shape}, got {data.shape}."
+            f"make_array_from_process_local_data: this process has the blocks {spans} of {counts} of {sharding}, so data of shape "
+            f"{data.shape} makes an array of shape {inferred}, not {shape}."
         )
-    return make_array_from_callback(shape, sharding, lambda index: data[index])
+    starts = [
+        0 if whole else n // n_blocks * low
+        for n, n_blocks, low in zip(shape, counts, first, strict=True)
+    ]
+
+    def part(index: Index) -> Any:
+        return data[
+            tuple(
+                slice((s.start or 0) - start, None if s.stop is None else s.stop - start)
+                for s, start in zip(index, starts, strict=True)
+            )
+        ]
+
+    return make_array_from_callback(shape, sharding, part)
 
 
 def _assembled(
     shape: Shape, sharding: Sharding, parts: Sequence[Any], dtype: DTypeLike | None
 ) -> Array:
-    first = parts[0].aval
+    first = next(part for part in parts if part is not None).aval
     kind = first.dtype if dtype is None else dtypes.canonicalize(dtype)
     for i, part in enumerate(parts):
-        if part.aval.dtype != kind:
+        if part is not None and part.aval.dtype != kind:
             raise ValueError(
                 f"an array of dtype {kind} has no part {part.aval.str_short()} (part {i}). Convert it first."
             )
     aval = ShapedArray(shape, kind)
     stored = physical_aval(aval)
+    placement = sharding.committed
+    if any(part is None for part in parts):
+        values = [None if part is None else np.asarray(part._fetch()) for part in parts]
+        return Array(aval, placement, None, placement.backend.join(values, stored, sharding))
     whole = np.empty(stored.shape, stored.dtype)
     for index, part in zip(block_indices(sharding, shape), parts, strict=True):
         whole[index] = part._fetch()
-    return Array(aval, sharding.committed, whole)
+    return Array(aval, placement, whole)

@@ -74,6 +74,16 @@ def _with_memory_kind(sharding: Sharding, kind: str) -> Sharding:
     return sharding
 
 
+def is_local(device: Device) -> bool:
+    """Whether a device belongs to this process."""
+    return device.process_index == device.backend.processes[0]
+
+
+def _local_indices(sharding: Sharding, global_shape: Shape) -> Mapping[Device, Index]:
+    found = devices_indices_map(sharding, global_shape)
+    return {device: index for device, index in found.items() if is_local(device)}
+
+
 def _method(function: Callable[..., Any]) -> Callable[[Sharding], Any]:
     return lambda sharding: partial(function, sharding)
 
@@ -81,14 +91,14 @@ def _method(function: Callable[..., Any]) -> Callable[[Sharding], Any]:
 # What a sharding has by JAX's names, as functions of it.
 ATTRIBUTES: dict[str, Callable[[Sharding], Any]] = {
     "_device_assignment": lambda s: s.devices,
-    "addressable_devices": lambda s: set(s.devices),
-    "addressable_devices_indices_map": _method(devices_indices_map),
+    "addressable_devices": lambda s: set(filter(is_local, s.devices)),
+    "addressable_devices_indices_map": _method(_local_indices),
     "check_compatible_aval": _method(check_compatible_aval),
     "device_set": lambda s: set(s.devices),
     "devices_indices_map": _method(devices_indices_map),
-    "has_addressable_devices": lambda s: True,
+    "has_addressable_devices": lambda s: any(map(is_local, s.devices)),
     "is_equivalent_to": _method(is_equivalent_to),
-    "is_fully_addressable": lambda s: True,
+    "is_fully_addressable": lambda s: all(map(is_local, s.devices)),
     "memory_kind": lambda s: "device",
     "num_devices": lambda s: len(s.devices),
     "shard_shape": _method(shard_shape),

@@ -301,17 +301,29 @@ class Mesh(_Axes):
     @property
     def local_devices(self) -> list[Device]:
         """The devices of this process."""
-        return list(self.flat_devices)
+        return [d for d in self.flat_devices if d.process_index == d.backend.processes[0]]
 
     @property
     def local_mesh(self) -> Mesh:
-        """The part of the mesh in this process."""
-        return self
+        """The part of the mesh in this process.
+
+        Raises:
+            ValueError: the devices of this process are no block of the mesh.
+        """
+        own = np.vectorize(lambda d: d.process_index == d.backend.processes[0])(self.devices)
+        if not own.any():
+            raise ValueError(f"{self} has no device of this process.")
+        index = tuple(slice(i.min(), i.max() + 1) for i in np.nonzero(own))
+        if not own[index].all():
+            raise ValueError(
+                f"the devices of this process are no block of {self}. Arrange them by process, as make_mesh does."
+            )
+        return Mesh(self.devices[index], self.axis_names, self.axis_types)
 
     @property
     def is_multi_process(self) -> bool:
         """Whether other processes have devices of it."""
-        return False
+        return len({device.process_index for device in self.flat_devices}) > 1
 
     def update(self, **changes: Any) -> Mesh:
         """The mesh with other ``devices``, ``axis_names`` or ``axis_types``."""

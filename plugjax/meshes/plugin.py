@@ -7,7 +7,7 @@ from typing import Any
 
 from plugjax.core.config import Option
 from plugjax.core.hookspecs import PluginInfo, hookimpl
-from plugjax.meshes.shards import addressable_shards
+from plugjax.meshes.shards import addressable_shards, global_shards
 
 plugjax_plugin = PluginInfo("meshes", provides=("the mesh in force", "shards of arrays"))
 
@@ -28,4 +28,4 @@ def plugjax_options() -> list[Option]:
 @hookimpl
 def plugjax_array_methods() -> dict[str, Callable[..., Any]]:
     """Parts of arrays on devices."""
-    return {"addressable_shards": addressable_shards, "global_shards": addressable_shards}
+    return {"addressable_shards": addressable_shards, "global_shards": global_shards}

@@ -10,7 +10,7 @@ import numpy as np
 from plugjax.core.array import Array
 from plugjax.core.aval import ShapedArray, physical_aval
 from plugjax.core.device import Device, Sharding
-from plugjax.meshes.geometry import Index, block_indices
+from plugjax.meshes.geometry import Index, block_indices, is_local
 
 
 class Shard:
@@ -39,9 +39,11 @@ class Shard:
         self.replica_id = replica_id
 
     @property
-    def data(self) -> Array:
-        """The part, an array on the device."""
+    def data(self) -> Any:
+        """The part, an array on the device; ``None`` if another process has the device."""
         array = self._array
+        if not is_local(self.device):
+            return None
         placement = self.device.committed
         if not array._placement.several:
             return Array(array.aval, placement, array._host, array._buffer)
@@ -73,6 +75,11 @@ def block_shape(sharding: Sharding, shape: tuple[int, ...]) -> tuple[int, ...]:
 
 def addressable_shards(array: Any) -> list[Shard]:
     """The parts of an array on the devices of this process."""
+    return [shard for shard in global_shards(array) if is_local(shard.device)]
+
+
+def global_shards(array: Any) -> list[Shard]:
+    """The parts of an array on all devices."""
     if array.is_deleted():
         raise array._deleted()
     sharding = array._placement.sharding

@@ -13,6 +13,7 @@ from plugjax.extend.core import Array, device_put, physical_aval
 from plugjax.extend.dtypes import DTypeLike
 from plugjax.extend.errors import ConcretizationTypeError
 from plugjax.extend.execution import explicit_transfers
+from plugjax.extend.layouts import Format, row_by_row
 from plugjax.numpy import (
     arithmetic,
     bitwise,
@@ -181,7 +182,12 @@ def _held(x: Any, who: str) -> Array:
     return x
 
 
+def _format(x: Array) -> Format:
+    return Format(row_by_row(x.shape), x.sharding)
+
+
 METHODS: dict[str, Callable[..., Any]] = {
+    "format": _format,
     "byteswap": _byteswap,
     "copy_to_host_async": _copy_to_host_async,
     "on_device_size_in_bytes": _on_device_size_in_bytes,

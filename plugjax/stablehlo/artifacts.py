@@ -108,7 +108,7 @@ class _Choice:
     def context(self, module: Module, hardware: str, name: str) -> ModuleContext:
         """The context of a module for one kind of hardware."""
         context = ModuleContext(module, "xla", None, hardware)
-        context.path = (name,)
+        context.path, context.hints = (name,), True
         context.variables = self.variables
         if self.overriding:
             context.rules = _Overridden(context.rules, self.overriding)

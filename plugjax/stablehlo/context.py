@@ -13,7 +13,9 @@ from plugjax.extend.core import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Primitive
 from plugjax.extend.dtypes import DType
 from plugjax.extend.errors import LoweringError
 from plugjax.extend.rules import lowering
+from plugjax.extend.transforms import NO_MARKS, marks_of
 from plugjax.stablehlo import mlir
+from plugjax.stablehlo.hints import mark
 from plugjax.stablehlo.host_call import HostCall, described, host_call
 from plugjax.stablehlo.mlir import Module, Value
 from plugjax.stablehlo.symbolic import Variables
@@ -42,6 +44,7 @@ class ModuleContext:
         module: the ``ir.Module``.
         host_calls: calls to Python, by index.
         locations: whether operations carry the user's lines.
+        hints: whether operations carry what the user tells XLA's compiler.
         rules: the lowering rules.
         meshes: names of the meshes that it declares.
         manual_axes: by name, the mesh of each axis along which the program under construction is that of one device.
@@ -54,6 +57,7 @@ class ModuleContext:
         "device_kind",
         "emit_host_call",
         "functions",
+        "hints",
         "host_calls",
         "imported",
         "locations",
@@ -76,7 +80,7 @@ class ModuleContext:
         self.module = module
         self.platform = platform
         self.device_kind = device_kind
-        self.locations = False
+        self.locations = self.hints = False
         self.variables: Variables | None = None
         self.path: tuple[str, ...] = ()
         self.emit_host_call = emit_host_call
@@ -209,6 +213,8 @@ class _Writer:
                 env.update(zip(eqn.outvars, result, strict=True))
             else:
                 env[eqn.outvars[0]] = result
+            if module.hints and (marks := marks_of(eqn.source)) is not NO_MARKS:
+                mark([env[v] for v in eqn.outvars], marks)
         outvars: list[Any] = jaxpr.outvars
         return [literal(v) if type(v) is Literal else env[v] for v in outvars]
 

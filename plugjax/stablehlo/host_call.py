@@ -31,6 +31,22 @@ _KERNEL = "supply a host kernel: @rules.define(impl, {name}_p) over a function o
 
 
 @dataclass(frozen=True, eq=False)
+class InPlace:
+    """A call to Python that writes its results to memory which the backend gives.
+
+    Attributes:
+        run: takes the backend's own context or ``None``, the memory of the results, and that of the operands: NumPy arrays on a processor,
+            else the backend's own buffers.
+        aliases: pairs of an operand and the result in its memory.
+        replayed: on a GPU, whether what it starts is recorded once and repeated.
+    """
+
+    run: Callable[[Any, Sequence[Any], Sequence[Any]], None]
+    aliases: tuple[tuple[int, int], ...] = ()
+    replayed: bool = False
+
+
+@dataclass(frozen=True, eq=False)
 class HostCall:
     """A Python function that compiled code calls.
 
@@ -41,6 +57,7 @@ class HostCall:
         name: for messages.
         effectful: whether it has side effects and must run even if its results are unused.
         cacheable: whether another process can make the same call; otherwise the program is not cached.
+        in_place: the same call on the backend's memory, for backends that can make it.
     """
 
     kernel: Callable[..., tuple[np.ndarray[Any, Any], ...]]
@@ -49,6 +66,7 @@ class HostCall:
     name: str
     effectful: bool = False
     cacheable: bool = True
+    in_place: InPlace | None = None
 
 
 class Token(Var):

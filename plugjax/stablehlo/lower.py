@@ -51,6 +51,7 @@ def lower_module(
     reused: Mapping[int, int | None] | None = None,
     device_kind: str = "",
     locations: bool = False,
+    hints: bool = False,
     rules: LoweringRules | None = None,
     partition: Partition | None = None,
 ) -> LoweredModule:
@@ -64,6 +65,7 @@ def lower_module(
         reused: for donated arguments, the result that gets their memory, or ``None`` if the compiler chooses.
         device_kind: the hardware of the device, for rules that depend on it.
         locations: whether operations carry the user's lines and scopes; modules of equal programs then differ.
+        hints: whether operations carry what the user tells XLA's compiler.
         rules: lowering rules in place of the platform's.
         partition: how the program is spread over devices, if it is.
 
@@ -72,7 +74,7 @@ def lower_module(
     """
     with mlir.new_module(as_symbol(name)) as module:
         context = ModuleContext(module, platform, emit_host_call, device_kind)
-        context.locations = locations
+        context.locations, context.hints = locations, hints
         context.rules = rules or context.rules
         context.path = (name,)
         if partition is not None:

@@ -237,6 +237,11 @@ def size(number: Any, dtype: DType) -> Value:
     return op("stablehlo.convert", [tensor((), dtype)], [found]).result
 
 
+def token_type() -> Type:
+    """The type of tokens."""
+    return ir.Type.parse("!stablehlo.token", session().context)
+
+
 def sizes(numbers: Sequence[Any], dtype: DType) -> Value:
     """Sizes as a vector of an integer dtype."""
     if not has_symbols(numbers):
@@ -444,12 +449,45 @@ def floating(number: float) -> Attribute:
     return ir.FloatAttr.get_f64(number)
 
 
+def number(value: Any) -> Attribute:
+    """A NumPy scalar as an attribute of its dtype.
+
+    Raises:
+        TypeError: the dtype is neither of integers nor of floating numbers.
+    """
+    kind = element_type(value.dtype)
+    if isinstance(kind, ir.IntegerType):
+        return ir.IntegerAttr.get(kind, int(value))
+    if isinstance(kind, ir.FloatType):
+        return ir.FloatAttr.get(kind, float(value))
+    raise TypeError(f"Unsupported scalar attribute type: {type(value)}.")
+
+
+def is_attribute(value: Any) -> bool:
+    """Whether a value is an attribute, or a type, which stands for one."""
+    return isinstance(value, (ir.Attribute, ir.Type))
+
+
+def entries(attribute: Attribute) -> dict[str, Attribute]:
+    """The entries of a dictionary attribute."""
+    found = ir.DictAttr(attribute)
+    # Iterating yields names or pairs, depending on the version; indexing is stable.
+    named = [found[position] for position in range(len(found))]
+    return {each.name: each.attr for each in named}
+
+
+def defining(value: Value) -> Operation | None:
+    """The operation that gives a value, ``None`` of an argument of a block."""
+    owner = value.owner
+    return None if isinstance(owner, ir.Block) else getattr(owner, "operation", owner)
+
+
 def type_attribute(dtype: DType) -> Attribute:
     """An element type as an attribute."""
     return ir.TypeAttr.get(element_type(dtype))
 
 
-def string(text: str) -> Attribute:
+def string(text: str | bytes) -> Attribute:
     """A string attribute."""
     return ir.StringAttr.get(text)
 

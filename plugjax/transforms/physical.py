@@ -39,7 +39,7 @@ physical_rule: RuleKind[PhysicalRule] = RuleKind(
 
 
 def _is_extended(aval: ShapedArray) -> bool:
-    return isinstance(aval.dtype, ExtendedDType)
+    return isinstance(getattr(aval, "dtype", None), ExtendedDType)  # A token has none.
 
 
 def _mentions_extended(jaxpr: Jaxpr) -> bool:

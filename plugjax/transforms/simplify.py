@@ -18,6 +18,7 @@ from plugjax.core import registry
 from plugjax.core.jaxpr import Atom, ClosedJaxpr, DropVar, Jaxpr, JaxprEqn, Literal, Var, memoise
 from plugjax.core.rules import RuleKind
 from plugjax.transforms.expansion import Callee, Kept, expand_rule, expanded
+from plugjax.transforms.marks import NO_MARKS, marks_of
 
 # Equations; a call of a larger program is kept, so that backends compile the program once.
 INLINE_LIMIT = 8
@@ -106,6 +107,8 @@ class _Writer:
             outvars = eqn.outvars
             if not eqn.effects:
                 key = (primitive, *map(_operand_key, operands), *eqn.params.items())
+                if (marks := marks_of(eqn.source)) is not NO_MARKS:
+                    key = (*key, marks)
                 earlier = seen.get(key)
                 if earlier is not None and not any(type(v) is DropVar for v in earlier):
                     env.update(zip(outvars, earlier, strict=True))

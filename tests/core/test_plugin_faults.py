@@ -315,10 +315,14 @@ class TestFaults(Site):
         out, _ = self.run(folder, code)
         assert out.strip() == str(
             [
+                "annotations",
+                "buffer_callback",
                 "calls",
                 "checkify",
+                "custom_partitioning",
                 "debug",
                 "export",
+                "ffi",
                 "guard",
                 "hijax",
                 "jax_options",
@@ -328,6 +332,7 @@ class TestFaults(Site):
                 "numpy_api",
                 "profiler",
                 "random",
+                "roofline",
                 "scipy_api",
                 "sparse",
                 "stablehlo",

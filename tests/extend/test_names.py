@@ -25,6 +25,8 @@ ABSENT = {
         "register_backend_factory",
     },
     "source_info_util": set(),
+    "xla": set(),
+    "ifrt_programs": set(),
 }  # fmt: skip
 
 
@@ -172,3 +174,38 @@ def test_shardings_as_bytes(framework):
     data = sharding.get_serialized_proto_from_hlo_sharding(tiled)
     assert sharding.get_hlo_sharding_from_serialized_proto(data) == tiled
     assert sharding.get_op_sharding_from_serialized_proto(data).SerializeToString() == data
+
+
+def test_passes_over_hlo():
+    from plugjax.extend import xla
+
+    seen = []
+
+    def look(stage):
+        return lambda module: seen.append((stage, b"sine" in module or b"sin" in module))
+
+    before, after = xla.PipelineStage
+    xla.register_hlo_module_transformation(look(before), name="test look")
+    xla.register_hlo_module_transformation(
+        look(after), name="test look", stage=after, platforms="cpu"
+    )
+    f = lambda x: plugjax.numpy.sin(x) + 3  # noqa: E731
+    try:
+        # A second compilation asks the compiler again, and not the cache.
+        for _ in range(2):
+            plugjax.clear_caches()
+            assert plugjax.jit(f, device="xla")(0.0) == 3
+    finally:
+        cleared = [
+            xla.clear_hlo_module_transformation("test look", stage) for stage in xla.PipelineStage
+        ]
+    assert seen == [(before, True), (after, True)] * 2
+    assert cleared == [True, True]
+    assert not xla.clear_hlo_module_transformation("test look")
+    plugjax.clear_caches()
+    plugjax.jit(f, device="xla")(0.0)
+    assert len(seen) == 4
+    with pytest.raises(TypeError, match="PipelineStage"):
+        xla.register_hlo_module_transformation(look(0), name="x", stage=0)
+    with pytest.raises(NotImplementedError, match="processor"):
+        xla.register_hlo_module_transformation(look(0), name="x", platforms=["tpu"])

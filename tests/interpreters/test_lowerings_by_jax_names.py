@@ -111,3 +111,55 @@ def test_a_call_of_a_function_is_an_equation_and_is_transformed(backend):
             np.testing.assert_allclose(run(x), [np.sin(x), x * x], rtol=1e-6)
         total = plugjax.jit(plugjax.vmap(plugjax.grad(plugjax.jit(lambda x: sum(f(x))))))
         np.testing.assert_allclose(total(x[None]), [np.cos(x) + 2 * x], rtol=1e-6)
+
+
+def merged(m):
+    """The text of a module that another one with equal names was merged into, and the new name of its main."""
+    ir = m.ir
+    parse = ir.Module.parse
+    with m.make_ir_context(), ir.Location.unknown():
+        one = """
+        module @a {
+          func.func public @main(%x: tensor<f32>) -> tensor<f32> { return %x : tensor<f32> }
+          func.func private @g(%x: tensor<f32>) -> tensor<f32> { return %x : tensor<f32> }
+        }"""
+        two = """
+        module @b {
+          func.func public @main(%x: tensor<f32>) -> tensor<f32> {
+            %0 = call @g(%x) : (tensor<f32>) -> tensor<f32>
+            %1 = call @h(%0) : (tensor<f32>) -> tensor<f32>
+            return %1 : tensor<f32>
+          }
+          func.func private @g(%x: tensor<f32>) -> tensor<f32> { return %x : tensor<f32> }
+          func.func private @h(%x: tensor<f32>) -> tensor<f32> { return %x : tensor<f32> }
+          func.func private @g_0(%x: tensor<f32>) -> tensor<f32> { return %x : tensor<f32> }
+        }"""
+        into = parse(one)
+        name = m.merge_mlir_modules(into, "g", parse(two))
+        return name, str(into)
+
+
+def test_modules_are_merged_as_by_jax():
+    theirs = importlib.import_module("jax.interpreters.mlir")
+    assert merged(mlir) == merged(theirs)
+    with mlir.make_ir_context(), mlir.ir.Location.unknown():
+        empty = mlir.ir.Module.parse("module {}")
+        with pytest.raises(ValueError, match="no function main"):
+            mlir.merge_mlir_modules(empty, "f", mlir.ir.Module.parse("module {}"))
+
+
+def test_python_values_become_attributes_as_by_jax():
+    theirs = importlib.import_module("jax.interpreters.mlir")
+    values = [
+        True, 3, 2.5, "text", np.float32(1.5), np.int8(-3), np.array([1, 2], np.int16), {"a": 1, "b": [2.0, "c"]},
+        np.dtype("float32"), np.bool_(False),
+    ]  # fmt: skip
+    for value in values:
+        texts = []
+        for m in (theirs, mlir):
+            with m.make_ir_context(), m.ir.Location.unknown():
+                texts.append(str(m.ir_attribute(value)))
+        assert texts[0] == texts[1]
+    for m in (theirs, mlir):
+        with m.make_ir_context(), m.ir.Location.unknown(), pytest.raises(TypeError):
+            m.ir_attribute(object())

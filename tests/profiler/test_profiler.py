@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import socket
 import subprocess
 import sys
 
@@ -117,3 +118,45 @@ def test_memory(tmp_path):
     assert b"float32[7,11]" in text
     assert b"allocations" in text
     assert str(x.device).encode() in text
+
+
+def test_xla_reads_what_it_wrote(tmp_path):
+    def doubled(x):
+        return jnp.sin(x) * 2
+
+    f = plugjax.jit(doubled, device="xla")
+    with profiler.trace(tmp_path):
+        f(jnp.ones(3)).block_until_ready()
+    (file,) = tmp_path.rglob("*.xplane.pb")
+    data = profiler.ProfileData.from_file(str(file))
+    planes = list(data.planes)
+    assert all(isinstance(plane, profiler.ProfilePlane) for plane in planes)
+    events = [event for plane in planes for line in plane.lines for event in line.events]
+    assert all(isinstance(event, profiler.ProfileEvent) for event in events)
+    assert all(event.end_ns >= event.start_ns for event in events)
+    again = profiler.ProfileData.from_serialized_xspace(file.read_bytes())
+    assert [plane.name for plane in again.planes] == [plane.name for plane in planes]
+
+
+def test_a_server_takes_requests_from_other_processes():
+    with socket.socket() as free:
+        free.bind(("localhost", 0))
+        port = free.getsockname()[1]
+    profiler.start_server(port)
+    try:
+        with pytest.raises(ValueError, match="Only one profiler server"):
+            profiler.start_server(port)
+        with socket.create_connection(("localhost", port), timeout=10):
+            pass
+    finally:
+        profiler.stop_server()
+    with pytest.raises(ValueError, match="No active profiler server"):
+        profiler.stop_server()
+
+
+def test_profiles_without_xla(monkeypatch):
+    monkeypatch.setattr("plugjax.extend.extensions._found", lambda *_: None)
+    with pytest.raises(RuntimeError, match="no plugin in force brings XLA"):
+        profiler.start_server(1)
+    with pytest.raises(RuntimeError, match="no plugin in force brings XLA"):
+        _ = profiler.ProfileData

@@ -176,8 +176,8 @@ def test_a_row_of_a_function_that_is_wrong_is_found():
 
 # Primitives of compiled programs that no transformation meets; `tests/guard` tests them.
 _BEHIND_THE_TABLE = {noise_p, on_host_p}
-# Their primitives have tests of their own: tests/experimental, tests/export, tests/state.
-_TESTED_ELSEWHERE = ("plugjax.experimental", "plugjax.export", "plugjax.state")
+# Their primitives have tests of their own: tests/experimental, tests/export, tests/ffi, tests/state.
+_TESTED_ELSEWHERE = ("plugjax.experimental", "plugjax.export", "plugjax.ffi", "plugjax.state")
 
 
 @cache

@@ -8,7 +8,7 @@ import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
@@ -18,31 +18,33 @@ from plugjax.extend.dtypes import float0
 from plugjax.extend.errors import JaxRuntimeError
 from plugjax.extend.execution import CompilationCache, default_cache
 from plugjax.extend.meshes import Partition
-from plugjax.stablehlo import mlir
-from plugjax.stablehlo.context import EqnContext
-from plugjax.stablehlo.host_call import HostCall
 from plugjax.stablehlo.lower import LoweredModule, lower_module, matching_results
-from plugjax.stablehlo.mlir import Value
 from plugjax_xla import pjrt
 from plugjax_xla.argument_slots import has_slots, with_slots
 from plugjax_xla.cuda_plugin import find_cuda_plugin
-from plugjax_xla.host_callbacks import HostCallback, raise_original
+from plugjax_xla.hlo_transformations import any_registered
+from plugjax_xla.host_callbacks import raise_original
+from plugjax_xla.host_calls import emit_host_call, host_callback
+from plugjax_xla.jaxlib_shim import register_shipped_targets
 from plugjax_xla.mesh_runtime import MeshRuntime
 from plugjax_xla.partitioned import PartitionedExecutable, blocks_of, is_open
 from plugjax_xla.pjrt import Buffer, Option, PjrtDevice, PjrtExecutable
+from plugjax_xla.processes import ProcessGroup
+from plugjax_xla.written import load_executable, write_executable
+
+if TYPE_CHECKING:
+    from plugjax.extend.serialization import CompiledForm
 
 HostArray = np.ndarray[Any, Any]
 
 # plugjax's options of `jit`; the others are XLA's debug flags.
-_OWN_OPTIONS = frozenset({"name", "donated", "partition"})
+_OWN_OPTIONS = frozenset({"name", "donated", "partition", "compiled", "constants"})
 
 _NUMERICS: dict[str, dict[str, Option]] = {
     "strict": {"xla_allow_excess_precision": False},
     "default": {},
     "fast": {"xla_cpu_enable_fast_math": True},
 }
-
-_CALLBACK_TARGETS = {"cpu": "xla_ffi_python_cpu_callback", "cuda": "xla_ffi_python_gpu_callback"}
 
 # The driver's device file; without it there is no GPU.
 _NVIDIA_DRIVER = Path("/dev/nvidiactl")
@@ -64,17 +66,21 @@ class XlaBackend(Backend):
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._runtime: dict[Device, PjrtDevice] = {}
+        self._runtime: dict[Device, Any] = {}
         self._meshes: dict[tuple[Device, ...], MeshRuntime] = {}
         gpus = self._find_gpus()
         self._gpus = gpus
         self._cpus = [Device(self, "cpu", 0, "CPU")]
         self._started = 0
+        self.group: ProcessGroup | None = None
+        self._global: list[Device] = []
         # On a GPU every eager primitive would copy its operands to the host.
         self.host_visible = not gpus
 
     def devices(self) -> Sequence[Device]:
         """GPUs, if there are any and the CUDA plugin is installed, then the processor, as often as ``num_cpu_devices`` says."""
+        if self.group is not None:
+            return self._global
         count = self._started or virtual_cpu_devices()
         for index in range(len(self._cpus), count):
             self._cpus.append(Device(self, "cpu", index, "CPU"))
@@ -90,6 +96,46 @@ class XlaBackend(Backend):
         devices = [Device(self, "cuda", each.id, each.kind) for each in found]
         self._runtime.update(zip(devices, found, strict=True))
         return devices
+
+    def join_processes(
+        self,
+        address: str,
+        count: int,
+        index: int,
+        *,
+        bind_address: str | None,
+        timeouts: dict[str, int],
+    ) -> None:
+        """Become one of several processes whose devices run programs together; arguments as for `ProcessGroup`.
+
+        Raises:
+            RuntimeError: this process has computed already.
+        """
+        if self._started or self._runtime:
+            raise RuntimeError(
+                "distributed.initialize() must be called before any JAX calls that might initialise the XLA backend: it computes "
+                "already in this process."
+            )
+        group = ProcessGroup(address, count, index, bind_address=bind_address, timeouts=timeouts)
+        client = group.start(virtual_cpu_devices())
+        self.processes = (group.index, group.count)
+        self._started = len(client.devices)
+        for found in client.all_devices:
+            raw = found.raw
+            device = Device(self, "cpu", raw.id, "CPU", process_index=raw.process_index)
+            self._global.append(device)
+            self._runtime[device] = found
+        self.group = group
+
+    def leave_processes(self) -> None:
+        """Tell the other processes that this one ends."""
+        if self.group is not None:
+            self.group.stop()
+
+    def join(self, parts: Sequence[Any], aval: ShapedArray, sharding: Sharding) -> Buffer:
+        """A spread buffer of the parts on the devices of this process, ``None`` for those of others."""
+        mesh = self.mesh_runtime(sharding.devices)
+        return mesh.join(parts, aval.shape, aval.dtype, blocks_of(sharding, aval.ndim))
 
     def runtime_device(self, device: Device) -> PjrtDevice:
         """The device as the runtime knows it."""
@@ -171,30 +217,36 @@ class XlaBackend(Backend):
         Args:
             jaxpr: the program.
             device: one of `devices`.
-            options: ``name``, ``donated``, and debug flags of XLA by name.
+            options: ``name``, ``donated``, ``compiled`` (load this), and debug flags of XLA by name.
 
         Raises:
+            ValueError: what is to be loaded is not of this machine or version.
             LoweringError: a primitive has neither a lowering nor a usable host kernel.
             JaxRuntimeError: XLA refuses the program or an option.
         """
-        lowered = _lower(jaxpr, device, options)
         partition: Partition | None = options.get("partition")
         if partition is not None:
+            lowered = _lower(jaxpr, device, options)
+            register_shipped_targets(lowered.bytecode())
             return self._compile_partitioned(jaxpr, partition, lowered, options)
         runtime = self.runtime_device(device)
+        specs = _specs(jaxpr)
+        form: CompiledForm | None = options.get("compiled")
+        if form is not None and form.jaxpr is jaxpr:
+            found = load_executable(runtime, form.blob, specs)
+            return XlaExecutable(found, options.get("donated", ()), effectful=False)
+        lowered = _lower(jaxpr, device, options)
         flags = _flags(options)
-        specs = [
-            (aval.shape, np.dtype(np.bool_) if aval.dtype == float0 else aval.dtype)
-            for aval in jaxpr.out_avals
-        ]
+        bytecode = lowered.bytecode()
+        register_shipped_targets(bytecode)
         try:
             if lowered.host_calls:
-                callbacks = [_callback(call) for call in lowered.host_calls]
+                callbacks = [host_callback(device.kind, call) for call in lowered.host_calls]
                 compiled = runtime.compile(
                     lowered.module, specs, host_callbacks=callbacks, options=flags
                 )
             else:
-                compiled = _compile_or_load(runtime, lowered, specs, flags)
+                compiled = _compile_or_load(runtime, lowered, bytecode, specs, flags)
         except RuntimeError as error:
             _raise_as_ours(error)
         effectful = any(call.effectful for call in lowered.host_calls)
@@ -208,12 +260,17 @@ class XlaBackend(Backend):
         options: Mapping[str, Any],
     ) -> PartitionedExecutable:
         mesh = self.mesh_runtime(partition.devices)
+        if self.group is not None:
+            self.group.check_program(
+                str(options.get("name")), lowered.bytecode(), options.get("constants", b"")
+            )
         settings = mesh.compile_options(
             _flags(options),
             [s is None for s in partition.arguments],
             [s is None or is_open(s) for s in partition.results],
         )
-        callbacks = [_callback(call) for call in lowered.host_calls]
+        kind = partition.devices[0].kind
+        callbacks = [host_callback(kind, call) for call in lowered.host_calls]
         try:
             raw = mesh.compile(lowered.module, settings, callbacks)
         except RuntimeError as error:
@@ -253,6 +310,14 @@ class XlaExecutable(Executable):
             return None
         return with_slots(self.run, compiled, avals)
 
+    def serialize(self) -> bytes:
+        """The machine code, with what it depends on.
+
+        Raises:
+            ValueError: it calls Python objects of this process.
+        """
+        return write_executable(self._compiled)
+
     def as_text(self) -> str:
         """The optimised program, as HLO text."""
         return self._compiled.hlo_text()
@@ -264,6 +329,14 @@ class XlaExecutable(Executable):
     def memory_analysis(self) -> Mapping[str, int]:
         """Sizes in bytes."""
         return self._compiled.memory_analysis()
+
+
+def _specs(jaxpr: ClosedJaxpr) -> list[tuple[Sequence[int], Any]]:
+    """Shapes and dtypes of the results, as XLA has them."""
+    return [
+        (aval.shape, np.dtype(np.bool_) if aval.dtype == float0 else aval.dtype)
+        for aval in jaxpr.out_avals
+    ]
 
 
 Run = Callable[[Sequence[Buffer]], Sequence[Buffer]]
@@ -325,11 +398,12 @@ def _lower(jaxpr: ClosedJaxpr, device: Device, options: Mapping[str, Any]) -> Lo
         jaxpr,
         device.backend.name,
         name=f"jit_{options.get('name', 'f')}",
-        emit_host_call=functools.partial(_emit_host_call, _CALLBACK_TARGETS[device.kind]),
+        emit_host_call=functools.partial(emit_host_call, device.kind),
         reused=_reused(jaxpr, options),
         device_kind=device.hardware,
         locations=bool(options.get("debug_info")),
         partition=options.get("partition"),
+        hints=True,
     )
 
 
@@ -341,30 +415,10 @@ def _reused(jaxpr: ClosedJaxpr, options: Mapping[str, Any]) -> dict[int, int | N
     return matching_results(jaxpr, donated)
 
 
-def _emit_host_call(
-    target: str, ctx: EqnContext, index: int, call: HostCall, operands: Sequence[Value]
-) -> list[Value]:
-    attributes = {
-        "call_target_name": mlir.string(target),
-        "api_version": mlir.attribute("4 : i32"),
-        "backend_config": mlir.attribute(f"{{index = {index} : ui64}}"),
-        "has_side_effect": mlir.boolean(call.effectful),
-    }
-    types = [mlir.type_of(aval) for aval in call.out_avals]
-    return list(mlir.op("stablehlo.custom_call", types, operands, attributes).results)
-
-
-def _callback(call: HostCall) -> HostCallback:
-    return HostCallback(
-        call.kernel,
-        [(a.shape, a.dtype) for a in call.out_avals],
-        name=f"host kernel of {call.name}",
-    )
-
-
 def _compile_or_load(
     runtime: PjrtDevice,
     lowered: LoweredModule,
+    bytecode: bytes,
     specs: Sequence[tuple[Sequence[int], Any]],
     flags: Mapping[str, Option],
 ) -> PjrtExecutable:
@@ -372,7 +426,7 @@ def _compile_or_load(
     if cache is None:
         return runtime.compile(lowered.module, specs, options=flags)
     key = cache.key(
-        lowered.bytecode(),
+        bytecode,
         runtime.compile_options_fingerprint(flags),
         *runtime.runtime_fingerprint(),
         _own_version(),
@@ -391,7 +445,7 @@ def _compile_or_load(
 
 
 def _cache() -> CompilationCache | None:
-    if not config.read("enable_compilation_cache"):
+    if not config.read("enable_compilation_cache") or any_registered():
         return None
     environment = (os.environ.get(f"PLUGJAX_CACHE_{name}") for name in ("DIR", "MAX_BYTES"))
     return _cache_of(*environment, config.read("compilation_cache_dir"))

@@ -6,13 +6,16 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from plugjax_xla import pjrt
+from plugjax_xla.jaxlib_shim import register_shipped_targets
 
 
 def main(answer: Path, options: Mapping[str, str | bool | int]) -> None:
     """Compile, and write the machine code or XLA's error."""
     device = pjrt.cpu_client().devices[0]
+    module = sys.stdin.buffer.read()
+    register_shipped_targets(module)
     try:
-        compiled = device.compile(sys.stdin.buffer.read(), [], options=options)
+        compiled = device.compile(module, [], options=options)
         result = b"code\n" + compiled.serialize()
     except RuntimeError as error:
         result = b"refused\n" + str(error).encode()

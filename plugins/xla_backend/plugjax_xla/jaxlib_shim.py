@@ -168,6 +168,21 @@ def _make_mesh_sharding_class(extension: ModuleType) -> type:
     return MeshSharding
 
 
+def coordination_service(address: str, processes: int, **timeouts: int) -> Any:
+    """The service of the process that the others report to. It lives as long as the object."""
+    return jaxlib().extension.get_distributed_runtime_service(address, processes, **timeouts)
+
+
+def coordination_client(address: str, process: int, **options: Any) -> Any:
+    """A client of the service, not connected yet."""
+    return jaxlib().extension.get_distributed_runtime_client(address, process, **options)
+
+
+def processor_collectives(client: Any) -> Any:
+    """What exchanges values between processors of several processes."""
+    return jaxlib().extension.make_gloo_tcp_collectives(distributed_client=client)
+
+
 def version_before(version: str, numbers: tuple[int, ...]) -> bool:
     """Whether a version of jaxlib is older than another."""
     return _version_numbers(version) < numbers
@@ -192,3 +207,91 @@ def new_profiler_session(**settings: Any) -> Any:
     for name, value in settings.items():
         setattr(options, name, value)
     return profiler.ProfilerSession(options)
+
+
+def start_profiler_server(port: int) -> Any:
+    """A server of XLA's profiler, which runs as long as the object lives."""
+    jaxlib()
+    return importlib.import_module("jaxlib._profiler").start_server(port)
+
+
+def register_profiled_process(pid: int, port: int) -> Any:
+    """Have sessions of this process record another one; returns a function that ends that."""
+    jaxlib()
+    return importlib.import_module("jaxlib._profiler").register_subprocess(pid, port)
+
+
+def profiled_instructions(folder: str) -> bytes:
+    """Costs of operations from a profile, as a protocol buffer; empty but on NVIDIA GPUs."""
+    jaxlib()
+    found: bytes = importlib.import_module("jaxlib._profiler").get_profiled_instructions_proto(
+        folder
+    )
+    return found
+
+
+def profile_class(name: str) -> type:
+    """A class that reads profiles."""
+    jaxlib()
+    found: type = getattr(importlib.import_module("jaxlib._profile_data"), name)
+    return found
+
+
+def register_target(
+    name: str, function: Any, platform: str = "cpu", api_version: int = 1, **options: Any
+) -> None:
+    """Make a foreign function known to XLA."""
+    jaxlib().xla_client.register_custom_call_target(
+        name, function, platform, api_version, **options
+    )
+
+
+def register_type(name: str, registration: Any, platform: str = "cpu") -> None:
+    """Make a type of state of foreign functions known to XLA."""
+    jaxlib().xla_client.register_custom_type(name, registration, platform=platform)
+
+
+def register_hlo_pass(name: str, stage: int, callback: Any) -> None:
+    """Add a pass over HLO to the compiler of this process."""
+    jaxlib()
+    importlib.import_module("jaxlib._xla").register_xla_transform(name, stage, callback)
+
+
+def clear_hlo_pass(name: str, stage: int) -> bool:
+    """Take a pass out; returns whether there was one."""
+    jaxlib()
+    found: bool = importlib.import_module("jaxlib._xla").clear_xla_transform(name, stage)
+    return found
+
+
+def register_batch_partitionable(name: str) -> None:
+    """Tell XLA that the leading axes of a foreign function are batches."""
+    jaxlib().xla_client.register_custom_call_as_batch_partitionable(name)
+
+
+def include_dir() -> str:
+    """The folder of the headers that jaxlib ships."""
+    jaxlib()
+    (folder, *_) = importlib.import_module("jaxlib").__path__
+    return os.path.join(os.path.abspath(folder), "include")
+
+
+_LAPACK = b"lapack_"
+
+
+def register_shipped_targets(bytecode: bytes) -> None:
+    """Register the foreign functions that jaxlib brings and a module names: those of LAPACK."""
+    if _LAPACK in bytecode:
+        _register_lapack()
+
+
+@functools.cache
+def _register_lapack() -> None:
+    lapack = importlib.import_module("jaxlib.lapack")
+    for platform, targets in lapack.registrations().items():
+        for name, function, api_version in targets:
+            register_target(name, function, platform, api_version)
+    for name in lapack.batch_partitionable_targets():
+        register_batch_partitionable(name)
+    # Finds the functions in SciPy.
+    importlib.import_module("jaxlib.cpu._lapack").initialize()

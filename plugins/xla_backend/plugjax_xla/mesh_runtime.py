@@ -82,6 +82,8 @@ class MeshRuntime:
     def __init__(self, devices: Sequence[Any]) -> None:
         self.devices = tuple(devices)
         self.client = devices[0].client
+        # Positions of the devices of this process.
+        self.local = [i for i, device in enumerate(devices) if device in self.client.devices]
         self._raw = [device.raw for device in devices]
         self._shardings: dict[Blocks, Any] = {}
         self._blocks: weakref.WeakKeyDictionary[Any, Blocks] = weakref.WeakKeyDictionary()
@@ -99,19 +101,20 @@ class MeshRuntime:
     def put(self, value: HostArray, blocks: Blocks) -> Buffer:
         """A spread buffer with the values of an array, which is never written to again."""
         value = np.asarray(value)
-        parts = [np.ascontiguousarray(value[index]) for index in blocks.indices(value.shape)]
-        shapes = [value[index].shape for index in blocks.indices(value.shape)]
-        buffers = [
-            device.put(part.reshape(shape), owned=True)
-            for device, part, shape in zip(self.devices, parts, shapes, strict=True)
-        ]
-        return self.join(value.shape, value.dtype, blocks, buffers)
+        indices = blocks.indices(value.shape)
+        return self.join([value[index] for index in indices], value.shape, value.dtype, blocks)
 
     def join(
-        self, shape: Sequence[int], dtype: Any, blocks: Blocks, buffers: Sequence[Buffer]
+        self, parts: Sequence[HostArray | None], shape: Sequence[int], dtype: Any, blocks: Blocks
     ) -> Buffer:
-        """A spread buffer of a buffer on each device."""
+        """A spread buffer of the part on each device; parts of other processes are left out."""
         extension = jaxlib().extension
+        buffers = []
+        for i in self.local:
+            part = np.asarray(parts[i])
+            buffers.append(
+                self.devices[i].put(np.ascontiguousarray(part).reshape(part.shape), owned=True)
+            )
         found = extension.ArrayImpl(
             Aval(tuple(shape), np.dtype(dtype)), self.sharding(blocks), list(buffers), True, True
         )
@@ -124,11 +127,12 @@ class MeshRuntime:
 
     def part(self, buffer: Buffer, index: int) -> Buffer:
         """The buffer on one of the devices."""
+        index = self.local.index(index)
         own = getattr(buffer, "plugjax_parts", None)
         if own is not None:
             return own[index]
         # Before jaxlib 0.11 this imports jax, if that is installed.
-        return self.devices[index].adopt_part(buffer._arrays[index])
+        return self.devices[self.local[index]].adopt_part(buffer._arrays[index])
 
     def get(self, buffer: Buffer, shape: Sequence[int], dtype: np.dtype[Any]) -> HostArray:
         """The values of a spread buffer as one read-only array.
@@ -145,10 +149,17 @@ class MeshRuntime:
         blocks = self._blocks[buffer._sharding]
         indices = blocks.indices(shape)
         if all(count == 1 for count in blocks.counts):
-            return self._part_value(buffer, 0, indices[0], shape, dtype)
+            return self._part_value(buffer, self.local[0], indices[0], shape, dtype)
+        here = {blocks.positions[i] for i in self.local}
+        if here != set(blocks.positions):
+            raise RuntimeError(
+                "Fetching value for an array that spans non-addressable (non process local) devices is not possible. Read its "
+                "addressable_shards, or gather it with plugjax.experimental.multihost_utils.process_allgather."
+            )
         found = np.empty(shape, dtype)
         seen = set()
-        for number, position in enumerate(blocks.positions):
+        for number in self.local:
+            position = blocks.positions[number]
             if position not in seen:
                 seen.add(position)
                 index = indices[number]

@@ -31,12 +31,13 @@ from plugjax_xla.jaxlib_shim import (
     fork_error,
     garbage_due,
     jaxlib,
+    processor_collectives,
 )
 from plugjax_xla.mlir import module_bytecode, parse_module, with_donated_parameters
 
 __all__ = [
     "Buffer", "ClientUnavailable", "Option", "PjrtClient", "PjrtDevice", "PjrtExecutable",
-    "block_until_ready", "collect_garbage", "cpu_client", "cuda_client", "delete", "garbage_due", "hlo_text",
+    "block_until_ready", "collect_garbage", "cpu_client", "cuda_client", "delete", "distributed_cpu_client", "garbage_due", "hlo_text",
     "is_deleted", "is_ready", "is_runtime_error", "to_dlpack",
 ]  # fmt: skip
 
@@ -65,6 +66,11 @@ class PjrtClient:
         self.latest_collective: list[Buffer] = []
         self.executables: weakref.WeakSet[PjrtExecutable] = weakref.WeakSet()
         self.devices = tuple(PjrtDevice(self, device) for device in raw.local_devices())
+        own = {device.id: device for device in self.devices}
+        # Those of all processes.
+        self.all_devices = tuple(
+            own.get(device.id) or RemoteDevice(self, device) for device in raw.devices()
+        )
 
     def orphan(self) -> None:
         """Called in a forked process."""
@@ -132,6 +138,22 @@ def cpu_client(num_devices: int = 1) -> PjrtClient:
     )
 
 
+def distributed_cpu_client(
+    distributed_client: Any, process: int, processes: int, num_devices: int
+) -> PjrtClient:
+    """The client for the processors of several processes; call it in each of them."""
+    return _interned(
+        ("cpu of processes", num_devices),
+        lambda: jaxlib().xla_client.make_cpu_client(
+            distributed_client=distributed_client,
+            node_id=process,
+            num_nodes=processes,
+            collectives=processor_collectives(distributed_client),
+            num_devices=num_devices,
+        ),
+    )
+
+
 def cuda_client() -> PjrtClient:
     """The client for the NVIDIA GPUs; the same object every time.
 
@@ -159,6 +181,19 @@ def _interned(key: tuple[str, int], make: Callable[[], Any]) -> PjrtClient:
         if client is None:
             client = _clients[key] = PjrtClient(make)
         return client
+
+
+class RemoteDevice:
+    """A device of another process."""
+
+    def __init__(self, client: PjrtClient, raw: Any) -> None:
+        self.client = client
+        self.raw = raw
+        self.id: int = raw.id
+
+    def holds(self, buffer: Buffer) -> bool:
+        """Never: its buffers are in another process."""
+        return False
 
 
 class PjrtDevice:

@@ -51,8 +51,11 @@ def plugjax_options() -> list[Option]:
 
 @hookimpl
 def plugjax_extensions() -> dict[str, Callable[[], ModuleType]]:
-    """The names of ``plugjax.extend.sharding``, and XLA's profiler."""
+    """Names of ``plugjax.extend.sharding``, ``xla`` and ``ifrt_programs``, XLA's foreign functions, and its profiler."""
     return {
+        "xla": lambda: importlib.import_module("plugjax_xla.hlo_transformations"),
+        "ifrt_programs": lambda: importlib.import_module("plugjax_xla.runtime_programs"),
+        "ffi": lambda: importlib.import_module("plugjax_xla.foreign_functions"),
         "sharding": lambda: importlib.import_module("plugjax_xla.sharding"),
         "profiler": lambda: importlib.import_module("plugjax_xla.profiling"),
     }

@@ -9,7 +9,14 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from plugjax_xla.jaxlib_shim import new_profiler_session
+from plugjax_xla import pjrt
+from plugjax_xla.jaxlib_shim import (
+    new_profiler_session,
+    profile_class,
+    profiled_instructions,
+    register_profiled_process,
+    start_profiler_server,
+)
 
 
 class Session:
@@ -38,3 +45,33 @@ class Session:
 def start(options: Any) -> Session:
     """Start a session."""
     return Session(options)
+
+
+def start_server(port: int, requires_backend: bool) -> Any:
+    """Serve the profiler; with ``requires_backend``, the runtime starts first."""
+    if requires_backend:
+        pjrt.cpu_client()
+    return start_profiler_server(port)
+
+
+register_subprocess = register_profiled_process
+get_profiled_instructions_proto = profiled_instructions
+
+_CLASSES = ("ProfileData", "ProfileEvent", "ProfilePlane")
+
+
+def __getattr__(name: str) -> Any:
+    if name in _CLASSES:
+        return profile_class(name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+__all__ = [  # noqa: F822  # some are found by __getattr__
+    "ProfileData",
+    "ProfileEvent",
+    "ProfilePlane",
+    "get_profiled_instructions_proto",
+    "register_subprocess",
+    "start",
+    "start_server",
+]

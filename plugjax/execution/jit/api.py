@@ -56,8 +56,8 @@ def jit(
 
     Args:
         fun: the function, of pytrees of arrays. Left out, a decorator is returned.
-        in_shardings: how the arguments are spread over devices: a pytree prefix of them, of shardings, partition specs of the
-            mesh in force, and ``None``, which leaves it open. Arguments that are not committed are moved.
+        in_shardings: how the arguments are spread over devices: a pytree prefix of them, of shardings, formats, partition specs
+            of the mesh in force, and ``None``, which leaves it open. Arguments that are not committed are moved.
         out_shardings: how the results are spread, likewise.
         static_argnums: positions of arguments that are part of the signature by value; they must be hashable.
         static_argnames: names of such arguments.

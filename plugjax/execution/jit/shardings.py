@@ -9,6 +9,7 @@ from plugjax.core import pytree
 from plugjax.core.array import Array
 from plugjax.core.device import Sharding, SingleDeviceSharding
 from plugjax.execution.jit.program import Program
+from plugjax.execution.layouts import sharding_of
 from plugjax.meshes.context import as_sharding
 from plugjax.meshes.partition import Partition
 from plugjax.meshes.programs import Place, partition_of
@@ -75,7 +76,7 @@ class _Prefix:
     def __init__(self, who: str, argument: str, tree: Any) -> None:
         self._who = who
         self._argument = argument
-        self._tree = tree
+        tree = self._tree = pytree.tree_map(lambda leaf: sharding_of(leaf, "jit"), tree)
         leaves, structure = pytree.flatten(tree)
         for leaf in leaves:
             if not isinstance(leaf, (Sharding, PartitionSpec)):
@@ -108,7 +109,9 @@ def only_device(shardings: Sequence[Any]) -> Any:
     Raises:
         ValueError: they name several devices.
     """
-    leaves = pytree.leaves(list(shardings))
+    leaves = pytree.leaves(
+        [pytree.tree_map(lambda leaf: sharding_of(leaf, "jit"), each) for each in shardings]
+    )
     if not leaves or not all(type(leaf) is SingleDeviceSharding for leaf in leaves):
         return None
     found = {leaf.device for leaf in leaves}

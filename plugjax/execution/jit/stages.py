@@ -18,6 +18,7 @@ from plugjax.execution.compile import Compiled, lowered_text
 from plugjax.execution.costs import program_costs, program_memory
 from plugjax.execution.dialects import backend_with_dialect
 from plugjax.execution.jit.program import Program
+from plugjax.execution.layouts import Format, row_by_row
 from plugjax.execution.partitioned import Partitioned, lies_as
 from plugjax.meshes.partition import Partition
 from plugjax.transforms.shape_struct import ShapeDtypeStruct
@@ -270,6 +271,26 @@ class CompiledFunction:
     def output_shardings(self) -> Any:
         """Where each result is."""
         return pytree.unflatten(self.out_tree, self._compiled.result_shardings)
+
+    @property
+    def input_formats(self) -> Any:
+        """How each argument lies in memory and where; an empty format for those that nothing reads: ``(args, kwargs)``."""
+        avals = self._lowered._program.jaxpr.in_avals
+        flat = [Format()] * len(avals)
+        kept = self._lowered._program.plan.kept
+        for i, placement in zip(kept, self._compiled.placements, strict=True):
+            flat[i] = Format(row_by_row(avals[i].shape), placement.sharding)
+        return pytree.unflatten(self.in_tree, flat)
+
+    @property
+    def output_formats(self) -> Any:
+        """How each result lies in memory and where."""
+        shardings, avals = self._compiled.result_shardings, self._lowered._program.jaxpr.out_avals
+        flat = [
+            Format(row_by_row(a.shape), sharding)
+            for a, sharding in zip(avals, shardings, strict=True)
+        ]
+        return pytree.unflatten(self.out_tree, flat)
 
     def as_text(self) -> str:
         """The program as the backend's compiler left it."""

@@ -11,12 +11,13 @@ from typing import Any
 
 from plugjax.calls.defined_primitives import define
 from plugjax.core import registry
-from plugjax.core.device import Sharding
+from plugjax.core.device import Device, Sharding
 from plugjax.core.effects import Effects, effects_rule, no_effects
 from plugjax.core.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, eval_jaxpr
 from plugjax.core.primitive import Primitive, Trace, Tracer
 from plugjax.core.rules import abstract_eval
 from plugjax.execution.compile_time import ensure_compile_time_eval
+from plugjax.execution.memories import memories, memory
 from plugjax.extend import core
 from plugjax.extend.core.debug_info import DebugInfo
 from plugjax.extend.core.programs import max_dim, min_dim
@@ -125,6 +126,13 @@ _ATTRIBUTES: dict[type, dict[str, Callable[[Any], Any]]] = {
         "is_high": lambda jaxpr: False,
     },
     Sharding: geometry.ATTRIBUTES,
+    Device: {
+        "addressable_memories": _method(memories),
+        "default_memory": _method(lambda device: memories(device)[0]),
+        "memory": _method(memory),
+        # Backends do not tell, as with JAX on CPUs.
+        "memory_stats": _method(lambda device: None),
+    },
     Primitive: {
         "abstract_eval": _method(_abstract_eval),
         "call_primitive": lambda primitive: False,

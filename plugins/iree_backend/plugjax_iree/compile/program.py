@@ -5,42 +5,71 @@ Compiled modules are kept in the persistent cache, since a compilation takes 0.3
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from plugjax.extend.backend import Executable
 from plugjax.extend.core import ClosedJaxpr, config
 from plugjax.extend.errors import JaxRuntimeError
 from plugjax.extend.execution import default_cache
+from plugjax.stablehlo.host_call import HostCall
 from plugjax.stablehlo.lower import LoweredModule, lower_module
 from plugjax_iree import workarounds
 from plugjax_iree.compile.compiler import compile_stablehlo, compiler_fingerprint
 from plugjax_iree.compile.host_call import emit_host_call, host_functions
 from plugjax_iree.compile.pipeline import CompileError
 from plugjax_iree.compile.target import CompileTarget
+from plugjax_iree.compile.written import read_module, write_module
 from plugjax_iree.lowering.guarded import GuardedRules
 from plugjax_iree.lowering.reuse import results_of_one_type
 from plugjax_iree.runtime import RuntimeDevice
 from plugjax_iree.workarounds import Stage
 
+if TYPE_CHECKING:
+    from plugjax.extend.serialization import CompiledForm
+
 # Other options are flags of the compiler.
-_OWN_OPTIONS = ("name", "donated", "debug_info", "subprocess", "apart", "without")
+_OWN_OPTIONS = ("name", "donated", "debug_info", "subprocess", "apart", "without", "compiled")
 
 
 class IreeProgram(Executable):
     """A loaded module.
+
+    Its text is what the compiler got: the compiler's own forms are gone.
 
     Attributes:
         cache_key: of its entry in the persistent cache; empty if it has none.
     """
 
     def __init__(
-        self, function: Any, vmfb: bytes, donated: Sequence[int], cache_key: str = ""
+        self,
+        function: Any,
+        vmfb: bytes,
+        donated: Sequence[int],
+        cache_key: str,
+        target: CompileTarget,
+        calls: Sequence[HostCall],
+        text: Callable[[], str],
     ) -> None:
+        self._target, self._calls = target, calls
+        self.as_text = text  # type: ignore[method-assign]  # written when it is asked for
         self.run = function  # type: ignore[method-assign]  # no layer between the hot path and the call
         self.vmfb = vmfb
         self.cache_key = cache_key
         self.donated = frozenset(donated)
+
+    def serialize(self) -> bytes:
+        """The compiled module, with what it depends on.
+
+        Raises:
+            ValueError: it calls Python objects of this process.
+        """
+        if self._calls:
+            names = ", ".join(sorted({call.name for call in self._calls}))
+            raise ValueError(
+                f"IREE: a program that calls Python cannot be serialized; it calls {names}."
+            )
+        return write_module(self.vmfb, self._target)
 
     def memory_analysis(self) -> Any:
         """Size of the compiled module, in bytes."""
@@ -62,17 +91,24 @@ def compile_program(
         driver: the family of devices, as of `CompileTarget`.
         hardware: what the device is made of, for lowering rules.
         options: ``name``, ``donated``, ``apart`` (fuse no operations), ``without`` (names of workarounds to leave out),
-            ``subprocess``, and flags of IREE's compiler by name.
+            ``subprocess``, ``compiled`` (load this), and flags of IREE's compiler by name.
 
     Raises:
         JaxRuntimeError: IREE refuses the program or a flag.
     """
     off = _without(options)
     with workarounds.without(off):
-        lowered = _lowered(jaxpr, hardware, options)
         target = CompileTarget(driver, extra=_flags(options))
-        vmfb, cache_key = _vmfb(lowered, target, options)
-        function = runtime.load(vmfb, host_functions(lowered.host_calls)).function("main")
+        form: CompiledForm | None = options.get("compiled")
+        calls: Sequence[HostCall] = ()
+        cache_key = ""
+        if form is not None and form.jaxpr is jaxpr:
+            vmfb = read_module(form.blob, target)
+        else:
+            lowered = _lowered(jaxpr, hardware, options)
+            calls = lowered.host_calls
+            vmfb, cache_key = _vmfb(lowered, target, options)
+        function = runtime.load(vmfb, host_functions(calls)).function("main")
         donated = tuple(options.get("donated", ()))
         avals = jaxpr.out_avals
 
@@ -82,7 +118,11 @@ def compile_program(
 
         for row in workarounds.active(Stage.RESULTS):
             function = row.function()(function, jaxpr, donated, copy)
-    return IreeProgram(function, vmfb, donated, cache_key)
+
+    def text() -> str:
+        return str(lower_program(jaxpr, hardware, options).as_text())
+
+    return IreeProgram(function, vmfb, donated, cache_key, target, calls, text)
 
 
 def lower_program(jaxpr: ClosedJaxpr, hardware: str, options: Mapping[str, Any]) -> LoweredModule:
