@@ -20,11 +20,17 @@ from plugjax.core.jaxpr import ClosedJaxpr, JaxprEqn, Var
 from plugjax.core.primitive import Primitive
 from plugjax.core.rules import RuleSet, abstract_eval
 from plugjax.core.vocabulary import Zero
-from plugjax.transforms.batching import Axis, batch_jaxpr, batching_rule, materialize
+from plugjax.transforms.batching import (
+    Axis,
+    batch_jaxpr,
+    batching_rule,
+    leading_dim,
+    materialize,
+)
 from plugjax.transforms.dce import dce_rule, prune_closed
 from plugjax.transforms.discharge import discharge_rule, discharged
 from plugjax.transforms.expansion import Kept, expand_rule
-from plugjax.transforms.high_values import lowered, lowered_rule
+from plugjax.transforms.high_values import MappingSpec, lowered, lowered_rule
 from plugjax.transforms.jvp import jvp_jaxpr, jvp_rule, with_zeros
 from plugjax.transforms.linearize import linearize_jaxpr, linearize_rule
 from plugjax.transforms.transpose import (
@@ -90,12 +96,14 @@ def define_call(rules: RuleSet, primitive: Primitive, derived: Derived) -> None:
         jaxpr: ClosedJaxpr,
         **params: Any,
     ) -> tuple[list[Any], list[int | None]]:
-        program, batched_out = batch_jaxpr(jaxpr, axis, [d is not None for d in dims])
+        kept = [d if isinstance(d, MappingSpec) else d is not None for d in dims]
+        program, batched_out = batch_jaxpr(jaxpr, axis, kept)
         moved = [
-            x if d is None else materialize(x, d, axis) for x, d in zip(args, dims, strict=True)
+            materialize(x, d, axis) if k is True else x
+            for x, d, k in zip(args, dims, kept, strict=True)
         ]
         outs = primitive.bind(*moved, jaxpr=program, **derived("vmap", params))
-        return outs, [0 if b else None for b in batched_out]
+        return outs, [leading_dim(b) for b in batched_out]
 
     @rules.define(dce_rule, primitive)
     def _dce(used: Sequence[bool], eqn: JaxprEqn) -> tuple[Sequence[bool], JaxprEqn | None]:

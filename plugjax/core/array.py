@@ -319,7 +319,7 @@ def from_host(value: Any, *, weak_type: bool = False, placement: Placement | Non
     return Array(aval, placement or default_placement(), value)
 
 
-_PYTHON_SCALARS = (bool, int, float, complex)
+_PYTHON_SCALARS: Any = (bool, int, float, complex)
 # What looks at values on their way, by direction; empty unless an option observes "transfers".
 transfers: dict[str, Callable[..., None]] = {}
 # Classes of values that are no arrays, and what gives their types: a plugin may add its own.
@@ -347,12 +347,10 @@ def as_array(value: Any, who: str = "plugjax") -> Any:
                 f"{who}: numpy masked arrays are not supported, as their mask would be lost. Pass x.filled(value)."
             )
         dtype = dtypes.canonicalize(value.dtype, who)
-        # A copy: the caller may write to the array later.
-        return from_host(np.array(value, dtype, order="C"))
+        return from_host(np.array(value, dtype, order="C"))  # a copy: the caller may write later
     convert = getattr(value, "__jax_array__", None)
     if convert is not None:
         return as_array(convert(), who)
-    scalar: Any
     for scalar in _PYTHON_SCALARS:
         if isinstance(value, scalar):
             return as_array(scalar(value), who)

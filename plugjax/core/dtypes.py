@@ -220,10 +220,10 @@ def to_inexact(dtype: DType) -> DType:
 
 @cache
 def tangent_dtype(dtype: DType) -> DType:
-    """The dtype of tangents: ``dtype`` itself when inexact, else ``float0``."""
-    if isinstance(dtype, ExtendedDType) or not is_inexact(dtype):
-        return float0
-    return dtype
+    """The dtype of tangents: ``dtype`` itself when inexact, else ``float0``; an extended one may have a ``tangent``."""
+    if isinstance(dtype, ExtendedDType):
+        return getattr(dtype, "tangent", float0)
+    return dtype if is_inexact(dtype) else float0
 
 
 _SHORT = {"float": "f", "bfloat": "bf", "int": "i", "uint": "u", "complex": "c"}

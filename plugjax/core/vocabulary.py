@@ -15,7 +15,7 @@ from plugjax.core import dtypes
 from plugjax.core.array import aval_of
 from plugjax.core.aval import AbstractReference, ShapedArray
 from plugjax.core.operators import HasAval
-from plugjax.core.primitive import Primitive
+from plugjax.core.primitive import Primitive, Tracer
 
 add_any_p = Primitive("add_any")
 broadcast_in_dim_p = Primitive("broadcast_in_dim")
@@ -74,4 +74,6 @@ def add_any(x: Any, y: Any) -> Any:
         return y
     if type(y) is Zero:
         return x
+    if isinstance(x, Tracer) and not isinstance(x.aval, ShapedArray):
+        return x.aval.vspace_add(x, y)
     return add_any_p.bind(x, y)

@@ -130,7 +130,7 @@ def deserialize_and_load(
         [_read(a) for a in head["out_avals"]],
         tuple(head["kept"]),
         tuple(head["donated"]),
-        _programs("from_trailer")(program) if program else None,
+        _programs("from_trailer")(program)[0] if program else None,
         arrays,
         blob if head["has_blob"] else None,
         head["costs"],

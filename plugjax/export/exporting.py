@@ -6,7 +6,11 @@ import importlib
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from plugjax.export.artifact import Artifact, maximum_supported_calling_convention_version
+from plugjax.export.artifact import (
+    Artifact,
+    maximum_supported_calling_convention_version,
+    minimum_supported_calling_convention_version,
+)
 from plugjax.export.exported import Exported
 from plugjax.export.safety import DisabledSafetyCheck, check_targets
 from plugjax.export.symbolic.dimension import is_symbolic_dim
@@ -19,6 +23,7 @@ from plugjax.extend.core import (
     Primitive,
     ShapedArray,
     ShapeDtypeStruct,
+    config,
     jaxpr_as_fun,
 )
 from plugjax.extend.execution import Wrapped, jit, run_passes
@@ -103,6 +108,20 @@ def export(
     return export_for
 
 
+def _calling_convention() -> int:
+    version: int = config.read("export_calling_convention_version")
+    oldest, newest = (
+        minimum_supported_calling_convention_version,
+        maximum_supported_calling_convention_version,
+    )
+    if not oldest <= version <= newest:
+        raise ValueError(
+            f"export: the calling convention version {version} is outside the range of supported versions [{oldest}..{newest}]. Set "
+            "jax_export_calling_convention_version."
+        )
+    return version
+
+
 def _check_platforms(platforms: Sequence[str]) -> None:
     for name in platforms:
         if name not in PLATFORMS:
@@ -122,6 +141,7 @@ def _export_program(
     disabled_checks: tuple[DisabledSafetyCheck, ...],
     overriding: dict[Primitive, Callable[..., Any]],
 ) -> Exported:
+    version = _calling_convention()
     if any(map(is_reference, (*program.jaxpr.invars, *program.jaxpr.constvars))):
         raise NotImplementedError(
             f"export: '{name}' takes or closes over a reference, which there is none of where the artifact runs. Read it "
@@ -159,7 +179,7 @@ def _export_program(
         unordered_effects=(),
         disabled_safety_checks=disabled_checks,
         mlir_module_serialized=module,
-        calling_convention_version=maximum_supported_calling_convention_version,
+        calling_convention_version=version,
         module_kept_var_idx=kept,
         uses_global_constants=len(platforms) > 1 or equations is not None,
         _get_vjp=vjp_of_program(program),

@@ -7,10 +7,16 @@ from types import ModuleType
 
 from plugjax.export import calling
 from plugjax.export.symbolic import values
+from plugjax.extend.core import Option
 from plugjax.extend.rules import PluginInfo, RuleSet, hookimpl
 
 plugjax_plugin = PluginInfo(
-    "export", provides=("primitive call_exported", "primitive dim_as_value")
+    "export",
+    provides=(
+        "primitive call_exported",
+        "primitive dim_as_value",
+        "jax_export_calling_convention_version",
+    ),
 )
 
 
@@ -24,6 +30,16 @@ def _program_bytes() -> ModuleType:
 def plugjax_extensions() -> dict[str, Callable[[], ModuleType]]:
     """Programs as bytes, for those who write compiled functions."""
     return {"program_bytes": _program_bytes}
+
+
+@hookimpl
+def plugjax_options() -> list[Option]:
+    """The calling convention of artifacts."""
+    return [
+        Option(
+            "export_calling_convention_version", 10, int, help="the version of what is exported",
+        ),
+    ]  # fmt: skip
 
 
 @hookimpl

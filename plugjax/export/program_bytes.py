@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from plugjax import lax
+from plugjax.export.symbolic.dimension import SymbolicScope, is_symbolic_dim, symbolic_shape
 from plugjax.extend import dtypes, registry
 from plugjax.extend.core import (
     Array,
@@ -48,21 +49,23 @@ def trailer(program: ClosedJaxpr) -> bytes:
     """
     writer = _Writer()
     main = writer.program(program)
-    head = json.dumps(
-        {"format": FORMAT, "main": main, "programs": writer.programs}, separators=(",", ":")
-    ).encode()
+    written = {"format": FORMAT, "main": main, "programs": writer.programs}
+    scopes = [d.scope for aval in program.in_avals for d in aval.shape if is_symbolic_dim(d)]
+    if scopes:
+        written["constraints"] = [text for text, *_ in scopes[0].constraints()]
+    head = json.dumps(written, separators=(",", ":")).encode()
     body = len(head).to_bytes(8, "little") + head + b"".join(writer.arrays)
     return body + len(body).to_bytes(8, "little") + hashlib.sha256(body).digest() + _MAGIC
 
 
-def from_trailer(data: bytes) -> ClosedJaxpr | None:
-    """The program at the end of an artifact, or ``None`` if it carries none.
+def from_trailer(data: bytes) -> tuple[ClosedJaxpr | None, SymbolicScope]:
+    """The program at the end of an artifact, or ``None`` if it carries none, and the scope of the artifact's sizes.
 
     Raises:
         ValueError: it is damaged, of another version, or has a primitive or class that is not known.
     """
     if not data.endswith(_MAGIC) or len(data) < _FOOTER:
-        return None
+        return None, SymbolicScope()
     footer = len(data) - _FOOTER
     size = int.from_bytes(data[footer : footer + 8], "little")
     if size > footer or size < 8:
@@ -75,7 +78,8 @@ def from_trailer(data: bytes) -> ClosedJaxpr | None:
         head = json.loads(body[8 : 8 + head_size])
         if head["format"] != FORMAT:
             raise _fail(f"its format is {head['format']}, and {FORMAT} is known")
-        reader = _Reader(head["programs"], body[8 + head_size :])
+        scope = SymbolicScope(head.get("constraints", ()))
+        reader = _Reader(head["programs"], body[8 + head_size :], scope)
         program = reader.program(head["main"])
         check_jaxpr(program)
     except (
@@ -89,7 +93,7 @@ def from_trailer(data: bytes) -> ClosedJaxpr | None:
         UnicodeDecodeError,
     ) as error:
         raise _fail(f"{type(error).__name__}: {error}") from error
-    return program
+    return program, scope
 
 
 def _fail(what: str) -> ValueError:
@@ -205,6 +209,8 @@ class _Writer:
     def value(self, value: Any) -> Any:
         if value is None or isinstance(value, (bool, str)) or type(value) is int:
             return value
+        if is_symbolic_dim(value):
+            return {"size": str(value)}
         if isinstance(value, float) and type(value) is float:
             return {"float": value.hex()}
         if isinstance(value, complex) and type(value) is complex:
@@ -287,13 +293,15 @@ def dtype_named(name: str) -> Any:
 
 
 def _aval(aval: ShapedArray) -> list[Any]:
-    return [list(aval.shape), dtype_name(aval.dtype), aval.weak_type]
+    shape = [{"size": str(d)} if is_symbolic_dim(d) else d for d in aval.shape]
+    return [shape, dtype_name(aval.dtype), aval.weak_type]
 
 
 class _Reader:
-    def __init__(self, programs: list[Any], arrays: bytes) -> None:
+    def __init__(self, programs: list[Any], arrays: bytes, scope: SymbolicScope) -> None:
         self.written = programs
         self.arrays = arrays
+        self.scope = scope
         self.made: list[ClosedJaxpr] = []
 
     def program(self, index: int) -> ClosedJaxpr:
@@ -304,7 +312,7 @@ class _Reader:
 
     def make(self, written: Any) -> ClosedJaxpr:
         variables = [
-            (DropVar if dropped else Var)(ShapedArray(tuple(shape), dtype_named(dtype), weak))
+            (DropVar if dropped else Var)(self.aval((shape, dtype, weak)))
             for shape, dtype, weak, dropped in written["avals"]
         ]
 
@@ -312,7 +320,7 @@ class _Reader:
             if isinstance(found, int):
                 return variables[found]
             value, shape, dtype, weak = found
-            aval = ShapedArray(tuple(shape), dtype_named(dtype), weak)
+            aval = self.aval((shape, dtype, weak))
             host = self.value(value)[()]
             return Literal(from_host(np.asarray(host), weak_type=True) if weak else host, aval)
 
@@ -339,6 +347,14 @@ class _Reader:
             return written
         ((tag, found),) = written.items()
         return _READ[tag](self, found)
+
+    def aval(self, written: Any) -> ShapedArray:
+        shape, dtype, weak = written
+        return ShapedArray(tuple(map(self.value, shape)), dtype_named(dtype), weak)
+
+    def size(self, written: str) -> Any:
+        (found,) = symbolic_shape(written, scope=self.scope)
+        return found
 
     def earlier(self, index: int) -> ClosedJaxpr:
         return self.made[index]
@@ -375,7 +391,8 @@ _READ: Mapping[str, Callable[[_Reader, Any], Any]] = {
     "record": _Reader.record,
     "dtype": lambda _, found: dtype_named(found),
     "generator": lambda _, found: resolve_impl(found),
-    "aval": lambda _, found: ShapedArray(tuple(found[0]), dtype_named(found[1]), found[2]),
+    "aval": _Reader.aval,
+    "size": _Reader.size,
     "host": _Reader.host,
     "array": _Reader.array,
 }

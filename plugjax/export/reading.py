@@ -59,15 +59,17 @@ def deserialize(blob: bytes | bytearray) -> Exported:
         'sin'
     """
     data = bytes(blob)
-    program = program_bytes.from_trailer(data)
-    return _exported(read("Exported", data), program)
+    program, scope = program_bytes.from_trailer(data)
+    return _exported(read("Exported", data), program, scope)
 
 
 def _fail(what: str) -> ValueError:
     return ValueError(f"export.deserialize: the artifact is malformed: {what}.")
 
 
-def _exported(fields: Mapping[str, Any], program: ClosedJaxpr | None) -> Exported:
+def _exported(
+    fields: Mapping[str, Any], program: ClosedJaxpr | None, scope: SymbolicScope
+) -> Exported:
     name = fields["fun_name"]
     if name is None:
         raise _fail("it names no function")
@@ -87,7 +89,6 @@ def _exported(fields: Mapping[str, Any], program: ClosedJaxpr | None) -> Exporte
         raise NotImplementedError(
             f"export.deserialize: '{name}' was exported for {devices} devices; artifacts of one device are supported."
         )
-    scope = SymbolicScope()
     unique = [_aval(aval, scope) for aval in fields["unique_avals"]]
     in_avals = _avals(fields, "in", unique, scope)
     out_avals = _avals(fields, "out", unique, scope)
@@ -101,7 +102,7 @@ def _exported(fields: Mapping[str, Any], program: ClosedJaxpr | None) -> Exporte
     vjp = fields["vjp"]
     get_vjp: Callable[[Artifact], Exported] | None = None
     if vjp is not None:
-        derivative = _exported(vjp, None)
+        derivative = _exported(vjp, None, SymbolicScope())
 
         def stored(_: Artifact) -> Exported:
             return derivative

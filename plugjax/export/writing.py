@@ -7,7 +7,6 @@ from typing import Any
 from plugjax.export import program_bytes, schema
 from plugjax.export.artifact import Artifact
 from plugjax.export.flat_tables import write
-from plugjax.export.polymorphic import is_polymorphic
 from plugjax.export.safety import DisabledSafetyCheck
 from plugjax.export.trees import tree_fields
 from plugjax.extend import dtypes
@@ -21,11 +20,6 @@ def serialize(exported: Artifact, vjp_order: int, jaxpr: bool) -> bytearray:
         if exported._program is None:
             raise ValueError(
                 f"Exported.serialize: the program of '{exported.fun_name}' is not known: it was loaded from an artifact without."
-            )
-        if is_polymorphic(exported):
-            raise NotImplementedError(
-                f"Exported.serialize: the program of '{exported.fun_name}' has sizes that are not known, which jaxpr=True "
-                "cannot write. Leave jaxpr out, and give vjp_order."
             )
         data += program_bytes.trailer(exported._program)
     return data

@@ -38,7 +38,7 @@ from plugjax.transforms.physical import physicalize
 from plugjax.transforms.replay import Observer, replay
 from plugjax.transforms.simplify import simplify
 from plugjax.transforms.staging import StagingTracer, open_constants, stage
-from plugjax.transforms.tracebacks import api_boundary, shorten_traceback
+from plugjax.transforms.tracebacks import api_boundary, behind_boundary, shorten_traceback
 from plugjax.transforms.transpose import (
     UndefinedPrimal,
     is_undefined_primal,
@@ -68,6 +68,7 @@ __all__ = [
     "batch_axes",
     "batch_flat",
     "batch_jaxpr",
+    "behind_boundary",
     "bound_axes",
     "cached_trace",
     "check_jaxpr",

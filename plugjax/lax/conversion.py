@@ -194,10 +194,21 @@ def copy(x: Any) -> Any:
 @rules.define(abstract_eval, convert_element_type_p)
 def _convert_aval(x: ShapedArray, *, new_dtype: DType, weak_type: bool) -> ShapedArray:
     if dtypes.is_extended(x.dtype) != dtypes.is_extended(new_dtype):
-        raise KeyDtypeError(f"cannot convert {x.dtype} to {new_dtype}.")
+        _check_stored(x.dtype, new_dtype)
     if not dtypes.is_extended(new_dtype) and new_dtype.kind not in "biufcV":
         raise DtypeError(f"arrays hold numbers and bools, not {new_dtype}.")
     return ShapedArray(x.shape, new_dtype, weak_type)
+
+
+def _check_stored(old: Any, new: Any) -> None:
+    """Raise unless one dtype is extended, is stored as the other, and may be converted."""
+    extended, plain = (old, new) if dtypes.is_extended(old) else (new, old)
+    if not getattr(extended, "converts", False):
+        raise KeyDtypeError(f"cannot convert {old} to {new}.")
+    if extended.storage_dtype != plain:
+        raise ValueError(
+            f"can only convert between the dtype {extended.name} and its representation dtype {extended.storage_dtype}, got {plain}."
+        )
 
 
 @rules.define(jvp_rule, convert_element_type_p)
@@ -209,7 +220,7 @@ def _convert_jvp(
     tangent = aval_of(y).to_tangent_aval()
     if type(x_dot) is Zero or tangent.dtype == dtypes.float0:
         return y, Zero(tangent)
-    return y, convert_element_type_p.bind(x_dot, new_dtype=new_dtype, weak_type=weak_type)
+    return y, convert_element_type_p.bind(x_dot, new_dtype=tangent.dtype, weak_type=weak_type)
 
 
 @rules.define(transpose_rule, convert_element_type_p)

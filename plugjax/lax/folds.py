@@ -28,7 +28,14 @@ from plugjax.extend.dtypes import DType
 from plugjax.extend.errors import DtypeError, ShapeError
 from plugjax.extend.meshes import ShardingLike
 from plugjax.extend.rules import RuleSet, abstract_eval, batching_rule, jvp_rule
-from plugjax.extend.transforms import Axis, batch_jaxpr, jvp_flat, materialize, stage
+from plugjax.extend.transforms import (
+    Axis,
+    batch_jaxpr,
+    behind_boundary,
+    jvp_flat,
+    materialize,
+    stage,
+)
 from plugjax.lax.arithmetic import add, max, min, mul
 from plugjax.lax.axes import static_ints
 from plugjax.lax.comparison import bitwise_and, bitwise_or, bitwise_xor
@@ -122,9 +129,10 @@ def reduce(
     leaves, inits, tree = flat_operands("reduce", operands, init_values)
     axes = static_ints("reduce", "dimensions", dimensions)
     if len(leaves) == 1:
+        own = behind_boundary(computation)
         for operation, reducer, neutral, bits in _MONOIDS:
             wanted = not bits or inits[0].aval.dtype.kind in "biu"
-            if computation is operation and wanted and is_neutral(inits[0], neutral):
+            if own is operation and wanted and is_neutral(inits[0], neutral):
                 out = reducer(leaves[0], axes)
                 weak = leaves[0].aval.weak_type and inits[0].aval.weak_type
                 return pytree.unflatten(tree, [convert(out, aval_of(out).dtype, weak)])

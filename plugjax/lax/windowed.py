@@ -29,7 +29,7 @@ from plugjax.extend.core import (
 from plugjax.extend.dtypes import INT32
 from plugjax.extend.errors import DtypeError, KeyDtypeError, ShapeError
 from plugjax.extend.rules import RuleSet, abstract_eval, batching_rule, jvp_rule
-from plugjax.extend.transforms import Axis, jvp_flat, materialize, stage
+from plugjax.extend.transforms import Axis, behind_boundary, jvp_flat, materialize, stage
 from plugjax.lax.arithmetic import add, max, min
 from plugjax.lax.axes import static_ints
 from plugjax.lax.comparison import bitwise_and, bitwise_or, eq, gt, lt, ne
@@ -121,7 +121,7 @@ def reduce_window(
         padding = padtype_to_pads(sizes, extents, steps, padding)
     params["padding"] = tuple(static_ints("reduce_window", "padding", p) for p in padding)
     if len(leaves) == 1:
-        found = _monoid(computation, inits[0])
+        found = _monoid(behind_boundary(computation), inits[0])
         if found is not None:
             return pytree.unflatten(tree, [found.bind(leaves[0], **params)])
     program = scalar_program("reduce_window", computation, inits, tree)

@@ -17,6 +17,7 @@ from plugjax.extend.errors import (
     OutArgumentError,
     ShapeError,
 )
+from plugjax.lax.axes import is_symbolic
 from plugjax.lax.dimension_numbers import GatherScatterMode
 from plugjax.numpy.index_plan import (
     Entry,
@@ -430,7 +431,7 @@ def diagonal(a: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> A
     size = max(0, min(rows + min(offset, 0), columns - max(offset, 0)))
     if not size:
         return lax.full((*x.shape[2:], 0), 0, x.dtype)
-    steps = np.arange(size, dtype=np.int32)
+    steps = lax.iota(np.int32, size) if is_symbolic(size) else np.arange(size, dtype=np.int32)
     found = getitem(x, (steps - min(offset, 0), steps + max(offset, 0)))
     return lax.transpose(found, (*range(1, found.ndim), 0))
 

@@ -294,7 +294,7 @@ def _along_last(
         count = reductions.sum(lax.bitwise_not(is_nan), -1, q.dtype)
         undefined = lax.eq(count, scalar(0, count))
     else:
-        count = lax.full(x.shape[:-1], q.dtype.type(size))
+        count = lax.full(x.shape[:-1], size, q.dtype)
         undefined = reductions.any(is_nan, -1)
     full = (*q.shape, *x.shape[:-1])
 

@@ -16,6 +16,7 @@ from plugjax.extend import dtypes
 from plugjax.extend.core import Array, Tracer, from_host
 from plugjax.extend.errors import ConcretizationTypeError
 from plugjax.lax.axes import static_sizes
+from plugjax.lax.families import size_value
 from plugjax.numpy.joining import concatenate
 from plugjax.numpy.manipulation import canonical_axis, moveaxis, ravel
 from plugjax.numpy.promotion import (
@@ -159,7 +160,7 @@ def _unique_of_size(
     starts = lax.concatenate([lax.full((1,), True), lax.reduce_or(differs, (1,))], 0)
     rank = lax.sub(lax.cumsum(converted(starts, dtype), 0), dtype.type(1))
     (heads,) = nonzero(starts, size=size, fill_value=total)
-    present = lax.lt(heads, dtype.type(total))
+    present = lax.lt(heads, size_value(total, dtype))
     values = lax.reshape(ordered.at[heads].get(mode="clip"), (size, *rest))
     filler = (
         lax.reshape(ordered[0], tuple(rest))

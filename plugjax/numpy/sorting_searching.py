@@ -15,6 +15,7 @@ from plugjax.extend.dtypes import BOOL, DType, DTypeLike
 from plugjax.extend.errors import ConcretizationTypeError, NegativeSizeError
 from plugjax.extend.meshes import ShardingLike
 from plugjax.lax import axes
+from plugjax.lax.families import size_value
 from plugjax.lax.placement import laid_out
 from plugjax.numpy.logic import greater_equal, less
 from plugjax.numpy.manipulation import canonical_axis, ravel
@@ -344,14 +345,14 @@ def _nonzero_of_size(mask: Operand, size: int, fill_value: Any) -> tuple[Array, 
     # The k-th result is the number of positions whose cumulative count does not exceed k.
     counts = lax.cumsum(flat, 0)
     positions = lax.full((size + 1,), 0, dtype)
-    bins = lax.clamp(dtype.type(0), counts, dtype.type(size))
+    bins = lax.clamp(dtype.type(0), counts, size_value(size, dtype))
     histogram = positions.at[bins].add(lax.full((total,), 1, dtype), mode="drop")
     flat_index = lax.slice_in_dim(lax.cumsum(histogram, 0), 0, size)
     parts = []
     rest = flat_index
     for n in reversed(mask.shape):
-        parts.append(lax.rem(rest, dtype.type(n)))
-        rest = lax.div(rest, dtype.type(n))
+        parts.append(lax.rem(rest, size_value(n, dtype)))
+        rest = lax.div(rest, size_value(n, dtype))
     missing = lax.ge(lax.iota(dtype, size), lax.broadcast_in_dim(counts[-1], (size,), ()))
     fills = (
         fill_value

@@ -82,8 +82,8 @@ _REASONS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("plugjax writes no TensorFlow programs", {
         "jax2tf_associative_scan_reductions": False, "jax2tf_default_native_serialization": True,
     }),
-    ("artifacts have the calling convention 10 and operations whose meaning does not change", {
-        "export_calling_convention_version": 10, "export_ignore_forward_compatibility": False,
+    ("artifacts have operations whose meaning does not change", {
+        "export_ignore_forward_compatibility": False,
         "serialization_version": 0,
     }),
     ("errors and programs name the user's line, and the lines of the framework are left out", {

@@ -13,6 +13,7 @@ from plugjax.extend import registry
 from plugjax.extend.core import ClosedJaxpr, Primitive, ShapedArray, config, new_cache
 from plugjax.extend.rules import RuleSet, impl, lowering
 from plugjax.extend.transforms import dce, simplify, stage
+from plugjax.lax.axes import is_symbolic
 from plugjax.lax.linalg.cholesky import cholesky_p, cholesky_update_p
 from plugjax.lax.linalg.decompositions import (
     jacobi,
@@ -117,7 +118,8 @@ rules.define(
 def _cholesky(ctx: EqnContext, x: Value) -> Any:
     # On a CPU, XLA's own takes 28 us at size 8, 0.7 ms at 64, 18 ms at 300; LAPACK 15 us, 31 us,
     # 0.4 ms.
-    large = ctx.avals_in[0].shape[-1] > _NATIVE_SIZE
+    size = ctx.avals_in[0].shape[-1]
+    large = not is_symbolic(size) and size > _NATIVE_SIZE
     if large and ctx.module.device_kind == "cpu" and _may_call_host(ctx):
         return by_host_or_program(ctx, x)
     return mlir.value("stablehlo.cholesky", ctx.avals_out[0], [x], {"lower": mlir.boolean(True)})

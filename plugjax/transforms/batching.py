@@ -199,45 +199,57 @@ def batch_flat(
 def batch_jaxpr(
     jaxpr: ClosedJaxpr,
     axis: Axis,
-    in_batched: Sequence[bool],
+    in_batched: Sequence[Any],
     force_out: bool | Sequence[bool] = False,
-) -> tuple[ClosedJaxpr, list[bool]]:
+) -> tuple[ClosedJaxpr, list[Any]]:
     """A program for a whole axis, batch axes in front; memoised.
 
     Args:
         jaxpr: the program.
         axis: the batch axis.
-        in_batched: which inputs have it, as axis 0.
+        in_batched: which inputs have it, as axis 0; for a value of a program's own type, how it is spread.
         force_out: which outputs must have it.
 
     Returns:
-        The program and which outputs have the axis, as axis 0.
+        The program and which outputs have the axis, as axis 0 or as it is spread.
     """
     forced = (
         (force_out,) * len(jaxpr.out_avals) if isinstance(force_out, bool) else tuple(force_out)
     )
 
-    def make() -> tuple[ClosedJaxpr, list[bool]]:
-        batched_out: list[bool] = []
+    def make() -> tuple[ClosedJaxpr, list[Any]]:
+        batched_out: list[Any] = []
 
         def batched(*args: Any) -> list[Any]:
-            dims = [0 if b else None for b in in_batched]
+            dims = [leading_dim(b) for b in in_batched]
             outs, out_dims = batch_flat(lambda *xs: eval_closed(jaxpr, *xs), axis, args, dims)
-            batched_out[:] = [f or d is not None for f, d in zip(forced, out_dims, strict=True)]
+            batched_out[:] = [
+                d if isinstance(d, MappingSpec) else f or d is not None
+                for f, d in zip(forced, out_dims, strict=True)
+            ]
             return [
-                materialize(y, d, axis) if b else y
+                materialize(y, d, axis) if b is True else y
                 for y, d, b in zip(outs, out_dims, batched_out, strict=True)
             ]
 
         avals = [
-            a.update(shape=(axis.size, *a.shape)) if b else a
+            a.inc_rank(axis.size, b)
+            if isinstance(a, HighType) and b
+            else a.update(shape=(axis.size, *a.shape))
+            if b
+            else a
             for a, b in zip(jaxpr.in_avals, in_batched, strict=True)
         ]
         return stage(batched, avals, f"vmap({jaxpr.jaxpr.debug_name})"), batched_out
 
     key = ("batch", axis, tuple(in_batched), forced)
-    found: tuple[ClosedJaxpr, list[bool]] = memoise(jaxpr, key, make)
+    found: tuple[ClosedJaxpr, list[Any]] = memoise(jaxpr, key, make)
     return found
+
+
+def leading_dim(batched: Any) -> Any:
+    """Where the axis is in a value of a program from :func:`batch_jaxpr`: in front, nowhere, or as it is spread."""
+    return batched if isinstance(batched, MappingSpec) else 0 if batched else None
 
 
 def vmap(

@@ -382,7 +382,7 @@ def _check_input(x: Any, holomorphic: bool, allow_int: bool, name: Callable[[], 
     if isinstance(aval_of(x), HighType):
         return
     dtype = aval_of(x).dtype
-    if dtypes.is_extended(dtype) or dtypes.is_integer(dtype) or dtype == dtypes.BOOL:
+    if dtypes.tangent_dtype(dtype) == dtypes.float0:
         if not allow_int:
             raise TypeError(
                 f"grad requires real- or complex-valued inputs, got {dtype.name} at {name()}. "

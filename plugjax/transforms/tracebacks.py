@@ -141,6 +141,13 @@ def api_boundary(function: F) -> F:
     return cast("F", call)
 
 
+def behind_boundary(function: Any) -> Any:
+    """The function that a boundary calls; any other function as it is."""
+    if isinstance(function, FunctionType) and function.__code__ in own_boundaries:
+        return getattr(function, "__wrapped__", function)
+    return function
+
+
 def _cells(function: Callable[..., Any]) -> tuple[CellType, ...]:
     """The closure of the code of `_forwarding`: its free variables in the order of their names."""
     return CellType(function), CellType(shorten_traceback)

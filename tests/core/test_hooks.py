@@ -27,6 +27,7 @@ HOOKS = {
     "plugjax_instrument": ["program"],
     "plugjax_traces_ended": ["traces"],
     "plugjax_cache_miss": ["miss"],
+    "plugjax_transfer": ["transfer"],
     "plugjax_options": [],
     "plugjax_exporters": [],
     "plugjax_numpy_namespaces": [],

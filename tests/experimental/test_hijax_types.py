@@ -236,3 +236,19 @@ def test_operations_of_arrays_refuse_values():
         plugjax.numpy.sin(x)
     with pytest.raises(TypeError):
         plugjax.jit(plugjax.numpy.sin)(x)
+
+
+def test_jitted_functions_of_values_are_mapped():
+    # JAX has no batches of a jitted function with operands of such types.
+    program = Program(plugjax)
+    q = np.array([[1, 2], [3, 4], [5, 6]], np.int8)
+    x = program.Quantized(program.np.asarray(q), program.np.arange(1.0, 4.0))
+    jit, spec = plugjax.jit, program.Spec(0)
+    for function in (
+        jit(program.dequantize),
+        lambda v: program.dequantize(jit(lambda v: v)(v)),
+        jit(lambda v: jit(program.dequantize)(v)),
+        lambda v: jit(lambda v, x: program.dequantize(v) * x)(v, 1.0),
+    ):
+        found = plugjax.vmap(function, in_axes=spec, axis_size=3)(x)
+        np.testing.assert_array_equal(found, q * np.array([[1.0], [2.0], [3.0]]))

@@ -193,5 +193,109 @@ def test_a_size_has_a_value_in_an_exported_function_only():
         NotImplementedError, match="Evaluation rule for 'dim_as_value' is not implemented"
     ):
         jnp.array(b)
-    with pytest.raises(NotImplementedError, match="jaxpr=True"):
-        ours(values).serialize(jaxpr=True)
+
+
+def statistics(j, np_, x):
+    b = x.shape[0]
+    square = x @ x.T
+    return (
+        np_.median(x), np_.median(x, 0), np_.quantile(x, 0.3, axis=0), np_.percentile(x, np_.array([20.0, 50.0]), axis=0),
+        np_.nonzero(x[:, 0] > 0, size=b)[0], np_.unique(x[:, 0], size=3), np_.diagonal(square), np_.trace(square),
+        np_.fft.fft(np_.broadcast_to(x.sum(), (b, 6))),
+    )  # fmt: skip
+
+
+def linear_algebra(j, np_, x):
+    n = x.shape[0]
+    square = x @ x.T + n * np_.eye(n)
+    batch = np_.broadcast_to(2 * np_.eye(3) + 1, (n, 3, 3))
+    return (
+        np_.linalg.cholesky(square), np_.linalg.solve(square, x), np_.linalg.inv(square),
+        j.scipy.linalg.solve_triangular(square, x, lower=True), np_.linalg.det(batch), np_.linalg.inv(batch),
+        np_.linalg.eigh(batch)[0], np_.linalg.svd(batch, compute_uv=False), np_.abs(np_.linalg.qr(batch)[1]),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("function", [statistics, linear_algebra], ids=lambda f: f.__name__)
+def test_statistics_and_linear_algebra_are_exported(function):
+    test_values_are_those_of_jax_at_several_sizes(function)
+
+
+@pytest.mark.parametrize("function", [values, shapes, loops, statistics], ids=lambda f: f.__name__)
+def test_an_artifact_carries_a_program_with_sizes(function):
+    exported = ours(function)
+    loaded = export.deserialize(exported.serialize(jaxpr=True))
+    again = export.deserialize(loaded.serialize(jaxpr=True))
+    assert str(loaded.in_avals) == str(exported.in_avals)
+    for b, k in ((4, 6), (5, 2)):
+        x = argument(b, k)
+        wanted = jax.jit(lambda x: function(jax, jax_np, x))(x)
+        with plugjax.default_device("numpy"):
+            agree(again.call(x), wanted)
+
+
+def test_a_program_with_sizes_that_was_loaded_is_transformed():
+    blob = ours(lambda j, n, x: (n.sin(x) * x.shape[0]).sum()).serialize(jaxpr=True)
+    loaded, x = export.deserialize(blob), argument(5, 2)
+    agree(plugjax.grad(loaded.call)(x), np.cos(x) * F32(5))
+    batch = np.stack([x, 2 * x])
+    agree(plugjax.vmap(loaded.call)(batch), (np.sin(batch) * F32(5)).sum((1, 2)))
+    # The constraints of the sizes are carried with it.
+    with pytest.raises(ValueError, match="symbolic shape constraint b >= 4"):
+        loaded.call(argument(3, 2))
+    # JAX reads the same bytes.
+    agree(jax_export.deserialize(bytearray(blob)).call(x), (np.sin(x) * F32(5)).sum())
+
+
+@pytest.mark.parametrize("version", [9, 10])
+def test_the_calling_convention_is_chosen_by_an_option(version):
+    for j, library in ((plugjax, export), (jax, jax_export)):
+        before = j.config.jax_export_calling_convention_version
+        j.config.update("jax_export_calling_convention_version", version)
+        try:
+            exported = library.export(j.jit(lambda x: x + 1))(j.ShapeDtypeStruct((2,), F32))
+        finally:
+            j.config.update("jax_export_calling_convention_version", before)
+        assert exported.calling_convention_version == version
+        loaded = jax_export.deserialize(exported.serialize())
+        assert loaded.calling_convention_version == version
+        np.testing.assert_array_equal(loaded.call(np.ones(2, F32)), [2, 2])
+
+
+def test_a_calling_convention_that_is_not_known_is_refused():
+    for j, library in ((plugjax, export), (jax, jax_export)):
+        before = j.config.jax_export_calling_convention_version
+        j.config.update("jax_export_calling_convention_version", 8)
+        try:
+            with pytest.raises(ValueError, match=r"outside the range of supported versions|range"):
+                library.export(j.jit(lambda x: x + 1))(j.ShapeDtypeStruct((2,), F32))
+        finally:
+            j.config.update("jax_export_calling_convention_version", before)
+
+
+def test_what_depends_on_the_platform_is_exported_with_sizes():
+    def function(j, np_, x):
+        return j.lax.platform_dependent(
+            x, cpu=lambda x: x * x.shape[0], cuda=lambda x: -x, default=lambda x: x
+        )
+
+    exported, x = ours(function, platforms=("cpu", "cuda")), argument(5, 2)
+    for loaded in (export.deserialize(exported.serialize()), jax_export.deserialize(exported.serialize())):  # fmt: skip
+        assert loaded.platforms == ("cpu", "cuda")
+        agree(loaded.call(x), x * F32(5))
+
+
+def test_the_check_of_the_platform_is_disabled_with_sizes():
+    blobs = [
+        ours(
+            lambda j, n, x: x * x.shape[0],
+            platforms=("tpu",),
+            disabled_checks=[export.DisabledSafetyCheck.platform()] if disabled else [],
+        ).serialize()
+        for disabled in (False, True)
+    ]
+    x = argument(5, 2)
+    for library in (export, jax_export):
+        with pytest.raises(ValueError, match="was exported for platforms"):
+            library.deserialize(blobs[0]).call(x)
+        agree(library.deserialize(blobs[1]).call(x), x * F32(5))

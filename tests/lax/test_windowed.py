@@ -1,5 +1,7 @@
 """``reduce`` and ``reduce_window`` against JAX."""
 
+import functools
+
 import jax
 import numpy as np
 import pytest
@@ -221,3 +223,19 @@ def test_each_window_begins_with_the_initial_value_and_padding_adds_nothing(
     expected = jax.jit(program(jlax))(X)
     close(plugjax.jit(program(lax))(X), expected)
     close(program(lax)(X), expected)
+
+
+@pytest.mark.parametrize(
+    ("name", "init"), [("add", 0.0), ("max", -np.inf), ("min", np.inf), ("mul", 1.0)]
+)
+def test_public_functions_are_recognised_as_reductions(name, init):
+    x = np.ones((4, 2), np.float32)
+    for call in (
+        lambda j, x: j.lax.reduce(x, init, getattr(j.lax, name), (0,)),
+        lambda j, x: j.lax.reduce_window(x, init, getattr(j.lax, name), (2, 1), (1, 1), "VALID"),
+    ):
+        ours, theirs = (
+            [eqn.primitive.name for eqn in j.make_jaxpr(functools.partial(call, j))(x).eqns]
+            for j in (plugjax, jax)
+        )
+        assert ours[0] == theirs[0]

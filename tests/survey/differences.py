@@ -43,7 +43,10 @@ BY_BACKEND: dict[str, dict[str, str]] = {
         "tools.composite": _PYTHON_TEXT,
         "tools.scheduling_and_metadata": _PYTHON_TEXT,
     },
-    "iree": {"tools.compiler_options": _XLA_OPTIONS},
+    "iree": {
+        "tools.compiler_options": _XLA_OPTIONS,
+        "tools.scheduling_and_metadata": "Hints for XLA are written for XLA alone.",
+    },
 }
 
 

@@ -1,6 +1,7 @@
 """Operations and types of a program's own, given by classes: names of ``jax.experimental.hijax``."""
 
 from plugjax.experimental.hijax.primitives import GradAccum, VJPHiPrimitive
+from plugjax.experimental.hijax.rule_methods import HiPrimitive
 from plugjax.experimental.hijax.types import (
     HiType,
     MappingSpec,
@@ -22,6 +23,7 @@ __all__ = [
     "AbstractRef",
     "AbstractValue",
     "GradAccum",
+    "HiPrimitive",
     "HiType",
     "MappingSpec",
     "ShapedArray",

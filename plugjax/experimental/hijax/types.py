@@ -20,7 +20,7 @@ class HiType(HighType):
     along them.
 
     Differs from JAX:
-        ``vmap`` of a loop or of a jitted function takes no such values as operands.
+        ``vmap`` of a loop takes no such values as operands; of a jitted function it does.
 
     Example:
         >>> import plugjax, plugjax.numpy as jnp

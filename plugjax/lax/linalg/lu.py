@@ -6,12 +6,11 @@ import operator
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from plugjax.extend.core import Array, ArrayLike, Primitive, Zero, as_array, aval_of
 from plugjax.extend.dtypes import INT32, DType
 from plugjax.extend.rules import RuleSet, jvp_rule
 from plugjax.lax.arithmetic import add
+from plugjax.lax.broadcasting import broadcast_shapes
 from plugjax.lax.families import DtypeSet, scalar, zero_derivative
 from plugjax.lax.joining import pad
 from plugjax.lax.linalg.family import core_shape, matrix_primitive, not_linear
@@ -113,7 +112,7 @@ def lu_solve(factors: Any, permutation: Any, b: Any, trans: int = 0) -> Any:
             f"The LU decomposition, of shape {factors_aval.shape}, and b, of shape {b_aval.shape}, do not fit."
         )
     leads = [factors_aval.shape[:-2], aval_of(permutation).shape[:-1], aval_of(b).shape[:-2]]
-    batch = np.broadcast_shapes(*leads)
+    batch = broadcast_shapes(*leads)
     factors, b = repeated(factors, batch, 2), repeated(b, batch, 2)
     x = _solved(factors, repeated(permutation, batch, 1), b, trans)
     return squeeze(x, (-1,)) if vector else x

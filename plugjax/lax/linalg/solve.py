@@ -6,15 +6,15 @@ solution, its derivatives of every order, and their transposes.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
-
-import numpy as np
 
 from plugjax.extend.core import Primitive, Zero, add_any, aval_of, moveaxis, stop_gradient_p
 from plugjax.extend.rules import RuleSet, batching_rule, jvp_rule, transpose_rule
 from plugjax.extend.transforms import Axis, is_undefined_primal, materialize
 from plugjax.lax.arithmetic import neg
+from plugjax.lax.broadcasting import broadcast_shapes
 from plugjax.lax.families import INEXACT, INTEGER
 from plugjax.lax.linalg.family import matrix_primitive
 from plugjax.lax.linalg.lu import lu
@@ -43,10 +43,10 @@ def solve(a: Any, b: Any) -> Any:
     if not a_lead and len(shape) > 2:
         # Concatenate right-hand sides of one matrix.
         sides = transpose(b, (len(shape) - 2, *range(len(shape) - 2), len(shape) - 1))
-        columns = reshape(sides, (shape[-2], int(np.prod(sides.shape[1:]))))
+        columns = reshape(sides, (shape[-2], math.prod(sides.shape[1:])))
         x = reshape(_solved(a, columns, factors, permutation), sides.shape)
         return transpose(x, (*range(1, len(shape) - 1), 0, len(shape) - 1))
-    batch = np.broadcast_shapes(a_lead, shape[:-2])
+    batch = broadcast_shapes(a_lead, shape[:-2])
     a, b, factors = (repeated(x, batch, 2) for x in (a, b, factors))
     x = _solved(a, b, factors, repeated(permutation, batch, 1))
     return squeeze(x, (-1,)) if vector else x

@@ -108,7 +108,7 @@ def vmap_sizes(jax):
     return _message(
         lambda: jax.vmap(jnp.add)(jnp.ones(2), jnp.ones(3)),
         ValueError,
-        "vmap got inconsistent sizes for array axes to be mapped",
+        "vmap got inconsistent sizes",
     )
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from plugjax.extend.core import aval_of
+from plugjax.lax.broadcasting import broadcast_shapes
 from plugjax.lax.linalg.matrices import identity
 from plugjax.lax.selection import select_n
 from plugjax.lax.shape import broadcast_in_dim, broadcasted_iota, full, iota
@@ -30,7 +31,7 @@ def column(x: Any, place: Any) -> Any:
 
 def where(which: Any, x: Any, y: Any) -> Any:
     """``x`` where ``which`` holds, else ``y``; axes of size 1 stretch."""
-    shape = np.broadcast_shapes(*(aval_of(v).shape for v in (which, x, y)))
+    shape = broadcast_shapes(*(aval_of(v).shape for v in (which, x, y)))
     which, x, y = (stretched(v, shape) for v in (which, x, y))
     return select_n(which, y, x)
 
