@@ -7,6 +7,7 @@ folding by halves: f(f(a, b), f(c, d)), all pairs at once.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -117,9 +118,11 @@ def reduce(
     leaves, inits, tree = flat_operands("reduce", operands, init_values)
     axes = static_ints("reduce", "dimensions", dimensions)
     if len(leaves) == 1:
+        # What users get from a namespace is wrapped.
+        plain = inspect.unwrap(computation)
         for operation, reducer, neutral, bits in _MONOIDS:
             wanted = not bits or inits[0].aval.dtype.kind in "biu"
-            if computation is operation and wanted and is_neutral(inits[0], neutral):
+            if plain is operation and wanted and is_neutral(inits[0], neutral):
                 out = reducer(leaves[0], axes)
                 weak = leaves[0].aval.weak_type and inits[0].aval.weak_type
                 return pytree.unflatten(tree, [convert(out, aval_of(out).dtype, weak)])

@@ -113,9 +113,10 @@ def _eqn(eqn: JaxprEqn, names: _Names, indent: int) -> str:
         found: str = notation(eqn, results, [_atom(v, names) for v in eqn.invars])
         return found
     left = " ".join(results)
-    params = _params(eqn, names, indent)
+    head = f"{left}{' = ' if left else ''}{eqn.primitive.name}"
+    params = _params(eqn, names, indent, len(head))
     operands = "".join(f" {_atom(v, names)}" for v in eqn.invars)
-    return f"{left}{' = ' if left else ''}{eqn.primitive.name}{params}{operands}"
+    return f"{head}{params}{operands}"
 
 
 def _shown(eqn: JaxprEqn) -> dict[str, Any]:
@@ -127,7 +128,7 @@ def _shown(eqn: JaxprEqn) -> dict[str, Any]:
     return params
 
 
-def _params(eqn: JaxprEqn, names: _Names, indent: int) -> str:
+def _params(eqn: JaxprEqn, names: _Names, indent: int, before: int) -> str:
     texts = [
         f"{key}={_value(value, names, indent + 2, len(key) + 1)}"
         for key, value in _shown(eqn).items()
@@ -135,7 +136,7 @@ def _params(eqn: JaxprEqn, names: _Names, indent: int) -> str:
     if not texts:
         return ""
     flat = f"[{' '.join(texts)}]"
-    if "\n" not in flat and len(flat) + indent <= _WIDTH:
+    if "\n" not in flat and len(flat) + indent + before <= _WIDTH:
         return flat
     pad = " " * indent
     return "[" + "".join(f"\n{pad}  {text}" for text in texts) + f"\n{pad}]"
