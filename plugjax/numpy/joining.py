@@ -111,7 +111,7 @@ def stack(
             f"stack: All input arrays must have the same shape, got {[x.shape for x in operands]}."
         )
     position = canonical_axis(axis, len(shape) + 1)
-    return lax.stack(operands, position)
+    return lax.concatenate([lax.expand_dims(x, (position,)) for x in operands], position)
 
 
 def unstack(x: ArrayLike, /, *, axis: int = 0) -> tuple[Array, ...]:

@@ -302,6 +302,7 @@ DIFFERENT = {
     "a scatter's parameters hold no program": [
         "x.at[1:3].add(2.)", "x.at[0].mul(2)", "segment",
     ],
+    "concatenation, which `sparsify` has a rule for": ["stack"],
     "slices and shapes, whose sizes may be symbolic": [
         "split", "tile",
     ],
