@@ -10,7 +10,7 @@ from plugjax.calls.checkpoint import checkpoint
 from plugjax.calls.remat_policy import Offloadable, Recompute, Saveable
 from plugjax.core import pytree
 from plugjax.core.array import as_array
-from plugjax.core.jaxpr import Literal
+from plugjax.core.jaxpr import ClosedJaxpr, Literal
 from plugjax.execution.jit.api import make_jaxpr
 from plugjax.lax.barrier import name_p
 from plugjax.transforms.argument_names import argument_names
@@ -69,9 +69,21 @@ def _where_from(atom: Any, names: dict[Any, str], made: dict[Any, Any]) -> str:
     eqn = made.get(atom)
     if eqn is None:
         return "from a constant"
-    if eqn.primitive is name_p:
-        return f"named '{eqn.params['name']}' at {eqn.source}"
+    named = _name_eqn(atom, eqn)
+    if named is not None:
+        return f"named '{named.params['name']}' at {named.source}"
     return f"output of {call_words(eqn)} at {eqn.source}"
+
+
+def _name_eqn(atom: Any, eqn: Any) -> Any:
+    """The equation that names a value, which may stand in the program of a call; ``None`` if the value has no name."""
+    while eqn is not None and eqn.primitive is not name_p:
+        program = eqn.params.get("jaxpr")
+        if not isinstance(program, ClosedJaxpr) or len(program.jaxpr.outvars) != len(eqn.outvars):
+            return None
+        atom = program.jaxpr.outvars[eqn.outvars.index(atom)]
+        eqn = next((e for e in program.eqns if atom in e.outvars), None)
+    return eqn
 
 
 def print_saved_residuals(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> None:

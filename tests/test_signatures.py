@@ -82,7 +82,7 @@ def test_only_what_differs_is_kept_apart():
         assert outcome(lambda f=ours: parameters(f)) != parameters(theirs)
 
 
-def test_no_mesh_is_taken():
+def test_the_sharding_of_a_result_is_one_of_a_mesh():
     for call in [
         lambda n, s: n.zeros(2, out_sharding=s),
         lambda n, s: n.reshape(n.ones(2), (2, 1), out_sharding=s),

@@ -35,6 +35,7 @@ from plugjax.lax.families import (
     ANY,
     ANY_OR_EXTENDED,
     FLOAT,
+    convert,
     elementwise,
     elementwise_batching,
     linear,
@@ -82,7 +83,9 @@ def convert_element_type(operand: ArrayLike, new_dtype: DTypeLike) -> Array:
         )
     if aval.dtype == dtype and not aval.weak_type and hasattr(operand, "aval"):
         return operand  # type: ignore[return-value]  # it has an aval: an array
-    return convert_element_type_p.bind(operand, new_dtype=dtype, weak_type=False)
+    if aval.shape:
+        return convert_element_type_p.bind(operand, new_dtype=dtype, weak_type=False)
+    return convert(operand, dtype)
 
 
 def bitcast_convert_type(operand: ArrayLike, new_dtype: DTypeLike) -> Array:

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from plugjax.extend import dtypes
 from plugjax.extend.core import (
     Array,
@@ -26,6 +28,7 @@ from plugjax.extend.core import (
     mul_p,
     reduce_sum_p,
     reshape_p,
+    scalar_value,
 )
 from plugjax.extend.dtypes import DType
 from plugjax.extend.errors import DtypeError, InconclusiveDimensionOperation, ShapeError
@@ -291,7 +294,34 @@ def convert(x: Any, dtype: DType, weak_type: bool = False) -> Any:
     aval = aval_of(x)
     if aval.dtype == dtype and aval.weak_type == weak_type:
         return x
+    number = converted_number(x, dtype, weak_type)
+    if number is not None:
+        return number
     return convert_element_type_p.bind(x, new_dtype=dtype, weak_type=weak_type)
+
+
+_PYTHON_NUMBERS = (bool, int, float, complex)
+
+
+def converted_number(x: Any, dtype: DType, weak_type: bool) -> Array | None:
+    """A number that is known in another dtype, without an equation; ``None`` for other values, and if it does not fit."""
+    if type(x) is Array:
+        number, placement = x._host, x._placement
+        if x.aval.shape or number is None or dtypes.is_extended(x.aval.dtype):
+            return None
+    elif type(x) in _PYTHON_NUMBERS:
+        number, placement = scalar_value(x), default_placement()
+    else:
+        return None
+    number = np.asarray(number)
+    if dtypes.is_extended(dtype) or (number.dtype.kind == "c" and dtype.kind != "c"):
+        return None
+    with np.errstate(all="ignore"):
+        found = number.astype(dtype)
+    if not dtypes.is_inexact(dtype) and found != number:
+        # Backends saturate.
+        return None
+    return Array(scalar_aval(dtype, weak_type), placement, found[()])
 
 
 _scalar_avals: tuple[dict[DType, ShapedArray], dict[DType, ShapedArray]] = ({}, {})

@@ -90,9 +90,13 @@ def laid_out(who: str, x: Any, out_sharding: ShardingLike) -> Any:
 
     Raises:
         RuntimeError: it is a partition spec, and no mesh is in force.
-        TypeError: it is no sharding.
+        TypeError: it is neither a NamedSharding nor a PartitionSpec.
         ValueError: the result cannot be cut so.
     """
+    if not isinstance(out_sharding, (NamedSharding, PartitionSpec)):
+        raise TypeError(
+            f"{who}: out_sharding must be a NamedSharding or a PartitionSpec, got {out_sharding!r}."
+        )
     sharding = as_sharding(who, out_sharding, "out_sharding")
     _check(sharding, aval_of(x))
     return _constrained(x, sharding)

@@ -36,6 +36,7 @@ from plugjax.lax.incomplete_beta import rules as incomplete_beta_rules
 from plugjax.lax.incomplete_gamma import rules as incomplete_gamma_rules
 from plugjax.lax.joining import rules as joining_rules
 from plugjax.lax.placement import rules as placement_rules
+from plugjax.lax.printing import rules as printing_rules
 from plugjax.lax.ragged import rules as ragged_rules
 from plugjax.lax.ragged_exchange import rules as ragged_exchange_rules
 from plugjax.lax.random_bits import rules as random_bits_rules
@@ -106,6 +107,7 @@ def plugjax_rules() -> list[RuleSet | LazyRules]:
         incomplete_gamma_rules,
         joining_rules,
         placement_rules,
+        printing_rules,
         ragged_rules,
         ragged_exchange_rules,
         random_bits_rules,

@@ -19,7 +19,6 @@ from plugjax.extend.core import (
     as_array,
     aval_of,
     broadcast_in_dim_p,
-    convert_element_type_p,
     device_put,
     moveaxis,
     reduce_sum_p,
@@ -46,7 +45,7 @@ from plugjax.lax.axes import (
     static_ints,
     static_sizes,
 )
-from plugjax.lax.families import linear
+from plugjax.lax.families import convert, linear
 from plugjax.lax.joining import (
     concatenate as concatenate,
     concatenate_p as concatenate_p,
@@ -332,7 +331,7 @@ def full(
         if aval.dtype != wanted:
             fill_value = wanted.filled(fill_value)
     elif aval.dtype != wanted or aval.weak_type != weak:
-        fill_value = convert_element_type_p.bind(fill_value, new_dtype=wanted, weak_type=weak)
+        fill_value = convert(fill_value, wanted, weak)
     filled = broadcast(fill_value, target) if target else as_array(fill_value, "full")
     return filled if sharding is None else device_put(filled, sharding)
 
@@ -368,7 +367,7 @@ def full_like(
         )
     if isinstance(fill_value, complex) and not wanted.kind == "c":
         raise TypeError(f"full_like: {fill_value} is no number of dtype {wanted.name}.")
-    value = convert_element_type_p.bind(fill_value, new_dtype=wanted, weak_type=weak)
+    value = as_array(convert(fill_value, wanted, weak), "full_like")
     if type(x) is Array and x.committed and type(value) is Array and not value.committed:
         value = device_put(value, x.sharding)
     filled = broadcast(value, aval.shape if shape is None else static_sizes("full_like", shape))

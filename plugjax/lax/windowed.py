@@ -8,6 +8,7 @@ several: places are found by reducing pairs of value and place.
 
 from __future__ import annotations
 
+import inspect
 import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -130,6 +131,8 @@ def reduce_window(
 
 
 def _monoid(computation: Any, init: Any) -> Primitive | None:
+    # What users get from a namespace is wrapped.
+    computation = inspect.unwrap(computation)
     for operation, primitive, neutral in (
         (add, reduce_window_sum_p, lambda d: 0),
         (max, reduce_window_max_p, lowest),

@@ -284,8 +284,7 @@ def reciprocal(x: ArrayLike, /) -> Array:
         >>> jnp.reciprocal(jnp.array([2.0, 4.0]))
         Array([0.5 , 0.25], dtype=float32)
     """
-    x = to_inexact("reciprocal", x)
-    return lax.div(scalar(1, x), x) if not x.weak_type else lax.integer_pow(x, -1)
+    return lax.integer_pow(to_inexact("reciprocal", x), -1)
 
 
 def negative(x: ArrayLike, /) -> Array:

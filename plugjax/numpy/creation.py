@@ -602,8 +602,8 @@ def identity(n: int, dtype: DTypeLike | None = None) -> Array:
 def _lower(shape: tuple[int, ...], k: int) -> Array:
     if isinstance(k, (bool, np.bool_)):
         raise TypeError(f"k numbers a diagonal: it is an integer, got {k}.")
-    rows, columns = (lax.broadcasted_iota(np.int32, shape, axis) for axis in (0, 1))
-    return lax.ge(lax.add(rows, _diagonal("tri", k)), columns)
+    rows = lax.add(lax.broadcasted_iota(np.int32, shape, 0), _diagonal("tri", k))
+    return lax.ge(rows, lax.broadcasted_iota(np.int32, shape, 1))
 
 
 def tri(N: int, M: int | None = None, k: int = 0, dtype: DTypeLike | None = None) -> Array:

@@ -118,7 +118,10 @@ def log10(x: ArrayLike, /) -> Array:
         Array([0., 2.], dtype=float32)
     """
     x = to_inexact("log10", x)
-    return _in_units(lax.log(x), np.log(10.0))
+    found = lax.log(x)
+    if found.dtype.kind != "c":
+        return convert(lax.mul(found, scalar(1 / np.log(10.0), found)), found.dtype)
+    return _in_units(found, np.log(10.0))
 
 
 def logaddexp(x1: ArrayLike, x2: ArrayLike, /) -> Array:

@@ -201,8 +201,15 @@ def _start(position: int) -> np.ndarray:
     return np.asarray(min(max(position, limits.min), limits.max), np.int32)
 
 
-def index_array(plan: Plan) -> Operand:
-    return from_host(plan.indices) if isinstance(plan.indices, np.ndarray) else plan.indices
+def index_array(plan: Plan, x: Array) -> Operand:
+    """The indices of a plan for ``x``."""
+    indices = plan.indices
+    if not isinstance(indices, np.ndarray):
+        return indices
+    if indices.shape == (1,) and isinstance(x, Tracer):
+        # A number stands in the program; an array would be a constant beside it.
+        return lax.broadcast(indices[0], (1,))
+    return from_host(indices)
 
 
 def gather(
@@ -223,7 +230,7 @@ def gather(
     else:
         result = lax.gather(
             x,
-            index_array(plan),
+            index_array(plan, x),
             plan.numbers,
             plan.slice_sizes,
             unique_indices=unique_indices or plan.ordered,

@@ -25,14 +25,13 @@ from plugjax.extend.core import (
     aval_of,
     broadcast_in_dim_p,
     config,
-    convert_element_type_p,
     default_placement,
     scalar_value,
     select_n_p,
 )
 from plugjax.extend.dtypes import BOOL, INT32_MAX, INT32_MIN, DType
 from plugjax.extend.errors import KeyDtypeError, NotArrayError, OutArgumentError, SizeError
-from plugjax.lax.families import scalar as scalar_beside, scalar_aval
+from plugjax.lax.families import convert as lax_convert, scalar as scalar_beside, scalar_aval
 from plugjax.lax.promotion import promote
 from plugjax.lax.requested_dtypes import canonical_dtype as canonical_dtype
 
@@ -149,7 +148,8 @@ def convert(x: Operand, dtype: DType, weak_type: bool = False) -> Operand:
     aval = x.aval
     if aval.dtype == dtype and aval.weak_type == weak_type:
         return x
-    return convert_element_type_p.bind(x, new_dtype=dtype, weak_type=weak_type)
+    found: Operand = lax_convert(x, dtype, weak_type)
+    return found
 
 
 def converted(x: Operand, dtype: DType) -> Operand:
@@ -157,7 +157,7 @@ def converted(x: Operand, dtype: DType) -> Operand:
     aval = x.aval
     if aval.dtype == dtype:
         return x
-    return convert_element_type_p.bind(x, new_dtype=dtype, weak_type=False)
+    return convert(x, dtype)
 
 
 def join_dtypes(*args: ArrayLike) -> tuple[DType, bool]:
@@ -317,7 +317,7 @@ def to_inexact(who: str, x: ArrayLike) -> Operand:
     dtype = dtypes.to_inexact(aval.dtype)
     if dtype == aval.dtype:
         return x
-    return convert_element_type_p.bind(x, new_dtype=dtype, weak_type=aval.weak_type)
+    return convert(x, dtype, aval.weak_type)
 
 
 def _promoted(

@@ -312,7 +312,7 @@ def _truth(
     reject_out(who, out)
     x = as_operand(who, a)
     if x.dtype != BOOL:
-        x = lax.ne(x, scalar(0, x))
+        x = lax.convert_element_type(x, BOOL)
     if where is not None:
         x = _masked(who, x, where, neutral)
     axes = reduced_axes(axis, x.aval.ndim)

@@ -194,6 +194,7 @@ def _scatter(
     row, axes = masks_as_arrays(entries(x.aval.shape, index))
     target = lax.expand_dims(x, axes) if axes else x
     plan = make_plan(target.aval.shape, row, wrap_negative_indices)
+    indices = index_array(plan, x)
     y = as_operand("scatter", values)
     joined = x.dtype if y.dtype == x.dtype else join_dtypes(x, y)[0]
     if joined != x.dtype:
@@ -221,7 +222,7 @@ def _scatter(
     )
     changed = operation(
         target if joined == x.dtype else lax.convert_element_type(target, joined),
-        index_array(plan),
+        indices,
         y,
         numbers,
         indices_are_sorted=_promised(indices_are_sorted) or plan.ordered,
