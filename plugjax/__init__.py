@@ -93,6 +93,7 @@ _SUBMODULES = (
 _LATE = {
     "allow_f16_reductions": "plugjax.options.contexts",
     "array_garbage_collection_guard": "plugjax.options.contexts",
+    "auto_pcast": "plugjax.options.contexts",
     "jax2tf_associative_scan_reductions": "plugjax.options.contexts",
     "remove_size_one_mesh_axis_from_type": "plugjax.options.contexts",
     "softmax_custom_jvp": "plugjax.options.contexts",
@@ -204,6 +205,7 @@ if TYPE_CHECKING:
     from plugjax.options.contexts import (
         allow_f16_reductions as allow_f16_reductions,
         array_garbage_collection_guard as array_garbage_collection_guard,
+        auto_pcast as auto_pcast,
         jax2tf_associative_scan_reductions as jax2tf_associative_scan_reductions,
         remove_size_one_mesh_axis_from_type as remove_size_one_mesh_axis_from_type,
         softmax_custom_jvp as softmax_custom_jvp,
@@ -251,6 +253,7 @@ __all__ = [
     "Shard",
     "allow_f16_reductions",
     "array_garbage_collection_guard",
+    "auto_pcast",
     "block_until_ready",
     "check_tracer_leaks",
     "checking_leaks",

@@ -56,6 +56,18 @@ def softmax_custom_jvp(new_val: bool = True) -> AbstractContextManager[None]:
     return config.override("softmax_custom_jvp", new_val)
 
 
+def auto_pcast(new_val: bool = True) -> AbstractContextManager[None]:
+    """Sets the option ``jax_auto_pcast``; inside ``shard_map`` values are always repeated where others vary, so False warns.
+
+    Example:
+        >>> import plugjax
+        >>> with plugjax.auto_pcast(True):
+        ...     plugjax.config.jax_auto_pcast
+        True
+    """
+    return config.override("auto_pcast", new_val)
+
+
 def thread_guard(new_val: bool = True) -> AbstractContextManager[None]:
     """Sets the option ``jax_thread_guard``, which has no effect; a warning says why, unless the value is the default.
 

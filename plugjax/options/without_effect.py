@@ -33,13 +33,13 @@ def _warn_once(name: str, reason: str) -> None:
 
 # Why, and the options with their defaults; a tuple holds the accepted values, the default first.
 _REASONS: tuple[tuple[str, dict[str, Any]], ...] = (
-    ("programs run on one device, without meshes", {
+    ("meshes mean one thing here: types say where values vary, Shardy spreads programs, and a mesh may be entered as a context", {
         "auto_pcast": True, "disable_vmap_shmap_error": False,
         "disallow_mesh_context_manager": False, "remove_size_one_mesh_axis_from_type": False,
         "use_shardy_partitioner": True, "remove_custom_partitioning_ptr_from_cache_key": False,
         "sort_devices_by_process_index": True,
     }),
-    ("a program has one process", {
+    ("processes are joined by the arguments of distributed.initialize, with gloo between processors", {
         "cpu_collectives_implementation": ("gloo", "mpi", "megascale", None),
         "cpu_get_global_topology_timeout_minutes": 5, "cpu_get_local_topology_timeout_minutes": 2,
         "cross_host_transfer_socket_address": "", "cross_host_transfer_timeout_seconds": None,

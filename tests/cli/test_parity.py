@@ -68,6 +68,6 @@ def test_the_command(capsys):
     assert "all" in out
     parity.run(Console(width=4000), every_name=True)
     out = capsys.readouterr().out
-    (row,) = [line for line in out.splitlines() if " jax " in line]
-    assert "pmap" in row
-    assert "arrays over several devices" in row
+    (row,) = [line for line in out.splitlines() if " experimental.mosaic " in line]
+    assert "as_tpu_kernel" in row
+    assert "kernels in the languages of GPUs and TPUs" in row
