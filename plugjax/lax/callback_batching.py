@@ -52,6 +52,9 @@ def batched_call(
     Raises:
         NotImplementedError: the method is ``None``.
     """
+    if method is None and axis.name in axis.spmd:
+        # The instances are devices of a mesh, each of which calls.
+        method = "sequential"
     if method is None:
         raise NotImplementedError(
             f"{who} has vmap_method=None: vmap is only supported for the {who} primitive when vmap_method is one of "

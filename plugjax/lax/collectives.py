@@ -45,9 +45,10 @@ from plugjax.lax.comparison import eq
 from plugjax.lax.dimension_numbers import GatherDimensionNumbers, GatherScatterMode
 from plugjax.lax.families import convert, linear, scalar, zero_derivative
 from plugjax.lax.gather_scatter import gather
+from plugjax.lax.joining import concatenate
 from plugjax.lax.reduction import reduce_max, reduce_min, reduce_sum
-from plugjax.lax.shape import iota, reshape, squeeze, transpose
-from plugjax.lax.slicing import dynamic_slice_in_dim
+from plugjax.lax.shape import expand_dims, iota, reshape, squeeze, transpose
+from plugjax.lax.slicing import dynamic_slice_in_dim, index_in_dim
 
 rules = RuleSet(__name__)
 
@@ -159,6 +160,8 @@ def _reduction_batching(primitive: Primitive, reducer: Callable[..., Any]) -> No
         params = {"axes": axes, "axis_index_groups": axis_index_groups}
         if axis.name not in axes:
             return primitive.bind(x, **params), bdim
+        if axis_index_groups is not None and axis.name in axis.spmd and axes == (axis.name,):
+            return _within_groups(reducer, materialize(x, bdim, axis), axis_index_groups), 0
         refuse_groups(axis_index_groups)
         if bdim is not None:
             x = reducer(x, (bdim,))
@@ -166,6 +169,16 @@ def _reduction_batching(primitive: Primitive, reducer: Callable[..., Any]) -> No
             x = mul(x, scalar(axis.size, x))
         left = tuple(name for name in axes if name != axis.name)
         return (primitive.bind(x, **{**params, "axes": left}) if left else x), None
+
+
+def _within_groups(reducer: Callable[..., Any], x: Any, groups: Sequence[Sequence[int]]) -> Any:
+    """Reductions within groups of the devices of a mesh, whose values lie along the axis in front."""
+    found: dict[int, Any] = {}
+    for group in groups:
+        parts = [index_in_dim(x, i, 0) for i in group]
+        reduced = expand_dims(reducer(concatenate(parts, 0), (0,)), (0,))
+        found.update(dict.fromkeys(group, reduced))
+    return concatenate([found[i] for i in sorted(found)], 0)
 
 
 _reduction_batching(psum_p, reduce_sum)

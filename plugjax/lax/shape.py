@@ -369,7 +369,9 @@ def full_like(
         raise TypeError(f"full_like: {fill_value} is no number of dtype {wanted.name}.")
     value = as_array(convert(fill_value, wanted, weak), "full_like")
     if type(x) is Array and x.committed and type(value) is Array and not value.committed:
-        value = device_put(value, x.sharding)
+        value = device_put(value, x.sharding.whole)
+        if sharding is None and shape is None:
+            sharding = x.sharding
     filled = broadcast(value, aval.shape if shape is None else static_sizes("full_like", shape))
     return filled if sharding is None else device_put(filled, sharding)
 

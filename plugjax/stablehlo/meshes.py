@@ -80,6 +80,21 @@ def sharding_list(
     return mlir.attribute(f"#sdy.sharding_per_value<[{', '.join(texts)}]>")
 
 
+def on_first_device(module: ModuleContext, results: int) -> Attribute:
+    """The sharding of an operation that one device runs, for all its results."""
+    name = module.meshes.get("first device")
+    if name is None:
+        name = module.meshes["first device"] = module.unique_name("maximal_mesh_0")
+        attributes = {
+            "sym_name": mlir.string(name),
+            "mesh": mlir.attribute("#sdy.mesh<[], device_ids=[0]>"),
+        }
+        with mlir.at_start(module.module.body):
+            mlir.op("sdy.mesh", [], [], attributes)
+    each = ", ".join([f"<@{name}, []>"] * max(results, 1))
+    return mlir.attribute(f"#sdy.sharding_per_value<[{each}]>")
+
+
 def partition_marks(
     module: ModuleContext, shardings: Sequence[Sharding | None], ranks: Sequence[int]
 ) -> list[dict[str, Attribute]]:

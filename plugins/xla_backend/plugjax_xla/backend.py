@@ -17,7 +17,7 @@ from plugjax.extend.core import ClosedJaxpr, Device, ShapedArray, Sharding, conf
 from plugjax.extend.dtypes import float0
 from plugjax.extend.errors import JaxRuntimeError
 from plugjax.extend.execution import CompilationCache, default_cache
-from plugjax.extend.meshes import Partition
+from plugjax.extend.meshes import NamedSharding, Partition, PartitionSpec
 from plugjax.stablehlo.lower import LoweredModule, lower_module, matching_results
 from plugjax_xla import pjrt
 from plugjax_xla.argument_slots import has_slots, with_slots
@@ -27,7 +27,12 @@ from plugjax_xla.host_callbacks import raise_original
 from plugjax_xla.host_calls import emit_host_call, host_callback
 from plugjax_xla.jaxlib_shim import register_shipped_targets
 from plugjax_xla.mesh_runtime import MeshRuntime
-from plugjax_xla.partitioned import PartitionedExecutable, blocks_of, is_open
+from plugjax_xla.partitioned import (
+    PartitionedExecutable,
+    UndescribedError,
+    blocks_of,
+    is_open,
+)
 from plugjax_xla.pjrt import Buffer, Option, PjrtDevice, PjrtExecutable
 from plugjax_xla.processes import ProcessGroup
 from plugjax_xla.written import load_executable, write_executable
@@ -226,9 +231,16 @@ class XlaBackend(Backend):
         """
         partition: Partition | None = options.get("partition")
         if partition is not None:
-            lowered = _lower(jaxpr, device, options)
-            register_shipped_targets(lowered.bytecode())
-            return self._compile_partitioned(jaxpr, partition, lowered, options)
+            try:
+                return self._compile_partitioned(jaxpr, partition, options)
+            except UndescribedError as error:
+                # A result that one device alone has, for example: all get it.
+                whole = NamedSharding(partition.mesh, PartitionSpec())
+                results = tuple(
+                    whole if i in error.results else s for i, s in enumerate(partition.results)
+                )
+            settled = Partition(partition.mesh, partition.arguments, results)
+            return self._compile_partitioned(jaxpr, settled, options)
         runtime = self.runtime_device(device)
         specs = _specs(jaxpr)
         form: CompiledForm | None = options.get("compiled")
@@ -256,13 +268,16 @@ class XlaBackend(Backend):
         self,
         jaxpr: ClosedJaxpr,
         partition: Partition,
-        lowered: LoweredModule,
         options: Mapping[str, Any],
     ) -> PartitionedExecutable:
+        options = {**options, "partition": partition}
+        lowered = _lower(jaxpr, partition.devices[0], options)
+        bytecode = lowered.bytecode()
+        register_shipped_targets(bytecode)
         mesh = self.mesh_runtime(partition.devices)
         if self.group is not None:
             self.group.check_program(
-                str(options.get("name")), lowered.bytecode(), options.get("constants", b"")
+                str(options.get("name")), bytecode, options.get("constants", b"")
             )
         settings = mesh.compile_options(
             _flags(options),

@@ -14,6 +14,7 @@ from plugjax.stablehlo import mlir
 from plugjax.stablehlo.context import EqnContext
 from plugjax.stablehlo.custom_call import custom_call
 from plugjax.stablehlo.host_call import HostCall, InPlace
+from plugjax.stablehlo.meshes import on_first_device
 from plugjax.stablehlo.mlir import Value
 from plugjax_xla.host_callbacks import HostCallback
 
@@ -43,6 +44,9 @@ def emit_host_call(
             "backend_config": mlir.dictionary({"index": number}),
             "has_side_effect": mlir.boolean(call.effectful),
         }
+        if ctx.module.meshes and not ctx.module.manual_axes:
+            # Outside of programs of one device, the first device calls Python.
+            attributes["sdy.sharding"] = on_first_device(ctx.module, len(call.out_avals))
         return list(mlir.op("stablehlo.custom_call", types, operands, attributes).results)
     replayed = "_cmd_buffer" if place.replayed and hardware == "gpu" else ""
     found = custom_call(

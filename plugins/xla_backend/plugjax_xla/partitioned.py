@@ -46,6 +46,18 @@ def named(mesh: Mesh | AbstractMesh, blocks: Blocks) -> NamedSharding | None:
     return None
 
 
+class UndescribedError(Exception):
+    """XLA spreads results in a way that no partition spec describes.
+
+    Attributes:
+        results: their positions.
+    """
+
+    def __init__(self, results: Sequence[int]) -> None:
+        super().__init__(results)
+        self.results = results
+
+
 class PartitionedExecutable(Executable):
     """A program over several devices, compiled by XLA.
 
@@ -56,6 +68,9 @@ class PartitionedExecutable(Executable):
         partition: how it was asked to be spread.
         donated: indices of donated arguments.
         on_error: raises the error that stands for one of XLA's.
+
+    Raises:
+        UndescribedError: the compiler spreads a result that was left open in a way of its own.
     """
 
     def __init__(
@@ -76,6 +91,8 @@ class PartitionedExecutable(Executable):
         results = _settled(
             partition.mesh, partition.results, jaxpr.out_avals, raw.get_output_shardings, count
         )
+        if None in results:
+            raise UndescribedError([i for i, s in enumerate(results) if s is None])
         self.partition = Partition(partition.mesh, tuple(arguments), tuple(results))
         handlers = [
             runtime.result_handler(
@@ -84,6 +101,7 @@ class PartitionedExecutable(Executable):
                 blocks_of(sharding, aval.ndim),
             )
             for aval, sharding in zip(jaxpr.out_avals, results, strict=True)
+            if sharding is not None
         ]
         self._text: str | None = None
         collective = any(word in self.as_text() for word in _COLLECTIVES)
@@ -112,24 +130,18 @@ def _settled(
     avals: Sequence[ShapedArray],
     read: Any,
     count: int,
-) -> list[Sharding]:
-    """Shardings, where they were left open as the compiler chose them."""
+) -> list[Sharding | None]:
+    """Shardings, where they were left open as the compiler chose them; ``None`` for those that no spec describes."""
     if all(s is not None and not is_open(s) for s in asked):
         return [s for s in asked if s is not None]
-    found = []
+    found: list[Sharding | None] = []
     chosen = read() or []
     for i, (sharding, aval) in enumerate(zip(asked, avals, strict=True)):
         if sharding is not None and not is_open(sharding):
             found.append(sharding)
             continue
         blocks = blocks_from_proto(chosen[i], aval.ndim, count) if i < len(chosen) else None
-        spread = None if blocks is None else named(mesh, blocks)
-        if spread is None:
-            raise NotImplementedError(
-                f"XLA spread a value of {aval.str_short()} in a way that no partition spec over {mesh} describes: "
-                f"{chosen[i] if i < len(chosen) else 'nothing'}. Give out_shardings."
-            )
-        found.append(spread)
+        found.append(None if blocks is None else named(mesh, blocks))
     return found
 
 

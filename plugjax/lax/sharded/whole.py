@@ -82,7 +82,9 @@ def _program(
             # The axis of the mesh that comes last is batched last, and in front.
             for name in names:
                 batched_in = [name in found for found in differs]
-                program, batched = batch_jaxpr(program, Axis(sizes[name], name), batched_in)
+                program, batched = batch_jaxpr(
+                    program, Axis(sizes[name], name, spmd=(name,)), batched_in
+                )
                 for found, b in zip(varying, batched, strict=True):
                     found.update([name] if b else [])
 
