@@ -83,7 +83,7 @@ def convert_element_type(operand: ArrayLike, new_dtype: DTypeLike) -> Array:
         )
     if aval.dtype == dtype and not aval.weak_type and hasattr(operand, "aval"):
         return operand  # type: ignore[return-value]  # it has an aval: an array
-    if aval.shape:
+    if aval.shape or (aval.dtype == dtype and not aval.weak_type):
         return convert_element_type_p.bind(operand, new_dtype=dtype, weak_type=False)
     return convert(operand, dtype)
 

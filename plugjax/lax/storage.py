@@ -29,6 +29,7 @@ from plugjax.lax import (
     trigonometric,
 )
 from plugjax.lax.barrier import name_p
+from plugjax.lax.collectives import all_gather_invariant_p, pvary_p
 from plugjax.lax.linalg import householder, solve
 
 rules = RuleSet(__name__)
@@ -70,6 +71,7 @@ _declare(
     lax.dynamic_slice_p,
     lax.optimization_barrier_p,
     lax.pad_p,
+    pvary_p,
     lax.reduce_precision_p,
     lax.reshape_p,
     lax.rev_p,
@@ -138,6 +140,7 @@ def _of_as_many(found: Storage) -> Callable[[JaxprEqn], Storage]:
 
 
 _WINDOWS = (
+    all_gather_invariant_p,
     lax.all_gather_p,
     lax.all_to_all_p,
     lax.fft_p,

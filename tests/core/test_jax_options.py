@@ -31,7 +31,9 @@ def test_known_with_the_default_of_jax(name):
 
 def test_an_option_without_effect_says_why():
     name = "distributed_debug"
-    with pytest.warns(UserWarning, match="jax_distributed_debug has no effect: a program has one"):
+    with pytest.warns(
+        UserWarning, match="jax_distributed_debug has no effect: processes are joined by"
+    ):
         plugjax.config.update(f"jax_{name}", True)
     with warnings.catch_warnings(action="error"):
         plugjax.config.update(f"jax_{name}", False)

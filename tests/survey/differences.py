@@ -19,7 +19,6 @@ ON_PURPOSE: dict[str, str] = {
     "extending.eqns_and_variables": "Products of matrices have no parameter out_sharding.",
     "jitting.concrete_value_errors": "A traced shape is a ConcretizationTypeError, which is a TypeError, as JAX raises.",
     "numerics.printing": "The class of arrays is called Array, not ArrayImpl.",
-    "options.matmul_precision": "Dimension numbers are printed as tuples.",
     "scientific.gradients_of_special_functions": _COTANGENTS,
     "series.gradient_through_odeint": _COTANGENTS,
     "series.jet_of_integers_is_refused": "Integers are accepted, as floating numbers.",

@@ -26,7 +26,7 @@ def reshard(xs: Any, out_shardings: Any) -> Any:
         >>> import plugjax, plugjax.numpy as jnp
         >>> mesh = plugjax.make_mesh((1,), ("x",))
         >>> plugjax.reshard(jnp.arange(2), plugjax.NamedSharding(mesh, plugjax.P("x"))).sharding.spec
-        P('x')
+        P('x',)
     """
     return _each("reshard", xs, out_shardings)
 

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from typing import Any, TypeVar
 
+from plugjax.extend.errors import JaxRuntimeError
 from plugjax.testing.fuzz.judge import compare
 from plugjax.testing.fuzz.program import Program
 from plugjax.testing.fuzz.run import (
@@ -88,6 +89,8 @@ def examine(
         found = _attempt(on_backend, program, backend)
     except MemoryError as error:
         return Outcome("memory", str(error))
+    if isinstance(found, JaxRuntimeError) and str(found).startswith("RESOURCE_EXHAUSTED"):
+        return Outcome("memory", str(found))
     phase("oracle")
     expected = _attempt(on_numpy, program) if oracle == "numpy" else _attempt(in_library, program, oracle)  # fmt: skip
     if isinstance(expected, AssertionError):
