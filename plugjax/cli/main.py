@@ -14,9 +14,11 @@ from rich.markup import escape
 from rich.table import Table
 
 import plugjax
+from plugjax import config
 from plugjax.cli import (
     check as check_module,
     demo as demo_module,
+    demo_devices,
     doctor as doctor_module,
     doctor_workarounds,
     export as export_module,
@@ -47,9 +49,35 @@ def demo(
         Path | None,
         typer.Option(help="Folder for the exported model; a temporary one if left out."),
     ] = None,
+    devices: Annotated[
+        int | None, typer.Option(min=1, help="Train on a mesh of so many devices, in each process.")
+    ] = None,
+    processes: Annotated[
+        int | None, typer.Option(min=1, help="Train in so many processes, which share the images.")
+    ] = None,
 ) -> None:
-    """Train a classifier of handwritten digits on every backend, export it, and run it without Python."""
-    demo_module.run(console, backend, epochs, output)
+    """Train a classifier of handwritten digits on every backend, export it, and run it without Python.
+
+    With --devices or --processes: train it on a mesh instead, and draw the mesh.
+    """
+    if devices is None and processes is None:
+        demo_module.run(console, backend, epochs, output)
+        return
+    if output is not None:
+        raise typer.BadParameter("what is trained on a mesh is not exported: leave out --output.")
+    try:
+        demo_devices.check((devices or 1) * (processes or 1))
+        if processes is None:
+            config.update("jax_num_cpu_devices", devices)
+            mesh = demo_devices.mesh_of(backend, devices)
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from None
+    if processes is None:
+        demo_devices.run(console, mesh, epochs)
+        return
+    program = ["-m", demo_devices.__name__, str(epochs)]
+    status = launch_module.launch(console, program, processes, devices, backend or "xla")
+    raise typer.Exit(status)
 
 
 @app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})

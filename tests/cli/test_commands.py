@@ -204,6 +204,36 @@ def test_demo_twice_trains_compares_exports_and_finds_its_programs_in_the_cache(
     assert re.search(r"[1-9]\d* programs found, 0 written", second)
 
 
+@pytest.mark.parametrize(
+    ("arguments", "devices"),
+    [
+        (["--devices", "8", "--backend", "numpy"], "numpy:7"),
+        (["--devices", "4", "--backend", "iree"], "iree:"),
+        (["--processes", "2", "--devices", "2"], "xla:cpu:2048"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_demo_on_a_mesh(arguments, devices):
+    said = plugjax("demo", "--epochs", "4", *arguments)
+    assert devices in said
+    assert "CPU 0" in said
+    accuracies = {float(a) for a in re.findall(r"(\d+\.\d+) %", said)}
+    # Processes have the same weights.
+    assert len(accuracies) == 1
+    assert min(accuracies) > 94
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--devices", "3"], "divisor of 64"),
+        (["--devices", "2", "--output", "folder"], "leave out"),
+    ],
+)
+def test_demo_refuses_meshes(arguments, words):
+    assert words in plugjax("demo", *arguments, code=2)
+
+
 def test_digits_are_real_and_split():
     data = digits.load()
     assert data.train_images.shape == (1437, 64)
