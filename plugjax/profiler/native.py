@@ -98,15 +98,17 @@ def register_subprocess(pid: int, port: int) -> Callable[[], None]:
         A function that ends it.
 
     Raises:
-        RuntimeError: there is no such server, or XLA is not installed.
+        RuntimeError: there is no such server within 30 seconds, or XLA is not installed.
+        ValueError: the port is no number of a port.
 
     Example:
         >>> import plugjax
-        >>> try:
-        ...     plugjax.profiler.register_subprocess(-1, 1)
-        ... except RuntimeError as error:
-        ...     print("refused")
-        refused
+        >>> plugjax.profiler.register_subprocess(1234, 99999)
+        Traceback (most recent call last):
+        ...
+        ValueError: register_subprocess: port 99999 is not between 1 and 65535.
     """
+    if not 0 < port < 1 << 16:
+        raise ValueError(f"register_subprocess: port {port} is not between 1 and 65535.")
     end: Callable[[], None] = of_xla("register_subprocess")(pid, port)
     return end
