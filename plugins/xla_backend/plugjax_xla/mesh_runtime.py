@@ -131,8 +131,12 @@ class MeshRuntime:
         own = getattr(buffer, "plugjax_parts", None)
         if own is not None:
             return own[index]
-        # Before jaxlib 0.11 this imports jax, if that is installed.
-        return self.devices[self.local[index]].adopt_part(buffer._arrays[index])
+        aval = buffer.aval
+        counts = self._blocks[buffer._sharding].counts
+        shape = tuple(n // count for n, count in zip(aval.shape, counts, strict=True))
+        # Before jaxlib 0.11 this imports jax, if that is installed; without jax, its results have no shape.
+        part = buffer._arrays[index]
+        return self.devices[self.local[index]].adopt_part(part, Aval(shape, aval.dtype))
 
     def get(self, buffer: Buffer, shape: Sequence[int], dtype: np.dtype[Any]) -> HostArray:
         """The values of a spread buffer as one read-only array.

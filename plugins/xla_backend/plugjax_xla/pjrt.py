@@ -294,9 +294,8 @@ class PjrtDevice:
         buffer.plugjax_host_value = host
         return buffer
 
-    def adopt_part(self, part: Any) -> Buffer:
+    def adopt_part(self, part: Any, aval: Aval) -> Buffer:
         """The buffer of a part on this device of a spread buffer."""
-        aval = Aval(tuple(part.shape), np.dtype(part.dtype))
         return jaxlib().extension.ArrayImpl(aval, self._sharding, [part], True, True)
 
     def holds(self, buffer: Buffer) -> bool:
