@@ -52,7 +52,7 @@ def batched_call(
     Raises:
         NotImplementedError: the method is ``None``.
     """
-    if method is None and axis.name in axis.spmd:
+    if method is None and axis.of_mesh:
         # The instances are devices of a mesh, each of which calls.
         method = "sequential"
     if method is None:

@@ -160,7 +160,7 @@ def _reduction_batching(primitive: Primitive, reducer: Callable[..., Any]) -> No
         params = {"axes": axes, "axis_index_groups": axis_index_groups}
         if axis.name not in axes:
             return primitive.bind(x, **params), bdim
-        if axis_index_groups is not None and axis.name in axis.spmd and axes == (axis.name,):
+        if axis_index_groups is not None and axis.of_mesh and axes == (axis.name,):
             return _within_groups(reducer, materialize(x, bdim, axis), axis_index_groups), 0
         refuse_groups(axis_index_groups)
         if bdim is not None:

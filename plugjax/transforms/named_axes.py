@@ -38,20 +38,27 @@ class Axis:
         name: ``None`` if it has none.
         spmd: names of the axes of a mesh along which the instances are spread.
         typed: whether types say which values may differ along it.
+        of_mesh: whether the instances stand for the devices of a mesh, in a program on whole arrays.
     """
 
-    __slots__ = ("name", "size", "spmd", "typed")
+    __slots__ = ("name", "of_mesh", "size", "spmd", "typed")
 
     def __init__(
-        self, size: int, name: Any = None, spmd: tuple[Any, ...] = (), typed: bool = False
+        self,
+        size: int,
+        name: Any = None,
+        spmd: tuple[Any, ...] = (),
+        typed: bool = False,
+        of_mesh: bool = False,
     ) -> None:
         self.size = size
         self.name = name
         self.spmd = spmd
         self.typed = typed
+        self.of_mesh = of_mesh
 
     def _key(self) -> tuple[Any, ...]:
-        return self.size, self.name, self.spmd, self.typed
+        return self.size, self.name, self.spmd, self.typed, self.of_mesh
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Axis) and self._key() == other._key()

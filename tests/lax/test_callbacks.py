@@ -619,3 +619,14 @@ def test_random_keys_arrive_as_keys(on_backend):
     f(plugjax.random.key(0))
     plugjax.jit(f)(plugjax.random.key(0))
     assert seen == ["key<fry>"] * 2
+
+
+def test_a_batch_that_is_spread_over_devices_needs_a_method():
+    """Only devices of a mesh call one after the other without one."""
+    for m in (plugjax, jax):
+
+        def call(x, m=m):
+            return m.pure_callback(np.sin, m.ShapeDtypeStruct((), "float32"), x)
+
+        with pytest.raises(NotImplementedError, match="vmap_method"):
+            m.vmap(call, axis_name="i", spmd_axis_name="i")(np.ones(3, "float32"))

@@ -83,7 +83,7 @@ def _program(
             for name in names:
                 batched_in = [name in found for found in differs]
                 program, batched = batch_jaxpr(
-                    program, Axis(sizes[name], name, spmd=(name,)), batched_in
+                    program, Axis(sizes[name], name, of_mesh=True), batched_in
                 )
                 for found, b in zip(varying, batched, strict=True):
                     found.update([name] if b else [])
