@@ -1,9 +1,8 @@
 """Print, call and stop in running programs, in compiled and transformed code too."""
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from plugjax.extend.transforms import public
+from plugjax.extend.transforms import late
 
 # Loaded on first use: the package's plugin is loaded with the framework.
 _LATE = {
@@ -31,13 +30,7 @@ if TYPE_CHECKING:
 
 if not TYPE_CHECKING:
     # Type checkers report names that do not exist.
-
-    def __getattr__(name: str) -> Any:
-        if name not in _LATE:
-            raise AttributeError(f"module 'plugjax.debug' has no attribute {name!r}")
-        found = getattr(importlib.import_module(_LATE[name]), name)
-        globals()[name] = found = public(found, __name__, name)
-        return found
+    __getattr__ = late(globals(), _LATE)
 
 
 def __dir__() -> list[str]:

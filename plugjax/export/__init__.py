@@ -1,9 +1,8 @@
 """Export of programs: artifacts that plugjax and JAX load, and IREE modules for places without Python."""
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from plugjax.extend.transforms import public, show_only
+from plugjax.extend.transforms import late, show_only
 
 if TYPE_CHECKING:
     from plugjax.export.artifact import (
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
 
 # The package is imported with its plugin, so that its names are loaded on first use.
 _LATE = {
-    name: module
+    name: f".{module}"
     for module, names in {
         "entry": ("Entry",),
         "exported": ("Exported",),
@@ -74,14 +73,7 @@ __all__ = [
 
 if not TYPE_CHECKING:
     # Type checkers report names that do not exist.
-
-    def __getattr__(name: str) -> Any:
-        module = _LATE.get(name)
-        if module is None:
-            raise AttributeError(f"module 'plugjax.export' has no attribute {name!r}")
-        value = getattr(importlib.import_module(f"plugjax.export.{module}"), name)
-        globals()[name] = value = public(value, __name__, name)
-        return value
+    __getattr__ = late(globals(), _LATE)
 
 
 show_only(globals(), __all__)

@@ -33,7 +33,7 @@ from plugjax.transforms.linearize import (
 from plugjax.transforms.mapped_classes import register_mapped
 from plugjax.transforms.marks import NO_MARKS, Marks, marking, marks_of
 from plugjax.transforms.named_axes import Axis, bound_axes, free_axes, named_axis_size
-from plugjax.transforms.namespaces import public, publish, show_only
+from plugjax.transforms.namespaces import late, public, publish, show_only
 from plugjax.transforms.physical import physicalize
 from plugjax.transforms.replay import Observer, replay
 from plugjax.transforms.simplify import simplify
@@ -94,6 +94,7 @@ __all__ = [
     "jvp_flat",
     "jvp_jaxpr",
     "kept_for",
+    "late",
     "linear_transpose",
     "linearize",
     "linearize_flat",

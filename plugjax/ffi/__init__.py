@@ -6,8 +6,9 @@ functions; for them a target may have a function of Python.
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from plugjax.extend.transforms import late, show_only
 
 if TYPE_CHECKING:
     from plugjax.ffi.call import ffi_call as ffi_call
@@ -26,28 +27,21 @@ if TYPE_CHECKING:
 
 # By name, the module that has it: it is loaded when it is asked for, as the plugin beside it is loaded always.
 _LATE = {
-    "ffi_call": "call",
-    "build_ffi_lowering_function": "lowering",
-    "ffi_lowering": "lowering",
-    "include_dir": "targets",
-    "pycapsule": "targets",
-    "register_ffi_target": "targets",
-    "register_ffi_target_as_batch_partitionable": "targets",
-    "register_ffi_type": "targets",
-    "register_ffi_type_id": "targets",
+    "ffi_call": ".call",
+    "build_ffi_lowering_function": ".lowering",
+    "ffi_lowering": ".lowering",
+    "include_dir": ".targets",
+    "pycapsule": ".targets",
+    "register_ffi_target": ".targets",
+    "register_ffi_target_as_batch_partitionable": ".targets",
+    "register_ffi_type": ".targets",
+    "register_ffi_type_id": ".targets",
 }
 
 
-def __getattr__(name: str) -> Any:
-    module = _LATE.get(name)
-    if module is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(f"{__name__}.{module}"), name)
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
-
+if not TYPE_CHECKING:
+    # Type checkers report names that do not exist.
+    __getattr__ = late(globals(), _LATE)
 
 __all__ = [
     "build_ffi_lowering_function",
@@ -60,3 +54,5 @@ __all__ = [
     "register_ffi_type",
     "register_ffi_type_id",
 ]
+
+show_only(globals(), __all__)

@@ -1,9 +1,8 @@
 """Random numbers as functions of keys: the names of ``jax.random``, and its numbers, bit for bit."""
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from plugjax.extend.transforms import public, publish
+from plugjax.extend.transforms import late, publish
 from plugjax.random import (
     hashed as _hashed,  # noqa: F401  # makes its generators known
     rbg as _rbg,  # noqa: F401  # makes its generators known
@@ -55,8 +54,8 @@ from plugjax.random.keys import (
 
 # Loaded on first use: programs without linear algebra do not pay for it.
 _LATE = {
-    **dict.fromkeys(("ball", "generalized_normal", "multivariate_normal", "orthogonal"), "directions"),
-    **dict.fromkeys(("binomial", "multinomial", "poisson"), "counts"),
+    **dict.fromkeys(("ball", "generalized_normal", "multivariate_normal", "orthogonal"), ".directions"),
+    **dict.fromkeys(("binomial", "multinomial", "poisson"), ".counts"),
 }  # fmt: skip
 if TYPE_CHECKING:
     from plugjax.random.counts import binomial, multinomial, poisson
@@ -65,13 +64,7 @@ if TYPE_CHECKING:
 
 if not TYPE_CHECKING:
     # Type checkers report names that do not exist.
-
-    def __getattr__(name: str) -> Any:
-        if name not in _LATE:
-            raise AttributeError(f"module 'plugjax.random' has no attribute {name!r}")
-        found = getattr(importlib.import_module(f"plugjax.random.{_LATE[name]}"), name)
-        globals()[name] = found = public(found, __name__, name)
-        return found
+    __getattr__ = late(globals(), _LATE)
 
 
 def __dir__() -> list[str]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import importlib
+from collections.abc import Callable, Iterable, Mapping
 from types import FunctionType
 from typing import Any
 
@@ -38,6 +39,26 @@ def public(found: Any, package: str, name: str) -> Any:
 
 # A function that several packages show is one object.
 _shown: dict[FunctionType, FunctionType] = {}
+
+
+def late(namespace: dict[str, Any], modules: Mapping[str, str]) -> Callable[[str], Any]:
+    """The ``__getattr__`` of a package whose names are loaded on first use.
+
+    Args:
+        namespace: the package's ``globals()``, which keep what was loaded.
+        modules: for each name the module that has it; one of the package's own begins with a dot.
+    """
+    package: str = namespace["__name__"]
+
+    def load(name: str) -> Any:
+        module = modules.get(name)
+        if module is None:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        found = getattr(importlib.import_module(module, package), name)
+        namespace[name] = found = public(found, package, name)
+        return found
+
+    return load
 
 
 def show_only(namespace: dict[str, Any], names: Iterable[str]) -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from plugjax.extend.transforms import late, show_only
 
 if TYPE_CHECKING:
     from plugjax.experimental.buffer_callback.buffers import (
@@ -15,22 +16,17 @@ if TYPE_CHECKING:
 
 # By name, the module that has it: it is loaded when it is asked for, as the plugin beside it is loaded always.
 _LATE = {
-    "Buffer": "buffers",
-    "ExecutionContext": "buffers",
-    "ExecutionStage": "buffers",
-    "buffer_callback": "call",
+    "Buffer": ".buffers",
+    "ExecutionContext": ".buffers",
+    "ExecutionStage": ".buffers",
+    "buffer_callback": ".call",
 }
 
 
-def __getattr__(name: str) -> Any:
-    module = _LATE.get(name)
-    if module is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(f"{__name__}.{module}"), name)
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
-
+if not TYPE_CHECKING:
+    # Type checkers report names that do not exist.
+    __getattr__ = late(globals(), _LATE)
 
 __all__ = ["Buffer", "ExecutionContext", "ExecutionStage", "buffer_callback"]
+
+show_only(globals(), __all__)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from plugjax.extend.transforms import late, show_only
 
 if TYPE_CHECKING:
     from plugjax.experimental.custom_partitioning.call import (
@@ -21,25 +22,18 @@ if TYPE_CHECKING:
 
 # By name, the module that has it: it is loaded when it is asked for, as the plugin beside it is loaded always.
 _LATE = {
-    "custom_partitioning": "call",
-    "custom_partitioning_p": "primitive",
-    "ArrayMapping": "sharding_rule",
-    "BATCHING": "sharding_rule",
-    "CompoundFactor": "sharding_rule",
-    "SdyShardingRule": "sharding_rule",
+    "custom_partitioning": ".call",
+    "custom_partitioning_p": ".primitive",
+    "ArrayMapping": ".sharding_rule",
+    "BATCHING": ".sharding_rule",
+    "CompoundFactor": ".sharding_rule",
+    "SdyShardingRule": ".sharding_rule",
 }
 
 
-def __getattr__(name: str) -> Any:
-    module = _LATE.get(name)
-    if module is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(f"{__name__}.{module}"), name)
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
-
+if not TYPE_CHECKING:
+    # Type checkers report names that do not exist.
+    __getattr__ = late(globals(), _LATE)
 
 __all__ = [
     "BATCHING",
@@ -49,3 +43,5 @@ __all__ = [
     "custom_partitioning",
     "custom_partitioning_p",
 ]
+
+show_only(globals(), __all__)
