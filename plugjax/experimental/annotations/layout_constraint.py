@@ -5,16 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from plugjax.experimental.annotations.identity import define_identity
 from plugjax.extend import pytree
-from plugjax.extend.core import Primitive, ShapedArray, Zero, as_array
-from plugjax.extend.execution import Storage, storage
+from plugjax.extend.core import Primitive, Zero, as_array
 from plugjax.extend.layouts import Layout
 from plugjax.extend.rules import (
     RuleSet,
-    abstract_eval,
     batching_rule,
-    impl,
-    jvp_rule,
     transpose_rule,
 )
 from plugjax.extend.transforms import Axis
@@ -22,6 +19,7 @@ from plugjax.extend.transforms import Axis
 rules = RuleSet(__name__)
 
 layout_constraint_p = Primitive("layout_constraint")
+define_identity(rules, layout_constraint_p)
 
 
 def with_layout_constraint(x: Any, layouts: Any) -> Any:
@@ -63,28 +61,6 @@ def with_layout_constraint(x: Any, layouts: Any) -> Any:
         tree,
         [layout_constraint_p.bind(v, layout=w) for v, w in zip(arrays, wanted, strict=True)],
     )
-
-
-@rules.define(abstract_eval, layout_constraint_p)
-def _aval(aval: ShapedArray, **_: Any) -> ShapedArray:
-    return aval
-
-
-@rules.define(impl, layout_constraint_p)
-def _impl(x: Any, **_: Any) -> Any:
-    return x
-
-
-@rules.define(storage, layout_constraint_p)
-def _storage(_: Any) -> Storage:
-    return Storage.MOVES
-
-
-@rules.define(jvp_rule, layout_constraint_p)
-def _jvp(primals: Sequence[Any], tangents: Sequence[Any], *, layout: Layout) -> tuple[Any, Any]:
-    (x,), (x_dot,) = primals, tangents
-    y = layout_constraint_p.bind(x, layout=layout)
-    return y, x_dot if type(x_dot) is Zero else layout_constraint_p.bind(x_dot, layout=layout)
 
 
 @rules.define(transpose_rule, layout_constraint_p)

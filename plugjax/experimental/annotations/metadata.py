@@ -7,15 +7,12 @@ from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import Any
 
+from plugjax.experimental.annotations.identity import define_identity
 from plugjax.extend import pytree
-from plugjax.extend.core import Primitive, ShapedArray, Zero, as_array
-from plugjax.extend.execution import Storage, storage
+from plugjax.extend.core import Primitive, as_array
 from plugjax.extend.rules import (
     RuleSet,
-    abstract_eval,
     batching_rule,
-    impl,
-    jvp_rule,
     transpose_rule,
 )
 from plugjax.extend.transforms import Axis, Marks, marking
@@ -23,6 +20,7 @@ from plugjax.extend.transforms import Axis, Marks, marking
 rules = RuleSet(__name__)
 
 xla_metadata_value_p = Primitive("xla_metadata_value")
+define_identity(rules, xla_metadata_value_p)
 
 
 def text_of(value: Any) -> str:
@@ -114,28 +112,6 @@ def set_xla_metadata(x: Any = None, **kwargs: Any) -> Any:
         ),
         x,
     )
-
-
-@rules.define(abstract_eval, xla_metadata_value_p)
-def _aval(aval: ShapedArray, **_: Any) -> ShapedArray:
-    return aval
-
-
-@rules.define(impl, xla_metadata_value_p)
-def _impl(x: Any, **_: Any) -> Any:
-    return x
-
-
-@rules.define(storage, xla_metadata_value_p)
-def _storage(_: Any) -> Storage:
-    return Storage.MOVES
-
-
-@rules.define(jvp_rule, xla_metadata_value_p)
-def _jvp(primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> tuple[Any, Any]:
-    (x,), (x_dot,) = primals, tangents
-    y = xla_metadata_value_p.bind(x, **params)
-    return y, x_dot if type(x_dot) is Zero else xla_metadata_value_p.bind(x_dot, **params)
 
 
 @rules.define(transpose_rule, xla_metadata_value_p)
