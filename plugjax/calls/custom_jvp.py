@@ -30,6 +30,7 @@ from plugjax.core.jaxpr import JaxprEqn
 from plugjax.core.primitive import Primitive
 from plugjax.core.rules import RuleSet
 from plugjax.core.vocabulary import Zero, add_any, instantiate, stop_gradient_p, zeros
+from plugjax.meshes.types import with_axis, without_axis
 from plugjax.transforms.batching import Axis, batch_flat, batching_rule, materialize
 from plugjax.transforms.callables import check_callable
 from plugjax.transforms.dce import dce_rule, prune_outputs
@@ -328,16 +329,14 @@ def unbatched(zero: Zero, dim: int | None) -> Zero:
     """A symbolic zero of one instance."""
     if dim is None:
         return zero
-    shape = zero.aval.shape
-    return Zero(zero.aval.update(shape=shape[:dim] + shape[dim + 1 :]))
+    return Zero(without_axis(zero.aval, dim))
 
 
 def batched_zero(zero: Zero, axis: Axis, dim: int | None) -> Zero:
     """A symbolic zero of all instances."""
     if dim is None:
         return zero
-    shape = zero.aval.shape
-    return Zero(zero.aval.update(shape=(*shape[:dim], axis.size, *shape[dim:])))
+    return Zero(with_axis(zero.aval, dim, axis.size, axis.cut))
 
 
 def name_of_callee(callee: Callee) -> str:

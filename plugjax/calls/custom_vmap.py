@@ -30,6 +30,7 @@ from plugjax.core.errors import CustomJVPException
 from plugjax.core.primitive import Primitive
 from plugjax.core.rules import RuleSet
 from plugjax.core.vocabulary import Zero, instantiate
+from plugjax.meshes.types import without_axis
 from plugjax.transforms.batching import Axis, batch_flat, batching_rule, materialize
 from plugjax.transforms.flat_calls import Structure, flat_call
 from plugjax.transforms.jvp import jvp_flat, jvp_rule, zero_tangent
@@ -172,7 +173,7 @@ def _instance(x: Any, dim: int | None) -> ShapedArray:
     aval = aval_of(x)
     if dim is None:
         return aval
-    return aval.update(shape=aval.shape[:dim] + aval.shape[dim + 1 :])
+    return without_axis(aval, dim)
 
 
 @rules.define(linearize_rule, custom_vmap_call_p)

@@ -18,6 +18,7 @@ from plugjax.core.jaxpr import ClosedJaxpr, eval_closed
 from plugjax.core.primitive import Primitive
 from plugjax.core.rules import RuleSet, abstract_eval
 from plugjax.core.vocabulary import Zero, instantiate, zeros
+from plugjax.meshes.types import with_axis
 from plugjax.transforms.batching import Axis, batch_flat, batching_rule, materialize
 from plugjax.transforms.expansion import expand_rule
 from plugjax.transforms.flat_calls import Structure, flat_call
@@ -213,7 +214,7 @@ def _batching(
             return [materialize(y, d, axis) for y, d in zip(outs, found, strict=True)]
 
         avals = [
-            a if d is None else a.update(shape=(axis.size, *a.shape))
+            a if d is None else with_axis(a, 0, axis.size, axis.cut)
             for a, d in zip(program.in_avals, full, strict=True)
         ]
         return stage(call, avals, f"vmap({program.jaxpr.debug_name})")

@@ -287,9 +287,7 @@ class Array(EagerOperators, metaclass=_ArrayType):
         return memoryview(self.__array__())  # type: ignore[arg-type]
 
     def __reduce__(self) -> tuple[Any, ...]:
-        if isinstance(self.aval.dtype, dtypes.ExtendedDType):  # its words, and the aval
-            return _rebuild_stored, (np.asarray(self._fetch()), self.aval.shape, self.aval.dtype)
-        return _rebuild, (np.asarray(self), self.aval.weak_type)
+        return _rebuild, (np.asarray(self._fetch()), self.aval.update(spread=None))
 
     def __copy__(self) -> Array:
         return self
@@ -298,12 +296,8 @@ class Array(EagerOperators, metaclass=_ArrayType):
         return Array(self.aval, self._placement, np.array(self._fetch()))
 
 
-def _rebuild(value: np.ndarray[Any, Any], weak_type: bool) -> Array:
-    return from_host(value, weak_type=weak_type)
-
-
-def _rebuild_stored(words: np.ndarray[Any, Any], shape: Any, dtype: Any) -> Array:
-    return Array(ShapedArray(shape, dtype), default_placement(), words)
+def _rebuild(stored: np.ndarray[Any, Any], aval: ShapedArray) -> Array:
+    return Array(aval, default_placement(), stored)
 
 
 def default_placement() -> Placement:
@@ -413,11 +407,10 @@ def aval_of(value: Any, who: str = "plugjax") -> ShapedArray:
     if kind in value_types:
         return value_types[kind](value)  # type: ignore[return-value]  # likewise
     if hasattr(value, "shape") and hasattr(value, "dtype"):
-        return ShapedArray(
-            tuple(value.shape),
-            dtypes.canonicalize(value.dtype, who),
-            getattr(value, "weak_type", False),
-        )
+        weak_type, sharding = (getattr(value, name, None) for name in ("weak_type", "sharding"))
+        dtype = dtypes.canonicalize(value.dtype, who)
+        struct = ShapedArray(tuple(value.shape), dtype, bool(weak_type))
+        return sharding.typed(struct) if isinstance(sharding, Sharding) else struct
     array: Any = as_array(value, who)
     found: ShapedArray = array.aval
     return found
@@ -443,10 +436,10 @@ def transfer(array: Array, placement: Placement) -> Array:
     if array._placement is placement:
         return array
     if array._placement.device is placement.device:
-        return Array(array.aval, placement, array._host, array._buffer)
+        return Array(placement.sharding.typed(array.aval), placement, array._host, array._buffer)
     if transfers:
         transfers["device-to-device"](array, placement)
-    return Array(array.aval, placement, array._fetch())
+    return Array(placement.sharding.typed(array.aval), placement, array._fetch())
 
 
 def on_device(array: Array, placement: Placement) -> Array:

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
 from plugjax.core import dtypes
+from plugjax.core.above import Extensible
 from plugjax.core.dtypes import DType, DTypeLike, ExtendedDType
 
 Shape: TypeAlias = tuple[int, ...]
@@ -50,7 +51,7 @@ def as_size(size: Any) -> int:
     return size if getattr(type(size), "symbolic_size", False) else int(size)
 
 
-class ShapedArray(AbstractValue):
+class ShapedArray(AbstractValue, Extensible):
     """Shape, dtype and weak type of an array.
 
     Args:
@@ -58,6 +59,7 @@ class ShapedArray(AbstractValue):
         dtype: a NumPy, ml_dtypes or extended dtype.
         weak_type: whether the dtype gives way in promotion, as a Python scalar's does.
         vma: inside ``shard_map``, names of the axes of the mesh along which the values may differ.
+        spread: which axes of a mesh cut it, if types say it (a ``NamedSharding`` over an abstract mesh).
 
     Example:
         >>> from plugjax.extend.core import ShapedArray
@@ -65,12 +67,14 @@ class ShapedArray(AbstractValue):
         ShapedArray(float32[2,3])
     """
 
-    __slots__ = ("__weakref__", "_tangent", "dtype", "ndim", "shape", "size", "vma", "weak_type")
+    __slots__ = ("__weakref__", "_tangent", "dtype", "ndim", "shape", "size", "spread", "vma", "weak_type")  # fmt: skip
 
+    spreading: ClassVar[bool] = False  # whether there has been a spread
     shape: Shape
     dtype: DType
     weak_type: bool
     vma: frozenset[Any]
+    spread: Any
     ndim: int
     size: int
     _tangent: ShapedArray | None
@@ -81,13 +85,14 @@ class ShapedArray(AbstractValue):
         dtype: DTypeLike,
         weak_type: bool = False,
         vma: frozenset[Any] = frozenset(),
+        spread: Any = None,
     ) -> ShapedArray:
         """Return the interned aval."""
         if not isinstance(dtype, (np.dtype, ExtendedDType)):
             dtype = np.dtype(dtype)
         key: Any = (tuple(shape), dtype, weak_type)
-        if vma:
-            key = (*key, vma)
+        if vma or spread is not None:
+            key = (*key, vma, spread)
         found = _interned.get(key)
         if found is None:
             # An equal dtype may be another object: a pickle of a NumPy array brings one along.
@@ -98,6 +103,8 @@ class ShapedArray(AbstractValue):
             found.dtype = dtype
             found.weak_type = bool(weak_type)
             found.vma = vma
+            found.spread = spread
+            ShapedArray.spreading |= spread is not None
             found.ndim = len(found.shape)
             found.size = math.prod(found.shape)
             found._tangent = None
@@ -105,13 +112,11 @@ class ShapedArray(AbstractValue):
         return found
 
     def update(self, **changes: Any) -> ShapedArray:
-        """The aval with some of ``shape``, ``dtype``, ``weak_type``, ``vma`` replaced."""
-        return ShapedArray(
-            changes.get("shape", self.shape),
-            changes.get("dtype", self.dtype),
-            changes.get("weak_type", self.weak_type),
-            changes.get("vma", self.vma),
-        )
+        """The aval with some parts replaced. With another shape it has no spread, unless that is given."""
+        get = changes.get
+        spread = get("spread", None if "shape" in changes else self.spread)
+        dtype, weak_type = get("dtype", self.dtype), get("weak_type", self.weak_type)
+        return ShapedArray(get("shape", self.shape), dtype, weak_type, get("vma", self.vma), spread)
 
     def strip_weak_type(self) -> ShapedArray:
         """The same aval, not weak."""
@@ -122,15 +127,15 @@ class ShapedArray(AbstractValue):
         tangent = self._tangent
         if tangent is None:
             dtype = dtypes.tangent_dtype(self.dtype)
-            tangent = (
-                self if dtype == self.dtype else ShapedArray(self.shape, dtype, False, self.vma)
-            )
+            tangent = self if dtype == self.dtype else self.update(dtype=dtype, weak_type=False)
             self._tangent = tangent
         return tangent
 
     def str_short(self, short_dtypes: bool = False) -> str:
         """``float32[2,3]``, or ``f32[2,3]`` as jaxprs print it."""
         name = dtypes.short_name(self.dtype) if short_dtypes else self.dtype.name
+        if self.spread is not None:
+            return f"{name}{self.spread.text(self)}"
         text = f"{name}[{','.join(str(d) for d in self.shape)}]"
         if not self.vma:
             return text
@@ -144,7 +149,7 @@ class ShapedArray(AbstractValue):
         return f"{'~' if self.weak_type else ''}{self.str_short()}"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return ShapedArray, (self.shape, self.dtype, self.weak_type, self.vma)
+        return ShapedArray, (self.shape, self.dtype, self.weak_type, self.vma, self.spread)
 
 
 _interned: dict[tuple[Any, ...], ShapedArray] = {}

@@ -110,6 +110,10 @@ class Sharding(Extensible):
         """How arrays of any rank are on the same devices, each of which has them whole."""
         return self
 
+    def typed(self, aval: ShapedArray) -> ShapedArray:
+        """The type of an array that is spread so: without a spread, unless types of this sharding say it."""
+        return aval if aval.spread is None else aval.update(spread=None)
+
     @property
     def committed(self) -> Placement:
         """The placement of arrays that the user put here; equal shardings have one."""

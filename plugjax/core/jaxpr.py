@@ -210,11 +210,6 @@ def eval_closed(jaxpr: ClosedJaxpr, *args: Any) -> list[Any]:
     return eval_jaxpr(jaxpr.jaxpr, jaxpr.consts, *args)
 
 
-def jaxpr_as_fun(jaxpr: ClosedJaxpr) -> Callable[..., list[Any]]:
-    """A Python function that interprets a closed jaxpr: list of outputs from positional inputs."""
-    return lambda *args: eval_closed(jaxpr, *args)
-
-
 def new_eqn(
     invars: list[Any],
     outvars: list[Var],

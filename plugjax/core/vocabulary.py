@@ -27,6 +27,8 @@ mul_p = Primitive("mul")
 select_n_p = Primitive("select_n")
 stop_gradient_p = Primitive("stop_gradient")
 optimization_barrier_p = Primitive("optimization_barrier", multiple_results=True)
+reshard_p = Primitive("reshard", multiple_results=True, structured=True)
+sharding_constraint_p = Primitive("sharding_constraint", multiple_results=True, structured=True)
 
 
 class Zero(HasAval):
@@ -58,7 +60,8 @@ def zeros(aval: ShapedArray) -> Any:
     zero = aval.dtype.type(0)
     if not aval.shape:
         return zero
-    return broadcast_in_dim_p.bind(zero, shape=aval.shape, broadcast_dimensions=())
+    found = broadcast_in_dim_p.bind(zero, shape=aval.shape, broadcast_dimensions=())
+    return found if aval.spread is None else reshard_p.bind(found, dst_sharding=aval.spread)[0]
 
 
 def instantiate(value: Any) -> Any:

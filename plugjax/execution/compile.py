@@ -20,6 +20,7 @@ from plugjax.transforms.jaxpr_check import check_jaxpr
 from plugjax.transforms.named_axes import axes_inside
 from plugjax.transforms.physical import physicalize
 from plugjax.transforms.simplify import simplify
+from plugjax.transforms.spread_types import without_spreads
 
 # Constants above this number of bytes are passed as arguments: as literals they would be printed, parsed and hashed.
 EMBED_LIMIT = 256
@@ -28,7 +29,13 @@ EMBED_LIMIT = 256
 def run_passes(jaxpr: ClosedJaxpr, platform: str) -> ClosedJaxpr:
     """The program after physical rewriting, the standard passes, and those of plugins."""
     checking = config.read("enable_checks")
-    passes: list[Callable[[ClosedJaxpr], ClosedJaxpr]] = [discharge, physicalize, simplify, dce]
+    passes: list[Callable[[ClosedJaxpr], ClosedJaxpr]] = [
+        without_spreads,
+        discharge,
+        physicalize,
+        simplify,
+        dce,
+    ]
     for extra in registry.active().hook.plugjax_jaxpr_passes(platform=platform):
         passes.extend(extra)
     for each in passes:

@@ -21,9 +21,12 @@ from plugjax.execution.host_kernels import Run, host_kernel, output_avals, run_k
 from plugjax.execution.host_programs import host_program, single_equation
 from plugjax.execution.instruments import instrumented
 from plugjax.execution.partitioned import Partitioned
+from plugjax.meshes.context import mesh_in_force
+from plugjax.meshes.named import NamedSharding
 from plugjax.meshes.partition import Partition
 from plugjax.meshes.placements import common_placement
-from plugjax.meshes.programs import Place, names_mesh, partition_of
+from plugjax.meshes.programs import Place, incompatible, names_mesh, partition_of
+from plugjax.meshes.spec import PartitionSpec
 from plugjax.transforms.discharge import is_reference, with_references
 from plugjax.transforms.expansion import Kept, computed, expand_rule
 from plugjax.transforms.high_values import needs_lowering, on_arrays
@@ -85,6 +88,10 @@ class EvalTrace(Trace):
             return on_arrays(primitive, args, params)
         given = [x._placement for x in args if type(x) is Array]
         chosen = common_placement(given, primitive.name) or default_placement()
+        if not chosen.several and (mesh := mesh_in_force()) is not None and mesh.size > 1:
+            if chosen.committed:
+                raise ValueError(incompatible(primitive.name, "an operand", [chosen.device], mesh))
+            chosen = NamedSharding(mesh, PartitionSpec()).committed
         arrays = [x if type(x) is Array else constant(x, chosen) for x in args]
         if chosen.several or (primitive.structured and names_mesh(primitive, params)):
             return self._run_partitioned(primitive, arrays, params)

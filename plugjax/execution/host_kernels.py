@@ -19,6 +19,7 @@ from plugjax.core.primitive import Primitive
 from plugjax.core.rules import abstract_eval, impl, scalar_impl
 from plugjax.execution.host_math import QUIET, enter, leave
 from plugjax.execution.out_of_memory import out_of_memory
+from plugjax.meshes.types import with_spreads
 
 # A function of Arrays.
 Run = Callable[..., Any]
@@ -29,6 +30,8 @@ def output_avals(
 ) -> list[ShapedArray]:
     """Avals of the results, as the primitive's abstract evaluation says."""
     result = registry.table(abstract_eval)[primitive](*avals, **params)
+    if ShapedArray.spreading:
+        result = with_spreads(primitive, avals, params, result)
     return list(result) if primitive.multiple_results else [result]
 
 

@@ -42,7 +42,10 @@ class Partitioned:
     ) -> None:
         devices = partition.devices
         backend = devices[0].backend
-        out_avals = self.out_avals = jaxpr.out_avals
+        out_avals = self.out_avals = [
+            aval if sharding is None else sharding.typed(aval)
+            for aval, sharding in zip(jaxpr.out_avals, partition.results, strict=True)
+        ]
         with axes_inside(jaxpr):
             self.jaxpr, constants = hoist_constants(run_passes(jaxpr, backend.name))
         whole = NamedSharding(partition.mesh, PartitionSpec())

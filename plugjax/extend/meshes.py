@@ -15,11 +15,11 @@ from plugjax.meshes.context import (
     set_mesh,
     use_abstract_mesh,
 )
-from plugjax.meshes.errors import DuplicateSpecError, IndivisibleError
+from plugjax.meshes.errors import DuplicateSpecError, IndivisibleError, ShardingTypeError
 from plugjax.meshes.geometry import block_indices, check_compatible_aval
 from plugjax.meshes.making import device_array, make_mesh
 from plugjax.meshes.mesh import AbstractDevice, AbstractMesh, AxisType, Mesh
-from plugjax.meshes.named import NamedSharding
+from plugjax.meshes.named import NamedSharding, explicit_part
 from plugjax.meshes.partition import Partition
 from plugjax.meshes.programs import mesh_of, mesh_rule
 from plugjax.meshes.propagation import (
@@ -30,6 +30,17 @@ from plugjax.meshes.propagation import (
 )
 from plugjax.meshes.shards import Shard
 from plugjax.meshes.spec import UNCONSTRAINED, PartitionSpec, names_of
+from plugjax.meshes.types import (
+    automatic,
+    broadcast_spec,
+    retyped,
+    sharding_of_type,
+    sharding_rule,
+    spec_of,
+    untyped,
+    with_axis,
+    without_axis,
+)
 
 __all__ = [
     "UNCONSTRAINED",
@@ -44,11 +55,15 @@ __all__ = [
     "PartitionSpec",
     "Shard",
     "ShardingLike",
+    "ShardingTypeError",
     "as_sharding",
+    "automatic",
     "block_indices",
+    "broadcast_spec",
     "check_compatible_aval",
     "device_array",
     "elementwise_spread",
+    "explicit_part",
     "get_abstract_mesh",
     "get_mesh",
     "make_array_from_callback",
@@ -61,8 +76,15 @@ __all__ = [
     "mesh_rule",
     "names_of",
     "result_shardings",
+    "retyped",
     "set_mesh",
+    "sharding_of_type",
+    "sharding_rule",
+    "spec_of",
     "spread_by",
     "spread_rule",
+    "untyped",
     "use_abstract_mesh",
+    "with_axis",
+    "without_axis",
 ]

@@ -30,7 +30,7 @@ from plugjax.extend.core import (
 )
 from plugjax.extend.dtypes import DType, DTypeLike
 from plugjax.extend.errors import DtypeError, ShapeError
-from plugjax.extend.meshes import ShardingLike
+from plugjax.extend.meshes import ShardingLike, untyped
 from plugjax.extend.rules import RuleSet, abstract_eval, batching_rule, jvp_rule, transpose_rule
 from plugjax.extend.transforms import Axis, is_undefined_primal
 from plugjax.lax.axes import static_ints
@@ -120,6 +120,8 @@ def conv_general_dilated(
         ]
         padding = padtype_to_pads(sizes, extents, strides, padding)
     pads = tuple(padding_pairs(padding))
+    if out_sharding is not None:
+        lhs, rhs = untyped(lhs), untyped(rhs)
     found = conv_general_dilated_p.bind(
         lhs,
         rhs,

@@ -35,7 +35,7 @@ from plugjax.lax.dot_algorithm import (
     swapped_algorithm,
 )
 from plugjax.lax.families import convert
-from plugjax.lax.placement import laid_out
+from plugjax.lax.placement import freely, laid_out
 from plugjax.lax.promotion import join
 from plugjax.lax.shape import transpose
 
@@ -175,7 +175,8 @@ def dot_general(
     if out_sharding is not None:
         return laid_out(
             "dot_general",
-            dot_general(
+            freely(
+                dot_general,
                 lhs=lhs,
                 rhs=rhs,
                 dimension_numbers=dimension_numbers,
@@ -222,7 +223,8 @@ def dot(
     if out_sharding is not None:
         return laid_out(
             "dot",
-            dot(
+            freely(
+                dot,
                 lhs=lhs,
                 rhs=rhs,
                 dimension_numbers=dimension_numbers,

@@ -32,7 +32,7 @@ from plugjax.extend.core import (
 )
 from plugjax.extend.dtypes import DType
 from plugjax.extend.errors import DtypeError, InconclusiveDimensionOperation, ShapeError
-from plugjax.extend.meshes import elementwise_spread, spread_rule
+from plugjax.extend.meshes import broadcast_spec, elementwise_spread, sharding_rule, spread_rule
 from plugjax.extend.rules import RuleSet, abstract_eval, batching_rule, jvp_rule, transpose_rule
 from plugjax.extend.transforms import Axis
 from plugjax.lax.axes import is_symbolic
@@ -163,6 +163,7 @@ def elementwise(
 
     rules.define(batching_rule, primitive)(elementwise_batching(primitive))
     rules.define(spread_rule, primitive)(elementwise_spread)
+    rules.define(sharding_rule, primitive)(broadcast_spec)
     if not differentiable:
         zero_derivative(rules, primitive)
 

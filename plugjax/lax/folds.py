@@ -41,7 +41,7 @@ from plugjax.lax.axes import static_ints
 from plugjax.lax.comparison import bitwise_and, bitwise_or, bitwise_xor
 from plugjax.lax.families import convert
 from plugjax.lax.joining import concatenate
-from plugjax.lax.placement import laid_out
+from plugjax.lax.placement import freely, laid_out
 from plugjax.lax.reduction import (
     reduce_and,
     reduce_max,
@@ -124,7 +124,7 @@ def reduce(
         Array(24., dtype=float32)
     """
     if out_sharding is not None:
-        found = reduce(operands, init_values, computation, dimensions)
+        found = freely(reduce, operands, init_values, computation, dimensions)
         return pytree.tree_map(lambda x: laid_out("reduce", x, out_sharding), found)
     leaves, inits, tree = flat_operands("reduce", operands, init_values)
     axes = static_ints("reduce", "dimensions", dimensions)

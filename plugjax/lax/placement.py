@@ -12,6 +12,7 @@ from typing import Any
 from plugjax.extend import pytree
 from plugjax.extend.backend import default_device
 from plugjax.extend.core import (
+    Array,
     Device,
     JaxprEqn,
     Primitive,
@@ -22,19 +23,26 @@ from plugjax.extend.core import (
     as_array,
     aval_of,
     device_put_p,
+    reshard_p,
+    sharding_constraint_p as sharding_constraint_p,
     transfer,
 )
 from plugjax.extend.meshes import (
     UNCONSTRAINED,
     AbstractMesh,
+    AxisType,
     Mesh,
     NamedSharding,
     PartitionSpec,
     ShardingLike,
     as_sharding,
     check_compatible_aval,
+    mesh_in_force,
     mesh_rule,
+    names_of,
+    spec_of,
     spread_rule,
+    untyped,
 )
 from plugjax.extend.rules import (
     RuleSet,
@@ -47,8 +55,6 @@ from plugjax.extend.rules import (
 from plugjax.extend.transforms import Axis, Kept
 
 rules = RuleSet(__name__)
-
-sharding_constraint_p = Primitive("sharding_constraint", multiple_results=True, structured=True)
 
 
 def with_sharding_constraint(x: Any, shardings: Any) -> Any:
@@ -82,6 +88,8 @@ def with_sharding_constraint(x: Any, shardings: Any) -> Any:
     values = [as_array(v, who) for v in leaves]
     for v, sharding in zip(values, found, strict=True):
         _check(sharding, aval_of(v))
+        if is_explicit(sharding):
+            _assert_spread(aval_of(v), sharding)
     return pytree.unflatten(tree, list(map(_constrained, values, found)))
 
 
@@ -99,7 +107,34 @@ def laid_out(who: str, x: Any, out_sharding: ShardingLike) -> Any:
         )
     sharding = as_sharding(who, out_sharding, "out_sharding")
     _check(sharding, aval_of(x))
-    return _constrained(x, sharding)
+    return resharded(x, sharding) if is_explicit(sharding) else _constrained(x, sharding)
+
+
+def freely(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """What a function gives if types of its operands say nothing: how its results are spread, the caller says."""
+    args, kwargs = pytree.tree_map(untyped, (args, kwargs))
+    return function(*args, **kwargs)
+
+
+def over_mesh_in_force(x: Any) -> Any:
+    """A new array, whole on each device of the mesh in force if there is one."""
+    mesh = mesh_in_force()
+    if mesh is None or mesh.size == 1 or type(x) is not Array or x.committed:
+        return x
+    return transfer(x, NamedSharding(mesh, PartitionSpec()).committed)
+
+
+def is_explicit(sharding: Sharding) -> bool:
+    """Whether types say how arrays are spread by a sharding."""
+    return isinstance(sharding, NamedSharding) and AxisType.Explicit in sharding.mesh.axis_types
+
+
+def resharded(x: Any, sharding: Any) -> Any:
+    """A value with another type, by a sharding with explicit axes."""
+    if not isinstance(x, Tracer):
+        return _reshard_array(as_array(x), sharding)
+    abstract = NamedSharding(sharding.mesh.abstract_mesh, sharding.spec)
+    return reshard_p.bind(x, dst_sharding=abstract)[0]
 
 
 def _check(sharding: Sharding, aval: ShapedArray) -> None:
@@ -112,6 +147,27 @@ def _check(sharding: Sharding, aval: ShapedArray) -> None:
         ) from None
 
 
+def _assert_spread(aval: ShapedArray, sharding: Any) -> None:
+    """Raise unless a value is spread as a constraint says: types say it, so there is nothing to ask for."""
+    mesh = sharding.mesh
+    if not mesh.are_all_axes_explicit:
+        explicit = set(mesh.explicit_axes)
+        if any(name in explicit for entry in sharding.spec for name in names_of(entry)):
+            raise ValueError(
+                "The spec of NamedSharding passed to with_sharding_constraint can only refer to Auto axes of the mesh. Got "
+                f"spec={sharding.spec} and mesh={mesh.abstract_mesh}. You probably meant to use `reshard` API?"
+            )
+        return
+    entries = [*sharding.spec, *[None] * (aval.ndim - len(sharding.spec))]
+    held = spec_of(aval)
+    if any(e is not UNCONSTRAINED and e != own for e, own in zip(entries, held, strict=True)):
+        raise AssertionError(
+            "`with_sharding_constraint` acts as an assert when all axes of mesh are of type `Explicit`. The array sharding: "
+            f"{held} did not match the sharding provided: {PartitionSpec(*entries)}. Please use `jax.sharding.reshard` to shard your input to "
+            "the sharding you want."
+        )
+
+
 def _constrained(x: Any, sharding: Sharding) -> Any:
     if isinstance(x, Tracer):
         return sharding_constraint_p.bind(x, sharding=sharding)[0]
@@ -119,9 +175,85 @@ def _constrained(x: Any, sharding: Sharding) -> Any:
     return x if UNCONSTRAINED in tuple(spec) else transfer(x, sharding.committed)
 
 
-@rules.define(abstract_eval, device_put_p, sharding_constraint_p)
+# Resharding ---------------------------------------------------------------------------------------
+
+
+@rules.define(abstract_eval, reshard_p)
+def _reshard_aval(aval: ShapedArray, *, dst_sharding: NamedSharding) -> list[ShapedArray]:
+    check_compatible_aval(dst_sharding, aval.shape)
+    return [dst_sharding.typed(aval)]
+
+
+@rules.define(expand_rule, reshard_p)
+def _reshard(*, dst_sharding: NamedSharding) -> Callable[[Any], list[Any]]:
+    return lambda x: [_reshard_array(x, dst_sharding)]
+
+
+def _reshard_array(x: Array, sharding: Any) -> Array:
+    mesh, held = sharding.mesh, x._placement.sharding
+    if isinstance(mesh, AbstractMesh):
+        mesh = _devices_of(mesh, held)
+    if mesh is None:
+        return Array(sharding.typed(x.aval), x._placement, x._host, x._buffer)
+    if not is_explicit(sharding) and not len(sharding.spec):
+        # The compiler decides; until it does, the array lies where it lay.
+        return Array(sharding.typed(x.aval), x._placement, x._host, x._buffer)
+    target = NamedSharding(mesh, sharding.spec)
+    if held.devices == target.devices and held.is_equivalent_to(target, x.aval.ndim):
+        return Array(target.typed(x.aval), target.committed, x._host, x._buffer)
+    return transfer(x, target.committed)
+
+
+def _devices_of(mesh: AbstractMesh, held: Sharding) -> Mesh | None:
+    """A mesh of devices for an abstract one: that of an array, or the one in force."""
+    for known in (held.mesh if isinstance(held, NamedSharding) else None, mesh_in_force()):
+        if isinstance(known, Mesh) and known.shape_tuple == mesh.shape_tuple:
+            same = known.axis_types == mesh.axis_types
+            return known if same else known.update(axis_types=mesh.axis_types)
+    return None
+
+
+@rules.define(jvp_rule, reshard_p)
+def _reshard_jvp(primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> tuple[Any, Any]:
+    (x,), (t,) = primals, tangents
+    (out,) = reshard_p.bind(x, **params)
+    if type(t) is Zero:
+        return [out], [Zero(aval_of(out).to_tangent_aval())]
+    return [out], reshard_p.bind(t, **params)
+
+
+@rules.define(transpose_rule, reshard_p)
+def _reshard_transpose(bars: Sequence[Any], operand: Any, **_: Any) -> list[Any]:
+    # A cotangent is spread as its value is, from whichever operation it comes from.
+    return list(bars)
+
+
+@rules.define(batching_rule, reshard_p)
+def _reshard_batching(
+    axis: Axis, args: Sequence[Any], dims: Sequence[int], *, dst_sharding: NamedSharding
+) -> tuple[list[Any], list[int]]:
+    (x,), (bdim,) = args, dims
+    entries = [*dst_sharding.spec, *[None] * (aval_of(x).ndim - 1 - len(dst_sharding.spec))]
+    cut = axis.cut.spec[0] if axis.cut is not None else axis.spmd or None
+    entries.insert(bdim, cut)
+    spec = dst_sharding.spec.update(partitions=tuple(entries))
+    return reshard_p.bind(x, dst_sharding=NamedSharding(dst_sharding.mesh, spec)), [bdim]
+
+
+# Placement ----------------------------------------------------------------------------------------
+
+
+@rules.define(abstract_eval, sharding_constraint_p)
 def _avals(*avals: ShapedArray, **_: Any) -> list[ShapedArray]:
     return list(avals)
+
+
+@rules.define(abstract_eval, device_put_p)
+def _avals_there(*avals: ShapedArray, devices: tuple[Any, ...], **_: Any) -> list[ShapedArray]:
+    return [
+        place.typed(aval) if isinstance(place, NamedSharding) else aval
+        for aval, place in zip(avals, devices, strict=True)
+    ]
 
 
 @rules.define(expand_rule, device_put_p)

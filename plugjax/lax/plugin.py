@@ -72,6 +72,13 @@ def _load_spreading() -> list[RuleSet]:
     return [importlib.import_module("plugjax.lax.sharded.spreading").rules]
 
 
+def _load_typing() -> list[RuleSet]:
+    return [
+        importlib.import_module(f"plugjax.lax.sharded.typing_{name}").rules
+        for name in ("products", "structure")
+    ]
+
+
 def _load_work() -> list[RuleSet]:
     return [importlib.import_module("plugjax.lax.work").rules]
 
@@ -132,6 +139,7 @@ def plugjax_rules() -> list[RuleSet | LazyRules]:
         LazyRules(kinds=("abstract_eval", "jvp", "batching", "transpose"), load=_load_linalg),
         LazyRules(kinds=("rounding", "terms"), load=_load_rounding),
         LazyRules(kinds=("spread",), load=_load_spreading),
+        LazyRules(kinds=("sharding",), load=_load_typing),
         LazyRules(kinds=("storage",), load=_load_storage),
         LazyRules(kinds=("work",), load=_load_work),
     ]

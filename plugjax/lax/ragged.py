@@ -36,7 +36,7 @@ from plugjax.lax.dot import (
     dot_general_aval,
     free_axes,
 )
-from plugjax.lax.placement import laid_out
+from plugjax.lax.placement import freely, laid_out
 from plugjax.lax.reduction import cumsum
 from plugjax.lax.selection import select
 from plugjax.lax.shape import broadcast, broadcast_in_dim, broadcasted_iota, full_like, transpose
@@ -157,7 +157,8 @@ def ragged_dot_general(
     if out_sharding is not None:
         return laid_out(
             "ragged_dot",
-            ragged_dot_general(
+            freely(
+                ragged_dot_general,
                 lhs=lhs,
                 rhs=rhs,
                 group_sizes=group_sizes,

@@ -41,7 +41,7 @@ from plugjax.lax.families import (
     zero_derivative,
 )
 from plugjax.lax.joining import concatenate, pad
-from plugjax.lax.placement import laid_out
+from plugjax.lax.placement import freely, laid_out
 from plugjax.lax.shape import broadcast_in_dim, reshape, rev, transpose
 from plugjax.lax.slicing import slice_in_dim
 
@@ -74,7 +74,7 @@ def reduce_sum(
         Array([4, 6], dtype=int32)
     """
     if out_sharding is not None:
-        return laid_out("reduce_sum", reduce_sum(operand=operand, axes=axes), out_sharding)
+        return laid_out("reduce_sum", freely(reduce_sum, operand=operand, axes=axes), out_sharding)
     return reduce_sum_p.bind(operand, axes=static_ints("reduce_sum", "axes", axes))
 
 

@@ -27,7 +27,7 @@ from plugjax.extend.core import (
 )
 from plugjax.extend.dtypes import DType, DTypeLike
 from plugjax.extend.errors import DtypeError, ShapeError, SizeError
-from plugjax.extend.meshes import ShardingLike
+from plugjax.extend.meshes import ShardingLike, retyped
 from plugjax.extend.rules import (
     RuleSet,
     abstract_eval,
@@ -54,7 +54,7 @@ from plugjax.lax.joining import (
     split as split,
     split_p as split_p,
 )
-from plugjax.lax.placement import laid_out
+from plugjax.lax.placement import freely, laid_out
 from plugjax.lax.requested_dtypes import canonical_dtype
 
 rules = RuleSet(__name__)
@@ -92,7 +92,7 @@ def reshape(
     if out_sharding is not None:
         return laid_out(
             "reshape",
-            reshape(operand=operand, new_sizes=new_sizes, dimensions=dimensions),
+            freely(reshape, operand=operand, new_sizes=new_sizes, dimensions=dimensions),
             out_sharding,
         )
     sizes = static_sizes("reshape", new_sizes)
@@ -120,7 +120,7 @@ def broadcast(
                [1, 2]], dtype=int32)
     """
     if out_sharding is not None:
-        return laid_out("broadcast", broadcast(operand=operand, sizes=sizes), out_sharding)
+        return laid_out("broadcast", freely(broadcast, operand=operand, sizes=sizes), out_sharding)
     new = static_sizes("broadcast", tuple(sizes))
     shape = aval_of(operand).shape
     return broadcast_in_dim(operand, (*new, *shape), range(len(new), len(new) + len(shape)))
@@ -154,8 +154,11 @@ def broadcast_in_dim(
     if out_sharding is not None:
         return laid_out(
             "broadcast_in_dim",
-            broadcast_in_dim(
-                operand=operand, shape=shape, broadcast_dimensions=broadcast_dimensions
+            freely(
+                broadcast_in_dim,
+                operand=operand,
+                shape=shape,
+                broadcast_dimensions=broadcast_dimensions,
             ),
             out_sharding,
         )
@@ -373,7 +376,9 @@ def full_like(
         if sharding is None and shape is None:
             sharding = x.sharding
     filled = broadcast(value, aval.shape if shape is None else static_sizes("full_like", shape))
-    return filled if sharding is None else device_put(filled, sharding)
+    if sharding is None:
+        return retyped(filled, aval) if shape is None else filled
+    return device_put(filled, sharding)
 
 
 def empty(

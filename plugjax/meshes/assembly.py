@@ -182,8 +182,9 @@ def _assembled(
     placement = sharding.committed
     if any(part is None for part in parts):
         values = [None if part is None else np.asarray(part._fetch()) for part in parts]
-        return Array(aval, placement, None, placement.backend.join(values, stored, sharding))
+        typed = sharding.typed(aval)
+        return Array(typed, placement, None, placement.backend.join(values, stored, sharding))
     whole = np.empty(stored.shape, stored.dtype)
     for index, part in zip(block_indices(sharding, shape), parts, strict=True):
         whole[index] = part._fetch()
-    return Array(aval, placement, whole)
+    return Array(sharding.typed(aval), placement, whole)

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 from plugjax.core.config import config
 from plugjax.core.device import Sharding
 from plugjax.core.primitive import state
-from plugjax.meshes.mesh import NO_ABSTRACT_MESH, NO_MESH, AbstractMesh, Mesh
+from plugjax.meshes.mesh import NO_ABSTRACT_MESH, NO_MESH, AbstractMesh, AxisType, Mesh
 from plugjax.meshes.named import NamedSharding
 from plugjax.meshes.spec import PartitionSpec
 
@@ -129,9 +129,20 @@ def mesh_of_specs() -> Mesh | AbstractMesh | None:
     """The mesh whose axes partition specs mean."""
     abstract: AbstractMesh | None = config.read("abstract_mesh")
     found: Mesh | None = config.read("physical_mesh") or config.read("mesh")
+    if abstract is not None and found is not None and _other_types(abstract, found):
+        return found.update(axis_types=abstract.axis_types)
     if abstract is not None and not abstract.empty and found is None:
         return abstract
     return found if found is not None and not found.empty else None
+
+
+def _other_types(abstract: AbstractMesh, mesh: Mesh) -> bool:
+    """Whether types of axes were changed between those that the compiler decides on and those that stand in types."""
+    return (
+        abstract.shape_tuple == mesh.shape_tuple
+        and abstract.axis_types != mesh.axis_types
+        and AxisType.Manual not in abstract.axis_types
+    )
 
 
 def as_sharding(who: str, value: Any, argument: str) -> Sharding:

@@ -14,3 +14,7 @@ class DuplicateSpecError(Exception):
 
 class IndivisibleError(ValueError):
     """An axis of an array cannot be cut into equal blocks."""
+
+
+class ShardingTypeError(Exception):
+    """Types that say how values are spread do not go together, or leave open how a result is spread."""

@@ -8,9 +8,10 @@ from itertools import product
 from typing import Any
 
 from plugjax.core import caches
+from plugjax.core.aval import ShapedArray
 from plugjax.core.device import Device, Sharding
 from plugjax.meshes.errors import DuplicateSpecError
-from plugjax.meshes.mesh import AbstractMesh, Mesh
+from plugjax.meshes.mesh import AbstractMesh, AxisType, Mesh
 from plugjax.meshes.spec import PartitionSpec, names_of
 
 
@@ -128,6 +129,15 @@ class NamedSharding(Sharding):
             found = _positions[key] = _block_positions(*key)
         return found
 
+    def typed(self, aval: ShapedArray) -> ShapedArray:
+        """The type of an array that is spread so: explicit axes of the mesh stand in it."""
+        found = explicit_part(self.mesh, self.spec, aval.ndim)
+        return aval if found is aval.spread else aval.update(spread=found)
+
+    def text(self, aval: ShapedArray) -> str:
+        """Sizes of an aval with the names that cut them: ``[8@x,4]``."""
+        return text_of(self.mesh, self.spec, aval)
+
     def with_memory_kind(self, kind: str) -> NamedSharding:
         """The sharding in another kind of memory."""
         return NamedSharding(self.mesh, self.spec, memory_kind=kind)
@@ -159,12 +169,57 @@ class NamedSharding(Sharding):
         return self
 
     def __repr__(self) -> str:
-        return (
-            f"NamedSharding(mesh={self.mesh!s}, spec={self.spec}, memory_kind={self.memory_kind})"
-        )
+        kind = None if isinstance(self.mesh, AbstractMesh) else self.memory_kind
+        words = "" if kind is None else f", memory_kind={kind}"
+        return f"NamedSharding(mesh={self.mesh!s}, spec={self.spec}{words})"
 
 
 _positions = caches.new_cache()
+_explicit: dict[Any, NamedSharding | None] = {}
+
+
+def explicit_part(
+    mesh: Mesh | AbstractMesh, spec: PartitionSpec, ndim: int
+) -> NamedSharding | None:
+    """What types of arrays of a rank say of a partition spec: its explicit axes, over the abstract mesh. Interned.
+
+    ``None`` if there are none: each device has the array whole.
+    """
+    if AxisType.Explicit not in mesh.axis_types:
+        return None
+    key = (mesh.abstract_mesh, spec, ndim)
+    if key not in _explicit:
+        explicit = set(mesh.explicit_axes)
+        entries = [tuple(n for n in names_of(entry) if n in explicit) for entry in spec]
+        entries += [()] * (ndim - len(entries))
+        found = PartitionSpec(
+            *(e[0] if len(e) == 1 else e or None for e in entries),
+            unreduced=spec.unreduced & explicit,
+            reduced=spec.reduced & explicit,
+        )
+        trivial = not (any(entries) or found.unreduced or found.reduced)
+        made = None if trivial else NamedSharding(mesh.abstract_mesh, found)
+        own = (mesh.abstract_mesh, found, ndim)
+        _explicit[key] = _explicit.setdefault(own, made)
+    return _explicit[key]
+
+
+def text_of(mesh: Mesh | AbstractMesh, spec: PartitionSpec, aval: ShapedArray) -> str:
+    """Sizes of an aval with the names that cut them, and the axes over which values are to be summed: ``[8@x,4]{U:y}``."""
+    entries = [*spec, *[None] * (aval.ndim - len(spec))]
+    cuts = [f"@{_joined(names)}" if (names := names_of(entry)) else "" for entry in entries]
+    sizes = ",".join(f"{size}{cut}" for size, cut in zip(aval.shape, cuts, strict=True))
+    marks = [("V", aval.vma), ("U", spec.unreduced), ("R", spec.reduced)]
+    words = ", ".join(
+        f"{letter}:{_joined([n for n in mesh.axis_names if n in names])}"
+        for letter, names in marks
+        if names
+    )
+    return f"[{sizes}]{{{words}}}" if words else f"[{sizes}]"
+
+
+def _joined(names: Sequence[Any]) -> str:
+    return str(names[0]) if len(names) == 1 else f"({','.join(map(str, names))})"
 
 
 def _block_positions(

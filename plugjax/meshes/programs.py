@@ -15,9 +15,10 @@ from plugjax.core.primitive import Primitive
 from plugjax.core.rules import RuleKind
 from plugjax.meshes.context import mesh_in_force
 from plugjax.meshes.geometry import check_compatible_aval
-from plugjax.meshes.mesh import AbstractMesh, Mesh
+from plugjax.meshes.mesh import AbstractMesh, AxisType, Mesh
 from plugjax.meshes.named import NamedSharding
 from plugjax.meshes.partition import Partition
+from plugjax.meshes.spec import PartitionSpec
 
 AnyMesh = Mesh | AbstractMesh
 
@@ -97,7 +98,7 @@ def partition_of(
     if not spread and named is None and in_force is None:
         return None
     committed = next((p.sharding for p in given if p.committed), None)
-    if not spread and named is None and committed is not None:
+    if not spread and named is None and committed is not None and in_force is None:
         return None
     mesh = next((s.mesh for s in spread if isinstance(s, NamedSharding)), named or in_force)
     if mesh is None:
@@ -126,6 +127,9 @@ def partition_of(
     for sharding, aval in zip(results, jaxpr.out_avals, strict=True):
         if sharding is not None:
             _check_result(who, sharding, aval.shape)
+    if isinstance(mesh, (Mesh, AbstractMesh)) and AxisType.Explicit in mesh.axis_types:
+        pairs = zip(results, jaxpr.out_avals, strict=True)
+        results = [wanted or _by_type(mesh, aval) for wanted, aval in pairs]
     return Partition(
         mesh,
         tuple(
@@ -134,6 +138,14 @@ def partition_of(
         ),
         tuple(results),
     )
+
+
+def _by_type(mesh: AnyMesh, aval: Any) -> NamedSharding | None:
+    """How a result is spread, as its type says; ``None`` where the compiler decides."""
+    if aval.spread is None and not mesh.are_all_axes_explicit:
+        return None
+    whole = PartitionSpec(*[None] * aval.ndim)
+    return NamedSharding(mesh, whole if aval.spread is None else aval.spread.spec)
 
 
 def _check_result(who: str, sharding: Sharding, shape: tuple[int, ...]) -> None:
@@ -147,10 +159,15 @@ def _check_result(who: str, sharding: Sharding, shape: tuple[int, ...]) -> None:
 
 def _same_devices(who: str, words: str, devices: Sequence[Device], mesh: Mesh) -> None:
     if tuple(devices) != mesh.flat_devices:
-        raise ValueError(
-            f"{who}: Received incompatible devices for jitted computation: {words} is on {_listed(devices)}, and the mesh has "
-            f"{_listed(mesh.flat_devices)}. Move it with plugjax.device_put(x, sharding)."
-        )
+        raise ValueError(incompatible(who, words, devices, mesh))
+
+
+def incompatible(who: str, words: str, devices: Sequence[Device], mesh: Mesh) -> str:
+    """What is said of a value on other devices than those of the mesh that a program runs over."""
+    return (
+        f"{who}: Received incompatible devices for jitted computation: {words} is on {_listed(devices)}, and the mesh has "
+        f"{_listed(mesh.flat_devices)}. Move it with plugjax.device_put(x, sharding)."
+    )
 
 
 def _listed(devices: Sequence[Device]) -> str:

@@ -41,6 +41,9 @@ def result_shardings(
     env: dict[Var, Sharding] = dict(zip(jaxpr.jaxpr.invars, arguments, strict=True))
 
     def read(atom: Any) -> Sharding:
+        held = getattr(atom.aval, "spread", None)
+        if held is not None:
+            return NamedSharding(mesh, held.spec)
         return whole if isinstance(atom, Literal) else env.get(atom, whole)
 
     for eqn in jaxpr.eqns:

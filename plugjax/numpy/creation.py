@@ -28,7 +28,7 @@ from plugjax.extend.execution import array_of_values, is_string_array
 from plugjax.extend.meshes import ShardingLike
 from plugjax.lax import axes
 from plugjax.lax.axes import ShapeLike
-from plugjax.lax.placement import laid_out
+from plugjax.lax.placement import freely, laid_out, over_mesh_in_force
 from plugjax.numpy.promotion import (
     ArrayLike,
     as_operand,
@@ -49,7 +49,7 @@ _PYTHON = (bool, int, float, complex)
 
 
 def _placed(x: Array, device: Any) -> Array:
-    return x if device is None else device_put(x, device)
+    return over_mesh_in_force(x) if device is None else device_put(x, device)
 
 
 def array(
@@ -85,7 +85,7 @@ def array(
     if out_sharding is not None:
         return laid_out(
             "array",
-            array(object, dtype, *args, copy=copy, order=order, ndmin=ndmin, device=device),
+            freely(array, object, dtype, *args, copy=copy, order=order, ndmin=ndmin, device=device),
             out_sharding,
         )
     if args:
@@ -138,7 +138,7 @@ def asarray(
     if out_sharding is not None:
         return laid_out(
             "asarray",
-            asarray(a=a, dtype=dtype, order=order, copy=copy, device=device),
+            freely(asarray, a=a, dtype=dtype, order=order, copy=copy, device=device),
             out_sharding,
         )
     if order not in (None, "K"):
@@ -389,7 +389,9 @@ def zeros_like(
     """
     if out_sharding is not None:
         return laid_out(
-            "zeros_like", zeros_like(a=a, dtype=dtype, shape=shape, device=device), out_sharding
+            "zeros_like",
+            freely(zeros_like, a=a, dtype=dtype, shape=shape, device=device),
+            out_sharding,
         )
     return _like("zeros_like", a, 0, dtype, shape, device)
 
@@ -411,7 +413,9 @@ def ones_like(
     """
     if out_sharding is not None:
         return laid_out(
-            "ones_like", ones_like(a=a, dtype=dtype, shape=shape, device=device), out_sharding
+            "ones_like",
+            freely(ones_like, a=a, dtype=dtype, shape=shape, device=device),
+            out_sharding,
         )
     return _like("ones_like", a, 1, dtype, shape, device)
 
@@ -452,7 +456,7 @@ def full_like(
     if out_sharding is not None:
         return laid_out(
             "full_like",
-            full_like(a=a, fill_value=fill_value, dtype=dtype, shape=shape, device=device),
+            freely(full_like, a=a, fill_value=fill_value, dtype=dtype, shape=shape, device=device),
             out_sharding,
         )
     check_arraylike("full_like", fill_value)

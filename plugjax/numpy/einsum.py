@@ -11,7 +11,7 @@ from plugjax.extend.dtypes import DTypeLike
 from plugjax.extend.errors import OutArgumentError
 from plugjax.extend.meshes import ShardingLike
 from plugjax.lax.dot import PrecisionLike
-from plugjax.lax.placement import laid_out
+from plugjax.lax.placement import freely, laid_out
 from plugjax.numpy.indexing import diagonal
 from plugjax.numpy.linear_algebra import product_operands
 from plugjax.numpy.promotion import Operand, check_arraylike, converted
@@ -55,7 +55,8 @@ def einsum(
     if out_sharding is not None:
         return laid_out(
             "einsum",
-            einsum(
+            freely(
+                einsum,
                 subscripts,
                 *operands,
                 out=out,

@@ -14,7 +14,7 @@ from plugjax.extend.dtypes import DTypeLike
 from plugjax.extend.execution import eager_program
 from plugjax.extend.meshes import ShardingLike
 from plugjax.lax.dot import PrecisionLike
-from plugjax.lax.placement import laid_out
+from plugjax.lax.placement import freely, laid_out
 from plugjax.lax.promotion import join
 from plugjax.numpy.indexing import diagonal
 from plugjax.numpy.manipulation import canonical_axis, moveaxis, ravel
@@ -82,7 +82,9 @@ def dot(
     if out_sharding is not None:
         return laid_out(
             "dot",
-            dot(a=a, b=b, precision=precision, preferred_element_type=preferred_element_type),
+            freely(
+                dot, a=a, b=b, precision=precision, preferred_element_type=preferred_element_type
+            ),
             out_sharding,
         )
     (x, y), wanted, weak = product_operands("dot", preferred_element_type, a, b)
@@ -120,7 +122,9 @@ def matmul(
     if out_sharding is not None:
         return laid_out(
             "matmul",
-            matmul(a=a, b=b, precision=precision, preferred_element_type=preferred_element_type),
+            freely(
+                matmul, a=a, b=b, precision=precision, preferred_element_type=preferred_element_type
+            ),
             out_sharding,
         )
     if (
@@ -361,7 +365,8 @@ def tensordot(
     if out_sharding is not None:
         return laid_out(
             "tensordot",
-            tensordot(
+            freely(
+                tensordot,
                 a=a,
                 b=b,
                 axes=axes,

@@ -18,7 +18,7 @@ from plugjax.extend.execution import eager_program
 from plugjax.extend.meshes import ShardingLike
 from plugjax.lax import axes
 from plugjax.lax.axes import ShapeLike, static_sizes
-from plugjax.lax.placement import laid_out
+from plugjax.lax.placement import freely, laid_out
 from plugjax.lax.requested_dtypes import warn_caller
 from plugjax.numpy.creation import array
 from plugjax.numpy.promotion import (
@@ -125,7 +125,9 @@ def reshape(
                [2, 3]], dtype=int32)
     """
     if out_sharding is not None:
-        return laid_out("reshape", reshape(a=a, shape=shape, order=order, copy=copy), out_sharding)
+        return laid_out(
+            "reshape", freely(reshape, a=a, shape=shape, order=order, copy=copy), out_sharding
+        )
     x = as_operand("reshape", a)
     sizes = _sizes(x, shape)
     if order == "C":
@@ -146,7 +148,7 @@ def ravel(a: ArrayLike, order: str = "C", *, out_sharding: ShardingLike | None =
         Array([1, 2, 3, 4], dtype=int32)
     """
     if out_sharding is not None:
-        return laid_out("ravel", ravel(a=a, order=order), out_sharding)
+        return laid_out("ravel", freely(ravel, a=a, order=order), out_sharding)
     x = as_operand("ravel", a)
     if order == "K":
         raise NotImplementedError("ravel: order='K' is not available; use 'C' or 'F'.")
@@ -322,7 +324,9 @@ def broadcast_to(
                [0, 1]], dtype=int32)
     """
     if out_sharding is not None:
-        return laid_out("broadcast_to", broadcast_to(array=array, shape=shape), out_sharding)
+        return laid_out(
+            "broadcast_to", freely(broadcast_to, array=array, shape=shape), out_sharding
+        )
     x = as_operand("broadcast_to", array)
     sizes = (shape,) if not hasattr(shape, "__iter__") else shape
     return broadcast_to_shape("broadcast_to", x, tuple(axes.index(n) for n in sizes))

@@ -17,7 +17,7 @@ from plugjax import lax
 from plugjax.extend import dtypes
 from plugjax.extend.core import Array
 from plugjax.extend.meshes import ShardingLike
-from plugjax.lax.placement import laid_out
+from plugjax.lax.placement import freely, laid_out
 from plugjax.numpy import reductions
 from plugjax.numpy.cumulative import cumsum
 from plugjax.numpy.manipulation import canonical_axes
@@ -104,7 +104,8 @@ def percentile(
     if out_sharding is not None:
         return laid_out(
             "percentile",
-            percentile(
+            freely(
+                percentile,
                 a=a,
                 q=q,
                 axis=axis,

@@ -16,7 +16,7 @@ from plugjax.extend.errors import ConcretizationTypeError, NegativeSizeError
 from plugjax.extend.meshes import ShardingLike
 from plugjax.lax import axes
 from plugjax.lax.families import size_value
-from plugjax.lax.placement import laid_out
+from plugjax.lax.placement import freely, laid_out
 from plugjax.numpy.logic import greater_equal, less
 from plugjax.numpy.manipulation import canonical_axis, ravel
 from plugjax.numpy.promotion import (
@@ -424,7 +424,7 @@ def bincount(
     if out_sharding is not None:
         return laid_out(
             "bincount",
-            bincount(x=x, weights=weights, minlength=minlength, length=length),
+            freely(bincount, x=x, weights=weights, minlength=minlength, length=length),
             out_sharding,
         )
     minlength = operator.index(minlength)

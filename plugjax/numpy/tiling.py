@@ -12,7 +12,7 @@ from plugjax.extend.core import Array, Tracer
 from plugjax.extend.errors import ConcretizationTypeError, DtypeError, NegativeSizeError
 from plugjax.extend.meshes import ShardingLike
 from plugjax.lax.axes import ShapeLike, static_ints
-from plugjax.lax.placement import laid_out
+from plugjax.lax.placement import freely, laid_out
 from plugjax.numpy.creation import asarray
 from plugjax.numpy.indexing import take
 from plugjax.numpy.joining import concatenate
@@ -60,7 +60,9 @@ def repeat(
     if out_sharding is not None:
         return laid_out(
             "repeat",
-            repeat(a=a, repeats=repeats, axis=axis, total_repeat_length=total_repeat_length),
+            freely(
+                repeat, a=a, repeats=repeats, axis=axis, total_repeat_length=total_repeat_length
+            ),
             out_sharding,
         )
     x = as_operand("repeat", a)

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from plugjax import lax
+from plugjax.extend import pytree
 from plugjax.extend.core import Array
-from plugjax.extend.meshes import ShardingLike
+from plugjax.extend.meshes import ShardingLike, untyped
 from plugjax.extend.transforms import api_boundary
-from plugjax.lax.placement import laid_out
+from plugjax.lax.placement import freely, laid_out
 from plugjax.lax.requested_dtypes import warn_caller
 from plugjax.numpy.arithmetic import divide, power
 from plugjax.numpy.index_plan import entries, make_plan, masks_as_arrays
@@ -79,7 +80,7 @@ class IndexedUpdate:
     ) -> Array:
         """``x[index]``; with mode ``"fill"``, elements out of bounds are ``fill_value`` (nan by default)."""
         if out_sharding is not None:
-            found = self.get(
+            found = IndexedUpdate(untyped(self.array), pytree.tree_map(untyped, self.index)).get(
                 indices_are_sorted=indices_are_sorted,
                 unique_indices=unique_indices,
                 mode=mode,
@@ -179,7 +180,8 @@ def _scatter(
     if out_sharding is not None:
         return laid_out(
             "at",
-            _scatter(
+            freely(
+                _scatter,
                 operation=operation,
                 x=x,
                 index=index,

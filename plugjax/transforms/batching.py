@@ -19,6 +19,15 @@ from plugjax.core.aval import ShapedArray
 from plugjax.core.jaxpr import ClosedJaxpr, eval_closed, memoise
 from plugjax.core.primitive import Primitive, Trace, Tracer, state
 from plugjax.core.rules import RuleKind
+from plugjax.meshes.types import (
+    cut_along,
+    kept_types,
+    result_types,
+    retyped,
+    spreads_among,
+    with_axis,
+    without_axis,
+)
 from plugjax.transforms.argument_names import argument_names, function_place, positional_names
 from plugjax.transforms.axes import broadcast_axis, moveaxis
 from plugjax.transforms.batch_steps import BatchStep
@@ -77,12 +86,11 @@ class BatchTracer(Tracer):
         if isinstance(full, HighType):
             self.aval = full.dec_rank(trace.axis.size, bdim)
             return
-        shape = full.shape
-        own = shape[:bdim] + shape[bdim + 1 :]
         if isinstance(full, ShapedArray):
-            self.aval = full.update(shape=own)
+            self.aval = without_axis(full, bdim)
         else:
-            self.aval = full.update(shape=own)
+            shape = full.shape
+            self.aval = full.update(shape=shape[:bdim] + shape[bdim + 1 :])
 
     def __repr__(self) -> str:
         trace = self._trace
@@ -136,12 +144,37 @@ class BatchTrace(Trace):
                 if any(marked) and has_pure_form(primitive):
                     state.trace = self
                     return with_values(primitive, args, params, marked)
-            out, out_dim = self.rules[primitive](self.axis, values, dims, **params)
+            rule = self.rules[primitive]
+            if ShapedArray.spreading and not primitive.structured and spreads_among(values):
+                out, out_dim = self._typed(rule, primitive, args, values, dims, params)
+            else:
+                out, out_dim = rule(self.axis, values, dims, **params)
         finally:
             state.trace = previous
         if primitive.multiple_results:
             return [self.wrap(y, d) for y, d in zip(out, out_dim, strict=True)]
         return self.wrap(out, out_dim)
+
+    def _typed(
+        self,
+        rule: BatchingRule,
+        primitive: Primitive,
+        args: Sequence[Any],
+        values: Sequence[Any],
+        dims: Sequence[int | None],
+        params: dict[str, Any],
+    ) -> tuple[Any, Any]:
+        """What a rule gives; instances are spread as one alone, and along the axis as the axis is cut."""
+        types = result_types(primitive, [aval_of(x) for x in args], params)
+        out, out_dim = kept_types(lambda xs: rule(self.axis, xs, dims, **params), values)
+        if not primitive.multiple_results:
+            return self._as_type(out, out_dim, types), out_dim
+        triples = zip(out, out_dim, types, strict=True)
+        return [self._as_type(y, d, aval) for y, d, aval in triples], out_dim
+
+    def _as_type(self, y: Any, bdim: int | None, aval: ShapedArray) -> Any:
+        axis = self.axis
+        return retyped(y, aval if bdim is None else with_axis(aval, bdim, axis.size, axis.cut))
 
     def step(self, processing: Mapping[str, Any]) -> BatchStep:
         """The primitive that is being batched, for errors."""
@@ -169,7 +202,10 @@ class BatchTrace(Trace):
 def materialize(x: Any, bdim: int | None, axis: Axis, destination: int = 0) -> Any:
     """``x`` with its batch axis at ``destination``, repeated along it if it has none."""
     if bdim is None:
-        return broadcast_axis(x, axis.size, destination, aval_of(x).shape)
+        found = broadcast_axis(x, axis.size, destination, aval_of(x).shape)
+        if ShapedArray.spreading:
+            return retyped(found, with_axis(aval_of(x), destination, axis.size, axis.cut))
+        return found
     return moveaxis(x if hasattr(x, "ndim") else as_array(x), bdim, destination)
 
 
@@ -235,7 +271,11 @@ def batch_jaxpr(
         avals = [
             a.inc_rank(axis.size, b)
             if isinstance(a, HighType) and b
-            else a.update(shape=(axis.size, *a.shape))
+            else (
+                with_axis(a, 0, axis.size, axis.cut)
+                if isinstance(a, ShapedArray)
+                else a.update(shape=(axis.size, *a.shape))
+            )
             if b
             else a
             for a, b in zip(jaxpr.in_avals, in_batched, strict=True)
@@ -329,7 +369,8 @@ def vmap(
             d if d is None or isinstance(d, MappingSpec) else _in_range(d, aval_of(x), words, i)
             for i, (x, d) in enumerate(zip(values, axes, strict=True))
         ]
-        axis = Axis(_axis_size(words, values, dims, axis_size), axis_name, spread)
+        size = _axis_size(words, values, dims, axis_size)
+        axis = Axis(size, axis_name, spread, cut=_cut(values, dims))
         out = Structure()
 
         def flat(*xs: Any) -> list[Any]:
@@ -354,6 +395,19 @@ def vmap(
         return joined(result, targets, axis.size) if mapped_classes else result
 
     return named_after(fun, vectorized, getattr(fun, "__doc__", None), name)
+
+
+def _cut(values: Sequence[Any], dims: Sequence[Any]) -> Any:
+    """How types say that the mapped axis is cut; arguments that say nothing follow the others."""
+    if not ShapedArray.spreading:
+        return None
+    cuts = [cut_along(x.aval, d) for x, d in zip(values, dims, strict=True) if type(d) is int]
+    found = {cut for cut in cuts if cut is not None}
+    if len(found) > 1:
+        raise ValueError(
+            f"vmap: mapped axes are sharded differently: {', '.join(str(cut.spec[0]) for cut in found)}. Reshard an argument."
+        )
+    return found.pop() if found else None
 
 
 def _is_axis(leaf: Any) -> bool:

@@ -12,11 +12,12 @@ from typing import Any
 
 from plugjax.core import registry
 from plugjax.core.array import aval_of, value_types
-from plugjax.core.aval import AbstractValue
+from plugjax.core.aval import AbstractValue, ShapedArray
 from plugjax.core.jaxpr import ClosedJaxpr, eval_closed, memoise, programs_in
 from plugjax.core.primitive import Primitive
 from plugjax.core.rules import RuleKind, abstract_eval
 from plugjax.core.vocabulary import add_any_p
+from plugjax.meshes.types import with_axis, without_axis
 from plugjax.transforms.expansion import Kept, computed, expand_rule
 from plugjax.transforms.staging import StagingTrace, stage
 
@@ -87,6 +88,8 @@ def stacked_aval(aval: Any, length: int) -> Any:
     """The type of the values of all steps of a loop, given that of one."""
     if isinstance(aval, HighType):
         return aval.inc_rank(length, aval.leading_axis_spec())
+    if isinstance(aval, ShapedArray):
+        return with_axis(aval, 0, length)
     return aval.update(shape=(length, *aval.shape))
 
 
@@ -94,6 +97,8 @@ def step_aval(aval: Any, length: int) -> Any:
     """The type of the value of one step of a loop, given that of all."""
     if isinstance(aval, HighType):
         return aval.dec_rank(length, aval.leading_axis_spec())
+    if isinstance(aval, ShapedArray):
+        return without_axis(aval, 0)
     return aval.update(shape=aval.shape[1:])
 
 
@@ -182,7 +187,7 @@ def on_arrays(primitive: Primitive, args: Sequence[Any], params: dict[str, Any])
     """
     avals = [aval_of(x) for x in args]
     if primitive is add_any_p:
-        return avals[0].vspace_add(*args)  # type: ignore[attr-defined]  # of a HighType
+        return avals[0].vspace_add(*args)
     out_avals = (
         registry.table(abstract_eval)[primitive](*avals, **params) if primitive.structured else []
     )

@@ -17,6 +17,7 @@ from plugjax.core.jaxpr import ClosedJaxpr, eval_closed, memoise
 from plugjax.core.primitive import Primitive, Trace, Tracer, state
 from plugjax.core.rules import RuleKind
 from plugjax.core.vocabulary import Zero, instantiate
+from plugjax.meshes.types import spreads_among, typed_derivative
 from plugjax.transforms.discharge import has_pure_form, is_reference, with_values
 from plugjax.transforms.ending import ends_trace
 from plugjax.transforms.staging import stage
@@ -149,7 +150,11 @@ class JVPTrace(DualTrace):
             for i, t in enumerate(tangents):
                 if t is None:
                     tangents[i] = zero_tangent(primals[i])
-            out, out_dot = self.rules[primitive](primals, tangents, **params)
+            rule = self.rules[primitive]
+            if ShapedArray.spreading and not primitive.structured and spreads_among(primals):
+                out, out_dot = typed_derivative(rule, primitive, primals, tangents, params)
+            else:
+                out, out_dot = rule(primals, tangents, **params)
         finally:
             state.trace = previous
         if primitive.multiple_results:

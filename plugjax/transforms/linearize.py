@@ -25,6 +25,7 @@ from plugjax.core.primitive import Primitive, Trace, Tracer, state
 from plugjax.core.rules import RuleKind, abstract_eval
 from plugjax.core.source_info import Source, user_source
 from plugjax.core.vocabulary import zeros
+from plugjax.meshes.types import spreads_among, typed_derivative, with_spreads
 from plugjax.transforms.discharge import discharge, has_pure_form, with_values
 from plugjax.transforms.ending import ends_trace
 from plugjax.transforms.expansion import Kept, computed, expand_rule
@@ -150,6 +151,8 @@ class TapeTrace(Trace):
             result = self.rules[primitive](*avals, **params)
             if state.axes:
                 result = with_varying(primitive, avals, params, result)
+            if ShapedArray.spreading:
+                result = with_spreads(primitive, avals, params, result)
         else:
             key = (primitive, *avals, *params.items())
             result = self.avals.get(key)
@@ -157,6 +160,8 @@ class TapeTrace(Trace):
                 result = self.rules[primitive](*avals, **params)
                 if state.axes:
                     result = with_varying(primitive, avals, params, result)
+                if ShapedArray.spreading:
+                    result = with_spreads(primitive, avals, params, result)
                 self.avals[key] = result
         if primitive.multiple_results:
             outs = [TapeTracer(self, aval) for aval in result]
@@ -208,7 +213,10 @@ class LinearizeTrace(DualTrace):
         rule = self.linearize_rules.get(primitive) or self.rules[primitive]
         state.trace = self.tape
         try:
-            out, out_dot = rule(primals, tangents, **params)
+            if ShapedArray.spreading and not primitive.structured and spreads_among(primals):
+                out, out_dot = typed_derivative(rule, primitive, primals, tangents, params)
+            else:
+                out, out_dot = rule(primals, tangents, **params)
         finally:
             state.trace = previous
         if primitive.multiple_results:

@@ -39,9 +39,10 @@ class Axis:
         spmd: names of the axes of a mesh along which the instances are spread.
         typed: whether types say which values may differ along it.
         of_mesh: whether the instances stand for the devices of a mesh, in a program on whole arrays.
+        cut: how types say that the axis is cut (a ``NamedSharding`` of a vector), if they do.
     """
 
-    __slots__ = ("name", "of_mesh", "size", "spmd", "typed")
+    __slots__ = ("cut", "name", "of_mesh", "size", "spmd", "typed")
 
     def __init__(
         self,
@@ -50,15 +51,17 @@ class Axis:
         spmd: tuple[Any, ...] = (),
         typed: bool = False,
         of_mesh: bool = False,
+        cut: Any = None,
     ) -> None:
         self.size = size
         self.name = name
         self.spmd = spmd
         self.typed = typed
         self.of_mesh = of_mesh
+        self.cut = cut
 
     def _key(self) -> tuple[Any, ...]:
-        return self.size, self.name, self.spmd, self.typed, self.of_mesh
+        return self.size, self.name, self.spmd, self.typed, self.of_mesh, self.cut
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Axis) and self._key() == other._key()

@@ -23,6 +23,7 @@ from plugjax.core.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var
 from plugjax.core.primitive import Primitive, Trace, Tracer, state
 from plugjax.core.rules import RuleKind, abstract_eval
 from plugjax.core.source_info import user_source
+from plugjax.meshes.types import with_spreads
 from plugjax.transforms.enclosing import source_with_enclosing
 from plugjax.transforms.ending import ends_trace
 from plugjax.transforms.varying import with_varying
@@ -148,6 +149,8 @@ class StagingTrace(Trace):
             result = self.rules[primitive](*[v.aval for v in invars], **params)
             if state.axes:
                 result = with_varying(primitive, [v.aval for v in invars], params, result)
+            if ShapedArray.spreading:
+                result = with_spreads(primitive, [v.aval for v in invars], params, result)
             found = jaxpr_effects(params)
         else:
             key = (primitive, *[v.aval for v in invars], *params.items())
@@ -159,6 +162,8 @@ class StagingTrace(Trace):
                 result = self.rules[primitive](*avals, **params)
                 if state.axes:
                     result = with_varying(primitive, avals, params, result)
+                if ShapedArray.spreading:
+                    result = with_spreads(primitive, avals, params, result)
                 self.avals[key] = result
             found = no_effects
         effect = self.effects.get(primitive)

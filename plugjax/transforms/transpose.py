@@ -14,6 +14,8 @@ from plugjax.core.aval import AbstractReference, ShapedArray
 from plugjax.core.jaxpr import ClosedJaxpr, eval_closed, memoise
 from plugjax.core.primitive import state
 from plugjax.core.vocabulary import Zero, add_any, instantiate
+from plugjax.meshes.errors import ShardingTypeError
+from plugjax.meshes.types import cotangent_typed, spreads_among, untyped
 from plugjax.transforms.enclosing import describe_frames
 from plugjax.transforms.jvp import with_zeros
 from plugjax.transforms.linearize import (
@@ -93,7 +95,10 @@ def backward(
                 UndefinedPrimal(x.aval) if type(x) is TapeTracer and x._trace is tape else x
                 for x in eqn.operands
             ]
-            results = table[eqn.primitive](incoming, *operands, **eqn.params)
+            if ShapedArray.spreading:
+                results = _typed_transpose(table[eqn.primitive], eqn, incoming, operands)
+            else:
+                results = table[eqn.primitive](incoming, *operands, **eqn.params)
             for x, bar in zip(eqn.operands, results, strict=True):
                 if bar is not None and type(bar) is not Zero and type(x) is TapeTracer:
                     _accumulate(bars, x.slot, summed(bar, x.aval) if state.axes else bar)
@@ -104,6 +109,34 @@ def backward(
     return [
         None if t is None else (Zero(t.aval) if bars[t.slot] is None else bars[t.slot])
         for t in inputs
+    ]
+
+
+def _typed_transpose(
+    rule: Callable[..., Sequence[Any]], eqn: TapeEqn, incoming: Any, operands: Sequence[Any]
+) -> list[Any]:
+    """What a transpose rule gives; cotangents are spread as what they belong to."""
+    several = eqn.primitive.multiple_results
+
+    def run(bars: Sequence[Any], given: Sequence[Any]) -> Sequence[Any]:
+        return rule(list(bars) if several else bars[0], *given, **eqn.params)
+
+    def without_types(x: Any) -> Any:
+        if type(x) is UndefinedPrimal:
+            return UndefinedPrimal(x.aval.update(spread=None))
+        return untyped(x)
+
+    bars = incoming if several else [incoming]
+    if eqn.primitive.structured or not spreads_among((*bars, *operands)):
+        results = run(bars, operands)
+    else:
+        try:
+            results = run(bars, operands)
+        except ShardingTypeError:
+            results = run(list(map(untyped, bars)), list(map(without_types, operands)))
+    return [
+        bar if bar is None or type(x) is not TapeTracer else cotangent_typed(bar, x.aval)
+        for x, bar in zip(eqn.operands, results, strict=True)
     ]
 
 

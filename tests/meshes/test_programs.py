@@ -13,6 +13,11 @@ from tests.meshes.programs import PROGRAMS
 
 # Where JAX fails inside: plugjax gives the result, or an error that describes the fault.
 JAX_STUMBLES = {
+    # Operations inside of JAX's own functions get types that do not go together.
+    "explicit cholesky": None,
+    "explicit qr": None,
+    "explicit gradient of maximum": None,
+    "explicit_without_mesh_in_force": None,
     "map_batched_inside": None,
     "error_map psum over an unknown axis": "NameError",
 }

@@ -54,7 +54,12 @@ class MemoryStats(dict[str, int]):
 
 
 def _described(avals: Sequence[ShapedArray]) -> list[ShapeDtypeStruct]:
-    return [ShapeDtypeStruct(a.shape, a.dtype, weak_type=a.weak_type) for a in avals]
+    return [
+        ShapeDtypeStruct(
+            a.shape, a.dtype, weak_type=a.weak_type, sharding=getattr(a, "spread", None)
+        )
+        for a in avals
+    ]
 
 
 def _lowered(avals: Sequence[ShapedArray]) -> list[ShapeDtypeStruct]:

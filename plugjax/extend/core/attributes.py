@@ -11,6 +11,7 @@ from typing import Any
 
 from plugjax.calls.defined_primitives import define
 from plugjax.core import registry
+from plugjax.core.aval import ShapedArray
 from plugjax.core.device import Device, Sharding
 from plugjax.core.effects import Effects, effects_rule, no_effects
 from plugjax.core.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, eval_jaxpr
@@ -24,6 +25,7 @@ from plugjax.extend.core.programs import max_dim, min_dim
 from plugjax.extend.core.trace_state import eval_context
 from plugjax.extend.source_info_util import source_info_of
 from plugjax.meshes import geometry
+from plugjax.meshes.types import sharding_of_type
 from plugjax.transforms.jaxpr_print import print_jaxpr
 from plugjax.transforms.marks import NO_MARKS, Marks, marking, marks_of
 
@@ -133,6 +135,7 @@ _ATTRIBUTES: dict[type, dict[str, Callable[[Any], Any]]] = {
         "debug_info": lambda jaxpr: _debug_info(jaxpr.jaxpr),
         "is_high": lambda jaxpr: False,
     },
+    ShapedArray: {"sharding": sharding_of_type},
     Sharding: geometry.ATTRIBUTES,
     Device: {
         "addressable_memories": _method(memories),

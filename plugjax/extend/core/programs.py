@@ -7,10 +7,11 @@ from typing import Any
 
 from plugjax.core.aval import ShapedArray
 from plugjax.core.effects import Effect
-from plugjax.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Var
+from plugjax.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Var, eval_closed
 from plugjax.core.primitive import Primitive
 from plugjax.core.source_info import Source
 from plugjax.extend.source_info_util import SourceInfo, as_source
+from plugjax.meshes.types import with_axis, without_axis
 
 
 def jaxprs_in_params(params: Mapping[str, Any]) -> Iterator[Jaxpr]:
@@ -60,14 +61,14 @@ def mapped_aval(size: int, axis: int | None, aval: ShapedArray) -> ShapedArray:
         return aval
     if aval.shape[axis] != size:
         raise ValueError(f"axis {axis} of {aval.str_short()} does not have size {size}")
-    return aval.update(shape=aval.shape[:axis] + aval.shape[axis + 1 :])
+    return without_axis(aval, axis)
 
 
 def unmapped_aval(size: int, axis: int | None, aval: ShapedArray) -> ShapedArray:
     """The aval of all instances, given the aval of one."""
     if axis is None:
         return aval
-    return aval.update(shape=(*aval.shape[:axis], size, *aval.shape[axis:]))
+    return with_axis(aval, axis, size)
 
 
 def min_dim(d1: Any, d2: Any) -> Any:
@@ -94,3 +95,14 @@ def max_dim(d1: Any, d2: Any) -> Any:
     if type(d1) is int and type(d2) is int:
         return max(d1, d2)
     return d2.max(d1) if type(d1) is int else d1.max(d2)
+
+
+def jaxpr_as_fun(jaxpr: ClosedJaxpr) -> Callable[..., list[Any]]:
+    """A Python function that interprets a closed jaxpr: list of outputs from positional inputs.
+
+    Example:
+        >>> import plugjax
+        >>> plugjax.extend.core.jaxpr_as_fun(plugjax.make_jaxpr(lambda x: x * 2)(1.0))(3.0)
+        [Array(6., dtype=float32, weak_type=True)]
+    """
+    return lambda *args: eval_closed(jaxpr, *args)

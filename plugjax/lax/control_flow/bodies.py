@@ -122,7 +122,7 @@ def check_carry(
     wrong = [
         f"  * carry{path}: takes {a.str_short()}, returns {b.str_short()}"
         for path, a, b in zip(paths, expected, found, strict=True)
-        if not _same_type(a, b)
+        if not same_type(a, b)
     ]
     differs = [
         f"  * carry{path}: takes {a.str_short()}, returns {b.str_short()}"
@@ -143,11 +143,15 @@ def check_carry(
         )
 
 
-def _same_type(a: Any, b: Any) -> bool:
+def same_type(a: Any, b: Any) -> bool:
     """Whether values of the types can take each other's place in a carry: weakness apart."""
     if isinstance(a, HighType) or isinstance(b, HighType):
         return bool(a == b)
-    return (a.shape, a.dtype) == (b.shape, b.dtype)
+    return (a.shape, a.dtype, getattr(a, "spread", None)) == (
+        b.shape,
+        b.dtype,
+        getattr(b, "spread", None),
+    )
 
 
 def _varies_as(a: Any, b: Any) -> bool:

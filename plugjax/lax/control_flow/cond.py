@@ -52,7 +52,13 @@ from plugjax.extend.transforms import (
     with_zeros,
 )
 from plugjax.lax.comparison import eq, ne
-from plugjax.lax.control_flow.bodies import is_concrete, runs_as_python, taking, trace_body
+from plugjax.lax.control_flow.bodies import (
+    is_concrete,
+    runs_as_python,
+    same_type,
+    taking,
+    trace_body,
+)
 from plugjax.lax.conversion import stop_gradient
 from plugjax.lax.effects import any_has, io_effect, ordered_io_effect
 from plugjax.lax.selection import clamp, per_instance, select_n
@@ -279,7 +285,7 @@ def _with_common_types(
         wrong = [
             f"  * output{path}: {a.str_short()} of {names[0]}, {b.str_short()} of {name}"
             for path, a, b in zip(paths, first, program.out_avals, strict=True)
-            if (a.shape, a.dtype) != (b.shape, b.dtype)
+            if not same_type(a, b)
         ]
         if wrong:
             raise TypeError(

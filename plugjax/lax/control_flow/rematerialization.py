@@ -12,6 +12,7 @@ from typing import Any
 
 from plugjax.extend.calls import Policy, SplitEquation, SplitProgram, split_by_policy
 from plugjax.extend.core import ClosedJaxpr, DropVar, JaxprEqn, Var, eval_closed, zeros
+from plugjax.extend.meshes import with_axis
 from plugjax.extend.rules import RuleSet, remat_rule
 from plugjax.extend.transforms import prune_outputs, stage
 from plugjax.lax.control_flow.cond import cond_p
@@ -37,9 +38,7 @@ def _scan_remat(policy: Policy, eqn: JaxprEqn) -> SplitEquation | None:
         if type(out) is Var
     }
     extra = [v not in stacked for v in split.saved]
-    saved = [
-        stacked.get(v) or Var(v.aval.update(shape=(length, *v.aval.shape))) for v in split.saved
-    ]
+    saved = [stacked.get(v) or Var(with_axis(v.aval, 0, length)) for v in split.saved]
     forward = eqn.replace(
         outvars=[*eqn.outvars, *(v for v, e in zip(saved, extra, strict=True) if e)],
         params={**eqn.params, "jaxpr": prune_outputs(split.forward, (True,) * count + (*extra,))},

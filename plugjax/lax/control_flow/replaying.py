@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from plugjax.extend.core import ClosedJaxpr, zeros
+from plugjax.extend.meshes import with_axis
 from plugjax.extend.rules import RuleSet, replay_rule
 from plugjax.lax.control_flow.cond import cond_p
 from plugjax.lax.control_flow.platform_dependent import Platforms, platform_branch, platform_of
@@ -76,6 +77,6 @@ def _scan_replay(
         for column, y in zip(columns, outs[num_carry:], strict=True):
             column.append(y)
     if not length:
-        empty = [a.update(shape=(0, *a.shape)) for a in jaxpr.out_avals[num_carry:]]
+        empty = [with_axis(a, 0, 0) for a in jaxpr.out_avals[num_carry:]]
         return [*carry, *(zeros(a) for a in empty)]
     return [*carry, *(stack(c[::-1] if reverse else c) for c in columns)]

@@ -23,6 +23,7 @@ from plugjax.extend.core import (
     moveaxis,
 )
 from plugjax.extend.errors import ConcretizationTypeError
+from plugjax.extend.meshes import spec_of
 from plugjax.extend.rules import RuleSet, abstract_eval, batching_rule, dce_rule
 from plugjax.extend.transforms import (
     Axis,
@@ -145,6 +146,11 @@ def leading_size(xs: Sequence[Any], length: int | None, tree: Any) -> int:
         if not x.aval.shape:
             raise AxisError(
                 f"scan got value with no leading axis to scan over: xs{path} is {x.aval.str_short()}."
+            )
+        spec = spec_of(x.aval)
+        if spec[0] is not None:
+            raise ValueError(
+                f"0th dimension of all xs should be replicated. Got {spec} for xs{path}. Reshard it, or scan over another axis."
             )
     sizes = {x.aval.shape[0] for x, _ in arrays}
     if length is not None:

@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import zip_longest
 from typing import Any, TypeAlias
 
 from plugjax.extend.core import (
@@ -32,9 +33,12 @@ from plugjax.extend.meshes import (
     Mesh,
     NamedSharding,
     PartitionSpec,
+    explicit_part,
     mesh_rule,
     names_of,
+    spec_of,
     spread_rule,
+    with_axis,
 )
 from plugjax.extend.rules import (
     RuleSet,
@@ -75,13 +79,17 @@ Specs: TypeAlias = tuple[PartitionSpec, ...]
 Axes: TypeAlias = frozenset[Any]
 
 
+def inner_mesh(mesh: AnyMesh, axes: Axes) -> AbstractMesh:
+    """The mesh in force in programs of one device along some axes."""
+    around = config.read("abstract_mesh")
+    outer = around if around is not None and set(axes) <= set(around.axis_names) else None
+    return (outer or mesh.abstract_mesh).update_axis_types(dict.fromkeys(axes, AxisType.Manual))
+
+
 @contextmanager
 def inside(mesh: AnyMesh, axes: Axes, check_vma: bool) -> Iterator[None]:
     """Within the block programs are those of one device along some axes of a mesh."""
-    around = config.read("abstract_mesh")
-    outer = around if around is not None and set(axes) <= set(around.axis_names) else None
-    types = dict.fromkeys(axes, AxisType.Manual)
-    here = (outer or mesh.abstract_mesh).update_axis_types(types)
+    here = inner_mesh(mesh, axes)
     bound = [Axis(size, name, typed=check_vma) for name, size in mesh.shape_tuple if name in axes]
     with (
         config.override("abstract_mesh", here),
@@ -111,16 +119,25 @@ def _scaled(aval: ShapedArray, mesh: AnyMesh, spec: PartitionSpec, whole: bool) 
 
 
 def local_aval(
-    aval: ShapedArray, mesh: AnyMesh, spec: PartitionSpec, check_vma: bool
+    aval: ShapedArray, mesh: AnyMesh, spec: PartitionSpec, axes: Axes, check_vma: bool
 ) -> ShapedArray:
     """The aval of the part of one device."""
     part = _scaled(aval, mesh, spec, whole=False)
+    if aval.spread is not None:
+        inner = inner_mesh(mesh, axes)
+        part = part.update(spread=explicit_part(inner, aval.spread.spec, aval.ndim))
     return part.update(vma=aval.vma | spec_names(spec)) if check_vma else part
 
 
 def whole_aval(aval: ShapedArray, mesh: AnyMesh, spec: PartitionSpec, axes: Axes) -> ShapedArray:
     """The aval of the array of which each device has a part."""
-    return _scaled(aval, mesh, spec, whole=True).update(vma=aval.vma - axes)
+    found = _scaled(aval, mesh, spec, whole=True).update(vma=aval.vma - axes)
+    entries = [
+        (*names_of(outer), *names_of(inner))
+        for outer, inner in zip_longest(spec, spec_of(aval), fillvalue=None)
+    ]
+    around = config.read("abstract_mesh") or mesh.abstract_mesh
+    return found.update(spread=explicit_part(around, PartitionSpec(*entries), aval.ndim))
 
 
 @rules.define(abstract_eval, shard_map_p)
@@ -228,7 +245,7 @@ def _linearize(
             return eval_closed(split.linear, *residuals, *args[len(places) :])
 
         avals = [
-            a.update(shape=(1, *a.shape)) if names else a
+            with_axis(a, 0, 1) if names else a
             for a, (names, _) in zip(split.linear.in_avals, places, strict=False)
         ]
         avals += split.linear.in_avals[len(places) :]

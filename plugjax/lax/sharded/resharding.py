@@ -7,7 +7,16 @@ from collections.abc import Callable
 from typing import Any
 
 from plugjax.extend import pytree
-from plugjax.extend.core import as_array
+from plugjax.extend.core import Array, ShapedArray, Tracer, as_array, aval_of, reshard_p
+from plugjax.extend.meshes import (
+    AbstractMesh,
+    AxisType,
+    NamedSharding,
+    PartitionSpec,
+    get_abstract_mesh,
+    spec_of,
+    use_abstract_mesh,
+)
 from plugjax.lax.placement import laid_out
 
 
@@ -83,9 +92,58 @@ def auto_axes(
             raise TypeError(
                 "Missing required keyword argument: 'out_sharding'. Pass it to auto_axes, or to the call of the function."
             )
-        return _each("auto_axes", function(*args, **kwargs), out_sharding)
+        given = pytree.leaves(out_sharding, is_leaf=lambda s: isinstance(s, PartitionSpec))
+        mesh = _mesh_about("auto_axes", [*given, *map(_sharding, pytree.leaves((args, kwargs)))])
+        inner = _with_types(mesh, axes, AxisType.Auto)
+        if inner is None or inner == mesh:
+            result = function(*args, **kwargs)
+        else:
+            args, kwargs = _over(inner, (args, kwargs))
+            with use_abstract_mesh(inner):
+                result = function(*args, **kwargs)
+        return _each("auto_axes", result, out_sharding)
 
     return call
+
+
+def _sharding(x: Any) -> Any:
+    """How a value is spread over a mesh, if its type or its place says it."""
+    if isinstance(x, Tracer):
+        return getattr(x.aval, "spread", None)
+    return x._placement.sharding if type(x) is Array else None
+
+
+def _mesh_about(who: str, shardings: Any) -> AbstractMesh | None:
+    """The mesh in force, or that of some shardings."""
+    here = get_abstract_mesh()
+    found = {s.mesh.abstract_mesh for s in shardings if isinstance(s, NamedSharding)}
+    if not here.empty:
+        return here
+    if len(found) > 1:
+        raise ValueError(
+            f"Shardings passed to {who} should have the same mesh. Got {', '.join(map(str, found))}."
+        )
+    return found.pop() if found else None
+
+
+def _with_types(mesh: AbstractMesh | None, axes: Any, kind: AxisType) -> AbstractMesh | None:
+    if mesh is None:
+        return None
+    names = mesh.axis_names if axes is None else (axes,) if isinstance(axes, str) else tuple(axes)
+    return mesh.update_axis_types(dict.fromkeys(names, kind))
+
+
+def _over(mesh: AbstractMesh, tree: Any) -> Any:
+    """Values as those of programs over a mesh with other types of axes."""
+
+    def cast(x: Any) -> Any:
+        if not isinstance(x, (Array, Tracer)) or not isinstance(aval_of(x), ShapedArray):
+            return x
+        if aval_of(x).spread is None:
+            return x
+        return reshard_p.bind(x, dst_sharding=NamedSharding(mesh, spec_of(aval_of(x))))[0]
+
+    return pytree.tree_map(cast, tree)
 
 
 def explicit_axes(
@@ -105,6 +163,7 @@ def explicit_axes(
 
     Raises:
         TypeError: no ``in_sharding`` was given.
+        ValueError: no mesh is in force.
 
     Example:
         >>> import plugjax, plugjax.numpy as jnp
@@ -123,6 +182,15 @@ def explicit_axes(
             raise TypeError(
                 "Missing required keyword argument: 'in_sharding'. Pass it to explicit_axes, or to the call of the function."
             )
-        return function(*_each("explicit_axes", args, in_sharding), **kwargs)
+        mesh = _mesh_about("explicit_axes", [])
+        inner = _with_types(mesh, axes, AxisType.Explicit)
+        if mesh is None or inner is None:
+            raise ValueError(
+                "Context mesh cannot be empty. Please use `jax.set_mesh` API to enter into a mesh context when using "
+                "`explicit_axes` API."
+            )
+        with use_abstract_mesh(inner):
+            result = function(*_each("explicit_axes", args, in_sharding), **kwargs)
+        return _over(mesh, result)
 
     return call

@@ -160,6 +160,8 @@ class _Call:
         mapped = [i for i, spec in enumerate(specs) if spec is not None]
         for i in mapped:
             self._check_argument(values[i], specs[i], paths[i])
+            if in_specs is not Infer:
+                self._check_type(aval_of(values[i]), specs[i], paths[i])
         arrays = [values[i] for i in mapped]
         used = tuple(spec for spec in specs if spec is not None)
         out = Structure()
@@ -186,7 +188,7 @@ class _Call:
             )
             return out.tree.unflatten(results)
         avals = [
-            local_aval(aval_of(x), self.mesh, spec, self.check_vma)
+            local_aval(aval_of(x), self.mesh, spec, self.axes, self.check_vma)
             for x, spec in zip(arrays, used, strict=True)
         ]
         with inside(self.mesh, self.axes, self.check_vma):
@@ -220,7 +222,7 @@ class _Call:
         return [None if spec is None else self._checked("in_specs", spec) for spec in found]
 
     def _inferred(self, x: Any) -> PartitionSpec:
-        sharding = x.sharding if type(x) is Array else None
+        sharding = x.sharding if type(x) is Array else getattr(aval_of(x), "spread", None)
         explicit = all(
             kind is AxisType.Explicit
             for name, kind in zip(self.mesh.axis_names, self.mesh.axis_types, strict=True)
@@ -286,6 +288,20 @@ class _Call:
                     f"{aval.shape[axis]}) to mesh axis {entry!r} (of size {count}), but {count} does not evenly divide "
                     f"{aval.shape[axis]}. Pad the argument."
                 )
+
+    def _check_type(self, aval: Any, spec: Any, path: str) -> None:
+        held = getattr(aval, "spread", None)
+        if held is None:
+            return
+        own = [tuple(n for n in names_of(entry) if n in self.axes) for entry in held.spec]
+        wanted = [*map(names_of, spec), *[()] * (aval.ndim - len(spec))]
+        if own != wanted:
+            raise ValueError(
+                f"in_specs passed to shard_map: {spec} does not match the specs of the input: {held.spec} for arg: "
+                f"{aval.str_short()} at args{path}. `in_specs` is an optional argument so you can omit specifying it and shard_map will "
+                "infer the in_specs from the arguments. If you want to reshard your inputs, you can use `jax.reshard` on the arguments "
+                "and then pass those args to shard_map."
+            )
 
     def _parameter(self, path: str) -> str:
         try:

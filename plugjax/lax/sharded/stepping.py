@@ -71,7 +71,7 @@ def step_through(
         trace = StepTrace(ring, number, state.trace)
         values = []
         for x, host, spec, indices in zip(arrays, hosts, in_specs, parts, strict=True):
-            aval = local_aval(x.aval, mesh, spec, check_vma)
+            aval = local_aval(x.aval, mesh, spec, axes, check_vma)
             part = np.ascontiguousarray(host[indices[number]]).reshape(
                 (*aval.shape, *host.shape[x.aval.ndim :])
             )

@@ -13,13 +13,15 @@ from typing import Any
 
 from plugjax.extend.backend import default_device
 from plugjax.extend.calls import jit_p
-from plugjax.extend.core import ClosedJaxpr, aval_of, memoise
+from plugjax.extend.core import ClosedJaxpr, Tracer, aval_of, memoise
 from plugjax.extend.meshes import (
     AbstractMesh,
     Mesh,
     NamedSharding,
     PartitionSpec,
     names_of,
+    retyped,
+    untyped,
 )
 from plugjax.extend.rules import RuleSet, expand_rule
 from plugjax.extend.transforms import Axis, Kept, batch_jaxpr, stage
@@ -52,8 +54,13 @@ def _expand(
 ) -> Kept | Callable[..., list[Any]]:
     def call(*args: Any) -> list[Any]:
         program = _program(jaxpr, mesh, in_specs, out_specs, newly_manual_axes)
-        found: list[Any] = jit_p.bind(*args, jaxpr=program, name=jaxpr.jaxpr.debug_name)
-        return found
+        outs = jit_p.bind(*map(untyped, args), jaxpr=program, name=jaxpr.jaxpr.debug_name)
+        return [
+            y
+            if isinstance(y, Tracer)
+            else retyped(y, whole_aval(aval, mesh, spec, newly_manual_axes))
+            for y, aval, spec in zip(outs, jaxpr.out_avals, out_specs, strict=True)
+        ]
 
     return Kept(call, inline=False) if is_partitioned(mesh) else call
 
@@ -70,7 +77,7 @@ def _program(
 ) -> ClosedJaxpr:
     def make() -> ClosedJaxpr:
         avals = [
-            whole_aval(aval, mesh, spec, axes)
+            whole_aval(aval, mesh, spec, axes).update(spread=None)
             for aval, spec in zip(jaxpr.in_avals, in_specs, strict=True)
         ]
         names = in_order(mesh, axes)

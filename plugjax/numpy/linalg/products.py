@@ -10,7 +10,7 @@ from plugjax.extend.core import Array
 from plugjax.extend.dtypes import DTypeLike
 from plugjax.extend.meshes import ShardingLike
 from plugjax.lax.dot import PrecisionLike
-from plugjax.lax.placement import laid_out
+from plugjax.lax.placement import freely, laid_out
 from plugjax.numpy import indexing, linear_algebra, manipulation
 from plugjax.numpy.einsum import einsum
 from plugjax.numpy.promotion import ArrayLike, as_operand, as_operands
@@ -134,7 +134,8 @@ def tensordot(
     if out_sharding is not None:
         return laid_out(
             "tensordot",
-            tensordot(
+            freely(
+                tensordot,
                 x1,
                 x2,
                 axes=axes,

@@ -12,6 +12,7 @@ from tests.meshes.programs.table import PROGRAMS as PROGRAMS
 for _topic in (
     "values",
     "computing",
+    "explicit",
     "mapping",
     "deriving",
     "parallel_maps",
