@@ -26,10 +26,16 @@ def _program_bytes() -> ModuleType:
     return program_bytes
 
 
+def _tree_bytes() -> ModuleType:
+    from plugjax.export import trees  # noqa: PLC0415  # on first use
+
+    return trees
+
+
 @hookimpl
 def plugjax_extensions() -> dict[str, Callable[[], ModuleType]]:
-    """Programs as bytes, for those who write compiled functions."""
-    return {"program_bytes": _program_bytes}
+    """Programs and trees as bytes, for those who write compiled functions and checkpoints."""
+    return {"program_bytes": _program_bytes, "tree_bytes": _tree_bytes}
 
 
 @hookimpl

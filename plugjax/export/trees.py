@@ -11,7 +11,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
-from plugjax.export import schema
+from plugjax.export import flat_tables, schema
 from plugjax.extend import pytree
 
 T = TypeVar("T", bound=type)
@@ -227,7 +227,28 @@ def read_tree(fields: Mapping[str, Any] | None, leaves: Sequence[Any]) -> pytree
     tree = _build(fields, remaining)
     if next(remaining, None) is not None:
         raise ValueError(f"export.deserialize: a structure has fewer leaves than {len(leaves)}.")
-    return pytree.structure(tree, is_leaf=lambda x: any(x is leaf for leaf in leaves))
+    own = set(map(id, leaves))
+    return pytree.structure(tree, is_leaf=lambda x: id(x) in own)
+
+
+def tree_as_bytes(treedef: pytree.PyTreeDef) -> bytes:
+    """A structure as the bytes of JAX's table.
+
+    Raises:
+        ImportError: the package ``flatbuffers`` is not installed.
+        TypeError: a dict has keys that are no strings.
+        ValueError: a container of a class that is not registered.
+    """
+    return bytes(flat_tables.write("Tree", tree_fields(treedef)))
+
+
+def tree_from_bytes(data: bytes, leaves: Sequence[Any]) -> pytree.PyTreeDef:
+    """The structure of :func:`tree_as_bytes`; ``leaves`` as for :func:`read_tree`.
+
+    Raises:
+        ValueError: the bytes are damaged, a class is not registered, or there are more or fewer leaves.
+    """
+    return read_tree(flat_tables.read("Tree", data), leaves)
 
 
 def _build(fields: Mapping[str, Any], leaves: Iterator[Any]) -> Any:
@@ -262,3 +283,13 @@ def _build(fields: Mapping[str, Any], leaves: Iterator[Any]) -> Any:
             f"`{fields['custom_name']}`. {_REGISTER}"
         )
     return reading.build(reading.read(fields["custom_auxdata"]), children)
+
+
+__all__ = [
+    "read_tree",
+    "register_namedtuple_serialization",
+    "register_pytree_node_serialization",
+    "tree_as_bytes",
+    "tree_fields",
+    "tree_from_bytes",
+]

@@ -1,6 +1,7 @@
 """Meshes and shardings, for authors of primitives and backends."""
 
 from plugjax.meshes.assembly import (
+    array_of_stored_values,
     make_array_from_callback,
     make_array_from_process_local_data,
     make_array_from_single_device_arrays,
@@ -28,7 +29,7 @@ from plugjax.meshes.propagation import (
     spread_by,
     spread_rule,
 )
-from plugjax.meshes.shards import Shard
+from plugjax.meshes.shards import Shard, block_shape
 from plugjax.meshes.spec import UNCONSTRAINED, PartitionSpec, names_of
 from plugjax.meshes.types import (
     automatic,
@@ -56,9 +57,11 @@ __all__ = [
     "Shard",
     "ShardingLike",
     "ShardingTypeError",
+    "array_of_stored_values",
     "as_sharding",
     "automatic",
     "block_indices",
+    "block_shape",
     "broadcast_spec",
     "check_compatible_aval",
     "device_array",

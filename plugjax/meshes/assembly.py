@@ -167,6 +167,34 @@ def make_array_from_process_local_data(
     return make_array_from_callback(shape, sharding, part)
 
 
+def array_of_stored_values(
+    aval: ShapedArray, sharding: Sharding, read: Callable[[Index], np.ndarray[Any, Any]]
+) -> Array:
+    """An array whose values are read block by block.
+
+    Args:
+        aval: of the array, of a shape that can be divided.
+        sharding: how it is spread.
+        read: from an index in the array to the values there as they are kept, in memory that nothing else writes to. It is called for
+            the whole array if this process has all devices, else once for each distinct part of its own.
+    """
+    placement = sharding.committed
+    devices = sharding.devices
+    if all(map(is_local, devices)):
+        return Array(aval, placement, read((slice(None),) * aval.ndim))
+    found: dict[tuple[int, ...], Any] = {}
+    parts: list[Any] = []
+    positions = sharding.positions(aval.ndim)
+    indices = block_indices(sharding, aval.shape)
+    for device, position, index in zip(devices, positions, indices, strict=True):
+        if is_local(device) and position not in found:
+            found[position] = read(index)
+        parts.append(found[position] if is_local(device) else None)
+    return Array(
+        aval, placement, None, placement.backend.join(parts, physical_aval(aval), sharding)
+    )
+
+
 def _assembled(
     shape: Shape, sharding: Sharding, parts: Sequence[Any], dtype: DTypeLike | None
 ) -> Array:

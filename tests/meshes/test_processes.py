@@ -1,56 +1,18 @@
 """Several processes on this machine, on XLA's runtime."""
 
 import os
-import re
 import subprocess
 import sys
-import textwrap
 
 import pytest
 
 from plugjax.clusters import Cluster, detect_cluster
 from plugjax.distributed import free_port
-
-HEAD = """
-import os, signal
-import numpy as np
-import plugjax as jax, plugjax.numpy as jnp
-from plugjax import lax
-from plugjax.experimental import multihost_utils as hosts
-jax.distributed.initialize(heartbeat_timeout_seconds=10)
-me, P = jax.process_index(), jax.P
-mesh = jax.make_mesh((jax.device_count(),), ("x",), axis_types=(jax.sharding.AxisType.Auto,))
-rows = jax.NamedSharding(mesh, P("x"))
-x = jax.make_array_from_callback((8,), rows, lambda i: np.arange(8.0, dtype="f4")[i])
-"""
-
-
-def _script(tmp_path, body):
-    path = tmp_path / "program.py"
-    path.write_text(HEAD + textwrap.dedent(body))
-    return path
-
-
-def _launch(path, *options):
-    """Lines by process, and the exit status."""
-    environment = {k: v for k, v in os.environ.items() if k not in ("XLA_FLAGS", "PLUGJAX_BACKEND")}
-    done = subprocess.run(
-        [sys.executable, "-m", "plugjax", "launch", *options, str(path)],
-        capture_output=True,
-        text=True,
-        env=environment,
-        timeout=150,
-    )
-    lines = {}
-    for line in done.stdout.splitlines():
-        found = re.match(r"\[(\d+)\] (.*)", line)
-        if found and "[Gloo]" not in line:
-            lines.setdefault(int(found[1]), []).append(found[2])
-    return lines, done
+from tests.meshes.launching import launch, script
 
 
 def test_four_processes(tmp_path):
-    path = _script(tmp_path, """
+    path = script(tmp_path, """
         print(jax.process_count(), jax.device_count(), jax.local_device_count(), jax.devices()[0].process_index)
         print(float(jax.jit(lambda x: (x * 2).sum())(x)), x.is_fully_addressable, len(x.addressable_shards), len(x.global_shards))
         ring = [(i, (i + 1) % 4) for i in range(4)]
@@ -72,7 +34,7 @@ def test_four_processes(tmp_path):
         g = jax.jit(jax.grad(lambda w, x: ((x.reshape(4, 2) @ w) ** 2).mean()))(w, x)
         print(np.asarray(g).tolist(), (jnp.ones(2) + me).tolist())
     """)  # fmt: skip
-    lines, done = _launch(path, "-n", "4")
+    lines, done = launch(path, "-n", "4")
     assert done.returncode == 0, done.stdout
     for index in range(4):
         assert lines[index] == [
@@ -88,7 +50,7 @@ def test_four_processes(tmp_path):
 
 
 def test_a_process_that_dies_is_named(tmp_path):
-    path = _script(tmp_path, """
+    path = script(tmp_path, """
         total = jax.jit(lambda x: x.sum())
         total(x).block_until_ready()
         if me == 1:
@@ -129,19 +91,19 @@ def test_a_process_that_dies_is_named(tmp_path):
 
 
 def test_launch_ends_the_others_when_one_fails(tmp_path):
-    path = _script(tmp_path, """
+    path = script(tmp_path, """
         import time
         if me == 1:
             raise SystemExit(7)
         time.sleep(100)
     """)  # fmt: skip
-    _, done = _launch(path, "-n", "2")
+    _, done = launch(path, "-n", "2")
     assert done.returncode == 7
     assert "process 1 ended with exit status 7: ending the others" in done.stdout
 
 
 def test_programs_that_differ_are_named(tmp_path):
-    path = _script(tmp_path, """
+    path = script(tmp_path, """
         big = np.full(100, me, "f4")
         for name, f in (("scaled", lambda x: x.sum() * (me + 2.0)), ("shifted", lambda x: x.sum() + jnp.asarray(big).sum())):
             f.__name__ = name
@@ -151,7 +113,7 @@ def test_programs_that_differ_are_named(tmp_path):
                 print(str(error))
         hosts.sync_global_devices("end")
     """)  # fmt: skip
-    lines, done = _launch(path, "-n", "2")
+    lines, done = launch(path, "-n", "2")
     assert done.returncode == 0, done.stdout
     for index in range(2):
         scaled, shifted = lines[index]

@@ -123,6 +123,19 @@ class ProcessGroup:
                     "differ between them must be arguments, not constants."
                 )
 
+    def _places(self) -> dict[int, list[str]]:
+        """Host and number of each other process."""
+        others = (i for i in range(self.count) if i != self.index)
+        return {i: self.get(f"plugjax/places/{i}", 1.0).decode().split(" ") for i in others}
+
+    def ended(self) -> dict[int, str]:
+        """The processes of this machine that have ended, and words for each."""
+        return {
+            i: f"{i} (pid {number} on this machine)"
+            for i, (host, number) in self._places().items()
+            if host == socket.gethostname() and not _is_running(int(number))
+        }
+
     def on_failure(self, error: RuntimeError) -> RuntimeError | None:
         """What to raise for an exchange that failed because another process has ended; ``None`` for other failures.
 
@@ -131,13 +144,12 @@ class ProcessGroup:
         if not any(word in str(error) for word in _CONNECTION_WORDS):
             return None
         self.lost = True
-        ended, elsewhere = [], []
-        for other in (i for i in range(self.count) if i != self.index):
-            host, number = self.get(f"plugjax/places/{other}", 1.0).decode().split(" ")
-            if host != socket.gethostname():
-                elsewhere.append(f"{other} on {host}")
-            elif not _is_running(int(number)):
-                ended.append(f"{other} (pid {number} on this machine)")
+        ended = list(self.ended().values())
+        elsewhere = [
+            f"{i} on {place[0]}"
+            for i, place in self._places().items()
+            if place[0] != socket.gethostname()
+        ]
         if ended or self.count == 2:
             words = ", ".join(ended) or elsewhere[0] if (ended or elsewhere) else "the other one"
             what = f"process {words} has ended"
