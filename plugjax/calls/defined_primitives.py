@@ -28,7 +28,7 @@ Rule = Callable[..., Any]
 _discovered = False
 _rules: dict[tuple[RuleKind[Any], Primitive], Rule] = {}
 # Kinds whose absence means something, so that a missing rule is not asked for: registries get such rules like a plugin's.
-_OPTIONAL = ("dce", "effects", "expand", "linearize", "remat", "transpose")
+_OPTIONAL = ("dce", "effects", "expand", "linearize", "opened", "remat", "transpose")
 _PROGRAM = "a program"
 optional = RuleSet(_PROGRAM)
 # Where the program gave those that are not checked yet.

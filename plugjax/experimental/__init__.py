@@ -1,6 +1,14 @@
 """Names that JAX keeps under ``jax.experimental``."""
 
+from typing import TYPE_CHECKING
+
 from plugjax.experimental.tangent_dtypes import primal_tangent_dtype
 from plugjax.lax.callback import io_callback
+from plugjax.transforms.namespaces import late
 
-__all__ = ["io_callback", "primal_tangent_dtype"]
+if TYPE_CHECKING:
+    from plugjax.experimental.hijax.mutable_types import cur_qdd
+
+__all__ = ["cur_qdd", "io_callback", "primal_tangent_dtype"]
+
+__getattr__ = late(globals(), {"cur_qdd": ".hijax"})

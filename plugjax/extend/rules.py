@@ -26,7 +26,7 @@ from plugjax.transforms.named_axes import ANY_AXIS, axis_names_rule, binds_rule
 from plugjax.transforms.physical import PhysicalRule, physical_rule
 from plugjax.transforms.replay import ReplayRule, replay_rule
 from plugjax.transforms.simplify import fold_rule, same_rule
-from plugjax.transforms.staging import stage_rule
+from plugjax.transforms.staging import opened_rule, stage_rule
 from plugjax.transforms.transpose import transpose_rule
 from plugjax.transforms.varying import sum_rule, varying_rule
 from plugjax.transforms.work import Work, work_rule
@@ -61,6 +61,7 @@ __all__ = [
     "lowered_rule",
     "lowering",
     "notation_rule",
+    "opened_rule",
     "physical_rule",
     "printed_rule",
     "remat_rule",

@@ -32,6 +32,16 @@ from plugjax.transforms.linearize import (
 )
 from plugjax.transforms.mapped_classes import register_mapped
 from plugjax.transforms.marks import NO_MARKS, Marks, marking, marks_of
+from plugjax.transforms.mutable_values import (
+    MutableType,
+    MutableValueError,
+    Opened,
+    current,
+    current_state,
+    is_mutable,
+    stands_for,
+    with_opened,
+)
 from plugjax.transforms.named_axes import Axis, bound_axes, free_axes, named_axis_size
 from plugjax.transforms.namespaces import late, public, publish, show_only
 from plugjax.transforms.physical import physicalize
@@ -58,7 +68,10 @@ __all__ = [
     "LinearizedJaxpr",
     "MappingSpec",
     "Marks",
+    "MutableType",
+    "MutableValueError",
     "Observer",
+    "Opened",
     "ReferenceEffect",
     "StagingTracer",
     "Structure",
@@ -73,6 +86,8 @@ __all__ = [
     "cached_trace",
     "check_jaxpr",
     "computed",
+    "current",
+    "current_state",
     "dce",
     "derived_once",
     "describe_frames",
@@ -86,6 +101,7 @@ __all__ = [
     "grad",
     "hessian",
     "is_high",
+    "is_mutable",
     "is_reference",
     "is_undefined_primal",
     "jacfwd",
@@ -121,6 +137,7 @@ __all__ = [
     "simplify",
     "stacked_aval",
     "stage",
+    "stands_for",
     "step_aval",
     "transpose_flat",
     "transpose_jaxpr",
@@ -129,6 +146,7 @@ __all__ = [
     "vjp",
     "vmap",
     "with_fixed",
+    "with_opened",
     "with_varying",
     "with_zeros",
 ]

@@ -35,6 +35,11 @@ stage_rule: RuleKind[
     "(args, params) -> (args, params): what a call is written down with, Python functions made programs",
 )
 
+opened_rule: RuleKind[Callable[..., Sequence[Any] | None]] = RuleKind(
+    "opened",
+    "(trace, args, **params) -> results of an operation on mutable values, computed while a function is staged; None for other operands",
+)
+
 
 class StagingTracer(Tracer):
     """A variable of the program being written."""
@@ -88,6 +93,8 @@ class StagingTrace(Trace):
         "eqns",
         "invars",
         "locating",
+        "opened",
+        "openers",
         "paths",
         "rules",
         "stagers",
@@ -105,6 +112,9 @@ class StagingTrace(Trace):
         self.locating = config.observes("equations")
         self.effects = registry.table(effects_rule)
         self.stagers = registry.table(stage_rule)
+        self.openers = registry.table(opened_rule)
+        # id of a mutable value -> (the value, what stands in for it).
+        self.opened: dict[int, tuple[Any, Any]] = {}
 
     def new_input(self, aval: ShapedArray) -> StagingTracer:
         """A tracer for one more input of the program."""
@@ -135,6 +145,11 @@ class StagingTrace(Trace):
     def process(self, primitive: Primitive, args: Sequence[Any], params: dict[str, Any]) -> Any:
         """Write an equation."""
         if primitive.structured:
+            opener = self.openers.get(primitive)
+            if opener is not None:
+                computed = opener(self, args, **params)
+                if computed is not None:
+                    return computed
             stager = self.stagers.get(primitive)
             if stager is not None:
                 args, params = stager(args, params)

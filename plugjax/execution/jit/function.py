@@ -35,6 +35,7 @@ from plugjax.execution.jit.layout import (
     signature,
 )
 from plugjax.execution.jit.misses import CacheMiss, report
+from plugjax.execution.jit.mutable import call_opened
 from plugjax.execution.jit.parameters import (
     as_names,
     as_numbers,
@@ -54,6 +55,7 @@ from plugjax.transforms.discharge import has_references, is_reference
 from plugjax.transforms.flat_calls import Structure, without_references
 from plugjax.transforms.function_caches import kept_for
 from plugjax.transforms.high_values import has_high, is_high
+from plugjax.transforms.mutable_values import MutableValueError, is_mutable
 from plugjax.transforms.tracebacks import api_boundary, own_boundaries, shorten_traceback
 
 
@@ -206,7 +208,10 @@ class JitFunction:
         )
         run = known = self._table.get(key)
         if run is None:
-            run = self._table[key] = self._resolve(layout, statics, leaves, mixed)
+            try:
+                run = self._table[key] = self._resolve(layout, statics, leaves, mixed)
+            except MutableValueError as met:
+                return self._open(leaves, layout, statics, met)
         if flat:
             self._expected = None
         elif known is not None and readable and layout.read is not None:
@@ -278,16 +283,12 @@ class JitFunction:
         return common_placement(placements, f"jit({self.__name__})") or default_placement()
 
     def _trace(self, layout: Layout, statics: Statics, avals: Sequence[ShapedArray]) -> Program:
-        table_key = (
-            config.fingerprint,
-            layout,
-            tuple(static for _, static in statics),
-            *avals,
-            state.axes,
-        )
+        table_key = self._table_key(layout, statics, avals)
         found: Program | None = self._table.get(table_key)
         if found is not None:
             return found
+        for opened in self._table.get(("opened", *table_key), ()):
+            raise MutableValueError(opened.met[0], self.__name__)
         in_tree = layout.in_tree
         key = (config.fingerprint, in_tree, statics, tuple(avals), state.axes)
         report(lambda: CacheMiss(self._fun, self.__name__, key, [p.key for p in self._programs()]))
@@ -316,6 +317,10 @@ class JitFunction:
             self._table[table_key] = program
         return program
 
+    def _table_key(self, layout: Layout, statics: Statics, avals: Sequence[Any]) -> tuple[Any, ...]:
+        values = tuple(static for _, static in statics)
+        return (config.fingerprint, layout, values, *avals, state.axes)
+
     def _named(self, in_tree: Any, statics: Statics) -> Callable[[], tuple[str, list[str]]]:
         """Words for messages: the function with its place, and the names of its arguments."""
         return lambda: (function_place(self._fun), argument_names(self._fun, in_tree, statics))
@@ -334,8 +339,48 @@ class JitFunction:
     def _bind(self, leaves: Sequence[Any], layout: Layout, statics: Statics) -> Any:
         """The call as an equation of an enclosing transformation."""
         args = [x if isinstance(x, (Array, Tracer)) else as_array(x) for x in leaves]
-        program = self._trace(layout, statics, [aval_of(x) for x in args])
+        if any(map(is_mutable, args)):
+            return self._open(args, layout, statics)
+        try:
+            program = self._trace(layout, statics, [aval_of(x) for x in args])
+        except MutableValueError as met:
+            return self._open(args, layout, statics, met)
         return _bind_program(program, args, self._inline)
+
+    def _open(
+        self,
+        leaves: Sequence[Any],
+        layout: Layout,
+        statics: Statics,
+        met: MutableValueError | None = None,
+    ) -> Any:
+        """The call of a function that takes mutable values, or that met one when it was traced."""
+        fun, in_tree = self._fun, layout.in_tree
+
+        def rebuilt(found: Sequence[Any]) -> Any:
+            args, kwargs = join(statics, *pytree.unflatten(in_tree, found))
+            return fun(*args, **kwargs)
+
+        if getattr(state.trace, "parent", None) is not None:
+            # Under a derivative or a batch each operation on a mutable value has its rule.
+            return rebuilt(leaves)
+
+        def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
+            return _OpenedFunction(
+                function,
+                device=self._target,
+                inline=self._inline,
+                keep_unused=True,
+                compiler_options=self._options,
+            ).as_function()
+
+        avals = [aval_of(x) for x in leaves]
+        key = ("opened", *self._table_key(layout, statics, avals))
+        found = self._table.get(key)
+        if found is None:
+            found = self._table[key] = []
+        values = [] if met is None else [met.value]
+        return call_opened(found, leaves, values, rebuilt, compiled, self.__name__)
 
     def _donated(self, in_tree: Any, statics: Statics) -> tuple[int, ...]:
         if not (self._donate_nums or self._donate_names) or config.observes("equations"):
@@ -376,6 +421,20 @@ class JitFunction:
 
     def _cache_size(self) -> int:
         return sum(len(p.compiled) + len(p.partitioned) for p in self._programs())
+
+
+class _OpenedFunction(JitFunction):
+    """A function of what mutable values hold. It meets none but those."""
+
+    def _open(
+        self,
+        leaves: Sequence[Any],
+        layout: Layout,
+        statics: Statics,
+        met: MutableValueError | None = None,
+    ) -> Any:
+        assert met is not None
+        raise met
 
 
 def _bind_program(program: Program, leaves: Sequence[Any], inline: bool) -> Any:

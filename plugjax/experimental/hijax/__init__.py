@@ -1,5 +1,12 @@
 """Operations and types of a program's own, given by classes: names of ``jax.experimental.hijax``."""
 
+from plugjax.experimental.hijax.boxes import Box, box_get, box_set, new_box
+from plugjax.experimental.hijax.mutable_types import (
+    AvalMutableQDD,
+    AvalQDD,
+    MutableHiType,
+    cur_qdd,
+)
 from plugjax.experimental.hijax.primitives import GradAccum, VJPHiPrimitive
 from plugjax.experimental.hijax.rule_methods import HiPrimitive
 from plugjax.experimental.hijax.types import (
@@ -18,22 +25,32 @@ from plugjax.extend.core import (
 )
 from plugjax.extend.transforms import is_undefined_primal, show_only
 from plugjax.state import AbstractRef
+from plugjax.state.views import View as TransformedRef
 
 __all__ = [
     "AbstractRef",
     "AbstractValue",
+    "AvalMutableQDD",
+    "AvalQDD",
+    "Box",
     "GradAccum",
     "HiPrimitive",
     "HiType",
     "MappingSpec",
+    "MutableHiType",
     "ShapedArray",
+    "TransformedRef",
     "VJPHiPrimitive",
     "Zero",
     "aval_method",
     "aval_property",
+    "box_get",
+    "box_set",
     "control_flow_allowed_effects",
+    "cur_qdd",
     "instantiate_zeros",
     "is_undefined_primal",
+    "new_box",
     "register_hitype",
 ]
 

@@ -5,9 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from plugjax.experimental.hijax.mutable_types import AvalMutableQDD, AvalQDD, MutableState
 from plugjax.extend.calls import define
-from plugjax.extend.core import Primitive
-from plugjax.extend.rules import abstract_eval, expand_rule, jvp_rule, transpose_rule
+from plugjax.extend.core import Primitive, aval_of
+from plugjax.extend.rules import (
+    abstract_eval,
+    expand_rule,
+    jvp_rule,
+    opened_rule,
+    transpose_rule,
+)
+from plugjax.extend.transforms import current, current_state, is_mutable, stands_for
 
 
 class HiPrimitive(Primitive):
@@ -48,6 +56,7 @@ class HiPrimitive(Primitive):
         define(expand_rule, self, self._expand)
         define(jvp_rule, self, self._jvp)
         define(transpose_rule, self, self._transpose)
+        define(opened_rule, self, self._opened)
 
     def bind(self, *args: Any, **params: Any) -> Any:
         """The result of the operation."""
@@ -90,6 +99,26 @@ class HiPrimitive(Primitive):
 
     def _expand(self, **params: Any) -> Callable[..., list[Any]]:
         return lambda *values: self._listed(self.to_lojax(*values, **params))
+
+    def _opened(self, trace: Any, args: Sequence[Any], **params: Any) -> list[Any] | None:
+        """Run the operation on what stands in for mutable operands, if there are any, or results are mutable."""
+        given = [
+            AvalMutableQDD(aval_of(x), MutableState(current_state(x)))
+            if is_mutable(x)
+            else aval_of(x)
+            for x in args
+        ]
+        found, _ = self.abstract_eval(*given, **params)
+        if not any(
+            isinstance(a, (AvalMutableQDD, AvalQDD)) for a in (*given, *self._listed(found))
+        ):
+            return None
+        results = self._listed(
+            self.to_lojax(*(current(x) if is_mutable(x) else x for x in args), **params)
+        )
+        for y in filter(is_mutable, results):
+            stands_for(trace, y, y)
+        return results
 
     def _jvp(
         self, primals: Sequence[Any], tangents: Sequence[Any], **params: Any

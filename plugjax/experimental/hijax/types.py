@@ -8,7 +8,15 @@ from typing import Any
 from plugjax.extend.core import unmapped_aval, value_types
 from plugjax.extend.transforms import HighType, MappingSpec
 
-__all__ = ["HiType", "MappingSpec", "aval_method", "aval_property", "register_hitype", "unmapped"]
+__all__ = [
+    "HiType",
+    "MappingSpec",
+    "attribute_of",
+    "aval_method",
+    "aval_property",
+    "register_hitype",
+    "unmapped",
+]
 
 
 class HiType(HighType):
@@ -55,12 +63,7 @@ class HiType(HighType):
 
     def attribute(self, value: Any, name: str) -> Any:
         """An attribute of a traced value: a method or property of the type that :func:`aval_method` made."""
-        found = getattr(type(self), name, None)
-        if isinstance(found, aval_method):
-            return lambda *args, **kwargs: found.fun(value, *args, **kwargs)
-        if isinstance(found, aval_property):
-            return found.fget(value)
-        raise AttributeError(f"a value of type {self} has no attribute '{name}'")
+        return attribute_of(self, value, name)
 
 
 class aval_method:  # noqa: N801  # JAX's name
@@ -81,7 +84,17 @@ class aval_property:  # noqa: N801  # JAX's name
         self.fget = fget
 
 
-def register_hitype(val_cls: type, typeof_fn: Callable[[Any], HiType]) -> None:
+def attribute_of(aval: Any, value: Any, name: str) -> Any:
+    """An attribute of a traced value, as its type gives it."""
+    found = getattr(type(aval), name, None)
+    if isinstance(found, aval_method):
+        return lambda *args, **kwargs: found.fun(value, *args, **kwargs)
+    if isinstance(found, aval_property):
+        return found.fget(value)
+    raise AttributeError(f"a value of type {aval} has no attribute '{name}'")
+
+
+def register_hitype(val_cls: type, typeof_fn: Callable[[Any], Any]) -> None:
     """Let functions that are transformed take values of a class.
 
     Args:

@@ -278,3 +278,10 @@ def _with_axis(mat: BCOO, axis: int, size: int) -> BCOO:
 
 
 register_mapped(BCOO, _without_axis, _with_axis)
+
+
+def __getattr__(name: str) -> Any:
+    # JAX has functions and primitives of a format in its module.
+    if name.startswith("bcoo_"):
+        return getattr(sparse, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from plugjax import lax, numpy as jnp
+from plugjax.experimental import sparse
 from plugjax.experimental.sparse import primitives
 from plugjax.experimental.sparse.base import JAXSparse, Shape, take_operators
 from plugjax.experimental.sparse.bcoo import BCOO
@@ -427,3 +428,10 @@ def bcsr_concatenate(operands: Sequence[BCSR], *, dimension: int) -> BCSR:
     return BCSR.from_bcoo(
         bcoo_concatenate([mat.to_bcoo() for mat in operands], dimension=dimension)
     )
+
+
+def __getattr__(name: str) -> Any:
+    # JAX has functions and primitives of a format in its module.
+    if name.startswith("bcsr_"):
+        return getattr(sparse, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

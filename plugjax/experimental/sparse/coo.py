@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from plugjax import lax, numpy as jnp
+from plugjax.experimental import sparse
 from plugjax.experimental.sparse import primitives
 from plugjax.experimental.sparse.base import JAXSparse, Shape, diagonal_places
 from plugjax.experimental.sparse.functions import known_nse
@@ -239,3 +240,10 @@ def coo_matmat(mat: COO, B: Any, *, transpose: bool = False) -> Any:  # noqa: N8
         *mat._bufs, jnp.asarray(B), spinfo=mat._info, transpose=bool(transpose)
     )
     return found
+
+
+def __getattr__(name: str) -> Any:
+    # JAX has functions and primitives of a format in its module.
+    if name.startswith("coo_"):
+        return getattr(sparse, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from plugjax import numpy as jnp
+from plugjax.experimental import sparse
 from plugjax.experimental.sparse import primitives
 from plugjax.experimental.sparse.base import JAXSparse, Shape, diagonal_places
 from plugjax.experimental.sparse.coo import promoted
@@ -248,3 +249,10 @@ def csr_matmat(mat: CSR, B: Any, *, transpose: bool = False) -> Any:  # noqa: N8
         *mat._bufs, jnp.asarray(B), shape=mat.shape, transpose=bool(transpose)
     )
     return found
+
+
+def __getattr__(name: str) -> Any:
+    # JAX has functions and primitives of a format in its module.
+    if name.startswith("csr_"):
+        return getattr(sparse, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

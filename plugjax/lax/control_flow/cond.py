@@ -40,6 +40,7 @@ from plugjax.extend.rules import (
 )
 from plugjax.extend.transforms import (
     Axis,
+    MutableValueError,
     batch_jaxpr,
     is_reference,
     is_undefined_primal,
@@ -59,6 +60,7 @@ from plugjax.lax.control_flow.bodies import (
     taking,
     trace_body,
 )
+from plugjax.lax.control_flow.mutables import branches_opened, closing_over_mutables
 from plugjax.lax.conversion import stop_gradient
 from plugjax.lax.effects import any_has, io_effect, ordered_io_effect
 from plugjax.lax.selection import clamp, per_instance, select_n
@@ -225,6 +227,25 @@ def bind_branches(
         who: name of the function, for messages.
         **params: further parameters of the equation.
     """
+    functions, operands = closing_over_mutables(functions, operands)
+
+    def bind(functions: tuple[Callable[..., Any], ...], operands: tuple[Any, ...]) -> Any:
+        return _bind_branches(index, functions, operands, names, who, params)
+
+    try:
+        return bind(functions, operands)
+    except MutableValueError as met:
+        return branches_opened(met, bind, functions, operands, who)
+
+
+def _bind_branches(
+    index: Any,
+    functions: tuple[Callable[..., Any], ...],
+    operands: tuple[Any, ...],
+    names: tuple[str, ...],
+    who: str,
+    params: dict[str, Any],
+) -> Any:
     leaves, in_tree = pytree.flatten(operands)
     args = [as_array(x, who) for x in leaves]
     traced = [trace_body(f, in_tree, [x.aval for x in args], who) for f in functions]

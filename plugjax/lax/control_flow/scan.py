@@ -28,6 +28,7 @@ from plugjax.extend.rules import RuleSet, abstract_eval, batching_rule, dce_rule
 from plugjax.extend.transforms import (
     Axis,
     HighType,
+    MutableValueError,
     batch_jaxpr,
     materialize,
     prune_closed,
@@ -43,6 +44,7 @@ from plugjax.lax.control_flow.bodies import (
     taking,
     trace_body,
 )
+from plugjax.lax.control_flow.mutables import scan_opened
 from plugjax.lax.control_flow.python_loops import python_scan
 
 rules = RuleSet(__name__)
@@ -95,6 +97,26 @@ def scan(
     steps = leading_size(xs_values, length, xs)
     if runs_as_python():
         return python_scan(f, init, xs_values, xs_tree, steps, reverse)
+
+    def over(f: Callable[[Any, Any], tuple[Any, Any]], init: Any) -> tuple[Any, Any]:
+        return _scan(f, init, xs_values, xs_tree, steps, bool(reverse), _unroll(unroll, steps))
+
+    try:
+        return over(f, init)
+    except MutableValueError as met:
+        found: tuple[Any, Any] = scan_opened(met, over, f, init)
+        return found
+
+
+def _scan(
+    f: Callable[[Any, Any], tuple[Any, Any]],
+    init: Any,
+    xs_values: list[Any],
+    xs_tree: Any,
+    steps: int,
+    reverse: bool,
+    unroll: int,
+) -> tuple[Any, Any]:
     init_leaves, carry_tree = pytree.flatten(init)
     carry = [as_array(x, "scan") for x in init_leaves]
     x_avals = [step_aval(aval_of(x), steps) for x in xs_values]
@@ -122,8 +144,8 @@ def scan(
         *xs_values,
         jaxpr=program,
         length=steps,
-        reverse=bool(reverse),
-        unroll=_unroll(unroll, steps),
+        reverse=reverse,
+        unroll=unroll,
         num_consts=len(consts),
         num_carry=len(carry),
     )

@@ -35,6 +35,7 @@ from plugjax.extend.rules import (
 )
 from plugjax.extend.transforms import (
     Axis,
+    MutableValueError,
     batch_jaxpr,
     jvp_jaxpr,
     materialize,
@@ -50,6 +51,7 @@ from plugjax.lax.control_flow.bodies import (
     taking,
     trace_body,
 )
+from plugjax.lax.control_flow.mutables import while_opened
 from plugjax.lax.control_flow.python_loops import python_while
 from plugjax.lax.effects import any_has, io_effect, ordered_io_effect
 from plugjax.lax.reduction import reduce_or
@@ -89,6 +91,13 @@ def while_loop(
         except ConcretizationTypeError:
             # A transformation hides the condition's value. The loop is then one primitive.
             pass
+    try:
+        return _while(cond_fun, body_fun, init_val)
+    except MutableValueError as met:
+        return while_opened(met, _while, cond_fun, body_fun, init_val)
+
+
+def _while(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], init_val: Any) -> Any:
     leaves, tree = pytree.flatten(init_val)
     init = [as_array(x, "while_loop") for x in leaves]
     in_tree = pytree.structure((init_val,))
