@@ -13,6 +13,7 @@ from plugjax.extend.core import Array
 from plugjax.extend.dtypes import DTypeLike
 from plugjax.extend.execution import eager_program
 from plugjax.extend.meshes import ShardingLike
+from plugjax.lax.axes import is_symbolic
 from plugjax.lax.dot import PrecisionLike
 from plugjax.lax.placement import freely, laid_out
 from plugjax.lax.promotion import join
@@ -420,6 +421,16 @@ def trace(
         raise ValueError(
             f"trace: axis1={axis1} and axis2={axis2} are one axis of {x.aval.str_short()}; give two."
         )
+    rows, columns = x.shape[first], x.shape[second]
+    if rows is not columns and (is_symbolic(rows) or is_symbolic(columns)):
+        # The length of the diagonal is not known.
+        whole = moveaxis(x, (first, second), (-2, -1))
+        shape = (rows, columns)
+        row, column = (lax.broadcasted_iota(np.int32, shape, i) for i in (0, 1))
+        on_diagonal = lax.broadcast_in_dim(
+            lax.eq(lax.add(row, np.int32(offset)), column), whole.shape, (x.ndim - 2, x.ndim - 1)
+        )
+        return sum_(lax.select(on_diagonal, whole, lax.full_like(whole, 0)), (-2, -1), dtype)
     return sum_(diagonal(x, offset, first, second), -1, dtype)
 
 

@@ -15,7 +15,7 @@ from plugjax.extend.dtypes import DType, DTypeLike
 from plugjax.extend.errors import NegativeSizeError, SizeError, TypePromotionError
 from plugjax.extend.meshes import ShardingLike
 from plugjax.lax import axes
-from plugjax.lax.axes import ShapeLike, canonical_axis
+from plugjax.lax.axes import ShapeLike, canonical_axis, is_symbolic
 from plugjax.lax.placement import laid_out
 from plugjax.lax.promotion import promote
 from plugjax.lax.random_bits import multiply_add
@@ -339,6 +339,11 @@ def permutation(
 
 def shuffled(key: Array, x: Array, axis: int) -> Array:
     """Elements sorted by random numbers, repeated until ties of 32-bit numbers do not matter."""
+    if is_symbolic(x.size):
+        raise NotImplementedError(
+            f"shape polymorphism for `permutation` or `shuffle` for arrays of non-constant size: {x.size}. How often they are sorted "
+            "depends on the size. Export the function for a size that is a number."
+        )
     rounds = math.ceil(3 * math.log(max(1, x.size)) / math.log(0xFFFFFFFF))
     for _ in range(rounds):
         key, subkey = split(key)

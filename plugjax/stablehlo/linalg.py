@@ -36,6 +36,7 @@ from plugjax.lax.linalg.tridiagonal import tridiagonal_p, tridiagonal_solve_p
 from plugjax.stablehlo import mlir
 from plugjax.stablehlo.context import EqnContext
 from plugjax.stablehlo.host_call import fallback_policy, kernel_call
+from plugjax.stablehlo.lapack import lapack, on_lapack
 from plugjax.stablehlo.mlir import Value
 
 rules = RuleSet(__name__)
@@ -73,6 +74,8 @@ def by_host_or_program(ctx: EqnContext, *operands: Value, **params: Any) -> Sequ
         LoweringError: the program cannot call Python, and the primitive has no decomposition.
     """
     primitive = ctx.primitive
+    if on_lapack(ctx):
+        return lapack(ctx, *operands, **params)
     kernel = registry.table(impl).find(primitive)
     decomposition = _DECOMPOSITIONS.get(primitive)
     if (kernel is not None and _may_call_host(ctx)) or decomposition is None:

@@ -299,3 +299,85 @@ def test_the_check_of_the_platform_is_disabled_with_sizes():
         with pytest.raises(ValueError, match="was exported for platforms"):
             library.deserialize(blobs[0]).call(x)
         agree(library.deserialize(blobs[1]).call(x), x * F32(5))
+
+
+def factorizations(j, np_, x):
+    linalg = j.scipy.linalg
+    whole = x @ x.T + np_.eye(x.shape[0])
+    values, vectors = np_.linalg.eigh(whole)
+    q, r = np_.linalg.qr(whole)
+    form, unitary = linalg.schur(whole)
+    u, s, vt = np_.linalg.svd(x, full_matrices=False)
+    return (
+        values, vectors @ np_.diag(values) @ vectors.T, np_.linalg.eigvals(whole).real.sum(), q @ r, np_.abs(r),
+        unitary @ form @ unitary.T, s, u @ np_.diag(s) @ vt, np_.linalg.norm(x, 2), np_.trace(x),
+        np_.abs(np_.linalg.svd(x)[0]).shape[0] * x,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", ["float32", "complex64"])
+def test_factorizations_of_matrices_of_unknown_sizes(dtype):
+    def exported(j, library):
+        shape = library.symbolic_shape("m, n")
+        specs = j.ShapeDtypeStruct(shape, dtype)
+        function = lambda x: factorizations(j, j.numpy, x)  # noqa: E731
+        if dtype == "complex64":
+            function = lambda x: complex_factorizations(j, j.numpy, x)  # noqa: E731
+        return library.export(j.jit(function), platforms=["cpu"])(specs)
+
+    mine, theirs = exported(plugjax, export), exported(jax, jax_export)
+    assert [a.str_short() for a in mine.out_avals] == [a.str_short() for a in theirs.out_avals]
+    rng = np.random.default_rng(0)
+    for sizes in ((3, 5), (4, 2)):
+        x = rng.normal(size=sizes).astype(dtype)
+        wanted = theirs.call(x)
+        loaded = jax_export.deserialize(mine.serialize()).call(x)
+        with plugjax.default_device(plugjax.devices("xla")[0]):
+            results = loaded, mine.call(x), export.deserialize(theirs.serialize()).call(x)
+        for found in results:
+            for y, z in zip(found, wanted, strict=True):
+                np.testing.assert_allclose(np.asarray(y), np.asarray(z), rtol=2e-4, atol=2e-4)
+
+
+def complex_factorizations(j, np_, x):
+    whole = x @ x.conj().T
+    values, vectors = np_.linalg.eigh(whole)
+    q, r = np_.linalg.qr(whole + np_.eye(x.shape[0]))
+    u, s, vt = np_.linalg.svd(x, full_matrices=False)
+    eigenvalues = np_.linalg.eig(whole)[0]
+    return values, vectors * values @ vectors.conj().T, q @ r, (u * s) @ vt, eigenvalues.sum()
+
+
+def test_a_failed_factorization_gives_nan():
+    shape = export.symbolic_shape("n, n")
+    f = plugjax.jit(lambda x: plugjax.lax.linalg.eigh(x, symmetrize_input=False))
+    exported = export.export(f, platforms=["cpu"])(plugjax.ShapeDtypeStruct(shape, F32))
+    with plugjax.default_device(plugjax.devices("xla")[0]):
+        vectors, values = exported.call(np.full((3, 3), np.nan, F32))
+    assert np.isnan(vectors).all()
+    assert np.isnan(values).all()
+
+
+@pytest.mark.parametrize("name", ["qr of two sizes", "lu", "fft", "irfft", "diagonal", "permutation", "permutation of a size", "independent permutation"])  # fmt: skip
+def test_refused_as_jax_refuses_it(name):
+    functions = {
+        "qr of two sizes": lambda j, x: j.numpy.linalg.qr(x),
+        "lu": lambda j, x: j.scipy.linalg.lu(x),
+        "fft": lambda j, x: j.numpy.fft.fft(x),
+        "irfft": lambda j, x: j.numpy.fft.irfft(x),
+        "diagonal": lambda j, x: j.numpy.diagonal(x),
+        "permutation": lambda j, x: j.random.permutation(j.random.key(0), x[:, 0]),
+        "permutation of a size": lambda j, x: j.random.permutation(j.random.key(0), x.shape[0]),
+        "independent permutation": lambda j, x: j.random.permutation(
+            j.random.key(0), x, independent=True
+        ),
+    }
+    errors = []
+    for j, library in ((plugjax, export), (jax, jax_export)):
+        spec = j.ShapeDtypeStruct(library.symbolic_shape("m, n"), F32)
+        with pytest.raises(
+            Exception, match=r"polymorphi|nconclusive|sizes that are not known|constant"
+        ) as caught:
+            library.export(j.jit(lambda x, j=j: functions[name](j, x)), platforms=["cpu"])(spec)
+        errors.append(type(caught.value).__name__)
+    assert errors[0] == errors[1]

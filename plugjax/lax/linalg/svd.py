@@ -6,7 +6,7 @@ import enum
 from collections.abc import Sequence
 from typing import Any, Literal, overload
 
-from plugjax.extend.core import Array, ArrayLike, Primitive, as_array, aval_of
+from plugjax.extend.core import Array, ArrayLike, Primitive, as_array, aval_of, min_dim
 from plugjax.extend.dtypes import DType
 from plugjax.extend.rules import RuleSet, jvp_rule
 from plugjax.lax.arithmetic import add, div, mul, sub
@@ -130,7 +130,7 @@ def _shapes(
     algorithm: SvdAlgorithm | None,
 ) -> Sequence[tuple[int, ...]]:
     rows, columns = shape
-    rank = min(shape)
+    rank = min_dim(rows, columns)
     if subset_by_index not in (None, (0, rank)):
         if full_matrices:
             raise ValueError("svd: full_matrices and subset_by_index exclude each other.")
