@@ -170,7 +170,7 @@ class VJPHiPrimitive:
 
     def batch(self, axis_data: AxisData, args: Any, dims: Any) -> Any:
         """The result for all instances, and the places of its batch axes."""
-        raise NotImplementedError
+        raise self._lacking("`batch` or `batch_dim_rule`", "vmap support")
 
     def batch_dim_rule(self, axis_data: AxisData, dims: Any, /) -> Any:
         """The places of the batch axes of the result."""
