@@ -30,6 +30,7 @@ ABOVE = (
     "plugins/numpy_backend/plugjax_numpy",
     "plugins/xla_backend/plugjax_xla",
     "plugins/iree_backend/plugjax_iree",
+    "plugins/as_jax/plugjax_as_jax",
 )
 
 

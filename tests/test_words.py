@@ -10,7 +10,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = sorted(path.parent.name for path in (ROOT / "plugjax").glob("*/__init__.py"))
-PLUGINS = ("iree_backend", "numpy_backend", "xla_backend")
+PLUGINS = ("as_jax", "iree_backend", "numpy_backend", "xla_backend")
 # Files of a folder itself, then of folders with all that is below them.
 SOURCES = (
     *("*.py", "plugjax/*.py"),

@@ -24,6 +24,7 @@ from plugjax.cli import (
     export as export_module,
     launch as launch_module,
     parity as parity_module,
+    programs,
 )
 from plugjax.extend import registry
 from plugjax.extend.backend import get_backend
@@ -95,6 +96,23 @@ def launch(
     raise typer.Exit(status)
 
 
+@app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
+def run(
+    context: typer.Context,
+    program: Annotated[str, typer.Argument(help="The program, or -m and a module after --.")],
+    as_jax: Annotated[
+        bool, typer.Option("--as-jax", help="`import jax` is plugjax, in it and its libraries.")
+    ] = False,
+    backend: Annotated[str | None, typer.Option(help="Its backend.")] = None,
+) -> None:
+    """Run a Python program; options of this command come before it."""
+    if backend is not None:
+        config.update("backend", backend)
+    if as_jax:
+        programs.alias().install()
+    programs.run([program, *context.args])
+
+
 @app.command()
 def devices() -> None:
     """List the devices of all installed backends."""
@@ -130,10 +148,18 @@ def doctor(
     workarounds: Annotated[
         bool, typer.Option(help="List what is worked around in the backends' compilers.")
     ] = False,
+    as_jax: Annotated[
+        bool,
+        typer.Option(
+            "--as-jax", help="List names of JAX that installed libraries ask for in vain."
+        ),
+    ] = False,
 ) -> None:
     """Say what is installed, what is missing, and the command that installs it."""
     if workarounds:
         doctor_workarounds.run(console)
+    elif as_jax:
+        programs.alias().doctor(console)
     elif not doctor_module.run(console):
         raise typer.Exit(1)
 

@@ -15,7 +15,6 @@ from plugjax.core.config import config
 from plugjax.core.errors import ForeignDtypeError, KeyDtypeError
 
 DType: TypeAlias = np.dtype[Any]
-DTypeLike: TypeAlias = "str | type[Any] | DType | ExtendedDType | None"
 
 bfloat16 = np.dtype(ml_dtypes.bfloat16)
 float0 = np.dtype([("float0", np.void, 0)])
@@ -54,11 +53,8 @@ _INTERNED: dict[Any, Any] = {
 }  # fmt: skip
 
 _NARROW: dict[DType, DType] = {
-    INT64: INT32,
-    np.dtype(np.uint64): np.dtype(np.uint32),
-    FLOAT64: FLOAT32,
-    COMPLEX128: COMPLEX64,
-}
+    INT64: INT32, np.dtype(np.uint64): np.dtype(np.uint32), FLOAT64: FLOAT32, COMPLEX128: COMPLEX64,
+}  # fmt: skip
 
 
 class ExtendedDType:
@@ -81,6 +77,9 @@ class ExtendedDType:
     def type(self, value: Any) -> Any:
         """As a NumPy dtype's ``type``, which makes scalars of numbers: there are none of this dtype."""
         raise KeyDtypeError(f"no {self.name} can be made of the number {value!r}.")
+
+
+DTypeLike: TypeAlias = str | type[Any] | DType | ExtendedDType | None
 
 
 def interned(dtype: Any) -> DType:

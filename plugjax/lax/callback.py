@@ -8,6 +8,7 @@ an ordered one is refused, because a batch has no order.
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
@@ -125,7 +126,14 @@ class FlatCallback:
                 stack.enter_context(enable_x64(self.x64))
             if device is not None and device is not current_device():
                 stack.enter_context(default_device(device))
-            return self.function.value(*args, **kwargs)
+            try:
+                return self.function.value(*args, **kwargs)
+            except Exception as error:
+                if config.read("callback_errors") == "original":
+                    raise
+                raise JaxRuntimeError(
+                    f"INTERNAL: error calling callback {self.name!r}: {traceback.format_exc()}"
+                ) from error
 
     def results(
         self, values: Sequence[Any], avals: Sequence[ShapedArray]

@@ -156,6 +156,10 @@ def plugjax_options() -> list[Option]:
             "numpy_dtype_promotion", "standard", choices=("standard", "strict"), in_key=True,
             help="implicit promotion between dtypes",
         ),
+        Option(
+            "callback_errors", "original", choices=("original", "runtime"),
+            help="an exception of a callback as it is, or as the text of a JaxRuntimeError",
+        ),
     ]  # fmt: skip
 
 

@@ -1,0 +1,1 @@
+"""Modules that stand for modules of JAX which plugjax has none for, or another one of the same name."""
