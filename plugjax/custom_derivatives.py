@@ -32,7 +32,7 @@ def custom_vjp_primal_tree_values(tree: Any) -> Any:
 
 
 def zero_from_primal(value: object, symbolic_zeros: bool = False) -> object:
-    """The zero in the tangent space of ``value``: an array, or a ``SymbolicZero``.
+    """The zero in the tangent space of ``value``, a tree of arrays: an array for each, or a ``SymbolicZero``.
 
     Example:
         >>> import plugjax
@@ -40,8 +40,12 @@ def zero_from_primal(value: object, symbolic_zeros: bool = False) -> object:
         >>> plugjax.custom_derivatives.zero_from_primal(jnp.ones(2))
         Array([0., 0.], dtype=float32)
     """
-    zero = SymbolicZero.from_primal_value(value)
-    return zero if symbolic_zeros else instantiate(zero)
+
+    def zero(leaf: Any) -> Any:
+        found = SymbolicZero.from_primal_value(leaf)
+        return found if symbolic_zeros else instantiate(found)
+
+    return pytree.tree_map(zero, value)
 
 
 __all__ = [

@@ -9,7 +9,7 @@ so derivatives of any order exist in reverse mode. ``vmap`` maps all three funct
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from plugjax.calls.custom_jvp import OutputDims, batched_zero, name_of_callee, unbatched
 from plugjax.calls.python_calls import (
@@ -65,6 +65,28 @@ class CustomVJPPrimal:
     def __init__(self, value: Any, perturbed: bool) -> None:
         self.value = value
         self.perturbed = perturbed
+
+
+_PYTHON_SCALARS = (bool, int, float, complex)
+
+
+class Residuals(NamedTuple):
+    """The structure of what ``fwd`` keeps. Python scalars in it stay what they are, so that ``bwd`` can branch on them.
+
+    Attributes:
+        tree: the structure, with a leaf for each scalar.
+        scalars: position, type and value of each scalar; the type tells ``True`` from ``1``.
+    """
+
+    tree: Any
+    scalars: tuple[tuple[int, type, Any], ...]
+
+    def joined(self, arrays: Sequence[Any]) -> list[Any]:
+        """All leaves, given those that are arrays."""
+        leaves = list(arrays)
+        for position, _, value in self.scalars:
+            leaves.insert(position, value)
+        return leaves
 
 
 class custom_vjp(CustomFunction[P, R]):  # noqa: N801  # JAX's name
@@ -151,12 +173,14 @@ class custom_vjp(CustomFunction[P, R]):  # noqa: N801  # JAX's name
             result = self.fwd(*split.joined(pytree.unflatten(in_tree, primals)))
             return _checked_forward(result, name_of(self.fwd), name, out)
 
-        def bwd(res_tree: Any, residuals: Sequence[Any], cotangents: Sequence[Any]) -> list[Any]:
+        def bwd(
+            res_tree: Residuals, residuals: Sequence[Any], cotangents: Sequence[Any]
+        ) -> list[Any]:
             assert self.bwd is not None
             bars = cotangents if self.symbolic_zeros else [instantiate(c) for c in cotangents]
             result = self.bwd(
                 *fixed.values(),
-                pytree.unflatten(res_tree, residuals),
+                pytree.unflatten(res_tree.tree, res_tree.joined(residuals)),
                 pytree.unflatten(out.tree, bars),
             )
             return _checked_backward(result, in_tree, avals, name_of(self.bwd))
@@ -191,8 +215,11 @@ def _checked_forward(result: Any, rule: str, name: str, out: Structure) -> tuple
     residuals, res_tree = pytree.flatten(result[1])
     return (
         [as_array(y, rule) for y in outs],
-        [as_array(r, rule) for r in residuals],
-        res_tree,
+        [as_array(r, rule) for r in residuals if type(r) not in _PYTHON_SCALARS],
+        Residuals(
+            res_tree,
+            tuple((i, type(r), r) for i, r in enumerate(residuals) if type(r) in _PYTHON_SCALARS),
+        ),
     )
 
 

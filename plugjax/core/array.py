@@ -360,20 +360,11 @@ def scalar_aval(value: Any) -> ShapedArray:
     return found if found is not None else ShapedArray((), dtypes.scalar_dtype(value), True)
 
 
+# With and without x64, by the type of the scalar.
 _SCALAR_AVALS: dict[bool, dict[type, ShapedArray]] = {
-    False: {
-        bool: ShapedArray((), np.bool_),
-        int: ShapedArray((), np.int32, True),
-        float: ShapedArray((), np.float32, True),
-        complex: ShapedArray((), np.complex64, True),
-    },
-    True: {
-        bool: ShapedArray((), np.bool_),
-        int: ShapedArray((), np.int64, True),
-        float: ShapedArray((), np.float64, True),
-        complex: ShapedArray((), np.complex128, True),
-    },
-}
+    x64: {bool: ShapedArray((), np.bool_), **{t: ShapedArray((), d, True) for t, d in zip((int, float, complex), wide, strict=True)}}
+    for x64, wide in ((False, (np.int32, np.float32, np.complex64)), (True, (np.int64, np.float64, np.complex128)))
+}  # fmt: skip
 
 
 def scalar_value(value: Any) -> Any:

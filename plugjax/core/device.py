@@ -224,7 +224,7 @@ class Executable:
         return None
 
 
-class Backend:
+class Backend(Extensible):
     """What a machine has to offer; subclass it and describe it to the hook ``plugjax_backends``.
 
     Attributes:

@@ -41,13 +41,10 @@ COMPLEX128: DType = np.dtype(np.complex128)
 _INTERNED: dict[Any, Any] = {
     dtype: dtype
     for dtype in (
-        *map(
-            np.dtype,
-            (
-                "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
-                "float16", "float32", "float64", "complex64", "complex128",
-            ),
-        ),
+        *map(np.dtype, (
+            "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
+            "float16", "float32", "float64", "complex64", "complex128",
+        )),
         *CUSTOM_FLOATS, *SIGNED_SMALL, *UNSIGNED_SMALL, float0,
     )
 }  # fmt: skip

@@ -29,7 +29,7 @@ from plugjax.core.source_info import Source
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
-class Trace:
+class Trace(Extensible):
     """An interpreter of primitives; subclasses say what their tracers mean."""
 
     __slots__ = ("alive", "origin")
@@ -147,6 +147,12 @@ class Tracer(ArrayOperators):
     def tolist(self) -> Any:
         """The values as nested lists; an error, since a tracer has none."""
         raise ConcretizationTypeError(self, ".tolist() asks for it.")
+
+    def __copy__(self) -> Tracer:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Tracer:
+        return self
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}<{self.aval.str_short()}>"

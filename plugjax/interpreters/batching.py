@@ -17,7 +17,7 @@ not_mapped = None
 
 
 def _adopt(rule: Rule) -> Rule:
-    return lambda axis, args, dims, **params: rule(args, dims, **params)
+    return lambda axis, args, dims, **params: rule(args, tuple(dims), **params)
 
 
 def _present(rule: Rule) -> Rule:
@@ -32,7 +32,16 @@ def _present(rule: Rule) -> Rule:
 primitive_batchers = Definitions(batching_rule, _adopt, _present)
 # Rules ``(axis, args, dims, **params)``; ``axis`` has a size and perhaps a name.
 fancy_primitive_batchers = Definitions(batching_rule)
-axis_primitive_batchers = fancy_primitive_batchers
+
+
+def _adopt_by_name(rule: Rule) -> Rule:
+    return lambda axis, args, dims, **params: rule(
+        axis.size, axis.name, None, args, tuple(dims), **params
+    )
+
+
+# Rules ``(axis size, axis name, None, args, dims, **params)``; JAX's older form.
+axis_primitive_batchers = Definitions(batching_rule, _adopt_by_name)
 
 
 def broadcast(x: Any, size: int, axis: int) -> Any:

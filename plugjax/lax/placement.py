@@ -105,6 +105,9 @@ def laid_out(who: str, x: Any, out_sharding: ShardingLike) -> Any:
         raise TypeError(
             f"{who}: out_sharding must be a NamedSharding or a PartitionSpec, got {out_sharding!r}."
         )
+    if isinstance(out_sharding, NamedSharding) and out_sharding.mesh.empty:
+        # What `typeof(x).sharding` says where no mesh is in force.
+        return x
     sharding = as_sharding(who, out_sharding, "out_sharding")
     _check(sharding, aval_of(x))
     return resharded(x, sharding) if is_explicit(sharding) else _constrained(x, sharding)

@@ -90,6 +90,7 @@ def _method(function: Callable[..., Any]) -> Callable[[Sharding], Any]:
 
 # What a sharding has by JAX's names, as functions of it.
 ATTRIBUTES: dict[str, Callable[[Sharding], Any]] = {
+    "_addressable_device_assignment": lambda s: tuple(filter(is_local, s.devices)),
     "_device_assignment": lambda s: s.devices,
     "addressable_devices": lambda s: set(filter(is_local, s.devices)),
     "addressable_devices_indices_map": _method(_local_indices),

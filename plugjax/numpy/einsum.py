@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
@@ -35,6 +36,7 @@ def einsum(
     precision: PrecisionLike = None,
     preferred_element_type: DTypeLike | None = None,
     out_sharding: ShardingLike | None = None,
+    _dot_general: Callable[..., Array] = lax.dot_general,
 ) -> Array:
     """Sum of products, named by subscripts.
 
@@ -46,6 +48,7 @@ def einsum(
         precision: as of ``lax.dot_general``.
         preferred_element_type: dtype to accumulate in.
         out_sharding: how the result is spread: a sharding, or a partition spec of the mesh in force.
+        _dot_general: what multiplies two operands, with the arguments of ``lax.dot_general``.
 
     Example:
         >>> import plugjax.numpy as jnp
@@ -63,6 +66,7 @@ def einsum(
                 optimize=optimize,
                 precision=precision,
                 preferred_element_type=preferred_element_type,
+                _dot_general=_dot_general,
             ),
             out_sharding,
         )
@@ -102,7 +106,7 @@ def einsum(
         if len(picked) == 1:
             joined = _summed(*joined, needed)
         for other in picked[1:]:
-            joined = _contracted(joined, other, needed, precision, wanted)
+            joined = _contracted(joined, other, needed, precision, wanted, _dot_general)
         terms.append(joined)
     result, name = _summed(*terms[0], set(parsed_out))
     result = _arranged(result, name, parsed_out, sizes)
@@ -151,6 +155,7 @@ def _contracted(
     needed: set[str],
     precision: Any,
     wanted: Any,
+    dot_general: Callable[..., Any],
 ) -> tuple[Operand, str]:
     (x, x_name), (y, y_name) = left, right
     x, x_name = _summed(x, x_name, needed | set(y_name))
@@ -164,7 +169,7 @@ def _contracted(
     )
     if x.dtype != y.dtype:
         x, y = converted(x, wanted), converted(y, wanted)
-    product = lax.dot_general(x, y, numbers, precision=precision, preferred_element_type=wanted)
+    product = dot_general(x, y, numbers, precision=precision, preferred_element_type=wanted)
     rest = "".join(c for c in x_name if c not in shared) + "".join(
         c for c in y_name if c not in shared
     )

@@ -13,13 +13,14 @@ from typing import Any
 import numpy as np
 
 from plugjax import lax
-from plugjax.extend import dtypes
 from plugjax.extend.core import Array, ArrayLike, Tracer, as_array, aval_of, config
 from plugjax.lax import axes
 from plugjax.random.primitives import (
     KeyDType,
     PRNGImpl,
+    extended as extended,
     is_registered,
+    prng_key as prng_key,
     random_clone_p,
     random_fold_in_p,
     random_seed_p,
@@ -32,26 +33,6 @@ from plugjax.random.primitives import (
 __all__ = [
     "PRNGKey", "clone", "fold_in", "key", "key_data", "key_dtype", "key_impl", "prng_key", "split", "wrap_key_data",
 ]  # fmt: skip
-
-
-class _ExtendedKind(type):
-    def contains_dtype(cls, dtype: Any) -> bool:
-        """Whether a dtype is not one of NumPy's."""
-        return dtypes.is_extended(dtype)
-
-
-class extended(metaclass=_ExtendedKind):
-    """The kind of all dtypes that are not NumPy's: ``jnp.issubdtype(x.dtype, extended)``."""
-
-
-class _KeyKind(_ExtendedKind):
-    def contains_dtype(cls, dtype: Any) -> bool:
-        """Whether a dtype is a key dtype."""
-        return isinstance(dtype, KeyDType)
-
-
-class prng_key(extended, metaclass=_KeyKind):
-    """The kind of all key dtypes: ``jnp.issubdtype(k.dtype, prng_key)``."""
 
 
 def as_seeds(seed: ArrayLike, who: str) -> Any:

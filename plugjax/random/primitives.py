@@ -8,6 +8,7 @@ the word at the same position of the second half.
 
 from __future__ import annotations
 
+import inspect
 import math
 import operator
 from collections.abc import Callable, Sequence
@@ -28,7 +29,8 @@ from plugjax.extend.core import (
     config,
     moveaxis,
 )
-from plugjax.extend.dtypes import ExtendedDType
+from plugjax.extend.dtypes import ExtendedDType, is_extended
+from plugjax.extend.errors import KeyDtypeError
 from plugjax.extend.rules import RuleSet, abstract_eval, batching_rule, physical_rule
 from plugjax.extend.transforms import Axis
 from plugjax.lax.axes import is_symbolic
@@ -125,8 +127,37 @@ class PRNGImpl:
         return resolve_impl, (self.name,)
 
 
+class _ExtendedKind(type):
+    """The class of the kinds: they have no instances, since no dtype in them makes scalars of numbers."""
+
+    __signature__ = inspect.Signature()
+
+    def __call__(cls, *values: Any) -> Any:
+        raise KeyDtypeError(f"no {cls.__name__} can be made of {values}.")
+
+    def contains_dtype(cls, dtype: Any) -> bool:
+        """Whether a dtype is not one of NumPy's."""
+        return is_extended(dtype)
+
+
+class extended(metaclass=_ExtendedKind):
+    """The kind of all dtypes that are not NumPy's: ``jnp.issubdtype(x.dtype, extended)``."""
+
+
+class _KeyKind(_ExtendedKind):
+    def contains_dtype(cls, dtype: Any) -> bool:
+        """Whether a dtype is a key dtype."""
+        return isinstance(dtype, KeyDType)
+
+
+class prng_key(extended, metaclass=_KeyKind):
+    """The kind of all key dtypes: ``jnp.issubdtype(k.dtype, prng_key)``."""
+
+
 class KeyDType(ExtendedDType):
     """The dtype of keys of one generator."""
+
+    type: Any = prng_key
 
     def __init__(self, impl: PRNGImpl) -> None:
         self.impl = impl

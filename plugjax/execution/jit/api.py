@@ -125,7 +125,7 @@ def make_jaxpr(
         >>> plugjax.make_jaxpr(lambda x: x * 2.0)(3.0)
         { lambda ; a:f32[]. let b:f32[] = mul a 2.0:f32[] in (b,) }
     """
-    traced = JitFunction(fun, static_argnums=static_argnums, keep_unused=True)
+    traced = JitFunction(fun, static_argnums=static_argnums, keep_unused=True, gives_structs=True)
     axes = [Axis(size, axis) for axis, size in axis_env or ()]
 
     @api_boundary

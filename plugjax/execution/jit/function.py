@@ -23,6 +23,7 @@ from plugjax.core.device import Device, Placement
 from plugjax.core.errors import NotArrayError
 from plugjax.core.jaxpr import eval_closed
 from plugjax.core.primitive import Tracer, state
+from plugjax.core.vocabulary import zeros
 from plugjax.execution.eval import EvalTrace
 from plugjax.execution.jit.layout import (
     Layout,
@@ -56,6 +57,7 @@ from plugjax.transforms.flat_calls import Structure, without_references
 from plugjax.transforms.function_caches import kept_for
 from plugjax.transforms.high_values import has_high, is_high
 from plugjax.transforms.mutable_values import MutableValueError, is_mutable
+from plugjax.transforms.shape_struct import ShapeDtypeStruct
 from plugjax.transforms.tracebacks import api_boundary, own_boundaries, shorten_traceback
 
 
@@ -76,6 +78,7 @@ class JitFunction:
         compiler_options: Any = None,
         in_shardings: Any = None,
         out_shardings: Any = None,
+        gives_structs: bool = False,
     ) -> None:
         check_callable("jit", fun)
         self.__wrapped__ = fun
@@ -84,6 +87,8 @@ class JitFunction:
         self._fun = fun
         self._keep_unused = keep_unused
         self._inline = inline
+        # A ShapeDtypeStruct in the result stands for an array, of which only the type is asked for.
+        self._gives_structs = gives_structs
         self._options = dict(compiler_options or {})
         self._target: Device | None = as_device(device) if device is not None else None
         self._shardings = JitShardings(self.__name__, in_shardings, out_shardings)
@@ -109,7 +114,7 @@ class JitFunction:
             self._target,
             *(self._static.numbers, frozenset(self._static.names)),
             *(self._donate_nums, self._donate_names),
-            *(self._keep_unused, self._inline, self._shardings.key),
+            *(self._keep_unused, self._inline, self._gives_structs, self._shardings.key),
             *sorted(self._options.items()),
         )
         return kept_for(self._fun, options, lambda: (caches.new_cache(), caches.new_cache()))
@@ -298,6 +303,8 @@ class JitFunction:
             args, kwargs = join(statics, *pytree.unflatten(in_tree, tracers))
             outs, tree = pytree.flatten(self._fun(*args, **kwargs))
             out.tree = pytree.in_key_order(tree)
+            if self._gives_structs:
+                outs = [zeros(aval_of(y)) if isinstance(y, ShapeDtypeStruct) else y for y in outs]
             without_references(outs, out.tree, f"jit({self.__name__})")
             return _check_outputs(outs, out.tree, self.__name__)
 

@@ -12,7 +12,7 @@ from typing import Any
 from plugjax.calls.defined_primitives import define
 from plugjax.core import registry
 from plugjax.core.aval import ShapedArray
-from plugjax.core.device import Device, Sharding
+from plugjax.core.device import Backend, Device, Sharding
 from plugjax.core.effects import Effects, effects_rule, no_effects
 from plugjax.core.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, eval_jaxpr
 from plugjax.core.primitive import Primitive, Trace, Tracer
@@ -136,8 +136,18 @@ _ATTRIBUTES: dict[type, dict[str, Callable[[Any], Any]]] = {
         "is_high": lambda jaxpr: False,
     },
     ShapedArray: {"sharding": sharding_of_type},
+    Backend: {
+        "platform": lambda backend: backend.devices()[0].platform,
+        "platform_version": lambda backend: backend.name,
+        "runtime_type": lambda backend: f"plugjax_{backend.name}",
+        "device_count": _method(lambda backend: len(backend.devices())),
+        "local_devices": _method(lambda backend: list(backend.devices())),
+        "process_index": _method(lambda backend: backend.processes[0]),
+    },
+    Trace: {"main": lambda trace: trace},
     Sharding: geometry.ATTRIBUTES,
     Device: {
+        "client": lambda device: device.backend,
         "addressable_memories": _method(memories),
         "default_memory": _method(lambda device: memories(device)[0]),
         "memory": _method(memory),

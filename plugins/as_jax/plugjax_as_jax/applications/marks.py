@@ -1,0 +1,42 @@
+"""Times that an application takes of itself: its first result, and its steps after that."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+# Seconds since the process was started, if the one that started it says when.
+_STARTED = float(os.environ.get("PLUGJAX_AS_JAX_STARTED", "0")) or time.time()
+# What the line with the answer begins with.
+ANSWER = "answer: "
+times: dict[str, float] = {}
+
+
+def first_result() -> None:
+    """Say that the application has computed something for the first time."""
+    times.setdefault("first", time.time() - _STARTED)
+
+
+def steps(count: int) -> Iterator[int]:
+    """Count the steps of a loop, and measure them but for the first one, which compiles."""
+    begin = time.perf_counter()
+    for step in range(count):
+        if step == 1:
+            first_result()
+            begin = time.perf_counter()
+        yield step
+    first_result()
+    if count > 1:
+        times["step"] = (time.perf_counter() - begin) / (count - 1)
+
+
+def tell(run: Callable[[], dict[str, Any]], tolerance: float) -> None:
+    """Run an application and print what it gives as one line: numbers, tolerance, times."""
+    numbers = run()
+    first_result()
+    times["whole"] = time.time() - _STARTED
+    answer = {"numbers": numbers, "tolerance": tolerance, "times": times}
+    print(ANSWER + json.dumps(answer))  # noqa: T201  # what the parent process reads

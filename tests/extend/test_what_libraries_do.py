@@ -1,0 +1,167 @@
+"""What libraries written for JAX do with it, without the libraries."""
+
+import copy
+
+import jax
+import jax.extend.core
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import plugjax
+from plugjax.extend.core import Primitive
+from plugjax.interpreters import batching, mlir
+
+BOTH = pytest.mark.parametrize("module", [plugjax, jax], ids=["plugjax", "jax"])
+
+
+@BOTH
+def test_a_result_may_be_a_shape_dtype_struct_where_only_types_are_asked_for(module):
+    struct = module.ShapeDtypeStruct((2,), "float32")
+    found = module.eval_shape(lambda x: {"a": struct, "b": (x, struct)}, 1.0)
+    assert [s.shape for s in module.tree.leaves(found)] == [(2,), (), (2,)]
+    assert module.make_jaxpr(lambda: struct)().out_avals[0].shape == (2,)
+    with pytest.raises(TypeError, match="ShapeDtypeStruct"):
+        module.jit(lambda: struct)()
+
+    # The same function, by eval_shape first.
+    def f():
+        return struct
+
+    module.eval_shape(f)
+    with pytest.raises(TypeError, match="ShapeDtypeStruct"):
+        module.jit(f)()
+
+
+@BOTH
+def test_the_sharding_of_a_type_can_be_asked_for_and_given_back(module):
+    x = module.numpy.ones((2, 3))
+    found = module.typeof(x).sharding
+    assert tuple(found.spec) == (None, None)
+    assert found.mesh.empty
+    drawn = module.random.bernoulli(module.random.key(0), 0.5, (2, 3), out_sharding=found)
+    plain = module.random.bernoulli(module.random.key(0), 0.5, (2, 3))
+    np.testing.assert_array_equal(drawn, plain)
+    shapes = []
+    module.jit(lambda y: shapes.append(len(module.typeof(y).sharding.spec)) or y)(x[0])
+    assert shapes == [1]
+
+
+@BOTH
+def test_tracers_can_be_copied(module):
+    def f(x):
+        held = copy.deepcopy({"x": [x]})
+        return copy.copy(held["x"][0]) * 2.0
+
+    assert module.jvp(module.jit(f), (3.0,), (1.0,)) == (6.0, 2.0)
+    np.testing.assert_array_equal(module.vmap(f)(module.numpy.arange(2.0)), [0.0, 2.0])
+
+
+@BOTH
+def test_the_kind_of_a_key_s_dtype_has_a_name(module):
+    dtype = module.random.key(0).dtype
+    assert dtype.type is module.dtypes.prng_key
+    assert dtype.type.__name__ == "prng_key"
+    with pytest.raises(TypeError):
+        dtype.type(0)
+
+
+@BOTH
+def test_einsum_takes_what_multiplies(module):
+    calls = []
+
+    def dot(x, y, numbers, precision=None, preferred_element_type=None, **rest):
+        calls.append(numbers)
+        return module.lax.dot_general(x, y, numbers, precision, preferred_element_type)
+
+    x = module.numpy.arange(6.0).reshape(2, 3)
+    found = module.numpy.einsum("ij,kj->ik", x, x, _dot_general=dot)
+    np.testing.assert_array_equal(
+        found, np.arange(6.0).reshape(2, 3) @ np.arange(6.0).reshape(3, 2, order="F")
+    )
+    assert len(calls) == 1
+
+
+@BOTH
+def test_python_scalars_among_residuals_stay_python_scalars(module):
+    seen = []
+
+    @module.custom_vjp
+    def f(x):
+        return x * 2.0
+
+    def forward(x):
+        return f(x), {"flag": True, "scale": 3, "x": x, "text": None}
+
+    def backward(residuals, bar):
+        seen.append((type(residuals["flag"]), type(residuals["scale"])))
+        return (bar * residuals["scale"] if residuals["flag"] else bar,)
+
+    f.defvjp(forward, backward)
+    assert module.grad(f)(1.0) == 3.0
+    assert module.jit(module.grad(f))(1.0) == 3.0
+    np.testing.assert_array_equal(module.vmap(module.grad(f))(module.numpy.ones(2)), [3.0, 3.0])
+    # JAX has an integer with a dtype in compiled functions.
+    assert all(flag is bool and issubclass(scale, int) for flag, scale in seen)
+    assert seen
+
+
+@pytest.mark.parametrize("value", [True, 1, 1.0])
+def test_residuals_that_are_equal_and_of_other_types_are_told_apart(value):
+    @plugjax.custom_vjp
+    def f(x):
+        return x
+
+    f.defvjp(lambda x: (x, value), lambda r, bar: (bar * (2.0 if type(r) is type(value) else 0.0),))
+    assert plugjax.jit(plugjax.grad(f))(1.0) == 2.0
+
+
+@BOTH
+def test_zeros_of_a_tree(module):
+    tree = {"a": module.numpy.ones(2), "n": module.numpy.arange(3)}
+    found = module.custom_derivatives.zero_from_primal(tree)
+    np.testing.assert_array_equal(found["a"], np.zeros(2))
+    assert found["n"].dtype == module.dtypes.float0
+    symbolic = module.custom_derivatives.zero_from_primal(tree, symbolic_zeros=True)
+    assert symbolic["a"].aval.shape == (2,)
+
+
+def test_a_batching_rule_in_the_older_form():
+    with_axis = Primitive("with_axis")
+    with_axis.def_abstract_eval(lambda x: x)
+    seen = []
+
+    def rule(size, name, trace_type, args, dims):
+        seen.append((size, name, trace_type, dims))
+        return args[0] * size, dims[0]
+
+    batching.axis_primitive_batchers[with_axis] = rule
+    mlir.register_lowering(with_axis, mlir.lower_fun(lambda x: x * 1.0, multiple_results=False))
+    found = plugjax.vmap(with_axis.bind, axis_name="i")(plugjax.numpy.ones(3))
+    np.testing.assert_array_equal(found, [3.0, 3.0, 3.0])
+    # A tuple: rules put it into parameters.
+    assert seen == [(3, "i", None, (0,))]
+
+
+@BOTH
+def test_a_trace_has_a_main_trace_and_a_device_a_client(module):
+    core = module.extend.core
+
+    def f(x):
+        trace = core.find_top_trace((x,))
+        same = getattr(trace, "main", trace)
+        return x * (1.0 if same is not None else 0.0)
+
+    assert module.jvp(f, (2.0,), (1.0,))[1] == 1.0
+    client = module.devices("cpu")[0].client
+    assert client.platform == "cpu"
+    assert isinstance(client.runtime_type, str)
+    assert client.device_count() >= 1
+    x = module.device_put(jnp.ones(2) if module is jax else np.ones(2, "float32"))
+    assert len(x.sharding._addressable_device_assignment) == 1
+
+
+@BOTH
+def test_types_for_annotations_can_be_joined(module):
+    assert module.typing.DTypeLike | None
+    assert module.typing.ArrayLike | None
