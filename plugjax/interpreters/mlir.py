@@ -3,17 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 from jaxlib.mlir import ir
 
 from plugjax.extend.calls import define, defined
-from plugjax.extend.core import Primitive, ShapedArray, as_array, lowerable_effects
-from plugjax.extend.dtypes import DType
+from plugjax.extend.core import (
+    ClosedJaxpr,
+    Primitive,
+    ShapedArray,
+    as_array,
+    aval_of,
+    eval_closed,
+    lowerable_effects,
+)
+from plugjax.extend.dtypes import DType, is_extended
 from plugjax.extend.errors import LoweringError
-from plugjax.extend.rules import impl, lowering
-from plugjax.extend.transforms import show_only, stage
+from plugjax.extend.execution import run_passes
+from plugjax.extend.rules import expand_rule, impl, lowering
+from plugjax.extend.transforms import Kept, physicalize, show_only, stage
 from plugjax.interpreters.modules import (
     LoweringResult,
     TokenSet,
@@ -77,7 +87,34 @@ def register_lowering(
         prim.def_impl(rule.fun)
     for name in ("cuda", "rocm") if platform == "gpu" else (platform,):
         known[name] = rule
+    if platform is None and isinstance(rule, _Function):
+        define(expand_rule, prim, _stands_for(rule, known))
     return rule
+
+
+def _stands_for(
+    rule: _Function, rules: dict[str | None, LoweringRule]
+) -> Callable[..., Callable[..., Any] | Kept]:
+    """The rule ``expand`` of a primitive whose lowering is a function of arrays: it takes the equation's place in programs."""
+
+    def expand(**params: Any) -> Callable[..., Any] | Kept:
+        callee = partial(_in_place, rule, params)
+        # Where a platform has a rule of its own, the equation stays.
+        return callee if rules == {None: rule} else Kept(callee, inline=False)
+
+    return expand
+
+
+def _in_place(rule: _Function, params: dict[str, Any], *operands: Any) -> list[Any]:
+    """What the function computes.
+
+    Programs have no keys any more where equations are replaced, so the function's own are replaced here. An equation with
+    keys among its operands is replaced before, and its function's keys with it.
+    """
+    avals = [aval_of(x) for x in operands]
+    program = rule.staged(avals, params)
+    with_keys = any(is_extended(aval.dtype) for aval in avals)
+    return eval_closed(program if with_keys else physicalize(program), *operands)
 
 
 def _chosen(prim: Primitive, rules: dict[str | None, LoweringRule]) -> LoweringRule:
@@ -105,12 +142,17 @@ class _Function:
         self.multiple_results = multiple_results
 
     def __call__(self, ctx: EqnContext, *values: Value, **params: Any) -> list[Value]:
+        program = self.staged(ctx.avals_in, params)
+        return ctx.inline(run_passes(program, ctx.platform), values)
+
+    def staged(self, avals: Sequence[ShapedArray], params: dict[str, Any]) -> ClosedJaxpr:
+        """What the function does, as a program."""
+
         def flat(*operands: Any) -> list[Any]:
             found = self.fun(*operands, **params)
             return [as_array(y) for y in (found if self.multiple_results else [found])]
 
-        name = getattr(self.fun, "__name__", "lower_fun")
-        return ctx.inline(stage(flat, ctx.avals_in, name), values)
+        return stage(flat, avals, getattr(self.fun, "__name__", "lower_fun"))
 
 
 def lower_fun(fun: Callable[..., Any], multiple_results: bool = True) -> LoweringRule:

@@ -13,9 +13,10 @@ from typing import Any, Protocol
 from plugjax.core import registry
 from plugjax.core.aval import ShapedArray, physical_aval
 from plugjax.core.dtypes import ExtendedDType
-from plugjax.core.jaxpr import ClosedJaxpr, Jaxpr, Literal, memoise, programs_in
+from plugjax.core.jaxpr import ClosedJaxpr, Jaxpr, Literal, eval_closed, memoise, programs_in
 from plugjax.core.primitive import state
 from plugjax.core.rules import RuleKind
+from plugjax.transforms.expansion import expand_rule, expanded
 from plugjax.transforms.staging import stage
 
 
@@ -70,7 +71,7 @@ def _physicalize(jaxpr: ClosedJaxpr) -> ClosedJaxpr:
 
 def _interpret(jaxpr: ClosedJaxpr, args: Sequence[Any]) -> list[Any]:
     inner = jaxpr.jaxpr
-    table = registry.table(physical_rule)
+    table, expansions = registry.table(physical_rule), registry.table(expand_rule)
     constants = [stored_value(value) for value in jaxpr.consts]
     env: dict[Any, Any] = dict(zip(inner.constvars, constants, strict=True))
     env.update(zip(inner.invars, args, strict=True))
@@ -78,7 +79,14 @@ def _interpret(jaxpr: ClosedJaxpr, args: Sequence[Any]) -> list[Any]:
         operands = [v.val if type(v) is Literal else env[v] for v in eqn.invars]
         in_avals = [v.aval for v in eqn.invars]
         out_avals = [v.aval for v in eqn.outvars]
-        if any(_is_extended(a) for a in (*in_avals, *out_avals)) and not eqn.primitive.structured:
+        extended = any(_is_extended(a) for a in (*in_avals, *out_avals))
+        if extended and not eqn.primitive.structured:
+            expand = expansions.get(eqn.primitive)
+            callee = expand(**eqn.params) if expand is not None else None
+            if callee is not None and table.find(eqn.primitive) is None:
+                results = eval_closed(physicalize(expanded(callee, eqn)), *operands)
+                env.update(zip(eqn.outvars, results, strict=True))
+                continue
             result = table[eqn.primitive](in_avals, out_avals, *operands, **eqn.params)
         else:
             result = state.trace.process(eqn.primitive, operands, _physical_params(eqn.params))

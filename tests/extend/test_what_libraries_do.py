@@ -165,3 +165,37 @@ def test_a_trace_has_a_main_trace_and_a_device_a_client(module):
 def test_types_for_annotations_can_be_joined(module):
     assert module.typing.DTypeLike | None
     assert module.typing.ArrayLike | None
+
+
+@pytest.mark.parametrize("place", ["numpy", "xla", "iree"])
+def test_a_function_as_lowering_may_call_functions_with_rules_and_draw(place):
+    drawing = Primitive("drawing")
+    drawing.def_abstract_eval(lambda key, x: x)
+
+    def function(key, x):
+        inner = plugjax.random.split(plugjax.random.key(3))[0]
+        return (
+            plugjax.nn.relu(x)
+            + plugjax.random.normal(key, x.shape)
+            + plugjax.random.normal(inner, x.shape)
+        )
+
+    mlir.register_lowering(drawing, mlir.lower_fun(function, multiple_results=False))
+    key, x = plugjax.random.key(1), np.array([-1.0, 2.0], "float32")
+    with plugjax.config.override("backend", place):
+        wanted = function(key, x)
+        np.testing.assert_allclose(plugjax.jit(drawing.bind)(key, x), wanted, rtol=1e-6)
+        np.testing.assert_allclose(
+            plugjax.jit(lambda k, y: drawing.bind(k, y) * 2.0)(key, x), 2.0 * wanted, rtol=1e-6
+        )
+
+
+def test_a_lowering_for_one_platform_keeps_the_equation():
+    chosen = Primitive("chosen")
+    chosen.def_abstract_eval(lambda x: x)
+    mlir.register_lowering(chosen, mlir.lower_fun(lambda x: x * 2.0, multiple_results=False))
+    mlir.register_lowering(
+        chosen, mlir.lower_fun(lambda x: x * 3.0, multiple_results=False), platform="xla"
+    )
+    assert plugjax.jit(chosen.bind, device="xla")(np.float32(1)) == 3.0
+    assert plugjax.jit(chosen.bind, device="numpy")(np.float32(1)) == 2.0
