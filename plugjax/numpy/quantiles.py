@@ -15,8 +15,8 @@ import numpy as np
 
 from plugjax import lax
 from plugjax.extend import dtypes
-from plugjax.extend.core import Array
-from plugjax.extend.meshes import ShardingLike
+from plugjax.extend.core import Array, aval_of
+from plugjax.extend.meshes import ShardingLike, retyped, untyped, with_axis, without_axis
 from plugjax.lax.placement import freely, laid_out
 from plugjax.numpy import reductions
 from plugjax.numpy.cumulative import cumsum
@@ -291,6 +291,8 @@ def _along_last(
         x, mass = lax.sort((x, mass), dimension=rank, num_keys=1)
     else:
         x = lax.sort(x, dimension=rank)
+    # Which element a quantile is, only its values say: types say again how results are spread.
+    held, x, is_nan = aval_of(x), untyped(x), untyped(is_nan)
     if skip_nan:
         count = reductions.sum(lax.bitwise_not(is_nan), -1, q.dtype)
         undefined = lax.eq(count, scalar(0, count))
@@ -310,7 +312,9 @@ def _along_last(
         undefined = lax.bitwise_or(undefined, bad)
     else:
         found = _between(x, lax.mul(share, spread(last)), spread(last), method, q.ndim)
-    return pick(spread(undefined), scalar(np.nan, found), found)
+    found = pick(spread(undefined), scalar(np.nan, found), found)
+    kept = without_axis(held, rank)
+    return retyped(found, with_axis(kept, 0, q.shape[0]) if q.ndim else kept)
 
 
 def _inverted(x: Operand, mass: Operand, share: Operand, extra: int) -> tuple[Operand, Operand]:

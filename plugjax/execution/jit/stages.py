@@ -136,7 +136,11 @@ class Lowered:
     @property
     def out_info(self) -> Any:
         """Results as a pytree of ShapeDtypeStruct."""
-        return pytree.unflatten(self.out_tree, _lowered(self._traced.jaxpr.out_avals))
+        found = _lowered(self._traced.jaxpr.out_avals)
+        if isinstance(self._target, Partition):
+            pairs = zip(found, self._target.results, strict=True)
+            found = [each.update(sharding=sharding) for each, sharding in pairs]
+        return pytree.unflatten(self.out_tree, found)
 
     def as_text(self, dialect: str | None = None, *, debug_info: bool = False) -> str:
         """The program in the form that the backend's compiler takes: StableHLO text, or generated Python for NumPy.

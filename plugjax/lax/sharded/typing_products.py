@@ -11,6 +11,7 @@ from plugjax.extend.rules import RuleSet
 from plugjax.lax.convolution import conv_general_dilated_p
 from plugjax.lax.dimension_numbers import GatherDimensionNumbers, ScatterDimensionNumbers
 from plugjax.lax.dot import dot_general_p
+from plugjax.lax.fft import fft_p
 from plugjax.lax.gather_scatter import (
     gather_p,
     scatter_add_p,
@@ -115,6 +116,17 @@ def _select_and_scatter(avals: Avals, results: Avals, **_: Any) -> list[Spec]:
 @rules.define(sharding_rule, select_and_scatter_add_p)
 def _select_and_scatter_add(avals: Avals, results: Avals, **_: Any) -> list[Spec]:
     return [spec_of(avals[1])]
+
+
+# Fourier transforms -------------------------------------------------------------------------------
+
+
+@rules.define(sharding_rule, fft_p)
+def _fft(avals: Avals, results: Avals, *, fft_lengths: Sequence[int], **_: Any) -> Spec:
+    (x,) = avals
+    for axis in range(x.ndim - len(fft_lengths), x.ndim):
+        uncut(x, axis, "A Fourier transform needs whole axes.")
+    return spec_of(x)
 
 
 # Sorting ------------------------------------------------------------------------------------------
