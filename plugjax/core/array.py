@@ -65,9 +65,9 @@ class Array(EagerOperators, metaclass=_ArrayType):
             buffer = self._buffer
             if buffer is None:
                 raise self._deleted()
-            backend = self._placement.backend
-            host = backend.get(buffer, physical_aval(self.aval))
-            if backend.host_visible:
+            placement = self._placement
+            host = placement.backend.get(buffer, physical_aval(self.aval), placement.device)
+            if placement.host_visible:
                 self._host = host
             elif transfers:
                 transfers["device-to-host"](self)

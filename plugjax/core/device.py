@@ -35,10 +35,13 @@ class Device(Extensible):
         id: index among the backend's devices of that kind.
         description: words for a table.
         process_index: index of the process that owns it, among those of the program.
+        host_visible: whether NumPy can look at its memory.
+        eager_limit: number of elements above which an eager primitive is compiled instead of run by its host kernel.
     """
 
     __slots__ = (
-        "__weakref__", "backend", "committed", "description", "hardware", "id", "kind", "process_index", "uncommitted",
+        "__weakref__", "backend", "committed", "description", "eager_limit", "hardware", "host_visible", "id", "kind",
+        "process_index", "uncommitted",
     )  # fmt: skip
 
     def __init__(
@@ -49,6 +52,8 @@ class Device(Extensible):
         description: str = "",
         hardware: str = "",
         process_index: int = 0,
+        host_visible: bool = True,
+        eager_limit: float = float("inf"),
     ) -> None:
         self.backend = backend
         self.kind = kind
@@ -56,6 +61,7 @@ class Device(Extensible):
         self.id = index
         self.description = description
         self.process_index = process_index
+        self.host_visible, self.eager_limit = host_visible, eager_limit
         sharding = SingleDeviceSharding(self)
         self.committed = Placement(sharding, True)
         self.uncommitted = Placement(sharding, False)
@@ -158,16 +164,18 @@ class Placement:
         device: what a backend puts values on: the device, or the sharding if there are several.
         backend: the backend of the devices.
         several: whether there are several devices.
+        host_visible: whether NumPy can look at their memory.
         whole: the placement of whole arrays, of any rank, on these devices.
     """
 
-    __slots__ = ("__weakref__", "backend", "committed", "device", "several", "sharding", "whole")
+    __slots__ = ("__weakref__", "backend", "committed", "device", "host_visible", "several", "sharding", "whole")  # fmt: skip
 
     def __init__(self, sharding: Sharding, committed: bool) -> None:
         first, *others = sharding.devices
         self.sharding = sharding
         self.committed = committed
         self.several = bool(others)
+        self.host_visible = first.host_visible
         self.device: Any = sharding if others else first
         self.backend: Any = first.backend
         whole = sharding.whole
@@ -231,8 +239,6 @@ class Backend(Extensible):
         name: platform name: of devices, of lowering rules, in ``PLUGJAX_BACKEND``.
         partitions: whether its compiler spreads a program over several devices; else these share one memory.
         processes: index of this process among those of the program, and their number.
-        host_visible: whether NumPy can look at the memory of all its devices.
-        eager_limit: number of elements above which an eager primitive is compiled instead of run by its host kernel.
         dialects: the textual forms of programs that ``lower`` knows, the usual one first.
         careful_options: compile options by which its compiler makes as few mistakes as it can, at the cost of speed.
     """
@@ -241,8 +247,6 @@ class Backend(Extensible):
     dialects: tuple[str, ...] = ()
     partitions: bool = False
     processes: tuple[int, int] = (0, 1)
-    host_visible: bool = True
-    eager_limit: float = float("inf")
     careful_options: Mapping[str, Any] = MappingProxyType({})
 
     def devices(self) -> Sequence[Device]:
@@ -256,8 +260,8 @@ class Backend(Extensible):
         """
         raise TypeError(f"backend {self.name}: put() is required")
 
-    def get(self, buffer: Any, aval: ShapedArray) -> np.ndarray[Any, Any]:
-        """The values of a buffer, sharing memory where that is possible."""
+    def get(self, buffer: Any, aval: ShapedArray, device: Device) -> np.ndarray[Any, Any]:
+        """The values of a buffer that was put on a device (or on a sharding), sharing memory where that is possible."""
         raise TypeError(f"backend {self.name}: get() is required")
 
     def block(self, buffer: Any, index: int) -> Any:
@@ -309,19 +313,18 @@ class Backend(Extensible):
 
     def runs_on_host(
         self,
+        device: Device,
         primitive: Primitive,
         in_avals: Sequence[ShapedArray],
         out_avals: Sequence[ShapedArray],
     ) -> bool:
         """Whether an eager primitive should run by its host kernel rather than be compiled."""
-        if not self.host_visible:
-            return False
         mode = config.read("eager")
         if mode == "host":
             return True
-        if mode == "compile" or primitive.structured:
+        if mode == "compile" or primitive.structured or not device.host_visible:
             return False
-        return sum(aval.size for aval in (*in_avals, *out_avals)) <= self.eager_limit
+        return sum(aval.size for aval in (*in_avals, *out_avals)) <= device.eager_limit
 
     def __repr__(self) -> str:
         return f"Backend({self.name})"

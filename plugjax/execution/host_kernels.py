@@ -45,7 +45,9 @@ def host_kernel(
     """The kernel that runs a primitive on host values at a placement; ``None`` if it must be compiled."""
     if any(isinstance(a.dtype, ExtendedDType) for a in (*avals, *out_avals)):
         return None
-    if not placement.backend.runs_on_host(primitive, avals, out_avals):
+    if not placement.backend.runs_on_host(
+        placement.sharding.devices[0], primitive, avals, out_avals
+    ):
         return None
     rule = registry.table(impl).find(primitive)
     if rule is None:

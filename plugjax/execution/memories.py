@@ -80,7 +80,7 @@ _HOST_KINDS = ("pinned_host", "unpinned_host")
 
 def memories(device: Device) -> list[Memory]:
     """The memories of a device, the default one first."""
-    kinds = ("device", *_HOST_KINDS) if device.backend.host_visible else ("device",)
+    kinds = ("device", *_HOST_KINDS) if device.host_visible else ("device",)
     return [Memory(device, kind) for kind in kinds]
 
 

@@ -36,7 +36,7 @@ def on_values(
         return [np.asarray(y) for y in executable.run([np.array(x) for x in values])]
     buffers = [backend.put(np.array(x), device) for x in values]
     return [
-        np.array(backend.get(y, a))
+        np.array(backend.get(y, a, device))
         for y, a in zip(executable.run(buffers), jaxpr.out_avals, strict=True)
     ]
 

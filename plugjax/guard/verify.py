@@ -168,18 +168,18 @@ class VerifiedExecutable(Executable):
         if self.host:
             return [np.asarray(x) for x in buffers]
         get = self._device.backend.get
-        return [np.asarray(get(b, a)) for b, a in zip(buffers, avals, strict=True)]
+        return [np.asarray(get(b, a, self._device)) for b, a in zip(buffers, avals, strict=True)]
 
     def _restore_arguments(self, buffers: Sequence[Any], values: Arrays) -> str:
         """Undo writes into arguments that are not donated; returns the fault as a sentence, or ""."""
-        if self.host or not self._device.backend.host_visible:
+        if self.host or not self._device.host_visible:
             return ""
         for i, (buffer, value, aval) in enumerate(
             zip(buffers, values, self._jaxpr.in_avals, strict=True)
         ):
             if i in self.donated:
                 continue
-            now = self._device.backend.get(buffer, aval)
+            now = self._device.backend.get(buffer, aval, self._device)
             if not np.array_equal(_bytes(now), _bytes(value)):
                 ctypes.memmove(now.ctypes.data, value.ctypes.data, value.nbytes)
                 return f"it wrote into its argument {i}, which is the caller's"
@@ -349,7 +349,7 @@ def on_buffers(executable: Executable, jaxpr: ClosedJaxpr, device: Device, *, ho
     backend, avals = device.backend, jaxpr.in_avals
 
     def run(buffers: Sequence[Any]) -> Sequence[Any]:
-        values = [backend.get(b, a) for b, a in zip(buffers, avals, strict=True)]
+        values = [backend.get(b, a, device) for b, a in zip(buffers, avals, strict=True)]
         return [backend.put(np.array(y, order="C"), device) for y in executable.run(values)]
 
     return run

@@ -194,15 +194,16 @@ _NARROW = {
 def _host_device() -> Device:
     """The default device if the host sees its memory, else another one: callbacks must not wait for an accelerator."""
     device = current_device()
-    if device.backend.host_visible:
+    if device.host_visible:
         return device
     for name in registry.active().backends():
         try:
             backend = get_backend(name)
         except UnknownBackendError:
             continue
-        if backend.host_visible:
-            return backend.devices()[0]
+        found = next((each for each in backend.devices() if each.host_visible), None)
+        if found is not None:
+            return found
     return device
 
 

@@ -106,7 +106,7 @@ def _entry(entry: Any, shape: Shape, axis: int, after_ellipsis: bool) -> Sequenc
         entry = entry if entry.size else np.zeros(entry.shape, np.int32)
     if hasattr(entry, "__jax_array__"):
         entry = entry.__jax_array__()
-    if type(entry) is Array and entry._placement.backend.host_visible:
+    if type(entry) is Array and entry._placement.host_visible:
         entry = np.asarray(entry)
     if isinstance(entry, (np.integer, np.ndarray, Array)):
         dtype = entry.dtype

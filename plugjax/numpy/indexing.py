@@ -309,9 +309,7 @@ def take(
         mode = "promise_in_bounds"
     row: list[Entry] = [slice(None)] * x.ndim
     entry = (
-        np.asarray(chosen)
-        if type(chosen) is Array and chosen._placement.backend.host_visible
-        else chosen
+        np.asarray(chosen) if type(chosen) is Array and chosen._placement.host_visible else chosen
     )
     row[axis] = entry
     return gather(x, row, mode or "fill", fill_value, indices_are_sorted, unique_indices)

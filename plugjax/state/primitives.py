@@ -299,7 +299,7 @@ def _write(ref: Ref, new: Array, index: StaticIndex, operands: Sequence[Any], *,
     plainly = (
         place is not None
         and (index or add)
-        and held._placement.backend.host_visible
+        and held._placement.host_visible
         and isinstance(dtype, np.dtype)
         and dtype.kind in "iufc"
         and _within(place, held.aval.shape)

@@ -185,10 +185,9 @@ class ToyBackend(Backend):
     """A backend from outside: it only compiles, and the host does not see its memory."""
 
     name = "toy"
-    host_visible = False
 
     def __init__(self):
-        self._devices = (Device(self, "", 0, "a toy"),)
+        self._devices = (Device(self, "", 0, "a toy", host_visible=False),)
         self.compiled = []
 
     def devices(self):
@@ -197,7 +196,7 @@ class ToyBackend(Backend):
     def put(self, value, device):
         return ("toy", np.array(value))
 
-    def get(self, buffer, aval):
+    def get(self, buffer, aval, device):
         return buffer[1]
 
     def compile(self, jaxpr, device, options):

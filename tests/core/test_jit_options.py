@@ -229,7 +229,7 @@ def test_a_donated_array_is_gone(on_backend):
 
 def address(array):
     """Address of a buffer; leaves no view behind."""
-    return array._placement.backend.get(array._buffer, array.aval).ctypes.data
+    return array._placement.backend.get(array._buffer, array.aval, array.device).ctypes.data
 
 
 def test_the_result_is_in_the_memory_of_the_donated_array(on_compiler):

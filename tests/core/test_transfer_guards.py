@@ -93,7 +93,7 @@ def test_moves_between_devices_are_guarded():
 def test_reads_of_memory_that_the_host_does_not_see_are_guarded(monkeypatch):
     with plugjax.default_device("xla"):
         x = plugjax.jit(lambda a: a + 1)(VALUES)
-        monkeypatch.setattr(x._placement.backend, "host_visible", False)
+        monkeypatch.setattr(x._placement, "host_visible", False)
         with plugjax.transfer_guard_device_to_host("disallow"):
             for implicit in (lambda: np.asarray(x), lambda: x.tolist(), lambda: repr(x)):
                 with pytest.raises(plugjax.errors.JaxRuntimeError, match="device-to-host"):

@@ -51,11 +51,10 @@ class IreeBackend(Backend):
             if driver in _LOCAL.values():
                 continue
             for index, uri in enumerate(available_devices(driver)):
-                device = Device(self, driver, index, f"IREE on {uri}")
+                device = Device(self, driver, index, f"IREE on {uri}", host_visible=False)
                 self._uris[device] = uri
                 devices.append(device)
         self._accelerators = tuple(devices)
-        self.host_visible = True
 
     def _local_device(self, kind: str, index: int) -> Device:
         return Device(self, kind, index, _DESCRIPTIONS[kind], "cpu")
@@ -77,9 +76,9 @@ class IreeBackend(Backend):
         """A buffer; shares the memory if that is aligned as compiled code needs."""
         return self.runtime(device).put(np.asarray(value), owned=True)
 
-    def get(self, buffer: Any, aval: ShapedArray) -> np.ndarray[Any, Any]:
+    def get(self, buffer: Any, aval: ShapedArray, device: Device) -> np.ndarray[Any, Any]:
         """The values, without a copy where the memory can be mapped."""
-        return open_device("local-sync").get(buffer, aval.dtype, aval.shape)
+        return self.runtime(device).get(buffer, aval.dtype, aval.shape)
 
     def compile(self, jaxpr: ClosedJaxpr, device: Device, options: Mapping[str, Any]) -> Executable:
         """Lower, compile or find in the cache, and load."""

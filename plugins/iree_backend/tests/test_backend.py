@@ -56,7 +56,7 @@ def test_values_come_back_as_they_were_put(value):
     for target in backend.devices()[:2]:
         value = np.asarray(value)
         aval = aval_of(value)
-        found = backend.get(backend.put(value, target), aval)
+        found = backend.get(backend.put(value, target), aval, target)
         assert (found.shape, found.dtype) == (value.shape, value.dtype)
         assert found.tobytes() == value.tobytes()
 

@@ -59,7 +59,7 @@ class NumpyBackend(Backend):
         """The array itself."""
         return value
 
-    def get(self, buffer: Any, aval: ShapedArray) -> np.ndarray[Any, Any]:
+    def get(self, buffer: Any, aval: ShapedArray, device: Device) -> np.ndarray[Any, Any]:
         """The array itself."""
         return buffer
 

@@ -55,6 +55,11 @@ _NUMERICS: dict[str, dict[str, Option]] = {
 _NVIDIA_DRIVER = Path("/dev/nvidiactl")
 
 
+# Elements of operands and results together from which compiled elementwise operations are faster than NumPy's. On two cores
+# with float32: exp and tanh from 2**18 per array, add and mul from 2**20; sin and pow never.
+_EAGER_LIMIT = 1 << 19
+
+
 class XlaBackend(Backend):
     """Compiles programs with XLA, for the processor and for NVIDIA GPUs.
 
@@ -64,10 +69,6 @@ class XlaBackend(Backend):
     name = "xla"
     partitions = True
     dialects = ("stablehlo", "hlo")
-    # Elements of operands and results together from which compiled elementwise operations are
-    # faster than NumPy's. On two cores with float32: exp and tanh from 2**18 per array, add and mul
-    # from 2**20; sin and pow never.
-    eager_limit = 1 << 19
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -75,12 +76,10 @@ class XlaBackend(Backend):
         self._meshes: dict[tuple[Device, ...], MeshRuntime] = {}
         gpus = self._find_gpus()
         self._gpus = gpus
-        self._cpus = [Device(self, "cpu", 0, "CPU")]
+        self._cpus = [self._processor(0)]
         self._started = 0
         self.group: ProcessGroup | None = None
         self._global: list[Device] = []
-        # On a GPU every eager primitive would copy its operands to the host.
-        self.host_visible = not gpus
 
     def devices(self) -> Sequence[Device]:
         """GPUs, if there are any and the CUDA plugin is installed, then the processor, as often as ``num_cpu_devices`` says."""
@@ -88,8 +87,13 @@ class XlaBackend(Backend):
             return self._global
         count = self._started or virtual_cpu_devices()
         for index in range(len(self._cpus), count):
-            self._cpus.append(Device(self, "cpu", index, "CPU"))
+            self._cpus.append(self._processor(index))
         return [*self._gpus, *self._cpus[:count]]
+
+    def _processor(self, index: int, process_index: int = 0) -> Device:
+        return Device(
+            self, "cpu", index, "CPU", process_index=process_index, eager_limit=_EAGER_LIMIT
+        )
 
     def _find_gpus(self) -> list[Device]:
         if not _NVIDIA_DRIVER.exists() or find_cuda_plugin() is None:
@@ -98,7 +102,8 @@ class XlaBackend(Backend):
             found = pjrt.cuda_client().devices
         except pjrt.ClientUnavailable:
             return []
-        devices = [Device(self, "cuda", each.id, each.kind) for each in found]
+        # An eager primitive on the host would copy its operands there.
+        devices = [Device(self, "cuda", each.id, each.kind, host_visible=False) for each in found]
         self._runtime.update(zip(devices, found, strict=True))
         return devices
 
@@ -127,7 +132,7 @@ class XlaBackend(Backend):
         self._started = len(client.devices)
         for found in client.all_devices:
             raw = found.raw
-            device = Device(self, "cpu", raw.id, "CPU", process_index=raw.process_index)
+            device = self._processor(raw.id, raw.process_index)
             self._global.append(device)
             self._runtime[device] = found
         self.group = group
@@ -183,7 +188,7 @@ class XlaBackend(Backend):
     def _mesh_of(self, buffer: Buffer) -> MeshRuntime:
         return next(each for each in self._meshes.values() if each.holds(buffer))
 
-    def get(self, buffer: Buffer, aval: ShapedArray) -> HostArray:
+    def get(self, buffer: Buffer, aval: ShapedArray, device: Device) -> HostArray:
         """The values as a read-only array, in the buffer's own memory on a processor."""
         if aval.dtype == float0:
             return np.zeros(aval.shape, float0)

@@ -112,7 +112,7 @@ def test_backend_is_absent_when_what_it_needs_is(registered):
 def test_values_come_back_as_they_were_put(backend, value):
     value = np.asarray(value)
     buffer = backend.put(value, backend.devices()[-1])
-    found = backend.get(buffer, ShapedArray(value.shape, value.dtype))
+    found = backend.get(buffer, ShapedArray(value.shape, value.dtype), backend.devices()[-1])
     assert (found.dtype, found.shape) == (value.dtype, value.shape)
     assert found.tobytes() == value.tobytes()
 
@@ -135,8 +135,8 @@ def test_large_constants_are_arguments():
 
 def test_small_operations_run_on_the_host_and_large_ones_are_compiled(backend):
     small, large = ShapedArray((8,), np.float32), ShapedArray((1 << 20,), np.float32)
-    assert backend.runs_on_host(trigonometric.sin_p, [small], [small])
-    assert not backend.runs_on_host(trigonometric.sin_p, [large], [large])
+    assert backend.runs_on_host(backend.devices()[0], trigonometric.sin_p, [small], [small])
+    assert not backend.runs_on_host(backend.devices()[0], trigonometric.sin_p, [large], [large])
 
 
 def test_compiled_eager_operation_agrees_with_the_host_kernel():
