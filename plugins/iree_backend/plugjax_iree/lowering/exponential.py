@@ -17,7 +17,7 @@ from plugjax.stablehlo.context import EqnContext
 from plugjax.stablehlo.elementwise import elementwise
 from plugjax.stablehlo.mlir import Value
 from plugjax_iree.lowering import complex  # as of lax
-from plugjax_iree.lowering.wide import Wide, define_wide, in_float64
+from plugjax_iree.lowering.wide import Wide, computed_wide, define_wide
 
 rules = RuleSet(__name__)
 
@@ -43,7 +43,7 @@ def _power(w: Wide, x: Value, y: Value) -> Value:
 def _cube_root(w: Wide, x: Value) -> Value:
     magnitude = w.op("abs", x)
     root = w.op("exponential", w.op("divide", w.op("log", magnitude), w.number(3.0)))
-    if w.ctx.avals_out[0].dtype == FLOAT64:
+    if w.ctx.avals_out[0].dtype == w.aval.dtype:
         # One step of Newton's method takes away what rounding the logarithm left. Divided first, no cube can overflow.
         error = w.op("subtract", root, w.op("divide", w.op("divide", magnitude, root), root))
         better = w.op("subtract", root, w.op("divide", error, w.number(3.0)))
@@ -66,7 +66,7 @@ def _exp2_rule(ctx: EqnContext, x: Value, **params: Any) -> Value:
         return complex.exp2(ctx, x)
     if ctx.avals_in[0].dtype == FLOAT64:
         return stablehlo.exp2(ctx, x)
-    return in_float64(ctx, _exp2, x)
+    return computed_wide(ctx, _exp2, x)
 
 
 _log = elementwise("stablehlo.log")

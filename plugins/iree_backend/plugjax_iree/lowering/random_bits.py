@@ -11,6 +11,7 @@ from plugjax.stablehlo.context import EqnContext
 from plugjax.stablehlo.conversion import convert
 from plugjax.stablehlo.elementwise import stretched
 from plugjax.stablehlo.mlir import Value
+from plugjax_iree.lowering.wide import has_float64
 
 rules = RuleSet(__name__)
 
@@ -18,7 +19,7 @@ rules = RuleSet(__name__)
 @rules.define(lowering, multiply_add_p, platform="iree")
 def _multiply_add(ctx: EqnContext, a: Value, b: Value, c: Value) -> Value:
     (out,) = ctx.avals_out
-    if out.dtype != FLOAT32:
+    if out.dtype != FLOAT32 or not has_float64(ctx):
         return stablehlo.multiply_add(ctx, a, b, c)
     # LLVM may or may not contract a product and a sum. In float64 the product of two float32 is exact, and the sum
     # is so nearly rounded once that no uniform number differs.

@@ -24,6 +24,7 @@ from plugjax.stablehlo import mlir
 from plugjax.stablehlo.comparison import compare
 from plugjax.stablehlo.context import EqnContext
 from plugjax.stablehlo.mlir import Value
+from plugjax_iree.lowering.wide import has_float64
 
 rules = RuleSet(__name__)
 
@@ -51,7 +52,7 @@ class _Float32:
     def __init__(self, ctx: EqnContext, shape: tuple[int, ...]) -> None:
         self.ctx = ctx
         self.narrow = ShapedArray(shape, np.float32)
-        self.wide = ShapedArray(shape, np.float64)
+        self.wide = ShapedArray(shape, np.float64 if has_float64(ctx) else np.float32)
         self.integer = ShapedArray(shape, np.int32)
         self.boolean = ShapedArray(shape, np.bool_)
 
@@ -62,7 +63,7 @@ class _Float32:
         return mlir.value(f"stablehlo.{name}", aval or self.narrow, operands)
 
     def widen(self, x: Value) -> Value:
-        return self.op("convert", x, aval=self.wide)
+        return x if self.wide is self.narrow else self.op("convert", x, aval=self.wide)
 
     def mul(self, x: Value, y: Value) -> Value:
         """A product that is rounded."""

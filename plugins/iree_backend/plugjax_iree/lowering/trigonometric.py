@@ -26,7 +26,7 @@ from plugjax.stablehlo.conversion import convert
 from plugjax.stablehlo.elementwise import elementwise
 from plugjax.stablehlo.mlir import Value
 from plugjax_iree.lowering import complex  # as of lax
-from plugjax_iree.lowering.wide import Wide, define_wide
+from plugjax_iree.lowering.wide import Wide, define_wide, has_float64
 
 rules = RuleSet(__name__)
 
@@ -130,7 +130,7 @@ def _define(
         (aval,) = ctx.avals_in
         if aval.dtype.kind == "c":
             return on_complex(ctx, x)
-        if aval.dtype == FLOAT64:
+        if aval.dtype == FLOAT64 or not has_float64(ctx):
             return default(ctx, x)
         angle = _Angle(ctx, x, aval)
         y = mlir.value(

@@ -1,4 +1,7 @@
-"""Real functions computed in float64: the roundings of narrower types, and IREE's approximations in them, do not add up."""
+"""Real functions computed in float64: the roundings of narrower types, and IREE's approximations in them, do not add up.
+
+IREE's compiler for Vulkan takes no float64: there they are computed in float32.
+"""
 
 from __future__ import annotations
 
@@ -18,15 +21,25 @@ from plugjax.stablehlo.conversion import convert
 from plugjax.stablehlo.elementwise import elementwise, stretched
 from plugjax.stablehlo.mlir import Value
 
-_BITS = np.dtype(np.int64)
+_BITS: dict[Any, Any] = {FLOAT64: np.dtype(np.int64), FLOAT32: np.dtype(np.int32)}
+
+
+def has_float64(ctx: EqnContext) -> bool:
+    """Whether the compiler takes float64 for the device."""
+    return ctx.module.device_kind != "vulkan"
 
 
 class Wide:
-    """Arithmetic on float64 values of one shape."""
+    """Arithmetic on values of one shape, in float64 where there is one.
+
+    Attributes:
+        aval: of the values.
+        flags: of their comparisons.
+    """
 
     def __init__(self, ctx: EqnContext, shape: tuple[int, ...]) -> None:
         self.ctx = ctx
-        self.aval = ShapedArray(shape, FLOAT64)
+        self.aval = ShapedArray(shape, FLOAT64 if has_float64(ctx) else FLOAT32)
         self.flags = ShapedArray(shape, BOOL)
 
     def number(self, value: float) -> Value:
@@ -62,7 +75,7 @@ class Wide:
 
     def is_negative(self, x: Value) -> Value:
         """Where the sign is set, that of -0.0 too."""
-        bits = ShapedArray(self.aval.shape, _BITS)
+        bits = ShapedArray(self.aval.shape, _BITS[self.aval.dtype])
         return compare(
             "LT",
             bits,
@@ -91,7 +104,7 @@ def define_wide(
     up_to: Any = FLOAT64,
     on_complex: Callable[[EqnContext, Value], Value] | None = None,
 ) -> None:
-    """Lower an elementwise primitive on real numbers by a formula in float64.
+    """Lower an elementwise primitive on real numbers by a formula, in float64 where there is one.
 
     Args:
         rules: where to put the rule.
@@ -110,19 +123,19 @@ def define_wide(
             return on_complex(ctx, *operands)
         if not is_float(out.dtype) or (out.dtype == FLOAT64 and up_to != FLOAT64):
             return general(ctx, *operands, **params)
-        return in_float64(ctx, formula, *operands)
+        return computed_wide(ctx, formula, *operands)
 
 
-def in_float64(ctx: EqnContext, formula: Formula, *operands: Value) -> Value:
+def computed_wide(ctx: EqnContext, formula: Formula, *operands: Value) -> Value:
     """A formula of real operands, rounded to the result's dtype."""
     (out,) = ctx.avals_out
     wide = Wide(ctx, out.shape)
     operands = tuple(
-        convert(x, ShapedArray(out.shape, v.aval.dtype), FLOAT64)
+        convert(x, ShapedArray(out.shape, v.aval.dtype), wide.aval.dtype)
         for x, v in zip(stretched(ctx, operands), ctx.eqn.invars, strict=True)
     )
     found = formula(wide, *operands)
-    if out.dtype == FLOAT64:
+    if out.dtype == wide.aval.dtype:
         return found
     # Through float32: IREE has no conversion to the narrowest types from float64.
     return convert(convert(found, wide.aval, FLOAT32), ShapedArray(out.shape, FLOAT32), out.dtype)
