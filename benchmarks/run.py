@@ -20,7 +20,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks import report
+from benchmarks import meshes, report
 from benchmarks.rows import ROWS, SETUP, Row
 
 DISTRIBUTIONS = ("plugjax", "jax", "jaxlib", "numpy", "iree-base-runtime", "optree")
@@ -85,7 +85,7 @@ def main() -> None:
     arguments = parser.parse_args()
     progress = Console(width=130, stderr=True)
     measured = []
-    for row in ROWS:
+    for row in [*ROWS, *meshes.ROWS]:
         if not fnmatch.fnmatch(row.name, arguments.rows):
             continue
         try:

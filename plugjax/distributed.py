@@ -5,11 +5,15 @@ from __future__ import annotations
 import atexit
 import os
 import socket
+import sys
 from collections.abc import Sequence
 from typing import Any
 
 from plugjax.clusters import Cluster, detect_cluster
 from plugjax.extend.backend import get_backend
+
+# Seconds that the first process waits at its end for the others.
+_PATIENCE_AT_EXIT = 10.0
 
 
 class _Global:
@@ -101,7 +105,7 @@ def initialize(
         },
     )
     _Global.backend = backend
-    atexit.register(shutdown)
+    atexit.register(_at_exit)
 
 
 def is_initialized() -> bool:
@@ -122,9 +126,18 @@ def shutdown() -> None:
         >>> import plugjax
         >>> plugjax.distributed.shutdown()
     """
+    _leave(None)
+
+
+def _leave(patience: float | None) -> None:
     backend, _Global.backend = _Global.backend, None
     if backend is not None:
-        backend.leave_processes()
+        backend.leave_processes(patience)
+
+
+def _at_exit() -> None:
+    # After an error the others may wait for this process: they hear of its end at once.
+    _leave(0.0 if hasattr(sys, "last_value") else _PATIENCE_AT_EXIT)
 
 
 def group() -> Any:

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks import report
+from benchmarks.meshes import ROWS as MESH_ROWS
 from benchmarks.rows import ROWS
 from plugjax.cli import parity
 from plugjax.testing import OPS
@@ -56,7 +57,7 @@ def test_the_table_of_figures_has_the_rows_and_targets_of_the_benchmarks():
         for line in PERFORMANCE.splitlines()
         if line.startswith("| ")
     ]
-    targets = {row.name: row.target for row in ROWS}
+    targets = {row.name: row.target for row in [*ROWS, *MESH_ROWS]}
     targets["eager operations, geometric mean"] = report.EAGER_TARGET
     assert cells[0] == report.COLUMNS
     for name, _, _, ratio, target, reached in cells[1:]:

@@ -135,8 +135,8 @@ class Compiled:
         self.ending: Callable[[Sequence[Array]], Array] | None = None
         if len(out_avals) == 1 and not leading:
             if executable.donated and len(self.jaxpr.in_avals) == 1:
-                self.ending = _make_ending(executable, out_avals[0], placement)
-            single = self.single = _make_single(executable, out_avals[0], placement)
+                self.ending = make_ending(executable, out_avals[0], placement)
+            single = self.single = make_single(executable, out_avals[0], placement)
             self.call = lambda arrays: [single(arrays)]
         else:
             self.call = _make_call(executable, leading, out_avals, placement)
@@ -160,7 +160,7 @@ def as_constant(value: Any, placement: Placement) -> Array:
     return from_host(host, placement=placement)
 
 
-def _make_single(
+def make_single(
     executable: Executable, out_aval: Any, placement: Placement
 ) -> Callable[[Sequence[Array]], Array]:
     """The fast path of compiled code: no constants, one result."""
@@ -187,7 +187,7 @@ def _make_single(
     return single
 
 
-def _make_ending(
+def make_ending(
     executable: Executable, out_aval: Any, placement: Placement
 ) -> Callable[[Sequence[Array]], Array]:
     """The fast path of a program whose only argument is donated."""

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from plugjax.core import pytree
-from plugjax.core.array import as_array, transfer, transfers
+import numpy as np
+
+from plugjax.core import dtypes, pytree
+from plugjax.core.array import Array, as_array, transfer, transfers
+from plugjax.core.aval import ShapedArray, aval_of_value
 from plugjax.core.backend import as_device
 from plugjax.core.device import Device, Sharding
 from plugjax.core.primitive import Primitive, Tracer
@@ -79,14 +82,39 @@ def device_put(
     else:
         targets = [device] * len(leaves)
     places = [None if _keeps_device(target) else as_target(target) for target in targets]
-    arrays = [
-        string_array(leaf, place) if is_string_array(leaf) else as_array(leaf, "device_put")
-        for leaf, place in zip(leaves, places, strict=True)
-    ]
+    arrays = [_as_array(leaf, place) for leaf, place in zip(leaves, places, strict=True)]
     for i, (array, place) in enumerate(zip(arrays, places, strict=True)):
         if isinstance(place, Sharding):
             _check(place, array, pytree.paths_of(tree)[i])
     return pytree.unflatten(tree, list(map(_moved, arrays, places)))
+
+
+class _Uncopied:
+    """A NumPy array that is copied as it is spread, part by part."""
+
+    def __init__(self, value: np.ndarray[Any, Any], aval: ShapedArray) -> None:
+        self.value = value
+        self.aval = aval
+
+    def spread(self, sharding: Sharding) -> Array:
+        """The array, spread."""
+        placement = sharding.committed
+        return Array(self.aval, placement, None, placement.backend.spread(self.value, sharding))
+
+
+def _as_array(leaf: Any, place: Device | Sharding | None) -> Any:
+    if type(leaf) is np.ndarray:
+        if is_string_array(leaf):
+            return string_array(leaf, place)
+        if (
+            isinstance(place, Sharding)
+            and not transfers
+            and hasattr(place.devices[0].backend, "spread")
+        ):
+            dtype = dtypes.canonicalize(leaf.dtype, "device_put")
+            if len(place.devices) > 1 and leaf.dtype == dtype and dtype != dtypes.float0:
+                return _Uncopied(leaf, aval_of_value(leaf.shape, dtype))
+    return as_array(leaf, "device_put")
 
 
 def _keeps_device(target: Any) -> bool:
@@ -107,6 +135,8 @@ def _check(sharding: Sharding, array: Any, path: str) -> None:
 def _moved(array: Any, place: Device | Sharding | None) -> Any:
     if place is None:
         return array
+    if isinstance(array, _Uncopied):
+        return array.spread(place)  # type: ignore[arg-type]  # so it was made
     if isinstance(array, Tracer):
         return device_put_p.bind(array, devices=(place,))[0]
     return transfer(array, place.committed)

@@ -11,7 +11,14 @@ from plugjax.core import registry
 from plugjax.core.array import Array, transfer
 from plugjax.core.device import Executable, Placement, Sharding
 from plugjax.core.jaxpr import ClosedJaxpr
-from plugjax.execution.compile import as_constant, copied_donations, hoist_constants, run_passes
+from plugjax.execution.compile import (
+    as_constant,
+    copied_donations,
+    hoist_constants,
+    make_ending,
+    make_single,
+    run_passes,
+)
 from plugjax.meshes.named import NamedSharding
 from plugjax.meshes.partition import Partition
 from plugjax.meshes.propagation import result_shardings
@@ -32,10 +39,12 @@ class Partitioned:
         leading: constants that are passed as arguments before those of the call.
         out_avals: avals of the results.
         placements: where the arguments must be.
+        single: like ``call``, giving the one result itself; ``None`` where there is no such fast path.
+        ending: like ``single`` for a program whose only argument is donated.
     """
 
-    single = None
-    ending = None
+    single: Callable[[Sequence[Array]], Array] | None = None
+    ending: Callable[[Sequence[Array]], Array] | None = None
 
     def __init__(
         self, jaxpr: ClosedJaxpr, partition: Partition, options: Mapping[str, Any]
@@ -78,6 +87,10 @@ class Partitioned:
         ]
         results_at = [_placement(s) for s in self.partition.results]
         self.call = _make_call(executable, leading, out_avals, results_at)
+        if len(out_avals) == 1 and not leading:
+            self.single = make_single(executable, out_avals[0], results_at[0])
+            if executable.donated and len(self.jaxpr.in_avals) == 1:
+                self.ending = make_ending(executable, out_avals[0], results_at[0])
 
     @property
     def result_shardings(self) -> list[Sharding]:
@@ -145,15 +158,18 @@ def _make_call(
         return call_host
     resident = [x._resident() for x in leading]
     donated = sorted(i - len(resident) for i in executable.donated)
+    new = object.__new__
 
     def call(arrays: Sequence[Array]) -> list[Array]:
         buffers = [x._buffer if x._buffer is not None else x._resident() for x in arrays]
         if donated:
             copied_donations(arrays, buffers, donated)
         results = run(resident + buffers if resident else buffers)
-        return [
-            Array(aval, placement, None, buffer)
-            for aval, placement, buffer in zip(out_avals, placements, results, strict=True)
-        ]
+        found = []
+        for aval, placement, buffer in zip(out_avals, placements, results, strict=True):
+            array = new(Array)
+            array.aval, array._placement, array._host, array._buffer = aval, placement, None, buffer
+            found.append(array)
+        return found
 
     return call

@@ -102,6 +102,22 @@ def test_launch_ends_the_others_when_one_fails(tmp_path):
     assert "process 1 ended with exit status 7: ending the others" in done.stdout
 
 
+def test_the_first_process_ends_last(tmp_path):
+    path = script(tmp_path, """
+        group = jax.distributed.group()
+        if me == 1:
+            for _ in range(2):
+                try:
+                    group.get("nothing", 1.0)
+                except RuntimeError as error:
+                    print(str(error).split(":")[0])
+            print(group.get("plugjax/places/0", 1.0).decode().split(" ")[1].isdigit())
+    """)  # fmt: skip
+    lines, done = launch(path, "-n", "2")
+    assert done.returncode == 0, done.stdout
+    assert lines == {1: ["DEADLINE_EXCEEDED", "DEADLINE_EXCEEDED", "True"]}
+
+
 def test_programs_that_differ_are_named(tmp_path):
     path = script(tmp_path, """
         big = np.full(100, me, "f4")

@@ -137,10 +137,10 @@ class XlaBackend(Backend):
             self._runtime[device] = found
         self.group = group
 
-    def leave_processes(self) -> None:
-        """Tell the other processes that this one ends."""
+    def leave_processes(self, patience: float | None = None) -> None:
+        """Tell the other processes that this one ends; ``patience`` as for ``ProcessGroup.stop``."""
         if self.group is not None:
-            self.group.stop()
+            self.group.stop(patience)
 
     def join(self, parts: Sequence[Any], aval: ShapedArray, sharding: Sharding) -> Buffer:
         """A spread buffer of the parts on the devices of this process, ``None`` for those of others."""
@@ -180,6 +180,11 @@ class XlaBackend(Backend):
             return mesh.put(value, blocks_of(device, np.ndim(value)))
         runtime = self._runtime.get(device) or self.runtime_device(device)
         return runtime.put(value, owned=True)
+
+    def spread(self, value: HostArray, sharding: Sharding) -> Buffer:
+        """A spread buffer with a copy of the values of an array, which may be written to later."""
+        mesh = self.mesh_runtime(sharding.devices)
+        return mesh.put(value, blocks_of(sharding, value.ndim), owned=False)
 
     def block(self, buffer: Buffer, index: int) -> Buffer:
         """The part on one of the devices."""

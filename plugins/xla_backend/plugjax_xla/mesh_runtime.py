@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 
 from plugjax_xla.host_callbacks import raise_original
+from plugjax_xla.host_views import PACKED_BITS
 from plugjax_xla.jaxlib_shim import Aval, collect_garbage, garbage_due, jaxlib, version_before
 
 Buffer = Any
@@ -98,26 +99,51 @@ class MeshRuntime:
             self._blocks[found] = blocks
         return found
 
-    def put(self, value: HostArray, blocks: Blocks) -> Buffer:
-        """A spread buffer with the values of an array, which is never written to again."""
+    def put(self, value: HostArray, blocks: Blocks, *, owned: bool = True) -> Buffer:
+        """A spread buffer with the values of an array.
+
+        Args:
+            value: the array.
+            blocks: how it is spread.
+            owned: ``value`` is never written to again, so that its memory may be used; otherwise it is copied before this returns.
+        """
         value = np.asarray(value)
         indices = blocks.indices(value.shape)
-        return self.join([value[index] for index in indices], value.shape, value.dtype, blocks)
+        parts: dict[tuple[int, ...], tuple[int, Buffer]] = {}
+        buffers = []
+        for i in self.local:
+            position, device = blocks.positions[i], self.devices[i]
+            part = np.asarray(value[indices[i]])
+            if position in parts and device.host_memory and value.dtype not in PACKED_BITS:
+                # Devices that share the host's memory share a copy in it too: runtimes do not write to borrowed memory.
+                part = self.devices[parts[position][0]].get(
+                    parts[position][1], part.shape, part.dtype
+                )
+                buffers.append(device.put(part, owned=True))
+                continue
+            if owned:
+                part = np.ascontiguousarray(part).reshape(part.shape)
+            buffers.append(device.put(part, owned=owned))
+            parts[position] = i, buffers[-1]
+        return self._joined(buffers, value.shape, value.dtype, blocks)
 
     def join(
         self, parts: Sequence[HostArray | None], shape: Sequence[int], dtype: Any, blocks: Blocks
     ) -> Buffer:
         """A spread buffer of the part on each device; parts of other processes are left out."""
-        extension = jaxlib().extension
         buffers = []
         for i in self.local:
             part = np.asarray(parts[i])
             buffers.append(
                 self.devices[i].put(np.ascontiguousarray(part).reshape(part.shape), owned=True)
             )
-        found = extension.ArrayImpl(
-            Aval(tuple(shape), np.dtype(dtype)), self.sharding(blocks), list(buffers), True, True
-        )
+        return self._joined(buffers, shape, dtype, blocks)
+
+    def _joined(
+        self, buffers: list[Buffer], shape: Sequence[int], dtype: Any, blocks: Blocks
+    ) -> Buffer:
+        aval = Aval(tuple(shape), np.dtype(dtype))
+        found = jaxlib().extension.ArrayImpl(aval, self.sharding(blocks), list(buffers), True, True)
         found.plugjax_parts = list(buffers)
         return found
 
@@ -261,15 +287,20 @@ class MeshRuntime:
             if next(garbage_due):
                 collect_garbage()
             try:
-                if in_turn:
-                    for buffer in latest:
-                        if not buffer.is_deleted():
-                            buffer.block_until_ready()
-                results: Sequence[Buffer] = execute(buffers).consume_with_handlers(handlers)
+                found: Sequence[Buffer] = execute(buffers).consume_with_handlers(handlers)
             except RuntimeError as error:
                 on_error(error)
-            if in_turn:
-                latest[:] = results[:1]
+            return found
+
+        def run_in_turn(buffers: Sequence[Buffer]) -> Sequence[Buffer]:
+            try:
+                for buffer in latest:
+                    if not buffer.is_deleted():
+                        buffer.block_until_ready()
+            except RuntimeError as error:
+                on_error(error)
+            results = run(buffers)
+            latest[:] = results[:1]
             return results
 
-        return run
+        return run_in_turn if in_turn else run

@@ -5,11 +5,13 @@ One process has the service that all report to; it holds a table of keys and val
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import hashlib
 import itertools
 import os
 import socket
+import time
 from collections.abc import Sequence
 
 from plugjax_xla import pjrt
@@ -68,17 +70,41 @@ class ProcessGroup:
         self.put(f"plugjax/places/{self.index}", f"{socket.gethostname()} {os.getpid()}".encode())
         return pjrt.distributed_cpu_client(self.client, self.index, self.count, num_devices)
 
-    def stop(self) -> None:
-        """Wait until all processes come here, and part from them; at once if one of them was lost."""
+    def stop(self, patience: float | None = None) -> None:
+        """Part from the other processes.
+
+        The first one, which has the service, waits for the others to come here or to end; not if one of them was lost.
+
+        Args:
+            patience: for how many seconds; as long as a shutdown may take, if left out.
+        """
         if self.lost:
             # The end of the service would be a fatal error of the client's thread: both live until the process ends.
             for kept in (self._service, self.client):
                 ctypes.pythonapi.Py_IncRef(ctypes.py_object(kept))
             return
+        if self._service is None:
+            # The service may have gone.
+            with contextlib.suppress(RuntimeError):
+                self.put(f"plugjax/left/{self.index}", b"")
+        else:
+            self._await_others(self._timeouts["shutdown"] if patience is None else patience)
         self.client.shutdown()
         if self._service is not None:
             self._service.shutdown()
             self._service = None
+
+    def _await_others(self, patience: float) -> None:
+        deadline = time.monotonic() + patience
+        remaining = {i for i in range(self.count) if i != self.index}
+        while remaining and time.monotonic() < deadline:
+            other = min(remaining)
+            try:
+                self.get(f"plugjax/left/{other}", min(1.0, patience))
+            except RuntimeError:
+                remaining -= self.ended().keys()
+            else:
+                remaining.remove(other)
 
     def barrier(self, name: str, seconds: float) -> None:
         """Wait until all processes come to a barrier of this name."""

@@ -115,6 +115,10 @@ class Program:
         compiled = self.compiled_for(placement)
         if moves:
             return self._moving(self.call(compiled), placement)
+        return self._in_place(compiled)
+
+    def _in_place(self, compiled: Compiled | Partitioned) -> Run:
+        """The function of leaves that are Arrays where they must be."""
         if self.out_tree == _LEAF:
             if compiled.ending is not None and self.plan.total == 1:
                 return instrumented(compiled.ending, self._jaxpr)
@@ -145,12 +149,12 @@ class Program:
             as_arrays: makes Arrays of all leaves, or raises; ``None`` if they are Arrays.
         """
         compiled = self.partitioned_for(partition)
-        call, unflatten = self.call(compiled), self.out_tree.unflatten
         kept, donated = self.plan.kept, self.plan.donated
         moves = compiled.moves([arrays[i] for i in kept])
         places = [(i, place) for i, place in zip(kept, moves, strict=True) if place is not None]
         if not places and as_arrays is None:
-            return lambda leaves: unflatten(call(leaves))
+            return self._in_place(compiled)
+        call, unflatten = self.call(compiled), self.out_tree.unflatten
 
         def run(leaves: Sequence[Any]) -> Any:
             given = list(leaves if as_arrays is None else as_arrays(leaves))
