@@ -99,7 +99,8 @@ class _Uncopied:
     def spread(self, sharding: Sharding) -> Array:
         """The array, spread."""
         placement = sharding.committed
-        return Array(self.aval, placement, None, placement.backend.spread(self.value, sharding))
+        aval = sharding.typed(self.aval)
+        return Array(aval, placement, None, placement.backend.spread(self.value, sharding))
 
 
 def _as_array(leaf: Any, place: Device | Sharding | None) -> Any:
