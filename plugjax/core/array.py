@@ -350,7 +350,13 @@ def as_array(value: Any, who: str = "plugjax") -> Any:
             return as_array(scalar(value), who)
     if kind in value_types:
         return value
-    raise NotArrayError(f"{who} needs an array or a number, got {value!r} of type {type(value)}.")
+    raise NotArrayError(f"{who} needs an array or a number, got {value!r} of type {kind}.{conversion(value)}")  # fmt: skip
+
+
+def conversion(value: Any) -> str:
+    """What to do with an array of the real JAX; empty for other values."""
+    real = type(value).__module__.startswith("jaxlib.")
+    return " It is an array of JAX: convert it by plugjax.numpy.from_dlpack(x)." * real
 
 
 def scalar_aval(value: Any) -> ShapedArray:

@@ -199,3 +199,31 @@ def test_a_lowering_for_one_platform_keeps_the_equation():
     )
     assert plugjax.jit(chosen.bind, device="xla")(np.float32(1)) == 3.0
     assert plugjax.jit(chosen.bind, device="numpy")(np.float32(1)) == 2.0
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda x: plugjax.jit(lambda y: y * 2)(x),
+        lambda x: plugjax.grad(lambda y: y.sum())(x),
+        lambda x: plugjax.vmap(lambda y: y * 2)({"x": x}),
+        lambda x: plugjax.lax.add(x, x),
+        lambda x: plugjax.device_put(x),
+        lambda x: plugjax.lax.scan(lambda c, y: (c, y), 0.0, x),
+    ],
+)
+def test_an_array_of_the_real_jax_is_refused_with_the_way_to_convert_it(use):
+    x = jnp.arange(3.0)
+    with pytest.raises(
+        TypeError, match=r"array of JAX: convert it by plugjax.numpy.from_dlpack\(x\)"
+    ):
+        use(x)
+    np.testing.assert_array_equal(plugjax.numpy.from_dlpack(x), [0.0, 1.0, 2.0])
+    np.testing.assert_array_equal(plugjax.numpy.asarray(x), [0.0, 1.0, 2.0])
+
+
+def test_operators_between_the_two_are_refused():
+    x, y = jnp.ones(2), plugjax.numpy.ones(2)
+    for f in (lambda: x + y, lambda: y + x, lambda: jnp.sin(y), lambda: plugjax.numpy.sin(x)):
+        with pytest.raises(TypeError):
+            f()

@@ -161,3 +161,21 @@ def test_attention(options):
         nn.dot_product_attention(q, k, v, **options),
         jax.nn.dot_product_attention(*map(jax.numpy.asarray, (q, k, v)), **theirs),
     )
+
+
+@pytest.mark.parametrize("name", ["log_softmax", "softmax", "logsumexp"])
+def test_what_is_masked_has_no_derivative(name):
+    x = np.array([[1, 2, 3], [np.inf, 1, 2], [np.nan, 0.5, 1], [-np.inf, 1, 0]], "float32")
+    mask = np.array([[0, 0, 0], [0, 1, 1], [0, 1, 1], [1, 1, 0]], bool)
+
+    def gradient(module):
+        def loss(x):
+            y = getattr(module.nn, name)(x, axis=-1, where=mask)
+            weights = np.arange(y.size, dtype="float32").reshape(y.shape)
+            return module.numpy.sum(module.numpy.where(module.numpy.isfinite(y), y * weights, 0))
+
+        return module.grad(loss)(module.numpy.asarray(x))
+
+    found = gradient(plugjax)
+    np.testing.assert_allclose(found, gradient(jax), rtol=1e-4, atol=1e-6)
+    assert np.isfinite(found).all()

@@ -82,7 +82,7 @@ TABLE: dict[str, str] = {
     "jax.experimental.control_deps": "plugjax.experimental.control_deps",
     "jax.experimental.custom_partitioning": "plugjax.experimental.custom_partitioning",
     "jax.experimental.fused": "plugjax.experimental.fused",
-    "jax.experimental.hijax": "plugjax.experimental.hijax plugjax_as_jax.facades.hijax",
+    "jax.experimental.hijax": "plugjax.experimental.hijax",
     "jax.experimental.jet": "plugjax.experimental.jet",
     "jax.experimental.key_reuse": "plugjax.experimental.key_reuse",
     "jax.experimental.layout": "plugjax.experimental.layout",

@@ -15,7 +15,7 @@ from typing import Any
 
 from plugjax.calls.call import jit_p
 from plugjax.core import caches, pytree, registry
-from plugjax.core.array import Array, as_array, aval_of, concrete, default_placement
+from plugjax.core.array import Array, as_array, aval_of, concrete, conversion, default_placement
 from plugjax.core.aval import ShapedArray
 from plugjax.core.backend import as_device
 from plugjax.core.config import config, this_thread
@@ -468,6 +468,7 @@ def _arrays(leaves: Sequence[Any], named: Callable[[], tuple[str, list[str]]]) -
             raise NotArrayError(
                 f"Error interpreting argument to {place}: argument `{names[i]}` is no array, but of type {type(x)}. "
                 "Pass it with static_argnums or static_argnames of jit, or make it an array."
+                + conversion(x)
             ) from None
     return found
 
