@@ -533,13 +533,45 @@ def register_static(cls: type[T]) -> type[T]:
     return cls
 
 
+class _Whole:
+    """A function with arguments of its own that ``functools.partial`` must not take apart."""
+
+    __slots__ = ("function",)
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.function = function
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.function(*args, **kwargs)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") or name == "function":
+            raise AttributeError(name)
+        return getattr(self.function, name)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Whole) and self.function == other.function
+
+    def __hash__(self) -> int:
+        return hash(self.function)
+
+
 class Partial(functools.partial):  # type: ignore[type-arg]
     """``functools.partial`` as a container: its arguments are children, its function is metadata.
+
+    The arguments of a ``functools.partial`` that is given as the function belong to the function.
 
     Example:
         >>> tree_leaves(Partial(max, 1, key=2))
         [1, 2]
+        >>> tree_leaves(Partial(functools.partial(max, 1), 2))
+        [2]
     """
+
+    def __new__(cls, func: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Partial:
+        """The container."""
+        whole = _Whole(func) if isinstance(func, functools.partial) else func
+        return super().__new__(cls, whole, *args, **kwargs)
 
 
 register_pytree_node(

@@ -13,7 +13,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
-from plugjax.core.above import Extensible
+from plugjax.core import above
 from plugjax.core.aval import AbstractReference, ShapedArray
 from plugjax.core.config import config
 from plugjax.core.errors import (
@@ -29,7 +29,7 @@ from plugjax.core.source_info import Source
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
-class Trace(Extensible):
+class Trace(above.Extensible):
     """An interpreter of primitives; subclasses say what their tracers mean."""
 
     __slots__ = ("alive", "origin")
@@ -47,7 +47,7 @@ class Trace(Extensible):
 
     def process(self, primitive: Primitive, args: Sequence[Any], params: dict[str, Any]) -> Any:
         """Interpret ``primitive`` on ``args``."""
-        raise TypeError(f"{type(self).__name__} does not interpret primitives")
+        return above.find(self, "process")(primitive, args, params)
 
     def step(self, processing: Mapping[str, Any]) -> Any:
         """What errors say of this trace, given the local variables of a call of ``process``."""
@@ -69,8 +69,8 @@ class Tracer(ArrayOperators):
 
     __slots__ = ("_trace", "aval")
 
-    _trace: Trace
-    aval: ShapedArray
+    def __init__(self, trace: Trace, aval: ShapedArray) -> None:
+        self._trace, self.aval = trace, aval
 
     def _origin(self) -> str:
         """Where the tracer comes from, for messages."""
@@ -190,7 +190,7 @@ def set_base(factory: Callable[[], Trace]) -> None:
 definitions: dict[str, Callable[[Any, Callable[..., Any]], None]] = {}
 
 
-class Primitive(Extensible):
+class Primitive(above.Extensible):
     """An operation that transformations and backends know by its rules only.
 
     Plugins give the rules in rule sets; a program may define them one by one (``def_impl``, ``plugjax.interpreters``).

@@ -1,6 +1,9 @@
 """What libraries written for JAX do with it, without the libraries."""
 
 import copy
+import functools
+import operator
+import pickle
 
 import jax
 import jax.extend.core
@@ -227,3 +230,80 @@ def test_operators_between_the_two_are_refused():
     for f in (lambda: x + y, lambda: y + x, lambda: jnp.sin(y), lambda: plugjax.numpy.sin(x)):
         with pytest.raises(TypeError):
             f()
+
+
+@BOTH
+def test_a_partial_of_a_partial_keeps_the_inner_one_whole(module):
+    kind = module.tree_util.Partial
+    for inner in (functools.partial(operator.sub, 10.0), kind(operator.sub, 10.0)):
+        found = kind(inner, 2.0)
+        assert module.tree.leaves(found) == [2.0]
+        assert found() == 8.0
+        assert module.tree.map(lambda x: x + 1.0, found)() == 7.0
+        assert module.tree.structure(found) == module.tree.structure(kind(inner, 5.0))
+        assert found.func.args == (10.0,)
+    assert module.jit(lambda f, x: f(x))(kind(functools.partial(operator.sub, 10.0)), 4.0) == 6.0
+    assert pickle.loads(pickle.dumps(kind(functools.partial(operator.sub, 10.0), 2.0)))() == 8.0
+
+
+@BOTH
+def test_a_trace_of_a_library_interprets_primitives(module):
+    core = module.extend.core
+
+    class Counted(module.core.Tracer):
+        def __init__(self, trace, val):
+            super().__init__(trace, module.typeof(val))
+            self.val = val
+
+    class Counting(module.core.Trace):
+        def __init__(self, parent):
+            super().__init__()
+            self.outer = parent
+            self.names = []
+
+        def process_primitive(self, primitive, tracers, params):
+            self.names.append(primitive.name)
+            values = [t.val if isinstance(t, Counted) else t for t in tracers]
+            out = primitive.bind_with_trace(
+                self.outer, values, [module.typeof(v) for v in values], params
+            )
+            return (
+                [Counted(self, y) for y in out]
+                if primitive.multiple_results
+                else Counted(self, out)
+            )
+
+    def counted(f, x):
+        with core.take_current_trace() as parent:
+            trace = Counting(parent)
+            with core.set_current_trace(trace):
+                out = f(Counted(trace, x))
+        return out.val, trace.names
+
+    value, names = counted(
+        lambda x: module.lax.mul(module.lax.sin(x), x), module.numpy.float32(2.0)
+    )
+    np.testing.assert_allclose(value, np.sin(2.0) * 2.0, rtol=1e-6)
+    assert names == ["sin", "mul"]
+    # Within a transformation of the framework, operations go on to it.
+    slope = module.grad(lambda x: counted(lambda y: module.lax.mul(y, y), x)[0])(3.0)
+    assert slope == 6.0
+
+
+def test_a_trace_of_a_library_gets_functions_with_rules_as_what_they_compute():
+    class Listing(plugjax.core.Trace):
+        def process_primitive(self, primitive, tracers, params):
+            names.append(primitive.name)
+            return primitive.bind(*tracers, **params)
+
+    names = []
+    with plugjax.extend.core.set_current_trace(Listing()):
+        found = plugjax.nn.relu(plugjax.numpy.float32(-1.0))
+    assert found == 0.0
+    assert "custom_jvp_call" not in names
+    assert names
+    with (
+        plugjax.extend.core.set_current_trace(plugjax.core.Trace()),
+        pytest.raises(TypeError, match="Trace does not interpret primitives"),
+    ):
+        plugjax.lax.sin(np.float32(1.0))

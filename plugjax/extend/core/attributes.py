@@ -22,10 +22,11 @@ from plugjax.execution.memories import memories, memory
 from plugjax.extend import core
 from plugjax.extend.core.debug_info import DebugInfo
 from plugjax.extend.core.programs import max_dim, min_dim
-from plugjax.extend.core.trace_state import eval_context
+from plugjax.extend.core.trace_state import eval_context, set_current_trace
 from plugjax.extend.source_info_util import source_info_of
 from plugjax.meshes import geometry
 from plugjax.meshes.types import sharding_of_type
+from plugjax.transforms.expansion import Kept, computed, expand_rule
 from plugjax.transforms.jaxpr_print import print_jaxpr
 from plugjax.transforms.marks import NO_MARKS, Marks, marking, marks_of
 
@@ -93,6 +94,33 @@ def _abstract_eval(primitive: Primitive, *avals: Any, **params: Any) -> tuple[An
     return result, no_effects if effect is None else effect(**params)
 
 
+def _process(trace: Trace, primitive: Primitive, args: Sequence[Any], params: Any) -> Any:
+    """Have a trace of a library interpret a primitive: its method ``process_primitive``, as JAX calls it.
+
+    Raises:
+        TypeError: it has no such method.
+    """
+    interpret = getattr(type(trace), "process_primitive", None)
+    if interpret is None:
+        raise TypeError(f"{type(trace).__name__} does not interpret primitives")
+    expand = registry.table(expand_rule).get(primitive)
+    callee = None if expand is None else expand(**params)
+    if callee is not None and not isinstance(callee, Kept):
+        # A call with rules of the user's own stands for its function.
+        results = computed(callee, args)
+        return results if primitive.multiple_results else results[0]
+    # The trace itself sets the one that it hands operations on to.
+    with eval_context():
+        return interpret(trace, primitive, args, params)
+
+
+def _bind_with_trace(
+    primitive: Primitive, trace: Trace, args: Sequence[Any], avals: Any, params: Any
+) -> Any:
+    with set_current_trace(trace):
+        return primitive.bind(*args, **params)
+
+
 def _impl(primitive: Primitive, *args: Any, **params: Any) -> Any:
     with eval_context():
         return primitive.bind(*args, **params)
@@ -144,7 +172,7 @@ _ATTRIBUTES: dict[type, dict[str, Callable[[Any], Any]]] = {
         "local_devices": _method(lambda backend: list(backend.devices())),
         "process_index": _method(lambda backend: backend.processes[0]),
     },
-    Trace: {"main": lambda trace: trace},
+    Trace: {"main": lambda trace: trace, "process": _method(_process)},
     Sharding: geometry.ATTRIBUTES,
     Device: {
         "client": lambda device: device.backend,
@@ -156,6 +184,7 @@ _ATTRIBUTES: dict[type, dict[str, Callable[[Any], Any]]] = {
     },
     Primitive: {
         "abstract_eval": _method(_abstract_eval),
+        "bind_with_trace": _method(_bind_with_trace),
         "call_primitive": lambda primitive: False,
         "def_effectful_abstract_eval": _method(_def_effectful_abstract_eval),
         "get_bind_params": lambda primitive: dict,
