@@ -86,8 +86,8 @@ class Result(NamedTuple):
 
 
 def train(name: str, data: digits.Split, epochs: int, console: Console) -> Result:
-    """Train on a backend's first device, with a progress bar."""
-    target = get_backend(name).devices()[0]
+    """Train on a device, or on a backend's first one, with a progress bar."""
+    target = device(name)
     with plugjax.default_device(target):
         parameters = init(random.key(0))
         # Two trees of zeros: a donated array can be passed only once.
@@ -124,18 +124,18 @@ def train(name: str, data: digits.Split, epochs: int, console: Console) -> Resul
     )
 
 
-def run(console: Console, backend: str | None, epochs: int, output: Path | None) -> None:
-    """The whole demonstration."""
+def run(console: Console, chosen: str | None, epochs: int, output: Path | None) -> None:
+    """The whole demonstration, on one backend or device if one was chosen."""
     data = digits.load()
-    names = [backend] if backend else _installed(console)
+    names = [chosen] if chosen else _installed(console)
     console.print(
         f"{len(data.train_labels)} training images, {len(data.test_labels)} test images; "
         f"perceptron {'-'.join(map(str, SIZES))}"
     )
     results = {name: train(name, data, epochs, console) for name in names}
     _print_table(console, results, data)
-    chosen = results.get(backend or default_backend()) or next(iter(results.values()))
-    _export(console, chosen.parameters, data, output)
+    best = results.get(chosen or default_backend()) or next(iter(results.values()))
+    _export(console, best.parameters, data, output)
     cache = default_cache()
     if cache is not None:
         seen = cache.stats()

@@ -45,6 +45,9 @@ console = Console()
 @app.command()
 def demo(
     backend: Annotated[str | None, typer.Option(help="Train on this backend only.")] = None,
+    device: Annotated[
+        str | None, typer.Option(help="Train on this device only, as `iree:vulkan:0`.")
+    ] = None,
     epochs: Annotated[int, typer.Option(min=1, help="Passes over the training images.")] = 30,
     output: Annotated[
         Path | None,
@@ -62,8 +65,10 @@ def demo(
     With --devices or --processes: train it on a mesh instead, and draw the mesh.
     """
     if devices is None and processes is None:
-        demo_module.run(console, backend, epochs, output)
+        demo_module.run(console, device or backend, epochs, output)
         return
+    if device is not None:
+        raise typer.BadParameter("a mesh has several devices: leave out --device, or give --backend.")
     if output is not None:
         raise typer.BadParameter("what is trained on a mesh is not exported: leave out --output.")
     try:

@@ -148,11 +148,10 @@ class Tracer(ArrayOperators):
         """The values as nested lists; an error, since a tracer has none."""
         raise ConcretizationTypeError(self, ".tolist() asks for it.")
 
-    def __copy__(self) -> Tracer:
+    def __deepcopy__(self, memo: Any = None) -> Tracer:
         return self
 
-    def __deepcopy__(self, memo: Any) -> Tracer:
-        return self
+    __copy__ = __deepcopy__
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}<{self.aval.str_short()}>"

@@ -24,7 +24,13 @@ from plugjax.extend.core import (
     Sharding,
     register_internal,
 )
-from plugjax_iree.runtime import RuntimeDevice, available_devices, available_drivers, open_device
+from plugjax_iree.runtime import (
+    RuntimeDevice,
+    available_devices,
+    available_drivers,
+    device_name,
+    open_device,
+)
 
 register_internal(os.path.dirname(__file__))
 
@@ -51,7 +57,8 @@ class IreeBackend(Backend):
             if driver in _LOCAL.values():
                 continue
             for index, uri in enumerate(available_devices(driver)):
-                device = Device(self, driver, index, f"IREE on {uri}", host_visible=False)
+                words = f"IREE on {device_name(uri) or uri}"
+                device = Device(self, driver, index, words, host_visible=False)
                 self._uris[device] = uri
                 devices.append(device)
         self._accelerators = tuple(devices)
@@ -83,8 +90,9 @@ class IreeBackend(Backend):
     def compile(self, jaxpr: ClosedJaxpr, device: Device, options: Mapping[str, Any]) -> Executable:
         """Lower, compile or find in the cache, and load."""
         driver = "local" if device.kind in _LOCAL else device.kind
+        arch = _architecture(driver, self._uris[device]) if device in self._uris else ""
         compiled: Executable = _programs().compile_program(
-            jaxpr, self.runtime(device), driver, device.hardware, options
+            jaxpr, self.runtime(device), driver, device.hardware, options, arch
         )
         return compiled
 
@@ -104,6 +112,13 @@ class IreeBackend(Backend):
             "plugjax_iree.workarounds.listing"
         ).rows()
         return found
+
+
+def _architecture(driver: str, uri: str) -> str:
+    found: str = importlib.import_module("plugjax_iree.compile.target").arch_of(
+        driver, device_name(uri)
+    )
+    return found
 
 
 def _programs() -> Any:

@@ -82,6 +82,7 @@ def compile_program(
     driver: str,
     hardware: str,
     options: Mapping[str, Any],
+    arch: str = "",
 ) -> IreeProgram:
     """Lower, compile or find in the cache, and load.
 
@@ -90,6 +91,7 @@ def compile_program(
         runtime: the device to load it on.
         driver: the family of devices, as of `CompileTarget`.
         hardware: what the device is made of, for lowering rules.
+        arch: the architecture, as of `CompileTarget`.
         options: ``name``, ``donated``, ``apart`` (fuse no operations), ``without`` (names of workarounds to leave out),
             ``subprocess``, ``compiled`` (load this), and flags of IREE's compiler by name.
 
@@ -98,7 +100,7 @@ def compile_program(
     """
     off = _without(options)
     with workarounds.without(off):
-        target = CompileTarget(driver, extra=_flags(options))
+        target = CompileTarget(driver, arch, extra=_flags(options))
         form: CompiledForm | None = options.get("compiled")
         calls: Sequence[HostCall] = ()
         cache_key = ""
@@ -175,7 +177,7 @@ def _vmfb(
     lowered: LoweredModule, target: CompileTarget, options: Mapping[str, Any]
 ) -> tuple[bytes, str]:
     """The module, and its key in the cache."""
-    text = lowered.as_text(generic=True)
+    text = target.declared(lowered.as_text(generic=True))
     extra = {k: str(v) for k, v in options.items() if k not in ("name", "donated", "without")}
     off = workarounds.switched_off()
     keep = config.read("enable_compilation_cache") and all(c.cacheable for c in lowered.host_calls)

@@ -23,6 +23,22 @@ _ARCH_FLAG = {
 
 DRIVERS = tuple(_ARCH_FLAG)
 
+# Vulkan devices that the compiler has no name for, by one of ours, as it describes those that it has. Reductions that exchange values
+# within a subgroup are wrong where subgroups are smaller than the compiler thinks, and without 8-bit storage bools beyond a
+# multiple of four are.
+_DESCRIBED = {
+    "llvmpipe": (
+        'arch = "llvmpipe", features = "spirv:v1.5,cap:Shader", wgp = <compute = fp64|fp32|fp16|int64|int32|int16|int8, '
+        "storage = b64|b32|b16|b8, subgroup = none, subgroup_size_choices = [8], max_workgroup_sizes = [1024, 1024, 1024], "
+        "max_thread_count_per_workgroup = 1024, max_workgroup_memory_bytes = 32768, max_workgroup_counts = [65535, 65535, 65535]>"
+    )
+}
+
+
+def arch_of(driver: str, name: str) -> str:
+    """The architecture of a device, by the name that its driver gives it; empty for the compiler's default."""
+    return next((arch for arch in _DESCRIBED if driver == "vulkan" and arch in name), "")
+
 
 @dataclass(frozen=True, slots=True)
 class CompileTarget:
@@ -58,12 +74,33 @@ class CompileTarget:
         for flag in self.extra:
             _check_flag(flag)
 
+    @property
+    def described(self) -> str:
+        """What a module says of the device, as an attribute; empty if flags say it."""
+        found = _DESCRIBED.get(self.arch) if self.driver == "vulkan" else None
+        if found is None:
+            return ""
+        info = f"{{iree_codegen.target_info = #iree_gpu.target<{found}>}}"
+        executable = f'#hal.executable.target<"vulkan-spirv", "vulkan-spirv-fb", {info}>'
+        return f'hal.device.targets = [#hal.device.target<"vulkan", [{executable}]> : !hal.device]'
+
+    def declared(self, text: str) -> str:
+        """The text of a module, in the generic form, that says what it is for."""
+        if not self.described:
+            return text
+        head, close, tail = text.rpartition("})")
+        attributes = tail.strip().removesuffix(": () -> ()").strip()
+        inner = attributes[1:-1].strip()
+        return f"{head}{close} {{{', '.join(filter(None, (inner, self.described)))}}} : () -> ()\n"
+
     def flags(self) -> tuple[str, ...]:
         """The session flags that select this target."""
         chosen = [f"--iree-hal-target-device={self.driver}"]
         if self.driver == "local":
             backend = "vmvx" if self.arch == "vmvx" else "llvm-cpu"
             chosen.append(f"--iree-hal-local-target-device-backends={backend}")
+        if self.described:
+            return self.extra
         if self.arch not in ("", "vmvx"):
             chosen.append(_ARCH_FLAG[self.driver] + _CUDA_STAND_INS.get(self.arch, self.arch))
         return (*chosen, *self.extra)

@@ -12,7 +12,12 @@ _DIGEST = hashlib.sha256().digest_size
 
 
 def _digest(target: CompileTarget) -> bytes:
-    parts = (*target.flags(), *compiler_fingerprint(), *workarounds.switched_off())
+    parts = (
+        *target.flags(),
+        target.described,
+        *compiler_fingerprint(),
+        *workarounds.switched_off(),
+    )
     return hashlib.sha256("\n".join(map(str, parts)).encode()).digest()
 
 

@@ -3,7 +3,7 @@
 IREE 3.13 runs most convolutions whose features come first, and their gradients, up to 24 times slower, and
 fuses transpositions back into them unless a barrier separates them. Small floats are widened, as for dot products. In convolutions with
 groups of images or features it fills the holes of a dilated kernel with zeros, which is slow and gives nan where an element that no tap
-reads is not finite: there the taps are gathered.
+reads is not finite, and those with several features are wrong on Vulkan: there the taps are gathered.
 """
 
 from __future__ import annotations
@@ -57,7 +57,9 @@ def _conv_general_dilated(
     has_holes = any(gap > 1 for gap in params["rhs_dilation"])
     is_empty = any(0 in aval.shape for aval in (lhs_aval, rhs_aval, out))
     in_groups = in_groups or params["batch_group_count"] > 1
-    if in_groups and has_holes and not is_empty and is_on("dilated_groups"):
+    on_vulkan = ctx.module.device_kind == "vulkan" and any(n > 1 for n in rhs_aval.shape[:-2])
+    gathers = (has_holes and is_on("dilated_groups")) or (on_vulkan and is_on("vulkan_groups"))
+    if in_groups and not is_empty and gathers:
         lhs, lhs_aval, rhs, rhs_aval, params = _gathered(lhs, lhs_aval, rhs, rhs_aval, params)
     dtype = accumulator(out.dtype)
     found = ShapedArray(tuple(out.shape[d] for d in order), dtype)

@@ -8,6 +8,7 @@ from plugjax_iree.runtime.device import (
     RuntimeDevice,
     available_devices,
     available_drivers,
+    device_name,
     open_device,
     vm_instance,
 )
@@ -25,6 +26,7 @@ __all__ = [
     "aligned_empty",
     "available_devices",
     "available_drivers",
+    "device_name",
     "open_device",
     "vm_instance",
 ]

@@ -231,7 +231,14 @@ def available_devices(driver: str) -> tuple[str, ...]:
             found = _driver(driver).query_available_devices()
     except (RuntimeError, ValueError):
         return ()
-    return tuple(f"{driver}://{device['path'] or device['device_id']}" for device in found)
+    uris = tuple(f"{driver}://{device['path'] or device['device_id']}" for device in found)
+    _state.names.update(zip(uris, (str(device["name"]) for device in found), strict=True))
+    return uris
+
+
+def device_name(uri: str) -> str:
+    """What the driver calls one of `available_devices`; empty if it is not known."""
+    return _state.names.get(uri, "")
 
 
 def available_drivers() -> tuple[str, ...]:
@@ -246,6 +253,7 @@ class _State:
         self.lock = threading.RLock()
         self.devices: dict[str, RuntimeDevice] = {}
         self.drivers: set[str] = set()
+        self.names: dict[str, str] = {}
         self.stale_drivers: set[str] = set()
 
 

@@ -280,6 +280,22 @@ LOWERING = (
         "test_products.py::test_kernels_with_holes_leave_out_what_no_tap_reads",
         place="lowering/convolution.py",
     ),
+    Workaround(
+        "vulkan_groups",
+        Stage.LOWERING,
+        "On Vulkan devices convolutions in groups of several features are wrong, unless the kernel has one tap.",
+        Effect.UNSEEN,
+        """
+        def program(x):
+            images = jnp.concatenate([x, x], 1).reshape(1, 4, 8)
+            return lax.conv_general_dilated(
+                images, jnp.ones((4, 2, 2)) + x[0, 0], (1,), "VALID", feature_group_count=2
+            )
+        """,
+        "test_vulkan.py::test_convolutions_in_groups",
+        place="lowering/convolution.py",
+        because="It is seen on Vulkan devices only.",
+    ),
     # Shapes and types.
     Workaround(
         "padded_complex",

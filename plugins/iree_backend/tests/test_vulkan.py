@@ -1,0 +1,133 @@
+"""A Vulkan device, whose memory the host does not see; where a driver has one (Debian's mesa-vulkan-drivers has, without hardware)."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+import plugjax
+import plugjax.numpy as jnp
+
+found = [d for d in plugjax.devices("iree") if d.kind == "vulkan"]
+pytestmark = pytest.mark.skipif(
+    not found, reason="no Vulkan device: apt-get install mesa-vulkan-drivers libvulkan1"
+)
+VALUES = np.linspace(-3, 3, 12, dtype=np.float32).reshape(3, 4)
+
+
+@pytest.fixture
+def device():
+    # What is found to be wrong is a failure, and is not repaired.
+    plugjax.config.update("verify", "off")
+    with plugjax.default_device(found[0]):
+        yield found[0]
+    plugjax.config.update("verify", None)
+
+
+def on_numpy(function, *args):
+    with plugjax.default_device("numpy"):
+        return plugjax.tree.map(np.asarray, function(*args))
+
+
+def loss(w, x):
+    hidden = jnp.tanh(x @ w)
+    return (plugjax.nn.log_softmax(hidden) ** 2).mean()
+
+
+def normal(x):
+    return plugjax.random.normal(plugjax.random.key(0), (8,)) + x[0, 0]
+
+
+def carried(x):
+    return plugjax.lax.scan(lambda c, a: (c + a, c * a), jnp.zeros(4), x)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: x @ x.T,
+        lambda x: jnp.sin(x) + jnp.exp(-x),
+        lambda x: jnp.abs(x) ** 1.5 + jnp.arctan2(x, 2.0) + jnp.cbrt(x),
+        lambda x: (x.sum(0), x.max(1), jnp.argmax(x, 1), jnp.sort(x, 1)),
+        lambda x: (x.astype(jnp.int32) // 2, (x > 0) & (x < 2)),
+        lambda x: jnp.asarray(x).at[jnp.array([2, 0])].add(1.0)[jnp.array([0, 2])],
+        normal,
+        carried,
+        plugjax.grad(loss),
+    ],
+    ids=["product", "functions", "powers", "reductions", "integers", "indices", "random", "scan", "gradient"],
+)  # fmt: skip
+def test_compiled_programs_give_the_values_of_numpy(device, function):
+    args = (VALUES.T @ VALUES / 9, VALUES) if function.__name__ == "loss" else (VALUES,)
+    results = plugjax.jit(function)(*args)
+    for ours, expected in zip(
+        plugjax.tree.leaves(results), plugjax.tree.leaves(on_numpy(function, *args)), strict=True
+    ):
+        assert ours.device is device
+        assert ours._host is None
+        np.testing.assert_allclose(np.asarray(ours), expected, rtol=2e-5, atol=2e-6)
+
+
+def test_values_travel_both_ways(device):
+    x = plugjax.device_put(np.arange(1000, dtype=np.float32), device)
+    there = plugjax.device_put(x + 1, "numpy")
+    back = plugjax.device_put(there, device)
+    assert float(back.sum()) == float(np.arange(1, 1001).sum())
+    assert x.tolist()[:2] == [0.0, 1.0]
+
+
+@pytest.mark.parametrize("mode", ["auto", "host", "compile"])
+def test_eager_operations(device, mode):
+    plugjax.config.update("eager", mode)
+    try:
+        y = jnp.asarray(VALUES) * 2
+        assert y.device is device
+        np.testing.assert_array_equal(np.asarray(y), VALUES * 2)
+    finally:
+        plugjax.config.update("eager", "auto")
+
+
+def test_a_callback_gets_the_values(device):
+    f = plugjax.jit(
+        lambda x: plugjax.pure_callback(np.sin, plugjax.ShapeDtypeStruct(x.shape, x.dtype), x) * 2
+    )
+    np.testing.assert_allclose(np.asarray(f(VALUES)), np.sin(VALUES) * 2, rtol=1e-6)
+
+
+def test_float64(device):
+    with plugjax.enable_x64(True), warnings.catch_warnings():
+        # Where the device has none, NumPy computes it.
+        warnings.simplefilter("ignore", plugjax.errors.FallbackWarning)
+        y = plugjax.jit(lambda x: x * 1.5 + 1e-12)(np.ones(3))
+    assert np.asarray(y).tolist() == [1.5 + 1e-12] * 3
+
+
+@pytest.mark.parametrize("groups", [{"feature_group_count": 2}, {"batch_group_count": 2}])
+def test_convolutions_in_groups(device, groups):
+    rng = np.random.default_rng(0)
+    features = 4 if "feature_group_count" in groups else 2
+    images = rng.normal(size=(2, features, 4, 5)).astype(np.float32)
+    kernel = rng.normal(size=(6, 2, 3, 2)).astype(np.float32)
+
+    def convolve(x, k):
+        return plugjax.lax.conv_general_dilated(x, k, (1, 1), "VALID", **groups)
+
+    found = np.asarray(plugjax.jit(convolve)(images, kernel))
+    np.testing.assert_allclose(found, on_numpy(convolve, images, kernel), rtol=2e-5, atol=1e-5)
+
+
+def test_bools_beyond_a_multiple_of_four(device):
+    x = np.array([1, np.inf, np.nan, -np.inf, 0, -0.0, np.nan], np.float32)
+    found = plugjax.jit(lambda x: (jnp.isfinite(x), x < 0.5, x.astype(jnp.int8)))(np.nan_to_num(x))
+    expected = on_numpy(
+        lambda x: (jnp.isfinite(x), x < 0.5, jnp.asarray(x).astype(jnp.int8)), np.nan_to_num(x)
+    )
+    for ours, theirs in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(np.asarray(ours), theirs)
+
+
+def test_long_sums(device):
+    x = np.random.default_rng(0).normal(size=(256, 384)).astype(np.float32)
+    for function in (lambda x: x.sum(1), lambda x: x.max(1), lambda x: x @ x[0]):
+        found = np.asarray(plugjax.jit(function)(x))
+        np.testing.assert_allclose(found, on_numpy(function, x), rtol=1e-4, atol=1e-4)
