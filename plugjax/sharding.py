@@ -31,10 +31,7 @@ def make_single_device_sharding(
         >>> plugjax.sharding.make_single_device_sharding(plugjax.devices("numpy")[0])
         SingleDeviceSharding(numpy:0)
     """
-    found = SingleDeviceSharding(device)
-    if memory_kind is not None:
-        found.with_memory_kind(memory_kind)
-    return found
+    return SingleDeviceSharding(device, memory_kind=memory_kind)
 
 
 __all__ = [

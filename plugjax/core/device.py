@@ -128,12 +128,13 @@ class Sharding(Extensible):
 
 
 class SingleDeviceSharding(Sharding):
-    """The whole array on one device."""
+    """The whole array on one device, in a kind of its memory."""
 
-    __slots__ = ("device",)
+    __slots__ = ("device", "memory_kind")
 
-    def __init__(self, device: Device) -> None:
+    def __init__(self, device: Device, *, memory_kind: str | None = None) -> None:
         self.device = device
+        self.memory_kind = (memory_kind and device.checked_memory_kind(memory_kind)) or "device"
 
     @property
     def devices(self) -> tuple[Device, ...]:
@@ -143,16 +144,20 @@ class SingleDeviceSharding(Sharding):
     @property
     def committed(self) -> Placement:
         """The placement of arrays that the user put here."""
-        return self.device.committed
+        return self.device.committed if self.memory_kind == "device" else super().committed
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, SingleDeviceSharding) and other.device is self.device
+        return isinstance(other, SingleDeviceSharding) and (other.device, other.memory_kind) == (
+            self.device,
+            self.memory_kind,
+        )
 
     def __hash__(self) -> int:
-        return hash((SingleDeviceSharding, id(self.device)))
+        return hash((id(self.device), self.memory_kind))
 
     def __repr__(self) -> str:
-        return f"SingleDeviceSharding({self.device})"
+        words = "" if self.memory_kind == "device" else f", memory_kind={self.memory_kind}"
+        return f"SingleDeviceSharding({self.device}{words})"
 
 
 class Placement:

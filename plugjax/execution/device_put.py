@@ -7,12 +7,13 @@ from typing import Any
 import numpy as np
 
 from plugjax.core import dtypes, pytree
-from plugjax.core.array import Array, as_array, transfer, transfers
+from plugjax.core.array import Array, as_array, default_placement, transfer, transfers
 from plugjax.core.aval import ShapedArray, aval_of_value
 from plugjax.core.backend import as_device
 from plugjax.core.device import Device, Sharding
 from plugjax.core.primitive import Primitive, Tracer
 from plugjax.execution.layouts import sharding_of
+from plugjax.execution.memories import SPACE_KINDS, MemorySpace
 from plugjax.execution.string_arrays import is_string_array, string_array
 from plugjax.execution.transfers import asked, explicit_transfers
 from plugjax.meshes.context import mesh_of_specs
@@ -81,7 +82,12 @@ def device_put(
         targets = _for_each_leaf("device_put", device, x)
     else:
         targets = [device] * len(leaves)
-    places = [None if _keeps_device(target) else as_target(target) for target in targets]
+    places = [
+        _in_space(target, leaf) if isinstance(target, MemorySpace)
+        else None if sharding_of(target, "device_put") is None
+        else as_target(target)
+        for target, leaf in zip(targets, leaves, strict=True)
+    ]  # fmt: skip
     arrays = [_as_array(leaf, place) for leaf, place in zip(leaves, places, strict=True)]
     for i, (array, place) in enumerate(zip(arrays, places, strict=True)):
         if isinstance(place, Sharding):
@@ -103,10 +109,10 @@ class _Uncopied:
         return Array(aval, placement, None, placement.backend.spread(self.value, sharding))
 
 
-def _as_array(leaf: Any, place: Device | Sharding | None) -> Any:
+def _as_array(leaf: Any, place: Device | Sharding | MemorySpace | None) -> Any:
     if type(leaf) is np.ndarray:
         if is_string_array(leaf):
-            return string_array(leaf, place)
+            return string_array(leaf, place)  # type: ignore[arg-type]  # a space stands for a tracer's place alone
         if (
             isinstance(place, Sharding)
             and not transfers
@@ -118,9 +124,15 @@ def _as_array(leaf: Any, place: Device | Sharding | None) -> Any:
     return as_array(leaf, "device_put")
 
 
-def _keeps_device(target: Any) -> bool:
-    """Whether a target leaves open where values go: none, or a kind of memory of their device."""
-    return bool(getattr(target, "keeps_device", sharding_of(target, "device_put") is None))
+def _in_space(space: MemorySpace, leaf: Any) -> Device | Sharding | MemorySpace:
+    """Where a value goes that is put to a kind of memory: to that of its devices."""
+    if isinstance(leaf, Tracer):
+        return space
+    if space not in SPACE_KINDS:
+        raise ValueError(f"device_put: arrays are put to Space.Device or Space.Host, not {space}.")
+    held = leaf._placement if type(leaf) is Array else default_placement()
+    found: Sharding = held.sharding.with_memory_kind(SPACE_KINDS[space])
+    return found
 
 
 def _check(sharding: Sharding, array: Any, path: str) -> None:
@@ -133,14 +145,27 @@ def _check(sharding: Sharding, array: Any, path: str) -> None:
         ) from None
 
 
-def _moved(array: Any, place: Device | Sharding | None) -> Any:
+def _moved(array: Any, place: Device | Sharding | MemorySpace | None) -> Any:
     if place is None:
         return array
     if isinstance(array, _Uncopied):
         return array.spread(place)  # type: ignore[arg-type]  # so it was made
     if isinstance(array, Tracer):
         return device_put_p.bind(array, devices=(place,))[0]
-    return transfer(array, place.committed)
+    if isinstance(place, MemorySpace):
+        raise TypeError("an array is put to a kind of memory by a sharding")
+    held, placement = array._placement, place.committed
+    if placement.several and held.several and _differ_in_kind(held.sharding, place, array.ndim):
+        return Array(place.typed(array.aval), placement, array._host, array._buffer)
+    return transfer(array, placement)
+
+
+def _differ_in_kind(held: Sharding, wanted: Any, ndim: int) -> bool:
+    """Whether two shardings say the same of the parts of an array, and other kinds of memory."""
+    if held.memory_kind == wanted.memory_kind:
+        return False
+    same: bool = held.with_memory_kind(wanted.memory_kind).is_equivalent_to(wanted, ndim)
+    return same
 
 
 def _for_each_leaf(who: str, prefix: Any, tree: Any) -> list[Any]:

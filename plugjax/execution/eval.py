@@ -22,6 +22,7 @@ from plugjax.execution.host_programs import host_program, single_equation
 from plugjax.execution.instruments import instrumented
 from plugjax.execution.partitioned import Partitioned
 from plugjax.meshes.context import mesh_in_force
+from plugjax.meshes.kinds import HOST, common_kind, kind_of, usual
 from plugjax.meshes.named import NamedSharding
 from plugjax.meshes.partition import Partition
 from plugjax.meshes.placements import common_placement
@@ -87,7 +88,12 @@ class EvalTrace(Trace):
         if needs_lowering(primitive, args, params):
             return on_arrays(primitive, args, params)
         given = [x._placement for x in args if type(x) is Array]
-        chosen = common_placement(given, primitive.name) or default_placement()
+        chosen = usual(common_placement(given, primitive.name) or default_placement())
+        if any(kind_of(p.sharding) == HOST for p in given):
+            kinds = [kind_of(p.sharding) for p in given]
+            common_kind(
+                primitive.name, kinds, [x.aval.str_short() for x in args if type(x) is Array]
+            )
         if not chosen.several and (mesh := mesh_in_force()) is not None and mesh.size > 1:
             if chosen.committed:
                 raise ValueError(incompatible(primitive.name, "an operand", [chosen.device], mesh))

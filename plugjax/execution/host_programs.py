@@ -18,6 +18,7 @@ from plugjax.core.vocabulary import convert_element_type_p
 from plugjax.execution.host_kernels import host_kernel
 from plugjax.execution.number_types import NUMBERS, Conversion, conversion
 from plugjax.meshes.context import mesh_in_force
+from plugjax.meshes.kinds import usual
 from plugjax.transforms.staging import stage
 
 
@@ -33,6 +34,8 @@ def host_program(
     placement: Placement = operands[0]._placement
     # What is spread over devices goes to their backend.
     if placement.whole is not placement or placement.several or mesh_in_force() is not None:
+        return None
+    if usual(placement) is not placement:
         return None
     if not all(_same_placement(x, placement) for x in operands):
         return None

@@ -24,11 +24,6 @@ class MemorySpace(enum.Enum):
     Host = enum.auto()
     Any = enum.auto()
 
-    @property
-    def keeps_device(self) -> bool:
-        """Whether an array that is put there stays on its device: arrays are where their backend keeps them."""
-        return True
-
     def __repr__(self) -> str:
         return f"MemorySpace.{self.name}"
 
@@ -100,4 +95,20 @@ def memory(device: Device, kind: str) -> Memory:
     )
 
 
-__all__ = ["Memory", "MemorySpace", "memories", "memory"]
+def checked_memory_kind(device: Device, kind: str) -> str:
+    """A kind of memory that a device has.
+
+    Raises:
+        ValueError: it has none of this kind.
+    """
+    try:
+        return memory(device, kind).kind
+    except JaxRuntimeError as error:
+        raise ValueError(str(error).removeprefix("INVALID_ARGUMENT: ")) from None
+
+
+# By space, the kind of memory that arrays are put to.
+SPACE_KINDS = {MemorySpace.Device: "device", MemorySpace.Host: "pinned_host"}
+
+
+__all__ = ["SPACE_KINDS", "Memory", "MemorySpace", "checked_memory_kind", "memories", "memory"]

@@ -80,7 +80,15 @@ class Partitioned:
             spread = arguments[len(constants) :]
             results = result_shardings(jaxpr, partition.mesh, spread, partition.results)
             found = Partition(partition.mesh, tuple(arguments), tuple(results))
-        self.partition = Partition(found.mesh, found.arguments[len(constants) :], found.results)
+        results_found = [
+            s if s is None or wanted is not None else _in_kind(s, kind)
+            for s, wanted, kind in zip(
+                found.results, partition.results, _kinds(partition), strict=True
+            )
+        ]
+        self.partition = Partition(
+            found.mesh, found.arguments[len(constants) :], tuple(results_found)
+        )
         self.placements = [_placement(s) for s in self.partition.arguments]
         leading = self.leading = [
             transfer(as_constant(value, whole.committed), whole.committed) for value in constants
@@ -118,6 +126,17 @@ class Partitioned:
             None if lies_as(x, placement) else placement
             for x, placement in zip(arrays, self.placements, strict=True)
         ]
+
+
+def _kinds(partition: Partition) -> Sequence[str]:
+    return partition.kinds or ["device"] * len(partition.results)
+
+
+def _in_kind(sharding: Sharding, kind: str) -> Sharding:
+    if sharding.memory_kind == kind:
+        return sharding
+    found: Sharding = sharding.with_memory_kind(kind)
+    return found
 
 
 def _placement(sharding: Sharding | None) -> Placement:

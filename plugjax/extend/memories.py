@@ -1,5 +1,12 @@
 """Kinds of memory of a device."""
 
-from plugjax.execution.memories import Memory, MemorySpace, memories, memory
+from plugjax.execution.memories import (
+    SPACE_KINDS,
+    Memory,
+    MemorySpace,
+    checked_memory_kind,
+    memories,
+    memory,
+)
 
-__all__ = ["Memory", "MemorySpace", "memories", "memory"]
+__all__ = ["SPACE_KINDS", "Memory", "MemorySpace", "checked_memory_kind", "memories", "memory"]

@@ -18,6 +18,7 @@ from plugjax.meshes.context import (
 )
 from plugjax.meshes.errors import DuplicateSpecError, IndivisibleError, ShardingTypeError
 from plugjax.meshes.geometry import block_indices, check_compatible_aval
+from plugjax.meshes.kinds import kind_of, memory_rule
 from plugjax.meshes.making import device_array, make_mesh
 from plugjax.meshes.mesh import AbstractDevice, AbstractMesh, AxisType, Mesh
 from plugjax.meshes.named import NamedSharding, explicit_part
@@ -69,10 +70,12 @@ __all__ = [
     "explicit_part",
     "get_abstract_mesh",
     "get_mesh",
+    "kind_of",
     "make_array_from_callback",
     "make_array_from_process_local_data",
     "make_array_from_single_device_arrays",
     "make_mesh",
+    "memory_rule",
     "mesh_in_force",
     "mesh_of",
     "mesh_of_specs",

@@ -22,11 +22,13 @@ from plugjax.extend.core import (
     Zero,
     as_array,
     aval_of,
+    device_put,
     device_put_p,
     reshard_p,
     sharding_constraint_p as sharding_constraint_p,
     transfer,
 )
+from plugjax.extend.memories import SPACE_KINDS, MemorySpace
 from plugjax.extend.meshes import (
     UNCONSTRAINED,
     AbstractMesh,
@@ -37,6 +39,8 @@ from plugjax.extend.meshes import (
     ShardingLike,
     as_sharding,
     check_compatible_aval,
+    kind_of,
+    memory_rule,
     mesh_in_force,
     mesh_rule,
     names_of,
@@ -271,7 +275,7 @@ def _device_put(
 
 def _moved(x: Any, place: Device | Sharding) -> Any:
     """The array elsewhere; a value of a program stays where the program runs."""
-    return x if isinstance(x, Tracer) else transfer(as_array(x), place.committed)
+    return x if isinstance(x, Tracer) else device_put(as_array(x), place)
 
 
 @rules.define(expand_rule, sharding_constraint_p)
@@ -305,6 +309,21 @@ def _spread(operands: Sequence[Any], eqn: JaxprEqn) -> list[Any]:
     sharding = eqn.params["sharding"]
     is_open = UNCONSTRAINED in tuple(getattr(sharding, "spec", ()))
     return [operands[0] if is_open else sharding]
+
+
+@rules.define(memory_rule, device_put_p)
+def _kinds_there(kinds: Sequence[str], eqn: JaxprEqn) -> list[str]:
+    return [
+        _kind_there(place, kind) for place, kind in zip(eqn.params["devices"], kinds, strict=True)
+    ]
+
+
+def _kind_there(place: Any, kind: str) -> str:
+    if place is None:
+        return kind
+    if isinstance(place, MemorySpace):
+        return SPACE_KINDS.get(place, kind)
+    return kind_of(place) if isinstance(place, Sharding) else "device"
 
 
 def _identity(primitive: Primitive) -> None:

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any, TypeAlias
 
 from plugjax.core.aval import Shape
-from plugjax.core.device import Device, Sharding
+from plugjax.core.device import Device, Sharding, SingleDeviceSharding
 from plugjax.meshes.errors import IndivisibleError
 
 Index: TypeAlias = tuple[slice, ...]
@@ -58,20 +58,18 @@ def devices_indices_map(sharding: Sharding, global_shape: Shape) -> Mapping[Devi
 
 
 def is_equivalent_to(sharding: Sharding, other: Sharding, ndim: int) -> bool:
-    """Whether each device holds the same block of arrays of a rank by two shardings."""
+    """Whether each device holds the same block of arrays of a rank, in the same kind of memory, by two shardings."""
     return sharding is other or (
         sharding.devices == other.devices
+        and sharding.memory_kind == other.memory_kind
         and sharding.counts(ndim) == other.counts(ndim)
         and list(sharding.positions(ndim)) == list(other.positions(ndim))
     )
 
 
 def _with_memory_kind(sharding: Sharding, kind: str) -> Sharding:
-    if kind != "device":
-        raise ValueError(
-            f"{sharding}: memory of kind {kind!r} cannot be addressed. Its devices have 'device'."
-        )
-    return sharding
+    (device,) = sharding.devices
+    return SingleDeviceSharding(device, memory_kind=kind)
 
 
 def is_local(device: Device) -> bool:

@@ -66,8 +66,10 @@ class NamedSharding(Sharding):
                 )
         self.mesh = mesh
         self.spec = spec
+        if memory_kind is not None and isinstance(mesh, Mesh) and not mesh.empty:
+            mesh.flat_devices[0].checked_memory_kind(memory_kind)
         self._kind = memory_kind
-        self._hash = hash((mesh, spec, memory_kind))
+        self._hash = hash((mesh, spec, memory_kind or "device"))
 
     @property
     def memory_kind(self) -> str:
@@ -84,7 +86,9 @@ class NamedSharding(Sharding):
     @property
     def whole(self) -> Sharding:
         """Each device of the mesh has the whole array."""
-        return self if not len(self.spec) else NamedSharding(self.mesh, PartitionSpec())
+        if not len(self.spec):
+            return self
+        return NamedSharding(self.mesh, PartitionSpec(), memory_kind=self._kind)
 
     @property
     def num_devices(self) -> int:

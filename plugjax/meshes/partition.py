@@ -17,11 +17,13 @@ class Partition:
         mesh: its devices, in an order; axes that nothing else names are those of results.
         arguments: how each argument is spread; ``None`` leaves it to the compiler.
         results: likewise.
+        kinds: for each result the kind of memory that it is in, if that is left open; empty if all are the device's own.
     """
 
     mesh: Mesh | AbstractMesh
     arguments: tuple[Sharding | None, ...]
     results: tuple[Sharding | None, ...]
+    kinds: tuple[str, ...] = ()
 
     @property
     def devices(self) -> tuple[Device, ...]:

@@ -15,6 +15,7 @@ from plugjax.core.primitive import Primitive
 from plugjax.core.rules import RuleKind
 from plugjax.meshes.context import mesh_in_force
 from plugjax.meshes.geometry import check_compatible_aval
+from plugjax.meshes.kinds import HOST, kind_of, result_kinds
 from plugjax.meshes.mesh import AbstractMesh, AxisType, Mesh
 from plugjax.meshes.named import NamedSharding
 from plugjax.meshes.partition import Partition
@@ -119,6 +120,11 @@ def partition_of(
         held = place.sharding
         if held is None or not place.committed or type(held) is SingleDeviceSharding:
             continue
+        if held.memory_kind != sharding.memory_kind:
+            raise ValueError(
+                f"{who}: Memory kinds passed to jit does not match memory kind on the respective arg. Got jit memory kind: "
+                f"{sharding.memory_kind}, arg memory kind: {held.memory_kind} for {aval.str_short()}. Move it with device_put first."
+            )
         if not held.is_equivalent_to(sharding, aval.ndim):
             raise ValueError(
                 f"{who}: Sharding passed to jit does not match the sharding on the respective arg. Got jit sharding: "
@@ -137,7 +143,13 @@ def partition_of(
             for wanted, place in zip(arguments, given, strict=True)
         ),
         tuple(results),
+        _kinds(jaxpr, given),
     )
+
+
+def _kinds(jaxpr: ClosedJaxpr, given: Sequence[Place]) -> tuple[str, ...]:
+    found = result_kinds(jaxpr, [kind_of(place.sharding) for place in given])
+    return tuple(found) if HOST in found else ()
 
 
 def _by_type(mesh: AnyMesh, aval: Any) -> NamedSharding | None:

@@ -9,7 +9,7 @@ import numpy as np
 
 from plugjax.core.array import Array
 from plugjax.core.aval import ShapedArray, physical_aval
-from plugjax.core.device import Device, Sharding
+from plugjax.core.device import Device, Sharding, SingleDeviceSharding
 from plugjax.meshes.geometry import Index, block_indices, is_local
 
 
@@ -44,7 +44,8 @@ class Shard:
         array = self._array
         if not is_local(self.device):
             return None
-        placement = self.device.committed
+        kind = array._placement.sharding.memory_kind
+        placement = SingleDeviceSharding(self.device, memory_kind=kind).committed
         if not array._placement.several:
             return Array(array.aval, placement, array._host, array._buffer)
         aval = ShapedArray(

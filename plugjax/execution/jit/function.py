@@ -15,11 +15,19 @@ from typing import Any
 
 from plugjax.calls.call import jit_p
 from plugjax.core import caches, pytree, registry
-from plugjax.core.array import Array, as_array, aval_of, concrete, conversion, default_placement
+from plugjax.core.array import (
+    Array,
+    as_array,
+    aval_of,
+    concrete,
+    conversion,
+    default_placement,
+    transfer,
+)
 from plugjax.core.aval import ShapedArray
 from plugjax.core.backend import as_device
 from plugjax.core.config import config, this_thread
-from plugjax.core.device import Device, Placement
+from plugjax.core.device import Device, Placement, SingleDeviceSharding
 from plugjax.core.errors import NotArrayError
 from plugjax.core.jaxpr import eval_closed
 from plugjax.core.primitive import Tracer, state
@@ -47,6 +55,7 @@ from plugjax.execution.jit.program import Program, Run
 from plugjax.execution.jit.references import check_distinct
 from plugjax.execution.jit.shardings import JitShardings, place_of
 from plugjax.execution.jit.stages import Lowered, Traced
+from plugjax.meshes.kinds import kind_of, result_kinds, usual
 from plugjax.meshes.partition import Partition
 from plugjax.meshes.placements import common_placement
 from plugjax.transforms import staging
@@ -90,7 +99,9 @@ class JitFunction:
         # A ShapeDtypeStruct in the result stands for an array, of which only the type is asked for.
         self._gives_structs = gives_structs
         self._options = dict(compiler_options or {})
-        self._target: Device | None = as_device(device) if device is not None else None
+        self._target: Device | SingleDeviceSharding | None = device
+        if device is not None and not isinstance(device, SingleDeviceSharding):
+            self._target = as_device(device)
         self._shardings = JitShardings(self.__name__, in_shardings, out_shardings)
         self._static = StaticParameters(fun, static_argnums, static_argnames)
         self._donate_nums, self._donate_names = resolve_names(
@@ -256,6 +267,25 @@ class JitFunction:
         if any(map(is_reference, program.jaxpr.consts)) or has_high(program.jaxpr):
             inline = self._inline
             return lambda leaves: _bind_program(program, leaves, inline)
+        run = self._run_on_one(program, chosen, moves, leaves, arrays, as_arrays if mixed else None)
+        if self._target is not None:
+            return run
+        kinds = result_kinds(program.jaxpr, [kind_of(x._placement.sharding) for x in arrays])
+        if all(kind == kind_of(chosen.sharding) for kind in kinds):
+            return run
+        where = [SingleDeviceSharding(chosen.device, memory_kind=kind).committed for kind in kinds]
+        return lambda leaves: _placed(run(leaves), where)
+
+    def _run_on_one(
+        self,
+        program: Program,
+        chosen: Placement,
+        moves: bool,
+        leaves: Sequence[Any],
+        arrays: Sequence[Array],
+        as_arrays: Callable[[Sequence[Any]], list[Array]] | None,
+    ) -> Run:
+        """What runs a program on one device; ``as_arrays`` if some leaves are no Arrays."""
         if chosen not in program.compiled:
             program.plan.warn()
         if program.compiled and chosen not in program.compiled:
@@ -268,7 +298,7 @@ class JitFunction:
                     placements=list(program.compiled),
                 )
             )
-        if not mixed:
+        if as_arrays is None:
             return program.run(chosen, moves)
         if moves:
             run = program.run(chosen, moves)
@@ -285,7 +315,8 @@ class JitFunction:
     def _placement(self, placements: list[Placement]) -> Placement:
         if self._target is not None:
             return self._target.committed
-        return common_placement(placements, f"jit({self.__name__})") or default_placement()
+        found = common_placement(placements, f"jit({self.__name__})")
+        return usual(found or default_placement())
 
     def _trace(self, layout: Layout, statics: Statics, avals: Sequence[ShapedArray]) -> Program:
         table_key = self._table_key(layout, statics, avals)
@@ -442,6 +473,11 @@ class _OpenedFunction(JitFunction):
     ) -> Any:
         assert met is not None
         raise met
+
+
+def _placed(tree: Any, placements: Sequence[Placement]) -> Any:
+    leaves, structure = pytree.flatten(tree)
+    return pytree.unflatten(structure, list(map(transfer, leaves, placements)))
 
 
 def _bind_program(program: Program, leaves: Sequence[Any], inline: bool) -> Any:

@@ -117,4 +117,7 @@ def only_device(shardings: Sequence[Any]) -> Any:
     found = {leaf.device for leaf in leaves}
     if len(found) > 1:
         raise ValueError(f"jit: in_shardings and out_shardings name several devices: {found}.")
-    return found.pop()
+    (device,) = found
+    kind = leaves[-1].memory_kind
+    # Of the results, if there are shardings of both.
+    return device if kind == "device" else leaves[-1]

@@ -18,7 +18,7 @@ from plugjax.core.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, eval_jaxpr
 from plugjax.core.primitive import Primitive, Trace, Tracer
 from plugjax.core.rules import abstract_eval
 from plugjax.execution.compile_time import ensure_compile_time_eval
-from plugjax.execution.memories import memories, memory
+from plugjax.execution.memories import checked_memory_kind, memories, memory
 from plugjax.extend import core
 from plugjax.extend.core.debug_info import DebugInfo
 from plugjax.extend.core.programs import max_dim, min_dim
@@ -177,6 +177,7 @@ _ATTRIBUTES: dict[type, dict[str, Callable[[Any], Any]]] = {
     Device: {
         "client": lambda device: device.backend,
         "addressable_memories": _method(memories),
+        "checked_memory_kind": _method(checked_memory_kind),
         "default_memory": _method(lambda device: memories(device)[0]),
         "memory": _method(memory),
         # Backends do not tell, as with JAX on CPUs.

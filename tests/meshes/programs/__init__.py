@@ -17,6 +17,7 @@ for _topic in (
     "deriving",
     "parallel_maps",
     "calling",
+    "memories",
     "refusals",
 ):
     importlib.import_module(f"{__name__}.{_topic}")
