@@ -1,4 +1,4 @@
-"""What the environment says of the processes of a program: by ``plugjax launch``, Slurm, or Open MPI."""
+"""What the environment says of the processes of a program: by ``plugjax launch``, Slurm, Open MPI, or Kubernetes."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import os
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
+
+from plugjax.kubernetes_jobs import read_job
 
 
 @dataclass(frozen=True)
@@ -34,11 +36,12 @@ def detect_cluster(
     """The processes that the environment describes.
 
     Args:
-        method: ``"plugjax"``, ``"slurm"``, ``"ompi"`` or ``"deactivate"``; all are tried in turn, if left out.
+        method: ``"plugjax"``, ``"slurm"``, ``"ompi"``, ``"k8s"`` or ``"deactivate"``; all are tried in turn, if left out.
         environment: the variables.
 
     Raises:
         ValueError: an unknown method.
+        RuntimeError: Kubernetes runs the process, and says too little.
 
     Example:
         >>> from plugjax.clusters import detect_cluster
@@ -105,8 +108,15 @@ def _open_mpi(environment: Mapping[str, str]) -> Cluster | None:
     )
 
 
+def _kubernetes(environment: Mapping[str, str]) -> Cluster | None:
+    if "KUBERNETES_SERVICE_HOST" not in environment:
+        return None
+    return Cluster(*read_job(environment))
+
+
 _METHODS: dict[str, Callable[[Mapping[str, str]], Cluster | None]] = {
     "plugjax": _launched,
     "slurm": _slurm,
     "ompi": _open_mpi,
+    "k8s": _kubernetes,
 }

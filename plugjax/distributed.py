@@ -38,14 +38,14 @@ def initialize(
     """Join the processes of a program: from now on ``devices()`` are those of all of them.
 
     Call it in each process before the first computation. What is left out is taken from the environment: that of ``plugjax
-    launch``, Slurm or Open MPI.
+    launch``, Slurm, Open MPI or Kubernetes.
 
     Args:
         coordinator_address: host and port of process 0, ``"10.0.0.1:1234"``.
         num_processes: how many processes there are.
         process_id: index of this one.
         local_device_ids: accepted as in JAX: it is for hosts whose accelerators several processes share.
-        cluster_detection_method: where to look for what is left out: ``"plugjax"``, ``"slurm"``, ``"ompi"``, or
+        cluster_detection_method: where to look for what is left out: ``"plugjax"``, ``"slurm"``, ``"ompi"``, ``"k8s"``, or
             ``"deactivate"``; in all of them, if left out.
         initialization_timeout: seconds to wait for the other processes.
         heartbeat_timeout_seconds: seconds without a sign of life after which a process counts as dead.
@@ -76,8 +76,8 @@ def initialize(
     ):
         if value is None:
             raise ValueError(
-                f"distributed.initialize: {name} should be defined. Give it, or start the processes by `plugjax launch`, Slurm or "
-                "Open MPI."
+                f"distributed.initialize: {name} should be defined. Give it, or start the processes by `plugjax launch`, Slurm, "
+                "Open MPI or Kubernetes."
             )
     address, count, index = str(found.address), int(found.count or 0), int(found.index or 0)
     if not 0 <= index < count:
