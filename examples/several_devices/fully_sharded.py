@@ -6,6 +6,7 @@ gradient, so that the update touches this part only (Rajbhandari et al., 2020, "
 
 from __future__ import annotations
 
+import os
 from itertools import pairwise
 from typing import Any
 
@@ -15,6 +16,7 @@ import plugjax as jax
 import plugjax.numpy as jnp
 from plugjax import lax, nn
 from plugjax.cli import digits
+from plugjax.experimental.multihost_utils import process_allgather
 
 P = jax.P
 SIZES = (64, 128, 16)
@@ -49,7 +51,10 @@ def sharded_step(weights: list[Any], images: Any, labels: Any) -> tuple[list[Any
 
 def main() -> None:
     """Train on one device and on eight."""
-    jax.config.update("jax_num_cpu_devices", 8)
+    if "PLUGJAX_COORDINATOR_ADDRESS" in os.environ:  # plugjax launch -n 2 --devices 4
+        jax.distributed.initialize()
+    else:
+        jax.config.update("jax_num_cpu_devices", 8)
     mesh = jax.make_mesh((8,), ("data",), axis_types=(jax.sharding.AxisType.Auto,))
     data = digits.load()
     rng = np.random.default_rng(0)
@@ -72,7 +77,7 @@ def main() -> None:
         weights, value = alone(weights, *batch)
         spread, value_spread = parallel(spread, *batch)
     apart = max(
-        float(np.max(np.abs(np.asarray(a) - np.asarray(b))))
+        float(np.max(np.abs(np.asarray(a) - process_allgather(b, tiled=True))))
         for a, b in zip(weights, spread, strict=True)
     )
     print(f"loss on one device: {float(value):.4f}, on {mesh.size}: {float(value_spread):.4f}")

@@ -6,6 +6,7 @@ device further. The derivative runs the pipeline backwards (Huang et al., 2019, 
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ import numpy as np
 import plugjax as jax
 import plugjax.numpy as jnp
 from plugjax import lax
+from plugjax.experimental.multihost_utils import process_allgather
 
 P = jax.P
 LAYERS, PIECES, ROWS, WIDTH = 8, 4, 6, 16
@@ -50,7 +52,10 @@ def of_one_device(weights: Any, pieces: Any) -> Any:
 
 def main() -> None:
     """Results and gradients on one device and in the pipeline."""
-    jax.config.update("jax_num_cpu_devices", 8)
+    if "PLUGJAX_COORDINATOR_ADDRESS" in os.environ:  # plugjax launch -n 2 --devices 4
+        jax.distributed.initialize()
+    else:
+        jax.config.update("jax_num_cpu_devices", 8)
     mesh = jax.make_mesh((8,), ("stage",), axis_types=(jax.sharding.AxisType.Auto,))
     rng = np.random.default_rng(0)
     weights = (rng.normal(size=(LAYERS, WIDTH, WIDTH)) / WIDTH**0.5).astype(np.float32)
@@ -63,7 +68,7 @@ def main() -> None:
     expected = with_gradient(in_turn)(weights, pieces)
     found = with_gradient(pipeline)(weights, pieces)
     apart = max(
-        float(np.max(np.abs(np.asarray(a) - np.asarray(b))))
+        float(np.max(np.abs(np.asarray(a) - process_allgather(b, tiled=True))))
         for a, b in zip(expected, found, strict=True)
     )
     print(f"{LAYERS} layers, {PIECES} pieces, {PIECES + LAYERS - 1} ticks")

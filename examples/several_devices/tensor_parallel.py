@@ -6,6 +6,7 @@ of each output; one sum over the devices completes the outputs (Shoeybi et al., 
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ import numpy as np
 import plugjax as jax
 import plugjax.numpy as jnp
 from plugjax import lax
+from plugjax.experimental.multihost_utils import process_allgather
 
 P = jax.P
 INPUTS, HIDDEN, OUTPUTS, BATCH = 16, 64, 8, 32
@@ -30,7 +32,10 @@ def loss(first: Any, second: Any, x: Any, y: Any) -> Any:
 
 def main() -> None:
     """The gradient on one device, by shardings, and by ``shard_map``."""
-    jax.config.update("jax_num_cpu_devices", 8)
+    if "PLUGJAX_COORDINATOR_ADDRESS" in os.environ:  # plugjax launch -n 2 --devices 4
+        jax.distributed.initialize()
+    else:
+        jax.config.update("jax_num_cpu_devices", 8)
     mesh = jax.make_mesh((8,), ("model",), axis_types=(jax.sharding.AxisType.Auto,))
     rng = np.random.default_rng(0)
     first, second, x, y = (
@@ -54,7 +59,7 @@ def main() -> None:
     written = jax.shard_map(of_one_device, mesh=mesh, in_specs=specs, out_specs=P())
     by_map = jax.jit(jax.grad(written, argnums=(0, 1)))(*placed)
     apart = max(
-        float(np.max(np.abs(np.asarray(a) - np.asarray(b))))
+        float(np.max(np.abs(np.asarray(a) - process_allgather(b, tiled=True))))
         for a, b in zip((*expected, *expected), (*found, *by_map), strict=True)
     )
     print(f"weights of one device: {placed[0].addressable_shards[0].data.shape} of {first.shape}")

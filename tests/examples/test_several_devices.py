@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.meshes.launching import launch
+
 FOLDER = Path(__file__).resolve().parents[2] / "examples/several_devices"
 # Float32: sums over devices are taken in another order than over one array.
 TOLERANCE = 2e-5
@@ -28,3 +30,14 @@ def test_same_as_on_one_device(program, backend):
         assert one > 95
         # One image of 360.
         assert abs(one - several) < 0.3
+
+
+@pytest.mark.spread(2)
+@pytest.mark.parametrize("program", sorted(p.stem for p in FOLDER.glob("*.py")))
+def test_in_two_processes(program):
+    lines, done = launch(FOLDER / f"{program}.py", "-n", "2", "--devices", "4")
+    assert done.returncode == 0, done.stdout
+    # Each process has all results.
+    assert lines[0] == lines[1]
+    (apart,) = re.findall(r"^largest difference: (\S+)$", "\n".join(lines[0]), re.MULTILINE)
+    assert float(apart) < TOLERANCE

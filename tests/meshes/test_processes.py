@@ -1,6 +1,7 @@
 """Several processes on this machine, on XLA's runtime."""
 
 import os
+import signal
 import subprocess
 import sys
 
@@ -116,6 +117,34 @@ def test_the_first_process_ends_last(tmp_path):
     lines, done = launch(path, "-n", "2")
     assert done.returncode == 0, done.stdout
     assert lines == {1: ["DEADLINE_EXCEEDED", "DEADLINE_EXCEEDED", "True"]}
+
+
+def test_one_interrupt_ends_all(tmp_path):
+    path = tmp_path / "program.py"
+    path.write_text(
+        "import os, time\nprint('ready', os.getpid())\n"
+        "try:\n    time.sleep(100)\nexcept KeyboardInterrupt:\n    print('interrupted')\n    raise SystemExit(3)\n"
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-m", "plugjax", "launch", "-n", "3", str(path)],
+        stdout=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    try:
+        said = [process.stdout.readline() for _ in range(3)]
+        process.send_signal(signal.SIGINT)
+        rest, _ = process.communicate(timeout=60)
+    finally:
+        process.kill()
+        process.wait()
+    assert process.returncode == 128 + signal.SIGINT
+    assert sorted(rest.splitlines()) == [
+        *(f"[{i}] interrupted" for i in range(3)), "interrupted: ending all processes",
+    ]  # fmt: skip
+    for line in said:
+        with pytest.raises(ProcessLookupError):
+            os.kill(int(line.split()[-1]), 0)
 
 
 def test_programs_that_differ_are_named(tmp_path):
