@@ -366,7 +366,6 @@ def scalar_aval(value: Any) -> ShapedArray:
     return found if found is not None else ShapedArray((), dtypes.scalar_dtype(value), True)
 
 
-# With and without x64, by the type of the scalar.
 _SCALAR_AVALS: dict[bool, dict[type, ShapedArray]] = {
     x64: {bool: ShapedArray((), np.bool_), **{t: ShapedArray((), d, True) for t, d in zip((int, float, complex), wide, strict=True)}}
     for x64, wide in ((False, (np.int32, np.float32, np.complex64)), (True, (np.int64, np.float64, np.complex128)))
