@@ -119,6 +119,8 @@ def _draws(request, monkeypatch):
 
 # Importing it is a warning.
 collect_ignore = ["plugjax/cloud_tpu_init.py"]
+# Applications of libraries that need not be installed; `pytest -m libraries` runs them.
+collect_ignore_glob = ["plugins/as_jax/plugjax_as_jax/applications/*_*.py"]
 
 
 def pytest_collect_file(file_path, parent):

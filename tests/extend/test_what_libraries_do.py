@@ -307,3 +307,12 @@ def test_a_trace_of_a_library_gets_functions_with_rules_as_what_they_compute():
         pytest.raises(TypeError, match="Trace does not interpret primitives"),
     ):
         plugjax.lax.sin(np.float32(1.0))
+
+
+@BOTH
+def test_the_form_of_xla_gives_its_text(module):
+    found = (
+        module.jit(lambda x: x * x).lower(np.float32(2.0)).compiler_ir(dialect="hlo").as_hlo_text()
+    )
+    assert "ENTRY" in found
+    assert "multiply(" in found

@@ -165,7 +165,8 @@ class Lowered:
 
     def compiler_ir(self, dialect: str | None = None) -> Any:
         """The text of the program: see :meth:`as_text`."""
-        return self.as_text(dialect)
+        text = self.as_text(dialect)
+        return HloText(text) if dialect == "hlo" else text
 
     def cost_analysis(self) -> Any:
         """The estimated cost: see :meth:`CompiledFunction.cost_analysis`."""
@@ -191,6 +192,16 @@ class Lowered:
         else:
             compiled = program.compiled_for(target)
         return CompiledFunction(self, compiled)
+
+
+class HloText(str):
+    """A program in XLA's own form, with the name by which JAX gives the text of one."""
+
+    __slots__ = ()
+
+    def as_hlo_text(self, print_large_constants: bool = False) -> str:
+        """The text itself; its constants are written out in any case."""
+        return str(self)
 
 
 class CompiledFunction:
