@@ -104,6 +104,11 @@ def _print_devices(console: Console) -> bool:
         table.add_row(name, device, f"[red]{escape(fault)}[/red]" if fault else "right")
         healthy &= not fault
     console.print(table)
+    if any(name == "iree" for name, _ in rows) and not any("vulkan" in each for _, each in rows):
+        console.print(
+            "No Vulkan device was found. On Debian, `apt-get install mesa-vulkan-drivers libvulkan1` gives one without hardware.",
+            highlight=False,
+        )
     return healthy
 
 

@@ -68,7 +68,9 @@ def demo(
         demo_module.run(console, device or backend, epochs, output)
         return
     if device is not None:
-        raise typer.BadParameter("a mesh has several devices: leave out --device, or give --backend.")
+        raise typer.BadParameter(
+            "a mesh has several devices: leave out --device, or give --backend."
+        )
     if output is not None:
         raise typer.BadParameter("what is trained on a mesh is not exported: leave out --output.")
     try:

@@ -107,9 +107,6 @@ class Fingerprint:
         self.generation = generation
         self.options = options
 
-    def __repr__(self) -> str:
-        return f"Fingerprint({self.generation}, {self.options})"
-
 
 class View:
     """What one thread sees: its overrides, the values that follow, and their fingerprint. A change for all threads writes to all views."""

@@ -130,11 +130,12 @@ class Sharding(Extensible):
 class SingleDeviceSharding(Sharding):
     """The whole array on one device, in a kind of its memory."""
 
-    __slots__ = ("device", "memory_kind")
+    __slots__ = ("_key", "device", "memory_kind")
 
     def __init__(self, device: Device, *, memory_kind: str | None = None) -> None:
         self.device = device
         self.memory_kind = (memory_kind and device.checked_memory_kind(memory_kind)) or "device"
+        self._key = (device, self.memory_kind)
 
     @property
     def devices(self) -> tuple[Device, ...]:
@@ -147,13 +148,10 @@ class SingleDeviceSharding(Sharding):
         return self.device.committed if self.memory_kind == "device" else super().committed
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, SingleDeviceSharding) and (other.device, other.memory_kind) == (
-            self.device,
-            self.memory_kind,
-        )
+        return isinstance(other, SingleDeviceSharding) and other._key == self._key
 
     def __hash__(self) -> int:
-        return hash((id(self.device), self.memory_kind))
+        return hash(self._key)
 
     def __repr__(self) -> str:
         words = "" if self.memory_kind == "device" else f", memory_kind={self.memory_kind}"
