@@ -181,6 +181,21 @@ def _within_groups(reducer: Callable[..., Any], x: Any, groups: Sequence[Sequenc
     return concatenate([found[i] for i in sorted(found)], 0)
 
 
+def _in_groups(rule: Callable[..., Any], axis: Axis, x: Any, params: dict[str, Any]) -> Any:
+    """A batching rule within groups of the devices of a mesh, whose values lie along the axis in front."""
+    groups = params["axis_index_groups"]
+    if not axis.of_mesh:
+        refuse_groups(groups)
+    found: dict[int, Any] = {}
+    for group in groups:
+        among = Axis(len(group), axis.name)
+        part = concatenate([index_in_dim(x, i, 0) for i in group], 0)
+        out, out_dim = rule(among, (part,), (0,), **{**params, "axis_index_groups": None})
+        out = materialize(out, out_dim, among)
+        found.update((i, index_in_dim(out, place, 0)) for place, i in enumerate(group))
+    return concatenate([found[i] for i in sorted(found)], 0), 0
+
+
 _reduction_batching(psum_p, reduce_sum)
 _reduction_batching(pmax_p, reduce_max)
 _reduction_batching(pmin_p, reduce_min)
@@ -361,6 +376,11 @@ def _gather_batching(
     **params: Any,
 ) -> tuple[Any, int | None]:
     (x,), (bdim,), place = args, dims, all_gather_dimension
+    if axis.name in axis_name and params["axis_index_groups"] is not None:
+        params |= {"all_gather_dimension": place, "axis_name": axis_name, "tiled": tiled}
+        return _in_groups(
+            partial(_gather_batching, primitive), axis, materialize(x, bdim, axis), params
+        )
     if axis.name in axis_name:
         x = materialize(x, bdim, axis, place)
         if tiled:
@@ -390,6 +410,9 @@ def _reduce_scatter_batching(
     **params: Any,
 ) -> tuple[Any, int | None]:
     (x,), (bdim,), place = args, dims, scatter_dimension
+    if axis.name in axis_name and params["axis_index_groups"] is not None:
+        params |= {"scatter_dimension": place, "axis_name": axis_name, "tiled": tiled}
+        return _in_groups(_reduce_scatter_batching, axis, materialize(x, bdim, axis), params)
     if axis.name in axis_name:
         x = mul(x, scalar(axis.size, x)) if bdim is None else reduce_sum(x, (bdim,))
         if tiled:
@@ -443,6 +466,9 @@ def _all_to_all_batching(
         params = {**params, "concat_axis": concat_axis, "split_axis": split_axis}
         return all_to_all_p.bind(x, axis_name=axis_name, **params), bdim
     x = materialize(x, bdim, axis)
+    if params["axis_index_groups"] is not None:
+        params |= {"axis_name": axis_name, "concat_axis": concat_axis, "split_axis": split_axis}
+        return _in_groups(_all_to_all_batching, axis, x, params)
     source, *shape = aval_of(x).shape
     blocks = (axis.size, shape[split_axis] // axis.size)
     x = reshape(x, (source, *shape[:split_axis], *blocks, *shape[split_axis + 1 :]))

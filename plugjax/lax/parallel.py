@@ -28,7 +28,6 @@ from plugjax.lax.collectives import (
     psum_p,
     pvary_p,
     reduce_scatter_p,
-    refuse_groups,
 )
 from plugjax.lax.comparison import eq
 from plugjax.lax.families import convert
@@ -269,7 +268,7 @@ def all_gather(
     Args:
         x: pytree of arrays.
         axis_name: name of the axis, or a tuple of names, of which the first varies slowest.
-        axis_index_groups: not supported under ``vmap``, as in JAX.
+        axis_index_groups: groups of one size, within which devices of a mesh work together; refused under ``vmap``, as in JAX.
         axis: position of the instances' axis in the result.
         tiled: whether instances are concatenated instead of stacked.
         to: ``"invarying"`` says in types that all instances have the same; under ``vmap`` all values mean the same.
@@ -288,9 +287,9 @@ def all_gather(
         raise ValueError(
             f"lax.all_gather: {to=} is unknown. Choose 'varying', 'invarying' or 'reduced'."
         )
-    names = _names(axis_name)
-    sizes = [named_axis_size(name) for name in names]
-    refuse_groups(axis_index_groups)
+    names, sizes, groups = _exchanging("all_gather", axis_name, axis_index_groups)
+    if groups is not None and to != "varying":
+        raise NotImplementedError(f"lax.all_gather: axis_index_groups with {to=}.")
     gather = all_gather_p if to == "varying" else all_gather_invariant_p
 
     def gathered(v: Any) -> Any:
@@ -302,7 +301,7 @@ def all_gather(
             v = gather.bind(
                 v,
                 all_gather_dimension=place,
-                axis_index_groups=None,
+                axis_index_groups=groups,
                 axis_name=(name,),
                 axis_size=size,
                 tiled=tiled or several,
@@ -329,7 +328,7 @@ def psum_scatter(
         x: pytree of arrays.
         axis_name: name of the axis, or a tuple of names, of which the first varies slowest.
         scatter_dimension: the axis of ``x`` that is divided.
-        axis_index_groups: not supported under ``vmap``, as in JAX.
+        axis_index_groups: groups of one size, within which devices of a mesh work together; refused under ``vmap``, as in JAX.
         tiled: whether to keep the axis, shortened.
 
     Raises:
@@ -342,9 +341,7 @@ def psum_scatter(
         >>> plugjax.vmap(lambda x: lax.psum_scatter(x, "i"), axis_name="i")(jnp.array([[1, 2], [3, 4]]))
         Array([4, 6], dtype=int32)
     """
-    names = _names(axis_name)
-    sizes = [named_axis_size(name) for name in names]
-    refuse_groups(axis_index_groups)
+    names, sizes, groups = _exchanging("psum_scatter", axis_name, axis_index_groups)
 
     def scattered(v: Any) -> Any:
         shape = aval_of(v).shape
@@ -354,7 +351,7 @@ def psum_scatter(
         for name, size in zip(names, sizes, strict=True):
             v = reduce_scatter_p.bind(
                 v,
-                axis_index_groups=None,
+                axis_index_groups=groups,
                 axis_name=(name,),
                 axis_size=size,
                 scatter_dimension=place,
@@ -386,7 +383,7 @@ def all_to_all(
         axis_name: name of the axis, or a tuple of names, of which the first varies slowest.
         split_axis: the axis of ``x`` that is divided.
         concat_axis: the axis of the result along which the parts are joined.
-        axis_index_groups: not supported under ``vmap``, as in JAX.
+        axis_index_groups: groups of one size, within which devices of a mesh work together; refused under ``vmap``, as in JAX.
         tiled: whether parts are concatenated instead of stacked.
 
     Raises:
@@ -400,9 +397,7 @@ def all_to_all(
         Array([[1, 3],
                [2, 4]], dtype=int32)
     """
-    names = _names(axis_name)
-    sizes = [named_axis_size(name) for name in names]
-    refuse_groups(axis_index_groups)
+    names, sizes, groups = _exchanging("all_to_all", axis_name, axis_index_groups)
 
     def exchanged(v: Any) -> Any:
         shape = aval_of(v).shape
@@ -414,7 +409,7 @@ def all_to_all(
         if len(names) == 1 and (tiled or split == concat):
             return all_to_all_p.bind(
                 v,
-                axis_index_groups=None,
+                axis_index_groups=groups,
                 axis_name=names[0],
                 axis_size=sizes[0],
                 concat_axis=concat,
@@ -427,7 +422,7 @@ def all_to_all(
         for i, (name, size) in enumerate(zip(names, sizes, strict=True)):
             v = all_to_all_p.bind(
                 v,
-                axis_index_groups=None,
+                axis_index_groups=groups,
                 axis_name=name,
                 axis_size=size,
                 concat_axis=split + i,
@@ -517,6 +512,22 @@ def _checked_groups(groups: Groups) -> tuple[tuple[int, ...], ...] | None:
     if sorted(i for group in found for i in group) != list(range(sum(map(len, found)))):
         raise ValueError(f"axis_index_groups must hold each index once, got {found}.")
     return found
+
+
+def _exchanging(
+    who: str, axis_name: Any, groups: Groups
+) -> tuple[tuple[Any, ...], list[int], tuple[tuple[int, ...], ...] | None]:
+    """The named axes of an exchange, with how many work together along each, and the groups."""
+    names = _names(axis_name)
+    sizes = [named_axis_size(name) for name in names]
+    found = _checked_groups(groups)
+    if found is None:
+        return names, sizes, None
+    if len(names) > 1:
+        raise ValueError(f"lax.{who}: axis_index_groups divide one named axis, got {names}.")
+    if len({len(group) for group in found}) > 1:
+        raise ValueError(f"lax.{who}: axis_index_groups must all be the same size, got {found}.")
+    return names, [len(found[0])], found
 
 
 def _check_blocks(who: str, extent: int, size: int, tiled: bool) -> None:

@@ -168,6 +168,7 @@ def _all_gather(
     *,
     all_gather_dimension: int,
     axis_name: Sequence[Any],
+    axis_index_groups: Any,
     tiled: bool,
     **_: Any,
 ) -> Value:
@@ -177,7 +178,7 @@ def _all_gather(
         wider = aval.update(shape=(*aval.shape[:place], 1, *aval.shape[place:]))
         x = mlir.value("stablehlo.reshape", wider, [x])
     attributes = {
-        **_along(_mesh_of(ctx, axis_name), axis_name),
+        **_along(_mesh_of(ctx, axis_name), axis_name, axis_index_groups),
         "all_gather_dim": mlir.attribute(f"{place} : i64"),
     }
     return mlir.value("stablehlo.all_gather", out, [x], attributes)
@@ -190,6 +191,7 @@ def _reduce_scatter(
     *,
     scatter_dimension: int,
     axis_name: Sequence[Any],
+    axis_index_groups: Any,
     axis_size: int,
     tiled: bool,
     **_: Any,
@@ -200,7 +202,7 @@ def _reduce_scatter(
     part = aval.update(shape=tuple(shape))
     scalar = mlir.tensor((), aval.dtype)
     attributes = {
-        **_along(_mesh_of(ctx, axis_name), axis_name),
+        **_along(_mesh_of(ctx, axis_name), axis_name, axis_index_groups),
         "scatter_dimension": mlir.attribute(f"{scatter_dimension} : i64"),
     }
     found = mlir.op("stablehlo.reduce_scatter", [mlir.type_of(part)], [x], attributes, regions=1)
@@ -214,12 +216,13 @@ def _all_to_all(
     x: Value,
     *,
     axis_name: Any,
+    axis_index_groups: Any,
     axis_size: int,
     concat_axis: int,
     split_axis: int,
     **_: Any,
 ) -> Value:
-    attributes = _along(_mesh_of(ctx, (axis_name,)), (axis_name,))
+    attributes = _along(_mesh_of(ctx, (axis_name,)), (axis_name,), axis_index_groups)
     del attributes["use_global_device_ids"]
     attributes |= {
         "split_dimension": mlir.attribute(f"{split_axis} : i64"),

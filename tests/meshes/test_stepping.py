@@ -83,3 +83,20 @@ def test_derivatives_and_batches_inside():
         print([bool(np.allclose(a, b)) for a, b in zip(compiled, stepped)], stepped[0].sharding.spec)
     """)  # fmt: skip
     assert out == "[True, True] P()\n"
+
+
+def test_groups_of_devices():
+    out = run("numpy", """
+        groups = [[0, 3], [2, 1]]
+        def f(x):
+            return [
+                lax.psum(x, "x", axis_index_groups=groups), lax.all_gather(x, "x", axis_index_groups=groups, tiled=True),
+                lax.psum_scatter(x, "x", axis_index_groups=groups, tiled=True), lax.all_to_all(x, "x", 0, 0, axis_index_groups=groups, tiled=True),
+            ]
+        g = jax.shard_map(f, mesh=mesh, in_specs=P("x"), out_specs=P("x"), check_vma=False)
+        whole = g(np.arange(8.0))
+        with jax.disable_jit():
+            stepped = g(np.arange(8.0))
+        print(all(bool((a == b).all()) for a, b in zip(whole, stepped)), stepped[0].tolist())
+    """)  # fmt: skip
+    assert out == "True [6.0, 8.0, 6.0, 8.0, 6.0, 8.0, 6.0, 8.0]\n"

@@ -312,7 +312,7 @@ def _over_all(
 
     function: Callable[..., Any] = bind
     for name, size in reversed(grid.shape_tuple):
-        function = _over_one(function, Axis(size, name), len(stacked))
+        function = _over_one(function, Axis(size, name, of_mesh=True), len(stacked))
     return list(function(*stacked))
 
 

@@ -239,3 +239,58 @@ def map_ring_attention_like(e):
         return total / weight
 
     return mapped(e, f, drawn(), drawn(seed=1), drawn(seed=2), i=P("x"), o=P("x"))
+
+
+def _grouped(e, f):
+    rows = e.jax.make_mesh((8,), ("i",), axis_types=(e.AxisType.Auto,))
+    options = {"mesh": rows, "in_specs": e.P("i"), "out_specs": e.P("i"), "check_vma": False}
+    return e.jax.shard_map(f, **options)
+
+
+GROUPS = ([[0, 2, 4, 6], [1, 3, 5, 7]], [[0, 1], [2, 3], [7, 4], [6, 5]])
+
+
+def _collectives(e, groups):
+    k, options = len(groups[0]), {"axis_index_groups": groups}
+    return (
+        lambda a: e.lax.all_gather(a, "i", **options)[None],
+        lambda a: e.lax.all_gather(a, "i", axis=1, tiled=True, **options),
+        lambda a: e.lax.all_to_all(a.reshape(k, 8 // k), "i", 0, 1, **options),
+        lambda a: e.lax.all_to_all(a, "i", 1, 0, tiled=True, **options),
+        lambda a: e.lax.psum_scatter(a.reshape(k, 8 // k), "i", **options),
+        lambda a: e.lax.psum_scatter(a, "i", scatter_dimension=1, tiled=True, **options),
+    )
+
+
+@program
+def collectives_within_groups(e):
+    functions = [f for groups in GROUPS for f in _collectives(e, groups)]
+    return [e.np(e.jax.jit(_grouped(e, f))(drawn((8, 8)))) for f in functions]
+
+
+@program
+def derivatives_within_groups(e):
+    gather = _grouped(
+        e, lambda a: e.lax.all_gather(a, "i", axis_index_groups=GROUPS[1], tiled=True, axis=1) ** 2
+    )
+    scatter = _grouped(
+        e,
+        lambda a: e.lax.psum_scatter(a, "i", scatter_dimension=1, axis_index_groups=GROUPS[0], tiled=True) ** 2,
+    )  # fmt: skip
+    weights = drawn((8, 16), seed=4)
+    return [
+        e.np(e.jax.jit(e.jax.grad(lambda x, f=f, n=n: (f(x) * weights[:, :n]).sum()))(drawn((8, 8))))
+        for f, n in ((gather, 16), (scatter, 2))
+    ]  # fmt: skip
+
+
+@program
+def error_groups_of_two_sizes(e):
+    f = _grouped(e, lambda a: e.lax.all_gather(a, "i", axis_index_groups=[[0, 1, 2], [3, 4, 5, 6, 7]], tiled=True))  # fmt: skip
+    return f(drawn((8, 8)))
+
+
+@program
+def error_groups_under_vmap(e):
+    f = lambda a: e.lax.all_gather(a, "i", axis_index_groups=GROUPS[0])
+    return e.jax.vmap(f, axis_name="i")(drawn((8, 8)))
