@@ -79,6 +79,10 @@ def _load_typing() -> list[RuleSet]:
     ]
 
 
+def _load_unreduced() -> list[RuleSet]:
+    return [importlib.import_module("plugjax.lax.sharded.typing_unreduced").rules]
+
+
 def _load_work() -> list[RuleSet]:
     return [importlib.import_module("plugjax.lax.work").rules]
 
@@ -140,6 +144,7 @@ def plugjax_rules() -> list[RuleSet | LazyRules]:
         LazyRules(kinds=("rounding", "terms"), load=_load_rounding),
         LazyRules(kinds=("spread",), load=_load_spreading),
         LazyRules(kinds=("sharding",), load=_load_typing),
+        LazyRules(kinds=("unreduced",), load=_load_unreduced),
         LazyRules(kinds=("storage",), load=_load_storage),
         LazyRules(kinds=("work",), load=_load_work),
     ]

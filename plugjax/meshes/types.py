@@ -33,6 +33,12 @@ sharding_rule: RuleKind[Callable[..., Any]] = RuleKind(
 )
 
 
+unreduced_rule: RuleKind[Callable[..., tuple[frozenset[Any], frozenset[Any]]]] = RuleKind(
+    "unreduced",
+    "(avals, **params) -> (names of the axes over which the results are still to be summed, of those over which their cotangents are)",
+)
+
+
 def spec_of(aval: Any) -> PartitionSpec:
     """The partition spec of a type, with an entry for each axis."""
     found = getattr(aval, "spread", None)
@@ -96,11 +102,25 @@ def with_spreads(
     results = list(result) if primitive.multiple_results else [result]
     found = rule(avals, results, **params)
     specs = list(found) if primitive.multiple_results else [found]
+    if any(s.spec.unreduced or s.spec.reduced for s in spreads):
+        specs = _with_sums(primitive, avals, params, specs)
     typed = [
         _typed(primitive, avals, mesh, aval, spec) if isinstance(aval, ShapedArray) else aval
         for aval, spec in zip(results, specs, strict=True)
     ]
     return typed if primitive.multiple_results else typed[0]
+
+
+def _with_sums(
+    primitive: Primitive, avals: Sequence[Any], params: dict[str, Any], specs: list[PartitionSpec]
+) -> list[PartitionSpec]:
+    rule = registry.table(unreduced_rule).get(primitive)
+    if rule is None:
+        raise NotImplementedError(
+            f"unreduced/reduced rule for {primitive.name} is not implemented. Take the sums by reshard first. Got {_described(avals)}."
+        )
+    unreduced, reduced = rule(avals, **params)
+    return [spec.update(unreduced=unreduced, reduced=reduced) for spec in specs]
 
 
 def _common_mesh(primitive: Primitive, spreads: Sequence[NamedSharding]) -> AbstractMesh:

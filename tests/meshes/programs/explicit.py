@@ -142,6 +142,39 @@ rows(
     unknown=lambda e, v: e.jax.reshard(v.x, e.P("z")),
 )  # fmt: skip
 
+# Sums that are still to be taken, seen after they are.
+
+
+def summed(e, function=lambda u: u):
+    def run(v):
+        u = e.jnp.dot(v.x, v.contracted, out_sharding=e.P("x", None, unreduced={"y"}))
+        return e.jax.reshard(function(u), e.P())
+
+    return run
+
+
+def reduced(e, v):
+    return e.jax.reshard(v.whole[:4], e.P(None, None, reduced={"x"}))
+
+
+rows(
+    sum_later=lambda e, v: summed(e)(v),
+    sum_of_two_later=lambda e, v: summed(e, lambda u: u + u)(v),
+    sum_with_one_that_is_taken=lambda e, v: summed(e, lambda u: u + 1.0)(v),
+    sum_moved_later=lambda e, v: summed(e, lambda u: u.T.reshape(3, 2, 8))(v),
+    sum_of_reduced=lambda e, v: summed(
+        e, lambda u: u * e.jax.reshard(e.jnp.ones((8, 6)), e.P("x", None, reduced={"y"}))
+    )(v),
+    sum_times_number=lambda e, v: summed(e, lambda u: u * 2.0)(v),
+    sine_before_the_sum=lambda e, v: summed(e, e.jnp.sin)(v),
+    product_before_the_sum=lambda e, v: summed(e, lambda u: u @ e.jnp.ones((6, 2)))(v),
+    reduced_values=lambda e, v: e.jax.reshard(e.jnp.sin(reduced(e, v) * 2), e.P()),
+    reduced_with_whole=lambda e, v: reduced(e, v) + v.whole[:4],
+    gradient_of_reduced=lambda e, v: e.jax.reshard(
+        e.jax.grad(lambda w: (v.rows @ w).sum())(reduced(e, v)), e.P()
+    ),
+)  # fmt: skip
+
 # Through transformations.
 rows(
     gradient=lambda e, v: e.jax.grad(lambda x: (e.jnp.sin(x) ** 2).sum())(v.x),
