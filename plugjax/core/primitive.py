@@ -196,7 +196,7 @@ class Primitive(above.Extensible):
 
     Args:
         name: name in jaxprs and in messages.
-        multiple_results: whether ``bind`` gives a list.
+        multiple_results: whether ``bind`` gives a list; a subclass may say so by a class attribute.
         structured: whether parameters hold jaxprs; such a primitive is run by a backend as a whole program, and its
             abstract evaluation is not memoised.
         stateful: whether it makes, reads or writes references: transformations apply their rules also if no operand is theirs.
@@ -218,7 +218,7 @@ class Primitive(above.Extensible):
         stateful: bool = False,
     ) -> None:
         self.name = name
-        self.multiple_results = multiple_results
+        self.multiple_results = multiple_results or getattr(type(self), "multiple_results", 0) is True  # fmt: skip
         self.structured = structured
         self.stateful = stateful
 

@@ -2,6 +2,7 @@
 
 import copy
 import functools
+import importlib
 import operator
 import pickle
 
@@ -13,8 +14,17 @@ import pytest
 
 import plugjax
 from plugjax.extend.core import Primitive
-from plugjax.interpreters import batching, mlir
+from plugjax.interpreters import ad, batching, mlir
 
+NAMES = {
+    "plugjax": (plugjax.extend.core, mlir, ad, batching),
+    "jax": (
+        jax.extend.core,
+        importlib.import_module("jax.interpreters.mlir"),
+        importlib.import_module("jax.interpreters.ad"),
+        importlib.import_module("jax.interpreters.batching"),
+    ),
+}
 BOTH = pytest.mark.parametrize("module", [plugjax, jax], ids=["plugjax", "jax"])
 
 
@@ -316,3 +326,38 @@ def test_the_form_of_xla_gives_its_text(module):
     )
     assert "ENTRY" in found
     assert "multiply(" in found
+
+
+@BOTH
+def test_a_class_of_primitives_may_say_what_all_have_and_bind_in_its_own_way(module):
+    core, mlir, ad, batching = NAMES[module.__name__]
+    counted = []
+
+    class Pair(core.Primitive):
+        multiple_results = True
+
+        def bind(self, *args, **params):
+            counted.append(self.name)
+            return super().bind(*args, **params)
+
+    pair = Pair("pair")
+    pair.def_impl(lambda x: [x + 1, x * 2])
+    pair.def_abstract_eval(lambda x: [x, x])
+    mlir.register_lowering(pair, mlir.lower_fun(lambda x: [x + 1, x * 2], multiple_results=True))
+    x = module.numpy.float32(3.0)
+    assert [float(y) for y in pair.bind(x)] == [4.0, 6.0]
+    assert [float(y) for y in module.jit(pair.bind)(x)] == [4.0, 6.0]
+    with pytest.raises(NotImplementedError):
+        module.grad(lambda y: sum(pair.bind(y)))(x)
+    # Rules may come late.
+    ad.primitive_jvps[pair] = lambda primals, tangents: (
+        pair.bind(*primals),
+        [tangents[0], tangents[0] * 2],
+    )
+    batching.primitive_batchers[pair] = lambda args, dims: (pair.bind(*args), [dims[0]] * 2)
+    assert module.grad(lambda y: sum(pair.bind(y)))(x) == 3.0
+    np.testing.assert_array_equal(
+        module.vmap(lambda y: sum(pair.bind(y)))(module.numpy.ones(2)), [4.0, 4.0]
+    )
+    assert set(counted) == {"pair"}
+    assert core.Primitive("single").multiple_results is False
