@@ -17,7 +17,7 @@ shorten_traceback: Callable[[], object] = object
 
 
 class Extensible:
-    """What has attributes of packages above."""
+    """What has attributes of packages above. It makes reading any attribute slower: what is read often has properties instead."""
 
     __slots__ = ()
 

@@ -13,8 +13,7 @@ from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
-from plugjax.core import dtypes
-from plugjax.core.above import Extensible
+from plugjax.core import above, dtypes
 from plugjax.core.dtypes import DType, DTypeLike, ExtendedDType
 
 Shape: TypeAlias = tuple[int, ...]
@@ -51,7 +50,7 @@ def as_size(size: Any) -> int:
     return size if getattr(type(size), "symbolic_size", False) else int(size)
 
 
-class ShapedArray(AbstractValue, Extensible):
+class ShapedArray(AbstractValue):
     """Shape, dtype and weak type of an array.
 
     Args:
@@ -75,6 +74,7 @@ class ShapedArray(AbstractValue, Extensible):
     weak_type: bool
     vma: frozenset[Any]
     spread: Any
+    sharding = property(lambda self: above.find(self, "sharding"))
     ndim: int
     size: int
     _tangent: ShapedArray | None

@@ -29,15 +29,13 @@ from plugjax.core.source_info import Source
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
-class Trace(above.Extensible):
+class Trace:
     """An interpreter of primitives; subclasses say what their tracers mean."""
 
     __slots__ = ("alive", "origin")
-
-    alive: bool
-    origin: str
     # Whether its tracers are values: they outlive every call, so programs that close over them may be kept.
     lasting = False
+    main = property(lambda self: above.find(self, "main"))
     # Programs of operators, by name and operands. Only the evaluator fills it.
     programs: Mapping[Any, Callable[..., Any]] = {}
 

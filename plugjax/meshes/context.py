@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from types import TracebackType
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 from plugjax.core.config import config
 from plugjax.core.device import Sharding
@@ -35,6 +35,9 @@ class set_mesh:  # noqa: N801  # JAX's name
         ('x',)
     """
 
+    # Whether any mesh was ever put in force: before that, nothing looks for one.
+    entered: ClassVar[bool] = False
+
     def __init__(self, mesh: Mesh | None) -> None:
         if not isinstance(mesh, (Mesh, type(None))):
             raise ValueError(
@@ -42,6 +45,7 @@ class set_mesh:  # noqa: N801  # JAX's name
             )
         if state.trace is not None and not _evaluating():
             raise ValueError("`set_mesh` can only be used outside of `jax.jit`. Enter it before.")
+        set_mesh.entered = True
         self._mesh = mesh
         self._context: AbstractContextManager[None] = config.override("mesh", mesh)
         self._context.__enter__()
@@ -121,6 +125,8 @@ def get_mesh() -> Mesh:
 
 def mesh_in_force() -> Mesh | None:
     """The mesh whose devices programs are spread over where nothing else says it."""
+    if not set_mesh.entered:
+        return None
     found: Mesh | None = config.read("mesh")
     return found if found is not None and not found.empty else None
 

@@ -181,7 +181,7 @@ def without_axis(aval: ShapedArray, axis: int) -> ShapedArray:
     shape = (*aval.shape[:axis], *aval.shape[axis + 1 :])
     held = aval.spread
     if held is None:
-        return aval.update(shape=shape)
+        return ShapedArray(shape, aval.dtype, aval.weak_type, aval.vma)
     entries = [*held.spec]
     del entries[axis]
     spec = held.spec.update(partitions=tuple(entries))
@@ -195,7 +195,7 @@ def with_axis(
     shape = (*aval.shape[:axis], size, *aval.shape[axis:])
     held = aval.spread
     if held is None and cut is None:
-        return aval.update(shape=shape)
+        return ShapedArray(shape, aval.dtype, aval.weak_type, aval.vma)
     entries = [*spec_of(aval)]
     used = {name for entry in entries for name in names_of(entry)}
     entry = None if cut is None else cut.spec[0]

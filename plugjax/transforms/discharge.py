@@ -67,7 +67,7 @@ def discharged(jaxpr: ClosedJaxpr, marked: Sequence[bool]) -> ClosedJaxpr:
 
     def make() -> ClosedJaxpr:
         avals = [
-            v.aval.inner_aval if m else v.aval
+            v.aval.inner_aval if m else v.aval  # type: ignore[attr-defined]  # of a reference
             for v, m in zip(jaxpr.jaxpr.invars, marks, strict=True)
         ]
         return stage(lambda *xs: _run(jaxpr, marks, xs), avals, jaxpr.jaxpr.debug_name)
