@@ -28,7 +28,7 @@ try:
         importlib.import_module(name)
 except Exception as error:
     fault = f"{type(error).__name__}: {error}"
-rows = [[r.name, r.library, f"{r.file}:{r.line}"] for r, _ in plugjax_as_jax.report().missing]
+rows = [[r.name, r.library, f"{r.file.rpartition('site-packages/')[2]}:{r.line}"] for r, _ in plugjax_as_jax.report().missing]
 print(json.dumps([fault, rows]))
 """
 
@@ -42,7 +42,9 @@ def doctor(console: Console) -> None:
         return
     with ThreadPoolExecutor(max_workers=2) as pool:
         answers = dict(zip(present, pool.map(_probe, present.values()), strict=True))
-    table = Table("library", "version", "imports", "missing name", "looked up at")
+    table = Table("library", "version", "imports")
+    for title in ("missing name", "looked up at"):
+        table.add_column(title, overflow="fold")
     for library, (fault, rows) in answers.items():
         imports = f"[red]{escape(fault)}[/red]" if fault else "yes"
         table.add_row(

@@ -129,3 +129,28 @@ def test_every_row_of_the_table_can_be_imported(run):
     assert len(TABLE) > 150
     assert json.loads(json.dumps(sorted(TABLE))) == list(TABLE)
     assert "jax" not in sys.modules or sys.modules["jax"].__file__
+
+
+def test_the_doctor_imports_the_libraries_that_are_installed(monkeypatch):
+    import io
+
+    from rich.console import Console
+
+    from plugjax_as_jax import commands
+
+    out = Console(file=io.StringIO(), width=200)
+    # Distributions that are installed, and modules that ask for a name in vain, or cannot be imported.
+    monkeypatch.setattr(
+        commands,
+        "LIBRARIES",
+        {"numpy": ("no_such_module",), "optree": ("optree", "jax.no_such"), "absent-one": ("x",)},
+    )
+    commands.doctor(out)
+    text = out.file.getvalue()
+    assert "real jax: jax 0.10.2" in text
+    assert "ModuleNotFoundError: No module named 'no_such_module'" in text
+    assert "jax.no_such" in text
+    assert "absent-one" not in text
+    monkeypatch.setattr(commands, "LIBRARIES", {"absent-one": ("x",)})
+    commands.doctor(out)
+    assert "None of the known libraries is installed: absent-one" in out.file.getvalue()
