@@ -9,6 +9,7 @@ import numpy as np
 
 from plugjax.core import registry
 from plugjax.core.array import Array, transfer
+from plugjax.core.aval import ShapedArray
 from plugjax.core.device import Executable, Placement, Sharding
 from plugjax.core.jaxpr import ClosedJaxpr
 from plugjax.execution.compile import (
@@ -51,7 +52,7 @@ class Partitioned:
     ) -> None:
         devices = partition.devices
         backend = devices[0].backend
-        out_avals = self.out_avals = [
+        self.out_avals = [
             aval if sharding is None else sharding.typed(aval)
             for aval, sharding in zip(jaxpr.out_avals, partition.results, strict=True)
         ]
@@ -73,7 +74,6 @@ class Partitioned:
             executable: Executable = registry.active().hook.plugjax_compile(
                 jaxpr=self.jaxpr, device=devices[0], options=options
             )
-        self.executable = executable
         found = executable.partition
         if found is None:
             arguments = [s or whole for s in asked.arguments]
@@ -86,14 +86,38 @@ class Partitioned:
                 found.results, partition.results, _kinds(partition), strict=True
             )
         ]
-        self.partition = Partition(
-            found.mesh, found.arguments[len(constants) :], tuple(results_found)
-        )
-        self.placements = [_placement(s) for s in self.partition.arguments]
-        leading = self.leading = [
+        settled = Partition(found.mesh, found.arguments[len(constants) :], tuple(results_found))
+        leading = [
             transfer(as_constant(value, whole.committed), whole.committed) for value in constants
         ]
-        results_at = [_placement(s) for s in self.partition.results]
+        self._settle(executable, settled, leading)
+
+    @classmethod
+    def of(
+        cls,
+        jaxpr: ClosedJaxpr,
+        executable: Executable,
+        leading: list[Array],
+        out_avals: Sequence[ShapedArray],
+        partition: Partition,
+    ) -> Partitioned:
+        """What was compiled before, by its attributes; the partition leaves nothing open."""
+        made: Partitioned = object.__new__(cls)
+        made.jaxpr = jaxpr
+        made.out_avals = [
+            aval if sharding is None else sharding.typed(aval)
+            for aval, sharding in zip(out_avals, partition.results, strict=True)
+        ]
+        made._settle(executable, partition, leading)
+        return made
+
+    def _settle(self, executable: Executable, partition: Partition, leading: list[Array]) -> None:
+        out_avals = self.out_avals
+        self.executable = executable
+        self.partition = partition
+        self.placements = [_placement(s) for s in partition.arguments]
+        self.leading = leading
+        results_at = [_placement(s) for s in partition.results]
         self.call = _make_call(executable, leading, out_avals, results_at)
         if len(out_avals) == 1 and not leading:
             self.single = make_single(executable, out_avals[0], results_at[0])

@@ -24,6 +24,9 @@ from plugjax.execution.jit.arguments import ArgumentPlan
 from plugjax.execution.jit.program import Program
 from plugjax.execution.jit.stages import CompiledFunction, Lowered, Traced
 from plugjax.execution.partitioned import Partitioned
+from plugjax.meshes.named import NamedSharding
+from plugjax.meshes.partition import Partition
+from plugjax.meshes.spec import PartitionSpec
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,23 +105,14 @@ def parts_of(function: CompiledFunction) -> CompiledParts:
     )
 
 
-def placement_of(function: CompiledFunction) -> Placement:
-    """Where a compiled function runs.
-
-    Raises:
-        ValueError: over several devices.
-    """
+def placement_of(function: CompiledFunction) -> Placement | Partition:
+    """Where a compiled function runs: a placement, or how it is spread over the devices of a mesh."""
     compiled = function._compiled
-    if isinstance(compiled, Partitioned):
-        raise ValueError(
-            f"{function._lowered._program.name} was compiled for several devices, {compiled.partition.mesh}; only programs of one "
-            "device can be written. Export the function instead (plugjax.export)."
-        )
-    return compiled.placement
+    return compiled.partition if isinstance(compiled, Partitioned) else compiled.placement
 
 
 def function_of(
-    parts: CompiledParts, in_tree: Any, out_tree: Any, placement: Placement
+    parts: CompiledParts, in_tree: Any, out_tree: Any, target: Placement | Partition
 ) -> CompiledFunction:
     """The compiled function that parts describe.
 
@@ -126,7 +120,7 @@ def function_of(
         parts: the parts.
         in_tree: structure of ``(args, kwargs)``.
         out_tree: structure of the result.
-        placement: where it runs.
+        target: where it runs, nothing left open.
 
     Raises:
         ValueError: the structures have another number of leaves, or the backend cannot load the program.
@@ -142,12 +136,17 @@ def function_of(
             )
     shift = len(parts.constants)
     taken = [shift + parts.kept.index(i) for i in parts.donated]
-    leading = [from_host(x, placement=placement) for x in parts.constants]
     whole = _of_avals(parts.in_avals, parts.out_avals)
-    executable = _executable(parts, taken, placement)
-    compiled = Compiled.of(
-        parts.program or whole, executable, leading, list(parts.out_avals), placement
-    )
+    executable = _executable(parts, taken, target)
+    known, out_avals = parts.program or whole, list(parts.out_avals)
+    compiled: Compiled | Partitioned
+    if isinstance(target, Partition):
+        everywhere = NamedSharding(target.mesh, PartitionSpec()).committed
+        leading = [from_host(x, placement=everywhere) for x in parts.constants]
+        compiled = Partitioned.of(known, executable, leading, out_avals, target)
+    else:
+        leading = [from_host(x, placement=target) for x in parts.constants]
+        compiled = Compiled.of(known, executable, leading, out_avals, target)
     program = Program(
         parts.name,
         (config.fingerprint, in_tree, (), tuple(parts.in_avals), ()),
@@ -159,7 +158,7 @@ def function_of(
         {},
     )
     program.plan = ArgumentPlan(whole, parts.kept, len(parts.in_avals), parts.donated, ())
-    lowered = Lowered(Traced(program, lambda: placement), program, placement)
+    lowered = Lowered(Traced(program, lambda: target), program, target)
     return CompiledFunction(lowered, compiled)
 
 
@@ -184,9 +183,18 @@ class _Loaded(Executable):
         return self._costs
 
 
-def _executable(parts: CompiledParts, donated: Sequence[int], placement: Placement) -> Executable:
-    device = placement.device
+def _executable(
+    parts: CompiledParts, donated: Sequence[int], target: Placement | Partition
+) -> Executable:
     options: dict[str, Any] = {"name": parts.name, "donated": tuple(donated)}
+    if isinstance(target, Partition):
+        device = target.devices[0]
+        if device.backend.partitions and len(target.devices) > 1:
+            everywhere = NamedSharding(target.mesh, PartitionSpec())
+            arguments = (*[everywhere] * len(parts.constants), *target.arguments)
+            options["partition"] = Partition(target.mesh, arguments, target.results)
+    else:
+        device = target.device
     if parts.program is not None:
         if parts.blob is not None:
             options["compiled"] = CompiledForm(parts.program, parts.blob)

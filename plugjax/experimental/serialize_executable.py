@@ -9,16 +9,17 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from plugjax.extend import extensions
 from plugjax.extend.backend import device, get_backend
-from plugjax.extend.core import Device, ShapedArray
+from plugjax.extend.core import Device, Placement, ShapedArray, Sharding
 from plugjax.extend.errors import UnknownBackendError
 from plugjax.extend.execution import CompiledFunction
+from plugjax.extend.meshes import AxisType, Mesh, NamedSharding, Partition, PartitionSpec
 from plugjax.extend.serialization import CompiledParts, function_of, parts_of, placement_of
 
 _MAGIC = b"plugjax compiled 1\n"
@@ -66,10 +67,11 @@ def serialize(compiled: CompiledFunction) -> tuple[bytes, Any, Any]:
             raise ValueError(
                 f"serialize: Compilation does not support serialization of this program: {error}"
             ) from error
-    placement = placement_of(compiled)
+    place = placement_of(compiled)
     head = {
-        "device": str(placement.device),
-        "committed": placement.committed,
+        "device": str(place.devices[0] if isinstance(place, Partition) else place.device),
+        "committed": isinstance(place, Partition) or place.committed,
+        "partition": _written_partition(place) if isinstance(place, Partition) else None,
         "name": parts.name,
         "in_avals": [_written(a) for a in parts.in_avals],
         "out_avals": [_written(a) for a in parts.out_avals],
@@ -103,7 +105,7 @@ def deserialize_and_load(
         in_tree: structure of ``(args, kwargs)``.
         out_tree: structure of the result.
         backend: name of the backend, or of its hardware; by default the one that it was compiled by.
-        execution_devices: the one device that it runs on; by default the one that it was compiled for.
+        execution_devices: the devices that it runs on, in the order of the mesh; by default those that it was compiled for.
 
     Raises:
         ValueError: the bytes are damaged, were written for another backend, machine or version, or the structures do not fit.
@@ -119,7 +121,8 @@ def deserialize_and_load(
         ValueError: deserialize_and_load: the bytes are no compiled function that serialize wrote.
     """
     head, (program, blob, *constants) = _split(serialized)
-    target = _target(head["device"], backend, execution_devices)
+    wanted = head.get("partition")
+    devices = _targets(head["device"], wanted, backend, execution_devices)
     arrays = [
         np.frombuffer(raw, _programs("dtype_named")(dtype)).reshape(shape)
         for raw, (shape, dtype) in zip(constants, head["constants"], strict=True)
@@ -135,38 +138,93 @@ def deserialize_and_load(
         blob if head["has_blob"] else None,
         head["costs"],
     )
-    placement = target.committed if head["committed"] else target.uncommitted
+    target: Placement | Partition
+    if wanted is not None:
+        target = _read_partition(wanted, devices)
+    else:
+        target = devices[0].committed if head["committed"] else devices[0].uncommitted
     try:
-        return function_of(parts, in_tree, out_tree, placement)
+        return function_of(parts, in_tree, out_tree, target)
     except ValueError as error:
         raise ValueError(f"deserialize_and_load: {error}") from error
 
 
-def _target(
-    compiled_for: str, backend: str | None, execution_devices: Sequence[Device] | None
-) -> Device:
+def _targets(
+    compiled_for: str,
+    partition: Mapping[str, Any] | None,
+    backend: str | None,
+    execution_devices: Sequence[Device] | None,
+) -> list[Device]:
     kind = compiled_for.split(":")[0]
     if backend is not None and get_backend(backend).name != kind:
         raise ValueError(
             f"deserialize_and_load: the function was compiled by the backend {kind!r}, and {backend!r} is wanted."
         )
+    names = [compiled_for] if partition is None else partition["devices"]
     if execution_devices is not None:
         found = list(execution_devices)
-        if len(found) != 1:
+        if len(found) != len(names):
+            words = "one device" if len(names) == 1 else f"{len(names)} devices"
             raise ValueError(
-                f"deserialize_and_load: a program runs on one device, got {len(found)} devices."
+                f"deserialize_and_load: the program runs on {words}, got {len(found)} devices."
             )
-        (target,) = found
-        if target.backend.name != kind:
+        other = next((each for each in found if each.backend.name != kind), None)
+        if other is not None:
             raise ValueError(
-                f"deserialize_and_load: Execution devices belong to a client other than `backend`: got {target}, and the function was "
+                f"deserialize_and_load: Execution devices belong to a client other than `backend`: got {other}, and the function was "
                 f"compiled by {kind!r}."
             )
-        return target
+        return found
     try:
-        return device(compiled_for)
+        return [device(name) for name in names]
     except UnknownBackendError as error:
         raise ValueError(f"deserialize_and_load: {error}") from error
+
+
+def _written_partition(partition: Partition) -> dict[str, Any]:
+    """How a program is spread, as data for JSON.
+
+    Raises:
+        ValueError: an axis of the mesh has a name that is no string.
+    """
+    mesh = partition.mesh
+    if not all(isinstance(name, str) for name in mesh.axis_names):
+        raise ValueError(f"serialize: axes of a mesh have names that are strings, got {mesh}.")
+    return {
+        "devices": [str(each) for each in partition.devices],
+        "sizes": list(mesh.axis_sizes),
+        "names": list(mesh.axis_names),
+        "types": [kind.name for kind in mesh.axis_types],
+        "arguments": [_written_sharding(partition, s) for s in partition.arguments],
+        "results": [_written_sharding(partition, s) for s in partition.results],
+    }
+
+
+def _written_sharding(partition: Partition, sharding: Sharding | None) -> list[Any]:
+    if not isinstance(sharding, NamedSharding) or sharding.spec.unreduced or sharding.spec.reduced:
+        raise ValueError(
+            f"serialize: {sharding} is written for programs over the mesh {partition.mesh} by names alone."
+        )
+    entries = [list(e) if isinstance(e, tuple) else e for e in sharding.spec]
+    names = {name for e in entries for name in (e if isinstance(e, list) else [e]) if name}
+    if not names <= set(partition.mesh.axis_names):
+        raise ValueError(f"serialize: {sharding} is of another mesh than {partition.mesh}.")
+    return [entries, sharding.memory_kind]
+
+
+def _read_partition(written: Mapping[str, Any], devices: Sequence[Device]) -> Partition:
+    array = np.empty(len(devices), object)
+    array[:] = devices
+    kinds = tuple(AxisType[name] for name in written["types"])
+    mesh = Mesh(array.reshape(written["sizes"]), tuple(written["names"]), kinds)
+
+    def sharding(found: Any) -> NamedSharding:
+        entries, kind = found
+        spec = PartitionSpec(*(tuple(e) if isinstance(e, list) else e for e in entries))
+        return NamedSharding(mesh, spec, memory_kind=kind)
+
+    arguments, results = (tuple(map(sharding, written[n])) for n in ("arguments", "results"))
+    return Partition(mesh, arguments, results)
 
 
 def _written(aval: ShapedArray) -> list[Any]:

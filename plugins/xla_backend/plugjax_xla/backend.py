@@ -35,7 +35,11 @@ from plugjax_xla.partitioned import (
 )
 from plugjax_xla.pjrt import Buffer, Option, PjrtDevice, PjrtExecutable
 from plugjax_xla.processes import ProcessGroup
-from plugjax_xla.written import load_executable, write_executable
+from plugjax_xla.written import (
+    load_executable,
+    load_spread_executable,
+    write_executable,
+)
 
 if TYPE_CHECKING:
     from plugjax.extend.serialization import CompiledForm
@@ -280,29 +284,37 @@ class XlaBackend(Backend):
         partition: Partition,
         options: Mapping[str, Any],
     ) -> PartitionedExecutable:
-        options = {**options, "partition": partition}
-        lowered = _lower(jaxpr, partition.devices[0], options)
-        bytecode = lowered.bytecode()
-        register_shipped_targets(bytecode)
         mesh = self.mesh_runtime(partition.devices)
-        if self.group is not None:
-            self.group.check_program(
-                str(options.get("name")), bytecode, options.get("constants", b"")
-            )
         settings = mesh.compile_options(
             _flags(options),
             [s is None for s in partition.arguments],
             [s is None or is_open(s) for s in partition.results],
         )
+        on_error = functools.partial(_raise_as_ours, group=self.group)
+        donated = options.get("donated", ())
+        form: CompiledForm | None = options.get("compiled")
+        if form is not None and form.jaxpr is jaxpr:
+            raw = load_spread_executable(mesh, form.blob, settings)
+            return PartitionedExecutable(
+                mesh, raw, jaxpr, partition, donated, on_error, blob=form.blob
+            )
+        options = {**options, "partition": partition}
+        lowered = _lower(jaxpr, partition.devices[0], options)
+        bytecode = lowered.bytecode()
+        register_shipped_targets(bytecode)
+        if self.group is not None:
+            self.group.check_program(
+                str(options.get("name")), bytecode, options.get("constants", b"")
+            )
         kind = partition.devices[0].kind
         callbacks = [host_callback(kind, call) for call in lowered.host_calls]
         try:
             raw = mesh.compile(lowered.module, settings, callbacks)
         except RuntimeError as error:
             _raise_as_ours(error)
-        on_error = functools.partial(_raise_as_ours, group=self.group)
-        donated = options.get("donated", ())
-        return PartitionedExecutable(mesh, raw, jaxpr, partition, donated, on_error)
+        return PartitionedExecutable(
+            mesh, raw, jaxpr, partition, donated, on_error, calls_python=bool(callbacks)
+        )
 
 
 def _flags(options: Mapping[str, Any]) -> dict[str, Option]:

@@ -257,6 +257,27 @@ class MeshRuntime:
             host_callbacks=list(host_callbacks),
         )
 
+    def serialize(self, raw: Any) -> bytes:
+        """The machine code of an executable."""
+        return bytes(
+            raw.serialize()
+            if hasattr(raw, "serialize")
+            else self.client.raw.serialize_executable(raw)
+        )
+
+    def deserialize(self, blob: bytes, options: Any) -> Any:
+        """The executable that :meth:`serialize` wrote.
+
+        Raises:
+            ValueError: the bytes are no executable of this version of XLA.
+        """
+        self.client.revive()
+        devices = jaxlib().extension.DeviceList(tuple(self._raw))
+        try:
+            return self.client.raw.deserialize_executable(blob, devices, options)
+        except RuntimeError as error:
+            raise ValueError(f"not a loadable XLA executable: {error}") from error
+
     def runner(
         self,
         raw: Any,

@@ -13,6 +13,7 @@ from plugjax.extend.core import ClosedJaxpr, ShapedArray, Sharding
 from plugjax.extend.dtypes import float0
 from plugjax.extend.meshes import AbstractMesh, Mesh, NamedSharding, Partition, PartitionSpec
 from plugjax_xla.mesh_runtime import Blocks, MeshRuntime, blocks_from_proto
+from plugjax_xla.written import write_spread_executable
 
 
 def blocks_of(sharding: Sharding, ndim: int) -> Blocks:
@@ -68,6 +69,8 @@ class PartitionedExecutable(Executable):
         partition: how it was asked to be spread.
         donated: indices of donated arguments.
         on_error: raises the error that stands for one of XLA's.
+        calls_python: whether it calls Python objects of this process.
+        blob: the bytes that it was loaded from, if it was.
 
     Raises:
         UndescribedError: the compiler spreads a result that was left open in a way of its own.
@@ -81,8 +84,14 @@ class PartitionedExecutable(Executable):
         partition: Partition,
         donated: Sequence[int],
         on_error: Callable[[RuntimeError], NoReturn],
+        *,
+        calls_python: bool = False,
+        blob: bytes | None = None,
     ) -> None:
         self._raw = raw
+        self._runtime = runtime
+        self._calls_python = calls_python
+        self._blob = blob
         self.donated = frozenset(donated)
         count = len(runtime.devices)
         arguments = _settled(
@@ -106,6 +115,17 @@ class PartitionedExecutable(Executable):
         self._text: str | None = None
         collective = any(word in self.as_text() for word in _COLLECTIVES)
         self.run = runtime.runner(raw, handlers, on_error, collective=collective)  # type: ignore[assignment,method-assign]  # one frame less
+
+    def serialize(self) -> bytes:
+        """The machine code, with what it depends on.
+
+        Raises:
+            ValueError: it calls Python objects of this process.
+        """
+        if self._calls_python:
+            raise ValueError("XLA: an executable that calls Python cannot be written.")
+        # XLA does not write completely what it has loaded.
+        return self._blob or write_spread_executable(self._runtime, self._raw)
 
     def as_text(self) -> str:
         """The optimised program of one device, as HLO text."""
