@@ -341,6 +341,7 @@ class TestFaults(Site):
                 "numpy",
                 "xla",
                 "aaa",
+                "as_jax",
             ]
         )
 
