@@ -15,7 +15,7 @@ import tempfile
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.console import Console
@@ -104,6 +104,11 @@ def _seconds(value: float) -> str:
     )
 
 
+def _json(results: dict[str, dict[str, Times]]) -> str:
+    kept = {name: {s: vars(t) for s, t in sides.items()} for name, sides in results.items()}
+    return json.dumps(kept, indent=1) + "\n"
+
+
 def markdown(results: dict[str, dict[str, Times]]) -> str:
     """The table as Markdown."""
     lines = [COLUMNS, tuple("---" for _ in COLUMNS), *rows_of(results)]
@@ -128,14 +133,11 @@ def main(
             for side in SIDES:
                 found[side] += measure(name, side, 1, timeout)
         results[name] = {side: best(each) for side, each in found.items()}
+        if output is not None:
+            output.write_text(_json(results))
         console.print(
             name, {s: [_seconds(t) for t in vars(v).values()] for s, v in results[name].items()}
         )
-    if output is not None:
-        kept: Any = {
-            name: {s: vars(t) for s, t in sides.items()} for name, sides in results.items()
-        }
-        output.write_text(json.dumps(kept, indent=1) + "\n")
     if as_markdown:
         console.print(
             f"{date.today()}, {platform.machine()}, {os.cpu_count()} cores", soft_wrap=True

@@ -32,7 +32,7 @@ def main(
         typer.Option(help="An unpacked source distribution with the tests of the library."),
     ] = None,
     every: Annotated[int, typer.Option(min=1, help="Run every n-th test, spread over all.")] = 1,
-    files: Annotated[str, typer.Option(help="Only files whose paths contain this.")] = "",
+    files: Annotated[str, typer.Option(help="Only files whose names contain this.")] = "",
     timeout: Annotated[float, typer.Option(help="Seconds that one test may take.")] = 60.0,
     workers: Annotated[int, typer.Option(min=1, help="Files that run at a time.")] = 2,
     failures: Annotated[bool, typer.Option(help="List what fails here alone.")] = True,
@@ -41,7 +41,7 @@ def main(
     table = Table("library", "backend", "pass with jax", "of these here", "share", "fail with jax")
     listed: list[str] = []
     for library in libraries or list(SUITES):
-        paths = [path for path in files_of(library, folder) if files in str(path)]
+        paths = [path for path in files_of(library, folder) if files in path.name]
         for place in backend or ["numpy"]:
             with ThreadPoolExecutor(workers) as pool:
                 real = pool.map(lambda p: run_file(p, "jax", every, timeout), paths)
