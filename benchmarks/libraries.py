@@ -1,8 +1,9 @@
 """``python -m benchmarks.libraries``: applications of libraries with the real JAX, and with plugjax on XLA and NumPy.
 
-Every run is a fresh process; the sides alternate, and the smallest of the rounds counts. "First" is the time from the start of
-the process to the first result: imports, tracing, compilation. It is measured with empty caches of compiled programs, and again
-with those that a run has filled. "Step" is the time of one step after the first.
+Every run is a fresh process; the sides alternate, and the smallest of the rounds counts. "First" is the time of the
+processor, of all threads, from the start of the process to the first result: imports, tracing, compilation. It is measured
+with empty caches of compiled programs, and again with those that a run has filled. "Step" is the time of the fastest step, by
+the clock.
 """
 
 from __future__ import annotations
@@ -51,14 +52,14 @@ def measure(name: str, side: str, rounds: int, timeout: float) -> list[Times]:
                 "PLUGJAX_VERIFY": "off",
             }
             cold, warm = (_times(name, side, timeout, caches) for _ in range(2))
-        found.append(Times(cold["first"], warm["first"], min(cold["step"], warm["step"])))
+        found.append(Times(cold["first_cpu"], warm["first_cpu"], min(cold["step"], warm["step"])))
     return found
 
 
 def _times(name: str, side: str, timeout: float, caches: dict[str, str]) -> dict[str, float]:
     outcome = run(name, side, timeout, **caches)
     if outcome.answer is None or records.difference(name, outcome.answer["numbers"]):
-        return {"first": math.nan, "step": math.nan}
+        return {"first_cpu": math.nan, "step": math.nan}
     times: dict[str, float] = outcome.answer["times"]
     return times
 

@@ -80,3 +80,40 @@ def test_how_an_application_ends(monkeypatch, tmp_path):
     found = ending(f"print('answer: ' + {answer!r})")
     assert fault_of("chex_checks", found) == ""
     assert isinstance(found, Outcome)
+
+
+def test_times_are_compared_with_those_of_the_real_jax():
+    from benchmarks.libraries import Times, best, markdown, rows_of
+
+    rounds = [Times(2.0, 1.0, 0.2), Times(3.0, 0.5, 0.1)]
+    assert best(rounds) == Times(2.0, 0.5, 0.1)
+    nan = float("nan")
+    results = {
+        "a": {
+            "jax": Times(2.0, 1.0, 0.002),
+            "xla": Times(1.0, 0.5, 0.002),
+            "numpy": Times(0.5, 0.5, 0.008),
+        },
+        "b": {
+            "jax": Times(2.0, 1.0, 2e-5),
+            "xla": Times(4.0, 2.0, 2e-5),
+            "numpy": Times(nan, nan, nan),
+        },
+    }
+    first, second, mean = rows_of(results)
+    assert first == (
+        "a",
+        "2.00 s",
+        "0.50",
+        "0.25",
+        "1.00 s",
+        "0.50",
+        "0.50",
+        "2.00 ms",
+        "1.00",
+        "4.00",
+    )
+    assert second[1:4] == ("2.00 s", "2.00", "-")
+    assert second[7] == "20 us"
+    assert mean == ("geometric mean", "", "1.00", "0.25", "", "1.00", "0.50", "", "1.00", "4.00")
+    assert markdown(results).count("\n") == 4
