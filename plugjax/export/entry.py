@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from plugjax.export.artifact import Artifact
 from plugjax.export.calling import call_exported
+from plugjax.export.safety import refuse_mesh
 from plugjax.extend import pytree
 from plugjax.extend.core import ClosedJaxpr, ShapedArray, ShapeDtypeStruct, aval_of, programs_in
 from plugjax.extend.errors import LoweringError
@@ -105,6 +106,7 @@ def _trace(name: str, entry: Entry, parameters: Any, platform: str) -> TracedEnt
     given = () if parameters is None else (parameters,)
     function = entry.function if isinstance(entry.function, Wrapped) else jit(entry.function)
     traced = function.trace(*given, *entry.args)
+    refuse_mesh(f"export: entry point {name!r}", traced.mesh)
     leaves, tree = pytree.flatten(parameters) if given else ([], None)
     out_tree, state_outputs = traced.out_tree, 0
     if entry.updates:

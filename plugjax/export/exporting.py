@@ -12,7 +12,7 @@ from plugjax.export.artifact import (
     minimum_supported_calling_convention_version,
 )
 from plugjax.export.exported import Exported
-from plugjax.export.safety import DisabledSafetyCheck, check_targets
+from plugjax.export.safety import DisabledSafetyCheck, check_targets, refuse_mesh
 from plugjax.export.symbolic.dimension import is_symbolic_dim
 from plugjax.export.symbolic.equations import Solution, Written
 from plugjax.extend import pytree
@@ -71,11 +71,11 @@ def export(
             guarantees.
         InconclusiveDimensionOperation: what is traced depends on a size that is not known.
         NotImplementedError: the program has effects, such as printing; there is no Python where it runs. Or an operation
-            has no form for sizes that are not known.
+            has no form for sizes that are not known, or the program runs over several devices.
         LoweringError: a primitive has no lowering.
 
     Differs from JAX:
-        The other arguments of JAX's function are those of its internals.
+        The other arguments of JAX's function are those of its internals. Programs over several devices are refused.
 
     Example:
         >>> import plugjax
@@ -95,6 +95,7 @@ def export(
 
     def export_for(*args: Any, **kwargs: Any) -> Exported:
         traced = fun_jit.trace(*args, **kwargs)
+        refuse_mesh(f"export: '{traced.fun_name}'", traced.mesh)
         return _export_program(
             traced.jaxpr,
             traced.fun_name,

@@ -101,10 +101,38 @@ class Traced:
         """Results as a pytree of ShapeDtypeStruct."""
         return pytree.unflatten(self.out_tree, _described(self.jaxpr.out_avals))
 
+    @property
+    def mesh(self) -> Any:
+        """The mesh of several devices that the function runs over; ``None`` if it runs on one.
+
+        Differs from JAX:
+            JAX has no such property.
+        """
+        target = self._target()
+        return target.mesh if isinstance(target, Partition) and target.mesh.size > 1 else None
+
     @api_boundary
-    def lower(self) -> Lowered:
-        """Settle the device."""
-        return Lowered(self, self._program, self._target())
+    def lower(self, *, lowering_platforms: Sequence[str] | None = None) -> Lowered:
+        """Settle the device.
+
+        Args:
+            lowering_platforms: the hardware to lower for, which is that of the device, or of the default one if there is none.
+
+        Raises:
+            ValueError: other hardware.
+        """
+        target = self._target()
+        if lowering_platforms is not None:
+            backend = target.backend
+            known = {d.hardware for d in backend.devices()} | {
+                d.platform for d in backend.devices()
+            }
+            if not known.issuperset(lowering_platforms):
+                raise ValueError(
+                    f"lower: the backend {backend.name!r} lowers for {', '.join(sorted(known))}, not for {tuple(lowering_platforms)}. "
+                    "plugjax.export lowers for other platforms."
+                )
+        return Lowered(self, self._program, target)
 
 
 class Lowered:
