@@ -34,7 +34,6 @@ from plugjax.extend.rules import (
     batching_rule,
     impl,
     jvp_rule,
-    lowering,
     transpose_rule,
 )
 from plugjax.extend.transforms import Axis, is_undefined_primal, materialize, named_axis_size
@@ -44,7 +43,7 @@ from plugjax.lax.comparison import bitwise_and, gt, le, lt
 from plugjax.lax.conversion import convert_element_type
 from plugjax.lax.dimension_numbers import GatherDimensionNumbers, GatherScatterMode
 from plugjax.lax.gather_scatter import gather, gather_along_axis
-from plugjax.lax.parallel import all_to_all
+from plugjax.lax.parallel import all_gather, all_to_all, axis_index
 from plugjax.lax.reduction import reduce_max, reduce_or, reduce_sum
 from plugjax.lax.selection import select
 from plugjax.lax.shape import (
@@ -56,17 +55,17 @@ from plugjax.lax.shape import (
     reshape,
     transpose,
 )
+from plugjax.lax.slicing import dynamic_index_in_dim
 
 rules = RuleSet(__name__)
 
 ragged_all_to_all_p = Primitive("ragged_all_to_all")
 
-for _kind in (impl, lowering):
-    rules.absent(
-        _kind,
-        ragged_all_to_all_p,
-        because="an axis name means the instances of a vmap, and the vmap does away with it",
-    )
+rules.absent(
+    impl,
+    ragged_all_to_all_p,
+    because="an axis name means the instances of a vmap or the devices of a mesh: one value is not enough",
+)
 
 
 def ragged_all_to_all(
@@ -254,24 +253,64 @@ def _exchanged(
     size: int, operand: Any, output: Any, input_offsets: Any, send_sizes: Any, output_offsets: Any
 ) -> Any:
     """The exchange in ordinary operations, with the instances as leading axis."""
-    (_, rows, *rest), shape = aval_of(operand).shape, aval_of(output).shape
     slots = aval_of(input_offsets).shape[1]
-    if not rows or not shape[1]:
-        return output
 
     def by_destination(v: Any) -> Any:
         parts = reshape(convert_element_type(v, INT32), (size, size, slots // size))
         return reshape(transpose(parts, (1, 0, 2)), (size, slots))
 
-    source = mul(broadcasted_iota(np.int32, (size, slots), 0), np.int32(rows))
-    starts = by_destination(output_offsets)
-    covers = _covers(starts, by_destination(send_sizes), shape[1])
+    starts, sizes, offsets = map(by_destination, (output_offsets, send_sizes, input_offsets))
+    return _received(operand, output, starts, sizes, offsets)
+
+
+def exchange_of_one_device(
+    operand: Any,
+    output: Any,
+    input_offsets: Any,
+    send_sizes: Any,
+    output_offsets: Any,
+    recv_sizes: Any,
+    *,
+    axis_name: tuple[Any, ...],
+) -> Any:
+    """The exchange as the device of a mesh sees it: it gathers all operands, and takes what is for itself."""
+    del recv_sizes
+    (name,) = axis_name
+    size, slots = named_axis_size(name), aval_of(input_offsets).shape[0]
+
+    def for_this_device(v: Any) -> Any:
+        every = all_gather(convert_element_type(v, INT32), name)
+        parts = reshape(every, (size, size, slots // size))
+        return reshape(dynamic_index_in_dim(parts, axis_index(name), 1), (1, slots))
+
+    starts, sizes, offsets = map(for_this_device, (output_offsets, send_sizes, input_offsets))
+    every = all_gather(operand, name)
+    found = _received(every, expand_dims(output, (0,)), starts, sizes, offsets)
+    return reshape(found, aval_of(output).shape)
+
+
+def _received(operand: Any, output: Any, starts: Any, sizes: Any, offsets: Any) -> Any:
+    """What destinations receive.
+
+    Shapes:
+        operand: ``[size, rows, ...]``, of all sources.
+        output: ``[destinations, n, ...]`` -> the same.
+        starts, sizes, offsets: ``[destinations, slots]``, the slots in the order of the sources: row of the output, number of rows,
+            and row of the operand.
+    """
+    (size, rows, *rest), shape = aval_of(operand).shape, aval_of(output).shape
+    count, slots = aval_of(starts).shape
+    if not rows or not shape[1]:
+        return output
+    source = np.repeat(np.arange(size, dtype=np.int32) * rows, slots // size)
+    covers = _covers(starts, sizes, shape[1])
     # Of several slices that write a row, the last one; 0 if there is none.
     number = broadcasted_iota(np.int32, aval_of(covers).shape, 2)
     number = select(covers, add(number, np.int32(1)), full_like(number, 0))
     last = reduce_max(number, (2,))
     # Offset from a row of the output to its source row, counted over all instances.
-    shift = sub(by_destination(add(source, convert_element_type(input_offsets, INT32))), starts)
+    origin = broadcast_in_dim(as_array(source), (count, slots), (1,))
+    shift = sub(add(offsets, origin), starts)
     chosen = gather_along_axis(shift, max(sub(last, np.int32(1)), np.int32(0)), 1)
     places = add(chosen, broadcasted_iota(np.int32, shape[:2], 1))
     numbers = GatherDimensionNumbers(tuple(range(2, len(shape))), (0,), (0,))

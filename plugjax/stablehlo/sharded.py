@@ -15,6 +15,7 @@ from plugjax.extend.core import ClosedJaxpr, ShapedArray, Sharding
 from plugjax.extend.errors import LoweringError
 from plugjax.extend.meshes import AbstractMesh, Mesh, NamedSharding, PartitionSpec
 from plugjax.extend.rules import RuleSet, lowering
+from plugjax.extend.transforms import Axis, bound_axes, stage
 from plugjax.lax.collectives import (
     all_gather_invariant_p,
     all_gather_p,
@@ -28,6 +29,7 @@ from plugjax.lax.collectives import (
     reduce_scatter_p,
 )
 from plugjax.lax.placement import sharding_constraint_p
+from plugjax.lax.ragged_exchange import exchange_of_one_device, ragged_all_to_all_p
 from plugjax.lax.sharded.primitive import shard_map_p
 from plugjax.stablehlo import mlir
 from plugjax.stablehlo.context import EqnContext
@@ -230,6 +232,19 @@ def _all_to_all(
         "split_count": mlir.attribute(f"{axis_size} : i64"),
     }
     return mlir.op("stablehlo.all_to_all", [mlir.type_of(ctx.avals_out[0])], [x], attributes).result
+
+
+@rules.define(lowering, ragged_all_to_all_p)
+def _ragged_all_to_all(ctx: EqnContext, *operands: Value, axis_name: tuple[Any, ...]) -> Value:
+    # XLA has an operation for it on accelerators alone.
+    _mesh_of(ctx, axis_name)
+    axes = [Axis(dict(m.shape_tuple)[name], name) for name, m in ctx.module.manual_axes.items()]
+    with bound_axes(axes):
+        program = stage(
+            lambda *xs: [exchange_of_one_device(*xs, axis_name=axis_name)], ctx.avals_in, "exchange"
+        )
+    (found,) = ctx.inline(program, list(operands))
+    return found
 
 
 @rules.define(lowering, ppermute_p)
