@@ -3,9 +3,11 @@
 No one set of flags compiles everything well. Data tiling makes contractions two to three times
 faster, O2 makes softmax and reductions four times faster and fails on some contractions. So a
 module starts with the flags that suit it, and every refusal steps down: tuned, plain, unoptimised,
-and at last one operation at a time.
+and at last one operation at a time. A module with functions that IREE is to keep is tried so first, and with its functions inlined
+if that is refused.
 """
 
+import contextlib
 import hashlib
 import platform
 import re
@@ -24,6 +26,7 @@ from plugjax_iree.compile.pipeline import (
     must_run_elsewhere,
 )
 from plugjax_iree.compile.target import CompileTarget
+from plugjax_iree.mlir.kept_functions import inlined, keeps_functions
 from plugjax_iree.workarounds import Stage
 
 __all__ = [
@@ -81,6 +84,12 @@ def compile_stablehlo(
     repairs = [flag for row in workarounds.active(Stage.FLAGS) for flag in row.function()(text)]
     fixed = (*_ALWAYS, *repairs, *target.flags())
     off = workarounds.switched_off()
+    if keeps_functions(text):
+        first = next(iter(_ladder(text, target)))
+        if not apart:
+            with contextlib.suppress(CompileError):
+                return compile_with(text, (*fixed, *first.tuning), apart=False, without=off)
+        text = inlined(text)
     for step in _attempts(_ladder(text, target), apart):
         try:
             return compile_with(text, (*fixed, *step.tuning), apart=step.apart, without=off)

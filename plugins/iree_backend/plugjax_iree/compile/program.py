@@ -148,7 +148,7 @@ def _lowered(jaxpr: ClosedJaxpr, hardware: str, options: Mapping[str, Any]) -> L
         reused=reused,
         device_kind=hardware,
         locations=bool(options.get("debug_info")),
-        rules=GuardedRules(),
+        rules=GuardedRules(jaxpr),
     )
 
 

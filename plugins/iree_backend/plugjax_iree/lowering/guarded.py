@@ -10,20 +10,26 @@ from collections.abc import Callable
 from typing import Any
 
 from plugjax.extend import registry
-from plugjax.extend.core import Primitive
+from plugjax.extend.core import ClosedJaxpr, Primitive
 from plugjax.extend.rules import lowering
 from plugjax.stablehlo import mlir
 from plugjax.stablehlo.context import EqnContext
 from plugjax.stablehlo.mlir import Value
+from plugjax_iree.lowering.outlining import Outlining
 from plugjax_iree.workarounds.copies import CLONE, UPDATES
 from plugjax_iree.workarounds.foreign import is_foreign
 from plugjax_iree.workarounds.updated_values import to_update
 
 
 class GuardedRules:
-    """The active lowering rules; updates in those of other plugins work on copies."""
+    """The active lowering rules; updates in those of other plugins work on copies.
 
-    def __init__(self) -> None:
+    Args:
+        jaxpr: the program; long lowerings that it needs many times become functions.
+    """
+
+    def __init__(self, jaxpr: ClosedJaxpr | None = None) -> None:
+        self._outlining = None if jaxpr is None else Outlining(jaxpr)
         self._table = registry.table(lowering, "iree")
         self._guarded: dict[Primitive, Callable[..., Any]] = {}
 
@@ -34,6 +40,8 @@ class GuardedRules:
             rule = self._table.find(primitive)
             if rule is not None:
                 rule = _guarded(rule) if is_foreign(primitive) else rule
+                if self._outlining is not None and self._outlining.concerns(primitive):
+                    rule = self._outlining.rule(rule)
                 self._guarded[primitive] = rule
         return rule
 
