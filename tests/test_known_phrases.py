@@ -177,13 +177,14 @@ def leak(jax, jnp):
 
 
 def donated(jax, jnp):
-    x = jnp.ones(3)
+    # Of a shape of its own: what JAX has compiled before it runs, and XLA complains in other words.
+    x = jnp.ones(7)
     jax.jit(lambda a: a + 1, donate_argnums=0)(x)
     return x + 1
 
 
 def deleted(jnp):
-    x = jnp.ones(3)
+    x = jnp.ones(11)
     x.delete()
     return x + 1
 
