@@ -153,3 +153,10 @@ def test_a_long_program_has_one_function_for_each_type(texts):
     text = texts[-1]
     assert text.count("}) {noinline} : ") == 2
     assert text.count("stablehlo.round_nearest_even") == 2
+
+
+@pytest.mark.parametrize(("shape", "kept"), [((4, 3), True), ((400, 300), False)])
+def test_large_arrays_are_computed_in_place(shape, kept):
+    with plugjax.default_device("iree"):
+        text = plugjax.jit(sines).lower(plugjax.ShapeDtypeStruct(shape, np.float32)).as_text()
+    assert ("noinline" in text) == kept

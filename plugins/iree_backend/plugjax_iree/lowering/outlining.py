@@ -25,6 +25,8 @@ from plugjax_iree.mlir.kept_functions import KEPT
 _LONGEST = 1000
 # What is shorter stays where it is: a call costs more.
 _LONG = 40
+# Elements of operands and results together. Above it, passing values through operations takes longer than a call, at each run.
+_LARGE = 1 << 16
 
 
 def _signature(eqn: JaxprEqn) -> Hashable:
@@ -125,7 +127,8 @@ class Outlining:
         """The name of a function for an equation; ``None`` if it is better not to have one."""
         module, eqn = ctx.module, ctx.eqn
         outs = ctx.avals_out
-        if not all(_plain(a) for a in (*ctx.avals_in, *outs)):
+        avals = (*ctx.avals_in, *outs)
+        if not all(map(_plain, avals)) or sum(a.size for a in avals) > _LARGE:
             return None
         invars, outvars = [Var(a) for a in ctx.avals_in], [Var(a) for a in outs]
         own = eqn.replace(invars=invars, outvars=outvars)
