@@ -47,6 +47,7 @@ class ModuleContext:
         hints: whether operations carry what the user tells XLA's compiler.
         rules: the lowering rules.
         meshes: names of the meshes that it declares.
+        sharding_groups: how many groups of values that are spread alike it has.
         manual_axes: by name, the mesh of each axis along which the program under construction is that of one device.
         variables: those of sizes that are not known, if there are any; private functions take them first.
         path: names of the enclosing functions, outermost first.
@@ -67,6 +68,7 @@ class ModuleContext:
         "path",
         "platform",
         "rules",
+        "sharding_groups",
         "variables",
     )
 
@@ -92,6 +94,7 @@ class ModuleContext:
         self.imported: dict[Any, Callable[[Sequence[Value]], list[Value]]] = {}
         # Names of meshes that were declared.
         self.meshes: dict[Any, str] = {}
+        self.sharding_groups = 0
         # Axes of a mesh along which the program under construction is that of one device, with the mesh.
         self.manual_axes: dict[Any, Any] = {}
         self._names: dict[str, int] = {"main": 1}

@@ -1,4 +1,4 @@
-"""Values that are to be split over devices alike: ``shard_alike``. On one device nothing is split."""
+"""Values that are to be split over devices alike: ``shard_alike``."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 
 from plugjax.extend import pytree
 from plugjax.extend.core import (
+    JaxprEqn,
     Primitive,
     ShapedArray,
     Zero,
@@ -17,6 +18,13 @@ from plugjax.extend.core import (
     moveaxis,
 )
 from plugjax.extend.execution import Storage, storage
+from plugjax.extend.meshes import (
+    NamedSharding,
+    PartitionSpec,
+    sharding_rule,
+    spec_of,
+    spread_rule,
+)
 from plugjax.extend.rules import (
     RuleSet,
     abstract_eval,
@@ -41,9 +49,6 @@ def shard_alike(x: Any, y: Any) -> tuple[Any, Any]:
 
     Raises:
         ValueError: structures or shapes differ.
-
-    Differs from JAX:
-        A program runs on one device, so nothing is split.
 
     Example:
         >>> import plugjax.numpy as jnp
@@ -75,6 +80,18 @@ def shard_alike(x: Any, y: Any) -> tuple[Any, Any]:
 @rules.define(abstract_eval, shard_alike_p)
 def _avals(x: ShapedArray, y: ShapedArray) -> list[ShapedArray]:
     return [x, y]
+
+
+@rules.define(sharding_rule, shard_alike_p)
+def _specs(avals: Sequence[ShapedArray], results: Any) -> list[PartitionSpec]:
+    return [spec_of(aval) for aval in avals]
+
+
+@rules.define(spread_rule, shard_alike_p)
+def _spread(operands: Sequence[NamedSharding], eqn: JaxprEqn) -> list[Any]:
+    ndim = eqn.outvars[0].aval.ndim
+    cut = [s for s in operands if any(s.entries(ndim))]
+    return [(cut or operands)[0]] * 2
 
 
 @rules.define(impl, shard_alike_p)

@@ -39,6 +39,12 @@ def _value(ctx: EqnContext, x: Value, *, xla_metadata_kvs: Sequence[tuple[str, A
 
 @rules.define(lowering, shard_alike_p)
 def _alike(ctx: EqnContext, *operands: Value) -> Sequence[Value]:
+    module = ctx.module
+    if module.meshes:
+        group = {"group_id": mlir.attribute(f"{module.sharding_groups} : i64")}
+        module.sharding_groups += 1
+        for x in operands:
+            mlir.op("sdy.sharding_group", [], [x], group)
     return operands
 
 

@@ -1,5 +1,6 @@
 """Computing with spread arrays."""
 
+import importlib
 import warnings
 
 import numpy as np
@@ -26,6 +27,21 @@ def reductions_and_shapes(e):
     return [
         e.np(v) for v in (x.sum(), x.sum(0), x.max(1), x.T, x.reshape(-1), x[0], x[2:4], x.mean(1))
     ]
+
+
+@program
+def values_that_are_spread_alike(e):
+    alike = importlib.import_module(f"{e.jax.__name__}.experimental.shard_alike").shard_alike
+    x = e.jax.device_put(drawn(), e.named("x", "y"))
+    y = e.jax.device_put(drawn(seed=1), e.named())
+    f = e.jax.jit(lambda x, y: alike(x * 2, y + 1))
+    g = e.jax.jit(e.jax.grad(lambda x, y: (alike(x, y)[0] * alike(x, y)[1]).sum()))
+    return (
+        f(x, y),
+        e.np(f(y, x)),
+        e.np(g(x, y)),
+        e.np(e.jax.vmap(alike, in_axes=(0, None))(x, y[0])),
+    )
 
 
 @program
