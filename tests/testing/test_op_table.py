@@ -11,7 +11,7 @@ import pytest
 import plugjax
 from plugjax.core import registry
 from plugjax.core.errors import FallbackWarning
-from plugjax.extend.core import aval_of
+from plugjax.extend.core import aval_of, reshard_p
 from plugjax.extend.rules import (
     abstract_eval,
     batching_rule,
@@ -175,7 +175,8 @@ def test_a_row_of_a_function_that_is_wrong_is_found():
 
 
 # Primitives of compiled programs that no transformation meets; `tests/guard` tests them.
-_BEHIND_THE_TABLE = {noise_p, on_host_p}
+# And what says how values are spread: tests/meshes.
+_BEHIND_THE_TABLE = {noise_p, on_host_p, reshard_p}
 # Their primitives have tests of their own: tests/experimental, tests/export, tests/ffi, tests/state.
 _TESTED_ELSEWHERE = ("plugjax.experimental", "plugjax.export", "plugjax.ffi", "plugjax.state")
 
