@@ -4,9 +4,6 @@ import pytest
 
 import plugjax
 
-# Its primitives register in the registry in force, which a test may have replaced when it is first imported.
-import plugjax.experimental.hijax
-
 BACKENDS = ("numpy", "xla", "iree")
 
 

@@ -9,6 +9,7 @@ defined here.
 from __future__ import annotations
 
 import functools
+import weakref
 from collections.abc import Callable, Iterator, MutableMapping
 from typing import Any
 
@@ -16,6 +17,7 @@ import numpy as np
 
 from plugjax.core import registry
 from plugjax.core.array import as_array
+from plugjax.core.config import config
 from plugjax.core.errors import RuleConflictError
 from plugjax.core.primitive import Primitive, definitions
 from plugjax.core.registry import Registry
@@ -31,6 +33,8 @@ _rules: dict[tuple[RuleKind[Any], Primitive], Rule] = {}
 _OPTIONAL = ("dce", "effects", "expand", "linearize", "opened", "remat", "transpose")
 _PROGRAM = "a program"
 optional = RuleSet(_PROGRAM)
+# How many of these a registry has been given.
+_served: weakref.WeakKeyDictionary[Registry, int] = weakref.WeakKeyDictionary()
 # Where the program gave those that are not checked yet.
 _unchecked: dict[tuple[RuleKind[Any], Primitive], Source | None] = {}
 
@@ -53,6 +57,20 @@ def define(kind: RuleKind[Any], primitive: Primitive, rule: Rule) -> None:
         if _discovered:
             active.table(kind)[primitive] = _current(kind, primitive)
     _rules[kind, primitive] = rule
+
+
+def _serve() -> None:
+    """Give the registry in force the optional rules that were defined while another one was."""
+    if not _discovered:
+        return
+    active = registry.active()
+    if _served.get(active) != len(optional.rules):
+        for rule in optional.rules:
+            active.table(rule.kind).setdefault(rule.primitive, rule.function)
+        _served[active] = len(optional.rules)
+
+
+config.listeners.append(_serve)
 
 
 def _current(kind: RuleKind[Any], primitive: Primitive) -> Rule:

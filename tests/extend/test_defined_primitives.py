@@ -11,8 +11,11 @@ import pytest
 
 import plugjax
 from plugjax.errors import FallbackWarning
+from plugjax.extend.calls import define
+from plugjax.extend.core import Primitive
 from plugjax.extend.errors import RuleConflictError
 from plugjax.extend.registry import Registry, active, use
+from plugjax.extend.rules import abstract_eval, expand_rule
 from plugjax.interpreters import ad, batching, mlir, xla
 
 
@@ -278,3 +281,13 @@ def test_a_lowering_for_other_hardware_is_named():
         ),
     ):
         plugjax.jit(p.bind)(1.0)
+
+
+def test_what_is_defined_while_another_registry_is_in_force_stays_defined():
+    with use(active().extended()):
+        twice_p = Primitive("twice_elsewhere", multiple_results=True, structured=True)
+        define(abstract_eval, twice_p, lambda x: [x])
+        define(expand_rule, twice_p, lambda: lambda x: [x + x])
+        assert float(twice_p.bind(plugjax.numpy.float32(3))[0]) == 6
+    assert float(twice_p.bind(plugjax.numpy.float32(3))[0]) == 6
+    assert float(plugjax.jit(lambda x: twice_p.bind(x)[0])(3.0)) == 6
