@@ -65,6 +65,17 @@ def hoist_constants(jaxpr: ClosedJaxpr) -> tuple[ClosedJaxpr, list[Any]]:
     return ClosedJaxpr(program, [value for _, value in kept]), [value for _, value in hoisted]
 
 
+def prepare(
+    jaxpr: ClosedJaxpr, platform: str, options: Mapping[str, Any]
+) -> tuple[ClosedJaxpr, list[Any], Mapping[str, Any]]:
+    """What a backend gets: the program after the passes, the constants that lead its arguments, and the options for it."""
+    with axes_inside(jaxpr):
+        program, constants = hoist_constants(run_passes(jaxpr, platform))
+    if constants and options.get("donated"):
+        options = {**options, "donated": tuple(i + len(constants) for i in options["donated"])}
+    return program, constants, options
+
+
 Call = Callable[[Sequence[Array]], list[Array]]
 
 
@@ -95,12 +106,8 @@ class Compiled:
     def __init__(
         self, jaxpr: ClosedJaxpr, placement: Placement, options: Mapping[str, Any]
     ) -> None:
+        hoisted, constants, options = prepare(jaxpr, placement.device.backend.name, options)
         with axes_inside(jaxpr):
-            program = run_passes(jaxpr, placement.device.backend.name)
-            hoisted, constants = hoist_constants(program)
-            if constants and options.get("donated"):
-                shift = len(constants)
-                options = {**options, "donated": tuple(i + shift for i in options["donated"])}
             executable: Executable = registry.active().hook.plugjax_compile(
                 jaxpr=hoisted, device=placement.device, options=options
             )

@@ -15,10 +15,9 @@ from plugjax.core.jaxpr import ClosedJaxpr
 from plugjax.execution.compile import (
     as_constant,
     copied_donations,
-    hoist_constants,
     make_ending,
     make_single,
-    run_passes,
+    prepare,
 )
 from plugjax.meshes.named import NamedSharding
 from plugjax.meshes.partition import Partition
@@ -56,15 +55,11 @@ class Partitioned:
             aval if sharding is None else sharding.typed(aval)
             for aval, sharding in zip(jaxpr.out_avals, partition.results, strict=True)
         ]
-        with axes_inside(jaxpr):
-            self.jaxpr, constants = hoist_constants(run_passes(jaxpr, backend.name))
+        self.jaxpr, constants, options = prepare(jaxpr, backend.name, options)
         whole = NamedSharding(partition.mesh, PartitionSpec())
         asked = Partition(
             partition.mesh, (*[whole] * len(constants), *partition.arguments), partition.results
         )
-        if constants and options.get("donated"):
-            shifted = tuple(i + len(constants) for i in options["donated"])
-            options = {**options, "donated": shifted}
         if backend.partitions and len(devices) > 1:
             options = {**options, "partition": asked}
         if backend.processes[1] > 1:

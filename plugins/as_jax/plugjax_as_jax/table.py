@@ -103,7 +103,7 @@ TABLE: dict[str, str] = {
     "jax.experimental.scheduling_groups": "plugjax.experimental.scheduling_groups",
     "jax.experimental.serialize_executable": "plugjax.experimental.serialize_executable",
     "jax.experimental.shard_alike": "plugjax.experimental.shard_alike",
-    "jax.experimental.shard_map": "plugjax_as_jax.facades.shard_map",
+    "jax.experimental.shard_map": "plugjax.experimental.shard_map",
     "jax.experimental.sparse": "plugjax.experimental.sparse",
     "jax.experimental.sparse.ad": "plugjax.experimental.sparse.ad",
     "jax.experimental.sparse.api": "plugjax.experimental.sparse.api",
