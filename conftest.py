@@ -109,6 +109,17 @@ def _errors_without_notes(request):
 
 
 @pytest.fixture(autouse=True)
+def _options_stay():
+    """An option that a test left changed would change what later tests of the process examine."""
+    from plugjax.core.config import this_thread  # noqa: PLC0415  # after pytest chose the environment
+
+    before = this_thread.view.values
+    yield
+    after = this_thread.view.values
+    assert {name: after[name] for name in before} == before
+
+
+@pytest.fixture(autouse=True)
 def _draws(request, monkeypatch):
     """Seed the module's ``RNG``, so that a test draws the same numbers in every order of tests."""
     module = getattr(request, "module", None)

@@ -18,10 +18,8 @@ VALUES = np.linspace(-3, 3, 12, dtype=np.float32).reshape(3, 4)
 @pytest.fixture
 def device():
     # What is found to be wrong is a failure, and is not repaired.
-    plugjax.config.update("verify", "off")
-    with plugjax.default_device(found[0]):
+    with plugjax.config.override("verify", "off"), plugjax.default_device(found[0]):
         yield found[0]
-    plugjax.config.update("verify", None)
 
 
 def on_numpy(function, *args):
