@@ -174,9 +174,7 @@ class Array(EagerOperators, metaclass=_ArrayType):
         return self.addressable_shards[index].data  # type: ignore[no-any-return]  # an array
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
-        host = self._host
-        if host is None:
-            host = self._fetch()
+        host = self._fetch() if self._host is None else self._host
         if isinstance(self.aval.dtype, dtypes.ExtendedDType):
             raise TypeError(
                 f"JAX array with extended dtype {self.aval.dtype} cannot be converted to NumPy; use key_data."
@@ -258,16 +256,17 @@ class Array(EagerOperators, metaclass=_ArrayType):
     def __repr__(self) -> str:
         if self.is_deleted():
             return f"Array(deleted, {self.aval.str_short()})"
-        dtype = self.aval.dtype
+        value, dtype = np.asarray(self._fetch()), self.aval.dtype
         if isinstance(dtype, dtypes.ExtendedDType):
-            stored = np.asarray(self._fetch())
-            return f"Array({self.aval.shape}, dtype={dtype.name}) overlaying:\n{stored}"
-        value = np.asarray(self._fetch())
+            return f"Array({self.aval.shape}, dtype={dtype.name}) overlaying:\n{value}"
         tail = f"dtype={dtype.name}{', weak_type=True' if self.aval.weak_type else ''})"
-        body = np.array2string(value, separator=", ", prefix="Array(", suffix=f", {tail}")
+        body = np.array2string(value, separator=", ", prefix="Array(", suffix=",")
         if value.size == 0:
             body = f"[], shape={value.shape}"
-        return f"Array({body}, {tail}"
+        # As in JAX, a long last line is not broken.
+        last = len(body) - body.rfind("\n") + len(tail) + 2
+        gap = " " if last <= np.get_printoptions()["linewidth"] else " " * 6
+        return f"Array({body},{gap}{tail}"
 
     def __str__(self) -> str:
         if isinstance(self.aval.dtype, dtypes.ExtendedDType):

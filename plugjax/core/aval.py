@@ -59,6 +59,7 @@ class ShapedArray(AbstractValue):
         weak_type: whether the dtype gives way in promotion, as a Python scalar's does.
         vma: inside ``shard_map``, names of the axes of the mesh along which the values may differ.
         spread: which axes of a mesh cut it, if types say it (a ``NamedSharding`` over an abstract mesh).
+        sharding: of JAX's name, which gives ``spread``.
 
     Example:
         >>> from plugjax.extend.core import ShapedArray
@@ -86,8 +87,11 @@ class ShapedArray(AbstractValue):
         weak_type: bool = False,
         vma: frozenset[Any] = frozenset(),
         spread: Any = None,
+        sharding: Any = None,
     ) -> ShapedArray:
         """Return the interned aval."""
+        if sharding is not None:
+            spread = sharding.spread(len(shape))
         if not isinstance(dtype, (np.dtype, ExtendedDType)):
             dtype = np.dtype(dtype)
         key: Any = (tuple(shape), dtype, weak_type)
@@ -105,8 +109,7 @@ class ShapedArray(AbstractValue):
             found.vma = vma
             found.spread = spread
             ShapedArray.spreading |= spread is not None
-            found.ndim = len(found.shape)
-            found.size = math.prod(found.shape)
+            found.ndim, found.size = len(found.shape), math.prod(found.shape)
             found._tangent = None
             found = _interned.setdefault(key, found)
         return found
@@ -116,7 +119,8 @@ class ShapedArray(AbstractValue):
         get = changes.get
         spread = get("spread", None if "shape" in changes else self.spread)
         dtype, weak_type = get("dtype", self.dtype), get("weak_type", self.weak_type)
-        return ShapedArray(get("shape", self.shape), dtype, weak_type, get("vma", self.vma), spread)
+        shape, vma = get("shape", self.shape), get("vma", self.vma)
+        return ShapedArray(shape, dtype, weak_type, vma, spread, get("sharding"))
 
     def strip_weak_type(self) -> ShapedArray:
         """The same aval, not weak."""
@@ -157,8 +161,7 @@ _interned: dict[tuple[Any, ...], ShapedArray] = {}
 
 def aval_of_value(shape: Shape, dtype: DType) -> ShapedArray:
     """The strong aval of a NumPy array: a dict lookup when the shape was seen before."""
-    found = _interned.get((shape, dtype, False))
-    return found if found is not None else ShapedArray(shape, dtype)
+    return _interned.get((shape, dtype, False)) or ShapedArray(shape, dtype)
 
 
 def physical_aval(aval: ShapedArray) -> ShapedArray:

@@ -8,6 +8,7 @@ old entries again. Environment variables are ``PLUGJAX_*`` (``PLUGJAX_ENABLE_X64
 
 from __future__ import annotations
 
+import functools
 import os
 import threading
 import weakref
@@ -194,10 +195,7 @@ class Config:
         view.values = {**self._global, **view.overrides}
         options = {n: view.values[n] for n, option in self.options.items() if option.in_key}
         key = (self._generation, *options.values())
-        found = self._interned.get(key)
-        if found is None:
-            found = self._interned[key] = Fingerprint(self._generation, options)
-        view.fingerprint = found
+        view.fingerprint = self._interned.setdefault(key, Fingerprint(self._generation, options))
         view.observed = frozenset(
             option.observes[view.values[n]]
             for n, option in self.options.items()
@@ -231,9 +229,8 @@ class Config:
             ValueError: the value is not one that the option accepts.
         """
         option = self.option(name)
-        option.check(value)
         with self._lock:
-            self._global[option.name] = value
+            self._global[option.name] = option.check(value)
             for view in self._views:
                 self._refresh(view)
         self._notify()
@@ -274,21 +271,23 @@ class Config:
     @contextmanager
     def override(self, name: str, value: Any) -> Iterator[None]:
         """Override an option in this thread, within a ``with`` block."""
-        option = self.option(name)
-        option.check(value)
-        view = this_thread.view
-        missing = object()
-        previous = view.overrides.get(option.name, missing)
-        self._replace(view, {**view.overrides, option.name: value})
+        take_back = self.put(name, value)
         try:
             yield
         finally:
-            rest = {k: v for k, v in view.overrides.items() if k != option.name}
-            self._replace(view, rest if previous is missing else {**rest, option.name: previous})
+            take_back()
 
-    def _replace(self, view: View, overrides: dict[str, Any]) -> None:
+    def put(self, name: str, value: Any) -> Callable[[], None]:
+        """Override an option in this thread; what is returned takes it back, if it is ever called."""
+        option, view = self.option(name), this_thread.view
+        before = {n: v for n, v in view.overrides.items() if n == option.name}
+        self._replace(view, option.name, {option.name: option.check(value)})
+        return functools.partial(self._replace, view, option.name, before)
+
+    def _replace(self, view: View, name: str, override: dict[str, Any]) -> None:
+        rest = {n: v for n, v in view.overrides.items() if n != name}
         with self._lock:
-            view.overrides = overrides
+            view.overrides = {**rest, **override}
             self._refresh(view)
         self._notify()
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from types import TracebackType
 from typing import Any, ClassVar, TypeAlias
 
@@ -47,8 +47,7 @@ class set_mesh:  # noqa: N801  # JAX's name
             raise ValueError("`set_mesh` can only be used outside of `jax.jit`. Enter it before.")
         set_mesh.entered = True
         self._mesh = mesh
-        self._context: AbstractContextManager[None] = config.override("mesh", mesh)
-        self._context.__enter__()
+        self._take_back = config.put("mesh", mesh)
 
     def __enter__(self) -> Mesh | None:
         """The mesh is in force already."""
@@ -61,7 +60,7 @@ class set_mesh:  # noqa: N801  # JAX's name
         traceback: TracebackType | None,
     ) -> None:
         """Put the mesh in force that was before."""
-        self._context.__exit__(None, None, None)
+        self._take_back()
 
 
 def _evaluating() -> bool:
@@ -135,8 +134,11 @@ def mesh_of_specs() -> Mesh | AbstractMesh | None:
     """The mesh whose axes partition specs mean."""
     abstract: AbstractMesh | None = config.read("abstract_mesh")
     found: Mesh | None = config.read("physical_mesh") or config.read("mesh")
-    if abstract is not None and found is not None and _other_types(abstract, found):
-        return found.update(axis_types=abstract.axis_types)
+    if abstract is not None and found is not None:
+        if _other_types(abstract, found):
+            return found.update(axis_types=abstract.axis_types)
+        if abstract.size == found.size and abstract.shape_tuple != found.shape_tuple:
+            return abstract
     if abstract is not None and not abstract.empty and found is None:
         return abstract
     return found if found is not None and not found.empty else None

@@ -332,13 +332,11 @@ class Mesh(_Axes):
 
     def __enter__(self) -> Mesh:
         """Names in partition specs mean this mesh's axes within the block."""
-        context = config.override("physical_mesh", self)
-        context.__enter__()
-        self.__dict__.setdefault("entered", []).append(context)
+        self.__dict__.setdefault("entered", []).append(config.put("physical_mesh", self))
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.__dict__["entered"].pop().__exit__(None, None, None)
+        self.__dict__["entered"].pop()()
 
     def __eq__(self, other: object) -> bool:
         if self is other:

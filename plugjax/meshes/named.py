@@ -133,6 +133,26 @@ class NamedSharding(Sharding):
             found = _positions[key] = _block_positions(*key)
         return found
 
+    def spread(self, ndim: int) -> NamedSharding | None:
+        """What the type of an array of rank ``ndim`` says if this stands in it.
+
+        Raises:
+            ValueError: the mesh has devices.
+        """
+        if isinstance(self.mesh, Mesh):
+            raise ValueError(
+                f"Mesh of an aval must be an AbstractMesh. Got {self.mesh} of type {type(self.mesh)}"
+            )
+        return explicit_part(self.mesh, self.spec, ndim)
+
+    def over(self, mesh: Mesh | AbstractMesh) -> NamedSharding:
+        """The same cuts of the devices of ``mesh``; within ``use_abstract_mesh`` a program may give them other axes."""
+        own = self.mesh
+        if isinstance(mesh, Mesh) and own.shape_tuple != mesh.shape_tuple and own.size == mesh.size:
+            devices = mesh.devices.reshape(own.axis_sizes)
+            mesh = Mesh(devices, own.axis_names, own.axis_types)
+        return NamedSharding(mesh, self.spec)
+
     def typed(self, aval: ShapedArray) -> ShapedArray:
         """The type of an array that is spread so: explicit axes of the mesh stand in it."""
         found = explicit_part(self.mesh, self.spec, aval.ndim)

@@ -154,10 +154,11 @@ def _kinds(jaxpr: ClosedJaxpr, given: Sequence[Place]) -> tuple[str, ...]:
 
 def _by_type(mesh: AnyMesh, aval: Any) -> NamedSharding | None:
     """How a result is spread, as its type says; ``None`` where the compiler decides."""
-    if aval.spread is None and not mesh.are_all_axes_explicit:
+    if aval.spread is not None:
+        return aval.spread.over(mesh)  # type: ignore[no-any-return]  # a NamedSharding over an abstract mesh
+    if not mesh.are_all_axes_explicit:
         return None
-    whole = PartitionSpec(*[None] * aval.ndim)
-    return NamedSharding(mesh, whole if aval.spread is None else aval.spread.spec)
+    return NamedSharding(mesh, PartitionSpec(*[None] * aval.ndim))
 
 
 def _check_result(who: str, sharding: Sharding, shape: tuple[int, ...]) -> None:

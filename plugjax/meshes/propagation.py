@@ -43,7 +43,7 @@ def result_shardings(
     def read(atom: Any) -> Sharding:
         held = getattr(atom.aval, "spread", None)
         if held is not None:
-            return NamedSharding(mesh, held.spec)
+            return held.over(mesh)  # type: ignore[no-any-return]  # a NamedSharding over an abstract mesh
         return whole if isinstance(atom, Literal) else env.get(atom, whole)
 
     for eqn in jaxpr.eqns:
@@ -61,7 +61,8 @@ def spread_by(like: NamedSharding, entries: Sequence[tuple[Any, ...]], shape: Se
     used: set[Any] = set()
     kept: list[Any] = []
     for names, size in zip(entries, shape, strict=True):
-        fits = used.isdisjoint(names) and size % math.prod(sizes[name] for name in names) == 0
+        known = used.isdisjoint(names) and sizes.keys() >= set(names)
+        fits = known and size % math.prod(sizes[name] for name in names) == 0
         used.update(names if fits else ())
         kept.append(tuple(names) if fits and names else None)
     while kept and kept[-1] is None:

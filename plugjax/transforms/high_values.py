@@ -155,6 +155,11 @@ def high_values(avals: Sequence[Any], arrays: Sequence[Any]) -> list[Any]:
     return [value(aval) for aval in avals]
 
 
+def _gives_high(primitive: Primitive, args: Sequence[Any], params: dict[str, Any]) -> bool:
+    results = registry.table(abstract_eval)[primitive](*map(aval_of, args), **params)
+    return any(isinstance(aval, HighType) for aval in results)
+
+
 class LoweringTrace(StagingTrace):
     """Writes a program of arrays alone."""
 
@@ -162,12 +167,13 @@ class LoweringTrace(StagingTrace):
 
     def process(self, primitive: Primitive, args: Sequence[Any], params: dict[str, Any]) -> Any:
         """Write what an operation does to arrays."""
-        if primitive.structured:
+        needed = needs_lowering(primitive, args, params)
+        if primitive.structured and (needed or _gives_high(primitive, args, params)):
             expand = registry.table(expand_rule).get(primitive)
             callee = None if expand is None else expand(**params)
             if callee is not None and not isinstance(callee, Kept):
                 return computed(callee, args)
-        if needs_lowering(primitive, args, params):
+        if needed:
             return on_arrays(primitive, args, params)
         return super().process(primitive, args, params)
 

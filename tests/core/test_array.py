@@ -73,6 +73,12 @@ def test_pickle_copy_and_dlpack():
         np.float32(3),
         [],
         np.zeros((0, 2)),
+        # Lines that are broken, and last lines with and without room for the dtype.
+        np.arange(40),
+        np.arange(64, dtype=np.float32).reshape(8, 8) / 8,
+        *(np.arange(n, dtype=np.float32) / 2**13 for n in range(1, 12)),
+        np.arange(12).reshape(3, 4) * 1j,
+        np.arange(3000.0).reshape(30, 100),
     ],
 )
 def test_repr_is_that_of_jax(value):

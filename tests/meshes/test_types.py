@@ -1,8 +1,10 @@
 """Types that say how values are spread, without devices: texts, rules from outside, and what the framework does with them."""
 
+import importlib
 import pickle
 import types
 
+import jax
 import numpy as np
 import pytest
 
@@ -52,6 +54,35 @@ def test_another_shape_says_nothing_of_cuts():
     aval = aval_of(struct((8, 4), "x"))
     assert aval.update(shape=(4, 8)).spread is None
     assert str(aval.update(dtype=np.dtype("int32"))) == "int32[8@x,4]"
+
+
+@pytest.mark.parametrize("spec", [("x", "y"), ("x",), (None, "y"), (("x", "y"),), ()])
+@pytest.mark.parametrize("kind", ["Explicit", "Auto"])
+def test_avals_are_made_with_shardings_as_in_jax(spec, kind):
+    found = []
+    for framework in (plugjax, jax):
+        named = framework.sharding
+        types = (getattr(named.AxisType, kind),) * 2
+        mesh = named.AbstractMesh((4, 2), ("x", "y"), types)
+        sharding = named.NamedSharding(mesh, framework.P(*spec))
+        aval_type = importlib.import_module(f"{framework.__name__}.core").ShapedArray
+        aval = aval_type((8, 4), np.dtype("float32"), sharding=sharding)
+        plain = aval_type((8, 4), np.dtype("float32"))
+        found.append(
+            [
+                str(aval),
+                str(plain.update(sharding=sharding)),
+                str(aval.update(dtype=np.dtype("int32"))),
+                str(plain),
+            ]
+        )
+    assert found[0] == found[1]
+
+
+def test_avals_name_no_devices():
+    mesh = plugjax.make_mesh((1,), ("x",), axis_types=(AxisType.Explicit,))
+    with pytest.raises(ValueError, match="Mesh of an aval must be an AbstractMesh"):
+        ShapedArray((8,), "float32", sharding=NamedSharding(mesh, P("x")))
 
 
 def test_programs_are_lowered_for_thousands_of_devices():

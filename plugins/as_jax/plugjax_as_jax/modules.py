@@ -7,7 +7,7 @@ from types import ModuleType
 from typing import Any
 
 from plugjax_as_jax import missing
-from plugjax_as_jax.table import TABLE
+from plugjax_as_jax.table import NAMESPACES, TABLE
 
 
 class Alias(ModuleType):
@@ -49,7 +49,9 @@ class Alias(ModuleType):
 
 
 def _is_internal(found: Any) -> bool:
-    return isinstance(found, ModuleType) and found.__name__.startswith("plugjax")
+    if not isinstance(found, ModuleType) or found.__name__ in NAMESPACES:
+        return False
+    return found.__name__.startswith("plugjax")
 
 
 def standing_for(name: str) -> list[ModuleType]:

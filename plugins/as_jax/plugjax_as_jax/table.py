@@ -45,7 +45,7 @@ TABLE: dict[str, str] = {
     "jax._src.prng": "plugjax.random",
     "jax._src.random": "plugjax.random",
     "jax._src.sharding": "plugjax.sharding",
-    "jax._src.sharding_impls": "plugjax.sharding",
+    "jax._src.sharding_impls": "plugjax_as_jax.facades.src.sharding_impls plugjax.sharding",
     "jax._src.source_info_util": "plugjax.extend.source_info_util",
     "jax._src.state": "plugjax.state",
     "jax._src.state.types": "plugjax_as_jax.facades.src.state_types",
@@ -205,3 +205,6 @@ TABLE: dict[str, str] = {
     "jax.typing": "plugjax.typing",
     "jax.version": "plugjax_as_jax.facades.version",
 }
+
+# Modules of plugjax that are namespaces in JAX: shown as attributes, and never imported by name.
+NAMESPACES = frozenset({"plugjax.ad", "plugjax.checkpoint_policies", "plugjax.memory"})

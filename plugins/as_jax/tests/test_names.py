@@ -23,6 +23,27 @@ def test_modules_of_jax_have_a_row_or_are_known_to_be_absent():
     assert sorted(m for m in found - set(TABLE) if not m.startswith(absent)) == []
 
 
+def test_public_names_of_jax_are_there(run):
+    names = [name for name in dir(jax) if not name.startswith("_")]
+    assert run(f"import jax; tell([n for n in {names} if not hasattr(jax, n)])") == []
+
+
+def test_parts_of_arrays_are_read_on_xla(run):
+    told = run(
+        """
+        import jax, jax.numpy as jnp, numpy as np
+        mesh = jax.make_mesh((4,), ("x",))
+        x = jax.device_put(np.arange(8.0, dtype="float32"), jax.NamedSharding(mesh, jax.P("x")))
+        y = jax.jit(lambda x: 2 * x)(x)
+        part = y.addressable_shards[1]
+        tell([part.data.tolist(), str(part.data.sharding.device_set == {jax.devices()[1]}), np.asarray(y).tolist()])
+        """,
+        PLUGJAX_BACKEND="xla",
+        PLUGJAX_NUM_CPU_DEVICES="4",
+    )
+    assert told == [[4.0, 6.0], "True", [0.0, 2.0, 4.0, 6.0, 8.0, 10.0, 12.0, 14.0]]
+
+
 def test_the_modules_are_plugjax_s(run):
     told = run(
         """

@@ -256,6 +256,10 @@ class JitFunction:
         program = self._trace(layout, statics, [x.aval for x in arrays])
         words = named() if mixed else ("", [])
         as_arrays = functools.partial(_arrays, named=lambda: words)
+        # What stands in the table must not refer to the function, as the table lives while the function does.
+        inline = self._inline
+        if has_high(program.jaxpr):
+            return lambda leaves: _bind_program(program, leaves, inline)
         partition = self._partition(program, arrays)
         if partition is not None:
             program.plan.warn()
@@ -263,9 +267,7 @@ class JitFunction:
         chosen = self._placement([x._placement for x in arrays])
         # An array that only was not committed to its device need not move.
         moves = any(x._placement.device is not chosen.device for x in leaves if type(x) is Array)
-        # What stands in the table must not refer to the function, as the table lives while the function does.
-        if any(map(is_reference, program.jaxpr.consts)) or has_high(program.jaxpr):
-            inline = self._inline
+        if any(map(is_reference, program.jaxpr.consts)):
             return lambda leaves: _bind_program(program, leaves, inline)
         run = self._run_on_one(program, chosen, moves, leaves, arrays, as_arrays if mixed else None)
         if self._target is not None:

@@ -13,6 +13,7 @@ for _topic in (
     "values",
     "computing",
     "explicit",
+    "in_force",
     "mapping",
     "deriving",
     "parallel_maps",
