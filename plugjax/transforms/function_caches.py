@@ -23,6 +23,9 @@ _T = TypeVar("_T")
 # By function, what is kept for it. What depends on plugins or on the configuration is in a table of its own that can be emptied.
 _kept: weakref.WeakKeyDictionary[Any, dict[Hashable, Any]] = weakref.WeakKeyDictionary()
 
+# Types of values that are functions and nothing else: what is derived of one follows from it alone.
+functions: set[type] = {FunctionType}
+
 # A program with its constants as leading inputs, their values, and the structure of its result.
 TracedBody = tuple[ClosedJaxpr, list[Any], Any]
 
@@ -81,7 +84,7 @@ def derived_once(
         key: tells what is derived of one function apart.
         derive: makes the function. It is given a function that calls ``fun`` and refers to it weakly.
     """
-    if not isinstance(fun, FunctionType):
+    if type(fun) not in functions:
         return derive(fun)
     return kept_for(fun, key, lambda: derive(_calling(weakref.ref(fun))))
 

@@ -1,5 +1,7 @@
 """Options and stages of jit against JAX; donation, dropped arguments and computation at tracing time."""
 
+import copy
+import pickle
 import warnings
 from functools import partial
 
@@ -475,3 +477,45 @@ def test_a_class_that_converts_what_it_holds_is_an_argument(run):
 def test_what_is_no_array_is_named_in_a_class_that_converts():
     with pytest.raises(TypeError, match="argument `n` is no array"):
         plugjax.jit(lambda c, n: c.value)(Converted(1.0), "a word")
+
+
+@plugjax.jit
+def decorated(x):
+    """Adds one."""
+    return x + 1
+
+
+class Holder:
+    @plugjax.jit
+    def method(holder, x):  # noqa: N805  # traced with a value in place of the object
+        return x * 2
+
+
+def test_a_jitted_function_says_what_it_is():
+    def f(x):
+        return x
+
+    assert repr(plugjax.jit(f)) == repr(jax.jit(f)) == f"<PjitFunction of {f!r}>"
+    assert not isinstance(plugjax.jit(f), type(f))
+    assert (decorated.__name__, decorated.__doc__) == ("decorated", "Adds one.")
+    assert "Holder.method" in repr(Holder.method)
+
+
+def test_a_jitted_function_is_a_method_in_a_class():
+    @plugjax.tree_util.register_static
+    class Static(Holder):
+        pass
+
+    assert Static().method(3) == 6
+    assert plugjax.jit(lambda self, x: self + x)(self=1, x=2) == 3
+
+
+def test_a_jitted_function_is_copied_and_pickled_as_functions_are():
+    assert copy.deepcopy({"f": decorated})["f"] is copy.copy(decorated) is decorated
+    assert pickle.loads(pickle.dumps(decorated)) is decorated
+    # One that no module has by its name takes its options along.
+    static = plugjax.jit(decorated, static_argnums=0)
+    found = pickle.loads(pickle.dumps(static))
+    assert found is not static
+    assert found(2) == 3
+    assert found.trace(2).jaxpr.in_avals == []

@@ -24,7 +24,8 @@ CALLS = {
 
 @pytest.mark.parametrize("call", CALLS)
 def test_jax_raises_it(call):
-    with pytest.raises(jax.errors.JaxRuntimeError, match="RESOURCE_EXHAUSTED"):
+    # A later operation may meet the error first; it then says only what failed.
+    with pytest.raises(jax.errors.JaxRuntimeError, match="Out of memory"):
         jax.block_until_ready(CALLS[call](jax, jax.numpy))
 
 

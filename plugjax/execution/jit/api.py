@@ -102,8 +102,8 @@ def jit(
     elif device is None and (only := only_device([in_shardings, out_shardings])) is not None:
         options |= {"device": only, "in_shardings": None, "out_shardings": None}
     if isinstance(fun, _NotSpecified):
-        return lambda function: JitFunction(function, **options).as_function()
-    return JitFunction(fun, **options).as_function()
+        return lambda function: JitFunction(function, **options)
+    return JitFunction(fun, **options)
 
 
 def make_jaxpr(

@@ -9,8 +9,10 @@ program too, with the named axes in force in place of the placements. Under anot
 from __future__ import annotations
 
 import functools
+import sys
 from collections.abc import Callable, Sequence
 from itertools import chain
+from types import MethodType
 from typing import Any
 
 from plugjax.calls.call import jit_p
@@ -63,7 +65,7 @@ from plugjax.transforms.argument_names import argument_names, function_place
 from plugjax.transforms.callables import check_callable
 from plugjax.transforms.discharge import has_references, is_reference
 from plugjax.transforms.flat_calls import Structure, without_references
-from plugjax.transforms.function_caches import kept_for
+from plugjax.transforms.function_caches import functions, kept_for
 from plugjax.transforms.high_values import has_high, is_high
 from plugjax.transforms.mutable_values import MutableValueError, is_mutable
 from plugjax.transforms.shape_struct import ShapeDtypeStruct
@@ -71,11 +73,45 @@ from plugjax.transforms.tracebacks import api_boundary, own_boundaries, shorten_
 
 
 class JitFunction:
-    """What stands behind a function that :func:`jit` returns: it traces and compiles on first use of a signature."""
+    """What :func:`jit` returns: a function that is traced and compiled on first use of a signature.
 
-    def __init__(
+    It shows the name, the documentation and the attributes of the function that it wraps, and is a method where that would be.
+
+    Example:
+        >>> import plugjax
+        >>> plugjax.jit(abs)
+        <PjitFunction of <built-in function abs>>
+    """
+
+    __slots__ = (
+        "__dict__",
+        "__weakref__",
+        "_donate_names",
+        "_donate_nums",
+        "_expected",
+        "_fun",
+        "_given",
+        "_gives_structs",
+        "_inline",
+        "_keep_unused",
+        "_layouts",
+        "_options",
+        "_shardings",
+        "_static",
+        "_table",
+        "_target",
+    )
+
+    def __init__(self, fun: Callable[..., Any], **options: Any) -> None:
+        check_callable("jit", fun)
+        functools.update_wrapper(self, fun)
+        self.__name__ = getattr(fun, "__name__", type(fun).__name__)
+        self._fun = fun
+        self._given = options
+        self._take(**options)
+
+    def _take(
         self,
-        fun: Callable[..., Any],
         *,
         static_argnums: Any = None,
         static_argnames: Any = None,
@@ -89,11 +125,6 @@ class JitFunction:
         out_shardings: Any = None,
         gives_structs: bool = False,
     ) -> None:
-        check_callable("jit", fun)
-        self.__wrapped__ = fun
-        self.__name__ = getattr(fun, "__name__", type(fun).__name__)
-        self.__doc__ = getattr(fun, "__doc__", None)
-        self._fun = fun
         self._keep_unused = keep_unused
         self._inline = inline
         # A ShapeDtypeStruct in the result stands for an array, of which only the type is asked for.
@@ -103,9 +134,9 @@ class JitFunction:
         if device is not None and not isinstance(device, SingleDeviceSharding):
             self._target = as_device(device)
         self._shardings = JitShardings(self.__name__, in_shardings, out_shardings)
-        self._static = StaticParameters(fun, static_argnums, static_argnames)
+        self._static = StaticParameters(self._fun, static_argnums, static_argnames)
         self._donate_nums, self._donate_names = resolve_names(
-            fun,
+            self._fun,
             as_numbers(donate_argnums, "donate_argnums"),
             as_names(donate_argnames, "donate_argnames"),
         )
@@ -130,70 +161,51 @@ class JitFunction:
         )
         return kept_for(self._fun, options, lambda: (caches.new_cache(), caches.new_cache()))
 
-    def as_function(self) -> Callable[..., Any]:
-        """What the user gets: a plain function, which Python calls faster than an object, with the object's methods."""
-        found = functools.update_wrapper(self._warm(), self._fun)
-        for name, value in (
-            ("__name__", self.__name__),
-            ("trace", self.trace),
-            ("lower", self.lower),
-            ("eval_shape", self.eval_shape),
-            ("clear_cache", self.clear_cache),
-            ("_cache_size", self._cache_size),
-        ):
-            setattr(found, name, value)
-        return found
-
-    def _warm(self) -> Callable[..., Any]:
-        cold, table = self._call, self._table
-
-        def call(*args: Any, **kwargs: Any) -> Any:
-            expected = self._expected
-            leaves: Sequence[Any]
-            try:
-                fingerprint = this_thread.view.fingerprint
-                if expected is None:
-                    leaves = args
-                    if len(args) == 1:
-                        x = args[0]
-                        run = table[fingerprint, None, (), x.aval, x._placement]
-                    else:
-                        run = table[
-                            (
-                                fingerprint, None, (),
-                                *map(get_aval, args), *map(get_placement, args),
-                            )
-                        ]  # fmt: skip
-                    if kwargs:
-                        raise LookupError
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        """The result of the compiled program for the signature of these arguments."""
+        expected = self._expected
+        leaves: Sequence[Any]
+        try:
+            fingerprint = this_thread.view.fingerprint
+            if expected is None:
+                leaves = args
+                if len(args) == 1:
+                    x = args[0]
+                    run = self._table[fingerprint, None, (), x.aval, x._placement]
                 else:
-                    # A layout is expected only if it can be read.
-                    leaves, statics = expected.read(args, kwargs)  # type: ignore[misc]
-                    if expected.mixed:
-                        run = table[(fingerprint, expected, statics, *signature(leaves))]
-                    elif len(leaves) == 1:
-                        x = leaves[0]
-                        run = table[fingerprint, expected, statics, x.aval, x._placement]
-                    else:
-                        run = table[
-                            (
-                                fingerprint, expected, statics,
-                                *map(get_aval, leaves), *map(get_placement, leaves),
-                            )
-                        ]  # fmt: skip
-            except (AttributeError, LookupError, TypeError):
-                # Another layout, leaves that are no Arrays, a static argument without a hash, or a new signature.
-                run = None
-            try:
-                if run is None or type(state.trace) is not EvalTrace:
-                    return cold(args, kwargs)
-                return run(leaves)
-            except Exception:
-                shorten_traceback()
-                raise
-
-        own_boundaries.add(call.__code__)
-        return call
+                    run = self._table[
+                        (
+                            fingerprint, None, (),
+                            *map(get_aval, args), *map(get_placement, args),
+                        )
+                    ]  # fmt: skip
+                if kwargs:
+                    raise LookupError
+            else:
+                # A layout is expected only if it can be read.
+                leaves, statics = expected.read(args, kwargs)  # type: ignore[misc]
+                if expected.mixed:
+                    run = self._table[(fingerprint, expected, statics, *signature(leaves))]
+                elif len(leaves) == 1:
+                    x = leaves[0]
+                    run = self._table[fingerprint, expected, statics, x.aval, x._placement]
+                else:
+                    run = self._table[
+                        (
+                            fingerprint, expected, statics,
+                            *map(get_aval, leaves), *map(get_placement, leaves),
+                        )
+                    ]  # fmt: skip
+        except (AttributeError, LookupError, TypeError):
+            # Another layout, leaves that are no Arrays, a static argument without a hash, or a new signature.
+            run = None
+        try:
+            if run is None or type(state.trace) is not EvalTrace:
+                return self._call(args, kwargs)
+            return run(leaves)
+        except Exception:
+            shorten_traceback()
+            raise
 
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if config.disable_jit:
@@ -412,7 +424,7 @@ class JitFunction:
                 inline=self._inline,
                 keep_unused=True,
                 compiler_options=self._options,
-            ).as_function()
+            )
 
         avals = [aval_of(x) for x in leaves]
         key = ("opened", *self._table_key(layout, statics, avals))
@@ -432,7 +444,7 @@ class JitFunction:
         return tuple(sorted(leaf for leaf in pytree.leaves(chosen) if isinstance(leaf, int)))
 
     @api_boundary
-    def trace(self, *args: Any, **kwargs: Any) -> Traced:
+    def trace(self, /, *args: Any, **kwargs: Any) -> Traced:
         """Trace for given arguments, arrays or ``ShapeDtypeStruct``, without compiling."""
         statics, dyn_args, dyn_kwargs = self._static.split(args, kwargs)
         leaves, in_tree = pytree.flatten((dyn_args, dyn_kwargs))
@@ -444,14 +456,34 @@ class JitFunction:
         )
 
     @api_boundary
-    def lower(self, *args: Any, **kwargs: Any) -> Lowered:
+    def lower(self, /, *args: Any, **kwargs: Any) -> Lowered:
         """Trace and lower for given arguments, arrays or ``ShapeDtypeStruct``."""
         return self.trace(*args, **kwargs).lower()
 
     @api_boundary
-    def eval_shape(self, *args: Any, **kwargs: Any) -> Any:
+    def eval_shape(self, /, *args: Any, **kwargs: Any) -> Any:
         """Shapes and dtypes of the results."""
         return self.trace(*args, **kwargs).out_info
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        return self if instance is None else MethodType(self, instance)
+
+    def __repr__(self) -> str:
+        return f"<PjitFunction of {self._fun!r}>"
+
+    def __copy__(self) -> JitFunction:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> JitFunction:
+        return self
+
+    def __reduce__(self) -> Any:
+        """Pickled by the name under which a module has it, as functions are, else by the function and the options."""
+        name: str = getattr(self, "__qualname__", self.__name__)
+        found: Any = sys.modules.get(self.__module__)
+        for part in name.split("."):
+            found = getattr(found, part, None)
+        return name if found is self else (_made, (self._fun, self._given))
 
     def clear_cache(self) -> None:
         """Drop all traces and compiled programs of this function."""
@@ -461,6 +493,10 @@ class JitFunction:
 
     def _cache_size(self) -> int:
         return sum(len(p.compiled) + len(p.partitioned) for p in self._programs())
+
+
+own_boundaries.add(JitFunction.__call__.__code__)
+functions.add(JitFunction)
 
 
 class _OpenedFunction(JitFunction):
@@ -475,6 +511,10 @@ class _OpenedFunction(JitFunction):
     ) -> Any:
         assert met is not None
         raise met
+
+
+def _made(fun: Callable[..., Any], options: dict[str, Any]) -> JitFunction:
+    return JitFunction(fun, **options)
 
 
 def _placed(tree: Any, placements: Sequence[Placement]) -> Any:
