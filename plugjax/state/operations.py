@@ -9,6 +9,7 @@ from plugjax.extend.core import (
     AbstractReference,
     Array,
     ShapedArray,
+    Tracer,
     as_array,
     aval_of,
     convert_element_type_p,
@@ -221,28 +222,37 @@ def _get_item(ref: Any, index: Any) -> Array:
     return found
 
 
-def _operand(ref: Any, value: Any) -> Any:
-    """What is written: a number or a weak array takes the dtype of the reference, if that loses nothing."""
+def _operand(ref: Any, value: Any, strong: bool) -> Any:
+    """What is written: a number or a weak array takes the dtype of the reference, if that loses nothing.
+
+    Args:
+        ref: the reference.
+        value: what the user gives.
+        strong: whether a weak array of that dtype becomes one that is not weak, as in JAX where a value is replaced.
+    """
     if isinstance(value, Ref):
         return value
     array = as_array(value, "ref_set")
     aval, dtype = array.aval, ref.aval.dtype
-    if aval.weak_type and aval.dtype != dtype:
+    if aval.weak_type and (strong or aval.dtype != dtype):
         joint, _ = promote([(dtype, False), (aval.dtype, True)])
-        if joint == dtype:
+        if joint == dtype == aval.dtype and not isinstance(array, Tracer):
+            array = array._alias()
+            array.aval = aval.strip_weak_type()
+        elif joint == dtype:
             return convert_element_type_p.bind(array, new_dtype=dtype, weak_type=False)
     return array
 
 
 def _swap(ref: Any, index: Any, value: Any) -> Array:
     static, operands = split(ref.aval.shape, index)
-    found: Array = swap_p.bind(ref, _operand(ref, value), *operands, index=static)[0]
+    found: Array = swap_p.bind(ref, _operand(ref, value, strong=True), *operands, index=static)[0]
     return found
 
 
 def _add(ref: Any, index: Any, value: Any) -> None:
     static, operands = split(ref.aval.shape, index)
-    addupdate_p.bind(ref, _operand(ref, value), *operands, index=static)
+    addupdate_p.bind(ref, _operand(ref, value, strong=False), *operands, index=static)
 
 
 def _set_item(ref: Any, index: Any, value: Any) -> None:

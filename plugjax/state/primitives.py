@@ -283,6 +283,7 @@ def _of(ref: Any, who: str) -> Ref:
 def replace(ref: Ref, value: Array) -> None:
     """Let a reference hold another array of its type."""
     inner = ref.aval.inner_aval
+    ref._written |= not value.aval.weak_type
     value = value._alias()
     value.aval = inner
     ref._value = value
@@ -318,6 +319,7 @@ def _write(ref: Ref, new: Array, index: StaticIndex, operands: Sequence[Any], *,
     if not own:
         host = np.array(host)
         ref._value = Array(ref.aval.inner_aval, held._placement, host)
+    ref._written |= not add
     if add:
         np.add.at(host, place, values)
     else:

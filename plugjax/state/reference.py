@@ -48,7 +48,7 @@ class Ref(Tracer, metaclass=_RefType):
         Ref([0., 5., 0.], dtype=float32)
     """
 
-    __slots__ = ("_value",)
+    __slots__ = ("_value", "_written")
 
     aval: AbstractRef  # type: ignore[assignment]  # of a reference
 
@@ -56,6 +56,8 @@ class Ref(Tracer, metaclass=_RefType):
         self._trace = _OUTSIDE
         self.aval = aval
         self._value = value
+        # What is written is not weakly typed, and is shown so; reading gives the type that the reference began with.
+        self._written = False
 
     @property
     def sharding(self) -> Any:
@@ -75,7 +77,11 @@ class Ref(Tracer, metaclass=_RefType):
         return self.aval.shape[0]
 
     def __repr__(self) -> str:
-        return "Ref" + repr(self._value).removeprefix("Array")
+        value = self._value
+        if self._written and value.aval.weak_type:
+            value = value._alias()
+            value.aval = value.aval.strip_weak_type()
+        return "Ref" + repr(value).removeprefix("Array")
 
     __str__ = __repr__
 

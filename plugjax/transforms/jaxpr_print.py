@@ -137,7 +137,7 @@ def _atom(atom: Atom, names: _Names) -> str:
 
 def _scalar(value: Any) -> str:
     array = np.asarray(value)
-    return str(array.item()) if array.dtype.kind in "biufc" else str(value)
+    return str(array.item() if array.dtype.kind in "biufcV" and not array.ndim else value)
 
 
 def _jaxpr(jaxpr: Jaxpr, names: _Names, indent: int, before: int = 0) -> str:

@@ -107,6 +107,11 @@ class GradRef:
     """Stands for a cotangent that was added to a reference."""
 
 
+# What stands in the place of an array that is not there has no leaves.
+for _kind in (NotNeeded, DidntWant, GradRef):
+    pytree.register(_kind, lambda _: ((), None), lambda _, __, kind=_kind: kind())  # type: ignore[misc]
+
+
 class VJP:
     """The pullback at a point: cotangents of the output in, cotangents of the inputs out. Callable many times.
 
@@ -270,7 +275,7 @@ class VJP:
         assert self._linear is not None
         leaves: list[Any] = []
         for argument, tree in zip(args_res, self._signature.in_tree.children(), strict=True):
-            own = pytree.leaves(argument)
+            own = pytree.leaves(argument, lambda x: type(x) is NotNeeded)
             # An argument that was taken out.
             leaves += own if len(own) == tree.num_leaves else [NotNeeded()] * tree.num_leaves
         for s in self._linear.sources:

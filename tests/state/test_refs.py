@@ -405,6 +405,10 @@ PROGRAMS = {
         j.new_ref(n.zeros(3)), 1
     ),
     "frozen": lambda j, n: j.make_jaxpr(lambda x: j.freeze(j.new_ref(x)))(1.0),
+    "a weak value written": lambda j, n: j.make_jaxpr(lambda r, x: j.ref.set(r, ..., x))(
+        j.new_ref(0.0), 1.0
+    ),
+    "small floats": lambda j, n: j.make_jaxpr(lambda x: x + n.bfloat16(1.5))(n.bfloat16(2)),
 }
 
 
@@ -549,3 +553,35 @@ def test_exported_functions_have_references_of_their_own():
     r = plugjax.new_ref(1.0)
     with pytest.raises(NotImplementedError, match="closes over a reference"):
         plugjax.export.export(plugjax.jit(lambda x: x + r[...]))(spec)
+
+
+WRITES = {
+    "a number": lambda j, n, r: j.ref.set(r, ..., 3.0),
+    "an array": lambda j, n, r: j.ref.set(r, ..., n.float32(2)),
+    "a sum": lambda j, n, r: j.ref.set(r, ..., r[...] + 1),
+    "swapped": lambda j, n, r: j.ref.swap(r, ..., 2.0),
+    "added": lambda j, n, r: j.ref.addupdate(r, ..., 2.0),
+    "under jit": lambda j, n, r: j.jit(lambda r: j.ref.set(r, ..., 2 * r[...]))(r),
+    "read": lambda j, n, r: r[...],
+}
+
+
+@pytest.mark.parametrize("name", WRITES)
+def test_what_is_written_is_not_weakly_typed(name):
+    found = []
+    for j, n in ((plugjax, plugjax.numpy), (jax, jax.numpy)):
+        for start in (1.0, 2, n.float32(0)):
+            ref = j.new_ref(start)
+            if not isinstance(start, int):
+                WRITES[name](j, n, ref)
+            found.append((repr(ref), repr(ref[...]), (ref[...] + n.bfloat16(1)).dtype))
+    assert found[:3] == found[3:]
+
+
+def test_what_stands_for_a_cotangent_has_no_leaves():
+    for j in (plugjax, jax):
+        total = j.new_ref(0.0)
+        _, pull = j.vjp(lambda a, b, c: a * b + c, 1.0, 2.0, 3.0)
+        pulled = pull.with_refs(total, j.ad.GradValue(), j.ad.DontWant())
+        assert len(j.tree.leaves(pulled(1.0))) == len(j.make_jaxpr(pulled)(1.0).out_avals) == 1
+        assert [*j.tree.leaves(pull.args_res)] == []
