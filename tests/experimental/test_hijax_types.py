@@ -152,7 +152,31 @@ class Program:
                 )[0]
             )
 
+        def counted(x):
+            step = lambda c: (c[0] + 1, self.quantize(self.dequantize(c[1]) + y))  # noqa: E731
+            return self.dequantize(
+                j.lax.while_loop(lambda c: c[0] < 3, step, (0, self.quantize(x)))[1]
+            )
+
+        def repeated(x):
+            step = lambda _, c: self.quantize(self.dequantize(c) * 2)  # noqa: E731
+            return self.dequantize(j.lax.fori_loop(0, 3, step, self.quantize(x)))
+
+        def chosen(x):
+            double = lambda q: self.quantize(self.dequantize(q) * 2)  # noqa: E731
+            found = j.lax.cond(x.sum() > 0, double, lambda q: q, self.quantize(x))
+            return self.dequantize(j.lax.switch(1, [lambda q: q, double], found))
+
+        # JAX fails inside where branches, or a loop that a condition does not end, are under jit.
+        jit = j.jit if j is plugjax else lambda f: f
+
         return {
+            "while": counted(x),
+            "jit of while": j.jit(counted)(x),
+            "fori": repeated(x),
+            "jit of fori": jit(repeated)(x),
+            "cond": chosen(x),
+            "jit of cond": jit(chosen)(x),
             "arrays": (qx.q, qx.scale),
             "eager": self.quantize(x).q,
             "jit": j.jit(self.dequantize)(qx),
@@ -174,8 +198,7 @@ class Program:
             "scan": j.jit(looped)(x),
             "grad of scan": j.grad(looped)(x),
             "carried": carried(x),
-            # JAX fails inside where such a loop is under jit.
-            "jit of carried": (j.jit(carried) if j is plugjax else carried)(x),
+            "jit of carried": jit(carried)(x),
         }
 
 

@@ -8,9 +8,9 @@ plugjax_plugin = PluginInfo("hijax", provides=("equations of experimental.hijax"
 
 
 def _load() -> list[RuleSet]:
-    from plugjax.experimental.hijax.rules import rules  # noqa: PLC0415  # on first use
+    from plugjax.experimental.hijax import control_flow, rules  # noqa: PLC0415  # on first use
 
-    return [rules]
+    return [rules.rules, control_flow.rules]
 
 
 @hookimpl

@@ -21,7 +21,7 @@ from plugjax.experimental.hijax.primitives import (
     pulled_back,
 )
 from plugjax.extend import pytree
-from plugjax.extend.core import ClosedJaxpr, JaxprEqn, Primitive, Zero, as_array
+from plugjax.extend.core import JaxprEqn, Primitive, Zero, as_array
 from plugjax.extend.rules import (
     RuleSet,
     abstract_eval,
@@ -30,7 +30,6 @@ from plugjax.extend.rules import (
     expand_rule,
     jvp_rule,
     linearize_rule,
-    lowered_rule,
     transpose_rule,
 )
 from plugjax.extend.transforms import (
@@ -38,11 +37,8 @@ from plugjax.extend.transforms import (
     HighType,
     UndefinedPrimal,
     is_undefined_primal,
-    low_avals,
-    lowered,
     transpose_flat,
 )
-from plugjax.lax.control_flow.scan import scan_p
 
 rules = RuleSet(__name__)
 
@@ -189,24 +185,3 @@ def _dce(used: Sequence[bool], eqn: JaxprEqn) -> tuple[Sequence[bool], JaxprEqn 
     invars = [v for v, n in zip(eqn.invars, used_in, strict=True) if n]
     outvars = [v for v, m in zip(eqn.outvars, made, strict=True) if m]
     return used_in, eqn.replace(invars=invars, outvars=outvars, params={"_prim": found})
-
-
-@rules.define(lowered_rule, scan_p)
-def _scan_on_arrays(
-    in_avals: Sequence[Any],
-    arrays: Sequence[Any],
-    *,
-    jaxpr: ClosedJaxpr,
-    num_consts: int,
-    num_carry: int,
-    **params: Any,
-) -> list[Any]:
-    split = num_consts + num_carry
-    found: list[Any] = scan_p.bind(
-        *arrays,
-        jaxpr=lowered(jaxpr),
-        num_consts=len(low_avals(in_avals[:num_consts])),
-        num_carry=len(low_avals(in_avals[num_consts:split])),
-        **params,
-    )
-    return found

@@ -248,7 +248,7 @@ def _bind_branches(
 ) -> Any:
     leaves, in_tree = pytree.flatten(operands)
     args = [as_array(x, who) for x in leaves]
-    traced = [trace_body(f, in_tree, [x.aval for x in args], who) for f in functions]
+    traced = [trace_body(f, in_tree, [aval_of(x) for x in args], who) for f in functions]
     _, _, tree = traced[0]
     for name, (_, _, other) in zip(names, traced, strict=True):
         if other != tree:

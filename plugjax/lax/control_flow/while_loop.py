@@ -102,7 +102,7 @@ def _while(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], init_
     init = [as_array(x, "while_loop") for x in leaves]
     in_tree = pytree.structure((init_val,))
     while True:
-        avals = [x.aval for x in init]
+        avals = [aval_of(x) for x in init]
         body, body_consts, out_tree = trace_body(body_fun, in_tree, avals, "while_loop body")
         if out_tree != tree:
             break
