@@ -56,6 +56,7 @@ from plugjax.transforms.transpose import (
     transpose_jaxpr,
 )
 from plugjax.transforms.varying import typed_axes, with_varying
+from plugjax.transforms.vmappable import register_vmappable
 
 __all__ = [
     "NO_MARKS",
@@ -131,6 +132,7 @@ __all__ = [
     "public",
     "publish",
     "register_mapped",
+    "register_vmappable",
     "replay",
     "shorten_traceback",
     "show_only",

@@ -8,7 +8,7 @@ from typing import Any
 from plugjax.extend.calls import Definitions
 from plugjax.extend.core import Primitive, aval_of, broadcast_axis, moveaxis, reshape_p
 from plugjax.extend.rules import batching_rule
-from plugjax.extend.transforms import Axis, show_only
+from plugjax.extend.transforms import Axis, register_vmappable, show_only
 
 Rule = Callable[..., Any]
 
@@ -42,6 +42,10 @@ def _adopt_by_name(rule: Rule) -> Rule:
 
 # Rules ``(axis size, axis name, None, args, dims, **params)``; JAX's older form.
 axis_primitive_batchers = Definitions(batching_rule, _adopt_by_name)
+
+
+def unregister_vmappable(data_type: type[Any]) -> None:
+    """Accepted as in JAX 0.10.2, where a class stays registered until it is registered anew."""
 
 
 def broadcast(x: Any, size: int, axis: int) -> Any:
@@ -122,6 +126,8 @@ __all__ = [
     "fancy_primitive_batchers",
     "not_mapped",
     "primitive_batchers",
+    "register_vmappable",
+    "unregister_vmappable",
 ]
 
 show_only(globals(), __all__)

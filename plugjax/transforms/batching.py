@@ -41,6 +41,16 @@ from plugjax.transforms.named_axes import Axis as Axis, uses_axis
 from plugjax.transforms.staging import stage
 from plugjax.transforms.tracebacks import api_boundary
 from plugjax.transforms.tree_differences import prefix_difference
+from plugjax.transforms.vmappable import (
+    is_spec,
+    is_vmappable,
+    mappings,
+    numbers_of,
+    part_of,
+    sizes_of,
+    taken_out,
+    whole_of,
+)
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
@@ -188,7 +198,7 @@ class BatchTrace(Trace):
             processing["params"],
         )
 
-    def wrap(self, value: Any, bdim: int | None) -> Any:
+    def wrap(self, value: Any, bdim: Any) -> Any:
         """A tracer, or the value itself if it has no batch axis."""
         return value if bdim is None else BatchTracer(self, value, bdim)
 
@@ -328,7 +338,7 @@ def vmap(
     check_callable("vmap", fun)
     if isinstance(in_axes, list):
         in_axes = tuple(in_axes)
-    if not (in_axes is None or isinstance(in_axes, (int, tuple, MappingSpec))):
+    if not (in_axes is None or isinstance(in_axes, tuple) or _is_axis(in_axes)):
         raise TypeError(
             f"vmap: in_axes must be an int, None, or a tuple with one entry for each positional argument; got {in_axes}."
         )
@@ -355,11 +365,13 @@ def vmap(
             raise ValueError(
                 f"vmap of {name}: in_axes must be an int, None, or a tuple of one entry for each positional argument, got {len(in_axes)=}, {len(args)=}."
             )
-        leaves, in_tree = pytree.flatten((args, kwargs))
+        is_leaf = is_vmappable if mappings else None
+        leaves, in_tree = pytree.flatten((args, kwargs), is_leaf)
         words = _Words(fun, in_tree)
-        axes = _flat_axes(fun, in_axes, args, kwargs)
+        axes = _flat_axes(fun, in_axes, args, kwargs, is_leaf)
+        specs = taken_out(leaves, axes) if mappings else {}
         if mapped_classes:
-            in_tree = pytree.structure(instances((args, kwargs), axes))
+            in_tree = pytree.structure(instances((args, kwargs), axes), is_leaf)
         # What is not mapped reaches the function as it is: it may be a static argument of an inner jit, or no array at all.
         values = [
             x if d is None or type(x) is Array else as_array(x, "vmap")
@@ -369,30 +381,44 @@ def vmap(
             d if d is None or isinstance(d, MappingSpec) else _in_range(d, aval_of(x), words, i)
             for i, (x, d) in enumerate(zip(values, axes, strict=True))
         ]
-        size = _axis_size(words, values, dims, axis_size)
+        numbers = numbers_of(axis_size)
+        given = axis_size if numbers is None else aval_of(numbers).shape[0]
+        size = _axis_size(words, values, dims, given, sizes_of(leaves, specs))
         axis = Axis(size, axis_name, spread, cut=_cut(values, dims))
         out = Structure()
 
+        def targets() -> list[Any]:
+            result_tree = pytree.unflatten(out.tree, [0] * out.tree.num_leaves)
+            try:
+                return pytree.broadcast_prefix(out_axes, result_tree, is_leaf=lambda x: x is None)
+            except ValueError:
+                raise ValueError(
+                    f"vmap: out_axes must be a tree prefix of the result of {name}, {prefix_difference(out_axes, out.tree)}. Give "
+                    "an int or None for each leaf, or for a part of the tree."
+                ) from None
+
         def flat(*xs: Any) -> list[Any]:
+            if specs:
+                xs = _opened(xs, specs, axis, numbers)
             flat_args, flat_kwargs = pytree.unflatten(in_tree, xs)
-            outs, out.tree = pytree.flatten(fun(*flat_args, **flat_kwargs))
+            outs, out.tree = pytree.flatten(fun(*flat_args, **flat_kwargs), is_leaf)
+            if is_leaf is not None and any(map(is_leaf, outs)):
+                whole = whole_of(lambda y, target: _to_out_axis(*_unwrapped(y), target, axis))
+                asked = size if axis_size is None else axis_size
+                return [
+                    whole(asked, y, d) if is_vmappable(y) else y
+                    for y, d in zip(outs, targets(), strict=True)
+                ]
             return outs
 
         outs, out_dims = batch_flat(flat, axis, values, dims)
-        result_tree = pytree.unflatten(out.tree, outs)
-        try:
-            targets = pytree.broadcast_prefix(out_axes, result_tree, is_leaf=lambda x: x is None)
-        except ValueError:
-            raise ValueError(
-                f"vmap: out_axes must be a tree prefix of the result of {name}, {prefix_difference(out_axes, out.tree)}. Give "
-                "an int or None for each leaf, or for a part of the tree."
-            ) from None
+        wanted = targets()
         moved = [
             _to_out_axis(y, d, target, axis)
-            for y, d, target in zip(outs, out_dims, targets, strict=True)
+            for y, d, target in zip(outs, out_dims, wanted, strict=True)
         ]
         result = pytree.unflatten(out.tree, moved)
-        return joined(result, targets, axis.size) if mapped_classes else result
+        return joined(result, wanted, axis.size) if mapped_classes else result
 
     return named_after(fun, vectorized, getattr(fun, "__doc__", None), name)
 
@@ -415,7 +441,49 @@ def _is_axis(leaf: Any) -> bool:
         leaf is None
         or isinstance(leaf, MappingSpec)
         or (isinstance(leaf, int) and not isinstance(leaf, bool))
+        or is_spec(leaf)
     )
+
+
+def _unwrapped(x: Any) -> tuple[Any, Any]:
+    """Value and batch axis of what a function under the current trace gives."""
+    trace = state.trace
+    assert isinstance(trace, BatchTrace)
+    return trace.unwrap(x)
+
+
+def _opened(
+    xs: Sequence[Any], specs: Mapping[int, Any], axis: Axis, numbers: Any
+) -> tuple[Any, ...]:
+    """Arguments as one instance sees them, with those at ``specs`` mapped as their classes say."""
+    trace = state.trace
+    assert isinstance(trace, BatchTrace)
+
+    def mapped(x: Any, spec: Any) -> Any:
+        if spec is None:
+            return x
+        array = as_array(x, "vmap")
+        ndim = aval_of(array).ndim
+        if not isinstance(spec, MappingSpec) and not -ndim <= spec < ndim:
+            raise ValueError(f"vmap: an array of rank {ndim} has no axis {spec} to map.")
+        if isinstance(spec, MappingSpec):
+            return trace.wrap(array, spec)
+        if (size := aval_of(array).shape[spec]) != axis.size:
+            raise ValueError(
+                f"vmap: a part of an argument has size {size} along axis {spec}, the mapped axis has {axis.size}."
+            )
+        return trace.wrap(array, spec % ndim)
+
+    def index() -> Any:
+        found = np.arange(axis.size, dtype=np.int32) if numbers is None else numbers
+        return trace.wrap(as_array(found, "vmap"), 0)
+
+    part = part_of(mapped, index)
+    state.trace = trace.parent
+    try:
+        return tuple(part(x, specs[i]) if i in specs else x for i, x in enumerate(xs))
+    finally:
+        state.trace = trace
 
 
 class _Words:
@@ -435,18 +503,22 @@ class _Words:
 
 
 def _flat_axes(
-    fun: Callable[..., Any], in_axes: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+    fun: Callable[..., Any],
+    in_axes: Any,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    is_leaf: Callable[[Any], bool] | None,
 ) -> list[Any]:
-    if isinstance(in_axes, int):
-        axes: list[Any] = [in_axes] * len(pytree.leaves(args))
-    elif in_axes is None or isinstance(in_axes, MappingSpec):
-        axes = [in_axes] * len(pytree.leaves(args))
+    if _is_axis(in_axes):
+        axes: list[Any] = [in_axes] * len(pytree.leaves(args, is_leaf))
     else:
         axes = []
         for i, (spec, arg) in enumerate(zip(in_axes, args, strict=True)):
-            if spec is None or isinstance(spec, (int, MappingSpec)):
-                axes.extend([spec] * len(pytree.leaves(arg)))
+            if _is_axis(spec):
+                axes.extend([spec] * len(pytree.leaves(arg, is_leaf)))
                 continue
+            if is_leaf is not None:
+                arg = pytree.tree_map(lambda _: 0, arg, is_leaf=is_leaf)
             try:
                 axes.extend(pytree.broadcast_prefix(spec, arg, is_leaf=lambda x: x is None))
             except ValueError:
@@ -456,7 +528,7 @@ def _flat_axes(
                     f"{prefix_difference(spec, pytree.structure(arg))}. Give an int or None for each leaf, or for a part of "
                     "the tree."
                 ) from None
-    axes.extend([0] * len(pytree.leaves(kwargs)))
+    axes.extend([0] * len(pytree.leaves(kwargs, is_leaf)))
     return axes
 
 
@@ -475,11 +547,12 @@ def _axis_size(
     values: list[Any],
     dims: list[int | None],
     given: int | None,
+    others: Sequence[int],
 ) -> int:
     sizes = [
         v.aval.shape[d] if isinstance(d, int) else None for v, d in zip(values, dims, strict=True)
     ]
-    found: set[int] = {s for s in sizes if s is not None}
+    found: set[int] = {s for s in sizes if s is not None} | set(others)
     if given is not None:
         if not isinstance(given, (int, np.integer)):
             raise ValueError(f"vmap of {words.place()}: axis_size is an integer, got {given!r}.")
@@ -497,11 +570,14 @@ def _axis_size(
     )
     raise ValueError(
         f"vmap got inconsistent sizes for the mapped axes of {words.place()}:\n{described}"
+        + "".join(f"\n  * another argument has size {s}" for s in others)
         + (f"\n  * axis_size is {given}" if given is not None else "")
     )
 
 
-def _to_out_axis(y: Any, bdim: int | None, target: int | None, axis: Axis) -> Any:
+def _to_out_axis(y: Any, bdim: Any, target: Any, axis: Axis) -> Any:
+    if is_vmappable(y):
+        return y  # All instances already.
     if isinstance(bdim, MappingSpec) or isinstance(target, MappingSpec):
         if bdim != target:
             raise ValueError(

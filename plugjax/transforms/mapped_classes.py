@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from plugjax.core import pytree
+from plugjax.transforms.vmappable import is_vmappable
 
 # By class: from a container and an axis that of one instance, and from an instance, an axis and its size the container.
 mapped_classes: dict[
@@ -46,7 +47,7 @@ def _is_mapped(node: Any) -> bool:
 
 def _replaced(tree: Any, axes: Sequence[int | None], replace: Callable[[Any, int], Any]) -> Any:
     """The tree with each container of a registered class replaced, if the first of its leaves is mapped."""
-    nodes, treedef = pytree.flatten(tree, _is_mapped)
+    nodes, treedef = pytree.flatten(tree, lambda node: _is_mapped(node) or is_vmappable(node))
     place = 0
     for i, node in enumerate(nodes):
         if not _is_mapped(node):
