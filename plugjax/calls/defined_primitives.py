@@ -30,7 +30,16 @@ Rule = Callable[..., Any]
 _discovered = False
 _rules: dict[tuple[RuleKind[Any], Primitive], Rule] = {}
 # Kinds whose absence means something, so that a missing rule is not asked for: registries get such rules like a plugin's.
-_OPTIONAL = ("dce", "effects", "expand", "linearize", "opened", "remat", "transpose")
+_OPTIONAL = (
+    "dce",
+    "effects",
+    "expand",
+    "linearize",
+    "opened",
+    "partial_eval",
+    "remat",
+    "transpose",
+)
 _PROGRAM = "a program"
 optional = RuleSet(_PROGRAM)
 # How many of these a registry has been given.

@@ -4,11 +4,14 @@ The program x -> y becomes x -> (y, s), with the values s that the policy lets b
 again what s does not give. A primitive that runs programs of its own (a loop, a branch, a call) says by a rule of the kind
 ``remat`` how its equation splits; small calls have been inlined before. Any other equation, one with a derivative of its own
 included, is kept or computed as a whole: what it computes inside would be differentiated by other rules.
+
+A rule of the kind ``partial_eval`` is asked before the policy, in JAX's form. Of a program that is differentiated only the part
+without tangents is split, so all operands are known, and all are there when values are computed again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -56,19 +59,30 @@ class SplitEquation:
     """An equation that keeps some of what it computes inside.
 
     Attributes:
-        forward: the equation with what is kept among its results.
+        forward: the equation with what is kept among its results; ``None`` if it has none, and runs with ``again`` only.
         saved: what is kept: results of ``forward``.
-        again: the equation as it is computed again, with ``saved`` among its operands; it must not define these.
+        again: the equation as it is computed again, with ``saved`` among its operands; it must not define these. ``None`` if
+            nothing is computed again.
     """
 
-    forward: JaxprEqn
-    saved: list[Var]
-    again: JaxprEqn
+    forward: JaxprEqn | None
+    saved: Sequence[Var]
+    again: JaxprEqn | None
 
 
 RematFn = Callable[[Policy, JaxprEqn], SplitEquation | None]
 remat_rule: RuleKind[RematFn] = RuleKind(
     "remat", "(policy, eqn) -> SplitEquation, or None if the policy keeps nothing inside"
+)
+
+PartialEvalFn = Callable[
+    [Policy, Sequence[bool], Sequence[bool], JaxprEqn],
+    tuple[JaxprEqn | None, JaxprEqn | None, Sequence[bool], Sequence[bool], Sequence[Var]],
+]
+partial_eval_rule: RuleKind[PartialEvalFn] = RuleKind(
+    "partial_eval",
+    "(policy, unknown_in, again_in, eqn) -> (eqn of the first computation or None, eqn of the second or None, "
+    "unknown results, results that the second computation gives, values of the first that the second needs)",
 )
 
 
@@ -87,6 +101,30 @@ class SplitProgram:
     saved: list[Var]
 
 
+def _split_equation(policy: Policy, eqn: JaxprEqn) -> SplitEquation:
+    told = registry.table(partial_eval_rule).get(eqn.primitive)
+    if told is not None:
+        return _as_told(told, policy, eqn)
+    if keeps(policy(eqn.primitive, *[v.aval for v in eqn.invars], **eqn.params)):
+        return SplitEquation(eqn, eqn.outvars, None if eqn.outvars else eqn)
+    rule = registry.table(remat_rule).get(eqn.primitive)
+    split = rule(policy, eqn) if rule is not None else None
+    return split or SplitEquation(eqn, [], eqn)
+
+
+def _as_told(rule: PartialEvalFn, policy: Policy, eqn: JaxprEqn) -> SplitEquation:
+    """The equation as a rule of the kind ``partial_eval`` splits it."""
+    count = len(eqn.invars)
+    first, second, unknown, given, residuals = rule(policy, [False] * count, [True] * count, eqn)
+    if any(unknown):
+        raise ValueError(
+            f"checkpoint: the partial_eval rule of '{eqn.primitive}' gives unknown results of operands that are all known."
+        )
+    there = {v for v in eqn.invars if type(v) is Var}
+    kept = [v for v, g in zip(eqn.outvars, given, strict=True) if not g and type(v) is Var]
+    return SplitEquation(first, [v for v in (*residuals, *kept) if v not in there], second)
+
+
 def split_by_policy(program: ClosedJaxpr, policy: Policy) -> SplitProgram:
     """Split a program, its calls inlined.
 
@@ -96,25 +134,15 @@ def split_by_policy(program: ClosedJaxpr, policy: Policy) -> SplitProgram:
     """
     program = simplify(program, to_compile=False)
     inner = program.jaxpr
-    table = registry.table(remat_rule)
     saved: list[Var] = []
     forward: list[JaxprEqn] = []
     again: list[JaxprEqn] = []
     for eqn in inner.eqns:
-        if keeps(policy(eqn.primitive, *[v.aval for v in eqn.invars], **eqn.params)):
-            forward.append(eqn)
-            saved.extend(eqn.outvars)
-            if not eqn.outvars:
-                again.append(eqn)
-            continue
-        rule = table.get(eqn.primitive)
-        split = rule(policy, eqn) if rule is not None else None
-        if split is None:
-            forward.append(eqn)
-            again.append(eqn)
-        else:
+        split = _split_equation(policy, eqn)
+        if split.forward is not None:
             forward.append(split.forward)
-            saved.extend(split.saved)
+        saved.extend(split.saved)
+        if split.again is not None:
             again.append(split.again)
     whole = Jaxpr(
         inner.constvars, inner.invars, [*inner.outvars, *saved], forward, inner.debug_name
@@ -123,6 +151,11 @@ def split_by_policy(program: ClosedJaxpr, policy: Policy) -> SplitProgram:
     return SplitProgram(
         ClosedJaxpr(whole, program.consts), ClosedJaxpr(rest, program.consts), saved
     )
+
+
+def _nothing(*_: Any, **__: Any) -> bool:
+    """The policy that keeps nothing, where rules may keep something all the same."""
+    return False
 
 
 def split_residuals(
@@ -140,6 +173,8 @@ def split_residuals(
     """
     total = len(program.out_avals)
     residuals = (False,) * count + (True,) * (total - count)
+    if policy is None and registry.table(partial_eval_rule):
+        policy = _nothing
     if policy is None:
         outputs = tuple(not r for r in residuals)
         return prune_outputs(program, outputs), prune_outputs(program, residuals), 0

@@ -1,6 +1,6 @@
 """Rule kinds, rule sets, and what a plugin says of itself."""
 
-from plugjax.calls.remat_policy import remat_rule
+from plugjax.calls.remat_policy import partial_eval_rule, remat_rule
 from plugjax.core.effects import effects_rule
 from plugjax.core.hookspecs import API_VERSION, PluginInfo, hookimpl
 from plugjax.core.rules import (
@@ -62,6 +62,7 @@ __all__ = [
     "lowering",
     "notation_rule",
     "opened_rule",
+    "partial_eval_rule",
     "physical_rule",
     "printed_rule",
     "remat_rule",

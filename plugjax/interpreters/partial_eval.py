@@ -12,7 +12,7 @@ from plugjax.extend.calls import Definitions
 from plugjax.extend.core import ClosedJaxpr, Jaxpr, JaxprEqn, as_array, aval_of
 from plugjax.extend.execution import ensure_compile_time_eval
 from plugjax.extend.linear_util import WrappedFun
-from plugjax.extend.rules import dce_rule
+from plugjax.extend.rules import dce_rule, partial_eval_rule
 from plugjax.extend.transforms import StagingTracer, prune, show_only, stage
 
 Val = Any
@@ -21,6 +21,9 @@ JaxprTracer = StagingTracer
 
 # Rules ``(used_outputs, eqn) -> (used_inputs, new eqn or None)``; asked if some results of the equation are read, and not all.
 dce_rules = Definitions(dce_rule)
+# Rules ``(policy, unknown_in, again_in, eqn) -> (eqn or None, eqn or None, unknown_out, again_out, residuals)``; asked where
+# ``checkpoint`` splits a program. All operands are known there: of tangents it is the linear program that is kept.
+partial_eval_jaxpr_custom_rules = Definitions(partial_eval_rule)
 
 
 def _flags(given: bool | Sequence[bool], count: int) -> list[bool]:
@@ -244,6 +247,7 @@ __all__ = [
     "dce_jaxpr_closed_call_rule",
     "dce_jaxpr_consts",
     "dce_rules",
+    "partial_eval_jaxpr_custom_rules",
     "trace_to_jaxpr_dynamic",
     "trace_to_jaxpr_nounits",
 ]
