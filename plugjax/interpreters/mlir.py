@@ -22,17 +22,26 @@ from plugjax.extend.core import (
 from plugjax.extend.dtypes import DType, is_extended
 from plugjax.extend.errors import LoweringError
 from plugjax.extend.execution import run_passes
+from plugjax.extend.meshes import Mesh
 from plugjax.extend.rules import expand_rule, impl, lowering
 from plugjax.extend.transforms import Kept, physicalize, show_only, stage
+from plugjax.interpreters.constants import (
+    ConstantHandler,
+    aval_to_ir_type,
+    aval_to_ir_types,
+    ir_constant,
+    ir_constants,
+    ir_tree_registry,
+    ir_type_handlers,
+    register_constant_handler,
+)
 from plugjax.interpreters.modules import (
     LoweringResult,
     TokenSet,
-    aval_to_ir_types,
     core_call_lowering,
     emit_python_callback,
     flatten_ir_types,
     flatten_ir_values,
-    ir_constants,
     jaxpr_subcomp,
     lower_jaxpr_to_fun,
     lower_jaxpr_to_module,
@@ -47,11 +56,24 @@ from plugjax.interpreters.modules import (
 from plugjax.stablehlo import mlir
 from plugjax.stablehlo.context import EqnContext, ModuleContext
 from plugjax.stablehlo.custom_call import attribute_of
+from plugjax.stablehlo.lowering_state import (
+    AxisContext,
+    LoweringParameters,
+    MeshAxisName,
+    ShapePolyLoweringState,
+    ShardingContext,
+    SPMDAxisContext,
+)
 
 Value = Any
 Token = Any
 LoweringRule = Callable[..., Any]
 LoweringRuleContext = EqnContext
+
+# Types of channels in StableHLO, for ``stablehlo.ChannelHandle``.
+DEVICE_TO_DEVICE_TYPE = 1
+SEND_TO_HOST_TYPE = 2
+RECV_FROM_HOST_TYPE = 3
 
 
 _rules: dict[Primitive, dict[str | None, LoweringRule]] = {}
@@ -165,23 +187,9 @@ def lower_fun(fun: Callable[..., Any], multiple_results: bool = True) -> Lowerin
     return _Function(fun, multiple_results)
 
 
-def aval_to_ir_type(*ctx_and_aval: Any) -> Any:
-    """The MLIR type of an array.
-
-    Args:
-        *ctx_and_aval: the module and the aval; JAX before 0.10 takes the aval alone.
-    """
-    return mlir.type_of(ctx_and_aval[-1])
-
-
 def dtype_to_ir_type(dtype: DType) -> Any:
     """The MLIR type of an element."""
     return mlir.element_type(np.dtype(dtype))
-
-
-def ir_constant(value: Any, aval: ShapedArray | None = None) -> Value:
-    """A constant with the values of an array."""
-    return mlir.constant(np.asarray(value, aval.dtype if aval is not None else None))
 
 
 def ir_attribute(value: Any) -> Any:
@@ -214,10 +222,21 @@ def dense_int_elements(numbers: Sequence[int]) -> Any:
 
 
 __all__ = [
+    "DEVICE_TO_DEVICE_TYPE",
+    "RECV_FROM_HOST_TYPE",
+    "SEND_TO_HOST_TYPE",
+    "AxisContext",
+    "ConstantHandler",
+    "LoweringParameters",
     "LoweringResult",
     "LoweringRule",
     "LoweringRuleContext",
+    "Mesh",
+    "MeshAxisName",
     "ModuleContext",
+    "SPMDAxisContext",
+    "ShapePolyLoweringState",
+    "ShardingContext",
     "Token",
     "TokenSet",
     "Value",
@@ -236,6 +255,8 @@ __all__ = [
     "ir_attribute",
     "ir_constant",
     "ir_constants",
+    "ir_tree_registry",
+    "ir_type_handlers",
     "jaxpr_subcomp",
     "lower_fun",
     "lower_jaxpr_to_fun",
@@ -245,6 +266,7 @@ __all__ = [
     "merge_mlir_modules",
     "module_to_bytecode",
     "module_to_string",
+    "register_constant_handler",
     "register_lowering",
     "shape_tensor",
     "token_type",

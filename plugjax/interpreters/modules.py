@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from jaxlib.mlir import ir
 
-from plugjax.extend.core import AbstractToken, ClosedJaxpr, Jaxpr, ShapedArray
+from plugjax.extend.core import ClosedJaxpr, Jaxpr, ShapedArray
 from plugjax.extend.source_info_util import NameStack
 from plugjax.extend.transforms import physicalize
+from plugjax.interpreters.constants import ir_tree_registry
 from plugjax.stablehlo import mlir
 from plugjax.stablehlo.context import EqnContext, ModuleContext
 from plugjax.stablehlo.host_call import HostCall
 from plugjax.stablehlo.lower import lower_module
+from plugjax.stablehlo.lowering_state import LoweringParameters, ShapePolyLoweringState
 
 Value = Any
 
@@ -49,13 +51,13 @@ class LoweringResult(NamedTuple):
         module: the ``ir.Module``.
         keepalive: what must live as long as the module.
         host_callbacks: calls to Python in it.
-        shape_poly_state: ``None``: sizes are numbers.
+        shape_poly_state: the sizes that are not known: none.
     """
 
     module: Any
     keepalive: Any
     host_callbacks: list[Any]
-    shape_poly_state: Any = None
+    shape_poly_state: ShapePolyLoweringState = ShapePolyLoweringState((), None)
 
 
 def module_to_string(module: Any, enable_debug_info: bool | None = None) -> str:
@@ -117,32 +119,14 @@ def make_ir_context() -> Any:
     return mlir.session().context
 
 
-def aval_to_ir_types(ctx: ModuleContext, aval: Any) -> tuple[Any, ...]:
-    """The MLIR types of a value: one of an array."""
-    return (token_type(),) if isinstance(aval, AbstractToken) else (mlir.type_of(aval),)
-
-
 def token_type() -> Any:
     """The MLIR type of a token."""
     return mlir.token_type()
 
 
-def ir_constants(value: Any, *, aval: ShapedArray | None = None) -> tuple[Value, ...]:
-    """A constant with the values of an array, as all its MLIR values: one."""
-    return (mlir.constant(np.asarray(value, aval.dtype if aval is not None else None)),)
-
-
 def shape_tensor(ctx: ModuleContext, sizes: Sequence[int]) -> Value:
     """Sizes as a constant of 32-bit integers."""
     return mlir.constant(np.asarray(sizes, np.int32))
-
-
-def _flat(xs: Iterable[Any]) -> Iterator[Any]:
-    for x in xs:
-        if isinstance(x, (list, tuple)):
-            yield from _flat(x)
-        else:
-            yield x
 
 
 def _deprecated(name: str) -> None:
@@ -156,34 +140,41 @@ def _deprecated(name: str) -> None:
 def flatten_ir_values(xs: Iterable[Any]) -> list[Value]:
     """Values and tuples of values as one list. Deprecated, as in JAX."""
     _deprecated("flatten_ir_values")
-    return list(_flat(xs))
+    found: list[Value] = ir_tree_registry.flatten(xs)[0]
+    return found
 
 
 def flatten_ir_types(xs: Iterable[Any]) -> list[Any]:
     """Types and tuples of types as one list. Deprecated, as in JAX."""
     _deprecated("flatten_ir_types")
-    return list(_flat(xs))
+    found: list[Value] = ir_tree_registry.flatten(xs)[0]
+    return found
 
 
 def unflatten_ir_values_like_types(xs: Iterable[Value], ys: Sequence[Any]) -> list[Any]:
     """A list of values, in tuples where there are tuples of types. Deprecated, as in JAX."""
     _deprecated("unflatten_ir_values_like_types")
-    rest = iter(xs)
-    return [
-        tuple(next(rest) for _ in y) if isinstance(y, (list, tuple)) else next(rest) for y in ys
-    ]
+    _, tree = ir_tree_registry.flatten(ys)
+    found: list[Any] = tree.unflatten(xs)
+    return found
 
 
 def lower_jaxpr_to_module(
-    module_name: str, jaxpr: ClosedJaxpr, *, platforms: Sequence[str] = ("cpu",), **_: Any
+    module_name: str,
+    jaxpr: ClosedJaxpr,
+    *,
+    platforms: Sequence[str] = ("cpu",),
+    lowering_parameters: LoweringParameters | None = None,
+    **_: Any,
 ) -> LoweringResult:
     """Lower a program to a module whose public function is ``main``.
 
     Args:
         module_name: name of the module.
         jaxpr: the program.
-        platforms: the hardware that it is for: one. JAX's other arguments, which are about several devices and donation, have
-            no effect.
+        platforms: the hardware that it is for: one.
+        lowering_parameters: rules that come before those of primitives, and what rules are told. JAX's other arguments, which
+            are about several devices and donation, have no effect.
 
     Raises:
         NotImplementedError: several platforms.
@@ -194,7 +185,12 @@ def lower_jaxpr_to_module(
             f"lower_jaxpr_to_module: a module is for one platform, got {tuple(platforms)}. Lower once for each."
         )
     found = lower_module(
-        physicalize(jaxpr), "xla", name=module_name, device_kind=platforms[0], hints=True
+        physicalize(jaxpr),
+        "xla",
+        name=module_name,
+        device_kind=platforms[0],
+        hints=True,
+        parameters=lowering_parameters,
     )
     return LoweringResult(found.module, None, list(found.host_calls))
 
@@ -313,12 +309,10 @@ def emit_python_callback(
 __all__ = [
     "LoweringResult",
     "TokenSet",
-    "aval_to_ir_types",
     "core_call_lowering",
     "emit_python_callback",
     "flatten_ir_types",
     "flatten_ir_values",
-    "ir_constants",
     "jaxpr_subcomp",
     "lower_jaxpr_to_fun",
     "lower_jaxpr_to_module",

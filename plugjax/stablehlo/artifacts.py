@@ -15,6 +15,7 @@ import numpy as np
 from plugjax.extend.core import ClosedJaxpr, ShapedArray
 from plugjax.stablehlo import mlir
 from plugjax.stablehlo.context import ModuleContext, as_symbol
+from plugjax.stablehlo.lowering_state import LoweringParameters, Overridden
 from plugjax.stablehlo.mlir import Module, Value
 from plugjax.stablehlo.symbolic import SizeEquations, Variables, dimension_size
 
@@ -78,20 +79,6 @@ def _sizes(
         session.symbolic = None
 
 
-class _Overridden:
-    """Lowering rules of which some are replaced."""
-
-    def __init__(self, rules: Any, overriding: Mapping[Any, Callable[..., Any]]) -> None:
-        self._rules = rules
-        self._overriding = overriding
-
-    def get(self, primitive: Any, /) -> Callable[..., Any] | None:
-        return self._overriding.get(primitive) or self._rules.get(primitive)
-
-    def find(self, primitive: Any, /) -> Callable[..., Any] | None:
-        return self._overriding.get(primitive) or self._rules.find(primitive)
-
-
 class _Choice:
     """A ``main`` that computes the program for the platform whose index is its first argument, if there are several."""
 
@@ -111,7 +98,8 @@ class _Choice:
         context.path, context.hints = (name,), True
         context.variables = self.variables
         if self.overriding:
-            context.rules = _Overridden(context.rules, self.overriding)
+            context.rules = Overridden(context.rules, self.overriding)
+        context.lowering_parameters = LoweringParameters(for_export=True)
         return context
 
     def write(self, module: Module, name: str, equations: SizeEquations | None) -> None:

@@ -17,6 +17,13 @@ from plugjax.extend.transforms import NO_MARKS, marks_of
 from plugjax.stablehlo import mlir
 from plugjax.stablehlo.hints import mark
 from plugjax.stablehlo.host_call import HostCall, described, host_call
+from plugjax.stablehlo.lowering_state import (
+    AxisContext,
+    LoweringParameters,
+    ShapePolyLoweringState,
+    ShardingContext,
+    SPMDAxisContext,
+)
 from plugjax.stablehlo.mlir import Module, Value
 from plugjax.stablehlo.symbolic import Variables
 
@@ -50,18 +57,22 @@ class ModuleContext:
         sharding_groups: how many groups of values that are spread alike it has.
         manual_axes: by name, the mesh of each axis along which the program under construction is that of one device.
         variables: those of sizes that are not known, if there are any; private functions take them first.
+        devices: how many run the program together.
+        lowering_parameters: how the program is lowered.
         path: names of the enclosing functions, outermost first.
     """
 
     __slots__ = (
         "_names",
         "device_kind",
+        "devices",
         "emit_host_call",
         "functions",
         "hints",
         "host_calls",
         "imported",
         "locations",
+        "lowering_parameters",
         "manual_axes",
         "meshes",
         "module",
@@ -84,6 +95,8 @@ class ModuleContext:
         self.device_kind = device_kind
         self.locations = self.hints = False
         self.variables: Variables | None = None
+        self.devices = 1
+        self.lowering_parameters = LoweringParameters()
         self.path: tuple[str, ...] = ()
         self.emit_host_call = emit_host_call
         self.host_calls: list[HostCall] = []
@@ -114,6 +127,20 @@ class ModuleContext:
     def platforms(self) -> tuple[str, ...]:
         """The hardware that the module is for, by JAX's name."""
         return (self.device_kind or "cpu",)
+
+    @property
+    def axis_context(self) -> AxisContext:
+        """Whether the program under construction is that of one device, along which axes, or that of whole arrays."""
+        if not self.manual_axes:
+            return ShardingContext(self.devices)
+        *_, mesh = self.manual_axes.values()
+        return SPMDAxisContext(mesh, frozenset(self.manual_axes))
+
+    @property
+    def shape_poly_state(self) -> ShapePolyLoweringState:
+        """The sizes that are not known."""
+        names = () if self.variables is None else self.variables.names
+        return ShapePolyLoweringState(names, self.platforms)
 
     @property
     def context(self) -> Any:
@@ -268,6 +295,11 @@ class EqnContext:
     def avals_out(self) -> list[ShapedArray]:
         """Avals of the results."""
         return [v.aval for v in self.eqn.outvars]
+
+    def is_forward_compat(self) -> bool:
+        """Whether the module is for readers of an earlier version, as an export is."""
+        asked = self.module.lowering_parameters
+        return asked.for_export and not asked.export_ignore_forward_compatibility
 
     def constant(self, value: Any, aval: ShapedArray) -> Value:
         """A number, repeated in the shape and dtype of ``aval``."""

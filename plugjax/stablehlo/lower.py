@@ -10,6 +10,7 @@ from plugjax.extend.meshes import Partition
 from plugjax.stablehlo import mlir
 from plugjax.stablehlo.context import EmitHostCall, LoweringRules, ModuleContext, as_symbol
 from plugjax.stablehlo.host_call import HostCall
+from plugjax.stablehlo.lowering_state import LoweringParameters, Overridden
 from plugjax.stablehlo.meshes import declare_partition, partition_marks
 from plugjax.stablehlo.mlir import Module
 from plugjax.stablehlo.ordering import with_order
@@ -54,6 +55,7 @@ def lower_module(
     hints: bool = False,
     rules: LoweringRules | None = None,
     partition: Partition | None = None,
+    parameters: LoweringParameters | None = None,
 ) -> LoweredModule:
     """Lower a program.
 
@@ -68,6 +70,7 @@ def lower_module(
         hints: whether operations carry what the user tells XLA's compiler.
         rules: lowering rules in place of the platform's.
         partition: how the program is spread over devices, if it is.
+        parameters: what rules are told, and lowering rules that come before those.
 
     Raises:
         LoweringError: a primitive has neither a lowering nor a usable host kernel.
@@ -76,8 +79,13 @@ def lower_module(
         context = ModuleContext(module, platform, emit_host_call, device_kind)
         context.locations, context.hints = locations, hints
         context.rules = rules or context.rules
+        context.lowering_parameters = parameters or context.lowering_parameters
+        overriding = context.lowering_parameters.override_lowering_rules
+        if overriding:
+            context.rules = Overridden(context.rules, dict(overriding))
         context.path = (name,)
         if partition is not None:
+            context.devices = partition.mesh.size
             declare_partition(context, partition)
         main = context.write_function(with_order(jaxpr), "main", public=True)
         marks = [

@@ -71,7 +71,7 @@ def as_the_policy_says(saveable, unknown, again, eqn):
     return compute(saveable, unknown, again, eqn)
 
 
-@pytest.mark.parametrize("rule, count", [(keep, 1), (compute, 2), (as_the_policy_says, 2)])
+@pytest.mark.parametrize(("rule", "count"), [(keep, 1), (compute, 2), (as_the_policy_says, 2)])
 def test_what_the_rule_says(costly, rule, count):
     costly.split_by(rule)
     assert costly.count(costly.function()) == count
