@@ -85,7 +85,7 @@ class JetTrace(Trace):
         try:
             if all(terms is None for terms in series):
                 return self.parent.process(primitive, primals, params)
-            rule = self.rules.get(primitive)
+            rule = self.rules.find(primitive)
             if rule is not None:
                 out, terms = rule(self.order, primals, series, **params)
             else:

@@ -72,8 +72,8 @@ def jet(
         points.append(point)
         curves.append(
             [
-                times(1 / math.factorial(k), _as_tangent(term, point)) if factorial_scaled
-                else _as_tangent(term, point)
+                times(1 / math.factorial(k), as_tangent(term, point)) if factorial_scaled
+                else as_tangent(term, point)
                 for k, term in enumerate(terms, 1)
             ]
         )  # fmt: skip
@@ -100,7 +100,8 @@ def _check_leaf(x: Any, what: str) -> None:
         )
 
 
-def _as_tangent(term: Any, point: Any) -> Any:
+def as_tangent(term: Any, point: Any) -> Any:
+    """A coefficient in the shape of a value and the dtype of its tangents."""
     aval = aval_of(point).to_tangent_aval()
     term = as_array(term, "jet")
     if aval_of(term).dtype != aval.dtype:
