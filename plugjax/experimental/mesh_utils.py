@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from plugjax.extend.core import Device
 from plugjax.extend.meshes import device_array
+
+# By ``device.device_kind`` of the last device, ``(mesh_shape, devices, contiguous_submeshes=...)``: the devices in an array of the
+# shape, or ``None``, for the usual order.
+device_kind_handler_dict: dict[str, Callable[..., np.ndarray[Any, Any] | None]] = {}
 
 
 def create_device_mesh(
@@ -24,8 +28,8 @@ def create_device_mesh(
     Args:
         mesh_shape: the shape.
         devices: all of them, in an order; those of the default backend, if left out.
-        contiguous_submeshes: accepted as in JAX: it is for the network of TPUs.
-        allow_split_physical_axes: likewise.
+        contiguous_submeshes: for functions in :data:`device_kind_handler_dict`; it is about the network of TPUs.
+        allow_split_physical_axes: accepted as in JAX: likewise.
 
     Raises:
         ValueError: there are more or fewer devices than the shape asks for.
@@ -35,13 +39,19 @@ def create_device_mesh(
         >>> mesh_utils.create_device_mesh((1, 1)).shape
         (1, 1)
     """
-    del contiguous_submeshes, allow_split_physical_axes
+    del allow_split_physical_axes
     found = device_array("create_device_mesh", mesh_shape, devices)
     count = math.prod(mesh_shape)
     if devices is not None and len(devices) != count:
         raise ValueError(
             f"Number of devices {len(devices)} must equal the product of mesh_shape {tuple(mesh_shape)}."
         )
+    in_order = list(found.flat)
+    handler = device_kind_handler_dict.get(in_order[-1].device_kind) if in_order else None
+    if handler is not None:
+        arranged = handler(tuple(mesh_shape), in_order, contiguous_submeshes=contiguous_submeshes)
+        if arranged is not None:
+            return arranged
     return found
 
 
@@ -92,4 +102,4 @@ def create_hybrid_device_mesh(
     return result
 
 
-__all__ = ["create_device_mesh", "create_hybrid_device_mesh"]
+__all__ = ["create_device_mesh", "create_hybrid_device_mesh", "device_kind_handler_dict"]

@@ -1,6 +1,7 @@
 """Groups of operations for XLA's scheduler: the names of ``jax.experimental.scheduling_groups``."""
 
 import importlib
+from collections.abc import Sequence
 from typing import Any
 
 from plugjax.experimental.annotations.calls import (
@@ -8,6 +9,8 @@ from plugjax.experimental.annotations.calls import (
     xla_metadata_call,
     xla_metadata_call_p,
 )
+from plugjax.extend.core import JaxprEqn
+from plugjax.extend.transforms import prune_closed
 
 
 def attr_get(x: Any) -> Any:
@@ -26,4 +29,40 @@ def attr_get(x: Any) -> Any:
     return importlib.import_module("plugjax.experimental.annotations.lowering").text_attribute(x)
 
 
-__all__ = ["attr_get", "scheduling_group", "xla_metadata_call", "xla_metadata_call_p"]
+def dce_jaxpr_xla_metadata_rule(
+    used_outputs: Sequence[bool], eqn: JaxprEqn
+) -> tuple[list[bool], JaxprEqn | None]:
+    """The part of a call that some of its results need; a rule for ``interpreters.partial_eval.dce_rules``.
+
+    Args:
+        used_outputs: which results are read.
+        eqn: an equation with a closed program in its parameter ``jaxpr``.
+
+    Returns:
+        Which operands are needed, and the equation of them; ``None`` if nothing is left of it.
+
+    Example:
+        >>> import plugjax
+        >>> from plugjax.experimental.scheduling_groups import dce_jaxpr_xla_metadata_rule, xla_metadata_call
+        >>> f = xla_metadata_call(lambda x, y: (-x, x * y))
+        >>> (eqn,) = plugjax.make_jaxpr(f)(1.0, 2.0).eqns
+        >>> dce_jaxpr_xla_metadata_rule([True, False], eqn)[0]
+        [True, False]
+    """
+    if not any(used_outputs) and not eqn.effects:
+        return [False] * len(eqn.invars), None
+    program, needed = prune_closed(eqn.params["jaxpr"], tuple(used_outputs))
+    return list(needed), eqn.replace(
+        invars=[v for v, n in zip(eqn.invars, needed, strict=True) if n],
+        outvars=[v for v, u in zip(eqn.outvars, used_outputs, strict=True) if u],
+        params={**eqn.params, "jaxpr": program},
+    )
+
+
+__all__ = [
+    "attr_get",
+    "dce_jaxpr_xla_metadata_rule",
+    "scheduling_group",
+    "xla_metadata_call",
+    "xla_metadata_call_p",
+]

@@ -20,6 +20,7 @@ from plugjax.meshes.errors import DuplicateSpecError, IndivisibleError, Sharding
 from plugjax.meshes.geometry import block_indices, check_compatible_aval
 from plugjax.meshes.kinds import kind_of, memory_rule
 from plugjax.meshes.making import device_array, make_mesh
+from plugjax.meshes.manual import ManualAxisType
 from plugjax.meshes.mesh import AbstractDevice, AbstractMesh, AxisType, Mesh
 from plugjax.meshes.named import NamedSharding, explicit_part
 from plugjax.meshes.partition import Partition
@@ -52,6 +53,7 @@ __all__ = [
     "AxisType",
     "DuplicateSpecError",
     "IndivisibleError",
+    "ManualAxisType",
     "Mesh",
     "NamedSharding",
     "Partition",

@@ -10,6 +10,7 @@ import numpy as np
 
 from plugjax.core.aval import as_size
 from plugjax.core.dtypes import DTypeLike, ExtendedDType
+from plugjax.meshes.manual import ManualAxisType, manual_axis_type
 
 
 class ShapeDtypeStruct:
@@ -20,6 +21,11 @@ class ShapeDtypeStruct:
         dtype: dtype, canonicalised as array creation does.
         sharding: where the array would live.
         weak_type: whether the dtype is weak.
+        manual_axis_type: a :class:`~plugjax.sharding.ManualAxisType`, inside ``shard_map``; for reading only.
+
+    Raises:
+        ValueError: there is no dtype.
+        TypeError: ``manual_axis_type`` is of another type.
 
     Example:
         >>> import plugjax
@@ -27,7 +33,7 @@ class ShapeDtypeStruct:
         ShapeDtypeStruct(shape=(2, 3), dtype=float32)
     """
 
-    __slots__ = ("dtype", "shape", "sharding", "weak_type")
+    __slots__ = ("dtype", "manual_axis_type", "shape", "sharding", "weak_type")
 
     def __init__(
         self,
@@ -36,9 +42,15 @@ class ShapeDtypeStruct:
         *,
         sharding: Any = None,
         weak_type: bool = False,
+        manual_axis_type: ManualAxisType | None = None,
     ) -> None:
         if dtype is None:
             raise ValueError("ShapeDtypeStruct needs a dtype.")
+        if manual_axis_type is not None and not isinstance(manual_axis_type, ManualAxisType):
+            raise TypeError(
+                f"manual_axis_type of ShapeDtypeStruct is a ManualAxisType, got {type(manual_axis_type)}."
+            )
+        self.manual_axis_type = manual_axis_type
         self.shape = tuple(d if type(d) is int else as_size(d) for d in shape)
         self.dtype = dtype if isinstance(dtype, ExtendedDType) else np.dtype(dtype)
         self.sharding = sharding
@@ -48,7 +60,13 @@ class ShapeDtypeStruct:
     def like(cls, x: Any, /) -> ShapeDtypeStruct:
         """The struct of an array, or of what else has a shape and a dtype; its sharding if the user chose it."""
         sharding = getattr(x, "sharding", None) if getattr(x, "committed", True) else None
-        return cls(x.shape, x.dtype, sharding=sharding, weak_type=getattr(x, "weak_type", False))
+        return cls(
+            x.shape,
+            x.dtype,
+            sharding=sharding,
+            weak_type=getattr(x, "weak_type", False),
+            manual_axis_type=manual_axis_type(getattr(x, "aval", None)),
+        )
 
     def update(self, **changed: Any) -> ShapeDtypeStruct:
         """The struct with another shape, dtype, sharding or weak type."""
@@ -77,7 +95,7 @@ class ShapeDtypeStruct:
         return hash(self._key())
 
     def _key(self) -> tuple[Any, ...]:
-        return self.shape, self.dtype, self.sharding, self.weak_type
+        return self.shape, self.dtype, self.sharding, self.weak_type, self.manual_axis_type
 
     def __repr__(self) -> str:
         weak = ", weak_type=True" if self.weak_type else ""
