@@ -75,7 +75,7 @@ from plugjax.extend.transforms import Axis, UndefinedPrimal, is_undefined_primal
 from plugjax.transforms.namespaces import show_only
 
 # Loaded on first use: ``mlir`` needs jaxlib, ``random`` plugins.
-_SUBMODULES = ("linear_util", "mlir", "random", "sharding", "source_info_util")
+_SUBMODULES = ("linear_util", "lowering", "mlir", "random", "sharding", "source_info_util")
 
 
 def __getattr__(name: str) -> ModuleType:

@@ -1,5 +1,9 @@
 """What a backend is, and those that are installed."""
 
+import weakref
+from typing import Any
+
+from plugjax.core import caches
 from plugjax.core.backend import (
     BackendSpec,
     DeviceLike,
@@ -28,11 +32,68 @@ def backends() -> dict[str, Backend]:
     return found
 
 
+class _Registered(caches.Cache):
+    """A cache of a program's own, which is emptied with the others."""
+
+    __slots__ = ("_cache",)
+
+    def __init__(self, cache: Any) -> None:
+        super().__init__()
+        self._cache = weakref.ref(cache)
+
+    def clear(self) -> None:
+        """Empty it."""
+        cache = self._cache()
+        if cache is not None:
+            cache.cache_clear()
+
+
+_registered: weakref.WeakKeyDictionary[Any, _Registered] = weakref.WeakKeyDictionary()
+
+
+def register_backend_cache(cache: Any, for_what: str) -> None:
+    """Have a cache emptied where those of the framework are, by ``clear_caches``.
+
+    Args:
+        cache: has a method ``cache_clear``, as what ``functools.lru_cache`` gives.
+        for_what: what it is for; accepted as in JAX.
+
+    Example:
+        >>> import functools, plugjax
+        >>> from plugjax.extend import backend
+        >>> f = functools.lru_cache(lambda x: x + 1)
+        >>> backend.register_backend_cache(f, "sums")
+        >>> _ = f(1), plugjax.clear_caches()
+        >>> f.cache_info().currsize
+        0
+    """
+    _registered[cache] = found = _Registered(cache)
+    caches._caches.add(found)
+
+
+def backend_xla_version(platform: str | None = None) -> int | None:
+    """The version of XLA that a backend says it is made of; ``None`` if it says none, as backends of processors do.
+
+    Args:
+        platform: the backend; the default one, if left out.
+
+    Raises:
+        UnknownBackendError: no plugin provides it.
+
+    Example:
+        >>> from plugjax.extend import backend
+        >>> backend.backend_xla_version("numpy")
+    """
+    version: int | None = getattr(get_backend(platform), "xla_version", None)
+    return version
+
+
 __all__ = [
     "Backend",
     "BackendSpec",
     "DeviceLike",
     "Executable",
+    "backend_xla_version",
     "backends",
     "clear_in_memory_compilation_cache",
     "default_backend",
@@ -41,5 +102,6 @@ __all__ = [
     "devices",
     "get_backend",
     "get_default_device",
+    "register_backend_cache",
     "virtual_cpu_devices",
 ]

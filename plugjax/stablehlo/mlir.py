@@ -46,8 +46,9 @@ Module: TypeAlias = Any
 _CONSTANT_BYTES = 32 << 20
 _MODULES = 1000
 
-_dialects = ir.DialectRegistry()
-_jax_mlir_ext.register_dialects(_dialects)
+# MLIR's own dialects, to which contexts add those of XLA.
+upstream_dialects = ir.DialectRegistry()
+_jax_mlir_ext.register_dialects(upstream_dialects)
 
 _FLOATS = {"bfloat16": "bf16", "complex64": "complex<f32>", "complex128": "complex<f64>"}
 
@@ -85,6 +86,10 @@ class SizedNumbers(NamedTuple):
     numbers: Sequence[Any]
 
 
+class JaxIrContext(ir.Context):
+    """The context that modules are made in; its class tells it from those that others make."""
+
+
 class Session:
     """A context, with the types and attributes made in it."""
 
@@ -94,8 +99,8 @@ class Session:
     )  # fmt: skip
 
     def __init__(self) -> None:
-        self.context = ir.Context()
-        self.context.append_dialect_registry(_dialects)
+        self.context = JaxIrContext()
+        self.context.append_dialect_registry(upstream_dialects)
         for dialect in (stablehlo, chlo, sdy):
             dialect.register_dialect(self.context)
         _ = self.context.dialects["func"]  # Loads the dialect.

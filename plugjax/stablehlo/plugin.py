@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib
+from collections.abc import Callable
+from types import ModuleType
 
 from plugjax.extend.rules import LazyRules, PluginInfo, RuleSet, hookimpl
 
@@ -23,3 +25,9 @@ def _load_rules() -> list[RuleSet]:
 def plugjax_rules() -> list[LazyRules]:
     """Lowering rules, loaded when the first program is lowered; none without jaxlib."""
     return [LazyRules(kinds=("lowering", "ordering"), load=_load_rules, needs=("jaxlib",))]
+
+
+@hookimpl
+def plugjax_extensions() -> dict[str, Callable[[], ModuleType]]:
+    """Names of ``plugjax.extend.lowering``."""
+    return {"lowering": lambda: importlib.import_module("plugjax.stablehlo.jax_names")}

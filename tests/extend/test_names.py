@@ -1,5 +1,6 @@
 """JAX's names of ``jax.extend`` are here, with JAX's meaning; those that are not are listed."""
 
+import functools
 import importlib
 
 import jax
@@ -15,15 +16,13 @@ ABSENT = {
     "core": set(),
     "linear_util": set(),
     "random": set(),
-    "sharding": {"GSPMDSharding", "xla_client"},
+    "sharding": {"xla_client"},
+    "lowering": set(),
     "mlir": {"lower_with_sharding_in_types"},
     "mlir.dialects": set(),
     "mlir.ir": set(),
     "mlir.passmanager": set(),
-    "backend": {
-        "backend_xla_version", "clear_backends", "get_compile_options", "ifrt_proxy", "register_backend_cache",
-        "register_backend_factory",
-    },
+    "backend": {"clear_backends", "get_compile_options", "ifrt_proxy", "register_backend_factory"},
     "source_info_util": set(),
     "xla": set(),
     "ifrt_programs": set(),
@@ -158,6 +157,46 @@ def test_backends():
     assert {"numpy", "xla", "iree"} <= set(found)
     assert found["numpy"] is backend_module.get_backend("numpy")
     assert backend_module.get_default_device() == plugjax.numpy.ones(2).device
+
+
+def test_a_cache_is_emptied_with_the_others(framework):
+    backend = importlib.import_module(f"{framework.__name__}.extend.backend")
+    seen = []
+    cached = functools.lru_cache(lambda x: seen.append(x))
+    backend.register_backend_cache(cached, "a test")
+    cached(1), cached(1)
+    framework.clear_caches()
+    cached(1)
+    assert seen == [1, 1]
+
+
+def test_versions_of_xla(framework):
+    backend = importlib.import_module(f"{framework.__name__}.extend.backend")
+    assert backend.backend_xla_version() is None
+    with pytest.raises(RuntimeError):
+        backend.backend_xla_version("no such backend")
+
+
+def test_contexts_of_lowerings(framework):
+    extend = importlib.import_module(f"{framework.__name__}.extend.lowering")
+    mlir = importlib.import_module(f"{framework.__name__}.interpreters.mlir")
+    ir = importlib.import_module(f"{framework.__name__}.extend.mlir.ir")
+    assert extend.LoweringRuleContext is mlir.LoweringRuleContext
+    assert isinstance(extend.upstream_dialects, ir.DialectRegistry)
+    p = importlib.import_module(f"{framework.__name__}.extend.core").Primitive("context")
+    p.def_abstract_eval(lambda x: x)
+
+    def lower(ctx, x):
+        seen.append((type(ctx), type(ctx.module_context.context)))
+        return [x]
+
+    seen = []
+    mlir.register_lowering(p, lower)
+    device = framework.devices("xla" if framework is plugjax else "cpu")[0]
+    with framework.default_device(device):
+        framework.jit(p.bind).lower(1.0).as_text(dialect="stablehlo")
+    assert seen == [(extend.LoweringRuleContext, extend.JaxIrContext)]
+    assert issubclass(extend.JaxIrContext, ir.Context)
 
 
 def test_sources():

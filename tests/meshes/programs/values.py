@@ -1,6 +1,9 @@
 """Arrays over a mesh: how they are made, read and described."""
 
+import importlib
+
 import numpy as np
+from jaxlib.xla_client import HloSharding
 
 from tests.meshes.programs.table import drawn, program
 
@@ -78,3 +81,27 @@ def keys_are_spread(e):
     return e.np(
         (e.jax.vmap(lambda k: e.jax.random.normal(k, (2,)))(spread), e.jax.random.key_data(spread))
     )
+
+
+@program
+def shardings_as_xla_describes_them(e):
+    kind = importlib.import_module(f"{e.jax.__name__}.extend.sharding").GSPMDSharding
+    devices, x, found = list(e.mesh.devices.flat), drawn((8, 8)), []
+    for dims in ((4, 2), (8, 1), (2, 4)):
+        spread = kind(devices, HloSharding.iota_tile(dims))
+        assert spread == kind(devices, HloSharding.iota_tile(dims).to_proto())
+        assert spread != kind.get_replicated(devices)
+        assert (spread.num_devices, spread.is_fully_replicated) == (8, False)
+        y = e.jax.device_put(x, spread)
+        found += [e.np(y.addressable_shards[3].data), e.np(y.addressable_data(6)), e.np(y + 1)]
+        found.append(e.np(e.jax.jit(e.jnp.sin, in_shardings=spread, out_shardings=spread)(x)))
+    whole = kind.get_replicated(devices)
+    assert whole.is_fully_replicated
+    return [*found, e.np(e.jax.device_put(x, whole).addressable_shards[7].data)]
+
+
+@program
+def error_rank_of_a_sharding_as_xla_describes_it(e):
+    kind = importlib.import_module(f"{e.jax.__name__}.extend.sharding").GSPMDSharding
+    spread = kind(list(e.mesh.devices.flat), HloSharding.iota_tile((4, 2)))
+    return e.jax.device_put(drawn((8,)), spread)
