@@ -123,6 +123,7 @@ TABLE: dict[str, str] = {
     "jax.extend.core.primitives": "plugjax.extend.core.primitives",
     "jax.extend.ifrt_programs": "plugjax.extend.ifrt_programs",
     "jax.extend.linear_util": "plugjax.extend.linear_util",
+    "jax.extend.lowering": "plugjax.extend.lowering",
     "jax.extend.mlir": "plugjax.extend.mlir",
     "jax.extend.mlir.dialects": "plugjax.extend.mlir.dialects",
     "jax.extend.mlir.ir": "plugjax.extend.mlir.ir",
