@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from rich.align import Align
 from rich.box import SQUARE
 from rich.console import Console
+from rich.padding import Padding
 from rich.style import Style
 from rich.table import Table
-from rich.text import Text
 
 from plugjax.extend.core import Array, Sharding, Tracer
 from plugjax.extend.meshes import check_compatible_aval
@@ -59,26 +59,55 @@ def visualize_sharding(
     for device, position in zip(sharding.devices, sharding.positions(len(shape)), strict=True):
         row, column = (0, *position)[-2:]
         holders.setdefault((row, column), []).append(device)
-    width = max(min_width, 1)
-    width = min(max(int(width * scale), 1), max(max_width // columns - 1, 1))
-    table = Table(box=SQUARE, show_header=False, show_lines=True, padding=0, pad_edge=False)
-    for _ in range(columns):
-        table.add_column(width=None, min_width=width, justify="center", vertical="middle")
+    console = Console(width=max_width)
+    coloured = use_color and console.color_system is not None
+    table = Table(
+        show_header=False,
+        show_lines=not coloured,
+        padding=0,
+        highlight=not coloured,
+        pad_edge=False,
+        box=None if coloured else SQUARE,
+    )
+    width, height = _part_size(shape, rows, columns, scale)
+    width = min(max(width, min_width), max_width)
+    platform = sharding.devices[0].platform.upper()
     for row in range(rows):
         cells = []
         for column in range(columns):
-            devices = holders[row, column]
-            label = f"{devices[0].platform.upper()} {','.join(str(d.id) for d in devices)}"
+            label = f"{platform} {','.join(map(str, sorted(d.id for d in holders[row, column])))}"
             number = row * columns + column
-            cells.append(Text(label, style=_style(number, rows * columns, use_color, color_map)))
+            style = _style(number, rows * columns, color_map) if coloured else Style()
+            cells.append(_cell(label, width, height, style, int(coloured)))
         table.add_row(*cells)
-    console = Console(file=sys.stdout, width=max_width + 2, highlight=False, no_color=not use_color)
-    console.print(table)
+    console.print(table, end="\n\n")
 
 
-def _style(number: int, count: int, use_color: bool, color_map: Any) -> Style:
-    if not use_color:
-        return Style()
+# Rows of a picture of scale 1, and how many characters are as wide as a row is high.
+_ROWS, _CHARACTERS_PER_ROW = 10, 2.5
+
+
+def _part_size(shape: Sequence[int], rows: int, columns: int, scale: float) -> tuple[int, int]:
+    """Width and height of a part in characters; the picture has the proportions of the array."""
+    whole_height = int(_ROWS * scale)
+    whole_width = int(whole_height * ((shape[1] if len(shape) == 2 else 1) / shape[0]))
+    width = int(1 / columns * whole_width * _CHARACTERS_PER_ROW)
+    return width, 1 if len(shape) == 1 else int(1 / rows * whole_height)
+
+
+def _cell(label: str, width: int, height: int, style: Style, margin: int) -> Padding:
+    """A label in the middle of a rectangle; cells without lines between them have a margin."""
+    left, more = divmod(width - len(label) - 2, 2)
+    top, lower = divmod(height - 2, 2)
+    around = (top, left + more, top + lower, left)
+    return Padding(
+        Align(label, "center", vertical="middle"),
+        tuple(max(n + margin, 0) for n in around),  # type: ignore[arg-type]  # four numbers
+        style=style,
+    )
+
+
+def _style(number: int, count: int, color_map: Any) -> Style:
     if color_map is None:
         return Style(bgcolor=_COLOURS[number % len(_COLOURS)], color="white", bold=True)
     r, g, b = (int(255 * v) for v in color_map(number / count)[:3])
