@@ -12,8 +12,10 @@ from rich.padding import Padding
 from rich.style import Style
 from rich.table import Table
 
-from plugjax.extend.core import Array, Sharding, Tracer
+from plugjax.extend import pytree
+from plugjax.extend.core import Sharding, as_array
 from plugjax.extend.meshes import check_compatible_aval
+from plugjax.lax.inspection import inspect_sharding
 
 _COLOURS = ("blue", "green", "magenta", "cyan", "yellow", "red", "bright_blue", "bright_green")
 
@@ -130,28 +132,29 @@ def visualize_array_sharding(arr: Any, **kwargs: Any) -> None:
 
 
 def inspect_array_sharding(value: Any, *, callback: Callable[[Any], None]) -> None:
-    """Call a function with the sharding of an array.
+    """Call a function with the sharding of each array of a pytree.
+
+    In a traced function the call happens when it is compiled, with the sharding that the compiler chose.
 
     Args:
-        value: the array.
+        value: pytree of arrays.
         callback: gets the sharding.
 
     Raises:
-        NotImplementedError: ``value`` is being traced: how the compiler spreads it is not known then.
+        TypeError: a leaf is no array.
 
     Differs from JAX:
-        In traced functions it is refused. Give the value back, and look at the result.
+        In a program of one device the function gets a ``SingleDeviceSharding``, when the program is compiled.
 
     Example:
         >>> import plugjax, plugjax.numpy as jnp
-        >>> plugjax.debug.inspect_array_sharding(jnp.ones(2), callback=lambda s: print(s.num_devices))
+        >>> def f(x):
+        ...     y = jnp.sin(x)
+        ...     plugjax.debug.inspect_array_sharding(y, callback=lambda s: print(s.num_devices))
+        ...     return y
+        >>> plugjax.jit(f)(0.0)
         1
+        Array(0., dtype=float32, weak_type=True)
     """
-    if isinstance(value, Tracer):
-        raise NotImplementedError(
-            "inspect_array_sharding: the value is being traced, and how it is spread is decided when the program is compiled. "
-            "Return it from the function, and inspect the result."
-        )
-    if not isinstance(value, Array):
-        raise TypeError(f"inspect_array_sharding: expected an array, got {value!r}.")
-    callback(value.sharding)
+    for leaf in pytree.leaves(value):
+        inspect_sharding(as_array(leaf, "inspect_array_sharding"), callback)

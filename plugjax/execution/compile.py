@@ -14,6 +14,7 @@ from plugjax.core.aval import ShapedArray
 from plugjax.core.config import config
 from plugjax.core.device import Backend, Executable, Placement, Sharding
 from plugjax.core.jaxpr import ClosedJaxpr, Jaxpr, Var
+from plugjax.meshes.propagation import tell_one_sharding
 from plugjax.transforms.dce import dce
 from plugjax.transforms.discharge import discharge
 from plugjax.transforms.jaxpr_check import check_jaxpr
@@ -107,6 +108,7 @@ class Compiled:
         self, jaxpr: ClosedJaxpr, placement: Placement, options: Mapping[str, Any]
     ) -> None:
         hoisted, constants, options = prepare(jaxpr, placement.device.backend.name, options)
+        tell_one_sharding(hoisted, placement.sharding)
         with axes_inside(jaxpr):
             executable: Executable = registry.active().hook.plugjax_compile(
                 jaxpr=hoisted, device=placement.device, options=options

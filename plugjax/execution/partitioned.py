@@ -21,7 +21,7 @@ from plugjax.execution.compile import (
 )
 from plugjax.meshes.named import NamedSharding
 from plugjax.meshes.partition import Partition
-from plugjax.meshes.propagation import result_shardings
+from plugjax.meshes.propagation import result_shardings, tell_shardings
 from plugjax.meshes.spec import PartitionSpec
 from plugjax.transforms.named_axes import axes_inside
 
@@ -73,6 +73,7 @@ class Partitioned:
         if found is None:
             arguments = [s or whole for s in asked.arguments]
             spread = arguments[len(constants) :]
+            tell_shardings(jaxpr, partition.mesh, spread)
             results = result_shardings(jaxpr, partition.mesh, spread, partition.results)
             found = Partition(partition.mesh, tuple(arguments), tuple(results))
         results_found = [

@@ -27,9 +27,11 @@ from plugjax.meshes.partition import Partition
 from plugjax.meshes.programs import mesh_of, mesh_rule
 from plugjax.meshes.propagation import (
     elementwise_spread,
+    inner_spread_rule,
     result_shardings,
     spread_by,
     spread_rule,
+    told_rule,
 )
 from plugjax.meshes.shards import Shard, block_shape
 from plugjax.meshes.spec import UNCONSTRAINED, PartitionSpec, names_of
@@ -73,6 +75,7 @@ __all__ = [
     "explicit_part",
     "get_abstract_mesh",
     "get_mesh",
+    "inner_spread_rule",
     "kind_of",
     "make_array_from_callback",
     "make_array_from_process_local_data",
@@ -92,6 +95,7 @@ __all__ = [
     "spec_of",
     "spread_by",
     "spread_rule",
+    "told_rule",
     "unreduced_rule",
     "untyped",
     "use_abstract_mesh",

@@ -34,6 +34,7 @@ from plugjax.lax.folds import rules as folds_rules
 from plugjax.lax.gather_scatter import rules as gather_scatter_rules
 from plugjax.lax.incomplete_beta import rules as incomplete_beta_rules
 from plugjax.lax.incomplete_gamma import rules as incomplete_gamma_rules
+from plugjax.lax.inspection import rules as inspection_rules
 from plugjax.lax.joining import rules as joining_rules
 from plugjax.lax.placement import rules as placement_rules
 from plugjax.lax.printing import rules as printing_rules
@@ -69,7 +70,10 @@ def _load_rounding() -> list[RuleSet]:
 
 
 def _load_spreading() -> list[RuleSet]:
-    return [importlib.import_module("plugjax.lax.sharded.spreading").rules]
+    return [
+        importlib.import_module(f"plugjax.lax.sharded.{name}").rules
+        for name in ("spreading", "spreading_programs")
+    ]
 
 
 def _load_typing() -> list[RuleSet]:
@@ -116,6 +120,7 @@ def plugjax_rules() -> list[RuleSet | LazyRules]:
         gather_scatter_rules,
         incomplete_beta_rules,
         incomplete_gamma_rules,
+        inspection_rules,
         joining_rules,
         placement_rules,
         printing_rules,
@@ -142,7 +147,7 @@ def plugjax_rules() -> list[RuleSet | LazyRules]:
         *control_flow_rules,
         LazyRules(kinds=("abstract_eval", "jvp", "batching", "transpose"), load=_load_linalg),
         LazyRules(kinds=("rounding", "terms"), load=_load_rounding),
-        LazyRules(kinds=("spread",), load=_load_spreading),
+        LazyRules(kinds=("spread", "inner spread"), load=_load_spreading),
         LazyRules(kinds=("sharding",), load=_load_typing),
         LazyRules(kinds=("unreduced",), load=_load_unreduced),
         LazyRules(kinds=("storage",), load=_load_storage),

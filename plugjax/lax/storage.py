@@ -21,6 +21,7 @@ from plugjax.lax import (
     exponential,
     incomplete_beta,
     incomplete_gamma,
+    inspection,
     linalg,
     random_bits,
     reduction,
@@ -196,7 +197,7 @@ def _conv_general_dilated(eqn: JaxprEqn) -> Storage:
 
 _declare(
     Storage(0),
-    *_others(callback, debug_callback, householder, linalg, solve, tokens),
+    *_others(callback, debug_callback, householder, inspection, linalg, solve, tokens),
     lax.axis_index_p,
     lax.dce_sink_p,
     lax.iota_p,

@@ -11,7 +11,7 @@ from typing import Any
 
 from plugjax.core import registry
 from plugjax.core.device import Sharding
-from plugjax.core.jaxpr import ClosedJaxpr, JaxprEqn, Literal, Var
+from plugjax.core.jaxpr import ClosedJaxpr, JaxprEqn, Literal, Var, programs_in
 from plugjax.core.rules import RuleKind
 from plugjax.meshes.named import NamedSharding
 from plugjax.meshes.spec import PartitionSpec
@@ -20,6 +20,19 @@ spread_rule: RuleKind[Callable[[Sequence[Any], JaxprEqn], Sequence[Any]]] = Rule
     "spread",
     "(shardings of the operands, eqn) -> for each result its sharding, or None if each device has it whole",
 )
+
+inner_spread_rule: RuleKind[
+    Callable[[Sequence[Any], JaxprEqn], Sequence[tuple[ClosedJaxpr, Sequence[Sharding]]]]
+] = RuleKind(
+    "inner spread",
+    "(shardings of the operands, eqn) -> the programs that the equation runs, each with the shardings of its arguments",
+)
+
+told_rule: RuleKind[Callable[..., None]] = RuleKind(
+    "told", "(sharding of the operand, **params) -> None, when the program is compiled"
+)
+
+Read = Callable[[Any], Sharding]
 
 
 def result_shardings(
@@ -36,6 +49,43 @@ def result_shardings(
         arguments: how its arguments are spread.
         results: what the user asked for.
     """
+    read = _spreads(jaxpr, mesh, arguments)
+    return [wanted or read(v) for wanted, v in zip(results, jaxpr.jaxpr.outvars, strict=True)]
+
+
+def tell_shardings(jaxpr: ClosedJaxpr, mesh: Any, arguments: Sequence[Sharding]) -> None:
+    """Tell how values of a program are spread to the equations that ask for it; arguments as above."""
+    if not _asks(jaxpr):
+        return
+    told, inner = registry.table(told_rule), registry.table(inner_spread_rule)
+    read = _spreads(jaxpr, mesh, arguments)
+    for eqn in jaxpr.eqns:
+        if (tell := told.get(eqn.primitive)) is not None:
+            tell(read(eqn.invars[0]), **eqn.params)
+        if (rule := inner.get(eqn.primitive)) is not None:
+            for program, given in rule([read(v) for v in eqn.invars], eqn):
+                tell_shardings(program, mesh, given)
+
+
+def tell_one_sharding(jaxpr: ClosedJaxpr, sharding: Sharding) -> None:
+    """Tell equations that ask for shardings that all values of a program have one."""
+    told = registry.table(told_rule)
+    for eqn in jaxpr.eqns:
+        if (tell := told.get(eqn.primitive)) is not None:
+            tell(sharding, **eqn.params)
+        for program in programs_in(eqn.params):
+            tell_one_sharding(program, sharding)
+
+
+def _asks(jaxpr: ClosedJaxpr) -> bool:
+    told = registry.table(told_rule)
+    return any(
+        eqn.primitive in told or any(map(_asks, programs_in(eqn.params))) for eqn in jaxpr.eqns
+    )
+
+
+def _spreads(jaxpr: ClosedJaxpr, mesh: Any, arguments: Sequence[Sharding]) -> Read:
+    """From a variable or literal of a program to how it is spread."""
     whole = NamedSharding(mesh, PartitionSpec())
     table = registry.table(spread_rule)
     env: dict[Var, Sharding] = dict(zip(jaxpr.jaxpr.invars, arguments, strict=True))
@@ -52,7 +102,7 @@ def result_shardings(
             found = rule([read(v) for v in eqn.invars], eqn)
             pairs = zip(eqn.outvars, found, strict=True)
             env.update({var: sharding for var, sharding in pairs if sharding is not None})
-    return [wanted or read(v) for wanted, v in zip(results, jaxpr.jaxpr.outvars, strict=True)]
+    return read
 
 
 def spread_by(like: NamedSharding, entries: Sequence[tuple[Any, ...]], shape: Sequence[int]) -> Any:

@@ -46,6 +46,7 @@ from plugjax.lax.control_flow import cond_p, scan_p, while_p
 from plugjax.lax.conversion import copy_p
 from plugjax.lax.debug_callback import debug_callback_p
 from plugjax.lax.gather_scatter import gather_p, scatter_p
+from plugjax.lax.inspection import inspect_sharding_p
 from plugjax.lax.joining import concatenate_p, slice_p
 from plugjax.lax.shape import squeeze_p
 from plugjax.lax.slicing import dynamic_slice_p, dynamic_update_slice_p
@@ -96,7 +97,7 @@ def _of_all(eqn: JaxprEqn, passed: dict[int, int] | None = None) -> Usage:
 
 rules.define(
     key_usage, eq_p, ne_p, random_clone_p, random_fold_in_p, random_seed_p, random_unwrap_p, random_wrap_p,
-    debug_callback_p,
+    debug_callback_p, inspect_sharding_p,
 )(lambda eqn: Usage())  # fmt: skip
 rules.define(
     key_usage, broadcast_in_dim_p, convert_element_type_p, copy_p, dynamic_slice_p,

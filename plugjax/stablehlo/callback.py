@@ -12,6 +12,7 @@ from plugjax.extend.errors import LoweringError
 from plugjax.extend.rules import RuleSet, lowering
 from plugjax.lax.callback import FlatCallback, io_callback_p, pure_callback_p
 from plugjax.lax.debug_callback import debug_callback_p, debug_print_p, print_callback
+from plugjax.lax.inspection import inspect_sharding_p
 from plugjax.stablehlo.context import EqnContext
 from plugjax.stablehlo.host_call import called_from
 from plugjax.stablehlo.mlir import Value
@@ -70,3 +71,8 @@ def _call(
         return tuple(run([x if x.flags.owndata else x.copy() for x in arrays]))
 
     return ctx.host_call(called_from(ctx.eqn, kernel, cacheable=False), operands)
+
+
+@rules.define(lowering, inspect_sharding_p)
+def _told_before(ctx: EqnContext, x: Value, **_: Any) -> list[Value]:
+    return []

@@ -12,6 +12,7 @@ from plugjax.extend import registry
 from plugjax.extend.core import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Primitive, ShapedArray, Var
 from plugjax.extend.dtypes import DType
 from plugjax.extend.errors import LoweringError
+from plugjax.extend.meshes import Partition
 from plugjax.extend.rules import lowering
 from plugjax.extend.transforms import NO_MARKS, marks_of
 from plugjax.stablehlo import mlir
@@ -53,6 +54,8 @@ class ModuleContext:
         locations: whether operations carry the user's lines.
         hints: whether operations carry what the user tells XLA's compiler.
         rules: the lowering rules.
+        partition: how the program is spread over devices, if it is.
+        kept: objects that the compiler calls, which live as long as it compiles.
         meshes: names of the meshes that it declares.
         sharding_groups: how many groups of values that are spread alike it has.
         manual_axes: by name, the mesh of each axis along which the program under construction is that of one device.
@@ -71,11 +74,13 @@ class ModuleContext:
         "hints",
         "host_calls",
         "imported",
+        "kept",
         "locations",
         "lowering_parameters",
         "manual_axes",
         "meshes",
         "module",
+        "partition",
         "path",
         "platform",
         "rules",
@@ -97,6 +102,8 @@ class ModuleContext:
         self.variables: Variables | None = None
         self.devices = 1
         self.lowering_parameters = LoweringParameters()
+        self.partition: Partition | None = None
+        self.kept: list[Any] = []
         self.path: tuple[str, ...] = ()
         self.emit_host_call = emit_host_call
         self.host_calls: list[HostCall] = []

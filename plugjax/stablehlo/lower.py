@@ -23,10 +23,12 @@ class LoweredModule:
     Attributes:
         module: the ``ir.Module``; its public function is ``main``.
         host_calls: calls to Python, by the indices passed to the backend's ``emit_host_call``.
+        kept: objects that the compiler calls, which live as long as it compiles.
     """
 
     module: Module
     host_calls: tuple[HostCall, ...]
+    kept: tuple[object, ...] = ()
 
     def as_text(self, *, generic: bool = False, debug_info: bool = False) -> str:
         """The module as text.
@@ -84,6 +86,7 @@ def lower_module(
         if overriding:
             context.rules = Overridden(context.rules, dict(overriding))
         context.path = (name,)
+        context.partition = partition
         if partition is not None:
             context.devices = partition.mesh.size
             declare_partition(context, partition)
@@ -100,7 +103,7 @@ def lower_module(
             main.attributes["res_attrs"] = mlir.array([mlir.dictionary(m) for m in found])
         if any(marks):
             main.attributes["arg_attrs"] = mlir.array([mlir.dictionary(m) for m in marks])
-    return LoweredModule(module, tuple(context.host_calls))
+    return LoweredModule(module, tuple(context.host_calls), tuple(context.kept))
 
 
 def _reuse(result: int | None) -> dict[str, mlir.Attribute]:

@@ -16,6 +16,7 @@ from plugjax.lax.debug_callback import (
     debug_print_p,
     split_arguments,
 )
+from plugjax.lax.inspection import inspect_sharding, inspect_sharding_p
 from plugjax.testing.row import Op, in_float64, integers, real
 
 _SHAPES = (ShapeDtypeStruct((), np.int32), ShapeDtypeStruct((4,), np.int32))
@@ -48,6 +49,11 @@ def _printed(lax: Any, x: Any) -> Any:
     return lax.sin(x)
 
 
+def _inspected(lax: Any, x: Any) -> Any:
+    inspect_sharding(x, lambda _: None)
+    return lax.sin(x)
+
+
 CALLBACKS: Sequence[Op] = (
     Op("pure_callback", pure_callback_p,
        lambda _, x, y: pure_callback(_host, _SHAPES, x, y, vmap_method="sequential"), _host,
@@ -57,5 +63,7 @@ CALLBACKS: Sequence[Op] = (
     Op("debug_callback", debug_callback_p, _with_debug_callback, in_float64(np.sin), real(-1, 1, (3,)), 2,
        rtol=1e-6, without_jax=_ELSEWHERE),
     Op("debug_print", debug_print_p, _printed, in_float64(np.sin), real(-1, 1, (2,)), 2, rtol=1e-6,
+       without_jax=_ELSEWHERE),
+    Op("inspect_sharding", inspect_sharding_p, _inspected, in_float64(np.sin), real(-1, 1, (3,)), 2, rtol=1e-6,
        without_jax=_ELSEWHERE),
 )  # fmt: skip

@@ -264,6 +264,12 @@ def clear_hlo_pass(name: str, stage: int) -> bool:
     return found
 
 
+def inspection_key(function: Any) -> bytes:
+    """How a program names a function that gets the sharding of a value; the function must live while it is compiled."""
+    found: bytes = jaxlib().xla_client.encode_inspect_sharding_callback(function)
+    return found
+
+
 def register_batch_partitionable(name: str) -> None:
     """Tell XLA that the leading axes of a foreign function are batches."""
     jaxlib().xla_client.register_custom_call_as_batch_partitionable(name)

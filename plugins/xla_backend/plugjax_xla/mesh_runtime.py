@@ -41,8 +41,12 @@ class Blocks(NamedTuple):
 
 
 def blocks_from_proto(proto: Any, ndim: int, devices: int) -> Blocks | None:
+    """The blocks that XLA's serialized description of a sharding means; ``None`` for what is no tiling."""
+    return blocks_from_hlo(jaxlib().xla_client.HloSharding.from_proto(proto), ndim, devices)
+
+
+def blocks_from_hlo(hlo: Any, ndim: int, devices: int) -> Blocks | None:
     """The blocks that XLA's description of a sharding means; ``None`` for what is no tiling."""
-    hlo = jaxlib().xla_client.HloSharding.from_proto(proto)
     if hlo.is_replicated():
         return Blocks((1,) * ndim, ((0,) * ndim,) * devices)
     if not hlo.is_tiled() or hlo.subgroup_types():

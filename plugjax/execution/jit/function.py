@@ -330,6 +330,9 @@ class JitFunction:
         if self._target is not None:
             return self._target.committed
         found = common_placement(placements, f"jit({self.__name__})")
+        if found is not None and found.several:
+            # Those that are spread over a mesh are unused.
+            found = None
         return usual(found or default_placement())
 
     def _trace(self, layout: Layout, statics: Statics, avals: Sequence[ShapedArray]) -> Program:

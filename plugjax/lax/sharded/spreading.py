@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from plugjax.extend.calls import jit_p
 from plugjax.extend.core import (
     JaxprEqn,
     broadcast_in_dim_p,
@@ -22,14 +21,18 @@ from plugjax.extend.core import (
 from plugjax.extend.meshes import (
     NamedSharding,
     elementwise_spread,
-    result_shardings,
     spread_by,
     spread_rule,
 )
 from plugjax.extend.rules import RuleSet
 from plugjax.lax.dot import dot_general_p
-from plugjax.lax.joining import concatenate_p
+from plugjax.lax.joining import concatenate_p, pad_p, slice_p
 from plugjax.lax.reduction import (
+    cumlogsumexp_p,
+    cummax_p,
+    cummin_p,
+    cumprod_p,
+    cumsum_p,
     reduce_and_p,
     reduce_max_p,
     reduce_min_p,
@@ -37,13 +40,17 @@ from plugjax.lax.reduction import (
     reduce_prod_p,
     reduce_xor_p,
 )
+from plugjax.lax.shape import rev_p, squeeze_p
+from plugjax.lax.slicing import dynamic_slice_p, dynamic_update_slice_p
+from plugjax.lax.sorting import sort_p
 
 rules = RuleSet(__name__)
 
 Entries = list[tuple[Any, ...]]
 
 
-def _entries(sharding: NamedSharding, ndim: int) -> Entries:
+def entries_of(sharding: NamedSharding, ndim: int) -> Entries:
+    """The names that cut each axis."""
     return list(sharding.entries(ndim))
 
 
@@ -59,7 +66,7 @@ def _one(
 
     def rule(operands: Sequence[NamedSharding], eqn: JaxprEqn) -> list[Any]:
         x, out = eqn.invars[0].aval, eqn.outvars[0].aval
-        found = function(_entries(operands[0], x.ndim), x.shape, out.shape, eqn.params)
+        found = function(entries_of(operands[0], x.ndim), x.shape, out.shape, eqn.params)
         return [spread_by(operands[0], found, out.shape)]
 
     return rule
@@ -119,7 +126,7 @@ def _reshape(entries: Entries, shape: Any, out: Any, params: dict[str, Any]) -> 
 @rules.define(spread_rule, concatenate_p)
 def _concatenate(operands: Sequence[NamedSharding], eqn: JaxprEqn) -> list[Any]:
     out = eqn.outvars[0].aval
-    entries = _entries(operands[0], out.ndim)
+    entries = entries_of(operands[0], out.ndim)
     entries[eqn.params["dimension"]] = ()
     return [spread_by(operands[0], entries, out.shape)]
 
@@ -128,7 +135,7 @@ def _concatenate(operands: Sequence[NamedSharding], eqn: JaxprEqn) -> list[Any]:
 def _dot(operands: Sequence[NamedSharding], eqn: JaxprEqn) -> list[Any]:
     (contract, batch) = eqn.params["dimension_numbers"]
     lhs, rhs = (
-        _entries(sharding, var.aval.ndim)
+        entries_of(sharding, var.aval.ndim)
         for sharding, var in zip(operands[:2], eqn.invars[:2], strict=True)
     )
     free = [
@@ -139,10 +146,20 @@ def _dot(operands: Sequence[NamedSharding], eqn: JaxprEqn) -> list[Any]:
     return [spread_by(operands[0], found, eqn.outvars[0].aval.shape)]
 
 
-@rules.define(spread_rule, jit_p)
-def _call(operands: Sequence[NamedSharding], eqn: JaxprEqn) -> list[Any]:
-    program = eqn.params["jaxpr"]
-    if not operands:
-        return [None] * len(eqn.outvars)
-    open_results: list[None] = [None] * len(program.out_avals)
-    return result_shardings(program, operands[0].mesh, operands, open_results)
+@rules.define(
+    spread_rule, cumlogsumexp_p, cummax_p, cummin_p, cumprod_p, cumsum_p, dynamic_slice_p, dynamic_update_slice_p, pad_p, rev_p,
+    slice_p,
+)  # fmt: skip
+@_one
+def _same_rank(entries: Entries, shape: Any, out: Any, params: dict[str, Any]) -> Entries:
+    """Cuts of the axes whose size stays."""
+    return [names if n == m else () for names, n, m in zip(entries, shape, out, strict=True)]
+
+
+@rules.define(spread_rule, squeeze_p)
+@_one
+def _squeeze(entries: Entries, shape: Any, out: Any, params: dict[str, Any]) -> Entries:
+    return [names for axis, names in enumerate(entries) if axis not in params["dimensions"]]
+
+
+rules.define(spread_rule, sort_p)(elementwise_spread)

@@ -20,5 +20,6 @@ for _topic in (
     "calling",
     "memories",
     "refusals",
+    "showing",
 ):
     importlib.import_module(f"{__name__}.{_topic}")
