@@ -49,9 +49,9 @@ def visualize_sharding(
         >>> mesh = plugjax.make_mesh((1,), ("x",), devices=plugjax.devices("numpy"))
         >>> sharding = plugjax.NamedSharding(mesh, plugjax.P("x"))
         >>> plugjax.debug.visualize_sharding((4,), sharding, use_color=False)
-        ┌─────────┐
-        │  CPU 0  │
-        └─────────┘
+        ┌───────┐
+        │ CPU 0 │
+        └───────┘
     """
     if not 1 <= len(shape) <= 2:
         raise ValueError("`visualize_sharding` only works for shapes with 1 and 2 dimensions.")
@@ -124,9 +124,9 @@ def visualize_array_sharding(arr: Any, **kwargs: Any) -> None:
         >>> mesh = plugjax.make_mesh((1,), ("x",), devices=plugjax.devices("numpy"))
         >>> x = plugjax.device_put(np.ones(4), plugjax.NamedSharding(mesh, plugjax.P("x")))
         >>> plugjax.debug.visualize_array_sharding(x, use_color=False)
-        ┌─────────┐
-        │  CPU 0  │
-        └─────────┘
+        ┌───────┐
+        │ CPU 0 │
+        └───────┘
     """
     inspect_array_sharding(arr, callback=lambda s: visualize_sharding(arr.shape, s, **kwargs))
 
