@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from plugjax.extend.core import ClosedJaxpr, ShapedArray
-from plugjax.extend.meshes import Partition
+from plugjax.extend.meshes import AbstractMesh, Mesh, Partition
 from plugjax.stablehlo import mlir
 from plugjax.stablehlo.context import EmitHostCall, LoweringRules, ModuleContext, as_symbol
 from plugjax.stablehlo.host_call import HostCall
@@ -58,6 +58,7 @@ def lower_module(
     rules: LoweringRules | None = None,
     partition: Partition | None = None,
     parameters: LoweringParameters | None = None,
+    manual: Mesh | AbstractMesh | None = None,
 ) -> LoweredModule:
     """Lower a program.
 
@@ -73,6 +74,7 @@ def lower_module(
         rules: lowering rules in place of the platform's.
         partition: how the program is spread over devices, if it is.
         parameters: what rules are told, and lowering rules that come before those.
+        manual: the mesh of whose devices it is the program of one, if it is.
 
     Raises:
         LoweringError: a primitive has neither a lowering nor a usable host kernel.
@@ -87,6 +89,8 @@ def lower_module(
             context.rules = Overridden(context.rules, dict(overriding))
         context.path = (name,)
         context.partition = partition
+        if manual is not None:
+            context.manual_axes = dict.fromkeys(manual.axis_names, manual)
         if partition is not None:
             context.devices = partition.mesh.size
             declare_partition(context, partition)

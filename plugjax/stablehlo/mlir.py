@@ -147,6 +147,16 @@ def new_module(name: str) -> Iterator[Module]:
         current.open -= 1
 
 
+@contextmanager
+def own_session() -> Iterator[None]:
+    """Within the block modules are made in a context of their own: another one's is in use by a compiler that called us."""
+    outer, _local.session = _local.session, None
+    try:
+        yield
+    finally:
+        _local.session = outer
+
+
 def session() -> Session:
     """The session of the module that this thread is building."""
     found = _local.session

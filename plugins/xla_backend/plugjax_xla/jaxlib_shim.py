@@ -270,6 +270,19 @@ def inspection_key(function: Any) -> bytes:
     return found
 
 
+def register_partitioner(target: str, partition: Any) -> None:
+    """Let a function give the program of one device for each custom call of a target."""
+    client = jaxlib().xla_client
+    client.register_custom_call_partitioner(
+        target,
+        # Shardy asks for neither: the operation's rule says how values are spread.
+        lambda sharding, *_: sharding,
+        partition,
+        lambda *_: client.HloSharding.replicate(),
+        can_side_effecting_have_replicated_sharding=True,
+    )
+
+
 def register_batch_partitionable(name: str) -> None:
     """Tell XLA that the leading axes of a foreign function are batches."""
     jaxlib().xla_client.register_custom_call_as_batch_partitionable(name)

@@ -59,7 +59,7 @@ def blocks_from_hlo(hlo: Any, ndim: int, devices: int) -> Blocks | None:
     return Blocks(tuple(dims[:ndim]), tuple(positions))
 
 
-def _described(blocks: Blocks) -> Any:
+def described(blocks: Blocks) -> Any:
     """Blocks as XLA's ``HloSharding``."""
     client = jaxlib().xla_client
     if all(count == 1 for count in blocks.counts):
@@ -98,7 +98,7 @@ class MeshRuntime:
         """The runtime's sharding of blocks, one object for equal ones."""
         found = self._shardings.get(blocks)
         if found is None:
-            found = jaxlib().mesh_sharding(self._raw, _described(blocks))
+            found = jaxlib().mesh_sharding(self._raw, described(blocks))
             self._shardings[blocks] = found
             self._blocks[found] = blocks
         return found

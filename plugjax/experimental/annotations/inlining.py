@@ -2,33 +2,41 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
-from plugjax.experimental.annotations.calls import CALLS
-from plugjax.extend.core import ClosedJaxpr, Jaxpr, JaxprEqn, Var, memoise, programs_in
+from plugjax.extend.core import ClosedJaxpr, Jaxpr, JaxprEqn, Primitive, Var, memoise, programs_in
+
+Calls = Mapping[Primitive, str]
 
 
-def inlined(jaxpr: ClosedJaxpr) -> ClosedJaxpr:
-    """The program without such calls, in bodies of loops and branches too; memoised."""
-    found: ClosedJaxpr = memoise(jaxpr, "inlined annotations", lambda: _inlined(jaxpr))
+def inlined(jaxpr: ClosedJaxpr, calls: Calls) -> ClosedJaxpr:
+    """The program without some calls, in bodies of loops and branches too; memoised.
+
+    Args:
+        jaxpr: the program.
+        calls: by primitive, the parameter that is the program called.
+    """
+    key = ("inlined", *calls)
+    found: ClosedJaxpr = memoise(jaxpr, key, lambda: _inlined(jaxpr, calls))
     return found
 
 
-def _holds_calls(jaxpr: ClosedJaxpr) -> bool:
+def _holds_calls(jaxpr: ClosedJaxpr, calls: Calls) -> bool:
     return any(
-        eqn.primitive in CALLS or any(map(_holds_calls, programs_in(eqn.params)))
+        eqn.primitive in calls or any(_holds_calls(p, calls) for p in programs_in(eqn.params))
         for eqn in jaxpr.jaxpr.eqns
     )
 
 
-def _inlined(jaxpr: ClosedJaxpr) -> ClosedJaxpr:
-    if not _holds_calls(jaxpr):
+def _inlined(jaxpr: ClosedJaxpr, calls: Calls) -> ClosedJaxpr:
+    if not _holds_calls(jaxpr, calls):
         return jaxpr
     inner = jaxpr.jaxpr
     constants = list(zip(inner.constvars, jaxpr.consts, strict=True))
     eqns: list[JaxprEqn] = []
     env: dict[Any, Any] = {}
-    _write(inner, env, eqns, constants)
+    _write(inner, env, eqns, constants, calls)
     outvars = [env.get(v, v) if isinstance(v, Var) else v for v in inner.outvars]
     made = Jaxpr([v for v, _ in constants], inner.invars, outvars, eqns, inner.debug_name)
     return ClosedJaxpr(made, [value for _, value in constants])
@@ -39,30 +47,31 @@ def _write(
     env: dict[Any, Any],
     eqns: list[JaxprEqn],
     constants: list[tuple[Var, Any]],
+    calls: Calls,
 ) -> None:
     """Write a program's equations; ``env`` says what its variables are called, where that differs."""
     for eqn in jaxpr.eqns:
         operands = [env.get(v, v) if isinstance(v, Var) else v for v in eqn.invars]
-        if eqn.primitive not in CALLS:
-            params = {key: _param(value) for key, value in eqn.params.items()}
+        if eqn.primitive not in calls:
+            params = {key: _param(value, calls) for key, value in eqn.params.items()}
             outvars = [env.get(v, v) for v in eqn.outvars]
             eqns.append(eqn.replace(invars=operands, outvars=outvars, params=params))
             continue
-        called: ClosedJaxpr = eqn.params["jaxpr"]
+        called: ClosedJaxpr = eqn.params[calls[eqn.primitive]]
         within: dict[Any, Any] = dict(zip(called.jaxpr.invars, operands, strict=True))
         # A program may be called twice, and each variable is bound once.
         for var, value in zip(called.jaxpr.constvars, called.consts, strict=True):
             within[var] = Var(var.aval)
             constants.append((within[var], value))
         within.update({v: type(v)(v.aval) for inner in called.jaxpr.eqns for v in inner.outvars})
-        _write(called.jaxpr, within, eqns, constants)
+        _write(called.jaxpr, within, eqns, constants, calls)
         results = [within[v] if isinstance(v, Var) else v for v in called.jaxpr.outvars]
         env.update(zip(eqn.outvars, results, strict=True))
 
 
-def _param(value: Any) -> Any:
+def _param(value: Any, calls: Calls) -> Any:
     if isinstance(value, ClosedJaxpr):
-        return inlined(value)
+        return inlined(value, calls)
     if isinstance(value, tuple) and any(isinstance(v, ClosedJaxpr) for v in value):
-        return tuple(map(_param, value))
+        return tuple(_param(v, calls) for v in value)
     return value

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 from collections.abc import Callable, Sequence
 
@@ -50,4 +51,7 @@ def plugjax_jaxpr_passes(
     """Programs in place of annotated calls, for backends that do not read them."""
     if platform == "xla":
         return []
-    return [importlib.import_module("plugjax.experimental.annotations.inlining").inlined]
+    package = "plugjax.experimental.annotations"
+    calls = importlib.import_module(f"{package}.calls").CALLS
+    inlined = importlib.import_module(f"{package}.inlining").inlined
+    return [functools.partial(inlined, calls=dict.fromkeys(calls, "jaxpr"))]

@@ -1,6 +1,7 @@
 """Functions that say how they are split over devices.
 
-A program runs on one device, where the function runs whole. What is said of several devices is kept with the equation, and checked.
+XLA's partitioner asks for the function of each device. On one device, on devices that share one memory and outside of compiled
+functions the function runs whole; what is said of several devices is kept with the equation, and checked.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from plugjax.experimental.custom_partitioning.primitive import custom_partitioning_p
+from plugjax.experimental.custom_partitioning.primitive import Partitioner, custom_partitioning_p
 from plugjax.experimental.custom_partitioning.sharding_rule import SdyShardingRule, parsed
 from plugjax.extend import pytree
 from plugjax.extend.core import Tracer, as_array
@@ -27,7 +28,8 @@ class custom_partitioning:  # noqa: N801  # JAX's name
         static_argnums: positions of arguments that are values, not arrays.
 
     Differs from JAX:
-        A program runs on one device, so nothing is split, and ``partition`` is not called.
+        ``partition`` gets named shardings also without ``decode_shardings``; its function calls no Python. On NumPy and IREE
+        nothing is split, and it is not called.
 
     Example:
         >>> import plugjax.numpy as jnp
@@ -146,7 +148,7 @@ class custom_partitioning:  # noqa: N801  # JAX's name
             *consts,
             *operands,
             call=program,
-            partition=Opaque(self.partition),
+            partition=Partitioner(Opaque(self.partition)),
             propagate_user_sharding=None,
             infer_sharding_from_operands=None,
             decode_shardings=self.decode_shardings,

@@ -2,18 +2,37 @@
 
 from __future__ import annotations
 
+import functools
+import importlib
+import sys
+from collections.abc import Callable, Sequence
+
+from plugjax.extend.core import ClosedJaxpr
 from plugjax.extend.rules import LazyRules, PluginInfo, RuleSet, hookimpl
 
 plugjax_plugin = PluginInfo("custom_partitioning", provides=("custom_partitioning",))
 
+_PRIMITIVE = "plugjax.experimental.custom_partitioning.primitive"
+
 
 def _load() -> list[RuleSet]:
-    from plugjax.experimental.custom_partitioning import primitive  # noqa: PLC0415  # on first use
-
-    return [primitive.rules]
+    return [importlib.import_module(_PRIMITIVE).rules]
 
 
 @hookimpl
 def plugjax_rules() -> list[LazyRules]:
-    """Its type, and the function that it stands for."""
-    return [LazyRules(kinds=("abstract_eval", "expand"), load=_load)]
+    """Its type, the function that it stands for, and how results are spread where no compiler decides it."""
+    return [LazyRules(kinds=("abstract_eval", "batching", "expand", "spread"), load=_load)]
+
+
+@hookimpl
+def plugjax_jaxpr_passes(
+    platform: str,
+) -> Sequence[Callable[[ClosedJaxpr], ClosedJaxpr]]:
+    """The functions in place of their calls, for backends whose compiler splits no programs."""
+    if platform == "xla" or _PRIMITIVE not in sys.modules:
+        return []
+    inlined = importlib.import_module("plugjax.experimental.annotations.inlining").inlined
+    return [
+        functools.partial(inlined, calls={sys.modules[_PRIMITIVE].custom_partitioning_p: "call"})
+    ]

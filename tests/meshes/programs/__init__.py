@@ -6,7 +6,7 @@ arrays. What is written to the file: for each leaf its values, dtype and partiti
 
 import importlib
 
-from tests.meshes.programs.table import PROGRAMS as PROGRAMS
+from tests.meshes.programs.table import OF_PARTITIONER as OF_PARTITIONER, PROGRAMS as PROGRAMS
 
 # In this order their names are counted off.
 for _topic in (
@@ -21,5 +21,6 @@ for _topic in (
     "memories",
     "refusals",
     "showing",
+    "partitioning",
 ):
     importlib.import_module(f"{__name__}.{_topic}")

@@ -24,6 +24,7 @@ def environment(framework):
     kind = importlib.import_module(f"{name}.sharding").AxisType
     devices = np.array(jax.devices()[:8], dtype=object)
     mesh = jax.make_mesh((4, 2), ("x", "y"), axis_types=(kind.Auto, kind.Auto))
+    importlib.import_module(f"{name}.experimental.custom_partitioning")
     tree_map = importlib.import_module(f"{name}.tree_util").tree_map
     return SimpleNamespace(
         jax=jax,

@@ -5,11 +5,7 @@ import io
 
 import numpy as np
 
-from tests.meshes.programs.table import drawn, mapped, program
-
-
-def as_bytes(text):
-    return np.frombuffer(text.encode(), np.uint8)
+from tests.meshes.programs.table import as_bytes, drawn, mapped, program
 
 
 def printed(function):
@@ -19,7 +15,6 @@ def printed(function):
 
 
 def _pictures(name, shape, *specs, **options):
-    @program
     def pictures(e):
         def show():
             for spec in specs:
@@ -29,7 +24,7 @@ def _pictures(name, shape, *specs, **options):
         return printed(show)
 
     pictures.__name__ = f"picture {name}"
-    return program(pictures)
+    program(pictures)
 
 
 SPECS = (

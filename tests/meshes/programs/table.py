@@ -3,11 +3,18 @@
 import numpy as np
 
 PROGRAMS = {}
+# Names of those that show what XLA's partitioner asks.
+OF_PARTITIONER = set()
 
 
 def program(function):
     PROGRAMS[function.__name__] = function
     return function
+
+
+def asked(function):
+    OF_PARTITIONER.add(function.__name__)
+    return program(function)
 
 
 def drawn(shape=(8, 4), dtype="float32", seed=0):
@@ -17,3 +24,7 @@ def drawn(shape=(8, 4), dtype="float32", seed=0):
 
 def mapped(e, f, *args, i=None, o=None, **options):
     return e.jax.shard_map(f, mesh=e.mesh, in_specs=i, out_specs=o, **options)(*args)
+
+
+def as_bytes(text):
+    return np.frombuffer(text.encode(), np.uint8)
