@@ -90,8 +90,10 @@ def _axes(
 ) -> list[tuple[str, ...]]:
     """The factors of each axis of an array; ``ranks`` holds how many axes each ellipsis stands for."""
     own, leading = list(mapping), list[tuple[str, ...]]()
-    if own and isinstance(own[0], str) and own[0].startswith(BATCHING):
-        group = own.pop(0)[1:] or "0"
+    first = own[0] if own else ""
+    if isinstance(first, str) and first.startswith(BATCHING):
+        group = first[1:] or "0"
+        del own[0]
         count = max(ndim - len(own), 0)
         if ranks.setdefault(group, count) != count:
             raise ValueError(
