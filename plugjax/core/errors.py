@@ -62,7 +62,7 @@ class ConcretizationTypeError(JAXTypeError):
             super().__init__(tracer)
         else:
             super().__init__(
-                f"Abstract tracer value encountered where concrete value is expected: {tracer!r} has no value yet. "
+                f"Abstract tracer value encountered where concrete value is expected: {tracer.aval.str_short()} has no value yet. "
                 f"{context}\n{tracer._origin()}\n{_CONCRETE_ADVICE}"
             )
 

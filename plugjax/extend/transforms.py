@@ -47,7 +47,7 @@ from plugjax.transforms.namespaces import late, public, publish, show_only
 from plugjax.transforms.physical import physicalize
 from plugjax.transforms.replay import Observer, replay
 from plugjax.transforms.simplify import simplify
-from plugjax.transforms.staging import StagingTracer, open_constants, stage
+from plugjax.transforms.staging import StagingTrace, StagingTracer, open_constants, stage
 from plugjax.transforms.tracebacks import api_boundary, behind_boundary, shorten_traceback
 from plugjax.transforms.transpose import (
     UndefinedPrimal,
@@ -74,6 +74,7 @@ __all__ = [
     "Observer",
     "Opened",
     "ReferenceEffect",
+    "StagingTrace",
     "StagingTracer",
     "Structure",
     "TapeTracer",

@@ -51,6 +51,16 @@ class StagingTracer(Tracer):
         self.aval = var.aval
         self._var = var
 
+    def __repr__(self) -> str:
+        trace = self._trace
+        shown = trace.shown(self) if isinstance(trace, StagingTrace) else None
+        return super().__repr__() if shown is None else shown
+
+    def __bool__(self) -> bool:
+        trace = self._trace
+        truth = trace.truth(self) if isinstance(trace, StagingTrace) else None
+        return super().__bool__() if truth is None else truth
+
     def _origin(self) -> str:
         trace = self._trace
         if isinstance(trace, StagingTrace):
@@ -121,6 +131,14 @@ class StagingTrace(Trace):
         var = Var(aval)
         self.invars.append(var)
         return StagingTracer(self, var)
+
+    def shown(self, tracer: StagingTracer) -> str | None:
+        """What is printed for a value that is known although it is traced."""
+        return None
+
+    def truth(self, tracer: StagingTracer) -> bool | None:
+        """Whether a value is true that is known although it is traced."""
+        return None
 
     def atom(self, x: Any) -> Atom:
         """What stands in an equation for an operand."""
@@ -207,7 +225,7 @@ def stage(
     in_avals: Sequence[ShapedArray],
     origin: str = "a function",
     paths: Sequence[str] = (),
-    trace_type: type[StagingTrace] = StagingTrace,
+    trace_type: Callable[[str], StagingTrace] = StagingTrace,
 ) -> ClosedJaxpr:
     """Trace ``function``, which takes and gives flat sequences, to a closed jaxpr.
 

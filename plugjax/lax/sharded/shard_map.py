@@ -9,7 +9,8 @@ from collections.abc import Callable, Sequence, Set as AbstractSet
 from typing import Any
 
 from plugjax.extend import pytree
-from plugjax.extend.core import Array, Tracer, as_array, aval_of, config
+from plugjax.extend.core import Array, Tracer, as_array, aval_of, config, state
+from plugjax.extend.execution import EvalTrace
 from plugjax.extend.meshes import (
     AbstractMesh,
     AxisType,
@@ -20,8 +21,15 @@ from plugjax.extend.meshes import (
     mesh_in_force,
     names_of,
 )
-from plugjax.extend.transforms import Structure, api_boundary, open_constants, stage
+from plugjax.extend.transforms import (
+    StagingTrace,
+    Structure,
+    api_boundary,
+    open_constants,
+    stage,
+)
 from plugjax.lax.collectives import pvary_p
+from plugjax.lax.sharded.looking import Devices, LookingTrace
 from plugjax.lax.sharded.primitive import (
     AnyMesh,
     Axes,
@@ -57,7 +65,8 @@ def shard_map(
     """Map a function over the parts of its arguments, one part for each device of a mesh.
 
     On a backend whose compiler spreads programs each device runs the function. On others, whose devices share one memory, it is
-    batched over the parts; under ``disable_jit`` it runs for one device after the other, as plain Python on real arrays.
+    batched over the parts. Outside of compiled functions ``print`` and ``debug.print`` show the values of all devices, and a value that all have can
+    be asked whether it is true. Under ``disable_jit`` it runs for one device after the other, as plain Python on real arrays.
 
     Args:
         f: the function of parts. Left out, a decorator is returned.
@@ -191,8 +200,12 @@ class _Call:
             local_aval(aval_of(x), self.mesh, spec, self.axes, self.check_vma)
             for x, spec in zip(arrays, used, strict=True)
         ]
+        writer: Callable[[str], StagingTrace] = StagingTrace
+        if isinstance(self.mesh, Mesh) and self._at_once(arrays):
+            devices = Devices(self.mesh, arrays, used, self.check_vma)
+            writer = functools.partial(LookingTrace, devices)
         with inside(self.mesh, self.axes, self.check_vma):
-            jaxpr = stage(local, avals, self.name, [paths[i] for i in mapped])
+            jaxpr = stage(local, avals, self.name, [paths[i] for i in mapped], writer)
         program, constants = open_constants(jaxpr)
         results = shard_map_p.bind(
             *constants,
@@ -205,6 +218,13 @@ class _Call:
             check_vma=self.check_vma,
         )
         return out.tree.unflatten(results)
+
+    def _at_once(self, arrays: Sequence[Any]) -> bool:
+        """Whether all devices' values can be computed while the function is traced."""
+        traced = any(isinstance(x, Tracer) for x in arrays)
+        return (
+            type(state.trace) is EvalTrace and not traced and self.axes == set(self.mesh.axis_names)
+        )
 
     # Arguments ------------------------------------------------------------------------------------
 

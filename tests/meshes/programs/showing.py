@@ -163,3 +163,98 @@ _kept("by cond", lambda e, x: e.lax.cond(x.sum() > 0, e.jnp.sin, e.jnp.cos, x), 
 _kept("by cumsum", lambda e, x: e.jnp.cumsum(x, 1), ("x",))
 _kept("by sort", lambda e, x: e.jnp.sort(x, 1), ("x",))
 _kept("by slices", lambda e, x: (x[:, 1:3], x[:, ::-1], e.jnp.pad(x, ((0, 0), (1, 1)))), ("x",))
+
+
+def _looked_at(name, f, i, o, shape=(8, 4), **options):
+    """What is printed in a function that is mapped outside of compiled functions, and its results."""
+
+    def looked_at(e):
+        results = []
+        text = printed(
+            lambda: results.append(
+                mapped(e, lambda x: f(e, x), drawn(shape), i=i(e), o=o(e), **options)
+            )
+        )
+        return text, results
+
+    looked_at.__name__ = f"looked at {name}"
+    program(looked_at)
+
+
+def _print(value):
+    print(value)  # noqa: T201
+    return value
+
+
+def _rows(e):
+    return e.P("x")
+
+
+def _whole(e):
+    return e.P()
+
+
+_looked_at("argument", lambda e, x: _print(x), _rows, _rows)
+_looked_at("blocks", lambda e, x: _print(x + 1), lambda e: e.P("x", "y"), lambda e: e.P("x", "y"))
+_looked_at("whole", lambda e, x: _print(x * 2), _whole, _whole)
+_looked_at("sum", lambda e, x: _print(e.lax.psum(x, "x")), _rows, _whole)
+_looked_at("number", lambda e, x: (_print(x.sum()), x)[1], _rows, _rows)
+_looked_at("formatted", lambda e, x: (_print(f"sum {x.sum()} of {x!r}"), x)[1], _rows, _rows)
+_looked_at("position", lambda e, x: (_print(e.lax.axis_index("y")), x)[1], _rows, _rows)
+_looked_at("comparison", lambda e, x: (_print(x > 0), x)[1], _rows, _rows)
+_looked_at("constant", lambda e, x: (_print(e.jnp.arange(3)), x)[1], _rows, _rows)
+_looked_at("without types", lambda e, x: _print(x + 1), _rows, _rows, check_vma=False)
+_looked_at(
+    "after a loop", lambda e, x: _print(e.lax.fori_loop(0, 2, lambda i, x: x + x, x)), _rows, _rows
+)
+_looked_at("vector", lambda e, x: _print(x[::-1]), _rows, _rows, shape=(8,))
+_looked_at(
+    "branch on a sum", lambda e, x: x if e.lax.psum(x.sum(), "x") > 1e9 else -x, _rows, _rows
+)
+_looked_at("branch on what all have", lambda e, x: x if x.sum() > 1e9 else -x, _whole, _whole)
+
+
+def _halved(e, x):
+    while e.lax.psum(abs(x).sum(), "x") > 1:
+        x = x / 2
+    return x
+
+
+_looked_at("loop on a sum", _halved, _rows, _rows)
+
+
+def _shown(name, f):
+    def shown(e, x):
+        print("before")  # noqa: T201
+        f(e, x)
+        print("after")  # noqa: T201
+        return x
+
+    for specs, words in ((_rows, "rows"), (_whole, "whole")):
+        for check_vma in (True, False):
+            types = "" if check_vma else " without types"
+            _looked_at(f"{name} of {words}{types}", shown, specs, specs, check_vma=check_vma)
+
+
+_shown("debug.print", lambda e, x: e.jax.debug.print("{} {y}", x, y=x.sum()))
+_shown("debug.callback", lambda e, x: e.jax.debug.callback(lambda y: print(y.sum() + 1), x * 2))  # noqa: T201
+
+
+def _unknown(name, f, i=_rows, **options):
+    def unknown(e):
+        return mapped(e, lambda x: f(e, x), drawn(), i=i(e), o=e.P("x"), **options)
+
+    unknown.__name__ = f"error_looked at {name}"
+    program(unknown)
+
+
+_unknown("branch on a part", lambda e, x: x if x.sum() > 0 else -x)
+_unknown("branch on a vector", lambda e, x: x if x > 0 else -x, _whole)
+_unknown("branch without types", lambda e, x: x if x.sum() > 0 else -x, _whole, check_vma=False)
+_unknown("float", lambda e, x: x * float(x.sum()))
+_unknown("float of what all have", lambda e, x: x * float(x.sum()), _whole)
+_unknown("integer", lambda e, x: x * int(e.lax.axis_index("x")))
+_unknown("index", lambda e, x: [x, x][e.lax.axis_index("y")])
+_unknown("array", lambda e, x: x + np.asarray(x))
+_unknown("item", lambda e, x: x * x.sum().item())
+_unknown("list", lambda e, x: x * x.tolist()[0][0])
