@@ -1,0 +1,115 @@
+"""The process in which the blocks of one page run: JSON in on stdin, JSON out on stdout.
+
+Python blocks share one namespace, and the value of a last expression is shown as an interactive session shows it. Sources go into
+``linecache``, so that tracebacks and pdb show their lines.
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import io
+import json
+import linecache
+import subprocess
+import sys
+import traceback
+import types
+from pathlib import Path
+from typing import Any, TextIO
+
+
+class _Typed(io.StringIO):
+    """Lines that a person would type; each is shown where it is read."""
+
+    def __init__(self, text: str, screen: TextIO) -> None:
+        super().__init__("".join(line.strip() + "\n" for line in text.split(";")))
+        self._screen = screen
+
+    def readline(self, size: int | None = -1, /) -> str:
+        """The next line."""
+        line = super().readline(-1 if size is None else size)
+        self._screen.write(line)
+        return line
+
+
+def _error_text(error: BaseException, filename: str) -> str:
+    """The traceback from the page's own frames on."""
+    tb = error.__traceback__
+    while tb is not None and tb.tb_frame.f_code.co_filename != filename:
+        tb = tb.tb_next
+    return "".join(traceback.format_exception(type(error), error, tb))
+
+
+def _execute(code: str, filename: str, namespace: dict[str, Any]) -> None:
+    """Run statements; print the value of the last one, if it is an expression and not None."""
+    linecache.cache[filename] = (len(code), None, code.splitlines(keepends=True), filename)
+    tree = ast.parse(code, filename)
+    last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
+    exec(compile(tree, filename, "exec"), namespace)
+    if last is not None:
+        value = eval(compile(ast.Expression(last.value), filename, "eval"), namespace)
+        if value is not None:
+            sys.stdout.write(f"{value!r}\n")
+
+
+def _run(block: dict[str, Any], filename: str, namespace: dict[str, Any]) -> dict[str, Any]:
+    """The output of a Python block, and what is wrong with it, if anything is."""
+    screen, wanted, fault = io.StringIO(), block["options"].get("raises"), ""
+    typed = block["options"].get("typed")
+    stdin = sys.stdin
+    with contextlib.redirect_stdout(screen), contextlib.redirect_stderr(screen):
+        if typed is not None:
+            sys.stdin = _Typed(typed, screen)
+        try:
+            _execute(block["code"], filename, namespace)
+            fault = f"expected {wanted}, but nothing was raised" if wanted else ""
+        except BaseException as error:
+            screen.write(_error_text(error, filename))
+            names = [base.__name__ for base in type(error).__mro__]
+            if wanted not in names:
+                fault = screen.getvalue()
+        finally:
+            sys.stdin = stdin
+    return {"output": screen.getvalue(), "fault": fault}
+
+
+def _command(block: dict[str, Any]) -> dict[str, Any]:
+    done = subprocess.run(
+        ["bash", "-c", block["code"]],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    expected = int(block["options"].get("status", 0))
+    fault = f"exit status {done.returncode}\n{done.stdout}" if done.returncode != expected else ""
+    return {"output": done.stdout, "fault": fault}
+
+
+def _file(block: dict[str, Any]) -> dict[str, Any]:
+    path = Path(block["argument"])
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(block["code"], encoding="utf-8")
+    return {"output": "", "fault": ""}
+
+
+def main() -> None:
+    """Run the blocks; stop at the first fault."""
+    page = types.ModuleType("__main__")
+    sys.modules["__main__"] = page
+    sys.path.insert(0, "")
+    results: list[dict[str, Any]] = []
+    for index, block in enumerate(json.load(sys.stdin)):
+        if block["kind"] == "run":
+            name = f"<block {index + 1}>"
+            results.append(_run(block, name, page.__dict__))
+        else:
+            results.append(_command(block) if block["kind"] == "command" else _file(block))
+        if results[-1]["fault"]:
+            break
+    sys.stdout.write("\n" + json.dumps(results))
+
+
+if __name__ == "__main__":
+    main()
