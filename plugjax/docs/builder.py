@@ -1,0 +1,122 @@
+"""Build the site: stage the sources, run Sphinx with warnings as errors, write the pages of source code, check links."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from pathlib import Path
+from typing import Any
+
+from sphinx.application import Sphinx
+
+import plugjax
+from plugjax.docs import links, matrix, sources, staging
+
+_ASSETS = Path(__file__).parent / "assets"
+_INVENTORIES = {
+    "python": "https://docs.python.org/3",
+    "numpy": "https://numpy.org/doc/stable",
+    "jax": "https://docs.jax.dev/en/latest",
+}
+
+
+class SiteError(RuntimeError):
+    """The site could not be built, or has broken links."""
+
+
+def root() -> Path:
+    """The repository: the current folder, or the one that plugjax is imported from.
+
+    Raises:
+        SiteError: neither has ``docs/site``.
+    """
+    for folder in (Path.cwd(), Path(plugjax.__file__).resolve().parents[1]):
+        if (folder / "docs" / "site").is_dir():
+            return folder
+    raise SiteError("no folder docs/site here: run the command in a checkout of plugjax.")
+
+
+def configuration(inventories: Path | None = None) -> dict[str, Any]:
+    """Sphinx's configuration.
+
+    Args:
+        inventories: a folder with ``python.inv``, ``numpy.inv`` and ``jax.inv``; those that are there become targets of links.
+    """
+    known = {
+        name: (address, str(file))
+        for name, address in _INVENTORIES.items()
+        if inventories and (file := inventories / f"{name}.inv").exists()
+    }
+    return {
+        "project": "plugjax",
+        "version": plugjax.__version__,
+        "release": plugjax.__version__,
+        "copyright": "the authors of plugjax",
+        "extensions": ["myst_parser", "sphinx.ext.mathjax", "plugjax.docs.directives"]
+        + (["sphinx.ext.intersphinx"] if known else []),
+        "intersphinx_mapping": known,
+        "myst_enable_extensions": ["colon_fence", "deflist"],
+        "myst_heading_anchors": 3,
+        "suppress_warnings": ["misc.highlighting_failure", "myst.header"],
+        "html_theme": "pydata_sphinx_theme",
+        "html_title": f"plugjax {plugjax.__version__}",
+        "html_static_path": [str(_ASSETS)],
+        "html_css_files": ["site.css"],
+        "html_copy_source": False,
+        "html_theme_options": {
+            "navbar_align": "left",
+            "show_toc_level": 2,
+            "navigation_with_keys": False,
+            "secondary_sidebar_items": ["page-toc"],
+            "footer_start": ["copyright"],
+            "footer_end": [],
+            "header_links_before_dropdown": 7,
+        },
+        "python_use_unqualified_type_names": True,
+        "toc_object_entries": False,
+        "add_module_names": False,
+    }
+
+
+def build(output: Path, inventories: Path | None = None, fresh: bool = False) -> Path:
+    """Build the site into a folder and return it.
+
+    Args:
+        output: the folder; what an earlier build left there is used again.
+        inventories: see :func:`configuration`.
+        fresh: delete the folder first.
+
+    Raises:
+        SiteError: Sphinx warned, or an internal link leads nowhere.
+    """
+    repository = root()
+    if fresh and output.exists():
+        shutil.rmtree(output)
+    source, site = output / "source", output / "html"
+    cells = matrix.rows()
+    pages = [
+        *staging.written(repository),
+        *staging.developers(repository),
+        *staging.generated(repository, cells),
+    ]
+    staging.stage(pages, source)
+    app = Sphinx(
+        srcdir=source,
+        confdir=None,
+        outdir=site,
+        doctreedir=output / "doctrees",
+        buildername="html",
+        confoverrides=configuration(inventories),
+        warningiserror=True,
+        parallel=2,
+        status=None,
+        warning=sys.stderr,
+    )
+    app.build()
+    if app.statuscode:
+        raise SiteError("Sphinx warned: see above.")
+    sources.write(matrix.files(cells), repository, site)
+    wrong = links.broken(site)
+    if wrong:
+        raise SiteError("links that lead nowhere:\n" + "\n".join(wrong[:40]))
+    return site
