@@ -47,14 +47,15 @@ def configuration(inventories: Path | None = None) -> dict[str, Any]:
         for name, address in _INVENTORIES.items()
         if inventories and (file := inventories / f"{name}.inv").exists()
     }
+    links: dict[str, Any] = {"intersphinx_mapping": known} if known else {}
     return {
+        **links,
         "project": "plugjax",
         "version": plugjax.__version__,
         "release": plugjax.__version__,
         "copyright": "the authors of plugjax",
         "extensions": ["myst_parser", "sphinx.ext.mathjax", "plugjax.docs.directives"]
         + (["sphinx.ext.intersphinx"] if known else []),
-        "intersphinx_mapping": known,
         "myst_enable_extensions": ["colon_fence", "deflist"],
         "myst_heading_anchors": 3,
         "suppress_warnings": ["misc.highlighting_failure", "myst.header"],

@@ -25,11 +25,11 @@ EXAMPLES = {
         "Make the argument static: `jax.jit(f, static_argnums=0)`. Then each size is a program of its own.",
     ),
     "CustomJVPException": Example(
-        "def outer(x):\n    f = jax.custom_jvp(lambda y: x * y)\n    f.defjvp(lambda p, t: (f(*p), x * t[0]))\n    return f(2.0)\n\n\njax.grad(outer)(3.0)",
+        "def outer(x):\n    f = jax.custom_jvp(lambda y: x * y)\n    f.defjvp(lambda p, t: (f(*p), t[0]))\n    return f(2.0)\n\n\njax.grad(jax.jit(outer))(3.0)",
         "Pass the value as an argument of the function, and give its derivative in the rule.",
     ),
     "CustomVJPException": Example(
-        "def outer(x):\n    f = jax.custom_vjp(lambda y: x * y)\n    f.defvjp(lambda y: (x * y, None), lambda _, g: (g,))\n    return f(2.0)\n\n\njax.grad(outer)(3.0)",
+        "def outer(x):\n    f = jax.custom_vjp(lambda y: x * y)\n    f.defvjp(lambda y: (y, None), lambda _, g: (g,))\n    return f(2.0)\n\n\njax.grad(jax.jit(outer))(3.0)",
         "Pass the value as an argument of the function, or use `jax.closure_convert`.",
     ),
     "DtypeError": Example("lax.sin(np.int32(1))", "Convert first: `x.astype(float)`; `jnp.sin` does it by itself."),
@@ -40,7 +40,7 @@ EXAMPLES = {
         '    print(jax.jit(slow_p.bind, device="xla")(jnp.ones(3)))',
         'Supply a lowering, or accept the call: `jax.config.update("jax_fallback", "silent")`.',
     ),
-    "IndexDtypeError": Example("jnp.arange(3)[jnp.array([0.5])]", "Convert the index to integers: `i.astype(int)`."),
+    "IndexDtypeError": Example("jnp.take(jnp.arange(3), jnp.array([0.5]))", "Convert the index to integers: `i.astype(int)`."),
     "InconclusiveDimensionOperation": Example(
         'from plugjax import export\n\na, b = export.symbolic_shape("a, b")\nbool(a >= b)',
         'State what holds: `export.symbolic_shape("a, b", constraints=["a >= b"])`.',
@@ -81,19 +81,23 @@ EXAMPLES = {
         "jax.jit(lambda x: x[x > 0])(jnp.arange(3.0))", "Keep the shape: `jnp.where(x > 0, x, 0)`, or give `jnp.nonzero` a `size`.",
     ),
     "NotArrayError": Example('lax.add("a", 1.0)', "Convert the value to a number first."),
-    "OutArgumentError": Example("jnp.concatenate([jnp.ones(1)], out=np.ones(1))", "Arrays do not change: use the result."),
+    "OutArgumentError": Example("jnp.sum(jnp.ones(2), out=np.ones(1))", "Arrays do not change: use the result."),
     "RuleAbsentError": Example(
-        "jax.linear_transpose(lambda x: lax.while_loop(lambda c: c < 3, lambda c: c + 1, x), 1.0)(1.0)",
-        "Use an operation that has the derivative: here `scan`, or `fori_loop` with known bounds.",
+        "jax.grad(lax.nextafter)(1.0, 2.0)",
+        "The function has no derivative here: apply `lax.stop_gradient` to the operand, or define one with `jax.custom_jvp`.",
     ),
     "RuleConflictError": Example(
-        'again = RuleSet("again")\nagain.define(impl, lax.sin_p)(np.sin)\nregistry.active().extended(type("Again", (), {"plugjax_rules": staticmethod(hookimpl(lambda: [again]))}))',
+        'again = RuleSet("again")\nagain.define(abstract_eval, lax.sin_p)(lambda x: x)\nplugin = type("Again", (), {"plugjax_rules": staticmethod(hookimpl(lambda: [again]))})\n'
+        "registry.active().extended(plugin)",
         "Say `replace=True` in the rule that should count, or block one of the plugins with `PLUGJAX_NO_PLUGINS`.",
     ),
     "ShapeError": Example("lax.add(jnp.ones(2), jnp.ones(3))", "Reshape or slice one of the operands."),
     "SizeError": Example("jnp.reshape(jnp.ones(6), (4, 2))", "The product of the sizes must be the number of elements."),
     "StructureError": Example(
-        "lax.scan(lambda c, x: ((c, c), x), 0.0, jnp.ones(3))", "Return a carry of the structure that came in.",
+        "lax.custom_linear_solve(lambda x: (x, x), jnp.ones(2), lambda _, b: b)", "Return the structure that the message names.",
+    ),
+    "TrivialTangentError": Example(
+        "zero = jax.jvp(lambda i: i, (1,), (np.zeros((), jax.dtypes.float0),))[1]\njnp.add(zero, 1.0)", "Integers have no tangent: leave them out of the arithmetic on tangents.",
     ),
     "TracerArrayConversionError": Example(
         "jax.jit(lambda x: np.asarray(x))(1.0)", "Use `plugjax.numpy`, or call NumPy through `jax.pure_callback`.",

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+import plugjax
 from plugjax.docs.blocks import Block
 
 
@@ -77,5 +78,11 @@ def run(blocks: Sequence[Block], page: str, timeout: float = 300) -> list[Output
     for block, result in zip(blocks, json.loads(last), strict=False):
         if result["fault"]:
             raise PageError(f"{page}:{block.line}: {result['fault']}")
-        outputs.append(Output(block, result["output"]))
+        outputs.append(Output(block, _without_places(result["output"])))
     return outputs
+
+
+def _without_places(text: str) -> str:
+    """Paths of the framework's files from ``plugjax/`` on, so that the pages are the same on each machine."""
+    root = str(Path(plugjax.__file__).resolve().parents[1]) + os.sep
+    return text.replace(root, "")
