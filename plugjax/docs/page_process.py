@@ -76,7 +76,7 @@ def _run(block: dict[str, Any], filename: str, namespace: dict[str, Any]) -> dic
 
 def _command(block: dict[str, Any]) -> dict[str, Any]:
     done = subprocess.run(
-        ["bash", "-c", block["code"]],
+        ["bash", "-o", "pipefail", "-c", block["code"]],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -108,7 +108,9 @@ def main() -> None:
             results.append(_command(block) if block["kind"] == "command" else _file(block))
         if results[-1]["fault"]:
             break
-    sys.stdout.write("\n" + json.dumps(results))
+    # Folders of this machine are of no interest to readers.
+    text = json.dumps(results).replace(json.dumps(str(Path.cwd()) + "/")[1:-1], "")
+    sys.stdout.write("\n" + text)
 
 
 if __name__ == "__main__":
