@@ -62,9 +62,7 @@ def rows(backend: str) -> dict[str, float]:
         add = plugjax.jit(lambda x: x + 1)
         chain = plugjax.jit(lambda x: jnp.tanh(jnp.sin(x) * x + jnp.exp(-x)))
         product = plugjax.jit(lambda m: m @ m)
-        loop = plugjax.jit(
-            lambda x: plugjax.lax.fori_loop(0, 1000, lambda i, x: jnp.sin(x) + 1, x)
-        )
+        loop = plugjax.jit(lambda x: plugjax.lax.fori_loop(0, 1000, lambda i, x: jnp.sin(x) + 1, x))
         ordered, mixed = plugjax.jit(jnp.sort), jnp.sin(large * 1e5)
         return {
             "import and a first compiled gradient": first_gradient(backend),
@@ -84,9 +82,7 @@ def shown(seconds: float) -> str:
         >>> shown(0.0000025)
         '2.5 us'
     """
-    for factor, unit in ((1, "s"), (1e3, "ms"), (1e6, "us")):
-        if seconds * factor >= 1:
-            break
+    factor, unit = (1.0, "s") if seconds >= 1 else (1e3, "ms") if seconds >= 1e-3 else (1e6, "us")
     return f"{seconds * factor:.3g} {unit}"
 
 

@@ -16,6 +16,7 @@ from rich.table import Table
 import plugjax
 from plugjax import config
 from plugjax.cli import (
+    bug as bug_module,
     check as check_module,
     demo as demo_module,
     demo_devices,
@@ -169,6 +170,12 @@ def doctor(
         programs.alias().doctor(console)
     elif not doctor_module.run(console):
         raise typer.Exit(1)
+
+
+@app.command()
+def bug() -> None:
+    """Print versions, devices, plugins and options as text, to paste into a report of a fault."""
+    typer.echo(bug_module.text())
 
 
 @app.command()

@@ -25,7 +25,7 @@ _OPTION = re.compile(r":([\w-]+):[ \t]*(.*)")
 
 @dataclass(frozen=True)
 class Block:
-    """One executed block.
+    r"""One executed block.
 
     Attributes:
         kind: one of :data:`KINDS`.
@@ -36,8 +36,8 @@ class Block:
 
     Example:
         >>> from plugjax.docs.blocks import find
-        >>> find("```{run}\\n1 + 1\\n```\\n")[0].code
-        '1 + 1\\n'
+        >>> find("```{run}\n1 + 1\n```\n")[0].code
+        '1 + 1\n'
     """
 
     kind: str

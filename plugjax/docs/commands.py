@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
-import click
 import typer.main
 
 from plugjax.cli.main import app
@@ -12,13 +12,14 @@ from plugjax.docs.docstrings import inline
 from plugjax.docs.pages import Page, heading, table
 
 
-def commands() -> dict[str, click.Command]:
+def commands() -> dict[str, Any]:
     """Commands by their words, as ``cache list``."""
-    found: dict[str, click.Command] = {}
+    found: dict[str, Any] = {}
 
-    def walk(prefix: str, command: click.Command) -> None:
-        if isinstance(command, click.Group):
-            for name, inner in sorted(command.commands.items()):
+    def walk(prefix: str, command: Any) -> None:
+        inner_commands = getattr(command, "commands", None)
+        if inner_commands:
+            for name, inner in sorted(inner_commands.items()):
                 walk(f"{prefix} {name}".strip(), inner)
         else:
             found[prefix] = command
@@ -27,17 +28,22 @@ def commands() -> dict[str, click.Command]:
     return found
 
 
-def _parameter(parameter: click.Parameter) -> tuple[str, str, str]:
-    record = parameter.to_info_dict()
+def _parameter(parameter: Any) -> tuple[str, str, str]:
     words = ", ".join(f"`{name}`" for name in [*parameter.opts, *parameter.secondary_opts])
-    if isinstance(parameter, click.Argument):
-        words = f"`{parameter.human_readable_name}`"
-    default = record.get("default")
-    shown = "required" if parameter.required else "" if default in (None, False) else f"`{default}`"
-    return words, inline(record.get("help") or getattr(parameter, "help", "") or ""), shown
+    if parameter.param_type_name == "argument":
+        words = f"`{parameter.name.upper()}`"
+    default = parameter.default
+    shown = (
+        "required"
+        if parameter.required
+        else ""
+        if default is None or default is False
+        else f"`{default}`"
+    )
+    return words, inline(getattr(parameter, "help", "") or ""), shown
 
 
-def _section(name: str, command: click.Command) -> str:
+def _section(name: str, command: Any) -> str:
     rows = [_parameter(p) for p in command.params if p.name != "help"]
     text = inline(" ".join((command.help or "").split()))
     options = table(("argument or option", "says", "default"), rows) if rows else "No options."

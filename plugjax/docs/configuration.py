@@ -48,26 +48,22 @@ def _row(option: Option) -> tuple[str, ...]:
     effect = inline(option.help) or "without effect here: kept so that programs which set it run"
     key = "yes" if option.in_key else ""
     default = f"`{option.default!r}`"
-    return f"`jax_{option.name}`", f"`{variable(option)}`", default, _values(option), effect, key
+    return f"`jax_{option.name}`<br>`{variable(option)}`", default, _values(option), effect, key
 
 
 def _options_page() -> Page:
     rows = [_row(option) for option in options().values()]
-    head = ("option", "environment variable", "default", "values", "effect", "recompiles")
+    head = ("option, environment variable", "default", "values", "effect", "recompiles")
     text = (
         'Set an option with `plugjax.config.update("jax_enable_x64", True)`, or for a block with `plugjax.config.override(...)`. '
         "Names work with and without `jax_`. An environment variable gives the first value; JAX's own variable (`JAX_...`) "
         "counts where plugjax's is not set. *Recompiles* says that programs depend on the option, so that a change compiles them again."
     )
-    return Page(
-        "reference/options", f"{heading('Options')}\n\n{text}\n\n{table(head, rows)}\n"
-    )
+    return Page("reference/options", f"{heading('Options')}\n\n{text}\n\n{table(head, rows)}\n")
 
 
 def _environment_page() -> Page:
-    rows = [
-        (f"`{name}`", inline(values), inline(text)) for name, values, text in sorted(VARIABLES)
-    ]
+    rows = [(f"`{name}`", inline(values), inline(text)) for name, values, text in sorted(VARIABLES)]
     more = [
         (f"`{variable(o)}`", _values(o), f"the option `jax_{o.name}`") for o in options().values()
     ]

@@ -13,14 +13,14 @@ _SURVEY = "tests/survey/differences.py"
 
 
 def section(text: str, title: str) -> str:
-    """The body of a section of a Markdown document.
+    r"""The body of a section of a Markdown document.
 
     Raises:
         ValueError: it has no such section.
 
     Example:
         >>> from plugjax.docs.differences import section
-        >>> section("# A\\n## B\\ntext\\n## C\\n", "B")
+        >>> section("# A\n## B\ntext\n## C\n", "B")
         'text'
     """
     parts = f"\n{text}".split(f"\n## {title}\n")
@@ -49,5 +49,3 @@ def pages(root: Path) -> Iterator[Page]:
     surveyed = table(("program", "backend", "why it differs"), rows)
     text = template.replace("@DIFFERENCES@", status).replace("@SURVEY@", surveyed)
     yield Page("start/coming_from_jax", text)
-
-

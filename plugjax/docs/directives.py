@@ -49,7 +49,7 @@ class _Executed(SphinxDirective):
             caption = nodes.paragraph("", "", nodes.literal("", self.arguments[0]))
             caption["classes"].append("file-name")
             found.insert(0, caption)
-        outputs: list[runner.Output] = self.env.current_document.get(_KEY, [])
+        outputs: list[runner.Output] = self.env.current_document.get(_KEY) or []
         if outputs:
             output = outputs.pop(0)
             text = output.text.rstrip("\n")

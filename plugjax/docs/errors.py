@@ -35,7 +35,11 @@ def types() -> dict[str, type[BaseException]]:
 
 def _section(name: str, error: type[BaseException]) -> str:
     bases = ", ".join(f"`{base.__name__}`" for base in error.__mro__[1:-3])
-    parts = [heading(f"`{name}`", 2), docstrings.markdown(error), f"Also a {bases}." if bases else ""]
+    parts = [
+        heading(f"`{name}`", 2),
+        docstrings.markdown(error),
+        f"Also a {bases}." if bases else "",
+    ]
     example = EXAMPLES.get(name)
     if example is not None:
         raises = "" if issubclass(error, Warning) else f":raises: {name}\n"

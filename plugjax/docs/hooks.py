@@ -19,9 +19,7 @@ def names() -> list[str]:
 def _section(name: str) -> str:
     function = getattr(hookspecs, name)
     signature = inspect.signature(function)
-    rows = [
-        (f"`{p.name}`", f"`{p.annotation}`") for p in signature.parameters.values()
-    ]
+    rows = [(f"`{p.name}`", f"`{p.annotation}`") for p in signature.parameters.values()]
     arguments = table(("argument", "type"), rows) if rows else "No arguments."
     first = bool(getattr(function, "plugjax_spec", {}).get("firstresult"))
     called = "The first answer that is not `None` counts." if first else "All answers count."

@@ -30,7 +30,9 @@ def _parsed(path: Path) -> _Page:
 
 def broken(site: Path) -> list[str]:
     """Links that lead nowhere, as ``page: link``; links to other hosts are not followed."""
-    pages = {path.resolve(): _parsed(path) for path in site.rglob("*.html")}
+    # `_static` holds files of the theme, templates among them.
+    written = [p for p in site.rglob("*.html") if p.relative_to(site).parts[0] != "_static"]
+    pages = {path.resolve(): _parsed(path) for path in written}
     found = []
     for path, page in pages.items():
         for link in page.links:

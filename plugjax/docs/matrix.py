@@ -121,7 +121,11 @@ class _Derivations:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             found = self._registry.table(kind, platform).find(self._primitive)
-        return Cell("none") if found is None else Cell("derived", "", "by the hook plugjax_missing_rule")
+        return (
+            Cell("none")
+            if found is None
+            else Cell("derived", "", "by the hook plugjax_missing_rule")
+        )
 
     def _from(self, rule: Rule, state: str, because: str) -> Cell:
         cell = _of_rule(self._registry, rule, None)

@@ -19,7 +19,7 @@ of source. Point at a cell to see why it is empty or what it is made from. Click
 * **derived**: made from other rules of the primitive.
 * **host call**: the compiled program calls the host kernel.
 * **absent**: declared to be empty, with the reason.
-* **–**: no rule. An operation that is not linear needs no `transpose`; elsewhere any plugin may supply a rule.
+* **-**: no rule. An operation that is not linear needs no `transpose`; elsewhere any plugin may supply a rule.
 """
 _INPUTS = """\
 ```{raw} html
@@ -41,8 +41,7 @@ def pages(cells: Mapping[str, Mapping[str, matrix.Cell]], root: Path) -> Iterato
     """One page."""
     text = json.dumps(matrix.data(cells, root), separators=(",", ":")).replace("</", "<\\/")
     counts = {
-        title: Counter(row[title].state for row in cells.values())
-        for title, _, _ in matrix.COLUMNS
+        title: Counter(row[title].state for row in cells.values()) for title, _, _ in matrix.COLUMNS
     }
     rows = [
         (f"`{title}`", *(str(found[state] or "") for state in matrix.STATES))

@@ -87,7 +87,9 @@ def _entry(namespace: str, name: str) -> str:
     if inspect.isclass(value):
         members = "\n".join(_methods(value))
         body = "\n\n".join(
-            part for part in (docstrings.markdown(value), members and f"**Members**\n\n{members}") if part
+            part
+            for part in (docstrings.markdown(value), members and f"**Members**\n\n{members}")
+            if part
         )
         return _directive("class", full + _signature(value), body)
     if callable(value):
@@ -142,7 +144,12 @@ def pages() -> Iterator[Page]:
             yield _page(f"{path}-{file}", f"{namespace}: {file}", namespace, part)
         parts = toctree([f"{namespace}-{file}" for file in sorted(by_file)])
         summary = _summary(namespace, listed)
-        yield Page(path, f"{heading(namespace)}\n\n{docstrings.first_line(module)}\n\n{parts}\n\n{summary}\n")
+        yield Page(
+            path,
+            f"{heading(namespace)}\n\n{docstrings.first_line(module)}\n\n{parts}\n\n{summary}\n",
+        )
     count = sum(len(names(namespace)) for namespace in namespaces())
     text = f"{count} public names in {len(index)} modules, with signature, docstring and example."
-    yield Page("reference/names/index", f"{heading('Public names')}\n\n{text}\n\n{toctree(index)}\n")
+    yield Page(
+        "reference/names/index", f"{heading('Public names')}\n\n{text}\n\n{toctree(index)}\n"
+    )

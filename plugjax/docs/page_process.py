@@ -26,9 +26,9 @@ class _Typed(io.StringIO):
         super().__init__("".join(line.strip() + "\n" for line in text.split(";")))
         self._screen = screen
 
-    def readline(self, size: int | None = -1, /) -> str:
+    def readline(self, size: int = -1, /) -> str:  # type: ignore[override]  # the stubs take the base class of bytes
         """The next line."""
-        line = super().readline(-1 if size is None else size)
+        line = super().readline(size)
         self._screen.write(line)
         return line
 
@@ -45,9 +45,11 @@ def _execute(code: str, filename: str, namespace: dict[str, Any]) -> None:
     """Run statements; print the value of the last one, if it is an expression and not None."""
     linecache.cache[filename] = (len(code), None, code.splitlines(keepends=True), filename)
     tree = ast.parse(code, filename)
-    last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
+    last = tree.body[-1] if tree.body else None
+    if isinstance(last, ast.Expr):
+        del tree.body[-1]
     exec(compile(tree, filename, "exec"), namespace)
-    if last is not None:
+    if isinstance(last, ast.Expr):
         value = eval(compile(ast.Expression(last.value), filename, "eval"), namespace)
         if value is not None:
             sys.stdout.write(f"{value!r}\n")

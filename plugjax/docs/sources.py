@@ -42,7 +42,11 @@ def write(files: Iterable[str], root: Path, site: Path) -> None:
         target = site / "source" / f"{name}.html"
         target.parent.mkdir(parents=True, exist_ok=True)
         text = highlight(Path(filename).read_text(encoding="utf-8"), PythonLexer(), formatter)
-        text = text.replace('id="L-', 'id="L').replace('name="L-', 'name="L').replace('href="#L-', 'href="#L')
+        text = (
+            text.replace('id="L-', 'id="L')
+            .replace('name="L-', 'name="L')
+            .replace('href="#L-', 'href="#L')
+        )
         target.write_text(
             f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{name}</title>'
             f"<style>{_STYLE}@media (prefers-color-scheme: light) {{ {rules} }}</style></head><body><h1>{name}</h1>{text}</body></html>\n",

@@ -20,7 +20,11 @@ def written(root: Path) -> Iterator[Page]:
 
 def developers(root: Path) -> Iterator[Page]:
     """Documents of ``docs/``, the change log and the guide for contributors."""
-    documents = [*sorted((root / "docs").glob("*.md")), root / "CHANGELOG.md", root / "CONTRIBUTING.md"]
+    documents = [
+        *sorted((root / "docs").glob("*.md")),
+        root / "CHANGELOG.md",
+        root / "CONTRIBUTING.md",
+    ]
     found = []
     for path in documents:
         if path.exists():

@@ -46,7 +46,7 @@
     box.title = [cell.provider, cell.because].filter(Boolean).join(": ");
     const shown = document.createElement(cell.source ? "a" : "span");
     if (cell.source) shown.href = place.dataset.root + cell.source;
-    shown.textContent = cell.state === "none" ? "–" : cell.state;
+    shown.textContent = cell.state === "none" ? "-" : cell.state;
     box.append(shown);
     if (cell.provider) {
       const by = document.createElement("small");
