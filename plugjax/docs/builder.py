@@ -68,7 +68,11 @@ def configuration(inventories: Path | None = None) -> dict[str, Any]:
             "navbar_align": "left",
             "show_toc_level": 2,
             "navigation_with_keys": False,
-            "secondary_sidebar_items": {"**": ["page-toc"], "reference/matrix": [], "reference/options": []},
+            "secondary_sidebar_items": {
+                "**": ["page-toc"],
+                "reference/matrix": [],
+                "reference/options": [],
+            },
             "footer_start": ["copyright"],
             "footer_end": [],
             "header_links_before_dropdown": 7,

@@ -10,7 +10,12 @@ from plugjax.cli.main import app
 def test_the_command_prints_the_text():
     done = CliRunner().invoke(app, ["bug"])
     assert done.exit_code == 0
-    for words in ("versions\n", f"  plugjax {plugjax.__version__}\n", "  numpy: numpy:0", "  lax (plugjax "):
+    for words in (
+        "versions\n",
+        f"  plugjax {plugjax.__version__}\n",
+        "  numpy: numpy:0",
+        "  lax (plugjax ",
+    ):
         assert words in done.output
 
 
