@@ -63,6 +63,7 @@ def configuration(inventories: Path | None = None) -> dict[str, Any]:
         "html_title": f"plugjax {plugjax.__version__}",
         "html_static_path": [str(_ASSETS)],
         "html_css_files": ["site.css"],
+        "html_context": {"default_mode": "auto"},
         "html_copy_source": False,
         "html_theme_options": {
             "navbar_align": "left",

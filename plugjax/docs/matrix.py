@@ -12,7 +12,6 @@ A cell says its state, who provides it, why it is empty if it is, and the line o
 
 from __future__ import annotations
 
-import inspect
 import sys
 import warnings
 from collections.abc import Iterator, Mapping
@@ -76,10 +75,7 @@ def _of_rule(registry: Registry, rule: Rule, platform: str | None) -> Cell:
     provider = registry.where(rule.kind, rule.primitive, platform).partition(":")[0]
     if isinstance(rule.function, AbsentRule):
         return Cell("absent", provider, rule.function.because, _module_file(rule), rule.line)
-    code = getattr(inspect.unwrap(rule.function), "__code__", None)
-    if code is None:
-        return Cell("native", provider, "", _module_file(rule), rule.line)
-    return Cell("native", provider, "", code.co_filename, code.co_firstlineno)
+    return Cell("native", provider, "", _module_file(rule), rule.line)
 
 
 def _module_file(rule: Rule) -> str:

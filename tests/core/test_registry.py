@@ -16,7 +16,16 @@ from plugjax.core.errors import (
 )
 from plugjax.extend.core import Primitive
 from plugjax.extend.registry import Registry
-from plugjax.extend.rules import LazyRules, PluginInfo, RuleKind, RuleSet, hookimpl, impl, jvp_rule
+from plugjax.extend.rules import (
+    LazyRules,
+    PluginInfo,
+    RuleKind,
+    RuleSet,
+    abstract_eval,
+    hookimpl,
+    impl,
+    jvp_rule,
+)
 from tests.core.plugin_site import Site
 
 
@@ -43,6 +52,21 @@ def test_a_table_holds_the_rules_of_loaded_plugins():
     built = Registry().load(plugin(rule_set(impl, twice_p, lambda x: x + x)))
     assert built.table(impl)[twice_p](2) == 4
     assert built.where(impl, twice_p).startswith("a plugin: tests:")
+
+
+def test_a_rule_stands_on_a_line_of_the_module_that_declares_it():
+    """Also if a helper of another module makes its function, or the function is NumPy's, or there is none."""
+    import inspect
+    import sys
+
+    from plugjax import lax
+
+    built = registry.active()
+    cells = [(abstract_eval, lax.sin_p), (jvp_rule, lax.sin_p), (impl, lax.sin_p), (jvp_rule, lax.nextafter_p)]  # fmt: skip
+    for kind, primitive in cells:
+        _, module, line = built.where(kind, primitive).split(":")
+        source = inspect.getsource(sys.modules[module.strip()]).splitlines()
+        assert f"{primitive.name}_p" in source[int(line) - 1] or "def " in source[int(line)]
 
 
 def test_two_rules_for_one_cell_name_both_providers():

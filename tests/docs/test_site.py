@@ -50,7 +50,8 @@ def browser(tmp_path_factory):
 
 
 def opened(browser, site, page):
-    browser.get((site / page).as_uri())
+    page, _, query = page.partition("?")
+    browser.get((site / page).as_uri() + (query and f"?{query}"))
     assert [e["message"] for e in browser.get_log("browser") if e["level"] == "SEVERE"] == []
     return browser
 
