@@ -1,6 +1,7 @@
 """Plugins, rule tables, conflicts, missing rules, discovery."""
 
 import importlib.metadata
+import inspect
 import types
 
 import numpy as np
@@ -56,17 +57,26 @@ def test_a_table_holds_the_rules_of_loaded_plugins():
 
 def test_a_rule_stands_on_a_line_of_the_module_that_declares_it():
     """Also if a helper of another module makes its function, or the function is NumPy's, or there is none."""
-    import inspect
-    import sys
+    from plugjax.lax.families import elementwise
 
-    from plugjax import lax
+    p, rules = Primitive("placed"), RuleSet(__name__)
+    here = inspect.currentframe()
+    first = here.f_lineno + 1
+    elementwise(rules, p)
+    rules.define(impl, p)(np.sin)
+    rules.absent(jvp_rule, p, because="an example")
 
-    built = registry.active()
-    cells = [(abstract_eval, lax.sin_p), (jvp_rule, lax.sin_p), (impl, lax.sin_p), (jvp_rule, lax.nextafter_p)]  # fmt: skip
-    for kind, primitive in cells:
-        _, module, line = built.where(kind, primitive).split(":")
-        source = inspect.getsource(sys.modules[module.strip()]).splitlines()
-        assert f"{primitive.name}_p" in source[int(line) - 1] or "def " in source[int(line)]
+    taylor = RuleKind("taylor", "(x) -> x")
+
+    @rules.define(taylor, p)
+    def _taylor(x):
+        return x
+
+    lines = {rule.kind: rule.line for rule in rules.rules}
+    assert lines[abstract_eval] == first
+    assert lines[impl] == first + 1
+    assert lines[jvp_rule] == first + 2
+    assert lines[taylor] == first + 6
 
 
 def test_two_rules_for_one_cell_name_both_providers():
