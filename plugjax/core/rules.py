@@ -9,7 +9,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from types import FrameType
 from typing import Any, Concatenate, Generic, TypeVar
 
 from plugjax.core.errors import RuleAbsentError
@@ -82,21 +81,6 @@ class AbsentRule:
         )
 
 
-def _line(function: Callable[..., Any], module: str) -> int:
-    """The line of ``module`` that a rule stands on: of its function, or of the call that makes it by a helper elsewhere."""
-    frame = sys._getframe(2)
-    code = getattr(function, "__code__", None)
-    if code and function.__globals__.get("__name__") == module:
-        return int(code.co_firstlineno)
-    caller: FrameType | None = frame
-    while caller is not None:
-        if caller.f_globals.get("__name__") == module:
-            return caller.f_lineno
-        caller = caller.f_back
-    # The rule set has another name than a module.
-    return int(code.co_firstlineno) if code else frame.f_lineno
-
-
 class RuleSet:
     """Rules that one module collects.
 
@@ -136,7 +120,8 @@ class RuleSet:
         """
 
         def register(function: F) -> F:
-            line = _line(function, self.module)
+            code = getattr(function, "__code__", None)
+            line = code.co_firstlineno if code else sys._getframe(1).f_lineno
             for primitive in primitives:
                 self.rules.append(
                     Rule(kind, primitive, function, platform, replace, self.module, line)
@@ -147,9 +132,9 @@ class RuleSet:
 
     def absent(self, kind: RuleKind[Any], *primitives: Primitive, because: str) -> None:
         """State that there is no rule, and why; using it raises :class:`RuleAbsentError`."""
+        line = sys._getframe(1).f_lineno
         for primitive in primitives:
             function = AbsentRule(kind, primitive, because)
-            line = _line(function, self.module)
             self.rules.append(Rule(kind, primitive, function, None, False, self.module, line))
 
     def __repr__(self) -> str:

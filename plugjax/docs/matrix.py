@@ -12,6 +12,8 @@ A cell says its state, who provides it, why it is empty if it is, and the line o
 
 from __future__ import annotations
 
+import functools
+import re
 import sys
 import warnings
 from collections.abc import Iterator, Mapping
@@ -73,13 +75,28 @@ class Cell:
 
 def _of_rule(registry: Registry, rule: Rule, platform: str | None) -> Cell:
     provider = registry.where(rule.kind, rule.primitive, platform).partition(":")[0]
-    if isinstance(rule.function, AbsentRule):
-        return Cell("absent", provider, rule.function.because, _module_file(rule), rule.line)
-    return Cell("native", provider, "", _module_file(rule), rule.line)
+    file = getattr(sys.modules.get(rule.module), "__file__", "") or ""
+    absent = isinstance(rule.function, AbsentRule)
+    because = rule.function.because if isinstance(rule.function, AbsentRule) else ""
+    line = _line(rule, file)
+    return Cell("absent" if absent else "native", provider, because, file, line)
 
 
-def _module_file(rule: Rule) -> str:
-    return getattr(sys.modules.get(rule.module), "__file__", "") or ""
+@functools.cache
+def _lines(file: str) -> tuple[str, ...]:
+    return tuple(Path(file).read_text(encoding="utf-8").splitlines()) if file else ()
+
+
+def _line(rule: Rule, file: str) -> int:
+    """The line of a rule: its function's; the line that names the primitive, if a helper of another file makes the function."""
+    code = getattr(rule.function, "__code__", None)
+    if code is not None and code.co_filename == file:
+        return int(code.co_firstlineno)
+    name = re.compile(rf"\b{re.escape(rule.primitive.name)}_p\b")
+    found = [i for i, line in enumerate(_lines(file), 1) if name.search(line)]
+    # A line that hands it to a helper comes before others.
+    calls = [i for i in found if "rules" in _lines(file)[i - 1]]
+    return (calls or found or [1])[0]
 
 
 class _Derivations:

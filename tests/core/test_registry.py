@@ -1,7 +1,6 @@
 """Plugins, rule tables, conflicts, missing rules, discovery."""
 
 import importlib.metadata
-import inspect
 import types
 
 import numpy as np
@@ -17,16 +16,7 @@ from plugjax.core.errors import (
 )
 from plugjax.extend.core import Primitive
 from plugjax.extend.registry import Registry
-from plugjax.extend.rules import (
-    LazyRules,
-    PluginInfo,
-    RuleKind,
-    RuleSet,
-    abstract_eval,
-    hookimpl,
-    impl,
-    jvp_rule,
-)
+from plugjax.extend.rules import LazyRules, PluginInfo, RuleKind, RuleSet, hookimpl, impl, jvp_rule
 from tests.core.plugin_site import Site
 
 
@@ -53,30 +43,6 @@ def test_a_table_holds_the_rules_of_loaded_plugins():
     built = Registry().load(plugin(rule_set(impl, twice_p, lambda x: x + x)))
     assert built.table(impl)[twice_p](2) == 4
     assert built.where(impl, twice_p).startswith("a plugin: tests:")
-
-
-def test_a_rule_stands_on_a_line_of_the_module_that_declares_it():
-    """Also if a helper of another module makes its function, or the function is NumPy's, or there is none."""
-    from plugjax.lax.families import elementwise
-
-    p, rules = Primitive("placed"), RuleSet(__name__)
-    here = inspect.currentframe()
-    first = here.f_lineno + 1
-    elementwise(rules, p)
-    rules.define(impl, p)(np.sin)
-    rules.absent(jvp_rule, p, because="an example")
-
-    taylor = RuleKind("taylor", "(x) -> x")
-
-    @rules.define(taylor, p)
-    def _taylor(x):
-        return x
-
-    lines = {rule.kind: rule.line for rule in rules.rules}
-    assert lines[abstract_eval] == first
-    assert lines[impl] == first + 1
-    assert lines[jvp_rule] == first + 2
-    assert lines[taylor] == first + 6
 
 
 def test_two_rules_for_one_cell_name_both_providers():
