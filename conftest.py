@@ -130,6 +130,9 @@ def _draws(request, monkeypatch):
 
 # Importing it is a warning.
 collect_ignore = ["plugjax/cloud_tpu_init.py"]
+# The site is built by what the extra `docs` installs.
+if importlib.util.find_spec("sphinx") is None:
+    collect_ignore += ["plugjax/docs/builder.py", "plugjax/docs/directives.py"]
 # Applications of libraries that need not be installed; `pytest -m libraries` runs them.
 collect_ignore_glob = ["plugins/as_jax/plugjax_as_jax/applications/*_*.py"]
 

@@ -45,7 +45,13 @@ def names(namespace: str) -> tuple[str, ...]:
     """The public names of a module, without those of other modules."""
     module = _import(namespace)
     public = getattr(module, "__all__", None) or [n for n in dir(module) if not n.startswith("_")]
-    return tuple(sorted({n for n in public if _value(namespace, n) is not None}, key=str.lower))
+    return tuple(sorted({n for n in public if _is_shown(namespace, n)}, key=str.lower))
+
+
+def _is_shown(namespace: str, name: str) -> bool:
+    if name == "newaxis":
+        return True  # It is None.
+    return _value(namespace, name) is not None
 
 
 def _value(namespace: str, name: str) -> Any:
