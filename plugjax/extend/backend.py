@@ -18,6 +18,7 @@ from plugjax.core.device import Backend, Executable
 from plugjax.core.errors import UnknownBackendError
 from plugjax.core.registry import active
 from plugjax.execution.jit.api import clear_caches as clear_in_memory_compilation_cache
+from plugjax.extend import extensions
 from plugjax.meshes.virtual import virtual_cpu_devices
 
 
@@ -86,6 +87,16 @@ def backend_xla_version(platform: str | None = None) -> int | None:
     """
     version: int | None = getattr(get_backend(platform), "xla_version", None)
     return version
+
+
+def __getattr__(name: str) -> Any:
+    if name != "get_compile_options":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return extensions.attribute("compile options", "options of XLA's compiler", name)
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), "get_compile_options"])
 
 
 __all__ = [

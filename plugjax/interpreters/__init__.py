@@ -1,4 +1,4 @@
-"""Rules of primitives that a program defines, under JAX's names: ``ad``, ``batching``, ``mlir``, ``partial_eval``, ``xla``.
+"""Rules of primitives that a program defines, under JAX's names: ``ad``, ``batching``, ``mlir``, ``partial_eval``, ``pxla``, ``xla``.
 
 A program writes ``ad.primitive_jvps[f_p] = rule`` where a plugin writes ``@rules.define(jvp_rule, f_p)``.
 """
@@ -7,7 +7,7 @@ import importlib
 from types import ModuleType
 
 # Loaded on first use: ``mlir`` needs jaxlib.
-_SUBMODULES = ("ad", "batching", "mlir", "partial_eval", "xla")
+_SUBMODULES = ("ad", "batching", "mlir", "partial_eval", "pxla", "xla")
 
 
 def __getattr__(name: str) -> ModuleType:

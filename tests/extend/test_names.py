@@ -22,7 +22,7 @@ ABSENT = {
     "mlir.dialects": set(),
     "mlir.ir": set(),
     "mlir.passmanager": set(),
-    "backend": {"clear_backends", "get_compile_options", "ifrt_proxy", "register_backend_factory"},
+    "backend": {"clear_backends", "ifrt_proxy", "register_backend_factory"},
     "source_info_util": set(),
     "xla": set(),
     "ifrt_programs": set(),
@@ -175,6 +175,28 @@ def test_versions_of_xla(framework):
     assert backend.backend_xla_version() is None
     with pytest.raises(RuntimeError):
         backend.backend_xla_version("no such backend")
+
+
+def test_options_of_the_compiler(framework):
+    name = framework.__name__
+    backend = importlib.import_module(f"{name}.extend.backend")
+    pxla = importlib.import_module(f"{name}.interpreters.pxla")
+    devices = np.array(framework.devices("xla" if framework is plugjax else "cpu")[:1], object)
+    program = jax.jit(lambda x: x).lower(1.0).compiler_ir("stablehlo")
+    for found in (
+        backend.get_compile_options(1, 1, devices),
+        backend.get_compile_options(num_replicas=1, num_partitions=1),
+        pxla.create_compile_options(program, True, [True], [False], None, devices, {}),
+    ):
+        assert (found.num_replicas, found.num_partitions) == (1, 1)
+        assert found.executable_build_options.use_spmd_partitioning
+    assert found.parameter_is_tupled_arguments
+    build = found.executable_build_options
+    assert list(build.allow_spmd_sharding_propagation_to_parameters) == [True]
+    assert list(build.allow_spmd_sharding_propagation_to_output) == [False]
+    for replicas, partitions in ((2, 1), (1, 2)):
+        with pytest.raises(ValueError, match="device_assignment does not match num_"):
+            backend.get_compile_options(replicas, partitions, [[0]])
 
 
 def test_contexts_of_lowerings(framework):

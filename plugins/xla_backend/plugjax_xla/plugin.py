@@ -56,6 +56,7 @@ def plugjax_extensions() -> dict[str, Callable[[], ModuleType]]:
         "xla": lambda: importlib.import_module("plugjax_xla.hlo_transformations"),
         "ifrt_programs": lambda: importlib.import_module("plugjax_xla.runtime_programs"),
         "ffi": lambda: importlib.import_module("plugjax_xla.foreign_functions"),
+        "compile options": lambda: importlib.import_module("plugjax_xla.compile_options"),
         "sharding": lambda: importlib.import_module("plugjax_xla.sharding"),
         "profiler": lambda: importlib.import_module("plugjax_xla.profiling"),
     }
