@@ -51,7 +51,8 @@ def psum(x: Any, axis_name: Hashable, *, axis_index_groups: Groups = None) -> An
 
     Raises:
         NameError: no axis of that name is bound.
-        ValueError: the groups do not cover all indices once, or come with positional axes.
+        ValueError: the groups do not cover all indices once, or come with positional axes; along some of the axes of a mesh the
+            values vary, and along others they are equal, by their types.
 
     Example:
         >>> import plugjax, plugjax.numpy as jnp
@@ -62,6 +63,7 @@ def psum(x: Any, axis_name: Hashable, *, axis_index_groups: Groups = None) -> An
     leaves, tree = pytree.flatten(x)
     leaves = [convert(v, dtypes.INT32) if aval_of(v).dtype == dtypes.BOOL else v for v in leaves]
     if any(isinstance(v, Tracer) for v in leaves):
+        _check_states("jax.lax.psum", leaves, _names(axis_name))
         return pytree.unflatten(
             tree, _reduce(psum_p, reduce_sum, leaves, axis_name, axis_index_groups)
         )
@@ -503,6 +505,19 @@ def _partition(axis_name: Any, groups: Groups) -> tuple[tuple[Any, ...], tuple[i
             f"axis_index_groups divide named axes only, but axis_name has the positions {positions}."
         )
     return tuple(axis for axis in axes if not isinstance(axis, int)), positions
+
+
+def _check_states(who: str, leaves: Sequence[Any], names: Sequence[Any]) -> None:
+    """Raise if a value varies along some of the axes, and is equal along others: a sum over these multiplies it."""
+    typed = typed_axes() & set(names)
+    for aval in map(aval_of, leaves):
+        equal = typed - aval.vma
+        if equal and equal != typed:
+            raise ValueError(
+                f"{who} can only accept axis_name which corresponds to one of varying, unreduced, reduced or invarying state of the "
+                f"input: {aval.str_short()} varies along {sorted(typed & aval.vma, key=str)}, and is equal along "
+                f"{sorted(equal, key=str)}. Name only those along which it varies, or mark it by lax.pcast(x, axes, to='varying')."
+            )
 
 
 def _checked_groups(groups: Groups) -> tuple[tuple[int, ...], ...] | None:

@@ -69,6 +69,10 @@ _fails(
     "map psum over an unknown axis",
     lambda e: mapped(e, lambda x: e.lax.psum(x, "z"), drawn(), i=e.P("x"), o=e.P("x")),
 )
+_fails(
+    "map psum over axes in two states",
+    lambda e: mapped(e, lambda x: e.lax.psum(x, ("x", "y")), drawn(), i=e.P("x"), o=e.P()),
+)
 _fails("map specs that are none", lambda e: mapped(e, lambda x: x, drawn(), i="x", o=e.P("x")))
 _fails(
     "map no specs", lambda e: e.jax.shard_map(lambda x: x, mesh=e.mesh, out_specs=e.P("x"))(drawn())
