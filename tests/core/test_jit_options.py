@@ -501,6 +501,18 @@ def test_a_jitted_function_says_what_it_is():
     assert "Holder.method" in repr(Holder.method)
 
 
+def test_methods_are_those_of_jit_whatever_the_function_has():
+    def f(x):
+        return x
+
+    f.lower = f.trace = f.clear_cache = None
+    f.mark = 5
+    jitted = plugjax.jit(f)
+    assert jitted.lower(1.0).compile()(1.0) == 1.0
+    assert jitted.trace(1.0).jaxpr.in_avals
+    assert jitted.mark == 5
+
+
 def test_a_jitted_function_is_a_method_in_a_class():
     @plugjax.tree_util.register_static
     class Static(Holder):

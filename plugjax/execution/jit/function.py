@@ -71,6 +71,9 @@ from plugjax.transforms.mutable_values import MutableValueError, is_mutable
 from plugjax.transforms.shape_struct import ShapeDtypeStruct
 from plugjax.transforms.tracebacks import api_boundary, own_boundaries, shorten_traceback
 
+# What a jitted function has beside the attributes of the function that it wraps.
+_METHODS = ("trace", "lower", "eval_shape", "clear_cache", "_cache_size")
+
 
 class JitFunction:
     """What :func:`jit` returns: a function that is traced and compiled on first use of a signature.
@@ -105,6 +108,9 @@ class JitFunction:
     def __init__(self, fun: Callable[..., Any], **options: Any) -> None:
         check_callable("jit", fun)
         functools.update_wrapper(self, fun)
+        for name in _METHODS:
+            # Of a function that has such a method too.
+            self.__dict__.pop(name, None)
         self.__name__ = getattr(fun, "__name__", type(fun).__name__)
         self._fun = fun
         self._given = options
