@@ -11,7 +11,7 @@ from typing import Any
 
 from plugjax.core import registry
 from plugjax.core.device import Sharding
-from plugjax.core.jaxpr import ClosedJaxpr, JaxprEqn, Literal, Var, programs_in
+from plugjax.core.jaxpr import ClosedJaxpr, JaxprEqn, Literal, Var, memoise, programs_in
 from plugjax.core.rules import RuleKind
 from plugjax.meshes.named import NamedSharding
 from plugjax.meshes.spec import PartitionSpec
@@ -69,6 +69,8 @@ def tell_shardings(jaxpr: ClosedJaxpr, mesh: Any, arguments: Sequence[Sharding])
 
 def tell_one_sharding(jaxpr: ClosedJaxpr, sharding: Sharding) -> None:
     """Tell equations that ask for shardings that all values of a program have one."""
+    if not _asks(jaxpr):
+        return
     told = registry.table(told_rule)
     for eqn in jaxpr.eqns:
         if (tell := told.get(eqn.primitive)) is not None:
@@ -78,10 +80,16 @@ def tell_one_sharding(jaxpr: ClosedJaxpr, sharding: Sharding) -> None:
 
 
 def _asks(jaxpr: ClosedJaxpr) -> bool:
-    told = registry.table(told_rule)
-    return any(
-        eqn.primitive in told or any(map(_asks, programs_in(eqn.params))) for eqn in jaxpr.eqns
-    )
+    """Whether an equation asks for a sharding; memoised, as a program may be called in many places."""
+
+    def find() -> bool:
+        told = registry.table(told_rule)
+        return any(
+            eqn.primitive in told or any(map(_asks, programs_in(eqn.params))) for eqn in jaxpr.eqns
+        )
+
+    found: bool = memoise(jaxpr, "asks for shardings", find)
+    return found
 
 
 def _spreads(jaxpr: ClosedJaxpr, mesh: Any, arguments: Sequence[Sharding]) -> Read:
