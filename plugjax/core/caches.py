@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import weakref
+from collections.abc import Callable
 from typing import Any
 
 
@@ -18,9 +19,9 @@ class Cache(dict[Any, Any]):
 _caches: weakref.WeakSet[Cache] = weakref.WeakSet()
 
 
-def new_cache() -> Cache:
+def new_cache(make: Callable[[], Cache] = Cache) -> Cache:
     """A new, empty cache that :func:`clear_all` reaches for as long as it lives."""
-    cache = Cache()
+    cache = make()
     _caches.add(cache)
     return cache
 

@@ -49,7 +49,7 @@ class _Registered(caches.Cache):
             cache.cache_clear()
 
 
-_registered: weakref.WeakKeyDictionary[Any, _Registered] = weakref.WeakKeyDictionary()
+_registered: weakref.WeakKeyDictionary[Any, caches.Cache] = weakref.WeakKeyDictionary()
 
 
 def register_backend_cache(cache: Any, for_what: str) -> None:
@@ -68,8 +68,7 @@ def register_backend_cache(cache: Any, for_what: str) -> None:
         >>> f.cache_info().currsize
         0
     """
-    _registered[cache] = found = _Registered(cache)
-    caches._caches.add(found)
+    _registered[cache] = caches.new_cache(lambda: _Registered(cache))
 
 
 def backend_xla_version(platform: str | None = None) -> int | None:
