@@ -40,26 +40,23 @@ def namespaces() -> tuple[str, ...]:
     return tuple(sorted(name for name in found if _import(name) is not None and names(name)))
 
 
+_ABSENT = object()
+
+
 @functools.cache
 def names(namespace: str) -> tuple[str, ...]:
     """The public names of a module, without those of other modules."""
     module = _import(namespace)
     public = getattr(module, "__all__", None) or [n for n in dir(module) if not n.startswith("_")]
-    return tuple(sorted({n for n in public if _is_shown(namespace, n)}, key=str.lower))
-
-
-def _is_shown(namespace: str, name: str) -> bool:
-    if name == "newaxis":
-        return True  # It is None.
-    return _value(namespace, name) is not None
+    return tuple(sorted({n for n in public if _value(namespace, n) is not _ABSENT}, key=str.lower))
 
 
 def _value(namespace: str, name: str) -> Any:
-    """The object of a name; None if there is none, or if it is a module."""
+    """The object of a name; absent too if it is a module."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        value = getattr(_import(namespace), name, None)
-    return None if isinstance(value, types.ModuleType) else value
+        value = getattr(_import(namespace), name, _ABSENT)
+    return _ABSENT if isinstance(value, types.ModuleType) else value
 
 
 def _signature(value: Any) -> str:
