@@ -8,12 +8,14 @@ import sys
 import warnings
 
 from plugjax.core.backend import devices, get_backend
+from plugjax.core.errors import UnknownBackendError
 from plugjax.core.registry import active
 from plugjax.extend.transforms import show_only
 
 _DISTRIBUTIONS = (
-    *("plugjax", "plugjax-numpy", "plugjax-xla", "plugjax-iree"),
+    *("plugjax", "plugjax-numpy", "plugjax-xla", "plugjax-iree", "plugjax-as-jax", "jax"),
     *("jaxlib", "iree-base-runtime", "iree-base-compiler", "numpy", "scipy", "ml_dtypes", "optree"),
+    "pluggy",
 )
 
 
@@ -101,7 +103,7 @@ def host_ids(backend: str | None = None) -> list[int]:
 def print_environment_info(return_string: bool = False) -> str | None:
     """Print what a report of a fault needs: versions, Python, devices, the platform.
 
-    ``plugjax doctor`` tells more, and tries each device.
+    ``plugjax bug`` adds plugins and options; ``plugjax doctor`` tries each device.
 
     Args:
         return_string: give the text and print nothing.
@@ -113,7 +115,7 @@ def print_environment_info(return_string: bool = False) -> str | None:
         'plugjax: 0.1.0'
     """
     rows = [(name, _version(name)) for name in _DISTRIBUTIONS]
-    found = [str(device) for name in active().backends() for device in devices(name)]
+    found = [words for name in sorted(active().backends()) for words in _devices(name)]
     rows += [
         ("python", sys.version.replace("\n", " ")),
         ("devices", ", ".join(found)),
@@ -129,6 +131,14 @@ def print_environment_info(return_string: bool = False) -> str | None:
 
 def _warn_of_name(old: str, new: str) -> None:
     warnings.warn(f"plugjax.{old} is the older name of plugjax.{new}; use that.", stacklevel=3)
+
+
+def _devices(backend: str) -> list[str]:
+    """The devices of a backend, or why there are none: a report must come about in any case."""
+    try:
+        return [str(device) for device in devices(backend)]
+    except UnknownBackendError as error:
+        return [f"{backend}: {str(error).splitlines()[0]}"]
 
 
 def _version(name: str) -> str:

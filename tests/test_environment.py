@@ -5,6 +5,7 @@ import pytest
 
 import plugjax
 import plugjax.version
+from plugjax.extend.errors import UnknownBackendError
 
 NEWER = {"host_id": "process_index", "host_count": "process_count", "host_ids": "process_indices"}
 
@@ -40,6 +41,18 @@ def test_environment_info(capsys):
     assert rows["plugjax"] == plugjax.__version__
     assert {"numpy", "jaxlib", "python", "devices", "process_count", "platform"} <= set(rows)
     assert "numpy:0" in rows["devices"].split(", ")
+
+
+def test_environment_info_of_a_backend_that_cannot_be_loaded(monkeypatch):
+    def devices(name):
+        if name == "xla":
+            raise UnknownBackendError("no jaxlib.\nInstall it.")
+        return plugjax.devices(name)
+
+    monkeypatch.setattr("plugjax.environment.devices", devices)
+    text = plugjax.print_environment_info(return_string=True)
+    assert "xla: no jaxlib.\n" in text
+    assert "numpy:0" in text
 
 
 def test_default_prng_impl():

@@ -2,42 +2,11 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 import os
-import platform
 from collections.abc import Iterator
 
-from plugjax import config
+from plugjax import config, print_environment_info
 from plugjax.extend import registry
-from plugjax.extend.backend import default_backend, get_backend
-from plugjax.extend.errors import UnknownBackendError
-
-_DISTRIBUTIONS = (
-    "plugjax", "plugjax-numpy", "plugjax-xla", "plugjax-iree", "plugjax-as-jax", "numpy", "scipy", "ml_dtypes", "optree",
-    "pluggy", "jax", "jaxlib", "iree-base-compiler", "iree-base-runtime",
-)  # fmt: skip
-
-
-def _versions() -> Iterator[str]:
-    yield f"python {platform.python_version()} ({platform.python_implementation()})"
-    yield f"system {platform.system()} {platform.release()} {platform.machine()}, {os.cpu_count()} processors"
-    for name in _DISTRIBUTIONS:
-        try:
-            yield f"{name} {importlib.metadata.version(name)}"
-        except importlib.metadata.PackageNotFoundError:
-            yield f"{name} -"
-
-
-def _devices() -> Iterator[str]:
-    for name in sorted(registry.active().backends()):
-        try:
-            yield f"{name}: {', '.join(map(str, get_backend(name).devices()))}"
-        except UnknownBackendError as error:
-            yield f"{name}: {str(error).splitlines()[0]}"
-    try:
-        yield f"default: {default_backend()}"
-    except UnknownBackendError as error:
-        yield f"default: {str(error).splitlines()[0]}"
 
 
 def _plugins() -> Iterator[str]:
@@ -71,11 +40,10 @@ def text() -> str:
     Example:
         >>> from plugjax.cli import bug
         >>> bug.text().splitlines()[0]
-        'versions'
+        'environment'
     """
     parts = {
-        "versions": _versions(),
-        "devices": _devices(),
+        "environment": (print_environment_info(return_string=True) or "").splitlines(),
         "plugins": _plugins(),
         "options that are not the default": _options(),
         "variables": _variables(),

@@ -11,9 +11,10 @@ def test_the_command_prints_the_text():
     done = CliRunner().invoke(app, ["bug"])
     assert done.exit_code == 0
     for words in (
-        "versions\n",
-        f"  plugjax {plugjax.__version__}\n",
-        "  numpy: numpy:0",
+        "environment\n",
+        f"  plugjax: {plugjax.__version__}\n",
+        "  devices: iree:",
+        ", numpy:0, xla:cpu:0",
         "  lax (plugjax ",
     ):
         assert words in done.output
