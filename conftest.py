@@ -41,7 +41,16 @@ def pytest_addoption(parser):
     )
 
 
+# Tests that are commands of their own, `pytest -m NAME`: they need more than the environment of the tests has.
+OWN_COMMANDS = {
+    "libraries": "runs libraries that need not be installed; only with -m libraries",
+    "site": "builds the whole site; only with -m site",
+}
+
+
 def pytest_configure(config):
+    for name, words in OWN_COMMANDS.items():
+        config.addinivalue_line("markers", f"{name}: {words}")
     config.addinivalue_line(
         "markers",
         "spread(n): a wide sweep. Without --wide every n-th of its rows runs, the same ones in each run.",
@@ -51,6 +60,7 @@ def pytest_configure(config):
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config, items):
     _drop_repeated_doctests(items)
+    _leave_commands_out(config, items)
     if config.getoption("--wide"):
         return
     sweeps = {}
@@ -64,6 +74,13 @@ def pytest_collection_modifyitems(config, items):
         order = sorted(rows, key=lambda item: zlib.crc32(item.nodeid.encode()))
         left_out.update(order[count:])
     config.hook.pytest_deselected(items=[item for item in items if item in left_out])
+    items[:] = [item for item in items if item not in left_out]
+
+
+def _leave_commands_out(config, items):
+    others = [name for name in OWN_COMMANDS if name not in config.getoption("markexpr")]
+    left_out = {item for item in items if any(map(item.get_closest_marker, others))}
+    config.hook.pytest_deselected(items=list(left_out))
     items[:] = [item for item in items if item not in left_out]
 
 

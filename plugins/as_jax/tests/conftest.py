@@ -20,20 +20,6 @@ def python(*arguments, code=0, cwd=None, **environment):
     return done.stdout if not code else done.stdout + done.stderr
 
 
-def pytest_configure(config):
-    config.addinivalue_line(
-        "markers", "libraries: runs libraries that need not be installed; only with -m libraries"
-    )
-
-
-def pytest_collection_modifyitems(config, items):
-    if "libraries" in config.getoption("markexpr"):
-        return
-    left_out = [item for item in items if item.get_closest_marker("libraries")]
-    config.hook.pytest_deselected(items=left_out)
-    items[:] = [item for item in items if item not in set(left_out)]
-
-
 @pytest.fixture
 def run(tmp_path):
     """Run a program under the alias, after ``install``; it calls ``tell(value)`` once, and that is the answer."""
