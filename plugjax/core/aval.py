@@ -59,7 +59,7 @@ class ShapedArray(AbstractValue):
         weak_type: whether the dtype gives way in promotion, as a Python scalar's does.
         vma: inside ``shard_map``, names of the axes of the mesh along which the values may differ.
         spread: which axes of a mesh cut it, if types say it (a ``NamedSharding`` over an abstract mesh).
-        sharding: of JAX's name, which gives ``spread``.
+        sharding, manual_axis_type: of JAX's names, which give ``spread`` and ``vma``.
 
     Example:
         >>> from plugjax.extend.core import ShapedArray
@@ -76,6 +76,7 @@ class ShapedArray(AbstractValue):
     vma: frozenset[Any]
     spread: Any
     sharding = property(lambda self: above.find(self, "sharding"))
+    mat = manual_axis_type = property(lambda self: above.find(self, "mat"))
     ndim: int
     size: int
     _tangent: ShapedArray | None
@@ -88,10 +89,13 @@ class ShapedArray(AbstractValue):
         vma: frozenset[Any] = frozenset(),
         spread: Any = None,
         sharding: Any = None,
+        manual_axis_type: Any = None,
     ) -> ShapedArray:
         """Return the interned aval."""
         if sharding is not None:
             spread = sharding.spread(len(shape))
+        if manual_axis_type is not None:
+            vma = manual_axis_type.vma
         if not isinstance(dtype, (np.dtype, ExtendedDType)):
             dtype = np.dtype(dtype)
         key: Any = (tuple(shape), dtype, weak_type)
@@ -120,7 +124,8 @@ class ShapedArray(AbstractValue):
         spread = get("spread", None if "shape" in changes else self.spread)
         dtype, weak_type = get("dtype", self.dtype), get("weak_type", self.weak_type)
         shape, vma = get("shape", self.shape), get("vma", self.vma)
-        return ShapedArray(shape, dtype, weak_type, vma, spread, get("sharding"))
+        named = get("sharding"), get("manual_axis_type")
+        return ShapedArray(shape, dtype, weak_type, vma, spread, *named)
 
     def strip_weak_type(self) -> ShapedArray:
         """The same aval, not weak."""
@@ -128,23 +133,18 @@ class ShapedArray(AbstractValue):
 
     def to_tangent_aval(self) -> ShapedArray:
         """The aval of tangents: the same for inexact dtypes, ``float0`` for others."""
-        tangent = self._tangent
-        if tangent is None:
+        if self._tangent is None:
             dtype = dtypes.tangent_dtype(self.dtype)
-            tangent = self if dtype == self.dtype else self.update(dtype=dtype, weak_type=False)
-            self._tangent = tangent
-        return tangent
+            same = dtype == self.dtype
+            self._tangent = self if same else self.update(dtype=dtype, weak_type=False)
+        return self._tangent
 
     def str_short(self, short_dtypes: bool = False) -> str:
         """``float32[2,3]``, or ``f32[2,3]`` as jaxprs print it."""
         name = dtypes.short_name(self.dtype) if short_dtypes else self.dtype.name
-        if self.spread is not None:
-            return f"{name}{self.spread.text(self)}"
-        text = f"{name}[{','.join(str(d) for d in self.shape)}]"
-        if not self.vma:
-            return text
-        names = ",".join(sorted(map(str, self.vma)))
-        return f"{text}{{V:{names if len(self.vma) == 1 else f'({names})'}}}"
+        if self.vma or self.spread is not None:
+            return f"{name}{self.sharding.text(self)}"
+        return f"{name}[{','.join(str(d) for d in self.shape)}]"
 
     def __repr__(self) -> str:
         return f"ShapedArray({self.str_short()}{', weak_type=True' if self.weak_type else ''})"

@@ -12,7 +12,9 @@ from plugjax.transforms.function_caches import cached_trace, derived_once, kept_
 from plugjax.transforms.grad import grad, jvp, linear_transpose, linearize, value_and_grad, vjp
 from plugjax.transforms.high_values import (
     HighType,
+    HiPspec,
     MappingSpec,
+    has_high,
     is_high,
     low_avals,
     lowered,
@@ -62,6 +64,7 @@ __all__ = [
     "NO_MARKS",
     "Axis",
     "BatchStep",
+    "HiPspec",
     "HighType",
     "JVPTrace",
     "JVPTracer",
@@ -101,6 +104,7 @@ __all__ = [
     "flat_call",
     "free_axes",
     "grad",
+    "has_high",
     "hessian",
     "is_high",
     "is_mutable",

@@ -57,6 +57,20 @@ class ManualAxisType:
     def __setattr__(self, name: str, value: Any) -> None:
         raise AttributeError(f"ManualAxisType is read only: {name}")
 
+    @property
+    def vma(self) -> frozenset[Any]:
+        """The axes along which values vary, of a type that says nothing else.
+
+        Raises:
+            ValueError: it says more, which types say by their sharding.
+        """
+        if self.unreduced or self.reduced:
+            raise ValueError(
+                f"ShapedArray takes a manual_axis_type of axes along which values vary, got {self}. Give unreduced and reduced "
+                "axes in the spec of its sharding."
+            )
+        return self.varying
+
     def update(self, **changed: Collection[Any]) -> ManualAxisType:
         """The object with other axes under some names."""
         kept = {"varying": self.varying, "unreduced": self.unreduced, "reduced": self.reduced}
@@ -91,7 +105,6 @@ def _of_axes(varying: Any, unreduced: Any, reduced: Any) -> ManualAxisType:
     return ManualAxisType(varying=varying, unreduced=unreduced, reduced=reduced)
 
 
-def manual_axis_type(aval: Any) -> ManualAxisType | None:
-    """What a type says of values along such axes; ``None`` if it says nothing."""
-    names = getattr(aval, "vma", None)
-    return ManualAxisType(varying=names) if names else None
+def manual_axis_type(aval: Any) -> ManualAxisType:
+    """What a type says of values along such axes."""
+    return ManualAxisType(varying=getattr(aval, "vma", frozenset()))

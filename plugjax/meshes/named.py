@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Sequence, Set as AbstractSet
 from itertools import product
 from typing import Any
 
@@ -235,11 +235,13 @@ def text_of(mesh: Mesh | AbstractMesh, spec: PartitionSpec, aval: ShapedArray) -
     sizes = ",".join(f"{size}{cut}" for size, cut in zip(aval.shape, cuts, strict=True))
     marks = [("V", aval.vma), ("U", spec.unreduced), ("R", spec.reduced)]
     words = ", ".join(
-        f"{letter}:{_joined([n for n in mesh.axis_names if n in names])}"
-        for letter, names in marks
-        if names
+        f"{letter}:{_joined(_ordered(names, mesh.axis_names))}" for letter, names in marks if names
     )
     return f"[{sizes}]{{{words}}}" if words else f"[{sizes}]"
+
+
+def _ordered(names: AbstractSet[Any], order: Sequence[Any]) -> list[Any]:
+    return [*(n for n in order if n in names), *sorted(names - set(order), key=str)]
 
 
 def _joined(names: Sequence[Any]) -> str:

@@ -26,6 +26,22 @@ class MappingSpec:
     """How values of a type are spread over the instances of ``vmap``: stands in ``in_axes`` and ``out_axes``, and in rules."""
 
 
+class HiPspec:
+    """How values of a type are spread over the devices of a mesh: stands in ``in_specs`` and ``out_specs`` of ``shard_map``."""
+
+    def to_lo(self) -> tuple[Any, ...]:
+        """The partition specs of the arrays of a value."""
+        raise NotImplementedError(f"{type(self).__name__} must implement `to_lo`")
+
+    def to_tangent_spec(self) -> Any:
+        """How tangents of such values are spread."""
+        raise NotImplementedError(f"{type(self).__name__} must implement `to_tangent_spec`")
+
+    def to_ct_spec(self) -> Any:
+        """How cotangents of such values are spread."""
+        raise NotImplementedError(f"{type(self).__name__} must implement `to_ct_spec`")
+
+
 class HighType(AbstractValue):
     """The type of a value that consists of arrays. Equal types have equal hashes."""
 
@@ -70,6 +86,18 @@ class HighType(AbstractValue):
     def leading_axis_spec(self) -> Any:
         """How values are spread along the steps of a loop."""
         raise NotImplementedError(f"{type(self).__name__} must implement `leading_axis_spec`")
+
+    def shard(self, mesh: Any, manual_axes: frozenset[Any], check_vma: bool, spec: Any) -> Any:
+        """The type of the part of one device, given that of the whole."""
+        raise NotImplementedError(f"{type(self).__name__} must implement `shard`")
+
+    def unshard(self, mesh: Any, check_vma: bool, spec: Any) -> Any:
+        """The type of the whole, given that of the part of one device."""
+        raise NotImplementedError(f"{type(self).__name__} must implement `unshard`")
+
+    def nospec(self, mesh: Any, check_vma: bool, all_names: tuple[Any, ...]) -> Any:
+        """How parts are joined that differ between all devices: residuals of a function that is differentiated."""
+        raise NotImplementedError(f"{type(self).__name__} must implement `nospec`")
 
     def vspace_zero(self) -> Any:
         """The zero, if it is a type of tangents."""

@@ -60,12 +60,13 @@ class ShapeDtypeStruct:
     def like(cls, x: Any, /) -> ShapeDtypeStruct:
         """The struct of an array, or of what else has a shape and a dtype; its sharding if the user chose it."""
         sharding = getattr(x, "sharding", None) if getattr(x, "committed", True) else None
+        found = manual_axis_type(getattr(x, "aval", None))
         return cls(
             x.shape,
             x.dtype,
             sharding=sharding,
             weak_type=getattr(x, "weak_type", False),
-            manual_axis_type=manual_axis_type(getattr(x, "aval", None)),
+            manual_axis_type=None if found.empty else found,
         )
 
     def update(self, **changed: Any) -> ShapeDtypeStruct:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from plugjax.core import registry
-from plugjax.core.aval import ShapedArray
+from plugjax.core.aval import AbstractReference, ShapedArray
 from plugjax.core.jaxpr import programs_in
 from plugjax.core.primitive import Primitive, state
 from plugjax.core.rules import RuleKind
@@ -55,8 +55,7 @@ def with_varying(
     rule = registry.table(varying_rule).get(primitive)
     if rule is not None:
         names = rule(*(getattr(aval, "vma", frozenset()) for aval in avals), **params)
-    elif primitive.structured and next(programs_in(params), None) is not None:
-        # The types of its programs say it.
+    elif primitive.structured and _says_itself(avals, params):
         return result
     else:
         names = frozenset().union(*(getattr(aval, "vma", frozenset()) for aval in avals))
@@ -66,18 +65,28 @@ def with_varying(
     return [_marked(aval, names) for aval in result]
 
 
+def _says_itself(avals: Sequence[Any], params: dict[str, Any]) -> bool:
+    """Whether the types of programs, or those that a program defines, say how results differ."""
+    if next(programs_in(params), None) is not None:
+        return True
+    return any(not isinstance(a, ShapedArray | AbstractReference) for a in avals)
+
+
 def _marked(aval: Any, names: Names) -> Any:
     return aval.update(vma=names) if isinstance(aval, ShapedArray) and names != aval.vma else aval
 
 
 def summed(bar: Any, aval: Any) -> Any:
     """A cotangent as one of a value of ``aval``: summed over the axes along which only the cotangent differs."""
-    extra = (_names(bar) - aval.vma) & typed_axes()
+    extra = (_names(bar) - _names_of_type(aval)) & typed_axes()
     if not extra:
         return bar
     return registry.table(sum_rule)[add_any_p](bar, tuple(sorted(extra, key=str)))
 
 
 def _names(x: Any) -> Names:
-    aval = getattr(x, "aval", None)
+    return _names_of_type(getattr(x, "aval", None))
+
+
+def _names_of_type(aval: Any) -> Names:
     return aval.vma if isinstance(aval, ShapedArray) else frozenset()

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import plugjax
+from plugjax.experimental import hijax
 
 
 class Program:
@@ -275,3 +276,18 @@ def test_jitted_functions_of_values_are_mapped():
     ):
         found = plugjax.vmap(function, in_axes=spec, axis_size=3)(x)
         np.testing.assert_array_equal(found, q * np.array([[1.0], [2.0], [3.0]]))
+
+
+def test_specs_of_the_wrong_kind_are_refused():
+    program = Program(plugjax)
+    x = program.quantize(plugjax.numpy.ones(3))
+    mesh, whole = plugjax.make_mesh((1,), ("i",)), plugjax.P()
+    spec = hijax.HiPspec()
+    with pytest.raises(TypeError, match=r"in_specs entry P\(\) for args\[0\]"):
+        plugjax.shard_map(program.dequantize, mesh=mesh, in_specs=whole, out_specs=whole)(x)
+    with pytest.raises(TypeError, match=r"which takes a PartitionSpec"):
+        plugjax.shard_map(lambda x: x, mesh=mesh, in_specs=spec, out_specs=whole)(1.0)
+    with pytest.raises(TypeError, match=r"out_specs entry .*which takes a HiPspec"):
+        plugjax.shard_map(program.quantize, mesh=mesh, in_specs=whole, out_specs=whole)(1.0)
+    with pytest.raises(NotImplementedError, match="must implement `shard`"):
+        plugjax.shard_map(lambda x: x, mesh=mesh, in_specs=spec, out_specs=spec)(x)

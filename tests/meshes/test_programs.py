@@ -19,6 +19,8 @@ JAX_STUMBLES = {
     "explicit gradient of maximum": None,
     "explicit_without_mesh_in_force": None,
     "map_batched_inside": None,
+    "pairs_without_jit": None,
+    "pairs_as_residuals": None,
     "error_map psum over an unknown axis": "NameError",
 }
 BUILTINS = {

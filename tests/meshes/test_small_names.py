@@ -41,16 +41,18 @@ def test_what_types_say_along_manual_axes(framework):
 def test_types_within_shard_map(framework):
     mesh = framework.sharding.AbstractMesh((2, 2), ("x", "y"))
     spec, seen = framework.sharding.PartitionSpec("x"), []
+    kind = framework.sharding.ManualAxisType
 
     def f(x):
         seen.append(framework.ShapeDtypeStruct.like(x).manual_axis_type)
         seen.append(seen[-1].invarying(framework.sharding.get_abstract_mesh()))
+        seen.append(framework.typeof(x).manual_axis_type)
+        seen.append(framework.typeof(x).update(manual_axis_type=kind()).mat)
         return x
 
     mapped = framework.shard_map(f, mesh=mesh, in_specs=spec, out_specs=spec)
     framework.eval_shape(mapped, framework.ShapeDtypeStruct((8,), np.float32))
-    kind = framework.sharding.ManualAxisType
-    assert seen == [kind(varying=frozenset({"x"})), {"y"}]
+    assert seen == [kind(varying=frozenset({"x"})), {"y"}, kind(varying=frozenset({"x"})), kind()]
     struct = framework.ShapeDtypeStruct((2,), np.float32, manual_axis_type=seen[0])
     assert struct.manual_axis_type is seen[0]
     assert struct != framework.ShapeDtypeStruct((2,), np.float32)

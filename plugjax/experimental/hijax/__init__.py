@@ -10,6 +10,7 @@ from plugjax.experimental.hijax.mutable_types import (
 from plugjax.experimental.hijax.primitives import GradAccum, VJPHiPrimitive
 from plugjax.experimental.hijax.rule_methods import HiPrimitive
 from plugjax.experimental.hijax.types import (
+    HiPspec,
     HiType,
     MappingSpec,
     aval_method,
@@ -35,6 +36,7 @@ __all__ = [
     "Box",
     "GradAccum",
     "HiPrimitive",
+    "HiPspec",
     "HiType",
     "MappingSpec",
     "MutableHiType",

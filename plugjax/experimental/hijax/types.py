@@ -6,9 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 from plugjax.extend.core import unmapped_aval, value_types
-from plugjax.extend.transforms import HighType, MappingSpec
+from plugjax.extend.transforms import HighType, HiPspec, MappingSpec
 
 __all__ = [
+    "HiPspec",
     "HiType",
     "MappingSpec",
     "attribute_of",
@@ -25,7 +26,8 @@ class HiType(HighType):
     A subclass has ``__hash__`` and ``__eq__``, ``lo_ty``, ``lower_val`` and ``raise_val`` for the arrays of a value, and
     ``to_tangent_aval`` for derivatives; ``vspace_zero`` and ``vspace_add`` if it is a type of tangents; ``dec_rank`` and ``inc_rank`` for
     ``vmap``, where a :class:`MappingSpec` of the program's says how values are spread; ``leading_axis_spec`` for loops that go
-    along them.
+    along them; ``shard``, ``unshard`` and ``nospec`` for ``shard_map``, where a :class:`HiPspec` of the program's says how values are
+    spread over devices.
 
     Differs from JAX:
         ``vmap`` of a loop takes no such values as operands; of a jitted function it does.

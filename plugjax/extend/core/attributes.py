@@ -25,8 +25,10 @@ from plugjax.extend.core.programs import max_dim, min_dim
 from plugjax.extend.core.trace_state import eval_context, set_current_trace
 from plugjax.extend.source_info_util import source_info_of
 from plugjax.meshes import geometry
+from plugjax.meshes.manual import manual_axis_type
 from plugjax.meshes.types import sharding_of_type
 from plugjax.transforms.expansion import Kept, computed, expand_rule
+from plugjax.transforms.high_values import has_high
 from plugjax.transforms.jaxpr_print import print_jaxpr
 from plugjax.transforms.marks import NO_MARKS, Marks, marking, marks_of
 
@@ -150,7 +152,7 @@ _ATTRIBUTES: dict[type, dict[str, Callable[[Any], Any]]] = {
         "in_avals": lambda jaxpr: _avals(jaxpr.invars),
         "out_avals": lambda jaxpr: _avals(jaxpr.outvars),
         "debug_info": _debug_info,
-        "is_high": lambda jaxpr: False,
+        "is_high": lambda jaxpr: has_high(ClosedJaxpr(jaxpr, ())),
     },
     ClosedJaxpr: {
         "replace": _method(_replace_closed),
@@ -161,9 +163,9 @@ _ATTRIBUTES: dict[type, dict[str, Callable[[Any], Any]]] = {
         "invars": lambda jaxpr: jaxpr.jaxpr.invars,
         "outvars": lambda jaxpr: jaxpr.jaxpr.outvars,
         "debug_info": lambda jaxpr: _debug_info(jaxpr.jaxpr),
-        "is_high": lambda jaxpr: False,
+        "is_high": has_high,
     },
-    ShapedArray: {"sharding": sharding_of_type},
+    ShapedArray: {"sharding": sharding_of_type, "mat": manual_axis_type},
     Backend: {
         "platform": lambda backend: backend.devices()[0].platform,
         "platform_version": lambda backend: backend.name,

@@ -17,6 +17,7 @@ from plugjax.extend.core import (
     Jaxpr,
     JaxprEqn,
     Primitive,
+    ShapedArray,
     Var,
     as_array,
     aval_of,
@@ -153,7 +154,9 @@ class LookingTrace(StagingTrace):
         return True
 
     def _values(self, tracer: StagingTracer) -> np.ndarray[Any, Any] | None:
-        if not self.alive or isinstance(tracer.aval.dtype, ExtendedDType):
+        if not self.alive or type(tracer.aval) is not ShapedArray:
+            return None
+        if isinstance(tracer.aval.dtype, ExtendedDType):
             return None
         wanted: set[Any] = {tracer._var}
         eqns: list[JaxprEqn] = []

@@ -4,6 +4,8 @@ The program is written for one device. A partition spec says which axes of a mes
 manual axes may be named, and along the others the program stays one of whole arrays. Inside, the manual axes are named axes
 for collectives.
 
+Values of a type of a program's own have a type for the part of one device, and a spec of its own kind (``HiPspec``).
+
 The derivative of a program of one device is one, too. If types say along which axes values differ (``check_vma``), cotangents
 are summed where they reach a value that does not differ (``transforms/varying.py``). Otherwise a result that several devices
 give counts once: each gets its share of the cotangent, and cotangents of an operand that several have are summed.
@@ -53,6 +55,8 @@ from plugjax.extend.rules import (
 )
 from plugjax.extend.transforms import (
     Axis,
+    HighType,
+    HiPspec,
     batch_jaxpr,
     bound_axes,
     free_axes,
@@ -76,6 +80,7 @@ shard_map_p = Primitive("shard_map", multiple_results=True, structured=True)
 
 AnyMesh: TypeAlias = Mesh | AbstractMesh
 Specs: TypeAlias = tuple[PartitionSpec, ...]
+Spec: TypeAlias = PartitionSpec | HiPspec
 Axes: TypeAlias = frozenset[Any]
 
 
@@ -104,8 +109,10 @@ def in_order(mesh: AnyMesh, names: Any) -> tuple[Any, ...]:
     return tuple(name for name in mesh.axis_names if name in names)
 
 
-def spec_names(spec: PartitionSpec) -> Axes:
+def spec_names(spec: Spec) -> Axes:
     """The axes of a mesh that a spec names."""
+    if isinstance(spec, HiPspec):
+        return frozenset().union(*map(spec_names, spec.to_lo()))
     return frozenset(name for entry in spec for name in names_of(entry))
 
 
@@ -118,10 +125,10 @@ def _scaled(aval: ShapedArray, mesh: AnyMesh, spec: PartitionSpec, whole: bool) 
     return aval.update(shape=tuple(shape))
 
 
-def local_aval(
-    aval: ShapedArray, mesh: AnyMesh, spec: PartitionSpec, axes: Axes, check_vma: bool
-) -> ShapedArray:
+def local_aval(aval: Any, mesh: AnyMesh, spec: Any, axes: Axes, check_vma: bool) -> Any:
     """The aval of the part of one device."""
+    if isinstance(aval, HighType):
+        return aval.shard(mesh, axes, check_vma, spec)
     part = _scaled(aval, mesh, spec, whole=False)
     if aval.spread is not None:
         inner = inner_mesh(mesh, axes)
@@ -142,15 +149,18 @@ def whole_aval(aval: ShapedArray, mesh: AnyMesh, spec: PartitionSpec, axes: Axes
 
 @rules.define(abstract_eval, shard_map_p)
 def _avals(
-    *avals: ShapedArray,
+    *avals: Any,
     jaxpr: ClosedJaxpr,
     mesh: AnyMesh,
     out_specs: Specs,
     newly_manual_axes: Axes,
+    check_vma: bool,
     **_: Any,
-) -> list[ShapedArray]:
+) -> list[Any]:
     return [
-        whole_aval(aval, mesh, spec, newly_manual_axes)
+        aval.unshard(mesh, check_vma, spec)
+        if isinstance(aval, HighType)
+        else whole_aval(aval, mesh, spec, newly_manual_axes)
         for aval, spec in zip(jaxpr.out_avals, out_specs, strict=True)
     ]
 
@@ -189,8 +199,8 @@ def _jvp(
         jaxpr=derivative,
         **{
             **params,
-            "in_specs": (*in_specs, *_chosen(in_specs, nonzeros)),
-            "out_specs": (*out_specs, *_chosen(out_specs, nonzero_out)),
+            "in_specs": (*in_specs, *_tangent_specs(in_specs, nonzeros)),
+            "out_specs": (*out_specs, *_tangent_specs(out_specs, nonzero_out)),
         },
     )
     count = len(out_specs)
@@ -206,22 +216,38 @@ def _chosen(specs: Sequence[Any], wanted: Sequence[bool]) -> Specs:
     return tuple(spec for spec, w in zip(specs, wanted, strict=True) if w)
 
 
+def _tangent_specs(specs: Sequence[Any], wanted: Sequence[bool]) -> tuple[Spec, ...]:
+    chosen = _chosen(specs, wanted)
+    return tuple(s.to_tangent_spec() if isinstance(s, HiPspec) else s for s in chosen)
+
+
+def _cotangent_specs(specs: Sequence[Any], wanted: Sequence[bool]) -> tuple[Spec, ...]:
+    chosen = _chosen(specs, wanted)
+    return tuple(s.to_ct_spec() if isinstance(s, HiPspec) else s for s in chosen)
+
+
 @rules.define(linearize_rule, shard_map_p)
 def _linearize(
     primals: Sequence[Any], tangents: Sequence[Any], *, jaxpr: ClosedJaxpr, **params: Any
 ) -> tuple[list[Any], list[Any]]:
     nonzeros = [type(t) is not Zero for t in tangents]
     mesh, in_specs, out_specs = params["mesh"], params["in_specs"], params["out_specs"]
+    typed, manual = params["check_vma"], params["newly_manual_axes"]
     count = len(out_specs)
     with _inside(params):
         split = linearize_jaxpr(jaxpr, nonzeros)
         extra_avals = split.primal.out_avals[count:]
         # A residual gets an axis along which the parts of the devices are joined.
         joined = [
-            in_order(mesh, a.vma if params["check_vma"] else params["newly_manual_axes"])
+            () if isinstance(a, HighType) else in_order(mesh, a.vma if typed else manual)
             for a in extra_avals
         ]
-        extra_specs = tuple(PartitionSpec(*([names] if names else [])) for names in joined)
+        extra_specs = tuple(
+            a.nospec(mesh, typed, in_order(mesh, manual))
+            if isinstance(a, HighType)
+            else PartitionSpec(*([names] if names else []))
+            for a, names in zip(extra_avals, joined, strict=True)
+        )
 
         def primal(*args: Any) -> list[Any]:
             outs = eval_closed(split.primal, *args)
@@ -260,8 +286,8 @@ def _linearize(
         jaxpr=tangent_program,
         **{
             **params,
-            "in_specs": (*(spec for _, spec in places), *_chosen(in_specs, nonzeros)),
-            "out_specs": _chosen(out_specs, split.nonzero_out),
+            "in_specs": (*(spec for _, spec in places), *_tangent_specs(in_specs, nonzeros)),
+            "out_specs": _tangent_specs(out_specs, split.nonzero_out),
         },
     )
     out_avals = [aval_of(y) for y in results[:count]]
@@ -278,14 +304,19 @@ def _transpose(
     typed, manual = params["check_vma"], params["newly_manual_axes"]
     sizes = dict(mesh.shape_tuple)
 
-    def copies(spec: PartitionSpec) -> tuple[Any, ...]:
+    def copies(spec: Spec) -> tuple[Any, ...]:
         return () if typed else in_order(mesh, manual - spec_names(spec))
 
     with _inside(params):
         program, nonzero_in = transpose_jaxpr(jaxpr, linear, nonzero)
         fixed = len(linear) - sum(linear)
-        bar_specs = _chosen(out_specs, nonzero)
-        result_specs = _chosen(_chosen(in_specs, linear), nonzero_in)
+        bar_specs = _cotangent_specs(out_specs, nonzero)
+        result_specs = _cotangent_specs(_chosen(in_specs, linear), nonzero_in)
+        given = program.in_avals[fixed:]
+        for aval, spec in zip(
+            (*given, *program.out_avals), (*bar_specs, *result_specs), strict=True
+        ):
+            _check_shared(aval, copies(spec))
 
         def pull(*args: Any) -> list[Any]:
             shares = [
@@ -318,6 +349,14 @@ def _transpose(
     ]
 
 
+def _check_shared(aval: Any, names: Sequence[Any]) -> None:
+    if names and isinstance(aval, HighType):
+        raise TypeError(
+            f"shard_map(check_vma=False): devices along {names} share a value with a cotangent of type {aval}, which cannot be "
+            "divided between them. Pass check_vma=True, or name these axes in the spec."
+        )
+
+
 @rules.define(batching_rule, shard_map_p)
 def _batching(
     axis: Axis,
@@ -336,8 +375,7 @@ def _batching(
 
     def with_axis(specs: Specs, marked: Sequence[bool]) -> Specs:
         return tuple(
-            PartitionSpec(entry, *spec) if m else spec
-            for spec, m in zip(specs, marked, strict=True)
+            _with_entry(spec, entry) if m else spec for spec, m in zip(specs, marked, strict=True)
         )
 
     moved = [x if d is None else materialize(x, d, axis) for x, d in zip(args, dims, strict=True)]
@@ -351,6 +389,14 @@ def _batching(
         },
     )
     return outs, [0 if b else None for b in batched]
+
+
+def _with_entry(spec: Spec, entry: Any) -> PartitionSpec:
+    if isinstance(spec, HiPspec):
+        raise TypeError(
+            f"vmap of shard_map batches arrays, got a value with the spec {spec!r}. Apply vmap inside of the mapped function."
+        )
+    return PartitionSpec(entry, *spec)
 
 
 @rules.define(dce_rule, shard_map_p)

@@ -22,6 +22,8 @@ from plugjax.extend.meshes import (
     names_of,
 )
 from plugjax.extend.transforms import (
+    HighType,
+    HiPspec,
     StagingTrace,
     Structure,
     api_boundary,
@@ -33,6 +35,7 @@ from plugjax.lax.sharded.looking import Devices, LookingTrace
 from plugjax.lax.sharded.primitive import (
     AnyMesh,
     Axes,
+    Spec,
     in_order,
     inside,
     local_aval,
@@ -172,9 +175,9 @@ class _Call:
             if in_specs is not Infer:
                 self._check_type(aval_of(values[i]), specs[i], paths[i])
         arrays = [values[i] for i in mapped]
-        used = tuple(spec for spec in specs if spec is not None)
+        used: tuple[Any, ...] = tuple(spec for spec in specs if spec is not None)
         out = Structure()
-        found_specs: list[PartitionSpec] = []
+        found_specs: list[Any] = []
 
         def local(*parts: Any) -> list[Any]:
             filled = list(values)
@@ -191,7 +194,7 @@ class _Call:
                 )
             ]
 
-        if config.disable_jit and not any(isinstance(x, Tracer) for x in arrays):
+        if config.disable_jit and _of_arrays(arrays, out_specs):
             results = step_through(
                 local, arrays, self.mesh, self.axes, used, found_specs, self.check_vma
             )
@@ -230,7 +233,7 @@ class _Call:
 
     def _in_specs(
         self, args: tuple[Any, ...], leaves: Sequence[Any], in_specs: Any
-    ) -> list[PartitionSpec | None]:
+    ) -> list[Spec | None]:
         if in_specs is Infer:
             return [self._inferred(x) for x in leaves]
         if in_specs is None:
@@ -274,8 +277,8 @@ class _Call:
                 f"{pytree.structure(tree)}. Give one spec for each part, or one for all. {error}"
             ) from None
 
-    def _checked(self, argument: str, spec: Any) -> PartitionSpec:
-        if not isinstance(spec, PartitionSpec):
+    def _checked(self, argument: str, spec: Any) -> Spec:
+        if not isinstance(spec, (PartitionSpec, HiPspec)):
             raise TypeError(
                 f"shard_map {argument} argument must be a pytree of `jax.sharding.PartitionSpec` instances, but there is "
                 f"{spec!r} of type {type(spec).__name__} in it."
@@ -288,8 +291,19 @@ class _Call:
                 )
         return spec
 
+    def _check_kind(self, aval: Any, spec: Any, argument: str, what: str) -> None:
+        if isinstance(aval, HighType) != isinstance(spec, HiPspec):
+            kind = "a HiPspec" if isinstance(aval, HighType) else "a PartitionSpec"
+            raise TypeError(
+                f"shard_map applied to the function '{self.name}' was given the {argument} entry {spec!r} for {what} of type "
+                f"{aval.str_short()}, which takes {kind}."
+            )
+
     def _check_argument(self, x: Any, spec: Any, path: str) -> None:
         aval = aval_of(x)
+        self._check_kind(aval, spec, "in_specs", f"args{path}")
+        if isinstance(aval, HighType):
+            return
         words = f"args{path} of shape {aval.str_short()}"
         if len(spec) > aval.ndim:
             raise ValueError(
@@ -332,7 +346,7 @@ class _Call:
 
     # Results --------------------------------------------------------------------------------------
 
-    def _out_specs(self, result: Any, out_specs: Any, tree: Any) -> list[PartitionSpec]:
+    def _out_specs(self, result: Any, out_specs: Any, tree: Any) -> list[Spec]:
         found = self._broadcast("out_specs", out_specs, result)
         if len(found) != tree.num_leaves:
             raise ValueError(
@@ -341,8 +355,11 @@ class _Call:
             )
         return [self._checked("out_specs", spec) for spec in found]
 
-    def _as_result(self, y: Any, spec: PartitionSpec, path: str) -> Any:
+    def _as_result(self, y: Any, spec: Any, path: str) -> Any:
         aval = aval_of(y)
+        self._check_kind(aval, spec, "out_specs", f"{self.name}(*args){path}")
+        if isinstance(aval, HighType):
+            return y
         if len(spec) > aval.ndim:
             raise ValueError(
                 f"shard_map applied to the function '{self.name}' was given an out_specs entry which is too long to be "
@@ -364,6 +381,13 @@ class _Call:
             )
         repeated = in_order(self.mesh, named - aval.vma)
         return pvary_p.bind(y, axes=repeated) if repeated else y
+
+
+def _of_arrays(args: Sequence[Any], out_specs: Any) -> bool:
+    """Whether a function of known arrays gives arrays."""
+    return all(type(x) is Array for x in args) and not any(
+        isinstance(spec, HiPspec) for spec in pytree.leaves(out_specs)
+    )
 
 
 def _words(names: AbstractSet[Any]) -> str:

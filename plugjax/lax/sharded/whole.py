@@ -24,7 +24,7 @@ from plugjax.extend.meshes import (
     untyped,
 )
 from plugjax.extend.rules import RuleSet, expand_rule
-from plugjax.extend.transforms import Axis, Kept, batch_jaxpr, stage
+from plugjax.extend.transforms import Axis, Kept, batch_jaxpr, has_high, stage
 from plugjax.lax.placement import sharding_constraint_p
 from plugjax.lax.shape import broadcast_in_dim, reshape, transpose
 from plugjax.lax.sharded.primitive import (
@@ -62,7 +62,9 @@ def _expand(
             for y, aval, spec in zip(outs, jaxpr.out_avals, out_specs, strict=True)
         ]
 
-    return Kept(call, inline=False) if is_partitioned(mesh) else call
+    # Values that consist of arrays are taken apart first (``lowered_rule``).
+    kept = is_partitioned(mesh) or has_high(jaxpr)
+    return Kept(call, inline=False) if kept else call
 
 
 def is_partitioned(mesh: AnyMesh) -> bool:

@@ -22,5 +22,6 @@ for _topic in (
     "refusals",
     "showing",
     "partitioning",
+    "own_types",
 ):
     importlib.import_module(f"{__name__}.{_topic}")
