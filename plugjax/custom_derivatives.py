@@ -6,6 +6,7 @@ from plugjax.calls.closures import closure_convert, custom_gradient
 from plugjax.calls.custom_jvp import custom_jvp, custom_jvp_call_p
 from plugjax.calls.custom_vjp import CustomVJPPrimal, custom_vjp, custom_vjp_call_p
 from plugjax.calls.linear_call import linear_call, linear_call_p
+from plugjax.calls.remat_opt import remat_opt_p
 from plugjax.core import pytree
 from plugjax.core.errors import CustomJVPException, CustomVJPException
 from plugjax.core.vocabulary import Zero as SymbolicZero, instantiate
@@ -51,7 +52,7 @@ def zero_from_primal(value: object, symbolic_zeros: bool = False) -> object:
 __all__ = [
     "CustomJVPException", "CustomVJPException", "CustomVJPPrimal", "SymbolicZero", "closure_convert",
     "custom_gradient", "custom_jvp", "custom_jvp_call_p", "custom_vjp", "custom_vjp_call_p",
-    "custom_vjp_primal_tree_values", "linear_call", "linear_call_p", "zero_from_primal",
+    "custom_vjp_primal_tree_values", "linear_call", "linear_call_p", "remat_opt_p", "zero_from_primal",
 ]  # fmt: skip
 
 show_only(globals(), __all__)

@@ -24,6 +24,7 @@ from plugjax.calls.python_calls import (
     name_of,
     run,
 )
+from plugjax.calls.remat_opt import optimized_forward
 from plugjax.core import dtypes, pytree
 from plugjax.core.array import as_array, aval_of
 from plugjax.core.aval import ShapedArray
@@ -122,6 +123,7 @@ class custom_vjp(CustomFunction[P, R]):  # noqa: N801  # JAX's name
         self.fwd: Callable[..., Any] | None = None
         self.bwd: Callable[..., Any] | None = None
         self.symbolic_zeros = False
+        self.optimize_remat = False
 
     def defvjp(
         self,
@@ -137,11 +139,22 @@ class custom_vjp(CustomFunction[P, R]):  # noqa: N801  # JAX's name
             bwd: ``(*nondiff args, residuals, cotangent of out) -> tuple of cotangents``, one per differentiated argument;
                 ``None`` for zero.
             symbolic_zeros: whether ``fwd`` gets :class:`CustomVJPPrimal` objects, and ``bwd`` ``SymbolicZero`` objects.
-            optimize_remat: accepted as in JAX: unused residuals are always dropped.
+            optimize_remat: whether in compiled functions the function itself takes the place of ``fwd`` where nothing reads
+                the residuals. Worth it if ``fwd`` is one operation, such as a foreign call: of others, what is not read is
+                dropped anyway.
+
+        Raises:
+            NotImplementedError: ``symbolic_zeros`` and ``optimize_remat`` are given together.
         """
+        if symbolic_zeros and optimize_remat:
+            raise NotImplementedError(
+                "custom_vjp: remat optimization for custom_vjp does not support symbolic zeros. Leave out optimize_remat or "
+                "symbolic_zeros."
+            )
         self.fwd = fwd
         self.bwd = bwd
         self.symbolic_zeros = symbolic_zeros
+        self.optimize_remat = optimize_remat
 
     @api_boundary
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
@@ -166,12 +179,22 @@ class custom_vjp(CustomFunction[P, R]):  # noqa: N801  # JAX's name
         avals = [aval_of(x) for x in split.leaves]
         out = Structure()
 
-        def fwd(primals: Sequence[Any], perturbed: Sequence[bool]) -> tuple[Any, Any, Any]:
+        def fun(*xs: Any) -> Any:
+            return self.fun(*split.joined(xs))
+
+        flat_fun = flat_call(fun, in_tree, out, "custom_vjp")
+
+        def plain_fwd(primals: Sequence[Any]) -> tuple[Any, Any, Residuals]:
             assert self.fwd is not None
-            if self.symbolic_zeros:
-                primals = [CustomVJPPrimal(x, p) for x, p in zip(primals, perturbed, strict=True)]
             result = self.fwd(*split.joined(pytree.unflatten(in_tree, primals)))
             return _checked_forward(result, name_of(self.fwd), name, out)
+
+        def fwd(primals: Sequence[Any], perturbed: Sequence[bool]) -> tuple[Any, Any, Residuals]:
+            if self.optimize_remat:
+                return optimized_forward(plain_fwd, flat_fun, primals, name)
+            if self.symbolic_zeros:
+                primals = [CustomVJPPrimal(x, p) for x, p in zip(primals, perturbed, strict=True)]
+            return plain_fwd(primals)
 
         def bwd(
             res_tree: Residuals, residuals: Sequence[Any], cotangents: Sequence[Any]
@@ -187,9 +210,7 @@ class custom_vjp(CustomFunction[P, R]):  # noqa: N801  # JAX's name
 
         outs = custom_vjp_call_p.bind(
             *split.leaves,
-            call_jaxpr=PythonCall(
-                flat_call(lambda *xs: self.fun(*split.joined(xs)), in_tree, out, "custom_vjp"), name
-            ),
+            call_jaxpr=PythonCall(flat_fun, name),
             fwd_jaxpr_thunk=UserRule(fwd, name_of(self.fwd)),
             bwd=UserRule(bwd, name_of(self.bwd)),
             num_consts=0,

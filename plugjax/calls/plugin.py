@@ -13,6 +13,7 @@ from plugjax.calls import (
     custom_vmap,
     defined_primitives,
     linear_call,
+    remat_opt,
 )
 from plugjax.core.hookspecs import PluginInfo, hookimpl
 from plugjax.core.primitive import Primitive
@@ -31,7 +32,7 @@ plugjax_plugin = PluginInfo(
 @hookimpl
 def plugjax_rules() -> list[RuleSet]:
     """Rules of ``jit`` and of calls with rules of the user's own."""
-    modules = (call, checkpoint, custom_jvp, custom_vjp, custom_vmap, linear_call)
+    modules = (call, checkpoint, custom_jvp, custom_vjp, custom_vmap, linear_call, remat_opt)
     return [*(module.rules for module in modules), defined_primitives.optional]
 
 

@@ -34,6 +34,8 @@ def run_passes(jaxpr: ClosedJaxpr, platform: str) -> ClosedJaxpr:
         without_spreads,
         discharge,
         physicalize,
+        # Twice: what a call stands for may depend on what is read of it, and calls that are inlined leave dead code.
+        dce,
         simplify,
         dce,
     ]

@@ -6,6 +6,7 @@ import pytest
 import plugjax
 import plugjax.numpy as jnp
 from plugjax import lax
+from plugjax.core.jaxpr import eval_closed
 from plugjax.transforms.dce import dce
 from plugjax.transforms.jaxpr_check import check_jaxpr
 
@@ -110,3 +111,26 @@ def test_pruned_loops_under_transformations(transform, backend):
         np.testing.assert_allclose(
             transform(while_with_a_dead_carry)(argument), expected, rtol=1e-6
         )
+
+
+BODIES = {
+    "scan": lambda x: lax.scan(lambda c, _: (jnp.cos(c), jnp.sin(c), c * 2)[1:2] * 2, x, None, 3),
+    "while_loop": lambda x: lax.while_loop(
+        lambda c: c < 3, lambda c: (jnp.cos(c), c + abs(jnp.sin(c)) + 1)[1], x
+    ),
+    "cond": lambda x: lax.cond(x > 0, lambda x: (jnp.cos(x), jnp.sin(x))[1], lambda x: x, x),
+    "jit": plugjax.jit(lambda x: (jnp.cos(x), jnp.sin(x))[1]),
+}
+
+
+@pytest.mark.parametrize("name", BODIES)
+def test_dead_code_in_bodies_whose_results_are_all_read(name):
+    program = plugjax.make_jaxpr(BODIES[name])(1.0)
+    pruned = dce(program)
+    assert "cos" in str(program)
+    assert "cos" not in str(pruned)
+    assert "sin" in str(pruned)
+    assert dce(pruned) is pruned
+    np.testing.assert_array_equal(
+        eval_closed(pruned, jnp.float32(1.0))[0], eval_closed(program, jnp.float32(1.0))[0]
+    )

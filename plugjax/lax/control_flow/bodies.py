@@ -13,7 +13,6 @@ from plugjax.extend.core import (
     aval_of,
     config,
     convert_element_type_p,
-    eval_closed,
 )
 from plugjax.extend.errors import StructureError
 from plugjax.extend.transforms import HighType, cached_trace, flat_call, stage
@@ -78,30 +77,6 @@ def fixpoint(start: Sequence[bool], step: Callable[[Sequence[bool]], Sequence[bo
         if found == flags:
             return flags
         flags = found
-
-
-def taking(
-    keep: Sequence[bool],
-    avals: Sequence[ShapedArray],
-    program: ClosedJaxpr,
-    read: Sequence[bool],
-) -> ClosedJaxpr:
-    """A pruned program with additional, unread inputs.
-
-    Args:
-        keep: which of the inputs before pruning the result takes; a superset of ``read``.
-        avals: avals of the inputs before pruning.
-        program: the pruned program.
-        read: which of the inputs before pruning it takes.
-    """
-    if list(keep) == list(read):
-        return program
-    taken = [(a, r) for a, k, r in zip(avals, keep, read, strict=True) if k]
-
-    def call(*xs: Any) -> list[Any]:
-        return eval_closed(program, *(x for x, (_, r) in zip(xs, taken, strict=True) if r))
-
-    return stage(call, [a for a, _ in taken], program.jaxpr.debug_name)
 
 
 def check_carry(

@@ -57,7 +57,6 @@ from plugjax.lax.control_flow.bodies import (
     is_concrete,
     runs_as_python,
     same_type,
-    taking,
     trace_body,
 )
 from plugjax.lax.control_flow.mutables import branches_opened, closing_over_mutables
@@ -513,9 +512,8 @@ def _stretched(index: Any, shape: tuple[int, ...], count: int) -> Any:
 @rules.define(dce_rule, cond_p)
 def _cond_dce(used: Sequence[bool], eqn: JaxprEqn) -> tuple[Sequence[bool], JaxprEqn | None]:
     branches = eqn.params["branches"]
-    pruned = [prune_closed(b, tuple(used)) for b in branches]
-    needed = _union(n for _, n in pruned)
-    programs = tuple(taking(needed, branches[0].in_avals, p, n) for p, n in pruned)
+    needed = _union(prune_closed(b, tuple(used))[1] for b in branches)
+    programs = tuple(prune_closed(b, tuple(used), tuple(needed))[0] for b in branches)
     invars = [eqn.invars[0], *(v for v, n in zip(eqn.invars[1:], needed, strict=True) if n)]
     outvars = [v for v, u in zip(eqn.outvars, used, strict=True) if u]
     params = {**eqn.params, "branches": programs}

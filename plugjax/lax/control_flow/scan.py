@@ -41,7 +41,6 @@ from plugjax.lax.control_flow.bodies import (
     fixpoint,
     promote_weak_carry,
     runs_as_python,
-    taking,
     trace_body,
 )
 from plugjax.lax.control_flow.mutables import scan_opened
@@ -279,19 +278,15 @@ def _scan_dce(used: Sequence[bool], eqn: JaxprEqn) -> tuple[Sequence[bool], Jaxp
         used[:num_carry],
         lambda kept: prune_closed(jaxpr, (*kept, *ys_used))[1][num_consts:end],
     )
-    program, needed = prune_closed(jaxpr, (*carry_used, *ys_used))
     # A carry that is only passed on must stay an input of the body.
-    keep = [
-        *needed[:num_consts],
-        *carry_used,
-        *needed[end:],
-    ]
+    passed = (*[False] * num_consts, *carry_used, *[False] * (len(jaxpr.in_avals) - end))
+    program, keep = prune_closed(jaxpr, (*carry_used, *ys_used), passed)
     invars = [v for v, k in zip(eqn.invars, keep, strict=True) if k]
     outvars = [v for v, u in zip(eqn.outvars, [*carry_used, *ys_used], strict=True) if u]
     params = {
         **eqn.params,
-        "jaxpr": taking(keep, jaxpr.in_avals, program, needed),
-        "num_consts": sum(needed[:num_consts]),
+        "jaxpr": program,
+        "num_consts": sum(keep[:num_consts]),
         "num_carry": sum(carry_used),
     }
     return keep, eqn.replace(invars=invars, outvars=outvars, params=params)

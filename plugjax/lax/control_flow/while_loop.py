@@ -48,7 +48,6 @@ from plugjax.lax.control_flow.bodies import (
     fixpoint,
     promote_weak_carry,
     runs_as_python,
-    taking,
     trace_body,
 )
 from plugjax.lax.control_flow.mutables import while_opened
@@ -307,21 +306,18 @@ def _with_batched_predicate(
 def _while_dce(used: Sequence[bool], eqn: JaxprEqn) -> tuple[Sequence[bool], JaxprEqn | None]:
     cond, body = eqn.params["cond_jaxpr"], eqn.params["body_jaxpr"]
     cond_nconsts, body_nconsts = eqn.params["cond_nconsts"], eqn.params["body_nconsts"]
-    condition, cond_needed = prune_closed(cond, (True,))
+    cond_needed = prune_closed(cond, (True,))[1]
     carry = fixpoint(
         [u or n for u, n in zip(used, cond_needed[cond_nconsts:], strict=True)],
         lambda kept: prune_closed(body, tuple(kept))[1][body_nconsts:],
     )
-    if all(carry):
-        return [True] * len(eqn.invars), eqn
-    update, body_needed = prune_closed(body, tuple(carry))
     # A carry that is only passed on must stay an input of both.
-    kept_cond = [*cond_needed[:cond_nconsts], *carry]
-    kept_body = [*body_needed[:body_nconsts], *carry]
+    condition, kept_cond = prune_closed(cond, (True,), (*[False] * cond_nconsts, *carry))
+    update, kept_body = prune_closed(body, tuple(carry), (*[False] * body_nconsts, *carry))
     keep = [*kept_cond[:cond_nconsts], *kept_body]
     params = {
-        "cond_jaxpr": taking(kept_cond, cond.in_avals, condition, cond_needed),
-        "body_jaxpr": taking(kept_body, body.in_avals, update, body_needed),
+        "cond_jaxpr": condition,
+        "body_jaxpr": update,
         "cond_nconsts": sum(kept_cond[:cond_nconsts]),
         "body_nconsts": sum(kept_body[:body_nconsts]),
     }
