@@ -282,7 +282,12 @@ def test_specs_of_the_wrong_kind_are_refused():
     program = Program(plugjax)
     x = program.quantize(plugjax.numpy.ones(3))
     mesh, whole = plugjax.make_mesh((1,), ("i",)), plugjax.P()
-    spec = hijax.HiPspec()
+
+    class Whole(hijax.HiPspec):
+        def to_lo(self):
+            return (whole,)
+
+    spec = Whole()
     with pytest.raises(TypeError, match=r"in_specs entry P\(\) for args\[0\]"):
         plugjax.shard_map(program.dequantize, mesh=mesh, in_specs=whole, out_specs=whole)(x)
     with pytest.raises(TypeError, match=r"which takes a PartitionSpec"):
