@@ -9,25 +9,26 @@ from collections.abc import Sequence
 from typing import Any
 
 from plugjax.extend.calls import Definitions
-from plugjax.extend.core import ClosedJaxpr, Jaxpr, JaxprEqn, as_array, aval_of
-from plugjax.extend.execution import ensure_compile_time_eval
+from plugjax.extend.core import ClosedJaxpr, Jaxpr, JaxprEqn, as_array
 from plugjax.extend.linear_util import WrappedFun
 from plugjax.extend.rules import dce_rule, partial_eval_rule
 from plugjax.extend.transforms import StagingTracer, prune, show_only, stage
+from plugjax.interpreters.partial_values import (
+    PartialVal,
+    custom_partial_eval_rules,
+    flags,
+    trace_to_jaxpr_nounits,
+)
 
 Val = Any
 DynamicJaxprTracer = StagingTracer
 JaxprTracer = StagingTracer
 
-# Rules ``(used_outputs, eqn) -> (used_inputs, new eqn or None)``; asked if some results of the equation are read, and not all.
+# Rules ``(used_outputs, eqn) -> (used_inputs, new eqn or None)``; asked if some results of the equation are read.
 dce_rules = Definitions(dce_rule)
 # Rules ``(policy, unknown_in, again_in, eqn) -> (eqn or None, eqn or None, unknown_out, again_out, residuals)``; asked where
 # ``checkpoint`` splits a program. All operands are known there: of tangents it is the linear program that is kept.
 partial_eval_jaxpr_custom_rules = Definitions(partial_eval_rule)
-
-
-def _flags(given: bool | Sequence[bool], count: int) -> list[bool]:
-    return [given] * count if isinstance(given, bool) else list(given)
 
 
 def dce_jaxpr(
@@ -52,9 +53,9 @@ def dce_jaxpr(
         >>> pe.dce_jaxpr(program.jaxpr, [False, True])
         ({ lambda ; a:f32[]. let b:f32[] = mul a 2.0:f32[] in (b,) }, [False, True])
     """
-    used = _flags(used_outputs, len(jaxpr.outvars))
+    used = flags(used_outputs, len(jaxpr.outvars))
     pruned, needed = prune(jaxpr, used)
-    kept = [n or k for n, k in zip(needed, _flags(instantiate, len(jaxpr.invars)), strict=True)]
+    kept = [n or k for n, k in zip(needed, flags(instantiate, len(jaxpr.invars)), strict=True)]
     invars = [v for v, k in zip(jaxpr.invars, kept, strict=True) if k]
     found = Jaxpr(jaxpr.constvars, invars, pruned.outvars, pruned.eqns, jaxpr.debug_name)
     return found, kept
@@ -79,7 +80,7 @@ def dce_jaxpr_consts(
         ({ lambda ; a:f32[]. let  in (a,) }, [False], [True])
     """
     found, kept = dce_jaxpr(jaxpr, used_outputs, instantiate)
-    pruned, _ = prune(jaxpr, _flags(used_outputs, len(jaxpr.outvars)))
+    pruned, _ = prune(jaxpr, flags(used_outputs, len(jaxpr.outvars)))
     live = set(pruned.constvars)
     found = Jaxpr(pruned.constvars, found.invars, found.outvars, found.eqns, jaxpr.debug_name)
     return found, [v in live for v in jaxpr.constvars], kept
@@ -134,40 +135,6 @@ def dce_jaxpr_closed_call_rule(
     return _pruned_call(used_outputs, eqn, ClosedJaxpr(found, program.consts), needed)
 
 
-class PartialVal(tuple[Any, Any]):
-    """A value that is known, ``(None, value)``, or the type of one that is not, ``(aval, None)``.
-
-    Example:
-        >>> from plugjax.interpreters.partial_eval import PartialVal
-        >>> PartialVal.known(2.0).get_known()
-        2.0
-    """
-
-    __slots__ = ()
-
-    @classmethod
-    def known(cls, const: Any) -> PartialVal:
-        """A value."""
-        return cls((None, const))
-
-    @classmethod
-    def unknown(cls, aval: Any) -> PartialVal:
-        """The type of a value."""
-        return cls((aval, None))
-
-    def is_known(self) -> bool:
-        """Whether it is a value."""
-        return self[0] is None
-
-    def get_known(self) -> Any:
-        """The value; ``None`` if it is not known."""
-        return self[1]
-
-    def get_aval(self) -> Any:
-        """The type."""
-        return aval_of(self[1]) if self.is_known() else self[0]
-
-
 def trace_to_jaxpr_dynamic(
     fun: WrappedFun, in_avals: Sequence[Any]
 ) -> tuple[Jaxpr, list[Any], list[Any]]:
@@ -194,54 +161,12 @@ def trace_to_jaxpr_dynamic(
     return program.jaxpr, program.out_avals, program.consts
 
 
-def trace_to_jaxpr_nounits(
-    fun: WrappedFun, pvals: Sequence[PartialVal], instantiate: bool | Sequence[bool] = False
-) -> tuple[Jaxpr, list[PartialVal], list[Any]]:
-    """Evaluate what depends on known values alone, and write down the rest.
-
-    Args:
-        fun: of arrays, gives a sequence of them.
-        pvals: one for each argument.
-        instantiate: which results count as unknown even if they are known.
-
-    Returns:
-        A program of the unknown arguments that gives the unknown results; a :class:`PartialVal` for each result; and the values
-        of the program's constants.
-
-    Example:
-        >>> import plugjax.numpy as jnp
-        >>> from plugjax.core import ShapedArray
-        >>> from plugjax.extend import linear_util as lu
-        >>> from plugjax.interpreters import partial_eval as pe
-        >>> known, unknown = pe.PartialVal.known(jnp.float32(2.0)), pe.PartialVal.unknown(ShapedArray((), "float32"))
-        >>> program, outs, _ = pe.trace_to_jaxpr_nounits(lu.wrap_init(lambda x, y: [x * x, x * x + y]), [known, unknown])
-        >>> program, outs[0].get_known()
-        ({ lambda ; a:f32[]. let b:f32[] = add 4.0:f32[] a in (b,) }, Array(4., dtype=float32))
-    """
-    outs: list[PartialVal] = []
-
-    def unknown(*tracers: Any) -> list[Any]:
-        rest = iter(tracers)
-        args = [p.get_known() if p.is_known() else next(rest) for p in pvals]
-        with ensure_compile_time_eval():
-            found = [as_array(y) for y in fun.call_wrapped(*args)]
-        for y, forced in zip(found, _flags(instantiate, len(found)), strict=True):
-            if forced or isinstance(y, StagingTracer):
-                outs.append(PartialVal.unknown(aval_of(y)))
-            else:
-                outs.append(PartialVal.known(y))
-        return [y for y, p in zip(found, outs, strict=True) if not p.is_known()]
-
-    avals = [p.get_aval() for p in pvals if not p.is_known()]
-    program = stage(unknown, avals, fun.__name__)
-    return program.jaxpr, outs, program.consts
-
-
 __all__ = [
     "DynamicJaxprTracer",
     "JaxprTracer",
     "PartialVal",
     "Val",
+    "custom_partial_eval_rules",
     "dce_jaxpr",
     "dce_jaxpr_call_rule",
     "dce_jaxpr_closed_call_rule",

@@ -319,3 +319,33 @@ def test_values_of_a_class_become_arrays():
     assert (np.asarray(theirs).dtype, theirs.shape) == (found.dtype, found.shape)
     with pytest.raises(TypeError, match="a class of your own"):
         handlers[np.ndarray] = handlers[np.ndarray]
+
+
+def test_rules_say_what_is_evaluated_of_an_operation(inverse):
+    jax, pe = inverse.jax, inverse.jax.interpreters.partial_eval
+    lu, lax = jax.extend.linear_util, jax.lax
+    seen = []
+
+    def of_sum(trace, x, y):
+        """Writes a sum down with its operands exchanged, the known one as a constant."""
+        seen.append((x.is_known(), y.is_known(), y.aval.shape, x.pval.is_known()))
+        doubled = lax.mul(x.pval.get_known(), np.float32(2))
+        at_once = trace.default_process_primitive(lax.neg_p, (trace.new_const(doubled),), {})
+        np.testing.assert_array_equal(at_once, [-2, -2, -2])
+        operands = (y, trace.instantiate_const(trace.new_const(doubled)))
+        return trace.default_process_primitive(lax.sub_p, operands, {})
+
+    pe.custom_partial_eval_rules[lax.add_p] = of_sum
+    try:
+        info = jax.api_util.debug_info("test", lax.add, (1.0, 2.0), {})
+        fun = lu.wrap_init(lambda x, y: [lax.add(x, y), lax.sin(x)], debug_info=info)
+        aval = jax.core.ShapedArray((3,), np.dtype(np.float32))
+        known = pe.PartialVal.known(jax.numpy.ones(3, np.float32))
+        jaxpr, outs, consts = pe.trace_to_jaxpr_nounits(fun, [known, pe.PartialVal.unknown(aval)])
+    finally:
+        del pe.custom_partial_eval_rules[lax.add_p]
+    assert seen == [(True, False, (3,), True)]
+    assert [o.is_known() for o in outs] == [False, True]
+    assert [e.primitive for e in jaxpr.eqns] == [lax.sub_p]
+    found = jax.core.eval_jaxpr(jaxpr, consts, np.full(3, 5, np.float32))
+    np.testing.assert_array_equal(found[0], [3, 3, 3])
