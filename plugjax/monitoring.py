@@ -1,8 +1,9 @@
 """Events of a process, and who listens to them: the names of ``jax.monitoring``.
 
 A program or a library records events by name; listeners are called at once, in the order in which they were registered, in the
-thread that records. plugjax records ``/jax/core/compile/backend_compile_duration`` for each program that a backend compiles
-(lowering included), with ``fun_name`` and ``platform``. A listener that raises ends the call that recorded the event.
+thread that records. plugjax records, with ``fun_name`` and ``platform``, ``/jax/core/compile/backend_compile_duration`` for each program
+that a backend compiles (lowering included), and ``/jax/core/compile/jaxpr_to_mlir_module_duration`` for each that is lowered to
+StableHLO. A listener that raises ends the call that recorded the event.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ TimeSpanListener = Callable[..., None]
 """Called with the event's name, its start and end in seconds, and keywords."""
 ScalarListener = Callable[..., None]
 """Called with the event's name, a number, and keywords."""
+
+LOWERED = "/jax/core/compile/jaxpr_to_mlir_module_duration"
 
 _events: list[EventListener] = []
 _durations: list[DurationListener] = []

@@ -1,6 +1,6 @@
-"""The profiler as a plugin: while a trace is taken, it records tracing, compilations and executions, with function and backend.
+"""The profiler as a plugin: while a trace is taken, it records tracing, compilations, executions and transfers, with function and backend.
 
-The options ``profiling`` and ``profiling_traces`` are on while a trace is taken. The first is in the key of compiled programs, so those that a trace records are
+The options ``profiling``, ``profiling_traces`` and ``profiling_transfers`` are on while a trace is taken. The first is in the key of compiled programs, so those that a trace records are
 made ready anew, and those of other times know nothing of it.
 """
 
@@ -14,7 +14,7 @@ from typing import Any
 
 from plugjax.extend.backend import Executable
 from plugjax.extend.core import ClosedJaxpr, Option, block_until_ready, boolean, config
-from plugjax.extend.execution import CacheMiss
+from plugjax.extend.execution import CacheMiss, Transfer
 from plugjax.extend.rules import PluginInfo, hookimpl
 from plugjax.profiler.recording import active, span
 
@@ -42,6 +42,10 @@ def plugjax_options() -> list[Option]:
         Option(
             "profiling_traces", False, boolean, help="as profiling: the tracing of functions is recorded",
             observes={True: "cache misses"},
+        ),
+        Option(
+            "profiling_transfers", False, boolean, help="as profiling: transfers are recorded",
+            observes={True: "transfers"},
         ),
     ]  # fmt: skip
 
@@ -78,6 +82,20 @@ def plugjax_compile(
     ):
         executable = yield
     return executable
+
+
+@hookimpl
+def plugjax_transfer(transfer: Transfer) -> None:
+    """Record where values go, and how many bytes they are."""
+    if active.recording is None:
+        return
+    aval, target = transfer.aval, transfer.target
+    details: dict[str, Any] = {"explicit": transfer.explicit}
+    if aval is not None:
+        details |= {"aval": aval.str_short(), "bytes": aval.size * aval.dtype.itemsize}
+    if target is not None:
+        details["device"] = str(target.device)
+    active.recording.mark(transfer.direction, "transfer", details)
 
 
 @hookimpl

@@ -10,14 +10,14 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 # What a span is of; each kind is a row of events in a viewer besides the thread.
-KINDS = ("tracing", "compiling", "execution", "annotation")
+KINDS = ("tracing", "lowering", "compiling", "execution", "transfer", "annotation")
 
 
 class Recording:
     """The events since a trace was started.
 
     Attributes:
-        events: complete events (``ph`` is ``"X"``), times in microseconds since the start.
+        events: complete events (``ph`` is ``"X"``) and instants (``"i"``), times in microseconds since the start.
     """
 
     def __init__(self) -> None:
@@ -27,12 +27,22 @@ class Recording:
 
     def add(self, name: str, kind: str, start: int, details: Mapping[str, Any]) -> None:
         """A span that began at ``start`` and ends now."""
-        end, thread = time.perf_counter_ns(), threading.get_ident()
+        span = {"ph": "X", "dur": (time.perf_counter_ns() - start) / 1000}
+        self._write(name, kind, start, details, span)
+
+    def mark(self, name: str, kind: str, details: Mapping[str, Any]) -> None:
+        """What happens now, and of which it is not known how long it takes."""
+        self._write(name, kind, time.perf_counter_ns(), details, {"ph": "i", "s": "t"})
+
+    def _write(
+        self, name: str, kind: str, at: int, details: Mapping[str, Any], form: Mapping[str, Any]
+    ) -> None:
+        thread = threading.get_ident()
         self._threads.setdefault(thread, threading.current_thread().name)
         self.events.append(
             {
-                "ph": "X", "name": name, "cat": kind, "pid": os.getpid(), "tid": thread,
-                "ts": (start - self._start) / 1000, "dur": (end - start) / 1000, "args": dict(details),
+                "name": name, "cat": kind, "pid": os.getpid(), "tid": thread,
+                "ts": (at - self._start) / 1000, "args": dict(details), **form,
             }
         )  # fmt: skip
 

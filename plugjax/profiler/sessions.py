@@ -15,8 +15,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from plugjax import monitoring
 from plugjax.core import registry
 from plugjax.core.config import config
+from plugjax.monitoring import LOWERED
 from plugjax.profiler.recording import Recording, active
 
 
@@ -69,8 +71,9 @@ def start_trace(
 ) -> None:
     """Begin to record what the process does; :func:`stop_trace` writes it.
 
-    Recorded are, with their function, device and backend: tracing, compilations (lowering included), executions of compiled
-    functions and of eager primitives until their results are there, and annotations. If jaxlib is in use, XLA's events too.
+    Recorded are, with their function, device and backend: tracing, lowering to StableHLO, compilations (lowering included), executions of
+    compiled functions and of eager primitives until their results are there, transfers (where they begin, with the number of
+    bytes), and annotations. If jaxlib is in use, XLA's events too.
     Functions are made ready anew for a trace: their first calls trace and compile.
 
     Args:
@@ -171,8 +174,21 @@ def trace(
 
 
 def _switch(on: bool) -> None:
+    if on:
+        monitoring.register_event_duration_secs_listener(_record_lowering)
+    else:
+        with contextlib.suppress(AssertionError):  # The program may have cleared all listeners.
+            monitoring.unregister_event_duration_listener(_record_lowering)
     config.update("profiling_traces", on)
+    config.update("profiling_transfers", on)
     config.update("profiling", on)
+
+
+def _record_lowering(event: str, duration: float, **details: Any) -> None:
+    if event == LOWERED and active.recording is not None:
+        start = time.perf_counter_ns() - int(duration * 1e9)
+        about = {"function": details["fun_name"], "backend": details["platform"]}
+        active.recording.add(f"lower {about['function']}", "lowering", start, about)
 
 
 def _native_session(options: ProfileOptions) -> Any:

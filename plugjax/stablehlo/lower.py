@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
+from plugjax import monitoring
 from plugjax.extend.core import ClosedJaxpr, ShapedArray
 from plugjax.extend.meshes import AbstractMesh, Mesh, Partition
 from plugjax.stablehlo import mlir
@@ -79,7 +82,7 @@ def lower_module(
     Raises:
         LoweringError: a primitive has neither a lowering nor a usable host kernel.
     """
-    with mlir.new_module(as_symbol(name)) as module:
+    with _reported(name, platform), mlir.new_module(as_symbol(name)) as module:
         context = ModuleContext(module, platform, emit_host_call, device_kind)
         context.locations, context.hints = locations, hints
         context.rules = rules or context.rules
@@ -108,6 +111,18 @@ def lower_module(
         if any(marks):
             main.attributes["arg_attrs"] = mlir.array([mlir.dictionary(m) for m in marks])
     return LoweredModule(module, tuple(context.host_calls), tuple(context.kept))
+
+
+@contextmanager
+def _reported(name: str, platform: str) -> Iterator[None]:
+    """Tell listeners how long the block took, in which a program is lowered."""
+    start = time.perf_counter()
+    yield
+    seconds = time.perf_counter() - start
+    # A module for XLA is called jit_f, as JAX's are.
+    monitoring.record_event_duration_secs(
+        monitoring.LOWERED, seconds, fun_name=name.removeprefix("jit_"), platform=platform
+    )
 
 
 def _reuse(result: int | None) -> dict[str, mlir.Attribute]:
@@ -142,7 +157,7 @@ def lower_functions(
         The module, and by name the function that computes each program.
     """
     functions: dict[str, str] = {}
-    with mlir.new_module(as_symbol(name)) as module:
+    with _reported(name, platform), mlir.new_module(as_symbol(name)) as module:
         context = ModuleContext(module, platform, None)
         context.reserve(programs)
         for each, jaxpr in programs.items():

@@ -55,9 +55,41 @@ def test_a_trace_has_each_kind_of_event(on_backend, tmp_path):
         assert step["ts"] <= run["ts"]
         assert run["ts"] + run["dur"] <= step["ts"] + step["dur"]
     for event in events:
-        assert event["ph"] in "XM"
-        assert event["ph"] == "M" or event["dur"] >= 0
+        assert event["ph"] in "XMi"
+        assert event["ph"] != "X" or event["dur"] >= 0
     assert events_of(tmp_path, "perfetto_trace.json.gz") == events
+
+
+def test_lowering_is_a_part_of_compiling(on_backend, tmp_path):
+    if on_backend == "numpy":
+        pytest.skip("programs for NumPy are written in Python, which is their compilation")
+    f = plugjax.jit(jnp.sin)
+    with profiler.trace(tmp_path):
+        plugjax.monitoring.clear_event_listeners()
+    with profiler.trace(tmp_path / "again"):
+        f(1.0)
+    events = events_of(tmp_path / "again")
+    (lowering,) = [e for e in named(events, "lowering") if e["name"] == "lower sin"]
+    (compiling,) = [e for e in named(events, "compiling") if e["name"] == "compile sin"]
+    assert lowering["args"] == {"function": "sin", "backend": on_backend}
+    assert compiling["ts"] <= lowering["ts"]
+    assert lowering["ts"] + lowering["dur"] <= compiling["ts"] + compiling["dur"]
+
+
+def test_transfers_are_in_a_trace(tmp_path):
+    x = np.ones((2, 3), np.float32)
+    with profiler.trace(tmp_path):
+        y = plugjax.device_put(x, "numpy")
+        plugjax.jit(lambda y: y + 1)(x)
+        plugjax.device_put(y, plugjax.devices("xla")[0])
+    (put, operand, moved) = named(events_of(tmp_path), "transfer")
+    assert put["name"] == operand["name"] == "host-to-device"
+    assert (put["args"]["explicit"], operand["args"]["explicit"]) == (True, False)
+    assert put["args"]["bytes"] == operand["args"]["bytes"] == 24
+    assert moved["name"] == "device-to-device"
+    assert moved["args"] == {
+        "explicit": True, "aval": "float32[2,3]", "bytes": 24, "device": str(plugjax.devices("xla")[0])
+    }  # fmt: skip
 
 
 def test_events_of_xla_are_there(tmp_path):
