@@ -45,6 +45,7 @@ def pytest_addoption(parser):
 OWN_COMMANDS = {
     "libraries": "runs libraries that need not be installed; only with -m libraries",
     "site": "builds the whole site; only with -m site",
+    "pyright": "fetches pyright by npx; only with -m pyright",
 }
 
 
