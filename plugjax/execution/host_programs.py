@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from plugjax.core import registry
-from plugjax.core.array import Array, aval_of
+from plugjax.core.array import Array, aval_of, default_placement
 from plugjax.core.aval import ShapedArray
 from plugjax.core.device import Placement
 from plugjax.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, new_eqn
@@ -35,7 +35,9 @@ def host_program(
     # What is spread over devices goes to their backend.
     if placement.whole is not placement or placement.several or mesh_in_force() is not None:
         return None
-    if usual(placement) is not placement:
+    if usual(placement) is not placement or not (
+        placement.committed or placement is default_placement()
+    ):
         return None
     if not all(_same_placement(x, placement) for x in operands):
         return None

@@ -10,8 +10,8 @@ from plugjax.core.device import Placement
 def common_placement(placements: Sequence[Placement], who: str) -> Placement | None:
     """The placement of a result computed from operands at ``placements``.
 
-    Committed operands decide, uncommitted ones follow; ``None`` if there are no operands. Of operands that are
-    spread over devices it is the placement of whole arrays.
+    Committed operands decide, uncommitted ones follow; ``None`` if none is committed or spread over devices: then it is the default
+    one. Of operands that are spread over devices it is the placement of whole arrays.
 
     Raises:
         ValueError: two operands are committed to different devices.
@@ -25,4 +25,6 @@ def common_placement(placements: Sequence[Placement], who: str) -> Placement | N
                 f"{who}: Received incompatible devices: one operand is committed to {chosen.device}, another to "
                 f"{placement.device}. Move one of them with plugjax.device_put(x, device)."
             )
-    return chosen and chosen.whole
+    if chosen is None or not (chosen.committed or chosen.several):
+        return None
+    return chosen.whole

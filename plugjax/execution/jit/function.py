@@ -282,9 +282,12 @@ class JitFunction:
         if partition is not None:
             program.plan.warn()
             return program.run_partitioned(partition, arrays, as_arrays if mixed else None)
-        chosen = self._placement([x._placement for x in arrays])
+        # Where an argument is that nothing reads does not matter.
+        read = program.plan.kept
+        chosen = self._placement([arrays[i]._placement for i in read])
+        given = [leaves[i] for i in read]
         # An array that only was not committed to its device need not move.
-        moves = any(x._placement.device is not chosen.device for x in leaves if type(x) is Array)
+        moves = any(x._placement.device is not chosen.device for x in given if type(x) is Array)
         if any(map(is_reference, program.jaxpr.consts)):
             return lambda leaves: _bind_program(program, leaves, inline)
         run = self._run_on_one(program, chosen, moves, leaves, arrays, as_arrays if mixed else None)

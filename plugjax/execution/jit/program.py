@@ -129,9 +129,12 @@ class Program:
 
     def _moving(self, call: Callable[[Sequence[Array]], list[Array]], placement: Placement) -> Run:
         donated, unflatten = self.plan.donated, self.out_tree.unflatten
+        read = set(self.plan.kept)
 
         def run(leaves: Sequence[Array]) -> Any:
-            results = call([on_device(x, placement) for x in leaves])
+            results = call(
+                [on_device(x, placement) if i in read else x for i, x in enumerate(leaves)]
+            )
             for i in donated:
                 leaves[i].delete()
             return unflatten(results)
