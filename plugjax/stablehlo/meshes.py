@@ -26,7 +26,7 @@ def mesh_symbol(module: ModuleContext, mesh: Mesh | AbstractMesh) -> str:
     found = module.meshes.get(key)
     if found is None:
         found = module.meshes[key] = module.unique_name("mesh")
-        axes = ", ".join(f"{_quoted(name)}={size}" for name, size in mesh.shape_tuple)
+        axes = ", ".join(f"{quoted(name)}={size}" for name, size in mesh.shape_tuple)
         attributes = {
             "sym_name": mlir.string(found),
             "mesh": mlir.attribute(f"#sdy.mesh<[{axes}]>"),
@@ -36,7 +36,8 @@ def mesh_symbol(module: ModuleContext, mesh: Mesh | AbstractMesh) -> str:
     return found
 
 
-def _quoted(name: Any) -> str:
+def quoted(name: Any) -> str:
+    """The name of an axis as Shardy's text has it."""
     return json.dumps(str(name))
 
 
@@ -57,7 +58,7 @@ def sharding_text(
     entries = [*sharding.spec, *[None] * (ndim - len(sharding.spec))]
     for axis, entry in enumerate(entries):
         is_open = entry is UNCONSTRAINED or axis in open_axes
-        names = [*map(_quoted, names_of(entry)), *(["?"] if is_open else [])]
+        names = [*map(quoted, names_of(entry)), *(["?"] if is_open else [])]
         parts.append("{" + ", ".join(names) + "}")
     return f"@{mesh_symbol(module, sharding.mesh)}, [{', '.join(parts)}]"
 

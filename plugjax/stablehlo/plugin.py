@@ -29,5 +29,8 @@ def plugjax_rules() -> list[LazyRules]:
 
 @hookimpl
 def plugjax_extensions() -> dict[str, Callable[[], ModuleType]]:
-    """Names of ``plugjax.extend.lowering``."""
-    return {"lowering": lambda: importlib.import_module("plugjax.stablehlo.jax_names")}
+    """Names of ``plugjax.extend.lowering`` and ``mlir``."""
+    return {
+        "lowering": lambda: importlib.import_module("plugjax.stablehlo.jax_names"),
+        "mlir": lambda: importlib.import_module("plugjax.stablehlo.typed_results"),
+    }
