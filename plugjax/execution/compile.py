@@ -12,7 +12,7 @@ from plugjax.core import registry
 from plugjax.core.array import Array, from_host, transfer
 from plugjax.core.aval import ShapedArray
 from plugjax.core.config import config
-from plugjax.core.device import Backend, Executable, Placement, Sharding
+from plugjax.core.device import Backend, Device, Executable, Placement, Sharding
 from plugjax.core.jaxpr import ClosedJaxpr, Jaxpr, Var
 from plugjax.meshes.propagation import tell_one_sharding
 from plugjax.transforms.dce import dce
@@ -69,14 +69,19 @@ def hoist_constants(jaxpr: ClosedJaxpr) -> tuple[ClosedJaxpr, list[Any]]:
 
 
 def prepare(
-    jaxpr: ClosedJaxpr, platform: str, options: Mapping[str, Any]
+    jaxpr: ClosedJaxpr, device: Device, options: Mapping[str, Any]
 ) -> tuple[ClosedJaxpr, list[Any], Mapping[str, Any]]:
     """What a backend gets: the program after the passes, the constants that lead its arguments, and the options for it."""
-    with axes_inside(jaxpr):
-        program, constants = hoist_constants(run_passes(jaxpr, platform))
+    program, constants = hoist_constants(_passed(jaxpr, device))
     if constants and options.get("donated"):
         options = {**options, "donated": tuple(i + len(constants) for i in options["donated"])}
     return program, constants, options
+
+
+def _passed(jaxpr: ClosedJaxpr, device: Device) -> ClosedJaxpr:
+    # What programs over an abstract mesh stand for depends on who compiles them.
+    with axes_inside(jaxpr), config.override("default_device", device):
+        return run_passes(jaxpr, device.backend.name)
 
 
 Call = Callable[[Sequence[Array]], list[Array]]
@@ -109,7 +114,7 @@ class Compiled:
     def __init__(
         self, jaxpr: ClosedJaxpr, placement: Placement, options: Mapping[str, Any]
     ) -> None:
-        hoisted, constants, options = prepare(jaxpr, placement.device.backend.name, options)
+        hoisted, constants, options = prepare(jaxpr, placement.device, options)
         tell_one_sharding(hoisted, placement.sharding)
         with axes_inside(jaxpr):
             executable: Executable = registry.active().hook.plugjax_compile(
@@ -279,6 +284,6 @@ def lowered_text(
     jaxpr: ClosedJaxpr, backend: Backend, options: Mapping[str, Any], dialect: str | None = None
 ) -> str:
     """The program in a form that a backend's compiler takes."""
+    program = _passed(jaxpr, backend.devices()[0])
     with axes_inside(jaxpr):
-        program = run_passes(jaxpr, backend.name)
         return backend.lower(program, options, dialect or backend.dialects[0])

@@ -55,7 +55,7 @@ class Partitioned:
             aval if sharding is None else sharding.typed(aval)
             for aval, sharding in zip(jaxpr.out_avals, partition.results, strict=True)
         ]
-        self.jaxpr, constants, options = prepare(jaxpr, backend.name, options)
+        self.jaxpr, constants, options = prepare(jaxpr, devices[0], options)
         whole = NamedSharding(partition.mesh, PartitionSpec())
         asked = Partition(
             partition.mesh, (*[whole] * len(constants), *partition.arguments), partition.results

@@ -287,11 +287,14 @@ def _sharding_constraint(*, sharding: Sharding) -> Callable[[Any], list[Any]] | 
 
 
 def _is_partitioned(sharding: Sharding) -> bool:
-    if not isinstance(sharding, NamedSharding):
-        return False
-    if isinstance(sharding.mesh, AbstractMesh):
+    return isinstance(sharding, NamedSharding) and is_partitioned(sharding.mesh)
+
+
+def is_partitioned(mesh: Mesh | AbstractMesh) -> bool:
+    """Whether the compiler of a mesh's devices spreads programs over them; of the default device, for an abstract mesh."""
+    if isinstance(mesh, AbstractMesh):
         return bool(default_device().backend.partitions)
-    return sharding.mesh.size > 1 and bool(sharding.devices[0].backend.partitions)
+    return mesh.size > 1 and bool(mesh.flat_devices[0].backend.partitions)
 
 
 @rules.define(mesh_rule, sharding_constraint_p)

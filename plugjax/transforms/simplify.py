@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from plugjax.core import registry
+from plugjax.core.config import config
 from plugjax.core.jaxpr import Atom, ClosedJaxpr, DropVar, Jaxpr, JaxprEqn, Literal, Var, memoise
 from plugjax.core.rules import RuleKind
 from plugjax.transforms.expansion import Callee, Kept, expand_rule, expanded
@@ -40,7 +41,8 @@ def simplify(jaxpr: ClosedJaxpr, *, to_compile: bool = True) -> ClosedJaxpr:
         to_compile: whether no transformation will see the result: then calls that only transformations have rules for are
             inlined.
     """
-    key = "simplify" if to_compile else "simplify, to transform"
+    # What a call stands for may depend on the configuration.
+    key = ("simplify", to_compile, config.fingerprint)
     found: ClosedJaxpr = memoise(jaxpr, key, lambda: _simplify(jaxpr, to_compile))
     return found
 

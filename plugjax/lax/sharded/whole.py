@@ -11,11 +11,9 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from plugjax.extend.backend import default_device
 from plugjax.extend.calls import jit_p
 from plugjax.extend.core import ClosedJaxpr, Tracer, aval_of, memoise
 from plugjax.extend.meshes import (
-    AbstractMesh,
     Mesh,
     NamedSharding,
     PartitionSpec,
@@ -25,7 +23,7 @@ from plugjax.extend.meshes import (
 )
 from plugjax.extend.rules import RuleSet, expand_rule
 from plugjax.extend.transforms import Axis, Kept, batch_jaxpr, has_high, stage
-from plugjax.lax.placement import sharding_constraint_p
+from plugjax.lax.placement import is_partitioned, sharding_constraint_p
 from plugjax.lax.shape import broadcast_in_dim, reshape, transpose
 from plugjax.lax.sharded.primitive import (
     AnyMesh,
@@ -65,13 +63,6 @@ def _expand(
     # Values that consist of arrays are taken apart first (``lowered_rule``).
     kept = is_partitioned(mesh) or has_high(jaxpr)
     return Kept(call, inline=False) if kept else call
-
-
-def is_partitioned(mesh: AnyMesh) -> bool:
-    """Whether the compiler of a mesh's devices spreads programs over them."""
-    if isinstance(mesh, AbstractMesh):
-        return bool(default_device().backend.partitions)
-    return mesh.size > 1 and bool(mesh.flat_devices[0].backend.partitions)
 
 
 def _program(
