@@ -11,6 +11,7 @@ from typing import Any
 
 from plugjax.clusters import Cluster, detect_cluster
 from plugjax.extend.backend import get_backend
+from plugjax.extend.core import config
 
 # Seconds that the first process waits at its end for the others.
 _PATIENCE_AT_EXIT = 10.0
@@ -38,7 +39,8 @@ def initialize(
     """Join the processes of a program: from now on ``devices()`` are those of all of them.
 
     Call it in each process before the first computation. What is left out is taken from the environment: that of ``plugjax
-    launch``, Slurm, Open MPI or Kubernetes.
+    launch``, Slurm, Open MPI or Kubernetes. When a process dies, the others are ended, unless the option
+    ``jax_enable_recoverability`` is set; then they go on with ``multihost_utils.live_devices``. All need process 0.
 
     Args:
         coordinator_address: host and port of process 0, ``"10.0.0.1:1234"``.
@@ -48,7 +50,8 @@ def initialize(
         cluster_detection_method: where to look for what is left out: ``"plugjax"``, ``"slurm"``, ``"ompi"``, ``"k8s"``, or
             ``"deactivate"``; in all of them, if left out.
         initialization_timeout: seconds to wait for the other processes.
-        heartbeat_timeout_seconds: seconds without a sign of life after which a process counts as dead.
+        heartbeat_timeout_seconds: seconds without a sign of life after which a process counts as dead. With
+            ``jax_enable_recoverability`` also for how long one waits for another in an exchange of values.
         shutdown_timeout_seconds: seconds to wait for the others at the end.
         coordinator_bind_address: where process 0 listens; all interfaces, if left out.
         slice_index: accepted as in JAX: it is for TPUs.
@@ -103,6 +106,7 @@ def initialize(
             "heartbeat": heartbeat_timeout_seconds,
             "shutdown": shutdown_timeout_seconds,
         },
+        recoverable=config.read("enable_recoverability"),
     )
     _Global.backend = backend
     atexit.register(_at_exit)

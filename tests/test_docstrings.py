@@ -26,6 +26,7 @@ OWN = (
     "experimental.array_serialization.serialization",
     "experimental.array_serialization.tensorstore_impl",
     "experimental.buffer_callback",
+    "experimental.colocated_python",
     "experimental.compute_on",
     "experimental.control_deps",
     "experimental.custom_partitioning",
@@ -33,6 +34,7 @@ OWN = (
     "experimental.fused",
     "experimental.jet",
     "experimental.layout",
+    "experimental.multihost_utils",
     "experimental.ode",
     "experimental.random",
     "experimental.references",
@@ -41,6 +43,7 @@ OWN = (
     "experimental.scheduling_groups",
     "experimental.serialize_executable",
     "experimental.topologies",
+    "experimental.transfer",
     "experimental.xla_metadata",
     "export",
     "ffi",
@@ -78,6 +81,7 @@ SHOWS_LITTLE = {
     *("zeros", "zeros_like", "empty", "empty_like", "zero_from_primal"),
     *("shape", "ndim", "dtype", "enable_x64", "default_device", "isdtype", "iscomplexobj"),
     *("clear_caches", "check_grads", "check_jvp", "check_vjp"),
+    *("assert_equal", "sync_global_devices"),
 }
 
 

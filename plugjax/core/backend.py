@@ -33,7 +33,7 @@ class BackendSpec:
     verify: str = "off"
 
 
-_loaded: dict[tuple[int, str], Backend] = {}
+loaded: dict[tuple[int, str], Backend] = {}
 _lock = threading.RLock()
 _INSTALL = {"numpy": "plugjax-numpy", "xla": "plugjax-xla", "iree": "plugjax-iree"}
 
@@ -76,10 +76,10 @@ def _with_hardware(name: str) -> Backend | None:
 def _load(spec: BackendSpec) -> Backend:
     name = spec.name
     key = (id(spec), name)
-    found = _loaded.get(key)
+    found = loaded.get(key)
     if found is None:
         with _lock:
-            found = _loaded.get(key)
+            found = loaded.get(key)
             if found is None:
                 try:
                     found = spec.load()
@@ -90,7 +90,7 @@ def _load(spec: BackendSpec) -> Backend:
                         f"Unable to initialize backend {name!r}: {type(error).__name__}: {error}. "
                         "`plugjax doctor` says what is missing."
                     ) from error
-                _loaded[key] = found
+                loaded[key] = found
     return found
 
 
@@ -113,7 +113,7 @@ def _named_backend() -> str:
 
 
 # Backends that could not be loaded, and that the user did not name.
-_unavailable: set[int] = set()
+unavailable: set[int] = set()
 
 
 def _backends_by_priority() -> list[BackendSpec]:
@@ -126,7 +126,7 @@ def _backends_by_priority() -> list[BackendSpec]:
                 or " Install one: pip install plugjax-numpy (or plugjax-xla, plugjax-iree)."
             )
         )
-    return sorted(specs, key=lambda spec: (id(spec) in _unavailable, -spec.priority))
+    return sorted(specs, key=lambda spec: (id(spec) in unavailable, -spec.priority))
 
 
 def _chosen_backend() -> Backend:
@@ -145,8 +145,8 @@ def _available(spec: BackendSpec) -> Backend | None:
     try:
         return _load(spec)
     except UnknownBackendError as error:
-        if id(spec) not in _unavailable:
-            _unavailable.add(id(spec))
+        if id(spec) not in unavailable:
+            unavailable.add(id(spec))
             message = f"{error} The next best backend is the default one."
             warnings.warn(message, PluginWarning, stacklevel=4)
     return None

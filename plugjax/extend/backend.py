@@ -13,6 +13,8 @@ from plugjax.core.backend import (
     device,
     devices,
     get_backend,
+    loaded,
+    unavailable,
 )
 from plugjax.core.device import Backend, Executable
 from plugjax.core.errors import UnknownBackendError
@@ -31,6 +33,35 @@ def backends() -> dict[str, Backend]:
         except UnknownBackendError:
             continue
     return found
+
+
+def clear_backends() -> None:
+    """Give up all backends that were loaded, with their devices; they are loaded anew when they are needed.
+
+    Runtimes are started anew, so ``jax_num_cpu_devices`` may be changed before. Compiled functions and all caches are dropped: jitted
+    functions are traced again. Arrays and ``Compiled`` objects of before keep the devices of before, and work with them.
+
+    Raises:
+        RuntimeError: other processes compute with this one.
+
+    Differs from JAX:
+        What is computed of arrays of before stays on their devices, and is not moved to the new ones.
+
+    Example:
+        >>> import plugjax
+        >>> from plugjax.extend import backend
+        >>> x, before = plugjax.numpy.ones(2), plugjax.devices()[0]
+        >>> backend.clear_backends()  # doctest: +SKIP
+        >>> plugjax.devices()[0] == before, x + 1  # doctest: +SKIP
+        (False, Array([2., 2.], dtype=float32))
+    """
+    for each in list(loaded.values()):
+        drop = getattr(each, "drop_clients", None)
+        if drop is not None:
+            drop()
+    loaded.clear()
+    unavailable.clear()
+    clear_in_memory_compilation_cache()
 
 
 class _Registered(caches.Cache):
@@ -89,13 +120,11 @@ def backend_xla_version(platform: str | None = None) -> int | None:
 
 
 def __getattr__(name: str) -> Any:
-    if name != "get_compile_options":
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return extensions.attribute("compile options", "options of XLA's compiler", name)
+    return extensions.attribute("backend", "XLA's runtime", name)
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), "get_compile_options"])
+    return sorted([*__all__, *extensions.names("backend")])
 
 
 __all__ = [
@@ -105,6 +134,7 @@ __all__ = [
     "Executable",
     "backend_xla_version",
     "backends",
+    "clear_backends",
     "clear_in_memory_compilation_cache",
     "default_backend",
     "default_device",

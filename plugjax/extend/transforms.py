@@ -44,7 +44,13 @@ from plugjax.transforms.mutable_values import (
     stands_for,
     with_opened,
 )
-from plugjax.transforms.named_axes import Axis, bound_axes, free_axes, named_axis_size
+from plugjax.transforms.named_axes import (
+    Axis,
+    axes_inside,
+    bound_axes,
+    free_axes,
+    named_axis_size,
+)
 from plugjax.transforms.namespaces import late, public, publish, show_only
 from plugjax.transforms.physical import physicalize
 from plugjax.transforms.replay import Observer, replay
@@ -83,6 +89,7 @@ __all__ = [
     "TapeTracer",
     "UndefinedPrimal",
     "api_boundary",
+    "axes_inside",
     "batch_axes",
     "batch_flat",
     "batch_jaxpr",

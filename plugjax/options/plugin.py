@@ -34,6 +34,12 @@ def plugjax_options() -> list[Option]:
         Option(
             "allow_f16_reductions", True, boolean, in_key=True, help="whether reduce_sum takes float16 and bfloat16",
         ),
+        Option(
+            "enable_recoverability", False, boolean, help="whether processes go on when one that they were joined with has died",
+        ),
+        Option(
+            "enable_preemption_service", True, boolean, help="whether reached_preemption_sync_point takes SIGTERM for a notice",
+        ),
         *transfers.OPTIONS,
         *captured_constants.OPTIONS,
         *OPTIONS,

@@ -44,9 +44,8 @@ _REASONS: tuple[tuple[str, dict[str, Any]], ...] = (
         "cpu_get_global_topology_timeout_minutes": 5, "cpu_get_local_topology_timeout_minutes": 2,
         "cross_host_transfer_socket_address": "", "cross_host_transfer_timeout_seconds": None,
         "cross_host_transfer_transfer_size": None, "cross_host_transport_addresses": "", "distributed_debug": False,
-        "enable_preemption_service": True, "enable_recoverability": False, "force_dcn_cross_host_transfers": False,
-        "share_binary_between_hosts": False, "share_binary_between_hosts_timeout_ms": 1200000, "thread_guard": False,
-        "check_proxy_envs": True,
+        "force_dcn_cross_host_transfers": False, "share_binary_between_hosts": False,
+        "share_binary_between_hosts_timeout_ms": 1200000, "thread_guard": False, "check_proxy_envs": True,
     }),
     ("it is for kernels of GPUs or TPUs, of which there are none", {
         "bcoo_cusparse_lowering": False, "mosaic_allow_hlo": False, "pallas_enable_debug_checks": False,

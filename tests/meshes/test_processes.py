@@ -8,8 +8,7 @@ import sys
 import pytest
 
 from plugjax.clusters import Cluster, detect_cluster
-from plugjax.distributed import free_port
-from tests.meshes.launching import launch, script
+from tests.meshes.launching import apart, launch, script
 
 
 def test_four_processes(tmp_path):
@@ -62,33 +61,9 @@ def test_a_process_that_dies_is_named(tmp_path):
         except RuntimeError as error:
             print(type(error).__name__, str(error))
     """)  # fmt: skip
-    environment = {
-        **os.environ,
-        "PLUGJAX_BACKEND": "xla",
-        "PLUGJAX_COORDINATOR_ADDRESS": f"127.0.0.1:{free_port()}",
-        "PLUGJAX_NUM_PROCESSES": "2",
-    }
-    environment.pop("XLA_FLAGS", None)
-    started = [
-        subprocess.Popen(
-            [sys.executable, str(path)],
-            env={**environment, "PLUGJAX_PROCESS_ID": str(index)},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
-        for index in range(2)
-    ]
-    try:
-        out, _ = started[0].communicate(timeout=120)
-        assert started[1].wait(timeout=30) != 0
-    finally:
-        for process in started:
-            process.kill()
-            process.wait()
-            process.stdout.close()
-    assert f"JaxRuntimeError process 1 (pid {started[1].pid} on this machine) has ended" in out
-    assert started[0].returncode == 0
+    (code, _, said), (died, pid, _) = apart(path, 2)
+    assert f"JaxRuntimeError process 1 (pid {pid} on this machine) has ended" in "\n".join(said)
+    assert (code, died) == (0, -signal.SIGKILL)
 
 
 def test_launch_ends_the_others_when_one_fails(tmp_path):

@@ -116,6 +116,7 @@ TABLE: dict[str, str] = {
     "jax.experimental.sparse.random": "plugjax.experimental.sparse.random",
     "jax.experimental.sparse.transform": "plugjax.experimental.sparse.transform",
     "jax.experimental.topologies": "plugjax.experimental.topologies",
+    "jax.experimental.transfer": "plugjax.experimental.transfer",
     "jax.experimental.xla_metadata": "plugjax.experimental.xla_metadata",
     "jax.export": "plugjax.export",
     "jax.extend": "plugjax_as_jax.facades.extend",

@@ -12,10 +12,10 @@ def test_modules_of_jax_have_a_row_or_are_known_to_be_absent():
     import pkgutil
 
     found = {m.name for m in pkgutil.walk_packages(jax.__path__, "jax.", onerror=lambda name: None)}
-    # Kernels for other compilers, tools of JAX itself, and what is for several processes.
+    # Kernels for other compilers, and tools of JAX itself.
     absent = (
         "jax._src", "jax.collect_profile", "jax.tools.", "jax.jaxlib", "jax.experimental.jax2tf", "jax.experimental.mosaic",
-        "jax.experimental.pallas.", "jax.experimental.source_mapper", "jax.experimental.transfer", "jax.extend.lowering",
+        "jax.experimental.pallas.", "jax.experimental.source_mapper", "jax.extend.lowering",
         "jax.extend.pallas", "jax.extend.mlir.dialects.", "jax.experimental.array_serialization.", "jax.experimental.colocated_python.",
         "jax.experimental.key_reuse._core", "jax.experimental.roofline.", "jax.experimental.sparse._", "jax.experimental.sparse.util",
         "jax.experimental.sparse.test_util",

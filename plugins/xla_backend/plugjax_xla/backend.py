@@ -5,14 +5,12 @@ from __future__ import annotations
 import functools
 import importlib.metadata
 import os
-import threading
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from plugjax.extend.backend import Backend, Executable, virtual_cpu_devices
+from plugjax.extend.backend import Backend, Executable
 from plugjax.extend.core import ClosedJaxpr, Device, ShapedArray, Sharding, config
 from plugjax.extend.dtypes import float0
 from plugjax.extend.errors import JaxRuntimeError
@@ -21,7 +19,6 @@ from plugjax.extend.meshes import NamedSharding, Partition, PartitionSpec
 from plugjax.stablehlo.lower import LoweredModule, lower_module, matching_results
 from plugjax_xla import pjrt
 from plugjax_xla.argument_slots import has_slots, with_slots
-from plugjax_xla.cuda_plugin import find_cuda_plugin
 from plugjax_xla.hlo_transformations import any_registered
 from plugjax_xla.host_callbacks import raise_original
 from plugjax_xla.host_calls import emit_host_call, host_callback
@@ -35,6 +32,7 @@ from plugjax_xla.partitioned import (
 )
 from plugjax_xla.pjrt import Buffer, Option, PjrtDevice, PjrtExecutable
 from plugjax_xla.processes import ProcessGroup
+from plugjax_xla.transfer_server import TransferServer, explained
 from plugjax_xla.written import (
     load_executable,
     load_spread_executable,
@@ -46,6 +44,9 @@ if TYPE_CHECKING:
 
 HostArray = np.ndarray[Any, Any]
 
+# Whose lowering rules are used, for the devices of all clients.
+PLATFORM = "xla"
+
 # plugjax's options of `jit`; the others are XLA's debug flags.
 _OWN_OPTIONS = frozenset({"name", "donated", "partition", "compiled", "constants"})
 
@@ -55,96 +56,37 @@ _NUMERICS: dict[str, dict[str, Option]] = {
     "fast": {"xla_cpu_enable_fast_math": True},
 }
 
-# The driver's device file; without it there is no GPU.
-_NVIDIA_DRIVER = Path("/dev/nvidiactl")
-
-
 # Elements of operands and results together from which compiled elementwise operations are faster than NumPy's. On two cores
 # with float32: exp and tanh from 2**18 per array, add and mul from 2**20; sin and pow never.
 _EAGER_LIMIT = 1 << 19
 
 
-class XlaBackend(Backend):
-    """Compiles programs with XLA, for the processor and for NVIDIA GPUs.
+class ClientBackend(Backend):
+    """Compiles programs with XLA for the devices of its runtimes. A subclass says which devices there are.
 
-    The runtime starts when the first buffer is put or the first program is compiled.
+    Attributes:
+        group: the processes whose devices run programs together, if this is one of several.
     """
 
-    name = "xla"
     partitions = True
     dialects = ("stablehlo", "hlo")
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        # Devices as their runtimes know them.
         self._runtime: dict[Device, Any] = {}
         self._meshes: dict[tuple[Device, ...], MeshRuntime] = {}
-        gpus = self._find_gpus()
-        self._gpus = gpus
-        self._cpus = [self._processor(0)]
-        self._started = 0
         self.group: ProcessGroup | None = None
-        self._global: list[Device] = []
 
-    def devices(self) -> Sequence[Device]:
-        """GPUs, if there are any and the CUDA plugin is installed, then the processor, as often as ``num_cpu_devices`` says."""
-        if self.group is not None:
-            return self._global
-        count = self._started or virtual_cpu_devices()
-        for index in range(len(self._cpus), count):
-            self._cpus.append(self._processor(index))
-        return [*self._gpus, *self._cpus[:count]]
-
-    def _processor(self, index: int, process_index: int = 0) -> Device:
-        return Device(
-            self, "cpu", index, "CPU", process_index=process_index, eager_limit=_EAGER_LIMIT
-        )
-
-    def _find_gpus(self) -> list[Device]:
-        if not _NVIDIA_DRIVER.exists() or find_cuda_plugin() is None:
-            return []
-        try:
-            found = pjrt.cuda_client().devices
-        except pjrt.ClientUnavailable:
-            return []
-        # An eager primitive on the host would copy its operands there.
-        devices = [Device(self, "cuda", each.id, each.kind, host_visible=False) for each in found]
-        self._runtime.update(zip(devices, found, strict=True))
-        return devices
-
-    def join_processes(
-        self,
-        address: str,
-        count: int,
-        index: int,
-        *,
-        bind_address: str | None,
-        timeouts: dict[str, int],
-    ) -> None:
-        """Become one of several processes whose devices run programs together; arguments as for `ProcessGroup`.
-
-        Raises:
-            RuntimeError: this process has computed already.
-        """
-        if self._started or self._runtime:
-            raise RuntimeError(
-                "distributed.initialize() must be called before any JAX calls that might initialise the XLA backend: it computes "
-                "already in this process."
+    def device_of(self, kind: str, index: int, description: str, process_index: int = 0) -> Device:
+        """A device of this backend; the host sees a processor's memory, and runs small eager primitives there."""
+        if kind != "cpu":
+            # An eager primitive on the host would copy its operands there.
+            return Device(
+                self, kind, index, description, process_index=process_index, host_visible=False
             )
-        group = ProcessGroup(address, count, index, bind_address=bind_address, timeouts=timeouts)
-        client = group.start(virtual_cpu_devices())
-        self.processes = (group.index, group.count)
-        self._started = len(client.devices)
-        for found in client.all_devices:
-            raw = found.raw
-            device = self._processor(raw.id, raw.process_index)
-            self._global.append(device)
-            self._runtime[device] = found
-        self.group = group
-
-    def leave_processes(self, patience: float | None = None) -> None:
-        """Tell the other processes that this one ends; ``patience`` as for ``ProcessGroup.stop``."""
-        if self.group is not None:
-            self.group.stop(patience)
+        return Device(
+            self, kind, index, description, process_index=process_index, eager_limit=_EAGER_LIMIT
+        )
 
     def join(self, parts: Sequence[Any], aval: ShapedArray, sharding: Sharding) -> Buffer:
         """A spread buffer of the parts on the devices of this process, ``None`` for those of others."""
@@ -152,19 +94,13 @@ class XlaBackend(Backend):
         return mesh.join(parts, aval.shape, aval.dtype, blocks_of(sharding, aval.ndim))
 
     def runtime_device(self, device: Device) -> PjrtDevice:
-        """The device as the runtime knows it."""
-        found = self._runtime.get(device)
-        if found is None:
-            with self._lock:
-                self._started = self._started or max(len(self._cpus), virtual_cpu_devices())
-                client = pjrt.cpu_client(self._started)
-                if device.id >= self._started:
-                    raise RuntimeError(
-                        f"{device}: XLA runs with {self._started} devices of the processor already. Set jax_num_cpu_devices "
-                        "before the first computation."
-                    )
-                found = self._runtime[device] = client.devices[device.id]
+        """The device as its runtime knows it."""
+        found: PjrtDevice = self._runtime[device]
         return found
+
+    def start_transfer_server(self, address: str, *settings: Any) -> TransferServer:
+        """A server that other processes fetch arrays from; arguments as for `TransferServer`."""
+        return TransferServer(self, self.runtime_device(self.devices()[0]), address, *settings)
 
     def mesh_runtime(self, devices: Sequence[Device]) -> MeshRuntime:
         """Several devices as the runtime knows them."""
@@ -304,7 +240,10 @@ class XlaBackend(Backend):
         register_shipped_targets(bytecode)
         if self.group is not None:
             self.group.check_program(
-                str(options.get("name")), bytecode, options.get("constants", b"")
+                str(options.get("name")),
+                bytecode,
+                options.get("constants", b""),
+                {each.process_index for each in partition.devices},
             )
         kind = partition.devices[0].kind
         callbacks = [host_callback(kind, call) for call in lowered.host_calls]
@@ -431,13 +370,13 @@ def _raise_as_ours(error: RuntimeError, group: ProcessGroup | None = None) -> No
     # A computation that waits for one without memory fails with an internal error around that one's.
     if message.startswith("INTERNAL") and ": Out of memory allocating" in message:
         message = f"RESOURCE_EXHAUSTED: Out of memory allocating{message.rpartition('Out of memory allocating')[2]}"
-    raise JaxRuntimeError(message) from error
+    raise JaxRuntimeError(explained(message)) from error
 
 
 def _lower(jaxpr: ClosedJaxpr, device: Device, options: Mapping[str, Any]) -> LoweredModule:
     return lower_module(
         jaxpr,
-        device.backend.name,
+        PLATFORM,
         name=f"jit_{options.get('name', 'f')}",
         emit_host_call=functools.partial(emit_host_call, device.kind),
         reused=_reused(jaxpr, options),

@@ -168,14 +168,39 @@ def _make_mesh_sharding_class(extension: ModuleType) -> type:
     return MeshSharding
 
 
-def coordination_service(address: str, processes: int, **timeouts: int) -> Any:
-    """The service of the process that the others report to. It lives as long as the object."""
-    return jaxlib().extension.get_distributed_runtime_service(address, processes, **timeouts)
+def coordination_service(
+    address: str, processes: int, *, recoverable: bool, **timeouts: int
+) -> Any:
+    """The service of the process that the others report to. It lives as long as the object.
+
+    Args:
+        address: where it listens.
+        processes: how many report to it.
+        recoverable: whether they go on when one of them has died; otherwise the service ends them.
+        **timeouts: seconds.
+    """
+    return jaxlib().extension.get_distributed_runtime_service(
+        address, processes, recoverable=recoverable, **timeouts
+    )
 
 
 def coordination_client(address: str, process: int, **options: Any) -> Any:
     """A client of the service, not connected yet."""
     return jaxlib().extension.get_distributed_runtime_client(address, process, **options)
+
+
+def preemption_manager(client: Any) -> Any:
+    """What catches SIGTERM from now on, and agrees with the other processes of a client on a step to end at."""
+    manager = jaxlib().extension.create_preemption_sync_manager()
+    manager.initialize(client)
+    return manager
+
+
+def set_default_flag(name: str, value: int) -> None:
+    """Set a flag of XLA, unless ``XLA_FLAGS`` has it. Call it before the first program: XLA reads the variable once."""
+    flags = os.environ.get("XLA_FLAGS", "")
+    if name not in flags:
+        os.environ["XLA_FLAGS"] = f"{flags} --{name}={value}".strip()
 
 
 def processor_collectives(client: Any) -> Any:
@@ -197,6 +222,49 @@ class Aval:
         self.shape = shape
         self.dtype = dtype
         self.weak_type = False
+
+
+def transfer_server(client: Any, address: str, *settings: Any) -> Any:
+    """A server that others pull arrays from. It lives as long as the object, its connections, and pulls in progress."""
+    return jaxlib().extension.start_transfer_server(client, address, *settings)
+
+
+def await_pull(server: Any, uuid: int, buffers: Sequence[Any], deadline: Any) -> None:
+    """Have a server give buffers to the first pull of a number; the deadline is a ``datetime``, or ``None``."""
+    server._await_pull_flat(uuid, list(buffers), deadline)
+
+
+def pull(
+    connection: Any, client: Any, uuid: int, wanted: Sequence[tuple[Any, Aval]], deadline: Any
+) -> list[Any]:
+    """Buffers that will hold what a number stands for at the other end.
+
+    Args:
+        connection: to another server.
+        client: the runtime.
+        uuid: the number.
+        wanted: a device of the runtime, and a shape and dtype, for each part.
+        deadline: a ``datetime`` after which the other server sends nothing, or ``None``.
+    """
+    make = jaxlib().sharding
+    specs = [_PulledAval(aval, make(device)) for device, aval in wanted]
+    found: list[Any] = connection._pull_flat(uuid, client, specs, deadline)
+    return found
+
+
+class _PulledAval(Aval):
+    """An abstract value with the place of its values."""
+
+    __slots__ = ("sharding",)
+
+    def __init__(self, aval: Aval, sharding: Any) -> None:
+        super().__init__(aval.shape, aval.dtype)
+        self.sharding = sharding
+
+
+def abandon(connection: Any) -> None:
+    """Make the pulls of a connection that are in progress fail."""
+    connection._poison_connection()
 
 
 def new_profiler_session(**settings: Any) -> Any:
@@ -286,6 +354,12 @@ def register_partitioner(target: str, partition: Any) -> None:
 def register_batch_partitionable(name: str) -> None:
     """Tell XLA that the leading axes of a foreign function are batches."""
     jaxlib().xla_client.register_custom_call_as_batch_partitionable(name)
+
+
+def proxy_module() -> ModuleType:
+    """The client of runtimes in other processes."""
+    jaxlib()
+    return importlib.import_module("jaxlib._ifrt_proxy")
 
 
 def include_dir() -> str:

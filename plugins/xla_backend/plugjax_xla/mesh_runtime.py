@@ -129,7 +129,7 @@ class MeshRuntime:
                 part = np.ascontiguousarray(part).reshape(part.shape)
             buffers.append(device.put(part, owned=owned))
             parts[position] = i, buffers[-1]
-        return self._joined(buffers, value.shape, value.dtype, blocks)
+        return self.joined(buffers, value.shape, value.dtype, blocks)
 
     def join(
         self, parts: Sequence[HostArray | None], shape: Sequence[int], dtype: Any, blocks: Blocks
@@ -141,11 +141,12 @@ class MeshRuntime:
             buffers.append(
                 self.devices[i].put(np.ascontiguousarray(part).reshape(part.shape), owned=True)
             )
-        return self._joined(buffers, shape, dtype, blocks)
+        return self.joined(buffers, shape, dtype, blocks)
 
-    def _joined(
+    def joined(
         self, buffers: list[Buffer], shape: Sequence[int], dtype: Any, blocks: Blocks
     ) -> Buffer:
+        """A spread buffer of the buffers on the devices of this process."""
         aval = Aval(tuple(shape), np.dtype(dtype))
         found = jaxlib().extension.ArrayImpl(aval, self.sharding(blocks), list(buffers), True, True)
         found.plugjax_parts = list(buffers)

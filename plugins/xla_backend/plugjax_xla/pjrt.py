@@ -37,7 +37,7 @@ from plugjax_xla.mlir import module_bytecode, parse_module, with_donated_paramet
 
 __all__ = [
     "Buffer", "ClientUnavailable", "Option", "PjrtClient", "PjrtDevice", "PjrtExecutable",
-    "block_until_ready", "collect_garbage", "cpu_client", "cuda_client", "delete", "distributed_cpu_client", "garbage_due", "hlo_text",
+    "block_until_ready", "collect_garbage", "cpu_client", "cuda_client", "delete", "distributed_cpu_client", "drop_clients", "garbage_due", "hlo_text",
     "is_deleted", "is_ready", "is_runtime_error", "to_dlpack",
 ]  # fmt: skip
 
@@ -48,7 +48,7 @@ _NUMPY_OWN = 1  # np.dtype.isbuiltin of native-endian types that NumPy itself de
 
 
 class PjrtClient:
-    """One runtime with its devices. Made by `cpu_client` and `cuda_client`.
+    """One runtime with its devices. Made by `cpu_client` and `cuda_client`, or of what a factory of the user's gives.
 
     Attributes:
         orphaned: whether the process was forked and the runtime has not been made anew.
@@ -71,6 +71,7 @@ class PjrtClient:
         self.all_devices = tuple(
             own.get(device.id) or RemoteDevice(self, device) for device in raw.devices()
         )
+        _living.add(self)
 
     def orphan(self) -> None:
         """Called in a forked process."""
@@ -103,6 +104,7 @@ class PjrtClient:
 
 _lock = threading.Lock()
 _clients: dict[tuple[str, int], PjrtClient] = {}
+_living: weakref.WeakSet[PjrtClient] = weakref.WeakSet()  # Dropped ones among them.
 # Shardings of buffers from before a fork, with their devices.
 _orphaned: "dict[Any, PjrtDevice]" = {}
 
@@ -110,7 +112,7 @@ _orphaned: "dict[Any, PjrtDevice]" = {}
 def _after_fork() -> None:
     global _lock
     _lock = threading.Lock()
-    for client in _clients.values():
+    for client in list(_living):
         client.orphan()
 
 
@@ -181,6 +183,12 @@ def _interned(key: tuple[str, int], make: Callable[[], Any]) -> PjrtClient:
         if client is None:
             client = _clients[key] = PjrtClient(make)
         return client
+
+
+def drop_clients() -> None:
+    """Have `cpu_client` and `cuda_client` start new runtimes. The others live as long as something of theirs does."""
+    with _lock:
+        _clients.clear()
 
 
 class RemoteDevice:

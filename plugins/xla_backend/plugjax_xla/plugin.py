@@ -10,6 +10,7 @@ from types import ModuleType
 from plugjax.extend.backend import Backend, BackendSpec
 from plugjax.extend.core import Option, register_internal
 from plugjax.extend.rules import LazyRules, PluginInfo, RuleSet, hookimpl
+from plugjax_xla import client_factories
 
 register_internal(os.path.dirname(__file__))
 
@@ -22,7 +23,7 @@ def _load_rules() -> list[RuleSet]:
 
 
 def _load_backend() -> Backend:
-    backend: Backend = importlib.import_module("plugjax_xla.backend").XlaBackend()
+    backend: Backend = importlib.import_module("plugjax_xla.own_clients").XlaBackend()
     return backend
 
 
@@ -34,8 +35,11 @@ def plugjax_rules() -> list[LazyRules]:
 
 @hookimpl
 def plugjax_backends() -> list[BackendSpec]:
-    """The backend ``xla``, the default if jaxlib is installed."""
-    return [BackendSpec("xla", _load_backend, priority=10, needs=("jaxlib",))]
+    """The backend ``xla``, the default if jaxlib is installed, and those that ``register_backend_factory`` added."""
+    own = BackendSpec(
+        "xla", _load_backend, priority=client_factories.XLA_PRIORITY, needs=("jaxlib",)
+    )
+    return [own, *client_factories.specs.values()]
 
 
 @hookimpl
@@ -51,11 +55,12 @@ def plugjax_options() -> list[Option]:
 
 @hookimpl
 def plugjax_extensions() -> dict[str, Callable[[], ModuleType]]:
-    """Names of ``plugjax.extend.sharding``, ``xla`` and ``ifrt_programs``, XLA's foreign functions, and its profiler."""
+    """Names of ``plugjax.extend.sharding``, ``backend``, ``xla`` and ``ifrt_programs``, XLA's foreign functions, and its profiler."""
     return {
         "xla": lambda: importlib.import_module("plugjax_xla.hlo_transformations"),
         "ifrt_programs": lambda: importlib.import_module("plugjax_xla.runtime_programs"),
         "ffi": lambda: importlib.import_module("plugjax_xla.foreign_functions"),
+        "backend": lambda: importlib.import_module("plugjax_xla.runtime_names"),
         "compile options": lambda: importlib.import_module("plugjax_xla.compile_options"),
         "sharding": lambda: importlib.import_module("plugjax_xla.sharding"),
         "profiler": lambda: importlib.import_module("plugjax_xla.profiling"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, overload, runtime_checkable
 
 from plugjax.core import pytree
@@ -102,14 +102,19 @@ class Traced:
         return pytree.unflatten(self.out_tree, _described(self.jaxpr.out_avals))
 
     @property
-    def mesh(self) -> Any:
-        """The mesh of several devices that the function runs over; ``None`` if it runs on one.
+    def partition(self) -> Partition | None:
+        """How all arguments and results are spread over the devices of a mesh; ``None`` if the function runs on one device.
 
         Differs from JAX:
             JAX has no such property.
         """
         target = self._target()
-        return target.mesh if isinstance(target, Partition) and target.mesh.size > 1 else None
+        if not isinstance(target, Partition) or target.mesh.size <= 1:
+            return None
+        # Nothing is said of an argument that nothing reads.
+        arguments = dict(zip(self._program.plan.kept, target.arguments, strict=True))
+        count = len(self.jaxpr.in_avals)
+        return replace(target, arguments=tuple(arguments.get(i) for i in range(count)))
 
     @api_boundary
     def lower(self, *, lowering_platforms: Sequence[str] | None = None) -> Lowered:

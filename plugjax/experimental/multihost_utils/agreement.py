@@ -1,4 +1,4 @@
-"""Values that all processes of a program agree on (``jax.experimental.multihost_utils``)."""
+"""Values that all processes of a program have: of one of them, of each, or the same in all."""
 
 from __future__ import annotations
 
@@ -44,7 +44,8 @@ def _everywhere(function: Any, x: Any) -> np.ndarray[Any, Any]:
     return np.asarray(jit(function, out_shardings=whole)(x))
 
 
-def _itself(x: Any) -> Any:
+def itself(x: Any) -> Any:
+    """A function that only moves its argument, by how its result is spread."""
     return x
 
 
@@ -111,11 +112,11 @@ def process_allgather(in_tree: Any, tiled: bool = False) -> Any:
                 raise ValueError(
                     "process_allgather: Gathering global non-fully-addressable arrays only supports tiled=True."
                 )
-            return _everywhere(_itself, array)
+            return _everywhere(itself, array)
         found = (
             np.asarray(array)[None]
             if process_count() == 1
-            else _everywhere(_itself, _of_each_process(array))
+            else _everywhere(itself, _of_each_process(array))
         )
         if not tiled:
             return found
@@ -164,86 +165,3 @@ def assert_equal(in_tree: Any, fail_message: str = "") -> None:
         raise AssertionError(
             f"{fail_message} Expected: {expected}; got: {found} in process {process_index()}."
         )
-
-
-def host_local_array_to_global_array(local_inputs: Any, global_mesh: Mesh, pspecs: Any) -> Any:
-    """Arrays over all devices, of the part that each process has.
-
-    Args:
-        local_inputs: pytree of arrays of this process.
-        global_mesh: the mesh.
-        pspecs: how they are spread: a pytree prefix of ``local_inputs`` of partition specs.
-
-    Example:
-        >>> import numpy as np, plugjax
-        >>> from plugjax.experimental import multihost_utils
-        >>> mesh = plugjax.make_mesh((1,), ("x",))
-        >>> multihost_utils.host_local_array_to_global_array(np.arange(2), mesh, plugjax.P("x"))
-        Array([0, 1], dtype=int32)
-    """
-    specs = iter(_specs(pspecs, local_inputs))
-
-    def spread(x: Any) -> Any:
-        sharding = NamedSharding(global_mesh, next(specs))
-        return make_array_from_process_local_data(sharding, np.asarray(as_array(x)))
-
-    return pytree.tree_map(spread, local_inputs)
-
-
-def global_array_to_host_local_array(global_inputs: Any, global_mesh: Mesh, pspecs: Any) -> Any:
-    """The part that this process has of arrays over all devices, as arrays over its own devices.
-
-    Args:
-        global_inputs: pytree of arrays.
-        global_mesh: the mesh.
-        pspecs: how the results are spread: a pytree prefix of ``global_inputs`` of partition specs.
-
-    Example:
-        >>> import numpy as np, plugjax
-        >>> from plugjax.experimental import multihost_utils
-        >>> mesh = plugjax.make_mesh((1,), ("x",))
-        >>> multihost_utils.global_array_to_host_local_array(np.arange(2), mesh, plugjax.P("x"))
-        Array([0, 1], dtype=int32)
-    """
-    specs = iter(_specs(pspecs, global_inputs))
-
-    def own(x: Any) -> Any:
-        array, spec = as_array(x), next(specs)
-        here = NamedSharding(global_mesh.local_mesh, spec)
-        shards = {s.device: s for s in array.addressable_shards}
-        if set(shards) < set(here.devices):
-            return make_array_from_process_local_data(here, np.asarray(array))
-        starts = [
-            min((s.index[axis].start or 0) for s in shards.values()) for axis in range(array.ndim)
-        ]
-        stops = [
-            max(s.index[axis].indices(n)[1] for s in shards.values())
-            for axis, n in enumerate(array.shape)
-        ]
-        found = np.empty(
-            [b - a for a, b in zip(starts, stops, strict=True)],
-            np.asarray(array.dtype.type(0)).dtype,
-        )
-        for s in shards.values():
-            place = tuple(
-                slice((i.start or 0) - a, i.indices(n)[1] - a)
-                for i, a, n in zip(s.index, starts, array.shape, strict=True)
-            )
-            found[place] = np.asarray(s.data)
-        return make_array_from_process_local_data(here, found)
-
-    return pytree.tree_map(own, global_inputs)
-
-
-def _specs(pspecs: Any, tree: Any) -> list[PartitionSpec]:
-    return list(pytree.broadcast_prefix(pspecs, tree, is_leaf=lambda x: x is None))
-
-
-__all__ = [
-    "assert_equal",
-    "broadcast_one_to_all",
-    "global_array_to_host_local_array",
-    "host_local_array_to_global_array",
-    "process_allgather",
-    "sync_global_devices",
-]
