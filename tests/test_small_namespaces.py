@@ -117,3 +117,11 @@ def test_float0_is_the_type_of_tangents_of_integers():
     assert plugjax.float0 == jax.float0
     _, tangent = plugjax.jvp(lambda n: n + 1, (3,), (np.zeros((), plugjax.float0),))
     assert tangent.dtype == jax.jvp(lambda n: n + 1, (3,), (np.zeros((), jax.float0),))[1].dtype
+
+
+@pytest.mark.parametrize("framework", [jax, plugjax])
+def test_what_is_array_like(framework):
+    kind = framework.typing.ArrayLike
+    values = [1, True, 2.0, 1j, framework.numpy.ones(2), np.ones(2), np.float32(1), np.bool_(True)]
+    assert [isinstance(x, kind) for x in values] == [True] * len(values)
+    assert [isinstance(x, kind) for x in ("a", [1], None)] == [False] * 3

@@ -12,7 +12,6 @@ no compiler finds out that r was computed before and keeps it after all, the inp
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, ParamSpec, TypeVar
 
@@ -33,7 +32,7 @@ from plugjax.core.vocabulary import Zero, optimization_barrier_p
 from plugjax.transforms.callables import check_callable
 from plugjax.transforms.discharge import is_reference
 from plugjax.transforms.expansion import expand_rule
-from plugjax.transforms.flat_calls import flat_call, with_fixed
+from plugjax.transforms.flat_calls import flat_call, named_after, with_fixed
 from plugjax.transforms.function_caches import cached_trace
 from plugjax.transforms.linearize import LinearizedJaxpr, linearize_jaxpr, linearize_rule
 from plugjax.transforms.staging import stage
@@ -101,7 +100,6 @@ def checkpoint(
         policy = _not_callable(policy)
     name = name_of(fun)
 
-    @functools.wraps(fun)
     @api_boundary
     def checkpointed(*args: Any, **kwargs: Any) -> Any:
         names = (static_argnames,) if isinstance(static_argnames, str) else tuple(static_argnames)
@@ -140,7 +138,7 @@ def checkpoint(
         )
         return pytree.unflatten(out_tree, outs)
 
-    return checkpointed
+    return named_after(fun, checkpointed, fun.__doc__)
 
 
 define_call(rules, checkpoint_p, lambda prefix, params: params)

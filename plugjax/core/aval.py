@@ -1,8 +1,7 @@
 """Abstract values: shape, dtype and weak type of an array, interned; and what stands for the type of a reference to one.
 
-Two equal avals are one object, so hot paths compare and hash by identity, and a known dtype in an aval is always the same
-object. A size is an integer, or an object whose class has a true attribute ``symbolic_size``: an expression of sizes
-that are not known, which is hashed, compared and multiplied like an integer.
+Two equal avals are one object, and so are their dtypes: hot paths compare and hash by identity. A size is an integer, or of a
+class with a true attribute ``symbolic_size``: an expression of unknown sizes, hashed, compared and multiplied like an integer.
 """
 
 from __future__ import annotations

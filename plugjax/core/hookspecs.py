@@ -92,9 +92,7 @@ def plugjax_host_program(
 
 
 @hookspec
-def plugjax_jaxpr_passes(
-    platform: str,
-) -> Sequence[Callable[[ClosedJaxpr], ClosedJaxpr]]:
+def plugjax_jaxpr_passes(platform: str) -> Sequence[Callable[[ClosedJaxpr], ClosedJaxpr]]:
     """Passes over a whole program before it is compiled for ``platform``, in order."""
     raise NotImplementedError(SPECIFICATION)
 

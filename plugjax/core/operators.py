@@ -6,6 +6,7 @@ A static mixin: every operator delegates to a function of the same meaning in :d
 
 from __future__ import annotations
 
+import typing
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Generic, Protocol, Self, TypeAlias, TypeVar
 
@@ -394,12 +395,13 @@ for _name in ("T", "mT", "real", "imag", "at", "flat"):
     setattr(ArrayOperators, _name, _property(_name))
 
 
-class HasJaxArray(Protocol):
+@typing.runtime_checkable
+class GivesArray(Protocol):
     """An object that gives an array for itself."""
 
     def __jax_array__(self) -> Any: ...
 
 
 Axes: TypeAlias = int | Sequence[int] | None
-ArrayLike: TypeAlias = ArrayOperators | HasJaxArray | np.ndarray[Any, Any] | np.generic | complex
+ArrayLike: TypeAlias = ArrayOperators | GivesArray | np.ndarray | np.generic | int | float | complex
 _OPERANDS = (ArrayOperators, int, float, complex, np.ndarray, np.generic)

@@ -7,7 +7,7 @@ from plugjax.transforms.discharge import ReferenceEffect, discharge, discharged,
 from plugjax.transforms.enclosing import describe_frames, enclosing
 from plugjax.transforms.ending import ends_trace
 from plugjax.transforms.expansion import Kept, computed, expanded
-from plugjax.transforms.flat_calls import Structure, flat_call, with_fixed
+from plugjax.transforms.flat_calls import Structure, flat_call, named_after, with_fixed
 from plugjax.transforms.function_caches import cached_trace, derived_once, kept_for
 from plugjax.transforms.grad import grad, jvp, linear_transpose, linearize, value_and_grad, vjp
 from plugjax.transforms.high_values import (
@@ -134,6 +134,7 @@ __all__ = [
     "marking",
     "marks_of",
     "materialize",
+    "named_after",
     "named_axis_size",
     "open_constants",
     "physicalize",

@@ -71,8 +71,9 @@ def named_after(
 ) -> Callable[..., Any]:
     """``derived``, with the name of the function that it was derived from, and its signature for ``inspect``."""
     derived.__name__ = name or function_name(fun)
-    # Pickle finds a decorated function by these.
-    derived.__qualname__ = getattr(fun, "__qualname__", derived.__name__)
+    # Pickle finds a decorated function by these. Wrappers around objects that can be called may have others than strings.
+    qualname = getattr(fun, "__qualname__", None)
+    derived.__qualname__ = qualname if isinstance(qualname, str) else derived.__name__
     derived.__module__ = getattr(fun, "__module__", derived.__module__)
     derived.__doc__ = doc
     derived.__wrapped__ = fun  # type: ignore[attr-defined]  # as functools.wraps sets it

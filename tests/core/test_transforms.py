@@ -540,3 +540,28 @@ def test_constants_are_folded_where_every_backend_agrees():
     assert [e.primitive.name for e in simple.eqns] == ["mul", "sin", "add"]
     assert float(plugjax.jit(lambda x: x * (jnp.float32(2) + 3.0))(2.0)) == 10
     assert float(plugjax.jit(lambda: jnp.float32(2) * 4.0)()) == 8
+
+
+def test_objects_whose_names_are_no_strings():
+    class Odd:
+        """As wrappers are that hand on attributes which an object lacks."""
+
+        def __init__(self):
+            self.__qualname__ = None
+
+        def __call__(self, x):
+            return x * 3.0
+
+    mesh, spec = plugjax.make_mesh((1,), ("i",)), plugjax.P()
+    for transform in (
+        plugjax.jit,
+        plugjax.grad,
+        plugjax.value_and_grad,
+        plugjax.checkpoint,
+        plugjax.jacfwd,
+        plugjax.make_jaxpr,
+        lambda f: plugjax.shard_map(f, mesh=mesh, in_specs=spec, out_specs=spec),
+    ):
+        transform(Odd())(2.0)
+    assert plugjax.vmap(Odd())(plugjax.numpy.ones(2)).shape == (2,)
+    assert plugjax.pmap(Odd())(plugjax.numpy.ones((1, 2))).shape == (1, 2)

@@ -41,7 +41,7 @@ TABLE: dict[str, str] = {
     "jax._src.numpy.lax_numpy": "plugjax.numpy",
     "jax._src.numpy.util": "plugjax.numpy",
     "jax._src.partition_spec": "plugjax.sharding",
-    "jax._src.pjit": "plugjax_as_jax.facades.pjit",
+    "jax._src.pjit": "plugjax_as_jax.facades.src.pjit plugjax_as_jax.facades.pjit",
     "jax._src.prng": "plugjax.random",
     "jax._src.random": "plugjax.random",
     "jax._src.sharding": "plugjax.sharding",

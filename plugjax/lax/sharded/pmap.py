@@ -18,7 +18,7 @@ from plugjax.extend.meshes import (
     Mesh,
     PartitionSpec,
 )
-from plugjax.extend.transforms import api_boundary
+from plugjax.extend.transforms import api_boundary, named_after
 from plugjax.lax.shape import expand_dims, squeeze
 from plugjax.lax.sharded.shard_map import Infer, shard_map
 
@@ -83,7 +83,6 @@ def pmap(
             )
         return compiled[key]
 
-    @functools.wraps(fun)
     @api_boundary
     def call(*args: Any, **kwargs: Any) -> Any:
         return prepared(args, kwargs)(*args, **kwargs)
@@ -92,7 +91,7 @@ def pmap(
         return prepared(args, kwargs).lower(*args, **kwargs)
 
     call.lower = lower  # type: ignore[attr-defined]  # functions have attributes
-    return call
+    return named_after(fun, call, fun.__doc__)
 
 
 def _mapped(

@@ -27,6 +27,7 @@ from plugjax.extend.transforms import (
     StagingTrace,
     Structure,
     api_boundary,
+    named_after,
     open_constants,
     stage,
 )
@@ -118,7 +119,7 @@ def shard_map(
             args, in_specs, out_specs
         )
 
-    return functools.update_wrapper(mapped, f) if hasattr(f, "__name__") else mapped
+    return named_after(f, mapped, f.__doc__)
 
 
 def _mesh(given: AnyMesh | None) -> AnyMesh:
