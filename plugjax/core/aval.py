@@ -75,7 +75,6 @@ class ShapedArray(AbstractValue):
     vma: frozenset[Any]
     spread: Any
     sharding = property(lambda self: above.find(self, "sharding"))
-    mat = manual_axis_type = property(lambda self: above.find(self, "mat"))
     ndim: int
     size: int
     _tangent: ShapedArray | None
@@ -155,6 +154,8 @@ class ShapedArray(AbstractValue):
         return ShapedArray, (self.shape, self.dtype, self.weak_type, self.vma, self.spread)
 
 
+for _name in ("mat", "manual_axis_type", "itemsize", "nbytes", "is_high", "has_qdd", "at_least_vspace", "to_ct_aval", "update_weak_type", "update_manual_axis_type", "lo_ty", "lower_val", "raise_val", "inc_rank", "dec_rank", "leading_axis_spec", "nospec", "vspace_add"):  # fmt: skip
+    setattr(ShapedArray, _name, property(lambda self, name=_name: above.find(self, name)))  # type: ignore[misc]
 _interned: dict[tuple[Any, ...], ShapedArray] = {}
 
 

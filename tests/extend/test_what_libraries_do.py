@@ -361,3 +361,24 @@ def test_a_class_of_primitives_may_say_what_all_have_and_bind_in_its_own_way(mod
     )
     assert set(counted) == {"pair"}
     assert core.Primitive("single").multiple_results is False
+
+
+@pytest.mark.parametrize("framework", [jax, plugjax])
+def test_types_of_arrays_have_the_methods_of_types(framework):
+    core = framework.core
+    aval = core.ShapedArray((3, 4), np.dtype("float32"), weak_type=True)
+    plain = core.ShapedArray((3, 4), np.dtype("float32"))
+    x = framework.numpy.ones((3, 4))
+    assert aval.at_least_vspace() == aval.to_ct_aval() == aval
+    assert core.ShapedArray((2,), np.dtype("int32")).at_least_vspace().dtype == framework.float0
+    assert aval.update_weak_type(False) == plain
+    assert (aval.lo_ty(), aval.lower_val(x), aval.raise_val(x)) == ([aval], [x], x)
+    assert plain.inc_rank(2, 0).shape == (2, 3, 4)
+    assert plain.dec_rank(4, 1).shape == (3,)
+    assert plain.inc_rank(2, None) == plain
+    assert plain.leading_axis_spec() == 0
+    assert (aval.is_high, aval.has_qdd) == (False, False)
+    np.testing.assert_array_equal(plain.vspace_add(x, x), np.full((3, 4), 2.0))
+    mesh = framework.sharding.AbstractMesh((2,), ("x",))
+    assert plain.nospec(mesh, False, ("x",)) == framework.P("x")
+    assert plain.nospec(mesh, True, ("x",)) == framework.P()

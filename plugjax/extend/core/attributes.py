@@ -20,13 +20,12 @@ from plugjax.core.rules import abstract_eval
 from plugjax.execution.compile_time import ensure_compile_time_eval
 from plugjax.execution.memories import checked_memory_kind, memories, memory
 from plugjax.extend import core
+from plugjax.extend.core.array_types import ARRAY_TYPES
 from plugjax.extend.core.debug_info import DebugInfo
 from plugjax.extend.core.programs import max_dim, min_dim
 from plugjax.extend.core.trace_state import eval_context, set_current_trace
 from plugjax.extend.source_info_util import source_info_of
 from plugjax.meshes import geometry
-from plugjax.meshes.manual import manual_axis_type
-from plugjax.meshes.types import sharding_of_type
 from plugjax.transforms.expansion import Kept, computed, expand_rule
 from plugjax.transforms.high_values import has_high
 from plugjax.transforms.jaxpr_print import print_jaxpr
@@ -165,7 +164,7 @@ _ATTRIBUTES: dict[type, dict[str, Callable[[Any], Any]]] = {
         "debug_info": lambda jaxpr: _debug_info(jaxpr.jaxpr),
         "is_high": has_high,
     },
-    ShapedArray: {"sharding": sharding_of_type, "mat": manual_axis_type},
+    ShapedArray: ARRAY_TYPES,
     Backend: {
         "platform": lambda backend: backend.devices()[0].platform,
         "platform_version": lambda backend: backend.name,
