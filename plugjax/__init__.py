@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import importlib
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from plugjax import errors
@@ -79,6 +80,17 @@ def _attribute(owner: Any, name: str) -> Any:
 
 
 _above.find = _attribute
+
+
+def _flags_of_absl(name: str) -> Callable[..., None]:
+    def call(*args: Any) -> None:
+        getattr(importlib.import_module("plugjax.options.command_line"), name)(*args)
+
+    return call
+
+
+for _name in ("config_with_absl", "complete_absl_config", "parse_flags_with_absl"):
+    vars(config)[_name] = _flags_of_absl(_name)
 jacobian = jacrev
 remat = checkpoint
 

@@ -94,6 +94,18 @@ class PartitionSpec:
             reduced=changes.get("reduced", self.reduced),
         )
 
+    def to_lo(self) -> list[PartitionSpec]:
+        """The specs of the arrays of a value: of one array."""
+        return [self]
+
+    def to_tangent_spec(self) -> PartitionSpec:
+        """How tangents are spread."""
+        return self
+
+    def to_ct_spec(self) -> PartitionSpec:
+        """How cotangents are spread: still to be summed where those of values are reduced, and the reverse."""
+        return self.update(unreduced=self.reduced, reduced=self.unreduced)
+
     def index(self, value: Entry) -> int:
         """Position of an entry."""
         return self._partitions.index(_canonical(value))

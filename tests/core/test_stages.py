@@ -1,5 +1,6 @@
 """Programs as text: dialects of installed backends, and the user's lines of operations."""
 
+import jax
 import pytest
 
 import plugjax
@@ -68,3 +69,12 @@ def test_a_nan_is_found_within_its_scope(wrap):
 def test_gradients_keep_the_scopes_of_what_they_differentiate():
     text = plugjax.jit(plugjax.grad(block)).lower(1.0).as_text("stablehlo", debug_info=True)
     assert "attention/weights/mul" in text
+
+
+@pytest.mark.parametrize("framework", [jax, plugjax])
+def test_what_stages_say_of_donation_and_results(framework):
+    traced = framework.jit(lambda x, y, z: {"a": x + y}, donate_argnums=(1,)).trace(1.0, 2.0, z=3.0)
+    lowered = traced.lower()
+    assert traced.donate_argnums == lowered.donate_argnums == lowered.compile().donate_argnums
+    assert traced.donate_argnums == (1,)
+    assert str(traced.out_avals["a"]) == "~float32[]"

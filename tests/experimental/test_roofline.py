@@ -2,8 +2,6 @@
 
 import importlib
 import logging
-import sys
-import types
 
 import jax
 import jax.extend.core
@@ -16,8 +14,6 @@ from plugjax.experimental.roofline import RooflineResult, RooflineShape
 from plugjax.extend.core import Primitive
 
 F32 = "float32"
-# JAX's module logs by absl, which is not among its requirements.
-sys.modules.setdefault("absl", types.SimpleNamespace(logging=logging))
 THEIRS = importlib.import_module("jax.experimental.roofline")
 
 

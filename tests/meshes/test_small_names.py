@@ -93,3 +93,10 @@ def test_the_part_of_a_call_that_is_needed(framework):
     assert found.primitive is groups.xla_metadata_call_p
     assert [e.primitive.name for e in found.params["jaxpr"].jaxpr.eqns] == ["neg"]
     assert groups.dce_jaxpr_xla_metadata_rule([False, False], eqn) == ([False, False], None)
+
+
+def test_specs_of_what_is_derived_from_values(framework):
+    spec = framework.P("x", None, unreduced={"y"}, reduced={"z"})
+    assert list(spec.to_lo()) == [spec]
+    assert spec.to_tangent_spec() == spec
+    assert spec.to_ct_spec() == framework.P("x", None, unreduced={"z"}, reduced={"y"})

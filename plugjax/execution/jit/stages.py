@@ -97,6 +97,16 @@ class Traced:
         return pytree.unflatten(self.in_tree, self.jaxpr.in_avals)
 
     @property
+    def out_avals(self) -> Any:
+        """Avals of the results, in their structure."""
+        return pytree.unflatten(self.out_tree, self.jaxpr.out_avals)
+
+    @property
+    def donate_argnums(self) -> tuple[int, ...]:
+        """Positions of the donated arguments among the leaves of ``(args, kwargs)``."""
+        return tuple(sorted(self._program.donated))
+
+    @property
     def out_info(self) -> Any:
         """Results as a pytree of ShapeDtypeStruct."""
         return pytree.unflatten(self.out_tree, _described(self.jaxpr.out_avals))
@@ -160,6 +170,11 @@ class Lowered:
     def args_info(self) -> Any:
         """An ``ArgInfo`` per argument, in their structure."""
         return self._traced.args_info
+
+    @property
+    def donate_argnums(self) -> tuple[int, ...]:
+        """As in :class:`Traced`."""
+        return self._traced.donate_argnums
 
     @property
     def in_avals(self) -> Any:
@@ -255,6 +270,11 @@ class CompiledFunction:
     def args_info(self) -> Any:
         """An ``ArgInfo`` per argument, in their structure."""
         return self._lowered.args_info
+
+    @property
+    def donate_argnums(self) -> tuple[int, ...]:
+        """As in :class:`Traced`."""
+        return self._lowered.donate_argnums
 
     @api_boundary
     def __call__(self, *args: Any, **kwargs: Any) -> Any:

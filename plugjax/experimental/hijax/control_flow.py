@@ -8,7 +8,7 @@ from typing import Any
 from plugjax.extend.core import ClosedJaxpr
 from plugjax.extend.meshes import PartitionSpec
 from plugjax.extend.rules import RuleSet, lowered_rule
-from plugjax.extend.transforms import HiPspec, low_avals, lowered
+from plugjax.extend.transforms import low_avals, lowered
 from plugjax.lax.control_flow.cond import cond_p
 from plugjax.lax.control_flow.scan import scan_p
 from plugjax.lax.control_flow.while_loop import while_p
@@ -94,6 +94,4 @@ def _shard_map_on_arrays(
 
 
 def _low_specs(specs: Sequence[Spec]) -> tuple[PartitionSpec, ...]:
-    return tuple(
-        low for spec in specs for low in (spec.to_lo() if isinstance(spec, HiPspec) else [spec])
-    )
+    return tuple(low for spec in specs for low in spec.to_lo())

@@ -217,13 +217,11 @@ def _chosen(specs: Sequence[Any], wanted: Sequence[bool]) -> Specs:
 
 
 def _tangent_specs(specs: Sequence[Any], wanted: Sequence[bool]) -> tuple[Spec, ...]:
-    chosen = _chosen(specs, wanted)
-    return tuple(s.to_tangent_spec() if isinstance(s, HiPspec) else s for s in chosen)
+    return tuple(spec.to_tangent_spec() for spec in _chosen(specs, wanted))
 
 
 def _cotangent_specs(specs: Sequence[Any], wanted: Sequence[bool]) -> tuple[Spec, ...]:
-    chosen = _chosen(specs, wanted)
-    return tuple(s.to_ct_spec() if isinstance(s, HiPspec) else s for s in chosen)
+    return tuple(spec.to_ct_spec() for spec in _chosen(specs, wanted))
 
 
 @rules.define(linearize_rule, shard_map_p)
