@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from plugjax.export.safety import DisabledSafetyCheck
+from plugjax.export.spreading import Shardings
 from plugjax.extend import pytree
 from plugjax.extend.core import ClosedJaxpr, ShapedArray
 
@@ -34,6 +35,9 @@ class Artifact:
     calling_convention_version: int
     module_kept_var_idx: tuple[int, ...]
     uses_global_constants: bool
+    # How arguments and results are spread; ``None`` where nothing is said of it.
+    _in_named_shardings: Shardings
+    _out_named_shardings: Shardings
     _get_vjp: Callable[[Artifact], Any] | None = field(repr=False)
     # The program, if it is known.
     _program: ClosedJaxpr | None = field(default=None, repr=False)

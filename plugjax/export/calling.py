@@ -1,7 +1,8 @@
 """Calls of exported functions.
 
 A call is one equation with two forms: a program, which transformations and NumPy take, and the StableHLO module, which XLA
-takes. If an artifact holds no program, the program is one equation that stands for its module.
+takes. If an artifact holds no program, or is for several devices, the program is one equation that stands for its module
+(``module_calls.py``), and derivatives are those that the artifact holds.
 """
 
 from __future__ import annotations
@@ -13,23 +14,29 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from plugjax.export.module_calls import lower_module, module_program
 from plugjax.extend import pytree, registry
-from plugjax.extend.backend import devices
 from plugjax.extend.calls import custom_vjp, jit_p
 from plugjax.extend.core import (
     ClosedJaxpr,
+    JaxprEqn,
     Primitive,
     ShapedArray,
+    Tracer,
     as_array,
     aval_of,
-    from_host,
-    memoise,
-    physical_aval,
+    device_put,
     zeros,
 )
 from plugjax.extend.dtypes import float0
-from plugjax.extend.errors import UnknownBackendError
-from plugjax.extend.execution import Compiled
+from plugjax.extend.meshes import (
+    Mesh,
+    NamedSharding,
+    inner_spread_rule,
+    result_shardings,
+    spread_rule,
+    untyped,
+)
 from plugjax.extend.rules import (
     RuleSet,
     abstract_eval,
@@ -39,10 +46,9 @@ from plugjax.extend.rules import (
     jvp_rule,
     linearize_rule,
     lowering,
-    physical_rule,
     transpose_rule,
 )
-from plugjax.extend.transforms import Kept, stage
+from plugjax.extend.transforms import Kept
 
 if TYPE_CHECKING:
     from plugjax.export.artifact import Artifact
@@ -50,7 +56,6 @@ if TYPE_CHECKING:
 rules = RuleSet(__name__)
 
 call_exported_p = Primitive("call_exported", multiple_results=True, structured=True)
-exported_module_p = Primitive("exported_module", multiple_results=True)
 
 
 def call_exported(exported: Artifact, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -78,16 +83,20 @@ def _call_flat(exported: Artifact, values: Sequence[Any]) -> Sequence[Any]:
             f"Exported.call: '{exported.fun_name}' has effects {exported.ordered_effects + exported.unordered_effects}, "
             "which modules of other processes cannot have here."
         )
-    if exported.nr_devices != 1:
-        raise ValueError(
-            f"Exported.call: Function {exported.fun_name} was exported for {exported.nr_devices} devices and is called in a "
-            "context with 1 device."
-        )
-    if exported._program is not None:
+    if exported._program is not None and exported.nr_devices == 1:
         found: list[Any] = call_exported_p.bind(*values, jaxpr=exported._program, exported=exported)
         return found
     results: Sequence[Any] = _with_derivative(exported)(*values)
-    return results
+    return list(map(_as_stated, results, exported._out_named_shardings))
+
+
+def _as_stated(x: Any, sharding: NamedSharding | None) -> Any:
+    """An array over the mesh that the artifact states, of the devices that it is on."""
+    if sharding is None or isinstance(x, Tracer) or x.sharding.num_devices == 1:
+        return x
+    mesh = sharding.mesh
+    devices = np.array(x.sharding.devices, object).reshape(mesh.axis_sizes)
+    return device_put(x, sharding.update(mesh=Mesh(devices, mesh.axis_names, mesh.axis_types)))
 
 
 def _with_derivative(exported: Artifact) -> Callable[..., Any]:
@@ -95,10 +104,12 @@ def _with_derivative(exported: Artifact) -> Callable[..., Any]:
     known: Callable[..., Any] | None = exported.__dict__.get("_with_derivative")
     if known is not None:
         return known
-    program = _module_program(exported)
+    program = module_program(exported)
 
     def run(*values: Any) -> list[Any]:
-        found: list[Any] = call_exported_p.bind(*values, jaxpr=program, exported=exported)
+        found: list[Any] = call_exported_p.bind(
+            *map(untyped, values), jaxpr=program, exported=exported
+        )
         return found
 
     function: Any = custom_vjp(run)
@@ -122,21 +133,6 @@ def _with_derivative(exported: Artifact) -> Callable[..., Any]:
     function.defvjp(forward, backward)
     exported.__dict__["_with_derivative"] = function
     return function  # type: ignore[no-any-return]  # of a decorator
-
-
-def _module_program(exported: Artifact) -> ClosedJaxpr:
-    """A program of one equation that stands for the module; the same one each time."""
-    found = exported.__dict__.get("_module_program")
-    if found is None:
-        found = stage(
-            lambda *xs: exported_module_p.bind(*xs, exported=exported, stored=False),
-            exported.in_avals,
-            exported.fun_name,
-        )
-        # The class is frozen, but this is derived from its fields.
-        exported.__dict__["_module_program"] = found
-    program: ClosedJaxpr = found
-    return program
 
 
 @rules.define(abstract_eval, call_exported_p)
@@ -164,6 +160,19 @@ def _expand(*, jaxpr: ClosedJaxpr, exported: Artifact) -> Kept:
     return Kept(jaxpr, inline=False)
 
 
+@rules.define(inner_spread_rule, call_exported_p)
+def _inside(operands: Sequence[Any], eqn: JaxprEqn) -> list[tuple[ClosedJaxpr, Sequence[Any]]]:
+    return [(eqn.params["jaxpr"], operands)] if operands else []
+
+
+@rules.define(spread_rule, call_exported_p)
+def _spread(operands: Sequence[Any], eqn: JaxprEqn) -> list[Any]:
+    open_results: list[None] = [None] * len(eqn.outvars)
+    if not operands:
+        return open_results
+    return list(result_shardings(eqn.params["jaxpr"], operands[0].mesh, operands, open_results))
+
+
 @rules.define(impl, call_exported_p)
 def _run(*values: Any, jaxpr: ClosedJaxpr, exported: Artifact) -> Any:
     _arguments().platform_index(exported, "cpu")
@@ -172,78 +181,9 @@ def _run(*values: Any, jaxpr: ClosedJaxpr, exported: Artifact) -> Any:
 
 @rules.define(lowering, call_exported_p)
 def _lower(ctx: Any, *operands: Any, jaxpr: ClosedJaxpr, exported: Artifact) -> list[Any]:
-    index = _arguments().platform_index(exported, ctx.module.device_kind or "cpu")
-    if exported._program is not None and ctx.platform != "xla":
+    if ctx.platform != "xla" and (exported._program is not None or exported.nr_devices > 1):
         # Each compiler gets the operations that are right for it.
+        _arguments().platform_index(exported, ctx.module.device_kind or "cpu")
         found: list[Any] = ctx.call(jaxpr, operands, exported.fun_name)
         return found
-    return _lower_module(ctx, operands, exported, index)
-
-
-def _lower_module(ctx: Any, operands: Sequence[Any], exported: Artifact, index: int) -> list[Any]:
-    artifacts = importlib.import_module("plugjax.stablehlo.artifacts")
-    kept = exported.module_kept_var_idx
-    avals = ctx.avals_in
-    call = ctx.module.imported.get(exported)
-    if call is None:
-        call = ctx.module.imported[exported] = artifacts.merged(
-            ctx.module,
-            exported.mlir_module_serialized,
-            exported.fun_name,
-            [avals[i] for i in kept],
-            ctx.avals_out,
-            index if len(exported.platforms) > 1 else None,
-        )
-    results: list[Any] = call([operands[i] for i in kept])
-    return results
-
-
-@rules.define(abstract_eval, exported_module_p)
-def _module_avals(*avals: ShapedArray, exported: Artifact, stored: bool) -> list[ShapedArray]:
-    found = exported.out_avals
-    return [physical_aval(aval) for aval in found] if stored else list(found)
-
-
-@rules.define(physical_rule, exported_module_p)
-def _module_physical(
-    in_avals: Sequence[ShapedArray],
-    out_avals: Sequence[ShapedArray],
-    *values: Any,
-    exported: Artifact,
-    stored: bool,
-) -> Any:
-    return exported_module_p.bind(*values, exported=exported, stored=True)
-
-
-@rules.define(batching_rule, exported_module_p)
-def _module_batching(*_: Any, exported: Artifact, stored: bool) -> Any:
-    raise NotImplementedError(
-        f"vmap: Batching rule for 'call_exported' not implemented: the artifact of '{exported.fun_name}' holds a module only, "
-        "whose shapes are fixed. Serialise it with jaxpr=True, or use lax.map."
-    )
-
-
-@rules.define(lowering, exported_module_p)
-def _module_lower(ctx: Any, *operands: Any, exported: Artifact, stored: bool) -> list[Any]:
-    index = _arguments().platform_index(exported, ctx.module.device_kind or "cpu")
-    return _lower_module(ctx, operands, exported, index)
-
-
-@rules.define(impl, exported_module_p)
-def _module_run(*values: Any, exported: Artifact, stored: bool) -> list[Any]:
-    """On the host there is no compiler for modules, so XLA runs it."""
-    try:
-        device = next(d for d in devices("xla") if d.kind == "cpu")
-    except (UnknownBackendError, StopIteration) as error:
-        raise UnknownBackendError(
-            f"Exported.call: the artifact of '{exported.fun_name}' holds a module only, which the NumPy backend cannot run, and "
-            "XLA is not installed. Serialise it with jaxpr=True, or install XLA: pip install plugjax-xla."
-        ) from error
-    placement = device.committed
-    compiled = memoise(
-        _module_program(exported),
-        "on xla",
-        lambda: Compiled(_module_program(exported), placement, {"name": exported.fun_name}),
-    )
-    arrays = [from_host(np.asarray(x), placement=placement) for x in values]
-    return [np.asarray(y._fetch()) for y in compiled.call(arrays)]
+    return lower_module(ctx, operands, exported)

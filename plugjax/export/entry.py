@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 from plugjax.export.artifact import Artifact
 from plugjax.export.calling import call_exported
-from plugjax.export.safety import refuse_mesh
 from plugjax.extend import pytree
 from plugjax.extend.core import ClosedJaxpr, ShapedArray, ShapeDtypeStruct, aval_of, programs_in
 from plugjax.extend.errors import LoweringError
@@ -82,6 +81,8 @@ def trace_entries(
 def _as_entry(name: str, entry: Entry | Artifact | tuple[Any, ...]) -> Entry:
     if not isinstance(entry, Artifact):
         return entry if isinstance(entry, Entry) else Entry(*entry)
+    if entry.nr_devices > 1:
+        _refuse(name, f"{entry.nr_devices} devices")
     specs = [ShapeDtypeStruct(aval.shape, aval.dtype) for aval in entry.in_avals]
     args, kwargs = pytree.unflatten(entry.in_tree, specs)
     if kwargs:
@@ -90,6 +91,13 @@ def _as_entry(name: str, entry: Entry | Artifact | tuple[Any, ...]) -> Entry:
             "none. Export a function of positional arguments."
         )
     return Entry(lambda *values: call_exported(entry, values, {}), args)
+
+
+def _refuse(name: str, where: str) -> NoReturn:
+    raise NotImplementedError(
+        f"export: entry point {name!r} runs over {where}: IREE exports of sharded programs are refused by name, as IREE's modules run "
+        "on one device. Export a function without meshes and shardings, or use plugjax.export.export, whose artifacts XLA runs."
+    )
 
 
 def _trace(name: str, entry: Entry, parameters: Any, platform: str) -> TracedEntry:
@@ -106,7 +114,8 @@ def _trace(name: str, entry: Entry, parameters: Any, platform: str) -> TracedEnt
     given = () if parameters is None else (parameters,)
     function = entry.function if isinstance(entry.function, Wrapped) else jit(entry.function)
     traced = function.trace(*given, *entry.args)
-    refuse_mesh(f"export: entry point {name!r}", traced.mesh)
+    if traced.partition is not None:
+        _refuse(name, str(traced.partition.mesh))
     leaves, tree = pytree.flatten(parameters) if given else ([], None)
     out_tree, state_outputs = traced.out_tree, 0
     if entry.updates:

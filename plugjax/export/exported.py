@@ -6,6 +6,8 @@ from typing import Any
 
 from plugjax.export.artifact import Artifact
 from plugjax.export.calling import call_exported
+from plugjax.export.spreading import over_mesh
+from plugjax.extend.meshes import AbstractMesh, Mesh, NamedSharding
 
 
 class Exported(Artifact):
@@ -17,9 +19,10 @@ class Exported(Artifact):
         in_avals: avals of the leaves of the arguments.
         out_tree: structure of the result.
         out_avals: avals of the leaves of the result.
-        in_shardings_hlo: one ``None`` per argument: a value is on one device.
-        out_shardings_hlo: one ``None`` per result.
-        nr_devices: number of devices that the module is for.
+        in_shardings_hlo: one ``None`` per argument; :meth:`in_shardings_jax` says how arguments are spread.
+        out_shardings_hlo: one ``None`` per result, likewise.
+        nr_devices: number of devices that the module is for. It may be called on any devices of that number; a function
+            that was exported for one device may be called on several.
         platforms: what it runs on, such as ``("cpu", "cuda")``.
         ordered_effects: effects whose order is kept.
         unordered_effects: other effects.
@@ -31,7 +34,9 @@ class Exported(Artifact):
 
     Differs from JAX:
         An exported function of this process holds its program, and so does one that was serialised with ``jaxpr=True``. It
-        can be differentiated any number of times in either mode, mapped by ``vmap``, and runs on every backend.
+        can be differentiated any number of times in either mode, mapped by ``vmap``, and runs on every backend. One for
+        several devices is differentiated in reverse mode, any number of times, and not mapped. In JAX ``in_shardings_hlo``
+        and ``out_shardings_hlo`` hold XLA's own shardings after an artifact was loaded.
 
     Example:
         >>> import plugjax
@@ -59,13 +64,32 @@ class Exported(Artifact):
         module = artifact_module(self.mlir_module_serialized)
         return str(module) if serialized else module
 
-    def in_shardings_jax(self, mesh: Any) -> tuple[None, ...]:
-        """For each argument how it is spread over the devices of a mesh: ``None``, as nothing is said of it."""
-        return self.in_shardings_hlo
+    def in_shardings_jax(
+        self, mesh: Mesh | AbstractMesh | None
+    ) -> tuple[NamedSharding | None, ...]:
+        """For each argument how it is spread over a mesh; ``None`` where nothing is said of it.
 
-    def out_shardings_jax(self, mesh: Any) -> tuple[None, ...]:
-        """For each result how it is spread over the devices of a mesh: ``None``, as nothing is said of it."""
-        return self.out_shardings_hlo
+        Args:
+            mesh: a mesh whose axes have the names, sizes and types of those of the mesh used for export, over any devices;
+                ``None`` for abstract meshes.
+
+        Raises:
+            ValueError: the mesh has other axes.
+        """
+        return over_mesh("Exported.in_shardings_jax", self._in_named_shardings, mesh)
+
+    def out_shardings_jax(
+        self, mesh: Mesh | AbstractMesh | None
+    ) -> tuple[NamedSharding | None, ...]:
+        """For each result how it is spread over a mesh; ``None`` where the compiler decides it.
+
+        Args:
+            mesh: as for :meth:`in_shardings_jax`.
+
+        Raises:
+            ValueError: the mesh has other axes.
+        """
+        return over_mesh("Exported.out_shardings_jax", self._out_named_shardings, mesh)
 
     def serialize(self, vjp_order: int = 0, *, jaxpr: bool = False) -> bytearray:
         """The bytes of an artifact, which :func:`deserialize` of plugjax and of JAX reads.
@@ -76,8 +100,9 @@ class Exported(Artifact):
                 backend and can be transformed like any other.
 
         Raises:
-            ValueError: a derivative of that order is not known, a container is of a class that is not registered, or ``jaxpr``
-                is asked for and the program holds Python, such as a custom derivative.
+            ValueError: a derivative of that order is not known, a container is of a class that is not registered, an axis of
+                a mesh has a name that is no string, or ``jaxpr`` is asked for and the program holds Python, such as a custom
+                derivative.
             NotImplementedError: ``jaxpr`` is asked for and the program has sizes that are not known.
             ImportError: the package ``flatbuffers`` is not installed.
         """
@@ -93,6 +118,7 @@ class Exported(Artifact):
             **kwargs: likewise.
 
         Raises:
-            ValueError: the structure, a shape or a dtype differs, or it was exported for other platforms than the one in use.
+            ValueError: the structure, a shape or a dtype differs, it was exported for other platforms than the one in use, or
+                for several devices and the call runs on another number.
         """
         return call_exported(self, args, kwargs)

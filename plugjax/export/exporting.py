@@ -12,10 +12,15 @@ from plugjax.export.artifact import (
     minimum_supported_calling_convention_version,
 )
 from plugjax.export.exported import Exported
-from plugjax.export.safety import DisabledSafetyCheck, check_targets, refuse_mesh
+from plugjax.export.safety import DisabledSafetyCheck, check_targets
+from plugjax.export.spreading import (
+    Shardings,
+    for_partitioner,
+    named_shardings,
+    program_without_devices,
+)
 from plugjax.export.symbolic.dimension import is_symbolic_dim
 from plugjax.export.symbolic.equations import Solution, Written
-from plugjax.extend import pytree
 from plugjax.extend.backend import get_default_device
 from plugjax.extend.core import (
     ClosedJaxpr,
@@ -26,8 +31,9 @@ from plugjax.extend.core import (
     config,
     jaxpr_as_fun,
 )
-from plugjax.extend.execution import Wrapped, jit, run_passes
-from plugjax.extend.transforms import discharge, is_reference, vjp
+from plugjax.extend.execution import Traced, Wrapped, jit, run_passes
+from plugjax.extend.meshes import NamedSharding, Partition
+from plugjax.extend.transforms import axes_inside, discharge, is_reference, vjp
 
 PLATFORMS = ("cpu", "cuda", "rocm", "tpu")
 
@@ -64,18 +70,19 @@ def export(
 
     Returns:
         A function of arrays or ``ShapeDtypeStruct`` that gives the exported function. Sizes may be those of
-        :func:`symbolic_shape`: the artifact then serves all of their values.
+        :func:`symbolic_shape`: the artifact then serves all of their values. A function over a mesh is exported for any
+        devices of that number; its shardings are kept by the names of the mesh.
 
     Raises:
         ValueError: the function was not jitted, a platform is unknown, or the program holds a custom call without
             guarantees.
         InconclusiveDimensionOperation: what is traced depends on a size that is not known.
         NotImplementedError: the program has effects, such as printing; there is no Python where it runs. Or an operation
-            has no form for sizes that are not known, or the program runs over several devices.
+            has no form for sizes that are not known, or a sharding is by no names of a mesh.
         LoweringError: a primitive has no lowering.
 
     Differs from JAX:
-        The other arguments of JAX's function are those of its internals. Programs over several devices are refused.
+        The other arguments of JAX's function are those of its internals.
 
     Example:
         >>> import plugjax
@@ -94,13 +101,8 @@ def export(
         _check_platforms(chosen)
 
     def export_for(*args: Any, **kwargs: Any) -> Exported:
-        traced = fun_jit.trace(*args, **kwargs)
-        refuse_mesh(f"export: '{traced.fun_name}'", traced.mesh)
-        return _export_program(
-            traced.jaxpr,
-            traced.fun_name,
-            traced.in_tree,
-            traced.out_tree,
+        return _export_traced(
+            fun_jit.trace(*args, **kwargs),
             chosen or (default_export_platform(),),
             tuple(disabled_checks),
             dict(_override_lowering_rules or ()),
@@ -133,48 +135,56 @@ def _check_platforms(platforms: Sequence[str]) -> None:
         raise ValueError(f"export: platforms must be named once each, got {tuple(platforms)}.")
 
 
-def _export_program(
-    program: ClosedJaxpr,
-    name: str,
-    in_tree: pytree.PyTreeDef,
-    out_tree: pytree.PyTreeDef,
+def _export_traced(
+    traced: Traced,
     platforms: tuple[str, ...],
     disabled_checks: tuple[DisabledSafetyCheck, ...],
     overriding: dict[Primitive, Callable[..., Any]],
 ) -> Exported:
     version = _calling_convention()
+    program, name, partition = traced.jaxpr, traced.fun_name, traced.partition
     if any(map(is_reference, (*program.jaxpr.invars, *program.jaxpr.constvars))):
         raise NotImplementedError(
             f"export: '{name}' takes or closes over a reference, which there is none of where the artifact runs. Read it "
             "before, and return what is to be written."
         )
     program = discharge(program)
+    arguments: Shardings = (None,) * len(program.in_avals)
+    results: Shardings = (None,) * len(program.out_avals)
+    if partition is not None:
+        arguments, results = named_shardings(f"export: '{name}'", partition)
+        program = program_without_devices(program)
     if program.effects:
         raise NotImplementedError(
             f"export: '{name}' has effects {sorted(map(repr, program.effects))}: serialization of host_callbacks is not yet "
             "implemented, as there is no Python where the artifact runs. Leave these calls out."
         )
     equations = _equations(name, program)
-    simplified = run_passes(program, "xla")
+    with for_partitioner(partition), axes_inside(program):
+        simplified = run_passes(program, "xla")
     if equations is None:
         kept, simplified = _prune(simplified)
     else:
         # Sizes are found from all arguments.
         kept = tuple(range(len(program.in_avals)))
+    spread: Partition | None = None
+    if partition is not None:
+        mesh = partition.mesh.abstract_mesh
+        spread = Partition(mesh, tuple(arguments[i] for i in kept), results)
     artifacts = importlib.import_module("plugjax.stablehlo.artifacts")
     module, targets = artifacts.exported_module(
-        dict.fromkeys(platforms, simplified), name, overriding, equations
+        dict.fromkeys(platforms, simplified), name, overriding, equations, spread
     )
     check_targets(targets, disabled_checks)
     return Exported(
         fun_name=name,
-        in_tree=in_tree,
+        in_tree=traced.in_tree,
         in_avals=tuple(program.in_avals),
-        out_tree=out_tree,
+        out_tree=traced.out_tree,
         out_avals=tuple(program.out_avals),
         in_shardings_hlo=(None,) * len(program.in_avals),
         out_shardings_hlo=(None,) * len(program.out_avals),
-        nr_devices=1,
+        nr_devices=1 if spread is None else spread.mesh.size,
         platforms=platforms,
         ordered_effects=(),
         unordered_effects=(),
@@ -183,6 +193,8 @@ def _export_program(
         calling_convention_version=version,
         module_kept_var_idx=kept,
         uses_global_constants=len(platforms) > 1 or equations is not None,
+        _in_named_shardings=tuple(s if i in kept else None for i, s in enumerate(arguments)),
+        _out_named_shardings=results,
         _get_vjp=vjp_of_program(program),
         _program=program,
     )
@@ -234,13 +246,15 @@ def _export_vjp(program: ClosedJaxpr, exported: Artifact) -> Exported:
 
     pull_back.__name__ = f"vjp_{exported.fun_name}"
     tangents = [aval.to_tangent_aval() for aval in program.out_avals]
-    specs = [_spec(aval) for aval in (*program.in_avals, *tangents)]
+    arguments, results = exported._in_named_shardings, exported._out_named_shardings
+    avals = (*program.in_avals, *tangents)
+    specs = [_spec(aval, s) for aval, s in zip(avals, (*arguments, *results), strict=True)]
     return export(
-        jit(pull_back),
+        jit(pull_back, out_shardings=arguments),
         platforms=exported.platforms,
         disabled_checks=exported.disabled_safety_checks,
     )(*specs)
 
 
-def _spec(aval: ShapedArray) -> ShapeDtypeStruct:
-    return ShapeDtypeStruct(aval.shape, aval.dtype, weak_type=aval.weak_type)
+def _spec(aval: ShapedArray, sharding: NamedSharding | None) -> ShapeDtypeStruct:
+    return ShapeDtypeStruct(aval.shape, aval.dtype, weak_type=aval.weak_type, sharding=sharding)

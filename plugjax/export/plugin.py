@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from types import ModuleType
 
-from plugjax.export import calling
+from plugjax.export import calling, module_calls
 from plugjax.export.symbolic import values
 from plugjax.extend.core import Option
 from plugjax.extend.rules import PluginInfo, RuleSet, hookimpl
@@ -50,5 +50,5 @@ def plugjax_options() -> list[Option]:
 
 @hookimpl
 def plugjax_rules() -> list[RuleSet]:
-    """Rules of ``call_exported`` and of sizes as values."""
-    return [calling.rules, values.rules]
+    """Rules of ``call_exported``, of modules as operations, and of sizes as values."""
+    return [calling.rules, module_calls.rules, values.rules]

@@ -18,6 +18,14 @@ from typing import Any
 import numpy as np
 
 from plugjax import lax
+from plugjax.export.sharding_tables import (
+    mesh_fields,
+    read_mesh,
+    read_sharding,
+    read_spec,
+    sharding_fields,
+    spec_fields,
+)
 from plugjax.export.symbolic.dimension import SymbolicScope, is_symbolic_dim, symbolic_shape
 from plugjax.extend import dtypes, registry
 from plugjax.extend.core import (
@@ -32,8 +40,9 @@ from plugjax.extend.core import (
     from_host,
     new_eqn,
 )
+from plugjax.extend.meshes import AbstractMesh, NamedSharding, PartitionSpec
 from plugjax.extend.rules import abstract_eval
-from plugjax.extend.transforms import check_jaxpr
+from plugjax.extend.transforms import axes_inside, check_jaxpr
 from plugjax.random.primitives import PRNGImpl, resolve_impl
 
 FORMAT = 1
@@ -81,7 +90,8 @@ def from_trailer(data: bytes) -> tuple[ClosedJaxpr | None, SymbolicScope]:
         scope = SymbolicScope(head.get("constraints", ()))
         reader = _Reader(head["programs"], body[8 + head_size :], scope)
         program = reader.program(head["main"])
-        check_jaxpr(program)
+        with axes_inside(program):
+            check_jaxpr(program)
     except (
         json.JSONDecodeError,
         KeyError,
@@ -234,6 +244,14 @@ class _Writer:
             return {"generator": value.name}
         if isinstance(value, ShapedArray):
             return {"aval": _aval(value)}
+        if isinstance(value, frozenset):
+            return {"names": sorted(map(self.value, value))}
+        if isinstance(value, AbstractMesh):
+            return {"mesh": mesh_fields(value)}
+        if isinstance(value, PartitionSpec):
+            return {"spec": spec_fields(value)}
+        if isinstance(value, NamedSharding):
+            return {"sharding": sharding_fields(value)}
         if isinstance(value, (np.ndarray, np.generic, Array)):
             return self.array(value)
         raise TypeError(f"of {type(value)}, {value!r}")
@@ -294,7 +312,12 @@ def dtype_named(name: str) -> Any:
 
 def _aval(aval: ShapedArray) -> list[Any]:
     shape = [{"size": str(d)} if is_symbolic_dim(d) else d for d in aval.shape]
-    return [shape, dtype_name(aval.dtype), aval.weak_type]
+    weak: Any = aval.weak_type
+    if aval.vma or aval.spread is not None:
+        # What types say of a mesh.
+        spread = None if aval.spread is None else sharding_fields(aval.spread)
+        weak = {"weak": weak, "vma": sorted(aval.vma), "spread": spread}
+    return [shape, dtype_name(aval.dtype), weak]
 
 
 class _Reader:
@@ -350,7 +373,10 @@ class _Reader:
 
     def aval(self, written: Any) -> ShapedArray:
         shape, dtype, weak = written
-        return ShapedArray(tuple(map(self.value, shape)), dtype_named(dtype), weak)
+        if not isinstance(weak, dict):
+            return ShapedArray(tuple(map(self.value, shape)), dtype_named(dtype), weak)
+        plain = self.aval((shape, dtype, weak["weak"])).update(vma=frozenset(weak["vma"]))
+        return plain if weak["spread"] is None else read_sharding(weak["spread"]).typed(plain)
 
     def size(self, written: str) -> Any:
         (found,) = symbolic_shape(written, scope=self.scope)
@@ -393,6 +419,10 @@ _READ: Mapping[str, Callable[[_Reader, Any], Any]] = {
     "generator": lambda _, found: resolve_impl(found),
     "aval": _Reader.aval,
     "size": _Reader.size,
+    "names": lambda _, found: frozenset(found),
+    "mesh": lambda _, found: read_mesh(found),
+    "spec": lambda _, found: read_spec(found),
+    "sharding": lambda _, found: read_sharding(found),
     "host": _Reader.host,
     "array": _Reader.array,
 }

@@ -16,9 +16,12 @@ from plugjax.export.exported import Exported
 from plugjax.export.exporting import vjp_of_program
 from plugjax.export.flat_tables import read
 from plugjax.export.safety import DisabledSafetyCheck
+from plugjax.export.sharding_tables import read_mesh, read_sharding
+from plugjax.export.spreading import Shardings
 from plugjax.export.symbolic.dimension import SymbolicScope, is_symbolic_dim, symbolic_shape
 from plugjax.export.trees import read_tree
 from plugjax.extend.core import ClosedJaxpr, ShapedArray
+from plugjax.extend.meshes import NamedSharding
 
 _KEYS = {
     "key<fry>": "key threefry2x32",
@@ -48,7 +51,7 @@ def deserialize(blob: bytes | bytearray) -> Exported:
 
     Raises:
         ValueError: the bytes are no artifact, are damaged, or need a container that is not registered.
-        NotImplementedError: the artifact has what plugjax lacks, such as values spread over several devices.
+        NotImplementedError: it is for several devices and of a JAX before January 2026.
 
     Example:
         >>> import plugjax
@@ -83,15 +86,12 @@ def _exported(
             f"its calling convention is of version {version}, and {oldest} to {newest} are known"
         )
     devices = fields["nr_devices"] or fields["nr_devices_short"]
-    if devices != 1 or (
-        fields["unique_meshes"] and any(m["axis_sizes"] for m in fields["unique_meshes"])
-    ):
-        raise NotImplementedError(
-            f"export.deserialize: '{name}' was exported for {devices} devices; artifacts of one device are supported."
-        )
+    if devices < 1:
+        raise _fail(f"it is for {devices} devices")
+    in_shardings, out_shardings = _shardings(fields, devices)
     unique = [_aval(aval, scope) for aval in fields["unique_avals"]]
-    in_avals = _avals(fields, "in", unique, scope)
-    out_avals = _avals(fields, "out", unique, scope)
+    in_avals = _spread(_avals(fields, "in", unique, scope), in_shardings)
+    out_avals = _spread(_avals(fields, "out", unique, scope), out_shardings)
     kept = tuple(fields["module_kept_var_idx"])
     if list(kept) != sorted(set(kept)) or any(i >= len(in_avals) for i in kept):
         raise _fail(f"its module takes the arguments {kept} of {len(in_avals)}")
@@ -101,15 +101,15 @@ def _exported(
         _check_program(program, in_avals, out_avals)
     vjp = fields["vjp"]
     get_vjp: Callable[[Artifact], Exported] | None = None
-    if vjp is not None:
+    if program is not None:
+        get_vjp = vjp_of_program(program)
+    elif vjp is not None:
         derivative = _exported(vjp, None, SymbolicScope())
 
         def stored(_: Artifact) -> Exported:
             return derivative
 
         get_vjp = stored
-    elif program is not None:
-        get_vjp = vjp_of_program(program)
     return Exported(
         fun_name=name,
         in_tree=read_tree(fields["in_tree"], in_avals),
@@ -127,9 +127,53 @@ def _exported(
         calling_convention_version=version,
         module_kept_var_idx=kept,
         uses_global_constants=fields["uses_global_constants"],
+        _in_named_shardings=in_shardings,
+        _out_named_shardings=out_shardings,
         _get_vjp=get_vjp,
         _program=program,
     )
+
+
+def _shardings(fields: Mapping[str, Any], devices: int) -> tuple[Shardings, Shardings]:
+    """How the arguments and results are spread."""
+    meshes = [read_mesh(each) for each in fields["unique_meshes"]]
+    unique = [read_sharding(each, meshes) for each in fields["unique_shardings"]]
+
+    def side(name: str) -> Shardings:
+        if indices := fields[f"{name}_sharding_indices"]:
+            if any(i > len(unique) for i in indices):
+                raise _fail(f"it refers to shardings {indices} of {len(unique)}")
+            return tuple(unique[i - 1] if i else None for i in indices)
+        # Artifacts from before JAX 0.10 write each sharding out.
+        return tuple(_written_out(each, devices) for each in fields[f"{name}_shardings"])
+
+    found = side("in"), side("out")
+    for sharding in (*found[0], *found[1]):
+        if sharding is not None and sharding.mesh.size not in (0, devices):
+            raise _fail(f"it is for {devices} devices, and a sharding is over {sharding.mesh}")
+    return found
+
+
+def _written_out(fields: Mapping[str, Any], devices: int) -> NamedSharding | None:
+    named = fields["named_sharding"]
+    if named is not None:
+        return read_sharding(named)
+    if fields["hlo_sharding"] and devices > 1:
+        raise NotImplementedError(
+            "export.deserialize: the artifact was written before January 2026 and has shardings in XLA's own form, which names no "
+            "mesh. Write it again with JAX 0.10."
+        )
+    return None
+
+
+def _spread(avals: tuple[ShapedArray, ...], shardings: Shardings) -> tuple[ShapedArray, ...]:
+    """The avals, in which explicit axes of the meshes stand."""
+    if len(avals) != len(shardings):
+        raise _fail(f"it has shardings for {len(shardings)} values of {len(avals)}")
+    for aval, sharding in zip(avals, shardings, strict=True):
+        if sharding is not None and len(sharding.spec) > aval.ndim:
+            raise _fail(f"it spreads {aval.str_short()} by {sharding.spec}")
+    return tuple(a if s is None else s.typed(a) for a, s in zip(avals, shardings, strict=True))
 
 
 def _check_program(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
 
 @dataclass(frozen=True, repr=False)
@@ -70,17 +69,4 @@ def check_targets(targets: Iterable[str], disabled: Iterable[DisabledSafetyCheck
         raise ValueError(
             f"export: Cannot serialize code with custom calls whose targets have no compatibility guarantees: {unstable}. "
             f"Allow them: disabled_checks=[DisabledSafetyCheck.custom_call({unstable[0]!r})]."
-        )
-
-
-def refuse_mesh(who: str, mesh: Any) -> None:
-    """Raise unless a program is for one device.
-
-    Raises:
-        NotImplementedError: it runs over a mesh.
-    """
-    if mesh is not None:
-        raise NotImplementedError(
-            f"{who} runs over the devices of {mesh}, and what is exported runs on one. Export a function without meshes and shardings, or "
-            "write the compiled one by plugjax.experimental.serialize_executable."
         )

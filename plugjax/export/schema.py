@@ -36,9 +36,12 @@ TABLES: Mapping[str, tuple[Field, ...]] = {
     "Tree": _fields(
         "kind:i8 children:[Tree] children_names:[string] custom_name:string custom_auxdata:[u8]"
     ),
-    "Mesh": _fields("axis_sizes:[u32] axis_names:[string]"),
+    "Device": _fields("kind:string num_cores:u32 platform:string"),
+    "Mesh": _fields("axis_sizes:[u32] axis_names:[string] axis_types:[i8] device:Device"),
+    "SpecEntry": _fields("axes:[string]"),
+    "Spec": _fields("partitions:[SpecEntry] reduced:[string] unreduced:[string]"),
+    "NamedSharding": _fields("mesh:Mesh spec:Spec memory_kind:string mesh_index:u32"),
     "Sharding": _fields("kind:i8 hlo_sharding:[u8] named_sharding:NamedSharding"),
-    "NamedSharding": _fields("mesh:Mesh"),
     "Aval": _fields("kind:i8 shape:[string] dtype:i8 memory_space:i8"),
     "Effect": _fields("type_name:string"),
     "Check": _fields("kind:i8 custom_call_target:string"),
@@ -66,3 +69,4 @@ DTYPES = (
 
 DEVICE_MEMORY = 1
 CHECK_PLATFORM, CHECK_CUSTOM_CALL = 0, 1
+AUTO_AXIS, EXPLICIT_AXIS, MANUAL_AXIS = 1, 2, 3

@@ -13,9 +13,11 @@ from typing import Any
 import numpy as np
 
 from plugjax.extend.core import ClosedJaxpr, ShapedArray
+from plugjax.extend.meshes import Partition
 from plugjax.stablehlo import mlir
 from plugjax.stablehlo.context import ModuleContext, as_symbol
 from plugjax.stablehlo.lowering_state import LoweringParameters, Overridden
+from plugjax.stablehlo.meshes import adopt_meshes, declare_partition, partition_marks
 from plugjax.stablehlo.mlir import Module, Value
 from plugjax.stablehlo.symbolic import SizeEquations, Variables, dimension_size
 
@@ -27,6 +29,7 @@ def exported_module(
     name: str,
     overriding: Mapping[Any, Callable[..., Any]] | None = None,
     equations: SizeEquations | None = None,
+    partition: Partition | None = None,
 ) -> tuple[bytes, frozenset[str]]:
     """Lower a program for several kinds of hardware to one portable artifact.
 
@@ -35,6 +38,7 @@ def exported_module(
         name: name of the program.
         overriding: lowering rules by primitive that come before the platform's.
         equations: how sizes that are not known follow from the shapes of the arguments, if there are such.
+        partition: how the program is spread over the devices of a mesh, if it is.
 
     Returns:
         The artifact, and the targets of the custom calls in it.
@@ -53,12 +57,14 @@ def exported_module(
         attributes["mhlo.num_replicas"] = mlir.attribute("1 : i32")
         uses_constants = several or equations is not None
         attributes["jax.uses_shape_polymorphism"] = mlir.boolean(uses_constants)
-        choice = _Choice(programs, overriding, variables)
+        choice = _Choice(programs, overriding, variables, partition)
         if uses_constants:
             choice.write(module, name, equations)
         else:
             ((hardware, program),) = programs.items()
-            choice.context(module, hardware, name).write_function(program, "main", public=True)
+            context = choice.context(module, hardware, name)
+            main = context.write_function(program, "main", public=True)
+            choice.mark(context, main, [])
         targets = frozenset(_custom_calls(module.operation))
         return mlir.write_artifact(module), targets
 
@@ -87,10 +93,14 @@ class _Choice:
         programs: Mapping[str, ClosedJaxpr],
         overriding: Mapping[Any, Callable[..., Any]] | None,
         variables: Variables | None,
+        partition: Partition | None,
     ) -> None:
         self.programs = programs
         self.overriding = overriding
         self.variables = variables
+        self.partition = partition
+        # The meshes that the module declares, for all kinds of hardware.
+        self.meshes: dict[Any, str] = {}
 
     def context(self, module: Module, hardware: str, name: str) -> ModuleContext:
         """The context of a module for one kind of hardware."""
@@ -100,7 +110,22 @@ class _Choice:
         if self.overriding:
             context.rules = Overridden(context.rules, self.overriding)
         context.lowering_parameters = LoweringParameters(for_export=True)
+        if self.partition is not None:
+            context.meshes = self.meshes
+            declare_partition(context, self.partition)
         return context
+
+    def mark(self, context: ModuleContext, main: Any, leading: Sequence[Any]) -> None:
+        """Say in ``main`` how its arguments and results are spread; ``leading`` are the attributes of other arguments."""
+        first = next(iter(self.programs.values()))
+        arguments: list[dict[str, Any]] = [{} for _ in first.in_avals]
+        if self.partition is not None:
+            arguments = partition_marks(context, self.partition.arguments, first.in_avals)
+            results = partition_marks(context, self.partition.results, first.out_avals)
+            main.attributes["res_attrs"] = mlir.array(list(map(mlir.dictionary, results)))
+        if leading or self.partition is not None:
+            marks = [*leading, *map(mlir.dictionary, arguments)]
+            main.attributes["arg_attrs"] = mlir.array(marks)
 
     def write(self, module: Module, name: str, equations: SizeEquations | None) -> None:
         first = next(iter(self.programs.values()))
@@ -109,16 +134,13 @@ class _Choice:
         results = mlir.plain([mlir.type_of(aval) for aval in first.out_avals])
         main, block = mlir.add_function(module, "main", [*index, *types], results, public=True)
         marked = [mlir.dictionary({"jax.global_constant": mlir.string("_platform_index")})]
-        if index:
-            main.attributes["arg_attrs"] = mlir.array(
-                [*marked, *[mlir.dictionary({})] * len(types)]
-            )
         arguments = list(block.arguments)[len(index) :]
         with mlir.at_end(block):
             found: Sequence[Value] = ()
             if equations is not None:
                 found = equations.write(lambda i, axis: dimension_size(arguments[i], axis))
             functions, context = self.functions(module, name)
+            self.mark(context, main, marked if index else [])
             with nullcontext() if self.variables is None else self.variables.inside(found):
                 if len(set(functions)) == 1:
                     values = context.call(functions[0], arguments, results)
@@ -160,12 +182,13 @@ class _Choice:
 
     def alone(self, program: ClosedJaxpr, hardware: str) -> bytes:
         """The program lowered for one kind of hardware, to compare with others."""
-        outer = self.variables
+        outer, meshes, self.meshes = self.variables, self.meshes, {}
         with mlir.new_module("alone") as module, _sizes(module, outer) as self.variables:
             context = self.context(module, hardware, "")
             context.write_function(program, "alone", public=False)
             found = mlir.bytecode(module)
         self.variables = mlir.session().symbolic = outer
+        self.meshes = meshes
         return found
 
 
@@ -201,6 +224,8 @@ def merged(
     in_avals: Sequence[ShapedArray],
     out_avals: Sequence[ShapedArray],
     platform_index: int | None,
+    *,
+    spread: bool = False,
 ) -> Callable[[Sequence[Value]], list[Value]]:
     """Add the functions of an artifact to a module; returns a function that writes a call of its ``main``.
 
@@ -211,11 +236,15 @@ def merged(
         in_avals: avals of the arguments that ``main`` takes; static, also where its own shapes are not.
         out_avals: avals of the results.
         platform_index: what ``main`` takes as its first argument, if it does.
+        spread: whether it is for several devices; else what it says of them is left out.
 
     Raises:
         ValueError: the artifact cannot be read, or its shapes do not follow from those of the arguments.
+        NotImplementedError: it says how values are spread in the form of compilers without Shardy.
     """
     added = mlir.read_artifact(data)
+    if spread:
+        _check_form(name, added)
     wanted = [mlir.type_of(aval) for aval in in_avals]
     results = [mlir.type_of(aval) for aval in out_avals]
     functions = [op.operation for op in added.body.operations]
@@ -237,10 +266,16 @@ def merged(
         if op.name == "func.func"
     }
     mlir.rename_symbols(added, renamed)
+    if spread:
+        adopt_meshes(context, added)
     for op in functions:
         if op.name == "func.func":
             op.attributes["sym_visibility"] = mlir.string("private")
-            _without_sharding(op)
+            if not spread:
+                _without_requests(op)
+            if not spread or _name(op) == renamed["main"]:
+                # The call says how arguments and results are spread.
+                _without_marks(op)
             mlir.move_to_end(op, context.module)
     function = renamed["main"]
 
@@ -250,6 +285,17 @@ def merged(
         return _call(function, operands, results)
 
     return call
+
+
+def _check_form(name: str, added: Module) -> None:
+    attributes = added.operation.attributes
+    found = "mhlo.frontend_attributes"
+    if found in attributes and "xla.sdy.meshes" in mlir.entries(attributes[found]):
+        # XLA ends the process when such a module is a part of another one.
+        raise NotImplementedError(
+            f"Exported.call: the module of {name!r} says how values are spread in the form of compilers without Shardy. Export it again "
+            "with a JAX whose backend has it, as that of CPUs."
+        )
 
 
 def _static(
@@ -282,11 +328,14 @@ def _name(op: Any) -> str:
     return str(op.attributes["sym_name"].value)
 
 
-def _without_sharding(operation: Any) -> None:
-    """Leave out how values are spread over devices: there is one."""
+def _without_marks(function: Any) -> None:
     for name in ("arg_attrs", "res_attrs"):
-        if name in operation.attributes:
-            del operation.attributes[name]
+        if name in function.attributes:
+            del function.attributes[name]
+
+
+def _without_requests(operation: Any) -> None:
+    """Leave out how values are spread over devices: there is one."""
     for region in operation.regions:
         for block in region:
             for inner in list(block):
@@ -295,4 +344,4 @@ def _without_sharding(operation: Any) -> None:
                     op.result.replace_all_uses_with(op.operands[0])
                     op.erase()
                 else:
-                    _without_sharding(op)
+                    _without_requests(op)

@@ -91,22 +91,18 @@ def lower_module(
         if overriding:
             context.rules = Overridden(context.rules, dict(overriding))
         context.path = (name,)
-        context.partition = partition
         if manual is not None:
             context.manual_axes = dict.fromkeys(manual.axis_names, manual)
         if partition is not None:
-            context.devices = partition.mesh.size
             declare_partition(context, partition)
         main = context.write_function(with_order(jaxpr), "main", public=True)
         marks = [
             _reuse(reused[i]) if reused and i in reused else {} for i in range(len(jaxpr.in_avals))
         ]
         if partition is not None:
-            ranks = [aval.ndim for aval in jaxpr.in_avals]
-            spread = partition_marks(context, partition.arguments, ranks)
+            spread = partition_marks(context, partition.arguments, jaxpr.in_avals)
             marks = [{**mark, **more} for mark, more in zip(marks, spread, strict=True)]
-            ranks = [aval.ndim for aval in jaxpr.out_avals]
-            found = partition_marks(context, partition.results, ranks)
+            found = partition_marks(context, partition.results, jaxpr.out_avals)
             main.attributes["res_attrs"] = mlir.array([mlir.dictionary(m) for m in found])
         if any(marks):
             main.attributes["arg_attrs"] = mlir.array([mlir.dictionary(m) for m in marks])

@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from plugjax.extend.core import Sharding
+from plugjax.extend.core import ShapedArray, Sharding
 from plugjax.extend.meshes import (
     UNCONSTRAINED,
     AbstractMesh,
@@ -17,7 +17,7 @@ from plugjax.extend.meshes import (
 )
 from plugjax.stablehlo import mlir
 from plugjax.stablehlo.context import ModuleContext
-from plugjax.stablehlo.mlir import Attribute
+from plugjax.stablehlo.mlir import Attribute, Module, Operation, Value
 
 
 def mesh_symbol(module: ModuleContext, mesh: Mesh | AbstractMesh) -> str:
@@ -96,18 +96,50 @@ def on_first_device(module: ModuleContext, results: int) -> Attribute:
     return mlir.attribute(f"#sdy.sharding_per_value<[{each}]>")
 
 
+def constrained(module: ModuleContext, x: Value, aval: ShapedArray, sharding: Sharding) -> Value:
+    """A value that the compiler is to spread by a sharding."""
+    attribute = sharding_attribute(module, sharding, aval.ndim)
+    return mlir.value("sdy.sharding_constraint", aval, [x], {"sharding": attribute})
+
+
 def partition_marks(
-    module: ModuleContext, shardings: Sequence[Sharding | None], ranks: Sequence[int]
+    module: ModuleContext, shardings: Sequence[Sharding | None], avals: Sequence[ShapedArray]
 ) -> list[dict[str, Attribute]]:
     """Attributes of arguments or results that say how they are spread."""
     return [
-        {} if s is None else {"sdy.sharding": sharding_attribute(module, s, ndim)}
-        for s, ndim in zip(shardings, ranks, strict=True)
+        {} if s is None else {"sdy.sharding": sharding_attribute(module, s, aval.ndim)}
+        for s, aval in zip(shardings, avals, strict=True)
     ]
+
+
+def adopt_meshes(module: ModuleContext, added: Module) -> None:
+    """Move the meshes of a module that is to be merged into this one, under names that are free here."""
+    own = {str(op.attributes["mesh"]): _symbol(op) for op in _mesh_operations(module.module)}
+    meshes = _mesh_operations(added)
+    # Names that both modules use mean different meshes, so all of the added ones are set apart first.
+    mlir.rename_symbols(added, {_symbol(op): f"added.{i}" for i, op in enumerate(meshes)})
+    for op in meshes:
+        known = own.get(str(op.attributes["mesh"]))
+        mlir.rename_symbols(added, {_symbol(op): known or module.unique_name("mesh")})
+        if known is None:
+            mlir.move_to_end(op, module.module)
+        else:
+            op.erase()
+
+
+def _mesh_operations(module: Module) -> list[Operation]:
+    found = (each.operation for each in module.body.operations)
+    return [operation for operation in found if operation.name == "sdy.mesh"]
+
+
+def _symbol(operation: Operation) -> str:
+    return str(operation.attributes["sym_name"].value)
 
 
 def declare_partition(module: ModuleContext, partition: Partition) -> None:
     """Mark a module as the program of the devices of a mesh."""
+    module.partition = partition
+    module.devices = partition.mesh.size
     attributes = module.module.operation.attributes
     attributes["mhlo.num_partitions"] = mlir.attribute(f"{partition.mesh.size} : i32")
     attributes["mhlo.num_replicas"] = mlir.attribute("1 : i32")

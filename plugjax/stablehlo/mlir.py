@@ -576,7 +576,8 @@ def write_artifact(module: Module) -> bytes:
     """A module as a StableHLO portable artifact, in the version that readers of four weeks ago understand."""
     requirement = stablehlo.StablehloCompatibilityRequirement.WEEK_4
     target = stablehlo.get_version_from_compatibility_requirement(requirement)
-    data: bytes = _portable().serialize_portable_artifact(module, target, False)
+    # The last argument: operations and attributes of Shardy stay as they are.
+    data: bytes = _portable().serialize_portable_artifact(module, target, True)
     return data
 
 

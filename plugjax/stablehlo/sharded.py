@@ -33,7 +33,7 @@ from plugjax.lax.ragged_exchange import exchange_of_one_device, ragged_all_to_al
 from plugjax.lax.sharded.primitive import shard_map_p
 from plugjax.stablehlo import mlir
 from plugjax.stablehlo.context import EqnContext
-from plugjax.stablehlo.meshes import mesh_symbol, sharding_attribute, sharding_list
+from plugjax.stablehlo.meshes import constrained, mesh_symbol, sharding_list
 from plugjax.stablehlo.mlir import Attribute, Value
 from plugjax.stablehlo.reducers import MAXIMUM, MINIMUM, SUM, Reducer
 
@@ -46,9 +46,7 @@ AnyMesh = Mesh | AbstractMesh
 def _sharding_constraint(ctx: EqnContext, x: Value, *, sharding: Sharding) -> list[Value]:
     if not isinstance(sharding, NamedSharding):
         return [x]
-    (aval,) = ctx.avals_in
-    attribute = sharding_attribute(ctx.module, sharding, aval.ndim)
-    return [mlir.value("sdy.sharding_constraint", aval, [x], {"sharding": attribute})]
+    return [constrained(ctx.module, x, ctx.avals_in[0], sharding)]
 
 
 @rules.define(lowering, shard_map_p)

@@ -20,10 +20,10 @@ from plugjax.core.rules import abstract_eval
 from plugjax.execution.compile_time import ensure_compile_time_eval
 from plugjax.execution.memories import checked_memory_kind, memories, memory
 from plugjax.extend import core
-from plugjax.extend.core.array_types import ARRAY_TYPES
 from plugjax.extend.core.debug_info import DebugInfo
 from plugjax.extend.core.programs import max_dim, min_dim
 from plugjax.extend.core.trace_state import eval_context, set_current_trace
+from plugjax.extend.core.types_of_arrays import ARRAY_TYPES
 from plugjax.extend.source_info_util import source_info_of
 from plugjax.meshes import geometry
 from plugjax.transforms.expansion import Kept, computed, expand_rule
