@@ -51,8 +51,9 @@ class Result:
             "" if figure is None else f"{figure * self.scale:.2f} {self.unit}"
             for figure in (self.plugjax, self.other)
         )
-        reached = "yes" if self.ratio <= self.target else "no"
-        return (self.row, ours, theirs, f"{self.ratio:.2f}", f"{self.target:.2f}", reached)
+        ratio = f"{self.ratio:.2f}"
+        reached = "yes" if float(ratio) <= self.target else "no"
+        return (self.row, ours, theirs, ratio, f"{self.target:.2f}", reached)
 
 
 def result(row: Row, ours: float, theirs: float) -> Result:
