@@ -28,9 +28,9 @@ def guarded(plugin: Any, charge: Charge) -> types.SimpleNamespace:
     """The hooks of a plugin, safe to call, as an object to register in its place."""
     hooks = types.SimpleNamespace()
     for name in dir(plugin):
-        function = getattr(plugin, name, None)
-        options = getattr(function, "plugjax_impl", None)  # pluggy's mark
-        if callable(function) and isinstance(options, dict):
+        function: Any = getattr(plugin, name, None)
+        routine = isinstance(function, types.FunctionType | types.MethodType)
+        if routine and isinstance(options := getattr(function, "plugjax_impl", None), dict):
             around = _guarded_wrapper if options["wrapper"] else _guarded
             if options["hookwrapper"]:
                 around = _guarded_old_wrapper

@@ -81,6 +81,17 @@ class TestFaults(Site):
         assert "oh no" in err
         assert err.count("failed in") == 1
 
+    def test_a_plugin_that_holds_the_configuration_declares_the_option_that_is_asked_for(
+        self, site
+    ):
+        text = (
+            "from plugjax.extend import hookimpl\n"
+            "from plugjax.extend.core import Option, boolean, config\n"
+            "@hookimpl\ndef plugjax_options(): return [Option('loud', True, boolean)]\n"
+        )
+        out, err = self.run(site("aaa", text), "import plugjax; print(plugjax.config.loud)")
+        assert (out, err) == ("True\n", "")
+
     @pytest.mark.spread(3)
     @pytest.mark.parametrize(
         ("hook", "arguments", "answer"),
