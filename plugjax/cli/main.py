@@ -35,12 +35,29 @@ from plugjax.extend.execution import CompilationCache, default_cache
 app = typer.Typer(
     help="plugjax: a JAX-compatible array framework whose every part is a plugin.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
 )
 cache_app = typer.Typer(help="The persistent compilation cache.", no_args_is_help=True)
 app.add_typer(cache_app, name="cache")
 console = Console()
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        console.print(plugjax.__version__)
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", help="Print the version.", is_eager=True, callback=_print_version
+        ),
+    ] = False,
+) -> None:
+    """Options of the command itself; its help is that of ``app``."""
 
 
 @app.command()

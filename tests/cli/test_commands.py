@@ -29,6 +29,16 @@ def test_devices_of_all_backends():
         assert name in out
 
 
+def test_the_version_is_an_option_and_a_command():
+    assert plugjax("--version") == plugjax("version") == "0.1.0\n"
+
+
+def test_completion_for_a_shell():
+    assert "_completion" in plugjax(
+        "--show-completion", "bash", _TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION="1"
+    )
+
+
 def test_plugins_and_their_state():
     out = plugjax("plugins", PLUGJAX_NO_PLUGINS="iree")
     assert "plugjax-numpy 0.1.0" in out
