@@ -9,6 +9,7 @@ from plugjax.calls.custom_vmap import custom_vmap, custom_vmap_call_p
 from plugjax.calls.defined_primitives import Definitions, apply_primitive, define, defined
 from plugjax.calls.linear_call import linear_call, linear_call_p
 from plugjax.calls.python_calls import UserRule, define_python_call
+from plugjax.calls.remat_opt import remat_opt_p
 from plugjax.calls.remat_policy import Policy, SplitEquation, SplitProgram, split_by_policy
 
 __all__ = [
@@ -37,5 +38,6 @@ __all__ = [
     "jit_p",
     "linear_call",
     "linear_call_p",
+    "remat_opt_p",
     "split_by_policy",
 ]

@@ -18,6 +18,7 @@ from plugjax.extend.calls import (
     custom_vmap_call_p,
     linear_call,
     linear_call_p,
+    remat_opt_p,
 )
 from plugjax.extend.core import default_placement, optimization_barrier_p
 from plugjax.lax.barrier import name_p
@@ -49,6 +50,12 @@ def _with_vjp(lax: Any) -> Callable[..., Any]:
 
 def _pulled_back(lax: Any, x: Any, y: Any, g: Any) -> Any:
     return plugjax.vjp(_with_vjp(lax), x, y)[1](g)
+
+
+def _pulled_back_by_computed_residuals(lax: Any, x: Any, g: Any) -> Any:
+    f = plugjax.custom_vjp(lambda x: lax.sin(x))
+    f.defvjp(lambda x: (lax.sin(x), lax.cos(x)), lambda slope, g: (g * slope,), optimize_remat=True)
+    return plugjax.vjp(f, x)[1](g)
 
 
 def _with_vmap(lax: Any, x: Any, y: Any) -> Any:
@@ -88,6 +95,9 @@ CALLS: Sequence[Op] = (
     Op("custom_lin", custom_lin_p, _pulled_back,
        in_float64(lambda x, y, g: [g * np.cos(x) * y, g * np.sin(x)]),
        real(-1, 1, *_TWO, (3,)), rtol=1e-5, without_jax=_ELSEWHERE),
+    Op("remat_opt", remat_opt_p, _pulled_back_by_computed_residuals,
+       in_float64(lambda x, g: [g * np.cos(x)]), real(-1, 1, *_TWO), 2, rtol=1e-5,
+       without_jax=_ELSEWHERE),
     Op("custom_vmap_call", custom_vmap_call_p, _with_vmap, _SINE, real(-1, 1, *_TWO), 2, rtol=1e-5,
        without_jax=_ELSEWHERE),
     Op("linear_call", linear_call_p,

@@ -97,8 +97,8 @@ def test_the_first_process_ends_last(tmp_path):
 def test_one_interrupt_ends_all(tmp_path):
     path = tmp_path / "program.py"
     path.write_text(
-        "import os, time\nprint('ready', os.getpid())\n"
-        "try:\n    time.sleep(100)\nexcept KeyboardInterrupt:\n    print('interrupted')\n    raise SystemExit(3)\n"
+        "import os, time\n"
+        "try:\n    print('ready', os.getpid())\n    time.sleep(100)\nexcept KeyboardInterrupt:\n    print('interrupted')\n    raise SystemExit(3)\n"
     )
     process = subprocess.Popen(
         [sys.executable, "-m", "plugjax", "launch", "-n", "3", str(path)],
