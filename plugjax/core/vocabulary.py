@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from plugjax.core import dtypes
+from plugjax.core import above, dtypes
 from plugjax.core.array import aval_of
 from plugjax.core.aval import AbstractReference, ShapedArray
 from plugjax.core.operators import HasAval
@@ -57,10 +57,10 @@ def zeros(aval: ShapedArray) -> Any:
         return aval.vspace_zero()
     if aval.dtype == dtypes.float0:
         return np.zeros(aval.shape, dtypes.float0)
-    zero = aval.dtype.type(0)
-    if not aval.shape:
-        return zero
-    found = broadcast_in_dim_p.bind(zero, shape=aval.shape, broadcast_dimensions=())
+    shape, found = aval.shape, aval.dtype.type(0)
+    if shape:
+        found = broadcast_in_dim_p.bind(found, shape=shape, broadcast_dimensions=())
+    found = above.find(aval, "of_type")(found) if aval.vma else found
     return found if aval.spread is None else reshard_p.bind(found, dst_sharding=aval.spread)[0]
 
 

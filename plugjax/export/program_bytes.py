@@ -40,7 +40,15 @@ from plugjax.extend.core import (
     from_host,
     new_eqn,
 )
-from plugjax.extend.meshes import AbstractMesh, NamedSharding, PartitionSpec
+from plugjax.extend.meshes import (
+    AbstractMesh,
+    ManualAxisType,
+    NamedSharding,
+    PartitionSpec,
+    reduced_axes,
+    unreduced_axes,
+    varying_axes,
+)
 from plugjax.extend.rules import abstract_eval
 from plugjax.extend.transforms import axes_inside, check_jaxpr
 from plugjax.random.primitives import PRNGImpl, resolve_impl
@@ -316,7 +324,10 @@ def _aval(aval: ShapedArray) -> list[Any]:
     if aval.vma or aval.spread is not None:
         # What types say of a mesh.
         spread = None if aval.spread is None else sharding_fields(aval.spread)
-        weak = {"weak": weak, "vma": sorted(aval.vma), "spread": spread}
+        weak = {"weak": weak, "vma": sorted(varying_axes(aval.vma)), "spread": spread}
+        for word, names in (("unreduced", unreduced_axes), ("reduced", reduced_axes)):
+            if found := names(aval.vma):
+                weak[word] = sorted(found)
     return [shape, dtype_name(aval.dtype), weak]
 
 
@@ -375,7 +386,9 @@ class _Reader:
         shape, dtype, weak = written
         if not isinstance(weak, dict):
             return ShapedArray(tuple(map(self.value, shape)), dtype_named(dtype), weak)
-        plain = self.aval((shape, dtype, weak["weak"])).update(vma=frozenset(weak["vma"]))
+        marks = {word: weak.get(word, ()) for word in ("unreduced", "reduced")}
+        vma = ManualAxisType(varying=weak["vma"], **marks).vma
+        plain = self.aval((shape, dtype, weak["weak"])).update(vma=vma)
         return plain if weak["spread"] is None else read_sharding(weak["spread"]).typed(plain)
 
     def size(self, written: str) -> Any:

@@ -28,7 +28,7 @@ from plugjax.transforms.replay import ReplayRule, replay_rule
 from plugjax.transforms.simplify import fold_rule, same_rule
 from plugjax.transforms.staging import opened_rule, stage_rule
 from plugjax.transforms.transpose import transpose_rule
-from plugjax.transforms.varying import sum_rule, varying_rule
+from plugjax.transforms.varying import conversion_rule, varying_rule
 from plugjax.transforms.work import Work, work_rule
 
 __all__ = [
@@ -49,6 +49,7 @@ __all__ = [
     "axis_names_rule",
     "batching_rule",
     "binds_rule",
+    "conversion_rule",
     "dce_rule",
     "discharge_rule",
     "effects_rule",
@@ -70,7 +71,6 @@ __all__ = [
     "same_rule",
     "scalar_impl",
     "stage_rule",
-    "sum_rule",
     "transpose_rule",
     "varying_rule",
     "work_rule",

@@ -63,7 +63,13 @@ from plugjax.transforms.transpose import (
     transpose_flat,
     transpose_jaxpr,
 )
-from plugjax.transforms.varying import typed_axes, with_varying
+from plugjax.transforms.varying import (
+    converted,
+    cotangent_aval,
+    cotangent_of,
+    typed_axes,
+    with_varying,
+)
 from plugjax.transforms.vmappable import register_vmappable
 
 __all__ = [
@@ -98,6 +104,9 @@ __all__ = [
     "cached_trace",
     "check_jaxpr",
     "computed",
+    "converted",
+    "cotangent_aval",
+    "cotangent_of",
     "current",
     "current_state",
     "dce",

@@ -25,6 +25,7 @@ from plugjax.extend.rules import (
     jvp_rule,
     physical_rule,
     transpose_rule,
+    varying_rule,
 )
 from plugjax.extend.transforms import Axis
 from plugjax.lax.families import ANY_OR_EXTENDED, elementwise, linear
@@ -53,6 +54,11 @@ def optimization_barrier(operand: Any, /) -> Any:
 @rules.define(abstract_eval, optimization_barrier_p)
 def _barrier_avals(*avals: ShapedArray) -> list[ShapedArray]:
     return list(avals)
+
+
+@rules.define(varying_rule, optimization_barrier_p)
+def _varying(*names: frozenset[Any]) -> list[frozenset[Any]]:
+    return list(names)
 
 
 @rules.define(batching_rule, optimization_barrier_p)

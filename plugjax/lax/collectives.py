@@ -28,7 +28,8 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from plugjax.extend import dtypes
-from plugjax.extend.core import Primitive, ShapedArray, Zero, add_any_p, aval_of
+from plugjax.extend.core import Primitive, ShapedArray, Zero, aval_of
+from plugjax.extend.meshes import reduced_axes, unreduced_axes
 from plugjax.extend.rules import (
     RuleSet,
     abstract_eval,
@@ -36,7 +37,6 @@ from plugjax.extend.rules import (
     batching_rule,
     impl,
     jvp_rule,
-    sum_rule,
     varying_rule,
 )
 from plugjax.extend.transforms import Axis, materialize, named_axis_size
@@ -85,16 +85,20 @@ def _names_along_one(*, axis_name: Any, **_: Any) -> tuple[Any, ...]:
 
 @rules.define(varying_rule, *_REDUCTIONS)
 def _same_along(names: Names, *, axes: tuple[Any, ...], axis_index_groups: Any) -> Names:
+    check_unmarked("psum, pmax or pmin", names, axes)
     return names if axis_index_groups is not None else names - set(axes)
 
 
 @rules.define(varying_rule, ppermute_p, all_gather_p, reduce_scatter_p, all_to_all_p)
 def _varying_along(names: Names, *, axis_name: Any, **_: Any) -> Names:
-    return names | set(axis_name if isinstance(axis_name, tuple) else (axis_name,))
+    axes = axis_name if isinstance(axis_name, tuple) else (axis_name,)
+    check_unmarked("a collective", names, axes)
+    return names | set(axes)
 
 
 @rules.define(varying_rule, all_gather_invariant_p)
 def _gathered_varying(names: Names, *, axis_name: tuple[Any, ...], **_: Any) -> Names:
+    check_unmarked("all_gather", names, axis_name)
     return names - set(axis_name)
 
 
@@ -105,12 +109,22 @@ def _index_varying(*, axis_name: Any) -> Names:
 
 @rules.define(varying_rule, pvary_p)
 def _marked_varying(names: Names, *, axes: tuple[Any, ...]) -> Names:
+    check_unmarked("pvary", names, axes)
     return names | set(axes)
 
 
-@rules.define(sum_rule, add_any_p)
-def _sum_over(x: Any, axes: tuple[Any, ...]) -> Any:
-    return psum_p.bind(x, axes=axes, axis_index_groups=None)
+def check_unmarked(who: str, names: Names, axes: Sequence[Any]) -> None:
+    """Raise unless types say at most that values vary along some axes.
+
+    Raises:
+        ValueError: they say more.
+    """
+    for word, found in (("unreduced", unreduced_axes(names)), ("reduced", reduced_axes(names))):
+        if found.intersection(axes):
+            raise ValueError(
+                f"{who} cannot accept args which are {word}: they are so along {sorted(found, key=str)}, got axes={tuple(axes)}. "
+                "lax.psum takes the sums of unreduced values, lax.pcast(x, axes, to='varying') frees reduced ones."
+            )
 
 
 rules.absent(
@@ -289,7 +303,7 @@ def _ppermute_batching(
 
 
 @rules.define(abstract_eval, all_gather_p, all_gather_invariant_p)
-def _all_gather_aval(
+def gathered_aval(
     x: ShapedArray,
     *,
     all_gather_dimension: int,
@@ -298,6 +312,7 @@ def _all_gather_aval(
     tiled: bool,
     **_: Any,
 ) -> ShapedArray:
+    """The type of what is gathered."""
     named_axis_size(axis_name[0])
     shape, place = x.shape, all_gather_dimension
     if tiled:
@@ -306,7 +321,7 @@ def _all_gather_aval(
 
 
 @rules.define(abstract_eval, reduce_scatter_p)
-def _reduce_scatter_aval(
+def scattered_aval(
     x: ShapedArray,
     *,
     scatter_dimension: int,
@@ -315,6 +330,7 @@ def _reduce_scatter_aval(
     tiled: bool,
     **_: Any,
 ) -> ShapedArray:
+    """The type of a part of a sum."""
     named_axis_size(axis_name[0])
     shape, place = x.shape, scatter_dimension
     left = (shape[place] // axis_size,) if tiled else ()
@@ -364,7 +380,7 @@ def _all_gather_invariant_transpose(
     return (part if tiled else squeeze(part, (place,)),)
 
 
-def _gather_batching(
+def gather_batching(
     primitive: Primitive,
     axis: Axis,
     args: Sequence[Any],
@@ -375,11 +391,12 @@ def _gather_batching(
     tiled: bool,
     **params: Any,
 ) -> tuple[Any, int | None]:
+    """The batching rule of a primitive that gathers."""
     (x,), (bdim,), place = args, dims, all_gather_dimension
-    if axis.name in axis_name and params["axis_index_groups"] is not None:
+    if axis.name in axis_name and params.get("axis_index_groups") is not None:
         params |= {"all_gather_dimension": place, "axis_name": axis_name, "tiled": tiled}
         return _in_groups(
-            partial(_gather_batching, primitive), axis, materialize(x, bdim, axis), params
+            partial(gather_batching, primitive), axis, materialize(x, bdim, axis), params
         )
     if axis.name in axis_name:
         x = materialize(x, bdim, axis, place)
@@ -395,11 +412,11 @@ def _gather_batching(
 
 
 for _gather_p in (all_gather_p, all_gather_invariant_p):
-    rules.define(batching_rule, _gather_p)(partial(_gather_batching, _gather_p))
+    rules.define(batching_rule, _gather_p)(partial(gather_batching, _gather_p))
 
 
-@rules.define(batching_rule, reduce_scatter_p)
-def _reduce_scatter_batching(
+def scatter_batching(
+    primitive: Primitive,
     axis: Axis,
     args: Sequence[Any],
     dims: Sequence[int | None],
@@ -409,10 +426,13 @@ def _reduce_scatter_batching(
     tiled: bool,
     **params: Any,
 ) -> tuple[Any, int | None]:
+    """The batching rule of a primitive that gives each instance its part of a sum."""
     (x,), (bdim,), place = args, dims, scatter_dimension
-    if axis.name in axis_name and params["axis_index_groups"] is not None:
+    if axis.name in axis_name and params.get("axis_index_groups") is not None:
         params |= {"scatter_dimension": place, "axis_name": axis_name, "tiled": tiled}
-        return _in_groups(_reduce_scatter_batching, axis, materialize(x, bdim, axis), params)
+        return _in_groups(
+            partial(scatter_batching, primitive), axis, materialize(x, bdim, axis), params
+        )
     if axis.name in axis_name:
         x = mul(x, scalar(axis.size, x)) if bdim is None else reduce_sum(x, (bdim,))
         if tiled:
@@ -424,7 +444,10 @@ def _reduce_scatter_batching(
         place = _after(place, bdim)
         bdim -= place < bdim and not tiled
     params = {**params, "axis_name": axis_name, "tiled": tiled}
-    return reduce_scatter_p.bind(x, scatter_dimension=place, **params), bdim
+    return primitive.bind(x, scatter_dimension=place, **params), bdim
+
+
+rules.define(batching_rule, reduce_scatter_p)(partial(scatter_batching, reduce_scatter_p))
 
 
 # Exchange -----------------------------------------------------------------------------------------

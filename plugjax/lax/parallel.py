@@ -34,6 +34,15 @@ from plugjax.lax.families import convert
 from plugjax.lax.reduction import reduce_max, reduce_min, reduce_sum
 from plugjax.lax.selection import select
 from plugjax.lax.shape import expand_dims, full_like, reshape, squeeze, transpose
+from plugjax.lax.summands import (
+    all_gather_reduced_p,
+    preduced_p,
+    reduced_vary_cast_p,
+    state_along,
+    unreduced_psum_p,
+    unreduced_reduce_scatter_p,
+    vary_unreduced_cast_p,
+)
 
 Groups = Sequence[Sequence[int]] | None
 
@@ -42,7 +51,7 @@ def psum(x: Any, axis_name: Hashable, *, axis_index_groups: Groups = None) -> An
     """Sum over the instances of a named axis.
 
     Args:
-        x: pytree of arrays. Bools are counted.
+        x: pytree of arrays. Bools are counted. Of values that types call unreduced the sum is taken that they stand for.
         axis_name: name of the axis, or a tuple of names; integers in it are positional axes of ``x``.
         axis_index_groups: groups of indices to sum within; for constants only, as under ``vmap`` in JAX.
 
@@ -52,7 +61,7 @@ def psum(x: Any, axis_name: Hashable, *, axis_index_groups: Groups = None) -> An
     Raises:
         NameError: no axis of that name is bound.
         ValueError: the groups do not cover all indices once, or come with positional axes; along some of the axes of a mesh the
-            values vary, and along others they are equal, by their types.
+            values vary, and along others they are equal, by their types; the values are reduced.
 
     Example:
         >>> import plugjax, plugjax.numpy as jnp
@@ -63,10 +72,7 @@ def psum(x: Any, axis_name: Hashable, *, axis_index_groups: Groups = None) -> An
     leaves, tree = pytree.flatten(x)
     leaves = [convert(v, dtypes.INT32) if aval_of(v).dtype == dtypes.BOOL else v for v in leaves]
     if any(isinstance(v, Tracer) for v in leaves):
-        _check_states("jax.lax.psum", leaves, _names(axis_name))
-        return pytree.unflatten(
-            tree, _reduce(psum_p, reduce_sum, leaves, axis_name, axis_index_groups)
-        )
+        return pytree.unflatten(tree, [_summed(v, axis_name, axis_index_groups) for v in leaves])
     names, positions = _partition(axis_name, axis_index_groups)
     groups = _checked_groups(axis_index_groups)
     size = len(groups[0]) if groups else math.prod(named_axis_size(name) for name in names)
@@ -191,20 +197,25 @@ def pbroadcast(x: Any, axis_name: Hashable, source: int) -> Any:
 
 
 def pcast(x: Any, axis_name: Hashable, *, to: str) -> Any:
-    """``x`` as a value that may differ between the instances of named axes.
+    """``x`` with another type, inside ``shard_map``: what it says of the devices along axes of a mesh.
 
-    Inside ``shard_map`` the type of the result says that it may differ; derivatives by it are those of one device. Under
-    ``vmap`` every value may, so nothing changes.
+    Values that all devices have may become ``"varying"``, as those that differ, or ``"reduced"``: derivatives by them are those of one device,
+    and for reduced ones the type of the derivative says that the sum over the devices is still to be taken. Varying values may become
+    ``"unreduced"``: each device has a summand, and ``psum`` takes the sum. Reduced values may become ``"varying"``; beside a varying
+    operand they do by themselves. Under ``vmap``, and without ``check_vma``, nothing changes.
 
     Args:
         x: pytree of arrays.
         axis_name: name of the axis, or a tuple of names.
-        to: ``"varying"``, or ``"reduced"``; JAX has ``"unreduced"`` for values that vary already.
+        to: ``"varying"``, ``"reduced"`` or ``"unreduced"``.
 
     Raises:
         NameError: no axis of that name is bound.
         TypeError: ``axis_name`` is a set.
-        ValueError: another ``to``.
+        ValueError: another ``to``, or one that values of this type cannot become.
+
+    Differs from JAX:
+        Such values may be batched, and reduced and unreduced ones multiplied by numbers.
 
     Example:
         >>> import plugjax
@@ -222,17 +233,30 @@ def pcast(x: Any, axis_name: Hashable, *, to: str) -> Any:
         raise ValueError(
             f"lax.pcast: {to=} is unknown. Choose 'varying', 'reduced' or 'unreduced'."
         )
-    if to == "unreduced":
-        raise ValueError(f"lax.pcast cannot go from 'invarying' to {to!r}.")
     for name in names:
         named_axis_size(name)
-    wanted = frozenset(names) & typed_axes()
+    typed = typed_axes()
+    wanted = tuple(sorted((name for name in names if name in typed), key=str))
 
-    def marked(v: Any) -> Any:
-        new = tuple(sorted(wanted - aval_of(v).vma, key=str))
-        return pvary_p.bind(v, axes=new) if new else v
+    def cast(v: Any) -> Any:
+        state = state_along("jax.lax.pcast", aval_of(v), wanted)
+        primitive = _CASTS.get((state, to))
+        if primitive is None:
+            raise ValueError(
+                f"Unsupported pcast from={state}, {to=}: got {aval_of(v).str_short()} and axes {wanted}. Values that all devices have become "
+                "varying or reduced, varying ones unreduced, reduced ones varying."
+            )
+        return primitive.bind(v, axes=wanted)
 
-    return pytree.tree_map(marked, x) if wanted else x
+    return pytree.tree_map(cast, x) if wanted else x
+
+
+_CASTS = {
+    ("invarying", "varying"): pvary_p,
+    ("invarying", "reduced"): preduced_p,
+    ("varying", "unreduced"): vary_unreduced_cast_p,
+    ("reduced", "varying"): reduced_vary_cast_p,
+}
 
 
 def pshuffle(x: Any, axis_name: Hashable, perm: Sequence[int]) -> Any:
@@ -273,7 +297,8 @@ def all_gather(
         axis_index_groups: groups of one size, within which devices of a mesh work together; refused under ``vmap``, as in JAX.
         axis: position of the instances' axis in the result.
         tiled: whether instances are concatenated instead of stacked.
-        to: ``"invarying"`` says in types that all instances have the same; under ``vmap`` all values mean the same.
+        to: ``"invarying"`` says in types that all instances have the same, ``"reduced"`` that cotangents are summed as well (:func:`pcast`);
+            under ``vmap`` all values mean the same.
 
     Raises:
         NameError: no axis of that name is bound.
@@ -292,9 +317,16 @@ def all_gather(
     names, sizes, groups = _exchanging("all_gather", axis_name, axis_index_groups)
     if groups is not None and to != "varying":
         raise NotImplementedError(f"lax.all_gather: axis_index_groups with {to=}.")
-    gather = all_gather_p if to == "varying" else all_gather_invariant_p
+    if to == "reduced" and not typed_axes().issuperset(names):
+        to = "invarying"
+    gather = _GATHERS[to]
+    given = {} if to == "reduced" else {"axis_index_groups": groups}
 
     def gathered(v: Any) -> Any:
+        if to == "reduced" and state_along("lax.all_gather", aval_of(v), names) != "varying":
+            raise ValueError(
+                f"all_gather_reduced only accepts inputs that are varying along {names}. Got {aval_of(v).str_short()}."
+            )
         place = canonical_axis(axis, aval_of(v).ndim + (not tiled))
         several = len(names) > 1
         if several and not tiled:
@@ -303,14 +335,21 @@ def all_gather(
             v = gather.bind(
                 v,
                 all_gather_dimension=place,
-                axis_index_groups=groups,
                 axis_name=(name,),
                 axis_size=size,
                 tiled=tiled or several,
+                **given,
             )
         return v
 
     return pytree.tree_map(gathered, x)
+
+
+_GATHERS = {
+    "varying": all_gather_p,
+    "invarying": all_gather_invariant_p,
+    "reduced": all_gather_reduced_p,
+}
 
 
 def psum_scatter(
@@ -350,10 +389,13 @@ def psum_scatter(
         place = canonical_axis(scatter_dimension, len(shape))
         _check_blocks("psum_scatter", shape[place], math.prod(sizes), tiled)
         several = len(names) > 1
+        scatter, given = reduce_scatter_p, {"axis_index_groups": groups}
+        if _is_unreduced("lax.psum_scatter", aval_of(v), names, groups):
+            scatter, given = unreduced_reduce_scatter_p, {}
         for name, size in zip(names, sizes, strict=True):
-            v = reduce_scatter_p.bind(
+            v = scatter.bind(
                 v,
-                axis_index_groups=groups,
+                **given,
                 axis_name=(name,),
                 axis_size=size,
                 scatter_dimension=place,
@@ -507,17 +549,20 @@ def _partition(axis_name: Any, groups: Groups) -> tuple[tuple[Any, ...], tuple[i
     return tuple(axis for axis in axes if not isinstance(axis, int)), positions
 
 
-def _check_states(who: str, leaves: Sequence[Any], names: Sequence[Any]) -> None:
-    """Raise if a value varies along some of the axes, and is equal along others: a sum over these multiplies it."""
-    typed = typed_axes() & set(names)
-    for aval in map(aval_of, leaves):
-        equal = typed - aval.vma
-        if equal and equal != typed:
-            raise ValueError(
-                f"{who} can only accept axis_name which corresponds to one of varying, unreduced, reduced or invarying state of the "
-                f"input: {aval.str_short()} varies along {sorted(typed & aval.vma, key=str)}, and is equal along "
-                f"{sorted(equal, key=str)}. Name only those along which it varies, or mark it by lax.pcast(x, axes, to='varying')."
-            )
+def _is_unreduced(who: str, aval: Any, names: Sequence[Any], groups: Any) -> bool:
+    """Whether values are still to be summed over axes, by their type."""
+    typed = typed_axes().intersection(names)
+    unreduced = bool(typed) and state_along(who, aval, sorted(typed, key=str)) == "unreduced"
+    if unreduced and groups is not None:
+        raise NotImplementedError(f"{who}: axis_index_groups of unreduced values.")
+    return unreduced
+
+
+def _summed(v: Any, axis_name: Any, groups: Groups) -> Any:
+    names, positions = _partition(axis_name, groups)
+    if not _is_unreduced("jax.lax.psum", aval_of(v), names, groups):
+        return _reduce(psum_p, reduce_sum, [v], axis_name, groups)[0]
+    return unreduced_psum_p.bind(_positional(reduce_sum, v, positions), axes=names)
 
 
 def _checked_groups(groups: Groups) -> tuple[tuple[int, ...], ...] | None:

@@ -55,6 +55,7 @@ from plugjax.extend.rules import (
     expand_rule,
     jvp_rule,
     transpose_rule,
+    varying_rule,
 )
 from plugjax.extend.transforms import Axis, Kept
 
@@ -261,6 +262,11 @@ def _avals_there(*avals: ShapedArray, devices: tuple[Any, ...], **_: Any) -> lis
         place.typed(aval) if isinstance(place, NamedSharding) else aval
         for aval, place in zip(avals, devices, strict=True)
     ]
+
+
+@rules.define(varying_rule, device_put_p)
+def _varying(*names: frozenset[Any], **_: Any) -> list[frozenset[Any]]:
+    return list(names)
 
 
 @rules.define(expand_rule, device_put_p)

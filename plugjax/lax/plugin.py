@@ -52,6 +52,7 @@ from plugjax.lax.sharded.whole import rules as whole_rules
 from plugjax.lax.slicing import rules as slicing_rules
 from plugjax.lax.sorting import rules as sorting_rules
 from plugjax.lax.special import rules as special_rules
+from plugjax.lax.summands import rules as summands_rules
 from plugjax.lax.tokens import rules as tokens_rules
 from plugjax.lax.trigonometric import rules as trigonometric_rules
 from plugjax.lax.window_selection import rules as window_selection_rules
@@ -107,6 +108,7 @@ def plugjax_rules() -> list[RuleSet | LazyRules]:
         callback_rules,
         debug_callback_rules,
         collectives_rules,
+        summands_rules,
         comparison_rules,
         complex_rules,
         composite_rules,

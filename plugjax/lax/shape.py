@@ -23,6 +23,7 @@ from plugjax.extend.core import (
     moveaxis,
     reduce_sum_p,
     reshape_p,
+    state,
     transpose_p,
 )
 from plugjax.extend.dtypes import DType, DTypeLike
@@ -36,7 +37,7 @@ from plugjax.extend.rules import (
     physical_rule,
     printed_rule,
 )
-from plugjax.extend.transforms import Axis
+from plugjax.extend.transforms import Axis, converted
 from plugjax.lax.axes import (
     canonical_axes,
     check_axes,
@@ -376,6 +377,8 @@ def full_like(
         if sharding is None and shape is None:
             sharding = x.sharding
     filled = broadcast(value, aval.shape if shape is None else static_sizes("full_like", shape))
+    if state.axes:
+        filled = converted(filled, aval.vma)
     if sharding is None:
         return retyped(filled, aval) if shape is None else filled
     return device_put(filled, sharding)

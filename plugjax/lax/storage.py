@@ -32,6 +32,12 @@ from plugjax.lax import (
 from plugjax.lax.barrier import name_p
 from plugjax.lax.collectives import all_gather_invariant_p, pvary_p
 from plugjax.lax.linalg import householder, solve
+from plugjax.lax.summands import (
+    CASTS,
+    all_gather_reduced_p,
+    unreduced_psum_p,
+    unreduced_reduce_scatter_p,
+)
 
 rules = RuleSet(__name__)
 
@@ -86,6 +92,7 @@ _declare(
     lax.transpose_p,
     lax.unstack_p,
     name_p,
+    *CASTS,
 )
 
 # Literal operands that change nothing, which a compiler may know.
@@ -142,6 +149,7 @@ def _of_as_many(found: Storage) -> Callable[[JaxprEqn], Storage]:
 
 _WINDOWS = (
     all_gather_invariant_p,
+    all_gather_reduced_p,
     lax.all_gather_p,
     lax.all_to_all_p,
     lax.fft_p,
@@ -158,6 +166,8 @@ _WINDOWS = (
     lax.select_and_gather_add_p,
     lax.select_and_scatter_add_p,
     lax.select_and_scatter_p,
+    unreduced_psum_p,
+    unreduced_reduce_scatter_p,
 )
 rules.define(storage, *_WINDOWS)(_of_as_many(Storage(0)))
 _declare(

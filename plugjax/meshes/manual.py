@@ -1,10 +1,65 @@
-"""What types say of values along the axes of a mesh for which a program is that of one device."""
+"""What types say of values along the axes of a mesh for which a program is that of one device.
+
+An aval's ``vma`` is a set of names of axes along which the values vary, and of marks: ``Unreduced(name)`` says that the value is the sum of
+what the devices along an axis have, ``Reduced(name)`` that the devices have the same value, whose cotangent is such a sum.
+"""
 
 from __future__ import annotations
 
 import weakref
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
 from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """Something that a type says of an axis other than that values vary along it."""
+
+    name: Any
+
+
+class Unreduced(Mark):
+    """The values still have to be added up over the axis."""
+
+    __slots__ = ()
+
+
+class Reduced(Mark):
+    """The cotangents have to be added up over the axis."""
+
+    __slots__ = ()
+
+
+def axis_of(said: Any) -> Any:
+    """The axis of a name or mark."""
+    return said.name if isinstance(said, Mark) else said
+
+
+def varying_axes(vma: Iterable[Any]) -> frozenset[Any]:
+    """The axes along which values vary."""
+    return frozenset(name for name in vma if not isinstance(name, Mark))
+
+
+def unreduced_axes(vma: Iterable[Any]) -> frozenset[Any]:
+    """The axes over which the values still have to be added up."""
+    return frozenset(mark.name for mark in vma if type(mark) is Unreduced)
+
+
+def reduced_axes(vma: Iterable[Any]) -> frozenset[Any]:
+    """The axes over which the cotangents have to be added up."""
+    return frozenset(mark.name for mark in vma if type(mark) is Reduced)
+
+
+def differing_axes(vma: Iterable[Any]) -> frozenset[Any]:
+    """The axes along which devices may hold something else: values vary, or each has a summand."""
+    return frozenset(axis_of(n) for n in vma if type(n) is not Reduced)
+
+
+def without_names(vma: frozenset[Any], names: Collection[Any]) -> frozenset[Any]:
+    """What a type says of the other axes."""
+    return frozenset(n for n in vma if axis_of(n) not in names)
+
 
 _interned: weakref.WeakValueDictionary[Any, ManualAxisType] = weakref.WeakValueDictionary()
 
@@ -59,17 +114,10 @@ class ManualAxisType:
 
     @property
     def vma(self) -> frozenset[Any]:
-        """The axes along which values vary, of a type that says nothing else.
-
-        Raises:
-            ValueError: it says more, which types say by their sharding.
-        """
-        if self.unreduced or self.reduced:
-            raise ValueError(
-                f"ShapedArray takes a manual_axis_type of axes along which values vary, got {self}. Give unreduced and reduced "
-                "axes in the spec of its sharding."
-            )
-        return self.varying
+        """The same as a set of names and marks."""
+        if not self.unreduced and not self.reduced:
+            return self.varying
+        return self.varying.union(map(Unreduced, self.unreduced), map(Reduced, self.reduced))
 
     def update(self, **changed: Collection[Any]) -> ManualAxisType:
         """The object with other axes under some names."""
@@ -107,4 +155,7 @@ def _of_axes(varying: Any, unreduced: Any, reduced: Any) -> ManualAxisType:
 
 def manual_axis_type(aval: Any) -> ManualAxisType:
     """What a type says of values along such axes."""
-    return ManualAxisType(varying=getattr(aval, "vma", frozenset()))
+    vma: frozenset[Any] = getattr(aval, "vma", frozenset())
+    return ManualAxisType(
+        varying=varying_axes(vma), unreduced=unreduced_axes(vma), reduced=reduced_axes(vma)
+    )

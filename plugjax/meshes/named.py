@@ -11,6 +11,7 @@ from plugjax.core import caches
 from plugjax.core.aval import ShapedArray
 from plugjax.core.device import Device, Sharding
 from plugjax.meshes.errors import DuplicateSpecError
+from plugjax.meshes.manual import reduced_axes, unreduced_axes, varying_axes
 from plugjax.meshes.mesh import AbstractMesh, AxisType, Mesh
 from plugjax.meshes.spec import PartitionSpec, names_of
 
@@ -233,7 +234,12 @@ def text_of(mesh: Mesh | AbstractMesh, spec: PartitionSpec, aval: ShapedArray) -
     entries = [*spec, *[None] * (aval.ndim - len(spec))]
     cuts = [f"@{_joined(names)}" if (names := names_of(entry)) else "" for entry in entries]
     sizes = ",".join(f"{size}{cut}" for size, cut in zip(aval.shape, cuts, strict=True))
-    marks = [("V", aval.vma), ("U", spec.unreduced), ("R", spec.reduced)]
+    vma = aval.vma
+    marks = [
+        ("V", varying_axes(vma)),
+        ("U", spec.unreduced | unreduced_axes(vma)),
+        ("R", spec.reduced | reduced_axes(vma)),
+    ]
     words = ", ".join(
         f"{letter}:{_joined(_ordered(names, mesh.axis_names))}" for letter, names in marks if names
     )

@@ -157,6 +157,7 @@ class PartitionSpec:
         text = repr(self._partitions)[1:-1]
         for word in ("unreduced", "reduced"):
             if names := getattr(self, word):
+                text = text.removesuffix(",")
                 text += f"{', ' if text else ''}{word}={{{', '.join(sorted(map(repr, names)))}}}"
         return f"P({text})"
 

@@ -31,6 +31,12 @@ from plugjax.lax.collectives import (
 from plugjax.lax.placement import sharding_constraint_p
 from plugjax.lax.ragged_exchange import exchange_of_one_device, ragged_all_to_all_p
 from plugjax.lax.sharded.primitive import shard_map_p
+from plugjax.lax.summands import (
+    CASTS,
+    all_gather_reduced_p,
+    unreduced_psum_p,
+    unreduced_reduce_scatter_p,
+)
 from plugjax.stablehlo import mlir
 from plugjax.stablehlo.context import EqnContext
 from plugjax.stablehlo.meshes import constrained, mesh_symbol, sharding_list
@@ -136,7 +142,7 @@ def _matrix(rows: np.ndarray[Any, Any]) -> Attribute:
 def _reduction(primitive: Any, reducer: Reducer) -> None:
     @rules.define(lowering, primitive)
     def _all_reduce(
-        ctx: EqnContext, x: Value, *, axes: Sequence[Any], axis_index_groups: Any
+        ctx: EqnContext, x: Value, *, axes: Sequence[Any], axis_index_groups: Any = None
     ) -> Value:
         (aval,) = ctx.avals_in
         scalar = mlir.tensor((), aval.dtype)
@@ -152,23 +158,24 @@ def _reduction(primitive: Any, reducer: Reducer) -> None:
 
 
 _reduction(psum_p, SUM)
+_reduction(unreduced_psum_p, SUM)
 _reduction(pmax_p, MAXIMUM)
 _reduction(pmin_p, MINIMUM)
 
 
-@rules.define(lowering, pvary_p)
+@rules.define(lowering, pvary_p, *CASTS)
 def _pvary(ctx: EqnContext, x: Value, **_: Any) -> Value:
     return x
 
 
-@rules.define(lowering, all_gather_p, all_gather_invariant_p)
+@rules.define(lowering, all_gather_p, all_gather_invariant_p, all_gather_reduced_p)
 def _all_gather(
     ctx: EqnContext,
     x: Value,
     *,
     all_gather_dimension: int,
     axis_name: Sequence[Any],
-    axis_index_groups: Any,
+    axis_index_groups: Any = None,
     tiled: bool,
     **_: Any,
 ) -> Value:
@@ -184,14 +191,14 @@ def _all_gather(
     return mlir.value("stablehlo.all_gather", out, [x], attributes)
 
 
-@rules.define(lowering, reduce_scatter_p)
+@rules.define(lowering, reduce_scatter_p, unreduced_reduce_scatter_p)
 def _reduce_scatter(
     ctx: EqnContext,
     x: Value,
     *,
     scatter_dimension: int,
     axis_name: Sequence[Any],
-    axis_index_groups: Any,
+    axis_index_groups: Any = None,
     axis_size: int,
     tiled: bool,
     **_: Any,

@@ -15,6 +15,14 @@ from plugjax.extend.transforms import vmap
 from plugjax.lax.collectives import all_gather_invariant_p, pvary_p
 from plugjax.lax.sharded.primitive import shard_map_p
 from plugjax.lax.sharded.shard_map import shard_map
+from plugjax.lax.summands import (
+    all_gather_reduced_p,
+    preduced_p,
+    reduced_vary_cast_p,
+    unreduced_psum_p,
+    unreduced_reduce_scatter_p,
+    vary_unreduced_cast_p,
+)
 from plugjax.testing.row import Op, in_float64, real
 
 
@@ -36,6 +44,18 @@ def _row(
 
 def _everywhere(reduce: Callable[..., Any]) -> Callable[[Any], Any]:
     return lambda x: np.broadcast_to(reduce(x, axis=0), x.shape)
+
+
+def _to(state: str, y: Any) -> Any:
+    return lax.pcast(y, "i", to=state)
+
+
+def _gathered(y: Any) -> Any:
+    return lax.psum(_to("varying", lax.all_gather(y, "i", tiled=True, to="reduced")), "i")
+
+
+def _scattered(y: Any) -> Any:
+    return lax.psum(lax.psum_scatter(_to("unreduced", y), "i", tiled=True), "i")
 
 
 def _on_a_mesh(f: Callable[..., Any], x: Any, spec: Any = None) -> Any:
@@ -86,6 +106,18 @@ COLLECTIVES: Sequence[Op] = (
     Op("pvary", pvary_p,
        lambda _, x: _on_a_mesh(lambda y: lax.psum(lax.pcast(y, "i", to="varying"), "i"), x, P()),
        lambda x: x, real(-2, 2, (3,)), 2, without_jax=_ELSEWHERE),
+    *(
+        Op(primitive.name, primitive, lambda _, x, f=f, cut=cut: _on_a_mesh(f, x, None if cut else P()),
+           lambda x: x, real(-2, 2, (3,)), 2, without_jax=_ELSEWHERE)
+        for primitive, f, cut in (
+            (preduced_p, lambda y: lax.psum(_to("varying", _to("reduced", y)), "i"), False),
+            (reduced_vary_cast_p, lambda y: lax.psum(_to("varying", _to("reduced", y)), "i"), False),
+            (vary_unreduced_cast_p, lambda y: lax.psum(_to("unreduced", y), "i"), True),
+            (unreduced_psum_p, lambda y: lax.psum(_to("unreduced", y), "i"), True),
+            (all_gather_reduced_p, _gathered, True),
+            (unreduced_reduce_scatter_p, _scattered, True),
+        )
+    ),
     _row(lax.axis_index_p, lambda lax, y: y * lax.axis_index("i"),
          lambda x: x * np.arange(3)[:, None]),
 )  # fmt: skip

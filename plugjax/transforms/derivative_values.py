@@ -7,7 +7,9 @@ from typing import Any
 from plugjax.core import dtypes
 from plugjax.core.array import from_host
 from plugjax.core.aval import ShapedArray
+from plugjax.core.primitive import state
 from plugjax.core.vocabulary import Zero, convert_element_type_p, instantiate
+from plugjax.transforms.varying import summed
 
 
 def as_tangent(value: Any) -> Any:
@@ -20,8 +22,10 @@ def as_tangent(value: Any) -> Any:
 
 
 def as_cotangent(value: Any, primal: Any) -> Any:
-    """The cotangent of something with the aval ``primal``: weakly typed if and only if that is."""
+    """The cotangent of something with the aval ``primal``: weakly typed if and only if that is, and of its type along axes of a mesh."""
     found = as_tangent(value)
+    if state.axes:
+        found = summed(found, primal)
     aval = getattr(found, "aval", None)
     if (
         isinstance(aval, ShapedArray)

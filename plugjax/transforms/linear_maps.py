@@ -17,6 +17,7 @@ from plugjax.core import dtypes, pytree
 from plugjax.core.array import as_array, aval_of
 from plugjax.core.aval import AbstractReference, ShapedArray
 from plugjax.core.jaxpr import ClosedJaxpr, eval_closed
+from plugjax.core.primitive import state
 from plugjax.core.vocabulary import Zero, instantiate
 from plugjax.transforms.derivative_values import as_cotangent, as_tangent
 from plugjax.transforms.discharge import is_reference
@@ -25,6 +26,7 @@ from plugjax.transforms.linearize import Linearized, tape_jaxpr
 from plugjax.transforms.tracebacks import api_boundary
 from plugjax.transforms.transpose import UndefinedPrimal, backward, transpose_flat
 from plugjax.transforms.tree_differences import first_difference
+from plugjax.transforms.varying import converted
 
 
 @dataclass(frozen=True, slots=True)
@@ -393,7 +395,8 @@ def tangent_of(primal: ShapedArray, tangent: Any, path: str) -> Any:
         raise ValueError(
             f"jvp called with different primal and tangent shapes: {expected.shape} and {found.shape} at argument {path}."
         )
-    return as_array(tangent, "jvp")
+    array = as_array(tangent, "jvp")
+    return converted(array, primal.vma) if state.axes else array
 
 
 def _check_consistent(primal: ShapedArray, tangent: Any, path: str) -> None:

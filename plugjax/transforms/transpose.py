@@ -13,7 +13,7 @@ from plugjax.core import registry
 from plugjax.core.aval import AbstractReference, ShapedArray
 from plugjax.core.jaxpr import ClosedJaxpr, eval_closed, memoise
 from plugjax.core.primitive import state
-from plugjax.core.vocabulary import Zero, add_any, instantiate
+from plugjax.core.vocabulary import Zero, add_any
 from plugjax.meshes.errors import ShardingTypeError
 from plugjax.meshes.types import cotangent_typed, spreads_among, untyped
 from plugjax.transforms.enclosing import describe_frames
@@ -25,7 +25,7 @@ from plugjax.transforms.linearize import (
     transpose_rule as transpose_rule,
 )
 from plugjax.transforms.staging import stage
-from plugjax.transforms.varying import summed
+from plugjax.transforms.varying import cotangent_aval, cotangent_of, summed
 
 
 class UndefinedPrimal:
@@ -248,6 +248,7 @@ def transpose_jaxpr(
     def make() -> tuple[ClosedJaxpr, list[bool]]:
         nonzero: list[bool] = []
         fixed = len(linear) - sum(linear)
+        linear_avals = [a for a, is_linear in zip(jaxpr.in_avals, linear, strict=True) if is_linear]
 
         def pull(*args: Any) -> list[Any]:
             values = iter(args[:fixed])
@@ -259,10 +260,18 @@ def transpose_jaxpr(
             found = transpose_flat(lambda *xs: eval_closed(jaxpr, *xs), operands, bars)
             wanted = [bar for bar, is_linear in zip(found, linear, strict=True) if is_linear]
             nonzero[:] = [instantiate_out or type(bar) is not Zero for bar in wanted]
-            return [instantiate(bar) for bar, nz in zip(wanted, nonzero, strict=True) if nz]
+            return [
+                cotangent_of(bar, a)
+                for bar, a, nz in zip(wanted, linear_avals, nonzero, strict=True)
+                if nz
+            ]
 
         avals = [a for a, is_linear in zip(jaxpr.in_avals, linear, strict=True) if not is_linear]
-        avals += [a for a, nz in zip(jaxpr.out_avals, nonzero_cotangents, strict=True) if nz]
+        avals += [
+            cotangent_aval(a)
+            for a, nz in zip(jaxpr.out_avals, nonzero_cotangents, strict=True)
+            if nz
+        ]
         return stage(pull, avals, f"transpose({jaxpr.jaxpr.debug_name})"), nonzero
 
     key = ("transpose", tuple(linear), tuple(nonzero_cotangents), instantiate_out)

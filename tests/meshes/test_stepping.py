@@ -36,6 +36,41 @@ def test_the_first_device_runs_in_the_calling_thread_and_devices_take_turns():
     assert out == "(0, True) [0, 1, 2, 3, 4, 5, 6, 7] 1\n"
 
 
+def test_devices_take_branches_of_their_own():
+    out = run("numpy", """
+        def f(x, w):
+            def loss(w):
+                chosen = lax.cond(x[0] > 3, lambda w: w * lax.axis_index("x"), lambda w: jnp.sin(w * w), w)
+                return lax.psum(lax.switch(lax.axis_index("x"), [jnp.sum, lambda v: (v * v).sum()], x * chosen), "x")
+            return jax.grad(loss)(w)
+        g = jax.shard_map(f, mesh=mesh, in_specs=(P("x"), P()), out_specs=P())
+        args = jnp.arange(8.0), jnp.array([1.0, 2.0])
+        expected = jax.jit(g)(*args)
+        with jax.disable_jit():
+            print(np.allclose(g(*args), expected), np.ptp(expected) > 1)
+    """)  # fmt: skip
+    assert out == "True True\n"
+
+
+def test_summands_and_reduced_values():
+    out = run("numpy", """
+        from tests.meshes.programs import PROGRAMS
+        from tests.meshes.programs.__main__ import environment, outcome
+        e = environment("numpy")
+        chosen = {name: f for name, f in PROGRAMS.items() if name.startswith("summands ")}
+        for name, f in chosen.items():
+            expected = outcome(e, f)
+            with jax.disable_jit():
+                found = outcome(e, f)
+            if isinstance(expected, dict) or isinstance(found, dict):
+                assert expected["error"] == found["error"], name
+            else:
+                assert np.allclose(expected[0]["value"], found[0]["value"], rtol=1e-5), name
+        print(len(chosen) > 60)
+    """)  # fmt: skip
+    assert out == "True\n"
+
+
 def test_an_error_of_one_device_ends_all():
     out = run("numpy", """
         import threading

@@ -8,9 +8,10 @@ from typing import Any
 
 from plugjax.core.aval import ShapedArray
 from plugjax.core.vocabulary import add_any_p
-from plugjax.meshes.manual import ManualAxisType, manual_axis_type
+from plugjax.meshes.manual import ManualAxisType, differing_axes, manual_axis_type
 from plugjax.meshes.spec import PartitionSpec
 from plugjax.meshes.types import sharding_of_type, with_axis, without_axis
+from plugjax.transforms.varying import converted, cotangent_aval
 
 
 def _more_axes(aval: ShapedArray, size: int, dim: int | None) -> ShapedArray:
@@ -25,7 +26,7 @@ def _no_spec(
     aval: ShapedArray, mesh: Any, check_vma: bool, all_names: tuple[Any, ...]
 ) -> PartitionSpec:
     """How values are joined that differ between devices: along a new axis in front."""
-    differs = aval.vma if check_vma else set(all_names)
+    differs = differing_axes(aval.vma) if check_vma else set(all_names)
     names = tuple(name for name in mesh.axis_names if name in differs)
     return PartitionSpec(names) if names else PartitionSpec()
 
@@ -47,9 +48,10 @@ ARRAY_TYPES: dict[str, Callable[[ShapedArray], Any]] = {
     "is_high": lambda aval: False,
     "has_qdd": lambda aval: False,
     "at_least_vspace": _method(ShapedArray.to_tangent_aval),
-    "to_ct_aval": _method(ShapedArray.to_tangent_aval),
+    "to_ct_aval": _method(lambda aval: cotangent_aval(aval.to_tangent_aval())),
     "update_weak_type": _method(lambda aval, weak_type: aval.update(weak_type=weak_type)),
     "update_manual_axis_type": _method(_update_manual),
+    "of_type": _method(lambda aval, x: converted(x, aval.vma)),
     "lo_ty": _method(lambda aval: [aval]),
     "lower_val": _method(lambda aval, value: [value]),
     "raise_val": _method(lambda aval, value: value),

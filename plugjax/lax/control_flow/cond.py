@@ -59,6 +59,7 @@ from plugjax.lax.control_flow.bodies import (
     same_type,
     trace_body,
 )
+from plugjax.lax.control_flow.choices import alike_branches, called_by
 from plugjax.lax.control_flow.mutables import branches_opened, closing_over_mutables
 from plugjax.lax.conversion import stop_gradient
 from plugjax.lax.effects import any_has, io_effect, ordered_io_effect
@@ -115,7 +116,7 @@ def cond(
     operands = _operands(operands, operand)
     chosen = _predicate(pred)
     if runs_as_python() and is_concrete(chosen):
-        return true_fun(*operands) if bool(chosen) else false_fun(*operands)
+        return called_by(chosen, true_fun if bool(chosen) else false_fun, operands)
     aval = chosen.aval
     if aval.dtype != dtypes.BOOL:
         chosen = ne(chosen, aval.dtype.type(0))
@@ -168,7 +169,8 @@ def switch(
     if len(branches) == 1:
         return branches[0](*operands)
     if runs_as_python() and is_concrete(chosen):
-        return branches[min(max(int(chosen), 0), len(branches) - 1)](*operands)
+        taken = branches[min(max(int(chosen), 0), len(branches) - 1)]
+        return called_by(chosen, taken, operands)
     chosen = convert_element_type_p.bind(chosen, new_dtype=dtypes.INT32, weak_type=False)
     chosen = clamp(np.int32(0), chosen, np.int32(len(branches) - 1))
     names = tuple(f"branch {i}" for i in range(len(branches)))
@@ -260,7 +262,8 @@ def _bind_branches(
     branches = _with_common_types(
         programs, names, who, pytree.unflatten(tree, range(tree.num_leaves))
     )
-    outs = cond_p.bind(index, *constants, *args, branches=branches, **params)
+    given, branches = alike_branches(index, [*constants, *args], branches)
+    outs = cond_p.bind(index, *given, branches=branches, **params)
     return pytree.unflatten(tree, outs)
 
 

@@ -18,12 +18,18 @@ from plugjax.extend.core import (
     Zero,
     add_any,
     eval_closed,
-    instantiate,
     memoise,
     zeros,
 )
 from plugjax.extend.rules import RuleSet, transpose_rule
-from plugjax.extend.transforms import UndefinedPrimal, is_undefined_primal, stage, transpose_flat
+from plugjax.extend.transforms import (
+    UndefinedPrimal,
+    cotangent_aval,
+    cotangent_of,
+    is_undefined_primal,
+    stage,
+    transpose_flat,
+)
 from plugjax.lax.control_flow.bodies import fixpoint
 from plugjax.lax.control_flow.partial_eval import split_known
 from plugjax.lax.control_flow.scan import in_groups, parts, scan_p
@@ -55,11 +61,11 @@ def _scan_transpose(
     consts, _, xs = parts(operands, num_consts, num_carry)
     y_nz = tuple(type(bar) is not Zero for bar in cotangents[num_carry:])
     fixed, const_avals = _chosen(consts, consts_lin, False), jaxpr.in_avals[:num_consts]
-    sums = [zeros(a) for a in _chosen(const_avals, consts_lin, True)]
+    sums = [cotangent_of(zeros(a), a) for a in _chosen(const_avals, consts_lin, True)]
     results = scan_p.bind(
         *fixed,
         *sums,
-        *(instantiate(bar) for bar in cotangents[:num_carry]),
+        *map(cotangent_of, cotangents[:num_carry], jaxpr.out_avals),
         *_chosen(xs, xs_lin, False),
         *_chosen(cotangents[num_carry:], y_nz, True),
         jaxpr=_backward_body(jaxpr, linear, y_nz, num_consts, num_carry),
@@ -104,12 +110,16 @@ def _backward_body(
     consts_lin, _, xs_lin = parts(linear, num_consts, num_carry)
     const_avals, carry_avals, x_avals = parts(jaxpr.in_avals, num_consts, num_carry)
     y_avals = jaxpr.out_avals[num_carry:]
+    summed_avals, stacked_avals = (
+        _chosen(const_avals, consts_lin, True),
+        _chosen(x_avals, xs_lin, True),
+    )
     groups = [
         _chosen(const_avals, consts_lin, False),
-        _chosen(const_avals, consts_lin, True),
-        list(carry_avals),
+        [*map(cotangent_aval, summed_avals)],
+        [*map(cotangent_aval, carry_avals)],
         _chosen(x_avals, xs_lin, False),
-        _chosen(y_avals, y_nz, True),
+        [*map(cotangent_aval, _chosen(y_avals, y_nz, True))],
     ]
 
     def unknown(avals: Sequence[ShapedArray]) -> list[UndefinedPrimal]:
@@ -127,9 +137,9 @@ def _backward_body(
         found_consts, found_carry, found_xs = parts(found, num_consts, num_carry)
         new_consts = _chosen(found_consts, consts_lin, True)
         return [
-            *(instantiate(add_any(s, b)) for s, b in zip(sums, new_consts, strict=True)),
-            *(instantiate(b) for b in found_carry),
-            *(instantiate(b) for b in _chosen(found_xs, xs_lin, True)),
+            *map(cotangent_of, map(add_any, sums, new_consts), summed_avals),
+            *map(cotangent_of, found_carry, carry_avals),
+            *map(cotangent_of, _chosen(found_xs, xs_lin, True), stacked_avals),
         ]
 
     program: ClosedJaxpr = memoise(

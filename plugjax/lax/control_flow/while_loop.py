@@ -24,6 +24,7 @@ from plugjax.extend.core import (
     memoise,
 )
 from plugjax.extend.errors import ConcretizationTypeError
+from plugjax.extend.meshes import varying_axes
 from plugjax.extend.rules import (
     RuleSet,
     abstract_eval,
@@ -50,6 +51,7 @@ from plugjax.lax.control_flow.bodies import (
     runs_as_python,
     trace_body,
 )
+from plugjax.lax.control_flow.choices import varying_with
 from plugjax.lax.control_flow.mutables import while_opened
 from plugjax.lax.control_flow.python_loops import python_while
 from plugjax.lax.effects import any_has, io_effect, ordered_io_effect
@@ -113,6 +115,10 @@ def _while(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], init_
     if not cond_tree.is_leaf() or cond.out_avals[0].shape or cond.out_avals[0].dtype != dtypes.BOOL:
         found = ", ".join(a.str_short() for a in cond.out_avals)
         raise TypeError(f"lax.while_loop: cond_fun must return a boolean scalar, got {found}.")
+    names = varying_axes(cond.out_avals[0].vma)
+    if names and not all(names <= a.vma for a in avals if isinstance(a, ShapedArray)):
+        varying = [varying_with(x, names) for x in init]
+        return _while(cond_fun, body_fun, pytree.unflatten(tree, varying))
     outs = while_p.bind(
         *cond_consts,
         *body_consts,

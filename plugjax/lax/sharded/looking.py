@@ -26,7 +26,7 @@ from plugjax.extend.core import (
     state,
 )
 from plugjax.extend.dtypes import ExtendedDType
-from plugjax.extend.meshes import Mesh, PartitionSpec
+from plugjax.extend.meshes import Mesh, PartitionSpec, differing_axes, manual_axis_type
 from plugjax.extend.transforms import StagingTrace, StagingTracer, open_constants, stage
 from plugjax.lax.callback import FlatCallback
 from plugjax.lax.collectives import pvary_p
@@ -73,7 +73,11 @@ class Devices:
 
         def own(*parts: Any) -> list[Any]:
             (y,) = eval_closed(program, *parts)
-            missing = in_order(self.mesh, set(names) - aval_of(y).vma) if self.check_vma else ()
+            missing = (
+                in_order(self.mesh, set(names) - manual_axis_type(aval_of(y)).vur)
+                if self.check_vma
+                else ()
+            )
             return [expand_dims(pvary_p.bind(y, axes=missing) if missing else y, (0,))]
 
         opened, constants = open_constants(stage(own, program.in_avals, "a value that is shown"))
@@ -144,7 +148,7 @@ class LookingTrace(StagingTrace):
             if values is None:
                 return False
             found.append(values)
-            varying |= aval_of(x).vma
+            varying |= differing_axes(aval_of(x).vma)
         for number, place in enumerate(np.ndindex(*mesh.axis_sizes)):
             pairs = zip(mesh.axis_names, place, strict=True)
             if self.devices.check_vma and any(i and name not in varying for name, i in pairs):

@@ -35,12 +35,16 @@ from plugjax.extend.meshes import (
     Mesh,
     NamedSharding,
     PartitionSpec,
+    differing_axes,
     explicit_part,
     mesh_rule,
     names_of,
     spec_of,
     spread_rule,
+    unreduced_axes,
+    varying_axes,
     with_axis,
+    without_names,
 )
 from plugjax.extend.rules import (
     RuleSet,
@@ -59,6 +63,7 @@ from plugjax.extend.transforms import (
     HiPspec,
     batch_jaxpr,
     bound_axes,
+    converted,
     free_axes,
     is_undefined_primal,
     jvp_jaxpr,
@@ -138,7 +143,7 @@ def local_aval(aval: Any, mesh: AnyMesh, spec: Any, axes: Axes, check_vma: bool)
 
 def whole_aval(aval: ShapedArray, mesh: AnyMesh, spec: PartitionSpec, axes: Axes) -> ShapedArray:
     """The aval of the array of which each device has a part."""
-    found = _scaled(aval, mesh, spec, whole=True).update(vma=aval.vma - axes)
+    found = _scaled(aval, mesh, spec, whole=True).update(vma=without_names(aval.vma, axes))
     entries = [
         (*names_of(outer), *names_of(inner))
         for outer, inner in zip_longest(spec, spec_of(aval), fillvalue=None)
@@ -237,7 +242,9 @@ def _linearize(
         extra_avals = split.primal.out_avals[count:]
         # A residual gets an axis along which the parts of the devices are joined.
         joined = [
-            () if isinstance(a, HighType) else in_order(mesh, a.vma if typed else manual)
+            ()
+            if isinstance(a, HighType)
+            else in_order(mesh, differing_axes(a.vma) if typed else manual)
             for a in extra_avals
         ]
         extra_specs = tuple(
@@ -320,16 +327,23 @@ def _transpose(
             shares = [
                 div(bar, scalar(math.prod(sizes[name] for name in copies(spec)), bar))
                 if copies(spec)
-                else bar
-                for bar, spec in zip(args[fixed:], bar_specs, strict=True)
+                else converted(bar, getattr(aval, "vma", frozenset()))
+                for bar, spec, aval in zip(args[fixed:], bar_specs, given, strict=True)
             ]
             found = eval_closed(program, *args[:fixed], *shares)
             return [
-                psum_p.bind(bar, axes=copies(spec), axis_index_groups=None) if copies(spec) else bar
+                psum_p.bind(bar, axes=copies(spec), axis_index_groups=None)
+                if copies(spec)
+                else _whole_sum(bar, spec)
                 for bar, spec in zip(found, result_specs, strict=True)
             ]
 
-        backward = stage(pull, program.in_avals, f"transpose({jaxpr.jaxpr.debug_name})")
+        # A cotangent of what all devices have comes and goes whole, and counts once.
+        entering = [
+            a if isinstance(a, HighType) else a.update(vma=varying_axes(a.vma)) for a in given
+        ]
+        avals = [*program.in_avals[:fixed], *entering]
+        backward = stage(pull, avals, f"transpose({jaxpr.jaxpr.debug_name})")
     results = shard_map_p.bind(
         *(x for x in operands if not is_undefined_primal(x)),
         *(bar for bar in cotangents if type(bar) is not Zero),
@@ -345,6 +359,13 @@ def _transpose(
         (next(found) if next(wanted) else Zero(x.aval)) if is_linear else None
         for x, is_linear in zip(operands, linear, strict=True)
     ]
+
+
+def _whole_sum(bar: Any, spec: Spec) -> Any:
+    """A cotangent without summands of devices, of which each has the whole array by the spec."""
+    aval = aval_of(bar)
+    summands = unreduced_axes(getattr(aval, "vma", ())) - spec_names(spec)
+    return converted(bar, without_names(aval.vma, summands)) if summands else bar
 
 
 def _check_shared(aval: Any, names: Sequence[Any]) -> None:

@@ -20,6 +20,8 @@ from plugjax.extend.meshes import (
     get_abstract_mesh,
     mesh_in_force,
     names_of,
+    spec_of,
+    unreduced_axes,
 )
 from plugjax.extend.transforms import (
     HighType,
@@ -32,6 +34,15 @@ from plugjax.extend.transforms import (
     stage,
 )
 from plugjax.lax.collectives import pvary_p
+from plugjax.lax.sharded.boundary import (
+    check_marks,
+    entered,
+    left,
+    left_without_types,
+    typed_as_asked,
+    whole_summands,
+    without_marks,
+)
 from plugjax.lax.sharded.looking import Devices, LookingTrace
 from plugjax.lax.sharded.primitive import (
     AnyMesh,
@@ -175,23 +186,26 @@ class _Call:
             self._check_argument(values[i], specs[i], paths[i])
             if in_specs is not Infer:
                 self._check_type(aval_of(values[i]), specs[i], paths[i])
-        arrays = [values[i] for i in mapped]
-        used: tuple[Any, ...] = tuple(spec for spec in specs if spec is not None)
+        asked = [specs[i] for i in mapped]
+        arrays = [whole_summands(values[i], specs[i]) for i in mapped]
+        used: tuple[Any, ...] = tuple(map(without_marks, asked))
         out = Structure()
+        marked_specs: list[Any] = []
         found_specs: list[Any] = []
 
         def local(*parts: Any) -> list[Any]:
             filled = list(values)
             for i, part in zip(mapped, parts, strict=True):
-                filled[i] = part
+                filled[i] = entered(part, specs[i], self.check_vma)
             result = self.f(*pytree.unflatten(tree, filled))
             outs, out.tree = pytree.flatten(result)
-            found_specs[:] = self._out_specs(result, out_specs, out.tree)
+            marked_specs[:] = self._out_specs(result, out_specs, out.tree)
+            found_specs[:] = map(without_marks, marked_specs)
             checked = [as_array(y, "shard_map") for y in outs]
             return [
                 self._as_result(y, spec, path)
                 for y, spec, path in zip(
-                    checked, found_specs, pytree.paths_of(out.tree), strict=True
+                    checked, marked_specs, pytree.paths_of(out.tree), strict=True
                 )
             ]
 
@@ -199,7 +213,7 @@ class _Call:
             results = step_through(
                 local, arrays, self.mesh, self.axes, used, found_specs, self.check_vma
             )
-            return out.tree.unflatten(results)
+            return out.tree.unflatten(map(typed_as_asked, results, marked_specs))
         avals = [
             local_aval(aval_of(x), self.mesh, spec, self.axes, self.check_vma)
             for x, spec in zip(arrays, used, strict=True)
@@ -221,7 +235,7 @@ class _Call:
             newly_manual_axes=self.axes,
             check_vma=self.check_vma,
         )
-        return out.tree.unflatten(results)
+        return out.tree.unflatten(map(typed_as_asked, results, marked_specs))
 
     def _at_once(self, arrays: Sequence[Any]) -> bool:
         """Whether all devices' values can be computed while the function is traced."""
@@ -262,11 +276,11 @@ class _Call:
             or sharding.mesh.shape_tuple != self.mesh.shape_tuple
         ):
             return PartitionSpec()
+        spec = sharding.spec
         return PartitionSpec(
-            *(
-                tuple(n for n in names_of(entry) if n in self.axes) or None
-                for entry in sharding.spec
-            )
+            *(tuple(n for n in names_of(entry) if n in self.axes) or None for entry in spec),
+            unreduced=spec.unreduced & self.axes,
+            reduced=spec.reduced & self.axes,
         )
 
     def _broadcast(self, argument: str, prefix: Any, tree: Any) -> list[Any]:
@@ -290,6 +304,8 @@ class _Call:
                     f"shard_map {argument} argument must refer to an axis marked as manual ({set(self.axes)}), but {argument} "
                     f"refers to {name!r}. Check the {argument} values passed to shard_map."
                 )
+        if isinstance(spec, PartitionSpec):
+            check_marks(argument, spec, self.mesh, self.axes)
         return spec
 
     def _check_kind(self, aval: Any, spec: Any, argument: str, what: str) -> None:
@@ -325,14 +341,15 @@ class _Call:
                 )
 
     def _check_type(self, aval: Any, spec: Any, path: str) -> None:
-        held = getattr(aval, "spread", None)
-        if held is None:
+        if isinstance(spec, HiPspec):
             return
-        own = [tuple(n for n in names_of(entry) if n in self.axes) for entry in held.spec]
+        held = spec_of(aval)
+        own = [tuple(n for n in names_of(entry) if n in self.axes) for entry in held]
         wanted = [*map(names_of, spec), *[()] * (aval.ndim - len(spec))]
-        if own != wanted:
+        cut = aval.spread is not None and own != wanted
+        if cut or (held.unreduced, held.reduced) != (spec.unreduced, spec.reduced):
             raise ValueError(
-                f"in_specs passed to shard_map: {spec} does not match the specs of the input: {held.spec} for arg: "
+                f"in_specs passed to shard_map: {spec} does not match the specs of the input: {held} for arg: "
                 f"{aval.str_short()} at args{path}. `in_specs` is an optional argument so you can omit specifying it and shard_map will "
                 "infer the in_specs from the arguments. If you want to reshard your inputs, you can use `jax.reshard` on the arguments "
                 "and then pass those args to shard_map."
@@ -369,9 +386,9 @@ class _Call:
                 f"{aval.ndim} < {len(spec)}). Make the spec shorter, or give the result more axes."
             )
         if not self.check_vma:
-            return y
+            return left_without_types(y, spec)
         named = spec_names(spec)
-        differs = (aval.vma & self.axes) - named
+        differs = (aval.vma & self.axes) - named - spec.unreduced
         if differs:
             raise ValueError(
                 f"shard_map applied to the function '{self.name}' was given out_specs which require replication which can't be "
@@ -380,8 +397,10 @@ class _Call:
                 f"was inferred to be possibly varying over {_words(aval.vma)}. Sum or gather it along these axes, name them "
                 "in out_specs, or pass check_vma=False if all devices have the same."
             )
-        repeated = in_order(self.mesh, named - aval.vma)
-        return pvary_p.bind(y, axes=repeated) if repeated else y
+        summands = spec.unreduced - unreduced_axes(aval.vma)
+        repeated = in_order(self.mesh, (named | summands) - aval.vma)
+        y = pvary_p.bind(y, axes=repeated) if repeated else y
+        return left(y, spec, in_order(self.mesh, summands), f"{self.name}(*args){path}")
 
 
 def _of_arrays(args: Sequence[Any], out_specs: Any) -> bool:

@@ -22,14 +22,16 @@ from plugjax.extend.core import (
     Tracer,
     as_array,
     aval_of,
+    config,
     device_put,
     from_host,
     state,
 )
 from plugjax.extend.execution import settings_of_this_thread
 from plugjax.extend.meshes import AbstractMesh, Mesh, NamedSharding, PartitionSpec, block_indices
-from plugjax.extend.rules import axis_names_rule
+from plugjax.extend.rules import abstract_eval, axis_names_rule
 from plugjax.extend.transforms import Axis, batch_flat, materialize, with_varying
+from plugjax.lax.collectives import axis_index_p
 from plugjax.lax.sharded.primitive import AnyMesh, Axes, in_order, inside, local_aval, whole_aval
 
 
@@ -68,7 +70,7 @@ def step_through(
     ring = _Ring(grid.size, grid)
 
     def run(number: int) -> list[Any]:
-        trace = StepTrace(ring, number, state.trace)
+        trace = StepTrace(ring, number, state.trace, None if places is None else places[number])
         values = []
         for x, host, spec, indices in zip(arrays, hosts, in_specs, parts, strict=True):
             aval = local_aval(x.aval, mesh, spec, axes, check_vma)
@@ -81,7 +83,8 @@ def step_through(
             values.append(StepTracer(trace, held, aval))
         previous, state.trace = state.trace, trace
         try:
-            with inside(mesh, axes, check_vma):
+            # New arrays are on one device, not on all devices of the mesh.
+            with inside(mesh, axes, check_vma), config.override("mesh", None):
                 return [trace.value(y) for y in f(*values)]
         finally:
             state.trace = previous
@@ -148,37 +151,49 @@ class StepTracer(Tracer):
 class StepTrace(Trace):
     """Computes the values of one device at once; hands over to the other devices at collectives."""
 
-    __slots__ = ("number", "parent", "ring")
+    __slots__ = ("device", "number", "parent", "ring")
 
-    def __init__(self, ring: _Ring, number: int, parent: Trace) -> None:
+    def __init__(self, ring: _Ring, number: int, parent: Trace, device: Any) -> None:
         super().__init__(f"shard_map on device {number}")
         self.ring = ring
         self.number = number
         self.parent = parent
+        self.device = device
 
     def value(self, x: Any) -> Array:
         """The array of a tracer."""
         return x.val if type(x) is StepTracer else as_array(x)
 
+    def here(self, x: Any) -> Any:
+        """An operand or result on this device; what lies on all devices of a mesh is here too."""
+        if type(x) is StepTracer:
+            return x.val
+        spread = type(x) is Array and x.sharding.num_devices > 1
+        return device_put(x, self.device) if spread and self.device is not None else x
+
     def process(self, primitive: Primitive, args: Sequence[Any], params: dict[str, Any]) -> Any:
         """Compute, here or together with the other devices."""
-        values = [x.val if type(x) is StepTracer else x for x in args]
+        values = [self.here(x) for x in args]
         avals = [aval_of(x) for x in args]
         rule = registry.table(axis_names_rule).get(primitive)
         names = set() if rule is None else set(rule(**params))
         previous, state.trace = state.trace, self.parent
         try:
-            if names & set(self.ring.grid.axis_names):
+            if primitive is axis_index_p and names <= set(self.ring.grid.axis_names):
+                result = self.ring.index(self.number, params["axis_name"])
+            elif names & set(self.ring.grid.axis_names):
                 result = self.ring.meet(self.number, primitive, values, params)
             else:
                 result = self.parent.process(primitive, values, params)
-            results = list(result) if primitive.multiple_results else [result]
+            results = [self.here(y) for y in (result if primitive.multiple_results else [result])]
         finally:
             state.trace = previous
-        found = [aval_of(y) for y in results]
-        typed = with_varying(
-            primitive, avals, params, found if primitive.multiple_results else found[0]
-        )
+        found: Any = [aval_of(y) for y in results]
+        if primitive.structured:
+            found = registry.table(abstract_eval)[primitive](*avals, **params)
+        elif not primitive.multiple_results:
+            (found,) = found
+        typed = with_varying(primitive, avals, params, found)
         if not primitive.multiple_results:
             return StepTracer(self, results[0], typed)
         return [StepTracer(self, y, aval) for y, aval in zip(results, typed, strict=True)]
@@ -200,6 +215,11 @@ class _Ring:
         self._done = [False] * count
         self._results: list[Any] = [None] * count
         self._error: BaseException | None = None
+
+    def index(self, number: int, name: Any) -> Array:
+        """The place of a device along an axis."""
+        place = np.unravel_index(number, self.grid.axis_sizes)
+        return as_array(np.int32(place[self.grid.axis_names.index(name)]))
 
     def run(self, f: Callable[[int], Any]) -> list[Any]:
         """The results of a function of a device's number, for all devices."""

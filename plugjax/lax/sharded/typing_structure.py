@@ -62,6 +62,12 @@ from plugjax.lax.reduction import (
 )
 from plugjax.lax.selection import clamp_p
 from plugjax.lax.shape import rev_p, squeeze_p
+from plugjax.lax.summands import (
+    CASTS,
+    all_gather_reduced_p,
+    unreduced_psum_p,
+    unreduced_reduce_scatter_p,
+)
 
 rules = RuleSet(__name__)
 
@@ -188,20 +194,30 @@ def _bitcast(avals: Sequence[ShapedArray], results: Sequence[ShapedArray], **_: 
 # Collectives, along axes that types inside do not name ---------------------------------------------
 
 
-@rules.define(sharding_rule, psum_p, pmax_p, pmin_p, ppermute_p, pvary_p, all_to_all_p)
+@rules.define(
+    sharding_rule,
+    psum_p,
+    pmax_p,
+    pmin_p,
+    ppermute_p,
+    pvary_p,
+    all_to_all_p,
+    unreduced_psum_p,
+    *CASTS,
+)
 @_operand
 def _collective(x: ShapedArray, **_: Any) -> Spec:
     return spec_of(x)
 
 
-@rules.define(sharding_rule, all_gather_p, all_gather_invariant_p)
+@rules.define(sharding_rule, all_gather_p, all_gather_invariant_p, all_gather_reduced_p)
 @_operand
 def _all_gather(x: ShapedArray, *, all_gather_dimension: int, tiled: bool, **_: Any) -> Spec:
     spec, place = spec_of(x), all_gather_dimension
     return spec if tiled else Spec(*spec[:place], None, *spec[place:])
 
 
-@rules.define(sharding_rule, reduce_scatter_p)
+@rules.define(sharding_rule, reduce_scatter_p, unreduced_reduce_scatter_p)
 @_operand
 def _reduce_scatter(x: ShapedArray, *, scatter_dimension: int, tiled: bool, **_: Any) -> Spec:
     return spec_of(x) if tiled else without(spec_of(x), (scatter_dimension,))

@@ -4,7 +4,11 @@ A type ``float32[8]{U:x}`` says that the value is the sum of what the devices al
 sum is taken; the rest is refused, as in JAX, until ``reshard`` asks for the sum. A type ``float32[8]{R:x}`` says that the cotangent of
 the value is such a sum.
 
-Backends take the sums at once: what a type says of a value that is still to be summed holds for its shards on no backend.
+JAX refuses to negate summands, to multiply and divide them and reduced values by numbers, and to multiply them as matrices; within
+``shard_map`` plugjax does, so that what is made of a reduced value has a derivative.
+
+Along explicit axes backends take the sums at once: what a type says of a value that is still to be summed holds for its shards on no
+backend. Within ``shard_map`` each device has its own summand until the program takes the sum.
 """
 
 from __future__ import annotations
@@ -29,12 +33,16 @@ from plugjax.extend.meshes import (
     ShardingTypeError,
     broadcast_spec,
     names_of,
+    reduced_axes,
     sharding_rule,
     spec_of,
+    unreduced_axes,
     unreduced_rule,
+    varying_axes,
 )
 from plugjax.extend.rules import RuleSet
-from plugjax.lax.arithmetic import add_p
+from plugjax.extend.transforms import typed_axes
+from plugjax.lax.arithmetic import add_p, div_p, neg_p
 from plugjax.lax.conversion import copy_p, reduce_precision_p
 from plugjax.lax.dot import dot_general_p
 from plugjax.lax.joining import concatenate_p, pad_p, slice_p, split_p, stack_p
@@ -51,11 +59,11 @@ _NONE: Axes = frozenset()
 
 
 def _unreduced(aval: ShapedArray) -> Axes:
-    return spec_of(aval).unreduced
+    return spec_of(aval).unreduced | unreduced_axes(aval.vma)
 
 
 def _reduced(aval: ShapedArray) -> Axes:
-    return spec_of(aval).reduced
+    return spec_of(aval).reduced | reduced_axes(aval.vma)
 
 
 def _shown(avals: Avals) -> str:
@@ -77,7 +85,7 @@ def _same_reduced(avals: Avals) -> Axes:
         return _NONE
     (names,) = found
     for aval in avals:
-        cut = {name for entry in spec_of(aval) for name in names_of(entry)}
+        cut = {name for entry in spec_of(aval) for name in names_of(entry)} | varying_axes(aval.vma)
         if cut & names:
             raise ShardingTypeError(
                 f"Inputs cannot be sharded/varying on the same axes that another input is reduced on. Reshard it. Got {_shown(avals)}."
@@ -128,16 +136,41 @@ def _mul(avals: Avals, **_: Any) -> Pair:
             f"lhs and rhs to `mul` cannot be unreduced since mul is bilinear. Got {_shown(avals)}."
         )
     for unreduced, other in ((left, avals[1]), (right, avals[0])):
-        if unreduced and _reduced(other) != unreduced:
+        if unreduced and _reduced(other) != unreduced and not _is_number(other, unreduced):
             raise ShardingTypeError(
                 f"What is multiplied with an unreduced value should be reduced along the same axes. Got {_shown(avals)}."
             )
     return (left or right, _NONE) if left or right else (_NONE, reduced)
 
 
+def _is_number(aval: ShapedArray, unreduced: Axes) -> bool:
+    """Whether a value of the type is a number that all devices have which hold the summands."""
+    return not aval.shape and not (aval.vma or _unreduced(aval)) and unreduced <= typed_axes()
+
+
+@rules.define(unreduced_rule, div_p)
+def _div(avals: Avals, **_: Any) -> Pair:
+    unreduced = _unreduced(avals[0])
+    if unreduced and (_reduced(avals[1]) == unreduced or _is_number(avals[1], unreduced)):
+        return unreduced, _NONE
+    return _elementwise(div_p)(avals)
+
+
+@rules.define(unreduced_rule, neg_p)
+def _neg(avals: Avals, **_: Any) -> Pair:
+    (x,) = avals
+    if not _unreduced(x) <= typed_axes():
+        return _elementwise(neg_p)(avals)
+    return _unreduced(x), _reduced(x)
+
+
 @rules.define(unreduced_rule, dot_general_p)
 def _dot_general(avals: Avals, **_: Any) -> Pair:
-    if any(map(_unreduced, avals)):
+    left, right = map(_unreduced, avals)
+    for unreduced, other in ((left, avals[1]), (right, avals[0])):
+        if unreduced and unreduced <= typed_axes() and _reduced(other) == unreduced:
+            return unreduced, _NONE
+    if left or right:
         raise ShardingTypeError(
             f"lhs or rhs passed to dot_general cannot be unreduced. Got {_shown(avals)}. Take the sum by reshard first."
         )

@@ -23,5 +23,6 @@ for _topic in (
     "showing",
     "partitioning",
     "own_types",
+    "summands",
 ):
     importlib.import_module(f"{__name__}.{_topic}")
