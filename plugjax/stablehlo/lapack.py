@@ -26,6 +26,8 @@ from plugjax.lax.linalg.cholesky import cholesky_p
 from plugjax.lax.linalg.eig import eig_p
 from plugjax.lax.linalg.eigh import eigh_p
 from plugjax.lax.linalg.householder import (
+    geqp3,
+    geqp3_p,
     geqrf,
     geqrf_p,
     householder_product,
@@ -63,11 +65,13 @@ def on_lapack(ctx: EqnContext) -> bool:
     if any(a.dtype.name not in _LETTERS for a in avals[:1]):
         return False
     if unknown_matrix(avals):
-        return primitive in _OF_ANY_SIZE
+        return primitive in _OF_ANY_SIZE and not ctx.eqn.params.get("pivoting")
     runs_here = module.emit_host_call is not None
-    params = ctx.eqn.params
-    other = params.get("pivoting") or params.get("perturb_singular")
-    return runs_here and not other and all(0 not in a.shape for a in avals)
+    return (
+        runs_here
+        and not ctx.eqn.params.get("perturb_singular")
+        and all(0 not in a.shape for a in avals)
+    )
 
 
 def lapack(ctx: EqnContext, *operands: Value, **params: Any) -> Sequence[Value]:
@@ -272,7 +276,16 @@ def _householder_product(ctx: EqnContext, x: Value, taus: Value) -> Sequence[Val
     return _call(ctx, name, [x, taus], ctx.avals_in, [aval], [True, False, True], in_place={0: 0})
 
 
-def _qr(ctx: EqnContext, x: Value, *, full_matrices: bool, **_: Any) -> Sequence[Value]:
+def _geqp3(ctx: EqnContext, x: Value, order: Value) -> Sequence[Value]:
+    matrices = [True, False, True, False, False]
+    return _call(
+        ctx, "geqp3", [x, order], ctx.avals_in, ctx.avals_out, matrices, in_place={0: 0, 1: 1}
+    )
+
+
+def _qr(
+    ctx: EqnContext, x: Value, *, full_matrices: bool, pivoting: bool, **_: Any
+) -> Sequence[Value]:
     """Of matrices of unknown sizes square ones: which of two sizes is less must be known for others."""
     (aval,) = ctx.avals_in
     if unknown_matrix([aval]):
@@ -290,12 +303,18 @@ def _qr(ctx: EqnContext, x: Value, *, full_matrices: bool, **_: Any) -> Sequence
     rank = rows if full_matrices else min(rows, columns)
 
     def program(x: Any) -> list[Any]:
-        packed, taus = geqrf(x)
+        order: list[Any] = []
+        if pivoting:
+            free = full((*aval.shape[:-2], columns), 0, INT32)
+            packed, places, taus = geqp3(x, free)
+            order = [sub(places, full_like(places, 1))]
+        else:
+            packed, taus = geqrf(x)
         lead = [(0, 0, 0)] * (aval.ndim - 1)
         wide = pad(packed, np.zeros((), aval.dtype), [*lead, (0, max(rank - columns, 0), 0)])
         vectors = slice_in_dim(wide, 0, rank, axis=aval.ndim - 1)
         r = triu(slice_in_dim(packed, 0, rank, axis=aval.ndim - 2))
-        return [householder_product(vectors, taus), r]
+        return [householder_product(vectors, taus), r, *order]
 
     return _finished(ctx, program, [x], [aval])
 
@@ -390,6 +409,7 @@ _CALLS: dict[Primitive, Callable[..., Sequence[Value]]] = {
     cholesky_p: _cholesky,
     eig_p: _eig,
     eigh_p: _eigh,
+    geqp3_p: _geqp3,
     geqrf_p: _geqrf,
     hessenberg_p: _hessenberg,
     householder_product_p: _householder_product,

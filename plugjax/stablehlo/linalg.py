@@ -85,10 +85,13 @@ def by_host_or_program(ctx: EqnContext, *operands: Value, **params: Any) -> Sequ
     return ctx.call(program, operands, primitive.name)
 
 
+_SHORT = (cholesky_update_p, lu_pivots_to_permutation_p, solve_p, symmetric_product_p)
+
+
 def _made_of_calls(ctx: EqnContext) -> bool:
-    """Whether a decomposition is short: what it consists of are calls of LAPACK, or steps along one axis."""
+    """Whether a decomposition is short: it consists of calls of LAPACK, of products, or of steps along one axis."""
     on_xla = ctx.platform == "xla" and ctx.module.device_kind == "cpu"
-    return on_xla and ctx.primitive in (solve_p, lu_pivots_to_permutation_p)
+    return on_xla and ctx.primitive in _SHORT
 
 
 def _may_call_host(ctx: EqnContext) -> bool:

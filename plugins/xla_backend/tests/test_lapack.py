@@ -43,6 +43,7 @@ CALLS = {
     "qr": (jnp.linalg.qr, "geqrf"),
     "full qr of tall ones": (lambda x: jnp.linalg.qr(x[..., :2], "complete"), "geqrf"),
     "qr of wide ones": (lambda x: jnp.linalg.qr(x[..., :2, :]), "geqrf"),
+    "pivoted qr": (lambda x: linalg.qr(x[..., :3], pivoting=True, full_matrices=False), "geqp3"),
     "schur": (lambda x: linalg.schur(positive(x))[0], "gees"),
     "solve": (lambda x: jnp.linalg.solve(x, x.mT), "trsm"),
     "svd": (lambda x: jnp.linalg.svd(x, compute_uv=False), "gesdd"),
