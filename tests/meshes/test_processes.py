@@ -105,6 +105,8 @@ def test_one_interrupt_ends_all(tmp_path):
         stdout=subprocess.PIPE,
         text=True,
         start_new_session=True,
+        # Jobs in the background of a shell ignore interrupts, and so would this one.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     try:
         said = [process.stdout.readline() for _ in range(3)]
