@@ -94,6 +94,15 @@ def test_the_first_process_ends_last(tmp_path):
     assert lines == {1: ["DEADLINE_EXCEEDED", "DEADLINE_EXCEEDED", "True"]}
 
 
+@pytest.fixture
+def heeds_interrupts():
+    """What is started here heeds interrupts, though jobs in the background of a shell ignore them."""
+    previous = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, previous)
+
+
+@pytest.mark.usefixtures("heeds_interrupts")
 def test_one_interrupt_ends_all(tmp_path):
     path = tmp_path / "program.py"
     path.write_text(
@@ -105,8 +114,6 @@ def test_one_interrupt_ends_all(tmp_path):
         stdout=subprocess.PIPE,
         text=True,
         start_new_session=True,
-        # Jobs in the background of a shell ignore interrupts, and so would this one.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     try:
         said = [process.stdout.readline() for _ in range(3)]
