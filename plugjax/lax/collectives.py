@@ -21,7 +21,7 @@ combine them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any, TypeAlias
 
@@ -74,32 +74,43 @@ _ALONG_ONE = (
 
 
 @rules.define(axis_names_rule, *_REDUCTIONS)
-def _reduction_names(*, axes: tuple[Any, ...], **_: Any) -> tuple[Any, ...]:
+def names_of_reduction(*, axes: tuple[Any, ...], **_: Any) -> tuple[Any, ...]:
+    """The axes that a reduction or a cast is along."""
     return axes
 
 
 @rules.define(axis_names_rule, *_ALONG_ONE)
-def _names_along_one(*, axis_name: Any, **_: Any) -> tuple[Any, ...]:
+def names_of_exchange(*, axis_name: Any, **_: Any) -> tuple[Any, ...]:
+    """The axis that an exchange is along."""
     return axis_name if isinstance(axis_name, tuple) else (axis_name,)
 
 
-@rules.define(varying_rule, *_REDUCTIONS)
-def _same_along(names: Names, *, axes: tuple[Any, ...], axis_index_groups: Any) -> Names:
-    check_unmarked("psum, pmax or pmin", names, axes)
-    return names if axis_index_groups is not None else names - set(axes)
+def _varying_along(
+    primitive: Primitive,
+    names_of: Callable[..., Iterable[Any]],
+    rule: Callable[[Names, Names, Any], Names],
+) -> None:
+    @rules.define(varying_rule, primitive)
+    def _varying(names: Names, **params: Any) -> Names:
+        axes = frozenset(names_of(**params))
+        _check_unmarked(primitive.name, names, axes)
+        return rule(names, axes, params.get("axis_index_groups"))
 
 
-@rules.define(varying_rule, ppermute_p, all_gather_p, reduce_scatter_p, all_to_all_p)
-def _varying_along(names: Names, *, axis_name: Any, **_: Any) -> Names:
-    axes = axis_name if isinstance(axis_name, tuple) else (axis_name,)
-    check_unmarked("a collective", names, axes)
-    return names | set(axes)
+def _equal(names: Names, axes: Names, groups: Any) -> Names:
+    return names if groups is not None else names - axes
 
 
-@rules.define(varying_rule, all_gather_invariant_p)
-def _gathered_varying(names: Names, *, axis_name: tuple[Any, ...], **_: Any) -> Names:
-    check_unmarked("all_gather", names, axis_name)
-    return names - set(axis_name)
+def _differing(names: Names, axes: Names, groups: Any) -> Names:
+    return names | axes
+
+
+for _reduction_p in _REDUCTIONS:
+    _varying_along(_reduction_p, names_of_reduction, _equal)
+_varying_along(all_gather_invariant_p, names_of_exchange, _equal)
+for _exchange_p in (ppermute_p, all_gather_p, reduce_scatter_p, all_to_all_p):
+    _varying_along(_exchange_p, names_of_exchange, _differing)
+_varying_along(pvary_p, names_of_reduction, _differing)
 
 
 @rules.define(varying_rule, axis_index_p)
@@ -107,22 +118,16 @@ def _index_varying(*, axis_name: Any) -> Names:
     return frozenset((axis_name,))
 
 
-@rules.define(varying_rule, pvary_p)
-def _marked_varying(names: Names, *, axes: tuple[Any, ...]) -> Names:
-    check_unmarked("pvary", names, axes)
-    return names | set(axes)
-
-
-def check_unmarked(who: str, names: Names, axes: Sequence[Any]) -> None:
+def _check_unmarked(who: str, names: Names, axes: Names) -> None:
     """Raise unless types say at most that values vary along some axes.
 
     Raises:
         ValueError: they say more.
     """
     for word, found in (("unreduced", unreduced_axes(names)), ("reduced", reduced_axes(names))):
-        if found.intersection(axes):
+        if found & axes:
             raise ValueError(
-                f"{who} cannot accept args which are {word}: they are so along {sorted(found, key=str)}, got axes={tuple(axes)}. "
+                f"{who} cannot accept args which are {word}: they are so along {sorted(found, key=str)}, got axes={sorted(axes, key=str)}. "
                 "lax.psum takes the sums of unreduced values, lax.pcast(x, axes, to='varying') frees reduced ones."
             )
 
@@ -152,37 +157,36 @@ def _after(axis: int, bdim: int) -> int:
 
 
 @rules.define(abstract_eval, *_REDUCTIONS)
-def _reduction_aval(
-    x: ShapedArray, *, axes: tuple[Any, ...], axis_index_groups: Any
-) -> ShapedArray:
+def reduced_aval(x: ShapedArray, *, axes: tuple[Any, ...], **_: Any) -> ShapedArray:
+    """The type of what is reduced."""
     for name in axes:
         named_axis_size(name)
     return x.strip_weak_type()
 
 
-def _reduction_batching(primitive: Primitive, reducer: Callable[..., Any]) -> None:
-    @rules.define(batching_rule, primitive)
-    def _batching(
-        axis: Axis,
-        args: Sequence[Any],
-        dims: Sequence[int | None],
-        *,
-        axes: tuple[Any, ...],
-        axis_index_groups: Any,
-    ) -> tuple[Any, int | None]:
-        (x,), (bdim,) = args, dims
-        params = {"axes": axes, "axis_index_groups": axis_index_groups}
-        if axis.name not in axes:
-            return primitive.bind(x, **params), bdim
-        if axis_index_groups is not None and axis.of_mesh and axes == (axis.name,):
-            return _within_groups(reducer, materialize(x, bdim, axis), axis_index_groups), 0
-        refuse_groups(axis_index_groups)
-        if bdim is not None:
-            x = reducer(x, (bdim,))
-        elif primitive is psum_p:
-            x = mul(x, scalar(axis.size, x))
-        left = tuple(name for name in axes if name != axis.name)
-        return (primitive.bind(x, **{**params, "axes": left}) if left else x), None
+def reduction_batching(
+    primitive: Primitive,
+    reducer: Callable[..., Any],
+    axis: Axis,
+    args: Sequence[Any],
+    dims: Sequence[int | None],
+    *,
+    axes: tuple[Any, ...],
+    **params: Any,
+) -> tuple[Any, int | None]:
+    """The batching rule of a primitive that reduces over axes."""
+    (x,), (bdim,), groups = args, dims, params.get("axis_index_groups")
+    if axis.name not in axes:
+        return primitive.bind(x, axes=axes, **params), bdim
+    if groups is not None and axis.of_mesh and axes == (axis.name,):
+        return _within_groups(reducer, materialize(x, bdim, axis), groups), 0
+    refuse_groups(groups)
+    if bdim is not None:
+        x = reducer(x, (bdim,))
+    elif reducer is reduce_sum:
+        x = mul(x, scalar(axis.size, x))
+    left = tuple(name for name in axes if name != axis.name)
+    return (primitive.bind(x, axes=left, **params) if left else x), None
 
 
 def _within_groups(reducer: Callable[..., Any], x: Any, groups: Sequence[Sequence[int]]) -> Any:
@@ -210,9 +214,8 @@ def _in_groups(rule: Callable[..., Any], axis: Axis, x: Any, params: dict[str, A
     return concatenate([found[i] for i in sorted(found)], 0), 0
 
 
-_reduction_batching(psum_p, reduce_sum)
-_reduction_batching(pmax_p, reduce_max)
-_reduction_batching(pmin_p, reduce_min)
+for _reduction_p, _reducer in zip(_REDUCTIONS, (reduce_sum, reduce_max, reduce_min), strict=True):
+    rules.define(batching_rule, _reduction_p)(partial(reduction_batching, _reduction_p, _reducer))
 
 
 @linear(rules, psum_p)
@@ -228,17 +231,22 @@ def _psum_transpose(
 
 # Marks --------------------------------------------------------------------------------------------
 
-rules.define(abstract_eval, pvary_p)(lambda x, *, axes: x)
-rules.define(impl, pvary_p)(lambda x, *, axes: x)
+
+def marking(rules: RuleSet, primitive: Primitive) -> None:
+    """Rules of a primitive that changes a type along axes of a mesh alone: values, and the place of a batch, stay."""
+    rules.define(abstract_eval, primitive)(lambda x, *, axes: x)
+    rules.define(impl, primitive)(lambda x, *, axes: x)
+
+    @rules.define(batching_rule, primitive)
+    def _batching(
+        axis: Axis, args: Sequence[Any], dims: Sequence[int | None], *, axes: tuple[Any, ...]
+    ) -> tuple[Any, int | None]:
+        return primitive.bind(args[0], axes=axes), dims[0]
+
+
+marking(rules, pvary_p)
 # The cotangent is summed where it reaches the operand, which does not differ.
 linear(rules, pvary_p)(lambda bar, x, *, axes: (bar,))
-
-
-@rules.define(batching_rule, pvary_p)
-def _pvary_batching(
-    axis: Axis, args: Sequence[Any], dims: Sequence[int | None], *, axes: tuple[Any, ...]
-) -> tuple[Any, int | None]:
-    return pvary_p.bind(args[0], axes=axes), dims[0]
 
 
 def _extremum_derivative(primitive: Primitive) -> None:

@@ -19,7 +19,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from plugjax.extend.core import Primitive, ShapedArray, add_any_p, aval_of
+from plugjax.extend.core import Primitive, add_any_p, aval_of
 from plugjax.extend.meshes import Reduced, Unreduced, axis_of, without_names
 from plugjax.extend.rules import (
     RuleSet,
@@ -30,19 +30,23 @@ from plugjax.extend.rules import (
     impl,
     varying_rule,
 )
-from plugjax.extend.transforms import Axis, named_axis_size, typed_axes
-from plugjax.lax.arithmetic import mul
+from plugjax.extend.transforms import typed_axes
 from plugjax.lax.collectives import (
     axis_index_p,
     gather_batching,
     gathered_aval,
+    marking,
+    names_of_exchange,
+    names_of_reduction,
     psum_p,
     pvary_p,
+    reduced_aval,
+    reduction_batching,
     scatter_batching,
     scattered_aval,
 )
 from plugjax.lax.comparison import eq
-from plugjax.lax.families import linear, scalar
+from plugjax.lax.families import linear
 from plugjax.lax.reduction import reduce_sum
 from plugjax.lax.selection import select
 from plugjax.lax.shape import full_like
@@ -88,20 +92,8 @@ _along(unreduced_reduce_scatter_p, lambda axes: axes)
 
 # Casts --------------------------------------------------------------------------------------------
 
-rules.define(abstract_eval, *CASTS)(lambda x, *, axes: x)
-rules.define(impl, *CASTS)(lambda x, *, axes: x)
-
-
-def _cast_batching(primitive: Primitive) -> None:
-    @rules.define(batching_rule, primitive)
-    def _batching(
-        axis: Axis, args: Sequence[Any], dims: Sequence[int | None], *, axes: Axes
-    ) -> tuple[Any, int | None]:
-        return primitive.bind(args[0], axes=axes), dims[0]
-
-
 for _cast_p in CASTS:
-    _cast_batching(_cast_p)
+    marking(rules, _cast_p)
 
 
 def _transposes(one: Primitive, other: Primitive) -> None:
@@ -123,35 +115,12 @@ rules.absent(
 )
 
 
-@rules.define(axis_names_rule, unreduced_psum_p)
-def _names_of_sum(*, axes: Axes) -> Axes:
-    return axes
-
-
-@rules.define(axis_names_rule, all_gather_reduced_p, unreduced_reduce_scatter_p)
-def _names_of_exchange(*, axis_name: Axes, **_: Any) -> Axes:
-    return axis_name
-
-
-@rules.define(abstract_eval, unreduced_psum_p)
-def _sum_aval(x: ShapedArray, *, axes: Axes) -> ShapedArray:
-    for name in axes:
-        named_axis_size(name)
-    return x.strip_weak_type()
-
-
-@rules.define(batching_rule, unreduced_psum_p)
-def _sum_batching(
-    axis: Axis, args: Sequence[Any], dims: Sequence[int | None], *, axes: Axes
-) -> tuple[Any, int | None]:
-    (x,), (bdim,) = args, dims
-    if axis.name not in axes:
-        return unreduced_psum_p.bind(x, axes=axes), bdim
-    x = mul(x, scalar(axis.size, x)) if bdim is None else reduce_sum(x, (bdim,))
-    left = tuple(name for name in axes if name != axis.name)
-    return (unreduced_psum_p.bind(x, axes=left) if left else x), None
-
-
+rules.define(axis_names_rule, unreduced_psum_p)(names_of_reduction)
+rules.define(axis_names_rule, all_gather_reduced_p, unreduced_reduce_scatter_p)(names_of_exchange)
+rules.define(abstract_eval, unreduced_psum_p)(reduced_aval)
+rules.define(batching_rule, unreduced_psum_p)(
+    partial(reduction_batching, unreduced_psum_p, reduce_sum)
+)
 rules.define(abstract_eval, all_gather_reduced_p)(gathered_aval)
 rules.define(abstract_eval, unreduced_reduce_scatter_p)(scattered_aval)
 rules.define(batching_rule, all_gather_reduced_p)(partial(gather_batching, all_gather_reduced_p))

@@ -62,7 +62,7 @@ def on_lapack(ctx: EqnContext) -> bool:
     primitive, avals, module = ctx.primitive, ctx.avals_in, ctx.module
     if primitive not in _CALLS or module.device_kind != "cpu" or ctx.platform != "xla":
         return False
-    if any(a.dtype.name not in _LETTERS for a in avals[:1]):
+    if avals[0].dtype.name not in _LETTERS:
         return False
     if unknown_matrix(avals):
         return primitive in _OF_ANY_SIZE and not ctx.eqn.params.get("pivoting")
@@ -339,24 +339,13 @@ def _cholesky(ctx: EqnContext, x: Value) -> Sequence[Value]:
     return _finished(ctx, lambda factor, info: _or_nan(info, factor), found, outs)
 
 
-def _triangular_solve(
-    ctx: EqnContext,
-    a: Value,
-    b: Value,
-    *,
-    left_side: bool,
-    lower: bool,
-    transpose_a: bool,
-    conjugate_a: bool,
-    unit_diagonal: bool,
-) -> Sequence[Value]:
-    if conjugate_a and not transpose_a:
-        a = mlir.value("chlo.conj", ctx.avals_in[0], [a])
+def _triangular_solve(ctx: EqnContext, a: Value, b: Value, **on: bool) -> Sequence[Value]:
+    """The matrix is conjugated already where it is not transposed."""
     return _call(
         ctx, "trsm", [a, b], ctx.avals_in, ctx.avals_out, [True, True, True], in_place={1: 0},
-        side="L" if left_side else "R", uplo="L" if lower else "U",
-        trans_x=("C" if conjugate_a else "T") if transpose_a else "N",
-        diag="U" if unit_diagonal else "N",
+        side="L" if on["left_side"] else "R", uplo="L" if on["lower"] else "U",
+        trans_x=("C" if on["conjugate_a"] else "T") if on["transpose_a"] else "N",
+        diag="U" if on["unit_diagonal"] else "N",
     )  # fmt: skip
 
 

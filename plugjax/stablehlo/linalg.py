@@ -150,11 +150,11 @@ def _triangular_solve(
     conjugate_a: bool,
     unit_diagonal: bool,
 ) -> Value:
+    if conjugate_a and not transpose_a:
+        a = mlir.value("chlo.conj", ctx.avals_in[0], [a])
     if on_lapack(ctx):
         (found,) = lapack(ctx, a, b, **ctx.eqn.params)
         return found
-    if conjugate_a and not transpose_a:
-        a = mlir.value("chlo.conj", ctx.avals_in[0], [a])
     kind = ("ADJOINT" if conjugate_a else "TRANSPOSE") if transpose_a else "NO_TRANSPOSE"
     attributes = {
         "left_side": mlir.boolean(left_side),

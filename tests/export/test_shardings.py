@@ -77,6 +77,20 @@ def test_a_program_over_a_mesh_is_written():
     assert loaded.vjp().nr_devices == 8
 
 
+def test_reduced_and_unreduced_values_are_written():
+    @plugjax.jit
+    @plugjax.shard_map(mesh=MESH, in_specs=P("x", "y"), out_specs=P("x"))
+    def summed(x):
+        two = lax.pcast(plugjax.numpy.full(2, 2.0), ("x", "y"), to="reduced")
+        doubled = lax.pcast(x * two, "y", to="unreduced")
+        return lax.psum(doubled, "y")
+
+    exported = export.export(summed)(struct(P("x", "y")))
+    loaded = export.deserialize(exported.serialize(jaxpr=True))
+    assert str(loaded._program) == str(exported._program)
+    assert all(word in str(loaded._program) for word in ("{R:(x,y)}", "{V:x, U:y}"))
+
+
 def test_a_typed_program_is_written():
     exported = exported_for(P("x"), P("x"), mesh=TYPED)
     loaded = export.deserialize(exported.serialize(jaxpr=True))

@@ -116,8 +116,8 @@ def _while(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], init_
         found = ", ".join(a.str_short() for a in cond.out_avals)
         raise TypeError(f"lax.while_loop: cond_fun must return a boolean scalar, got {found}.")
     names = varying_axes(cond.out_avals[0].vma)
-    if names and not all(names <= a.vma for a in avals if isinstance(a, ShapedArray)):
-        varying = [varying_with(x, names) for x in init]
+    varying = [varying_with(x, names) for x in init]
+    if [aval_of(x) for x in varying] != avals:
         return _while(cond_fun, body_fun, pytree.unflatten(tree, varying))
     outs = while_p.bind(
         *cond_consts,

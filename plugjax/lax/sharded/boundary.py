@@ -113,11 +113,12 @@ def left_without_types(y: Any, spec: PartitionSpec) -> Any:
     return psum_p.bind(y, axes=axes, axis_index_groups=None) if axes else y
 
 
-def typed_as_asked(y: Any, spec: Any) -> Any:
-    """A whole result with a type that says of summands what the spec says."""
+def typed_as_asked(y: Any, spec: Any, mesh: Mesh | AbstractMesh) -> Any:
+    """A whole result over a mesh, with a type that says of summands what the spec says."""
     if without_marks(spec) is spec:
         return y
     aval = aval_of(y)
     asked = spec_of(aval).update(unreduced=spec.unreduced, reduced=spec.reduced)
-    mesh = aval.spread.mesh if aval.spread is not None else get_abstract_mesh()
-    return retyped(y, aval.update(spread=explicit_part(mesh, asked, aval.ndim)))
+    around = get_abstract_mesh()
+    found = explicit_part(mesh if around.empty else around, asked, aval.ndim)
+    return retyped(y, aval.update(spread=found))

@@ -213,7 +213,7 @@ class _Call:
             results = step_through(
                 local, arrays, self.mesh, self.axes, used, found_specs, self.check_vma
             )
-            return out.tree.unflatten(map(typed_as_asked, results, marked_specs))
+            return out.tree.unflatten(self._typed(results, marked_specs))
         avals = [
             local_aval(aval_of(x), self.mesh, spec, self.axes, self.check_vma)
             for x, spec in zip(arrays, used, strict=True)
@@ -235,7 +235,10 @@ class _Call:
             newly_manual_axes=self.axes,
             check_vma=self.check_vma,
         )
-        return out.tree.unflatten(map(typed_as_asked, results, marked_specs))
+        return out.tree.unflatten(self._typed(results, marked_specs))
+
+    def _typed(self, results: Sequence[Any], specs: Sequence[Any]) -> list[Any]:
+        return [typed_as_asked(y, s, self.mesh) for y, s in zip(results, specs, strict=True)]
 
     def _at_once(self, arrays: Sequence[Any]) -> bool:
         """Whether all devices' values can be computed while the function is traced."""
@@ -250,7 +253,7 @@ class _Call:
         self, args: tuple[Any, ...], leaves: Sequence[Any], in_specs: Any
     ) -> list[Spec | None]:
         if in_specs is Infer:
-            return [self._inferred(x) for x in leaves]
+            return [self._checked("in_specs", self._inferred(x)) for x in leaves]
         if in_specs is None:
             raise TypeError(
                 "shard_map in_specs argument must be a pytree of `jax.sharding.PartitionSpec` instances, but it was `None`. "

@@ -276,7 +276,7 @@ outside(
 # Where such values enter and leave: their types outside say it.
 
 
-def across(name, specs, out, function, casts=(), wide=True):
+def across(name, specs, out, function, casts=(), check_vma=True):
     def run(e):
         mesh = e.jax.make_mesh((8,), ("x",), axis_types=(e.AxisType.Explicit,))
         with e.jax.set_mesh(mesh):
@@ -287,7 +287,7 @@ def across(name, specs, out, function, casts=(), wide=True):
             given = {"in_specs": specs(e)} if specs else {}
             mapped = e.jax.shard_map(
                 lambda x, w: function(e, x, w), out_specs=out(e), **given,
-                **({} if wide else {"check_vma": False}),
+                check_vma=check_vma,
             )  # fmt: skip
             types = []
 
@@ -349,6 +349,23 @@ across(
 )
 
 
+across(
+    "in and out without types",
+    lambda e: (e.P("x"), e.P(reduced={"x"})),
+    lambda e: e.P(unreduced={"x"}),
+    lambda e, x, w: x * w,
+    _REDUCED,
+    check_vma=False,
+)
+across(
+    "summands without types",
+    lambda e: (e.P("x"), e.P()),
+    lambda e: e.P(unreduced={"x"}),
+    lambda e, x, w: x + w,
+    check_vma=False,
+)
+
+
 def _through(e):
     """Summands leave one program, and enter another."""
     mesh = e.jax.make_mesh((8,), ("x",), axis_types=(e.AxisType.Explicit,))
@@ -406,3 +423,67 @@ row("derivative of a sum")(
     )
 )
 row("derivative of nothing")(lambda e, n, x, w: total(e, n(e.jax.grad(lambda x: w.sum())(x))))
+
+
+# Loops and branches of summands.
+row("turns of summands")(
+    lambda e, n, x, w: total(
+        e,
+        n(
+            e.lax.while_loop(
+                lambda c: c[1] < x[0],
+                lambda c: (c[0] + c[0], c[1] + 2),
+                (summand(e, x), e.jnp.zeros_like(x[0])),
+            )[0]
+        ),
+    )
+)
+row("branches of summands")(
+    lambda e, n, x, w: total(
+        e, n(e.lax.cond(x[0] > 2, lambda: summand(e, x), lambda: summand(e, x * x)))
+    )
+)
+row("a summand in one branch")(
+    lambda e, n, x, w: total(e, e.lax.cond(x[0] > 2, lambda: summand(e, x), lambda: w))
+)
+
+
+def _given(e):
+    """A cotangent counts by its own type. JAX asks for that of the result's, so it computes the derivatives by hand."""
+
+    def device(x, w):
+        if e.jax.__name__ == "jax":
+            return 2 * w, 2 * w, total(e, x), total(e, x), 4 * total(e, x)
+        whole = e.jnp.ones_like(w)
+        same = [whole, reduced(e, whole)]
+        square = e.jax.vjp(lambda v: v * v, reduced(e, w))[1]
+        product = e.jax.vjp(lambda v: total(e, summand(e, x) * v), reduced(e, w))[1]
+        varying = e.lax.pcast(whole, "x", to="varying")
+        found = [*(square(bar) for bar in same), *(product(bar) for bar in (*same, varying))]
+        return tuple(total(e, bar) for (bar,) in found)
+
+    mapped = e.jax.shard_map(device, mesh=e.mesh, in_specs=(e.P("x"), e.P()), out_specs=e.P())
+    return e.jax.jit(mapped)(X, W)
+
+
+PROGRAMS["summands given cotangents"] = _given
+
+
+def _mesh_given(e):
+    """The type of a result where no mesh is in force."""
+    mesh = e.jax.make_mesh((8,), ("x",), axis_types=(e.AxisType.Explicit,))
+    x = e.jax.device_put(drawn((16,)), e.jax.NamedSharding(mesh, e.P("x")))
+    mapped = e.jax.shard_map(
+        lambda x: summand(e, x), mesh=mesh, in_specs=e.P("x"), out_specs=e.P(unreduced={"x"})
+    )
+    types = []
+
+    def whole(x):
+        found = mapped(x)
+        types.append(str(e.jax.typeof(found)))
+        return e.jax.reshard(found, e.jax.NamedSharding(mesh, e.P()))
+
+    return e.jax.jit(whole)(x), as_bytes(types[0])
+
+
+PROGRAMS["summands across without a mesh in force"] = _mesh_given
