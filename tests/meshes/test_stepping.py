@@ -62,7 +62,10 @@ def test_summands_and_reduced_values():
             expected = outcome(e, f)
             with jax.disable_jit():
                 found = outcome(e, f)
-            if isinstance(expected, dict) or isinstance(found, dict):
+            if name == "summands a summand in one branch":
+                # A branch is plain Python: the devices part at what they compute next.
+                assert "All devices must come to the same collectives" in found["message"], found
+            elif isinstance(expected, dict) or isinstance(found, dict):
                 assert expected["error"] == found["error"], name
             else:
                 assert np.allclose(expected[0]["value"], found[0]["value"], rtol=1e-5), name
