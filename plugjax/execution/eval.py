@@ -17,6 +17,7 @@ from plugjax.core.device import Placement
 from plugjax.core.jaxpr import ClosedJaxpr, programs_in
 from plugjax.core.primitive import Primitive, Trace, set_base, state
 from plugjax.execution.compile import Compiled
+from plugjax.execution.first_calls import first_on_host
 from plugjax.execution.host_kernels import Run, host_kernel, output_avals, run_kernel
 from plugjax.execution.host_programs import host_program, single_equation
 from plugjax.execution.instruments import instrumented
@@ -178,6 +179,12 @@ def prepared(
 
         around = instrumented(call, program)
         return run if around is call else lambda *arrays: around(arrays)
+    on_host = first_on_host(primitive, program(), placement)
+    if on_host is not None:
+        observed = instrumented(on_host, program)
+        if primitive.multiple_results:
+            return lambda *arrays: observed(arrays)
+        return lambda *arrays: observed(arrays)[0]
     compiled = Compiled(program(), placement, {"name": primitive.name})
     if primitive.multiple_results or compiled.single is None:
         several = instrumented(compiled.call, program)
