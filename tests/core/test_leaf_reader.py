@@ -11,7 +11,11 @@ import plugjax.numpy as jnp
 from plugjax.core import pytree
 from plugjax.execution.jit.leaf_reader import argument_reader
 
-Pair = namedtuple("Pair", "a b")
+Pair, Twin = namedtuple("Pair", "a b"), namedtuple("Twin", "a b")
+Swapped = namedtuple("Swapped", "a b")
+plugjax.tree_util.register_pytree_node(
+    Swapped, lambda x: ((x.b, x.a), None), lambda _, children: Swapped(*children[::-1])
+)
 A, B, C = (jnp.arange(3.0) + i for i in range(3))
 TREES = [
     {"b": A, "a": B},
@@ -24,6 +28,9 @@ TREES = [
     {"a": {}, "b": A},
     OrderedDict(b=A, a=B),
     Pair(A, B),
+    Pair({"x": A}, [B, C]),
+    Twin(A, B),
+    Swapped(A, B),
     (A, B),
     [A, B],
     [A, [B]],
@@ -55,10 +62,10 @@ def test_any_structure_after_any_other(first):
 
 def test_the_second_call_reads_without_flattening(monkeypatch):
     f = plugjax.jit(total)
-    tree = {"a": [A, (B, None)], "b": C}
+    tree = {"a": [A, Pair(B, None)], "b": C}
     f(tree), f(tree)
     monkeypatch.setattr(pytree, "flatten", None)
-    np.testing.assert_array_equal(f({"b": A, "a": [C, (C, None)]}), total([C, C, A]))
+    np.testing.assert_array_equal(f({"b": A, "a": [C, Pair(C, None)]}), total([C, C, A]))
 
 
 def test_under_transformations():
@@ -107,7 +114,7 @@ def test_clear_cache_drops_the_guess():
     assert len(calls) == 2
 
 
-@pytest.mark.parametrize("tree", [Pair(0, 0), {(0,): 0}, {"a": OrderedDict(b=0)}], ids=str)
+@pytest.mark.parametrize("tree", [Swapped(0, 0), {(0,): 0}, {"a": OrderedDict(b=0)}], ids=str)
 def test_structures_that_only_the_library_takes_apart(tree):
     assert argument_reader(pytree.structure(((tree,), {}))) is None
     assert argument_reader(pytree.structure(((), {"key": tree}))) is None

@@ -24,7 +24,7 @@ def argument_reader(
 ) -> Reader | None:
     """A function from the arguments of a call to their leaves and static values.
 
-    ``None`` unless the structure has only tuples, lists, ``None``, and dicts whose keys are all strings or all integers.
+    ``None`` unless the structure has only tuples, named ones too, lists, ``None``, and dicts whose keys are all strings or all integers.
 
     The function raises LookupError for arguments of another structure, but takes anything for a leaf: the caller finds out
     whether it is one.
@@ -50,7 +50,7 @@ def argument_reader(
     statics = "".join(f"type({name}), {name}, " for name in writer.statics)
     lines = [*writer.lines, f"return [{', '.join(writer.leaves)}], ({statics})"]
     source = "def read(args, kwargs):\n" + "".join(f"    {line}\n" for line in lines)
-    scope: dict[str, Any] = dict(writer.getters)
+    scope: dict[str, Any] = dict(writer.known)
     exec(compile(source, "<leaf reader>", "exec"), scope)  # made of names and numbers only
     read: Reader = scope["read"]
     return read
@@ -63,8 +63,14 @@ class _Writer:
         self.lines: list[str] = []
         self.leaves: list[str] = []
         self.statics: list[str] = []
-        self.getters: dict[str, Any] = {}
+        self.known: dict[str, Any] = {}
         self._names = 0
+
+    def _known(self, value: Any) -> str:
+        """The name of something that the function refers to."""
+        name = f"known{len(self.known)}"
+        self.known[name] = value
+        return name
 
     def _name(self) -> str:
         self._names += 1
@@ -106,10 +112,13 @@ class _Writer:
         if kind is type(None):
             self.lines.append(f"if {name} is not None: raise LookupError")
             return
-        if kind not in (tuple, list, dict):
-            raise _UnreadableError
         children = treedef.children()
-        wanted = f"type({name}) is not {kind.__name__} or len({name}) != {len(children)}"
+        if treedef.kind.name == "NAMEDTUPLE":
+            wanted = f"type({name}) is not {self._known(kind)}"
+        elif kind in (tuple, list, dict):
+            wanted = f"type({name}) is not {kind.__name__} or len({name}) != {len(children)}"
+        else:
+            raise _UnreadableError
         self.lines.append(f"if {wanted}: raise LookupError")
         parts = self._values(name, treedef.entries()) if kind is dict and children else name
         if all(child.type is None for child in children):
@@ -124,6 +133,5 @@ class _Writer:
         # Keys of one such type have one order, in which their dict is flattened.
         if len(set(map(type, keys))) > 1 or type(keys[0]) not in (str, int):
             raise _UnreadableError
-        getter = f"get{len(self.getters)}"
-        self.getters[getter] = itemgetter(*keys)
+        getter = self._known(itemgetter(*keys))
         return f"{getter}({name})" if len(keys) > 1 else f"({getter}({name}),)"
