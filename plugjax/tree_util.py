@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 from collections.abc import Callable, Hashable, Iterable, Sequence
+from operator import attrgetter
 from typing import Any, TypeVar
 
 import optree
@@ -502,8 +503,10 @@ def register_dataclass(
             )
     data, meta = tuple(data_fields), tuple(meta_fields)
 
+    get_data, get_meta = _fields(data), _fields(meta)
+
     def flatten(node: T) -> tuple[Iterable[Any], Any]:
-        return tuple(getattr(node, n) for n in data), tuple(getattr(node, n) for n in meta)
+        return get_data(node), get_meta(node)
 
     def flatten_with_keys(node: T) -> tuple[Iterable[tuple[Any, Any]], Any]:
         children, metadata = flatten(node)
@@ -516,6 +519,13 @@ def register_dataclass(
 
     register_pytree_node(nodetype, flatten, unflatten, flatten_with_keys)
     return nodetype
+
+
+def _fields(names: tuple[str, ...]) -> Callable[[Any], tuple[Any, ...]]:
+    """A function from an object to its attributes of these names."""
+    if len(names) > 1:
+        return attrgetter(*names)
+    return lambda node: tuple(getattr(node, name) for name in names)
 
 
 def register_static(cls: type[T]) -> type[T]:

@@ -5,6 +5,7 @@ As in JAX, ``None`` is a container without leaves, and dicts are ordered by key.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import warnings
 from collections import defaultdict
@@ -40,11 +41,11 @@ def structure(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> PyTree
 
 def in_key_order(treedef: PyTreeDef) -> PyTreeDef:
     """An equal structure whose dicts are rebuilt in the order of their keys, not in that of the dict that was flattened."""
-    try:
-        found = _plain_in_key_order(treedef)
-    except TypeError:  # A container with metadata that has no hash.
-        return treedef.transform(_with_sorted_keys)
-    return found or treedef.transform(_with_sorted_keys)
+    with contextlib.suppress(TypeError):  # A container with metadata that has no hash.
+        if found := _plain_in_key_order(treedef):
+            return found
+    level, children = treedef.one_level() or treedef, map(in_key_order, treedef.children())
+    return _with_sorted_keys(level).transform(None, lambda _: next(children))
 
 
 @functools.lru_cache(4096)
@@ -96,8 +97,6 @@ def broadcast_prefix(
         ValueError: ``prefix`` is no prefix of ``full``.
     """
     found, treedef = flatten(prefix, is_leaf)
-    if treedef.is_leaf():
-        return found * len(leaves(full))
     return [
         leaf
         for leaf, subtree in zip(found, treedef.flatten_up_to(full), strict=True)

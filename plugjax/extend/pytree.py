@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import Any
-
-import optree
-
 from plugjax.core.pytree import (
     NAMESPACE,
     PyTreeDef,
@@ -21,6 +16,7 @@ from plugjax.core.pytree import (
     unflatten,
 )
 from plugjax.transforms.tree_differences import first_difference, map_difference, prefix_difference
+from plugjax.transforms.tree_nodes import node_data, unflatten_function
 
 __all__ = [
     "NAMESPACE",
@@ -40,19 +36,3 @@ __all__ = [
     "unflatten",
     "unflatten_function",
 ]
-
-
-def node_data(treedef: PyTreeDef) -> tuple[type[Any], Any] | None:
-    """The class of the outermost container and what of it is no child: the keys of a dict, for one; ``None`` for a leaf."""
-    if treedef.is_leaf():
-        return None
-    # optree gives the metadata to pickle alone. The outermost node is the last one.
-    state: Any = treedef.__getstate__()
-    kind: Any = treedef.type
-    return kind, state[0][-1][2]
-
-
-def unflatten_function(kind: type[Any]) -> Callable[[Any, Iterable[Any]], Any] | None:
-    """``(metadata, children) -> container`` of a registered class, ``None`` if it is not registered."""
-    entry: Any = optree.register_pytree_node.get(kind, namespace=NAMESPACE)
-    return None if entry is None else entry.unflatten_func

@@ -221,8 +221,9 @@ class JitFunction:
         layout = self._layout(in_tree, statics)
         if not isinstance(state.trace, EvalTrace):
             return self._bind(leaves, layout, statics)
-        mixed = not all(type(x) is Array for x in leaves)
-        if mixed and any(is_reference(x) or is_high(x) for x in leaves):
+        others = [x for x in leaves if type(x) is not Array]
+        mixed = bool(others)
+        if any(is_reference(x) or is_high(x) for x in others):
             return self._bind(leaves, layout, statics)
         if mixed and type(state.trace) is not EvalTrace:
             # Transfers are observed: what comes from the host is made an Array before the program runs.

@@ -1,6 +1,7 @@
 """Reading the leaves of arguments whose structure is known: a function is written for the structure, and checks it as it goes.
 
 To flatten a dict of a hundred arrays takes longer than to look the hundred up. So `jit` expects the structure of the call before.
+A container of a program's own is taken apart by its own function, and must hold what the one before held beside its children.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from operator import itemgetter
 from typing import Any
 
 from plugjax.core.pytree import PyTreeDef
+from plugjax.transforms.tree_nodes import flatten_function, node_data
 
 # From ``(args, kwargs)`` to the leaves, and types and values of the static arguments in turn.
 Reader = Callable[[tuple[Any, ...], dict[str, Any]], tuple[list[Any], tuple[Any, ...]]]
@@ -24,7 +26,8 @@ def argument_reader(
 ) -> Reader | None:
     """A function from the arguments of a call to their leaves and static values.
 
-    ``None`` unless the structure has only tuples, named ones too, lists, ``None``, and dicts whose keys are all strings or all integers.
+    ``None`` if the structure has a dict whose keys are neither all strings nor all integers, or a container of Python's library of
+    another class than tuples, lists and dicts.
 
     The function raises LookupError for arguments of another structure, but takes anything for a leaf: the caller finds out
     whether it is one.
@@ -112,15 +115,18 @@ class _Writer:
         if kind is type(None):
             self.lines.append(f"if {name} is not None: raise LookupError")
             return
-        children = treedef.children()
-        if treedef.kind.name == "NAMEDTUPLE":
-            wanted = f"type({name}) is not {self._known(kind)}"
-        elif kind in (tuple, list, dict):
-            wanted = f"type({name}) is not {kind.__name__} or len({name}) != {len(children)}"
+        children, parts = treedef.children(), name
+        if kind in (tuple, list, dict):
+            unlike = f"type({name}) is not {kind.__name__} or len({name}) != {len(children)}"
+        elif treedef.kind.name in ("NAMEDTUPLE", "CUSTOM"):
+            unlike = f"type({name}) is not {self._known(kind)}"
         else:
             raise _UnreadableError
-        self.lines.append(f"if {wanted}: raise LookupError")
-        parts = self._values(name, treedef.entries()) if kind is dict and children else name
+        self.lines.append(f"if {unlike}: raise LookupError")
+        if treedef.kind.name == "CUSTOM":
+            parts = self._own(name, treedef)
+        elif kind is dict and children:
+            parts = self._values(name, treedef.entries())
         if all(child.type is None for child in children):
             self.leaves.append(f"*{parts}")
             return
@@ -128,6 +134,21 @@ class _Writer:
         self.lines.append(f"{', '.join(names)}, = {parts}")
         for child_name, child in zip(names, children, strict=True):
             self.node(child_name, child)
+
+    def _own(self, name: str, treedef: PyTreeDef) -> str:
+        # The children of a container of a program's own.
+        parts, found, data = self._name(), self._name(), node_data(treedef)
+        take_apart = flatten_function(treedef.type)  # type: ignore[arg-type]
+        if data is None or take_apart is None:
+            raise _UnreadableError
+        known = self._known(data[1])
+        self.lines += [
+            f"{parts}, {found} = {self._known(take_apart)}({name})[:2]",
+            f"{parts} = tuple({parts})",
+            f"if len({parts}) != {treedef.num_children}: raise LookupError",
+            f"if {found} is not {known} and {found} != {known}: raise LookupError",
+        ]
+        return parts
 
     def _values(self, name: str, keys: list[Any]) -> str:
         # Keys of one such type have one order, in which their dict is flattened.
