@@ -244,6 +244,7 @@ class Backend(Extensible):
         processes: index of this process among those of the program, and their number.
         dialects: the textual forms of programs that ``lower`` knows, the usual one first.
         careful_options: compile options by which its compiler makes as few mistakes as it can, at the cost of speed.
+        patience: number of equations up to which a program is waited for; NumPy computes a longer one until it is compiled (``tiered``).
     """
 
     name: str
@@ -251,6 +252,7 @@ class Backend(Extensible):
     partitions: bool = False
     processes: tuple[int, int] = (0, 1)
     careful_options: Mapping[str, Any] = MappingProxyType({})
+    patience: float = float("inf")
 
     def devices(self) -> Sequence[Device]:
         """The devices, the default one first. Cheap: opens no hardware that is not asked for."""
@@ -322,8 +324,7 @@ class Backend(Extensible):
         out_avals: Sequence[ShapedArray],
     ) -> bool:
         """Whether an eager primitive should run by its host kernel rather than be compiled."""
-        mode = config.read("eager")
-        if mode == "host":
+        if (mode := config.read("eager")) == "host":
             return True
         if mode == "compile" or primitive.structured or not device.host_visible:
             return False

@@ -12,6 +12,7 @@ from plugjax.execution.instruments import instrumented
 from plugjax.execution.jit.api import clear_caches, eval_shape, jit, make_jaxpr
 from plugjax.execution.jit.misses import CacheMiss, TraceKey
 from plugjax.execution.jit.stages import ArgInfo, CompiledFunction, Lowered, Traced, Wrapped
+from plugjax.execution.jobs import Job
 from plugjax.execution.out_of_memory import out_of_memory
 from plugjax.execution.storage import Storage, storage, storage_of
 from plugjax.execution.string_arrays import is_string_array
@@ -29,6 +30,7 @@ __all__ = [
     "CompiledFunction",
     "EvalTrace",
     "Exporter",
+    "Job",
     "Lowered",
     "Storage",
     "TraceKey",

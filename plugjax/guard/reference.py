@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
-import threading
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,6 +9,7 @@ import numpy as np
 
 from plugjax.extend.backend import get_backend
 from plugjax.extend.core import ClosedJaxpr
+from plugjax.extend.execution import Job
 
 
 class TooLongError(Exception):
@@ -28,27 +27,16 @@ def computed(
         Exception: the error that a kernel raised.
     """
     backend = get_backend("numpy")
-    result: list[Any] = []
 
-    def run() -> None:
-        try:
-            program = backend.compile(jaxpr, backend.devices()[0], {"name": "reference"})
-            result.append([np.asarray(y) for y in program.run(list(values))])
-        except TooLongError:
-            pass
-        except BaseException as error:  # Handed to the waiting thread.
-            result.append(error)
+    def run() -> list[np.ndarray[Any, Any]]:
+        program = backend.compile(jaxpr, backend.devices()[0], {"name": "reference"})
+        return [np.asarray(y) for y in program.run(list(values))]
 
-    # A thread can be stopped only between two kernels.
-    thread = threading.Thread(target=run, daemon=True, name="plugjax reference")
-    thread.start()
-    thread.join(seconds)
-    if thread.is_alive():
-        ident = ctypes.c_ulong(thread.ident or 0)
-        ctypes.pythonapi.PyThreadState_SetAsyncExc(ident, ctypes.py_object(TooLongError))
-    if not result:
-        raise TooLongError
-    if isinstance(result[0], BaseException):
-        raise result[0]
-    found: list[np.ndarray[Any, Any]] = result[0]
-    return found
+    job = Job(run, "reference")
+    try:
+        return job.result(seconds)
+    except TimeoutError:
+        if job.has_ended:
+            raise  # A kernel's own.
+        job.give_up()
+        raise TooLongError from None

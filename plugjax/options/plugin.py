@@ -16,6 +16,10 @@ plugjax_plugin = PluginInfo(
 )
 
 
+def _tiers(text: str) -> str:
+    return {True: "on", False: "off"}[boolean(text)] if text != "auto" else text
+
+
 @hookimpl
 def plugjax_options() -> list[Option]:
     """What may be forbidden, and what has no effect."""
@@ -27,6 +31,10 @@ def plugjax_options() -> list[Option]:
         Option(
             "no_execution", False, boolean, in_key=True, help="raise where something would run",
             observes={True: "equations"},
+        ),
+        Option(
+            "tiered", "auto", _tiers, choices=("off", "on", "auto"), in_key=True,
+            help="NumPy computes what is not compiled yet; auto: programs for which a backend's compiler takes long",
         ),
         Option(
             "softmax_custom_jvp", False, boolean, in_key=True, help="a derivative of nn.softmax in terms of its result",

@@ -51,6 +51,7 @@ def jit(
     backend: str | None = None,
     inline: bool = False,
     compiler_options: dict[str, Any] | None = None,
+    tiered: bool | None = None,
 ) -> Any:
     """Compile a function on first use of each signature.
 
@@ -68,6 +69,8 @@ def jit(
         backend: name of the backend whose first device to run on.
         inline: under another transformation, put the equations in place of the call.
         compiler_options: the backend's own options.
+        tiered: whether NumPy computes the function until it is compiled. Results of the first calls agree with those of later ones
+            within tolerance. Never so for functions with effects or donated arguments. ``None`` leaves it to the option ``tiered``.
 
     Raises:
         TypeError: ``fun`` is not callable, or gives something that is not an array.
@@ -94,6 +97,7 @@ def jit(
         "device": device,
         "inline": inline,
         "compiler_options": compiler_options,
+        "tiered": tiered,
         "in_shardings": in_shardings,
         "out_shardings": out_shardings,
     }

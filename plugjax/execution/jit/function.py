@@ -103,6 +103,7 @@ class JitFunction:
         "_static",
         "_table",
         "_target",
+        "_tiered",
     )
 
     def __init__(self, fun: Callable[..., Any], **options: Any) -> None:
@@ -130,7 +131,9 @@ class JitFunction:
         in_shardings: Any = None,
         out_shardings: Any = None,
         gives_structs: bool = False,
+        tiered: bool | None = None,
     ) -> None:
+        self._tiered = tiered
         self._keep_unused = keep_unused
         self._inline = inline
         # A ShapeDtypeStruct in the result stands for an array, of which only the type is asked for.
@@ -162,7 +165,13 @@ class JitFunction:
             self._target,
             *(self._static.numbers, frozenset(self._static.names)),
             *(self._donate_nums, self._donate_names),
-            *(self._keep_unused, self._inline, self._gives_structs, self._shardings.key),
+            *(
+                self._keep_unused,
+                self._inline,
+                self._gives_structs,
+                self._shardings.key,
+                self._tiered,
+            ),
             *sorted(self._options.items()),
         )
         return kept_for(self._fun, options, lambda: (caches.new_cache(), caches.new_cache()))
@@ -377,6 +386,7 @@ class JitFunction:
             self._donated(in_tree, statics),
             self._keep_unused,
             self._options,
+            self._tiered,
         )
         if not staging.has_tracers(jaxpr):
             self._table[table_key] = program

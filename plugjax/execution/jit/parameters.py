@@ -31,6 +31,7 @@ class JitOptions(TypedDict, total=False):
     backend: str | None
     inline: bool
     compiler_options: dict[str, Any] | None
+    tiered: bool | None
 
 
 def as_numbers(value: Any, what: str) -> tuple[int, ...]:

@@ -18,6 +18,7 @@ from plugjax.execution.instruments import instrumented
 from plugjax.execution.jit.arguments import ArgumentPlan, plan_arguments
 from plugjax.execution.jit.misses import TraceKey
 from plugjax.execution.partitioned import Partitioned
+from plugjax.execution.tiered import Tiered, tiered as begin_tiered
 from plugjax.meshes.partition import Partition
 from plugjax.transforms.discharge import discharge
 from plugjax.transforms.staging import open_constants
@@ -40,6 +41,7 @@ class Program:
         out_tree: structure of the result.
         donated: which leaves of the arguments the user gives away.
         options: for the backend.
+        tiered: whether the host computes it while it is compiled; ``None`` leaves it to the option.
         compiled: what it was compiled to without further options, by placement.
         partitioned: likewise for the devices of a mesh.
     """
@@ -54,6 +56,7 @@ class Program:
         donated: Sequence[int],
         keep_unused: bool,
         options: Mapping[str, Any],
+        tiered: bool | None = None,
     ) -> None:
         self.name = name
         self.key = key
@@ -63,6 +66,7 @@ class Program:
         self.out_tree = out_tree
         self.donated = donated
         self.compiled: dict[Placement, Compiled] = {}
+        self._tiered = tiered
         self.partitioned: dict[Partition, Partitioned] = {}
         self._keep_unused = keep_unused
         self._options = options
@@ -90,6 +94,17 @@ class Program:
             self.compiled[placement] = found
         return found
 
+    def called_at(self, placement: Placement) -> Compiled | Tiered:
+        """What runs calls at a placement: the compiled program, or the host until it is there."""
+        if placement not in self.compiled and not self.donated:
+            found = begin_tiered(
+                self.name, self.plan.program, placement, self._tiered,
+                lambda: self.compiled_for(placement),
+            )  # fmt: skip
+            if found is not None:
+                return found
+        return self.compiled_for(placement)
+
     def partitioned_for(self, partition: Partition) -> Partitioned:
         """The program compiled for the devices of a mesh, now or before."""
         found = self.partitioned.get(partition)
@@ -98,7 +113,9 @@ class Program:
             self.partitioned[partition] = found
         return found
 
-    def call(self, compiled: Compiled | Partitioned) -> Callable[[Sequence[Array]], list[Array]]:
+    def call(
+        self, compiled: Compiled | Partitioned | Tiered
+    ) -> Callable[[Sequence[Array]], list[Array]]:
         """A compiled form as a function of all arguments, which must be at its placement: it ends those that are donated."""
         return instrumented(self.plan.call(compiled.call), self._jaxpr)
 
@@ -112,12 +129,12 @@ class Program:
             placement: where the program runs.
             moves: whether some of the arrays are on other devices.
         """
-        compiled = self.compiled_for(placement)
+        compiled = self.called_at(placement)
         if moves:
             return self._moving(self.call(compiled), placement)
         return self._in_place(compiled)
 
-    def _in_place(self, compiled: Compiled | Partitioned) -> Run:
+    def _in_place(self, compiled: Compiled | Partitioned | Tiered) -> Run:
         """The function of leaves that are Arrays where they must be."""
         if self.out_tree == _LEAF:
             if compiled.ending is not None and self.plan.total == 1:
@@ -181,11 +198,11 @@ class Program:
             values: avals of the leaves that are no Arrays, by position.
             as_arrays: makes Arrays of all leaves, or raises.
         """
-        compiled = self.compiled_for(placement)
+        compiled = self.called_at(placement)
         plain = self.plan.call(compiled.call)
         call = instrumented(plain, self._jaxpr)
         fast = None
-        if call is plain and not self.donated:
+        if call is plain and not self.donated and not isinstance(compiled, Tiered):
             fast = call_with_values(compiled, self.plan.kept, values)
         if fast is None:
             run = self._moving(call, placement)

@@ -31,6 +31,10 @@ class HelperDiedError(RuntimeError):
     """The helper died; the message has the reason and its last words."""
 
 
+class InterpreterEndsError(BaseException):
+    """Nothing is compiled any more: a thread that asks for it ends."""
+
+
 class Helper:
     """A process that waits for requests."""
 
@@ -74,6 +78,10 @@ class Helper:
             self.stop()
             raise
 
+    def kill(self) -> None:
+        """Kill the process from another thread than the one that asks, which stops it then."""
+        self._process.kill()
+
     def stop(self) -> None:
         """Kill the process, also in the middle of a request."""
         self._process.kill()
@@ -116,6 +124,8 @@ class _Pool:
 
     def _reset(self) -> None:
         self._idle: list[Helper] = []
+        self._busy: set[Helper] = set()
+        self._closed = False
         self._lock = threading.Lock()
         self._places = threading.BoundedSemaphore(max(2, os.cpu_count() or 1))
 
@@ -123,7 +133,15 @@ class _Pool:
         """One request to an idle helper, or to a new one."""
         with self._places:
             helper = self._take()
-            answer = helper.ask(header, body)  # A helper that raises has been stopped.
+            try:
+                answer = helper.ask(header, body)  # A helper that raises has been stopped.
+            except HelperDiedError:
+                if self._closed:
+                    raise InterpreterEndsError from None
+                raise
+            finally:
+                with self._lock:
+                    self._busy.discard(helper)
             with self._lock:
                 self._idle.append(helper)
             return answer
@@ -131,17 +149,25 @@ class _Pool:
     def _take(self) -> Helper:
         while True:
             with self._lock:
+                # This module may be loaded so late that nothing calls `close`.
+                if self._closed or not threading.main_thread().is_alive():
+                    raise InterpreterEndsError
                 helper = self._idle.pop() if self._idle else Helper()
-            if helper.is_alive:
-                return helper
+                if helper.is_alive:
+                    self._busy.add(helper)
+                    return helper
             helper.stop()
 
-    def stop(self) -> None:
-        """Stop all idle helpers."""
+    def close(self) -> None:
+        """Stop all helpers, as the interpreter ends; who waits for one gets an `InterpreterEndsError`."""
         with self._lock:
+            self._closed = True
             idle, self._idle = self._idle, []
+            busy = list(self._busy)
         for helper in idle:
             helper.stop()
+        for helper in busy:
+            helper.kill()
 
     def restart_after_fork(self) -> None:
         """Drop the helpers in a forked child: they are the parent's."""
@@ -152,7 +178,7 @@ class _Pool:
 
 
 _pool = _Pool()
-atexit.register(_pool.stop)
+atexit.register(_pool.close)
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_pool.restart_after_fork)
 

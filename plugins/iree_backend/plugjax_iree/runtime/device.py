@@ -207,6 +207,8 @@ def open_device(uri: str) -> RuntimeDevice:
         if driver in _state.stale_drivers:
             _refuse_after_fork()
         if uri not in _state.devices:
+            if not threading.main_thread().is_alive():
+                raise DeviceError(f"cannot open device {uri!r}: the interpreter ends.")
             try:
                 hal = _driver(driver).create_device_by_uri(uri)
             except (RuntimeError, ValueError) as error:
