@@ -7,72 +7,75 @@ import subprocess
 import sys
 import tempfile
 import time
-from itertools import pairwise
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
+import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 import plugjax
 import plugjax.numpy as jnp
-from plugjax import nn, random
-from plugjax.cli import digits
+from plugjax import config, random
+from plugjax.cli import demo_devices, digits, launch
+from plugjax.cli.classifier import BATCH, SIZES, init, logits, loss, predict, train_step
+from plugjax.cli.completion import backends
+from plugjax.cli.terminal import console
 from plugjax.export import read_iree, to_iree
 from plugjax.extend import registry
 from plugjax.extend.backend import default_backend, device, get_backend
 from plugjax.extend.errors import UnknownBackendError
 from plugjax.extend.execution import default_cache
 
-BATCH = 64
-SIZES = (64, 128, 64, 10)
-RATE = 2e-3
 
+def command(
+    backend: Annotated[
+        str | None,
+        typer.Option(help="Train on this backend only.", autocompletion=backends),
+    ] = None,
+    device: Annotated[
+        str | None, typer.Option(help="Train on this device only, as `iree:vulkan:0`.")
+    ] = None,
+    epochs: Annotated[int, typer.Option(min=1, help="Passes over the training images.")] = 30,
+    output: Annotated[
+        Path | None,
+        typer.Option(help="Folder for the exported model; a temporary one if left out."),
+    ] = None,
+    devices: Annotated[
+        int | None, typer.Option(min=1, help="Train on a mesh of so many devices, in each process.")
+    ] = None,
+    processes: Annotated[
+        int | None, typer.Option(min=1, help="Train in so many processes, which share the images.")
+    ] = None,
+) -> None:
+    """Train a classifier of handwritten digits on every backend, export it, and run it without Python.
 
-def init(key: Any) -> list[tuple[Any, Any]]:
-    """Weights ``[n_in, n_out]`` (He) and biases of a multilayer perceptron."""
-    layers = []
-    for n_in, n_out in pairwise(SIZES):
-        key, subkey = random.split(key)
-        weights = random.normal(subkey, (n_in, n_out)) * np.float32((2 / n_in) ** 0.5)
-        layers.append((weights, jnp.zeros(n_out)))
-    return layers
-
-
-def logits(parameters: list[tuple[Any, Any]], images: Any) -> Any:
-    """Scores ``[batch, 10]`` of images ``[batch, 64]``."""
-    x = images
-    for weights, bias in parameters[:-1]:
-        x = nn.relu(x @ weights + bias)
-    weights, bias = parameters[-1]
-    return x @ weights + bias
-
-
-def loss(parameters: list[tuple[Any, Any]], images: Any, labels: Any) -> Any:
-    """Mean cross entropy, in nats."""
-    scores = nn.log_softmax(logits(parameters, images))
-    return -jnp.mean(jnp.sum(scores * nn.one_hot(labels, 10), axis=-1))
-
-
-def train_step(state: Any, images: Any, labels: Any) -> tuple[Any, Any]:
-    """One step of Adam; ``state`` is ``(parameters, first moments, second moments, step)``."""
-    parameters, first, second, step = state
-    value, gradient = plugjax.value_and_grad(loss)(parameters, images, labels)
-    step = step + 1.0
-    first = plugjax.tree.map(lambda m, g: 0.9 * m + 0.1 * g, first, gradient)
-    second = plugjax.tree.map(lambda v, g: 0.999 * v + 0.001 * g * g, second, gradient)
-    scale = RATE * jnp.sqrt(1 - 0.999**step) / (1 - 0.9**step)
-    parameters = plugjax.tree.map(
-        lambda p, m, v: p - scale * m / (jnp.sqrt(v) + 1e-8), parameters, first, second
-    )
-    return (parameters, first, second, step), value
-
-
-def predict(parameters: list[tuple[Any, Any]], images: Any) -> Any:
-    """Most likely digits ``int32[batch]``."""
-    return jnp.argmax(logits(parameters, images), axis=-1).astype(jnp.int32)
+    With --devices or --processes: train it on a mesh instead, and draw the mesh.
+    """
+    if devices is None and processes is None:
+        run(console, device or backend, epochs, output)
+        return
+    if device is not None:
+        raise typer.BadParameter(
+            "a mesh has several devices: leave out --device, or give --backend."
+        )
+    if output is not None:
+        raise typer.BadParameter("what is trained on a mesh is not exported: leave out --output.")
+    try:
+        demo_devices.check((devices or 1) * (processes or 1))
+        if processes is None:
+            config.update("jax_num_cpu_devices", devices)
+            mesh = demo_devices.mesh_of(backend, devices)
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from None
+    if processes is None:
+        demo_devices.run(console, mesh, epochs)
+        return
+    program = ["-m", demo_devices.__name__, str(epochs)]
+    status = launch.launch(console, program, processes, devices, backend or "xla")
+    raise typer.Exit(status)
 
 
 class Result(NamedTuple):
