@@ -35,12 +35,12 @@ _WANTED = (
     (
         "plugjax-numpy",
         "the NumPy backend and all host kernels",
-        "pip install ./plugins/numpy_backend",
+        "pip install plugjax-numpy",
     ),
     ("scipy", "special functions of the host kernels", "pip install scipy"),
-    ("plugjax-xla", "the XLA backend", "pip install ./plugins/xla_backend"),
+    ("plugjax-xla", "the XLA backend", "pip install plugjax-xla"),
     ("jaxlib", "XLA, and StableHLO for IREE too", "pip install 'jaxlib>=0.10.2,<0.13'"),
-    ("plugjax-iree", "the IREE backend", "pip install ./plugins/iree_backend"),
+    ("plugjax-iree", "the IREE backend", "pip install plugjax-iree"),
     ("iree-base-compiler", "IREE's compiler", "pip install 'iree-base-compiler>=3.13,<3.14'"),
     ("iree-base-runtime", "IREE's runtime", "pip install 'iree-base-runtime>=3.13,<3.14'"),
 )
@@ -105,7 +105,7 @@ def run(console: Console) -> bool:
     healthy &= _print_cache(console)
     _print_verification(console)
     for command in repairs:
-        console.print(f"to repair: [bold]{command}[/bold]", highlight=False)
+        console.print(f"to repair: [bold]{escape(command)}[/bold]", highlight=False)
     if healthy:
         console.print("[green]all is well[/green]")
     return healthy

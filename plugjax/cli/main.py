@@ -19,6 +19,7 @@ from plugjax.cli import (
     doctor,
     export,
     launch,
+    new,
     parity,
     plugins,
     profile,
@@ -60,6 +61,7 @@ app.command("profile", context_settings=run.CONTEXT)(profile.command)
 app.command("launch", context_settings=run.CONTEXT)(launch.command)
 app.command("check")(check.command)
 app.command("export")(export.command)
+app.command("new")(new.command)
 app.command("devices")(devices.command)
 app.command("plugins")(plugins.command)
 app.command("doctor")(doctor.command)
