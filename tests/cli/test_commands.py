@@ -4,6 +4,7 @@ import os
 import re
 import subprocess
 import sys
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -200,7 +201,14 @@ def test_demo_twice_trains_compares_exports_and_finds_its_programs_in_the_cache(
     assert "360 of 360 test images" in first
     assert re.search(r"0 programs found, [1-9]\d* written", first)
     assert (tmp_path / "out" / "digits.vmfb").exists()
-    second = plugjax("demo", "--epochs", "1", **environment)
+    assert "from the cache" not in first
+    plot = tmp_path / "digits.svg"
+    second = plugjax("demo", "--epochs", "1", "--plot", str(plot), **environment)
+    assert re.search(r"xla .*from the cache", second)
+    drawn = ElementTree.fromstring(plot.read_text())
+    texts = [each.text for each in drawn.iter("{http://www.w3.org/2000/svg}text")]
+    assert {"xla", "numpy", "iree", "loss in nats, by epoch"} <= set(texts)
+    assert sum(text[0].isdigit() and len(text) < 10 for text in texts) >= 30
     assert re.search(r"[1-9]\d* programs found, 0 written", second)
 
 
@@ -228,6 +236,7 @@ def test_demo_on_a_mesh(plugjax, arguments, devices):
     [
         (["--devices", "3"], "divisor of 64"),
         (["--devices", "2", "--output", "folder"], "leave out"),
+        (["--devices", "2", "--plot", "x.svg"], "leave out"),
     ],
 )
 def test_demo_refuses_meshes(plugjax, arguments, words):
