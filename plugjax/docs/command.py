@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from plugjax.cli.terminal import console, working
+from plugjax.cli.terminal import console, messages, working
 
 
 def docs(
@@ -27,8 +27,13 @@ def docs(
         from plugjax.docs import builder  # noqa: PLC0415  # so that --help works without Sphinx
     except ModuleNotFoundError as error:
         raise ValueError(f"docs: {error.name} is missing: pip install 'plugjax[docs]'") from error
-    with working("building the site"):
-        site = builder.build(output.resolve(), inventories, fresh)
+    try:
+        with working("building the site"):
+            site = builder.build(output.resolve(), inventories, fresh)
+    except builder.SiteError as error:
+        # All lines: one for each broken link.
+        messages.print(str(error), markup=False, highlight=False, soft_wrap=True)
+        raise typer.Exit(1) from None
     console.print(f"{site / 'index.html'}", soft_wrap=True, highlight=False)
     if serve is not None:
         _serve(site, serve)

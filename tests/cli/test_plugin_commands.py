@@ -1,6 +1,8 @@
 """Commands that plugins declare by entry points."""
 
 import os
+import subprocess
+import sys
 
 import pytest
 
@@ -72,3 +74,7 @@ def test_commands_of_blocked_plugins_are_left_out(plugjax):
 
 def test_the_site_is_built_by_such_a_command(plugjax):
     assert "Build the site" in plugjax("docs", "--help")
+    done = subprocess.run(
+        [sys.executable, "-m", "plugjax.docs", "-h"], capture_output=True, text=True, check=True
+    )
+    assert "Build the site" in done.stdout
