@@ -1,5 +1,9 @@
 """Options and fixtures of the test suite."""
 
+import contextlib
+import sys
+import time
+
 import pytest
 
 import plugjax
@@ -47,3 +51,16 @@ def wide(request):
 def on_backend(backend):
     with plugjax.default_device(backend):
         yield backend
+
+
+@pytest.fixture
+def stopwatch():
+    """A context manager that prints how long its block took (`pytest -rP` shows it); no test depends on that."""
+
+    @contextlib.contextmanager
+    def measure(what):
+        start = time.perf_counter()
+        yield
+        sys.stdout.write(f"{what}: {time.perf_counter() - start:.1f} s\n")
+
+    return measure

@@ -13,7 +13,7 @@ import numpy as np
 
 import plugjax as jax
 import plugjax.numpy as jnp
-from plugjax.cli import demo, digits
+from plugjax.cli import classifier, digits
 from plugjax.experimental.multihost_utils import process_allgather
 
 P = jax.P
@@ -28,17 +28,17 @@ def train(data: digits.Split, batches: Any, whole: Any) -> tuple[Any, float]:
         batches: how a batch is placed.
         whole: how the state is placed.
     """
-    weights = demo.init(jax.random.key(0))
+    weights = classifier.init(jax.random.key(0))
     moments = [jax.tree.map(jnp.zeros_like, weights) for _ in range(2)]
     state = jax.device_put((weights, *moments, jnp.zeros(())), whole)
-    step = jax.jit(demo.train_step, donate_argnums=0)
+    step = jax.jit(classifier.train_step, donate_argnums=0)
     for epoch in range(EPOCHS):
         order = np.random.default_rng(epoch).permutation(len(data.train_labels))
-        for first in range(0, len(order) - demo.BATCH + 1, demo.BATCH):
-            chosen = order[first : first + demo.BATCH]
+        for first in range(0, len(order) - classifier.BATCH + 1, classifier.BATCH):
+            chosen = order[first : first + classifier.BATCH]
             batch = jax.device_put((data.train_images[chosen], data.train_labels[chosen]), batches)
             state, _ = step(state, *batch)
-    predicted = jax.jit(demo.predict)(state[0], data.test_images)
+    predicted = jax.jit(classifier.predict)(state[0], data.test_images)
     return state[0], float(np.mean(np.asarray(predicted) == data.test_labels))
 
 

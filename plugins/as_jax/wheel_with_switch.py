@@ -45,5 +45,7 @@ def add_switch(directory: str, wheel: str) -> str:
             if item.filename.endswith(".dist-info/RECORD"):
                 content += f"{SWITCH.name},sha256={digest},{len(line)}\n".encode()
             archive.writestr(item, content)
-        archive.writestr(SWITCH.name, line)
+        # The time of the others, so that the same bytes come out again.
+        when = next(iter(files)).date_time
+        archive.writestr(zipfile.ZipInfo(SWITCH.name, when), line, zipfile.ZIP_DEFLATED)
     return wheel

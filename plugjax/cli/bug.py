@@ -5,8 +5,15 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 
+import typer
+
 from plugjax import config, print_environment_info
 from plugjax.extend import registry
+
+
+def command() -> None:
+    """Print versions, devices, plugins and options as text, to paste into a report of a fault."""
+    typer.echo(text())
 
 
 def _plugins() -> Iterator[str]:

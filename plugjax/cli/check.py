@@ -4,17 +4,43 @@ from __future__ import annotations
 
 import importlib
 from collections import Counter
+from typing import Annotated, Any
 
+import typer
 from rich.console import Console
 from rich.table import Table
 
-from plugjax.cli.targets import load, lookup, parse_shapes
+from plugjax.cli.completion import backends
+from plugjax.cli.signatures import HELP, Signature, parse
+from plugjax.cli.targets import load, lookup
+from plugjax.cli.terminal import console, working
+from plugjax.export import export
+from plugjax.export.symbolic.dimension import as_polynomial
+from plugjax.export.symbolic.programs import with_sizes
 from plugjax.extend import registry
 from plugjax.extend.backend import get_backend
 from plugjax.extend.core import ClosedJaxpr, Jaxpr, JaxprEqn, Var, programs_in
 from plugjax.extend.errors import LoweringError
-from plugjax.extend.execution import make_jaxpr, run_passes
+from plugjax.extend.execution import run_passes
 from plugjax.extend.rules import impl, lowering
+
+# A number for each size that is not known; a lowering does not depend on it.
+_SIZE = 8
+
+
+def command(
+    target: Annotated[str, typer.Argument(help="FILE.py or package.module")],
+    entry: Annotated[list[str], typer.Option(help=HELP)],
+    backend: Annotated[
+        str, typer.Option(help="Backend to check for.", autocompletion=backends)
+    ] = "iree",
+    parameters: Annotated[
+        str | None, typer.Option(help="Name of a pytree in TARGET that every function takes first.")
+    ] = None,
+) -> None:
+    """Report, before anything is compiled, which primitives of a program a backend would run on the host."""
+    if not run(console, target, entry, backend, parameters):
+        raise typer.Exit(1)
 
 
 def host_equations(jaxpr: Jaxpr, backend: str) -> Counter[str]:
@@ -49,25 +75,55 @@ def _needs_python(eqn: JaxprEqn, backend: str) -> bool:
     return False
 
 
-def run(console: Console, target: str, entries: list[str], backend: str) -> bool:
+def run(
+    console: Console, target: str, entries: list[str], backend: str, parameters: str | None = None
+) -> bool:
     """Print the report; returns whether everything has a lowering.
 
     Raises:
         UnknownBackendError: there is no such backend.
+        ValueError: an entry cannot be read, or has sizes that are not known where the backend needs numbers.
     """
     backend = get_backend(backend).name
     module = load(target)
+    values = lookup(module, parameters) if parameters is not None else None
     complete = True
     table = Table("function", "primitive", "equations on the host")
-    for entry in entries:
-        name, _, shapes = entry.partition("=")
-        program = make_jaxpr(lookup(module, name))(*parse_shapes(shapes))
-        found = host_equations(run_passes(program, backend).jaxpr, backend)
+    for signature in parse(module, entries):
+        with working(f"checking {signature.name}"):
+            found = _host_equations_of(signature, values, backend)
         for primitive, count in sorted(found.items()):
-            table.add_row(name, primitive, str(count))
+            table.add_row(signature.name, primitive, str(count))
             complete = False
     if complete:
         console.print(f"[green]every primitive has a lowering for {backend}[/green]")
     else:
         console.print(table)
     return complete
+
+
+def _host_equations_of(signature: Signature, parameters: Any, backend: str) -> Counter[str]:
+    program = signature.trace(parameters).jaxpr
+    if signature.symbolic:
+        refuse_symbolic(signature, backend)
+        names = {v for a in program.in_avals for d in a.shape for v in as_polynomial(d).variables}
+        program = with_sizes(program, dict.fromkeys(names, _SIZE))
+    found = host_equations(run_passes(program, backend).jaxpr, backend)
+    if signature.symbolic and not found:
+        # Each operation needs a form for sizes that are not known; what has none is named.
+        export(signature.closed(parameters))(*signature.args)
+    return found
+
+
+def refuse_symbolic(signature: Signature, backend: str) -> None:
+    """Refuse sizes that are not known where modules have numbers.
+
+    Raises:
+        ValueError: the backend is IREE.
+    """
+    if backend == "iree":
+        shapes = ", ".join(str(list(arg.shape)) for arg in signature.args)
+        raise ValueError(
+            f"{signature.name}: IREE modules need sizes that are numbers, got {shapes}. Write numbers, or "
+            "`plugjax export --format jax`, whose artifacts take any size."
+        )

@@ -7,72 +7,86 @@ import subprocess
 import sys
 import tempfile
 import time
-from itertools import pairwise
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
+import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 import plugjax
 import plugjax.numpy as jnp
-from plugjax import nn, random
-from plugjax.cli import digits
+from plugjax import config, random
+from plugjax.cli import demo_devices, digits, launch
+from plugjax.cli.classifier import BATCH, SIZES, init, logits, loss, predict, train_step
+from plugjax.cli.completion import backends
+from plugjax.cli.demo_plot import picture
+from plugjax.cli.terminal import console, working
 from plugjax.export import read_iree, to_iree
+from plugjax.export.files import check_outputs
 from plugjax.extend import registry
 from plugjax.extend.backend import default_backend, device, get_backend
 from plugjax.extend.errors import UnknownBackendError
 from plugjax.extend.execution import default_cache
 
-BATCH = 64
-SIZES = (64, 128, 64, 10)
-RATE = 2e-3
 
+def command(
+    backend: Annotated[
+        str | None,
+        typer.Option(help="Train on this backend only.", autocompletion=backends),
+    ] = None,
+    device: Annotated[
+        str | None, typer.Option(help="Train on this device only, as `iree:vulkan:0`.")
+    ] = None,
+    epochs: Annotated[int, typer.Option(min=1, help="Passes over the training images.")] = 30,
+    output: Annotated[
+        Path | None,
+        typer.Option(help="Folder for the exported model; a temporary one if left out."),
+    ] = None,
+    plot: Annotated[
+        Path | None,
+        typer.Option(
+            help="Write a picture (SVG) of digits, predictions and the loss to this file."
+        ),
+    ] = None,
+    devices: Annotated[
+        int | None, typer.Option(min=1, help="Train on a mesh of so many devices, in each process.")
+    ] = None,
+    processes: Annotated[
+        int | None, typer.Option(min=1, help="Train in so many processes, which share the images.")
+    ] = None,
+) -> None:
+    """Train a classifier of handwritten digits on every backend, export it, and run it without Python.
 
-def init(key: Any) -> list[tuple[Any, Any]]:
-    """Weights ``[n_in, n_out]`` (He) and biases of a multilayer perceptron."""
-    layers = []
-    for n_in, n_out in pairwise(SIZES):
-        key, subkey = random.split(key)
-        weights = random.normal(subkey, (n_in, n_out)) * np.float32((2 / n_in) ** 0.5)
-        layers.append((weights, jnp.zeros(n_out)))
-    return layers
-
-
-def logits(parameters: list[tuple[Any, Any]], images: Any) -> Any:
-    """Scores ``[batch, 10]`` of images ``[batch, 64]``."""
-    x = images
-    for weights, bias in parameters[:-1]:
-        x = nn.relu(x @ weights + bias)
-    weights, bias = parameters[-1]
-    return x @ weights + bias
-
-
-def loss(parameters: list[tuple[Any, Any]], images: Any, labels: Any) -> Any:
-    """Mean cross entropy, in nats."""
-    scores = nn.log_softmax(logits(parameters, images))
-    return -jnp.mean(jnp.sum(scores * nn.one_hot(labels, 10), axis=-1))
-
-
-def train_step(state: Any, images: Any, labels: Any) -> tuple[Any, Any]:
-    """One step of Adam; ``state`` is ``(parameters, first moments, second moments, step)``."""
-    parameters, first, second, step = state
-    value, gradient = plugjax.value_and_grad(loss)(parameters, images, labels)
-    step = step + 1.0
-    first = plugjax.tree.map(lambda m, g: 0.9 * m + 0.1 * g, first, gradient)
-    second = plugjax.tree.map(lambda v, g: 0.999 * v + 0.001 * g * g, second, gradient)
-    scale = RATE * jnp.sqrt(1 - 0.999**step) / (1 - 0.9**step)
-    parameters = plugjax.tree.map(
-        lambda p, m, v: p - scale * m / (jnp.sqrt(v) + 1e-8), parameters, first, second
-    )
-    return (parameters, first, second, step), value
-
-
-def predict(parameters: list[tuple[Any, Any]], images: Any) -> Any:
-    """Most likely digits ``int32[batch]``."""
-    return jnp.argmax(logits(parameters, images), axis=-1).astype(jnp.int32)
+    With --devices or --processes: train it on a mesh instead, and draw the mesh.
+    """
+    if devices is None and processes is None:
+        check_outputs([path for path in (plot,) if path is not None])
+        run(console, device or backend, epochs, output, plot)
+        return
+    if device is not None:
+        raise typer.BadParameter(
+            "a mesh has several devices: leave out --device, or give --backend."
+        )
+    if output is not None:
+        raise typer.BadParameter("what is trained on a mesh is not exported: leave out --output.")
+    if plot is not None:
+        raise typer.BadParameter("what is trained on a mesh is not drawn: leave out --plot.")
+    try:
+        demo_devices.check((devices or 1) * (processes or 1))
+        if processes is None:
+            config.update("jax_num_cpu_devices", devices)
+            mesh = demo_devices.mesh_of(backend, devices)
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from None
+    if processes is None:
+        demo_devices.run(console, mesh, epochs)
+        return
+    program = ["-m", demo_devices.__name__, str(epochs)]
+    status = launch.launch(console, program, processes, devices, backend or "xla")
+    raise typer.Exit(status)
 
 
 class Result(NamedTuple):
@@ -82,7 +96,10 @@ class Result(NamedTuple):
     accuracy: float
     step_time: float
     compile_time: float
+    cached: bool
     gradient: list[np.ndarray[Any, Any]]
+    losses: list[float]
+    predicted: np.ndarray[Any, Any]
 
 
 def train(name: str, data: digits.Split, epochs: int, console: Console) -> Result:
@@ -93,12 +110,17 @@ def train(name: str, data: digits.Split, epochs: int, console: Console) -> Resul
         # Two trees of zeros: a donated array can be passed only once.
         moments = [plugjax.tree.map(jnp.zeros_like, parameters) for _ in range(2)]
         state = (parameters, *moments, jnp.zeros(()))
-        gradient_of = plugjax.jit(plugjax.grad(loss))
+        gradient_of = plugjax.jit(plugjax.value_and_grad(loss))
         first = (data.train_images[:BATCH], data.train_labels[:BATCH])
-        gradient = [np.asarray(g) for g in plugjax.tree.leaves(gradient_of(parameters, *first))]
-        start = time.perf_counter()
-        step = plugjax.jit(train_step, donate_argnums=0).lower(state, *first).compile()
-        compile_time = time.perf_counter() - start
+        with working(f"compiling for {target}"):
+            value, found = gradient_of(parameters, *first)
+            gradient = [np.asarray(g) for g in plugjax.tree.leaves(found)]
+            losses = [float(value)]
+            hits = _hits()
+            start = time.perf_counter()
+            step = plugjax.jit(train_step, donate_argnums=0).lower(state, *first).compile()
+            compile_time = time.perf_counter() - start
+            cached = _hits() > hits
         batches = len(data.train_labels) // BATCH
         spent = 0.0
         columns = (
@@ -106,7 +128,7 @@ def train(name: str, data: digits.Split, epochs: int, console: Console) -> Resul
             TextColumn("loss {task.fields[loss]:.4f}"),
         )  # fmt: skip
         with Progress(*columns, console=console) as progress:
-            task = progress.add_task(f"{target!s:>12}", total=epochs * batches, loss=float("nan"))
+            task = progress.add_task(f"{target!s:>12}", total=epochs * batches, loss=losses[0])
             for epoch in range(epochs):
                 order = np.random.default_rng(epoch).permutation(len(data.train_labels))
                 for i in range(batches):
@@ -116,15 +138,25 @@ def train(name: str, data: digits.Split, epochs: int, console: Console) -> Resul
                     state, value = step(state, *batch)
                     value.block_until_ready()
                     spent += time.perf_counter() - start
-                progress.update(task, advance=batches, loss=float(value))
+                losses.append(float(value))
+                progress.update(task, advance=batches, loss=losses[-1])
         predicted = np.asarray(plugjax.jit(predict)(state[0], data.test_images))
     accuracy = float(np.mean(predicted == data.test_labels))
+    step_time = spent / (epochs * batches)
     return Result(
-        plugjax.device_get(state[0]), accuracy, spent / (epochs * batches), compile_time, gradient
-    )
+        plugjax.device_get(state[0]), accuracy, step_time, compile_time, cached, gradient, losses, predicted
+    )  # fmt: skip
 
 
-def run(console: Console, chosen: str | None, epochs: int, output: Path | None) -> None:
+def _hits() -> int:
+    """How many programs this process found in the cache."""
+    cache = default_cache()
+    return 0 if cache is None else cache.stats().hits
+
+
+def run(
+    console: Console, chosen: str | None, epochs: int, output: Path | None, plot: Path | None
+) -> None:
     """The whole demonstration, on one backend or device if one was chosen."""
     data = digits.load()
     names = [chosen] if chosen else _installed(console)
@@ -135,6 +167,11 @@ def run(console: Console, chosen: str | None, epochs: int, output: Path | None) 
     results = {name: train(name, data, epochs, console) for name in names}
     _print_table(console, results, data)
     best = results.get(chosen or default_backend()) or next(iter(results.values()))
+    if plot is not None:
+        losses = {name: result.losses for name, result in results.items()}
+        text = picture(data.test_images, data.test_labels, best.predicted, losses)
+        plot.write_text(text, encoding="utf-8")
+        console.print(f"wrote {plot}: digits, predictions and the loss", highlight=False)
     _export(console, best.parameters, data, output)
     cache = default_cache()
     if cache is not None:
@@ -179,7 +216,7 @@ def _print_table(console: Console, results: dict[str, Result], data: digits.Spli
             name,
             f"{100 * result.accuracy:.2f} %",
             f"{1e3 * result.step_time:.2f} ms",
-            f"{result.compile_time:.2f} s",
+            f"{result.compile_time:.2f} s" + (", from the cache" if result.cached else ""),
             f"{difference:.1e}",
         )
     console.print(table)
@@ -200,12 +237,13 @@ def _export(console: Console, parameters: Any, data: digits.Split, output: Path 
         folder = Path(output) if output is not None else Path(scratch)
         folder.mkdir(parents=True, exist_ok=True)
         shape = plugjax.ShapeDtypeStruct(data.test_images.shape, np.float32)
-        done = to_iree(
-            {"predict": (predict, (shape,)), "logits": (logits, (shape,))},
-            folder / "digits.vmfb",
-            parameters=parameters,
-            parameters_path=folder / "digits.irpa",
-        )
+        with working("compiling the module"):
+            done = to_iree(
+                {"predict": (predict, (shape,)), "logits": (logits, (shape,))},
+                folder / "digits.vmfb",
+                parameters=parameters,
+                parameters_path=folder / "digits.irpa",
+            )
         read_iree(done.path)
         np.save(folder / "images.npy", data.test_images)
         command = [

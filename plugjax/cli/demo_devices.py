@@ -13,7 +13,7 @@ import plugjax
 import plugjax.numpy as jnp
 from plugjax import debug, distributed, random
 from plugjax.cli import digits
-from plugjax.cli.demo import BATCH, SIZES, init, predict, train_step
+from plugjax.cli.classifier import BATCH, SIZES, init, predict, train_step
 from plugjax.extend.backend import get_backend
 from plugjax.extend.meshes import Mesh, NamedSharding, PartitionSpec as P
 

@@ -9,13 +9,17 @@ import importlib.metadata
 import platform
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from typing import Annotated
 
+import typer
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
 from plugjax import guard
+from plugjax.cli import doctor_workarounds, programs
 from plugjax.cli.probe import probe
+from plugjax.cli.terminal import console, working
 from plugjax.extend import registry
 from plugjax.extend.backend import default_backend, get_backend
 from plugjax.extend.errors import UnknownBackendError
@@ -31,18 +35,38 @@ _WANTED = (
     (
         "plugjax-numpy",
         "the NumPy backend and all host kernels",
-        "pip install ./plugins/numpy_backend",
+        "pip install plugjax-numpy",
     ),
     ("scipy", "special functions of the host kernels", "pip install scipy"),
-    ("plugjax-xla", "the XLA backend", "pip install ./plugins/xla_backend"),
+    ("plugjax-xla", "the XLA backend", "pip install plugjax-xla"),
     ("jaxlib", "XLA, and StableHLO for IREE too", "pip install 'jaxlib>=0.10.2,<0.13'"),
-    ("plugjax-iree", "the IREE backend", "pip install ./plugins/iree_backend"),
+    ("plugjax-iree", "the IREE backend", "pip install plugjax-iree"),
     ("iree-base-compiler", "IREE's compiler", "pip install 'iree-base-compiler>=3.13,<3.14'"),
     ("iree-base-runtime", "IREE's runtime", "pip install 'iree-base-runtime>=3.13,<3.14'"),
 )
 
 
 _MOST_TOLD = 20
+
+
+def command(
+    workarounds: Annotated[
+        bool, typer.Option(help="List what is worked around in the backends' compilers.")
+    ] = False,
+    as_jax: Annotated[
+        bool,
+        typer.Option(
+            "--as-jax", help="List names of JAX that installed libraries ask for in vain."
+        ),
+    ] = False,
+) -> None:
+    """Say what is installed, what is missing, and the command that installs it."""
+    if workarounds:
+        doctor_workarounds.run(console)
+    elif as_jax:
+        programs.alias().doctor(console)
+    elif not run(console):
+        raise typer.Exit(1)
 
 
 def run(console: Console) -> bool:
@@ -81,7 +105,7 @@ def run(console: Console) -> bool:
     healthy &= _print_cache(console)
     _print_verification(console)
     for command in repairs:
-        console.print(f"to repair: [bold]{command}[/bold]", highlight=False)
+        console.print(f"to repair: [bold]{escape(command)}[/bold]", highlight=False)
     if healthy:
         console.print("[green]all is well[/green]")
     return healthy
@@ -98,7 +122,7 @@ def _print_devices(console: Console) -> bool:
         except UnknownBackendError as error:
             table.add_row(name, "-", f"[red]{escape(str(error))}[/red]")
             healthy = False
-    with ThreadPoolExecutor(max_workers=2) as pool:
+    with working("running a program on each device"), ThreadPoolExecutor(max_workers=2) as pool:
         faults = list(pool.map(probe, [device for _, device in rows]))
     for (name, device), fault in zip(rows, faults, strict=True):
         table.add_row(name, device, f"[red]{escape(fault)}[/red]" if fault else "right")

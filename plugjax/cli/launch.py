@@ -9,16 +9,33 @@ import sys
 import threading
 import time
 from collections.abc import Sequence
-from typing import IO
+from typing import IO, Annotated
 
+import typer
 from rich.console import Console
 from rich.text import Text
 
+from plugjax.cli.completion import backends
+from plugjax.cli.terminal import console
 from plugjax.distributed import free_port
 
 _COLOURS = ("cyan", "magenta", "green", "yellow", "blue", "red")
 # Seconds that processes have to end by themselves.
 _GRACE = 5.0
+
+
+def command(
+    context: typer.Context,
+    program: Annotated[str, typer.Argument(help="The program, or -m and a module after --.")],
+    processes: Annotated[int, typer.Option("-n", min=1, help="How many processes.")] = 2,
+    devices: Annotated[
+        int | None, typer.Option(min=1, help="Devices that each makes of the processor.")
+    ] = None,
+    backend: Annotated[str, typer.Option(help="Their backend.", autocompletion=backends)] = "xla",
+) -> None:
+    """Run a program in several processes on this machine; it calls plugjax.distributed.initialize()."""
+    status = launch(console, [program, *context.args], processes, devices, backend)
+    raise typer.Exit(status)
 
 
 def launch(

@@ -18,12 +18,24 @@ import json
 import textwrap
 import warnings
 from importlib import resources
-from typing import Any
+from typing import Annotated, Any
 
+import typer
 from rich.console import Console
 from rich.table import Table
 
+from plugjax.cli import terminal
+
 Names = dict[str, list[str]]
+
+
+def command(
+    every_name: Annotated[
+        bool, typer.Option("--missing/--no-missing", help="List the missing names too.")
+    ] = True,
+) -> None:
+    """Count the public names of JAX that exist here, per namespace, and list those that do not."""
+    run(terminal.console, every_name)
 
 
 def listed(part: str = "names") -> Names:

@@ -17,10 +17,10 @@ def commands() -> dict[str, Any]:
     found: dict[str, Any] = {}
 
     def walk(prefix: str, command: Any) -> None:
-        inner_commands = getattr(command, "commands", None)
-        if inner_commands:
-            for name, inner in sorted(inner_commands.items()):
-                walk(f"{prefix} {name}".strip(), inner)
+        if hasattr(command, "list_commands"):
+            context = command.context_class(command)
+            for name in sorted(command.list_commands(context)):
+                walk(f"{prefix} {name}".strip(), command.get_command(context, name))
         else:
             found[prefix] = command
 
@@ -54,7 +54,7 @@ def pages() -> Iterator[Page]:
     """One page."""
     sections = "\n\n".join(_section(*item) for item in commands().items())
     more = (
-        "`python -m plugjax` is the same as `plugjax`. `python -m plugjax.docs` builds this site; `python -m plugjax.testing.fuzz` tests a backend with "
+        "`python -m plugjax` is the same as `plugjax`. `python -m plugjax.testing.fuzz` tests a backend with "
         "programs drawn at random. A command that fails says why in one line and ends with status 2; `PLUGJAX_TRACEBACK=1` shows the traceback."
     )
     shown = "```{command}\nplugjax devices\n```"

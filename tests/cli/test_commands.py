@@ -4,60 +4,51 @@ import os
 import re
 import subprocess
 import sys
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 from rich.console import Console
 
 from plugjax.cli import digits, doctor
-from plugjax.cli.targets import parse_shapes
+from plugjax.cli.signatures import parse_shapes
 
 
-def plugjax(*arguments, code=0, **environment):
-    done = subprocess.run(
-        [sys.executable, "-m", "plugjax", *arguments],
-        env={**os.environ, "COLUMNS": "200", "TERM": "dumb", **environment},
-        capture_output=True, text=True, timeout=280, check=False,
-    )  # fmt: skip
-    assert done.returncode == code, done.stdout + done.stderr
-    return done.stdout + done.stderr
-
-
-def test_devices_of_all_backends():
+def test_devices_of_all_backends(plugjax):
     out = plugjax("devices")
     for name in ("numpy:0", "xla:cpu:0", "iree:local:0", "iree:task:0"):
         assert name in out
 
 
-def test_the_version_is_an_option_and_a_command():
+def test_the_version_is_an_option_and_a_command(plugjax):
     assert plugjax("--version") == plugjax("version") == "0.1.0\n"
 
 
-def test_completion_for_a_shell():
+def test_completion_for_a_shell(plugjax):
     assert "_completion" in plugjax(
         "--show-completion", "bash", _TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION="1"
     )
 
 
-def test_plugins_and_their_state():
+def test_plugins_and_their_state(plugjax):
     out = plugjax("plugins", PLUGJAX_NO_PLUGINS="iree")
     assert "plugjax-numpy 0.1.0" in out
     assert "blocked by the environment" in out
     assert "primitives of jax.lax" in out
 
 
-def test_doctor_is_content():
+def test_doctor_is_content(plugjax):
     out = plugjax("doctor")
     assert "all is well" in out
     assert "jaxlib" in out
 
 
-def test_doctor_names_what_is_missing_and_the_command():
+def test_doctor_names_what_is_missing_and_the_command(plugjax):
     out = plugjax("doctor", code=1, PLUGJAX_BACKEND="abacus")
     assert "Unknown backend 'abacus'" in out
 
 
-def test_doctor_lists_workarounds_and_their_state():
+def test_doctor_lists_workarounds_and_their_state(plugjax):
     out = plugjax("doctor", "--workarounds", PLUGJAX_IREE_WITHOUT="sorts")
     rows = {
         cells[1].strip(): cells
@@ -69,7 +60,7 @@ def test_doctor_lists_workarounds_and_their_state():
     assert rows["paired_reductions"][-3].strip().startswith("3.")
 
 
-def test_doctor_refuses_to_switch_off_what_is_no_workaround():
+def test_doctor_refuses_to_switch_off_what_is_no_workaround(plugjax):
     out = plugjax("doctor", "--workarounds", code=2, PLUGJAX_IREE_WITHOUT="nothing")
     assert "no workaround is named 'nothing'" in out
 
@@ -156,19 +147,19 @@ def test_doctor_lets_every_device_answer(mute):
     assert "all is well" not in done.stdout
 
 
-def test_doctor_tells_what_is_wrong_with_the_cache(tmp_path):
+def test_doctor_tells_what_is_wrong_with_the_cache(plugjax, tmp_path):
     tmp_path.chmod(0o777)
     out = plugjax("doctor", code=1, PLUGJAX_CACHE_DIR=str(tmp_path))
     assert "is not used: others may write to it" in out
 
 
-def test_an_error_is_one_line():
+def test_an_error_is_one_line(plugjax):
     out = plugjax("export", "nowhere.py", "--entry", "f:f32[1]", "-o", "x.vmfb", code=2)
     assert "nowhere.py does not exist" in out
     assert "Traceback" not in out
 
 
-def test_check_reports_before_compiling(tmp_path):
+def test_check_reports_before_compiling(plugjax, tmp_path):
     program = tmp_path / "program.py"
     program.write_text(
         "import plugjax.numpy as jnp\n"
@@ -181,13 +172,13 @@ def test_check_reports_before_compiling(tmp_path):
         "def fine(x): return jnp.sin(x)\n"
         "def lacking(x): return odd_p.bind(jnp.sin(x))\n"
     )
-    out = plugjax("check", str(program), "--entry", "fine=f32[3]")
+    out = plugjax("check", str(program), "--entry", "fine:f32[3]")
     assert "every primitive has a lowering" in out
-    out = plugjax("check", str(program), "--entry", "lacking=f32[3]", "--backend", "xla", code=1)
+    out = plugjax("check", str(program), "--entry", "lacking:f32[3]", "--backend", "xla", code=1)
     assert re.search(r"lacking.*odd.*1", out)
 
 
-def test_cache_list_size_clear(tmp_path):
+def test_cache_list_size_clear(plugjax, tmp_path):
     environment = {"PLUGJAX_CACHE_DIR": str(tmp_path / "cache"), "PLUGJAX_BACKEND": "xla"}
     code = "import plugjax, plugjax.numpy as jnp; plugjax.jit(lambda x: jnp.sin(x) * 3)(jnp.arange(5.0))"
     subprocess.run([sys.executable, "-c", code], env={**os.environ, **environment}, check=True)
@@ -198,7 +189,7 @@ def test_cache_list_size_clear(tmp_path):
     assert "off" in plugjax("cache", "size", PLUGJAX_CACHE_DIR="off")
 
 
-def test_demo_twice_trains_compares_exports_and_finds_its_programs_in_the_cache(tmp_path):
+def test_demo_twice_trains_compares_exports_and_finds_its_programs_in_the_cache(plugjax, tmp_path):
     environment = {"PLUGJAX_CACHE_DIR": str(tmp_path / "cache")}
     first = plugjax("demo", "--epochs", "12", "--output", str(tmp_path / "out"), **environment)
     accuracies = [float(a) for a in re.findall(r"(\d+\.\d+) %", first)]
@@ -210,7 +201,14 @@ def test_demo_twice_trains_compares_exports_and_finds_its_programs_in_the_cache(
     assert "360 of 360 test images" in first
     assert re.search(r"0 programs found, [1-9]\d* written", first)
     assert (tmp_path / "out" / "digits.vmfb").exists()
-    second = plugjax("demo", "--epochs", "1", **environment)
+    assert "from the cache" not in first
+    plot = tmp_path / "digits.svg"
+    second = plugjax("demo", "--epochs", "1", "--plot", str(plot), **environment)
+    assert re.search(r"xla .*from the cache", second)
+    drawn = ElementTree.fromstring(plot.read_text())
+    texts = [each.text for each in drawn.iter("{http://www.w3.org/2000/svg}text")]
+    assert {"xla", "numpy", "iree", "loss in nats, by epoch"} <= set(texts)
+    assert sum(text[0].isdigit() and len(text) < 10 for text in texts) >= 30
     assert re.search(r"[1-9]\d* programs found, 0 written", second)
 
 
@@ -223,7 +221,7 @@ def test_demo_twice_trains_compares_exports_and_finds_its_programs_in_the_cache(
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
-def test_demo_on_a_mesh(arguments, devices):
+def test_demo_on_a_mesh(plugjax, arguments, devices):
     said = plugjax("demo", "--epochs", "4", *arguments)
     assert devices in said
     assert "CPU 0" in said
@@ -238,9 +236,10 @@ def test_demo_on_a_mesh(arguments, devices):
     [
         (["--devices", "3"], "divisor of 64"),
         (["--devices", "2", "--output", "folder"], "leave out"),
+        (["--devices", "2", "--plot", "x.svg"], "leave out"),
     ],
 )
-def test_demo_refuses_meshes(arguments, words):
+def test_demo_refuses_meshes(plugjax, arguments, words):
     assert words in plugjax("demo", *arguments, code=2)
 
 
@@ -263,7 +262,7 @@ def test_shapes_on_the_command_line(text, expected):
     assert [(s.shape, s.dtype.name) for s in parse_shapes(text)] == expected
 
 
-@pytest.mark.parametrize("text", ["f33[1]", "f32", "f32[1]x", "f32[a]"])
+@pytest.mark.parametrize("text", ["f33[1]", "f32", "f32[1]x", "f32[_]", "f32[-1]", "f32[a+]"])
 def test_unreadable_shapes_say_where(text):
-    with pytest.raises(ValueError, match=r"cannot read|comma"):
+    with pytest.raises(ValueError, match=r"cannot read|comma|syntax|size"):
         parse_shapes(text)

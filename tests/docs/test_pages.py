@@ -31,7 +31,7 @@ WRITTEN = sorted(
     path for path in SITE.rglob("*.md*") if "tutorials" in path.parts or "howto" in path.parts
 )
 # Its own tests run these commands too, or they start several processes: they run with --wide.
-SLOW = {"classifier", "exporting", "primitive", "transformation", "join", "backend"}
+SLOW = {"classifier", "exporting", "primitive", "transformation", "join", "backend", "command"}
 
 
 def named(path):
@@ -45,8 +45,9 @@ def test_the_blocks_of_a_page_run(path):
 
 @pytest.mark.spread(6)
 @pytest.mark.parametrize("path", [p for p in WRITTEN if p.stem in SLOW], ids=named)
-def test_the_blocks_of_a_longer_page_run(path):
-    runner.run(blocks.find(path.read_text()), named(path))
+def test_the_blocks_of_a_longer_page_run(path, stopwatch):
+    with stopwatch(f"{named(path)}, from nothing to what works"):
+        runner.run(blocks.find(path.read_text()), named(path))
 
 
 @pytest.mark.parametrize("name", ["index.md", "start/index.md", "start/which_backend.md"])
@@ -181,7 +182,7 @@ def test_every_error_has_a_section_and_an_example():
 
 def test_every_command_is_listed():
     (page,) = commands.pages()
-    assert {"demo", "export", "cache clear"} <= set(commands.commands())
+    assert {"demo", "export", "cache clear", "docs"} <= set(commands.commands())
     assert all(f"## `plugjax {name}`" in page.text for name in commands.commands())
 
 
