@@ -54,6 +54,8 @@ def run_files(paths: Sequence[Path], side: str, options: Options) -> dict[str, s
         arguments = ["-q", f"--junitxml={report}", f"--timeout={options.timeout:.0f}"]
         arguments += ["--every", str(options.every), "--continue-on-collection-errors"]
         arguments += [f"--rootdir={options.root}", f"--confcutdir={options.root}"]
+        # The plugin above has been imported when pytest looks for asserts in it.
+        arguments += ["-W", "ignore::pytest.PytestAssertRewriteWarning"]
         if not (options.root / "pyproject.toml").exists():
             # No configuration of its own, and not that of a project around it.
             (Path(folder) / "pytest.ini").write_text("[pytest]\n")
