@@ -13,6 +13,7 @@ from plugjax.meshes.context import (
     get_mesh,
     mesh_in_force,
     mesh_of_specs,
+    over_devices,
     set_mesh,
     use_abstract_mesh,
 )
@@ -105,6 +106,7 @@ __all__ = [
     "mesh_of_specs",
     "mesh_rule",
     "names_of",
+    "over_devices",
     "reduced_axes",
     "result_shardings",
     "retyped",

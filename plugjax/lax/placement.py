@@ -44,6 +44,7 @@ from plugjax.extend.meshes import (
     mesh_in_force,
     mesh_rule,
     names_of,
+    over_devices,
     spec_of,
     spread_rule,
     untyped,
@@ -180,7 +181,7 @@ def _constrained(x: Any, sharding: Sharding) -> Any:
     if isinstance(x, Tracer):
         return sharding_constraint_p.bind(x, sharding=sharding)[0]
     spec = getattr(sharding, "spec", ())
-    return x if UNCONSTRAINED in tuple(spec) else transfer(x, sharding.committed)
+    return x if UNCONSTRAINED in tuple(spec) else transfer(x, over_devices(sharding).committed)
 
 
 # Resharding ---------------------------------------------------------------------------------------

@@ -130,6 +130,25 @@ def mesh_in_force() -> Mesh | None:
     return found if found is not None and not found.empty else None
 
 
+def with_devices(mesh: Mesh | AbstractMesh) -> Mesh | AbstractMesh:
+    """The mesh in force in the place of an abstract mesh with its axes; other meshes as they are."""
+    found = mesh_in_force()
+    if found is None or not isinstance(mesh, AbstractMesh):
+        return mesh
+    same = (mesh.shape_tuple, mesh.axis_types) == (found.shape_tuple, found.axis_types)
+    return found if same else mesh
+
+
+def over_devices(sharding: Any) -> Any:
+    """A sharding over the mesh in force, if it is over an abstract mesh with its axes; others as they are."""
+    if not isinstance(sharding, NamedSharding):
+        return sharding
+    mesh = with_devices(sharding.mesh)
+    if mesh is sharding.mesh:
+        return sharding
+    return NamedSharding(mesh, sharding.spec, memory_kind=sharding._kind)
+
+
 def mesh_of_specs() -> Mesh | AbstractMesh | None:
     """The mesh whose axes partition specs mean."""
     abstract: AbstractMesh | None = config.read("abstract_mesh")

@@ -13,7 +13,7 @@ from plugjax.core.device import Device, Sharding, SingleDeviceSharding
 from plugjax.core.jaxpr import ClosedJaxpr, memoise, programs_in
 from plugjax.core.primitive import Primitive
 from plugjax.core.rules import RuleKind
-from plugjax.meshes.context import mesh_in_force
+from plugjax.meshes.context import mesh_in_force, over_devices, with_devices
 from plugjax.meshes.geometry import check_compatible_aval
 from plugjax.meshes.kinds import HOST, kind_of, result_kinds
 from plugjax.meshes.mesh import AbstractMesh, AxisType, Mesh
@@ -93,6 +93,8 @@ def partition_of(
         ValueError: arguments are committed to other devices than those of the mesh, or lie otherwise than the user wants them.
     """
     named = mesh_of(jaxpr)
+    named = named and with_devices(named)
+    arguments, results = [[over_devices(s) for s in given] for given in (arguments, results)]
     placed = [p.sharding for p in given if p.committed]
     spread = [s for s in (*arguments, *results, *placed) if s is not None and is_spread(s)]
     in_force = mesh_in_force()

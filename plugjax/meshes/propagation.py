@@ -13,6 +13,7 @@ from plugjax.core import registry
 from plugjax.core.device import Sharding
 from plugjax.core.jaxpr import ClosedJaxpr, JaxprEqn, Literal, Var, memoise, programs_in
 from plugjax.core.rules import RuleKind
+from plugjax.meshes.mesh import AbstractMesh
 from plugjax.meshes.named import NamedSharding
 from plugjax.meshes.spec import PartitionSpec
 
@@ -104,12 +105,17 @@ def _spreads(jaxpr: ClosedJaxpr, mesh: Any, arguments: Sequence[Sharding]) -> Re
             return held.over(mesh)  # type: ignore[no-any-return]  # a NamedSharding over an abstract mesh
         return whole if isinstance(atom, Literal) else env.get(atom, whole)
 
+    def placed(sharding: Sharding) -> Sharding:
+        if isinstance(sharding, NamedSharding) and isinstance(sharding.mesh, AbstractMesh):
+            return sharding.over(mesh)
+        return sharding
+
     for eqn in jaxpr.eqns:
         rule = table.get(eqn.primitive)
         if rule is not None:
             found = rule([read(v) for v in eqn.invars], eqn)
             pairs = zip(eqn.outvars, found, strict=True)
-            env.update({var: sharding for var, sharding in pairs if sharding is not None})
+            env.update({var: placed(sharding) for var, sharding in pairs if sharding is not None})
     return read
 
 

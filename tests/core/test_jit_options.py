@@ -1,6 +1,7 @@
 """Options and stages of jit against JAX; donation, dropped arguments and computation at tracing time."""
 
 import copy
+import inspect
 import pickle
 import warnings
 from functools import partial
@@ -531,3 +532,11 @@ def test_a_jitted_function_is_copied_and_pickled_as_functions_are():
     assert found is not static
     assert found(2) == 3
     assert found.trace(2).jaxpr.in_avals == []
+
+
+def test_a_jitted_function_has_a_signature_of_its_own():
+    for module in (jax, plugjax):
+        compiled = module.jit(lambda x, /, y=2, *, z: x)
+        signature = inspect.signature(compiled, follow_wrapped=False)
+        assert str(signature) == "(x, /, y=2, *, z)"
+        assert "PjitFunction" in str(type(compiled))

@@ -626,3 +626,10 @@ CLEAN = {
 def test_programs_without_failures(name, monkeypatch):
     monkeypatch.setitem(CASES, name, CLEAN[name])
     assert compare(name, "all_checks", lambda m, f: m.jax.jit(f)) is None
+
+
+@pytest.mark.parametrize("m", [THEIRS, OURS], ids=["jax", "plugjax"])
+def test_checks_in_compiled_functions_leak_no_tracers(m):
+    with m.jax.checking_leaks():
+        error, _ = m.c.checkify(m.jax.jit(positive(m)))(m.np.float32(-1))
+    assert "-1.0 is not positive" in error.get()

@@ -2,6 +2,7 @@
 
 import functools
 import importlib
+from functools import partial
 
 import jax
 import numpy as np
@@ -137,6 +138,18 @@ def test_the_state_of_traces(framework):
         (True, False, False, [], False),
         (False, True, True, ["i"], False),
     ]
+
+
+def test_the_state_of_traces_is_not_that_of_the_configuration(framework):
+    look = partial(framework.extend.core.get_opaque_trace_state, convention="test")
+    outside = look()
+    mesh = framework.make_mesh((1,), ("x",), axis_types=(framework.sharding.AxisType.Auto,))
+    with framework.set_mesh(mesh):
+        assert look() == outside
+    with framework.sharding.use_abstract_mesh(mesh.abstract_mesh):
+        assert look() == outside
+    with framework.disable_jit(), framework.enable_x64(True):
+        assert look() == outside
 
 
 def test_a_trace_can_be_taken_and_set(framework):

@@ -150,7 +150,7 @@ TABLE: dict[str, str] = {
     "jax.monitoring": "plugjax.monitoring",
     "jax.nn": "plugjax.nn",
     "jax.nn.initializers": "plugjax.nn.initializers",
-    "jax.numpy": "plugjax.numpy",
+    "jax.numpy": "plugjax_as_jax.facades.numpy plugjax.numpy",
     "jax.numpy.fft": "plugjax.numpy.fft",
     "jax.numpy.linalg": "plugjax.numpy.linalg",
     "jax.ops": "plugjax.ops",

@@ -3,6 +3,7 @@
 import textwrap
 
 import jax
+import numpy as np
 import pytest
 
 from plugjax_as_jax.table import TABLE
@@ -161,6 +162,22 @@ def test_what_differs_by_intent(run, backend):
         PLUGJAX_BACKEND=backend,
     )
     assert told == ["ndarray", "ndarray", "ndarray", "Array", "Array", True, True, True]
+
+
+def test_numpy_arrays_keep_their_kind_where_jax_keeps_it(run):
+    program = """
+        import jax, jax.numpy as jnp, numpy as np
+        seen = []
+        def look(x):
+            seen.extend(type(jnp.reshape(v, (4,), order="F")).__name__ for v in (np.ones((2, 2)), x))
+            return x
+        look(np.ones((2, 2)))
+        jax.jit(look)(np.ones((2, 2)))
+        tell([seen[0], seen[1], seen[2], jnp.reshape(jnp.ones((2, 2)), 4).shape])
+        """
+    assert run(program) == ["ndarray", "ndarray", "ndarray", [4]]
+    kept = [jax.numpy.reshape(np.ones((2, 2)), (4,)), jax.numpy.ravel(np.ones((2, 2)))]
+    assert [isinstance(x, np.ndarray) for x in kept] == [True, False]
 
 
 def test_a_compilation_can_be_refused_by_a_library(run):

@@ -9,6 +9,7 @@ program too, with the named axes in force in place of the placements. Under anot
 from __future__ import annotations
 
 import functools
+import inspect
 import sys
 from collections.abc import Callable, Sequence
 from itertools import chain
@@ -85,6 +86,9 @@ class JitFunction:
         >>> plugjax.jit(abs)
         <PjitFunction of <built-in function abs>>
     """
+
+    # JAX's name of the class, by which programs tell compiled functions from others.
+    __qualname__ = "PjitFunction"
 
     __slots__ = (
         "__dict__",
@@ -490,6 +494,11 @@ class JitFunction:
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         return self if instance is None else MethodType(self, instance)
+
+    @property
+    def __signature__(self) -> inspect.Signature:
+        """Of the function that it wraps, also for who does not follow ``__wrapped__``."""
+        return inspect.signature(self._fun)
 
     def __repr__(self) -> str:
         return f"<PjitFunction of {self._fun!r}>"

@@ -253,23 +253,23 @@ def checked_program(
     stop = at + len(error_avals)
 
     def make() -> CheckedProgram:
-        traces: list[CheckTrace] = []
+        # Without the trace: what it holds is over when the program is staged.
+        found: list[tuple[Any, ...]] = []
 
         def run(*xs: Any) -> list[Any]:
             before = from_leaves(kinds, xs[at:stop], {})
             trace, outs = discharge(jaxpr_as_fun(program), [*xs[:at], *xs[stop:]], enabled, before)
-            traces.append(trace)
+            found.append((trace.kinds, dict(trace.error._sites), trace.silent))
             return [*trace.leaves, *outs]
 
         avals = program.in_avals
         derived = stage(
             run, [*avals[:at], *error_avals, *avals[at:]], f"checkify({program.jaxpr.debug_name})"
         )
-        (trace,) = traces
-        return CheckedProgram(derived, trace.kinds, dict(trace.error._sites), trace.silent)
+        return CheckedProgram(derived, *found[0])
 
-    found: CheckedProgram = memoise(program, ("checkify", enabled, kinds, at), make)
-    return found
+    checked: CheckedProgram = memoise(program, ("checkify", enabled, kinds, at), make)
+    return checked
 
 
 def without_checks(program: ClosedJaxpr) -> ClosedJaxpr:

@@ -7,17 +7,21 @@ from contextlib import contextmanager
 from typing import Any
 
 from plugjax.core.primitive import Trace, state
+from plugjax.execution.eval import EvalTrace
 from plugjax.transforms.batching import BatchTrace
 from plugjax.transforms.staging import StagingTrace
 
 
 class OpaqueTraceState:
-    """Stands for the trace that was current; two are equal if it is the same trace."""
+    """Stands for the trace that was current; two are equal if it is the same trace.
+
+    The evaluator is one trace, although each configuration has its own: a mesh in force or an option is no transformation.
+    """
 
     __slots__ = ("_trace",)
 
     def __init__(self, trace: Trace) -> None:
-        self._trace = trace
+        self._trace: Any = EvalTrace if isinstance(trace, EvalTrace) else trace
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, OpaqueTraceState) and self._trace is other._trace

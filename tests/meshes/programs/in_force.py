@@ -55,6 +55,20 @@ def devices_under_other_axes(e):
         return found, specs, e.jax.jit(there_and_back)(x), e.jax.jit(derivative)(x)
 
 
+@program
+def abstract_mesh_of_the_axes_in_force(e):
+    mesh = e.jax.make_mesh((4, 2), ("x", "y"), axis_types=(e.AxisType.Auto,) * 2)
+    with e.jax.set_mesh(mesh):
+        rows = e.jax.NamedSharding(e.jax.sharding.get_abstract_mesh(), e.P("x"))
+        constrain = e.jax.lax.with_sharding_constraint
+        return (
+            e.jax.jit(lambda: constrain(e.jnp.arange(8.0), rows))(),
+            e.jax.jit(lambda x: constrain(x * 2, rows))(drawn()),
+            e.jax.jit(e.jnp.cos, out_shardings=rows)(drawn()),
+            constrain(e.jnp.arange(8.0), rows),
+        )
+
+
 def halves(e):
     """A type of values that are two arrays, whose cuts stand in it."""
     hijax = importlib.import_module(f"{e.jax.__name__}.experimental.hijax")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sysconfig
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -12,8 +14,10 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from plugjax_as_jax.conformance.comparing import compare, run_file
-from plugjax_as_jax.conformance.suites import SUITES, files_of
+from plugjax_as_jax.conformance.comparing import Options, compare, run_files
+from plugjax_as_jax.conformance.known import reason_of
+from plugjax_as_jax.conformance.sources import source_of
+from plugjax_as_jax.conformance.suites import SUITES, Suite, files_of
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 console = Console()
@@ -29,40 +33,55 @@ def main(
     ] = None,
     folder: Annotated[
         Path | None,
-        typer.Option(help="An unpacked source distribution with the tests of the library."),
+        typer.Option(help="An unpacked source distribution; pip fetches it if left out."),
     ] = None,
     every: Annotated[int, typer.Option(min=1, help="Run every n-th test, spread over all.")] = 1,
     files: Annotated[str, typer.Option(help="Only files whose names contain this.")] = "",
     timeout: Annotated[float, typer.Option(help="Seconds that one test may take.")] = 60.0,
-    workers: Annotated[int, typer.Option(min=1, help="Files that run at a time.")] = 2,
+    together: Annotated[int, typer.Option(min=1, help="Files that share a process.")] = 8,
+    workers: Annotated[int, typer.Option(min=1, help="Processes that run at a time.")] = 2,
     failures: Annotated[bool, typer.Option(help="List what fails here alone.")] = True,
 ) -> None:
     """Run and compare."""
-    table = Table("library", "backend", "pass with jax", "of these here", "share", "fail with jax")
+    table = Table(
+        "library", "backend", "pass with jax", "of these here", "share", "known", "fail with jax"
+    )
     listed: list[str] = []
     for library in libraries or list(SUITES):
-        paths = [path for path in files_of(library, folder) if files in path.name]
-        for place in backend or ["numpy"]:
+        suite = SUITES.get(library, Suite("."))
+        source = folder if folder or suite.in_wheel else source_of(library)
+        paths = [path for path in files_of(library, source) if files in path.name]
+        groups = [paths[i : i + together] for i in range(0, len(paths), together)]
+        root = source or Path(sysconfig.get_path("purelib"))
+        options = Options(root, every, timeout, suite.variables)
+        outcomes: dict[str, dict[str, str]] = {}
+        for side in ("jax", *(backend or ["numpy"])):
             with ThreadPoolExecutor(workers) as pool:
-                real = pool.map(lambda p: run_file(p, "jax", every, timeout), paths)
-                here = pool.map(lambda p, b=place: run_file(p, b, every, timeout), paths)
-                found = [compare(a, b) for a, b in zip(real, here, strict=True)]
-            wanted, passed = sum(len(c.wanted) for c in found), sum(c.passed for c in found)
-            share = f"{passed / wanted:.1%}" if wanted else "-"
-            broken = sum(c.broken for c in found)
-            table.add_row(library, place, str(wanted), str(passed), share, str(broken))
-            listed += _listed(library, place, [item for c in found for item in c.failures.items()])
+                runs = pool.map(partial(run_files, side=side, options=options), groups)
+                outcomes[side] = {name: said for found in runs for name, said in found.items()}
+            if side == "jax":
+                continue
+            found = compare(outcomes["jax"], outcomes[side])
+            known = sum(bool(reason_of(library, side, name)) for name in found.failures)
+            numbers = (str(n) for n in (len(found.wanted), found.passed))
+            table.add_row(
+                library, side, *numbers, f"{found.share:.1%}", str(known), str(found.broken)
+            )
+            listed += _listed(library, side, list(found.failures.items()))
     console.print(table)
     if failures:
         console.print("\n".join(map(escape, listed)), highlight=False, soft_wrap=True)
 
 
 def _listed(library: str, backend: str, failures: list[tuple[str, str]]) -> list[str]:
-    """Failures by what they say, the most frequent first."""
-    reasons = Counter(text for _, text in failures)
+    """Failures by their reason if it is known, and by what they say, the most frequent first."""
+    said = {}
+    for name, text in failures:
+        reason = reason_of(library, backend, name)
+        said[name] = f"known: {reason}" if reason else text
     lines = []
-    for reason, count in reasons.most_common():
-        names = [name for name, text in failures if text == reason]
+    for reason, count in Counter(said.values()).most_common():
+        names = [name for name, text in said.items() if text == reason]
         lines.append(f"{library} on {backend}, {count}: {reason}")
         lines += [f"    {name}" for name in names[:5]]
         if len(names) > 5:

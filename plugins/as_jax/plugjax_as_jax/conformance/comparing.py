@@ -1,4 +1,4 @@
-"""One file of tests in a process of its own, and what two runs of it have in common."""
+"""Files of tests in a process of their own, and what two runs of them have in common."""
 
 from __future__ import annotations
 
@@ -7,49 +7,79 @@ import subprocess
 import sys
 import tempfile
 import xml.etree.ElementTree as ElementTree
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 PASSED, SKIPPED = "passed", "skipped"
 
 
-def run_file(path: Path, side: str, every: int, timeout: float) -> dict[str, str]:
-    """Run the tests of a file.
+@dataclass(frozen=True)
+class Options:
+    """How tests are run.
+
+    Attributes:
+        root: the folder to run them in: of the source distribution, or the one with the packages.
+        every: run every n-th test.
+        timeout: seconds that one test may take; a file as a whole may take ten times as long.
+        variables: of the environment.
+    """
+
+    root: Path
+    every: int = 1
+    timeout: float = 60.0
+    variables: Mapping[str, str] = field(default_factory=dict)
+
+
+def run_files(paths: Sequence[Path], side: str, options: Options) -> dict[str, str]:
+    """Run the tests of files in one process; in one each, if that process dies.
 
     Args:
-        path: of the file.
+        paths: of the files.
         side: ``jax`` for the real jax, or a backend of plugjax.
-        every: run every n-th test.
-        timeout: seconds that one test may take; the file as a whole may take ten times as long.
+        options: how they are run.
 
     Returns:
         For each test ``passed``, ``skipped``, or the message of its failure.
     """
     plugins = ["-p", "plugjax_as_jax.conformance.sampling", "-p", "no:cacheprovider"]
     environment = {**os.environ, "JAX_PLATFORMS": "cpu", "TF_CPP_MIN_LOG_LEVEL": "3"}
+    environment.update(options.variables)
     if side != "jax":
         plugins += ["-p", "plugjax_as_jax"]
         environment["PLUGJAX_BACKEND"] = side
+    seconds = 10 * options.timeout * len(paths)
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "report.xml"
-        options = ["--every", str(every), f"--junitxml={report}", "-q", f"--timeout={timeout:.0f}"]
+        arguments = ["-q", f"--junitxml={report}", f"--timeout={options.timeout:.0f}"]
+        arguments += ["--every", str(options.every), "--continue-on-collection-errors"]
+        arguments += [f"--rootdir={options.root}", f"--confcutdir={options.root}"]
+        # The plugin above has been imported when pytest looks for asserts in it.
+        arguments += ["-W", "ignore::pytest.PytestAssertRewriteWarning"]
+        if not (options.root / "pyproject.toml").exists():
+            # No configuration of its own, and not that of a project around it.
+            (Path(folder) / "pytest.ini").write_text("[pytest]\n")
+            arguments += ["-c", str(Path(folder) / "pytest.ini")]
         try:
             done = subprocess.run(
-                [sys.executable, "-m", "pytest", *plugins, *options, str(path)],
+                [sys.executable, "-m", "pytest", *plugins, *arguments, *map(str, paths)],
                 env=environment,
+                cwd=options.root,
                 capture_output=True,
                 text=True,
-                timeout=10 * timeout,
+                timeout=seconds,
                 check=False,
             )
+            last = (done.stdout + done.stderr).strip().splitlines()[-1:]
+            fault = f"exit status {done.returncode}: {''.join(last)}"
         except subprocess.TimeoutExpired:
-            return {path.name: f"the file took more than {10 * timeout:.0f} s"}
-        if not report.exists():
-            # The process died, or its tests could not be collected.
-            said = (done.stdout + done.stderr).strip().splitlines()
-            return {path.name: f"exit status {done.returncode}: {said[-1] if said else ''}"}
-        return read_report(report.read_text())
+            fault = f"took more than {seconds:.0f} s"
+        if report.exists():
+            return read_report(report.read_text())
+    if len(paths) > 1:
+        alone = [run_files([path], side, options) for path in paths]
+        return {name: outcome for found in alone for name, outcome in found.items()}
+    return {path.name: fault for path in paths}
 
 
 def read_report(text: str) -> dict[str, str]:

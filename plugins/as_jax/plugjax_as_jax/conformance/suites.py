@@ -1,22 +1,56 @@
-"""Where the tests of a library are: in its wheel, or in a folder of its source distribution."""
+"""Where the tests of a library are: in its wheel, or in its source distribution."""
 
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
-# By distribution: the package in whose folder tests lie, and the names of the files.
-SUITES: dict[str, tuple[str, tuple[str, ...]]] = {
-    "chex": ("chex", ("**/*_test.py",)),
-    "distrax": ("distrax", ("**/*_test.py",)),
-    "dm-haiku": ("haiku", ("**/*_test.py",)),
-    "einops": ("einops", ("tests/test_*.py",)),
-    "jraph": ("jraph", ("**/*_test.py",)),
-    "optax": ("optax", ("**/*_test.py",)),
-    "orbax-checkpoint": ("orbax.checkpoint", ("**/*_test.py",)),
+_NAMES = ("**/test_*.py", "**/*_test.py")
+
+
+@dataclass(frozen=True)
+class Suite:
+    """Where the tests of a library are.
+
+    Attributes:
+        place: the package in whose folder they lie, or their folder in the source distribution.
+        in_wheel: whether what pip installs has them.
+        names: patterns of the files.
+        variables: of the environment that they are run in.
+        without: files that need what pip does not install here, or that hold no tests.
+    """
+
+    place: str
+    in_wheel: bool = True
+    names: tuple[str, ...] = ("**/*_test.py",)
+    variables: Mapping[str, str] = field(default_factory=dict)
+    without: tuple[str, ...] = ()
+
+
+# By distribution. orbax-checkpoint has none: neither its wheel nor its source distribution holds its tests.
+SUITES: dict[str, Suite] = {
+    "blackjax": Suite("tests", in_wheel=False, names=("**/test_*.py",)),
+    "chex": Suite("chex"),
+    "distrax": Suite("distrax"),
+    "dm-haiku": Suite("haiku"),
+    "einops": Suite(
+        "einops",
+        names=("tests/test_*.py",),
+        variables={"EINOPS_TEST_BACKENDS": "numpy,jax"},
+    ),
+    "flax": Suite("tests", in_wheel=False, names=_NAMES, without=("tensorboard_test.py",)),
+    "jax-md": Suite(
+        "tests",
+        in_wheel=False,
+        # They read downloads, or compare with a program that pip does not install.
+        without=("amber_fe_test.py", "tpu_test.py", "uma_e2e_test.py", "uma_pretrained_test.py"),
+    ),
+    "jraph": Suite("jraph"),
+    "numpyro": Suite("test", in_wheel=False, names=("test_*.py",)),
+    "optax": Suite("optax"),
 }
-_IN_SOURCES = ("**/test_*.py", "**/*_test.py")
 
 
 def files_of(library: str, folder: Path | None) -> list[Path]:
@@ -29,19 +63,27 @@ def files_of(library: str, folder: Path | None) -> list[Path]:
     Raises:
         ValueError: there are none.
     """
-    patterns: Sequence[str] = _IN_SOURCES
+    suite = SUITES.get(library)
+    names: Sequence[str] = suite.names if suite else _NAMES
     if folder is None:
-        if library not in SUITES:
+        if suite is None or not suite.in_wheel:
+            with_tests = ", ".join(name for name, suite in SUITES.items() if suite.in_wheel)
             raise ValueError(
                 f"the wheel of {library} has no tests that are known here; unpack its source distribution and pass --folder. "
-                f"Wheels with tests: {', '.join(SUITES)}."
+                f"Wheels with tests: {with_tests}."
             )
-        package, patterns = SUITES[library]
-        spec = importlib.util.find_spec(package)
-        if spec is None or not spec.submodule_search_locations:
-            raise ValueError(f"{library} is not installed.")
-        folder = Path(next(iter(spec.submodule_search_locations)))
-    found = sorted({path for pattern in patterns for path in folder.glob(pattern)})
+        folder = _installed(library, suite.place)
+    elif suite is not None and (folder / suite.place).is_dir():
+        folder = folder / suite.place
+    found = {path for name in names for path in folder.glob(name)}
+    found = {path for path in found if suite is None or path.name not in suite.without}
     if not found:
         raise ValueError(f"no tests of {library} in {folder}.")
-    return found
+    return sorted(found)
+
+
+def _installed(library: str, package: str) -> Path:
+    spec = importlib.util.find_spec(package)
+    if spec is None or not spec.submodule_search_locations:
+        raise ValueError(f"{library} is not installed.")
+    return Path(next(iter(spec.submodule_search_locations)))
