@@ -328,7 +328,7 @@ def as_array(value: Any, who: str = "plugjax") -> Any:
         OverflowError: a Python integer does not fit its dtype.
     """
     kind = type(value)
-    if kind is Array or isinstance(value, Tracer):
+    if kind is Array or isinstance(value, Tracer) or kind in value_types:
         return value
     if transfers:
         transfers["host-to-device"](value, who)
@@ -347,8 +347,6 @@ def as_array(value: Any, who: str = "plugjax") -> Any:
     for scalar in _PYTHON_SCALARS:
         if isinstance(value, scalar):
             return as_array(scalar(value), who)
-    if kind in value_types:
-        return value
     raise NotArrayError(f"{who} needs an array or a number, got {value!r} of type {kind}.{conversion(value)}")  # fmt: skip
 
 
@@ -392,15 +390,15 @@ def aval_of(value: Any, who: str = "plugjax") -> ShapedArray:
     kind = type(value)
     if kind in _PYTHON_SCALARS:
         return scalar_aval(value)
+    if kind in value_types:
+        return value_types[kind](value)  # type: ignore[return-value]  # what takes references asks for them
     aval = getattr(value, "aval", None)
     if isinstance(aval, AbstractValue):
-        return aval  # type: ignore[return-value]  # what takes references asks for them
+        return aval  # type: ignore[return-value]  # likewise
     if isinstance(value, (np.ndarray, np.generic)):
         return aval_of_value(value.shape, dtypes.canonicalize(value.dtype, who))
     if isinstance(value, ShapedArray):
         return value
-    if kind in value_types:
-        return value_types[kind](value)  # type: ignore[return-value]  # likewise
     if hasattr(value, "shape") and hasattr(value, "dtype"):
         weak_type, sharding = (getattr(value, name, None) for name in ("weak_type", "sharding"))
         dtype = dtypes.canonicalize(value.dtype, who)
