@@ -47,8 +47,8 @@ class IreeBackend(Backend):
     name = "iree"
     dialects = ("stablehlo",)
     careful_options: Mapping[str, Any] = MappingProxyType({"apart": True})
-    # Two cores compile 2,000 equations in about a minute.
-    patience = 2000
+    # On two cores 1,000 equations take 2 to 7 s.
+    patience = 1000
 
     def __init__(self) -> None:
         # Devices of the processor by kind; there may be several of each, which share one of the runtime's.
