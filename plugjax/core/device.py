@@ -243,6 +243,7 @@ class Backend(Extensible):
         partitions: whether its compiler spreads a program over several devices; else these share one memory.
         processes: index of this process among those of the program, and their number.
         dialects: the textual forms of programs that ``lower`` knows, the usual one first.
+        lowers_for: hardware that it writes programs for, also without a device of it.
         careful_options: compile options by which its compiler makes as few mistakes as it can, at the cost of speed.
         patience: number of equations up to which a program is waited for; NumPy computes a longer one until it is compiled (``tiered``).
     """
@@ -250,6 +251,7 @@ class Backend(Extensible):
     name: str
     dialects: tuple[str, ...] = ()
     partitions: bool = False
+    lowers_for: tuple[str, ...] = ()
     processes: tuple[int, int] = (0, 1)
     careful_options: Mapping[str, Any] = MappingProxyType({})
     patience: float = float("inf")

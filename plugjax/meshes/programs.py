@@ -94,7 +94,8 @@ def partition_of(
     """
     named = mesh_of(jaxpr)
     named = named and with_devices(named)
-    arguments, results = [[over_devices(s) for s in given] for given in (arguments, results)]
+    arguments, results = [[over_devices(s) for s in each] for each in (arguments, results)]
+    given = [Place(over_devices(p.sharding), p.committed) for p in given]
     placed = [p.sharding for p in given if p.committed]
     spread = [s for s in (*arguments, *results, *placed) if s is not None and is_spread(s)]
     in_force = mesh_in_force()

@@ -224,7 +224,7 @@ OUT = ("-o", "m.vmfb")
         (("program.py", "--entry", "f:f32[3]", "-o", "x" * 300), "name too long"),
         (("program.py", "--entry", "f:f32[3]", *OUT, "--parameters", "weights", "--irpa", "pipe"), "special file"),
         (("program.py", "--entry", "f:f32[3]", *OUT, "--parameters", "weights", "--irpa", "m.vmfb"), "two outputs"),
-        (("program.py", "--entry", "f:f32[3]", *OUT, "--compile-for", "nosuch"), "Unknown CPU"),
+        (("program.py", "--entry", "f:f32[3]", *OUT, "--compile-for", "nosuch"), "IREE knows no target 'nosuch'"),
         (("program.py", "--entry", "f:f32[3]", *OUT, "--compile-for", "no such"), "not the name of an architecture"),
         (("program.py", "--entry", "nosuch:f32[3]", *OUT), "has no 'nosuch'"),
         (("program.py", "--entry", "weights:f32[3]", *OUT), "needs a function"),
@@ -257,7 +257,7 @@ def test_what_cannot_be_exported_is_one_line_and_replaces_nothing(folder, argume
 
 @pytest.mark.parametrize("name", ["cb", "inner", "shown"])
 def test_check_reports_what_an_export_refuses(folder, name):
-    code, out, _ = command(folder, "check", "program.py", "--entry", f"{name}=f32[3]")
+    code, out, _ = command(folder, "check", "program.py", "--entry", f"{name}:f32[3]")
     assert code == 1
     assert ("debug_print" if name == "shown" else "pure_callback") in out
 
@@ -265,7 +265,7 @@ def test_check_reports_what_an_export_refuses(folder, name):
 @pytest.mark.parametrize("name", ["f", "svd"])
 def test_check_passes_what_an_export_takes(folder, name):
     shape = "f32[3,3]"
-    code, _, err = command(folder, "check", "program.py", "--entry", f"{name}={shape}")
+    code, _, err = command(folder, "check", "program.py", "--entry", f"{name}:{shape}")
     assert (code, err) == (0, "")
     code, _, err = command(folder, "export", "program.py", "--entry", f"{name}:{shape}", *OUT)
     assert (code, err) == (0, "")
@@ -275,7 +275,7 @@ def test_check_passes_what_an_export_takes(folder, name):
 @pytest.mark.parametrize("machine", ["nosuch", "tpu", "xla:cpu"])
 def test_check_knows_its_backends(folder, machine):
     code, out, err = command(
-        folder, "check", "program.py", "--entry", "f=f32[3]", "--backend", machine
+        folder, "check", "program.py", "--entry", "f:f32[3]", "--backend", machine
     )
     assert code == 2
     assert out == ""

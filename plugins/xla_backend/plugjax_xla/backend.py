@@ -16,6 +16,7 @@ from plugjax.extend.dtypes import float0
 from plugjax.extend.errors import JaxRuntimeError
 from plugjax.extend.execution import CompilationCache, default_cache
 from plugjax.extend.meshes import NamedSharding, Partition, PartitionSpec
+from plugjax.stablehlo.artifacts import artifact_module, exported_module
 from plugjax.stablehlo.lower import LoweredModule, lower_module, matching_results
 from plugjax_xla import pjrt
 from plugjax_xla.argument_slots import has_slots, with_slots
@@ -69,6 +70,7 @@ class ClientBackend(Backend):
     """
 
     partitions = True
+    lowers_for = ("cpu", "cuda", "rocm", "tpu")
     dialects = ("stablehlo", "hlo")
 
     def __init__(self) -> None:
@@ -161,7 +163,10 @@ class ClientBackend(Backend):
 
     def lower(self, jaxpr: ClosedJaxpr, options: Mapping[str, Any], dialect: str) -> str:
         """The program as StableHLO text, or as the HLO that XLA makes of it."""
-        lowered = _lower(jaxpr, self.devices()[0], options)
+        platforms: Sequence[str] = options.get("platforms", ())
+        if len(platforms) > 1:
+            return _text_for_several(jaxpr, platforms, options)
+        lowered = _lower(jaxpr, self.devices()[0], options, *platforms)
         if dialect == "hlo":
             return pjrt.hlo_text(lowered.module)
         return lowered.as_text(debug_info=bool(options.get("debug_info")))
@@ -373,14 +378,26 @@ def _raise_as_ours(error: RuntimeError, group: ProcessGroup | None = None) -> No
     raise JaxRuntimeError(explained(message)) from error
 
 
-def _lower(jaxpr: ClosedJaxpr, device: Device, options: Mapping[str, Any]) -> LoweredModule:
+def _text_for_several(
+    jaxpr: ClosedJaxpr, platforms: Sequence[str], options: Mapping[str, Any]
+) -> str:
+    """StableHLO with the number of a platform as its first argument, and the program for each."""
+    name = str(options.get("name", "f"))
+    partition = options.get("partition")
+    artifact, _ = exported_module(dict.fromkeys(platforms, jaxpr), name, partition=partition)
+    return str(artifact_module(artifact))
+
+
+def _lower(
+    jaxpr: ClosedJaxpr, device: Device, options: Mapping[str, Any], hardware: str = ""
+) -> LoweredModule:
     return lower_module(
         jaxpr,
         PLATFORM,
         name=f"jit_{options.get('name', 'f')}",
         emit_host_call=functools.partial(emit_host_call, device.kind),
         reused=_reused(jaxpr, options),
-        device_kind=device.hardware,
+        device_kind=hardware or device.hardware,
         locations=bool(options.get("debug_info")),
         partition=options.get("partition"),
         hints=True,

@@ -16,7 +16,7 @@ from plugjax.core.operators import HasAval
 from plugjax.core.primitive import Tracer
 from plugjax.execution.compile import Compiled, lowered_text
 from plugjax.execution.costs import program_costs, program_memory
-from plugjax.execution.dialects import backend_with_dialect
+from plugjax.execution.dialects import backend_for_hardware, backend_with_dialect
 from plugjax.execution.jit.layout import array_signature
 from plugjax.execution.jit.program import Program
 from plugjax.execution.layouts import Format, row_by_row
@@ -132,23 +132,20 @@ class Traced:
         """Settle the device.
 
         Args:
-            lowering_platforms: the hardware to lower for, which is that of the device, or of the default one if there is none.
+            lowering_platforms: the hardware to lower for; by default that of the device, or of the default one if there is none. No
+                device of it need be there: the text is written, and nothing can be compiled.
 
         Raises:
-            ValueError: other hardware.
+            ValueError: no installed backend lowers for it.
         """
         target = self._target()
-        if lowering_platforms is not None:
-            backend = target.backend
-            known = {d.hardware for d in backend.devices()} | {
-                d.platform for d in backend.devices()
-            }
-            if not known.issuperset(lowering_platforms):
-                raise ValueError(
-                    f"lower: the backend {backend.name!r} lowers for {', '.join(sorted(known))}, not for {tuple(lowering_platforms)}. "
-                    "plugjax.export lowers for other platforms."
-                )
-        return Lowered(self, self._program, target)
+        here = {name for d in target.backend.devices() for name in (d.hardware, d.platform)}
+        if lowering_platforms is None or (
+            lowering_platforms and here.issuperset(lowering_platforms)
+        ):
+            return Lowered(self, self._program, target)
+        backend_for_hardware(lowering_platforms, target.backend)
+        return Lowered(self, self._program, target, tuple(lowering_platforms))
 
 
 class Lowered:
@@ -156,10 +153,18 @@ class Lowered:
 
     Attributes:
         in_tree, out_tree: as in :class:`Traced`.
+        platforms: other hardware that it is lowered for, if it is.
     """
 
-    def __init__(self, traced: Traced, program: Program, target: Placement | Partition) -> None:
+    def __init__(
+        self,
+        traced: Traced,
+        program: Program,
+        target: Placement | Partition,
+        platforms: tuple[str, ...] = (),
+    ) -> None:
         program.plan.warn()
+        self.platforms = platforms
         self._traced = traced
         self._program = program
         self._target = target
@@ -208,7 +213,11 @@ class Lowered:
             options = {**self._program.options, "debug_info": debug_info}
             if isinstance(self._target, Partition):
                 options["partition"] = self._target
-            backend = backend_with_dialect(dialect, self._target.backend)
+            backend = self._target.backend
+            if self.platforms:
+                options["platforms"] = self.platforms
+                backend = backend_for_hardware(self.platforms, backend)
+            backend = backend_with_dialect(dialect, backend)
             self._texts[key] = lowered_text(self._program.plan.program, backend, options, dialect)
         return self._texts[key]
 
@@ -229,6 +238,11 @@ class Lowered:
             compiler_options: the backend's own options, beside those of ``jit``.
         """
         target, program = self._target, self._program
+        if self.platforms:
+            raise ValueError(
+                f"compile: '{program.name}' was lowered for {', '.join(self.platforms)}, and {target.backend.name} has no such device. "
+                "Lower it without lowering_platforms, or write an artifact by plugjax.export for the place where it runs."
+            )
         compiled: Compiled | Partitioned
         options = {**program.options, **(compiler_options or {})}
         if isinstance(target, Partition):
