@@ -17,6 +17,8 @@ from plugjax.docs import (
     error_examples,
     errors,
     hooks,
+    house,
+    house_page,
     links,
     matrix,
     names,
@@ -27,11 +29,13 @@ from plugjax.docs import (
 
 ROOT = Path(__file__).resolve().parents[2]
 SITE = ROOT / "docs" / "site"
-WRITTEN = sorted(
-    path for path in SITE.rglob("*.md*") if "tutorials" in path.parts or "howto" in path.parts
-)
-# Its own tests run these commands too, or they start several processes: they run with --wide.
-SLOW = {"classifier", "exporting", "primitive", "transformation", "join", "backend"}
+PARTS = ("tutorials", "howto", "how_it_works")
+WRITTEN = sorted(path for part in PARTS for path in (SITE / part).rglob("*.md"))
+# They train, or start several processes: a sample runs always, all run with --wide, and with -m site when the site is built.
+SLOW = {
+    *("classifier", "transformer", "neural_ode", "bayesian", "exporting"),
+    *("primitive", "transformation", "join", "backend", "option", "exporter", "devices"),
+}
 
 
 def named(path):
@@ -57,11 +61,11 @@ def test_the_first_pages_run(name):
 def test_every_page_ends_with_what_to_read_next():
     pages = [p for p in WRITTEN if p.stem != "index"]
     assert [named(p) for p in pages if "\n## Next\n" not in p.read_text()] == []
-    assert len(pages) >= 15
+    assert len(pages) >= 25
 
 
 def test_links_between_written_pages_resolve():
-    generated = {"developers", "reference", "start/coming_from_jax"}
+    generated = {"developers", "reference", "start/coming_from_jax", "how_it_works/house"}
     wrong = []
     for path in SITE.rglob("*.md*"):
         for target in re.findall(r"\]\(([\w./]+\.md)\)", path.read_text()):
@@ -106,6 +110,29 @@ def test_what_a_block_prints_is_captured():
 def test_a_block_that_fails_is_named(text, words):
     with pytest.raises(runner.PageError, match=re.compile(words, re.DOTALL)):
         runner.run(blocks.find(text), "page")
+
+
+def test_a_block_is_not_run_where_what_it_needs_is_missing():
+    text = (
+        "```{run}\n:needs: no_such_module numpy\n1 / 0\n```\n```{run}\n:needs: numpy bash\n3\n```\n"
+        "```{command}\n:needs: no_such_command\nfalse\n```\n"
+    )
+    shown = [output.text for output in runner.run(blocks.find(text), "page")]
+    assert shown == [
+        "(not run when this page was built: no_such_module was missing)\n", "3\n",
+        "(not run when this page was built: no_such_command was missing)\n",
+    ]  # fmt: skip
+
+
+def test_formulas_become_mathml():
+    pytest.importorskip("sphinx")
+    latex2mathml = pytest.importorskip("docutils.utils.math.latex2mathml")
+    text = (SITE / "how_it_works" / "mathematics.md").read_text()
+    prose = re.sub(r"`[^`]*`", "", re.sub(r"```.*?```", "", text, flags=re.DOTALL))
+    formulas = re.findall(r"\$\$(.*?)\$\$|\$([^$\n]+)\$", prose, re.DOTALL)
+    assert len(formulas) > 50
+    for block, inline in formulas:
+        assert latex2mathml.tex2mathml(block or inline).startswith("<math")
 
 
 def test_a_docstring_becomes_markdown():
@@ -204,6 +231,48 @@ def test_the_matrix_has_every_primitive_and_a_line_of_source():
 
 def test_paths_of_sources():
     assert sources.address(plugjax.__file__, 3, ROOT) == "source/plugjax/__init__.py.html#L3"
+
+
+ROOMS = house.rooms(ROOT)
+
+
+def test_the_house_has_a_room_for_every_package():
+    packages = {p.parent.name for p in (ROOT / "plugjax").glob("*/__init__.py")}
+    plugins = {p.parent.name for p in ROOT.glob("plugins/*/plugjax_*/__init__.py")}
+    assert set(ROOMS) == packages | plugins | {house.ROOF}
+    assert all(room.purpose and room.changes and room.files for room in ROOMS.values())
+    assert ROOMS["lax"].files["plugjax/lax/trigonometric.py"]
+
+
+def test_imports_of_the_house_point_downwards():
+    upwards = [
+        (room.name, name)
+        for room in ROOMS.values()
+        for name in room.imports
+        if room.floor >= 0 and name != house.ROOF and ROOMS[name].floor >= room.floor
+    ]
+    # The map of hooks names the types that hooks take.
+    assert upwards == [("core", "execution")]
+    assert ROOMS["lax"].imports["extend"] > 50
+    assert "numpy" in ROOMS["scipy"].imports
+    assert ROOMS["plugjax_numpy"].imports["lax"] > 10
+
+
+def test_a_package_without_a_row_in_the_architecture_is_named(tmp_path):
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "architecture.md").write_text("| `plugjax` | names | names |\n")
+    (tmp_path / "plugjax" / "new").mkdir(parents=True)
+    (tmp_path / "plugjax" / "new" / "__init__.py").write_text("")
+    with pytest.raises(ValueError, match="no row for the package new"):
+        house.rooms(tmp_path)
+
+
+def test_the_picture_of_the_house_says_who_imports_a_room():
+    facts = house_page.data(ROOMS, {"plugjax/lax/trigonometric.py"})
+    assert facts["lax"]["users"]["numpy"] == ROOMS["numpy"].imports["lax"]
+    linked = {file["path"] for file in facts["lax"]["files"] if file["page"]}
+    assert linked == {"plugjax/lax/trigonometric.py"}
+    assert house_page.picture(ROOMS).count('class="room"') == len(ROOMS)
 
 
 def test_broken_links_are_found(tmp_path):
