@@ -75,6 +75,8 @@ def configuration(inventories: Path | None = None) -> dict[str, Any]:
                 "reference/matrix": [],
                 "reference/options": [],
                 "how_it_works/house": [],
+                "how_it_works/sine": [],
+                "how_it_works/gradient": [],
             },
             "footer_start": ["copyright"],
             "footer_end": [],

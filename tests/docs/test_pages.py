@@ -1,5 +1,7 @@
 """Code blocks of the site run, generated reference pages are complete, and what they are made of works."""
 
+import ast
+import builtins
 import re
 from pathlib import Path
 
@@ -9,6 +11,7 @@ pytest.importorskip("pygments")
 
 import plugjax
 from plugjax.cli import parity
+from plugjax.core import registry
 from plugjax.docs import (
     blocks,
     commands,
@@ -22,6 +25,7 @@ from plugjax.docs import (
     links,
     matrix,
     names,
+    package_errors,
     runner,
     sources,
     staging,
@@ -126,13 +130,15 @@ def test_a_block_is_not_run_where_what_it_needs_is_missing():
 
 def test_formulas_become_mathml():
     pytest.importorskip("sphinx")
-    latex2mathml = pytest.importorskip("docutils.utils.math.latex2mathml")
+    from plugjax.docs.mathematics import mathml
+
     text = (SITE / "how_it_works" / "mathematics.md").read_text()
     prose = re.sub(r"`[^`]*`", "", re.sub(r"```.*?```", "", text, flags=re.DOTALL))
     formulas = re.findall(r"\$\$(.*?)\$\$|\$([^$\n]+)\$", prose, re.DOTALL)
     assert len(formulas) > 50
     for block, inline in formulas:
-        assert latex2mathml.tex2mathml(block or inline).startswith("<math")
+        assert mathml(block or inline, block=bool(block)).startswith("<math")
+    assert mathml(r"\bar y").partition(">")[2] == '<mi class="accented">ȳ</mi></math>'
 
 
 def test_a_docstring_becomes_markdown():
@@ -190,6 +196,48 @@ def test_every_environment_variable_that_the_code_reads_is_listed():
     assert {name for name in read if not name.endswith("_")} - known == set()
 
 
+def test_every_variable_of_another_program_that_the_code_reads_is_listed():
+    (_, environment) = configuration.pages()
+    read = set()
+    for path in [*ROOT.glob("plugjax/**/*.py"), *ROOT.glob("plugins/*/plugjax_*/**/*.py")]:
+        if not {"applications", "conformance", "docs", "fuzz"} & set(path.parts):
+            text = path.read_text()
+            read |= set(
+                re.findall(r"environ\w*(?:\.get\(|\.setdefault\(|\[)[\"']([A-Z]\w+)[\"']", text)
+            )
+            read |= set(re.findall(r"[\"']((?:SLURM|OMPI|XLA|JAX|TF)_[A-Z_0-9]{4,})[\"']", text))
+    others = {name for name in read if not name.startswith("PLUGJAX_")}
+    assert others >= {"XLA_FLAGS", "SLURM_PROCID", "JOB_COMPLETION_INDEX"}
+    missing = {name for name in others if f"`{name}`" not in environment.text}
+    assert missing == set()
+
+
+def test_every_error_that_leaves_the_framework_is_documented():
+    # Caught in the module that raises them, or bases and tools of the tests and the site.
+    inside = {
+        *("DiedError", "NothingFitsError", "RefusedError", "ReplayError", "TooLongError", "UndescribedError"),
+        *("UnfilteredStackTrace", "PageError", "SiteError", "FolderNotPrivateError"),
+    }  # fmt: skip
+    bases, defined = {}, {}
+    for path in [*ROOT.glob("plugjax/**/*.py"), *ROOT.glob("plugins/*/plugjax_*/**/*.py")]:
+        if "applications" not in path.parts:
+            for node in ast.walk(ast.parse(path.read_text())):
+                if isinstance(node, ast.ClassDef):
+                    names_of_bases = [ast.unparse(base).rpartition(".")[2] for base in node.bases]
+                    bases[node.name] = names_of_bases
+                    defined[node.name] = path
+
+    def is_error(name, seen=()):
+        if name in bases and name not in seen:
+            return any(is_error(base, (*seen, name)) for base in bases[name])
+        found = getattr(builtins, name, None)
+        return isinstance(found, type) and issubclass(found, BaseException)
+
+    listed = {path.rpartition(".")[2] for path in package_errors.found()} | set(errors.types())
+    unknown = {n for n in bases if is_error(n) and not n.startswith("_")} - listed - inside
+    assert {name: str(defined[name]) for name in unknown} == {}
+
+
 def test_every_hook_has_its_arguments():
     (page,) = hooks.pages()
     for name in hooks.names():
@@ -212,6 +260,15 @@ def test_every_command_is_listed():
     assert all(f"## `plugjax {name}`" in page.text for name in commands.commands())
 
 
+def test_every_module_that_is_a_program_is_listed():
+    found = {
+        ".".join(path.relative_to(folder).parts[:-1])
+        for folder in (ROOT, *ROOT.glob("plugins/*"))
+        for path in folder.glob("plugjax*/**/__main__.py")
+    }
+    assert found == {module for module, _ in commands.MODULES}
+
+
 CELLS = matrix.rows()
 
 
@@ -223,6 +280,10 @@ def test_the_matrix_has_every_primitive_and_a_line_of_source():
     assert CELLS["nextafter"]["jvp"].because
     data = matrix.data(CELLS, ROOT)
     assert len(data["rows"]) == len(CELLS)
+    assert {rule.kind.name for rule in registry.active().rules()} - set(data["columns"]) == {
+        "lowering", "impl", "error_check", "taylor",
+    }  # fmt: skip
+    assert CELLS["scan"]["dce"].provider == "lax"
     for row in CELLS.values():
         for cell in row.values():
             if cell.file:

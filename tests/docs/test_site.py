@@ -162,6 +162,11 @@ def test_the_matrix_is_filtered_and_sorted(browser, site):
         "const s = document.getElementById('matrix-state'); s.value = 'absent'; s.dispatchEvent(new Event('input'))"
     )
     assert 0 < len(rows()) < every
+    heads = lambda: len(browser.find_elements("css selector", "#matrix thead button"))  # noqa: E731
+    before = heads()
+    browser.find_element("id", "matrix-all").click()
+    assert heads() > before + 10
+    browser.find_element("id", "matrix-all").click()
     browser.find_elements("css selector", "#matrix thead button")[2].click()
     first = browser.find_element("css selector", "#matrix tbody tr td.state-native a")
     target = first.get_attribute("href")
