@@ -150,7 +150,9 @@ def _draws(request, monkeypatch):
 collect_ignore = ["plugjax/cloud_tpu_init.py"]
 # The site is built by what the extra `docs` installs.
 if importlib.util.find_spec("sphinx") is None:
-    collect_ignore += ["plugjax/docs/builder.py", "plugjax/docs/directives.py"]
+    collect_ignore += [
+        f"plugjax/docs/{name}.py" for name in ("builder", "directives", "mathematics")
+    ]
 # Applications of libraries that need not be installed; `pytest -m libraries` runs them.
 collect_ignore_glob = ["plugins/as_jax/plugjax_as_jax/applications/*_*.py"]
 

@@ -54,11 +54,12 @@ def configuration(inventories: Path | None = None) -> dict[str, Any]:
         "version": plugjax.__version__,
         "release": plugjax.__version__,
         "copyright": "the authors of plugjax",
-        "extensions": ["myst_parser", "sphinx.ext.mathjax", "plugjax.docs.directives"]
+        "extensions": ["myst_parser", "plugjax.docs.mathematics", "plugjax.docs.directives"]
         + (["sphinx.ext.intersphinx"] if known else []),
         "myst_enable_extensions": ["colon_fence", "deflist"],
         "myst_heading_anchors": 3,
         "suppress_warnings": ["misc.highlighting_failure", "myst.header"],
+        "html_math_renderer": "mathml",
         "html_theme": "pydata_sphinx_theme",
         "html_title": f"plugjax {plugjax.__version__}",
         "html_static_path": [str(_ASSETS)],
@@ -73,6 +74,9 @@ def configuration(inventories: Path | None = None) -> dict[str, Any]:
                 "**": ["page-toc"],
                 "reference/matrix": [],
                 "reference/options": [],
+                "how_it_works/house": [],
+                "how_it_works/sine": [],
+                "how_it_works/gradient": [],
             },
             "footer_start": ["copyright"],
             "footer_end": [],

@@ -11,6 +11,16 @@ from plugjax.cli.main import app
 from plugjax.docs.docstrings import inline
 from plugjax.docs.pages import Page, heading, table
 
+# Modules that are run as programs, and what for; `--help` shows their options.
+MODULES = (
+    ("plugjax", "the same as `plugjax`"),
+    ("plugjax.docs", "the same as `plugjax docs`"),
+    ("plugjax.testing.fuzz", "tests a backend with programs drawn at random, and shrinks those that fail"),
+    ("plugjax_as_jax", "runs a program, or with `-m` a module, whose `import jax` gives plugjax"),
+    ("plugjax_as_jax.applications", "runs the applications of libraries and compares with JAX's recorded numbers"),
+    ("plugjax_as_jax.conformance", "runs the tests of libraries with JAX and with plugjax"),
+)  # fmt: skip
+
 
 def commands() -> dict[str, Any]:
     """Commands by their words, as ``cache list``."""
@@ -53,9 +63,9 @@ def _section(name: str, command: Any) -> str:
 def pages() -> Iterator[Page]:
     """One page."""
     sections = "\n\n".join(_section(*item) for item in commands().items())
-    more = (
-        "`python -m plugjax` is the same as `plugjax`. `python -m plugjax.testing.fuzz` tests a backend with "
-        "programs drawn at random. A command that fails says why in one line and ends with status 2; `PLUGJAX_TRACEBACK=1` shows the traceback."
-    )
+    more = "A command that fails says why in one line and ends with status 2; `PLUGJAX_TRACEBACK=1` shows the traceback."
+    rows = [(f"`python -m {module}`", text) for module, text in MODULES]
+    modules = f"{heading('Modules', 2)}\n\n{table(('command', 'does'), rows)}"
     shown = "```{command}\nplugjax devices\n```"
-    yield Page("reference/commands", f"{heading('Commands')}\n\n{more}\n\n{shown}\n\n{sections}\n")
+    parts = [heading("Commands"), more, shown, sections, modules]
+    yield Page("reference/commands", "\n\n".join(parts) + "\n")

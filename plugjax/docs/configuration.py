@@ -26,6 +26,25 @@ VARIABLES = (
     ("PLUGJAX_PROCESS_ID", "a number", "which of them this is; `plugjax launch` sets it"),
 )  # fmt: skip
 
+# Variables of other programs that are read, or set.
+OTHERS = (
+    ("JAX_...", "as of JAX", "the first value of the option of that name, where `PLUGJAX_...` is not set"),
+    ("XLA_FLAGS", "flags of XLA, by spaces", "XLA reads them when it starts; `--xla_force_host_platform_device_count=n` makes n devices of a processor on every backend"),
+    ("TF_CPP_MIN_LOG_LEVEL", "0 to 3", "the least severe message of XLA and MLIR that is shown; plugjax sets 1 if it is not set"),
+    ("TEST_UNDECLARED_OUTPUTS_DIR", "a folder", "where dumps go if their folder is given as `sponge`"),
+    ("JAX_COORDINATOR_ADDRESS", "host:port", "as PLUGJAX_COORDINATOR_ADDRESS, where that is not set"),
+    ("SLURM_JOB_ID", "set by Slurm", "`distributed.initialize` derives the port where the processes meet"),
+    ("SLURM_STEP_NODELIST", "set by Slurm", "its first host is where the processes meet"),
+    ("SLURM_NTASKS", "set by Slurm", "the number of processes"),
+    ("SLURM_PROCID", "set by Slurm", "which of them this is"),
+    ("OMPI_MCA_orte_hnp_uri", "set by Open MPI", "the host where the processes meet"),
+    ("OMPI_COMM_WORLD_SIZE", "set by Open MPI", "the number of processes"),
+    ("OMPI_COMM_WORLD_RANK", "set by Open MPI", "which of them this is"),
+    ("KUBERNETES_SERVICE_HOST", "set by Kubernetes", "the cluster is asked for the job's pods"),
+    ("HOSTNAME", "set by Kubernetes", "the name of this process's pod, from which those of the others follow"),
+    ("JOB_COMPLETION_INDEX", "set by Kubernetes", "which of the job's processes this is"),
+)  # fmt: skip
+
 
 def variable(option: Option) -> str:
     """The environment variable of an option."""
@@ -67,12 +86,14 @@ def _environment_page() -> Page:
     more = [
         (f"`{variable(o)}`", _values(o), f"the option `jax_{o.name}`") for o in options().values()
     ]
+    others = [(f"`{name}`", inline(values), inline(text)) for name, values, text in OTHERS]
     version = importlib.metadata.version("plugjax")
     return Page(
         "reference/environment",
         f"{heading('Environment variables')}\n\nAll variables that plugjax {version} reads. They are read once, when the framework or the plugin loads.\n\n"
         f"{heading('Variables without an option', 2)}\n\n{table(('variable', 'value', 'effect'), rows)}\n\n"
-        f"{heading('Variables of options', 2)}\n\n{table(('variable', 'value', 'sets'), more)}\n",
+        f"{heading('Variables of options', 2)}\n\n{table(('variable', 'value', 'sets'), more)}\n\n"
+        f"{heading('Variables of other programs', 2)}\n\n{table(('variable', 'value', 'effect'), others)}\n",
     )
 
 

@@ -37,6 +37,7 @@ class _Executed(SphinxDirective):
         "raises": directives.unchanged,
         "typed": directives.unchanged,
         "status": directives.unchanged,
+        "needs": directives.unchanged,
     }
 
     def run(self) -> list[nodes.Node]:

@@ -145,19 +145,32 @@ class _Derivations:
         return Cell(state, cell.provider, because, cell.file, cell.line)
 
 
+def _others(registry: Registry) -> list[RuleKind[Any]]:
+    """Rule kinds that are no column of :data:`COLUMNS`: those of interpreters that few primitives meet."""
+    shown = {kind for _, kind, _ in COLUMNS}
+    return sorted({rule.kind for rule in registry.rules()} - shown, key=lambda kind: kind.name)
+
+
 def rows(registry: Registry | None = None) -> dict[str, dict[str, Cell]]:
-    """Cells by primitive and column."""
+    """Cells by primitive and column: those of :data:`COLUMNS`, then the other rule kinds by name."""
     found = registry or active()
     for _, kind, platform in (*COLUMNS, ("", expand_rule, None), ("", physical_rule, None)):
         found.table(kind, platform)
     primitives = {rule.primitive for rule in found.rules()}
+    others = _others(found)
     return {
         primitive.name: {
             title: _Derivations(found, primitive).cell(title, kind, platform)
             for title, kind, platform in COLUMNS
         }
+        | {kind.name: _declared(found, kind, primitive) for kind in others}
         for primitive in sorted(primitives, key=lambda primitive: primitive.name)
     }
+
+
+def _declared(registry: Registry, kind: RuleKind[Any], primitive: Primitive) -> Cell:
+    rule = registry.rule(kind, primitive, None)
+    return Cell("none") if rule is None else _of_rule(registry, rule, None)
 
 
 def data(cells: Mapping[str, Mapping[str, Cell]], root: Path) -> dict[str, Any]:
@@ -170,7 +183,8 @@ def data(cells: Mapping[str, Mapping[str, Cell]], root: Path) -> dict[str, Any]:
         return {key: value for key, value in found.items() if value}
 
     return {
-        "columns": [title for title, _, _ in COLUMNS],
+        "columns": list(next(iter(cells.values()))),
+        "main": len(COLUMNS),
         "states": list(STATES),
         "rows": [
             {"primitive": name, "cells": [shown(cell) for cell in row.values()]}

@@ -21,6 +21,12 @@ of source. Point at a cell to see why it is empty or what it is made from. Click
 * **absent**: declared to be empty, with the reason.
 * **-**: no rule. An operation that is not linear needs no `transpose`; elsewhere any plugin may supply a rule.
 """
+_PLATFORMS = """\
+The columns `numpy`, `xla` and `iree` are the backends: the host kernel, and the lowering that the backend takes. A backend has the same rules on each hardware that it runs on. Where IREE's
+compiler needs another program on a Vulkan device, that is a workaround, which `plugjax doctor --workarounds` lists, and not a rule. [Devices](../howto/devices.md) says which hardware is tested.
+
+*All rule kinds* adds a column for each other kind, such as `spread` (how results lie on a mesh) or `dce` (what of an equation is needed). Most primitives need no rule there.
+"""
 _INPUTS = """\
 ```{raw} html
 <div class="matrix-inputs">
@@ -28,6 +34,7 @@ _INPUTS = """\
 <label>column <select id="matrix-column"><option value="">any</option></select></label>
 <label>state <select id="matrix-state"><option value="">any</option></select></label>
 <label>provider <select id="matrix-provider"><option value="">any</option></select></label>
+<label><input id="matrix-all" type="checkbox"> all rule kinds</label>
 <output id="matrix-count"></output>
 </div>
 <div id="matrix" data-root="../"></div>
@@ -41,7 +48,8 @@ def pages(cells: Mapping[str, Mapping[str, matrix.Cell]], root: Path) -> Iterato
     """One page."""
     text = json.dumps(matrix.data(cells, root), separators=(",", ":")).replace("</", "<\\/")
     counts = {
-        title: Counter(row[title].state for row in cells.values()) for title, _, _ in matrix.COLUMNS
+        title: Counter(row[title].state for row in cells.values())
+        for title in next(iter(cells.values()))
     }
     rows = [
         (f"`{title}`", *(str(found[state] or "") for state in matrix.STATES))
@@ -50,5 +58,5 @@ def pages(cells: Mapping[str, Mapping[str, matrix.Cell]], root: Path) -> Iterato
     summary = table(("column", *matrix.STATES), rows)
     yield Page(
         "reference/matrix",
-        f"{heading('The matrix')}\n\n{_TEXT}\n{_INPUTS % text}\n{heading('Counts', 2)}\n\n{summary}\n",
+        f"{heading('The matrix')}\n\n{_TEXT}\n{_INPUTS % text}\n{heading('Backends and hardware', 2)}\n\n{_PLATFORMS}\n{heading('Counts', 2)}\n\n{summary}\n",
     )

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import importlib.util
 import io
 import json
 import linecache
+import shutil
 import subprocess
 import sys
 import traceback
@@ -89,6 +91,17 @@ def _command(block: dict[str, Any]) -> dict[str, Any]:
     return {"output": done.stdout, "fault": fault}
 
 
+def _missing(block: dict[str, Any]) -> list[str]:
+    """What the block needs and this environment lacks: modules, or commands."""
+    needs = block["options"].get("needs", "").split()
+    return [n for n in needs if not (shutil.which(n) or importlib.util.find_spec(n))]
+
+
+def _not_run(missing: list[str]) -> dict[str, Any]:
+    text = f"(not run when this page was built: {', '.join(missing)} was missing)\n"
+    return {"output": text, "fault": ""}
+
+
 def _file(block: dict[str, Any]) -> dict[str, Any]:
     path = Path(block["argument"])
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -103,7 +116,9 @@ def main() -> None:
     sys.path.insert(0, "")
     results: list[dict[str, Any]] = []
     for index, block in enumerate(json.load(sys.stdin)):
-        if block["kind"] == "run":
+        if missing := _missing(block):
+            results.append(_not_run(missing))
+        elif block["kind"] == "run":
             name = f"<block {index + 1}>"
             results.append(_run(block, name, page.__dict__))
         else:

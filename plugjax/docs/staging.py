@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from plugjax.docs import commands, configuration, differences, errors, hooks, matrix_page, names
+from plugjax.docs import (
+    commands,
+    configuration,
+    differences,
+    errors,
+    hooks,
+    house_page,
+    matrix,
+    matrix_page,
+    names,
+)
 from plugjax.docs.matrix import Cell
 from plugjax.docs.pages import Page, heading, toctree
 
@@ -35,7 +45,7 @@ def developers(root: Path) -> Iterator[Page]:
 
 
 def generated(root: Path, cells: dict[str, dict[str, Cell]]) -> Iterator[Page]:
-    """Reference pages."""
+    """Reference pages, the page of differences, and the picture of the packages."""
     yield from names.pages()
     yield from configuration.pages()
     yield from hooks.pages()
@@ -43,6 +53,7 @@ def generated(root: Path, cells: dict[str, dict[str, Cell]]) -> Iterator[Page]:
     yield from commands.pages()
     yield from matrix_page.pages(cells, root)
     yield from differences.pages(root)
+    yield from house_page.pages(root, set(matrix.files(cells)))
     parts = ["names/index", "options", "environment", "commands", "hooks", "errors", "matrix"]
     text = "Generated from the code that is installed, so it says what this version does."
     yield Page("reference/index", f"{heading('Reference')}\n\n{text}\n\n{toctree(parts)}\n")

@@ -42,7 +42,7 @@ class Job(Generic[_T]):
                 self._found.append(self._function())
             except _GivenUpError:
                 return
-            except BaseException as error:  # Handed to whoever waits.
+            except BaseException as error:  # For the caller of `result`.
                 self._error = error
             self._ended()
         except _GivenUpError:
@@ -72,12 +72,12 @@ class Job(Generic[_T]):
         return self._found[0]
 
     def end(self) -> None:
-        """Wait for the end of the function, and forget its exception, whose frames hold what it worked on."""
+        """Wait for the end of the function, and drop its exception, whose frames hold what it worked on."""
         self._thread.join()
         self._error = None
 
     def give_up(self) -> None:
-        """End the function soon. A kernel that runs now is not interrupted; nobody need wait for it."""
+        """End the function soon. A kernel that runs now is not interrupted."""
         if self._thread.is_alive():
             ident = ctypes.c_ulong(self._thread.ident or 0)
             ctypes.pythonapi.PyThreadState_SetAsyncExc(ident, ctypes.py_object(_GivenUpError))

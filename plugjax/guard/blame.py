@@ -157,6 +157,8 @@ def write_reproduction(
 ) -> Path:
     """Write a program, its inputs and its results into a new folder."""
     base = os.environ.get("PLUGJAX_REPORT_DIR")
+    if base:
+        Path(base).mkdir(parents=True, exist_ok=True)
     folder = Path(tempfile.mkdtemp(prefix="plugjax-wrong-", dir=base))
     backend = device.backend
     (folder / "program.jaxpr").write_text(str(jaxpr))

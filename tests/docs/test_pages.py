@@ -1,5 +1,7 @@
 """Code blocks of the site run, generated reference pages are complete, and what they are made of works."""
 
+import ast
+import builtins
 import re
 from pathlib import Path
 
@@ -9,6 +11,7 @@ pytest.importorskip("pygments")
 
 import plugjax
 from plugjax.cli import parity
+from plugjax.core import registry
 from plugjax.docs import (
     blocks,
     commands,
@@ -17,9 +20,12 @@ from plugjax.docs import (
     error_examples,
     errors,
     hooks,
+    house,
+    house_page,
     links,
     matrix,
     names,
+    package_errors,
     runner,
     sources,
     staging,
@@ -27,11 +33,13 @@ from plugjax.docs import (
 
 ROOT = Path(__file__).resolve().parents[2]
 SITE = ROOT / "docs" / "site"
-WRITTEN = sorted(
-    path for path in SITE.rglob("*.md*") if "tutorials" in path.parts or "howto" in path.parts
-)
-# Its own tests run these commands too, or they start several processes: they run with --wide.
-SLOW = {"classifier", "exporting", "primitive", "transformation", "join", "backend", "command"}
+PARTS = ("tutorials", "howto", "how_it_works")
+WRITTEN = sorted(path for part in PARTS for path in (SITE / part).rglob("*.md*"))
+# They train, or start several processes: a sample runs always, all run with --wide, and with -m site when the site is built.
+SLOW = {
+    *("classifier", "transformer", "neural_ode", "bayesian", "exporting"),
+    *("primitive", "transformation", "join", "backend", "option", "exporter", "devices", "command"),
+}
 
 
 def named(path):
@@ -58,11 +66,11 @@ def test_the_first_pages_run(name):
 def test_every_page_ends_with_what_to_read_next():
     pages = [p for p in WRITTEN if p.stem != "index"]
     assert [named(p) for p in pages if "\n## Next\n" not in p.read_text()] == []
-    assert len(pages) >= 15
+    assert len(pages) >= 25
 
 
 def test_links_between_written_pages_resolve():
-    generated = {"developers", "reference", "start/coming_from_jax"}
+    generated = {"developers", "reference", "start/coming_from_jax", "how_it_works/house"}
     wrong = []
     for path in SITE.rglob("*.md*"):
         for target in re.findall(r"\]\(([\w./]+\.md)\)", path.read_text()):
@@ -107,6 +115,31 @@ def test_what_a_block_prints_is_captured():
 def test_a_block_that_fails_is_named(text, words):
     with pytest.raises(runner.PageError, match=re.compile(words, re.DOTALL)):
         runner.run(blocks.find(text), "page")
+
+
+def test_a_block_is_not_run_where_what_it_needs_is_missing():
+    text = (
+        "```{run}\n:needs: no_such_module numpy\n1 / 0\n```\n```{run}\n:needs: numpy bash\n3\n```\n"
+        "```{command}\n:needs: no_such_command\nfalse\n```\n"
+    )
+    shown = [output.text for output in runner.run(blocks.find(text), "page")]
+    assert shown == [
+        "(not run when this page was built: no_such_module was missing)\n", "3\n",
+        "(not run when this page was built: no_such_command was missing)\n",
+    ]  # fmt: skip
+
+
+def test_formulas_become_mathml():
+    pytest.importorskip("sphinx")
+    from plugjax.docs.mathematics import mathml
+
+    text = (SITE / "how_it_works" / "mathematics.md").read_text()
+    prose = re.sub(r"`[^`]*`", "", re.sub(r"```.*?```", "", text, flags=re.DOTALL))
+    formulas = re.findall(r"\$\$(.*?)\$\$|\$([^$\n]+)\$", prose, re.DOTALL)
+    assert len(formulas) > 50
+    for block, inline in formulas:
+        assert mathml(block or inline, block=bool(block)).startswith("<math")
+    assert mathml(r"\bar y").partition(">")[2] == '<mi class="accented">ȳ</mi></math>'
 
 
 def test_a_docstring_becomes_markdown():
@@ -164,6 +197,48 @@ def test_every_environment_variable_that_the_code_reads_is_listed():
     assert {name for name in read if not name.endswith("_")} - known == set()
 
 
+def test_every_variable_of_another_program_that_the_code_reads_is_listed():
+    (_, environment) = configuration.pages()
+    read = set()
+    for path in [*ROOT.glob("plugjax/**/*.py"), *ROOT.glob("plugins/*/plugjax_*/**/*.py")]:
+        if not {"applications", "conformance", "docs", "fuzz"} & set(path.parts):
+            text = path.read_text()
+            read |= set(
+                re.findall(r"environ\w*(?:\.get\(|\.setdefault\(|\[)[\"']([A-Z]\w+)[\"']", text)
+            )
+            read |= set(re.findall(r"[\"']((?:SLURM|OMPI|XLA|JAX|TF)_[A-Z_0-9]{4,})[\"']", text))
+    others = {name for name in read if not name.startswith("PLUGJAX_")}
+    assert others >= {"XLA_FLAGS", "SLURM_PROCID", "JOB_COMPLETION_INDEX"}
+    missing = {name for name in others if f"`{name}`" not in environment.text}
+    assert missing == set()
+
+
+def test_every_error_that_leaves_the_framework_is_documented():
+    # Caught in the module that raises them, or bases and tools of the tests and the site.
+    inside = {
+        *("DiedError", "InterpreterEndsError", "NothingFitsError", "RefusedError", "ReplayError", "TooLongError", "UndescribedError"),
+        *("UnfilteredStackTrace", "PageError", "SiteError", "FolderNotPrivateError"),
+    }  # fmt: skip
+    bases, defined = {}, {}
+    for path in [*ROOT.glob("plugjax/**/*.py"), *ROOT.glob("plugins/*/plugjax_*/**/*.py")]:
+        if "applications" not in path.parts:
+            for node in ast.walk(ast.parse(path.read_text())):
+                if isinstance(node, ast.ClassDef):
+                    names_of_bases = [ast.unparse(base).rpartition(".")[2] for base in node.bases]
+                    bases[node.name] = names_of_bases
+                    defined[node.name] = path
+
+    def is_error(name, seen=()):
+        if name in bases and name not in seen:
+            return any(is_error(base, (*seen, name)) for base in bases[name])
+        found = getattr(builtins, name, None)
+        return isinstance(found, type) and issubclass(found, BaseException)
+
+    listed = {path.rpartition(".")[2] for path in package_errors.found()} | set(errors.types())
+    unknown = {n for n in bases if is_error(n) and not n.startswith("_")} - listed - inside
+    assert {name: str(defined[name]) for name in unknown} == {}
+
+
 def test_every_hook_has_its_arguments():
     (page,) = hooks.pages()
     for name in hooks.names():
@@ -186,6 +261,15 @@ def test_every_command_is_listed():
     assert all(f"## `plugjax {name}`" in page.text for name in commands.commands())
 
 
+def test_every_module_that_is_a_program_is_listed():
+    found = {
+        ".".join(path.relative_to(folder).parts[:-1])
+        for folder in (ROOT, *ROOT.glob("plugins/*"))
+        for path in folder.glob("plugjax*/**/__main__.py")
+    }
+    assert found == {module for module, _ in commands.MODULES}
+
+
 CELLS = matrix.rows()
 
 
@@ -197,6 +281,10 @@ def test_the_matrix_has_every_primitive_and_a_line_of_source():
     assert CELLS["nextafter"]["jvp"].because
     data = matrix.data(CELLS, ROOT)
     assert len(data["rows"]) == len(CELLS)
+    assert {rule.kind.name for rule in registry.active().rules()} - set(data["columns"]) == {
+        "lowering", "impl", "error_check", "taylor",
+    }  # fmt: skip
+    assert CELLS["scan"]["dce"].provider == "lax"
     for row in CELLS.values():
         for cell in row.values():
             if cell.file:
@@ -205,6 +293,48 @@ def test_the_matrix_has_every_primitive_and_a_line_of_source():
 
 def test_paths_of_sources():
     assert sources.address(plugjax.__file__, 3, ROOT) == "source/plugjax/__init__.py.html#L3"
+
+
+ROOMS = house.rooms(ROOT)
+
+
+def test_the_house_has_a_room_for_every_package():
+    packages = {p.parent.name for p in (ROOT / "plugjax").glob("*/__init__.py")}
+    plugins = {p.parent.name for p in ROOT.glob("plugins/*/plugjax_*/__init__.py")}
+    assert set(ROOMS) == packages | plugins | {house.ROOF}
+    assert all(room.purpose and room.changes and room.files for room in ROOMS.values())
+    assert ROOMS["lax"].files["plugjax/lax/trigonometric.py"]
+
+
+def test_imports_of_the_house_point_downwards():
+    upwards = [
+        (room.name, name)
+        for room in ROOMS.values()
+        for name in room.imports
+        if room.floor >= 0 and name != house.ROOF and ROOMS[name].floor >= room.floor
+    ]
+    # The map of hooks names the types that hooks take.
+    assert upwards == [("core", "execution")]
+    assert ROOMS["lax"].imports["extend"] > 50
+    assert "numpy" in ROOMS["scipy"].imports
+    assert ROOMS["plugjax_numpy"].imports["lax"] > 10
+
+
+def test_a_package_without_a_row_in_the_architecture_is_named(tmp_path):
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "architecture.md").write_text("| `plugjax` | names | names |\n")
+    (tmp_path / "plugjax" / "new").mkdir(parents=True)
+    (tmp_path / "plugjax" / "new" / "__init__.py").write_text("")
+    with pytest.raises(ValueError, match="no row for the package new"):
+        house.rooms(tmp_path)
+
+
+def test_the_picture_of_the_house_says_who_imports_a_room():
+    facts = house_page.data(ROOMS, {"plugjax/lax/trigonometric.py"})
+    assert facts["lax"]["users"]["numpy"] == ROOMS["numpy"].imports["lax"]
+    linked = {file["path"] for file in facts["lax"]["files"] if file["page"]}
+    assert linked == {"plugjax/lax/trigonometric.py"}
+    assert house_page.picture(ROOMS).count('class="room"') == len(ROOMS)
 
 
 def test_broken_links_are_found(tmp_path):

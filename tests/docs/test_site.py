@@ -1,5 +1,6 @@
 """The built site: no warnings, no broken links, and in a real browser it loads, searches and filters without script errors."""
 
+import re
 import shutil
 import subprocess
 import sys
@@ -15,11 +16,15 @@ FLAGS = (
 )  # fmt: skip
 PAGES = (
     "index.html", "start/index.html", "start/coming_from_jax.html", "tutorials/debugging.html", "howto/backend.html",
+    "tutorials/transformer.html", "tutorials/neural_ode.html", "tutorials/bayesian.html", "howto/option.html",
+    "howto/exporter.html", "howto/embed.html", "howto/devices.html", "how_it_works/index.html", "how_it_works/house.html",
+    "how_it_works/sine.html", "how_it_works/gradient.html", "how_it_works/mathematics.html",
     "reference/options.html", "reference/errors.html", "reference/matrix.html", "reference/names/plugjax.random.html",
     "developers/traps.html",
 )  # fmt: skip
 
-pytestmark = pytest.mark.site
+# The first test waits for the build, which runs every block of the site.
+pytestmark = [pytest.mark.site, pytest.mark.timeout(1800)]
 
 
 @pytest.fixture(scope="module")
@@ -85,6 +90,60 @@ def test_output_of_blocks_is_shown(browser, site):
     assert "BatchTracer" in text
 
 
+def test_every_block_was_run(site):
+    text = "(not run when this page was built"
+    assert [p.name for p in site.rglob("*.html") if text in p.read_text(encoding="utf-8")] == []
+
+
+def test_no_page_loads_from_another_host(site):
+    loads = re.compile(r"""<(?:script|link|img)[^>]*(?:src|href)=["']?(?:https?:)?//""")
+    pages = [p for p in site.rglob("*.html") if p.relative_to(site).parts[0] != "_static"]
+    assert [p.name for p in pages if loads.search(p.read_text(encoding="utf-8"))] == []
+
+
+def test_formulas_are_drawn_by_the_browser(browser, site):
+    opened(browser, site, "how_it_works/mathematics.html")
+    formulas = browser.find_elements("css selector", "math")
+    assert len(formulas) > 50
+    assert all(formula.size["width"] > 0 for formula in formulas)
+
+
+@pytest.mark.parametrize("mode", ["light", "dark"])
+def test_a_click_on_a_room_of_the_house_shows_it(browser, site, mode):
+    opened(browser, site, "how_it_works/house.html").execute_script(
+        "document.documentElement.dataset.theme = arguments[0]", mode
+    )
+    room = lambda name: browser.find_element("css selector", f'[data-room="{name}"]')  # noqa: E731
+    title = lambda: browser.find_element("css selector", "#house-room h2").text  # noqa: E731
+    room("lax").find_element("css selector", "rect").click()
+    assert title() == "plugjax.lax"
+    assert "chosen" in room("lax").get_attribute("class")
+    assert "user" in room("numpy").get_attribute("class")
+    assert "used" in room("extend").get_attribute("class")
+    assert len(browser.find_elements("css selector", "#house-room li")) > 50
+    room("core").send_keys("\n")
+    assert title() == "plugjax.core"
+    browser.find_element("css selector", "#house-room .neighbours.user button").click()
+    assert title() not in ("plugjax.core", "plugjax.lax")
+    chosen, other = (
+        room(name).find_element("css selector", "rect").value_of_css_property("fill")
+        for name in (
+            browser.find_element("css selector", ".room.chosen").get_attribute("data-room"),
+            "tools",
+        )
+    )
+    assert chosen != other
+    assert [e["message"] for e in browser.get_log("browser") if e["level"] == "SEVERE"] == []
+
+
+def test_stages_stand_side_by_side(browser, site):
+    opened(browser, site, "how_it_works/gradient.html")
+    first = browser.find_element("css selector", ".side-by-side")
+    left, right = first.find_elements("xpath", "./*")
+    assert left.location["y"] == right.location["y"]
+    assert left.location["x"] < right.location["x"]
+
+
 def test_search_finds(browser, site):
     opened(browser, site, "search.html?q=fori_loop")
     found = wait(browser, lambda b: b.find_elements("css selector", "#search-results li a"))
@@ -103,6 +162,11 @@ def test_the_matrix_is_filtered_and_sorted(browser, site):
         "const s = document.getElementById('matrix-state'); s.value = 'absent'; s.dispatchEvent(new Event('input'))"
     )
     assert 0 < len(rows()) < every
+    heads = lambda: len(browser.find_elements("css selector", "#matrix thead button"))  # noqa: E731
+    before = heads()
+    browser.find_element("id", "matrix-all").click()
+    assert heads() > before + 10
+    browser.find_element("id", "matrix-all").click()
     browser.find_elements("css selector", "#matrix thead button")[2].click()
     first = browser.find_element("css selector", "#matrix tbody tr td.state-native a")
     target = first.get_attribute("href")

@@ -111,6 +111,15 @@ def test_a_wrong_operation_runs_on_the_host(platform):
     assert "cosine" in (folder / "program.mlir").read_text()
 
 
+def test_the_folder_of_reports_is_made(on_xla, tmp_path, monkeypatch):
+    monkeypatch.setenv("PLUGJAX_REPORT_DIR", str(tmp_path / "not" / "there"))
+    wrong = registry.active().extended(wrong_sine(cosine))
+    with registry.use(wrong), pytest.warns(VerificationWarning):
+        plugjax.jit(of_sines)(X)
+    (program,) = (tmp_path / "not" / "there").rglob("program.jaxpr")
+    assert program.parent == Path(guard.report()[-1].folder)
+
+
 def test_the_reproduction_runs():
     with (
         plugjax.default_device("iree"),

@@ -8,6 +8,7 @@
   const column = document.getElementById("matrix-column");
   const state = document.getElementById("matrix-state");
   const provider = document.getElementById("matrix-provider");
+  const all = document.getElementById("matrix-all");
   const count = document.getElementById("matrix-count");
   const order = { column: -1, down: false };
 
@@ -22,11 +23,15 @@
   data.rows.forEach((row) => row.cells.forEach((cell) => cell.provider && providers.add(cell.provider)));
   [...providers].sort().forEach((name) => option(provider, name));
 
+  function shown() {
+    return all.checked ? data.columns.length : data.main;
+  }
   function matches(row) {
     if (!row.primitive.includes(words.value.trim().toLowerCase())) return false;
     if (!state.value && !provider.value) return true;
     return row.cells.some(
       (cell, i) =>
+        (i < shown() || data.columns[i] === column.value) &&
         (!column.value || data.columns[i] === column.value) &&
         (!state.value || cell.state === state.value) &&
         (!provider.value || cell.provider === provider.value)
@@ -59,7 +64,7 @@
     const rows = data.rows.filter(matches).sort(compare);
     const table = document.createElement("table");
     const head = table.createTHead().insertRow();
-    ["primitive", ...data.columns].forEach((name, i) => {
+    ["primitive", ...data.columns.slice(0, shown())].forEach((name, i) => {
       const cell = document.createElement("th");
       const button = document.createElement("button");
       button.textContent = name + (order.column === i - 1 ? (order.down ? " ▾" : " ▴") : "");
@@ -77,11 +82,15 @@
       const name = document.createElement("th");
       name.scope = "row";
       name.textContent = row.primitive;
-      line.append(name, ...row.cells.map(drawnCell));
+      line.append(name, ...row.cells.slice(0, shown()).map(drawnCell));
     });
     place.replaceChildren(table);
     count.textContent = rows.length + " of " + data.rows.length + " primitives";
   }
-  [words, column, state, provider].forEach((input) => input.addEventListener("input", draw));
+  column.addEventListener("input", () => {
+    // A column that is chosen is seen.
+    if (data.columns.indexOf(column.value) >= data.main) all.checked = true;
+  });
+  [words, column, state, provider, all].forEach((input) => input.addEventListener("input", draw));
   draw();
 })();
