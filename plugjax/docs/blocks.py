@@ -31,7 +31,8 @@ class Block:
         kind: one of :data:`KINDS`.
         argument: the name of the file, for ``file``.
         code: the text.
-        options: ``raises`` (the type of the expected error), ``typed`` (lines for a debugger, divided by ``;``), ``status`` (a command's exit status).
+        options: ``raises`` (the type of the expected error), ``typed`` (lines for a debugger, divided by ``;``), ``status`` (a command's exit status),
+            ``picture`` (the last value is shown as a notebook shows it).
         line: line of the page where the text begins, from 1.
 
     Example:
