@@ -46,8 +46,11 @@ from plugjax.contexts import (
 from plugjax.core import above as _above
 from plugjax.core.array import Array
 from plugjax.core.backend import devices
-from plugjax.core.config import config
-from plugjax.core.device import Device
+from plugjax.core.config import Config, config
+from plugjax.core.device import Backend, Device, Sharding
+from plugjax.core.jaxpr import ClosedJaxpr, Jaxpr
+from plugjax.core.operators import ArrayOperators
+from plugjax.core.registry import Registry
 from plugjax.execution.compile_time import ensure_compile_time_eval
 from plugjax.execution.device_put import device_put
 from plugjax.execution.fetching import (
@@ -57,7 +60,9 @@ from plugjax.execution.fetching import (
     live_arrays,
 )
 from plugjax.execution.jit.api import clear_caches, eval_shape, jit, make_jaxpr
+from plugjax.execution.jit.stages import CompiledFunction, Lowered, Traced
 from plugjax.forward_backward import fwd_and_bwd
+from plugjax.meshes.mesh import AbstractMesh, Mesh
 from plugjax.transforms.batching import vmap
 from plugjax.transforms.grad import (
     grad,
@@ -91,6 +96,16 @@ def _flags_of_absl(name: str) -> Callable[..., None]:
 
 for _name in ("config_with_absl", "complete_absl_config", "parse_flags_with_absl"):
     vars(config)[_name] = _flags_of_absl(_name)
+
+
+def _html(shown: Any) -> str | None:
+    found: str | None = importlib.import_module("plugjax.visualize.notebook").html_of(shown)
+    return found
+
+
+# What notebooks ask for: only then is the package of pictures loaded.
+for _shown in (ArrayOperators, Jaxpr, ClosedJaxpr, Traced, Lowered, CompiledFunction, Device, Backend, Sharding, Mesh, AbstractMesh, Config, Registry):  # fmt: skip
+    setattr(_shown, "_repr_html_", _html)  # noqa: B010  # the classes do not know of it
 jacobian = jacrev
 remat = checkpoint
 
@@ -100,7 +115,7 @@ _SUBMODULES = (
     "cli", "cloud_tpu_init", "core", "debug", "distributed", "dlpack", "dtypes", "example_libraries", "experimental", "export", "extend",
     "ffi", "flatten_util", "image", "interpreters", "lax", "lib", "memory", "monitoring", "nn", "numpy", "ops", "profiler",
     "random", "ref", "scipy", "sharding", "stablehlo", "stages", "test_util", "testing", "tools", "tree", "tree_util", "typing", "util",
-    "version",
+    "version", "visualize",
 )  # fmt: skip
 _LATE = {
     "allow_f16_reductions": "plugjax.options.contexts",
@@ -189,6 +204,7 @@ if TYPE_CHECKING:
         typing as typing,
         util as util,
         version as version,
+        visualize as visualize,
     )
     from plugjax.dtypes import float0 as float0
     from plugjax.environment import (

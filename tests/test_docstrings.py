@@ -51,6 +51,7 @@ OWN = (
     "ref",
     "test_util",
     "util",
+    "visualize",
 )
 NAMESPACES = sorted(
     {*(f"plugjax.{name}" for name in listed()), *(f"plugjax.{n}".rstrip(".") for n in OWN)}

@@ -22,6 +22,7 @@ ABOVE = (
     "plugjax/nn",
     "plugjax/guard",
     "plugjax/debug",
+    "plugjax/visualize",
     "plugjax/testing",
     "plugjax/interpreters",
     "plugjax/export",

@@ -13,7 +13,7 @@ import plugjax
 import plugjax.numpy as jnp
 from plugjax.cli.parity import listed
 
-OWN = ("ad_checkpoint", "api_util", "custom_batching", "custom_derivatives", "debug", "export", "experimental.checkify", "profiler", "extend.core", "interpreters.ad")  # fmt: skip
+OWN = ("ad_checkpoint", "api_util", "custom_batching", "custom_derivatives", "debug", "export", "experimental.checkify", "profiler", "extend.core", "interpreters.ad", "visualize")  # fmt: skip
 NAMESPACES = sorted({"", *listed(), *OWN})
 
 

@@ -32,7 +32,7 @@ class Block:
         argument: the name of the file, for ``file``.
         code: the text.
         options: ``raises`` (the type of the expected error), ``typed`` (lines for a debugger, divided by ``;``), ``status`` (a command's exit status),
-            ``needs`` (modules or commands without which the block is not run).
+            ``needs`` (modules or commands without which the block is not run), ``picture`` (the last value is shown as a notebook shows it).
         line: line of the page where the text begins, from 1.
 
     Example:

@@ -1,4 +1,4 @@
-"""The Sphinx extension: the directives ``run``, ``file`` and ``command``, which show what their blocks print."""
+"""The Sphinx extension: the directives ``run``, ``file`` and ``command``, which show what their blocks print or draw."""
 
 from __future__ import annotations
 
@@ -38,6 +38,7 @@ class _Executed(SphinxDirective):
         "typed": directives.unchanged,
         "status": directives.unchanged,
         "needs": directives.unchanged,
+        "picture": directives.flag,
     }
 
     def run(self) -> list[nodes.Node]:
@@ -56,6 +57,8 @@ class _Executed(SphinxDirective):
             text = output.text.rstrip("\n")
             if text:
                 found.append(nodes.literal_block(text, text, language="text", classes=["output"]))
+            if output.html:
+                found.append(nodes.raw(output.html, output.html, format="html"))
         return found
 
     def _language(self) -> str:

@@ -32,8 +32,8 @@ def _import(name: str) -> types.ModuleType | None:
 
 @functools.cache
 def namespaces() -> tuple[str, ...]:
-    """The modules with public names: those of JAX that exist here, and ``plugjax.extend``."""
-    listed = {*parity.listed(), *parity.listed("others"), "errors", "testing"}
+    """The modules with public names: those of JAX that exist here, plugjax's own, and ``plugjax.extend``."""
+    listed = {*parity.listed(), *parity.listed("others"), "errors", "testing", "visualize"}
     found = {f"plugjax.{name}".rstrip(".") for name in listed}
     own = pkgutil.walk_packages(plugjax.extend.__path__, "plugjax.extend.")
     found |= {"plugjax.extend", *(info.name for info in own)}

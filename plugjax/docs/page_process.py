@@ -43,8 +43,8 @@ def _error_text(error: BaseException, filename: str) -> str:
     return "".join(traceback.format_exception(type(error), error, tb))
 
 
-def _execute(code: str, filename: str, namespace: dict[str, Any]) -> None:
-    """Run statements; print the value of the last one, if it is an expression and not None."""
+def _execute(code: str, filename: str, namespace: dict[str, Any], picture: bool) -> str:
+    """Run statements; print the value of the last one, if it is an expression and not None, or return its HTML."""
     linecache.cache[filename] = (len(code), None, code.splitlines(keepends=True), filename)
     tree = ast.parse(code, filename)
     last = tree.body[-1] if tree.body else None
@@ -53,20 +53,24 @@ def _execute(code: str, filename: str, namespace: dict[str, Any]) -> None:
     exec(compile(tree, filename, "exec"), namespace)
     if isinstance(last, ast.Expr):
         value = eval(compile(ast.Expression(last.value), filename, "eval"), namespace)
+        if picture:
+            return str(value._repr_html_())
         if value is not None:
             sys.stdout.write(f"{value!r}\n")
+    return ""
 
 
 def _run(block: dict[str, Any], filename: str, namespace: dict[str, Any]) -> dict[str, Any]:
     """The output of a Python block, and what is wrong with it, if anything is."""
     screen, wanted, fault = io.StringIO(), block["options"].get("raises"), ""
     typed = block["options"].get("typed")
+    picture, shown = "picture" in block["options"], ""
     stdin = sys.stdin
     with contextlib.redirect_stdout(screen), contextlib.redirect_stderr(screen):
         if typed is not None:
             sys.stdin = _Typed(typed, screen)
         try:
-            _execute(block["code"], filename, namespace)
+            shown = _execute(block["code"], filename, namespace, picture)
             fault = f"expected {wanted}, but nothing was raised" if wanted else ""
         except BaseException as error:
             screen.write(_error_text(error, filename))
@@ -75,7 +79,7 @@ def _run(block: dict[str, Any], filename: str, namespace: dict[str, Any]) -> dic
                 fault = screen.getvalue()
         finally:
             sys.stdin = stdin
-    return {"output": screen.getvalue(), "fault": fault}
+    return {"output": screen.getvalue(), "fault": fault, "html": shown}
 
 
 def _command(block: dict[str, Any]) -> dict[str, Any]:

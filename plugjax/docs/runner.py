@@ -21,10 +21,11 @@ class PageError(RuntimeError):
 
 @dataclass(frozen=True)
 class Output:
-    """What a block printed."""
+    """What a block printed, and the picture that is its value, if it asks for that."""
 
     block: Block
     text: str
+    html: str = ""
 
 
 def _environment() -> dict[str, str]:
@@ -78,7 +79,8 @@ def run(blocks: Sequence[Block], page: str, timeout: float = 300) -> list[Output
     for block, result in zip(blocks, json.loads(last), strict=False):
         if result["fault"]:
             raise PageError(f"{page}:{block.line}: {result['fault']}")
-        outputs.append(Output(block, _without_places(result["output"])))
+        text, html = (_without_places(result.get(form, "")) for form in ("output", "html"))
+        outputs.append(Output(block, text, html))
     return outputs
 
 

@@ -93,5 +93,5 @@ def live_arrays(platform: str | None = None) -> list[Array]:
     return [
         x
         for x in gc.get_objects()
-        if type(x) is Array and x.device in wanted and not x.is_deleted()
+        if type(x) is Array and not wanted.isdisjoint(x.devices()) and not x.is_deleted()
     ]

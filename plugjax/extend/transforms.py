@@ -23,7 +23,7 @@ from plugjax.transforms.high_values import (
 )
 from plugjax.transforms.jacobian import hessian, jacfwd, jacrev
 from plugjax.transforms.jaxpr_check import check_jaxpr
-from plugjax.transforms.jaxpr_print import print_jaxpr
+from plugjax.transforms.jaxpr_print import VariableNames, print_equation, print_jaxpr
 from plugjax.transforms.jvp import JVPTrace, JVPTracer, jvp_flat, jvp_jaxpr, with_zeros
 from plugjax.transforms.linearize import (
     LinearizedJaxpr,
@@ -94,6 +94,7 @@ __all__ = [
     "Structure",
     "TapeTracer",
     "UndefinedPrimal",
+    "VariableNames",
     "api_boundary",
     "axes_inside",
     "batch_axes",
@@ -147,6 +148,7 @@ __all__ = [
     "named_axis_size",
     "open_constants",
     "physicalize",
+    "print_equation",
     "print_jaxpr",
     "prune",
     "prune_closed",

@@ -39,12 +39,17 @@ _WIDTH = 80
 _LONG = 10
 
 
-class _Names:
-    """Names variables ``a``, ``b`` ... ``z``, ``ba`` ... in the order in which they are met, and ``_`` if nothing reads them."""
+class VariableNames:
+    """Names variables ``a``, ``b`` ... ``z``, ``ba`` ... in the order in which they are met, and ``_`` if nothing reads them.
+
+    Args:
+        sources: whether the user's line stands after each equation.
+        shared: names of programs that are printed elsewhere, and by name within equations.
+    """
 
     def __init__(self, sources: bool = False, shared: Mapping[Jaxpr, str] | None = None) -> None:
         self.sources = sources
-        self.shared = shared or {}
+        self.shared = {} if shared is None else shared
         self.names: dict[Var, str] = {}
         self.counter = itertools.count()
         self.unread: set[Var] = set()
@@ -56,6 +61,7 @@ class _Names:
         self.unread.update(v for eqn in jaxpr.eqns for v in eqn.outvars if v not in read)
 
     def __call__(self, var: Var) -> str:
+        """The name of a variable; a new one, if it has none yet."""
         if isinstance(var, DropVar) or var in self.unread:
             return "_"
         name = self.names.get(var)
@@ -76,7 +82,7 @@ def _letters(number: int) -> str:
 
 def print_jaxpr(jaxpr: Jaxpr, sources: bool = False) -> str:
     """The program as text; with ``sources``, the user's line after each equation."""
-    names = _Names(sources, shared_programs(jaxpr))
+    names = VariableNames(sources, shared_programs(jaxpr))
     lets = "".join(
         f"let {name} = {_program(inner, names, 0, len(name) + 7)} in\n"
         for inner, name in names.shared.items()
@@ -125,11 +131,11 @@ def _programs(eqn: JaxprEqn) -> Iterator[Jaxpr | ClosedJaxpr]:
                 yield item
 
 
-def _binders(variables: list[Var], names: _Names) -> str:
+def _binders(variables: list[Var], names: VariableNames) -> str:
     return " ".join(f"{names(v)}:{v.aval.str_short(True)}" for v in variables)
 
 
-def _atom(atom: Atom, names: _Names) -> str:
+def _atom(atom: Atom, names: VariableNames) -> str:
     if isinstance(atom, Literal):
         return f"{_scalar(atom.val)}:{atom.aval.str_short(True)}"
     return names(atom)
@@ -140,18 +146,18 @@ def _scalar(value: Any) -> str:
     return str(array.item() if array.dtype.kind in "biufcV" and not array.ndim else value)
 
 
-def _jaxpr(jaxpr: Jaxpr, names: _Names, indent: int, before: int = 0) -> str:
+def _jaxpr(jaxpr: Jaxpr, names: VariableNames, indent: int, before: int = 0) -> str:
     """The program, or its name."""
     return names.shared.get(jaxpr) or _program(jaxpr, names, indent, before)
 
 
-def _program(jaxpr: Jaxpr, names: _Names, indent: int, before: int = 0) -> str:
+def _program(jaxpr: Jaxpr, names: VariableNames, indent: int, before: int = 0) -> str:
     """The program; on one line if that ends at column 80 or before, where ``before`` characters stand on it already."""
     pad = " " * indent
     names.enter(jaxpr)
     consts = _binders(jaxpr.constvars, names)
     head = f"{{ lambda {consts}; {_binders(jaxpr.invars, names)}. let"
-    eqns = [_eqn(eqn, names, indent + 4) for eqn in jaxpr.eqns]
+    eqns = [print_equation(eqn, names, indent + 4) for eqn in jaxpr.eqns]
     outs = ", ".join(_atom(v, names) for v in jaxpr.outvars)
     tail = f"in ({outs}{',' if len(jaxpr.outvars) == 1 else ''}) }}"
     if names.sources:
@@ -163,7 +169,8 @@ def _program(jaxpr: Jaxpr, names: _Names, indent: int, before: int = 0) -> str:
     return f"{head}{body}\n{pad}  {tail}"
 
 
-def _eqn(eqn: JaxprEqn, names: _Names, indent: int) -> str:
+def print_equation(eqn: JaxprEqn, names: VariableNames, indent: int) -> str:
+    """One equation as it stands in a program."""
     results = [f"{names(v)}:{v.aval.str_short(True)}" for v in eqn.outvars]
     notation = registry.table(notation_rule).get(eqn.primitive)
     if notation is not None:
@@ -184,7 +191,7 @@ def _shown(eqn: JaxprEqn) -> dict[str, Any]:
     return params
 
 
-def _params(eqn: JaxprEqn, names: _Names, indent: int, before: int) -> str:
+def _params(eqn: JaxprEqn, names: VariableNames, indent: int, before: int) -> str:
     texts = [
         f"{key}={_value(value, names, indent + 2, len(key) + 1)}"
         for key, value in _shown(eqn).items()
@@ -198,7 +205,7 @@ def _params(eqn: JaxprEqn, names: _Names, indent: int, before: int) -> str:
     return "[" + "".join(f"\n{pad}  {text}" for text in texts) + f"\n{pad}]"
 
 
-def _value(value: Any, names: _Names, indent: int, before: int = 0) -> str:
+def _value(value: Any, names: VariableNames, indent: int, before: int = 0) -> str:
     if isinstance(value, ClosedJaxpr):
         return _jaxpr(value.jaxpr, names, indent, before)
     if isinstance(value, Jaxpr):

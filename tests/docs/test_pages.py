@@ -58,6 +58,14 @@ def test_the_blocks_of_a_longer_page_run(path, stopwatch):
         runner.run(blocks.find(path.read_text()), named(path))
 
 
+def test_a_block_may_show_a_picture():
+    text = "```{run}\n:picture:\nimport plugjax\nplugjax.visualize.jaxpr(abs, 1.0)\n```\n"
+    (output,) = runner.run(blocks.find(text), "page")
+    assert output.text == ""
+    assert output.html.startswith("<div")
+    assert "abs" in output.html
+
+
 @pytest.mark.parametrize("name", ["index.md", "start/index.md", "start/which_backend.md"])
 def test_the_first_pages_run(name):
     runner.run(blocks.find((SITE / name).read_text()), name)

@@ -46,3 +46,13 @@ def test_one_copy():
         "3.0 (8, 0)",
         "True",
     ]
+
+
+def test_live_arrays_over_several_devices(backend):
+    script = """
+    x = jax.device_put(np.ones(8), jax.NamedSharding(mesh, P("x")))
+    print(any(y is x for y in jax.live_arrays()))
+    x.delete()
+    print(any(y is x for y in jax.live_arrays()))
+    """
+    assert run(backend, script).split() == ["True", "False"]

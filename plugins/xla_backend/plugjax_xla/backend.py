@@ -49,7 +49,7 @@ HostArray = np.ndarray[Any, Any]
 PLATFORM = "xla"
 
 # plugjax's options of `jit`; the others are XLA's debug flags.
-_OWN_OPTIONS = frozenset({"name", "donated", "partition", "compiled", "constants"})
+_OWN_OPTIONS = frozenset({"name", "donated", "partition", "compiled", "constants", "debug_info"})
 
 _NUMERICS: dict[str, dict[str, Option]] = {
     "strict": {"xla_allow_excess_precision": False},

@@ -1,0 +1,1 @@
+"""Pictures: well-formed, complete, escaped, bounded."""
