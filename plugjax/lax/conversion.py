@@ -41,6 +41,7 @@ from plugjax.lax.families import (
     linear,
     zero_derivative,
 )
+from plugjax.lax.promotion import content
 from plugjax.lax.requested_dtypes import canonical_dtype, warn_caller
 
 rules = RuleSet(__name__)
@@ -75,6 +76,7 @@ def convert_element_type(operand: ArrayLike, new_dtype: DTypeLike) -> Array:
     if new_dtype is None:
         raise ValueError("convert_element_type: new_dtype is None, and a dtype is needed.")
     dtype = canonical_dtype("convert_element_type", new_dtype)
+    operand = content(operand)
     aval = aval_of(operand)
     if aval.dtype.kind == "c" and dtype.kind != "c" and dtype.kind != "b":
         warn_caller(

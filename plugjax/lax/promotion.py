@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import cache
+from typing import Any
 
 import ml_dtypes
 import numpy as np
 
-from plugjax.extend.core import config
+from plugjax.extend.core import ShapedArray, Tracer, config, value_types
 from plugjax.extend.dtypes import (
     COMPLEX128,
     FLOAT8_NAMES,
@@ -158,3 +159,11 @@ def promote_wide(pairs: Iterable[tuple[DType, bool]]) -> DType:
     key = tuple(pairs)
     wide = config.enable_x64 or any(narrow(dtype) != dtype for dtype, _ in key)
     return _promote(key, wide, config.read("numpy_dtype_promotion"))[0]
+
+
+def content(x: Any) -> Any:
+    """What a value of a registered type is as an operand: what its ``__jax_array__`` gives, if it has one; others as they are."""
+    if type(x) in value_types or (isinstance(x, Tracer) and not isinstance(x.aval, ShapedArray)):
+        read = getattr(x, "__jax_array__", None)
+        return x if read is None else read()
+    return x

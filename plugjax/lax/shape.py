@@ -56,6 +56,7 @@ from plugjax.lax.joining import (
     split_p as split_p,
 )
 from plugjax.lax.placement import freely, laid_out
+from plugjax.lax.promotion import content
 from plugjax.lax.requested_dtypes import canonical_dtype
 
 rules = RuleSet(__name__)
@@ -357,6 +358,8 @@ def full_like(
         >>> lax.full_like(jnp.arange(2.0), 7)
         Array([7., 7.], dtype=float32)
     """
+    if type(x) is not Array:
+        x = content(x)
     aval = aval_of(x)
     if isinstance(dtype, (int, float, complex, np.ndarray, Array)):
         # A number or an array stands for its dtype.

@@ -12,6 +12,7 @@ from plugjax.extend.core import Array, aval_of
 from plugjax.extend.dtypes import BOOL, DType
 from plugjax.extend.execution import eager_program
 from plugjax.lax.families import scalar as own_scalar
+from plugjax.lax.promotion import content
 from plugjax.numpy.logic import greater, less
 from plugjax.numpy.promotion import (
     ArrayLike,
@@ -200,6 +201,7 @@ def power(x: ArrayLike, y: ArrayLike, /) -> Array:
         x = as_operand("power", x)
         return lax.integer_pow(converted(x, _number(x)), exponent)
     check_arraylike("power", x, y)
+    x, y = content(x), content(y)
     kinds = dtypes.kind_of(aval_of(x).dtype), dtypes.kind_of(aval_of(y).dtype)
     # A Python scalar to the power of integers has their weak type.
     strong = not aval_of(y).weak_type and (

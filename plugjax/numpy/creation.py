@@ -29,6 +29,7 @@ from plugjax.extend.meshes import ShardingLike
 from plugjax.lax import axes
 from plugjax.lax.axes import ShapeLike
 from plugjax.lax.placement import freely, laid_out, over_mesh_in_force
+from plugjax.lax.promotion import content
 from plugjax.numpy.promotion import (
     ArrayLike,
     as_operand,
@@ -149,6 +150,8 @@ def asarray(
 
 
 def _from_values(value: Any, dtype: DType | None, copy: bool) -> Array:
+    if type(value) is not Array:
+        value = content(value)
     kind = type(value)
     if kind is Array or isinstance(value, Tracer):
         if dtype is not None and value.dtype != dtype:

@@ -11,7 +11,7 @@ from plugjax.extend import dtypes
 from plugjax.extend.core import Array, ShapeDtypeStruct, aval_of
 from plugjax.extend.dtypes import DType, DTypeLike
 from plugjax.extend.errors import NotArrayError
-from plugjax.lax.promotion import promote, promote_wide
+from plugjax.lax.promotion import content, promote, promote_wide
 from plugjax.numpy.creation import asarray
 from plugjax.numpy.promotion import limits
 
@@ -209,7 +209,7 @@ def _pair(value: Any) -> tuple[DType, bool]:
         return dtypes.canonicalize(np.dtype(value)), value is not bool
     if isinstance(value, (type, str, np.dtype, dtypes.ExtendedDType, ScalarType)):
         return dtypes.canonicalize(_as_dtype(value)), False
-    aval = aval_of(value, "result_type")
+    aval = aval_of(content(value), "result_type")
     return aval.dtype, aval.weak_type
 
 

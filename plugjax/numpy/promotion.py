@@ -32,7 +32,7 @@ from plugjax.extend.core import (
 from plugjax.extend.dtypes import BOOL, INT32_MAX, INT32_MIN, DType
 from plugjax.extend.errors import KeyDtypeError, NotArrayError, OutArgumentError, SizeError
 from plugjax.lax.families import convert as lax_convert, scalar as scalar_beside, scalar_aval
-from plugjax.lax.promotion import promote
+from plugjax.lax.promotion import content, promote
 from plugjax.lax.requested_dtypes import canonical_dtype as canonical_dtype
 
 __all__ = [
@@ -110,7 +110,7 @@ def as_operand(who: str, x: ArrayLike, position: int = 0) -> Operand:
         return x
     if not _is_arraylike(x):
         raise _not_arraylike(who, position, x)
-    return as_array(x, who)
+    return as_array(content(x), who)
 
 
 def check_numbers(who: str, *operands: Operand) -> None:
@@ -162,7 +162,7 @@ def converted(x: Operand, dtype: DType) -> Operand:
 
 def join_dtypes(*args: ArrayLike) -> tuple[DType, bool]:
     """Dtype and weak type that all the arguments convert to."""
-    avals = [aval_of(x) for x in args]
+    avals = [aval_of(content(x)) for x in args]
     return promote((a.dtype, a.weak_type) for a in avals)
 
 
@@ -324,7 +324,7 @@ def _promoted(
     who: str, args: Sequence[ArrayLike], widen: Callable[[DType], DType] | None
 ) -> list[Operand]:
     check_arraylike(who, *args)
-    values: list[Any] = [x if type(x) in _PYTHON else as_array(x, who) for x in args]
+    values: list[Any] = [x if type(x) in _PYTHON else as_array(content(x), who) for x in args]
     dtype, weak_type = promote(
         (aval.dtype, aval.weak_type) for aval in [aval_of(x) for x in values]
     )

@@ -540,3 +540,26 @@ def test_a_jitted_function_has_a_signature_of_its_own():
         signature = inspect.signature(compiled, follow_wrapped=False)
         assert str(signature) == "(x, /, y=2, *, z)"
         assert "PjitFunction" in str(type(compiled))
+
+
+def test_a_class_whose_leaves_depend_on_what_they_are():
+    @plugjax.tree_util.register_pytree_node_class
+    class Held:
+        def __init__(self, *held):
+            self.held = held
+
+        def tree_flatten(self):
+            arrays = [x if isinstance(x, plugjax.Array) else None for x in self.held]
+            return arrays, [None if isinstance(x, plugjax.Array) else x for x in self.held]
+
+        @classmethod
+        def tree_unflatten(cls, others, arrays):
+            pairs = zip(arrays, others, strict=True)
+            return cls(*(other if other is not None else array for array, other in pairs))
+
+    x = plugjax.numpy.arange(3)
+    twice = plugjax.jit(lambda a, held: (held.held[2] * a, Held(held.held[0] * a, 5)))
+    found, held = twice(2, Held(x, 7, x + 1))
+    assert found.tolist() == [2, 4, 6]
+    assert held.held[0].tolist() == [0, 2, 4]
+    assert held.held[1] == 5

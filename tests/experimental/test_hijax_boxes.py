@@ -381,6 +381,20 @@ def mutable_type_of_a_program(j, jit):
     return register.value, register.count
 
 
+@program
+def shapes_of_results_leave_a_box_as_it_is(j):
+    box, other = j.Box(1.0), j.Box(j.np.zeros(2))
+
+    def f(box, x):
+        box.set(box.get() + x)
+        other.set(other.get() + box.get())
+        return other.get()
+
+    shapes = [j.jax.eval_shape(f, box, j.np.ones(n)).shape for n in (1, 2)]
+    shapes.append(j.jax.eval_shape(lambda x: f(other, x), j.np.ones(2)).shape)
+    return shapes, box.get(), other.get()
+
+
 def described(tree: Any) -> Any:
     leaves, structure = jax.tree.flatten(tree)
     return str(structure), [np.asarray(x).tolist() if not isinstance(x, str) else x for x in leaves]

@@ -296,3 +296,56 @@ def test_specs_of_the_wrong_kind_are_refused():
         plugjax.shard_map(program.quantize, mesh=mesh, in_specs=whole, out_specs=whole)(1.0)
     with pytest.raises(NotImplementedError, match="must implement `shard`"):
         plugjax.shard_map(lambda x: x, mesh=mesh, in_specs=spec, out_specs=spec)(x)
+
+
+class Length:
+    """A value of a type of the program's that functions of arrays take for its number."""
+
+    def __init__(self, metres):
+        self.metres = metres
+
+    @property
+    def aval(self):
+        return plugjax.typeof(self.metres)
+
+    def __jax_array__(self):
+        return self.metres
+
+
+class LengthTy(hijax.HiType):
+    def __hash__(self):
+        return hash(LengthTy)
+
+    def __eq__(self, other):
+        return isinstance(other, LengthTy)
+
+
+hijax.register_hitype(Length, lambda _: LengthTy())
+
+
+TAKE_LENGTHS = {
+    "operator": lambda jnp, x, v: x * v,
+    "power": lambda jnp, x, v: x**v,
+    "reflected": lambda jnp, x, v: jnp.add(v, 1),
+    "matmul": lambda jnp, x, v: jnp.matmul(v, x.T),
+    "reduction": lambda jnp, x, v: jnp.sum(v, axis=0),
+    "one operand": lambda jnp, x, v: jnp.sin(v),
+    "zeros": lambda jnp, x, v: jnp.zeros_like(v),
+    "zeros of a dtype": lambda jnp, x, v: jnp.zeros_like(v, dtype="int32"),
+    "array": lambda jnp, x, v: jnp.asarray(v),
+    "array of several": lambda jnp, x, v: jnp.array([v, x]),
+    "joined": lambda jnp, x, v: jnp.concatenate([v, x]),
+    "squeezed": lambda jnp, x, v: jnp.squeeze(v),
+    "dtype": lambda jnp, x, v: jnp.zeros((), jnp.result_type(v, "int8")),
+}
+
+
+@pytest.mark.parametrize("name", TAKE_LENGTHS)
+def test_functions_of_arrays_take_the_content_of_a_value(name):
+    x, function = np.arange(6.0, dtype=np.float32).reshape(2, 3), TAKE_LENGTHS[name]
+    wanted = function(jax.numpy, jax.numpy.asarray(x), jax.numpy.asarray(x + 1))
+    ours = plugjax.numpy.asarray(x)
+    for jit in (lambda f: f, plugjax.jit):
+        found = jit(lambda x: function(plugjax.numpy, x, Length(x + 1)))(ours)
+        assert found.dtype == wanted.dtype
+        np.testing.assert_allclose(found, wanted, rtol=1e-6)

@@ -37,6 +37,24 @@ def outcomes(tmp_path_factory):
     return [run_files([path], side, Options(folder)) for side in ("jax", "numpy")]
 
 
+NAMED_BY_CLASSES = """
+import jax.numpy as jnp, pytest
+
+@pytest.mark.parametrize("number", range(8))
+@pytest.mark.parametrize("dtype", [jnp.int8, jnp.float32, jnp.bfloat16], ids=repr)
+def test_of_a_class(dtype, number):
+    pass
+"""
+
+
+def test_the_sample_is_the_same_where_names_tell_classes(tmp_path):
+    (tmp_path / "test_classes.py").write_text(NAMED_BY_CLASSES)
+    paths, options = files_of("anything", tmp_path), Options(tmp_path, every=3)
+    with_jax, here = (run_files(paths, side, options) for side in ("jax", "numpy"))
+    assert 0 < len(with_jax) < 24
+    assert list(here) == list(with_jax)
+
+
 def test_what_passes_with_the_real_jax_is_compared(outcomes):
     found = compare(*outcomes)
     assert [name.rpartition(".")[2] for name in found.wanted] == [

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, ParamSpec, TypeVar, Unpack, overload
 
-from plugjax.core import caches
+from plugjax.core import caches, pytree
 from plugjax.core.backend import DeviceLike, get_backend
 from plugjax.execution.jit.function import JitFunction
+from plugjax.execution.jit.mutable import results_of
 from plugjax.execution.jit.parameters import JitOptions
 from plugjax.execution.jit.shardings import only_device
 from plugjax.execution.jit.stages import Wrapped
 from plugjax.transforms.flat_calls import named_after
+from plugjax.transforms.mutable_values import MutableValueError, is_mutable
 from plugjax.transforms.named_axes import Axis, bound_axes
 from plugjax.transforms.tracebacks import api_boundary
 
@@ -152,8 +154,22 @@ def eval_shape(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         >>> plugjax.eval_shape(jnp.sin, plugjax.ShapeDtypeStruct((2,), "float32"))
         ShapeDtypeStruct(shape=(2,), dtype=float32)
     """
-    _, shapes = make_jaxpr(fun, return_shape=True)(*args, **kwargs)
-    return shapes
+    leaves, tree = pytree.flatten((args, kwargs))
+    if not any(map(is_mutable, leaves)):
+        try:
+            return _shapes(fun, *args, **kwargs)
+        except MutableValueError:
+            pass  # The function closes over a mutable value.
+
+    def rebuilt(found: Sequence[Any]) -> Any:
+        args, kwargs = pytree.unflatten(tree, found)
+        return fun(*args, **kwargs)
+
+    return results_of(leaves, rebuilt, _shapes, getattr(fun, "__name__", type(fun).__name__))
+
+
+def _shapes(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    return make_jaxpr(fun, return_shape=True)(*args, **kwargs)[1]
 
 
 def clear_caches() -> None:

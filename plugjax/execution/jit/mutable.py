@@ -88,6 +88,41 @@ def call_opened(
             return result
 
 
+def results_of(
+    leaves: Sequence[Any],
+    rebuilt: Callable[[Sequence[Any]], Any],
+    traced: Callable[..., Any],
+    name: str,
+) -> Any:
+    """What a function of leaves gives when it is traced; mutable values, among them or closed over, stay as they are.
+
+    Args:
+        leaves: of the arguments.
+        rebuilt: the function.
+        traced: traces a function of two arguments, and gives its results.
+        name: of the function, for messages.
+
+    Raises:
+        ValueError: a mutable value comes twice.
+    """
+    places = [is_mutable(x) for x in leaves]
+    passed = [x for x, m in zip(leaves, places, strict=True) if m]
+    arrays = [x for x, m in zip(leaves, places, strict=True) if not m]
+    met: list[Any] = []
+    while True:
+        _check_distinct(name, [*passed, *met])
+        opened = Opened([*passed, *met])
+        opening = _opening(opened, places, rebuilt, name)
+        try:
+            return traced(
+                lambda held, arrays, run=opening: run(held, arrays)[0], opened.held, arrays
+            )
+        except MutableValueError as found:
+            if any(found.value is v for v in met):
+                raise
+            met.append(found.value)
+
+
 def _opening(
     opened: Opened, places: Sequence[bool], rebuilt: Callable[[Sequence[Any]], Any], name: str
 ) -> Callable[..., Any]:

@@ -53,21 +53,25 @@ class JitShardings:
             program: the traced function.
             places: where all leaves of the arguments are.
         """
-        args, kwargs = pytree.unflatten(program.in_tree, range(program.in_tree.num_leaves))
-        if kwargs and self._arguments.given:
-            raise ValueError(
-                f"jit({self._name}) does not support kwargs when in_shardings is specified. Pass them by position."
-            )
-        wanted = [*self._arguments.flat(args), *[None] * len(pytree.leaves(kwargs))]
-        results = pytree.unflatten(program.out_tree, range(program.out_tree.num_leaves))
+        wanted: list[Sharding | None] = [None] * program.in_tree.num_leaves
+        if self._arguments.given:
+            wanted = self._wanted(program)
         kept = program.plan.kept
         return partition_of(
             f"jit({self._name})",
             program.plan.program,
             [places[i] for i in kept],
             [wanted[i] for i in kept],
-            self._results.flat(results),
+            self._results.flat(program.out_tree),
         )
+
+    def _wanted(self, program: Program) -> list[Sharding | None]:
+        args, kwargs = pytree.unflatten(program.in_tree, range(program.in_tree.num_leaves))
+        if kwargs:
+            raise ValueError(
+                f"jit({self._name}) does not support kwargs when in_shardings is specified. Pass them by position."
+            )
+        return self._arguments.flat(pytree.structure(args))
 
 
 class _Prefix:
@@ -87,10 +91,12 @@ class _Prefix:
         self.given = bool(leaves)
         self.key = (structure, *leaves)
 
-    def flat(self, tree: Any) -> list[Sharding | None]:
-        """A sharding or ``None`` for each leaf of a tree."""
+    def flat(self, structure: Any) -> list[Sharding | None]:
+        """A sharding or ``None`` for each leaf of a tree of that structure."""
+        # A class may flatten other leaves otherwise, so that no tree is built in vain.
         if not self.given:
-            return [None] * len(pytree.leaves(tree))
+            return [None] * structure.num_leaves
+        tree = pytree.unflatten(structure, range(structure.num_leaves))
         try:
             found = pytree.broadcast_prefix(self._tree, tree, is_leaf=lambda x: x is None)
         except ValueError:

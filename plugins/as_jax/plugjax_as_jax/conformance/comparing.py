@@ -11,6 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from plugjax_as_jax.conformance.sampling import common_name
+
 PASSED, SKIPPED = "passed", "skipped"
 
 
@@ -86,7 +88,7 @@ def read_report(text: str) -> dict[str, str]:
     """The outcome of each test in a report that pytest wrote."""
     found = {}
     for case in ElementTree.fromstring(text).iter("testcase"):
-        name = f"{case.get('classname')}.{case.get('name')}"
+        name = common_name(f"{case.get('classname')}.{case.get('name')}")
         failures = [child for child in case if child.tag in ("failure", "error")]
         if failures:
             found[name] = " ".join(failures[0].get("message", "failed").split())[:300]

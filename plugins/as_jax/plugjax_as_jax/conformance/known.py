@@ -29,20 +29,7 @@ class Known:
         return here and library == self.library and fnmatchcase(test, self.tests)
 
 
-_HIJAX = "tests.nnx.mutable_array_test."
-_VARIABLES = (
-    "A hijax variable of nnx is read by its attributes aval and __jax_array__, which are those of its content, before its "
-    "registered type is."
-)
-_ITS_TYPE = f"{_VARIABLES} Then its type is asked for shape and dtype, as an array's is."
-
-KNOWN: Sequence[Known] = (
-    Known("flax", f"{_HIJAX}TestOptimizer.test_optimize_hijax", _ITS_TYPE),
-    Known("flax", f"{_HIJAX}TestHijaxVariables.test_eval_shape", _ITS_TYPE),
-    Known("flax", f"{_HIJAX}TestHijaxVariables.test_hijax_and_pytree", _ITS_TYPE),
-    Known("flax", f"{_HIJAX}TestHijaxVariables.*", _VARIABLES),
-    Known("flax", f"{_HIJAX}HijaxTransformCoverageTest.*", _VARIABLES),
-)
+KNOWN: Sequence[Known] = ()
 
 
 def reason_of(library: str, backend: str, test: str) -> str:

@@ -32,6 +32,11 @@ def pytest_collection_modifyitems(config: Any, items: list[Any]) -> None:
     items[:] = kept
 
 
+def common_name(name: str) -> str:
+    """The name of a test with the real jax, also where it tells a class of plugjax: ``test(<class 'plugjax.numpy.float64'>)``."""
+    return name.replace("'plugjax.", "'jax.")
+
+
 def _name(item: Any) -> str:
     # Without the folder, which is another on another machine.
-    return str(item.nodeid.rpartition("/")[2])
+    return common_name(item.nodeid.rpartition("/")[2])
