@@ -13,7 +13,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from plugjax.extend.core import ShapedArray, Tracer, config, value_types
+from plugjax.extend.core import Array, ShapedArray, Tracer, config, value_types
 from plugjax.extend.dtypes import (
     COMPLEX128,
     FLOAT8_NAMES,
@@ -163,6 +163,8 @@ def promote_wide(pairs: Iterable[tuple[DType, bool]]) -> DType:
 
 def content(x: Any) -> Any:
     """What a value of a registered type is as an operand: what its ``__jax_array__`` gives, if it has one; others as they are."""
+    if type(x) is Array:
+        return x
     if type(x) in value_types or (isinstance(x, Tracer) and not isinstance(x.aval, ShapedArray)):
         read = getattr(x, "__jax_array__", None)
         return x if read is None else read()
