@@ -6,6 +6,8 @@ from contextlib import AbstractContextManager
 
 from rich.console import Console
 
+from plugjax.debug import progress
+
 console = Console()
 messages = Console(stderr=True)
 
@@ -16,4 +18,4 @@ def working(on: str) -> AbstractContextManager[object]:
     Args:
         on: what is being done, as ``compiling predict``.
     """
-    return messages.status(f"{on} ...")
+    return progress.working(on)

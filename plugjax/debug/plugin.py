@@ -5,7 +5,9 @@ from __future__ import annotations
 import functools
 import importlib
 import sys
+import threading
 from collections.abc import Callable, Generator, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from plugjax.extend.backend import Executable
@@ -21,6 +23,7 @@ plugjax_plugin = PluginInfo(
         "jax_explain_cache_misses",
         "jax_log_compiles",
         "jax_dump_ir_to",
+        "jax_progress",
     ),
 )
 
@@ -50,6 +53,7 @@ def plugjax_options() -> list[Option]:
             "explain_cache_misses", False, boolean, help="log why jit traces a function again",
             observes={True: "cache misses"},
         ),
+        Option("progress", True, boolean, help="show compilations over a second in terminals and notebooks"),
         Option("log_compiles", False, boolean, help="log each compilation"),
         Option("dump_ir_to", "", help="a folder for programs that are compiled, as text"),
         Option("dump_ir_modes", "stablehlo", help="their forms, by commas: stablehlo, jaxpr"),
@@ -85,10 +89,35 @@ def plugjax_cache_miss(miss: CacheMiss) -> None:
 def plugjax_compile(
     jaxpr: ClosedJaxpr, device: Any, options: Mapping[str, Any]
 ) -> Generator[None, Executable, Executable]:
-    """Log compilations, write their programs to files, and record them for listeners."""
+    """Log compilations, write their programs to files, record them for listeners, and show that long ones go on."""
     if config.read("dump_ir_to"):
         _module("dumps").dump(jaxpr, device, options)
+    with _progress(device, options):
+        executable: Executable = yield from _observed(jaxpr, device, options)
+    return executable
+
+
+def _observed(
+    jaxpr: ClosedJaxpr, device: Any, options: Mapping[str, Any]
+) -> Generator[None, Executable, Executable]:
     if config.read("log_compiles") or "plugjax.monitoring" in sys.modules:
         executable: Executable = yield from _module("compilations").observed(jaxpr, device, options)
         return executable
     return (yield)
+
+
+def _progress(device: Any, options: Mapping[str, Any]) -> AbstractContextManager[None]:
+    """What shows a long compilation; nothing, where there is neither a terminal nor a notebook.
+
+    In other threads a program is compiled while NumPy computes it (``tiered``): no one waits for that.
+    """
+    screen = "ipykernel" in sys.modules or (sys.stderr is not None and sys.stderr.isatty())
+    waited_for = threading.current_thread() is threading.main_thread()
+    if not (screen and waited_for and config.read("progress")):
+        return nullcontext()
+    progress = _module("progress")
+    name = options.get("name", "program")
+    found: AbstractContextManager[None] = progress.working(
+        f"compiling {name} for {device}", progress.LONG
+    )
+    return found
