@@ -30,8 +30,9 @@ def mathml(formula: str, block: bool = False) -> str:
     ElementTree.register_namespace("", _SPACE)
     tree = ElementTree.fromstring(tex2mathml(formula, as_block=block))
     for element in list(tree.iter()):
-        # Docutils indents elements.
-        element.text = (element.text or "").strip()
+        # Docutils indents elements; spaces of words are meant.
+        if element.tag != f"{{{_SPACE}}}mtext":
+            element.text = (element.text or "").strip()
         element.tail = (element.tail or "").strip()
     for element in list(tree.iter()):
         accent = _ACCENTS.get(element[-1].text or "") if len(element) else None

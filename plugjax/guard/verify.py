@@ -241,9 +241,16 @@ class VerifiedExecutable(Executable):
     ) -> Sequence[Any]:
         """Compile the program in a way that agrees; returns the right results."""
         blamed, wrong = self._blame(values, longest)
-        folder = write_reproduction(
-            self._jaxpr, self._device, self._options, values, found, expected, blamed
-        )
+        try:
+            folder = str(
+                write_reproduction(
+                    self._jaxpr, self._device, self._options, values, found, expected, blamed
+                )
+            )
+            written = f"What was computed, and how to see it again: {folder}"
+        except OSError as error:
+            # The program goes on with right results also where there is no place for a report.
+            folder, written = "", f"What was computed could not be written: {error}"
         backend = self._device.backend.name
         cure = "all of it runs on the host from now on"
         known: dict[str, Any] = {"all_on_host": True}
@@ -256,11 +263,11 @@ class VerifiedExecutable(Executable):
         if new is None:
             new = host_program(self._jaxpr, self._options)
         because = fault or f"differs from NumPy; first: {blamed}"
-        self._conclude(state="repaired", because=because, folder=str(folder), **known)
+        self._conclude(state="repaired", because=because, folder=folder, **known)
         self._settle(self._adapted(new))
         warnings.warn(
             f"{backend} computed '{self.verification.name}' wrongly: {fault or f'the first equation that differs is {blamed}'}. "
-            f"The result is NumPy's; {cure}. What was computed, and how to see it again: {folder}",
+            f"The result is NumPy's; {cure}. {written}",
             VerificationWarning,
             stacklevel=2,
         )

@@ -37,7 +37,7 @@ PARTS = ("tutorials", "howto", "how_it_works")
 WRITTEN = sorted(path for part in PARTS for path in (SITE / part).rglob("*.md*"))
 # They train, or start several processes: a sample runs always, all run with --wide, and with -m site when the site is built.
 SLOW = {
-    *("classifier", "transformer", "neural_ode", "bayesian", "exporting"),
+    *("classifier", "transformer", "bayesian", "exporting"),
     *("primitive", "transformation", "join", "backend", "option", "exporter", "devices", "command"),
 }
 

@@ -120,6 +120,19 @@ def test_the_folder_of_reports_is_made(on_xla, tmp_path, monkeypatch):
     assert program.parent == Path(guard.report()[-1].folder)
 
 
+def test_a_report_that_cannot_be_written_does_not_end_the_program(on_xla, tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("PLUGJAX_REPORT_DIR", str(tmp_path / "file" / "below"))
+    wrong = registry.active().extended(wrong_sine(cosine))
+    with (
+        registry.use(wrong),
+        pytest.warns(VerificationWarning, match="could not be written: .*below"),
+    ):
+        y = plugjax.jit(of_sines)(X)
+    np.testing.assert_allclose(y[1], np.sin(X) * 2 + X, rtol=1e-5, atol=1e-6)
+    assert (guard.report()[-1].state, guard.report()[-1].folder) == ("repaired", "")
+
+
 def test_the_reproduction_runs():
     with (
         plugjax.default_device("iree"),

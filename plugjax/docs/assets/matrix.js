@@ -53,6 +53,12 @@
     if (cell.source) shown.href = place.dataset.root + cell.source;
     shown.textContent = cell.state === "none" ? "-" : cell.state;
     box.append(shown);
+    if (cell.state === "absent" && cell.because) {
+      const why = document.createElement("small");
+      why.className = "because";
+      why.textContent = "because " + cell.because;
+      box.append(why);
+    }
     if (cell.provider) {
       const by = document.createElement("small");
       by.textContent = cell.provider;
