@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 SETUP = """
 import os, sys, time
-os.environ.setdefault("JAX_PLATFORMS", "cpu"); os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")
+os.environ.setdefault("JAX_PLATFORMS", "cpu"); os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "1"); os.environ.setdefault("PLUGJAX_TIERED", "off")
 START = time.perf_counter()
 def per_call(f, target=0.05, repeats=7):
     f(); f()

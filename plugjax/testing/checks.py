@@ -60,7 +60,7 @@ def check_abstract(op: Op) -> None:
 def check_jit(op: Op, rtol: float = 2e-6) -> None:
     """Compiled against eager, on the default device."""
     values = _arrays(operands(op))
-    compiled = plugjax.jit(op.function)(*values)
+    compiled = plugjax.jit(op.function, tiered=False)(*values)
     _close(compiled, op.function(*values), max(rtol, op.rtol), f"{op.name}: jit against eager")
 
 
@@ -186,7 +186,7 @@ def check_compiled(ops: Sequence[Op], backend: str, rtol: float = 1e-5) -> None:
         return [op.function(*xs) for op, xs in zip(ops, all_values, strict=True)]
 
     with plugjax.default_device(backend):
-        found = plugjax.jit(program)([_arrays(s) for s in samples])
+        found = plugjax.jit(program, tiered=False)([_arrays(s) for s in samples])
         found = [_leaves(f) for f in found]
     for op, f, s in zip(ops, found, samples, strict=True):
         _close(f, _on_numpy(op, s), max(rtol, op.rtol), f"{op.name} compiled for {backend}")

@@ -96,10 +96,15 @@ def test_the_option(slow, monkeypatch):
     assert names == []
     backend = jnp.zeros(1).device.backend
     monkeypatch.setattr(type(backend), "patience", 1)
-    with pytest.warns(FallbackWarning, match=r"NumPy computes '<lambda>' \(2 equations\) until"):
+    words = r"NumPy computes '<lambda>' \(2 equations\) until"
+    with config.override("tiered", "auto"), pytest.warns(FallbackWarning, match=words):
         assert f(0.0) == 2.0
     release.set()
-    with warnings.catch_warnings(), config.override("fallback", "error"):
+    with (
+        warnings.catch_warnings(),
+        config.override("tiered", "auto"),
+        config.override("fallback", "error"),
+    ):
         warnings.simplefilter("error")
         assert f(0.0) == 2.0  # It is waited for.
     assert "<lambda>" in names
