@@ -6,24 +6,19 @@ thousand small operations; most shapes that a program draws come a few times onl
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
-from plugjax.core import registry
 from plugjax.core.array import Array
 from plugjax.core.aval import ShapedArray
-from plugjax.core.backend import get_backend
 from plugjax.core.config import config
 from plugjax.core.device import Placement
 from plugjax.core.jaxpr import ClosedJaxpr
 from plugjax.core.primitive import Primitive
 from plugjax.execution.compile import Compiled
+from plugjax.execution.on_host import Call, can_run_on_host, host_call
 
-# The backend whose programs run on host values.
-_HOST = "numpy"
 # Elements that the host computes in the time of one call's overhead, and of one compilation.
 _CALL, _COMPILATION = 1 << 12, 1 << 22
-
-Call = Callable[[Sequence[Array]], list[Array]]
 
 
 def first_on_host(primitive: Primitive, program: ClosedJaxpr, placement: Placement) -> Call | None:
@@ -36,18 +31,11 @@ def first_on_host(primitive: Primitive, program: ClosedJaxpr, placement: Placeme
     calls = _COMPILATION // (_CALL + sum(a.size for a in avals))
     if primitive.structured or mode == "compile" or (mode != "host" and not calls):
         return None
-    if placement.backend.name == _HOST or _HOST not in registry.active().backends():
-        return None
-    if not placement.backend.runs_on_host(
+    if not can_run_on_host(placement) or not placement.backend.runs_on_host(
         placement.sharding.devices[0], primitive, program.in_avals, program.out_avals
     ):
         return None
-    options = {"name": primitive.name}
-    host = Compiled(program, get_backend(_HOST).devices()[0].uncommitted, options)
-    # The results are arrays at the placement, whose values the host has.
-    run: Call = Compiled.of(
-        host.jaxpr, host.executable, host.leading, host.out_avals, placement
-    ).call
+    run = host_call(primitive.name, program, placement)
     if mode == "host":
         return run
     left = calls
@@ -56,7 +44,7 @@ def first_on_host(primitive: Primitive, program: ClosedJaxpr, placement: Placeme
         nonlocal run, left
         left -= 1
         if left == 0:
-            run = Compiled(program, placement, options).call
+            run = Compiled(program, placement, {"name": primitive.name}).call
         return run(arrays)
 
     return call

@@ -14,22 +14,17 @@ import warnings
 import weakref
 from collections.abc import Callable, Sequence
 
-from plugjax.core import registry
 from plugjax.core.array import Array
-from plugjax.core.backend import get_backend
 from plugjax.core.config import config
 from plugjax.core.device import Placement
 from plugjax.core.errors import FallbackWarning, MissingRuleError
 from plugjax.core.jaxpr import ClosedJaxpr, programs_in
 from plugjax.execution.compile import Compiled
 from plugjax.execution.jobs import Job
+from plugjax.execution.on_host import Call, can_run_on_host, host_call
 from plugjax.execution.threads import settings_of_this_thread
 
-# The backend whose programs run on host values.
-_HOST = "numpy"
 _compilations: weakref.WeakSet[Job[Compiled]] = weakref.WeakSet()
-
-Call = Callable[[Sequence[Array]], list[Array]]
 
 
 class Tiered:
@@ -109,16 +104,14 @@ def tiered(
     """
     # Without the plugin that declares it, the option is off.
     mode = getattr(config, "tiered", "off") if wanted is None else "on" if wanted else "off"
-    if mode == "off" or jaxpr.jaxpr.effects or _HOST not in registry.active().backends():
+    if mode == "off" or jaxpr.jaxpr.effects or not can_run_on_host(placement):
         return None
-    backend, device = placement.backend, placement.device
-    if backend.name == _HOST or placement.several or not device.host_visible:
-        return None
+    backend = placement.backend
     count, policy = _count(jaxpr), config.read("fallback")
     if mode == "auto" and (count <= backend.patience or policy == "error"):
         return None
     try:
-        host = Compiled(jaxpr, get_backend(_HOST).devices()[0].uncommitted, {"name": name})
+        on_host = host_call(name, jaxpr, placement)
     except MissingRuleError:
         return None
     if mode == "auto" and policy == "warn":
@@ -128,9 +121,7 @@ def tiered(
             FallbackWarning,
             stacklevel=2,
         )
-    # The results are arrays at the placement, whose values the host has.
-    of_placement = Compiled.of(host.jaxpr, host.executable, host.leading, host.out_avals, placement)
-    return Tiered(name, of_placement.call, compile_now)
+    return Tiered(name, on_host, compile_now)
 
 
 def _count(jaxpr: ClosedJaxpr) -> int:
