@@ -35,6 +35,7 @@ from plugjax.transforms.expansion import expand_rule
 from plugjax.transforms.jvp import jvp_rule
 from plugjax.transforms.linearize import linearize_rule, transpose_rule
 from plugjax.transforms.physical import physical_rule
+from plugjax.transforms.work import work_rule
 
 STATES = ("native", "decomposed", "derived", "host call", "absent", "none")
 # Columns: title, kind, platform.
@@ -154,8 +155,10 @@ def _others(registry: Registry) -> list[RuleKind[Any]]:
 def rows(registry: Registry | None = None) -> dict[str, dict[str, Cell]]:
     """Cells by primitive and column: those of :data:`COLUMNS`, then the other rule kinds by name."""
     found = registry or active()
-    for _, kind, platform in (*COLUMNS, ("", expand_rule, None), ("", physical_rule, None)):
+    for _, kind, platform in COLUMNS:
         found.table(kind, platform)
+    for kind in (expand_rule, physical_rule, work_rule):  # Their rules are lazy too.
+        found.table(kind)
     primitives = {rule.primitive for rule in found.rules()}
     others = _others(found)
     return {
