@@ -62,7 +62,12 @@ class EvalTrace(Trace):
                 if run is not None:
                     return run(x, y)
         elif all(type(x) is Array for x in args):
-            key = (primitive, *[(x.aval, x._placement) for x in args])
+            # No operand says where the result goes, so the key does.
+            key = (
+                (primitive, *[(x.aval, x._placement) for x in args])
+                if args
+                else (primitive, default_placement())
+            )
             run = self.programs.get((key, *params.items()) if params else key)
             if run is not None:
                 return run(*args)

@@ -30,6 +30,7 @@ from plugjax.lax import axes
 from plugjax.lax.axes import ShapeLike
 from plugjax.lax.placement import freely, laid_out, over_mesh_in_force
 from plugjax.lax.promotion import content
+from plugjax.lax.shape import iota_p
 from plugjax.numpy.promotion import (
     ArrayLike,
     as_operand,
@@ -47,6 +48,7 @@ __all__ = [
 ]  # fmt: skip
 
 _PYTHON = (bool, int, float, complex)
+_REAL = {int, float}
 
 
 def _placed(x: Array, device: Any) -> Array:
@@ -513,14 +515,19 @@ def arange(
             out_sharding,
         )
     given = [v for v in (start, stop, step) if v is not None]
-    if dtype is None:
-        if all(type(v) is int or axes.is_symbolic(v) for v in given):
-            wanted = dtypes.canonicalize(int)
-        else:
-            check_arraylike("arange", *given)
-            wanted = dtypes.canonicalize(join_dtypes(*given)[0])
-    else:
+    kinds = set(map(type, given))
+    if dtype is not None:
         wanted = canonical_dtype("arange", dtype)
+    elif kinds <= _REAL:
+        wanted = dtypes.canonicalize(float if float in kinds else int)
+    elif all(type(v) is int or axes.is_symbolic(v) for v in given):
+        wanted = dtypes.canonicalize(int)
+    else:
+        check_arraylike("arange", *given)
+        wanted = dtypes.canonicalize(join_dtypes(*given)[0])
+    if kinds <= _REAL:
+        # Nothing else is to be checked of Python's own numbers.
+        return _placed(_range(start, stop, 1 if step is None else step, wanted), device)
     first = _concrete_scalar("arange", "start" if stop is not None else "stop", start)
     end = _concrete_scalar("arange", "stop", stop)
     stride = 1 if step is None else _concrete_scalar("arange", "step", step)
@@ -530,18 +537,22 @@ def arange(
         raise ValueError(
             "arange: passing complex start/stop/step to jnp.arange is not supported. Add or multiply by a complex number after."
         )
+    return _placed(_range(first, end, stride, wanted), device)
+
+
+def _range(first: Any, end: Any, stride: Any, dtype: DType) -> Array:
     if end is None:
         first, end = 0, first
     if stride == 0:
         raise ValueError("arange: step=0 never reaches stop.")
     size = max(0, math.ceil((end - first) / stride))
     if first == 0 and stride == 1:
-        return _placed(lax.iota(wanted, size), device)
-    if dtypes.is_integer(wanted) and wanted.itemsize >= 4:
-        counts = lax.iota(wanted, size)
+        return iota_p.bind(dtype=dtype, shape=(size,), dimension=0)
+    if dtypes.is_integer(dtype) and dtype.itemsize >= 4:
+        counts = lax.iota(dtype, size)
         spread = lax.mul(counts, scalar(stride, counts)) if stride != 1 else counts
-        return _placed(lax.add(spread, scalar(first, counts)) if first else spread, device)
-    return _placed(from_host(np.arange(first, end, stride).astype(wanted)), device)
+        return lax.add(spread, scalar(first, counts)) if first else spread
+    return from_host(np.arange(first, end, stride).astype(dtype))
 
 
 def _symbolic_range(first: Any, end: Any, stride: Any, dtype: DType) -> Array:

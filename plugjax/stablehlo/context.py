@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Protocol
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
@@ -25,12 +25,15 @@ from plugjax.stablehlo.lowering_state import (
     ShardingContext,
     SPMDAxisContext,
 )
-from plugjax.stablehlo.mlir import Module, Value
+from plugjax.stablehlo.mlir import Attribute, Module, Value
 from plugjax.stablehlo.symbolic import Variables
 
 # (ctx, index, host_call, operands) -> values: writes the operation that calls Python on this
 # backend.
 EmitHostCall = Callable[["EqnContext", int, HostCall, Sequence[Value]], Sequence[Value]]
+
+# Positions and values of arguments of a call that are small constant arrays.
+Known: TypeAlias = tuple[tuple[int, Attribute], ...]
 
 
 class LoweringRules(Protocol):
@@ -108,8 +111,8 @@ class ModuleContext:
         self.emit_host_call = emit_host_call
         self.host_calls: list[HostCall] = []
         self.rules: LoweringRules = registry.table(lowering, platform)
-        # Keyed by the program, which compares by identity: one function per program.
-        self.functions: dict[ClosedJaxpr, str] = {}
+        # Keyed by the program, which compares by identity, and the arguments that are known: one function for each.
+        self.functions: dict[tuple[ClosedJaxpr, Known], str] = {}
         # What writes a call of a module of another program that was added to this one, by a key of the rule's own.
         self.imported: dict[Any, Callable[[Sequence[Value]], list[Value]]] = {}
         # Names of meshes that were declared.
@@ -163,13 +166,19 @@ class ModuleContext:
         """Reserve names for functions that are written elsewhere."""
         self._names.update(dict.fromkeys(names, 1))
 
-    def function(self, jaxpr: ClosedJaxpr, name: str) -> str:
-        """Name of the private function that computes ``jaxpr``, written on first use."""
-        found = self.functions.get(jaxpr)
+    def function(self, jaxpr: ClosedJaxpr, name: str, known: Known = ()) -> str:
+        """Name of the private function that computes ``jaxpr``, written on first use.
+
+        Args:
+            jaxpr: the program.
+            name: of the function, unless it is taken.
+            known: positions and values of arguments that the function writes itself; it does not take them.
+        """
+        found = self.functions.get((jaxpr, known))
         if found is None:
-            found = self.functions[jaxpr] = self.unique_name(name)
+            found = self.functions[jaxpr, known] = self.unique_name(name)
             outer, self.path = self.path, (*self.path, name)
-            self.write_function(jaxpr, found, public=False)
+            self.write_function(jaxpr, found, known, public=False)
             self.path = outer
         return found
 
@@ -180,9 +189,13 @@ class ModuleContext:
         name = "/".join((*self.path, *scopes, eqn.primitive.name))
         return mlir.named_location(name, source)
 
-    def write_function(self, jaxpr: ClosedJaxpr, name: str, *, public: bool) -> Any:
+    def write_function(
+        self, jaxpr: ClosedJaxpr, name: str, known: Known = (), *, public: bool
+    ) -> Any:
         """Write a function that computes ``jaxpr``; returns the operation."""
-        types = [mlir.type_of(v.aval) for v in jaxpr.jaxpr.invars]
+        written = dict(known)
+        taken = [v for i, v in enumerate(jaxpr.jaxpr.invars) if i not in written]
+        types = [mlir.type_of(v.aval) for v in taken]
         results = [mlir.type_of(v.aval) for v in jaxpr.jaxpr.outvars]
         variables = None if public else self.variables
         if variables is not None:
@@ -190,12 +203,14 @@ class ModuleContext:
         function, block = mlir.add_function(self.module, name, types, results, public=public)
         with mlir.at_end(block):
             if variables is None:
-                mlir.op("func.return", [], self.inline(jaxpr, block.arguments))
+                operands = with_known(written, block.arguments)
+                mlir.op("func.return", [], self.inline(jaxpr, operands))
             else:
-                function.attributes["arg_attrs"] = variables.marks(len(jaxpr.jaxpr.invars))
+                function.attributes["arg_attrs"] = variables.marks(len(taken))
                 count = len(variables.names)
                 with variables.inside(block.arguments[:count]):
-                    mlir.op("func.return", [], self.inline(jaxpr, block.arguments[count:]))
+                    operands = with_known(written, block.arguments[count:])
+                    mlir.op("func.return", [], self.inline(jaxpr, operands))
         return function
 
     def call(
@@ -210,6 +225,25 @@ class ModuleContext:
     def inline(self, jaxpr: ClosedJaxpr, operands: Sequence[Value]) -> list[Value]:
         """Write the equations of a program at the insertion point; returns its outputs."""
         return _Writer(self).write(jaxpr.jaxpr, jaxpr.consts, operands)
+
+
+def known_arguments(operands: Sequence[Value]) -> Known:
+    """The arguments that a function writes itself.
+
+    A compiler that sees a loop's constant outside of the function with the loop may carry it through the loop, and two functions that
+    compute the same then differ.
+    """
+    found = ((i, mlir.small_array(x)) for i, x in enumerate(operands))
+    return tuple((i, values) for i, values in found if values is not None)
+
+
+def with_known(known: Mapping[int, Attribute], arguments: Sequence[Value]) -> list[Value]:
+    """All arguments of a function, of which some are written here."""
+    if not known:
+        return list(arguments)
+    taken = iter(arguments)
+    count = len(known) + len(arguments)
+    return [mlir.constant_of(known[i]) if i in known else next(taken) for i in range(count)]
 
 
 def as_symbol(name: str) -> str:
@@ -326,9 +360,13 @@ class EqnContext:
 
     def call(self, jaxpr: ClosedJaxpr, operands: Sequence[Value], name: str = "") -> list[Value]:
         """Call a program: each distinct one is written once per module, as a private function."""
+        known = known_arguments(operands)
         function = self.module.function(
-            jaxpr, name or jaxpr.jaxpr.debug_name or self.primitive.name
+            jaxpr, name or jaxpr.jaxpr.debug_name or self.primitive.name, known
         )
+        if known:
+            written = dict(known)
+            operands = [x for i, x in enumerate(operands) if i not in written]
         return self.module.call(
             function, operands, [mlir.type_of(v.aval) for v in jaxpr.jaxpr.outvars]
         )

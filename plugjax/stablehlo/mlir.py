@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import importlib
 import io
+import math
 import os
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -44,6 +45,8 @@ Block: TypeAlias = Any
 Module: TypeAlias = Any
 
 _CONSTANT_BYTES = 32 << 20
+# Elements of a constant that may stand in a module several times.
+_SMALL = 64
 _MODULES = 1000
 
 # MLIR's own dialects, to which contexts add those of XLA.
@@ -337,10 +340,21 @@ def constant(array: np.ndarray[Any, Any] | np.generic, shape: Sequence[int] | No
     if shape is not None and has_symbols(shape):
         scalar = constant(np.asarray(array))
         return broadcast(scalar, ShapedArray((), array.dtype), ShapedArray(shape, array.dtype))
-    attribute = elements(array, shape)
-    return ir.Operation.create(
-        "stablehlo.constant", [attribute.type], [], {"value": attribute}
-    ).result
+    return constant_of(elements(array, shape))
+
+
+def constant_of(values: Attribute) -> Value:
+    """The constant with these elements."""
+    return ir.Operation.create("stablehlo.constant", [values.type], [], {"value": values}).result
+
+
+def small_array(value: Value) -> Attribute | None:
+    """The elements of a constant of some axes and few elements; ``None`` for other values."""
+    made_by = value.owner
+    if isinstance(made_by, ir.Block) or made_by.name != "stablehlo.constant":
+        return None
+    shape = value.type.shape
+    return made_by.attributes["value"] if shape and math.prod(shape) <= _SMALL else None
 
 
 def broadcast(operand: Value, aval_from: ShapedArray, aval_to: ShapedArray) -> Value:

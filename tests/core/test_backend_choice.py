@@ -94,3 +94,17 @@ def test_the_default_backend_is_what_programs_of_jax_compare_with(backend):
         assert plugjax.devices(plugjax.default_backend())[0].platform == "cpu"
     finally:
         plugjax.config.update("backend", before)
+
+
+def test_an_eager_operation_without_operands_follows_the_default_device():
+    for _ in range(2):
+        for name in ("numpy", "xla", "iree"):
+            with plugjax.default_device(name):
+                assert jnp.arange(5).device.backend.name == name
+                assert (
+                    plugjax.lax.broadcasted_iota(jnp.int32, (2, 3), 1).device.backend.name == name
+                )
+    mesh = plugjax.make_mesh((1,), ("x",))
+    with plugjax.set_mesh(mesh):
+        assert jnp.arange(5).tolist() == [0, 1, 2, 3, 4]
+    assert jnp.arange(5.5).dtype == jnp.float32

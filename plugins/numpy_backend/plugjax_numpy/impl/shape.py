@@ -51,6 +51,8 @@ def _rev(x: Value, *, dimensions: tuple[int, ...]) -> Value:
 @rules.define(impl, lax.iota_p)
 def _iota(*, dtype: np.dtype[Any], shape: tuple[int, ...], dimension: int) -> Value:
     counted = np.arange(shape[dimension]).astype(dtype)
+    if len(shape) == 1:
+        return counted
     aligned = [1] * len(shape)
     aligned[dimension] = shape[dimension]
     return np.broadcast_to(counted.reshape(aligned), shape)
