@@ -119,13 +119,11 @@ unavailable: set[int] = set()
 def _backends_by_priority() -> list[BackendSpec]:
     specs = registry.active().backends().values()
     if not specs:
-        raise UnknownBackendError(
-            "No backend is in force."
-            + (
-                registry.active().asleep()
-                or " Install one: pip install plugjax-numpy (or plugjax-xla, plugjax-iree)."
-            )
+        advice = (
+            registry.active().asleep()
+            or " Install one: pip install plugjax-numpy (or plugjax-xla, plugjax-iree)."
         )
+        raise UnknownBackendError(f"No backend is in force.{advice}")
     return sorted(specs, key=lambda spec: (id(spec) in unavailable, -spec.priority))
 
 

@@ -244,6 +244,7 @@ class Backend(Extensible):
         processes: index of this process among those of the program, and their number.
         dialects: the textual forms of programs that ``lower`` knows, the usual one first.
         lowers_for: hardware that it writes programs for, also without a device of it.
+        compiles_only: whether its devices are not there: programs are compiled for them, with all their constants, and cannot run.
         careful_options: compile options by which its compiler makes as few mistakes as it can, at the cost of speed.
         patience: number of equations up to which a program is waited for; NumPy computes a longer one until it is compiled (``tiered``).
     """
@@ -252,6 +253,7 @@ class Backend(Extensible):
     dialects: tuple[str, ...] = ()
     partitions: bool = False
     lowers_for: tuple[str, ...] = ()
+    compiles_only: bool = False
     processes: tuple[int, int] = (0, 1)
     careful_options: Mapping[str, Any] = MappingProxyType({})
     patience: float = float("inf")

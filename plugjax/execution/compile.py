@@ -72,7 +72,10 @@ def prepare(
     jaxpr: ClosedJaxpr, device: Device, options: Mapping[str, Any]
 ) -> tuple[ClosedJaxpr, list[Any], Mapping[str, Any]]:
     """What a backend gets: the program after the passes, the constants that lead its arguments, and the options for it."""
-    program, constants = hoist_constants(_passed(jaxpr, device))
+    passed = _passed(jaxpr, device)
+    if device.backend.compiles_only:
+        return passed, [], options
+    program, constants = hoist_constants(passed)
     if constants and options.get("donated"):
         options = {**options, "donated": tuple(i + len(constants) for i in options["donated"])}
     return program, constants, options

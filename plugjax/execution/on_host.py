@@ -23,6 +23,7 @@ def can_run_on_host(placement: Placement) -> bool:
     return (
         not placement.several
         and device.host_visible
+        and not device.backend.compiles_only
         and placement.backend.name != _HOST
         and _HOST in registry.active().backends()
     )

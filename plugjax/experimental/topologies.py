@@ -1,11 +1,17 @@
-"""Devices that programs may be compiled for: the names of ``jax.experimental.topologies``."""
+"""Devices that programs may be compiled for: the names of ``jax.experimental.topologies``.
+
+Those that are not there come from plugins: a module of the hook ``plugjax_extensions`` under the name ``topologies`` has ``BACKEND``, the name of
+its backend, ``PLATFORMS``, the hardware that it compiles for, and ``described(platform, name, **settings)``, which gives the devices. Their
+backend compiles only.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, NoReturn
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 from plugjax.experimental.mesh_utils import create_device_mesh
+from plugjax.extend import registry
 from plugjax.extend.backend import devices
 from plugjax.extend.core import Device
 from plugjax.extend.meshes import Mesh
@@ -41,27 +47,57 @@ def get_attached_topology(platform: str | None = None) -> TopologyDescription:
 
 def get_topology_desc(
     topology_name: str = "", platform: str | None = None, **kwargs: Any
-) -> NoReturn:
-    """Refused: devices that are not there are described by libraries for TPUs and GPUs, and no backend has one.
+) -> TopologyDescription:
+    """Devices that are not there, for which programs can be compiled.
+
+    Args:
+        topology_name: what the platform's compiler calls it: ``"v5e:2x2"`` of TPUs, ``"a100:1x1x4"`` of GPUs, ``"sm_80"`` for IREE.
+        platform: the hardware, ``"tpu"`` by default; a backend may stand before it, as ``"iree:cuda"``.
+        **kwargs: further settings of the compiler, such as ``target_config`` and ``topology`` of XLA for GPUs.
 
     Raises:
-        RuntimeError: for TPUs, which is the default.
-        NotImplementedError: for other platforms.
+        RuntimeError: what compiles for the platform is not installed, or knows no such topology.
+        NotImplementedError: no plugin compiles for the platform.
+
+    Differs from JAX:
+        GPUs have names, and the backend can be chosen.
 
     Example:
         >>> from plugjax.experimental.topologies import get_topology_desc
-        >>> get_topology_desc("2x2", "cpu")
+        >>> get_topology_desc("2x2", "abacus")
         Traceback (most recent call last):
-        NotImplementedError: topology not implemented for cpu: ...
+        NotImplementedError: topology not implemented for abacus: ...
+        >>> import plugjax
+        >>> (device,) = get_topology_desc("sm_80", "iree:cuda").devices
+        >>> compiled = plugjax.jit(lambda x: x + x, device=device).lower(1.0).compile()  # doctest: +SKIP
+        >>> compiled.memory_analysis().output_size_in_bytes  # doctest: +SKIP
+        4
     """
-    del kwargs
-    if platform in (None, "tpu"):
-        raise RuntimeError(
-            f"TPU support not installed; cannot generate TPU topology {topology_name!r}. Use get_attached_topology."
-        )
+    asked = platform or "tpu"
+    backend, _, hardware = asked.rpartition(":")
+    known = []
+    for module in _compilers():
+        if backend in ("", module.BACKEND):
+            if hardware in module.PLATFORMS:
+                return TopologyDescription(module.described(hardware, topology_name, **kwargs))
+            known += [f"{module.BACKEND}:{each}" for each in module.PLATFORMS]
     raise NotImplementedError(
-        f"topology not implemented for {platform}: no backend describes devices that are not there. Use get_attached_topology."
+        f"topology not implemented for {asked}: installed plugins compile ahead for {', '.join(known) or 'nothing'}. Use "
+        "get_attached_topology for devices that are there."
     )
+
+
+def _compilers() -> Iterator[Any]:
+    """What describes devices to compile for, of each plugin that does; the best backend first."""
+    registered = registry.active()
+    backends = registered.backends()
+    found = [
+        loaders["topologies"]()
+        for loaders in registered.hook.plugjax_extensions()
+        if "topologies" in loaders
+    ]
+    present = [module for module in found if module.BACKEND in backends]
+    yield from sorted(present, key=lambda module: -backends[module.BACKEND].priority)
 
 
 def make_mesh(

@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable
+from types import ModuleType
 
 from plugjax.extend.backend import Backend, BackendSpec
 from plugjax.extend.execution import Exporter
 from plugjax.extend.rules import LazyRules, PluginInfo, RuleSet, hookimpl
 
-__all__ = ["plugjax_backends", "plugjax_exporters", "plugjax_plugin", "plugjax_rules"]
+__all__ = [
+    "plugjax_backends",
+    "plugjax_exporters",
+    "plugjax_extensions",
+    "plugjax_plugin",
+    "plugjax_rules",
+]
 
 plugjax_plugin = PluginInfo("iree", provides=("backend iree", "lowerings for platform iree"))
 
@@ -41,6 +48,12 @@ def plugjax_backends() -> list[BackendSpec]:
 def _load_exporter() -> Exporter:
     exporter: Exporter = importlib.import_module("plugjax_iree.exporter").IreeExporter()
     return exporter
+
+
+@hookimpl
+def plugjax_extensions() -> dict[str, Callable[[], ModuleType]]:
+    """Devices to compile for that are not there."""
+    return {"topologies": lambda: importlib.import_module("plugjax_iree.topologies")}
 
 
 @hookimpl

@@ -6,34 +6,34 @@ import functools
 import importlib.metadata
 import os
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from plugjax.extend.backend import Backend, Executable
 from plugjax.extend.core import ClosedJaxpr, Device, ShapedArray, Sharding, config
 from plugjax.extend.dtypes import float0
-from plugjax.extend.errors import JaxRuntimeError
 from plugjax.extend.execution import CompilationCache, default_cache
-from plugjax.extend.meshes import NamedSharding, Partition, PartitionSpec
-from plugjax.stablehlo.artifacts import artifact_module, exported_module
-from plugjax.stablehlo.lower import LoweredModule, lower_module, matching_results
+from plugjax.extend.meshes import Partition
+from plugjax.stablehlo.lower import LoweredModule
 from plugjax_xla import pjrt
 from plugjax_xla.argument_slots import has_slots, with_slots
+from plugjax_xla.failures import raise_as_ours
 from plugjax_xla.hlo_transformations import any_registered
-from plugjax_xla.host_callbacks import raise_original
-from plugjax_xla.host_calls import emit_host_call, host_callback
+from plugjax_xla.host_calls import host_callback
 from plugjax_xla.jaxlib_shim import register_shipped_targets
 from plugjax_xla.mesh_runtime import MeshRuntime
+from plugjax_xla.modules import compile_flags, lowered_for, result_specs, text_of
 from plugjax_xla.partitioned import (
     PartitionedExecutable,
     UndescribedError,
     blocks_of,
     is_open,
+    with_whole_results,
 )
 from plugjax_xla.pjrt import Buffer, Option, PjrtDevice, PjrtExecutable
 from plugjax_xla.processes import ProcessGroup
-from plugjax_xla.transfer_server import TransferServer, explained
+from plugjax_xla.transfer_server import TransferServer
 from plugjax_xla.written import (
     load_executable,
     load_spread_executable,
@@ -44,18 +44,6 @@ if TYPE_CHECKING:
     from plugjax.extend.serialization import CompiledForm
 
 HostArray = np.ndarray[Any, Any]
-
-# Whose lowering rules are used, for the devices of all clients.
-PLATFORM = "xla"
-
-# plugjax's options of `jit`; the others are XLA's debug flags.
-_OWN_OPTIONS = frozenset({"name", "donated", "partition", "compiled", "constants", "debug_info"})
-
-_NUMERICS: dict[str, dict[str, Option]] = {
-    "strict": {"xla_allow_excess_precision": False},
-    "default": {},
-    "fast": {"xla_cpu_enable_fast_math": True},
-}
 
 # Elements of operands and results together from which compiled elementwise operations are faster than NumPy's. On two cores
 # with float32: exp and tanh from 2**18 per array, add and mul from 2**20; sin and pow never.
@@ -144,7 +132,7 @@ class ClientBackend(Backend):
         try:
             return runtime.get(buffer, aval.shape, aval.dtype)
         except RuntimeError as error:
-            _raise_as_ours(error, self.group)
+            raise_as_ours(error, self.group)
 
     def delete(self, buffer: Buffer) -> None:
         """Free the memory now, or with its last view."""
@@ -155,7 +143,7 @@ class ClientBackend(Backend):
         try:
             pjrt.block_until_ready([buffer])
         except RuntimeError as error:
-            _raise_as_ours(error, self.group)
+            raise_as_ours(error, self.group)
 
     def is_ready(self, buffer: Buffer) -> bool:
         """Whether the values are computed."""
@@ -163,13 +151,7 @@ class ClientBackend(Backend):
 
     def lower(self, jaxpr: ClosedJaxpr, options: Mapping[str, Any], dialect: str) -> str:
         """The program as StableHLO text, or as the HLO that XLA makes of it."""
-        platforms: Sequence[str] = options.get("platforms", ())
-        if len(platforms) > 1:
-            return _text_for_several(jaxpr, platforms, options)
-        lowered = _lower(jaxpr, self.devices()[0], options, *platforms)
-        if dialect == "hlo":
-            return pjrt.hlo_text(lowered.module)
-        return lowered.as_text(debug_info=bool(options.get("debug_info")))
+        return text_of(jaxpr, self.devices()[0], options, dialect)
 
     def compile(self, jaxpr: ClosedJaxpr, device: Device, options: Mapping[str, Any]) -> Executable:
         """Lower and compile, or load the executable from the cache.
@@ -189,21 +171,16 @@ class ClientBackend(Backend):
             try:
                 return self._compile_partitioned(jaxpr, partition, options)
             except UndescribedError as error:
-                # A result that one device alone has, for example: all get it.
-                whole = NamedSharding(partition.mesh, PartitionSpec())
-                results = tuple(
-                    whole if i in error.results else s for i, s in enumerate(partition.results)
-                )
-            settled = Partition(partition.mesh, partition.arguments, results)
+                settled = with_whole_results(partition, error.results)
             return self._compile_partitioned(jaxpr, settled, options)
         runtime = self.runtime_device(device)
-        specs = _specs(jaxpr)
+        specs = result_specs(jaxpr)
         form: CompiledForm | None = options.get("compiled")
         if form is not None and form.jaxpr is jaxpr:
             found = load_executable(runtime, form.blob, specs)
             return XlaExecutable(found, options.get("donated", ()), effectful=False)
-        lowered = _lower(jaxpr, device, options)
-        flags = _flags(options)
+        lowered = lowered_for(jaxpr, device, options)
+        flags = compile_flags(options)
         bytecode = lowered.bytecode()
         register_shipped_targets(bytecode)
         try:
@@ -215,7 +192,7 @@ class ClientBackend(Backend):
             else:
                 compiled = _compile_or_load(runtime, lowered, bytecode, specs, flags)
         except RuntimeError as error:
-            _raise_as_ours(error)
+            raise_as_ours(error)
         effectful = any(call.effectful for call in lowered.host_calls)
         return XlaExecutable(compiled, options.get("donated", ()), effectful=effectful)
 
@@ -227,11 +204,11 @@ class ClientBackend(Backend):
     ) -> PartitionedExecutable:
         mesh = self.mesh_runtime(partition.devices)
         settings = mesh.compile_options(
-            _flags(options),
+            compile_flags(options),
             [s is None for s in partition.arguments],
             [s is None or is_open(s) for s in partition.results],
         )
-        on_error = functools.partial(_raise_as_ours, group=self.group)
+        on_error = functools.partial(raise_as_ours, group=self.group)
         donated = options.get("donated", ())
         form: CompiledForm | None = options.get("compiled")
         if form is not None and form.jaxpr is jaxpr:
@@ -240,7 +217,7 @@ class ClientBackend(Backend):
                 mesh, raw, jaxpr, partition, donated, on_error, blob=form.blob
             )
         options = {**options, "partition": partition}
-        lowered = _lower(jaxpr, partition.devices[0], options)
+        lowered = lowered_for(jaxpr, partition.devices[0], options)
         bytecode = lowered.bytecode()
         register_shipped_targets(bytecode)
         if self.group is not None:
@@ -255,15 +232,10 @@ class ClientBackend(Backend):
         try:
             raw = mesh.compile(lowered.module, settings, callbacks)
         except RuntimeError as error:
-            _raise_as_ours(error)
+            raise_as_ours(error)
         return PartitionedExecutable(
             mesh, raw, jaxpr, partition, donated, on_error, calls_python=bool(callbacks)
         )
-
-
-def _flags(options: Mapping[str, Any]) -> dict[str, Option]:
-    own = {name: value for name, value in options.items() if name not in _OWN_OPTIONS}
-    return {**_NUMERICS[config.read("numerics")], **own}
 
 
 class XlaExecutable(Executable):
@@ -314,14 +286,6 @@ class XlaExecutable(Executable):
         return self._compiled.memory_analysis()
 
 
-def _specs(jaxpr: ClosedJaxpr) -> list[tuple[Sequence[int], Any]]:
-    """Shapes and dtypes of the results, as XLA has them."""
-    return [
-        (aval.shape, np.dtype(np.bool_) if aval.dtype == float0 else aval.dtype)
-        for aval in jaxpr.out_avals
-    ]
-
-
 Run = Callable[[Sequence[Buffer]], Sequence[Buffer]]
 
 
@@ -336,7 +300,7 @@ def _runner(compiled: PjrtExecutable) -> Run:
             return execute(buffers).consume_with_handlers(handlers)
             # jaxlib's type.
         except RuntimeError as error:
-            _raise_as_ours(error)
+            raise_as_ours(error)
 
     def set_execute(found: Callable[..., Any]) -> None:
         nonlocal execute
@@ -354,62 +318,10 @@ def _effectful_runner(compiled: PjrtExecutable) -> Run:
             results, token = compiled.call_with_token(buffers)
             pjrt.block_until_ready([token])
         except RuntimeError as error:
-            _raise_as_ours(error)
+            raise_as_ours(error)
         return results
 
     return run
-
-
-def _raise_as_ours(error: RuntimeError, group: ProcessGroup | None = None) -> NoReturn:
-    """Raise a failure of XLA as ``JaxRuntimeError``, and an exception of a host call unchanged."""
-    if not pjrt.is_runtime_error(error):
-        raise error
-    if group is not None and (lost := group.on_failure(error)) is not None:
-        raise JaxRuntimeError(str(lost)) from error
-    try:
-        raise_original(error)
-    except RuntimeError as found:
-        if found is not error:
-            raise
-    message = str(error)
-    # A computation that waits for one without memory fails with an internal error around that one's.
-    if message.startswith("INTERNAL") and ": Out of memory allocating" in message:
-        message = f"RESOURCE_EXHAUSTED: Out of memory allocating{message.rpartition('Out of memory allocating')[2]}"
-    raise JaxRuntimeError(explained(message)) from error
-
-
-def _text_for_several(
-    jaxpr: ClosedJaxpr, platforms: Sequence[str], options: Mapping[str, Any]
-) -> str:
-    """StableHLO with the number of a platform as its first argument, and the program for each."""
-    name = str(options.get("name", "f"))
-    partition = options.get("partition")
-    artifact, _ = exported_module(dict.fromkeys(platforms, jaxpr), name, partition=partition)
-    return str(artifact_module(artifact))
-
-
-def _lower(
-    jaxpr: ClosedJaxpr, device: Device, options: Mapping[str, Any], hardware: str = ""
-) -> LoweredModule:
-    return lower_module(
-        jaxpr,
-        PLATFORM,
-        name=f"jit_{options.get('name', 'f')}",
-        emit_host_call=functools.partial(emit_host_call, device.kind),
-        reused=_reused(jaxpr, options),
-        device_kind=hardware or device.hardware,
-        locations=bool(options.get("debug_info")),
-        partition=options.get("partition"),
-        hints=True,
-    )
-
-
-def _reused(jaxpr: ClosedJaxpr, options: Mapping[str, Any]) -> dict[int, int | None]:
-    donated = options.get("donated", ())
-    if options.get("partition") is not None:
-        # How results are spread is not known yet.
-        return dict.fromkeys(donated)
-    return matching_results(jaxpr, donated)
 
 
 def _compile_or_load(

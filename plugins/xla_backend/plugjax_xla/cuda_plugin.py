@@ -50,6 +50,21 @@ def make_cuda_client() -> Any:
     Raises:
         ClientUnavailable: a package is missing or of another version, or there is no GPU.
     """
+    load_cuda_plugin()
+    client = jaxlib().xla_client
+    options = {"preallocate": False, **client.generate_pjrt_gpu_plugin_options()}
+    try:
+        return client.make_c_api_client("cuda", options)
+    except RuntimeError as error:
+        raise ClientUnavailable(f"the CUDA runtime did not start: {error}") from error
+
+
+def load_cuda_plugin() -> None:
+    """Load the plugin into the process, unless it is there already. It compiles without a GPU.
+
+    Raises:
+        ClientUnavailable: a package is missing or of another version.
+    """
     library = jaxlib()
     plugin = find_cuda_plugin()
     if plugin is None:
@@ -72,10 +87,8 @@ def make_cuda_client() -> Any:
             _register_cuda_targets(extension, xla_client, c_api)
         if not xla_client.pjrt_plugin_initialized("cuda"):
             xla_client.initialize_pjrt_plugin("cuda")
-        options = {"preallocate": False, **xla_client.generate_pjrt_gpu_plugin_options()}
-        return xla_client.make_c_api_client("cuda", options)
     except RuntimeError as error:
-        raise ClientUnavailable(f"the CUDA runtime did not start: {error}") from error
+        raise ClientUnavailable(f"the CUDA plugin did not start: {error}") from error
 
 
 def _import_cuda_extension(plugin: CudaPlugin) -> ModuleType:

@@ -18,7 +18,8 @@ from plugjax.stablehlo.meshes import on_first_device
 from plugjax.stablehlo.mlir import Value
 from plugjax_xla.host_callbacks import HostCallback
 
-_HARDWARE = {"cpu": "cpu", "cuda": "gpu"}
+# Hardware whose programs can call Python, with what XLA's calls are named after.
+CALLS_PYTHON = {"cpu": "cpu", "cuda": "gpu", "rocm": "gpu"}
 
 
 def emit_host_call(
@@ -35,7 +36,7 @@ def emit_host_call(
     """
     types = [mlir.type_of(aval) for aval in call.out_avals]
     number = mlir.attribute(f"{index} : ui64")
-    hardware = _HARDWARE[kind]
+    hardware = CALLS_PYTHON[kind]
     place = call.in_place
     if place is None:
         attributes = {

@@ -196,6 +196,31 @@ def preemption_manager(client: Any) -> Any:
     return manager
 
 
+def compile_only_devices(platform: str, name: str, settings: Mapping[str, Any]) -> list[Any]:
+    """Devices of a topology, of a runtime's library that is loaded. They belong to a client that compiles and has no memory.
+
+    Raises:
+        RuntimeError: the library knows no such topology.
+    """
+    library = jaxlib().xla_client._xla
+    topology = library.get_default_c_api_topology(platform, name, dict(settings))
+    found: list[Any] = topology._make_compile_only_devices()
+    return found
+
+
+def compile_only(module: Any, devices: Sequence[Any], options: Any) -> Any:
+    """The executable of a module for devices of a topology.
+
+    Raises:
+        RuntimeError: the compiler refuses the module or an option.
+    """
+    return devices[0].client.compile(
+        module,
+        executable_devices=jaxlib().extension.DeviceList(tuple(devices)),
+        compile_options=options,
+    )
+
+
 def set_default_flag(name: str, value: int) -> None:
     """Set a flag of XLA, unless ``XLA_FLAGS`` has it. Call it before the first program: XLA reads the variable once."""
     flags = os.environ.get("XLA_FLAGS", "")

@@ -90,6 +90,34 @@ def _each(place: Callable[[int], Buffer], indices: Sequence[int], size: int) -> 
         return list(threads.map(place, indices))
 
 
+def spread_options(
+    devices: Sequence[int],
+    options: Mapping[str, Any],
+    open_arguments: Sequence[bool],
+    open_results: Sequence[bool],
+) -> Any:
+    """Options of the compiler for a program over some devices.
+
+    Args:
+        devices: their numbers.
+        options: XLA's debug flags by name.
+        open_arguments: for each argument whether the compiler chooses how it is spread.
+        open_results: likewise.
+    """
+    client = jaxlib().xla_client
+    found = client.CompileOptions()
+    found.num_replicas = 1
+    found.num_partitions = len(devices)
+    found.device_assignment = client.DeviceAssignment.create(np.array([list(devices)]))
+    found.env_option_overrides = sorted(options.items())
+    build = found.executable_build_options
+    build.use_spmd_partitioning = True
+    build.use_shardy_partitioner = True
+    build.allow_spmd_sharding_propagation_to_parameters = list(open_arguments) or [False]
+    build.allow_spmd_sharding_propagation_to_output = list(open_results) or [False]
+    return found
+
+
 class MeshRuntime:
     """Devices of one client that hold values together and run programs together.
 
@@ -248,27 +276,9 @@ class MeshRuntime:
         open_arguments: Sequence[bool],
         open_results: Sequence[bool],
     ) -> Any:
-        """Options of the compiler for a program over the devices.
-
-        Args:
-            options: XLA's debug flags by name.
-            open_arguments: for each argument whether the compiler chooses how it is spread.
-            open_results: likewise.
-        """
-        client = jaxlib().xla_client
-        found = client.CompileOptions()
-        found.num_replicas = 1
-        found.num_partitions = len(self.devices)
-        found.device_assignment = client.DeviceAssignment.create(
-            np.array([[device.id for device in self.devices]])
-        )
-        found.env_option_overrides = sorted(options.items())
-        build = found.executable_build_options
-        build.use_spmd_partitioning = True
-        build.use_shardy_partitioner = True
-        build.allow_spmd_sharding_propagation_to_parameters = list(open_arguments) or [False]
-        build.allow_spmd_sharding_propagation_to_output = list(open_results) or [False]
-        return found
+        """Options of the compiler for a program over the devices; arguments as of `spread_options`."""
+        numbers = [device.id for device in self.devices]
+        return spread_options(numbers, options, open_arguments, open_results)
 
     def compile(self, module: Any, options: Any, host_callbacks: Sequence[Any] = ()) -> Any:
         """The runtime's executable of a module."""

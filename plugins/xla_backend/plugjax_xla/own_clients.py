@@ -1,26 +1,28 @@
-"""The backend ``xla``: the runtimes that it starts itself, for the processor and for NVIDIA GPUs."""
+"""The backend ``xla``: the runtimes that it starts itself, for the processor, TPUs and NVIDIA GPUs."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 from plugjax.extend.backend import virtual_cpu_devices
 from plugjax.extend.core import Device
 from plugjax_xla import pjrt
-from plugjax_xla.backend import PLATFORM, ClientBackend
+from plugjax_xla.backend import ClientBackend
 from plugjax_xla.cuda_plugin import find_cuda_plugin
-from plugjax_xla.pjrt import PjrtDevice
+from plugjax_xla.modules import PLATFORM
+from plugjax_xla.pjrt import PjrtClient, PjrtDevice
 from plugjax_xla.processes import ProcessGroup
+from plugjax_xla.tpu_plugin import tpu_chips, tpu_library
 
 # The driver's device file; without it there is no GPU.
 _NVIDIA_DRIVER = Path("/dev/nvidiactl")
 
 
 class XlaBackend(ClientBackend):
-    """Compiles programs with XLA, for the processor and for NVIDIA GPUs.
+    """Compiles programs with XLA, for the processor, TPUs and NVIDIA GPUs.
 
     The runtime starts when the first buffer is put or the first program is compiled.
     """
@@ -30,31 +32,39 @@ class XlaBackend(ClientBackend):
     def __init__(self) -> None:
         super().__init__()
         self._lock = threading.Lock()
-        self._gpus = self._find_gpus()
+        self._accelerators = [*self._find_tpus(), *self._find_gpus()]
         self._cpus = [self._processor(0)]
         self._started = 0
         self._global: list[Device] = []
 
     def devices(self) -> Sequence[Device]:
-        """GPUs, if there are any and the CUDA plugin is installed, then the processor, as often as ``num_cpu_devices`` says."""
+        """TPUs and GPUs, if there are any and the runtime is installed, then the processor, as often as ``num_cpu_devices`` says."""
         if self.group is not None:
             return self._global
         count = self._started or virtual_cpu_devices()
         for index in range(len(self._cpus), count):
             self._cpus.append(self._processor(index))
-        return [*self._gpus, *self._cpus[:count]]
+        return [*self._accelerators, *self._cpus[:count]]
 
     def _processor(self, index: int, process_index: int = 0) -> Device:
         return self.device_of("cpu", index, "CPU", process_index)
 
+    def _find_tpus(self) -> list[Device]:
+        if not tpu_chips() or tpu_library() is None:
+            return []
+        return self._found("tpu", pjrt.tpu_client)
+
     def _find_gpus(self) -> list[Device]:
         if not _NVIDIA_DRIVER.exists() or find_cuda_plugin() is None:
             return []
+        return self._found("cuda", pjrt.cuda_client)
+
+    def _found(self, kind: str, client: Callable[[], PjrtClient]) -> list[Device]:
         try:
-            found = pjrt.cuda_client().devices
+            found = client().devices
         except pjrt.ClientUnavailable:
             return []
-        devices = [self.device_of("cuda", each.id, each.kind) for each in found]
+        devices = [self.device_of(kind, each.id, each.kind) for each in found]
         self._runtime.update(zip(devices, found, strict=True))
         return devices
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, NoReturn
 
 import numpy as np
@@ -59,6 +59,13 @@ class UndescribedError(Exception):
         self.results = results
 
 
+def with_whole_results(partition: Partition, results: Collection[int]) -> Partition:
+    """A partition in which all devices have some results whole: one that a single device computes, for example."""
+    whole = NamedSharding(partition.mesh, PartitionSpec())
+    changed = tuple(whole if i in results else s for i, s in enumerate(partition.results))
+    return Partition(partition.mesh, partition.arguments, changed)
+
+
 class PartitionedExecutable(Executable):
     """A program over several devices, compiled by XLA.
 
@@ -93,23 +100,14 @@ class PartitionedExecutable(Executable):
         self._calls_python = calls_python
         self._blob = blob
         self.donated = frozenset(donated)
-        count = len(runtime.devices)
-        arguments = _settled(
-            partition.mesh, partition.arguments, jaxpr.in_avals, raw.get_parameter_shardings, count
-        )
-        results = _settled(
-            partition.mesh, partition.results, jaxpr.out_avals, raw.get_output_shardings, count
-        )
-        if None in results:
-            raise UndescribedError([i for i, s in enumerate(results) if s is None])
-        self.partition = Partition(partition.mesh, tuple(arguments), tuple(results))
+        self.partition = chosen_partition(raw, jaxpr, partition)
         handlers = [
             runtime.result_handler(
                 aval.shape,
                 np.dtype(np.bool_) if aval.dtype == float0 else aval.dtype,
                 blocks_of(sharding, aval.ndim),
             )
-            for aval, sharding in zip(jaxpr.out_avals, results, strict=True)
+            for aval, sharding in zip(jaxpr.out_avals, self.partition.results, strict=True)
             if sharding is not None
         ]
         self._text: str | None = None
@@ -142,6 +140,22 @@ class PartitionedExecutable(Executable):
 _COLLECTIVES = (
     "all-reduce", "all-gather", "all-to-all", "collective-permute", "reduce-scatter", "collective-broadcast",
 )  # fmt: skip
+
+
+def chosen_partition(raw: Any, jaxpr: ClosedJaxpr, partition: Partition) -> Partition:
+    """How an executable is spread, nothing left open.
+
+    Raises:
+        UndescribedError: the compiler spreads a result that was left open in a way of its own.
+    """
+    mesh, count = partition.mesh, len(partition.devices)
+    arguments = _settled(
+        mesh, partition.arguments, jaxpr.in_avals, raw.get_parameter_shardings, count
+    )
+    results = _settled(mesh, partition.results, jaxpr.out_avals, raw.get_output_shardings, count)
+    if None in results:
+        raise UndescribedError([i for i, s in enumerate(results) if s is None])
+    return Partition(mesh, tuple(arguments), tuple(results))
 
 
 def _settled(

@@ -21,7 +21,7 @@ import numpy as np
 from plugjax_xla.cuda_plugin import cuda_data_folder, make_cuda_client
 from plugjax_xla.elsewhere import RefusedError, compile_elsewhere
 from plugjax_xla.executable import PjrtExecutable
-from plugjax_xla.fingerprint import cpu_fingerprint
+from plugjax_xla.fingerprint import compiled_for
 from plugjax_xla.host_callbacks import HostArray, HostCallback, raise_original
 from plugjax_xla.host_views import PACKED_BITS, unpacked, viewed
 from plugjax_xla.jaxlib_shim import (
@@ -34,11 +34,12 @@ from plugjax_xla.jaxlib_shim import (
     processor_collectives,
 )
 from plugjax_xla.mlir import module_bytecode, parse_module, with_donated_parameters
+from plugjax_xla.tpu_plugin import make_tpu_client
 
 __all__ = [
     "Buffer", "ClientUnavailable", "Option", "PjrtClient", "PjrtDevice", "PjrtExecutable",
     "block_until_ready", "collect_garbage", "cpu_client", "cuda_client", "delete", "distributed_cpu_client", "drop_clients", "garbage_due", "hlo_text",
-    "is_deleted", "is_ready", "is_runtime_error", "to_dlpack",
+    "is_deleted", "is_ready", "is_runtime_error", "to_dlpack", "tpu_client",
 ]  # fmt: skip
 
 Buffer = Any
@@ -48,7 +49,7 @@ _NUMPY_OWN = 1  # np.dtype.isbuiltin of native-endian types that NumPy itself de
 
 
 class PjrtClient:
-    """One runtime with its devices. Made by `cpu_client` and `cuda_client`, or of what a factory of the user's gives.
+    """One runtime with its devices. Made by `cpu_client`, `cuda_client` and `tpu_client`, or of what a factory of the user's gives.
 
     Attributes:
         orphaned: whether the process was forked and the runtime has not been made anew.
@@ -168,6 +169,15 @@ def cuda_client() -> PjrtClient:
     return _interned(("cuda", 0), make_cuda_client)
 
 
+def tpu_client() -> PjrtClient:
+    """The client for the TPUs; the same object every time.
+
+    Raises:
+        ClientUnavailable: there is no chip, libtpu is missing, or another process uses the chips.
+    """
+    return _interned(("tpu", 0), make_tpu_client)
+
+
 def hlo_text(module: Any) -> str:
     """A StableHLO module as the HLO on which XLA starts."""
     convert = jaxlib().extension.mlir.mlir_module_to_xla_computation
@@ -186,7 +196,7 @@ def _interned(key: tuple[str, int], make: Callable[[], Any]) -> PjrtClient:
 
 
 def drop_clients() -> None:
-    """Have `cpu_client` and `cuda_client` start new runtimes. The others live as long as something of theirs does."""
+    """Have `cpu_client`, `cuda_client` and `tpu_client` start new runtimes. The others live as long as something of theirs does."""
     with _lock:
         _clients.clear()
 
@@ -417,13 +427,8 @@ class PjrtDevice:
 
     def runtime_fingerprint(self) -> tuple[str, ...]:
         """Everything that determines the compiler's output for a module and its options."""
-        return (
-            f"jaxlib {jaxlib().version}",
-            f"platform {self.platform} {self.client.raw.platform_version}",
-            f"device {self.kind}",
-            f"cpu {cpu_fingerprint()}",
-            f"XLA_FLAGS {self.client.xla_flags}",
-        )
+        version = self.client.raw.platform_version
+        return compiled_for(self.platform, version, self.kind, self.client.xla_flags)
 
     def result_handler(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
         """The handler with which `ExecuteResults.consume_with_handlers` makes a buffer of one result."""

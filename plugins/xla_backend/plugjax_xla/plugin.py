@@ -55,7 +55,7 @@ def plugjax_options() -> list[Option]:
 
 @hookimpl
 def plugjax_extensions() -> dict[str, Callable[[], ModuleType]]:
-    """Names of ``plugjax.extend.sharding``, ``backend``, ``xla`` and ``ifrt_programs``, XLA's foreign functions, and its profiler."""
+    """Names of ``plugjax.extend.sharding``, ``backend``, ``xla`` and ``ifrt_programs``, XLA's foreign functions, its profiler and topologies."""
     return {
         "xla": lambda: importlib.import_module("plugjax_xla.hlo_transformations"),
         "ifrt_programs": lambda: importlib.import_module("plugjax_xla.runtime_programs"),
@@ -63,5 +63,6 @@ def plugjax_extensions() -> dict[str, Callable[[], ModuleType]]:
         "backend": lambda: importlib.import_module("plugjax_xla.runtime_names"),
         "compile options": lambda: importlib.import_module("plugjax_xla.compile_options"),
         "sharding": lambda: importlib.import_module("plugjax_xla.sharding"),
+        "topologies": lambda: importlib.import_module("plugjax_xla.topologies"),
         "profiler": lambda: importlib.import_module("plugjax_xla.profiling"),
     }

@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Sequence
 from typing import Any
 
+from plugjax_xla.fingerprint import digest
 from plugjax_xla.jaxlib_shim import register_shipped_targets
 from plugjax_xla.mesh_runtime import MeshRuntime
 from plugjax_xla.pjrt import PjrtDevice, PjrtExecutable
@@ -14,7 +15,7 @@ _DIGEST = hashlib.sha256().digest_size
 
 
 def _digest(runtime: PjrtDevice) -> bytes:
-    return hashlib.sha256("\n".join(runtime.runtime_fingerprint()).encode()).digest()
+    return digest(runtime.runtime_fingerprint())
 
 
 def write_executable(compiled: PjrtExecutable) -> bytes:

@@ -98,8 +98,7 @@ def compile_program(
     Raises:
         JaxRuntimeError: IREE refuses the program or a flag.
     """
-    off = _without(options)
-    with workarounds.without(off):
+    with workarounds.without(_without(options)):
         target = CompileTarget(driver, arch, extra=_flags(options))
         form: CompiledForm | None = options.get("compiled")
         calls: Sequence[HostCall] = ()
@@ -127,13 +126,39 @@ def compile_program(
     return IreeProgram(function, vmfb, donated, cache_key, target, calls, text)
 
 
-def lower_program(jaxpr: ClosedJaxpr, hardware: str, options: Mapping[str, Any]) -> LoweredModule:
-    """The StableHLO module that the compiler gets; arguments as of `compile_program`."""
+def compile_ahead(
+    jaxpr: ClosedJaxpr, driver: str, hardware: str, arch: str, options: Mapping[str, Any]
+) -> tuple[bytes, CompileTarget]:
+    """The module of a program for a device that is not there, and what it is for; arguments as of `compile_program`.
+
+    Raises:
+        LoweringError: a primitive has no lowering and would call Python.
+        JaxRuntimeError: IREE refuses the program or a flag.
+    """
     with workarounds.without(_without(options)):
-        return _lowered(jaxpr, hardware, options)
+        target = CompileTarget(driver, arch, extra=_flags(options))
+        vmfb, _ = _vmfb(_lowered(jaxpr, hardware, options, calls=False), target, options)
+    return vmfb, target
 
 
-def _lowered(jaxpr: ClosedJaxpr, hardware: str, options: Mapping[str, Any]) -> LoweredModule:
+def lower_program(
+    jaxpr: ClosedJaxpr, hardware: str, options: Mapping[str, Any], *, calls: bool = True
+) -> LoweredModule:
+    """The StableHLO module that the compiler gets.
+
+    Args:
+        jaxpr: the program.
+        hardware: as of `compile_program`.
+        options: likewise.
+        calls: whether it may call Python.
+    """
+    with workarounds.without(_without(options)):
+        return _lowered(jaxpr, hardware, options, calls=calls)
+
+
+def _lowered(
+    jaxpr: ClosedJaxpr, hardware: str, options: Mapping[str, Any], *, calls: bool = True
+) -> LoweredModule:
     donated = tuple(options.get("donated", ()))
     reused = results_of_one_type(jaxpr, donated)
     for row in workarounds.active(Stage.DONATION):
@@ -144,7 +169,7 @@ def _lowered(jaxpr: ClosedJaxpr, hardware: str, options: Mapping[str, Any]) -> L
         jaxpr,
         "iree",
         name=str(options.get("name", "program")),
-        emit_host_call=emit_host_call,
+        emit_host_call=emit_host_call if calls else None,
         reused=reused,
         device_kind=hardware,
         locations=bool(options.get("debug_info")),
