@@ -14,6 +14,7 @@ from plugjax.cli import (
     bug,
     cache,
     check,
+    compile,
     demo,
     devices,
     doctor,
@@ -60,6 +61,7 @@ app.command("run", context_settings=run.CONTEXT)(run.command)
 app.command("profile", context_settings=run.CONTEXT)(profile.command)
 app.command("launch", context_settings=run.CONTEXT)(launch.command)
 app.command("check")(check.command)
+app.command("compile")(compile.command)
 app.command("export")(export.command)
 app.command("new")(new.command)
 app.command("devices")(devices.command)

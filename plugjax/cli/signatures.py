@@ -16,7 +16,7 @@ import numpy as np
 
 from plugjax.cli.targets import lookup
 from plugjax.export import SymbolicScope, is_symbolic_dim, symbolic_shape
-from plugjax.extend.core import ShapeDtypeStruct
+from plugjax.extend.core import Device, ShapeDtypeStruct
 from plugjax.extend.dtypes import bfloat16
 from plugjax.extend.execution import Traced, jit
 
@@ -49,10 +49,10 @@ class Signature:
         """Whether a size is not a number."""
         return any(is_symbolic_dim(d) for arg in self.args for d in arg.shape)
 
-    def trace(self, parameters: Any = None) -> Traced:
-        """The function as a program; of the parameters too, if there are any."""
+    def trace(self, parameters: Any = None, device: Device | None = None) -> Traced:
+        """The function as a program, for a device or the default one; of the parameters too, if there are any."""
         given = () if parameters is None else (parameters,)
-        return jit(self.function).trace(*given, *self.args)
+        return jit(self.function, device=device).trace(*given, *self.args)
 
     def closed(self, parameters: Any = None) -> Callable[..., Any]:
         """The function of its arguments alone, jitted; parameters are constants of it."""

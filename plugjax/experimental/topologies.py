@@ -56,7 +56,8 @@ def get_topology_desc(
         **kwargs: further settings of the compiler, such as ``target_config`` and ``topology`` of XLA for GPUs.
 
     Raises:
-        RuntimeError: what compiles for the platform is not installed, or knows no such topology.
+        UnknownBackendError: what compiles for the platform is not installed; it is a RuntimeError.
+        RuntimeError: it knows no such topology.
         NotImplementedError: no plugin compiles for the platform.
 
     Differs from JAX:

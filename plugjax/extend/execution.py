@@ -3,6 +3,7 @@
 from plugjax.execution.compilation_cache import CompilationCache, default_cache
 from plugjax.execution.compile import Compiled, run_passes
 from plugjax.execution.compile_time import ensure_compile_time_eval
+from plugjax.execution.dialects import backend_for_hardware
 from plugjax.execution.eager_functions import eager_program
 from plugjax.execution.eval import EvalTrace
 from plugjax.execution.exporter import Exporter, exporter
@@ -39,6 +40,7 @@ __all__ = [
     "Wrapped",
     "argument_names",
     "array_of_values",
+    "backend_for_hardware",
     "clear_caches",
     "default_cache",
     "eager_program",

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from plugjax.extend.core import Device
+from plugjax.extend.errors import UnknownBackendError
 from plugjax_xla.ahead import AheadBackend
 from plugjax_xla.cuda_plugin import load_cuda_plugin
 from plugjax_xla.gpu_targets import target_config
-from plugjax_xla.jaxlib_shim import compile_only_devices
+from plugjax_xla.jaxlib_shim import ClientUnavailable, compile_only_devices
 from plugjax_xla.tpu_plugin import load_tpu_plugin
 
 BACKEND = "xla"
@@ -25,7 +26,8 @@ def described(platform: str, name: str, **settings: Any) -> list[Device]:
         **settings: XLA's own, of which ``target_config`` and ``topology`` of a GPU take the place of the name.
 
     Raises:
-        RuntimeError: the library that compiles for the platform is not installed, or refuses the description.
+        UnknownBackendError: the library that compiles for the platform is not installed, or does not start.
+        RuntimeError: it refuses the description.
         ValueError: there is no description of such a GPU.
     """
     try:
@@ -38,6 +40,8 @@ def described(platform: str, name: str, **settings: Any) -> list[Device]:
             load_cuda_plugin()
             settings = {"topology": layout or "1x1x1", "target_config": config, **settings}
             found = compile_only_devices(platform, "", settings)
+    except ClientUnavailable as error:
+        raise UnknownBackendError(f"{platform}: no topology {name!r}: {error}") from error
     except RuntimeError as error:
         # Of no class of XLA's or this plugin's, as in JAX.
         raise RuntimeError(f"{platform}: no topology {name!r}: {error}") from error
