@@ -70,7 +70,7 @@ def _wrt(op: Op, values: Sequence[Any]) -> tuple[int, ...]:
     return tuple(i for i, v in enumerate(values) if np.asarray(v).dtype.kind == "f")
 
 
-def _scalar_functions(op: Op, values: list[Any]) -> tuple[Any, list[Any]]:
+def differentiable(op: Op, values: list[Any]) -> tuple[Any, list[Any]]:
     """The row as a function of the operands it is differentiated by."""
     places = _wrt(op, values)
 
@@ -88,7 +88,7 @@ def check_jvp(op: Op) -> None:
     with plugjax.enable_x64(True):
         rng = np.random.default_rng(SEED + 1)
         values = [_wide(v) for v in operands(op)]
-        function, point = _scalar_functions(op, values)
+        function, point = differentiable(op, values)
         direction = [rng.uniform(-1, 1, np.shape(x)) for x in point]
         for _ in range(op.order):
             _, found = plugjax.jvp(function, tuple(_arrays(point)), tuple(_arrays(direction)))
@@ -124,7 +124,7 @@ def check_vjp(op: Op) -> None:
         return
     rng = np.random.default_rng(SEED + 2)
     values = operands(op)
-    function, point = _scalar_functions(op, values)
+    function, point = differentiable(op, values)
     x_dot = [rng.uniform(-1, 1, np.shape(x)).astype(np.float32) for x in point]
     out, pull = plugjax.vjp(function, *_arrays(point))
     _, y_dot = plugjax.jvp(function, tuple(_arrays(point)), tuple(_arrays(x_dot)))
@@ -213,13 +213,13 @@ def tape_primitives(op: Op) -> set[Primitive]:
     """The primitives of the row's tangent programs, which need a transpose rule."""
     values = operands(op)
     if op.order:
-        function, point = _scalar_functions(op, values)
+        function, point = differentiable(op, values)
     else:
         function, point = op.function, values
     chosen = [dtypes.is_inexact(aval_of(x).dtype) for x in point]
     programs = [function]
     if op.order > 1 and op.reverse:
-        programs.append(_pullback(function))
+        programs.append(pullback(function))
     found: set[Primitive] = set()
     for program in programs:
         try:
@@ -238,7 +238,9 @@ def tape_primitives(op: Op) -> set[Primitive]:
     return found
 
 
-def _pullback(function: Any) -> Any:
+def pullback(function: Any) -> Any:
+    """A function of the same arguments that gives their cotangents, of ones for the results."""
+
     def pulled(*xs: Any) -> Any:
         out, pull = plugjax.vjp(function, *xs)
         return pull(pytree.tree_map(_ones, out))
