@@ -48,6 +48,7 @@ OWN_COMMANDS = {
     "libraries": "runs libraries that need not be installed; only with -m libraries",
     "site": "builds the whole site; only with -m site",
     "pyright": "fetches pyright by npx; only with -m pyright",
+    "compile_only": "compiles every row of the op table for hardware that is not there; only with -m compile_only",
 }
 
 

@@ -139,4 +139,5 @@ def test_licences_are_the_same_and_extras_name_the_distributions():
         assert extras[each] == [f"plugjax-{each}"]
         assert f"plugjax-{each}" in projects
     assert extras["cuda"] == ["plugjax-xla[cuda]"]
-    assert "cuda" in projects["plugjax-xla"]
+    assert extras["tpu"] == ["plugjax-xla[tpu]"]
+    assert {"cuda", "tpu"} <= set(projects["plugjax-xla"])

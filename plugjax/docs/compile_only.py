@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from plugjax.cli.hardware import parse_hardware
+from plugjax.extend.errors import UnknownBackendError
 from plugjax.testing import OPS
 from plugjax.testing.ahead import programs, refusal
 
@@ -42,10 +43,6 @@ class Outcome:
     because: str = ""
 
 
-class NoCompilerError(RuntimeError):
-    """What compiles for the hardware is not installed."""
-
-
 def outcomes(target: str, rows: Sequence[str]) -> Iterator[Outcome]:
     """What becomes of rows on hardware, row by row.
 
@@ -54,7 +51,7 @@ def outcomes(target: str, rows: Sequence[str]) -> Iterator[Outcome]:
         rows: names of rows.
 
     Raises:
-        NoCompilerError: nothing here compiles for it.
+        UnknownBackendError: nothing here compiles for it.
     """
     with contextlib.closing(_Compiler(target)) as compiler:
         for row in rows:
@@ -89,7 +86,7 @@ class _Compiler:
         )
         if because := self._answer(process, START_SECONDS):
             self.close()
-            raise NoCompilerError(because)
+            raise UnknownBackendError(because)
         return process
 
     def _answer(self, process: subprocess.Popen[bytes], seconds: float) -> str:

@@ -128,7 +128,7 @@ def _said(text: str) -> str:
 
 
 def main(targets: Sequence[str]) -> None:
-    """Compile for targets, keep what came out, and write the document."""
+    """Compile for targets, keep the outcomes, and write the document."""
     unknown = sorted(set(targets) - set(TARGETS))
     if unknown:
         raise SystemExit(f"no column {', '.join(unknown)}; there are {', '.join(TARGETS)}")

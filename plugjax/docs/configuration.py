@@ -30,6 +30,7 @@ VARIABLES = (
 OTHERS = (
     ("JAX_...", "as of JAX", "the first value of the option of that name, where `PLUGJAX_...` is not set"),
     ("XLA_FLAGS", "flags of XLA, by spaces", "XLA reads them when it starts; `--xla_force_host_platform_device_count=n` makes n devices of a processor on every backend"),
+    ("TPU_LIBRARY_PATH", "a path", "libtpu, in place of the installed package's"),
     ("TF_CPP_MIN_LOG_LEVEL", "0 to 3", "the least severe message of XLA and MLIR that is shown; plugjax sets 1 if it is not set"),
     ("TEST_UNDECLARED_OUTPUTS_DIR", "a folder", "where dumps go if their folder is given as `sponge`"),
     ("JAX_COORDINATOR_ADDRESS", "host:port", "as PLUGJAX_COORDINATOR_ADDRESS, where that is not set"),

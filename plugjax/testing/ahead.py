@@ -13,19 +13,24 @@ from plugjax.testing.checks import differentiable, operands, pullback
 from plugjax.testing.row import Op
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Program:
     """A program of a row.
 
     Attributes:
+        op: the row.
         name: ``"value"`` or ``"gradient"``.
         function: the program.
         operands: its arguments.
     """
 
+    op: Op
     name: str
     function: Callable[..., Any]
     operands: tuple[Any, ...]
+
+    def __repr__(self) -> str:
+        return f"{self.op.name}: {self.name}"
 
 
 def programs(op: Op) -> list[Program]:
@@ -39,10 +44,10 @@ def programs(op: Op) -> list[Program]:
         ['value', 'gradient']
     """
     values = tuple(map(as_array, operands(op)))
-    found = [Program("value", op.function, values)]
+    found = [Program(op, "value", op.function, values)]
     if op.order and op.reverse:
         function, point = differentiable(op, list(values))
-        found.append(Program("gradient", pullback(function), tuple(point)))
+        found.append(Program(op, "gradient", pullback(function), tuple(point)))
     return found
 
 

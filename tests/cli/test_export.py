@@ -93,7 +93,7 @@ def test_refusals_of_an_export_are_one_line(plugjax, program, arguments, words):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["--backend", "tpu"], "Unknown backend 'tpu'"),
+        (["--backend", "abacus"], "no installed backend lowers for ('abacus',)"),
         (["--backend", "iree", "--entry", "sin:f32[*]"], "IREE modules need sizes"),
         (["--entry", "asks:f32[*]", "--backend", "xla"], "InconclusiveDimensionOperation"),
         (["--entry", "sin:f33[4]"], "cannot read a shape"),

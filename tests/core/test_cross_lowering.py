@@ -8,6 +8,9 @@ import pytest
 
 import plugjax
 import plugjax.numpy as jnp
+from plugjax.core.errors import LoweringError
+from plugjax.testing import OPS
+from plugjax.testing.ahead import programs
 
 X = np.ones((4, 4), np.float32)
 
@@ -47,6 +50,25 @@ def test_several():
     theirs = jax.jit(program(jax)).trace(X).lower(lowering_platforms=("cpu", "tpu")).as_text()
     assert operations(text) == operations(theirs) == ["floor", "ceil"]
     assert "stablehlo.case" in text
+
+
+CALLS_PYTHON = {"pure_callback", "io_callback", "debug_callback", "debug_print"}
+
+
+@pytest.mark.spread(8)
+@pytest.mark.parametrize("name", ["cuda", "rocm", "tpu", "vulkan"])
+@pytest.mark.parametrize("program", [p for op in OPS for p in programs(op)], ids=repr)
+def test_the_op_table(name, program):
+    traced = plugjax.jit(program.function).trace(*program.operands)
+    lowered = traced.lower(lowering_platforms=(name,))
+    if name == "tpu" and program.op.primitive.name in CALLS_PYTHON:
+        with pytest.raises(LoweringError, match="cannot call Python here"):
+            lowered.as_text()
+    else:
+        text = lowered.as_text()
+        assert "func.func public @main" in text
+        assert "lapack" not in text
+        assert "cpu_callback" not in text
 
 
 @pytest.mark.parametrize("name", ["cuda", "tpu"])

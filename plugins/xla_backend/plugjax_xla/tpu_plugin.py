@@ -20,9 +20,10 @@ _VENDOR = "0x1ae0"
 # v2 and v3, v4, v5p, v5e, v6e, 7x. The vendor has other devices too, such as network cards.
 _CHIPS = ("0x0027", "0x005e", "0x0062", "0x0063", "0x006f", "0x0076")
 
-# What libtpu would ask the machine's metadata server for, and write files about. It is read while the library starts; topologies have their
-# own descriptions.
+# What libtpu would ask the machine's metadata server for, write files about, and lock for one process. It is read while the library starts;
+# topologies have their own descriptions.
 _WITHOUT_CHIPS = {
+    "ALLOW_MULTIPLE_LIBTPU_LOAD": "1",
     "TPU_SKIP_MDS_QUERY": "1",
     "TPU_ACCELERATOR_TYPE": "v5litepod-4",
     "TPU_WORKER_HOSTNAMES": "localhost",
