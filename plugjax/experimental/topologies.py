@@ -79,7 +79,8 @@ def get_topology_desc(
     known = []
     for module in _compilers():
         if backend in ("", module.BACKEND):
-            if hardware in module.PLATFORMS:
+            # A processor is there anyway: another one is meant where the backend is named too.
+            if hardware in module.PLATFORMS and (backend or hardware != "cpu"):
                 return TopologyDescription(module.described(hardware, topology_name, **kwargs))
             known += [f"{module.BACKEND}:{each}" for each in module.PLATFORMS]
     raise NotImplementedError(
