@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import importlib
 import sys
-import threading
 from collections.abc import Callable, Generator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
@@ -53,7 +52,7 @@ def plugjax_options() -> list[Option]:
             "explain_cache_misses", False, boolean, help="log why jit traces a function again",
             observes={True: "cache misses"},
         ),
-        Option("progress", True, boolean, help="show compilations over a second in terminals and notebooks"),
+        Option("progress", True, boolean, help="show compilations and exports over a second in terminals and notebooks"),
         Option("log_compiles", False, boolean, help="log each compilation"),
         Option("dump_ir_to", "", help="a folder for programs that are compiled, as text"),
         Option("dump_ir_modes", "stablehlo", help="their forms, by commas: stablehlo, jaxpr"),
@@ -111,13 +110,10 @@ def _progress(device: Any, options: Mapping[str, Any]) -> AbstractContextManager
 
     In other threads a program is compiled while NumPy computes it (``tiered``): no one waits for that.
     """
-    screen = "ipykernel" in sys.modules or (sys.stderr is not None and sys.stderr.isatty())
-    waited_for = threading.current_thread() is threading.main_thread()
-    if not (screen and waited_for and config.read("progress")):
+    if "ipykernel" not in sys.modules and (sys.stderr is None or not sys.stderr.isatty()):
         return nullcontext()
-    progress = _module("progress")
     name = options.get("name", "program")
-    found: AbstractContextManager[None] = progress.working(
-        f"compiling {name} for {device}", progress.LONG
+    found: AbstractContextManager[None] = _module("progress").if_long(
+        f"compiling {name} for {device}"
     )
     return found

@@ -10,10 +10,12 @@ import importlib
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, Protocol
 
-# Seconds after which a compilation is long.
+from plugjax.extend.core import config
+
+# Seconds after which work that no command was asked for is long.
 LONG = 1.0
 
 
@@ -100,6 +102,16 @@ def working(on: str, after: float = 0.0) -> Iterator[None]:
         _state.owner = None
 
 
+def if_long(on: str) -> AbstractContextManager[None]:
+    """Show what a function of a program does if it takes long, unless ``jax_progress`` is off or another thread waits for it.
+
+    Args:
+        on: what, as ``exporting model.vmfb``.
+    """
+    waited_for = threading.current_thread() is threading.main_thread()
+    return working(on, LONG) if waited_for and config.read("progress") else nullcontext()
+
+
 class _Work:
     """One line; it may be asked to appear when the work has just ended."""
 
@@ -121,4 +133,4 @@ class _Work:
                 self._line.end()
 
 
-__all__ = ["LONG", "is_seen", "working"]
+__all__ = ["LONG", "if_long", "is_seen", "working"]

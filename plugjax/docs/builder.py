@@ -36,11 +36,12 @@ def root() -> Path:
     raise SiteError("no folder docs/site here: run the command in a checkout of plugjax.")
 
 
-def configuration(inventories: Path | None = None) -> dict[str, Any]:
+def configuration(inventories: Path | None = None, run: bool = True) -> dict[str, Any]:
     """Sphinx's configuration.
 
     Args:
         inventories: a folder with ``python.inv``, ``numpy.inv`` and ``jax.inv``; those that are there become targets of links.
+        run: whether blocks are run.
     """
     known = {
         name: (address, str(file))
@@ -50,6 +51,7 @@ def configuration(inventories: Path | None = None) -> dict[str, Any]:
     links: dict[str, Any] = {"intersphinx_mapping": known} if known else {}
     return {
         **links,
+        "plugjax_run": run,
         "project": "plugjax",
         "version": plugjax.__version__,
         "release": plugjax.__version__,
@@ -66,9 +68,12 @@ def configuration(inventories: Path | None = None) -> dict[str, Any]:
         "html_css_files": ["site.css"],
         "html_context": {"default_mode": "auto"},
         "html_copy_source": False,
+        # A picture and a table that need the width.
+        "html_sidebars": {"how_it_works/house": [], "reference/matrix": []},
         "html_theme_options": {
             "navbar_align": "left",
             "show_toc_level": 2,
+            "collapse_navigation": True,
             "navigation_with_keys": False,
             "secondary_sidebar_items": {
                 "**": ["page-toc"],
@@ -88,13 +93,16 @@ def configuration(inventories: Path | None = None) -> dict[str, Any]:
     }
 
 
-def build(output: Path, inventories: Path | None = None, fresh: bool = False) -> Path:
+def build(
+    output: Path, inventories: Path | None = None, fresh: bool = False, run: bool = True
+) -> Path:
     """Build the site into a folder and return it.
 
     Args:
         output: the folder; what an earlier build left there is used again.
         inventories: see :func:`configuration`.
         fresh: delete the folder first.
+        run: run the blocks of the pages, and show what they print.
 
     Raises:
         SiteError: Sphinx warned, or an internal link leads nowhere.
@@ -116,7 +124,7 @@ def build(output: Path, inventories: Path | None = None, fresh: bool = False) ->
         outdir=site,
         doctreedir=output / "doctrees",
         buildername="html",
-        confoverrides=configuration(inventories),
+        confoverrides=configuration(inventories, run),
         warningiserror=True,
         parallel=2,
         status=None,

@@ -18,6 +18,9 @@ def docs(
     inventories: Annotated[
         Path | None, typer.Option(help="Folder with python.inv, numpy.inv and jax.inv.")
     ] = None,
+    run: Annotated[
+        bool, typer.Option("--run/--no-run", help="Run the blocks of the pages.")
+    ] = True,
     serve: Annotated[
         int | None, typer.Option(metavar="PORT", help="Then serve the site on this port.")
     ] = None,
@@ -29,7 +32,7 @@ def docs(
         raise ValueError(f"docs: {error.name} is missing: pip install 'plugjax[docs]'") from error
     try:
         with working("building the site"):
-            site = builder.build(output.resolve(), inventories, fresh)
+            site = builder.build(output.resolve(), inventories, fresh, run)
     except builder.SiteError as error:
         # All lines: one for each broken link.
         messages.print(str(error), markup=False, highlight=False, soft_wrap=True)

@@ -61,19 +61,19 @@ def options() -> dict[str, Option]:
 def _values(option: Option) -> str:
     if option.choices:
         return ", ".join(f"`{choice!r}`" for choice in option.choices)
-    return "`True`, `False`" if isinstance(option.default, bool) else "any"
+    return "`True`, `False`" if isinstance(option.default, bool) else "any value"
 
 
 def _row(option: Option) -> tuple[str, ...]:
     effect = inline(option.help) or "without effect here: kept so that programs which set it run"
     key = "yes" if option.in_key else ""
-    default = f"`{option.default!r}`"
-    return f"`jax_{option.name}`<br>`{variable(option)}`", default, _values(option), effect, key
+    values = f"`{option.default!r}`<br>of {_values(option)}"
+    return f"`jax_{option.name}`<br>`{variable(option)}`", effect, values, key
 
 
 def _options_page() -> Page:
     rows = [_row(option) for option in options().values()]
-    head = ("option, environment variable", "default", "values", "effect", "recompiles")
+    head = ("option, environment variable", "effect", "default, and values", "recompiles")
     text = (
         'Set an option with `plugjax.config.update("jax_enable_x64", True)`, or for a block with `plugjax.config.override(...)`. '
         "Names work with and without `jax_`. An environment variable gives the first value; JAX's own variable (`JAX_...`) "

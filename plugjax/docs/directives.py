@@ -18,7 +18,7 @@ _KEY = "plugjax_outputs"
 
 
 def _run_page(app: Sphinx, docname: str, source: list[str]) -> None:
-    found = blocks.find(source[0])
+    found = blocks.find(source[0]) if app.config.plugjax_run else []
     outputs: list[runner.Output] = []
     try:
         outputs = runner.run(found, docname)
@@ -56,7 +56,8 @@ class _Executed(SphinxDirective):
             output = outputs.pop(0)
             text = output.text.rstrip("\n")
             if text:
-                found.append(nodes.literal_block(text, text, language="text", classes=["output"]))
+                classes = ["output", "traceback"] if "raises" in self.options else ["output"]
+                found.append(nodes.literal_block(text, text, language="text", classes=classes))
             if output.html:
                 found.append(nodes.raw(output.html, output.html, format="html"))
         return found
@@ -71,7 +72,8 @@ class _Executed(SphinxDirective):
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
-    """Register the directives."""
+    """Register the directives, and ``plugjax_run``: whether blocks are run."""
+    app.add_config_value("plugjax_run", True, "env", bool)
     for kind in blocks.KINDS:
         app.add_directive(kind, _Executed)
     app.connect("source-read", _run_page)

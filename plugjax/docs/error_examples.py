@@ -8,7 +8,7 @@ from typing import NamedTuple
 class Example(NamedTuple):
     """A program that raises an error, and the repair.
 
-    The program may use ``jax``, ``jnp``, ``lax``, ``np`` and names of ``plugjax.extend``.
+    The program may use ``jax``, ``jnp``, ``lax``, ``np``, ``os``, ``checkify`` and names of ``plugjax.extend``: the page imports those that it uses.
     """
 
     code: str

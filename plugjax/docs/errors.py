@@ -1,30 +1,27 @@
-"""The reference page of the error types: what each says, an executed example that raises it, and the repair."""
+"""Reference pages of the error types, one for each: what it says, an executed example that raises it, and the repair."""
 
 from __future__ import annotations
 
+import ast
 import inspect
 from collections.abc import Iterator
 
 import plugjax.errors
+import plugjax.extend
 import plugjax.extend.errors
 from plugjax.docs import docstrings, package_errors
 from plugjax.docs.error_examples import EXAMPLES, Example
-from plugjax.docs.pages import Page, heading
+from plugjax.docs.pages import Page, heading, table, toctree
 
-_SETUP = """\
-```{run}
-import os
-
-import numpy as np
-import plugjax as jax
-import plugjax.numpy as jnp
-from plugjax import lax
-from plugjax.experimental import checkify
-from plugjax.extend import Primitive, RuleSet, abstract_eval, hookimpl, impl, lowering, registry, stage
-
-jax.config.update("jax_num_cpu_devices", 2)
-```
-"""
+_FOLDER = "reference/errors"
+_IMPORTS = {
+    "os": "import os\n",
+    "np": "import numpy as np",
+    "jax": "import plugjax as jax",
+    "jnp": "import plugjax.numpy as jnp",
+    "lax": "from plugjax import lax",
+    "checkify": "from plugjax.experimental import checkify",
+}
 
 
 def types() -> dict[str, type[BaseException]]:
@@ -38,39 +35,61 @@ def types() -> dict[str, type[BaseException]]:
     }
 
 
-def _section(name: str, error: type[BaseException], example: Example | None, raises: str) -> str:
+def program(example: Example) -> str:
+    """The example with the imports that it needs."""
+    read = {node.id for node in ast.walk(ast.parse(example.code)) if isinstance(node, ast.Name)}
+    lines = [line for name, line in _IMPORTS.items() if name in read]
+    extend = sorted(name for name in read - set(_IMPORTS) if name in plugjax.extend.__all__)
+    lines += [f"from plugjax.extend import {', '.join(extend)}"] if extend else []
+    return "\n".join([*lines, "", example.code])
+
+
+def _page(path: str, error: type[BaseException], example: Example | None) -> Page:
     bases = ", ".join(f"`{base.__name__}`" for base in error.__mro__[1:-3])
     parts = [
-        heading(f"`{name}`", 2),
+        heading(f"`{path}`"),
         docstrings.markdown(error),
         f"Also a {bases}." if bases else "",
     ]
     if example is not None and example.code:
-        parts.append(f"```{{run}}\n{raises}{example.code}\n```")
+        parts.append(f"```{{run}}\n{_raised(error, example)}{program(example)}\n```")
+    elif example is not None:
+        parts.append("No program of this page raises it.")
     if example is not None:
         parts.append(f"**Repair.** {example.repair}")
-    return "\n\n".join(part for part in parts if part)
+    return Page(f"{_FOLDER}/{path}", "\n\n".join(part for part in parts if part) + "\n")
 
 
-def _raised(error: type[BaseException], example: Example | None) -> str:
+def _raised(error: type[BaseException], example: Example) -> str:
     """The option of the block that raises the error; warnings and what is only printed are not raised."""
-    printed = example is not None and "print(type(" in example.code
-    return "" if issubclass(error, Warning) or printed else f":raises: {error.__name__}\n"
+    shown = issubclass(error, Warning) or "print(type(" in example.code
+    return "" if shown else f":raises: {error.__name__}\n"
+
+
+def _summary(errors: dict[str, type[BaseException]]) -> str:
+    rows = [
+        (f"[`{path}`]({path}.md)", docstrings.first_line(error)) for path, error in errors.items()
+    ]
+    return table(("type", "says"), rows)
 
 
 def pages() -> Iterator[Page]:
-    """One page."""
+    """An index, and a page for each type."""
+    packages = package_errors.found()
+    for name, error in types().items():
+        yield _page(name, error, EXAMPLES.get(name))
+    for path, (listed, error) in packages.items():
+        yield _page(path, error, listed.example)
     text = (
-        "Types are JAX's, and plugjax's own. Each is also the builtin type that one would expect. `plugjax.errors` and "
-        "`plugjax.extend.errors` have those of the first part; those of the second part belong to packages."
+        "Types are JAX's, and plugjax's own. Each is also the builtin type that one would expect, and each has a page: what it says, a program that "
+        "raises it, and the repair. `plugjax.errors` and `plugjax.extend.errors` have those of the first table; those of the second belong to packages."
     )
-    general = [
-        _section(name, error, EXAMPLES.get(name), _raised(error, EXAMPLES.get(name)))
-        for name, error in types().items()
+    parts = [
+        heading("Errors"),
+        text,
+        _summary(types()),
+        heading("Errors of packages", 2),
+        _summary({path: error for path, (_, error) in packages.items()}),
+        toctree([*types(), *packages]).replace(":maxdepth: 1", ":hidden:"),
     ]
-    packages = [
-        _section(path, error, listed.example, _raised(error, listed.example))
-        for path, (listed, error) in package_errors.found().items()
-    ]
-    parts = [heading("Errors"), text, _SETUP, *general, heading("Errors of packages", 2), *packages]
-    yield Page("reference/errors", "\n\n".join(parts) + "\n")
+    yield Page(f"{_FOLDER}/index", "\n\n".join(parts) + "\n")

@@ -22,7 +22,7 @@ _AFTER = """\
 Purposes are those of [the architecture](../developers/architecture.md), floors those of the contract in `pyproject.toml`. Imports were read from the source when this page was built: those for types
 and those inside functions count, modules that are loaded by a name in a string do not.
 """
-_WIDTH, _WING, _HEIGHT, _GAP = 720, 170, 40, 6
+_WIDTH, _WING, _HEIGHT, _GAP = 560, 130, 34, 6
 
 
 def _room(room: Room, x: float, y: float, width: float, height: float) -> str:
@@ -59,9 +59,9 @@ def picture(found: Mapping[str, Room]) -> str:
         drawn += _row(inside, 0, y, _WIDTH)
     step = height / max(len(wing), 1)
     for i, room in enumerate(wing):
-        drawn.append(_room(room, _WIDTH + 30, i * step, _WING, step - _GAP))
+        drawn.append(_room(room, _WIDTH + 20, i * step, _WING, step - _GAP))
     return (
-        f'<svg id="house" viewBox="-2 -2 {_WIDTH + 30 + _WING + 4} {height}" role="group" aria-label="The packages of plugjax by floors">'
+        f'<svg id="house" viewBox="-2 -2 {_WIDTH + 20 + _WING + 4} {height}" role="group" aria-label="The packages of plugjax by floors">'
         f"{''.join(drawn)}</svg>"
     )
 

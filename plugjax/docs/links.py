@@ -2,47 +2,51 @@
 
 from __future__ import annotations
 
-from html.parser import HTMLParser
+import html
+import os.path
+import re
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-
-class _Page(HTMLParser):
-    def __init__(self) -> None:
-        super().__init__()
-        self.anchors: set[str] = set()
-        self.links: list[str] = []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Collect anchors and links."""
-        for name, value in attrs:
-            if value and (name == "id" or (tag == "a" and name == "name")):
-                self.anchors.add(value)
-            elif value and name in ("href", "src"):
-                self.links.append(value)
+# Sphinx and this package write every attribute in double quotes; a parser of HTML would take most of the build's time.
+_TAG = re.compile(r'<(\w+)(\s(?:[^<>"]+|"[^"]*")+)>')
+_ATTRIBUTE = re.compile(r'\s(id|name|href|src)="([^"]+)"')
+_SCRIPT = re.compile(r"<(script|style)\b([^>]*)>.*?</\1>", re.DOTALL)
 
 
-def _parsed(path: Path) -> _Page:
-    page = _Page()
-    page.feed(path.read_text(encoding="utf-8"))
-    return page
+def _attributes(text: str) -> tuple[set[str], set[str]]:
+    """Anchors and links of a page."""
+    anchors: set[str] = set()
+    links: set[str] = set()
+    for name, attributes in _TAG.findall(_SCRIPT.sub(r"<\1\2>", text)):
+        for kind, value in _ATTRIBUTE.findall(attributes):
+            value = html.unescape(value)
+            if kind in ("href", "src"):
+                links.add(value)
+            elif kind == "id" or name == "a":
+                anchors.add(value)
+    return anchors, links
 
 
 def broken(site: Path) -> list[str]:
     """Links that lead nowhere, as ``page: link``; links to other hosts are not followed."""
     # `_static` holds files of the theme, templates among them.
     written = [p for p in site.rglob("*.html") if p.relative_to(site).parts[0] != "_static"]
-    pages = {path.resolve(): _parsed(path) for path in written}
+    pages = {str(path): _attributes(path.read_text(encoding="utf-8")) for path in written}
     found = []
-    for path, page in pages.items():
-        for link in page.links:
+    for path, (_, links) in pages.items():
+        for link in links:
             parts = urlsplit(link)
             if parts.scheme or parts.netloc:
                 continue
-            target = (path.parent / unquote(parts.path)).resolve() if parts.path else path
-            anchor = unquote(parts.fragment)
-            exists = target.is_file() if target not in pages else True
-            known = not anchor or target not in pages or anchor in pages[target].anchors
-            if not exists or not known:
-                found.append(f"{path.relative_to(site.resolve())}: {link}")
-    return sorted(set(found))
+            folder, anchor = os.path.dirname(path), unquote(parts.fragment)
+            target = (
+                os.path.normpath(os.path.join(folder, unquote(parts.path))) if parts.path else path
+            )
+            if target in pages:
+                exists = not anchor or anchor in pages[target][0]
+            else:
+                exists = os.path.isfile(target)
+            if not exists:
+                found.append(f"{os.path.relpath(path, site)}: {link}")
+    return sorted(found)

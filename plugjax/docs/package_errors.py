@@ -13,13 +13,15 @@ class Listed(NamedTuple):
 
     Attributes:
         path: how it is imported.
-        example: a program that raises it, and the repair; the code is empty where it takes a machine or a fault to raise it.
+        example: a program that raises it, and the repair; the code is empty where only another process, another machine or a fault raises it.
     """
 
     path: str
     example: Example
 
 
+_MESH = 'jax.config.update("jax_num_cpu_devices", 2)\nmesh = jax.make_mesh((2,), ("i",))'
+_SPARSE = "from plugjax.experimental import sparse\n\nx = sparse.BCOO.fromdense(jnp.eye(3))"
 _CATEGORY = "`error.throw()` raises a `JaxRuntimeError` with this text. "
 _CHECKED = "error, _ = checkify.checkify({}, errors=checkify.{})({})\nprint(type(error.get_exception()).__name__, error.get())"
 
@@ -68,21 +70,22 @@ LISTED = (
     Listed(
         "plugjax.extend.meshes.DuplicateSpecError",
         Example(
-            'mesh = jax.make_mesh((2,), ("i",))\njax.NamedSharding(mesh, jax.P("i", "i"))',
+            f'{_MESH}\njax.NamedSharding(mesh, jax.P("i", "i"))',
             "An axis of the mesh cuts one axis of the array: take its name out of one of the entries.",
         ),
     ),
     Listed(
         "plugjax.extend.meshes.IndivisibleError",
         Example(
-            'jax.device_put(jnp.ones(3), jax.NamedSharding(mesh, jax.P("i")))',
+            f'{_MESH}\njax.device_put(jnp.ones(3), jax.NamedSharding(mesh, jax.P("i")))',
             "Pad the axis to a multiple of the number of devices, or leave it whole.",
         ),
     ),
     Listed(
         "plugjax.extend.meshes.ShardingTypeError",
         Example(
-            'x, y = jax.device_put((jnp.ones((2, 2)), jnp.ones((2, 2))), (jax.NamedSharding(mesh, jax.P("i", None)), jax.NamedSharding(mesh, jax.P(None, "i"))))\nx + y',
+            f'{_MESH}\nones, rows, columns = jnp.ones((2, 2)), jax.P("i", None), jax.P(None, "i")\nx = jax.device_put(ones, jax.NamedSharding(mesh, rows))\n'
+            "y = jax.device_put(ones, jax.NamedSharding(mesh, columns))\nx + y",
             'Spread one operand as the other first: `jax.reshard(y, jax.P("i", None))`. Along axes of type `Auto` the compiler decides.',
         ),
     ),
@@ -101,14 +104,14 @@ LISTED = (
     Listed(
         "plugjax.experimental.sparse.SparseEfficiencyError",
         Example(
-            "from plugjax.experimental import sparse\n\nx = sparse.BCOO.fromdense(jnp.eye(3))\nsparse.bcoo_update_layout(x, n_batch=1)",
+            f"{_SPARSE}\nsparse.bcoo_update_layout(x, n_batch=1)",
             'Choose another layout, or accept the cost: `on_inefficient="warn"`.',
         ),
     ),
     Listed(
         "plugjax.experimental.sparse.SparseEfficiencyWarning",
         Example(
-            'print(sparse.bcoo_update_layout(x, n_batch=1, on_inefficient="warn").n_batch)',
+            f'{_SPARSE}\nprint(sparse.bcoo_update_layout(x, n_batch=1, on_inefficient="warn").n_batch)',
             "Accept it with `on_inefficient=None`, or choose another layout.",
         ),
     ),
@@ -129,7 +132,10 @@ LISTED = (
     ),
     Listed(
         "plugjax.extend.linear_util.StoreException",
-        Example("", "Wrap the function anew for each use: a store takes one value."),
+        Example(
+            "from plugjax.extend.linear_util import Store\n\nstore = Store()\nstore.store(1)\nstore.store(2)",
+            "Wrap the function anew for each use: a store takes one value.",
+        ),
     ),
     Listed(
         "plugjax.experimental.multihost_utils.survival.ProcessFailureError",
@@ -137,7 +143,7 @@ LISTED = (
     ),
     Listed(
         "plugjax_xla.host_callbacks.HostCallbackError",
-        Example("", "Return what the callback's `result_shape_dtypes` declares."),
+        Example("", "XLA's runtime sees it where a function of the host raised; the program raises the function's own error. Repair that one."),
     ),
     Listed(
         "plugjax_xla.jaxlib_shim.ClientUnavailable",
@@ -145,11 +151,17 @@ LISTED = (
     ),
     Listed(
         "plugjax_iree.runtime.device.DeviceError",
-        Example("", "`plugjax devices` lists the devices; `plugjax doctor` says which driver is missing."),
+        Example(
+            'from plugjax_iree.runtime.device import open_device\n\nopen_device("gpu://0")',
+            "`plugjax devices` lists the devices; `plugjax doctor` says which driver is missing.",
+        ),
     ),
     Listed(
         "plugjax_iree.compile.pipeline.CompileError",
-        Example("", "Programs fall back to NumPy with a warning; an export raises it. `plugjax bug` has what IREE's report needs."),
+        Example(
+            'from plugjax_iree.compile.pipeline import compile_here\n\ncompile_here("no module", [])',
+            "Programs fall back to NumPy with a warning; an export raises it. `plugjax bug` has what IREE's report needs.",
+        ),
     ),
     Listed(
         "plugjax_iree.compile.process.HelperDiedError",
@@ -157,7 +169,13 @@ LISTED = (
     ),
     Listed(
         "plugjax_iree.runtime.host_module.HostResultError",
-        Example("", "Return what the callback's `result_shape_dtypes` declares."),
+        Example(
+            'long_p, long_rules = Primitive("long"), RuleSet("long")\nlong_rules.define(impl, long_p)(lambda x: np.ones(3, np.float32))\n'
+            'long_rules.define(abstract_eval, long_p)(lambda x: x)\n'
+            'plugin = type("Long", (), {"plugjax_rules": staticmethod(hookimpl(lambda: [long_rules]))})\n'
+            'with registry.use(registry.active().extended(plugin)):\n    jax.jit(long_p.bind, device="iree")(np.ones(2, np.float32))',
+            "A host kernel gives what the primitive's `abstract_eval` promises: correct the one or the other.",
+        ),
     ),
 )  # fmt: skip
 

@@ -54,7 +54,7 @@ def generated(root: Path, cells: dict[str, dict[str, Cell]]) -> Iterator[Page]:
     yield from matrix_page.pages(cells, root)
     yield from differences.pages(root)
     yield from house_page.pages(root, set(matrix.files(cells)))
-    parts = ["names/index", "options", "environment", "commands", "hooks", "errors", "matrix"]
+    parts = ["names/index", "options", "environment", "commands", "hooks", "errors/index", "matrix"]
     text = "Generated from the code that is installed, so it says what this version does."
     yield Page("reference/index", f"{heading('Reference')}\n\n{text}\n\n{toctree(parts)}\n")
 

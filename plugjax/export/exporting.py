@@ -6,6 +6,7 @@ import importlib
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from plugjax.debug import progress
 from plugjax.export.artifact import (
     Artifact,
     maximum_supported_calling_convention_version,
@@ -101,12 +102,13 @@ def export(
         _check_platforms(chosen)
 
     def export_for(*args: Any, **kwargs: Any) -> Exported:
-        return _export_traced(
-            fun_jit.trace(*args, **kwargs),
-            chosen or (default_export_platform(),),
-            tuple(disabled_checks),
-            dict(_override_lowering_rules or ()),
-        )
+        with progress.if_long(f"exporting {getattr(fun_jit, '__name__', 'a function')}"):
+            return _export_traced(
+                fun_jit.trace(*args, **kwargs),
+                chosen or (default_export_platform(),),
+                tuple(disabled_checks),
+                dict(_override_lowering_rules or ()),
+            )
 
     return export_for
 

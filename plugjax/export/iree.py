@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from plugjax.debug import progress
 from plugjax.export.artifact import Artifact
 from plugjax.export.entry import Entry, TracedEntry, trace_entries
 from plugjax.export.files import check_outputs, checksum_path, checksums, written_together
@@ -89,9 +90,12 @@ def to_iree(
         parameters_path = Path(parameters_path)
         outputs.append(parameters_path)
     check_outputs(outputs)
-    text, traced, values = _module_text(entries, parameters, external=parameters_path is not None)
-    writer = exporter("iree")
-    vmfb = writer.compile(text, target)
+    with progress.if_long(f"exporting {path.name}"):
+        text, traced, values = _module_text(
+            entries, parameters, external=parameters_path is not None
+        )
+        writer = exporter("iree")
+        vmfb = writer.compile(text, target)
     with written_together(outputs) as (module, sums, *archive):
         module.write_bytes(vmfb)
         written = [(module, path)]

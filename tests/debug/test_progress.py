@@ -120,6 +120,16 @@ def test_notebooks_show_html_that_goes(notebook, monkeypatch):
     assert notebook[-1] == ""
 
 
+def test_exports_are_shown(notebook, monkeypatch, tmp_path):
+    monkeypatch.setattr(progress, "LONG", 0.0)
+    x = plugjax.ShapeDtypeStruct((3,), "float32")
+    plugjax.export.export(plugjax.jit(jnp.sin))(x)
+    plugjax.export.to_iree({"double": (lambda x: x * 2, (x,))}, tmp_path / "m.vmfb")
+    lines = [text for text in notebook if text]
+    assert lines == ["<em>exporting sin ...</em>", "<em>exporting m.vmfb ...</em>"]
+    assert notebook[-1] == ""
+
+
 def test_notebooks_show_what_takes_long(notebook):
     with progress.working("<b>long</b>", after=0.01):
         deadline = time.monotonic() + 20

@@ -3,6 +3,8 @@
 import ast
 import builtins
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -254,13 +256,30 @@ def test_every_hook_has_its_arguments():
     assert "| `jaxpr` | `ClosedJaxpr` |" in page.text
 
 
-def test_every_error_has_a_section_and_an_example():
-    (page,) = errors.pages()
+ERROR_PAGES = {page.path.removeprefix("reference/errors/"): page.text for page in errors.pages()}
+
+
+def test_every_error_has_a_page_with_an_example():
     # Bases of others, and a warning about plugins that are installed.
     without = {"JAXTypeError", "JAXIndexError", "PluginWarning"}
     assert set(error_examples.EXAMPLES) == set(errors.types()) - without
-    assert all(f"## `{name}`" in page.text for name in errors.types())
-    runner.run(blocks.find(page.text), "errors")
+    assert set(ERROR_PAGES) == {"index", *errors.types(), *package_errors.found()}
+    assert all(
+        f"[`{path}`]({path}.md)" in ERROR_PAGES["index"] for path in ERROR_PAGES if path != "index"
+    )
+    # Of packages: bases and names without a use here, and what takes another process, a fault or a missing package.
+    silent = {path for path, (found, _) in package_errors.found().items() if not found.example.code}
+    assert {path.rpartition(".")[2] for path in silent} == {
+        "JaxException", "CuSparseEfficiencyWarning", "BarrierTimeoutError", "ProcessFailureError",
+        "HostCallbackError", "ClientUnavailable", "HelperDiedError",
+    }  # fmt: skip
+
+
+def test_the_programs_of_the_pages_of_errors_raise_them():
+    # On the site each page has a process of its own; here one runs them all, those first that choose the number of devices.
+    pages = sorted(ERROR_PAGES.values(), key=lambda text: "jax_num_cpu_devices" not in text)
+    assert "jax_num_cpu_devices" in pages[0]
+    runner.run(blocks.find("\n".join(pages)), "errors")
 
 
 def test_every_command_is_listed():
@@ -359,3 +378,28 @@ def test_pages_that_are_no_more_are_deleted(tmp_path):
     staging.stage([staging.Page("a", "1"), staging.Page("b/c", "2")], tmp_path)
     staging.stage([staging.Page("b/c", "2")], tmp_path)
     assert [p.name for p in tmp_path.rglob("*.md")] == ["c.md"]
+
+
+# Names take most of a build: every eighth module's are written, all with --wide, and blocks are not run, which other tests do.
+BUILD = """
+import sys
+from pathlib import Path
+from plugjax.docs import builder, names
+every = int(sys.argv[2])
+found = names.namespaces()
+names.namespaces = lambda: found[::every]
+builder.build(Path(sys.argv[1]), run=False)
+"""
+
+
+@pytest.mark.timeout(900)
+def test_the_site_builds_without_warnings_and_with_links_that_lead_somewhere(tmp_path, request):
+    pytest.importorskip("sphinx")
+    every = 1 if request.config.getoption("--wide") else 8
+    done = subprocess.run(
+        [sys.executable, "-c", BUILD, str(tmp_path), str(every)],
+        cwd=ROOT, capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr[-3000:]
+    written = {path.stem for path in (tmp_path / "html").rglob("*.html")}
+    assert {"matrix", "house", "coming_from_jax", "ShapeError", "transformer"} <= written

@@ -19,7 +19,7 @@ PAGES = (
     "tutorials/transformer.html", "tutorials/neural_ode.html", "tutorials/bayesian.html", "howto/option.html",
     "howto/exporter.html", "howto/embed.html", "howto/devices.html", "how_it_works/index.html", "how_it_works/house.html",
     "how_it_works/sine.html", "how_it_works/gradient.html", "how_it_works/mathematics.html",
-    "reference/options.html", "reference/errors.html", "reference/matrix.html", "reference/names/plugjax.random.html",
+    "reference/options.html", "reference/errors/index.html", "reference/errors/ConcretizationTypeError.html", "reference/matrix.html", "reference/names/plugjax.random.html",
     "developers/traps.html",
 )  # fmt: skip
 
