@@ -1,6 +1,6 @@
 """The profiler as a plugin: while a trace is taken, it records tracing, compilations, executions and transfers, with function and backend.
 
-The options ``profiling``, ``profiling_traces`` and ``profiling_transfers`` are on while a trace is taken. The first is in the key of compiled programs, so those that a trace records are
+Memory is recorded likewise. The options ``profiling``, ``profiling_traces`` and ``profiling_transfers`` are on while a trace is taken. The first is in the key of compiled programs, so those that a trace records are
 made ready anew, and those of other times know nothing of it.
 """
 
@@ -113,15 +113,21 @@ def _recorded(
         name = jaxpr.eqns[0].primitive.name
 
     def recorded(args: Sequence[Any]) -> Any:
+        memory = active.memory
+        begun = memory.begin() if memory is not None else None
         start = time.perf_counter_ns()
         results = call(args)
+        if active.recording is None and memory is None:
+            return results
+        # The time until the results are there; calls of XLA return before that.
+        block_until_ready(results)
+        found = results if isinstance(results, (list, tuple)) else [results]
         if active.recording is not None:
-            # The time until the results are there; calls of XLA return before that.
-            block_until_ready(results)
-            found = results if isinstance(results, (list, tuple)) else [results]
             device = str(found[0].device) if found and hasattr(found[0], "device") else ""
             details = {"function": name, "device": device, "backend": device.partition(":")[0]}
             active.recording.add(name or "program", "execution", start, details)
+        if memory is not None and begun is not None:
+            memory.end(name or "program", begun, found)
         return results
 
     return recorded

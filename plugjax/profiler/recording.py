@@ -9,6 +9,8 @@ import time
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from plugjax.profiler.measured_memory import MemoryRecording
+
 # What a span is of; each kind is a row of events in a viewer besides the thread.
 KINDS = ("tracing", "lowering", "compiling", "execution", "transfer", "annotation")
 
@@ -57,9 +59,10 @@ class Recording:
 
 
 class _Active:
-    """The recording in force, if a trace is being taken; one for all threads."""
+    """The recordings in force, of a trace and of memory; one of each for all threads."""
 
     recording: Recording | None = None
+    memory: MemoryRecording | None = None
 
 
 active = _Active()

@@ -19,6 +19,7 @@ from plugjax import monitoring
 from plugjax.core import registry
 from plugjax.core.config import config
 from plugjax.monitoring import LOWERED
+from plugjax.profiler.measured_memory import MemoryRecording
 from plugjax.profiler.recording import Recording, active
 
 
@@ -181,7 +182,27 @@ def _switch(on: bool) -> None:
             monitoring.unregister_event_duration_listener(_record_lowering)
     config.update("profiling_traces", on)
     config.update("profiling_transfers", on)
-    config.update("profiling", on)
+    config.update("profiling", on or active.memory is not None)
+
+
+@contextlib.contextmanager
+def measured_memory() -> Iterator[MemoryRecording]:
+    """Measure the memory of what a block calls; see :class:`MemoryRecording`.
+
+    Raises:
+        RuntimeError: memory is being measured already.
+    """
+    with _state.lock:
+        if active.memory is not None:
+            raise RuntimeError("memory is being measured already: one block at a time can do so.")
+        found = active.memory = MemoryRecording()
+    config.update("profiling", True)
+    try:
+        yield found
+    finally:
+        active.memory = None
+        config.update("profiling", active.recording is not None)
+        found.close()
 
 
 def _record_lowering(event: str, duration: float, **details: Any) -> None:

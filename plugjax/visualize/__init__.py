@@ -15,6 +15,7 @@ _LATE = {
     "memory": "plugjax.visualize.liveness",
     "mesh": "plugjax.visualize.spreading",
     "record": "plugjax.visualize.timelines",
+    "record_memory": "plugjax.visualize.memory_runs",
     "sharding": "plugjax.visualize.spreading",
     "timeline": "plugjax.visualize.timelines",
 }
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from plugjax.visualize.fusion import explain
     from plugjax.visualize.held import live_arrays
     from plugjax.visualize.liveness import memory
+    from plugjax.visualize.memory_runs import record_memory
     from plugjax.visualize.picture import Picture
     from plugjax.visualize.programs import jaxpr
     from plugjax.visualize.spreading import array, mesh, sharding
@@ -37,5 +39,5 @@ def __dir__() -> list[str]:
 
 
 __all__ = [
-    "Picture", "Run", "array", "explain", "jaxpr", "live_arrays", "memory", "mesh", "record", "sharding", "timeline",
+    "Picture", "Run", "array", "explain", "jaxpr", "live_arrays", "memory", "mesh", "record", "record_memory", "sharding", "timeline",
 ]  # fmt: skip

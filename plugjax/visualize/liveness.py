@@ -6,30 +6,20 @@ needs less.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from plugjax.extend.calls import jit_p
 from plugjax.extend.core import ClosedJaxpr, Jaxpr, Literal, Var, physical_aval, programs_in
 from plugjax.extend.transforms import VariableNames
-from plugjax.visualize.elements import (
-    bytes_words,
-    drawing,
-    note,
-    path,
-    plain_text,
-    rectangle,
-    shortened,
-    table,
-)
-from plugjax.visualize.palette import kind_class
+from plugjax.visualize.columns import Step, chart
+from plugjax.visualize.elements import bytes_words, note, table
 from plugjax.visualize.picture import Picture
 from plugjax.visualize.programs import program_of
 
-_WIDTH, _HEIGHT, _LEFT, _TOP = 720.0, 220.0, 76.0, 14.0
-# Columns of the chart, and rows of the table.
-_COLUMNS, _ROWS = 320, 30
+# Rows of the table.
+_ROWS = 30
 
 
 @dataclass(frozen=True)
@@ -77,7 +67,7 @@ def memory(f: Callable[..., Any] | ClosedJaxpr | Jaxpr, /, *args: Any, **kwargs:
     """The memory that a program holds over time, with the arrays that hold it at the peak.
 
     It is computed from the program, nothing runs: arguments are held all the time, results until the end, other values until
-    their last reader. A compiler that fuses needs less.
+    their last reader. A compiler that fuses needs less. :func:`record_memory` measures a run.
 
     Args:
         f: a function, or a program of ``plugjax.make_jaxpr``.
@@ -179,43 +169,12 @@ def _bytes(atom: Any) -> int:
 
 
 def _chart(found: Liveness, title: str) -> str:
-    sizes = found.sizes or [found.arguments]
-    labels = found.labels or ["no equations"]
-    highest = max(found.peak, 1)
-    count = min(len(sizes), _COLUMNS)
-    step = (_WIDTH - _LEFT - 10) / count
-    shapes = []
-    for column in range(count):
-        first, end = (len(sizes) * n // count for n in (column, column + 1))
-        most = max(range(first, end), key=sizes.__getitem__)
-        size = sizes[most]
-        hint = f"equation {most + 1}: {labels[most]}, {bytes_words(size)}"
-        css = kind_class("peak" if size == highest else "memory")
-        height = _HEIGHT * size / highest
-        x = _LEFT + column * step
-        shapes.append(rectangle(x, _TOP + _HEIGHT - height, step, height, css, hint, 0))
-        if step > 60:
-            middle = (x + step / 2, _TOP + _HEIGHT + 14)
-            text = shortened(labels[most], int(step / 7.3))
-            shapes.append(plain_text(*middle, text, css="pj-small", anchor="middle"))
-    shapes += _scale(highest, found.arguments)
-    words = f"{len(found.sizes):,} equations in their order →"
-    shapes.append(plain_text(_LEFT, _TOP + _HEIGHT + 30, words, css="pj-small"))
-    return drawing(_WIDTH, _TOP + _HEIGHT + 38, shapes, title)
-
-
-def _scale(highest: int, arguments: int) -> Iterator[str]:
-    marks: Sequence[tuple[int, str]] = (
-        (highest, bytes_words(highest)),
-        (highest // 2, bytes_words(highest // 2)),
-        (0, "0"),
-    )
-    for size, text in marks:
-        y = _TOP + _HEIGHT * (1 - size / highest)
-        yield plain_text(_LEFT - 6, y + 4, text, css="pj-small", anchor="end")
-    y = _TOP + _HEIGHT * (1 - arguments / highest)
-    yield path([(_LEFT, y), (_WIDTH - 10, y)], "pj-line")
-    yield plain_text(_WIDTH - 12, y - 3, "arguments", css="pj-small", anchor="end")
+    steps = [
+        Step(size, 0, label, f"equation {i}: {label}, {bytes_words(size)}")
+        for i, (size, label) in enumerate(zip(found.sizes, found.labels, strict=True), 1)
+    ] or [Step(found.arguments, 0, "no equations", "no equations")]
+    about = f"{len(found.sizes):,} equations in their order →"
+    return chart(steps, (found.arguments, "arguments"), about, title)
 
 
 __all__ = ["Holder", "Liveness", "liveness", "memory"]

@@ -46,10 +46,10 @@ class Event:
 
 @dataclass
 class Run:
-    """What :func:`record` records.
+    """What :func:`record` and :func:`record_memory` give.
 
     Attributes:
-        picture: the timeline, once the block has ended.
+        picture: what was recorded, once the block has ended.
     """
 
     picture: Picture | None = None
@@ -129,7 +129,7 @@ def picture_of_events(trace: Sequence[dict[str, Any]]) -> Picture:
     drawn = sorted(events, key=lambda e: e.duration, reverse=True)[:_MOST]
     start = min((e.start for e in events), default=0.0)
     whole = max((e.start + e.duration for e in events), default=0.0) - start or 1.0
-    title = f"{_time(whole)}, {len(events):,} events"
+    title = f"{time_words(whole)}, {len(events):,} events"
     svg = drawing(*_timeline(drawn, lanes, start, whole), title)
     left_out = len(events) - len(drawn)
     more = note(f"{left_out:,} shorter events are not drawn.") if left_out else ""
@@ -183,7 +183,7 @@ def _deepest(events: Sequence[Event]) -> int:
 
 
 def _bar(event: Event, x: float, y: float, width: float) -> Iterator[str]:
-    hint = f"{event.name}\n{event.kind}, {_time(event.duration)}\n{event.details}".strip()
+    hint = f"{event.name}\n{event.kind}, {time_words(event.duration)}\n{event.details}".strip()
     yield rectangle(x, y, width, _ROW - 2, kind_class(event.kind), hint, 2)
     letters = int((width - 4) / CHARACTER)
     if letters >= 4:
@@ -205,7 +205,7 @@ def _axis(whole: float, scale: float, y: float) -> Iterator[str]:
         x = _LEFT + at * scale
         yield path([(x, y), (x, y + 4)], "pj-line")
         anchor = "start" if i == 0 else "end" if i == 4 else "middle"
-        yield plain_text(x, y + 16, _time(at), css="pj-small", anchor=anchor)
+        yield plain_text(x, y + 16, time_words(at), css="pj-small", anchor=anchor)
 
 
 def _summary(events: Sequence[Event]) -> str:
@@ -214,14 +214,21 @@ def _summary(events: Sequence[Event]) -> str:
         sums[event.kind, event.name].append(event.duration)
     longest = sorted(sums.items(), key=lambda pair: sum(pair[1]), reverse=True)
     rows = [
-        (shortened(name, 80), kind, f"{len(times):,}", _time(sum(times)), _time(max(times)))
+        (
+            shortened(name, 80),
+            kind,
+            f"{len(times):,}",
+            time_words(sum(times)),
+            time_words(max(times)),
+        )
         for (kind, name), times in longest[:_ROWS]
     ]
     more = note(f"… {len(longest) - _ROWS:,} more names") if len(longest) > _ROWS else ""
     return table(("event", "kind", "number", "total", "longest"), rows) + more
 
 
-def _time(microseconds: float) -> str:
+def time_words(microseconds: float) -> str:
+    """A number of microseconds for people."""
     if microseconds >= 1e6:
         return f"{microseconds / 1e6:.2f} s"
     if microseconds >= 1e3:
@@ -229,4 +236,4 @@ def _time(microseconds: float) -> str:
     return f"{microseconds:.1f} µs"
 
 
-__all__ = ["Run", "picture_of_events", "record", "timeline"]
+__all__ = ["Run", "picture_of_events", "record", "time_words", "timeline"]

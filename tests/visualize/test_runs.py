@@ -9,6 +9,7 @@ import pytest
 import plugjax
 import plugjax.numpy as jnp
 from plugjax import lax, visualize
+from plugjax.profiler.sessions import measured_memory
 from plugjax.visualize.compiled_text import kernels_of_hlo, kernels_of_python
 from plugjax.visualize.liveness import liveness
 from plugjax.visualize.timelines import picture_of_events
@@ -33,6 +34,49 @@ def test_a_run_that_fails_raises_its_error():
     with visualize.record() as run:
         pass
     assert run.picture is not None
+
+
+def test_measured_memory_has_arrays_and_what_calls_allocate():
+    kept = jnp.ones((100, 1000), jnp.float32, device="numpy:0")
+    with visualize.record_memory() as run:
+        assert run.picture is None
+        x = jnp.ones((250, 1000), jnp.float32, device="numpy:0")
+        total = plugjax.jit(lambda x: jnp.sum(jnp.sin(x) + jnp.cos(x)))(x)
+        x = jnp.sin(x)
+    drawing, page = map(words, parsed(run.picture))
+    assert "float32[250,1000]" in page
+    assert "before the recording" in page
+    assert "test_runs.py" in page
+    assert "sin" in drawing
+    assert total.shape == ()
+    assert kept.shape == (100, 1000)
+
+
+def test_memory_of_calls_is_measured():
+    size = 4 * 250_000
+    with measured_memory() as found:
+        x = plugjax.device_put(np.ones(250_000, np.float32), "numpy:0")
+        first = jnp.exp(x)
+        plugjax.jit(lambda x: jnp.sum(jnp.sin(x) + jnp.cos(x)))(x)
+        del first
+        jnp.exp(x[:10])
+    calls = {call.name: call for call in found.calls}
+    whole = calls["<lambda>"]
+    # The compiled function holds at least one of its intermediate arrays, and frees all.
+    assert size <= whole.temporary < 3.5 * size
+    assert whole.arrays >= found.first + size
+    assert found.calls[-1].arrays < whole.arrays - size // 2
+    assert size in [held.size for held in found.holders if held.made_by == "exp"]
+    with measured_memory(), pytest.raises(RuntimeError, match="measured already"):
+        measured_memory().__enter__()
+
+
+def test_memory_and_a_timeline_can_be_recorded_together(on_backend):
+    with visualize.record_memory() as memory, visualize.record() as run:
+        plugjax.jit(lambda x: x * 2 + 1)(jnp.ones(5))
+    assert "execution" in words(parsed(run.picture)[0])
+    assert "calls in their order" in words(parsed(memory.picture)[0])
+    assert not plugjax.config.read("profiling")
 
 
 def test_a_folder_without_a_trace(tmp_path):
