@@ -113,6 +113,12 @@ def _file(block: dict[str, Any]) -> dict[str, Any]:
     return {"output": "", "fault": ""}
 
 
+def _fault_of_imports() -> str:
+    """What is wrong if the page has loaded JAX itself, which a program with ``import jax`` does outside of the alias."""
+    found = str(getattr(sys.modules.get("jax"), "__file__", None) or "")
+    return f"the page loads JAX from {found}" if found and "plugjax" not in found else ""
+
+
 def main() -> None:
     """Run the blocks; stop at the first fault."""
     page = types.ModuleType("__main__")
@@ -125,6 +131,7 @@ def main() -> None:
         elif block["kind"] == "run":
             name = f"<block {index + 1}>"
             results.append(_run(block, name, page.__dict__))
+            results[-1]["fault"] = results[-1]["fault"] or _fault_of_imports()
         else:
             results.append(_command(block) if block["kind"] == "command" else _file(block))
         if results[-1]["fault"]:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from plugjax.extend.execution import CompiledFunction, Wrapped, jit
+from plugjax.extend.pytree import leaves
 from plugjax.visualize.compiled_text import (
     Kernel,
     kernels_of_hlo,
@@ -25,6 +26,7 @@ from plugjax.visualize.elements import (
     shortened,
     table,
 )
+from plugjax.visualize.flow_text import kernels_of_flow
 from plugjax.visualize.palette import kind_class
 from plugjax.visualize.picture import Picture
 
@@ -37,9 +39,8 @@ def explain(f: Callable[..., Any] | CompiledFunction, /, *args: Any, **kwargs: A
     """Which equations of a function run as one kernel, after compilation for the device of its arguments.
 
     On XLA each box is a kernel, with the equations that were fused into it and the user's lines; what XLA added by itself has XLA's
-    name. On NumPy each equation is a call of its kernel; those that write into memory which dies there say so. IREE
-    forms its kernels (dispatches) within its compiler, and its programs do not tell which; the picture says so and counts
-    the operations that the compiler gets.
+    name. On IREE each box is a dispatch, read from the program after the phase of the compiler that forms them. On NumPy each equation is a
+    call of its kernel; those that write into memory which dies there say so. Of another backend's text the picture counts the operations.
 
     Args:
         f: a function, jitted or not; or a compiled one (``jit(f).lower(...).compile()``), without arguments.
@@ -67,7 +68,17 @@ def explain(f: Callable[..., Any] | CompiledFunction, /, *args: Any, **kwargs: A
     if compiled.as_text().startswith("HloModule"):
         # Compiled once more, with the places of equations in the program.
         compiled = lowered.compile({"debug_info": True})
+    elif not compiled.as_text().startswith("def ") and _is_for(compiled, "iree"):
+        # Its usual text is the program before the compiler.
+        compiled = lowered.compile({"phase": "flow"})
     return picture_of_text(compiled.as_text(), name)
+
+
+def _is_for(compiled: CompiledFunction, backend: str) -> bool:
+    return any(
+        sharding.devices[0].backend.name == backend
+        for sharding in leaves(compiled.output_shardings)
+    )
 
 
 def picture_of_text(text: str, name: str) -> Picture:
@@ -76,6 +87,9 @@ def picture_of_text(text: str, name: str) -> Picture:
     if text.startswith("HloModule"):
         about = "Operations have the names of the equations that they come from; what XLA adds has XLA's."
         return _picture(kernels_of_hlo(text), name, "operations", about, source)
+    if "flow.executable" in text:
+        about = "Operations have the names of the equations that they come from; those that IREE adds have IREE's."
+        return _picture(kernels_of_flow(text), name, "operations", about, source)
     if text.lstrip().startswith("def "):
         about = "NumPy runs one kernel for each equation and fuses nothing."
         return _picture(kernels_of_python(text), name, "equations", about, source)

@@ -11,6 +11,8 @@ import plugjax.numpy as jnp
 from plugjax import lax, visualize
 from plugjax.profiler.sessions import measured_memory
 from plugjax.visualize.compiled_text import kernels_of_hlo, kernels_of_python
+from plugjax.visualize.flow_text import kernels_of_flow
+from plugjax.visualize.fusion import picture_of_text
 from plugjax.visualize.liveness import liveness
 from plugjax.visualize.timelines import picture_of_events
 from tests.visualize.trees import elements, parsed, words
@@ -212,12 +214,54 @@ def test_what_numpy_calls():
     assert "into the memory of" in page
 
 
-def test_iree_does_not_tell():
+def test_the_dispatches_of_iree():
     with plugjax.default_device("iree"):
         picture = visualize.explain(chain, np.ones((4, 4), np.float32))
+    drawing, page = map(words, parsed(picture))
+    assert "main_dispatch_0" in drawing
+    assert "fused" in page
+    assert "test_runs.py:" in page
+    assert {"tanh", "mul", "add", "reduce_sum"} <= {*drawing.split()}
+
+
+def test_text_of_which_no_kernels_are_known():
+    picture = picture_of_text("module { %0 = stablehlo.sine %x\n %1 = stablehlo.sine %0 }", "f")
     drawing, _ = map(words, parsed(picture))
+    assert picture.title == "f: 2 operations, kernels not known"
     assert "does not tell which" in drawing
-    assert "reduce" in drawing
+
+
+def test_texts_of_iree():
+    text = """#loc = loc(unknown)
+#loc1 = loc("/a.py":7:0)
+#loc2 = loc("f/tanh"(#loc1))
+#loc3 = loc(fused[#loc, #loc2])
+module @f {
+  flow.executable private @main_dispatch_0 {
+    flow.executable.export public @main_dispatch_0_elementwise_4_f32 workgroups() -> (index, index, index) {
+    }
+    builtin.module {
+      func.func @main_dispatch_0_elementwise_4_f32(%arg0: !d.tensor<readonly:tensor<4xf32>>, %arg1: !d.tensor<writeonly:tensor<4xf32>> loc("f/tanh"(#loc1))) {
+        %1 = tensor.empty() : tensor<4xf32> loc(#loc2)
+        %2 = linalg.generic {} ins(%0 : tensor<4xf32>) {
+        ^bb0(%in: f32):
+          %3 = math.tanh %in : f32 loc(#loc3)
+          %4 = arith.addf %3, %3 : f32 loc(#loc)
+          linalg.yield %3 : f32 loc(#loc2)
+        } -> tensor<4xf32> loc(#loc2)
+      } loc(#loc2)
+    } loc(#loc2)
+  } loc(#loc2)
+  util.func public @main() {
+    %2 = flow.dispatch @main_dispatch_0::@main_dispatch_0_elementwise_4_f32(%0) : () loc(#loc2)
+    %3 = flow.dispatch @main_dispatch_0::@main_dispatch_0_elementwise_4_f32(%2) : () loc(#loc2)
+  }
+}
+"""
+    (kernel,) = kernels_of_flow(text)
+    assert (kernel.name, kernel.kind) == ("main_dispatch_0_elementwise_4_f32", "fused")
+    assert (kernel.makes, kernel.detail) == ("tensor<4xf32>", "dispatched at 2 places")
+    assert (kernel.equations, kernel.lines) == (["tanh", "arith.addf"], ["/a.py:7"])
 
 
 def test_loops_and_branches_on_every_backend(on_backend):

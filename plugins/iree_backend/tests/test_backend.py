@@ -283,3 +283,14 @@ def test_what_fails_while_it_runs_is_a_runtime_error_with_its_status(on_device):
     more_than_there_is = plugjax.jit(lambda x: jnp.zeros(1 << 44) + x)
     with pytest.raises(JaxRuntimeError, match=r"^RESOURCE_EXHAUSTED: "):
         more_than_there_is(1.0)
+
+
+def test_text_of_a_program_after_a_phase_of_the_compiler(on_iree):
+    lowered = plugjax.jit(lambda x: jnp.sum(jnp.tanh(x) * 2)).lower(np.ones(64, np.float32))
+    compiled = lowered.compile({"phase": "flow"})
+    text = compiled.as_text()
+    assert "flow.executable private @main_dispatch_0" in text
+    assert '/tanh"(' in text
+    np.testing.assert_allclose(compiled(np.ones(64, np.float32)), 128 * np.tanh(1), rtol=1e-6)
+    with pytest.raises(RuntimeError, match="unrecognized compile-to phase name: nonsense"):
+        lowered.compile({"phase": "nonsense"}).as_text()

@@ -12,7 +12,7 @@ import hashlib
 import platform
 import re
 from collections.abc import Iterable, Iterator
-from functools import cache
+from functools import cache, partial
 from importlib import metadata
 from pathlib import Path
 from typing import NamedTuple
@@ -61,6 +61,7 @@ def compile_stablehlo(
     *,
     subprocess: bool = True,
     apart: bool = False,
+    phase: str = "",
 ) -> bytes:
     """Compile a StableHLO module to an IREE module (the bytes of a ``.vmfb``).
 
@@ -73,13 +74,14 @@ def compile_stablehlo(
         subprocess: ``False`` compiles in this process, which the compiler may then end; not in a process that was forked after the
             compiler was loaded, where it would hang.
         apart: fuse no operations.
+        phase: give the text of the program after this phase of the compiler, ``"flow"`` for example, which has one function for each kernel.
 
     Raises:
         CompileError: no set of flags compiled the module; of the first attempt, with a note on the
             others.
     """
     elsewhere = subprocess or must_run_elsewhere()
-    compile_with = compile_elsewhere if elsewhere else compile_here
+    compile_with = partial(compile_elsewhere if elsewhere else compile_here, phase=phase)
     first_error: CompileError | None = None
     repairs = [flag for row in workarounds.active(Stage.FLAGS) for flag in row.function()(text)]
     fixed = (*_ALWAYS, *repairs, *target.flags())

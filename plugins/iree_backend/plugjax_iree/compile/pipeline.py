@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from plugjax_iree import native, workarounds
 from plugjax_iree.compile import process
-from plugjax_iree.mlir import borrowed
+from plugjax_iree.mlir import borrowed, program_text
 from plugjax_iree.workarounds import Stage, Workaround
 
 SEVERITIES = ("note", "warning", "error", "remark")
@@ -102,7 +102,12 @@ def _library() -> Callable[..., None]:
 
 
 def compile_here(
-    text: str, flags: Sequence[str], *, apart: bool = False, without: Sequence[str] = ()
+    text: str,
+    flags: Sequence[str],
+    *,
+    apart: bool = False,
+    without: Sequence[str] = (),
+    phase: str = "",
 ) -> bytes:
     """Compile `text` in this process; several threads may do so at once.
 
@@ -111,6 +116,7 @@ def compile_here(
         flags: of the session.
         apart: fuse no operations.
         without: names of workarounds to leave out.
+        phase: give the text of the program after this phase of the compiler instead of the compiled module.
 
     Raises:
         CompileError: the compiler refused the flags or the module.
@@ -136,8 +142,11 @@ def compile_here(
         if not invocation.parse_source(source):
             raise CompileError("parse", diagnostics, text)
         with workarounds.without(without):
-            if not _run_phases(invocation, apart):
+            texts: list[str] = []
+            if not _run_phases(invocation, apart, phase, texts):
                 raise CompileError("compile", diagnostics, text)
+        if phase:
+            return texts[0].encode()
         output = api.Output.open_membuffer()
         try:
             invocation.output_vm_bytecode(output)
@@ -149,17 +158,32 @@ def compile_here(
         session.close()
 
 
-def _run_phases(invocation: Any, apart: bool) -> bool:
-    """The phases of the compiler, with the workarounds between them; whether all succeeded."""
+def _run_phases(invocation: Any, apart: bool, phase: str, texts: list[str]) -> bool:
+    """The phases of the compiler, with the workarounds between them; whether all succeeded. The program after `phase` goes to `texts`."""
     last = [Stage.REFUSED] if apart else []
     return bool(
         _work_around(invocation, Stage.INLINED)
         # The compiler eliminates equal operations later; the workarounds below must see the result.
         and _run_passes(invocation, "cse")
         and _work_around(invocation, Stage.STABLEHLO, *last)
+        and (not phase or _write_down(invocation, phase, texts))
         and invocation.execute()
         and _work_around(invocation, Stage.BYTECODE)
     )
+
+
+def _write_down(invocation: Any, phase: str, texts: list[str]) -> bool:
+    """Run the phases up to one, and write the program down; the next execution goes on from there."""
+    handle = invocation._inv_p
+    with borrowed(handle) as (mlir, _):
+        mlir.stop_at(handle, phase.encode())
+    if not invocation.execute():
+        return False
+    with borrowed(handle) as (mlir, module):
+        texts.append(program_text(mlir, module))
+        mlir.go_on_from(handle, phase.encode())
+        mlir.stop_at(handle, b"end")
+    return True
 
 
 def _work_around(invocation: Any, *stages: Stage) -> bool:
@@ -188,14 +212,19 @@ def _one_line(error: Exception) -> str:
 
 
 def compile_elsewhere(
-    text: str, flags: Sequence[str], *, apart: bool = False, without: Sequence[str] = ()
+    text: str,
+    flags: Sequence[str],
+    *,
+    apart: bool = False,
+    without: Sequence[str] = (),
+    phase: str = "",
 ) -> bytes:
     """Compile `text` in a helper process; arguments as of `compile_here`.
 
     Raises:
         CompileError: as `compile_here`; the stage is ``"crash"`` if the process died.
     """
-    options = {"apart": apart, "without": list(without)}
+    options = {"apart": apart, "without": list(without), "phase": phase}
     try:
         failure, bytecode = process.compile_in_helper(text, flags, options)
     except process.HelperDiedError as crash:

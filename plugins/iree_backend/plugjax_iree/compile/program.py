@@ -29,13 +29,22 @@ if TYPE_CHECKING:
     from plugjax.extend.serialization import CompiledForm
 
 # Other options are flags of the compiler.
-_OWN_OPTIONS = ("name", "donated", "debug_info", "subprocess", "apart", "without", "compiled")
+_OWN_OPTIONS = (
+    "name",
+    "donated",
+    "debug_info",
+    "subprocess",
+    "apart",
+    "without",
+    "compiled",
+    "phase",
+)
 
 
 class IreeProgram(Executable):
     """A loaded module.
 
-    Its text is what the compiler got: the compiler's own forms are gone.
+    Its text is what the compiler got, or what it made of that until a phase, which the option ``phase`` names.
 
     Attributes:
         cache_key: of its entry in the persistent cache; empty if it has none.
@@ -93,7 +102,7 @@ def compile_program(
         hardware: what the device is made of, for lowering rules.
         arch: the architecture, as of `CompileTarget`.
         options: ``name``, ``donated``, ``apart`` (fuse no operations), ``without`` (names of workarounds to leave out),
-            ``subprocess``, ``compiled`` (load this), and flags of IREE's compiler by name.
+            ``subprocess``, ``compiled`` (load this), ``phase`` (the program's text is that after a phase of the compiler), and flags of IREE's compiler by name.
 
     Raises:
         JaxRuntimeError: IREE refuses the program or a flag.
@@ -121,9 +130,26 @@ def compile_program(
             function = row.function()(function, jaxpr, donated, copy)
 
     def text() -> str:
+        if "phase" in options:
+            return _text_after(str(options["phase"]), jaxpr, hardware, target, options)
         return str(lower_program(jaxpr, hardware, options).as_text())
 
     return IreeProgram(function, vmfb, donated, cache_key, target, calls, text)
+
+
+def _text_after(
+    phase: str,
+    jaxpr: ClosedJaxpr,
+    hardware: str,
+    target: CompileTarget,
+    options: Mapping[str, Any],
+) -> str:
+    """The program after a phase of the compiler, with the equations that its operations come from."""
+    lowered = lower_program(jaxpr, hardware, {**options, "debug_info": True})
+    text = target.declared(lowered.as_text(generic=True, debug_info=True))
+    apart = bool(options.get("apart", False))
+    with workarounds.without(_without(options)):
+        return compile_stablehlo(text, target, apart=apart, phase=phase).decode()
 
 
 def compile_ahead(
@@ -203,7 +229,9 @@ def _vmfb(
 ) -> tuple[bytes, str]:
     """The module, and its key in the cache."""
     text = target.declared(lowered.as_text(generic=True))
-    extra = {k: str(v) for k, v in options.items() if k not in ("name", "donated", "without")}
+    extra = {
+        k: str(v) for k, v in options.items() if k not in ("name", "donated", "without", "phase")
+    }
     off = workarounds.switched_off()
     keep = config.read("enable_compilation_cache") and all(c.cacheable for c in lowered.host_calls)
     cache = default_cache() if keep else None

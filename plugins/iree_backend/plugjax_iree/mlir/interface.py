@@ -99,6 +99,20 @@ class Mlir:
     print_attribute: Callable[[int, Any, Any], None] = _c(
         "mlirAttributePrint", None, Pointer, Printer, Pointer
     )
+    printing: Callable[[], int] = _c("mlirOpPrintingFlagsCreate", Pointer)
+    with_locations: Callable[[int, bool, bool], None] = _c(
+        "mlirOpPrintingFlagsEnableDebugInfo", None, Pointer, _FLAG, _FLAG
+    )
+    end_printing: Callable[[int], None] = _c("mlirOpPrintingFlagsDestroy", None, Pointer)
+    print_operation: Callable[[int, int, Any, Any], None] = _c(
+        "mlirOperationPrintWithFlags", None, Pointer, Pointer, Printer, Pointer
+    )
+    stop_at: Callable[[Any, bytes], None] = _c(
+        "ireeCompilerInvocationSetCompileToPhase", None, Pointer, ctypes.c_char_p
+    )
+    go_on_from: Callable[[Any, bytes], None] = _c(
+        "ireeCompilerInvocationSetCompileFromPhase", None, Pointer, ctypes.c_char_p
+    )
     is_splat: Callable[[int], bool] = _c("mlirDenseElementsAttrIsSplat", _FLAG, Pointer)
     raw_data: Callable[[int], int] = _c("mlirDenseElementsAttrGetRawData", Pointer, Pointer)
     number_count: Callable[[int], int] = _c("mlirDenseArrayGetNumElements", _INDEX, Pointer)

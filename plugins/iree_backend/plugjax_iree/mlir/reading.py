@@ -118,6 +118,20 @@ def printed(mlir: Mlir, operation: int, name: bytes) -> str:
     return b"".join(parts).decode()
 
 
+def program_text(mlir: Mlir, module: int) -> str:
+    """A whole program with the places that its operations come from."""
+    parts: list[bytes] = []
+
+    def collect(text: Text, _user_data: object) -> None:
+        parts.append(ctypes.string_at(text.data, text.length))
+
+    flags = mlir.printing()
+    mlir.with_locations(flags, True, False)
+    mlir.print_operation(module, flags, Printer(collect), None)
+    mlir.end_printing(flags)
+    return b"".join(parts).decode()
+
+
 _CODES: dict[int, Literal["B", "H", "I", "Q"]] = {1: "B", 2: "H", 4: "I", 8: "Q"}
 
 
