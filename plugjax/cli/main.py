@@ -19,6 +19,7 @@ from plugjax.cli import (
     devices,
     doctor,
     export,
+    fuzz,
     launch,
     new,
     parity,
@@ -63,6 +64,7 @@ app.command("launch", context_settings=run.CONTEXT)(launch.command)
 app.command("check")(check.command)
 app.command("compile")(compile.command)
 app.command("export")(export.command)
+app.command("fuzz")(fuzz.command)
 app.command("new")(new.command)
 app.command("devices")(devices.command)
 app.command("plugins")(plugins.command)

@@ -17,7 +17,7 @@ from plugjax.testing.fuzz.draw import draw_program
 from plugjax.testing.fuzz.judge import compare
 from plugjax.testing.fuzz.noise import Noise, noisy
 from plugjax.testing.fuzz.outcome import examine
-from plugjax.testing.fuzz.program import Aval, Input, Program, Step, script
+from plugjax.testing.fuzz.program import Aval, Body, Input, Program, Step, script
 from plugjax.testing.fuzz.run import Result, on_numpy, with_noise
 from plugjax.testing.fuzz.scope import RULES
 from plugjax.testing.fuzz.shrink import shrink
@@ -91,6 +91,52 @@ def test_a_program_survives_text_and_its_script_runs(drawn, tmp_path):
     assert run.stdout.count("expected") == 2
 
 
+def test_long_programs_have_a_gradient_and_a_batch():
+    programs = [draw_program(3, k, steps=(10, 40), transformed=True) for k in range(12)]
+    assert {p.transforms for p in programs} == {("forward", "batch"), ("forward", "gradient", "batch")}  # fmt: skip
+    assert max(len(p.steps) for p in programs) > 20
+    for program in programs:
+        assert Program.from_json(program.to_json()) == program
+        assert len(on_numpy(program).arrays) > len(program.results)
+    assert {examine(p, "numpy").kind for p in programs[:4]} == {"agrees"}
+
+
+def test_a_gradient_and_a_batch_are_those_of_the_program():
+    program = replace(reversal(), transforms=("forward", "gradient", "batch"))
+    x = np.array([1, 2, 3], np.float32)
+    flipped, square, gradient, batch, _ = on_numpy(program).arrays
+    np.testing.assert_allclose(flipped, np.sin(x)[::-1] + x, rtol=1e-6)
+    np.testing.assert_allclose(gradient, np.cos(x) + 1 + 2 * x, rtol=1e-6)
+    np.testing.assert_array_equal(batch[0], flipped)
+    np.testing.assert_allclose(batch[1], np.sin(np.roll(x, 1))[::-1] + np.roll(x, 1), rtol=1e-6)
+    assert square.tolist() == [1, 4, 9]
+
+
+def test_a_wrong_gradient_is_shrunk_to_the_gradient():
+    def fails(program):
+        return "gradient" in program.transforms
+
+    program = draw_program(3, 1, steps=(10, 40), transformed=True)
+    assert fails(program)
+    small = shrink(program, fails, lambda p: {}, trials=200)
+    assert small.transforms == ("gradient",)
+    assert len(small.steps) == 1
+
+
+def test_a_cotangent_of_zeros_times_infinity_may_be_nan():
+    """A compiled loop has an array of zeros where plain Python knows that there is no cotangent."""
+    f = Aval("float32", (2,))
+    steps = [
+        Step("custom", "type('F', (), {{'f': (h := jax.custom_vjp({f0})), 'r': h.defvjp(lambda x: ({f0}(x), x), lambda r, t: (r * t,))}}).f({0})", [0], [2], [Body([1], [], [1])]),
+        Step("loop", "lax.scan(lambda c, x: (c, x), {0}, {1})", [2, 3], [4, 5]),
+    ]  # fmt: skip
+    inputs = [Input(0, f, ["1.0", "inf"]), Input(3, f, ["1.0", "2.0"])]
+    program = Program(inputs, steps, [5], dict.fromkeys(range(6), f), transforms=("gradient",))
+    assert np.isfinite(on_numpy(program).arrays[0]).all()
+    assert np.isnan(on_numpy(program, traced=True).arrays[0][1])
+    assert examine(program, "numpy").kind == "agrees"
+
+
 def test_what_rounding_explains_is_no_difference():
     program = reversal()
     expected = on_numpy(program)
@@ -128,7 +174,7 @@ def test_a_result_on_a_discontinuity_is_not_held_against_a_backend():
     ]
     program = Program([Input(0, f, ["27.0"])], steps, [2, 3], {0: f, 1: f, 2: i, 3: i})
     expected = on_numpy(program)
-    noisy = with_noise(program)
+    noisy = list(with_noise(program))
     below = Result([expected.arrays[0] - 1, expected.arrays[1]])
     assert compare(below, expected, lambda: noisy) is None
     # The input itself was not rounded.
@@ -234,7 +280,7 @@ def test_a_program_that_writes_into_its_argument_is_refused(planted):
 
 def test_a_worker_that_cannot_start_says_why(planted):
     with pytest.raises(DiedError, match="No module named 'nosuch'"):
-        Worker(["nosuch"]).draw(0, 0, False)
+        Worker(["nosuch"]).draw(0, 0)
 
 
 def test_the_oracle_may_be_another_library(drawn):
@@ -243,17 +289,24 @@ def test_the_oracle_may_be_another_library(drawn):
     assert set(kinds) <= {"agrees", "refused by both", "the oracle failed"}
 
 
-def test_the_command_line_reports_findings_with_scripts(planted, tmp_path):
-    command = [sys.executable, "-m", "plugjax.testing.fuzz", "--backend", "wrong", "--count", "40", "--seed", "7", "--plugin", *PLANTED, "-o", str(tmp_path)]  # fmt: skip
+def test_the_command_line_writes_scripts_of_findings(planted, tmp_path):
+    command = [sys.executable, "-m", "plugjax", "fuzz", "--backend", "wrong", "--count", "8", "--seed", "7", "--plugin", *PLANTED, "-o", str(tmp_path)]  # fmt: skip
     run = subprocess.run(command, capture_output=True, text=True, check=False)
     assert run.returncode == 1, run.stderr
-    assert "40 programs on wrong" in run.stdout
-    assert "def program(" in run.stdout
-    assert len(list(tmp_path.glob("wrong-7-*.py"))) == len(list(tmp_path.glob("*.json"))) > 0
-    unknown = [*command[:3], "--backend", "nosuch"]
+    assert not run.stderr
+    assert "8 programs on wrong" in run.stdout
+    assert "a second, 10,000 in" in run.stdout
+    scripts = list(tmp_path.glob("wrong-7-*.py"))
+    assert len(scripts) == len(list(tmp_path.glob("*.json"))) > 0
+    assert all("def program(" in path.read_text() for path in scripts)
+    unknown = [*command[:4], "--backend", "nosuch"]
     refused = subprocess.run(unknown, capture_output=True, text=True, check=False)
     assert refused.returncode == 2
+    assert refused.stderr.count("\n") == 1
     assert "nosuch" in refused.stderr
+    backwards = subprocess.run([*command[:4], "--steps", "9", "3"], capture_output=True, text=True, check=False)  # fmt: skip
+    assert backwards.returncode == 2
+    assert "--steps 9 3" in backwards.stderr
 
 
 @pytest.mark.timeout(600)

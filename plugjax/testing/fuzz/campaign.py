@@ -16,11 +16,11 @@ from plugjax.testing.fuzz.worker import DiedError, Worker
 
 @dataclass(frozen=True)
 class Finding:
-    """A program that failed.
+    """A program that was examined.
 
     Args:
         number: number under the seed.
-        program: the shrunk program, which has ``outcome``.
+        program: the program, shrunk if it failed; it has ``outcome``.
         repeats: whether it failed again in a second run.
     """
 
@@ -38,6 +38,7 @@ class Campaign:
         backend: name of the backend under test.
         oracle: ``numpy``, or the name of a module with JAX's names.
         seconds: limit for one program; ``shrink_seconds``: for shrinking one; 0 means no shrinking.
+        steps: least and largest number of steps; ``transformed``: with gradient and batch, as `draw_program` says.
         until: monotonic time after which no program is begun.
     """
 
@@ -48,6 +49,8 @@ class Campaign:
     seconds: float = 60
     shrink_seconds: float = 120
     x64: bool = False
+    steps: tuple[int, int] = (3, 12)
+    transformed: bool = False
     plugins: Sequence[str] = ()
     until: float = float("inf")
     counts: Counter[str] = field(default_factory=Counter)
@@ -56,7 +59,7 @@ class Campaign:
     def run(
         self, numbers: Sequence[int], report: Callable[[Finding], None] = lambda f: None
     ) -> list[Finding]:
-        """Examine the programs of these numbers; findings are reported at once and returned in order."""
+        """Examine the programs of these numbers; ``report`` gets each at once. Those that failed are returned in order."""
         supply, lock = iter(numbers), threading.Lock()
         errors: list[BaseException] = []
 
@@ -71,7 +74,7 @@ class Campaign:
                         self.counts[finding.outcome.kind] += 1
                         if finding.outcome.is_fault:
                             self.findings.append(finding)
-                            report(finding)
+                        report(finding)
             except BaseException as error:
                 errors.append(error)
             finally:
@@ -88,7 +91,13 @@ class Campaign:
 
     def _examine(self, worker: Worker, number: int) -> Finding:
         try:
-            program = worker.draw(self.seed, number, self.x64)
+            program = worker.draw(
+                self.seed,
+                number,
+                x64=self.x64,
+                steps=self.steps,
+                transformed=self.transformed,
+            )
         except DiedError as error:
             return Finding(number, None, error.outcome)
         outcome = worker.examine(program, self.backend, self.oracle)

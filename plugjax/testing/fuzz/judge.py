@@ -7,7 +7,7 @@ infinity that no noise changes must be the same.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,21 +25,25 @@ class Difference:
 
     Args:
         kind: ``wrong``, ``shape``, ``dtype`` or ``weak type``.
+        finite: whether all wrong elements are finite.
     """
 
     kind: str
     position: int
     text: str
+    finite: bool = True
 
 
 def compare(
-    found: Result, expected: Result, noisy: Callable[[], list[Arrays]]
+    found: Result, expected: Result, noisy: Callable[[], Iterable[Arrays]]
 ) -> Difference | None:
     """The first difference that rounding does not explain.
 
-    ``noisy`` gives results of runs with noise; it is called when something differs.
+    ``noisy`` gives results of runs with noise, one after the other; it is called when something differs, and left when all
+    is explained.
     """
-    for i, (a, b) in enumerate(zip(found.arrays, expected.arrays, strict=True)):
+    pairs = list(zip(found.arrays, expected.arrays, strict=True))
+    for i, (a, b) in enumerate(pairs):
         if a.shape != b.shape:
             return Difference("shape", i, f"{a.shape}, expected {b.shape}")
         if a.dtype != b.dtype:
@@ -48,21 +52,22 @@ def compare(
             return Difference(
                 "weak type", i, f"weak_type={found.weak[i]}, expected {expected.weak[i]}"
             )
-    runs: list[Arrays] | None = None
-    for i, (a, b) in enumerate(zip(found.arrays, expected.arrays, strict=True)):
-        bad = _differs(a, b, [])
-        if not bad.any():
-            continue
-        runs = noisy() if runs is None else runs
-        bad = _differs(a, b, [run[i] for run in runs])
-        if bad.any():
-            place = tuple(int(p[0]) for p in np.nonzero(bad))
-            return Difference(
-                "wrong",
-                i,
-                f"{a.dtype}{list(a.shape)} at {list(place)}: {a[place]}, expected {b[place]}; {int(bad.sum())} of {bad.size}",
-            )
-    return None
+    bad = {i: mask for i, (a, b) in enumerate(pairs) if (mask := _differs(a, b, [])).any()}
+    if not bad:
+        return None
+    runs: list[Arrays] = []
+    for run in noisy():
+        runs.append(run)
+        masks = {i: _differs(*pairs[i], [each[i] for each in runs]) for i in bad}
+        bad = {i: mask for i, mask in masks.items() if mask.any()}
+        if not bad:
+            return None
+    i, mask = min(bad.items())
+    a, b = pairs[i]
+    place = tuple(int(p[0]) for p in np.nonzero(mask))
+    text = f"{a.dtype}{list(a.shape)} at {list(place)}: {a[place]}, expected {b[place]}; {int(mask.sum())} of {mask.size}"
+    finite = bool(np.all(np.isfinite(a[mask].astype(np.complex128))))
+    return Difference("wrong", i, text, finite)
 
 
 def _differs(a: Any, b: Any, runs: list[Any]) -> Any:

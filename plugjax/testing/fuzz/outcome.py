@@ -103,6 +103,11 @@ def examine(
     if isinstance(expected, Exception):
         return Outcome("accepted", f"the oracle raises {_message(expected)}", primitives=names)
     difference = compare(found, expected, lambda: with_noise(program))
+    if difference is not None and not difference.finite and oracle == "numpy":
+        # A cotangent of a loop is an array of zeros where that of plain Python is known to be zero, and inf * 0 is nan.
+        traced = _attempt(on_numpy, program, True)
+        if not isinstance(traced, Exception):
+            difference = compare(found, traced, lambda: with_noise(program))
     if difference is None:
         return Outcome(AGREES)
     return Outcome(difference.kind, difference.text, difference.position, names)

@@ -1,4 +1,4 @@
-"""A program as data: inputs, steps, results. Its printed Python source is what runs.
+"""A program as data: inputs, steps, results, transformations of the whole. Its printed Python source is what runs.
 
 Each value has a number that is unique in the whole program; ``v7`` is its name in the source. A step's expression is a
 template: ``{0}`` stands for its first operand, ``{f0}`` for the function of its first body. A body may read any value
@@ -102,15 +102,24 @@ class Step:
     bodies: list[Body] = field(default_factory=list)
 
 
+# What the compiled function gives: the results, their gradient, the results of a batch of two.
+TRANSFORMS = ("forward", "gradient", "batch")
+
+
 @dataclass
 class Program:
-    """Inputs, steps and results, and the type of each value."""
+    """Inputs, steps and results, and the type of each value.
+
+    Args:
+        transforms: some of `TRANSFORMS`. All are in one function, which is compiled once.
+    """
 
     inputs: list[Input]
     steps: list[Step]
     results: list[int]
     avals: dict[int, Aval]
     x64: bool = False
+    transforms: tuple[str, ...] = ("forward",)
 
     @property
     def arguments(self) -> list[Input]:
@@ -131,6 +140,7 @@ class Program:
             data["results"],
             {int(k): _aval(a) for k, a in data["avals"].items()},
             data["x64"],
+            tuple(data["transforms"]),
         )
 
     def all_steps(self) -> Iterator[Step]:
@@ -142,8 +152,50 @@ class Program:
         parameters = ", ".join(f"v{x.number}" for x in self.arguments)
         constants = [f"v{x.number} = {x.source}" for x in self.inputs if x.constant]
         lines = block(Body([], self.steps, self.results), always_tuple=True)
-        whole = [*constants, f"def program({parameters}):", *("    " + line for line in lines)]
+        plain = self.transforms == ("forward",)
+        name = "program" if plain else "forward"
+        whole = [*constants, f"def {name}({parameters}):", *("    " + line for line in lines)]
+        if not plain:
+            pairs = ", pairs" if "batch" in self.transforms else ""
+            whole += [f"def program({parameters}{pairs}):", *("    " + line for line in self._whole())]  # fmt: skip
         return "\n".join(whole) + "\n"
+
+    def _whole(self) -> list[str]:
+        """Lines of the function that calls ``forward`` and its transformations."""
+        names = [f"v{x.number}" for x in self.arguments]
+        call = f"forward({', '.join(names)})"
+        parts = {
+            "forward": [f"values = {call}"],
+            "gradient": self._gradient(call),
+            "batch": ["batch = jax.vmap(forward)(*pairs)"],
+        }
+        lines = [line for name in self.transforms for line in parts[name]]
+        made = ("values" if name == "forward" else name for name in self.transforms)
+        return [*lines, f"return ({', '.join(f'*{name}' for name in made)},)"]
+
+    def _gradient(self, call: str) -> list[str]:
+        """Lines that differentiate the sum of all floating results by all floating arguments."""
+        wrt = ", ".join(f"v{x.number}" for x in self.arguments if x.aval.kind == "f")
+        floats = [i for i, r in enumerate(self.results) if self.avals[r].kind == "f"]
+        return [
+            f"ys, pullback = jax.vjp(lambda {wrt}: [{call}[i] for i in {floats}], {wrt})",
+            "gradient = pullback([jnp.ones_like(y) for y in ys])",
+        ]
+
+    @property
+    def operands(self) -> list[Any]:
+        """What ``program`` is called with: the arguments, and for a batch their list, each beside itself with its elements moved by one place."""
+        arrays = [x.array for x in self.arguments]
+        pairs = [[np.stack([x, np.roll(x, 1)]) for x in arrays]]
+        return [*arrays, *(pairs if "batch" in self.transforms else [])]
+
+    @property
+    def possible(self) -> tuple[str, ...]:
+        """The transformations that can be applied: a batch needs arguments, a gradient floating ones and floating results."""
+        given = [x.aval.kind for x in self.arguments]
+        made = [self.avals[r].kind for r in self.results]
+        fits = {"forward": True, "gradient": "f" in given and "f" in made, "batch": bool(given)}
+        return tuple(name for name in TRANSFORMS if fits[name])
 
 
 def _aval(data: dict[str, Any]) -> Aval:
@@ -209,6 +261,9 @@ import plugjax.numpy as jnp
 from plugjax import lax
 
 jax.config.update("jax_enable_x64", {x64})
+# What is wrong or refused is not repaired.
+jax.config.update("verify", "off")
+jax.config.update("fallback", "error")
 
 {source}
 
@@ -216,18 +271,24 @@ def arguments():
     return [
 {arguments}    ]
 
+operands = arguments()
+{pairs}
 with jax.default_device("numpy"), jax.disable_jit():
-    expected = program(*arguments())
+    expected = program(*operands)
 with jax.default_device({backend!r}):
-    found = jax.jit(program)(*arguments())
+    found = jax.jit(program)(*operands)
 for a, b in zip(found, expected):
     print({backend!r}, a.dtype, np.asarray(a), "\\nexpected", b.dtype, np.asarray(b))
 """
+
+# One batch of two: an argument, and its elements moved by one place.
+PAIRS = "operands.append([np.stack([x, np.roll(x, 1)]) for x in operands])\n"
 
 
 def script(program: Program, backend: str) -> str:
     """A stand-alone script that runs a program on NumPy step by step, and compiled for a backend."""
     arguments = "".join(f"        {x.source},\n" for x in program.arguments)
+    pairs = PAIRS if "batch" in program.transforms else ""
     return SCRIPT.format(
-        source=program.source(), arguments=arguments, x64=program.x64, backend=backend
+        source=program.source(), arguments=arguments, pairs=pairs, x64=program.x64, backend=backend
     )

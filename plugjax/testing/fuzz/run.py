@@ -54,9 +54,9 @@ def on_backend(program: Program, backend: str) -> Result:
         AssertionError: the program wrote into an argument.
     """
     with _quietly(), plugjax.enable_x64(program.x64), plugjax.default_device(backend):
-        arguments = [_on_device(x.array) for x in program.arguments]
+        arguments = plugjax.tree.map(_on_device, program.operands)
         found = Result(plugjax.jit(function_of(program, plugjax), tiered=False)(*arguments))
-    for given, x in zip(arguments, program.arguments, strict=True):
+    for given, x in zip(arguments, program.arguments, strict=False):
         if np.asarray(given).tobytes() != x.array.tobytes():
             raise AssertionError(f"the program wrote into its argument v{x.number}")
     return found
@@ -68,8 +68,13 @@ def _on_device(x: np.ndarray[Any, Any]) -> Array:
     return Array(array.aval, array._placement, None, array._resident())
 
 
-def on_numpy(program: Program) -> Result:
-    """The program step by step on the NumPy backend, including bodies of loops with at least one step."""
+def on_numpy(program: Program, traced: bool = False) -> Result:
+    """The program step by step on the NumPy backend, including bodies of loops with at least one step.
+
+    If ``traced``, bodies of loops and branches are traced, as they are in a compiled program.
+    """
+    if traced:
+        return _eager(program)
     try:
         with plugjax.disable_jit():
             return _eager(program)
@@ -79,7 +84,7 @@ def on_numpy(program: Program) -> Result:
 
 def _eager(program: Program) -> Result:
     with _quietly(), plugjax.enable_x64(program.x64), plugjax.default_device("numpy"):
-        arguments = [plugjax.numpy.asarray(x.array) for x in program.arguments]
+        arguments = plugjax.tree.map(plugjax.numpy.asarray, program.operands)
         return Result(function_of(program, plugjax)(*arguments))
 
 
@@ -89,19 +94,17 @@ def in_library(program: Program, name: str) -> Result:
     for part in ("scipy.special", "scipy.linalg", "nn", "numpy", "lax", "random", "ops"):
         importlib.import_module(f"{name}.{part}")
     library.config.update("jax_enable_x64", program.x64)
-    arguments = [x.array for x in program.arguments]
     with _quietly():
-        return Result(library.jit(function_of(program, library))(*arguments))
+        return Result(library.jit(function_of(program, library))(*program.operands))
 
 
-def with_noise(program: Program) -> list[Arrays]:
-    """Results of runs with noise in every rounding operation."""
-    found = []
-    with noisy() as give:
-        for noise in noises():
+def with_noise(program: Program) -> Iterator[Arrays]:
+    """Results of runs with noise in every rounding operation, each computed when it is asked for."""
+    for noise in noises():
+        with noisy() as give:
             give(noise)
-            found.append(on_numpy(program).arrays)
-    return found
+            found = on_numpy(program).arrays
+        yield found
 
 
 def primitives(program: Program) -> list[str]:
@@ -114,7 +117,7 @@ def primitives(program: Program) -> list[str]:
             for inner in programs_in(eqn.params):
                 walk(inner.jaxpr)
 
-    arguments = [x.array for x in program.arguments]
+    arguments = program.operands
     with _quietly(), plugjax.enable_x64(program.x64), plugjax.default_device("numpy"):
         walk(plugjax.make_jaxpr(function_of(program, plugjax))(*arguments).jaxpr)
     return sorted(found)

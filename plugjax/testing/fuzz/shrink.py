@@ -1,4 +1,4 @@
-"""Shrink a failing program: fewer results, fewer steps, shorter bodies, plain values.
+"""Shrink a failing program: fewer transformations of the whole, fewer results, fewer steps, shorter bodies, plain values.
 
 A step is cut by replacing it with an input of the same value. So the failing step is found alone, or with the context
 that it needs.
@@ -37,7 +37,8 @@ def shrink(
     while progress:
         progress = False
         known = values(best)
-        for candidate in _candidates(best, known):
+        for found in _candidates(best, known):
+            candidate = _possible(found)
             text = candidate.to_json()
             if text in seen:
                 continue
@@ -51,8 +52,15 @@ def shrink(
     return best
 
 
+def _possible(program: Program) -> Program:
+    """The program without transformations that it no longer has arguments or results for."""
+    kept = tuple(name for name in program.transforms if name in program.possible)
+    return replace(program, transforms=kept or ("forward",))
+
+
 def _candidates(program: Program, known: dict[int, list[str]]) -> Iterator[Program]:
     """Smaller programs, the smallest first."""
+    yield from _untransformed(program)
     if len(program.results) > 1:
         for r in program.results:
             yield trimmed(replace(program, results=[r]))
@@ -65,6 +73,13 @@ def _candidates(program: Program, known: dict[int, list[str]]) -> Iterator[Progr
     yield from _lifted(program, known)
     yield from _inner(program)
     yield from _plainer(program)
+
+
+def _untransformed(program: Program) -> Iterator[Program]:
+    """Programs with fewer transformations of the whole."""
+    for name in program.transforms:
+        if len(program.transforms) > 1:
+            yield replace(program, transforms=(name,))
 
 
 def _value_of(program: Program, number: int, known: dict[int, list[str]]) -> Input | None:

@@ -33,6 +33,13 @@ MEMORY = 12 << 30
 REQUESTS = 400
 # A line before the answer: the backend is done, the oracle begins.
 PHASE = b"\n"
+# No wrong or refused program is repaired on the way.
+_ENVIRONMENT = {
+    "PLUGJAX_CACHE_DIR": "off",
+    "PLUGJAX_VERIFY": "off",
+    "PLUGJAX_FALLBACK": "error",
+    "JAX_PLATFORMS": "cpu",
+}
 
 
 class DiedError(Exception):
@@ -58,7 +65,7 @@ class Worker:
 
     def _start(self) -> subprocess.Popen[bytes]:
         self._said = tempfile.TemporaryFile()  # noqa: SIM115  It lives as long as the process.
-        environment = {**os.environ, "PLUGJAX_CACHE_DIR": "off", "JAX_PLATFORMS": "cpu"}
+        environment = {**os.environ, **_ENVIRONMENT}
         self._process = subprocess.Popen(
             [sys.executable, "-X", "faulthandler", "-m", __name__, *self.plugins],
             stdin=subprocess.PIPE,
@@ -116,9 +123,10 @@ class Worker:
         kind = "memory" if memory else "crash"
         return DiedError(ORACLE_FAILED if in_oracle else kind, "\n".join([f"{how}:", *said[-12:]]))
 
-    def draw(self, seed: int, number: int, x64: bool) -> Program:
-        """Have a program drawn by the process."""
-        return Program.from_json(self.ask(do="draw", seed=seed, number=number, x64=x64)["program"])
+    def draw(self, seed: int, number: int, **options: Any) -> Program:
+        """Have a program drawn by the process, with the options of `draw_program`."""
+        answer = self.ask(do="draw", seed=seed, number=number, options=options)
+        return Program.from_json(answer["program"])
 
     def examine(self, program: Program, backend: str, oracle: str) -> Outcome:
         """Have a program run and judged by the process; its death is an outcome too."""
@@ -159,7 +167,7 @@ def _values(program: Program) -> dict[int, list[str]]:
     found = {}
     numbers = [r for step in program.steps for r in step.results]
     try:
-        arrays = on_numpy(replace(program, results=numbers)).arrays
+        arrays = on_numpy(replace(program, results=numbers, transforms=("forward",))).arrays
     except Exception:
         return {}
     for number, array in zip(numbers, arrays, strict=True):
@@ -169,7 +177,8 @@ def _values(program: Program) -> dict[int, list[str]]:
 
 def _reply(request: dict[str, Any], phase: Callable[[str], object]) -> dict[str, Any]:
     if request["do"] == "draw":
-        return {"program": draw_program(request["seed"], request["number"], request["x64"]).to_json()}  # fmt: skip
+        drawn = draw_program(request["seed"], request["number"], **request["options"])
+        return {"program": drawn.to_json()}
     program = Program.from_json(request["program"])
     if request["do"] == "values":
         return {"values": _values(program)}
