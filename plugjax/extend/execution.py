@@ -14,7 +14,7 @@ from plugjax.execution.jit.api import clear_caches, eval_shape, jit, make_jaxpr
 from plugjax.execution.jit.misses import CacheMiss, TraceKey
 from plugjax.execution.jit.stages import ArgInfo, CompiledFunction, Lowered, Traced, Wrapped
 from plugjax.execution.jobs import Job
-from plugjax.execution.out_of_memory import out_of_memory
+from plugjax.execution.out_of_memory import largest_value, out_of_memory
 from plugjax.execution.storage import Storage, storage, storage_of
 from plugjax.execution.string_arrays import is_string_array
 from plugjax.execution.threads import settings_of_this_thread
@@ -52,6 +52,7 @@ __all__ = [
     "instrumented",
     "is_string_array",
     "jit",
+    "largest_value",
     "leave",
     "make_jaxpr",
     "out_of_memory",

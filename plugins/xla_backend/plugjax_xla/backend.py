@@ -18,7 +18,7 @@ from plugjax.extend.meshes import Partition
 from plugjax.stablehlo.lower import LoweredModule
 from plugjax_xla import pjrt
 from plugjax_xla.argument_slots import has_slots, with_slots
-from plugjax_xla.failures import raise_as_ours
+from plugjax_xla.failures import largest, raise_as_ours
 from plugjax_xla.hlo_transformations import any_registered
 from plugjax_xla.host_calls import host_callback
 from plugjax_xla.jaxlib_shim import register_shipped_targets
@@ -132,7 +132,7 @@ class ClientBackend(Backend):
         try:
             return runtime.get(buffer, aval.shape, aval.dtype)
         except RuntimeError as error:
-            raise_as_ours(error, self.group)
+            raise_as_ours(error, self.group, str(aval))
 
     def delete(self, buffer: Buffer) -> None:
         """Free the memory now, or with its last view."""
@@ -143,7 +143,8 @@ class ClientBackend(Backend):
         try:
             pjrt.block_until_ready([buffer])
         except RuntimeError as error:
-            raise_as_ours(error, self.group)
+            spec = (buffer.aval.shape, buffer.aval.dtype)
+            raise_as_ours(error, self.group, largest([spec]))
 
     def is_ready(self, buffer: Buffer) -> bool:
         """Whether the values are computed."""
@@ -300,7 +301,7 @@ def _runner(compiled: PjrtExecutable) -> Run:
             return execute(buffers).consume_with_handlers(handlers)
             # jaxlib's type.
         except RuntimeError as error:
-            raise_as_ours(error)
+            raise_as_ours(error, value=largest(compiled.out_specs))
 
     def set_execute(found: Callable[..., Any]) -> None:
         nonlocal execute

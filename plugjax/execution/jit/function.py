@@ -58,6 +58,7 @@ from plugjax.execution.jit.program import Program, Run
 from plugjax.execution.jit.references import check_distinct
 from plugjax.execution.jit.shardings import JitShardings, place_of
 from plugjax.execution.jit.stages import Lowered, Traced
+from plugjax.execution.turns import turn
 from plugjax.meshes.kinds import kind_of, result_kinds, usual
 from plugjax.meshes.partition import Partition
 from plugjax.meshes.placements import common_placement
@@ -257,7 +258,11 @@ class JitFunction:
         run = known = self._table.get(key)
         if run is None:
             try:
-                run = self._table[key] = self._resolve(layout, statics, leaves, mixed)
+                # Threads that make the first call at once wait for one of them.
+                with turn((id(self._table), key)):
+                    run = self._table.get(key)
+                    if run is None:
+                        run = self._table[key] = self._resolve(layout, statics, leaves, mixed)
             except MutableValueError as met:
                 return self._open(leaves, layout, statics, met)
         if flat:

@@ -6,12 +6,13 @@ Compiled modules are kept in the persistent cache, since a compilation takes 0.3
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from plugjax.extend.backend import Executable
 from plugjax.extend.core import ClosedJaxpr, config
 from plugjax.extend.errors import JaxRuntimeError
-from plugjax.extend.execution import default_cache
+from plugjax.extend.execution import default_cache, largest_value
 from plugjax.stablehlo.host_call import HostCall
 from plugjax.stablehlo.lower import LoweredModule, lower_module
 from plugjax_iree import workarounds
@@ -118,7 +119,9 @@ def compile_program(
             lowered = _lowered(jaxpr, hardware, options)
             calls = lowered.host_calls
             vmfb, cache_key = _vmfb(lowered, target, options)
-        function = runtime.load(vmfb, host_functions(calls)).function("main")
+        loaded = runtime.load(vmfb, host_functions(calls))
+        loaded.needs = partial(largest_value, jaxpr)
+        function = loaded.function("main")
         donated = tuple(options.get("donated", ()))
         avals = jaxpr.out_avals
 

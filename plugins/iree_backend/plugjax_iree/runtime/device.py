@@ -3,7 +3,7 @@
 Lifetimes. A buffer that outlives its device, and a device destroyed in a forked child, end the
 process (segfault, hang). Buffers are in users' hands, so devices live until the process ends:
 `open_device` interns them and they are never destroyed. At exit the contexts and modules are
-released first, while Python can still run the host functions in them.
+released first, while Python can still run the host functions in them, and after the calls in other threads have returned.
 
 Threads. `put`, `get`, `load` and calls may come from several threads; calls release the interpreter
 while they run. A module with mutable globals is state: calls of one that threads share must be serialised.
@@ -20,6 +20,7 @@ import atexit
 import ctypes
 import os
 import threading
+import time
 import weakref
 from collections.abc import Callable, Sequence
 from functools import cache
@@ -34,7 +35,7 @@ from plugjax_iree.runtime.buffers import (
     in_native_order,
 )
 from plugjax_iree.runtime.host_module import HostFunction, create_host_module
-from plugjax_iree.runtime.loaded import LoadedModule
+from plugjax_iree.runtime.loaded import LoadedModule, other_threads_call
 
 if TYPE_CHECKING:
     from iree.runtime import HalBufferView, HalDevice, VmModule
@@ -179,6 +180,10 @@ class RuntimeDevice:
         self._loaded.add(loaded)
         return loaded
 
+    def _end_calls(self) -> None:
+        for loaded in list(self._loaded):
+            loaded.retire(_end_thread)
+
     def _close(self) -> None:
         for loaded in list(self._loaded):
             loaded.close()
@@ -294,6 +299,11 @@ def _make_immortal(native_object: object) -> None:
 
 def _tear_down() -> None:
     for device in _state.devices.values():
+        device._end_calls()
+    # A call that returned into an interpreter which is gone would end the process with an error.
+    while other_threads_call():
+        time.sleep(0.01)
+    for device in _state.devices.values():
         device._close()
     # Devices stay alive on purpose; the checker would report them on standard error.
     native.runtime().disable_leak_checker()
@@ -309,6 +319,11 @@ def _abandon_devices() -> None:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_abandon_devices)
+
+
+def _end_thread(*_: object) -> NoReturn:
+    """End a daemon thread, without a word, as the interpreter ends."""
+    raise SystemExit
 
 
 def _refuse_after_fork(*_: object) -> NoReturn:

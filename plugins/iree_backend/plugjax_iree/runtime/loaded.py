@@ -1,8 +1,11 @@
 """A compiled module in memory, and its functions as callables on buffers."""
 
 import re
+import sys
+import threading
 import weakref
 from collections.abc import Callable, Sequence
+from types import CodeType
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from plugjax.extend.errors import JaxRuntimeError
@@ -33,6 +36,7 @@ class LoadedModule:
     Attributes:
         name: the module's.
         function_names: what `function` accepts.
+        needs: says what the module needs memory for, where a call finds none.
     """
 
     def __init__(self, context: Any, module: "VmModule") -> None:
@@ -44,6 +48,7 @@ class LoadedModule:
         self._off_switches: weakref.WeakKeyDictionary[BufferFunction, Callable[[_Refuse], None]]
         self._off_switches = weakref.WeakKeyDictionary()
         self.name: str = module.name
+        self.needs: Callable[[], str] = str
         self.function_names = tuple(n for n in module.function_names if not n.startswith("__"))
 
     def function(self, name: str) -> BufferFunction:
@@ -86,6 +91,10 @@ class LoadedModule:
         status = _STATUS.search(str(error))
         if status is None:  # Not an error of IREE.
             raise error
+        if status[1] == "RESOURCE_EXHAUSTED" and (needs := self.needs()):
+            raise JaxRuntimeError(
+                f"RESOURCE_EXHAUSTED: Out of memory. {needs} IREE says: {error}"
+            ) from error
         raise JaxRuntimeError(f"{status[1]}: {error}") from error
 
 
@@ -116,7 +125,23 @@ def _bind(
         nonlocal invoke
         invoke = refuse
 
+    _codes.add(call.__code__)
     return call, retire
+
+
+# The code of all functions of modules: a thread that runs it is within a call.
+_codes: set[CodeType] = set()
+
+
+def other_threads_call() -> bool:
+    """Whether a function of a module runs in another thread than this one."""
+    for ident, top in sys._current_frames().items():
+        frame = None if ident == threading.get_ident() else top
+        while frame is not None:
+            if frame.f_code in _codes:
+                return True
+            frame = frame.f_back
+    return False
 
 
 def _refuse_closed(*_: object) -> NoReturn:
