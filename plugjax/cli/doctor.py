@@ -156,11 +156,9 @@ def _print_verification(console: Console) -> None:
 
     Repaired programs do not count as a problem.
     """
-    modes = {name: guard.mode(name) for name in sorted(registry.active().backends())}
-    console.print(
-        "verification: "
-        + ", ".join(f"{name} {mode}" for name, mode in modes.items() if name != "numpy")
-    )
+    compiling = sorted(set(registry.active().backends()) - {"numpy"})
+    modes = ", ".join(f"{name} {guard.mode(name)}" for name in compiling)
+    console.print(f"verification: {modes or 'only NumPy is installed, which it compares with'}")
     known = list(guard.all_stored())
     if not known:
         return

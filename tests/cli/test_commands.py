@@ -48,6 +48,11 @@ def test_doctor_names_what_is_missing_and_the_command(plugjax):
     assert "Unknown backend 'abacus'" in out
 
 
+def test_doctor_without_compiling_backends(plugjax):
+    out = plugjax("doctor", PLUGJAX_NO_PLUGINS="xla,iree", PLUGJAX_BACKEND="numpy")
+    assert "verification: only NumPy is installed, which it compares with" in out
+
+
 def test_doctor_lists_workarounds_and_their_state(plugjax):
     out = plugjax("doctor", "--workarounds", PLUGJAX_IREE_WITHOUT="sorts")
     rows = {
