@@ -120,7 +120,7 @@ def test_what_a_block_prints_is_captured():
         ("```{run}\n:raises: TypeError\n1\n```\n", "nothing was raised"),
         ("```{command}\nfalse | true\n```\n", "exit status 1"),
         ("```{run}\nimport os; os._exit(3)\n```\n", "ended with 3"),
-        ("```{run}\nimport jax\n```\n", "page:2: the page loads JAX from"),
+        ("```{run}\nimport jax\n```\n", "page:2: the page uses JAX from"),
     ],
 )
 def test_a_block_that_fails_is_named(text, words):
