@@ -241,7 +241,8 @@ class Lowered:
         if self.platforms:
             raise ValueError(
                 f"compile: '{program.name}' was lowered for {', '.join(self.platforms)}, and {target.backend.name} has no such device. "
-                "Lower it without lowering_platforms, or write an artifact by plugjax.export for the place where it runs."
+                "Lower it without lowering_platforms, jit it for a device of plugjax.experimental.topologies, or write an artifact by plugjax.export for "
+                "the place where it runs."
             )
         compiled: Compiled | Partitioned
         options = {**program.options, **(compiler_options or {})}
