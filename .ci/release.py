@@ -1,7 +1,7 @@
 """Build wheels and sdists of all distributions into a folder: the same bytes from the same commit.
 
 ``python .ci/release.py dist`` needs the package ``build``. Times in the files are that of the last commit, or of
-``SOURCE_DATE_EPOCH``. The version is that of ``plugjax/__init__.py``; the other distributions must say the same.
+``SOURCE_DATE_EPOCH``. The version is that of ``plugjax/__init__.py`` for all of them; ``CITATION.cff`` must say the same.
 """
 
 import gzip
@@ -25,7 +25,6 @@ def versions() -> dict[str, str]:
     files = {
         "plugjax/__init__.py": r'^__version__ = "(.+)"',
         "CITATION.cff": r"^version: (.+)",
-        **{f"plugins/{d.name}/pyproject.toml": r'^version = "(.+)"' for d in DISTRIBUTIONS[1:]},
     }
     found = {}
     for name, pattern in files.items():

@@ -122,8 +122,10 @@ def test_an_empty_environment_needs_nothing_but_the_built_files(built, tmp_path)
 
 def test_the_version_comes_from_one_place():
     assert len(set(release.versions().values())) == 1, release.versions()
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
-    assert project["project"]["dynamic"] == ["version"]
+    for folder in release.DISTRIBUTIONS:
+        project = tomllib.loads((folder / "pyproject.toml").read_text())["project"]
+        assert project["dynamic"] == ["version"]
+        assert "version" not in project
 
 
 def test_licences_are_the_same_and_extras_name_the_distributions():

@@ -8,6 +8,7 @@ from pathlib import Path
 from plugjax.docs import (
     commands,
     configuration,
+    conformance,
     differences,
     errors,
     hooks,
@@ -52,9 +53,19 @@ def generated(root: Path, cells: dict[str, dict[str, Cell]]) -> Iterator[Page]:
     yield from errors.pages()
     yield from commands.pages()
     yield from matrix_page.pages(cells, root)
+    yield from conformance.pages(root)
     yield from differences.pages(root)
     yield from house_page.pages(root, set(matrix.files(cells)))
-    parts = ["names/index", "options", "environment", "commands", "hooks", "errors/index", "matrix"]
+    parts = [
+        "names/index",
+        "options",
+        "environment",
+        "commands",
+        "hooks",
+        "errors/index",
+        "matrix",
+        "conformance",
+    ]
     text = "Generated from the code that is installed, so it says what this version does."
     yield Page("reference/index", f"{heading('Reference')}\n\n{text}\n\n{toctree(parts)}\n")
 

@@ -404,4 +404,11 @@ def test_the_site_builds_without_warnings_and_with_links_that_lead_somewhere(tmp
     )  # fmt: skip
     assert done.returncode == 0, done.stderr[-3000:]
     written = {path.stem for path in (tmp_path / "html").rglob("*.html")}
-    assert {"matrix", "house", "coming_from_jax", "ShapeError", "transformer"} <= written
+    assert {
+        "matrix",
+        "conformance",
+        "house",
+        "coming_from_jax",
+        "ShapeError",
+        "transformer",
+    } <= written
