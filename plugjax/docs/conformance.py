@@ -1,4 +1,4 @@
-"""The page of what results are held against: the rows of the op table, and where other comparisons are."""
+"""The page of what results are compared with: the rows of the op table, and where other comparisons are."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from plugjax.testing import OPS, Op
 
 _RECORD = Path("docs/compiled_ahead.json")
 _TEXT = """\
-Each row of the op table (`plugjax.testing.OPS`) is a program of one primitive. The tests hold its values against an oracle in NumPy or SciPy, eager and
-compiled, on every backend; its derivatives against central differences, forward and reverse against each other; its batches against a loop; its
-values, dtypes and weak types against JAX's. [Testing a primitive](../developers/testing.md) has the commands, for a backend of your own too.
+Each row of the op table (`plugjax.testing.OPS`) is a program of one primitive. The tests compare its values with an oracle in NumPy or SciPy, eager and
+compiled, on every backend; its derivatives with central differences, forward and reverse with each other; its batches with a loop; its
+values, dtypes and weak types with JAX's. [Testing a primitive](../developers/testing.md) has the commands, for a backend of your own too.
 """
 _ELSEWHERE = (
     ("short programs in the style of JAX's documentation, with JAX's answers", "[Status](../developers/status.md)"),
