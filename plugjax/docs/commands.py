@@ -15,7 +15,6 @@ from plugjax.docs.pages import Page, heading, table
 MODULES = (
     ("plugjax", "the same as `plugjax`"),
     ("plugjax.docs", "the same as `plugjax docs`"),
-    ("plugjax.testing.fuzz", "tests a backend with programs drawn at random, and shrinks those that fail"),
     ("plugjax_as_jax", "runs a program, or with `-m` a module, whose `import jax` gives plugjax"),
     ("plugjax_as_jax.applications", "runs the applications of libraries and compares with JAX's recorded numbers"),
     ("plugjax_as_jax.conformance", "runs the tests of libraries with JAX and with plugjax"),
