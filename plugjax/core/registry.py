@@ -365,9 +365,9 @@ class Registry:
 
     def backends(self) -> dict[str, Any]:
         """Backend descriptions by name."""
-        found = self._backends
-        if found is None:
-            with self._lock:
+        with self._lock:
+            found = self._backends
+            if found is None:
                 found = {}
                 for specs in reversed(self.hook.plugjax_backends()):
                     for spec in specs:

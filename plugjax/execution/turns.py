@@ -1,20 +1,15 @@
 """Turns: of the threads that want one thing made, one makes it and the others wait.
 
 A thread never waits for one that waits for it; both then make the thing. A forked process begins without turns, since the threads that had
-them are not in it. An interpreter that ends waits for the turns of other threads: a compiler that returned to one that is gone would end
-the process with an error.
+them are not in it.
 """
 
 from __future__ import annotations
 
-import atexit
 import os
 import threading
 from collections.abc import Hashable, Iterator
 from contextlib import contextmanager
-
-# Seconds for which the end of the interpreter waits.
-_PATIENCE = 60.0
 
 
 class _State:
@@ -37,13 +32,6 @@ class _State:
 _state = _State()
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_state.reset)
-
-
-@atexit.register
-def _end() -> None:
-    me = threading.get_ident()
-    with _state.changed:
-        _state.changed.wait_for(lambda: set(_state.owners.values()) <= {me}, _PATIENCE)
 
 
 @contextmanager

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import threading
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
@@ -53,6 +54,7 @@ class IreeBackend(Backend):
 
     def __init__(self) -> None:
         # Devices of the processor by kind; there may be several of each, which share one of the runtime's.
+        self._growth = threading.Lock()
         self._local = {kind: [self._local_device(kind, 0)] for kind in _LOCAL}
         self._uris: dict[Device, str] = {}
         devices = []
@@ -72,8 +74,10 @@ class IreeBackend(Backend):
     def devices(self) -> Sequence[Device]:
         """``iree:local:0``, ``iree:task:0``, each as often as ``num_cpu_devices`` says, and accelerators that are there."""
         count = virtual_cpu_devices()
-        for kind, made in self._local.items():
-            made += [self._local_device(kind, index) for index in range(len(made), count)]
+        if any(len(made) < count for made in self._local.values()):
+            with self._growth:
+                for kind, made in self._local.items():
+                    made += [self._local_device(kind, index) for index in range(len(made), count)]
         local, task = (made[:count] for made in self._local.values())
         return (*local, *task, *self._accelerators)
 

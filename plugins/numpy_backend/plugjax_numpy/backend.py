@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -47,12 +48,15 @@ class NumpyBackend(Backend):
 
     def __init__(self) -> None:
         self._devices: list[Device] = []
+        self._growth = threading.Lock()
 
     def devices(self) -> Sequence[Device]:
         """The host, as often as ``num_cpu_devices`` says; all have its memory."""
         count = virtual_cpu_devices()
-        for index in range(len(self._devices), count):
-            self._devices.append(Device(self, "", index, "NumPy on the host"))
+        if len(self._devices) < count:
+            with self._growth:
+                for index in range(len(self._devices), count):
+                    self._devices.append(Device(self, "", index, "NumPy on the host"))
         return self._devices[:count]
 
     def put(self, value: np.ndarray[Any, Any], device: Device) -> Any:
