@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from plugjax.extend.backend import Backend, Executable
+from plugjax.extend.backend import Executable
 from plugjax.extend.core import ClosedJaxpr, Device
 from plugjax.extend.meshes import Partition
 from plugjax_xla.cuda_plugin import cuda_data_folder
@@ -16,19 +16,18 @@ from plugjax_xla.failures import raise_as_ours
 from plugjax_xla.fingerprint import compiled_for, digest
 from plugjax_xla.jaxlib_shim import compile_only
 from plugjax_xla.mesh_runtime import spread_options
-from plugjax_xla.modules import PLATFORM, compile_flags, lowered_for, text_of
+from plugjax_xla.modules import PLATFORM, LoweringBackend, compile_flags, lowered_for
 from plugjax_xla.partitioned import (
-    UndescribedError,
     chosen_partition,
     is_open,
-    with_whole_results,
+    with_described_results,
 )
 
 # Candidates for kernels of a GPU are compared by running them.
 _FLAGS = {"cuda": {"xla_gpu_autotune_level": 0}}
 
 
-class AheadBackend(Backend):
+class AheadBackend(LoweringBackend):
     """Compiles programs with XLA for the devices of one topology.
 
     Args:
@@ -38,10 +37,7 @@ class AheadBackend(Backend):
     """
 
     name = PLATFORM
-    partitions = True
     compiles_only = True
-    lowers_for = ("cpu", "cuda", "rocm", "tpu")
-    dialects = ("stablehlo", "hlo")
 
     def __init__(self, kind: str, topology: str, found: Sequence[Any]) -> None:
         self.topology = topology
@@ -65,10 +61,6 @@ class AheadBackend(Backend):
         """
         raise _not_there(self)
 
-    def lower(self, jaxpr: ClosedJaxpr, options: Mapping[str, Any], dialect: str) -> str:
-        """The program as StableHLO text, or as the HLO that XLA makes of it."""
-        return text_of(jaxpr, self.devices()[0], options, dialect)
-
     def compile(self, jaxpr: ClosedJaxpr, device: Device, options: Mapping[str, Any]) -> Executable:
         """Lower and compile.
 
@@ -84,11 +76,9 @@ class AheadBackend(Backend):
         partition: Partition | None = options.get("partition")
         if partition is None:
             return self._compiled(jaxpr, [device], None, options)
-        try:
-            return self._compiled(jaxpr, partition.devices, partition, options)
-        except UndescribedError as error:
-            settled = with_whole_results(partition, error.results)
-        return self._compiled(jaxpr, settled.devices, settled, options)
+        return with_described_results(
+            partition, lambda p: self._compiled(jaxpr, p.devices, p, options)
+        )
 
     def _compiled(
         self,

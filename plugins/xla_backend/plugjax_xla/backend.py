@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from plugjax.extend.backend import Backend, Executable
+from plugjax.extend.backend import Executable
 from plugjax.extend.core import ClosedJaxpr, Device, ShapedArray, Sharding, config
 from plugjax.extend.dtypes import float0
 from plugjax.extend.execution import CompilationCache, default_cache
@@ -23,13 +23,12 @@ from plugjax_xla.hlo_transformations import any_registered
 from plugjax_xla.host_calls import host_callback
 from plugjax_xla.jaxlib_shim import register_shipped_targets
 from plugjax_xla.mesh_runtime import MeshRuntime
-from plugjax_xla.modules import compile_flags, lowered_for, result_specs, text_of
+from plugjax_xla.modules import LoweringBackend, compile_flags, lowered_for, result_specs
 from plugjax_xla.partitioned import (
     PartitionedExecutable,
-    UndescribedError,
     blocks_of,
     is_open,
-    with_whole_results,
+    with_described_results,
 )
 from plugjax_xla.pjrt import Buffer, Option, PjrtDevice, PjrtExecutable
 from plugjax_xla.processes import ProcessGroup
@@ -50,7 +49,7 @@ HostArray = np.ndarray[Any, Any]
 _EAGER_LIMIT = 1 << 19
 
 
-class ClientBackend(Backend):
+class ClientBackend(LoweringBackend):
     """Compiles programs with XLA for the devices of its runtimes. A subclass says which devices there are.
 
     Attributes:
@@ -150,10 +149,6 @@ class ClientBackend(Backend):
         """Whether the values are computed."""
         return pjrt.is_ready(buffer)
 
-    def lower(self, jaxpr: ClosedJaxpr, options: Mapping[str, Any], dialect: str) -> str:
-        """The program as StableHLO text, or as the HLO that XLA makes of it."""
-        return text_of(jaxpr, self.devices()[0], options, dialect)
-
     def compile(self, jaxpr: ClosedJaxpr, device: Device, options: Mapping[str, Any]) -> Executable:
         """Lower and compile, or load the executable from the cache.
 
@@ -169,11 +164,9 @@ class ClientBackend(Backend):
         """
         partition: Partition | None = options.get("partition")
         if partition is not None:
-            try:
-                return self._compile_partitioned(jaxpr, partition, options)
-            except UndescribedError as error:
-                settled = with_whole_results(partition, error.results)
-            return self._compile_partitioned(jaxpr, settled, options)
+            return with_described_results(
+                partition, lambda p: self._compile_partitioned(jaxpr, p, options)
+            )
         runtime = self.runtime_device(device)
         specs = result_specs(jaxpr)
         form: CompiledForm | None = options.get("compiled")

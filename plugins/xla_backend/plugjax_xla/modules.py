@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from plugjax.extend.backend import Backend
 from plugjax.extend.core import ClosedJaxpr, Device, config
 from plugjax.extend.dtypes import float0
 from plugjax.stablehlo.artifacts import artifact_module, exported_module
@@ -66,25 +67,32 @@ def _reused(jaxpr: ClosedJaxpr, options: Mapping[str, Any]) -> dict[int, int | N
     return matching_results(jaxpr, donated)
 
 
-def text_of(jaxpr: ClosedJaxpr, device: Device, options: Mapping[str, Any], dialect: str) -> str:
-    """The program as StableHLO text, or as the HLO that XLA makes of it.
+class LoweringBackend(Backend):
+    """A backend whose programs are modules of StableHLO for XLA, for hardware of any kind."""
 
-    Args:
-        jaxpr: the program.
-        device: whose hardware it is for, unless ``options["platforms"]`` names other hardware.
-        options: of ``jit``.
-        dialect: ``"stablehlo"`` or ``"hlo"``.
-    """
-    platforms: Sequence[str] = options.get("platforms", ())
-    if len(platforms) > 1:
-        # With the number of a platform as the first argument, and the program for each.
-        name, partition = str(options.get("name", "f")), options.get("partition")
-        artifact, _ = exported_module(dict.fromkeys(platforms, jaxpr), name, partition=partition)
-        return str(artifact_module(artifact))
-    lowered = lowered_for(jaxpr, device, options, *platforms)
-    if dialect == "hlo":
-        return pjrt.hlo_text(lowered.module)
-    return lowered.as_text(debug_info=bool(options.get("debug_info")))
+    partitions = True
+    lowers_for = ("cpu", "cuda", "rocm", "tpu")
+    dialects = ("stablehlo", "hlo")
+
+    def lower(self, jaxpr: ClosedJaxpr, options: Mapping[str, Any], dialect: str) -> str:
+        """The program as StableHLO text, or as the HLO that XLA makes of it.
+
+        Args:
+            jaxpr: the program.
+            options: of ``jit``; ``platforms`` names hardware other than that of the devices.
+            dialect: ``"stablehlo"`` or ``"hlo"``.
+        """
+        platforms: Sequence[str] = options.get("platforms", ())
+        if len(platforms) > 1:
+            # With the number of a platform as the first argument, and the program for each.
+            name, partition = str(options.get("name", "f")), options.get("partition")
+            programs = dict.fromkeys(platforms, jaxpr)
+            artifact, _ = exported_module(programs, name, partition=partition)
+            return str(artifact_module(artifact))
+        lowered = lowered_for(jaxpr, self.devices()[0], options, *platforms)
+        if dialect == "hlo":
+            return pjrt.hlo_text(lowered.module)
+        return lowered.as_text(debug_info=bool(options.get("debug_info")))
 
 
 def result_specs(jaxpr: ClosedJaxpr) -> list[tuple[Sequence[int], Any]]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any, NoReturn
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 
@@ -14,6 +14,8 @@ from plugjax.extend.dtypes import float0
 from plugjax.extend.meshes import AbstractMesh, Mesh, NamedSharding, Partition, PartitionSpec
 from plugjax_xla.mesh_runtime import Blocks, MeshRuntime, blocks_from_proto
 from plugjax_xla.written import write_spread_executable
+
+_T = TypeVar("_T")
 
 
 def blocks_of(sharding: Sharding, ndim: int) -> Blocks:
@@ -59,11 +61,16 @@ class UndescribedError(Exception):
         self.results = results
 
 
-def with_whole_results(partition: Partition, results: Collection[int]) -> Partition:
-    """A partition in which all devices have some results whole: one that a single device computes, for example."""
+def with_described_results(partition: Partition, compile_for: Callable[[Partition], _T]) -> _T:
+    """What is compiled for a partition. All devices get the results whole that XLA spreads in a way that no sharding describes."""
+    try:
+        return compile_for(partition)
+    except UndescribedError as error:
+        results = error.results
+    # One that a single device computes, for example.
     whole = NamedSharding(partition.mesh, PartitionSpec())
     changed = tuple(whole if i in results else s for i, s in enumerate(partition.results))
-    return Partition(partition.mesh, partition.arguments, changed)
+    return compile_for(Partition(partition.mesh, partition.arguments, changed))
 
 
 class PartitionedExecutable(Executable):
