@@ -20,19 +20,21 @@ from plugjax.core.source_info import user_source
 
 @dataclass(frozen=True)
 class HeldArray:
-    """An array that existed.
+    """An array that holds memory.
 
     Attributes:
         kind: its type.
         size: bytes.
         made_by: the program or primitive whose result it is, or when it was there first.
         source: the user's line that called it; empty if it is not known.
+        name: of the variable in a program; empty for arrays of a run and for memory within an equation.
     """
 
     kind: str
     size: int
     made_by: str
     source: str
+    name: str = ""
 
 
 @dataclass(frozen=True)

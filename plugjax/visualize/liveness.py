@@ -13,32 +13,12 @@ from typing import Any
 from plugjax.extend.calls import jit_p
 from plugjax.extend.core import ClosedJaxpr, Jaxpr, Literal, Var, physical_aval, programs_in
 from plugjax.extend.transforms import VariableNames
+from plugjax.profiler.measured_memory import HeldArray
 from plugjax.visualize.columns import Step, chart
-from plugjax.visualize.elements import bytes_words, note, table
+from plugjax.visualize.elements import bytes_words, note
+from plugjax.visualize.holders import table_of_holders
 from plugjax.visualize.picture import Picture
 from plugjax.visualize.programs import program_of
-
-# Rows of the table.
-_ROWS = 30
-
-
-@dataclass(frozen=True)
-class Holder:
-    """An array that holds memory at the peak.
-
-    Attributes:
-        name: of the variable; empty for memory within an equation.
-        kind: its type.
-        size: bytes.
-        made_by: the primitive, or what it is.
-        source: the user's line; empty if it is not known.
-    """
-
-    name: str
-    kind: str
-    size: int
-    made_by: str
-    source: str
 
 
 @dataclass(frozen=True)
@@ -55,7 +35,7 @@ class Liveness:
     sizes: list[int]
     labels: list[str]
     arguments: int
-    holders: list[Holder]
+    holders: list[HeldArray]
 
     @property
     def peak(self) -> int:
@@ -87,14 +67,9 @@ def memory(f: Callable[..., Any] | ClosedJaxpr | Jaxpr, /, *args: Any, **kwargs:
     found = liveness(program)
     title = f"memory of {name}: at most {bytes_words(found.peak)}"
     svg = _chart(found, title)
-    rows = [
-        (h.name, h.kind, bytes_words(h.size), h.made_by, h.source) for h in found.holders[:_ROWS]
-    ]
-    held = table(("at the peak", "type", "size", "made by", "line"), rows)
-    left = found.holders[_ROWS:]
-    more = f"… {len(left):,} more arrays, {bytes_words(sum(h.size for h in left))}" if left else ""
+    held = table_of_holders("at the peak", found.holders)
     about = note("Computed from the program; a compiler that fuses needs less.")
-    return Picture(title, svg, svg + about + held + (note(more) if more else ""))
+    return Picture(title, svg, svg + about + held)
 
 
 def liveness(program: ClosedJaxpr | Jaxpr) -> Liveness:
@@ -141,13 +116,13 @@ def _within(eqn: Any) -> int:
     return max(found, 0)
 
 
-def _holders(jaxpr: Jaxpr, peak: int | None) -> list[Holder]:
+def _holders(jaxpr: Jaxpr, peak: int | None) -> list[HeldArray]:
     names = VariableNames()
     names.enter(jaxpr)
     found = []
     for v in (*jaxpr.constvars, *jaxpr.invars):
         word = "constant" if v in jaxpr.constvars else "argument"
-        found.append(Holder(names(v), v.aval.str_short(), _bytes(v), word, ""))
+        found.append(HeldArray(v.aval.str_short(), _bytes(v), word, "", names(v)))
     last = _last_reads(jaxpr)
     for i, eqn in enumerate(jaxpr.eqns):
         source = str(eqn.source or "")
@@ -155,9 +130,9 @@ def _holders(jaxpr: Jaxpr, peak: int | None) -> list[Holder]:
             name = names(v)
             if peak is not None and i <= peak <= last[v]:
                 kind = v.aval.str_short()
-                found.append(Holder(name, kind, _bytes(v), eqn.primitive.name, source))
+                found.append(HeldArray(kind, _bytes(v), eqn.primitive.name, source, name))
         if i == peak and (inside := _within(eqn)):
-            found.append(Holder("", f"within {eqn.primitive.name}", inside, "", source))
+            found.append(HeldArray(f"within {eqn.primitive.name}", inside, "", source))
     return sorted((h for h in found if h.size), key=lambda h: h.size, reverse=True)
 
 
@@ -177,4 +152,4 @@ def _chart(found: Liveness, title: str) -> str:
     return chart(steps, (found.arguments, "arguments"), about, title)
 
 
-__all__ = ["Holder", "Liveness", "liveness", "memory"]
+__all__ = ["Liveness", "liveness", "memory"]

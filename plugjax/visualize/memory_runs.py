@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from plugjax.profiler.measured_memory import HeldArray, Measured, MemoryRecording
+from plugjax.profiler.measured_memory import Measured, MemoryRecording
 from plugjax.profiler.sessions import measured_memory
 from plugjax.visualize.columns import Step, chart
 from plugjax.visualize.elements import bytes_words, note, shortened, table
+from plugjax.visualize.holders import table_of_holders
 from plugjax.visualize.picture import Picture
 from plugjax.visualize.timelines import Run, time_words
 
@@ -58,20 +59,19 @@ def picture_of_memory(found: MemoryRecording) -> Picture:
     level = found.first, "arrays before"
     about = f"{len(calls):,} calls in their order →"
     svg = chart([before, *steps], level, about, title)
-    return Picture(title, svg, svg + note(_ABOUT) + _holders(found.holders) + _needed(calls))
+    return Picture(
+        title,
+        svg,
+        svg
+        + note(_ABOUT)
+        + table_of_holders("arrays when they were most", found.holders)
+        + _needed(calls),
+    )
 
 
 def _hint(call: Measured) -> str:
     sizes = f"arrays {bytes_words(call.arrays)}, {bytes_words(call.temporary)} more within"
     return f"{call.name}, {time_words(call.seconds * 1e6)}\n{sizes}\n{call.source}".strip()
-
-
-def _holders(holders: Sequence[HeldArray]) -> str:
-    rows = [(h.kind, bytes_words(h.size), h.made_by, h.source) for h in holders[:_ROWS]]
-    left = holders[_ROWS:]
-    more = f"… {len(left):,} more arrays, {bytes_words(sum(h.size for h in left))}" if left else ""
-    shown = table(("arrays when they were most", "size", "made by", "line"), rows)
-    return shown + (note(more) if more else "")
 
 
 def _needed(calls: Sequence[Measured]) -> str:
