@@ -272,6 +272,18 @@ def test_check_passes_what_an_export_takes(folder, name):
     read_iree(folder / "m.vmfb")
 
 
+@pytest.mark.parametrize(("machine", "because"), [("tpu", "pip install libtpu"), ("xla:cpu", "topology not implemented for xla:cpu")])  # fmt: skip
+def test_check_says_that_it_lowers_where_nothing_compiles(folder, machine, because, monkeypatch):
+    monkeypatch.setenv("TPU_LIBRARY_PATH", "/nowhere/libtpu.so")
+    code, out, err = command(
+        folder, "check", "program.py", "--entry", "f:f32[3]", "--backend", machine
+    )
+    assert (code, err) == (0, "")
+    assert "nothing is compiled, only lowered" in out
+    assert because in out
+    assert f"every primitive has a lowering for {machine}" in out
+
+
 def test_check_refuses_hardware_that_nothing_lowers_for(folder):
     code, out, err = command(
         folder, "check", "program.py", "--entry", "f:f32[3]", "--backend", "nosuch"
