@@ -11,6 +11,7 @@ from plugjax.extend import linear_util as lu
 from plugjax.extend.core.debug_info import debug_info
 from plugjax.transforms.flat_calls import with_fixed
 from plugjax.transforms.namespaces import show_only
+from plugjax.transforms.prefixes import broadcast_prefix
 from plugjax.util import safe_map
 
 
@@ -224,7 +225,7 @@ def flatten_axes(
     """
     full = pytree.unflatten(treedef, range(treedef.num_leaves))
     try:
-        return pytree.broadcast_prefix(axis_tree, full, is_leaf=lambda x: x is None)
+        return broadcast_prefix(axis_tree, full, is_leaf=lambda x: x is None)
     except ValueError:
         of_args = axis_tree[0] if kws and isinstance(axis_tree, tuple) else axis_tree
         hint = " Wrap it in a tuple with one entry for each argument." if tupled_args else ""

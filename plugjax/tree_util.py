@@ -22,6 +22,7 @@ from plugjax.key_paths import (
     SequenceKey,
     keystr,
 )
+from plugjax.transforms import prefixes
 from plugjax.transforms.tree_differences import first_difference, map_difference
 
 T = TypeVar("T")
@@ -163,7 +164,7 @@ def tree_broadcast(prefix_tree: Any, full_tree: Any, is_leaf: IsLeaf = None) -> 
         >>> tree_broadcast((1, 2), ([0, 0], 0))
         ([1, 1], 2)
     """
-    leaves = pytree.broadcast_prefix(prefix_tree, full_tree, is_leaf)
+    leaves = prefixes.broadcast_prefix(prefix_tree, full_tree, is_leaf)
     return pytree.unflatten(pytree.structure(full_tree), leaves)
 
 

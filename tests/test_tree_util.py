@@ -223,3 +223,37 @@ def test_the_order_of_keys_is_that_of_the_tree_itself():
     assert found.default_factory is list
     ordered = plugjax.tree.map(str, collections.OrderedDict(b=1, a=2))
     assert list(ordered) == ["b", "a"]
+
+
+class _Kept:
+    """A container with metadata of a program's own."""
+
+    def __init__(self, child, metadata):
+        self.child, self.metadata = child, metadata
+
+
+class _Equal:
+    def __eq__(self, other):
+        return type(self) is type(other)
+
+    def __hash__(self):
+        return 0
+
+
+class _Unhashable(_Equal):
+    __hash__ = None
+
+
+plugjax.tree_util.register_pytree_node(
+    _Kept, lambda kept: ((kept.child,), kept.metadata), lambda m, children: _Kept(*children, m)
+)
+
+
+@pytest.mark.parametrize("kind", [_Equal, _Unhashable])
+@pytest.mark.parametrize("child", [(1, [2]), {"b": 1, "a": {3: 4, 2: 5}}])
+def test_equal_trees_keep_their_own_metadata(kind, child):
+    for metadata in (kind(), kind()):
+        tree = _Kept(child, metadata)
+        rebuilt = plugjax.tree.map(lambda x: x, [tree])[0]
+        assert rebuilt.metadata is metadata
+        assert repr(rebuilt.child) == repr(jax.tree.map(lambda x: x, child))

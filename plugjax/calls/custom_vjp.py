@@ -45,6 +45,7 @@ from plugjax.transforms.dce import dce_rule, prune_outputs
 from plugjax.transforms.flat_calls import Structure, flat_call
 from plugjax.transforms.jvp import jvp_rule, with_zeros
 from plugjax.transforms.linearize import linearize_rule
+from plugjax.transforms.prefixes import broadcast_prefix
 from plugjax.transforms.tracebacks import api_boundary
 from plugjax.transforms.transpose import is_undefined_primal, transpose_rule
 from plugjax.transforms.tree_differences import first_difference
@@ -262,7 +263,7 @@ def _checked_backward(
         raise wrong()
     marks = pytree.unflatten(in_tree, range(in_tree.num_leaves))
     try:
-        bars = pytree.broadcast_prefix(result, marks, is_leaf=lambda x: x is None)
+        bars = broadcast_prefix(result, marks, is_leaf=lambda x: x is None)
     except ValueError:
         raise wrong() from None
     found: list[Any] = []

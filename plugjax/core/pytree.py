@@ -5,7 +5,6 @@ As in JAX, ``None`` is a container without leaves, and dicts are ordered by key.
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import warnings
 from collections import defaultdict
@@ -16,6 +15,7 @@ import optree
 
 NAMESPACE = "plugjax"
 PyTreeDef: TypeAlias = optree.PyTreeSpec
+_OWN = {optree.PyTreeKind.CUSTOM, optree.PyTreeKind.DEFAULTDICT}
 
 
 def flatten(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> tuple[list[Any], PyTreeDef]:
@@ -41,31 +41,44 @@ def structure(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> PyTree
 
 def in_key_order(treedef: PyTreeDef) -> PyTreeDef:
     """An equal structure whose dicts are rebuilt in the order of their keys, not in that of the dict that was flattened."""
-    with contextlib.suppress(TypeError):  # A container with metadata that has no hash.
-        if found := _plain_in_key_order(treedef):
-            return found
-    level, children = treedef.one_level() or treedef, map(in_key_order, treedef.children())
-    return _with_sorted_keys(level).transform(None, lambda _: next(children))
+    try:
+        ordered = _ordering(treedef)
+    except TypeError:  # A container with metadata that has no hash.
+        ordered = _ordered
+    return ordered(treedef)
 
 
-@functools.lru_cache(4096)
-def _plain_in_key_order(treedef: PyTreeDef) -> PyTreeDef | None:
-    """For structures that are the same if they are equal: without classes of a program's own, and with strings as keys."""
-    own = treedef.kind in (optree.PyTreeKind.CUSTOM, optree.PyTreeKind.DEFAULTDICT)
-    keys = treedef.entries() if treedef.type is dict else []
-    plain = not own and all(type(key) is str for key in keys)
-    plain = plain and all(map(_plain_in_key_order, treedef.children()))
-    return treedef.transform(_with_sorted_keys) if plain else None
+@functools.lru_cache(1024)
+def _ordering(treedef: PyTreeDef) -> Callable[[PyTreeDef], PyTreeDef]:
+    """What orders the keys of any structure that equals this one."""
+    nodes = [treedef]
+    for node in nodes:
+        nodes += node.children()
+    if not any(node.type in (dict, defaultdict) for node in nodes):
+        return lambda found: found
+    # Equal keys and equal metadata of a program's own classes may be different objects.
+    keys = [key for node in nodes if node.type is dict for key in node.entries()]
+    if {node.kind for node in nodes} & _OWN or any(type(key) is not str for key in keys):
+        return _ordered
+    once = _ordered(treedef)
+    return lambda _: once
 
 
 def _with_sorted_keys(node: PyTreeDef) -> PyTreeDef:
     if node.type not in (dict, defaultdict):
         return node
-    children = dict(zip(node.entries(), node.children(), strict=True))
+    keys = node.entries()
+    found: Any = node.unflatten(keys)
+    if list(found) == keys:
+        return node
+    children = dict(zip(keys, node.children(), strict=True))
     if node.type is dict:
         return optree.treespec_dict(children, namespace=NAMESPACE)
-    found: Any = node.unflatten(children)
     return optree.treespec_defaultdict(found.default_factory, children, namespace=NAMESPACE)
+
+
+def _ordered(treedef: PyTreeDef) -> PyTreeDef:
+    return treedef.transform(_with_sorted_keys)
 
 
 def tree_map(
@@ -81,27 +94,6 @@ def tree_map(
     """
     found, treedef = flatten(tree, is_leaf)
     return unflatten(treedef, map(function, found, *map(treedef.flatten_up_to, rest)))
-
-
-def broadcast_prefix(
-    prefix: Any, full: Any, is_leaf: Callable[[Any], bool] | None = None
-) -> list[Any]:
-    """One leaf of ``prefix`` for each leaf of ``full``, of which it is a prefix.
-
-    Args:
-        prefix: the prefix.
-        full: the tree.
-        is_leaf: which nodes of the prefix, beside leaves, stand for themselves, such as ``None``.
-
-    Raises:
-        ValueError: ``prefix`` is no prefix of ``full``.
-    """
-    found, treedef = flatten(prefix, is_leaf)
-    return [
-        leaf
-        for leaf, subtree in zip(found, treedef.flatten_up_to(full), strict=True)
-        for _ in leaves(subtree)
-    ]
 
 
 def register(

@@ -20,6 +20,7 @@ from plugjax.meshes.context import mesh_of_specs
 from plugjax.meshes.geometry import check_compatible_aval
 from plugjax.meshes.named import NamedSharding
 from plugjax.meshes.spec import PartitionSpec
+from plugjax.transforms.prefixes import broadcast_prefix
 
 # What `device_put` of a traced value is; its rules, like all rules, are a plugin's.
 device_put_p = Primitive("device_put", multiple_results=True, structured=True)
@@ -170,7 +171,7 @@ def _differ_in_kind(held: Sharding, wanted: Any, ndim: int) -> bool:
 
 def _for_each_leaf(who: str, prefix: Any, tree: Any) -> list[Any]:
     try:
-        return list(pytree.broadcast_prefix(prefix, tree, is_leaf=lambda x: x is None))
+        return list(broadcast_prefix(prefix, tree, is_leaf=lambda x: x is None))
     except ValueError:
         raise ValueError(
             f"{who}: {prefix!r} is no prefix of the tree {pytree.structure(tree)}."

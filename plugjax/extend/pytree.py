@@ -5,7 +5,6 @@ from __future__ import annotations
 from plugjax.core.pytree import (
     NAMESPACE,
     PyTreeDef,
-    broadcast_prefix,
     flatten,
     leaves,
     paths,
@@ -15,6 +14,7 @@ from plugjax.core.pytree import (
     tree_map,
     unflatten,
 )
+from plugjax.transforms.prefixes import broadcast_prefix
 from plugjax.transforms.tree_differences import first_difference, map_difference, prefix_difference
 from plugjax.transforms.tree_nodes import node_data, unflatten_function
 

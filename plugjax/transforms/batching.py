@@ -38,6 +38,7 @@ from plugjax.transforms.flat_calls import Structure, named_after
 from plugjax.transforms.high_values import HighType, MappingSpec
 from plugjax.transforms.mapped_classes import instances, joined, mapped_classes
 from plugjax.transforms.named_axes import Axis as Axis, uses_axis
+from plugjax.transforms.prefixes import broadcast_prefix
 from plugjax.transforms.staging import stage
 from plugjax.transforms.tracebacks import api_boundary
 from plugjax.transforms.tree_differences import prefix_difference
@@ -390,7 +391,7 @@ def vmap(
         def targets() -> list[Any]:
             result_tree = pytree.unflatten(out.tree, [0] * out.tree.num_leaves)
             try:
-                return pytree.broadcast_prefix(out_axes, result_tree, is_leaf=lambda x: x is None)
+                return broadcast_prefix(out_axes, result_tree, is_leaf=lambda x: x is None)
             except ValueError:
                 raise ValueError(
                     f"vmap: out_axes must be a tree prefix of the result of {name}, {prefix_difference(out_axes, out.tree)}. Give "
@@ -520,7 +521,7 @@ def _flat_axes(
             if is_leaf is not None:
                 arg = pytree.tree_map(lambda _: 0, arg, is_leaf=is_leaf)
             try:
-                axes.extend(pytree.broadcast_prefix(spec, arg, is_leaf=lambda x: x is None))
+                axes.extend(broadcast_prefix(spec, arg, is_leaf=lambda x: x is None))
             except ValueError:
                 (name,) = positional_names(fun, [i], [pytree.structure(0)])
                 raise ValueError(

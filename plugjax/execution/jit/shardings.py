@@ -14,6 +14,7 @@ from plugjax.meshes.context import as_sharding
 from plugjax.meshes.partition import Partition
 from plugjax.meshes.programs import Place, partition_of
 from plugjax.meshes.spec import PartitionSpec
+from plugjax.transforms.prefixes import broadcast_prefix
 from plugjax.transforms.tree_differences import first_difference
 
 
@@ -98,7 +99,7 @@ class _Prefix:
             return [None] * structure.num_leaves
         tree = pytree.unflatten(structure, range(structure.num_leaves))
         try:
-            found = pytree.broadcast_prefix(self._tree, tree, is_leaf=lambda x: x is None)
+            found = broadcast_prefix(self._tree, tree, is_leaf=lambda x: x is None)
         except ValueError:
             raise ValueError(
                 f"{self._who}: {self._argument} is no prefix of what it is for: "
