@@ -10,14 +10,9 @@ from typing import Any
 from sphinx.application import Sphinx
 
 import plugjax
-from plugjax.docs import links, matrix, sources, staging
+from plugjax.docs import inventories, links, matrix, sources, staging
 
 _ASSETS = Path(__file__).parent / "assets"
-_INVENTORIES = {
-    "python": "https://docs.python.org/3",
-    "numpy": "https://numpy.org/doc/stable",
-    "jax": "https://docs.jax.dev/en/latest",
-}
 
 
 class SiteError(RuntimeError):
@@ -36,28 +31,26 @@ def root() -> Path:
     raise SiteError("no folder docs/site here: run the command in a checkout of plugjax.")
 
 
-def configuration(inventories: Path | None = None, run: bool = True) -> dict[str, Any]:
+def configuration(known: dict[str, tuple[str, str]], run: bool = True) -> dict[str, Any]:
     """Sphinx's configuration.
 
     Args:
-        inventories: a folder with ``python.inv``, ``numpy.inv`` and ``jax.inv``; those that are there become targets of links.
+        known: address and inventory of other projects.
         run: whether blocks are run.
     """
-    known = {
-        name: (address, str(file))
-        for name, address in _INVENTORIES.items()
-        if inventories and (file := inventories / f"{name}.inv").exists()
-    }
-    links: dict[str, Any] = {"intersphinx_mapping": known} if known else {}
     return {
-        **links,
+        "intersphinx_mapping": known,
         "plugjax_run": run,
         "project": "plugjax",
         "version": plugjax.__version__,
         "release": plugjax.__version__,
         "copyright": "the authors of plugjax",
-        "extensions": ["myst_parser", "plugjax.docs.mathematics", "plugjax.docs.directives"]
-        + (["sphinx.ext.intersphinx"] if known else []),
+        "extensions": [
+            "myst_parser",
+            "sphinx.ext.intersphinx",
+            "plugjax.docs.mathematics",
+            "plugjax.docs.directives",
+        ],
         "myst_enable_extensions": ["colon_fence", "deflist"],
         "myst_heading_anchors": 3,
         "suppress_warnings": ["misc.highlighting_failure", "myst.header"],
@@ -93,14 +86,11 @@ def configuration(inventories: Path | None = None, run: bool = True) -> dict[str
     }
 
 
-def build(
-    output: Path, inventories: Path | None = None, fresh: bool = False, run: bool = True
-) -> Path:
+def build(output: Path, fresh: bool = False, run: bool = True) -> Path:
     """Build the site into a folder and return it.
 
     Args:
         output: the folder; what an earlier build left there is used again.
-        inventories: see :func:`configuration`.
         fresh: delete the folder first.
         run: run the blocks of the pages, and show what they print.
 
@@ -124,7 +114,7 @@ def build(
         outdir=site,
         doctreedir=output / "doctrees",
         buildername="html",
-        confoverrides=configuration(inventories, run),
+        confoverrides=configuration(inventories.write(output / "inventories"), run),
         warningiserror=True,
         parallel=2,
         status=None,

@@ -15,9 +15,6 @@ from plugjax.cli.terminal import console, messages, working
 def docs(
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder.")] = Path("build/docs"),
     fresh: Annotated[bool, typer.Option("--fresh", help="Delete the folder first.")] = False,
-    inventories: Annotated[
-        Path | None, typer.Option(help="Folder with python.inv, numpy.inv and jax.inv.")
-    ] = None,
     run: Annotated[
         bool, typer.Option("--run/--no-run", help="Run the blocks of the pages.")
     ] = True,
@@ -32,7 +29,7 @@ def docs(
         raise ValueError(f"docs: {error.name} is missing: pip install 'plugjax[docs]'") from error
     try:
         with working("building the site"):
-            site = builder.build(output.resolve(), inventories, fresh, run)
+            site = builder.build(output.resolve(), fresh, run)
     except builder.SiteError as error:
         # All lines: one for each broken link.
         messages.print(str(error), markup=False, highlight=False, soft_wrap=True)

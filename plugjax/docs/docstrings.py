@@ -7,6 +7,8 @@ import re
 import textwrap
 from typing import Any
 
+from plugjax.docs import inventories
+
 _SECTION = re.compile(r"([A-Z][\w' ]{2,40}):")
 _LISTS = {"Args", "Attributes", "Raises", "Shapes", "Units"}
 _ITEM = re.compile(r"([*\w`., \[\]]+?): (.*)", re.DOTALL)
@@ -47,14 +49,22 @@ def _paragraphs(text: str) -> list[str]:
     return found
 
 
+def _name(text: str) -> str:
+    """What an item begins with, in bold; exceptions of Python are links."""
+    words = text.split(", ")
+    if inventories.names("python").keys() >= set(words):
+        return ", ".join(inventories.link("python", word) for word in words)
+    return f"**{inline(text)}**"
+
+
 def _items(body: str) -> str:
     """``name: text`` with indented continuations, as a list."""
     rows = []
     for part in re.split(r"\n(?=\S)", body.strip("\n")):
         text = " ".join(part.split())
         item = _ITEM.fullmatch(text)
-        name = item[1].replace("`", "") if item else ""
-        rows.append(f"* **{inline(name)}**: {inline(item[2])}" if item else f"* {inline(text)}")
+        name = _name(item[1].replace("`", "")) if item else ""
+        rows.append(f"* {name}: {inline(item[2])}" if item else f"* {inline(text)}")
     return "\n".join(rows)
 
 

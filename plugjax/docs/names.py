@@ -13,7 +13,7 @@ from typing import Any
 
 import plugjax.extend
 from plugjax.cli import parity
-from plugjax.docs import docstrings
+from plugjax.docs import docstrings, inventories
 from plugjax.docs.pages import Page, heading, toctree
 
 # A page with more names than this is divided by the files that define them.
@@ -83,23 +83,37 @@ def _methods(value: type) -> Iterator[str]:
         yield f"* **{name}**{docstrings.inline(called)}: {docstrings.first_line(member)}"
 
 
+def _elsewhere(namespace: str, name: str) -> str:
+    """Links to the pages of the same name in JAX and in NumPy."""
+    inner = f"{namespace.removeprefix('plugjax.')}.{name}"
+    pairs = [("jax", f"jax.{inner}"), ("numpy", inner)]
+    found = [inventories.link(*pair) for pair in pairs if pair[1] in inventories.names(pair[0])]
+    return f"**Elsewhere**: {', '.join(found)}" if found else ""
+
+
 def _entry(namespace: str, name: str) -> str:
     """One name: its signature and its docstring."""
     value = _value(namespace, name)
     full = f"{namespace}.{name}"
+    elsewhere = _elsewhere(namespace, name)
     if inspect.isclass(value):
         members = "\n".join(_methods(value))
         body = "\n\n".join(
             part
-            for part in (docstrings.markdown(value), members and f"**Members**\n\n{members}")
+            for part in (
+                docstrings.markdown(value),
+                members and f"**Members**\n\n{members}",
+                elsewhere,
+            )
             if part
         )
         return _directive("class", full + _signature(value), body)
     if callable(value):
-        return _directive("function", full + _signature(value), docstrings.markdown(value))
+        body = f"{docstrings.markdown(value)}\n\n{elsewhere}"
+        return _directive("function", full + _signature(value), body)
     own = inspect.getdoc(value) if inspect.getdoc(value) != inspect.getdoc(type(value)) else None
     body = docstrings.markdown(value) if own else f"`` {_short(value)} ``"
-    return _directive("data", full, body)
+    return _directive("data", full, f"{body}\n\n{elsewhere}")
 
 
 def _short(value: Any) -> str:

@@ -381,6 +381,13 @@ def test_pages_that_are_no_more_are_deleted(tmp_path):
     assert [p.name for p in tmp_path.rglob("*.md")] == ["c.md"]
 
 
+def test_names_link_to_those_of_jax_and_numpy():
+    entry = names._entry("plugjax.numpy.linalg", "norm")
+    assert "{external+jax:py:obj}`jax.numpy.linalg.norm`" in entry
+    assert "{external+numpy:py:obj}`numpy.linalg.norm`" in entry
+    assert "Elsewhere" not in names._entry("plugjax.visualize", "record_memory")
+
+
 # Names take most of a build: every eighth module's are written, all with --wide, and blocks are not run, which other tests do.
 BUILD = """
 import sys
@@ -403,7 +410,11 @@ def test_the_site_builds_without_warnings_and_with_links_that_lead_somewhere(tmp
         cwd=ROOT, capture_output=True, text=True,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr[-3000:]
-    written = {path.stem for path in (tmp_path / "html").rglob("*.html")}
+    found = list((tmp_path / "html").rglob("*.html"))
+    named = "".join(path.read_text() for path in found if path.parent.name == "names")
+    assert 'href="https://docs.jax.dev/en/latest/_autosummary/jax.' in named
+    assert 'href="https://docs.python.org/3/library/exceptions.html#ValueError"' in named
+    written = {path.stem for path in found}
     assert {
         "matrix",
         "conformance",

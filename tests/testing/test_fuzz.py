@@ -26,7 +26,7 @@ from plugjax.testing.fuzz.worker import DiedError, Worker
 ROOT = Path(__file__).resolve().parents[2]
 PLANTED = ["tests.testing.planted"]
 # Some ten seconds each on one core, and with --wide two minutes.
-COUNTS = {"numpy": 160, "xla": 40, "iree": 16}
+COUNTS = {"numpy": 80, "xla": 20, "iree": 10}
 WIDE = {"numpy": 800, "xla": 150, "iree": 60}
 
 
