@@ -291,6 +291,11 @@ class Config:
             self._refresh(view)
         self._notify()
 
+    @property
+    def x64_enabled(self) -> bool:
+        """The option ``enable_x64``, by an older name."""
+        return bool(self.read("enable_x64"))
+
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(name)

@@ -8,7 +8,6 @@ of its arguments.
 
 from __future__ import annotations
 
-import atexit
 import threading
 import warnings
 import weakref
@@ -20,6 +19,7 @@ from plugjax.core.device import Placement
 from plugjax.core.errors import FallbackWarning, MissingRuleError
 from plugjax.core.jaxpr import ClosedJaxpr, programs_in
 from plugjax.execution.compile import Compiled
+from plugjax.execution.ending import before_threads_are_waited_for
 from plugjax.execution.jobs import Job
 from plugjax.execution.on_host import Call, can_run_on_host, host_call
 from plugjax.execution.threads import settings_of_this_thread
@@ -128,8 +128,10 @@ def _count(jaxpr: ClosedJaxpr) -> int:
     return sum(1 + sum(map(_count, programs_in(eqn.params))) for eqn in jaxpr.eqns)
 
 
-@atexit.register
-def _wait() -> None:
+def _end_compilations() -> None:
     # A thread within a compiler must not outlive the interpreter. A backend that compiles in another process has stopped that by now.
     for job in list(_compilations):
         job.end()
+
+
+before_threads_are_waited_for(_end_compilations)

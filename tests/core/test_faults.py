@@ -230,3 +230,34 @@ def test_the_interpreter_ends_while_a_program_is_compiled_in_the_background(name
         return x
     plugjax.jit(chain, tiered=True)(jnp.ones(50))
     """)
+
+
+@on_each
+def test_the_interpreter_ends_while_a_daemon_thread_compiles(name):
+    python(f"""
+    plugjax.config.update("default_device", {name!r})
+    plugjax.config.update("enable_compilation_cache", False)
+    begun = threading.Event()
+    def chain(x):
+        begun.set()
+        for i in range(150):
+            x = jnp.cumsum(jnp.sin(x)) * i
+        return x
+    threading.Thread(target=plugjax.jit(chain), args=[np.ones(50, np.float32)], daemon=True).start()
+    assert begun.wait(100)
+    """)
+
+
+@on_each
+def test_the_interpreter_ends_while_a_daemon_thread_computes(name):
+    python(f"""
+    plugjax.config.update("default_device", {name!r})
+    begun = threading.Event()
+    product = plugjax.jit(lambda x: plugjax.lax.fori_loop(0, 100, lambda i, y: y @ x, x))
+    product(np.eye(300, dtype=np.float32)).block_until_ready()
+    def work():
+        begun.set()
+        product(np.eye(300, dtype=np.float32)).block_until_ready()
+    threading.Thread(target=work, daemon=True).start()
+    assert begun.wait(100)
+    """)

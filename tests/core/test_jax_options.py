@@ -133,3 +133,9 @@ def test_folder_of_the_cache(tmp_path, monkeypatch):
         assert first is not default_cache()
         plugjax.jit(lambda x: x * 3 + 1, device="xla")(np.float32(2))
     assert list((tmp_path / "programs").iterdir())
+
+
+def test_the_older_name_of_an_option_can_be_read():
+    for value in (False, True):
+        with plugjax.enable_x64(value), jax.enable_x64(value):
+            assert plugjax.config.x64_enabled is jax.config.x64_enabled is value

@@ -93,7 +93,7 @@ def test_values(row, wide):
         check(row, word, found, wide)
 
 
-@pytest.mark.spread(4)
+@pytest.mark.spread(8)
 @ROWS
 @pytest.mark.parametrize("device", ["xla", "iree"])
 def test_values_on_compiling_backends(row, device, wide):

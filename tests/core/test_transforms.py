@@ -259,6 +259,7 @@ def test_every_composition(program):
             raise
 
 
+@pytest.mark.spread(2)
 @pytest.mark.parametrize("compiler", ["xla", "iree"])
 @pytest.mark.parametrize("composition", ["jit grad", "jit vmap grad"])
 def test_compositions_on_compiling_backends(composition, compiler):

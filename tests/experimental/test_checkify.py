@@ -240,6 +240,7 @@ def test_agrees_with_jax(name):
     compare(name, "all_checks")
 
 
+@pytest.mark.spread(3)
 @pytest.mark.parametrize("name", CASES)
 def test_agrees_with_jax_under_jit(name):
     compare(name, "all_checks", lambda m, f: m.jax.jit(f))
@@ -294,6 +295,7 @@ MAPPED = {
 }
 
 
+@pytest.mark.spread(3)
 @pytest.mark.parametrize("jitted", [False, True])
 @pytest.mark.parametrize("name", MAPPED)
 def test_vmap_of_checkify_has_an_error_for_each_instance(name, jitted):
@@ -316,6 +318,7 @@ def test_vmap_of_vmap_of_checkify():
     assert message == "at mapped index 0, 0: 0.0 is not positive, 0.0 (`check` failed)"
 
 
+@pytest.mark.spread(3)
 @pytest.mark.parametrize(
     "name", ["check", "custom_vjp", "custom_jvp", "checkpoint", "scan", "cond"]
 )

@@ -96,6 +96,7 @@ def test_products_of_matrices(name):
     assert_same(call)
 
 
+@pytest.mark.spread(2)
 @pytest.mark.parametrize("name", FORMATS)
 def test_empty_and_eye(name):
     low = name.lower()
@@ -154,6 +155,7 @@ def test_bcsr_under_vmap():
     assert_same(call)
 
 
+@pytest.mark.spread(2)
 @pytest.mark.parametrize(
     ("shape", "layout"), [((4, 5), {}), ((3, 4, 5), {"n_batch": 1}), ((4, 5, 2), {"n_dense": 1})]
 )

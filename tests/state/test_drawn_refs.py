@@ -164,6 +164,7 @@ def compare(form, program):
         np.testing.assert_allclose(np.asarray(x), np.asarray(y), rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.spread(2)
 @pytest.mark.parametrize("form", FORMS, ids=lambda f: f.__name__)
 @given(program=programs())
 def test_reads_and_writes(form, program):

@@ -25,6 +25,7 @@ from plugjax.extend.core import (
     Sharding,
     register_internal,
 )
+from plugjax.extend.execution import wait_for_threads_in
 from plugjax_iree.runtime import (
     RuntimeDevice,
     available_devices,
@@ -34,6 +35,7 @@ from plugjax_iree.runtime import (
 )
 
 register_internal(os.path.dirname(__file__))
+wait_for_threads_in(os.path.dirname(__file__))
 
 _LOCAL = {"local": "local-sync", "task": "local-task"}
 _DESCRIPTIONS = {

@@ -31,10 +31,6 @@ class HelperDiedError(RuntimeError):
     """The helper died; the message has the reason and its last words."""
 
 
-class InterpreterEndsError(BaseException):
-    """Nothing is compiled any more: a thread that asks for it ends."""
-
-
 class Helper:
     """A process that waits for requests."""
 
@@ -137,7 +133,7 @@ class _Pool:
                 answer = helper.ask(header, body)  # A helper that raises has been stopped.
             except HelperDiedError:
                 if self._closed:
-                    raise InterpreterEndsError from None
+                    raise SystemExit from None  # It ends a thread without a word.
                 raise
             finally:
                 with self._lock:
@@ -151,7 +147,7 @@ class _Pool:
             with self._lock:
                 # This module may be loaded so late that nothing calls `close`.
                 if self._closed or not threading.main_thread().is_alive():
-                    raise InterpreterEndsError
+                    raise SystemExit
                 helper = self._idle.pop() if self._idle else Helper()
                 if helper.is_alive:
                     self._busy.add(helper)
@@ -159,7 +155,7 @@ class _Pool:
             helper.stop()
 
     def close(self) -> None:
-        """Stop all helpers, as the interpreter ends; who waits for one gets an `InterpreterEndsError`."""
+        """Stop all helpers, as the interpreter ends; a thread that waits for one ends."""
         with self._lock:
             self._closed = True
             idle, self._idle = self._idle, []

@@ -186,7 +186,7 @@ class RuntimeDevice:
 
     def _close(self) -> None:
         for loaded in list(self._loaded):
-            loaded.close()
+            loaded.close(_end_thread)
 
     def _abandon(self) -> None:
         """In a forked child: make every use of the device raise."""
@@ -213,7 +213,7 @@ def open_device(uri: str) -> RuntimeDevice:
             _refuse_after_fork()
         if uri not in _state.devices:
             if not threading.main_thread().is_alive():
-                raise DeviceError(f"cannot open device {uri!r}: the interpreter ends.")
+                _end_thread()
             try:
                 hal = _driver(driver).create_device_by_uri(uri)
             except (RuntimeError, ValueError) as error:

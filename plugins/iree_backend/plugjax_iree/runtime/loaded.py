@@ -70,9 +70,9 @@ class LoadedModule:
         self._off_switches[call] = retire
         return call
 
-    def close(self) -> None:
-        """Release the module; its functions then raise. Buffers that they returned stay valid."""
-        self.retire(_refuse_closed)
+    def close(self, refuse: _Refuse | None = None) -> None:
+        """Release the module; its functions then raise, or call `refuse`. Buffers that they returned stay valid."""
+        self.retire(refuse or _refuse_closed)
         self._off_switches.clear()
         self._functions.clear()
         self._context = self._module = None
