@@ -5,7 +5,6 @@ from plugjax.execution.compile import Compiled, run_passes
 from plugjax.execution.compile_time import ensure_compile_time_eval
 from plugjax.execution.dialects import backend_for_hardware
 from plugjax.execution.eager_functions import eager_program
-from plugjax.execution.ending import wait_for_threads_in
 from plugjax.execution.eval import EvalTrace
 from plugjax.execution.exporter import Exporter, exporter
 from plugjax.execution.host_kernels import scalar_kernel
@@ -62,5 +61,4 @@ __all__ = [
     "settings_of_this_thread",
     "storage",
     "storage_of",
-    "wait_for_threads_in",
 ]

@@ -25,7 +25,6 @@ from plugjax.extend.core import (
     Sharding,
     register_internal,
 )
-from plugjax.extend.execution import wait_for_threads_in
 from plugjax_iree.runtime import (
     RuntimeDevice,
     available_devices,
@@ -35,7 +34,6 @@ from plugjax_iree.runtime import (
 )
 
 register_internal(os.path.dirname(__file__))
-wait_for_threads_in(os.path.dirname(__file__))
 
 _LOCAL = {"local": "local-sync", "task": "local-task"}
 _DESCRIPTIONS = {

@@ -13,7 +13,7 @@ import numpy as np
 from plugjax.extend.backend import Executable
 from plugjax.extend.core import ClosedJaxpr, Device, ShapedArray, Sharding, config
 from plugjax.extend.dtypes import float0
-from plugjax.extend.execution import CompilationCache, default_cache, wait_for_threads_in
+from plugjax.extend.execution import CompilationCache, default_cache
 from plugjax.extend.meshes import Partition
 from plugjax.stablehlo.lower import LoweredModule
 from plugjax_xla import pjrt
@@ -43,7 +43,6 @@ if TYPE_CHECKING:
     from plugjax.extend.serialization import CompiledForm
 
 HostArray = np.ndarray[Any, Any]
-wait_for_threads_in(os.path.dirname(__file__))
 
 # Elements of operands and results together from which compiled elementwise operations are faster than NumPy's. On two cores
 # with float32: exp and tanh from 2**18 per array, add and mul from 2**20; sin and pow never.

@@ -27,6 +27,10 @@ _LENGTHS = struct.Struct("<QQ")
 _HELPER = Path(__file__).with_name("helper.py")
 
 
+# Of a `SystemExit`: it ends a thread without a word, and is printed where the main thread ends.
+_ENDED = "IREE compiles nothing any more: the interpreter ends."
+
+
 class HelperDiedError(RuntimeError):
     """The helper died; the message has the reason and its last words."""
 
@@ -133,7 +137,7 @@ class _Pool:
                 answer = helper.ask(header, body)  # A helper that raises has been stopped.
             except HelperDiedError:
                 if self._closed:
-                    raise SystemExit from None  # It ends a thread without a word.
+                    raise SystemExit(_ENDED) from None
                 raise
             finally:
                 with self._lock:
@@ -147,7 +151,7 @@ class _Pool:
             with self._lock:
                 # This module may be loaded so late that nothing calls `close`.
                 if self._closed or not threading.main_thread().is_alive():
-                    raise SystemExit
+                    raise SystemExit(_ENDED)
                 helper = self._idle.pop() if self._idle else Helper()
                 if helper.is_alive:
                     self._busy.add(helper)

@@ -213,7 +213,9 @@ def open_device(uri: str) -> RuntimeDevice:
             _refuse_after_fork()
         if uri not in _state.devices:
             if not threading.main_thread().is_alive():
-                _end_thread()
+                if threading.current_thread() is not threading.main_thread():
+                    _end_thread()
+                raise DeviceError(f"cannot open device {uri!r}: the interpreter ends.")
             try:
                 hal = _driver(driver).create_device_by_uri(uri)
             except (RuntimeError, ValueError) as error:
