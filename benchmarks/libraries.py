@@ -3,7 +3,7 @@
 Every run is a fresh process; the sides alternate, and the smallest of the rounds counts. "First" is the time of the
 processor, of all threads, from the start of the process to the first result: imports, tracing, compilation. It is measured
 with empty caches of compiled programs, and again with those that a run has filled. "Step" is the time of the fastest step, by
-the clock, in a third process that repeats its steps for a second.
+the clock, of these processes and of a third one, which repeats its steps for a second.
 """
 
 from __future__ import annotations

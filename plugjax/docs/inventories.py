@@ -1,6 +1,7 @@
 """Names of Python, NumPy and JAX as targets of links: inventories in Sphinx's format, written without network.
 
-The addresses follow from the names: JAX and NumPy give each function and class a page of its own, Python lists its exceptions on one page.
+The addresses follow from the names: JAX and NumPy give a function a page of its own, NumPy lists its scalar types on one
+page, and Python its exceptions.
 """
 
 from __future__ import annotations
@@ -50,15 +51,16 @@ def names(project: str) -> Mapping[str, tuple[str, str]]:
     }
     if project == "jax":
         return {each: ("function", f"_autosummary/{each}.html#{each}") for each in listed}
-    modules = {"jax.numpy": np, "jax.numpy.linalg": np.linalg, "jax.numpy.fft": np.fft}
-    return {
-        (full := each.removeprefix("jax.")): (
-            "function",
-            f"reference/generated/{full}.html#{full}",
-        )
-        for each in listed
-        if callable(getattr(modules.get(each.rpartition(".")[0]), each.rpartition(".")[2], None))
-    }
+    modules = {"numpy": np, "numpy.linalg": np.linalg, "numpy.fft": np.fft}
+    found = {}
+    for name in (each.removeprefix("jax.") for each in listed):
+        module, _, last = name.rpartition(".")
+        value = getattr(modules.get(module), last, None)
+        if isinstance(value, type) and issubclass(value, np.generic):
+            found[name] = ("class", f"reference/arrays.scalars.html#{name}")
+        elif callable(value):
+            found[name] = ("function", f"reference/generated/{name}.html#{name}")
+    return found
 
 
 def write(folder: Path) -> dict[str, tuple[str, str]]:
@@ -82,5 +84,5 @@ def write(folder: Path) -> dict[str, tuple[str, str]]:
 
 
 def link(project: str, name: str) -> str:
-    """A name as a link in Markdown; as code if the project has no such name."""
-    return f"{{external+{project}:py:obj}}`{name}`" if name in names(project) else f"`{name}`"
+    """A name that a project has, as a link in Markdown."""
+    return f"{{external+{project}:py:obj}}`{name}`"
