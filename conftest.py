@@ -1,6 +1,5 @@
 """The environment of all tests and doctests."""
 
-import gc
 import importlib
 import importlib.util
 import os
@@ -60,14 +59,6 @@ def pytest_configure(config):
         "markers",
         "spread(n): a wide sweep. Without --wide every n-th of its rows runs, the same ones in each run.",
     )
-
-
-@pytest.fixture(scope="module", autouse=True)
-def kept_objects():
-    """Later collections of garbage pass over what the tests of a module leave in caches, which grows to millions of objects."""
-    yield
-    gc.collect()
-    gc.freeze()
 
 
 @pytest.hookimpl(trylast=True)

@@ -1,6 +1,5 @@
 """The built site: no warnings, no broken links, and in a real browser it loads, searches and filters without script errors."""
 
-import importlib.util
 import re
 import shutil
 import subprocess
@@ -93,9 +92,7 @@ def test_output_of_blocks_is_shown(browser, site):
 
 def test_every_block_was_run(site):
     text = "(not run when this page was built"
-    # One block compiles for a TPU.
-    left = [] if importlib.util.find_spec("libtpu") else ["devices.html"]
-    assert [p.name for p in site.rglob("*.html") if text in p.read_text(encoding="utf-8")] == left
+    assert [p.name for p in site.rglob("*.html") if text in p.read_text(encoding="utf-8")] == []
 
 
 def test_no_page_loads_from_another_host(site):

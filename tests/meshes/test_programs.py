@@ -38,6 +38,7 @@ def _run(framework, path, names):
         [sys.executable, "-m", "tests.meshes.programs", framework, path, *names],
         check=True,
         env=environment,
+        timeout=280,
     )
 
 
@@ -63,7 +64,6 @@ def recorded(tmp_path_factory):
     return of_part
 
 
-@pytest.mark.timeout(900)
 @pytest.mark.parametrize("part", range(PARTS))
 def test_programs_agree_with_jax(part, backend, recorded, tmp_path, wide):
     path = tmp_path / "found.json"

@@ -317,4 +317,4 @@ def test_programs_with_a_fixed_seed_agree(backend, wide):
         f"program {f.number}: {f.outcome.kind}: {f.outcome.text}\n{script(f.program, backend) if f.program else ''}"
         for f in findings
     )
-    assert sum(campaign.counts.values()) >= COUNTS[backend] // 10
+    assert sum(campaign.counts.values()) >= {"numpy": 16, "xla": 4, "iree": 1}[backend]
