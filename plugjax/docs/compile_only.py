@@ -24,7 +24,7 @@ from plugjax.extend.errors import UnknownBackendError
 from plugjax.testing import OPS
 from plugjax.testing.ahead import programs, refusal
 
-START_SECONDS, ROW_SECONDS = 60.0, 180.0
+START_SECONDS, ROW_SECONDS = 60.0, 900.0
 _BY_NAME = {op.name: op for op in OPS}
 
 

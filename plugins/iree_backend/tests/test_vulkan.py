@@ -129,3 +129,41 @@ def test_long_sums(device):
     for function in (lambda x: x.sum(1), lambda x: x.max(1), lambda x: x @ x[0]):
         found = np.asarray(plugjax.jit(function)(x))
         np.testing.assert_allclose(found, on_numpy(function, x), rtol=1e-4, atol=1e-4)
+
+
+LARGE = np.array([3, -40, 1e3, 1e5, -1e10, 1e19, 16367173 * 2.0**72, 3e38], np.float32)
+SMALL = np.array([3e-8, -2e-5, 1e-3, -0.1, 0.4, 1e-30, 0.0], np.float32)
+
+
+def test_functions_of_large_and_small_numbers(device):
+    def large(x):
+        return jnp.sin(x), jnp.cos(x), jnp.tan(x), jnp.arcsinh(x), jnp.fmod(x, 3.0), jnp.fmod(x, x[::-1])  # fmt: skip
+
+    def small(x):
+        return jnp.log1p(x), jnp.expm1(x), jnp.arcsinh(x), jnp.arctanh(x), jnp.tanh(x)
+
+    for function, x in ((large, LARGE), (small, SMALL)):
+        for ours, expected in zip(plugjax.jit(function)(x), on_numpy(function, x), strict=True):
+            np.testing.assert_allclose(np.asarray(ours), expected, rtol=5e-7)
+
+
+def test_functions_of_complex_numbers(device):
+    rng = np.random.default_rng(0)
+    z = rng.normal(size=(4, 10)) + 1j * rng.normal(size=(4, 10))
+    z = (z * np.array([1, 30, 1e19, 1e-25])[:, None]).astype(np.complex64)
+
+    def function(z):
+        z = jnp.asarray(z)
+        return (
+            *(f(z) for f in (jnp.abs, jnp.log, jnp.sqrt, jnp.tanh, jnp.arctan, jnp.log1p)),
+            *(f(z[:2]) for f in (jnp.exp, jnp.sinh, jnp.cos, jnp.expm1)),
+            z / z[::-1],
+            jnp.log(z[0] / jnp.abs(z[0]) * 1.00001),
+        )
+
+    for ours, expected in zip(plugjax.jit(function)(z), on_numpy(function, z), strict=True):
+        expected = np.asarray(expected)
+        error = np.abs(np.asarray(ours) - expected)
+        finite = np.isfinite(expected)
+        np.testing.assert_array_equal(np.isfinite(error), finite)
+        np.testing.assert_array_less(error[finite], 1e-5 * np.abs(expected[finite]) + 1e-37)

@@ -13,6 +13,7 @@ from plugjax.extend import registry
 from plugjax.extend.rules import Rule, RuleSet, lowering
 from plugjax.stablehlo.context import EqnContext
 from plugjax_iree.lowering import (
+    arithmetic,
     complex as complex_functions,
     control_flow,
     conversion,
@@ -36,6 +37,7 @@ from plugjax_iree.workarounds import is_on, padded_complex, unsigned_reversals, 
 
 # Rules of the workarounds that are whole files, by the name of the workaround.
 _SWITCHED = {
+    "vulkan_remainders": arithmetic.rules,
     "angles": trigonometric.rules,
     "complex_functions": complex_functions.rules,
     "decompositions": linalg.rules,

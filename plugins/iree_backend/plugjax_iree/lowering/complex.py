@@ -3,7 +3,7 @@
 IREE 3.13 expands the complex operations by formulas that overflow (the magnitude of 3e38 is infinite), that reduce no arguments, and that
 have no special values: ``exp(inf + 0j)`` has an imaginary part of nan. The rules here follow the C standard, as the array API standard
 does. complex64 is computed in float64, where no square of a float32 overflows or underflows; sines and cosines are those of float32, whose
-arguments are reduced with all digits.
+arguments are reduced with all digits. On Vulkan, which has no float64, it is computed in float32.
 
 Reference:
     ISO/IEC 9899:2011 (C11), annex G.6 (special values).
@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -22,32 +22,42 @@ import numpy as np
 from plugjax import lax
 from plugjax.contexts import enable_x64
 from plugjax.extend.core import ClosedJaxpr, Primitive, ShapedArray
+from plugjax.extend.dtypes import FLOAT32, FLOAT64
 from plugjax.extend.rules import RuleSet, lowering
 from plugjax.extend.transforms import stage
 from plugjax.lax import arithmetic, exponential, trigonometric
 from plugjax.stablehlo.context import EqnContext
 from plugjax.stablehlo.elementwise import elementwise, stretched
 from plugjax.stablehlo.mlir import Value
+from plugjax_iree.lowering import small_logarithms
+from plugjax_iree.lowering.wide import has_float64
 
 rules = RuleSet(__name__)
 
 Real: TypeAlias = Any
 Parts: TypeAlias = tuple[Real, Real]
 Formula: TypeAlias = Callable[..., Any]
-"""Of the parts of operands, in float64, and their own dtype."""
+"""Of the parts of operands, in the dtype that it computes in, and their own dtype."""
 
 _LARGE = 20.0
 """From here on the hyperbolic tangent is 1, and sine and cosine are half the exponential, in float64."""
 
 
 def _where(flags: Any, x: Real, y: Real) -> Real:
+    dtype = (y if isinstance(x, float) else x).dtype
     return lax.select(
-        flags, *(lax.full_like(flags, v, np.float64) if isinstance(v, float) else v for v in (x, y))
+        flags, *(lax.full_like(flags, v, dtype) if isinstance(v, float) else v for v in (x, y))
     )
 
 
+def _number(like: Real, value: float) -> Any:
+    """A number to compare with."""
+    return like.dtype.type(value)
+
+
 def _copysign(x: Real, sign: Real) -> Real:
-    negative = lax.lt(lax.bitcast_convert_type(sign, np.int64), np.int64(0))
+    bits = np.dtype(f"int{8 * sign.dtype.itemsize}")
+    negative = lax.lt(lax.bitcast_convert_type(sign, bits), bits.type(0))
     return lax.select(negative, lax.neg(lax.abs(x)), lax.abs(x))
 
 
@@ -56,33 +66,33 @@ def _is_nan(x: Real) -> Any:
 
 
 def _infinite(x: Real) -> Any:
-    return lax.eq(lax.abs(x), np.float64(math.inf))
+    return lax.eq(lax.abs(x), _number(x, math.inf))
 
 
 def _turn(x: Real, narrow: np.dtype) -> Parts:
     """Cosine and sine."""
-    x = lax.convert_element_type(x, narrow)
-    cosine, sine = (lax.convert_element_type(f(x), np.float64) for f in (lax.cos, lax.sin))
+    angle = lax.convert_element_type(x, narrow)
+    cosine, sine = (lax.convert_element_type(f(angle), x.dtype) for f in (lax.cos, lax.sin))
     return cosine, sine
 
 
 def _less_one(x: Real, narrow: np.dtype) -> Real:
     """``exp(x) - 1``; IREE's of float64 is 0 for small numbers, that of float32 is not."""
-    near = lax.convert_element_type(lax.expm1(lax.convert_element_type(x, narrow)), np.float64)
-    return lax.select(lax.lt(lax.abs(x), np.float64(0.5)), near, lax.expm1(x))
+    near = lax.convert_element_type(lax.expm1(lax.convert_element_type(x, narrow)), x.dtype)
+    return lax.select(lax.lt(lax.abs(x), _number(x, 0.5)), near, lax.expm1(x))
 
 
 def _log_one_more(x: Real, narrow: np.dtype) -> Real:
     """``log(1 + x)``, likewise."""
-    near = lax.convert_element_type(lax.log1p(lax.convert_element_type(x, narrow)), np.float64)
-    return lax.select(lax.lt(lax.abs(x), np.float64(0.5)), near, lax.log1p(x))
+    near = lax.convert_element_type(lax.log1p(lax.convert_element_type(x, narrow)), x.dtype)
+    return lax.select(lax.lt(lax.abs(x), _number(x, 0.5)), near, lax.log1p(x))
 
 
 def _magnitude(a: Real, b: Real) -> Real:
-    """Without overflow in float64."""
+    """Without overflow."""
     a, b = lax.abs(a), lax.abs(b)
     large, small = lax.max(a, b), lax.min(a, b)
-    ratio = small / _where(lax.eq(large, np.float64(0)), 1.0, large)
+    ratio = small / _where(lax.eq(large, _number(large, 0)), 1.0, large)
     found = large * lax.sqrt(1.0 + ratio * ratio)
     return _where(lax.bitwise_or(_infinite(a), _infinite(b)), math.inf, found)
 
@@ -96,12 +106,12 @@ def _exp(a: Real, b: Real, narrow: np.dtype) -> Parts:
     # An infinite angle has no direction; the length of the result is known.
     lost = lax.bitwise_and(_infinite(a), lax.bitwise_not(lax.is_finite(b)))
     one = lax.full_like(cosine, 1.0)
-    vanishes = lax.lt(a, np.float64(0))
+    vanishes = lax.lt(a, _number(a, 0))
     cosine = lax.select(lost, one, cosine)
     sine = lax.select(lax.bitwise_and(lost, vanishes), one, sine)
     # In two halves: exp(a) may overflow where the product does not.
     half = lax.exp(a * 0.5)
-    imag = _where(lax.eq(b, np.float64(0)), b, (half * sine) * half)
+    imag = _where(lax.eq(b, _number(b, 0)), b, (half * sine) * half)
     return (half * cosine) * half, imag
 
 
@@ -110,31 +120,35 @@ def _expm1(a: Real, b: Real, narrow: np.dtype) -> Parts:
     cosine, _ = _turn(b, narrow)
     _, half = _turn(b * 0.5, narrow)
     near = _less_one(a, narrow) * cosine - 2.0 * half * half
-    small = lax.lt(lax.abs(a), np.float64(1))
+    small = lax.lt(lax.abs(a), _number(a, 1))
     return lax.select(small, near, real - 1.0), imag
 
 
 def _log(a: Real, b: Real, narrow: np.dtype) -> Parts:
     plain = lax.log(_magnitude(a, b))
-    if narrow == np.float32:
+    if a.dtype != narrow:
         # The squares are exact: nothing is lost near the unit circle.
         plain = _where(lax.is_finite(plain), 0.5 * lax.log(a * a + b * b), plain)
+    elif narrow == np.float32:
+        large, small = lax.max(lax.abs(a), lax.abs(b)), lax.min(lax.abs(a), lax.abs(b))
+        near = 0.5 * lax.log1p((large - 1.0) * (large + 1.0) + small * small)
+        plain = lax.select(lax.lt(lax.abs(plain), _number(plain, 0.5)), near, plain)
     return plain, lax.atan2(b, a)
 
 
 def _log1p(a: Real, b: Real, narrow: np.dtype) -> Parts:
     far, angle = _log(1.0 + a, b, narrow)
     near = 0.5 * _log_one_more(a * (2.0 + a) + b * b, narrow)
-    small = lax.bitwise_and(lax.gt(a, np.float64(-0.5)), lax.lt(lax.abs(a), np.float64(1)))
-    small = lax.bitwise_and(small, lax.lt(lax.abs(b), np.float64(1)))
+    small = lax.bitwise_and(lax.gt(a, _number(a, -0.5)), lax.lt(lax.abs(a), _number(a, 1)))
+    small = lax.bitwise_and(small, lax.lt(lax.abs(b), _number(b, 1)))
     return lax.select(small, near, far), angle
 
 
 def _sqrt(a: Real, b: Real, narrow: np.dtype) -> Parts:
     # The halves are added: their sum cannot overflow.
     long = lax.sqrt(lax.abs(a) * 0.5 + _magnitude(a, b) * 0.5)
-    short = lax.abs(b) / (2.0 * _where(lax.eq(long, np.float64(0)), 1.0, long))
-    right = lax.ge(a, np.float64(0))
+    short = lax.abs(b) / (2.0 * _where(lax.eq(long, _number(long, 0)), 1.0, long))
+    right = lax.ge(a, _number(a, 0))
     real, imag = lax.select(right, long, short), lax.select(right, short, long)
     real, imag = (_where(_is_nan(a), lax.full_like(a, math.nan), v) for v in (real, imag))
     unbounded = _infinite(b)
@@ -148,7 +162,7 @@ def _hyperbolic(a: Real, b: Real, narrow: np.dtype) -> tuple[Real, Real, Real, R
     size = lax.abs(a)
     half = lax.exp(size * 0.5)
     up, down = _less_one(size, narrow), _less_one(lax.neg(size), narrow)
-    beyond = lax.gt(size, np.float64(_LARGE))
+    beyond = lax.gt(size, _number(size, _LARGE))
     cosh, sinh = (up + down) * 0.5 + 1.0, (up - down) * 0.5
 
     def product(x: Real, y: Real) -> Real:
@@ -158,7 +172,7 @@ def _hyperbolic(a: Real, b: Real, narrow: np.dtype) -> tuple[Real, Real, Real, R
     # The length is infinite; an infinite angle leaves the direction open.
     lost = lax.bitwise_and(_infinite(a), lax.bitwise_not(lax.is_finite(b)))
     cos_at = lax.select(lost, lax.full_like(cosine, 1.0), cosine)
-    still, flat = lax.eq(b, np.float64(0)), lax.eq(a, np.float64(0))
+    still, flat = lax.eq(b, _number(b, 0)), lax.eq(a, _number(a, 0))
     sin_sinh = sign * product(sine, sinh)
     turned = sign * _copysign(lax.full_like(b, 1.0), lax.select(still, b, sine))
     sin_sinh = lax.select(lax.bitwise_or(still, flat), 0.0 * turned, sin_sinh)
@@ -187,12 +201,12 @@ def _tanh(a: Real, b: Real, narrow: np.dtype) -> Parts:
     real = lax.neg(down) * (decay + 1.0) / below
     imag = 4.0 * decay * sine * cosine / below
     known = lax.bitwise_or(lax.is_finite(b), _infinite(a))
-    beyond = lax.bitwise_and(lax.gt(size, np.float64(_LARGE)), known)
+    beyond = lax.bitwise_and(lax.gt(size, _number(size, _LARGE)), known)
     real = _where(beyond, 1.0, real)
     lost = lax.bitwise_and(_infinite(a), lax.bitwise_not(lax.is_finite(b)))
     imag = _where(lost, lax.full_like(b, 0.0), imag)
-    return _where(lax.eq(a, np.float64(0)), a, _copysign(real, a)), _where(
-        lax.eq(b, np.float64(0)), b, imag
+    return _where(lax.eq(a, _number(a, 0)), a, _copysign(real, a)), _where(
+        lax.eq(b, _number(b, 0)), b, imag
     )
 
 
@@ -203,7 +217,7 @@ def _atanh(a: Real, b: Real, narrow: np.dtype) -> Parts:
     imag = 0.5 * lax.atan2(2.0 * b, far * (1.0 + size) - b * b)
     unbounded = lax.bitwise_or(_infinite(a), _infinite(b))
     real = _where(unbounded, 0.0, real)
-    real = _where(lax.eq(a, np.float64(0)), a, _copysign(real, a))
+    real = _where(lax.eq(a, _number(a, 0)), a, _copysign(real, a))
     known = lax.bitwise_and(unbounded, lax.bitwise_not(_is_nan(b)))
     right = lax.full_like(b, math.pi / 2)
     return real, _where(known, _copysign(right, b), imag)
@@ -228,8 +242,12 @@ def _exp2(a: Real, b: Real, narrow: np.dtype) -> Parts:
 
 
 def _div(a: Real, b: Real, c: Real, d: Real, narrow: np.dtype) -> Parts:
-    """``(a + ib) / (c + id)``, of parts whose squares are float64 numbers."""
+    """``(a + ib) / (c + id)``, of parts whose squares are numbers of the dtype."""
     one, zero = lax.full_like(c, 1.0), lax.full_like(c, 0.0)
+    if a.dtype == narrow:
+        size = lax.max(lax.abs(c), lax.abs(d))
+        usual = lax.bitwise_and(lax.gt(size, zero), lax.is_finite(size))
+        a, b, c, d = (lax.select(usual, v / size, v) for v in (a, b, c, d))
     square = c * c + d * d
     # An infinite divisor is replaced by its direction, and the quotient multiplied by 0. A divisor of 0 is real.
     far = lax.bitwise_and(_infinite(square), _finite(a, b))
@@ -261,7 +279,7 @@ _EIGHTH = math.pi / 4
 
 def _diagonal(a: Real, direction: float) -> Real:
     """An eighth of a turn to the right, three to the left of the imaginary axis."""
-    left = lax.lt(a, np.float64(0))
+    left = lax.lt(a, _number(a, 0))
     return lax.select(left, lax.full_like(a, 3 * direction), lax.full_like(a, direction))
 
 
@@ -293,12 +311,12 @@ def _corrected(far: Callable[[Real, Real], Parts]) -> Formula:
 
 
 @functools.cache
-def _program(formula: Formula, aval: ShapedArray, count: int = 1) -> ClosedJaxpr:
+def _program(formula: Formula, aval: ShapedArray, wide: np.dtype, count: int = 1) -> ClosedJaxpr:
     narrow = np.dtype(f"float{4 * aval.dtype.itemsize}")
 
     def run(*operands: Any) -> list[Any]:
         read = [part(z) for z in operands for part in (lax.real, lax.imag)]
-        found = formula(*(lax.convert_element_type(x, np.float64) for x in read), narrow)
+        found = formula(*(lax.convert_element_type(x, wide) for x in read), narrow)
         found = found if isinstance(found, tuple) else (found,)
         parts = [lax.convert_element_type(x, narrow) for x in found]
         return parts if len(parts) == 1 else [lax.complex(*parts)]
@@ -307,18 +325,30 @@ def _program(formula: Formula, aval: ShapedArray, count: int = 1) -> ClosedJaxpr
         return stage(run, [aval] * count, "complex")
 
 
+def _computed(
+    ctx: EqnContext, formula: Formula, aval: ShapedArray, operands: Sequence[Value]
+) -> Value:
+    wide = FLOAT64 if has_float64(ctx) or aval.dtype == np.complex128 else FLOAT32
+    (found,) = ctx.inline(_program(formula, aval, wide, len(operands)), operands)
+    return found
+
+
 def on_complex(formula: Formula) -> Callable[[EqnContext, Value], Value]:
     """The lowering of a function of a complex number."""
 
     def lower(ctx: EqnContext, x: Value) -> Value:
-        (found,) = ctx.inline(_program(formula, ctx.avals_in[0]), [x])
-        return found
+        return _computed(ctx, formula, ctx.avals_in[0], [x])
 
     return lower
 
 
-def _define(primitive: Primitive, formula: Formula, operation: str) -> None:
-    general, plane = elementwise(operation), on_complex(formula)
+def _define(
+    primitive: Primitive,
+    formula: Formula,
+    operation: str,
+    real: Callable[..., Value] | None = None,
+) -> None:
+    general, plane = real or elementwise(operation), on_complex(formula)
 
     @rules.define(lowering, primitive, platform="iree")
     def rule(ctx: EqnContext, x: Value, **params: Any) -> Value:
@@ -328,13 +358,23 @@ def _define(primitive: Primitive, formula: Formula, operation: str) -> None:
 _define(arithmetic.abs_p, _abs, "stablehlo.abs")
 _define(exponential.exp_p, _exp, "stablehlo.exponential")
 _define(exponential.expm1_p, _expm1, "stablehlo.exponential_minus_one")
-_define(exponential.log1p_p, _log1p, "stablehlo.log_plus_one")
+_define(
+    exponential.log1p_p,
+    _log1p,
+    "stablehlo.log_plus_one",
+    small_logarithms.real("stablehlo.log_plus_one", small_logarithms.log1p),
+)
 _define(exponential.sqrt_p, _sqrt, "stablehlo.sqrt")
 _define(trigonometric.sinh_p, _sinh, "chlo.sinh")
 _define(trigonometric.cosh_p, _cosh, "chlo.cosh")
 _define(trigonometric.tanh_p, _tanh, "stablehlo.tanh")
 
-_define(trigonometric.atanh_p, _atanh, "chlo.atanh")
+_define(
+    trigonometric.atanh_p,
+    _atanh,
+    "chlo.atanh",
+    small_logarithms.real("chlo.atanh", small_logarithms.atanh),
+)
 
 
 def corrected(
@@ -344,23 +384,30 @@ def corrected(
     general, formula = elementwise(operation), _corrected(far)
 
     def lower(ctx: EqnContext, x: Value) -> Value:
-        (found,) = ctx.inline(_program(formula, ctx.avals_in[0], 2), [x, general(ctx, x)])
-        return found
+        return _computed(ctx, formula, ctx.avals_in[0], [x, general(ctx, x)])
 
     return lower
 
 
 def _define_corrected(
-    primitive: Primitive, operation: str, far: Callable[[Real, Real], Parts]
+    primitive: Primitive,
+    operation: str,
+    far: Callable[[Real, Real], Parts],
+    real: Callable[..., Value] | None = None,
 ) -> None:
-    general, plane = elementwise(operation), corrected(operation, far)
+    general, plane = real or elementwise(operation), corrected(operation, far)
 
     @rules.define(lowering, primitive, platform="iree")
     def rule(ctx: EqnContext, x: Value, **params: Any) -> Value:
         return plane(ctx, x) if ctx.avals_in[0].dtype.kind == "c" else general(ctx, x, **params)
 
 
-_define_corrected(trigonometric.asinh_p, "chlo.asinh", _asinh_far)
+_define_corrected(
+    trigonometric.asinh_p,
+    "chlo.asinh",
+    _asinh_far,
+    small_logarithms.real("chlo.asinh", small_logarithms.asinh),
+)
 _define_corrected(trigonometric.acosh_p, "chlo.acosh", _acosh_far)
 
 _quotient = elementwise("stablehlo.divide")
@@ -371,8 +418,7 @@ def _div_rule(ctx: EqnContext, *operands: Value) -> Value:
     (out,) = ctx.avals_out
     if out.dtype != np.complex64:
         return _quotient(ctx, *operands)
-    (found,) = ctx.inline(_program(_div, out, 2), stretched(ctx, operands))
-    return found
+    return _computed(ctx, _div, out, stretched(ctx, operands))
 
 
 exp2, log = on_complex(_exp2), on_complex(_log)

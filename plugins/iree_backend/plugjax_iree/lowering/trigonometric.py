@@ -1,8 +1,8 @@
 """Sine, cosine and tangent of large arguments, and angles.
 
 IREE 3.13 reduces float32 arguments in float32 (measured absolute errors of the sine: 2.6e-4 at 1e4, 0.23 at 1e7, 1111 at
-3e8). Here the reduction is done in float64 with as many digits of 2/pi as the largest float32 needs. Its arctangents err by
-40 units in the last place of float32, and are nan at (0, 0) and where both operands are infinite.
+3e8). Here the reduction is done in float64, or in integers where there is none (`plugjax_iree.lowering.turns`), with as many digits of
+2/pi as the largest float32 needs. Its arctangents err by 40 units in the last place of float32, and are nan at (0, 0) and where both operands are infinite.
 
 Reference:
     M. Payne, R. Hanek, "Radian reduction for trigonometric functions", SIGNUM Newsletter 18, 1983.
@@ -14,31 +14,30 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from fractions import Fraction
+from functools import partial
 
 from plugjax.extend.core import Primitive, ShapedArray
 from plugjax.extend.dtypes import FLOAT32, FLOAT64, INT32
 from plugjax.extend.rules import RuleSet, lowering
 from plugjax.lax import trigonometric as lax
-from plugjax.stablehlo import mlir, trigonometric as stablehlo
+from plugjax.stablehlo import trigonometric as stablehlo
 from plugjax.stablehlo.comparison import compare
 from plugjax.stablehlo.context import EqnContext
 from plugjax.stablehlo.conversion import convert
 from plugjax.stablehlo.elementwise import elementwise
 from plugjax.stablehlo.mlir import Value
 from plugjax_iree.lowering import complex  # as of lax
+from plugjax_iree.lowering.turns import TWO_OVER_PI, quarter_turns
 from plugjax_iree.lowering.wide import Wide, define_wide, has_float64
 
 rules = RuleSet(__name__)
 
-_TWO_OVER_PI = 0xA2F9836E4E441529FC2757D1F534DDC0DB6295993C439041
-"""The first 192 bits of 2/pi, the first of them worth 1/2."""
-_BITS = 192
 _CHUNK = 29
 
 
 def _chunks() -> list[float]:
     """2/pi as a sum of 29 bits each, whose products with a float32 are exact, and a rest."""
-    rest, found = Fraction(_TWO_OVER_PI, 1 << _BITS), []
+    rest, found = Fraction(TWO_OVER_PI, 1 << TWO_OVER_PI.bit_length()), []
     for i in range(1, 5):
         unit = 1 << (_CHUNK * i)
         part = Fraction(math.floor(rest * unit), unit)
@@ -67,8 +66,16 @@ class _Angle(Wide):
     def __init__(self, ctx: EqnContext, x: Value, aval: ShapedArray) -> None:
         super().__init__(ctx, aval.shape)
         self.integer = ShapedArray(aval.shape, INT32)
-        self.x = convert(x, aval, FLOAT64)
+        self.x = convert(x, aval, self.aval.dtype)
         magnitude = self.op("abs", self.x)
+        reduced = self.reduced if has_float64(ctx) else partial(quarter_turns, self)
+        self.quarter, self.rest = reduced(magnitude)
+        square = self.op("multiply", self.rest, self.rest)
+        self.sine = self.op("multiply", self.rest, self.polynomial(square, (1.0, *_SINE)))
+        self.cosine = self.polynomial(square, (1.0, *_COSINE))
+
+    def reduced(self, magnitude: Value) -> tuple[Value, Value]:
+        """Quarter turns and the rest of positive angles, in float64."""
         turns, *smaller = [self.op("multiply", magnitude, self.number(c)) for c in _chunks()]
         total = self.op("subtract", turns, self.fours(turns))
         for turns in smaller[:-1]:
@@ -76,12 +83,8 @@ class _Angle(Wide):
         total = self.op("add", total, smaller[-1])
         # Whole turns are gone from all but the last term, which is below 2**12.
         quarter = self.op("round_nearest_even", total)
-        self.quarter = self.op("convert", quarter, aval=self.integer)
-        rest = self.op("subtract", total, quarter)
-        self.rest = self.op("multiply", rest, self.number(math.pi / 2))
-        square = self.op("multiply", self.rest, self.rest)
-        self.sine = self.op("multiply", self.rest, self.polynomial(square, (1.0, *_SINE)))
-        self.cosine = self.polynomial(square, (1.0, *_COSINE))
+        rest = self.op("multiply", self.op("subtract", total, quarter), self.number(math.pi / 2))
+        return self.op("convert", quarter, aval=self.integer), rest
 
     def fours(self, turns: Value) -> Value:
         """The greatest multiple of 4 quarter turns that is not above; exact."""
@@ -130,12 +133,10 @@ def _define(
         (aval,) = ctx.avals_in
         if aval.dtype.kind == "c":
             return on_complex(ctx, x)
-        if aval.dtype == FLOAT64 or not has_float64(ctx):
+        if aval.dtype == FLOAT64:
             return default(ctx, x)
         angle = _Angle(ctx, x, aval)
-        y = mlir.value(
-            "stablehlo.convert", ShapedArray(aval.shape, FLOAT32), [angle.defined(function(angle))]
-        )
+        y = convert(angle.defined(function(angle)), angle.aval, FLOAT32)
         return convert(y, ShapedArray(aval.shape, FLOAT32), aval.dtype)
 
 

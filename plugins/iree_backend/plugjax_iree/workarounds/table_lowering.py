@@ -296,6 +296,32 @@ LOWERING = (
         place="lowering/convolution.py",
         because="It is seen on Vulkan devices only.",
     ),
+    Workaround(
+        "vulkan_logarithms",
+        Stage.LOWERING,
+        "On Vulkan devices 1 is added before the logarithm is taken: little is left of small numbers.",
+        Effect.UNSEEN,
+        """
+        def program(x):
+            return jnp.log1p(x * 1e-8), jnp.arcsinh(x * 1e-8), jnp.arctanh(x * 1e-8)
+        """,
+        "test_vulkan.py::test_functions_of_large_and_small_numbers",
+        place="lowering/small_logarithms.py",
+        because="It is seen on Vulkan devices only.",
+    ),
+    Workaround(
+        "vulkan_remainders",
+        Stage.LOWERING,
+        "On Vulkan devices the remainder of floats is wrong if the quotient has more than 24 bits.",
+        Effect.UNSEEN,
+        """
+        def program(x):
+            return lax.rem(x * 1e19, jnp.float32(3))
+        """,
+        "test_vulkan.py::test_functions_of_large_and_small_numbers",
+        place="lowering/arithmetic.py",
+        because="It is seen on Vulkan devices only.",
+    ),
     # Shapes and types.
     Workaround(
         "padded_complex",
