@@ -49,7 +49,7 @@ def test_every_dtype_comes_back(device, dtype, shape):
     assert back.shape == shape
     assert back.tobytes() == x.tobytes()
     # The path of devices whose memory the host does not see.
-    staged = np.ndarray(shape, dtype, device._stage(view))
+    staged = np.ndarray(shape, dtype, device._staging.get(view.get_buffer()))
     assert staged.tobytes() == x.tobytes()
 
 

@@ -167,3 +167,56 @@ def test_functions_of_complex_numbers(device):
         finite = np.isfinite(expected)
         np.testing.assert_array_equal(np.isfinite(error), finite)
         np.testing.assert_array_less(error[finite], 1e-5 * np.abs(expected[finite]) + 1e-37)
+
+
+def sine_of_host(x):
+    return plugjax.pure_callback(np.sin, plugjax.ShapeDtypeStruct(x.shape, x.dtype), x)
+
+
+def called_in_scan(x):
+    return plugjax.lax.scan(lambda c, a: (sine_of_host(c) + a, c.sum()), x[0], x)
+
+
+def called_in_while(x):
+    return plugjax.lax.while_loop(
+        lambda s: (s[0] < 5) & (s[1].sum() < 100),
+        lambda s: (s[0] + 1, sine_of_host(s[1]) * 2),
+        (0, x),
+    )
+
+
+def called_in_branch(x):
+    return plugjax.lax.cond(x.sum() < 99, sine_of_host, lambda x: x * 2, x)
+
+
+def decomposed_in_scan(x):
+    def step(c, a):
+        return c + jnp.linalg.eigvals(c + a * jnp.eye(3)).real.sum() / 100, jnp.linalg.svdvals(c)
+
+    return plugjax.lax.scan(step, x @ x.T, jnp.arange(3.0))
+
+
+@pytest.mark.parametrize(
+    "function",
+    [called_in_scan, called_in_while, called_in_branch, decomposed_in_scan],
+    ids=lambda function: function.__name__,
+)
+def test_the_host_is_called_in_loops(device, function):
+    expected = plugjax.tree.leaves(on_numpy(lambda x: function(jnp.asarray(x)), VALUES))
+    for ours, theirs in zip(
+        plugjax.tree.leaves(plugjax.jit(function)(VALUES)), expected, strict=True
+    ):
+        assert ours.device is device
+        np.testing.assert_allclose(np.asarray(ours), theirs, rtol=1e-5, atol=1e-6)
+
+
+def test_ordered_calls_in_loops(device):
+    seen = []
+
+    def step(i, c):
+        plugjax.debug.callback(lambda i, s: seen.append((int(i), float(s))), i, c[0], ordered=True)
+        return c * 2
+
+    plugjax.jit(lambda x: plugjax.lax.fori_loop(0, 4, step, x))(np.ones(2, np.float32))
+    plugjax.effects_barrier()
+    assert seen == [(0, 1.0), (1, 2.0), (2, 4.0), (3, 8.0)]

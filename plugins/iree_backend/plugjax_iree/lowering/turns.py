@@ -118,4 +118,5 @@ def _product(z: _Integers, mantissa: Value, words: Sequence[Value]) -> tuple[Val
         kept, more = z.halves(total)
         found.append(kept)
         carry, before = z.op("add", above, more), limb
-    return tuple(z.op("or", z.left(found[i + 1], 16), found[i]) for i in (4, 2))  # type: ignore[return-value]
+    top, below = (z.op("or", z.left(found[i + 1], 16), found[i]) for i in (4, 2))
+    return top, below

@@ -36,6 +36,7 @@ from plugjax_iree.runtime.buffers import (
 )
 from plugjax_iree.runtime.host_module import HostFunction, create_host_module
 from plugjax_iree.runtime.loaded import LoadedModule, other_threads_call
+from plugjax_iree.runtime.staging import SLOT, Staging
 
 if TYPE_CHECKING:
     from iree.runtime import HalBufferView, HalDevice, VmModule
@@ -65,6 +66,8 @@ class RuntimeDevice:
         self.host_visible = self.driver in LOCAL_DRIVERS
         self.hal = hal
         self._allocator = hal.allocator
+        self._staging = Staging(hal)
+        self._in_pieces = not self.host_visible
         self._hal_module = library.create_hal_module(vm_instance(), hal)
         self._element_types = element_types()
         self._allocate_copy: Callable[..., HalBufferView] = self._allocator.allocate_buffer_copy
@@ -101,7 +104,15 @@ class RuntimeDevice:
             return self._take_over(array, element_type)
         if not array.flags.c_contiguous:
             array = np.asarray(array, order="C")
+        if self._in_pieces and array.nbytes > SLOT:
+            return self._put_in_pieces(array, element_type)
         return self._allocate_copy(self._memory_type, self._usage, self.hal, array, element_type)
+
+    def _put_in_pieces(self, array: np.ndarray, element_type: Any) -> "HalBufferView":
+        buffer = self._allocator.allocate_buffer(self._memory_type, self._usage, array.nbytes)
+        self._staging.put(array.reshape(-1).view(np.uint8), buffer)
+        view: HalBufferView = native.runtime().HalBufferView(buffer, array.shape, int(element_type))
+        return view
 
     def _take_over(self, array: np.ndarray, element_type: Any) -> "HalBufferView":
         # Through dlpack, whose capsule holds a reference to the array until the buffer is gone;
@@ -125,28 +136,11 @@ class RuntimeDevice:
                 says it.
             shape: the buffer's.
         """
-        mapped = view.map() if self.host_visible or _mappable(view) else self._stage(view)
+        seen = self.host_visible or _mappable(view)
+        mapped = view.map() if seen else self._staging.get(view.get_buffer())
         array: np.ndarray = np.ndarray(shape, dtype, mapped)
         array.setflags(write=False)
         return array
-
-    def _stage(self, view: "HalBufferView") -> Any:
-        """Copy a buffer to host memory, and map the copy."""
-        library = native.runtime()
-        memory, usage, fence = library.MemoryType, library.BufferUsage, library.HalFence
-        source = view.get_buffer()
-        if source.byte_length() == 0:
-            return b""
-        staged = self._allocator.allocate_buffer(
-            int(memory.HOST_LOCAL) | int(memory.DEVICE_VISIBLE),
-            int(usage.TRANSFER_TARGET) | int(usage.MAPPING_SCOPED),
-            source.byte_length(),
-        )
-        semaphore = self.hal.create_semaphore(0)
-        done = fence.create_at(semaphore, 1)
-        self.hal.queue_copy(source, staged, fence.create_at(semaphore, 0), done)
-        done.wait()
-        return staged.map()
 
     def load(
         self,
@@ -190,7 +184,7 @@ class RuntimeDevice:
 
     def _abandon(self) -> None:
         """In a forked child: make every use of the device raise."""
-        self._allocate_copy = _refuse_after_fork
+        self._allocate_copy, self._in_pieces = _refuse_after_fork, False
         for loaded in list(self._loaded):
             loaded.retire(_refuse_after_fork)
 
