@@ -265,3 +265,39 @@ def test_products_with_a_slice(name, size, agrees):
     x = np.arange(size * size, dtype=np.float32).reshape(size, size) % 7
     t = np.arange(size**3, dtype=np.float32).reshape(size, size, size) % 5
     agrees(SLICED_VECTORS[name], x, t, rtol=1e-5, atol=1e-4)
+
+
+LARGE = {
+    "in one": ((2, 12, 13, 24), (3, 3, 24, 20), {}),
+    "strides": ((2, 21, 22, 24), (3, 3, 24, 20), {"window_strides": (2, 2)}),
+    "gaps": ((2, 20, 19, 24), (3, 2, 24, 20), {"rhs_dilation": (2, 3)}),
+    "one feature": ((3, 20, 20, 1), (5, 5, 1, 32), {}),
+    "one result": ((2, 24, 24, 32), (3, 3, 32, 1), {}),
+    "bands": ((2, 90, 60, 96), (3, 3, 96, 16), {}),
+    "bands that reach beyond": ((1, 146, 90, 64), (3, 3, 64, 16), {"window_strides": (2, 1)}),
+    "holes in bands": ((2, 40, 40, 80), (3, 3, 80, 16), {"lhs_dilation": (2, 2)}),
+    "a sequence": ((4, 400, 24), (9, 24, 24), {}),
+    "a volume": ((2, 9, 8, 7, 16), (3, 2, 3, 16, 16), {}),
+}
+
+
+@pytest.mark.parametrize("name", LARGE)
+def test_large_convolutions(name, agrees):
+    shape, taps, options = LARGE[name]
+    rng = np.random.default_rng(0)
+    rank = len(shape) - 2
+    axes = "DHW"[-rank:]
+    layout = (f"N{axes}C", f"{axes}IO", f"N{axes}C")
+    options = {"window_strides": (1,) * rank, "padding": "SAME", **options}
+    if "lhs_dilation" in options:
+        options["padding"] = [(2, 1)] * rank
+
+    def convolve(x, k):
+        return lax.conv_general_dilated(x, k, dimension_numbers=layout, **options)
+
+    def program(x, k):
+        y, pullback = plugjax.vjp(convolve, x, k)
+        return y, pullback(y)
+
+    images, kernel = (rng.normal(size=size).astype(np.float32) for size in (shape, taps))
+    agrees(program, images, kernel, rtol=1e-4, atol=1e-2)

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from plugjax.extend.core import ShapedArray
+from plugjax.extend.dtypes import FLOAT32
 from plugjax.extend.rules import RuleSet, lowering
 from plugjax.lax.conv_shape import ConvDimensionNumbers, dilated, window_count
 from plugjax.lax.convolution import conv_general_dilated_p
@@ -22,12 +23,16 @@ from plugjax.stablehlo.context import EqnContext
 from plugjax.stablehlo.conversion import convert
 from plugjax.stablehlo.convolution import convolution
 from plugjax.stablehlo.mlir import Value
+from plugjax_iree.lowering import convolution_products
 from plugjax_iree.lowering.dot import as_product
 from plugjax_iree.lowering.sums import accumulator
-from plugjax_iree.lowering.windowed import Windows, arranged, padded
+from plugjax_iree.lowering.windowed import Windows, arranged, padded, padded_shape
 from plugjax_iree.workarounds.switch import is_on
 
 rules = RuleSet(__name__)
+
+# Features of a result, below which products with holes between the elements are slow.
+_FEWEST_RESULTS = 16
 
 
 @rules.define(lowering, conv_general_dilated_p, platform="iree")
@@ -63,11 +68,58 @@ def _conv_general_dilated(
         lhs, lhs_aval, rhs, rhs_aval, params = _gathered(lhs, lhs_aval, rhs, rhs_aval, params)
     dtype = accumulator(out.dtype)
     found = ShapedArray(tuple(out.shape[d] for d in order), dtype)
-    y = convolution(
-        lhs, rhs, (lhs_aval, rhs_aval), found, dimension_numbers=features_last, **params
-    )
+    if _as_products(ctx, lhs_aval, rhs_aval, params):
+        y = _products(ctx, lhs, lhs_aval, rhs, rhs_aval, params)
+    else:
+        y = convolution(
+            lhs, rhs, (lhs_aval, rhs_aval), found, dimension_numbers=features_last, **params
+        )
     y, _ = _transposed(y, found, tuple(sorted(range(rank), key=order.__getitem__)))
     return convert(y, ShapedArray(out.shape, dtype), out.dtype)
+
+
+def _as_products(
+    ctx: EqnContext, x: ShapedArray, kernel: ShapedArray, params: dict[str, Any]
+) -> bool:
+    groups = params["feature_group_count"] * params["batch_group_count"]
+    is_plain = groups == 1 and x.dtype == kernel.dtype == FLOAT32
+    on_processor = ctx.module.device_kind in ("", "cpu")
+    if not (is_plain and on_processor and is_on("convolution_products")):
+        return False
+    if any(gap > 1 for gap in params["lhs_dilation"]) and kernel.shape[-1] < _FEWEST_RESULTS:
+        return False
+    image = padded_shape(x.shape, _windows(kernel, params))
+    return 0 not in (*image, *kernel.shape) and convolution_products.suits(
+        _shape(image, kernel, params)
+    )
+
+
+def _products(
+    ctx: EqnContext,
+    x: Value,
+    aval: ShapedArray,
+    kernel: Value,
+    taps: ShapedArray,
+    params: dict[str, Any],
+) -> Value:
+    windows = _windows(taps, params)
+    if padded_shape(aval.shape, windows) != aval.shape:
+        x, aval = padded(x, aval, mlir.constant(np.zeros((), aval.dtype)), windows)
+    shape = _shape(aval.shape, taps, params)
+    (found,) = ctx.inline(convolution_products.program(shape, aval.dtype), [x, kernel])
+    return found
+
+
+def _shape(
+    image: tuple[int, ...], kernel: ShapedArray, params: dict[str, Any]
+) -> convolution_products.Shape:
+    return convolution_products.Shape(
+        image,
+        kernel.shape,
+        tuple(params["window_strides"]),
+        tuple(params["rhs_dilation"]),
+        params["precision"],
+    )
 
 
 def _without_rest(

@@ -144,17 +144,17 @@ def _without_rest(
     return tuple(cut), pads
 
 
+def padded_shape(shape: Sequence[int], windows: Windows) -> tuple[int, ...]:
+    """The shape of an array with its padding and holes."""
+    axes = zip(shape, windows.base_dilation, windows.padding, strict=True)
+    return tuple(dilated(size, gap) + low + high for size, gap, (low, high) in axes)
+
+
 def padded(
     x: Value, aval: ShapedArray, neutral: Value, windows: Windows
 ) -> tuple[Value, ShapedArray]:
     """The array with its padding and holes."""
-    sizes = [
-        dilated(size, gap) + low + high
-        for size, gap, (low, high) in zip(
-            aval.shape, windows.base_dilation, windows.padding, strict=True
-        )
-    ]
-    result = ShapedArray(sizes, aval.dtype)
+    result = ShapedArray(padded_shape(aval.shape, windows), aval.dtype)
     attributes = {
         "edge_padding_low": mlir.i64s([low for low, _ in windows.padding]),
         "edge_padding_high": mlir.i64s([high for _, high in windows.padding]),

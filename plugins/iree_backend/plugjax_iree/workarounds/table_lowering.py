@@ -281,6 +281,21 @@ LOWERING = (
         place="lowering/convolution.py",
     ),
     Workaround(
+        "convolution_products",
+        Stage.LOWERING,
+        "Convolutions are slow: a quarter of the speed of matrix products, and a fiftieth if an image is 7 or 14 elements wide.",
+        Effect.SLOW,
+        """
+        def program(x):
+            images, kernel = jnp.tile(x, (4, 16, 8)).reshape(2, 16, 16, 16), jnp.tile(x, (3, 3, 4, 4))
+            return lax.conv_general_dilated(
+                images, kernel, (1, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC")
+            )
+        """,
+        "test_products.py::test_large_convolutions",
+        place="lowering/convolution_products.py",
+    ),
+    Workaround(
         "vulkan_groups",
         Stage.LOWERING,
         "On Vulkan devices convolutions in groups of several features are wrong, unless the kernel has one tap.",

@@ -138,6 +138,18 @@ INLINED_AND_STABLEHLO = (
         "test_workaround_table.py::test_right_with_it",
     ),
     Workaround(
+        "nested_pads",
+        Stage.STABLEHLO,
+        "Padding of a padded array is joined with it, and loses the places between the elements.",
+        Effect.WRONG,
+        """
+        def program(x):
+            apart = lax.pad(x, jnp.float32(0), ((0, 0, 0), (0, 0, 1)))
+            return lax.pad(apart, jnp.float32(0), ((0, 0, 0), (0, 2, 0)))
+        """,
+        "test_workaround_table.py::test_right_with_it",
+    ),
+    Workaround(
         "first_carries",
         Stage.STABLEHLO,
         'A loop whose initial value has other users is refused ("circular dependency"); so are some loops with one initial value for two carries.',
