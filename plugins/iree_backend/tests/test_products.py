@@ -301,3 +301,24 @@ def test_large_convolutions(name, agrees):
 
     images, kernel = (rng.normal(size=size).astype(np.float32) for size in (shape, taps))
     agrees(program, images, kernel, rtol=1e-4, atol=1e-2)
+
+
+VECTORS = {
+    "rows": ((300, 200), (200,), "ij,j->i"),
+    "columns": ((200, 300), (200,), "ji,j->i"),
+    "a vector first": ((200,), (200, 300), "j,ji->i"),
+    "a row": ((1, 200), (200, 300), "kj,ji->ki"),
+    "a column": ((300, 200), (200, 1), "ij,jk->ik"),
+    "several axes": ((10, 40, 200), (200, 1), "aij,jk->kai"),
+    "in the middle": ((10, 200, 40), (200,), "ajb,j->ab"),
+    "odd": ((203, 300), (203,), "ji,j->i"),
+    "long": ((3, 40000), (40000,), "ij,j->i"),
+}
+
+
+@pytest.mark.parametrize("name", VECTORS)
+def test_matrices_and_vectors(name, agrees):
+    left, right, spelled = VECTORS[name]
+    rng = np.random.default_rng(0)
+    x, y = (rng.normal(size=size).astype(np.float32) for size in (left, right))
+    agrees(lambda x, y: jnp.einsum(spelled, x, y), x, y, rtol=1e-4, atol=1e-3)

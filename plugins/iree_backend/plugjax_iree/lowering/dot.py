@@ -1,4 +1,4 @@
-"""Dot products over empty and over very long axes, and of small floats."""
+"""Dot products over empty and over very long axes, of small floats, and of matrices and vectors."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from plugjax.stablehlo.conversion import convert
 from plugjax.stablehlo.dot import algorithm_avals, mixed_dot
 from plugjax.stablehlo.mlir import Value
 from plugjax.stablehlo.reducers import SUM
+from plugjax_iree.lowering import vectors
 from plugjax_iree.lowering.conversion import converted
 from plugjax_iree.lowering.sums import LONGEST, accumulator, reduced, split
 from plugjax_iree.workarounds.switch import is_on
@@ -45,6 +46,12 @@ def _dot_general(
         rhs = converted(ctx, rhs, rhs_aval, right.dtype)
         found = _product(lhs, rhs, left, right, total, dimension_numbers, None)
         return converted(ctx, found, total, out.dtype)
+    on_processor = ctx.module.device_kind in ("", "cpu") and is_on("vector_products")
+    if on_processor and vectors.suits(lhs_aval, rhs_aval, dimension_numbers):
+        (found,) = ctx.inline(
+            vectors.program(lhs_aval, rhs_aval, dimension_numbers[0], out), [lhs, rhs]
+        )
+        return found
     return _product(lhs, rhs, lhs_aval, rhs_aval, out, dimension_numbers, precision)
 
 

@@ -296,6 +296,18 @@ LOWERING = (
         place="lowering/convolution_products.py",
     ),
     Workaround(
+        "vector_products",
+        Stage.LOWERING,
+        "A product of a matrix and a vector packs the matrix before, which takes ten times as long as the product.",
+        Effect.SLOW,
+        """
+        def program(x):
+            return jnp.tile(x, (64, 64)) @ jnp.tile(x[0], 64), jnp.tile(x[0], 64) @ jnp.tile(x, (64, 64))
+        """,
+        "test_products.py::test_matrices_and_vectors",
+        place="lowering/vectors.py",
+    ),
+    Workaround(
         "vulkan_groups",
         Stage.LOWERING,
         "On Vulkan devices convolutions in groups of several features are wrong, unless the kernel has one tap.",
