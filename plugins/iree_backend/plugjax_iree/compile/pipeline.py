@@ -17,6 +17,7 @@ from plugjax_iree.mlir import borrowed, program_text
 from plugjax_iree.workarounds import Stage, Workaround
 
 SEVERITIES = ("note", "warning", "error", "remark")
+_LOOP = "stablehlo.while"
 _LOCATION = re.compile(r"source\.mlir:(\d+):(\d+)")
 _LONGEST_EXCERPT = 300
 _FORKED = {"after_compiler": False}
@@ -143,7 +144,8 @@ def compile_here(
             raise CompileError("parse", diagnostics, text)
         with workarounds.without(without):
             texts: list[str] = []
-            if not _run_phases(invocation, apart, phase, texts):
+            loops = _LOOP in text and not apart and bool(workarounds.active(Stage.LINALG))
+            if not _run_phases(invocation, apart, loops, phase, texts):
                 raise CompileError("compile", diagnostics, text)
         if phase:
             return texts[0].encode()
@@ -158,7 +160,7 @@ def compile_here(
         session.close()
 
 
-def _run_phases(invocation: Any, apart: bool, phase: str, texts: list[str]) -> bool:
+def _run_phases(invocation: Any, apart: bool, loops: bool, phase: str, texts: list[str]) -> bool:
     """The phases of the compiler, with the workarounds between them; whether all succeeded. The program after `phase` goes to `texts`."""
     last = [Stage.REFUSED] if apart else []
     return bool(
@@ -166,22 +168,36 @@ def _run_phases(invocation: Any, apart: bool, phase: str, texts: list[str]) -> b
         # The compiler eliminates equal operations later; the workarounds below must see the result.
         and _run_passes(invocation, "cse")
         and _work_around(invocation, Stage.STABLEHLO, *last)
+        and (not loops or _in_linalg(invocation))
         and (not phase or _write_down(invocation, phase, texts))
         and invocation.execute()
         and _work_around(invocation, Stage.BYTECODE)
     )
 
 
+def _in_linalg(invocation: Any) -> bool:
+    """Run the phases up to the one that makes a program of ``linalg``, and the workarounds there."""
+    return _run_up_to(invocation, b"input") and _work_around(invocation, Stage.LINALG)
+
+
 def _write_down(invocation: Any, phase: str, texts: list[str]) -> bool:
-    """Run the phases up to one, and write the program down; the next execution goes on from there."""
+    """Run the phases up to one, and write the program down."""
+    if not _run_up_to(invocation, phase.encode()):
+        return False
+    with borrowed(invocation._inv_p) as (mlir, module):
+        texts.append(program_text(mlir, module))
+    return True
+
+
+def _run_up_to(invocation: Any, phase: bytes) -> bool:
+    """Run the phases up to one; the next execution goes on from there."""
     handle = invocation._inv_p
     with borrowed(handle) as (mlir, _):
-        mlir.stop_at(handle, phase.encode())
+        mlir.stop_at(handle, phase)
     if not invocation.execute():
         return False
-    with borrowed(handle) as (mlir, module):
-        texts.append(program_text(mlir, module))
-        mlir.go_on_from(handle, phase.encode())
+    with borrowed(handle) as (mlir, _):
+        mlir.go_on_from(handle, phase)
         mlir.stop_at(handle, b"end")
     return True
 

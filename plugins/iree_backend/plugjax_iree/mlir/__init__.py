@@ -1,5 +1,6 @@
 """Reading and rewriting programs through MLIR's C interface. Importing this loads no native library."""
 
+from plugjax_iree.mlir.building import Builder
 from plugjax_iree.mlir.interface import Mlir, borrowed
 from plugjax_iree.mlir.reading import (
     MOVES,
@@ -14,10 +15,12 @@ from plugjax_iree.mlir.reading import (
     operations,
     printed,
     program_text,
+    shape_of,
     size_of,
     users,
     walk,
     words,
+    written_type,
 )
 from plugjax_iree.mlir.rewriting import (
     BARRIER,
@@ -34,6 +37,7 @@ __all__ = [
     "BARRIER",
     "MOVES",
     "PROGRAMS",
+    "Builder",
     "Mlir",
     "blocks",
     "borrowed",
@@ -52,9 +56,11 @@ __all__ = [
     "operations",
     "printed",
     "program_text",
+    "shape_of",
     "size_of",
     "users",
     "walk",
     "words",
     "write_number",
+    "written_type",
 ]

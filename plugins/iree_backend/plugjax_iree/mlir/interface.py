@@ -167,7 +167,23 @@ class Mlir:
     add_attributes: Callable[[Any, int, Any], None] = _c(
         "mlirOperationStateAddAttributes", None, _STATE, _INDEX, ctypes.POINTER(NamedAttribute)
     )
+    add_regions: Callable[[Any, int, Any], None] = _c(
+        "mlirOperationStateAddOwnedRegions", None, _STATE, _INDEX, _POINTERS
+    )
     create: Callable[[Any], int] = _c("mlirOperationCreate", Pointer, _STATE)
+    clone: Callable[[int], int] = _c("mlirOperationClone", Pointer, Pointer)
+    remove: Callable[[int], None] = _c("mlirOperationRemoveFromParent", None, Pointer)
+    new_region: Callable[[], int] = _c("mlirRegionCreate", Pointer)
+    new_block: Callable[[int, Any, Any], int] = _c(
+        "mlirBlockCreate", Pointer, _INDEX, _POINTERS, _POINTERS
+    )
+    append_block: Callable[[int, int], None] = _c(
+        "mlirRegionAppendOwnedBlock", None, Pointer, Pointer
+    )
+    append: Callable[[int, int], None] = _c("mlirBlockAppendOwnedOperation", None, Pointer, Pointer)
+    print_type: Callable[[int, Any, Any], None] = _c(
+        "mlirTypePrint", None, Pointer, Printer, Pointer
+    )
     destroy: Callable[[int], None] = _c("mlirOperationDestroy", None, Pointer)
     insert_before: Callable[[int, int, int], None] = _c(
         "mlirBlockInsertOwnedOperationBefore", None, Pointer, Pointer, Pointer

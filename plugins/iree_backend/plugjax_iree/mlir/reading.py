@@ -89,6 +89,23 @@ def numbers(mlir: Mlir, operation: int, attribute: bytes) -> list[int]:
     return [mlir.number(found, i) for i in range(mlir.number_count(found))]
 
 
+def shape_of(mlir: Mlir, value: int) -> tuple[int, ...]:
+    """The shape of an array."""
+    kind = mlir.type_of(value)
+    return tuple(mlir.size(kind, axis) for axis in range(mlir.rank(kind)))
+
+
+def written_type(mlir: Mlir, kind: int) -> str:
+    """A type as MLIR writes it."""
+    parts: list[bytes] = []
+
+    def collect(text: Text, _user_data: object) -> None:
+        parts.append(ctypes.string_at(text.data, text.length))
+
+    mlir.print_type(kind, Printer(collect), None)
+    return b"".join(parts).decode()
+
+
 def size_of(mlir: Mlir, value: int) -> int:
     """How many elements an array has."""
     kind = mlir.type_of(value)

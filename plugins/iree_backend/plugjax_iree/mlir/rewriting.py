@@ -15,14 +15,20 @@ def create(
     types: Sequence[int],
     values: Sequence[int],
     attributes: Sequence[tuple[int, int]] = (),
+    regions: Sequence[int] = (),
 ) -> int:
-    """An operation without regions, which is in no block yet; names of attributes are identifiers."""
+    """An operation that is in no block yet; names of attributes are identifiers, and a block becomes a region."""
     state = mlir.state(text_of(name), location)
     mlir.add_results(ctypes.byref(state), len(types), (Pointer * len(types))(*types))
     mlir.add_operands(ctypes.byref(state), len(values), (Pointer * len(values))(*values))
     if attributes:
         named = (NamedAttribute * len(attributes))(*(NamedAttribute(*pair) for pair in attributes))
         mlir.add_attributes(ctypes.byref(state), len(attributes), named)
+    if regions:
+        made = [mlir.new_region() for _ in regions]
+        for region, block in zip(made, regions, strict=True):
+            mlir.append_block(region, block)
+        mlir.add_regions(ctypes.byref(state), len(made), (Pointer * len(made))(*made))
     return mlir.create(ctypes.byref(state))
 
 

@@ -20,6 +20,8 @@ class Stage(StrEnum):
     """On the StableHLO program once functions are inlined: ``(mlir, module) -> changes``."""
     STABLEHLO = "StableHLO"
     """After that, before IREE's own passes: ``(mlir, module) -> changes``, or passes of MLIR."""
+    LINALG = "linalg"
+    """On the program once IREE has made it one of ``linalg`` and ``scf``: ``(mlir, module) -> changes``."""
     FLAGS = "flags"
     """Flags of the compiler for a module: ``(text) -> flags``."""
     BYTECODE = "bytecode"

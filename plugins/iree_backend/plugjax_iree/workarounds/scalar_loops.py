@@ -1,0 +1,367 @@
+"""Loops over scalars and small arrays, as one kernel.
+
+IREE 3.13 runs each step of a loop as a kernel or more, and reads the condition back: 7 to 15 us a step. A loop whose steps are elementwise
+becomes the body of one elementwise operation, which runs the whole loop for each element: some nanoseconds a step. Values of the loop are
+scalars, or arrays of one shape; arrays that are large would lose their vector instructions. Results that are scalars have a kernel of their
+own if others are arrays.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from plugjax_iree.mlir import (
+    Builder,
+    Mlir,
+    blocks,
+    defining_op,
+    in_block,
+    name_of,
+    operands,
+    printed,
+    shape_of,
+)
+
+_WHILE, _FOR, _BRANCH = b"scf.while", b"scf.for", b"scf.if"
+# The bounds and the step of a loop that counts.
+_COUNTS = 3
+_FUNCTION = b"linalg.generic"
+_SCALAR = (b"arith.", b"math.")
+# Parts of arrays; where these are known before the loop, so are their parts.
+_VIEWS = (b"tensor.extract_slice", b"tensor.collapse_shape", b"tensor.expand_shape")
+_SAME = (b"util.optimization_barrier", b"tensor.extract", b"tensor.from_elements")
+# Elements times operations, below which a step takes less time in scalars than as a kernel.
+_MOST_WORK = 4096
+
+Shape = tuple[int, ...]
+
+
+class _UnsuitedError(Exception):
+    """A loop that does more than elementwise functions."""
+
+
+def apply(mlir: Mlir, module: int) -> int:
+    """Replace the loops; returns their number."""
+    return sum(_replaced(mlir, loop) for loop in list(_loops(mlir, module)))
+
+
+def _loops(mlir: Mlir, parent: int) -> Iterator[int]:
+    """The outermost loops that can be replaced."""
+    for block in blocks(mlir, parent):
+        for operation in in_block(mlir, block):
+            if name_of(mlir, operation) in (_WHILE, _FOR) and _suits(mlir, operation):
+                yield operation
+            elif name_of(mlir, operation) != _FUNCTION:
+                yield from _loops(mlir, operation)
+
+
+def _suits(mlir: Mlir, loop: int) -> bool:
+    reader = _Reader(mlir, _Nothing())
+    try:
+        reader.loop(loop)
+    except _UnsuitedError:
+        return False
+    return math.prod(reader.shape or ()) * reader.work <= _MOST_WORK or not reader.shape
+
+
+def _replaced(mlir: Mlir, loop: int) -> bool:
+    reader = _Reader(mlir, _Nothing())
+    reader.loop(loop)
+    for step in reader.moved:
+        mlir.remove(step)
+        mlir.insert_before(mlir.block_of(loop), loop, step)
+    count = mlir.result_count(loop)
+    results = [mlir.result(loop, i) for i in range(count)]
+    used = [value for value in results if mlir.first_use(value) is not None]
+    spread = [value for value in used if shape_of(mlir, value)]
+    scalars = [value for value in used if not shape_of(mlir, value)]
+    for some in (spread, scalars):
+        if some:
+            _write(mlir, loop, [results.index(value) for value in some], bool(spread and scalars))
+    mlir.destroy(loop)
+    return True
+
+
+def _write(mlir: Mlir, loop: int, chosen: Sequence[int], apart: bool) -> None:
+    """Write an operation that computes some results of a loop, and let their users read it."""
+    results = [mlir.result(loop, i) for i in chosen]
+    shape = shape_of(mlir, results[0])
+    scalars_only = apart and not shape
+    # Once to see what is read, and once to write.
+    reader = _Reader(mlir, _Nothing(), scalars_only)
+    reader.loop(loop)
+    build = Builder(mlir, loop)
+    captured = list(reader.captured)
+    empty = [build.before(b"tensor.empty", [mlir.type_of(value)], []) for value in results]
+    types = [mlir.element_type(mlir.type_of(value)) for value in (*captured, *empty)]
+    block = build.block(types)
+    build.into = block
+    writer = _Reader(mlir, build, scalars_only)
+    writer.captured = {value: mlir.argument(block, i) for i, value in enumerate(captured)}
+    found = writer.loop(loop)
+    kept = [i for i in range(mlir.result_count(loop)) if writer.is_kept(mlir.result(loop, i))]
+    build.append(b"linalg.yield", [], [found[kept.index(i)] for i in chosen])
+    dims = ", ".join(f"d{axis}" for axis in range(len(shape)))
+    maps = [dims if shape_of(mlir, value) else "" for value in (*captured, *empty)]
+    attributes = {
+        b"indexing_maps": "[" + ", ".join(f"affine_map<({dims}) -> ({m})>" for m in maps) + "]",
+        b"iterator_types": "[" + ", ".join(["#linalg.iterator_type<parallel>"] * len(shape)) + "]",
+        b"operandSegmentSizes": f"array<i32: {len(captured)}, {len(empty)}>",
+    }
+    kinds = [mlir.type_of(value) for value in results]
+    written = build.operation(b"linalg.generic", kinds, [*captured, *empty], attributes, [block])
+    mlir.insert_before(mlir.block_of(loop), loop, written)
+    for i, value in enumerate(results):
+        mlir.replace(value, mlir.result(written, i))
+
+
+class _Nothing:
+    """A builder that writes nothing: what a loop reads and does is seen by it."""
+
+    into = 0
+
+    def block(self, types: Sequence[int]) -> int:
+        return 0
+
+    def arguments(self, block: int, count: int) -> list[int]:
+        return [0] * count
+
+    def clone(self, operation: int, values: Sequence[int]) -> list[int]:
+        return [0]
+
+    def constant(self, value: str, kind: int) -> int:
+        return 0
+
+    def append(
+        self,
+        name: bytes,
+        types: Sequence[int],
+        values: Sequence[int],
+        regions: Sequence[int] = (),
+    ) -> list[int]:
+        return [0] * len(types)
+
+
+class _Carry(NamedTuple):
+    """A value that goes through a loop or out of a branch."""
+
+    position: int
+    kind: int
+
+
+class _Reader:
+    """Goes through a loop and writes its steps in scalars.
+
+    Attributes:
+        captured: arrays from outside, and the scalars that stand for their elements.
+        shape: of all arrays.
+        moved: operations that depend on nothing in the loop.
+        work: operations of a step.
+    """
+
+    def __init__(self, mlir: Mlir, build: Builder | _Nothing, scalars_only: bool = False) -> None:
+        self.mlir, self.build, self.scalars_only = mlir, build, scalars_only
+        self.captured: dict[int, int] = {}
+        self.known: dict[int, int] = {}
+        self.shape: Shape | None = None
+        self.moved: list[int] = []
+        self._inside: set[int] = set()
+        self.work = 0
+
+    def is_kept(self, value: int) -> bool:
+        """Whether a value is computed: arrays are not in a kernel for scalars. Learns the shape of arrays."""
+        if not self.mlir.is_array(self.mlir.type_of(value)):
+            return True
+        shape = shape_of(self.mlir, value)
+        if shape and self.shape not in (None, shape):
+            raise _UnsuitedError
+        self.shape = shape or self.shape
+        element = self.mlir.element_type(self.mlir.type_of(value))
+        if not (self.mlir.is_integer(element) or self.mlir.is_float(element)):
+            raise _UnsuitedError
+        return not (shape and self.scalars_only)
+
+    def of(self, value: int) -> int:
+        """The scalar that stands for a value."""
+        if value in self.known:
+            return self.known[value]
+        if not self.mlir.is_array(self.mlir.type_of(value)):
+            return value
+        self.is_kept(value)
+        constant = defining_op(self.mlir, value)
+        if constant is not None and name_of(self.mlir, constant) == b"arith.constant":
+            self.constant(constant)
+            return self.known[value]
+        return self.captured.setdefault(value, 0)
+
+    def loop(self, loop: int) -> list[int]:
+        """Write a loop; returns its results."""
+        write = self._while if name_of(self.mlir, loop) == _WHILE else self._for
+        return self._name(loop, write(loop))
+
+    def _while(self, loop: int) -> list[int]:
+        mlir, build = self.mlir, self.build
+        before, after = (next(iter(found)) for found in self._regions(loop))
+        started = self._carries(operands(mlir, loop))
+        initial = [self.of(operands(mlir, loop)[c.position]) for c in started]
+        outer = build.into
+        first = self._enter(before, started)
+        condition, *passed = operands(mlir, self.steps(before))
+        going = self._carries(passed)
+        values = [self.of(condition), *(self.of(passed[c.position]) for c in going)]
+        build.append(b"scf.condition", [], values)
+        second = self._enter(after, going)
+        given = operands(mlir, self.steps(after))
+        build.append(b"scf.yield", [], [self.of(given[c.position]) for c in started])
+        build.into = outer
+        return build.append(_WHILE, [c.kind for c in going], initial, [first, second])
+
+    def _for(self, loop: int) -> list[int]:
+        mlir, build = self.mlir, self.build
+        (body,) = blocks(mlir, loop)
+        counts, given = operands(mlir, loop)[:_COUNTS], operands(mlir, loop)[_COUNTS:]
+        started = self._carries(given)
+        initial = [self.of(value) for value in (*counts, *(given[c.position] for c in started))]
+        outer = build.into
+        number = _Carry(0, mlir.type_of(counts[0]))
+        inner = self._enter(body, [number, *(c._replace(position=c.position + 1) for c in started)])
+        passed = operands(mlir, self.steps(body))
+        build.append(b"scf.yield", [], [self.of(passed[c.position]) for c in started])
+        build.into = outer
+        return build.append(_FOR, [c.kind for c in started], initial, [inner])
+
+    def branch(self, branch: int) -> None:
+        """Write a branch."""
+        mlir, build = self.mlir, self.build
+        results = [mlir.result(branch, i) for i in range(mlir.result_count(branch))]
+        kept, outer, written = self._carries(results), build.into, []
+        for part in self._regions(branch):
+            inner = next(iter(part), None)
+            if inner is None:
+                raise _UnsuitedError
+            written.append(self._enter(inner, ()))
+            given = operands(mlir, self.steps(inner))
+            build.append(b"scf.yield", [], [self.of(given[c.position]) for c in kept])
+        build.into = outer
+        (condition,) = operands(mlir, branch)
+        self._name(branch, build.append(_BRANCH, [c.kind for c in kept], [self.of(condition)], written))  # fmt: skip
+
+    def steps(self, block: int) -> int:
+        """Write the operations of a block; returns its last."""
+        *steps, end = in_block(self.mlir, block)
+        for step in steps:
+            self.step(step)
+        return end
+
+    def step(self, step: int) -> None:
+        """Write an operation."""
+        mlir, name = self.mlir, name_of(self.mlir, step)
+        if name == b"tensor.empty":
+            return
+        if name in _VIEWS and not self._inside.intersection(operands(mlir, step)):
+            self.moved.append(step)
+            return
+        self._inside.update(self._results(step))
+        if name in (_WHILE, _FOR):
+            self.loop(step)
+        elif name == _BRANCH:
+            self.branch(step)
+        elif name == b"arith.constant" and mlir.is_array(mlir.type_of(mlir.result(step, 0))):
+            self.constant(step)
+        elif not all(map(self.is_kept, (*operands(mlir, step), *self._results(step)))):
+            return
+        elif name == b"linalg.fill":
+            self._name(step, [self.of(mlir.operand(step, 0))])
+        elif name in _SAME:
+            if len(operands(mlir, step)) != len(self._results(step)):
+                raise _UnsuitedError  # An element of an array by its index.
+            self._name(step, [self.of(value) for value in operands(mlir, step)])
+        elif name == _FUNCTION:
+            self.function(step)
+        else:
+            self.scalar(step)
+
+    def constant(self, step: int) -> None:
+        """Write a constant whose elements are equal."""
+        (value,) = self._results(step)
+        if not self.is_kept(value):
+            return
+        text = re.fullmatch(r"dense<([^\[\]\"]+)> : tensor<.*>", printed(self.mlir, step, b"value"))
+        if text is None:
+            raise _UnsuitedError
+        element = self.mlir.element_type(self.mlir.type_of(value))
+        self.known[value] = self.build.constant(text[1], element)
+
+    def function(self, step: int) -> None:
+        """Write an elementwise function."""
+        mlir = self.mlir
+        maps = re.findall(
+            r"affine_map<\((.*?)\) -> \((.*?)\)>", printed(mlir, step, b"indexing_maps")
+        )
+        if any(read not in (dims, "") for dims, read in maps):
+            raise _UnsuitedError
+        if set(re.findall(r"iterator_type<(\w+)>", printed(mlir, step, b"iterator_types"))) > {"parallel"}:  # fmt: skip
+            raise _UnsuitedError
+        (body,) = blocks(mlir, step)
+        results = self._results(step)
+        read = operands(mlir, step)[: -len(results)]
+        for i, value in enumerate(read):
+            self.known[mlir.argument(body, i)] = self.of(value)
+        *inner, end = in_block(mlir, body)
+        if any(mlir.first_use(mlir.argument(body, len(read) + i)) for i in range(len(results))):
+            raise _UnsuitedError  # It adds to what is there.
+        for operation in inner:
+            self.scalar(operation)
+        self._name(step, [self.of(value) for value in operands(mlir, end)])
+
+    def scalar(self, step: int) -> None:
+        """Write an operation on scalars."""
+        mlir = self.mlir
+        values = (*operands(mlir, step), *self._results(step))
+        on_arrays = any(mlir.is_array(mlir.type_of(value)) for value in values)
+        is_plain = name_of(mlir, step).startswith(_SCALAR) and len(self._results(step)) == 1
+        if on_arrays or not is_plain or mlir.region_count(step):
+            raise _UnsuitedError
+        self.work += 1
+        self._name(step, self.build.clone(step, [self.of(value) for value in operands(mlir, step)]))
+
+    def _regions(self, operation: int) -> list[list[int]]:
+        mlir = self.mlir
+        found = []
+        for i in range(mlir.region_count(operation)):
+            block, several = mlir.first_block(mlir.region(operation, i)), []
+            while block is not None:
+                several.append(block)
+                block = mlir.next_block(block)
+            found.append(several)
+        return found
+
+    def _carries(self, values: Sequence[int]) -> list[_Carry]:
+        return [
+            _Carry(i, self._kind(value)) for i, value in enumerate(values) if self.is_kept(value)
+        ]
+
+    def _kind(self, value: int) -> int:
+        kind = self.mlir.type_of(value)
+        return self.mlir.element_type(kind) if self.mlir.is_array(kind) else kind
+
+    def _enter(self, block: int, carries: Sequence[_Carry]) -> int:
+        """A new block for the steps of one; its arguments are carries."""
+        self.build.into = written = self.build.block([c.kind for c in carries])
+        given = self.build.arguments(written, len(carries))
+        count = self.mlir.argument_count(block)
+        self._inside.update(self.mlir.argument(block, i) for i in range(count))
+        for carry, value in zip(carries, given, strict=True):
+            self.known[self.mlir.argument(block, carry.position)] = value
+        return written
+
+    def _results(self, step: int) -> list[int]:
+        return [self.mlir.result(step, i) for i in range(self.mlir.result_count(step))]
+
+    def _name(self, step: int, values: Sequence[int]) -> list[int]:
+        kept = [value for value in self._results(step) if self.is_kept(value)]
+        self.known.update(zip(kept, values, strict=True))
+        return list(values)
