@@ -31,6 +31,19 @@ _LATE = (
         "test_workaround_table.py::test_right_with_it",
     ),
     Workaround(
+        "scalar_loops",
+        Stage.LINALG,
+        "A step of a loop over scalars takes 7 to 15 us, because kernels are started and the condition is read back.",
+        Effect.SLOW,
+        """
+        def program(x):
+            return lax.while_loop(
+                lambda s: s[0] < 2000, lambda s: (s[0] + 1, s[1] * 0.5 + s[2], s[2] - s[1]), (0, x[0, 0], x[0, 1])
+            )
+        """,
+        "test_scalar_loops.py::test_loops",
+    ),
+    Workaround(
         "registers",
         Stage.BYTECODE,
         "A branch that passes one reference twice loses it if one of the two is already in its target register.",

@@ -138,19 +138,6 @@ INLINED_AND_STABLEHLO = (
         "test_workaround_table.py::test_right_with_it",
     ),
     Workaround(
-        "scalar_loops",
-        Stage.LINALG,
-        "A step of a loop over scalars takes 7 to 15 us, because kernels are started and the condition is read back.",
-        Effect.SLOW,
-        """
-        def program(x):
-            return lax.while_loop(
-                lambda s: s[0] < 2000, lambda s: (s[0] + 1, s[1] * 0.5 + s[2], s[2] - s[1]), (0, x[0, 0], x[0, 1])
-            )
-        """,
-        "test_scalar_loops.py::test_loops",
-    ),
-    Workaround(
         "nested_pads",
         Stage.STABLEHLO,
         "Padding of a padded array is joined with it, and loses the places between the elements.",
