@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from benchmarks import kernels
+
 SETUP = """
 import os, sys, time
 os.environ.setdefault("JAX_PLATFORMS", "cpu"); os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "1"); os.environ.setdefault("PLUGJAX_TIERED", "off")
@@ -214,6 +216,22 @@ def _iree_against_xla(name: str, body: str) -> Row:
     )
 
 
+def _kernel(name: str, body: str) -> Row:
+    code = (
+        kernels.DRAW
+        + body
+        + "\nf = j.jit(F)\nargs = [jnp.asarray(a) for a in ARGS]\nRESULT = wall(lambda: j.block_until_ready(f(*args)), 30)"
+    )
+    return Row(
+        f"IREE against XLA, one core: {name}",
+        1.6,
+        kernels.SETUP + ours("iree") + code,
+        kernels.SETUP + JAX + "import jax.scipy.special\n" + code,
+        "ms",
+        1e3,
+    )
+
+
 ROWS: list[Row] = [
     Row("import, NumPy backend ready", 0.30, ours("numpy") + "jnp.ones(3)\nRESULT = time.perf_counter() - START", JAX + "jnp.ones(3)\nRESULT = time.perf_counter() - START", "ms", 1e3),
     Row("import, XLA backend ready", 0.40, ours("xla") + "j.device_put(np.ones(3), 'xla')._resident()\nRESULT = time.perf_counter() - START", JAX + "j.device_put(np.ones(3))\nRESULT = time.perf_counter() - START", "ms", 1e3),
@@ -307,3 +325,28 @@ tracemalloc.start(); step(); RESULT = tracemalloc.get_traced_memory()[1]
 ROWS += [_warm_call(name) for name in _WARM_CALLS]
 ROWS += [_text(name) for name in _TEXTS]
 ROWS += [_verification(name, body) for name, body in _IREE_PROGRAMS.items()]
+ROWS += [_kernel(name, body) for name, body in kernels.KERNELS.items()]
+ROWS += [
+    Row(
+        "IREE: a step of while with four scalars, against 2 us",
+        1.0,
+        kernels.SETUP + ours("iree") + kernels.LOOP,
+        "RESULT = 2e-6",
+    ),
+    Row(
+        "IREE: sort of 1000000, against NumPy",
+        2.0,
+        kernels.SETUP
+        + ours("iree")
+        + kernels.DRAW
+        + kernels.SORT
+        + "f = j.jit(jnp.sort); a = jnp.asarray(x)\nRESULT = wall(lambda: j.block_until_ready(f(a)))",
+        kernels.SETUP
+        + "import numpy as np\n"
+        + kernels.DRAW
+        + kernels.SORT
+        + "RESULT = wall(lambda: np.sort(x))",
+        "ms",
+        1e3,
+    ),
+]

@@ -322,3 +322,9 @@ def test_matrices_and_vectors(name, agrees):
     rng = np.random.default_rng(0)
     x, y = (rng.normal(size=size).astype(np.float32) for size in (left, right))
     agrees(lambda x, y: jnp.einsum(spelled, x, y), x, y, rtol=1e-4, atol=1e-3)
+
+
+@pytest.mark.parametrize("shape", [(512, 600), (8, 40000), (520, 700), (1024, 16, 20), (515, 600)])
+def test_sums_of_rows(shape, agrees):
+    x = np.random.default_rng(0).normal(size=shape).astype(np.float32)
+    agrees(lambda x: (x.sum(0), x.mean(0), plugjax.jvp(lambda x: (x * x).sum(0), (x,), (x,))[1]), x, rtol=1e-4, atol=1e-3)  # fmt: skip

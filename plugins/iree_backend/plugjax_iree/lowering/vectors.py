@@ -1,8 +1,8 @@
 """Products of a matrix and a vector, on processors.
 
 With data tiling IREE 3.13 packs the matrix first, which takes ten times as long as the product, and where the rows of the matrix are added it
-reads them one after the other. So rows that lie side by side with the vector are multiplied and added up, and other rows are added in
-groups.
+reads them one after the other. So rows that lie side by side with the vector are multiplied and added up, and other rows are added eight
+at a time.
 """
 
 from __future__ import annotations
@@ -17,11 +17,10 @@ from plugjax.extend.core import ClosedJaxpr, ShapedArray
 from plugjax.extend.dtypes import FLOAT32
 from plugjax.extend.transforms import stage
 from plugjax.lax.dot import CanonicalNumbers
+from plugjax_iree.lowering.sums import ROWS_AT_A_TIME
 
 # Elements of a matrix, below which a product is fast however it is done.
 _SMALL = 1 << 14
-# Rows that are added at a time.
-_GROUP = 8
 
 
 def suits(lhs: ShapedArray, rhs: ShapedArray, numbers: CanonicalNumbers) -> bool:
@@ -34,7 +33,7 @@ def suits(lhs: ShapedArray, rhs: ShapedArray, numbers: CanonicalNumbers) -> bool
     if max(sizes) < _SMALL or length != lhs.shape[axis] or length == max(sizes):
         return False
     matrix, (place,) = (lhs, contracted[0]) if lhs.size > rhs.size else (rhs, contracted[1])
-    return place == matrix.ndim - 1 or (place == 0 and length % _GROUP == 0)
+    return place == matrix.ndim - 1 or (place == 0 and length % ROWS_AT_A_TIME == 0)
 
 
 @functools.cache
@@ -56,8 +55,14 @@ def _product(matrix: Any, vector: Any, axis: int) -> Any:
     if axis:
         rows = lax.reshape(matrix, (rest, vector.size))
         return lax.reduce_sum(lax.mul(rows, lax.broadcast_in_dim(vector, rows.shape, (1,))), (1,))
-    rows = lax.reshape(matrix, (vector.size // _GROUP, _GROUP, rest))
-    factors = lax.reshape(vector, rows.shape[:2])
-    parts = lax.reduce_sum(lax.mul(rows, lax.broadcast_in_dim(factors, rows.shape, (0, 1))), (1,))
-    # One sum over all would again go row by row.
-    return lax.reduce_sum(lax.optimization_barrier(parts), (0,))
+    rows, count = lax.reshape(matrix, (vector.size, rest)), vector.size // ROWS_AT_A_TIME
+    parts = [
+        lax.mul(
+            lax.slice_in_dim(rows, start, start + count),
+            lax.broadcast_in_dim(
+                lax.slice_in_dim(vector, start, start + count), (count, rest), (0,)
+            ),
+        )
+        for start in range(0, vector.size, count)
+    ]
+    return lax.reduce_sum(functools.reduce(lax.add, parts), (0,))

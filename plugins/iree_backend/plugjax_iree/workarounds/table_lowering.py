@@ -296,6 +296,18 @@ LOWERING = (
         place="lowering/convolution_products.py",
     ),
     Workaround(
+        "sums_of_rows",
+        Stage.LOWERING,
+        "The sum of the rows of a large table goes down column by column, five times as slow as row by row.",
+        Effect.SLOW,
+        """
+        def program(x):
+            return jnp.tile(x, (256, 128)).sum(0)
+        """,
+        "test_products.py::test_sums_of_rows",
+        place="lowering/sums.py",
+    ),
+    Workaround(
         "vector_products",
         Stage.LOWERING,
         "A product of a matrix and a vector packs the matrix before, which takes ten times as long as the product.",
