@@ -21,13 +21,25 @@ def _key(x: Value) -> Value:
     return x
 
 
+def _sorted(x: Value, axis: int, is_stable: bool) -> Value:
+    """One sorted array. NumPy's sort that is not stable is ten times as fast."""
+    if not is_stable or x.dtype.kind in "biu":
+        # Equal integers are indistinguishable.
+        return np.sort(x, axis)
+    if x.dtype.kind == "f":
+        found = np.sort(x, axis)
+        # So are equal floats, but for the signs of zeros and the bits of nan, which is last.
+        last = found[(slice(None),) * (axis % x.ndim) + (-1,)] if x.size else found
+        if not (np.isnan(last).any() or (np.signbit(x) & (x == 0)).any()):
+            return found
+    return np.sort(x, axis, "stable")
+
+
 @rules.define(impl, lax.sort_p)
 def _sort(*operands: Value, dimension: int, is_stable: bool, num_keys: int) -> list[Value]:
     keys = [_key(x) for x in operands[:num_keys]]
     if len(operands) == 1 and keys[0] is operands[0]:
-        # Equal integers are indistinguishable, so the sort need not be stable.
-        stable = is_stable and operands[0].dtype.kind not in "biu"
-        return [np.sort(operands[0], dimension, "stable" if stable else None)]
+        return [_sorted(operands[0], dimension, is_stable)]
     if num_keys == 1:
         order = np.argsort(keys[0], dimension, "stable" if is_stable else None)
     else:
