@@ -1,6 +1,6 @@
 """Padding of a padded array, where one of the two spreads the elements.
 
-IREE 3.13 makes one ``pad`` of the two and forgets one of the spreads: the padded derivative of a convolution with strides has its elements
+IREE 3.13 makes one ``pad`` of the two and loses one of the spreads: the padded derivative of a convolution with strides has its elements
 side by side. A barrier separates them.
 """
 
