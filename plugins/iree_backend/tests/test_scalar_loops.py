@@ -90,13 +90,34 @@ def never(x):
     return lax.while_loop(lambda s: s[0] > 5, lambda s: (s[0] + 1, s[1] * 2), (0.0, x))
 
 
+def constants(x):
+    half = jnp.full(8, 0.5)
+
+    def step(s):
+        return s[0] + 1, jnp.where(s[1] > half, s[1] * half, half + s[1] * 0.25)
+
+    return lax.while_loop(lambda s: s[0] < 20, step, (0, half))[1] + x
+
+
+def behind_barriers(x):
+    def step(s):
+        return lax.optimization_barrier((s[0] + 1, s[1] * 0.9, s[2] * 0.9))
+
+    return lax.while_loop(lambda s: s[2] > 0.2, step, (0, x, jnp.float32(1)))
+
+
+def started_alike(x):
+    return lax.while_loop(lambda s: s[0] < 9, lambda s: (s[0] + s[1], s[1] * 2, s[2] + x[1]), (0, 1, 1.0))  # fmt: skip
+
+
 def unsigned(x):
     word = x[:4].view(jnp.uint32)
     return lax.fori_loop(0, 90, lambda i, s: (s ^ (s << 13)) * jnp.uint32(5) + (s >> 7), word)
 
 
 REPLACED = (several, exchanged, newton, collatz, nested, branches, arrays, arrays_and_scalars,
-            only_the_counter, unread, bools, narrow, never, unsigned)  # fmt: skip
+            only_the_counter, unread, bools, narrow, never, constants, behind_barriers, started_alike,
+            unsigned)  # fmt: skip
 
 
 def with_sum(x):

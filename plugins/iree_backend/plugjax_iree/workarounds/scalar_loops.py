@@ -62,6 +62,7 @@ def _suits(mlir: Mlir, loop: int) -> bool:
     reader = _Reader(mlir, _Nothing())
     try:
         reader.loop(loop)
+        _Reader(mlir, _Nothing(), scalars_only=True).loop(loop)
     except _UnsuitedError:
         return False
     return math.prod(reader.shape or ()) * reader.work <= _MOST_WORK or not reader.shape
@@ -80,16 +81,17 @@ def _replaced(mlir: Mlir, loop: int) -> bool:
     scalars = [value for value in used if not shape_of(mlir, value)]
     for some in (spread, scalars):
         if some:
-            _write(mlir, loop, [results.index(value) for value in some], bool(spread and scalars))
+            _write(mlir, loop, [results.index(value) for value in some])
     mlir.destroy(loop)
     return True
 
 
-def _write(mlir: Mlir, loop: int, chosen: Sequence[int], apart: bool) -> None:
-    """Write an operation that computes some results of a loop, and let their users read it."""
+def _write(mlir: Mlir, loop: int, chosen: Sequence[int]) -> None:
+    """Write an operation that computes some results of a loop, all scalars or all arrays, and let their users read it."""
     results = [mlir.result(loop, i) for i in chosen]
     shape = shape_of(mlir, results[0])
-    scalars_only = apart and not shape
+    # No scalar depends on an array: there are no sums.
+    scalars_only = not shape
     # Once to see what is read, and once to write.
     reader = _Reader(mlir, _Nothing(), scalars_only)
     reader.loop(loop)
@@ -190,11 +192,12 @@ class _Reader:
             return self.known[value]
         if not self.mlir.is_array(self.mlir.type_of(value)):
             return value
-        self.is_kept(value)
+        if value in self._inside or not self.is_kept(value):
+            raise _UnsuitedError
         constant = defining_op(self.mlir, value)
         if constant is not None and name_of(self.mlir, constant) == b"arith.constant":
-            self.constant(constant)
-            return self.known[value]
+            # Anew in each block: one block does not see what another one has written.
+            return self.constant(constant)
         return self.captured.setdefault(value, 0)
 
     def loop(self, loop: int) -> list[int]:
@@ -270,30 +273,36 @@ class _Reader:
         elif name == _BRANCH:
             self.branch(step)
         elif name == b"arith.constant" and mlir.is_array(mlir.type_of(mlir.result(step, 0))):
-            self.constant(step)
+            (value,) = self._results(step)
+            if self.is_kept(value):
+                self.known[value] = self.constant(step)
+        elif name in _SAME:
+            self.same(step)
         elif not all(map(self.is_kept, (*operands(mlir, step), *self._results(step)))):
             return
         elif name == b"linalg.fill":
             self._name(step, [self.of(mlir.operand(step, 0))])
-        elif name in _SAME:
-            if len(operands(mlir, step)) != len(self._results(step)):
-                raise _UnsuitedError  # An element of an array by its index.
-            self._name(step, [self.of(value) for value in operands(mlir, step)])
         elif name == _FUNCTION:
             self.function(step)
         else:
             self.scalar(step)
 
-    def constant(self, step: int) -> None:
-        """Write a constant whose elements are equal."""
+    def same(self, step: int) -> None:
+        """Name results that are operands."""
+        if len(operands(self.mlir, step)) != len(self._results(step)):
+            raise _UnsuitedError  # An element of an array by its index.
+        for value, result in zip(operands(self.mlir, step), self._results(step), strict=True):
+            if self.is_kept(result):
+                self.known[result] = self.of(value)
+
+    def constant(self, step: int) -> int:
+        """Write a constant whose elements are equal; returns it."""
         (value,) = self._results(step)
-        if not self.is_kept(value):
-            return
         text = re.fullmatch(r"dense<([^\[\]\"]+)> : tensor<.*>", printed(self.mlir, step, b"value"))
         if text is None:
             raise _UnsuitedError
         element = self.mlir.element_type(self.mlir.type_of(value))
-        self.known[value] = self.build.constant(text[1], element)
+        return self.build.constant(text[1], element)
 
     def function(self, step: int) -> None:
         """Write an elementwise function."""
