@@ -38,7 +38,9 @@ _LATE = (
         """
         def program(x):
             return lax.while_loop(
-                lambda s: s[0] < 2000, lambda s: (s[0] + 1, s[1] * 0.5 + s[2], s[2] - s[1]), (0, x[0, 0], x[0, 1])
+                lambda s: s[0] < 2000,
+                lambda s: (s[0] + 1, s[1] * 0.5 + s[2], s[2] - s[1]),
+                (0, x[0, 0], x[0, 1]),
             )
         """,
         "test_scalar_loops.py::test_loops",
