@@ -11,6 +11,9 @@ from plugjax_numpy.kernels import Value
 
 rules = RuleSet(__name__)
 
+# Rows that are so many times as long as what is wanted of them are not sorted.
+_FEW = 8
+
 
 def _key(x: Value) -> Value:
     """Keys in an equal order that NumPy can sort: the small dtypes of ml_dtypes as wider ones."""
@@ -49,11 +52,24 @@ def _sort(*operands: Value, dimension: int, is_stable: bool, num_keys: int) -> l
 
 @rules.define(impl, lax.top_k_p)
 def _top_k(x: Value, *, k: int) -> list[Value]:
-    size = x.shape[-1]
-    # Reverse, sort, reverse: descending, and the first of equal elements stays first.
-    ascending = np.argsort(_total_order(_key(x))[..., ::-1], -1, "stable")
-    order = size - 1 - ascending[..., : -k - 1 if k < size else None : -1]
+    # The complement descends as the key ascends, for signed and unsigned ones; the first of equal elements stays first.
+    keys = ~_total_order(_key(x))
+    places = _smallest(keys, k) if 0 < _FEW * k < x.shape[-1] else None
+    if places is not None:
+        keys = np.take_along_axis(keys, places, -1)
+    order = np.argsort(keys, -1, "stable")[..., :k]
+    if places is not None:
+        order = np.take_along_axis(places, order, -1)
     return [np.take_along_axis(x, order, -1), order.astype(np.int32)]
+
+
+def _smallest(keys: Value, k: int) -> Value:
+    """The places of the k smallest keys of each row, ascending; of equal keys the first."""
+    limit = np.partition(keys, k - 1, -1)[..., k - 1 : k]
+    less, equal = keys < limit, keys == limit
+    missing = k - np.count_nonzero(less, -1, keepdims=True)
+    chosen = less | (equal & (np.cumsum(equal, -1, dtype=np.int32) <= missing))
+    return np.nonzero(chosen)[-1].reshape(*keys.shape[:-1], k)
 
 
 def _total_order(x: Value) -> Value:
