@@ -220,6 +220,24 @@ def test_the_interpreter_ends_while_a_thread_runs_a_callback(name):
 
 
 @on_each
+def test_a_callback_that_never_returns_does_not_keep_the_process(name):
+    python(f"""
+    import importlib
+    importlib.import_module("plugjax.execution.ending")._SECONDS = 1.0
+    plugjax.config.update("default_device", {name!r})
+    entered = threading.Event()
+    def stuck(x):
+        entered.set()
+        threading.Event().wait()
+    call = plugjax.jit(lambda x: plugjax.pure_callback(stuck, plugjax.ShapeDtypeStruct((3,), np.float32), x) + 1)
+    threading.Thread(target=lambda: call(np.ones(3, np.float32)), daemon=True).start()
+    assert entered.wait(100)
+    if {name!r} == "iree":
+        importlib.import_module("plugjax_iree.runtime.device")._SECONDS = 1.0
+    """)
+
+
+@on_each
 def test_the_interpreter_ends_while_a_program_is_compiled_in_the_background(name):
     python(f"""
     plugjax.config.update("default_device", {name!r})

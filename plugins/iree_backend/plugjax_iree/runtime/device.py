@@ -42,6 +42,8 @@ if TYPE_CHECKING:
     from iree.runtime import HalBufferView, HalDevice, VmModule
 
 LOCAL_DRIVERS = ("local-sync", "local-task")
+# At its end the process waits at most so long for calls in other threads: a callback may never return.
+_SECONDS = 60.0
 DRIVERS = (*LOCAL_DRIVERS, "vulkan", "cuda", "hip")
 
 
@@ -297,10 +299,12 @@ def _tear_down() -> None:
     for device in _state.devices.values():
         device._end_calls()
     # A call that returned into an interpreter which is gone would end the process with an error.
-    while other_threads_call():
+    until = time.monotonic() + _SECONDS
+    while (calls := other_threads_call()) and time.monotonic() < until:
         time.sleep(0.01)
-    for device in _state.devices.values():
-        device._close()
+    if not calls:
+        for device in _state.devices.values():
+            device._close()
     # Devices stay alive on purpose; the checker would report them on standard error.
     native.runtime().disable_leak_checker()
 
