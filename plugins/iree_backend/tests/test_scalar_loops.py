@@ -175,12 +175,12 @@ def test_elementwise_loops_are_replaced(program, changes):
 @pytest.mark.parametrize("program", LEFT, ids=lambda f: f.__name__)
 def test_other_loops_are_left(program, changes):
     compile_anew(program, ROW)
-    assert changes.get("scalar_loops", 0) == 0
+    assert changes["scalar_loops"] == 0
 
 
 def test_large_arrays_keep_their_vectors(changes):
     compile_anew(arrays, np.ones(100_000, np.float32))
-    assert changes.get("scalar_loops", 0) == 0
+    assert changes["scalar_loops"] == 0
 
 
 @pytest.mark.parametrize("program", [several, arrays, branches, newton], ids=lambda f: f.__name__)

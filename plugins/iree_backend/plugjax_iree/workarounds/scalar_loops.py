@@ -21,6 +21,7 @@ from plugjax_iree.mlir import (
     in_block,
     name_of,
     operands,
+    operations,
     printed,
     shape_of,
 )
@@ -45,45 +46,46 @@ class _UnsuitedError(Exception):
 
 def apply(mlir: Mlir, module: int) -> int:
     """Replace the loops; returns their number."""
-    return sum(_replaced(mlir, loop) for loop in list(_loops(mlir, module)))
+    found = list(_loops(mlir, module))
+    for loop, moved in found:
+        _replace(mlir, loop, moved)
+    return len(found)
 
 
-def _loops(mlir: Mlir, parent: int) -> Iterator[int]:
-    """The outermost loops that can be replaced."""
-    for block in blocks(mlir, parent):
-        for operation in in_block(mlir, block):
-            if name_of(mlir, operation) in (_WHILE, _FOR) and _suits(mlir, operation):
-                yield operation
-            elif name_of(mlir, operation) != _FUNCTION:
-                yield from _loops(mlir, operation)
+def _loops(mlir: Mlir, parent: int) -> Iterator[tuple[int, list[int]]]:
+    """The outermost loops that can be replaced, each with the operations in it that depend on nothing in it."""
+    for operation in operations(mlir, parent):
+        name = name_of(mlir, operation)
+        reader = _reading(mlir, operation) if name in (_WHILE, _FOR) else None
+        if reader is not None:
+            yield operation, reader.moved
+        elif name != _FUNCTION:
+            yield from _loops(mlir, operation)
 
 
-def _suits(mlir: Mlir, loop: int) -> bool:
+def _reading(mlir: Mlir, loop: int) -> _Reader | None:
+    """What is in a loop, if it can be replaced."""
     reader = _Reader(mlir, _Nothing())
     try:
         reader.loop(loop)
         _Reader(mlir, _Nothing(), scalars_only=True).loop(loop)
     except _UnsuitedError:
-        return False
-    return math.prod(reader.shape or ()) * reader.work <= _MOST_WORK or not reader.shape
+        return None
+    is_small = math.prod(reader.shape or ()) * reader.work <= _MOST_WORK
+    return reader if is_small or not reader.shape else None
 
 
-def _replaced(mlir: Mlir, loop: int) -> bool:
-    reader = _Reader(mlir, _Nothing())
-    reader.loop(loop)
-    for step in reader.moved:
+def _replace(mlir: Mlir, loop: int, moved: Sequence[int]) -> None:
+    for step in moved:
         mlir.remove(step)
         mlir.insert_before(mlir.block_of(loop), loop, step)
-    count = mlir.result_count(loop)
-    results = [mlir.result(loop, i) for i in range(count)]
-    used = [value for value in results if mlir.first_use(value) is not None]
-    spread = [value for value in used if shape_of(mlir, value)]
-    scalars = [value for value in used if not shape_of(mlir, value)]
-    for some in (spread, scalars):
-        if some:
-            _write(mlir, loop, [results.index(value) for value in some])
+    results = [mlir.result(loop, i) for i in range(mlir.result_count(loop))]
+    used = [i for i, value in enumerate(results) if mlir.first_use(value) is not None]
+    for spread in (True, False):
+        chosen = [i for i in used if bool(shape_of(mlir, results[i])) == spread]
+        if chosen:
+            _write(mlir, loop, chosen)
     mlir.destroy(loop)
-    return True
 
 
 def _write(mlir: Mlir, loop: int, chosen: Sequence[int]) -> None:
@@ -103,9 +105,8 @@ def _write(mlir: Mlir, loop: int, chosen: Sequence[int]) -> None:
     build.into = block
     writer = _Reader(mlir, build, scalars_only)
     writer.captured = {value: mlir.argument(block, i) for i, value in enumerate(captured)}
-    found = writer.loop(loop)
-    kept = [i for i in range(mlir.result_count(loop)) if writer.is_kept(mlir.result(loop, i))]
-    build.append(b"linalg.yield", [], [found[kept.index(i)] for i in chosen])
+    writer.loop(loop)
+    build.append(b"linalg.yield", [], [writer.of(value) for value in results])
     dims = ", ".join(f"d{axis}" for axis in range(len(shape)))
     maps = [dims if shape_of(mlir, value) else "" for value in (*captured, *empty)]
     attributes = {
@@ -137,13 +138,7 @@ class _Nothing:
     def constant(self, value: str, kind: int) -> int:
         return 0
 
-    def append(
-        self,
-        name: bytes,
-        types: Sequence[int],
-        values: Sequence[int],
-        regions: Sequence[int] = (),
-    ) -> list[int]:
+    def append(self, _name: bytes, types: Sequence[int], *_: Sequence[int]) -> list[int]:
         return [0] * len(types)
 
 
@@ -200,14 +195,14 @@ class _Reader:
             return self.constant(constant)
         return self.captured.setdefault(value, 0)
 
-    def loop(self, loop: int) -> list[int]:
-        """Write a loop; returns its results."""
+    def loop(self, loop: int) -> None:
+        """Write a loop."""
         write = self._while if name_of(self.mlir, loop) == _WHILE else self._for
-        return self._name(loop, write(loop))
+        self._name(loop, write(loop))
 
     def _while(self, loop: int) -> list[int]:
         mlir, build = self.mlir, self.build
-        before, after = (next(iter(found)) for found in self._regions(loop))
+        before, after = blocks(mlir, loop)
         started = self._carries(operands(mlir, loop))
         initial = [self.of(operands(mlir, loop)[c.position]) for c in started]
         outer = build.into
@@ -239,14 +234,13 @@ class _Reader:
     def branch(self, branch: int) -> None:
         """Write a branch."""
         mlir, build = self.mlir, self.build
-        results = [mlir.result(branch, i) for i in range(mlir.result_count(branch))]
-        kept, outer, written = self._carries(results), build.into, []
-        for part in self._regions(branch):
-            inner = next(iter(part), None)
-            if inner is None:
-                raise _UnsuitedError
-            written.append(self._enter(inner, ()))
-            given = operands(mlir, self.steps(inner))
+        parts = list(blocks(mlir, branch))
+        if len(parts) < mlir.region_count(branch):
+            raise _UnsuitedError  # One of the two does nothing.
+        kept, outer, written = self._carries(self._results(branch)), build.into, []
+        for part in parts:
+            written.append(self._enter(part, ()))
+            given = operands(mlir, self.steps(part))
             build.append(b"scf.yield", [], [self.of(given[c.position]) for c in kept])
         build.into = outer
         (condition,) = operands(mlir, branch)
@@ -312,7 +306,8 @@ class _Reader:
         )
         if any(read not in (dims, "") for dims, read in maps):
             raise _UnsuitedError
-        if set(re.findall(r"iterator_type<(\w+)>", printed(mlir, step, b"iterator_types"))) > {"parallel"}:  # fmt: skip
+        kinds = re.findall(r"iterator_type<(\w+)>", printed(mlir, step, b"iterator_types"))
+        if any(kind != "parallel" for kind in kinds):
             raise _UnsuitedError
         (body,) = blocks(mlir, step)
         results = self._results(step)
@@ -337,17 +332,6 @@ class _Reader:
         self.work += 1
         self._name(step, self.build.clone(step, [self.of(value) for value in operands(mlir, step)]))
 
-    def _regions(self, operation: int) -> list[list[int]]:
-        mlir = self.mlir
-        found = []
-        for i in range(mlir.region_count(operation)):
-            block, several = mlir.first_block(mlir.region(operation, i)), []
-            while block is not None:
-                several.append(block)
-                block = mlir.next_block(block)
-            found.append(several)
-        return found
-
     def _carries(self, values: Sequence[int]) -> list[_Carry]:
         return [
             _Carry(i, self._kind(value)) for i, value in enumerate(values) if self.is_kept(value)
@@ -370,7 +354,6 @@ class _Reader:
     def _results(self, step: int) -> list[int]:
         return [self.mlir.result(step, i) for i in range(self.mlir.result_count(step))]
 
-    def _name(self, step: int, values: Sequence[int]) -> list[int]:
-        kept = [value for value in self._results(step) if self.is_kept(value)]
+    def _name(self, step: int, values: Sequence[int]) -> None:
+        kept = filter(self.is_kept, self._results(step))
         self.known.update(zip(kept, values, strict=True))
-        return list(values)
