@@ -277,6 +277,7 @@ LARGE = {
     "bands that reach beyond": ((1, 146, 90, 64), (3, 3, 64, 16), {"window_strides": (2, 1)}),
     "holes in bands": ((2, 40, 40, 80), (3, 3, 80, 16), {"lhs_dilation": (2, 2)}),
     "a sequence": ((4, 400, 24), (9, 24, 24), {}),
+    "moved": ((2, 20, 20, 24), (3, 3, 24, 20), {"padding": [(2, -2), (-1, 1)]}),
     "a volume": ((2, 9, 8, 7, 16), (3, 2, 3, 16, 16), {}),
 }
 
@@ -301,6 +302,20 @@ def test_large_convolutions(name, agrees):
 
     images, kernel = (rng.normal(size=size).astype(np.float32) for size in (shape, taps))
     agrees(program, images, kernel, rtol=1e-4, atol=1e-2)
+
+
+def test_a_large_convolution_of_another_result_type(agrees):
+    rng = np.random.default_rng(0)
+    x, k = (rng.normal(size=s).astype(np.float32) for s in ((2, 12, 13, 24), (3, 3, 24, 20)))
+
+    def convolve(x, k):
+        layout = ("NHWC", "HWIO", "NHWC")
+        return lax.conv_general_dilated(
+            x, k, (1, 1), "SAME", dimension_numbers=layout, preferred_element_type=np.float64
+        )
+
+    with plugjax.enable_x64(True):
+        agrees(convolve, x, k, rtol=1e-12, atol=1e-12)
 
 
 VECTORS = {

@@ -30,7 +30,7 @@ from plugjax.stablehlo.context import EqnContext
 from plugjax.stablehlo.elementwise import elementwise, stretched
 from plugjax.stablehlo.mlir import Value
 from plugjax_iree.lowering import small_logarithms
-from plugjax_iree.lowering.wide import has_float64
+from plugjax_iree.lowering.hardware import has_float64
 
 rules = RuleSet(__name__)
 

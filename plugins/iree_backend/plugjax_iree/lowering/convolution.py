@@ -25,14 +25,12 @@ from plugjax.stablehlo.convolution import convolution
 from plugjax.stablehlo.mlir import Value
 from plugjax_iree.lowering import convolution_products
 from plugjax_iree.lowering.dot import as_product
+from plugjax_iree.lowering.hardware import on_processor
 from plugjax_iree.lowering.sums import accumulator
 from plugjax_iree.lowering.windowed import Windows, arranged, padded, padded_shape
 from plugjax_iree.workarounds.switch import is_on
 
 rules = RuleSet(__name__)
-
-# Features of a result, below which products with holes between the elements are slow.
-_FEWEST_RESULTS = 16
 
 
 @rules.define(lowering, conv_general_dilated_p, platform="iree")
@@ -68,58 +66,37 @@ def _conv_general_dilated(
         lhs, lhs_aval, rhs, rhs_aval, params = _gathered(lhs, lhs_aval, rhs, rhs_aval, params)
     dtype = accumulator(out.dtype)
     found = ShapedArray(tuple(out.shape[d] for d in order), dtype)
-    if _as_products(ctx, lhs_aval, rhs_aval, params):
-        y = _products(ctx, lhs, lhs_aval, rhs, rhs_aval, params)
-    else:
+    shape = _shape_of_products(ctx, lhs_aval, rhs_aval, params)
+    if shape is None:
         y = convolution(
             lhs, rhs, (lhs_aval, rhs_aval), found, dimension_numbers=features_last, **params
         )
+    else:
+        zero = mlir.constant(np.zeros((), dtype))
+        lhs, _ = padded(lhs, lhs_aval, zero, _windows(rhs_aval, params))
+        (y,) = ctx.inline(convolution_products.program(shape, dtype), [lhs, rhs])
     y, _ = _transposed(y, found, tuple(sorted(range(rank), key=order.__getitem__)))
     return convert(y, ShapedArray(out.shape, dtype), out.dtype)
 
 
-def _as_products(
+def _shape_of_products(
     ctx: EqnContext, x: ShapedArray, kernel: ShapedArray, params: dict[str, Any]
-) -> bool:
+) -> convolution_products.Shape | None:
+    """The convolution, if it is faster as products."""
     groups = params["feature_group_count"] * params["batch_group_count"]
-    is_plain = groups == 1 and x.dtype == kernel.dtype == FLOAT32
-    on_processor = ctx.module.device_kind in ("", "cpu")
-    if not (is_plain and on_processor and is_on("convolution_products")):
-        return False
-    if any(gap > 1 for gap in params["lhs_dilation"]) and kernel.shape[-1] < _FEWEST_RESULTS:
-        return False
-    image = padded_shape(x.shape, _windows(kernel, params))
-    return 0 not in (*image, *kernel.shape) and convolution_products.suits(
-        _shape(image, kernel, params)
-    )
-
-
-def _products(
-    ctx: EqnContext,
-    x: Value,
-    aval: ShapedArray,
-    kernel: Value,
-    taps: ShapedArray,
-    params: dict[str, Any],
-) -> Value:
-    windows = _windows(taps, params)
-    if padded_shape(aval.shape, windows) != aval.shape:
-        x, aval = padded(x, aval, mlir.constant(np.zeros((), aval.dtype)), windows)
-    shape = _shape(aval.shape, taps, params)
-    (found,) = ctx.inline(convolution_products.program(shape, aval.dtype), [x, kernel])
-    return found
-
-
-def _shape(
-    image: tuple[int, ...], kernel: ShapedArray, params: dict[str, Any]
-) -> convolution_products.Shape:
-    return convolution_products.Shape(
-        image,
+    total = accumulator(ctx.avals_out[0].dtype)
+    is_plain = groups == 1 and x.dtype == kernel.dtype == total == FLOAT32
+    if not (is_plain and on_processor(ctx) and is_on("convolution_products")):
+        return None
+    shape = convolution_products.Shape(
+        padded_shape(x.shape, _windows(kernel, params)),
         kernel.shape,
         tuple(params["window_strides"]),
         tuple(params["rhs_dilation"]),
         params["precision"],
     )
+    has_holes = any(gap > 1 for gap in params["lhs_dilation"])
+    return shape if convolution_products.suits(shape, has_holes) else None
 
 
 def _without_rest(

@@ -17,6 +17,7 @@ from plugjax.stablehlo.mlir import Value
 from plugjax.stablehlo.reducers import SUM
 from plugjax_iree.lowering import vectors
 from plugjax_iree.lowering.conversion import converted
+from plugjax_iree.lowering.hardware import on_processor
 from plugjax_iree.lowering.sums import LONGEST, accumulator, reduced, split
 from plugjax_iree.workarounds.switch import is_on
 
@@ -46,8 +47,8 @@ def _dot_general(
         rhs = converted(ctx, rhs, rhs_aval, right.dtype)
         found = _product(lhs, rhs, left, right, total, dimension_numbers, None)
         return converted(ctx, found, total, out.dtype)
-    on_processor = ctx.module.device_kind in ("", "cpu") and is_on("vector_products")
-    if on_processor and vectors.suits(lhs_aval, rhs_aval, dimension_numbers):
+    by_vector = vectors.suits(lhs_aval, rhs_aval, dimension_numbers)
+    if by_vector and on_processor(ctx) and is_on("vector_products"):
         (found,) = ctx.inline(
             vectors.program(lhs_aval, rhs_aval, dimension_numbers[0], out), [lhs, rhs]
         )

@@ -11,7 +11,7 @@ from plugjax.stablehlo.context import EqnContext
 from plugjax.stablehlo.conversion import convert
 from plugjax.stablehlo.elementwise import stretched
 from plugjax.stablehlo.mlir import Value
-from plugjax_iree.lowering.wide import has_float64
+from plugjax_iree.lowering.hardware import has_float64
 
 rules = RuleSet(__name__)
 

@@ -1,4 +1,4 @@
-"""Logarithms of numbers near 1 on Vulkan, where the driver adds 1 before it takes them: ``log1p(3e-8)`` is 6e-8 there."""
+"""Logarithms of numbers near 1 on Vulkan, where the driver adds 1 before it takes them: ``log1p(-3e-8)`` is -6e-8 there."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from plugjax.extend.dtypes import FLOAT64
 from plugjax.stablehlo.context import EqnContext
 from plugjax.stablehlo.elementwise import elementwise
 from plugjax.stablehlo.mlir import Value
-from plugjax_iree.lowering.wide import Wide, computed_wide, has_float64
+from plugjax_iree.lowering.hardware import has_float64
+from plugjax_iree.lowering.wide import Wide, computed_wide
 from plugjax_iree.workarounds import is_on
 
 

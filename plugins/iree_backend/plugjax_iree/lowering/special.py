@@ -24,7 +24,7 @@ from plugjax.stablehlo import mlir
 from plugjax.stablehlo.comparison import compare
 from plugjax.stablehlo.context import EqnContext
 from plugjax.stablehlo.mlir import Value
-from plugjax_iree.lowering.wide import has_float64
+from plugjax_iree.lowering.hardware import has_float64
 
 rules = RuleSet(__name__)
 

@@ -27,8 +27,9 @@ from plugjax.stablehlo.conversion import convert
 from plugjax.stablehlo.elementwise import elementwise
 from plugjax.stablehlo.mlir import Value
 from plugjax_iree.lowering import complex  # as of lax
+from plugjax_iree.lowering.hardware import has_float64
 from plugjax_iree.lowering.turns import TWO_OVER_PI, quarter_turns
-from plugjax_iree.lowering.wide import Wide, define_wide, has_float64
+from plugjax_iree.lowering.wide import Wide, define_wide
 
 rules = RuleSet(__name__)
 

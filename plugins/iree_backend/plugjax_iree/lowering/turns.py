@@ -1,6 +1,6 @@
 """Angles of float32 numbers as quarter turns, in integers: for devices without float64.
 
-Drivers of Vulkan reduce angles in float32 (Mesa 22.3: the sine of 1e5 is wrong by 4e-3, that of 1e10 is 0). A float32 is an integer of 24
+Mesa's Vulkan reduces angles in float32 (22.3: the sine of 1e5 is wrong by 4e-3, that of 1e10 is 0). A float32 is an integer of 24
 bits times a power of two. Its product with 2/pi is needed modulo 4: multiples of 4 in the bits of 2/pi are skipped, and the 96 bits that
 follow hold the quarter turn and its fraction, also where the angle is next to a quarter turn.
 
@@ -14,10 +14,9 @@ import itertools
 import math
 from collections.abc import Sequence
 
-from plugjax.extend.core import ShapedArray
-from plugjax.extend.dtypes import INT32
 from plugjax.stablehlo.comparison import compare
 from plugjax.stablehlo.mlir import Value
+from plugjax_iree.lowering.integers import Integers
 from plugjax_iree.lowering.wide import Wide
 
 TWO_OVER_PI = 0xA2F9836E4E441529FC2757D1F534DDC0DB6295993C439041FE5163AB
@@ -27,32 +26,6 @@ _WORD = 32
 _WORDS = [0, *(TWO_OVER_PI >> (_WORD * i) & 0xFFFFFFFF for i in reversed(range(7)))]
 # Bits that numbers of this exponent skip: none.
 _EXPONENT = 120
-_HALF = 0xFFFF
-
-
-class _Integers:
-    """Arithmetic modulo 2**32. The type is signed, because IREE computes unsigned numbers as if they were signed."""
-
-    def __init__(self, w: Wide) -> None:
-        self.w = w
-        self.aval = ShapedArray(w.aval.shape, INT32)
-
-    def number(self, value: int) -> Value:
-        return self.w.ctx.constant(value - (value >> 31 << 32), self.aval)
-
-    def op(self, name: str, x: Value, y: Value | int) -> Value:
-        y = self.number(y) if isinstance(y, int) else y
-        return self.w.op(name, x, y, aval=self.aval)
-
-    def right(self, x: Value, count: Value | int) -> Value:
-        return self.op("shift_right_logical", x, count)
-
-    def left(self, x: Value, count: Value | int) -> Value:
-        return self.op("shift_left", x, count)
-
-    def halves(self, x: Value) -> tuple[Value, Value]:
-        """The lower and the upper 16 bits."""
-        return self.op("and", x, _HALF), self.right(x, 16)
 
 
 def quarter_turns(w: Wide, x: Value) -> tuple[Value, Value]:
@@ -62,10 +35,9 @@ def quarter_turns(w: Wide, x: Value) -> tuple[Value, Value]:
         w: float32.
         x: radians, not negative.
     """
-    z = _Integers(w)
-    bits = w.op("bitcast_convert", x, aval=z.aval)
-    mantissa = z.op("or", z.op("and", bits, 0x7FFFFF), 0x800000)
-    top, below = _product(z, mantissa, _window(z, z.op("subtract", z.right(bits, 23), _EXPONENT)))
+    z = Integers(w)
+    mantissa, exponent = z.parts(x)
+    top, below = _product(z, mantissa, _window(z, z.op("subtract", exponent, _EXPONENT)))
     fraction = z.op("or", z.left(top, 2), z.right(below, 30))
     rest = z.left(below, 2)
     # The fraction is signed: from a half on it counts down to the next quarter turn.
@@ -81,7 +53,7 @@ def quarter_turns(w: Wide, x: Value) -> tuple[Value, Value]:
     return w.op("select", small, z.number(0), quarter, aval=z.aval), radians
 
 
-def _window(z: _Integers, skip: Value) -> list[Value]:
+def _window(z: Integers, skip: Value) -> list[Value]:
     """The three words of 2/pi after as many bits, the lowest first."""
     first = z.right(skip, 5)
     count = z.op("and", skip, 31)
@@ -103,7 +75,7 @@ def _window(z: _Integers, skip: Value) -> list[Value]:
     return joined[::-1]
 
 
-def _product(z: _Integers, mantissa: Value, words: Sequence[Value]) -> tuple[Value, Value]:
+def _product(z: Integers, mantissa: Value, words: Sequence[Value]) -> tuple[Value, Value]:
     """The upper two words of a product modulo 2**96."""
     low, high = z.halves(mantissa)
     limbs = [half for each in words for half in z.halves(each)]

@@ -20,13 +20,9 @@ from plugjax.stablehlo.context import EqnContext
 from plugjax.stablehlo.conversion import convert
 from plugjax.stablehlo.elementwise import elementwise, stretched
 from plugjax.stablehlo.mlir import Value
+from plugjax_iree.lowering.hardware import has_float64
 
 _BITS: dict[Any, Any] = {FLOAT64: np.dtype(np.int64), FLOAT32: np.dtype(np.int32)}
-
-
-def has_float64(ctx: EqnContext) -> bool:
-    """Whether the compiler takes float64 for the device."""
-    return ctx.module.device_kind != "vulkan"
 
 
 class Wide:
