@@ -15,7 +15,8 @@ from plugjax.stablehlo.conversion import convert
 from plugjax.stablehlo.mlir import Value
 from plugjax.stablehlo.reducers import MAXIMUM, MINIMUM, PRODUCT, SUM, Reducer
 from plugjax.stablehlo.reduction import cumulative
-from plugjax_iree.lowering.sums import accumulator, cumulative_sum, reduced
+from plugjax_iree.lowering.hardware import on_processor
+from plugjax_iree.lowering.sums import accumulator, cumulative_sum, fewer_rows, reduced
 from plugjax_iree.workarounds.switch import is_on
 
 rules = RuleSet(__name__)
@@ -50,7 +51,12 @@ def _define(primitive: Primitive, reducer: Reducer) -> None:
 def _define_total(primitive: Primitive, reducer: Reducer) -> None:
     @rules.define(lowering, primitive, platform="iree")
     def rule(ctx: EqnContext, x: Value, *, axes: tuple[int, ...], **_: Any) -> Value:
-        return reduced(reducer, x, ctx.avals_in[0], axes)
+        (aval,) = ctx.avals_in
+        in_place = aval.dtype.kind == "f" and accumulator(aval.dtype) == aval.dtype
+        of_rows = reducer is SUM and axes == (0,) and aval.ndim > 1 and in_place
+        if of_rows and on_processor(ctx) and is_on("sums_of_rows"):
+            x, aval = fewer_rows(x, aval)
+        return reduced(reducer, x, aval, axes)
 
 
 _define_total(reduce_sum_p, SUM)
