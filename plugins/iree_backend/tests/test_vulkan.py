@@ -147,6 +147,16 @@ def test_functions_of_large_and_small_numbers(device):
             np.testing.assert_allclose(np.asarray(ours), expected, rtol=5e-7)
 
 
+def test_remainders_as_ieee_754_defines_them(device):
+    x = np.array([7, -7, 0, -0.0, np.inf, np.nan, 5, 5, 5, 1e10, 1e-30], np.float32)
+    y = np.array([3, 3, 3, 3, 3, 3, 0, np.inf, np.nan, 3, 7e-37], np.float32)
+    found = np.asarray(plugjax.jit(plugjax.lax.rem)(x, y))
+    with np.errstate(invalid="ignore"):
+        expected = np.fmod(x, y)
+    np.testing.assert_array_equal(found, expected)
+    np.testing.assert_array_equal(np.signbit(found[:4]), np.signbit(expected[:4]))
+
+
 def test_functions_of_complex_numbers(device):
     rng = np.random.default_rng(0)
     z = rng.normal(size=(4, 10)) + 1j * rng.normal(size=(4, 10))

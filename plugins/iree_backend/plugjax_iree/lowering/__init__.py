@@ -37,7 +37,6 @@ from plugjax_iree.workarounds import is_on, padded_complex, unsigned_reversals, 
 
 # Rules of the workarounds that are whole files, by the name of the workaround.
 _SWITCHED = {
-    "vulkan_remainders": arithmetic.rules,
     "angles": trigonometric.rules,
     "complex_functions": complex_functions.rules,
     "decompositions": linalg.rules,
@@ -48,6 +47,7 @@ _SWITCHED = {
     "powers": exponential.rules,
     "sorts": sorting.rules,
     "special_functions": special.rules,
+    "vulkan_remainders": arithmetic.rules,
 }
 
 

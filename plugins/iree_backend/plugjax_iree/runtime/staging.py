@@ -1,7 +1,7 @@
 """Copies between the host and memory that the host does not see, by way of memory that both see.
 
 What fits into a slot is copied at once. Larger arrays go in pieces through two slots: while the device copies one piece, the host copies
-another. The slots are made for the first large array and stay, because such memory is slow to allocate.
+another. The slots are made for the first large array and stay.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from iree.runtime import HalBuffer, HalDevice
 
 SLOT = 8 << 20
-"""Bytes of a slot. From there on the time of a copy is that of its bytes."""
+"""Bytes of a slot."""
 _SLOTS = 2
 
 
