@@ -32,7 +32,7 @@ def equation_cost(eqn: JaxprEqn) -> float:
     work = _work(eqn)
     if work.one_program:
         return _PER_EQUATION + max(inner, default=0.0)
-    steps = _steps(work)
+    steps = _UNKNOWN_STEPS if work.steps is None else work.steps
     products = _PER_PRODUCT * work.products + _PER_CONVOLVED * work.convolved
     return _PER_EQUATION + _moved(eqn) + products + sum(inner) * steps
 
@@ -47,17 +47,13 @@ def _work(eqn: JaxprEqn) -> Work:
     return Work() if rule is None else rule(eqn)
 
 
-def _steps(work: Work) -> int:
-    return _UNKNOWN_STEPS if work.steps is None else work.steps
-
-
 def longest_sum(jaxpr: Jaxpr, repeated: int = 1) -> int:
     """Number of terms of the longest sum in a program; steps of loops multiply."""
     longest = 1
     table = registry.table(terms_rule)
     for eqn in jaxpr.eqns:
         for program in programs_in(eqn.params):
-            steps = repeated * max(_steps(_work(eqn)), 1)
+            steps = repeated * (_work(eqn).steps or 1)
             longest = max(longest, longest_sum(program.jaxpr, steps))
         rule = table.get(eqn.primitive)
         sizes = [v.aval.size for v in eqn.invars]

@@ -19,6 +19,8 @@ from plugjax.errors import FallbackWarning, JaxRuntimeError
 from plugjax.extend.rules import RuleSet, hookimpl, lowering
 from plugjax.guard import VerificationWarning
 from plugjax.guard.cost import longest_sum
+from plugjax.guard.noise import noise_p
+from plugjax.guard.reference import computed
 from plugjax.guard.rewriting import rewritten
 from plugjax.lax.trigonometric import sin_p
 from plugjax.stablehlo import mlir
@@ -254,6 +256,34 @@ def test_what_rounding_explains_is_not_held_against_it(name, platform):
         warnings.simplefilter("error")
         plugjax.jit(CLOSE_CALLS[name])(X)
     assert guard.report()[-1].state == "verified"
+
+
+def long_loop(x, zero):
+    def step(s):
+        return (s[0] + 1, s[1] * 0.999 + s[2] + jnp.sin(zero), s[2] * 0.5 + 0.1, s[3] + s[1])
+
+    return lax.while_loop(lambda s: s[0] < 100_000, step, (0, x, x * 2, x * 3))
+
+
+@pytest.fixture
+def noise_takes_too_long(monkeypatch):
+    def limited(program, values, seconds):
+        noisy = any(eqn.primitive is noise_p for eqn in program.eqns)
+        return computed(program, values, 0.3 if noisy else 60.0)
+
+    monkeypatch.setattr("plugjax.guard.verify.computed", limited)
+
+
+def test_rounding_errors_of_a_loop_grow_with_its_steps(on_xla, noise_takes_too_long):
+    plugjax.jit(long_loop)(jnp.float32(1), jnp.float32(0))
+    assert guard.report()[-1].state == "verified"
+
+
+def test_a_long_loop_that_is_wrong(on_xla, noise_takes_too_long):
+    wrong = registry.active().extended(wrong_sine(cosine))
+    with registry.use(wrong), pytest.warns(VerificationWarning, match="while"):
+        plugjax.jit(long_loop)(jnp.float32(1), jnp.float32(0))
+    assert guard.report()[-1].state == "repaired"
 
 
 def test_what_costs_too_much_is_not_verified(on_xla):
