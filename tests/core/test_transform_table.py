@@ -98,7 +98,7 @@ def test_values(row, wide):
 @pytest.mark.parametrize("device", ["xla", "iree", "iree:vulkan:0"])
 def test_values_on_compiling_backends(row, device, wide):
     """Composed values of one program, many in one compiled module."""
-    if device not in map(str, plugjax.devices(device.partition(":")[0])) and ":" in device:
+    if device == "iree:vulkan:0" and device not in map(str, plugjax.devices("iree")):
         pytest.skip("no Vulkan device: apt-get install mesa-vulkan-drivers libvulkan1")
     f = ours(row)
     singles, pairs, _ = words_of(row, wide)

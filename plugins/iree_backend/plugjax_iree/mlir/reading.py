@@ -2,8 +2,8 @@
 
 import ctypes
 import math
-from collections.abc import Iterator, Sequence
-from typing import Literal
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Literal
 
 from plugjax_iree.mlir.interface import Mlir, Printer, Text, text_of
 
@@ -97,19 +97,12 @@ def shape_of(mlir: Mlir, value: int) -> tuple[int, ...]:
 
 def written_type(mlir: Mlir, kind: int) -> str:
     """A type as MLIR writes it."""
-    parts: list[bytes] = []
-
-    def collect(text: Text, _user_data: object) -> None:
-        parts.append(ctypes.string_at(text.data, text.length))
-
-    mlir.print_type(kind, Printer(collect), None)
-    return b"".join(parts).decode()
+    return _written(lambda into: mlir.print_type(kind, into, None))
 
 
 def size_of(mlir: Mlir, value: int) -> int:
     """How many elements an array has."""
-    kind = mlir.type_of(value)
-    return math.prod(mlir.size(kind, axis) for axis in range(mlir.rank(kind)))
+    return math.prod(shape_of(mlir, value))
 
 
 def is_zero(mlir: Mlir, constant: int) -> bool:
@@ -125,28 +118,19 @@ def is_zero(mlir: Mlir, constant: int) -> bool:
 def printed(mlir: Mlir, operation: int, name: bytes) -> str:
     """An attribute as MLIR writes it; empty if there is none."""
     attribute = mlir.attribute(operation, text_of(name))
-    parts: list[bytes] = []
-
-    def collect(text: Text, _user_data: object) -> None:
-        parts.append(ctypes.string_at(text.data, text.length))
-
-    if attribute is not None:
-        mlir.print_attribute(attribute, Printer(collect), None)
-    return b"".join(parts).decode()
+    if attribute is None:
+        return ""
+    return _written(lambda into: mlir.print_attribute(attribute, into, None))
 
 
 def program_text(mlir: Mlir, module: int) -> str:
     """A whole program with the places that its operations come from."""
-    parts: list[bytes] = []
-
-    def collect(text: Text, _user_data: object) -> None:
-        parts.append(ctypes.string_at(text.data, text.length))
-
     flags = mlir.printing()
     mlir.with_locations(flags, True, False)
-    mlir.print_operation(module, flags, Printer(collect), None)
-    mlir.end_printing(flags)
-    return b"".join(parts).decode()
+    try:
+        return _written(lambda into: mlir.print_operation(module, flags, into, None))
+    finally:
+        mlir.end_printing(flags)
 
 
 _CODES: dict[int, Literal["B", "H", "I", "Q"]] = {1: "B", 2: "H", 4: "I", 8: "Q"}
@@ -169,3 +153,14 @@ def words(mlir: Mlir, constant: int) -> tuple[int, Sequence[int]]:
     count = parts * (1 if mlir.is_splat(value) else math.prod(sizes))
     data = ctypes.string_at(mlir.raw_data(value), width * count) if count else b""
     return element, memoryview(data).cast(_CODES[width])
+
+
+def _written(write: Callable[[Any], object]) -> str:
+    """What is printed into a callback."""
+    parts: list[bytes] = []
+
+    def collect(text: Text, _user_data: object) -> None:
+        parts.append(ctypes.string_at(text.data, text.length))
+
+    write(Printer(collect))
+    return b"".join(parts).decode()

@@ -4,6 +4,7 @@ import ctypes
 from collections.abc import Sequence
 
 from plugjax_iree.mlir.interface import Mlir, NamedAttribute, Pointer, text_of
+from plugjax_iree.mlir.reading import shape_of
 
 BARRIER = b"stablehlo.optimization_barrier"
 
@@ -66,9 +67,10 @@ def choose(mlir: Mlir, loop: int, end: int, one: int, other: int) -> int:
         other: what is not.
     """
     kind = mlir.type_of(one)
-    sizes = [mlir.size(kind, axis) for axis in range(mlir.rank(kind))]
     # Of the shape of the values: a scalar would be read back to the host.
-    known = constant(mlir, loop, "true", f"tensor<{'x'.join([*map(str, sizes), 'i1'])}>")
+    known = constant(
+        mlir, loop, "true", f"tensor<{'x'.join([*map(str, shape_of(mlir, one)), 'i1'])}>"
+    )
     unknown = _written(mlir, BARRIER, loop, mlir.type_of(known), [known])
     return _written(mlir, b"stablehlo.select", end, kind, [unknown, one, other])
 

@@ -54,12 +54,12 @@ def _sort(*operands: Value, dimension: int, is_stable: bool, num_keys: int) -> l
 def _top_k(x: Value, *, k: int) -> list[Value]:
     # The complement descends as the key ascends, for signed and unsigned ones; the first of equal elements stays first.
     keys = ~_total_order(_key(x))
-    places = _smallest(keys, k) if 0 < _FEW * k < x.shape[-1] else None
-    if places is not None:
-        keys = np.take_along_axis(keys, places, -1)
-    order = np.argsort(keys, -1, "stable")[..., :k]
-    if places is not None:
+    if 0 < _FEW * k < x.shape[-1]:
+        places = _smallest(keys, k)
+        order = np.argsort(np.take_along_axis(keys, places, -1), -1, "stable")
         order = np.take_along_axis(places, order, -1)
+    else:
+        order = np.argsort(keys, -1, "stable")[..., :k]
     return [np.take_along_axis(x, order, -1), order.astype(np.int32)]
 
 
