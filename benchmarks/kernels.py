@@ -65,3 +65,37 @@ x = jnp.asarray(np.float32(1))
 RESULT = wall(lambda: j.block_until_ready(F(x))) / 100000
 """
 SORT = "x = r.normal(size=1000000).astype('f')\n"
+
+# A training step of a transformer of `LAYERS` layers, with Adam.
+TRANSFORMER = """
+B, T, D, H, V = 4, 64, 128, 4, 256
+w = lambda *s: n(*s) / 20
+one, zero = np.ones(D, 'f'), np.zeros(D, 'f')
+layers = [(w(D, 3 * D), w(D, D), w(D, 4 * D), w(4 * D, D), one, zero, one, zero) for _ in range(LAYERS)]
+P = (w(V, D), w(T, D), w(D, V), layers)
+def norm(x, g, b):
+    d = x - x.mean(-1, keepdims=True)
+    return d * lax.rsqrt((d * d).mean(-1, keepdims=True) + 1e-5) * g + b
+def heads(x): return x.reshape(B, T, H, D // H).transpose(0, 2, 1, 3)
+def layer(p, x):
+    qkv, out, up, down, g, b, h, c = p
+    q, k, v = map(heads, jnp.split(norm(x, g, b) @ qkv, 3, -1))
+    s = jnp.where(np.tril(np.ones((T, T), bool)), q @ k.transpose(0, 1, 3, 2) / np.float32((D // H) ** 0.5), -1e9)
+    x = x + (j.nn.softmax(s) @ v).transpose(0, 2, 1, 3).reshape(B, T, D) @ out
+    return x + j.nn.gelu(norm(x, h, c) @ up) @ down
+def loss(p, t):
+    embed, places, out, layers = p
+    x = embed[t] + places
+    for each in layers:
+        x = layer(each, x)
+    return -jnp.mean(jnp.take_along_axis(j.nn.log_softmax(x @ out)[:, :-1], t[:, 1:, None], -1))
+def step(p, m, v, i, t):
+    l, g = j.value_and_grad(loss)(p, t)
+    m = j.tree.map(lambda m, g: 0.9 * m + 0.1 * g, m, g)
+    v = j.tree.map(lambda v, g: 0.999 * v + 0.001 * g * g, v, g)
+    d = j.tree.map(lambda m, v: m / (1 - 0.9**i) / (jnp.sqrt(v / (1 - 0.999**i)) + 1e-8), m, v)
+    return j.tree.map(lambda p, d: p - 1e-3 * d, p, d), m, v, i + 1, l
+zeros = j.tree.map(np.zeros_like, P)
+low = j.jit(step).lower(P, zeros, zeros, np.float32(1), r.integers(0, V, (B, T)).astype('i'))
+t = time.perf_counter(); low.compile(); RESULT = time.perf_counter() - t
+"""

@@ -232,6 +232,18 @@ def _kernel(name: str, body: str) -> Row:
     )
 
 
+def _compilation(layers: str, count: int) -> Row:
+    code = kernels.DRAW + f"LAYERS = {count}\n" + kernels.TRANSFORMER
+    return Row(
+        f"IREE compilation against XLA: training step of a transformer, {layers}",
+        3.0,
+        "os.environ['PLUGJAX_CACHE_DIR'] = 'off'\n" + ours("iree") + code,
+        JAX + code,
+        "s",
+        1.0,
+    )
+
+
 ROWS: list[Row] = [
     Row("import, NumPy backend ready", 0.30, ours("numpy") + "jnp.ones(3)\nRESULT = time.perf_counter() - START", JAX + "jnp.ones(3)\nRESULT = time.perf_counter() - START", "ms", 1e3),
     Row("import, XLA backend ready", 0.40, ours("xla") + "j.device_put(np.ones(3), 'xla')._resident()\nRESULT = time.perf_counter() - START", JAX + "j.device_put(np.ones(3))\nRESULT = time.perf_counter() - START", "ms", 1e3),
@@ -325,6 +337,7 @@ tracemalloc.start(); step(); RESULT = tracemalloc.get_traced_memory()[1]
 ROWS += [_warm_call(name) for name in _WARM_CALLS]
 ROWS += [_text(name) for name in _TEXTS]
 ROWS += [_verification(name, body) for name, body in _IREE_PROGRAMS.items()]
+ROWS += [_compilation("one layer", 1), _compilation("two layers", 2)]
 ROWS += [_kernel(name, body) for name, body in kernels.KERNELS.items()]
 ROWS += [
     Row(
