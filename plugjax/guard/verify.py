@@ -21,7 +21,6 @@ from plugjax.extend.backend import Executable, get_backend
 from plugjax.extend.core import ClosedJaxpr, Device
 from plugjax.extend.errors import JaxRuntimeError
 from plugjax.extend.transforms import prune_outputs
-from plugjax.guard import noise
 from plugjax.guard.agreement import disagreements, explained
 from plugjax.guard.blame import (
     Intermediates,
@@ -34,6 +33,7 @@ from plugjax.guard.blame import (
 )
 from plugjax.guard.callbacks import ReplayError, recorders, without_side_effects
 from plugjax.guard.cost import affordable, longest_sum
+from plugjax.guard.noise import Noise
 from plugjax.guard.on_host import with_host
 from plugjax.guard.reference import TooLongError, computed
 from plugjax.guard.reports import (
@@ -223,21 +223,21 @@ class VerifiedExecutable(Executable):
         chosen: Sequence[bool],
     ) -> bool:
         """Whether rounding errors explain the differences."""
-        program = noise.noisy(self._chosen(chosen))
+        noise = Noise(self._chosen(chosen))
         moved: list[Arrays] = []
         for seed in range(_NOISY_RUNS):
-            noise.reseed(seed)
+            noise.seed(seed)
             with ExitStack() as stack:
                 for each in recorders(self._jaxpr):
                     stack.enter_context(each.replaying())
                 try:
-                    moved.append(computed(program, values, 4 * self._seconds + 1.0))
+                    moved.append(computed(noise.program, values, 4 * self._seconds + 1.0))
                 except (TooLongError, ReplayError):
                     break
         if moved:
             return explained(masks, found, expected, moved)
         # A loop that takes too long with noise: its rounding errors grow with its steps.
-        return not disagreements(found, expected, noise.repeated())
+        return not disagreements(found, expected, noise.repeated)
 
     def _repair(
         self, values: Arrays, found: Arrays, expected: Arrays, fault: str, longest: int
