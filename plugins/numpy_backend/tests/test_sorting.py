@@ -31,7 +31,9 @@ SORTED = {
     "zeros of one sign": abs,
     "zeros of both signs": lambda x: x,
     "nan": lambda x: np.where(x == 2, np.nan, abs(x)).astype(x.dtype),
-    "nan of both signs": lambda x: np.where(x == 2, np.copysign(np.nan, x - 3), x).astype(x.dtype),
+    "nan of both signs": lambda x: np.where(
+        x == 2, np.nan, np.where(x == -1.5, -np.nan, abs(x))
+    ).astype(x.dtype),
     "nothing": lambda x: x[:, :0],
 }
 
