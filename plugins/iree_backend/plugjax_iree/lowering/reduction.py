@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from plugjax.extend.core import Primitive, ShapedArray, reduce_sum_p
+from plugjax.extend.dtypes import FLOAT32, FLOAT64
 from plugjax.extend.rules import RuleSet, lowering
 from plugjax.lax import reduction as lax
 from plugjax.stablehlo import mlir
@@ -52,9 +53,13 @@ def _define_total(primitive: Primitive, reducer: Reducer) -> None:
     @rules.define(lowering, primitive, platform="iree")
     def rule(ctx: EqnContext, x: Value, *, axes: tuple[int, ...], **_: Any) -> Value:
         (aval,) = ctx.avals_in
-        in_place = aval.dtype.kind == "f" and accumulator(aval.dtype) == aval.dtype
-        of_rows = reducer is SUM and axes == (0,) and aval.ndim > 1 and in_place
-        if of_rows and on_processor(ctx) and is_on("sums_of_rows"):
+        of_rows = reducer is SUM and axes == (0,) and aval.ndim > 1
+        if (
+            of_rows
+            and aval.dtype in (FLOAT32, FLOAT64)
+            and on_processor(ctx)
+            and is_on("sums_of_rows")
+        ):
             x, aval = fewer_rows(x, aval)
         return reduced(reducer, x, aval, axes)
 

@@ -333,7 +333,7 @@ LOWERING = (
         """,
         "test_vulkan.py::test_convolutions_in_groups",
         place="lowering/convolution.py",
-        because="It is seen on Vulkan devices only.",
+        because="because it is seen on Vulkan devices only",
     ),
     Workaround(
         "vulkan_logarithms",
@@ -346,7 +346,7 @@ LOWERING = (
         """,
         "test_vulkan.py::test_functions_of_large_and_small_numbers",
         place="lowering/small_logarithms.py",
-        because="It is seen on Vulkan devices only.",
+        because="because it is seen on Vulkan devices only",
     ),
     Workaround(
         "vulkan_remainders",
@@ -359,7 +359,7 @@ LOWERING = (
         """,
         "test_vulkan.py::test_functions_of_large_and_small_numbers",
         place="lowering/arithmetic.py",
-        because="It is seen on Vulkan devices only.",
+        because="because it is seen on Vulkan devices only",
     ),
     # Shapes and types.
     Workaround(
