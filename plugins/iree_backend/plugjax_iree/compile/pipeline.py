@@ -143,12 +143,16 @@ def compile_here(
         if not invocation.parse_source(source):
             raise CompileError("parse", diagnostics, text)
         with workarounds.without(without):
-            texts: list[str] = []
             loops = _LOOP in text and not apart and bool(workarounds.active(Stage.LINALG))
-            if not _run_phases(invocation, apart, loops, phase, texts):
-                raise CompileError("compile", diagnostics, text)
+            succeeded = _prepare(invocation, apart, loops)
+            succeeded = succeeded and (
+                _run_up_to(invocation, phase.encode()) if phase else _finish(invocation)
+            )
+        if not succeeded:
+            raise CompileError("compile", diagnostics, text)
         if phase:
-            return texts[0].encode()
+            with borrowed(invocation._inv_p) as (mlir, module):
+                return program_text(mlir, module).encode()
         output = api.Output.open_membuffer()
         try:
             invocation.output_vm_bytecode(output)
@@ -160,8 +164,8 @@ def compile_here(
         session.close()
 
 
-def _run_phases(invocation: Any, apart: bool, loops: bool, phase: str, texts: list[str]) -> bool:
-    """The phases of the compiler, with the workarounds between them; whether all succeeded. The program after `phase` goes to `texts`."""
+def _prepare(invocation: Any, apart: bool, loops: bool) -> bool:
+    """The workarounds before the compiler's own phases, and in the first of them; whether all succeeded."""
     last = [Stage.REFUSED] if apart else []
     return bool(
         _work_around(invocation, Stage.INLINED)
@@ -169,24 +173,17 @@ def _run_phases(invocation: Any, apart: bool, loops: bool, phase: str, texts: li
         and _run_passes(invocation, "cse")
         and _work_around(invocation, Stage.STABLEHLO, *last)
         and (not loops or _in_linalg(invocation))
-        and (not phase or _write_down(invocation, phase, texts))
-        and invocation.execute()
-        and _work_around(invocation, Stage.BYTECODE)
     )
+
+
+def _finish(invocation: Any) -> bool:
+    """The phases that are left, and the workarounds at their end; whether all succeeded."""
+    return bool(invocation.execute() and _work_around(invocation, Stage.BYTECODE))
 
 
 def _in_linalg(invocation: Any) -> bool:
     """Run the phases up to the one that makes a program of ``linalg``, and the workarounds there."""
     return _run_up_to(invocation, b"input") and _work_around(invocation, Stage.LINALG)
-
-
-def _write_down(invocation: Any, phase: str, texts: list[str]) -> bool:
-    """Run the phases up to one, and write the program down."""
-    if not _run_up_to(invocation, phase.encode()):
-        return False
-    with borrowed(invocation._inv_p) as (mlir, module):
-        texts.append(program_text(mlir, module))
-    return True
 
 
 def _run_up_to(invocation: Any, phase: bytes) -> bool:
