@@ -222,3 +222,27 @@ REFUSED = [strided_and_gathered, chosen_by_a_product]
 def test_what_is_refused_is_compiled_one_by_one(function, changes, agrees):
     agrees(function, X, V, **CLOSE)
     assert changes["one_by_one"]
+
+
+def set_elements(x, v):
+    places = (x[:3, :2] * 2).astype(int)
+    written = x.at[places[:, 0], places[:, 1]]
+    return written.set(2.0), written.max(0.0)
+
+
+def set_to_what_is_computed(x, v):
+    places = (x[:3, :2] * 2).astype(int)
+    return x.at[places[:, 0], places[:, 1]].set(x[:3, 0] * v[:3], mode="drop")
+
+
+def the_gradient_of_maxima(x, v):
+    places = (x[:3, :2] * 2).astype(int)
+    return plugjax.grad(lambda x: (x.at[places[:, 0], places[:, 1]].max(v[:3]) ** 2).sum())(x)
+
+
+PLACES = [set_elements, set_to_what_is_computed, the_gradient_of_maxima]
+
+
+@pytest.mark.parametrize("function", PLACES, ids=lambda f: f.__name__)
+def test_scatters_to_places_that_are_computed(function, agrees):
+    agrees(function, X, V, **CLOSE)

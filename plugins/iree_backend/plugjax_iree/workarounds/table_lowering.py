@@ -35,6 +35,22 @@ LOWERING = (
         beside=("updated_values",),
     ),
     Workaround(
+        "sliced_places",
+        Stage.LOWERING,
+        "What computes the places of two scatters is fused into one of them, along with the slice that takes one place, and the compiler does not end.",
+        Effect.SLOW,
+        """
+        def program(x):
+            places = x[:3, :2].astype(int)
+            return (
+                x.at[places[:, 0], places[:, 1]].set(2.0),
+                x.at[places[:, 0], places[:, 1]].max(0.0),
+            )
+        """,
+        "test_workarounds.py::test_scatters_to_places_that_are_computed",
+        place="lowering/scattering.py",
+    ),
+    Workaround(
         "whole_updates",
         Stage.LOWERING,
         "An update of a whole array is replaced by the new value itself, and the next update writes into that.",
