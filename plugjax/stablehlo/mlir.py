@@ -349,12 +349,18 @@ def constant_of(values: Attribute) -> Value:
 
 
 def small_array(value: Value) -> Attribute | None:
-    """The elements of a constant of some axes and few elements; ``None`` for other values."""
+    """The elements of a constant of some axes and few elements that are not complex; ``None`` for other values."""
     made_by = value.owner
     if isinstance(made_by, ir.Block) or made_by.name != "stablehlo.constant":
         return None
-    shape = value.type.shape
-    return made_by.attributes["value"] if shape and math.prod(shape) <= _SMALL else None
+    kind = value.type
+    # jaxlib's bindings do not read complex elements.
+    small = (
+        kind.shape
+        and math.prod(kind.shape) <= _SMALL
+        and not isinstance(kind.element_type, ir.ComplexType)
+    )
+    return made_by.attributes["value"] if small else None
 
 
 def broadcast(operand: Value, aval_from: ShapedArray, aval_to: ShapedArray) -> Value:

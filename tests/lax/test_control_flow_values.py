@@ -155,6 +155,12 @@ def test_gradients_on_backends(on_backend, name):
     )
 
 
+def test_steps_of_a_small_complex_constant_on_backends(on_backend):
+    start = pnp.array([1 + 2j, 0.5], pnp.complex64)
+    found = plugjax.jit(lambda: plugjax.lax.fori_loop(0, 2, lambda i, c: c * 2, start, unroll=2))()
+    np.testing.assert_array_equal(found, [4 + 8j, 2])
+
+
 @pytest.mark.parametrize("size", [0, 1, 2, 3, 7, 8])
 @pytest.mark.parametrize("axis", [0, 1, -1])
 @pytest.mark.parametrize("backwards", [False, True])

@@ -135,6 +135,28 @@ def a_loop_in_a_loop(x, v):
     return lax.scan(step, v, x)
 
 
+def loops_that_read_one_value(x, v):
+    z = jnp.sin(x)
+
+    def loop(start):
+        def step(c, row):
+            return (z, c[0], c[2] + row), c[2].sum()
+
+        return lax.scan(step, (z, jnp.cos(x), start), x[:, 0], unroll=2)
+
+    return loop(x), loop(x * 2), z
+
+
+def branches_that_read_what_a_loop_reads(x, v):
+    z = lax.optimization_barrier(jnp.sin(x))
+    for _ in range(2):
+        x = lax.fori_loop(0, x[0, 0].astype(int) + 3, lambda i, c: c * z + 1, x)
+        x = lax.cond(x[0, 0] > 0, lambda x: z, lambda x: x + z, x)
+    return x
+
+
+HIDDEN = [loops_that_read_one_value, branches_that_read_what_a_loop_reads]
+
 SHARED = [multiplied_by_its_beginning, two_loops_from_one_value, a_loop_in_a_loop]
 
 
@@ -179,6 +201,7 @@ WORKED_AROUND = [
     *((f, "constant_chains") for f in CONSTANT),
     *((f, "first_carries") for f in SHARED),
     *((f, "late_users") for f in USED_LATE),
+    *((f, "hidden_sizes") for f in HIDDEN),
 ]
 
 

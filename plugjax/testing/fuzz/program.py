@@ -273,8 +273,12 @@ def arguments():
 
 operands = arguments()
 {pairs}
-with jax.default_device("numpy"), jax.disable_jit():
-    expected = program(*operands)
+with jax.default_device("numpy"):
+    try:
+        with jax.disable_jit():
+            expected = program(*operands)
+    except ValueError:  # A scan of no steps has to be traced.
+        expected = program(*operands)
 with jax.default_device({backend!r}):
     found = jax.jit(program)(*operands)
 for a, b in zip(found, expected):

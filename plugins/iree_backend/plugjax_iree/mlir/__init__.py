@@ -29,6 +29,7 @@ from plugjax_iree.mlir.rewriting import (
     copy_operand,
     create,
     insert_barrier,
+    insert_barrier_behind,
     insert_operand_barrier,
     write_number,
 )
@@ -48,6 +49,7 @@ __all__ = [
     "defining_op",
     "in_block",
     "insert_barrier",
+    "insert_barrier_behind",
     "insert_operand_barrier",
     "is_zero",
     "name_of",

@@ -112,3 +112,11 @@ def insert_operand_barrier(mlir: Mlir, operation: int, index: int) -> None:
     barrier = create(mlir, BARRIER, mlir.location(operation), [mlir.type_of(value)], [value])
     mlir.insert_before(mlir.block_of(operation), operation, barrier)
     mlir.set_operand(operation, index, mlir.result(barrier, 0))
+
+
+def insert_barrier_behind(mlir: Mlir, value: int) -> int:
+    """A value behind a barrier, which is inserted where the value is defined, by an operation; its users stay as they are."""
+    origin = mlir.owner(value)
+    barrier = create(mlir, BARRIER, mlir.location(origin), [mlir.type_of(value)], [value])
+    mlir.insert_after(mlir.block_of(origin), origin, barrier)
+    return mlir.result(barrier, 0)

@@ -205,4 +205,23 @@ INLINED_AND_STABLEHLO = (
         """,
         "test_workarounds.py::test_values_are_those_of_numpy",
     ),
+    Workaround(
+        "hidden_sizes",
+        Stage.STABLEHLO,
+        'A value behind a barrier that several loops read is refused ("operand #6 does not dominate this use").',
+        Effect.REFUSED,
+        """
+        def program(x):
+            z = jnp.sin(x)
+
+            def loop(start):
+                def step(c, row):
+                    return (z, c[0], c[2] + row), c[2].sum()
+
+                return lax.scan(step, (z, jnp.cos(x), start), x[:, 0], unroll=2)
+
+            return loop(x), loop(x * 2), z
+        """,
+        "test_workarounds.py::test_values_are_those_of_numpy",
+    ),
 )
