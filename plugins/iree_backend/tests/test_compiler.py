@@ -18,10 +18,13 @@ from plugjax_iree.compile import (
     CompileTarget,
     compile_stablehlo,
     compiler_fingerprint,
+    pipeline,
     process,
 )
+from plugjax_iree.compile.pipeline import compile_here
 from plugjax_iree.runtime import open_device
 
+FLAGS = ["--iree-input-type=stablehlo", *CompileTarget().flags()]
 UNKNOWN_OP = """module @m {
   func.func public @main(%x: tensor<4xf32>) -> tensor<4xf32> {
     %0 = stablehlo.ad %x, %x : tensor<4xf32>
@@ -119,6 +122,20 @@ def test_a_crash_of_the_compiler_is_a_compile_error():
     assert "SIGFPE" in str(caught.value)
     x = np.arange(4, dtype=np.float32)
     np.testing.assert_array_equal(run(attempt(NEGATE), x), -x)
+
+
+def test_a_malformed_program_is_found_where_not_each_pass_is_verified(monkeypatch):
+    seen = []
+
+    def malformed(invocation):
+        seen.append(invocation)
+        return len(seen) < 2
+
+    assert compile_here(NEGATE, FLAGS, each_pass=False) == compile_here(NEGATE, FLAGS)
+    monkeypatch.setattr(pipeline, "_is_well_formed", malformed)
+    with pytest.raises(CompileError, match="stage: compile"):
+        compile_here(NEGATE, FLAGS, each_pass=False)
+    assert len(seen) == 2
 
 
 @pytest.mark.parametrize("subprocess_mode", [False, True])

@@ -20,6 +20,8 @@ SEVERITIES = ("note", "warning", "error", "remark")
 _LOOP = "stablehlo.while"
 _LOCATION = re.compile(r"source\.mlir:(\d+):(\d+)")
 _LONGEST_EXCERPT = 300
+# Phases after which a program is verified: those that divide it into kernels, schedule them, and translate them for LLVM.
+_VERIFIED = (b"flow", b"stream", b"executable-sources", b"executable-targets")
 _FORKED = {"after_compiler": False}
 
 
@@ -109,6 +111,7 @@ def compile_here(
     apart: bool = False,
     without: Sequence[str] = (),
     phase: str = "",
+    each_pass: bool = True,
 ) -> bytes:
     """Compile `text` in this process; several threads may do so at once.
 
@@ -118,6 +121,8 @@ def compile_here(
         apart: fuse no operations.
         without: names of workarounds to leave out.
         phase: give the text of the program after this phase of the compiler instead of the compiled module.
+        each_pass: verify the program after each of the compiler's passes. Otherwise it is verified after some phases, in three quarters of
+            the time, and a program that a pass made malformed may end the process.
 
     Raises:
         CompileError: the compiler refused the flags or the module.
@@ -144,9 +149,10 @@ def compile_here(
             raise CompileError("parse", diagnostics, text)
         with workarounds.without(without):
             loops = _LOOP in text and not apart and bool(workarounds.active(Stage.LINALG))
-            succeeded = _prepare(invocation, apart, loops)
-            succeeded = succeeded and (
-                _run_up_to(invocation, phase.encode()) if phase else _finish(invocation)
+            with borrowed(invocation._inv_p) as (mlir, _):
+                mlir.verify_each_pass(invocation._inv_p, each_pass)
+            succeeded = _prepare(invocation, apart, loops) and (
+                _run_up_to(invocation, phase.encode()) if phase else _finish(invocation, each_pass)
             )
         if not succeeded:
             raise CompileError("compile", diagnostics, text)
@@ -176,9 +182,20 @@ def _prepare(invocation: Any, apart: bool, loops: bool) -> bool:
     )
 
 
-def _finish(invocation: Any) -> bool:
+def _finish(invocation: Any, each_pass: bool) -> bool:
     """The phases that are left, and the workarounds at their end; whether all succeeded."""
-    return bool(invocation.execute() and _work_around(invocation, Stage.BYTECODE))
+    phases = () if each_pass else _VERIFIED
+    return bool(
+        all(_run_up_to(invocation, phase) and _is_well_formed(invocation) for phase in phases)
+        and invocation.execute()
+        and _work_around(invocation, Stage.BYTECODE)
+    )
+
+
+def _is_well_formed(invocation: Any) -> bool:
+    """Whether the program is, between two phases; what is not is told as the compiler tells it."""
+    with borrowed(invocation._inv_p) as (mlir, module):
+        return mlir.is_well_formed(module)
 
 
 def _in_linalg(invocation: Any) -> bool:
@@ -237,7 +254,7 @@ def compile_elsewhere(
     Raises:
         CompileError: as `compile_here`; the stage is ``"crash"`` if the process died.
     """
-    options = {"apart": apart, "without": list(without), "phase": phase}
+    options = {"apart": apart, "without": list(without), "phase": phase, "each_pass": False}
     try:
         failure, bytecode = process.compile_in_helper(text, flags, options)
     except process.HelperDiedError as crash:

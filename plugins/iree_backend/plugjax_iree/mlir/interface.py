@@ -113,6 +113,10 @@ class Mlir:
     go_on_from: Callable[[Any, bytes], None] = _c(
         "ireeCompilerInvocationSetCompileFromPhase", None, Pointer, ctypes.c_char_p
     )
+    verify_each_pass: Callable[[Any, bool], None] = _c(
+        "ireeCompilerInvocationSetVerifyIR", None, Pointer, _FLAG
+    )
+    is_well_formed: Callable[[int], bool] = _c("mlirOperationVerify", _FLAG, Pointer)
     is_splat: Callable[[int], bool] = _c("mlirDenseElementsAttrIsSplat", _FLAG, Pointer)
     raw_data: Callable[[int], int] = _c("mlirDenseElementsAttrGetRawData", Pointer, Pointer)
     number_count: Callable[[int], int] = _c("mlirDenseArrayGetNumElements", _INDEX, Pointer)

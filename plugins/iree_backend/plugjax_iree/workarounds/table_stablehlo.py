@@ -78,7 +78,7 @@ INLINED_AND_STABLEHLO = (
         "paired_results",
         Stage.STABLEHLO,
         "A transposition of one result of a reduction with several results is fused into the reduction, which then lacks the others.",
-        Effect.REFUSED,
+        Effect.CRASH,
         """
         def program(x):
             def three(x):
