@@ -155,6 +155,23 @@ def branches_that_read_what_a_loop_reads(x, v):
     return x
 
 
+def a_part_before_a_loop(x, v):
+    part, row = jnp.sin(x) @ x, (x @ x)[0]
+    end = lax.fori_loop(0, 3, lambda i, c: c.at[i].set(row), x)
+    return jnp.concatenate([end, part]), lax.dynamic_update_slice(end, part[:2] * v, (1, 0))
+
+
+def parts_of_what_a_branch_gives(x, v):
+    def step(c, row):
+        part = jnp.cos(x) @ row
+        chosen = lax.cond(row[0] > 0, lambda c: c * v[0] + x[1], lambda c: c - x[2], c)
+        return jnp.stack([chosen, part])[1], jnp.concatenate([chosen, part])
+
+    return lax.scan(step, v, x)
+
+
+MOVED = [a_part_before_a_loop, parts_of_what_a_branch_gives]
+
 HIDDEN = [loops_that_read_one_value, branches_that_read_what_a_loop_reads]
 
 SHARED = [multiplied_by_its_beginning, two_loops_from_one_value, a_loop_in_a_loop]
@@ -201,6 +218,7 @@ WORKED_AROUND = [
     *((f, "constant_chains") for f in CONSTANT),
     *((f, "first_carries") for f in SHARED),
     *((f, "late_users") for f in USED_LATE),
+    *((f, "moved_loops") for f in MOVED),
     *((f, "hidden_sizes") for f in HIDDEN),
 ]
 

@@ -206,6 +206,19 @@ INLINED_AND_STABLEHLO = (
         "test_workarounds.py::test_values_are_those_of_numpy",
     ),
     Workaround(
+        "moved_loops",
+        Stage.STABLEHLO,
+        'A part of an array that is computed before a loop, which gives another part, is refused ("circular dependency", "operand #4 does not dominate this use").',
+        Effect.REFUSED,
+        """
+        def program(x):
+            part, row = jnp.sin(x) @ x, (x @ x)[0]
+            end = lax.fori_loop(0, 3, lambda i, c: c.at[i].set(row), x)
+            return jnp.concatenate([end, part])
+        """,
+        "test_workarounds.py::test_values_are_those_of_numpy",
+    ),
+    Workaround(
         "hidden_sizes",
         Stage.STABLEHLO,
         'A value behind a barrier that several loops read is refused ("operand #6 does not dominate this use").',
