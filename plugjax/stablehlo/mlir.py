@@ -363,6 +363,15 @@ def small_array(value: Value) -> Attribute | None:
     return made_by.attributes["value"] if small else None
 
 
+def known_integers(value: Value) -> np.ndarray[Any, Any] | None:
+    """The elements of a constant of integers; ``None`` for other values."""
+    made_by = value.owner
+    if isinstance(made_by, ir.Block) or made_by.name != "stablehlo.constant":
+        return None
+    found = made_by.attributes["value"]
+    return np.array(found) if isinstance(found, ir.DenseIntElementsAttr) else None
+
+
 def broadcast(operand: Value, aval_from: ShapedArray, aval_to: ShapedArray) -> Value:
     """Stretch a scalar, or axes of size 1 of an operand of equal rank, to another shape."""
     if aval_from.shape == aval_to.shape:

@@ -170,6 +170,17 @@ def parts_of_what_a_branch_gives(x, v):
     return lax.scan(step, v, x)
 
 
+def a_loop_that_updates_constant_places(x, v):
+    def loop(v, start):
+        def step(c, _):
+            y = x[:1].at[-1, np.array([0, 1])].min(v, mode="clip")
+            return c * 0.5 + jnp.tanh(y.sum()), c
+
+        return lax.scan(step, start, None, length=3, unroll=2)[0]
+
+    return plugjax.value_and_grad(loop, (0, 1))(v[:2], x[1, 0]), plugjax.vmap(loop)(x[:, :2], v)
+
+
 MOVED = [a_part_before_a_loop, parts_of_what_a_branch_gives]
 
 HIDDEN = [loops_that_read_one_value, branches_that_read_what_a_loop_reads]
@@ -219,6 +230,7 @@ WORKED_AROUND = [
     *((f, "first_carries") for f in SHARED),
     *((f, "late_users") for f in USED_LATE),
     *((f, "moved_loops") for f in MOVED),
+    (a_loop_that_updates_constant_places, "sliced_constants"),
     *((f, "hidden_sizes") for f in HIDDEN),
 ]
 
@@ -240,7 +252,7 @@ def test_other_programs_stay_as_they_are(function, changes, agrees):
 
 def strided_and_gathered(x, v):
     def total(x):
-        return jnp.sin(lax.slice(x, (0, 3), (3, 4), (2, 2))[np.array([0, 1, 1])]).sum()
+        return jnp.sin(lax.slice(x, (0, 3), (3, 4), (2, 2))[v[:3].astype(int)]).sum()
 
     return plugjax.grad(total)(x)
 

@@ -21,7 +21,7 @@ from plugjax.stablehlo import gather_scatter as stablehlo
 from plugjax.stablehlo.context import EqnContext
 from plugjax.stablehlo.mlir import Value
 from plugjax.stablehlo.reducers import MAXIMUM, MINIMUM, PRODUCT, SUM, Reducer
-from plugjax_iree.lowering.scattering import Scatter, clamped
+from plugjax_iree.lowering.scattering import Scatter, all_inside, clamped
 
 rules = RuleSet(__name__)
 
@@ -49,7 +49,9 @@ def _gather(
     inside = clamped(operand_aval, indices, indices_aval, dimension_numbers, slice_sizes)
     clip = GatherScatterMode.CLIP
     windows = stablehlo.gather(ctx, operand, inside, mode=clip, **shared, **params)
-    if mode is not GatherScatterMode.FILL_OR_DROP:
+    if mode is not GatherScatterMode.FILL_OR_DROP or all_inside(
+        operand_aval, indices, dimension_numbers, slice_sizes
+    ):
         return windows
     return stablehlo.fill_outside(ctx, windows, indices, **shared)
 

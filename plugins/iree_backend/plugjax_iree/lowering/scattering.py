@@ -42,13 +42,33 @@ def clamped(
     numbers: GatherDimensionNumbers,
     sizes: Sequence[int],
 ) -> Value:
-    """Indices moved to where their windows lie within the operand, as int32."""
+    """Indices moved to where their windows lie within the operand, as int32; a constant if they are one."""
     last = [operand.shape[d] - sizes[d] for d in numbers.start_index_map]
+    known = _known(indices, last)
+    if known is not None:
+        return mlir.constant(np.clip(known, 0, last).astype(np.int32))
     # In their own dtype: an unsigned index above the signed range is a large one.
     zero = mlir.constant(aval.dtype.type(0), aval.shape)
     limits = along_last_axis(last, aval)
     moved = mlir.value("stablehlo.clamp", aval, [zero, indices, limits])
     return convert(moved, aval, INT32)
+
+
+def all_inside(
+    operand: ShapedArray, indices: Value, numbers: GatherDimensionNumbers, sizes: Sequence[int]
+) -> bool:
+    """Whether the indices are a constant whose windows all lie within the operand."""
+    last = [operand.shape[d] - sizes[d] for d in numbers.start_index_map]
+    known = _known(indices, last)
+    return known is not None and bool(np.all((known >= 0) & (known <= last)))
+
+
+def _known(indices: Value, last: Sequence[int]) -> np.ndarray[Any, Any] | None:
+    """The elements of constant indices into axes of known sizes, as int64; one above its range is the last of it."""
+    known = None if mlir.has_symbols(last) else mlir.known_integers(indices)
+    if known is not None and known.dtype == np.uint64:
+        known = np.minimum(known, np.uint64(np.iinfo(np.int64).max))
+    return None if known is None else known.astype(np.int64)
 
 
 class Scatter:
@@ -83,7 +103,8 @@ class Scatter:
         self.starts = clamped(self.operand, indices, self.indices, self.numbers, self.sizes)
         self.valid: Value | None = None
         # Indices that break the promise must not write to foreign memory: they are dropped, as on XLA.
-        if mode is not GatherScatterMode.CLIP and self.numbers.start_index_map:
+        checked = mode is not GatherScatterMode.CLIP and self.numbers.start_index_map
+        if checked and not all_inside(self.operand, indices, self.numbers, self.sizes):
             self.valid = windows_inside(
                 self.operand, indices, self.indices, self.numbers, self.sizes
             )
