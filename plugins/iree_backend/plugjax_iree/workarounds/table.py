@@ -70,11 +70,14 @@ _LATE = (
         Effect.REFUSED,
         """
         def program(x):
-            def total(x):
-                places = x[:3, 0].astype(int)
-                return jnp.sin(lax.slice(x, (0, 3), (3, 4), (2, 2))[places]).sum()
+            def total(x, y):
+                columns = plugjax.vmap(lambda a: a * a.sum(), 1, 1)(y)
+                chosen = lax.cond(
+                    columns.sum() > 0, lambda a, b: a * 2 + b, lambda a, b: jnp.sin(b) - a, x, x
+                )
+                return jnp.sin(chosen).sum()
 
-            return plugjax.grad(total)(x)
+            return plugjax.grad(total, (0, 1))(x, x[:3])
         """,
         "test_workarounds.py::test_what_is_refused_is_compiled_one_by_one",
     ),

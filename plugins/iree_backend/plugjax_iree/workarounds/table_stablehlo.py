@@ -156,6 +156,18 @@ INLINED_AND_STABLEHLO = (
         "test_workaround_table.py::test_right_with_it",
     ),
     Workaround(
+        "gathered_slices",
+        Stage.STABLEHLO,
+        'Some gathers from slices with gaps between their elements are refused ("LLVM Translation failed").',
+        Effect.REFUSED,
+        """
+        def program(x):
+            places = x[:3, 0].astype(int)
+            return jnp.sum(x[:, 1][places] * x[:, 2][places])
+        """,
+        "test_workarounds.py::test_values_are_those_of_numpy",
+    ),
+    Workaround(
         "nested_pads",
         Stage.STABLEHLO,
         "Padding of a padded array is joined with it, and loses the places between the elements.",
