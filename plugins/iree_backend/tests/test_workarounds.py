@@ -248,15 +248,34 @@ GATHERED = [
     bits_of_a_column_that_are_gathered,
 ]
 
+def gradient_of_a_reversed_cumulative_sum(x, v):
+    return plugjax.grad(lambda x: lax.cumlogsumexp(x, reverse=True).sum())(x[:3, :3])
+
+
+def kernels_before_and_between_loops(x, v):
+    def sums(start, rows):
+        def step(total, _):
+            chosen = rows.at[jnp.array([[1, 1], [0, 0], [1, 0]], jnp.int8)]
+            chosen = chosen.get(mode="promise_in_bounds")
+            return total * 0.5 + jnp.tanh(jnp.sum(chosen.astype("float32"))), None
+
+        return lax.scan(step, start, None, 3, unroll=2)[0]
+
+    rows = v[:4].reshape(2, 2).astype(int)
+    return sums(x[0], rows), plugjax.vmap(sums)(x[:2], jnp.stack([rows, rows * 2]))
+
+
 WORKED_AROUND = [
     *((f, "paired_reductions") for f in PAIRED),
     *((f, "constant_chains") for f in CONSTANT),
     *((f, "first_carries") for f in SHARED),
     *((f, "late_users") for f in USED_LATE),
     *((f, "moved_loops") for f in MOVED),
-    (a_loop_that_updates_constant_places, "sliced_constants"),
+    (a_loop_that_updates_constant_places, "shared_kernels"),
+    (gradient_of_a_reversed_cumulative_sum, "sliced_constants"),
     *((f, "hidden_sizes") for f in HIDDEN),
     *((f, "gathered_slices") for f in GATHERED),
+    (kernels_before_and_between_loops, "shared_kernels"),
 ]
 
 

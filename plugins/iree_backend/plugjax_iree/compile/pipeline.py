@@ -20,8 +20,10 @@ SEVERITIES = ("note", "warning", "error", "remark")
 _LOOP = "stablehlo.while"
 _LOCATION = re.compile(r"source\.mlir:(\d+):(\d+)")
 _LONGEST_EXCERPT = 300
-# Phases after which a program is verified: those that divide it into kernels, schedule them, and translate them for LLVM.
-_VERIFIED = (b"flow", b"stream", b"executable-sources", b"executable-targets")
+# Phases before the program is divided into kernels.
+_WHOLE = ("input", "abi", "preprocessing", "global-optimization", "dispatch-creation")
+# Phases after that, after which a program is verified: those that schedule kernels, and translate them for LLVM.
+_VERIFIED = (b"stream", b"executable-sources", b"executable-targets")
 _FORKED = {"after_compiler": False}
 
 
@@ -152,7 +154,9 @@ def compile_here(
             with borrowed(invocation._inv_p) as (mlir, _):
                 mlir.verify_each_pass(invocation._inv_p, each_pass)
             succeeded = _prepare(invocation, apart, loops) and (
-                _run_up_to(invocation, phase.encode()) if phase else _finish(invocation, each_pass)
+                _run_up_to(invocation, phase.encode())
+                if phase in _WHOLE
+                else _divide(invocation) and _finish(invocation, phase.encode(), each_pass)
             )
         if not succeeded:
             raise CompileError("compile", diagnostics, text)
@@ -182,8 +186,16 @@ def _prepare(invocation: Any, apart: bool, loops: bool) -> bool:
     )
 
 
-def _finish(invocation: Any, each_pass: bool) -> bool:
-    """The phases that are left, and the workarounds at their end; whether all succeeded."""
+def _divide(invocation: Any) -> bool:
+    """Divide the program into kernels, and the workarounds there; whether all succeeded."""
+    divided = _run_up_to(invocation, b"flow") and _is_well_formed(invocation)
+    return divided and _work_around(invocation, Stage.FLOW)
+
+
+def _finish(invocation: Any, phase: bytes, each_pass: bool) -> bool:
+    """The phases that are left, up to one if one is wanted, and the workarounds at their end; whether all succeeded."""
+    if phase:
+        return phase == b"flow" or _run_up_to(invocation, phase)
     phases = () if each_pass else _VERIFIED
     return bool(
         all(_run_up_to(invocation, phase) and _is_well_formed(invocation) for phase in phases)

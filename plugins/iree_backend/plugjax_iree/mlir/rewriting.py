@@ -97,10 +97,10 @@ def _written(
     return mlir.result(operation, 0)
 
 
-def insert_barrier(mlir: Mlir, operation: int, value: int) -> None:
-    """Insert a barrier between a result of an operation and all its users."""
+def insert_barrier(mlir: Mlir, operation: int, value: int, name: bytes = BARRIER) -> None:
+    """Insert a barrier, of StableHLO if no other name is given, between a result of an operation and all its users."""
     kind = mlir.type_of(value)
-    barrier = create(mlir, BARRIER, mlir.location(operation), [kind], [value])
+    barrier = create(mlir, name, mlir.location(operation), [kind], [value])
     mlir.insert_after(mlir.block_of(operation), operation, barrier)
     mlir.replace(value, mlir.result(barrier, 0))
     mlir.set_operand(barrier, 0, value)

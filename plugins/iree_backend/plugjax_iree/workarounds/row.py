@@ -24,6 +24,8 @@ class Stage(StrEnum):
     """Flags of the compiler for a module: ``(text) -> flags``."""
     LINALG = "linalg"
     """On the program once IREE has made it one of ``linalg`` and ``scf``: ``(mlir, module) -> changes``."""
+    FLOW = "flow"
+    """On the program once IREE has divided it into kernels: ``(mlir, module) -> changes``."""
     BYTECODE = "bytecode"
     """On the program of IREE's virtual machine, before its bytecode is written: ``(mlir, module) -> changes``."""
     REFUSED = "after a refusal"

@@ -1,7 +1,7 @@
-"""Slices of what is computed of constants alone: ``places = clip(constant, 0, 3); x[places[:, 0], places[:, 1]]``.
+"""Slices of what is computed of constants alone: ``y = f(constant); y[:1] + x, y[1:] * x``.
 
-IREE 3.13 computes such a value in a kernel without arguments, which it repeats next to some of its users. Others keep the original, which is
-scheduled nowhere ("streamable op expected to be in an execution region"). Behind a barrier the value is computed once.
+IREE 3.13 computes and slices such a value in one kernel, and refuses some of them: "write affecting operations on global resources are
+restricted to workgroup distributed contexts". Behind a barrier the value is computed once, by a kernel of its own.
 """
 
 from plugjax_iree.mlir import (

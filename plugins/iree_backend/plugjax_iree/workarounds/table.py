@@ -46,6 +46,25 @@ _LATE = (
         "test_scalar_loops.py::test_loops",
     ),
     Workaround(
+        "shared_kernels",
+        Stage.FLOW,
+        'A kernel that reads nothing, whose result is read before and after a loop, is refused ("streamable op expected to be in an execution region").',
+        Effect.REFUSED,
+        """
+        def program(x):
+            rows = x[:2, :2].astype(int)
+
+            def step(total, _):
+                chosen = rows.at[jnp.array([[1, 1], [0, 0], [1, 0]], jnp.int8)]
+                chosen = chosen.get(mode="promise_in_bounds")
+                return total * 0.5 + jnp.tanh(jnp.sum(chosen.astype("float32"))), None
+
+            first = lax.scan(step, x[0], None, 3, unroll=2)[0]
+            return first, lax.scan(step, first + 1, None, 3, unroll=2)[0]
+        """,
+        "test_workarounds.py::test_values_are_those_of_numpy",
+    ),
+    Workaround(
         "registers",
         Stage.BYTECODE,
         "A branch that passes one reference twice loses it if one of the two is already in its target register.",
