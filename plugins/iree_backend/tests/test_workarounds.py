@@ -224,6 +224,7 @@ def updates_one_after_another(x, v):
 
 UNHARMED = [layers, a_fold, updated_in_place, updates_one_after_another]
 
+
 def strided_and_gathered(x, v):
     def total(x):
         return jnp.sin(lax.slice(x, (0, 3), (3, 4), (2, 2))[v[:3].astype(int)]).sum()
@@ -247,6 +248,7 @@ GATHERED = [
     columns_that_are_gathered,
     bits_of_a_column_that_are_gathered,
 ]
+
 
 def gradient_of_a_reversed_cumulative_sum(x, v):
     return plugjax.grad(lambda x: lax.cumlogsumexp(x, reverse=True).sum())(x[:3, :3])
