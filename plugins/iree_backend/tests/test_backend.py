@@ -19,6 +19,7 @@ from plugjax.core.backend import get_backend
 from plugjax.core.errors import JaxRuntimeError
 from plugjax.extend.core import Primitive
 from plugjax.extend.rules import RuleSet, abstract_eval, hookimpl, impl
+from plugjax_iree.compile import process
 
 X = np.arange(6, dtype=np.float32)
 
@@ -283,6 +284,26 @@ def test_what_fails_while_it_runs_is_a_runtime_error_with_its_status(on_device):
     more_than_there_is = plugjax.jit(lambda x: jnp.zeros(1 << 44) + x)
     with pytest.raises(JaxRuntimeError, match=r"^RESOURCE_EXHAUSTED: "):
         more_than_there_is(1.0)
+
+
+@pytest.mark.parametrize(("verify", "each_pass"), [("off", True), ("first", False)])
+def test_the_compiler_verifies_each_pass_where_no_results_are_compared(
+    verify, each_pass, on_iree, monkeypatch
+):
+    asked = []
+
+    def compile_in_helper(text, flags, options):
+        asked.append(options["each_pass"])
+        return real(text, flags, options)
+
+    real = process.compile_in_helper
+    monkeypatch.setattr(process, "compile_in_helper", compile_in_helper)
+    with (
+        plugjax.config.override("verify", verify),
+        plugjax.config.override("enable_compilation_cache", False),
+    ):
+        np.testing.assert_array_equal(plugjax.jit(lambda x: x * 2.75 - 1)(X), X * 2.75 - 1)
+    assert asked == [each_pass]
 
 
 def test_text_of_a_program_after_a_phase_of_the_compiler(on_iree):

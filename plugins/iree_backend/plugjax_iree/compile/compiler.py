@@ -62,6 +62,7 @@ def compile_stablehlo(
     subprocess: bool = True,
     apart: bool = False,
     phase: str = "",
+    each_pass: bool = True,
 ) -> bytes:
     """Compile a StableHLO module to an IREE module (the bytes of a ``.vmfb``).
 
@@ -75,13 +76,20 @@ def compile_stablehlo(
             compiler was loaded, where it would hang.
         apart: fuse no operations.
         phase: give the text of the program after this phase of the compiler, ``"flow"`` for example, which has one function for each kernel.
+        each_pass: the compiler verifies the program after each of its passes. If not, it does so after some phases, in three quarters of the
+            time, and may compile what it would have refused to a module that computes something else; for callers that compare results. A
+            compiler in this process verifies each pass.
 
     Raises:
         CompileError: no set of flags compiled the module; of the first attempt, with a note on the
             others.
     """
     elsewhere = subprocess or must_run_elsewhere()
-    compile_with = partial(compile_elsewhere if elsewhere else compile_here, phase=phase)
+    compile_with = (
+        partial(compile_elsewhere, phase=phase, each_pass=each_pass)
+        if elsewhere
+        else partial(compile_here, phase=phase)
+    )
     first_error: CompileError | None = None
     repairs = [flag for row in workarounds.active(Stage.FLAGS) for flag in row.function()(text)]
     fixed = (*_ALWAYS, *repairs, *target.flags())

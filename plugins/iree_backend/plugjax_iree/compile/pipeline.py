@@ -260,13 +260,14 @@ def compile_elsewhere(
     apart: bool = False,
     without: Sequence[str] = (),
     phase: str = "",
+    each_pass: bool = True,
 ) -> bytes:
     """Compile `text` in a helper process; arguments as of `compile_here`.
 
     Raises:
         CompileError: as `compile_here`; the stage is ``"crash"`` if the process died.
     """
-    options = {"apart": apart, "without": list(without), "phase": phase, "each_pass": False}
+    options = {"apart": apart, "without": list(without), "phase": phase, "each_pass": each_pass}
     try:
         failure, bytecode = process.compile_in_helper(text, flags, options)
     except process.HelperDiedError as crash:

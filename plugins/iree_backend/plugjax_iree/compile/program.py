@@ -236,12 +236,15 @@ def _vmfb(
         k: str(v) for k, v in options.items() if k not in ("name", "donated", "without", "phase")
     }
     off = workarounds.switched_off()
+    # Without it the first results are compared with NumPy's, which finds what the compiler's own verification would.
+    each_pass = config.read("verify") == "off"
     keep = config.read("enable_compilation_cache") and all(c.cacheable for c in lowered.host_calls)
     cache = default_cache() if keep else None
     key = ""
     if cache is not None:
         # Modules that call host kernels are cached as well: the text has the kernels' names and types, and the
         # functions are supplied when a module is loaded.
+        extra["each_pass"] = str(each_pass)
         parts = (text, *target.flags(), *compiler_fingerprint(), repr(sorted(extra.items())), *off)
         key = cache.key("iree", *parts)
         stored = cache.get(key)
@@ -253,6 +256,7 @@ def _vmfb(
             target,
             subprocess=bool(options.get("subprocess", True)),
             apart=bool(options.get("apart", False)),
+            each_pass=each_pass,
         )
     except CompileError as error:
         refused = JaxRuntimeError(f"IREE could not compile '{options.get('name')}': {error}")

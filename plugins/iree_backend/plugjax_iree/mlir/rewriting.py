@@ -4,7 +4,7 @@ import ctypes
 from collections.abc import Sequence
 
 from plugjax_iree.mlir.interface import Mlir, NamedAttribute, Pointer, text_of
-from plugjax_iree.mlir.reading import shape_of
+from plugjax_iree.mlir.reading import name_of, shape_of
 
 BARRIER = b"stablehlo.optimization_barrier"
 
@@ -115,8 +115,9 @@ def insert_operand_barrier(mlir: Mlir, operation: int, index: int) -> None:
 
 
 def insert_barrier_behind(mlir: Mlir, value: int) -> int:
-    """A value behind a barrier, which is inserted where the value is defined, by an operation; its users stay as they are."""
+    """A value behind one barrier more, which is inserted behind the barrier that gives the value; its users stay as they are."""
     origin = mlir.owner(value)
-    barrier = create(mlir, BARRIER, mlir.location(origin), [mlir.type_of(value)], [value])
+    kind = mlir.type_of(value)
+    barrier = create(mlir, name_of(mlir, origin), mlir.location(origin), [kind], [value])
     mlir.insert_after(mlir.block_of(origin), origin, barrier)
     return mlir.result(barrier, 0)

@@ -5,24 +5,27 @@ refuses the program: "operand #6 does not dominate this use". So each loop and e
 """
 
 from plugjax_iree.mlir import (
-    BARRIER,
-    PROGRAMS,
     Mlir,
     blocks,
     in_block,
     insert_barrier_behind,
     name_of,
     operands,
+    operations,
 )
 
-_ENDS = (b"stablehlo.return", b"func.return")
+_BARRIER = b"util.optimization_barrier"
+_CODE = b"flow.executable"
+_PROGRAMS = (b"scf.for", b"scf.if", b"scf.index_switch", b"scf.while")
+_ENDS = (b"scf.condition", b"scf.yield", b"util.return")
 
 
 def apply(mlir: Mlir, module: int) -> int:
     """Insert barriers; returns their number."""
     return sum(
         _separate(mlir, block, set())
-        for function in _operations(mlir, module)
+        for function in operations(mlir, module)
+        if name_of(mlir, function) != _CODE
         for block in blocks(mlir, function)
     )
 
@@ -34,9 +37,9 @@ def _separate(mlir: Mlir, block: int, hidden: set[int]) -> int:
     count = 0
     for operation in list(in_block(mlir, block)):
         name = name_of(mlir, operation)
-        if name == BARRIER:
+        if name == _BARRIER:
             hidden.update(mlir.result(operation, i) for i in range(mlir.result_count(operation)))
-        if name not in PROGRAMS and name not in _ENDS:
+        if name not in _PROGRAMS and name not in _ENDS:
             continue
         own = set()
         for value in _read(mlir, operation) & hidden:
@@ -52,14 +55,10 @@ def _separate(mlir: Mlir, block: int, hidden: set[int]) -> int:
     return count
 
 
-def _operations(mlir: Mlir, parent: int) -> list[int]:
-    return [operation for block in blocks(mlir, parent) for operation in in_block(mlir, block)]
-
-
 def _read(mlir: Mlir, operation: int) -> set[int]:
     """The values that an operation or one in its regions reads."""
     found = set(operands(mlir, operation))
-    for inner in _operations(mlir, operation):
+    for inner in operations(mlir, operation):
         found |= _read(mlir, inner)
     return found
 
@@ -68,5 +67,5 @@ def _replace(mlir: Mlir, operation: int, old: int, new: int) -> None:
     for i, value in enumerate(operands(mlir, operation)):
         if value == old:
             mlir.set_operand(operation, i, new)
-    for inner in _operations(mlir, operation):
+    for inner in operations(mlir, operation):
         _replace(mlir, inner, old, new)

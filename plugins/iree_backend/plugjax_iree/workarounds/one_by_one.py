@@ -5,7 +5,6 @@ each operation nothing is fused: slow, but right.
 """
 
 from plugjax_iree.mlir import PROGRAMS, Mlir, insert_barrier, name_of, walk
-from plugjax_iree.workarounds import hidden_sizes
 
 # Behind a barrier the compiler would not see that these are constants, copies or barriers.
 _LEFT = (b"stablehlo.constant", b"stablehlo.optimization_barrier", b"flow.tensor.clone")
@@ -20,5 +19,4 @@ def apply(mlir: Mlir, module: int) -> int:
             for i in range(mlir.result_count(operation)):
                 insert_barrier(mlir, operation, mlir.result(operation, i))
                 count += 1
-    # Each of them hides a size.
-    return count + hidden_sizes.apply(mlir, module)
+    return count

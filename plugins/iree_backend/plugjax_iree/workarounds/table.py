@@ -52,15 +52,33 @@ _LATE = (
         Effect.REFUSED,
         """
         def program(x):
-            rows = x[:2, :2].astype(int)
+            def sums(start, rows):
+                def step(total, _):
+                    chosen = rows.at[jnp.array([1, 0, 1], jnp.int8)].get(mode="promise_in_bounds")
+                    return total * 0.5 + jnp.tanh(chosen.sum()), None
 
-            def step(total, _):
-                chosen = rows.at[jnp.array([[1, 1], [0, 0], [1, 0]], jnp.int8)]
-                chosen = chosen.get(mode="promise_in_bounds")
-                return total * 0.5 + jnp.tanh(jnp.sum(chosen.astype("float32"))), None
+                return lax.scan(step, start, None, 3, unroll=2)[0]
 
-            first = lax.scan(step, x[0], None, 3, unroll=2)[0]
-            return first, lax.scan(step, first + 1, None, 3, unroll=2)[0]
+            return sums(x[0], x), sums(x[0] + 1, x[::-1])
+        """,
+        "test_workarounds.py::test_values_are_those_of_numpy",
+    ),
+    Workaround(
+        "hidden_sizes",
+        Stage.FLOW,
+        'A value behind a barrier that several loops read is refused ("operand #6 does not dominate this use").',
+        Effect.REFUSED,
+        """
+        def program(x):
+            z = jnp.sin(x)
+
+            def loop(start):
+                def step(c, row):
+                    return (z, c[0], c[2] + row), c[2].sum()
+
+                return lax.scan(step, (z, jnp.cos(x), start), x[:, 0], unroll=2)
+
+            return loop(x), loop(x * 2), z
         """,
         "test_workarounds.py::test_values_are_those_of_numpy",
     ),

@@ -129,6 +129,7 @@ LOWERING = (
             return tangents(x)
         """,
         "test_loops.py::test_loops_that_end_in_loops",
+        beside=("scalar_loops",),
     ),
     Workaround(
         "copied_carries",
