@@ -279,6 +279,7 @@ LOWERING = (
             return plugjax.grad(loss, (0, 1))(numbers(8, 16, 28, 28), numbers(16, 16, 3, 3))
         """,
         "test_products.py::test_convolutions_of_dilated_arrays",
+        beside=("convolution_products",),
         place="lowering/convolution.py",
     ),
     Workaround(
@@ -304,7 +305,7 @@ LOWERING = (
         Effect.SLOW,
         """
         def program(x):
-            images, kernel = jnp.tile(x, (4, 16, 8)).reshape(2, 16, 16, 16), jnp.tile(x, (3, 3, 4, 4))
+            images, kernel = jnp.tile(x, (32, 14, 14, 16))[:, :, :14], jnp.tile(x, (3, 3, 16, 16))
             return lax.conv_general_dilated(
                 images, kernel, (1, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC")
             )
@@ -316,24 +317,26 @@ LOWERING = (
         "sums_of_rows",
         Stage.LOWERING,
         "The sum of the rows of a large table is five times as slow as adding slices of it.",
-        Effect.SLOW,
+        Effect.UNSEEN,
         """
         def program(x):
             return jnp.tile(x, (256, 128)).sum(0)
         """,
         "test_products.py::test_sums_of_rows",
+        because="to make a large matrix of its small argument takes longer than what follows",
         place="lowering/sums.py",
     ),
     Workaround(
         "vector_products",
         Stage.LOWERING,
         "A product of a matrix and a vector packs the matrix before, and takes six times as long as without.",
-        Effect.SLOW,
+        Effect.UNSEEN,
         """
         def program(x):
             return jnp.tile(x, (64, 64)) @ jnp.tile(x[0], 64), jnp.tile(x[0], 64) @ jnp.tile(x, (64, 64))
         """,
         "test_products.py::test_matrices_and_vectors",
+        because="to make a large matrix of its small argument takes longer than what follows",
         place="lowering/vectors.py",
     ),
     Workaround(
