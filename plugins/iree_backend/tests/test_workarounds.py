@@ -147,14 +147,6 @@ def loops_that_read_one_value(x, v):
     return loop(x), loop(x * 2), z
 
 
-def branches_that_read_what_a_loop_reads(x, v):
-    z = lax.optimization_barrier(jnp.sin(x))
-    for _ in range(2):
-        x = lax.fori_loop(0, x[0, 0].astype(int) + 3, lambda i, c: c * z + 1, x)
-        x = lax.cond(x[0, 0] > 0, lambda x: z, lambda x: x + z, x)
-    return x
-
-
 def a_part_before_a_loop(x, v):
     part, row = jnp.sin(x) @ x, (x @ x)[0]
     end = lax.fori_loop(0, 3, lambda i, c: c.at[i].set(row), x)
@@ -182,8 +174,6 @@ def a_loop_that_updates_constant_places(x, v):
 
 
 MOVED = [a_part_before_a_loop, parts_of_what_a_branch_gives]
-
-HIDDEN = [loops_that_read_one_value, branches_that_read_what_a_loop_reads]
 
 SHARED = [multiplied_by_its_beginning, two_loops_from_one_value, a_loop_in_a_loop]
 
@@ -275,7 +265,7 @@ WORKED_AROUND = [
     *((f, "moved_loops") for f in MOVED),
     (a_loop_that_updates_constant_places, "shared_kernels"),
     (gradient_of_a_reversed_cumulative_sum, "sliced_constants"),
-    *((f, "hidden_sizes") for f in HIDDEN),
+    (loops_that_read_one_value, "hidden_sizes"),
     *((f, "gathered_slices") for f in GATHERED),
     (kernels_before_and_between_loops, "shared_kernels"),
 ]
