@@ -20,6 +20,8 @@ from plugjax.core.errors import JaxRuntimeError
 from plugjax.extend.core import Primitive
 from plugjax.extend.rules import RuleSet, abstract_eval, hookimpl, impl
 from plugjax_iree.compile import process
+from plugjax_iree.compile.program import compile_ahead
+from plugjax_iree.exporter import IreeExporter
 
 X = np.arange(6, dtype=np.float32)
 
@@ -286,24 +288,38 @@ def test_what_fails_while_it_runs_is_a_runtime_error_with_its_status(on_device):
         more_than_there_is(1.0)
 
 
-@pytest.mark.parametrize(("verify", "each_pass"), [("off", True), ("first", False)])
-def test_the_compiler_verifies_each_pass_where_no_results_are_compared(
-    verify, each_pass, on_iree, monkeypatch
-):
-    asked = []
+@pytest.fixture
+def asked(monkeypatch):
+    """For each program that the compiler gets, whether it verifies each pass; no module is found in the cache."""
+    found = []
 
     def compile_in_helper(text, flags, options):
-        asked.append(options["each_pass"])
+        found.append(options["each_pass"])
         return real(text, flags, options)
 
     real = process.compile_in_helper
     monkeypatch.setattr(process, "compile_in_helper", compile_in_helper)
-    with (
-        plugjax.config.override("verify", verify),
-        plugjax.config.override("enable_compilation_cache", False),
-    ):
-        np.testing.assert_array_equal(plugjax.jit(lambda x: x * 2.75 - 1)(X), X * 2.75 - 1)
+    with plugjax.config.override("enable_compilation_cache", False):
+        yield found
+
+
+def by_the_factor(x):
+    return x * 2.75 - 1
+
+
+@pytest.mark.parametrize(("verify", "each_pass"), [("off", True), ("first", False), (None, False)])
+def test_the_compiler_verifies_each_pass_unless_results_are_compared(
+    verify, each_pass, on_iree, asked
+):
+    with plugjax.config.override("verify", verify):
+        np.testing.assert_array_equal(plugjax.jit(by_the_factor)(X), by_the_factor(X))
     assert asked == [each_pass]
+
+
+def test_the_compiler_verifies_each_pass_of_modules_for_elsewhere(on_iree, asked):
+    IreeExporter().compile(plugjax.jit(by_the_factor).lower(X).as_text(), "host")
+    compile_ahead(plugjax.make_jaxpr(by_the_factor)(X), "local", "cpu", "host", {})
+    assert asked == [True, True]
 
 
 def test_text_of_a_program_after_a_phase_of_the_compiler(on_iree):

@@ -306,6 +306,17 @@ def test_what_is_refused_is_compiled_one_by_one(function, changes, agrees):
     assert changes["one_by_one"]
 
 
+def test_branches_that_read_what_a_loop_reads(agrees):
+    def program(x):
+        z = lax.optimization_barrier(jnp.sin(x))
+        for _ in range(2):
+            x = lax.fori_loop(0, x[0, 0].astype(int) + 3, lambda i, c: c * z + 1, x)
+            x = lax.cond(x[0, 0] > 0, lambda x: z, lambda x: x + z, x)
+        return x
+
+    agrees(program, X, **CLOSE)
+
+
 def set_elements(x, v):
     places = (x[:3, :2] * 2).astype(int)
     written = x.at[places[:, 0], places[:, 1]]

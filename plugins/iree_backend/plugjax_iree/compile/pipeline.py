@@ -198,7 +198,7 @@ def _finish(invocation: Any, phase: bytes, each_pass: bool) -> bool:
         return phase == b"flow" or _run_up_to(invocation, phase)
     phases = () if each_pass else _VERIFIED
     return bool(
-        all(_run_up_to(invocation, phase) and _is_well_formed(invocation) for phase in phases)
+        all(_run_up_to(invocation, name) and _is_well_formed(invocation) for name in phases)
         and invocation.execute()
         and _work_around(invocation, Stage.BYTECODE)
     )

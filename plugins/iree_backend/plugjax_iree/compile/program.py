@@ -13,6 +13,7 @@ from plugjax.extend.backend import Executable
 from plugjax.extend.core import ClosedJaxpr, config
 from plugjax.extend.errors import JaxRuntimeError
 from plugjax.extend.execution import default_cache, largest_value
+from plugjax.guard import mode
 from plugjax.stablehlo.host_call import HostCall
 from plugjax.stablehlo.lower import LoweredModule, lower_module
 from plugjax_iree import workarounds
@@ -118,7 +119,9 @@ def compile_program(
         else:
             lowered = _lowered(jaxpr, hardware, options)
             calls = lowered.host_calls
-            vmfb, cache_key = _vmfb(lowered, target, options)
+            # Otherwise the first results are compared with NumPy's.
+            each_pass = mode("iree") == "off"
+            vmfb, cache_key = _vmfb(lowered, target, options, each_pass=each_pass)
         loaded = runtime.load(vmfb, host_functions(calls))
         loaded.needs = partial(largest_value, jaxpr)
         function = loaded.function("main")
@@ -166,7 +169,8 @@ def compile_ahead(
     """
     with workarounds.without(_without(options)):
         target = CompileTarget(driver, arch, extra=_flags(options))
-        vmfb, _ = _vmfb(_lowered(jaxpr, hardware, options, calls=False), target, options)
+        lowered = _lowered(jaxpr, hardware, options, calls=False)
+        vmfb, _ = _vmfb(lowered, target, options, each_pass=True)
     return vmfb, target
 
 
@@ -228,23 +232,21 @@ def _flags(options: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _vmfb(
-    lowered: LoweredModule, target: CompileTarget, options: Mapping[str, Any]
+    lowered: LoweredModule, target: CompileTarget, options: Mapping[str, Any], *, each_pass: bool
 ) -> tuple[bytes, str]:
     """The module, and its key in the cache."""
     text = target.declared(lowered.as_text(generic=True))
     extra = {
         k: str(v) for k, v in options.items() if k not in ("name", "donated", "without", "phase")
     }
+    extra["each_pass"] = str(each_pass)
     off = workarounds.switched_off()
-    # Without it the first results are compared with NumPy's, which finds what the compiler's own verification would.
-    each_pass = config.read("verify") == "off"
     keep = config.read("enable_compilation_cache") and all(c.cacheable for c in lowered.host_calls)
     cache = default_cache() if keep else None
     key = ""
     if cache is not None:
         # Modules that call host kernels are cached as well: the text has the kernels' names and types, and the
         # functions are supplied when a module is loaded.
-        extra["each_pass"] = str(each_pass)
         parts = (text, *target.flags(), *compiler_fingerprint(), repr(sorted(extra.items())), *off)
         key = cache.key("iree", *parts)
         stored = cache.get(key)

@@ -6,13 +6,15 @@ builtin.unrealized_conversion_cast"). Behind a barrier the slice is copied first
 
 from plugjax_iree.mlir import (
     Mlir,
-    defining_op,
     insert_operand_barrier,
     name_of,
     numbers,
     shape_of,
     walk,
 )
+from plugjax_iree.mlir.products import sources
+
+_SLICE = b"stablehlo.slice"
 
 _VIEWS = (
     b"stablehlo.bitcast_convert",
@@ -34,10 +36,9 @@ def apply(mlir: Mlir, module: int) -> int:
 
 def _is_scattered(mlir: Mlir, gather: int) -> bool:
     """Whether the operand is a slice, seen through views, with gaps between its elements."""
-    origin = defining_op(mlir, mlir.operand(gather, 0))
-    while origin and name_of(mlir, origin) in _VIEWS:
-        origin = defining_op(mlir, mlir.operand(origin, 0))
-    if not origin or name_of(mlir, origin) != b"stablehlo.slice":
+    origins = sources(mlir, mlir.operand(gather, 0), _VIEWS)
+    origin = next((o for o in origins if name_of(mlir, o) == _SLICE), None)
+    if origin is None:
         return False
     sizes = shape_of(mlir, mlir.result(origin, 0))
     whole = shape_of(mlir, mlir.operand(origin, 0))

@@ -17,6 +17,7 @@ from plugjax_iree.mlir import (
     operands,
     walk,
 )
+from plugjax_iree.mlir.products import sources
 
 _WHOLES = (b"stablehlo.concatenate", b"stablehlo.dynamic_update_slice")
 _VIEWS = (b"stablehlo.bitcast_convert", b"stablehlo.reshape")
@@ -42,7 +43,7 @@ def _in_block(mlir: Mlir, block: int) -> int:
         if name in _WHOLES:
             last = max(behind)
             for i, before in enumerate(behind[: 2 if name == _WHOLES[1] else None]):
-                part = _computed(mlir, origins[i])
+                part = _computed(mlir, mlir.operand(operation, i))
                 if before < last and part in places and places[part] < last:
                     insert_operand_barrier(mlir, operation, i)
                     count += 1
@@ -50,8 +51,8 @@ def _in_block(mlir: Mlir, block: int) -> int:
     return count
 
 
-def _computed(mlir: Mlir, origin: int | None) -> int | None:
+def _computed(mlir: Mlir, value: int) -> int | None:
     """The kernel that gives a value, through views; ``None`` if it is no kernel's result."""
-    while origin and name_of(mlir, origin) in _VIEWS:
-        origin = defining_op(mlir, mlir.operand(origin, 0))
+    origins = sources(mlir, value, _VIEWS)
+    origin = next((o for o in origins if name_of(mlir, o) not in _VIEWS), None)
     return None if origin is None or name_of(mlir, origin) in _ELSEWHERE else origin
