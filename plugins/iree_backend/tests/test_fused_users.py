@@ -5,6 +5,10 @@ import pytest
 
 import plugjax
 import plugjax.numpy as jnp
+from plugjax import lax
+from plugjax_iree import workarounds
+from plugjax_iree.compile import CompileTarget, compile_stablehlo
+from plugjax_iree.workarounds import hoisted_constants
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(3, 7, 3)).astype(np.float32)
@@ -47,9 +51,77 @@ def transposed_for_two_functions(x, y):
     return plugjax.vmap(plugjax.hessian(twice), -1, -1)(jnp.stack([x[0, 0], y[0, 0]], -1))
 
 
-PROGRAMS = [gathered_and_updated, equal_results, transposed_indices, transposed_for_two_functions]
+def normalised(x, y):
+    """Differences from the mean are read by a sum and by what scales them."""
+
+    def scaled(x):
+        d = x - x.mean(-1, keepdims=True)
+        return d / jnp.sqrt((d * d).mean(-1, keepdims=True) + 1e-5)
+
+    value, pull = plugjax.vjp(scaled, x * y)
+    return value, pull(y)
+
+
+def equal_later(x, y):
+    """Results that become equal once constants are folded into the kernel, before one that is not."""
+    z = jnp.tanh(x) * y
+    one = jnp.float32(1) + jnp.zeros_like(x)
+    return z * one, z, z * y, jnp.where(one > 0, z, x), z + x
+
+
+def partly_read(x, y):
+    """Two users read parts of what a third needs all of, and a fourth reads it repeatedly."""
+    z = jnp.sin(x) + y
+    first, last = z[:1], z[:, :, np.array([0, 0, 0])]
+    return first * 2.0, last + 1.0, z, jnp.broadcast_to(z[None], (2, *z.shape)) * y
+
+
+def steps_of_adam(x, y):
+    """Each average is a result, and read by what follows."""
+
+    def step(carry, g):
+        p, m, v = carry
+        m, v = 0.9 * m + 0.1 * g, 0.99 * v + 0.01 * g * g
+        return (p - 0.1 * m / (jnp.sqrt(v) + 1e-8), m, v), jnp.sum(m * v)
+
+    return lax.scan(step, (y, y * 0, y * 0), jnp.stack([x, x * y, x - y]))
+
+
+PROGRAMS = [
+    *(gathered_and_updated, equal_results, transposed_indices, transposed_for_two_functions),
+    *(normalised, equal_later, partly_read, steps_of_adam),
+]
 
 
 @pytest.mark.parametrize("function", PROGRAMS)
 def test_values_are_those_of_numpy(function, agrees):
     agrees(function, X, Y, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize(("function", "count"), [(gathered_and_updated, 1), (normalised, 0)])
+def test_only_a_user_that_reads_a_part_is_kept_apart(function, count, changes):
+    with plugjax.default_device("iree"):
+        text = plugjax.jit(function).lower(X, Y).as_text()
+    compile_stablehlo(text, CompileTarget(), phase="flow")
+    assert changes["partial_users"] == count
+
+
+@pytest.mark.parametrize("switched_off", ["", "early_fusion"])
+def test_an_update_whose_averages_are_results_is_one_kernel(switched_off):
+    def step(p, m, v, g):
+        m, v = 0.9 * m + 0.1 * g, 0.99 * v + 0.01 * g * g
+        return p - 0.1 * m / (jnp.sqrt(v) + 1e-8), m, v
+
+    with plugjax.default_device("iree"):
+        text = plugjax.jit(step).lower(Y, Y, Y, Y).as_text()
+    with workarounds.without([switched_off] if switched_off else []):
+        program = compile_stablehlo(text, CompileTarget(), phase="flow").decode()
+    assert program.count("flow.executable private") == (3 if switched_off else 1)
+
+
+@pytest.mark.parametrize(("size", "ahead"), [(64, False), (256, True)])
+def test_expressions_of_large_constants_are_computed_ahead(size, ahead):
+    weights = RNG.normal(size=(size, size)).astype(np.float32)
+    with plugjax.default_device("iree"):
+        text = plugjax.jit(lambda x: x @ (weights * 2)).lower(weights).as_text()
+    assert (hoisted_constants.apply(text) == ()) is ahead

@@ -1,6 +1,6 @@
 """StableHLO text to IREE bytecode: which flags, in which order, and in which process.
 
-No one set of flags compiles everything well. Data tiling makes contractions two to three times
+No one set of flags compiles everything well. Data tiling makes large contractions two to three times
 faster, O2 makes softmax and reductions four times faster and fails on some contractions. So a
 module starts with the flags that suit it, and every refusal steps down: tuned, plain, unoptimised,
 and at last one operation at a time. A module with functions that IREE is to keep is tried so first, and with its functions inlined
@@ -10,14 +10,13 @@ if that is refused.
 import contextlib
 import hashlib
 import platform
-import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from functools import cache, partial
 from importlib import metadata
 from pathlib import Path
-from typing import NamedTuple
 
 from plugjax_iree import workarounds
+from plugjax_iree.compile import tuning
 from plugjax_iree.compile.pipeline import (
     CompileError,
     Diagnostic,
@@ -26,6 +25,7 @@ from plugjax_iree.compile.pipeline import (
     must_run_elsewhere,
 )
 from plugjax_iree.compile.target import CompileTarget
+from plugjax_iree.compile.tuning import Step
 from plugjax_iree.mlir.kept_functions import inlined, keeps_functions
 from plugjax_iree.workarounds import Stage
 
@@ -41,17 +41,6 @@ _ALWAYS = (
     "--iree-input-type=stablehlo",
     # float64 stays float64: the compiler's default would change the types of the exported functions.
     "--iree-input-demote-f64-to-f32=false",
-)
-_CONTRACTIONS = ("dot_general", "stablehlo.convolution")
-_DATA_TILING = "--iree-global-opt-data-tiling"
-_O2 = "--iree-opt-level=O2"
-_O0 = "--iree-opt-level=O0"
-# The embedded linker knows no libm, so float64 sin, tanh, fmod ... stay undefined; the host's
-# linker finds them.
-_HOST_LINKER = "--iree-llvmcpu-link-embedded=false"
-# Operations on float64 that become calls of it. Those on float32 are expanded in place.
-_LIBM = re.compile(
-    r"(stablehlo\.(sine|cosine|tan|tanh|remainder)|chlo\.(?!top_k|next_after)\w+)\b.*f64"
 )
 
 
@@ -95,12 +84,12 @@ def compile_stablehlo(
     fixed = (*_ALWAYS, *repairs, *target.flags())
     off = workarounds.switched_off()
     if keeps_functions(text):
-        first = next(iter(_ladder(text, target)))
+        first = next(iter(tuning.steps(text, target)))
         if not apart:
             with contextlib.suppress(CompileError):
                 return compile_with(text, (*fixed, *first.tuning), apart=False, without=off)
         text = inlined(text)
-    for step in _attempts(_ladder(text, target), apart):
+    for step in _attempts(tuning.steps(text, target), apart):
         try:
             return compile_with(text, (*fixed, *step.tuning), apart=step.apart, without=off)
         except CompileError as error:
@@ -114,39 +103,10 @@ def compile_stablehlo(
     raise first_error
 
 
-class _Step(NamedTuple):
-    """One attempt: tuning flags, and whether operations stay apart."""
-
-    tuning: tuple[str, ...]
-    apart: bool = False
-
-    def __str__(self) -> str:
-        return "one operation at a time" if self.apart else " ".join(self.tuning) or "default flags"
-
-
-def _attempts(steps: Iterable[_Step], apart: bool) -> list[_Step]:
+def _attempts(steps: Iterable[Step], apart: bool) -> list[Step]:
     """The steps to try: only those with operations apart if the caller wants that, none of them if the workaround is off."""
     last_resort = bool(workarounds.active(Stage.REFUSED))
     return [step for step in steps if (last_resort if step.apart else not (apart and last_resort))]
-
-
-def _ladder(text: str, target: CompileTarget) -> Iterator[_Step]:
-    """All steps, the fastest code first."""
-    last: tuple[str, ...] = ()
-    if target.driver == "local":
-        tuned = (_DATA_TILING,) if any(name in text for name in _CONTRACTIONS) else (_O2,)
-        steps: list[tuple[str, ...]] = [tuned]
-        if "f64" in text and target.arch == "host":
-            libm = _LIBM.search(text) is not None
-            # First if the module calls libm: an attempt with the embedded linker would be wasted, and
-            # prints errors.
-            steps.insert(0 if libm else 1, (*tuned, _HOST_LINKER))
-            if libm:
-                last = (_HOST_LINKER,)
-        yield from map(_Step, steps)
-    yield _Step(())
-    yield _Step((_O0,))
-    yield _Step(last, apart=True)
 
 
 @cache

@@ -20,8 +20,8 @@ SEVERITIES = ("note", "warning", "error", "remark")
 _LOOP = "stablehlo.while"
 _LOCATION = re.compile(r"source\.mlir:(\d+):(\d+)")
 _LONGEST_EXCERPT = 300
-# Phases before the program is divided into kernels.
-_WHOLE = ("input", "abi", "preprocessing", "global-optimization", "dispatch-creation")
+# Phases before those that divide the program into kernels.
+_WHOLE = ("input", "abi", "preprocessing", "global-optimization")
 # Phases after that, after which a program is verified: those that schedule kernels, and translate them for LLVM.
 _VERIFIED = (b"stream", b"executable-sources", b"executable-targets")
 _FORKED = {"after_compiler": False}
@@ -156,7 +156,9 @@ def compile_here(
             succeeded = _prepare(invocation, apart, loops) and (
                 _run_up_to(invocation, phase.encode())
                 if phase in _WHOLE
-                else _divide(invocation) and _finish(invocation, phase.encode(), each_pass)
+                else _fuse(invocation)
+                and _divide(invocation)
+                and _finish(invocation, phase.encode(), each_pass)
             )
         if not succeeded:
             raise CompileError("compile", diagnostics, text)
@@ -184,6 +186,11 @@ def _prepare(invocation: Any, apart: bool, loops: bool) -> bool:
         and _work_around(invocation, Stage.STABLEHLO, *last)
         and (not loops or _in_linalg(invocation))
     )
+
+
+def _fuse(invocation: Any) -> bool:
+    """Optimise the whole program, and the workarounds there; whether all succeeded."""
+    return _run_up_to(invocation, b"global-optimization") and _work_around(invocation, Stage.FUSION)
 
 
 def _divide(invocation: Any) -> bool:

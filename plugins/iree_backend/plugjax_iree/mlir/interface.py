@@ -123,6 +123,11 @@ class Mlir:
     number: Callable[[int, int], int] = _c(
         "mlirDenseI64ArrayGetElement", ctypes.c_int64, Pointer, _INDEX
     )
+    element: Callable[[int, int], int] = _c("mlirArrayAttrGetElement", Pointer, Pointer, _INDEX)
+    map_of: Callable[[int], int] = _c("mlirAffineMapAttrGetValue", Pointer, Pointer)
+    is_projected_permutation: Callable[[int], bool] = _c(
+        "mlirAffineMapIsProjectedPermutation", _FLAG, Pointer
+    )
     operand_count: Callable[[int], int] = _c("mlirOperationGetNumOperands", _INDEX, Pointer)
     operand: Callable[[int, int], int] = _c("mlirOperationGetOperand", Pointer, Pointer, _INDEX)
     set_operand: Callable[[int, int, int], None] = _c(

@@ -105,6 +105,13 @@ def size_of(mlir: Mlir, value: int) -> int:
     return math.prod(shape_of(mlir, value))
 
 
+def reads_whole_axes(mlir: Mlir, operation: int, index: int) -> bool:
+    """Whether a ``linalg.generic`` reads each element of an operand, in whatever order and however often."""
+    maps = mlir.attribute(operation, text_of(b"indexing_maps"))
+    assert maps is not None
+    return mlir.is_projected_permutation(mlir.map_of(mlir.element(maps, index)))
+
+
 def is_zero(mlir: Mlir, constant: int) -> bool:
     """Whether all elements of a ``stablehlo.constant`` are 0 (and not -0); ``False`` for complex ones."""
     value = mlir.attribute(constant, text_of(b"value"))

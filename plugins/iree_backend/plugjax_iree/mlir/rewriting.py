@@ -106,10 +106,10 @@ def insert_barrier(mlir: Mlir, operation: int, value: int, name: bytes = BARRIER
     mlir.set_operand(barrier, 0, value)
 
 
-def insert_operand_barrier(mlir: Mlir, operation: int, index: int) -> None:
-    """Insert a barrier before an operand of an operation; other users of the value stay as they are."""
+def insert_operand_barrier(mlir: Mlir, operation: int, index: int, name: bytes = BARRIER) -> None:
+    """Insert a barrier, of StableHLO if no other name is given, before an operand of an operation; other users of the value stay as they are."""
     value = mlir.operand(operation, index)
-    barrier = create(mlir, BARRIER, mlir.location(operation), [mlir.type_of(value)], [value])
+    barrier = create(mlir, name, mlir.location(operation), [mlir.type_of(value)], [value])
     mlir.insert_before(mlir.block_of(operation), operation, barrier)
     mlir.set_operand(operation, index, mlir.result(barrier, 0))
 

@@ -30,6 +30,7 @@ _STAGES = {
     Stage.STABLEHLO: "StableHLO, before IREE's passes",
     Stage.FLAGS: "Flags of the compiler",
     Stage.LINALG: "The program in linalg and scf, as IREE reads it",
+    Stage.FUSION: "The whole program, before it is divided into kernels",
     Stage.FLOW: "The program, divided into kernels",
     Stage.BYTECODE: "The program of the virtual machine, before its bytecode is written",
     Stage.REFUSED: "After a refusal",

@@ -1,7 +1,7 @@
 """Products with a vector that is a slice: ``x @ w[:, 0]``, or ``lax.scan`` over columns.
 
-With data tiling IREE 3.13 reads the elements of such a vector as if they lay side by side: it takes the first row of ``w`` for its first
-column. Behind a barrier the slice is a buffer of its own.
+The library of kernels for products of IREE 3.13, which integers of 8 bits use (`compile/tuning.py`), reads the elements of such a vector as if
+they lay side by side: it takes the first row of ``w`` for its first column. Behind a barrier the slice is a buffer of its own.
 """
 
 import re

@@ -1,0 +1,83 @@
+"""Which flags a module is compiled with: sets of them to try one after another, those of the fastest code first."""
+
+import math
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from plugjax_iree.compile.target import CompileTarget
+
+_CONTRACTIONS = ("dot_general", "stablehlo.convolution")
+_DATA_TILING = "--iree-global-opt-data-tiling"
+# Without IREE's library of kernels for products, which would be compiled with each module. The code that is made for float32 is as fast; for
+# integers of 8 bits the library is 3.4 times as fast.
+_NO_LIBRARY = "--iree-llvmcpu-enable-ukernels=none"
+_O2 = "--iree-opt-level=O2"
+_O0 = "--iree-opt-level=O0"
+# The embedded linker knows no libm, so float64 sin, tanh, fmod ... stay undefined; the host's
+# linker finds them.
+_HOST_LINKER = "--iree-llvmcpu-link-embedded=false"
+# Operations on float64 that become calls of it. Those on float32 are expanded in place.
+_LIBM = re.compile(
+    r"(stablehlo\.(sine|cosine|tan|tanh|remainder)|chlo\.(?!top_k|next_after)\w+)\b.*f64"
+)
+_PRODUCT = re.compile(r"dot_general.*: \((tensor<.*?>), (tensor<.*?>)\) -> (tensor<.*?>)")
+_BATCH = re.compile(r"batching_dim\w+ = \[([\d, ]*)\]")
+# Multiplications of one product up to which tiles of the matrices in the memory that they are in are as fast as copies in the order of tiles.
+_LARGE_PRODUCT = 2**24
+
+
+class Step(NamedTuple):
+    """One attempt: tuning flags, and whether operations stay apart."""
+
+    tuning: tuple[str, ...]
+    apart: bool = False
+
+    def __str__(self) -> str:
+        return "one operation at a time" if self.apart else " ".join(self.tuning) or "default flags"
+
+
+def steps(text: str, target: CompileTarget) -> Iterator[Step]:
+    """All steps, the fastest code first."""
+    last: tuple[str, ...] = ()
+    if target.driver == "local":
+        tuned = _tuned(text)
+        attempts = [tuned]
+        if "f64" in text and target.arch == "host":
+            libm = _LIBM.search(text) is not None
+            # First if the module calls libm: an attempt with the embedded linker would be wasted, and
+            # prints errors.
+            attempts.insert(0 if libm else 1, (*tuned, _HOST_LINKER))
+            if libm:
+                last = (_HOST_LINKER,)
+        yield from map(Step, attempts)
+    yield Step(())
+    yield Step((_O0,))
+    yield Step(last, apart=True)
+
+
+def _tuned(text: str) -> tuple[str, ...]:
+    """Flags for what a module computes: products of matrices, convolutions, or neither."""
+    lines = [line for line in text.splitlines() if any(name in line for name in _CONTRACTIONS)]
+    if not lines:
+        return (_O2,)
+    narrow = any(re.search(r"x(?:i|ui|bf|f)(?:8|16)\b|x(?:u?i4|f8\w+)>", line) for line in lines)
+    if narrow:
+        return (_DATA_TILING,)
+    products = [_multiplications(line) for line in lines]
+    if all("f32" in line for line in lines) and max(products) <= _LARGE_PRODUCT:
+        return (_NO_LIBRARY,)
+    return (_DATA_TILING, _NO_LIBRARY)
+
+
+def _multiplications(line: str) -> float:
+    """Of one product in a batch; infinite for convolutions and unknown sizes."""
+    found = _PRODUCT.search(line)
+    if not found or "?" in line:
+        return math.inf
+    (*shapes,) = ([int(n) for n in re.findall(r"(\d+)x", kind)] for kind in found.groups())
+    batch = _BATCH.search(line)
+    axes = [int(n) for n in batch[1].split(",")] if batch and batch[1].strip() else []
+    count = math.prod(shapes[0][axis] for axis in axes)
+    # [b, m, k] times [b, k, n] is [b, m, n].
+    return math.sqrt(math.prod(map(math.prod, shapes)) / max(count, 1) ** 3)
